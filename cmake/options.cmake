@@ -1,0 +1,29 @@
+# One INTERFACE target carries the language standard and the warnings; every target links it.
+option(WEFT_SANITIZE "Build with address and undefined-behaviour sanitizers" OFF)
+set(WEFT_CUDA AUTO CACHE STRING "Build the device part: AUTO (where a CUDA toolkit is found), ON or OFF")
+option(WEFT_STATIC "Link everything but CUDA and NCCL statically, for machines that have nothing else" OFF)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(weft_options INTERFACE)
+target_include_directories(weft_options INTERFACE ${PROJECT_SOURCE_DIR})
+# Contraction would let the compiler fuse a*b+c on one machine and not on another: same input, same bits.
+target_compile_options(weft_options INTERFACE
+  $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -ffp-contract=off>)
+if(WEFT_SANITIZE)
+  target_compile_options(weft_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer>)
+  target_link_options(weft_options INTERFACE -fsanitize=address,undefined)
+endif()
+if(WEFT_STATIC)
+  target_link_options(weft_options INTERFACE -static-libstdc++ -static-libgcc)
+endif()

@@ -1,0 +1,133 @@
+// A machine profile: one server, as numbers with units. Loaded from calibration/machines/*.json, where every number
+// also carries its source; see machine_json.hpp.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/schedule.hpp"
+#include "models/units.hpp"
+
+namespace weft {
+
+struct Gpu {
+  std::vector<int> gpc_sms;  ///< SMs of each GPC: a cluster must fit into one
+  int registers_per_sm = 0;
+  Bytes shared_memory_per_sm = 0;
+  int threads_per_sm = 0;
+  int ctas_per_sm = 0;
+  double max_clock_MHz = 0;
+  double tensor_flops_per_clock_per_sm = 0;  ///< dense bf16, multiply and add counted separately
+  double fp8_speedup = 0;                    ///< over bf16; 0: the GPU has no fp8
+  double hbm_GBps = 0;                       ///< what a streaming kernel reaches, read and write together
+  double l2_GBps = 0;
+  Bytes l2_bytes = 0;
+
+  int sms() const {
+    int total = 0;
+    for (int sms_of_gpc : gpc_sms) total += sms_of_gpc;
+    return total;
+  }
+};
+
+/// The governor lowers the clock until the mean power of an iteration meets the limit.
+struct Power {
+  double limit_W = 0;
+  double idle_W = 0;             ///< clocks up, nothing running
+  double tensor_pJ_per_flop = 0; ///< at the maximum clock, normally distributed data
+  double hbm_pJ_per_byte = 0;
+  double link_pJ_per_byte = 0;
+  double clock_exponent = 0;     ///< energy per operation ~ (clock / maximum clock)^exponent
+};
+
+struct CopyEngines {
+  int per_gpu = 0;
+  double setup_us = 0;   ///< from the start of a copy to its first byte
+  double GBps = 0;       ///< one pull over the fabric
+  double local_GBps = 0; ///< device to device on one GPU, bytes copied (read and written once each)
+};
+
+enum class FabricKind { nvswitch };
+template <>
+struct NamesOf<FabricKind> {
+  static constexpr std::array names{std::pair{FabricKind::nvswitch, std::string_view{"nvswitch"}}};
+};
+
+struct Fabric {
+  FabricKind kind = FabricKind::nvswitch;
+  double port_GBps = 0;  ///< each GPU, each direction: what is left after the protocol
+  double peak_GBps = 0;  ///< each GPU, each direction: datasheet; bounds use it
+};
+
+/// Fixed times between operations.
+struct Latencies {
+  double kernel_gap_us = 0;         ///< end of a kernel to the start of the next on its stream, in a graph
+  double dependency_gap_us = 0;     ///< the same across streams
+  double graph_gap_us = 0;          ///< between two graphs on one stream
+  double eager_launch_us = 0;       ///< host time of one operation, enqueued by PyTorch
+  double eager_gap_us = 0;          ///< kernel to kernel on one stream, enqueued ahead of time
+  double eager_event_us = 0;        ///< an event recorded on one stream until another stream goes on
+  double barrier_us = 0;            ///< last rank's arrival to everyone's departure
+  double signal_us = 0;             ///< counter written until a waiting kernel sees it
+};
+
+/// One kernel of the GEMM library and how it runs. Time of one output tile:
+/// prologue + ceil(k / tile_k) x tile_m x tile_n x tile_k x 2 / (tensor rate x mainloop_efficiency) + epilogue.
+struct GemmTiming {
+  double prologue_us = 0;
+  double epilogue_us = 0;
+  double mainloop_efficiency = 0;  ///< share of the tensor cores' rate while in the main loop
+  double tile_spread = 0;          ///< standard deviation over mean of CTA durations
+};
+
+/// What the library answers when it is asked for one shape.
+struct GemmChoice {
+  std::int64_t m = 0, n = 0, k = 0;
+  GemmKernel kernel;
+};
+
+struct CurvePoint {
+  Bytes bytes = 0;
+  double time_us = 0;
+};
+
+/// A measured time over size, nccl-tests' byte counts. `ctas` is what the collective holds of the SMs.
+struct CollectiveCurve {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  int gpus = 0;
+  int max_ctas = 0;  ///< setting that was measured; 0: the library's default
+  int ctas = 0;
+  int cluster = 1;
+  std::vector<CurvePoint> points;  ///< ascending sizes, at least two
+};
+
+/// Relative error of predictions for one kind of workload: measured / predicted - 1 at the 5th and 95th percentile.
+struct ErrorBand {
+  std::string stratum;
+  double low = 0, high = 0;
+};
+
+struct CalibratedRange {
+  std::string quantity;  ///< "m", "n", "k", "bytes", "gpus"
+  double low = 0, high = 0;
+};
+
+struct Machine {
+  std::string name;
+  int gpus = 0;
+  Gpu gpu;
+  Power power;
+  CopyEngines copy_engines;
+  Fabric fabric;
+  Latencies latencies;
+  GemmTiming gemm;
+  std::vector<GemmChoice> gemm_choices;
+  std::vector<CollectiveCurve> collectives;
+  std::vector<ErrorBand> errors;
+  std::vector<CalibratedRange> calibrated;
+};
+
+}  // namespace weft

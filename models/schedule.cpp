@@ -1,0 +1,18 @@
+#include "models/schedule.hpp"
+
+namespace weft {
+
+std::string_view kind_of(const Work& work) {
+  return std::visit(Overloaded{[](const Gemm&) { return std::string_view{"gemm"}; },
+                               [](const Collective&) { return std::string_view{"collective"}; },
+                               [](const Copy&) { return std::string_view{"copy"}; },
+                               [](const MemoryBound&) { return std::string_view{"memory_bound"}; },
+                               [](const Attention&) { return std::string_view{"attention"}; },
+                               [](const Signal&) { return std::string_view{"signal"}; },
+                               [](const Wait&) { return std::string_view{"wait"}; },
+                               [](const Barrier&) { return std::string_view{"barrier"}; },
+                               [](const Delay&) { return std::string_view{"delay"}; }},
+                    work);
+}
+
+}  // namespace weft

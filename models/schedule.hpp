@@ -1,0 +1,396 @@
+// The schedule: what is to be done, on which stream, after what. Plain data that both executors read.
+//
+// A schedule is written once, for rank r of `gpus` ranks that all run it; peers are named relative to r. It knows
+// nothing of time, of the simulator or of CUDA. Positions in the vectors are the ids; operations stand in the order
+// in which the host launches them, so an edge can only point backwards. Waits on counters may point anywhere.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "models/names.hpp"
+#include "models/units.hpp"
+
+namespace weft {
+
+using BufferId = int;
+using StreamId = int;
+using CounterId = int;
+using OperationId = int;
+
+enum class DataType { bf16, fp16, fp32, fp8 };
+template <>
+struct NamesOf<DataType> {
+  static constexpr std::array names{std::pair{DataType::bf16, std::string_view{"bf16"}},
+                                    std::pair{DataType::fp16, std::string_view{"fp16"}},
+                                    std::pair{DataType::fp32, std::string_view{"fp32"}},
+                                    std::pair{DataType::fp8, std::string_view{"fp8"}}};
+};
+constexpr Bytes bytes_of(DataType type) { return type == DataType::fp32 ? 4 : type == DataType::fp8 ? 1 : 2; }
+
+// --- Buffers and slices ----------------------------------------------------------------------------------------
+
+/// Order in which a GEMM's tiles run. `swizzle` s walks s tile rows at a time, column by column inside the band
+/// (s = 1: row after row; s = all tile rows: column after column).
+struct TileOrder {
+  int swizzle = 1;
+  bool operator==(const TileOrder&) const = default;
+};
+
+enum class LayoutKind {
+  row_major,         ///< storage is the logical matrix
+  tile_ordered,      ///< tiles one after the other in execution order; storage is [tiles x tile_rows, tile_columns]
+  sub_tile_ordered,  ///< like tile_ordered, but inside each tile group first the rows of every tile that go to rank 0,
+                     ///< then those for rank 1, …: what a reduce-scatter of a group's range needs
+};
+template <>
+struct NamesOf<LayoutKind> {
+  static constexpr std::array names{std::pair{LayoutKind::row_major, std::string_view{"row_major"}},
+                                    std::pair{LayoutKind::tile_ordered, std::string_view{"tile_ordered"}},
+                                    std::pair{LayoutKind::sub_tile_ordered, std::string_view{"sub_tile_ordered"}}};
+};
+
+/// A named permutation from a logical matrix [rows, columns] to storage. Everything but `kind` is unused (0) for
+/// row_major.
+struct Layout {
+  LayoutKind kind = LayoutKind::row_major;
+  std::int64_t rows = 0, columns = 0;            ///< logical matrix
+  std::int64_t tile_rows = 0, tile_columns = 0;  ///< must divide rows and columns
+  TileOrder order;
+  std::vector<std::int64_t> group_tiles;  ///< tiles of each group, in execution order (sub_tile_ordered)
+  bool operator==(const Layout&) const = default;
+};
+
+enum class Memory { local, symmetric };  ///< symmetric: mapped by the peers
+template <>
+struct NamesOf<Memory> {
+  static constexpr std::array names{std::pair{Memory::local, std::string_view{"local"}},
+                                    std::pair{Memory::symmetric, std::string_view{"symmetric"}}};
+};
+
+/// A matrix in storage order, on every rank.
+struct Buffer {
+  std::string name;
+  std::int64_t rows = 0, columns = 0;
+  DataType dtype = DataType::bf16;
+  Memory memory = Memory::local;
+  Layout layout;
+  bool operator==(const Buffer&) const = default;
+};
+
+/// Rows [first, first + count).
+struct RowRange {
+  std::int64_t first = 0, count = 0;
+  bool operator==(const RowRange&) const = default;
+};
+
+/// Sub-chunk `chunk` of `chunks` of shard (rank + rank_offset) mod gpus, where a shard is 1/gpus of `of_rows` rows that
+/// start at `first`.
+struct ShardRows {
+  int rank_offset = 0;
+  int chunk = 0, chunks = 1;
+  std::int64_t first = 0, of_rows = 0;
+  bool operator==(const ShardRows&) const = default;
+};
+using Rows = std::variant<RowRange, ShardRows>;
+
+/// A rectangle of a buffer on rank (rank + place) mod gpus.
+struct Slice {
+  BufferId buffer = 0;
+  int place = 0;
+  Rows rows;
+  std::int64_t first_column = 0, columns = 0;
+  bool operator==(const Slice&) const = default;
+};
+
+// --- Operations ------------------------------------------------------------------------------------------------
+
+enum class TileScheduler {
+  grid,                ///< one CTA a tile: an SM that becomes free goes to the next CTA by priority and arrival
+  static_persistent,   ///< CTA i computes tiles i, i + CTAs, …; whoever holds an SM delays its whole share
+  dynamic_persistent,  ///< resident CTAs take the next tile; SMs come free only when no tile is left
+  stream_k,            ///< like dynamic_persistent, with the last partial wave cut along k
+};
+template <>
+struct NamesOf<TileScheduler> {
+  static constexpr std::array names{
+      std::pair{TileScheduler::grid, std::string_view{"grid"}},
+      std::pair{TileScheduler::static_persistent, std::string_view{"static_persistent"}},
+      std::pair{TileScheduler::dynamic_persistent, std::string_view{"dynamic_persistent"}},
+      std::pair{TileScheduler::stream_k, std::string_view{"stream_k"}}};
+};
+
+/// A GEMM kernel: output tile per CTA, k step, CTAs of a cluster, pipeline stages, slices along k.
+struct GemmKernel {
+  int tile_m = 128, tile_n = 128, tile_k = 64;
+  int cluster_m = 1, cluster_n = 1;
+  int stages = 4;
+  int split_k = 1;
+  TileScheduler scheduler = TileScheduler::grid;
+  bool operator==(const GemmKernel&) const = default;
+};
+
+/// When the last tile of group `tile_group` is stored, adds 1 to the counter of rank (rank + place) mod gpus.
+struct TileSignal {
+  int tile_group = 0;
+  CounterId counter = 0;
+  int place = 0;
+  bool operator==(const TileSignal&) const = default;
+};
+
+/// Tiles of group `tile_group` start only once the own counter has reached `value`.
+struct TileWait {
+  int tile_group = 0;
+  CounterId counter = 0;
+  std::int64_t value = 1;
+  bool operator==(const TileWait&) const = default;
+};
+
+/// c[m, n] = a[m, k] x b[n, k]^T, or c += with `accumulate`. Sizes are those of the slices.
+struct Gemm {
+  Slice a, b, c;
+  bool accumulate = false;
+  std::optional<GemmKernel> kernel;       ///< empty: what the machine's library chooses
+  int max_sms = 0;                        ///< 0: no limit
+  TileOrder order;                        ///< used with an explicit kernel
+  std::vector<std::int64_t> tile_groups;  ///< tiles of each group in execution order; empty: one group of all tiles
+  std::vector<TileSignal> signals;
+  std::vector<TileWait> waits;
+  bool operator==(const Gemm&) const = default;
+};
+
+enum class CollectiveKind { all_reduce, all_gather, reduce_scatter, all_to_all };
+template <>
+struct NamesOf<CollectiveKind> {
+  static constexpr std::array names{std::pair{CollectiveKind::all_reduce, std::string_view{"all_reduce"}},
+                                    std::pair{CollectiveKind::all_gather, std::string_view{"all_gather"}},
+                                    std::pair{CollectiveKind::reduce_scatter, std::string_view{"reduce_scatter"}},
+                                    std::pair{CollectiveKind::all_to_all, std::string_view{"all_to_all"}}};
+};
+
+enum class Transport { nccl, nccl_copy_engine, pull, push, peer_kernel, multicast };
+template <>
+struct NamesOf<Transport> {
+  static constexpr std::array names{std::pair{Transport::nccl, std::string_view{"nccl"}},
+                                    std::pair{Transport::nccl_copy_engine, std::string_view{"nccl_copy_engine"}},
+                                    std::pair{Transport::pull, std::string_view{"pull"}},
+                                    std::pair{Transport::push, std::string_view{"push"}},
+                                    std::pair{Transport::peer_kernel, std::string_view{"peer_kernel"}},
+                                    std::pair{Transport::multicast, std::string_view{"multicast"}}};
+};
+
+/// Shapes, in rows of whole slices: all_reduce input = output; all_gather output = gpus x input; reduce_scatter
+/// input = gpus x output; all_to_all input = output, cut in gpus equal row blocks by destination and by source.
+struct Collective {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  Slice input, output;
+  Transport transport = Transport::nccl;
+  int max_ctas = 0;  ///< NCCL's maxCTAs, with minCTAs 1; 0: the library's default
+  bool operator==(const Collective&) const = default;
+};
+
+enum class CopyPath { copy_engine, sms };
+template <>
+struct NamesOf<CopyPath> {
+  static constexpr std::array names{std::pair{CopyPath::copy_engine, std::string_view{"copy_engine"}},
+                                    std::pair{CopyPath::sms, std::string_view{"sms"}}};
+};
+
+/// Pull (source on a peer), push (destination on a peer) or local copy of equal shapes.
+struct Copy {
+  Slice source, destination;
+  CopyPath path = CopyPath::copy_engine;
+  bool operator==(const Copy&) const = default;
+};
+
+enum class MemoryKernel { fill, add, rms_norm, add_rms_norm, swiglu, rotary, partial_sum, gather, scatter };
+template <>
+struct NamesOf<MemoryKernel> {
+  static constexpr std::array names{std::pair{MemoryKernel::fill, std::string_view{"fill"}},
+                                    std::pair{MemoryKernel::add, std::string_view{"add"}},
+                                    std::pair{MemoryKernel::rms_norm, std::string_view{"rms_norm"}},
+                                    std::pair{MemoryKernel::add_rms_norm, std::string_view{"add_rms_norm"}},
+                                    std::pair{MemoryKernel::swiglu, std::string_view{"swiglu"}},
+                                    std::pair{MemoryKernel::rotary, std::string_view{"rotary"}},
+                                    std::pair{MemoryKernel::partial_sum, std::string_view{"partial_sum"}},
+                                    std::pair{MemoryKernel::gather, std::string_view{"gather"}},
+                                    std::pair{MemoryKernel::scatter, std::string_view{"scatter"}}};
+};
+
+/// A memory-bound kernel: reads and writes its slices once. `partial_sum` adds the row blocks of reads[0] (as many as
+/// writes[0] fits into it) into writes[0]; `add` sums its reads; `gather`/`scatter` move rows of equal shapes.
+struct MemoryBound {
+  MemoryKernel kernel = MemoryKernel::fill;
+  std::vector<Slice> reads, writes;
+  bool operator==(const MemoryBound&) const = default;
+};
+
+/// Causal prefill attention of one sequence over packed q, k, v rows: qkv[tokens, (heads + 2 kv_heads) x head_dim] ->
+/// output[tokens, heads x head_dim]; `prefix` earlier tokens are attended to as well.
+struct Attention {
+  Slice qkv, output;
+  int heads = 0, kv_heads = 0, head_dim = 0;
+  std::int64_t prefix = 0;
+  bool operator==(const Attention&) const = default;
+};
+
+enum class SignalPath { kernel, stream_write, copied_word };
+template <>
+struct NamesOf<SignalPath> {
+  static constexpr std::array names{std::pair{SignalPath::kernel, std::string_view{"kernel"}},
+                                    std::pair{SignalPath::stream_write, std::string_view{"stream_write"}},
+                                    std::pair{SignalPath::copied_word, std::string_view{"copied_word"}}};
+};
+
+/// Adds `add` to the counter of rank (rank + place) mod gpus.
+struct Signal {
+  CounterId counter = 0;
+  int place = 0;
+  std::int64_t add = 1;
+  SignalPath path = SignalPath::kernel;
+  bool operator==(const Signal&) const = default;
+};
+
+enum class WaitPath { spinning_kernel, stream_memory_operation };
+template <>
+struct NamesOf<WaitPath> {
+  static constexpr std::array names{
+      std::pair{WaitPath::spinning_kernel, std::string_view{"spinning_kernel"}},
+      std::pair{WaitPath::stream_memory_operation, std::string_view{"stream_memory_operation"}}};
+};
+
+/// Holds the stream until the own counter has reached `value`.
+struct Wait {
+  CounterId counter = 0;
+  std::int64_t value = 1;
+  WaitPath path = WaitPath::spinning_kernel;
+  bool operator==(const Wait&) const = default;
+};
+
+/// All ranks meet. Barriers of one channel meet in the order of their launch.
+struct Barrier {
+  int channel = 0;
+  bool operator==(const Barrier&) const = default;
+};
+
+struct Delay {
+  double time_us = 0;
+  bool operator==(const Delay&) const = default;
+};
+
+using Work = std::variant<Gemm, Collective, Copy, MemoryBound, Attention, Signal, Wait, Barrier, Delay>;
+
+enum class Point { first_cta_started, all_ctas_started, tile_group, end };
+template <>
+struct NamesOf<Point> {
+  static constexpr std::array names{std::pair{Point::first_cta_started, std::string_view{"first_cta_started"}},
+                                    std::pair{Point::all_ctas_started, std::string_view{"all_ctas_started"}},
+                                    std::pair{Point::tile_group, std::string_view{"tile_group"}},
+                                    std::pair{Point::end, std::string_view{"end"}}};
+};
+
+/// Follow a point of an earlier operation of the same rank.
+struct After {
+  OperationId operation = 0;
+  Point point = Point::end;
+  int tile_group = 0;  ///< with Point::tile_group
+  bool operator==(const After&) const = default;
+};
+
+struct Operation {
+  std::string name;  ///< unique; the name in traces
+  StreamId stream = 0;
+  std::vector<After> after;  ///< besides the operation before it on its stream
+  Work work;
+  bool operator==(const Operation&) const = default;
+};
+
+// --- Streams, counters, the whole ------------------------------------------------------------------------------
+
+/// `priority` as in CUDA: 0 is normal, lower is more urgent.
+struct Stream {
+  std::string name;
+  int priority = 0;
+  bool operator==(const Stream&) const = default;
+};
+
+/// A counter of each rank. It starts every iteration at 0: either a wait that it satisfied sets it back
+/// (`reset_by_wait`), or waits compare with what this iteration added.
+struct Counter {
+  std::string name;
+  bool reset_by_wait = false;
+  bool operator==(const Counter&) const = default;
+};
+
+enum class Launch { graph, eager };
+template <>
+struct NamesOf<Launch> {
+  static constexpr std::array names{std::pair{Launch::graph, std::string_view{"graph"}},
+                                    std::pair{Launch::eager, std::string_view{"eager"}}};
+};
+
+/// What the schedule computes, so that any executor can check the result: `op` is a workload of the command-line
+/// contract (such as "gemm+reduce_scatter"); the collective was cut in `chunks` row chunks, which makes row ownership
+/// block-cyclic (see numerical_meaning.hpp for the permutation).
+struct Meaning {
+  std::string op;
+  std::int64_t m = 0, n = 0, k = 0;
+  BufferId a = 0, b = 0, result = 0;
+  int chunks = 1;
+  bool operator==(const Meaning&) const = default;
+};
+
+struct Schedule {
+  std::string name;
+  std::string family;   ///< which builder made it; free text for hand-written ones
+  std::string machine;  ///< profile that its tiles were counted for; empty: any
+  int gpus = 1;
+  Launch launch = Launch::graph;
+  std::vector<Buffer> buffers;
+  std::vector<Stream> streams;
+  std::vector<Counter> counters;
+  std::vector<Operation> operations;
+  std::optional<Meaning> meaning;
+  bool operator==(const Schedule&) const = default;
+};
+
+/// Helper for std::visit: one lambda per kind of work.
+template <class... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+template <class... Handlers>
+Overloaded(Handlers...) -> Overloaded<Handlers...>;
+
+/// Word for the kind of an operation in JSON and traces: "gemm", "collective", …
+std::string_view kind_of(const Work& work);
+
+inline std::int64_t row_count(const Rows& rows, int gpus) {
+  if (const auto* range = std::get_if<RowRange>(&rows)) return range->count;
+  const auto& shard = std::get<ShardRows>(rows);
+  return shard.of_rows / gpus / shard.chunks;
+}
+/// First row as rank `rank` sees it.
+inline std::int64_t first_row(const Rows& rows, int rank, int gpus) {
+  if (const auto* range = std::get_if<RowRange>(&rows)) return range->first;
+  const auto& shard = std::get<ShardRows>(rows);
+  const int owner = ((rank + shard.rank_offset) % gpus + gpus) % gpus;
+  const std::int64_t shard_rows = shard.of_rows / gpus;
+  return shard.first + owner * shard_rows + shard.chunk * (shard_rows / shard.chunks);
+}
+
+struct MatrixSize {
+  std::int64_t m = 0, n = 0, k = 0;
+  Flops flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
+};
+inline MatrixSize size_of(const Gemm& gemm, int gpus) {
+  return {row_count(gemm.c.rows, gpus), gemm.c.columns, gemm.a.columns};
+}
+inline Bytes bytes_of(const Slice& slice, const Schedule& schedule) {
+  return row_count(slice.rows, schedule.gpus) * slice.columns * bytes_of(schedule.buffers[slice.buffer].dtype);
+}
+
+}  // namespace weft
