@@ -2,9 +2,15 @@ find_package(Boost 1.74 REQUIRED)
 find_package(Eigen3 3.4 REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(spdlog REQUIRED)
+find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(TBB REQUIRED)
 find_package(Threads REQUIRED)
+
+# spdlog and fmt from their headers: Debian has them as shared libraries only, which a GPU server may lack.
+add_library(weft_log INTERFACE)
+target_compile_definitions(weft_log INTERFACE SPDLOG_FMT_EXTERNAL)
+target_link_libraries(weft_log INTERFACE fmt::fmt-header-only Threads::Threads)
 
 set(WEFT_HAS_CUDA OFF)
 if(NOT WEFT_CUDA STREQUAL "OFF")

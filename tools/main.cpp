@@ -1,0 +1,55 @@
+// The command `weft`. Exit status: 0 done, 1 the work failed, 2 bad input or usage; an error is one line on standard
+// error.
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <exception>
+#include <iostream>
+#include <string>
+
+#include "models/input_error.hpp"
+#include "tools/commands.hpp"
+
+namespace {
+
+constexpr int done = 0, work_failed = 1, bad_input = 2;
+
+int report(int status, std::string message) {
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  std::cerr << "weft: " << message << '\n';
+  return status;
+}
+
+/// Standard output carries results only: what is logged goes to standard error.
+void log_to_standard_error() {
+  auto logger = spdlog::stderr_color_st("weft");
+  logger->set_pattern("%n: %v");
+  spdlog::set_default_logger(std::move(logger));
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Will overlapping communication with computation pay, by which schedule, and by how much?", "weft"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", WEFT_VERSION);
+  weft::tools::add_machines_command(app);
+  try {
+    app.parse(argc, argv);
+    std::cout.flush();
+    return std::cout ? done : report(work_failed, "standard output could not be written");
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);  // --help
+    return report(bad_input, error.what());
+  } catch (const weft::InputError& error) {
+    return report(bad_input, error.what());
+  } catch (const std::exception& error) {  // ExecutionError among them
+    return report(work_failed, error.what());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  log_to_standard_error();
+  return run(argc, argv);
+}
