@@ -149,7 +149,8 @@ struct TileWait {
   bool operator==(const TileWait&) const = default;
 };
 
-/// c[m, n] = a[m, k] x b[n, k]^T, or c += with `accumulate`. Sizes are those of the slices.
+/// c[m, n] = a[m, k] x b[n, k]^T, or c += with `accumulate`. Sizes are those of a and b. In a tile-ordered buffer c is
+/// the whole storage.
 struct Gemm {
   Slice a, b, c;
   bool accumulate = false;
@@ -349,6 +350,7 @@ struct Schedule {
   std::string machine;  ///< profile that its tiles were counted for; empty: any
   int gpus = 1;
   Launch launch = Launch::graph;
+  int repeats_per_iteration = 1;  ///< equal parts, such as layers, of one iteration; its time is reported per part
   std::vector<Buffer> buffers;
   std::vector<Stream> streams;
   std::vector<Counter> counters;
@@ -387,7 +389,7 @@ struct MatrixSize {
   Flops flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
 };
 inline MatrixSize size_of(const Gemm& gemm, int gpus) {
-  return {row_count(gemm.c.rows, gpus), gemm.c.columns, gemm.a.columns};
+  return {row_count(gemm.a.rows, gpus), row_count(gemm.b.rows, gpus), gemm.a.columns};
 }
 inline Bytes bytes_of(const Slice& slice, const Schedule& schedule) {
   return row_count(slice.rows, schedule.gpus) * slice.columns * bytes_of(schedule.buffers[slice.buffer].dtype);
