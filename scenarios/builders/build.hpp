@@ -1,0 +1,14 @@
+// From a case to the schedule that its family name means.
+#pragma once
+
+#include "models/machine.hpp"
+#include "models/schedule.hpp"
+#include "scenarios/workload.hpp"
+
+namespace weft::scenarios {
+
+/// Throws InputError where the machine has too few GPUs or no fp8, the sizes cannot be cut as the family needs
+/// ("workload.m"), the family does not have the op, or the family is not available yet ("schedule.family").
+Schedule build(const Case& request, const Machine& machine);
+
+}  // namespace weft::scenarios

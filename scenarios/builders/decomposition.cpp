@@ -1,0 +1,50 @@
+// decomposition: c row chunks, so that the collective of one chunk runs beside the GEMM of another.
+//
+//   gemm+X           s0: gemm 0 | gemm 1 | …              s1: X i waits for gemm i
+//   all_gather+gemm  s1: all_gather 0 | all_gather 1 | …  s0: gemm i waits for all_gather i
+//
+// The host launches chunk by chunk, the two operations of a chunk in the order of the data.
+#include "models/input_error.hpp"
+#include "scenarios/builders/families.hpp"
+#include "scenarios/builders/operands.hpp"
+
+namespace weft::scenarios {
+namespace {
+
+const PairWorkload& pair_of(const Case& request) {
+  const auto* pair = std::get_if<PairWorkload>(&request.workload);
+  if (!pair || pair->op == PairOp::all_to_all_gemm)
+    throw InputError("schedule.family",
+                     "expected an op that decomposition has (gemm+all_reduce, gemm+reduce_scatter, gemm+all_to_all, "
+                     "all_gather+gemm), got " +
+                         std::string(op_of(request.workload)));
+  return *pair;
+}
+
+}  // namespace
+
+Schedule build_decomposition(const Case& request) {
+  const PairWorkload& workload = pair_of(request);
+  const int chunks = std::get<Decomposition>(request.schedule.family).chunks;
+  const std::int64_t rows = rows_of_busiest(workload, std::int64_t{request.gpus} * chunks, "gpus x chunks");
+  const bool collective_first = collective_comes_first(workload.op);
+  const std::string collective_name(name_of(collective_of(workload.op)));
+
+  Program program(request);
+  const StreamId s1 = program.add_stream("s1", highest_priority);
+  const PairOperands pair(program, workload, rows, request.gpus, chunks, request.schedule.max_ctas);
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    const std::string suffix = " " + std::to_string(chunk);
+    if (collective_first) {
+      const OperationId arrived = program.add(s1, collective_name + suffix, pair.collective(chunk));
+      program.add(main_stream, "gemm" + suffix, pair.gemm(chunk), {arrived});
+    } else {
+      const OperationId computed = program.add(main_stream, "gemm" + suffix, pair.gemm(chunk));
+      program.add(s1, collective_name + suffix, pair.collective(chunk), {computed});
+    }
+  }
+  program.set_meaning(pair.meaning());
+  return std::move(program).finish();
+}
+
+}  // namespace weft::scenarios

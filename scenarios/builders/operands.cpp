@@ -1,0 +1,117 @@
+#include "scenarios/builders/operands.hpp"
+
+#include <cmath>
+#include <numeric>
+
+#include "models/input_error.hpp"
+
+namespace weft::scenarios {
+
+Gemm add_gemm_operands(Program& program, std::int64_t m, std::int64_t n, std::int64_t k, DataType dtype) {
+  const BufferId a = program.add_buffer("a", m, k, dtype);
+  const BufferId b = program.add_buffer("b", n, k, dtype);
+  const BufferId c = program.add_buffer("c", m, n);
+  Gemm gemm;
+  gemm.a = program.whole(a);
+  gemm.b = program.whole(b);
+  gemm.c = program.whole(c);
+  return gemm;
+}
+
+MatrixShape shape_of(Bytes bytes, int gpus) {
+  const std::int64_t elements = bytes / bytes_of(DataType::bf16);
+  const std::int64_t per_gpu = elements % gpus == 0 ? elements / gpus : elements;
+  const std::int64_t columns = std::gcd(per_gpu, std::int64_t{1024});
+  return {elements / columns, columns};
+}
+
+ConcurrentOperands add_concurrent_operands(Program& program, const ConcurrentPair& pair, int gpus, int max_ctas) {
+  ConcurrentOperands operands;
+  operands.gemm = add_gemm_operands(program, pair.m, pair.n, pair.k, pair.dtype);
+  const auto [rows, columns] = shape_of(pair.bytes, gpus);
+  const Slice reduced = program.whole(program.add_buffer("reduced", rows, columns));
+  operands.all_reduce = {.kind = CollectiveKind::all_reduce,
+                         .input = reduced,
+                         .output = reduced,
+                         .transport = Transport::nccl,
+                         .max_ctas = max_ctas};
+  operands.meaning = {.op = "gemm",
+                      .m = pair.m,
+                      .n = pair.n,
+                      .k = pair.k,
+                      .a = operands.gemm.a.buffer,
+                      .b = operands.gemm.b.buffer,
+                      .result = operands.gemm.c.buffer};
+  return operands;
+}
+
+std::int64_t rows_of_busiest(const PairWorkload& pair, std::int64_t unit, const std::string& derivation) {
+  if (pair.m % unit != 0)
+    throw InputError("workload.m", "expected a multiple of " + derivation + " = " + std::to_string(unit) + ", got " +
+                                       std::to_string(pair.m));
+  const auto busiest = static_cast<std::int64_t>(std::ceil(static_cast<double>(pair.m) * pair.imbalance));
+  return (busiest + unit - 1) / unit * unit;
+}
+
+PairOperands::PairOperands(Program& program, const PairWorkload& pair, std::int64_t rows, int gpus, int chunks,
+                           int max_ctas)
+    : program_(&program), pair_(pair), rows_(rows), chunks_(chunks), max_ctas_(max_ctas) {
+  const Gemm whole = add_gemm_operands(program, rows, pair.n, pair.k, pair.dtype);
+  a_ = whole.a.buffer;
+  b_ = whole.b.buffer;
+  c_ = whole.c.buffer;
+  input_ = output_ = c_;
+  switch (pair.op) {
+    case PairOp::gemm_all_reduce:
+      break;  // in place
+    case PairOp::gemm_reduce_scatter:
+      output_ = program.add_buffer("result", rows / gpus, pair.n);
+      break;
+    case PairOp::gemm_all_to_all:
+      output_ = program.add_buffer("result", rows, pair.n);
+      break;
+    case PairOp::all_gather_gemm:
+      input_ = program.add_buffer("shard", rows / gpus, pair.k, pair.dtype);
+      output_ = a_;
+      break;
+    case PairOp::all_to_all_gemm:
+      input_ = program.add_buffer("send", rows, pair.k, pair.dtype);
+      output_ = a_;
+      break;
+  }
+}
+
+Slice PairOperands::chunk_of(BufferId buffer, int chunk) const {
+  const std::int64_t count = program_->buffer(buffer).rows / chunks_;
+  return program_->rows(buffer, chunk * count, count);
+}
+
+Gemm PairOperands::gemm(int chunk) const {
+  Gemm gemm;
+  gemm.a = chunk_of(a_, chunk);
+  gemm.b = program_->whole(b_);
+  gemm.c = chunk_of(c_, chunk);
+  return gemm;
+}
+
+Collective PairOperands::collective(int chunk) const {
+  return {.kind = collective_of(pair_.op),
+          .input = chunk_of(input_, chunk),
+          .output = chunk_of(output_, chunk),
+          .transport = Transport::nccl,
+          .max_ctas = max_ctas_};
+}
+
+Meaning PairOperands::meaning() const {
+  const bool gemm_is_last = collective_comes_first(pair_.op);
+  return {.op = std::string(name_of(pair_.op)),
+          .m = rows_,
+          .n = pair_.n,
+          .k = pair_.k,
+          .a = gemm_is_last ? input_ : a_,
+          .b = b_,
+          .result = gemm_is_last ? c_ : output_,
+          .chunks = chunks_};
+}
+
+}  // namespace weft::scenarios

@@ -1,0 +1,55 @@
+// The operands that several families share.
+#pragma once
+
+#include "scenarios/builders/program.hpp"
+
+namespace weft::scenarios {
+
+/// Adds a[m, k], b[n, k] (dtype) and c[m, n] (bf16), and returns the GEMM over all of them.
+Gemm add_gemm_operands(Program& program, std::int64_t m, std::int64_t n, std::int64_t k, DataType dtype);
+
+struct MatrixShape {
+  std::int64_t rows = 0, columns = 0;
+};
+/// `bytes` as a bf16 matrix whose rows divide by `gpus` where the bytes can be cut so, with at most 1024 columns.
+MatrixShape shape_of(Bytes bytes, int gpus);
+
+/// What `gemm||all_reduce` works on: two operations that share nothing.
+struct ConcurrentOperands {
+  Gemm gemm;
+  Collective all_reduce;
+  Meaning meaning;  ///< of the GEMM; the all-reduce is in place and has none of its own
+};
+ConcurrentOperands add_concurrent_operands(Program& program, const ConcurrentPair& pair, int gpus, int max_ctas);
+
+/// A GEMM and the collective before or after it, cut into row chunks. The rows of every operand but b are cut evenly,
+/// so chunk i of the collective's input is exactly what chunk i of the GEMM writes (or of its output what the GEMM
+/// reads). Across ranks, rows of chunked all-gather, reduce-scatter and all-to-all are therefore owned
+/// block-cyclically.
+class PairOperands {
+ public:
+  /// `rows` as rows_of_busiest() gives them.
+  PairOperands(Program& program, const PairWorkload& pair, std::int64_t rows, int gpus, int chunks, int max_ctas);
+
+  Gemm gemm(int chunk) const;
+  Collective collective(int chunk) const;
+  Meaning meaning() const;
+
+ private:
+  Slice chunk_of(BufferId buffer, int chunk) const;
+
+  const Program* program_;
+  PairWorkload pair_;
+  std::int64_t rows_;
+  int chunks_;
+  int max_ctas_;
+  BufferId a_ = 0, b_ = 0, c_ = 0;
+  BufferId input_ = 0, output_ = 0;  // of the collective
+};
+
+/// Rows of the GPU that has most to do. Ranks with fewer rows wait for it, so every rank runs its sizes: m x imbalance,
+/// rounded up to a multiple of `unit`. Throws InputError where `unit` does not divide m; `derivation` says what the
+/// unit is ("gpus x chunks").
+std::int64_t rows_of_busiest(const PairWorkload& pair, std::int64_t unit, const std::string& derivation);
+
+}  // namespace weft::scenarios

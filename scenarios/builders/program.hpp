@@ -1,0 +1,44 @@
+// Writes a schedule down in the order in which the host launches it.
+//
+// What every schedule has in common and no operation says: an iteration begins on stream 0, from which the other
+// streams fork, and ends when stream 0 has joined them all. So "s1 waits s0" before the first operation and "s0 waits
+// s1" after the last are not written.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+
+#include "models/schedule.hpp"
+#include "scenarios/workload.hpp"
+
+namespace weft::scenarios {
+
+/// CUDA's greatest stream priority on the GPUs at hand; what NCCL runs on beside a GEMM.
+inline constexpr int highest_priority = -5;
+
+class Program {
+ public:
+  /// Name, family, GPUs and launch as the case says; stream 0 is "s0", of normal priority.
+  explicit Program(const Case& request);
+
+  BufferId add_buffer(std::string name, std::int64_t rows, std::int64_t columns, DataType dtype = DataType::bf16,
+                      Memory memory = Memory::local);
+  StreamId add_stream(std::string name, int priority);
+  /// Launches `work`; besides what precedes it on its stream it waits for the ends of `after`.
+  OperationId add(StreamId stream, std::string name, Work work, std::initializer_list<OperationId> after = {});
+
+  Slice whole(BufferId buffer, int place = 0) const;
+  Slice rows(BufferId buffer, std::int64_t first, std::int64_t count) const;
+  const Buffer& buffer(BufferId id) const { return schedule_.buffers[id]; }
+
+  void set_meaning(Meaning meaning) { schedule_.meaning = std::move(meaning); }
+  void set_repeats_per_iteration(int repeats) { schedule_.repeats_per_iteration = repeats; }
+  Schedule finish() && { return std::move(schedule_); }
+
+ private:
+  Schedule schedule_;
+};
+
+inline constexpr StreamId main_stream = 0;
+
+}  // namespace weft::scenarios

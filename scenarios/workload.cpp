@@ -1,0 +1,203 @@
+#include "scenarios/workload.hpp"
+
+#include <sstream>
+
+#include "models/input_error.hpp"
+
+namespace weft::scenarios {
+namespace {
+
+void check_extent(const std::string& field, std::int64_t value) {
+  if (value < 1 || value > max_extent)
+    throw InputError("workload." + field,
+                     "expected an integer from 1 to " + std::to_string(max_extent) + ", got " + std::to_string(value));
+}
+
+/// The last of a matrix's two extents takes the blame.
+void check_matrix(const std::string& field, std::int64_t rows, std::int64_t columns, DataType dtype) {
+  const Bytes limit = max_buffer_bytes / bytes_of(dtype);
+  if (rows > limit / columns)
+    throw InputError("workload." + field, "expected matrices of at most " + std::to_string(max_buffer_bytes) +
+                                              " bytes, got one of " + std::to_string(rows) + " x " +
+                                              std::to_string(columns) + " elements");
+}
+
+void check_gemm(std::int64_t m, std::int64_t n, std::int64_t k, DataType dtype) {
+  check_extent("m", m);
+  check_extent("n", n);
+  check_extent("k", k);
+  check_matrix("n", m, n, DataType::bf16);
+  check_matrix("k", m, k, dtype);
+  check_matrix("k", n, k, dtype);
+  if (dtype != DataType::bf16 && dtype != DataType::fp8)
+    throw InputError("workload.dtype", "expected bf16 or fp8, got " + std::string(name_of(dtype)));
+}
+
+void check_transfer(int gpus) {
+  if (gpus < 2)
+    throw InputError("gpus", "expected at least 2 for a transfer between GPUs, got " + std::to_string(gpus));
+}
+
+/// `unit`: what the bytes must be a multiple of, with its derivation in words.
+void check_bytes(Bytes bytes, Bytes unit, const std::string& derivation) {
+  if (bytes < 1 || bytes > max_buffer_bytes)
+    throw InputError("workload.bytes", "expected an integer from 1 to " + std::to_string(max_buffer_bytes) + ", got " +
+                                           std::to_string(bytes));
+  if (bytes % unit != 0)
+    throw InputError("workload.bytes", "expected a multiple of " + derivation + " = " + std::to_string(unit) +
+                                           ", got " + std::to_string(bytes));
+}
+
+void check_layer(const LayerWorkload& layer) {
+  check_extent("tokens", layer.tokens);
+  check_extent("hidden", layer.hidden);
+  check_extent("heads", layer.heads);
+  check_extent("kv_heads", layer.kv_heads);
+  check_extent("head_dim", layer.head_dim);
+  check_extent("intermediate", layer.intermediate);
+  if (layer.heads % layer.kv_heads != 0)
+    throw InputError("workload.kv_heads", "expected a divisor of heads = " + std::to_string(layer.heads) + ", got " +
+                                              std::to_string(layer.kv_heads));
+  if (layer.heads > max_extent / 3 / layer.head_dim)
+    throw InputError("workload.head_dim",
+                     "expected heads x head_dim below 2^31 / 3, got " + std::to_string(layer.head_dim));
+  if (layer.intermediate > max_extent / 2)
+    throw InputError("workload.intermediate", "expected at most " + std::to_string(max_extent / 2) + ", got " +
+                                                  std::to_string(layer.intermediate));
+  const std::int64_t widest =
+      std::max(2 * layer.intermediate, (layer.heads + 2 * layer.kv_heads) * layer.head_dim);  // unsharded
+  check_matrix("tokens", layer.tokens, std::max(widest, layer.hidden), layer.dtype);
+  check_matrix("hidden", layer.hidden, widest, layer.dtype);
+}
+
+}  // namespace
+
+std::string_view op_of(const Workload& workload) {
+  return std::visit(Overloaded{[](const GemmWorkload&) { return std::string_view{"gemm"}; },
+                               [](const CollectiveWorkload& collective) { return name_of(collective.kind); },
+                               [](const CopyWorkload&) { return std::string_view{"copy"}; },
+                               [](const PairWorkload& pair) { return name_of(pair.op); },
+                               [](const ConcurrentPair&) { return std::string_view{"gemm||all_reduce"}; },
+                               [](const LayerWorkload&) { return std::string_view{"transformer_layer"}; }},
+                    workload);
+}
+
+std::string_view family_of(const ScheduleChoice& choice) {
+  return std::visit(Overloaded{[](const Serial&) { return std::string_view{"serial"}; },
+                               [](const Decomposition&) { return std::string_view{"decomposition"}; },
+                               [](const AsyncTp&) { return std::string_view{"async_tp"}; },
+                               [](const Concurrent&) { return std::string_view{"concurrent"}; },
+                               [](const Signaling&) { return std::string_view{"signaling"}; },
+                               [](const Ficco&) { return std::string_view{"ficco"}; },
+                               [](const TokenSplit&) { return std::string_view{"token_split"}; },
+                               [](const Best&) { return std::string_view{"best"}; }},
+                    choice.family);
+}
+
+std::string describe(const Workload& workload) {
+  std::ostringstream text;
+  const auto write_gemm = [&text](const auto& gemm) {
+    text << " m=" << gemm.m << " n=" << gemm.n << " k=" << gemm.k << ' ' << name_of(gemm.dtype);
+  };
+  text << op_of(workload);
+  std::visit(
+      Overloaded{[&](const GemmWorkload& gemm) { write_gemm(gemm); },
+                 [&](const CollectiveWorkload& collective) { text << " bytes=" << collective.bytes; },
+                 [&](const CopyWorkload& copy) { text << " bytes=" << copy.bytes << ' ' << name_of(copy.pattern); },
+                 [&](const PairWorkload& pair) {
+                   write_gemm(pair);
+                   if (pair.imbalance != 1) text << " imbalance=" << pair.imbalance;
+                 },
+                 [&](const ConcurrentPair& pair) {
+                   write_gemm(pair);
+                   text << " bytes=" << pair.bytes;
+                 },
+                 [&](const LayerWorkload& layer) {
+                   text << " tokens=" << layer.tokens << " hidden=" << layer.hidden << " heads=" << layer.heads
+                        << " kv_heads=" << layer.kv_heads << " head_dim=" << layer.head_dim
+                        << " intermediate=" << layer.intermediate << ' ' << name_of(layer.dtype);
+                   if (layer.sequence_parallel) text << " sequence_parallel";
+                   if (layer.experts > 0)
+                     text << " experts=" << layer.experts << " experts_per_token=" << layer.experts_per_token;
+                 }},
+      workload);
+  return text.str();
+}
+
+std::string describe(const ScheduleChoice& choice) {
+  std::ostringstream text;
+  text << family_of(choice);
+  std::visit(Overloaded{[](const Serial&) {}, [](const Best&) {},
+                        [&](const Decomposition& decomposition) { text << ", chunks " << decomposition.chunks; },
+                        [&](const AsyncTp& async) { text << ", input " << name_of(async.input); },
+                        [&](const Concurrent& concurrent) { text << ", first " << name_of(concurrent.first); },
+                        [&](const Signaling& signaling) {
+                          text << ", groups";
+                          if (signaling.groups.empty()) text << " searched";
+                          for (const int waves : signaling.groups) text << ' ' << waves;
+                        },
+                        [&](const Ficco& ficco) {
+                          text << ", " << name_of(ficco.compute) << ' ' << name_of(ficco.gemm) << ' '
+                               << name_of(ficco.chunks) << ' ' << name_of(ficco.transport);
+                        },
+                        [&](const TokenSplit& split) {
+                          text << ", first " << (split.first ? std::to_string(*split.first) : "searched")
+                               << ", comm_ctas " << split.comm_ctas << (split.fused_norm ? ", fused norm" : "");
+                        }},
+             choice.family);
+  if (choice.max_ctas > 0) text << ", max_ctas " << choice.max_ctas;
+  if (choice.launch == Launch::eager) text << ", eager";
+  return text.str();
+}
+
+CollectiveKind collective_of(PairOp op) {
+  switch (op) {
+    case PairOp::gemm_all_reduce:
+      return CollectiveKind::all_reduce;
+    case PairOp::gemm_reduce_scatter:
+      return CollectiveKind::reduce_scatter;
+    case PairOp::all_gather_gemm:
+      return CollectiveKind::all_gather;
+    case PairOp::gemm_all_to_all:
+    case PairOp::all_to_all_gemm:
+      break;
+  }
+  return CollectiveKind::all_to_all;
+}
+
+bool collective_comes_first(PairOp op) { return op == PairOp::all_gather_gemm || op == PairOp::all_to_all_gemm; }
+
+void check_sizes(const Workload& workload, int gpus) {
+  if (gpus < 1) throw InputError("gpus", "expected at least 1, got " + std::to_string(gpus));
+  const Bytes element = bytes_of(DataType::bf16);
+  std::visit(Overloaded{[](const GemmWorkload& gemm) { check_gemm(gemm.m, gemm.n, gemm.k, gemm.dtype); },
+                        [&](const CollectiveWorkload& collective) {
+                          check_transfer(gpus);
+                          if (collective.kind == CollectiveKind::all_reduce)
+                            check_bytes(collective.bytes, element, "the bytes of a bf16");
+                          else
+                            check_bytes(collective.bytes, element * gpus, "the bytes of a bf16 x gpus");
+                        },
+                        [&](const CopyWorkload& copy) {
+                          check_transfer(gpus);
+                          check_bytes(copy.bytes, element, "the bytes of a bf16");
+                          check_matrix("bytes", gpus - 1, copy.bytes / element, DataType::bf16);
+                        },
+                        [&](const PairWorkload& pair) {
+                          check_transfer(gpus);
+                          check_gemm(pair.m, pair.n, pair.k, pair.dtype);
+                          if (!(pair.imbalance >= 1 && pair.imbalance <= gpus))
+                            throw InputError("workload.imbalance",
+                                             "expected a number from 1 to gpus = " + std::to_string(gpus) + ", got " +
+                                                 std::to_string(pair.imbalance));
+                        },
+                        [&](const ConcurrentPair& pair) {
+                          check_transfer(gpus);
+                          check_gemm(pair.m, pair.n, pair.k, pair.dtype);
+                          check_bytes(pair.bytes, element, "the bytes of a bf16");
+                        },
+                        [](const LayerWorkload& layer) { check_layer(layer); }},
+             workload);
+}
+
+}  // namespace weft::scenarios
