@@ -28,13 +28,20 @@ void log_to_standard_error() {
   spdlog::set_default_logger(std::move(logger));
 }
 
+std::string commands_of(const CLI::App& app) {
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands({})) names += (names.empty() ? "" : ", ") + command->get_name();
+  return names;
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Will overlapping communication with computation pay, by which schedule, and by how much?", "weft"};
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);  // an unknown word is named before a missing command
   app.set_version_flag("--version", WEFT_VERSION);
   weft::tools::add_machines_command(app);
   try {
     app.parse(argc, argv);
+    if (app.get_subcommands().empty()) throw weft::InputError("", "expected a command: " + commands_of(app));
     std::cout.flush();
     return std::cout ? done : report(work_failed, "standard output could not be written");
   } catch (const CLI::ParseError& error) {
