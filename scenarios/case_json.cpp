@@ -1,6 +1,5 @@
 #include "scenarios/case_json.hpp"
 
-#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace weft::scenarios {
@@ -96,18 +95,6 @@ constexpr std::pair<std::string_view, WorkloadReader> workload_readers[] = {
     {"transformer_layer", read_layer},
 };
 
-Workload read_workload(JsonObject object) {
-  const JsonValue op = object.at("op");
-  const std::string word = op.string();
-  for (const auto& [known, read] : workload_readers)
-    if (known == word) {
-      const Workload workload = read(object, word);
-      object.finish();
-      return workload;
-    }
-  op.fail("one of " + known_words(workload_readers));
-}
-
 // --- Schedule choices ------------------------------------------------------------------------------------------
 
 Family read_serial(JsonObject&) { return Serial{}; }
@@ -183,6 +170,18 @@ Measured read_measured(JsonObject object) {
 }
 
 }  // namespace
+
+Workload read_workload(JsonObject object) {
+  const JsonValue op = object.at("op");
+  const std::string word = op.string();
+  for (const auto& [known, read] : workload_readers)
+    if (known == word) {
+      const Workload workload = read(object, word);
+      object.finish();
+      return workload;
+    }
+  op.fail("one of " + known_words(workload_readers));
+}
 
 ScheduleChoice read_schedule_choice(JsonObject object) {
   ScheduleChoice choice;

@@ -15,6 +15,7 @@ namespace weft::scenarios {
 /// Whether the sizes can be cut as the family needs is build()'s business.
 Case case_from_json(const nlohmann::json& json);
 
+Workload read_workload(JsonObject object);
 ScheduleChoice read_schedule_choice(JsonObject object);
 
 /// Everything that is not a default, in the order of the documentation; case_from_json(to_json(c)) == c.

@@ -1,0 +1,92 @@
+#include "scenarios/bound.hpp"
+
+#include <algorithm>
+
+namespace weft::scenarios {
+namespace {
+
+constexpr std::int64_t finest_tile = 64;
+
+double as_double(std::int64_t value) { return static_cast<double>(value); }
+
+/// Of one SM at the maximum clock; 1 MHz is one clock in a microsecond.
+double flops_per_us_of_sm(const Machine& machine, DataType dtype) {
+  const double speedup = dtype == DataType::fp8 ? machine.gpu.fp8_speedup : 1;
+  return machine.gpu.tensor_flops_per_clock_per_sm * speedup * machine.gpu.max_clock_MHz;
+}
+
+double tensor_us(Flops flops, DataType dtype, const Machine& machine) {
+  return flops / (machine.gpu.sms() * flops_per_us_of_sm(machine, dtype));
+}
+
+/// In the steady state, what the last iteration left in the L2 need not come from HBM again.
+double hbm_us(Bytes bytes, const Machine& machine) {
+  return as_double(std::max<Bytes>(0, bytes - machine.gpu.l2_bytes)) / bytes_per_us(machine.gpu.hbm_GBps);
+}
+
+template <class WithGemm>
+double compute_us(const WithGemm& gemm, std::int64_t m, const Machine& machine) {
+  const Bytes operands = (m * gemm.k + gemm.n * gemm.k) * bytes_of(gemm.dtype) + m * gemm.n * bytes_of(DataType::bf16);
+  return std::max(tensor_us(MatrixSize{m, gemm.n, gemm.k}.flops(), gemm.dtype, machine), hbm_us(operands, machine));
+}
+
+double port_us(double bytes, const Machine& machine) { return bytes / bytes_per_us(machine.fabric.peak_GBps); }
+
+double transfer_us(CollectiveKind kind, Bytes bytes, int gpus, const Machine& machine) {
+  const double through_port = as_double(bytes) * (gpus - 1) / gpus;
+  return port_us(kind == CollectiveKind::all_reduce ? 2 * through_port : through_port, machine);
+}
+
+double pair_us(const PairWorkload& pair, int gpus, const Machine& machine) {
+  const auto m = static_cast<std::int64_t>(as_double(pair.m) * pair.imbalance);  // rows of the busiest GPU
+  const bool transfers_input = collective_comes_first(pair.op);
+  const Bytes bytes = transfers_input ? m * pair.k * bytes_of(pair.dtype) : m * pair.n * bytes_of(DataType::bf16);
+  const double compute = compute_us(pair, m, machine);
+  const double transfer = transfer_us(collective_of(pair.op), bytes, gpus, machine);
+
+  const std::int64_t tile = std::min(m, finest_tile) * std::min(pair.n, finest_tile);
+  const double tile_flops = 2 * as_double(tile) * as_double(pair.k);
+  const double wave = std::min(compute, tile_flops / flops_per_us_of_sm(machine, pair.dtype));
+  if (transfers_input) return std::max(compute, transfer + wave);
+  const double share_of_last_wave =
+      std::min(1.0, machine.gpu.sms() * as_double(tile) / as_double(m) / as_double(pair.n));
+  return std::max(compute + share_of_last_wave * transfer, wave + transfer);
+}
+
+double layer_us(const LayerWorkload& layer, int gpus, const Machine& machine) {
+  const double tokens = as_double(layer.tokens), hidden = as_double(layer.hidden);
+  const double query_columns = as_double(layer.heads * layer.head_dim);
+  const double attention_weights =
+      hidden * (2 * query_columns + 2 * as_double(layer.kv_heads * layer.head_dim));  // q and o, k and v
+  const double mlp_weights = 3 * hidden * as_double(layer.intermediate);              // gate, up, down
+  const double active = layer.experts > 0 ? as_double(layer.experts_per_token) : 1;
+  // Causal attention: half of the two products of tokens x tokens x head_dim for each head.
+  const Flops flops = 2 * tokens * (attention_weights + active * mlp_weights) + 2 * tokens * tokens * query_columns;
+  const auto weight_bytes =
+      static_cast<Bytes>((attention_weights + mlp_weights) / gpus * as_double(bytes_of(layer.dtype)));
+  const Bytes activations = layer.tokens * layer.hidden * bytes_of(DataType::bf16);
+  return std::max({tensor_us(flops / gpus, layer.dtype, machine), hbm_us(weight_bytes, machine),
+                   2 * transfer_us(CollectiveKind::all_reduce, activations, gpus, machine)});
+}
+
+}  // namespace
+
+double bound_us(const Workload& workload, int gpus, const Machine& machine) {
+  return std::visit(Overloaded{[&](const GemmWorkload& gemm) { return compute_us(gemm, gemm.m, machine); },
+                               [&](const CollectiveWorkload& collective) {
+                                 return transfer_us(collective.kind, collective.bytes, gpus, machine);
+                               },
+                               [&](const CopyWorkload& copy) {
+                                 const int pulls = copy.pattern == CopyPattern::one_peer ? 1 : gpus - 1;
+                                 return port_us(as_double(copy.bytes) * pulls, machine);
+                               },
+                               [&](const PairWorkload& pair) { return pair_us(pair, gpus, machine); },
+                               [&](const ConcurrentPair& pair) {
+                                 return std::max(compute_us(pair, pair.m, machine),
+                                                 transfer_us(CollectiveKind::all_reduce, pair.bytes, gpus, machine));
+                               },
+                               [&](const LayerWorkload& layer) { return layer_us(layer, gpus, machine); }},
+                    workload);
+}
+
+}  // namespace weft::scenarios

@@ -1,0 +1,28 @@
+// The time that no schedule can beat.
+#pragma once
+
+#include "models/machine.hpp"
+#include "scenarios/workload.hpp"
+
+namespace weft::scenarios {
+
+/// Lower bound, in us, on an iteration of `workload` on the first `gpus` GPUs. W = gpus, B = bytes of the collective.
+///
+///   compute  = the longer of  flops / (SMs x tensor flops per clock x maximum clock)
+///                       and   (operands read and written once - what the L2 may still hold) / HBM rate
+///   transfer = bytes through one GPU's port in one direction / the port's datasheet rate:
+///              all-reduce 2 (W-1)/W B (no reduction in the switch); all-gather, reduce-scatter, all-to-all (W-1)/W B;
+///              a pull B, from all peers (W-1) B
+///
+/// GEMM alone: compute. Collective or copy alone: transfer. gemm||all_reduce: the longer of the two. A pair: the longer
+/// of the two, plus what cannot be hidden. A wave is one tile of 64 x 64 on every SM, the finest that GEMM libraries
+/// use, so one wave is the smallest part of the GEMM that can be finished before the rest:
+///
+///   gemm+X   max(compute + transfer of the last wave, first wave + transfer)
+///   X+gemm   max(compute, transfer + last wave): the own shard needs no transfer, so compute can begin at once
+///
+/// transformer_layer, in the steady state of a stack: the longest of tensor work, weights through HBM and transfer, all
+/// summed over the layer. Only the active experts' share of tensor work counts for a mixture of experts.
+double bound_us(const Workload& workload, int gpus, const Machine& machine);
+
+}  // namespace weft::scenarios

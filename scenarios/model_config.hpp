@@ -1,0 +1,26 @@
+// The sizes of a decoder-only transformer, read from the config.json that Hugging Face ships with its weights.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+
+#include "models/schedule.hpp"
+
+namespace weft::scenarios {
+
+struct ModelConfig {
+  std::int64_t hidden = 0, intermediate = 0, heads = 0, kv_heads = 0, head_dim = 0, layers = 0;
+  DataType dtype = DataType::bf16;
+  bool operator==(const ModelConfig&) const = default;
+};
+
+/// A foreign file: keys that are not needed are ignored. Throws InputError for one that is needed and missing, for a
+/// mixture of experts, and for weights that are not bfloat16. `head_dim` may be left out, as that format allows: then
+/// it is hidden_size / num_attention_heads, which must be a whole number.
+ModelConfig model_config_from_json(const nlohmann::json& json);
+
+/// The same from a file; errors name the file.
+ModelConfig read_model_config(const std::filesystem::path& path);
+
+}  // namespace weft::scenarios

@@ -1,0 +1,153 @@
+#include "scenarios/scenario.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "models/input_error.hpp"
+#include "models/json_object.hpp"
+#include "scenarios/case_json.hpp"
+
+namespace weft::scenarios {
+namespace {
+
+constexpr std::string_view format = "weft.scenario/1";
+constexpr int max_gpus = 1 << 16;
+constexpr int max_count = 1 << 20;  // chunks, CTAs
+
+std::vector<int> counts(const std::vector<JsonValue>& values, int least) {
+  std::vector<int> result;
+  for (const JsonValue& value : values) result.push_back(static_cast<int>(value.integer(least, max_count)));
+  return result;
+}
+
+std::vector<std::int64_t> ascending_sizes(const JsonValue& value) {
+  std::vector<std::int64_t> sizes;
+  if (value.is_list())
+    for (const JsonValue& item : value.list()) sizes.push_back(item.integer(1, max_extent));
+  else
+    sizes.push_back(value.integer(1, max_extent));
+  if (sizes.empty()) value.fail("at least one size");
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+SearchSpace read_space(JsonObject& object) {
+  SearchSpace space;
+  if (const auto families = object.find("families")) {
+    space.decomposition = space.concurrent = false;
+    for (const JsonValue& family : families->list()) {
+      const std::string word = family.string();
+      if (word == "decomposition")
+        space.decomposition = true;
+      else if (word == "concurrent")
+        space.concurrent = true;
+      else if (word != "serial")  // which is always there
+        family.fail("one of serial, decomposition, concurrent");
+    }
+  }
+  if (const auto chunks = object.find("chunks")) space.chunks = counts(chunks->list(), 1);
+  if (const auto max_ctas = object.find("max_ctas")) space.max_ctas = counts(max_ctas->list(), 1);
+  space.launch = object.word_or("launch", Launch::graph);
+  return space;
+}
+
+void read_model(JsonObject& object, Scenario& scenario, const std::filesystem::path& folder) {
+  scenario.model = read_model_config(folder / object.string("model"));
+  scenario.form = object.word<LayerForm>("form");
+  scenario.sizes = ascending_sizes(object.at("tokens"));
+}
+
+/// The keys of a workload stand beside those of the scenario; m is written for each size.
+void read_plain(JsonObject& object, Scenario& scenario, const nlohmann::json& json) {
+  scenario.sizes = ascending_sizes(object.at("m"));
+  nlohmann::json workload;
+  for (const auto key : {"op", "n", "k", "bytes", "dtype", "imbalance"})
+    if (object.find(key)) workload[key] = json.at(key);
+  for (const std::int64_t m : scenario.sizes) {
+    workload["m"] = m;
+    scenario.plain.push_back(read_workload(JsonObject(workload)));
+  }
+}
+
+Workload pair_of(PairOp op, std::int64_t m, std::int64_t n, std::int64_t k, DataType dtype) {
+  return PairWorkload{.op = op, .m = m, .n = n, .k = k, .dtype = dtype};
+}
+
+std::int64_t share(std::int64_t value, int gpus, const std::string& field) {
+  if (value % gpus != 0)
+    throw InputError(field, "expected a multiple of gpus = " + std::to_string(gpus) + ", got " + std::to_string(value));
+  return value / gpus;
+}
+
+std::vector<Question> questions_of_layer(const ModelConfig& model, LayerForm form, std::int64_t tokens, int gpus) {
+  const std::int64_t heads = share(model.heads, gpus, "num_attention_heads");
+  const std::int64_t kv_heads = model.kv_heads < gpus ? 1 : share(model.kv_heads, gpus, "num_key_value_heads");
+  const std::int64_t width = share(model.intermediate, gpus, "intermediate_size");
+  const std::int64_t h = model.hidden;
+  const auto question = [&](const char* name, PairOp op, std::int64_t n, std::int64_t k) {
+    return Question{name, pair_of(op, tokens, n, k, model.dtype)};
+  };
+  const char* const output = "attention output projection";
+  const char* const down = "MLP down projection";
+  if (form == LayerForm::all_reduce)
+    return {question(output, PairOp::gemm_all_reduce, h, heads * model.head_dim),
+            question(down, PairOp::gemm_all_reduce, h, width)};
+  return {question("qkv projection", PairOp::all_gather_gemm, (heads + 2 * kv_heads) * model.head_dim, h),
+          question(output, PairOp::gemm_reduce_scatter, h, heads * model.head_dim),
+          question("MLP gate and up projection", PairOp::all_gather_gemm, 2 * width, h),
+          question(down, PairOp::gemm_reduce_scatter, h, width)};
+}
+
+}  // namespace
+
+std::vector<Question> questions(const Scenario& scenario, std::size_t index) {
+  if (scenario.model) return questions_of_layer(*scenario.model, scenario.form, scenario.sizes[index], scenario.gpus);
+  const Workload& workload = scenario.plain[index];
+  return {{std::string(op_of(workload)), workload}};
+}
+
+std::optional<LayerWorkload> layer(const Scenario& scenario, std::size_t index) {
+  if (!scenario.model) return std::nullopt;
+  const ModelConfig& model = *scenario.model;
+  return LayerWorkload{.tokens = scenario.sizes[index],
+                       .hidden = model.hidden,
+                       .heads = model.heads,
+                       .kv_heads = model.kv_heads,
+                       .head_dim = model.head_dim,
+                       .intermediate = model.intermediate,
+                       .dtype = model.dtype,
+                       .sequence_parallel = scenario.form == LayerForm::sequence_parallel};
+}
+
+Scenario scenario_from_json(const nlohmann::json& json, const std::filesystem::path& folder) {
+  JsonObject object(json);
+  if (const JsonValue word = object.at("format"); word.string() != format) word.fail(std::string(format));
+  Scenario scenario;
+  scenario.name = object.string_or("name", "");
+  scenario.source = object.string_or("source", "");
+  scenario.machine = object.string_or("machine", "");
+  scenario.gpus = static_cast<int>(object.integer("gpus", 1, max_gpus));
+  scenario.space = read_space(object);
+  if (object.has("model"))
+    read_model(object, scenario, folder);
+  else if (object.has("op"))
+    read_plain(object, scenario, json);
+  else
+    throw InputError(object.path_of("model"), "expected this key, or op with m, n and k; both are missing");
+  object.finish();
+  for (std::size_t index = 0; index < scenario.sizes.size(); ++index)
+    for (const Question& question : questions(scenario, index)) check_sizes(question.workload, scenario.gpus);
+  return scenario;
+}
+
+Scenario read_scenario(const std::filesystem::path& path) {
+  const nlohmann::json json = read_json_file(path);
+  try {
+    return scenario_from_json(json, path.parent_path());
+  } catch (const InputError& error) {
+    throw error.in_file(path.string());
+  }
+}
+
+}  // namespace weft::scenarios

@@ -1,0 +1,74 @@
+// A scenario file: what a person wants to know, without writing cases.
+//
+//   {"format": "weft.scenario/1", "model": "models/llama-3.3-70b.config.json", "tokens": [1024, 2048], "gpus": 4,
+//    "form": "all_reduce"}                     the pairs of one layer, tensor-parallel over 4 GPUs
+//   {"format": "weft.scenario/1", "op": "gemm+reduce_scatter", "m": [4096, 8192], "n": 8192, "k": 3584, "gpus": 4}
+//                                              one pair; "m" may be one number
+//
+// Both may carry "name", "source" (where the numbers come from), "machine" (the profile for those who name none),
+// "families", "chunks", "max_ctas" and "launch".
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/names.hpp"
+#include "scenarios/model_config.hpp"
+#include "scenarios/search.hpp"
+#include "scenarios/workload.hpp"
+
+namespace weft::scenarios {
+
+/// How the layers of a tensor-parallel model exchange: an all-reduce after each block, or a reduce-scatter after it and
+/// an all-gather before the next.
+enum class LayerForm { all_reduce, sequence_parallel };
+
+struct Scenario {
+  std::string name, source;
+  std::string machine;  ///< empty: the caller must say
+  int gpus = 1;
+  SearchSpace space;
+  std::optional<ModelConfig> model;  ///< empty: plain sizes
+  LayerForm form = LayerForm::all_reduce;
+  std::vector<std::int64_t> sizes;  ///< tokens of the model, or the values of m; ascending, each once
+  std::vector<Workload> plain;      ///< one for each size, where there is no model
+};
+
+/// One pair of a layer (or the one that the file gives).
+struct Question {
+  std::string name;  ///< "attention output projection"; plain: the op
+  Workload workload;
+};
+
+/// Throws InputError: unknown keys, a size that is impossible or cannot be split over the GPUs, a missing file. Paths
+/// of models are relative to the scenario's folder.
+Scenario scenario_from_json(const nlohmann::json& json, const std::filesystem::path& folder);
+Scenario read_scenario(const std::filesystem::path& path);
+
+/// The pairs at the size `scenario.sizes[index]`, in the order of the layer, with m, n, k as the GEMM kernel sees them.
+/// For a model with hidden size h, `a` = heads x head_dim, `g` = kv_heads x head_dim, MLP width i, over W GPUs:
+///   all_reduce         gemm+all_reduce [tokens, h, a/W] and [tokens, h, i/W]
+///   sequence_parallel  all_gather+gemm [tokens, (a + 2 g)/W, h], gemm+reduce_scatter [tokens, h, a/W],
+///                      all_gather+gemm [tokens, 2 i/W, h],       gemm+reduce_scatter [tokens, h, i/W]
+/// Keys and values are replicated on GPUs beyond their number: g/W is then head_dim.
+std::vector<Question> questions(const Scenario& scenario, std::size_t index);
+
+/// The whole layer at that size, for what a pair's gain means in it; empty for plain sizes.
+std::optional<LayerWorkload> layer(const Scenario& scenario, std::size_t index);
+
+}  // namespace weft::scenarios
+
+namespace weft {
+
+template <>
+struct NamesOf<scenarios::LayerForm> {
+  using enum scenarios::LayerForm;
+  static constexpr std::array names{std::pair{all_reduce, std::string_view{"all_reduce"}},
+                                    std::pair{sequence_parallel, std::string_view{"sequence_parallel"}}};
+};
+
+}  // namespace weft

@@ -1,0 +1,63 @@
+#include "scenarios/search.hpp"
+
+#include <algorithm>
+
+namespace weft::scenarios {
+namespace {
+
+std::vector<Family> overlapping_families(const Workload& workload, int gpus, const SearchSpace& space) {
+  std::vector<Family> families;
+  const auto* pair = std::get_if<PairWorkload>(&workload);
+  if (pair && space.decomposition && pair->op != PairOp::all_to_all_gemm)
+    for (const int chunks : space.chunks)
+      if (pair->m % (std::int64_t{gpus} * chunks) == 0) families.emplace_back(Decomposition{chunks});
+  if (space.concurrent && std::holds_alternative<ConcurrentPair>(workload))
+    for (const FirstLaunched first : {FirstLaunched::collective, FirstLaunched::gemm})
+      families.emplace_back(Concurrent{first});
+  return families;
+}
+
+}  // namespace
+
+std::vector<Case> candidates(const Workload& workload, int gpus, const SearchSpace& space) {
+  std::vector<Case> cases;
+  const auto add = [&](const Family& family, int max_ctas) {
+    const ScheduleChoice choice{family, max_ctas, space.launch};
+    cases.push_back({.id = describe(choice), .gpus = gpus, .workload = workload, .schedule = choice, .measured = {}});
+  };
+  add(Serial{}, 0);
+  for (const Family& family : overlapping_families(workload, gpus, space)) {
+    add(family, 0);
+    for (const int max_ctas : space.max_ctas) add(family, max_ctas);
+  }
+  return cases;
+}
+
+Ranking rank(const std::vector<Case>& cases, const std::function<Estimate(const Case&)>& estimate) {
+  Ranking ranking;
+  for (const Case& request : cases) ranking.fastest_first.push_back({request, estimate(request), 1});
+  const double serial_us = ranking.fastest_first.front().estimate.time_us;
+  for (Candidate& candidate : ranking.fastest_first) candidate.speedup = serial_us / candidate.estimate.time_us;
+
+  const auto is_faster = [](const Candidate& a, const Candidate& b) { return a.estimate.time_us < b.estimate.time_us; };
+  // Serial was listed first: equally fast ones stay behind it, and slower ones do not move ahead of it.
+  ranking.serial = static_cast<std::size_t>(
+      std::count_if(ranking.fastest_first.begin(), ranking.fastest_first.end(),
+                    [&](const Candidate& other) { return is_faster(other, ranking.fastest_first.front()); }));
+  std::stable_sort(ranking.fastest_first.begin(), ranking.fastest_first.end(), is_faster);
+  ranking.too_close = ranking.serial != 0 && ranking.fastest().estimate.high_us >= serial_us;
+  return ranking;
+}
+
+std::optional<std::int64_t> crossover(std::vector<SizeVerdict> verdicts) {
+  std::sort(verdicts.begin(), verdicts.end(),
+            [](const SizeVerdict& a, const SizeVerdict& b) { return a.size > b.size; });
+  std::optional<std::int64_t> smallest;
+  for (const SizeVerdict& verdict : verdicts) {
+    if (!verdict.pays) break;
+    smallest = verdict.size;
+  }
+  return smallest;
+}
+
+}  // namespace weft::scenarios

@@ -1,0 +1,63 @@
+// Which schedules are worth asking about, and what the answers say.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/workload.hpp"
+
+namespace weft::scenarios {
+
+/// What candidates are made of. Serial is always among them: it is what the others are compared with.
+struct SearchSpace {
+  bool decomposition = true, concurrent = true;
+  std::vector<int> chunks{2, 4, 8};     ///< of decomposition; those that the rows cannot be cut into are skipped
+  std::vector<int> max_ctas{4, 8, 16};  ///< besides the library's default, wherever communication overlaps
+  Launch launch = Launch::graph;
+  bool operator==(const SearchSpace&) const = default;
+};
+
+/// Serial first, then every schedule of the space that the workload has. Each id is the schedule in words.
+std::vector<Case> candidates(const Workload& workload, int gpus, const SearchSpace& space = {});
+
+struct Estimate {
+  double time_us = 0;
+  double low_us = 0, high_us = 0;  ///< where 90 % of measurements are expected
+};
+
+struct Candidate {
+  Case request;
+  Estimate estimate;
+  double speedup = 1;  ///< over serial
+};
+
+struct Ranking {
+  std::vector<Candidate> fastest_first;  ///< of equally fast ones, the one that was listed first
+  std::size_t serial = 0;                ///< position of serial
+  /// The winner's gain over serial is within the uncertainty of its own time: measured, it may well be the slower.
+  bool too_close = false;
+
+  const Candidate& fastest() const { return fastest_first.front(); }
+  const Candidate& reference() const { return fastest_first[serial]; }
+  /// What to run: the winner, or serial where it is too close to call.
+  const Candidate& advice() const { return too_close ? reference() : fastest(); }
+  bool overlap_pays() const { return !too_close && serial != 0; }
+  double saved_us() const { return reference().estimate.time_us - advice().estimate.time_us; }
+};
+
+/// Asks `estimate` for each case once, in order. `cases` holds serial first, as candidates() gives them.
+Ranking rank(const std::vector<Case>& cases, const std::function<Estimate(const Case&)>& estimate);
+
+struct SizeVerdict {
+  std::int64_t size = 0;  ///< tokens or rows
+  bool pays = false;
+};
+
+/// The smallest size from which on overlap pays at every size that was asked about; empty where it does not pay at the
+/// largest. Any order.
+std::optional<std::int64_t> crossover(std::vector<SizeVerdict> verdicts);
+
+}  // namespace weft::scenarios
