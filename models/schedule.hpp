@@ -230,7 +230,8 @@ struct MemoryBound {
 };
 
 /// Causal prefill attention of one sequence over packed q, k, v rows: qkv[tokens, (heads + 2 kv_heads) x head_dim] ->
-/// output[tokens, heads x head_dim]; `prefix` earlier tokens are attended to as well.
+/// output[tokens, heads x head_dim]. `prefix` earlier tokens, whose keys and values lie in the rows just before qkv's,
+/// are attended to as well.
 struct Attention {
   Slice qkv, output;
   int heads = 0, kv_heads = 0, head_dim = 0;

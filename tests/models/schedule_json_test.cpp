@@ -18,6 +18,7 @@ Schedule everything() {
   schedule.family = "test";
   schedule.machine = "h200x8-nvswitch";
   schedule.gpus = 4;
+  schedule.repeats_per_iteration = 6;
   schedule.launch = Launch::eager;
   schedule.buffers = {
       {"A", 512, 128, DataType::fp8, Memory::symmetric, {}},

@@ -1,0 +1,142 @@
+#include "models/deadlock_check.hpp"
+
+#include "models/counters.hpp"
+#include "models/footprint.hpp"
+
+namespace weft {
+namespace {
+
+class AbstractRun {
+ public:
+  explicit AbstractRun(const Schedule& schedule)
+      : schedule_(schedule),
+        queues_(schedule.streams.size()),
+        heads_(schedule.streams.size(), 0),
+        states_(schedule.operations.size()),
+        counters_(schedule.counters.size(), 0) {
+    for (OperationId id = 0; id < static_cast<OperationId>(schedule.operations.size()); ++id) {
+      const Operation& operation = schedule.operations[at(id)];
+      queues_[at(operation.stream)].push_back(id);
+      const auto* gemm = std::get_if<Gemm>(&operation.work);
+      states_[at(id)].group_done.assign(gemm ? at(tile_group_count(*gemm)) : 0, false);
+    }
+  }
+
+  void run() {
+    while (advance_all()) {
+    }
+    for (std::size_t stream = 0; stream < queues_.size(); ++stream)
+      if (heads_[stream] < queues_[stream].size()) report_unless_a_point(queues_[stream][heads_[stream]]);
+  }
+
+ private:
+  struct State {
+    bool is_started = false, is_done = false;
+    std::vector<bool> group_done;
+  };
+
+  static std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
+  /// Has anything happened?
+  bool advance_all() {
+    bool progress = false;
+    for (std::size_t stream = 0; stream < queues_.size(); ++stream)
+      while (heads_[stream] < queues_[stream].size()) {
+        const OperationId id = queues_[stream][heads_[stream]];
+        progress |= advance(id);
+        if (!states_[at(id)].is_done) break;
+        ++heads_[stream];
+      }
+    return progress;
+  }
+
+  bool advance(OperationId id) {
+    State& state = states_[at(id)];
+    const Operation& operation = schedule_.operations[at(id)];
+    bool progress = false;
+    if (!state.is_started) {
+      if (waiting_for(operation)) return false;
+      state.is_started = progress = true;
+    }
+    if (const auto* gemm = std::get_if<Gemm>(&operation.work)) {
+      progress |= advance_groups(*gemm, state);
+      for (const bool done : state.group_done)
+        if (!done) return progress;
+    } else if (const auto* wait = std::get_if<Wait>(&operation.work)) {
+      if (counters_[at(wait->counter)] < wait->value) return progress;
+      if (schedule_.counters[at(wait->counter)].reset_by_wait) counters_[at(wait->counter)] -= wait->value;
+    } else if (const auto* signal = std::get_if<Signal>(&operation.work)) {
+      counters_[at(signal->counter)] += signal->add;
+    }
+    return state.is_done = true;
+  }
+
+  bool advance_groups(const Gemm& gemm, State& state) {
+    bool progress = false;
+    for (std::size_t group = 0; group < state.group_done.size(); ++group) {
+      if (state.group_done[group] || !can_run(gemm, static_cast<int>(group))) continue;
+      state.group_done[group] = progress = true;
+      for (const TileSignal& signal : gemm.signals)
+        if (at(signal.tile_group) == group) ++counters_[at(signal.counter)];
+    }
+    return progress;
+  }
+
+  bool can_run(const Gemm& gemm, int group) const {
+    for (const TileWait& wait : gemm.waits)
+      if (wait.tile_group == group && counters_[at(wait.counter)] < wait.value) return false;
+    return true;
+  }
+
+  /// An edge that is not satisfied yet, or null.
+  const After* waiting_for(const Operation& operation) const {
+    for (const After& after : operation.after) {
+      const State& target = states_[at(after.operation)];
+      const bool has_come = after.point == Point::end          ? target.is_done
+                            : after.point == Point::tile_group ? target.group_done.at(at(after.tile_group))
+                                                               : target.is_started;
+      if (!has_come) return &after;
+    }
+    return nullptr;
+  }
+
+  /// Edges point backwards, so whenever something is stuck, some stream is stuck on a counter: that one is the cause.
+  void report_unless_a_point(OperationId id) const {
+    const Operation& operation = schedule_.operations[at(id)];
+    if (!states_[at(id)].is_started) return;
+    if (const auto* wait = std::get_if<Wait>(&operation.work)) report(id, wait->counter, wait->value);
+    const auto& gemm = std::get<Gemm>(operation.work);
+    for (const TileWait& wait : gemm.waits)
+      if (counters_[at(wait.counter)] < wait.value) report(id, wait.counter, wait.value);
+  }
+
+  [[noreturn]] void report(OperationId id, CounterId counter, std::int64_t value) const {
+    const Operation& operation = schedule_.operations[at(id)];
+    std::string missing;
+    for (const CounterSignal& signal : counter_uses(schedule_)[at(counter)].signals) {
+      const State& state = states_[at(signal.operation)];
+      if (state.is_done || (signal.tile_group >= 0 && state.group_done[at(signal.tile_group)])) continue;
+      const Operation& signaller = schedule_.operations[at(signal.operation)];
+      missing = "; \"" + signaller.name + "\" on stream \"" + schedule_.streams[at(signaller.stream)].name +
+                "\" would add to it, but is itself held up";
+      break;
+    }
+    throw InputError("operations[" + std::to_string(id) + "]",
+                     "deadlock: \"" + operation.name + "\" on stream \"" +
+                         schedule_.streams[at(operation.stream)].name + "\" waits for counter \"" +
+                         schedule_.counters[at(counter)].name + "\" to reach " + std::to_string(value) +
+                         ", it stays at " + std::to_string(counters_[at(counter)]) + missing);
+  }
+
+  const Schedule& schedule_;
+  std::vector<std::vector<OperationId>> queues_;
+  std::vector<std::size_t> heads_;
+  std::vector<State> states_;
+  std::vector<std::int64_t> counters_;
+};
+
+}  // namespace
+
+void check_deadlock(const Schedule& schedule) { AbstractRun(schedule).run(); }
+
+}  // namespace weft
