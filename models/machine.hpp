@@ -36,18 +36,18 @@ struct Gpu {
 /// The governor lowers the clock until the mean power of an iteration meets the limit.
 struct Power {
   double limit_W = 0;
-  double idle_W = 0;             ///< clocks up, nothing running
-  double tensor_pJ_per_flop = 0; ///< at the maximum clock, normally distributed data
+  double idle_W = 0;              ///< clocks up, nothing running
+  double tensor_pJ_per_flop = 0;  ///< at the maximum clock, normally distributed data
   double hbm_pJ_per_byte = 0;
   double link_pJ_per_byte = 0;
-  double clock_exponent = 0;     ///< energy per operation ~ (clock / maximum clock)^exponent
+  double clock_exponent = 0;  ///< energy per operation ~ (clock / maximum clock)^exponent
 };
 
 struct CopyEngines {
   int per_gpu = 0;
-  double setup_us = 0;   ///< from the start of a copy to its first byte
-  double GBps = 0;       ///< one pull over the fabric
-  double local_GBps = 0; ///< device to device on one GPU, bytes copied (read and written once each)
+  double setup_us = 0;    ///< from the start of a copy to its first byte
+  double GBps = 0;        ///< one pull over the fabric
+  double local_GBps = 0;  ///< device to device on one GPU, bytes copied (read and written once each)
 };
 
 enum class FabricKind { nvswitch };
@@ -64,23 +64,45 @@ struct Fabric {
 
 /// Fixed times between operations.
 struct Latencies {
-  double kernel_gap_us = 0;         ///< end of a kernel to the start of the next on its stream, in a graph
-  double dependency_gap_us = 0;     ///< the same across streams
-  double graph_gap_us = 0;          ///< between two graphs on one stream
-  double eager_launch_us = 0;       ///< host time of one operation, enqueued by PyTorch
-  double eager_gap_us = 0;          ///< kernel to kernel on one stream, enqueued ahead of time
-  double eager_event_us = 0;        ///< an event recorded on one stream until another stream goes on
-  double barrier_us = 0;            ///< last rank's arrival to everyone's departure
-  double signal_us = 0;             ///< counter written until a waiting kernel sees it
+  double kernel_gap_us = 0;          ///< end of a kernel to the start of the next on its stream, in a graph
+  double dependency_gap_us = 0;      ///< the same across streams
+  double graph_root_stagger_us = 0;  ///< between the starts of operations of a graph that wait for nothing
+  double graph_gap_us = 0;           ///< between two graphs on one stream
+  double eager_launch_us = 0;        ///< host time of one operation, enqueued by PyTorch
+  double eager_gap_us = 0;           ///< kernel to kernel on one stream, enqueued ahead of time
+  double eager_event_us = 0;         ///< an event recorded on one stream until another stream goes on
+  double barrier_us = 0;             ///< last rank's arrival to everyone's departure
+  double signal_us = 0;              ///< counter written until a waiting kernel sees it
 };
 
-/// One kernel of the GEMM library and how it runs. Time of one output tile:
-/// prologue + ceil(k / tile_k) x tile_m x tile_n x tile_k x 2 / (tensor rate x mainloop_efficiency) + epilogue.
+/// How the GEMM library's kernels run on this GPU. One output tile takes
+///   tile_overhead + ceil(k / tile_k) x max(tensor time / mainloop_efficiency, operand bytes / l2_GBps_per_sm,
+///   k_step_floor)
+/// where the tensor time of a k step is 2 x tile_m x tile_n x tile_k operations at the tensor cores' rate.
 struct GemmTiming {
-  double prologue_us = 0;
-  double epilogue_us = 0;
+  double kernel_overhead_us = 0;   ///< once a kernel
+  double tile_overhead_us = 0;     ///< pipeline fill and the part of the epilogue that the next tile does not hide
   double mainloop_efficiency = 0;  ///< share of the tensor cores' rate while in the main loop
-  double tile_spread = 0;          ///< standard deviation over mean of CTA durations
+  double l2_GBps_per_sm = 0;       ///< operands of a tile into one SM's shared memory
+  double k_step_floor_us = 0;      ///< no k step is shorter
+  int threads_per_cta = 0;
+  int registers_per_thread = 0;
+  double tile_spread = 0;  ///< how much later than the mean the last CTA of a wave ends, as a share of its time
+};
+
+/// Kernels that stream through memory (norms, activations, copies on SMs) and attention.
+struct OtherKernels {
+  double memory_share_per_sm = 0;   ///< of the HBM rate that the CTAs of one SM can draw
+  double attention_efficiency = 0;  ///< share of the tensor cores' rate
+  double overhead_us = 0;           ///< once a kernel
+};
+
+/// What one CTA (channel) of a collective kernel takes of its SM, and what it moves through memory.
+struct CollectiveKernel {
+  int threads_per_cta = 0;
+  int registers_per_thread = 0;
+  Bytes shared_memory_per_cta = 0;
+  double hbm_bytes_per_port_byte = 0;  ///< read and written on each GPU for each byte that leaves it
 };
 
 /// What the library answers when it is asked for one shape.
@@ -124,6 +146,8 @@ struct Machine {
   Fabric fabric;
   Latencies latencies;
   GemmTiming gemm;
+  OtherKernels other_kernels;
+  CollectiveKernel collective_kernel;
   std::vector<GemmChoice> gemm_choices;
   std::vector<CollectiveCurve> collectives;
   std::vector<ErrorBand> errors;

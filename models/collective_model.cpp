@@ -1,0 +1,113 @@
+#include "models/collective_model.hpp"
+
+#include <algorithm>
+
+#include "models/input_error.hpp"
+
+namespace weft {
+namespace {
+
+/// What a curve says of one size.
+struct Reading {
+  double time_us = 0, latency_us = 0, ctas = 0;
+  int cluster = 1;
+};
+
+double line(double x, double x0, double y0, double x1, double y1) { return y0 + (y1 - y0) * (x - x0) / (x1 - x0); }
+
+Reading read(const CollectiveCurve& curve, double bytes) {
+  const std::vector<CurvePoint>& points = curve.points;
+  const double latency_us = points.front().time_us;
+  if (bytes <= static_cast<double>(points.front().bytes))
+    return {latency_us, latency_us, double(curve.ctas), curve.cluster};
+  auto upper = std::lower_bound(points.begin(), points.end(), bytes,
+                                [](const CurvePoint& point, double b) { return static_cast<double>(point.bytes) < b; });
+  if (upper == points.end()) --upper;
+  const auto lower = upper - 1;
+  const double time_us =
+      line(bytes, static_cast<double>(lower->bytes), lower->time_us, static_cast<double>(upper->bytes), upper->time_us);
+  return {std::max(time_us, latency_us), latency_us, double(curve.ctas), curve.cluster};
+}
+
+Reading between(const Reading& a, const Reading& b, double share) {
+  return {line(share, 0, a.time_us, 1, b.time_us), line(share, 0, a.latency_us, 1, b.latency_us),
+          line(share, 0, a.ctas, 1, b.ctas), share < 0.5 ? a.cluster : b.cluster};
+}
+
+/// Curves of one kind and GPU count, ascending in CTAs held.
+std::vector<const CollectiveCurve*> curves_of(const Machine& machine, CollectiveKind kind, int gpus) {
+  std::vector<const CollectiveCurve*> found;
+  for (const CollectiveCurve& curve : machine.collectives)
+    if (curve.kind == kind && curve.gpus == gpus) found.push_back(&curve);
+  std::sort(found.begin(), found.end(), [](const auto* a, const auto* b) { return a->ctas < b->ctas; });
+  return found;
+}
+
+Reading read_limited(const std::vector<const CollectiveCurve*>& curves, double bytes, int max_ctas) {
+  const auto unlimited =
+      std::find_if(curves.begin(), curves.end(), [](const auto* curve) { return curve->max_ctas == 0; });
+  const CollectiveCurve& by_default = unlimited == curves.end() ? *curves.back() : **unlimited;
+  if (max_ctas == 0 || max_ctas >= by_default.ctas) return read(by_default, bytes);
+  const CollectiveCurve* below = nullptr;
+  const CollectiveCurve* above = &by_default;
+  for (const CollectiveCurve* curve : curves) {
+    if (curve->max_ctas == max_ctas) return read(*curve, bytes);
+    if (curve->ctas <= max_ctas) below = curve;
+    if (curve->ctas > max_ctas && curve->ctas < above->ctas) above = curve;
+  }
+  const Reading more = read(*above, bytes);
+  if (below == nullptr) {  // fewer CTAs than were measured: each keeps its rate
+    const double scale = static_cast<double>(above->ctas) / max_ctas;
+    return {more.latency_us + (more.time_us - more.latency_us) * scale, more.latency_us, double(max_ctas),
+            more.cluster};
+  }
+  Reading reading = between(read(*below, bytes), more, line(max_ctas, below->ctas, 0, above->ctas, 1));
+  reading.ctas = max_ctas;
+  return reading;
+}
+
+std::vector<int> measured_gpu_counts(const Machine& machine, CollectiveKind kind) {
+  std::vector<int> counts;
+  for (const CollectiveCurve& curve : machine.collectives)
+    if (curve.kind == kind) counts.push_back(curve.gpus);
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+/// Linear between measured GPU counts; beyond them the nearest count's time for the same bytes through each port.
+Reading read_any(const Machine& machine, CollectiveKind kind, int gpus, double bytes, int max_ctas) {
+  const std::vector<int> counts = measured_gpu_counts(machine, kind);
+  if (counts.empty())
+    throw InputError("collectives",
+                     "expected a curve of " + std::string(name_of(kind)) + " in profile " + machine.name);
+  const auto upper = std::lower_bound(counts.begin(), counts.end(), gpus);
+  const auto at = [&](int count) {
+    const double same_port_bytes = bytes * port_bytes(kind, gpus, 1) / port_bytes(kind, count, 1);
+    return read_limited(curves_of(machine, kind, count), count == gpus ? bytes : same_port_bytes, max_ctas);
+  };
+  if (upper != counts.end() && *upper == gpus) return at(gpus);
+  if (upper == counts.begin()) return at(counts.front());
+  if (upper == counts.end()) return at(counts.back());
+  const int low = *(upper - 1), high = *upper;
+  return between(at(low), at(high), line(gpus, low, 0, high, 1));
+}
+
+}  // namespace
+
+double port_bytes(CollectiveKind kind, int gpus, double bytes) {
+  const double once = bytes * (gpus - 1) / gpus;
+  return kind == CollectiveKind::all_reduce ? 2 * once : once;
+}
+
+CollectiveTiming time_collective(const Machine& machine, CollectiveKind kind, int gpus, Bytes bytes, int max_ctas) {
+  const auto size = static_cast<double>(bytes);
+  const Reading reading = read_any(machine, kind, gpus, size, max_ctas);
+  return {.latency_us = reading.latency_us,
+          .transfer_us = reading.time_us - reading.latency_us,
+          .ctas = std::max(1, static_cast<int>(reading.ctas + 0.5)),
+          .cluster = reading.cluster,
+          .port_bytes = port_bytes(kind, gpus, size)};
+}
+
+}  // namespace weft

@@ -1,0 +1,76 @@
+#include "models/gemm_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace weft {
+namespace {
+
+std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::int64_t rounded_up(std::int64_t a, std::int64_t multiple) { return divided_up(a, multiple) * multiple; }
+
+double square(double x) { return x * x; }
+
+double distance(const MatrixSize& a, const GemmChoice& b) {
+  const auto log_ratio = [](std::int64_t x, std::int64_t y) {
+    return std::log2(static_cast<double>(x) / static_cast<double>(y));
+  };
+  return square(log_ratio(a.m, b.m)) + square(log_ratio(a.n, b.n)) + square(log_ratio(a.k, b.k));
+}
+
+constexpr std::size_t neighbours = 8;
+
+}  // namespace
+
+std::int64_t tile_count(const MatrixSize& size, const GemmKernel& kernel) {
+  return rounded_up(divided_up(size.m, kernel.tile_m), kernel.cluster_m) *
+         rounded_up(divided_up(size.n, kernel.tile_n), kernel.cluster_n) * kernel.split_k;
+}
+
+double tile_time_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
+                    double clock_share) {
+  const GemmTiming& timing = machine.gemm;
+  const auto k_steps = static_cast<double>(divided_up(divided_up(size.k, kernel.split_k), kernel.tile_k));
+  const double speedup = dtype == DataType::fp8 ? machine.gpu.fp8_speedup : 1.0;
+  const double flops_per_us = machine.gpu.tensor_flops_per_clock_per_sm * machine.gpu.max_clock_MHz * speedup;
+  const double tensor_us =
+      2.0 * kernel.tile_m * kernel.tile_n * kernel.tile_k / (flops_per_us * timing.mainloop_efficiency * clock_share);
+  const auto operand_bytes = static_cast<double>((kernel.tile_m + kernel.tile_n) * kernel.tile_k * bytes_of(dtype));
+  const double load_us = operand_bytes / bytes_per_us(timing.l2_GBps_per_sm);
+  return timing.tile_overhead_us + k_steps * std::max({tensor_us, load_us, timing.k_step_floor_us});
+}
+
+double split_k_reduction_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel) {
+  if (kernel.split_k == 1) return 0;
+  const double elements = static_cast<double>(size.m) * static_cast<double>(size.n);
+  const double bytes = elements * (4.0 * kernel.split_k + 2.0);  // fp32 partial sums in, bf16 out
+  return machine.latencies.kernel_gap_us + bytes / bytes_per_us(machine.gpu.l2_GBps);
+}
+
+double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel) {
+  const std::int64_t at_once =
+      machine.gpu.sms() / (kernel.cluster_m * kernel.cluster_n) * kernel.cluster_m * kernel.cluster_n;
+  const auto waves = static_cast<double>(divided_up(tile_count(size, kernel), at_once));
+  return machine.gemm.kernel_overhead_us + waves * tile_time_us(machine, size, kernel, DataType::bf16) +
+         split_k_reduction_us(machine, size, kernel);
+}
+
+GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size) {
+  std::vector<std::pair<double, const GemmChoice*>> nearest;
+  nearest.reserve(machine.gemm_choices.size());
+  for (const GemmChoice& choice : machine.gemm_choices) {
+    if (choice.m == size.m && choice.n == size.n && choice.k == size.k) return choice.kernel;
+    nearest.emplace_back(distance(size, choice), &choice);
+  }
+  if (nearest.empty()) return GemmKernel{};
+  const std::size_t count = std::min(neighbours, nearest.size());
+  std::partial_sort(nearest.begin(), nearest.begin() + static_cast<std::ptrdiff_t>(count), nearest.end());
+  const auto estimate = [&](const auto& candidate) {
+    return estimated_gemm_us(machine, size, candidate.second->kernel);
+  };
+  return std::min_element(nearest.begin(), nearest.begin() + static_cast<std::ptrdiff_t>(count),
+                          [&](const auto& a, const auto& b) { return estimate(a) < estimate(b); })
+      ->second->kernel;
+}
+
+}  // namespace weft

@@ -1,0 +1,27 @@
+// Cost model of a tiled GEMM: which kernel the library takes, how many tiles, how long one tile. Waves are not a
+// formula here: they come out of the dispatch of CTAs to SMs.
+#pragma once
+
+#include "models/machine.hpp"
+
+namespace weft {
+
+/// The library's kernel for C[m, n] = A[m, k] B[n, k]^T. A shape that was asked for is looked up; for another one the
+/// kernels of its nearest neighbours (in the logarithms of m, n and k) are timed with this model and the fastest is
+/// taken, since a library picks tiles that fill the last wave.
+GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size);
+
+/// CTA-sized pieces of work: output tiles, padded to whole clusters, times the slices along k.
+std::int64_t tile_count(const MatrixSize& size, const GemmKernel& kernel);
+
+/// Time of one tile on one SM at `clock_share` of the maximum clock, with its operands in reach of the L2.
+double tile_time_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
+                    double clock_share = 1);
+
+/// Split-K leaves partial sums in fp32 that a second kernel adds up; 0 without split-K.
+double split_k_reduction_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel);
+
+/// Time of the whole GEMM on an otherwise idle GPU: waves x tile time. For choosing kernels, not for predictions.
+double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel);
+
+}  // namespace weft

@@ -1,0 +1,220 @@
+#include "models/machine_json.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "models/json_object.hpp"
+
+namespace weft {
+namespace {
+
+/// Reads {"value", "unit", "source"} and checks the unit.
+JsonValue quantity(JsonObject& object, std::string_view key, const std::string& unit) {
+  JsonObject entry = object.object(key);
+  const JsonValue value = entry.at("value");
+  if (entry.string("unit") != unit) entry.at("unit").fail("expected \"" + unit + "\"");
+  entry.string("source");
+  entry.string_or("note", "");
+  entry.finish();
+  return value;
+}
+
+double number(JsonObject& object, std::string_view key, const std::string& unit, double least = 0) {
+  return quantity(object, key, unit).number(least);
+}
+
+int integer(JsonObject& object, std::string_view key, const std::string& unit, std::int64_t least = 1) {
+  return static_cast<int>(quantity(object, key, unit).integer(least, 1 << 30));
+}
+
+Gpu gpu_from(JsonObject object) {
+  Gpu gpu;
+  for (const JsonValue& sms : quantity(object, "sms_per_gpc", "SMs").list())
+    gpu.gpc_sms.push_back(static_cast<int>(sms.integer(1, 1 << 10)));
+  gpu.registers_per_sm = integer(object, "registers_per_sm", "registers");
+  gpu.shared_memory_per_sm = integer(object, "shared_memory_per_sm", "bytes");
+  gpu.threads_per_sm = integer(object, "threads_per_sm", "threads");
+  gpu.ctas_per_sm = integer(object, "ctas_per_sm", "CTAs");
+  gpu.max_clock_MHz = number(object, "max_clock", "MHz");
+  gpu.tensor_flops_per_clock_per_sm = number(object, "tensor_rate", "flops/clock/SM");
+  gpu.fp8_speedup = number(object, "fp8_speedup", "ratio");
+  gpu.hbm_GBps = number(object, "hbm_bandwidth", "GBps");
+  gpu.l2_GBps = number(object, "l2_bandwidth", "GBps");
+  gpu.l2_bytes = integer(object, "l2_capacity", "bytes");
+  object.finish();
+  return gpu;
+}
+
+Power power_from(JsonObject object) {
+  Power power;
+  power.limit_W = number(object, "limit", "W", 1);
+  power.idle_W = number(object, "idle", "W");
+  power.tensor_pJ_per_flop = number(object, "tensor_energy", "pJ/flop");
+  power.hbm_pJ_per_byte = number(object, "hbm_energy", "pJ/byte");
+  power.link_pJ_per_byte = number(object, "link_energy", "pJ/byte");
+  power.clock_exponent = number(object, "clock_exponent", "exponent");
+  object.finish();
+  return power;
+}
+
+CopyEngines copy_engines_from(JsonObject object) {
+  CopyEngines engines;
+  engines.per_gpu = integer(object, "per_gpu", "engines");
+  engines.setup_us = number(object, "setup", "us");
+  engines.GBps = number(object, "peer_bandwidth", "GBps");
+  engines.local_GBps = number(object, "local_bandwidth", "GBps");
+  object.finish();
+  return engines;
+}
+
+Fabric fabric_from(JsonObject object) {
+  Fabric fabric;
+  fabric.kind = object.word<FabricKind>("kind");
+  fabric.port_GBps = number(object, "port_bandwidth", "GBps");
+  fabric.peak_GBps = number(object, "port_peak", "GBps");
+  object.finish();
+  return fabric;
+}
+
+Latencies latencies_from(JsonObject object) {
+  Latencies latencies;
+  latencies.kernel_gap_us = number(object, "kernel_gap", "us");
+  latencies.dependency_gap_us = number(object, "dependency_gap", "us");
+  latencies.graph_root_stagger_us = number(object, "graph_root_stagger", "us");
+  latencies.graph_gap_us = number(object, "graph_gap", "us");
+  latencies.eager_launch_us = number(object, "eager_launch", "us");
+  latencies.eager_gap_us = number(object, "eager_gap", "us");
+  latencies.eager_event_us = number(object, "eager_event", "us");
+  latencies.barrier_us = number(object, "barrier", "us");
+  latencies.signal_us = number(object, "signal", "us");
+  object.finish();
+  return latencies;
+}
+
+GemmTiming gemm_from(JsonObject& object) {
+  GemmTiming timing;
+  timing.kernel_overhead_us = number(object, "kernel_overhead", "us");
+  timing.tile_overhead_us = number(object, "tile_overhead", "us");
+  timing.mainloop_efficiency = number(object, "mainloop_efficiency", "ratio");
+  timing.l2_GBps_per_sm = number(object, "l2_bandwidth_per_sm", "GBps");
+  timing.k_step_floor_us = number(object, "k_step_floor", "us");
+  timing.threads_per_cta = integer(object, "threads_per_cta", "threads");
+  timing.registers_per_thread = integer(object, "registers_per_thread", "registers");
+  timing.tile_spread = number(object, "tile_spread", "ratio");
+  return timing;
+}
+
+OtherKernels other_kernels_from(JsonObject object) {
+  OtherKernels kernels;
+  kernels.memory_share_per_sm = number(object, "memory_share_per_sm", "ratio");
+  kernels.attention_efficiency = number(object, "attention_efficiency", "ratio");
+  kernels.overhead_us = number(object, "overhead", "us");
+  object.finish();
+  return kernels;
+}
+
+CollectiveKernel collective_kernel_from(JsonObject object) {
+  CollectiveKernel kernel;
+  kernel.threads_per_cta = integer(object, "threads_per_cta", "threads");
+  kernel.registers_per_thread = integer(object, "registers_per_thread", "registers");
+  kernel.shared_memory_per_cta = integer(object, "shared_memory_per_cta", "bytes", 0);
+  kernel.hbm_bytes_per_port_byte = number(object, "hbm_bytes_per_port_byte", "ratio");
+  object.finish();
+  return kernel;
+}
+
+/// {"collective", "gpus", "max_ctas", "ctas", "cluster", "source", "points_bytes_us": [[bytes, us], …]}
+CollectiveCurve curve_from(JsonObject object) {
+  CollectiveCurve curve;
+  curve.kind = object.word<CollectiveKind>("collective");
+  curve.gpus = static_cast<int>(object.integer("gpus", 2, 1024));
+  curve.max_ctas = static_cast<int>(object.integer_or("max_ctas", 0, 0, 1024));
+  curve.ctas = static_cast<int>(object.integer("ctas", 1, 1024));
+  curve.cluster = static_cast<int>(object.integer_or("cluster", 1, 1, 16));
+  object.string("source");
+  for (const JsonValue& point : object.list("points_bytes_us")) {
+    const std::vector<JsonValue> pair = point.list();
+    if (pair.size() != 2) point.fail("expected [bytes, us]");
+    curve.points.push_back({pair[0].integer(1), pair[1].number(0)});
+  }
+  const auto ascending = [](const CurvePoint& a, const CurvePoint& b) { return a.bytes < b.bytes; };
+  if (curve.points.size() < 2 || !std::is_sorted(curve.points.begin(), curve.points.end(), ascending))
+    object.at("points_bytes_us").fail("expected at least two points of ascending size");
+  object.finish();
+  return curve;
+}
+
+std::vector<GemmChoice> read_choices(const std::filesystem::path& path, TileScheduler scheduler) {
+  std::ifstream file(path);
+  if (!file) throw InputError(path.string(), "expected a readable file with the GEMM library's kernels");
+  std::vector<GemmChoice> choices;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    if (number == 1 || line.empty() || line[0] == '#') continue;
+    std::replace(line.begin(), line.end(), ',', ' ');
+    std::istringstream fields(line);
+    GemmChoice choice;
+    GemmKernel& kernel = choice.kernel;
+    fields >> choice.m >> choice.n >> choice.k >> kernel.tile_m >> kernel.tile_n >> kernel.tile_k >> kernel.cluster_m >>
+        kernel.cluster_n >> kernel.stages >> kernel.split_k;
+    if (!fields || std::min({kernel.tile_m, kernel.tile_n, kernel.tile_k, kernel.cluster_m, kernel.cluster_n,
+                             kernel.stages, kernel.split_k}) < 1)
+      throw InputError(path.string(), "line " + std::to_string(number) + ": expected ten positive integers");
+    kernel.scheduler = scheduler;
+    choices.push_back(choice);
+  }
+  return choices;
+}
+
+}  // namespace
+
+Machine machine_from_json(const nlohmann::json& json, const std::filesystem::path& directory) {
+  JsonObject object(json);
+  if (object.string("format") != "weft.machine/1") object.at("format").fail("expected \"weft.machine/1\"");
+  Machine machine;
+  machine.name = object.string("name");
+  object.string("description");
+  machine.gpus = static_cast<int>(object.integer("gpus", 1, 1024));
+  machine.gpu = gpu_from(object.object("gpu"));
+  machine.power = power_from(object.object("power"));
+  machine.copy_engines = copy_engines_from(object.object("copy_engines"));
+  machine.fabric = fabric_from(object.object("fabric"));
+  machine.latencies = latencies_from(object.object("latencies"));
+  JsonObject gemm = object.object("gemm");
+  machine.gemm = gemm_from(gemm);
+  JsonObject kernels = gemm.object("kernels");
+  kernels.string("source");
+  const auto scheduler = kernels.word<TileScheduler>("scheduler");
+  machine.gemm_choices = read_choices(directory / kernels.string("file"), scheduler);
+  kernels.finish();
+  gemm.finish();
+  machine.other_kernels = other_kernels_from(object.object("other_kernels"));
+  machine.collective_kernel = collective_kernel_from(object.object("collective_kernel"));
+  for (const JsonValue& curve : object.list("collectives")) machine.collectives.push_back(curve_from(curve.object()));
+  for (const JsonValue& value : object.list_or_empty("errors")) {
+    JsonObject error = value.object();
+    machine.errors.push_back({error.string("stratum"), error.number("low", -1, 10), error.number("high", -1, 10)});
+    error.string("source");
+    error.finish();
+  }
+  for (const JsonValue& value : object.list_or_empty("calibrated")) {
+    JsonObject range = value.object();
+    machine.calibrated.push_back({range.string("quantity"), range.number("low"), range.number("high")});
+    range.finish();
+  }
+  object.finish();
+  return machine;
+}
+
+Machine read_machine(const std::filesystem::path& path) {
+  try {
+    return machine_from_json(read_json_file(path), path.parent_path());
+  } catch (const InputError& error) {
+    if (std::string(error.what()).starts_with(path.parent_path().string())) throw;  // names its file already
+    throw error.in_file(path.string());
+  }
+}
+
+}  // namespace weft

@@ -1,0 +1,49 @@
+// One execution of one operation on one rank, and the devices that carry it out.
+#pragma once
+
+#include <deque>
+#include <string>
+
+#include "models/schedule.hpp"
+#include "models/trace.hpp"
+#include "sim/process.hpp"
+
+namespace weft::sim {
+
+struct Activity {
+  const Operation* operation = nullptr;
+  OperationId id = 0;
+  int rank = 0;
+  int iteration = 0;
+  int priority = 0;  ///< of its stream
+  Occurrence first_cta_started, all_ctas_started, end;
+  std::deque<Occurrence> tile_groups;  ///< a GEMM's; deque, since waiters hold references
+  std::deque<Occurrence*> tile_waits;  ///< occurrence that releases each of Gemm::waits, in their order
+  Limit limit = Limit::latency;
+  std::string detail;
+
+  Occurrence& point(Point which, int tile_group) {
+    switch (which) {
+      case Point::first_cta_started:
+        return first_cta_started;
+      case Point::all_ctas_started:
+        return all_ctas_started;
+      case Point::tile_group:
+        return tile_groups[tile_group];
+      case Point::end:
+        break;
+    }
+    return end;
+  }
+};
+
+/// Carries out what takes a GPU's resources: GEMMs, collectives, copies, memory-bound kernels, attention. Streams,
+/// points, counters and barriers are the program's.
+class Device {
+ public:
+  virtual ~Device() = default;
+  /// Begins; the device lets the activity's points happen, `end` last, at the times that it finds right.
+  virtual void start(Activity& activity) = 0;
+};
+
+}  // namespace weft::sim

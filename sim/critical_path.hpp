@@ -1,0 +1,13 @@
+// What a finished run looked like: its spans, and what its time went to.
+#pragma once
+
+#include "models/trace.hpp"
+#include "sim/program.hpp"
+
+namespace weft::sim {
+
+/// Spans of one iteration (none without `spans`) and `limited_by`: walking back from the operation that ended last,
+/// always to the predecessor that let it start last, the kind of limit that most of that time belongs to.
+Trace trace_of(Program& program, const Schedule& schedule, int ranks, int iteration, bool spans);
+
+}  // namespace weft::sim

@@ -1,0 +1,45 @@
+#include "sim/energy.hpp"
+
+#include <cmath>
+
+#include "models/collective_model.hpp"
+#include "sim/l2_state.hpp"
+
+namespace weft::sim {
+namespace {
+
+double flops_of(const Schedule& schedule, const Work& work) {
+  if (const auto* gemm = std::get_if<Gemm>(&work)) return size_of(*gemm, schedule.gpus).flops();
+  if (const auto* attention = std::get_if<Attention>(&work)) {
+    const auto tokens = static_cast<double>(row_count(attention->output.rows, schedule.gpus));
+    return 4.0 * tokens * (static_cast<double>(attention->prefix) + tokens / 2) * attention->heads *
+           attention->head_dim;
+  }
+  return 0;
+}
+
+double link_bytes_of(const Schedule& schedule, const Work& work) {
+  if (const auto* collective = std::get_if<Collective>(&work)) {
+    const Slice& full = collective->kind == CollectiveKind::all_gather ? collective->output : collective->input;
+    return port_bytes(collective->kind, schedule.gpus, static_cast<double>(bytes_of(full, schedule)));
+  }
+  if (const auto* copy = std::get_if<Copy>(&work))
+    return copy->source.place != copy->destination.place ? static_cast<double>(bytes_of(copy->source, schedule)) : 0.0;
+  return 0;
+}
+
+}  // namespace
+
+double mean_power_W(const Schedule& schedule, const Machine& machine, double clock_share, double time_us) {
+  const Power& power = machine.power;
+  const std::vector<MemoryTraffic> traffic = memory_traffic(schedule, machine);
+  double energy_pJ = 0;
+  for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
+    const Work& work = schedule.operations[id].work;
+    energy_pJ += power.tensor_pJ_per_flop * flops_of(schedule, work) + power.hbm_pJ_per_byte * traffic[id].hbm_bytes +
+                 power.link_pJ_per_byte * link_bytes_of(schedule, work);
+  }
+  return power.idle_W + energy_pJ * std::pow(clock_share, power.clock_exponent) * 1e-6 / time_us;  // 1 pJ/us = 1e-6 W
+}
+
+}  // namespace weft::sim

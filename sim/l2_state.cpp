@@ -1,0 +1,104 @@
+#include "sim/l2_state.hpp"
+
+#include <algorithm>
+
+namespace weft::sim {
+namespace {
+
+struct Range {
+  BufferId buffer = 0;
+  std::int64_t first = 0, last = 0;  // rows [first, last)
+  double bytes_per_row = 0;
+  double bytes() const { return static_cast<double>(last - first) * bytes_per_row; }
+};
+
+class RecentlyUsed {
+ public:
+  explicit RecentlyUsed(double capacity) : capacity_(capacity) {}
+
+  /// Bytes of `range` that are not here; afterwards it is the most recent.
+  double miss(const Range& range) {
+    double hit = 0;
+    std::vector<Range> kept;
+    for (const Range& held : ranges_) {
+      const std::int64_t first = std::max(held.first, range.first), last = std::min(held.last, range.last);
+      if (held.buffer != range.buffer || first >= last) {
+        kept.push_back(held);
+        continue;
+      }
+      hit += static_cast<double>(last - first) * std::min(held.bytes_per_row, range.bytes_per_row);
+      if (held.first < first) kept.push_back({held.buffer, held.first, first, held.bytes_per_row});
+      if (last < held.last) kept.push_back({held.buffer, last, held.last, held.bytes_per_row});
+    }
+    ranges_ = std::move(kept);
+    if (range.bytes() <= capacity_) ranges_.push_back(range);
+    evict();
+    return std::max(0.0, range.bytes() - hit);
+  }
+
+ private:
+  void evict() {
+    double held = 0;
+    for (const Range& range : ranges_) held += range.bytes();
+    auto oldest = ranges_.begin();
+    for (; held > capacity_ && oldest != ranges_.end(); ++oldest) held -= oldest->bytes();
+    ranges_.erase(ranges_.begin(), oldest);
+  }
+
+  double capacity_;
+  std::vector<Range> ranges_;  // least recent first
+};
+
+Range range_of(const Slice& slice, const Schedule& schedule) {
+  const std::int64_t first = first_row(slice.rows, 0, schedule.gpus);
+  return {slice.buffer, first, first + row_count(slice.rows, schedule.gpus),
+          static_cast<double>(slice.columns * bytes_of(schedule.buffers[slice.buffer].dtype))};
+}
+
+/// Slices in the GPU's own memory that the operation reads or writes, each once.
+std::vector<const Slice*> slices_of(const Work& work) {
+  return std::visit(Overloaded{[](const Gemm& gemm) {
+                                 return std::vector<const Slice*>{&gemm.a, &gemm.b, &gemm.c};
+                               },
+                               [](const Collective& collective) {
+                                 return collective.input == collective.output
+                                            ? std::vector<const Slice*>{&collective.input}
+                                            : std::vector<const Slice*>{&collective.input, &collective.output};
+                               },
+                               [](const Copy& copy) {
+                                 return std::vector<const Slice*>{&copy.source, &copy.destination};
+                               },
+                               [](const MemoryBound& kernel) {
+                                 std::vector<const Slice*> slices;
+                                 for (const Slice& slice : kernel.reads) slices.push_back(&slice);
+                                 for (const Slice& slice : kernel.writes)
+                                   if (std::find(kernel.reads.begin(), kernel.reads.end(), slice) == kernel.reads.end())
+                                     slices.push_back(&slice);
+                                 return slices;
+                               },
+                               [](const Attention& attention) {
+                                 return std::vector<const Slice*>{&attention.qkv, &attention.output};
+                               },
+                               [](const auto&) { return std::vector<const Slice*>{}; }},
+                    work);
+}
+
+}  // namespace
+
+std::vector<MemoryTraffic> memory_traffic(const Schedule& schedule, const Machine& machine) {
+  RecentlyUsed l2(static_cast<double>(machine.gpu.l2_bytes));
+  std::vector<MemoryTraffic> traffic(schedule.operations.size());
+  for (int pass = 0; pass < 2; ++pass) {  // the second sees what the iteration before left
+    for (std::size_t id = 0; id < traffic.size(); ++id) {
+      traffic[id] = {};
+      for (const Slice* slice : slices_of(schedule.operations[id].work)) {
+        const Range range = range_of(*slice, schedule);
+        traffic[id].touched_bytes += range.bytes();
+        if (slice->place == 0) traffic[id].hbm_bytes += l2.miss(range);
+      }
+    }
+  }
+  return traffic;
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,209 @@
+#include "sim/program.hpp"
+
+#include <algorithm>
+
+#include "models/executor.hpp"
+
+namespace weft::sim {
+
+void CounterState::add(Engine& engine, std::int64_t value) {
+  count_ += value;
+  for (auto& [needed, occurrence] : reached_)
+    if (needed <= count_) occurrence->happen(engine);
+}
+
+Occurrence& CounterState::reaching(Engine& engine, std::int64_t value) {
+  std::unique_ptr<Occurrence>& occurrence = reached_[value];
+  if (!occurrence) occurrence = std::make_unique<Occurrence>();
+  if (value <= count_) occurrence->happen(engine);
+  return *occurrence;
+}
+
+Program::Program(Engine& engine, Device& device, const Schedule& schedule, const ProgramTiming& timing, int ranks,
+                 int iterations)
+    : engine_(engine),
+      device_(device),
+      schedule_(schedule),
+      timing_(timing),
+      ranks_(ranks),
+      iterations_(iterations),
+      activities_(static_cast<std::size_t>(ranks) * iterations * schedule.operations.size()),
+      begins_(static_cast<std::size_t>(ranks) * iterations),
+      ends_(begins_.size()),
+      positions_(static_cast<std::size_t>(ranks) * schedule.streams.size()) {
+  stream_order_.resize(schedule.streams.size());
+  for (OperationId id = 0; id < static_cast<OperationId>(schedule.operations.size()); ++id)
+    stream_order_[schedule.operations[id].stream].push_back(id);
+  find_edges();
+  for (int iteration = 0; iteration < iterations; ++iteration)
+    for (int rank = 0; rank < ranks; ++rank)
+      for (OperationId id = 0; id < static_cast<OperationId>(schedule.operations.size()); ++id) {
+        Activity& one = activity(rank, iteration, id);
+        one.operation = &schedule.operations[id];
+        one.id = id;
+        one.rank = rank;
+        one.iteration = iteration;
+        one.priority = schedule.streams[one.operation->stream].priority;
+        prepare(one);
+      }
+}
+
+void Program::find_edges() {
+  const std::size_t count = schedule_.operations.size();
+  edges_.resize(count);
+  root_offset_.resize(count);
+  barrier_number_.resize(count);
+  std::vector<OperationId> last_on_stream(schedule_.streams.size(), -1);
+  std::vector<bool> has_successor(count);
+  std::map<int, int> barriers;
+  int roots = 0;
+  for (OperationId id = 0; id < static_cast<OperationId>(count); ++id) {
+    const Operation& operation = schedule_.operations[id];
+    const OperationId before = std::exchange(last_on_stream[operation.stream], id);
+    const auto connect = [&](OperationId from, Point point, int tile_group) {
+      const bool graph_chain = schedule_.launch == Launch::graph && point == Point::end && !has_successor[from];
+      const bool eager_chain = schedule_.launch == Launch::eager && from == before;
+      has_successor[from] = true;
+      edges_[id].push_back(
+          {from, point, tile_group, graph_chain || eager_chain ? timing_.chain_gap : timing_.cross_gap});
+    };
+    if (before >= 0) connect(before, Point::end, 0);
+    for (const After& after : operation.after)
+      if (after.operation != before || after.point != Point::end)
+        connect(after.operation, after.point, after.tile_group);
+    if (edges_[id].empty()) root_offset_[id] = timing_.root_stagger * roots++;
+    if (const auto* barrier = std::get_if<Barrier>(&operation.work)) barrier_number_[id] = barriers[barrier->channel]++;
+  }
+}
+
+/// A GEMM's tile groups are points, add to counters and may wait for counters.
+void Program::prepare(Activity& one) {
+  const auto* gemm = std::get_if<Gemm>(&one.operation->work);
+  if (gemm == nullptr) return;
+  one.tile_groups.resize(std::max<std::size_t>(1, gemm->tile_groups.size()));
+  for (const TileWait& wait : gemm->waits)
+    one.tile_waits.push_back(&counter(one.rank, one.iteration, wait.counter).reaching(engine_, wait.value));
+}
+
+void Program::run() {
+  for (int rank = 0; rank < ranks_; ++rank) {
+    processes_.push_back(run_rank(rank));
+    for (StreamId stream = 0; stream < static_cast<StreamId>(schedule_.streams.size()); ++stream)
+      processes_.push_back(run_stream(rank, stream));
+  }
+  engine_.run();
+  for (const Process& process : processes_) process.rethrow_failure();
+  for (const Occurrence& end : ends_)
+    if (!end.has_happened()) throw ExecutionError(stuck());
+}
+
+Process Program::run_rank(int rank) {
+  Picoseconds start = timing_.start_skew.empty() ? Picoseconds{} : timing_.start_skew[rank];
+  for (int iteration = 0; iteration < iterations_; ++iteration) {
+    co_await Sleep{engine_, start};
+    begins_[index(rank, iteration)].happen(engine_);
+    for (OperationId id = 0; id < static_cast<OperationId>(schedule_.operations.size()); ++id)
+      co_await Until{activity(rank, iteration, id).end};
+    ends_[index(rank, iteration)].happen(engine_);
+    start = engine_.now() + timing_.iteration_gap;
+  }
+}
+
+Process Program::run_stream(int rank, StreamId stream) {
+  Position& position = positions_[rank * schedule_.streams.size() + stream];
+  for (int iteration = 0; iteration < iterations_; ++iteration) {
+    co_await Until{begins_[index(rank, iteration)]};
+    for (const OperationId id : stream_order_[stream]) {
+      Activity& one = activity(rank, iteration, id);
+      Picoseconds ready = begin_of(rank, iteration) + root_offset_[id];
+      for (const Edge& edge : edges_[id]) {
+        Occurrence& point = activity(rank, iteration, edge.operation).point(edge.point, edge.tile_group);
+        position = {id, edge.operation};
+        co_await Until{point};
+        ready = std::max(ready, point.time() + edge.gap);
+      }
+      const auto launched = static_cast<std::int64_t>(iteration) * static_cast<std::int64_t>(edges_.size()) + id + 1;
+      ready = std::max(ready, timing_.host_launch * launched);
+      co_await Sleep{engine_, ready};
+      position = {id, -1};
+      begin(one);
+      co_await Until{one.end};
+    }
+    position = {};
+  }
+}
+
+void Program::begin(Activity& one) {
+  const Work& work = one.operation->work;
+  if (const auto* signal = std::get_if<Signal>(&work)) {
+    counter(peer(one.rank, signal->place), one.iteration, signal->counter).add(engine_, signal->add);
+    one.first_cta_started.happen(engine_);
+    one.all_ctas_started.happen(engine_);
+    one.end.happen(engine_);
+  } else if (const auto* wait = std::get_if<Wait>(&work)) {
+    processes_.push_back(wait_for_counter(one, *wait));
+  } else if (const auto* barrier = std::get_if<Barrier>(&work)) {
+    processes_.push_back(meet(one, barrier->channel));
+  } else if (const auto* pause = std::get_if<Delay>(&work)) {
+    processes_.push_back(delay(one, from_us(pause->time_us)));
+  } else {
+    if (const auto* gemm = std::get_if<Gemm>(&work))
+      for (const TileSignal& tile_signal : gemm->signals) processes_.push_back(signal_tile_group(one, tile_signal));
+    device_.start(one);
+  }
+}
+
+Process Program::wait_for_counter(Activity& one, Wait wait) {
+  one.first_cta_started.happen(engine_);
+  one.all_ctas_started.happen(engine_);
+  CounterState& state = counter(one.rank, one.iteration, wait.counter);
+  Occurrence& reached = state.reaching(engine_, wait.value);
+  co_await Until{reached};
+  if (schedule_.counters[wait.counter].reset_by_wait) state.reset();
+  co_await Sleep{engine_, engine_.now() + timing_.signal};
+  one.end.happen(engine_);
+}
+
+Process Program::meet(Activity& one, int channel) {
+  one.first_cta_started.happen(engine_);
+  one.all_ctas_started.happen(engine_);
+  Meeting& meeting = meetings_[{one.iteration, channel, barrier_number_[one.id]}];
+  if (++meeting.arrived == ranks_) meeting.all_here.happen(engine_);
+  co_await Until{meeting.all_here};
+  co_await Sleep{engine_, engine_.now() + timing_.barrier};
+  one.end.happen(engine_);
+}
+
+Process Program::signal_tile_group(Activity& one, TileSignal signal) {
+  co_await Until{one.tile_groups[signal.tile_group]};
+  counter(peer(one.rank, signal.place), one.iteration, signal.counter).add(engine_, 1);
+}
+
+Process Program::delay(Activity& one, Picoseconds time) {
+  one.first_cta_started.happen(engine_);
+  one.all_ctas_started.happen(engine_);
+  co_await Sleep{engine_, engine_.now() + time};
+  one.end.happen(engine_);
+}
+
+std::string Program::describe(const Position& position) const {
+  const Operation& operation = schedule_.operations[position.operation];
+  if (position.waits_for >= 0) return operation.name + " waits for " + schedule_.operations[position.waits_for].name;
+  if (const auto* wait = std::get_if<Wait>(&operation.work))
+    return operation.name + " waits for counter " + schedule_.counters[wait->counter].name + " to reach " +
+           std::to_string(wait->value);
+  if (std::holds_alternative<Barrier>(operation.work)) return operation.name + " waits for the other ranks";
+  return operation.name + " never gets what it needs to end";
+}
+
+std::string Program::stuck() const {
+  std::string message = "nothing can go on";
+  const std::size_t streams = schedule_.streams.size();
+  for (std::size_t i = 0; i < positions_.size(); ++i)
+    if (positions_[i].operation >= 0)
+      message += "; rank " + std::to_string(i / streams) + ", stream " + schedule_.streams[i % streams].name + ": " +
+                 describe(positions_[i]);
+  return message;
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,109 @@
+// A schedule in execution: the streams of all ranks, in order, iteration after iteration. What an operation costs is
+// the device's business; when it may begin is decided here.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "sim/activity.hpp"
+#include "sim/engine.hpp"
+
+namespace weft::sim {
+
+/// Fixed times between operations. In a CUDA graph a node's first-created successor continues its chain; the others
+/// start a little later, and so do all that wait for another chain.
+struct ProgramTiming {
+  Picoseconds chain_gap;                ///< end of an operation to the start of the one that continues its chain
+  Picoseconds cross_gap;                ///< the same to any other successor
+  Picoseconds iteration_gap;            ///< end of an iteration to the start of the next
+  Picoseconds root_stagger;             ///< graphs start operations without predecessors in the order of their creation
+  Picoseconds host_launch;              ///< eager: host time of one operation
+  Picoseconds barrier;                  ///< last arrival to departure
+  Picoseconds signal;                   ///< counter written until who waits for it goes on
+  std::vector<Picoseconds> start_skew;  ///< by rank; empty: all start together
+};
+
+/// A rank's counter in one iteration.
+class CounterState {
+ public:
+  void add(Engine& engine, std::int64_t value);
+  /// What happens once the count has reached `value`; the reference stays valid.
+  Occurrence& reaching(Engine& engine, std::int64_t value);
+  /// Sets the counter back after the wait for it was satisfied.
+  void reset() { count_ = 0, reached_.clear(); }
+
+ private:
+  std::int64_t count_ = 0;
+  std::map<std::int64_t, std::unique_ptr<Occurrence>> reached_;
+};
+
+class Program {
+ public:
+  /// Runs `iterations` iterations of `ranks` ranks: either the schedule's, or 1 when all ranks are the same.
+  Program(Engine& engine, Device& device, const Schedule& schedule, const ProgramTiming& timing, int ranks,
+          int iterations);
+  Program(const Program&) = delete;  // coroutines point at it
+
+  /// Starts all streams and runs the engine until nothing is left. Throws ExecutionError that names the stuck operation
+  /// and what it waits for.
+  void run();
+
+  Activity& activity(int rank, int iteration, OperationId id) {
+    return activities_[(static_cast<std::size_t>(iteration) * ranks_ + rank) * schedule_.operations.size() + id];
+  }
+  Picoseconds begin_of(int rank, int iteration) { return begins_[index(rank, iteration)].time(); }
+  Picoseconds end_of(int rank, int iteration) { return ends_[index(rank, iteration)].time(); }
+
+ private:
+  struct Edge {
+    OperationId operation;
+    Point point;
+    int tile_group;
+    Picoseconds gap;
+  };
+  /// Where a stream stands, for the message when nothing moves any more.
+  struct Position {
+    OperationId operation = -1;  ///< -1: at its end
+    OperationId waits_for = -1;  ///< -1: begun, has not ended
+  };
+  struct Meeting {
+    int arrived = 0;
+    Occurrence all_here;
+  };
+
+  std::size_t index(int rank, int iteration) const { return static_cast<std::size_t>(iteration) * ranks_ + rank; }
+  void find_edges();
+  void prepare(Activity& activity);
+  Process run_rank(int rank);
+  Process run_stream(int rank, StreamId stream);
+  Process wait_for_counter(Activity& activity, Wait wait);
+  Process meet(Activity& activity, int channel);
+  Process signal_tile_group(Activity& activity, TileSignal signal);
+  Process delay(Activity& activity, Picoseconds time);
+  void begin(Activity& activity);
+  CounterState& counter(int rank, int iteration, CounterId id) { return counters_[{iteration, rank, id}]; }
+  int peer(int rank, int place) const { return (rank + place + ranks_) % ranks_; }
+  std::string describe(const Position& position) const;
+  std::string stuck() const;
+
+  Engine& engine_;
+  Device& device_;
+  const Schedule& schedule_;
+  ProgramTiming timing_;
+  int ranks_, iterations_;
+  std::vector<std::vector<OperationId>> stream_order_;
+  std::vector<std::vector<Edge>> edges_;  // by operation
+  std::vector<Picoseconds> root_offset_;  // by operation
+  std::vector<int> barrier_number_;       // by operation: how many barriers of its channel came before
+  std::deque<Activity> activities_;
+  std::deque<Occurrence> begins_, ends_;                              // of iterations
+  std::map<std::tuple<int, int, CounterId>, CounterState> counters_;  // iteration, rank, counter
+  std::map<std::tuple<int, int, int>, Meeting> meetings_;             // iteration, channel, number
+  std::vector<Position> positions_;                                   // by rank x stream
+  std::deque<Process> processes_;
+};
+
+}  // namespace weft::sim

@@ -1,0 +1,40 @@
+// The simulated executor: a schedule and a machine in, a trace out.
+#pragma once
+
+#include "models/executor.hpp"
+#include "sim/simulated_machine.hpp"
+
+namespace weft::sim {
+
+struct SimulationOptions {
+  bool spans = true;  ///< record the last iteration's spans
+  Mechanisms mechanisms;
+};
+
+/// Counts of a run, for benchmarks and tests.
+struct SimulationStatistics {
+  std::uint64_t events = 0;
+  std::uint64_t plans = 0;  ///< of shared rates
+  double peak_load = 0;     ///< of any shared resource, over its capacity
+  int iterations = 0;
+  int ranks = 0;           ///< simulated: 1 when all are the same
+  double clock_share = 1;  ///< that the power limit left
+};
+
+class SimulatedExecutor : public Executor {
+ public:
+  explicit SimulatedExecutor(SimulationOptions options = {}) : options_(options) {}
+
+  /// Steady-state iteration. Throws InputError for what the simulator cannot run and ExecutionError for a deadlock.
+  /// Thread-safe: runs share nothing.
+  Trace run(const Schedule& schedule, const Machine& machine) override { return run(schedule, machine, nullptr); }
+  Trace run(const Schedule& schedule, const Machine& machine, SimulationStatistics* statistics) const;
+
+ private:
+  SimulationOptions options_;
+};
+
+/// True when every rank does the same at the same time: nothing crosses between ranks but collectives.
+bool ranks_are_alike(const Schedule& schedule);
+
+}  // namespace weft::sim

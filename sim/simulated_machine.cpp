@@ -1,0 +1,235 @@
+#include "sim/simulated_machine.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/gemm_model.hpp"
+#include "models/input_error.hpp"
+
+namespace weft::sim {
+namespace {
+
+constexpr double unlimited = 1e6;  // a resource of so many times its capacity limits nobody
+
+std::string kernel_text(const GemmKernel& kernel, std::int64_t tiles, int ctas) {
+  return std::to_string(kernel.tile_m) + "x" + std::to_string(kernel.tile_n) + "x" + std::to_string(kernel.tile_k) +
+         (kernel.split_k > 1 ? " split-k " + std::to_string(kernel.split_k) : "") + ", " + std::to_string(tiles) +
+         " tiles on " + std::to_string(ctas) + " CTAs";
+}
+
+}  // namespace
+
+SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, FluidPool& pool, double capacity_scale)
+    : sms(engine, machine.gpu),
+      copy_engines(engine, machine.copy_engines.per_gpu),
+      hbm(pool.add_resource(bytes_per_us(machine.gpu.hbm_GBps) * capacity_scale)),
+      l2(pool.add_resource(bytes_per_us(machine.gpu.l2_GBps) * capacity_scale)),
+      port_in(pool.add_resource(bytes_per_us(machine.fabric.port_GBps) * capacity_scale)),
+      port_out(pool.add_resource(bytes_per_us(machine.fabric.port_GBps) * capacity_scale)) {}
+
+SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const Schedule& schedule, int ranks,
+                                   double clock_share, const Mechanisms& mechanisms)
+    : engine_(engine),
+      machine_(machine),
+      schedule_(schedule),
+      clock_share_(clock_share),
+      pool_(engine),
+      traffic_(memory_traffic(schedule, machine)) {
+  for (int rank = 0; rank < ranks; ++rank)
+    gpus_.emplace_back(engine, machine, pool_, mechanisms.contention ? 1.0 : unlimited);
+  if (!mechanisms.l2_reuse)
+    for (MemoryTraffic& traffic : traffic_) traffic.hbm_bytes = traffic.touched_bytes;
+}
+
+void SimulatedMachine::start(Activity& activity) {
+  std::visit(Overloaded{[&](const Gemm& gemm) { start_gemm(activity, gemm); },
+                        [&](const Collective& collective) { start_collective(activity, collective); },
+                        [&](const Copy& copy) { start_copy(activity, copy); },
+                        [&](const MemoryBound&) { start_memory_bound(activity); },
+                        [&](const Attention& attention) { start_attention(activity, attention); }, [](const Signal&) {},
+                        [](const Wait&) {}, [](const Barrier&) {}, [](const Delay&) {}},
+             activity.operation->work);
+}
+
+void SimulatedMachine::start_tiled(Activity& activity, const CtaShape& cta, int cluster, int most_sms, TiledWork work) {
+  SmPool& sms = gpus_[activity.rank].sms;
+  TiledKernel& kernel = kernels_.emplace_back(engine_, sms, pool_, activity, std::move(work));
+  kernel.cta = cta;
+  kernel.cluster = cluster;
+  kernel.priority = activity.priority;
+  kernel.most_sms = most_sms;
+  kernel.start();
+}
+
+void SimulatedMachine::start_gemm(Activity& activity, const Gemm& gemm) {
+  const GpuState& gpu = gpus_[activity.rank];
+  const MatrixSize size = size_of(gemm, schedule_.gpus);
+  const DataType dtype = schedule_.buffers[gemm.a.buffer].dtype;
+  const GemmKernel kernel = gemm.kernel ? *gemm.kernel : choose_gemm_kernel(machine_, size);
+  const std::int64_t tiles = tile_count(size, kernel);
+  const int cluster = kernel.cluster_m * kernel.cluster_n;
+  const CtaShape cta{machine_.gemm.threads_per_cta, machine_.gemm.threads_per_cta * machine_.gemm.registers_per_thread,
+                     kernel.stages * (kernel.tile_m + kernel.tile_n) * kernel.tile_k * bytes_of(dtype)};
+  const int at_once = gpu.sms.capacity(cta, cluster);
+  if (at_once == 0)
+    throw InputError(activity.operation->name + ".kernel",
+                     "expected a tile and stages that fit one SM's shared memory");
+  const int most = gemm.max_sms > 0 ? std::min(at_once, gemm.max_sms / cluster * cluster) : at_once;
+  const int ctas = static_cast<int>(std::min<std::int64_t>(tiles, std::max(most, cluster)));
+
+  const std::int64_t k_steps = (size.k / kernel.split_k + kernel.tile_k - 1) / kernel.tile_k;
+  const double tile_bytes =
+      static_cast<double>((kernel.tile_m + kernel.tile_n) * kernel.tile_k * k_steps * bytes_of(dtype));
+  const MemoryTraffic& traffic = traffic_[activity.id];
+  std::vector<Use> uses{{gpu.l2, 1.0}};
+  if (traffic.hbm_bytes > 0) uses.push_back({gpu.hbm, traffic.hbm_bytes / (tile_bytes * static_cast<double>(tiles))});
+  if (gemm.c.place != 0) {
+    const double stored = static_cast<double>(bytes_of(gemm.c, schedule_)) / (tile_bytes * static_cast<double>(tiles));
+    uses.push_back({gpu.port_out, stored});
+    uses.push_back({gpus_[gpu_of(activity.rank, gemm.c.place)].port_in, stored});
+  }
+  const double tile_us = tile_time_us(machine_, size, kernel, dtype, clock_share_);
+  activity.limit = Limit::compute;
+  activity.detail = kernel_text(kernel, tiles, ctas);
+  start_tiled(activity, cta, cluster, kernel.scheduler == TileScheduler::grid ? gemm.max_sms : 0,
+              {.scheduler = kernel.scheduler,
+               .tiles = tiles,
+               .ctas = ctas,
+               .tile_us = tile_us,
+               .bytes_per_tile = tile_bytes,
+               .uses = std::move(uses),
+               .tail_us = machine_.gemm.tile_spread * tile_us,
+               .epilogue_us = machine_.gemm.kernel_overhead_us + split_k_reduction_us(machine_, size, kernel)});
+}
+
+void SimulatedMachine::start_collective(Activity& activity, const Collective& collective) {
+  if (collective.transport != Transport::nccl)
+    throw InputError(
+        activity.operation->name + ".transport",
+        "expected nccl, the transport that the simulator has, got " + std::string(name_of(collective.transport)));
+  const Slice& full = collective.kind == CollectiveKind::all_gather ? collective.output : collective.input;
+  const CollectiveTiming timing =
+      time_collective(machine_, collective.kind, schedule_.gpus, bytes_of(full, schedule_), collective.max_ctas);
+  const auto key = std::pair{activity.iteration, activity.id};
+  auto found = collectives_.find(key);
+  if (found == collectives_.end()) {
+    const CollectiveKernel& kernel = machine_.collective_kernel;
+    std::vector<Use> uses;
+    for (const GpuState& gpu : gpus_) {
+      uses.push_back({gpu.port_out, 1.0});
+      uses.push_back({gpu.port_in, 1.0});
+      if (kernel.hbm_bytes_per_port_byte > 0) uses.push_back({gpu.hbm, kernel.hbm_bytes_per_port_byte});
+    }
+    const CtaShape cta{kernel.threads_per_cta, kernel.threads_per_cta * kernel.registers_per_thread,
+                       kernel.shared_memory_per_cta};
+    found = collectives_.try_emplace(key, engine_, pool_, timing, cta, ranks(), std::move(uses)).first;
+  }
+  activity.limit = timing.latency_us > timing.transfer_us ? Limit::latency : Limit::link;
+  activity.detail = std::to_string(timing.ctas) + " CTAs";
+  found->second.arrive(activity, gpus_[activity.rank].sms);
+}
+
+void SimulatedMachine::start_copy(Activity& activity, const Copy& copy) {
+  if (copy.path == CopyPath::sms) return start_memory_bound(activity);
+  activity.limit = Limit::copy_engine;
+  CopyRun& run = copies_.emplace_back(CopyRun{this, &activity, &copy});
+  gpus_[activity.rank].copy_engines.acquire({[](void* context) {
+                                               auto* granted = static_cast<CopyRun*>(context);
+                                               SimulatedMachine& machine = *granted->machine;
+                                               granted->activity->first_cta_started.happen(machine.engine_);
+                                               granted->activity->all_ctas_started.happen(machine.engine_);
+                                               machine.engine_.after(from_us(machine.machine_.copy_engines.setup_us),
+                                                                     {[](void* ready) {
+                                                                        auto* set_up = static_cast<CopyRun*>(ready);
+                                                                        set_up->machine->transfer(*set_up);
+                                                                      },
+                                                                      granted});
+                                             },
+                                             &run});
+}
+
+void SimulatedMachine::transfer(CopyRun& run) {
+  const int source = gpu_of(run.activity->rank, run.copy->source.place);
+  const int destination = gpu_of(run.activity->rank, run.copy->destination.place);
+  std::vector<Use> uses;
+  double GBps = machine_.copy_engines.GBps;
+  if (source == destination) {
+    GBps = machine_.copy_engines.local_GBps;
+    uses = {{gpus_[source].hbm, 2.0}};
+  } else {
+    uses = {{gpus_[source].port_out, 1.0},
+            {gpus_[destination].port_in, 1.0},
+            {gpus_[source].hbm, 1.0},
+            {gpus_[destination].hbm, 1.0}};
+  }
+  const auto bytes = static_cast<double>(bytes_of(run.copy->source, schedule_));
+  pool_.start(bytes, {bytes_per_us(GBps), std::move(uses)},
+              {[](void* context) {
+                 auto* done = static_cast<CopyRun*>(context);
+                 done->machine->gpus_[done->activity->rank].copy_engines.release();
+                 done->activity->end.happen(done->machine->engine_);
+               },
+               &run});
+}
+
+/// Blocks of equal size, four for each SM, so that the kernel shares the SMs with others as grids do.
+void SimulatedMachine::start_memory_bound(Activity& activity) {
+  const GpuState& gpu = gpus_[activity.rank];
+  const MemoryTraffic& traffic = traffic_[activity.id];
+  const std::int64_t tiles = 4 * gpu.sms.sms();
+  const CtaShape cta{machine_.gpu.threads_per_sm / 4, machine_.gpu.registers_per_sm / 4, 0};
+  const double bytes = std::max(1.0, traffic.touched_bytes);
+  const double bytes_per_tile = bytes / static_cast<double>(tiles);
+  const double hbm_share = traffic.hbm_bytes / bytes;
+  const double sm_rate = bytes_per_us(machine_.gpu.hbm_GBps) * machine_.other_kernels.memory_share_per_sm;
+  std::vector<Use> uses{{gpu.l2, 1.0}};
+  if (hbm_share > 0) uses.push_back({gpu.hbm, hbm_share});
+  if (const auto* copy = std::get_if<Copy>(&activity.operation->work)) {
+    const int source = gpu_of(activity.rank, copy->source.place),
+              destination = gpu_of(activity.rank, copy->destination.place);
+    if (source != destination) {
+      uses.push_back({gpus_[source].port_out, 0.5});  // bytes count the source and the destination
+      uses.push_back({gpus_[destination].port_in, 0.5});
+    }
+  }
+  activity.limit = Limit::hbm;
+  start_tiled(activity, cta, 1, 0,
+              {.scheduler = TileScheduler::grid,
+               .tiles = tiles,
+               .ctas = static_cast<int>(tiles),
+               .tile_us = bytes_per_tile / (sm_rate / 4),
+               .bytes_per_tile = bytes_per_tile,
+               .uses = std::move(uses),
+               .epilogue_us = machine_.other_kernels.overhead_us});
+}
+
+/// One CTA for 128 queries of one head, two CTAs on an SM; a causal query sees half of the sequence on average.
+void SimulatedMachine::start_attention(Activity& activity, const Attention& attention) {
+  constexpr std::int64_t queries_per_cta = 128;
+  const GpuState& gpu = gpus_[activity.rank];
+  const std::int64_t tokens = row_count(attention.output.rows, schedule_.gpus);
+  const std::int64_t tiles = (tokens + queries_per_cta - 1) / queries_per_cta * attention.heads;
+  const double keys = static_cast<double>(attention.prefix) + static_cast<double>(tokens) / 2;
+  const double tile_flops = 4.0 * queries_per_cta * attention.head_dim * keys;
+  const double sm_flops_per_us = machine_.gpu.tensor_flops_per_clock_per_sm * machine_.gpu.max_clock_MHz *
+                                 clock_share_ * machine_.other_kernels.attention_efficiency;
+  const MemoryTraffic& traffic = traffic_[activity.id];
+  const double bytes_per_tile = std::max(1.0, traffic.touched_bytes / static_cast<double>(tiles));
+  std::vector<Use> uses{{gpu.l2, 1.0}};
+  if (traffic.hbm_bytes > 0) uses.push_back({gpu.hbm, traffic.hbm_bytes / traffic.touched_bytes});
+  activity.limit = Limit::compute;
+  activity.detail = std::to_string(tiles) + " tiles";
+  start_tiled(
+      activity,
+      {machine_.gpu.threads_per_sm / 16, machine_.gpu.registers_per_sm / 2, machine_.gpu.shared_memory_per_sm / 2}, 1,
+      0,
+      {.scheduler = TileScheduler::grid,
+       .tiles = tiles,
+       .ctas = static_cast<int>(tiles),
+       .tile_us = tile_flops / (sm_flops_per_us / 2),
+       .bytes_per_tile = bytes_per_tile,
+       .uses = std::move(uses),
+       .epilogue_us = machine_.other_kernels.overhead_us});
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,75 @@
+// The simulated GPUs of one server: their SMs, memories, ports and copy engines, and how each kind of operation uses
+// them.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "models/machine.hpp"
+#include "sim/activity.hpp"
+#include "sim/collective_run.hpp"
+#include "sim/copy_engines.hpp"
+#include "sim/fluid_pool.hpp"
+#include "sim/l2_state.hpp"
+#include "sim/sm_pool.hpp"
+#include "sim/tiled_kernel.hpp"
+
+namespace weft::sim {
+
+/// Mechanisms that can be switched off, to see what each is worth.
+struct Mechanisms {
+  bool power = true;       ///< the governor lowers the clock
+  bool l2_reuse = true;    ///< off: every operation finds an empty L2
+  bool contention = true;  ///< off: HBM, L2 and ports carry everything at once
+  bool gaps = true;        ///< off: operations follow one another at once
+};
+
+class SimulatedMachine : public Device {
+ public:
+  /// `ranks` simulated GPUs: the schedule's, or 1 when all are the same. `clock_share` of the maximum clock.
+  SimulatedMachine(Engine& engine, const Machine& machine, const Schedule& schedule, int ranks, double clock_share,
+                   const Mechanisms& mechanisms);
+
+  void start(Activity& activity) override;
+
+  const FluidPool& pool() const { return pool_; }
+
+ private:
+  struct GpuState {
+    GpuState(Engine& engine, const Machine& machine, FluidPool& pool, double capacity_scale);
+    SmPool sms;
+    CopyEngines copy_engines;
+    int hbm, l2, port_in, port_out;  // resources of the pool
+  };
+  struct CopyRun {
+    SimulatedMachine* machine;
+    Activity* activity;
+    const Copy* copy;
+  };
+
+  void start_gemm(Activity& activity, const Gemm& gemm);
+  void start_collective(Activity& activity, const Collective& collective);
+  void start_copy(Activity& activity, const Copy& copy);
+  void start_memory_bound(Activity& activity);
+  void start_attention(Activity& activity, const Attention& attention);
+  void start_tiled(Activity& activity, const CtaShape& cta, int cluster, int most_sms, TiledWork work);
+  void transfer(CopyRun& run);
+  int gpu_of(int rank, int place) const { return (rank + place + ranks()) % ranks(); }
+  int ranks() const { return static_cast<int>(gpus_.size()); }
+
+  Engine& engine_;
+  const Machine& machine_;
+  const Schedule& schedule_;
+  const double clock_share_;
+  FluidPool pool_;
+  std::vector<MemoryTraffic> traffic_;
+  std::deque<GpuState> gpus_;
+  std::deque<TiledKernel> kernels_;
+  std::map<std::pair<int, OperationId>, CollectiveRun> collectives_;  // iteration, operation
+  std::deque<CopyRun> copies_;
+};
+
+}  // namespace weft::sim

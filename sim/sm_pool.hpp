@@ -1,0 +1,78 @@
+// The SMs of one GPU: which CTAs are resident where, and who gets an SM that comes free.
+//
+// Waiting grids are served by priority, then in order of arrival; a grid that does not fit holds back all behind it, as
+// the hardware's block scheduler does. Nothing is taken away from a resident CTA. CTAs of a cluster need one GPC at one
+// instant.
+#pragma once
+
+#include <vector>
+
+#include "models/machine.hpp"
+#include "sim/engine.hpp"
+
+namespace weft::sim {
+
+/// What one CTA takes of an SM.
+struct CtaShape {
+  int threads = 0;
+  int registers = 0;
+  Bytes shared_memory = 0;
+};
+
+/// A kernel that wants CTAs placed.
+class Grid {
+ public:
+  virtual ~Grid() = default;
+  /// Called in the phase `dispatch` with the SMs that took CTAs, one entry a CTA.
+  virtual void on_placed(const std::vector<int>& sms) = 0;
+
+  CtaShape cta;
+  int cluster = 1;
+  int priority = 0;  ///< as in CUDA: lower is more urgent
+  int unplaced = 0;  ///< CTAs that wait for an SM; set before submit, counted down by the pool
+  int most_sms = 0;  ///< at most so many CTAs resident at once; 0: no limit
+  int resident = 0;
+};
+
+class SmPool {
+ public:
+  SmPool(Engine& engine, const Gpu& gpu);
+  SmPool(const SmPool&) = delete;  // events in the engine point at it
+
+  void submit(Grid& grid);
+  /// CTAs of `grid` on these SMs have exited.
+  void release(Grid& grid, const std::vector<int>& sms);
+  /// A grid that needs no further CTAs (its tiles ran out) stops waiting for SMs.
+  void withdraw(Grid& grid);
+
+  int sms() const { return static_cast<int>(sms_.size()); }
+  /// SMs with at least one resident CTA.
+  int busy_sms() const;
+  /// CTAs of this shape that the empty GPU holds at once, in whole clusters.
+  int capacity(const CtaShape& cta, int cluster) const;
+
+ private:
+  struct Sm {
+    int gpc = 0;
+    int threads = 0, registers = 0, slots = 0;  // free
+    Bytes shared_memory = 0;                    // free
+    bool fits(const CtaShape& cta) const {
+      return slots > 0 && threads >= cta.threads && registers >= cta.registers && shared_memory >= cta.shared_memory;
+    }
+  };
+
+  void request_dispatch();
+  void dispatch();
+  bool place_cluster(Grid& grid, std::vector<int>& placed);
+  void occupy(Sm& sm, const CtaShape& cta, int sign);
+  static void on_dispatch(void* pool) { static_cast<SmPool*>(pool)->dispatch(); }
+
+  Engine& engine_;
+  Gpu gpu_;
+  std::vector<Sm> sms_;
+  std::vector<std::pair<int, int>> gpc_range_;  // first SM and number of SMs
+  std::vector<Grid*> waiting_;                  // by priority, then arrival
+  bool dispatch_requested_ = false;
+};
+
+}  // namespace weft::sim

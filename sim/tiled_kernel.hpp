@@ -1,0 +1,75 @@
+// A kernel that works through tiles: GEMM, attention, memory-bound kernels.
+//
+// CTAs that start together are one cohort, a contiguous range of tiles in execution order: a GEMM costs events per wave
+// and not per tile.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "sim/activity.hpp"
+#include "sim/fluid_pool.hpp"
+#include "sim/sm_pool.hpp"
+
+namespace weft::sim {
+
+struct TiledWork {
+  TileScheduler scheduler = TileScheduler::grid;
+  std::int64_t tiles = 1;
+  int ctas = 1;               ///< of the launched grid; TileScheduler::grid: as many as tiles
+  double tile_us = 0;         ///< of one tile on one CTA with nobody beside
+  double bytes_per_tile = 1;  ///< the unit in which a cohort's progress flows; > 0
+  std::vector<Use> uses;      ///< per byte of bytes_per_tile
+  double tail_us = 0;         ///< the last CTA of a wave ends this much after the mean
+  double epilogue_us = 0;     ///< from the last tile to the kernel's end
+};
+
+class TiledKernel : public Grid {
+ public:
+  TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, Activity& activity, TiledWork work);
+  TiledKernel(const TiledKernel&) = delete;
+
+  void start() { sms_.submit(*this); }
+  void on_placed(const std::vector<int>& sms) override;
+  /// Cohorts so far: with every SM free, the number of waves.
+  int waves() const { return waves_; }
+
+ private:
+  struct Cohort {
+    TiledKernel* kernel = nullptr;
+    std::int64_t first = 0, count = 0;  // tiles of this step
+    int first_cta = 0;                  // static_persistent: position of the CTAs in the grid
+    std::vector<int> sms;
+  };
+  struct GroupEnd {
+    TiledKernel* kernel;
+    int group;
+  };
+
+  void go_on(std::vector<int> sms, int first_cta);
+  void run(std::vector<int> sms, int first_cta, std::int64_t first, std::int64_t count, double share_of_tile);
+  void run_static_step(std::vector<int> sms, int first_cta, std::int64_t first);
+  std::int64_t ready_tiles() const;
+  void stall(std::vector<int> sms, int first_cta);
+  void resume_stalled();
+  void leave(const std::vector<int>& sms);
+  void on_cohort_end(Cohort* cohort);
+  void count_done(std::int64_t first, std::int64_t count);
+  Cohort* free_cohort();
+
+  Engine& engine_;
+  SmPool& sms_;
+  FluidPool& pool_;
+  Activity& activity_;
+  const TiledWork work_;
+  std::vector<std::int64_t> group_first_, group_left_;  // first tile and unfinished tiles of each tile group
+  std::vector<const Occurrence*> group_waits_;          // what holds back each group, or null
+  std::int64_t next_tile_ = 0, done_tiles_ = 0;
+  int placed_ctas_ = 0, waves_ = 0;
+  std::vector<std::pair<std::vector<int>, int>> stalled_;
+  std::deque<Cohort> cohorts_;
+  std::vector<Cohort*> idle_cohorts_;
+  std::deque<GroupEnd> group_ends_;
+};
+
+}  // namespace weft::sim
