@@ -45,7 +45,7 @@ Schedule build_collective(const Case& request, const CollectiveWorkload& workloa
   program.set_meaning({.op = std::string(name_of(workload.kind)),
                        .m = rows,
                        .n = columns,
-                       .k = 0,
+                       .k = 1,  // there is no GEMM, and a size of 0 is an error
                        .a = input,
                        .b = input,
                        .result = output});

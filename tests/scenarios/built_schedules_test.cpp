@@ -1,0 +1,122 @@
+// Whatever the shape: what holds for every schedule that a builder makes.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+
+#include "models/schedule_json.hpp"
+#include "models/validation.hpp"
+#include "scenarios/builders/build.hpp"
+#include "tests/scenarios/program_text.hpp"
+
+namespace weft::scenarios {
+namespace {
+
+class Shapes {
+ public:
+  std::int64_t between(std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(generator_);
+  }
+
+ private:
+  std::mt19937 generator_{20240817};
+};
+
+/// Every op under every family that it has, on 2 to 8 GPUs, with shapes drawn from a fixed seed.
+std::vector<Case> random_cases() {
+  Shapes draw;
+  std::vector<Case> cases;
+  for (int gpus = 2; gpus <= 8; ++gpus) {
+    for (const auto& [op, name] : NamesOf<PairOp>::names)
+      for (const int chunks : {1, 2, 3, 5, 8}) {
+        PairWorkload pair{op, gpus * chunks * draw.between(1, 40), draw.between(1, 500), draw.between(1, 500)};
+        if (collective_of(op) == CollectiveKind::all_to_all)
+          pair.imbalance = 1 + static_cast<double>(draw.between(0, 100)) / 100;
+        cases.push_back(make_case(pair, gpus));
+        if (op != PairOp::all_to_all_gemm) cases.push_back(make_case(pair, gpus, Decomposition{chunks}));
+      }
+    for (const auto& [kind, name] : NamesOf<CollectiveKind>::names)
+      cases.push_back(make_case(CollectiveWorkload{kind, 2 * gpus * draw.between(1, 100000)}, gpus));
+    for (const CopyPattern pattern : {CopyPattern::one_peer, CopyPattern::all_peers})
+      cases.push_back(make_case(CopyWorkload{2 * draw.between(1, 100000), pattern}, gpus));
+    const ConcurrentPair both{draw.between(1, 500), draw.between(1, 500), draw.between(1, 500),
+                              2 * draw.between(1, 100000)};
+    for (const Family& family :
+         {Family(Serial{}), Family(Concurrent{FirstLaunched::collective}), Family(Concurrent{FirstLaunched::gemm})})
+      cases.push_back(make_case(both, gpus, family));
+    for (const bool sequence_parallel : {false, true})
+      cases.push_back(make_case(LayerWorkload{.tokens = gpus * draw.between(1, 50),
+                                              .hidden = 8 * draw.between(1, 50),
+                                              .heads = 2 * gpus,
+                                              .kv_heads = gpus,
+                                              .head_dim = 16,
+                                              .intermediate = gpus * draw.between(1, 50),
+                                              .dtype = DataType::bf16,
+                                              .sequence_parallel = sequence_parallel},
+                                gpus));
+  }
+  return cases;
+}
+
+Bytes bytes_collected(const Schedule& schedule) {
+  Bytes total = 0;
+  for (const Collective& collective : all_of_kind<Collective>(schedule))
+    total += std::max(bytes_of(collective.input, schedule), bytes_of(collective.output, schedule));
+  return total;
+}
+
+Flops flops_of(const Schedule& schedule) {
+  Flops total = 0;
+  for (const Gemm& gemm : all_of_kind<Gemm>(schedule)) total += size_of(gemm, schedule.gpus).flops();
+  return total;
+}
+
+TEST(BuiltSchedules, AreValid) {
+  for (const Case& request : random_cases())
+    EXPECT_NO_THROW(validate(build(request, round_machine()))) << build(request, round_machine()).name;
+}
+
+TEST(BuiltSchedules, SurviveWritingAndReading) {
+  for (const Case& request : random_cases()) {
+    const Schedule schedule = build(request, round_machine());
+    EXPECT_EQ(schedule_from_json(to_json(schedule)), schedule) << schedule.name;
+  }
+}
+
+TEST(BuiltSchedules, NameEveryOperationOnce) {
+  for (const Case& request : random_cases()) {
+    const Schedule schedule = build(request, round_machine());
+    std::set<std::string> names;
+    for (const Operation& operation : schedule.operations) names.insert(operation.name);
+    EXPECT_EQ(names.size(), schedule.operations.size()) << schedule.name;
+  }
+}
+
+TEST(BuiltSchedules, CuttingChangesNeitherBytesNorFlops) {
+  for (Case request : random_cases()) {
+    const auto* pair = std::get_if<PairWorkload>(&request.workload);
+    if (!pair || pair->imbalance != 1) continue;  // rounding up to whole chunks adds rows
+    const Schedule schedule = build(request, round_machine());
+    request.schedule.family = Serial{};
+    const Schedule serial = build(request, round_machine());
+    EXPECT_EQ(bytes_collected(schedule), bytes_collected(serial)) << schedule.name;
+    EXPECT_EQ(flops_of(schedule), flops_of(serial)) << schedule.name;
+  }
+}
+
+TEST(BuiltSchedules, ChunksCoverEveryRowOnce) {
+  for (const Case& request : random_cases()) {
+    if (!std::holds_alternative<Decomposition>(request.schedule.family)) continue;
+    const Schedule schedule = build(request, round_machine());
+    std::int64_t next_row = 0;
+    for (const Gemm& gemm : all_of_kind<Gemm>(schedule)) {
+      EXPECT_EQ(first_row(gemm.c.rows, 0, schedule.gpus), next_row) << schedule.name;
+      next_row += row_count(gemm.c.rows, schedule.gpus);
+    }
+    EXPECT_EQ(next_row, schedule.meaning->m) << schedule.name;
+  }
+}
+
+}  // namespace
+}  // namespace weft::scenarios

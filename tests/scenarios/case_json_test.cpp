@@ -1,0 +1,166 @@
+#include "scenarios/case_json.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/models/error_of.hpp"
+
+namespace weft::scenarios {
+namespace {
+
+using nlohmann::json;
+
+const json gemm_case = json::parse(R"({"id": "a", "gpus": 4, "workload": {"op": "gemm", "m": 8, "n": 16, "k": 32}})");
+const json pair_case = json::parse(
+    R"({"id": "a", "gpus": 4, "workload": {"op": "gemm+all_reduce", "m": 8, "n": 16, "k": 32, "dtype": "bf16"},
+        "schedule": {"family": "decomposition", "chunks": 2}})");
+
+/// The complaint about `base` with the value at `pointer` ("/workload/m") replaced.
+std::string error_with(json base, const std::string& pointer, const json& value) {
+  base[json::json_pointer(pointer)] = value;
+  return error_of([&] { case_from_json(base); });
+}
+
+std::string error_without(json base, const std::string& parent, const std::string& key) {
+  base[json::json_pointer(parent)].erase(key);
+  return error_of([&] { case_from_json(base); });
+}
+
+TEST(CaseJson, LeftOutScheduleIsSerialInAGraphWithTheLibrarysCtas) {
+  const Case read = case_from_json(gemm_case);
+  EXPECT_EQ(read.workload, Workload(GemmWorkload{8, 16, 32, DataType::bf16}));
+  EXPECT_EQ(read.schedule, (ScheduleChoice{Serial{}, 0, Launch::graph}));
+  EXPECT_EQ(read.measured, Measured{});
+}
+
+TEST(CaseJson, ReadsTheExampleOfTheContract) {
+  const Case read = case_from_json(json::parse(R"({"id": "a1", "gpus": 8,
+      "workload": {"op": "gemm+all_to_all", "m": 8192, "n": 4096, "k": 1024, "dtype": "fp8", "imbalance": 1.5},
+      "schedule": {"family": "decomposition", "chunks": 4, "max_ctas": 8, "launch": "eager"},
+      "measured": {"gemm_us": 812.0, "collective_us": 355.5}})"));
+  EXPECT_EQ(read, (Case{.id = "a1",
+                        .gpus = 8,
+                        .workload = PairWorkload{PairOp::gemm_all_to_all, 8192, 4096, 1024, DataType::fp8, 1.5},
+                        .schedule = {Decomposition{4}, 8, Launch::eager},
+                        .measured = {812.0, 355.5}}));
+}
+
+TEST(CaseJson, EveryOpSurvivesWritingAndReading) {
+  std::vector<Workload> workloads{
+      GemmWorkload{8, 16, 32, DataType::fp8},   CopyWorkload{64, CopyPattern::one_peer},
+      CopyWorkload{64, CopyPattern::all_peers}, ConcurrentPair{8, 16, 32, 64, DataType::bf16},
+      LayerWorkload{128, 64, 8, 4, 16, 256},    LayerWorkload{128, 64, 8, 4, 16, 256, DataType::bf16, true, 8, 2}};
+  for (const auto& [kind, name] : NamesOf<CollectiveKind>::names) workloads.push_back(CollectiveWorkload{kind, 1024});
+  for (const auto& [op, name] : NamesOf<PairOp>::names) workloads.push_back(PairWorkload{op, 8, 16, 32});
+  workloads.push_back(PairWorkload{PairOp::all_to_all_gemm, 8, 16, 32, DataType::bf16, 1.25});
+  for (const Workload& workload : workloads) {
+    const Case written{.id = "x", .gpus = 4, .workload = workload, .schedule = {}, .measured = {}};
+    EXPECT_EQ(case_from_json(to_json(written)), written) << to_json(written).dump();
+  }
+}
+
+TEST(CaseJson, EveryFamilySurvivesWritingAndReading) {
+  const std::vector<Family> families{
+      Serial{},
+      Decomposition{4},
+      AsyncTp{AsyncInput::symmetric},
+      Concurrent{FirstLaunched::gemm},
+      Signaling{},
+      Signaling{{2, 3, 3}},
+      Ficco{FiccoCompute::hetero, FiccoGemm::unfused, FiccoChunks::rows_and_columns, FiccoTransport::collective},
+      TokenSplit{{}, true, 4},
+      TokenSplit{2048, false, 16},
+      Best{}};
+  for (const Family& family : families) {
+    const Case written{.id = "x",
+                       .gpus = 4,
+                       .workload = PairWorkload{PairOp::gemm_reduce_scatter, 8, 16, 32},
+                       .schedule = {family, 8, Launch::eager},
+                       .measured = {{}, 3.5}};
+    EXPECT_EQ(case_from_json(to_json(written)), written) << to_json(written).dump();
+  }
+}
+
+TEST(CaseJson, UnknownKeysAreErrorsAtEveryLevel) {
+  EXPECT_NE(error_with(pair_case, "/color", 1).find("color: "), std::string::npos);
+  EXPECT_NE(error_with(pair_case, "/workload/p", 1).find("workload.p: "), std::string::npos);
+  EXPECT_NE(error_with(pair_case, "/schedule/groups", "searched").find("schedule.groups: "), std::string::npos);
+  EXPECT_NE(error_with(pair_case, "/measured", {{"gemm", 1.0}}).find("measured.gemm: "), std::string::npos);
+}
+
+TEST(CaseJson, KeysOfAnotherOpAreUnknown) {
+  EXPECT_NE(error_with(gemm_case, "/workload/bytes", 64).find("workload.bytes: "), std::string::npos);
+  EXPECT_NE(error_with(pair_case, "/workload/imbalance", 1.5).find("workload.imbalance: "), std::string::npos);
+}
+
+TEST(CaseJson, AMissingKeyIsNamed) {
+  EXPECT_NE(error_without(pair_case, "/workload", "k").find("workload.k: "), std::string::npos);
+  EXPECT_NE(error_without(pair_case, "/schedule", "chunks").find("schedule.chunks: "), std::string::npos);
+  EXPECT_NE(error_without(pair_case, "", "gpus").find("gpus: "), std::string::npos);
+  EXPECT_NE(error_without(pair_case, "", "workload").find("workload: "), std::string::npos);
+}
+
+TEST(CaseJson, EachImpossibleSizeIsOneErrorThatNamesTheField) {
+  const json impossible[] = {0, -8, 8.5, 8.0, std::int64_t{1} << 60, std::uint64_t{1} << 63, 1e30, "8", nullptr, true};
+  for (const json& value : impossible)
+    for (const std::string key : {"m", "n", "k"}) {
+      const std::string error = error_with(pair_case, "/workload/" + key, value);
+      EXPECT_EQ(error.rfind("workload." + key + ": expected an integer from 1 to 2147483647, got ", 0), 0) << error;
+    }
+}
+
+TEST(CaseJson, ImpossibleCountsAreErrors) {
+  EXPECT_NE(error_with(pair_case, "/gpus", 0), "");
+  EXPECT_NE(error_with(pair_case, "/gpus", 2.5), "");
+  EXPECT_NE(error_with(pair_case, "/schedule/chunks", 0), "");
+  EXPECT_NE(error_with(pair_case, "/schedule/chunks", std::int64_t{1} << 60), "");
+  EXPECT_NE(error_with(pair_case, "/schedule/max_ctas", 0), "");
+  EXPECT_NE(error_with(pair_case, "/measured", {{"gemm_us", 0}}), "");
+  EXPECT_NE(error_with(pair_case, "/measured", {{"gemm_us", -3.0}}), "");
+}
+
+TEST(CaseJson, MatricesBeyondAnyMemoryAreErrorsAndDoNotOverflow) {
+  json huge = pair_case;
+  huge["workload"]["n"] = max_extent;
+  EXPECT_NE(error_with(huge, "/workload/m", max_extent).find("workload.n: expected matrices of at most"),
+            std::string::npos);
+}
+
+TEST(CaseJson, UnknownWordsListTheRightOnes) {
+  EXPECT_NE(error_with(pair_case, "/workload/op", "gemm+broadcast").find("gemm+all_to_all"), std::string::npos);
+  EXPECT_NE(error_with(pair_case, "/schedule/family", "magic").find("decomposition"), std::string::npos);
+  EXPECT_EQ(error_with(pair_case, "/workload/dtype", "fp32"), "workload.dtype: expected bf16 or fp8, got \"fp32\"");
+}
+
+TEST(CaseJson, BytesThatCannotBeCutEvenlyAreErrors) {
+  const json gather = json::parse(R"({"id": "a", "gpus": 3, "workload": {"op": "all_gather", "bytes": 64}})");
+  EXPECT_EQ(error_with(gather, "/gpus", 3),
+            "workload.bytes: expected a multiple of the bytes of a bf16 x gpus = 6, got 64");
+  EXPECT_EQ(error_with(gather, "/gpus", 4), "");
+}
+
+TEST(CaseJson, TransfersNeedTwoGpus) {
+  EXPECT_EQ(error_with(gemm_case, "/gpus", 1), "");
+  EXPECT_EQ(error_with(pair_case, "/gpus", 1), "gpus: expected at least 2 for a transfer between GPUs, got 1");
+}
+
+TEST(CaseJson, ImbalanceLiesBetweenOneAndAllOnOneGpu) {
+  json exchange = pair_case;
+  exchange["workload"]["op"] = "gemm+all_to_all";
+  EXPECT_EQ(error_with(exchange, "/workload/imbalance", 4), "");
+  EXPECT_NE(error_with(exchange, "/workload/imbalance", 4.5), "");
+  EXPECT_NE(error_with(exchange, "/workload/imbalance", 0.5), "");
+}
+
+TEST(CaseJson, MeasuredTimesBelongToPairsOnly) {
+  EXPECT_NE(error_with(gemm_case, "/measured", {{"gemm_us", 1.0}}).find("measured: "), std::string::npos);
+}
+
+TEST(CaseJson, WhatIsNoObjectIsAnError) {
+  EXPECT_NE(error_of([] { case_from_json(json::parse("[1, 2]")); }), "");
+  EXPECT_NE(error_with(pair_case, "/workload", "gemm"), "");
+}
+
+}  // namespace
+}  // namespace weft::scenarios

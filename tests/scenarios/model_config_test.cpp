@@ -1,0 +1,76 @@
+#include "scenarios/model_config.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/models/error_of.hpp"
+
+namespace weft::scenarios {
+namespace {
+
+using nlohmann::json;
+
+const std::filesystem::path shipped =
+    std::filesystem::path(WEFT_SOURCE_DIR) / "scenarios/models/llama-3.3-70b.config.json";
+
+json small_config() {
+  return json::parse(R"({"hidden_size": 64, "intermediate_size": 256, "num_attention_heads": 8,
+      "num_key_value_heads": 4, "head_dim": 16, "num_hidden_layers": 2, "torch_dtype": "bfloat16"})");
+}
+
+std::string error_with(const std::string& key, const json& value) {
+  json config = small_config();
+  config[key] = value;
+  return error_of([&] { model_config_from_json(config); });
+}
+
+TEST(ModelConfig, ReadsTheShippedLlama) {
+  EXPECT_EQ(read_model_config(shipped), (ModelConfig{.hidden = 8192,
+                                                     .intermediate = 28672,
+                                                     .heads = 64,
+                                                     .kv_heads = 8,
+                                                     .head_dim = 128,
+                                                     .layers = 80,
+                                                     .dtype = DataType::bf16}));
+}
+
+TEST(ModelConfig, IgnoresWhatItDoesNotNeed) { EXPECT_EQ(error_with("rope_theta", 500000.0), ""); }
+
+TEST(ModelConfig, NamesAMissingKey) {
+  for (const std::string key : {"hidden_size", "intermediate_size", "num_attention_heads", "num_key_value_heads",
+                                "num_hidden_layers", "torch_dtype"}) {
+    json config = small_config();
+    config.erase(key);
+    EXPECT_EQ(error_of([&] { model_config_from_json(config); }).rfind(key + ": expected", 0), 0) << key;
+  }
+}
+
+TEST(ModelConfig, LeftOutHeadDimIsHiddenOverHeads) {
+  json config = small_config();
+  config.erase("head_dim");
+  EXPECT_EQ(model_config_from_json(config).head_dim, 64 / 8);
+  config["num_attention_heads"] = 7;
+  EXPECT_EQ(error_of([&] { model_config_from_json(config); }).rfind("head_dim: expected", 0), 0);
+}
+
+TEST(ModelConfig, ReadsTheNewNameOfTheWeightType) {
+  json config = small_config();
+  config.erase("torch_dtype");
+  config["dtype"] = "bfloat16";
+  EXPECT_EQ(model_config_from_json(config).dtype, DataType::bf16);
+}
+
+TEST(ModelConfig, RefusesWhatItCannotMean) {
+  EXPECT_EQ(error_with("torch_dtype", "float16"), "torch_dtype: expected bfloat16, got \"float16\"");
+  EXPECT_NE(error_with("num_local_experts", 8), "");
+  EXPECT_NE(error_with("hidden_size", 0), "");
+  EXPECT_NE(error_with("num_key_value_heads", 9), "");
+}
+
+TEST(ModelConfig, AMissingFileIsNamed) {
+  EXPECT_EQ(error_of([] { read_model_config("no/such/config.json"); }).rfind("no/such/config.json", 0), 0);
+}
+
+}  // namespace
+}  // namespace weft::scenarios

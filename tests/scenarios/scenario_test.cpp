@@ -1,0 +1,135 @@
+#include "scenarios/scenario.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "scenarios/builders/build.hpp"
+#include "tests/models/error_of.hpp"
+#include "tests/scenarios/program_text.hpp"
+
+namespace weft::scenarios {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+
+const std::filesystem::path folder = std::filesystem::path(WEFT_SOURCE_DIR) / "scenarios";
+
+json llama() {
+  return json::parse(R"({"format": "weft.scenario/1", "model": "models/llama-3.3-70b.config.json",
+      "tokens": [4096, 1024], "gpus": 4, "form": "all_reduce"})");
+}
+json plain() {
+  return json::parse(R"({"format": "weft.scenario/1", "op": "gemm+reduce_scatter", "m": 4096, "n": 8192, "k": 3584,
+      "gpus": 8})");
+}
+
+Scenario read(const json& scenario) { return scenario_from_json(scenario, folder); }
+
+std::string error_with(json scenario, const std::string& key, const json& value) {
+  scenario[key] = value;
+  return error_of([&] { read(scenario); });
+}
+
+std::vector<std::string> texts(const std::vector<Question>& list) {
+  std::vector<std::string> lines;
+  for (const Question& question : list) lines.push_back(question.name + ": " + describe(question.workload));
+  return lines;
+}
+
+TEST(Scenario, AllReduceFormHasTwoPairsALayer) {
+  // Llama-3.3-70B on 4 GPUs: 64 / 4 heads of 128, 28672 / 4 of the MLP.
+  EXPECT_THAT(texts(questions(read(llama()), 1)),
+              ElementsAre("attention output projection: gemm+all_reduce m=4096 n=8192 k=2048 bf16",
+                          "MLP down projection: gemm+all_reduce m=4096 n=8192 k=7168 bf16"));
+}
+
+TEST(Scenario, SequenceParallelFormHasFourPairsALayer) {
+  json scenario = llama();
+  scenario["form"] = "sequence_parallel";
+  // (64 + 2 x 8) / 4 heads of 128; gate and up side by side.
+  EXPECT_THAT(texts(questions(read(scenario), 0)),
+              ElementsAre("qkv projection: all_gather+gemm m=1024 n=2560 k=8192 bf16",
+                          "attention output projection: gemm+reduce_scatter m=1024 n=8192 k=2048 bf16",
+                          "MLP gate and up projection: all_gather+gemm m=1024 n=14336 k=8192 bf16",
+                          "MLP down projection: gemm+reduce_scatter m=1024 n=8192 k=7168 bf16"));
+}
+
+TEST(Scenario, TokensAreSortedAndCountOnce) {
+  json scenario = llama();
+  scenario["tokens"] = {4096, 256, 4096, 1024};
+  EXPECT_THAT(read(scenario).sizes, ElementsAre(256, 1024, 4096));
+}
+
+TEST(Scenario, TheWholeLayerHasTheModelsSizes) {
+  EXPECT_EQ(layer(read(llama()), 0),
+            (LayerWorkload{
+                .tokens = 1024, .hidden = 8192, .heads = 64, .kv_heads = 8, .head_dim = 128, .intermediate = 28672}));
+  EXPECT_EQ(layer(read(plain()), 0), std::nullopt);
+}
+
+TEST(Scenario, PlainSizesGiveOnePairForEachM) {
+  json scenario = plain();
+  scenario["m"] = {8192, 4096};
+  const Scenario several = read(scenario);
+  EXPECT_THAT(several.sizes, ElementsAre(4096, 8192));
+  EXPECT_THAT(texts(questions(several, 1)),
+              ElementsAre("gemm+reduce_scatter: gemm+reduce_scatter m=8192 n=8192 k=3584 bf16"));
+}
+
+TEST(Scenario, PlainSizesMayNameIndependentWork) {
+  json scenario = plain();
+  scenario["op"] = "gemm||all_reduce";
+  scenario["bytes"] = 1 << 20;
+  EXPECT_EQ(questions(read(scenario), 0).at(0).workload, Workload(ConcurrentPair{4096, 8192, 3584, 1 << 20}));
+}
+
+TEST(Scenario, TheSearchSpaceIsWhatTheFileSays) {
+  json scenario = plain();
+  scenario["families"] = {"serial", "decomposition"};
+  scenario["chunks"] = {3};
+  scenario["max_ctas"] = json::array();
+  scenario["launch"] = "eager";
+  EXPECT_EQ(read(scenario).space,
+            (SearchSpace{
+                .decomposition = true, .concurrent = false, .chunks = {3}, .max_ctas = {}, .launch = Launch::eager}));
+}
+
+TEST(Scenario, ShippedOnesCanBeBuiltOnEightGpus) {
+  for (const char* file : {"llama-3.3-70b.json", "gemm_reduce_scatter.json"}) {
+    const Scenario scenario = read_scenario(folder / file);
+    EXPECT_EQ(scenario.machine, "h200x8-nvswitch");
+    EXPECT_FALSE(scenario.source.empty());
+    for (std::size_t index = 0; index < scenario.sizes.size(); ++index)
+      for (const Question& question : questions(scenario, index))
+        for (const Case& request : candidates(question.workload, scenario.gpus, scenario.space))
+          EXPECT_NO_THROW(build(request, round_machine())) << file << " " << request.id;
+  }
+}
+
+TEST(Scenario, BadInputNamesTheField) {
+  EXPECT_EQ(error_with(llama(), "colour", 1).rfind("colour: ", 0), 0);
+  EXPECT_EQ(error_with(llama(), "format", "weft.scenario/9").rfind("format: expected weft.scenario/1", 0), 0);
+  EXPECT_EQ(error_with(llama(), "tokens", json::array()).rfind("tokens: expected at least one", 0), 0);
+  EXPECT_EQ(error_with(llama(), "tokens", {1024, 0}).rfind("tokens[1]: ", 0), 0);
+  EXPECT_EQ(error_with(llama(), "form", "ring").rfind("form: expected one of all_reduce", 0), 0);
+  EXPECT_EQ(error_with(llama(), "families", {"magic"}).rfind("families[0]: ", 0), 0);
+  EXPECT_EQ(error_with(plain(), "n", 0).rfind("n: ", 0), 0);
+  EXPECT_EQ(error_with(plain(), "k", std::int64_t{1} << 60).rfind("k: ", 0), 0);
+  EXPECT_EQ(error_with(plain(), "bytes", 64).rfind("bytes: ", 0), 0);
+  EXPECT_EQ(error_with(plain(), "model", "models/llama-3.3-70b.config.json").rfind("form: ", 0), 0);
+}
+
+TEST(Scenario, HeadsThatCannotBeSplitAreAnError) {
+  EXPECT_EQ(error_with(llama(), "gpus", 3), "num_attention_heads: expected a multiple of gpus = 3, got 64");
+}
+
+TEST(Scenario, AMissingModelOrFileIsNamed) {
+  EXPECT_NE(error_with(llama(), "model", "absent.json").find("absent.json"), std::string::npos);
+  EXPECT_NE(error_of([] { read_scenario("no/such/scenario.json"); }).find("no/such/scenario.json"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft::scenarios

@@ -1,0 +1,113 @@
+#include "scenarios/search.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace weft::scenarios {
+namespace {
+
+using testing::ElementsAre;
+
+std::vector<std::string> ids(const std::vector<Case>& cases) {
+  std::vector<std::string> result;
+  for (const Case& request : cases) result.push_back(request.id);
+  return result;
+}
+
+/// Ranks cases of the given names, the first of which is serial; each interval is `half_width` to both sides.
+Ranking rank_times(const std::vector<std::pair<std::string, double>>& times, double half_width = 0) {
+  std::vector<Case> cases;
+  std::map<std::string, double> time_us(times.begin(), times.end());
+  for (const auto& [name, time] : times) cases.emplace_back().id = name;
+  return rank(cases, [&](const Case& request) {
+    const double time = time_us.at(request.id);
+    return Estimate{time, time - half_width, time + half_width};
+  });
+}
+
+TEST(Candidates, ChunkCountsThatDoNotDivideAreSkipped) {
+  const SearchSpace space{.chunks = {2, 3, 4}, .max_ctas = {}};
+  EXPECT_THAT(ids(candidates(PairWorkload{PairOp::gemm_all_reduce, 64, 32, 16}, 4, space)),
+              ElementsAre("serial", "decomposition, chunks 2", "decomposition, chunks 4"));
+}
+
+TEST(Candidates, OverlapIsTriedWithEveryCtaLimit) {
+  const SearchSpace space{.chunks = {2}, .max_ctas = {4, 8}};
+  EXPECT_THAT(ids(candidates(PairWorkload{PairOp::all_gather_gemm, 64, 32, 16}, 4, space)),
+              ElementsAre("serial", "decomposition, chunks 2", "decomposition, chunks 2, max_ctas 4",
+                          "decomposition, chunks 2, max_ctas 8"));
+}
+
+TEST(Candidates, IndependentWorkIsTriedInBothOrders) {
+  EXPECT_THAT(ids(candidates(ConcurrentPair{64, 32, 16, 64}, 4, {.max_ctas = {}})),
+              ElementsAre("serial", "concurrent, first collective", "concurrent, first gemm"));
+}
+
+TEST(Candidates, WhatHasNothingToOverlapIsSerial) {
+  EXPECT_THAT(ids(candidates(GemmWorkload{64, 32, 16}, 4)), ElementsAre("serial"));
+  EXPECT_THAT(ids(candidates(PairWorkload{PairOp::all_to_all_gemm, 64, 32, 16}, 4)), ElementsAre("serial"));
+}
+
+TEST(Candidates, FamiliesThatAreNotAskedForAreLeftOut) {
+  EXPECT_THAT(ids(candidates(PairWorkload{PairOp::gemm_all_reduce, 64, 32, 16}, 4, {.decomposition = false})),
+              ElementsAre("serial"));
+}
+
+TEST(Candidates, LaunchIsTheOneAskedFor) {
+  for (const Case& request :
+       candidates(PairWorkload{PairOp::gemm_all_reduce, 64, 32, 16}, 4, {.launch = Launch::eager}))
+    EXPECT_EQ(request.schedule.launch, Launch::eager);
+}
+
+TEST(Ranking, OrdersByTimeAndKeepsTheOrderOfEquals) {
+  const Ranking ranking = rank_times({{"serial", 100}, {"b", 120}, {"c", 80}, {"d", 80}});
+  EXPECT_EQ(ranking.fastest_first[0].request.id, "c");
+  EXPECT_EQ(ranking.fastest_first[1].request.id, "d");
+  EXPECT_EQ(ranking.reference().request.id, "serial");
+  EXPECT_EQ(ranking.serial, 2u);
+}
+
+TEST(Ranking, SpeedupIsOverSerial) {
+  EXPECT_DOUBLE_EQ(rank_times({{"serial", 100}, {"c", 80}}).fastest().speedup, 100.0 / 80);
+}
+
+TEST(Ranking, AClearWinnerIsAdvised) {
+  const Ranking ranking = rank_times({{"serial", 100}, {"c", 80}}, 19);
+  EXPECT_FALSE(ranking.too_close);
+  EXPECT_TRUE(ranking.overlap_pays());
+  EXPECT_EQ(ranking.advice().request.id, "c");
+  EXPECT_DOUBLE_EQ(ranking.saved_us(), 20);
+}
+
+TEST(Ranking, AGainWithinTheUncertaintyStaysWithSerial) {
+  const Ranking ranking = rank_times({{"serial", 100}, {"c", 80}}, 20);
+  EXPECT_TRUE(ranking.too_close);
+  EXPECT_FALSE(ranking.overlap_pays());
+  EXPECT_EQ(ranking.advice().request.id, "serial");
+  EXPECT_DOUBLE_EQ(ranking.saved_us(), 0);
+}
+
+TEST(Ranking, SerialThatWinsIsNoCloseCall) {
+  const Ranking ranking = rank_times({{"serial", 80}, {"c", 80}, {"d", 90}}, 20);
+  EXPECT_FALSE(ranking.too_close);
+  EXPECT_FALSE(ranking.overlap_pays());
+  EXPECT_EQ(ranking.advice().request.id, "serial");
+}
+
+TEST(Crossover, IsTheSizeFromWhichOnOverlapAlwaysPays) {
+  EXPECT_EQ(crossover({{256, false}, {512, true}, {1024, false}, {2048, true}, {4096, true}}), 2048);
+}
+
+TEST(Crossover, DoesNotDependOnTheOrder) { EXPECT_EQ(crossover({{4096, true}, {256, false}, {2048, true}}), 2048); }
+
+TEST(Crossover, IsTheSmallestSizeWhereOverlapAlwaysPays) { EXPECT_EQ(crossover({{256, true}, {512, true}}), 256); }
+
+TEST(Crossover, IsNowhereWhereTheLargestSizeDoesNotPay) {
+  EXPECT_EQ(crossover({{256, true}, {512, false}}), std::nullopt);
+  EXPECT_EQ(crossover({}), std::nullopt);
+}
+
+}  // namespace
+}  // namespace weft::scenarios

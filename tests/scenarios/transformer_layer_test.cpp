@@ -1,0 +1,111 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/scenarios/program_text.hpp"
+
+namespace weft::scenarios {
+namespace {
+
+using testing::ElementsAre;
+
+LayerWorkload small_layer(bool sequence_parallel = false) {
+  return {.tokens = 128,
+          .hidden = 64,
+          .heads = 8,
+          .kv_heads = 4,
+          .head_dim = 16,
+          .intermediate = 256,
+          .dtype = DataType::bf16,
+          .sequence_parallel = sequence_parallel};
+}
+
+/// The operations of the second of six layers, without "s0: layer 1 ".
+std::vector<std::string> second_layer(const Schedule& schedule) {
+  std::vector<std::string> names;
+  for (const std::string& line : program_of(schedule))
+    if (line.rfind("s0: layer 1 ", 0) == 0) names.push_back(line.substr(12));
+  return names;
+}
+
+std::string operands(const Schedule& schedule, const std::string& name) {
+  for (const Operation& operation : schedule.operations)
+    if (operation.name == name) return operands_of(operation, schedule);
+  return "no operation " + name;
+}
+
+TEST(TransformerLayer, RunsItsKernelsInOrderOnOneStream) {
+  EXPECT_THAT(second_layer(build_case(small_layer(), 2)),
+              ElementsAre("qkv", "rotary", "attention", "o", "attention all_reduce", "attention add_rms_norm",
+                          "gate_up", "swiglu", "down", "mlp all_reduce", "mlp add_rms_norm"));
+}
+
+TEST(TransformerLayer, SequenceParallelNormsTheOwnRowsBetweenScatterAndGather) {
+  const Schedule schedule = build_case(small_layer(true), 2);
+  EXPECT_THAT(second_layer(schedule), ElementsAre("qkv", "rotary", "attention", "o", "attention reduce_scatter",
+                                                  "attention add_rms_norm", "attention all_gather", "gate_up", "swiglu",
+                                                  "down", "mlp reduce_scatter", "mlp add_rms_norm", "mlp all_gather"));
+  EXPECT_EQ(operands(schedule, "layer 0 mlp reduce_scatter"), "mlp partial[0:128, 0:64] -> reduced rows[0:64, 0:64]");
+  EXPECT_EQ(operands(schedule, "layer 0 mlp add_rms_norm"),
+            "reduced rows[0:64, 0:64], residual[0:64, 0:64] -> normed rows[0:64, 0:64], residual[0:64, 0:64]");
+  EXPECT_EQ(operands(schedule, "layer 0 mlp all_gather"), "normed rows[0:64, 0:64] -> normed[0:128, 0:64]");
+}
+
+TEST(TransformerLayer, OneGpuHasNothingToReduce) {
+  EXPECT_THAT(second_layer(build_case(small_layer(), 1)),
+              ElementsAre("qkv", "rotary", "attention", "o", "attention add_rms_norm", "gate_up", "swiglu", "down",
+                          "mlp add_rms_norm"));
+}
+
+TEST(TransformerLayer, SixLayersShareOneIteration) {
+  const Schedule schedule = build_case(small_layer(), 2);
+  EXPECT_EQ(schedule.operations.size(), 6u * 11u);
+  EXPECT_EQ(schedule.repeats_per_iteration, 6);
+  EXPECT_EQ(schedule.streams.size(), 1u);
+}
+
+TEST(TransformerLayer, HeadsAndWidthAreSplitOverTheGpus) {
+  const Schedule schedule = build_case(small_layer(), 2);
+  // 4 query heads, 2 + 2 of keys and values, of 16 columns each; 256 / 2 of the MLP.
+  EXPECT_EQ(operands(schedule, "layer 0 qkv"),
+            "normed[0:128, 0:64] x layer 0 qkv weight[0:128, 0:64] -> qkv[0:128, 0:128]");
+  EXPECT_EQ(operands(schedule, "layer 0 rotary"), "qkv[0:128, 0:96] -> qkv[0:128, 0:96]");
+  EXPECT_EQ(operands(schedule, "layer 0 attention"), "qkv[0:128, 0:128] -> attended[0:128, 0:64]");
+  EXPECT_EQ(operands(schedule, "layer 0 o"),
+            "attended[0:128, 0:64] x layer 0 o weight[0:64, 0:64] -> attention partial[0:128, 0:64]");
+  EXPECT_EQ(operands(schedule, "layer 0 gate_up"),
+            "normed[0:128, 0:64] x layer 0 gate_up weight[0:256, 0:64] -> gate_up[0:128, 0:256]");
+  EXPECT_EQ(operands(schedule, "layer 0 swiglu"), "gate_up[0:128, 0:256] -> activated[0:128, 0:128]");
+  EXPECT_EQ(operands(schedule, "layer 0 down"),
+            "activated[0:128, 0:128] x layer 0 down weight[0:64, 0:128] -> mlp partial[0:128, 0:64]");
+}
+
+TEST(TransformerLayer, KeysAreReplicatedOnGpusBeyondTheirNumber) {
+  const Attention attention = all_of_kind<Attention>(build_case(small_layer(), 8)).at(0);
+  EXPECT_EQ(attention.heads, 1);
+  EXPECT_EQ(attention.kv_heads, 1);
+}
+
+TEST(TransformerLayer, EveryLayerHasWeightsOfItsOwn) {
+  const Schedule schedule = build_case(small_layer(), 2);
+  EXPECT_NE(operands(schedule, "layer 0 down"), operands(schedule, "layer 1 down"));
+}
+
+TEST(TransformerLayer, SizesThatCannotBeSplitAreErrors) {
+  LayerWorkload layer = small_layer();
+  EXPECT_EQ(build_error(layer, 3), "workload.heads: expected a multiple of gpus = 3, got 8");
+  layer.heads = 12;
+  layer.kv_heads = 4;
+  EXPECT_EQ(build_error(layer, 6), "workload.intermediate: expected a multiple of gpus = 6, got 256");
+  layer.intermediate = 258;
+  EXPECT_EQ(build_error(layer, 6), "workload.kv_heads: expected a multiple or a divisor of gpus = 6, got 4");
+}
+
+TEST(TransformerLayer, ExpertsAreNotAvailableYet) {
+  LayerWorkload layer = small_layer();
+  layer.experts = 8;
+  layer.experts_per_token = 2;
+  EXPECT_EQ(build_error(layer, 2), "workload.experts: mixture-of-experts layers are not available yet");
+}
+
+}  // namespace
+}  // namespace weft::scenarios
