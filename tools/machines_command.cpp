@@ -1,10 +1,12 @@
 // weft machines: which profiles there are, and every number of one with its unit and its source.
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "models/json_file.hpp"
+#include "models/json_object.hpp"
+#include "models/machine_json.hpp"
 #include "tools/commands.hpp"
 #include "tools/machine_files.hpp"
 #include "tools/table.hpp"
@@ -18,32 +20,58 @@ using nlohmann::json;
 std::string text_of(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   const std::string text = value.dump();
-  if (text.size() <= 40) return text;
-  return "(" + std::to_string(value.size()) + " values)";
+  return text.size() <= 60 ? text : "(" + std::to_string(value.size()) + " values)";
 }
 
-/// One row for each {"value": …, "unit": …, "source": …} below `node`.
-void add_numbers(Table& table, const std::string& path, const json& node) {
+std::string text_at(const json& object, const char* key) {
+  return object.contains(key) ? text_of(object[key]) : std::string();
+}
+
+/// "collective all_reduce, gpus 8, …": all but the source.
+std::string summary_of(const json& object) {
+  std::string summary;
+  for (const auto& [key, value] : object.items())
+    if (key != "source") summary += (summary.empty() ? "" : ", ") + key + " " + text_of(value);
+  return summary;
+}
+
+/// One row for each {"value": …, "unit": …, "source": …}, each other object without objects in it, and each lone value.
+void add_rows(Table& table, const std::string& path, const json& node) {
+  const auto is_object = [](const json& child) { return child.is_object(); };
   if (node.is_object() && node.contains("value")) {
-    table.add(
-        {path, text_of(node["value"]), text_of(node.value("unit", json(""))), text_of(node.value("source", json("")))});
+    const std::string note = text_at(node, "note");
+    table.add({path, text_of(node["value"]), text_at(node, "unit"),
+               text_at(node, "source") + (note.empty() ? "" : "; " + note)});
+  } else if (node.is_object() && std::none_of(node.begin(), node.end(), is_object)) {
+    table.add({path, summary_of(node), "", text_at(node, "source")});
   } else if (node.is_structured()) {
-    for (const auto& [key, child] : node.items()) {
-      const std::string step = node.is_array() ? "[" + key + "]" : (path.empty() ? "" : ".") + key;
-      add_numbers(table, path + step, child);
-    }
+    for (const auto& [key, child] : node.items())
+      add_rows(table, node.is_array() ? path + "[" + key + "]" : path.empty() ? key : path + "." + key, child);
+  } else {
+    table.add({path, text_of(node), "", ""});
   }
 }
 
 void print_one(const std::string& name) {
+  const auto path = machine_path(name);
+  read_machine(path);  // refuses what no other command would accept
   Table table({"number", "value", "unit", "source"});
-  add_numbers(table, "", read_json_file(machine_path(name)));
+  add_rows(table, "", read_json_file(path));
   std::cout << table;
 }
 
+std::string description_of(const std::filesystem::path& path) {
+  const json profile = read_json_file(path);
+  try {
+    return JsonObject(profile).string("description");
+  } catch (const InputError& error) {
+    throw error.in_file(path.string());
+  }
+}
+
 void print_all() {
-  Table table({"name", "file"});
-  for (const std::string& name : machine_names()) table.add({name, machine_path(name).lexically_normal().string()});
+  Table table({"name", "what it is"});
+  for (const std::string& name : machine_names()) table.add({name, description_of(machine_path(name))});
   std::cout << table;
 }
 

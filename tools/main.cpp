@@ -38,6 +38,7 @@ int run(int argc, char** argv) {
   CLI::App app{"Will overlapping communication with computation pay, by which schedule, and by how much?", "weft"};
   app.require_subcommand(0, 1);  // an unknown word is named before a missing command
   app.set_version_flag("--version", WEFT_VERSION);
+  weft::tools::add_predict_command(app);
   weft::tools::add_machines_command(app);
   try {
     app.parse(argc, argv);

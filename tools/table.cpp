@@ -1,6 +1,7 @@
 #include "tools/table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 
 namespace weft::tools {
@@ -35,9 +36,9 @@ std::vector<Column> layout(const Rows& rows) {
 }  // namespace
 
 std::string fixed(double value, int decimals) {
-  char text[400];
-  std::snprintf(text, sizeof text, "%.*f", decimals, value);
-  return text;
+  std::array<char, 400> text;  // the largest double has 309 digits
+  std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
+  return text.data();
 }
 
 std::string signed_percent(double ratio, int decimals) {

@@ -26,6 +26,8 @@ struct BadInput {
   friend std::ostream& operator<<(std::ostream& out, const BadInput& row) { return out << "weft " << row.arguments; }
 };
 
+const std::string machine = "calibration/machines/h200x8-nvswitch.json";
+
 const std::vector<BadInput> rows{
     // clang-format off
     // Usage
@@ -36,6 +38,9 @@ const std::vector<BadInput> rows{
     {"an_unknown_machine", "machines dgx9000", "", "", {"machine", "dgx9000", "h200x8-nvswitch"}},
     {"a_missing_machine_file", "machines ./input.json", "", "", {"input.json"}},
     {"a_machine_file_that_is_no_json", "machines ./input.json", "", "{\"name\": ", {"input.json"}},
+    {"an_unknown_key_of_a_machine", "machines ./input.json", machine, R"({"gpu": {"colour": 1}})", {"input.json", "gpu", "colour"}},
+    {"a_machine_number_in_another_unit", "machines ./input.json", machine, R"({"gpu": {"max_clock": {"unit": "GHz"}}})", {"input.json", "gpu.max_clock", "MHz"}},
+    {"a_machine_without_gpus", "machines ./input.json", machine, R"({"gpus": 0})", {"input.json", "gpus"}},
     // clang-format on
 };
 

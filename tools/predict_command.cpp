@@ -1,0 +1,119 @@
+// weft predict: one case a line in, one result a line out, in the order of the cases.
+#include <spdlog/spdlog.h>
+#include <tbb/parallel_for.h>
+
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "models/executor.hpp"
+#include "models/json_file.hpp"
+#include "models/machine_json.hpp"
+#include "scenarios/case_json.hpp"
+#include "tools/commands.hpp"
+#include "tools/machine_files.hpp"
+#include "tools/prediction.hpp"
+
+namespace weft::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Options {
+  std::string machine, in, out;
+};
+
+/// Lines that are worked on together: enough for all cores, few enough that results appear soon.
+constexpr std::size_t lines_at_once = 256;
+
+struct Answer {
+  std::string text;
+  bool failed = false;
+};
+
+ordered_json result_of(const std::string& id, const Prediction& prediction) {
+  return {{"id", id},
+          {"time_us", prediction.time_us},
+          {"serial_us", prediction.serial_us},
+          {"bound_us", prediction.bound_us},
+          {"interval_us", {prediction.low_us, prediction.high_us}},
+          {"limited_by", name_of(prediction.limited_by)},
+          {"outside_calibration", prediction.outside_calibration},
+          {"runnable", prediction.runnable},
+          {"schedule", scenarios::to_json(prediction.choice)}};
+}
+
+/// The case's id where the line is an object that has one, else null.
+ordered_json id_of(const nlohmann::json& line) {
+  return line.is_object() && line.contains("id") ? ordered_json(line["id"]) : ordered_json(nullptr);
+}
+
+Answer answer(const std::string& line, std::size_t number, const Machine& machine) {
+  nlohmann::json parsed;
+  try {
+    parsed = parse_json(line);
+  } catch (const InputError& error) {
+    return {ordered_json{{"id", nullptr}, {"line", number}, {"error", error.what()}}.dump(), true};
+  }
+  try {
+    const scenarios::Case request = scenarios::case_from_json(parsed);
+    return {result_of(request.id, predict(request, machine)).dump(), false};
+  } catch (const std::exception& error) {  // of this case; the others go on
+    return {ordered_json{{"id", id_of(parsed)}, {"error", error.what()}}.dump(), true};
+  }
+}
+
+/// True when every line was answered without an error.
+bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine) {
+  bool all_answered = true;
+  std::vector<std::string> lines;
+  std::size_t before = 0;
+  for (std::string line; in;) {
+    lines.clear();
+    while (lines.size() < lines_at_once && std::getline(in, line)) lines.push_back(line);
+    std::vector<Answer> answers(lines.size());
+    tbb::parallel_for(std::size_t{0}, lines.size(), [&](std::size_t i) {
+      if (lines[i].find_first_not_of(" \t\r") != std::string::npos)
+        answers[i] = answer(lines[i], before + i + 1, machine);
+    });
+    for (const Answer& one : answers) {
+      if (!one.text.empty()) out << one.text << '\n';
+      all_answered = all_answered && !one.failed;
+    }
+    out.flush();
+    before += lines.size();
+  }
+  return all_answered;
+}
+
+void run(const Options& options) {
+  const Machine machine = read_machine(machine_path(options.machine));
+  std::ifstream in_file;
+  if (!options.in.empty()) {
+    in_file.open(options.in);
+    if (!in_file) throw InputError(options.in, "expected a readable file of cases");
+  }
+  std::ofstream out_file;
+  if (!options.out.empty()) {
+    out_file.open(options.out);
+    if (!out_file) throw InputError(options.out, "expected a file that can be written");
+  }
+  const bool all =
+      predict_lines(options.in.empty() ? std::cin : in_file, options.out.empty() ? std::cout : out_file, machine);
+  if (!all) throw ExecutionError("some cases could not be answered: their lines carry \"error\"");
+}
+
+}  // namespace
+
+void add_predict_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("predict", "Predict the time of each case (JSON lines in, JSON lines out)");
+  auto options = std::make_shared<Options>();
+  command->add_option("--machine", options->machine, "Name or path of a machine profile")->required();
+  command->add_option("--in", options->in, "File of cases; standard input where left out");
+  command->add_option("--out", options->out, "File for results; standard output where left out");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace weft::tools

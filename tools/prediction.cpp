@@ -1,0 +1,150 @@
+#include "tools/prediction.hpp"
+
+#include <algorithm>
+
+#include "calibration/support.hpp"
+#include "models/input_error.hpp"
+#include "scenarios/bound.hpp"
+#include "scenarios/builders/build.hpp"
+#include "sim/simulated_executor.hpp"
+
+namespace weft::tools {
+namespace {
+
+using scenarios::Case;
+using scenarios::PairWorkload;
+
+/// Without a stratum of its own in the profile a case gets this band.
+constexpr double unknown_low = -0.25, unknown_high = 0.25;
+
+/// Time of one of the schedule's equal parts.
+Trace simulate(const Schedule& schedule, const Machine& machine, bool spans) {
+  sim::SimulatedExecutor executor({.spans = spans, .mechanisms = {}});
+  Trace trace = executor.run(schedule, machine);
+  trace.time_us /= schedule.repeats_per_iteration;
+  return trace;
+}
+
+/// Pairs are told apart by family, all else by op.
+std::string stratum_of(const Case& request) {
+  const bool is_pair = std::holds_alternative<PairWorkload>(request.workload) ||
+                       std::holds_alternative<scenarios::ConcurrentPair>(request.workload);
+  return std::string(is_pair ? family_of(request.schedule) : op_of(request.workload));
+}
+
+void set_interval(Prediction& prediction, const Case& request, const Machine& machine) {
+  double low = unknown_low, high = unknown_high;
+  for (const ErrorBand& band : machine.errors)
+    if (band.stratum == stratum_of(request)) low = band.low, high = band.high;
+  prediction.low_us = prediction.time_us * (1 + low);
+  prediction.high_us = prediction.time_us * (1 + high);
+}
+
+/// Sizes of the largest GEMM and collective of the schedule, and its GPUs, against what was calibrated.
+std::vector<std::string> outside(const Schedule& schedule, const Machine& machine) {
+  std::vector<std::string> names;
+  const auto check = [&](const std::string& quantity, double value) {
+    for (const CalibratedRange& range : machine.calibrated)
+      if (range.quantity == quantity && (value < range.low || value > range.high) &&
+          std::find(names.begin(), names.end(), quantity) == names.end())
+        names.push_back(quantity);
+  };
+  check("gpus", schedule.gpus);
+  for (const Operation& operation : schedule.operations) {
+    if (const auto* gemm = std::get_if<Gemm>(&operation.work)) {
+      const MatrixSize size = size_of(*gemm, schedule.gpus);
+      check("m", static_cast<double>(size.m));
+      check("n", static_cast<double>(size.n));
+      check("k", static_cast<double>(size.k));
+    } else if (const auto* collective = std::get_if<Collective>(&operation.work)) {
+      const Slice& full = collective->kind == CollectiveKind::all_gather ? collective->output : collective->input;
+      check("bytes", static_cast<double>(bytes_of(full, schedule)));
+    } else if (std::holds_alternative<Attention>(operation.work)) {
+      check("attention", 1);
+    }
+  }
+  return names;
+}
+
+template <class WorkKind>
+const WorkKind* first_work(const Schedule& schedule) {
+  for (const Operation& operation : schedule.operations)
+    if (const auto* work = std::get_if<WorkKind>(&operation.work)) return work;
+  return nullptr;
+}
+
+/// The first operation of this kind in the serial schedule, alone.
+template <class WorkKind>
+Schedule alone(const Schedule& serial) {
+  Schedule schedule = serial;
+  schedule.meaning.reset();
+  schedule.operations.clear();
+  for (const Operation& operation : serial.operations)
+    if (std::holds_alternative<WorkKind>(operation.work)) {
+      schedule.operations = {operation};
+      schedule.operations.front().after.clear();
+      break;
+    }
+  return schedule;
+}
+
+Case serial_case(Case request) {
+  request.schedule = {scenarios::Serial{}, 0, request.schedule.launch};
+  return request;
+}
+
+}  // namespace
+
+Machine with_measured_times(const Case& request, const Machine& machine) {
+  Machine scaled = machine;
+  if (!request.measured.gemm_us && !request.measured.collective_us) return scaled;
+  const Schedule serial = scenarios::build(serial_case(request), machine);
+  if (request.measured.gemm_us && first_work<Gemm>(serial) != nullptr) {
+    const double gap_us = machine.latencies.graph_gap_us;
+    scaled.power.tensor_pJ_per_flop = 0;  // the measured time holds what the power limit cost
+    const double scale = std::max(
+        0.01, (*request.measured.gemm_us - gap_us) / (simulate(alone<Gemm>(serial), scaled, false).time_us - gap_us));
+    scaled.gemm.mainloop_efficiency /= scale;
+    scaled.gemm.l2_GBps_per_sm /= scale;
+    scaled.gemm.k_step_floor_us *= scale;
+    scaled.gemm.tile_overhead_us *= scale;
+    scaled.gemm.kernel_overhead_us *= scale;
+    scaled.gpu.hbm_GBps /= std::min(1.0, scale);
+  }
+  if (const auto* collective = first_work<Collective>(serial);
+      request.measured.collective_us && collective != nullptr) {
+    const double gap_us = machine.latencies.graph_gap_us;
+    const double scale = std::max(0.01, (*request.measured.collective_us - gap_us) /
+                                            (simulate(alone<Collective>(serial), machine, false).time_us - gap_us));
+    for (CollectiveCurve& curve : scaled.collectives)
+      if (curve.kind == collective->kind)
+        for (CurvePoint& point : curve.points) point.time_us *= scale;
+    scaled.fabric.port_GBps /= std::min(1.0, scale);
+  }
+  return scaled;
+}
+
+Prediction predict(const Case& request, const Machine& machine, const PredictionOptions& options) {
+  if (request.gpus > machine.gpus)
+    throw InputError("gpus", "expected at most " + std::to_string(machine.gpus) + ", the GPUs of " + machine.name +
+                                 ", got " + std::to_string(request.gpus));
+  const bool has_measured = request.measured.gemm_us || request.measured.collective_us;
+  const Machine scaled = has_measured ? with_measured_times(request, machine) : Machine{};
+  const Machine& used = has_measured ? scaled : machine;
+
+  Prediction prediction;
+  prediction.choice = request.schedule;
+  prediction.schedule = scenarios::build(request, used);
+  prediction.trace = simulate(prediction.schedule, used, options.spans);
+  prediction.time_us = prediction.serial_us = prediction.trace.time_us;
+  prediction.limited_by = prediction.trace.limited_by;
+  if (const Case serial = serial_case(request); options.serial && !(serial == request))
+    prediction.serial_us = simulate(scenarios::build(serial, used), used, false).time_us;
+  prediction.bound_us = scenarios::bound_us(request.workload, request.gpus, machine);
+  prediction.runnable = calibration::is_runnable(prediction.schedule);
+  prediction.outside_calibration = outside(prediction.schedule, machine);
+  set_interval(prediction, request, machine);
+  return prediction;
+}
+
+}  // namespace weft::tools

@@ -1,0 +1,36 @@
+// What `weft predict` and `weft explore` say of one case.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/machine.hpp"
+#include "models/schedule.hpp"
+#include "models/trace.hpp"
+#include "scenarios/workload.hpp"
+
+namespace weft::tools {
+
+struct Prediction {
+  double time_us = 0, serial_us = 0, bound_us = 0;
+  double low_us = 0, high_us = 0;  ///< where 90 % of measurements on other servers of the type are expected
+  Limit limited_by = Limit::latency;
+  std::vector<std::string> outside_calibration;
+  bool runnable = false;               ///< by the hardware executor, today
+  scenarios::ScheduleChoice choice;    ///< as run
+  Schedule schedule;
+  Trace trace;  ///< spans only where they were asked for
+};
+
+struct PredictionOptions {
+  bool spans = false;
+  bool serial = true;  ///< also simulate the serial schedule, for serial_us
+};
+
+/// Throws InputError for a case that cannot be done.
+Prediction predict(const scenarios::Case& request, const Machine& machine, const PredictionOptions& options = {});
+
+/// The machine on which the whole GEMM or collective alone takes the time that the user measured.
+Machine with_measured_times(const scenarios::Case& request, const Machine& machine);
+
+}  // namespace weft::tools

@@ -1,0 +1,79 @@
+// weft simulate: one schedule file on the simulator.
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "models/json_file.hpp"
+#include "models/machine_json.hpp"
+#include "models/race_check.hpp"
+#include "models/schedule_json.hpp"
+#include "models/trace_json.hpp"
+#include "models/validation.hpp"
+#include "sim/simulated_executor.hpp"
+#include "tools/commands.hpp"
+#include "tools/machine_files.hpp"
+#include "tools/table.hpp"
+
+namespace weft::tools {
+namespace {
+
+struct Options {
+  std::string schedule, machine, trace, json;
+};
+
+void check(const Schedule& schedule, const Machine& machine) {
+  validate(schedule);
+  if (schedule.gpus > machine.gpus)
+    throw InputError("gpus", "expected at most " + std::to_string(machine.gpus) + ", the GPUs of " + machine.name +
+                                 ", got " + std::to_string(schedule.gpus));
+  if (!schedule.machine.empty() && schedule.machine != machine.name)
+    throw InputError("machine", "expected a schedule for " + machine.name + ", got one for " + schedule.machine);
+  if (const std::vector<Race> races = find_races(schedule); !races.empty())
+    throw InputError("operations",
+                     "expected conflicting operations to be ordered, got a race: " + races.front().message);
+}
+
+void print(const Trace& trace) {
+  Table table({"operation", "stream", "start us", "end us", "us", "limit", "detail"});
+  for (const Span& span : trace.spans)
+    if (span.gpu == 0)
+      table.add({span.operation, span.stream, fixed(span.start_us, 1), fixed(span.end_us, 1),
+                 fixed(span.end_us - span.start_us, 1), std::string(name_of(span.limit)), span.detail});
+  std::cout << table << "one iteration: " << fixed(trace.time_us, 1) << " us, limited by " << name_of(trace.limited_by)
+            << '\n';
+}
+
+void run(const Options& options) {
+  const Machine machine = read_machine(machine_path(options.machine));
+  Trace trace;
+  try {
+    const Schedule schedule = read_schedule(options.schedule);
+    check(schedule, machine);
+    trace = sim::SimulatedExecutor().run(schedule, machine);
+    trace.time_us /= schedule.repeats_per_iteration;
+  } catch (const InputError& error) {
+    throw std::string(error.what()).starts_with(options.schedule) ? error : error.in_file(options.schedule);
+  }
+  print(trace);
+  if (!options.trace.empty()) {
+    std::ostringstream text;
+    write_perfetto({trace}, text);
+    write_text_file(options.trace, text.str());
+  }
+  if (!options.json.empty()) write_json_file(options.json, to_json(trace));
+}
+
+}  // namespace
+
+void add_simulate_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("simulate", "Simulate one schedule file");
+  auto options = std::make_shared<Options>();
+  command->add_option("SCHEDULE", options->schedule, "Schedule file (weft.schedule/1)")->required();
+  command->add_option("--machine", options->machine, "Name or path of a machine profile")->required();
+  command->add_option("--trace", options->trace, "Write the trace for Perfetto");
+  command->add_option("--json", options->json, "Write the trace as weft.trace/1, for weft compare");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace weft::tools
