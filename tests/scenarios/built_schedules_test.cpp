@@ -5,6 +5,7 @@
 #include <random>
 #include <set>
 
+#include "models/race_check.hpp"
 #include "models/schedule_json.hpp"
 #include "models/validation.hpp"
 #include "scenarios/builders/build.hpp"
@@ -75,6 +76,19 @@ Flops flops_of(const Schedule& schedule) {
 TEST(BuiltSchedules, AreValid) {
   for (const Case& request : random_cases())
     EXPECT_NO_THROW(validate(build(request, round_machine()))) << build(request, round_machine()).name;
+}
+
+TEST(BuiltSchedules, HaveNoRaces) {
+  for (const Case& request : random_cases()) {
+    const Schedule schedule = build(request, round_machine());
+    for (const Race& race : find_races(schedule)) ADD_FAILURE() << schedule.name << ": " << race.message;
+  }
+}
+
+TEST(BuiltSchedules, WouldRaceWithoutTheirEdges) {
+  Schedule schedule = build_case(PairWorkload{PairOp::gemm_reduce_scatter, 64, 32, 16}, 4, Decomposition{2});
+  for (Operation& operation : schedule.operations) operation.after.clear();
+  EXPECT_FALSE(find_races(schedule).empty());
 }
 
 TEST(BuiltSchedules, SurviveWritingAndReading) {
