@@ -1,0 +1,236 @@
+#include <cmath>
+
+#include "models/footprint.hpp"
+#include "models/layout.hpp"
+#include "models/schedule_check.hpp"
+
+namespace weft::schedule_check {
+namespace {
+
+constexpr int max_heads = 1 << 20;  // and elements of a head: their products stay far from overflow
+
+void check_tile_ordered_output(const Check& here, const Gemm& gemm, const MatrixSize& size) {
+  const Buffer& buffer = here.buffer(gemm.c);
+  const Layout& layout = buffer.layout;
+  here.require(gemm.kernel.has_value(), "kernel", [] { return "an explicit kernel, since c is tile-ordered"; });
+  here.require(layout.rows == size.m && layout.columns == size.n, "c",
+               [&] { return "a layout of " + shape(size.m, size.n) + ", got " + shape(layout.rows, layout.columns); });
+  here.require(layout.tile_rows == gemm.kernel->tile_m && layout.tile_columns == gemm.kernel->tile_n, "kernel", [&] {
+    return "the tiles of c's layout, " + shape(layout.tile_rows, layout.tile_columns) + ", got " +
+           shape(gemm.kernel->tile_m, gemm.kernel->tile_n);
+  });
+  here.require(layout.order == gemm.order, "order", [] { return "the tile order of c's layout"; });
+  here.has_shape("c", gemm.c, buffer.rows, buffer.columns);
+  here.require(layout.kind != LayoutKind::sub_tile_ordered || layout.group_tiles == gemm.tile_groups, "tile_groups",
+               [] { return "the groups of c's layout"; });
+}
+
+void check_kernel(const Check& here, const GemmKernel& kernel) {
+  for (const auto& [key, value] : {std::pair{"tile_m", kernel.tile_m},
+                                   {"tile_n", kernel.tile_n},
+                                   {"tile_k", kernel.tile_k},
+                                   {"cluster_m", kernel.cluster_m},
+                                   {"cluster_n", kernel.cluster_n},
+                                   {"stages", kernel.stages},
+                                   {"split_k", kernel.split_k}})
+    here.at_least(key, value, 1);
+}
+
+void check_tile_groups(const Check& here, const Gemm& gemm, const MatrixSize& size) {
+  const bool has_groups = !gemm.tile_groups.empty() || !gemm.signals.empty() || !gemm.waits.empty();
+  here.require(gemm.kernel || !has_groups, "kernel", [] { return "an explicit kernel, since tile groups are used"; });
+  here.at_least("order.swizzle", gemm.order.swizzle, 1);
+  if (gemm.kernel) check_kernel(here.at("kernel"), *gemm.kernel);
+  if (!gemm.tile_groups.empty())
+    check_groups(here, "tile_groups", gemm.tile_groups, tile_grid(*gemm.kernel, size).tiles());
+  const auto check_group = [&](const char* key, int group) {
+    here.require(group >= 0 && group < tile_group_count(gemm), key,
+                 [&] { return "a tile group below " + text(tile_group_count(gemm)) + ", got " + text(group); });
+  };
+  for (const TileSignal& signal : gemm.signals) {
+    check_group("signals", signal.tile_group);
+    here.id("signals", signal.counter, here.schedule().counters);
+    here.place("signals", signal.place);
+  }
+  for (const TileWait& wait : gemm.waits) {
+    check_group("waits", wait.tile_group);
+    here.id("waits", wait.counter, here.schedule().counters);
+    here.at_least("waits", wait.value, 1);
+    const Counter& counter = here.schedule().counters[static_cast<std::size_t>(wait.counter)];
+    here.require(!counter.reset_by_wait, "waits", [&] {
+      return "a counter that no wait resets, since tiles only look at it, got \"" + counter.name + "\"";
+    });
+  }
+}
+
+void check(const Check& here, const Gemm& gemm) {
+  here.slice("a", gemm.a);
+  here.slice("b", gemm.b);
+  here.slice("c", gemm.c);
+  here.require(here.is_row_major(gemm.a), "a", [] { return "a row-major buffer"; });
+  here.require(here.is_row_major(gemm.b), "b", [] { return "a row-major buffer"; });
+  here.require(gemm.b.columns == gemm.a.columns, "b",
+               [&] { return text(gemm.a.columns) + " columns as a has, got " + text(gemm.b.columns); });
+  here.same_type("b", gemm.a, gemm.b);
+  const DataType in = here.buffer(gemm.a).dtype, out = here.buffer(gemm.c).dtype;
+  here.require(in == DataType::fp8 || out == in || out == DataType::fp32, "c",
+               [&] { return std::string(name_of(in)) + " or fp32, got " + std::string(name_of(out)); });
+  here.at_least("max_sms", gemm.max_sms, 0);
+  const MatrixSize size = size_of(gemm, here.schedule().gpus);
+  check_tile_groups(here, gemm, size);
+  if (here.is_row_major(gemm.c)) {
+    here.has_shape("c", gemm.c, size.m, size.n);
+  } else {
+    check_tile_ordered_output(here, gemm, size);
+  }
+}
+
+/// NCCL moves contiguous memory.
+void check_contiguous(const Check& here, const char* key, const Slice& slice) {
+  const std::int64_t columns = here.buffer(slice).columns;
+  here.require(slice.columns == columns || here.rows(slice) == 1, key, [&] {
+    return "all " + text(columns) + " columns, since NCCL moves contiguous memory, got " + text(slice.columns);
+  });
+}
+
+void check(const Check& here, const Collective& work) {
+  here.slice("input", work.input);
+  here.slice("output", work.output);
+  here.require(work.input.place == 0, "input.place", [] { return "0: a collective reads its own rank's input"; });
+  here.require(work.output.place == 0, "output.place", [] { return "0: a collective writes its own rank's output"; });
+  here.same_type("output", work.input, work.output);
+  here.at_least("max_ctas", work.max_ctas, 0);
+  if (work.transport == Transport::nccl || work.transport == Transport::nccl_copy_engine) {
+    check_contiguous(here, "input", work.input);
+    check_contiguous(here, "output", work.output);
+  }
+  const int gpus = here.schedule().gpus;
+  const std::int64_t rows = here.rows(work.input);
+  switch (work.kind) {
+    case CollectiveKind::all_reduce:
+      return here.same_shape("output", work.input, work.output);
+    case CollectiveKind::all_gather:
+      return here.has_shape("output", work.output, rows * gpus, work.input.columns);
+    case CollectiveKind::reduce_scatter:
+      return here.has_shape("input", work.input, here.rows(work.output) * gpus, work.output.columns);
+    case CollectiveKind::all_to_all:
+      here.require(rows % gpus == 0, "input",
+                   [&] { return "rows that divide by " + text(gpus) + " GPUs, got " + text(rows); });
+      return here.same_shape("output", work.input, work.output);
+  }
+}
+
+void check(const Check& here, const Copy& work) {
+  here.slice("source", work.source);
+  here.slice("destination", work.destination);
+  here.same_shape("destination", work.source, work.destination);
+  here.same_type("destination", work.source, work.destination);
+  here.require(work.source.place == 0 || work.destination.place == 0, "destination.place",
+               [] { return "one end of the copy on the own GPU"; });
+}
+
+void check(const Check& here, const MemoryBound& work) {
+  for (std::size_t i = 0; i < work.reads.size(); ++i) here.slice("reads[" + std::to_string(i) + "]", work.reads[i]);
+  for (std::size_t i = 0; i < work.writes.size(); ++i) here.slice("writes[" + std::to_string(i) + "]", work.writes[i]);
+  here.require(!work.writes.empty(), "writes", [] { return "at least one slice, got none"; });
+  if (work.kernel == MemoryKernel::fill) {
+    here.require(work.reads.empty(), "reads", [] { return "none for fill"; });
+    return;
+  }
+  here.require(!work.reads.empty(), "reads", [] { return "at least one slice, got none"; });
+  const Slice& read = work.reads[0];
+  const Slice& write = work.writes[0];
+  switch (work.kernel) {
+    case MemoryKernel::add:
+      for (const Slice& summand : work.reads) here.same_shape("reads", write, summand);
+      break;
+    case MemoryKernel::swiglu:
+      here.has_shape("reads", read, here.rows(write), 2 * write.columns);
+      break;
+    case MemoryKernel::partial_sum:
+      here.require(here.rows(read) % here.rows(write) == 0 && read.columns == write.columns, "writes", [&] {
+        return "a row block of the " + shape(here.rows(read), read.columns) + " that are read, got " +
+               shape(here.rows(write), write.columns);
+      });
+      break;
+    case MemoryKernel::gather:
+    case MemoryKernel::scatter: {
+      const auto elements = [&](const std::vector<Slice>& slices) {
+        std::int64_t count = 0;
+        for (const Slice& slice : slices) count += here.rows(slice) * slice.columns;
+        return count;
+      };
+      here.require(elements(work.reads) == elements(work.writes), "writes", [&] {
+        return "as many elements as are read, " + text(elements(work.reads)) + ", got " + text(elements(work.writes));
+      });
+      break;
+    }
+    case MemoryKernel::fill:
+    case MemoryKernel::rms_norm:
+    case MemoryKernel::add_rms_norm:
+    case MemoryKernel::rotary:
+      break;
+  }
+}
+
+void check(const Check& here, const Attention& work) {
+  here.slice("qkv", work.qkv);
+  here.slice("output", work.output);
+  for (const auto& [key, value] :
+       {std::pair{"heads", work.heads}, {"kv_heads", work.kv_heads}, {"head_dim", work.head_dim}})
+    here.require(value >= 1 && value <= max_heads, key,
+                 [&, number = value] { return "1 to " + text(max_heads) + ", got " + text(number); });
+  here.at_least("prefix", work.prefix, 0);
+  here.require(work.heads % work.kv_heads == 0, "kv_heads",
+               [&] { return "a divisor of the " + text(work.heads) + " heads, got " + text(work.kv_heads); });
+  const std::int64_t rows = here.rows(work.qkv), head_dim = work.head_dim;
+  here.has_shape("qkv", work.qkv, rows, (std::int64_t{work.heads} + std::int64_t{2} * work.kv_heads) * head_dim);
+  here.has_shape("output", work.output, rows, work.heads * head_dim);
+  const auto* range = std::get_if<RowRange>(&work.qkv.rows);
+  here.require(work.prefix == 0 || (range && work.prefix <= range->first), "prefix", [&] {
+    return "earlier tokens in the rows before qkv's, " + text(range ? range->first : 0) + " there, got " +
+           text(work.prefix);
+  });
+}
+
+void check(const Check& here, const Signal& work) {
+  here.id("counter", work.counter, here.schedule().counters);
+  here.place("place", work.place);
+  here.at_least("add", work.add, 1);
+}
+void check(const Check& here, const Wait& work) {
+  here.id("counter", work.counter, here.schedule().counters);
+  here.at_least("value", work.value, 1);
+}
+void check(const Check& here, const Barrier& work) { here.at_least("channel", work.channel, 0); }
+void check(const Check& here, const Delay& work) {
+  here.require(std::isfinite(work.time_us) && work.time_us >= 0, "time_us",
+               [&] { return "a time of at least 0, got " + std::to_string(work.time_us); });
+}
+
+void check_after(const Check& here, const After& after, OperationId id) {
+  here.require(after.operation >= 0 && after.operation < id, "after", [] { return "an earlier operation"; });
+  if (after.point != Point::tile_group) return;
+  const Operation& target = here.schedule().operations[static_cast<std::size_t>(after.operation)];
+  const auto* gemm = std::get_if<Gemm>(&target.work);
+  here.require(gemm && !gemm->tile_groups.empty(), "after",
+               [&] { return "a GEMM with tile groups, \"" + target.name + "\" has none: that point never comes"; });
+  here.require(after.tile_group >= 0 && after.tile_group < tile_group_count(*gemm), "after", [&] {
+    return "a tile group below " + text(tile_group_count(*gemm)) + " of \"" + target.name + "\", got " +
+           text(after.tile_group) + ": that point never comes";
+  });
+}
+
+}  // namespace
+
+void check_operations(const Schedule& schedule) {
+  for (std::size_t i = 0; i < schedule.operations.size(); ++i) {
+    const Operation& operation = schedule.operations[i];
+    const Check here(schedule, "operations[" + std::to_string(i) + "]");
+    here.id("stream", operation.stream, schedule.streams);
+    for (const After& after : operation.after) check_after(here, after, static_cast<OperationId>(i));
+    std::visit([&](const auto& work) { check(here.at(std::string(kind_of(operation.work))), work); }, operation.work);
+  }
+}
+
+}  // namespace weft::schedule_check
