@@ -5,6 +5,7 @@
 #include <sstream>
 #include <string>
 
+#include "models/input_error.hpp"
 #include "models/json_file.hpp"
 #include "models/trace_json.hpp"
 #include "tools/commands.hpp"
@@ -52,7 +53,7 @@ ordered_json as_json(const TraceComparison& comparison) {
                           {"kind", row.kind},
                           {"gpus", row.gpus},
                           {"duration", as_json(row.duration)},
-                          {"start", as_json(row.start)},
+                          {"start", {{"predicted_us", row.start.predicted_us}, {"measured_us", row.start.measured_us}}},
                           {"worst_gpu", row.worst_gpu},
                           {"worst_duration", as_json(row.worst_duration)}});
   for (const UnmatchedSpan& span : comparison.unmatched)

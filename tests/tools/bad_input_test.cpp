@@ -27,6 +27,7 @@ struct BadInput {
 };
 
 const std::string machine = "calibration/machines/h200x8-nvswitch.json";
+const std::string trace = "tests/tools/inputs/predicted.json";
 
 const std::vector<BadInput> rows{
     // clang-format off
@@ -41,6 +42,11 @@ const std::vector<BadInput> rows{
     {"an_unknown_key_of_a_machine", "machines ./input.json", machine, R"({"gpu": {"colour": 1}})", {"input.json", "gpu", "colour"}},
     {"a_machine_number_in_another_unit", "machines ./input.json", machine, R"({"gpu": {"max_clock": {"unit": "GHz"}}})", {"input.json", "gpu.max_clock", "MHz"}},
     {"a_machine_without_gpus", "machines ./input.json", machine, R"({"gpus": 0})", {"input.json", "gpus"}},
+    // compare
+    {"a_missing_trace", "compare ./input.json ./input.json --trace out.json", "", "", {"input.json"}},
+    {"a_schedule_for_a_trace", "compare ./input.json ./input.json", "tests/schedules/async_tp_all_gather_gemm.json", "{}", {"input.json", "format", "weft.trace/1"}},
+    {"an_unknown_key_of_a_trace", "compare ./input.json ./input.json --trace out.json", trace, R"({"colour": 1})", {"input.json", "colour"}},
+    {"a_trace_to_a_folder_that_is_missing", "compare ./input.json ./input.json --trace nowhere/out.json", trace, "{}", {"nowhere/out.json"}},
     // clang-format on
 };
 
