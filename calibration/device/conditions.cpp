@@ -1,0 +1,98 @@
+#include "calibration/device/conditions.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <ctime>
+
+#include "calibration/device/check.hpp"
+
+namespace weft::calibration::device {
+namespace {
+
+// NVML's C interface, as documented in its API reference; the toolkit need not bring its header.
+using Device = void*;
+constexpr int success = 0;
+constexpr int sm_clock = 1;  // NVML_CLOCK_SM
+
+std::string dotted(int version, int major_unit, int minor_unit) {
+  return std::to_string(version / major_unit) + "." + std::to_string(version % major_unit / minor_unit);
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+}  // namespace
+
+Sensors::Sensors(int gpu) {
+  library_ = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library_ == nullptr) return;
+  const auto init = reinterpret_cast<int (*)()>(symbol("nvmlInit_v2"));
+  const auto find = reinterpret_cast<int (*)(const char*, Device*)>(symbol("nvmlDeviceGetHandleByPciBusId_v2"));
+  std::array<char, 32> bus{};
+  WEFT_CHECK(cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), gpu));
+  if (init == nullptr || find == nullptr || init() != success || find(bus.data(), &device_) != success)
+    device_ = nullptr;
+}
+
+void* Sensors::symbol(const char* name) const { return library_ != nullptr ? dlsym(library_, name) : nullptr; }
+
+std::string Sensors::driver() const {
+  std::array<char, 96> text{};
+  const auto read = reinterpret_cast<int (*)(char*, unsigned)>(symbol("nvmlSystemGetDriverVersion"));
+  if (device_ == nullptr || read == nullptr || read(text.data(), static_cast<unsigned>(text.size())) != success)
+    return "unknown";
+  return text.data();
+}
+
+double Sensors::sm_clock_MHz() const {
+  unsigned value = 0;
+  const auto read = reinterpret_cast<int (*)(Device, int, unsigned*)>(symbol("nvmlDeviceGetClockInfo"));
+  return device_ != nullptr && read != nullptr && read(device_, sm_clock, &value) == success ? value : 0;
+}
+
+double Sensors::max_sm_clock_MHz() const {
+  unsigned value = 0;
+  const auto read = reinterpret_cast<int (*)(Device, int, unsigned*)>(symbol("nvmlDeviceGetMaxClockInfo"));
+  return device_ != nullptr && read != nullptr && read(device_, sm_clock, &value) == success ? value : 0;
+}
+
+double Sensors::power_W() const {
+  unsigned milliwatts = 0;
+  const auto read = reinterpret_cast<int (*)(Device, unsigned*)>(symbol("nvmlDeviceGetPowerUsage"));
+  return device_ != nullptr && read != nullptr && read(device_, &milliwatts) == success ? milliwatts * 1e-3 : 0;
+}
+
+double Sensors::power_limit_W() const {
+  unsigned milliwatts = 0;
+  const auto read = reinterpret_cast<int (*)(Device, unsigned*)>(symbol("nvmlDeviceGetEnforcedPowerLimit"));
+  return device_ != nullptr && read != nullptr && read(device_, &milliwatts) == success ? milliwatts * 1e-3 : 0;
+}
+
+Conditions read_conditions(int gpus, const Sensors& sensors) {
+  cudaDeviceProp properties{};
+  WEFT_CHECK(cudaGetDeviceProperties(&properties, 0));
+  int runtime = 0, nccl = 0;
+  WEFT_CHECK(cudaRuntimeGetVersion(&runtime));
+  WEFT_CHECK(ncclGetVersion(&nccl));
+  Conditions conditions;
+  conditions.date = utc_now();
+  conditions.gpu = properties.name;
+  conditions.driver = sensors.driver();
+  conditions.cuda = dotted(runtime, 1000, 10);
+  conditions.nccl = dotted(nccl, 10000, 100) + "." + std::to_string(nccl % 100);
+  conditions.cublaslt = std::to_string(cublasLtGetVersion());
+  conditions.gpus = gpus;
+  conditions.sms = properties.multiProcessorCount;
+  conditions.max_sm_clock_MHz = sensors.max_sm_clock_MHz();
+  conditions.power_limit_W = sensors.power_limit_W();
+  return conditions;
+}
+
+}  // namespace weft::calibration::device

@@ -1,0 +1,195 @@
+// See kernels.hpp for what each kernel promises. Indices are 64 bits wide: buffers pass 2^31 elements.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "calibration/device/check.hpp"
+#include "calibration/device/kernels.hpp"
+
+namespace weft::calibration::device {
+namespace {
+
+constexpr int threads = 256;
+using bf16 = __nv_bfloat16;
+
+/// A grid that covers `items` with a stride loop: a few CTAs on every SM.
+int grid_for(std::int64_t items) {
+  const std::int64_t blocks = (items + threads - 1) / threads;
+  return static_cast<int>(blocks < 1 ? 1 : blocks > 132 * 16 ? 132 * 16 : blocks);
+}
+
+__device__ std::int64_t first_item() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+__device__ std::int64_t item_stride() { return static_cast<std::int64_t>(gridDim.x) * blockDim.x; }
+
+/// splitmix64's finaliser (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+__host__ __device__ std::uint64_t mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+/// Box-Muller: one normal number from the 64 bits of element `index`.
+__device__ float normal_at(std::uint64_t key, std::int64_t index) {
+  const std::uint64_t bits = mix(key ^ mix(static_cast<std::uint64_t>(index)));
+  const float first = (static_cast<float>(static_cast<std::uint32_t>(bits >> 40)) + 1.0F) * 0x1p-24F;  // (0, 1]
+  const float second = static_cast<float>(static_cast<std::uint32_t>(bits & 0xffffffU)) * 0x1p-24F;    // [0, 1)
+  return sqrtf(-2.0F * __logf(first)) * __cosf(6.2831853F * second);
+}
+
+__device__ void store(bf16* to, float value) { *to = __float2bfloat16(value); }
+__device__ void store(__half* to, float value) { *to = __float2half(value); }
+__device__ void store(float* to, float value) { *to = value; }
+
+template <class Element>
+__global__ void fill_normal_kernel(Element* data, std::int64_t first, std::int64_t count, std::uint64_t key) {
+  for (std::int64_t i = first_item(); i < count; i += item_stride()) store(data + i, normal_at(key, first + i));
+}
+
+__device__ float warp_sum(float value) {
+  for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_xor_sync(0xffffffffU, value, lanes);
+  return value;
+}
+
+/// One CTA for each column: its warps share out the slots, the lanes of a warp walk along the inner dimension.
+__global__ void add_reference_product(ReferenceSums sums, std::int64_t columns, const bf16* rows,
+                                      const std::int32_t* slot_of, std::int64_t slots, std::int64_t inner,
+                                      const bf16* b) {
+  const std::int64_t column = blockIdx.x;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (std::int64_t slot = warp; slot < slots; slot += threads / 32) {
+    float sum = 0;
+    for (std::int64_t i = lane; i < inner; i += 32)
+      sum += __bfloat162float(rows[slot * inner + i]) * __bfloat162float(b[column * inner + i]);
+    sum = warp_sum(sum);
+    if (lane != 0) continue;
+    const std::int64_t element = slot_of[slot] * columns + column;
+    sums.sum[element] += sum;
+    sums.magnitude[element] += fabsf(sum);
+  }
+}
+
+__global__ void add_reference_values(ReferenceSums sums, std::int64_t columns, const bf16* rows,
+                                     const std::int32_t* slot_of, std::int64_t slots) {
+  for (std::int64_t i = first_item(); i < slots * columns; i += item_stride()) {
+    const std::int64_t element = slot_of[i / columns] * columns + i % columns;
+    const float value = __bfloat162float(rows[i]);
+    sums.sum[element] += value;
+    sums.magnitude[element] += fabsf(value);
+  }
+}
+
+__global__ void compare_kernel(Matrix got, const std::int64_t* slot_rows, std::int64_t slots, ReferenceSums sums,
+                               ErrorBound bound, unsigned long long* worst) {
+  unsigned long long own_worst = 0;
+  for (std::int64_t i = first_item(); i < slots * got.columns; i += item_stride()) {
+    const auto* row = static_cast<const bf16*>(got.data) + slot_rows[i / got.columns] * got.stride;
+    const float error = fabsf(__bfloat162float(row[i % got.columns]) - sums.sum[i]);
+    const float allowed = bound.relative * sums.magnitude[i] + bound.absolute;
+    const float ratio = error == 0 ? 0.0F : isfinite(error) ? error / allowed : __int_as_float(0x7f800000);
+    const auto packed = static_cast<unsigned long long>(__float_as_uint(ratio)) << 32 | static_cast<std::uint32_t>(i);
+    if (packed > own_worst) own_worst = packed;
+  }
+  atomicMax(worst, own_worst);
+}
+
+__global__ void spin_kernel(std::uint64_t time_ns) {
+  std::uint64_t start, now;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
+  do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+  while (now - start < time_ns);
+}
+
+/// Eight bf16 at a time where addresses and sizes allow it.
+struct alignas(16) Octet {
+  bf16 value[8];
+};
+
+template <class Vector>
+__device__ const Vector* at(const Matrix& matrix, std::int64_t row, std::int64_t column) {
+  return reinterpret_cast<const Vector*>(static_cast<const bf16*>(matrix.data) + row * matrix.stride) + column;
+}
+
+template <class Vector>
+__global__ void sum_kernel(Sources sources, Matrix destination, int blocks) {
+  constexpr int width = sizeof(Vector) / sizeof(bf16);
+  const std::int64_t columns = destination.columns / width;
+  for (std::int64_t i = first_item(); i < destination.rows * columns; i += item_stride()) {
+    const std::int64_t row = i / columns, column = i % columns;
+    float sums[width] = {};
+    for (int source = 0; source < sources.count; ++source)
+      for (int block = 0; block < blocks; ++block) {
+        const Vector values = *at<Vector>(sources.matrix[source], row + block * destination.rows, column);
+        for (int j = 0; j < width; ++j) sums[j] += __bfloat162float(reinterpret_cast<const bf16*>(&values)[j]);
+      }
+    Vector result;
+    for (int j = 0; j < width; ++j) reinterpret_cast<bf16*>(&result)[j] = __float2bfloat16(sums[j]);
+    *const_cast<Vector*>(at<Vector>(destination, row, column)) = result;
+  }
+}
+
+bool allows_octets(const Matrix& matrix) {
+  return matrix.columns % 8 == 0 && matrix.stride % 8 == 0 && reinterpret_cast<std::uintptr_t>(matrix.data) % 16 == 0;
+}
+
+void sum(const Sources& sources, const Matrix& destination, int blocks, cudaStream_t stream) {
+  bool octets = allows_octets(destination);
+  for (int i = 0; i < sources.count; ++i) octets = octets && allows_octets(sources.matrix[i]);
+  const std::int64_t items = destination.rows * destination.columns;
+  if (octets)
+    sum_kernel<Octet><<<grid_for(items / 8), threads, 0, stream>>>(sources, destination, blocks);
+  else
+    sum_kernel<bf16><<<grid_for(items), threads, 0, stream>>>(sources, destination, blocks);
+  WEFT_CHECK(cudaGetLastError());
+}
+
+}  // namespace
+
+std::uint64_t data_key(std::uint64_t seed, int buffer, int rank) {
+  return mix(mix(mix(seed) + static_cast<std::uint64_t>(buffer)) + static_cast<std::uint64_t>(rank));
+}
+
+void fill_normal(void* data, DataType dtype, std::int64_t first, std::int64_t count, std::uint64_t key,
+                 cudaStream_t stream) {
+  const int grid = grid_for(count);
+  if (dtype == DataType::bf16)
+    fill_normal_kernel<<<grid, threads, 0, stream>>>(static_cast<bf16*>(data), first, count, key);
+  else if (dtype == DataType::fp16)
+    fill_normal_kernel<<<grid, threads, 0, stream>>>(static_cast<__half*>(data), first, count, key);
+  else if (dtype == DataType::fp32)
+    fill_normal_kernel<<<grid, threads, 0, stream>>>(static_cast<float*>(data), first, count, key);
+  WEFT_CHECK(cudaGetLastError());
+}
+
+void add_reference_rows(const ReferenceSums& sums, std::int64_t columns, const void* rows, const std::int32_t* slot_of,
+                        std::int64_t slots, std::int64_t inner, const void* b, cudaStream_t stream) {
+  const auto* values = static_cast<const bf16*>(rows);
+  if (b != nullptr)
+    add_reference_product<<<static_cast<unsigned>(columns), threads, 0, stream>>>(sums, columns, values, slot_of, slots,
+                                                                                  inner, static_cast<const bf16*>(b));
+  else
+    add_reference_values<<<grid_for(slots * columns), threads, 0, stream>>>(sums, columns, values, slot_of, slots);
+  WEFT_CHECK(cudaGetLastError());
+}
+
+void compare_rows(const Matrix& got, const std::int64_t* slot_rows, std::int64_t slots, const ReferenceSums& sums,
+                  ErrorBound bound, unsigned long long* worst, cudaStream_t stream) {
+  compare_kernel<<<grid_for(slots * got.columns), threads, 0, stream>>>(got, slot_rows, slots, sums, bound, worst);
+  WEFT_CHECK(cudaGetLastError());
+}
+
+void spin(double time_us, cudaStream_t stream) {
+  spin_kernel<<<1, 1, 0, stream>>>(static_cast<std::uint64_t>(time_us * 1e3));
+  WEFT_CHECK(cudaGetLastError());
+}
+
+void fill_zero(const Matrix& destination, cudaStream_t stream) { sum({}, destination, 0, stream); }
+
+void add(const Sources& sources, const Matrix& destination, cudaStream_t stream) {
+  sum(sources, destination, 1, stream);
+}
+
+void partial_sum(const Matrix& source, const Matrix& destination, cudaStream_t stream) {
+  sum({{source}, 1}, destination, static_cast<int>(source.rows / destination.rows), stream);
+}
+
+}  // namespace weft::calibration::device

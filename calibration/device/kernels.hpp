@@ -1,0 +1,56 @@
+// The few kernels of our own: test data, the reference they are checked against, delays and memory-bound operations.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "models/schedule.hpp"
+
+namespace weft::calibration::device {
+
+/// A rectangle in memory: rows x columns elements, `stride` elements from row to row.
+struct Matrix {
+  void* data = nullptr;
+  std::int64_t rows = 0, columns = 0, stride = 0;
+};
+
+/// Names a stream of random numbers: element i of buffer `buffer` of rank `rank` depends on these and i alone, so that
+/// every rank can make every rank's data again.
+std::uint64_t data_key(std::uint64_t seed, int buffer, int rank);
+
+/// data[i] = element `first` + i of the normal distribution N(0, 1) named by `key`. Not for fp8, whose bytes are left.
+void fill_normal(void* data, DataType dtype, std::int64_t first, std::int64_t count, std::uint64_t key,
+                 cudaStream_t stream);
+
+/// Sums of the reference and what bounds the error of the result, in fp32: [slots x columns].
+struct ReferenceSums {
+  float* sum = nullptr;
+  float* magnitude = nullptr;  ///< sum over the ranks of |their contribution|
+};
+/// For slot s of `slots`: row slot_of[s] of `sums` += row s of `rows` (bf16, [slots x inner]) times b^T (b: [columns x
+/// inner]); without b, += the row itself. `slot_of` lies on the device.
+void add_reference_rows(const ReferenceSums& sums, std::int64_t columns, const void* rows, const std::int32_t* slot_of,
+                        std::int64_t slots, std::int64_t inner, const void* b, cudaStream_t stream);
+
+/// |got - sum| <= relative x magnitude + absolute, element by element. *worst holds, after the call has run, the index
+/// of the element with the largest error over bound in its low half and that ratio, as float bits, in its high half;
+/// a ratio that is not a number counts as infinite. Element i of slot s is row slot_rows[s] of `got` (bf16).
+struct ErrorBound {
+  float relative = 0, absolute = 0;
+};
+void compare_rows(const Matrix& got, const std::int64_t* slot_rows, std::int64_t slots, const ReferenceSums& sums,
+                  ErrorBound bound, unsigned long long* worst, cudaStream_t stream);
+
+void spin(double time_us, cudaStream_t stream);
+void fill_zero(const Matrix& destination, cudaStream_t stream);
+/// destination = sum of up to 8 bf16 sources of its shape, added in fp32.
+struct Sources {
+  Matrix matrix[8];
+  int count = 0;
+};
+void add(const Sources& sources, const Matrix& destination, cudaStream_t stream);
+/// destination = sum of the row blocks of source.
+void partial_sum(const Matrix& source, const Matrix& destination, cudaStream_t stream);
+
+}  // namespace weft::calibration::device

@@ -1,0 +1,183 @@
+#include "calibration/device/profiler.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace weft::calibration::device {
+namespace {
+
+Profiler* profiler = nullptr;  // CUPTI's buffer callbacks carry no context
+
+constexpr std::size_t buffer_bytes = std::size_t{8} << 20, buffer_alignment = 64;
+
+constexpr CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                                        CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION};
+
+ActivityRecord record_of(const CUpti_ActivityKernel10& kernel) {
+  ActivityRecord record;
+  record.name = kernel.name != nullptr ? kernel.name : "kernel";
+  record.start_ns = kernel.start;
+  record.end_ns = kernel.end;
+  record.correlation = kernel.correlationId;
+  record.graph_node = kernel.graphNodeId;
+  const int grid[] = {kernel.gridX, kernel.gridY, kernel.gridZ};
+  const int block[] = {kernel.blockX, kernel.blockY, kernel.blockZ};
+  const std::uint32_t cluster[] = {kernel.clusterX, kernel.clusterY, kernel.clusterZ};
+  for (int i = 0; i < 3; ++i) {
+    record.grid[i] = grid[i];
+    record.block[i] = block[i];
+    record.cluster[i] = static_cast<int>(cluster[i]);
+  }
+  record.registers = kernel.registersPerThread;
+  record.static_shared_memory = kernel.staticSharedMemory;
+  record.dynamic_shared_memory = kernel.dynamicSharedMemory;
+  return record;
+}
+
+template <class MemoryOperation>
+ActivityRecord record_of(const MemoryOperation& operation, const char* name) {
+  ActivityRecord record;
+  record.name = name;
+  record.start_ns = operation.start;
+  record.end_ns = operation.end;
+  record.correlation = operation.correlationId;
+  record.graph_node = operation.graphNodeId;
+  record.bytes = static_cast<Bytes>(operation.bytes);
+  return record;
+}
+
+}  // namespace
+
+Profiler::Profiler() {
+  profiler = this;
+  WEFT_CHECK(cuptiSubscribe(&subscriber_, &Profiler::on_callback, this));
+  WEFT_CHECK(cuptiEnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED));
+  WEFT_CHECK(cuptiActivityRegisterCallbacks(&Profiler::request_buffer, &Profiler::complete_buffer));
+  for (const CUpti_ActivityKind kind : kinds) WEFT_CHECK(cuptiActivityEnable(kind));
+}
+
+Profiler::~Profiler() {
+  for (const CUpti_ActivityKind kind : kinds) WEFT_REPORT(cuptiActivityDisable(kind));
+  WEFT_REPORT(cuptiActivityFlushAll(1));
+  WEFT_REPORT(cuptiUnsubscribe(subscriber_));
+  profiler = nullptr;
+}
+
+void Profiler::request_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* max_records) {
+  *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(buffer_alignment, buffer_bytes));
+  *size = *buffer != nullptr ? buffer_bytes : 0;
+  *max_records = 0;
+}
+
+void Profiler::complete_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid) {
+  CUpti_Activity* record = nullptr;
+  if (profiler != nullptr) {
+    const std::lock_guard lock(profiler->mutex_);
+    while (valid > 0 && cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) profiler->take(*record);
+  }
+  std::free(buffer);
+}
+
+void Profiler::take(const CUpti_Activity& record) {
+  switch (record.kind) {
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      records_.push_back(record_of(reinterpret_cast<const CUpti_ActivityKernel10&>(record)));
+      break;
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      records_.push_back(record_of(reinterpret_cast<const CUpti_ActivityMemcpy6&>(record), "memcpy"));
+      break;
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      records_.push_back(record_of(reinterpret_cast<const CUpti_ActivityMemset4&>(record), "memset"));
+      break;
+    case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: {
+      const auto& tag = reinterpret_cast<const CUpti_ActivityExternalCorrelation&>(record);
+      tags_[tag.correlationId] = tag.externalId;
+      break;
+    }
+    default:
+      break;
+  }
+}
+
+void Profiler::on_callback(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
+  if (domain != CUPTI_CB_DOMAIN_RESOURCE || id != CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED) return;
+  const auto& resource = *static_cast<const CUpti_ResourceData*>(data);
+  const auto& graph = *static_cast<const CUpti_GraphData*>(resource.resourceDescriptor);
+  std::uint64_t clone = 0, original = 0;
+  if (cuptiGetGraphNodeId(graph.node, &clone) != CUPTI_SUCCESS) return;
+  if (cuptiGetGraphNodeId(graph.originalNode, &original) != CUPTI_SUCCESS) return;
+  auto& own = *static_cast<Profiler*>(self);
+  const std::lock_guard lock(own.mutex_);
+  own.original_of_clone_[clone] = original;
+}
+
+void Profiler::clear() {
+  WEFT_CHECK(cuptiActivityFlushAll(1));
+  const std::lock_guard lock(mutex_);
+  records_.clear();
+  tags_.clear();
+}
+
+std::vector<ActivityRecord> Profiler::records() {
+  WEFT_CHECK(cuptiActivityFlushAll(1));
+  const std::lock_guard lock(mutex_);
+  std::vector<ActivityRecord> sorted = records_;
+  std::ranges::stable_sort(sorted, {}, &ActivityRecord::start_ns);
+  return sorted;
+}
+
+void Profiler::begin_capture() {
+  const std::lock_guard lock(mutex_);
+  captured_nodes_.clear();
+  operation_of_node_.clear();
+  original_of_clone_.clear();
+}
+
+void Profiler::note_captured(OperationId id, cudaStream_t stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  cudaGraph_t graph = nullptr;
+  WEFT_CHECK(cudaStreamGetCaptureInfo(stream, &status, nullptr, &graph, nullptr, nullptr, nullptr));
+  if (status != cudaStreamCaptureStatusActive) return;
+  std::size_t count = 0;
+  WEFT_CHECK(cudaGraphGetNodes(graph, nullptr, &count));
+  std::vector<cudaGraphNode_t> nodes(count);
+  WEFT_CHECK(cudaGraphGetNodes(graph, nodes.data(), &count));
+  for (const cudaGraphNode_t node : nodes) {
+    if (!captured_nodes_.insert(node).second) continue;
+    std::uint64_t node_id = 0;
+    WEFT_CHECK(cuptiGetGraphNodeId(node, &node_id));
+    const std::lock_guard lock(mutex_);
+    operation_of_node_[node_id] = id;
+  }
+}
+
+void Profiler::push(std::uint64_t tag) {
+  WEFT_CHECK(cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, tag));
+}
+
+void Profiler::pop() {
+  std::uint64_t tag = 0;
+  WEFT_CHECK(cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &tag));
+}
+
+OperationId Profiler::operation_of_node(std::uint64_t graph_node) const {
+  const std::lock_guard lock(mutex_);
+  // A graph may be cloned more than once on its way to an executable.
+  for (int steps = 0; steps < 8; ++steps) {
+    if (const auto found = operation_of_node_.find(graph_node); found != operation_of_node_.end()) return found->second;
+    const auto original = original_of_clone_.find(graph_node);
+    if (original == original_of_clone_.end()) break;
+    graph_node = original->second;
+  }
+  return -1;
+}
+
+bool Profiler::find_tag(std::uint32_t correlation, std::uint64_t& tag) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = tags_.find(correlation);
+  if (found == tags_.end()) return false;
+  tag = found->second;
+  return true;
+}
+
+}  // namespace weft::calibration::device

@@ -1,0 +1,211 @@
+#include "calibration/device/program.hpp"
+
+#include <algorithm>
+#include <type_traits>
+
+namespace weft::calibration::device {
+namespace {
+
+ncclDataType_t nccl_type(DataType type) {
+  switch (type) {
+    case DataType::bf16:
+      return ncclBfloat16;
+    case DataType::fp16:
+      return ncclFloat16;
+    case DataType::fp32:
+      return ncclFloat32;
+    case DataType::fp8:
+      break;
+  }
+  throw ExecutionError("no fp8 collectives");
+}
+
+std::size_t index(int id) { return static_cast<std::size_t>(id); }
+
+}  // namespace
+
+Program::Program(const Schedule& schedule, const RankView& ranks, Resources& resources, bool skip_collectives)
+    : schedule_(schedule),
+      rank_(ranks.rank()),
+      ranks_(ranks.ranks()),
+      resources_(resources),
+      skip_collectives_(skip_collectives),
+      start_(make_event(Timed::no)) {
+  resources_.arena.reset();
+  for (const Buffer& buffer : schedule.buffers)
+    buffers_.push_back(resources_.arena.allocate(buffer.rows * buffer.columns * bytes_of(buffer.dtype)));
+  for (const weft::Stream& stream : schedule.streams) streams_.push_back(make_stream(stream.priority));
+  plan_edges();
+  plan_gemms();
+}
+
+void Program::plan_edges() {
+  const auto& operations = schedule_.operations;
+  waits_.resize(operations.size());
+  ends_.resize(operations.size());
+  std::vector<OperationId> last_of_stream(schedule_.streams.size(), -1);
+  std::vector<bool> joined(operations.size(), false);
+  for (std::size_t id = 0; id < operations.size(); ++id) {
+    const Operation& operation = operations[id];
+    for (const After& after : operation.after) {
+      if (operations[index(after.operation)].stream == operation.stream) continue;
+      waits_[id].push_back(after.operation);
+      if (operation.stream == 0) joined[index(after.operation)] = true;
+    }
+    const bool is_first = last_of_stream[index(operation.stream)] < 0;
+    if (is_first && operation.stream != 0 && waits_[id].empty()) forks_.push_back(operation.stream);
+    last_of_stream[index(operation.stream)] = static_cast<OperationId>(id);
+  }
+  for (std::size_t stream = 1; stream < last_of_stream.size(); ++stream)
+    if (const OperationId last = last_of_stream[stream]; last >= 0 && !joined[index(last)]) joins_.push_back(last);
+
+  const auto record_end = [this](OperationId id) {
+    if (!ends_[index(id)]) ends_[index(id)] = make_event(Timed::no);
+  };
+  for (const auto& followed : waits_) std::ranges::for_each(followed, record_end);
+  std::ranges::for_each(joins_, record_end);
+}
+
+void Program::plan_gemms() {
+  workspaces_.resize(streams_.size(), nullptr);
+  for (std::size_t id = 0; id < schedule_.operations.size(); ++id) {
+    const Operation& operation = schedule_.operations[id];
+    const auto* gemm = std::get_if<Gemm>(&operation.work);
+    if (gemm == nullptr) continue;
+    void*& workspace = workspaces_[index(operation.stream)];
+    if (workspace == nullptr) workspace = resources_.arena.allocate(static_cast<Bytes>(matmul_workspace_bytes));
+    const auto operand = [this](const Slice& slice) {
+      const Matrix whole = matrix(slice);
+      return MatrixOperand{whole.data, whole.stride};
+    };
+    matmuls_.try_emplace(static_cast<OperationId>(id), resources_.library.get(), size_of(*gemm, ranks_),
+                         operand(gemm->a), operand(gemm->b), operand(gemm->c), gemm->accumulate, gemm->max_sms);
+  }
+}
+
+void Program::connect() {
+  for (const Operation& operation : schedule_.operations)
+    if (const auto* collective = std::get_if<Collective>(&operation.work))
+      resources_.communicators.connect(collective->max_ctas);
+}
+
+Matrix Program::matrix(const Slice& slice) const {
+  const Buffer& buffer = schedule_.buffers[index(slice.buffer)];
+  const std::int64_t first = first_row(slice.rows, rank_, ranks_) * buffer.columns + slice.first_column;
+  return {static_cast<std::byte*>(buffers_[index(slice.buffer)]) + first * bytes_of(buffer.dtype),
+          row_count(slice.rows, ranks_), slice.columns, buffer.columns};
+}
+
+void Program::fill_buffers(std::uint64_t seed) const {
+  for (std::size_t id = 0; id < buffers_.size(); ++id) {
+    const Buffer& buffer = schedule_.buffers[id];
+    const std::int64_t count = buffer.rows * buffer.columns;
+    if (buffer.dtype == DataType::fp8) {
+      WEFT_CHECK(cudaMemsetAsync(buffers_[id], 0, static_cast<std::size_t>(count), origin()));
+      continue;
+    }
+    fill_normal(buffers_[id], buffer.dtype, 0, count, data_key(seed, static_cast<int>(id), rank_), origin());
+  }
+}
+
+void Program::enqueue(const EnqueueHooks& hooks) const {
+  WEFT_CHECK(cudaEventRecord(start_.get(), origin()));
+  for (const StreamId stream : forks_)
+    WEFT_CHECK(cudaStreamWaitEvent(streams_[index(stream)].get(), start_.get(), cudaEventWaitDefault));
+  for (std::size_t i = 0; i < schedule_.operations.size(); ++i) {
+    const auto id = static_cast<OperationId>(i);
+    const cudaStream_t stream = streams_[index(schedule_.operations[i].stream)].get();
+    for (const OperationId followed : waits_[i])
+      WEFT_CHECK(cudaStreamWaitEvent(stream, ends_[index(followed)].get(), cudaEventWaitDefault));
+    if (hooks.before) hooks.before(id);
+    enqueue_work(id, stream);
+    if (hooks.after) hooks.after(id);
+    if (ends_[i]) WEFT_CHECK(cudaEventRecord(ends_[i].get(), stream));
+  }
+  for (const OperationId last : joins_)
+    WEFT_CHECK(cudaStreamWaitEvent(origin(), ends_[index(last)].get(), cudaEventWaitDefault));
+}
+
+void Program::enqueue_work(OperationId id, cudaStream_t stream) const {
+  std::visit([&](const auto& work) { enqueue(work, id, stream); }, schedule_.operations[index(id)].work);
+}
+
+void Program::enqueue(const Gemm&, OperationId id, cudaStream_t stream) const {
+  matmuls_.at(id).enqueue(workspaces_[index(schedule_.operations[index(id)].stream)], stream);
+}
+
+void Program::enqueue(const Collective& collective, OperationId, cudaStream_t stream) const {
+  if (skip_collectives_) return;
+  const Matrix input = matrix(collective.input), output = matrix(collective.output);
+  const auto count_in = static_cast<std::size_t>(input.rows * input.columns);
+  const auto count_out = static_cast<std::size_t>(output.rows * output.columns);
+  const ncclDataType_t type = nccl_type(schedule_.buffers[index(collective.input.buffer)].dtype);
+  const ncclComm_t communicator = resources_.communicators.get(collective.max_ctas);
+  switch (collective.kind) {
+    case CollectiveKind::all_reduce:
+      WEFT_CHECK(ncclAllReduce(input.data, output.data, count_in, type, ncclSum, communicator, stream));
+      return;
+    case CollectiveKind::all_gather:
+      WEFT_CHECK(ncclAllGather(input.data, output.data, count_in, type, communicator, stream));
+      return;
+    case CollectiveKind::reduce_scatter:
+      WEFT_CHECK(ncclReduceScatter(input.data, output.data, count_out, type, ncclSum, communicator, stream));
+      return;
+    case CollectiveKind::all_to_all:
+      exchange_blocks(input.data, output.data, input.rows * input.columns / ranks_, type, communicator, stream);
+      return;
+  }
+}
+
+// Grouped sends and receives, as PyTorch's all_to_all_single does them: NCCL's own ncclAlltoAll may choose another
+// algorithm, and what is measured here should be what a PyTorch program gets.
+void Program::exchange_blocks(const void* input, void* output, std::int64_t count, ncclDataType_t type,
+                              ncclComm_t communicator, cudaStream_t stream) const {
+  const std::int64_t block_bytes = count * (type == ncclFloat32 ? 4 : 2);
+  WEFT_CHECK(ncclGroupStart());
+  for (int peer = 0; peer < ranks_; ++peer) {
+    const auto elements = static_cast<std::size_t>(count);
+    WEFT_CHECK(ncclSend(static_cast<const std::byte*>(input) + peer * block_bytes, elements, type, peer, communicator,
+                        stream));
+    WEFT_CHECK(
+        ncclRecv(static_cast<std::byte*>(output) + peer * block_bytes, elements, type, peer, communicator, stream));
+  }
+  WEFT_CHECK(ncclGroupEnd());
+}
+
+void Program::enqueue(const Copy& copy, OperationId, cudaStream_t stream) const {
+  const Matrix source = matrix(copy.source), destination = matrix(copy.destination);
+  if (copy.path == CopyPath::sms) return add({{source}, 1}, destination, stream);
+  const auto bytes = [&](std::int64_t elements) {
+    return static_cast<std::size_t>(elements * bytes_of(schedule_.buffers[index(copy.source.buffer)].dtype));
+  };
+  const bool is_contiguous = source.stride == source.columns && destination.stride == destination.columns;
+  if (is_contiguous)
+    WEFT_CHECK(cudaMemcpyAsync(destination.data, source.data, bytes(source.rows * source.columns),
+                               cudaMemcpyDeviceToDevice, stream));
+  else
+    WEFT_CHECK(cudaMemcpy2DAsync(destination.data, bytes(destination.stride), source.data, bytes(source.stride),
+                                 bytes(source.columns), static_cast<std::size_t>(source.rows), cudaMemcpyDeviceToDevice,
+                                 stream));
+}
+
+void Program::enqueue(const MemoryBound& work, OperationId, cudaStream_t stream) const {
+  const Matrix destination = matrix(work.writes.front());
+  if (work.kernel == MemoryKernel::fill) return fill_zero(destination, stream);
+  if (work.kernel == MemoryKernel::partial_sum) return partial_sum(matrix(work.reads.front()), destination, stream);
+  Sources sources;
+  for (const Slice& slice : work.reads) sources.matrix[sources.count++] = matrix(slice);
+  add(sources, destination, stream);
+}
+
+void Program::enqueue(const Delay& delay, OperationId, cudaStream_t stream) const { spin(delay.time_us, stream); }
+
+template <class Other>
+void Program::enqueue(const Other&, OperationId id, cudaStream_t) const {
+  static_assert(std::is_same_v<Other, Attention> || std::is_same_v<Other, Signal> || std::is_same_v<Other, Wait> ||
+                    std::is_same_v<Other, Barrier>,
+                "a new kind of work must be enqueued here, or refused in support.cpp");
+  throw ExecutionError("operation " + std::to_string(id) + " should have been refused");
+}
+
+}  // namespace weft::calibration::device

@@ -1,0 +1,83 @@
+// One rank's program: a schedule with its buffers, streams and library kernels, ready to be enqueued.
+//
+// Stream 0 is the origin. Every other stream forks from it: where a stream's first operation follows nothing on another
+// stream, it waits for the iteration's start. At the end stream 0 waits for every other stream that was used. Edges
+// between streams are events recorded right after the operation that is followed.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "calibration/device/arena.hpp"
+#include "calibration/device/communicators.hpp"
+#include "calibration/device/kernels.hpp"
+#include "calibration/device/matmul.hpp"
+#include "models/schedule.hpp"
+
+namespace weft::calibration::device {
+
+/// What outlives a schedule.
+struct Resources {
+  Arena arena;
+  LtHandle library;
+  Communicators communicators;
+};
+
+/// Called around the enqueuing of each operation.
+struct EnqueueHooks {
+  std::function<void(OperationId)> before, after;
+};
+
+class Program {
+ public:
+  /// Allocates from the arena and asks the GEMM library; no collective call. `schedule` must be runnable and outlive
+  /// the program. `skip_collectives`: for the self-test of the time limit.
+  Program(const Schedule& schedule, const RankView& ranks, Resources& resources, bool skip_collectives);
+
+  /// Collective: connects the communicators that the schedule needs.
+  void connect();
+  /// One iteration, on the program's streams; the origin stream has joined all others at its end.
+  void enqueue(const EnqueueHooks& hooks = {}) const;
+
+  cudaStream_t origin() const { return streams_.front().get(); }
+  cudaStream_t stream_of(OperationId id) const {
+    return streams_[static_cast<std::size_t>(schedule_.operations[static_cast<std::size_t>(id)].stream)].get();
+  }
+  const Schedule& schedule() const { return schedule_; }
+  void* buffer(BufferId id) const { return buffers_[static_cast<std::size_t>(id)]; }
+  /// Fills every buffer with normally distributed data.
+  void fill_buffers(std::uint64_t seed) const;
+
+ private:
+  Matrix matrix(const Slice& slice) const;
+  void plan_edges();
+  void plan_gemms();
+  void enqueue_work(OperationId id, cudaStream_t stream) const;
+  void enqueue(const Gemm&, OperationId id, cudaStream_t stream) const;
+  void enqueue(const Collective& collective, OperationId id, cudaStream_t stream) const;
+  void enqueue(const Copy& copy, OperationId id, cudaStream_t stream) const;
+  void enqueue(const MemoryBound& work, OperationId id, cudaStream_t stream) const;
+  void enqueue(const Delay& delay, OperationId id, cudaStream_t stream) const;
+  template <class Other>
+  void enqueue(const Other&, OperationId, cudaStream_t) const;
+  void exchange_blocks(const void* input, void* output, std::int64_t count, ncclDataType_t type,
+                       ncclComm_t communicator, cudaStream_t stream) const;
+
+  const Schedule& schedule_;
+  int rank_, ranks_;
+  Resources& resources_;
+  bool skip_collectives_;
+  std::vector<void*> buffers_;
+  std::vector<Stream> streams_;
+  std::vector<void*> workspaces_;  ///< of each stream; empty where no GEMM runs
+  std::map<OperationId, Matmul> matmuls_;
+
+  std::vector<std::vector<OperationId>> waits_;  ///< of each operation: those on other streams that it follows
+  std::vector<Event> ends_;                      ///< of each operation; empty where nobody waits for it
+  std::vector<StreamId> forks_;                  ///< streams that wait for the iteration's start
+  std::vector<OperationId> joins_;               ///< operations that the origin waits for at the end
+  Event start_;
+};
+
+}  // namespace weft::calibration::device

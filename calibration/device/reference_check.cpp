@@ -1,0 +1,234 @@
+#include "calibration/device/reference_check.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "calibration/device/schedule_error.hpp"
+#include "calibration/row_sources.hpp"
+
+namespace weft::calibration::device {
+namespace {
+
+constexpr std::uint64_t check_seed = 2;
+constexpr std::int64_t sampled_rows = 64;
+constexpr double bf16_rounding = 0x1p-9;  // half a unit in the last place, relative
+
+using GemmPlace = ResultForm::GemmPlace;
+
+class ReferenceCheck {
+ public:
+  ReferenceCheck(const Program& program, const ResultForm& form, const RankView& ranks, Resources& resources)
+      : program_(program),
+        schedule_(program.schedule()),
+        meaning_(*schedule_.meaning),
+        form_(form),
+        rank_(ranks.rank()),
+        ranks_(ranks.ranks()),
+        arena_(resources.arena),
+        communicators_(resources.communicators),
+        order_{form.collective, full_rows(), meaning_.chunks, ranks_},
+        stream_(program.origin()) {}
+
+  /// Do the buffers have the sizes that the meaning needs?
+  bool is_consistent() const {
+    const Buffer &a = buffer(meaning_.a), &b = buffer(meaning_.b), &c = result();
+    const bool sizes_fit =
+        form_.gemm == GemmPlace::none ? a.columns == c.columns : a.columns == b.columns && b.rows == c.columns;
+    const bool cuts_rows = form_.collective && form_.collective != CollectiveKind::all_reduce;
+    const bool rows_fit = meaning_.chunks > 0 && order_.rows % (std::int64_t{meaning_.chunks} * ranks_) == 0;
+    return sizes_fit && (rows_fit || !cuts_rows) && c.rows == order_.result_rows();
+  }
+  bool has_gemm() const { return form_.gemm != GemmPlace::none; }
+
+  void set_inputs() const {
+    for (std::size_t id = 0; id < schedule_.buffers.size(); ++id)
+      WEFT_CHECK(
+          cudaMemsetAsync(program_.buffer(static_cast<int>(id)), 0xFF, bytes_of_buffer(static_cast<int>(id)), stream_));
+    fill(meaning_.a);
+    if (form_.gemm != GemmPlace::none) fill(meaning_.b);
+  }
+
+  CheckResult compare() {
+    sample_rows();
+    const std::int64_t columns = result().columns;
+    sums_ = {zeros(slots() * columns), zeros(slots() * columns)};
+    for (int source = 0; source < ranks_; ++source) add_contributions(source);
+    return worst_element();
+  }
+
+ private:
+  const Buffer& buffer(BufferId id) const { return schedule_.buffers[static_cast<std::size_t>(id)]; }
+  const Buffer& result() const { return buffer(meaning_.result); }
+  std::size_t bytes_of_buffer(BufferId id) const {
+    const Buffer& of = buffer(id);
+    return static_cast<std::size_t>(of.rows * of.columns * bytes_of(of.dtype));
+  }
+  std::int64_t slots() const { return static_cast<std::int64_t>(rows_.size()); }
+  /// The collective's m: its input has all rows, except where it gathers them.
+  std::int64_t full_rows() const {
+    const std::int64_t rows = buffer(meaning_.a).rows;
+    return form_.collective == CollectiveKind::all_gather ? rows * ranks_ : rows;
+  }
+  void fill(BufferId id) const {
+    const Buffer& of = buffer(id);
+    fill_normal(program_.buffer(id), of.dtype, 0, of.rows * of.columns, data_key(check_seed, id, rank_), stream_);
+  }
+
+  template <class Element>
+  Element* allocate(std::int64_t count) {
+    return static_cast<Element*>(arena_.allocate(count * static_cast<Bytes>(sizeof(Element))));
+  }
+  float* zeros(std::int64_t count) {
+    auto* data = allocate<float>(count);
+    WEFT_CHECK(cudaMemsetAsync(data, 0, static_cast<std::size_t>(count) * sizeof(float), stream_));
+    return data;
+  }
+  template <class Element>
+  Element* upload(const std::vector<Element>& values) {
+    auto* data = allocate<Element>(static_cast<std::int64_t>(values.size()));
+    WEFT_CHECK(cudaMemcpyAsync(data, values.data(), values.size() * sizeof(Element), cudaMemcpyHostToDevice, stream_));
+    communicators_.wait(stream_);
+    return data;
+  }
+
+  /// The first and the last row, and a random sample of the others: different ones on each rank.
+  void sample_rows() {
+    const std::int64_t rows = result().rows;
+    std::mt19937_64 random(static_cast<std::uint64_t>(rank_));
+    std::set<std::int64_t> chosen{0, rows - 1};
+    std::uniform_int_distribution<std::int64_t> any_row(0, rows - 1);
+    while (static_cast<std::int64_t>(chosen.size()) < std::min(sampled_rows, rows)) chosen.insert(any_row(random));
+    rows_.assign(chosen.begin(), chosen.end());
+  }
+
+  /// Adds what rank `source` contributes to the sampled rows.
+  void add_contributions(int source) {
+    std::vector<std::int32_t> slot_of;
+    std::vector<std::int64_t> source_rows;
+    for (std::size_t slot = 0; slot < rows_.size(); ++slot)
+      for (const RowSource& row : order_.sources(rank_, rows_[slot]))
+        if (row.rank == source) {
+          slot_of.push_back(static_cast<std::int32_t>(slot));
+          source_rows.push_back(row.row);
+        }
+    if (slot_of.empty()) return;
+    const std::int64_t inner = buffer(meaning_.a).columns;
+    auto* rows = scratch(rows_scratch_, static_cast<std::int64_t>(rows_.size()) * inner);
+    for (std::size_t i = 0; i < source_rows.size(); ++i)
+      fill_normal(rows + static_cast<std::int64_t>(i) * inner, DataType::bf16, source_rows[i] * inner, inner,
+                  data_key(check_seed, meaning_.a, source), stream_);
+    add_reference_rows(sums_, result().columns, rows, upload(slot_of), static_cast<std::int64_t>(slot_of.size()), inner,
+                       factor(source), stream_);
+  }
+
+  /// B as the GEMM that saw rank `source`'s rows had it.
+  const void* factor(int source) {
+    if (form_.gemm == GemmPlace::none) return nullptr;
+    const Buffer& b = buffer(meaning_.b);
+    auto* data = scratch(factor_scratch_, b.rows * b.columns);
+    fill_normal(data, DataType::bf16, 0, b.rows * b.columns,
+                data_key(check_seed, meaning_.b, form_.gemm == GemmPlace::before ? source : rank_), stream_);
+    return data;
+  }
+
+  std::uint16_t* scratch(std::uint16_t*& kept, std::int64_t count) {
+    if (kept == nullptr) kept = allocate<std::uint16_t>(count);
+    return kept;
+  }
+
+  /// Each contribution is rounded to bf16 once when a GEMM stores it and once when it is added, and split-K may round a
+  /// few times more; of the fp32 accumulation over k, 2^-22 k of a typical sum, sqrt(k), is allowed. Rows that are only
+  /// moved must be equal.
+  ErrorBound bound() const {
+    const bool sums =
+        form_.collective == CollectiveKind::all_reduce || form_.collective == CollectiveKind::reduce_scatter;
+    const bool multiplies = form_.gemm != GemmPlace::none;
+    const double roundings = (sums ? ranks_ : 0) + (multiplies ? 3 : 0);
+    const auto k = static_cast<double>(buffer(meaning_.a).columns);
+    return {static_cast<float>(roundings * bf16_rounding),
+            multiplies ? static_cast<float>(0x1p-22 * k * std::sqrt(k) * (sums ? ranks_ : 1)) : 0.0F};
+  }
+
+  CheckResult worst_element() {
+    const Buffer& c = result();
+    const Matrix got{program_.buffer(meaning_.result), c.rows, c.columns, c.columns};
+    auto* worst = allocate<unsigned long long>(1);
+    WEFT_CHECK(cudaMemsetAsync(worst, 0, sizeof *worst, stream_));
+    compare_rows(got, upload(rows_), slots(), sums_, bound(), worst, stream_);
+    const auto packed = download(worst);
+    const auto element = static_cast<std::int64_t>(packed & 0xffffffffU);
+    CheckResult found;
+    found.ratio = std::bit_cast<float>(static_cast<std::uint32_t>(packed >> 32));
+    found.row = rows_[static_cast<std::size_t>(element / c.columns)];
+    found.column = element % c.columns;
+    found.error_bound = bound().relative * download(sums_.magnitude + element) + bound().absolute;
+    const auto stored = download(static_cast<const std::uint16_t*>(got.data) + found.row * c.columns + found.column);
+    found.max_error = std::abs(std::bit_cast<float>(std::uint32_t{stored} << 16) - download(sums_.sum + element));
+    return found;
+  }
+
+  template <class Element>
+  Element download(const Element* data) {
+    Element value{};
+    WEFT_CHECK(cudaMemcpyAsync(&value, data, sizeof value, cudaMemcpyDeviceToHost, stream_));
+    communicators_.wait(stream_);
+    return value;
+  }
+
+  const Program& program_;
+  const Schedule& schedule_;
+  const Meaning& meaning_;
+  ResultForm form_;
+  int rank_, ranks_;
+  Arena& arena_;
+  const Communicators& communicators_;
+  RowOrder order_;
+  cudaStream_t stream_;
+  std::vector<std::int64_t> rows_;  ///< sampled rows of the result; their position is their slot
+  ReferenceSums sums_;
+  std::uint16_t *rows_scratch_ = nullptr, *factor_scratch_ = nullptr;
+};
+
+bool is_plain_bf16(const Buffer& buffer) {
+  return buffer.dtype == DataType::bf16 && buffer.layout.kind == LayoutKind::row_major;
+}
+
+std::optional<ResultForm> checkable_form(const Schedule& schedule) {
+  if (!schedule.meaning) return std::nullopt;
+  const auto form = result_form(schedule.meaning->op);
+  if (!form) return std::nullopt;
+  for (const BufferId id : {schedule.meaning->a, schedule.meaning->b, schedule.meaning->result}) {
+    if (id < 0 || static_cast<std::size_t>(id) >= schedule.buffers.size())
+      throw ScheduleError("meaning: expected buffers of the schedule");
+    if (!is_plain_bf16(schedule.buffers[static_cast<std::size_t>(id)])) return std::nullopt;
+  }
+  return form;
+}
+
+}  // namespace
+
+std::optional<CheckResult> check_result(const Program& program, const Launcher& launcher, RankView& ranks,
+                                        Resources& resources) {
+  const auto form = checkable_form(program.schedule());
+  if (!form) return std::nullopt;
+  ReferenceCheck check(program, *form, ranks, resources);
+  if (!check.is_consistent()) {
+    // A collective alone may move any shape, in place or not; a GEMM's sizes leave no choice.
+    if (!check.has_gemm()) return std::nullopt;
+    throw ScheduleError("meaning: the buffers a, b and result do not have the sizes of \"" +
+                        program.schedule().meaning->op + "\"");
+  }
+  check.set_inputs();
+  resources.communicators.wait(program.origin());
+  ranks.barrier();
+  launcher.launch();
+  resources.communicators.wait(program.origin());
+  ranks.barrier();
+  return check.compare();
+}
+
+}  // namespace weft::calibration::device

@@ -1,0 +1,39 @@
+// The border to the device part, a module that is loaded at run time: the command itself needs no CUDA libraries, and
+// starts fast. Only processes that were forked for the purpose load it, so that the parent never touches CUDA.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "calibration/hardware.hpp"
+#include "calibration/shared_state.hpp"
+#include "models/schedule.hpp"
+
+namespace weft::calibration {
+
+/// What one rank is to do with a list of schedules for the same number of GPUs.
+struct RankJob {
+  int rank = 0, ranks = 1;
+  std::vector<const Schedule*> schedules;
+  std::vector<std::size_t> indices;  ///< of the schedules in the caller's list; messages carry them
+  RunOptions options;
+  bool profiled = false;  ///< spans under CUPTI instead of times and check
+  SharedState* state = nullptr;
+};
+
+using Send = std::function<void(const std::string& line)>;
+
+/// The module's functions catch everything: `failed` is set to a message, and non-zero returned.
+struct DeviceModule {
+  int (*run_rank)(const RankJob& job, const Send& send, std::string& failed) = nullptr;
+  int (*count_gpus)(int& gpus, std::string& failed) = nullptr;
+  int (*ask_library)(const std::vector<MatrixSize>& sizes, const Send& send, std::string& failed) = nullptr;
+};
+extern "C" using FillDeviceModule = void(*)(DeviceModule&);
+inline constexpr const char* fill_device_module_name = "weft_fill_device_module";
+
+/// Throws ExecutionError naming the library that is missing. Call in a forked process only.
+DeviceModule load_device_module();
+
+}  // namespace weft::calibration

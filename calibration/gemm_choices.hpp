@@ -1,0 +1,27 @@
+// Which kernels the GEMM library would choose: asked without running any, so a profile can hold tens of thousands.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/machine.hpp"
+
+namespace weft::calibration {
+
+struct LibraryAnswer {
+  MatrixSize size;
+  std::optional<GemmChoice> choice;  ///< empty: the library knows no kernel, or a kernel whose tile has no name
+  double waves = 0;                  ///< the library's own count of waves
+  std::string raw;                   ///< all that the library says, as one JSON object
+};
+
+/// Answers in the order of the sizes, for a product of row-major bf16 matrices with 32 MiB of workspace on GPU 0. Runs
+/// in a process of its own. Throws ExecutionError.
+std::vector<LibraryAnswer> ask_library(const std::vector<MatrixSize>& sizes);
+
+/// One answer as the device part sends it.
+LibraryAnswer library_answer_from(const nlohmann::json& json);
+
+}  // namespace weft::calibration

@@ -1,0 +1,224 @@
+#include "calibration/hardware.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "calibration/device_module.hpp"
+#include "calibration/measurement_json.hpp"
+#include "calibration/process_group.hpp"
+#include "models/input_error.hpp"
+
+namespace weft::calibration {
+namespace {
+
+/// CUDA, NCCL and CUPTI start, and communicators connect, in tens of seconds at worst.
+constexpr double start_up_limit_s = 120;
+
+std::string describe_rank(const SharedState& state, int rank) {
+  const RankStatus& status = state.status[static_cast<std::size_t>(rank)];
+  const Activity activity = status.activity;
+  std::string text = "rank " + std::to_string(rank) + " was " + std::string(describe(activity));
+  if (activity == Activity::waiting_for_ranks) text += " after " + std::string(describe(status.last_work));
+  return text;
+}
+
+/// All schedules of one number of GPUs, in one pass (times, or spans).
+class Pass {
+ public:
+  Pass(const std::vector<Schedule>& schedules, std::vector<std::size_t> indices, const RunOptions& options,
+       bool profiled, const Observer& observer, std::map<std::size_t, Measurement>& results)
+      : schedules_(schedules),
+        indices_(std::move(indices)),
+        options_(options),
+        profiled_(profiled),
+        observer_(observer),
+        results_(results),
+        ranks_(schedules[indices_.front()].gpus),
+        state_(make_shared_state(ranks_)) {}
+
+  void run() {
+    ProcessGroup group(ranks_, [this](int rank, const Send& send) { return rank_main(rank, send); });
+    group.supervise({.on_line = [this](int rank, const std::string& line) { take(rank, line); },
+                     .on_tick = [this] { check_time(); },
+                     .on_death = [this](int rank, const std::string& how) { report_death(rank, how); }});
+  }
+
+ private:
+  int rank_main(int rank, const Send& send) const {
+    RankJob job{rank, ranks_, {}, indices_, options_, profiled_, state_.get()};
+    for (const std::size_t index : indices_) job.schedules.push_back(&schedules_[index]);
+    std::string failed;
+    int status = 1;
+    try {
+      status = load_device_module().run_rank(job, send, failed);
+    } catch (const std::exception& error) {
+      failed = error.what();
+    }
+    if (status != 0) send(nlohmann::json{{"failed", failed}}.dump());
+    return status;
+  }
+
+  std::string schedule_of(int rank) const {
+    const int position = state_->status[static_cast<std::size_t>(rank)].schedule;
+    if (position < 0) return "before the first schedule";
+    return "schedule \"" + schedules_[indices_[static_cast<std::size_t>(position)]].name + "\"";
+  }
+
+  void take(int rank, const std::string& line) {
+    const auto message = nlohmann::json::parse(line);
+    if (message.contains("failed"))
+      throw ExecutionError("rank " + std::to_string(rank) + ", " + schedule_of(rank) + ", " +
+                           std::string(describe(state_->status[static_cast<std::size_t>(rank)].last_work)) + ": " +
+                           message["failed"].get<std::string>());
+    if (message.contains("conditions")) return take_conditions(message["conditions"]);
+    const std::size_t index = message.at("index");
+    if (message.contains("error")) {
+      if (observer_.on_error) observer_.on_error(index, message["error"]);
+    } else if (message.contains("measurement")) {
+      results_[index] = measurement_from(message["measurement"]);
+      if (observer_.on_result) observer_.on_result(index, results_[index]);
+    } else {
+      take_spans(index, message);
+    }
+  }
+
+  void take_conditions(const nlohmann::json& conditions) const {
+    if (!profiled_ && observer_.on_conditions) observer_.on_conditions(conditions_from(conditions));
+  }
+
+  void take_spans(std::size_t index, const nlohmann::json& message) {
+    Measurement& result = results_[index];
+    for (const auto& span : message.at("spans")) result.trace.spans.push_back(span_from(span));
+    for (const auto& kernel : message.at("kernels")) result.kernels.push_back(kernel_from(kernel));
+    if (++ranks_heard_[index] < ranks_) return;
+    result.trace.source = "measured";
+    result.trace.time_us = result.time_us;
+    const auto by_place = [](const auto& a, const auto& b) {
+      return std::tie(a.gpu, a.start_us, a.end_us) < std::tie(b.gpu, b.start_us, b.end_us);
+    };
+    std::ranges::stable_sort(result.trace.spans, by_place);
+    std::ranges::stable_sort(result.kernels, by_place);
+    if (observer_.on_result) observer_.on_result(index, result);
+  }
+
+  void check_time() const {
+    for (int rank = 0; rank < ranks_; ++rank) {
+      const RankStatus& status = state_->status[static_cast<std::size_t>(rank)];
+      const Activity activity = status.activity;
+      if (activity == Activity::finished) continue;
+      const bool starts_up = activity == Activity::starting || status.last_work == Activity::connecting ||
+                             status.last_work == Activity::starting;
+      const double limit_s = starts_up ? std::max(start_up_limit_s, options_.time_limit_s) : options_.time_limit_s;
+      const double elapsed_s = static_cast<double>(steady_now_ns() - status.since_ns) * 1e-9;
+      if (elapsed_s < limit_s) continue;
+      std::string doing;
+      for (int other = 0; other < ranks_; ++other) doing += (other ? ", " : "") + describe_rank(*state_, other);
+      char limit[32];
+      std::snprintf(limit, sizeof limit, "%g s", limit_s);
+      throw ExecutionError(schedule_of(rank) + " exceeded the time limit of " + limit + ": " + doing);
+    }
+  }
+
+  void report_death(int rank, const std::string& how) const {
+    throw ExecutionError("rank " + std::to_string(rank) + " " + how + ", " + schedule_of(rank) + ": " +
+                         describe_rank(*state_, rank));
+  }
+
+  const std::vector<Schedule>& schedules_;
+  std::vector<std::size_t> indices_;
+  const RunOptions& options_;
+  bool profiled_;
+  const Observer& observer_;
+  std::map<std::size_t, Measurement>& results_;
+  std::map<std::size_t, int> ranks_heard_;
+  int ranks_;
+  SharedStatePointer state_;
+};
+
+/// Positions of the schedules for each number of GPUs, in the order of the list.
+std::map<int, std::vector<std::size_t>> by_gpus(const std::vector<Schedule>& schedules) {
+  std::map<int, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < schedules.size(); ++i) groups[schedules[i].gpus].push_back(i);
+  return groups;
+}
+
+void require_gpus(const std::vector<Schedule>& schedules) {
+  if (!has_device_part())
+    throw InputError("device",
+                     "this weft was built without a CUDA toolkit; expected one built with nvcc, NCCL, cuBLASLt "
+                     "and CUPTI");
+  const int visible = visible_gpus();
+  if (visible == 0) throw InputError("device", "expected a machine with NVIDIA GPUs, found none");
+  for (const Schedule& schedule : schedules)
+    if (schedule.gpus < 1 || schedule.gpus > std::min(visible, max_ranks))
+      throw InputError("gpus", "expected 1 to " + std::to_string(std::min(visible, max_ranks)) +
+                                   " (the GPUs visible here), got " + std::to_string(schedule.gpus) +
+                                   " in schedule \"" + schedule.name + "\"");
+}
+
+}  // namespace
+
+bool has_device_part() {
+#ifdef WEFT_HAS_CUDA
+  return true;
+#else
+  return false;
+#endif
+}
+
+int visible_gpus() {
+  if (!has_device_part()) return 0;
+  int gpus = 0;
+  ProcessGroup group(1, [](int, const Send& send) {
+    std::string failed;
+    int found = 0;
+    try {
+      if (load_device_module().count_gpus(found, failed) != 0) found = 0;
+    } catch (const std::exception& error) {
+      failed = error.what();
+    }
+    send(nlohmann::json{{"gpus", found}, {"failed", failed}}.dump());
+    return 0;
+  });
+  std::string failed;
+  group.supervise({.on_line =
+                       [&](int, const std::string& line) {
+                         const auto message = nlohmann::json::parse(line);
+                         gpus = message.at("gpus");
+                         failed = message.at("failed");
+                       },
+                   .on_tick = {},
+                   .on_death = [&](int, const std::string& how) { failed = "the process that counts GPUs " + how; }});
+  if (!failed.empty()) throw ExecutionError(failed);
+  return gpus;
+}
+
+void measure(const std::vector<Schedule>& schedules, const RunOptions& options, const Observer& observer) {
+  require_gpus(schedules);
+  for (const auto& [gpus, indices] : by_gpus(schedules)) {
+    std::map<std::size_t, Measurement> results;
+    Pass(schedules, indices, options, false, observer, results).run();
+    if (!options.spans) continue;
+    std::vector<std::size_t> succeeded;
+    for (const auto& [index, result] : results) succeeded.push_back(index);
+    if (!succeeded.empty()) Pass(schedules, succeeded, options, true, observer, results).run();
+  }
+}
+
+Trace HardwareExecutor::run(const Schedule& schedule, const Machine& machine) {
+  std::optional<std::string> problem;
+  Trace trace;
+  measure({schedule}, options_,
+          {.on_conditions = {},
+           .on_result = [&](std::size_t, const Measurement& measurement) { trace = measurement.trace; },
+           .on_error = [&](std::size_t, const std::string& message) { problem = message; }});
+  if (problem) throw ExecutionError("schedule \"" + schedule.name + "\": " + *problem);
+  trace.machine = machine.name;
+  return trace;
+}
+
+}  // namespace weft::calibration

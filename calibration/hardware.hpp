@@ -1,0 +1,87 @@
+// The hardware executor: runs schedules on real GPUs, one process per GPU. No CUDA here: the device part is a module
+// (libweft_device.so beside the command) that only the forked rank processes load.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "models/executor.hpp"
+#include "models/schedule.hpp"
+#include "models/trace.hpp"
+
+namespace weft::calibration {
+
+struct RunOptions {
+  double target_ms = 30;     ///< load of one timed run
+  int repeats = 3;           ///< timed runs; the median counts
+  bool check = true;         ///< compare the result with a plain reference, where the schedule says what it computes
+  bool spans = false;        ///< run everything a second time under CUPTI
+  double time_limit_s = 60;  ///< for each schedule and pass
+  int absent_rank = -1;      ///< self-test: this rank leaves its collectives out, so that the others hang
+};
+
+/// One kernel or copy of one iteration, as CUPTI saw it. Times count from the start of that iteration's first kernel
+/// on any GPU. A copy has an empty grid.
+struct KernelRecord {
+  std::string operation;
+  std::string kernel_name;
+  int gpu = 0;
+  std::string stream;
+  int grid[3] = {0, 0, 0}, block[3] = {0, 0, 0}, cluster[3] = {0, 0, 0};
+  int registers = 0;  ///< per thread
+  Bytes static_shared_memory = 0, dynamic_shared_memory = 0;
+  Bytes bytes = 0;  ///< of a copy
+  double start_us = 0, end_us = 0;
+};
+
+struct Measurement {
+  double time_us = 0;              ///< median of `repeats_us`
+  std::vector<double> repeats_us;  ///< each the maximum over ranks of the mean iteration
+  int iterations = 0;              ///< in each timed run
+  bool checked = false;
+  double max_error = 0, error_bound = 0;  ///< of the element that comes closest to its bound (absolute values)
+  double sm_clock_MHz = 0, power_W = 0;   ///< of GPU 0 right after the last timed run; 0: unknown
+  Trace trace;                            ///< with spans: of one steady iteration
+  std::vector<KernelRecord> kernels;      ///< with spans: what that iteration ran
+};
+
+struct Conditions {
+  std::string date;  ///< UTC
+  std::string gpu, driver, cuda, nccl, cublaslt;
+  int gpus = 0, sms = 0;
+  double max_sm_clock_MHz = 0, power_limit_W = 0;  ///< 0: unknown
+};
+
+/// Receives what a measuring run produces, as it is produced: an interrupted run loses nothing.
+struct Observer {
+  std::function<void(const Conditions&)> on_conditions;  ///< once for each number of GPUs
+  /// With RunOptions::spans called twice for an index: as soon as the times are there, and when the trace and kernels
+  /// are complete.
+  std::function<void(std::size_t index, const Measurement&)> on_result;
+  /// This schedule cannot be run, or its result is wrong; the others go on.
+  std::function<void(std::size_t index, const std::string& message)> on_error;
+};
+
+/// Was this build made with a CUDA toolkit?
+bool has_device_part();
+/// GPUs that CUDA shows to a process started here; 0 without a device part or driver.
+int visible_gpus();
+
+/// Measures all schedules, grouped by their number of GPUs; start-up is paid once a group. Throws InputError where
+/// there is no device part or too few GPUs, ExecutionError when a rank dies or a schedule exceeds the time limit: it
+/// names rank, schedule and activity, and no process is left behind.
+void measure(const std::vector<Schedule>& schedules, const RunOptions& options, const Observer& observer);
+
+/// One schedule at a time, with spans. `machine` only names the trace.
+class HardwareExecutor : public Executor {
+ public:
+  explicit HardwareExecutor(RunOptions options = {}) : options_(options) { options_.spans = true; }
+  Trace run(const Schedule& schedule, const Machine& machine) override;
+
+ private:
+  RunOptions options_;
+};
+
+}  // namespace weft::calibration

@@ -1,0 +1,50 @@
+// Rank processes: forked, listened to, and always cleared away.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace weft::calibration {
+
+/// Forks one process per rank and reads the lines that they send. Whatever happens, the destructor kills and reaps what
+/// is still there. A child dies with its parent.
+class ProcessGroup {
+ public:
+  /// Sends one line (without the line break) to the parent.
+  using Send = std::function<void(const std::string& line)>;
+  /// Runs in the child; its return value is the exit status.
+  using RankMain = std::function<int(int rank, const Send& send)>;
+
+  ProcessGroup(int ranks, const RankMain& rank_main);
+  ~ProcessGroup();
+  ProcessGroup(const ProcessGroup&) = delete;
+  ProcessGroup& operator=(const ProcessGroup&) = delete;
+
+  struct Handlers {
+    std::function<void(int rank, const std::string& line)> on_line;
+    /// Called about ten times a second; throws to end the group.
+    std::function<void()> on_tick;
+    /// A process ended badly; throws. `how`: "was ended by signal 9 (Killed)", "ended with status 3".
+    std::function<void(int rank, const std::string& how)> on_death;
+  };
+  /// Returns when all ranks ended with status 0. Throws what a handler throws, and ExecutionError on SIGINT or SIGTERM.
+  void supervise(const Handlers& handlers);
+
+ private:
+  struct Process {
+    pid_t id = -1;  ///< -1: reaped
+    int pipe = -1;  ///< reading end; -1: at its end
+    std::string partial_line;
+  };
+  void read_lines(int rank, const Handlers& handlers);
+  void reap(int rank, const Handlers& handlers);
+  void kill_all() noexcept;
+
+  std::vector<Process> processes_;
+};
+
+}  // namespace weft::calibration

@@ -1,0 +1,19 @@
+// What the hardware executor can run today: everything else is refused with the reason, before any GPU is touched.
+#pragma once
+
+#include <optional>
+
+#include "models/input_error.hpp"
+#include "models/schedule.hpp"
+
+namespace weft::calibration {
+
+/// Empty: the schedule can be run. The error's field names the operation.
+std::optional<InputError> why_not_runnable(const Schedule& schedule);
+
+inline bool is_runnable(const Schedule& schedule) { return !why_not_runnable(schedule); }
+inline void require_runnable(const Schedule& schedule) {
+  if (const auto error = why_not_runnable(schedule)) throw *error;
+}
+
+}  // namespace weft::calibration
