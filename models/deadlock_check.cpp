@@ -113,7 +113,8 @@ class AbstractRun {
   [[noreturn]] void report(OperationId id, CounterId counter, std::int64_t value) const {
     const Operation& operation = schedule_.operations[at(id)];
     std::string missing;
-    for (const CounterSignal& signal : counter_uses(schedule_)[at(counter)].signals) {
+    const std::vector<CounterUse> uses = counter_uses(schedule_);
+    for (const CounterSignal& signal : uses[at(counter)].signals) {
       const State& state = states_[at(signal.operation)];
       if (state.is_done || (signal.tile_group >= 0 && state.group_done[at(signal.tile_group)])) continue;
       const Operation& signaller = schedule_.operations[at(signal.operation)];
@@ -122,7 +123,7 @@ class AbstractRun {
       break;
     }
     throw InputError("operations[" + std::to_string(id) + "]",
-                     "deadlock: \"" + operation.name + "\" on stream \"" +
+                     "expected no deadlock, but \"" + operation.name + "\" on stream \"" +
                          schedule_.streams[at(operation.stream)].name + "\" waits for counter \"" +
                          schedule_.counters[at(counter)].name + "\" to reach " + std::to_string(value) +
                          ", it stays at " + std::to_string(counters_[at(counter)]) + missing);
