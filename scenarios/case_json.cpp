@@ -1,5 +1,6 @@
 #include "scenarios/case_json.hpp"
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 namespace weft::scenarios {
@@ -19,8 +20,8 @@ DataType input_type(JsonObject& object) {
   value->fail("bf16 or fp8");
 }
 
-template <class Row>
-std::string known_words(const Row& table) {
+template <class Table>
+std::string known_words(const Table& table) {
   std::string words;
   for (const auto& [word, read] : table) words += (words.empty() ? "" : ", ") + std::string(word);
   return words;
@@ -79,7 +80,7 @@ Workload read_layer(JsonObject& object, std::string_view) {
 }
 
 using WorkloadReader = Workload (*)(JsonObject&, std::string_view op);
-constexpr std::pair<std::string_view, WorkloadReader> workload_readers[] = {
+constexpr auto workload_readers = std::to_array<std::pair<std::string_view, WorkloadReader>>({
     {"gemm", read_gemm},
     {"all_reduce", read_collective},
     {"all_gather", read_collective},
@@ -93,7 +94,7 @@ constexpr std::pair<std::string_view, WorkloadReader> workload_readers[] = {
     {"all_to_all+gemm", read_pair},
     {"gemm||all_reduce", read_concurrent_pair},
     {"transformer_layer", read_layer},
-};
+});
 
 // --- Schedule choices ------------------------------------------------------------------------------------------
 
@@ -141,12 +142,16 @@ Family read_token_split(JsonObject& object) {
 Family read_best(JsonObject&) { return Best{}; }
 
 using FamilyReader = Family (*)(JsonObject&);
-constexpr std::pair<std::string_view, FamilyReader> family_readers[] = {
-    {"serial", read_serial},           {"decomposition", read_decomposition},
-    {"async_tp", read_async_tp},       {"concurrent", read_concurrent},
-    {"signaling", read_signaling},     {"ficco", read_ficco},
-    {"token_split", read_token_split}, {"best", read_best},
-};
+constexpr auto family_readers = std::to_array<std::pair<std::string_view, FamilyReader>>({
+    {"serial", read_serial},
+    {"decomposition", read_decomposition},
+    {"async_tp", read_async_tp},
+    {"concurrent", read_concurrent},
+    {"signaling", read_signaling},
+    {"ficco", read_ficco},
+    {"token_split", read_token_split},
+    {"best", read_best},
+});
 
 Family read_family(JsonObject& object) {
   const JsonValue family = object.at("family");

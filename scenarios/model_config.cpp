@@ -28,7 +28,7 @@ DataType weight_type(JsonObject& object) {
 
 ModelConfig model_config_from_json(const nlohmann::json& json) {
   JsonObject object(json);
-  for (const auto key : {"num_experts", "num_local_experts", "n_routed_experts"})
+  for (const char* key : {"num_experts", "num_local_experts", "n_routed_experts"})
     if (object.has(key)) throw InputError(key, "mixture-of-experts models are not available yet");
   ModelConfig config;
   config.hidden = object.integer("hidden_size", 1, max_extent);

@@ -16,6 +16,7 @@ constexpr int max_count = 1 << 20;  // chunks, CTAs
 
 std::vector<int> counts(const std::vector<JsonValue>& values, int least) {
   std::vector<int> result;
+  result.reserve(values.size());
   for (const JsonValue& value : values) result.push_back(static_cast<int>(value.integer(least, max_count)));
   return result;
 }
@@ -62,7 +63,7 @@ void read_model(JsonObject& object, Scenario& scenario, const std::filesystem::p
 void read_plain(JsonObject& object, Scenario& scenario, const nlohmann::json& json) {
   scenario.sizes = ascending_sizes(object.at("m"));
   nlohmann::json workload;
-  for (const auto key : {"op", "n", "k", "bytes", "dtype", "imbalance"})
+  for (const char* key : {"op", "n", "k", "bytes", "dtype", "imbalance"})
     if (object.find(key)) workload[key] = json.at(key);
   for (const std::int64_t m : scenario.sizes) {
     workload["m"] = m;

@@ -27,8 +27,8 @@ class Program {
   /// Launches `work`; besides what precedes it on its stream it waits for the ends of `after`.
   OperationId add(StreamId stream, std::string name, Work work, std::initializer_list<OperationId> after = {});
 
-  Slice whole(BufferId buffer, int place = 0) const;
-  Slice rows(BufferId buffer, std::int64_t first, std::int64_t count) const;
+  Slice whole(BufferId id, int place = 0) const;
+  Slice rows(BufferId id, std::int64_t first, std::int64_t count) const;
   const Buffer& buffer(BufferId id) const { return schedule_.buffers[id]; }
 
   void set_meaning(Meaning meaning) { schedule_.meaning = std::move(meaning); }
