@@ -39,6 +39,11 @@ int run(int argc, char** argv) {
   app.require_subcommand(0, 1);  // an unknown word is named before a missing command
   app.set_version_flag("--version", WEFT_VERSION);
   weft::tools::add_predict_command(app);
+  weft::tools::add_compare_command(app);
+  weft::tools::add_explore_command(app);
+  weft::tools::add_simulate_command(app);
+  weft::tools::add_measure_command(app);
+  weft::tools::add_validate_command(app);
   weft::tools::add_machines_command(app);
   try {
     app.parse(argc, argv);

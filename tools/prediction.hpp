@@ -16,8 +16,8 @@ struct Prediction {
   double low_us = 0, high_us = 0;  ///< where 90 % of measurements on other servers of the type are expected
   Limit limited_by = Limit::latency;
   std::vector<std::string> outside_calibration;
-  bool runnable = false;               ///< by the hardware executor, today
-  scenarios::ScheduleChoice choice;    ///< as run
+  bool runnable = false;             ///< by the hardware executor, today
+  scenarios::ScheduleChoice choice;  ///< as run
   Schedule schedule;
   Trace trace;  ///< spans only where they were asked for
 };

@@ -1,0 +1,195 @@
+// weft explore: which schedule wins, by how much, why the others lose, and what it means for the layer.
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "models/json_file.hpp"
+#include "models/machine_json.hpp"
+#include "models/schedule_json.hpp"
+#include "models/trace_json.hpp"
+#include "scenarios/case_json.hpp"
+#include "tools/commands.hpp"
+#include "tools/exploration.hpp"
+#include "tools/machine_files.hpp"
+#include "tools/table.hpp"
+
+namespace weft::tools {
+namespace {
+
+using nlohmann::ordered_json;
+using scenarios::Scenario;
+
+struct Options {
+  std::string scenario, machine, json, trace, schedule;
+  std::int64_t size = 0;
+  bool all = false;
+};
+
+std::string times(double ratio) { return fixed(ratio, 3) + "x"; }
+
+std::string size_word(const Scenario& scenario) { return scenario.model ? "tokens" : "rows"; }
+
+std::string sentence(const Answer& answer) {
+  const scenarios::Ranking& ranking = answer.ranking;
+  if (ranking.overlap_pays())
+    return "Winner: " + ranking.fastest().request.id + ", " + times(ranking.fastest().speedup) + " over serial (" +
+           fixed(ranking.saved_us(), 0) + " us saved).";
+  if (ranking.too_close) return "Too close to call: stay with serial.";
+  return "Serial wins: overlap does not pay.";
+}
+
+void print_schedules(const Answer& answer, const Scenario& scenario) {
+  std::cout << '\n'
+            << answer.pair << ", " << answer.size << ' ' << size_word(scenario) << ", " << scenario.gpus << " GPUs\n";
+  Table table({"schedule", "us", "90 % interval", "speedup", "of bound", "limited by", "lost most to"});
+  for (const Explored& one : answer.fastest_first) {
+    const scenarios::Estimate& estimate = one.candidate.estimate;
+    table.add({one.candidate.request.id, fixed(estimate.time_us, 1),
+               fixed(estimate.low_us, 0) + " - " + fixed(estimate.high_us, 0), times(one.candidate.speedup),
+               fixed(100 * one.bound_us / estimate.time_us, 0) + " %", std::string(name_of(one.limited_by)), why(one)});
+  }
+  std::cout << table << sentence(answer) << '\n';
+}
+
+/// One row a size: who wins, and from which size on overlap pays.
+void print_sizes(const std::string& pair, const Exploration& exploration, const Scenario& scenario) {
+  std::cout << '\n' << pair << '\n';
+  Table table({size_word(scenario), "serial us", "best us", "speedup", "best schedule", "advice"});
+  std::vector<scenarios::SizeVerdict> verdicts;
+  for (const Answer& answer : exploration.answers) {
+    if (answer.pair != pair) continue;
+    const scenarios::Ranking& ranking = answer.ranking;
+    table.add({std::to_string(answer.size), fixed(ranking.reference().estimate.time_us, 1),
+               fixed(ranking.fastest().estimate.time_us, 1), times(ranking.fastest().speedup),
+               ranking.fastest().request.id,
+               ranking.overlap_pays() ? "overlap"
+               : ranking.too_close    ? "too close: serial"
+                                      : "serial"});
+    verdicts.push_back({answer.size, ranking.overlap_pays()});
+  }
+  std::cout << table;
+  const auto from = scenarios::crossover(verdicts);
+  std::cout << (from ? "Overlap pays from " + std::to_string(*from) + " " + size_word(scenario) + " on.\n"
+                     : "Overlap does not pay at the largest size.\n");
+}
+
+void print_layers(const Exploration& exploration) {
+  std::cout << "\nWhole layer\n";
+  Table table({"tokens", "serial us", "with the advised schedules us", "speedup"});
+  for (const LayerAnswer& layer : exploration.layers) {
+    const double overlapped_us = layer.serial_us - layer.saved_us;
+    table.add({std::to_string(layer.size), fixed(layer.serial_us, 1), fixed(overlapped_us, 1),
+               times(layer.serial_us / overlapped_us)});
+  }
+  std::cout << table;
+}
+
+std::vector<std::string> pairs_of(const Exploration& exploration) {
+  std::vector<std::string> pairs;
+  for (const Answer& answer : exploration.answers)
+    if (std::find(pairs.begin(), pairs.end(), answer.pair) == pairs.end()) pairs.push_back(answer.pair);
+  return pairs;
+}
+
+ordered_json to_json(const Explored& one) {
+  const scenarios::Estimate& estimate = one.candidate.estimate;
+  return {{"schedule", scenarios::to_json(one.candidate.request.schedule)},
+          {"time_us", estimate.time_us},
+          {"interval_us", {estimate.low_us, estimate.high_us}},
+          {"speedup", one.candidate.speedup},
+          {"bound_us", one.bound_us},
+          {"limited_by", name_of(one.limited_by)},
+          {"losses",
+           {{"more_waves_us", one.losses.more_waves_us},
+            {"lost_sms_us", one.losses.lost_sms_us},
+            {"small_transfers_us", one.losses.small_transfers_us},
+            {"exposed_us", one.losses.exposed_us}}}};
+}
+
+ordered_json to_json(const Exploration& exploration, const Scenario& scenario, const Machine& machine) {
+  ordered_json answers = ordered_json::array();
+  for (const Answer& answer : exploration.answers) {
+    ordered_json schedules = ordered_json::array();
+    for (const Explored& one : answer.fastest_first) schedules.push_back(to_json(one));
+    answers.push_back({{"pair", answer.pair},
+                       {"workload", scenarios::to_json(answer.fastest_first.front().candidate.request.workload)},
+                       {"size", answer.size},
+                       {"verdict", sentence(answer)},
+                       {"advice", scenarios::to_json(answer.ranking.advice().request.schedule)},
+                       {"schedules", schedules}});
+  }
+  ordered_json layers = ordered_json::array();
+  for (const LayerAnswer& layer : exploration.layers)
+    layers.push_back({{"tokens", layer.size}, {"serial_us", layer.serial_us}, {"saved_us", layer.saved_us}});
+  return {{"scenario", scenario.name}, {"machine", machine.name},
+          {"gpus", scenario.gpus},     {"schedules_simulated", exploration.simulated},
+          {"answers", answers},        {"layers", layers}};
+}
+
+/// The answer whose winner --trace and --schedule write: at --size, or anywhere, the one that gains most.
+const Answer& most_gained(const Exploration& exploration, std::int64_t size) {
+  const auto gain_us = [](const Answer& answer) {
+    return answer.ranking.reference().estimate.time_us - answer.ranking.fastest().estimate.time_us;
+  };
+  const Answer* best = nullptr;
+  for (const Answer& answer : exploration.answers)
+    if ((size == 0 || answer.size == size) && (best == nullptr || gain_us(answer) > gain_us(*best))) best = &answer;
+  return *best;
+}
+
+void write_winner(const Options& options, const Answer& answer, const Machine& machine) {
+  const Prediction prediction = predict(answer.ranking.fastest().request, machine, {.spans = true, .serial = false});
+  if (!options.schedule.empty()) {
+    Schedule schedule = prediction.schedule;
+    schedule.machine = machine.name;
+    write_schedule(options.schedule, schedule);
+  }
+  if (options.trace.empty()) return;
+  std::ostringstream text;
+  write_perfetto({prediction.trace}, text);
+  write_text_file(options.trace, text.str());
+}
+
+void run(const Options& options) {
+  const Machine machine = read_machine(machine_path(options.machine));
+  const Scenario scenario = scenarios::read_scenario(options.scenario);
+  if (scenario.gpus > machine.gpus)
+    throw InputError(options.scenario + ": gpus", "expected at most " + std::to_string(machine.gpus) +
+                                                      ", the GPUs of " + machine.name + ", got " +
+                                                      std::to_string(scenario.gpus));
+  if (options.size != 0 &&
+      std::find(scenario.sizes.begin(), scenario.sizes.end(), options.size) == scenario.sizes.end())
+    throw InputError("--size", "expected a size of the scenario, got " + std::to_string(options.size));
+
+  const Exploration exploration = explore(scenario, machine);
+  std::cout << scenario.name << ", " << machine.name << '\n';
+  const std::int64_t shown = options.size != 0 ? options.size : scenario.sizes.back();
+  for (const Answer& answer : exploration.answers)
+    if (options.all || answer.size == shown) print_schedules(answer, scenario);
+  for (const std::string& pair : pairs_of(exploration)) print_sizes(pair, exploration, scenario);
+  if (!exploration.layers.empty()) print_layers(exploration);
+  std::cout << exploration.simulated << " schedules simulated.\n";
+
+  if (!options.json.empty()) write_json_file(options.json, to_json(exploration, scenario, machine));
+  if (!options.trace.empty() || !options.schedule.empty())
+    write_winner(options, most_gained(exploration, options.size), machine);
+}
+
+}  // namespace
+
+void add_explore_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("explore", "Rank the schedules of a scenario");
+  auto options = std::make_shared<Options>();
+  command->add_option("SCENARIO", options->scenario, "Scenario file (weft.scenario/1)")->required();
+  command->add_option("--machine", options->machine, "Name or path of a machine profile")->required();
+  command->add_option("--size", options->size, "Show the schedules of this size (default: the largest)");
+  command->add_flag("--all", options->all, "Show the schedules of every size");
+  command->add_option("--json", options->json, "Write everything as one JSON object");
+  command->add_option("--trace", options->trace, "Write the trace of the schedule that saves most, for Perfetto");
+  command->add_option("--schedule", options->schedule, "Write the schedule that saves most, for weft run");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace weft::tools

@@ -1,0 +1,48 @@
+#include "tools/measurement_file.hpp"
+
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "models/json_file.hpp"
+#include "scenarios/case_json.hpp"
+
+namespace weft::tools {
+namespace {
+
+void for_each_line(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& read) {
+  std::ifstream file(path);
+  if (!file) throw InputError(path.string(), "expected a readable file of JSON lines");
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    try {
+      read(parse_json(line));
+    } catch (const InputError& error) {
+      throw error.in_file(path.string() + ": line " + std::to_string(number));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<MeasuredCase> read_measurements(const std::filesystem::path& path) {
+  std::vector<MeasuredCase> measured;
+  for_each_line(path, [&](const nlohmann::json& line) {
+    if (line.contains("conditions") || line.contains("error")) return;
+    JsonObject object(line);
+    const JsonValue request = object.at("case");
+    MeasuredCase one{scenarios::case_from_json(request.json()), object.number("time_us", 0), {}, request.json().dump()};
+    for (const JsonValue& repeat : object.list_or_empty("repeats_us")) one.repeats_us.push_back(repeat.number(0));
+    measured.push_back(std::move(one));
+  });
+  return measured;
+}
+
+std::vector<scenarios::Case> read_cases(const std::filesystem::path& path) {
+  std::vector<scenarios::Case> cases;
+  for_each_line(path, [&](const nlohmann::json& line) { cases.push_back(scenarios::case_from_json(line)); });
+  return cases;
+}
+
+}  // namespace weft::tools

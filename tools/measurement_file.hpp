@@ -1,0 +1,27 @@
+// Measurement files: JSON lines, one for each measured case, after a line with the conditions of their run.
+//   {"conditions": {"date": …, "gpu": …, "driver": …, "nccl": …, …}}
+//   {"case": {…as weft predict reads it…}, "time_us": 812.4, "repeats_us": […], …}
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "scenarios/workload.hpp"
+
+namespace weft::tools {
+
+struct MeasuredCase {
+  scenarios::Case request;
+  double time_us = 0;
+  std::vector<double> repeats_us;
+  std::string text;  ///< the case as its line has it: two lines with the same text measured the same
+};
+
+/// Throws InputError that names file and line. Lines with "error" are skipped: nothing was measured.
+std::vector<MeasuredCase> read_measurements(const std::filesystem::path& path);
+
+/// One case a line; throws InputError that names file and line.
+std::vector<scenarios::Case> read_cases(const std::filesystem::path& path);
+
+}  // namespace weft::tools
