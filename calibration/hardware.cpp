@@ -10,7 +10,9 @@
 #include "calibration/device_module.hpp"
 #include "calibration/measurement_json.hpp"
 #include "calibration/process_group.hpp"
+#include "calibration/support.hpp"
 #include "models/input_error.hpp"
+#include "models/validation.hpp"
 
 namespace weft::calibration {
 namespace {
@@ -139,10 +141,25 @@ class Pass {
   SharedStatePointer state_;
 };
 
-/// Positions of the schedules for each number of GPUs, in the order of the list.
-std::map<int, std::vector<std::size_t>> by_gpus(const std::vector<Schedule>& schedules) {
+std::optional<InputError> why_refused(const Schedule& schedule) {
+  try {
+    validate(schedule);
+  } catch (const InputError& error) {
+    return error;
+  }
+  return why_not_runnable(schedule);
+}
+
+/// Positions of the schedules for each number of GPUs, in the order of the list; what cannot be run is reported.
+std::map<int, std::vector<std::size_t>> by_gpus(const std::vector<Schedule>& schedules, const Observer& observer) {
   std::map<int, std::vector<std::size_t>> groups;
-  for (std::size_t i = 0; i < schedules.size(); ++i) groups[schedules[i].gpus].push_back(i);
+  for (std::size_t i = 0; i < schedules.size(); ++i) {
+    if (const auto error = why_refused(schedules[i])) {
+      if (observer.on_error) observer.on_error(i, error->what());
+    } else {
+      groups[schedules[i].gpus].push_back(i);
+    }
+  }
   return groups;
 }
 
@@ -199,7 +216,7 @@ int visible_gpus() {
 
 void measure(const std::vector<Schedule>& schedules, const RunOptions& options, const Observer& observer) {
   require_gpus(schedules);
-  for (const auto& [gpus, indices] : by_gpus(schedules)) {
+  for (const auto& [gpus, indices] : by_gpus(schedules, observer)) {
     std::map<std::size_t, Measurement> results;
     Pass(schedules, indices, options, false, observer, results).run();
     if (!options.spans) continue;
@@ -210,6 +227,7 @@ void measure(const std::vector<Schedule>& schedules, const RunOptions& options, 
 }
 
 Trace HardwareExecutor::run(const Schedule& schedule, const Machine& machine) {
+  if (const auto error = why_refused(schedule)) throw *error;
   std::optional<std::string> problem;
   Trace trace;
   measure({schedule}, options_,

@@ -38,7 +38,7 @@ struct KernelRecord {
 
 struct Measurement {
   double time_us = 0;              ///< median of `repeats_us`
-  std::vector<double> repeats_us;  ///< each the maximum over ranks of the mean iteration
+  std::vector<double> repeats_us;  ///< each the slowest rank's mean iteration, over repeats_per_iteration
   int iterations = 0;              ///< in each timed run
   bool checked = false;
   double max_error = 0, error_bound = 0;  ///< of the element that comes closest to its bound (absolute values)

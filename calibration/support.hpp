@@ -8,7 +8,9 @@
 
 namespace weft::calibration {
 
-/// Empty: the schedule can be run. The error's field names the operation.
+inline constexpr std::size_t max_summands = 8;  ///< slices that one `add` reads
+
+/// Empty: the schedule, which must be valid (validation.hpp), can be run. The error's field names the operation.
 std::optional<InputError> why_not_runnable(const Schedule& schedule);
 
 inline bool is_runnable(const Schedule& schedule) { return !why_not_runnable(schedule); }

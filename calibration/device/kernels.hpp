@@ -46,7 +46,7 @@ void spin(double time_us, cudaStream_t stream);
 void fill_zero(const Matrix& destination, cudaStream_t stream);
 /// destination = sum of up to 8 bf16 sources of its shape, added in fp32.
 struct Sources {
-  Matrix matrix[8];
+  Matrix matrix[8];  ///< max_summands of support.hpp
   int count = 0;
 };
 void add(const Sources& sources, const Matrix& destination, cudaStream_t stream);

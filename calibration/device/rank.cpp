@@ -10,7 +10,6 @@
 #include "calibration/device/span_recording.hpp"
 #include "calibration/device/timing.hpp"
 #include "calibration/measurement_json.hpp"
-#include "calibration/support.hpp"
 
 namespace weft::calibration::device {
 namespace {
@@ -63,7 +62,6 @@ class RankProcess {
     std::optional<Program> program;
     std::string problem;
     try {
-      require_runnable(schedule);
       const bool is_absent = job_.rank == job_.options.absent_rank;
       program.emplace(schedule, ranks_, resources_, is_absent);
     } catch (const std::exception& error) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "calibration/device/schedule_error.hpp"
-#include "calibration/row_sources.hpp"
+#include "models/row_order.hpp"
 
 namespace weft::calibration::device {
 namespace {

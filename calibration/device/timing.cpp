@@ -31,7 +31,8 @@ void measure_times(const Program& program, const Launcher& launcher, const Commu
   const Event start = make_event(Timed::yes), end = make_event(Timed::yes);
   const auto run = [&](int launches) { return timed(launches, program, launcher, communicators, ranks, start, end); };
   measurement.iterations = launches_for(options.target_ms * 1e3, run(2));
-  for (int i = 0; i < options.repeats; ++i) measurement.repeats_us.push_back(run(measurement.iterations));
+  const int parts = program.schedule().repeats_per_iteration;
+  for (int i = 0; i < options.repeats; ++i) measurement.repeats_us.push_back(run(measurement.iterations) / parts);
   measurement.time_us = median(measurement.repeats_us);
 }
 
