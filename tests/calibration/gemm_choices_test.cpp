@@ -1,0 +1,38 @@
+#include "calibration/gemm_choices.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace weft::calibration {
+namespace {
+
+nlohmann::json answer() {
+  return {{"m", 4096},   {"n", 8192},    {"k", 2048},      {"tile_m", 128},  {"tile_n", 256}, {"tile_k", 64},
+          {"stages", 4}, {"split_k", 1}, {"cluster_m", 1}, {"cluster_n", 2}, {"waves", 3.9}};
+}
+
+TEST(LibraryAnswer, KeepsTileClusterStagesAndSplit) {
+  const auto choice = library_answer_from(answer()).choice;
+  ASSERT_TRUE(choice);
+  GemmKernel expected;
+  expected.tile_m = 128, expected.tile_n = 256, expected.tile_k = 64;
+  expected.stages = 4, expected.split_k = 1;
+  expected.cluster_m = 1, expected.cluster_n = 2;
+  EXPECT_EQ(choice->kernel, expected);
+}
+
+TEST(LibraryAnswer, HasNoChoiceWhereTheTileHasNoName) {
+  auto json = answer();
+  json["tile_m"] = 0;
+  EXPECT_FALSE(library_answer_from(json).choice);
+}
+
+TEST(LibraryAnswer, HasNoChoiceWhereTheLibraryKnowsNoKernel) {
+  const auto none = library_answer_from({{"m", 1}, {"n", 1}, {"k", 1}, {"error", "no kernel"}});
+  EXPECT_FALSE(none.choice);
+  EXPECT_NE(none.raw.find("no kernel"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weft::calibration

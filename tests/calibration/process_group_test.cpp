@@ -1,0 +1,131 @@
+#include "calibration/process_group.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <map>
+
+#include "models/executor.hpp"
+
+namespace weft::calibration {
+namespace {
+
+bool has_children() { return waitpid(-1, nullptr, WNOHANG) != -1 || errno != ECHILD; }
+
+int hang() {
+  for (;;) pause();
+}
+
+ProcessGroup::Handlers throwing_handlers() {
+  return {.on_line = [](int, const std::string& line) { throw ExecutionError(line); },
+          .on_tick = {},
+          .on_death = [](int rank,
+                         const std::string& how) { throw ExecutionError("rank " + std::to_string(rank) + " " + how); }};
+}
+
+std::string message_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const ExecutionError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(ProcessGroup, DeliversTheLinesOfEachRankInOrder) {
+  std::map<int, std::string> heard;
+  ProcessGroup group(2, [](int rank, const ProcessGroup::Send& send) {
+    for (int i = 0; i < 3; ++i) send(std::to_string(rank * 10 + i));
+    return 0;
+  });
+  group.supervise({.on_line = [&](int rank, const std::string& line) { heard[rank] += line + " "; },
+                   .on_tick = {},
+                   .on_death = throwing_handlers().on_death});
+  EXPECT_EQ(heard, (std::map<int, std::string>{{0, "0 1 2 "}, {1, "10 11 12 "}}));
+}
+
+TEST(ProcessGroup, DeliversLinesThatArePiecedTogetherFromManyReads) {
+  const std::string long_line(1'000'000, 'x');
+  std::size_t length = 0;
+  ProcessGroup group(1, [&](int, const ProcessGroup::Send& send) {
+    send(long_line);
+    return 0;
+  });
+  group.supervise({.on_line = [&](int, const std::string& line) { length = line.size(); },
+                   .on_tick = {},
+                   .on_death = throwing_handlers().on_death});
+  EXPECT_EQ(length, long_line.size());
+}
+
+TEST(ProcessGroup, NamesTheRankThatASignalEnded) {
+  const auto work = [] {
+    ProcessGroup group(2, [](int rank, const ProcessGroup::Send&) { return rank == 1 ? std::raise(SIGKILL) : hang(); });
+    group.supervise(throwing_handlers());
+  };
+  EXPECT_EQ(message_of(work), "rank 1 was ended by signal 9 (Killed)");
+}
+
+TEST(ProcessGroup, NamesTheRankThatEndedWithAStatus) {
+  const auto work = [] {
+    ProcessGroup group(1, [](int, const ProcessGroup::Send&) { return 3; });
+    group.supervise(throwing_handlers());
+  };
+  EXPECT_EQ(message_of(work), "rank 0 ended with status 3");
+}
+
+TEST(ProcessGroup, HearsTheLastLineOfARankThatFails) {
+  const auto work = [] {
+    ProcessGroup group(1, [](int, const ProcessGroup::Send& send) {
+      send("my reason");
+      return 1;
+    });
+    group.supervise(throwing_handlers());
+  };
+  EXPECT_EQ(message_of(work), "my reason");
+}
+
+TEST(ProcessGroup, LeavesNoProcessBehindWhenATickGivesUpOnRanksThatHang) {
+  const auto work = [] {
+    ProcessGroup group(3, [](int, const ProcessGroup::Send&) { return hang(); });
+    auto handlers = throwing_handlers();
+    handlers.on_tick = [] { throw ExecutionError("time is up"); };
+    group.supervise(handlers);
+  };
+  EXPECT_EQ(message_of(work), "time is up");
+  EXPECT_FALSE(has_children());
+}
+
+TEST(ProcessGroup, LeavesNoProcessBehindWhenItIsNeverSupervised) {
+  {
+    const ProcessGroup group(2, [](int, const ProcessGroup::Send&) { return hang(); });
+  }
+  EXPECT_FALSE(has_children());
+}
+
+TEST(ProcessGroup, StopsOnSigintAndPutsTheOldHandlerBack) {
+  const auto work = [] {
+    ProcessGroup group(2, [](int, const ProcessGroup::Send&) { return hang(); });
+    auto handlers = throwing_handlers();
+    handlers.on_tick = [] { std::raise(SIGINT); };
+    group.supervise(handlers);
+  };
+  EXPECT_EQ(message_of(work), "stopped by signal " + std::to_string(SIGINT));
+  EXPECT_FALSE(has_children());
+  struct sigaction now {};
+  sigaction(SIGINT, nullptr, &now);
+  EXPECT_EQ(now.sa_handler, SIG_DFL);
+}
+
+TEST(ProcessGroup, AnExceptionInARankEndsItWithStatusOne) {
+  const auto work = [] {
+    ProcessGroup group(1, [](int, const ProcessGroup::Send&) -> int { throw ExecutionError("in the child"); });
+    group.supervise(throwing_handlers());
+  };
+  EXPECT_EQ(message_of(work), "rank 0 ended with status 1");
+}
+
+}  // namespace
+}  // namespace weft::calibration
