@@ -336,12 +336,16 @@ struct NamesOf<Launch> {
 
 /// What the schedule computes, so that any executor can check the result: `op` is a workload of the command-line
 /// contract (such as "gemm+reduce_scatter"); the collective was cut in `chunks` row chunks, which makes row ownership
-/// block-cyclic (see numerical_meaning.hpp for the permutation).
+/// block-cyclic (row_order.hpp says how). m is the full row count, a the operand that the collective or else the GEMM
+/// reads, b the GEMM's other one; operands are row-major, the result has any layout. A collective alone has n columns,
+/// and any k and b.
 struct Meaning {
   std::string op;
   std::int64_t m = 0, n = 0, k = 0;
   BufferId a = 0, b = 0, result = 0;
   int chunks = 1;
+  /// Further results, such as the all-reduce beside a GEMM, or the gathered input that async TP keeps.
+  std::vector<Meaning> also = {};
   bool operator==(const Meaning&) const = default;
 };
 

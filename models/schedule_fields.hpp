@@ -166,6 +166,7 @@ void describe(auto& io, Like<Meaning> auto& meaning) {
   io.buffer("b", meaning.b);
   io.buffer("result", meaning.result);
   io.optional("chunks", meaning.chunks, 1, positive);
+  io.optional("also", meaning.also, {});
 }
 
 /// Buffers, streams and counters stand before the operations that name them.

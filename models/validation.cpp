@@ -98,10 +98,8 @@ void check_waits(const Schedule& schedule) {
   }
 }
 
-void check_meaning(const Schedule& schedule) {
-  if (!schedule.meaning) return;
-  const Meaning& meaning = *schedule.meaning;
-  const Check here(schedule, "meaning");
+void check_meaning(const Check& here, const Meaning& meaning) {
+  const Schedule& schedule = here.schedule();
   here.require(!meaning.op.empty(), "op", [] { return "the name of a workload"; });
   for (const auto& [key, size] : {std::pair{"m", meaning.m}, {"n", meaning.n}, {"k", meaning.k}})
     here.require(size >= 1 && size < max_elements, key, [&, value = size] { return "1 to 2^40, got " + text(value); });
@@ -109,6 +107,8 @@ void check_meaning(const Schedule& schedule) {
   here.id("b", meaning.b, schedule.buffers);
   here.id("result", meaning.result, schedule.buffers);
   here.at_least("chunks", meaning.chunks, 1);
+  for (std::size_t i = 0; i < meaning.also.size(); ++i)
+    check_meaning(here.at("also[" + std::to_string(i) + "]"), meaning.also[i]);
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ void validate(const Schedule& schedule) {
   check_tables(schedule);
   check_operations(schedule);
   check_waits(schedule);
-  check_meaning(schedule);
+  if (schedule.meaning) check_meaning(Check(schedule, "meaning"), *schedule.meaning);
   check_deadlock(schedule);
 }
 

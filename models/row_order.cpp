@@ -1,6 +1,6 @@
-#include "calibration/row_sources.hpp"
+#include "models/row_order.hpp"
 
-namespace weft::calibration {
+namespace weft {
 namespace {
 
 using GemmPlace = ResultForm::GemmPlace;
@@ -26,6 +26,13 @@ std::optional<ResultForm> result_form(std::string_view op) {
   return std::nullopt;
 }
 
+bool RowOrder::divides() const {
+  if (!collective || collective == CollectiveKind::all_reduce) return true;
+  return rows % (std::int64_t{chunks} * ranks) == 0;
+}
+
+std::int64_t RowOrder::input_rows() const { return collective == CollectiveKind::all_gather ? rows / ranks : rows; }
+
 std::int64_t RowOrder::result_rows() const {
   return collective == CollectiveKind::reduce_scatter ? rows / ranks : rows;
 }
@@ -37,19 +44,15 @@ std::vector<RowSource> RowOrder::sources(int rank, std::int64_t row) const {
     for (int source = 0; source < ranks; ++source) all.push_back({source, source_row});
     return all;
   };
+  if (collective == CollectiveKind::all_reduce) return from_every_rank(row);
   const std::int64_t chunk_rows = rows / chunks, block_rows = chunk_rows / ranks;
-  switch (*collective) {
-    case CollectiveKind::all_reduce:
-      return from_every_rank(row);
-    case CollectiveKind::reduce_scatter:
-      return from_every_rank(row / block_rows * chunk_rows + rank * block_rows + row % block_rows);
-    case CollectiveKind::all_gather:
-      return {{static_cast<int>(row % chunk_rows / block_rows), row / chunk_rows * block_rows + row % block_rows}};
-    case CollectiveKind::all_to_all:
-      return {{static_cast<int>(row % chunk_rows / block_rows),
-               row / chunk_rows * chunk_rows + rank * block_rows + row % block_rows}};
-  }
-  return all;
+  const std::int64_t offset = row % block_rows;  // q
+  if (collective == CollectiveKind::reduce_scatter)
+    return from_every_rank(row / block_rows * chunk_rows + rank * block_rows + offset);
+  const std::int64_t chunk = row / chunk_rows;
+  const int source = static_cast<int>(row % chunk_rows / block_rows);
+  if (collective == CollectiveKind::all_gather) return {{source, chunk * block_rows + offset}};
+  return {{source, chunk * chunk_rows + rank * block_rows + offset}};
 }
 
-}  // namespace weft::calibration
+}  // namespace weft

@@ -1,10 +1,11 @@
 // Where the rows of a result come from: the permutation that a chunked collective makes of them.
 //
-// W ranks, m rows cut in c chunks; chunk i = rows [m i/c, m (i+1)/c), block b = m/(cW) rows. With row = chunk and
-// block-wise position (i, s, q), 0 <= q < b, storage row i m/c + s b + q:
-//   reduce_scatter  rank r, output row i b + q    <- row i m/c + r b + q of every rank
+// W ranks, m rows cut in c chunks; chunk i = rows [m i/c, m (i+1)/c), block b = m/(cW) rows. Row (i, s, q), with
+// 0 <= q < b, is row i m/c + s b + q of the full m rows:
+//   reduce_scatter  rank r, output row i b + q    <- row (i, r, q) of every rank
 //   all_gather      gathered row (i, s, q)        <- row i b + q of rank s
-//   all_to_all      rank r, received row (i, s, q) <- row i m/c + r b + q of rank s
+//   all_to_all      rank r, received row (i, s, q) <- row (i, r, q) of rank s
+//   all_reduce      row                           <- the same row of every rank
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 #include "models/schedule.hpp"
 
-namespace weft::calibration {
+namespace weft {
 
 /// What a `Meaning::op` says: at most one collective, and a GEMM before or after it.
 struct ResultForm {
@@ -38,10 +39,13 @@ struct RowOrder {
   int chunks = 1;
   int ranks = 1;
 
-  /// Rows whose sum is row `row` of the collective's result on rank `rank`.
+  /// Can the rows be cut like that? An all-reduce cuts none.
+  bool divides() const;
+  /// Rows whose sum is row `row` of the collective's result on rank `rank`, in the order of the ranks.
   std::vector<RowSource> sources(int rank, std::int64_t row) const;
-  /// Rows of the collective's result on each rank.
+  /// Rows of the collective's operand and result on each rank.
+  std::int64_t input_rows() const;
   std::int64_t result_rows() const;
 };
 
-}  // namespace weft::calibration
+}  // namespace weft

@@ -1,0 +1,75 @@
+// A device without a machine: operations take random times and really compute, on integers. A schedule that lacks an
+// edge then gives a wrong result in some run, whatever a real machine's timing would have hidden.
+//
+//   start            first CTA            result
+//   |-- any time ----|-- any time ... ----|
+//                    inputs are read,     results are written
+//                    outputs undefined
+//
+// Who reads an output meanwhile gets undefined values, and who overwrites an input meanwhile makes the result
+// undefined. Each tile group of a GEMM does this on its own, in no order but that of the counters it waits for. A
+// collective reads on each rank when it starts there, and writes no sooner than it has started on all ranks.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <random>
+#include <utility>
+
+#include "sim/activity.hpp"
+#include "sim/engine.hpp"
+#include "sim/numerical_memory.hpp"
+#include "sim/operation_effect.hpp"
+
+namespace weft::sim {
+
+/// Drawn so that what is not ordered happens in every order: often nothing, otherwise of very different lengths.
+class RandomTimes {
+ public:
+  explicit RandomTimes(std::uint64_t seed) : generator_(seed) {}
+  Picoseconds draw();
+
+ private:
+  std::mt19937_64 generator_;
+};
+
+class NumericalDevice : public Device {
+ public:
+  /// All ranks of `schedule`. Throws InputError where an operation has no meaning in integers.
+  NumericalDevice(Engine& engine, const Schedule& schedule, NumericalMemory& memory, std::uint64_t seed);
+
+  void start(Activity& activity) override;
+
+ private:
+  /// Effects between their beginning and their end.
+  struct Underway {
+    std::vector<Effect> effects;
+    std::vector<std::vector<IntegerMatrix>> inputs;  // by effect
+  };
+  /// A collective of one iteration.
+  struct Meeting {
+    int arrived = 0;
+    std::vector<IntegerMatrix> inputs;  // by rank
+    Occurrence has_read_all;
+  };
+
+  Process run_alone(Activity& activity);
+  Process run_gemm(Activity& activity);
+  Process run_tile_group(Activity& activity, const Gemm& gemm, int tile_group);
+  Process run_collective(Activity& activity, const Collective& collective);
+  Process read_all(Meeting& meeting, const Collective& collective, int iteration);
+
+  Underway begin(const Activity& activity, int tile_group);
+  void finish(Underway& underway, int iteration);
+  bool is_unchanged(const Rectangle& where, const IntegerMatrix& was, int iteration) const;
+  Sleep sleep() { return {engine_, engine_.now() + times_.draw()}; }
+
+  Engine& engine_;
+  const Schedule& schedule_;
+  NumericalMemory& memory_;
+  RandomTimes times_;
+  std::map<std::pair<int, OperationId>, Meeting> meetings_;  // iteration, operation
+  std::deque<Process> processes_;
+};
+
+}  // namespace weft::sim

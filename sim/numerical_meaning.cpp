@@ -1,0 +1,200 @@
+#include "sim/numerical_meaning.hpp"
+
+#include <map>
+#include <random>
+#include <set>
+
+#include "models/input_error.hpp"
+#include "models/layout.hpp"
+#include "models/row_order.hpp"
+#include "sim/numerical_device.hpp"
+#include "sim/program.hpp"
+
+namespace weft::sim {
+namespace {
+
+using GemmPlace = ResultForm::GemmPlace;
+
+ResultForm form_of(const Meaning& meaning, const std::string& path) {
+  const std::optional<ResultForm> form = result_form(meaning.op);
+  if (!form)
+    throw InputError(path + ".op",
+                     "expected a GEMM, a collective, or one before the other, got \"" + meaning.op + "\"");
+  return *form;
+}
+
+RowOrder row_order(const Meaning& meaning, int gpus) {
+  return {result_form(meaning.op)->collective, meaning.m, meaning.chunks, gpus};
+}
+
+// --- Does the meaning fit the buffers? -----------------------------------------------------------------------------
+
+void require_shape(const Schedule& schedule, const std::string& path, BufferId id, std::int64_t rows,
+                   std::int64_t columns, bool is_operand) {
+  const Buffer& buffer = schedule.buffers[static_cast<std::size_t>(id)];
+  const bool row_major = buffer.layout.kind == LayoutKind::row_major;
+  if (is_operand && !row_major)
+    throw InputError(path, "expected a row-major operand, got " + std::string(name_of(buffer.layout.kind)));
+  const std::int64_t got_rows = row_major ? buffer.rows : buffer.layout.rows;
+  const std::int64_t got_columns = row_major ? buffer.columns : buffer.layout.columns;
+  if (got_rows != rows || got_columns != columns)
+    throw InputError(path, "expected " + std::to_string(rows) + " x " + std::to_string(columns) + ", got " +
+                               std::to_string(got_rows) + " x " + std::to_string(got_columns));
+}
+
+void require_fit(const Schedule& schedule, const Meaning& meaning, const std::string& path) {
+  const ResultForm form = form_of(meaning, path);
+  const RowOrder order = row_order(meaning, schedule.gpus);
+  if (!order.divides())
+    throw InputError(path + ".chunks", "expected chunks x gpus to divide the " + std::to_string(meaning.m) +
+                                           " rows, got " + std::to_string(meaning.chunks) + " chunks");
+  const bool has_gemm = form.gemm != GemmPlace::none;
+  require_shape(schedule, path + ".a", meaning.a, order.input_rows(), has_gemm ? meaning.k : meaning.n, true);
+  if (has_gemm) require_shape(schedule, path + ".b", meaning.b, meaning.n, meaning.k, true);
+  require_shape(schedule, path + ".result", meaning.result, order.result_rows(), meaning.n, false);
+  for (std::size_t i = 0; i < meaning.also.size(); ++i)
+    require_fit(schedule, meaning.also[i], path + ".also[" + std::to_string(i) + "]");
+}
+
+// --- Operands ------------------------------------------------------------------------------------------------------
+
+void collect_operands(const Meaning& meaning, std::set<BufferId>& operands) {
+  operands.insert(meaning.a);
+  if (result_form(meaning.op)->gemm != GemmPlace::none) operands.insert(meaning.b);
+  for (const Meaning& further : meaning.also) collect_operands(further, operands);
+}
+
+std::set<BufferId> written_buffers(const Schedule& schedule) {
+  std::set<BufferId> written;
+  for (const Operation& operation : schedule.operations)
+    for (const Slice& slice : footprint(schedule, operation).writes) written.insert(slice.buffer);
+  return written;
+}
+
+/// -4, …, 4: small enough that no sum overflows, and rarely equal by chance.
+IntegerMatrix random_matrix(const Buffer& buffer, std::mt19937_64& generator) {
+  IntegerMatrix matrix(buffer.rows, buffer.columns);
+  for (std::int64_t& value : matrix.values) value = static_cast<std::int64_t>(generator() % 9) - 4;
+  return matrix;
+}
+
+// --- A run ---------------------------------------------------------------------------------------------------------
+
+ProgramTiming random_timing(int gpus, RandomTimes& times) {
+  ProgramTiming timing;
+  timing.cross_gap = times.draw();
+  timing.iteration_gap = times.draw();
+  timing.barrier = times.draw();
+  timing.signal = times.draw();
+  for (int rank = 0; rank < gpus; ++rank) timing.start_skew.push_back(times.draw());
+  return timing;
+}
+
+class Run {
+ public:
+  Run(const Schedule& schedule, std::uint64_t seed) : schedule_(schedule), memory_(schedule), generator_(seed) {
+    std::set<BufferId> operands;
+    collect_operands(*schedule.meaning, operands);
+    const std::set<BufferId> written = written_buffers(schedule);
+    for (const BufferId buffer : operands)
+      if (written.contains(buffer)) iterations_ = 1;
+    for (const BufferId buffer : operands) draw_operand(buffer);
+  }
+
+  void execute() {
+    Engine engine;
+    NumericalDevice device(engine, schedule_, memory_, generator_());
+    RandomTimes times(generator_());
+    const ProgramTiming timing = random_timing(schedule_.gpus, times);
+    Program(engine, device, schedule_, timing, schedule_.gpus, iterations_).run();
+  }
+
+  std::optional<WrongElement> first_wrong(const Meaning& meaning) const {
+    for (int rank = 0; rank < schedule_.gpus; ++rank)
+      if (auto wrong = first_wrong_on(meaning, rank)) return wrong;
+    for (const Meaning& further : meaning.also)
+      if (auto wrong = first_wrong(further)) return wrong;
+    return std::nullopt;
+  }
+
+ private:
+  using OfRanks = std::vector<IntegerMatrix>;
+
+  const Buffer& buffer(BufferId id) const { return schedule_.buffers[static_cast<std::size_t>(id)]; }
+
+  /// In-place operations overwrite operands: the check uses those that the last iteration began with.
+  void draw_operand(BufferId id) {
+    OfRanks& last = operands_[id];
+    for (int rank = 0; rank < schedule_.gpus; ++rank) {
+      std::vector<IntegerMatrix> values;
+      for (int iteration = 0; iteration < iterations_; ++iteration)
+        values.push_back(random_matrix(buffer(id), generator_));
+      last.push_back(values.back());
+      memory_.set(rank, id, std::move(values));
+    }
+  }
+
+  std::optional<WrongElement> first_wrong_on(const Meaning& meaning, int rank) const {
+    const OfRanks& a = operands_.at(meaning.a);
+    const auto b = operands_.find(meaning.b);  // a collective alone has none
+    const IntegerMatrix expected =
+        expected_result(meaning, schedule_.gpus, rank, a, b == operands_.end() ? OfRanks{} : b->second);
+    const IntegerMatrix& stored = memory_.whole(rank, meaning.result, iterations_ - 1);
+    const Buffer& result = buffer(meaning.result);
+    for (std::int64_t row = 0; row < expected.rows; ++row)
+      for (std::int64_t column = 0; column < expected.columns; ++column) {
+        const Element place = storage_of(result.layout, schedule_.gpus, {row, column});
+        const std::int64_t got = stored.at(place.row, place.column);
+        if (got != expected.at(row, column))
+          return WrongElement{meaning.op, result.name, rank, row, column, expected.at(row, column), got};
+      }
+    return std::nullopt;
+  }
+
+  const Schedule& schedule_;
+  NumericalMemory memory_;
+  std::mt19937_64 generator_;
+  int iterations_ = 2;
+  std::map<BufferId, OfRanks> operands_;  // of the last iteration
+};
+
+}  // namespace
+
+std::string describe(const WrongElement& wrong) {
+  return wrong.op + ": rank " + std::to_string(wrong.rank) + ", row " + std::to_string(wrong.row) + ", column " +
+         std::to_string(wrong.column) + " of \"" + wrong.buffer + "\": expected " + std::to_string(wrong.expected) +
+         ", got " + (wrong.got == undefined ? "an undefined value" : std::to_string(wrong.got));
+}
+
+/// Every row is made on its own: the rows that the collective brings together, multiplied before or after.
+IntegerMatrix expected_result(const Meaning& meaning, int gpus, int rank, const std::vector<IntegerMatrix>& a,
+                              const std::vector<IntegerMatrix>& b) {
+  const GemmPlace gemm = form_of(meaning, "meaning").gemm;
+  const RowOrder order = row_order(meaning, gpus);
+  IntegerMatrix result(order.result_rows(), meaning.n, 0);
+  for (std::int64_t row = 0; row < result.rows; ++row)
+    for (const RowSource& source : order.sources(rank, row)) {
+      const auto source_rank = static_cast<std::size_t>(source.rank);
+      const std::int64_t* a_row = a[source_rank].row(source.row);
+      const auto factor_rank = gemm == GemmPlace::before ? source_rank : static_cast<std::size_t>(rank);
+      for (std::int64_t column = 0; column < meaning.n; ++column) {
+        if (gemm == GemmPlace::none) {
+          result.at(row, column) += a_row[column];
+        } else {
+          const std::int64_t* b_row = b[factor_rank].row(column);
+          for (std::int64_t k = 0; k < meaning.k; ++k) result.at(row, column) += a_row[k] * b_row[k];
+        }
+      }
+    }
+  return result;
+}
+
+std::optional<WrongElement> check_meaning(const Schedule& schedule, std::uint64_t seed) {
+  if (!schedule.meaning) throw InputError("meaning", "expected what the schedule computes, got none");
+  require_fit(schedule, *schedule.meaning, "meaning");
+  Run run(schedule, seed);
+  run.execute();
+  return run.first_wrong(*schedule.meaning);
+}
+
+}  // namespace weft::sim

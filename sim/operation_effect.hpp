@@ -1,0 +1,32 @@
+// What operations do to integers: the meaning of each kind, without any time.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "models/footprint.hpp"
+#include "models/schedule.hpp"
+#include "sim/integer_matrix.hpp"
+
+namespace weft::sim {
+
+/// `result` makes what is written of what was read, both in the order and the shapes of the rectangles.
+struct Effect {
+  std::vector<Rectangle> reads, writes;
+  std::function<std::vector<IntegerMatrix>(const std::vector<IntegerMatrix>& inputs)> result;
+};
+
+/// Throws InputError for the first operation that means nothing in integers: attention, normalisation and the like.
+void require_integer_meaning(const Schedule& schedule);
+
+/// Of an operation on rank `rank`: one effect, but for a tile group of a GEMM one for each of its tiles. Signals, waits
+/// and the like have none. Not for collectives, whose results need all ranks.
+std::vector<Effect> effects(const Schedule& schedule, const Operation& operation, int rank, int tile_group = 0);
+
+/// What rank `rank` gets from a collective over the ranks' inputs. Shapes as Collective says.
+IntegerMatrix collective_result(CollectiveKind kind, const std::vector<IntegerMatrix>& inputs, int rank);
+
+/// a[m, k] x b[n, k]^T.
+IntegerMatrix product(const IntegerMatrix& a, const IntegerMatrix& b);
+
+}  // namespace weft::sim
