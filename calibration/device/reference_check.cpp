@@ -21,10 +21,11 @@ using GemmPlace = ResultForm::GemmPlace;
 
 class ReferenceCheck {
  public:
-  ReferenceCheck(const Program& program, const ResultForm& form, const RankView& ranks, Resources& resources)
+  ReferenceCheck(const Program& program, const Meaning& meaning, const ResultForm& form, const RankView& ranks,
+                 Resources& resources)
       : program_(program),
         schedule_(program.schedule()),
-        meaning_(*schedule_.meaning),
+        meaning_(meaning),
         form_(form),
         rank_(ranks.rank()),
         ranks_(ranks.ranks()),
@@ -38,18 +39,13 @@ class ReferenceCheck {
     const Buffer &a = buffer(meaning_.a), &b = buffer(meaning_.b), &c = result();
     const bool sizes_fit =
         form_.gemm == GemmPlace::none ? a.columns == c.columns : a.columns == b.columns && b.rows == c.columns;
-    const bool cuts_rows = form_.collective && form_.collective != CollectiveKind::all_reduce;
-    const bool rows_fit = meaning_.chunks > 0 && order_.rows % (std::int64_t{meaning_.chunks} * ranks_) == 0;
-    return sizes_fit && (rows_fit || !cuts_rows) && c.rows == order_.result_rows();
+    return sizes_fit && meaning_.chunks > 0 && order_.divides() && c.rows == order_.result_rows();
   }
   bool has_gemm() const { return form_.gemm != GemmPlace::none; }
 
-  void set_inputs() const {
-    for (std::size_t id = 0; id < schedule_.buffers.size(); ++id)
-      WEFT_CHECK(
-          cudaMemsetAsync(program_.buffer(static_cast<int>(id)), 0xFF, bytes_of_buffer(static_cast<int>(id)), stream_));
+  void fill_inputs() const {
     fill(meaning_.a);
-    if (form_.gemm != GemmPlace::none) fill(meaning_.b);
+    if (has_gemm()) fill(meaning_.b);
   }
 
   CheckResult compare() {
@@ -63,10 +59,6 @@ class ReferenceCheck {
  private:
   const Buffer& buffer(BufferId id) const { return schedule_.buffers[static_cast<std::size_t>(id)]; }
   const Buffer& result() const { return buffer(meaning_.result); }
-  std::size_t bytes_of_buffer(BufferId id) const {
-    const Buffer& of = buffer(id);
-    return static_cast<std::size_t>(of.rows * of.columns * bytes_of(of.dtype));
-  }
   std::int64_t slots() const { return static_cast<std::int64_t>(rows_.size()); }
   /// The collective's m: its input has all rows, except where it gathers them.
   std::int64_t full_rows() const {
@@ -198,38 +190,56 @@ bool is_plain_bf16(const Buffer& buffer) {
   return buffer.dtype == DataType::bf16 && buffer.layout.kind == LayoutKind::row_major;
 }
 
-std::optional<ResultForm> checkable_form(const Schedule& schedule) {
-  if (!schedule.meaning) return std::nullopt;
-  const auto form = result_form(schedule.meaning->op);
-  if (!form) return std::nullopt;
-  for (const BufferId id : {schedule.meaning->a, schedule.meaning->b, schedule.meaning->result}) {
-    if (id < 0 || static_cast<std::size_t>(id) >= schedule.buffers.size())
-      throw ScheduleError("meaning: expected buffers of the schedule");
+std::optional<ResultForm> checkable_form(const Schedule& schedule, const Meaning& meaning) {
+  for (const BufferId id : {meaning.a, meaning.b, meaning.result})
     if (!is_plain_bf16(schedule.buffers[static_cast<std::size_t>(id)])) return std::nullopt;
+  return result_form(meaning.op);
+}
+
+/// One for each result of the schedule; none where any of them cannot be checked.
+std::vector<ReferenceCheck> make_checks(const Program& program, const RankView& ranks, Resources& resources) {
+  const Schedule& schedule = program.schedule();
+  if (!schedule.meaning) return {};
+  std::vector<Meaning const*> meanings{&*schedule.meaning};
+  for (const Meaning& further : schedule.meaning->also) meanings.push_back(&further);
+  std::vector<ReferenceCheck> checks;
+  for (const Meaning* meaning : meanings) {
+    const auto form = checkable_form(schedule, *meaning);
+    if (!form) return {};
+    checks.emplace_back(program, *meaning, *form, ranks, resources);
+    if (checks.back().is_consistent()) continue;
+    // A collective alone may move any shape, in place or not; a GEMM's sizes leave no choice.
+    if (!checks.back().has_gemm()) return {};
+    throw ScheduleError("meaning: the buffers a, b and result do not have the sizes of \"" + meaning->op + "\"");
   }
-  return form;
+  return checks;
+}
+
+void set_to_nan(const Program& program) {
+  for (std::size_t id = 0; id < program.schedule().buffers.size(); ++id) {
+    const Buffer& buffer = program.schedule().buffers[id];
+    WEFT_CHECK(cudaMemsetAsync(program.buffer(static_cast<BufferId>(id)), 0xFF,
+                               static_cast<std::size_t>(buffer.rows * buffer.columns * bytes_of(buffer.dtype)),
+                               program.origin()));
+  }
 }
 
 }  // namespace
 
 std::optional<CheckResult> check_result(const Program& program, const Launcher& launcher, RankView& ranks,
                                         Resources& resources) {
-  const auto form = checkable_form(program.schedule());
-  if (!form) return std::nullopt;
-  ReferenceCheck check(program, *form, ranks, resources);
-  if (!check.is_consistent()) {
-    // A collective alone may move any shape, in place or not; a GEMM's sizes leave no choice.
-    if (!check.has_gemm()) return std::nullopt;
-    throw ScheduleError("meaning: the buffers a, b and result do not have the sizes of \"" +
-                        program.schedule().meaning->op + "\"");
-  }
-  check.set_inputs();
+  std::vector<ReferenceCheck> checks = make_checks(program, ranks, resources);
+  if (checks.empty()) return std::nullopt;
+  set_to_nan(program);
+  for (const ReferenceCheck& check : checks) check.fill_inputs();
   resources.communicators.wait(program.origin());
   ranks.barrier();
   launcher.launch();
   resources.communicators.wait(program.origin());
   ranks.barrier();
-  return check.compare();
+  std::vector<CheckResult> results;
+  for (ReferenceCheck& check : checks) results.push_back(check.compare());
+  return *std::ranges::max_element(results, {}, &CheckResult::ratio);
 }
 
 }  // namespace weft::calibration::device
