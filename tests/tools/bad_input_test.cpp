@@ -26,8 +26,19 @@ struct BadInput {
   friend std::ostream& operator<<(std::ostream& out, const BadInput& row) { return out << "weft " << row.arguments; }
 };
 
+const std::string explore =
+    "explore input.json --machine h200x8-nvswitch --json out.json --trace trace.json --schedule schedule.json";
+const std::string simulate = "simulate input.json --machine h200x8-nvswitch --json out.json --trace trace.json";
+
 const std::string machine = "calibration/machines/h200x8-nvswitch.json";
+const std::string scenario = "scenarios/gemm_reduce_scatter.json";
+const std::string layer = "scenarios/llama-3.3-70b.json";
+const std::string schedule = "tests/schedules/async_tp_all_gather_gemm.json";
 const std::string trace = "tests/tools/inputs/predicted.json";
+
+const std::string pause_on_16_gpus = R"({
+  "format": "weft.schedule/1", "name": "pause", "gpus": 16, "buffers": [], "streams": [{"name": "main"}],
+  "operations": [{"name": "pause", "stream": "main", "delay": {"time_us": 1}}]})";
 
 const std::vector<BadInput> rows{
     // clang-format off
@@ -42,9 +53,34 @@ const std::vector<BadInput> rows{
     {"an_unknown_key_of_a_machine", "machines ./input.json", machine, R"({"gpu": {"colour": 1}})", {"input.json", "gpu", "colour"}},
     {"a_machine_number_in_another_unit", "machines ./input.json", machine, R"({"gpu": {"max_clock": {"unit": "GHz"}}})", {"input.json", "gpu.max_clock", "MHz"}},
     {"a_machine_without_gpus", "machines ./input.json", machine, R"({"gpus": 0})", {"input.json", "gpus"}},
+    // explore
+    {"a_missing_scenario", explore, "", "", {"input.json"}},
+    {"a_scenario_that_is_no_json", explore, "", "{\"m\": [1, 2}", {"input.json", "line 1"}},
+    {"a_schedule_for_a_scenario", explore, schedule, "{}", {"input.json", "format", "weft.scenario/1"}},
+    {"an_unknown_key_of_a_scenario", explore, scenario, R"({"colour": 1})", {"input.json", "colour"}},
+    {"a_scenario_without_its_op", explore, scenario, R"({"op": null})", {"input.json", "op"}},
+    {"an_unknown_op", explore, scenario, R"({"op": "gemm+gossip"})", {"input.json", "op", "gemm+gossip"}},
+    {"no_rows", explore, scenario, R"({"m": [0]})", {"input.json", "m[0]"}},
+    {"a_negative_size", explore, scenario, R"({"n": -8192})", {"input.json", "n"}},
+    {"a_size_of_2_to_the_60", explore, scenario, R"({"k": 1152921504606846976})", {"input.json", "k"}},
+    {"a_size_in_words", explore, scenario, R"({"n": "many"})", {"input.json", "n", "many"}},
+    {"more_gpus_than_the_machine_has", explore, scenario, R"({"gpus": 16})", {"input.json", "gpus", "8", "16"}},
+    {"an_unknown_machine_to_explore_on", "explore input.json --machine dgx9000 --json out.json", scenario, "{}", {"machine", "dgx9000", "h200x8-nvswitch"}},
+    {"a_missing_model_of_a_scenario", explore, layer, "{}", {"llama-3.3-70b.config.json"}},
+    // predict
+    {"missing_cases", "predict --machine h200x8-nvswitch --in input.json --out out.json", "", "", {"input.json"}},
+    {"cases_for_an_unknown_machine", "predict --machine dgx9000 --in input.json --out out.json", scenario, "{}", {"machine", "dgx9000"}},
+    // simulate
+    {"a_missing_schedule", simulate, "", "", {"input.json"}},
+    {"a_schedule_that_is_no_json", simulate, "", "gemm", {"input.json", "line 1"}},
+    {"a_scenario_for_a_schedule", simulate, scenario, "{}", {"input.json", "format", "weft.schedule/1"}},
+    {"an_unknown_key_of_a_schedule", simulate, schedule, R"({"colour": 1})", {"input.json", "colour"}},
+    {"a_schedule_for_another_machine", simulate, schedule, R"({"machine": "mi300x8-mesh"})", {"input.json", "machine", "mi300x8-mesh"}},
+    {"a_schedule_for_more_gpus_than_the_machine_has", simulate, "", pause_on_16_gpus, {"input.json", "gpus", "16"}},
+    {"a_schedule_without_streams", simulate, schedule, R"({"streams": []})", {"input.json", "stream"}},
     // compare
     {"a_missing_trace", "compare ./input.json ./input.json --trace out.json", "", "", {"input.json"}},
-    {"a_schedule_for_a_trace", "compare ./input.json ./input.json", "tests/schedules/async_tp_all_gather_gemm.json", "{}", {"input.json", "format", "weft.trace/1"}},
+    {"a_schedule_for_a_trace", "compare ./input.json ./input.json", schedule, "{}", {"input.json", "format", "weft.trace/1"}},
     {"an_unknown_key_of_a_trace", "compare ./input.json ./input.json --trace out.json", trace, R"({"colour": 1})", {"input.json", "colour"}},
     {"a_trace_to_a_folder_that_is_missing", "compare ./input.json ./input.json --trace nowhere/out.json", trace, "{}", {"nowhere/out.json"}},
     // clang-format on
