@@ -146,7 +146,9 @@ void FluidPool::advance(Flow& flow) {
 void FluidPool::plan_end(FlowId id) {
   Flow& flow = flows_[id];
   ++flow.version;
-  const double end_ps = static_cast<double>(flow.updated.count) + flow.left / flow.rate * picoseconds_per_us;
+  if (flow.rate <= 0 && flow.left > 0) return;  // stands still until the next plan
+  const double end_ps =
+      static_cast<double>(flow.updated.count) + (flow.left > 0 ? flow.left / flow.rate * picoseconds_per_us : 0.0);
   if (idle_ends_.empty()) {
     idle_ends_.push_back(&ends_.emplace_back());
   }

@@ -1,5 +1,6 @@
 #include "sim/max_min.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace weft::sim {
@@ -7,47 +8,58 @@ namespace {
 
 constexpr double relative_tolerance = 1e-12;
 
-/// Level at which resource r is full if all unfrozen flows rise together from where they are.
+/// A resource while the unfrozen flows rise together.
 struct Filling {
-  std::vector<double> free;    // capacity that frozen flows left
-  std::vector<double> weight;  // sum of coefficients of unfrozen flows
-
-  double full_at(std::size_t resource) const {
-    if (weight[resource] <= 0) return std::numeric_limits<double>::infinity();
-    return free[resource] / weight[resource];
+  double free = 0;    // capacity that frozen flows left
+  double weight = 0;  // sum of coefficients of unfrozen flows
+  int rising = 0;     // unfrozen flows: weight alone may keep a rounding error above 0
+  double full_at() const {
+    return rising > 0 && weight > 0 ? std::max(free, 0.0) / weight : std::numeric_limits<double>::infinity();
   }
 };
+
+void freeze(const Demand& demand, double rate, std::vector<Filling>& resources) {
+  for (const Use& use : demand.uses) {
+    Filling& resource = resources[use.resource];
+    resource.free -= rate * use.per_unit;
+    resource.weight -= use.per_unit;
+    --resource.rising;
+  }
+}
 
 }  // namespace
 
 std::vector<double> max_min_rates(const std::vector<double>& capacities, const std::vector<const Demand*>& demands) {
-  Filling filling{capacities, std::vector<double>(capacities.size(), 0.0)};
-  for (const Demand* demand : demands)
-    for (const Use& use : demand->uses) filling.weight[use.resource] += use.per_unit;
+  std::vector<Filling> resources(capacities.size());
+  for (std::size_t r = 0; r < capacities.size(); ++r) resources[r].free = capacities[r];
+  std::vector<double> rates(demands.size(), 0.0);
+  std::vector<std::size_t> rising(demands.size());
+  for (std::size_t f = 0; f < demands.size(); ++f) {
+    rising[f] = f;
+    for (const Use& use : demands[f]->uses) {
+      resources[use.resource].weight += use.per_unit;
+      ++resources[use.resource].rising;
+    }
+  }
 
-  std::vector<double> rates(demands.size(), -1.0);
-  for (std::size_t frozen = 0; frozen < demands.size();) {
+  std::vector<std::size_t> stopping;
+  while (!rising.empty()) {
     double level = std::numeric_limits<double>::infinity();
-    for (std::size_t r = 0; r < capacities.size(); ++r) level = std::min(level, filling.full_at(r));
-    for (std::size_t f = 0; f < demands.size(); ++f)
-      if (rates[f] < 0) level = std::min(level, demands[f]->cap);
-    level = std::max(level, 0.0);
+    for (const Filling& resource : resources) level = std::min(level, resource.full_at());
+    for (const std::size_t f : rising) level = std::min(level, demands[f]->cap);
 
     const double reached = level * (1 + relative_tolerance);
-    std::vector<bool> full(capacities.size());
-    for (std::size_t r = 0; r < capacities.size(); ++r) full[r] = filling.full_at(r) <= reached;
-    for (std::size_t f = 0; f < demands.size(); ++f) {
-      if (rates[f] >= 0) continue;
-      bool stops = demands[f]->cap <= reached;
-      for (const Use& use : demands[f]->uses) stops = stops || full[use.resource];
-      if (!stops) continue;
+    const auto stops = [&](std::size_t f) {
+      return demands[f]->cap <= reached ||
+             std::any_of(demands[f]->uses.begin(), demands[f]->uses.end(),
+                         [&](const Use& use) { return resources[use.resource].full_at() <= reached; });
+    };
+    const auto go_on = std::stable_partition(rising.begin(), rising.end(), stops);
+    stopping.assign(rising.begin(), go_on);
+    rising.erase(rising.begin(), go_on);
+    for (const std::size_t f : stopping) {
       rates[f] = std::min(level, demands[f]->cap);
-      ++frozen;
-      for (const Use& use : demands[f]->uses) {
-        filling.free[use.resource] -= rates[f] * use.per_unit;
-        filling.weight[use.resource] -= use.per_unit;
-        if (filling.weight[use.resource] < relative_tolerance * use.per_unit) filling.weight[use.resource] = 0;
-      }
+      freeze(*demands[f], rates[f], resources);
     }
   }
   return rates;

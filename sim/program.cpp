@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/counters.hpp"
 #include "models/executor.hpp"
 
 namespace weft::sim {
@@ -17,6 +18,11 @@ Occurrence& CounterState::reaching(Engine& engine, std::int64_t value) {
   if (!occurrence) occurrence = std::make_unique<Occurrence>();
   if (value <= count_) occurrence->happen(engine);
   return *occurrence;
+}
+
+void CounterState::take(std::int64_t value) {
+  count_ -= value;
+  std::erase_if(reached_, [](const auto& entry) { return entry.second->has_happened(); });
 }
 
 Program::Program(Engine& engine, Device& device, const Schedule& schedule, const ProgramTiming& timing, int ranks,
@@ -157,9 +163,11 @@ Process Program::wait_for_counter(Activity& one, Wait wait) {
   one.first_cta_started.happen(engine_);
   one.all_ctas_started.happen(engine_);
   CounterState& state = counter(one.rank, one.iteration, wait.counter);
-  Occurrence& reached = state.reaching(engine_, wait.value);
-  co_await Until{reached};
-  if (schedule_.counters[wait.counter].reset_by_wait) state.reset();
+  while (state.count() < wait.value) {  // again where another wait took what this one saw
+    Occurrence& reached = state.reaching(engine_, wait.value);
+    co_await Until{reached};
+  }
+  if (schedule_.counters[wait.counter].reset_by_wait) state.take(wait.value);
   co_await Sleep{engine_, engine_.now() + timing_.signal};
   one.end.happen(engine_);
 }
@@ -186,12 +194,20 @@ Process Program::delay(Activity& one, Picoseconds time) {
   one.end.happen(engine_);
 }
 
+std::string Program::signallers_of(CounterId id) const {
+  const CounterUse use = counter_uses(schedule_)[id];
+  std::string names;
+  for (const CounterSignal& signal : use.signals)
+    names += (names.empty() ? "" : ", ") + schedule_.operations[signal.operation].name;
+  return names.empty() ? "" : " (added to by " + names + ")";
+}
+
 std::string Program::describe(const Position& position) const {
   const Operation& operation = schedule_.operations[position.operation];
   if (position.waits_for >= 0) return operation.name + " waits for " + schedule_.operations[position.waits_for].name;
   if (const auto* wait = std::get_if<Wait>(&operation.work))
     return operation.name + " waits for counter " + schedule_.counters[wait->counter].name + " to reach " +
-           std::to_string(wait->value);
+           std::to_string(wait->value) + signallers_of(wait->counter);
   if (std::holds_alternative<Barrier>(operation.work)) return operation.name + " waits for the other ranks";
   return operation.name + " never gets what it needs to end";
 }

@@ -32,8 +32,9 @@ class CounterState {
   void add(Engine& engine, std::int64_t value);
   /// What happens once the count has reached `value`; the reference stays valid.
   Occurrence& reaching(Engine& engine, std::int64_t value);
-  /// Sets the counter back after the wait for it was satisfied.
-  void reset() { count_ = 0, reached_.clear(); }
+  std::int64_t count() const { return count_; }
+  /// Sets the counter back by what a satisfied wait waited for.
+  void take(std::int64_t value);
 
  private:
   std::int64_t count_ = 0;
@@ -87,6 +88,7 @@ class Program {
   CounterState& counter(int rank, int iteration, CounterId id) { return counters_[{iteration, rank, id}]; }
   int peer(int rank, int place) const { return (rank + place + ranks_) % ranks_; }
   std::string describe(const Position& position) const;
+  std::string signallers_of(CounterId id) const;
   std::string stuck() const;
 
   Engine& engine_;

@@ -27,6 +27,11 @@ struct Mechanisms {
   bool gaps = true;        ///< off: operations follow one another at once
 };
 
+/// Bytes that went through one GPU's memory and ports.
+struct ServedBytes {
+  double hbm = 0, port_in = 0, port_out = 0;
+};
+
 class SimulatedMachine : public Device {
  public:
   /// `ranks` simulated GPUs: the schedule's, or 1 when all are the same. `clock_share` of the maximum clock.
@@ -36,6 +41,10 @@ class SimulatedMachine : public Device {
   void start(Activity& activity) override;
 
   const FluidPool& pool() const { return pool_; }
+  ServedBytes served(int rank) const {
+    const GpuState& gpu = gpus_[rank];
+    return {pool_.served(gpu.hbm), pool_.served(gpu.port_in), pool_.served(gpu.port_out)};
+  }
 
  private:
   struct GpuState {

@@ -31,8 +31,7 @@ void SmPool::withdraw(Grid& grid) {
 }
 
 int SmPool::busy_sms() const {
-  return static_cast<int>(
-      std::count_if(sms_.begin(), sms_.end(), [&](const Sm& sm) { return sm.slots < gpu_.ctas_per_sm; }));
+  return static_cast<int>(std::count_if(sms_.begin(), sms_.end(), [&](const Sm& sm) { return resident(sm) > 0; }));
 }
 
 int SmPool::capacity(const CtaShape& cta, int cluster) const {
@@ -45,7 +44,8 @@ int SmPool::capacity(const CtaShape& cta, int cluster) const {
     empty.shared_memory -= cta.shared_memory;
   }
   int total = 0;
-  for (const auto& [first, sms_of_gpc] : gpc_range_) total += sms_of_gpc * per_sm / cluster * cluster;
+  for (const auto& [first, sms_of_gpc] : gpc_range_)
+    if (sms_of_gpc >= cluster) total += sms_of_gpc * per_sm / cluster * cluster;
   return total;
 }
 
@@ -57,35 +57,59 @@ void SmPool::request_dispatch() {
 
 void SmPool::dispatch() {
   dispatch_requested_ = false;
-  while (!waiting_.empty()) {
-    Grid& grid = *waiting_.front();
-    std::vector<int> placed;
-    while (grid.unplaced > 0 && place_cluster(grid, placed)) {
-    }
+  for (std::size_t next = 0; next < waiting_.size();) {
+    Grid& grid = *waiting_[next];
+    const std::vector<int> placed = place(grid);
+    const bool at_own_limit = allowed(grid) == 0;
     const bool complete = grid.unplaced == 0;
-    if (complete) waiting_.erase(waiting_.begin());
-    if (!placed.empty()) grid.on_placed(placed);
-    if (!complete) return;
+    if (complete) waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(next));
+    if (!placed.empty()) grid.on_placed(placed);  // may withdraw the grid
+    if (complete || grid.unplaced == 0) continue;
+    if (!at_own_limit) return;
+    ++next;
   }
 }
 
-bool SmPool::place_cluster(Grid& grid, std::vector<int>& placed) {
-  const int wanted = std::min(grid.cluster, grid.unplaced);
-  if (grid.most_sms > 0 && grid.resident + wanted > grid.most_sms) return false;
-  for (const auto& [first, sms_of_gpc] : gpc_range_) {
-    const std::size_t before = placed.size();
-    for (int sm = first; sm < first + sms_of_gpc; ++sm) {
-      if (!sms_[sm].fits(grid.cta)) continue;
-      placed.push_back(sm);
-      if (static_cast<int>(placed.size() - before) < wanted) continue;
-      for (std::size_t i = before; i < placed.size(); ++i) occupy(sms_[placed[i]], grid.cta, -1);
-      grid.unplaced -= wanted;
-      grid.resident += wanted;
-      return true;
+/// CTAs that the grid's own limit, at least one cluster, lets it place now.
+int SmPool::allowed(const Grid& grid) {
+  if (grid.most_sms == 0) return grid.unplaced;
+  return std::min(grid.unplaced, (std::max(grid.most_sms, grid.cluster) - grid.resident) / grid.cluster * grid.cluster);
+}
+
+/// Round after round over the SMs, the emptiest first, so that CTAs spread before they double up.
+std::vector<int> SmPool::place(Grid& grid) {
+  std::vector<int> placed;
+  const int most = allowed(grid);
+  for (int load = 0; load < gpu_.ctas_per_sm && static_cast<int>(placed.size()) < most; ++load) {
+    bool some_fit = false;
+    for (const auto& [first, sms_of_gpc] : gpc_range_) {
+      candidates_.clear();
+      for (int sm = first; sm < first + sms_of_gpc; ++sm) {
+        if (!sms_[sm].fits(grid.cta)) continue;
+        some_fit = true;
+        if (resident(sms_[sm]) <= load) candidates_.push_back(sm);
+      }
+      std::stable_sort(candidates_.begin(), candidates_.end(),
+                       [&](int a, int b) { return resident(sms_[a]) < resident(sms_[b]); });
+      place_clusters(grid, most, placed);
     }
-    placed.resize(before);
+    if (!some_fit) break;
   }
-  return false;
+  grid.unplaced -= static_cast<int>(placed.size());
+  grid.resident += static_cast<int>(placed.size());
+  return placed;
+}
+
+/// Each candidate takes at most one CTA; a grid's last cluster may be a smaller one.
+void SmPool::place_clusters(const Grid& grid, int most, std::vector<int>& placed) {
+  for (std::size_t next = 0; static_cast<int>(placed.size()) < most;) {
+    const auto wanted = static_cast<std::size_t>(std::min(grid.cluster, most - static_cast<int>(placed.size())));
+    if (next + wanted > candidates_.size()) return;
+    for (const std::size_t end = next + wanted; next < end; ++next) {
+      occupy(sms_[candidates_[next]], grid.cta, -1);
+      placed.push_back(candidates_[next]);
+    }
+  }
 }
 
 void SmPool::occupy(Sm& sm, const CtaShape& cta, int sign) {

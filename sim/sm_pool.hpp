@@ -1,8 +1,8 @@
 // The SMs of one GPU: which CTAs are resident where, and who gets an SM that comes free.
 //
 // Waiting grids are served by priority, then in order of arrival; a grid that does not fit holds back all behind it, as
-// the hardware's block scheduler does. Nothing is taken away from a resident CTA. CTAs of a cluster need one GPC at one
-// instant.
+// the hardware's block scheduler does; a grid at its own limit of SMs does not. CTAs go to the emptiest SMs first.
+// Nothing is taken away from a resident CTA. CTAs of a cluster need one GPC, an SM each, at one instant.
 #pragma once
 
 #include <vector>
@@ -63,7 +63,10 @@ class SmPool {
 
   void request_dispatch();
   void dispatch();
-  bool place_cluster(Grid& grid, std::vector<int>& placed);
+  static int allowed(const Grid& grid);
+  std::vector<int> place(Grid& grid);
+  void place_clusters(const Grid& grid, int most, std::vector<int>& placed);
+  int resident(const Sm& sm) const { return gpu_.ctas_per_sm - sm.slots; }
   void occupy(Sm& sm, const CtaShape& cta, int sign);
   static void on_dispatch(void* pool) { static_cast<SmPool*>(pool)->dispatch(); }
 
@@ -72,6 +75,7 @@ class SmPool {
   std::vector<Sm> sms_;
   std::vector<std::pair<int, int>> gpc_range_;  // first SM and number of SMs
   std::vector<Grid*> waiting_;                  // by priority, then arrival
+  std::vector<int> candidates_;                 // SMs of one GPC that can take a CTA, in one round
   bool dispatch_requested_ = false;
 };
 

@@ -12,13 +12,12 @@ TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, Activity&
   group_left_ = gemm != nullptr && !gemm->tile_groups.empty() ? gemm->tile_groups : std::vector{work_.tiles};
   group_first_.resize(group_left_.size());
   std::exclusive_scan(group_left_.begin(), group_left_.end(), group_first_.begin(), std::int64_t{0});
-  group_waits_.resize(group_left_.size());
   if (gemm == nullptr) return;
   for (std::size_t i = 0; i < gemm->waits.size(); ++i) {
     Occurrence& release = *activity.tile_waits[i];
-    group_waits_[gemm->waits[i].tile_group] = &release;
-    if (!release.has_happened())
-      release.call_when_happened({[](void* kernel) { static_cast<TiledKernel*>(kernel)->resume_stalled(); }, this});
+    if (release.has_happened()) continue;
+    group_waits_.emplace_back(gemm->waits[i].tile_group, &release);
+    release.call_when_happened({[](void* kernel) { static_cast<TiledKernel*>(kernel)->resume_stalled(); }, this});
   }
 }
 
@@ -32,9 +31,10 @@ void TiledKernel::on_placed(const std::vector<int>& sms) {
 
 /// Tiles up to the first group that still waits for its counter.
 std::int64_t TiledKernel::ready_tiles() const {
-  for (std::size_t group = 0; group < group_waits_.size(); ++group)
-    if (group_waits_[group] != nullptr && !group_waits_[group]->has_happened()) return group_first_[group];
-  return work_.tiles;
+  std::int64_t ready = work_.tiles;
+  for (const auto& [group, release] : group_waits_)
+    if (!release->has_happened()) ready = std::min(ready, group_first_[group]);
+  return ready;
 }
 
 /// Gives CTAs that are free the next tiles; who finds none leaves.
@@ -44,7 +44,10 @@ void TiledKernel::go_on(std::vector<int> sms, int first_cta) {
   const std::int64_t left = work_.tiles - next_tile_;
   if (left == 0) return leave(sms);
   const std::int64_t ready = std::min(ctas, ready_tiles() - next_tile_);
-  if (ready == 0) return stall(std::move(sms), first_cta);
+  if (ready == 0) {
+    stalled_.push_back({std::move(sms), first_cta, 0});
+    return;
+  }
 
   const std::int64_t first = next_tile_;
   next_tile_ += ready;
@@ -52,7 +55,7 @@ void TiledKernel::go_on(std::vector<int> sms, int first_cta) {
     sms_.withdraw(*this);
     activity_.all_ctas_started.happen(engine_);
   }
-  if (work_.scheduler == TileScheduler::stream_k && left < ctas)
+  if (work_.scheduler == TileScheduler::stream_k && left < ctas && ready == left)
     return run(std::move(sms), first_cta, first, ready, static_cast<double>(left) / static_cast<double>(ctas));
   std::vector<int> others(sms.begin() + static_cast<std::ptrdiff_t>(ready), sms.end());
   sms.resize(static_cast<std::size_t>(ready));
@@ -65,9 +68,14 @@ void TiledKernel::run_static_step(std::vector<int> sms, int first_cta, std::int6
   const std::int64_t exist = std::clamp<std::int64_t>(work_.tiles - first, 0, static_cast<std::int64_t>(sms.size()));
   if (exist < static_cast<std::int64_t>(sms.size()))
     leave(std::vector<int>(sms.begin() + static_cast<std::ptrdiff_t>(exist), sms.end()));
-  if (exist == 0) return;
-  sms.resize(static_cast<std::size_t>(exist));
-  run(std::move(sms), first_cta, first, exist, 1);
+  const std::int64_t ready = std::clamp<std::int64_t>(ready_tiles() - first, 0, exist);
+  const auto stalled = sms.begin() + static_cast<std::ptrdiff_t>(ready);
+  if (ready < exist)
+    stalled_.push_back({{stalled, sms.begin() + static_cast<std::ptrdiff_t>(exist)},
+                        first_cta + static_cast<int>(ready),
+                        first + ready});
+  sms.erase(stalled, sms.end());
+  if (ready > 0) run(std::move(sms), first_cta, first, ready, 1);
 }
 
 void TiledKernel::run(std::vector<int> sms, int first_cta, std::int64_t first, std::int64_t count,
@@ -129,10 +137,12 @@ void TiledKernel::count_done(std::int64_t first, std::int64_t count) {
                                                     this});
 }
 
-void TiledKernel::stall(std::vector<int> sms, int first_cta) { stalled_.emplace_back(std::move(sms), first_cta); }
-
 void TiledKernel::resume_stalled() {
-  for (auto& [sms, first_cta] : std::exchange(stalled_, {})) go_on(std::move(sms), first_cta);
+  for (auto& [sms, first_cta, first] : std::exchange(stalled_, {}))
+    if (work_.scheduler == TileScheduler::static_persistent)
+      run_static_step(std::move(sms), first_cta, first);
+    else
+      go_on(std::move(sms), first_cta);
 }
 
 void TiledKernel::leave(const std::vector<int>& sms) { sms_.release(*this, sms); }

@@ -41,6 +41,12 @@ class TiledKernel : public Grid {
     int first_cta = 0;                  // static_persistent: position of the CTAs in the grid
     std::vector<int> sms;
   };
+  /// CTAs that hold their SMs until the next tile's group may start.
+  struct Stalled {
+    std::vector<int> sms;
+    int first_cta;
+    std::int64_t first;  // static_persistent: tile of the first of these CTAs
+  };
   struct GroupEnd {
     TiledKernel* kernel;
     int group;
@@ -50,7 +56,6 @@ class TiledKernel : public Grid {
   void run(std::vector<int> sms, int first_cta, std::int64_t first, std::int64_t count, double share_of_tile);
   void run_static_step(std::vector<int> sms, int first_cta, std::int64_t first);
   std::int64_t ready_tiles() const;
-  void stall(std::vector<int> sms, int first_cta);
   void resume_stalled();
   void leave(const std::vector<int>& sms);
   void on_cohort_end(Cohort* cohort);
@@ -62,11 +67,11 @@ class TiledKernel : public Grid {
   FluidPool& pool_;
   Activity& activity_;
   const TiledWork work_;
-  std::vector<std::int64_t> group_first_, group_left_;  // first tile and unfinished tiles of each tile group
-  std::vector<const Occurrence*> group_waits_;          // what holds back each group, or null
+  std::vector<std::int64_t> group_first_, group_left_;          // first tile and unfinished tiles of each tile group
+  std::vector<std::pair<int, const Occurrence*>> group_waits_;  // group, and what holds it back
   std::int64_t next_tile_ = 0, done_tiles_ = 0;
   int placed_ctas_ = 0, waves_ = 0;
-  std::vector<std::pair<std::vector<int>, int>> stalled_;
+  std::vector<Stalled> stalled_;
   std::deque<Cohort> cohorts_;
   std::vector<Cohort*> idle_cohorts_;
   std::deque<GroupEnd> group_ends_;

@@ -1,0 +1,124 @@
+// Schedules whose time on the test machine follows from a formula.
+#include <gmock/gmock.h>
+
+#include "models/gemm_model.hpp"
+#include "scenarios/builders/build.hpp"
+#include "sim/energy.hpp"
+#include "sim/simulated_executor.hpp"
+#include "tests/sim/test_machine.hpp"
+
+namespace weft::sim {
+namespace {
+
+using namespace scenarios;
+
+constexpr double rounding_us = 0.005;  // ends fall on whole nanoseconds
+
+Schedule schedule_of(const Workload& workload, int gpus, const ScheduleChoice& choice = {}) {
+  return build({.id = "case", .gpus = gpus, .workload = workload, .schedule = choice, .measured = {}}, test_machine());
+}
+
+Machine unlimited_power() {
+  Machine machine = test_machine();
+  machine.power.limit_W = 1e6;
+  return machine;
+}
+
+double time_us(const Workload& workload, int gpus, const ScheduleChoice& choice = {}) {
+  return SimulatedExecutor().run(schedule_of(workload, gpus, choice), unlimited_power()).time_us;
+}
+
+// 4096 x 2048 in tiles of 128 x 128: 512 on 16 SMs, 32 waves. A tile takes 2 us and 16 k steps of
+// 2 x 128 x 128 x 64 / (4.096e6 x 0.8) = 0.64 us; the last of a wave 5 % more. 1 us of kernel overhead, 3 us between
+// graphs.
+TEST(ClosedForm, LoneGemmIsWavesOfTiles) {
+  const double tile_us = 2 + 16 * 0.64;
+  EXPECT_NEAR(time_us(GemmWorkload{4096, 2048, 1024}, 1), 32 * tile_us + 0.05 * tile_us + 1 + 3, 32 * 0.001);
+}
+
+// 512 x 512 with split-k 2: 32 CTAs, two waves of half of the k steps, then the reduction.
+TEST(ClosedForm, SplitKRunsSlicesAndThenReducesThem) {
+  const double tile_us = 2 + 8192 / 2 / 64 * 0.64;
+  const double reduction_us = 1 + 512 * 512 * (4 * 2 + 2) / 4e6;
+  EXPECT_NEAR(time_us(GemmWorkload{512, 512, 8192}, 1), 2 * tile_us + 0.05 * tile_us + 1 + reduction_us + 3,
+              rounding_us);
+}
+
+TEST(ClosedForm, LoneCollectiveTakesItsMeasuredTime) {
+  for (const CollectiveCurve& curve : test_machine().collectives)
+    for (const CurvePoint& point : curve.points)
+      EXPECT_NEAR(time_us(CollectiveWorkload{curve.kind, point.bytes}, curve.gpus, {Serial{}, curve.max_ctas}),
+                  point.time_us + 3, rounding_us)
+          << name_of(curve.kind) << ", " << curve.gpus << " GPUs, " << point.bytes << " bytes";
+}
+
+// Between 1 MiB and 16 MiB: linear in bytes.
+TEST(ClosedForm, CollectiveBetweenMeasuredSizesLiesOnTheLine) {
+  const auto at = [](Bytes bytes) { return time_us(CollectiveWorkload{CollectiveKind::all_reduce, bytes}, 4); };
+  const Bytes low = 1 << 20, high = 1 << 24, middle = (low + high) / 2;
+  EXPECT_NEAR(at(middle), (at(low) + at(high)) / 2, rounding_us);
+}
+
+// A pull of 8 MB at 80 GB/s after 2 us of set-up.
+TEST(ClosedForm, LonePullTakesSetUpAndItsBytes) {
+  EXPECT_NEAR(time_us(CopyWorkload{8000000, CopyPattern::one_peer}, 4), 2 + 8000000 / 80e3 + 3, rounding_us);
+}
+
+TEST(ClosedForm, SerialPairIsTheSumOfItsPartsAndGaps) {
+  const std::int64_t m = 4096, n = 2048, k = 1024;
+  for (const auto& [op, kind, bytes] : {std::tuple{PairOp::gemm_all_reduce, CollectiveKind::all_reduce, m * n * 2},
+                                        {PairOp::gemm_reduce_scatter, CollectiveKind::reduce_scatter, m * n * 2},
+                                        {PairOp::gemm_all_to_all, CollectiveKind::all_to_all, m * n * 2},
+                                        {PairOp::all_gather_gemm, CollectiveKind::all_gather, m * k * 2}}) {
+    const double graph_gap_us = 3, kernel_gap_us = 1;
+    const double parts_us =
+        time_us(GemmWorkload{m, n, k}, 1) - graph_gap_us + time_us(CollectiveWorkload{kind, bytes}, 4) - graph_gap_us;
+    EXPECT_NEAR(time_us(PairWorkload{op, m, n, k}, 4), parts_us + kernel_gap_us + graph_gap_us, rounding_us)
+        << name_of(op);
+  }
+}
+
+// The wire is the bottleneck. The second GEMM chunk is a dependency gap ahead of the first collective and holds all SMs
+// until its tail: between 0 and 1 GEMM chunk is added to the first one and the transfers.
+TEST(ClosedForm, LinkBoundDecompositionIsTheFirstChunksAndTheTransfers) {
+  const int chunks = 4, gpus = 4;
+  const std::int64_t m = 4096, n = 2048, k = 128;
+  const double graph_gap_us = 3, kernel_gap_us = 1, cross_gap_us = 2;
+  const double chunk_us =
+      time_us(CollectiveWorkload{CollectiveKind::all_reduce, m / chunks * n * 2}, gpus) - graph_gap_us;
+  const double gemm_us = time_us(GemmWorkload{m / chunks, n, k}, 1) - graph_gap_us;
+  ASSERT_LT(gemm_us, chunk_us);
+  const double hidden_us = gemm_us + cross_gap_us + chunks * chunk_us + (chunks - 1) * kernel_gap_us + graph_gap_us;
+  const double total_us = time_us(PairWorkload{PairOp::gemm_all_reduce, m, n, k}, gpus, {Decomposition{chunks}});
+  EXPECT_GE(total_us, hidden_us - rounding_us);
+  EXPECT_LE(total_us, hidden_us + gemm_us);
+}
+
+TEST(Power, LimitLowersTheClockUntilTheMeanPowerMeetsIt) {
+  const Schedule schedule = schedule_of(GemmWorkload{8192, 8192, 8192}, 1);
+  SimulationStatistics statistics;
+  const Trace trace = SimulatedExecutor().run(schedule, test_machine(), &statistics);
+  EXPECT_LT(statistics.clock_share, 0.95);
+  EXPECT_NEAR(mean_power_W(schedule, test_machine(), statistics.clock_share, trace.time_us),
+              test_machine().power.limit_W, 0.01 * test_machine().power.limit_W);
+  EXPECT_EQ(trace.limited_by, Limit::power);
+}
+
+TEST(Power, LightLoadRunsAtTheFullClock) {
+  SimulationStatistics statistics;
+  SimulatedExecutor().run(schedule_of(CollectiveWorkload{CollectiveKind::all_reduce, 1 << 24}, 4), test_machine(),
+                          &statistics);
+  EXPECT_EQ(statistics.clock_share, 1);
+}
+
+TEST(Power, GemmRunsFasterWhenItAlternatesWithCommunication) {
+  const GemmWorkload gemm{8192, 8192, 4096};
+  const PairWorkload pair{PairOp::gemm_all_reduce, gemm.m, gemm.n, gemm.k};
+  const Trace alone = SimulatedExecutor().run(schedule_of(gemm, 1), test_machine());
+  const Trace both = SimulatedExecutor().run(schedule_of(pair, 8), test_machine());
+  EXPECT_LT(both.spans.front().end_us - both.spans.front().start_us,
+            0.98 * (alone.spans.front().end_us - alone.spans.front().start_us));
+}
+
+}  // namespace
+}  // namespace weft::sim

@@ -1,0 +1,214 @@
+#include "sim/fluid_pool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace weft::sim {
+namespace {
+
+constexpr double uncapped = 1e9;
+
+/// Transfers that start at given times, and when they ended.
+class Transfers {
+ public:
+  Engine engine;
+  FluidPool pool{engine};
+
+  /// Returns a number by which `end_us` asks for it.
+  std::size_t start_at(double time_us, double work, Demand demand) {
+    transfers_.push_back({this, work, std::move(demand), -1});
+    engine.at(from_us(time_us), {begin, &transfers_.back()});
+    return transfers_.size() - 1;
+  }
+  double end_us(std::size_t number) const { return transfers_[number].end_us; }
+
+ private:
+  struct Transfer {
+    Transfers* all;
+    double work;
+    Demand demand;
+    double end_us;
+  };
+  static void begin(void* context) {
+    auto* transfer = static_cast<Transfer*>(context);
+    transfer->all->pool.start(transfer->work, transfer->demand, {end, transfer});
+  }
+  static void end(void* context) {
+    auto* transfer = static_cast<Transfer*>(context);
+    transfer->end_us = to_us(transfer->all->engine.now());
+  }
+  std::deque<Transfer> transfers_;
+};
+
+// 1000 bytes at 100 bytes/us: 10 us.
+TEST(FluidPool, LoneTransferTakesItsBytesOverItsRate) {
+  Transfers transfers;
+  const int link = transfers.pool.add_resource(100);
+  const auto lone = transfers.start_at(0, 1000, {uncapped, {{link, 1}}});
+  transfers.engine.run();
+  EXPECT_DOUBLE_EQ(transfers.end_us(lone), 10);
+}
+
+TEST(FluidPool, CapHoldsALoneTransferBack) {
+  Transfers transfers;
+  const int link = transfers.pool.add_resource(100);
+  const auto lone = transfers.start_at(0, 1000, {50, {{link, 1}}});
+  transfers.engine.run();
+  EXPECT_DOUBLE_EQ(transfers.end_us(lone), 20);
+}
+
+TEST(FluidPool, TwoEqualTransfersTakeTwiceAsLongTogether) {
+  Transfers transfers;
+  const int link = transfers.pool.add_resource(100);
+  const auto first = transfers.start_at(0, 1000, {uncapped, {{link, 1}}});
+  const auto second = transfers.start_at(0, 1000, {uncapped, {{link, 1}}});
+  transfers.engine.run();
+  EXPECT_DOUBLE_EQ(transfers.end_us(first), 20);
+  EXPECT_DOUBLE_EQ(transfers.end_us(second), 20);
+}
+
+// The first moves 500 alone in 5 us, then 500 at half the rate in 10 us; the second then has 500 left: 5 us.
+TEST(FluidPool, LateTransferSharesFromItsStartOn) {
+  Transfers transfers;
+  const int link = transfers.pool.add_resource(100);
+  const auto first = transfers.start_at(0, 1000, {uncapped, {{link, 1}}});
+  const auto second = transfers.start_at(5, 1000, {uncapped, {{link, 1}}});
+  transfers.engine.run();
+  EXPECT_DOUBLE_EQ(transfers.end_us(first), 15);
+  EXPECT_DOUBLE_EQ(transfers.end_us(second), 20);
+}
+
+// 1 byte at 3 bytes/us is 333.33… ns.
+TEST(FluidPool, EndsAreRoundedUpToWholeNanoseconds) {
+  Transfers transfers;
+  const int link = transfers.pool.add_resource(3);
+  const auto lone = transfers.start_at(0, 1, {uncapped, {{link, 1}}});
+  transfers.engine.run();
+  EXPECT_DOUBLE_EQ(transfers.end_us(lone), 0.334);
+}
+
+// 0.3 + 0.3 + 0.3 bytes at 1/3 of a rate each are as long as 0.9 alone: rounding must not tear them apart.
+TEST(FluidPool, SimultaneousEndsStaySimultaneous) {
+  Transfers transfers;
+  const int link = transfers.pool.add_resource(7);
+  std::vector<std::size_t> equals;
+  for (int i = 0; i < 9; ++i) equals.push_back(transfers.start_at(0.1, 0.7, {uncapped, {{link, 1}}}));
+  transfers.start_at(0.15, 5, {uncapped, {{link, 1}}});
+  transfers.engine.run();
+  for (const auto equal : equals) EXPECT_DOUBLE_EQ(transfers.end_us(equal), transfers.end_us(equals.front()));
+}
+
+TEST(FluidPool, EqualSuccessorCostsNoPlan) {
+  struct Waves {
+    Engine engine;
+    FluidPool pool{engine};
+    Demand demand;
+    int left = 100;
+    static void next(void* context) {
+      auto* waves = static_cast<Waves*>(context);
+      if (waves->left-- > 0) waves->pool.start(50, waves->demand, {next, waves});
+    }
+  } waves;
+  waves.demand = {uncapped, {{waves.pool.add_resource(10), 1}}};
+  Waves::next(&waves);
+  waves.engine.run();
+  EXPECT_EQ(waves.engine.now(), from_us(500));
+  EXPECT_LE(waves.pool.plans(), 2u);  // the first start; nothing is left to plan at the end
+}
+
+// One engine and pool, links that share no flow: planned apart, with the times that each has alone.
+TEST(FluidPool, FlowsThatShareNothingRunTogetherAsTheyRunApart) {
+  const auto run = [](bool first, bool second) {
+    Transfers transfers;
+    const int a = transfers.pool.add_resource(30), b = transfers.pool.add_resource(70);
+    std::vector<std::size_t> numbers;
+    for (int i = 0; i < 10; ++i) {
+      if (first) numbers.push_back(transfers.start_at(0.7 * i, 40, {uncapped, {{a, 1}}}));
+      if (second) numbers.push_back(transfers.start_at(0.3 * i, 60, {uncapped, {{b, 2}}}));
+    }
+    transfers.engine.run();
+    std::vector<double> ends;
+    for (const auto number : numbers) ends.push_back(transfers.end_us(number));
+    return ends;
+  };
+  const auto both = run(true, true), a = run(true, false), b = run(false, true);
+  for (std::size_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(both[2 * i], a[i]);
+    EXPECT_EQ(both[2 * i + 1], b[i]);
+  }
+}
+
+struct RandomLoad {
+  Transfers transfers;
+  std::vector<double> work;  // by resource
+  std::vector<std::size_t> numbers;
+};
+
+void run_random_load(RandomLoad& load, unsigned seed) {
+  std::mt19937 random(seed);
+  const auto draw = [&](double least, double most) { return std::uniform_real_distribution(least, most)(random); };
+  constexpr int resources = 6;
+  for (int r = 0; r < resources; ++r) load.transfers.pool.add_resource(draw(10, 1000));
+  load.work.assign(resources, 0);
+  for (int i = 0; i < 200; ++i) {
+    Demand demand{draw(1, 2000), {}};
+    const double work = draw(1, 5000);
+    for (int r = 0; r < resources; ++r) {
+      if (draw(0, 1) < 0.6) continue;
+      demand.uses.push_back({r, draw(0.2, 2)});
+      load.work[r] += work * demand.uses.back().per_unit;
+    }
+    load.numbers.push_back(load.transfers.start_at(draw(0, 50), work, demand));
+  }
+  load.transfers.engine.run();
+}
+
+TEST(FluidPool, RandomLoadsAreServedCompletely) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    RandomLoad load;
+    run_random_load(load, seed);
+    for (const auto number : load.numbers) EXPECT_GE(load.transfers.end_us(number), 0);
+    for (int r = 0; r < static_cast<int>(load.work.size()); ++r)
+      EXPECT_NEAR(load.transfers.pool.served(r), load.work[r], 1e-9 * load.work[r]);
+  }
+}
+
+TEST(FluidPool, RandomLoadsNeverExceedACapacity) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    RandomLoad load;
+    run_random_load(load, seed);
+    EXPECT_LE(load.transfers.pool.peak_load(), 1 + 1e-9);
+    const double end_us = to_us(load.transfers.engine.now());
+    for (int r = 0; r < static_cast<int>(load.work.size()); ++r)
+      EXPECT_GE(end_us, load.work[r] / load.transfers.pool.capacity(r) * (1 - 1e-9));
+  }
+}
+
+TEST(FluidPool, RandomLoadsEndAtTheSameTimesOnRepeat) {
+  RandomLoad first, second;
+  run_random_load(first, 7);
+  run_random_load(second, 7);
+  for (const auto number : first.numbers) EXPECT_EQ(first.transfers.end_us(number), second.transfers.end_us(number));
+}
+
+TEST(FluidPool, NoWorkEndsInItsOwnInstant) {
+  Transfers transfers;
+  const int link = transfers.pool.add_resource(100);
+  const auto nothing = transfers.start_at(3, 0, {uncapped, {{link, 1}}});
+  transfers.engine.run();
+  EXPECT_DOUBLE_EQ(transfers.end_us(nothing), 3);
+}
+
+TEST(FluidPool, TransferThroughAResourceOfNoCapacityNeverEndsButDoesNotHang) {
+  Transfers transfers;
+  const int broken = transfers.pool.add_resource(0), link = transfers.pool.add_resource(10);
+  const auto stuck = transfers.start_at(0, 100, {uncapped, {{broken, 1}}});
+  const auto other = transfers.start_at(0, 100, {uncapped, {{link, 1}}});
+  transfers.engine.run();
+  EXPECT_DOUBLE_EQ(transfers.end_us(stuck), -1);
+  EXPECT_DOUBLE_EQ(transfers.end_us(other), 10);
+}
+
+}  // namespace
+}  // namespace weft::sim

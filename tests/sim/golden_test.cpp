@@ -1,0 +1,79 @@
+// Exact results of schedules on the test machine. A change of the simulator that moves them rewrites the files:
+//   WEFT_REWRITE_GOLDEN=1 build/release/bin/weft_sim_tests --gtest_filter='Golden*'
+// and the difference is part of the review.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "models/schedule_json.hpp"
+#include "scenarios/builders/build.hpp"
+#include "sim/simulated_executor.hpp"
+#include "tests/sim/test_machine.hpp"
+
+namespace weft::sim {
+namespace {
+
+using namespace scenarios;
+
+Schedule built(const Workload& workload, int gpus, const ScheduleChoice& choice = {}) {
+  return build({.id = "golden", .gpus = gpus, .workload = workload, .schedule = choice, .measured = {}},
+               test_machine());
+}
+
+Schedule by_hand(const std::string& name) {
+  return read_schedule(WEFT_SOURCE_DIR "/tests/schedules/" + name + ".json");
+}
+
+const PairWorkload reduce_scatter_pair{PairOp::gemm_reduce_scatter, 4096, 4096, 2048};
+
+/// Shortest text that reads back as the same double, so equal files mean equal bits.
+nlohmann::json to_json(const Trace& trace) {
+  nlohmann::json spans = nlohmann::json::array();
+  for (const Span& span : trace.spans)
+    if (span.gpu <= 1) spans.push_back({span.operation, span.gpu, span.start_us, span.end_us, name_of(span.limit)});
+  return {{"time_us", trace.time_us}, {"limited_by", name_of(trace.limited_by)}, {"spans", spans}};
+}
+
+std::string text_of(const nlohmann::json& json) {
+  std::string text = "{\n  \"limited_by\": " + json["limited_by"].dump() +
+                     ",\n  \"time_us\": " + json["time_us"].dump() + ",\n  \"spans\": [";
+  const char* separator = "\n    ";
+  for (const nlohmann::json& span : json["spans"]) text += separator + span.dump(), separator = ",\n    ";
+  return text + "\n  ]\n}\n";
+}
+
+void compare_with_golden(const std::string& name, const Schedule& schedule) {
+  const std::string path = WEFT_SOURCE_DIR "/tests/sim/golden/" + name + ".json";
+  const nlohmann::json found = to_json(SimulatedExecutor().run(schedule, test_machine()));
+  if (std::getenv("WEFT_REWRITE_GOLDEN") != nullptr) std::ofstream(path) << text_of(found);
+  std::ifstream file(path);
+  ASSERT_TRUE(file) << path;
+  EXPECT_EQ(found, nlohmann::json::parse(file)) << name;
+}
+
+TEST(Golden, Gemm) { compare_with_golden("gemm", built(GemmWorkload{4096, 2048, 1024}, 1)); }
+TEST(Golden, AllReduce) {
+  compare_with_golden("all_reduce", built(CollectiveWorkload{CollectiveKind::all_reduce, 50000000}, 8));
+}
+TEST(Golden, CopiesFromAllPeers) {
+  compare_with_golden("copies", built(CopyWorkload{4000000, CopyPattern::all_peers}, 4));
+}
+TEST(Golden, Serial) { compare_with_golden("serial", built(reduce_scatter_pair, 8)); }
+TEST(Golden, Decomposition) {
+  compare_with_golden("decomposition", built(reduce_scatter_pair, 8, {Decomposition{4}, 2}));
+}
+TEST(Golden, EagerDecomposition) {
+  compare_with_golden("eager_decomposition", built(reduce_scatter_pair, 4, {Decomposition{2}, 0, Launch::eager}));
+}
+TEST(Golden, Concurrent) {
+  compare_with_golden("concurrent",
+                      built(ConcurrentPair{4096, 4096, 2048, 40000000}, 4, {Concurrent{FirstLaunched::gemm}}));
+}
+TEST(Golden, AsyncTp) { compare_with_golden("async_tp", by_hand("async_tp_all_gather_gemm")); }
+TEST(Golden, FlashOverlap) { compare_with_golden("flashoverlap", by_hand("flashoverlap_gemm_reduce_scatter")); }
+TEST(Golden, Ficco) { compare_with_golden("ficco", by_hand("ficco_uniform_fused_2d")); }
+
+}  // namespace
+}  // namespace weft::sim

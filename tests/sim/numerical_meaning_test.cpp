@@ -1,0 +1,496 @@
+// Whatever the operations' durations: a right schedule computes exactly what it says, a wrong one is found out.
+#include "sim/numerical_meaning.hpp"
+
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "models/schedule_json.hpp"
+#include "models/validation.hpp"
+#include "scenarios/builders/build.hpp"
+#include "tests/models/error_of.hpp"
+
+namespace weft::sim {
+namespace {
+
+constexpr int seeds = 40;
+
+/// "" where every seed gives the right result, else what was wrong first.
+std::string failure_of(const Schedule& schedule, int runs = seeds) {
+  for (int seed = 0; seed < runs; ++seed)
+    if (const auto wrong = check_meaning(schedule, static_cast<std::uint64_t>(seed))) return describe(*wrong);
+  return "";
+}
+
+IntegerMatrix matrix(std::initializer_list<std::initializer_list<std::int64_t>> rows) {
+  IntegerMatrix result(static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(rows.begin()->size()));
+  std::int64_t row = 0;
+  for (const auto& values : rows) std::copy(values.begin(), values.end(), result.row(row++));
+  return result;
+}
+
+// --- The check itself, by hand -------------------------------------------------------------------------------------
+
+// Rank 0: [1 2; 3 4] x [1 0; 1 1]^T = [1 3; 3 7]. Rank 1: [0 1; 2 0] x [2 1; 0 3]^T = [1 3; 4 0].
+class ExpectedResult : public testing::Test {
+ protected:
+  std::vector<IntegerMatrix> results(const std::string& op, std::int64_t m = 2, int chunks = 1) const {
+    const Meaning meaning{.op = op, .m = m, .n = 2, .k = 2, .a = 0, .b = 1, .result = 2, .chunks = chunks, .also = {}};
+    return {expected_result(meaning, 2, 0, a, b), expected_result(meaning, 2, 1, a, b)};
+  }
+  std::vector<IntegerMatrix> a{matrix({{1, 2}, {3, 4}}), matrix({{0, 1}, {2, 0}})};
+  std::vector<IntegerMatrix> b{matrix({{1, 0}, {1, 1}}), matrix({{2, 1}, {0, 3}})};
+};
+
+TEST_F(ExpectedResult, OfAGemmIsEachRanksProduct) {
+  EXPECT_THAT(results("gemm"), testing::ElementsAre(matrix({{1, 3}, {3, 7}}), matrix({{1, 3}, {4, 0}})));
+}
+
+TEST_F(ExpectedResult, OfGemmThenAllReduceIsTheSumOfProducts) {
+  EXPECT_THAT(results("gemm+all_reduce"), testing::Each(matrix({{2, 6}, {7, 7}})));
+}
+
+TEST_F(ExpectedResult, OfGemmThenReduceScatterIsARowOfTheSum) {
+  EXPECT_THAT(results("gemm+reduce_scatter"), testing::ElementsAre(matrix({{2, 6}}), matrix({{7, 7}})));
+}
+
+TEST_F(ExpectedResult, OfGemmThenAllToAllIsARowFromEachRank) {
+  EXPECT_THAT(results("gemm+all_to_all"), testing::ElementsAre(matrix({{1, 3}, {1, 3}}), matrix({{3, 7}, {4, 0}})));
+}
+
+// Rows [1 2], [3 4], [0 1], [2 0] times each rank's own b.
+TEST_F(ExpectedResult, OfAllGatherThenGemmIsEveryRankTimesTheOwnFactor) {
+  EXPECT_THAT(results("all_gather+gemm", 4), testing::ElementsAre(matrix({{1, 3}, {3, 7}, {0, 1}, {2, 2}}),
+                                                                  matrix({{4, 6}, {10, 12}, {1, 3}, {4, 0}})));
+}
+
+// Two chunks of one row a rank: [1 2] and [0 1], then [3 4] and [2 0].
+TEST_F(ExpectedResult, OfChunkedAllGatherTakesChunksInTurn) {
+  EXPECT_THAT(results("all_gather", 4, 2), testing::Each(matrix({{1, 2}, {0, 1}, {3, 4}, {2, 0}})));
+}
+
+TEST_F(ExpectedResult, OfAllToAllThenGemmMovesRowsFirst) {
+  EXPECT_THAT(results("all_to_all+gemm"), testing::ElementsAre(matrix({{1, 3}, {0, 1}}), matrix({{10, 12}, {4, 0}})));
+}
+
+TEST(DescribedWrongElement, NamesPlaceAndValues) {
+  const WrongElement wrong{"gemm", "c", 0, 1, 3, 0, 12, undefined};
+  EXPECT_EQ(describe(wrong),
+            "gemm: iteration 0, rank 1, row 3, column 0 of \"c\": expected 12, got an undefined value");
+}
+
+// --- Builders ------------------------------------------------------------------------------------------------------
+
+using scenarios::Case;
+using scenarios::PairOp;
+using scenarios::PairWorkload;
+
+Schedule built(scenarios::Workload workload, int gpus, scenarios::Family family = scenarios::Serial{}) {
+  Case request;
+  request.gpus = gpus;
+  request.workload = workload;
+  request.schedule.family = family;
+  Machine machine;
+  machine.gpus = 8;
+  return build(request, machine);
+}
+
+class Shapes {
+ public:
+  std::int64_t up_to(std::int64_t most) { return std::uniform_int_distribution<std::int64_t>(1, most)(generator_); }
+
+ private:
+  std::mt19937 generator_{7};
+};
+
+TEST(BuiltSchedules, OfPairsComputeWhatTheySay) {
+  Shapes shapes;
+  for (int gpus = 2; gpus <= 8; ++gpus)
+    for (const auto& [op, name] : NamesOf<PairOp>::names)
+      for (const int chunks : {1, 2, 3}) {
+        const PairWorkload pair{op, gpus * chunks * shapes.up_to(3), shapes.up_to(6), shapes.up_to(6)};
+        EXPECT_EQ(failure_of(built(pair, gpus), 2), "") << name << " serial on " << gpus;
+        if (op == PairOp::all_to_all_gemm) continue;
+        const Schedule schedule = built(pair, gpus, scenarios::Decomposition{chunks});
+        EXPECT_EQ(failure_of(schedule, 4), "") << schedule.name;
+      }
+}
+
+TEST(BuiltSchedules, OfCollectivesComputeWhatTheySay) {
+  Shapes shapes;
+  for (int gpus = 2; gpus <= 8; ++gpus)
+    for (const auto& [kind, name] : NamesOf<CollectiveKind>::names) {
+      const scenarios::CollectiveWorkload workload{kind, 2 * gpus * shapes.up_to(20)};
+      EXPECT_EQ(failure_of(built(workload, gpus), 3), "") << name << " on " << gpus;
+    }
+}
+
+TEST(BuiltSchedules, OfImbalancedAllToAllComputeWhatTheySay) {
+  const PairWorkload pair{PairOp::gemm_all_to_all, 24, 4, 3, DataType::bf16, 1.3};
+  EXPECT_EQ(failure_of(built(pair, 4, scenarios::Decomposition{3})), "");
+}
+
+TEST(BuiltSchedules, OfConcurrentPairsComputeBoth) {
+  const scenarios::ConcurrentPair pair{6, 4, 3, 48};
+  using enum scenarios::FirstLaunched;
+  for (const scenarios::Family& family : std::initializer_list<scenarios::Family>{
+           scenarios::Serial{}, scenarios::Concurrent{collective}, scenarios::Concurrent{gemm}}) {
+    const Schedule schedule = built(pair, 4, family);
+    EXPECT_EQ(schedule.meaning->also.size(), 1U);
+    EXPECT_EQ(failure_of(schedule), "");
+  }
+}
+
+// --- Schedules written by hand -------------------------------------------------------------------------------------
+
+void divide(std::int64_t& extent, int factor) { extent /= factor; }
+void divide(int& extent, int factor) { extent /= factor; }
+void divide(Slice& slice, int factor) {
+  if (auto* range = std::get_if<RowRange>(&slice.rows)) {
+    range->first /= factor;
+    range->count /= factor;
+  } else {
+    auto& shard = std::get<ShardRows>(slice.rows);
+    shard.first /= factor;
+    shard.of_rows /= factor;
+  }
+  divide(slice.first_column, factor);
+  divide(slice.columns, factor);
+}
+void divide(Meaning& meaning, int factor) {
+  for (std::int64_t* extent : {&meaning.m, &meaning.n, &meaning.k}) divide(*extent, factor);
+  for (Meaning& further : meaning.also) divide(further, factor);
+}
+
+/// The same program on matrices and tiles of a 16th of the extent.
+Schedule hand_written(const std::string& name) {
+  constexpr int factor = 16;
+  Schedule schedule = read_schedule(WEFT_SOURCE_DIR "/tests/schedules/" + name + ".json");
+  for (Buffer& buffer : schedule.buffers)
+    for (std::int64_t* extent : {&buffer.rows, &buffer.columns, &buffer.layout.rows, &buffer.layout.columns,
+                                 &buffer.layout.tile_rows, &buffer.layout.tile_columns})
+      divide(*extent, factor);
+  for (Operation& operation : schedule.operations) {
+    if (auto* copy = std::get_if<Copy>(&operation.work))
+      for (Slice* slice : {&copy->source, &copy->destination}) divide(*slice, factor);
+    if (auto* collective = std::get_if<Collective>(&operation.work))
+      for (Slice* slice : {&collective->input, &collective->output}) divide(*slice, factor);
+    if (auto* gemm = std::get_if<Gemm>(&operation.work)) {
+      for (Slice* slice : {&gemm->a, &gemm->b, &gemm->c}) divide(*slice, factor);
+      if (gemm->kernel)
+        for (int* extent : {&gemm->kernel->tile_m, &gemm->kernel->tile_n, &gemm->kernel->tile_k})
+          divide(*extent, factor);
+    }
+  }
+  divide(*schedule.meaning, factor);
+  validate(schedule);
+  return schedule;
+}
+
+Schedule async_tp() { return hand_written("async_tp_all_gather_gemm"); }
+Schedule flashoverlap() { return hand_written("flashoverlap_gemm_reduce_scatter"); }
+Schedule ficco() { return hand_written("ficco_uniform_fused_2d"); }
+
+TEST(HandWrittenSchedules, AsyncTpComputesWhatItSays) { EXPECT_EQ(failure_of(async_tp()), ""); }
+TEST(HandWrittenSchedules, FlashOverlapComputesWhatItSays) { EXPECT_EQ(failure_of(flashoverlap()), ""); }
+TEST(HandWrittenSchedules, FiccoComputesWhatItSays) { EXPECT_EQ(failure_of(ficco()), ""); }
+
+// --- Schedules with a mistake --------------------------------------------------------------------------------------
+
+Operation& operation(Schedule& schedule, const std::string& name) {
+  for (Operation& one : schedule.operations)
+    if (one.name == name) return one;
+  throw std::logic_error("no operation " + name);
+}
+/// Ids stay what they were.
+void drop(Schedule& schedule, const std::string& name) { operation(schedule, name).work = Delay{}; }
+
+Schedule reduce_scatter_in_chunks() {
+  return built(PairWorkload{PairOp::gemm_reduce_scatter, 24, 3, 4}, 4, scenarios::Decomposition{3});
+}
+Schedule all_gather_in_chunks() {
+  return built(PairWorkload{PairOp::all_gather_gemm, 24, 3, 4}, 4, scenarios::Decomposition{3});
+}
+
+TEST(Mistakes, CollectiveThatDoesNotWaitForItsGemm) {
+  Schedule schedule = reduce_scatter_in_chunks();
+  operation(schedule, "reduce_scatter 1").after.clear();
+  EXPECT_NE(failure_of(schedule), "");
+}
+
+TEST(Mistakes, GemmThatDoesNotWaitForItsCollective) {
+  Schedule schedule = all_gather_in_chunks();
+  operation(schedule, "gemm 2").after.clear();
+  EXPECT_NE(failure_of(schedule), "");
+}
+
+TEST(Mistakes, CollectiveThatWaitsOnlyForTheStartOfItsGemm) {
+  Schedule schedule = reduce_scatter_in_chunks();
+  operation(schedule, "reduce_scatter 2").after.front().point = Point::all_ctas_started;
+  EXPECT_NE(failure_of(schedule), "");
+}
+
+TEST(Mistakes, WrongNumberOfChunks) {
+  for (Schedule schedule : {reduce_scatter_in_chunks(), all_gather_in_chunks()}) {
+    schedule.meaning->chunks = 1;
+    EXPECT_NE(failure_of(schedule, 1), "") << schedule.name;
+  }
+}
+
+TEST(Mistakes, GemmOfTheWrongRows) {
+  Schedule schedule = all_gather_in_chunks();
+  std::get<Gemm>(operation(schedule, "gemm 1").work).a.rows = RowRange{0, 8};
+  EXPECT_NE(failure_of(schedule, 1), "");
+}
+
+TEST(Mistakes, WrongResultOfTheOtherOperation) {
+  Schedule schedule = built(scenarios::ConcurrentPair{6, 4, 3, 48}, 4);
+  std::get<Collective>(operation(schedule, "all_reduce").work).kind = CollectiveKind::all_to_all;
+  EXPECT_THAT(failure_of(schedule, 1), testing::StartsWith("all_reduce: "));
+}
+
+TEST(Mistakes, AsyncTpPullsBeforeEveryShardIsPublished) {
+  Schedule schedule = async_tp();
+  drop(schedule, "published");
+  EXPECT_NE(failure_of(schedule), "");
+}
+
+TEST(Mistakes, AsyncTpPublishesWhilePeersStillPullTheLastIteration) {
+  Schedule schedule = async_tp();
+  drop(schedule, "enter");
+  drop(schedule, "leave");
+  EXPECT_NE(failure_of(schedule), "");
+}
+
+TEST(Mistakes, AsyncTpPullsFromTheWrongRank) {
+  Schedule schedule = async_tp();
+  std::get<Copy>(operation(schedule, "pull_1").work).source.place = 2;
+  EXPECT_NE(failure_of(schedule, 1), "");
+}
+
+TEST(Mistakes, AsyncTpLeavesTheOwnShardOutOfTheGatheredInput) {
+  Schedule schedule = async_tp();
+  drop(schedule, "copy_own");
+  EXPECT_THAT(failure_of(schedule, 1), testing::HasSubstr("of \"A\": "));
+}
+
+TEST(Mistakes, FlashOverlapSendsAGroupBeforeItIsComputed) {
+  for (const std::string wait : {"wait_0", "wait_1", "wait_2"}) {
+    Schedule schedule = flashoverlap();
+    drop(schedule, wait);
+    EXPECT_NE(failure_of(schedule), "") << wait;
+  }
+}
+
+TEST(Mistakes, FlashOverlapSignalsAnotherGroup) {
+  Schedule schedule = flashoverlap();
+  auto& signals = std::get<Gemm>(operation(schedule, "gemm").work).signals;
+  std::swap(signals[0].tile_group, signals[2].tile_group);
+  EXPECT_NE(failure_of(schedule), "");
+}
+
+TEST(Mistakes, FlashOverlapReadsItsResultInAnotherTileOrder) {
+  Schedule schedule = flashoverlap();
+  schedule.buffers[static_cast<std::size_t>(schedule.meaning->result)].layout.order.swizzle = 1;
+  EXPECT_NE(failure_of(schedule, 1), "");
+}
+
+TEST(Mistakes, FiccoMultipliesBeforeAPeersChunkIsThere) {
+  Schedule schedule = ficco();
+  operation(schedule, "gemm_2").after.pop_back();
+  EXPECT_NE(failure_of(schedule), "");
+}
+
+TEST(Mistakes, FiccoForgetsToAccumulate) {
+  Schedule schedule = ficco();
+  std::get<Gemm>(operation(schedule, "gemm_3").work).accumulate = false;
+  EXPECT_NE(failure_of(schedule, 1), "");
+}
+
+// --- Tile by tile, and the memory-bound kernels --------------------------------------------------------------------
+
+/// Schedules of one GEMM and what surrounds it: c[8, 6] = a[8, 3] x b[6, 3]^T on two GPUs.
+class SmallProgram {
+ public:
+  SmallProgram() {
+    schedule.gpus = 2;
+    schedule.streams = {{"s0", 0}, {"s1", 0}};
+    buffer("a", 8, 3);
+    buffer("b", 6, 3);
+    buffer("c", 8, 6);
+    schedule.meaning =
+        Meaning{.op = "gemm", .m = 8, .n = 6, .k = 3, .a = 0, .b = 1, .result = 2, .chunks = 1, .also = {}};
+  }
+  BufferId buffer(const std::string& name, std::int64_t rows, std::int64_t columns, Memory memory = Memory::local) {
+    schedule.buffers.push_back(
+        {.name = name, .rows = rows, .columns = columns, .dtype = DataType::bf16, .memory = memory, .layout = {}});
+    return static_cast<BufferId>(schedule.buffers.size()) - 1;
+  }
+  Slice rows(BufferId id, std::int64_t first, std::int64_t count, int place = 0) const {
+    return {.buffer = id,
+            .place = place,
+            .rows = RowRange{first, count},
+            .first_column = 0,
+            .columns = schedule.buffers[static_cast<std::size_t>(id)].columns};
+  }
+  Slice whole(BufferId id, int place = 0) const {
+    return rows(id, 0, schedule.buffers[static_cast<std::size_t>(id)].rows, place);
+  }
+  OperationId add(StreamId stream, Work work, std::vector<After> after = {}) {
+    const std::string name = "operation " + std::to_string(schedule.operations.size());
+    schedule.operations.push_back({name, stream, std::move(after), std::move(work)});
+    return static_cast<OperationId>(schedule.operations.size()) - 1;
+  }
+  Gemm gemm(BufferId a = 0, BufferId b = 1, BufferId c = 2) const {
+    Gemm gemm;
+    gemm.a = whole(a);
+    gemm.b = whole(b);
+    gemm.c = whole(c);
+    return gemm;
+  }
+  std::string failure() const {
+    validate(schedule);
+    return failure_of(schedule);
+  }
+  Schedule schedule;
+};
+
+// 3 x 2 tiles of 3 x 4, those of the last row and column cut off.
+Gemm tiled(Gemm gemm) {
+  gemm.kernel = GemmKernel{};
+  gemm.kernel->tile_m = 3;
+  gemm.kernel->tile_n = 4;
+  gemm.order.swizzle = 2;
+  gemm.tile_groups = {2, 3, 1};
+  return gemm;
+}
+
+TEST(SmallPrograms, TilesAtTheEdgesAreCutOff) {
+  SmallProgram program;
+  program.add(0, tiled(program.gemm()));
+  EXPECT_EQ(program.failure(), "");
+}
+
+// Rows 0 … 3 of a arrive, then the rest; in bands of two tile rows the first two tiles need rows 0 … 5.
+Schedule tiles_that_wait(std::int64_t rows_of_first_copy) {
+  SmallProgram program;
+  const BufferId staged = program.buffer("staged", 8, 3);
+  program.schedule.counters = {{"arrived", false}};
+  Gemm gemm = tiled(program.gemm(staged));
+  gemm.waits = {{0, 0, 1}, {1, 0, 2}, {2, 0, 2}};
+  program.add(0, gemm);
+  const std::int64_t first = rows_of_first_copy;
+  program.add(1, Copy{program.rows(0, 0, first), program.rows(staged, 0, first)});
+  program.add(1, Signal{});
+  program.add(1, Copy{program.rows(0, first, 8 - first), program.rows(staged, first, 8 - first)});
+  program.add(1, Signal{});
+  validate(program.schedule);
+  return program.schedule;
+}
+
+TEST(SmallPrograms, TilesThatWaitForTheirRowsAreRight) { EXPECT_EQ(failure_of(tiles_that_wait(6)), ""); }
+TEST(SmallPrograms, TilesThatStartBeforeTheirRowsAreThereAreWrong) { EXPECT_NE(failure_of(tiles_that_wait(4)), ""); }
+
+TEST(SmallPrograms, SplitAlongKAndSummedIsAProduct) {
+  SmallProgram program;
+  const BufferId partials = program.buffer("partials", 16, 6);
+  for (const auto& [first, columns, row] : {std::tuple{0, 2, 0}, {2, 1, 8}}) {
+    Gemm gemm = program.gemm();
+    gemm.a.first_column = gemm.b.first_column = first;
+    gemm.a.columns = gemm.b.columns = columns;
+    gemm.c = program.rows(partials, row, 8);
+    program.add(0, gemm);
+  }
+  program.add(0, MemoryBound{MemoryKernel::partial_sum, {program.whole(partials)}, {program.whole(2)}});
+  EXPECT_EQ(program.failure(), "");
+}
+
+TEST(SmallPrograms, GatheredRowsAddedToAFilledBufferStayWhatTheyWere) {
+  SmallProgram program;
+  const BufferId zero = program.buffer("zero", 8, 3), swapped = program.buffer("swapped", 8, 3);
+  const BufferId again = program.buffer("again", 8, 3), sum = program.buffer("sum", 8, 3);
+  const std::vector<Slice> halves{program.rows(swapped, 4, 4), program.rows(swapped, 0, 4)};
+  program.add(0, MemoryBound{MemoryKernel::fill, {}, {program.whole(zero)}});
+  program.add(0, MemoryBound{MemoryKernel::scatter, {program.whole(0)}, halves});
+  program.add(0, MemoryBound{MemoryKernel::gather, halves, {program.whole(again)}});
+  program.add(0, MemoryBound{MemoryKernel::add, {program.whole(zero), program.whole(again)}, {program.whole(sum)}});
+  program.add(0, program.gemm(sum));
+  EXPECT_EQ(program.failure(), "");
+}
+
+/// gemm+all_to_all by stores: each rank computes its block for itself and the one for its peer, straight into the
+/// peer's inbox.
+Schedule stores_to_the_peer(bool with_barrier) {
+  SmallProgram program;
+  const BufferId inbox = program.buffer("inbox", 8, 6, Memory::symmetric);
+  program.add(0, Barrier{});
+  for (const int peer : {1, 0}) {
+    Gemm gemm = program.gemm();
+    gemm.a.rows = ShardRows{.rank_offset = peer, .chunk = 0, .chunks = 1, .first = 0, .of_rows = 8};
+    gemm.c = program.whole(inbox, peer);
+    gemm.c.rows = ShardRows{.rank_offset = 0, .chunk = 0, .chunks = 1, .first = 0, .of_rows = 8};
+    program.add(0, gemm);
+  }
+  if (with_barrier) program.add(0, Barrier{});
+  program.add(0, Copy{program.whole(inbox), program.whole(2)});
+  program.schedule.meaning->op = "gemm+all_to_all";
+  validate(program.schedule);
+  return program.schedule;
+}
+
+TEST(SmallPrograms, StoresToAPeerArriveBeforeTheBarrier) { EXPECT_EQ(failure_of(stores_to_the_peer(true)), ""); }
+TEST(SmallPrograms, StoresToAPeerWithoutABarrierAreReadTooSoon) {
+  EXPECT_NE(failure_of(stores_to_the_peer(false)), "");
+}
+
+// A buffer that is filled while the copy out of it may still be running.
+TEST(SmallPrograms, OverwritingAnInputInUseMakesTheResultUndefined) {
+  SmallProgram program;
+  const BufferId staged = program.buffer("staged", 8, 3), used = program.buffer("used", 8, 3);
+  program.add(0, Copy{program.whole(0), program.whole(staged)});
+  const OperationId use = program.add(0, Copy{program.whole(staged), program.whole(used)});
+  program.add(1, MemoryBound{MemoryKernel::fill, {}, {program.whole(staged)}}, {{use, Point::first_cta_started, 0}});
+  program.add(0, program.gemm(used));
+  EXPECT_THAT(program.failure(), testing::HasSubstr("undefined"));
+}
+
+// --- What cannot be checked ----------------------------------------------------------------------------------------
+
+std::string complaint(const Schedule& schedule) {
+  return error_of([&] { check_meaning(schedule, 0); });
+}
+
+TEST(UncheckableSchedules, WithoutAMeaningAreRefused) {
+  Schedule schedule = reduce_scatter_in_chunks();
+  schedule.meaning.reset();
+  EXPECT_EQ(complaint(schedule), "meaning: expected what the schedule computes, got none");
+}
+
+TEST(UncheckableSchedules, OfAnUnknownOpAreRefused) {
+  Schedule schedule = reduce_scatter_in_chunks();
+  schedule.meaning->op = "softmax";
+  EXPECT_THAT(complaint(schedule), testing::StartsWith("meaning.op: expected "));
+}
+
+TEST(UncheckableSchedules, WhoseChunksDoNotDivideTheRowsAreRefused) {
+  Schedule schedule = reduce_scatter_in_chunks();
+  schedule.meaning->chunks = 5;
+  EXPECT_EQ(complaint(schedule), "meaning.chunks: expected chunks x gpus to divide the 24 rows, got 5 chunks");
+}
+
+TEST(UncheckableSchedules, WithAResultOfAnotherShapeAreRefused) {
+  Schedule schedule = reduce_scatter_in_chunks();
+  schedule.meaning->result = std::get<Gemm>(operation(schedule, "gemm 0").work).c.buffer;
+  EXPECT_EQ(complaint(schedule), "meaning.result: expected 6 x 3, got 24 x 3");
+}
+
+TEST(UncheckableSchedules, WithKernelsThatMeanNothingInIntegersAreRefused) {
+  SmallProgram program;
+  program.add(0, program.gemm());
+  program.add(0, MemoryBound{MemoryKernel::rms_norm, {program.whole(0)}, {program.whole(0)}});
+  EXPECT_EQ(complaint(program.schedule),
+            "operations[1].memory_bound: expected an operation that means something in integers, got rms_norm");
+}
+
+}  // namespace
+}  // namespace weft::sim

@@ -1,0 +1,132 @@
+// Streams, points, counters and barriers of hand-made schedules.
+#include "sim/program.hpp"
+
+#include <gmock/gmock.h>
+
+#include "models/schedule_json.hpp"
+#include "sim/simulated_executor.hpp"
+#include "tests/sim/test_machine.hpp"
+
+namespace weft::sim {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+Schedule schedule_of(int gpus, std::vector<Stream> streams, std::vector<Counter> counters,
+                     std::vector<Operation> operations) {
+  Schedule schedule;
+  schedule.name = "by hand";
+  schedule.gpus = gpus;
+  schedule.streams = std::move(streams);
+  schedule.counters = std::move(counters);
+  schedule.operations = std::move(operations);
+  return schedule;
+}
+
+Trace run(const Schedule& schedule) { return SimulatedExecutor().run(schedule, test_machine()); }
+
+const Span& span(const Trace& trace, const std::string& operation, int gpu = 0) {
+  for (const Span& one : trace.spans)
+    if (one.operation == operation && one.gpu == gpu) return one;
+  throw std::out_of_range(operation);
+}
+
+// Latencies of the test machine: kernel gap 1, dependency gap 2, root stagger 0.5, graph gap 3, barrier 3, signal 1 us.
+
+TEST(Program, StreamRunsItsOperationsInOrderWithGaps) {
+  const Trace trace = run(schedule_of(1, {{"s"}}, {}, {{"a", 0, {}, Delay{10}}, {"b", 0, {}, Delay{20}}}));
+  EXPECT_DOUBLE_EQ(span(trace, "b").start_us, 10 + 1);
+  EXPECT_DOUBLE_EQ(trace.time_us, 10 + 1 + 20 + 3);
+}
+
+TEST(Program, StreamsRunSideBySide) {
+  const Trace trace = run(schedule_of(1, {{"s"}, {"t"}}, {}, {{"a", 0, {}, Delay{10}}, {"b", 1, {}, Delay{20}}}));
+  EXPECT_DOUBLE_EQ(span(trace, "b").start_us, 0.5);
+  EXPECT_DOUBLE_EQ(trace.time_us, 0.5 + 20 + 3);
+}
+
+TEST(Program, FirstSuccessorContinuesTheChainAndOthersStartLater) {
+  const Trace trace = run(
+      schedule_of(1, {{"s"}, {"t"}}, {}, {{"a", 0, {}, Delay{10}}, {"b", 0, {}, Delay{1}}, {"c", 1, {{0}}, Delay{1}}}));
+  EXPECT_DOUBLE_EQ(span(trace, "b").start_us, 10 + 1);
+  EXPECT_DOUBLE_EQ(span(trace, "c").start_us, 10 + 2);
+}
+
+TEST(Program, OperationThatFollowsTheStartOfAnotherDoesNotWaitForItsEnd) {
+  const Trace trace = run(schedule_of(1, {{"s"}, {"t"}}, {},
+                                      {{"a", 0, {}, Delay{50}}, {"b", 1, {{0, Point::first_cta_started}}, Delay{1}}}));
+  EXPECT_DOUBLE_EQ(span(trace, "b").start_us, 0 + 2);
+}
+
+TEST(Program, WaitGoesOnASignalTimeAfterItsCounter) {
+  const Trace trace = run(schedule_of(1, {{"s"}, {"t"}}, {{"ready"}},
+                                      {{"work", 0, {}, Delay{30}},
+                                       {"tell", 0, {}, Signal{.counter = 0}},
+                                       {"listen", 1, {}, Wait{.counter = 0, .value = 1}}}));
+  EXPECT_DOUBLE_EQ(span(trace, "listen").end_us, 30 + 1 + 1);
+}
+
+TEST(Program, SignalReachesThePeerItNames) {
+  const Trace trace = run(schedule_of(4, {{"s"}}, {{"ready"}},
+                                      {{"work", 0, {}, Delay{30}},
+                                       {"tell", 0, {}, Signal{.counter = 0, .place = 1}},
+                                       {"listen", 0, {}, Wait{.counter = 0, .value = 1}}}));
+  for (int gpu = 0; gpu < 4; ++gpu) EXPECT_GE(span(trace, "listen", gpu).end_us, span(trace, "tell", gpu).end_us);
+}
+
+// Both signals come before the first wait looks: each wait takes one.
+TEST(Program, WaitTakesOnlyWhatItWaitedFor) {
+  const Trace trace = run(schedule_of(1, {{"s"}}, {{"ready", true}},
+                                      {{"one", 0, {}, Signal{.counter = 0}},
+                                       {"two", 0, {}, Signal{.counter = 0}},
+                                       {"first", 0, {}, Wait{.counter = 0, .value = 1}},
+                                       {"second", 0, {}, Wait{.counter = 0, .value = 1}}}));
+  EXPECT_DOUBLE_EQ(span(trace, "second").end_us, 5 * 1 + 0);
+}
+
+TEST(Program, BarrierHoldsEveryRankUntilTheLastOneIsThere) {
+  const Trace trace = run(
+      schedule_of(3, {{"s"}}, {}, {{"work", 0, {}, Delay{7}}, {"meet", 0, {}, Barrier{}}, {"more", 0, {}, Delay{1}}}));
+  for (int gpu = 0; gpu < 3; ++gpu) EXPECT_DOUBLE_EQ(span(trace, "meet", gpu).end_us, 7 + 1 + 3);
+}
+
+TEST(Program, SpinnerInFrontOfItsOwnSignalIsADeadlockThatNamesBoth) {
+  const Schedule schedule =
+      schedule_of(1, {{"s"}}, {{"ready"}},
+                  {{"spinner", 0, {}, Wait{.counter = 0, .value = 1}}, {"releaser", 0, {}, Signal{.counter = 0}}});
+  EXPECT_THAT([&] { run(schedule); },
+              ThrowsMessage<ExecutionError>(AllOf(HasSubstr("spinner"), HasSubstr("ready"), HasSubstr("releaser"))));
+}
+
+TEST(Program, TwoStreamsThatWaitForEachOtherAreADeadlockThatNamesBoth) {
+  const Schedule schedule = schedule_of(1, {{"s"}, {"t"}}, {{"x"}, {"y"}},
+                                        {{"s_waits", 0, {}, Wait{.counter = 1, .value = 1}},
+                                         {"s_tells", 0, {}, Signal{.counter = 0}},
+                                         {"t_waits", 1, {}, Wait{.counter = 0, .value = 1}},
+                                         {"t_tells", 1, {}, Signal{.counter = 1}}});
+  EXPECT_THAT([&] { run(schedule); }, ThrowsMessage<ExecutionError>(AllOf(HasSubstr("s_waits"), HasSubstr("t_waits"))));
+}
+
+TEST(Program, EagerLaunchIsPacedByTheHost) {
+  Schedule schedule = schedule_of(1, {{"s"}}, {}, {});
+  schedule.launch = Launch::eager;
+  for (int i = 0; i < 5; ++i) schedule.operations.push_back({"d" + std::to_string(i), 0, {}, Delay{0.5}});
+  EXPECT_NEAR(run(schedule).time_us, 5 * 4, 1e-9);  // 4 us of host time for each
+}
+
+TEST(Program, HandWrittenSchedulesSimulate) {
+  for (const char* name : {"async_tp_all_gather_gemm", "flashoverlap_gemm_reduce_scatter", "ficco_uniform_fused_2d"}) {
+    const Schedule schedule = read_schedule(std::string(WEFT_SOURCE_DIR "/tests/schedules/") + name + ".json");
+    const Trace trace = run(schedule);
+    EXPECT_EQ(trace.spans.size(), schedule.operations.size() * static_cast<std::size_t>(schedule.gpus)) << name;
+    for (const Span& one : trace.spans) {
+      EXPECT_GE(one.end_us, one.start_us) << name << ": " << one.operation;
+      EXPECT_LE(one.end_us, trace.time_us) << name << ": " << one.operation;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::sim

@@ -1,0 +1,222 @@
+#include "sim/tiled_kernel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "tests/sim/test_machine.hpp"
+
+namespace weft::sim {
+namespace {
+
+constexpr CtaShape whole_sm{1024, 1, 1};
+constexpr double tile_us = 10;
+
+/// One GPU of 132 SMs where nothing is ever short, so that a tile takes exactly tile_us.
+/// One GPU where nothing is ever short, so that a tile takes exactly tile_us.
+struct Gpu132 {
+  Engine engine;
+  SmPool sms{engine, test_gpu(11, 12)};
+  FluidPool pool{engine};
+  int memory = pool.add_resource(1e9);
+
+  /// Somebody who keeps `count` SMs for the whole time.
+  void hold(int count) {
+    holder_.cta = whole_sm;
+    holder_.unplaced = count;
+    sms.submit(holder_);
+    engine.run();
+  }
+  void happen_at(double time_us, Occurrence& occurrence) {
+    happenings_.push_back({&engine, &occurrence});
+    engine.at(from_us(time_us), {[](void* context) {
+                                   const auto* happening = static_cast<Happening*>(context);
+                                   happening->occurrence->happen(*happening->engine);
+                                 },
+                                 &happenings_.back()});
+  }
+
+ private:
+  struct Happening {
+    Engine* engine;
+    Occurrence* occurrence;
+  };
+  std::deque<Happening> happenings_;
+  struct Holder : Grid {
+    void on_placed(const std::vector<int>&) override {}
+  } holder_;
+};
+
+/// A GEMM in execution on that GPU.
+struct Kernel {
+  Operation operation;
+  Activity activity;
+  std::deque<Occurrence> counters;  // those that the GEMM's tile waits wait for
+  TiledKernel tiled;
+
+  Kernel(Gpu132& gpu, const Gemm& gemm, TiledWork work, int priority = 0)
+      : operation{"gemm", 0, {}, gemm},
+        counters(gemm.waits.size()),
+        tiled(gpu.engine, gpu.sms, gpu.pool, prepared(gemm), std::move(work)) {
+    tiled.cta = whole_sm;
+    tiled.priority = priority;
+    tiled.start();
+  }
+  double end_in_waves() const { return to_us(activity.end.time()) / tile_us; }
+  double group_end_in_waves(std::size_t group) const { return to_us(activity.tile_groups[group].time()) / tile_us; }
+
+ private:
+  Activity& prepared(const Gemm& gemm) {
+    activity.operation = &operation;
+    activity.tile_groups.resize(std::max<std::size_t>(1, gemm.tile_groups.size()));
+    for (Occurrence& counter : counters) activity.tile_waits.push_back(&counter);
+    return activity;
+  }
+};
+
+TiledWork tiles_of(const Gpu132& gpu, TileScheduler scheduler, std::int64_t tiles) {
+  return {.scheduler = scheduler,
+          .tiles = tiles,
+          .ctas = gpu.sms.sms(),
+          .tile_us = tile_us,
+          .bytes_per_tile = 1000,
+          .uses = {{gpu.memory, 1}}};
+}
+
+double waves(TileScheduler scheduler, std::int64_t tiles, int held_sms) {
+  Gpu132 gpu;
+  gpu.hold(held_sms);
+  Kernel kernel(gpu, {}, tiles_of(gpu, scheduler, tiles));
+  gpu.engine.run();
+  EXPECT_TRUE(kernel.activity.end.has_happened());
+  EXPECT_EQ(gpu.sms.busy_sms(), held_sms);
+  return kernel.end_in_waves();
+}
+
+// ceil(4096 / 132) = 32 with all SMs, ceil(4096 / 116) = 36 with 16 of them held.
+TEST(TiledKernel, HeldSmsCostAGridAFewWaves) {
+  EXPECT_DOUBLE_EQ(waves(TileScheduler::grid, 4096, 0), 32);
+  EXPECT_DOUBLE_EQ(waves(TileScheduler::grid, 4096, 16), 36);
+}
+
+TEST(TiledKernel, HeldSmsCostADynamicPersistentKernelAFewWaves) {
+  EXPECT_DOUBLE_EQ(waves(TileScheduler::dynamic_persistent, 4096, 0), 32);
+  EXPECT_DOUBLE_EQ(waves(TileScheduler::dynamic_persistent, 4096, 16), 36);
+}
+
+// 4096 tiles on 132 CTAs: CTAs 0 to 3 have 32 tiles, the others 31. The 16 CTAs that find no SM start when the first of
+// those with 31 tiles leave, and have 31 tiles themselves.
+TEST(TiledKernel, HeldSmsDoubleTheTimeOfAStaticPersistentKernel) {
+  EXPECT_DOUBLE_EQ(waves(TileScheduler::static_persistent, 4096, 0), 32);
+  EXPECT_DOUBLE_EQ(waves(TileScheduler::static_persistent, 4096, 16), 31 + 31);
+}
+
+// 4096 / 132: the last wave has 4 tiles, which stream-K spreads over all SMs.
+TEST(TiledKernel, StreamKHasNoLastPartialWave) {
+  EXPECT_NEAR(waves(TileScheduler::stream_k, 4096, 0), 4096.0 / 132, 1e-3);
+  EXPECT_NEAR(waves(TileScheduler::stream_k, 4096, 16), 4096.0 / 116, 1e-3);
+}
+
+TEST(TiledKernel, FewTilesTakeOneWave) {
+  for (const TileScheduler scheduler :
+       {TileScheduler::grid, TileScheduler::static_persistent, TileScheduler::dynamic_persistent})
+    EXPECT_DOUBLE_EQ(waves(scheduler, 5, 0), 1) << name_of(scheduler);
+}
+
+// 300 tiles on 132 SMs: groups of 100 are complete with waves 1, 2 and 3.
+TEST(TiledKernel, TileGroupsEndWithTheWaveOfTheirLastTile) {
+  for (const auto& [scheduler, name] : NamesOf<TileScheduler>::names) {
+    Gpu132 gpu;
+    Gemm gemm;
+    gemm.tile_groups = {100, 100, 100};
+    Kernel kernel(gpu, gemm, tiles_of(gpu, scheduler, 300));
+    gpu.engine.run();
+    EXPECT_DOUBLE_EQ(kernel.group_end_in_waves(0), 1) << name;
+    EXPECT_DOUBLE_EQ(kernel.group_end_in_waves(1), 2) << name;
+    const double last_wave = scheduler == TileScheduler::stream_k ? 36.0 / 132 : 1;  // of 36 tiles
+    EXPECT_NEAR(kernel.group_end_in_waves(2), 2 + last_wave, 1e-3) << name;
+  }
+}
+
+// The last tile of a wave comes a tail after the mean; the kernel ends an epilogue later.
+TEST(TiledKernel, SpreadDelaysGroupsAndTheEndButNotTheNextWave) {
+  Gpu132 gpu;
+  Gemm gemm;
+  gemm.tile_groups = {132, 132};
+  TiledWork work = tiles_of(gpu, TileScheduler::grid, 264);
+  work.tail_us = 2;
+  work.epilogue_us = 3;
+  Kernel kernel(gpu, gemm, work);
+  gpu.engine.run();
+  EXPECT_DOUBLE_EQ(to_us(kernel.activity.tile_groups[0].time()), 10 + 2);
+  EXPECT_DOUBLE_EQ(to_us(kernel.activity.tile_groups[1].time()), 20 + 2);
+  EXPECT_DOUBLE_EQ(to_us(kernel.activity.end.time()), 20 + 2 + 3);
+}
+
+// Tiles 132 … 263 may start at 47 us: the second wave does, and the third follows it.
+TEST(TiledKernel, TilesWaitForTheirCounter) {
+  for (const TileScheduler scheduler :
+       {TileScheduler::grid, TileScheduler::static_persistent, TileScheduler::dynamic_persistent}) {
+    Gpu132 gpu;
+    Gemm gemm;
+    gemm.tile_groups = {132, 132, 132};
+    gemm.waits = {{.tile_group = 1}};
+    Kernel kernel(gpu, gemm, tiles_of(gpu, scheduler, 396));
+    gpu.happen_at(47, kernel.counters[0]);
+    gpu.engine.run();
+    EXPECT_DOUBLE_EQ(to_us(kernel.activity.tile_groups[0].time()), 10) << name_of(scheduler);
+    EXPECT_DOUBLE_EQ(to_us(kernel.activity.tile_groups[1].time()), 57) << name_of(scheduler);
+    EXPECT_DOUBLE_EQ(to_us(kernel.activity.end.time()), 67) << name_of(scheduler);
+  }
+}
+
+TEST(TiledKernel, GroupWithTwoCountersWaitsForBoth) {
+  Gpu132 gpu;
+  Gemm gemm;
+  gemm.tile_groups = {132};
+  gemm.waits = {{.tile_group = 0}, {.tile_group = 0}};
+  Kernel kernel(gpu, gemm, tiles_of(gpu, TileScheduler::grid, 132));
+  gpu.happen_at(40, kernel.counters[0]);
+  gpu.happen_at(30, kernel.counters[1]);
+  gpu.engine.run();
+  EXPECT_DOUBLE_EQ(to_us(kernel.activity.end.time()), 50);
+}
+
+TEST(TiledKernel, TilesOfAReleasedGroupRunWhileTheNextOneWaits) {
+  for (const TileScheduler scheduler :
+       {TileScheduler::static_persistent, TileScheduler::dynamic_persistent, TileScheduler::stream_k}) {
+    Gpu132 gpu;
+    Gemm gemm;
+    gemm.tile_groups = {100, 32};
+    gemm.waits = {{.tile_group = 1}};
+    Kernel kernel(gpu, gemm, tiles_of(gpu, scheduler, 132));
+    gpu.happen_at(5, kernel.counters[0]);
+    gpu.engine.run();
+    EXPECT_DOUBLE_EQ(to_us(kernel.activity.tile_groups[0].time()), 10) << name_of(scheduler);
+    EXPECT_DOUBLE_EQ(to_us(kernel.activity.tile_groups[1].time()), 15) << name_of(scheduler);
+  }
+}
+
+/// An urgent kernel of 16 CTAs that arrives in the second of four waves: when its first CTA starts, in waves.
+double start_of_urgent_kernel(TileScheduler scheduler) {
+  Gpu132 gpu;
+  Kernel gemm(gpu, {}, tiles_of(gpu, scheduler, 3 * 132 + 50));
+  gpu.engine.at(from_us(15), {[](void*) {}});
+  while (gpu.engine.now() < from_us(15) && gpu.engine.step()) {
+  }
+  Kernel urgent(gpu, {}, tiles_of(gpu, TileScheduler::grid, 16), -5);
+  gpu.engine.run();
+  return to_us(urgent.activity.first_cta_started.time()) / tile_us;
+}
+
+// CTAs of a grid exit tile by tile, those of a persistent kernel when no tile is left for them: in the last wave.
+TEST(TiledKernel, UrgentKernelEntersAGridAtAWaveBoundary) {
+  EXPECT_DOUBLE_EQ(start_of_urgent_kernel(TileScheduler::grid), 2);
+}
+TEST(TiledKernel, UrgentKernelEntersAPersistentKernelOnlyInItsTail) {
+  EXPECT_DOUBLE_EQ(start_of_urgent_kernel(TileScheduler::dynamic_persistent), 3);
+  EXPECT_DOUBLE_EQ(start_of_urgent_kernel(TileScheduler::static_persistent), 3);
+}
+
+}  // namespace
+}  // namespace weft::sim
