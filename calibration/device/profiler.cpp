@@ -151,6 +151,13 @@ void Profiler::note_captured(OperationId id, cudaStream_t stream) {
   }
 }
 
+void Profiler::trace_host_calls(bool wanted) {
+  if (wanted == traces_host_calls_) return;
+  for (const CUpti_ActivityKind kind : {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER})
+    WEFT_CHECK(wanted ? cuptiActivityEnable(kind) : cuptiActivityDisable(kind));
+  traces_host_calls_ = wanted;
+}
+
 void Profiler::push(std::uint64_t tag) {
   WEFT_CHECK(cuptiActivityPushExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, tag));
 }

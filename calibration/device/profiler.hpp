@@ -47,6 +47,8 @@ class Profiler {
   /// After operation `id` was captured on any stream of the capture that `stream` belongs to: the new nodes are its
   /// own.
   void note_captured(OperationId id, cudaStream_t stream);
+  /// Whether host calls are traced too: CUPTI notes what was pushed only for calls that it traces.
+  void trace_host_calls(bool wanted);
   /// Around eager enqueuing: what is launched meanwhile belongs to `tag`.
   void push(std::uint64_t tag);
   void pop();
@@ -63,6 +65,7 @@ class Profiler {
   void take(const CUpti_Activity& record);
 
   CUpti_SubscriberHandle subscriber_ = nullptr;
+  bool traces_host_calls_ = false;
   mutable std::mutex mutex_;  ///< CUPTI delivers buffers from a thread of its own
   std::vector<ActivityRecord> records_;
   std::map<std::uint32_t, std::uint64_t> tags_;             ///< by correlation

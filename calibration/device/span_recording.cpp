@@ -155,6 +155,7 @@ RecordedIteration record_spans(const Program& program, const Communicators& comm
                                Profiler& profiler) {
   warm_up(program, communicators);
   Launcher launcher(program);
+  profiler.trace_host_calls(!launcher.is_graph());
   profiler.begin_capture();
   EnqueueHooks capture_hooks;
   capture_hooks.after = [&](OperationId id) { profiler.note_captured(id, program.stream_of(id)); };
@@ -177,7 +178,7 @@ RecordedIteration record_spans(const Program& program, const Communicators& comm
   // Nanoseconds since 1970 do not fit a double exactly: shift them by a whole number of hours first.
   constexpr std::uint64_t hour_ns = 3600'000'000'000;
   const double hours = ranks.from_rank_zero(static_cast<double>(chosen.front().activity.start_ns / hour_ns));
-  const auto base_ns = static_cast<std::uint64_t>(hours - 1) * hour_ns;  // other ranks may be earlier
+  const auto base_ns = static_cast<std::uint64_t>(std::max(0.0, hours - 1)) * hour_ns;  // others may be earlier
   const double first_ns =
       ranks.minimum(static_cast<double>(static_cast<std::int64_t>(chosen.front().activity.start_ns - base_ns)));
   RecordedIteration recorded;
