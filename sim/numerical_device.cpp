@@ -13,6 +13,30 @@ Picoseconds RandomTimes::draw() {
 NumericalDevice::NumericalDevice(Engine& engine, const Schedule& schedule, NumericalMemory& memory, std::uint64_t seed)
     : engine_(engine), schedule_(schedule), memory_(memory), times_(seed) {
   require_integer_meaning(schedule);
+  draw_slowest();
+}
+
+void NumericalDevice::draw_slowest() {
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < schedule_.operations.size(); ++i) {
+    const auto id = static_cast<OperationId>(i);
+    const Work& work = schedule_.operations[i].work;
+    const auto* gemm = std::get_if<Gemm>(&work);
+    for (int group = 0; gemm != nullptr && group < tile_group_count(*gemm); ++group) parts.push_back({id, group});
+    if (std::holds_alternative<Collective>(work) || std::holds_alternative<Copy>(work) ||
+        std::holds_alternative<MemoryBound>(work))
+      parts.push_back({id, 0});
+  }
+  if (!parts.empty()) slowest_ = parts[static_cast<std::size_t>(times_.draw_below(parts.size()))];
+  if (times_.draw_below(2) == 0) slowest_rank_ = times_.draw_below(static_cast<std::size_t>(schedule_.gpus));
+}
+
+/// The time between reading and writing.
+Sleep NumericalDevice::work(const Activity& activity, int tile_group) {
+  constexpr double far_longer_us = 1e6;
+  const bool is_slowest = activity.id == slowest_.operation && tile_group == slowest_.tile_group &&
+                          activity.rank == slowest_rank_.value_or(activity.rank);
+  return {engine_, engine_.now() + times_.draw() + from_us(is_slowest ? far_longer_us : 0)};
 }
 
 void NumericalDevice::start(Activity& activity) {
@@ -32,7 +56,7 @@ Process NumericalDevice::run_alone(Activity& activity) {
   Underway underway = begin(activity, 0);
   co_await sleep();
   activity.all_ctas_started.happen(engine_);
-  co_await sleep();
+  co_await work(activity);
   finish(underway, activity.iteration);
   activity.end.happen(engine_);
 }
@@ -55,7 +79,7 @@ Process NumericalDevice::run_tile_group(Activity& activity, const Gemm& gemm, in
     if (gemm.waits[i].tile_group == tile_group) co_await Until{*activity.tile_waits[i]};
   co_await sleep();
   Underway underway = begin(activity, tile_group);
-  co_await sleep();
+  co_await work(activity, tile_group);
   finish(underway, activity.iteration);
   activity.tile_groups[static_cast<std::size_t>(tile_group)].happen(engine_);
 }
@@ -69,23 +93,23 @@ Process NumericalDevice::run_collective(Activity& activity, const Collective& co
   const Rectangle output = rectangle_of(collective.output, activity.rank, schedule_.gpus);
   meeting.inputs[static_cast<std::size_t>(activity.rank)] = memory_.read(input, activity.iteration);
   memory_.make_undefined(output);
-  if (++meeting.arrived == schedule_.gpus) processes_.push_back(read_all(meeting, collective, activity.iteration));
+  if (++meeting.arrived == schedule_.gpus) processes_.push_back(read_all(meeting, activity, collective));
   co_await sleep();
   activity.all_ctas_started.happen(engine_);
   co_await Until{meeting.has_read_all};
-  co_await sleep();
+  co_await work(activity);
   memory_.write(output, collective_result(collective.kind, meeting.inputs, activity.rank));
   activity.end.happen(engine_);
 }
 
-/// Inputs are in use on every rank until the last rank has come and a while longer.
-Process NumericalDevice::read_all(Meeting& meeting, const Collective& collective, int iteration) {
-  co_await sleep();
+/// Inputs are in use on every rank until the last rank has come and a while longer. `last` is of that rank.
+Process NumericalDevice::read_all(Meeting& meeting, const Activity& last, const Collective& collective) {
+  co_await work(last);
   for (int rank = 0; rank < schedule_.gpus; ++rank) {
     const Rectangle input = rectangle_of(collective.input, rank, schedule_.gpus);
     const Rectangle output = rectangle_of(collective.output, rank, schedule_.gpus);
     IntegerMatrix& values = meeting.inputs[static_cast<std::size_t>(rank)];
-    if (!overlap(input, output) && !is_unchanged(input, values, iteration))
+    if (!overlap(input, output) && !is_unchanged(input, values, last.iteration))
       values = IntegerMatrix(values.rows, values.columns);
   }
   meeting.has_read_all.happen(engine_);

@@ -9,10 +9,14 @@
 // Who reads an output meanwhile gets undefined values, and who overwrites an input meanwhile makes the result
 // undefined. Each tile group of a GEMM does this on its own, in no order but that of the counters it waits for. A
 // collective reads on each rank when it starts there, and writes no sooner than it has started on all ranks.
+//
+// In every run one operation or tile group takes longer than all others together, on one rank or on all: whoever does
+// not wait for it is then sure to come too early.
 #pragma once
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -28,6 +32,8 @@ class RandomTimes {
  public:
   explicit RandomTimes(std::uint64_t seed) : generator_(seed) {}
   Picoseconds draw();
+  /// 0, …, count - 1
+  int draw_below(std::size_t count) { return static_cast<int>(generator_() % count); }
 
  private:
   std::mt19937_64 generator_;
@@ -53,21 +59,31 @@ class NumericalDevice : public Device {
     Occurrence has_read_all;
   };
 
+  /// What has a duration of its own: an operation, or a tile group of a GEMM.
+  struct Part {
+    OperationId operation = 0;
+    int tile_group = 0;
+  };
+
+  void draw_slowest();
   Process run_alone(Activity& activity);
   Process run_gemm(Activity& activity);
   Process run_tile_group(Activity& activity, const Gemm& gemm, int tile_group);
   Process run_collective(Activity& activity, const Collective& collective);
-  Process read_all(Meeting& meeting, const Collective& collective, int iteration);
+  Process read_all(Meeting& meeting, const Activity& last, const Collective& collective);
 
   Underway begin(const Activity& activity, int tile_group);
   void finish(Underway& underway, int iteration);
   bool is_unchanged(const Rectangle& where, const IntegerMatrix& was, int iteration) const;
   Sleep sleep() { return {engine_, engine_.now() + times_.draw()}; }
+  Sleep work(const Activity& activity, int tile_group = 0);
 
   Engine& engine_;
   const Schedule& schedule_;
   NumericalMemory& memory_;
   RandomTimes times_;
+  Part slowest_;
+  std::optional<int> slowest_rank_;                          // empty: all
   std::map<std::pair<int, OperationId>, Meeting> meetings_;  // iteration, operation
   std::deque<Process> processes_;
 };

@@ -98,23 +98,22 @@ class Run {
     const std::set<BufferId> written = written_buffers(schedule);
     for (const BufferId buffer : operands)
       if (written.contains(buffer)) iterations_ = 1;
+    operands_.resize(static_cast<std::size_t>(iterations_));
     for (const BufferId buffer : operands) draw_operand(buffer);
   }
 
-  void execute() {
+  std::optional<WrongElement> first_wrong() {
     Engine engine;
     NumericalDevice device(engine, schedule_, memory_, generator_());
     RandomTimes times(generator_());
     const ProgramTiming timing = random_timing(schedule_.gpus, times);
-    Program(engine, device, schedule_, timing, schedule_.gpus, iterations_).run();
-  }
-
-  std::optional<WrongElement> first_wrong(const Meaning& meaning) const {
-    for (int rank = 0; rank < schedule_.gpus; ++rank)
-      if (auto wrong = first_wrong_on(meaning, rank)) return wrong;
-    for (const Meaning& further : meaning.also)
-      if (auto wrong = first_wrong(further)) return wrong;
-    return std::nullopt;
+    Program program(engine, device, schedule_, timing, schedule_.gpus, iterations_);
+    std::vector<Process> checks;
+    for (int iteration = 0; iteration < iterations_; ++iteration)
+      for (int rank = 0; rank < schedule_.gpus; ++rank) checks.push_back(check_at_end(program, rank, iteration));
+    program.run();
+    for (const Process& check : checks) check.rethrow_failure();
+    return wrong_;
   }
 
  private:
@@ -122,48 +121,56 @@ class Run {
 
   const Buffer& buffer(BufferId id) const { return schedule_.buffers[static_cast<std::size_t>(id)]; }
 
-  /// In-place operations overwrite operands: the check uses those that the last iteration began with.
   void draw_operand(BufferId id) {
-    OfRanks& last = operands_[id];
     for (int rank = 0; rank < schedule_.gpus; ++rank) {
       std::vector<IntegerMatrix> values;
-      for (int iteration = 0; iteration < iterations_; ++iteration)
+      for (std::map<BufferId, OfRanks>& operands : operands_) {
         values.push_back(random_matrix(buffer(id), generator_));
-      last.push_back(values.back());
+        operands[id].push_back(values.back());
+      }
       memory_.set(rank, id, std::move(values));
     }
   }
 
-  std::optional<WrongElement> first_wrong_on(const Meaning& meaning, int rank) const {
-    const OfRanks& a = operands_.at(meaning.a);
-    const auto b = operands_.find(meaning.b);  // a collective alone has none
-    const IntegerMatrix expected =
-        expected_result(meaning, schedule_.gpus, rank, a, b == operands_.end() ? OfRanks{} : b->second);
-    const IntegerMatrix& stored = memory_.whole(rank, meaning.result, iterations_ - 1);
+  /// Looks at the rank's results in the instant in which its iteration ends, before the next one begins.
+  Process check_at_end(Program& program, int rank, int iteration) {
+    for (OperationId id = 0; id < static_cast<OperationId>(schedule_.operations.size()); ++id)
+      co_await Until{program.activity(rank, iteration, id).end};
+    check(*schedule_.meaning, rank, iteration);
+  }
+
+  void check(const Meaning& meaning, int rank, int iteration) {
+    const std::map<BufferId, OfRanks>& operands = operands_[static_cast<std::size_t>(iteration)];
+    const auto b = operands.find(meaning.b);  // a collective alone has none
+    const IntegerMatrix expected = expected_result(meaning, schedule_.gpus, rank, operands.at(meaning.a),
+                                                   b == operands.end() ? OfRanks{} : b->second);
+    const IntegerMatrix& stored = memory_.whole(rank, meaning.result, iteration);
     const Buffer& result = buffer(meaning.result);
-    for (std::int64_t row = 0; row < expected.rows; ++row)
-      for (std::int64_t column = 0; column < expected.columns; ++column) {
+    for (std::int64_t row = 0; row < expected.rows && !wrong_; ++row)
+      for (std::int64_t column = 0; column < expected.columns && !wrong_; ++column) {
         const Element place = storage_of(result.layout, schedule_.gpus, {row, column});
         const std::int64_t got = stored.at(place.row, place.column);
         if (got != expected.at(row, column))
-          return WrongElement{meaning.op, result.name, rank, row, column, expected.at(row, column), got};
+          wrong_ = {meaning.op, result.name, iteration, rank, row, column, expected.at(row, column), got};
       }
-    return std::nullopt;
+    for (const Meaning& further : meaning.also) check(further, rank, iteration);
   }
 
   const Schedule& schedule_;
   NumericalMemory memory_;
   std::mt19937_64 generator_;
   int iterations_ = 2;
-  std::map<BufferId, OfRanks> operands_;  // of the last iteration
+  std::vector<std::map<BufferId, OfRanks>> operands_;  // by iteration
+  std::optional<WrongElement> wrong_;                  // the first in simulated time
 };
 
 }  // namespace
 
 std::string describe(const WrongElement& wrong) {
-  return wrong.op + ": rank " + std::to_string(wrong.rank) + ", row " + std::to_string(wrong.row) + ", column " +
-         std::to_string(wrong.column) + " of \"" + wrong.buffer + "\": expected " + std::to_string(wrong.expected) +
-         ", got " + (wrong.got == undefined ? "an undefined value" : std::to_string(wrong.got));
+  return wrong.op + ": iteration " + std::to_string(wrong.iteration) + ", rank " + std::to_string(wrong.rank) +
+         ", row " + std::to_string(wrong.row) + ", column " + std::to_string(wrong.column) + " of \"" + wrong.buffer +
+         "\": expected " + std::to_string(wrong.expected) + ", got " +
+         (wrong.got == undefined ? "an undefined value" : std::to_string(wrong.got));
 }
 
 /// Every row is made on its own: the rows that the collective brings together, multiplied before or after.
@@ -192,9 +199,7 @@ IntegerMatrix expected_result(const Meaning& meaning, int gpus, int rank, const 
 std::optional<WrongElement> check_meaning(const Schedule& schedule, std::uint64_t seed) {
   if (!schedule.meaning) throw InputError("meaning", "expected what the schedule computes, got none");
   require_fit(schedule, *schedule.meaning, "meaning");
-  Run run(schedule, seed);
-  run.execute();
-  return run.first_wrong(*schedule.meaning);
+  return Run(schedule, seed).first_wrong();
 }
 
 }  // namespace weft::sim

@@ -16,13 +16,14 @@ namespace weft::sim {
 struct WrongElement {
   std::string op;
   std::string buffer;
+  int iteration = 0;
   int rank = 0;
   std::int64_t row = 0, column = 0;
   std::int64_t expected = 0;
   std::int64_t got = 0;  ///< `undefined`: never written, or made from what was not ready
   bool operator==(const WrongElement&) const = default;
 };
-/// "gemm+all_reduce: rank 1, row 3, column 0 of "c": expected 12, got an undefined value".
+/// "gemm+all_reduce: iteration 0, rank 1, row 3, column 0 of "c": expected 12, got an undefined value".
 std::string describe(const WrongElement& wrong);
 
 /// The result on rank `rank` of what `meaning` says, in logical rows and columns; `a` and `b` are the operands of every
@@ -31,8 +32,9 @@ IntegerMatrix expected_result(const Meaning& meaning, int gpus, int rank, const 
                               const std::vector<IntegerMatrix>& b);
 
 /// Runs the schedule once, with all ranks apart, random durations and random operands, and returns the first element
-/// that is wrong. A correct schedule passes with every seed; one that lacks an edge fails with some seeds. Two
-/// iterations are run where no operand is overwritten, and the second is checked.
+/// that is wrong. A correct schedule passes with every seed; one that lacks an edge fails with some seeds. Runs two
+/// iterations, with other operands in the second, where no operand is overwritten; a result is what the rank holds when
+/// its iteration ends.
 /// The schedule must have passed validation. Throws InputError for a schedule without a meaning, with one that does not
 /// fit its buffers, or with operations that mean nothing in integers; ExecutionError when it gets stuck.
 std::optional<WrongElement> check_meaning(const Schedule& schedule, std::uint64_t seed);

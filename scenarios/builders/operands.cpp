@@ -42,6 +42,13 @@ ConcurrentOperands add_concurrent_operands(Program& program, const ConcurrentPai
                       .a = operands.gemm.a.buffer,
                       .b = operands.gemm.b.buffer,
                       .result = operands.gemm.c.buffer};
+  operands.meaning.also.push_back({.op = "all_reduce",
+                                   .m = rows,
+                                   .n = columns,
+                                   .k = 1,  // there is no GEMM, and a size of 0 is an error
+                                   .a = reduced.buffer,
+                                   .b = reduced.buffer,
+                                   .result = reduced.buffer});
   return operands;
 }
 

@@ -18,7 +18,7 @@ MatrixShape shape_of(Bytes bytes, int gpus);
 struct ConcurrentOperands {
   Gemm gemm;
   Collective all_reduce;
-  Meaning meaning;  ///< of the GEMM; the all-reduce is in place and has none of its own
+  Meaning meaning;  ///< of the GEMM, and also of the all-reduce, which is in place
 };
 ConcurrentOperands add_concurrent_operands(Program& program, const ConcurrentPair& pair, int gpus, int max_ctas);
 
