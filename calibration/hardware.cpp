@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
+#include <tuple>
 
 #include "calibration/device_module.hpp"
 #include "calibration/measurement_json.hpp"
@@ -119,9 +120,9 @@ class Pass {
       if (elapsed_s < limit_s) continue;
       std::string doing;
       for (int other = 0; other < ranks_; ++other) doing += (other ? ", " : "") + describe_rank(*state_, other);
-      char limit[32];
-      std::snprintf(limit, sizeof limit, "%g s", limit_s);
-      throw ExecutionError(schedule_of(rank) + " exceeded the time limit of " + limit + ": " + doing);
+      std::ostringstream message;
+      message << schedule_of(rank) << " exceeded the time limit of " << limit_s << " s: " << doing;
+      throw ExecutionError(message.str());
     }
   }
 

@@ -2,6 +2,7 @@
 // (libweft_device.so beside the command) that only the forked rank processes load.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -29,7 +30,7 @@ struct KernelRecord {
   std::string kernel_name;
   int gpu = 0;
   std::string stream;
-  int grid[3] = {0, 0, 0}, block[3] = {0, 0, 0}, cluster[3] = {0, 0, 0};
+  std::array<int, 3> grid{}, block{}, cluster{};
   int registers = 0;  ///< per thread
   Bytes static_shared_memory = 0, dynamic_shared_memory = 0;
   Bytes bytes = 0;  ///< of a copy

@@ -1,19 +1,10 @@
 #include "calibration/measurement_json.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "calibration/statistics.hpp"
 
 namespace weft::calibration {
-namespace {
-
-nlohmann::json triple(const int (&sizes)[3]) { return {sizes[0], sizes[1], sizes[2]}; }
-void read_triple(const nlohmann::json& json, int (&sizes)[3]) {
-  for (std::size_t i = 0; i < 3; ++i) sizes[i] = json.at(i);
-}
-
-}  // namespace
 
 nlohmann::json to_json(const Conditions& c) {
   return {{"date", c.date},
@@ -48,9 +39,9 @@ nlohmann::json to_json(const KernelRecord& k) {
           {"kernel", k.kernel_name},
           {"gpu", k.gpu},
           {"stream", k.stream},
-          {"grid", triple(k.grid)},
-          {"block", triple(k.block)},
-          {"cluster", triple(k.cluster)},
+          {"grid", k.grid},
+          {"block", k.block},
+          {"cluster", k.cluster},
           {"registers_per_thread", k.registers},
           {"static_shared_memory_bytes", k.static_shared_memory},
           {"dynamic_shared_memory_bytes", k.dynamic_shared_memory},
@@ -65,9 +56,9 @@ KernelRecord kernel_from(const nlohmann::json& json) {
   k.kernel_name = json.at("kernel");
   k.gpu = json.at("gpu");
   k.stream = json.at("stream");
-  read_triple(json.at("grid"), k.grid);
-  read_triple(json.at("block"), k.block);
-  read_triple(json.at("cluster"), k.cluster);
+  k.grid = json.at("grid");
+  k.block = json.at("block");
+  k.cluster = json.at("cluster");
   k.registers = json.at("registers_per_thread");
   k.static_shared_memory = json.at("static_shared_memory_bytes");
   k.dynamic_shared_memory = json.at("dynamic_shared_memory_bytes");

@@ -20,14 +20,10 @@ ActivityRecord record_of(const CUpti_ActivityKernel10& kernel) {
   record.end_ns = kernel.end;
   record.correlation = kernel.correlationId;
   record.graph_node = kernel.graphNodeId;
-  const int grid[] = {kernel.gridX, kernel.gridY, kernel.gridZ};
-  const int block[] = {kernel.blockX, kernel.blockY, kernel.blockZ};
-  const std::uint32_t cluster[] = {kernel.clusterX, kernel.clusterY, kernel.clusterZ};
-  for (int i = 0; i < 3; ++i) {
-    record.grid[i] = grid[i];
-    record.block[i] = block[i];
-    record.cluster[i] = static_cast<int>(cluster[i]);
-  }
+  record.grid = {kernel.gridX, kernel.gridY, kernel.gridZ};
+  record.block = {kernel.blockX, kernel.blockY, kernel.blockZ};
+  record.cluster = {static_cast<int>(kernel.clusterX), static_cast<int>(kernel.clusterY),
+                    static_cast<int>(kernel.clusterZ)};
   record.registers = kernel.registersPerThread;
   record.static_shared_memory = kernel.staticSharedMemory;
   record.dynamic_shared_memory = kernel.dynamicSharedMemory;

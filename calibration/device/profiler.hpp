@@ -5,6 +5,7 @@
 // eagerly carry the id that was pushed around their operation's enqueuing.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -23,7 +24,7 @@ struct ActivityRecord {
   std::uint64_t start_ns = 0, end_ns = 0;  ///< the host's clock: common to all GPUs of a host
   std::uint32_t correlation = 0;           ///< one per launch: all kernels of a graph launch share theirs
   std::uint64_t graph_node = 0;            ///< 0: not launched by a graph
-  int grid[3] = {0, 0, 0}, block[3] = {0, 0, 0}, cluster[3] = {0, 0, 0};
+  std::array<int, 3> grid{}, block{}, cluster{};
   int registers = 0;
   Bytes static_shared_memory = 0, dynamic_shared_memory = 0;
   Bytes bytes = 0;

@@ -79,7 +79,7 @@ std::vector<Iteration> split(const std::vector<ActivityRecord>& records, const P
 
 std::string describe(const KernelRecord& kernel) {
   if (kernel.grid[0] == 0) return kernel.kernel_name + " " + std::to_string(kernel.bytes) + " bytes";
-  const auto sizes = [](const int(&of)[3]) {
+  const auto sizes = [](const std::array<int, 3>& of) {
     return std::to_string(of[0]) + "x" + std::to_string(of[1]) + "x" + std::to_string(of[2]);
   };
   return kernel.kernel_name + " grid " + sizes(kernel.grid) + " block " + sizes(kernel.block) + " cluster " +
@@ -96,9 +96,9 @@ KernelRecord kernel_record(const OwnedRecord& record, const Schedule& schedule, 
     kernel.operation = operation.name;
     kernel.stream = schedule.streams[static_cast<std::size_t>(operation.stream)].name;
   }
-  std::ranges::copy(activity.grid, kernel.grid);
-  std::ranges::copy(activity.block, kernel.block);
-  std::ranges::copy(activity.cluster, kernel.cluster);
+  kernel.grid = activity.grid;
+  kernel.block = activity.block;
+  kernel.cluster = activity.cluster;
   kernel.registers = activity.registers;
   kernel.static_shared_memory = activity.static_shared_memory;
   kernel.dynamic_shared_memory = activity.dynamic_shared_memory;
