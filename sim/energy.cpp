@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "models/collective_model.hpp"
-#include "sim/l2_state.hpp"
 
 namespace weft::sim {
 namespace {
@@ -30,16 +29,20 @@ double link_bytes_of(const Schedule& schedule, const Work& work) {
 
 }  // namespace
 
-double mean_power_W(const Schedule& schedule, const Machine& machine, double clock_share, double time_us) {
+double dynamic_energy_uJ(const Schedule& schedule, const Machine& machine, const std::vector<OperationCost>& costs) {
   const Power& power = machine.power;
-  const std::vector<MemoryTraffic> traffic = memory_traffic(schedule, machine);
   double energy_pJ = 0;
   for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
     const Work& work = schedule.operations[id].work;
-    energy_pJ += power.tensor_pJ_per_flop * flops_of(schedule, work) + power.hbm_pJ_per_byte * traffic[id].hbm_bytes +
+    energy_pJ += power.tensor_pJ_per_flop * flops_of(schedule, work) +
+                 power.hbm_pJ_per_byte * costs[id].traffic.hbm_bytes +
                  power.link_pJ_per_byte * link_bytes_of(schedule, work);
   }
-  return power.idle_W + energy_pJ * std::pow(clock_share, power.clock_exponent) * 1e-6 / time_us;  // 1 pJ/us = 1e-6 W
+  return energy_pJ * 1e-6;
+}
+
+double mean_power_W(const Power& power, double dynamic_energy_uJ, double clock_share, double time_us) {
+  return power.idle_W + dynamic_energy_uJ * std::pow(clock_share, power.clock_exponent) / time_us;
 }
 
 }  // namespace weft::sim

@@ -3,14 +3,17 @@
 
 #include "models/machine.hpp"
 #include "models/schedule.hpp"
+#include "sim/operation_cost.hpp"
 
 namespace weft::sim {
 
 /// No governor goes lower for lack of power.
 inline constexpr double lowest_clock_share = 0.3;
 
-/// Idle power plus the energy of all operations over the iteration's time; dynamic energy scales with
-/// clock_share ^ power.clock_exponent.
-double mean_power_W(const Schedule& schedule, const Machine& machine, double clock_share, double time_us);
+/// Energy of all operations at the maximum clock, without what the GPU takes idle.
+double dynamic_energy_uJ(const Schedule& schedule, const Machine& machine, const std::vector<OperationCost>& costs);
+
+/// Idle power plus dynamic energy, which scales with clock_share ^ power.clock_exponent, over the iteration's time.
+double mean_power_W(const Power& power, double dynamic_energy_uJ, double clock_share, double time_us);
 
 }  // namespace weft::sim

@@ -1,6 +1,7 @@
 #include "sim/max_min.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace weft::sim {
@@ -10,11 +11,12 @@ constexpr double relative_tolerance = 1e-12;
 
 /// A resource while the unfrozen flows rise together.
 struct Filling {
-  double free = 0;    // capacity that frozen flows left
-  double weight = 0;  // sum of coefficients of unfrozen flows
-  int rising = 0;     // unfrozen flows: weight alone may keep a rounding error above 0
-  double full_at() const {
-    return rising > 0 && weight > 0 ? std::max(free, 0.0) / weight : std::numeric_limits<double>::infinity();
+  double free = 0;     // capacity that frozen flows left
+  double weight = 0;   // sum of coefficients of unfrozen flows
+  int rising = 0;      // unfrozen flows: weight alone may keep a rounding error above 0
+  double full_at = 0;  // level at which it is full, as of this round
+  void find_full_at() {
+    full_at = rising > 0 && weight > 0 ? std::max(free, 0.0) / weight : std::numeric_limits<double>::infinity();
   }
 };
 
@@ -45,18 +47,21 @@ std::vector<double> max_min_rates(const std::vector<double>& capacities, const s
   std::vector<std::size_t> stopping;
   while (!rising.empty()) {
     double level = std::numeric_limits<double>::infinity();
-    for (const Filling& resource : resources) level = std::min(level, resource.full_at());
+    for (Filling& resource : resources) {
+      resource.find_full_at();
+      level = std::min(level, resource.full_at);
+    }
     for (const std::size_t f : rising) level = std::min(level, demands[f]->cap);
 
     const double reached = level * (1 + relative_tolerance);
     const auto stops = [&](std::size_t f) {
       return demands[f]->cap <= reached ||
              std::any_of(demands[f]->uses.begin(), demands[f]->uses.end(),
-                         [&](const Use& use) { return resources[use.resource].full_at() <= reached; });
+                         [&](const Use& use) { return resources[use.resource].full_at <= reached; });
     };
-    const auto go_on = std::stable_partition(rising.begin(), rising.end(), stops);
-    stopping.assign(rising.begin(), go_on);
-    rising.erase(rising.begin(), go_on);
+    stopping.clear();
+    std::copy_if(rising.begin(), rising.end(), std::back_inserter(stopping), stops);
+    std::erase_if(rising, stops);
     for (const std::size_t f : stopping) {
       rates[f] = std::min(level, demands[f]->cap);
       freeze(*demands[f], rates[f], resources);

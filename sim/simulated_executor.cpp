@@ -6,6 +6,7 @@
 #include "sim/critical_path.hpp"
 #include "sim/energy.hpp"
 #include "sim/program.hpp"
+#include "sim/simulated_machine.hpp"
 
 namespace weft::sim {
 namespace {
@@ -44,7 +45,15 @@ class Runner {
         machine_(machine),
         options_(options),
         ranks_(ranks_are_alike(schedule) ? 1 : schedule.gpus),
-        timing_(timing_of(schedule, machine, options.mechanisms)) {}
+        timing_(timing_of(schedule, machine, options.mechanisms)),
+        costs_(operation_costs(schedule, machine, options.mechanisms.l2_reuse)),
+        energy_uJ_(dynamic_energy_uJ(schedule, machine, costs_)) {}
+
+  /// Mean power of an iteration over the limit.
+  double excess(const Attempt& attempt) const {
+    return mean_power_W(machine_.power, energy_uJ_, attempt.statistics.clock_share, attempt.time_us) /
+           machine_.power.limit_W;
+  }
 
   Attempt run(double clock_share) const {
     // With equal ranks and no host in the way an iteration starts from rest: the first is as good as any.
@@ -58,7 +67,7 @@ class Runner {
  private:
   Attempt run_iterations(int iterations, double clock_share) const {
     Engine engine;
-    SimulatedMachine device(engine, machine_, schedule_, ranks_, clock_share, options_.mechanisms);
+    SimulatedMachine device(engine, machine_, schedule_, costs_, ranks_, clock_share, options_.mechanisms.contention);
     Program program(engine, device, schedule_, timing_, ranks_, iterations);
     program.run();
 
@@ -88,6 +97,8 @@ class Runner {
   const SimulationOptions& options_;
   const int ranks_;
   const ProgramTiming timing_;
+  const std::vector<OperationCost> costs_;
+  const double energy_uJ_;
 };
 
 }  // namespace
@@ -109,15 +120,12 @@ bool ranks_are_alike(const Schedule& schedule) {
 Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& machine, SimulationStatistics* statistics) const {
   const Runner runner(schedule, machine, options_);
   Attempt attempt = runner.run(1.0);
-  const auto excess = [&](const Attempt& at) {
-    return mean_power_W(schedule, machine, at.statistics.clock_share, at.time_us) / machine.power.limit_W;
-  };
-  if (options_.mechanisms.power && excess(attempt) > 1) {
+  if (options_.mechanisms.power && runner.excess(attempt) > 1) {
     double low = lowest_clock_share, high = 1;
-    double clock_share = std::max(low, 1 / excess(attempt));
+    double clock_share = std::max(low, 1 / runner.excess(attempt));
     for (int step = 0; step < most_clock_steps; ++step) {
       attempt = runner.run(clock_share);
-      const double over = excess(attempt);
+      const double over = runner.excess(attempt);
       if (std::abs(over - 1) < agreement) break;
       (over > 1 ? high : low) = clock_share;
       const double guess = clock_share / over;

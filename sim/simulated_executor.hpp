@@ -2,9 +2,16 @@
 #pragma once
 
 #include "models/executor.hpp"
-#include "sim/simulated_machine.hpp"
 
 namespace weft::sim {
+
+/// Mechanisms that can be switched off, to see what each is worth.
+struct Mechanisms {
+  bool power = true;       ///< the governor lowers the clock
+  bool l2_reuse = true;    ///< off: every operation finds an empty L2
+  bool contention = true;  ///< off: HBM, L2 and ports carry everything at once
+  bool gaps = true;        ///< off: operations follow one another at once
+};
 
 struct SimulationOptions {
   bool spans = true;  ///< record the last iteration's spans

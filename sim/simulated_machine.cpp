@@ -27,23 +27,16 @@ SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, Flu
       port_in(pool.add_resource(bytes_per_us(machine.fabric.port_GBps) * capacity_scale)),
       port_out(pool.add_resource(bytes_per_us(machine.fabric.port_GBps) * capacity_scale)) {}
 
-SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const Schedule& schedule, int ranks,
-                                   double clock_share, const Mechanisms& mechanisms)
-    : engine_(engine),
-      machine_(machine),
-      schedule_(schedule),
-      clock_share_(clock_share),
-      pool_(engine),
-      traffic_(memory_traffic(schedule, machine)) {
-  for (int rank = 0; rank < ranks; ++rank)
-    gpus_.emplace_back(engine, machine, pool_, mechanisms.contention ? 1.0 : unlimited);
-  if (!mechanisms.l2_reuse)
-    for (MemoryTraffic& traffic : traffic_) traffic.hbm_bytes = traffic.touched_bytes;
+SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const Schedule& schedule,
+                                   const std::vector<OperationCost>& costs, int ranks, double clock_share,
+                                   bool contention)
+    : engine_(engine), machine_(machine), schedule_(schedule), costs_(costs), clock_share_(clock_share), pool_(engine) {
+  for (int rank = 0; rank < ranks; ++rank) gpus_.emplace_back(engine, machine, pool_, contention ? 1.0 : unlimited);
 }
 
 void SimulatedMachine::start(Activity& activity) {
   std::visit(Overloaded{[&](const Gemm& gemm) { start_gemm(activity, gemm); },
-                        [&](const Collective& collective) { start_collective(activity, collective); },
+                        [&](const Collective&) { start_collective(activity); },
                         [&](const Copy& copy) { start_copy(activity, copy); },
                         [&](const MemoryBound&) { start_memory_bound(activity); },
                         [&](const Attention& attention) { start_attention(activity, attention); }, [](const Signal&) {},
@@ -65,7 +58,7 @@ void SimulatedMachine::start_gemm(Activity& activity, const Gemm& gemm) {
   const GpuState& gpu = gpus_[activity.rank];
   const MatrixSize size = size_of(gemm, schedule_.gpus);
   const DataType dtype = schedule_.buffers[gemm.a.buffer].dtype;
-  const GemmKernel kernel = gemm.kernel ? *gemm.kernel : choose_gemm_kernel(machine_, size);
+  const GemmKernel& kernel = costs_[activity.id].kernel;
   const std::int64_t tiles = tile_count(size, kernel);
   const int cluster = kernel.cluster_m * kernel.cluster_n;
   const CtaShape cta{machine_.gemm.threads_per_cta, machine_.gemm.threads_per_cta * machine_.gemm.registers_per_thread,
@@ -80,7 +73,7 @@ void SimulatedMachine::start_gemm(Activity& activity, const Gemm& gemm) {
   const std::int64_t k_steps = (size.k / kernel.split_k + kernel.tile_k - 1) / kernel.tile_k;
   const double tile_bytes =
       static_cast<double>((kernel.tile_m + kernel.tile_n) * kernel.tile_k * k_steps * bytes_of(dtype));
-  const MemoryTraffic& traffic = traffic_[activity.id];
+  const MemoryTraffic& traffic = costs_[activity.id].traffic;
   std::vector<Use> uses{{gpu.l2, 1.0}};
   if (traffic.hbm_bytes > 0) uses.push_back({gpu.hbm, traffic.hbm_bytes / (tile_bytes * static_cast<double>(tiles))});
   if (gemm.c.place != 0) {
@@ -102,14 +95,8 @@ void SimulatedMachine::start_gemm(Activity& activity, const Gemm& gemm) {
                .epilogue_us = machine_.gemm.kernel_overhead_us + split_k_reduction_us(machine_, size, kernel)});
 }
 
-void SimulatedMachine::start_collective(Activity& activity, const Collective& collective) {
-  if (collective.transport != Transport::nccl)
-    throw InputError(
-        activity.operation->name + ".transport",
-        "expected nccl, the transport that the simulator has, got " + std::string(name_of(collective.transport)));
-  const Slice& full = collective.kind == CollectiveKind::all_gather ? collective.output : collective.input;
-  const CollectiveTiming timing =
-      time_collective(machine_, collective.kind, schedule_.gpus, bytes_of(full, schedule_), collective.max_ctas);
+void SimulatedMachine::start_collective(Activity& activity) {
+  const CollectiveTiming& timing = costs_[activity.id].collective;
   const auto key = std::pair{activity.iteration, activity.id};
   auto found = collectives_.find(key);
   if (found == collectives_.end()) {
@@ -175,7 +162,7 @@ void SimulatedMachine::transfer(CopyRun& run) {
 /// Blocks of equal size, four for each SM, so that the kernel shares the SMs with others as grids do.
 void SimulatedMachine::start_memory_bound(Activity& activity) {
   const GpuState& gpu = gpus_[activity.rank];
-  const MemoryTraffic& traffic = traffic_[activity.id];
+  const MemoryTraffic& traffic = costs_[activity.id].traffic;
   const std::int64_t tiles = 4 * gpu.sms.sms();
   const CtaShape cta{machine_.gpu.threads_per_sm / 4, machine_.gpu.registers_per_sm / 4, 0};
   const double bytes = std::max(1.0, traffic.touched_bytes);
@@ -213,7 +200,7 @@ void SimulatedMachine::start_attention(Activity& activity, const Attention& atte
   const double tile_flops = 4.0 * queries_per_cta * attention.head_dim * keys;
   const double sm_flops_per_us = machine_.gpu.tensor_flops_per_clock_per_sm * machine_.gpu.max_clock_MHz *
                                  clock_share_ * machine_.other_kernels.attention_efficiency;
-  const MemoryTraffic& traffic = traffic_[activity.id];
+  const MemoryTraffic& traffic = costs_[activity.id].traffic;
   const double bytes_per_tile = std::max(1.0, traffic.touched_bytes / static_cast<double>(tiles));
   std::vector<Use> uses{{gpu.l2, 1.0}};
   if (traffic.hbm_bytes > 0) uses.push_back({gpu.hbm, traffic.hbm_bytes / traffic.touched_bytes});

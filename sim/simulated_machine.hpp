@@ -13,19 +13,11 @@
 #include "sim/collective_run.hpp"
 #include "sim/copy_engines.hpp"
 #include "sim/fluid_pool.hpp"
-#include "sim/l2_state.hpp"
+#include "sim/operation_cost.hpp"
 #include "sim/sm_pool.hpp"
 #include "sim/tiled_kernel.hpp"
 
 namespace weft::sim {
-
-/// Mechanisms that can be switched off, to see what each is worth.
-struct Mechanisms {
-  bool power = true;       ///< the governor lowers the clock
-  bool l2_reuse = true;    ///< off: every operation finds an empty L2
-  bool contention = true;  ///< off: HBM, L2 and ports carry everything at once
-  bool gaps = true;        ///< off: operations follow one another at once
-};
 
 /// Bytes that went through one GPU's memory and ports.
 struct ServedBytes {
@@ -35,8 +27,9 @@ struct ServedBytes {
 class SimulatedMachine : public Device {
  public:
   /// `ranks` simulated GPUs: the schedule's, or 1 when all are the same. `clock_share` of the maximum clock.
-  SimulatedMachine(Engine& engine, const Machine& machine, const Schedule& schedule, int ranks, double clock_share,
-                   const Mechanisms& mechanisms);
+  /// `costs` as operation_costs() gives them. Without `contention` HBM, L2 and ports carry everything at once.
+  SimulatedMachine(Engine& engine, const Machine& machine, const Schedule& schedule,
+                   const std::vector<OperationCost>& costs, int ranks, double clock_share, bool contention);
 
   void start(Activity& activity) override;
 
@@ -60,7 +53,7 @@ class SimulatedMachine : public Device {
   };
 
   void start_gemm(Activity& activity, const Gemm& gemm);
-  void start_collective(Activity& activity, const Collective& collective);
+  void start_collective(Activity& activity);
   void start_copy(Activity& activity, const Copy& copy);
   void start_memory_bound(Activity& activity);
   void start_attention(Activity& activity, const Attention& attention);
@@ -72,9 +65,9 @@ class SimulatedMachine : public Device {
   Engine& engine_;
   const Machine& machine_;
   const Schedule& schedule_;
+  const std::vector<OperationCost>& costs_;
   const double clock_share_;
   FluidPool pool_;
-  std::vector<MemoryTraffic> traffic_;
   std::deque<GpuState> gpus_;
   std::deque<TiledKernel> kernels_;
   std::map<std::pair<int, OperationId>, CollectiveRun> collectives_;  // iteration, operation

@@ -9,6 +9,7 @@
 #include "scenarios/builders/build.hpp"
 #include "sim/program.hpp"
 #include "sim/simulated_executor.hpp"
+#include "sim/simulated_machine.hpp"
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
@@ -82,15 +83,15 @@ TEST(RandomSchedules, MoveEveryByteOnce) {
     const Schedule schedule = build(request, test_machine());
     const int ranks = ranks_are_alike(schedule) ? 1 : schedule.gpus;
     Engine engine;
-    SimulatedMachine device(engine, test_machine(), schedule, ranks, 1, {});
+    const std::vector<OperationCost> costs = operation_costs(schedule, test_machine());
+    SimulatedMachine device(engine, test_machine(), schedule, costs, ranks, 1, true);
     Program program(engine, device, schedule, {}, ranks, 1);
     program.run();
     // Each byte that leaves a port is read from HBM there; as many arrive and are written.
     const double ports = port_bytes_of(schedule);
     double hbm = 2 * ports;
-    const std::vector<MemoryTraffic> traffic = memory_traffic(schedule, test_machine());
-    for (std::size_t id = 0; id < traffic.size(); ++id)
-      if (std::holds_alternative<Gemm>(schedule.operations[id].work)) hbm += traffic[id].hbm_bytes;
+    for (std::size_t id = 0; id < costs.size(); ++id)
+      if (std::holds_alternative<Gemm>(schedule.operations[id].work)) hbm += costs[id].traffic.hbm_bytes;
     for (int rank = 0; rank < ranks; ++rank) {
       const ServedBytes served = device.served(rank);
       EXPECT_NEAR(served.port_in, ports, 1e-9 * ports) << name(request);

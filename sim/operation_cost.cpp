@@ -1,0 +1,50 @@
+#include "sim/operation_cost.hpp"
+
+#include "models/gemm_model.hpp"
+
+namespace weft::sim {
+namespace {
+
+CollectiveTiming timing_of(const Collective& collective, const std::string& name, const Schedule& schedule,
+                           const Machine& machine) {
+  if (collective.transport != Transport::nccl)
+    throw InputError(name + ".transport", "expected nccl, the transport that the simulator has, got " +
+                                              std::string(name_of(collective.transport)));
+  const Slice& full = collective.kind == CollectiveKind::all_gather ? collective.output : collective.input;
+  return time_collective(machine, collective.kind, schedule.gpus, bytes_of(full, schedule), collective.max_ctas);
+}
+
+/// The library is asked once for each shape: most GEMMs of a schedule are equal chunks.
+class KernelChoices {
+ public:
+  explicit KernelChoices(const Machine& machine) : machine_(machine) {}
+  const GemmKernel& of(const MatrixSize& size) {
+    for (const auto& [known, kernel] : choices_)
+      if (known.m == size.m && known.n == size.n && known.k == size.k) return kernel;
+    return choices_.emplace_back(size, choose_gemm_kernel(machine_, size)).second;
+  }
+
+ private:
+  const Machine& machine_;
+  std::vector<std::pair<MatrixSize, GemmKernel>> choices_;
+};
+
+}  // namespace
+
+std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machine& machine, bool l2_reuse) {
+  const std::vector<MemoryTraffic> traffic = memory_traffic(schedule, machine);
+  std::vector<OperationCost> costs(schedule.operations.size());
+  KernelChoices choices(machine);
+  for (std::size_t id = 0; id < costs.size(); ++id) {
+    const Operation& operation = schedule.operations[id];
+    costs[id].traffic = traffic[id];
+    if (!l2_reuse) costs[id].traffic.hbm_bytes = traffic[id].touched_bytes;
+    if (const auto* gemm = std::get_if<Gemm>(&operation.work))
+      costs[id].kernel = gemm->kernel ? *gemm->kernel : choices.of(size_of(*gemm, schedule.gpus));
+    else if (const auto* collective = std::get_if<Collective>(&operation.work))
+      costs[id].collective = timing_of(*collective, operation.name, schedule, machine);
+  }
+  return costs;
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,23 @@
+// What an operation costs whatever the clock and its neighbours: found once for all runs of a schedule.
+#pragma once
+
+#include <vector>
+
+#include "models/collective_model.hpp"
+#include "models/machine.hpp"
+#include "models/schedule.hpp"
+#include "sim/l2_state.hpp"
+
+namespace weft::sim {
+
+struct OperationCost {
+  MemoryTraffic traffic;
+  GemmKernel kernel;            ///< a GEMM's, chosen as the library would where the schedule leaves it open
+  CollectiveTiming collective;  ///< a collective's
+};
+
+/// One for each operation. Without `l2_reuse` every operation finds an empty L2. Throws InputError for a transport that
+/// the simulator does not have.
+std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machine& machine, bool l2_reuse = true);
+
+}  // namespace weft::sim
