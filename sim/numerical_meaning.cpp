@@ -80,9 +80,9 @@ IntegerMatrix random_matrix(const Buffer& buffer, std::mt19937_64& generator) {
 
 // --- A run ---------------------------------------------------------------------------------------------------------
 
+/// Gaps between operations are left out: the device begins each of them late enough.
 ProgramTiming random_timing(int gpus, RandomTimes& times) {
   ProgramTiming timing;
-  timing.cross_gap = times.draw();
   timing.iteration_gap = times.draw();
   timing.barrier = times.draw();
   timing.signal = times.draw();
