@@ -32,50 +32,77 @@ std::int64_t tile_count(const MatrixSize& size, const GemmKernel& kernel) {
          rounded_up(divided_up(size.n, kernel.tile_n), kernel.cluster_n) * kernel.split_k;
 }
 
-double tile_time_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
-                    double clock_share) {
+int persistent_ctas(const Gpu& gpu, const GemmKernel& kernel) {
+  const int cluster = kernel.cluster_m * kernel.cluster_n;
+  int total = 0;
+  for (const int sms : gpu.gpc_sms) total += sms / cluster * cluster;
+  return std::max(total, cluster);
+}
+
+TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
+                     double clock_share) {
   const GemmTiming& timing = machine.gemm;
+  const int elements = kernel.tile_m * kernel.tile_n;
+  const bool is_cooperative = elements > timing.cooperative_above_elements;
   const auto k_steps = static_cast<double>(divided_up(divided_up(size.k, kernel.split_k), kernel.tile_k));
   const double speedup = dtype == DataType::fp8 ? machine.gpu.fp8_speedup : 1.0;
-  const double flops_per_us = machine.gpu.tensor_flops_per_clock_per_sm * machine.gpu.max_clock_MHz * speedup;
-  const double tensor_us =
-      2.0 * kernel.tile_m * kernel.tile_n * kernel.tile_k / (flops_per_us * timing.mainloop_efficiency * clock_share);
-  const auto operand_bytes = static_cast<double>((kernel.tile_m + kernel.tile_n) * kernel.tile_k * bytes_of(dtype));
-  const double load_us = operand_bytes / bytes_per_us(timing.l2_GBps_per_sm);
-  return timing.tile_overhead_us + k_steps * std::max({tensor_us, load_us, timing.k_step_floor_us});
+  const double flops_per_us = machine.gpu.tensor_flops_per_clock_per_sm * machine.gpu.max_clock_MHz * clock_share *
+                              speedup * (is_cooperative ? timing.cooperative_efficiency : timing.pingpong_efficiency);
+  // CTAs of a cluster along n share their rows of A, those along m their rows of B.
+  const double operand_rows =
+      static_cast<double>(kernel.tile_m) / kernel.cluster_n + static_cast<double>(kernel.tile_n) / kernel.cluster_m;
+  const double operand_bytes = operand_rows * kernel.tile_k * static_cast<double>(bytes_of(dtype));
+  const double step_us = std::max({2.0 * elements * kernel.tile_k / flops_per_us,
+                                   operand_bytes / bytes_per_us(timing.l2_GBps_per_sm), timing.k_step_floor_us});
+  const double epilogue_us = elements * timing.epilogue_us_per_element;
+  return {.tile_us = k_steps * step_us + (is_cooperative ? epilogue_us : 0),
+          .once_us = timing.kernel_overhead_us + (is_cooperative ? 0 : epilogue_us),
+          .l2_bytes = k_steps * operand_bytes};
 }
 
 double split_k_reduction_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel) {
   if (kernel.split_k == 1) return 0;
   const double elements = static_cast<double>(size.m) * static_cast<double>(size.n);
   const double bytes = elements * (4.0 * kernel.split_k + 2.0);  // fp32 partial sums in, bf16 out
-  return machine.latencies.kernel_gap_us + bytes / bytes_per_us(machine.gpu.l2_GBps);
+  return machine.gemm.split_k_overhead_us + bytes / bytes_per_us(machine.gpu.l2_GBps);
 }
 
 double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel) {
-  const std::int64_t at_once =
-      machine.gpu.sms() / (kernel.cluster_m * kernel.cluster_n) * kernel.cluster_m * kernel.cluster_n;
-  const auto waves = static_cast<double>(divided_up(tile_count(size, kernel), at_once));
-  return machine.gemm.kernel_overhead_us + waves * tile_time_us(machine, size, kernel, DataType::bf16) +
-         split_k_reduction_us(machine, size, kernel);
+  const auto waves = static_cast<double>(divided_up(tile_count(size, kernel), persistent_ctas(machine.gpu, kernel)));
+  const TileTiming timing = time_tile(machine, size, kernel, DataType::bf16);
+  const double reset_us = waves > machine.gemm.dynamic_above_waves ? machine.gemm.root_counter_reset_us : 0;
+  return reset_us + timing.once_us + waves * timing.tile_us + split_k_reduction_us(machine, size, kernel);
 }
+
+namespace {
+
+/// More waves than `dynamic_above_waves` are worth a counter to the library.
+GemmKernel with_scheduler(GemmKernel kernel, const Machine& machine, const MatrixSize& size) {
+  const std::int64_t tiles = tile_count(size, kernel);
+  const bool is_dynamic = tiles > std::int64_t{machine.gemm.dynamic_above_waves} * persistent_ctas(machine.gpu, kernel);
+  kernel.scheduler = is_dynamic ? TileScheduler::dynamic_persistent : TileScheduler::static_persistent;
+  return kernel;
+}
+
+}  // namespace
 
 GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size) {
   std::vector<std::pair<double, const GemmChoice*>> nearest;
   nearest.reserve(machine.gemm_choices.size());
   for (const GemmChoice& choice : machine.gemm_choices) {
-    if (choice.m == size.m && choice.n == size.n && choice.k == size.k) return choice.kernel;
+    if (choice.m == size.m && choice.n == size.n && choice.k == size.k)
+      return with_scheduler(choice.kernel, machine, size);
     nearest.emplace_back(distance(size, choice), &choice);
   }
-  if (nearest.empty()) return GemmKernel{};
+  if (nearest.empty()) return with_scheduler(GemmKernel{}, machine, size);
   const std::size_t count = std::min(neighbours, nearest.size());
   std::partial_sort(nearest.begin(), nearest.begin() + static_cast<std::ptrdiff_t>(count), nearest.end());
   const auto estimate = [&](const auto& candidate) {
     return estimated_gemm_us(machine, size, candidate.second->kernel);
   };
-  return std::min_element(nearest.begin(), nearest.begin() + static_cast<std::ptrdiff_t>(count),
-                          [&](const auto& a, const auto& b) { return estimate(a) < estimate(b); })
-      ->second->kernel;
+  const auto fastest = std::min_element(nearest.begin(), nearest.begin() + static_cast<std::ptrdiff_t>(count),
+                                        [&](const auto& a, const auto& b) { return estimate(a) < estimate(b); });
+  return with_scheduler(fastest->second->kernel, machine, size);
 }
 
 }  // namespace weft

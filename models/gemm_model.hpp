@@ -14,9 +14,18 @@ GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size);
 /// CTA-sized pieces of work: output tiles, padded to whole clusters, times the slices along k.
 std::int64_t tile_count(const MatrixSize& size, const GemmKernel& kernel);
 
-/// Time of one tile on one SM at `clock_share` of the maximum clock, with its operands in reach of the L2.
-double tile_time_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
-                    double clock_share = 1);
+/// Persistent CTAs of this cluster size that the GPU holds at once, one on an SM.
+int persistent_ctas(const Gpu& gpu, const GemmKernel& kernel);
+
+/// A wave of tiles on one SM each, and what a kernel takes once whatever its waves.
+struct TileTiming {
+  double tile_us = 0;
+  double once_us = 0;
+  double l2_bytes = 0;  ///< operands that the tile reads from the L2
+};
+/// At `clock_share` of the maximum clock, with the operands in reach of the L2; see GemmTiming for the formula.
+TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
+                     double clock_share = 1);
 
 /// Split-K leaves partial sums in fp32 that a second kernel adds up; 0 without split-K.
 double split_k_reduction_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel);

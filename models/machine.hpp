@@ -64,27 +64,35 @@ struct Fabric {
 
 /// Fixed times between operations.
 struct Latencies {
-  double kernel_gap_us = 0;          ///< end of a kernel to the start of the next on its stream, in a graph
-  double dependency_gap_us = 0;      ///< the same across streams
-  double graph_root_stagger_us = 0;  ///< between the starts of operations of a graph that wait for nothing
-  double graph_gap_us = 0;           ///< between two graphs on one stream
-  double eager_launch_us = 0;        ///< host time of one operation, enqueued by PyTorch
-  double eager_gap_us = 0;           ///< kernel to kernel on one stream, enqueued ahead of time
-  double eager_event_us = 0;         ///< an event recorded on one stream until another stream goes on
-  double barrier_us = 0;             ///< last rank's arrival to everyone's departure
-  double signal_us = 0;              ///< counter written until a waiting kernel sees it
+  double kernel_gap_us = 0;      ///< graph: end of a node to the start of a kernel that waits for it alone
+  double collective_gap_us = 0;  ///< graph: the same for a collective
+  double join_gap_us = 0;        ///< graph: last end to the start of a node that waits for several
+  double fork_gap_us = 0;        ///< graph: to the start of a node that does not continue the chain of the one before
+  double graph_gap_us = 0;       ///< between two graphs on one stream
+  double eager_launch_us = 0;    ///< host time of one operation, enqueued by PyTorch
+  double eager_gap_us = 0;       ///< kernel to kernel on one stream, enqueued ahead of time
+  double eager_event_us = 0;     ///< an event recorded on one stream until another stream goes on
+  double barrier_us = 0;         ///< last rank's arrival to everyone's departure
+  double signal_us = 0;          ///< counter written until a waiting kernel sees it
 };
 
-/// How the GEMM library's kernels run on this GPU. One output tile takes
-///   tile_overhead + ceil(k / tile_k) x max(tensor time / mainloop_efficiency, operand bytes / l2_GBps_per_sm,
-///   k_step_floor)
-/// where the tensor time of a k step is 2 x tile_m x tile_n x tile_k operations at the tensor cores' rate.
+/// How the GEMM library's kernels run on this GPU. A k step of one tile takes the longest of
+///   2 x tile_m x tile_n x tile_k operations at `efficiency` of the tensor cores' rate,
+///   the operands that the CTA's cluster does not share, at l2_GBps_per_sm, and k_step_floor;
+/// a tile ends with an epilogue in proportion to its elements. Small tiles are computed by two groups of warps in turn
+/// (ping-pong: one's epilogue hides behind the other's main loop), large ones by both together (cooperative).
 struct GemmTiming {
-  double kernel_overhead_us = 0;   ///< once a kernel
-  double tile_overhead_us = 0;     ///< pipeline fill and the part of the epilogue that the next tile does not hide
-  double mainloop_efficiency = 0;  ///< share of the tensor cores' rate while in the main loop
-  double l2_GBps_per_sm = 0;       ///< operands of a tile into one SM's shared memory
-  double k_step_floor_us = 0;      ///< no k step is shorter
+  double kernel_overhead_us = 0;       ///< once a kernel
+  double epilogue_us_per_element = 0;  ///< of the output tile
+  double cooperative_efficiency = 0;   ///< share of the tensor cores' rate while in the main loop
+  double pingpong_efficiency = 0;
+  int cooperative_above_elements = 0;  ///< of the output tile
+  double l2_GBps_per_sm = 0;           ///< operands of a tile into one SM's shared memory
+  double k_step_floor_us = 0;          ///< no k step is shorter
+  int dynamic_above_waves = 0;         ///< with more waves tiles are handed out by a counter, with fewer by position
+  double counter_reset_us = 0;         ///< for the fill of that counter before the kernel
+  double root_counter_reset_us = 0;    ///< the same where the GEMM is the first node of a graph
+  double split_k_overhead_us = 0;      ///< second kernel that adds the slices up
   int threads_per_cta = 0;
   int registers_per_thread = 0;
   double tile_spread = 0;  ///< how much later than the mean the last CTA of a wave ends, as a share of its time

@@ -81,8 +81,9 @@ Fabric fabric_from(JsonObject object) {
 Latencies latencies_from(JsonObject object) {
   Latencies latencies;
   latencies.kernel_gap_us = number(object, "kernel_gap", "us");
-  latencies.dependency_gap_us = number(object, "dependency_gap", "us");
-  latencies.graph_root_stagger_us = number(object, "graph_root_stagger", "us");
+  latencies.collective_gap_us = number(object, "collective_gap", "us");
+  latencies.join_gap_us = number(object, "join_gap", "us");
+  latencies.fork_gap_us = number(object, "fork_gap", "us");
   latencies.graph_gap_us = number(object, "graph_gap", "us");
   latencies.eager_launch_us = number(object, "eager_launch", "us");
   latencies.eager_gap_us = number(object, "eager_gap", "us");
@@ -96,8 +97,14 @@ Latencies latencies_from(JsonObject object) {
 GemmTiming gemm_from(JsonObject& object) {
   GemmTiming timing;
   timing.kernel_overhead_us = number(object, "kernel_overhead", "us");
-  timing.tile_overhead_us = number(object, "tile_overhead", "us");
-  timing.mainloop_efficiency = number(object, "mainloop_efficiency", "ratio");
+  timing.epilogue_us_per_element = number(object, "epilogue", "us/element");
+  timing.cooperative_efficiency = number(object, "cooperative_efficiency", "ratio");
+  timing.pingpong_efficiency = number(object, "pingpong_efficiency", "ratio");
+  timing.cooperative_above_elements = integer(object, "cooperative_above", "elements");
+  timing.dynamic_above_waves = integer(object, "dynamic_above", "waves", 0);
+  timing.counter_reset_us = number(object, "counter_reset", "us");
+  timing.root_counter_reset_us = number(object, "root_counter_reset", "us");
+  timing.split_k_overhead_us = number(object, "split_k_overhead", "us");
   timing.l2_GBps_per_sm = number(object, "l2_bandwidth_per_sm", "GBps");
   timing.k_step_floor_us = number(object, "k_step_floor", "us");
   timing.threads_per_cta = integer(object, "threads_per_cta", "threads");
@@ -146,7 +153,7 @@ CollectiveCurve curve_from(JsonObject object) {
   return curve;
 }
 
-std::vector<GemmChoice> read_choices(const std::filesystem::path& path, TileScheduler scheduler) {
+std::vector<GemmChoice> read_choices(const std::filesystem::path& path) {
   std::ifstream file(path);
   if (!file) throw InputError(path.string(), "expected a readable file with the GEMM library's kernels");
   std::vector<GemmChoice> choices;
@@ -162,7 +169,6 @@ std::vector<GemmChoice> read_choices(const std::filesystem::path& path, TileSche
     if (!fields || std::min({kernel.tile_m, kernel.tile_n, kernel.tile_k, kernel.cluster_m, kernel.cluster_n,
                              kernel.stages, kernel.split_k}) < 1)
       throw InputError(path.string(), "line " + std::to_string(number) + ": expected ten positive integers");
-    kernel.scheduler = scheduler;
     choices.push_back(choice);
   }
   return choices;
@@ -186,8 +192,7 @@ Machine machine_from_json(const nlohmann::json& json, const std::filesystem::pat
   machine.gemm = gemm_from(gemm);
   JsonObject kernels = gemm.object("kernels");
   kernels.string("source");
-  const auto scheduler = kernels.word<TileScheduler>("scheduler");
-  machine.gemm_choices = read_choices(directory / kernels.string("file"), scheduler);
+  machine.gemm_choices = read_choices(directory / kernels.string("file"));
   kernels.finish();
   gemm.finish();
   machine.other_kernels = other_kernels_from(object.object("other_kernels"));

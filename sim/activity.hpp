@@ -15,7 +15,8 @@ struct Activity {
   OperationId id = 0;
   int rank = 0;
   int iteration = 0;
-  int priority = 0;  ///< of its stream
+  int priority = 0;      ///< of its stream
+  bool is_root = false;  ///< follows nothing in its iteration
   Occurrence first_cta_started, all_ctas_started, end;
   std::deque<Occurrence> tile_groups;  ///< a GEMM's; deque, since waiters hold references
   std::deque<Occurrence*> tile_waits;  ///< occurrence that releases each of Gemm::waits, in their order

@@ -35,10 +35,10 @@ FlowId FluidPool::free_slot() {
   return id;
 }
 
-void FluidPool::start(double work, Demand demand, Waiter done) {
+void FluidPool::start(double work, const Demand& demand, Waiter done) {
   const FlowId id = free_slot();
   Flow& flow = flows_[id];
-  flow.demand = std::move(demand);
+  flow.demand = demand;  // into memory that the slot has already
   flow.work = flow.left = work;
   flow.updated = engine_.now();
   flow.done = done;

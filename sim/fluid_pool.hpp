@@ -26,7 +26,7 @@ class FluidPool {
 
   /// `work` units at most at demand.cap units per us; `done` is called at the end, in the phase `happen`. Ends are
   /// rounded up to the next nanosecond, so that what is equal stays simultaneous.
-  void start(double work, Demand demand, Waiter done);
+  void start(double work, const Demand& demand, Waiter done);
 
   double capacity(int resource) const { return capacities_[resource]; }
   /// Units that went through a resource so far.

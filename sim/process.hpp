@@ -23,15 +23,22 @@ class Occurrence {
   void happen(Engine& engine) {
     if (std::exchange(happened_, true)) return;
     time_ = engine.now();
-    for (const Waiter& waiter : waiters_) engine.at(time_, waiter);
-    waiters_.clear();
+    if (first_.call != nullptr) engine.at(time_, first_);
+    for (const Waiter& waiter : others_) engine.at(time_, waiter);
+    others_.clear();
   }
-  void call_when_happened(Waiter waiter) { waiters_.push_back(waiter); }
+  void call_when_happened(Waiter waiter) {
+    if (first_.call == nullptr)
+      first_ = waiter;
+    else
+      others_.push_back(waiter);
+  }
 
  private:
   bool happened_ = false;
   Picoseconds time_;
-  std::vector<Waiter> waiters_;
+  Waiter first_;  // few have more than one
+  std::vector<Waiter> others_;
 };
 
 /// A running coroutine. It starts at once and frees itself at its end; a process that is still suspended when its owner

@@ -50,6 +50,7 @@ Program::Program(Engine& engine, Device& device, const Schedule& schedule, const
         one.rank = rank;
         one.iteration = iteration;
         one.priority = schedule.streams[one.operation->stream].priority;
+        one.is_root = edges_[id].empty();
         prepare(one);
       }
 }
@@ -60,26 +61,48 @@ void Program::find_edges() {
   root_offset_.resize(count);
   barrier_number_.resize(count);
   std::vector<OperationId> last_on_stream(schedule_.streams.size(), -1);
-  std::vector<bool> has_successor(count);
   std::map<int, int> barriers;
-  int roots = 0;
   for (OperationId id = 0; id < static_cast<OperationId>(count); ++id) {
     const Operation& operation = schedule_.operations[id];
     const OperationId before = std::exchange(last_on_stream[operation.stream], id);
-    const auto connect = [&](OperationId from, Point point, int tile_group) {
-      const bool graph_chain = schedule_.launch == Launch::graph && point == Point::end && !has_successor[from];
-      const bool eager_chain = schedule_.launch == Launch::eager && from == before;
-      has_successor[from] = true;
-      edges_[id].push_back(
-          {from, point, tile_group, graph_chain || eager_chain ? timing_.chain_gap : timing_.cross_gap});
-    };
-    if (before >= 0) connect(before, Point::end, 0);
+    if (before >= 0) edges_[id].push_back({before, Point::end, 0, {}});
     for (const After& after : operation.after)
       if (after.operation != before || after.point != Point::end)
-        connect(after.operation, after.point, after.tile_group);
-    if (edges_[id].empty()) root_offset_[id] = timing_.root_stagger * roots++;
+        edges_[id].push_back({after.operation, after.point, after.tile_group, {}});
     if (const auto* barrier = std::get_if<Barrier>(&operation.work)) barrier_number_[id] = barriers[barrier->channel]++;
   }
+  schedule_.launch == Launch::graph ? set_graph_gaps() : set_eager_gaps();
+}
+
+void Program::set_graph_gaps() {
+  const auto count = static_cast<OperationId>(edges_.size());
+  const auto is_collective = [&](OperationId id) {
+    return std::holds_alternative<Collective>(schedule_.operations[id].work);
+  };
+  std::vector<OperationId> continues(edges_.size(), -1);  // the successor that continues each chain
+  OperationId first_root = -1;
+  for (OperationId id = 0; id < count; ++id) {
+    if (edges_[id].empty() && first_root < 0) first_root = id;
+    if (edges_[id].empty() && id != first_root) root_offset_[id] = timing_.fork_gap;
+    for (const Edge& edge : edges_[id]) {
+      OperationId& chain = continues[edge.operation];
+      if (chain < 0 || (is_collective(chain) && !is_collective(id))) chain = id;
+    }
+  }
+  for (OperationId id = 0; id < count; ++id)
+    for (Edge& edge : edges_[id])
+      edge.gap = edges_[id].size() > 1             ? timing_.join_gap
+                 : continues[edge.operation] != id ? timing_.fork_gap
+                 : is_collective(id)               ? timing_.collective_gap
+                                                   : timing_.kernel_gap;
+}
+
+/// Streams launched one call at a time: an event from another stream arrives later than the end of the own stream.
+void Program::set_eager_gaps() {
+  for (OperationId id = 0; id < static_cast<OperationId>(edges_.size()); ++id)
+    for (Edge& edge : edges_[id])
+      edge.gap = schedule_.operations[edge.operation].stream == schedule_.operations[id].stream ? timing_.kernel_gap
+                                                                                                : timing_.fork_gap;
 }
 
 /// A GEMM's tile groups are points, add to counters and may wait for counters.

@@ -13,13 +13,14 @@
 
 namespace weft::sim {
 
-/// Fixed times between operations. In a CUDA graph a node's first-created successor continues its chain; the others
-/// start a little later, and so do all that wait for another chain.
+/// Fixed times between operations. In a CUDA graph one successor of a node continues its chain, the first-created that
+/// is no collective; the others, and all operations without predecessors but the first, start later by `fork_gap`.
 struct ProgramTiming {
-  Picoseconds chain_gap;                ///< end of an operation to the start of the one that continues its chain
-  Picoseconds cross_gap;                ///< the same to any other successor
+  Picoseconds kernel_gap;               ///< end of an operation to the start of one that waits for it alone
+  Picoseconds collective_gap;           ///< the same where that one is a collective
+  Picoseconds join_gap;                 ///< last end to the start of an operation that waits for several
+  Picoseconds fork_gap;                 ///< end to the start of an operation that does not continue the chain
   Picoseconds iteration_gap;            ///< end of an iteration to the start of the next
-  Picoseconds root_stagger;             ///< graphs start operations without predecessors in the order of their creation
   Picoseconds host_launch;              ///< eager: host time of one operation
   Picoseconds barrier;                  ///< last arrival to departure
   Picoseconds signal;                   ///< counter written until who waits for it goes on
@@ -77,6 +78,8 @@ class Program {
 
   std::size_t index(int rank, int iteration) const { return static_cast<std::size_t>(iteration) * ranks_ + rank; }
   void find_edges();
+  void set_graph_gaps();
+  void set_eager_gaps();
   void prepare(Activity& activity);
   Process run_rank(int rank);
   Process run_stream(int rank, StreamId stream);

@@ -22,10 +22,11 @@ ProgramTiming timing_of(const Schedule& schedule, const Machine& machine, const 
   timing.signal = from_us(latencies.signal_us);
   if (!mechanisms.gaps) return timing;
   const bool graph = schedule.launch == Launch::graph;
-  timing.chain_gap = from_us(graph ? latencies.kernel_gap_us : latencies.eager_gap_us);
-  timing.cross_gap = from_us(graph ? latencies.dependency_gap_us : latencies.eager_event_us);
+  timing.kernel_gap = from_us(graph ? latencies.kernel_gap_us : latencies.eager_gap_us);
+  timing.collective_gap = from_us(graph ? latencies.collective_gap_us : latencies.eager_gap_us);
+  timing.join_gap = from_us(graph ? latencies.join_gap_us : latencies.eager_event_us);
+  timing.fork_gap = from_us(graph ? latencies.fork_gap_us : latencies.eager_event_us);
   timing.iteration_gap = from_us(graph ? latencies.graph_gap_us : latencies.eager_gap_us);
-  timing.root_stagger = from_us(graph ? latencies.graph_root_stagger_us : 0);
   timing.host_launch = from_us(graph ? 0 : latencies.eager_launch_us);
   return timing;
 }
@@ -49,6 +50,11 @@ class Runner {
         costs_(operation_costs(schedule, machine, options.mechanisms.l2_reuse)),
         energy_uJ_(dynamic_energy_uJ(schedule, machine, costs_)) {}
 
+  /// What the limit leaves for dynamic power over what an iteration takes: below 1 where the clock is too high.
+  double slack(const Attempt& attempt) const {
+    const Power& power = machine_.power;
+    return (power.limit_W - power.idle_W) / (excess(attempt) * power.limit_W - power.idle_W);
+  }
   /// Mean power of an iteration over the limit.
   double excess(const Attempt& attempt) const {
     return mean_power_W(machine_.power, energy_uJ_, attempt.statistics.clock_share, attempt.time_us) /
@@ -101,6 +107,28 @@ class Runner {
   const double energy_uJ_;
 };
 
+/// The governor is slower than an iteration, so the clock is one number: the highest at which the mean power of an
+/// iteration stays within the limit. With a longer cycle computation takes longer in proportion and the rest as long as
+/// before, so 1 / dynamic power is nearly linear in the cycle: a secant, kept inside what is known, finds it in a few
+/// runs.
+Attempt at_power_limit(const Runner& runner, Attempt attempt) {
+  double shortest = 1, longest = 1 / lowest_clock_share;  // cycles, in those of the maximum clock
+  double before = 1, slack_before = runner.slack(attempt);
+  double cycle = slack_before > 0 ? before / slack_before : longest;
+  for (int step = 0; step < most_clock_steps; ++step) {
+    cycle = std::min(cycle, longest);
+    attempt = runner.run(1 / cycle);
+    if (std::abs(runner.excess(attempt) - 1) < agreement || cycle == longest) break;
+    const double slack = runner.slack(attempt);
+    (slack < 1 ? shortest : longest) = cycle;
+    const double guess = cycle + (1 - slack) * (cycle - before) / (slack - slack_before);
+    before = cycle;
+    slack_before = slack;
+    cycle = guess > shortest && guess < longest ? guess : (shortest + longest) / 2;
+  }
+  return attempt;
+}
+
 }  // namespace
 
 bool ranks_are_alike(const Schedule& schedule) {
@@ -114,23 +142,11 @@ bool ranks_are_alike(const Schedule& schedule) {
   });
 }
 
-/// The governor is slower than an iteration, so the clock is one number: the highest at which the mean power of an
-/// iteration stays within the limit. Power falls as the clock falls (the same work takes longer), so a bisection on the
-/// clock, started from where the energy alone would put it, finds it.
 Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& machine, SimulationStatistics* statistics) const {
   const Runner runner(schedule, machine, options_);
   Attempt attempt = runner.run(1.0);
   if (options_.mechanisms.power && runner.excess(attempt) > 1) {
-    double low = lowest_clock_share, high = 1;
-    double clock_share = std::max(low, 1 / runner.excess(attempt));
-    for (int step = 0; step < most_clock_steps; ++step) {
-      attempt = runner.run(clock_share);
-      const double over = runner.excess(attempt);
-      if (std::abs(over - 1) < agreement) break;
-      (over > 1 ? high : low) = clock_share;
-      const double guess = clock_share / over;
-      clock_share = guess > low && guess < high ? guess : (low + high) / 2;
-    }
+    attempt = at_power_limit(runner, std::move(attempt));
     for (Span& span : attempt.trace.spans)
       if (span.limit == Limit::compute) span.limit = Limit::power;
     if (attempt.trace.limited_by == Limit::compute) attempt.trace.limited_by = Limit::power;

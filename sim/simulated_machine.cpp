@@ -70,9 +70,8 @@ void SimulatedMachine::start_gemm(Activity& activity, const Gemm& gemm) {
   const int most = gemm.max_sms > 0 ? std::min(at_once, gemm.max_sms / cluster * cluster) : at_once;
   const int ctas = static_cast<int>(std::min<std::int64_t>(tiles, std::max(most, cluster)));
 
-  const std::int64_t k_steps = (size.k / kernel.split_k + kernel.tile_k - 1) / kernel.tile_k;
-  const double tile_bytes =
-      static_cast<double>((kernel.tile_m + kernel.tile_n) * kernel.tile_k * k_steps * bytes_of(dtype));
+  const TileTiming timing = time_tile(machine_, size, kernel, dtype, clock_share_);
+  const double tile_bytes = timing.l2_bytes;
   const MemoryTraffic& traffic = costs_[activity.id].traffic;
   std::vector<Use> uses{{gpu.l2, 1.0}};
   if (traffic.hbm_bytes > 0) uses.push_back({gpu.hbm, traffic.hbm_bytes / (tile_bytes * static_cast<double>(tiles))});
@@ -81,18 +80,20 @@ void SimulatedMachine::start_gemm(Activity& activity, const Gemm& gemm) {
     uses.push_back({gpu.port_out, stored});
     uses.push_back({gpus_[gpu_of(activity.rank, gemm.c.place)].port_in, stored});
   }
-  const double tile_us = tile_time_us(machine_, size, kernel, dtype, clock_share_);
+  const GemmTiming& gemm_timing = machine_.gemm;
+  const double reset_us = activity.is_root ? gemm_timing.root_counter_reset_us : gemm_timing.counter_reset_us;
   activity.limit = Limit::compute;
   activity.detail = kernel_text(kernel, tiles, ctas);
   start_tiled(activity, cta, cluster, kernel.scheduler == TileScheduler::grid ? gemm.max_sms : 0,
               {.scheduler = kernel.scheduler,
                .tiles = tiles,
                .ctas = ctas,
-               .tile_us = tile_us,
+               .tile_us = timing.tile_us,
                .bytes_per_tile = tile_bytes,
                .uses = std::move(uses),
-               .tail_us = machine_.gemm.tile_spread * tile_us,
-               .epilogue_us = machine_.gemm.kernel_overhead_us + split_k_reduction_us(machine_, size, kernel)});
+               .setup_us = kernel.scheduler == TileScheduler::dynamic_persistent && !gemm.kernel ? reset_us : 0,
+               .tail_us = gemm_timing.tile_spread * timing.tile_us,
+               .epilogue_us = timing.once_us + split_k_reduction_us(machine_, size, kernel)});
 }
 
 void SimulatedMachine::start_collective(Activity& activity) {

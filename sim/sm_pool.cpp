@@ -89,8 +89,9 @@ std::vector<int> SmPool::place(Grid& grid) {
         some_fit = true;
         if (resident(sms_[sm]) <= load) candidates_.push_back(sm);
       }
-      std::stable_sort(candidates_.begin(), candidates_.end(),
-                       [&](int a, int b) { return resident(sms_[a]) < resident(sms_[b]); });
+      const auto emptier = [&](int a, int b) { return resident(sms_[a]) < resident(sms_[b]); };
+      if (!std::is_sorted(candidates_.begin(), candidates_.end(), emptier))
+        std::stable_sort(candidates_.begin(), candidates_.end(), emptier);
       place_clusters(grid, most, placed);
     }
     if (!some_fit) break;

@@ -6,7 +6,7 @@
 namespace weft::sim {
 
 TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, Activity& activity, TiledWork work)
-    : engine_(engine), sms_(sms), pool_(pool), activity_(activity), work_(std::move(work)) {
+    : engine_(engine), sms_(sms), pool_(pool), activity_(activity), work_(std::move(work)), demand_{0, work_.uses} {
   unplaced = work_.scheduler == TileScheduler::grid ? static_cast<int>(work_.tiles) : work_.ctas;
   const auto* gemm = std::get_if<Gemm>(&activity.operation->work);
   group_left_ = gemm != nullptr && !gemm->tile_groups.empty() ? gemm->tile_groups : std::vector{work_.tiles};
@@ -19,6 +19,15 @@ TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, Activity&
     group_waits_.emplace_back(gemm->waits[i].tile_group, &release);
     release.call_when_happened({[](void* kernel) { static_cast<TiledKernel*>(kernel)->resume_stalled(); }, this});
   }
+}
+
+void TiledKernel::start() {
+  if (work_.setup_us <= 0) return sms_.submit(*this);
+  engine_.after(from_us(work_.setup_us), {[](void* context) {
+                                            auto* kernel = static_cast<TiledKernel*>(context);
+                                            kernel->sms_.submit(*kernel);
+                                          },
+                                          this});
 }
 
 void TiledKernel::on_placed(const std::vector<int>& sms) {
@@ -84,7 +93,8 @@ void TiledKernel::run(std::vector<int> sms, int first_cta, std::int64_t first, s
   Cohort* cohort = free_cohort();
   const double bytes = static_cast<double>(sms.size()) * work_.bytes_per_tile;
   *cohort = {this, first, count, first_cta, std::move(sms)};
-  pool_.start(bytes * share_of_tile, {bytes / work_.tile_us, work_.uses},
+  demand_.cap = bytes / work_.tile_us;
+  pool_.start(bytes * share_of_tile, demand_,
               {[](void* context) {
                  auto* ended = static_cast<Cohort*>(context);
                  ended->kernel->on_cohort_end(ended);

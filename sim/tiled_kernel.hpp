@@ -20,6 +20,7 @@ struct TiledWork {
   double tile_us = 0;         ///< of one tile on one CTA with nobody beside
   double bytes_per_tile = 1;  ///< the unit in which a cohort's progress flows; > 0
   std::vector<Use> uses;      ///< per byte of bytes_per_tile
+  double setup_us = 0;        ///< before the CTAs are launched
   double tail_us = 0;         ///< the last CTA of a wave ends this much after the mean
   double epilogue_us = 0;     ///< from the last tile to the kernel's end
 };
@@ -29,7 +30,7 @@ class TiledKernel : public Grid {
   TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, Activity& activity, TiledWork work);
   TiledKernel(const TiledKernel&) = delete;
 
-  void start() { sms_.submit(*this); }
+  void start();
   void on_placed(const std::vector<int>& sms) override;
   /// Cohorts so far: with every SM free, the number of waves.
   int waves() const { return waves_; }
@@ -67,6 +68,7 @@ class TiledKernel : public Grid {
   FluidPool& pool_;
   Activity& activity_;
   const TiledWork work_;
+  Demand demand_;                                               // of the cohort that starts
   std::vector<std::int64_t> group_first_, group_left_;          // first tile and unfinished tiles of each tile group
   std::vector<std::pair<int, const Occurrence*>> group_waits_;  // group, and what holds it back
   std::int64_t next_tile_ = 0, done_tiles_ = 0;

@@ -11,6 +11,7 @@
 #include "models/executor.hpp"
 #include "models/json_file.hpp"
 #include "models/machine_json.hpp"
+#include "models/schedule_json.hpp"
 #include "scenarios/case_json.hpp"
 #include "tools/commands.hpp"
 #include "tools/machine_files.hpp"
@@ -22,7 +23,7 @@ namespace {
 using nlohmann::ordered_json;
 
 struct Options {
-  std::string machine, in, out;
+  std::string machine, in, out, schedules;
 };
 
 /// Lines that are worked on together: enough for all cores, few enough that results appear soon.
@@ -50,7 +51,8 @@ ordered_json id_of(const nlohmann::json& line) {
   return line.is_object() && line.contains("id") ? ordered_json(line["id"]) : ordered_json(nullptr);
 }
 
-Answer answer(const std::string& line, std::size_t number, const Machine& machine) {
+/// `schedules`: folder that takes each case's schedule as a file; empty: none are written.
+Answer answer(const std::string& line, std::size_t number, const Machine& machine, const std::string& schedules) {
   nlohmann::json parsed;
   try {
     parsed = parse_json(line);
@@ -59,14 +61,17 @@ Answer answer(const std::string& line, std::size_t number, const Machine& machin
   }
   try {
     const scenarios::Case request = scenarios::case_from_json(parsed);
-    return {result_of(request.id, predict(request, machine)).dump(), false};
+    const Prediction prediction = predict(request, machine);
+    if (!schedules.empty())
+      write_schedule(std::filesystem::path(schedules) / (request.id + ".json"), prediction.schedule);
+    return {result_of(request.id, prediction).dump(), false};
   } catch (const std::exception& error) {  // of this case; the others go on
     return {ordered_json{{"id", id_of(parsed)}, {"error", error.what()}}.dump(), true};
   }
 }
 
 /// True when every line was answered without an error.
-bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine) {
+bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, const std::string& schedules) {
   bool all_answered = true;
   std::vector<std::string> lines;
   std::size_t before = 0;
@@ -76,7 +81,7 @@ bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine) 
     std::vector<Answer> answers(lines.size());
     tbb::parallel_for(std::size_t{0}, lines.size(), [&](std::size_t i) {
       if (lines[i].find_first_not_of(" \t\r") != std::string::npos)
-        answers[i] = answer(lines[i], before + i + 1, machine);
+        answers[i] = answer(lines[i], before + i + 1, machine, schedules);
     });
     for (const Answer& one : answers) {
       if (!one.text.empty()) out << one.text << '\n';
@@ -100,8 +105,8 @@ void run(const Options& options) {
     out_file.open(options.out);
     if (!out_file) throw InputError(options.out, "expected a file that can be written");
   }
-  const bool all =
-      predict_lines(options.in.empty() ? std::cin : in_file, options.out.empty() ? std::cout : out_file, machine);
+  const bool all = predict_lines(options.in.empty() ? std::cin : in_file, options.out.empty() ? std::cout : out_file,
+                                 machine, options.schedules);
   if (!all) throw ExecutionError("some cases could not be answered: their lines carry \"error\"");
 }
 
@@ -113,6 +118,8 @@ void add_predict_command(CLI::App& app) {
   command->add_option("--machine", options->machine, "Name or path of a machine profile")->required();
   command->add_option("--in", options->in, "File of cases; standard input where left out");
   command->add_option("--out", options->out, "File for results; standard output where left out");
+  command->add_option("--schedules", options->schedules, "Folder: write each case's schedule there as ID.json")
+      ->check(CLI::ExistingDirectory);
   command->callback([options] { run(*options); });
 }
 

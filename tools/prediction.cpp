@@ -104,10 +104,11 @@ Machine with_measured_times(const Case& request, const Machine& machine) {
     scaled.power.tensor_pJ_per_flop = 0;  // the measured time holds what the power limit cost
     const double scale = std::max(
         0.01, (*request.measured.gemm_us - gap_us) / (simulate(alone<Gemm>(serial), scaled, false).time_us - gap_us));
-    scaled.gemm.mainloop_efficiency /= scale;
+    scaled.gemm.cooperative_efficiency /= scale;
+    scaled.gemm.pingpong_efficiency /= scale;
     scaled.gemm.l2_GBps_per_sm /= scale;
     scaled.gemm.k_step_floor_us *= scale;
-    scaled.gemm.tile_overhead_us *= scale;
+    scaled.gemm.epilogue_us_per_element *= scale;
     scaled.gemm.kernel_overhead_us *= scale;
     scaled.gpu.hbm_GBps /= std::min(1.0, scale);
   }
