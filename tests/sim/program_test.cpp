@@ -33,7 +33,7 @@ const Span& span(const Trace& trace, const std::string& operation, int gpu = 0) 
   throw std::out_of_range(operation);
 }
 
-// Latencies of the test machine: kernel gap 1, dependency gap 2, root stagger 0.5, graph gap 3, barrier 3, signal 1 us.
+// Latencies of the test machine: kernel gap 1, fork gap 2, graph gap 3, barrier 3, signal 1 us.
 
 TEST(Program, StreamRunsItsOperationsInOrderWithGaps) {
   const Trace trace = run(schedule_of(1, {{"s"}}, {}, {{"a", 0, {}, Delay{10}}, {"b", 0, {}, Delay{20}}}));
@@ -43,8 +43,8 @@ TEST(Program, StreamRunsItsOperationsInOrderWithGaps) {
 
 TEST(Program, StreamsRunSideBySide) {
   const Trace trace = run(schedule_of(1, {{"s"}, {"t"}}, {}, {{"a", 0, {}, Delay{10}}, {"b", 1, {}, Delay{20}}}));
-  EXPECT_DOUBLE_EQ(span(trace, "b").start_us, 0.5);
-  EXPECT_DOUBLE_EQ(trace.time_us, 0.5 + 20 + 3);
+  EXPECT_DOUBLE_EQ(span(trace, "b").start_us, 2);
+  EXPECT_DOUBLE_EQ(trace.time_us, 2 + 20 + 3);
 }
 
 TEST(Program, FirstSuccessorContinuesTheChainAndOthersStartLater) {
@@ -57,7 +57,7 @@ TEST(Program, FirstSuccessorContinuesTheChainAndOthersStartLater) {
 TEST(Program, OperationThatFollowsTheStartOfAnotherDoesNotWaitForItsEnd) {
   const Trace trace = run(schedule_of(1, {{"s"}, {"t"}}, {},
                                       {{"a", 0, {}, Delay{50}}, {"b", 1, {{0, Point::first_cta_started}}, Delay{1}}}));
-  EXPECT_DOUBLE_EQ(span(trace, "b").start_us, 0 + 2);
+  EXPECT_DOUBLE_EQ(span(trace, "b").start_us, 0 + 1);
 }
 
 TEST(Program, WaitGoesOnASignalTimeAfterItsCounter) {

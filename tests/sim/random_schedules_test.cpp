@@ -127,15 +127,22 @@ TEST(RandomSchedules, GiveTheSameBitsOnRepeatAndFromSeveralThreads) {
 // 0.1 %: the power limit is met within that.
 constexpr double tolerance = 1e-3;
 
+/// With overlap a faster part may take the SMs away from a collective that was in time before (a scheduling anomaly, as
+/// Graham's): a schedule may then lose some of its time, one without competition none.
+double anomaly(const Case& request) {
+  return std::holds_alternative<Serial>(request.schedule.family) ? tolerance : 0.1;
+}
+
 TEST(RandomSchedules, AreNotSlowedByTakingAMechanismAway) {
   for (const Case& request : random_cases()) {
     const double full_us = run(request).time_us;
-    EXPECT_LE(run(request, {.power = false}).time_us, full_us * (1 + tolerance)) << name(request);
+    EXPECT_LE(run(request, {.power = false}).time_us, full_us * (1 + anomaly(request))) << name(request);
     const double unlimited_us = run(request, {.power = false}).time_us;
-    EXPECT_LE(run(request, {.power = false, .contention = false}).time_us, unlimited_us * (1 + tolerance))
+    EXPECT_LE(run(request, {.power = false, .contention = false}).time_us, unlimited_us * (1 + anomaly(request)))
         << name(request);
-    EXPECT_LE(run(request, {.power = false, .gaps = false}).time_us, unlimited_us * (1 + tolerance)) << name(request);
-    EXPECT_GE(run(request, {.power = false, .l2_reuse = false}).time_us, unlimited_us * (1 - tolerance))
+    EXPECT_LE(run(request, {.power = false, .gaps = false}).time_us, unlimited_us * (1 + anomaly(request)))
+        << name(request);
+    EXPECT_GE(run(request, {.power = false, .l2_reuse = false}).time_us, unlimited_us * (1 - anomaly(request)))
         << name(request);
   }
 }
