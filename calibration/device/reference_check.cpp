@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t check_seed = 2;
 constexpr std::int64_t sampled_rows = 64;
-constexpr double bf16_rounding = 0x1p-9;  // half a unit in the last place, relative
+constexpr double bf16_rounding = 0x1p-8;  // half a unit in the last place of 8 significant bits, relative
 
 using GemmPlace = ResultForm::GemmPlace;
 
@@ -132,7 +132,7 @@ class ReferenceCheck {
     return kept;
   }
 
-  /// bf16 rounds by up to 2^-9 of the value: each contribution when a GEMM stores it, and the sum so far each time a
+  /// bf16 rounds by up to 2^-8 of the value: each contribution when a GEMM stores it, and the sum so far each time a
   /// rank's is added. Sums on the way may be larger than what is left of them: with inputs of N(0, 1), a product's
   /// intermediate values (k slices, split-K) stay below 6 sqrt(k). Of the fp32 accumulation, 2^-22 k sqrt(k) is
   /// allowed. Rows that are only moved must be equal.
