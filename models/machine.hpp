@@ -37,10 +37,9 @@ struct Gpu {
 struct Power {
   double limit_W = 0;
   double idle_W = 0;              ///< clocks up, nothing running
-  double tensor_pJ_per_flop = 0;  ///< at the maximum clock, normally distributed data
+  double tensor_pJ_per_flop = 0;  ///< normally distributed data
   double hbm_pJ_per_byte = 0;
   double link_pJ_per_byte = 0;
-  double clock_exponent = 0;  ///< energy per operation ~ (clock / maximum clock)^exponent
 };
 
 struct CopyEngines {

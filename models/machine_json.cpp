@@ -54,7 +54,6 @@ Power power_from(JsonObject object) {
   power.tensor_pJ_per_flop = number(object, "tensor_energy", "pJ/flop");
   power.hbm_pJ_per_byte = number(object, "hbm_energy", "pJ/byte");
   power.link_pJ_per_byte = number(object, "link_energy", "pJ/byte");
-  power.clock_exponent = number(object, "clock_exponent", "exponent");
   object.finish();
   return power;
 }

@@ -1,7 +1,5 @@
 #include "sim/energy.hpp"
 
-#include <cmath>
-
 #include "models/collective_model.hpp"
 
 namespace weft::sim {
@@ -41,8 +39,8 @@ double dynamic_energy_uJ(const Schedule& schedule, const Machine& machine, const
   return energy_pJ * 1e-6;
 }
 
-double mean_power_W(const Power& power, double dynamic_energy_uJ, double clock_share, double time_us) {
-  return power.idle_W + dynamic_energy_uJ * std::pow(clock_share, power.clock_exponent) / time_us;
+double mean_power_W(const Power& power, double dynamic_energy_uJ, double time_us) {
+  return power.idle_W + dynamic_energy_uJ / time_us;
 }
 
 }  // namespace weft::sim

@@ -57,8 +57,7 @@ class Runner {
   }
   /// Mean power of an iteration over the limit.
   double excess(const Attempt& attempt) const {
-    return mean_power_W(machine_.power, energy_uJ_, attempt.statistics.clock_share, attempt.time_us) /
-           machine_.power.limit_W;
+    return mean_power_W(machine_.power, energy_uJ_, attempt.time_us) / machine_.power.limit_W;
   }
 
   Attempt run(double clock_share) const {

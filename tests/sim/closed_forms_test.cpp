@@ -101,8 +101,8 @@ TEST(Power, LimitLowersTheClockUntilTheMeanPowerMeetsIt) {
   const Trace trace = SimulatedExecutor().run(schedule, test_machine(), &statistics);
   EXPECT_LT(statistics.clock_share, 0.95);
   const double energy_uJ = dynamic_energy_uJ(schedule, test_machine(), operation_costs(schedule, test_machine()));
-  EXPECT_NEAR(mean_power_W(test_machine().power, energy_uJ, statistics.clock_share, trace.time_us),
-              test_machine().power.limit_W, 0.01 * test_machine().power.limit_W);
+  EXPECT_NEAR(mean_power_W(test_machine().power, energy_uJ, trace.time_us), test_machine().power.limit_W,
+              0.01 * test_machine().power.limit_W);
   EXPECT_EQ(trace.limited_by, Limit::power);
 }
 
