@@ -165,10 +165,7 @@ std::map<int, std::vector<std::size_t>> by_gpus(const std::vector<Schedule>& sch
 }
 
 void require_gpus(const std::vector<Schedule>& schedules) {
-  if (!has_device_part())
-    throw InputError("device",
-                     "this weft was built without a CUDA toolkit; expected one built with nvcc, NCCL, cuBLASLt "
-                     "and CUPTI");
+  require_device_part();
   const int visible = visible_gpus();
   if (visible == 0) throw InputError("device", "expected a machine with NVIDIA GPUs, found none");
   for (const Schedule& schedule : schedules)
@@ -186,6 +183,11 @@ bool has_device_part() {
 #else
   return false;
 #endif
+}
+
+void require_device_part() {
+  if (!has_device_part())
+    throw InputError("device", "expected a weft built with nvcc, NCCL, cuBLASLt and CUPTI, got one built without CUDA");
 }
 
 int visible_gpus() {

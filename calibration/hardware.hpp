@@ -67,6 +67,8 @@ struct Observer {
 
 /// Was this build made with a CUDA toolkit?
 bool has_device_part();
+/// Throws InputError where it was not.
+void require_device_part();
 /// GPUs that CUDA shows to a process started here; 0 without a device part or driver.
 int visible_gpus();
 

@@ -139,6 +139,17 @@ void write_json_file(const std::filesystem::path& path, const nlohmann::ordered_
   write_text_file(path, to_text(json));
 }
 
+void require_writable(const std::filesystem::path& path) {
+  if (path.empty()) return;
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  if (std::filesystem::is_directory(path)) throw InputError(path.string(), "expected a file, got a folder");
+  if (!std::filesystem::is_directory(folder))
+    throw InputError(path.string(), "expected a file in a folder that exists, found no " + folder.string());
+  const bool is_special = std::filesystem::exists(path) && !std::filesystem::is_regular_file(path);  // /dev/stdout
+  if (access(is_special ? path.c_str() : folder.c_str(), W_OK) != 0)
+    throw InputError(path.string(), "expected a file that can be written");
+}
+
 void write_text_file(const std::filesystem::path& path, std::string_view text) {
   const bool is_special = std::filesystem::exists(path) && !std::filesystem::is_regular_file(path);  // /dev/stdout
   const std::filesystem::path target =

@@ -24,4 +24,7 @@ void write_json_file(const std::filesystem::path& path, const nlohmann::ordered_
 /// The same for any text.
 void write_text_file(const std::filesystem::path& path, std::string_view text);
 
+/// Throws the InputError of write_text_file before any work is done; an empty path is never written.
+void require_writable(const std::filesystem::path& path);
+
 }  // namespace weft

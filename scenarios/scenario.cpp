@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "models/input_error.hpp"
 #include "models/json_object.hpp"
 #include "scenarios/case_json.hpp"
 
@@ -137,9 +136,20 @@ Scenario scenario_from_json(const nlohmann::json& json, const std::filesystem::p
   else
     throw InputError(object.path_of("model"), "expected this key, or op with m, n and k; both are missing");
   object.finish();
-  for (std::size_t index = 0; index < scenario.sizes.size(); ++index)
-    for (const Question& question : questions(scenario, index)) check_sizes(question.workload, scenario.gpus);
+  try {
+    for (std::size_t index = 0; index < scenario.sizes.size(); ++index)
+      for (const Question& question : questions(scenario, index)) check_sizes(question.workload, scenario.gpus);
+  } catch (const InputError& error) {
+    throw as_written(error, scenario);
+  }
   return scenario;
+}
+
+InputError as_written(const InputError& error, const Scenario& scenario) {
+  constexpr std::string_view prefix = "workload.";
+  if (!error.field().starts_with(prefix)) return error;
+  const std::string key = error.field().substr(prefix.size());
+  return InputError(scenario.model && key == "m" ? "tokens" : key, error.expected());
 }
 
 Scenario read_scenario(const std::filesystem::path& path) {

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "models/input_error.hpp"
 #include "models/names.hpp"
 #include "scenarios/model_config.hpp"
 #include "scenarios/search.hpp"
@@ -48,6 +49,10 @@ struct Question {
 /// of models are relative to the scenario's folder.
 Scenario scenario_from_json(const nlohmann::json& json, const std::filesystem::path& folder);
 Scenario read_scenario(const std::filesystem::path& path);
+
+/// An error about one of the scenario's workloads with the field as the file has it: "m" for "workload.m", "tokens"
+/// where the rows are those of a model.
+InputError as_written(const InputError& error, const Scenario& scenario);
 
 /// The pairs at the size `scenario.sizes[index]`, in the order of the layer, with m, n, k as the GEMM kernel sees them.
 /// For a model with hidden size h, `a` = heads x head_dim, `g` = kv_heads x head_dim, MLP width i, over W GPUs:

@@ -65,6 +65,7 @@ ordered_json as_json(const TraceComparison& comparison) {
 }
 
 void compare_files(const Options& options) {
+  for (const std::string& path : {options.trace, options.json}) require_writable(path);
   Trace predicted = read_trace(options.predicted);
   Trace measured = read_trace(options.measured);
   const TraceComparison comparison = compare(predicted, measured);

@@ -128,7 +128,7 @@ ordered_json to_json(const Exploration& exploration, const Scenario& scenario, c
           {"answers", answers},        {"layers", layers}};
 }
 
-/// The answer whose winner --trace and --schedule write: at --size, or anywhere, the one that gains most.
+/// The answer whose fastest schedule --trace and --schedule write: at --size, or anywhere, the one that gains most.
 const Answer& most_gained(const Exploration& exploration, std::int64_t size) {
   const auto gain_us = [](const Answer& answer) {
     return answer.ranking.reference().estimate.time_us - answer.ranking.fastest().estimate.time_us;
@@ -139,7 +139,7 @@ const Answer& most_gained(const Exploration& exploration, std::int64_t size) {
   return *best;
 }
 
-void write_winner(const Options& options, const Answer& answer, const Machine& machine) {
+void write_fastest(const Options& options, const Answer& answer, const Machine& machine) {
   const Prediction prediction = predict(answer.ranking.fastest().request, machine, {.spans = true, .serial = false});
   if (!options.schedule.empty()) {
     Schedule schedule = prediction.schedule;
@@ -152,7 +152,17 @@ void write_winner(const Options& options, const Answer& answer, const Machine& m
   write_text_file(options.trace, text.str());
 }
 
+/// Errors of building a schedule name the file and the field as it stands there.
+Exploration explore_file(const std::string& file, const Scenario& scenario, const Machine& machine) {
+  try {
+    return explore(scenario, machine);
+  } catch (const InputError& error) {
+    throw scenarios::as_written(error, scenario).in_file(file);
+  }
+}
+
 void run(const Options& options) {
+  for (const std::string& path : {options.json, options.trace, options.schedule}) require_writable(path);
   const Machine machine = read_machine(machine_path(options.machine));
   const Scenario scenario = scenarios::read_scenario(options.scenario);
   if (scenario.gpus > machine.gpus)
@@ -163,7 +173,11 @@ void run(const Options& options) {
       std::find(scenario.sizes.begin(), scenario.sizes.end(), options.size) == scenario.sizes.end())
     throw InputError("--size", "expected a size of the scenario, got " + std::to_string(options.size));
 
-  const Exploration exploration = explore(scenario, machine);
+  const Exploration exploration = explore_file(options.scenario, scenario, machine);
+  if (!options.json.empty()) write_json_file(options.json, to_json(exploration, scenario, machine));
+  const Answer& written = most_gained(exploration, options.size);
+  if (!options.trace.empty() || !options.schedule.empty()) write_fastest(options, written, machine);
+
   std::cout << scenario.name << ", " << machine.name << '\n';
   const std::int64_t shown = options.size != 0 ? options.size : scenario.sizes.back();
   for (const Answer& answer : exploration.answers)
@@ -171,10 +185,9 @@ void run(const Options& options) {
   for (const std::string& pair : pairs_of(exploration)) print_sizes(pair, exploration, scenario);
   if (!exploration.layers.empty()) print_layers(exploration);
   std::cout << exploration.simulated << " schedules simulated.\n";
-
-  if (!options.json.empty()) write_json_file(options.json, to_json(exploration, scenario, machine));
   if (!options.trace.empty() || !options.schedule.empty())
-    write_winner(options, most_gained(exploration, options.size), machine);
+    std::cout << "Written: " << written.ranking.fastest().request.id << " (" << written.pair << ", " << written.size
+              << ' ' << size_word(scenario) << ").\n";
 }
 
 }  // namespace

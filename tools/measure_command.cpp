@@ -71,10 +71,12 @@ std::set<std::string> measured_before(const std::string& path) {
 void run(const Options& options) {
   const Machine machine = read_machine(machine_path(options.machine));
   const std::set<std::string> before = measured_before(options.out);
+  const std::vector<Case> requests = read_cases(options.cases);
+  calibration::require_device_part();
   std::vector<Case> cases;
   std::vector<Schedule> schedules;
   ResultFile file(options.out);
-  for (const Case& one : read_cases(options.cases)) {
+  for (const Case& one : requests) {
     if (before.count(scenarios::to_json(one).dump()) > 0) continue;
     try {
       Schedule schedule = scenarios::build(one, machine);

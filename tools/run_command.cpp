@@ -85,9 +85,10 @@ void run(Options options) {
   } catch (const InputError& error) {
     throw error.in_file(options.schedule);
   }
+  for (const std::string& path : {options.json, options.trace, options.spans}) require_writable(path);
   const Result result = measure(schedule, options.run);
-  print(result);
   write(options, schedule.name, result);
+  print(result);
 }
 
 }  // namespace

@@ -45,6 +45,7 @@ void print(const Trace& trace) {
 }
 
 void run(const Options& options) {
+  for (const std::string& path : {options.trace, options.json}) require_writable(path);
   const Machine machine = read_machine(machine_path(options.machine));
   Trace trace;
   try {
@@ -55,13 +56,13 @@ void run(const Options& options) {
   } catch (const InputError& error) {
     throw std::string(error.what()).starts_with(options.schedule) ? error : error.in_file(options.schedule);
   }
-  print(trace);
   if (!options.trace.empty()) {
     std::ostringstream text;
     write_perfetto({trace}, text);
     write_text_file(options.trace, text.str());
   }
   if (!options.json.empty()) write_json_file(options.json, to_json(trace));
+  print(trace);
 }
 
 }  // namespace

@@ -43,13 +43,13 @@ void print_rows(const std::vector<Comparison>& comparisons) {
 }
 
 void run(const Options& options) {
+  require_writable(options.json);
   const Machine machine = read_machine(machine_path(options.machine));
   std::vector<MeasuredCase> measured;
   for (const std::string& file : options.files)
     for (MeasuredCase& one : read_measurements(file)) measured.push_back(std::move(one));
   std::size_t refused = 0;
   const std::vector<Comparison> comparisons = compare(measured, machine, refused);
-  if (options.rows) print_rows(comparisons);
 
   Table table(
       {"op | family | GPUs", "cases", "mean %", "median %", "p90 %", "max %", "bias %", "noise %", "covered %"});
@@ -63,11 +63,12 @@ void run(const Options& options) {
   };
   for (const auto& [name, some] : by_stratum(comparisons)) add(name, some);
   add("all", comparisons);
+  if (!options.json.empty())
+    write_json_file(options.json, {{"machine", machine.name}, {"files", options.files}, {"strata", strata}});
+  if (options.rows) print_rows(comparisons);
   std::cout << table;
   if (refused > 0)
     std::cout << refused << " measurements of schedules that the simulator does not have are left out.\n";
-  if (!options.json.empty())
-    write_json_file(options.json, {{"machine", machine.name}, {"files", options.files}, {"strata", strata}});
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "calibration/hardware.hpp"
 #include "models/json_file.hpp"
 #include "tests/tools/command_line.hpp"
 
@@ -30,6 +31,10 @@ const std::string explore =
     "explore input.json --machine h200x8-nvswitch --json out.json --trace trace.json --schedule schedule.json";
 const std::string simulate = "simulate input.json --machine h200x8-nvswitch --json out.json --trace trace.json";
 
+const std::string measure = "measure input.json --machine h200x8-nvswitch --out out.jsonl";
+const std::string validate = "validate input.json --machine h200x8-nvswitch --json out.json";
+const std::string run = "run input.json --json out.json --trace trace.json --spans spans.json";
+
 const std::string machine = "calibration/machines/h200x8-nvswitch.json";
 const std::string scenario = "scenarios/gemm_reduce_scatter.json";
 const std::string layer = "scenarios/llama-3.3-70b.json";
@@ -39,6 +44,9 @@ const std::string trace = "tests/tools/inputs/predicted.json";
 const std::string pause_on_16_gpus = R"({
   "format": "weft.schedule/1", "name": "pause", "gpus": 16, "buffers": [], "streams": [{"name": "main"}],
   "operations": [{"name": "pause", "stream": "main", "delay": {"time_us": 1}}]})";
+
+const std::string case_with_a_colour =
+    R"({"id": "a", "gpus": 2, "colour": 1, "workload": {"op": "all_reduce", "bytes": 1024}})";
 
 const std::vector<BadInput> rows{
     // clang-format off
@@ -64,6 +72,9 @@ const std::vector<BadInput> rows{
     {"a_negative_size", explore, scenario, R"({"n": -8192})", {"input.json", "n"}},
     {"a_size_of_2_to_the_60", explore, scenario, R"({"k": 1152921504606846976})", {"input.json", "k"}},
     {"a_size_in_words", explore, scenario, R"({"n": "many"})", {"input.json", "n", "many"}},
+    {"rows_that_the_gpus_do_not_divide", explore, scenario, R"({"m": [2047]})", {"input.json: m: expected", "gpus = 8", "2047"}},
+    {"a_matrix_of_2_to_the_62_elements", explore, scenario, R"({"m": [2147483647], "n": 2147483647})", {"input.json: n: expected"}},
+    {"an_exploration_into_a_missing_folder", "explore input.json --machine h200x8-nvswitch --schedule schedule.json --json nowhere/out.json", scenario, "{}", {"nowhere/out.json"}},
     {"more_gpus_than_the_machine_has", explore, scenario, R"({"gpus": 16})", {"input.json", "gpus", "8", "16"}},
     {"an_unknown_machine_to_explore_on", "explore input.json --machine dgx9000 --json out.json", scenario, "{}", {"machine", "dgx9000", "h200x8-nvswitch"}},
     {"a_missing_model_of_a_scenario", explore, layer, "{}", {"llama-3.3-70b.config.json"}},
@@ -78,6 +89,21 @@ const std::vector<BadInput> rows{
     {"a_schedule_for_another_machine", simulate, schedule, R"({"machine": "mi300x8-mesh"})", {"input.json", "machine", "mi300x8-mesh"}},
     {"a_schedule_for_more_gpus_than_the_machine_has", simulate, "", pause_on_16_gpus, {"input.json", "gpus", "16"}},
     {"a_schedule_without_streams", simulate, schedule, R"({"streams": []})", {"input.json", "stream"}},
+    {"a_simulation_into_a_missing_folder", "simulate input.json --machine h200x8-nvswitch --json out.json --trace nowhere/trace.json", schedule, "{}", {"nowhere/trace.json"}},
+    // run
+    {"a_missing_schedule_to_run", run, "", "", {"input.json"}},
+    {"a_schedule_to_run_that_is_no_json", run, "", "gemm", {"input.json", "line 1"}},
+    {"an_unknown_key_of_a_schedule_to_run", run, schedule, R"({"colour": 1})", {"input.json", "colour"}},
+    {"a_schedule_that_the_gpus_cannot_run", run, schedule, "{}", {"input.json", "operations[0]", "a barrier"}},
+    // measure
+    {"missing_cases_to_measure", measure, "", "", {"input.json"}},
+    {"cases_to_measure_that_are_no_json", measure, "", "gemm", {"input.json", "line 1"}},
+    {"an_unknown_key_of_a_case_to_measure", measure, "", case_with_a_colour, {"input.json", "line 1", "colour"}},
+    // validate
+    {"missing_measurements", validate, "", "", {"input.json"}},
+    {"measurements_that_are_no_json", validate, "", "{\"case\": ", {"input.json", "line 1"}},
+    {"an_unknown_key_of_a_measured_case", validate, "", R"({"case": )" + case_with_a_colour + R"(, "time_us": 5})", {"input.json", "line 1", "colour"}},
+    {"a_validation_into_a_missing_folder", "validate input.json --machine h200x8-nvswitch --json nowhere/out.json", "", "{}", {"nowhere/out.json"}},
     // compare
     {"a_missing_trace", "compare ./input.json ./input.json --trace out.json", "", "", {"input.json"}},
     {"a_schedule_for_a_trace", "compare ./input.json ./input.json", schedule, "{}", {"input.json", "format", "weft.trace/1"}},
@@ -109,6 +135,31 @@ TEST_P(RefusedInput, IsToldInOneLineAndLeavesNoFile) {
   for (const std::string& word : row.told) EXPECT_THAT(result.errors, HasSubstr(word));
   EXPECT_EQ(folder.file_names(), files_before);
 }
+
+/// On a build without CUDA what needs GPUs says so before it touches a file.
+class WithoutCuda : public testing::TestWithParam<std::string> {};
+
+TEST_P(WithoutCuda, IsToldInOneLineAndLeavesNoFile) {
+  if (calibration::has_device_part()) GTEST_SKIP() << "built with CUDA";
+  const TemporaryFolder folder;
+  folder.write("pause.json", R"({
+    "format": "weft.schedule/1", "name": "pause", "gpus": 1, "buffers": [], "streams": [{"name": "main"}],
+    "operations": [{"name": "pause", "stream": "main", "delay": {"time_us": 1}}]})");
+  folder.write("cases.jsonl", R"({"id": "a", "gpus": 2, "workload": {"op": "all_reduce", "bytes": 1024}})");
+  const auto files_before = folder.file_names();
+
+  const CommandResult result = run_weft(GetParam(), folder);
+
+  EXPECT_EQ(result.status, 2);
+  EXPECT_EQ(result.output, "");
+  EXPECT_THAT(result.errors, HasSubstr("built without CUDA"));
+  EXPECT_EQ(std::count(result.errors.begin(), result.errors.end(), '\n'), 1) << result.errors;
+  EXPECT_EQ(folder.file_names(), files_before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Commands, WithoutCuda,
+                         testing::Values("run pause.json --json out.json",
+                                         "measure cases.jsonl --machine h200x8-nvswitch --out out.jsonl"));
 
 INSTANTIATE_TEST_SUITE_P(Rows, RefusedInput, testing::ValuesIn(rows), [](const auto& row) { return row.param.claim; });
 
