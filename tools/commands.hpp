@@ -14,5 +14,6 @@ void add_measure_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
 void add_validate_command(CLI::App& app);
 void add_machines_command(CLI::App& app);
+void add_calibrate_command(CLI::App& app);
 
 }  // namespace weft::tools

@@ -46,6 +46,7 @@ int run(int argc, char** argv) {
   weft::tools::add_measure_command(app);
   weft::tools::add_validate_command(app);
   weft::tools::add_machines_command(app);
+  weft::tools::add_calibrate_command(app);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) throw weft::InputError("", "expected a command: " + commands_of(app));

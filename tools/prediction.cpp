@@ -25,13 +25,6 @@ Trace simulate(const Schedule& schedule, const Machine& machine, bool spans) {
   return trace;
 }
 
-/// Pairs are told apart by family, all else by op.
-std::string stratum_of(const Case& request) {
-  const bool is_pair = std::holds_alternative<PairWorkload>(request.workload) ||
-                       std::holds_alternative<scenarios::ConcurrentPair>(request.workload);
-  return std::string(is_pair ? family_of(request.schedule) : op_of(request.workload));
-}
-
 void set_interval(Prediction& prediction, const Case& request, const Machine& machine) {
   double low = unknown_low, high = unknown_high;
   for (const ErrorBand& band : machine.errors)
@@ -94,6 +87,12 @@ Case serial_case(Case request) {
 }
 
 }  // namespace
+
+std::string stratum_of(const Case& request) {
+  const bool is_pair = std::holds_alternative<PairWorkload>(request.workload) ||
+                       std::holds_alternative<scenarios::ConcurrentPair>(request.workload);
+  return std::string(is_pair ? family_of(request.schedule) : op_of(request.workload));
+}
 
 Machine with_measured_times(const Case& request, const Machine& machine) {
   Machine scaled = machine;

@@ -30,6 +30,9 @@ struct PredictionOptions {
 /// Throws InputError for a case that cannot be done.
 Prediction predict(const scenarios::Case& request, const Machine& machine, const PredictionOptions& options = {});
 
+/// What the profile's error bands tell apart: pairs by family, all else by op.
+std::string stratum_of(const scenarios::Case& request);
+
 /// The machine on which the whole GEMM or collective alone takes the time that the user measured.
 Machine with_measured_times(const scenarios::Case& request, const Machine& machine);
 

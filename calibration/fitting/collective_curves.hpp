@@ -1,0 +1,38 @@
+// Curves of a machine profile out of single measurements of collectives.
+#pragma once
+
+#include <vector>
+
+#include "models/machine.hpp"
+
+namespace weft::calibration {
+
+/// A collective's settings: each has a curve of its own.
+struct CollectiveSetting {
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  int gpus = 0;
+  int max_ctas = 0;  ///< 0: the library's default
+  auto operator<=>(const CollectiveSetting&) const = default;
+};
+
+struct CollectiveObservation {
+  CollectiveSetting setting;
+  Bytes bytes = 0;
+  double time_us = 0;  ///< from one graph launch to the next
+};
+
+/// The CTAs that a kernel of this setting was launched with.
+struct CtaObservation {
+  CollectiveSetting setting;
+  int ctas = 0, cluster = 1;
+};
+
+/// One curve for each setting with at least two sizes, in the order of the settings. A point is the median of what was
+/// measured at that size, less the gap between graphs. CTAs and clusters are those of the kernels; where none of the
+/// setting was recorded, the default of the same kind (then of `known` curves) up to the setting's limit, in clusters
+/// of four, two or one. Throws ExecutionError where no default is known.
+std::vector<CollectiveCurve> build_curves(const std::vector<CollectiveObservation>& observations,
+                                          const std::vector<CtaObservation>& ctas,
+                                          const std::vector<CollectiveCurve>& known, double graph_gap_us);
+
+}  // namespace weft::calibration

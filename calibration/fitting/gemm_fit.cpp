@@ -1,0 +1,140 @@
+#include "calibration/fitting/gemm_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "calibration/fitting/least_squares.hpp"
+#include "models/executor.hpp"
+#include "models/gemm_model.hpp"
+
+namespace weft::calibration {
+namespace {
+
+struct Number {
+  const char* section;
+  const char* key;
+  double& (*of)(Machine&);
+  double low, high;  ///< what is physically possible
+};
+
+// clang-format off
+constexpr Number numbers[] = {
+    {"latencies", "graph_gap", [](Machine& m) -> double& { return m.latencies.graph_gap_us; }, 0.2, 10},
+    {"gemm", "root_counter_reset", [](Machine& m) -> double& { return m.gemm.root_counter_reset_us; }, 0, 10},
+    {"gemm", "kernel_overhead", [](Machine& m) -> double& { return m.gemm.kernel_overhead_us; }, 0, 10},
+    {"gemm", "epilogue", [](Machine& m) -> double& { return m.gemm.epilogue_us_per_element; }, 0, 1e-3},
+    {"gemm", "cooperative_efficiency", [](Machine& m) -> double& { return m.gemm.cooperative_efficiency; }, 0.3, 1},
+    {"gemm", "pingpong_efficiency", [](Machine& m) -> double& { return m.gemm.pingpong_efficiency; }, 0.3, 1},
+    {"gemm", "l2_bandwidth_per_sm", [](Machine& m) -> double& { return m.gemm.l2_GBps_per_sm; }, 10, 500},
+    {"gemm", "k_step_floor", [](Machine& m) -> double& { return m.gemm.k_step_floor_us; }, 0.005, 1},
+    {"gemm", "split_k_overhead", [](Machine& m) -> double& { return m.gemm.split_k_overhead_us; }, 0, 20},
+    {"gpu", "hbm_bandwidth", [](Machine& m) -> double& { return m.gpu.hbm_GBps; }, 1000, 8000},
+    {"power", "tensor_energy", [](Machine& m) -> double& { return m.power.tensor_pJ_per_flop; }, 0.05, 3},
+};
+// clang-format on
+
+constexpr double usual_error = 0.03;  ///< residuals well above it count as outliers
+/// Beyond this a profiled run, which is one iteration after a pause, is at another clock than the timed ones.
+constexpr double longest_comparable_record_us = 50;
+constexpr int rounds = 3;  ///< the numbers decide which kernel a shape gets that the library was not asked for
+
+/// Bytes that a GEMM which is repeated finds no more in the L2: a matrix larger than the L2, and all of them where the
+/// others together do not fit.
+double hbm_bytes(const Machine& machine, const MatrixSize& size, DataType dtype) {
+  const auto l2_bytes = static_cast<double>(machine.gpu.l2_bytes);
+  const auto operand = static_cast<double>(bytes_of(dtype)), output = static_cast<double>(bytes_of(DataType::bf16));
+  const auto m = static_cast<double>(size.m), n = static_cast<double>(size.n), k = static_cast<double>(size.k);
+  double large = 0, others = 0;
+  for (const double bytes : {m * k * operand, n * k * operand, m * n * output})
+    (bytes > l2_bytes ? large : others) += bytes;
+  return others > l2_bytes ? large + others : large;
+}
+
+struct LoneGemm {
+  double time_us = 0, kernels_us = 0;
+};
+
+LoneGemm lone_gemm(const Machine& machine, const MatrixSize& size, DataType dtype, const GemmKernel& kernel) {
+  const std::int64_t tiles = tile_count(size, kernel), ctas = persistent_ctas(machine.gpu, kernel);
+  const auto waves = static_cast<double>((tiles + ctas - 1) / ctas);
+  const TileTiming tile = time_tile(machine, size, kernel, dtype);
+  const double stream_us = hbm_bytes(machine, size, dtype) / bytes_per_us(machine.gpu.hbm_GBps);
+  const bool is_dynamic = kernel.scheduler == TileScheduler::dynamic_persistent;
+  const double kernels_us = (is_dynamic ? machine.gemm.root_counter_reset_us : 0) + tile.once_us +
+                            std::max(waves * tile.tile_us, stream_us) + split_k_reduction_us(machine, size, kernel);
+  const Power& power = machine.power;
+  const double least_us = size.flops() * power.tensor_pJ_per_flop * 1e-6 / (power.limit_W - power.idle_W);
+  return {.time_us = std::max(machine.latencies.graph_gap_us + kernels_us, least_us), .kernels_us = kernels_us};
+}
+
+class Fit {
+ public:
+  Fit(const Machine& machine, const std::vector<GemmObservation>& observations)
+      : machine_(machine), observations_(observations) {}
+
+  GemmFit run() {
+    std::vector<Estimate> estimates;
+    for (int round = 0; round < rounds; ++round) {
+      choose_kernels();
+      std::vector<Parameter> parameters;
+      for (const Number& number : numbers) parameters.push_back({number.of(machine_), number.low, number.high});
+      estimates = fit_least_squares([this](const std::vector<double>& values) { return residuals(values); }, parameters,
+                                    usual_error);
+      for (std::size_t i = 0; i < estimates.size(); ++i) numbers[i].of(machine_) = estimates[i].value;
+    }
+    return result(estimates);
+  }
+
+ private:
+  void choose_kernels() {
+    kernels_.clear();
+    for (const GemmObservation& one : observations_) kernels_.push_back(choose_gemm_kernel(machine_, one.size));
+  }
+
+  std::vector<double> residuals(const std::vector<double>& values) {
+    for (std::size_t i = 0; i < values.size(); ++i) numbers[i].of(machine_) = values[i];
+    std::vector<double> logarithms;
+    for (std::size_t i = 0; i < observations_.size(); ++i) {
+      const GemmObservation& one = observations_[i];
+      const LoneGemm predicted = lone_gemm(machine_, one.size, one.dtype, kernels_[i]);
+      logarithms.push_back(std::log(predicted.time_us / one.time_us));
+      if (one.kernels_us && *one.kernels_us < longest_comparable_record_us)
+        logarithms.push_back(std::log(predicted.kernels_us / *one.kernels_us));
+    }
+    return logarithms;
+  }
+
+  GemmFit result(const std::vector<Estimate>& estimates) const {
+    GemmFit fit{machine_, {}, 0, 0};
+    for (std::size_t i = 0; i < estimates.size(); ++i)
+      if (estimates[i].is_determined)
+        fit.numbers.push_back({numbers[i].section, numbers[i].key, estimates[i].value, estimates[i].half_width,
+                               estimates[i].is_at_bound});
+    std::vector<double> errors;
+    for (const GemmObservation& one : observations_)
+      errors.push_back(std::abs(lone_gemm_us(machine_, one.size, one.dtype) / one.time_us - 1));
+    std::sort(errors.begin(), errors.end());
+    fit.median_error = errors[errors.size() / 2];
+    fit.p90_error = errors[errors.size() * 9 / 10];
+    return fit;
+  }
+
+  Machine machine_;
+  const std::vector<GemmObservation>& observations_;
+  std::vector<GemmKernel> kernels_;
+};
+
+}  // namespace
+
+double lone_gemm_us(const Machine& machine, const MatrixSize& size, DataType dtype) {
+  return lone_gemm(machine, size, dtype, choose_gemm_kernel(machine, size)).time_us;
+}
+
+GemmFit fit_gemms(const Machine& machine, const std::vector<GemmObservation>& observations) {
+  if (observations.size() <= std::size(numbers))
+    throw ExecutionError("expected more than " + std::to_string(std::size(numbers)) +
+                         " measured GEMMs, one for each number to fit, got " + std::to_string(observations.size()));
+  return Fit(machine, observations).run();
+}
+
+}  // namespace weft::calibration

@@ -1,0 +1,41 @@
+// The numbers of a machine profile that times of lone GEMMs determine.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/machine.hpp"
+
+namespace weft::calibration {
+
+/// A CUDA graph that holds one GEMM, launched again and again.
+struct GemmObservation {
+  MatrixSize size;
+  DataType dtype = DataType::bf16;
+  double time_us = 0;                  ///< from one launch to the next
+  std::optional<double> kernels_us{};  ///< first start to last end on the GPU, where that was recorded
+};
+
+struct FittedNumber {
+  std::string section, key;  ///< in the machine profile
+  double value = 0;
+  double half_width = 0;  ///< of the 95 % confidence interval
+  bool is_at_bound = false;
+};
+
+struct GemmFit {
+  Machine machine;                         ///< the one that was given, with the fitted numbers
+  std::vector<FittedNumber> numbers;       ///< those that the observations determine; the others keep their values
+  double median_error = 0, p90_error = 0;  ///< of |predicted / measured - 1|
+};
+
+/// Time from one launch to the next: gap between graphs, tile counter, waves of tiles or HBM traffic, whichever takes
+/// longer, and split-K reduction; no less than what the power limit allows.
+///   graph_gap + reset + once + max(waves x tile, HBM bytes / rate) + reduction, >= flops x energy / (limit - idle)
+double lone_gemm_us(const Machine& machine, const MatrixSize& size, DataType dtype = DataType::bf16);
+
+/// Throws ExecutionError with fewer observations than numbers to fit.
+GemmFit fit_gemms(const Machine& machine, const std::vector<GemmObservation>& observations);
+
+}  // namespace weft::calibration

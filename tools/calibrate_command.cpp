@@ -1,0 +1,188 @@
+// weft calibrate: the numbers of a machine profile, from measurements.
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "models/json_file.hpp"
+#include "models/machine_json.hpp"
+#include "tools/accuracy.hpp"
+#include "tools/calibration_input.hpp"
+#include "tools/calibration_profile.hpp"
+#include "tools/commands.hpp"
+#include "tools/machine_files.hpp"
+#include "tools/prediction.hpp"
+#include "tools/table.hpp"
+
+namespace weft::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr double least_error = 0.02;  ///< no band is narrower: other servers of the type differ as much
+
+struct Options {
+  std::vector<fs::path> files, error_files;
+  std::string base, library_answers, out;
+};
+
+std::string text_of(double value) {
+  std::ostringstream text;
+  text << rounded(value);
+  return text.str();
+}
+
+/// The profile that is being made, and what was done to it.
+class Calibration {
+ public:
+  explicit Calibration(const Options& options)
+      : options_(options),
+        base_(machine_path(options.base)),
+        profile_(read_profile(base_)),
+        machine_(read_machine(base_)),
+        input_(read_calibration_input(options.files)) {}
+
+  void run() {
+    write_kernels();
+    if (!input_.gemms.empty()) fit_gemms();
+    if (!input_.collectives.empty()) build_curves();
+    if (!input_.pairs.empty()) find_gaps();
+    set_ranges(profile_, ranges());
+    if (!options_.error_files.empty()) find_errors();
+    machine_from_json(profile_, fs::path(options_.out).parent_path());  // throws where the result is no profile
+    write_json_file(options_.out, profile_);
+    std::cout << changes_;
+  }
+
+ private:
+  /// The table of kernels lies beside the profile that names it.
+  void write_kernels() {
+    ordered_json& kernels = profile_.at("gemm").at("kernels");
+    const fs::path out(options_.out);
+    const std::string name = out.stem().string() + ".gemm_kernels.csv";
+    if (!options_.library_answers.empty()) {
+      machine_.gemm_choices = read_library_answers(options_.library_answers, machine_.gpu);
+      Provenance provenance = input_.gemm_provenance;
+      provenance.cases = machine_.gemm_choices.size();
+      kernels["source"] = source_text(provenance, "answers of the GEMM library");
+    }
+    kernels["file"] = name;
+    write_text_file(out.parent_path() / name, to_csv(machine_.gemm_choices));
+  }
+
+  void set(const std::string& section, const std::string& key, double value, const std::string& source,
+           const std::string& note) {
+    const std::string before = profile_.at(section).contains(key) ? profile_[section][key].at("value").dump() : "";
+    set_number(profile_, section, key, value, source, note);
+    changes_.add({section + "." + key, before, text_of(value), profile_[section][key].at("unit"), note});
+  }
+
+  void fit_gemms() {
+    const calibration::GemmFit fit = calibration::fit_gemms(machine_, input_.gemms);
+    const std::string source =
+        source_text(input_.gemm_provenance, "GEMMs alone, residual median " + fixed(100 * fit.median_error, 1) +
+                                                " %, 90 % below " + fixed(100 * fit.p90_error, 1) + " %");
+    for (const calibration::FittedNumber& number : fit.numbers)
+      set(number.section, number.key, number.value, source,
+          number.is_at_bound ? "at the bound of what is possible: not determined by these cases"
+                             : "95 % confidence: +-" + text_of(number.half_width));
+    machine_ = fit.machine;
+  }
+
+  void build_curves() {
+    const std::vector<CollectiveCurve> curves = calibration::build_curves(
+        input_.collectives, input_.ctas, machine_.collectives, machine_.latencies.graph_gap_us);
+    set_curves(profile_, curves, source_text(input_.collective_provenance, "collectives alone, less graph_gap"));
+    changes_.add({"collectives", "", std::to_string(curves.size()), "curves", ""});
+  }
+
+  void find_gaps() {
+    const calibration::GapSamples samples = calibration::collect_gaps(input_.pairs);
+    const calibration::LaunchGaps gaps = calibration::launch_gaps(samples);
+    const std::string source = source_text(input_.pair_provenance, "start and end times of kernels");
+    const auto set_gap = [&](const std::string& section, const std::string& key, const std::optional<double>& gap_us,
+                             const std::vector<double>& of) {
+      if (!gap_us) return;
+      set(section, key, *gap_us, source,
+          "median of " + std::to_string(of.size()) + "; 10 % to 90 %: " + text_of(quantile(of, 0.1)) + " to " +
+              text_of(quantile(of, 0.9)));
+    };
+    set_gap("latencies", "kernel_gap", gaps.kernel_us, samples.kernel);
+    set_gap("latencies", "collective_gap", gaps.collective_us, samples.collective);
+    set_gap("latencies", "join_gap", gaps.join_us, samples.join);
+    if (gaps.counter_reset_us)
+      set("gemm", "counter_reset", *gaps.counter_reset_us, source,
+          "median gap of " + std::to_string(samples.reset.size()) + " GEMMs with a counter to fill, less that of " +
+              std::to_string(samples.kernel.size()) + " without");
+  }
+
+  std::vector<CalibratedRange> ranges() const {
+    std::vector<CalibratedRange> found;
+    const auto include = [&](const std::string& quantity, double value) {
+      const auto known = std::find_if(found.begin(), found.end(),
+                                      [&](const CalibratedRange& range) { return range.quantity == quantity; });
+      if (known == found.end()) return found.push_back({quantity, value, value});
+      known->low = std::min(known->low, value);
+      known->high = std::max(known->high, value);
+    };
+    for (const calibration::GemmObservation& one : input_.gemms) {
+      include("m", static_cast<double>(one.size.m));
+      include("n", static_cast<double>(one.size.n));
+      include("k", static_cast<double>(one.size.k));
+    }
+    for (const calibration::CollectiveObservation& one : input_.collectives)
+      include("bytes", static_cast<double>(one.bytes));
+    for (const int gpus : input_.gpu_counts) include("gpus", gpus);
+    return found;
+  }
+
+  /// How far the new profile's predictions are from cases of their own.
+  void find_errors() {
+    const Machine fitted = machine_from_json(profile_, fs::path(options_.out).parent_path());
+    std::vector<MeasuredCase> measured;
+    for (const fs::path& file : options_.error_files) {
+      std::set<std::string> known;  // a case whose kernels were recorded has a second line
+      for (MeasuredCase& one : read_measurements(file))
+        if (known.insert(one.text).second) measured.push_back(std::move(one));
+    }
+    std::size_t refused = 0;
+    std::map<std::string, std::vector<double>> residuals;
+    for (const Comparison& one : compare(measured, fitted, refused))
+      residuals[stratum_of(one.measured.request)].push_back(one.measured.time_us / one.predicted_us - 1);
+    std::vector<ErrorBand> errors;
+    for (const auto& [stratum, some] : residuals) {
+      errors.push_back(
+          {stratum, std::min(quantile(some, 0.05), -least_error), std::max(quantile(some, 0.95), least_error)});
+      changes_.add({"errors", "", text_of(errors.back().low) + " to " + text_of(errors.back().high), stratum,
+                    std::to_string(some.size()) + " cases"});
+    }
+    const Provenance provenance = read_calibration_input(options_.error_files).provenance;
+    set_errors(profile_, errors, source_text(provenance, "5 % to 95 % of measured / predicted - 1"));
+  }
+
+  const Options& options_;
+  fs::path base_;
+  ordered_json profile_;
+  Machine machine_;
+  CalibrationInput input_;
+  Table changes_{{"number", "before", "now", "unit", "note"}};
+};
+
+}  // namespace
+
+void add_calibrate_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("calibrate", "Fit a machine profile to measurements");
+  auto options = std::make_shared<Options>();
+  command->add_option("MEASUREMENTS", options->files, "Files that weft measure wrote")->required();
+  command->add_option("--base", options->base, "Name or path of the profile whose numbers are replaced")->required();
+  command->add_option("--library-answers", options->library_answers, "The GEMM library's kernels (JSON lines)");
+  command->add_option("--errors", options->error_files, "Measurements that tell how far predictions are off");
+  command->add_option("--out", options->out, "Profile to write; its table of kernels goes beside it")->required();
+  command->callback([options] { Calibration(*options).run(); });
+}
+
+}  // namespace weft::tools

@@ -1,0 +1,159 @@
+#include "tools/calibration_input.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "calibration/gemm_choices.hpp"
+#include "calibration/measurement_json.hpp"
+#include "models/json_file.hpp"
+#include "scenarios/case_json.hpp"
+
+namespace weft::tools {
+namespace {
+
+using calibration::CollectiveSetting;
+using calibration::KernelRecord;
+using scenarios::Case;
+
+void for_each_line(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& read) {
+  std::ifstream file(path);
+  if (!file) throw InputError(path.string(), "expected a readable file of JSON lines");
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    const std::string where = path.string() + ": line " + std::to_string(number);
+    try {
+      if (line.find_first_not_of(" \t\r") != std::string::npos) read(parse_json(line));
+    } catch (const InputError& error) {
+      throw error.in_file(where);
+    } catch (const nlohmann::json::exception& error) {  // readers of what this program wrote trust it
+      throw InputError(where, std::string("expected a line that weft wrote: ") + error.what());
+    }
+  }
+}
+
+struct Line {
+  Case request;
+  calibration::Conditions conditions;
+  double time_us = 0;
+  std::vector<KernelRecord> kernels;
+};
+
+/// The cases of a file, each once.
+std::vector<Line> read_lines(const std::filesystem::path& path) {
+  std::vector<Line> lines;
+  std::map<std::string, std::size_t> known;
+  calibration::Conditions conditions;
+  for_each_line(path, [&](const nlohmann::json& json) {
+    if (json.contains("conditions")) conditions = calibration::conditions_from(json["conditions"]);
+    if (!json.contains("case") || json.contains("error")) return;
+    Line line{scenarios::case_from_json(json["case"]), conditions, JsonObject(json).number("time_us", 1e-3), {}};
+    if (json.contains("kernels"))
+      for (const nlohmann::json& kernel : json["kernels"]) line.kernels.push_back(calibration::kernel_from(kernel));
+    line.request.id.clear();
+    const auto [found, is_new] = known.try_emplace(scenarios::to_json(line.request).dump(), lines.size());
+    if (is_new)
+      lines.push_back(std::move(line));
+    else if (!line.kernels.empty())
+      lines[found->second].kernels = std::move(line.kernels);
+  });
+  return lines;
+}
+
+/// First start to last end on one of the GPUs.
+std::optional<double> kernels_us(const std::vector<KernelRecord>& kernels) {
+  if (kernels.empty()) return std::nullopt;
+  double start_us = kernels.front().start_us, end_us = kernels.front().end_us;
+  for (const KernelRecord& kernel : kernels) {
+    if (kernel.gpu != kernels.front().gpu) continue;
+    start_us = std::min(start_us, kernel.start_us);
+    end_us = std::max(end_us, kernel.end_us);
+  }
+  return end_us - start_us;
+}
+
+void add_ctas(CalibrationInput& input, const Line& line, CollectiveKind kind) {
+  const CollectiveSetting setting{kind, line.request.gpus, line.request.schedule.max_ctas};
+  for (const KernelRecord& kernel : line.kernels)
+    if (calibration::is_collective(kernel)) input.ctas.push_back({setting, kernel.grid[0], kernel.cluster[0]});
+}
+
+void add_pair(CalibrationInput& input, const Line& line, const scenarios::PairWorkload& pair) {
+  add_ctas(input, line, collective_of(pair.op));
+  const bool is_serial = std::holds_alternative<scenarios::Serial>(line.request.schedule.family);
+  if (line.kernels.empty() ||
+      (!is_serial && !std::holds_alternative<scenarios::Decomposition>(line.request.schedule.family)))
+    return;
+  input.pairs.push_back({is_serial, collective_comes_first(pair.op), line.kernels});
+  input.pair_provenance.add(line.conditions);
+}
+
+void add(CalibrationInput& input, const Line& line) {
+  const Case& request = line.request;
+  input.provenance.add(line.conditions);
+  input.gpu_counts.insert(request.gpus);
+  if (request.schedule.launch != Launch::graph) return;
+  const bool is_serial = std::holds_alternative<scenarios::Serial>(request.schedule.family);
+  if (const auto* gemm = std::get_if<scenarios::GemmWorkload>(&request.workload); gemm != nullptr && is_serial) {
+    input.gemms.push_back({{gemm->m, gemm->n, gemm->k}, gemm->dtype, line.time_us, kernels_us(line.kernels)});
+    input.gemm_provenance.add(line.conditions);
+  } else if (const auto* collective = std::get_if<scenarios::CollectiveWorkload>(&request.workload);
+             collective != nullptr && is_serial) {
+    add_ctas(input, line, collective->kind);
+    input.collectives.push_back(
+        {{collective->kind, request.gpus, request.schedule.max_ctas}, collective->bytes, line.time_us});
+    input.collective_provenance.add(line.conditions);
+  } else if (const auto* pair = std::get_if<scenarios::PairWorkload>(&request.workload)) {
+    add_pair(input, line, *pair);
+  } else if (std::holds_alternative<scenarios::ConcurrentPair>(request.workload)) {
+    add_ctas(input, line, CollectiveKind::all_reduce);
+  }
+}
+
+std::string joined(const std::set<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " and ") + word;
+  return text;
+}
+
+}  // namespace
+
+void Provenance::add(const calibration::Conditions& conditions) {
+  ++cases;
+  days.insert(conditions.date.substr(0, 10));
+  gpus.insert(conditions.gpu);
+  drivers.insert(conditions.driver);
+  nccl_versions.insert(conditions.nccl);
+}
+
+std::string source_text(const Provenance& provenance, const std::string& probe) {
+  return "measured " + joined(provenance.days) + ": " + probe + ", " + std::to_string(provenance.cases) + " cases, " +
+         joined(provenance.gpus) + ", driver " + joined(provenance.drivers) + ", NCCL " +
+         joined(provenance.nccl_versions);
+}
+
+CalibrationInput read_calibration_input(const std::vector<std::filesystem::path>& files) {
+  CalibrationInput input;
+  for (const std::filesystem::path& file : files)
+    for (const Line& line : read_lines(file)) add(input, line);
+  return input;
+}
+
+std::vector<GemmChoice> read_library_answers(const std::filesystem::path& file, const Gpu& gpu) {
+  constexpr int most_stages = 16;
+  constexpr Bytes reserved = 16 << 10;  // barriers, and the tile on its way out
+  std::vector<GemmChoice> choices;
+  for_each_line(file, [&](const nlohmann::json& json) {
+    std::optional<GemmChoice> choice = calibration::library_answer_from(json).choice;
+    if (!choice) return;
+    GemmKernel& kernel = choice->kernel;
+    const Bytes stage = (kernel.tile_m + kernel.tile_n) * kernel.tile_k * bytes_of(DataType::bf16);
+    kernel.stages = static_cast<int>(std::clamp<Bytes>((gpu.shared_memory_per_sm - reserved) / stage, 1, most_stages));
+    choices.push_back(*choice);
+  });
+  return choices;
+}
+
+}  // namespace weft::tools
