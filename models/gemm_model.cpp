@@ -1,27 +1,12 @@
 #include "models/gemm_model.hpp"
 
 #include <algorithm>
-#include <bit>
 
 namespace weft {
 namespace {
 
 std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t rounded_up(std::int64_t a, std::int64_t multiple) { return divided_up(a, multiple) * multiple; }
-
-double square(double x) { return x * x; }
-
-/// Linear between powers of two: as good as the logarithm for telling neighbours, and asked for every known shape.
-double rough_log2(std::int64_t size) {
-  const int exponent = std::bit_width(static_cast<std::uint64_t>(size)) - 1;
-  const std::int64_t power = std::int64_t{1} << exponent;
-  return exponent + static_cast<double>(size - power) / static_cast<double>(power);
-}
-
-double distance(const MatrixSize& a, const GemmChoice& b) {
-  return square(rough_log2(a.m) - rough_log2(b.m)) + square(rough_log2(a.n) - rough_log2(b.n)) +
-         square(rough_log2(a.k) - rough_log2(b.k));
-}
 
 constexpr std::size_t neighbours = 8;
 
@@ -87,22 +72,14 @@ GemmKernel with_scheduler(GemmKernel kernel, const Machine& machine, const Matri
 }  // namespace
 
 GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size) {
-  std::vector<std::pair<double, const GemmChoice*>> nearest;
-  nearest.reserve(machine.gemm_choices.size());
-  for (const GemmChoice& choice : machine.gemm_choices) {
-    if (choice.m == size.m && choice.n == size.n && choice.k == size.k)
-      return with_scheduler(choice.kernel, machine, size);
-    nearest.emplace_back(distance(size, choice), &choice);
+  if (const GemmChoice* known = machine.gemm_choices.find(size)) return with_scheduler(known->kernel, machine, size);
+  const GemmChoice* fastest = nullptr;
+  double fastest_us = 0;
+  for (const GemmChoice* choice : machine.gemm_choices.nearest(size, neighbours)) {
+    const double time_us = estimated_gemm_us(machine, size, choice->kernel);
+    if (fastest == nullptr || time_us < fastest_us) fastest = choice, fastest_us = time_us;
   }
-  if (nearest.empty()) return with_scheduler(GemmKernel{}, machine, size);
-  const std::size_t count = std::min(neighbours, nearest.size());
-  std::partial_sort(nearest.begin(), nearest.begin() + static_cast<std::ptrdiff_t>(count), nearest.end());
-  const auto estimate = [&](const auto& candidate) {
-    return estimated_gemm_us(machine, size, candidate.second->kernel);
-  };
-  const auto fastest = std::min_element(nearest.begin(), nearest.begin() + static_cast<std::ptrdiff_t>(count),
-                                        [&](const auto& a, const auto& b) { return estimate(a) < estimate(b); });
-  return with_scheduler(fastest->second->kernel, machine, size);
+  return with_scheduler(fastest != nullptr ? fastest->kernel : GemmKernel{}, machine, size);
 }
 
 }  // namespace weft

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "models/gemm_choices.hpp"
 #include "models/schedule.hpp"
 #include "models/units.hpp"
 
@@ -112,12 +113,6 @@ struct CollectiveKernel {
   double hbm_bytes_per_port_byte = 0;  ///< read and written on each GPU for each byte that leaves it
 };
 
-/// What the library answers when it is asked for one shape.
-struct GemmChoice {
-  std::int64_t m = 0, n = 0, k = 0;
-  GemmKernel kernel;
-};
-
 struct CurvePoint {
   Bytes bytes = 0;
   double time_us = 0;
@@ -155,7 +150,7 @@ struct Machine {
   GemmTiming gemm;
   OtherKernels other_kernels;
   CollectiveKernel collective_kernel;
-  std::vector<GemmChoice> gemm_choices;
+  GemmChoices gemm_choices;
   std::vector<CollectiveCurve> collectives;
   std::vector<ErrorBand> errors;
   std::vector<CalibratedRange> calibrated;

@@ -76,7 +76,7 @@ void set_errors(ordered_json& profile, const std::vector<ErrorBand>& bands, cons
   profile["errors"] = result;
 }
 
-std::string to_csv(const std::vector<GemmChoice>& choices) {
+std::string to_csv(const GemmChoices& choices) {
   std::ostringstream text;
   text << "m,n,k,tile_m,tile_n,tile_k,cluster_m,cluster_n,stages,split_k\n";
   for (const GemmChoice& choice : choices) {

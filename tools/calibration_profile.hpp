@@ -29,6 +29,6 @@ void set_ranges(nlohmann::ordered_json& profile, const std::vector<CalibratedRan
 void set_errors(nlohmann::ordered_json& profile, const std::vector<ErrorBand>& bands, const std::string& source);
 
 /// The table of the GEMM library's kernels that the profile names, as text.
-std::string to_csv(const std::vector<GemmChoice>& choices);
+std::string to_csv(const GemmChoices& choices);
 
 }  // namespace weft::tools

@@ -82,23 +82,24 @@ TEST(LeastSquares, GiveTheConfidenceIntervalOfAMean) {
 
 Machine machine() {
   Machine machine = read_machine(WEFT_SOURCE_DIR "/calibration/machines/h200x8-nvswitch.json");
-  machine.gemm_choices.clear();
+  std::vector<GemmChoice> choices;
   int split = 0;
   for (const std::int64_t m : {64, 256, 1024, 4096, 16384})
     for (const std::int64_t n : {128, 2048, 8192})
       for (const std::int64_t k : {128, 1024, 8192}) {
         const bool is_large = m * n > 1 << 20, is_thin = m == 64;
         const int slices = !is_large && k == 8192 && ++split % 2 == 0 ? 4 : 1;
-        machine.gemm_choices.push_back({m,
-                                        n,
-                                        k,
-                                        {.tile_m = is_thin ? 8 : 128,
-                                         .tile_n = is_thin    ? 64
-                                                   : is_large ? 256
-                                                              : 128,
-                                         .cluster_m = is_large ? 2 : 1,
-                                         .split_k = slices}});
+        choices.push_back({m,
+                           n,
+                           k,
+                           {.tile_m = is_thin ? 8 : 128,
+                            .tile_n = is_thin    ? 64
+                                      : is_large ? 256
+                                                 : 128,
+                            .cluster_m = is_large ? 2 : 1,
+                            .split_k = slices}});
       }
+  machine.gemm_choices = choices;
   return machine;
 }
 
@@ -143,7 +144,9 @@ TEST(GemmFit, IsNotPulledByOneDisturbedMeasurement) {
 
 TEST(GemmFit, LeavesOutNumbersThatNoObservationDependsOn) {
   Machine without_splits = machine();
-  for (GemmChoice& choice : without_splits.gemm_choices) choice.kernel.split_k = 1;
+  std::vector<GemmChoice> choices = without_splits.gemm_choices.answers();
+  for (GemmChoice& choice : choices) choice.kernel.split_k = 1;
+  without_splits.gemm_choices = choices;
   const GemmFit fit = fit_gemms(without_splits, observe(without_splits));
   for (const FittedNumber& number : fit.numbers) EXPECT_NE(number.key, "split_k_overhead");
 }

@@ -1,0 +1,79 @@
+#define BOOST_ALLOW_DEPRECATED_HEADERS  // of Boost by Boost
+#include "models/gemm_choices.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <boost/geometry/geometries/point.hpp>
+#include <boost/geometry/index/rtree.hpp>
+#include <boost/geometry/strategies/strategies.hpp>
+#include <tuple>
+#include <utility>
+
+namespace weft {
+namespace {
+
+namespace geometry = boost::geometry;
+using Point3 = geometry::model::point<double, 3, geometry::cs::cartesian>;
+using Place = std::pair<Point3, std::size_t>;  // position in the answers
+
+/// Linear between powers of two: as good as the logarithm for telling neighbours, and the same on every machine.
+double rough_log2(std::int64_t size) {
+  const int exponent = std::bit_width(static_cast<std::uint64_t>(size)) - 1;
+  const std::int64_t power = std::int64_t{1} << exponent;
+  return exponent + static_cast<double>(size - power) / static_cast<double>(power);
+}
+
+template <class Size>
+Point3 point_of(const Size& size) {
+  return {rough_log2(size.m), rough_log2(size.n), rough_log2(size.k)};
+}
+
+template <class Size>
+auto key_of(const Size& size) {
+  return std::tie(size.m, size.n, size.k);
+}
+
+}  // namespace
+
+struct GemmChoices::Table {
+  std::vector<GemmChoice> answers;
+  geometry::index::rtree<Place, geometry::index::linear<16>> places;
+};
+
+GemmChoices::GemmChoices(std::vector<GemmChoice> answers) {
+  auto table = std::make_shared<Table>();
+  table->answers = std::move(answers);
+  std::sort(table->answers.begin(), table->answers.end(),
+            [](const GemmChoice& a, const GemmChoice& b) { return key_of(a) < key_of(b); });
+  std::vector<Place> places;
+  places.reserve(table->answers.size());
+  for (std::size_t i = 0; i < table->answers.size(); ++i) places.emplace_back(point_of(table->answers[i]), i);
+  table->places = {places.begin(), places.end()};  // packed at once
+  table_ = std::move(table);
+}
+
+const std::vector<GemmChoice>& GemmChoices::answers() const { return table_->answers; }
+
+const GemmChoice* GemmChoices::find(const MatrixSize& size) const {
+  const auto found =
+      std::lower_bound(begin(), end(), size, [](const GemmChoice& a, const auto& b) { return key_of(a) < key_of(b); });
+  return found != end() && key_of(*found) == key_of(size) ? &*found : nullptr;
+}
+
+std::vector<const GemmChoice*> GemmChoices::nearest(const MatrixSize& size, std::size_t count) const {
+  const Point3 here = point_of(size);
+  std::vector<std::pair<double, std::size_t>> found;
+  // The tree yields them nearest first, equally near ones in any order: all that tie with the last one are looked at.
+  for (auto next = table_->places.qbegin(geometry::index::nearest(here, static_cast<unsigned>(this->size())));
+       next != table_->places.qend(); ++next) {
+    const double distance = geometry::comparable_distance(here, next->first);
+    if (found.size() >= count && distance > found.back().first) break;
+    found.emplace_back(distance, next->second);
+  }
+  std::sort(found.begin(), found.end());
+  std::vector<const GemmChoice*> nearest;
+  for (std::size_t i = 0; i < std::min(count, found.size()); ++i) nearest.push_back(&answers()[found[i].second]);
+  return nearest;
+}
+
+}  // namespace weft
