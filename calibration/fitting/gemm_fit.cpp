@@ -34,8 +34,6 @@ constexpr Number numbers[] = {
 // clang-format on
 
 constexpr double usual_error = 0.03;  ///< residuals well above it count as outliers
-/// Beyond this a profiled run, which is one iteration after a pause, is at another clock than the timed ones.
-constexpr double longest_comparable_record_us = 50;
 constexpr int rounds = 3;  ///< the numbers decide which kernel a shape gets that the library was not asked for
 
 /// Bytes that a GEMM which is repeated finds no more in the L2: a matrix larger than the L2, and all of them where the
@@ -98,8 +96,7 @@ class Fit {
       const GemmObservation& one = observations_[i];
       const LoneGemm predicted = lone_gemm(machine_, one.size, one.dtype, kernels_[i]);
       logarithms.push_back(std::log(predicted.time_us / one.time_us));
-      if (one.kernels_us && *one.kernels_us < longest_comparable_record_us)
-        logarithms.push_back(std::log(predicted.kernels_us / *one.kernels_us));
+      if (one.kernels_us) logarithms.push_back(std::log(predicted.kernels_us / *one.kernels_us));
     }
     return logarithms;
   }

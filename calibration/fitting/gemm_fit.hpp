@@ -9,12 +9,14 @@
 
 namespace weft::calibration {
 
-/// A CUDA graph that holds one GEMM, launched again and again.
+/// A CUDA graph that holds one GEMM, launched again and again. A recorded iteration tells the kernels from the gap
+/// between graphs, and, since it runs alone after a pause, large kernels from what the power limit makes of them.
 struct GemmObservation {
   MatrixSize size;
   DataType dtype = DataType::bf16;
   double time_us = 0;                  ///< from one launch to the next
-  std::optional<double> kernels_us{};  ///< first start to last end on the GPU, where that was recorded
+  std::optional<double> kernels_us{};  ///< first start to last end, of one iteration below the power limit
+};  ///< first start to last end on the GPU, of one iteration that ran below the power limit
 };
 
 struct FittedNumber {
