@@ -47,11 +47,12 @@ class Calibration {
         input_(read_calibration_input(options.files)) {}
 
   void run() {
-    write_kernels();
+    name_kernels();
     if (!input_.gemms.empty()) fit_gemms();
     if (!input_.collectives.empty()) build_curves();
     if (!input_.pairs.empty()) find_gaps();
     set_ranges(profile_, ranges());
+    write_text_file(fs::path(options_.out).parent_path() / kernels_file(), to_csv(machine_.gemm_choices));
     if (!options_.error_files.empty()) find_errors();
     machine_from_json(profile_, fs::path(options_.out).parent_path());  // throws where the result is no profile
     write_json_file(options_.out, profile_);
@@ -60,18 +61,17 @@ class Calibration {
 
  private:
   /// The table of kernels lies beside the profile that names it.
-  void write_kernels() {
+  std::string kernels_file() const { return fs::path(options_.out).stem().string() + ".gemm_kernels.csv"; }
+
+  void name_kernels() {
     ordered_json& kernels = profile_.at("gemm").at("kernels");
-    const fs::path out(options_.out);
-    const std::string name = out.stem().string() + ".gemm_kernels.csv";
     if (!options_.library_answers.empty()) {
       machine_.gemm_choices = read_library_answers(options_.library_answers, machine_.gpu);
       Provenance provenance = input_.gemm_provenance;
       provenance.cases = machine_.gemm_choices.size();
       kernels["source"] = source_text(provenance, "answers of the GEMM library");
     }
-    kernels["file"] = name;
-    write_text_file(out.parent_path() / name, to_csv(machine_.gemm_choices));
+    kernels["file"] = kernels_file();
   }
 
   void set(const std::string& section, const std::string& key, double value, const std::string& source,
