@@ -16,7 +16,6 @@ struct GemmObservation {
   DataType dtype = DataType::bf16;
   double time_us = 0;                  ///< from one launch to the next
   std::optional<double> kernels_us{};  ///< first start to last end, of one iteration below the power limit
-};  ///< first start to last end on the GPU, of one iteration that ran below the power limit
 };
 
 struct FittedNumber {
