@@ -6,34 +6,80 @@
 namespace weft::sim {
 namespace {
 
-/// The operation of this rank that ended last before `time`, or -1.
-OperationId ended_before(Program& program, const Schedule& schedule, int rank, int iteration, Picoseconds time) {
-  OperationId latest = -1;
-  for (OperationId id = 0; id < static_cast<OperationId>(schedule.operations.size()); ++id) {
-    const Picoseconds end = program.activity(rank, iteration, id).end.time();
-    if (end > time || program.activity(rank, iteration, id).first_cta_started.time() >= time) continue;
-    if (latest < 0 || end > program.activity(rank, iteration, latest).end.time()) latest = id;
-  }
-  return latest;
-}
+constexpr Picoseconds longest_gap{10 * 1000 * 1000};  // 10 us: from the end of an operation to what waited for it
 
-Limit limit_of(Program& program, const Schedule& schedule, int rank, int iteration) {
-  std::array<std::int64_t, NamesOf<Limit>::names.size()> time_by_limit{};
-  const Picoseconds begin = program.begin_of(rank, iteration);
-  Picoseconds now = program.end_of(rank, iteration);
-  while (now > begin) {
-    const OperationId id = ended_before(program, schedule, rank, iteration, now);
-    if (id < 0) {
-      time_by_limit[static_cast<std::size_t>(Limit::launch)] += (now - begin).count;
-      break;
+/// One iteration of one rank, walked back from its end.
+class Path {
+ public:
+  Path(Program& program, const Schedule& schedule, int rank, int iteration)
+      : program_(program), schedule_(schedule), rank_(rank), iteration_(iteration) {}
+
+  Limit limit() {
+    const Picoseconds begin = program_.begin_of(rank_, iteration_);
+    Picoseconds now = program_.end_of(rank_, iteration_);
+    for (OperationId id = last_of_all(); now > begin; id = what_let_start(id)) {
+      const Picoseconds end = id < 0 ? begin : std::min(now, activity(id).end.time());
+      add(Limit::launch, now - end);
+      if (id < 0) break;
+      add(activity(id).limit, end - start(id));
+      now = start(id);
     }
-    const Activity& one = program.activity(rank, iteration, id);
-    time_by_limit[static_cast<std::size_t>(Limit::launch)] += (now - one.end.time()).count;
-    time_by_limit[static_cast<std::size_t>(one.limit)] += (one.end.time() - one.first_cta_started.time()).count;
-    now = one.first_cta_started.time();
+    return static_cast<Limit>(std::max_element(time_by_limit_.begin(), time_by_limit_.end()) - time_by_limit_.begin());
   }
-  return static_cast<Limit>(std::max_element(time_by_limit.begin(), time_by_limit.end()) - time_by_limit.begin());
-}
+
+ private:
+  Activity& activity(OperationId id) { return program_.activity(rank_, iteration_, id); }
+  Picoseconds start(OperationId id) { return activity(id).first_cta_started.time(); }
+  OperationId operations() const { return static_cast<OperationId>(schedule_.operations.size()); }
+  void add(Limit limit, Picoseconds time) {
+    time_by_limit_[static_cast<std::size_t>(limit)] += std::max<std::int64_t>(0, time.count);
+  }
+
+  OperationId last_of_all() {
+    OperationId last = operations() - 1;
+    for (OperationId id = 0; id < operations(); ++id)
+      if (activity(id).end.time() > activity(last).end.time()) last = id;
+    return last;
+  }
+
+  /// What `id` waited for and started with, else what held the SMs as it started, else what ended last before; or -1.
+  OperationId what_let_start(OperationId id) {
+    if (const OperationId before = last_predecessor(id); before >= 0) return before;
+    OperationId running = -1, ended = -1;
+    for (OperationId other = 0; other < operations(); ++other) {
+      if (start(other) >= start(id)) continue;
+      if (activity(other).end.time() > start(id)) {
+        if (running < 0 || start(other) > start(running)) running = other;
+      } else if (ended < 0 || activity(other).end.time() > activity(ended).end.time()) {
+        ended = other;
+      }
+    }
+    return running >= 0 ? running : ended;
+  }
+
+  /// Of the one before on the stream and those it follows, the one whose point came last; -1 where that was long ago.
+  OperationId last_predecessor(OperationId id) {
+    const Operation& operation = schedule_.operations[id];
+    OperationId last = -1;
+    Picoseconds latest{};
+    const auto consider = [&](OperationId other, Picoseconds time) {
+      if (last < 0 || time > latest) last = other, latest = time;
+    };
+    for (OperationId other = id - 1; other >= 0; --other)
+      if (schedule_.operations[other].stream == operation.stream) {
+        consider(other, activity(other).end.time());
+        break;
+      }
+    for (const After& after : operation.after)
+      consider(after.operation, activity(after.operation).point(after.point, after.tile_group).time());
+    return last >= 0 && latest + longest_gap >= start(id) ? last : -1;
+  }
+
+  Program& program_;
+  const Schedule& schedule_;
+  const int rank_, iteration_;
+  std::array<std::int64_t, NamesOf<Limit>::names.size()> time_by_limit_{};
+};
 
 }  // namespace
 
@@ -42,7 +88,7 @@ Trace trace_of(Program& program, const Schedule& schedule, int ranks, int iterat
   int slowest = 0;
   for (int rank = 1; rank < ranks; ++rank)
     if (program.end_of(rank, iteration) > program.end_of(slowest, iteration)) slowest = rank;
-  trace.limited_by = limit_of(program, schedule, slowest, iteration);
+  trace.limited_by = Path(program, schedule, slowest, iteration).limit();
   if (!spans) return trace;
   Picoseconds origin = program.begin_of(0, iteration);
   for (int rank = 1; rank < ranks; ++rank) origin = std::min(origin, program.begin_of(rank, iteration));

@@ -7,7 +7,7 @@
 namespace weft::sim {
 
 /// Spans of one iteration (none without `spans`) and `limited_by`: walking back from the operation that ended last,
-/// always to the predecessor that let it start last, the kind of limit that most of that time belongs to.
+/// always to what let an operation start, the kind of limit that most of that time belongs to.
 Trace trace_of(Program& program, const Schedule& schedule, int ranks, int iteration, bool spans);
 
 }  // namespace weft::sim
