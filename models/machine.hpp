@@ -128,7 +128,8 @@ struct CollectiveCurve {
   std::vector<CurvePoint> points;  ///< ascending sizes, at least two
 };
 
-/// Relative error of predictions for one kind of workload: measured / predicted - 1 at the 5th and 95th percentile.
+/// Relative error of predictions for one kind of workload: measured / predicted - 1 at the 5th and 95th percentile. The
+/// stratum "speedup" is that of serial over overlapped time.
 struct ErrorBand {
   std::string stratum;
   double low = 0, high = 0;

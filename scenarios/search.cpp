@@ -33,7 +33,8 @@ std::vector<Case> candidates(const Workload& workload, int gpus, const SearchSpa
   return cases;
 }
 
-Ranking rank(const std::vector<Case>& cases, const std::function<Estimate(const Case&)>& estimate) {
+Ranking rank(const std::vector<Case>& cases, const std::function<Estimate(const Case&)>& estimate,
+             std::optional<double> speedup_low) {
   Ranking ranking;
   for (const Case& request : cases) ranking.fastest_first.push_back({request, estimate(request), 1});
   const double serial_us = ranking.fastest_first.front().estimate.time_us;
@@ -45,7 +46,9 @@ Ranking rank(const std::vector<Case>& cases, const std::function<Estimate(const 
       std::count_if(ranking.fastest_first.begin(), ranking.fastest_first.end(),
                     [&](const Candidate& other) { return is_faster(other, ranking.fastest_first.front()); }));
   std::stable_sort(ranking.fastest_first.begin(), ranking.fastest_first.end(), is_faster);
-  ranking.too_close = ranking.serial != 0 && ranking.fastest().estimate.high_us >= serial_us;
+  const bool may_lose = speedup_low ? ranking.fastest().speedup * (1 + *speedup_low) <= 1
+                                    : ranking.fastest().estimate.high_us >= serial_us;
+  ranking.too_close = ranking.serial != 0 && may_lose;
   return ranking;
 }
 

@@ -37,7 +37,7 @@ struct Candidate {
 struct Ranking {
   std::vector<Candidate> fastest_first;  ///< of equally fast ones, the one that was listed first
   std::size_t serial = 0;                ///< position of serial
-  /// The winner's gain over serial is within the uncertainty of its own time: measured, it may well be the slower.
+  /// The winner's gain over serial is within the uncertainty of the prediction: measured, it may well be the slower.
   bool too_close = false;
 
   const Candidate& fastest() const { return fastest_first.front(); }
@@ -48,8 +48,12 @@ struct Ranking {
   double saved_us() const { return reference().estimate.time_us - advice().estimate.time_us; }
 };
 
-/// Asks `estimate` for each case once, in order. `cases` holds serial first, as candidates() gives them.
-Ranking rank(const std::vector<Case>& cases, const std::function<Estimate(const Case&)>& estimate);
+/// Asks `estimate` for each case once, in order. `cases` holds serial first, as candidates() gives them. A gain counts
+/// where the speedup is above 1 even with the relative error `speedup_low`, the 5th percentile of measured over
+/// predicted speedup - 1. Where that is unknown the winner's own interval must end before serial's time: a stricter
+/// rule, since the errors of two schedules on one machine go together.
+Ranking rank(const std::vector<Case>& cases, const std::function<Estimate(const Case&)>& estimate,
+             std::optional<double> speedup_low = std::nullopt);
 
 struct SizeVerdict {
   std::int64_t size = 0;  ///< tokens or rows

@@ -71,6 +71,13 @@ Losses losses_of(const Prediction& prediction, const Alone& whole, const Machine
           .exposed_us = exposed_us(prediction.trace)};
 }
 
+/// How far below its prediction a speedup over serial may be measured, where the profile says so.
+std::optional<double> speedup_low(const Machine& machine) {
+  for (const ErrorBand& band : machine.errors)
+    if (band.stratum == "speedup") return band.low;
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string why(const Explored& explored) {
@@ -99,7 +106,10 @@ Answer explore_pair(const scenarios::Question& question, std::int64_t size, cons
     ++simulated;
     return scenarios::Estimate{prediction.time_us, prediction.low_us, prediction.high_us};
   };
-  Answer answer{.pair = question.name, .size = size, .ranking = scenarios::rank(cases, estimate), .fastest_first = {}};
+  Answer answer{.pair = question.name,
+                .size = size,
+                .ranking = scenarios::rank(cases, estimate, speedup_low(machine)),
+                .fastest_first = {}};
   for (const Candidate& candidate : answer.ranking.fastest_first) {
     const auto found = std::find_if(explored.begin(), explored.end(), [&](const Explored& one) {
       return one.candidate.request.id == candidate.request.id;

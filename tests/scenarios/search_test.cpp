@@ -17,14 +17,18 @@ std::vector<std::string> ids(const std::vector<Case>& cases) {
 }
 
 /// Ranks cases of the given names, the first of which is serial; each interval is `half_width` to both sides.
-Ranking rank_times(const std::vector<std::pair<std::string, double>>& times, double half_width = 0) {
+Ranking rank_times(const std::vector<std::pair<std::string, double>>& times, double half_width = 0,
+                   std::optional<double> speedup_low = {}) {
   std::vector<Case> cases;
   std::map<std::string, double> time_us(times.begin(), times.end());
   for (const auto& [name, time] : times) cases.emplace_back().id = name;
-  return rank(cases, [&](const Case& request) {
-    const double time = time_us.at(request.id);
-    return Estimate{time, time - half_width, time + half_width};
-  });
+  return rank(
+      cases,
+      [&](const Case& request) {
+        const double time = time_us.at(request.id);
+        return Estimate{time, time - half_width, time + half_width};
+      },
+      speedup_low);
 }
 
 TEST(Candidates, ChunkCountsThatDoNotDivideAreSkipped) {
@@ -87,6 +91,12 @@ TEST(Ranking, AGainWithinTheUncertaintyStaysWithSerial) {
   EXPECT_FALSE(ranking.overlap_pays());
   EXPECT_EQ(ranking.advice().request.id, "serial");
   EXPECT_DOUBLE_EQ(ranking.saved_us(), 0);
+}
+
+TEST(Ranking, AKnownErrorOfSpeedupsDecidesInsteadOfTheTimesOwn) {
+  // 100 / 80 = 1.25: x 0.81 is above 1, x 0.8 is 1.
+  EXPECT_FALSE(rank_times({{"serial", 100}, {"c", 80}}, 50, -0.19).too_close);
+  EXPECT_TRUE(rank_times({{"serial", 100}, {"c", 80}}, 0, -0.2).too_close);
 }
 
 TEST(Ranking, SerialThatWinsIsNoCloseCall) {
