@@ -16,7 +16,10 @@ void Launcher::prepare(const EnqueueHooks& hooks) {
   WEFT_CHECK(cudaStreamEndCapture(program_.origin(), &graph));
   graph_ = Graph(graph);
   cudaGraphExec_t executable = nullptr;
-  WEFT_CHECK(cudaGraphInstantiate(&executable, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch));
+  // Without the second flag the priorities of the streams that were captured are lost (and with them who gets the SMs
+  // where two branches are ready at once): PyTorch sets it too.
+  constexpr auto flags = cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagUseNodePriority;
+  WEFT_CHECK(cudaGraphInstantiate(&executable, graph, flags));
   executable_ = GraphExec(executable);
 }
 
