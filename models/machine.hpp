@@ -111,6 +111,7 @@ struct CollectiveKernel {
   int registers_per_thread = 0;
   Bytes shared_memory_per_cta = 0;
   double hbm_bytes_per_port_byte = 0;  ///< read and written on each GPU for each byte that leaves it
+  double rate_beside_gemm = 1;         ///< share of its own rate that a channel keeps while a GEMM runs on its GPU
 };
 
 struct CurvePoint {

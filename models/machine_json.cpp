@@ -127,6 +127,7 @@ CollectiveKernel collective_kernel_from(JsonObject object) {
   kernel.registers_per_thread = integer(object, "registers_per_thread", "registers");
   kernel.shared_memory_per_cta = integer(object, "shared_memory_per_cta", "bytes", 0);
   kernel.hbm_bytes_per_port_byte = number(object, "hbm_bytes_per_port_byte", "ratio");
+  kernel.rate_beside_gemm = quantity(object, "rate_beside_gemm", "ratio").number(0.01, 1);
   object.finish();
   return kernel;
 }

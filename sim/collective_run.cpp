@@ -41,19 +41,30 @@ void CollectiveRun::start_complete_channels() {
                                               &batch});
 }
 
+double CollectiveRun::rate_of(const Batch& batch) const {
+  return timing_.port_bytes * batch.count / timing_.ctas / timing_.transfer_us * rate_share_;
+}
+
 void CollectiveRun::transfer(Batch& batch) {
-  const double share = static_cast<double>(batch.count) / timing_.ctas;
-  const double bytes = timing_.port_bytes * share;
+  const double bytes = timing_.port_bytes * batch.count / timing_.ctas;
   if (bytes <= 0 || timing_.transfer_us <= 0) return end(batch);
-  pool_.start(bytes, {bytes / timing_.transfer_us, uses_},
-              {[](void* context) {
-                 auto* done = static_cast<Batch*>(context);
-                 done->run->end(*done);
-               },
-               &batch});
+  batch.flow = pool_.start(bytes, {rate_of(batch), uses_},
+                           {[](void* context) {
+                              auto* done = static_cast<Batch*>(context);
+                              done->run->end(*done);
+                            },
+                            &batch});
+}
+
+void CollectiveRun::set_rate_share(double share) {
+  if (share == rate_share_) return;
+  rate_share_ = share;
+  for (const Batch& batch : batches_)
+    if (batch.flow >= 0) pool_.set_cap(batch.flow, rate_of(batch));
 }
 
 void CollectiveRun::end(Batch& batch) {
+  batch.flow = -1;
   ended_ += batch.count;
   for (RankGrid& grid : grids_) {
     const auto first = grid.held.begin() + batch.first;

@@ -22,6 +22,8 @@ class CollectiveRun {
 
   /// This rank's kernel asks for SMs.
   void arrive(Activity& activity, SmPool& sms);
+  /// From now on channels move at this share of their rate.
+  void set_rate_share(double share);
 
  private:
   struct RankGrid : Grid {
@@ -35,9 +37,11 @@ class CollectiveRun {
   struct Batch {
     CollectiveRun* run = nullptr;
     int first = 0, count = 0;
+    FlowId flow = -1;  ///< while it transfers
   };
 
   void start_complete_channels();
+  double rate_of(const Batch& batch) const;
   void transfer(Batch& batch);
   void end(Batch& batch);
 
@@ -47,6 +51,7 @@ class CollectiveRun {
   const CtaShape cta_;
   const std::vector<Use> uses_;
   const int ranks_;
+  double rate_share_ = 1;
   int started_ = 0, ended_ = 0;  // channels
   std::deque<RankGrid> grids_;
   std::deque<Batch> batches_;

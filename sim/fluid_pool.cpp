@@ -35,7 +35,7 @@ FlowId FluidPool::free_slot() {
   return id;
 }
 
-void FluidPool::start(double work, const Demand& demand, Waiter done) {
+FlowId FluidPool::start(double work, const Demand& demand, Waiter done) {
   const FlowId id = free_slot();
   Flow& flow = flows_[id];
   flow.demand = demand;  // into memory that the slot has already
@@ -46,10 +46,20 @@ void FluidPool::start(double work, const Demand& demand, Waiter done) {
   flow.has_rate = false;
   for (const Use& use : flow.demand.uses) flows_of_[use.resource].push_back(id);
   started_.push_back(id);
-  if (!settling_) {
-    settling_ = true;
-    engine_.at(engine_.now(), {on_settle, this}, Phase::settle);
-  }
+  request_settle();
+  return id;
+}
+
+void FluidPool::set_cap(FlowId id, double cap) {
+  flows_[id].demand.cap = cap;
+  touch(flows_[id].demand);
+  request_settle();
+}
+
+void FluidPool::request_settle() {
+  if (settling_) return;
+  settling_ = true;
+  engine_.at(engine_.now(), {on_settle, this}, Phase::settle);
 }
 
 void FluidPool::touch(const Demand& demand) {
@@ -175,10 +185,7 @@ void FluidPool::end(FlowId id, std::uint32_t version) {
     std::erase(flows_of_[use.resource], id);
   }
   ended_.push_back(id);
-  if (!settling_) {
-    settling_ = true;
-    engine_.at(engine_.now(), {on_settle, this}, Phase::settle);
-  }
+  request_settle();
   flow.done.call(flow.done.context);
 }
 

@@ -26,7 +26,9 @@ class FluidPool {
 
   /// `work` units at most at demand.cap units per us; `done` is called at the end, in the phase `happen`. Ends are
   /// rounded up to the next nanosecond, so that what is equal stays simultaneous.
-  void start(double work, const Demand& demand, Waiter done);
+  FlowId start(double work, const Demand& demand, Waiter done);
+  /// Changes the largest rate of a flow that has not ended yet.
+  void set_cap(FlowId id, double cap);
 
   double capacity(int resource) const { return capacities_[resource]; }
   /// Units that went through a resource so far.
@@ -53,6 +55,7 @@ class FluidPool {
   };
 
   FlowId free_slot();
+  void request_settle();
   void settle();
   void plan(const std::vector<FlowId>& group);
   std::vector<FlowId> group_of(int resource);

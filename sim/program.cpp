@@ -99,10 +99,13 @@ void Program::set_graph_gaps() {
 
 /// Streams launched one call at a time: an event from another stream arrives later than the end of the own stream.
 void Program::set_eager_gaps() {
-  for (OperationId id = 0; id < static_cast<OperationId>(edges_.size()); ++id)
+  for (OperationId id = 0; id < static_cast<OperationId>(edges_.size()); ++id) {
+    // Every iteration forks from stream 0.
+    if (edges_[id].empty() && schedule_.operations[id].stream != 0) root_offset_[id] = timing_.fork_gap;
     for (Edge& edge : edges_[id])
       edge.gap = schedule_.operations[edge.operation].stream == schedule_.operations[id].stream ? timing_.kernel_gap
                                                                                                 : timing_.fork_gap;
+  }
 }
 
 /// A GEMM's tile groups are points, add to counters and may wait for counters.

@@ -82,6 +82,7 @@ void SimulatedMachine::start_gemm(Activity& activity, const Gemm& gemm) {
   }
   const GemmTiming& gemm_timing = machine_.gemm;
   const double reset_us = activity.is_root ? gemm_timing.root_counter_reset_us : gemm_timing.counter_reset_us;
+  watch_gemm(activity);
   activity.limit = Limit::compute;
   activity.detail = kernel_text(kernel, tiles, ctas);
   start_tiled(activity, cta, cluster, kernel.scheduler == TileScheduler::grid ? gemm.max_sms : 0,
@@ -114,7 +115,34 @@ void SimulatedMachine::start_collective(Activity& activity) {
   }
   activity.limit = timing.latency_us > timing.transfer_us ? Limit::latency : Limit::link;
   activity.detail = std::to_string(timing.ctas) + " CTAs";
+  found->second.set_rate_share(collective_rate_share());
   found->second.arrive(activity, gpus_[activity.rank].sms);
+}
+
+/// A collective runs at the rate of its slowest rank.
+double SimulatedMachine::collective_rate_share() const {
+  const bool is_beside_gemm =
+      std::any_of(gpus_.begin(), gpus_.end(), [](const GpuState& gpu) { return gpu.running_gemms > 0; });
+  return is_beside_gemm ? machine_.collective_kernel.rate_beside_gemm : 1.0;
+}
+
+void SimulatedMachine::count_gemm(int rank, int change) {
+  gpus_[rank].running_gemms += change;
+  for (auto& [key, collective] : collectives_) collective.set_rate_share(collective_rate_share());
+}
+
+void SimulatedMachine::watch_gemm(Activity& activity) {
+  GemmWatch& watch = watches_.emplace_back(GemmWatch{this, activity.rank});
+  activity.first_cta_started.call_when_happened({[](void* context) {
+                                                   const auto* started = static_cast<GemmWatch*>(context);
+                                                   started->machine->count_gemm(started->rank, +1);
+                                                 },
+                                                 &watch});
+  activity.end.call_when_happened({[](void* context) {
+                                     const auto* ended = static_cast<GemmWatch*>(context);
+                                     ended->machine->count_gemm(ended->rank, -1);
+                                   },
+                                   &watch});
 }
 
 void SimulatedMachine::start_copy(Activity& activity, const Copy& copy) {

@@ -45,6 +45,12 @@ class SimulatedMachine : public Device {
     SmPool sms;
     CopyEngines copy_engines;
     int hbm, l2, port_in, port_out;  // resources of the pool
+    int running_gemms = 0;
+  };
+  /// A GEMM's start or end on its rank changes what collectives get.
+  struct GemmWatch {
+    SimulatedMachine* machine;
+    int rank;
   };
   struct CopyRun {
     SimulatedMachine* machine;
@@ -59,6 +65,9 @@ class SimulatedMachine : public Device {
   void start_attention(Activity& activity, const Attention& attention);
   void start_tiled(Activity& activity, const CtaShape& cta, int cluster, int most_sms, TiledWork work);
   void transfer(CopyRun& run);
+  void watch_gemm(Activity& activity);
+  void count_gemm(int rank, int change);
+  double collective_rate_share() const;
   int gpu_of(int rank, int place) const { return (rank + place + ranks()) % ranks(); }
   int ranks() const { return static_cast<int>(gpus_.size()); }
 
@@ -72,6 +81,7 @@ class SimulatedMachine : public Device {
   std::deque<TiledKernel> kernels_;
   std::map<std::pair<int, OperationId>, CollectiveRun> collectives_;  // iteration, operation
   std::deque<CopyRun> copies_;
+  std::deque<GemmWatch> watches_;
 };
 
 }  // namespace weft::sim

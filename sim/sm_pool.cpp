@@ -4,7 +4,7 @@
 
 namespace weft::sim {
 
-SmPool::SmPool(Engine& engine, const Gpu& gpu) : engine_(engine), gpu_(gpu) {
+SmPool::SmPool(Engine& engine, const Gpu& gpu) : engine_(engine), gpu_(gpu), candidates_(gpu.gpc_sms.size()) {
   for (int gpc = 0; gpc < static_cast<int>(gpu.gpc_sms.size()); ++gpc) {
     gpc_range_.emplace_back(static_cast<int>(sms_.size()), gpu.gpc_sms[gpc]);
     sms_.resize(sms_.size() + gpu.gpc_sms[gpc],
@@ -77,40 +77,51 @@ int SmPool::allowed(const Grid& grid) {
 }
 
 /// Round after round over the SMs, the emptiest first, so that CTAs spread before they double up.
+/// Clusters go round the GPCs, one to each in turn, to the emptiest SMs first.
 std::vector<int> SmPool::place(Grid& grid) {
   std::vector<int> placed;
   const int most = allowed(grid);
   for (int load = 0; load < gpu_.ctas_per_sm && static_cast<int>(placed.size()) < most; ++load) {
-    bool some_fit = false;
-    for (const auto& [first, sms_of_gpc] : gpc_range_) {
-      candidates_.clear();
-      for (int sm = first; sm < first + sms_of_gpc; ++sm) {
-        if (!sms_[sm].fits(grid.cta)) continue;
-        some_fit = true;
-        if (resident(sms_[sm]) <= load) candidates_.push_back(sm);
-      }
-      const auto emptier = [&](int a, int b) { return resident(sms_[a]) < resident(sms_[b]); };
-      if (!std::is_sorted(candidates_.begin(), candidates_.end(), emptier))
-        std::stable_sort(candidates_.begin(), candidates_.end(), emptier);
-      place_clusters(grid, most, placed);
+    if (!find_candidates(grid.cta, load)) break;
+    for (bool some_placed = true; some_placed;) {
+      some_placed = false;
+      for (std::vector<int>& candidates : candidates_) some_placed |= place_cluster(grid, most, candidates, placed);
     }
-    if (!some_fit) break;
   }
   grid.unplaced -= static_cast<int>(placed.size());
   grid.resident += static_cast<int>(placed.size());
   return placed;
 }
 
-/// Each candidate takes at most one CTA; a grid's last cluster may be a smaller one.
-void SmPool::place_clusters(const Grid& grid, int most, std::vector<int>& placed) {
-  for (std::size_t next = 0; static_cast<int>(placed.size()) < most;) {
-    const auto wanted = static_cast<std::size_t>(std::min(grid.cluster, most - static_cast<int>(placed.size())));
-    if (next + wanted > candidates_.size()) return;
-    for (const std::size_t end = next + wanted; next < end; ++next) {
-      occupy(sms_[candidates_[next]], grid.cta, -1);
-      placed.push_back(candidates_[next]);
+/// SMs of each GPC with at most `load` resident CTAs that can take one more, the emptiest last; false if no SM of any
+/// load can.
+bool SmPool::find_candidates(const CtaShape& cta, int load) {
+  bool some_fit = false;
+  for (std::size_t gpc = 0; gpc < gpc_range_.size(); ++gpc) {
+    const auto& [first, sms_of_gpc] = gpc_range_[gpc];
+    std::vector<int>& candidates = candidates_[gpc];
+    candidates.clear();
+    for (int sm = first + sms_of_gpc - 1; sm >= first; --sm) {
+      if (!sms_[sm].fits(cta)) continue;
+      some_fit = true;
+      if (resident(sms_[sm]) <= load) candidates.push_back(sm);
     }
+    const auto fuller = [&](int a, int b) { return resident(sms_[a]) > resident(sms_[b]); };
+    if (!std::is_sorted(candidates.begin(), candidates.end(), fuller))
+      std::stable_sort(candidates.begin(), candidates.end(), fuller);
   }
+  return some_fit;
+}
+
+bool SmPool::place_cluster(const Grid& grid, int most, std::vector<int>& candidates, std::vector<int>& placed) {
+  const int wanted = std::min(grid.cluster, most - static_cast<int>(placed.size()));
+  if (wanted == 0 || wanted > static_cast<int>(candidates.size())) return false;
+  for (int i = 0; i < wanted; ++i) {
+    occupy(sms_[candidates.back()], grid.cta, -1);
+    placed.push_back(candidates.back());
+    candidates.pop_back();
+  }
+  return true;
 }
 
 void SmPool::occupy(Sm& sm, const CtaShape& cta, int sign) {

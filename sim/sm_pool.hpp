@@ -65,7 +65,8 @@ class SmPool {
   void dispatch();
   static int allowed(const Grid& grid);
   std::vector<int> place(Grid& grid);
-  void place_clusters(const Grid& grid, int most, std::vector<int>& placed);
+  bool find_candidates(const CtaShape& cta, int load);
+  bool place_cluster(const Grid& grid, int most, std::vector<int>& candidates, std::vector<int>& placed);
   int resident(const Sm& sm) const { return gpu_.ctas_per_sm - sm.slots; }
   void occupy(Sm& sm, const CtaShape& cta, int sign);
   static void on_dispatch(void* pool) { static_cast<SmPool*>(pool)->dispatch(); }
@@ -75,7 +76,7 @@ class SmPool {
   std::vector<Sm> sms_;
   std::vector<std::pair<int, int>> gpc_range_;  // first SM and number of SMs
   std::vector<Grid*> waiting_;                  // by priority, then arrival
-  std::vector<int> candidates_;                 // SMs of one GPC that can take a CTA, in one round
+  std::vector<std::vector<int>> candidates_;    // by GPC: SMs that can take a CTA, in one round
   bool dispatch_requested_ = false;
 };
 

@@ -57,6 +57,24 @@ Accuracy accuracy_of(const std::vector<Comparison>& comparisons) {
   return accuracy;
 }
 
+std::vector<double> speedup_residuals(const std::vector<Comparison>& comparisons) {
+  const auto question = [](const scenarios::Case& request) {
+    return describe(request.workload) + " on " + std::to_string(request.gpus);
+  };
+  std::map<std::string, const Comparison*> serial;
+  for (const Comparison& one : comparisons)
+    if (std::holds_alternative<scenarios::Serial>(one.measured.request.schedule.family))
+      serial[question(one.measured.request)] = &one;
+  std::vector<double> residuals;
+  for (const Comparison& one : comparisons) {
+    const auto reference = serial.find(question(one.measured.request));
+    if (reference == serial.end() || reference->second == &one) continue;
+    const double measured = reference->second->measured.time_us / one.measured.time_us;
+    residuals.push_back(measured / (reference->second->predicted_us / one.predicted_us) - 1);
+  }
+  return residuals;
+}
+
 std::map<std::string, std::vector<Comparison>> by_stratum(const std::vector<Comparison>& comparisons) {
   std::map<std::string, std::vector<Comparison>> strata;
   for (const Comparison& one : comparisons) {

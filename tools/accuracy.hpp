@@ -36,6 +36,9 @@ Accuracy accuracy_of(const std::vector<Comparison>& comparisons);
 /// By op, family and GPU count ("gemm+all_reduce | decomposition | 4 GPUs"), and by the coarser parts of that.
 std::map<std::string, std::vector<Comparison>> by_stratum(const std::vector<Comparison>& comparisons);
 
+/// For each overlapped case whose serial one was compared too: measured over predicted speedup, - 1.
+std::vector<double> speedup_residuals(const std::vector<Comparison>& comparisons);
+
 /// Value below which `share` of the values lie; linear between order statistics. `values` must not be empty.
 double quantile(std::vector<double> values, double share);
 

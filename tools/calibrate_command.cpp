@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <sstream>
 
 #include "models/json_file.hpp"
@@ -144,15 +143,14 @@ class Calibration {
   void find_errors() {
     const Machine fitted = machine_from_json(profile_, fs::path(options_.out).parent_path());
     std::vector<MeasuredCase> measured;
-    for (const fs::path& file : options_.error_files) {
-      std::set<std::string> known;  // a case whose kernels were recorded has a second line
-      for (MeasuredCase& one : read_measurements(file))
-        if (known.insert(one.text).second) measured.push_back(std::move(one));
-    }
+    for (const fs::path& file : options_.error_files)
+      for (MeasuredCase& one : read_measurements(file)) measured.push_back(std::move(one));
     std::size_t refused = 0;
+    const std::vector<Comparison> comparisons = compare(measured, fitted, refused);
     std::map<std::string, std::vector<double>> residuals;
-    for (const Comparison& one : compare(measured, fitted, refused))
+    for (const Comparison& one : comparisons)
       residuals[stratum_of(one.measured.request)].push_back(one.measured.time_us / one.predicted_us - 1);
+    for (const double residual : speedup_residuals(comparisons)) residuals["speedup"].push_back(residual);
     std::vector<ErrorBand> errors;
     for (const auto& [stratum, some] : residuals) {
       errors.push_back(

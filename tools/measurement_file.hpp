@@ -18,7 +18,8 @@ struct MeasuredCase {
   std::string text;  ///< the case as its line has it: two lines with the same text measured the same
 };
 
-/// Throws InputError that names file and line. Lines with "error" are skipped: nothing was measured.
+/// Each case once, in the order of its first line. Throws InputError that names file and line. Lines with "error" are
+/// skipped: nothing was measured.
 std::vector<MeasuredCase> read_measurements(const std::filesystem::path& path);
 
 /// One case a line; throws InputError that names file and line.
