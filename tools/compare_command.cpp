@@ -11,13 +11,14 @@
 #include "tools/commands.hpp"
 #include "tools/table.hpp"
 #include "tools/trace_comparison.hpp"
+#include "tools/trace_picture.hpp"
 
 namespace weft::tools {
 
 namespace {
 
 struct Options {
-  std::string predicted, measured, trace, json;
+  std::string predicted, measured, trace, svg, json;
 };
 
 std::string percent(const std::optional<double>& error) { return error ? signed_percent(*error) : "-"; }
@@ -65,7 +66,7 @@ ordered_json as_json(const TraceComparison& comparison) {
 }
 
 void compare_files(const Options& options) {
-  for (const std::string& path : {options.trace, options.json}) require_writable(path);
+  for (const std::string& path : {options.trace, options.svg, options.json}) require_writable(path);
   Trace predicted = read_trace(options.predicted);
   Trace measured = read_trace(options.measured);
   const TraceComparison comparison = compare(predicted, measured);
@@ -79,6 +80,7 @@ void compare_files(const Options& options) {
   std::ostringstream picture;
   write_perfetto({predicted, measured}, picture);
   if (!options.trace.empty()) write_text_file(options.trace, picture.str());
+  if (!options.svg.empty()) write_text_file(options.svg, svg_picture({predicted, measured}));
   if (!options.json.empty()) write_json_file(options.json, as_json(comparison));
   print(comparison);
 }
@@ -91,6 +93,7 @@ void add_compare_command(CLI::App& app) {
   command->add_option("PREDICTED", options->predicted, "Trace of weft simulate")->required();
   command->add_option("MEASURED", options->measured, "Trace of weft run")->required();
   command->add_option("--trace", options->trace, "Write both runs into this file, for https://ui.perfetto.dev");
+  command->add_option("--svg", options->svg, "Draw both runs on GPU 0 into this file");
   command->add_option("--json", options->json, "Write the comparison into this file");
   command->callback([options] { compare_files(*options); });
 }
