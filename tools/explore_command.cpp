@@ -58,6 +58,7 @@ void print_sizes(const std::string& pair, const Exploration& exploration, const 
   std::cout << '\n' << pair << '\n';
   Table table({size_word(scenario), "serial us", "best us", "speedup", "best schedule", "advice"});
   std::vector<scenarios::SizeVerdict> verdicts;
+  bool is_largest_close = false;  // answers come in ascending size
   for (const Answer& answer : exploration.answers) {
     if (answer.pair != pair) continue;
     const scenarios::Ranking& ranking = answer.ranking;
@@ -68,11 +69,16 @@ void print_sizes(const std::string& pair, const Exploration& exploration, const 
                : ranking.too_close    ? "too close: serial"
                                       : "serial"});
     verdicts.push_back({answer.size, ranking.overlap_pays()});
+    is_largest_close = ranking.too_close;
   }
   std::cout << table;
   const auto from = scenarios::crossover(verdicts);
-  std::cout << (from ? "Overlap pays from " + std::to_string(*from) + " " + size_word(scenario) + " on.\n"
-                     : "Overlap does not pay at the largest size.\n");
+  if (from)
+    std::cout << "Overlap pays from " << *from << ' ' << size_word(scenario) << " on.\n";
+  else if (is_largest_close)
+    std::cout << "At the largest size it is too close to call.\n";
+  else
+    std::cout << "Overlap does not pay at the largest size.\n";
 }
 
 void print_layers(const Exploration& exploration) {

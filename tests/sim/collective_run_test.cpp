@@ -91,6 +91,13 @@ TEST(CollectiveRun, NarrowLinkSlowsIt) { EXPECT_DOUBLE_EQ(TestRun(2, 25).run(), 
 
 TEST(CollectiveRun, WideLinkDoesNotSpeedItUp) { EXPECT_DOUBLE_EQ(TestRun(2, 1e6).run(), TestRun(2, 50).run()); }
 
+// Half the rate from the start on; latency is latency.
+TEST(CollectiveRun, RateShareSlowsItsTransferOnly) {
+  TestRun run(2);
+  run.collective->set_rate_share(0.5);
+  EXPECT_DOUBLE_EQ(run.run(), 5 + 20 / 0.5);
+}
+
 // Two channels get their SMs at 12 us; they still have latency and transfer before them.
 TEST(CollectiveRun, EndsWithItsSlowestChannel) {
   TestRun run(1);

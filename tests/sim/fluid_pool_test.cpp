@@ -58,6 +58,26 @@ TEST(FluidPool, CapHoldsALoneTransferBack) {
   EXPECT_DOUBLE_EQ(transfers.end_us(lone), 20);
 }
 
+// 1000 bytes: 4 us at 50 bytes/us, then 800 bytes at 20 bytes/us.
+TEST(FluidPool, NewCapHoldsFromThatInstantOn) {
+  struct Slower {
+    FluidPool* pool;
+    FlowId flow;
+  };
+  Engine engine;
+  FluidPool pool(engine);
+  const int link = pool.add_resource(100);
+  Slower slower{&pool, 0};
+  slower.flow = pool.start(1000, {50, {{link, 1}}}, {[](void*) {}, nullptr});
+  engine.at(from_us(4), {[](void* context) {
+                           const auto* change = static_cast<Slower*>(context);
+                           change->pool->set_cap(change->flow, 20);
+                         },
+                         &slower});
+  engine.run();
+  EXPECT_DOUBLE_EQ(to_us(engine.now()), 4 + 800.0 / 20);
+}
+
 TEST(FluidPool, TwoEqualTransfersTakeTwiceAsLongTogether) {
   Transfers transfers;
   const int link = transfers.pool.add_resource(100);
