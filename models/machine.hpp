@@ -20,6 +20,7 @@ struct Gpu {
   Bytes shared_memory_per_sm = 0;
   int threads_per_sm = 0;
   int ctas_per_sm = 0;
+  int hardware_queues = 0;  ///< streams beyond that share one (CUDA_DEVICE_MAX_CONNECTIONS)
   double max_clock_MHz = 0;
   double tensor_flops_per_clock_per_sm = 0;  ///< dense bf16, multiply and add counted separately
   double fp8_speedup = 0;                    ///< over bf16; 0: the GPU has no fp8

@@ -37,6 +37,7 @@ Gpu gpu_from(JsonObject object) {
   gpu.shared_memory_per_sm = integer(object, "shared_memory_per_sm", "bytes");
   gpu.threads_per_sm = integer(object, "threads_per_sm", "threads");
   gpu.ctas_per_sm = integer(object, "ctas_per_sm", "CTAs");
+  gpu.hardware_queues = integer(object, "hardware_queues", "queues");
   gpu.max_clock_MHz = number(object, "max_clock", "MHz");
   gpu.tensor_flops_per_clock_per_sm = number(object, "tensor_rate", "flops/clock/SM");
   gpu.fp8_speedup = number(object, "fp8_speedup", "ratio");

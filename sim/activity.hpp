@@ -17,6 +17,7 @@ struct Activity {
   int iteration = 0;
   int priority = 0;      ///< of its stream
   bool is_root = false;  ///< follows nothing in its iteration
+  Occurrence launched;   ///< it may begin: the hardware queue goes on to what was enqueued behind it
   Occurrence first_cta_started, all_ctas_started, end;
   std::deque<Occurrence> tile_groups;  ///< a GEMM's; deque, since waiters hold references
   std::deque<Occurrence*> tile_waits;  ///< occurrence that releases each of Gemm::waits, in their order

@@ -5,8 +5,12 @@
 namespace weft::sim {
 namespace {
 
-double flops_of(const Schedule& schedule, const Work& work) {
-  if (const auto* gemm = std::get_if<Gemm>(&work)) return size_of(*gemm, schedule.gpus).flops();
+/// Operations, in those of bf16: an fp8 one costs as much less energy as it takes less time.
+double flops_of(const Schedule& schedule, const Gpu& gpu, const Work& work) {
+  if (const auto* gemm = std::get_if<Gemm>(&work)) {
+    const bool is_fp8 = schedule.buffers[gemm->a.buffer].dtype == DataType::fp8;
+    return size_of(*gemm, schedule.gpus).flops() / (is_fp8 ? gpu.fp8_speedup : 1.0);
+  }
   if (const auto* attention = std::get_if<Attention>(&work)) {
     const auto tokens = static_cast<double>(row_count(attention->output.rows, schedule.gpus));
     return 4.0 * tokens * (static_cast<double>(attention->prefix) + tokens / 2) * attention->heads *
@@ -32,7 +36,7 @@ double dynamic_energy_uJ(const Schedule& schedule, const Machine& machine, const
   double energy_pJ = 0;
   for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
     const Work& work = schedule.operations[id].work;
-    energy_pJ += power.tensor_pJ_per_flop * flops_of(schedule, work) +
+    energy_pJ += power.tensor_pJ_per_flop * flops_of(schedule, machine.gpu, work) +
                  power.hbm_pJ_per_byte * costs[id].traffic.hbm_bytes +
                  power.link_pJ_per_byte * link_bytes_of(schedule, work);
   }

@@ -72,6 +72,21 @@ void Program::find_edges() {
     if (const auto* barrier = std::get_if<Barrier>(&operation.work)) barrier_number_[id] = barriers[barrier->channel]++;
   }
   schedule_.launch == Launch::graph ? set_graph_gaps() : set_eager_gaps();
+  share_queues();
+}
+
+/// Streams beyond the hardware's queues share one: what stands in front there and still waits holds back what other
+/// streams enqueued behind it (a false dependency).
+void Program::share_queues() {
+  queued_behind_.assign(edges_.size(), -1);
+  if (timing_.hardware_queues == 0) return;
+  std::vector<OperationId> last(static_cast<std::size_t>(timing_.hardware_queues), -1);
+  for (OperationId id = 0; id < static_cast<OperationId>(edges_.size()); ++id) {
+    OperationId& before = last[schedule_.operations[id].stream % timing_.hardware_queues];
+    if (before >= 0 && schedule_.operations[before].stream != schedule_.operations[id].stream)
+      queued_behind_[id] = before;
+    before = id;
+  }
 }
 
 void Program::set_graph_gaps() {
@@ -154,6 +169,10 @@ Process Program::run_stream(int rank, StreamId stream) {
         co_await Until{point};
         ready = std::max(ready, point.time() + edge.gap);
       }
+      if (const OperationId front = queued_behind_[id]; front >= 0) {
+        position = {id, front};
+        co_await Until{activity(rank, iteration, front).launched};
+      }
       const auto launched = static_cast<std::int64_t>(iteration) * static_cast<std::int64_t>(edges_.size()) + id + 1;
       ready = std::max(ready, timing_.host_launch * launched);
       co_await Sleep{engine_, ready};
@@ -166,6 +185,7 @@ Process Program::run_stream(int rank, StreamId stream) {
 }
 
 void Program::begin(Activity& one) {
+  one.launched.happen(engine_);
   const Work& work = one.operation->work;
   if (const auto* signal = std::get_if<Signal>(&work)) {
     counter(peer(one.rank, signal->place), one.iteration, signal->counter).add(engine_, signal->add);

@@ -24,6 +24,7 @@ struct ProgramTiming {
   Picoseconds host_launch;              ///< eager: host time of one operation
   Picoseconds barrier;                  ///< last arrival to departure
   Picoseconds signal;                   ///< counter written until who waits for it goes on
+  int hardware_queues = 0;              ///< eager: streams beyond that share one; 0: each has its own
   std::vector<Picoseconds> start_skew;  ///< by rank; empty: all start together
 };
 
@@ -80,6 +81,7 @@ class Program {
   void find_edges();
   void set_graph_gaps();
   void set_eager_gaps();
+  void share_queues();
   void prepare(Activity& activity);
   Process run_rank(int rank);
   Process run_stream(int rank, StreamId stream);
@@ -102,7 +104,9 @@ class Program {
   std::vector<std::vector<OperationId>> stream_order_;
   std::vector<std::vector<Edge>> edges_;  // by operation
   std::vector<Picoseconds> root_offset_;  // by operation
-  std::vector<int> barrier_number_;       // by operation: how many barriers of its channel came before
+  std::vector<OperationId>
+      queued_behind_;                // by operation: the one of another stream before it in its hardware queue, or -1
+  std::vector<int> barrier_number_;  // by operation: how many barriers of its channel came before
   std::deque<Activity> activities_;
   std::deque<Occurrence> begins_, ends_;                              // of iterations
   std::map<std::tuple<int, int, CounterId>, CounterState> counters_;  // iteration, rank, counter

@@ -28,6 +28,7 @@ ProgramTiming timing_of(const Schedule& schedule, const Machine& machine, const 
   timing.fork_gap = from_us(graph ? latencies.fork_gap_us : latencies.eager_event_us);
   timing.iteration_gap = from_us(graph ? latencies.graph_gap_us : latencies.eager_gap_us);
   timing.host_launch = from_us(graph ? 0 : latencies.eager_launch_us);
+  timing.hardware_queues = graph ? 0 : machine.gpu.hardware_queues;
   return timing;
 }
 

@@ -109,6 +109,18 @@ TEST(Program, TwoStreamsThatWaitForEachOtherAreADeadlockThatNamesBoth) {
   EXPECT_THAT([&] { run(schedule); }, ThrowsMessage<ExecutionError>(AllOf(HasSubstr("s_waits"), HasSubstr("t_waits"))));
 }
 
+// Streams 0 and 4 share one of 4 queues: c, enqueued behind b, which waits 50 us for a, cannot start before b.
+TEST(Program, StreamsThatShareAHardwareQueueHoldEachOtherBack) {
+  Schedule schedule = schedule_of(1, {{"s0"}, {"s1"}, {"s2"}, {"s3"}, {"s4"}}, {},
+                                  {{"a", 1, {}, Delay{50}}, {"b", 0, {{0}}, Delay{1}}, {"c", 4, {}, Delay{1}}});
+  schedule.launch = Launch::eager;
+  const Trace shared = run(schedule);
+  EXPECT_GE(span(shared, "c").start_us, span(shared, "a").end_us);
+  schedule.operations[2].stream = 3;
+  const Trace apart = run(schedule);
+  EXPECT_LT(span(apart, "c").start_us, span(apart, "a").end_us);
+}
+
 TEST(Program, EagerLaunchIsPacedByTheHost) {
   Schedule schedule = schedule_of(1, {{"s"}}, {}, {});
   schedule.launch = Launch::eager;
