@@ -40,6 +40,15 @@ TEST(CompareCommand, WritesBothRunsIntoOnePicture) {
   EXPECT_THAT(picture, HasSubstr("measured GPU 0"));
 }
 
+TEST(CompareCommand, DrawsBothRuns) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(run_weft(compare + " --svg out.svg", folder).status, 0);
+  const std::string picture = folder.read("out.svg");
+  EXPECT_THAT(picture, testing::StartsWith("<svg"));
+  EXPECT_THAT(picture, HasSubstr(">predicted "));
+  EXPECT_THAT(picture, HasSubstr(">measured "));
+}
+
 TEST(CompareCommand, RefusesRunsOfDifferentSchedules) {
   const TemporaryFolder folder;
   auto other = read_json_file(inputs + "measured.json");
