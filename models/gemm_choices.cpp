@@ -61,6 +61,7 @@ const GemmChoice* GemmChoices::find(const MatrixSize& size) const {
 }
 
 std::vector<const GemmChoice*> GemmChoices::nearest(const MatrixSize& size, std::size_t count) const {
+  if (answers().empty() || count == 0) return {};
   const Point3 here = point_of(size);
   std::vector<std::pair<double, std::size_t>> found;
   // The tree yields them nearest first, equally near ones in any order: all that tie with the last one are looked at.

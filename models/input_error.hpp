@@ -11,7 +11,8 @@ namespace weft {
 class InputError : public std::runtime_error {
  public:
   InputError(std::string field, std::string expected)
-      : std::runtime_error(field.empty() ? expected : field + ": " + expected), field_(std::move(field)),
+      : std::runtime_error(field.empty() ? expected : field + ": " + expected),
+        field_(std::move(field)),
         expected_(std::move(expected)) {}
 
   InputError in_file(const std::string& file) const {

@@ -24,10 +24,9 @@ using OperationId = int;
 enum class DataType { bf16, fp16, fp32, fp8 };
 template <>
 struct NamesOf<DataType> {
-  static constexpr std::array names{std::pair{DataType::bf16, std::string_view{"bf16"}},
-                                    std::pair{DataType::fp16, std::string_view{"fp16"}},
-                                    std::pair{DataType::fp32, std::string_view{"fp32"}},
-                                    std::pair{DataType::fp8, std::string_view{"fp8"}}};
+  static constexpr std::array names{
+      std::pair{DataType::bf16, std::string_view{"bf16"}}, std::pair{DataType::fp16, std::string_view{"fp16"}},
+      std::pair{DataType::fp32, std::string_view{"fp32"}}, std::pair{DataType::fp8, std::string_view{"fp8"}}};
 };
 constexpr Bytes bytes_of(DataType type) { return type == DataType::fp32 ? 4 : type == DataType::fp8 ? 1 : 2; }
 

@@ -28,14 +28,14 @@ struct Span {
   std::string stream;
   int gpu = 0;
   double start_us = 0, end_us = 0;
-  std::string detail;             ///< kernel name, tiles and waves, CTAs …: for people
-  Limit limit = Limit::compute;   ///< what held it back most (simulated runs)
+  std::string detail;            ///< kernel name, tiles and waves, CTAs …: for people
+  Limit limit = Limit::compute;  ///< what held it back most (simulated runs)
 };
 
 struct Trace {
-  std::string source;   ///< "predicted" or "measured"
+  std::string source;  ///< "predicted" or "measured"
   std::string machine;
-  double time_us = 0;   ///< steady-state time of one iteration of the slowest GPU
+  double time_us = 0;  ///< steady-state time of one iteration of the slowest GPU
   Limit limited_by = Limit::compute;
   std::vector<Span> spans;
 };

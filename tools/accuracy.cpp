@@ -61,14 +61,16 @@ std::vector<double> speedup_residuals(const std::vector<Comparison>& comparisons
   const auto question = [](const scenarios::Case& request) {
     return describe(request.workload) + " on " + std::to_string(request.gpus);
   };
+  const auto is_serial = [](const Comparison& one) {
+    return std::holds_alternative<scenarios::Serial>(one.measured.request.schedule.family);
+  };
   std::map<std::string, const Comparison*> serial;
   for (const Comparison& one : comparisons)
-    if (std::holds_alternative<scenarios::Serial>(one.measured.request.schedule.family))
-      serial[question(one.measured.request)] = &one;
+    if (is_serial(one) && one.measured.request.schedule.max_ctas == 0) serial[question(one.measured.request)] = &one;
   std::vector<double> residuals;
   for (const Comparison& one : comparisons) {
     const auto reference = serial.find(question(one.measured.request));
-    if (reference == serial.end() || reference->second == &one) continue;
+    if (is_serial(one) || reference == serial.end()) continue;
     const double measured = reference->second->measured.time_us / one.measured.time_us;
     residuals.push_back(measured / (reference->second->predicted_us / one.predicted_us) - 1);
   }
