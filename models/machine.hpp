@@ -128,6 +128,7 @@ struct CollectiveCurve {
   int ctas = 0;
   int cluster = 1;
   std::vector<CurvePoint> points;  ///< ascending sizes, at least two
+  double launch_floor_us = 0;      ///< no graph with this collective is launched again sooner, however short it is
 };
 
 /// Relative error of predictions for one kind of workload: measured / predicted - 1 at the 5th and 95th percentile. The

@@ -141,6 +141,7 @@ CollectiveCurve curve_from(JsonObject object) {
   curve.max_ctas = static_cast<int>(object.integer_or("max_ctas", 0, 0, 1024));
   curve.ctas = static_cast<int>(object.integer("ctas", 1, 1024));
   curve.cluster = static_cast<int>(object.integer_or("cluster", 1, 1, 16));
+  curve.launch_floor_us = object.number_or("launch_floor_us", 0, 0);
   object.string("source");
   for (const JsonValue& point : object.list("points_bytes_us")) {
     const std::vector<JsonValue> pair = point.list();

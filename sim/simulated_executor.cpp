@@ -71,6 +71,14 @@ class Runner {
   }
 
  private:
+  /// Graphs with collectives cannot follow one another faster than they are launched.
+  double launch_floor_us() const {
+    double floor_us = 0;
+    if (schedule_.launch == Launch::graph && options_.mechanisms.gaps)
+      for (const OperationCost& cost : costs_) floor_us = std::max(floor_us, cost.collective.launch_floor_us);
+    return floor_us;
+  }
+
   Attempt run_iterations(int iterations, double clock_share) const {
     Engine engine;
     SimulatedMachine device(engine, machine_, schedule_, costs_, ranks_, clock_share, options_.mechanisms.contention);
@@ -86,8 +94,13 @@ class Runner {
       attempt.time_us = std::max(attempt.time_us, period_us(rank, iterations - 1));
       if (iterations > 1) before_us = std::max(before_us, period_us(rank, iterations - 2));
     }
+    const double floor_us = launch_floor_us();
+    const bool is_launch_bound = attempt.time_us < floor_us;
+    attempt.time_us = std::max(attempt.time_us, floor_us);
+    before_us = std::max(before_us, floor_us);
     attempt.steady = iterations == 1 || std::abs(before_us - attempt.time_us) <= agreement * attempt.time_us;
     attempt.trace = trace_of(program, schedule_, ranks_, iterations - 1, options_.spans);
+    if (is_launch_bound) attempt.trace.limited_by = Limit::launch;
     attempt.trace.machine = machine_.name;
     attempt.statistics = {.events = engine.events(),
                           .plans = device.pool().plans(),

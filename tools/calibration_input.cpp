@@ -74,6 +74,15 @@ std::optional<double> kernels_us(const std::vector<KernelRecord>& kernels) {
   return end_us - start_us;
 }
 
+/// The GPU whose collective kernel was shortest waited least for the others.
+std::optional<double> shortest_collective_us(const std::vector<KernelRecord>& kernels) {
+  std::optional<double> shortest;
+  for (const KernelRecord& kernel : kernels)
+    if (calibration::is_collective(kernel))
+      shortest = std::min(shortest.value_or(kernel.end_us - kernel.start_us), kernel.end_us - kernel.start_us);
+  return shortest;
+}
+
 void add_ctas(CalibrationInput& input, const Line& line, CollectiveKind kind) {
   const CollectiveSetting setting{kind, line.request.gpus, line.request.schedule.max_ctas};
   for (const KernelRecord& kernel : line.kernels)
@@ -102,8 +111,10 @@ void add(CalibrationInput& input, const Line& line) {
   } else if (const auto* collective = std::get_if<scenarios::CollectiveWorkload>(&request.workload);
              collective != nullptr && is_serial) {
     add_ctas(input, line, collective->kind);
-    input.collectives.push_back(
-        {{collective->kind, request.gpus, request.schedule.max_ctas}, collective->bytes, line.time_us});
+    input.collectives.push_back({{collective->kind, request.gpus, request.schedule.max_ctas},
+                                 collective->bytes,
+                                 line.time_us,
+                                 shortest_collective_us(line.kernels)});
     input.collective_provenance.add(line.conditions);
   } else if (const auto* pair = std::get_if<scenarios::PairWorkload>(&request.workload)) {
     add_pair(input, line, *pair);

@@ -48,6 +48,7 @@ void set_curves(ordered_json& profile, const std::vector<CollectiveCurve>& curve
                       {"max_ctas", curve.max_ctas},
                       {"ctas", curve.ctas},
                       {"cluster", curve.cluster},
+                      {"launch_floor_us", rounded(curve.launch_floor_us)},
                       {"source", source},
                       {"points_bytes_us", points}});
   }

@@ -190,6 +190,19 @@ TEST(CollectiveCurves, AreTimesWithoutTheGapBetweenGraphs) {
   EXPECT_EQ(curves[0].points[1].time_us, 12 - 2.5);
 }
 
+// A size of 10 us of kernel and a launch floor of 20 us; large sizes take 3 us beyond their kernel and the gap of 2 us.
+TEST(CollectiveCurves, SmallSizesComeFromTheirKernelsAndTheLaunchIsAFloor) {
+  const CollectiveSetting setting{CollectiveKind::all_gather, 2, 0};
+  const std::vector<CollectiveCurve> curves = build_curves(
+      {{setting, 1024, 20, 10}, {setting, 2048, 21, 11}, {setting, 1 << 20, 105, 100}, {setting, 1 << 21, 205, 200}},
+      {{setting, 24, 4}}, {}, 2);
+  ASSERT_EQ(curves.size(), 1u);
+  EXPECT_EQ(curves[0].launch_floor_us, 20);
+  EXPECT_EQ(curves[0].points[0].time_us, 10 + 3);
+  EXPECT_EQ(curves[0].points[1].time_us, 11 + 3);
+  EXPECT_EQ(curves[0].points[2].time_us, 105 - 2);
+}
+
 TEST(CollectiveCurves, TakeTheMedianOfWhatWasMeasuredOften) {
   const auto curves =
       build_curves({{by_default, 1024, 10}, {by_default, 1024, 11}, {by_default, 1024, 90}, {by_default, 2048, 20}},

@@ -54,6 +54,19 @@ TEST(ClosedForm, LoneCollectiveTakesItsMeasuredTime) {
 }
 
 // Between 1 MiB and 16 MiB: linear in bytes.
+TEST(ClosedForm, GraphShorterThanItsLaunchTakesItsLaunch) {
+  Machine machine = test_machine();
+  for (CollectiveCurve& curve : machine.collectives) curve.launch_floor_us = 5000;
+  const scenarios::Case request{.id = "",
+                                .gpus = 2,
+                                .workload = scenarios::CollectiveWorkload{CollectiveKind::all_reduce, 1 << 16},
+                                .schedule = {},
+                                .measured = {}};
+  const Trace trace = SimulatedExecutor().run(scenarios::build(request, machine), machine);
+  EXPECT_EQ(trace.time_us, 5000);
+  EXPECT_EQ(trace.limited_by, Limit::launch);
+}
+
 TEST(ClosedForm, CollectiveBetweenMeasuredSizesLiesOnTheLine) {
   const auto at = [](Bytes bytes) { return time_us(CollectiveWorkload{CollectiveKind::all_reduce, bytes}, 4); };
   const Bytes low = 1 << 20, high = 1 << 24, middle = (low + high) / 2;
