@@ -1,7 +1,5 @@
 #include "sim/energy.hpp"
 
-#include "models/collective_model.hpp"
-
 namespace weft::sim {
 namespace {
 
@@ -19,14 +17,10 @@ double flops_of(const Schedule& schedule, const Gpu& gpu, const Work& work) {
   return 0;
 }
 
-double link_bytes_of(const Schedule& schedule, const Work& work) {
-  if (const auto* collective = std::get_if<Collective>(&work)) {
-    const Slice& full = collective->kind == CollectiveKind::all_gather ? collective->output : collective->input;
-    return port_bytes(collective->kind, schedule.gpus, static_cast<double>(bytes_of(full, schedule)));
-  }
+double link_bytes_of(const Schedule& schedule, const Work& work, const OperationCost& cost) {
   if (const auto* copy = std::get_if<Copy>(&work))
     return copy->source.place != copy->destination.place ? static_cast<double>(bytes_of(copy->source, schedule)) : 0.0;
-  return 0;
+  return cost.collective.port_bytes;  // 0 where it is no collective
 }
 
 }  // namespace
@@ -38,7 +32,7 @@ double dynamic_energy_uJ(const Schedule& schedule, const Machine& machine, const
     const Work& work = schedule.operations[id].work;
     energy_pJ += power.tensor_pJ_per_flop * flops_of(schedule, machine.gpu, work) +
                  power.hbm_pJ_per_byte * costs[id].traffic.hbm_bytes +
-                 power.link_pJ_per_byte * link_bytes_of(schedule, work);
+                 power.link_pJ_per_byte * link_bytes_of(schedule, work, costs[id]);
   }
   return energy_pJ * 1e-6;
 }

@@ -171,10 +171,11 @@ void run(const Options& options) {
   for (const std::string& path : {options.json, options.trace, options.schedule}) require_writable(path);
   const Machine machine = read_machine(machine_path(options.machine));
   const Scenario scenario = scenarios::read_scenario(options.scenario);
-  if (scenario.gpus > machine.gpus)
-    throw InputError(options.scenario + ": gpus", "expected at most " + std::to_string(machine.gpus) +
-                                                      ", the GPUs of " + machine.name + ", got " +
-                                                      std::to_string(scenario.gpus));
+  try {
+    require_gpus(scenario.gpus, machine);
+  } catch (const InputError& error) {
+    throw error.in_file(options.scenario);
+  }
   if (options.size != 0 &&
       std::find(scenario.sizes.begin(), scenario.sizes.end(), options.size) == scenario.sizes.end())
     throw InputError("--size", "expected a size of the scenario, got " + std::to_string(options.size));

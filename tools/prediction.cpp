@@ -124,10 +124,14 @@ Machine with_measured_times(const Case& request, const Machine& machine) {
   return scaled;
 }
 
-Prediction predict(const Case& request, const Machine& machine, const PredictionOptions& options) {
-  if (request.gpus > machine.gpus)
+void require_gpus(int gpus, const Machine& machine) {
+  if (gpus > machine.gpus)
     throw InputError("gpus", "expected at most " + std::to_string(machine.gpus) + ", the GPUs of " + machine.name +
-                                 ", got " + std::to_string(request.gpus));
+                                 ", got " + std::to_string(gpus));
+}
+
+Prediction predict(const Case& request, const Machine& machine, const PredictionOptions& options) {
+  require_gpus(request.gpus, machine);
   const bool has_measured = request.measured.gemm_us || request.measured.collective_us;
   const Machine scaled = has_measured ? with_measured_times(request, machine) : Machine{};
   const Machine& used = has_measured ? scaled : machine;

@@ -27,6 +27,9 @@ struct PredictionOptions {
   bool serial = true;  ///< also simulate the serial schedule, for serial_us
 };
 
+/// Throws InputError, field "gpus", where more GPUs are asked for than the machine has.
+void require_gpus(int gpus, const Machine& machine);
+
 /// Throws InputError for a case that cannot be done.
 Prediction predict(const scenarios::Case& request, const Machine& machine, const PredictionOptions& options = {});
 

@@ -13,6 +13,7 @@
 #include "sim/simulated_executor.hpp"
 #include "tools/commands.hpp"
 #include "tools/machine_files.hpp"
+#include "tools/prediction.hpp"
 #include "tools/table.hpp"
 
 namespace weft::tools {
@@ -24,9 +25,7 @@ struct Options {
 
 void check(const Schedule& schedule, const Machine& machine) {
   validate(schedule);
-  if (schedule.gpus > machine.gpus)
-    throw InputError("gpus", "expected at most " + std::to_string(machine.gpus) + ", the GPUs of " + machine.name +
-                                 ", got " + std::to_string(schedule.gpus));
+  require_gpus(schedule.gpus, machine);
   if (!schedule.machine.empty() && schedule.machine != machine.name)
     throw InputError("machine", "expected a schedule for " + machine.name + ", got one for " + schedule.machine);
   if (const std::vector<Race> races = find_races(schedule); !races.empty())

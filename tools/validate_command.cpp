@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "calibration/statistics.hpp"
 #include "models/json_file.hpp"
 #include "models/machine_json.hpp"
 #include "scenarios/case_json.hpp"
@@ -34,7 +35,7 @@ void print_rows(const std::vector<Comparison>& comparisons) {
   Table table({"workload", "schedule", "GPUs", "measured us", "predicted us", "error %", "noise %"});
   for (const Comparison& one : comparisons) {
     const auto& repeats = one.measured.repeats_us;
-    const double noise = repeats.empty() ? 0 : (quantile(repeats, 1) - quantile(repeats, 0)) / one.measured.time_us;
+    const double noise = repeats.empty() ? 0 : calibration::relative_spread(repeats);
     table.add({describe(one.measured.request.workload), describe(one.measured.request.schedule),
                std::to_string(one.measured.request.gpus), fixed(one.measured.time_us, 1), fixed(one.predicted_us, 1),
                percent(one.error()), percent(noise)});
