@@ -398,5 +398,9 @@ inline MatrixSize size_of(const Gemm& gemm, int gpus) {
 inline Bytes bytes_of(const Slice& slice, const Schedule& schedule) {
   return row_count(slice.rows, schedule.gpus) * slice.columns * bytes_of(schedule.buffers[slice.buffer].dtype);
 }
+/// The side of a collective that holds every rank's part; its size is the collective's, as in nccl-tests.
+inline const Slice& full_slice(const Collective& collective) {
+  return collective.kind == CollectiveKind::all_gather ? collective.output : collective.input;
+}
 
 }  // namespace weft

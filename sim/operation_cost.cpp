@@ -10,8 +10,8 @@ CollectiveTiming timing_of(const Collective& collective, const std::string& name
   if (collective.transport != Transport::nccl)
     throw InputError(name + ".transport", "expected nccl, the transport that the simulator has, got " +
                                               std::string(name_of(collective.transport)));
-  const Slice& full = collective.kind == CollectiveKind::all_gather ? collective.output : collective.input;
-  return time_collective(machine, collective.kind, schedule.gpus, bytes_of(full, schedule), collective.max_ctas);
+  return time_collective(machine, collective.kind, schedule.gpus, bytes_of(full_slice(collective), schedule),
+                         collective.max_ctas);
 }
 
 /// The library is asked once for each shape: most GEMMs of a schedule are equal chunks.

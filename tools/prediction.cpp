@@ -50,8 +50,7 @@ std::vector<std::string> outside(const Schedule& schedule, const Machine& machin
       check("n", static_cast<double>(size.n));
       check("k", static_cast<double>(size.k));
     } else if (const auto* collective = std::get_if<Collective>(&operation.work)) {
-      const Slice& full = collective->kind == CollectiveKind::all_gather ? collective->output : collective->input;
-      check("bytes", static_cast<double>(bytes_of(full, schedule)));
+      check("bytes", static_cast<double>(bytes_of(full_slice(*collective), schedule)));
     } else if (std::holds_alternative<Attention>(operation.work)) {
       check("attention", 1);
     }

@@ -69,8 +69,8 @@ double port_bytes_of(const Schedule& schedule) {
   double total = 0;
   for (const Operation& operation : schedule.operations) {
     if (const auto* collective = std::get_if<Collective>(&operation.work)) {
-      const Slice& full = collective->kind == CollectiveKind::all_gather ? collective->output : collective->input;
-      total += port_bytes(collective->kind, schedule.gpus, static_cast<double>(bytes_of(full, schedule)));
+      const auto bytes = static_cast<double>(bytes_of(full_slice(*collective), schedule));
+      total += port_bytes(collective->kind, schedule.gpus, bytes);
     } else if (const auto* copy = std::get_if<Copy>(&operation.work)) {
       if (copy->source.place != 0) total += static_cast<double>(bytes_of(copy->source, schedule));
     }
