@@ -1,0 +1,37 @@
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "tests/tools/command_line.hpp"
+
+namespace weft::tests {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(DrawCommand, DrawsTheCommittedValidationCasesAgain) {
+  const TemporaryFolder folder;
+  const CommandResult result = run_weft("draw --seed 20261121 --gpus 2,4,8 --out .", folder);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("cases_2gpu.jsonl: 958 cases"));
+  for (const std::string name : {"cases_2gpu.jsonl", "cases_4gpu.jsonl", "cases_8gpu.jsonl"}) {
+    std::ifstream committed(WEFT_SOURCE_DIR "/calibration/measurements/validation-cases/" + name);
+    EXPECT_EQ(folder.read(name), std::string(std::istreambuf_iterator<char>(committed), {})) << name;
+  }
+}
+
+TEST(DrawCommand, RefusesANumberOfGpusThatItHasNoShapesFor) {
+  const TemporaryFolder folder;
+  const CommandResult result = run_weft("draw --seed 1 --gpus 2,3 --out .", folder);
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.errors, HasSubstr("gpus: expected 2, 4 or 8, got 3"));
+}
+
+TEST(DrawCommand, RefusesAFolderThatDoesNotExist) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(run_weft("draw --seed 1 --out missing", folder).status, 2);
+}
+
+}  // namespace
+}  // namespace weft::tests
