@@ -29,7 +29,9 @@ Schedule build(const Case& request, const Machine& machine) {
   };
   return std::visit(Overloaded{[&](const Serial&) { return build_serial(request); },
                                [&](const Decomposition&) { return build_decomposition(request); },
-                               [&](const Concurrent&) { return build_concurrent(request); }, unavailable},
+                               [&](const AsyncTp&) { return build_async_tp(request, machine); },
+                               [&](const Concurrent&) { return build_concurrent(request); },
+                               [&](const Ficco&) { return build_ficco(request); }, unavailable},
                     request.schedule.family);
 }
 

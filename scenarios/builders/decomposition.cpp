@@ -4,27 +4,14 @@
 //   all_gather+gemm  s1: all_gather 0 | all_gather 1 | …  s0: gemm i waits for all_gather i
 //
 // The host launches chunk by chunk, the two operations of a chunk in the order of the data.
-#include "models/input_error.hpp"
 #include "scenarios/builders/families.hpp"
 #include "scenarios/builders/operands.hpp"
 
 namespace weft::scenarios {
-namespace {
-
-const PairWorkload& pair_of(const Case& request) {
-  const auto* pair = std::get_if<PairWorkload>(&request.workload);
-  if (!pair || pair->op == PairOp::all_to_all_gemm)
-    throw InputError("schedule.family",
-                     "expected an op that decomposition has (gemm+all_reduce, gemm+reduce_scatter, gemm+all_to_all, "
-                     "all_gather+gemm), got " +
-                         std::string(op_of(request.workload)));
-  return *pair;
-}
-
-}  // namespace
 
 Schedule build_decomposition(const Case& request) {
-  const PairWorkload& workload = pair_of(request);
+  const PairWorkload& workload = pair_of(request, {PairOp::gemm_all_reduce, PairOp::gemm_reduce_scatter,
+                                                   PairOp::gemm_all_to_all, PairOp::all_gather_gemm});
   const int chunks = std::get<Decomposition>(request.schedule.family).chunks;
   const std::int64_t rows = rows_of_busiest(workload, std::int64_t{request.gpus} * chunks, "gpus x chunks");
   const bool collective_first = collective_comes_first(workload.op);

@@ -2,6 +2,9 @@
 // (check_sizes) and the GPUs exist. InputError as build().
 #pragma once
 
+#include <vector>
+
+#include "models/machine.hpp"
 #include "models/schedule.hpp"
 #include "scenarios/workload.hpp"
 
@@ -9,7 +12,15 @@ namespace weft::scenarios {
 
 Schedule build_serial(const Case& request);
 Schedule build_decomposition(const Case& request);
+/// Delays are counted in clocks of `machine`.
+Schedule build_async_tp(const Case& request, const Machine& machine);
 Schedule build_concurrent(const Case& request);
+Schedule build_ficco(const Case& request);
 Schedule build_layer(const Case& request, const LayerWorkload& layer);
+
+/// What ficco can be for this op, in the order of its keys; nothing for an op that it does not have. Copy engines can
+/// do every form. A collective of NCCL brings a step's chunks only where they are whole rows of an all-gather, and
+/// where no GEMM needs the received ones in one block without the own one, which lies between them.
+std::vector<Ficco> ficco_points(PairOp op);
 
 }  // namespace weft::scenarios

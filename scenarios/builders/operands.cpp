@@ -1,5 +1,6 @@
 #include "scenarios/builders/operands.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -16,6 +17,15 @@ Gemm add_gemm_operands(Program& program, std::int64_t m, std::int64_t n, std::in
   gemm.b = program.whole(b);
   gemm.c = program.whole(c);
   return gemm;
+}
+
+const PairWorkload& pair_of(const Case& request, std::initializer_list<PairOp> ops) {
+  const auto* pair = std::get_if<PairWorkload>(&request.workload);
+  if (pair && std::find(ops.begin(), ops.end(), pair->op) != ops.end()) return *pair;
+  std::string known;
+  for (const PairOp op : ops) known += (known.empty() ? "" : ", ") + std::string(name_of(op));
+  throw InputError("schedule.family", "expected an op that " + std::string(family_of(request.schedule)) + " has (" +
+                                          known + "), got " + std::string(op_of(request.workload)));
 }
 
 MatrixShape shape_of(Bytes bytes, int gpus) {

@@ -1,12 +1,17 @@
 // The operands that several families share.
 #pragma once
 
+#include <initializer_list>
+
 #include "scenarios/builders/program.hpp"
 
 namespace weft::scenarios {
 
 /// Adds a[m, k], b[n, k] (dtype) and c[m, n] (bf16), and returns the GEMM over all of them.
 Gemm add_gemm_operands(Program& program, std::int64_t m, std::int64_t n, std::int64_t k, DataType dtype);
+
+/// The pair that is asked for. Throws InputError where it is no pair or not one of the `ops` that the family has.
+const PairWorkload& pair_of(const Case& request, std::initializer_list<PairOp> ops);
 
 struct MatrixShape {
   std::int64_t rows = 0, columns = 0;

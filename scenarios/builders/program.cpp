@@ -1,5 +1,7 @@
 #include "scenarios/builders/program.hpp"
 
+#include <utility>
+
 namespace weft::scenarios {
 
 Program::Program(const Case& request) {
@@ -19,14 +21,22 @@ BufferId Program::add_buffer(std::string name, std::int64_t rows, std::int64_t c
 
 StreamId Program::add_stream(std::string name, int priority) {
   schedule_.streams.push_back({std::move(name), priority});
+  streams_.emplace_back();
   return static_cast<StreamId>(schedule_.streams.size()) - 1;
 }
 
 OperationId Program::add(StreamId stream, std::string name, Work work, std::initializer_list<OperationId> after) {
   Operation operation{.name = std::move(name), .stream = stream, .after = {}, .work = std::move(work)};
-  for (const OperationId earlier : after) operation.after.push_back({.operation = earlier});
+  StreamState& state = streams_[stream];
+  state.waits_for.insert(state.waits_for.end(), after.begin(), after.end());
+  for (const OperationId earlier : std::exchange(state.waits_for, {}))
+    operation.after.push_back({.operation = earlier});
   schedule_.operations.push_back(std::move(operation));
-  return static_cast<OperationId>(schedule_.operations.size()) - 1;
+  return state.last = static_cast<OperationId>(schedule_.operations.size()) - 1;
+}
+
+void Program::wait(StreamId stream, StreamId other) {
+  if (streams_[other].last >= 0) streams_[stream].waits_for.push_back(streams_[other].last);
 }
 
 Slice Program::whole(BufferId id, int place) const {
@@ -37,6 +47,13 @@ Slice Program::whole(BufferId id, int place) const {
 
 Slice Program::rows(BufferId id, std::int64_t first, std::int64_t count) const {
   return {.buffer = id, .place = 0, .rows = RowRange{first, count}, .first_column = 0, .columns = buffer(id).columns};
+}
+
+Slice Program::shard(BufferId id, int rank_offset, int chunk, int chunks) const {
+  Slice slice = whole(id);
+  slice.rows =
+      ShardRows{.rank_offset = rank_offset, .chunk = chunk, .chunks = chunks, .first = 0, .of_rows = buffer(id).rows};
+  return slice;
 }
 
 }  // namespace weft::scenarios

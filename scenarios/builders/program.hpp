@@ -7,6 +7,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "models/schedule.hpp"
 #include "scenarios/workload.hpp"
@@ -26,9 +27,13 @@ class Program {
   StreamId add_stream(std::string name, int priority);
   /// Launches `work`; besides what precedes it on its stream it waits for the ends of `after`.
   OperationId add(StreamId stream, std::string name, Work work, std::initializer_list<OperationId> after = {});
+  /// The next operation on `stream` waits for what has been launched on `other` so far.
+  void wait(StreamId stream, StreamId other);
 
   Slice whole(BufferId id, int place = 0) const;
   Slice rows(BufferId id, std::int64_t first, std::int64_t count) const;
+  /// Sub-chunk `chunk` of `chunks` of the buffer's shard of rank + `rank_offset`.
+  Slice shard(BufferId id, int rank_offset, int chunk = 0, int chunks = 1) const;
   const Buffer& buffer(BufferId id) const { return schedule_.buffers[id]; }
 
   void set_meaning(Meaning meaning) { schedule_.meaning = std::move(meaning); }
@@ -36,7 +41,12 @@ class Program {
   Schedule finish() && { return std::move(schedule_); }
 
  private:
+  struct StreamState {
+    OperationId last = -1;               ///< launched on it; -1: none yet
+    std::vector<OperationId> waits_for;  ///< the next operation
+  };
   Schedule schedule_;
+  std::vector<StreamState> streams_;
 };
 
 inline constexpr StreamId main_stream = 0;

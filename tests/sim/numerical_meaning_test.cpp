@@ -9,6 +9,7 @@
 #include "models/schedule_json.hpp"
 #include "models/validation.hpp"
 #include "scenarios/builders/build.hpp"
+#include "scenarios/builders/families.hpp"
 #include "tests/models/error_of.hpp"
 #include "tests/sim/failure_of.hpp"
 
@@ -85,6 +86,7 @@ Schedule built(scenarios::Workload workload, int gpus, scenarios::Family family 
   request.schedule.family = family;
   Machine machine;
   machine.gpus = 8;
+  machine.gpu.max_clock_MHz = 1000;
   return build(request, machine);
 }
 
@@ -105,6 +107,32 @@ TEST(BuiltSchedules, OfPairsComputeWhatTheySay) {
         EXPECT_EQ(failure_of(built(pair, gpus), 1), "") << name << " serial on " << gpus;
         if (op == PairOp::all_to_all_gemm) continue;
         const Schedule schedule = built(pair, gpus, scenarios::Decomposition{chunks});
+        EXPECT_EQ(failure_of(schedule, 3), "") << schedule.name;
+      }
+}
+
+TEST(BuiltSchedules, OfAsyncTpComputeWhatTheySay) {
+  Shapes shapes;
+  for (int gpus = 2; gpus <= 8; ++gpus) {
+    const auto pair = [&](PairOp op) {
+      return PairWorkload{op, gpus * shapes.up_to(3), shapes.up_to(6), shapes.up_to(6)};
+    };
+    for (const auto& [input, name] : NamesOf<scenarios::AsyncInput>::names) {
+      const Schedule schedule = built(pair(PairOp::all_gather_gemm), gpus, scenarios::AsyncTp{input});
+      EXPECT_EQ(failure_of(schedule, 5), "") << schedule.name;
+    }
+    const Schedule schedule = built(pair(PairOp::gemm_reduce_scatter), gpus, scenarios::AsyncTp{});
+    EXPECT_EQ(failure_of(schedule, 5), "") << schedule.name;
+  }
+}
+
+TEST(BuiltSchedules, OfFiccoComputeWhatTheySay) {
+  Shapes shapes;
+  for (int gpus = 2; gpus <= 8; ++gpus)
+    for (const PairOp op : {PairOp::all_gather_gemm, PairOp::all_to_all_gemm})
+      for (const scenarios::Ficco& point : scenarios::ficco_points(op)) {
+        const PairWorkload pair{op, gpus * gpus * shapes.up_to(2), shapes.up_to(6), gpus * shapes.up_to(2)};
+        const Schedule schedule = built(pair, gpus, point);
         EXPECT_EQ(failure_of(schedule, 3), "") << schedule.name;
       }
 }

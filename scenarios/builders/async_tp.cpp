@@ -1,0 +1,125 @@
+// async_tp: async tensor parallelism as PyTorch 2.11 does it with symmetric memory, without multicast. Copy engines
+// carry the transfers. Two streams of normal priority take turns, so that a pull runs beside the GEMM of the step
+// before, and a GEMM fills the last wave of the one before.
+//
+//   all_gather+gemm      s0: enter | publish | published | gemm own | pull 2 | gemm 2 | … | leave
+//                        s1:                               pull 1 | gemm 1 | pull 3 | gemm 3 | …
+//   gemm+reduce_scatter  s0: enter | delay | gemm 2 | computed 2 | pull 2 | pulled 2 | … | gemm own | leave | sum
+//                        s1:         gemm 1 | computed 1 | pull 1 | pulled 1 | gemm 3 | …
+//
+// Step i of the first pulls the shard of rank + i and multiplies it. Step i of the second computes the rows of rank + i
+// and pulls the own rows from rank - i, which has computed them in its step i.
+#include "models/input_error.hpp"
+#include "scenarios/builders/families.hpp"
+#include "scenarios/builders/operands.hpp"
+
+namespace weft::scenarios {
+namespace {
+
+constexpr double delay_clocks = 100;
+
+Gemm gemm_of(const Slice& a, const Slice& b, const Slice& c) {
+  Gemm gemm;
+  gemm.a = a;
+  gemm.b = b;
+  gemm.c = c;
+  return gemm;
+}
+
+/// A copied input is published in symmetric memory first, and the gathered input is kept, own shard included.
+Schedule build_all_gather_gemm(const Case& request, const PairWorkload& pair, std::int64_t rows) {
+  const int gpus = request.gpus;
+  const bool is_copied = std::get<AsyncTp>(request.schedule.family).input == AsyncInput::copied;
+  Program program(request);
+  const StreamId s1 = program.add_stream("s1", 0);
+  const Gemm whole = add_gemm_operands(program, rows, pair.n, pair.k, pair.dtype);
+  const BufferId a = whole.a.buffer, c = whole.c.buffer;
+  const auto add_shard = [&](const char* name, Memory memory) {
+    return program.add_buffer(name, rows / gpus, pair.k, pair.dtype, memory);
+  };
+  const BufferId shard = add_shard("shard", is_copied ? Memory::local : Memory::symmetric);
+  const BufferId published = is_copied ? add_shard("published", Memory::symmetric) : shard;
+
+  program.add(main_stream, "enter", Barrier{.channel = 0});
+  if (is_copied) {
+    program.add(main_stream, "publish", Copy{program.whole(shard), program.whole(published)});
+    program.add(main_stream, "published", Barrier{.channel = 1});
+  }
+  program.wait(s1, main_stream);
+  program.add(main_stream, "gemm own", gemm_of(program.whole(shard), whole.b, program.shard(c, 0)));
+  for (int step = 1; step < gpus; ++step) {
+    const StreamId stream = step % 2 == 0 ? main_stream : s1;
+    const std::string number = std::to_string(step);
+    program.add(stream, "pull " + number, Copy{program.whole(published, step), program.shard(a, step)});
+    program.add(stream, "gemm " + number, gemm_of(program.shard(a, step), whole.b, program.shard(c, step)));
+  }
+  if (is_copied)
+    program.add(gpus % 2 == 0 ? main_stream : s1, "copy own", Copy{program.whole(shard), program.shard(a, 0)});
+  program.wait(main_stream, s1);
+  program.add(main_stream, "leave", Barrier{.channel = 0});
+
+  Meaning meaning{.op = std::string(name_of(pair.op)),
+                  .m = rows,
+                  .n = pair.n,
+                  .k = pair.k,
+                  .a = shard,
+                  .b = whole.b.buffer,
+                  .result = c};
+  if (is_copied)
+    meaning.also.push_back({.op = "all_gather", .m = rows, .n = pair.k, .k = 1, .a = shard, .b = shard, .result = a});
+  program.set_meaning(std::move(meaning));
+  return std::move(program).finish();
+}
+
+/// Every rank keeps its rows of each rank's product, and sums them in the end. Between the two barriers of a step,
+/// which have the step's stream for a channel, a peer pulls what the step has computed.
+Schedule build_gemm_reduce_scatter(const Case& request, const PairWorkload& pair, std::int64_t rows,
+                                   const Machine& machine) {
+  const int gpus = request.gpus;
+  Program program(request);
+  const StreamId s1 = program.add_stream("s1", 0);
+  const BufferId a = program.add_buffer("a", rows, pair.k, pair.dtype);
+  const BufferId b = program.add_buffer("b", pair.n, pair.k, pair.dtype);
+  const BufferId odd_chunk = program.add_buffer("chunk 0", rows / gpus, pair.n, DataType::bf16, Memory::symmetric);
+  const BufferId even_chunk = program.add_buffer("chunk 1", rows / gpus, pair.n, DataType::bf16, Memory::symmetric);
+  const BufferId partials = program.add_buffer("partials", rows, pair.n);
+  const BufferId result = program.add_buffer("result", rows / gpus, pair.n);
+  // Something on s0 first, so that on every rank the GEMM on s1 is the first to get the SMs.
+  const auto delay_s0 = [&] { program.add(main_stream, "delay", Delay{delay_clocks / machine.gpu.max_clock_MHz}); };
+
+  program.add(main_stream, "enter", Barrier{.channel = 0});
+  program.wait(s1, main_stream);
+  for (int step = 1; step < gpus; ++step) {
+    const bool is_odd = step % 2 != 0;
+    const StreamId stream = is_odd ? s1 : main_stream;
+    const BufferId chunk = is_odd ? odd_chunk : even_chunk;
+    const std::string number = std::to_string(step);
+    if (step == 2) delay_s0();
+    program.add(stream, "gemm " + number, gemm_of(program.shard(a, step), program.whole(b), program.whole(chunk)));
+    program.add(stream, "computed " + number, Barrier{.channel = step % 2});
+    program.add(stream, "pull " + number, Copy{program.whole(chunk, -step), program.shard(partials, -step)});
+    program.add(stream, "pulled " + number, Barrier{.channel = step % 2});
+  }
+  if (gpus == 2) delay_s0();
+  program.add(main_stream, "gemm own", gemm_of(program.shard(a, 0), program.whole(b), program.shard(partials, 0)));
+  program.wait(main_stream, s1);
+  program.add(main_stream, "leave", Barrier{.channel = 0});
+  program.add(main_stream, "sum",
+              MemoryBound{MemoryKernel::partial_sum, {program.whole(partials)}, {program.whole(result)}});
+  program.set_meaning(
+      {.op = std::string(name_of(pair.op)), .m = rows, .n = pair.n, .k = pair.k, .a = a, .b = b, .result = result});
+  return std::move(program).finish();
+}
+
+}  // namespace
+
+Schedule build_async_tp(const Case& request, const Machine& machine) {
+  const PairWorkload& pair = pair_of(request, {PairOp::all_gather_gemm, PairOp::gemm_reduce_scatter});
+  const std::int64_t rows = rows_of_busiest(pair, request.gpus, "gpus");
+  if (pair.op == PairOp::all_gather_gemm) return build_all_gather_gemm(request, pair, rows);
+  if (std::get<AsyncTp>(request.schedule.family).input != AsyncInput::copied)
+    throw InputError("schedule.input", "expected none: gemm+reduce_scatter gathers no input, got symmetric");
+  return build_gemm_reduce_scatter(request, pair, rows, machine);
+}
+
+}  // namespace weft::scenarios
