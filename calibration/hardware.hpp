@@ -20,7 +20,7 @@ struct RunOptions {
   bool check = true;         ///< compare the result with a plain reference, where the schedule says what it computes
   bool spans = false;        ///< run everything a second time under CUPTI
   double time_limit_s = 60;  ///< for each schedule and pass
-  int absent_rank = -1;      ///< self-test: this rank leaves its collectives out, so that the others hang
+  int absent_rank = -1;      ///< self-test: this rank leaves out what the others wait for, so that they hang
 };
 
 /// One kernel or copy of one iteration, as CUPTI saw it. Times count from the start of that iteration's first kernel

@@ -7,10 +7,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace weft::calibration {
 
 inline constexpr int max_ranks = 16;
+
+/// What names a rank's device memory to another process (cudaIpcMemHandle_t).
+using IpcHandle = std::array<char, 64>;
 
 /// All parties meet; may be used again at once. The generation is the sense that each round reverses.
 class SharedBarrier {
@@ -52,6 +56,7 @@ struct SharedState {
   std::array<RankStatus, max_ranks> status;
   std::array<double, max_ranks> values{};
   std::array<std::array<char, 1024>, max_ranks> texts{};
+  std::array<IpcHandle, max_ranks> memory{};
   std::array<char, 128> unique_id{};  ///< NCCL's
 };
 static_assert(std::atomic<std::int64_t>::is_always_lock_free && std::atomic<Activity>::is_always_lock_free);
@@ -86,6 +91,8 @@ class RankView {
   double from_rank_zero(double value);
   /// First non-empty message of any rank, the same on all ranks.
   std::string first_problem(const std::string& own);
+  /// Every rank's, by rank.
+  std::vector<IpcHandle> gather(const IpcHandle& own);
   std::array<char, 128>& unique_id() { return state_.unique_id; }
 
  private:

@@ -1,5 +1,7 @@
 #include "calibration/support.hpp"
 
+#include "models/counters.hpp"
+
 namespace weft::calibration {
 namespace {
 
@@ -23,31 +25,37 @@ class Support {
   }
   const Buffer& buffer(const Slice& slice) const { return schedule_.buffers[static_cast<std::size_t>(slice.buffer)]; }
 
-  void check_place(const Slice& slice) const {
-    if (slice.place != 0) refuse("a slice on another rank");
+  void check_layout(const Slice& slice) const {
     const Layout& layout = buffer(slice).layout;
     if (layout.kind != LayoutKind::row_major) refuse("layout " + std::string(name_of(layout.kind)));
   }
+  void check_own(const Slice& slice) const {
+    if (slice.place != 0) refuse("a slice on another rank");
+    check_layout(slice);
+  }
   void check_bf16(const Slice& slice) const {
-    check_place(slice);
     if (buffer(slice).dtype != DataType::bf16) refuse("dtype " + std::string(name_of(buffer(slice).dtype)));
+  }
+  void check_own_bf16(const Slice& slice) const {
+    check_own(slice);
+    check_bf16(slice);
   }
 
   void check(const Gemm& gemm) const {
-    for (const Slice* slice : {&gemm.a, &gemm.b, &gemm.c}) check_bf16(*slice);
+    for (const Slice* slice : {&gemm.a, &gemm.b, &gemm.c}) check_own_bf16(*slice);
     if (gemm.kernel) refuse("a GEMM with a kernel of its own");
   }
   void check(const Collective& collective) const {
     if (collective.transport != Transport::nccl) refuse("transport " + std::string(name_of(collective.transport)));
-    check_place(collective.input);
-    check_place(collective.output);
+    check_own(collective.input);
+    check_own(collective.output);
     if (buffer(collective.input).dtype == DataType::fp8) refuse("a collective of fp8");
     if (collective.kind == CollectiveKind::all_to_all && collective.input == collective.output)
       refuse("an all_to_all in place");
   }
   void check(const Copy& copy) const {
-    check_place(copy.source);
-    check_place(copy.destination);
+    check_layout(copy.source);
+    check_layout(copy.destination);
     if (copy.path == CopyPath::sms) check_bf16(copy.source);
   }
   void check(const MemoryBound& work) const {
@@ -57,13 +65,17 @@ class Support {
     if (work.reads.size() > max_summands) refuse(std::to_string(work.reads.size()) + " reads");
     if (work.kernel == MemoryKernel::partial_sum && work.reads.size() > 1) refuse("partial_sum of several reads");
     if (work.writes.size() > 1) refuse(std::to_string(work.writes.size()) + " writes");
-    for (const Slice& slice : work.reads) check_bf16(slice);
-    for (const Slice& slice : work.writes) check_bf16(slice);
+    for (const Slice& slice : work.reads) check_own_bf16(slice);
+    for (const Slice& slice : work.writes) check_own_bf16(slice);
   }
   void check(const Attention&) const { refuse("attention"); }
-  void check(const Signal&) const { refuse("a signal"); }
-  void check(const Wait&) const { refuse("a wait"); }
-  void check(const Barrier&) const { refuse("a barrier"); }
+  void check(const Signal& signal) const {
+    if (signal.path != SignalPath::kernel) refuse("signal path " + std::string(name_of(signal.path)));
+  }
+  void check(const Wait& wait) const {
+    if (wait.path != WaitPath::spinning_kernel) refuse("wait path " + std::string(name_of(wait.path)));
+  }
+  void check(const Barrier&) const {}
   void check(const Delay&) const {}
 
   const Schedule& schedule_;
@@ -71,12 +83,30 @@ class Support {
   std::string field_;
 };
 
+/// A wait compares with all that was ever added, so nobody but the one rank that it waits for may add, not even of the
+/// next iteration. Signals come before it in the host's order: the driver may load a kernel only once those before it
+/// have ended.
+void check_counter(const Counter& counter, const CounterUse& use, int gpus) {
+  const auto refuse = [&](const std::string& what) {
+    throw InputError("counters \"" + counter.name + "\"", "expected what the hardware executor supports, got " + what);
+  };
+  const auto source = [&](const CounterSignal& signal) { return (signal.place + gpus) % gpus; };
+  for (const CounterSignal& signal : use.signals) {
+    if (source(signal) != source(use.signals.front())) refuse("signals of several ranks");
+    for (const CounterWait& wait : use.waits)
+      if (wait.operation < signal.operation) refuse("a wait that is launched before a signal");
+  }
+  if (counter.reset_by_wait && use.waits.size() > 1) refuse("several waits that reset it");
+}
+
 }  // namespace
 
 std::optional<InputError> why_not_runnable(const Schedule& schedule) {
   try {
     if (schedule.operations.empty()) throw InputError("operations", "expected at least one");
     for (std::size_t i = 0; i < schedule.operations.size(); ++i) Support(schedule, i).check();
+    const std::vector<CounterUse> uses = counter_uses(schedule);
+    for (std::size_t i = 0; i < uses.size(); ++i) check_counter(schedule.counters[i], uses[i], schedule.gpus);
   } catch (const InputError& error) {
     return error;
   }

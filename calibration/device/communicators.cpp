@@ -1,7 +1,5 @@
 #include "calibration/device/communicators.hpp"
 
-#include <sched.h>
-
 #include <cstring>
 
 namespace weft::calibration::device {
@@ -35,16 +33,6 @@ void Communicators::check_health() const {
     ncclResult_t asynchronous = ncclSuccess;
     WEFT_CHECK(ncclCommGetAsyncError(communicator.get(), &asynchronous));
     WEFT_CHECK(asynchronous);
-  }
-}
-
-void Communicators::wait(cudaStream_t stream) const {
-  for (std::int64_t turn = 1;; ++turn) {
-    const cudaError_t result = cudaStreamQuery(stream);
-    if (result == cudaSuccess) return;
-    if (result != cudaErrorNotReady) WEFT_CHECK(result);
-    if (turn % 1000 == 0) check_health();
-    sched_yield();
   }
 }
 

@@ -21,8 +21,6 @@ class Communicators {
   ncclComm_t get(int max_ctas) const { return communicators_.at(max_ctas).get(); }
   /// Throws the asynchronous error of any communicator.
   void check_health() const;
-  /// Waits for the stream while looking for NCCL's asynchronous errors.
-  void wait(cudaStream_t stream) const;
 
  private:
   RankView& ranks_;

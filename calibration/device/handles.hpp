@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "calibration/device/check.hpp"
+#include "models/units.hpp"
 
 namespace weft::calibration::device {
 
@@ -34,6 +35,9 @@ using Stream = Owned<cudaStream_t, cudaStreamDestroy>;
 using Event = Owned<cudaEvent_t, cudaEventDestroy>;
 using Graph = Owned<cudaGraph_t, cudaGraphDestroy>;
 using GraphExec = Owned<cudaGraphExec_t, cudaGraphExecDestroy>;
+using DeviceMemory = Owned<void*, cudaFree>;
+using PinnedMemory = Owned<void*, cudaFreeHost>;
+using PeerMemory = Owned<void*, cudaIpcCloseMemHandle>;  ///< of another process
 using Communicator = Owned<ncclComm_t, ncclCommDestroy>;
 using LtHandle = Owned<cublasLtHandle_t, cublasLtDestroy>;
 using MatmulDescriptor = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
@@ -46,6 +50,14 @@ inline Stream make_stream(int priority) {
   cudaStream_t stream = nullptr;
   WEFT_CHECK(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, priority));
   return Stream(stream);
+}
+
+inline DeviceMemory make_device_memory(Bytes bytes) {
+  void* memory = nullptr;
+  const cudaError_t result = cudaMalloc(&memory, static_cast<std::size_t>(bytes));
+  if (result != cudaSuccess) cudaGetLastError();  // out of memory is no lasting error
+  WEFT_CHECK(result);
+  return DeviceMemory(memory);
 }
 
 enum class Timed { no, yes };

@@ -3,6 +3,7 @@
 #include <cuda_fp16.h>
 
 #include "calibration/device/check.hpp"
+#include "calibration/device/global_timer.cuh"
 #include "calibration/device/kernels.hpp"
 
 namespace weft::calibration::device {
@@ -93,10 +94,8 @@ __global__ void compare_kernel(Matrix got, const std::int64_t* slot_rows, std::i
 }
 
 __global__ void spin_kernel(std::uint64_t time_ns) {
-  std::uint64_t start, now;
-  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(start));
-  do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-  while (now - start < time_ns);
+  const std::uint64_t start_ns = now_ns();
+  while (now_ns() - start_ns < time_ns) continue;
 }
 
 /// Eight bf16 at a time where addresses and sizes allow it.

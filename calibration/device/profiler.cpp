@@ -11,7 +11,8 @@ Profiler* profiler = nullptr;  // CUPTI's buffer callbacks carry no context
 constexpr std::size_t buffer_bytes = std::size_t{8} << 20, buffer_alignment = 64;
 
 constexpr CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-                                        CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION};
+                                        CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
+                                        CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION};
 
 ActivityRecord record_of(const CUpti_ActivityKernel10& kernel) {
   ActivityRecord record;
@@ -81,6 +82,9 @@ void Profiler::take(const CUpti_Activity& record) {
       break;
     case CUPTI_ACTIVITY_KIND_MEMCPY:
       records_.push_back(record_of(reinterpret_cast<const CUpti_ActivityMemcpy6&>(record), "memcpy"));
+      break;
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:  // between two GPUs
+      records_.push_back(record_of(reinterpret_cast<const CUpti_ActivityMemcpyPtoP4&>(record), "memcpy"));
       break;
     case CUPTI_ACTIVITY_KIND_MEMSET:
       records_.push_back(record_of(reinterpret_cast<const CUpti_ActivityMemset4&>(record), "memset"));

@@ -1,7 +1,8 @@
 #include "calibration/device/program.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
-#include <type_traits>
 
 namespace weft::calibration::device {
 namespace {
@@ -20,23 +21,37 @@ ncclDataType_t nccl_type(DataType type) {
   throw ExecutionError("no fp8 collectives");
 }
 
+/// Of the time limit: a rank that waits in vain says so before the parent, which knows less, ends it.
+constexpr double share_of_one_wait = 0.5;
+
 std::size_t index(int id) { return static_cast<std::size_t>(id); }
 
 }  // namespace
 
-Program::Program(const Schedule& schedule, const RankView& ranks, Resources& resources, bool skip_collectives)
+Program::Program(const Schedule& schedule, const RankView& ranks, Resources& resources, const RunOptions& options)
     : schedule_(schedule),
       rank_(ranks.rank()),
       ranks_(ranks.ranks()),
       resources_(resources),
-      skip_collectives_(skip_collectives),
+      is_absent_(options.absent_rank == rank_),
+      signals_(schedule, rank_, resources.symmetric, resources.wait_note, options.time_limit_s * share_of_one_wait),
       start_(make_event(Timed::no)) {
-  resources_.arena.reset();
-  for (const Buffer& buffer : schedule.buffers)
-    buffers_.push_back(resources_.arena.allocate(buffer.rows * buffer.columns * bytes_of(buffer.dtype)));
+  allocate_buffers();
   for (const weft::Stream& stream : schedule.streams) streams_.push_back(make_stream(stream.priority));
   plan_edges();
   plan_gemms();
+}
+
+void Program::allocate_buffers() {
+  const auto bytes = [](const Buffer& buffer) { return buffer.rows * buffer.columns * bytes_of(buffer.dtype); };
+  buffers_.assign(schedule_.buffers.size(), PeerAddresses(index(ranks_), nullptr));
+  // Symmetric ones first: they throw on all ranks, local ones perhaps on one.
+  for (std::size_t id = 0; id < buffers_.size(); ++id)
+    if (const Buffer& buffer = schedule_.buffers[id]; buffer.memory == Memory::symmetric)
+      buffers_[id] = resources_.symmetric.allocate(bytes(buffer));
+  for (std::size_t id = 0; id < buffers_.size(); ++id)
+    if (const Buffer& buffer = schedule_.buffers[id]; buffer.memory == Memory::local)
+      buffers_[id][index(rank_)] = resources_.arena.allocate(bytes(buffer));
 }
 
 void Program::plan_edges() {
@@ -92,19 +107,21 @@ void Program::connect() {
 Matrix Program::matrix(const Slice& slice) const {
   const Buffer& buffer = schedule_.buffers[index(slice.buffer)];
   const std::int64_t first = first_row(slice.rows, rank_, ranks_) * buffer.columns + slice.first_column;
-  return {static_cast<std::byte*>(buffers_[index(slice.buffer)]) + first * bytes_of(buffer.dtype),
-          row_count(slice.rows, ranks_), slice.columns, buffer.columns};
+  void* data = buffers_[index(slice.buffer)][index((rank_ + slice.place + ranks_) % ranks_)];
+  return {static_cast<std::byte*>(data) + first * bytes_of(buffer.dtype), row_count(slice.rows, ranks_), slice.columns,
+          buffer.columns};
 }
 
-void Program::fill_buffers(std::uint64_t seed) const {
-  for (std::size_t id = 0; id < buffers_.size(); ++id) {
-    const Buffer& buffer = schedule_.buffers[id];
+void Program::initialise(std::uint64_t seed) const {
+  signals_.clear(origin());
+  for (BufferId id = 0; id < static_cast<BufferId>(buffers_.size()); ++id) {
+    const Buffer& buffer = schedule_.buffers[index(id)];
     const std::int64_t count = buffer.rows * buffer.columns;
     if (buffer.dtype == DataType::fp8) {
-      WEFT_CHECK(cudaMemsetAsync(buffers_[id], 0, static_cast<std::size_t>(count), origin()));
+      WEFT_CHECK(cudaMemsetAsync(this->buffer(id), 0, static_cast<std::size_t>(count), origin()));
       continue;
     }
-    fill_normal(buffers_[id], buffer.dtype, 0, count, data_key(seed, static_cast<int>(id), rank_), origin());
+    fill_normal(this->buffer(id), buffer.dtype, 0, count, data_key(seed, id, rank_), origin());
   }
 }
 
@@ -126,6 +143,19 @@ void Program::enqueue(const EnqueueHooks& hooks) const {
     WEFT_CHECK(cudaStreamWaitEvent(origin(), ends_[index(last)].get(), cudaEventWaitDefault));
 }
 
+void Program::wait() const {
+  for (std::int64_t turn = 1;; ++turn) {
+    const cudaError_t result = cudaStreamQuery(origin());
+    if (result != cudaErrorNotReady) WEFT_CHECK(result);
+    if (result == cudaSuccess || turn % 1000 == 0) {
+      resources_.wait_note.check(schedule_);
+      resources_.communicators.check_health();
+    }
+    if (result == cudaSuccess) return;
+    sched_yield();
+  }
+}
+
 void Program::enqueue_work(OperationId id, cudaStream_t stream) const {
   std::visit([&](const auto& work) { enqueue(work, id, stream); }, schedule_.operations[index(id)].work);
 }
@@ -135,7 +165,7 @@ void Program::enqueue(const Gemm&, OperationId id, cudaStream_t stream) const {
 }
 
 void Program::enqueue(const Collective& collective, OperationId, cudaStream_t stream) const {
-  if (skip_collectives_) return;
+  if (is_absent_) return;
   const Matrix input = matrix(collective.input), output = matrix(collective.output);
   const auto count_in = static_cast<std::size_t>(input.rows * input.columns);
   const auto count_out = static_cast<std::size_t>(output.rows * output.columns);
@@ -198,14 +228,22 @@ void Program::enqueue(const MemoryBound& work, OperationId, cudaStream_t stream)
   add(sources, destination, stream);
 }
 
+void Program::enqueue(const Signal& signal, OperationId, cudaStream_t stream) const {
+  if (!is_absent_) signals_.signal(signal, stream);
+}
+
+void Program::enqueue(const Wait&, OperationId id, cudaStream_t stream) const {
+  if (!is_absent_) signals_.wait(id, stream);
+}
+
+void Program::enqueue(const Barrier&, OperationId id, cudaStream_t stream) const {
+  if (!is_absent_) signals_.barrier(id, stream);
+}
+
 void Program::enqueue(const Delay& delay, OperationId, cudaStream_t stream) const { spin(delay.time_us, stream); }
 
-template <class Other>
-void Program::enqueue(const Other&, OperationId id, cudaStream_t) const {
-  static_assert(std::is_same_v<Other, Attention> || std::is_same_v<Other, Signal> || std::is_same_v<Other, Wait> ||
-                    std::is_same_v<Other, Barrier>,
-                "a new kind of work must be enqueued here, or refused in support.cpp");
-  throw ExecutionError("operation " + std::to_string(id) + " should have been refused");
+void Program::enqueue(const Attention&, OperationId id, cudaStream_t) const {
+  throw ExecutionError("operation \"" + schedule_.operations[index(id)].name + "\" should have been refused");
 }
 
 }  // namespace weft::calibration::device

@@ -13,6 +13,8 @@
 #include "calibration/device/communicators.hpp"
 #include "calibration/device/kernels.hpp"
 #include "calibration/device/matmul.hpp"
+#include "calibration/device/rank_signals.hpp"
+#include "calibration/hardware.hpp"
 #include "models/schedule.hpp"
 
 namespace weft::calibration::device {
@@ -20,6 +22,8 @@ namespace weft::calibration::device {
 /// What outlives a schedule.
 struct Resources {
   Arena arena;
+  SymmetricMemory symmetric;
+  WaitNote wait_note;
   LtHandle library;
   Communicators communicators;
 };
@@ -31,25 +35,28 @@ struct EnqueueHooks {
 
 class Program {
  public:
-  /// Allocates from the arena and asks the GEMM library; no collective call. `schedule` must be runnable and outlive
-  /// the program. `skip_collectives`: for the self-test of the time limit.
-  Program(const Schedule& schedule, const RankView& ranks, Resources& resources, bool skip_collectives);
+  /// Allocates and asks the GEMM library. `schedule` must be runnable and outlive the program. Collective: throws
+  /// ScheduleError on all ranks, or anything else on some of them.
+  Program(const Schedule& schedule, const RankView& ranks, Resources& resources, const RunOptions& options);
 
   /// Collective: connects the communicators that the schedule needs.
   void connect();
   /// One iteration, on the program's streams; the origin stream has joined all others at its end.
   void enqueue(const EnqueueHooks& hooks = {}) const;
+  /// Until all that was enqueued is done. Throws what ranks that wait for one another, or NCCL, report meanwhile.
+  void wait() const;
 
   cudaStream_t origin() const { return streams_.front().get(); }
   cudaStream_t stream_of(OperationId id) const {
     return streams_[static_cast<std::size_t>(schedule_.operations[static_cast<std::size_t>(id)].stream)].get();
   }
   const Schedule& schedule() const { return schedule_; }
-  void* buffer(BufferId id) const { return buffers_[static_cast<std::size_t>(id)]; }
-  /// Fills every buffer with normally distributed data.
-  void fill_buffers(std::uint64_t seed) const;
+  void* buffer(BufferId id) const { return buffers_[static_cast<std::size_t>(id)][static_cast<std::size_t>(rank_)]; }
+  /// Fills every buffer with normally distributed data; no barrier or signal has happened yet.
+  void initialise(std::uint64_t seed) const;
 
  private:
+  void allocate_buffers();
   Matrix matrix(const Slice& slice) const;
   void plan_edges();
   void plan_gemms();
@@ -58,17 +65,20 @@ class Program {
   void enqueue(const Collective& collective, OperationId id, cudaStream_t stream) const;
   void enqueue(const Copy& copy, OperationId id, cudaStream_t stream) const;
   void enqueue(const MemoryBound& work, OperationId id, cudaStream_t stream) const;
+  void enqueue(const Signal& signal, OperationId id, cudaStream_t stream) const;
+  void enqueue(const Wait&, OperationId id, cudaStream_t stream) const;
+  void enqueue(const Barrier&, OperationId id, cudaStream_t stream) const;
   void enqueue(const Delay& delay, OperationId id, cudaStream_t stream) const;
-  template <class Other>
-  void enqueue(const Other&, OperationId, cudaStream_t) const;
+  void enqueue(const Attention&, OperationId id, cudaStream_t stream) const;
   void exchange_blocks(const void* input, void* output, std::int64_t count, ncclDataType_t type,
                        ncclComm_t communicator, cudaStream_t stream) const;
 
   const Schedule& schedule_;
   int rank_, ranks_;
   Resources& resources_;
-  bool skip_collectives_;
-  std::vector<void*> buffers_;
+  bool is_absent_;  ///< self-test: leaves out what the other ranks wait for
+  RankSignals signals_;
+  std::vector<PeerAddresses> buffers_;  ///< by rank; only the own one of a local buffer
   std::vector<Stream> streams_;
   std::vector<void*> workspaces_;  ///< of each stream; empty where no GEMM runs
   std::map<OperationId, Matmul> matmuls_;

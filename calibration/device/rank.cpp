@@ -24,7 +24,7 @@ class RankProcess {
       : job_(job),
         send_(send),
         ranks_(*job.state, job.rank, job.ranks, barrier_limit_s),
-        resources_{{}, make_lt_handle(), Communicators(ranks_)},
+        resources_{{}, SymmetricMemory(ranks_), {}, make_lt_handle(), Communicators(ranks_)},
         sensors_(job.rank) {}
 
   void run(Profiler* profiler) {
@@ -40,6 +40,7 @@ class RankProcess {
       }
       ranks_.barrier();
     }
+    resources_.symmetric.close();
     ranks_.enter(Activity::finished);
   }
 
@@ -53,25 +54,28 @@ class RankProcess {
     else
       measure(*program, index);
     // No rank may reuse memory that another still reads.
-    resources_.communicators.wait(program->origin());
+    program->wait();
     ranks_.barrier();
   }
 
   /// Throws ScheduleError when any rank cannot prepare it.
   std::optional<Program> make_program(const Schedule& schedule) {
+    resources_.arena.reset();
+    resources_.symmetric.reset();
     std::optional<Program> program;
     std::string problem;
     try {
-      const bool is_absent = job_.rank == job_.options.absent_rank;
-      program.emplace(schedule, ranks_, resources_, is_absent);
+      program.emplace(schedule, ranks_, resources_, job_.options);
+    } catch (const ScheduleError&) {
+      throw;
     } catch (const std::exception& error) {
       problem = error.what();
     }
     problem = ranks_.first_problem(problem);
     if (!problem.empty()) throw ScheduleError(problem);
     program->connect();
-    program->fill_buffers(input_seed);
-    resources_.communicators.wait(program->origin());
+    program->initialise(input_seed);
+    program->wait();
     ranks_.barrier();
     return program;
   }
@@ -79,12 +83,12 @@ class RankProcess {
   void measure(const Program& program, std::size_t index) {
     Measurement measurement;
     ranks_.enter(Activity::warming_up);
-    warm_up(program, resources_.communicators);
+    warm_up(program);
     Launcher launcher(program);
     ranks_.enter(Activity::capturing);
     launcher.prepare();
     ranks_.enter(Activity::timing);
-    measure_times(program, launcher, resources_.communicators, ranks_, job_.options, measurement);
+    measure_times(program, launcher, ranks_, job_.options, measurement);
     if (job_.rank == 0) {
       measurement.sm_clock_MHz = sensors_.sm_clock_MHz();
       measurement.power_W = sensors_.power_W();
@@ -113,7 +117,7 @@ class RankProcess {
 
   void record(const Program& program, std::size_t index, Profiler& profiler) {
     ranks_.enter(Activity::profiling);
-    const RecordedIteration recorded = record_spans(program, resources_.communicators, ranks_, profiler);
+    const RecordedIteration recorded = record_spans(program, ranks_, profiler);
     nlohmann::json message{{"index", index}, {"spans", nlohmann::json::array()}, {"kernels", nlohmann::json::array()}};
     for (const Span& span : recorded.spans) message["spans"].push_back(to_json(span));
     for (const KernelRecord& kernel : recorded.kernels) message["kernels"].push_back(to_json(kernel));

@@ -30,7 +30,6 @@ class ReferenceCheck {
         rank_(ranks.rank()),
         ranks_(ranks.ranks()),
         arena_(resources.arena),
-        communicators_(resources.communicators),
         order_{form.collective, full_rows(), meaning_.chunks, ranks_},
         stream_(program.origin()) {}
 
@@ -83,7 +82,7 @@ class ReferenceCheck {
   Element* upload(const std::vector<Element>& values) {
     auto* data = allocate<Element>(static_cast<std::int64_t>(values.size()));
     WEFT_CHECK(cudaMemcpyAsync(data, values.data(), values.size() * sizeof(Element), cudaMemcpyHostToDevice, stream_));
-    communicators_.wait(stream_);
+    program_.wait();
     return data;
   }
 
@@ -168,7 +167,7 @@ class ReferenceCheck {
   Element download(const Element* data) {
     Element value{};
     WEFT_CHECK(cudaMemcpyAsync(&value, data, sizeof value, cudaMemcpyDeviceToHost, stream_));
-    communicators_.wait(stream_);
+    program_.wait();
     return value;
   }
 
@@ -178,7 +177,6 @@ class ReferenceCheck {
   ResultForm form_;
   int rank_, ranks_;
   Arena& arena_;
-  const Communicators& communicators_;
   RowOrder order_;
   cudaStream_t stream_;
   std::vector<std::int64_t> rows_;  ///< sampled rows of the result; their position is their slot
@@ -232,10 +230,10 @@ std::optional<CheckResult> check_result(const Program& program, const Launcher& 
   if (checks.empty()) return std::nullopt;
   set_to_nan(program);
   for (const ReferenceCheck& check : checks) check.fill_inputs();
-  resources.communicators.wait(program.origin());
+  program.wait();
   ranks.barrier();
   launcher.launch();
-  resources.communicators.wait(program.origin());
+  program.wait();
   ranks.barrier();
   std::vector<CheckResult> results;
   for (ReferenceCheck& check : checks) results.push_back(check.compare());

@@ -30,6 +30,9 @@ std::string_view class_of(const ActivityRecord& record) {
   if (record.name.find("nccl") != std::string::npos) return "collective";
   if (record.name.find("spin_kernel") != std::string::npos) return "delay";
   if (record.name.find("sum_kernel") != std::string::npos) return "memory_bound";
+  if (record.name.find("barrier_kernel") != std::string::npos) return "barrier";
+  if (record.name.find("signal_kernel") != std::string::npos) return "signal";
+  if (record.name.find("wait_kernel") != std::string::npos) return "wait";
   return "gemm";
 }
 
@@ -38,12 +41,9 @@ void match_by_order(Iteration& iteration, const Schedule& schedule) {
   std::map<std::string_view, std::vector<OperationId>> operations;
   for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
     const Work& work = schedule.operations[id].work;
-    const std::string_view kind = std::holds_alternative<Gemm>(work)         ? "gemm"
-                                  : std::holds_alternative<Collective>(work) ? "collective"
-                                  : std::holds_alternative<Copy>(work)       ? "copy"
-                                  : std::holds_alternative<Delay>(work)      ? "delay"
-                                                                             : "memory_bound";
-    operations[kind].push_back(static_cast<OperationId>(id));
+    const auto* copy = std::get_if<Copy>(&work);
+    const bool is_kernel = copy != nullptr && copy->path == CopyPath::sms;
+    operations[is_kernel ? "memory_bound" : kind_of(work)].push_back(static_cast<OperationId>(id));
   }
   std::map<std::string_view, std::vector<OwnedRecord*>> records;
   for (OwnedRecord& record : iteration) records[class_of(record.activity)].push_back(&record);
@@ -151,9 +151,8 @@ std::size_t choose(const std::vector<Iteration>& iterations, RankView& ranks) {
 
 }  // namespace
 
-RecordedIteration record_spans(const Program& program, const Communicators& communicators, RankView& ranks,
-                               Profiler& profiler) {
-  warm_up(program, communicators);
+RecordedIteration record_spans(const Program& program, RankView& ranks, Profiler& profiler) {
+  warm_up(program);
   Launcher launcher(program);
   profiler.trace_host_calls(!launcher.is_graph());
   profiler.begin_capture();
@@ -165,7 +164,7 @@ RecordedIteration record_spans(const Program& program, const Communicators& comm
   profiler.clear();
   ranks.barrier();
   run_iterations(program, launcher, profiler);
-  communicators.wait(program.origin());
+  program.wait();
   WEFT_CHECK(cudaDeviceSynchronize());
   const auto iterations = split(profiler.records(), profiler, program.schedule());
 

@@ -14,7 +14,6 @@ struct RecordedIteration {
 
 /// Warms up, launches some iterations back to back and returns the one that took the median time on rank 0. Times count
 /// from the first start of that iteration on any rank. Collective.
-RecordedIteration record_spans(const Program& program, const Communicators& communicators, RankView& ranks,
-                               Profiler& profiler);
+RecordedIteration record_spans(const Program& program, RankView& ranks, Profiler& profiler);
 
 }  // namespace weft::calibration::device

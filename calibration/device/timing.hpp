@@ -10,10 +10,10 @@
 namespace weft::calibration::device {
 
 /// Two iterations by host calls, as every library wants them before a capture.
-void warm_up(const Program& program, const Communicators& communicators);
+void warm_up(const Program& program);
 
 /// Fills time_us, repeats_us and iterations. The program is warm and its launcher prepared. Collective.
-void measure_times(const Program& program, const Launcher& launcher, const Communicators& communicators,
-                   RankView& ranks, const RunOptions& options, Measurement& measurement);
+void measure_times(const Program& program, const Launcher& launcher, RankView& ranks, const RunOptions& options,
+                   Measurement& measurement);
 
 }  // namespace weft::calibration::device

@@ -49,6 +49,26 @@ TEST(SharedBarrier, OfOnePartyDoesNotWait) {
   EXPECT_TRUE(state->barrier.arrive_and_wait(short_while));
 }
 
+TEST(RankView, GathersEveryRanksHandle) {
+  const int ranks = 3;
+  const auto state = make_shared_state(ranks);
+  const auto handle_of = [](int rank, int round) {
+    IpcHandle handle{};
+    handle.fill(static_cast<char>(10 * round + rank));
+    return handle;
+  };
+  const auto work = [&](int rank) {
+    RankView view(*state, rank, ranks, long_enough.count());
+    for (int round = 0; round < 5; ++round) {
+      const std::vector<IpcHandle> all = view.gather(handle_of(rank, round));
+      for (int other = 0; other < ranks; ++other)
+        if (all.at(static_cast<std::size_t>(other)) != handle_of(other, round)) return false;
+    }
+    return true;
+  };
+  EXPECT_EQ(successes(ranks, work), ranks);
+}
+
 TEST(RankView, FindsTheMaximumAndMinimumOverRanks) {
   const int ranks = 3;
   const auto state = make_shared_state(ranks);

@@ -57,10 +57,31 @@ TEST(Support, RefusesToFollowAnythingButTheEndOfAnOperation) {
   EXPECT_NE(refusal(schedule).find("following all_ctas_started"), std::string::npos);
 }
 
-TEST(Support, RefusesSlicesOnOtherRanks) {
-  Copy pull{whole(0), whole(1), CopyPath::copy_engine};
-  pull.source.place = 1;
-  EXPECT_NE(refusal(schedule_of(pull)).find("another rank"), std::string::npos);
+Slice on_peer(BufferId buffer) {
+  Slice slice = whole(buffer);
+  slice.place = 1;
+  return slice;
+}
+
+TEST(Support, CopiesFromAndToPeers) {
+  for (const CopyPath path : {CopyPath::copy_engine, CopyPath::sms}) {
+    EXPECT_EQ(refusal(schedule_of(Copy{on_peer(0), whole(1), path})), "");
+    EXPECT_EQ(refusal(schedule_of(Copy{whole(0), on_peer(1), path})), "");
+  }
+}
+
+TEST(Support, CopiesBySmsMoveBf16) {
+  Schedule schedule = schedule_of(Copy{whole(0), whole(1), CopyPath::sms});
+  schedule.buffers[0].dtype = schedule.buffers[1].dtype = DataType::fp32;
+  EXPECT_NE(refusal(schedule).find("dtype fp32"), std::string::npos);
+}
+
+TEST(Support, RefusesKernelsOnOtherRanks) {
+  Gemm far = gemm();
+  far.c = on_peer(2);
+  const MemoryBound sum{MemoryKernel::add, {on_peer(0), whole(1)}, {whole(2)}};
+  EXPECT_NE(refusal(schedule_of(far)).find("another rank"), std::string::npos);
+  EXPECT_NE(refusal(schedule_of(sum)).find("another rank"), std::string::npos);
 }
 
 TEST(Support, RefusesAllToAllInPlace) {
@@ -73,10 +94,47 @@ TEST(Support, RefusesOtherTransports) {
   EXPECT_NE(refusal(schedule_of(pulls)).find("transport pull"), std::string::npos);
 }
 
-TEST(Support, RefusesWhatNeedsSymmetricMemory) {
-  EXPECT_FALSE(is_runnable(schedule_of(Barrier{})));
-  EXPECT_FALSE(is_runnable(schedule_of(Signal{})));
-  EXPECT_FALSE(is_runnable(schedule_of(Wait{})));
+TEST(Support, RunsBarriers) { EXPECT_EQ(refusal(schedule_of(Barrier{})), ""); }
+
+/// A signal to the next rank, then a wait for the one from the rank before.
+Schedule signal_and_wait() {
+  Schedule schedule = schedule_of(Signal{0, 1});
+  schedule.gpus = 4;
+  schedule.counters = {{"arrived", false}};
+  schedule.operations.push_back({"wait", 0, {}, Wait{0, 1}});
+  return schedule;
+}
+
+TEST(Support, RunsSignalsAndWaitsOfKernels) { EXPECT_EQ(refusal(signal_and_wait()), ""); }
+
+TEST(Support, RefusesOtherPathsOfSignalsAndWaits) {
+  Schedule written = signal_and_wait(), polled = signal_and_wait();
+  std::get<Signal>(written.operations[0].work).path = SignalPath::stream_write;
+  std::get<Wait>(polled.operations[1].work).path = WaitPath::stream_memory_operation;
+  EXPECT_NE(refusal(written).find("signal path stream_write"), std::string::npos);
+  EXPECT_NE(refusal(polled).find("wait path stream_memory_operation"), std::string::npos);
+}
+
+TEST(Support, RefusesACounterThatSeveralRanksAddTo) {
+  Schedule schedule = signal_and_wait();
+  schedule.operations.insert(schedule.operations.begin(), {"second", 0, {}, Signal{0, 2}});
+  EXPECT_NE(refusal(schedule).find("signals of several ranks"), std::string::npos);
+  std::get<Signal>(schedule.operations[0].work).place = 1 - schedule.gpus;
+  EXPECT_EQ(refusal(schedule), "") << "rank - 3 of 4 is rank + 1";
+}
+
+TEST(Support, RefusesAWaitThatIsLaunchedBeforeItsSignal) {
+  Schedule schedule = signal_and_wait();
+  std::swap(schedule.operations[0], schedule.operations[1]);
+  EXPECT_NE(refusal(schedule).find("launched before a signal"), std::string::npos);
+}
+
+TEST(Support, RefusesSeveralWaitsThatResetOneCounter) {
+  Schedule schedule = signal_and_wait();
+  schedule.counters[0].reset_by_wait = true;
+  EXPECT_EQ(refusal(schedule), "");
+  schedule.operations.push_back({"second wait", 0, {}, Wait{0, 1}});
+  EXPECT_NE(refusal(schedule).find("several waits that reset it"), std::string::npos);
 }
 
 TEST(Support, RefusesAGemmThatIsNotBf16) {

@@ -1,0 +1,52 @@
+// How the ranks of one program meet and signal one another: flags of its barriers and its counters.
+//
+// Every barrier operation has flags of its own, so that the ranks' barriers of one channel match in the order of their
+// launch whatever their streams do. Counters only grow, and a wait knows how often it ran: an iteration can follow the
+// one before it at once.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "calibration/device/symmetric_memory.hpp"
+#include "calibration/device/waiting_kernels.hpp"
+
+namespace weft::calibration::device {
+
+/// Who waited in vain, as a kernel noted it for the host.
+class WaitNote {
+ public:
+  WaitNote();
+  std::uint64_t* address() const { return static_cast<std::uint64_t*>(memory_.get()); }
+  /// Throws ExecutionError when a wait of `schedule` took too long.
+  void check(const Schedule& schedule) const;
+
+ private:
+  PinnedMemory memory_;
+};
+
+class RankSignals {
+ public:
+  /// Collective where the schedule has barriers or counters. `limit_s`: of each wait.
+  RankSignals(const Schedule& schedule, int rank, SymmetricMemory& symmetric, const WaitNote& note, double limit_s);
+
+  /// Before the first iteration, on every rank before any begins.
+  void clear(cudaStream_t stream) const;
+  void barrier(OperationId id, cudaStream_t stream) const;
+  void signal(const Signal& signal, cudaStream_t stream) const;
+  void wait(OperationId id, cudaStream_t stream) const;
+
+ private:
+  void plan_counters(const Schedule& schedule, SymmetricMemory& symmetric);
+  WaitLimit limit(OperationId id) const { return {limit_ns_, note_, id}; }
+  int rank_of(int place) const { return (rank_ + place + ranks_) % ranks_; }
+
+  int rank_, ranks_;
+  std::uint64_t* note_;
+  std::uint64_t limit_ns_;
+  std::map<OperationId, BarrierFlags> barriers_;
+  std::vector<PeerAddresses> counters_;
+  std::map<OperationId, CounterTarget> waits_;
+};
+
+}  // namespace weft::calibration::device

@@ -1,0 +1,43 @@
+// Kernels that wait for other ranks or streams. Each has a time limit: a kernel that spins for ever cannot be ended
+// from outside.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "models/schedule.hpp"
+
+namespace weft::calibration::device {
+
+/// How long operation `operation` may wait. When the time is up it notes so; from then on no kernel waits any more, and
+/// what was enqueued comes to its end.
+struct WaitLimit {
+  std::uint64_t limit_ns = 0;
+  std::uint64_t* note = nullptr;  ///< mapped host memory: 0, or (operation + 1) << 32 | rank that it waited for
+  OperationId operation = 0;
+};
+
+/// Flags of one barrier on each rank: one for every rank that comes to it, all 0 when nobody waits.
+struct BarrierFlags {
+  std::uint32_t* of_rank[16] = {};  ///< max_ranks of shared_state.hpp
+  int rank = 0, ranks = 1;
+};
+/// Each thread raises the own flag on one peer, then takes down the peer's own one: what PyTorch's symmetric memory
+/// does, at the same cost. The flags are as they were when the last rank has passed.
+void meet(const BarrierFlags& flags, const WaitLimit& limit, cudaStream_t stream);
+
+/// Adds to a counter of any rank.
+void add_signal(std::uint64_t* counter, std::uint64_t add, cudaStream_t stream);
+
+/// Waits until `counter`, to which rank `source` adds `total` in every iteration, has reached `value` in this one.
+/// Nothing sets a counter back: `iterations` counts the runs of this wait.
+struct CounterTarget {
+  std::uint64_t* counter = nullptr;
+  std::uint64_t* iterations = nullptr;
+  std::uint64_t value = 1, total = 1;
+  int source = 0;
+};
+void wait_for_signal(const CounterTarget& target, const WaitLimit& limit, cudaStream_t stream);
+
+}  // namespace weft::calibration::device

@@ -1,0 +1,276 @@
+#include "calibration/selftest_schedules.hpp"
+
+namespace weft::calibration {
+namespace {
+
+constexpr std::int64_t m = 4096, n = 4096, k = 2048;
+constexpr StreamId compute = 0, communication = 1;
+
+Schedule empty_schedule(const std::string& op, int gpus, int chunks) {
+  Schedule schedule;
+  schedule.name = op + " gpus=" + std::to_string(gpus) + " chunks=" + std::to_string(chunks);
+  schedule.family = chunks == 1 ? "serial" : "decomposition";
+  schedule.gpus = gpus;
+  schedule.streams = {{"compute", 0}, {"communication", -5}};
+  schedule.meaning = Meaning{op, m, n, k, 0, 1, 2, chunks};
+  return schedule;
+}
+
+Buffer matrix(const std::string& name, std::int64_t rows, std::int64_t columns) {
+  Buffer buffer;
+  buffer.name = name;
+  buffer.rows = rows;
+  buffer.columns = columns;
+  return buffer;
+}
+
+Slice rows_of(const Schedule& schedule, BufferId buffer, int chunk, int chunks) {
+  const Buffer& whole = schedule.buffers[static_cast<std::size_t>(buffer)];
+  const std::int64_t count = whole.rows / chunks;
+  return {buffer, 0, RowRange{chunk * count, count}, 0, whole.columns};
+}
+
+Collective collective_of(CollectiveKind kind, const Slice& input, const Slice& output, int max_ctas) {
+  Collective collective;
+  collective.kind = kind;
+  collective.input = input;
+  collective.output = output;
+  collective.max_ctas = max_ctas;
+  return collective;
+}
+
+Gemm gemm_of(const Slice& a, const Slice& b, const Slice& c) {
+  Gemm gemm;
+  gemm.a = a, gemm.b = b, gemm.c = c;
+  return gemm;
+}
+
+/// GEMM, then the collective, chunk by chunk on two streams; one chunk: both on the compute stream.
+Schedule gemm_then(CollectiveKind kind, int gpus, int chunks, int max_ctas = 0) {
+  Schedule schedule = empty_schedule("gemm+" + std::string(name_of(kind)), gpus, chunks);
+  schedule.buffers = {matrix("a", m, k), matrix("b", n, k), matrix("c", m, n)};
+  BufferId output = 2;
+  if (kind != CollectiveKind::all_reduce) {
+    schedule.buffers.push_back(matrix("out", kind == CollectiveKind::reduce_scatter ? m / gpus : m, n));
+    output = 3;
+  }
+  schedule.meaning->result = output;
+  const StreamId where = chunks == 1 ? compute : communication;
+  for (int i = 0; i < chunks; ++i) {
+    const Slice c = rows_of(schedule, 2, i, chunks);
+    schedule.operations.push_back({"gemm " + std::to_string(i),
+                                   compute,
+                                   {},
+                                   gemm_of(rows_of(schedule, 0, i, chunks), rows_of(schedule, 1, 0, 1), c)});
+    const auto gemm_id = static_cast<OperationId>(schedule.operations.size()) - 1;
+    schedule.operations.push_back({"collective " + std::to_string(i),
+                                   where,
+                                   {{gemm_id, Point::end, 0}},
+                                   collective_of(kind, c, rows_of(schedule, output, i, chunks), max_ctas)});
+  }
+  if (max_ctas > 0) schedule.name += " max_ctas=" + std::to_string(max_ctas);
+  return schedule;
+}
+
+/// The collective, then the GEMM on what arrived.
+Schedule then_gemm(CollectiveKind kind, int gpus, int chunks) {
+  Schedule schedule = empty_schedule(std::string(name_of(kind)) + "+gemm", gpus, chunks);
+  const std::int64_t own_rows = kind == CollectiveKind::all_gather ? m / gpus : m;
+  schedule.buffers = {matrix("a", own_rows, k), matrix("b", n, k), matrix("c", m, n), matrix("arrived", m, k)};
+  const StreamId where = chunks == 1 ? compute : communication;
+  for (int i = 0; i < chunks; ++i) {
+    const Slice arrived = rows_of(schedule, 3, i, chunks);
+    schedule.operations.push_back({"collective " + std::to_string(i),
+                                   where,
+                                   {},
+                                   collective_of(kind, rows_of(schedule, 0, i, chunks), arrived, 0)});
+    const auto collective_id = static_cast<OperationId>(schedule.operations.size()) - 1;
+    schedule.operations.push_back({"gemm " + std::to_string(i),
+                                   compute,
+                                   {{collective_id, Point::end, 0}},
+                                   gemm_of(arrived, rows_of(schedule, 1, 0, 1), rows_of(schedule, 2, i, chunks))});
+  }
+  return schedule;
+}
+
+Schedule gemm_alone(int gpus) {
+  Schedule schedule = empty_schedule("gemm", gpus, 1);
+  schedule.buffers = {matrix("a", m, k), matrix("b", n, k), matrix("c", m, n)};
+  schedule.operations = {{"gemm",
+                          compute,
+                          {},
+                          gemm_of(rows_of(schedule, 0, 0, 1), rows_of(schedule, 1, 0, 1), rows_of(schedule, 2, 0, 1))}};
+  return schedule;
+}
+
+/// A row range with an offset, accumulation over two k slices, an SM limit, a strided copy, a delay and own kernels.
+Schedule everything_else(int gpus) {
+  Schedule schedule = empty_schedule("gemm", gpus, 1);
+  schedule.name = "k slices, strided copy, own kernels, gpus=" + std::to_string(gpus);
+  schedule.buffers = {matrix("a", m, k), matrix("b", n, k), matrix("c", m, n), matrix("copied a", m, k),
+                      matrix("sum", m / 2, n)};
+  const std::int64_t half = k / 2;
+  const auto columns = [&](BufferId buffer, std::int64_t first) {
+    Slice slice = rows_of(schedule, buffer, 0, 1);
+    slice.first_column = first, slice.columns = half;
+    return slice;
+  };
+  Gemm first = gemm_of(columns(3, 0), columns(1, 0), rows_of(schedule, 2, 0, 1));
+  Gemm second = gemm_of(columns(3, half), columns(1, half), rows_of(schedule, 2, 0, 1));
+  second.accumulate = true;
+  second.max_sms = 64;
+  const Slice c = rows_of(schedule, 2, 0, 1), sum = rows_of(schedule, 4, 0, 1);
+  schedule.operations = {
+      {"copy left", communication, {}, Copy{columns(0, 0), columns(3, 0), CopyPath::copy_engine}},
+      {"copy right", communication, {}, Copy{columns(0, half), columns(3, half), CopyPath::sms}},
+      {"delay", compute, {}, Delay{20}},
+      {"left", compute, {{0, Point::end, 0}}, first},
+      {"right", compute, {{1, Point::end, 0}}, second},
+      {"fill", compute, {}, MemoryBound{MemoryKernel::fill, {}, {sum}}},
+      {"partial sum", compute, {}, MemoryBound{MemoryKernel::partial_sum, {c}, {sum}}},
+      {"add", compute, {}, MemoryBound{MemoryKernel::add, {sum, rows_of(schedule, 2, 0, 2)}, {sum}}}};
+  return schedule;
+}
+
+Buffer symmetric(Buffer buffer) {
+  buffer.memory = Memory::symmetric;
+  return buffer;
+}
+
+Slice shard_of(const Schedule& schedule, BufferId buffer, int rank_offset) {
+  const Buffer& whole = schedule.buffers[static_cast<std::size_t>(buffer)];
+  return {buffer, 0, ShardRows{rank_offset, 0, 1, 0, whole.rows}, 0, whole.columns};
+}
+
+/// `slice` on rank + place, cut to `columns` from `first_column` on.
+Slice part(Slice slice, int place, std::int64_t first_column, std::int64_t columns) {
+  slice.place = place, slice.first_column = first_column, slice.columns = columns;
+  return slice;
+}
+
+/// PyTorch's fused all-gather and GEMM: pulls and GEMMs alternate on two streams.
+Schedule async_tp(int gpus) {
+  Schedule schedule = empty_schedule("all_gather+gemm", gpus, 1);
+  schedule.name = "async TP gpus=" + std::to_string(gpus);
+  schedule.streams = {{"s0", 0}, {"s1", 0}};
+  schedule.buffers = {matrix("shard", m / gpus, k), matrix("b", n, k), matrix("c", m, n),
+                      symmetric(matrix("published shard", m / gpus, k)), matrix("gathered", m, k)};
+  schedule.meaning->also = {Meaning{"all_gather", m, k, k, 0, 0, 4, 1, {}}};
+  const Slice own = rows_of(schedule, 0, 0, 1), b = rows_of(schedule, 1, 0, 1), published = rows_of(schedule, 3, 0, 1);
+  auto& operations = schedule.operations;
+  operations = {{"enter", 0, {}, Barrier{}},
+                {"publish", 0, {}, Copy{own, published, CopyPath::copy_engine}},
+                {"published", 0, {}, Barrier{}},
+                {"gemm 0", 0, {}, gemm_of(own, b, shard_of(schedule, 2, 0))}};
+  for (int step = 1; step < gpus; ++step) {
+    const StreamId stream = step % 2;
+    const Slice arrived = shard_of(schedule, 4, step);
+    operations.push_back({"pull " + std::to_string(step),
+                          stream,
+                          {{2, Point::end, 0}},
+                          Copy{part(published, step, 0, k), arrived, CopyPath::copy_engine}});
+    operations.push_back(
+        {"gemm " + std::to_string(step), stream, {}, gemm_of(arrived, b, shard_of(schedule, 2, step))});
+  }
+  const auto last_of_s1 = static_cast<OperationId>(gpus % 2 == 0 ? operations.size() - 1 : operations.size() - 3);
+  operations.push_back({"keep own", 0, {}, Copy{own, shard_of(schedule, 4, 0), CopyPath::copy_engine}});
+  operations.push_back({"leave", 0, {{last_of_s1, Point::end, 0}}, Barrier{}});
+  return schedule;
+}
+
+/// FiCCO, uniform, fused, 2D: one K slice after the other, pulled from all peers at once, accumulated into C.
+Schedule ficco(int gpus) {
+  Schedule schedule = empty_schedule("all_gather+gemm", gpus, 1);
+  schedule.name = "FiCCO uniform fused 2D gpus=" + std::to_string(gpus);
+  schedule.streams = {{"s0", 0}};
+  for (int peer = 1; peer < gpus; ++peer) schedule.streams.push_back({"peer " + std::to_string(peer), 0});
+  schedule.buffers = {symmetric(matrix("shard", m / gpus, k)), matrix("b", n, k), matrix("c", m, n),
+                      matrix("gathered", gpus * m, k / gpus)};
+  const std::int64_t columns = k / gpus;
+  schedule.operations = {{"enter", 0, {}, Barrier{}}};
+  for (int step = 0; step < gpus; ++step) {
+    const std::string suffix = " " + std::to_string(step);
+    std::vector<After> arrived;
+    for (int peer = 0; peer < gpus; ++peer) {
+      const Slice place{3, 0, ShardRows{peer, 0, 1, step * m, m}, 0, columns};
+      const std::string from = peer == 0 ? "copy own" : "pull " + std::to_string(peer);
+      schedule.operations.push_back(
+          {from + suffix,
+           peer,
+           {{0, Point::end, 0}},
+           Copy{part(rows_of(schedule, 0, 0, 1), peer, step * columns, columns), place, CopyPath::copy_engine}});
+      arrived.push_back({static_cast<OperationId>(schedule.operations.size()) - 1, Point::end, 0});
+    }
+    Gemm gemm = gemm_of(rows_of(schedule, 3, step, gpus), part(rows_of(schedule, 1, 0, 1), 0, step * columns, columns),
+                        rows_of(schedule, 2, 0, 1));
+    gemm.accumulate = step > 0;
+    schedule.operations.push_back({"gemm" + suffix, 0, arrived, gemm});
+  }
+  schedule.operations.push_back({"leave", 0, {}, Barrier{}});
+  return schedule;
+}
+
+enum class Direction { pull, push };
+
+/// An all-gather by copies from or to every peer in turn, each cut in `parts` blocks of columns: one is contiguous.
+Schedule copies_of_all_peers(int gpus, Direction direction, CopyPath path, int parts) {
+  Schedule schedule = empty_schedule("all_gather", gpus, 1);
+  const bool pulls = direction == Direction::pull;
+  schedule.name = std::string(pulls ? "pulls" : "pushes") + " by " + std::string(name_of(path)) + " in " +
+                  std::to_string(parts) + " parts gpus=" + std::to_string(gpus);
+  schedule.buffers = {symmetric(matrix("shard", m / gpus, k)), symmetric(matrix("gathered", m, k))};
+  schedule.meaning = Meaning{"all_gather", m, k, k, 0, 0, 1, 1, {}};
+  schedule.operations = {{"enter", compute, {}, Barrier{}}};
+  for (int peer = 0; peer < gpus; ++peer)
+    for (int i = 0; i < parts; ++i) {
+      const std::int64_t columns = k / parts;
+      const Slice source = part(rows_of(schedule, 0, 0, 1), pulls ? peer : 0, i * columns, columns);
+      const Slice destination = part(shard_of(schedule, 1, pulls ? peer : 0), pulls ? 0 : peer, i * columns, columns);
+      schedule.operations.push_back(
+          {"copy " + std::to_string(peer) + " " + std::to_string(i), compute, {}, Copy{source, destination, path}});
+    }
+  schedule.operations.push_back({"leave", compute, {}, Barrier{}});
+  return schedule;
+}
+
+/// Like the pushes above, but each peer is told by a signal that its shard has arrived.
+Schedule signalled_pushes(int gpus) {
+  Schedule schedule = copies_of_all_peers(gpus, Direction::push, CopyPath::copy_engine, 1);
+  schedule.name = "signalled pushes gpus=" + std::to_string(gpus);
+  schedule.operations.pop_back();
+  for (int peer = 1; peer < gpus; ++peer) {
+    const CounterId counter = peer - 1;
+    schedule.counters.push_back({"arrived " + std::to_string(peer), peer % 2 == 0});
+    schedule.operations.push_back({"signal " + std::to_string(peer), compute, {}, Signal{counter, peer}});
+    schedule.operations.push_back({"wait " + std::to_string(peer), compute, {}, Wait{counter}});
+  }
+  return schedule;
+}
+
+}  // namespace
+
+std::vector<Schedule> all_schedules(int gpus) {
+  std::vector<Schedule> schedules{gemm_alone(gpus), everything_else(gpus)};
+  for (const CollectiveKind kind :
+       {CollectiveKind::all_reduce, CollectiveKind::reduce_scatter, CollectiveKind::all_to_all})
+    for (const int chunks : {1, 2, 4}) schedules.push_back(gemm_then(kind, gpus, chunks));
+  for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::all_to_all})
+    for (const int chunks : {1, 2, 4}) schedules.push_back(then_gemm(kind, gpus, chunks));
+  schedules.push_back(gemm_then(CollectiveKind::all_reduce, gpus, 2, 8));
+  schedules.push_back(gemm_then(CollectiveKind::all_reduce, gpus, 2));
+  schedules.back().launch = Launch::eager;
+  schedules.back().name += " eager";
+  if (gpus == 1) return schedules;
+  schedules.push_back(async_tp(gpus));
+  schedules.push_back(ficco(gpus));
+  for (const CopyPath path : {CopyPath::copy_engine, CopyPath::sms})
+    for (const Direction direction : {Direction::pull, Direction::push})
+      for (const int parts : {1, 2}) schedules.push_back(copies_of_all_peers(gpus, direction, path, parts));
+  schedules.push_back(signalled_pushes(gpus));
+  return schedules;
+}
+
+Schedule waits_for_nccl(int gpus) { return gemm_then(CollectiveKind::all_reduce, gpus, 1); }
+Schedule waits_for_barrier(int gpus) { return async_tp(gpus); }
+
+}  // namespace weft::calibration

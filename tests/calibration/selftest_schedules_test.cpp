@@ -1,0 +1,41 @@
+#include "calibration/selftest_schedules.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "calibration/support.hpp"
+#include "models/race_check.hpp"
+#include "models/validation.hpp"
+
+namespace weft::calibration {
+namespace {
+
+TEST(SelftestSchedules, AreValidRunnableAndSayWhatTheyCompute) {
+  for (const int gpus : {1, 2, 4, 8})
+    for (const Schedule& schedule : all_schedules(gpus)) {
+      EXPECT_NO_THROW(validate(schedule)) << schedule.name;
+      EXPECT_NO_THROW(require_runnable(schedule)) << schedule.name;
+      EXPECT_TRUE(schedule.meaning) << schedule.name;
+    }
+}
+
+TEST(SelftestSchedules, AreFreeOfRaces) {
+  for (const int gpus : {1, 2, 4})
+    for (const Schedule& schedule : all_schedules(gpus)) {
+      const std::vector<Race> races = find_races(schedule);
+      EXPECT_TRUE(races.empty()) << schedule.name << ": " << races.front().message;
+    }
+}
+
+TEST(SelftestSchedules, ReachPeersOnlyWhereThereAreSome) {
+  const auto has_barrier = [](const Schedule& schedule) {
+    return std::ranges::any_of(schedule.operations,
+                               [](const Operation& operation) { return kind_of(operation.work) == "barrier"; });
+  };
+  EXPECT_EQ(std::ranges::count_if(all_schedules(1), has_barrier), 0);
+  EXPECT_GT(std::ranges::count_if(all_schedules(2), has_barrier), 0);
+}
+
+}  // namespace
+}  // namespace weft::calibration
