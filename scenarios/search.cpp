@@ -2,19 +2,44 @@
 
 #include <algorithm>
 
+#include "scenarios/builders/families.hpp"
+
 namespace weft::scenarios {
 namespace {
 
-std::vector<Family> overlapping_families(const Workload& workload, int gpus, const SearchSpace& space) {
+std::vector<AsyncTp> async_tp_inputs(PairOp op) {
+  if (op == PairOp::all_gather_gemm) return {{AsyncInput::copied}, {AsyncInput::symmetric}};
+  if (op == PairOp::gemm_reduce_scatter) return {{AsyncInput::copied}};
+  return {};
+}
+
+std::vector<Family> families_of_pair(const PairWorkload& pair, std::int64_t gpus, const SearchSpace& space) {
   std::vector<Family> families;
-  const auto* pair = std::get_if<PairWorkload>(&workload);
-  if (pair && space.decomposition && pair->op != PairOp::all_to_all_gemm)
+  if (space.decomposition && pair.op != PairOp::all_to_all_gemm)
     for (const int chunks : space.chunks)
-      if (pair->m % (std::int64_t{gpus} * chunks) == 0) families.emplace_back(Decomposition{chunks});
+      if (pair.m % (gpus * chunks) == 0) families.emplace_back(Decomposition{chunks});
+  if (pair.m % gpus != 0) return families;
+  if (space.async_tp)
+    for (const AsyncTp& async : async_tp_inputs(pair.op)) families.emplace_back(async);
+  if (space.ficco)
+    for (const Ficco& ficco : ficco_points(pair.op))
+      if (ficco.chunks == FiccoChunks::rows ? pair.m % (gpus * gpus) == 0 : pair.k % gpus == 0)
+        families.emplace_back(ficco);
+  return families;
+}
+
+std::vector<Family> overlapping_families(const Workload& workload, int gpus, const SearchSpace& space) {
+  if (const auto* pair = std::get_if<PairWorkload>(&workload)) return families_of_pair(*pair, gpus, space);
+  std::vector<Family> families;
   if (space.concurrent && std::holds_alternative<ConcurrentPair>(workload))
     for (const FirstLaunched first : {FirstLaunched::collective, FirstLaunched::gemm})
       families.emplace_back(Concurrent{first});
   return families;
+}
+
+bool runs_nccl(const Family& family) {
+  if (const auto* ficco = std::get_if<Ficco>(&family)) return ficco->transport == FiccoTransport::collective;
+  return !std::holds_alternative<AsyncTp>(family);
 }
 
 }  // namespace
@@ -28,6 +53,7 @@ std::vector<Case> candidates(const Workload& workload, int gpus, const SearchSpa
   add(Serial{}, 0);
   for (const Family& family : overlapping_families(workload, gpus, space)) {
     add(family, 0);
+    if (!runs_nccl(family)) continue;
     for (const int max_ctas : space.max_ctas) add(family, max_ctas);
   }
   return cases;

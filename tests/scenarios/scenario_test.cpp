@@ -92,9 +92,13 @@ TEST(Scenario, TheSearchSpaceIsWhatTheFileSays) {
   scenario["chunks"] = {3};
   scenario["max_ctas"] = json::array();
   scenario["launch"] = "eager";
-  EXPECT_EQ(read(scenario).space,
-            (SearchSpace{
-                .decomposition = true, .concurrent = false, .chunks = {3}, .max_ctas = {}, .launch = Launch::eager}));
+  EXPECT_EQ(read(scenario).space, (SearchSpace{.decomposition = true,
+                                               .async_tp = false,
+                                               .concurrent = false,
+                                               .ficco = false,
+                                               .chunks = {3},
+                                               .max_ctas = {},
+                                               .launch = Launch::eager}));
 }
 
 TEST(Scenario, ShippedOnesCanBeBuiltOnEightGpus) {

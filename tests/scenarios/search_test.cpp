@@ -5,6 +5,8 @@
 
 #include <map>
 
+#include "tests/scenarios/program_text.hpp"
+
 namespace weft::scenarios {
 namespace {
 
@@ -38,7 +40,7 @@ TEST(Candidates, ChunkCountsThatDoNotDivideAreSkipped) {
 }
 
 TEST(Candidates, OverlapIsTriedWithEveryCtaLimit) {
-  const SearchSpace space{.chunks = {2}, .max_ctas = {4, 8}};
+  const SearchSpace space{.async_tp = false, .ficco = false, .chunks = {2}, .max_ctas = {4, 8}};
   EXPECT_THAT(ids(candidates(PairWorkload{PairOp::all_gather_gemm, 64, 32, 16}, 4, space)),
               ElementsAre("serial", "decomposition, chunks 2", "decomposition, chunks 2, max_ctas 4",
                           "decomposition, chunks 2, max_ctas 8"));
@@ -51,7 +53,43 @@ TEST(Candidates, IndependentWorkIsTriedInBothOrders) {
 
 TEST(Candidates, WhatHasNothingToOverlapIsSerial) {
   EXPECT_THAT(ids(candidates(GemmWorkload{64, 32, 16}, 4)), ElementsAre("serial"));
-  EXPECT_THAT(ids(candidates(PairWorkload{PairOp::all_to_all_gemm, 64, 32, 16}, 4)), ElementsAre("serial"));
+  EXPECT_THAT(ids(candidates(CollectiveWorkload{CollectiveKind::all_gather, 64}, 4)), ElementsAre("serial"));
+}
+
+TEST(Candidates, AsyncTpIsTriedWithEveryInputThatTheOpHas) {
+  const SearchSpace space{.decomposition = false, .ficco = false};
+  EXPECT_THAT(ids(candidates(PairWorkload{PairOp::all_gather_gemm, 64, 32, 16}, 4, space)),
+              ElementsAre("serial", "async_tp, input copied", "async_tp, input symmetric"));
+  EXPECT_THAT(ids(candidates(PairWorkload{PairOp::gemm_reduce_scatter, 64, 32, 16}, 4, space)),
+              ElementsAre("serial", "async_tp, input copied"));
+  EXPECT_THAT(ids(candidates(PairWorkload{PairOp::gemm_all_to_all, 64, 32, 16}, 4, space)), ElementsAre("serial"));
+}
+
+TEST(Candidates, FiccoIsTriedWithTheChunksThatDivide) {
+  const SearchSpace space{.max_ctas = {}};
+  const auto with = [&](std::int64_t m, std::int64_t k) {
+    return ids(candidates(PairWorkload{PairOp::all_to_all_gemm, m, 32, k}, 4, space));
+  };
+  EXPECT_EQ(with(64, 16).size(), 1u + 8u);
+  EXPECT_THAT(with(4, 16),
+              ElementsAre("serial", "ficco, uniform fused 2d copy_engine", "ficco, uniform unfused 2d copy_engine",
+                          "ficco, hetero fused 2d copy_engine", "ficco, hetero unfused 2d copy_engine"));
+  EXPECT_THAT(with(64, 15), testing::Each(testing::Not(testing::HasSubstr("2d"))));
+  EXPECT_THAT(with(63, 16), ElementsAre("serial"));
+}
+
+TEST(Candidates, OnlyCollectivesAreTriedWithEveryCtaLimit) {
+  const SearchSpace space{.decomposition = false, .max_ctas = {8}};
+  for (const Case& request : candidates(PairWorkload{PairOp::all_gather_gemm, 64, 32, 16}, 4, space))
+    if (request.schedule.max_ctas > 0) EXPECT_THAT(request.id, testing::HasSubstr("collective"));
+}
+
+TEST(Candidates, AllCanBeBuilt) {
+  for (const auto& [op, name] : NamesOf<PairOp>::names)
+    for (const std::int64_t m : {1, 3, 6, 9, 18, 64})
+      for (const std::int64_t k : {5, 9})
+        for (const Case& request : candidates(PairWorkload{op, m, 7, k}, 3))
+          if (request.id != "serial") EXPECT_EQ(build_error(request.workload, 3, request.schedule.family), "");
 }
 
 TEST(Candidates, FamiliesThatAreNotAskedForAreLeftOut) {
