@@ -101,6 +101,35 @@ TEST(CaseJson, AMissingKeyIsNamed) {
   EXPECT_NE(error_without(pair_case, "", "workload").find("workload: "), std::string::npos);
 }
 
+json case_of_family(const char* schedule) {
+  json request = pair_case;
+  request["workload"]["op"] = "all_gather+gemm";
+  request["schedule"] = json::parse(schedule);
+  return request;
+}
+
+TEST(CaseJson, AsyncTpCopiesItsInputUnlessToldOtherwise) {
+  EXPECT_EQ(case_from_json(case_of_family(R"({"family": "async_tp"})")).schedule.family,
+            Family(AsyncTp{AsyncInput::copied}));
+  EXPECT_EQ(error_of([] { case_from_json(case_of_family(R"({"family": "async_tp", "input": "shared"})")); }),
+            "schedule.input: expected one of copied, symmetric, got \"shared\"");
+  EXPECT_NE(error_of([] {
+              case_from_json(case_of_family(R"({"family": "async_tp", "chunks": 4})"));
+            }).find("schedule.chunks: "),
+            std::string::npos);
+}
+
+TEST(CaseJson, FiccoNeedsAllFourKeys) {
+  const json ficco = case_of_family(
+      R"({"family": "ficco", "compute": "uniform", "gemm": "fused", "chunks": "1d", "transport": "copy_engine"})");
+  EXPECT_EQ(case_from_json(ficco).schedule.family, Family(Ficco{}));
+  for (const std::string key : {"compute", "gemm", "chunks", "transport"}) {
+    EXPECT_NE(error_without(ficco, "/schedule", key).find("schedule." + key + ": "), std::string::npos);
+    EXPECT_NE(error_with(ficco, "/schedule/" + key, "3d").find("schedule." + key + ": expected one of "),
+              std::string::npos);
+  }
+}
+
 TEST(CaseJson, EachImpossibleSizeIsOneErrorThatNamesTheField) {
   const json impossible[] = {0, -8, 8.5, 8.0, std::int64_t{1} << 60, std::uint64_t{1} << 63, 1e30, "8", nullptr, true};
   for (const json& value : impossible)
