@@ -103,6 +103,15 @@ Schedule gemm_alone(int gpus) {
   return schedule;
 }
 
+/// The tile scheduler shows in how long a GEMM takes beside SMs that are held.
+Schedule gemm_beside_held_sms(int gpus) {
+  Schedule schedule = gemm_alone(gpus);
+  schedule.name = "gemm beside held SMs, gpus=" + std::to_string(gpus);
+  schedule.operations.insert(schedule.operations.begin(),
+                             {{"hold", communication, {}, Delay{300, 16}}, {"until held", compute, {}, Delay{20}}});
+  return schedule;
+}
+
 /// A row range with an offset, accumulation over two k slices, an SM limit, a strided copy, a delay and own kernels.
 Schedule everything_else(int gpus) {
   Schedule schedule = empty_schedule("gemm", gpus, 1);
@@ -250,7 +259,7 @@ Schedule signalled_pushes(int gpus) {
 }  // namespace
 
 std::vector<Schedule> all_schedules(int gpus) {
-  std::vector<Schedule> schedules{gemm_alone(gpus), everything_else(gpus)};
+  std::vector<Schedule> schedules{gemm_alone(gpus), gemm_beside_held_sms(gpus), everything_else(gpus)};
   for (const CollectiveKind kind :
        {CollectiveKind::all_reduce, CollectiveKind::reduce_scatter, CollectiveKind::all_to_all})
     for (const int chunks : {1, 2, 4}) schedules.push_back(gemm_then(kind, gpus, chunks));

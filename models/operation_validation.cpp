@@ -206,6 +206,7 @@ void check(const Check& here, const Barrier& work) { here.at_least("channel", wo
 void check(const Check& here, const Delay& work) {
   here.require(std::isfinite(work.time_us) && work.time_us >= 0, "time_us",
                [&] { return "a time of at least 0, got " + std::to_string(work.time_us); });
+  here.at_least("held_sms", work.held_sms, 0);
 }
 
 void check_after(const Check& here, const After& after, OperationId id) {

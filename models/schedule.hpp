@@ -277,8 +277,10 @@ struct Barrier {
   bool operator==(const Barrier&) const = default;
 };
 
+/// Holds the stream for a time, and `held_sms` SMs whole: no other kernel's CTA fits beside its own.
 struct Delay {
   double time_us = 0;
+  int held_sms = 0;
   bool operator==(const Delay&) const = default;
 };
 

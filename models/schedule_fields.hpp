@@ -148,7 +148,10 @@ void describe(auto& io, Like<Wait> auto& wait) {
 
 void describe(auto& io, Like<Barrier> auto& barrier) { io.optional("channel", barrier.channel, 0); }
 
-void describe(auto& io, Like<Delay> auto& delay) { io.required("time_us", delay.time_us); }
+void describe(auto& io, Like<Delay> auto& delay) {
+  io.required("time_us", delay.time_us);
+  io.optional("held_sms", delay.held_sms, 0);
+}
 
 void describe(auto& io, Like<Operation> auto& operation) {
   io.required("name", operation.name);

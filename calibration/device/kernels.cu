@@ -2,6 +2,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <algorithm>
+
 #include "calibration/device/check.hpp"
 #include "calibration/device/global_timer.cuh"
 #include "calibration/device/kernels.hpp"
@@ -176,8 +178,15 @@ void compare_rows(const Matrix& got, const std::int64_t* slot_rows, std::int64_t
   WEFT_CHECK(cudaGetLastError());
 }
 
-void spin(double time_us, cudaStream_t stream) {
-  spin_kernel<<<1, 1, 0, stream>>>(static_cast<std::uint64_t>(time_us * 1e3));
+void spin(double time_us, int held_sms, cudaStream_t stream) {
+  int device = 0, shared_memory_bytes = 0;
+  if (held_sms > 0) {
+    WEFT_CHECK(cudaGetDevice(&device));
+    WEFT_CHECK(cudaDeviceGetAttribute(&shared_memory_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    WEFT_CHECK(cudaFuncSetAttribute(spin_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_memory_bytes));
+  }
+  spin_kernel<<<std::max(held_sms, 1), 1, static_cast<std::size_t>(shared_memory_bytes), stream>>>(
+      static_cast<std::uint64_t>(time_us * 1e3));
   WEFT_CHECK(cudaGetLastError());
 }
 

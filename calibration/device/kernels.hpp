@@ -42,7 +42,8 @@ struct ErrorBound {
 void compare_rows(const Matrix& got, const std::int64_t* slot_rows, std::int64_t slots, const ReferenceSums& sums,
                   ErrorBound bound, unsigned long long* worst, cudaStream_t stream);
 
-void spin(double time_us, cudaStream_t stream);
+/// One thread that shares its SM, or a CTA on each of `held_sms` SMs with all of its shared memory.
+void spin(double time_us, int held_sms, cudaStream_t stream);
 void fill_zero(const Matrix& destination, cudaStream_t stream);
 /// destination = sum of up to 8 bf16 sources of its shape, added in fp32.
 struct Sources {

@@ -1,7 +1,10 @@
 #include "calibration/device/profiler.hpp"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <cstdlib>
+#include <memory>
 
 namespace weft::calibration::device {
 namespace {
@@ -14,9 +17,23 @@ constexpr CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, C
                                         CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
                                         CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION};
 
+/// Our own kernels by their plain names, "barrier_kernel"; a library's as it stands.
+std::string readable(const char* name) {
+  if (name == nullptr) return "kernel";
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> demangled(abi::__cxa_demangle(name, nullptr, nullptr, &status),
+                                                              &std::free);
+  const std::string full = status == 0 ? demangled.get() : name;
+  const std::string ours = "device::(anonymous namespace)::";
+  const std::size_t begin = full.find(ours);
+  if (begin == std::string::npos) return name;
+  const std::string plain = full.substr(begin + ours.size());
+  return plain.substr(0, plain.find_first_of("<("));
+}
+
 ActivityRecord record_of(const CUpti_ActivityKernel10& kernel) {
   ActivityRecord record;
-  record.name = kernel.name != nullptr ? kernel.name : "kernel";
+  record.name = readable(kernel.name);
   record.start_ns = kernel.start;
   record.end_ns = kernel.end;
   record.correlation = kernel.correlationId;

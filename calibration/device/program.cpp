@@ -37,6 +37,7 @@ Program::Program(const Schedule& schedule, const RankView& ranks, Resources& res
       signals_(schedule, rank_, resources.symmetric, resources.wait_note, options.time_limit_s * share_of_one_wait),
       start_(make_event(Timed::no)) {
   allocate_buffers();
+  check_delays();
   for (const weft::Stream& stream : schedule.streams) streams_.push_back(make_stream(stream.priority));
   plan_edges();
   plan_gemms();
@@ -52,6 +53,16 @@ void Program::allocate_buffers() {
   for (std::size_t id = 0; id < buffers_.size(); ++id)
     if (const Buffer& buffer = schedule_.buffers[id]; buffer.memory == Memory::local)
       buffers_[id][index(rank_)] = resources_.arena.allocate(bytes(buffer));
+}
+
+void Program::check_delays() const {
+  int device = 0, sms = 0;
+  WEFT_CHECK(cudaGetDevice(&device));
+  WEFT_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
+  for (const Operation& operation : schedule_.operations)
+    if (const auto* delay = std::get_if<Delay>(&operation.work); delay != nullptr && delay->held_sms > sms)
+      throw ExecutionError("operation \"" + operation.name + "\" holds " + std::to_string(delay->held_sms) +
+                           " SMs, the GPU has " + std::to_string(sms));
 }
 
 void Program::plan_edges() {
@@ -240,7 +251,9 @@ void Program::enqueue(const Barrier&, OperationId id, cudaStream_t stream) const
   if (!is_absent_) signals_.barrier(id, stream);
 }
 
-void Program::enqueue(const Delay& delay, OperationId, cudaStream_t stream) const { spin(delay.time_us, stream); }
+void Program::enqueue(const Delay& delay, OperationId, cudaStream_t stream) const {
+  spin(delay.time_us, delay.held_sms, stream);
+}
 
 void Program::enqueue(const Attention&, OperationId id, cudaStream_t) const {
   throw ExecutionError("operation \"" + schedule_.operations[index(id)].name + "\" should have been refused");

@@ -57,6 +57,7 @@ class Program {
 
  private:
   void allocate_buffers();
+  void check_delays() const;
   Matrix matrix(const Slice& slice) const;
   void plan_edges();
   void plan_gemms();

@@ -41,7 +41,7 @@ Schedule everything() {
       {"signal", 0, {}, Signal{1, 3, 2, SignalPath::copied_word}},
       {"wait", 1, {}, Wait{0, 3, WaitPath::stream_memory_operation}},
       {"barrier", 0, {}, Barrier{2}},
-      {"delay", 0, {}, Delay{1.5}}};
+      {"delay", 0, {}, Delay{1.5, 16}}};
   schedule.meaning = Meaning{"gemm+all_reduce", 512, 64, 128, 0, 0, 1, 4};
   return schedule;
 }

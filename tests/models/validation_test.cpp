@@ -89,6 +89,15 @@ TEST(Validation, gemm_operands_must_fit) {
             "operations[5].gemm.c: expected 128 x 256, got 128 x 128");
 }
 
+TEST(Validation, a_delay_holds_no_negative_time_or_sms) {
+  const auto with = [](Delay delay) {
+    return complaint(async_tp(), [&](Schedule& s) { operation(s, "enter").work = delay; });
+  };
+  EXPECT_EQ(with({-1, 0}), "operations[0].delay.time_us: expected a time of at least 0, got -1.000000");
+  EXPECT_EQ(with({1, -1}), "operations[0].delay.held_sms: expected at least 0, got -1");
+  EXPECT_EQ(with({1, 132}), "");
+}
+
 TEST(Validation, an_edge_must_point_backwards) {
   EXPECT_EQ(complaint(async_tp(),
                       [](Schedule& s) {
