@@ -1,6 +1,9 @@
 // The simulated executor: a schedule and a machine in, a trace out.
 #pragma once
 
+#include <array>
+#include <string_view>
+
 #include "models/executor.hpp"
 
 namespace weft::sim {
@@ -12,6 +15,15 @@ struct Mechanisms {
   bool contention = true;  ///< off: HBM, L2 and ports carry everything at once
   bool gaps = true;        ///< off: operations follow one another at once
 };
+
+struct NamedMechanism {
+  std::string_view name;
+  bool Mechanisms::*is_on;
+};
+inline constexpr std::array named_mechanisms{
+    NamedMechanism{"power", &Mechanisms::power}, NamedMechanism{"l2_reuse", &Mechanisms::l2_reuse},
+    NamedMechanism{"contention", &Mechanisms::contention}, NamedMechanism{"gaps", &Mechanisms::gaps}};
+static_assert(sizeof(Mechanisms) == named_mechanisms.size(), "every mechanism has a name");
 
 struct SimulationOptions {
   bool spans = true;  ///< record the last iteration's spans

@@ -4,12 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "calibration/statistics.hpp"
 #include "models/input_error.hpp"
 #include "tools/prediction.hpp"
 
 namespace weft::tools {
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 double quantile(std::vector<double> values, double share) {
   std::sort(values.begin(), values.end());
@@ -19,13 +24,14 @@ double quantile(std::vector<double> values, double share) {
   return values[below] + (values[above] - values[below]) * (position - static_cast<double>(below));
 }
 
-std::vector<Comparison> compare(const std::vector<MeasuredCase>& measured, const Machine& machine,
-                                std::size_t& refused) {
+std::vector<Comparison> compare(const std::vector<MeasuredCase>& measured, const Machine& machine, std::size_t& refused,
+                                const sim::Mechanisms& mechanisms) {
   std::vector<Comparison> comparisons(measured.size());
   tbb::parallel_for(std::size_t{0}, measured.size(), [&](std::size_t i) {
     comparisons[i].measured = measured[i];
     try {
-      const Prediction prediction = predict(measured[i].request, machine, {.spans = false, .serial = false});
+      const Prediction prediction =
+          predict(measured[i].request, machine, {.spans = false, .serial = false, .mechanisms = mechanisms});
       comparisons[i].predicted_us = prediction.time_us;
       comparisons[i].low_us = prediction.low_us;
       comparisons[i].high_us = prediction.high_us;
@@ -41,53 +47,50 @@ Accuracy accuracy_of(const std::vector<Comparison>& comparisons) {
   Accuracy accuracy;
   accuracy.cases = comparisons.size();
   if (comparisons.empty()) return accuracy;
-  std::vector<double> errors, noise;
+  std::vector<double> errors, noise, half_widths;
   const auto count = static_cast<double>(comparisons.size());
   for (const Comparison& one : comparisons) {
     errors.push_back(std::abs(one.error()));
-    accuracy.mean += errors.back() / count;
+    half_widths.push_back(one.half_width());
     accuracy.bias += one.error() / count;
     accuracy.coverage += (one.is_covered() ? 1 : 0) / count;
     if (one.measured.repeats_us.size() > 1) noise.push_back(calibration::relative_spread(one.measured.repeats_us));
   }
+  accuracy.mean = mean(errors);
   accuracy.median = quantile(errors, 0.5);
   accuracy.p90 = quantile(errors, 0.9);
+  accuracy.p99 = quantile(errors, 0.99);
   accuracy.maximum = quantile(errors, 1);
+  accuracy.half_width = quantile(half_widths, 0.5);
   accuracy.noise = noise.empty() ? 0 : quantile(noise, 0.5);
   return accuracy;
 }
 
-std::vector<double> speedup_residuals(const std::vector<Comparison>& comparisons) {
-  const auto question = [](const scenarios::Case& request) {
-    return describe(request.workload) + " on " + std::to_string(request.gpus);
-  };
-  const auto is_serial = [](const Comparison& one) {
-    return std::holds_alternative<scenarios::Serial>(one.measured.request.schedule.family);
-  };
-  std::map<std::string, const Comparison*> serial;
+Groups grouped(const std::vector<Comparison>& comparisons, const std::function<std::string(const Comparison&)>& name) {
+  Groups groups;
   for (const Comparison& one : comparisons)
-    if (is_serial(one) && one.measured.request.schedule.max_ctas == 0) serial[question(one.measured.request)] = &one;
-  std::vector<double> residuals;
-  for (const Comparison& one : comparisons) {
-    const auto reference = serial.find(question(one.measured.request));
-    if (is_serial(one) || reference == serial.end()) continue;
-    const double measured = reference->second->measured.time_us / one.measured.time_us;
-    residuals.push_back(measured / (reference->second->predicted_us / one.predicted_us) - 1);
-  }
-  return residuals;
+    if (const std::string group = name(one); !group.empty()) groups[group].push_back(one);
+  return groups;
 }
 
-std::map<std::string, std::vector<Comparison>> by_stratum(const std::vector<Comparison>& comparisons) {
-  std::map<std::string, std::vector<Comparison>> strata;
-  for (const Comparison& one : comparisons) {
-    const scenarios::Case& request = one.measured.request;
-    std::string family(family_of(request.schedule));
-    if (const auto* decomposition = std::get_if<scenarios::Decomposition>(&request.schedule.family))
-      family += " " + std::to_string(decomposition->chunks);
-    const std::string op(op_of(request.workload));
-    strata[op + " | " + family + " | " + std::to_string(request.gpus) + " GPUs"].push_back(one);
-  }
-  return strata;
+std::string op_name(const Comparison& one) { return std::string(op_of(one.measured.request.workload)); }
+
+std::string family_name(const Comparison& one) {
+  const scenarios::ScheduleChoice& choice = one.measured.request.schedule;
+  std::string name(family_of(choice));
+  if (const auto* decomposition = std::get_if<scenarios::Decomposition>(&choice.family))
+    name += " " + std::to_string(decomposition->chunks);
+  return name;
+}
+
+std::string gpus_name(const Comparison& one) { return std::to_string(one.measured.request.gpus) + " GPUs"; }
+
+std::string stratum_name(const Comparison& one) {
+  return op_name(one) + " | " + family_name(one) + " | " + gpus_name(one);
+}
+
+bool is_overlapped(const Comparison& one) {
+  return !std::holds_alternative<scenarios::Serial>(one.measured.request.schedule.family);
 }
 
 }  // namespace weft::tools

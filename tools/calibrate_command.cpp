@@ -14,6 +14,7 @@
 #include "tools/commands.hpp"
 #include "tools/machine_files.hpp"
 #include "tools/prediction.hpp"
+#include "tools/questions.hpp"
 #include "tools/table.hpp"
 
 namespace weft::tools {
@@ -150,7 +151,8 @@ class Calibration {
     std::map<std::string, std::vector<double>> residuals;
     for (const Comparison& one : comparisons)
       residuals[stratum_of(one.measured.request)].push_back(one.measured.time_us / one.predicted_us - 1);
-    for (const double residual : speedup_residuals(comparisons)) residuals["speedup"].push_back(residual);
+    for (const Speedup& one : speedups_of(questions_of(comparisons)))
+      residuals["speedup"].push_back(one.measured / one.predicted - 1);
     std::vector<ErrorBand> errors;
     for (const auto& [stratum, some] : residuals) {
       errors.push_back(

@@ -30,11 +30,17 @@ void for_each_line(const std::filesystem::path& path, const std::function<void(c
 std::vector<MeasuredCase> read_measurements(const std::filesystem::path& path) {
   std::vector<MeasuredCase> measured;
   std::map<std::string, std::size_t> position;
+  int runs = 0;
   for_each_line(path, [&](const nlohmann::json& line) {
+    if (line.contains("conditions")) ++runs;
     if (line.contains("conditions") || line.contains("error")) return;
     JsonObject object(line);
     const JsonValue request = object.at("case");
-    MeasuredCase one{scenarios::case_from_json(request.json()), object.number("time_us", 0), {}, request.json().dump()};
+    MeasuredCase one{scenarios::case_from_json(request.json()),
+                     object.number("time_us", 0),
+                     {},
+                     request.json().dump(),
+                     path.string() + " " + std::to_string(runs)};
     for (const JsonValue& repeat : object.list_or_empty("repeats_us")) one.repeats_us.push_back(repeat.number(0));
     // A run that also records kernels writes each case twice: the times first, everything later.
     const auto [known, is_new] = position.try_emplace(one.text, measured.size());

@@ -16,6 +16,7 @@ struct MeasuredCase {
   double time_us = 0;
   std::vector<double> repeats_us;
   std::string text;  ///< the case as its line has it: two lines with the same text measured the same
+  std::string run;   ///< file and position of its conditions: cases of one run were measured next to each other
 };
 
 /// Each case once, in the order of its first line. Throws InputError that names file and line. Lines with "error" are

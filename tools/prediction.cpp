@@ -6,7 +6,6 @@
 #include "models/input_error.hpp"
 #include "scenarios/bound.hpp"
 #include "scenarios/builders/build.hpp"
-#include "sim/simulated_executor.hpp"
 
 namespace weft::tools {
 namespace {
@@ -18,8 +17,8 @@ using scenarios::PairWorkload;
 constexpr double unknown_low = -0.25, unknown_high = 0.25;
 
 /// Time of one of the schedule's equal parts.
-Trace simulate(const Schedule& schedule, const Machine& machine, bool spans) {
-  sim::SimulatedExecutor executor({.spans = spans, .mechanisms = {}});
+Trace simulate(const Schedule& schedule, const Machine& machine, const sim::SimulationOptions& options) {
+  sim::SimulatedExecutor executor(options);
   Trace trace = executor.run(schedule, machine);
   trace.time_us /= schedule.repeats_per_iteration;
   return trace;
@@ -93,7 +92,8 @@ std::string stratum_of(const Case& request) {
   return std::string(is_pair ? family_of(request.schedule) : op_of(request.workload));
 }
 
-Machine with_measured_times(const Case& request, const Machine& machine) {
+Machine with_measured_times(const Case& request, const Machine& machine, const sim::Mechanisms& mechanisms) {
+  const sim::SimulationOptions options{.spans = false, .mechanisms = mechanisms};
   Machine scaled = machine;
   if (!request.measured.gemm_us && !request.measured.collective_us) return scaled;
   const Schedule serial = scenarios::build(serial_case(request), machine);
@@ -101,7 +101,7 @@ Machine with_measured_times(const Case& request, const Machine& machine) {
     const double gap_us = machine.latencies.graph_gap_us;
     scaled.power.tensor_pJ_per_flop = 0;  // the measured time holds what the power limit cost
     const double scale = std::max(
-        0.01, (*request.measured.gemm_us - gap_us) / (simulate(alone<Gemm>(serial), scaled, false).time_us - gap_us));
+        0.01, (*request.measured.gemm_us - gap_us) / (simulate(alone<Gemm>(serial), scaled, options).time_us - gap_us));
     scaled.gemm.cooperative_efficiency /= scale;
     scaled.gemm.pingpong_efficiency /= scale;
     scaled.gemm.l2_GBps_per_sm /= scale;
@@ -114,7 +114,7 @@ Machine with_measured_times(const Case& request, const Machine& machine) {
       request.measured.collective_us && collective != nullptr) {
     const double gap_us = machine.latencies.graph_gap_us;
     const double scale = std::max(0.01, (*request.measured.collective_us - gap_us) /
-                                            (simulate(alone<Collective>(serial), machine, false).time_us - gap_us));
+                                            (simulate(alone<Collective>(serial), machine, options).time_us - gap_us));
     for (CollectiveCurve& curve : scaled.collectives)
       if (curve.kind == collective->kind)
         for (CurvePoint& point : curve.points) point.time_us *= scale;
@@ -132,17 +132,18 @@ void require_gpus(int gpus, const Machine& machine) {
 Prediction predict(const Case& request, const Machine& machine, const PredictionOptions& options) {
   require_gpus(request.gpus, machine);
   const bool has_measured = request.measured.gemm_us || request.measured.collective_us;
-  const Machine scaled = has_measured ? with_measured_times(request, machine) : Machine{};
+  const Machine scaled = has_measured ? with_measured_times(request, machine, options.mechanisms) : Machine{};
   const Machine& used = has_measured ? scaled : machine;
 
   Prediction prediction;
   prediction.choice = request.schedule;
   prediction.schedule = scenarios::build(request, used);
-  prediction.trace = simulate(prediction.schedule, used, options.spans);
+  prediction.trace = simulate(prediction.schedule, used, {.spans = options.spans, .mechanisms = options.mechanisms});
   prediction.time_us = prediction.serial_us = prediction.trace.time_us;
   prediction.limited_by = prediction.trace.limited_by;
   if (const Case serial = serial_case(request); options.serial && !(serial == request))
-    prediction.serial_us = simulate(scenarios::build(serial, used), used, false).time_us;
+    prediction.serial_us =
+        simulate(scenarios::build(serial, used), used, {.spans = false, .mechanisms = options.mechanisms}).time_us;
   prediction.bound_us = scenarios::bound_us(request.workload, request.gpus, machine);
   prediction.runnable = calibration::is_runnable(prediction.schedule);
   prediction.outside_calibration = outside(prediction.schedule, machine);

@@ -8,6 +8,7 @@
 #include "models/schedule.hpp"
 #include "models/trace.hpp"
 #include "scenarios/workload.hpp"
+#include "sim/simulated_executor.hpp"
 
 namespace weft::tools {
 
@@ -25,6 +26,7 @@ struct Prediction {
 struct PredictionOptions {
   bool spans = false;
   bool serial = true;  ///< also simulate the serial schedule, for serial_us
+  sim::Mechanisms mechanisms = {};
 };
 
 /// Throws InputError, field "gpus", where more GPUs are asked for than the machine has.
@@ -37,6 +39,7 @@ Prediction predict(const scenarios::Case& request, const Machine& machine, const
 std::string stratum_of(const scenarios::Case& request);
 
 /// The machine on which the whole GEMM or collective alone takes the time that the user measured.
-Machine with_measured_times(const scenarios::Case& request, const Machine& machine);
+Machine with_measured_times(const scenarios::Case& request, const Machine& machine,
+                            const sim::Mechanisms& mechanisms = {});
 
 }  // namespace weft::tools

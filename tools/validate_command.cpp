@@ -4,12 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "calibration/statistics.hpp"
+#include "models/input_error.hpp"
 #include "models/json_file.hpp"
 #include "models/machine_json.hpp"
-#include "scenarios/case_json.hpp"
-#include "tools/accuracy.hpp"
+#include "tools/accuracy_picture.hpp"
+#include "tools/accuracy_report.hpp"
 #include "tools/commands.hpp"
 #include "tools/machine_files.hpp"
+#include "tools/measured_parts.hpp"
 #include "tools/table.hpp"
 
 namespace weft::tools {
@@ -19,17 +21,9 @@ using nlohmann::ordered_json;
 
 struct Options {
   std::vector<std::string> files;
-  std::string machine, json;
-  bool rows = false;
+  std::string machine, json, svg;
+  bool rows = false, given = false, targets = false;
 };
-
-std::string percent(double share) { return fixed(100 * share, 1); }
-
-ordered_json to_json(const Accuracy& accuracy) {
-  return {{"cases", accuracy.cases},   {"mean_error", accuracy.mean},           {"median_error", accuracy.median},
-          {"p90_error", accuracy.p90}, {"max_error", accuracy.maximum},         {"bias", accuracy.bias},
-          {"noise", accuracy.noise},   {"interval_coverage", accuracy.coverage}};
-}
 
 void print_rows(const std::vector<Comparison>& comparisons) {
   Table table({"workload", "schedule", "GPUs", "measured us", "predicted us", "error %", "noise %"});
@@ -38,38 +32,49 @@ void print_rows(const std::vector<Comparison>& comparisons) {
     const double noise = repeats.empty() ? 0 : calibration::relative_spread(repeats);
     table.add({describe(one.measured.request.workload), describe(one.measured.request.schedule),
                std::to_string(one.measured.request.gpus), fixed(one.measured.time_us, 1), fixed(one.predicted_us, 1),
-               percent(one.error()), percent(noise)});
+               fixed(100 * one.error(), 1), fixed(100 * noise, 1)});
   }
   std::cout << table << '\n';
 }
 
+ordered_json header_of(const Options& options, const Machine& machine) {
+  return {{"machine", machine.name}, {"files", options.files}};
+}
+
+void run_targets(const Options& options, const std::vector<MeasuredCase>& measured, const Machine& machine) {
+  const std::vector<TargetResult> results = target_results(evidence_of(measured, machine));
+  ordered_json json = header_of(options, machine);
+  json["targets"] = to_json(results);
+  if (!options.json.empty()) write_json_file(options.json, json);
+  print_targets(std::cout, results);
+}
+
+void run_report(const Options& options, const std::vector<MeasuredCase>& measured, const Machine& machine) {
+  std::size_t refused = 0;
+  const std::vector<Comparison> comparisons = compare(measured, machine, refused);
+  const AccuracyReport report = report_of(measured, comparisons, machine);
+  ordered_json json = header_of(options, machine);
+  json.update(to_json(report));
+  if (!options.json.empty()) write_json_file(options.json, json);
+  if (!options.svg.empty()) write_text_file(options.svg, accuracy_picture(comparisons));
+  if (options.rows) print_rows(comparisons);
+  std::cout << report;
+  if (refused > 0)
+    std::cout << refused << " measurements of schedules that the simulator does not have are left out.\n";
+}
+
 void run(const Options& options) {
   require_writable(options.json);
+  require_writable(options.svg);
   const Machine machine = read_machine(machine_path(options.machine));
   std::vector<MeasuredCase> measured;
   for (const std::string& file : options.files)
     for (MeasuredCase& one : read_measurements(file)) measured.push_back(std::move(one));
-  std::size_t refused = 0;
-  const std::vector<Comparison> comparisons = compare(measured, machine, refused);
-
-  Table table(
-      {"op | family | GPUs", "cases", "mean %", "median %", "p90 %", "max %", "bias %", "noise %", "covered %"});
-  ordered_json strata = ordered_json::object();
-  const auto add = [&](const std::string& name, const std::vector<Comparison>& some) {
-    const Accuracy accuracy = accuracy_of(some);
-    table.add({name, std::to_string(accuracy.cases), percent(accuracy.mean), percent(accuracy.median),
-               percent(accuracy.p90), percent(accuracy.maximum), percent(accuracy.bias), percent(accuracy.noise),
-               percent(accuracy.coverage)});
-    strata[name] = to_json(accuracy);
-  };
-  for (const auto& [name, some] : by_stratum(comparisons)) add(name, some);
-  add("all", comparisons);
-  if (!options.json.empty())
-    write_json_file(options.json, {{"machine", machine.name}, {"files", options.files}, {"strata", strata}});
-  if (options.rows) print_rows(comparisons);
-  std::cout << table;
-  if (refused > 0)
-    std::cout << refused << " measurements of schedules that the simulator does not have are left out.\n";
+  if (options.given) measured = with_measured_parts(measured);
+  if (measured.empty())
+    throw InputError(options.files.front(), options.given ? "expected pairs beside both of their parts, got none"
+                                                          : "expected a measured case, got none");
+  options.targets ? run_targets(options, measured, machine) : run_report(options, measured, machine);
 }
 
 }  // namespace
@@ -79,8 +84,14 @@ void add_validate_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   command->add_option("MEASUREMENTS", options->files, "Files that weft measure wrote")->required();
   command->add_option("--machine", options->machine, "Name or path of a machine profile")->required();
-  command->add_option("--json", options->json, "Write the table as one JSON object");
+  command->add_option("--json", options->json, "Write the tables as one JSON object");
   command->add_flag("--rows", options->rows, "Print every case");
+  auto* svg = command->add_option("--svg", options->svg, "Draw predicted over measured times");
+  auto* given = command->add_flag(
+      "--given", options->given, "Only pairs whose parts the files have too, predicted from the parts' measured times");
+  command->add_flag("--targets", options->targets, "Only what the predictions have to reach, and whether they do")
+      ->excludes(svg)
+      ->excludes(given);
   command->callback([options] { run(*options); });
 }
 
