@@ -17,6 +17,9 @@ std::int64_t tile_count(const MatrixSize& size, const GemmKernel& kernel);
 /// Persistent CTAs of this cluster size that the GPU holds at once, one on an SM.
 int persistent_ctas(const Gpu& gpu, const GemmKernel& kernel);
 
+/// CTAs of this kernel that an empty SM holds.
+int ctas_per_sm(const Machine& machine, const GemmKernel& kernel, DataType dtype);
+
 /// A wave of tiles on one SM each, and what a kernel takes once whatever its waves.
 struct TileTiming {
   double tile_us = 0;

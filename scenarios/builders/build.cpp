@@ -20,9 +20,18 @@ void check_machine(const Case& request, const Machine& machine) {
 
 }  // namespace
 
-Schedule build(const Case& request, const Machine& machine) {
-  check_sizes(request.workload, request.gpus);
-  check_machine(request, machine);
+ScheduleChoice with_searched_values(const Case& request, const Machine& machine) {
+  ScheduleChoice choice = request.schedule;
+  if (const auto* signaling = std::get_if<Signaling>(&choice.family); signaling && signaling->groups.empty())
+    choice.family = searched_signaling(request, machine);
+  return choice;
+}
+
+Schedule build(const Case& asked, const Machine& machine) {
+  check_sizes(asked.workload, asked.gpus);
+  check_machine(asked, machine);
+  Case request = asked;
+  request.schedule = with_searched_values(asked, machine);
   const auto unavailable = [&](const auto&) -> Schedule {
     throw InputError("schedule.family", std::string(family_of(request.schedule)) + " is not available yet for " +
                                             std::string(op_of(request.workload)));
@@ -31,6 +40,7 @@ Schedule build(const Case& request, const Machine& machine) {
                                [&](const Decomposition&) { return build_decomposition(request); },
                                [&](const AsyncTp&) { return build_async_tp(request, machine); },
                                [&](const Concurrent&) { return build_concurrent(request); },
+                               [&](const Signaling&) { return build_signaling(request, machine); },
                                [&](const Ficco&) { return build_ficco(request); }, unavailable},
                     request.schedule.family);
 }

@@ -11,4 +11,7 @@ namespace weft::scenarios {
 /// ("workload.m"), the family does not have the op, or the family is not available yet ("schedule.family").
 Schedule build(const Case& request, const Machine& machine);
 
+/// The schedule of the case as build() makes it: what is "searched" there has its values here. Sizes must be possible.
+ScheduleChoice with_searched_values(const Case& request, const Machine& machine);
+
 }  // namespace weft::scenarios

@@ -16,7 +16,12 @@ Schedule build_decomposition(const Case& request);
 Schedule build_async_tp(const Case& request, const Machine& machine);
 Schedule build_concurrent(const Case& request);
 Schedule build_ficco(const Case& request);
+/// Groups are filled in, and counted in waves of `machine`.
+Schedule build_signaling(const Case& request, const Machine& machine);
 Schedule build_layer(const Case& request, const LayerWorkload& layer);
+
+/// The groups that are predicted to be the fastest on `machine`, whatever those of the case.
+Signaling searched_signaling(const Case& request, const Machine& machine);
 
 /// What ficco can be for this op, in the order of its keys; nothing for an op that it does not have. Copy engines can
 /// do every form. A collective of NCCL brings a step's chunks only where they are whole rows of an all-gather, and

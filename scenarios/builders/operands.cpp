@@ -8,14 +8,16 @@
 
 namespace weft::scenarios {
 
-Gemm add_gemm_operands(Program& program, std::int64_t m, std::int64_t n, std::int64_t k, DataType dtype) {
-  const BufferId a = program.add_buffer("a", m, k, dtype);
-  const BufferId b = program.add_buffer("b", n, k, dtype);
-  const BufferId c = program.add_buffer("c", m, n);
+Gemm add_gemm_inputs(Program& program, std::int64_t m, std::int64_t n, std::int64_t k, DataType dtype) {
   Gemm gemm;
-  gemm.a = program.whole(a);
-  gemm.b = program.whole(b);
-  gemm.c = program.whole(c);
+  gemm.a = program.whole(program.add_buffer("a", m, k, dtype));
+  gemm.b = program.whole(program.add_buffer("b", n, k, dtype));
+  return gemm;
+}
+
+Gemm add_gemm_operands(Program& program, std::int64_t m, std::int64_t n, std::int64_t k, DataType dtype) {
+  Gemm gemm = add_gemm_inputs(program, m, n, k, dtype);
+  gemm.c = program.whole(program.add_buffer("c", m, n));
   return gemm;
 }
 

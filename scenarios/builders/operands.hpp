@@ -7,7 +7,9 @@
 
 namespace weft::scenarios {
 
-/// Adds a[m, k], b[n, k] (dtype) and c[m, n] (bf16), and returns the GEMM over all of them.
+/// Adds a[m, k] and b[n, k], and returns the GEMM over them without a place for its result.
+Gemm add_gemm_inputs(Program& program, std::int64_t m, std::int64_t n, std::int64_t k, DataType dtype);
+/// The same with c[m, n] in bf16.
 Gemm add_gemm_operands(Program& program, std::int64_t m, std::int64_t n, std::int64_t k, DataType dtype);
 
 /// The pair that is asked for. Throws InputError where it is no pair or not one of the `ops` that the family has.

@@ -25,6 +25,11 @@ StreamId Program::add_stream(std::string name, int priority) {
   return static_cast<StreamId>(schedule_.streams.size()) - 1;
 }
 
+CounterId Program::add_counter(Counter counter) {
+  schedule_.counters.push_back(std::move(counter));
+  return static_cast<CounterId>(schedule_.counters.size()) - 1;
+}
+
 OperationId Program::add(StreamId stream, std::string name, Work work, std::initializer_list<OperationId> after) {
   Operation operation{.name = std::move(name), .stream = stream, .after = {}, .work = std::move(work)};
   StreamState& state = streams_[stream];

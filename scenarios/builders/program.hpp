@@ -24,7 +24,9 @@ class Program {
 
   BufferId add_buffer(std::string name, std::int64_t rows, std::int64_t columns, DataType dtype = DataType::bf16,
                       Memory memory = Memory::local);
+  void set_layout(BufferId id, Layout layout) { schedule_.buffers[id].layout = std::move(layout); }
   StreamId add_stream(std::string name, int priority);
+  CounterId add_counter(Counter counter);
   /// Launches `work`; besides what precedes it on its stream it waits for the ends of `after`.
   OperationId add(StreamId stream, std::string name, Work work, std::initializer_list<OperationId> after = {});
   /// The next operation on `stream` waits for what has been launched on `other` so far.
@@ -36,6 +38,8 @@ class Program {
   Slice shard(BufferId id, int rank_offset, int chunk = 0, int chunks = 1) const;
   const Buffer& buffer(BufferId id) const { return schedule_.buffers[id]; }
 
+  /// Whose tiles were counted.
+  void set_machine(std::string name) { schedule_.machine = std::move(name); }
   void set_meaning(Meaning meaning) { schedule_.meaning = std::move(meaning); }
   void set_repeats_per_iteration(int repeats) { schedule_.repeats_per_iteration = repeats; }
   Schedule finish() && { return std::move(schedule_); }

@@ -50,6 +50,12 @@ std::vector<Case> random_cases() {
                                 gpus * draw.between(1, 100)};
         cases.push_back(make_case(pair, gpus, point));
       }
+    for (const PairOp op : {PairOp::gemm_all_reduce, PairOp::gemm_reduce_scatter, PairOp::gemm_all_to_all}) {
+      if (op != PairOp::gemm_all_reduce && 128 % gpus != 0) continue;
+      const PairWorkload pair{op, 128 * gpus * draw.between(3, 10), 1024 * draw.between(4, 8), draw.between(1, 500)};
+      cases.push_back(make_case(pair, gpus, Signaling{{1, 1}}));
+      cases.push_back(make_case(pair, gpus, Signaling{}));
+    }
     for (const auto& [kind, name] : NamesOf<CollectiveKind>::names)
       cases.push_back(make_case(CollectiveWorkload{kind, 2 * gpus * draw.between(1, 100000)}, gpus));
     for (const CopyPattern pattern : {CopyPattern::one_peer, CopyPattern::all_peers})
@@ -73,14 +79,14 @@ std::vector<Case> random_cases() {
   return cases;
 }
 
-/// By each rank from its peers; whole bytes, since rows are cut evenly.
+/// By all ranks together from their peers.
 Bytes bytes_received(const Schedule& schedule) {
   Bytes total = 0;
   for (const Collective& collective : all_of_kind<Collective>(schedule))
-    total += bytes_of(full_slice(collective), schedule) / schedule.gpus * (schedule.gpus - 1) *
+    total += bytes_of(full_slice(collective), schedule) * (schedule.gpus - 1) *
              (collective.kind == CollectiveKind::all_reduce ? 2 : 1);
   for (const Copy& copy : all_of_kind<Copy>(schedule))
-    if (copy.source.place != 0) total += bytes_of(copy.source, schedule);
+    if (copy.source.place != 0) total += bytes_of(copy.source, schedule) * schedule.gpus;
   return total;
 }
 

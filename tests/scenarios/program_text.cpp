@@ -19,10 +19,20 @@ Machine round_machine() {
   machine.name = "round";
   machine.gpus = 8;
   machine.gpu.gpc_sms = {50, 50};
+  machine.gpu.registers_per_sm = 65536;
+  machine.gpu.shared_memory_per_sm = 200000;
+  machine.gpu.threads_per_sm = 2048;
+  machine.gpu.ctas_per_sm = 16;
+  machine.gemm.threads_per_cta = 256;
+  machine.gemm.registers_per_thread = 256;
+  machine.gemm.cooperative_efficiency = machine.gemm.pingpong_efficiency = 1;
+  machine.gemm.l2_GBps_per_sm = 1000;
   machine.gpu.max_clock_MHz = 1000;
   machine.gpu.tensor_flops_per_clock_per_sm = 1000;
   machine.gpu.hbm_GBps = 1000;
   machine.fabric.peak_GBps = 100;
+  for (const auto& [kind, name] : NamesOf<CollectiveKind>::names)
+    machine.collectives.push_back({.kind = kind, .gpus = 8, .ctas = 20, .points = {{1 << 20, 20}, {1 << 30, 20000}}});
   return machine;
 }
 

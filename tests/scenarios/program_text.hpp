@@ -11,7 +11,7 @@
 namespace weft::scenarios {
 
 /// Eight GPUs of round numbers: 100 SMs x 1000 flops a clock x 1000 MHz = 1e8 flops/us, HBM 1e6 bytes/us, ports 1e5
-/// bytes/us at their peak, no L2.
+/// bytes/us at their peak, no L2. An SM holds one CTA of a GEMM; collectives have 20 CTAs and take 20 us for 1 MiB.
 Machine round_machine();
 
 Case make_case(Workload workload, int gpus, Family family = Serial{});

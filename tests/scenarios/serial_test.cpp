@@ -119,8 +119,8 @@ TEST(Serial, MoreGpusThanTheMachineHasAreAnError) {
 }
 
 TEST(Serial, FamiliesToComeSayThatTheyAreNotThere) {
-  EXPECT_EQ(build_error(PairWorkload{PairOp::gemm_all_reduce, 64, 32, 16}, 4, Signaling{}),
-            "schedule.family: signaling is not available yet for gemm+all_reduce");
+  EXPECT_EQ(build_error(PairWorkload{PairOp::gemm_all_reduce, 64, 32, 16}, 4, Best{}),
+            "schedule.family: best is not available yet for gemm+all_reduce");
 }
 
 }  // namespace

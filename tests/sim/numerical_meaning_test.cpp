@@ -12,6 +12,7 @@
 #include "scenarios/builders/families.hpp"
 #include "tests/models/error_of.hpp"
 #include "tests/sim/failure_of.hpp"
+#include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
 namespace {
@@ -73,6 +74,51 @@ TEST(DescribedWrongElement, NamesPlaceAndValues) {
             "gemm: iteration 0, rank 1, row 3, column 0 of \"c\": expected 12, got an undefined value");
 }
 
+// --- Large programs on small matrices -------------------------------------------------------------------------------
+
+void divide(std::int64_t& extent, int factor) { extent /= factor; }
+void divide(int& extent, int factor) { extent /= factor; }
+void divide(Slice& slice, int factor) {
+  if (auto* range = std::get_if<RowRange>(&slice.rows)) {
+    range->first /= factor;
+    range->count /= factor;
+  } else {
+    auto& shard = std::get<ShardRows>(slice.rows);
+    shard.first /= factor;
+    shard.of_rows /= factor;
+  }
+  divide(slice.first_column, factor);
+  divide(slice.columns, factor);
+}
+void divide(Meaning& meaning, int factor) {
+  for (std::int64_t* extent : {&meaning.m, &meaning.n, &meaning.k}) divide(*extent, factor);
+  for (Meaning& further : meaning.also) divide(further, factor);
+}
+
+/// The same program on matrices and tiles of a 16th of the extent.
+Schedule scaled_down(Schedule schedule) {
+  constexpr int factor = 16;
+  for (Buffer& buffer : schedule.buffers)
+    for (std::int64_t* extent : {&buffer.rows, &buffer.columns, &buffer.layout.rows, &buffer.layout.columns,
+                                 &buffer.layout.tile_rows, &buffer.layout.tile_columns})
+      divide(*extent, factor);
+  for (Operation& operation : schedule.operations) {
+    if (auto* copy = std::get_if<Copy>(&operation.work))
+      for (Slice* slice : {&copy->source, &copy->destination}) divide(*slice, factor);
+    if (auto* collective = std::get_if<Collective>(&operation.work))
+      for (Slice* slice : {&collective->input, &collective->output}) divide(*slice, factor);
+    if (auto* gemm = std::get_if<Gemm>(&operation.work)) {
+      for (Slice* slice : {&gemm->a, &gemm->b, &gemm->c}) divide(*slice, factor);
+      if (gemm->kernel)
+        for (int* extent : {&gemm->kernel->tile_m, &gemm->kernel->tile_n, &gemm->kernel->tile_k})
+          divide(*extent, factor);
+    }
+  }
+  divide(*schedule.meaning, factor);
+  validate(schedule);
+  return schedule;
+}
+
 // --- Builders ------------------------------------------------------------------------------------------------------
 
 using scenarios::Case;
@@ -84,10 +130,7 @@ Schedule built(scenarios::Workload workload, int gpus, scenarios::Family family 
   request.gpus = gpus;
   request.workload = workload;
   request.schedule.family = family;
-  Machine machine;
-  machine.gpus = 8;
-  machine.gpu.max_clock_MHz = 1000;
-  return build(request, machine);
+  return build(request, test_machine());
 }
 
 class Shapes {
@@ -137,6 +180,15 @@ TEST(BuiltSchedules, OfFiccoComputeWhatTheySay) {
       }
 }
 
+TEST(BuiltSchedules, OfSignaledGroupsComputeWhatTheySay) {
+  for (const int gpus : {2, 4, 8})
+    for (const PairOp op : {PairOp::gemm_all_reduce, PairOp::gemm_reduce_scatter, PairOp::gemm_all_to_all})
+      for (const scenarios::Signaling& groups : {scenarios::Signaling{{1, 1}}, scenarios::Signaling{}}) {
+        const Schedule schedule = scaled_down(built(PairWorkload{op, 512, 1024, 64}, gpus, groups));
+        EXPECT_EQ(failure_of(schedule, 5), "") << schedule.name;
+      }
+}
+
 TEST(BuiltSchedules, OfCollectivesComputeWhatTheySay) {
   Shapes shapes;
   for (int gpus = 2; gpus <= 8; ++gpus)
@@ -164,48 +216,8 @@ TEST(BuiltSchedules, OfConcurrentPairsComputeBoth) {
 
 // --- Schedules written by hand -------------------------------------------------------------------------------------
 
-void divide(std::int64_t& extent, int factor) { extent /= factor; }
-void divide(int& extent, int factor) { extent /= factor; }
-void divide(Slice& slice, int factor) {
-  if (auto* range = std::get_if<RowRange>(&slice.rows)) {
-    range->first /= factor;
-    range->count /= factor;
-  } else {
-    auto& shard = std::get<ShardRows>(slice.rows);
-    shard.first /= factor;
-    shard.of_rows /= factor;
-  }
-  divide(slice.first_column, factor);
-  divide(slice.columns, factor);
-}
-void divide(Meaning& meaning, int factor) {
-  for (std::int64_t* extent : {&meaning.m, &meaning.n, &meaning.k}) divide(*extent, factor);
-  for (Meaning& further : meaning.also) divide(further, factor);
-}
-
-/// The same program on matrices and tiles of a 16th of the extent.
 Schedule hand_written(const std::string& name) {
-  constexpr int factor = 16;
-  Schedule schedule = read_schedule(WEFT_SOURCE_DIR "/tests/schedules/" + name + ".json");
-  for (Buffer& buffer : schedule.buffers)
-    for (std::int64_t* extent : {&buffer.rows, &buffer.columns, &buffer.layout.rows, &buffer.layout.columns,
-                                 &buffer.layout.tile_rows, &buffer.layout.tile_columns})
-      divide(*extent, factor);
-  for (Operation& operation : schedule.operations) {
-    if (auto* copy = std::get_if<Copy>(&operation.work))
-      for (Slice* slice : {&copy->source, &copy->destination}) divide(*slice, factor);
-    if (auto* collective = std::get_if<Collective>(&operation.work))
-      for (Slice* slice : {&collective->input, &collective->output}) divide(*slice, factor);
-    if (auto* gemm = std::get_if<Gemm>(&operation.work)) {
-      for (Slice* slice : {&gemm->a, &gemm->b, &gemm->c}) divide(*slice, factor);
-      if (gemm->kernel)
-        for (int* extent : {&gemm->kernel->tile_m, &gemm->kernel->tile_n, &gemm->kernel->tile_k})
-          divide(*extent, factor);
-    }
-  }
-  divide(*schedule.meaning, factor);
-  validate(schedule);
-  return schedule;
+  return scaled_down(read_schedule(WEFT_SOURCE_DIR "/tests/schedules/" + name + ".json"));
 }
 
 Schedule async_tp() { return hand_written("async_tp_all_gather_gemm"); }

@@ -1,0 +1,139 @@
+// signaling, as FlashOverlap does it: one GEMM that is never cut. Its tiles are stored in the order in which they run,
+// so that a group of them is one contiguous range, and counted. A second stream waits for the count of each group.
+//
+//   s0: gemm
+//   s1: wait 0 | X 0 | wait 1 | X 1 | …
+//
+// For a reduce-scatter and an all-to-all every tile is cut into one block of rows for each rank, and a group holds
+// first all blocks for rank 0, then those for rank 1, …: row ownership is block-cyclic with one chunk for each row of
+// tiles. Whatever reads the result undoes the order; that is the next kernel's cost and no part of this schedule.
+#include "models/collective_model.hpp"
+#include "models/input_error.hpp"
+#include "models/layout.hpp"
+#include "scenarios/builders/families.hpp"
+#include "scenarios/builders/operands.hpp"
+#include "scenarios/builders/wave_groups.hpp"
+
+namespace weft::scenarios {
+namespace {
+
+constexpr TileOrder order{.swizzle = 4};  // a wave is several tiles wide and high, so that it shares operands
+
+Layout layout_of(const Gemm& gemm, const MatrixSize& size, LayoutKind kind) {
+  return {.kind = kind,
+          .rows = size.m,
+          .columns = size.n,
+          .tile_rows = gemm.kernel->tile_m,
+          .tile_columns = gemm.kernel->tile_n,
+          .order = gemm.order,
+          .group_tiles = kind == LayoutKind::sub_tile_ordered ? gemm.tile_groups : std::vector<std::int64_t>{}};
+}
+
+/// Storage of tiles one below the other.
+BufferId add_tiled_buffer(Program& program, std::string name, const Layout& layout) {
+  const std::int64_t tiles = tile_grid(layout).tiles();
+  const BufferId id = program.add_buffer(std::move(name), tiles * layout.tile_rows, layout.tile_columns);
+  program.set_layout(id, layout);
+  return id;
+}
+
+/// Where the collective's result is stored, tile by tile as its input.
+BufferId add_result(Program& program, const Gemm& gemm, const MatrixSize& size, CollectiveKind kind, int gpus) {
+  if (kind == CollectiveKind::all_reduce) return gemm.c.buffer;  // in place
+  if (kind == CollectiveKind::all_to_all)
+    return add_tiled_buffer(program, "result", layout_of(gemm, size, LayoutKind::sub_tile_ordered));
+  Layout layout = layout_of(gemm, size, LayoutKind::tile_ordered);
+  layout.rows /= gpus;
+  layout.tile_rows /= gpus;
+  return add_tiled_buffer(program, "result", layout);
+}
+
+/// The GEMM, cut into waves for the machine at hand.
+struct PairInWaves {
+  const PairWorkload& pair;
+  CollectiveKind kind;
+  MatrixSize size;
+  Waves waves;
+};
+
+CollectiveTiming time_sending(std::int64_t elements, const Case& request, CollectiveKind kind, const Machine& machine) {
+  return time_collective(machine, kind, request.gpus, elements * bytes_of(DataType::bf16), request.schedule.max_ctas);
+}
+
+PairInWaves in_waves(const Case& request, const Machine& machine) {
+  const PairWorkload& pair =
+      pair_of(request, {PairOp::gemm_all_reduce, PairOp::gemm_reduce_scatter, PairOp::gemm_all_to_all});
+  const CollectiveKind kind = collective_of(pair.op);
+  if (kind != CollectiveKind::all_reduce && tile_extent % request.gpus != 0)
+    throw InputError("gpus", "expected a divisor of the " + std::to_string(tile_extent) +
+                                 " rows of a tile, which are cut into one block for each rank, got " +
+                                 std::to_string(request.gpus));
+  const MatrixSize size{rows_of_busiest(pair, tile_extent, "a tile's rows"), pair.n, pair.k};
+  const int ctas = time_sending(size.m * size.n, request, kind, machine).ctas;
+  return {pair, kind, size, waves_of(size, pair.dtype, ctas, machine)};
+}
+
+Gemm add_gemm(Program& program, const PairInWaves& plan, const std::vector<int>& groups) {
+  Gemm gemm = add_gemm_inputs(program, plan.size.m, plan.size.n, plan.size.k, plan.pair.dtype);
+  gemm.kernel = plan.waves.kernel;
+  gemm.order = order;
+  gemm.tile_groups = tiles_of_groups(plan.waves, groups);
+  for (int group = 0; group < static_cast<int>(groups.size()); ++group)
+    gemm.signals.push_back(
+        {.tile_group = group, .counter = program.add_counter({"group " + std::to_string(group), true})});
+  const LayoutKind kind =
+      plan.kind == CollectiveKind::all_reduce ? LayoutKind::tile_ordered : LayoutKind::sub_tile_ordered;
+  gemm.c = program.whole(add_tiled_buffer(program, "c", layout_of(gemm, plan.size, kind)));
+  return gemm;
+}
+
+}  // namespace
+
+Signaling searched_signaling(const Case& request, const Machine& machine) {
+  const PairInWaves plan = in_waves(request, machine);
+  const std::int64_t tile_elements = std::int64_t{plan.waves.kernel.tile_m} * plan.waves.kernel.tile_n;
+  return {searched_groups(plan.waves, [&](std::int64_t tiles, bool beside_gemm) {
+    const CollectiveTiming timing = time_sending(tiles * tile_elements, request, plan.kind, machine);
+    const double rate_share = beside_gemm ? machine.collective_kernel.rate_beside_gemm : 1;
+    return timing.latency_us + timing.transfer_us / rate_share;
+  })};
+}
+
+Schedule build_signaling(const Case& request, const Machine& machine) {
+  const PairInWaves plan = in_waves(request, machine);
+  Program program(request);
+  const StreamId s1 = program.add_stream("s1", highest_priority);
+  const Gemm gemm = add_gemm(program, plan, std::get<Signaling>(request.schedule.family).groups);
+  const BufferId result = add_result(program, gemm, plan.size, plan.kind, request.gpus);
+  program.add(main_stream, "gemm", gemm);
+  const auto rows_of_tiles = [&](BufferId buffer, std::int64_t first, std::int64_t count) {
+    const std::int64_t tile_rows = program.buffer(buffer).layout.tile_rows;
+    return program.rows(buffer, first * tile_rows, count * tile_rows);
+  };
+  std::int64_t first_tile = 0;
+  for (const TileSignal& signal : gemm.signals) {
+    const std::string number = " " + std::to_string(signal.tile_group);
+    const std::int64_t tiles = gemm.tile_groups[signal.tile_group];
+    program.add(s1, "wait" + number, Wait{.counter = signal.counter});
+    program.add(s1, std::string(name_of(plan.kind)) + number,
+                Collective{.kind = plan.kind,
+                           .input = rows_of_tiles(gemm.c.buffer, first_tile, tiles),
+                           .output = rows_of_tiles(result, first_tile, tiles),
+                           .transport = Transport::nccl,
+                           .max_ctas = request.schedule.max_ctas});
+    first_tile += tiles;
+  }
+  const bool keeps_rows = plan.kind == CollectiveKind::all_reduce;
+  program.set_meaning({.op = std::string(name_of(plan.pair.op)),
+                       .m = plan.size.m,
+                       .n = plan.size.n,
+                       .k = plan.size.k,
+                       .a = gemm.a.buffer,
+                       .b = gemm.b.buffer,
+                       .result = result,
+                       .chunks = keeps_rows ? 1 : static_cast<int>(plan.size.m / gemm.kernel->tile_m)});
+  program.set_machine(machine.name);
+  return std::move(program).finish();
+}
+
+}  // namespace weft::scenarios

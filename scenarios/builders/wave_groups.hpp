@@ -1,0 +1,40 @@
+// Which tiles of a GEMM are sent together: groups counted in waves of the SMs that a collective leaves to the GEMM.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "models/machine.hpp"
+
+namespace weft::scenarios {
+
+/// Tiles have this many rows and columns, or twice as many along one of both.
+inline constexpr int tile_extent = 128;
+
+/// A GEMM with a kernel of its own, one CTA a tile.
+struct Waves {
+  GemmKernel kernel;
+  double wave_us = 0;
+  std::int64_t tiles = 0;
+  std::int64_t tiles_of_wave = 0;        ///< (SMs - SMs of the collective) x CTAs on an SM
+  std::int64_t tiles_of_wave_alone = 0;  ///< SMs x CTAs on an SM
+  std::int64_t count() const { return (tiles + tiles_of_wave - 1) / tiles_of_wave; }
+};
+/// With the tile that is the fastest for this GEMM alone. Throws InputError where rows or columns are no multiple of
+/// tile_extent, no such kernel fits an SM, or the collective leaves no SM.
+Waves waves_of(const MatrixSize& size, DataType dtype, int collective_ctas, const Machine& machine);
+
+/// Tiles of each group from its waves; the last group takes the rest. Throws InputError where nothing is left for it.
+std::vector<std::int64_t> tiles_of_groups(const Waves& waves, const std::vector<int>& groups);
+
+/// Time to send some tiles while the GEMM goes on computing, or after it.
+using TransferTime = std::function<double(std::int64_t tiles, bool beside_gemm)>;
+
+/// The groups, in waves, that end soonest as FlashOverlap predicts it (Algorithm 1 of the paper): groups are computed
+/// one after the other, and each is sent once it is computed and the one before has been sent; a GEMM in one group has
+/// all SMs. Tried are all ordered partitions into at most ten units of equally many waves; with more than five groups
+/// the first may have two units at most. Of equally good ones the first, small groups first.
+std::vector<int> searched_groups(const Waves& waves, const TransferTime& transfer_us);
+
+}  // namespace weft::scenarios
