@@ -35,7 +35,7 @@ std::vector<std::int64_t> ascending_sizes(const JsonValue& value) {
 SearchSpace read_space(JsonObject& object) {
   SearchSpace space;
   if (const auto families = object.find("families")) {
-    space.decomposition = space.async_tp = space.concurrent = space.ficco = false;
+    space.decomposition = space.async_tp = space.concurrent = space.signaling = space.ficco = false;
     for (const JsonValue& family : families->list()) {
       const std::string word = family.string();
       if (word == "decomposition")
@@ -44,10 +44,12 @@ SearchSpace read_space(JsonObject& object) {
         space.async_tp = true;
       else if (word == "concurrent")
         space.concurrent = true;
+      else if (word == "signaling")
+        space.signaling = true;
       else if (word == "ficco")
         space.ficco = true;
       else if (word != "serial")  // which is always there
-        family.fail("one of serial, decomposition, async_tp, concurrent, ficco");
+        family.fail("one of serial, decomposition, async_tp, concurrent, signaling, ficco");
     }
   }
   if (const auto chunks = object.find("chunks")) space.chunks = counts(chunks->list(), 1);

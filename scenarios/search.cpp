@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scenarios/builders/families.hpp"
+#include "scenarios/builders/wave_groups.hpp"
 
 namespace weft::scenarios {
 namespace {
@@ -13,11 +14,19 @@ std::vector<AsyncTp> async_tp_inputs(PairOp op) {
   return {};
 }
 
+/// Groups are searched when the schedule is built.
+bool has_signaling(const PairWorkload& pair, std::int64_t gpus) {
+  const bool cuts_tiles = pair.op != PairOp::gemm_all_reduce;
+  return !collective_comes_first(pair.op) && pair.m % tile_extent == 0 && pair.n % tile_extent == 0 &&
+         (!cuts_tiles || tile_extent % gpus == 0);
+}
+
 std::vector<Family> families_of_pair(const PairWorkload& pair, std::int64_t gpus, const SearchSpace& space) {
   std::vector<Family> families;
   if (space.decomposition && pair.op != PairOp::all_to_all_gemm)
     for (const int chunks : space.chunks)
       if (pair.m % (gpus * chunks) == 0) families.emplace_back(Decomposition{chunks});
+  if (space.signaling && has_signaling(pair, gpus)) families.emplace_back(Signaling{});
   if (pair.m % gpus != 0) return families;
   if (space.async_tp)
     for (const AsyncTp& async : async_tp_inputs(pair.op)) families.emplace_back(async);

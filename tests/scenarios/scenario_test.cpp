@@ -95,6 +95,7 @@ TEST(Scenario, TheSearchSpaceIsWhatTheFileSays) {
   EXPECT_EQ(read(scenario).space, (SearchSpace{.decomposition = true,
                                                .async_tp = false,
                                                .concurrent = false,
+                                               .signaling = false,
                                                .ficco = false,
                                                .chunks = {3},
                                                .max_ctas = {},

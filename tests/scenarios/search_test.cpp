@@ -78,6 +78,18 @@ TEST(Candidates, FiccoIsTriedWithTheChunksThatDivide) {
   EXPECT_THAT(with(63, 16), ElementsAre("serial"));
 }
 
+TEST(Candidates, GroupsAreSearchedWhereTheResultHasWholeTilesForEveryRank) {
+  const SearchSpace space{.decomposition = false, .async_tp = false, .max_ctas = {8}};
+  const auto of = [&](PairOp op, std::int64_t m, int gpus) {
+    return ids(candidates(PairWorkload{op, m, 256, 16}, gpus, space)).size();
+  };
+  EXPECT_THAT(ids(candidates(PairWorkload{PairOp::gemm_reduce_scatter, 256, 256, 16}, 4, space)),
+              ElementsAre("serial", "signaling, groups searched", "signaling, groups searched, max_ctas 8"));
+  EXPECT_EQ(of(PairOp::gemm_all_reduce, 384, 3), 3u);
+  EXPECT_EQ(of(PairOp::gemm_reduce_scatter, 384, 3), 1u);
+  EXPECT_EQ(of(PairOp::gemm_all_reduce, 300, 3), 1u);
+}
+
 TEST(Candidates, OnlyCollectivesAreTriedWithEveryCtaLimit) {
   const SearchSpace space{.decomposition = false, .max_ctas = {8}};
   for (const Case& request : candidates(PairWorkload{PairOp::all_gather_gemm, 64, 32, 16}, 4, space))
