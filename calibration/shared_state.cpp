@@ -126,7 +126,7 @@ std::string RankView::first_problem(const std::string& own) {
 std::vector<IpcHandle> RankView::gather(const IpcHandle& own) {
   state_.memory[static_cast<std::size_t>(rank_)] = own;
   barrier();
-  const std::vector<IpcHandle> all(state_.memory.begin(), state_.memory.begin() + ranks_);
+  std::vector<IpcHandle> all(state_.memory.begin(), state_.memory.begin() + ranks_);
   barrier();
   return all;
 }
