@@ -23,9 +23,7 @@ struct Options {
 void run(const Options& options) {
   require_writable(options.json);
   const Machine machine = read_machine(machine_path(options.machine));
-  std::vector<MeasuredCase> measured;
-  for (const std::string& file : options.files)
-    for (MeasuredCase& one : read_measurements(file)) measured.push_back(std::move(one));
+  const std::vector<MeasuredCase> measured = read_measurements(options.files);
 
   Table table({"switched off", "cases", "mean %", "median %", "p90 %", "bias %"});
   ordered_json json{{"machine", machine.name}, {"files", options.files}};

@@ -52,6 +52,14 @@ std::vector<MeasuredCase> read_measurements(const std::filesystem::path& path) {
   return measured;
 }
 
+std::vector<MeasuredCase> read_measurements(const std::vector<std::string>& paths) {
+  std::vector<MeasuredCase> measured;
+  for (const std::string& path : paths)
+    for (MeasuredCase& one : read_measurements(std::filesystem::path(path))) measured.push_back(std::move(one));
+  if (measured.empty()) throw InputError(paths.front(), "expected a measured case, got none");
+  return measured;
+}
+
 std::vector<scenarios::Case> read_cases(const std::filesystem::path& path) {
   std::vector<scenarios::Case> cases;
   for_each_line(path, [&](const nlohmann::json& line) { cases.push_back(scenarios::case_from_json(line)); });

@@ -23,6 +23,9 @@ struct MeasuredCase {
 /// skipped: nothing was measured.
 std::vector<MeasuredCase> read_measurements(const std::filesystem::path& path);
 
+/// Of all files, in their order. Throws InputError where none of them holds a measured case.
+std::vector<MeasuredCase> read_measurements(const std::vector<std::string>& paths);
+
 /// One case a line; throws InputError that names file and line.
 std::vector<scenarios::Case> read_cases(const std::filesystem::path& path);
 

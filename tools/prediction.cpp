@@ -1,6 +1,7 @@
 #include "tools/prediction.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "calibration/support.hpp"
 #include "models/input_error.hpp"
@@ -15,6 +16,10 @@ using scenarios::PairWorkload;
 
 /// Without a stratum of its own in the profile a case gets this band.
 constexpr double unknown_low = -0.25, unknown_high = 0.25;
+
+/// A measured time is met within this share, in a few steps: not all that a kernel does is scaled.
+constexpr double scaling_agreement = 2e-3, least_scale = 0.01;
+constexpr int most_scaling_steps = 5;
 
 /// Time of one of the schedule's equal parts.
 Trace simulate(const Schedule& schedule, const Machine& machine, const sim::SimulationOptions& options) {
@@ -79,6 +84,28 @@ Schedule alone(const Schedule& serial) {
   return schedule;
 }
 
+/// Every GEMM takes `factor` times as long, at the same power.
+void slow_down_gemms(Machine& machine, double factor) {
+  GemmTiming& gemm = machine.gemm;
+  gemm.cooperative_efficiency /= factor;
+  gemm.pingpong_efficiency /= factor;
+  gemm.l2_GBps_per_sm /= factor;
+  gemm.k_step_floor_us *= factor;
+  gemm.epilogue_us_per_element *= factor;
+  gemm.kernel_overhead_us *= factor;
+  gemm.split_k_overhead_us *= factor;
+  machine.power.tensor_pJ_per_flop *= factor;
+  machine.gpu.hbm_GBps /= std::min(1.0, factor);
+}
+
+void slow_down_collectives(Machine& machine, double factor) {
+  for (CollectiveCurve& curve : machine.collectives) {
+    for (CurvePoint& point : curve.points) point.time_us *= factor;
+    curve.launch_floor_us *= factor;
+  }
+  machine.fabric.port_GBps /= std::min(1.0, factor);
+}
+
 Case serial_case(Case request) {
   request.schedule = {scenarios::Serial{}, 0, request.schedule.launch};
   return request;
@@ -93,33 +120,25 @@ std::string stratum_of(const Case& request) {
 }
 
 Machine with_measured_times(const Case& request, const Machine& machine, const sim::Mechanisms& mechanisms) {
-  const sim::SimulationOptions options{.spans = false, .mechanisms = mechanisms};
-  Machine scaled = machine;
-  if (!request.measured.gemm_us && !request.measured.collective_us) return scaled;
+  if (!request.measured.gemm_us && !request.measured.collective_us) return machine;
   const Schedule serial = scenarios::build(serial_case(request), machine);
-  if (request.measured.gemm_us && first_work<Gemm>(serial) != nullptr) {
+  const sim::SimulationOptions options{.spans = false, .mechanisms = mechanisms};
+  const auto fitted = [&](Machine scaled, const Schedule& part, double measured_us,
+                          void (*slow_down)(Machine&, double)) {
     const double gap_us = machine.latencies.graph_gap_us;
-    scaled.power.tensor_pJ_per_flop = 0;  // the measured time holds what the power limit cost
-    const double scale = std::max(
-        0.01, (*request.measured.gemm_us - gap_us) / (simulate(alone<Gemm>(serial), scaled, options).time_us - gap_us));
-    scaled.gemm.cooperative_efficiency /= scale;
-    scaled.gemm.pingpong_efficiency /= scale;
-    scaled.gemm.l2_GBps_per_sm /= scale;
-    scaled.gemm.k_step_floor_us *= scale;
-    scaled.gemm.epilogue_us_per_element *= scale;
-    scaled.gemm.kernel_overhead_us *= scale;
-    scaled.gpu.hbm_GBps /= std::min(1.0, scale);
-  }
-  if (const auto* collective = first_work<Collective>(serial);
-      request.measured.collective_us && collective != nullptr) {
-    const double gap_us = machine.latencies.graph_gap_us;
-    const double scale = std::max(0.01, (*request.measured.collective_us - gap_us) /
-                                            (simulate(alone<Collective>(serial), machine, options).time_us - gap_us));
-    for (CollectiveCurve& curve : scaled.collectives)
-      if (curve.kind == collective->kind)
-        for (CurvePoint& point : curve.points) point.time_us *= scale;
-    scaled.fabric.port_GBps /= std::min(1.0, scale);
-  }
+    for (int step = 0; step < most_scaling_steps; ++step) {
+      const double simulated_us = simulate(part, scaled, options).time_us;
+      if (std::abs(measured_us / simulated_us - 1) < scaling_agreement) break;
+      slow_down(scaled, std::max(least_scale, (measured_us - gap_us) / (simulated_us - gap_us)));
+    }
+    return scaled;
+  };
+  Machine scaled = machine;
+  if (request.measured.gemm_us && first_work<Gemm>(serial) != nullptr)
+    scaled = fitted(std::move(scaled), alone<Gemm>(serial), *request.measured.gemm_us, slow_down_gemms);
+  if (request.measured.collective_us && first_work<Collective>(serial) != nullptr)
+    scaled =
+        fitted(std::move(scaled), alone<Collective>(serial), *request.measured.collective_us, slow_down_collectives);
   return scaled;
 }
 

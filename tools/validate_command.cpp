@@ -67,13 +67,9 @@ void run(const Options& options) {
   require_writable(options.json);
   require_writable(options.svg);
   const Machine machine = read_machine(machine_path(options.machine));
-  std::vector<MeasuredCase> measured;
-  for (const std::string& file : options.files)
-    for (MeasuredCase& one : read_measurements(file)) measured.push_back(std::move(one));
+  std::vector<MeasuredCase> measured = read_measurements(options.files);
   if (options.given) measured = with_measured_parts(measured);
-  if (measured.empty())
-    throw InputError(options.files.front(), options.given ? "expected pairs beside both of their parts, got none"
-                                                          : "expected a measured case, got none");
+  if (measured.empty()) throw InputError(options.files.front(), "expected pairs beside both of their parts, got none");
   options.targets ? run_targets(options, measured, machine) : run_report(options, measured, machine);
 }
 

@@ -39,6 +39,7 @@ const std::string machine = "calibration/machines/h200x8-nvswitch.json";
 const std::string scenario = "scenarios/gemm_reduce_scatter.json";
 const std::string layer = "scenarios/llama-3.3-70b.json";
 const std::string schedule = "tests/schedules/async_tp_all_gather_gemm.json";
+const std::string signaling = "tests/schedules/flashoverlap_gemm_reduce_scatter.json";
 const std::string trace = "tests/tools/inputs/predicted.json";
 
 const std::string pause_on_16_gpus = R"({
@@ -94,7 +95,7 @@ const std::vector<BadInput> rows{
     {"a_missing_schedule_to_run", run, "", "", {"input.json"}},
     {"a_schedule_to_run_that_is_no_json", run, "", "gemm", {"input.json", "line 1"}},
     {"an_unknown_key_of_a_schedule_to_run", run, schedule, R"({"colour": 1})", {"input.json", "colour"}},
-    {"a_schedule_that_the_gpus_cannot_run", run, schedule, "{}", {"input.json", "operations[0]", "a barrier"}},
+    {"a_schedule_that_the_gpus_cannot_run", run, signaling, "{}", {"input.json", "operations[0]", "layout sub_tile_ordered"}},
     // measure
     {"missing_cases_to_measure", measure, "", "", {"input.json"}},
     {"cases_to_measure_that_are_no_json", measure, "", "gemm", {"input.json", "line 1"}},
@@ -104,6 +105,9 @@ const std::vector<BadInput> rows{
     {"measurements_that_are_no_json", validate, "", "{\"case\": ", {"input.json", "line 1"}},
     {"an_unknown_key_of_a_measured_case", validate, "", R"({"case": )" + case_with_a_colour + R"(, "time_us": 5})", {"input.json", "line 1", "colour"}},
     {"a_validation_into_a_missing_folder", "validate input.json --machine h200x8-nvswitch --json nowhere/out.json", "", "{}", {"nowhere/out.json"}},
+    {"targets_drawn_as_a_picture", "validate input.json --machine h200x8-nvswitch --targets --svg out.svg", "", "{}", {"--targets", "--svg"}},
+    // ablate
+    {"missing_measurements_to_ablate", "ablate input.json --machine h200x8-nvswitch --json out.json", "", "", {"input.json"}},
     // compare
     {"a_missing_trace", "compare ./input.json ./input.json --trace out.json", "", "", {"input.json"}},
     {"a_schedule_for_a_trace", "compare ./input.json ./input.json", schedule, "{}", {"input.json", "format", "weft.trace/1"}},
