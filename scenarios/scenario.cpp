@@ -1,6 +1,7 @@
 #include "scenarios/scenario.hpp"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "models/json_object.hpp"
@@ -32,26 +33,32 @@ std::vector<std::int64_t> ascending_sizes(const JsonValue& value) {
   return sizes;
 }
 
+constexpr auto searched_families =
+    std::to_array<std::pair<std::string_view, bool SearchSpace::*>>({{"decomposition", &SearchSpace::decomposition},
+                                                                     {"async_tp", &SearchSpace::async_tp},
+                                                                     {"concurrent", &SearchSpace::concurrent},
+                                                                     {"signaling", &SearchSpace::signaling},
+                                                                     {"ficco", &SearchSpace::ficco},
+                                                                     {"token_split", &SearchSpace::token_split}});
+
+/// Serial is always there.
+void read_families(const JsonValue& words, SearchSpace& space) {
+  for (const auto& [name, is_searched] : searched_families) space.*is_searched = false;
+  for (const JsonValue& value : words.list()) {
+    const std::string word = value.string();
+    std::string known = "serial";
+    bool is_known = word == known;
+    for (const auto& [name, is_searched] : searched_families) {
+      known += ", " + std::string(name);
+      if (name == word) is_known = space.*is_searched = true;
+    }
+    if (!is_known) value.fail("one of " + known);
+  }
+}
+
 SearchSpace read_space(JsonObject& object) {
   SearchSpace space;
-  if (const auto families = object.find("families")) {
-    space.decomposition = space.async_tp = space.concurrent = space.signaling = space.ficco = false;
-    for (const JsonValue& family : families->list()) {
-      const std::string word = family.string();
-      if (word == "decomposition")
-        space.decomposition = true;
-      else if (word == "async_tp")
-        space.async_tp = true;
-      else if (word == "concurrent")
-        space.concurrent = true;
-      else if (word == "signaling")
-        space.signaling = true;
-      else if (word == "ficco")
-        space.ficco = true;
-      else if (word != "serial")  // which is always there
-        family.fail("one of serial, decomposition, async_tp, concurrent, signaling, ficco");
-    }
-  }
+  if (const auto families = object.find("families")) read_families(*families, space);
   if (const auto chunks = object.find("chunks")) space.chunks = counts(chunks->list(), 1);
   if (const auto max_ctas = object.find("max_ctas")) space.max_ctas = counts(max_ctas->list(), 1);
   space.launch = object.word_or("launch", Launch::graph);

@@ -43,6 +43,9 @@ std::vector<Family> overlapping_families(const Workload& workload, int gpus, con
   if (space.concurrent && std::holds_alternative<ConcurrentPair>(workload))
     for (const FirstLaunched first : {FirstLaunched::collective, FirstLaunched::gemm})
       families.emplace_back(Concurrent{first});
+  if (const auto* layer = std::get_if<LayerWorkload>(&workload);
+      layer && space.token_split && gpus > 1 && layer->tokens > 1 && !layer->sequence_parallel)
+    families.emplace_back(TokenSplit{});
   return families;
 }
 

@@ -13,7 +13,7 @@ namespace weft::scenarios {
 
 /// What candidates are made of. Serial is always among them: it is what the others are compared with.
 struct SearchSpace {
-  bool decomposition = true, async_tp = true, concurrent = true, signaling = true, ficco = true;
+  bool decomposition = true, async_tp = true, concurrent = true, signaling = true, ficco = true, token_split = true;
   std::vector<int> chunks{2, 4, 8};     ///< of decomposition; those that the rows cannot be cut into are skipped
   std::vector<int> max_ctas{4, 8, 16};  ///< besides the library's default, wherever NCCL overlaps
   Launch launch = Launch::graph;

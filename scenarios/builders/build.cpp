@@ -24,6 +24,8 @@ ScheduleChoice with_searched_values(const Case& request, const Machine& machine)
   ScheduleChoice choice = request.schedule;
   if (const auto* signaling = std::get_if<Signaling>(&choice.family); signaling && signaling->groups.empty())
     choice.family = searched_signaling(request, machine);
+  if (const auto* split = std::get_if<TokenSplit>(&choice.family); split && !split->first)
+    choice.family = searched_token_split(request, machine);
   return choice;
 }
 
@@ -32,16 +34,18 @@ Schedule build(const Case& asked, const Machine& machine) {
   check_machine(asked, machine);
   Case request = asked;
   request.schedule = with_searched_values(asked, machine);
-  const auto unavailable = [&](const auto&) -> Schedule {
-    throw InputError("schedule.family", std::string(family_of(request.schedule)) + " is not available yet for " +
-                                            std::string(op_of(request.workload)));
-  };
   return std::visit(Overloaded{[&](const Serial&) { return build_serial(request); },
                                [&](const Decomposition&) { return build_decomposition(request); },
                                [&](const AsyncTp&) { return build_async_tp(request, machine); },
                                [&](const Concurrent&) { return build_concurrent(request); },
                                [&](const Signaling&) { return build_signaling(request, machine); },
-                               [&](const Ficco&) { return build_ficco(request); }, unavailable},
+                               [&](const Ficco&) { return build_ficco(request); },
+                               [&](const TokenSplit&) { return build_token_split(request); },
+                               [&](const Best&) -> Schedule {
+                                 throw InputError(
+                                     "schedule.family",
+                                     "expected a family other than best, which is found by comparing the others");
+                               }},
                     request.schedule.family);
 }
 

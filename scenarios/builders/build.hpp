@@ -8,7 +8,7 @@
 namespace weft::scenarios {
 
 /// Throws InputError where the machine has too few GPUs or no fp8, the sizes cannot be cut as the family needs
-/// ("workload.m"), the family does not have the op, or the family is not available yet ("schedule.family").
+/// ("workload.m"), or the family does not have the op ("schedule.family").
 Schedule build(const Case& request, const Machine& machine);
 
 /// The schedule of the case as build() makes it: what is "searched" there has its values here. Sizes must be possible.

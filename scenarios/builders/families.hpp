@@ -18,10 +18,15 @@ Schedule build_concurrent(const Case& request);
 Schedule build_ficco(const Case& request);
 /// Groups are filled in, and counted in waves of `machine`.
 Schedule build_signaling(const Case& request, const Machine& machine);
+/// `first` is filled in.
+Schedule build_token_split(const Case& request);
 Schedule build_layer(const Case& request, const LayerWorkload& layer);
 
 /// The groups that are predicted to be the fastest on `machine`, whatever those of the case.
 Signaling searched_signaling(const Case& request, const Machine& machine);
+/// With the split near the middle, in whole tiles of rows, that costs the layer's GEMMs the fewest waves (TokenWeave's
+/// smart split); the middle where there are too few rows for tiles.
+TokenSplit searched_token_split(const Case& request, const Machine& machine);
 
 /// What ficco can be for this op, in the order of its keys; nothing for an op that it does not have. Copy engines can
 /// do every form. A collective of NCCL brings a step's chunks only where they are whole rows of an all-gather, and

@@ -65,6 +65,15 @@ std::vector<Case> random_cases() {
     for (const Family& family :
          {Family(Serial{}), Family(Concurrent{FirstLaunched::collective}), Family(Concurrent{FirstLaunched::gemm})})
       cases.push_back(make_case(both, gpus, family));
+    const std::int64_t tokens = draw.between(300, 1000);
+    for (const TokenSplit& split : {TokenSplit{draw.between(1, tokens - 1)}, TokenSplit{}})
+      cases.push_back(make_case(LayerWorkload{.tokens = tokens,
+                                              .hidden = 8 * draw.between(1, 50),
+                                              .heads = 2 * gpus,
+                                              .kv_heads = gpus,
+                                              .head_dim = 16,
+                                              .intermediate = gpus * draw.between(1, 50)},
+                                gpus, split));
     for (const bool sequence_parallel : {false, true})
       cases.push_back(make_case(LayerWorkload{.tokens = gpus * draw.between(1, 50),
                                               .hidden = 8 * draw.between(1, 50),

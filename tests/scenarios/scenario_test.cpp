@@ -97,6 +97,7 @@ TEST(Scenario, TheSearchSpaceIsWhatTheFileSays) {
                                                .concurrent = false,
                                                .signaling = false,
                                                .ficco = false,
+                                               .token_split = false,
                                                .chunks = {3},
                                                .max_ctas = {},
                                                .launch = Launch::eager}));

@@ -90,6 +90,15 @@ TEST(Candidates, GroupsAreSearchedWhereTheResultHasWholeTilesForEveryRank) {
   EXPECT_EQ(of(PairOp::gemm_all_reduce, 300, 3), 1u);
 }
 
+TEST(Candidates, LayersAreSplitWhereAllReducesCanOverlap) {
+  LayerWorkload layer{.tokens = 64, .hidden = 32, .heads = 4, .kv_heads = 4, .head_dim = 8, .intermediate = 32};
+  const SearchSpace space{.max_ctas = {}};
+  EXPECT_THAT(ids(candidates(layer, 4, space)), ElementsAre("serial", "token_split, first searched, comm_ctas 8"));
+  EXPECT_THAT(ids(candidates(layer, 1, space)), ElementsAre("serial"));
+  layer.sequence_parallel = true;
+  EXPECT_THAT(ids(candidates(layer, 4, space)), ElementsAre("serial"));
+}
+
 TEST(Candidates, OnlyCollectivesAreTriedWithEveryCtaLimit) {
   const SearchSpace space{.decomposition = false, .max_ctas = {8}};
   for (const Case& request : candidates(PairWorkload{PairOp::all_gather_gemm, 64, 32, 16}, 4, space))

@@ -118,9 +118,9 @@ TEST(Serial, MoreGpusThanTheMachineHasAreAnError) {
   EXPECT_EQ(build_error(GemmWorkload{64, 32, 16}, 16), "gpus: expected at most 8 on round, got 16");
 }
 
-TEST(Serial, FamiliesToComeSayThatTheyAreNotThere) {
+TEST(Serial, BestHasNoProgramOfItsOwn) {
   EXPECT_EQ(build_error(PairWorkload{PairOp::gemm_all_reduce, 64, 32, 16}, 4, Best{}),
-            "schedule.family: best is not available yet for gemm+all_reduce");
+            "schedule.family: expected a family other than best, which is found by comparing the others");
 }
 
 }  // namespace

@@ -1,0 +1,74 @@
+// The kernels of a dense decoder layer, tensor-parallel over W GPUs, for all rows of the sequence or for some. Six
+// layers stand in one graph, and the time of one is a sixth of the iteration.
+//
+// Weights are those of six different layers; the layers share the activations, as an allocator would have them. On one
+// GPU there is nothing to reduce. The weight of a norm (one row) is left out.
+#pragma once
+
+#include <string>
+
+#include "scenarios/builders/program.hpp"
+
+namespace weft::scenarios {
+
+inline constexpr int layers_per_iteration = 6;
+
+/// Rows of the sequence, and what the names of their operations end with.
+struct TokenRange {
+  RowRange rows;
+  std::string suffix;
+};
+
+/// Throws InputError where the layer cannot be split over the GPUs.
+void check_tensor_parallel(const LayerWorkload& layer, int gpus);
+
+class LayerProgram {
+ public:
+  /// Of a layer that can be split over the GPUs.
+  LayerProgram(const Case& request, const LayerWorkload& layer);
+
+  /// Weights of its own; what is added next belongs to this layer, and before the first of them to the last of the
+  /// iteration before.
+  void begin_layer(int index);
+  /// qkv | rotary | attention to these and all earlier rows | o
+  void add_attention(const TokenRange& range);
+  /// gate_up | swiglu | down
+  void add_mlp(const TokenRange& range);
+  /// Of the partial sums that the block left: all_reduce | add + norm, or sequence-parallel, where `range` is all rows,
+  /// reduce_scatter | add + norm on the own rows | all_gather.
+  void add_attention_reduction(StreamId stream, const TokenRange& range);
+  void add_mlp_reduction(StreamId stream, const TokenRange& range);
+
+  TokenRange all_tokens() const { return {{0, tokens_}, ""}; }
+  Program& program() { return program_; }
+  Schedule finish() && { return std::move(program_).finish(); }
+
+ private:
+  struct Weights {
+    BufferId qkv = 0, o = 0, gate_up = 0, down = 0;
+  };
+  std::string name(const std::string& operation, const TokenRange& range) const {
+    return layer_ + operation + range.suffix;
+  }
+  void add_gemm(const std::string& operation, const TokenRange& range, BufferId input, BufferId weight,
+                BufferId output);
+  void add_reduction(StreamId stream, const std::string& block, const TokenRange& range, BufferId partial);
+  Collective collective(CollectiveKind kind, const Slice& input, const Slice& output) const;
+  Slice rows(BufferId buffer, const TokenRange& range) const {
+    return program_.rows(buffer, range.rows.first, range.rows.count);
+  }
+
+  Program program_;
+  int gpus_;
+  int max_ctas_;
+  bool sequence_parallel_;
+  int heads_, kv_heads_, head_dim_;  // of one GPU
+  std::int64_t tokens_, hidden_, intermediate_;
+  std::string layer_;  ///< "layer 5 "
+  Weights weights_;
+  BufferId normed_ = 0, residual_ = 0, reduced_ = 0, normed_rows_ = 0;
+  BufferId qkv_ = 0, attended_ = 0, attention_partial_ = 0;
+  BufferId gate_up_ = 0, activated_ = 0, mlp_partial_ = 0;
+};
+
+}  // namespace weft::scenarios
