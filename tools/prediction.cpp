@@ -1,12 +1,12 @@
 #include "tools/prediction.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "calibration/support.hpp"
 #include "models/input_error.hpp"
 #include "scenarios/bound.hpp"
 #include "scenarios/builders/build.hpp"
+#include "tools/measured_times.hpp"
 
 namespace weft::tools {
 namespace {
@@ -16,10 +16,6 @@ using scenarios::PairWorkload;
 
 /// Without a stratum of its own in the profile a case gets this band.
 constexpr double unknown_low = -0.25, unknown_high = 0.25;
-
-/// A measured time is met within this share, in a few steps: not all that a kernel does is scaled.
-constexpr double scaling_agreement = 2e-3, least_scale = 0.01;
-constexpr int most_scaling_steps = 5;
 
 /// Time of one of the schedule's equal parts.
 Trace simulate(const Schedule& schedule, const Machine& machine, const sim::SimulationOptions& options) {
@@ -62,50 +58,6 @@ std::vector<std::string> outside(const Schedule& schedule, const Machine& machin
   return names;
 }
 
-template <class WorkKind>
-const WorkKind* first_work(const Schedule& schedule) {
-  for (const Operation& operation : schedule.operations)
-    if (const auto* work = std::get_if<WorkKind>(&operation.work)) return work;
-  return nullptr;
-}
-
-/// The first operation of this kind in the serial schedule, alone.
-template <class WorkKind>
-Schedule alone(const Schedule& serial) {
-  Schedule schedule = serial;
-  schedule.meaning.reset();
-  schedule.operations.clear();
-  for (const Operation& operation : serial.operations)
-    if (std::holds_alternative<WorkKind>(operation.work)) {
-      schedule.operations = {operation};
-      schedule.operations.front().after.clear();
-      break;
-    }
-  return schedule;
-}
-
-/// Every GEMM takes `factor` times as long, at the same power.
-void slow_down_gemms(Machine& machine, double factor) {
-  GemmTiming& gemm = machine.gemm;
-  gemm.cooperative_efficiency /= factor;
-  gemm.pingpong_efficiency /= factor;
-  gemm.l2_GBps_per_sm /= factor;
-  gemm.k_step_floor_us *= factor;
-  gemm.epilogue_us_per_element *= factor;
-  gemm.kernel_overhead_us *= factor;
-  gemm.split_k_overhead_us *= factor;
-  machine.power.tensor_pJ_per_flop *= factor;
-  machine.gpu.hbm_GBps /= std::min(1.0, factor);
-}
-
-void slow_down_collectives(Machine& machine, double factor) {
-  for (CollectiveCurve& curve : machine.collectives) {
-    for (CurvePoint& point : curve.points) point.time_us *= factor;
-    curve.launch_floor_us *= factor;
-  }
-  machine.fabric.port_GBps /= std::min(1.0, factor);
-}
-
 Case serial_case(Case request) {
   request.schedule = {scenarios::Serial{}, 0, request.schedule.launch};
   return request;
@@ -117,29 +69,6 @@ std::string stratum_of(const Case& request) {
   const bool is_pair = std::holds_alternative<PairWorkload>(request.workload) ||
                        std::holds_alternative<scenarios::ConcurrentPair>(request.workload);
   return std::string(is_pair ? family_of(request.schedule) : op_of(request.workload));
-}
-
-Machine with_measured_times(const Case& request, const Machine& machine, const sim::Mechanisms& mechanisms) {
-  if (!request.measured.gemm_us && !request.measured.collective_us) return machine;
-  const Schedule serial = scenarios::build(serial_case(request), machine);
-  const sim::SimulationOptions options{.spans = false, .mechanisms = mechanisms};
-  const auto fitted = [&](Machine scaled, const Schedule& part, double measured_us,
-                          void (*slow_down)(Machine&, double)) {
-    const double gap_us = machine.latencies.graph_gap_us;
-    for (int step = 0; step < most_scaling_steps; ++step) {
-      const double simulated_us = simulate(part, scaled, options).time_us;
-      if (std::abs(measured_us / simulated_us - 1) < scaling_agreement) break;
-      slow_down(scaled, std::max(least_scale, (measured_us - gap_us) / (simulated_us - gap_us)));
-    }
-    return scaled;
-  };
-  Machine scaled = machine;
-  if (request.measured.gemm_us && first_work<Gemm>(serial) != nullptr)
-    scaled = fitted(std::move(scaled), alone<Gemm>(serial), *request.measured.gemm_us, slow_down_gemms);
-  if (request.measured.collective_us && first_work<Collective>(serial) != nullptr)
-    scaled =
-        fitted(std::move(scaled), alone<Collective>(serial), *request.measured.collective_us, slow_down_collectives);
-  return scaled;
 }
 
 void require_gpus(int gpus, const Machine& machine) {

@@ -38,8 +38,4 @@ Prediction predict(const scenarios::Case& request, const Machine& machine, const
 /// What the profile's error bands tell apart: pairs by family, all else by op.
 std::string stratum_of(const scenarios::Case& request);
 
-/// The machine on which the whole GEMM or collective alone takes the time that the user measured.
-Machine with_measured_times(const scenarios::Case& request, const Machine& machine,
-                            const sim::Mechanisms& mechanisms = {});
-
 }  // namespace weft::tools

@@ -46,12 +46,12 @@ TEST_F(Validate, WritesTheSameNumbersAsJsonAndAPicture) {
   EXPECT_THAT(folder.read("out.svg"), testing::StartsWith("<svg"));
 }
 
-TEST_F(Validate, GivenTheMeasuredPartsSerialIsTheirSum) {
+TEST_F(Validate, GivenTheMeasuredPartsSerialIsNearTheirSum) {
   const CommandResult result = run("validate measured.jsonl --given --rows --json out.json");
   EXPECT_EQ(result.status, 0) << result.errors;
   const auto json = read_json_file(folder.path() / "out.json");
   EXPECT_EQ(json["accuracy"]["all"]["all"]["cases"], 2);
-  EXPECT_LT(json["accuracy"]["family"]["serial"]["max_error"].get<double>(), 0.02);
+  EXPECT_LT(json["accuracy"]["family"]["serial"]["max_error"].get<double>(), 0.1);
 }
 
 TEST_F(Validate, GivenNeedsThePartsInTheFile) {
