@@ -49,6 +49,7 @@ std::vector<RowSource> RowOrder::sources(int rank, std::int64_t row) const {
   const std::int64_t offset = row % block_rows;  // q
   if (collective == CollectiveKind::reduce_scatter)
     return from_every_rank(row / block_rows * chunk_rows + rank * block_rows + offset);
+  if (own_rows_first) row = (row + rank * (rows / ranks)) % rows;
   const std::int64_t chunk = row / chunk_rows;
   const int source = static_cast<int>(row % chunk_rows / block_rows);
   if (collective == CollectiveKind::all_gather) return {{source, chunk * block_rows + offset}};

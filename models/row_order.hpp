@@ -38,6 +38,7 @@ struct RowOrder {
   std::int64_t rows = 0;  ///< m: of the full buffer (reduce_scatter: its input, all_gather: its output)
   int chunks = 1;
   int ranks = 1;
+  bool own_rows_first = false;  ///< all_gather: row 0 of the result is the first of the own shard
 
   /// Can the rows be cut like that? An all-reduce cuts none.
   bool divides() const;

@@ -347,6 +347,7 @@ struct Meaning {
   int chunks = 1;
   /// Further results, such as the all-reduce beside a GEMM, or the gathered input that async TP keeps.
   std::vector<Meaning> also = {};
+  bool own_rows_first = false;  ///< gathered rows begin with the own shard; that of rank + 1 follows, and so on
   bool operator==(const Meaning&) const = default;
 };
 

@@ -170,6 +170,7 @@ void describe(auto& io, Like<Meaning> auto& meaning) {
   io.buffer("result", meaning.result);
   io.optional("chunks", meaning.chunks, 1, positive);
   io.optional("also", meaning.also, {});
+  io.optional("own_rows_first", meaning.own_rows_first, false);
 }
 
 /// Buffers, streams and counters stand before the operations that name them.

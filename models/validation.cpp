@@ -107,6 +107,8 @@ void check_meaning(const Check& here, const Meaning& meaning) {
   here.id("b", meaning.b, schedule.buffers);
   here.id("result", meaning.result, schedule.buffers);
   here.at_least("chunks", meaning.chunks, 1);
+  here.require(!meaning.own_rows_first || meaning.op.starts_with("all_gather"), "own_rows_first",
+               [&] { return "an all_gather, got \"" + meaning.op + "\""; });
   for (std::size_t i = 0; i < meaning.also.size(); ++i)
     check_meaning(here.at("also[" + std::to_string(i) + "]"), meaning.also[i]);
 }

@@ -16,9 +16,19 @@ std::vector<AsyncTp> async_tp_inputs(PairOp op) {
 
 /// Groups are searched when the schedule is built.
 bool has_signaling(const PairWorkload& pair, std::int64_t gpus) {
-  const bool cuts_tiles = pair.op != PairOp::gemm_all_reduce;
-  return !collective_comes_first(pair.op) && pair.m % tile_extent == 0 && pair.n % tile_extent == 0 &&
-         (!cuts_tiles || tile_extent % gpus == 0);
+  if (pair.n % tile_extent != 0 || pair.m % tile_extent != 0) return false;
+  switch (pair.op) {
+    case PairOp::gemm_all_reduce:
+      return true;
+    case PairOp::gemm_reduce_scatter:
+    case PairOp::gemm_all_to_all:
+      return tile_extent % gpus == 0;
+    case PairOp::all_gather_gemm:
+      return pair.m % (gpus * tile_extent) == 0;
+    case PairOp::all_to_all_gemm:
+      break;
+  }
+  return false;
 }
 
 std::vector<Family> families_of_pair(const PairWorkload& pair, std::int64_t gpus, const SearchSpace& space) {
@@ -49,8 +59,9 @@ std::vector<Family> overlapping_families(const Workload& workload, int gpus, con
   return families;
 }
 
-bool runs_nccl(const Family& family) {
+bool runs_nccl(const Family& family, const Workload& workload) {
   if (const auto* ficco = std::get_if<Ficco>(&family)) return ficco->transport == FiccoTransport::collective;
+  if (std::holds_alternative<Signaling>(family)) return op_of(workload) != name_of(PairOp::all_gather_gemm);
   return !std::holds_alternative<AsyncTp>(family);
 }
 
@@ -65,7 +76,7 @@ std::vector<Case> candidates(const Workload& workload, int gpus, const SearchSpa
   add(Serial{}, 0);
   for (const Family& family : overlapping_families(workload, gpus, space)) {
     add(family, 0);
-    if (!runs_nccl(family)) continue;
+    if (!runs_nccl(family, workload)) continue;
     for (const int max_ctas : space.max_ctas) add(family, max_ctas);
   }
   return cases;

@@ -24,7 +24,7 @@ ResultForm form_of(const Meaning& meaning, const std::string& path) {
 }
 
 RowOrder row_order(const Meaning& meaning, int gpus) {
-  return {result_form(meaning.op)->collective, meaning.m, meaning.chunks, gpus};
+  return {result_form(meaning.op)->collective, meaning.m, meaning.chunks, gpus, meaning.own_rows_first};
 }
 
 // --- Does the meaning fit the buffers? -----------------------------------------------------------------------------

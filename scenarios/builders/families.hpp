@@ -18,6 +18,8 @@ Schedule build_concurrent(const Case& request);
 Schedule build_ficco(const Case& request);
 /// Groups are filled in, and counted in waves of `machine`.
 Schedule build_signaling(const Case& request, const Machine& machine);
+/// signaling of all_gather+gemm.
+Schedule build_flagged_gather(const Case& request, const Machine& machine);
 /// `first` is filled in.
 Schedule build_token_split(const Case& request);
 Schedule build_layer(const Case& request, const LayerWorkload& layer);

@@ -61,8 +61,8 @@ CollectiveTiming time_sending(std::int64_t elements, const Case& request, Collec
 }
 
 PairInWaves in_waves(const Case& request, const Machine& machine) {
-  const PairWorkload& pair =
-      pair_of(request, {PairOp::gemm_all_reduce, PairOp::gemm_reduce_scatter, PairOp::gemm_all_to_all});
+  const PairWorkload& pair = pair_of(request, {PairOp::gemm_all_reduce, PairOp::gemm_reduce_scatter,
+                                               PairOp::gemm_all_to_all, PairOp::all_gather_gemm});
   const CollectiveKind kind = collective_of(pair.op);
   if (kind != CollectiveKind::all_reduce && tile_extent % request.gpus != 0)
     throw InputError("gpus", "expected a divisor of the " + std::to_string(tile_extent) +
@@ -90,6 +90,7 @@ Gemm add_gemm(Program& program, const PairInWaves& plan, const std::vector<int>&
 }  // namespace
 
 Signaling searched_signaling(const Case& request, const Machine& machine) {
+  if (op_of(request.workload) == name_of(PairOp::all_gather_gemm)) return {};  // groups are the shards
   const PairInWaves plan = in_waves(request, machine);
   const std::int64_t tile_elements = std::int64_t{plan.waves.kernel.tile_m} * plan.waves.kernel.tile_n;
   return {searched_groups(plan.waves, [&](std::int64_t tiles, bool beside_gemm) {
@@ -100,6 +101,7 @@ Signaling searched_signaling(const Case& request, const Machine& machine) {
 }
 
 Schedule build_signaling(const Case& request, const Machine& machine) {
+  if (op_of(request.workload) == name_of(PairOp::all_gather_gemm)) return build_flagged_gather(request, machine);
   const PairInWaves plan = in_waves(request, machine);
   Program program(request);
   const StreamId s1 = program.add_stream("s1", highest_priority);

@@ -19,26 +19,6 @@ void require_whole_tiles(const std::string& field, std::int64_t extent) {
         field, "expected a multiple of a tile's " + std::to_string(tile_extent) + ", got " + std::to_string(extent));
 }
 
-GemmKernel fastest_kernel(const MatrixSize& size, DataType dtype, const Machine& machine) {
-  std::optional<GemmKernel> fastest;
-  double fastest_us = 0;
-  for (const auto& [tile_m, tile_n] : {std::pair{1, 2}, {2, 1}, {1, 1}}) {
-    const GemmKernel kernel{.tile_m = tile_m * tile_extent,
-                            .tile_n = tile_n * tile_extent,
-                            .tile_k = tile_k,
-                            .stages = stages,
-                            .scheduler = TileScheduler::grid};
-    const bool cuts_evenly = size.m % kernel.tile_m == 0 && size.n % kernel.tile_n == 0;
-    if (!cuts_evenly || ctas_per_sm(machine, kernel, dtype) == 0) continue;
-    const double time_us = estimated_gemm_us(machine, size, kernel);
-    if (!fastest || time_us < fastest_us) fastest = kernel, fastest_us = time_us;
-  }
-  if (!fastest)
-    throw InputError("schedule.family", "expected a machine with SMs that a tile of " + std::to_string(tile_extent) +
-                                            " x " + std::to_string(tile_extent) + " fits, got " + machine.name);
-  return *fastest;
-}
-
 /// Tries every partition; units are numbered from the start of the GEMM.
 class GroupSearch {
  public:
@@ -93,14 +73,34 @@ class GroupSearch {
 
 }  // namespace
 
-Waves waves_of(const MatrixSize& size, DataType dtype, int collective_ctas, const Machine& machine) {
-  require_whole_tiles("workload.m", size.m);
+GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataType dtype, const Machine& machine) {
+  require_whole_tiles("workload.m", band_rows);
   require_whole_tiles("workload.n", size.n);
+  std::optional<GemmKernel> fastest;
+  double fastest_us = 0;
+  for (const auto& [tile_m, tile_n] : {std::pair{1, 2}, {2, 1}, {1, 1}}) {
+    const GemmKernel kernel{.tile_m = tile_m * tile_extent,
+                            .tile_n = tile_n * tile_extent,
+                            .tile_k = tile_k,
+                            .stages = stages,
+                            .scheduler = TileScheduler::grid};
+    const bool cuts_evenly = band_rows % kernel.tile_m == 0 && size.n % kernel.tile_n == 0;
+    if (!cuts_evenly || ctas_per_sm(machine, kernel, dtype) == 0) continue;
+    const double time_us = estimated_gemm_us(machine, size, kernel);
+    if (!fastest || time_us < fastest_us) fastest = kernel, fastest_us = time_us;
+  }
+  if (!fastest)
+    throw InputError("schedule.family", "expected a machine with SMs that a tile of " + std::to_string(tile_extent) +
+                                            " x " + std::to_string(tile_extent) + " fits, got " + machine.name);
+  return *fastest;
+}
+
+Waves waves_of(const MatrixSize& size, DataType dtype, int collective_ctas, const Machine& machine) {
   const int left = machine.gpu.sms() - collective_ctas;
   if (left < 1)
     throw InputError("schedule.max_ctas", "expected fewer than the " + std::to_string(machine.gpu.sms()) + " SMs of " +
                                               machine.name + ", got " + std::to_string(collective_ctas));
-  const GemmKernel kernel = fastest_kernel(size, dtype, machine);
+  const GemmKernel kernel = fastest_tiles(size, size.m, dtype, machine);
   const std::int64_t ctas = ctas_per_sm(machine, kernel, dtype);
   return {.kernel = kernel,
           .wave_us = static_cast<double>(ctas) * time_tile(machine, size, kernel, dtype).tile_us,

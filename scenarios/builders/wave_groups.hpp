@@ -21,8 +21,11 @@ struct Waves {
   std::int64_t tiles_of_wave_alone = 0;  ///< SMs x CTAs on an SM
   std::int64_t count() const { return (tiles + tiles_of_wave - 1) / tiles_of_wave; }
 };
-/// With the tile that is the fastest for this GEMM alone. Throws InputError where rows or columns are no multiple of
-/// tile_extent, no such kernel fits an SM, or the collective leaves no SM.
+/// The kernel that is the fastest for this GEMM alone, with tiles that divide `band_rows` of its rows. Throws
+/// InputError where those or the columns are no multiple of tile_extent, or no such kernel fits an SM.
+GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataType dtype, const Machine& machine);
+
+/// With the fastest tiles. Throws InputError as fastest_tiles(), and where the collective leaves no SM.
 Waves waves_of(const MatrixSize& size, DataType dtype, int collective_ctas, const Machine& machine);
 
 /// Tiles of each group from its waves; the last group takes the rest. Throws InputError where nothing is left for it.

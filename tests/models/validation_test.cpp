@@ -215,6 +215,12 @@ TEST(Validation, tiles_that_wait_for_a_copy_behind_their_own_gemm_are_a_deadlock
             std::string::npos);
 }
 
+TEST(Validation, only_gathered_rows_can_begin_with_the_own_ones) {
+  EXPECT_EQ(complaint(async_tp(), [](Schedule& s) { s.meaning->own_rows_first = true; }), "");
+  EXPECT_EQ(complaint(flash_overlap(), [](Schedule& s) { s.meaning->own_rows_first = true; }),
+            "meaning.own_rows_first: expected an all_gather, got \"gemm+reduce_scatter\"");
+}
+
 TEST(Validation, tiles_cannot_reset_a_counter) {
   EXPECT_NE(complaint(signalled_all_gather_gemm(), [](Schedule& s) { s.counters[0].reset_by_wait = true; }), "");
 }

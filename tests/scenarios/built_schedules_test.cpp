@@ -56,6 +56,9 @@ std::vector<Case> random_cases() {
       cases.push_back(make_case(pair, gpus, Signaling{{1, 1}}));
       cases.push_back(make_case(pair, gpus, Signaling{}));
     }
+    cases.push_back(make_case(PairWorkload{PairOp::all_gather_gemm, 128 * gpus * draw.between(1, 10),
+                                           128 * draw.between(1, 10), draw.between(1, 500)},
+                              gpus, Signaling{}));
     for (const auto& [kind, name] : NamesOf<CollectiveKind>::names)
       cases.push_back(make_case(CollectiveWorkload{kind, 2 * gpus * draw.between(1, 100000)}, gpus));
     for (const CopyPattern pattern : {CopyPattern::one_peer, CopyPattern::all_peers})

@@ -101,7 +101,7 @@ TEST(Candidates, LayersAreSplitWhereAllReducesCanOverlap) {
 
 TEST(Candidates, OnlyCollectivesAreTriedWithEveryCtaLimit) {
   const SearchSpace space{.decomposition = false, .max_ctas = {8}};
-  for (const Case& request : candidates(PairWorkload{PairOp::all_gather_gemm, 64, 32, 16}, 4, space))
+  for (const Case& request : candidates(PairWorkload{PairOp::all_gather_gemm, 512, 128, 16}, 4, space))
     EXPECT_EQ(request.schedule.max_ctas > 0, request.id.find("collective, max_ctas") != std::string::npos);
 }
 

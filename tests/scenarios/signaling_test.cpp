@@ -80,10 +80,33 @@ TEST(Signaling, RowsAreThoseOfWholeTilesAndTileRowsThoseOfEveryRank) {
   EXPECT_EQ(build_error(three_waves(PairOp::gemm_all_reduce), 6, Signaling{{1}}), "");
 }
 
+TEST(Signaling, AGemmThatWaitsForItsRowsBeginsWithTheOwnOnes) {
+  const Schedule schedule = build_case(PairWorkload{PairOp::all_gather_gemm, 1536, 512, 64}, 4, Signaling{});
+  EXPECT_THAT(program_of(schedule), ElementsAre("s1: pull 1", "s1: flag 1", "s1: pull 2", "s1: flag 2", "s1: pull 3",
+                                                "s1: flag 3", "s0: copy own", "s0: gemm"));
+  EXPECT_EQ(operands_of(schedule.operations[2], schedule), "shard@2[0:384, 0:64] -> a[768:1152, 0:64]");
+  EXPECT_EQ(operands_of(schedule.operations[6], schedule), "shard[0:384, 0:64] -> a[0:384, 0:64]");
+  EXPECT_TRUE(schedule.meaning->own_rows_first);
+
+  // A shard is 3 x 4 tiles of 128 x 128.
+  const auto& gemm = std::get<Gemm>(schedule.operations.back().work);
+  EXPECT_EQ(gemm.order.swizzle, 3);
+  EXPECT_THAT(gemm.tile_groups, ElementsAre(12, 12, 12, 12));
+  EXPECT_EQ(gemm.waits, (std::vector<TileWait>{{1, 0, 1}, {2, 1, 1}, {3, 2, 1}}));
+  EXPECT_THAT(all_of_kind<Signal>(schedule), testing::Each(testing::Field(&Signal::path, SignalPath::stream_write)));
+}
+
+TEST(Signaling, TheGroupsOfAGatherAreItsShards) {
+  EXPECT_EQ(build_error(PairWorkload{PairOp::all_gather_gemm, 1536, 512, 64}, 4, Signaling{{1, 2}}),
+            "schedule.groups: expected searched: the groups of all_gather+gemm are the shards");
+  EXPECT_EQ(build_error(PairWorkload{PairOp::all_gather_gemm, 1000, 512, 64}, 4, Signaling{}),
+            "workload.m: expected a multiple of gpus x a tile's rows = 512, got 1000");
+}
+
 TEST(Signaling, OtherOpsAreRefused) {
-  EXPECT_EQ(build_error(three_waves(PairOp::all_gather_gemm), 4, Signaling{{1}}),
+  EXPECT_EQ(build_error(three_waves(PairOp::all_to_all_gemm), 4, Signaling{{1}}),
             "schedule.family: expected an op that signaling has (gemm+all_reduce, gemm+reduce_scatter, "
-            "gemm+all_to_all), got all_gather+gemm");
+            "gemm+all_to_all, all_gather+gemm), got all_to_all+gemm");
 }
 
 }  // namespace

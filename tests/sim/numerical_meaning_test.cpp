@@ -64,6 +64,22 @@ TEST_F(ExpectedResult, OfChunkedAllGatherTakesChunksInTurn) {
   EXPECT_THAT(results("all_gather", 4, 2), testing::Each(matrix({{1, 2}, {0, 1}, {3, 4}, {2, 0}})));
 }
 
+// Rank 1 has [0 1] and [2 0] first.
+TEST_F(ExpectedResult, OfAllGatherBeginsWithTheOwnRowsWhereTheMeaningSaysSo) {
+  const Meaning meaning{.op = "all_gather",
+                        .m = 4,
+                        .n = 2,
+                        .k = 1,
+                        .a = 0,
+                        .b = 1,
+                        .result = 2,
+                        .chunks = 1,
+                        .also = {},
+                        .own_rows_first = true};
+  EXPECT_EQ(expected_result(meaning, 2, 0, a, b), matrix({{1, 2}, {3, 4}, {0, 1}, {2, 0}}));
+  EXPECT_EQ(expected_result(meaning, 2, 1, a, b), matrix({{0, 1}, {2, 0}, {1, 2}, {3, 4}}));
+}
+
 TEST_F(ExpectedResult, OfAllToAllThenGemmMovesRowsFirst) {
   EXPECT_THAT(results("all_to_all+gemm"), testing::ElementsAre(matrix({{1, 3}, {0, 1}}), matrix({{10, 12}, {4, 0}})));
 }
@@ -187,6 +203,14 @@ TEST(BuiltSchedules, OfSignaledGroupsComputeWhatTheySay) {
         const Schedule schedule = scaled_down(built(PairWorkload{op, 512, 1024, 64}, gpus, groups));
         EXPECT_EQ(failure_of(schedule, 5), "") << schedule.name;
       }
+}
+
+TEST(BuiltSchedules, OfFlaggedShardsComputeWhatTheySay) {
+  for (int gpus = 2; gpus <= 8; ++gpus) {
+    const PairWorkload pair{PairOp::all_gather_gemm, 256 * gpus, 384, 64};
+    const Schedule schedule = scaled_down(built(pair, gpus, scenarios::Signaling{}));
+    EXPECT_EQ(failure_of(schedule, 5), "") << schedule.name;
+  }
 }
 
 TEST(BuiltSchedules, OfCollectivesComputeWhatTheySay) {
