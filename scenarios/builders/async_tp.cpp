@@ -18,14 +18,6 @@ namespace {
 
 constexpr double delay_clocks = 100;
 
-Gemm gemm_of(const Slice& a, const Slice& b, const Slice& c) {
-  Gemm gemm;
-  gemm.a = a;
-  gemm.b = b;
-  gemm.c = c;
-  return gemm;
-}
-
 /// A copied input is published in symmetric memory first, and the gathered input is kept, own shard included.
 Schedule build_all_gather_gemm(const Case& request, const PairWorkload& pair, std::int64_t rows) {
   const int gpus = request.gpus;

@@ -126,17 +126,11 @@ class FiccoProgram {
   // --- Operations ----------------------------------------------------------------------------------------------
 
   Gemm own_gemm() const {
-    Gemm gemm;
-    gemm.a = pair_.op == PairOp::all_to_all_gemm ? program_.shard(input_, 0) : program_.whole(input_);
-    gemm.b = program_.whole(b_);
-    gemm.c = program_.shard(c_, 0);
-    return gemm;
+    const Slice own = pair_.op == PairOp::all_to_all_gemm ? program_.shard(input_, 0) : program_.whole(input_);
+    return gemm_of(own, program_.whole(b_), program_.shard(c_, 0));
   }
   Gemm step_gemm(const Slice& a, const Slice& c, int step) const {
-    Gemm gemm;
-    gemm.a = a;
-    gemm.b = columns_of_step(program_.whole(b_), step);
-    gemm.c = c;
+    Gemm gemm = gemm_of(a, columns_of_step(program_.whole(b_), step), c);
     gemm.accumulate = !cuts_rows() && step > 0;
     return gemm;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/input_error.hpp"
+#include "scenarios/builders/operands.hpp"
 
 namespace weft::scenarios {
 namespace {
@@ -71,11 +72,8 @@ void LayerProgram::begin_layer(int index) {
 
 void LayerProgram::add_gemm(const std::string& operation, const TokenRange& range, BufferId input, BufferId weight,
                             BufferId output) {
-  Gemm gemm;
-  gemm.a = rows(input, range);
-  gemm.b = program_.whole(weight);
-  gemm.c = rows(output, range);
-  program_.add(main_stream, name(operation, range), gemm);
+  program_.add(main_stream, name(operation, range),
+               gemm_of(rows(input, range), program_.whole(weight), rows(output, range)));
 }
 
 void LayerProgram::add_attention(const TokenRange& range) {

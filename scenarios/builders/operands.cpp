@@ -8,6 +8,14 @@
 
 namespace weft::scenarios {
 
+Gemm gemm_of(const Slice& a, const Slice& b, const Slice& c) {
+  Gemm gemm;
+  gemm.a = a;
+  gemm.b = b;
+  gemm.c = c;
+  return gemm;
+}
+
 Gemm add_gemm_inputs(Program& program, std::int64_t m, std::int64_t n, std::int64_t k, DataType dtype) {
   Gemm gemm;
   gemm.a = program.whole(program.add_buffer("a", m, k, dtype));
@@ -106,11 +114,7 @@ Slice PairOperands::chunk_of(BufferId buffer, int chunk) const {
 }
 
 Gemm PairOperands::gemm(int chunk) const {
-  Gemm gemm;
-  gemm.a = chunk_of(a_, chunk);
-  gemm.b = program_->whole(b_);
-  gemm.c = chunk_of(c_, chunk);
-  return gemm;
+  return gemm_of(chunk_of(a_, chunk), program_->whole(b_), chunk_of(c_, chunk));
 }
 
 Collective PairOperands::collective(int chunk) const {

@@ -7,6 +7,9 @@
 
 namespace weft::scenarios {
 
+/// With the library's kernel.
+Gemm gemm_of(const Slice& a, const Slice& b, const Slice& c);
+
 /// Adds a[m, k] and b[n, k], and returns the GEMM over them without a place for its result.
 Gemm add_gemm_inputs(Program& program, std::int64_t m, std::int64_t n, std::int64_t k, DataType dtype);
 /// The same with c[m, n] in bf16.

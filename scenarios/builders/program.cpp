@@ -40,8 +40,8 @@ OperationId Program::add(StreamId stream, std::string name, Work work, std::init
   return state.last = static_cast<OperationId>(schedule_.operations.size()) - 1;
 }
 
-void Program::wait(StreamId stream, StreamId other) {
-  if (streams_[other].last >= 0) streams_[stream].waits_for.push_back(streams_[other].last);
+void Program::wait(StreamId waiting, StreamId awaited) {
+  if (streams_[awaited].last >= 0) streams_[waiting].waits_for.push_back(streams_[awaited].last);
 }
 
 Slice Program::whole(BufferId id, int place) const {

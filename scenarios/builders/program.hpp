@@ -29,8 +29,8 @@ class Program {
   CounterId add_counter(Counter counter);
   /// Launches `work`; besides what precedes it on its stream it waits for the ends of `after`.
   OperationId add(StreamId stream, std::string name, Work work, std::initializer_list<OperationId> after = {});
-  /// The next operation on `stream` waits for what has been launched on `other` so far.
-  void wait(StreamId stream, StreamId other);
+  /// The next operation on `waiting` waits for what has been launched on `awaited` so far.
+  void wait(StreamId waiting, StreamId awaited);
 
   Slice whole(BufferId id, int place = 0) const;
   Slice rows(BufferId id, std::int64_t first, std::int64_t count) const;
