@@ -29,24 +29,24 @@ ScheduleChoice with_searched_values(const Case& request, const Machine& machine)
   return choice;
 }
 
-Schedule build(const Case& asked, const Machine& machine) {
-  check_sizes(asked.workload, asked.gpus);
-  check_machine(asked, machine);
-  Case request = asked;
-  request.schedule = with_searched_values(asked, machine);
-  return std::visit(Overloaded{[&](const Serial&) { return build_serial(request); },
-                               [&](const Decomposition&) { return build_decomposition(request); },
-                               [&](const AsyncTp&) { return build_async_tp(request, machine); },
-                               [&](const Concurrent&) { return build_concurrent(request); },
-                               [&](const Signaling&) { return build_signaling(request, machine); },
-                               [&](const Ficco&) { return build_ficco(request); },
-                               [&](const TokenSplit&) { return build_token_split(request); },
+Schedule build(const Case& request, const Machine& machine) {
+  check_sizes(request.workload, request.gpus);
+  check_machine(request, machine);
+  Case settled = request;
+  settled.schedule = with_searched_values(request, machine);
+  return std::visit(Overloaded{[&](const Serial&) { return build_serial(settled); },
+                               [&](const Decomposition&) { return build_decomposition(settled); },
+                               [&](const AsyncTp&) { return build_async_tp(settled, machine); },
+                               [&](const Concurrent&) { return build_concurrent(settled); },
+                               [&](const Signaling&) { return build_signaling(settled, machine); },
+                               [&](const Ficco&) { return build_ficco(settled); },
+                               [&](const TokenSplit&) { return build_token_split(settled); },
                                [&](const Best&) -> Schedule {
                                  throw InputError(
                                      "schedule.family",
                                      "expected a family other than best, which is found by comparing the others");
                                }},
-                    request.schedule.family);
+                    settled.schedule.family);
 }
 
 }  // namespace weft::scenarios
