@@ -60,22 +60,21 @@ class Draw {
  private:
   // --- Sizes ---
 
-  std::int64_t multiple(double value, std::int64_t unit) {
-    return std::max(unit, static_cast<std::int64_t>(value) / unit * unit);
-  }
-  Bytes bytes(double low, double high) { return multiple(dice_.log_uniform(low, high), bytes_unit); }
+  static std::int64_t multiple(std::int64_t value, std::int64_t unit) { return std::max(unit, value / unit * unit); }
+  std::int64_t integer(double low, double high) { return static_cast<std::int64_t>(dice_.log_uniform(low, high)); }
+  Bytes bytes(double low, double high) { return multiple(integer(low, high), bytes_unit); }
 
   /// Rows that the chunks of every family divide, where there are enough.
   std::int64_t rows(double low, double high) {
-    const double drawn = dice_.log_uniform(low, high);
+    const std::int64_t drawn = integer(low, high);
     return multiple(drawn, drawn >= least_rows * gpus_ ? 8 * gpus_ : gpus_);
   }
   std::int64_t rows(const ShapeKind& kind) {
     return kind.has_few_rows ? rows(least_rows, few_rows) : rows(many_rows, most_rows);
   }
-  std::int64_t width() { return multiple(dice_.log_uniform(least_width, most_width), width_unit); }
+  std::int64_t width() { return multiple(integer(least_width, most_width), width_unit); }
 
-  bool fits(const Workload& workload, const ShapeKind& kind) {
+  bool fits(const Workload& workload, const ShapeKind& kind) const {
     const double ratio = rough_duration_ratio(*parts_of(workload), gpus_);
     return !kind.is_balanced || (least_balanced <= ratio && ratio <= most_balanced);
   }
@@ -182,8 +181,7 @@ class Draw {
   }
 
   void add_gemm() {
-    const auto m = static_cast<std::int64_t>(dice_.log_uniform(1, most_rows));
-    const std::int64_t n = width(), k = width();
+    const std::int64_t m = integer(1, most_rows), n = width(), k = width();
     add(questions_.emplace_back(), GemmWorkload{m, n, k});
   }
 

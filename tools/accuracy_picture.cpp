@@ -64,14 +64,14 @@ class Picture {
       const double y = quotients_.place_of(quotient);
       const bool is_bound = std::abs(quotient - 1) < 0.11;
       drawing_.add_line(left, y, width - margin, y,
-                        quotient == 1 ? " stroke=\"#222\""
-                        : is_bound    ? " stroke=\"#888\" stroke-dasharray=\"5 4\""
+                        quotient == 1 ? R"( stroke="#222")"
+                        : is_bound    ? R"( stroke="#888" stroke-dasharray="5 4")"
                                       : grid);
       drawing_.add_text(left - 8, y + 4, percent_text(quotient), " text-anchor=\"end\"" + grey);
     }
     drawing_.add_text((left + width - margin) / 2, height - 12, "measured time of an iteration, us",
                       " text-anchor=\"middle\"" + grey);
-    drawing_.add_text(margin, 20, "Predicted over measured time", " font-size=\"13\" font-weight=\"bold\"");
+    drawing_.add_text(margin, 20, "Predicted over measured time", R"( font-size="13" font-weight="bold")");
   }
 
   void draw_dots(const Groups& families) {

@@ -40,23 +40,24 @@ void Svg::add_line(double x1, double y1, double x2, double y2, const std::string
 
 void Svg::add_box(double x, double y, double width, double height, const Colour& colour, const std::string& title) {
   drawing_ << "<rect x=\"" << fixed(x, 1) << "\" y=\"" << fixed(y, 1) << "\" width=\"" << fixed(width, 1)
-           << "\" height=\"" << fixed(height, 1) << "\" rx=\"2\" fill=\"" << colour.fill << "\" stroke=\""
-           << colour.edge << "\"><title>" << escaped(title) << "</title></rect>\n";
+           << "\" height=\"" << fixed(height, 1) << R"(" rx="2" fill=")" << colour.fill << "\" stroke=\"" << colour.edge
+           << "\"><title>" << escaped(title) << "</title></rect>\n";
 }
 
 void Svg::add_dot(double x, double y, const Colour& colour, const std::string& title) {
   drawing_ << "<circle cx=\"" << fixed(x, 1) << "\" cy=\"" << fixed(y, 1) << "\" r=\"" << fixed(dot_radius, 1)
-           << "\" fill=\"" << colour.edge << "\" fill-opacity=\"0.6\"><title>" << escaped(title)
+           << R"(" fill=")" << colour.edge << R"(" fill-opacity="0.6"><title>)" << escaped(title)
            << "</title></circle>\n";
 }
 
 std::string Svg::document(double width, double height) const {
   const std::string full_height = fixed(height, 0), full_width = fixed(width, 0);
-  return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + full_width + "\" height=\"" + full_height +
-         "\" viewBox=\"0 0 " + full_width + " " + full_height +
-         "\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\" font-size=\"11\" fill=\"#222\">\n"
-         "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n" +
-         drawing_.str() + "</svg>\n";
+  return R"(<svg xmlns="http://www.w3.org/2000/svg" width=")" + full_width + R"(" height=")" + full_height +
+         R"(" viewBox="0 0 )" + full_width + " " + full_height +
+         R"(" font-family="Helvetica, Arial, 'DejaVu Sans', sans-serif" font-size="11" fill="#222">
+<rect width="100%" height="100%" fill="#fff"/>
+)" + drawing_.str() +
+         "</svg>\n";
 }
 
 }  // namespace weft::tools

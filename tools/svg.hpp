@@ -1,6 +1,7 @@
 // Drawing in SVG: 11 px sans-serif text on white. All lengths in px.
 #pragma once
 
+#include <array>
 #include <sstream>
 #include <string>
 
@@ -9,9 +10,14 @@ namespace weft::tools {
 struct Colour {
   const char *fill, *edge;
 };
-inline constexpr Colour palette[] = {{"#c6dbf2", "#3b76b5"}, {"#fdd5a5", "#d9730d"}, {"#c9e7c3", "#3c8d40"},
-                                     {"#e0d0ee", "#7f5aa8"}, {"#f9cfd4", "#c2414f"}, {"#e3e3e3", "#6e6e6e"},
-                                     {"#c2e8ea", "#20868c"}, {"#f3e6a9", "#a88b0c"}};
+inline constexpr std::array<Colour, 8> palette{{{"#c6dbf2", "#3b76b5"},
+                                                {"#fdd5a5", "#d9730d"},
+                                                {"#c9e7c3", "#3c8d40"},
+                                                {"#e0d0ee", "#7f5aa8"},
+                                                {"#f9cfd4", "#c2414f"},
+                                                {"#e3e3e3", "#6e6e6e"},
+                                                {"#c2e8ea", "#20868c"},
+                                                {"#f3e6a9", "#a88b0c"}}};
 
 /// Of 11 px sans-serif, rather too wide than too narrow.
 double text_width(const std::string& text);
