@@ -161,19 +161,6 @@ Family read_family(JsonObject& object) {
   family.fail("one of " + known_words(family_readers));
 }
 
-Measured read_measured(JsonObject object) {
-  const auto time_us = [&object](std::string_view key) -> std::optional<double> {
-    const auto value = object.find(key);
-    if (!value) return std::nullopt;
-    const double time = value->number(0, 1e9);
-    if (time == 0) value->fail("a time above 0");
-    return time;
-  };
-  Measured measured{time_us("gemm_us"), time_us("collective_us")};
-  object.finish();
-  return measured;
-}
-
 }  // namespace
 
 Workload read_workload(JsonObject object) {
@@ -195,6 +182,19 @@ ScheduleChoice read_schedule_choice(JsonObject object) {
   choice.launch = object.word_or("launch", Launch::graph);
   object.finish();
   return choice;
+}
+
+Measured read_measured(JsonObject object) {
+  const auto time_us = [&object](std::string_view key) -> std::optional<double> {
+    const auto value = object.find(key);
+    if (!value) return std::nullopt;
+    const double time = value->number(0, 1e9);
+    if (time == 0) value->fail("a time above 0");
+    return time;
+  };
+  Measured measured{time_us("gemm_us"), time_us("collective_us")};
+  object.finish();
+  return measured;
 }
 
 Case case_from_json(const nlohmann::json& json) {

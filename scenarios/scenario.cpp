@@ -6,6 +6,7 @@
 
 #include "models/json_object.hpp"
 #include "scenarios/case_json.hpp"
+#include "scenarios/parts.hpp"
 
 namespace weft::scenarios {
 namespace {
@@ -80,6 +81,11 @@ void read_plain(JsonObject& object, Scenario& scenario, const nlohmann::json& js
   for (const std::int64_t m : scenario.sizes) {
     workload["m"] = m;
     scenario.plain.push_back(read_workload(JsonObject(workload)));
+  }
+  if (const auto measured = object.find("measured")) {
+    if (scenario.sizes.size() > 1) measured->fail("no measured times where m has several sizes");
+    if (!parts_of(scenario.plain.front())) measured->fail("no measured times where op is no pair");
+    scenario.measured = read_measured(measured->object());
   }
 }
 

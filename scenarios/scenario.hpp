@@ -3,7 +3,8 @@
 //   {"format": "weft.scenario/1", "model": "models/llama-3.3-70b.config.json", "tokens": [1024, 2048], "gpus": 4,
 //    "form": "all_reduce"}                     the pairs of one layer, tensor-parallel over 4 GPUs
 //   {"format": "weft.scenario/1", "op": "gemm+reduce_scatter", "m": [4096, 8192], "n": 8192, "k": 3584, "gpus": 4}
-//                                              one pair; "m" may be one number
+//                                              one pair; "m" may be one number, and then "measured" may have the
+//                                              times of its parts, as in a case
 //
 // Both may carry "name", "source" (where the numbers come from), "machine" (the profile for those who name none),
 // "families", "chunks", "max_ctas" and "launch".
@@ -37,6 +38,7 @@ struct Scenario {
   LayerForm form = LayerForm::all_reduce;
   std::vector<std::int64_t> sizes;  ///< tokens of the model, or the values of m; ascending, each once
   std::vector<Workload> plain;      ///< one for each size, where there is no model
+  Measured measured;                ///< of the only size's parts, where they are known
 };
 
 /// One pair of a layer (or the one that the file gives).

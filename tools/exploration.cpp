@@ -4,6 +4,7 @@
 #include <array>
 
 #include "sim/simulated_executor.hpp"
+#include "tools/measured_times.hpp"
 #include "tools/table.hpp"
 
 namespace weft::tools {
@@ -93,16 +94,18 @@ std::string why(const Explored& explored) {
 
 Answer explore_pair(const scenarios::Question& question, std::int64_t size, const scenarios::Scenario& scenario,
                     const Machine& machine, std::size_t& simulated) {
-  const std::vector<Case> cases = scenarios::candidates(question.workload, scenario.gpus, scenario.space);
+  std::vector<Case> cases = scenarios::candidates(question.workload, scenario.gpus, scenario.space);
+  for (Case& one : cases) one.measured = scenario.measured;
+  const Machine as_measured = with_measured_times(cases.front(), machine);
   std::vector<Explored> explored;
   Alone whole;
   const auto estimate = [&](const Case& request) {
     const Prediction prediction = predict(request, machine, {.spans = true, .serial = false});
-    if (explored.empty()) whole = alone(prediction.schedule, machine);
+    if (explored.empty()) whole = alone(prediction.schedule, as_measured);
     explored.push_back({.candidate = {request, {}, 1},
                         .bound_us = prediction.bound_us,
                         .limited_by = prediction.limited_by,
-                        .losses = losses_of(prediction, whole, machine)});
+                        .losses = losses_of(prediction, whole, as_measured)});
     ++simulated;
     return scenarios::Estimate{prediction.time_us, prediction.low_us, prediction.high_us};
   };

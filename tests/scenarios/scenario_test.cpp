@@ -115,6 +115,14 @@ TEST(Scenario, ShippedOnesCanBeBuiltOnEightGpus) {
   }
 }
 
+TEST(Scenario, MeasuredTimesAreThoseOfTheOnlySize) {
+  json scenario = plain();
+  scenario["measured"] = {{"gemm_us", 812.5}};
+  EXPECT_EQ(read(scenario).measured, (Measured{812.5, std::nullopt}));
+  scenario["m"] = {4096, 8192};
+  EXPECT_EQ(error_of([&] { read(scenario); }).rfind("measured: expected no measured times where m has several", 0), 0);
+}
+
 TEST(Scenario, BadInputNamesTheField) {
   EXPECT_EQ(error_with(llama(), "colour", 1).rfind("colour: ", 0), 0);
   EXPECT_EQ(error_with(llama(), "format", "weft.scenario/9").rfind("format: expected weft.scenario/1", 0), 0);
@@ -125,6 +133,8 @@ TEST(Scenario, BadInputNamesTheField) {
   EXPECT_EQ(error_with(plain(), "n", 0).rfind("n: ", 0), 0);
   EXPECT_EQ(error_with(plain(), "k", std::int64_t{1} << 60).rfind("k: ", 0), 0);
   EXPECT_EQ(error_with(plain(), "bytes", 64).rfind("bytes: ", 0), 0);
+  EXPECT_EQ(error_with(plain(), "measured", {{"gemm_us", 0}}).rfind("measured.gemm_us: ", 0), 0);
+  EXPECT_EQ(error_with(llama(), "measured", {{"gemm_us", 1}}).rfind("measured: ", 0), 0);
   EXPECT_EQ(error_with(plain(), "model", "models/llama-3.3-70b.config.json").rfind("form: ", 0), 0);
 }
 

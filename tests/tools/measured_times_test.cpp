@@ -4,6 +4,7 @@
 
 #include "models/machine_json.hpp"
 #include "scenarios/parts.hpp"
+#include "tools/exploration.hpp"
 #include "tools/machine_files.hpp"
 #include "tools/prediction.hpp"
 
@@ -66,6 +67,21 @@ TEST(MeasuredTime, MakesAChunkedScheduleSlower) {
   const double time = predict(without, h200()).time_us;
   EXPECT_GT(predict(slow_gemm, h200()).time_us, 1.5 * time);  // the GEMM is the longer part
   EXPECT_GT(predict(slow_collective, h200()).time_us, time);
+}
+
+TEST(MeasuredTime, OfAScenarioCountsForEverySchedule) {
+  scenarios::Scenario scenario;
+  scenario.gpus = 2;
+  scenario.sizes = {8192};
+  scenario.plain = {PairWorkload{PairOp::gemm_reduce_scatter, 8192, 8192, 4096}};
+  scenario.measured = {1000, 500};
+  const Exploration exploration = explore(scenario, h200());
+  ASSERT_GT(exploration.answers[0].fastest_first.size(), 2u);
+  for (const Explored& one : exploration.answers[0].fastest_first) {
+    Case request = one.candidate.request;
+    EXPECT_EQ(request.measured, scenario.measured) << request.id;
+    EXPECT_DOUBLE_EQ(one.candidate.estimate.time_us, predict(request, h200()).time_us) << request.id;
+  }
 }
 
 TEST(MeasuredTime, TheSerialTimeBuildsOnItToo) {
