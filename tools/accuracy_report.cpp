@@ -33,21 +33,17 @@ ordered_json to_json(const Accuracy& accuracy) {
           {"interval_half_width", accuracy.half_width}};
 }
 
-/// A fact about some things, or nothing where there are none.
+/// One number of a list of them: a share.
 struct Fact {
   std::string key, text;
   std::size_t count = 0;
   double share = 0;
 };
 
+double p90(const std::vector<double>& values) { return quantile(values, 0.9); }
+
+/// Those that there is something to say about.
 std::vector<Fact> facts_of(const AccuracyReport& report) {
-  std::vector<Fact> facts;
-  const auto add = [&](const std::string& key, const std::string& text, const std::vector<double>& values,
-                       double quantile_or_mean = -1) {
-    if (!values.empty())
-      facts.push_back(
-          {key, text, values.size(), quantile_or_mean < 0 ? mean(values) : quantile(values, quantile_or_mean)});
-  };
   std::vector<double> errors, of_choice, of_serial, negligible;
   for (const Speedup& one : report.speedups) errors.push_back(std::abs(one.error()));
   for (const Regret& one : report.regrets) {
@@ -55,14 +51,19 @@ std::vector<Fact> facts_of(const AccuracyReport& report) {
     of_serial.push_back(one.of_serial);
     negligible.push_back(one.is_negligible() ? 1 : 0);
   }
+  std::vector<Fact> facts;
+  const auto add = [&](const std::string& key, const std::string& text, const std::vector<double>& values,
+                       double (*statistic)(const std::vector<double>&) = mean) {
+    if (!values.empty()) facts.push_back({key, text, values.size(), statistic(values)});
+  };
   add("mean_speedup_error", "error of the speedup over serial, mean", errors);
-  add("p90_speedup_error", "error of the speedup over serial, p90", errors, 0.9);
+  add("p90_speedup_error", "error of the speedup over serial, p90", errors, p90);
   add("right_sign_beyond_2_percent", "speedups beyond 2 % whose sign is right",
       right_signs_beyond(0.02, report.speedups));
   add("right_sign_beyond_5_percent", "speedups beyond 5 % whose sign is right",
       right_signs_beyond(0.05, report.speedups));
   add("mean_regret", "slower than the best: the schedule predicted fastest, mean", of_choice);
-  add("p90_regret", "slower than the best: the schedule predicted fastest, p90", of_choice, 0.9);
+  add("p90_regret", "slower than the best: the schedule predicted fastest, p90", of_choice, p90);
   add("mean_regret_of_serial", "slower than the best: always serial, mean", of_serial);
   add("negligible_regret", "schedules predicted fastest that are within 1 % and the noise of the best", negligible);
   return facts;
