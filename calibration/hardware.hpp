@@ -10,17 +10,18 @@
 
 #include "models/executor.hpp"
 #include "models/schedule.hpp"
+#include "models/timing_protocol.hpp"
 #include "models/trace.hpp"
 
 namespace weft::calibration {
 
 struct RunOptions {
-  double target_ms = 30;     ///< load of one timed run
-  int repeats = 3;           ///< timed runs; the median counts
-  bool check = true;         ///< compare the result with a plain reference, where the schedule says what it computes
-  bool spans = false;        ///< run everything a second time under CUPTI
-  double time_limit_s = 60;  ///< for each schedule and pass
-  int absent_rank = -1;      ///< self-test: this rank leaves out what the others wait for, so that they hang
+  double target_ms = run_ms;  ///< load of one timed run
+  int repeats = timed_runs;   ///< the median counts
+  bool check = true;          ///< compare the result with a plain reference, where the schedule says what it computes
+  bool spans = false;         ///< run everything a second time under CUPTI
+  double time_limit_s = 60;   ///< for each schedule and pass
+  int absent_rank = -1;       ///< self-test: this rank leaves out what the others wait for, so that they hang
 };
 
 /// One kernel or copy of one iteration, as CUPTI saw it. Times count from the start of that iteration's first kernel

@@ -22,9 +22,4 @@ inline double relative_spread(const std::vector<double>& values) {
   return (*high - *low) / median(values);
 }
 
-/// How many launches fill `target_us`, as the timing protocol says: between 3 and 200.
-inline int launches_for(double target_us, double iteration_us) {
-  return static_cast<int>(std::clamp(target_us / std::max(iteration_us, 0.1), 3.0, 200.0));
-}
-
 }  // namespace weft::calibration

@@ -9,31 +9,34 @@ namespace {
 
 /// What a curve says of one size.
 struct Reading {
-  double time_us = 0, latency_us = 0, ctas = 0;
+  double kernel_us = 0, latency_us = 0, alone_us = 0, ctas = 0;
   int cluster = 1;
-  double launch_floor_us = 0;
 };
 
 double line(double x, double x0, double y0, double x1, double y1) { return y0 + (y1 - y0) * (x - x0) / (x1 - x0); }
 
 Reading read(const CollectiveCurve& curve, double bytes) {
   const std::vector<CurvePoint>& points = curve.points;
-  const double latency_us = points.front().time_us;
+  const double latency_us = points.front().kernel_us;
+  const auto ctas_at = [&](const CurvePoint& point) { return point.ctas > 0 ? point.ctas : double(curve.ctas); };
   if (bytes <= static_cast<double>(points.front().bytes))
-    return {latency_us, latency_us, double(curve.ctas), curve.cluster, curve.launch_floor_us};
+    return {latency_us, latency_us, points.front().alone_us, ctas_at(points.front()), curve.cluster};
   auto upper = std::lower_bound(points.begin(), points.end(), bytes,
                                 [](const CurvePoint& point, double b) { return static_cast<double>(point.bytes) < b; });
   if (upper == points.end()) --upper;
   const auto lower = upper - 1;
-  const double time_us =
-      line(bytes, static_cast<double>(lower->bytes), lower->time_us, static_cast<double>(upper->bytes), upper->time_us);
-  return {std::max(time_us, latency_us), latency_us, double(curve.ctas), curve.cluster, curve.launch_floor_us};
+  const auto between_points = [&](double at_low, double at_high) {
+    return line(bytes, static_cast<double>(lower->bytes), at_low, static_cast<double>(upper->bytes), at_high);
+  };
+  const double ctas = std::clamp(between_points(ctas_at(*lower), ctas_at(*upper)), 1.0, double(curve.ctas));
+  return {std::max(between_points(lower->kernel_us, upper->kernel_us), latency_us), latency_us,
+          between_points(lower->alone_us, upper->alone_us), ctas, curve.cluster};
 }
 
 Reading between(const Reading& a, const Reading& b, double share) {
-  return {line(share, 0, a.time_us, 1, b.time_us), line(share, 0, a.latency_us, 1, b.latency_us),
-          line(share, 0, a.ctas, 1, b.ctas), share < 0.5 ? a.cluster : b.cluster,
-          line(share, 0, a.launch_floor_us, 1, b.launch_floor_us)};
+  return {line(share, 0, a.kernel_us, 1, b.kernel_us), line(share, 0, a.latency_us, 1, b.latency_us),
+          line(share, 0, a.alone_us, 1, b.alone_us), line(share, 0, a.ctas, 1, b.ctas),
+          share < 0.5 ? a.cluster : b.cluster};
 }
 
 /// Curves of one kind and GPU count, ascending in CTAs held.
@@ -60,8 +63,8 @@ Reading read_limited(const std::vector<const CollectiveCurve*>& curves, double b
   const Reading more = read(*above, bytes);
   if (below == nullptr) {  // fewer CTAs than were measured: each keeps its rate
     const double scale = static_cast<double>(above->ctas) / max_ctas;
-    return {more.latency_us + (more.time_us - more.latency_us) * scale, more.latency_us, double(max_ctas), more.cluster,
-            more.launch_floor_us};
+    const double longer_us = (more.kernel_us - more.latency_us) * (scale - 1);
+    return {more.kernel_us + longer_us, more.latency_us, more.alone_us + longer_us, double(max_ctas), more.cluster};
   }
   Reading reading = between(read(*below, bytes), more, line(max_ctas, below->ctas, 0, above->ctas, 1));
   reading.ctas = max_ctas;
@@ -106,10 +109,10 @@ CollectiveTiming time_collective(const Machine& machine, CollectiveKind kind, in
   const auto size = static_cast<double>(bytes);
   const Reading reading = read_any(machine, kind, gpus, size, max_ctas);
   return {.latency_us = reading.latency_us,
-          .transfer_us = reading.time_us - reading.latency_us,
+          .transfer_us = reading.kernel_us - reading.latency_us,
           .ctas = std::max(1, static_cast<int>(reading.ctas + 0.5)),
           .cluster = reading.cluster,
-          .launch_floor_us = reading.launch_floor_us,
+          .alone_us = reading.alone_us,
           .port_bytes = port_bytes(kind, gpus, size)};
 }
 

@@ -11,8 +11,8 @@ struct CollectiveTiming {
   double transfer_us = 0;  ///< with all channels and nobody beside
   int ctas = 0;            ///< channels; each moves an equal share
   int cluster = 1;
-  double launch_floor_us = 0;  ///< see CollectiveCurve
-  double port_bytes = 0;       ///< out of each GPU, and as many into it
+  double alone_us = 0;    ///< see CurvePoint
+  double port_bytes = 0;  ///< out of each GPU, and as many into it
 };
 
 /// Bytes out of each GPU's port: each of W ranks sends its (W-1)/W of the buffer once, for all_reduce twice (its

@@ -6,6 +6,7 @@
 #include <boost/geometry/geometries/point.hpp>
 #include <boost/geometry/index/rtree.hpp>
 #include <boost/geometry/strategies/strategies.hpp>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -23,9 +24,10 @@ double rough_log2(std::int64_t size) {
   return exponent + static_cast<double>(size - power) / static_cast<double>(power);
 }
 
+/// The kernel hardly depends on k: a factor of four there is as near as a factor of two in m or n.
 template <class Size>
 Point3 point_of(const Size& size) {
-  return {rough_log2(size.m), rough_log2(size.n), rough_log2(size.k)};
+  return {rough_log2(size.m), rough_log2(size.n), rough_log2(size.k) / 2};
 }
 
 template <class Size>
@@ -64,14 +66,16 @@ std::vector<const GemmChoice*> GemmChoices::nearest(const MatrixSize& size, std:
   if (answers().empty() || count == 0) return {};
   const Point3 here = point_of(size);
   std::vector<std::pair<double, std::size_t>> found;
-  // The tree yields them nearest first, equally near ones in any order: all that tie with the last one are looked at.
-  for (auto next = table_->places.qbegin(geometry::index::nearest(here, static_cast<unsigned>(this->size())));
-       next != table_->places.qend(); ++next) {
-    const double distance = geometry::comparable_distance(here, next->first);
-    if (found.size() >= count && distance > found.back().first) break;
-    found.emplace_back(distance, next->second);
+  // The tree gives equally near ones in any order: all that tie with the last one are needed.
+  for (std::size_t asked = 2 * count;; asked *= 2) {
+    std::vector<Place> places;
+    table_->places.query(geometry::index::nearest(here, static_cast<unsigned>(asked)), std::back_inserter(places));
+    found.clear();
+    for (const Place& place : places)
+      found.emplace_back(geometry::comparable_distance(here, place.first), place.second);
+    std::sort(found.begin(), found.end());
+    if (found.size() < asked || found.back().first > found[count - 1].first) break;
   }
-  std::sort(found.begin(), found.end());
   std::vector<const GemmChoice*> nearest;
   for (std::size_t i = 0; i < std::min(count, found.size()); ++i) nearest.push_back(&answers()[found[i].second]);
   return nearest;

@@ -30,8 +30,8 @@ class GemmChoices {
 
   /// The answer for exactly this shape, or nullptr.
   const GemmChoice* find(const MatrixSize& size) const;
-  /// The `count` answers (or all) that are nearest in the logarithms of m, n and k, nearest first; of equally near ones
-  /// those of the smaller m, n, k.
+  /// The `count` answers (or all) that are nearest in the logarithms of m, n and k, k counting half, nearest first; of
+  /// equally near ones those of the smaller m, n, k.
   std::vector<const GemmChoice*> nearest(const MatrixSize& size, std::size_t count) const;
 
  private:

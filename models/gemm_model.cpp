@@ -1,6 +1,8 @@
 #include "models/gemm_model.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <initializer_list>
 
 namespace weft {
 namespace {
@@ -9,6 +11,28 @@ std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b
 std::int64_t rounded_up(std::int64_t a, std::int64_t multiple) { return divided_up(a, multiple) * multiple; }
 
 constexpr std::size_t neighbours = 8;
+constexpr Bytes line_bytes = 128;  ///< of the L2
+
+/// The fourth root of the sum of fourth powers: the longest, and up to 1.41 times that where several tie.
+double about_longest(std::initializer_list<double> times_us) {
+  double longest = 0, sum = 0;
+  for (const double time_us : times_us) longest = std::max(longest, time_us);
+  for (const double time_us : times_us) {
+    const double square = (time_us / longest) * (time_us / longest);
+    sum += square * square;
+  }
+  return longest * std::sqrt(std::sqrt(sum));
+}
+
+/// Rows of A and of B that one wave reads between its CTAs: its tiles lie as nearly in a square as the matrix allows,
+/// and every slice along k has its own.
+double rows_of_wave(const MatrixSize& size, const GemmKernel& kernel, double ctas) {
+  const double area = ctas / kernel.split_k * kernel.tile_m * kernel.tile_n;
+  double rows_of_a = std::min(static_cast<double>(size.m), std::sqrt(area));
+  const double rows_of_b = std::min(static_cast<double>(size.n), area / rows_of_a);
+  rows_of_a = std::min(static_cast<double>(size.m), area / rows_of_b);
+  return (rows_of_a + rows_of_b) * kernel.split_k;
+}
 
 }  // namespace
 
@@ -42,13 +66,20 @@ TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmK
   const double speedup = dtype == DataType::fp8 ? machine.gpu.fp8_speedup : 1.0;
   const double flops_per_us = machine.gpu.tensor_flops_per_clock_per_sm * machine.gpu.max_clock_MHz * clock_share *
                               speedup * (is_cooperative ? timing.cooperative_efficiency : timing.pingpong_efficiency);
+  const double row_bytes = static_cast<double>(kernel.tile_k * bytes_of(dtype));
+  const double load = size.k * bytes_of(dtype) % line_bytes == 0 ? 1 : timing.unaligned_load_factor;
+  const auto ctas =
+      static_cast<double>(std::min<std::int64_t>(tile_count(size, kernel), persistent_ctas(machine.gpu, kernel)));
   // CTAs of a cluster along n share their rows of A, those along m their rows of B.
-  const double operand_rows =
-      static_cast<double>(kernel.tile_m) / kernel.cluster_n + static_cast<double>(kernel.tile_n) / kernel.cluster_m;
-  const double operand_bytes = operand_rows * kernel.tile_k * static_cast<double>(bytes_of(dtype));
-  const double step_us = std::max({2.0 * elements * kernel.tile_k / flops_per_us,
-                                   operand_bytes / bytes_per_us(timing.l2_GBps_per_sm), timing.k_step_floor_us});
-  const double epilogue_us = elements * timing.epilogue_us_per_element;
+  const double operand_bytes =
+      load * row_bytes *
+      (static_cast<double>(kernel.tile_m) / kernel.cluster_n + static_cast<double>(kernel.tile_n) / kernel.cluster_m);
+  const double unique_bytes = load * row_bytes * rows_of_wave(size, kernel, ctas);
+  const double step_us = about_longest({2.0 * elements * kernel.tile_k / flops_per_us,
+                                        timing.load_latency_us / kernel.stages / clock_share,
+                                        operand_bytes * ctas / bytes_per_us(machine.gpu.l2_GBps),
+                                        unique_bytes / bytes_per_us(machine.gpu.l2_unique_GBps)});
+  const double epilogue_us = elements * timing.epilogue_us_per_element / clock_share;
   return {.tile_us = k_steps * step_us + (is_cooperative ? epilogue_us : 0),
           .once_us = timing.kernel_overhead_us + (is_cooperative ? 0 : epilogue_us),
           .l2_bytes = k_steps * operand_bytes};

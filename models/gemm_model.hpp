@@ -26,7 +26,8 @@ struct TileTiming {
   double once_us = 0;
   double l2_bytes = 0;  ///< operands that the tile reads from the L2
 };
-/// At `clock_share` of the maximum clock, with the operands in reach of the L2; see GemmTiming for the formula.
+/// At `clock_share` of the maximum clock, with the operands in reach of the L2 and all CTAs of a wave at work; see
+/// GemmTiming for the formula.
 TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
                      double clock_share = 1);
 

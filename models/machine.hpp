@@ -24,9 +24,12 @@ struct Gpu {
   double max_clock_MHz = 0;
   double tensor_flops_per_clock_per_sm = 0;  ///< dense bf16, multiply and add counted separately
   double fp8_speedup = 0;                    ///< over bf16; 0: the GPU has no fp8
+  double speed_spread = 0;                   ///< slowest GPU of a server over the fastest in the same work, less 1
   double hbm_GBps = 0;                       ///< what a streaming kernel reaches, read and write together
-  double l2_GBps = 0;
-  Bytes l2_bytes = 0;
+  double l2_GBps = 0;                        ///< L2 to all SMs, what clusters share counted once
+  double l2_unique_GBps = 0;                 ///< L2 to all SMs where each byte goes to one SM only
+  Bytes l2_bytes = 0;                        ///< what was touched so many bytes ago is still there
+  Bytes l2_lost_bytes = 0;                   ///< what was touched so many bytes ago is gone; linear between the two
 
   int sms() const {
     int total = 0;
@@ -35,20 +38,24 @@ struct Gpu {
   }
 };
 
-/// The governor lowers the clock until the mean power of an iteration meets the limit.
+/// The governor lowers the clock until the mean power of an iteration meets the limit. It waits first, so that a load
+/// that begins runs at the maximum clock for `governor_delay_ms`, and then slows down over `governor_ramp_ms`.
 struct Power {
   double limit_W = 0;
   double idle_W = 0;              ///< clocks up, nothing running
-  double tensor_pJ_per_flop = 0;  ///< normally distributed data
+  double gemm_W = 0;              ///< above idle, while every SM runs a GEMM's tile at the maximum clock
+  double tensor_pJ_per_flop = 0;  ///< besides; normally distributed data
   double hbm_pJ_per_byte = 0;
   double link_pJ_per_byte = 0;
+  double governor_delay_ms = 0, governor_ramp_ms = 0;
 };
 
 struct CopyEngines {
   int per_gpu = 0;
-  double setup_us = 0;    ///< from the start of a copy to its first byte
-  double GBps = 0;        ///< one pull over the fabric
-  double local_GBps = 0;  ///< device to device on one GPU, bytes copied (read and written once each)
+  double setup_us = 0;         ///< from the start of a copy to its first byte
+  double setup_spread_us = 0;  ///< copies need up to so much longer, each its own time
+  double GBps = 0;             ///< one pull over the fabric
+  double local_GBps = 0;       ///< device to device on one GPU, bytes copied (read and written once each)
 };
 
 enum class FabricKind { nvswitch };
@@ -65,31 +72,41 @@ struct Fabric {
 
 /// Fixed times between operations.
 struct Latencies {
-  double kernel_gap_us = 0;      ///< graph: end of a node to the start of a kernel that waits for it alone
-  double collective_gap_us = 0;  ///< graph: the same for a collective
-  double join_gap_us = 0;        ///< graph: last end to the start of a node that waits for several
-  double fork_gap_us = 0;        ///< graph: to the start of a node that does not continue the chain of the one before
-  double graph_gap_us = 0;       ///< between two graphs on one stream
-  double eager_launch_us = 0;    ///< host time of one operation, enqueued by PyTorch
-  double eager_gap_us = 0;       ///< kernel to kernel on one stream, enqueued ahead of time
-  double eager_event_us = 0;     ///< an event recorded on one stream until another stream goes on
-  double barrier_us = 0;         ///< last rank's arrival to everyone's departure
-  double signal_us = 0;          ///< counter written until a waiting kernel sees it
+  double kernel_gap_us = 0;       ///< graph: end of a node to the start of a kernel that waits for it alone
+  double collective_gap_us = 0;   ///< graph: the same for a collective
+  double join_gap_us = 0;         ///< graph: last end to the start of a node that waits for several
+  double fork_gap_us = 0;         ///< graph: to the start of a node that does not continue the chain of the one before
+  double before_copy_gap_us = 0;  ///< graph: end of a kernel to the start of a copy from or to a peer
+  double after_copy_gap_us = 0;   ///< graph: last end to the start of a kernel that waits for such a copy
+  double graph_gap_us = 0;        ///< between two graphs on one stream
+  double collective_graph_gap_us = 0;  ///< the same where they hold collectives: their ranks arrive apart
+  double short_graph_us = 0;      ///< the launch of such a graph is hidden only behind iterations at least so long,
+  double short_graph_gap_us = 0;  ///< and at most so much of it shows behind shorter ones
+  double eager_launch_us = 0;     ///< host time of one operation, enqueued by PyTorch
+  double eager_gap_us = 0;        ///< kernel to kernel on one stream, enqueued ahead of time
+  double eager_event_us = 0;      ///< an event recorded on one stream until another stream goes on
+  double barrier_us = 0;          ///< last rank's arrival to the first departure
+  double barrier_skew_us = 0;     ///< first rank's departure from a barrier to the last one's
+  double start_skew_us = 0;       ///< the same where the ranks' hosts start a run together
+  double signal_us = 0;           ///< counter written until a waiting kernel sees it
 };
 
-/// How the GEMM library's kernels run on this GPU. A k step of one tile takes the longest of
+/// How the GEMM library's kernels run on this GPU. A k step of one tile takes about the longest of
 ///   2 x tile_m x tile_n x tile_k operations at `efficiency` of the tensor cores' rate,
-///   the operands that the CTA's cluster does not share, at l2_GBps_per_sm, and k_step_floor;
-/// a tile ends with an epilogue in proportion to its elements. Small tiles are computed by two groups of warps in turn
-/// (ping-pong: one's epilogue hides behind the other's main loop), large ones by both together (cooperative).
+///   load_latency over the stages of the pipeline that are in flight at once,
+///   the operands that the cluster does not share, for all CTAs at once, at the L2's rate to the SMs, and
+///   what the CTAs of a wave read between them, each byte once, at the L2's unique rate
+/// (the fourth root of the sum of fourth powers: near a tie both cost). A tile ends with an epilogue in proportion to
+/// its elements. Small tiles are computed by two groups of warps in turn (ping-pong: one's epilogue hides behind the
+/// other's main loop), large ones by both together (cooperative).
 struct GemmTiming {
   double kernel_overhead_us = 0;       ///< once a kernel
   double epilogue_us_per_element = 0;  ///< of the output tile
   double cooperative_efficiency = 0;   ///< share of the tensor cores' rate while in the main loop
   double pingpong_efficiency = 0;
   int cooperative_above_elements = 0;  ///< of the output tile
-  double l2_GBps_per_sm = 0;           ///< operands of a tile into one SM's shared memory
-  double k_step_floor_us = 0;          ///< no k step is shorter
+  double load_latency_us = 0;          ///< of operands on their way from the L2 into shared memory
+  double unaligned_load_factor = 1;    ///< loads of rows that do not begin on a 128-byte line take so much longer
   int dynamic_above_waves = 0;         ///< with more waves tiles are handed out by a counter, with fewer by position
   double counter_reset_us = 0;         ///< for the fill of that counter before the kernel
   double root_counter_reset_us = 0;    ///< the same where the GEMM is the first node of a graph
@@ -112,12 +129,19 @@ struct CollectiveKernel {
   int registers_per_thread = 0;
   Bytes shared_memory_per_cta = 0;
   double hbm_bytes_per_port_byte = 0;  ///< read and written on each GPU for each byte that leaves it
-  double rate_beside_gemm = 1;         ///< share of its own rate that a channel keeps while a GEMM runs on its GPU
+  double cold_factor = 1;  ///< a collective among other operations takes so many times its time alone, when it finds
+                           ///< its buffers in the L2
+  double crowded_us = 0;   ///< longer where it gets its SMs from a GEMM that ends, bunched instead of spread over GPCs;
+                           ///< in full from four times its latency on, not below twice (low-latency protocols)
+  double beside_gemm = 0;  ///< while a GEMM runs it takes 1 + beside_gemm + memory_pressure x load times as long,
+  double memory_pressure = 0;  ///< where the load is what the GEMM reads and writes over what HBM could
 };
 
 struct CurvePoint {
   Bytes bytes = 0;
-  double time_us = 0;
+  double kernel_us = 0;  ///< from the last rank's start to the end
+  double alone_us = 0;   ///< from one graph with nothing else to the next: no graph with this collective repeats faster
+  int ctas = 0;          ///< small collectives hold fewer than the curve's; 0: as many
 };
 
 /// A measured time over size, nccl-tests' byte counts. `ctas` is what the collective holds of the SMs.
@@ -128,7 +152,6 @@ struct CollectiveCurve {
   int ctas = 0;
   int cluster = 1;
   std::vector<CurvePoint> points;  ///< ascending sizes, at least two
-  double launch_floor_us = 0;      ///< no graph with this collective is launched again sooner, however short it is
 };
 
 /// Relative error of predictions for one kind of workload: measured / predicted - 1 at the 5th and 95th percentile. The

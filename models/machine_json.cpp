@@ -41,9 +41,12 @@ Gpu gpu_from(JsonObject object) {
   gpu.max_clock_MHz = number(object, "max_clock", "MHz");
   gpu.tensor_flops_per_clock_per_sm = number(object, "tensor_rate", "flops/clock/SM");
   gpu.fp8_speedup = number(object, "fp8_speedup", "ratio");
+  gpu.speed_spread = number(object, "speed_spread", "ratio");
   gpu.hbm_GBps = number(object, "hbm_bandwidth", "GBps");
   gpu.l2_GBps = number(object, "l2_bandwidth", "GBps");
+  gpu.l2_unique_GBps = number(object, "l2_unique_bandwidth", "GBps");
   gpu.l2_bytes = integer(object, "l2_capacity", "bytes");
+  gpu.l2_lost_bytes = integer(object, "l2_lost", "bytes", gpu.l2_bytes + 1);
   object.finish();
   return gpu;
 }
@@ -52,9 +55,12 @@ Power power_from(JsonObject object) {
   Power power;
   power.limit_W = number(object, "limit", "W", 1);
   power.idle_W = number(object, "idle", "W");
+  power.gemm_W = number(object, "gemm", "W");
   power.tensor_pJ_per_flop = number(object, "tensor_energy", "pJ/flop");
   power.hbm_pJ_per_byte = number(object, "hbm_energy", "pJ/byte");
   power.link_pJ_per_byte = number(object, "link_energy", "pJ/byte");
+  power.governor_delay_ms = number(object, "governor_delay", "ms");
+  power.governor_ramp_ms = number(object, "governor_ramp", "ms");
   object.finish();
   return power;
 }
@@ -63,6 +69,7 @@ CopyEngines copy_engines_from(JsonObject object) {
   CopyEngines engines;
   engines.per_gpu = integer(object, "per_gpu", "engines");
   engines.setup_us = number(object, "setup", "us");
+  engines.setup_spread_us = number(object, "setup_spread", "us");
   engines.GBps = number(object, "peer_bandwidth", "GBps");
   engines.local_GBps = number(object, "local_bandwidth", "GBps");
   object.finish();
@@ -84,11 +91,18 @@ Latencies latencies_from(JsonObject object) {
   latencies.collective_gap_us = number(object, "collective_gap", "us");
   latencies.join_gap_us = number(object, "join_gap", "us");
   latencies.fork_gap_us = number(object, "fork_gap", "us");
+  latencies.before_copy_gap_us = number(object, "before_copy_gap", "us");
+  latencies.after_copy_gap_us = number(object, "after_copy_gap", "us");
   latencies.graph_gap_us = number(object, "graph_gap", "us");
+  latencies.collective_graph_gap_us = number(object, "collective_graph_gap", "us");
+  latencies.short_graph_us = number(object, "short_graph", "us");
+  latencies.short_graph_gap_us = number(object, "short_graph_gap", "us");
   latencies.eager_launch_us = number(object, "eager_launch", "us");
   latencies.eager_gap_us = number(object, "eager_gap", "us");
   latencies.eager_event_us = number(object, "eager_event", "us");
   latencies.barrier_us = number(object, "barrier", "us");
+  latencies.barrier_skew_us = number(object, "barrier_skew", "us");
+  latencies.start_skew_us = number(object, "start_skew", "us");
   latencies.signal_us = number(object, "signal", "us");
   object.finish();
   return latencies;
@@ -105,8 +119,8 @@ GemmTiming gemm_from(JsonObject& object) {
   timing.counter_reset_us = number(object, "counter_reset", "us");
   timing.root_counter_reset_us = number(object, "root_counter_reset", "us");
   timing.split_k_overhead_us = number(object, "split_k_overhead", "us");
-  timing.l2_GBps_per_sm = number(object, "l2_bandwidth_per_sm", "GBps");
-  timing.k_step_floor_us = number(object, "k_step_floor", "us");
+  timing.load_latency_us = number(object, "load_latency", "us");
+  timing.unaligned_load_factor = number(object, "unaligned_load", "ratio");
   timing.threads_per_cta = integer(object, "threads_per_cta", "threads");
   timing.registers_per_thread = integer(object, "registers_per_thread", "registers");
   timing.tile_spread = number(object, "tile_spread", "ratio");
@@ -128,12 +142,15 @@ CollectiveKernel collective_kernel_from(JsonObject object) {
   kernel.registers_per_thread = integer(object, "registers_per_thread", "registers");
   kernel.shared_memory_per_cta = integer(object, "shared_memory_per_cta", "bytes", 0);
   kernel.hbm_bytes_per_port_byte = number(object, "hbm_bytes_per_port_byte", "ratio");
-  kernel.rate_beside_gemm = quantity(object, "rate_beside_gemm", "ratio").number(0.01, 1);
+  kernel.cold_factor = number(object, "cold", "ratio", 1);
+  kernel.crowded_us = number(object, "crowded", "us");
+  kernel.beside_gemm = number(object, "beside_gemm", "ratio");
+  kernel.memory_pressure = number(object, "memory_pressure", "ratio");
   object.finish();
   return kernel;
 }
 
-/// {"collective", "gpus", "max_ctas", "ctas", "cluster", "source", "points_bytes_us": [[bytes, us], …]}
+/// {"collective", "gpus", "max_ctas", "ctas", "cluster", "source", "points": [[bytes, kernel_us, alone_us, CTAs], …]}
 CollectiveCurve curve_from(JsonObject object) {
   CollectiveCurve curve;
   curve.kind = object.word<CollectiveKind>("collective");
@@ -141,16 +158,16 @@ CollectiveCurve curve_from(JsonObject object) {
   curve.max_ctas = static_cast<int>(object.integer_or("max_ctas", 0, 0, 1024));
   curve.ctas = static_cast<int>(object.integer("ctas", 1, 1024));
   curve.cluster = static_cast<int>(object.integer_or("cluster", 1, 1, 16));
-  curve.launch_floor_us = object.number_or("launch_floor_us", 0, 0);
   object.string("source");
-  for (const JsonValue& point : object.list("points_bytes_us")) {
-    const std::vector<JsonValue> pair = point.list();
-    if (pair.size() != 2) point.fail("expected [bytes, us]");
-    curve.points.push_back({pair[0].integer(1), pair[1].number(0)});
+  for (const JsonValue& point : object.list("points")) {
+    const std::vector<JsonValue> numbers = point.list();
+    if (numbers.size() != 3 && numbers.size() != 4) point.fail("expected [bytes, kernel_us, alone_us] or with CTAs");
+    const auto ctas = numbers.size() == 4 ? static_cast<int>(numbers[3].integer(1, 1024)) : 0;
+    curve.points.push_back({numbers[0].integer(1), numbers[1].number(0), numbers[2].number(0), ctas});
   }
   const auto ascending = [](const CurvePoint& a, const CurvePoint& b) { return a.bytes < b.bytes; };
   if (curve.points.size() < 2 || !std::is_sorted(curve.points.begin(), curve.points.end(), ascending))
-    object.at("points_bytes_us").fail("expected at least two points of ascending size");
+    object.at("points").fail("expected at least two points of ascending size");
   object.finish();
   return curve;
 }

@@ -8,8 +8,10 @@ CollectiveRun::CollectiveRun(Engine& engine, FluidPool& pool, const CollectiveTi
                              int ranks, std::vector<Use> uses)
     : engine_(engine), pool_(pool), timing_(timing), cta_(cta), uses_(std::move(uses)), ranks_(ranks) {}
 
-void CollectiveRun::arrive(Activity& activity, SmPool& sms) {
+void CollectiveRun::arrive(Activity& activity, SmPool& sms, double crowded_us) {
   RankGrid& grid = grids_.emplace_back();
+  grid.arrived = engine_.now();
+  grid.crowded_us = crowded_us;
   grid.run = this;
   grid.activity = &activity;
   grid.sms = &sms;
@@ -22,6 +24,7 @@ void CollectiveRun::arrive(Activity& activity, SmPool& sms) {
 
 void CollectiveRun::RankGrid::on_placed(const std::vector<int>& placed) {
   activity->first_cta_started.happen(run->engine_);
+  if (run->engine_.now() > arrived) run->crowded_us_ = std::max(run->crowded_us_, crowded_us);
   held.insert(held.end(), placed.begin(), placed.end());
   if (unplaced == 0) activity->all_ctas_started.happen(run->engine_);
   run->start_complete_channels();
@@ -34,15 +37,15 @@ void CollectiveRun::start_complete_channels() {
   if (complete == started_) return;
   Batch& batch = batches_.emplace_back(Batch{this, started_, complete - started_});
   started_ = complete;
-  engine_.after(from_us(timing_.latency_us), {[](void* context) {
-                                                auto* ready = static_cast<Batch*>(context);
-                                                ready->run->transfer(*ready);
-                                              },
-                                              &batch});
+  engine_.after(from_us(timing_.latency_us * slowdown_ + crowded_us_), {[](void* context) {
+                                                                          auto* ready = static_cast<Batch*>(context);
+                                                                          ready->run->transfer(*ready);
+                                                                        },
+                                                                        &batch});
 }
 
 double CollectiveRun::rate_of(const Batch& batch) const {
-  return timing_.port_bytes * batch.count / timing_.ctas / timing_.transfer_us * rate_share_;
+  return timing_.port_bytes * batch.count / timing_.ctas / timing_.transfer_us / slowdown_;
 }
 
 void CollectiveRun::transfer(Batch& batch) {
@@ -56,9 +59,9 @@ void CollectiveRun::transfer(Batch& batch) {
                             &batch});
 }
 
-void CollectiveRun::set_rate_share(double share) {
-  if (share == rate_share_) return;
-  rate_share_ = share;
+void CollectiveRun::set_slowdown(double slowdown) {
+  if (slowdown == slowdown_) return;
+  slowdown_ = slowdown;
   for (const Batch& batch : batches_)
     if (batch.flow >= 0) pool_.set_cap(batch.flow, rate_of(batch));
 }

@@ -20,10 +20,10 @@ class CollectiveRun {
                 std::vector<Use> uses);
   CollectiveRun(const CollectiveRun&) = delete;
 
-  /// This rank's kernel asks for SMs.
-  void arrive(Activity& activity, SmPool& sms);
-  /// From now on channels move at this share of their rate.
-  void set_rate_share(double share);
+  /// This rank's kernel asks for SMs. Where it must wait for them, each channel's latency is longer by `crowded_us`.
+  void arrive(Activity& activity, SmPool& sms, double crowded_us = 0);
+  /// From now on latency and transfer take so many times as long.
+  void set_slowdown(double slowdown);
 
  private:
   struct RankGrid : Grid {
@@ -31,6 +31,8 @@ class CollectiveRun {
     Activity* activity = nullptr;
     SmPool* sms = nullptr;
     std::vector<int> held;  // SM of each resident channel
+    Picoseconds arrived;
+    double crowded_us = 0;
     void on_placed(const std::vector<int>& placed) override;
   };
   /// Channels that became complete on all ranks together.
@@ -51,7 +53,7 @@ class CollectiveRun {
   const CtaShape cta_;
   const std::vector<Use> uses_;
   const int ranks_;
-  double rate_share_ = 1;
+  double crowded_us_ = 0, slowdown_ = 1;
   int started_ = 0, ended_ = 0;  // channels
   std::deque<RankGrid> grids_;
   std::deque<Batch> batches_;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/l2_reuse.hpp"
+
 namespace weft::sim {
 namespace {
 
@@ -14,39 +16,34 @@ struct Range {
 
 class RecentlyUsed {
  public:
-  explicit RecentlyUsed(double capacity) : capacity_(capacity) {}
+  explicit RecentlyUsed(const Gpu& gpu) : gpu_(gpu) {}
 
   /// Bytes of `range` that are not here; afterwards it is the most recent.
   double miss(const Range& range) {
-    double hit = 0;
+    double missed = range.bytes(), younger = 0;
     std::vector<Range> kept;
     for (const Range& held : ranges_) {
+      const double since = younger + held.bytes();
+      if (l2_miss_share(gpu_, since - held.bytes()) == 1) break;  // what is older is gone
+      younger = since;
       const std::int64_t first = std::max(held.first, range.first), last = std::min(held.last, range.last);
       if (held.buffer != range.buffer || first >= last) {
         kept.push_back(held);
         continue;
       }
-      hit += static_cast<double>(last - first) * std::min(held.bytes_per_row, range.bytes_per_row);
-      if (held.first < first) kept.push_back({held.buffer, held.first, first, held.bytes_per_row});
+      const double again = static_cast<double>(last - first) * std::min(held.bytes_per_row, range.bytes_per_row);
+      missed -= again * (1 - l2_miss_share(gpu_, since));
       if (last < held.last) kept.push_back({held.buffer, last, held.last, held.bytes_per_row});
+      if (held.first < first) kept.push_back({held.buffer, held.first, first, held.bytes_per_row});
     }
+    kept.insert(kept.begin(), range);
     ranges_ = std::move(kept);
-    if (range.bytes() <= capacity_) ranges_.push_back(range);
-    evict();
-    return std::max(0.0, range.bytes() - hit);
+    return std::max(0.0, missed);
   }
 
  private:
-  void evict() {
-    double held = 0;
-    for (const Range& range : ranges_) held += range.bytes();
-    auto oldest = ranges_.begin();
-    for (; held > capacity_ && oldest != ranges_.end(); ++oldest) held -= oldest->bytes();
-    ranges_.erase(ranges_.begin(), oldest);
-  }
-
-  double capacity_;
-  std::vector<Range> ranges_;  // least recent first
+  const Gpu& gpu_;
+  std::vector<Range> ranges_;  // most recent first
 };
 
 Range range_of(const Slice& slice, const Schedule& schedule) {
@@ -86,7 +83,7 @@ std::vector<const Slice*> slices_of(const Work& work) {
 }  // namespace
 
 std::vector<MemoryTraffic> memory_traffic(const Schedule& schedule, const Machine& machine) {
-  RecentlyUsed l2(static_cast<double>(machine.gpu.l2_bytes));
+  RecentlyUsed l2(machine.gpu);
   std::vector<MemoryTraffic> traffic(schedule.operations.size());
   for (int pass = 0; pass < 2; ++pass) {  // the second sees what the iteration before left
     for (std::size_t id = 0; id < traffic.size(); ++id) {

@@ -9,8 +9,8 @@
 namespace weft::sim {
 
 /// For each operation: bytes that it moves from or to HBM in a steady iteration, and all bytes that it touches once.
-/// Found by replaying the operations' slices, in program order, through a least-recently-used set of row ranges of
-/// `machine.gpu.l2_bytes`; a range larger than the L2 leaves nothing behind.
+/// Found by replaying the operations' slices, in program order, over a list of row ranges by age (models/l2_reuse.hpp
+/// says what is left of each).
 struct MemoryTraffic {
   double hbm_bytes = 0;
   double touched_bytes = 0;

@@ -10,8 +10,16 @@ CollectiveTiming timing_of(const Collective& collective, const std::string& name
   if (collective.transport != Transport::nccl)
     throw InputError(name + ".transport", "expected nccl, the transport that the simulator has, got " +
                                               std::string(name_of(collective.transport)));
-  return time_collective(machine, collective.kind, schedule.gpus, bytes_of(full_slice(collective), schedule),
-                         collective.max_ctas);
+  CollectiveTiming timing = time_collective(machine, collective.kind, schedule.gpus,
+                                            bytes_of(full_slice(collective), schedule), collective.max_ctas);
+  const double cold = schedule.operations.size() > 1 ? machine.collective_kernel.cold_factor : 1;
+  timing.latency_us *= cold;
+  timing.transfer_us *= cold;
+  return timing;
+}
+
+double memory_load(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, double touched_bytes) {
+  return touched_bytes / estimated_gemm_us(machine, size, kernel) / bytes_per_us(machine.gpu.hbm_GBps);
 }
 
 /// The library is asked once for each shape: most GEMMs of a schedule are equal chunks.
@@ -39,10 +47,13 @@ std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machi
     const Operation& operation = schedule.operations[id];
     costs[id].traffic = traffic[id];
     if (!l2_reuse) costs[id].traffic.hbm_bytes = traffic[id].touched_bytes;
-    if (const auto* gemm = std::get_if<Gemm>(&operation.work))
-      costs[id].kernel = gemm->kernel ? *gemm->kernel : choices.of(size_of(*gemm, schedule.gpus));
-    else if (const auto* collective = std::get_if<Collective>(&operation.work))
+    if (const auto* gemm = std::get_if<Gemm>(&operation.work)) {
+      const MatrixSize size = size_of(*gemm, schedule.gpus);
+      costs[id].kernel = gemm->kernel ? *gemm->kernel : choices.of(size);
+      costs[id].memory_load = memory_load(machine, size, costs[id].kernel, traffic[id].touched_bytes);
+    } else if (const auto* collective = std::get_if<Collective>(&operation.work)) {
       costs[id].collective = timing_of(*collective, operation.name, schedule, machine);
+    }
   }
   return costs;
 }

@@ -13,7 +13,8 @@ namespace weft::sim {
 struct OperationCost {
   MemoryTraffic traffic;
   GemmKernel kernel;            ///< a GEMM's, chosen as the library would where the schedule leaves it open
-  CollectiveTiming collective;  ///< a collective's
+  double memory_load = 0;       ///< a GEMM's: what it touches over what HBM could carry while it runs alone
+  CollectiveTiming collective;  ///< a collective's; cold where it is not the only operation
 };
 
 /// One for each operation. Without `l2_reuse` every operation finds an empty L2. Throws InputError for a transport that

@@ -4,6 +4,8 @@
 
 #include "models/counters.hpp"
 #include "models/executor.hpp"
+#include "sim/copy_order.hpp"
+#include "sim/skew.hpp"
 
 namespace weft::sim {
 
@@ -110,6 +112,18 @@ void Program::set_graph_gaps() {
                  : continues[edge.operation] != id ? timing_.fork_gap
                  : is_collective(id)               ? timing_.collective_gap
                                                    : timing_.kernel_gap;
+  for (OperationId id = 0; id < count; ++id) {
+    const bool to_copy = crosses_ranks(schedule_.operations[id].work);
+    const auto comes_from_copy = [&](const Edge& edge) {
+      return crosses_ranks(schedule_.operations[edge.operation].work);
+    };
+    const bool waits_for_copy = std::any_of(edges_[id].begin(), edges_[id].end(), comes_from_copy);
+    for (Edge& edge : edges_[id]) {
+      if (to_copy && comes_from_copy(edge)) edge.gap = timing_.kernel_gap;
+      if (to_copy && !comes_from_copy(edge)) edge.gap = std::max(edge.gap, timing_.before_copy_gap);
+      if (!to_copy && waits_for_copy) edge.gap = std::max(edge.gap, timing_.after_copy_gap);
+    }
+  }
 }
 
 /// Streams launched one call at a time: an event from another stream arrives later than the end of the own stream.
@@ -224,7 +238,8 @@ Process Program::meet(Activity& one, int channel) {
   Meeting& meeting = meetings_[{one.iteration, channel, barrier_number_[one.id]}];
   if (++meeting.arrived == ranks_) meeting.all_here.happen(engine_);
   co_await Until{meeting.all_here};
-  co_await Sleep{engine_, engine_.now() + timing_.barrier};
+  const double late = lateness(one.rank, barrier_number_[one.id]);
+  co_await Sleep{engine_, engine_.now() + timing_.barrier + from_us(to_us(timing_.barrier_skew) * late)};
   one.end.happen(engine_);
 }
 

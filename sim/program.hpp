@@ -20,9 +20,12 @@ struct ProgramTiming {
   Picoseconds collective_gap;           ///< the same where that one is a collective
   Picoseconds join_gap;                 ///< last end to the start of an operation that waits for several
   Picoseconds fork_gap;                 ///< end to the start of an operation that does not continue the chain
+  Picoseconds before_copy_gap;          ///< end of a kernel to the start of a copy from or to a peer
+  Picoseconds after_copy_gap;           ///< end of such a copy to the start of a kernel
   Picoseconds iteration_gap;            ///< end of an iteration to the start of the next
   Picoseconds host_launch;              ///< eager: host time of one operation
-  Picoseconds barrier;                  ///< last arrival to departure
+  Picoseconds barrier;                  ///< last arrival to the first departure
+  Picoseconds barrier_skew;             ///< first to last departure
   Picoseconds signal;                   ///< counter written until who waits for it goes on
   int hardware_queues = 0;              ///< eager: streams beyond that share one; 0: each has its own
   std::vector<Picoseconds> start_skew;  ///< by rank; empty: all start together

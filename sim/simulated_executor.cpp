@@ -3,30 +3,70 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/governor.hpp"
+#include "models/timing_protocol.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/energy.hpp"
 #include "sim/program.hpp"
 #include "sim/simulated_machine.hpp"
+#include "sim/skew.hpp"
 
 namespace weft::sim {
 namespace {
 
 constexpr int most_iterations = 12;
-constexpr double agreement = 1e-3;  // of an iteration's time
+constexpr int most_operations_adrift = 4000;  // of all ranks and iterations: some tens of ms to simulate
+constexpr double agreement = 1e-3;            // of an iteration's time
 constexpr int most_clock_steps = 8;
+
+/// The machine without what is switched off and is a number of the profile.
+Machine without(const Mechanisms& mechanisms, Machine machine) {
+  if (!mechanisms.governor_delay) machine.power.governor_delay_ms = 0, machine.power.governor_ramp_ms = 1e-9;
+  CollectiveKernel& kernel = machine.collective_kernel;
+  if (!mechanisms.residency) kernel.threads_per_cta = kernel.registers_per_thread = 0, kernel.shared_memory_per_cta = 0;
+  if (!mechanisms.slowdown) {
+    kernel.cold_factor = 1;
+    kernel.crowded_us = kernel.beside_gemm = kernel.memory_pressure = 0;
+  }
+  if (!mechanisms.skew)
+    machine.gpu.speed_spread = machine.latencies.barrier_skew_us = machine.latencies.start_skew_us =
+        machine.copy_engines.setup_spread_us = 0;
+  return machine;
+}
+
+bool has_collectives(const Schedule& schedule) {
+  return std::any_of(schedule.operations.begin(), schedule.operations.end(),
+                     [](const Operation& operation) { return std::holds_alternative<Collective>(operation.work); });
+}
+
+/// Ranks that neither meet at barriers nor in collectives.
+bool ranks_drift(const Schedule& schedule) {
+  return std::none_of(schedule.operations.begin(), schedule.operations.end(), [](const Operation& operation) {
+    return std::holds_alternative<Barrier>(operation.work) || std::holds_alternative<Collective>(operation.work) ||
+           std::holds_alternative<Wait>(operation.work);
+  });
+}
 
 ProgramTiming timing_of(const Schedule& schedule, const Machine& machine, const Mechanisms& mechanisms) {
   const Latencies& latencies = machine.latencies;
   ProgramTiming timing;
   timing.barrier = from_us(latencies.barrier_us);
   timing.signal = from_us(latencies.signal_us);
+  timing.barrier_skew = from_us(latencies.barrier_skew_us);
+  for (int rank = 0; rank < schedule.gpus; ++rank)
+    timing.start_skew.push_back(from_us(latencies.start_skew_us * lateness(rank, 0)));
   if (!mechanisms.gaps) return timing;
   const bool graph = schedule.launch == Launch::graph;
   timing.kernel_gap = from_us(graph ? latencies.kernel_gap_us : latencies.eager_gap_us);
   timing.collective_gap = from_us(graph ? latencies.collective_gap_us : latencies.eager_gap_us);
   timing.join_gap = from_us(graph ? latencies.join_gap_us : latencies.eager_event_us);
   timing.fork_gap = from_us(graph ? latencies.fork_gap_us : latencies.eager_event_us);
-  timing.iteration_gap = from_us(graph ? latencies.graph_gap_us : latencies.eager_gap_us);
+  const double graph_gap_us = has_collectives(schedule) ? latencies.collective_graph_gap_us : latencies.graph_gap_us;
+  timing.iteration_gap = from_us(graph ? graph_gap_us : latencies.eager_gap_us);
+  if (graph) {
+    timing.before_copy_gap = from_us(latencies.before_copy_gap_us);
+    timing.after_copy_gap = from_us(latencies.after_copy_gap_us);
+  }
   timing.host_launch = from_us(graph ? 0 : latencies.eager_launch_us);
   timing.hardware_queues = graph ? 0 : machine.gpu.hardware_queues;
   return timing;
@@ -64,6 +104,7 @@ class Runner {
   Attempt run(double clock_share) const {
     // With equal ranks and no host in the way an iteration starts from rest: the first is as good as any.
     if (ranks_ == 1 && schedule_.launch == Launch::graph) return run_iterations(1, clock_share);
+    if (ranks_ > 1 && ranks_drift(schedule_)) return run_adrift(clock_share);
     for (int iterations = 3;; iterations *= 2) {
       Attempt attempt = run_iterations(std::min(iterations, most_iterations), clock_share);
       if (attempt.steady || iterations >= most_iterations) return attempt;
@@ -71,30 +112,56 @@ class Runner {
   }
 
  private:
-  /// Graphs with collectives cannot follow one another faster than they are launched.
-  double launch_floor_us() const {
+  /// A graph does not repeat faster than with one of its collectives alone.
+  double repetition_floor_us() const {
     double floor_us = 0;
     if (schedule_.launch == Launch::graph && options_.mechanisms.gaps)
-      for (const OperationCost& cost : costs_) floor_us = std::max(floor_us, cost.collective.launch_floor_us);
+      for (const OperationCost& cost : costs_) floor_us = std::max(floor_us, cost.collective.alone_us);
     return floor_us;
   }
 
-  Attempt run_iterations(int iterations, double clock_share) const {
+  /// Nothing holds the ranks in step, so every iteration differs: the mean of a timed run's, or of the later half where
+  /// it has more than are simulated.
+  Attempt run_adrift(double clock_share) const {
+    const int launches = launches_for(run_ms * 1e3, run_iterations(1, clock_share).time_us);
+    const int operations = ranks_ * static_cast<int>(schedule_.operations.size());
+    const int iterations = std::min(launches, std::max(most_iterations, most_operations_adrift / operations));
+    return run_iterations(iterations, clock_share, launches > iterations ? iterations / 2 : 0);
+  }
+
+  /// What the host needs to launch a graph with collectives beside other operations, where the iteration is too short
+  /// to hide it.
+  double exposed_launch_us(double time_us) const {
+    if (schedule_.launch != Launch::graph || !options_.mechanisms.gaps || schedule_.operations.size() < 2 ||
+        !has_collectives(schedule_))
+      return 0;
+    const Latencies& latencies = machine_.latencies;
+    return std::clamp(latencies.short_graph_us - time_us, 0.0, latencies.short_graph_gap_us);
+  }
+
+  /// The time is that of the last iteration, or the mean since iteration `mean_from` where one is named.
+  Attempt run_iterations(int iterations, double clock_share, int mean_from = -1) const {
     Engine engine;
     SimulatedMachine device(engine, machine_, schedule_, costs_, ranks_, clock_share, options_.mechanisms.contention);
     Program program(engine, device, schedule_, timing_, ranks_, iterations);
     program.run();
 
     Attempt attempt;
-    const auto period_us = [&](int rank, int iteration) {
-      return to_us(program.end_of(rank, iteration) + timing_.iteration_gap - program.begin_of(rank, iteration));
+    const auto period_us = [&](int rank, int iteration, int from) {
+      return to_us(program.end_of(rank, iteration) + timing_.iteration_gap - program.begin_of(rank, from)) /
+             (iteration - from + 1);
     };
     double before_us = 0;
     for (int rank = 0; rank < ranks_; ++rank) {
-      attempt.time_us = std::max(attempt.time_us, period_us(rank, iterations - 1));
-      if (iterations > 1) before_us = std::max(before_us, period_us(rank, iterations - 2));
+      const int last = iterations - 1;
+      attempt.time_us = std::max(attempt.time_us, period_us(rank, last, mean_from >= 0 ? mean_from : last));
+      if (iterations > 1) before_us = std::max(before_us, period_us(rank, last - 1, last - 1));
     }
-    const double floor_us = launch_floor_us();
+    if (const double exposed_us = exposed_launch_us(attempt.time_us); exposed_us > 0) {
+      attempt.time_us += exposed_us;
+      before_us += exposed_us;
+    }
+    const double floor_us = repetition_floor_us();
     const bool is_launch_bound = attempt.time_us < floor_us;
     attempt.time_us = std::max(attempt.time_us, floor_us);
     before_us = std::max(before_us, floor_us);
@@ -155,11 +222,16 @@ bool ranks_are_alike(const Schedule& schedule) {
   });
 }
 
-Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& machine, SimulationStatistics* statistics) const {
+Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& full_machine,
+                             SimulationStatistics* statistics) const {
+  const Machine reduced = options_.mechanisms == Mechanisms{} ? Machine{} : without(options_.mechanisms, full_machine);
+  const Machine& machine = options_.mechanisms == Mechanisms{} ? full_machine : reduced;
   const Runner runner(schedule, machine, options_);
   Attempt attempt = runner.run(1.0);
   if (options_.mechanisms.power && runner.excess(attempt) > 1) {
+    const double share = throttled_share(machine.power, attempt.time_us);
     attempt = at_power_limit(runner, std::move(attempt));
+    if (share < 1) attempt = runner.run(1 / (1 + share * (1 / attempt.statistics.clock_share - 1)));
     for (Span& span : attempt.trace.spans)
       if (span.limit == Limit::compute) span.limit = Limit::power;
     if (attempt.trace.limited_by == Limit::compute) attempt.trace.limited_by = Limit::power;

@@ -10,19 +10,30 @@ namespace weft::sim {
 
 /// Mechanisms that can be switched off, to see what each is worth.
 struct Mechanisms {
-  bool power = true;       ///< the governor lowers the clock
-  bool l2_reuse = true;    ///< off: every operation finds an empty L2
-  bool contention = true;  ///< off: HBM, L2 and ports carry everything at once
-  bool gaps = true;        ///< off: operations follow one another at once
+  bool power = true;           ///< the governor lowers the clock
+  bool l2_reuse = true;        ///< off: every operation finds an empty L2
+  bool contention = true;      ///< off: HBM, L2 and ports carry everything at once
+  bool gaps = true;            ///< off: operations follow one another at once
+  bool governor_delay = true;  ///< off: the clock is lowered from the first iteration on
+  bool residency = true;       ///< off: collectives take nothing of an SM
+  bool slowdown = true;        ///< off: collectives keep their rate and latency beside a GEMM
+  bool skew = true;            ///< off: ranks start, leave barriers and compute in lockstep
+
+  bool operator==(const Mechanisms&) const = default;
 };
 
 struct NamedMechanism {
   std::string_view name;
   bool Mechanisms::*is_on;
 };
-inline constexpr std::array named_mechanisms{
-    NamedMechanism{"power", &Mechanisms::power}, NamedMechanism{"l2_reuse", &Mechanisms::l2_reuse},
-    NamedMechanism{"contention", &Mechanisms::contention}, NamedMechanism{"gaps", &Mechanisms::gaps}};
+inline constexpr std::array named_mechanisms{NamedMechanism{"power", &Mechanisms::power},
+                                             NamedMechanism{"l2_reuse", &Mechanisms::l2_reuse},
+                                             NamedMechanism{"contention", &Mechanisms::contention},
+                                             NamedMechanism{"gaps", &Mechanisms::gaps},
+                                             NamedMechanism{"governor_delay", &Mechanisms::governor_delay},
+                                             NamedMechanism{"residency", &Mechanisms::residency},
+                                             NamedMechanism{"slowdown", &Mechanisms::slowdown},
+                                             NamedMechanism{"skew", &Mechanisms::skew}};
 static_assert(sizeof(Mechanisms) == named_mechanisms.size(), "every mechanism has a name");
 
 struct SimulationOptions {

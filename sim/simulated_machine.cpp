@@ -5,11 +5,18 @@
 
 #include "models/gemm_model.hpp"
 #include "models/input_error.hpp"
+#include "sim/copy_order.hpp"
+#include "sim/skew.hpp"
 
 namespace weft::sim {
 namespace {
 
 constexpr double unlimited = 1e6;  // a resource of so many times its capacity limits nobody
+
+double crowded_us(const CollectiveKernel& kernel, const CollectiveTiming& timing) {
+  const double latencies = (timing.latency_us + timing.transfer_us) / timing.latency_us;
+  return kernel.crowded_us * std::clamp((latencies - 2) / 2, 0.0, 1.0);
+}
 
 std::string kernel_text(const GemmKernel& kernel, std::int64_t tiles, int ctas) {
   return std::to_string(kernel.tile_m) + "x" + std::to_string(kernel.tile_n) + "x" + std::to_string(kernel.tile_k) +
@@ -30,7 +37,13 @@ SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, Flu
 SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const Schedule& schedule,
                                    const std::vector<OperationCost>& costs, int ranks, double clock_share,
                                    bool contention)
-    : engine_(engine), machine_(machine), schedule_(schedule), costs_(costs), clock_share_(clock_share), pool_(engine) {
+    : engine_(engine),
+      machine_(machine),
+      schedule_(schedule),
+      costs_(costs),
+      clock_share_(clock_share),
+      keeps_copy_engine_(keeps_copy_engine(schedule)),
+      pool_(engine) {
   for (int rank = 0; rank < ranks; ++rank) gpus_.emplace_back(engine, machine, pool_, contention ? 1.0 : unlimited);
 }
 
@@ -70,7 +83,9 @@ void SimulatedMachine::start_gemm(Activity& activity, const Gemm& gemm) {
   const int most = gemm.max_sms > 0 ? std::min(at_once, gemm.max_sms / cluster * cluster) : at_once;
   const int ctas = static_cast<int>(std::min<std::int64_t>(tiles, std::max(most, cluster)));
 
-  const TileTiming timing = time_tile(machine_, size, kernel, dtype, clock_share_);
+  // The profile's GEMMs are those of the slowest GPU; where all ranks are the same, it is the one that is simulated.
+  const double faster = ranks() > 1 ? machine_.gpu.speed_spread * lateness(activity.rank, 0) : 0;
+  const TileTiming timing = time_tile(machine_, size, kernel, dtype, clock_share_ * (1 + faster));
   const double tile_bytes = timing.l2_bytes;
   const MemoryTraffic& traffic = costs_[activity.id].traffic;
   std::vector<Use> uses{{gpu.l2, 1.0}};
@@ -115,32 +130,39 @@ void SimulatedMachine::start_collective(Activity& activity) {
   }
   activity.limit = timing.latency_us > timing.transfer_us ? Limit::latency : Limit::link;
   activity.detail = std::to_string(timing.ctas) + " CTAs";
-  found->second.set_rate_share(collective_rate_share());
-  found->second.arrive(activity, gpus_[activity.rank].sms);
+  GpuState& gpu = gpus_[activity.rank];
+  found->second.set_slowdown(collective_slowdown());
+  found->second.arrive(activity, gpu.sms, gpu.running_gemms > 0 ? crowded_us(machine_.collective_kernel, timing) : 0);
 }
 
-/// A collective runs at the rate of its slowest rank.
-double SimulatedMachine::collective_rate_share() const {
-  const bool is_beside_gemm =
-      std::any_of(gpus_.begin(), gpus_.end(), [](const GpuState& gpu) { return gpu.running_gemms > 0; });
-  return is_beside_gemm ? machine_.collective_kernel.rate_beside_gemm : 1.0;
+/// A collective is as slow as its slowest rank.
+double SimulatedMachine::collective_slowdown() const {
+  const CollectiveKernel& kernel = machine_.collective_kernel;
+  double slowdown = 1;
+  for (const GpuState& gpu : gpus_)
+    if (gpu.running_gemms > 0)
+      slowdown = std::max(slowdown, 1 + kernel.beside_gemm + kernel.memory_pressure * gpu.gemm_memory_load);
+  return slowdown;
 }
 
-void SimulatedMachine::count_gemm(int rank, int change) {
-  gpus_[rank].running_gemms += change;
-  for (auto& [key, collective] : collectives_) collective.set_rate_share(collective_rate_share());
+void SimulatedMachine::count_gemm(int rank, int change, double memory_load) {
+  GpuState& gpu = gpus_[rank];
+  gpu.running_gemms += change;
+  gpu.gemm_memory_load = gpu.running_gemms == 0 ? 0 : gpu.gemm_memory_load + change * memory_load;
+  for (auto& [key, collective] : collectives_) collective.set_slowdown(collective_slowdown());
 }
 
 void SimulatedMachine::watch_gemm(Activity& activity) {
-  GemmWatch& watch = watches_.emplace_back(GemmWatch{this, activity.rank});
+  GemmWatch& watch = watches_.emplace_back(GemmWatch{this, activity.rank, costs_[activity.id].memory_load});
   activity.first_cta_started.call_when_happened({[](void* context) {
                                                    const auto* started = static_cast<GemmWatch*>(context);
-                                                   started->machine->count_gemm(started->rank, +1);
+                                                   started->machine->count_gemm(started->rank, +1,
+                                                                                started->memory_load);
                                                  },
                                                  &watch});
   activity.end.call_when_happened({[](void* context) {
                                      const auto* ended = static_cast<GemmWatch*>(context);
-                                     ended->machine->count_gemm(ended->rank, -1);
+                                     ended->machine->count_gemm(ended->rank, -1, ended->memory_load);
                                    },
                                    &watch});
 }
@@ -149,19 +171,35 @@ void SimulatedMachine::start_copy(Activity& activity, const Copy& copy) {
   if (copy.path == CopyPath::sms) return start_memory_bound(activity);
   activity.limit = Limit::copy_engine;
   CopyRun& run = copies_.emplace_back(CopyRun{this, &activity, &copy});
-  gpus_[activity.rank].copy_engines.acquire({[](void* context) {
-                                               auto* granted = static_cast<CopyRun*>(context);
-                                               SimulatedMachine& machine = *granted->machine;
-                                               granted->activity->first_cta_started.happen(machine.engine_);
-                                               granted->activity->all_ctas_started.happen(machine.engine_);
-                                               machine.engine_.after(from_us(machine.machine_.copy_engines.setup_us),
-                                                                     {[](void* ready) {
-                                                                        auto* set_up = static_cast<CopyRun*>(ready);
-                                                                        set_up->machine->transfer(*set_up);
-                                                                      },
-                                                                      granted});
-                                             },
-                                             &run});
+  if (!crosses_ranks(activity.operation->work)) return set_up_copy(run);
+  gpus_[activity.rank].copy_engines.acquire(activity.operation->stream, {[](void* context) {
+                                                                           auto* granted =
+                                                                               static_cast<CopyRun*>(context);
+                                                                           granted->machine->set_up_copy(*granted);
+                                                                         },
+                                                                         &run});
+}
+
+/// A copy within one GPU needs no engine: it starts as a kernel does.
+void SimulatedMachine::set_up_copy(CopyRun& run) {
+  run.activity->first_cta_started.happen(engine_);
+  run.activity->all_ctas_started.happen(engine_);
+  const bool is_local = !crosses_ranks(run.activity->operation->work);
+  const weft::CopyEngines& engines = machine_.copy_engines;
+  const int occasion = run.activity->iteration * static_cast<int>(schedule_.operations.size()) + run.activity->id;
+  const double peer_setup_us = engines.setup_us + engines.setup_spread_us * lateness(run.activity->rank, occasion);
+  const double setup_us = is_local ? machine_.other_kernels.overhead_us : peer_setup_us;
+  engine_.after(from_us(setup_us), {[](void* context) {
+                                      auto* set_up = static_cast<CopyRun*>(context);
+                                      set_up->machine->transfer(*set_up);
+                                    },
+                                    &run});
+}
+
+void SimulatedMachine::free_copy_engine(const Activity& activity) {
+  if (!crosses_ranks(activity.operation->work)) return;
+  CopyEngines& engines = gpus_[activity.rank].copy_engines;
+  keeps_copy_engine_[activity.id] ? engines.keep_for(activity.operation->stream) : engines.release();
 }
 
 void SimulatedMachine::transfer(CopyRun& run) {
@@ -182,7 +220,7 @@ void SimulatedMachine::transfer(CopyRun& run) {
   pool_.start(bytes, {bytes_per_us(GBps), std::move(uses)},
               {[](void* context) {
                  auto* done = static_cast<CopyRun*>(context);
-                 done->machine->gpus_[done->activity->rank].copy_engines.release();
+                 done->machine->free_copy_engine(*done->activity);
                  done->activity->end.happen(done->machine->engine_);
                },
                &run});

@@ -46,11 +46,13 @@ class SimulatedMachine : public Device {
     CopyEngines copy_engines;
     int hbm, l2, port_in, port_out;  // resources of the pool
     int running_gemms = 0;
+    double gemm_memory_load = 0;  // of those
   };
   /// A GEMM's start or end on its rank changes what collectives get.
   struct GemmWatch {
     SimulatedMachine* machine;
     int rank;
+    double memory_load;
   };
   struct CopyRun {
     SimulatedMachine* machine;
@@ -64,10 +66,12 @@ class SimulatedMachine : public Device {
   void start_memory_bound(Activity& activity);
   void start_attention(Activity& activity, const Attention& attention);
   void start_tiled(Activity& activity, const CtaShape& cta, int cluster, int most_sms, TiledWork work);
+  void set_up_copy(CopyRun& run);
+  void free_copy_engine(const Activity& activity);
   void transfer(CopyRun& run);
   void watch_gemm(Activity& activity);
-  void count_gemm(int rank, int change);
-  double collective_rate_share() const;
+  void count_gemm(int rank, int change, double memory_load);
+  double collective_slowdown() const;
   int gpu_of(int rank, int place) const { return (rank + place + ranks()) % ranks(); }
   int ranks() const { return static_cast<int>(gpus_.size()); }
 
@@ -76,6 +80,7 @@ class SimulatedMachine : public Device {
   const Schedule& schedule_;
   const std::vector<OperationCost>& costs_;
   const double clock_share_;
+  const std::vector<bool> keeps_copy_engine_;
   FluidPool pool_;
   std::deque<GpuState> gpus_;
   std::deque<TiledKernel> kernels_;

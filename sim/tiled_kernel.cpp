@@ -8,6 +8,7 @@ namespace weft::sim {
 TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, Activity& activity, TiledWork work)
     : engine_(engine), sms_(sms), pool_(pool), activity_(activity), work_(std::move(work)), demand_{0, work_.uses} {
   unplaced = work_.scheduler == TileScheduler::grid ? static_cast<int>(work_.tiles) : work_.ctas;
+  next_tile_ = begins_with_own_tiles() ? std::min<std::int64_t>(work_.ctas, work_.tiles) : 0;
   const auto* gemm = std::get_if<Gemm>(&activity.operation->work);
   group_left_ = gemm != nullptr && !gemm->tile_groups.empty() ? gemm->tile_groups : std::vector{work_.tiles};
   group_first_.resize(group_left_.size());
@@ -35,7 +36,11 @@ void TiledKernel::on_placed(const std::vector<int>& sms) {
   if (unplaced == 0) activity_.all_ctas_started.happen(engine_);
   const int first_cta = placed_ctas_;
   placed_ctas_ += static_cast<int>(sms.size());
-  go_on(sms, first_cta);
+  begins_with_own_tiles() ? run_own_tiles(sms, first_cta, first_cta) : go_on(sms, first_cta);
+}
+
+bool TiledKernel::begins_with_own_tiles() const {
+  return work_.scheduler == TileScheduler::static_persistent || work_.scheduler == TileScheduler::dynamic_persistent;
 }
 
 /// Tiles up to the first group that still waits for its counter.
@@ -48,19 +53,18 @@ std::int64_t TiledKernel::ready_tiles() const {
 
 /// Gives CTAs that are free the next tiles; who finds none leaves.
 void TiledKernel::go_on(std::vector<int> sms, int first_cta) {
-  if (work_.scheduler == TileScheduler::static_persistent) return run_static_step(std::move(sms), first_cta, first_cta);
   const auto ctas = static_cast<std::int64_t>(sms.size());
   const std::int64_t left = work_.tiles - next_tile_;
   if (left == 0) return leave(sms);
   const std::int64_t ready = std::min(ctas, ready_tiles() - next_tile_);
   if (ready == 0) {
-    stalled_.push_back({std::move(sms), first_cta, 0});
+    stalled_.push_back({std::move(sms), first_cta, -1});
     return;
   }
 
   const std::int64_t first = next_tile_;
   next_tile_ += ready;
-  if (next_tile_ == work_.tiles) {  // CTAs that hold no SM by now would find nothing to do
+  if (next_tile_ == work_.tiles && !begins_with_own_tiles()) {  // CTAs that hold no SM by now would find nothing to do
     sms_.withdraw(*this);
     activity_.all_ctas_started.happen(engine_);
   }
@@ -72,8 +76,9 @@ void TiledKernel::go_on(std::vector<int> sms, int first_cta) {
   if (!others.empty()) go_on(std::move(others), first_cta + static_cast<int>(ready));
 }
 
-/// CTA i works on tiles i, i + ctas, i + 2 ctas, …: the CTAs whose next tile does not exist leave.
-void TiledKernel::run_static_step(std::vector<int> sms, int first_cta, std::int64_t first) {
+/// CTA i begins with tile i, whenever it comes, and goes on with i + ctas, i + 2 ctas, … or the next that is left: the
+/// CTAs whose own tile does not exist leave.
+void TiledKernel::run_own_tiles(std::vector<int> sms, int first_cta, std::int64_t first) {
   const std::int64_t exist = std::clamp<std::int64_t>(work_.tiles - first, 0, static_cast<std::int64_t>(sms.size()));
   if (exist < static_cast<std::int64_t>(sms.size()))
     leave(std::vector<int>(sms.begin() + static_cast<std::ptrdiff_t>(exist), sms.end()));
@@ -112,7 +117,7 @@ void TiledKernel::on_cohort_end(Cohort* cohort) {
       leave(sms);
       break;
     case TileScheduler::static_persistent:
-      run_static_step(std::move(sms), first_cta, first + work_.ctas);
+      run_own_tiles(std::move(sms), first_cta, first + work_.ctas);
       break;
     case TileScheduler::dynamic_persistent:
     case TileScheduler::stream_k:
@@ -149,8 +154,8 @@ void TiledKernel::count_done(std::int64_t first, std::int64_t count) {
 
 void TiledKernel::resume_stalled() {
   for (auto& [sms, first_cta, first] : std::exchange(stalled_, {}))
-    if (work_.scheduler == TileScheduler::static_persistent)
-      run_static_step(std::move(sms), first_cta, first);
+    if (first >= 0)
+      run_own_tiles(std::move(sms), first_cta, first);
     else
       go_on(std::move(sms), first_cta);
 }

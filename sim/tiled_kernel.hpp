@@ -46,16 +46,17 @@ class TiledKernel : public Grid {
   struct Stalled {
     std::vector<int> sms;
     int first_cta;
-    std::int64_t first;  // static_persistent: tile of the first of these CTAs
+    std::int64_t first;  // own tile of the first of these CTAs; -1: whatever tile is next
   };
   struct GroupEnd {
     TiledKernel* kernel;
     int group;
   };
 
+  bool begins_with_own_tiles() const;
   void go_on(std::vector<int> sms, int first_cta);
   void run(std::vector<int> sms, int first_cta, std::int64_t first, std::int64_t count, double share_of_tile);
-  void run_static_step(std::vector<int> sms, int first_cta, std::int64_t first);
+  void run_own_tiles(std::vector<int> sms, int first_cta, std::int64_t first);
   std::int64_t ready_tiles() const;
   void resume_stalled();
   void leave(const std::vector<int>& sms);

@@ -95,8 +95,8 @@ class Calibration {
 
   void build_curves() {
     const std::vector<CollectiveCurve> curves = calibration::build_curves(
-        input_.collectives, input_.ctas, machine_.collectives, machine_.latencies.graph_gap_us);
-    set_curves(profile_, curves, source_text(input_.collective_provenance, "collectives alone, less graph_gap"));
+        input_.collectives, input_.ctas, machine_.collectives, machine_.latencies.collective_graph_gap_us);
+    set_curves(profile_, curves, source_text(input_.collective_provenance, "collectives alone"));
     changes_.add({"collectives", "", std::to_string(curves.size()), "curves", ""});
   }
 

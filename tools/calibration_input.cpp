@@ -83,6 +83,11 @@ std::optional<double> shortest_collective_us(const std::vector<KernelRecord>& ke
   return shortest;
 }
 
+int ctas_of(const std::vector<KernelRecord>& kernels) {
+  const auto collective = std::find_if(kernels.begin(), kernels.end(), calibration::is_collective);
+  return collective == kernels.end() ? 0 : collective->grid[0];
+}
+
 void add_ctas(CalibrationInput& input, const Line& line, CollectiveKind kind) {
   const CollectiveSetting setting{kind, line.request.gpus, line.request.schedule.max_ctas};
   for (const KernelRecord& kernel : line.kernels)
@@ -99,14 +104,15 @@ void add_pair(CalibrationInput& input, const Line& line, const scenarios::PairWo
   input.pair_provenance.add(line.conditions);
 }
 
-void add(CalibrationInput& input, const Line& line) {
+void add(CalibrationInput& input, const Line& line, bool after_gemm) {
   const Case& request = line.request;
   input.provenance.add(line.conditions);
   input.gpu_counts.insert(request.gpus);
   if (request.schedule.launch != Launch::graph) return;
   const bool is_serial = std::holds_alternative<scenarios::Serial>(request.schedule.family);
   if (const auto* gemm = std::get_if<scenarios::GemmWorkload>(&request.workload); gemm != nullptr && is_serial) {
-    input.gemms.push_back({{gemm->m, gemm->n, gemm->k}, gemm->dtype, line.time_us, kernels_us(line.kernels)});
+    input.gemms.push_back(
+        {{gemm->m, gemm->n, gemm->k}, gemm->dtype, line.time_us, kernels_us(line.kernels), after_gemm});
     input.gemm_provenance.add(line.conditions);
   } else if (const auto* collective = std::get_if<scenarios::CollectiveWorkload>(&request.workload);
              collective != nullptr && is_serial) {
@@ -114,7 +120,8 @@ void add(CalibrationInput& input, const Line& line) {
     input.collectives.push_back({{collective->kind, request.gpus, request.schedule.max_ctas},
                                  collective->bytes,
                                  line.time_us,
-                                 shortest_collective_us(line.kernels)});
+                                 shortest_collective_us(line.kernels),
+                                 ctas_of(line.kernels)});
     input.collective_provenance.add(line.conditions);
   } else if (const auto* pair = std::get_if<scenarios::PairWorkload>(&request.workload)) {
     add_pair(input, line, *pair);
@@ -147,8 +154,13 @@ std::string source_text(const Provenance& provenance, const std::string& probe) 
 
 CalibrationInput read_calibration_input(const std::vector<std::filesystem::path>& files) {
   CalibrationInput input;
-  for (const std::filesystem::path& file : files)
-    for (const Line& line : read_lines(file)) add(input, line);
+  for (const std::filesystem::path& file : files) {
+    bool after_gemm = false;
+    for (const Line& line : read_lines(file)) {
+      add(input, line, after_gemm);
+      after_gemm = std::holds_alternative<scenarios::GemmWorkload>(line.request.workload);
+    }
+  }
   return input;
 }
 

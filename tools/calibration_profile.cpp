@@ -42,15 +42,16 @@ void set_curves(ordered_json& profile, const std::vector<CollectiveCurve>& curve
   for (const CollectiveCurve& curve : curves) {
     measured.emplace(name_of(curve.kind), curve.gpus);
     ordered_json points = ordered_json::array();
-    for (const CurvePoint& point : curve.points) points.push_back({point.bytes, rounded(point.time_us)});
+    for (const CurvePoint& point : curve.points)
+      points.push_back(
+          {point.bytes, rounded(point.kernel_us), rounded(point.alone_us), point.ctas > 0 ? point.ctas : curve.ctas});
     result.push_back({{"collective", name_of(curve.kind)},
                       {"gpus", curve.gpus},
                       {"max_ctas", curve.max_ctas},
                       {"ctas", curve.ctas},
                       {"cluster", curve.cluster},
-                      {"launch_floor_us", rounded(curve.launch_floor_us)},
                       {"source", source},
-                      {"points_bytes_us", points}});
+                      {"points", points}});
   }
   for (const ordered_json& curve : profile.at("collectives"))
     if (!measured.contains({curve.at("collective"), curve.at("gpus")})) result.push_back(curve);

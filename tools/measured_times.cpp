@@ -23,12 +23,13 @@ void slow_down_gemms(Machine& machine, double factor) {
   GemmTiming& gemm = machine.gemm;
   gemm.cooperative_efficiency /= factor;
   gemm.pingpong_efficiency /= factor;
-  gemm.l2_GBps_per_sm /= factor;
-  gemm.k_step_floor_us *= factor;
+  gemm.load_latency_us *= factor;
   gemm.epilogue_us_per_element *= factor;
   gemm.kernel_overhead_us *= factor;
   gemm.split_k_overhead_us *= factor;
   machine.power.tensor_pJ_per_flop *= factor;
+  machine.gpu.l2_GBps /= factor;
+  machine.gpu.l2_unique_GBps /= factor;
   machine.gpu.hbm_GBps /= std::min(1.0, factor);
 }
 
@@ -49,7 +50,8 @@ void shift_collective_time(Machine& machine, const scenarios::CollectiveWorkload
   for (CollectiveCurve& curve : machine.collectives)
     for (CurvePoint& point : curve.points) {
       const double share = static_cast<double>(point.bytes) / static_cast<double>(collective.bytes);
-      point.time_us = std::max(least_time_share * point.time_us, point.time_us + share * shift_us);
+      for (double* time_us : {&point.kernel_us, &point.alone_us})
+        *time_us = std::max(least_time_share * *time_us, *time_us + share * shift_us);
     }
   machine.fabric.port_GBps *= std::max(1.0, simulated_us / (simulated_us + shift_us));
 }

@@ -1,6 +1,7 @@
 #include "calibration/device/timing.hpp"
 
 #include "calibration/statistics.hpp"
+#include "models/timing_protocol.hpp"
 
 namespace weft::calibration::device {
 namespace {

@@ -21,6 +21,7 @@ struct CollectiveObservation {
   Bytes bytes = 0;
   double time_us = 0;                 ///< from one graph launch to the next
   std::optional<double> kernel_us{};  ///< on the GPU that waited least for the others
+  int ctas = 0;                       ///< of the recorded kernel; 0: not recorded
 };
 
 /// The CTAs that a kernel of this setting was launched with.
@@ -30,13 +31,11 @@ struct CtaObservation {
 };
 
 /// One curve for each setting with at least two sizes, in the order of the settings. A point is the median of what was
-/// measured at that size, less the gap between graphs. Small collectives are bound by the launch of their graph: the
-/// time of the smallest size becomes the curve's launch floor, and points near it come from the recorded kernels. CTAs
-/// and clusters are those of the kernels; where none of the setting was recorded, the default of the same kind (then of
-/// `known` curves) up to the setting's limit, in clusters of four, two or one. Throws ExecutionError where no default
-/// is known.
+/// measured at that size; what a graph takes beyond its kernel is smoothed over neighbouring sizes. CTAs and clusters
+/// are those of the kernels; where none of the setting was recorded, the default of the same kind (then of `known`
+/// curves) up to the setting's limit, in clusters of four, two or one. Throws ExecutionError where no default is known.
 std::vector<CollectiveCurve> build_curves(const std::vector<CollectiveObservation>& observations,
                                           const std::vector<CtaObservation>& ctas,
-                                          const std::vector<CollectiveCurve>& known, double graph_gap_us);
+                                          const std::vector<CollectiveCurve>& known, double collective_graph_gap_us);
 
 }  // namespace weft::calibration

@@ -6,6 +6,8 @@
 #include "calibration/fitting/least_squares.hpp"
 #include "models/executor.hpp"
 #include "models/gemm_model.hpp"
+#include "models/governor.hpp"
+#include "models/l2_reuse.hpp"
 
 namespace weft::calibration {
 namespace {
@@ -25,27 +27,28 @@ constexpr Number numbers[] = {
     {"gemm", "epilogue", [](Machine& m) -> double& { return m.gemm.epilogue_us_per_element; }, 0, 1e-3},
     {"gemm", "cooperative_efficiency", [](Machine& m) -> double& { return m.gemm.cooperative_efficiency; }, 0.3, 1},
     {"gemm", "pingpong_efficiency", [](Machine& m) -> double& { return m.gemm.pingpong_efficiency; }, 0.3, 1},
-    {"gemm", "l2_bandwidth_per_sm", [](Machine& m) -> double& { return m.gemm.l2_GBps_per_sm; }, 10, 500},
-    {"gemm", "k_step_floor", [](Machine& m) -> double& { return m.gemm.k_step_floor_us; }, 0.005, 1},
+    {"gemm", "load_latency", [](Machine& m) -> double& { return m.gemm.load_latency_us; }, 0.1, 10},
+    {"gemm", "unaligned_load", [](Machine& m) -> double& { return m.gemm.unaligned_load_factor; }, 1, 4},
     {"gemm", "split_k_overhead", [](Machine& m) -> double& { return m.gemm.split_k_overhead_us; }, 0, 20},
     {"gpu", "hbm_bandwidth", [](Machine& m) -> double& { return m.gpu.hbm_GBps; }, 1000, 8000},
-    {"power", "tensor_energy", [](Machine& m) -> double& { return m.power.tensor_pJ_per_flop; }, 0.05, 3},
+    {"gpu", "l2_bandwidth", [](Machine& m) -> double& { return m.gpu.l2_GBps; }, 2000, 40000},
+    {"gpu", "l2_unique_bandwidth", [](Machine& m) -> double& { return m.gpu.l2_unique_GBps; }, 1000, 40000},
+    {"power", "gemm", [](Machine& m) -> double& { return m.power.gemm_W; }, 0, 2000},
+    {"power", "tensor_energy", [](Machine& m) -> double& { return m.power.tensor_pJ_per_flop; }, 0, 3},
+    {"power", "governor_delay", [](Machine& m) -> double& { return m.power.governor_delay_ms; }, 0, 1000},
+    {"power", "governor_ramp", [](Machine& m) -> double& { return m.power.governor_ramp_ms; }, 0.1, 1000},
 };
 // clang-format on
 
 constexpr double usual_error = 0.03;  ///< residuals well above it count as outliers
 constexpr int rounds = 3;  ///< the numbers decide which kernel a shape gets that the library was not asked for
 
-/// Bytes that a GEMM which is repeated finds no more in the L2: a matrix larger than the L2, and all of them where the
-/// others together do not fit.
+/// Bytes that a GEMM which is repeated finds no more in the L2.
 double hbm_bytes(const Machine& machine, const MatrixSize& size, DataType dtype) {
-  const auto l2_bytes = static_cast<double>(machine.gpu.l2_bytes);
   const auto operand = static_cast<double>(bytes_of(dtype)), output = static_cast<double>(bytes_of(DataType::bf16));
   const auto m = static_cast<double>(size.m), n = static_cast<double>(size.n), k = static_cast<double>(size.k);
-  double large = 0, others = 0;
-  for (const double bytes : {m * k * operand, n * k * operand, m * n * output})
-    (bytes > l2_bytes ? large : others) += bytes;
-  return others > l2_bytes ? large + others : large;
+  const double touched = (m * k + n * k) * operand + m * n * output;
+  return touched * l2_miss_share(machine.gpu, touched);
 }
 
 struct LoneGemm {
@@ -60,9 +63,12 @@ LoneGemm lone_gemm(const Machine& machine, const MatrixSize& size, DataType dtyp
   const bool is_dynamic = kernel.scheduler == TileScheduler::dynamic_persistent;
   const double kernels_us = (is_dynamic ? machine.gemm.root_counter_reset_us : 0) + tile.once_us +
                             std::max(waves * tile.tile_us, stream_us) + split_k_reduction_us(machine, size, kernel);
+  const double time_us = machine.latencies.graph_gap_us + kernels_us;
   const Power& power = machine.power;
-  const double least_us = size.flops() * power.tensor_pJ_per_flop * 1e-6 / (power.limit_W - power.idle_W);
-  return {.time_us = std::max(machine.latencies.graph_gap_us + kernels_us, least_us), .kernels_us = kernels_us};
+  const double energy_uJ = power.gemm_W * static_cast<double>(tiles) * tile.tile_us / machine.gpu.sms() +
+                           power.tensor_pJ_per_flop * size.flops() * 1e-6;
+  const double throttled_us = std::max(time_us, energy_uJ / (power.limit_W - power.idle_W));
+  return {.time_us = time_us + throttled_share(power, time_us) * (throttled_us - time_us), .kernels_us = kernels_us};
 }
 
 class Fit {
@@ -95,7 +101,7 @@ class Fit {
     for (std::size_t i = 0; i < observations_.size(); ++i) {
       const GemmObservation& one = observations_[i];
       const LoneGemm predicted = lone_gemm(machine_, one.size, one.dtype, kernels_[i]);
-      logarithms.push_back(std::log(predicted.time_us / one.time_us));
+      if (!one.after_gemm || !one.kernels_us) logarithms.push_back(std::log(predicted.time_us / one.time_us));
       if (one.kernels_us) logarithms.push_back(std::log(predicted.kernels_us / *one.kernels_us));
     }
     return logarithms;

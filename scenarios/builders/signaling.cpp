@@ -95,7 +95,7 @@ Signaling searched_signaling(const Case& request, const Machine& machine) {
   const std::int64_t tile_elements = std::int64_t{plan.waves.kernel.tile_m} * plan.waves.kernel.tile_n;
   return {searched_groups(plan.waves, [&](std::int64_t tiles, bool beside_gemm) {
     const CollectiveTiming timing = time_sending(tiles * tile_elements, request, plan.kind, machine);
-    const double rate_share = beside_gemm ? machine.collective_kernel.rate_beside_gemm : 1;
+    const double rate_share = beside_gemm ? 1 / (1 + machine.collective_kernel.beside_gemm) : 1;
     return timing.latency_us + timing.transfer_us / rate_share;
   })};
 }

@@ -17,13 +17,5 @@ TEST(RelativeSpread, IsTheRangeOverTheMedian) { EXPECT_DOUBLE_EQ(relative_spread
 
 TEST(RelativeSpread, OfEqualValuesIsZero) { EXPECT_EQ(relative_spread({5, 5, 5}), 0); }
 
-TEST(LaunchesFor, FillTheTargetTime) { EXPECT_EQ(launches_for(30'000, 1'000), 30); }
-
-TEST(LaunchesFor, AreAtLeastThreeAndAtMostTwoHundred) {
-  EXPECT_EQ(launches_for(30'000, 50'000), 3);
-  EXPECT_EQ(launches_for(30'000, 2), 200);
-  EXPECT_EQ(launches_for(30'000, 0), 200);
-}
-
 }  // namespace
 }  // namespace weft::calibration

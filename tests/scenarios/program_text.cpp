@@ -26,7 +26,8 @@ Machine round_machine() {
   machine.gemm.threads_per_cta = 256;
   machine.gemm.registers_per_thread = 256;
   machine.gemm.cooperative_efficiency = machine.gemm.pingpong_efficiency = 1;
-  machine.gemm.l2_GBps_per_sm = 1000;
+  machine.gpu.l2_GBps = machine.gpu.l2_unique_GBps = 1e6;
+  machine.gpu.l2_lost_bytes = 1;
   machine.gpu.max_clock_MHz = 1000;
   machine.gpu.tensor_flops_per_clock_per_sm = 1000;
   machine.gpu.hbm_GBps = 1000;

@@ -91,11 +91,10 @@ TEST(CollectiveRun, NarrowLinkSlowsIt) { EXPECT_DOUBLE_EQ(TestRun(2, 25).run(), 
 
 TEST(CollectiveRun, WideLinkDoesNotSpeedItUp) { EXPECT_DOUBLE_EQ(TestRun(2, 1e6).run(), TestRun(2, 50).run()); }
 
-// Half the rate from the start on; latency is latency.
-TEST(CollectiveRun, RateShareSlowsItsTransferOnly) {
+TEST(CollectiveRun, SlowedDownItTakesLonger) {
   TestRun run(2);
-  run.collective->set_rate_share(0.5);
-  EXPECT_DOUBLE_EQ(run.run(), 5 + 20 / 0.5);
+  run.collective->set_slowdown(2);
+  EXPECT_DOUBLE_EQ(run.run(), 2 * (5 + 20));
 }
 
 // Two channels get their SMs at 12 us; they still have latency and transfer before them.

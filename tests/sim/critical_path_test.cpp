@@ -15,7 +15,7 @@ Limit limit_of(const Workload& workload, const ScheduleChoice& choice, double li
   machine.power.limit_W = 1e6;
   machine.fabric.port_GBps *= link_scale;
   for (CollectiveCurve& curve : machine.collectives)
-    for (CurvePoint& point : curve.points) point.time_us /= link_scale;
+    for (CurvePoint& point : curve.points) point.kernel_us /= link_scale;
   const Schedule schedule =
       build({.id = "case", .gpus = 4, .workload = workload, .schedule = choice, .measured = {}}, machine);
   return SimulatedExecutor().run(schedule, machine).limited_by;

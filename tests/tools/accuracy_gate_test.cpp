@@ -28,13 +28,11 @@ struct GateFile {
   std::string name;
   int stride = 1;
 };
-const std::vector<GateFile> files{{"h200x4-2026-11-21/validation_2gpu.jsonl"},
-                                  {"h200x4-2026-11-21/validation_4gpu.jsonl"},
+const std::vector<GateFile> files{{"validation-2026-11-21/validation_2gpu.jsonl"},
+                                  {"validation-2026-11-21/validation_4gpu.jsonl"},
                                   {"h200x4-2026-11-21/random_2gpu.jsonl"},
                                   {"h200x4-2026-11-21/random_4gpu.jsonl"},
-                                  {"h200x4-2026-11-21/gemm.jsonl", 4},
-                                  {"h200x4-2026-11-21/collectives_2gpu.jsonl", 16},
-                                  {"h200x4-2026-11-21/collectives_4gpu.jsonl", 16}};
+                                  {"h200x4-2026-11-21/gemm.jsonl", 8}};
 
 std::vector<MeasuredCase> cases_of(const GateFile& file) {
   std::vector<MeasuredCase> cases = read_measurements(std::filesystem::path(measurements + file.name));

@@ -1,0 +1,18 @@
+// In which order a GPU's copy engine takes the copies of a graph.
+#pragma once
+
+#include <vector>
+
+#include "models/schedule.hpp"
+
+namespace weft::sim {
+
+/// From or to a peer, by the copy engine. Copies within a GPU run beside them.
+bool crosses_ranks(const Work& work);
+
+/// By operation: does the copy engine go on with the next copy of the same stream before it takes those of other
+/// streams? In graphs it does (one branch after the other), unless a kernel waits for this copy alone and continues its
+/// branch; and only where nothing but this copy holds the next one back. Seen in records of FiCCO on 4 H200s.
+std::vector<bool> keeps_copy_engine(const Schedule& schedule);
+
+}  // namespace weft::sim

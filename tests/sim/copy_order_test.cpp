@@ -1,0 +1,50 @@
+#include "sim/copy_order.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft::sim {
+namespace {
+
+Operation pull(StreamId stream, std::vector<After> after = {}) {
+  Copy copy;
+  copy.source.place = 1;
+  return {.name = "pull", .stream = stream, .after = std::move(after), .work = copy};
+}
+
+Schedule two_streams(std::vector<Operation> operations) {
+  Schedule schedule;
+  schedule.gpus = 2;
+  schedule.streams = {{"s0", 0}, {"s1", 0}, {"s2", 0}};
+  schedule.operations = std::move(operations);
+  return schedule;
+}
+
+TEST(KeepsCopyEngine, ForTheNextCopyOfTheStream) {
+  EXPECT_EQ(keeps_copy_engine(two_streams({pull(1), pull(2), pull(1), pull(2)})),
+            (std::vector<bool>{true, true, false, false}));
+}
+
+TEST(KeepsCopyEngine, NotWhereTheNextOneWaitsForAnotherStream) {
+  EXPECT_EQ(keeps_copy_engine(two_streams({pull(1), pull(2), pull(1, {{.operation = 1}})})),
+            (std::vector<bool>{false, false, false}));
+}
+
+TEST(KeepsCopyEngine, NotWhereAKernelWaitsForThisCopyAlone) {
+  const Operation kernel{.name = "kernel", .stream = 0, .after = {{.operation = 0}}, .work = Gemm{}};
+  EXPECT_EQ(keeps_copy_engine(two_streams({pull(1), kernel, pull(1)})), (std::vector<bool>{false, false, false}));
+}
+
+TEST(KeepsCopyEngine, NotWithoutAGraph) {
+  Schedule schedule = two_streams({pull(1), pull(1)});
+  schedule.launch = Launch::eager;
+  EXPECT_EQ(keeps_copy_engine(schedule), (std::vector<bool>{false, false}));
+}
+
+TEST(CrossesRanks, OnlyCopyEngineCopiesBetweenGpus) {
+  EXPECT_TRUE(crosses_ranks(pull(0).work));
+  EXPECT_FALSE(crosses_ranks(Copy{}));
+  EXPECT_FALSE(crosses_ranks(Gemm{}));
+}
+
+}  // namespace
+}  // namespace weft::sim
