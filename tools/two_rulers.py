@@ -165,6 +165,25 @@ class Builder:
 
         return iteration
 
+    def async_tp(self, workload, symmetric_input):
+        """PyTorch's own operators of symmetric memory, multicast off in its environment."""
+        torch, operators = self.torch, self.torch.ops.symm_mem
+        from torch.distributed import _symmetric_memory as symmetric_memory
+
+        m, n, k = workload["m"], workload["n"], workload["k"]
+        name, b = self.dist.group.WORLD.group_name, self.normal(n, k)
+        symmetric_memory.enable_symm_mem_for_group(name)
+        if workload["op"] == "gemm+reduce_scatter":
+            a = self.normal(m, k)
+            return lambda: operators.fused_matmul_reduce_scatter(a, b.t(), "sum", scatter_dim=0, group_name=name)
+        a = self.normal(m // self.ranks, k)
+        if symmetric_input:
+            shared = symmetric_memory.empty(*a.shape, dtype=torch.bfloat16, device=self.device)
+            symmetric_memory.rendezvous(shared, name)
+            a = shared.copy_(a)
+        return lambda: operators.fused_all_gather_matmul(
+            a, [b.t()], gather_dim=0, group_name=name, return_A=not symmetric_input)
+
     def build(self, case):
         workload, schedule = case["workload"], case.get("schedule", {"family": "serial"})
         family, group = schedule["family"], self.group(schedule.get("max_ctas", 0))
@@ -173,6 +192,8 @@ class Builder:
             return self.concurrent(workload, schedule["first"] == "collective", group)
         if op == "gemm" or op in COLLECTIVES:
             return self.alone(workload, group)
+        if op in ("all_gather+gemm", "gemm+reduce_scatter") and family == "async_tp":
+            return self.async_tp(workload, schedule.get("input") == "symmetric")
         if "+" not in op or family not in ("serial", "decomposition"):
             raise ValueError(f"no second ruler for {op} under {family}")
         if family == "decomposition":
