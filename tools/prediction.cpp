@@ -1,11 +1,13 @@
 #include "tools/prediction.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "calibration/support.hpp"
 #include "models/input_error.hpp"
 #include "scenarios/bound.hpp"
 #include "scenarios/builders/build.hpp"
+#include "scenarios/search.hpp"
 #include "tools/measured_times.hpp"
 
 namespace weft::tools {
@@ -63,6 +65,23 @@ Case serial_case(Case request) {
   return request;
 }
 
+/// The request with the fastest of the families that its op has, on the simulator; of equally fast ones the one that is
+/// listed first.
+Case with_fastest_family(const Case& request, const Machine& machine, const sim::Mechanisms& mechanisms) {
+  std::optional<Case> fastest;
+  double fastest_us = 0;
+  for (Case& one :
+       scenarios::candidates(request.workload, request.gpus, {.max_ctas = {}, .launch = request.schedule.launch})) {
+    one.schedule.max_ctas = request.schedule.max_ctas;
+    const double time_us =
+        simulate(scenarios::build(one, machine), machine, {.spans = false, .mechanisms = mechanisms}).time_us;
+    if (!fastest || time_us < fastest_us) fastest = std::move(one), fastest_us = time_us;
+  }
+  fastest->id = request.id;
+  fastest->measured = request.measured;
+  return *fastest;
+}
+
 }  // namespace
 
 std::string stratum_of(const Case& request) {
@@ -77,14 +96,16 @@ void require_gpus(int gpus, const Machine& machine) {
                                  ", got " + std::to_string(gpus));
 }
 
-Prediction predict(const Case& request, const Machine& machine, const PredictionOptions& options) {
-  require_gpus(request.gpus, machine);
-  const bool has_measured = request.measured.gemm_us || request.measured.collective_us;
-  const Machine scaled = has_measured ? with_measured_times(request, machine, options.mechanisms) : Machine{};
+Prediction predict(const Case& asked, const Machine& machine, const PredictionOptions& options) {
+  require_gpus(asked.gpus, machine);
+  const bool has_measured = asked.measured.gemm_us || asked.measured.collective_us;
+  const Machine scaled = has_measured ? with_measured_times(asked, machine, options.mechanisms) : Machine{};
   const Machine& used = has_measured ? scaled : machine;
+  const bool is_open = std::holds_alternative<scenarios::Best>(asked.schedule.family);
+  const Case request = is_open ? with_fastest_family(asked, used, options.mechanisms) : asked;
 
   Prediction prediction;
-  prediction.choice = request.schedule;
+  prediction.choice = scenarios::with_searched_values(request, used);
   prediction.schedule = scenarios::build(request, used);
   prediction.trace = simulate(prediction.schedule, used, {.spans = options.spans, .mechanisms = options.mechanisms});
   prediction.time_us = prediction.serial_us = prediction.trace.time_us;

@@ -131,16 +131,33 @@ class ReferenceCheck {
     return kept;
   }
 
+  /// How often the sum so far of one part of the result is stored on the way: once for each GEMM that adds its k slice.
+  double stored_partial_sums() const {
+    std::ptrdiff_t most = 0;
+    const auto adds_to_result = [&](const Operation& operation) -> const Gemm* {
+      const auto* gemm = std::get_if<Gemm>(&operation.work);
+      return gemm != nullptr && gemm->accumulate && gemm->c.buffer == meaning_.result ? gemm : nullptr;
+    };
+    for (const Operation& operation : schedule_.operations)
+      if (const Gemm* gemm = adds_to_result(operation))
+        most = std::max(most, std::ranges::count_if(schedule_.operations, [&](const Operation& other) {
+                          const Gemm* also = adds_to_result(other);
+                          return also != nullptr && also->c == gemm->c;
+                        }));
+    return static_cast<double>(most);
+  }
+
   /// bf16 rounds by up to 2^-8 of the value: each contribution when a GEMM stores it, and the sum so far each time a
-  /// rank's is added. Sums on the way may be larger than what is left of them: with inputs of N(0, 1), a product's
-  /// intermediate values (k slices, split-K) stay below 6 sqrt(k). Of the fp32 accumulation, 2^-22 k sqrt(k) is
-  /// allowed. Rows that are only moved must be equal.
+  /// rank's or a k slice's is added. Sums on the way may be larger than what is left of them: with inputs of N(0, 1), a
+  /// product's intermediate values (k slices, split-K) stay below 6 sqrt(k). Of the fp32 accumulation, 2^-22 k sqrt(k)
+  /// is allowed. Rows that are only moved must be equal.
   ErrorBound bound() const {
     const bool sums =
         form_.collective == CollectiveKind::all_reduce || form_.collective == CollectiveKind::reduce_scatter;
     const double summands = sums ? ranks_ : 0, products = has_gemm() ? std::max(1.0, summands) : 0;
     const auto k = static_cast<double>(buffer(meaning_.a).columns);
-    const double of_one_product = std::sqrt(k) * (6 * bf16_rounding + 0x1p-22 * k);
+    const double stored = std::max(1.0, stored_partial_sums());
+    const double of_one_product = std::sqrt(k) * (6 * stored * bf16_rounding + 0x1p-22 * k);
     return {static_cast<float>((summands + (has_gemm() ? 1 : 0)) * bf16_rounding),
             static_cast<float>(products * of_one_product)};
   }

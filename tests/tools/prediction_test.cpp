@@ -1,0 +1,40 @@
+#include "tools/prediction.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "models/machine_json.hpp"
+#include "scenarios/search.hpp"
+#include "tools/machine_files.hpp"
+
+namespace weft::tools {
+namespace {
+
+using namespace scenarios;
+
+const Machine& h200() {
+  static const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
+  return machine;
+}
+
+TEST(Predict, BestIsTheFastestOfTheFamiliesThatTheOpHas) {
+  const PairWorkload pair{PairOp::all_gather_gemm, 8192, 4096, 4096};
+  const Prediction best =
+      predict({.id = "a", .gpus = 4, .workload = pair, .schedule = {Best{}}, .measured = {}}, h200());
+  EXPECT_FALSE(std::holds_alternative<Best>(best.choice.family));
+  double fastest_us = best.serial_us;
+  for (const Case& one : candidates(pair, 4, {.max_ctas = {}}))
+    fastest_us = std::min(fastest_us, predict(one, h200()).time_us);
+  EXPECT_EQ(best.time_us, fastest_us);
+}
+
+TEST(Predict, SearchedValuesAreFilledIn) {
+  const PairWorkload pair{PairOp::gemm_all_reduce, 8192, 8192, 3584};
+  const Prediction found =
+      predict({.id = "a", .gpus = 8, .workload = pair, .schedule = {Signaling{}}, .measured = {}}, h200());
+  EXPECT_FALSE(std::get<Signaling>(found.choice.family).groups.empty());
+}
+
+}  // namespace
+}  // namespace weft::tools
