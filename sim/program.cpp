@@ -210,7 +210,7 @@ void Program::begin(Activity& one) {
     processes_.push_back(wait_for_counter(one, *wait));
   } else if (const auto* barrier = std::get_if<Barrier>(&work)) {
     processes_.push_back(meet(one, barrier->channel));
-  } else if (const auto* pause = std::get_if<Delay>(&work)) {
+  } else if (const auto* pause = std::get_if<Delay>(&work); pause != nullptr && pause->held_sms == 0) {
     processes_.push_back(delay(one, from_us(pause->time_us)));
   } else {
     if (const auto* gemm = std::get_if<Gemm>(&work))

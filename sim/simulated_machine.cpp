@@ -48,13 +48,14 @@ SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const
 }
 
 void SimulatedMachine::start(Activity& activity) {
-  std::visit(Overloaded{[&](const Gemm& gemm) { start_gemm(activity, gemm); },
-                        [&](const Collective&) { start_collective(activity); },
-                        [&](const Copy& copy) { start_copy(activity, copy); },
-                        [&](const MemoryBound&) { start_memory_bound(activity); },
-                        [&](const Attention& attention) { start_attention(activity, attention); }, [](const Signal&) {},
-                        [](const Wait&) {}, [](const Barrier&) {}, [](const Delay&) {}},
-             activity.operation->work);
+  std::visit(
+      Overloaded{[&](const Gemm& gemm) { start_gemm(activity, gemm); },
+                 [&](const Collective&) { start_collective(activity); },
+                 [&](const Copy& copy) { start_copy(activity, copy); },
+                 [&](const MemoryBound&) { start_memory_bound(activity); },
+                 [&](const Attention& attention) { start_attention(activity, attention); }, [](const Signal&) {},
+                 [](const Wait&) {}, [](const Barrier&) {}, [&](const Delay& delay) { hold_sms(activity, delay); }},
+      activity.operation->work);
 }
 
 void SimulatedMachine::start_tiled(Activity& activity, const CtaShape& cta, int cluster, int most_sms, TiledWork work) {
@@ -255,6 +256,19 @@ void SimulatedMachine::start_memory_bound(Activity& activity) {
                .bytes_per_tile = bytes_per_tile,
                .uses = std::move(uses),
                .epilogue_us = machine_.other_kernels.overhead_us});
+}
+
+/// One CTA on each SM with all of its shared memory, so that none of another kernel fits beside it.
+void SimulatedMachine::hold_sms(Activity& activity, const Delay& delay) {
+  activity.limit = Limit::latency;
+  start_tiled(activity, {machine_.gpu.threads_per_sm, machine_.gpu.registers_per_sm, machine_.gpu.shared_memory_per_sm},
+              1, 0,
+              {.scheduler = TileScheduler::grid,
+               .tiles = delay.held_sms,
+               .ctas = delay.held_sms,
+               .tile_us = delay.time_us,
+               .bytes_per_tile = 1,
+               .uses = {{gpus_[activity.rank].l2, 0.0}}});
 }
 
 /// One CTA for 128 queries of one head, two CTAs on an SM; a causal query sees half of the sequence on average.

@@ -65,6 +65,7 @@ class SimulatedMachine : public Device {
   void start_copy(Activity& activity, const Copy& copy);
   void start_memory_bound(Activity& activity);
   void start_attention(Activity& activity, const Attention& attention);
+  void hold_sms(Activity& activity, const Delay& delay);
   void start_tiled(Activity& activity, const CtaShape& cta, int cluster, int most_sms, TiledWork work);
   void set_up_copy(CopyRun& run);
   void free_copy_engine(const Activity& activity);

@@ -38,6 +38,35 @@ TEST(ClosedForm, LoneGemmIsWavesOfTiles) {
               1e-3 * 32 * tile_us);
 }
 
+/// The GEMM of a serial schedule beside a delay that holds SMs and was there first, both from the start.
+double time_beside_held_us(const GemmWorkload& workload, int held_sms, double held_us) {
+  Schedule schedule = schedule_of(workload, 1);
+  schedule.meaning.reset();
+  schedule.streams.push_back({"holder", -1});
+  schedule.operations.insert(schedule.operations.begin(),
+                             {"hold", 1, {}, Delay{.time_us = held_us, .held_sms = held_sms}});
+  return SimulatedExecutor().run(schedule, unlimited_power()).time_us;
+}
+
+// 16 SMs and 32 tiles, two to each CTA by position: eight held SMs keep eight CTAs back, who then have both to do; on
+// the SMs of those that are done, where these come free earlier.
+TEST(ClosedForm, StaticCtasThatComeLateHaveTheirWholeShareToDo) {
+  const GemmWorkload two_waves{1024, 512, 4096};
+  const double alone_us = time_us(two_waves, 1);
+  const double two_tiles_us = 2 * 64 * 0.64;
+  EXPECT_NEAR(time_beside_held_us(two_waves, 8, 10), alone_us + 10, 3);
+  EXPECT_NEAR(time_beside_held_us(two_waves, 8, 1.5 * two_tiles_us), alone_us + two_tiles_us, 3);
+}
+
+// 512 tiles handed out by a counter: SMs that are held for a while cost their share of it, and at most a tile more.
+TEST(ClosedForm, DynamicCtasShareWhatLateOnesLeave) {
+  const GemmWorkload many_waves{4096, 2048, 1024};
+  const double alone_us = time_us(many_waves, 1), tile_us = 16 * 0.64;
+  const double held_us = 5 * tile_us, beside_us = time_beside_held_us(many_waves, 8, held_us);
+  EXPECT_GT(beside_us, alone_us + held_us / 2 - tile_us);
+  EXPECT_LT(beside_us, alone_us + held_us / 2 + 2 * tile_us);
+}
+
 // 512 x 512 with split-k 2: 32 CTAs, two waves of half of the k steps (too few for a counter), then the reduction.
 TEST(ClosedForm, SplitKRunsSlicesAndThenReducesThem) {
   const double tile_us = 8192 / 2 / 64 * 0.64, epilogue_us = 128 * 128 * 1e-4;
