@@ -131,18 +131,15 @@ class ReferenceCheck {
     return kept;
   }
 
-  /// How often the sum so far of one part of the result is stored on the way: once for each GEMM that adds its k slice.
+  /// How often a sum so far is stored on the way: once for each GEMM that adds its k slice to the same part of a
+  /// buffer.
   double stored_partial_sums() const {
     std::ptrdiff_t most = 0;
-    const auto adds_to_result = [&](const Operation& operation) -> const Gemm* {
-      const auto* gemm = std::get_if<Gemm>(&operation.work);
-      return gemm != nullptr && gemm->accumulate && gemm->c.buffer == meaning_.result ? gemm : nullptr;
-    };
     for (const Operation& operation : schedule_.operations)
-      if (const Gemm* gemm = adds_to_result(operation))
+      if (const auto* gemm = std::get_if<Gemm>(&operation.work); gemm != nullptr && gemm->accumulate)
         most = std::max(most, std::ranges::count_if(schedule_.operations, [&](const Operation& other) {
-                          const Gemm* also = adds_to_result(other);
-                          return also != nullptr && also->c == gemm->c;
+                          const auto* also = std::get_if<Gemm>(&other.work);
+                          return also != nullptr && also->accumulate && also->c == gemm->c;
                         }));
     return static_cast<double>(most);
   }
