@@ -32,8 +32,8 @@ struct PredictionOptions {
 /// Throws InputError, field "gpus", where more GPUs are asked for than the machine has.
 void require_gpus(int gpus, const Machine& machine);
 
-/// Throws InputError for a case that cannot be done. Family `best` is answered with the fastest of the families that the
-/// op has; searched values are filled in.
+/// Throws InputError for a case that cannot be done. Family `best` is answered with the fastest of the families that
+/// the op has; searched values are filled in.
 Prediction predict(const scenarios::Case& asked, const Machine& machine, const PredictionOptions& options = {});
 
 /// What the profile's error bands tell apart: pairs by family, all else by op.
