@@ -85,6 +85,10 @@ TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmK
           .l2_bytes = k_steps * operand_bytes};
 }
 
+double busy_us(const Gpu& gpu, std::int64_t tiles, const TileTiming& timing) {
+  return static_cast<double>(tiles) * timing.tile_us / gpu.sms();
+}
+
 double split_k_reduction_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel) {
   if (kernel.split_k == 1) return 0;
   const double elements = static_cast<double>(size.m) * static_cast<double>(size.n);

@@ -31,6 +31,9 @@ struct TileTiming {
 TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
                      double clock_share = 1);
 
+/// How long all SMs together are at work on that many tiles: what a GEMM's power counts.
+double busy_us(const Gpu& gpu, std::int64_t tiles, const TileTiming& timing);
+
 /// Split-K leaves partial sums in fp32 that a second kernel adds up; 0 without split-K.
 double split_k_reduction_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel);
 

@@ -19,13 +19,13 @@ double flops_of(const Schedule& schedule, const Gpu& gpu, const Work& work) {
   return 0;
 }
 
-/// Time of its tiles at the maximum clock, spread over all SMs. 1 W for 1 us is 1e6 pJ.
+/// At the maximum clock; 0 where it is no GEMM.
 double gemm_busy_us(const Schedule& schedule, const Machine& machine, const Work& work, const GemmKernel& kernel) {
   const auto* gemm = std::get_if<Gemm>(&work);
   if (gemm == nullptr) return 0;
   const MatrixSize size = size_of(*gemm, schedule.gpus);
   const TileTiming tile = time_tile(machine, size, kernel, schedule.buffers[gemm->a.buffer].dtype);
-  return static_cast<double>(tile_count(size, kernel)) * tile.tile_us / machine.gpu.sms();
+  return busy_us(machine.gpu, tile_count(size, kernel), tile);
 }
 
 double link_bytes_of(const Schedule& schedule, const Work& work, const OperationCost& cost) {
@@ -41,7 +41,7 @@ double dynamic_energy_uJ(const Schedule& schedule, const Machine& machine, const
   double energy_pJ = 0;
   for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
     const Work& work = schedule.operations[id].work;
-    energy_pJ += power.gemm_W * 1e6 * gemm_busy_us(schedule, machine, work, costs[id].kernel) +
+    energy_pJ += power.gemm_W * 1e6 * gemm_busy_us(schedule, machine, work, costs[id].kernel) +  // 1 W us is 1e6 pJ
                  power.tensor_pJ_per_flop * flops_of(schedule, machine.gpu, work) +
                  power.hbm_pJ_per_byte * costs[id].traffic.hbm_bytes +
                  power.link_pJ_per_byte * link_bytes_of(schedule, work, costs[id]);

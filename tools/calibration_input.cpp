@@ -1,8 +1,6 @@
 #include "tools/calibration_input.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +8,7 @@
 #include "calibration/measurement_json.hpp"
 #include "models/json_file.hpp"
 #include "scenarios/case_json.hpp"
+#include "tools/measurement_file.hpp"
 
 namespace weft::tools {
 namespace {
@@ -17,22 +16,6 @@ namespace {
 using calibration::CollectiveSetting;
 using calibration::KernelRecord;
 using scenarios::Case;
-
-void for_each_line(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& read) {
-  std::ifstream file(path);
-  if (!file) throw InputError(path.string(), "expected a readable file of JSON lines");
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    const std::string where = path.string() + ": line " + std::to_string(number);
-    try {
-      if (line.find_first_not_of(" \t\r") != std::string::npos) read(parse_json(line));
-    } catch (const InputError& error) {
-      throw error.in_file(where);
-    } catch (const nlohmann::json::exception& error) {  // readers of what this program wrote trust it
-      throw InputError(where, std::string("expected a line that weft wrote: ") + error.what());
-    }
-  }
-}
 
 struct Line {
   Case request;
@@ -46,7 +29,7 @@ std::vector<Line> read_lines(const std::filesystem::path& path) {
   std::vector<Line> lines;
   std::map<std::string, std::size_t> known;
   calibration::Conditions conditions;
-  for_each_line(path, [&](const nlohmann::json& json) {
+  for_each_json_line(path, [&](const nlohmann::json& json) {
     if (json.contains("conditions")) conditions = calibration::conditions_from(json["conditions"]);
     if (!json.contains("case") || json.contains("error")) return;
     Line line{scenarios::case_from_json(json["case"]), conditions, JsonObject(json).number("time_us", 1e-3), {}};
@@ -168,7 +151,7 @@ std::vector<GemmChoice> read_library_answers(const std::filesystem::path& file, 
   constexpr int most_stages = 16;
   constexpr Bytes reserved = 16 << 10;  // barriers, and the tile on its way out
   std::vector<GemmChoice> choices;
-  for_each_line(file, [&](const nlohmann::json& json) {
+  for_each_json_line(file, [&](const nlohmann::json& json) {
     std::optional<GemmChoice> choice = calibration::library_answer_from(json).choice;
     if (!choice) return;
     GemmKernel& kernel = choice->kernel;

@@ -1,7 +1,6 @@
 #include "tools/measurement_file.hpp"
 
 #include <fstream>
-#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -9,29 +8,28 @@
 #include "scenarios/case_json.hpp"
 
 namespace weft::tools {
-namespace {
 
-void for_each_line(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& read) {
+void for_each_json_line(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& read) {
   std::ifstream file(path);
   if (!file) throw InputError(path.string(), "expected a readable file of JSON lines");
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const std::string where = path.string() + ": line " + std::to_string(number);
     try {
-      read(parse_json(line));
+      if (line.find_first_not_of(" \t\r") != std::string::npos) read(parse_json(line));
     } catch (const InputError& error) {
-      throw error.in_file(path.string() + ": line " + std::to_string(number));
+      throw error.in_file(where);
+    } catch (const nlohmann::json::exception& error) {  // readers of what this program wrote trust it
+      throw InputError(where, std::string("expected a line that weft wrote: ") + error.what());
     }
   }
 }
-
-}  // namespace
 
 std::vector<MeasuredCase> read_measurements(const std::filesystem::path& path) {
   std::vector<MeasuredCase> measured;
   std::map<std::string, std::size_t> position;
   int runs = 0;
-  for_each_line(path, [&](const nlohmann::json& line) {
+  for_each_json_line(path, [&](const nlohmann::json& line) {
     if (line.contains("conditions")) ++runs;
     if (line.contains("conditions") || line.contains("error")) return;
     JsonObject object(line);
@@ -62,7 +60,7 @@ std::vector<MeasuredCase> read_measurements(const std::vector<std::string>& path
 
 std::vector<scenarios::Case> read_cases(const std::filesystem::path& path) {
   std::vector<scenarios::Case> cases;
-  for_each_line(path, [&](const nlohmann::json& line) { cases.push_back(scenarios::case_from_json(line)); });
+  for_each_json_line(path, [&](const nlohmann::json& line) { cases.push_back(scenarios::case_from_json(line)); });
   return cases;
 }
 

@@ -4,12 +4,17 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
 #include "scenarios/workload.hpp"
 
 namespace weft::tools {
+
+/// Calls `read` with each line that is not blank. What it throws becomes an InputError that names file and line.
+void for_each_json_line(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& read);
 
 struct MeasuredCase {
   scenarios::Case request;

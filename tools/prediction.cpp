@@ -102,10 +102,11 @@ Prediction predict(const Case& asked, const Machine& machine, const PredictionOp
   const Machine scaled = has_measured ? with_measured_times(asked, machine, options.mechanisms) : Machine{};
   const Machine& used = has_measured ? scaled : machine;
   const bool is_open = std::holds_alternative<scenarios::Best>(asked.schedule.family);
-  const Case request = is_open ? with_fastest_family(asked, used, options.mechanisms) : asked;
+  Case request = is_open ? with_fastest_family(asked, used, options.mechanisms) : asked;
+  request.schedule = scenarios::with_searched_values(request, used);
 
   Prediction prediction;
-  prediction.choice = scenarios::with_searched_values(request, used);
+  prediction.choice = request.schedule;
   prediction.schedule = scenarios::build(request, used);
   prediction.trace = simulate(prediction.schedule, used, {.spans = options.spans, .mechanisms = options.mechanisms});
   prediction.time_us = prediction.serial_us = prediction.trace.time_us;

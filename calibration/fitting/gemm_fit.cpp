@@ -65,8 +65,8 @@ LoneGemm lone_gemm(const Machine& machine, const MatrixSize& size, DataType dtyp
                             std::max(waves * tile.tile_us, stream_us) + split_k_reduction_us(machine, size, kernel);
   const double time_us = machine.latencies.graph_gap_us + kernels_us;
   const Power& power = machine.power;
-  const double energy_uJ = power.gemm_W * static_cast<double>(tiles) * tile.tile_us / machine.gpu.sms() +
-                           power.tensor_pJ_per_flop * size.flops() * 1e-6;
+  const double energy_uJ =
+      power.gemm_W * busy_us(machine.gpu, tiles, tile) + power.tensor_pJ_per_flop * size.flops() * 1e-6;
   const double throttled_us = std::max(time_us, energy_uJ / (power.limit_W - power.idle_W));
   return {.time_us = time_us + throttled_share(power, time_us) * (throttled_us - time_us), .kernels_us = kernels_us};
 }

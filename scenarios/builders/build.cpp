@@ -21,6 +21,8 @@ void check_machine(const Case& request, const Machine& machine) {
 }  // namespace
 
 ScheduleChoice with_searched_values(const Case& request, const Machine& machine) {
+  check_sizes(request.workload, request.gpus);
+  check_machine(request, machine);
   ScheduleChoice choice = request.schedule;
   if (const auto* signaling = std::get_if<Signaling>(&choice.family); signaling && signaling->groups.empty())
     choice.family = searched_signaling(request, machine);
@@ -30,8 +32,6 @@ ScheduleChoice with_searched_values(const Case& request, const Machine& machine)
 }
 
 Schedule build(const Case& request, const Machine& machine) {
-  check_sizes(request.workload, request.gpus);
-  check_machine(request, machine);
   Case settled = request;
   settled.schedule = with_searched_values(request, machine);
   return std::visit(Overloaded{[&](const Serial&) { return build_serial(settled); },

@@ -11,7 +11,8 @@ namespace weft::scenarios {
 /// ("workload.m"), or the family does not have the op ("schedule.family").
 Schedule build(const Case& request, const Machine& machine);
 
-/// The schedule of the case as build() makes it: what is "searched" there has its values here. Sizes must be possible.
+/// The schedule of the case as build() makes it: what is "searched" there has its values here.
+/// Throws InputError as build() does for sizes and machines.
 ScheduleChoice with_searched_values(const Case& request, const Machine& machine);
 
 }  // namespace weft::scenarios
