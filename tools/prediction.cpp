@@ -65,6 +65,14 @@ Case serial_case(Case request) {
   return request;
 }
 
+/// Searched values are those that are the fastest on the simulator.
+scenarios::ScheduleChoice with_searched_values(const Case& request, const Machine& machine,
+                                               const sim::Mechanisms& mechanisms) {
+  return scenarios::with_searched_values(request, machine, [&](const Case& one) {
+    return simulate(scenarios::build(one, machine), machine, {.spans = false, .mechanisms = mechanisms}).time_us;
+  });
+}
+
 /// The request with the fastest of the families that its op has, on the simulator; of equally fast ones the one that is
 /// listed first.
 Case with_fastest_family(const Case& request, const Machine& machine, const sim::Mechanisms& mechanisms) {
@@ -73,6 +81,7 @@ Case with_fastest_family(const Case& request, const Machine& machine, const sim:
   for (Case& one :
        scenarios::candidates(request.workload, request.gpus, {.max_ctas = {}, .launch = request.schedule.launch})) {
     one.schedule.max_ctas = request.schedule.max_ctas;
+    one.schedule = with_searched_values(one, machine, mechanisms);
     const double time_us =
         simulate(scenarios::build(one, machine), machine, {.spans = false, .mechanisms = mechanisms}).time_us;
     if (!fastest || time_us < fastest_us) fastest = std::move(one), fastest_us = time_us;
@@ -103,7 +112,7 @@ Prediction predict(const Case& asked, const Machine& machine, const PredictionOp
   const Machine& used = has_measured ? scaled : machine;
   const bool is_open = std::holds_alternative<scenarios::Best>(asked.schedule.family);
   Case request = is_open ? with_fastest_family(asked, used, options.mechanisms) : asked;
-  request.schedule = scenarios::with_searched_values(request, used);
+  request.schedule = with_searched_values(request, used, options.mechanisms);
 
   Prediction prediction;
   prediction.choice = request.schedule;

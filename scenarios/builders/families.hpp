@@ -24,8 +24,9 @@ Schedule build_flagged_gather(const Case& request, const Machine& machine);
 Schedule build_token_split(const Case& request);
 Schedule build_layer(const Case& request, const LayerWorkload& layer);
 
-/// The groups that are predicted to be the fastest on `machine`, whatever those of the case.
-Signaling searched_signaling(const Case& request, const Machine& machine);
+/// The groups that a latency prediction likes best on `machine`, whatever those of the case: best first, and at the end
+/// the choice of the paper's Algorithm 1 where that is another one. group_search.hpp has the prediction.
+std::vector<Signaling> best_signalings(const Case& request, const Machine& machine);
 /// With the split near the middle, in whole tiles of rows, that costs the layer's GEMMs the fewest waves (TokenWeave's
 /// smart split); the middle where there are too few rows for tiles.
 TokenSplit searched_token_split(const Case& request, const Machine& machine);

@@ -7,10 +7,13 @@
 // For a reduce-scatter and an all-to-all every tile is cut into one block of rows for each rank, and a group holds
 // first all blocks for rank 0, then those for rank 1, …: row ownership is block-cyclic with one chunk for each row of
 // tiles. Whatever reads the result undoes the order; that is the next kernel's cost and no part of this schedule.
+#include <algorithm>
+
 #include "models/collective_model.hpp"
 #include "models/input_error.hpp"
 #include "models/layout.hpp"
 #include "scenarios/builders/families.hpp"
+#include "scenarios/builders/group_search.hpp"
 #include "scenarios/builders/operands.hpp"
 #include "scenarios/builders/wave_groups.hpp"
 
@@ -18,6 +21,10 @@ namespace weft::scenarios {
 namespace {
 
 constexpr TileOrder order{.swizzle = 4};  // a wave is several tiles wide and high, so that it shares operands
+
+/// The prediction knows nothing of how a GEMM and a collective slow each other down in passing, so a simulation may
+/// find a better grouping than its first.
+constexpr std::size_t groupings_worth_simulating = 4;
 
 Layout layout_of(const Gemm& gemm, const MatrixSize& size, LayoutKind kind) {
   return {.kind = kind,
@@ -60,6 +67,16 @@ CollectiveTiming time_sending(std::int64_t elements, const Case& request, Collec
   return time_collective(machine, kind, request.gpus, elements * bytes_of(DataType::bf16), request.schedule.max_ctas);
 }
 
+/// From a group's last tile to the end of its collective. To the collective's own time come the wait that sees the
+/// count, the launch, and, beside the GEMM, a wave: the collective is launched when the SMs that the group's last tiles
+/// left have gone to the next ones, and gets its own where those end.
+double sending_us(const CollectiveTiming& timing, bool beside_gemm, const Waves& waves, const Machine& machine) {
+  const CollectiveKernel& kernel = machine.collective_kernel;
+  const double slowdown = beside_gemm ? 1 + kernel.beside_gemm : 1;
+  return machine.latencies.signal_us + machine.latencies.collective_gap_us + kernel.crowded_us +
+         (timing.latency_us + timing.transfer_us * slowdown) * kernel.cold_factor + (beside_gemm ? waves.wave_us : 0);
+}
+
 PairInWaves in_waves(const Case& request, const Machine& machine) {
   const PairWorkload& pair = pair_of(request, {PairOp::gemm_all_reduce, PairOp::gemm_reduce_scatter,
                                                PairOp::gemm_all_to_all, PairOp::all_gather_gemm});
@@ -89,15 +106,27 @@ Gemm add_gemm(Program& program, const PairInWaves& plan, const std::vector<int>&
 
 }  // namespace
 
-Signaling searched_signaling(const Case& request, const Machine& machine) {
-  if (op_of(request.workload) == name_of(PairOp::all_gather_gemm)) return {};  // groups are the shards
+std::vector<Signaling> best_signalings(const Case& request, const Machine& machine) {
+  if (op_of(request.workload) == name_of(PairOp::all_gather_gemm)) return {{}};  // groups are the shards
   const PairInWaves plan = in_waves(request, machine);
-  const std::int64_t tile_elements = std::int64_t{plan.waves.kernel.tile_m} * plan.waves.kernel.tile_n;
-  return {searched_groups(plan.waves, [&](std::int64_t tiles, bool beside_gemm) {
-    const CollectiveTiming timing = time_sending(tiles * tile_elements, request, plan.kind, machine);
-    const double rate_share = beside_gemm ? 1 / (1 + machine.collective_kernel.beside_gemm) : 1;
-    return timing.latency_us + timing.transfer_us / rate_share;
+  const auto timing_of = [&](std::int64_t tiles) {
+    const std::int64_t tile_elements = std::int64_t{plan.waves.kernel.tile_m} * plan.waves.kernel.tile_n;
+    return time_sending(tiles * tile_elements, request, plan.kind, machine);
+  };
+  std::vector<Signaling> best;
+  for (std::vector<int>&groups : best_groupings(
+           plan.waves,
+           [&](std::int64_t tiles, bool beside_gemm) {
+             return sending_us(timing_of(tiles), beside_gemm, plan.waves, machine);
+           },
+           groupings_worth_simulating))
+    best.push_back({std::move(groups)});
+  const Signaling published{algorithm_1_groups(plan.waves, [&](std::int64_t tiles, bool) {
+    const CollectiveTiming timing = timing_of(tiles);
+    return timing.latency_us + timing.transfer_us;
   })};
+  if (std::find(best.begin(), best.end(), published) == best.end()) best.push_back(published);
+  return best;
 }
 
 Schedule build_signaling(const Case& request, const Machine& machine) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "models/machine.hpp"
@@ -30,14 +29,5 @@ Waves waves_of(const MatrixSize& size, DataType dtype, int collective_ctas, cons
 
 /// Tiles of each group from its waves; the last group takes the rest. Throws InputError where nothing is left for it.
 std::vector<std::int64_t> tiles_of_groups(const Waves& waves, const std::vector<int>& groups);
-
-/// Time to send some tiles while the GEMM goes on computing, or after it.
-using TransferTime = std::function<double(std::int64_t tiles, bool beside_gemm)>;
-
-/// The groups, in waves, that end soonest as FlashOverlap predicts it (Algorithm 1 of the paper): groups are computed
-/// one after the other, and each is sent once it is computed and the one before has been sent; a GEMM in one group has
-/// all SMs. Tried are all ordered partitions into at most ten units of equally many waves; with more than five groups
-/// the first may have two units at most. Of equally good ones the first, small groups first.
-std::vector<int> searched_groups(const Waves& waves, const TransferTime& transfer_us);
 
 }  // namespace weft::scenarios

@@ -3,6 +3,7 @@
 
 #include "models/layout.hpp"
 #include "scenarios/builders/build.hpp"
+#include "scenarios/builders/families.hpp"
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios {
@@ -65,6 +66,18 @@ TEST(Signaling, SearchedGroupsAreFilledIn) {
   const ScheduleChoice choice = with_searched_values(request, round_machine());
   EXPECT_FALSE(std::get<Signaling>(choice.family).groups.empty());
   EXPECT_EQ(build(request, round_machine()), build_case(three_waves(PairOp::gemm_all_reduce), 4, choice.family));
+}
+
+TEST(Signaling, AmongTheBestGroupingsWhoeverKnowsTheTimesDecides) {
+  const Case request = make_case(three_waves(PairOp::gemm_all_reduce), 4, Signaling{});
+  const std::vector<Signaling> best = best_signalings(request, round_machine());
+  ASSERT_GT(best.size(), 1u);
+  EXPECT_EQ(with_searched_values(request, round_machine()).family, Family(best.front()));
+  for (const Signaling& wanted : best)
+    EXPECT_EQ(with_searched_values(request, round_machine(),
+                                   [&](const Case& one) { return one.schedule.family == Family(wanted) ? 1.0 : 2.0; })
+                  .family,
+              Family(wanted));
 }
 
 TEST(Signaling, MoreGroupsThanWavesAreRefused) {

@@ -2,8 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <numeric>
-
 #include "tests/models/error_of.hpp"
 #include "tests/scenarios/program_text.hpp"
 
@@ -61,45 +59,6 @@ TEST(TilesOfGroups, MustLeaveSomethingForTheLastGroup) {
               tiles_of_groups(ten_tiles_a_wave(55), {2, 4, 1});
             }),
             "schedule.groups: expected fewer waves before the last group than the GEMM's 6, got 6");
-}
-
-// Sending is free: what counts is the last group, and the first partition of one-wave groups is as good as any.
-TEST(SearchedGroups, AreSmallWhereSendingIsFree) {
-  EXPECT_THAT(searched_groups(ten_tiles_a_wave(30), [](std::int64_t, bool) { return 0.0; }), ElementsAre(1, 1, 1));
-}
-
-// Each transfer costs 5 us whatever its size. Two groups end at 4 + 5 us or later, plus 5 us for the other; one ends
-// after the 4 waves that 48 tiles take alone: 4 + 5 us.
-TEST(SearchedGroups, AreOneWhereEachTransferIsExpensive) {
-  EXPECT_THAT(searched_groups(ten_tiles_a_wave(48), [](std::int64_t, bool) { return 5.0; }), ElementsAre(5));
-}
-
-// 40 tiles, 1 us for each wave to be computed and 1 us for 10 tiles to be sent: one-wave groups end at 4 + 1 us.
-TEST(SearchedGroups, PipelineComputationAndTransfer) {
-  const auto one_us_a_wave = [](std::int64_t tiles, bool) { return static_cast<double>(tiles) / 10; };
-  EXPECT_THAT(searched_groups(ten_tiles_a_wave(40), one_us_a_wave), ElementsAre(1, 1, 1, 1));
-}
-
-// 0.4 us and 1 us for 10 tiles. Groups of 1 + 1 waves have been sent at 3.8 us: the next, of 2 waves, is computed at 4
-// us and ends at 6.4 us. In two groups of one wave each they would end at 6.6 us, and 1 + 2 + 1 or 2 + 2 at 6.8 us.
-TEST(SearchedGroups, TakeTheBestOfAllPartitions) {
-  const auto transfer_us = [](std::int64_t tiles, bool) { return 0.4 + static_cast<double>(tiles) / 10; };
-  EXPECT_THAT(searched_groups(ten_tiles_a_wave(40), transfer_us), ElementsAre(1, 1, 2));
-}
-
-// Beside the GEMM each group takes ten times its time.
-TEST(SearchedGroups, AreSentSlowlyBesideTheGemm) {
-  const auto transfer_us = [](std::int64_t tiles, bool beside_gemm) {
-    return static_cast<double>(tiles) / 10 * (beside_gemm ? 10 : 1);
-  };
-  EXPECT_THAT(searched_groups(ten_tiles_a_wave(40), transfer_us), ElementsAre(4));
-}
-
-TEST(SearchedGroups, HaveAtMostTenUnits) {
-  const auto transfer_us = [](std::int64_t tiles, bool) { return static_cast<double>(tiles) / 1000; };
-  const std::vector<int> groups = searched_groups(ten_tiles_a_wave(250), transfer_us);
-  EXPECT_LE(groups.size(), 10u);
-  EXPECT_EQ(std::accumulate(groups.begin(), groups.end(), 0), 25);
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "models/machine_json.hpp"
+#include "scenarios/builders/families.hpp"
 #include "scenarios/search.hpp"
 #include "tools/machine_files.hpp"
 
@@ -34,6 +36,21 @@ TEST(Predict, SearchedValuesAreFilledIn) {
   const Prediction found =
       predict({.id = "a", .gpus = 8, .workload = pair, .schedule = {Signaling{}}, .measured = {}}, h200());
   EXPECT_FALSE(std::get<Signaling>(found.choice.family).groups.empty());
+}
+
+// Among them the choice of the paper's own search.
+TEST(Predict, SearchedGroupsAreTheFastestOfTheGroupingsWorthSimulating) {
+  const PairWorkload pair{PairOp::gemm_reduce_scatter, 8192, 4096, 4096};
+  Case request{.id = "a", .gpus = 4, .workload = pair, .schedule = {Signaling{}}, .measured = {}};
+  const double searched_us = predict(request, h200()).time_us;
+  const std::vector<Signaling> candidates = best_signalings(request, h200());
+  ASSERT_GT(candidates.size(), 1u);
+  double fastest_us = std::numeric_limits<double>::infinity();
+  for (const Signaling& candidate : candidates) {
+    request.schedule.family = candidate;
+    fastest_us = std::min(fastest_us, predict(request, h200()).time_us);
+  }
+  EXPECT_EQ(searched_us, fastest_us);
 }
 
 }  // namespace
