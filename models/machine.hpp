@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "models/fabric.hpp"
 #include "models/gemm_choices.hpp"
 #include "models/schedule.hpp"
 #include "models/units.hpp"
@@ -56,18 +57,6 @@ struct CopyEngines {
   double setup_spread_us = 0;  ///< copies need up to so much longer, each its own time
   double GBps = 0;             ///< one pull over the fabric
   double local_GBps = 0;       ///< device to device on one GPU, bytes copied (read and written once each)
-};
-
-enum class FabricKind { nvswitch };
-template <>
-struct NamesOf<FabricKind> {
-  static constexpr std::array names{std::pair{FabricKind::nvswitch, std::string_view{"nvswitch"}}};
-};
-
-struct Fabric {
-  FabricKind kind = FabricKind::nvswitch;
-  double port_GBps = 0;  ///< each GPU, each direction: what is left after the protocol
-  double peak_GBps = 0;  ///< each GPU, each direction: datasheet; bounds use it
 };
 
 /// Fixed times between operations.
@@ -154,6 +143,26 @@ struct CollectiveCurve {
   std::vector<CurvePoint> points;  ///< ascending sizes, at least two
 };
 
+enum class CollectiveAlgorithm { ring, direct, in_switch };
+template <>
+struct NamesOf<CollectiveAlgorithm> {
+  static constexpr std::array names{std::pair{CollectiveAlgorithm::ring, std::string_view{"ring"}},
+                                    std::pair{CollectiveAlgorithm::direct, std::string_view{"direct"}},
+                                    std::pair{CollectiveAlgorithm::in_switch, std::string_view{"in_switch"}}};
+};
+
+/// One way in which the collective library moves data; see models/library_model.hpp.
+struct CollectiveProtocol {
+  std::string name;
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
+  int channels = 0;         ///< by default, a CTA each
+  double channel_GBps = 0;  ///< payload out of each GPU, at most
+  double efficiency = 0;    ///< share of the links' rate that is payload
+  double base_us = 0;       ///< once a collective
+  double hop_us = 0;        ///< each step from GPU to GPU
+  double host_hop_us = 0;   ///< the same where any step goes over the host
+};
+
 /// Relative error of predictions for one kind of workload: measured / predicted - 1 at the 5th and 95th percentile. The
 /// stratum "speedup" is that of serial over overlapped time.
 struct ErrorBand {
@@ -177,8 +186,10 @@ struct Machine {
   GemmTiming gemm;
   OtherKernels other_kernels;
   CollectiveKernel collective_kernel;
-  GemmChoices gemm_choices;
+  GemmChoices gemm_choices;                 ///< what the GEMM library answered; where that is not known,
+  std::vector<GemmKernel> gemm_candidates;  ///< the kernels that it may take
   std::vector<CollectiveCurve> collectives;
+  std::vector<CollectiveProtocol> collective_protocols;  ///< none: the curves are all that is known
   std::vector<ErrorBand> errors;
   std::vector<CalibratedRange> calibrated;
 };

@@ -76,11 +76,38 @@ CopyEngines copy_engines_from(JsonObject object) {
   return engines;
 }
 
+bool flag(JsonObject& object, std::string_view key) { return quantity(object, key, "flag").boolean(); }
+
+LinkRate link_from(JsonObject& object, const std::string& name) {
+  return {number(object, name + "_bandwidth", "GBps"), number(object, name + "_peak", "GBps")};
+}
+
+HostPaths host_from(JsonObject object, bool peer_access) {
+  HostPaths host;
+  host.gpus_per_node = integer(object, "gpus_per_node", "GPUs");
+  host.pcie = link_from(object, "pcie");
+  host.numa = link_from(object, "numa");
+  if (peer_access) {
+    host.bridge = link_from(object, "bridge");
+  } else {
+    const LinkRate memory = link_from(object, "memory");
+    host.bridge = {memory.GBps / 2, memory.peak_GBps / 2};  // each byte is written and read
+    host.staging_GBps = number(object, "staging_bandwidth", "GBps");
+  }
+  object.finish();
+  return host;
+}
+
 Fabric fabric_from(JsonObject object) {
   Fabric fabric;
   fabric.kind = object.word<FabricKind>("kind");
-  fabric.port_GBps = number(object, "port_bandwidth", "GBps");
-  fabric.peak_GBps = number(object, "port_peak", "GBps");
+  fabric.peer_access = flag(object, "peer_access");
+  fabric.multicast = flag(object, "multicast");
+  const bool has_switch = fabric.kind == FabricKind::nvswitch;
+  if (fabric.kind != FabricKind::pcie) fabric.link = link_from(object, has_switch ? "port" : "link");
+  if (fabric.kind == FabricKind::nvlink_pairs || fabric.kind == FabricKind::pcie)
+    fabric.host = host_from(object.object("host"), fabric.peer_access);
+  if (fabric.multicast && !has_switch) object.at("multicast").fail("expected false where there is no switch");
   object.finish();
   return fabric;
 }
@@ -172,6 +199,53 @@ CollectiveCurve curve_from(JsonObject object) {
   return curve;
 }
 
+CollectiveProtocol protocol_from(JsonObject object) {
+  CollectiveProtocol protocol;
+  protocol.name = object.string("name");
+  protocol.algorithm = object.word<CollectiveAlgorithm>("algorithm");
+  protocol.channels = integer(object, "channels", "CTAs");
+  protocol.channel_GBps = number(object, "channel_bandwidth", "GBps", 1e-3);
+  protocol.efficiency = number(object, "efficiency", "ratio", 1e-3);
+  protocol.base_us = number(object, "base", "us");
+  protocol.hop_us = number(object, "hop", "us");
+  protocol.host_hop_us = number(object, "host_hop", "us");
+  object.finish();
+  return protocol;
+}
+
+std::vector<CollectiveProtocol> protocols_from(JsonObject& object) {
+  std::vector<CollectiveProtocol> protocols;
+  for (const JsonValue& protocol : object.list_or_empty("collective_protocols"))
+    protocols.push_back(protocol_from(protocol.object()));
+  for (const auto algorithm : {CollectiveAlgorithm::ring, CollectiveAlgorithm::direct})
+    if (!protocols.empty() && std::none_of(protocols.begin(), protocols.end(), [&](const CollectiveProtocol& protocol) {
+          return protocol.algorithm == algorithm;
+        }))
+      object.at("collective_protocols").fail("expected a protocol of algorithm " + std::string(name_of(algorithm)));
+  return protocols;
+}
+
+/// {"scheduler", "candidates": [[tile_m, tile_n, tile_k, cluster_m, cluster_n, stages, split_k], …]}
+std::vector<GemmKernel> candidates_from(JsonObject& object) {
+  const auto scheduler = object.word<TileScheduler>("scheduler");
+  std::vector<GemmKernel> kernels;
+  for (const JsonValue& candidate : object.list("candidates")) {
+    const std::vector<JsonValue> numbers = candidate.list();
+    if (numbers.size() != 7) candidate.fail("expected seven integers");
+    const auto at = [&](std::size_t i) { return static_cast<int>(numbers[i].integer(1, 1 << 16)); };
+    kernels.push_back({.tile_m = at(0),
+                       .tile_n = at(1),
+                       .tile_k = at(2),
+                       .cluster_m = at(3),
+                       .cluster_n = at(4),
+                       .stages = at(5),
+                       .split_k = at(6),
+                       .scheduler = scheduler});
+  }
+  if (kernels.empty()) object.at("candidates").fail("expected at least one kernel");
+  return kernels;
+}
+
 std::vector<GemmChoice> read_choices(const std::filesystem::path& path) {
   std::ifstream file(path);
   if (!file) throw InputError(path.string(), "expected a readable file with the GEMM library's kernels");
@@ -211,12 +285,16 @@ Machine machine_from_json(const nlohmann::json& json, const std::filesystem::pat
   machine.gemm = gemm_from(gemm);
   JsonObject kernels = gemm.object("kernels");
   kernels.string("source");
-  machine.gemm_choices = read_choices(directory / kernels.string("file"));
+  if (kernels.has("candidates"))
+    machine.gemm_candidates = candidates_from(kernels);
+  else
+    machine.gemm_choices = read_choices(directory / kernels.string("file"));
   kernels.finish();
   gemm.finish();
   machine.other_kernels = other_kernels_from(object.object("other_kernels"));
   machine.collective_kernel = collective_kernel_from(object.object("collective_kernel"));
   for (const JsonValue& curve : object.list("collectives")) machine.collectives.push_back(curve_from(curve.object()));
+  machine.collective_protocols = protocols_from(object);
   for (const JsonValue& value : object.list_or_empty("errors")) {
     JsonObject error = value.object();
     machine.errors.push_back({error.string("stratum"), error.number("low", -1, 10), error.number("high", -1, 10)});

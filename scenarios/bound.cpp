@@ -30,7 +30,7 @@ double compute_us(const WithGemm& gemm, std::int64_t m, const Machine& machine) 
   return std::max(tensor_us(MatrixSize{m, gemm.n, gemm.k}.flops(), gemm.dtype, machine), hbm_us(operands, machine));
 }
 
-double port_us(double bytes, const Machine& machine) { return bytes / bytes_per_us(machine.fabric.peak_GBps); }
+double port_us(double bytes, const Machine& machine) { return bytes / bytes_per_us(machine.fabric.link.peak_GBps); }
 
 double transfer_us(CollectiveKind kind, Bytes bytes, int gpus, const Machine& machine) {
   const double through_port = as_double(bytes) * (gpus - 1) / gpus;

@@ -31,8 +31,8 @@ SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, Flu
       copy_engines(engine, machine.copy_engines.per_gpu),
       hbm(pool.add_resource(bytes_per_us(machine.gpu.hbm_GBps) * capacity_scale)),
       l2(pool.add_resource(bytes_per_us(machine.gpu.l2_GBps) * capacity_scale)),
-      port_in(pool.add_resource(bytes_per_us(machine.fabric.port_GBps) * capacity_scale)),
-      port_out(pool.add_resource(bytes_per_us(machine.fabric.port_GBps) * capacity_scale)) {}
+      port_in(pool.add_resource(bytes_per_us(machine.fabric.link.GBps) * capacity_scale)),
+      port_out(pool.add_resource(bytes_per_us(machine.fabric.link.GBps) * capacity_scale)) {}
 
 SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const Schedule& schedule,
                                    const std::vector<OperationCost>& costs, int ranks, double clock_share,

@@ -53,7 +53,7 @@ void shift_collective_time(Machine& machine, const scenarios::CollectiveWorkload
       for (double* time_us : {&point.kernel_us, &point.alone_us})
         *time_us = std::max(least_time_share * *time_us, *time_us + share * shift_us);
     }
-  machine.fabric.port_GBps *= std::max(1.0, simulated_us / (simulated_us + shift_us));
+  machine.fabric = scaled(machine.fabric, std::max(1.0, simulated_us / (simulated_us + shift_us)));
 }
 
 }  // namespace

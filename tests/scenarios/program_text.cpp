@@ -31,7 +31,7 @@ Machine round_machine() {
   machine.gpu.max_clock_MHz = 1000;
   machine.gpu.tensor_flops_per_clock_per_sm = 1000;
   machine.gpu.hbm_GBps = 1000;
-  machine.fabric.peak_GBps = 100;
+  machine.fabric.link.peak_GBps = 100;
   for (const auto& [kind, name] : NamesOf<CollectiveKind>::names)
     machine.collectives.push_back({.kind = kind, .gpus = 8, .ctas = 20, .points = {{1 << 20, 20}, {1 << 30, 20000}}});
   return machine;

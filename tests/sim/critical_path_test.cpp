@@ -13,7 +13,7 @@ using namespace scenarios;
 Limit limit_of(const Workload& workload, const ScheduleChoice& choice, double link_scale) {
   Machine machine = test_machine();
   machine.power.limit_W = 1e6;
-  machine.fabric.port_GBps *= link_scale;
+  machine.fabric = scaled(machine.fabric, link_scale);
   for (CollectiveCurve& curve : machine.collectives)
     for (CurvePoint& point : curve.points) point.kernel_us /= link_scale;
   const Schedule schedule =
