@@ -49,8 +49,7 @@ double route_GBps(const Fabric& fabric, int source, int destination) {
 }
 
 Fabric scaled(Fabric fabric, double factor) {
-  for (LinkRate* rate : {&fabric.link, &fabric.host.pcie, &fabric.host.bridge, &fabric.host.numa})
-    rate->GBps *= factor;
+  for (LinkRate* rate : {&fabric.link, &fabric.host.pcie, &fabric.host.bridge, &fabric.host.numa}) rate->GBps *= factor;
   return fabric;
 }
 

@@ -6,9 +6,9 @@
 //   pcie          all GPUs meet over the host
 //   mesh          every GPU has a link to each other one
 //
-// Over the host data goes up its GPU's PCIe link to the GPU's NUMA node, along the NUMA link where the other GPU belongs
-// to another node, through that node's host bridge, and down the other GPU's PCIe link. Without peer access it is
-// written to and read from that node's memory on the way, which then stands in the bridge's place.
+// Over the host data goes up its GPU's PCIe link to the GPU's NUMA node, along the NUMA link where the other GPU
+// belongs to another node, through that node's host bridge, and down the other GPU's PCIe link. Without peer access it
+// is written to and read from that node's memory on the way, which then stands in the bridge's place.
 #pragma once
 
 #include <boost/container/static_vector.hpp>

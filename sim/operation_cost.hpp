@@ -15,6 +15,7 @@ struct OperationCost {
   GemmKernel kernel;            ///< a GEMM's, chosen as the library would where the schedule leaves it open
   double memory_load = 0;       ///< a GEMM's: what it touches over what HBM could carry while it runs alone
   CollectiveTiming collective;  ///< a collective's; cold where it is not the only operation
+  double given_us = -1;         ///< below 0: none is given
 };
 
 /// One for each operation. Without `l2_reuse` every operation finds an empty L2. Throws InputError for a transport that

@@ -50,8 +50,10 @@ bool ranks_drift(const Schedule& schedule) {
 ProgramTiming timing_of(const Schedule& schedule, const Machine& machine, const Mechanisms& mechanisms) {
   const Latencies& latencies = machine.latencies;
   ProgramTiming timing;
-  timing.barrier = from_us(latencies.barrier_us);
-  timing.signal = from_us(latencies.signal_us);
+  if (mechanisms.synchronisation) {
+    timing.barrier = from_us(latencies.barrier_us);
+    timing.signal = from_us(latencies.signal_us);
+  }
   timing.barrier_skew = from_us(latencies.barrier_skew_us);
   for (int rank = 0; rank < schedule.gpus; ++rank)
     timing.start_skew.push_back(from_us(latencies.start_skew_us * lateness(rank, 0)));
@@ -89,7 +91,9 @@ class Runner {
         ranks_(ranks_are_alike(schedule) ? 1 : schedule.gpus),
         timing_(timing_of(schedule, machine, options.mechanisms)),
         costs_(operation_costs(schedule, machine, options.mechanisms.l2_reuse)),
-        energy_uJ_(dynamic_energy_uJ(schedule, machine, costs_)) {}
+        energy_uJ_(dynamic_energy_uJ(schedule, machine, costs_)) {
+    for (std::size_t id = 0; id < options.given_us.size(); ++id) costs_[id].given_us = options.given_us[id];
+  }
 
   /// What the limit leaves for dynamic power over what an iteration takes: below 1 where the clock is too high.
   double slack(const Attempt& attempt) const {
@@ -142,7 +146,7 @@ class Runner {
   /// The time is that of the last iteration, or the mean since iteration `mean_from` where one is named.
   Attempt run_iterations(int iterations, double clock_share, int mean_from = -1) const {
     Engine engine;
-    SimulatedMachine device(engine, machine_, schedule_, costs_, ranks_, clock_share, options_.mechanisms.contention);
+    SimulatedMachine device(engine, machine_, schedule_, costs_, ranks_, clock_share, options_.mechanisms);
     Program program(engine, device, schedule_, timing_, ranks_, iterations);
     program.run();
 
@@ -183,7 +187,7 @@ class Runner {
   const SimulationOptions& options_;
   const int ranks_;
   const ProgramTiming timing_;
-  const std::vector<OperationCost> costs_;
+  std::vector<OperationCost> costs_;
   const double energy_uJ_;
 };
 

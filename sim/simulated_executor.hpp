@@ -1,44 +1,19 @@
 // The simulated executor: a schedule and a machine in, a trace out.
 #pragma once
 
-#include <array>
-#include <string_view>
+#include <vector>
 
 #include "models/executor.hpp"
+#include "sim/mechanisms.hpp"
 
 namespace weft::sim {
-
-/// Mechanisms that can be switched off, to see what each is worth.
-struct Mechanisms {
-  bool power = true;           ///< the governor lowers the clock
-  bool l2_reuse = true;        ///< off: every operation finds an empty L2
-  bool contention = true;      ///< off: HBM, L2 and ports carry everything at once
-  bool gaps = true;            ///< off: operations follow one another at once
-  bool governor_delay = true;  ///< off: the clock is lowered from the first iteration on
-  bool residency = true;       ///< off: collectives take nothing of an SM
-  bool slowdown = true;        ///< off: collectives keep their rate and latency beside a GEMM
-  bool skew = true;            ///< off: ranks start, leave barriers and compute in lockstep
-
-  bool operator==(const Mechanisms&) const = default;
-};
-
-struct NamedMechanism {
-  std::string_view name;
-  bool Mechanisms::*is_on;
-};
-inline constexpr std::array named_mechanisms{NamedMechanism{"power", &Mechanisms::power},
-                                             NamedMechanism{"l2_reuse", &Mechanisms::l2_reuse},
-                                             NamedMechanism{"contention", &Mechanisms::contention},
-                                             NamedMechanism{"gaps", &Mechanisms::gaps},
-                                             NamedMechanism{"governor_delay", &Mechanisms::governor_delay},
-                                             NamedMechanism{"residency", &Mechanisms::residency},
-                                             NamedMechanism{"slowdown", &Mechanisms::slowdown},
-                                             NamedMechanism{"skew", &Mechanisms::skew}};
-static_assert(sizeof(Mechanisms) == named_mechanisms.size(), "every mechanism has a name");
 
 struct SimulationOptions {
   bool spans = true;  ///< record the last iteration's spans
   Mechanisms mechanisms;
+  /// By operation: it is on its rank's computing or transferring unit for so long (ideal_units.hpp), whatever it would
+  /// cost; below 0: it costs what it costs. Empty: all do. Operations that only synchronise take none.
+  std::vector<double> given_us = {};
 };
 
 /// Counts of a run, for benchmarks and tests.

@@ -12,6 +12,7 @@ namespace weft::sim {
 namespace {
 
 constexpr double unlimited = 1e6;  // a resource of so many times its capacity limits nobody
+constexpr int enough_copy_engines = 1 << 20;
 
 double crowded_us(const CollectiveKernel& kernel, const CollectiveTiming& timing) {
   const double latencies = (timing.latency_us + timing.transfer_us) / timing.latency_us;
@@ -26,28 +27,35 @@ std::string kernel_text(const GemmKernel& kernel, std::int64_t tiles, int ctas) 
 
 }  // namespace
 
-SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, FluidPool& pool, double capacity_scale)
+SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, FluidPool& pool,
+                                     const Mechanisms& mechanisms)
     : sms(engine, machine.gpu),
-      copy_engines(engine, machine.copy_engines.per_gpu),
-      hbm(pool.add_resource(bytes_per_us(machine.gpu.hbm_GBps) * capacity_scale)),
-      l2(pool.add_resource(bytes_per_us(machine.gpu.l2_GBps) * capacity_scale)),
-      port_in(pool.add_resource(bytes_per_us(machine.fabric.link.GBps) * capacity_scale)),
-      port_out(pool.add_resource(bytes_per_us(machine.fabric.link.GBps) * capacity_scale)) {}
+      sms_of_collectives(engine, machine.gpu),
+      copy_engines(engine, mechanisms.copy_engines ? machine.copy_engines.per_gpu : enough_copy_engines),
+      hbm(pool.add_resource(bytes_per_us(machine.gpu.hbm_GBps) * (mechanisms.hbm ? 1 : unlimited))),
+      l2(pool.add_resource(bytes_per_us(machine.gpu.l2_GBps) * (mechanisms.l2 ? 1 : unlimited))),
+      port_in(pool.add_resource(bytes_per_us(machine.fabric.link.GBps) * (mechanisms.links ? 1 : unlimited))),
+      port_out(pool.add_resource(bytes_per_us(machine.fabric.link.GBps) * (mechanisms.links ? 1 : unlimited))),
+      own_pulls(pool.add_resource(bytes_per_us(machine.fabric.link.GBps))),
+      own_pushes(pool.add_resource(bytes_per_us(machine.fabric.link.GBps))) {}
 
 SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const Schedule& schedule,
                                    const std::vector<OperationCost>& costs, int ranks, double clock_share,
-                                   bool contention)
+                                   const Mechanisms& mechanisms)
     : engine_(engine),
       machine_(machine),
       schedule_(schedule),
       costs_(costs),
       clock_share_(clock_share),
+      mechanisms_(mechanisms),
       keeps_copy_engine_(keeps_copy_engine(schedule)),
-      pool_(engine) {
-  for (int rank = 0; rank < ranks; ++rank) gpus_.emplace_back(engine, machine, pool_, contention ? 1.0 : unlimited);
+      pool_(engine),
+      units_(engine, pool_, ranks) {
+  for (int rank = 0; rank < ranks; ++rank) gpus_.emplace_back(engine, machine, pool_, mechanisms);
 }
 
 void SimulatedMachine::start(Activity& activity) {
+  if (const double given_us = costs_[activity.id].given_us; given_us >= 0) return units_.start(activity, given_us);
   std::visit(
       Overloaded{[&](const Gemm& gemm) { start_gemm(activity, gemm); },
                  [&](const Collective&) { start_collective(activity); },
@@ -58,9 +66,15 @@ void SimulatedMachine::start(Activity& activity) {
       activity.operation->work);
 }
 
+SmPool& SimulatedMachine::sms_for(const Activity& activity) {
+  GpuState& gpu = gpus_[activity.rank];
+  const Work& work = activity.operation->work;
+  const bool is_apart = std::holds_alternative<Collective>(work) || std::holds_alternative<Delay>(work);
+  return is_apart && !mechanisms_.sm_sharing ? gpu.sms_of_collectives : gpu.sms;
+}
+
 void SimulatedMachine::start_tiled(Activity& activity, const CtaShape& cta, int cluster, int most_sms, TiledWork work) {
-  SmPool& sms = gpus_[activity.rank].sms;
-  TiledKernel& kernel = kernels_.emplace_back(engine_, sms, pool_, activity, std::move(work));
+  TiledKernel& kernel = kernels_.emplace_back(engine_, sms_for(activity), pool_, activity, std::move(work));
   kernel.cta = cta;
   kernel.cluster = cluster;
   kernel.priority = activity.priority;
@@ -131,9 +145,10 @@ void SimulatedMachine::start_collective(Activity& activity) {
   }
   activity.limit = timing.latency_us > timing.transfer_us ? Limit::latency : Limit::link;
   activity.detail = std::to_string(timing.ctas) + " CTAs";
-  GpuState& gpu = gpus_[activity.rank];
+  const GpuState& gpu = gpus_[activity.rank];
   found->second.set_slowdown(collective_slowdown());
-  found->second.arrive(activity, gpu.sms, gpu.running_gemms > 0 ? crowded_us(machine_.collective_kernel, timing) : 0);
+  found->second.arrive(activity, sms_for(activity),
+                       gpu.running_gemms > 0 ? crowded_us(machine_.collective_kernel, timing) : 0);
 }
 
 /// A collective is as slow as its slowest rank.
@@ -216,6 +231,7 @@ void SimulatedMachine::transfer(CopyRun& run) {
             {gpus_[destination].port_in, 1.0},
             {gpus_[source].hbm, 1.0},
             {gpus_[destination].hbm, 1.0}};
+    if (!mechanisms_.links) uses.push_back({own_port(run.activity->rank, source), 1.0});
   }
   const auto bytes = static_cast<double>(bytes_of(run.copy->source, schedule_));
   pool_.start(bytes, {bytes_per_us(GBps), std::move(uses)},
@@ -245,6 +261,7 @@ void SimulatedMachine::start_memory_bound(Activity& activity) {
     if (source != destination) {
       uses.push_back({gpus_[source].port_out, 0.5});  // bytes count the source and the destination
       uses.push_back({gpus_[destination].port_in, 0.5});
+      if (!mechanisms_.links) uses.push_back({own_port(activity.rank, source), 0.5});
     }
   }
   activity.limit = Limit::hbm;

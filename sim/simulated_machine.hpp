@@ -13,6 +13,8 @@
 #include "sim/collective_run.hpp"
 #include "sim/copy_engines.hpp"
 #include "sim/fluid_pool.hpp"
+#include "sim/ideal_units.hpp"
+#include "sim/mechanisms.hpp"
 #include "sim/operation_cost.hpp"
 #include "sim/sm_pool.hpp"
 #include "sim/tiled_kernel.hpp"
@@ -27,9 +29,10 @@ struct ServedBytes {
 class SimulatedMachine : public Device {
  public:
   /// `ranks` simulated GPUs: the schedule's, or 1 when all are the same. `clock_share` of the maximum clock.
-  /// `costs` as operation_costs() gives them. Without `contention` HBM, L2 and ports carry everything at once.
+  /// `costs` as operation_costs() gives them.
   SimulatedMachine(Engine& engine, const Machine& machine, const Schedule& schedule,
-                   const std::vector<OperationCost>& costs, int ranks, double clock_share, bool contention);
+                   const std::vector<OperationCost>& costs, int ranks, double clock_share,
+                   const Mechanisms& mechanisms = {});
 
   void start(Activity& activity) override;
 
@@ -41,10 +44,12 @@ class SimulatedMachine : public Device {
 
  private:
   struct GpuState {
-    GpuState(Engine& engine, const Machine& machine, FluidPool& pool, double capacity_scale);
+    GpuState(Engine& engine, const Machine& machine, FluidPool& pool, const Mechanisms& mechanisms);
     SmPool sms;
+    SmPool sms_of_collectives;  ///< where SMs are not shared
     CopyEngines copy_engines;
     int hbm, l2, port_in, port_out;  // resources of the pool
+    int own_pulls, own_pushes;       // its port as its own copies alone would have it
     int running_gemms = 0;
     double gemm_memory_load = 0;  // of those
   };
@@ -66,6 +71,9 @@ class SimulatedMachine : public Device {
   void start_memory_bound(Activity& activity);
   void start_attention(Activity& activity, const Attention& attention);
   void hold_sms(Activity& activity, const Delay& delay);
+  SmPool& sms_for(const Activity& activity);
+  /// Of a copy that `rank` asked for.
+  int own_port(int rank, int source) const { return source == rank ? gpus_[rank].own_pushes : gpus_[rank].own_pulls; }
   void start_tiled(Activity& activity, const CtaShape& cta, int cluster, int most_sms, TiledWork work);
   void set_up_copy(CopyRun& run);
   void free_copy_engine(const Activity& activity);
@@ -81,8 +89,10 @@ class SimulatedMachine : public Device {
   const Schedule& schedule_;
   const std::vector<OperationCost>& costs_;
   const double clock_share_;
+  const Mechanisms mechanisms_;
   const std::vector<bool> keeps_copy_engine_;
   FluidPool pool_;
+  IdealUnits units_;
   std::deque<GpuState> gpus_;
   std::deque<TiledKernel> kernels_;
   std::map<std::pair<int, OperationId>, CollectiveRun> collectives_;  // iteration, operation

@@ -1,4 +1,4 @@
-// The answers to a scenario: every schedule of every pair at every size, ranked, with what each one lost.
+// The answers to a scenario: every schedule of every pair at every size, ranked, with what they lost.
 #pragma once
 
 #include <optional>
@@ -8,23 +8,17 @@
 #include "models/machine.hpp"
 #include "scenarios/scenario.hpp"
 #include "scenarios/search.hpp"
+#include "tools/losses.hpp"
 #include "tools/prediction.hpp"
 
 namespace weft::tools {
-
-/// Where the time of an overlapped schedule went that a perfect one would have hidden, in us.
-struct Losses {
-  double more_waves_us = 0;       ///< the GEMMs of the chunks, alone, over the whole GEMM
-  double lost_sms_us = 0;         ///< the same GEMMs beside the collectives, over alone
-  double small_transfers_us = 0;  ///< the collectives of the chunks, alone, over the whole collective
-  double exposed_us = 0;          ///< time in which a collective runs and no computation does
-};
 
 struct Explored {
   scenarios::Candidate candidate;
   double bound_us = 0;
   Limit limited_by = Limit::latency;
-  Losses losses;
+  bool runnable = false;  ///< by weft run, today
+  std::optional<Losses> losses;
 };
 
 /// One pair at one size.
@@ -33,6 +27,9 @@ struct Answer {
   std::int64_t size = 0;
   scenarios::Ranking ranking;
   std::vector<Explored> fastest_first;
+
+  const Explored& fastest() const { return fastest_first.front(); }
+  const Explored* fastest_runnable() const;  ///< null where weft run can run none
 };
 
 struct LayerAnswer {
@@ -47,13 +44,16 @@ struct Exploration {
   std::size_t simulated = 0;        ///< schedules
 };
 
-Exploration explore(const scenarios::Scenario& scenario, const Machine& machine);
+/// Which schedules are asked for their losses, besides the winner and serial: costs a dozen simulations each.
+struct Reasons {
+  bool of_all = false;
+  std::string of;  ///< the id of one, in words as in the ranking
+};
 
-/// One pair at one size; `simulated` counts up.
+Exploration explore(const scenarios::Scenario& scenario, const Machine& machine, const Reasons& reasons = {});
+
+/// One pair at one size; `simulated` counts the schedules up.
 Answer explore_pair(const scenarios::Question& question, std::int64_t size, const scenarios::Scenario& scenario,
-                    const Machine& machine, std::size_t& simulated);
-
-/// The largest loss in words: "exposed tail 118 us"; "-" where nothing above 1 % of the time was lost.
-std::string why(const Explored& explored);
+                    const Machine& machine, std::size_t& simulated, const Reasons& reasons = {});
 
 }  // namespace weft::tools

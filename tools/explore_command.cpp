@@ -22,10 +22,12 @@ using nlohmann::ordered_json;
 using scenarios::Scenario;
 
 struct Options {
-  std::string scenario, machine, json, trace, schedule;
+  std::string scenario, machine, json, trace, schedule, why;
   std::int64_t size = 0;
   bool all = false;
 };
+
+constexpr std::int64_t least_shown_ps = 50'000;  // 0.05 us: 0.1 in the table
 
 std::string times(double ratio) { return fixed(ratio, 3) + "x"; }
 
@@ -40,17 +42,49 @@ std::string sentence(const Answer& answer) {
   return "Serial wins: overlap does not pay.";
 }
 
+/// Where weft run refuses the winner.
+std::string sentence_of_runnable(const Answer& answer) {
+  if (answer.fastest().runnable) return "";
+  const Explored* runnable = answer.fastest_runnable();
+  if (runnable == nullptr) return "weft run can run none of them yet.\n";
+  return "The fastest that weft run can run today: " + runnable->candidate.request.id + ", " +
+         times(runnable->candidate.speedup) + " over serial.\n";
+}
+
+/// One row for each schedule that was asked for; causes that cost none of them anything are left out.
+void print_losses(const Answer& answer) {
+  const auto us = [](std::int64_t ps) { return fixed(static_cast<double>(ps) * 1e-6, 1); };
+  std::vector<Cause> causes;
+  for (const auto& [cause, name] : NamesOf<Cause>::names)
+    if (std::any_of(answer.fastest_first.begin(), answer.fastest_first.end(), [cause = cause](const Explored& one) {
+          return one.losses && std::abs(one.losses->of(cause)) >= least_shown_ps;
+        }))
+      causes.push_back(cause);
+  std::vector<std::string> header{"us", "perfect overlap", "lost"};
+  for (const Cause cause : causes) header.emplace_back(text_of(cause));
+  Table table(header);
+  for (const Explored& one : answer.fastest_first) {
+    if (!one.losses) continue;
+    std::vector<std::string> row{one.candidate.request.id, us(one.losses->overlap_ps), us(one.losses->whole_ps())};
+    for (const Cause cause : causes) row.push_back(us(one.losses->of(cause)));
+    table.add(row);
+  }
+  std::cout << '\n' << table;
+}
+
 void print_schedules(const Answer& answer, const Scenario& scenario) {
   std::cout << '\n'
             << answer.pair << ", " << answer.size << ' ' << size_word(scenario) << ", " << scenario.gpus << " GPUs\n";
-  Table table({"schedule", "us", "90 % interval", "speedup", "of bound", "limited by", "lost most to"});
+  Table table({"schedule", "us", "90 % interval", "speedup", "of bound", "limited by", "weft run", "lost most to"});
   for (const Explored& one : answer.fastest_first) {
     const scenarios::Estimate& estimate = one.candidate.estimate;
     table.add({one.candidate.request.id, fixed(estimate.time_us, 1),
                fixed(estimate.low_us, 0) + " - " + fixed(estimate.high_us, 0), times(one.candidate.speedup),
-               fixed(100 * one.bound_us / estimate.time_us, 0) + " %", std::string(name_of(one.limited_by)), why(one)});
+               fixed(100 * one.bound_us / estimate.time_us, 0) + " %", std::string(name_of(one.limited_by)),
+               one.runnable ? "yes" : "no", one.losses ? why(*one.losses) : ""});
   }
-  std::cout << table << sentence(answer) << '\n';
+  std::cout << table << sentence(answer) << '\n' << sentence_of_runnable(answer);
+  print_losses(answer);
 }
 
 /// One row a size: who wins, and from which size on overlap pays.
@@ -99,19 +133,28 @@ std::vector<std::string> pairs_of(const Exploration& exploration) {
   return pairs;
 }
 
+/// Exact: the parts add up to time_ps - perfect_overlap_ps.
+ordered_json to_json(const Losses& losses) {
+  ordered_json parts;
+  for (const auto& [cause, name] : NamesOf<Cause>::names) parts[std::string(name) + "_ps"] = losses.of(cause);
+  return {{"time_ps", losses.time_ps},
+          {"perfect_overlap_ps", losses.overlap_ps},
+          {"lost_ps", losses.whole_ps()},
+          {"largest", name_of(losses.largest())},
+          {"parts", parts}};
+}
+
 ordered_json to_json(const Explored& one) {
   const scenarios::Estimate& estimate = one.candidate.estimate;
-  return {{"schedule", scenarios::to_json(one.candidate.request.schedule)},
-          {"time_us", estimate.time_us},
-          {"interval_us", {estimate.low_us, estimate.high_us}},
-          {"speedup", one.candidate.speedup},
-          {"bound_us", one.bound_us},
-          {"limited_by", name_of(one.limited_by)},
-          {"losses",
-           {{"more_waves_us", one.losses.more_waves_us},
-            {"lost_sms_us", one.losses.lost_sms_us},
-            {"small_transfers_us", one.losses.small_transfers_us},
-            {"exposed_us", one.losses.exposed_us}}}};
+  ordered_json json{{"schedule", scenarios::to_json(one.candidate.request.schedule)},
+                    {"time_us", estimate.time_us},
+                    {"interval_us", {estimate.low_us, estimate.high_us}},
+                    {"speedup", one.candidate.speedup},
+                    {"bound_us", one.bound_us},
+                    {"limited_by", name_of(one.limited_by)},
+                    {"runnable", one.runnable}};
+  if (one.losses) json["losses"] = to_json(*one.losses);
+  return json;
 }
 
 ordered_json to_json(const Exploration& exploration, const Scenario& scenario, const Machine& machine) {
@@ -125,6 +168,9 @@ ordered_json to_json(const Exploration& exploration, const Scenario& scenario, c
                        {"verdict", sentence(answer)},
                        {"advice", scenarios::to_json(answer.ranking.advice().request.schedule)},
                        {"schedules", schedules}});
+    const Explored* runnable = answer.fastest_runnable();
+    answers.back()["fastest_runnable"] =
+        runnable == nullptr ? ordered_json() : scenarios::to_json(runnable->candidate.request.schedule);
   }
   ordered_json layers = ordered_json::array();
   for (const LayerAnswer& layer : exploration.layers)
@@ -159,12 +205,22 @@ void write_fastest(const Options& options, const Answer& answer, const Machine& 
 }
 
 /// Errors of building a schedule name the file and the field as it stands there.
-Exploration explore_file(const std::string& file, const Scenario& scenario, const Machine& machine) {
+Exploration explore_file(const std::string& file, const Scenario& scenario, const Machine& machine,
+                         const Reasons& reasons) {
   try {
-    return explore(scenario, machine);
+    return explore(scenario, machine, reasons);
   } catch (const InputError& error) {
     throw scenarios::as_written(error, scenario).in_file(file);
   }
+}
+
+void require_known(const std::string& why, const Exploration& exploration) {
+  if (why.empty() || why == "all") return;
+  for (const Answer& answer : exploration.answers)
+    for (const Explored& one : answer.fastest_first)
+      if (one.candidate.request.id == why) return;
+  throw InputError("--why", "expected all or a schedule of the ranking, such as \"" +
+                                exploration.answers.front().fastest().candidate.request.id + "\", got \"" + why + "\"");
 }
 
 void run(const Options& options) {
@@ -180,7 +236,9 @@ void run(const Options& options) {
       std::find(scenario.sizes.begin(), scenario.sizes.end(), options.size) == scenario.sizes.end())
     throw InputError("--size", "expected a size of the scenario, got " + std::to_string(options.size));
 
-  const Exploration exploration = explore_file(options.scenario, scenario, machine);
+  const Exploration exploration =
+      explore_file(options.scenario, scenario, machine, {options.why == "all", options.why});
+  require_known(options.why, exploration);
   if (!options.json.empty()) write_json_file(options.json, to_json(exploration, scenario, machine));
   const Answer& written = most_gained(exploration, options.size);
   if (!options.trace.empty() || !options.schedule.empty()) write_fastest(options, written, machine);
@@ -206,6 +264,8 @@ void add_explore_command(CLI::App& app) {
   command->add_option("--machine", options->machine, "Name or path of a machine profile")->required();
   command->add_option("--size", options->size, "Show the schedules of this size (default: the largest)");
   command->add_flag("--all", options->all, "Show the schedules of every size");
+  command->add_option("--why", options->why,
+                      "Say what this schedule loses time to, as for the winner and serial; or all of them");
   command->add_option("--json", options->json, "Write everything as one JSON object");
   command->add_option("--trace", options->trace, "Write the trace of the schedule that saves most, for Perfetto");
   command->add_option("--schedule", options->schedule, "Write the schedule that saves most, for weft run");

@@ -84,7 +84,7 @@ TEST(RandomSchedules, MoveEveryByteOnce) {
     const int ranks = ranks_are_alike(schedule) ? 1 : schedule.gpus;
     Engine engine;
     const std::vector<OperationCost> costs = operation_costs(schedule, test_machine());
-    SimulatedMachine device(engine, test_machine(), schedule, costs, ranks, 1, true);
+    SimulatedMachine device(engine, test_machine(), schedule, costs, ranks, 1);
     Program program(engine, device, schedule, {}, ranks, 1);
     program.run();
     // Each byte that leaves a port is read from HBM there; as many arrive and are written.
@@ -138,7 +138,8 @@ TEST(RandomSchedules, AreNotSlowedByTakingAMechanismAway) {
     const double full_us = run(request).time_us;
     EXPECT_LE(run(request, {.power = false}).time_us, full_us * (1 + anomaly(request))) << name(request);
     const double unlimited_us = run(request, {.power = false}).time_us;
-    EXPECT_LE(run(request, {.power = false, .contention = false}).time_us, unlimited_us * (1 + anomaly(request)))
+    EXPECT_LE(run(request, {.power = false, .hbm = false, .l2 = false, .links = false}).time_us,
+              unlimited_us * (1 + anomaly(request)))
         << name(request);
     EXPECT_LE(run(request, {.power = false, .gaps = false}).time_us, unlimited_us * (1 + anomaly(request)))
         << name(request);

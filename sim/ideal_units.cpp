@@ -1,0 +1,92 @@
+#include "sim/ideal_units.hpp"
+
+#include <numeric>
+
+namespace weft::sim {
+
+IdealUnits::IdealUnits(Engine& engine, FluidPool& pool, int ranks) : engine_(engine), pool_(pool) {
+  for (int rank = 0; rank < ranks; ++rank) {
+    computes_.push_back(pool.add_resource(1));
+    transfers_.push_back(pool.add_resource(1));
+  }
+}
+
+void IdealUnits::start(Activity& activity, double duration_us) {
+  const Work& work = activity.operation->work;
+  const auto new_run = [&](std::vector<Use> uses) -> Run& {
+    return runs_.emplace_back(Run{this, {&activity}, duration_us, std::move(uses), 0});
+  };
+  if (std::holds_alternative<Gemm>(work)) return start_gemm(new_run({{computes_[activity.rank], 1.0}}));
+  if (!std::holds_alternative<Collective>(work)) {
+    const auto* copy = std::get_if<Copy>(&work);
+    const bool is_transfer = copy != nullptr && copy->source.place != copy->destination.place;
+    return go_on(new_run({{(is_transfer ? transfers_ : computes_)[activity.rank], 1.0}}));
+  }
+  Run*& meeting = meetings_[{activity.iteration, activity.id}];
+  if (meeting == nullptr)
+    meeting = &new_run({});
+  else
+    meeting->activities.push_back(&activity);
+  meeting->uses.push_back({transfers_[activity.rank], 1.0});
+  if (meeting->activities.size() == transfers_.size()) go_on(*meeting);
+}
+
+/// The kernel of a GEMM is there from the start, whatever its tiles wait for.
+void IdealUnits::start_gemm(Run& run) {
+  Activity& activity = *run.activities.front();
+  activity.first_cta_started.happen(engine_);
+  activity.all_ctas_started.happen(engine_);
+  go_on(run);
+}
+
+void IdealUnits::go_on(Run& run) {
+  const auto* gemm = std::get_if<Gemm>(&run.activities.front()->operation->work);
+  if (gemm == nullptr || (gemm->tile_groups.empty() && run.next_group == 0)) {
+    if (gemm != nullptr && waits(run, *gemm)) return;
+    return flow(run, run.duration_us, [](void* context) {
+      auto* ended = static_cast<Run*>(context);
+      ended->units->end(*ended);
+    });
+  }
+  if (run.next_group == static_cast<int>(gemm->tile_groups.size())) return end(run);
+  if (waits(run, *gemm)) return;
+  const auto tiles = std::accumulate(gemm->tile_groups.begin(), gemm->tile_groups.end(), 0.0);
+  flow(run, run.duration_us * static_cast<double>(gemm->tile_groups[run.next_group]) / tiles, [](void* context) {
+    auto* ended = static_cast<Run*>(context);
+    ended->activities.front()->tile_groups[ended->next_group++].happen(ended->units->engine_);
+    ended->units->go_on(*ended);
+  });
+}
+
+/// Does the next tile group wait for a counter? Then it goes on once that has been reached.
+bool IdealUnits::waits(Run& run, const Gemm& gemm) {
+  for (std::size_t i = 0; i < gemm.waits.size(); ++i) {
+    Occurrence& release = *run.activities.front()->tile_waits[i];
+    if (gemm.waits[i].tile_group != run.next_group || release.has_happened()) continue;
+    release.call_when_happened({[](void* context) {
+                                  auto* waiting = static_cast<Run*>(context);
+                                  waiting->units->go_on(*waiting);
+                                },
+                                &run});
+    return true;
+  }
+  return false;
+}
+
+void IdealUnits::flow(Run& run, double work_us, void (*done)(void*)) {
+  for (Activity* activity : run.activities) {
+    activity->first_cta_started.happen(engine_);
+    activity->all_ctas_started.happen(engine_);
+  }
+  if (work_us <= 0) return engine_.at(engine_.now(), {done, &run});
+  pool_.start(work_us, {1.0, run.uses}, {done, &run});
+}
+
+void IdealUnits::end(Run& run) {
+  for (Activity* activity : run.activities) {
+    if (!activity->tile_groups.empty()) activity->tile_groups.back().happen(engine_);
+    activity->end.happen(engine_);
+  }
+}
+
+}  // namespace weft::sim

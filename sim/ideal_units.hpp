@@ -1,0 +1,47 @@
+// Operations whose durations are given: each rank has one unit that computes and one that transfers, and the operations
+// that are on a unit at once share it evenly. So no schedule is done before the sum of its computations or the sum of
+// its transfers, and what it takes beyond the longer of both is due to the order of its operations alone.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "sim/activity.hpp"
+#include "sim/fluid_pool.hpp"
+
+namespace weft::sim {
+
+class IdealUnits {
+ public:
+  IdealUnits(Engine& engine, FluidPool& pool, int ranks);
+  IdealUnits(const IdealUnits&) = delete;  // events in the engine point at it
+
+  /// `duration_us` of the rank's unit. The tile groups of a GEMM come one after the other, each once its counters have
+  /// been reached; a collective starts when all ranks are there, and is on all of their units.
+  void start(Activity& activity, double duration_us);
+
+ private:
+  struct Run {
+    IdealUnits* units = nullptr;
+    std::vector<Activity*> activities;  ///< a collective's of all ranks
+    double duration_us = 0;
+    std::vector<Use> uses;
+    int next_group = 0;
+  };
+
+  void start_gemm(Run& run);
+  void go_on(Run& run);
+  void flow(Run& run, double work_us, void (*done)(void*));
+  bool waits(Run& run, const Gemm& gemm);
+  void end(Run& run);
+
+  Engine& engine_;
+  FluidPool& pool_;
+  std::vector<int> computes_, transfers_;  // resources of the pool, by rank
+  std::deque<Run> runs_;
+  std::map<std::pair<int, OperationId>, Run*> meetings_;  // of collectives: iteration, operation
+};
+
+}  // namespace weft::sim
