@@ -24,14 +24,29 @@ TileSpan group_of(const std::vector<std::int64_t>& group_tiles, std::int64_t til
   return group;
 }
 
-/// Storage row of row `row` of tile number `tile`. Inside a group of T tiles, destination d holds T sub-tiles of
-/// tile_rows / gpus rows each.
+/// A row of a tile by the rank that it goes to, and its number among the tile's rows for that rank.
+struct RowOfDestination {
+  std::int64_t destination = 0, row = 0;
+};
+
+RowOfDestination of_destination(const Layout& layout, int gpus, std::int64_t row) {
+  if (layout.kind == LayoutKind::per_destination) return {row % gpus, row / gpus};
+  const std::int64_t sub_rows = layout.tile_rows / gpus;
+  return {row / sub_rows, row % sub_rows};
+}
+std::int64_t row_in_tile(const Layout& layout, int gpus, const RowOfDestination& place) {
+  if (layout.kind == LayoutKind::per_destination) return place.row * gpus + place.destination;
+  return place.destination * (layout.tile_rows / gpus) + place.row;
+}
+
+/// Storage row of row `row` of tile number `tile`. Inside a group of T tiles, destination d holds T times
+/// tile_rows / gpus rows.
 std::int64_t storage_row(const Layout& layout, int gpus, std::int64_t tile, std::int64_t row) {
   if (layout.kind == LayoutKind::tile_ordered) return tile * layout.tile_rows + row;
   const TileSpan group = group_of(layout.group_tiles, tile);
   const std::int64_t sub_rows = layout.tile_rows / gpus;
-  const std::int64_t destination = row / sub_rows;
-  return group.first * layout.tile_rows + (destination * group.count + tile - group.first) * sub_rows + row % sub_rows;
+  const RowOfDestination place = of_destination(layout, gpus, row);
+  return group.first * layout.tile_rows + (place.destination * group.count + tile - group.first) * sub_rows + place.row;
 }
 
 struct TileRow {
@@ -44,9 +59,9 @@ TileRow tile_row_of(const Layout& layout, int gpus, std::int64_t storage_row) {
   const TileSpan group = group_of(layout.group_tiles, block);  // groups take whole blocks of tile_rows rows
   const std::int64_t sub_rows = layout.tile_rows / gpus;
   const std::int64_t in_group = storage_row - group.first * layout.tile_rows;
-  const std::int64_t sub_tile = in_group / sub_rows;
-  const std::int64_t destination = sub_tile / group.count;
-  return {group.first + sub_tile % group.count, destination * sub_rows + in_group % sub_rows};
+  const std::int64_t part = in_group / sub_rows;  // of a tile, for one destination
+  return {group.first + part % group.count,
+          row_in_tile(layout, gpus, {.destination = part / group.count, .row = in_group % sub_rows})};
 }
 
 }  // namespace

@@ -126,6 +126,14 @@ struct CollectiveKernel {
   double memory_pressure = 0;  ///< where the load is what the GEMM reads and writes over what HBM could
 };
 
+/// What FlashOverlap's reordering costs, as a share of the time of the kernel that does it: the GEMM whose epilogue
+/// stores tiles where they are sent from, and the RMSNorm that reads them where they have arrived.
+struct Reordering {
+  double gemm_tiles = 0;  ///< whole tiles, for an all-reduce
+  double gemm_parts = 0;  ///< sub-tiles, for a reduce-scatter, or rows of tiles, for an all-to-all
+  double norm_tiles = 0, norm_sub_tiles = 0, norm_rows = 0;
+};
+
 struct CurvePoint {
   Bytes bytes = 0;
   double kernel_us = 0;  ///< from the last rank's start to the end
@@ -186,6 +194,7 @@ struct Machine {
   GemmTiming gemm;
   OtherKernels other_kernels;
   CollectiveKernel collective_kernel;
+  std::optional<Reordering> reordering;     ///< empty: not known, and counted as nothing
   GemmChoices gemm_choices;                 ///< what the GEMM library answered; where that is not known,
   std::vector<GemmKernel> gemm_candidates;  ///< the kernels that it may take
   std::vector<CollectiveCurve> collectives;

@@ -225,6 +225,17 @@ std::vector<CollectiveProtocol> protocols_from(JsonObject& object) {
   return protocols;
 }
 
+Reordering reordering_from(JsonObject object) {
+  Reordering reordering;
+  reordering.gemm_tiles = number(object, "gemm_tiles", "ratio");
+  reordering.gemm_parts = number(object, "gemm_parts", "ratio");
+  reordering.norm_tiles = number(object, "norm_tiles", "ratio");
+  reordering.norm_sub_tiles = number(object, "norm_sub_tiles", "ratio");
+  reordering.norm_rows = number(object, "norm_rows", "ratio");
+  object.finish();
+  return reordering;
+}
+
 /// {"scheduler", "candidates": [[tile_m, tile_n, tile_k, cluster_m, cluster_n, stages, split_k], …]}
 std::vector<GemmKernel> candidates_from(JsonObject& object) {
   const auto scheduler = object.word<TileScheduler>("scheduler");
@@ -293,6 +304,7 @@ Machine machine_from_json(const nlohmann::json& json, const std::filesystem::pat
   gemm.finish();
   machine.other_kernels = other_kernels_from(object.object("other_kernels"));
   machine.collective_kernel = collective_kernel_from(object.object("collective_kernel"));
+  if (object.has("reordering")) machine.reordering = reordering_from(object.object("reordering"));
   for (const JsonValue& curve : object.list("collectives")) machine.collectives.push_back(curve_from(curve.object()));
   machine.collective_protocols = protocols_from(object);
   for (const JsonValue& value : object.list_or_empty("errors")) {

@@ -21,7 +21,7 @@ void check_tile_ordered_output(const Check& here, const Gemm& gemm, const Matrix
   });
   here.require(layout.order == gemm.order, "order", [] { return "the tile order of c's layout"; });
   here.has_shape("c", gemm.c, buffer.rows, buffer.columns);
-  here.require(layout.kind != LayoutKind::sub_tile_ordered || layout.group_tiles == gemm.tile_groups, "tile_groups",
+  here.require(layout.kind == LayoutKind::tile_ordered || layout.group_tiles == gemm.tile_groups, "tile_groups",
                [] { return "the groups of c's layout"; });
 }
 

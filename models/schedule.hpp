@@ -44,12 +44,15 @@ enum class LayoutKind {
   tile_ordered,      ///< tiles one after the other in execution order; storage is [tiles x tile_rows, tile_columns]
   sub_tile_ordered,  ///< like tile_ordered, but inside each tile group first the rows of every tile that go to rank 0,
                      ///< then those for rank 1, …: what a reduce-scatter of a group's range needs
+  per_destination,   ///< like sub_tile_ordered, but a tile's rows go to the ranks in turn: each tile group holds a pool
+                     ///< of parts of rows for every destination, as an all-to-all of tokens needs
 };
 template <>
 struct NamesOf<LayoutKind> {
   static constexpr std::array names{std::pair{LayoutKind::row_major, std::string_view{"row_major"}},
                                     std::pair{LayoutKind::tile_ordered, std::string_view{"tile_ordered"}},
-                                    std::pair{LayoutKind::sub_tile_ordered, std::string_view{"sub_tile_ordered"}}};
+                                    std::pair{LayoutKind::sub_tile_ordered, std::string_view{"sub_tile_ordered"}},
+                                    std::pair{LayoutKind::per_destination, std::string_view{"per_destination"}}};
 };
 
 /// A named permutation from a logical matrix [rows, columns] to storage. Everything but `kind` is unused (0) for
@@ -59,7 +62,8 @@ struct Layout {
   std::int64_t rows = 0, columns = 0;            ///< logical matrix
   std::int64_t tile_rows = 0, tile_columns = 0;  ///< must divide rows and columns
   TileOrder order;
-  std::vector<std::int64_t> group_tiles;  ///< tiles of each group, in execution order (sub_tile_ordered)
+  std::vector<std::int64_t>
+      group_tiles;  ///< tiles of each group, in execution order (sub_tile_ordered, per_destination)
   bool operator==(const Layout&) const = default;
 };
 

@@ -104,7 +104,9 @@ Family read_decomposition(JsonObject& object) {
   return Decomposition{static_cast<int>(object.integer("chunks", 1, max_count))};
 }
 
-Family read_async_tp(JsonObject& object) { return AsyncTp{object.word_or("input", AsyncInput::copied)}; }
+Family read_async_tp(JsonObject& object) {
+  return AsyncTp{object.word_or("input", AsyncInput::copied), object.word_or("form", AsyncForm::all_to_all)};
+}
 
 Family read_concurrent(JsonObject& object) { return Concurrent{object.word<FirstLaunched>("first")}; }
 
@@ -267,7 +269,10 @@ nlohmann::ordered_json to_json(const ScheduleChoice& choice) {
   nlohmann::ordered_json json{{"family", family_of(choice)}};
   std::visit(Overloaded{[](const Serial&) {}, [](const Best&) {},
                         [&](const Decomposition& decomposition) { json["chunks"] = decomposition.chunks; },
-                        [&](const AsyncTp& async) { json["input"] = name_of(async.input); },
+                        [&](const AsyncTp& async) {
+                          json["input"] = name_of(async.input);
+                          if (async.form != AsyncForm::all_to_all) json["form"] = name_of(async.form);
+                        },
                         [&](const Concurrent& concurrent) { json["first"] = name_of(concurrent.first); },
                         [&](const Signaling& signaling) {
                           if (signaling.groups.empty())

@@ -8,9 +8,10 @@
 namespace weft::scenarios {
 namespace {
 
-std::vector<AsyncTp> async_tp_inputs(PairOp op) {
+std::vector<AsyncTp> async_tp_points(PairOp op) {
   if (op == PairOp::all_gather_gemm) return {{AsyncInput::copied}, {AsyncInput::symmetric}};
-  if (op == PairOp::gemm_reduce_scatter) return {{AsyncInput::copied}};
+  if (op == PairOp::gemm_reduce_scatter)
+    return {{AsyncInput::copied, AsyncForm::all_to_all}, {AsyncInput::copied, AsyncForm::rotating}};
   return {};
 }
 
@@ -39,7 +40,7 @@ std::vector<Family> families_of_pair(const PairWorkload& pair, std::int64_t gpus
   if (space.signaling && has_signaling(pair, gpus)) families.emplace_back(Signaling{});
   if (pair.m % gpus != 0) return families;
   if (space.async_tp)
-    for (const AsyncTp& async : async_tp_inputs(pair.op)) families.emplace_back(async);
+    for (const AsyncTp& async : async_tp_points(pair.op)) families.emplace_back(async);
   if (space.ficco)
     for (const Ficco& ficco : ficco_points(pair.op))
       if (ficco.chunks == FiccoChunks::rows ? pair.m % (gpus * gpus) == 0 : pair.k % gpus == 0)

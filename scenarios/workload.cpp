@@ -129,7 +129,12 @@ std::string describe(const ScheduleChoice& choice) {
   text << family_of(choice);
   std::visit(Overloaded{[](const Serial&) {}, [](const Best&) {},
                         [&](const Decomposition& decomposition) { text << ", chunks " << decomposition.chunks; },
-                        [&](const AsyncTp& async) { text << ", input " << name_of(async.input); },
+                        [&](const AsyncTp& async) {
+                          if (async.form == AsyncForm::all_to_all)
+                            text << ", input " << name_of(async.input);
+                          else
+                            text << ", form " << name_of(async.form);
+                        },
                         [&](const Concurrent& concurrent) { text << ", first " << name_of(concurrent.first); },
                         [&](const Signaling& signaling) {
                           text << ", groups";

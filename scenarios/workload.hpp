@@ -85,8 +85,12 @@ struct Decomposition {
 };
 
 enum class AsyncInput { copied, symmetric };
+/// How gemm+reduce_scatter sums: every rank's partial products are sent to their owner and added up there, or
+/// accumulators go round.
+enum class AsyncForm { all_to_all, rotating };
 struct AsyncTp {
   AsyncInput input = AsyncInput::copied;
+  AsyncForm form = AsyncForm::all_to_all;
   bool operator==(const AsyncTp&) const = default;
 };
 
@@ -193,6 +197,12 @@ struct NamesOf<scenarios::AsyncInput> {
   using enum scenarios::AsyncInput;
   static constexpr std::array names{std::pair{copied, std::string_view{"copied"}},
                                     std::pair{symmetric, std::string_view{"symmetric"}}};
+};
+template <>
+struct NamesOf<scenarios::AsyncForm> {
+  using enum scenarios::AsyncForm;
+  static constexpr std::array names{std::pair{all_to_all, std::string_view{"all_to_all"}},
+                                    std::pair{rotating, std::string_view{"rotating"}}};
 };
 template <>
 struct NamesOf<scenarios::FirstLaunched> {

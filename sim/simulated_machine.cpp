@@ -5,6 +5,7 @@
 
 #include "models/gemm_model.hpp"
 #include "models/input_error.hpp"
+#include "models/reordering_cost.hpp"
 #include "sim/copy_order.hpp"
 #include "sim/skew.hpp"
 
@@ -119,7 +120,7 @@ void SimulatedMachine::start_gemm(Activity& activity, const Gemm& gemm) {
               {.scheduler = kernel.scheduler,
                .tiles = tiles,
                .ctas = ctas,
-               .tile_us = timing.tile_us,
+               .tile_us = timing.tile_us * (1 + gemm_reordering(machine_, schedule_.buffers[gemm.c.buffer].layout)),
                .bytes_per_tile = tile_bytes,
                .uses = std::move(uses),
                .setup_us = kernel.scheduler == TileScheduler::dynamic_persistent && !gemm.kernel ? reset_us : 0,

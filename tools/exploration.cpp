@@ -40,7 +40,9 @@ Answer explore_pair(const scenarios::Question& question, std::int64_t size, cons
                       .bound_us = prediction.bound_us,
                       .limited_by = prediction.limited_by,
                       .runnable = prediction.runnable,
-                      .losses = {}},
+                      .losses = {},
+                      .inefficiency = {},
+                      .reordering = next_kernel_reordering(machine, prediction.schedule)},
                      std::move(prediction.schedule)});
     ++simulated;
     return scenarios::Estimate{prediction.time_us, prediction.low_us, prediction.high_us};
@@ -63,6 +65,9 @@ Answer explore_pair(const scenarios::Question& question, std::int64_t size, cons
     answer.fastest_first.push_back(found->explored);
     answer.fastest_first.back().candidate = candidate;
     if (is_asked(candidate)) answer.fastest_first.back().losses = account.of(found->schedule);
+    const scenarios::ScheduleChoice& choice = candidate.request.schedule;
+    if (std::holds_alternative<scenarios::Ficco>(choice.family) && choice.max_ctas == 0)
+      answer.fastest_first.back().inefficiency = inefficiency_of(candidate.request, as_measured);
   }
   return answer;
 }

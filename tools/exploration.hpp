@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "models/machine.hpp"
+#include "models/reordering_cost.hpp"
 #include "scenarios/scenario.hpp"
 #include "scenarios/search.hpp"
+#include "tools/inefficiency.hpp"
 #include "tools/losses.hpp"
 #include "tools/prediction.hpp"
 
@@ -19,6 +21,8 @@ struct Explored {
   Limit limited_by = Limit::latency;
   bool runnable = false;  ///< by weft run, today
   std::optional<Losses> losses;
+  std::optional<Inefficiency> inefficiency;  ///< of ficco with the library's number of CTAs
+  std::optional<NextKernelCost> reordering;  ///< of signaling; no part of the candidate's time
 };
 
 /// One pair at one size.

@@ -12,6 +12,7 @@
 #include "scenarios/case_json.hpp"
 #include "tools/commands.hpp"
 #include "tools/exploration.hpp"
+#include "tools/ficco_report.hpp"
 #include "tools/machine_files.hpp"
 #include "tools/table.hpp"
 
@@ -72,7 +73,7 @@ void print_losses(const Answer& answer) {
   std::cout << '\n' << table;
 }
 
-void print_schedules(const Answer& answer, const Scenario& scenario) {
+void print_schedules(const Answer& answer, const Scenario& scenario, const Machine& machine) {
   std::cout << '\n'
             << answer.pair << ", " << answer.size << ' ' << size_word(scenario) << ", " << scenario.gpus << " GPUs\n";
   Table table({"schedule", "us", "90 % interval", "speedup", "of bound", "limited by", "weft run", "lost most to"});
@@ -85,6 +86,7 @@ void print_schedules(const Answer& answer, const Scenario& scenario) {
   }
   std::cout << table << sentence(answer) << '\n' << sentence_of_runnable(answer);
   print_losses(answer);
+  std::cout << ficco_text(answer, machine);
 }
 
 /// One row a size: who wins, and from which size on overlap pays.
@@ -154,6 +156,11 @@ ordered_json to_json(const Explored& one) {
                     {"limited_by", name_of(one.limited_by)},
                     {"runnable", one.runnable}};
   if (one.losses) json["losses"] = to_json(*one.losses);
+  if (one.inefficiency) json["inefficiency"] = to_json(*one.inefficiency);
+  if (one.reordering)
+    json["next_kernel"] = {{"reorders", one.reordering->unit},
+                           {"rms_norm_share", one.reordering->share},
+                           {"rms_norm_us", one.reordering->time_us}};
   return json;
 }
 
@@ -168,6 +175,7 @@ ordered_json to_json(const Exploration& exploration, const Scenario& scenario, c
                        {"verdict", sentence(answer)},
                        {"advice", scenarios::to_json(answer.ranking.advice().request.schedule)},
                        {"schedules", schedules}});
+    if (const ordered_json ficco = ficco_json(answer, machine); !ficco.is_null()) answers.back()["ficco"] = ficco;
     const Explored* runnable = answer.fastest_runnable();
     answers.back()["fastest_runnable"] =
         runnable == nullptr ? ordered_json() : scenarios::to_json(runnable->candidate.request.schedule);
@@ -246,7 +254,7 @@ void run(const Options& options) {
   std::cout << scenario.name << ", " << machine.name << '\n';
   const std::int64_t shown = options.size != 0 ? options.size : scenario.sizes.back();
   for (const Answer& answer : exploration.answers)
-    if (options.all || answer.size == shown) print_schedules(answer, scenario);
+    if (options.all || answer.size == shown) print_schedules(answer, scenario, machine);
   for (const std::string& pair : pairs_of(exploration)) print_sizes(pair, exploration, scenario);
   if (!exploration.layers.empty()) print_layers(exploration);
   std::cout << exploration.simulated << " schedules simulated.\n";

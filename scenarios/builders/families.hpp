@@ -16,6 +16,9 @@ Schedule build_decomposition(const Case& request);
 Schedule build_async_tp(const Case& request, const Machine& machine);
 Schedule build_concurrent(const Case& request);
 Schedule build_ficco(const Case& request);
+/// What a ficco case cuts, in one piece: every shard is transferred whole, and one GEMM follows. The transport is that
+/// of the case.
+Schedule build_undivided_ficco(const Case& request);
 /// Groups are filled in, and counted in waves of `machine`.
 Schedule build_signaling(const Case& request, const Machine& machine);
 /// signaling of all_gather+gemm.

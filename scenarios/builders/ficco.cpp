@@ -21,15 +21,16 @@ namespace {
 
 class FiccoProgram {
  public:
-  FiccoProgram(const Case& request, const PairWorkload& pair, std::int64_t rows)
+  FiccoProgram(const Case& request, const Ficco& choice, int steps, const PairWorkload& pair, std::int64_t rows)
       : program_(request),
         pair_(pair),
-        choice_(std::get<Ficco>(request.schedule.family)),
+        choice_(choice),
         max_ctas_(request.schedule.max_ctas),
         gpus_(request.gpus),
+        steps_(steps),
         rows_(rows),
-        chunk_rows_(rows / gpus_ / (cuts_rows() ? gpus_ : 1)),
-        chunk_columns_(pair.k / (cuts_rows() ? 1 : gpus_)) {
+        chunk_rows_(rows / gpus_ / (cuts_rows() ? steps : 1)),
+        chunk_columns_(pair.k / (cuts_rows() ? 1 : steps)) {
     add_buffers();
     add_streams();
   }
@@ -38,7 +39,7 @@ class FiccoProgram {
     program_.add(main_stream, "enter", Barrier{});
     for (const StreamId stream : transfer_streams_) program_.wait(stream, main_stream);
     if (!is_uniform()) program_.add(main_stream, "gemm own", own_gemm());
-    for (int step = 0; step < gpus_; ++step) {
+    for (int step = 0; step < steps_; ++step) {
       uses_collective() ? all_gather(step) : pull(step);
       if (is_fused())
         compute_block(step);
@@ -74,7 +75,7 @@ class FiccoProgram {
     const bool all_to_all = pair_.op == PairOp::all_to_all_gemm;
     input_ = program_.add_buffer(all_to_all ? "send" : "shard", all_to_all ? rows_ : rows_ / gpus_, pair_.k,
                                  pair_.dtype, uses_collective() ? Memory::local : Memory::symmetric);
-    arrived_ = arrives_in_blocks() ? program_.add_buffer("arrived", gpus_ * block_rows(), chunk_columns_, pair_.dtype)
+    arrived_ = arrives_in_blocks() ? program_.add_buffer("arrived", steps_ * block_rows(), chunk_columns_, pair_.dtype)
                                    : program_.add_buffer("arrived", rows_, pair_.k, pair_.dtype);
     b_ = program_.add_buffer("b", pair_.n, pair_.k, pair_.dtype);
     if (needs_scatter()) block_result_ = program_.add_buffer("block result", block_rows(), pair_.n);
@@ -100,7 +101,7 @@ class FiccoProgram {
   }
   /// Rows of the step's chunk of rank + `peer` in a buffer of all shards.
   Slice place_of(BufferId buffer, int peer, int step) const {
-    return cuts_rows() ? program_.shard(buffer, peer, step, gpus_) : program_.shard(buffer, peer);
+    return cuts_rows() ? program_.shard(buffer, peer, step, steps_) : program_.shard(buffer, peer);
   }
   /// Rows of the chunk of rank + `peer` in a block that begins at row `first`: chunks in the order of the ranks, or
   /// without the own one in the order of the peers.
@@ -155,7 +156,7 @@ class FiccoProgram {
     for (const StreamId stream : transfer_streams_) program_.wait(main_stream, stream);
     const Slice c = program_.whole(needs_scatter() ? block_result_ : c_);
     program_.add(main_stream, "gemm " + std::to_string(step), step_gemm(arrived_block(step), c, step));
-    const bool is_complete = cuts_rows() || step == gpus_ - 1;
+    const bool is_complete = cuts_rows() || step == steps_ - 1;
     if (!needs_scatter() || !is_complete) return;
     for (int peer = first_computed(); peer < gpus_; ++peer)
       program_.add(main_stream, "scatter" + suffix(step, peer),
@@ -179,11 +180,24 @@ class FiccoProgram {
   Ficco choice_;
   int max_ctas_;
   int gpus_;
+  int steps_;
   std::int64_t rows_;
   std::int64_t chunk_rows_, chunk_columns_;
   BufferId input_ = 0, arrived_ = 0, b_ = 0, block_result_ = 0, c_ = 0;
   std::vector<StreamId> transfer_streams_;  ///< of rank + 1, rank + 2, …, or one for NCCL
 };
+
+/// Copy engines can do every point, NCCL not.
+void check_transport(const Ficco& choice, PairOp op) {
+  const std::vector<Ficco> points = ficco_points(op);
+  if (std::find(points.begin(), points.end(), choice) != points.end()) return;
+  const std::string why = op != PairOp::all_gather_gemm
+                              ? "the chunks of a step of all_to_all+gemm lie apart in each rank's rows"
+                          : choice.chunks != FiccoChunks::rows ? "NCCL gathers whole rows, and 2d cuts them"
+                                                               : "NCCL's all-gather puts the own chunk, which hetero "
+                                                                 "fused leaves out, between the received ones";
+  throw InputError("schedule.transport", "expected copy_engine (" + why + "), got collective");
+}
 
 }  // namespace
 
@@ -204,19 +218,21 @@ std::vector<Ficco> ficco_points(PairOp op) {
 Schedule build_ficco(const Case& request) {
   const PairWorkload& pair = pair_of(request, {PairOp::all_gather_gemm, PairOp::all_to_all_gemm});
   const auto& choice = std::get<Ficco>(request.schedule.family);
-  const std::vector<Ficco> points = ficco_points(pair.op);
-  if (std::find(points.begin(), points.end(), choice) == points.end())
-    throw InputError("schedule.transport",
-                     "expected copy_engine (NCCL's all-gather brings only 1d chunks of all_gather+gemm, and always the "
-                     "own one, which "
-                     "hetero fused leaves out), got collective");
+  check_transport(choice, pair.op);
   const bool cuts_rows = choice.chunks == FiccoChunks::rows;
   const std::int64_t gpus = request.gpus;
   const std::int64_t rows = rows_of_busiest(pair, cuts_rows ? gpus * gpus : gpus, cuts_rows ? "gpus x gpus" : "gpus");
   if (!cuts_rows && pair.k % gpus != 0)
     throw InputError("workload.k", "expected a multiple of gpus = " + std::to_string(gpus) + " for 2d chunks, got " +
                                        std::to_string(pair.k));
-  return FiccoProgram(request, pair, rows).build();
+  return FiccoProgram(request, choice, request.gpus, pair, rows).build();
+}
+
+Schedule build_undivided_ficco(const Case& request) {
+  const PairWorkload& pair = pair_of(request, {PairOp::all_gather_gemm, PairOp::all_to_all_gemm});
+  const Ficco whole{FiccoCompute::uniform, FiccoGemm::fused, FiccoChunks::rows_and_columns,
+                    std::get<Ficco>(request.schedule.family).transport};
+  return FiccoProgram(request, whole, 1, pair, rows_of_busiest(pair, request.gpus, "gpus")).build();
 }
 
 }  // namespace weft::scenarios

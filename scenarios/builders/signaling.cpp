@@ -4,9 +4,10 @@
 //   s0: gemm
 //   s1: wait 0 | X 0 | wait 1 | X 1 | …
 //
-// For a reduce-scatter and an all-to-all every tile is cut into one block of rows for each rank, and a group holds
-// first all blocks for rank 0, then those for rank 1, …: row ownership is block-cyclic with one chunk for each row of
-// tiles. Whatever reads the result undoes the order; that is the next kernel's cost and no part of this schedule.
+// For a reduce-scatter every tile is cut into one block of rows for each rank, and a group holds first all blocks for
+// rank 0, then those for rank 1, …: row ownership is block-cyclic with one chunk for each row of tiles. For an
+// all-to-all the rows of a tile, which are tokens, go to the ranks in turn, and a group holds a pool of them for each.
+// Whatever reads the result undoes the order; that is the next kernel's cost and no part of this schedule.
 #include <algorithm>
 
 #include "models/collective_model.hpp"
@@ -33,7 +34,19 @@ Layout layout_of(const Gemm& gemm, const MatrixSize& size, LayoutKind kind) {
           .tile_rows = gemm.kernel->tile_m,
           .tile_columns = gemm.kernel->tile_n,
           .order = gemm.order,
-          .group_tiles = kind == LayoutKind::sub_tile_ordered ? gemm.tile_groups : std::vector<std::int64_t>{}};
+          .group_tiles = kind == LayoutKind::tile_ordered ? std::vector<std::int64_t>{} : gemm.tile_groups};
+}
+
+/// Of the GEMM's result, from which the collective reads.
+LayoutKind layout_for(CollectiveKind kind) {
+  if (kind == CollectiveKind::all_reduce) return LayoutKind::tile_ordered;
+  return kind == CollectiveKind::all_to_all ? LayoutKind::per_destination : LayoutKind::sub_tile_ordered;
+}
+
+/// Row chunks of which each holds one block for every rank: the rows of a tile, or one row for each rank.
+int chunks_of(CollectiveKind kind, std::int64_t rows, int tile_rows, int gpus) {
+  if (kind == CollectiveKind::all_reduce) return 1;
+  return static_cast<int>(rows / (kind == CollectiveKind::all_to_all ? gpus : tile_rows));
 }
 
 /// Storage of tiles one below the other.
@@ -48,7 +61,7 @@ BufferId add_tiled_buffer(Program& program, std::string name, const Layout& layo
 BufferId add_result(Program& program, const Gemm& gemm, const MatrixSize& size, CollectiveKind kind, int gpus) {
   if (kind == CollectiveKind::all_reduce) return gemm.c.buffer;  // in place
   if (kind == CollectiveKind::all_to_all)
-    return add_tiled_buffer(program, "result", layout_of(gemm, size, LayoutKind::sub_tile_ordered));
+    return add_tiled_buffer(program, "result", layout_of(gemm, size, layout_for(kind)));
   Layout layout = layout_of(gemm, size, LayoutKind::tile_ordered);
   layout.rows /= gpus;
   layout.tile_rows /= gpus;
@@ -98,9 +111,7 @@ Gemm add_gemm(Program& program, const PairInWaves& plan, const std::vector<int>&
   for (int group = 0; group < static_cast<int>(groups.size()); ++group)
     gemm.signals.push_back(
         {.tile_group = group, .counter = program.add_counter({"group " + std::to_string(group), true})});
-  const LayoutKind kind =
-      plan.kind == CollectiveKind::all_reduce ? LayoutKind::tile_ordered : LayoutKind::sub_tile_ordered;
-  gemm.c = program.whole(add_tiled_buffer(program, "c", layout_of(gemm, plan.size, kind)));
+  gemm.c = program.whole(add_tiled_buffer(program, "c", layout_of(gemm, plan.size, layout_for(plan.kind))));
   return gemm;
 }
 
@@ -154,7 +165,6 @@ Schedule build_signaling(const Case& request, const Machine& machine) {
                            .max_ctas = request.schedule.max_ctas});
     first_tile += tiles;
   }
-  const bool keeps_rows = plan.kind == CollectiveKind::all_reduce;
   program.set_meaning({.op = std::string(name_of(plan.pair.op)),
                        .m = plan.size.m,
                        .n = plan.size.n,
@@ -162,7 +172,7 @@ Schedule build_signaling(const Case& request, const Machine& machine) {
                        .a = gemm.a.buffer,
                        .b = gemm.b.buffer,
                        .result = result,
-                       .chunks = keeps_rows ? 1 : static_cast<int>(plan.size.m / gemm.kernel->tile_m)});
+                       .chunks = chunks_of(plan.kind, plan.size.m, gemm.kernel->tile_m, request.gpus)});
   program.set_machine(machine.name);
   return std::move(program).finish();
 }

@@ -91,10 +91,22 @@ TEST(Layout, sub_tile_ordered_puts_the_rows_of_each_destination_side_by_side) {
   EXPECT_EQ(storage_of(layout, 2, {7, 3}), (Element{15, 1}));
 }
 
+TEST(Layout, per_destination_gives_the_rows_of_a_tile_to_the_ranks_in_turn) {
+  // The same tiles and groups: rows 0 and 2 of a tile go to rank 0, rows 1 and 3 to rank 1.
+  const Layout layout = layout_of(LayoutKind::per_destination, 8, 4, 4, 2, 1, {3, 1});
+  EXPECT_EQ(storage_of(layout, 2, {0, 0}), (Element{0, 0}));   // tile 0, destination 0
+  EXPECT_EQ(storage_of(layout, 2, {2, 1}), (Element{1, 1}));   // its second row there
+  EXPECT_EQ(storage_of(layout, 2, {0, 2}), (Element{2, 0}));   // tile 1, destination 0
+  EXPECT_EQ(storage_of(layout, 2, {1, 0}), (Element{6, 0}));   // tile 0, destination 1
+  EXPECT_EQ(storage_of(layout, 2, {7, 1}), (Element{11, 1}));  // tile 2, destination 1, second row
+  EXPECT_EQ(storage_of(layout, 2, {4, 2}), (Element{12, 0}));  // tile 3 is the second group
+}
+
 TEST(Layout, storage_and_logical_are_inverse_bijections) {
   const std::vector<Layout> layouts{layout_of(LayoutKind::tile_ordered, 20, 6, 4, 2, 2),
                                     layout_of(LayoutKind::sub_tile_ordered, 20, 6, 4, 2, 2, {4, 5, 6}),
-                                    layout_of(LayoutKind::sub_tile_ordered, 20, 6, 4, 2, 3, {1, 14})};
+                                    layout_of(LayoutKind::sub_tile_ordered, 20, 6, 4, 2, 3, {1, 14}),
+                                    layout_of(LayoutKind::per_destination, 20, 6, 4, 2, 3, {4, 5, 6})};
   for (const Layout& layout : layouts) {
     std::set<std::pair<std::int64_t, std::int64_t>> used;
     for (std::int64_t row = 0; row < layout.rows; ++row)

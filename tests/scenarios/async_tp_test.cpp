@@ -76,6 +76,32 @@ TEST(AsyncTp, EveryPartialProductIsKeptUntilTheSum) {
   EXPECT_EQ(operands(schedule, "sum"), "partials[0:64, 0:32] -> result[0:16, 0:32]");
 }
 
+const AsyncTp rotating{AsyncInput::copied, AsyncForm::rotating};
+
+TEST(AsyncTp, AddsToAnAccumulatorThatGoesRound) {
+  EXPECT_THAT(
+      program_of(build_case(scatter, 4, rotating)),
+      ElementsAre("s0: gemm 0",                                                                       //
+                  "s1: summed 0 after gemm 0", "s1: pull 1", "s0: gemm 1", "s0: add 1 after pull 1",  //
+                  "s1: summed 1 after add 1", "s1: pull 2", "s0: gemm 2", "s0: add 2 after pull 2",   //
+                  "s1: summed 2 after add 2", "s1: pull 3", "s0: gemm 3", "s0: add 3 after pull 3", "s0: leave"));
+}
+
+TEST(AsyncTp, AnAccumulatorIsPulledFromTheRankBeforeAndEndsWhereItsRowsBelong) {
+  const Schedule schedule = build_case(scatter, 4, rotating);
+  EXPECT_EQ(operands(schedule, "gemm 0"), "a[48:64, 0:16] x b[0:32, 0:16] -> accumulator 0[0:16, 0:32]");
+  EXPECT_EQ(operands(schedule, "pull 1"), "accumulator 0@-1[0:16, 0:32] -> arrived[0:16, 0:32]");
+  EXPECT_EQ(operands(schedule, "gemm 1"), "a[32:48, 0:16] x b[0:32, 0:16] -> product[0:16, 0:32]");
+  EXPECT_EQ(operands(schedule, "add 1"), "arrived[0:16, 0:32], product[0:16, 0:32] -> accumulator 1[0:16, 0:32]");
+  EXPECT_EQ(operands(schedule, "gemm 3"), "a[0:16, 0:16] x b[0:32, 0:16] -> product[0:16, 0:32]");
+  EXPECT_EQ(operands(schedule, "add 3"), "arrived[0:16, 0:32], product[0:16, 0:32] -> result[0:16, 0:32]");
+}
+
+TEST(AsyncTp, AGatherHasNoAccumulators) {
+  EXPECT_EQ(build_error(gather, 4, rotating),
+            "schedule.form: expected none: all_gather+gemm sums nothing, got rotating");
+}
+
 TEST(AsyncTp, DelaysAHundredClocks) {
   const Schedule schedule = build_case(scatter, 4, AsyncTp{});
   EXPECT_THAT(all_of_kind<Delay>(schedule), ElementsAre(Delay{100 / round_machine().gpu.max_clock_MHz}));

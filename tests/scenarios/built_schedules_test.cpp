@@ -43,6 +43,8 @@ std::vector<Case> random_cases() {
         if (op == PairOp::gemm_reduce_scatter && input == AsyncInput::symmetric) continue;
         const PairWorkload pair{op, gpus * draw.between(1, 40), draw.between(1, 500), draw.between(1, 500)};
         cases.push_back(make_case(pair, gpus, AsyncTp{input}));
+        if (op == PairOp::gemm_reduce_scatter)
+          cases.push_back(make_case(pair, gpus, AsyncTp{input, AsyncForm::rotating}));
       }
     for (const PairOp op : {PairOp::all_gather_gemm, PairOp::all_to_all_gemm})
       for (const Ficco& point : ficco_points(op)) {

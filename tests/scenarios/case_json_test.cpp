@@ -119,6 +119,12 @@ TEST(CaseJson, AsyncTpCopiesItsInputUnlessToldOtherwise) {
             std::string::npos);
 }
 
+TEST(CaseJson, AsyncTpSaysItsFormOnlyWhereItIsNotTheUsualOne) {
+  const ScheduleChoice usual{AsyncTp{}}, rotating{AsyncTp{AsyncInput::copied, AsyncForm::rotating}};
+  EXPECT_FALSE(to_json(usual).contains("form"));
+  EXPECT_EQ(read_schedule_choice(JsonObject(json(to_json(rotating)))), rotating);
+}
+
 TEST(CaseJson, FiccoNeedsAllFourKeys) {
   const json ficco = case_of_family(
       R"({"family": "ficco", "compute": "uniform", "gemm": "fused", "chunks": "1d", "transport": "copy_engine"})");

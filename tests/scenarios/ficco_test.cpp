@@ -139,6 +139,23 @@ TEST(Ficco, WhatNoCollectiveCanBringIsRefused) {
   EXPECT_EQ(build_error(exchange, 2, Ficco{uniform, unfused, rows, collective}).rfind(error, 0), 0u);
 }
 
+TEST(Ficco, ARefusalSaysWhatTheCollectiveCannotDo) {
+  EXPECT_NE(build_error(gather, 2, Ficco{hetero, fused, rows, collective}).find("the own chunk"), std::string::npos);
+  EXPECT_NE(build_error(gather, 2, Ficco{uniform, fused, rows_and_columns, collective}).find("2d cuts"),
+            std::string::npos);
+  EXPECT_NE(build_error(exchange, 2, Ficco{uniform, fused, rows, collective}).find("lie apart"), std::string::npos);
+}
+
+TEST(Ficco, UndividedItIsOneStepOfWholeShards) {
+  const Case request =
+      make_case(PairWorkload{PairOp::all_gather_gemm, 12, 6, 4}, 3, Ficco{hetero, unfused, rows, copy_engine});
+  EXPECT_THAT(
+      program_of(build_undivided_ficco(request)),
+      ElementsAre("s0: enter", "peer 1: pull 0 of rank + 1 after enter", "peer 2: pull 0 of rank + 2 after enter",
+                  "s0: copy own 0", "s0: gemm 0 after pull 0 of rank + 1 after pull 0 of rank + 2", "s0: leave"));
+  EXPECT_EQ(all_of_kind<Gemm>(build_undivided_ficco(request)).size(), 1u);
+}
+
 TEST(Ficco, ChunksMustBeWholeRowsOrColumns) {
   EXPECT_EQ(build_error(PairWorkload{PairOp::all_gather_gemm, 8, 6, 4}, 4, Ficco{}),
             "workload.m: expected a multiple of gpus x gpus = 16, got 8");

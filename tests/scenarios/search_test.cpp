@@ -61,7 +61,7 @@ TEST(Candidates, AsyncTpIsTriedWithEveryInputThatTheOpHas) {
   EXPECT_THAT(ids(candidates(PairWorkload{PairOp::all_gather_gemm, 64, 32, 16}, 4, space)),
               ElementsAre("serial", "async_tp, input copied", "async_tp, input symmetric"));
   EXPECT_THAT(ids(candidates(PairWorkload{PairOp::gemm_reduce_scatter, 64, 32, 16}, 4, space)),
-              ElementsAre("serial", "async_tp, input copied"));
+              ElementsAre("serial", "async_tp, input copied", "async_tp, form rotating"));
   EXPECT_THAT(ids(candidates(PairWorkload{PairOp::gemm_all_to_all, 64, 32, 16}, 4, space)), ElementsAre("serial"));
 }
 

@@ -51,6 +51,12 @@ TEST(Signaling, AReduceScatterLeavesPartOfEachTile) {
   EXPECT_EQ(schedule.meaning->chunks, c.rows / c.tile_rows);
 }
 
+TEST(Signaling, AnExchangeGivesTheRowsOfATileToTheRanksInTurn) {
+  const Schedule schedule = build_case(three_waves(PairOp::gemm_all_to_all), 4, Signaling{{1, 2}});
+  EXPECT_EQ(layout_of(schedule, gemm_of(schedule).c.buffer).kind, LayoutKind::per_destination);
+  EXPECT_EQ(schedule.meaning->chunks, 1536 / 4);
+}
+
 TEST(Signaling, AnExchangeKeepsTheLayout) {
   const Schedule schedule = build_case(three_waves(PairOp::gemm_all_to_all), 4, Signaling{{1, 2}});
   EXPECT_EQ(layout_of(schedule, schedule.meaning->result), layout_of(schedule, gemm_of(schedule).c.buffer));

@@ -180,8 +180,11 @@ TEST(BuiltSchedules, OfAsyncTpComputeWhatTheySay) {
       const Schedule schedule = built(pair(PairOp::all_gather_gemm), gpus, scenarios::AsyncTp{input});
       EXPECT_EQ(failure_of(schedule, 5), "") << schedule.name;
     }
-    const Schedule schedule = built(pair(PairOp::gemm_reduce_scatter), gpus, scenarios::AsyncTp{});
-    EXPECT_EQ(failure_of(schedule, 5), "") << schedule.name;
+    for (const auto& [form, name] : NamesOf<scenarios::AsyncForm>::names) {
+      const Schedule schedule =
+          built(pair(PairOp::gemm_reduce_scatter), gpus, scenarios::AsyncTp{scenarios::AsyncInput::copied, form});
+      EXPECT_EQ(failure_of(schedule, 5), "") << schedule.name;
+    }
   }
 }
 
@@ -193,6 +196,8 @@ TEST(BuiltSchedules, OfFiccoComputeWhatTheySay) {
         const PairWorkload pair{op, gpus * gpus * shapes.up_to(2), shapes.up_to(6), gpus * shapes.up_to(2)};
         const Schedule schedule = built(pair, gpus, point);
         EXPECT_EQ(failure_of(schedule, 3), "") << schedule.name;
+        const scenarios::Case request{.id = "", .gpus = gpus, .workload = pair, .schedule = {point}, .measured = {}};
+        EXPECT_EQ(failure_of(scenarios::build_undivided_ficco(request), 3), "") << schedule.name;
       }
 }
 
@@ -200,7 +205,9 @@ TEST(BuiltSchedules, OfSignaledGroupsComputeWhatTheySay) {
   for (const int gpus : {2, 4, 8})
     for (const PairOp op : {PairOp::gemm_all_reduce, PairOp::gemm_reduce_scatter, PairOp::gemm_all_to_all})
       for (const scenarios::Signaling& groups : {scenarios::Signaling{{1, 1}}, scenarios::Signaling{}}) {
-        const Schedule schedule = scaled_down(built(PairWorkload{op, 512, 1024, 64}, gpus, groups));
+        Schedule schedule = scaled_down(built(PairWorkload{op, 512, 1024, 64}, gpus, groups));
+        if (op == PairOp::gemm_all_to_all)  // rows go to the ranks in turn: a chunk is a row for each
+          schedule.meaning->chunks = static_cast<int>(schedule.meaning->m / gpus);
         EXPECT_EQ(failure_of(schedule, 5), "") << schedule.name;
       }
 }

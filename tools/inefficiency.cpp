@@ -1,0 +1,84 @@
+#include "tools/inefficiency.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scenarios/builders/build.hpp"
+#include "scenarios/builders/families.hpp"
+#include "sim/simulated_executor.hpp"
+
+namespace weft::tools {
+namespace {
+
+enum class Part { gemm, transfer, other };
+
+Part part_of(const Work& work) {
+  if (std::holds_alternative<Gemm>(work)) return Part::gemm;
+  if (std::holds_alternative<Collective>(work)) return Part::transfer;
+  const auto* copy = std::get_if<Copy>(&work);
+  return copy != nullptr && copy->source.place != copy->destination.place ? Part::transfer : Part::other;
+}
+
+/// The schedule with its operations of one part and its barriers, at which transfers of all ranks begin together.
+Schedule only(const Schedule& schedule, Part part) {
+  Schedule alone = schedule;
+  alone.meaning.reset();
+  alone.operations.clear();
+  for (const Operation& operation : schedule.operations) {
+    if (part_of(operation.work) != part && !std::holds_alternative<Barrier>(operation.work)) continue;
+    alone.operations.push_back(operation);
+    alone.operations.back().after.clear();
+  }
+  return alone;
+}
+
+struct Times {
+  double gemm_us = 0, transfer_us = 0;
+};
+
+double covered_us(std::vector<std::pair<double, double>> spans) {
+  std::sort(spans.begin(), spans.end());
+  double covered = 0, end = 0;
+  for (const auto& [from, to] : spans) {
+    covered += std::max(0.0, to - std::max(from, end));
+    end = std::max(end, to);
+  }
+  return covered;
+}
+
+Times times_of(const Schedule& schedule, const Machine& machine) {
+  std::map<std::string, Part> parts;
+  for (const Operation& operation : schedule.operations) parts[operation.name] = part_of(operation.work);
+  Times times;
+  std::vector<std::pair<double, double>> transfers;
+  sim::SimulatedExecutor executor({.spans = true, .mechanisms = {.power = false}});
+  for (const Span& span : executor.run(schedule, machine).spans) {
+    if (span.gpu != 0) continue;
+    if (parts.at(span.operation) == Part::gemm) times.gemm_us += span.end_us - span.start_us;
+    if (parts.at(span.operation) == Part::transfer) transfers.emplace_back(span.start_us, span.end_us);
+  }
+  times.transfer_us = covered_us(std::move(transfers));
+  return times;
+}
+
+Times alone(const Schedule& schedule, const Machine& machine) {
+  return {times_of(only(schedule, Part::gemm), machine).gemm_us,
+          times_of(only(schedule, Part::transfer), machine).transfer_us};
+}
+
+}  // namespace
+
+Inefficiency inefficiency_of(const scenarios::Case& ficco, const Machine& machine) {
+  const Schedule schedule = scenarios::build(ficco, machine);
+  const Times together = times_of(schedule, machine), parts = alone(schedule, machine);
+  const Times whole = alone(scenarios::build_undivided_ficco(ficco), machine);
+  return {.gemm_dil = parts.gemm_us / whole.gemm_us,
+          .transfer_dil = parts.transfer_us / whole.transfer_us,
+          .gemm_cil = together.gemm_us / parts.gemm_us,
+          .transfer_cil = together.transfer_us / parts.transfer_us};
+}
+
+}  // namespace weft::tools

@@ -1,0 +1,21 @@
+// The two losses by which FiCCO explains its schedules (section IV-A of the paper), for GEMMs and for transfers.
+#pragma once
+
+#include "models/machine.hpp"
+#include "scenarios/workload.hpp"
+
+namespace weft::tools {
+
+/// Ratios of times; 1 is no loss. A time of GEMMs is the sum of theirs, a time of transfers that in which at least one
+/// is under way, both on GPU 0.
+struct Inefficiency {
+  double gemm_dil = 1, transfer_dil = 1;  ///< decomposition: all parts, without the other kind, over the whole
+  double gemm_cil = 1, transfer_cil = 1;  ///< contention: the parts as they overlap, over the same parts alone
+};
+
+/// Of a case of family ficco. The whole is the GEMM, and the transfer of whole shards by the same transport. All are
+/// simulated without the power limit, since alone and together they would run at different clocks. Throws InputError as
+/// build() does.
+Inefficiency inefficiency_of(const scenarios::Case& ficco, const Machine& machine);
+
+}  // namespace weft::tools
