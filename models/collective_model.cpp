@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/input_error.hpp"
+#include "models/library_model.hpp"
 
 namespace weft {
 namespace {
@@ -88,7 +89,8 @@ Reading read_any(const Machine& machine, CollectiveKind kind, int gpus, double b
                      "expected a curve of " + std::string(name_of(kind)) + " in profile " + machine.name);
   const auto upper = std::lower_bound(counts.begin(), counts.end(), gpus);
   const auto at = [&](int count) {
-    const double same_port_bytes = bytes * port_bytes(kind, gpus, 1) / port_bytes(kind, count, 1);
+    const double same_port_bytes = bytes * bytes_out(CollectiveAlgorithm::ring, kind, gpus, 1) /
+                                   bytes_out(CollectiveAlgorithm::ring, kind, count, 1);
     return read_limited(curves_of(machine, kind, count), count == gpus ? bytes : same_port_bytes, max_ctas);
   };
   if (upper != counts.end() && *upper == gpus) return at(gpus);
@@ -98,22 +100,63 @@ Reading read_any(const Machine& machine, CollectiveKind kind, int gpus, double b
   return between(at(low), at(high), line(gpus, low, 0, high, 1));
 }
 
-}  // namespace
-
-double port_bytes(CollectiveKind kind, int gpus, double bytes) {
-  const double once = bytes * (gpus - 1) / gpus;
-  return kind == CollectiveKind::all_reduce ? 2 * once : once;
+bool has_curve(const Machine& machine, CollectiveKind kind, int gpus) {
+  return std::any_of(machine.collectives.begin(), machine.collectives.end(),
+                     [&](const CollectiveCurve& curve) { return curve.kind == kind && curve.gpus == gpus; });
 }
+
+/// The library's time is from call to call; its kernel is shorter by the gap between two.
+Reading as_reading(const LibraryTime& time, const Machine& machine) {
+  const double kernel_us = std::max(time.time_us() - machine.latencies.collective_graph_gap_us, time.time_us() / 2);
+  const double latency_us = std::max(kernel_us - time.transfer_us, time.latency_us / 2);
+  return {latency_us + time.transfer_us, latency_us, time.time_us(), double(time.channels), 1};
+}
+
+Bytes smallest_size(const Machine& machine, CollectiveKind kind, int gpus) {
+  Bytes smallest = 0;
+  for (const CollectiveCurve& curve : machine.collectives)
+    if (curve.kind == kind && curve.gpus == gpus && (smallest == 0 || curve.points.front().bytes < smallest))
+      smallest = curve.points.front().bytes;
+  return smallest;
+}
+
+/// Of a profile with protocols.
+Reading read_or_model(const Machine& machine, CollectiveKind kind, int gpus, double bytes, int max_ctas) {
+  const LibraryTime model = library_time(machine, kind, gpus, bytes, max_ctas);
+  if (!has_curve(machine, kind, gpus)) return as_reading(model, machine);
+  const auto smallest = static_cast<double>(smallest_size(machine, kind, gpus));
+  Reading reading = read_limited(curves_of(machine, kind, gpus), std::max(bytes, smallest), 0);
+  if (bytes < smallest) {
+    const double scale = model.time_us() / library_time(machine, kind, gpus, smallest, max_ctas).time_us();
+    for (double* time_us : {&reading.kernel_us, &reading.latency_us, &reading.alone_us}) *time_us *= scale;
+  }
+  if (max_ctas > 0 && max_ctas < reading.ctas) {
+    const double transfer_us = reading.kernel_us - reading.latency_us;
+    const double longer_us = std::max(0.0, model.transfer_us - transfer_us);
+    reading.kernel_us += longer_us;
+    reading.alone_us += longer_us;
+    reading.ctas = max_ctas;
+  }
+  return reading;
+}
+
+}  // namespace
 
 CollectiveTiming time_collective(const Machine& machine, CollectiveKind kind, int gpus, Bytes bytes, int max_ctas) {
   const auto size = static_cast<double>(bytes);
-  const Reading reading = read_any(machine, kind, gpus, size, max_ctas);
+  const bool has_protocols = !machine.collective_protocols.empty();
+  const Reading reading = has_protocols ? read_or_model(machine, kind, gpus, size, max_ctas)
+                                        : read_any(machine, kind, gpus, size, max_ctas);
+  CollectiveAlgorithm algorithm =
+      kind == CollectiveKind::all_to_all ? CollectiveAlgorithm::direct : CollectiveAlgorithm::ring;
+  if (has_protocols) algorithm = library_time(machine, kind, gpus, size, max_ctas).algorithm;
   return {.latency_us = reading.latency_us,
           .transfer_us = reading.kernel_us - reading.latency_us,
           .ctas = std::max(1, static_cast<int>(reading.ctas + 0.5)),
           .cluster = reading.cluster,
           .alone_us = reading.alone_us,
-          .port_bytes = port_bytes(kind, gpus, size)};
+          .port_bytes = bytes_out(algorithm, kind, gpus, size),
+          .algorithm = algorithm};
 }
 
 }  // namespace weft

@@ -113,9 +113,16 @@ GemmKernel with_scheduler(GemmKernel kernel, const Machine& machine, const Matri
   return kernel;
 }
 
+GemmKernel fastest_candidate(const Machine& machine, const MatrixSize& size) {
+  const auto time_us = [&](const GemmKernel& kernel) { return estimated_gemm_us(machine, size, kernel); };
+  return *std::min_element(machine.gemm_candidates.begin(), machine.gemm_candidates.end(),
+                           [&](const GemmKernel& a, const GemmKernel& b) { return time_us(a) < time_us(b); });
+}
+
 }  // namespace
 
 GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size) {
+  if (!machine.gemm_candidates.empty()) return fastest_candidate(machine, size);
   if (const GemmChoice* known = machine.gemm_choices.find(size)) return with_scheduler(known->kernel, machine, size);
   const GemmChoice* fastest = nullptr;
   double fastest_us = 0;

@@ -8,7 +8,8 @@ namespace weft {
 
 /// The library's kernel for C[m, n] = A[m, k] B[n, k]^T. A shape that was asked for is looked up; for another one the
 /// kernels of its nearest neighbours (in the logarithms of m, n and k) are timed with this model and the fastest is
-/// taken, since a library picks tiles that fill the last wave.
+/// taken, since a library picks tiles that fill the last wave. Where the profile has candidates in place of answers,
+/// the fastest of all is taken.
 GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size);
 
 /// CTA-sized pieces of work: output tiles, padded to whole clusters, times the slices along k.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "scenarios/transfer_bound.hpp"
+
 namespace weft::scenarios {
 namespace {
 
@@ -30,19 +32,12 @@ double compute_us(const WithGemm& gemm, std::int64_t m, const Machine& machine) 
   return std::max(tensor_us(MatrixSize{m, gemm.n, gemm.k}.flops(), gemm.dtype, machine), hbm_us(operands, machine));
 }
 
-double port_us(double bytes, const Machine& machine) { return bytes / bytes_per_us(machine.fabric.link.peak_GBps); }
-
-double transfer_us(CollectiveKind kind, Bytes bytes, int gpus, const Machine& machine) {
-  const double through_port = as_double(bytes) * (gpus - 1) / gpus;
-  return port_us(kind == CollectiveKind::all_reduce ? 2 * through_port : through_port, machine);
-}
-
 double pair_us(const PairWorkload& pair, int gpus, const Machine& machine) {
   const auto m = static_cast<std::int64_t>(as_double(pair.m) * pair.imbalance);  // rows of the busiest GPU
   const bool transfers_input = collective_comes_first(pair.op);
   const Bytes bytes = transfers_input ? m * pair.k * bytes_of(pair.dtype) : m * pair.n * bytes_of(DataType::bf16);
   const double compute = compute_us(pair, m, machine);
-  const double transfer = transfer_us(collective_of(pair.op), bytes, gpus, machine);
+  const double transfer = transfer_bound_us(machine.fabric, collective_of(pair.op), bytes, gpus);
 
   const std::int64_t tile = std::min(m, finest_tile) * std::min(pair.n, finest_tile);
   const double tile_flops = 2 * as_double(tile) * as_double(pair.k);
@@ -65,8 +60,11 @@ double layer_us(const LayerWorkload& layer, int gpus, const Machine& machine) {
   const auto weight_bytes =
       static_cast<Bytes>((attention_weights + mlp_weights) / gpus * as_double(bytes_of(layer.dtype)));
   const Bytes activations = layer.tokens * layer.hidden * bytes_of(DataType::bf16);
-  return std::max({tensor_us(flops / gpus, layer.dtype, machine), hbm_us(weight_bytes, machine),
-                   2 * transfer_us(CollectiveKind::all_reduce, activations, gpus, machine)});
+  const auto one_us = [&](CollectiveKind kind) { return transfer_bound_us(machine.fabric, kind, activations, gpus); };
+  const double transfer_us = layer.sequence_parallel
+                                 ? one_us(CollectiveKind::reduce_scatter) + one_us(CollectiveKind::all_gather)
+                                 : one_us(CollectiveKind::all_reduce);
+  return std::max({tensor_us(flops / gpus, layer.dtype, machine), hbm_us(weight_bytes, machine), 2 * transfer_us});
 }
 
 }  // namespace
@@ -74,16 +72,14 @@ double layer_us(const LayerWorkload& layer, int gpus, const Machine& machine) {
 double bound_us(const Workload& workload, int gpus, const Machine& machine) {
   return std::visit(Overloaded{[&](const GemmWorkload& gemm) { return compute_us(gemm, gemm.m, machine); },
                                [&](const CollectiveWorkload& collective) {
-                                 return transfer_us(collective.kind, collective.bytes, gpus, machine);
+                                 return transfer_bound_us(machine.fabric, collective.kind, collective.bytes, gpus);
                                },
-                               [&](const CopyWorkload& copy) {
-                                 const int pulls = copy.pattern == CopyPattern::one_peer ? 1 : gpus - 1;
-                                 return port_us(as_double(copy.bytes) * pulls, machine);
-                               },
+                               [&](const CopyWorkload& copy) { return pull_bound_us(machine.fabric, copy, gpus); },
                                [&](const PairWorkload& pair) { return pair_us(pair, gpus, machine); },
                                [&](const ConcurrentPair& pair) {
-                                 return std::max(compute_us(pair, pair.m, machine),
-                                                 transfer_us(CollectiveKind::all_reduce, pair.bytes, gpus, machine));
+                                 return std::max(
+                                     compute_us(pair, pair.m, machine),
+                                     transfer_bound_us(machine.fabric, CollectiveKind::all_reduce, pair.bytes, gpus));
                                },
                                [&](const LayerWorkload& layer) { return layer_us(layer, gpus, machine); }},
                     workload);

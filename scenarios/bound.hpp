@@ -10,9 +10,9 @@ namespace weft::scenarios {
 ///
 ///   compute  = the longer of  flops / (SMs x tensor flops per clock x maximum clock)
 ///                       and   (operands read and written once - what the L2 may still hold) / HBM rate
-///   transfer = bytes through one GPU's port in one direction / the port's datasheet rate:
-///              all-reduce 2 (W-1)/W B (no reduction in the switch); all-gather, reduce-scatter, all-to-all (W-1)/W B;
-///              a pull B, from all peers (W-1) B
+///   transfer = what has to cross the fabric at its datasheet rates, see transfer_bound.hpp; through a switch the bytes
+///              of one GPU's port: all-reduce 2 (W-1)/W B, where the switch adds up B; all-gather, reduce-scatter,
+///              all-to-all (W-1)/W B; a pull B, from all peers (W-1) B
 ///
 /// GEMM alone: compute. Collective or copy alone: transfer. gemm||all_reduce: the longer of the two. A pair: the longer
 /// of the two, plus what cannot be hidden. A wave is one tile of 64 x 64 on every SM, the finest that GEMM libraries

@@ -11,7 +11,7 @@ struct Mechanisms {
   bool l2_reuse = true;         ///< off: every operation finds an empty L2
   bool hbm = true;              ///< off: the HBM carries everything at once
   bool l2 = true;               ///< off: the L2 carries everything at once
-  bool links = true;            ///< off: nobody meets at a port; a copy has the port of the GPU that asked for it
+  bool links = true;            ///< off: transfers of different GPUs do not meet on links
   bool copy_engines = true;     ///< off: as many as there are copies
   bool sm_sharing = true;       ///< off: collectives and delays have SMs of their own
   bool gaps = true;             ///< off: operations follow one another at once

@@ -48,6 +48,8 @@ std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machi
     costs[id].traffic = traffic[id];
     if (!l2_reuse) costs[id].traffic.hbm_bytes = traffic[id].touched_bytes;
     if (const auto* gemm = std::get_if<Gemm>(&operation.work)) {
+      if (schedule.buffers[gemm->a.buffer].dtype == DataType::fp8 && machine.gpu.fp8_speedup == 0)
+        throw InputError(operation.name + ".dtype", "expected one that " + machine.name + " has, got fp8");
       const MatrixSize size = size_of(*gemm, schedule.gpus);
       costs[id].kernel = gemm->kernel ? *gemm->kernel : choices.of(size);
       costs[id].memory_load = memory_load(machine, size, costs[id].kernel, traffic[id].touched_bytes);

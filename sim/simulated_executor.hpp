@@ -39,7 +39,8 @@ class SimulatedExecutor : public Executor {
   SimulationOptions options_;
 };
 
-/// True when every rank does the same at the same time: nothing crosses between ranks but collectives.
+/// True when every rank does the same at the same time: nothing crosses between ranks but collectives, which end
+/// everywhere at once whatever links they load.
 bool ranks_are_alike(const Schedule& schedule);
 
 }  // namespace weft::sim

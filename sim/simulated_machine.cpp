@@ -34,11 +34,7 @@ SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, Flu
       sms_of_collectives(engine, machine.gpu),
       copy_engines(engine, mechanisms.copy_engines ? machine.copy_engines.per_gpu : enough_copy_engines),
       hbm(pool.add_resource(bytes_per_us(machine.gpu.hbm_GBps) * (mechanisms.hbm ? 1 : unlimited))),
-      l2(pool.add_resource(bytes_per_us(machine.gpu.l2_GBps) * (mechanisms.l2 ? 1 : unlimited))),
-      port_in(pool.add_resource(bytes_per_us(machine.fabric.link.GBps) * (mechanisms.links ? 1 : unlimited))),
-      port_out(pool.add_resource(bytes_per_us(machine.fabric.link.GBps) * (mechanisms.links ? 1 : unlimited))),
-      own_pulls(pool.add_resource(bytes_per_us(machine.fabric.link.GBps))),
-      own_pushes(pool.add_resource(bytes_per_us(machine.fabric.link.GBps))) {}
+      l2(pool.add_resource(bytes_per_us(machine.gpu.l2_GBps) * (mechanisms.l2 ? 1 : unlimited))) {}
 
 SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const Schedule& schedule,
                                    const std::vector<OperationCost>& costs, int ranks, double clock_share,
@@ -51,6 +47,7 @@ SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const
       mechanisms_(mechanisms),
       keeps_copy_engine_(keeps_copy_engine(schedule)),
       pool_(engine),
+      links_(pool_, machine.fabric, mechanisms.links),
       units_(engine, pool_, ranks) {
   for (int rank = 0; rank < ranks; ++rank) gpus_.emplace_back(engine, machine, pool_, mechanisms);
 }
@@ -108,8 +105,8 @@ void SimulatedMachine::start_gemm(Activity& activity, const Gemm& gemm) {
   if (traffic.hbm_bytes > 0) uses.push_back({gpu.hbm, traffic.hbm_bytes / (tile_bytes * static_cast<double>(tiles))});
   if (gemm.c.place != 0) {
     const double stored = static_cast<double>(bytes_of(gemm.c, schedule_)) / (tile_bytes * static_cast<double>(tiles));
-    uses.push_back({gpu.port_out, stored});
-    uses.push_back({gpus_[gpu_of(activity.rank, gemm.c.place)].port_in, stored});
+    const auto links = links_.kernel_uses(activity.rank, gpu_of(activity.rank, gemm.c.place), activity.rank, stored);
+    uses.insert(uses.end(), links.begin(), links.end());
   }
   const GemmTiming& gemm_timing = machine_.gemm;
   const double reset_us = activity.is_root ? gemm_timing.root_counter_reset_us : gemm_timing.counter_reset_us;
@@ -134,12 +131,9 @@ void SimulatedMachine::start_collective(Activity& activity) {
   auto found = collectives_.find(key);
   if (found == collectives_.end()) {
     const CollectiveKernel& kernel = machine_.collective_kernel;
-    std::vector<Use> uses;
-    for (const GpuState& gpu : gpus_) {
-      uses.push_back({gpu.port_out, 1.0});
-      uses.push_back({gpu.port_in, 1.0});
-      if (kernel.hbm_bytes_per_port_byte > 0) uses.push_back({gpu.hbm, kernel.hbm_bytes_per_port_byte});
-    }
+    std::vector<Use> uses = links_.collective_uses(timing.algorithm, schedule_.gpus, ranks() < schedule_.gpus);
+    if (kernel.hbm_bytes_per_port_byte > 0)
+      for (const GpuState& gpu : gpus_) uses.push_back({gpu.hbm, kernel.hbm_bytes_per_port_byte});
     const CtaShape cta{kernel.threads_per_cta, kernel.threads_per_cta * kernel.registers_per_thread,
                        kernel.shared_memory_per_cta};
     found = collectives_.try_emplace(key, engine_, pool_, timing, cta, ranks(), std::move(uses)).first;
@@ -228,11 +222,9 @@ void SimulatedMachine::transfer(CopyRun& run) {
     GBps = machine_.copy_engines.local_GBps;
     uses = {{gpus_[source].hbm, 2.0}};
   } else {
-    uses = {{gpus_[source].port_out, 1.0},
-            {gpus_[destination].port_in, 1.0},
-            {gpus_[source].hbm, 1.0},
-            {gpus_[destination].hbm, 1.0}};
-    if (!mechanisms_.links) uses.push_back({own_port(run.activity->rank, source), 1.0});
+    uses = links_.copy_uses(source, destination, run.activity->rank);
+    uses.push_back({gpus_[source].hbm, 1.0});
+    uses.push_back({gpus_[destination].hbm, 1.0});
   }
   const auto bytes = static_cast<double>(bytes_of(run.copy->source, schedule_));
   pool_.start(bytes, {bytes_per_us(GBps), std::move(uses)},
@@ -260,9 +252,9 @@ void SimulatedMachine::start_memory_bound(Activity& activity) {
     const int source = gpu_of(activity.rank, copy->source.place),
               destination = gpu_of(activity.rank, copy->destination.place);
     if (source != destination) {
-      uses.push_back({gpus_[source].port_out, 0.5});  // bytes count the source and the destination
-      uses.push_back({gpus_[destination].port_in, 0.5});
-      if (!mechanisms_.links) uses.push_back({own_port(activity.rank, source), 0.5});
+      // Bytes count the source and the destination.
+      const auto links = links_.kernel_uses(source, destination, activity.rank, 0.5);
+      uses.insert(uses.end(), links.begin(), links.end());
     }
   }
   activity.limit = Limit::hbm;

@@ -1,5 +1,5 @@
-// The simulated GPUs of one server: their SMs, memories, ports and copy engines, and how each kind of operation uses
-// them.
+// The simulated GPUs of one server: their SMs, memories and copy engines, the links between them, and how each kind of
+// operation uses them.
 #pragma once
 
 #include <deque>
@@ -12,6 +12,7 @@
 #include "sim/activity.hpp"
 #include "sim/collective_run.hpp"
 #include "sim/copy_engines.hpp"
+#include "sim/fabric_links.hpp"
 #include "sim/fluid_pool.hpp"
 #include "sim/ideal_units.hpp"
 #include "sim/mechanisms.hpp"
@@ -21,9 +22,9 @@
 
 namespace weft::sim {
 
-/// Bytes that went through one GPU's memory and ports.
+/// Bytes that went through one GPU's memory, and to and from others over the fabric.
 struct ServedBytes {
-  double hbm = 0, port_in = 0, port_out = 0;
+  double hbm = 0, in = 0, out = 0;
 };
 
 class SimulatedMachine : public Device {
@@ -38,8 +39,7 @@ class SimulatedMachine : public Device {
 
   const FluidPool& pool() const { return pool_; }
   ServedBytes served(int rank) const {
-    const GpuState& gpu = gpus_[rank];
-    return {pool_.served(gpu.hbm), pool_.served(gpu.port_in), pool_.served(gpu.port_out)};
+    return {pool_.served(gpus_[rank].hbm), links_.served_in(rank), links_.served_out(rank)};
   }
 
  private:
@@ -48,8 +48,7 @@ class SimulatedMachine : public Device {
     SmPool sms;
     SmPool sms_of_collectives;  ///< where SMs are not shared
     CopyEngines copy_engines;
-    int hbm, l2, port_in, port_out;  // resources of the pool
-    int own_pulls, own_pushes;       // its port as its own copies alone would have it
+    int hbm, l2;  // resources of the pool
     int running_gemms = 0;
     double gemm_memory_load = 0;  // of those
   };
@@ -72,8 +71,6 @@ class SimulatedMachine : public Device {
   void start_attention(Activity& activity, const Attention& attention);
   void hold_sms(Activity& activity, const Delay& delay);
   SmPool& sms_for(const Activity& activity);
-  /// Of a copy that `rank` asked for.
-  int own_port(int rank, int source) const { return source == rank ? gpus_[rank].own_pushes : gpus_[rank].own_pulls; }
   void start_tiled(Activity& activity, const CtaShape& cta, int cluster, int most_sms, TiledWork work);
   void set_up_copy(CopyRun& run);
   void free_copy_engine(const Activity& activity);
@@ -92,6 +89,7 @@ class SimulatedMachine : public Device {
   const Mechanisms mechanisms_;
   const std::vector<bool> keeps_copy_engine_;
   FluidPool pool_;
+  FabricLinks links_;
   IdealUnits units_;
   std::deque<GpuState> gpus_;
   std::deque<TiledKernel> kernels_;

@@ -1,5 +1,7 @@
-// weft machines: which profiles there are, and every number of one with its unit and its source.
+// weft machines: which profiles there are, every number of one with its unit and its source, and published times of
+// collectives beside what is predicted.
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,6 +11,7 @@
 #include "models/machine_json.hpp"
 #include "tools/commands.hpp"
 #include "tools/machine_files.hpp"
+#include "tools/published_curves.hpp"
 #include "tools/table.hpp"
 
 namespace weft::tools {
@@ -60,6 +63,57 @@ void print_one(const std::string& name) {
   std::cout << table;
 }
 
+/// Of predicted / published - 1.
+struct Errors {
+  std::vector<double> all;
+
+  void add(double predicted_us, double published_us) { all.push_back(predicted_us / published_us - 1); }
+  std::string mean() const {
+    double sum = 0;
+    for (const double error : all) sum += std::abs(error);
+    return all.empty() ? "" : fixed(100 * sum / static_cast<double>(all.size()), 1);
+  }
+  std::string largest() const {
+    const auto farther = [](double a, double b) { return std::abs(a) < std::abs(b); };
+    return all.empty() ? "" : signed_percent(*std::max_element(all.begin(), all.end(), farther));
+  }
+};
+
+std::vector<std::string> cells_of(const PublishedCurve& curve) {
+  return {std::string(name_of(curve.kind)), std::to_string(curve.gpus),
+          curve.max_ctas == 0 ? "" : std::to_string(curve.max_ctas)};
+}
+
+void print_curves(const std::string& name, bool every_point) {
+  const Machine machine = read_machine(machine_path(name));
+  const auto left_out = machine_folder().parent_path() / "published" / (machine.name + ".csv");
+  Table points({"collective", "GPUs", "max CTAs", "bytes", "published us", "predicted us", "error",
+                "first principles us", "error", "source"});
+  Table curves({"collective", "GPUs", "max CTAs", "from bytes", "to bytes", "points", "predicted: mean %", "largest",
+                "first principles: mean %", "largest", "source"});
+  for (const PublishedCurve& curve : published_curves(machine, left_out)) {
+    const std::string source = curve.in_profile() ? "in the profile" : "left out: " + curve.source;
+    Errors predicted, library;
+    for (const PublishedPoint& point : curve.points) {
+      const CurvePrediction prediction = predict(machine, curve, point.bytes);
+      predicted.add(prediction.time_us, point.time_us);
+      if (prediction.library_us) library.add(*prediction.library_us, point.time_us);
+      std::vector<std::string> row = cells_of(curve);
+      row.insert(row.end(),
+                 {std::to_string(point.bytes), fixed(point.time_us, 1), fixed(prediction.time_us, 1),
+                  signed_percent(predicted.all.back()), prediction.library_us ? fixed(*prediction.library_us, 1) : "",
+                  prediction.library_us ? signed_percent(library.all.back()) : "", source});
+      points.add(std::move(row));
+    }
+    std::vector<std::string> row = cells_of(curve);
+    row.insert(row.end(), {std::to_string(curve.points.front().bytes), std::to_string(curve.points.back().bytes),
+                           std::to_string(curve.points.size()), predicted.mean(), predicted.largest(), library.mean(),
+                           library.largest(), source});
+    curves.add(std::move(row));
+  }
+  std::cout << (every_point ? points : curves);
+}
+
 std::string description_of(const std::filesystem::path& path) {
   const json profile = read_json_file(path);
   try {
@@ -79,9 +133,20 @@ void print_all() {
 
 void add_machines_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("machines", "List the machine profiles, or one profile's numbers and sources");
-  auto name = std::make_shared<std::string>();
-  command->add_option("NAME", *name, "Name or path of a profile");
-  command->callback([name] { name->empty() ? print_all() : print_one(*name); });
+  struct Options {
+    std::string name;
+    bool curves = false, points = false;
+  };
+  auto options = std::make_shared<Options>();
+  auto* name = command->add_option("NAME", options->name, "Name or path of a profile");
+  auto* curves = command->add_flag("--curves", options->curves,
+                                   "Published times of collectives beside the predicted ones, curve by curve");
+  curves->needs(name);
+  command->add_flag("--points", options->points, "With --curves: size by size")->needs(curves);
+  command->callback([options] {
+    if (options->curves) return print_curves(options->name, options->points);
+    options->name.empty() ? print_all() : print_one(options->name);
+  });
 }
 
 }  // namespace weft::tools

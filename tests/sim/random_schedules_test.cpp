@@ -4,7 +4,7 @@
 #include <random>
 #include <thread>
 
-#include "models/collective_model.hpp"
+#include "models/library_model.hpp"
 #include "scenarios/bound.hpp"
 #include "scenarios/builders/build.hpp"
 #include "sim/program.hpp"
@@ -70,7 +70,7 @@ double port_bytes_of(const Schedule& schedule) {
   for (const Operation& operation : schedule.operations) {
     if (const auto* collective = std::get_if<Collective>(&operation.work)) {
       const auto bytes = static_cast<double>(bytes_of(full_slice(*collective), schedule));
-      total += port_bytes(collective->kind, schedule.gpus, bytes);
+      total += bytes_out(CollectiveAlgorithm::ring, collective->kind, schedule.gpus, bytes);
     } else if (const auto* copy = std::get_if<Copy>(&operation.work)) {
       if (copy->source.place != 0) total += static_cast<double>(bytes_of(copy->source, schedule));
     }
@@ -94,8 +94,8 @@ TEST(RandomSchedules, MoveEveryByteOnce) {
       if (std::holds_alternative<Gemm>(schedule.operations[id].work)) hbm += costs[id].traffic.hbm_bytes;
     for (int rank = 0; rank < ranks; ++rank) {
       const ServedBytes served = device.served(rank);
-      EXPECT_NEAR(served.port_in, ports, 1e-9 * ports) << name(request);
-      EXPECT_NEAR(served.port_out, ports, 1e-9 * ports) << name(request);
+      EXPECT_NEAR(served.in, ports, 1e-9 * ports) << name(request);
+      EXPECT_NEAR(served.out, ports, 1e-9 * ports) << name(request);
       EXPECT_NEAR(served.hbm, hbm, 1e-9 * hbm) << name(request);
     }
   }

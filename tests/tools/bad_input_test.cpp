@@ -36,6 +36,8 @@ const std::string validate = "validate input.json --machine h200x8-nvswitch --js
 const std::string run = "run input.json --json out.json --trace trace.json --spans spans.json";
 
 const std::string machine = "calibration/machines/h200x8-nvswitch.json";
+const std::string mesh = "calibration/machines/mi300x8-mesh.json";
+const std::string pcie = "calibration/machines/rtx4090x8-pcie.json";
 const std::string scenario = "scenarios/gemm_reduce_scatter.json";
 const std::string layer = "scenarios/llama-3.3-70b.json";
 const std::string schedule = "tests/schedules/async_tp_all_gather_gemm.json";
@@ -62,6 +64,11 @@ const std::vector<BadInput> rows{
     {"an_unknown_key_of_a_machine", "machines ./input.json", machine, R"({"gpu": {"colour": 1}})", {"input.json", "gpu", "colour"}},
     {"a_machine_number_in_another_unit", "machines ./input.json", machine, R"({"gpu": {"max_clock": {"unit": "GHz"}}})", {"input.json", "gpu.max_clock", "MHz"}},
     {"a_machine_without_gpus", "machines ./input.json", machine, R"({"gpus": 0})", {"input.json", "gpus"}},
+    {"a_machine_on_an_unknown_fabric", "machines ./input.json", machine, R"({"fabric": {"kind": "torus"}})", {"input.json", "fabric.kind", "mesh"}},
+    {"a_mesh_that_multicasts", "machines ./input.json", mesh, R"({"fabric": {"multicast": {"value": true}}})", {"input.json", "fabric.multicast", "switch"}},
+    {"a_pcie_tree_without_a_host", "machines ./input.json", pcie, R"({"fabric": {"host": null}})", {"input.json", "fabric.host"}},
+    {"a_candidate_of_two_numbers", "machines ./input.json", pcie, R"({"gemm": {"kernels": {"candidates": [[128, 128]]}}})", {"input.json", "candidates", "seven"}},
+    {"a_library_that_only_knows_rings", "machines ./input.json", pcie, R"({"collective_protocols": [{"name": "ring", "algorithm": "ring", "channels": {"value": 2, "unit": "CTAs", "source": "a"}, "channel_bandwidth": {"value": 2, "unit": "GBps", "source": "a"}, "efficiency": {"value": 1, "unit": "ratio", "source": "a"}, "base": {"value": 2, "unit": "us", "source": "a"}, "hop": {"value": 2, "unit": "us", "source": "a"}, "host_hop": {"value": 2, "unit": "us", "source": "a"}}]})", {"input.json", "collective_protocols", "direct"}},
     // explore
     {"a_missing_scenario", explore, "", "", {"input.json"}},
     {"a_scenario_that_is_no_json", explore, "", "{\"m\": [1, 2}", {"input.json", "line 1"}},
