@@ -141,6 +141,19 @@ Family read_token_split(JsonObject& object) {
   return split;
 }
 
+Family read_hybrid(JsonObject& object) {
+  Hybrid hybrid{.trigger = object.word<HybridTrigger>("trigger"),
+                .mover = object.word<HybridMover>("mover"),
+                .pieces = object.word<HybridPieces>("pieces"),
+                .count = static_cast<int>(object.integer("count", 1, max_count))};
+  hybrid.lanes = object.word_or("lanes", hybrid.lanes);
+  hybrid.ahead = object.boolean_or("ahead", hybrid.ahead);
+  hybrid.urgent = object.boolean_or("urgent", hybrid.urgent);
+  hybrid.gemm_sms = static_cast<int>(object.integer_or("gemm_sms", hybrid.gemm_sms, 1, max_count));
+  hybrid.kernel_barrier = object.boolean_or("kernel_barrier", hybrid.kernel_barrier);
+  return hybrid;
+}
+
 Family read_best(JsonObject&) { return Best{}; }
 
 using FamilyReader = Family (*)(JsonObject&);
@@ -152,6 +165,7 @@ constexpr auto family_readers = std::to_array<std::pair<std::string_view, Family
     {"signaling", read_signaling},
     {"ficco", read_ficco},
     {"token_split", read_token_split},
+    {"hybrid", read_hybrid},
     {"best", read_best},
 });
 
@@ -293,6 +307,17 @@ nlohmann::ordered_json to_json(const ScheduleChoice& choice) {
                             json["first"] = "searched";
                           json["fused_norm"] = split.fused_norm;
                           json["comm_ctas"] = split.comm_ctas;
+                        },
+                        [&](const Hybrid& hybrid) {
+                          json["trigger"] = name_of(hybrid.trigger);
+                          json["mover"] = name_of(hybrid.mover);
+                          json["pieces"] = name_of(hybrid.pieces);
+                          json["count"] = hybrid.count;
+                          if (hybrid.lanes != HybridLanes::one) json["lanes"] = name_of(hybrid.lanes);
+                          if (hybrid.ahead) json["ahead"] = true;
+                          if (hybrid.urgent) json["urgent"] = true;
+                          if (hybrid.gemm_sms > 0) json["gemm_sms"] = hybrid.gemm_sms;
+                          if (hybrid.kernel_barrier) json["kernel_barrier"] = true;
                         }},
              choice.family);
   if (choice.max_ctas > 0) json["max_ctas"] = choice.max_ctas;

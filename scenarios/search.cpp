@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/input_error.hpp"
 #include "scenarios/builders/families.hpp"
 #include "scenarios/builders/wave_groups.hpp"
 
@@ -60,13 +61,48 @@ std::vector<Family> overlapping_families(const Workload& workload, int gpus, con
   return families;
 }
 
+bool is_sensible(const ScheduleChoice& choice, const PairWorkload& pair, int gpus) {
+  try {
+    check_hybrid({.id = {}, .gpus = gpus, .workload = pair, .schedule = choice, .measured = {}});
+    return true;
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
 bool runs_nccl(const Family& family, const Workload& workload) {
   if (const auto* ficco = std::get_if<Ficco>(&family)) return ficco->transport == FiccoTransport::collective;
   if (std::holds_alternative<Signaling>(family)) return op_of(workload) != name_of(PairOp::all_gather_gemm);
+  if (const auto* hybrid = std::get_if<Hybrid>(&family)) return hybrid->mover == HybridMover::nccl;
   return !std::holds_alternative<AsyncTp>(family);
 }
 
 }  // namespace
+
+std::vector<ScheduleChoice> hybrid_choices(const PairWorkload& pair, int gpus, const SearchSpace& space) {
+  std::vector<int> gemm_sms{0}, max_ctas{0};
+  gemm_sms.insert(gemm_sms.end(), space.gemm_sms.begin(), space.gemm_sms.end());
+  max_ctas.insert(max_ctas.end(), space.max_ctas.begin(), space.max_ctas.end());
+  std::vector<ScheduleChoice> choices;
+  const auto add = [&](const Hybrid& hybrid) {
+    for (const int ctas : max_ctas) {
+      const ScheduleChoice choice{hybrid, ctas, space.launch};
+      if ((ctas == 0 || hybrid.mover == HybridMover::nccl) && is_sensible(choice, pair, gpus))
+        choices.push_back(choice);
+    }
+  };
+  for (const auto& [trigger, trigger_name] : NamesOf<HybridTrigger>::names)
+    for (const auto& [mover, mover_name] : NamesOf<HybridMover>::names)
+      for (const auto& [pieces, pieces_name] : NamesOf<HybridPieces>::names)
+        for (const int count : pieces == HybridPieces::shards ? std::vector{1, 2} : std::vector{2, 4})
+          for (const auto& [lanes, lanes_name] : NamesOf<HybridLanes>::names)
+            for (const bool ahead : {false, true})
+              for (const bool urgent : {false, true})
+                for (const int sms : gemm_sms)
+                  for (const bool barrier : {false, true})
+                    add({trigger, mover, pieces, count, lanes, ahead, urgent, sms, barrier});
+  return choices;
+}
 
 std::vector<Case> candidates(const Workload& workload, int gpus, const SearchSpace& space) {
   std::vector<Case> cases;
@@ -80,6 +116,8 @@ std::vector<Case> candidates(const Workload& workload, int gpus, const SearchSpa
     if (!runs_nccl(family, workload)) continue;
     for (const int max_ctas : space.max_ctas) add(family, max_ctas);
   }
+  if (const auto* pair = std::get_if<PairWorkload>(&workload); pair != nullptr && space.hybrids)
+    for (const ScheduleChoice& choice : hybrid_choices(*pair, gpus, space)) add(choice.family, choice.max_ctas);
   return cases;
 }
 

@@ -17,8 +17,14 @@ struct SearchSpace {
   std::vector<int> chunks{2, 4, 8};     ///< of decomposition; those that the rows cannot be cut into are skipped
   std::vector<int> max_ctas{4, 8, 16};  ///< besides the library's default, wherever NCCL overlaps
   Launch launch = Launch::graph;
+  bool hybrids = false;         ///< all that the choices of a hybrid allow, besides the named families
+  std::vector<int> gemm_sms{};  ///< of hybrids, besides no limit
   bool operator==(const SearchSpace&) const = default;
 };
+
+/// Every combination of a hybrid's choices that makes sense for the pair, with its pieces cut in 2 or 4, shards also in
+/// one. Limits of SMs and of CTAs as `space` has them.
+std::vector<ScheduleChoice> hybrid_choices(const PairWorkload& pair, int gpus, const SearchSpace& space);
 
 /// Serial first, then every schedule of the space that the workload has. Each id is the schedule in words.
 std::vector<Case> candidates(const Workload& workload, int gpus, const SearchSpace& space = {});

@@ -90,6 +90,7 @@ std::string_view family_of(const ScheduleChoice& choice) {
                                [](const Signaling&) { return std::string_view{"signaling"}; },
                                [](const Ficco&) { return std::string_view{"ficco"}; },
                                [](const TokenSplit&) { return std::string_view{"token_split"}; },
+                               [](const Hybrid&) { return std::string_view{"hybrid"}; },
                                [](const Best&) { return std::string_view{"best"}; }},
                     choice.family);
 }
@@ -148,6 +149,15 @@ std::string describe(const ScheduleChoice& choice) {
                         [&](const TokenSplit& split) {
                           text << ", first " << (split.first ? std::to_string(*split.first) : "searched")
                                << ", comm_ctas " << split.comm_ctas << (split.fused_norm ? ", fused norm" : "");
+                        },
+                        [&](const Hybrid& hybrid) {
+                          text << ", " << name_of(hybrid.trigger) << ' ' << name_of(hybrid.mover) << ", "
+                               << name_of(hybrid.pieces) << ' ' << hybrid.count;
+                          if (hybrid.lanes != HybridLanes::one) text << ", " << name_of(hybrid.lanes);
+                          if (hybrid.ahead) text << ", ahead";
+                          if (hybrid.urgent) text << ", urgent";
+                          if (hybrid.gemm_sms > 0) text << ", gemm_sms " << hybrid.gemm_sms;
+                          if (hybrid.kernel_barrier) text << ", kernel_barrier";
                         }},
              choice.family);
   if (choice.max_ctas > 0) text << ", max_ctas " << choice.max_ctas;

@@ -124,11 +124,37 @@ struct TokenSplit {
   bool operator==(const TokenSplit&) const = default;
 };
 
+/// What lets a piece's transfers (gemm+X) or tiles (X+gemm) begin, besides its data.
+enum class HybridTrigger {
+  kernel_end,    ///< nothing
+  tile_group,    ///< its data are tiles of one GEMM, which is never cut
+  kernel_start,  ///< the next GEMM has its first CTA: transfers fill what a GEMM leaves
+};
+/// Who moves the bytes: NCCL on SMs; copy engines that read from a peer or write to it; a copy kernel that reads.
+enum class HybridMover { nccl, pull, push, peer_kernel };
+/// How the work is cut: row chunks of all ranks' shards at once; each shard by itself, in row chunks; or columns (of k
+/// where the GEMM comes last, of n where it comes first).
+enum class HybridPieces { chunks, shards, columns };
+enum class HybridLanes { one, each_peer };
+/// A schedule by its choices: the named families are some of the points of this space, the others have no name.
+struct Hybrid {
+  HybridTrigger trigger = HybridTrigger::kernel_end;
+  HybridMover mover = HybridMover::nccl;
+  HybridPieces pieces = HybridPieces::chunks;
+  int count = 2;                         ///< chunks: of all, of each shard, or column slices
+  HybridLanes lanes = HybridLanes::one;  ///< streams of the copies: peer after peer, or all peers at once
+  bool ahead = false;                    ///< all of what comes first is launched before the rest; else piece by piece
+  bool urgent = false;                   ///< transfers have the highest priority
+  int gemm_sms = 0;                      ///< limit of the GEMM; 0: none
+  bool kernel_barrier = false;           ///< a GEMM starts only once the transfers beside it have all their SMs
+  bool operator==(const Hybrid&) const = default;
+};
+
 struct Best {
   bool operator==(const Best&) const = default;
 };
 
-using Family = std::variant<Serial, Decomposition, AsyncTp, Concurrent, Signaling, Ficco, TokenSplit, Best>;
+using Family = std::variant<Serial, Decomposition, AsyncTp, Concurrent, Signaling, Ficco, TokenSplit, Hybrid, Best>;
 
 struct ScheduleChoice {
   Family family;
@@ -209,6 +235,33 @@ struct NamesOf<scenarios::FirstLaunched> {
   using enum scenarios::FirstLaunched;
   static constexpr std::array names{std::pair{collective, std::string_view{"collective"}},
                                     std::pair{gemm, std::string_view{"gemm"}}};
+};
+template <>
+struct NamesOf<scenarios::HybridTrigger> {
+  using enum scenarios::HybridTrigger;
+  static constexpr std::array names{std::pair{kernel_end, std::string_view{"kernel_end"}},
+                                    std::pair{tile_group, std::string_view{"tile_group"}},
+                                    std::pair{kernel_start, std::string_view{"kernel_start"}}};
+};
+template <>
+struct NamesOf<scenarios::HybridMover> {
+  using enum scenarios::HybridMover;
+  static constexpr std::array names{
+      std::pair{nccl, std::string_view{"nccl"}}, std::pair{pull, std::string_view{"pull"}},
+      std::pair{push, std::string_view{"push"}}, std::pair{peer_kernel, std::string_view{"peer_kernel"}}};
+};
+template <>
+struct NamesOf<scenarios::HybridPieces> {
+  using enum scenarios::HybridPieces;
+  static constexpr std::array names{std::pair{chunks, std::string_view{"chunks"}},
+                                    std::pair{shards, std::string_view{"shards"}},
+                                    std::pair{columns, std::string_view{"columns"}}};
+};
+template <>
+struct NamesOf<scenarios::HybridLanes> {
+  using enum scenarios::HybridLanes;
+  static constexpr std::array names{std::pair{one, std::string_view{"one"}},
+                                    std::pair{each_peer, std::string_view{"each_peer"}}};
 };
 template <>
 struct NamesOf<scenarios::FiccoCompute> {

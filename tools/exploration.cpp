@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/executor.hpp"
 #include "tools/measured_times.hpp"
 
 namespace weft::tools {
@@ -19,22 +20,39 @@ std::optional<double> speedup_low(const Machine& machine) {
 
 }  // namespace
 
+namespace {
+
+template <class Condition>
+const Explored* first_where(const std::vector<Explored>& all, const Condition& holds) {
+  const auto found = std::find_if(all.begin(), all.end(), holds);
+  return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 const Explored* Answer::fastest_runnable() const {
-  const auto found =
-      std::find_if(fastest_first.begin(), fastest_first.end(), [](const Explored& one) { return one.runnable; });
-  return found == fastest_first.end() ? nullptr : &*found;
+  return first_where(fastest_first, [](const Explored& one) { return one.runnable; });
+}
+
+const Explored* Answer::fastest_named() const {
+  return first_where(fastest_first, [](const Explored& one) {
+    return !std::holds_alternative<scenarios::Hybrid>(one.candidate.request.schedule.family);
+  });
 }
 
 Answer explore_pair(const scenarios::Question& question, std::int64_t size, const scenarios::Scenario& scenario,
-                    const Machine& machine, std::size_t& simulated, const Reasons& reasons) {
+                    const Machine& machine, std::size_t& simulated, const ExploreOptions& options) {
   std::vector<Case> cases = scenarios::candidates(question.workload, scenario.gpus, scenario.space);
   for (Case& one : cases) one.measured = scenario.measured;
   struct Built {
     Explored explored;
     Schedule schedule;
   };
-  std::vector<Built> built;  // in the order of the cases
-  const auto estimate = [&](const Case& request) {
+  std::vector<Built> built;
+  std::vector<Case> possible;
+  std::vector<scenarios::Estimate> estimates;  // of the possible ones
+  std::size_t stuck = 0;
+  const auto simulate = [&](const Case& request) {
     Prediction prediction = predict(request, machine, {.spans = false, .serial = false});
     built.push_back({{.candidate = {request, {}, 1},
                       .bound_us = prediction.bound_us,
@@ -44,17 +62,29 @@ Answer explore_pair(const scenarios::Question& question, std::int64_t size, cons
                       .inefficiency = {},
                       .reordering = next_kernel_reordering(machine, prediction.schedule)},
                      std::move(prediction.schedule)});
+    possible.push_back(request);
+    estimates.push_back({prediction.time_us, prediction.low_us, prediction.high_us});
     ++simulated;
-    return scenarios::Estimate{prediction.time_us, prediction.low_us, prediction.high_us};
   };
+  for (const Case& request : cases) {
+    try {
+      simulate(request);
+    } catch (const ExecutionError&) {  // on this machine what holds the SMs waits for what needs them
+      if (!std::holds_alternative<scenarios::Hybrid>(request.schedule.family)) throw;
+      ++stuck;
+    }
+    if (options.progress) options.progress(built.size() + stuck, cases.size());
+  }
+  const auto estimate = [&, next = std::size_t{0}](const Case&) mutable { return estimates[next++]; };
   Answer answer{.pair = question.name,
                 .size = size,
-                .ranking = scenarios::rank(cases, estimate, speedup_low(machine)),
-                .fastest_first = {}};
+                .ranking = scenarios::rank(possible, estimate, speedup_low(machine)),
+                .fastest_first = {},
+                .stuck = stuck};
   const Machine as_measured = with_measured_times(cases.front(), machine);
   const LossAccount account(built.front().schedule, as_measured);
   const auto is_asked = [&](const Candidate& candidate) {
-    return reasons.of_all || candidate.request.id == reasons.of ||
+    return options.why_all || candidate.request.id == options.why ||
            candidate.request.id == answer.ranking.fastest().request.id ||
            candidate.request.id == answer.ranking.reference().request.id;
   };
@@ -72,13 +102,13 @@ Answer explore_pair(const scenarios::Question& question, std::int64_t size, cons
   return answer;
 }
 
-Exploration explore(const scenarios::Scenario& scenario, const Machine& machine, const Reasons& reasons) {
+Exploration explore(const scenarios::Scenario& scenario, const Machine& machine, const ExploreOptions& options) {
   Exploration exploration;
   for (std::size_t i = 0; i < scenario.sizes.size(); ++i) {
     double saved_us = 0;
     for (const scenarios::Question& question : scenarios::questions(scenario, i)) {
       exploration.answers.push_back(
-          explore_pair(question, scenario.sizes[i], scenario, machine, exploration.simulated, reasons));
+          explore_pair(question, scenario.sizes[i], scenario, machine, exploration.simulated, options));
       saved_us += exploration.answers.back().ranking.saved_us();
     }
     if (const auto layer = scenarios::layer(scenario, i)) {

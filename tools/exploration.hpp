@@ -1,6 +1,7 @@
 // The answers to a scenario: every schedule of every pair at every size, ranked, with what they lost.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,9 +32,11 @@ struct Answer {
   std::int64_t size = 0;
   scenarios::Ranking ranking;
   std::vector<Explored> fastest_first;
+  std::size_t stuck = 0;  ///< hybrids that deadlock on this machine
 
   const Explored& fastest() const { return fastest_first.front(); }
   const Explored* fastest_runnable() const;  ///< null where weft run can run none
+  const Explored* fastest_named() const;     ///< null where there are hybrids only
 };
 
 struct LayerAnswer {
@@ -48,16 +51,18 @@ struct Exploration {
   std::size_t simulated = 0;        ///< schedules
 };
 
-/// Which schedules are asked for their losses, besides the winner and serial: costs a dozen simulations each.
-struct Reasons {
-  bool of_all = false;
-  std::string of;  ///< the id of one, in words as in the ranking
+struct ExploreOptions {
+  /// Which schedules are asked for their losses, besides the winner and serial: a dozen simulations each.
+  bool why_all = false;
+  std::string why = {};  ///< the id of one, in words as in the ranking
+  /// Called after each schedule of a pair, with how many are done and how many there are.
+  std::function<void(std::size_t, std::size_t)> progress = {};
 };
 
-Exploration explore(const scenarios::Scenario& scenario, const Machine& machine, const Reasons& reasons = {});
+Exploration explore(const scenarios::Scenario& scenario, const Machine& machine, const ExploreOptions& options = {});
 
 /// One pair at one size; `simulated` counts the schedules up.
 Answer explore_pair(const scenarios::Question& question, std::int64_t size, const scenarios::Scenario& scenario,
-                    const Machine& machine, std::size_t& simulated, const Reasons& reasons = {});
+                    const Machine& machine, std::size_t& simulated, const ExploreOptions& options = {});
 
 }  // namespace weft::tools

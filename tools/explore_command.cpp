@@ -13,6 +13,7 @@
 #include "tools/commands.hpp"
 #include "tools/exploration.hpp"
 #include "tools/ficco_report.hpp"
+#include "tools/losses_picture.hpp"
 #include "tools/machine_files.hpp"
 #include "tools/table.hpp"
 
@@ -23,11 +24,12 @@ using nlohmann::ordered_json;
 using scenarios::Scenario;
 
 struct Options {
-  std::string scenario, machine, json, trace, schedule, why;
+  std::string scenario, machine, json, trace, schedule, why, svg, space = "named";
   std::int64_t size = 0;
   bool all = false;
 };
 
+constexpr std::size_t most_rows = 40;            // of a ranking, besides those with losses
 constexpr std::int64_t least_shown_ps = 50'000;  // 0.05 us: 0.1 in the table
 
 std::string times(double ratio) { return fixed(ratio, 3) + "x"; }
@@ -41,6 +43,14 @@ std::string sentence(const Answer& answer) {
            fixed(ranking.saved_us(), 0) + " us saved).";
   if (ranking.too_close) return "Too close to call: stay with serial.";
   return "Serial wins: overlap does not pay.";
+}
+
+/// Where the winner has no name.
+std::string sentence_of_named(const Answer& answer) {
+  const Explored* named = answer.fastest_named();
+  if (named == nullptr || named == &answer.fastest()) return "";
+  return "The fastest of the named families: " + named->candidate.request.id + ", " + times(named->candidate.speedup) +
+         " over serial.\n";
 }
 
 /// Where weft run refuses the winner.
@@ -77,14 +87,22 @@ void print_schedules(const Answer& answer, const Scenario& scenario, const Machi
   std::cout << '\n'
             << answer.pair << ", " << answer.size << ' ' << size_word(scenario) << ", " << scenario.gpus << " GPUs\n";
   Table table({"schedule", "us", "90 % interval", "speedup", "of bound", "limited by", "weft run", "lost most to"});
+  std::size_t left_out = 0, rows = 0;
   for (const Explored& one : answer.fastest_first) {
     const scenarios::Estimate& estimate = one.candidate.estimate;
+    if (++rows > most_rows && !one.losses) {
+      ++left_out;
+      continue;
+    }
     table.add({one.candidate.request.id, fixed(estimate.time_us, 1),
                fixed(estimate.low_us, 0) + " - " + fixed(estimate.high_us, 0), times(one.candidate.speedup),
                fixed(100 * one.bound_us / estimate.time_us, 0) + " %", std::string(name_of(one.limited_by)),
                one.runnable ? "yes" : "no", one.losses ? why(*one.losses) : ""});
   }
-  std::cout << table << sentence(answer) << '\n' << sentence_of_runnable(answer);
+  std::cout << table;
+  if (answer.stuck > 0) std::cout << answer.stuck << " hybrids get stuck on this machine.\n";
+  if (left_out > 0) std::cout << left_out << " more are in --json.\n";
+  std::cout << sentence(answer) << '\n' << sentence_of_named(answer) << sentence_of_runnable(answer);
   print_losses(answer);
   std::cout << ficco_text(answer, machine);
 }
@@ -174,6 +192,7 @@ ordered_json to_json(const Exploration& exploration, const Scenario& scenario, c
                        {"size", answer.size},
                        {"verdict", sentence(answer)},
                        {"advice", scenarios::to_json(answer.ranking.advice().request.schedule)},
+                       {"deadlocks", answer.stuck},
                        {"schedules", schedules}});
     if (const ordered_json ficco = ficco_json(answer, machine); !ficco.is_null()) answers.back()["ficco"] = ficco;
     const Explored* runnable = answer.fastest_runnable();
@@ -214,12 +233,37 @@ void write_fastest(const Options& options, const Answer& answer, const Machine& 
 
 /// Errors of building a schedule name the file and the field as it stands there.
 Exploration explore_file(const std::string& file, const Scenario& scenario, const Machine& machine,
-                         const Reasons& reasons) {
+                         const ExploreOptions& options) {
   try {
-    return explore(scenario, machine, reasons);
+    return explore(scenario, machine, options);
   } catch (const InputError& error) {
     throw scenarios::as_written(error, scenario).in_file(file);
   }
+}
+
+/// The whole space is walked at one size, with and without SMs that are kept free of the GEMM for NCCL.
+void keep_size(Scenario& scenario, std::int64_t size, const Machine& machine) {
+  const auto kept = std::find(scenario.sizes.begin(), scenario.sizes.end(), size) - scenario.sizes.begin();
+  if (!scenario.plain.empty()) scenario.plain = {scenario.plain[static_cast<std::size_t>(kept)]};
+  scenario.sizes = {size};
+  scenario.space.hybrids = true;
+  constexpr int sms_kept_free = 16;  // as many as a limit of 16 CTAs needs
+  scenario.space.gemm_sms = {machine.gpu.sms() - sms_kept_free};
+}
+
+void report_progress(std::size_t done, std::size_t of) {
+  constexpr std::size_t step = 50;
+  if (done % step == 0 || done == of) std::cerr << done << " of " << of << " schedules\n";
+}
+
+/// Of all schedules that were asked for their losses.
+std::string picture_of(const Answer& answer, const Scenario& scenario, const Machine& machine) {
+  std::vector<NamedLosses> schedules;
+  for (const Explored& one : answer.fastest_first)
+    if (one.losses) schedules.push_back({one.candidate.request.id, *one.losses});
+  return losses_picture(answer.pair + ", " + std::to_string(answer.size) + " " + size_word(scenario) + ", " +
+                            std::to_string(scenario.gpus) + " GPUs, " + machine.name,
+                        schedules);
 }
 
 void require_known(const std::string& why, const Exploration& exploration) {
@@ -232,9 +276,9 @@ void require_known(const std::string& why, const Exploration& exploration) {
 }
 
 void run(const Options& options) {
-  for (const std::string& path : {options.json, options.trace, options.schedule}) require_writable(path);
+  for (const std::string& path : {options.json, options.trace, options.schedule, options.svg}) require_writable(path);
   const Machine machine = read_machine(machine_path(options.machine));
-  const Scenario scenario = scenarios::read_scenario(options.scenario);
+  Scenario scenario = scenarios::read_scenario(options.scenario);
   try {
     require_gpus(scenario.gpus, machine);
   } catch (const InputError& error) {
@@ -244,12 +288,19 @@ void run(const Options& options) {
       std::find(scenario.sizes.begin(), scenario.sizes.end(), options.size) == scenario.sizes.end())
     throw InputError("--size", "expected a size of the scenario, got " + std::to_string(options.size));
 
+  const bool whole_space = options.space == "all";
+  if (whole_space) keep_size(scenario, options.size != 0 ? options.size : scenario.sizes.back(), machine);
   const Exploration exploration =
-      explore_file(options.scenario, scenario, machine, {options.why == "all", options.why});
+      explore_file(options.scenario, scenario, machine,
+                   {.why_all = options.why == "all" || (!options.svg.empty() && !whole_space),
+                    .why = options.why,
+                    .progress = whole_space ? report_progress : std::function<void(std::size_t, std::size_t)>{}});
   require_known(options.why, exploration);
   if (!options.json.empty()) write_json_file(options.json, to_json(exploration, scenario, machine));
   const Answer& written = most_gained(exploration, options.size);
   if (!options.trace.empty() || !options.schedule.empty()) write_fastest(options, written, machine);
+
+  if (!options.svg.empty()) write_text_file(options.svg, picture_of(written, scenario, machine));
 
   std::cout << scenario.name << ", " << machine.name << '\n';
   const std::int64_t shown = options.size != 0 ? options.size : scenario.sizes.back();
@@ -274,6 +325,10 @@ void add_explore_command(CLI::App& app) {
   command->add_flag("--all", options->all, "Show the schedules of every size");
   command->add_option("--why", options->why,
                       "Say what this schedule loses time to, as for the winner and serial; or all of them");
+  command->add_option("--svg", options->svg,
+                      "Draw where the time goes under each schedule of the pair that gains most");
+  command->add_option("--space", options->space, "named: the families; all: every sensible hybrid too, at one size")
+      ->check(CLI::IsMember({"named", "all"}));
   command->add_option("--json", options->json, "Write everything as one JSON object");
   command->add_option("--trace", options->trace, "Write the trace of the schedule that saves most, for Perfetto");
   command->add_option("--schedule", options->schedule, "Write the schedule that saves most, for weft run");

@@ -54,6 +54,7 @@ Schedule build(const Case& request, const Machine& machine) {
                                [&](const Signaling&) { return build_signaling(settled, machine); },
                                [&](const Ficco&) { return build_ficco(settled); },
                                [&](const TokenSplit&) { return build_token_split(settled); },
+                               [&](const Hybrid&) { return build_hybrid(settled, machine); },
                                [&](const Best&) -> Schedule {
                                  throw InputError(
                                      "schedule.family",

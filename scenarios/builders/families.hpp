@@ -25,6 +25,8 @@ Schedule build_signaling(const Case& request, const Machine& machine);
 Schedule build_flagged_gather(const Case& request, const Machine& machine);
 /// `first` is filled in.
 Schedule build_token_split(const Case& request);
+/// A tile group's tiles are those that are the fastest on `machine`.
+Schedule build_hybrid(const Case& request, const Machine& machine);
 Schedule build_layer(const Case& request, const LayerWorkload& layer);
 
 /// The groups that a latency prediction likes best on `machine`, whatever those of the case: best first, and at the end
@@ -33,6 +35,9 @@ std::vector<Signaling> best_signalings(const Case& request, const Machine& machi
 /// With the split near the middle, in whole tiles of rows, that costs the layer's GEMMs the fewest waves (TokenWeave's
 /// smart split); the middle where there are too few rows for tiles.
 TokenSplit searched_token_split(const Case& request, const Machine& machine);
+
+/// Throws InputError where the choices of a hybrid make no sense together, or its pieces do not divide the sizes.
+void check_hybrid(const Case& request);
 
 /// What ficco can be for this op, in the order of its keys; nothing for an op that it does not have. Copy engines can
 /// do every form. A collective of NCCL brings a step's chunks only where they are whole rows of an all-gather, and

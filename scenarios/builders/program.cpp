@@ -33,15 +33,14 @@ CounterId Program::add_counter(Counter counter) {
 OperationId Program::add(StreamId stream, std::string name, Work work, std::initializer_list<OperationId> after) {
   Operation operation{.name = std::move(name), .stream = stream, .after = {}, .work = std::move(work)};
   StreamState& state = streams_[stream];
-  state.waits_for.insert(state.waits_for.end(), after.begin(), after.end());
-  for (const OperationId earlier : std::exchange(state.waits_for, {}))
-    operation.after.push_back({.operation = earlier});
+  operation.after = std::exchange(state.waits_for, {});
+  for (const OperationId earlier : after) operation.after.push_back({.operation = earlier});
   schedule_.operations.push_back(std::move(operation));
   return state.last = static_cast<OperationId>(schedule_.operations.size()) - 1;
 }
 
 void Program::wait(StreamId waiting, StreamId awaited) {
-  if (streams_[awaited].last >= 0) streams_[waiting].waits_for.push_back(streams_[awaited].last);
+  if (streams_[awaited].last >= 0) wait(waiting, After{streams_[awaited].last});
 }
 
 Slice Program::whole(BufferId id, int place) const {

@@ -31,6 +31,8 @@ class Program {
   OperationId add(StreamId stream, std::string name, Work work, std::initializer_list<OperationId> after = {});
   /// The next operation on `waiting` waits for what has been launched on `awaited` so far.
   void wait(StreamId waiting, StreamId awaited);
+  /// The next operation on `waiting` waits for that point of an earlier operation.
+  void wait(StreamId waiting, const After& after) { streams_[waiting].waits_for.push_back(after); }
 
   Slice whole(BufferId id, int place = 0) const;
   Slice rows(BufferId id, std::int64_t first, std::int64_t count) const;
@@ -46,8 +48,8 @@ class Program {
 
  private:
   struct StreamState {
-    OperationId last = -1;               ///< launched on it; -1: none yet
-    std::vector<OperationId> waits_for;  ///< the next operation
+    OperationId last = -1;         ///< launched on it; -1: none yet
+    std::vector<After> waits_for;  ///< the next operation
   };
   Schedule schedule_;
   std::vector<StreamState> streams_;
