@@ -1,6 +1,8 @@
 // No schedule that the simulator can produce on the shipped profile is faster than the bound.
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "models/machine_json.hpp"
 #include "scenarios/bound.hpp"
 #include "scenarios/builders/build.hpp"
@@ -33,6 +35,17 @@ TEST(BoundAgainstSimulation, HoldsForPairs) {
            {MatrixSize{64, 256, 8192}, MatrixSize{1024, 8192, 128}, MatrixSize{4096, 8192, 3584},
             MatrixSize{16384, 1024, 8192}, MatrixSize{16384, 8192, 28672}})
         expect_all_above_bound(PairWorkload{op, m, n, k}, gpus);
+}
+
+TEST(BoundAgainstSimulation, HoldsForRandomPairsOnAnyNumberOfGpus) {
+  std::mt19937 random(5);
+  const auto draw = [&](int least, int most) { return std::uniform_int_distribution(least, most)(random); };
+  for (int gpus = 2; gpus <= 8; ++gpus)
+    for (const auto& [op, name] : NamesOf<PairOp>::names) {
+      PairWorkload pair{op, 128 * gpus * draw(1, 12), 128 * draw(1, 40), 64 * gpus * draw(1, 20)};
+      if (collective_of(op) == CollectiveKind::all_to_all) pair.imbalance = 1 + 0.1 * draw(0, 10);
+      expect_all_above_bound(pair, gpus);
+    }
 }
 
 TEST(BoundAgainstSimulation, HoldsForGemmsThatFitTheL2) {
