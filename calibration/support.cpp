@@ -53,6 +53,8 @@ class Support {
     if (collective.kind == CollectiveKind::all_to_all && collective.input == collective.output)
       refuse("an all_to_all in place");
   }
+  void check(const GroupedGemm&) const { refuse("a grouped GEMM"); }
+  void check(const AllReduceNorm&) const { refuse("an all-reduce fused with a norm"); }
   void check(const Copy& copy) const {
     check_layout(copy.source);
     check_layout(copy.destination);

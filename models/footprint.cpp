@@ -60,6 +60,29 @@ Footprint of(const Schedule&, const Gemm& gemm) {
   if (gemm.accumulate) footprint.reads.push_back(gemm.c);
   return footprint;
 }
+/// Groups without rows read no matrix of b.
+Footprint of(const Schedule& schedule, const GroupedGemm& gemm) {
+  Footprint footprint{{gemm.a}, {gemm.c}};
+  const std::int64_t n = row_count(gemm.b.rows, schedule.gpus) / static_cast<std::int64_t>(gemm.group_rows.size());
+  for (std::size_t group = 0; group < gemm.group_rows.size(); ++group)
+    if (gemm.group_rows[group] > 0)
+      footprint.reads.push_back(part_of(gemm.b, static_cast<std::int64_t>(group) * n, n, 0, gemm.b.columns));
+  return footprint;
+}
+Footprint of(const Schedule& schedule, const AllReduceNorm& work) {
+  const auto own_rows = [](Slice slice, int place) {
+    const auto& all = std::get<RowRange>(slice.rows);
+    slice.rows = ShardRows{.first = all.first, .of_rows = all.count};
+    slice.place = place;
+    return slice;
+  };
+  Footprint footprint{{own_rows(work.residual, 0)}, {own_rows(work.residual, 0)}};
+  for (int place = 0; place < schedule.gpus; ++place) {
+    footprint.reads.push_back(own_rows(work.partial, place));
+    footprint.writes.push_back(own_rows(work.normed, place));
+  }
+  return footprint;
+}
 Footprint of(const Schedule&, const Collective& work) { return {{work.input}, {work.output}}; }
 Footprint of(const Schedule&, const Copy& work) { return {{work.source}, {work.destination}}; }
 Footprint of(const Schedule&, const MemoryBound& work) { return {work.reads, work.writes}; }

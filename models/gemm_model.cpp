@@ -24,16 +24,6 @@ double about_longest(std::initializer_list<double> times_us) {
   return longest * std::sqrt(std::sqrt(sum));
 }
 
-/// Rows of A and of B that one wave reads between its CTAs: its tiles lie as nearly in a square as the matrix allows,
-/// and every slice along k has its own.
-double rows_of_wave(const MatrixSize& size, const GemmKernel& kernel, double ctas) {
-  const double area = ctas / kernel.split_k * kernel.tile_m * kernel.tile_n;
-  double rows_of_a = std::min(static_cast<double>(size.m), std::sqrt(area));
-  const double rows_of_b = std::min(static_cast<double>(size.n), area / rows_of_a);
-  rows_of_a = std::min(static_cast<double>(size.m), area / rows_of_b);
-  return (rows_of_a + rows_of_b) * kernel.split_k;
-}
-
 }  // namespace
 
 std::int64_t tile_count(const MatrixSize& size, const GemmKernel& kernel) {
@@ -57,24 +47,30 @@ int ctas_per_sm(const Machine& machine, const GemmKernel& kernel, DataType dtype
                        gpu.shared_memory_per_sm / shared_memory}));
 }
 
-TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
-                     double clock_share) {
+double rows_of_wave(const MatrixSize& size, const GemmKernel& kernel, double ctas) {
+  const double area = ctas / kernel.split_k * kernel.tile_m * kernel.tile_n;
+  double rows_of_a = std::min(static_cast<double>(size.m), std::sqrt(area));
+  const double rows_of_b = std::min(static_cast<double>(size.n), area / rows_of_a);
+  rows_of_a = std::min(static_cast<double>(size.m), area / rows_of_b);
+  return (rows_of_a + rows_of_b) * kernel.split_k;
+}
+
+TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmKernel& kernel, DataType dtype,
+                             double clock_share, double ctas, double wave_rows) {
   const GemmTiming& timing = machine.gemm;
   const int elements = kernel.tile_m * kernel.tile_n;
   const bool is_cooperative = elements > timing.cooperative_above_elements;
-  const auto k_steps = static_cast<double>(divided_up(divided_up(size.k, kernel.split_k), kernel.tile_k));
+  const auto k_steps = static_cast<double>(divided_up(divided_up(k, kernel.split_k), kernel.tile_k));
   const double speedup = dtype == DataType::fp8 ? machine.gpu.fp8_speedup : 1.0;
   const double flops_per_us = machine.gpu.tensor_flops_per_clock_per_sm * machine.gpu.max_clock_MHz * clock_share *
                               speedup * (is_cooperative ? timing.cooperative_efficiency : timing.pingpong_efficiency);
   const double row_bytes = static_cast<double>(kernel.tile_k * bytes_of(dtype));
-  const double load = size.k * bytes_of(dtype) % line_bytes == 0 ? 1 : timing.unaligned_load_factor;
-  const auto ctas =
-      static_cast<double>(std::min<std::int64_t>(tile_count(size, kernel), persistent_ctas(machine.gpu, kernel)));
+  const double load = k * bytes_of(dtype) % line_bytes == 0 ? 1 : timing.unaligned_load_factor;
   // CTAs of a cluster along n share their rows of A, those along m their rows of B.
   const double operand_bytes =
       load * row_bytes *
       (static_cast<double>(kernel.tile_m) / kernel.cluster_n + static_cast<double>(kernel.tile_n) / kernel.cluster_m);
-  const double unique_bytes = load * row_bytes * rows_of_wave(size, kernel, ctas);
+  const double unique_bytes = load * row_bytes * wave_rows;
   const double step_us = about_longest({2.0 * elements * kernel.tile_k / flops_per_us,
                                         timing.load_latency_us / kernel.stages / clock_share,
                                         operand_bytes * ctas / bytes_per_us(machine.gpu.l2_GBps),
@@ -83,6 +79,13 @@ TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmK
   return {.tile_us = k_steps * step_us + (is_cooperative ? epilogue_us : 0),
           .once_us = timing.kernel_overhead_us + (is_cooperative ? 0 : epilogue_us),
           .l2_bytes = k_steps * operand_bytes};
+}
+
+TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
+                     double clock_share) {
+  const auto ctas =
+      static_cast<double>(std::min<std::int64_t>(tile_count(size, kernel), persistent_ctas(machine.gpu, kernel)));
+  return time_tile_of_wave(machine, size.k, kernel, dtype, clock_share, ctas, rows_of_wave(size, kernel, ctas));
 }
 
 double busy_us(const Gpu& gpu, std::int64_t tiles, const TileTiming& timing) {

@@ -32,6 +32,14 @@ struct TileTiming {
 TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
                      double clock_share = 1);
 
+/// The same in a wave of `ctas` CTAs that read `wave_rows` rows of k elements between them.
+TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmKernel& kernel, DataType dtype,
+                             double clock_share, double ctas, double wave_rows);
+
+/// Rows of A and of B that one wave reads between its CTAs: its tiles lie as nearly in a square as the matrix allows,
+/// and every slice along k has its own.
+double rows_of_wave(const MatrixSize& size, const GemmKernel& kernel, double ctas);
+
 /// How long all SMs together are at work on that many tiles: what a GEMM's power counts.
 double busy_us(const Gpu& gpu, std::int64_t tiles, const TileTiming& timing);
 

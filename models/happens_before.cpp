@@ -53,12 +53,14 @@ void HappensBefore::number_moments() {
     if (const auto* gemm = std::get_if<Gemm>(&operation.work)) {
       moments.parts = tile_group_count(*gemm);
       moments.has_own_parts = !gemm->tile_groups.empty() || !gemm->waits.empty() || !gemm->signals.empty();
+    } else if (std::holds_alternative<AllReduceNorm>(operation.work)) {
+      moments.has_own_parts = true;  // what lies between its two meetings
     }
     block_size_ += 2 + (moments.has_own_parts ? 2 * moments.parts : 0);
     moments_.push_back(moments);
   }
   const int blocks = iterations * schedule_.gpus;
-  successors_.resize(at(blocks * block_size_) + iterations * schedule_.operations.size());
+  successors_.resize(at(blocks * block_size_) + 2 * iterations * schedule_.operations.size());
 }
 
 int HappensBefore::parts(OperationId id) const { return moments(id).parts; }
@@ -69,9 +71,11 @@ int HappensBefore::end(int iteration, int rank, OperationId id, int part) const 
   return begin(iteration, rank, id, part) + 1;
 }
 
-/// Between the last start and the first end of a barrier or collective.
-int HappensBefore::meeting(int iteration, OperationId id) const {
-  return iterations * schedule_.gpus * block_size_ + iteration * static_cast<int>(schedule_.operations.size()) + id;
+/// Between the last start and the first end of a barrier or collective; the second one of a fused all-reduce and norm
+/// lies between its last store and its first end.
+int HappensBefore::meeting(int iteration, OperationId id, bool second) const {
+  const int operations = static_cast<int>(schedule_.operations.size());
+  return iterations * schedule_.gpus * block_size_ + 2 * (iteration * operations + id) + (second ? 1 : 0);
 }
 
 void HappensBefore::order_rank(int iteration, int rank) {
@@ -106,9 +110,14 @@ void HappensBefore::order_operation(int iteration, int rank, OperationId id) {
       edge(begin(iteration, rank, id, part), end(iteration, rank, id, part));
       edge(end(iteration, rank, id, part), end_moment);
     }
-  if (std::holds_alternative<Barrier>(operation.work) || std::holds_alternative<Collective>(operation.work)) {
+  if (std::holds_alternative<Barrier>(operation.work) || is_collective(operation.work)) {
     edge(start, meeting(iteration, id));
     edge(meeting(iteration, id), end_moment);
+  }
+  if (std::holds_alternative<AllReduceNorm>(operation.work)) {
+    edge(meeting(iteration, id), begin(iteration, rank, id, 0));
+    edge(end(iteration, rank, id, 0), meeting(iteration, id, true));
+    edge(meeting(iteration, id, true), end_moment);
   }
 }
 

@@ -35,7 +35,8 @@ class HappensBefore {
  public:
   explicit HappensBefore(const Schedule& schedule);
 
-  /// Parts that begin and end on their own: tile groups of a GEMM, one for everything else.
+  /// Parts that begin and end on their own: tile groups of a GEMM, one for everything else (of a fused all-reduce and
+  /// norm, what it does between its two meetings).
   int parts(OperationId id) const;
   int begin(int iteration, int rank, OperationId id, int part) const;
   int end(int iteration, int rank, OperationId id, int part) const;
@@ -62,7 +63,7 @@ class HappensBefore {
   int start_of(int iteration, int rank, OperationId id) const { return block(iteration, rank) + moments(id).first; }
   int end_of(int iteration, int rank, OperationId id) const { return start_of(iteration, rank, id) + 1; }
   int end_of_iteration(int iteration, int rank) const { return block(iteration, rank); }
-  int meeting(int iteration, OperationId id) const;
+  int meeting(int iteration, OperationId id, bool second = false) const;
   void edge(int from, int to) { successors_[static_cast<std::size_t>(from)].push_back(to); }
 
   const Schedule& schedule_;

@@ -134,6 +134,20 @@ struct Reordering {
   double norm_tiles = 0, norm_sub_tiles = 0, norm_rows = 0;
 };
 
+/// The kernel that fuses an all-reduce, a residual add and an RMSNorm (AllReduceNorm), in one of its two forms. It
+/// moves bytes through each port at c CTAs x `cta_GBps`, at most at `port_GBps` (the fourth root of the sum of fourth
+/// powers: near a tie both cost), after `latency_us` for its two meetings of the ranks.
+struct FusedNormForm {
+  double cta_GBps = 0;   ///< bytes out of a port for each CTA while there are few
+  double port_GBps = 0;  ///< the same with many CTAs
+  double latency_us = 0;
+};
+struct FusedNormKernel {
+  int threads_per_cta = 0;
+  int registers_per_thread = 0;
+  std::optional<FusedNormForm> peer, multicast;  ///< empty: not on this machine
+};
+
 struct CurvePoint {
   Bytes bytes = 0;
   double kernel_us = 0;  ///< from the last rank's start to the end
@@ -194,9 +208,10 @@ struct Machine {
   GemmTiming gemm;
   OtherKernels other_kernels;
   CollectiveKernel collective_kernel;
-  std::optional<Reordering> reordering;     ///< empty: not known, and counted as nothing
-  GemmChoices gemm_choices;                 ///< what the GEMM library answered; where that is not known,
-  std::vector<GemmKernel> gemm_candidates;  ///< the kernels that it may take
+  std::optional<Reordering> reordering;              ///< empty: not known, and counted as nothing
+  std::optional<FusedNormKernel> fused_norm_kernel;  ///< empty: nobody has said how it runs there
+  GemmChoices gemm_choices;                          ///< what the GEMM library answered; where that is not known,
+  std::vector<GemmKernel> gemm_candidates;           ///< the kernels that it may take
   std::vector<CollectiveCurve> collectives;
   std::vector<CollectiveProtocol> collective_protocols;  ///< none: the curves are all that is known
   std::vector<ErrorBand> errors;

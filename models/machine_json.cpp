@@ -177,6 +177,25 @@ CollectiveKernel collective_kernel_from(JsonObject object) {
   return kernel;
 }
 
+FusedNormForm fused_norm_form_from(JsonObject object) {
+  FusedNormForm form;
+  form.cta_GBps = number(object, "cta_bandwidth", "GBps", 1e-3);
+  form.port_GBps = number(object, "port_bandwidth", "GBps", 1e-3);
+  form.latency_us = number(object, "latency", "us");
+  object.finish();
+  return form;
+}
+
+FusedNormKernel fused_norm_kernel_from(JsonObject object) {
+  FusedNormKernel kernel;
+  kernel.threads_per_cta = integer(object, "threads_per_cta", "threads");
+  kernel.registers_per_thread = integer(object, "registers_per_thread", "registers");
+  if (object.has("peer")) kernel.peer = fused_norm_form_from(object.object("peer"));
+  if (object.has("multicast")) kernel.multicast = fused_norm_form_from(object.object("multicast"));
+  object.finish();
+  return kernel;
+}
+
 /// {"collective", "gpus", "max_ctas", "ctas", "cluster", "source", "points": [[bytes, kernel_us, alone_us, CTAs], …]}
 CollectiveCurve curve_from(JsonObject object) {
   CollectiveCurve curve;
@@ -305,6 +324,8 @@ Machine machine_from_json(const nlohmann::json& json, const std::filesystem::pat
   machine.other_kernels = other_kernels_from(object.object("other_kernels"));
   machine.collective_kernel = collective_kernel_from(object.object("collective_kernel"));
   if (object.has("reordering")) machine.reordering = reordering_from(object.object("reordering"));
+  if (object.has("fused_norm_kernel"))
+    machine.fused_norm_kernel = fused_norm_kernel_from(object.object("fused_norm_kernel"));
   for (const JsonValue& curve : object.list("collectives")) machine.collectives.push_back(curve_from(curve.object()));
   machine.collective_protocols = protocols_from(object);
   for (const JsonValue& value : object.list_or_empty("errors")) {

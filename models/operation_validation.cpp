@@ -85,6 +85,32 @@ void check(const Check& here, const Gemm& gemm) {
   }
 }
 
+void check(const Check& here, const GroupedGemm& gemm) {
+  here.slice("a", gemm.a);
+  here.slice("b", gemm.b);
+  here.slice("c", gemm.c);
+  for (const auto& [key, slice] : {std::pair{"a", &gemm.a}, {"b", &gemm.b}, {"c", &gemm.c}}) {
+    here.require(here.is_row_major(*slice), key, [] { return "a row-major buffer"; });
+    here.require(std::holds_alternative<RowRange>(slice->rows), key, [] { return "absolute rows"; });
+    here.require(slice->place == 0, key, [] { return "a slice on the own rank"; });
+  }
+  here.same_type("b", gemm.a, gemm.b);
+  if (gemm.kernel) check_kernel(here.at("kernel"), *gemm.kernel);
+  const std::int64_t rows = here.rows(gemm.a), matrices = here.rows(gemm.b);
+  const auto groups = static_cast<std::int64_t>(gemm.group_rows.size());
+  here.require(groups > 0, "group_rows", [] { return "at least one group, got none"; });
+  for (const std::int64_t group : gemm.group_rows)
+    here.require(group >= 0 && group <= rows, "group_rows",
+                 [&] { return "groups of 0 to " + text(rows) + " rows, got " + text(group); });
+  here.require(sum(gemm.group_rows) == rows, "group_rows", [&] {
+    return text(rows) + " rows in all groups together, as a has, got " + text(sum(gemm.group_rows));
+  });
+  here.require(matrices % groups == 0, "b",
+               [&] { return "rows that divide by " + text(groups) + " groups, got " + text(matrices); });
+  here.has_shape("b", gemm.b, matrices, gemm.a.columns);
+  here.has_shape("c", gemm.c, rows, matrices / groups);
+}
+
 /// NCCL moves contiguous memory.
 void check_contiguous(const Check& here, const char* key, const Slice& slice) {
   const std::int64_t columns = here.buffer(slice).columns;
@@ -118,6 +144,26 @@ void check(const Check& here, const Collective& work) {
                    [&] { return "rows that divide by " + text(gpus) + " GPUs, got " + text(rows); });
       return here.same_shape("output", work.input, work.output);
   }
+}
+
+void check(const Check& here, const AllReduceNorm& work) {
+  const int gpus = here.schedule().gpus;
+  for (const auto& [key, slice] :
+       {std::pair{"partial", &work.partial}, {"residual", &work.residual}, {"normed", &work.normed}}) {
+    here.slice(key, *slice);
+    here.same_shape(key, work.partial, *slice);
+    here.same_type(key, work.partial, *slice);
+    here.require(slice->place == 0, key, [] { return "a slice on the own rank"; });
+    here.require(here.is_row_major(*slice), key, [] { return "a row-major buffer"; });
+    here.require(std::holds_alternative<RowRange>(slice->rows), key, [] { return "absolute rows"; });
+    here.require(slice == &work.residual || here.buffer(*slice).memory == Memory::symmetric, key,
+                 [&] { return "symmetric memory: buffer \"" + here.buffer(*slice).name + "\" is local"; });
+  }
+  here.require(here.rows(work.partial) % gpus == 0, "partial",
+               [&] { return "rows that divide by " + text(gpus) + " GPUs, got " + text(here.rows(work.partial)); });
+  here.require(work.transport == Transport::peer_kernel || work.transport == Transport::multicast, "transport",
+               [&] { return "peer_kernel or multicast, got " + std::string(name_of(work.transport)); });
+  here.at_least("ctas", work.ctas, 1);
 }
 
 void check(const Check& here, const Copy& work) {
@@ -165,6 +211,19 @@ void check(const Check& here, const MemoryBound& work) {
       });
       break;
     }
+    case MemoryKernel::top_k:
+      here.require(here.rows(read) == here.rows(write) && write.columns <= read.columns, "writes", [&] {
+        return "as many rows as are read and at most their " + text(read.columns) + " columns, got " +
+               shape(here.rows(write), write.columns);
+      });
+      break;
+    case MemoryKernel::weighted_sum:
+      here.require(work.reads.size() == 2, "reads", [&] {
+        return "row blocks and their weights, got " + text(static_cast<std::int64_t>(work.reads.size())) + " slices";
+      });
+      here.has_shape("reads[0]", read, here.rows(write) * work.reads[1].columns, write.columns);
+      here.has_shape("reads[1]", work.reads[1], here.rows(write), work.reads[1].columns);
+      break;
     case MemoryKernel::fill:
     case MemoryKernel::rms_norm:
     case MemoryKernel::add_rms_norm:

@@ -4,7 +4,9 @@ namespace weft {
 
 std::string_view kind_of(const Work& work) {
   return std::visit(Overloaded{[](const Gemm&) { return std::string_view{"gemm"}; },
+                               [](const GroupedGemm&) { return std::string_view{"grouped_gemm"}; },
                                [](const Collective&) { return std::string_view{"collective"}; },
+                               [](const AllReduceNorm&) { return std::string_view{"all_reduce_norm"}; },
                                [](const Copy&) { return std::string_view{"copy"}; },
                                [](const MemoryBound&) { return std::string_view{"memory_bound"}; },
                                [](const Attention&) { return std::string_view{"attention"}; },

@@ -166,6 +166,16 @@ struct Gemm {
   bool operator==(const Gemm&) const = default;
 };
 
+/// One kernel for the GEMM of each group, such as the experts of a layer: c[rows of g] = a[rows of g] x b_g[n, k]^T.
+/// The rows of a and c are sorted by group, `group_rows` of each (0 is allowed); b holds the groups' matrices one below
+/// the other, n rows each.
+struct GroupedGemm {
+  Slice a, b, c;
+  std::vector<std::int64_t> group_rows;
+  std::optional<GemmKernel> kernel;  ///< empty: what the machine's library chooses for a group of mean size
+  bool operator==(const GroupedGemm&) const = default;
+};
+
 enum class CollectiveKind { all_reduce, all_gather, reduce_scatter, all_to_all };
 template <>
 struct NamesOf<CollectiveKind> {
@@ -196,6 +206,18 @@ struct Collective {
   bool operator==(const Collective&) const = default;
 };
 
+/// All-reduce, residual add and RMSNorm fused in one kernel of `ctas` CTAs. The ranks meet. Each adds up the partial
+/// sums of its 1/gpus of the rows over all ranks and its residual, keeps that sum as the residual, norms the rows and
+/// stores them to all ranks. The ranks meet again. The three slices have equal shapes, absolute rows that divide by the
+/// GPUs, and lie on the own rank; `partial` and `normed` are symmetric. Of `residual` a rank uses its own share of the
+/// rows.
+struct AllReduceNorm {
+  Slice partial, residual, normed;
+  Transport transport = Transport::peer_kernel;  ///< or multicast: the switch adds up what is loaded, stores go to all
+  int ctas = 8;
+  bool operator==(const AllReduceNorm&) const = default;
+};
+
 enum class CopyPath { copy_engine, sms };
 template <>
 struct NamesOf<CopyPath> {
@@ -210,7 +232,19 @@ struct Copy {
   bool operator==(const Copy&) const = default;
 };
 
-enum class MemoryKernel { fill, add, rms_norm, add_rms_norm, swiglu, rotary, partial_sum, gather, scatter };
+enum class MemoryKernel {
+  fill,
+  add,
+  rms_norm,
+  add_rms_norm,
+  swiglu,
+  rotary,
+  partial_sum,
+  gather,
+  scatter,
+  top_k,
+  weighted_sum
+};
 template <>
 struct NamesOf<MemoryKernel> {
   static constexpr std::array names{std::pair{MemoryKernel::fill, std::string_view{"fill"}},
@@ -221,11 +255,15 @@ struct NamesOf<MemoryKernel> {
                                     std::pair{MemoryKernel::rotary, std::string_view{"rotary"}},
                                     std::pair{MemoryKernel::partial_sum, std::string_view{"partial_sum"}},
                                     std::pair{MemoryKernel::gather, std::string_view{"gather"}},
-                                    std::pair{MemoryKernel::scatter, std::string_view{"scatter"}}};
+                                    std::pair{MemoryKernel::scatter, std::string_view{"scatter"}},
+                                    std::pair{MemoryKernel::top_k, std::string_view{"top_k"}},
+                                    std::pair{MemoryKernel::weighted_sum, std::string_view{"weighted_sum"}}};
 };
 
 /// A memory-bound kernel: reads and writes its slices once. `partial_sum` adds the row blocks of reads[0] (as many as
-/// writes[0] fits into it) into writes[0]; `add` sums its reads; `gather`/`scatter` move rows of equal shapes.
+/// writes[0] fits into it) into writes[0]; `weighted_sum` does so with the weights reads[1], a column for each block;
+/// `top_k` writes the largest elements of each row, the largest first; `add` sums its reads; `gather`/`scatter` move
+/// rows of equal shapes.
 struct MemoryBound {
   MemoryKernel kernel = MemoryKernel::fill;
   std::vector<Slice> reads, writes;
@@ -288,7 +326,8 @@ struct Delay {
   bool operator==(const Delay&) const = default;
 };
 
-using Work = std::variant<Gemm, Collective, Copy, MemoryBound, Attention, Signal, Wait, Barrier, Delay>;
+using Work = std::variant<Gemm, GroupedGemm, Collective, AllReduceNorm, Copy, MemoryBound, Attention, Signal, Wait,
+                          Barrier, Delay>;
 
 enum class Point { first_cta_started, all_ctas_started, tile_group, end };
 template <>
@@ -369,6 +408,11 @@ struct Schedule {
   std::optional<Meaning> meaning;
   bool operator==(const Schedule&) const = default;
 };
+
+/// Moves data between the ranks, all of which take part: an operation that the reports count as communication.
+inline bool is_collective(const Work& work) {
+  return std::holds_alternative<Collective>(work) || std::holds_alternative<AllReduceNorm>(work);
+}
 
 /// Helper for std::visit: one lambda per kind of work.
 template <class... Handlers>

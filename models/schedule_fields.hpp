@@ -104,12 +104,28 @@ void describe(auto& io, Like<Gemm> auto& gemm) {
   io.optional("waits", gemm.waits, {});
 }
 
+void describe(auto& io, Like<GroupedGemm> auto& gemm) {
+  io.required("a", gemm.a);
+  io.required("b", gemm.b);
+  io.required("c", gemm.c);
+  io.required("group_rows", gemm.group_rows);
+  io.optional("kernel", gemm.kernel, std::nullopt);
+}
+
 void describe(auto& io, Like<Collective> auto& collective) {
   io.required("kind", collective.kind);
   io.required("input", collective.input);
   io.required("output", collective.output);
   io.optional("transport", collective.transport, Transport::nccl);
   io.optional("max_ctas", collective.max_ctas, 0);
+}
+
+void describe(auto& io, Like<AllReduceNorm> auto& work) {
+  io.required("partial", work.partial);
+  io.required("residual", work.residual);
+  io.required("normed", work.normed);
+  io.optional("transport", work.transport, Transport::peer_kernel);
+  io.optional("ctas", work.ctas, 8, positive);
 }
 
 void describe(auto& io, Like<Copy> auto& copy) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scenarios/expert_rows.hpp"
 #include "scenarios/transfer_bound.hpp"
 
 namespace weft::scenarios {
@@ -48,6 +49,13 @@ double pair_us(const PairWorkload& pair, int gpus, const Machine& machine) {
   return std::max(compute + share_of_last_wave * transfer, wave + transfer);
 }
 
+/// Experts whose weights are read; 1 of a dense layer.
+double busy_experts(const LayerWorkload& layer) {
+  if (layer.experts == 0) return 1;
+  const std::vector<std::int64_t> rows = expert_rows(layer.tokens, layer);
+  return as_double(std::count_if(rows.begin(), rows.end(), [](std::int64_t count) { return count > 0; }));
+}
+
 double layer_us(const LayerWorkload& layer, int gpus, const Machine& machine) {
   const double tokens = as_double(layer.tokens), hidden = as_double(layer.hidden);
   const double query_columns = as_double(layer.heads * layer.head_dim);
@@ -57,8 +65,8 @@ double layer_us(const LayerWorkload& layer, int gpus, const Machine& machine) {
   const double active = layer.experts > 0 ? as_double(layer.experts_per_token) : 1;
   // Causal attention: half of the two products of tokens x tokens x head_dim for each head.
   const Flops flops = 2 * tokens * (attention_weights + active * mlp_weights) + 2 * tokens * tokens * query_columns;
-  const auto weight_bytes =
-      static_cast<Bytes>((attention_weights + mlp_weights) / gpus * as_double(bytes_of(layer.dtype)));
+  const auto weight_bytes = static_cast<Bytes>((attention_weights + busy_experts(layer) * mlp_weights) / gpus *
+                                               as_double(bytes_of(layer.dtype)));
   const Bytes activations = layer.tokens * layer.hidden * bytes_of(DataType::bf16);
   const auto one_us = [&](CollectiveKind kind) { return transfer_bound_us(machine.fabric, kind, activations, gpus); };
   const double transfer_us = layer.sequence_parallel

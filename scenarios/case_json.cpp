@@ -75,6 +75,7 @@ Workload read_layer(JsonObject& object, std::string_view) {
   if (object.has("experts") || object.has("experts_per_token")) {
     layer.experts = extent(object, "experts");
     layer.experts_per_token = object.integer("experts_per_token", 1, layer.experts);
+    layer.expert_imbalance = object.number_or("expert_imbalance", 1, 1);
   }
   return layer;
 }
@@ -138,6 +139,8 @@ Family read_token_split(JsonObject& object) {
   if (!is_searched(first)) split.first = first.integer(1, max_extent);
   split.fused_norm = object.boolean_or("fused_norm", split.fused_norm);
   split.comm_ctas = static_cast<int>(object.integer_or("comm_ctas", split.comm_ctas, 1, max_count));
+  if (object.has("mlp_comm_ctas"))
+    split.mlp_comm_ctas = static_cast<int>(object.integer("mlp_comm_ctas", 1, max_count));
   return split;
 }
 
@@ -273,6 +276,7 @@ nlohmann::ordered_json to_json(const Workload& workload) {
                           if (layer.experts > 0) {
                             json["experts"] = layer.experts;
                             json["experts_per_token"] = layer.experts_per_token;
+                            if (layer.expert_imbalance != 1) json["expert_imbalance"] = layer.expert_imbalance;
                           }
                         }},
              workload);
@@ -307,6 +311,7 @@ nlohmann::ordered_json to_json(const ScheduleChoice& choice) {
                             json["first"] = "searched";
                           json["fused_norm"] = split.fused_norm;
                           json["comm_ctas"] = split.comm_ctas;
+                          if (split.mlp_comm_ctas) json["mlp_comm_ctas"] = *split.mlp_comm_ctas;
                         },
                         [&](const Hybrid& hybrid) {
                           json["trigger"] = name_of(hybrid.trigger);

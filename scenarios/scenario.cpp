@@ -109,13 +109,19 @@ std::vector<Question> questions_of_layer(const ModelConfig& model, LayerForm for
   };
   const char* const output = "attention output projection";
   const char* const down = "MLP down projection";
-  if (form == LayerForm::all_reduce)
-    return {question(output, PairOp::gemm_all_reduce, h, heads * model.head_dim),
-            question(down, PairOp::gemm_all_reduce, h, width)};
-  return {question("qkv projection", PairOp::all_gather_gemm, (heads + 2 * kv_heads) * model.head_dim, h),
-          question(output, PairOp::gemm_reduce_scatter, h, heads * model.head_dim),
-          question("MLP gate and up projection", PairOp::all_gather_gemm, 2 * width, h),
-          question(down, PairOp::gemm_reduce_scatter, h, width)};
+  const bool is_dense = model.experts == 0;
+  std::vector<Question> questions;
+  if (form == LayerForm::all_reduce) {
+    questions.push_back(question(output, PairOp::gemm_all_reduce, h, heads * model.head_dim));
+    if (is_dense) questions.push_back(question(down, PairOp::gemm_all_reduce, h, width));
+    return questions;
+  }
+  questions.push_back(question("qkv projection", PairOp::all_gather_gemm, (heads + 2 * kv_heads) * model.head_dim, h));
+  questions.push_back(question(output, PairOp::gemm_reduce_scatter, h, heads * model.head_dim));
+  if (!is_dense) return questions;
+  questions.push_back(question("MLP gate and up projection", PairOp::all_gather_gemm, 2 * width, h));
+  questions.push_back(question(down, PairOp::gemm_reduce_scatter, h, width));
+  return questions;
 }
 
 }  // namespace
@@ -129,14 +135,9 @@ std::vector<Question> questions(const Scenario& scenario, std::size_t index) {
 std::optional<LayerWorkload> layer(const Scenario& scenario, std::size_t index) {
   if (!scenario.model) return std::nullopt;
   const ModelConfig& model = *scenario.model;
-  return LayerWorkload{.tokens = scenario.sizes[index],
-                       .hidden = model.hidden,
-                       .heads = model.heads,
-                       .kv_heads = model.kv_heads,
-                       .head_dim = model.head_dim,
-                       .intermediate = model.intermediate,
-                       .dtype = model.dtype,
-                       .sequence_parallel = scenario.form == LayerForm::sequence_parallel};
+  LayerWorkload layer = layer_of(model, scenario.sizes[index]);
+  layer.sequence_parallel = scenario.form == LayerForm::sequence_parallel;
+  return layer;
 }
 
 Scenario scenario_from_json(const nlohmann::json& json, const std::filesystem::path& folder) {

@@ -61,7 +61,8 @@ InputError as_written(const InputError& error, const Scenario& scenario);
 ///   all_reduce         gemm+all_reduce [tokens, h, a/W] and [tokens, h, i/W]
 ///   sequence_parallel  all_gather+gemm [tokens, (a + 2 g)/W, h], gemm+reduce_scatter [tokens, h, a/W],
 ///                      all_gather+gemm [tokens, 2 i/W, h],       gemm+reduce_scatter [tokens, h, i/W]
-/// Keys and values are replicated on GPUs beyond their number: g/W is then head_dim.
+/// Keys and values are replicated on GPUs beyond their number: g/W is then head_dim. A model with experts has no pairs
+/// in its MLP.
 std::vector<Question> questions(const Scenario& scenario, std::size_t index);
 
 /// The whole layer at that size, for what a pair's gain means in it; empty for plain sizes.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/all_reduce_norm_model.hpp"
 #include "models/input_error.hpp"
 #include "scenarios/builders/families.hpp"
 #include "scenarios/builders/wave_groups.hpp"
@@ -49,6 +50,18 @@ std::vector<Family> families_of_pair(const PairWorkload& pair, std::int64_t gpus
   return families;
 }
 
+/// Splits are searched when the schedule is built.
+std::vector<TokenSplit> token_splits(const SearchSpace& space, bool has_rows_for_each_gpu) {
+  std::vector<TokenSplit> splits{{}};
+  if (!has_rows_for_each_gpu) return splits;
+  for (const int ctas : space.fused_norm_ctas) {
+    TokenSplit& split = splits.emplace_back();
+    split.fused_norm = true;
+    split.comm_ctas = ctas;
+  }
+  return splits;
+}
+
 std::vector<Family> overlapping_families(const Workload& workload, int gpus, const SearchSpace& space) {
   if (const auto* pair = std::get_if<PairWorkload>(&workload)) return families_of_pair(*pair, gpus, space);
   std::vector<Family> families;
@@ -57,7 +70,7 @@ std::vector<Family> overlapping_families(const Workload& workload, int gpus, con
       families.emplace_back(Concurrent{first});
   if (const auto* layer = std::get_if<LayerWorkload>(&workload);
       layer && space.token_split && gpus > 1 && layer->tokens > 1 && !layer->sequence_parallel)
-    families.emplace_back(TokenSplit{});
+    for (const TokenSplit& split : token_splits(space, layer->tokens > gpus)) families.emplace_back(split);
   return families;
 }
 
@@ -74,6 +87,7 @@ bool runs_nccl(const Family& family, const Workload& workload) {
   if (const auto* ficco = std::get_if<Ficco>(&family)) return ficco->transport == FiccoTransport::collective;
   if (std::holds_alternative<Signaling>(family)) return op_of(workload) != name_of(PairOp::all_gather_gemm);
   if (const auto* hybrid = std::get_if<Hybrid>(&family)) return hybrid->mover == HybridMover::nccl;
+  if (const auto* split = std::get_if<TokenSplit>(&family)) return !split->fused_norm;
   return !std::holds_alternative<AsyncTp>(family);
 }
 
@@ -102,6 +116,11 @@ std::vector<ScheduleChoice> hybrid_choices(const PairWorkload& pair, int gpus, c
                   for (const bool barrier : {false, true})
                     add({trigger, mover, pieces, count, lanes, ahead, urgent, sms, barrier});
   return choices;
+}
+
+std::vector<int> fused_norm_ctas(const Machine& machine) {
+  if (!has_all_reduce_norm(machine)) return {};
+  return {4, 8, 16};
 }
 
 std::vector<Case> candidates(const Workload& workload, int gpus, const SearchSpace& space) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "models/machine.hpp"
 #include "scenarios/workload.hpp"
 
 namespace weft::scenarios {
@@ -16,6 +17,7 @@ struct SearchSpace {
   bool decomposition = true, async_tp = true, concurrent = true, signaling = true, ficco = true, token_split = true;
   std::vector<int> chunks{2, 4, 8};     ///< of decomposition; those that the rows cannot be cut into are skipped
   std::vector<int> max_ctas{4, 8, 16};  ///< besides the library's default, wherever NCCL overlaps
+  std::vector<int> fused_norm_ctas{};   ///< comm_ctas of token_split's fused norm; fused_norm_ctas() has a machine's
   Launch launch = Launch::graph;
   bool hybrids = false;         ///< all that the choices of a hybrid allow, besides the named families
   std::vector<int> gemm_sms{};  ///< of hybrids, besides no limit
@@ -25,6 +27,9 @@ struct SearchSpace {
 /// Every combination of a hybrid's choices that makes sense for the pair, with its pieces cut in 2 or 4, shards also in
 /// one. Limits of SMs and of CTAs as `space` has them.
 std::vector<ScheduleChoice> hybrid_choices(const PairWorkload& pair, int gpus, const SearchSpace& space);
+
+/// CTAs worth trying for the fused all-reduce and norm; none where the machine has no such kernel.
+std::vector<int> fused_norm_ctas(const Machine& machine);
 
 /// Serial first, then every schedule of the space that the workload has. Each id is the schedule in words.
 std::vector<Case> candidates(const Workload& workload, int gpus, const SearchSpace& space = {});

@@ -48,6 +48,25 @@ void check_bytes(Bytes bytes, Bytes unit, const std::string& derivation) {
                                            ", got " + std::to_string(bytes));
 }
 
+void check_experts(const LayerWorkload& layer) {
+  if (layer.experts > max_experts)
+    throw InputError("workload.experts",
+                     "expected at most " + std::to_string(max_experts) + ", got " + std::to_string(layer.experts));
+  if (layer.experts_per_token < 1 || layer.experts_per_token > layer.experts)
+    throw InputError("workload.experts_per_token",
+                     "expected an integer from 1 to experts = " + std::to_string(layer.experts) + ", got " +
+                         std::to_string(layer.experts_per_token));
+  const double most = static_cast<double>(layer.experts) / static_cast<double>(layer.experts_per_token);
+  if (!(layer.expert_imbalance >= 1 && layer.expert_imbalance <= most))
+    throw InputError("workload.expert_imbalance",
+                     "expected a number from 1 to experts / experts_per_token = " + std::to_string(most) + ", got " +
+                         std::to_string(layer.expert_imbalance));
+  check_extent("tokens", layer.tokens * layer.experts_per_token);
+  check_matrix("tokens", layer.tokens * layer.experts_per_token, std::max(2 * layer.intermediate, layer.hidden),
+               layer.dtype);
+  check_matrix("experts", layer.experts * 2 * layer.intermediate, layer.hidden, layer.dtype);
+}
+
 void check_layer(const LayerWorkload& layer) {
   check_extent("tokens", layer.tokens);
   check_extent("hidden", layer.hidden);
@@ -68,6 +87,7 @@ void check_layer(const LayerWorkload& layer) {
       std::max(2 * layer.intermediate, (layer.heads + 2 * layer.kv_heads) * layer.head_dim);  // unsharded
   check_matrix("tokens", layer.tokens, std::max(widest, layer.hidden), layer.dtype);
   check_matrix("hidden", layer.hidden, widest, layer.dtype);
+  if (layer.experts > 0) check_experts(layer);
 }
 
 }  // namespace
@@ -120,6 +140,7 @@ std::string describe(const Workload& workload) {
                    if (layer.sequence_parallel) text << " sequence_parallel";
                    if (layer.experts > 0)
                      text << " experts=" << layer.experts << " experts_per_token=" << layer.experts_per_token;
+                   if (layer.expert_imbalance != 1) text << " expert_imbalance=" << layer.expert_imbalance;
                  }},
       workload);
   return text.str();
@@ -148,7 +169,9 @@ std::string describe(const ScheduleChoice& choice) {
                         },
                         [&](const TokenSplit& split) {
                           text << ", first " << (split.first ? std::to_string(*split.first) : "searched")
-                               << ", comm_ctas " << split.comm_ctas << (split.fused_norm ? ", fused norm" : "");
+                               << ", comm_ctas " << split.comm_ctas;
+                          if (split.mlp_comm_ctas) text << ", mlp_comm_ctas " << *split.mlp_comm_ctas;
+                          if (split.fused_norm) text << ", fused norm";
                         },
                         [&](const Hybrid& hybrid) {
                           text << ", " << name_of(hybrid.trigger) << ' ' << name_of(hybrid.mover) << ", "

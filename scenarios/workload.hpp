@@ -66,7 +66,8 @@ struct LayerWorkload {
   std::int64_t tokens = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, intermediate = 0;
   DataType dtype = DataType::bf16;
   bool sequence_parallel = false;
-  std::int64_t experts = 0, experts_per_token = 0;  ///< 0: dense
+  std::int64_t experts = 0, experts_per_token = 0;  ///< 0: dense; else `intermediate` is the width of each expert
+  double expert_imbalance = 1;                      ///< rows of the busiest expert over the mean
   bool operator==(const LayerWorkload&) const = default;
 };
 
@@ -120,7 +121,8 @@ struct Ficco {
 struct TokenSplit {
   std::optional<std::int64_t> first;  ///< tokens of split 1; empty: searched
   bool fused_norm = false;
-  int comm_ctas = 8;
+  int comm_ctas = 8;                   ///< of the fused kernel
+  std::optional<int> mlp_comm_ctas{};  ///< of the one after an MLP; empty: as after attention
   bool operator==(const TokenSplit&) const = default;
 };
 
@@ -194,6 +196,7 @@ bool collective_comes_first(PairOp op);
 /// Largest accepted extent of a matrix (the libraries' index type) and size of one buffer (more than any GPU has).
 inline constexpr std::int64_t max_extent = (std::int64_t{1} << 31) - 1;
 inline constexpr Bytes max_buffer_bytes = Bytes{1} << 38;
+inline constexpr std::int64_t max_experts = 4096;
 
 /// Throws InputError that names the field ("workload.m") where a size is impossible whatever the schedule: not
 /// positive, above the limits, fewer than two GPUs for a transfer between GPUs, an element cut in two.

@@ -1,6 +1,7 @@
 #include "sim/energy.hpp"
 
 #include "models/gemm_model.hpp"
+#include "models/grouped_gemm_model.hpp"
 
 namespace weft::sim {
 namespace {
@@ -11,6 +12,7 @@ double flops_of(const Schedule& schedule, const Gpu& gpu, const Work& work) {
     const bool is_fp8 = schedule.buffers[gemm->a.buffer].dtype == DataType::fp8;
     return size_of(*gemm, schedule.gpus).flops() / (is_fp8 ? gpu.fp8_speedup : 1.0);
   }
+  if (const auto* gemm = std::get_if<GroupedGemm>(&work)) return size_of(*gemm, schedule.gpus).flops();
   if (const auto* attention = std::get_if<Attention>(&work)) {
     const auto tokens = static_cast<double>(row_count(attention->output.rows, schedule.gpus));
     return 4.0 * tokens * (static_cast<double>(attention->prefix) + tokens / 2) * attention->heads *
@@ -21,6 +23,11 @@ double flops_of(const Schedule& schedule, const Gpu& gpu, const Work& work) {
 
 /// At the maximum clock; 0 where it is no GEMM.
 double gemm_busy_us(const Schedule& schedule, const Machine& machine, const Work& work, const GemmKernel& kernel) {
+  if (const auto* grouped = std::get_if<GroupedGemm>(&work)) {
+    const GroupedSize size = size_of(*grouped, schedule.gpus);
+    const TileTiming tile = time_tile(machine, size, kernel, schedule.buffers[grouped->a.buffer].dtype);
+    return busy_us(machine.gpu, tile_count(size, kernel), tile);
+  }
   const auto* gemm = std::get_if<Gemm>(&work);
   if (gemm == nullptr) return 0;
   const MatrixSize size = size_of(*gemm, schedule.gpus);

@@ -17,7 +17,7 @@ void IdealUnits::start(Activity& activity, double duration_us) {
     return runs_.emplace_back(Run{this, {&activity}, duration_us, std::move(uses), 0});
   };
   if (std::holds_alternative<Gemm>(work)) return start_gemm(new_run({{computes_[activity.rank], 1.0}}));
-  if (!std::holds_alternative<Collective>(work)) {
+  if (!is_collective(work)) {
     const auto* copy = std::get_if<Copy>(&work);
     const bool is_transfer = copy != nullptr && copy->source.place != copy->destination.place;
     return go_on(new_run({{(is_transfer ? transfers_ : computes_)[activity.rank], 1.0}}));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/footprint.hpp"
 #include "models/l2_reuse.hpp"
 
 namespace weft::sim {
@@ -53,31 +54,43 @@ Range range_of(const Slice& slice, const Schedule& schedule) {
 }
 
 /// Slices in the GPU's own memory that the operation reads or writes, each once.
-std::vector<const Slice*> slices_of(const Work& work) {
-  return std::visit(Overloaded{[](const Gemm& gemm) {
-                                 return std::vector<const Slice*>{&gemm.a, &gemm.b, &gemm.c};
-                               },
-                               [](const Collective& collective) {
-                                 return collective.input == collective.output
-                                            ? std::vector<const Slice*>{&collective.input}
-                                            : std::vector<const Slice*>{&collective.input, &collective.output};
-                               },
-                               [](const Copy& copy) {
-                                 return std::vector<const Slice*>{&copy.source, &copy.destination};
-                               },
-                               [](const MemoryBound& kernel) {
-                                 std::vector<const Slice*> slices;
-                                 for (const Slice& slice : kernel.reads) slices.push_back(&slice);
-                                 for (const Slice& slice : kernel.writes)
-                                   if (std::find(kernel.reads.begin(), kernel.reads.end(), slice) == kernel.reads.end())
-                                     slices.push_back(&slice);
-                                 return slices;
-                               },
-                               [](const Attention& attention) {
-                                 return std::vector<const Slice*>{&attention.qkv, &attention.output};
-                               },
-                               [](const auto&) { return std::vector<const Slice*>{}; }},
-                    work);
+std::vector<Slice> slices_of(const Schedule& schedule, const Operation& operation) {
+  return std::visit(
+      Overloaded{[](const Gemm& gemm) {
+                   return std::vector<Slice>{gemm.a, gemm.b, gemm.c};
+                 },
+                 [&](const GroupedGemm&) {
+                   Footprint all = footprint(schedule, operation);
+                   all.reads.insert(all.reads.end(), all.writes.begin(), all.writes.end());
+                   return all.reads;
+                 },
+                 [](const Collective& collective) {
+                   return collective.input == collective.output
+                              ? std::vector<Slice>{collective.input}
+                              : std::vector<Slice>{collective.input, collective.output};
+                 },
+                 // Every row of the partial sums is read by some rank, and every normed row is stored by one.
+                 [](const AllReduceNorm& work) {
+                   Slice own_residual = work.residual;
+                   const auto& rows = std::get<RowRange>(work.residual.rows);
+                   own_residual.rows = ShardRows{.first = rows.first, .of_rows = rows.count};
+                   return std::vector<Slice>{work.partial, own_residual, work.normed};
+                 },
+                 [](const Copy& copy) {
+                   return std::vector<Slice>{copy.source, copy.destination};
+                 },
+                 [](const MemoryBound& kernel) {
+                   std::vector<Slice> slices = kernel.reads;
+                   for (const Slice& slice : kernel.writes)
+                     if (std::find(kernel.reads.begin(), kernel.reads.end(), slice) == kernel.reads.end())
+                       slices.push_back(slice);
+                   return slices;
+                 },
+                 [](const Attention& attention) {
+                   return std::vector<Slice>{attention.qkv, attention.output};
+                 },
+                 [](const auto&) { return std::vector<Slice>{}; }},
+      operation.work);
 }
 
 }  // namespace
@@ -88,10 +101,10 @@ std::vector<MemoryTraffic> memory_traffic(const Schedule& schedule, const Machin
   for (int pass = 0; pass < 2; ++pass) {  // the second sees what the iteration before left
     for (std::size_t id = 0; id < traffic.size(); ++id) {
       traffic[id] = {};
-      for (const Slice* slice : slices_of(schedule.operations[id].work)) {
-        const Range range = range_of(*slice, schedule);
+      for (const Slice& slice : slices_of(schedule, schedule.operations[id])) {
+        const Range range = range_of(slice, schedule);
         traffic[id].touched_bytes += range.bytes();
-        if (slice->place == 0) traffic[id].hbm_bytes += l2.miss(range);
+        if (slice.place == 0) traffic[id].hbm_bytes += l2.miss(range);
       }
     }
   }

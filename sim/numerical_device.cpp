@@ -23,8 +23,8 @@ void NumericalDevice::draw_slowest() {
     const Work& work = schedule_.operations[i].work;
     const auto* gemm = std::get_if<Gemm>(&work);
     for (int group = 0; gemm != nullptr && group < tile_group_count(*gemm); ++group) parts.push_back({id, group});
-    if (std::holds_alternative<Collective>(work) || std::holds_alternative<Copy>(work) ||
-        std::holds_alternative<MemoryBound>(work))
+    if (is_collective(work) || std::holds_alternative<Copy>(work) || std::holds_alternative<MemoryBound>(work) ||
+        std::holds_alternative<Attention>(work) || std::holds_alternative<GroupedGemm>(work))
       parts.push_back({id, 0});
   }
   if (!parts.empty()) slowest_ = parts[static_cast<std::size_t>(times_.draw_below(parts.size()))];
@@ -43,6 +43,8 @@ void NumericalDevice::start(Activity& activity) {
   const Work& work = activity.operation->work;
   if (const auto* collective = std::get_if<Collective>(&work)) {
     processes_.push_back(run_collective(activity, *collective));
+  } else if (std::holds_alternative<AllReduceNorm>(work)) {
+    processes_.push_back(run_between_meetings(activity));
   } else if (std::holds_alternative<Gemm>(work)) {
     processes_.push_back(run_gemm(activity));
   } else {
@@ -96,9 +98,29 @@ Process NumericalDevice::run_collective(Activity& activity, const Collective& co
   if (++meeting.arrived == schedule_.gpus) processes_.push_back(read_all(meeting, activity, collective));
   co_await sleep();
   activity.all_ctas_started.happen(engine_);
-  co_await Until{meeting.has_read_all};
+  co_await Until{meeting.is_over};
   co_await work(activity);
   memory_.write(output, collective_result(collective.kind, meeting.inputs, activity.rank));
+  activity.end.happen(engine_);
+}
+
+Process NumericalDevice::run_between_meetings(Activity& activity) {
+  co_await sleep();
+  activity.first_cta_started.happen(engine_);
+  const std::pair key{activity.iteration, activity.id};
+  Meeting& entry = meetings_[key];
+  if (++entry.arrived == schedule_.gpus) entry.is_over.happen(engine_);
+  co_await sleep();
+  activity.all_ctas_started.happen(engine_);
+  co_await Until{entry.is_over};
+  co_await sleep();
+  Underway underway = begin(activity, 0);
+  co_await work(activity);
+  finish(underway, activity.iteration);
+  Meeting& exit = exits_[key];
+  if (++exit.arrived == schedule_.gpus) exit.is_over.happen(engine_);
+  co_await Until{exit.is_over};
+  co_await sleep();
   activity.end.happen(engine_);
 }
 
@@ -112,7 +134,7 @@ Process NumericalDevice::read_all(Meeting& meeting, const Activity& last, const 
     if (!overlap(input, output) && !is_unchanged(input, values, last.iteration))
       values = IntegerMatrix(values.rows, values.columns);
   }
-  meeting.has_read_all.happen(engine_);
+  meeting.is_over.happen(engine_);
 }
 
 NumericalDevice::Underway NumericalDevice::begin(const Activity& activity, int tile_group) {

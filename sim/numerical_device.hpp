@@ -8,7 +8,8 @@
 //
 // Who reads an output meanwhile gets undefined values, and who overwrites an input meanwhile makes the result
 // undefined. Each tile group of a GEMM does this on its own, in no order but that of the counters it waits for. A
-// collective reads on each rank when it starts there, and writes no sooner than it has started on all ranks.
+// collective reads on each rank when it starts there, and writes no sooner than it has started on all ranks. A kernel
+// in which the ranks meet twice does both between its meetings.
 //
 // In every run one operation or tile group takes longer than all others together, on one rank or on all: whoever does
 // not wait for it is then sure to come too early.
@@ -52,11 +53,11 @@ class NumericalDevice : public Device {
     std::vector<Effect> effects;
     std::vector<std::vector<IntegerMatrix>> inputs;  // by effect
   };
-  /// A collective of one iteration.
+  /// All ranks in a collective of one iteration, or at the entry or the exit of a fused one.
   struct Meeting {
     int arrived = 0;
-    std::vector<IntegerMatrix> inputs;  // by rank
-    Occurrence has_read_all;
+    std::vector<IntegerMatrix> inputs;  // of a collective, by rank
+    Occurrence is_over;
   };
 
   /// What has a duration of its own: an operation, or a tile group of a GEMM.
@@ -69,6 +70,7 @@ class NumericalDevice : public Device {
   Process run_alone(Activity& activity);
   Process run_gemm(Activity& activity);
   Process run_tile_group(Activity& activity, const Gemm& gemm, int tile_group);
+  Process run_between_meetings(Activity& activity);
   Process run_collective(Activity& activity, const Collective& collective);
   Process read_all(Meeting& meeting, const Activity& last, const Collective& collective);
 
@@ -83,8 +85,8 @@ class NumericalDevice : public Device {
   NumericalMemory& memory_;
   RandomTimes times_;
   Part slowest_;
-  std::optional<int> slowest_rank_;                          // empty: all
-  std::map<std::pair<int, OperationId>, Meeting> meetings_;  // iteration, operation
+  std::optional<int> slowest_rank_;                                  // empty: all
+  std::map<std::pair<int, OperationId>, Meeting> meetings_, exits_;  // iteration, operation
   std::deque<Process> processes_;
 };
 

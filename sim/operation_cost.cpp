@@ -1,6 +1,8 @@
 #include "sim/operation_cost.hpp"
 
+#include "models/all_reduce_norm_model.hpp"
 #include "models/gemm_model.hpp"
+#include "models/grouped_gemm_model.hpp"
 
 namespace weft::sim {
 namespace {
@@ -16,6 +18,15 @@ CollectiveTiming timing_of(const Collective& collective, const std::string& name
   timing.latency_us *= cold;
   timing.transfer_us *= cold;
   return timing;
+}
+
+CollectiveTiming timing_of(const AllReduceNorm& work, const std::string& name, const Schedule& schedule,
+                           const Machine& machine) {
+  try {
+    return time_all_reduce_norm(machine, work.transport, work.ctas, schedule.gpus, bytes_of(work.partial, schedule));
+  } catch (const InputError& error) {
+    throw InputError(name + "." + error.field(), error.expected());
+  }
 }
 
 double memory_load(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, double touched_bytes) {
@@ -55,6 +66,17 @@ std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machi
       costs[id].memory_load = memory_load(machine, size, costs[id].kernel, traffic[id].touched_bytes);
     } else if (const auto* collective = std::get_if<Collective>(&operation.work)) {
       costs[id].collective = timing_of(*collective, operation.name, schedule, machine);
+      costs[id].hbm_bytes_per_port_byte = machine.collective_kernel.hbm_bytes_per_port_byte;
+    } else if (const auto* fused = std::get_if<AllReduceNorm>(&operation.work)) {
+      costs[id].collective = timing_of(*fused, operation.name, schedule, machine);
+      costs[id].hbm_bytes_per_port_byte = costs[id].traffic.hbm_bytes / costs[id].collective.port_bytes;
+    } else if (const auto* grouped = std::get_if<GroupedGemm>(&operation.work)) {
+      const GroupedSize size = size_of(*grouped, schedule.gpus);
+      const DataType dtype = schedule.buffers[grouped->a.buffer].dtype;
+      costs[id].kernel = grouped->kernel ? *grouped->kernel : choose_grouped_kernel(machine, size, dtype);
+      costs[id].memory_load = traffic[id].touched_bytes /
+                              estimated_grouped_gemm_us(machine, size, costs[id].kernel, dtype) /
+                              bytes_per_us(machine.gpu.hbm_GBps);
     }
   }
   return costs;

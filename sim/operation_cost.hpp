@@ -12,14 +12,15 @@ namespace weft::sim {
 
 struct OperationCost {
   MemoryTraffic traffic;
-  GemmKernel kernel;            ///< a GEMM's, chosen as the library would where the schedule leaves it open
-  double memory_load = 0;       ///< a GEMM's: what it touches over what HBM could carry while it runs alone
-  CollectiveTiming collective;  ///< a collective's; cold where it is not the only operation
-  double given_us = -1;         ///< below 0: none is given
+  GemmKernel kernel;                   ///< a GEMM's, chosen as the library would where the schedule leaves it open
+  double memory_load = 0;              ///< a GEMM's: what it touches over what HBM could carry while it runs alone
+  CollectiveTiming collective;         ///< a collective's; cold where it is not the only operation
+  double hbm_bytes_per_port_byte = 0;  ///< a collective's, read and written on each GPU
+  double given_us = -1;                ///< below 0: none is given
 };
 
 /// One for each operation. Without `l2_reuse` every operation finds an empty L2. Throws InputError for a transport that
-/// the simulator does not have.
+/// the simulator or the machine does not have.
 std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machine& machine, bool l2_reuse = true);
 
 }  // namespace weft::sim

@@ -1,10 +1,12 @@
 #include "sim/operation_effect.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "models/input_error.hpp"
 #include "models/layout.hpp"
+#include "sim/integer_kernels.hpp"
 
 namespace weft::sim {
 namespace {
@@ -106,13 +108,6 @@ std::vector<Effect> effects_of(const Schedule& schedule, const Copy& copy, int r
   return {effect};
 }
 
-/// Row blocks of the first input, as many as `rows` go into it.
-IntegerMatrix sum_of_blocks(const IntegerMatrix& input, std::int64_t rows) {
-  IntegerMatrix total(rows, input.columns, 0);
-  for (std::int64_t first = 0; first < input.rows; first += rows) add_rows(total, input, first);
-  return total;
-}
-
 IntegerMatrix sum_of_all(const Matrices& inputs) {
   IntegerMatrix total = inputs.front();
   for (std::size_t i = 1; i < inputs.size(); ++i) add_rows(total, inputs[i], 0);
@@ -133,24 +128,8 @@ Matrices moved(const Matrices& inputs, const std::vector<Rectangle>& writes) {
   return outputs;
 }
 
-bool has_integer_meaning(MemoryKernel kernel) {
-  switch (kernel) {
-    case MemoryKernel::fill:
-    case MemoryKernel::add:
-    case MemoryKernel::partial_sum:
-    case MemoryKernel::gather:
-    case MemoryKernel::scatter:
-      return true;
-    case MemoryKernel::rms_norm:
-    case MemoryKernel::add_rms_norm:
-    case MemoryKernel::swiglu:
-    case MemoryKernel::rotary:
-      break;
-  }
-  return false;
-}
-
-Matrices memory_kernel_result(MemoryKernel kernel, const Matrices& inputs, const std::vector<Rectangle>& writes) {
+Matrices memory_kernel_result(MemoryKernel kernel, const Matrices& inputs, const std::vector<Rectangle>& reads,
+                              const std::vector<Rectangle>& writes) {
   Matrices outputs;
   switch (kernel) {
     case MemoryKernel::fill:
@@ -160,19 +139,102 @@ Matrices memory_kernel_result(MemoryKernel kernel, const Matrices& inputs, const
       return {sum_of_all(inputs)};
     case MemoryKernel::partial_sum:
       return {sum_of_blocks(inputs.front(), writes.front().rows)};
-    default:
-      return moved(inputs, writes);
+    case MemoryKernel::weighted_sum:
+      return {sum_of_blocks(inputs.front(), writes.front().rows, &inputs.at(1))};
+    case MemoryKernel::rms_norm:
+      return {rms_norm(inputs.front())};
+    case MemoryKernel::add_rms_norm: {  // the sum is the second output, where there is one
+      const IntegerMatrix sum = sum_of_all(inputs);
+      outputs = {rms_norm(sum), sum};
+      outputs.resize(writes.size());
+      return outputs;
+    }
+    case MemoryKernel::swiglu:
+      return {gated(inputs.front())};
+    case MemoryKernel::rotary:
+      return {rotated(inputs.front(), reads.front().first_row)};
+    case MemoryKernel::top_k:
+      return {largest_of_rows(inputs.front(), writes.front().columns)};
+    case MemoryKernel::gather:
+    case MemoryKernel::scatter:
+      break;
   }
+  return moved(inputs, writes);
 }
 
 std::vector<Effect> effects_of(const Schedule& schedule, const MemoryBound& work, int rank) {
   Effect effect;
   for (const Slice& slice : work.reads) effect.reads.push_back(rectangle_of(slice, rank, schedule.gpus));
   for (const Slice& slice : work.writes) effect.writes.push_back(rectangle_of(slice, rank, schedule.gpus));
-  effect.result = [kernel = work.kernel, writes = effect.writes](const Matrices& inputs) {
-    return memory_kernel_result(kernel, inputs, writes);
+  effect.result = [kernel = work.kernel, reads = effect.reads, writes = effect.writes](const Matrices& inputs) {
+    return memory_kernel_result(kernel, inputs, reads, writes);
   };
   return {effect};
+}
+
+// --- Kernels of transformer layers ---------------------------------------------------------------------------------
+
+std::vector<Effect> effects_of(const Schedule& schedule, const Attention& attention, int rank) {
+  Effect effect;
+  effect.reads = {rectangle_of(attention.qkv, rank, schedule.gpus)};
+  const std::int64_t query_columns = std::int64_t{attention.heads} * attention.head_dim;
+  if (attention.prefix > 0) {  // keys and values alone
+    Rectangle earlier = rows_of(effect.reads.front(), -attention.prefix, attention.prefix);
+    earlier.first_column += query_columns;
+    earlier.columns -= query_columns;
+    effect.reads.push_back(earlier);
+  }
+  effect.writes = {rectangle_of(attention.output, rank, schedule.gpus)};
+  effect.result = [attention, query_columns](const Matrices& inputs) {
+    if (attention.prefix == 0) return Matrices{attended(inputs.front(), attention)};
+    IntegerMatrix earlier(inputs[1].rows, inputs[0].columns);
+    for (std::int64_t row = 0; row < earlier.rows; ++row)
+      std::copy_n(inputs[1].row(row), inputs[1].columns, earlier.row(row) + query_columns);
+    return Matrices{attended(stacked({earlier, inputs[0]}), attention)};
+  };
+  return {effect};
+}
+
+/// One effect for each group that has rows.
+std::vector<Effect> effects_of(const Schedule& schedule, const GroupedGemm& gemm, int rank) {
+  const auto on_rank = [&](const Slice& slice) { return rectangle_of(slice, rank, schedule.gpus); };
+  const Rectangle a = on_rank(gemm.a), b = on_rank(gemm.b), c = on_rank(gemm.c);
+  const std::int64_t n = b.rows / static_cast<std::int64_t>(gemm.group_rows.size());
+  std::vector<Effect> all;
+  std::int64_t first = 0, group = 0;
+  for (const std::int64_t rows : gemm.group_rows) {
+    if (rows > 0) {
+      Effect effect;
+      effect.reads = {rows_of(a, first, rows), rows_of(b, group * n, n)};
+      effect.writes = {rows_of(c, first, rows)};
+      effect.result = [](const Matrices& inputs) { return Matrices{product(inputs[0], inputs[1])}; };
+      all.push_back(std::move(effect));
+    }
+    first += rows;
+    ++group;
+  }
+  return all;
+}
+
+/// Of the own rows, between the two meetings.
+std::vector<Effect> effects_of(const Schedule& schedule, const AllReduceNorm&, const Operation& operation, int rank) {
+  const Footprint slices = footprint(schedule, operation);
+  Effect effect;
+  for (const Slice& slice : slices.reads) effect.reads.push_back(rectangle_of(slice, rank, schedule.gpus));
+  for (const Slice& slice : slices.writes) effect.writes.push_back(rectangle_of(slice, rank, schedule.gpus));
+  effect.result = [gpus = schedule.gpus](const Matrices& inputs) {
+    const IntegerMatrix sum = sum_of_all(inputs);
+    Matrices outputs(static_cast<std::size_t>(gpus) + 1, rms_norm(sum));
+    outputs.front() = sum;
+    return outputs;
+  };
+  return {effect};
+}
+
+/// Slices that a kernel can write.
+std::size_t results_of(MemoryKernel kernel) {
+  const bool any = kernel == MemoryKernel::fill || kernel == MemoryKernel::gather || kernel == MemoryKernel::scatter;
+  return any ? std::numeric_limits<std::size_t>::max() : kernel == MemoryKernel::add_rms_norm ? 2 : 1;
 }
 
 }  // namespace
@@ -184,12 +246,12 @@ void require_integer_meaning(const Schedule& schedule) {
       throw InputError("operations[" + std::to_string(i) + "]." + std::string(kind_of(work)),
                        "expected an operation that means something in integers, got " + std::string(what));
     };
-    if (std::holds_alternative<Attention>(work)) refuse("attention");
     const auto* kernel = std::get_if<MemoryBound>(&work);
     if (kernel == nullptr) continue;
-    if (!has_integer_meaning(kernel->kernel)) refuse(name_of(kernel->kernel));
-    const bool sums = kernel->kernel == MemoryKernel::add || kernel->kernel == MemoryKernel::partial_sum;
-    if (sums && kernel->writes.size() != 1) refuse(std::to_string(kernel->writes.size()) + " slices for one sum");
+    const std::size_t written = results_of(kernel->kernel);
+    if (kernel->writes.size() > written)
+      refuse(std::to_string(kernel->writes.size()) + " slices for " +
+             (written == 1 ? "one result" : std::to_string(written) + " results"));
   }
 }
 
@@ -197,6 +259,9 @@ std::vector<Effect> effects(const Schedule& schedule, const Operation& operation
   return std::visit(Overloaded{[&](const Gemm& gemm) { return effects_of(schedule, gemm, rank, tile_group); },
                                [&](const Copy& copy) { return effects_of(schedule, copy, rank); },
                                [&](const MemoryBound& work) { return effects_of(schedule, work, rank); },
+                               [&](const Attention& work) { return effects_of(schedule, work, rank); },
+                               [&](const GroupedGemm& gemm) { return effects_of(schedule, gemm, rank); },
+                               [&](const AllReduceNorm& work) { return effects_of(schedule, work, operation, rank); },
                                [](const auto&) { return std::vector<Effect>{}; }},
                     operation.work);
 }

@@ -16,10 +16,11 @@ struct Effect {
   std::function<std::vector<IntegerMatrix>(const std::vector<IntegerMatrix>& inputs)> result;
 };
 
-/// Throws InputError for the first operation that means nothing in integers: attention, normalisation and the like.
+/// Throws InputError for the first memory-bound kernel that writes more slices than it has results.
 void require_integer_meaning(const Schedule& schedule);
 
-/// Of an operation on rank `rank`: one effect, but for a tile group of a GEMM one for each of its tiles. Signals, waits
+/// Of an operation on rank `rank`: one effect, but for a tile group of a GEMM one for each of its tiles, and for a
+/// grouped GEMM one for each group. Signals, waits
 /// and the like have none. Not for collectives, whose results need all ranks.
 std::vector<Effect> effects(const Schedule& schedule, const Operation& operation, int rank, int tile_group = 0);
 

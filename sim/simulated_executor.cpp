@@ -36,13 +36,13 @@ Machine without(const Mechanisms& mechanisms, Machine machine) {
 
 bool has_collectives(const Schedule& schedule) {
   return std::any_of(schedule.operations.begin(), schedule.operations.end(),
-                     [](const Operation& operation) { return std::holds_alternative<Collective>(operation.work); });
+                     [](const Operation& operation) { return is_collective(operation.work); });
 }
 
 /// Ranks that neither meet at barriers nor in collectives.
 bool ranks_drift(const Schedule& schedule) {
   return std::none_of(schedule.operations.begin(), schedule.operations.end(), [](const Operation& operation) {
-    return std::holds_alternative<Barrier>(operation.work) || std::holds_alternative<Collective>(operation.work) ||
+    return std::holds_alternative<Barrier>(operation.work) || is_collective(operation.work) ||
            std::holds_alternative<Wait>(operation.work);
   });
 }

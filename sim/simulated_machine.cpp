@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/gemm_model.hpp"
+#include "models/grouped_gemm_model.hpp"
 #include "models/input_error.hpp"
 #include "models/reordering_cost.hpp"
 #include "sim/copy_order.hpp"
@@ -56,7 +57,9 @@ void SimulatedMachine::start(Activity& activity) {
   if (const double given_us = costs_[activity.id].given_us; given_us >= 0) return units_.start(activity, given_us);
   std::visit(
       Overloaded{[&](const Gemm& gemm) { start_gemm(activity, gemm); },
+                 [&](const GroupedGemm& gemm) { start_grouped_gemm(activity, gemm); },
                  [&](const Collective&) { start_collective(activity); },
+                 [&](const AllReduceNorm&) { start_collective(activity); },
                  [&](const Copy& copy) { start_copy(activity, copy); },
                  [&](const MemoryBound&) { start_memory_bound(activity); },
                  [&](const Attention& attention) { start_attention(activity, attention); }, [](const Signal&) {},
@@ -67,7 +70,7 @@ void SimulatedMachine::start(Activity& activity) {
 SmPool& SimulatedMachine::sms_for(const Activity& activity) {
   GpuState& gpu = gpus_[activity.rank];
   const Work& work = activity.operation->work;
-  const bool is_apart = std::holds_alternative<Collective>(work) || std::holds_alternative<Delay>(work);
+  const bool is_apart = is_collective(work) || std::holds_alternative<Delay>(work);
   return is_apart && !mechanisms_.sm_sharing ? gpu.sms_of_collectives : gpu.sms;
 }
 
@@ -87,8 +90,7 @@ void SimulatedMachine::start_gemm(Activity& activity, const Gemm& gemm) {
   const GemmKernel& kernel = costs_[activity.id].kernel;
   const std::int64_t tiles = tile_count(size, kernel);
   const int cluster = kernel.cluster_m * kernel.cluster_n;
-  const CtaShape cta{machine_.gemm.threads_per_cta, machine_.gemm.threads_per_cta * machine_.gemm.registers_per_thread,
-                     kernel.stages * (kernel.tile_m + kernel.tile_n) * kernel.tile_k * bytes_of(dtype)};
+  const CtaShape cta = cta_of(kernel, dtype);
   const int at_once = gpu.sms.capacity(cta, cluster);
   if (at_once == 0)
     throw InputError(activity.operation->name + ".kernel",
@@ -125,18 +127,62 @@ void SimulatedMachine::start_gemm(Activity& activity, const Gemm& gemm) {
                .epilogue_us = timing.once_us + split_k_reduction_us(machine_, size, kernel)});
 }
 
+CtaShape SimulatedMachine::cta_of(const GemmKernel& kernel, DataType dtype) const {
+  return {machine_.gemm.threads_per_cta, machine_.gemm.threads_per_cta * machine_.gemm.registers_per_thread,
+          kernel.stages * (kernel.tile_m + kernel.tile_n) * kernel.tile_k * bytes_of(dtype)};
+}
+
+void SimulatedMachine::start_grouped_gemm(Activity& activity, const GroupedGemm& gemm) {
+  const GpuState& gpu = gpus_[activity.rank];
+  const GroupedSize size = size_of(gemm, schedule_.gpus);
+  const DataType dtype = schedule_.buffers[gemm.a.buffer].dtype;
+  const GemmKernel& kernel = costs_[activity.id].kernel;
+  const std::int64_t tiles = tile_count(size, kernel);
+  const CtaShape cta = cta_of(kernel, dtype);
+  const int at_once = gpu.sms.capacity(cta, 1);
+  if (at_once == 0)
+    throw InputError(activity.operation->name + ".kernel",
+                     "expected a tile and stages that fit one SM's shared memory");
+  const double faster = ranks() > 1 ? machine_.gpu.speed_spread * lateness(activity.rank, 0) : 0;  // as of a GEMM
+  const TileTiming timing = time_tile(machine_, size, kernel, dtype, clock_share_ * (1 + faster));
+  const auto all_tiles = static_cast<double>(tiles);
+  std::vector<Use> uses{{gpu.l2, 1.0}};
+  if (const double hbm_bytes = costs_[activity.id].traffic.hbm_bytes; hbm_bytes > 0)
+    uses.push_back({gpu.hbm, hbm_bytes / (timing.l2_bytes * all_tiles)});
+  watch_gemm(activity);
+  activity.limit = Limit::compute;
+  activity.detail = kernel_text(kernel, tiles, static_cast<int>(std::min<std::int64_t>(tiles, at_once)));
+  start_tiled(activity, cta, 1, 0,
+              {.scheduler = TileScheduler::grid,
+               .tiles = tiles,
+               .ctas = static_cast<int>(tiles),
+               .tile_us = timing.tile_us,
+               .bytes_per_tile = timing.l2_bytes,
+               .uses = std::move(uses),
+               .tail_us = machine_.gemm.tile_spread * timing.tile_us,
+               .epilogue_us = timing.once_us});
+}
+
+/// What a channel of the collective library, or a CTA of the fused kernel, takes of its SM.
+CtaShape SimulatedMachine::collective_cta(const Activity& activity) const {
+  if (std::holds_alternative<AllReduceNorm>(activity.operation->work)) {
+    const FusedNormKernel& kernel = machine_.fused_norm_kernel.value();
+    return {kernel.threads_per_cta, kernel.threads_per_cta * kernel.registers_per_thread, 0};
+  }
+  const CollectiveKernel& kernel = machine_.collective_kernel;
+  return {kernel.threads_per_cta, kernel.threads_per_cta * kernel.registers_per_thread, kernel.shared_memory_per_cta};
+}
+
 void SimulatedMachine::start_collective(Activity& activity) {
   const CollectiveTiming& timing = costs_[activity.id].collective;
   const auto key = std::pair{activity.iteration, activity.id};
   auto found = collectives_.find(key);
   if (found == collectives_.end()) {
-    const CollectiveKernel& kernel = machine_.collective_kernel;
     std::vector<Use> uses = links_.collective_uses(timing.algorithm, schedule_.gpus, ranks() < schedule_.gpus);
-    if (kernel.hbm_bytes_per_port_byte > 0)
-      for (const GpuState& gpu : gpus_) uses.push_back({gpu.hbm, kernel.hbm_bytes_per_port_byte});
-    const CtaShape cta{kernel.threads_per_cta, kernel.threads_per_cta * kernel.registers_per_thread,
-                       kernel.shared_memory_per_cta};
-    found = collectives_.try_emplace(key, engine_, pool_, timing, cta, ranks(), std::move(uses)).first;
+    if (const double hbm_bytes = costs_[activity.id].hbm_bytes_per_port_byte; hbm_bytes > 0)
+      for (const GpuState& gpu : gpus_) uses.push_back({gpu.hbm, hbm_bytes});
+    found =
+        collectives_.try_emplace(key, engine_, pool_, timing, collective_cta(activity), ranks(), std::move(uses)).first;
   }
   activity.limit = timing.latency_us > timing.transfer_us ? Limit::latency : Limit::link;
   activity.detail = std::to_string(timing.ctas) + " CTAs";

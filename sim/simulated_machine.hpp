@@ -65,7 +65,10 @@ class SimulatedMachine : public Device {
   };
 
   void start_gemm(Activity& activity, const Gemm& gemm);
+  void start_grouped_gemm(Activity& activity, const GroupedGemm& gemm);
+  CtaShape cta_of(const GemmKernel& kernel, DataType dtype) const;
   void start_collective(Activity& activity);
+  CtaShape collective_cta(const Activity& activity) const;
   void start_copy(Activity& activity, const Copy& copy);
   void start_memory_bound(Activity& activity);
   void start_attention(Activity& activity, const Attention& attention);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "models/grouped_gemm_model.hpp"
 #include "tools/table.hpp"
 
 namespace weft::tools {
@@ -13,12 +14,12 @@ enum class WorkKind { transfer, kernel, gemm, attention };
 
 bool is_transfer(const Work& work) {
   const auto* copy = std::get_if<Copy>(&work);
-  return std::holds_alternative<Collective>(work) || (copy != nullptr && copy->source.place != copy->destination.place);
+  return is_collective(work) || (copy != nullptr && copy->source.place != copy->destination.place);
 }
 
 std::optional<WorkKind> kind_of_work(const Work& work) {
   if (is_transfer(work)) return WorkKind::transfer;
-  if (std::holds_alternative<Gemm>(work)) return WorkKind::gemm;
+  if (std::holds_alternative<Gemm>(work) || std::holds_alternative<GroupedGemm>(work)) return WorkKind::gemm;
   if (std::holds_alternative<Attention>(work)) return WorkKind::attention;
   if (std::holds_alternative<Copy>(work) || std::holds_alternative<MemoryBound>(work)) return WorkKind::kernel;
   return std::nullopt;
@@ -38,6 +39,11 @@ double size_of_work(const Work& work, const Schedule& schedule) {
                    const double through_port = static_cast<double>(bytes_of(full_slice(collective), schedule)) *
                                                (schedule.gpus - 1) / schedule.gpus;
                    return collective.kind == CollectiveKind::all_reduce ? 2 * through_port : through_port;
+                 },
+                 [&](const GroupedGemm& gemm) { return size_of(gemm, schedule.gpus).flops(); },
+                 [&](const AllReduceNorm& fused) {
+                   return 2.0 * static_cast<double>(bytes_of(fused.partial, schedule)) * (schedule.gpus - 1) /
+                          schedule.gpus;
                  },
                  [&](const Copy& copy) { return static_cast<double>(bytes_of(copy.source, schedule)); },
                  [&](const MemoryBound& kernel) {

@@ -44,6 +44,12 @@ std::vector<std::string> outside(const Schedule& schedule, const Machine& machin
           std::find(names.begin(), names.end(), quantity) == names.end())
         names.push_back(quantity);
   };
+  const auto require_range = [&](const std::string& quantity) {  // where there is none, nobody has measured it
+    const auto is_it = [&](const CalibratedRange& range) { return range.quantity == quantity; };
+    if (std::none_of(machine.calibrated.begin(), machine.calibrated.end(), is_it) &&
+        std::find(names.begin(), names.end(), quantity) == names.end())
+      names.push_back(quantity);
+  };
   check("gpus", schedule.gpus);
   for (const Operation& operation : schedule.operations) {
     if (const auto* gemm = std::get_if<Gemm>(&operation.work)) {
@@ -53,6 +59,9 @@ std::vector<std::string> outside(const Schedule& schedule, const Machine& machin
       check("k", static_cast<double>(size.k));
     } else if (const auto* collective = std::get_if<Collective>(&operation.work)) {
       check("bytes", static_cast<double>(bytes_of(full_slice(*collective), schedule)));
+    } else if (std::holds_alternative<AllReduceNorm>(operation.work) ||
+               std::holds_alternative<GroupedGemm>(operation.work)) {
+      require_range(std::string(kind_of(operation.work)));
     } else if (std::holds_alternative<Attention>(operation.work)) {
       check("attention", 1);
     }
@@ -78,8 +87,10 @@ scenarios::ScheduleChoice with_searched_values(const Case& request, const Machin
 Case with_fastest_family(const Case& request, const Machine& machine, const sim::Mechanisms& mechanisms) {
   std::optional<Case> fastest;
   double fastest_us = 0;
-  for (Case& one :
-       scenarios::candidates(request.workload, request.gpus, {.max_ctas = {}, .launch = request.schedule.launch})) {
+  for (Case& one : scenarios::candidates(request.workload, request.gpus,
+                                         {.max_ctas = {},
+                                         .fused_norm_ctas = scenarios::fused_norm_ctas(machine),
+                                         .launch = request.schedule.launch})) {
     one.schedule.max_ctas = request.schedule.max_ctas;
     one.schedule = with_searched_values(one, machine, mechanisms);
     const double time_us =

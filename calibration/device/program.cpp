@@ -255,7 +255,8 @@ void Program::enqueue(const Delay& delay, OperationId, cudaStream_t stream) cons
   spin(delay.time_us, delay.held_sms, stream);
 }
 
-void Program::enqueue(const Attention&, OperationId id, cudaStream_t) const {
+/// What support.cpp does not let through.
+void Program::refuse(OperationId id) const {
   throw ExecutionError("operation \"" + schedule_.operations[index(id)].name + "\" should have been refused");
 }
 

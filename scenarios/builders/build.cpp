@@ -19,11 +19,12 @@ void check_machine(const Case& request, const Machine& machine) {
 }
 
 /// Of equally fast ones the first; the first as well where nobody can tell.
-Signaling fastest(const std::vector<Signaling>& candidates, Case request, const TimeOfCase& time_us) {
+template <class OneFamily>
+OneFamily fastest(const std::vector<OneFamily>& candidates, Case request, const TimeOfCase& time_us) {
   if (!time_us || candidates.size() == 1) return candidates.front();
-  const Signaling* best = nullptr;
+  const OneFamily* best = nullptr;
   double best_us = 0;
-  for (const Signaling& candidate : candidates) {
+  for (const OneFamily& candidate : candidates) {
     request.schedule.family = candidate;
     const double us = time_us(request);
     if (best == nullptr || us < best_us) best = &candidate, best_us = us;
@@ -40,7 +41,7 @@ ScheduleChoice with_searched_values(const Case& request, const Machine& machine,
   if (const auto* signaling = std::get_if<Signaling>(&choice.family); signaling && signaling->groups.empty())
     choice.family = fastest(best_signalings(request, machine), request, time_us);
   if (const auto* split = std::get_if<TokenSplit>(&choice.family); split && !split->first)
-    choice.family = searched_token_split(request, machine);
+    choice.family = fastest(best_token_splits(request, machine), request, time_us);
   return choice;
 }
 
@@ -53,7 +54,7 @@ Schedule build(const Case& request, const Machine& machine) {
                                [&](const Concurrent&) { return build_concurrent(settled); },
                                [&](const Signaling&) { return build_signaling(settled, machine); },
                                [&](const Ficco&) { return build_ficco(settled); },
-                               [&](const TokenSplit&) { return build_token_split(settled); },
+                               [&](const TokenSplit&) { return build_token_split(settled, machine); },
                                [&](const Hybrid&) { return build_hybrid(settled, machine); },
                                [&](const Best&) -> Schedule {
                                  throw InputError(

@@ -23,8 +23,8 @@ Schedule build_undivided_ficco(const Case& request);
 Schedule build_signaling(const Case& request, const Machine& machine);
 /// signaling of all_gather+gemm.
 Schedule build_flagged_gather(const Case& request, const Machine& machine);
-/// `first` is filled in.
-Schedule build_token_split(const Case& request);
+/// `first` is filled in. Multicast is used where the switch of `machine` has it.
+Schedule build_token_split(const Case& request, const Machine& machine);
 /// A tile group's tiles are those that are the fastest on `machine`.
 Schedule build_hybrid(const Case& request, const Machine& machine);
 Schedule build_layer(const Case& request, const LayerWorkload& layer);
@@ -32,9 +32,8 @@ Schedule build_layer(const Case& request, const LayerWorkload& layer);
 /// The groups that a latency prediction likes best on `machine`, whatever those of the case: best first, and at the end
 /// the choice of the paper's Algorithm 1 where that is another one. group_search.hpp has the prediction.
 std::vector<Signaling> best_signalings(const Case& request, const Machine& machine);
-/// With the split near the middle, in whole tiles of rows, that costs the layer's GEMMs the fewest waves (TokenWeave's
-/// smart split); the middle where there are too few rows for tiles.
-TokenSplit searched_token_split(const Case& request, const Machine& machine);
+/// The case's token_split with the splits that token_split_search.hpp likes best, best first.
+std::vector<TokenSplit> best_token_splits(const Case& request, const Machine& machine);
 
 /// Throws InputError where the choices of a hybrid make no sense together, or its pieces do not divide the sizes.
 void check_hybrid(const Case& request);

@@ -4,6 +4,7 @@
 
 #include "models/input_error.hpp"
 #include "scenarios/builders/operands.hpp"
+#include "scenarios/expert_rows.hpp"
 
 namespace weft::scenarios {
 namespace {
@@ -19,7 +20,6 @@ std::string layer_name(int index) { return "layer " + std::to_string(index) + " 
 }  // namespace
 
 void check_tensor_parallel(const LayerWorkload& layer, int gpus) {
-  if (layer.experts > 0) throw InputError("workload.experts", "mixture-of-experts layers are not available yet");
   if (layer.dtype != DataType::bf16)
     throw InputError("workload.dtype", "expected bf16, got " + std::string(name_of(layer.dtype)));
   check_divides("heads", layer.heads, gpus);
@@ -30,8 +30,10 @@ void check_tensor_parallel(const LayerWorkload& layer, int gpus) {
                                               ", got " + std::to_string(layer.kv_heads));
 }
 
-LayerProgram::LayerProgram(const Case& request, const LayerWorkload& layer)
+LayerProgram::LayerProgram(const Case& request, const LayerWorkload& layer, std::optional<FusedReduction> fused)
     : program_(request),
+      layer_sizes_(layer),
+      fused_(fused),
       gpus_(request.gpus),
       max_ctas_(request.schedule.max_ctas),
       sequence_parallel_(layer.sequence_parallel && gpus_ > 1),
@@ -41,16 +43,25 @@ LayerProgram::LayerProgram(const Case& request, const LayerWorkload& layer)
       tokens_(layer.tokens),
       hidden_(layer.hidden),
       intermediate_(layer.intermediate / gpus_),
+      padded_tokens_(fused ? (tokens_ + gpus_ - 1) / gpus_ * gpus_ : tokens_),
       layer_(layer_name(layers_per_iteration - 1)) {
-  const std::int64_t own_rows = sequence_parallel_ ? tokens_ / gpus_ : tokens_;
-  normed_ = program_.add_buffer("normed", tokens_, hidden_);
+  const std::int64_t own_rows = sequence_parallel_ ? tokens_ / gpus_ : padded_tokens_;
+  const Memory exchanged = fused_ ? Memory::symmetric : Memory::local;
+  normed_ = program_.add_buffer("normed", padded_tokens_, hidden_, DataType::bf16, exchanged);
   residual_ = program_.add_buffer("residual", own_rows, hidden_);
   qkv_ = program_.add_buffer("qkv", tokens_, std::int64_t{heads_ + 2 * kv_heads_} * head_dim_);
   attended_ = program_.add_buffer("attended", tokens_, std::int64_t{heads_} * head_dim_);
-  attention_partial_ = program_.add_buffer("attention partial", tokens_, hidden_);
-  gate_up_ = program_.add_buffer("gate_up", tokens_, 2 * intermediate_);
-  activated_ = program_.add_buffer("activated", tokens_, intermediate_);
-  mlp_partial_ = program_.add_buffer("mlp partial", tokens_, hidden_);
+  attention_partial_ = program_.add_buffer("attention partial", padded_tokens_, hidden_, DataType::bf16, exchanged);
+  const std::int64_t mlp_rows = tokens_ * std::max<std::int64_t>(layer.experts_per_token, 1);
+  gate_up_ = program_.add_buffer("gate_up", mlp_rows, 2 * intermediate_);
+  activated_ = program_.add_buffer("activated", mlp_rows, intermediate_);
+  mlp_partial_ = program_.add_buffer("mlp partial", padded_tokens_, hidden_, DataType::bf16, exchanged);
+  if (layer.experts > 0) {
+    router_logits_ = program_.add_buffer("router logits", tokens_, layer.experts);
+    routing_weights_ = program_.add_buffer("routing weights", tokens_, layer.experts_per_token);
+    expert_input_ = program_.add_buffer("expert input", mlp_rows, hidden_);
+    expert_output_ = program_.add_buffer("expert output", mlp_rows, hidden_);
+  }
   if (sequence_parallel_) {
     reduced_ = program_.add_buffer("reduced rows", own_rows, hidden_);
     normed_rows_ = program_.add_buffer("normed rows", own_rows, hidden_);
@@ -64,8 +75,20 @@ void LayerProgram::begin_layer(int index) {
     return program_.add_buffer(layer_ + gemm + " weight", program_.buffer(output).columns,
                                program_.buffer(input).columns);
   };
+  if (layer_sizes_.experts > 0) {
+    const auto add_expert_weights = [&](const std::string& gemm, std::int64_t n, std::int64_t k) {
+      return program_.add_buffer(layer_ + gemm + " weights", layer_sizes_.experts * n, k);
+    };
+    weights_ = {.qkv = add_weight("qkv", normed_, qkv_),
+                .o = add_weight("o", attended_, attention_partial_),
+                .router = add_weight("router", normed_, router_logits_),
+                .gate_up = add_expert_weights("gate_up", 2 * intermediate_, hidden_),
+                .down = add_expert_weights("down", hidden_, intermediate_)};
+    return;
+  }
   weights_ = {.qkv = add_weight("qkv", normed_, qkv_),
               .o = add_weight("o", attended_, attention_partial_),
+              .router = 0,
               .gate_up = add_weight("gate_up", normed_, gate_up_),
               .down = add_weight("down", activated_, mlp_partial_)};
 }
@@ -93,18 +116,50 @@ void LayerProgram::add_attention(const TokenRange& range) {
 }
 
 void LayerProgram::add_mlp(const TokenRange& range) {
+  if (layer_sizes_.experts > 0) return add_experts(range);
   add_gemm("gate_up", range, normed_, weights_.gate_up, gate_up_);
-  program_.add(
-      main_stream, name("swiglu", range),
-      MemoryBound{
-          .kernel = MemoryKernel::swiglu, .reads = {rows(gate_up_, range)}, .writes = {rows(activated_, range)}});
+  add_kernel("swiglu", range, MemoryKernel::swiglu, {rows(gate_up_, range)}, rows(activated_, range));
   add_gemm("down", range, activated_, weights_.down, mlp_partial_);
 }
 
+/// Row j x tokens + t of the experts' input is that of the j-th expert of token t: a routing in which every expert gets
+/// a contiguous range of tokens, which costs what any other one costs.
+void LayerProgram::add_experts(const TokenRange& range) {
+  add_gemm("router", range, normed_, weights_.router, router_logits_);
+  add_kernel("top_k", range, MemoryKernel::top_k, {rows(router_logits_, range)}, rows(routing_weights_, range));
+  add_kernel("gather", range, MemoryKernel::gather,
+             std::vector<Slice>(static_cast<std::size_t>(layer_sizes_.experts_per_token), rows(normed_, range)),
+             expert_rows_of(expert_input_, range));
+  add_grouped_gemm("gate_up", range, expert_input_, weights_.gate_up, gate_up_);
+  add_kernel("swiglu", range, MemoryKernel::swiglu, {expert_rows_of(gate_up_, range)},
+             expert_rows_of(activated_, range));
+  add_grouped_gemm("down", range, activated_, weights_.down, expert_output_);
+  add_kernel("weighted_sum", range, MemoryKernel::weighted_sum,
+             {expert_rows_of(expert_output_, range), rows(routing_weights_, range)}, rows(mlp_partial_, range));
+}
+
+void LayerProgram::add_grouped_gemm(const std::string& operation, const TokenRange& range, BufferId input,
+                                    BufferId weight, BufferId output) {
+  program_.add(main_stream, name(operation, range),
+               GroupedGemm{.a = expert_rows_of(input, range),
+                           .b = program_.whole(weight),
+                           .c = expert_rows_of(output, range),
+                           .group_rows = expert_rows(range.rows.count, layer_sizes_),
+                           .kernel = {}});
+}
+
+void LayerProgram::add_kernel(const std::string& operation, const TokenRange& range, MemoryKernel kernel,
+                              std::vector<Slice> reads, const Slice& written) {
+  program_.add(main_stream, name(operation, range),
+               MemoryBound{.kernel = kernel, .reads = std::move(reads), .writes = {written}});
+}
+
 void LayerProgram::add_attention_reduction(StreamId stream, const TokenRange& range) {
+  if (fused_) return add_fused_reduction(stream, "attention", range, attention_partial_, fused_->attention_ctas);
   add_reduction(stream, "attention", range, attention_partial_);
 }
 void LayerProgram::add_mlp_reduction(StreamId stream, const TokenRange& range) {
+  if (fused_) return add_fused_reduction(stream, "mlp", range, mlp_partial_, fused_->mlp_ctas);
   add_reduction(stream, "mlp", range, mlp_partial_);
 }
 
@@ -125,6 +180,19 @@ void LayerProgram::add_reduction(StreamId stream, const std::string& block, cons
   if (sequence_parallel_)
     program_.add(stream, name(block + " all_gather", range),
                  collective(CollectiveKind::all_gather, normed, program_.whole(normed_)));
+}
+
+/// The last rows of the sequence and those that pad it go together. A CTA works on whole rows.
+void LayerProgram::add_fused_reduction(StreamId stream, const std::string& block, const TokenRange& range,
+                                       BufferId partial, int ctas) {
+  TokenRange padded = range;
+  if (range.rows.first + range.rows.count == tokens_) padded.rows.count = padded_tokens_ - range.rows.first;
+  program_.add(stream, name(block + " all_reduce_norm", range),
+               AllReduceNorm{.partial = rows(partial, padded),
+                             .residual = rows(residual_, padded),
+                             .normed = rows(normed_, padded),
+                             .transport = fused_->transport,
+                             .ctas = static_cast<int>(std::min<std::int64_t>(ctas, padded.rows.count / gpus_))});
 }
 
 Collective LayerProgram::collective(CollectiveKind kind, const Slice& input, const Slice& output) const {

@@ -2,22 +2,26 @@
 // is computed while the partial sums of the other are reduced and normed.
 //
 //   s0: attention 1          | attention 2      | MLP 1            | MLP 2
-//   s1: F of the MLP 2 before | F of attention 1 | F of attention 2 | F of MLP 1       F = all_reduce | add + norm
+//   s1: F of the MLP 2 before | F of attention 1 | F of attention 2 | F of MLP 1
+//
+// F = all_reduce | add + norm, or with fused_norm both in one kernel (AllReduceNorm) of comm_ctas CTAs; then each GPU
+// norms its share of a split's rows, and the last rows are padded to a multiple of the GPUs.
 //
 // Each step begins with both streams at one point and ends when both are done. Attention 2 reads the keys and values of
 // split 1. The first F of an iteration takes what the last layer of the iteration before has left.
-#include <algorithm>
-#include <limits>
+#include <optional>
 
-#include "models/gemm_model.hpp"
+#include "models/all_reduce_norm_model.hpp"
 #include "models/input_error.hpp"
 #include "scenarios/builders/families.hpp"
 #include "scenarios/builders/layer_program.hpp"
+#include "scenarios/builders/token_split_search.hpp"
 
 namespace weft::scenarios {
 namespace {
 
-constexpr std::int64_t tile_rows = 128;  // of most GEMM kernels
+/// The estimate that ranks the candidates knows nothing of the reductions beside the GEMMs.
+constexpr std::size_t splits_worth_simulating = 4;
 
 const LayerWorkload& layer_of(const Case& request) {
   const auto* layer = std::get_if<LayerWorkload>(&request.workload);
@@ -39,46 +43,53 @@ std::int64_t checked_first(std::int64_t first, const LayerWorkload& layer) {
   return first;
 }
 
-/// The layer's four GEMMs over some rows, each alone.
-double gemms_us(std::int64_t rows, const LayerWorkload& layer, int gpus, const Machine& machine) {
-  const std::int64_t attended = layer.heads * layer.head_dim / gpus, width = layer.intermediate / gpus;
-  const std::int64_t keys = std::max<std::int64_t>(layer.kv_heads / gpus, 1) * layer.head_dim;
-  double total_us = 0;
-  for (const MatrixSize& size : {MatrixSize{rows, attended + 2 * keys, layer.hidden},
-                                 {rows, layer.hidden, attended},
-                                 {rows, 2 * width, layer.hidden},
-                                 {rows, layer.hidden, width}})
-    total_us += estimated_gemm_us(machine, size, choose_gemm_kernel(machine, size));
-  return total_us;
+int checked_ctas(int ctas, const std::string& field, const Machine& machine) {
+  if (ctas > machine.gpu.sms())
+    throw InputError("schedule." + field, "expected at most the " + std::to_string(machine.gpu.sms()) + " SMs of " +
+                                              machine.name + ", got " + std::to_string(ctas));
+  return ctas;
+}
+
+/// Empty where F is a collective and a norm.
+std::optional<FusedReduction> fused_reduction(const TokenSplit& split, const Machine& machine, int gpus) {
+  if (!split.fused_norm) return std::nullopt;
+  const FusedReduction fused{
+      .transport = all_reduce_norm_transport(machine),
+      .attention_ctas = checked_ctas(split.comm_ctas, "comm_ctas", machine),
+      .mlp_ctas = checked_ctas(split.mlp_comm_ctas.value_or(split.comm_ctas), "mlp_comm_ctas", machine)};
+  if (*split.first % gpus != 0)
+    throw InputError("schedule.first", "expected a multiple of gpus = " + std::to_string(gpus) +
+                                           ", since each GPU norms its share of the rows, got " +
+                                           std::to_string(*split.first));
+  try {
+    time_all_reduce_norm(machine, fused.transport, fused.attention_ctas, gpus, 1);
+  } catch (const InputError& error) {
+    throw InputError("schedule.fused_norm", error.expected());
+  }
+  return fused;
 }
 
 }  // namespace
 
-TokenSplit searched_token_split(const Case& request, const Machine& machine) {
+std::vector<TokenSplit> best_token_splits(const Case& request, const Machine& machine) {
   const LayerWorkload& layer = layer_of(request);
   auto split = std::get<TokenSplit>(request.schedule.family);
-  const std::int64_t half = (layer.tokens + 1) / 2;
-  split.first = half;
-  double least_us = std::numeric_limits<double>::infinity();
-  for (const std::int64_t offset : {0, 1, -1, 2, -2}) {
-    const std::int64_t first = (half / tile_rows + offset) * tile_rows;
-    if (first < 1 || first >= layer.tokens) continue;
-    const double time_us =
-        gemms_us(first, layer, request.gpus, machine) + gemms_us(layer.tokens - first, layer, request.gpus, machine);
-    if (time_us < least_us) split.first = first, least_us = time_us;
+  std::vector<TokenSplit> best;
+  for (const std::int64_t first :
+       first_candidates(layer, request.gpus, split.fused_norm, machine, splits_worth_simulating)) {
+    split.first = first;
+    best.push_back(split);
   }
-  return split;
+  return best;
 }
 
-Schedule build_token_split(const Case& request) {
+Schedule build_token_split(const Case& request, const Machine& machine) {
   const LayerWorkload& workload = layer_of(request);
   const auto& split = std::get<TokenSplit>(request.schedule.family);
-  if (split.fused_norm)
-    throw InputError("schedule.fused_norm", "expected false: the fused all-reduce and norm is not available yet");
   const std::int64_t first = checked_first(*split.first, workload);
   const TokenRange one{{0, first}, " of split 1"}, two{{first, workload.tokens - first}, " of split 2"};
 
-  LayerProgram layer(request, workload);
+  LayerProgram layer(request, workload, fused_reduction(split, machine, request.gpus));
   Program& program = layer.program();
   const StreamId s1 = program.add_stream("s1", highest_priority);
   const auto step = [&](const auto& reduce, const auto& compute) {

@@ -51,6 +51,15 @@ TEST(Support, NamesTheOperationAndTheReason) {
       "operations[0] \"only\": expected what the hardware executor supports, got a GEMM with a kernel of its own");
 }
 
+TEST(Support, RefusesKernelsThatItDoesNotHave) {
+  AllReduceNorm fused;
+  fused.partial = fused.residual = fused.normed = whole(0);
+  EXPECT_NE(refusal(schedule_of(fused)).find("got an all-reduce fused with a norm"), std::string::npos);
+  GroupedGemm grouped;
+  grouped.a = grouped.b = grouped.c = whole(0);
+  EXPECT_NE(refusal(schedule_of(grouped)).find("got a grouped GEMM"), std::string::npos);
+}
+
 TEST(Support, RefusesToFollowAnythingButTheEndOfAnOperation) {
   Schedule schedule = schedule_of(gemm());
   schedule.operations.push_back({"second", 0, {{0, Point::all_ctas_started, 0}}, Delay{1}});

@@ -23,7 +23,7 @@ void expect_all_above_bound(const Workload& workload, int gpus) {
   const double bound = bound_us(workload, gpus, machine);
   // A power limit could only make it slower.
   sim::SimulatedExecutor executor(sim::SimulationOptions{.spans = false, .mechanisms = {.power = false}});
-  for (const Case& request : candidates(workload, gpus, {.chunks = {2, 8}, .max_ctas = {8}}))
+  for (const Case& request : candidates(workload, gpus, {.chunks = {2, 8}, .max_ctas = {8}, .fused_norm_ctas = {8}}))
     EXPECT_GT(executor.run(build(request, machine), machine).time_us, bound)
         << describe(workload) << " on " << gpus << " GPUs, " << request.id;
 }
@@ -62,6 +62,23 @@ TEST(BoundAgainstSimulation, HoldsForTransfers) {
       for (const auto& [pattern, name] : NamesOf<CopyPattern>::names)
         expect_all_above_bound(CopyWorkload{bytes, pattern}, gpus);
       expect_all_above_bound(ConcurrentPair{4096, 4096, 4096, bytes}, gpus);
+    }
+}
+
+TEST(BoundAgainstSimulation, HoldsForLayersWithExperts) {
+  for (const std::int64_t tokens : {16, 4096})
+    for (const double imbalance : {1.0, 2.0}) {
+      LayerWorkload layer;
+      layer.tokens = tokens;
+      layer.hidden = 6144;
+      layer.heads = 48;
+      layer.kv_heads = 8;
+      layer.head_dim = 128;
+      layer.intermediate = 16384;
+      layer.experts = 8;
+      layer.experts_per_token = 2;
+      layer.expert_imbalance = imbalance;
+      expect_all_above_bound(layer, 8);
     }
 }
 

@@ -79,6 +79,21 @@ std::vector<Case> random_cases() {
                                               .head_dim = 16,
                                               .intermediate = gpus * draw.between(1, 50)},
                                 gpus, split));
+    for (const std::int64_t experts : {0, 4}) {
+      LayerWorkload layer{.tokens = tokens,
+                          .hidden = 8 * draw.between(1, 50),
+                          .heads = 2 * gpus,
+                          .kv_heads = gpus,
+                          .head_dim = 16,
+                          .intermediate = gpus * draw.between(1, 50)};
+      layer.experts = experts;
+      layer.experts_per_token = experts / 2;
+      if (experts > 0) layer.expert_imbalance = static_cast<double>(draw.between(10, 20)) / 10;
+      cases.push_back(make_case(layer, gpus));
+      cases.push_back(make_case(layer, gpus, TokenSplit{draw.between(1, tokens - 1)}));
+      cases.push_back(make_case(layer, gpus, TokenSplit{gpus * draw.between(1, (tokens - 1) / gpus), true}));
+      cases.push_back(make_case(layer, gpus, TokenSplit{std::nullopt, true}));
+    }
     for (const bool sequence_parallel : {false, true})
       cases.push_back(make_case(LayerWorkload{.tokens = gpus * draw.between(1, 50),
                                               .hidden = 8 * draw.between(1, 50),

@@ -54,6 +54,17 @@ TEST(ModelConfig, LeftOutHeadDimIsHiddenOverHeads) {
   EXPECT_EQ(error_of([&] { model_config_from_json(config); }).rfind("head_dim: expected", 0), 0);
 }
 
+TEST(ModelConfig, ReadsExperts) {
+  json config = small_config();
+  config["num_local_experts"] = 8;
+  config["num_experts_per_tok"] = 2;
+  EXPECT_EQ(model_config_from_json(config).experts, 8);
+  EXPECT_EQ(model_config_from_json(config).experts_per_token, 2);
+  EXPECT_EQ(layer_of(model_config_from_json(config), 100).experts, 8);
+  config["moe_intermediate_size"] = 48;
+  EXPECT_EQ(model_config_from_json(config).intermediate, 48);
+}
+
 TEST(ModelConfig, ReadsTheNewNameOfTheWeightType) {
   json config = small_config();
   config.erase("torch_dtype");
@@ -63,7 +74,9 @@ TEST(ModelConfig, ReadsTheNewNameOfTheWeightType) {
 
 TEST(ModelConfig, RefusesWhatItCannotMean) {
   EXPECT_EQ(error_with("torch_dtype", "float16"), "torch_dtype: expected bfloat16, got \"float16\"");
-  EXPECT_NE(error_with("num_local_experts", 8), "");
+  EXPECT_EQ(error_with("n_routed_experts", 8),
+            "n_routed_experts: expected a model without shared experts, which are not available");
+  EXPECT_NE(error_with("num_local_experts", 8), "");  // of which each token goes to how many?
   EXPECT_NE(error_with("hidden_size", 0), "");
   EXPECT_NE(error_with("num_key_value_heads", 9), "");
 }

@@ -32,6 +32,9 @@ Machine round_machine() {
   machine.gpu.tensor_flops_per_clock_per_sm = 1000;
   machine.gpu.hbm_GBps = 1000;
   machine.fabric.link.peak_GBps = 100;
+  machine.fabric.peer_access = true;
+  const FusedNormForm form{.cta_GBps = 10, .port_GBps = 80, .latency_us = 5};
+  machine.fused_norm_kernel = {.threads_per_cta = 1024, .registers_per_thread = 32, .peer = form, .multicast = form};
   for (const auto& [kind, name] : NamesOf<CollectiveKind>::names)
     machine.collectives.push_back({.kind = kind, .gpus = 8, .ctas = 20, .points = {{1 << 20, 20}, {1 << 30, 20000}}});
   return machine;
@@ -77,6 +80,10 @@ std::string operands_of(const Operation& operation, const Schedule& schedule) {
   return std::visit(
       Overloaded{
           [&](const Gemm& gemm) { return text(gemm.a) + " x " + text(gemm.b) + " -> " + text(gemm.c); },
+          [&](const GroupedGemm& gemm) { return text(gemm.a) + " x " + text(gemm.b) + " -> " + text(gemm.c); },
+          [&](const AllReduceNorm& work) {
+            return text(work.partial) + ", " + text(work.residual) + " -> " + text(work.normed);
+          },
           [&](const Collective& collective) { return text(collective.input) + " -> " + text(collective.output); },
           [&](const Copy& copy) { return text(copy.source) + " -> " + text(copy.destination); },
           [&](const MemoryBound& kernel) {

@@ -95,6 +95,10 @@ TEST(Candidates, LayersAreSplitWhereAllReducesCanOverlap) {
   const SearchSpace space{.max_ctas = {}};
   EXPECT_THAT(ids(candidates(layer, 4, space)), ElementsAre("serial", "token_split, first searched, comm_ctas 8"));
   EXPECT_THAT(ids(candidates(layer, 1, space)), ElementsAre("serial"));
+  EXPECT_THAT(ids(candidates(layer, 4, {.max_ctas = {}, .fused_norm_ctas = {2, 4}})),
+              ElementsAre("serial", "token_split, first searched, comm_ctas 8",
+                          "token_split, first searched, comm_ctas 2, fused norm",
+                          "token_split, first searched, comm_ctas 4, fused norm"));
   layer.sequence_parallel = true;
   EXPECT_THAT(ids(candidates(layer, 4, space)), ElementsAre("serial"));
 }

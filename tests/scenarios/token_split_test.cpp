@@ -1,7 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "scenarios/builders/build.hpp"
+#include "scenarios/builders/token_split_search.hpp"
+#include "tests/models/error_of.hpp"
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios {
@@ -70,8 +75,105 @@ TEST(TokenSplit, SearchedSplitsAreWholeTilesNearTheMiddle) {
     return *std::get<TokenSplit>(with_searched_values(request, round_machine()).family).first;
   };
   EXPECT_EQ(searched(4000) % 128, 0);
-  EXPECT_LE(std::abs(searched(4000) - 2000), 2 * 128);
+  EXPECT_LE(std::abs(searched(4000) - 2000), 1000);
   EXPECT_EQ(searched(100), 50);
+}
+
+TEST(TokenSplit, WaveAwareSplitsTakeNoMoreWavesThanTheWhole) {
+  // The paper's example (arXiv 2505.11329, section 3.1.1): 300 CTAs on 132 SMs are 3 waves, as 150 + 150 they are 4.
+  EXPECT_EQ(wave_aware_first(300, 132), 132);
+  const auto waves = [](std::int64_t ctas, std::int64_t sms) { return (ctas + sms - 1) / sms; };
+  for (const std::int64_t sms : {16, 100, 132})
+    for (std::int64_t ctas = sms + 1; ctas < 20 * sms; ctas += 7) {
+      const std::int64_t first = wave_aware_first(ctas, sms);
+      EXPECT_EQ(waves(first, sms) + waves(ctas - first, sms), waves(ctas, sms)) << ctas << " CTAs on " << sms;
+      EXPECT_LE(std::abs(2 * first - ctas), sms) << ctas << " CTAs on " << sms;
+    }
+  EXPECT_EQ(wave_aware_first(100, 132), 50);
+}
+
+TEST(TokenSplit, CandidatesAreDistinctSplitsThatTheFusedKernelCanTake) {
+  for (const bool fused_norm : {false, true})
+    for (const std::int64_t tokens : {17, 300, 1024, 5000}) {
+      const std::vector<std::int64_t> firsts = first_candidates(small_layer(tokens), 8, fused_norm, round_machine(), 6);
+      EXPECT_FALSE(firsts.empty());
+      EXPECT_EQ(std::set(firsts.begin(), firsts.end()).size(), firsts.size());
+      for (const std::int64_t first : firsts) {
+        EXPECT_GE(first, 1);
+        EXPECT_LT(first, tokens);
+        EXPECT_EQ(first % (fused_norm ? 8 : 1), 0);
+      }
+    }
+}
+
+TEST(TokenSplit, TimesOfTheCandidatesDecideBetweenThem) {
+  const Case request = make_case(small_layer(4096), 2, TokenSplit{});
+  const auto largest_first = [](const Case& one) {
+    return -static_cast<double>(*std::get<TokenSplit>(one.schedule.family).first);
+  };
+  const auto choice = std::get<TokenSplit>(with_searched_values(request, round_machine(), largest_first).family);
+  const std::vector<std::int64_t> firsts = first_candidates(small_layer(4096), 2, false, round_machine(), 4);
+  EXPECT_EQ(*choice.first, *std::max_element(firsts.begin(), firsts.end()));
+}
+
+TokenSplit fused(std::int64_t first, int ctas = 4) {
+  TokenSplit split{first, true};
+  split.comm_ctas = ctas;
+  return split;
+}
+
+TEST(TokenSplit, FusedNormIsOneKernelForEachReduction) {
+  const Schedule schedule = build_case(small_layer(), 2, fused(48));
+  EXPECT_TRUE(all_of_kind<Collective>(schedule).empty());
+  EXPECT_EQ(program_of(schedule).front(), "s1: layer 5 mlp all_reduce_norm of split 2");
+  EXPECT_EQ(operands(schedule, "layer 0 mlp all_reduce_norm of split 1"),
+            "mlp partial[0:48, 0:64], residual[0:48, 0:64] -> normed[0:48, 0:64]");
+  EXPECT_EQ(all_of_kind<AllReduceNorm>(schedule).size(), 6u * 4u);
+}
+
+TEST(TokenSplit, FusedNormUsesMulticastWhereTheSwitchHasIt) {
+  Machine machine = round_machine();
+  const Case request = make_case(small_layer(), 2, fused(48));
+  EXPECT_EQ(all_of_kind<AllReduceNorm>(build(request, machine)).front().transport, Transport::peer_kernel);
+  machine.fabric.multicast = true;
+  EXPECT_EQ(all_of_kind<AllReduceNorm>(build(request, machine)).front().transport, Transport::multicast);
+}
+
+TEST(TokenSplit, CtasAreThoseOfTheBlockAndNoMoreThanRowsOfARank) {
+  TokenSplit split = fused(112, 8);
+  split.mlp_comm_ctas = 2;
+  const Schedule schedule = build_case(small_layer(), 4, split);
+  const auto ctas = [&](const std::string& name) {
+    for (const Operation& operation : schedule.operations)
+      if (operation.name == name) return std::get<AllReduceNorm>(operation.work).ctas;
+    return 0;
+  };
+  EXPECT_EQ(ctas("layer 1 attention all_reduce_norm of split 1"), 8);
+  EXPECT_EQ(ctas("layer 1 attention all_reduce_norm of split 2"), 4);
+  EXPECT_EQ(ctas("layer 1 mlp all_reduce_norm of split 1"), 2);
+}
+
+TEST(TokenSplit, TheLastRowsAreFilledUpToAMultipleOfTheGpus) {
+  const Schedule schedule = build_case(small_layer(125), 4, fused(64));
+  EXPECT_EQ(operands(schedule, "layer 0 mlp all_reduce_norm of split 2"),
+            "mlp partial[64:128, 0:64], residual[64:128, 0:64] -> normed[64:128, 0:64]");
+  EXPECT_EQ(operands(schedule, "layer 0 qkv of split 2"),
+            "normed[64:125, 0:64] x layer 0 qkv weight[0:64, 0:64] -> qkv[64:125, 0:64]");
+}
+
+TEST(TokenSplit, WhatTheFusedKernelCannotDoIsRefused) {
+  EXPECT_EQ(build_error(small_layer(), 4, fused(50)),
+            "schedule.first: expected a multiple of gpus = 4, since each GPU norms its share of the rows, got 50");
+  EXPECT_EQ(build_error(small_layer(), 4, fused(48, 200)),
+            "schedule.comm_ctas: expected at most the 100 SMs of round, got 200");
+  EXPECT_EQ(build_error(small_layer(7), 8, TokenSplit{std::nullopt, true}),
+            "workload.tokens: expected more than 8 tokens for two splits, got 7");
+  Machine machine = round_machine();
+  machine.fabric.peer_access = false;
+  const Case request = make_case(small_layer(), 2, fused(48));
+  EXPECT_EQ(error_of([&] { build(request, machine); }),
+            "schedule.fused_norm: expected GPUs that address each other's memory, which round does not have, got "
+            "peer_kernel");
 }
 
 TEST(TokenSplit, BothSplitsNeedTokens) {
@@ -85,7 +187,6 @@ TEST(TokenSplit, WhatItCannotOverlapIsRefused) {
   sequence_parallel.sequence_parallel = true;
   EXPECT_NE(build_error(sequence_parallel, 2, TokenSplit{48}).find("workload.sequence_parallel: "), std::string::npos);
   EXPECT_NE(build_error(small_layer(), 1, TokenSplit{48}).find("gpus: "), std::string::npos);
-  EXPECT_NE(build_error(small_layer(), 2, TokenSplit{48, true}).find("schedule.fused_norm: "), std::string::npos);
   EXPECT_EQ(build_error(GemmWorkload{64, 32, 16}, 2, TokenSplit{48}),
             "schedule.family: expected the op that token_split has (transformer_layer), got gemm");
 }

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "scenarios/expert_rows.hpp"
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios {
@@ -100,11 +101,53 @@ TEST(TransformerLayer, SizesThatCannotBeSplitAreErrors) {
   EXPECT_EQ(build_error(layer, 6), "workload.kv_heads: expected a multiple or a divisor of gpus = 6, got 4");
 }
 
-TEST(TransformerLayer, ExpertsAreNotAvailableYet) {
+LayerWorkload experts_layer() {
   LayerWorkload layer = small_layer();
   layer.experts = 8;
   layer.experts_per_token = 2;
-  EXPECT_EQ(build_error(layer, 2), "workload.experts: mixture-of-experts layers are not available yet");
+  return layer;
+}
+
+TEST(ExpertRows, AreEvenUnlessTheRouterIsNot) {
+  LayerWorkload layer = experts_layer();
+  EXPECT_EQ(expert_rows(128, layer), std::vector<std::int64_t>(8, 32));
+  EXPECT_EQ(expert_rows(3, layer), (std::vector<std::int64_t>{1, 1, 1, 1, 1, 1, 0, 0}));
+  layer.expert_imbalance = 2;  // 64, and 192 over the other seven
+  EXPECT_EQ(expert_rows(128, layer), (std::vector<std::int64_t>{64, 28, 28, 28, 27, 27, 27, 27}));
+  layer.expert_imbalance = 4;  // no expert gets a token twice
+  EXPECT_EQ(expert_rows(128, layer).front(), 128);
+}
+
+TEST(TransformerLayer, ExpertsTakeTheMlpsPlace) {
+  const Schedule schedule = build_case(experts_layer(), 2);
+  EXPECT_THAT(second_layer(schedule),
+              ElementsAre("qkv", "rotary", "attention", "o", "attention all_reduce", "attention add_rms_norm", "router",
+                          "top_k", "gather", "gate_up", "swiglu", "down", "weighted_sum", "mlp all_reduce",
+                          "mlp add_rms_norm"));
+  EXPECT_EQ(operands(schedule, "layer 0 router"),
+            "normed[0:128, 0:64] x layer 0 router weight[0:8, 0:64] -> router logits[0:128, 0:8]");
+  EXPECT_EQ(operands(schedule, "layer 0 gather"),
+            "normed[0:128, 0:64], normed[0:128, 0:64] -> expert input[0:256, 0:64]");
+  EXPECT_EQ(operands(schedule, "layer 0 gate_up"),
+            "expert input[0:256, 0:64] x layer 0 gate_up weights[0:2048, 0:64] -> gate_up[0:256, 0:256]");
+  EXPECT_EQ(operands(schedule, "layer 0 down"),
+            "activated[0:256, 0:128] x layer 0 down weights[0:512, 0:128] -> expert output[0:256, 0:64]");
+  EXPECT_EQ(operands(schedule, "layer 0 weighted_sum"),
+            "expert output[0:256, 0:64], routing weights[0:128, 0:2] -> mlp partial[0:128, 0:64]");
+  EXPECT_EQ(all_of_kind<GroupedGemm>(schedule).front().group_rows, expert_rows(128, experts_layer()));
+}
+
+TEST(TransformerLayer, ExpertsThatCannotBeAreErrors) {
+  LayerWorkload layer = experts_layer();
+  layer.expert_imbalance = 5;
+  EXPECT_EQ(
+      build_error(layer, 2),
+      "workload.expert_imbalance: expected a number from 1 to experts / experts_per_token = 4.000000, got 5.000000");
+  layer = experts_layer();
+  layer.experts_per_token = 9;
+  EXPECT_EQ(build_error(layer, 2), "workload.experts_per_token: expected an integer from 1 to experts = 8, got 9");
+  layer.experts = 5000;
+  EXPECT_EQ(build_error(layer, 2), "workload.experts: expected at most 4096, got 5000");
 }
 
 }  // namespace

@@ -71,6 +71,25 @@ TEST(Golden, Concurrent) {
   compare_with_golden("concurrent",
                       built(ConcurrentPair{4096, 4096, 2048, 40000000}, 4, {Concurrent{FirstLaunched::gemm}}));
 }
+LayerWorkload small_layer(std::int64_t experts) {
+  LayerWorkload layer;
+  layer.tokens = 2000;
+  layer.hidden = 1024;
+  layer.heads = layer.kv_heads = 8;
+  layer.head_dim = 128;
+  layer.intermediate = 2048;
+  layer.experts = experts;
+  layer.experts_per_token = experts / 4;
+  if (experts > 0) layer.expert_imbalance = 1.5;
+  return layer;
+}
+TEST(Golden, TokenSplitWithFusedNorm) {
+  compare_with_golden("token_split_fused_norm", built(small_layer(0), 4, {TokenSplit{1024, true, 4}}));
+}
+TEST(Golden, ExpertLayer) { compare_with_golden("expert_layer", built(small_layer(8), 4)); }
+TEST(Golden, ExpertLayerInTokenSplits) {
+  compare_with_golden("expert_token_split", built(small_layer(8), 4, {TokenSplit{1024, true, 2}}));
+}
 TEST(Golden, AsyncTp) { compare_with_golden("async_tp", by_hand("async_tp_all_gather_gemm")); }
 TEST(Golden, FlashOverlap) { compare_with_golden("flashoverlap", by_hand("flashoverlap_gemm_reduce_scatter")); }
 TEST(Golden, Ficco) { compare_with_golden("ficco", by_hand("ficco_uniform_fused_2d")); }

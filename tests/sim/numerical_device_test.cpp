@@ -155,12 +155,13 @@ TEST(SmallPrograms, OverwritingAnInputInUseMakesTheResultUndefined) {
   EXPECT_THAT(program.failure(), testing::HasSubstr("undefined"));
 }
 
-TEST(SmallPrograms, WithKernelsThatMeanNothingInIntegersAreRefused) {
+TEST(SmallPrograms, ThatWriteMoreThanAKernelHasResultsAreRefused) {
   SmallProgram program;
   program.add(0, program.gemm());
-  program.add(0, MemoryBound{MemoryKernel::rms_norm, {program.whole(0)}, {program.whole(0)}});
+  program.add(0, MemoryBound{MemoryKernel::rms_norm, {program.whole(0)}, {program.whole(0), program.whole(1)}});
   EXPECT_EQ(error_of([&] { check_meaning(program.schedule, 0); }),
-            "operations[1].memory_bound: expected an operation that means something in integers, got rms_norm");
+            "operations[1].memory_bound: expected an operation that means something in integers, got 2 slices for one "
+            "result");
 }
 
 }  // namespace

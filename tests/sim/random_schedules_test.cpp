@@ -4,6 +4,7 @@
 #include <random>
 #include <thread>
 
+#include "models/all_reduce_norm_model.hpp"
 #include "models/library_model.hpp"
 #include "scenarios/bound.hpp"
 #include "scenarios/builders/build.hpp"
@@ -36,6 +37,19 @@ std::vector<Case> random_cases() {
     for (const FirstLaunched first : {FirstLaunched::collective, FirstLaunched::gemm})
       cases.push_back(make_case(ConcurrentPair{draw(1, 5000), draw(1, 5000), draw(1, 5000), 2 * draw(1, 20000000)},
                                 gpus, Concurrent{first}));
+    for (const std::int64_t experts : {0, 4}) {
+      LayerWorkload layer;
+      layer.tokens = draw(300, 3000);
+      layer.hidden = 256 * draw(1, 8);
+      layer.heads = layer.kv_heads = 24;  // of 2, 3, 4 and 8 GPUs
+      layer.head_dim = 64;
+      layer.intermediate = 24 * 16 * draw(1, 8);
+      layer.experts = experts;
+      layer.experts_per_token = experts / 2;
+      cases.push_back(make_case(layer, gpus, Serial{}));
+      cases.push_back(make_case(layer, gpus, TokenSplit{draw(1, 299)}));
+      cases.push_back(make_case(layer, gpus, TokenSplit{gpus * draw(1, 299 / gpus), true, draw(1, 8)}));
+    }
     for (const CopyPattern pattern : {CopyPattern::one_peer, CopyPattern::all_peers})
       cases.push_back(make_case(CopyWorkload{2 * draw(1, 5000000), pattern}, gpus, Serial{}));
   }
@@ -71,6 +85,8 @@ double port_bytes_of(const Schedule& schedule) {
     if (const auto* collective = std::get_if<Collective>(&operation.work)) {
       const auto bytes = static_cast<double>(bytes_of(full_slice(*collective), schedule));
       total += bytes_out(CollectiveAlgorithm::ring, collective->kind, schedule.gpus, bytes);
+    } else if (const auto* fused = std::get_if<AllReduceNorm>(&operation.work)) {
+      total += port_bytes(fused->transport, schedule.gpus, static_cast<double>(bytes_of(fused->partial, schedule)));
     } else if (const auto* copy = std::get_if<Copy>(&operation.work)) {
       if (copy->source.place != 0) total += static_cast<double>(bytes_of(copy->source, schedule));
     }
@@ -87,11 +103,19 @@ TEST(RandomSchedules, MoveEveryByteOnce) {
     SimulatedMachine device(engine, test_machine(), schedule, costs, ranks, 1);
     Program program(engine, device, schedule, {}, ranks, 1);
     program.run();
-    // Each byte that leaves a port is read from HBM there; as many arrive and are written.
+    // Each byte that a copy or a collective sends through a port is read from HBM there; as many arrive and are
+    // written. Everything else reads and writes its slices.
     const double ports = port_bytes_of(schedule);
-    double hbm = 2 * ports;
-    for (std::size_t id = 0; id < costs.size(); ++id)
-      if (std::holds_alternative<Gemm>(schedule.operations[id].work)) hbm += costs[id].traffic.hbm_bytes;
+    double hbm = 0;
+    for (std::size_t id = 0; id < costs.size(); ++id) {
+      const Work& work = schedule.operations[id].work;
+      if (std::holds_alternative<Collective>(work))
+        hbm += 2 * costs[id].collective.port_bytes;
+      else if (std::holds_alternative<Copy>(work))
+        hbm += 2 * static_cast<double>(bytes_of(std::get<Copy>(work).source, schedule));
+      else
+        hbm += costs[id].traffic.hbm_bytes;
+    }
     for (int rank = 0; rank < ranks; ++rank) {
       const ServedBytes served = device.served(rank);
       EXPECT_NEAR(served.in, ports, 1e-9 * ports) << name(request);

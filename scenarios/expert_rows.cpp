@@ -1,0 +1,21 @@
+#include "scenarios/expert_rows.hpp"
+
+#include <algorithm>
+
+namespace weft::scenarios {
+
+std::vector<std::int64_t> expert_rows(std::int64_t tokens, const LayerWorkload& layer) {
+  const std::int64_t rows = tokens * layer.experts_per_token;
+  const double mean = static_cast<double>(rows) / static_cast<double>(layer.experts);
+  const auto busiest = static_cast<std::int64_t>(mean * layer.expert_imbalance + 0.5);
+  const std::int64_t first =
+      layer.expert_imbalance > 1 ? std::min(busiest, tokens) : (rows + layer.experts - 1) / layer.experts;
+  std::vector<std::int64_t> counts{layer.experts == 1 ? rows : first};
+  for (std::int64_t left = rows - counts.front(), others = layer.experts - 1; others > 0; --others) {
+    counts.push_back((left + others - 1) / others);
+    left -= counts.back();
+  }
+  return counts;
+}
+
+}  // namespace weft::scenarios
