@@ -50,11 +50,13 @@ class Support {
     check_own(collective.input);
     check_own(collective.output);
     if (buffer(collective.input).dtype == DataType::fp8) refuse("a collective of fp8");
+    if (collective.cluster != 0) refuse("a collective with a cluster size of its own");
     if (collective.kind == CollectiveKind::all_to_all && collective.input == collective.output)
       refuse("an all_to_all in place");
   }
   void check(const GroupedGemm&) const { refuse("a grouped GEMM"); }
   void check(const AllReduceNorm&) const { refuse("an all-reduce fused with a norm"); }
+  void check(const GroupedExchange&) const { refuse("a grouped exchange"); }
   void check(const Copy& copy) const {
     check_layout(copy.source);
     check_layout(copy.destination);
@@ -71,11 +73,13 @@ class Support {
     for (const Slice& slice : work.writes) check_own_bf16(slice);
   }
   void check(const Attention&) const { refuse("attention"); }
+  void check(const PartialAttention&) const { refuse("partial attention"); }
   void check(const Signal& signal) const {
     if (signal.path != SignalPath::kernel) refuse("signal path " + std::string(name_of(signal.path)));
   }
   void check(const Wait& wait) const {
     if (wait.path != WaitPath::spinning_kernel) refuse("wait path " + std::string(name_of(wait.path)));
+    if (wait.held_sms > 0) refuse("a wait that holds SMs");
   }
   void check(const Barrier&) const {}
   void check(const Delay&) const {}
@@ -106,6 +110,9 @@ void check_counter(const Counter& counter, const CounterUse& use, int gpus) {
 std::optional<InputError> why_not_runnable(const Schedule& schedule) {
   try {
     if (schedule.operations.empty()) throw InputError("operations", "expected at least one");
+    if (schedule.max_connections != 0)
+      throw InputError("max_connections",
+                       "expected none: weft run reads CUDA_DEVICE_MAX_CONNECTIONS from the environment");
     for (std::size_t i = 0; i < schedule.operations.size(); ++i) Support(schedule, i).check();
     const std::vector<CounterUse> uses = counter_uses(schedule);
     for (std::size_t i = 0; i < uses.size(); ++i) check_counter(schedule.counters[i], uses[i], schedule.gpus);

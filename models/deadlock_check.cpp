@@ -1,7 +1,11 @@
 #include "models/deadlock_check.hpp"
 
+#include <cstdlib>
+
 #include "models/counters.hpp"
 #include "models/footprint.hpp"
+#include "models/hardware_queues.hpp"
+#include "models/wait_chain.hpp"
 
 namespace weft {
 namespace {
@@ -13,6 +17,7 @@ class AbstractRun {
         queues_(schedule.streams.size()),
         heads_(schedule.streams.size(), 0),
         states_(schedule.operations.size()),
+        queued_behind_(queued_behind(schedule, schedule.max_connections)),
         counters_(schedule.counters.size(), 0) {
     for (OperationId id = 0; id < static_cast<OperationId>(schedule.operations.size()); ++id) {
       const Operation& operation = schedule.operations[at(id)];
@@ -26,7 +31,7 @@ class AbstractRun {
     while (advance_all()) {
     }
     for (std::size_t stream = 0; stream < queues_.size(); ++stream)
-      if (heads_[stream] < queues_[stream].size()) report_unless_a_point(queues_[stream][heads_[stream]]);
+      if (heads_[stream] < queues_[stream].size()) report(queues_[stream][heads_[stream]]);
   }
 
  private:
@@ -55,7 +60,7 @@ class AbstractRun {
     const Operation& operation = schedule_.operations[at(id)];
     bool progress = false;
     if (!state.is_started) {
-      if (waiting_for(operation)) return false;
+      if (waiting_for(operation) || waits_in_queue(id)) return false;
       state.is_started = progress = true;
     }
     if (const auto* gemm = std::get_if<Gemm>(&operation.work)) {
@@ -100,39 +105,71 @@ class AbstractRun {
     return nullptr;
   }
 
-  /// Edges point backwards, so whenever something is stuck, some stream is stuck on a counter: that one is the cause.
-  void report_unless_a_point(OperationId id) const {
-    const Operation& operation = schedule_.operations[at(id)];
-    if (!states_[at(id)].is_started) return;
-    if (const auto* wait = std::get_if<Wait>(&operation.work)) report(id, wait->counter, wait->value);
-    const auto& gemm = std::get<Gemm>(operation.work);
-    for (const TileWait& wait : gemm.waits)
-      if (counters_[at(wait.counter)] < wait.value) report(id, wait.counter, wait.value);
+  /// Something of another stream stands before it in its hardware queue and has not been launched.
+  bool waits_in_queue(OperationId id) const {
+    const OperationId front = queued_behind_[at(id)];
+    return front >= 0 && !states_[at(front)].is_started;
   }
 
-  [[noreturn]] void report(OperationId id, CounterId counter, std::int64_t value) const {
+  std::string name(OperationId id) const {
     const Operation& operation = schedule_.operations[at(id)];
-    std::string missing;
+    return "\"" + operation.name + "\" on stream \"" + schedule_.streams[at(operation.stream)].name + "\"";
+  }
+  std::string short_name(OperationId id) const { return "\"" + schedule_.operations[at(id)].name + "\""; }
+
+  /// Of an operation that is not done.
+  Blocked why(OperationId id) const {
+    const Operation& operation = schedule_.operations[at(id)];
+    const auto stream = at(operation.stream);
+    const OperationId head = queues_[stream][heads_[stream]];
+    if (head != id) return {short_name(id) + " comes after " + short_name(head) + " on its stream", head};
+    if (!states_[at(id)].is_started) {
+      if (const After* after = waiting_for(operation))
+        return {name(id) + " follows " + short_name(after->operation), after->operation};
+      return {name(id) + " stands behind " + short_name(queued_behind_[at(id)]) + " in one of the " +
+                  std::to_string(schedule_.max_connections) + " hardware queues",
+              queued_behind_[at(id)]};
+    }
+    if (const auto* wait = std::get_if<Wait>(&operation.work)) return why(id, wait->counter, wait->value);
+    for (const TileWait& wait : std::get<Gemm>(operation.work).waits)
+      if (counters_[at(wait.counter)] < wait.value) return why(id, wait.counter, wait.value);
+    return {name(id) + " waits", -1};
+  }
+
+  Blocked why(OperationId id, CounterId counter, std::int64_t value) const {
+    Blocked blocked{name(id) + " waits for counter \"" + schedule_.counters[at(counter)].name + "\" to reach " +
+                        std::to_string(value) + ", it stays at " + std::to_string(counters_[at(counter)]),
+                    -1};
     const std::vector<CounterUse> uses = counter_uses(schedule_);
     for (const CounterSignal& signal : uses[at(counter)].signals) {
       const State& state = states_[at(signal.operation)];
       if (state.is_done || (signal.tile_group >= 0 && state.group_done[at(signal.tile_group)])) continue;
-      const Operation& signaller = schedule_.operations[at(signal.operation)];
-      missing = "; \"" + signaller.name + "\" on stream \"" + schedule_.streams[at(signaller.stream)].name +
-                "\" would add to it, but is itself held up";
+      blocked.sentence += " until " + short_name(signal.operation) + rank_of(signal) + " adds to it";
+      blocked.waits_for = signal.operation;
       break;
     }
-    throw InputError("operations[" + std::to_string(id) + "]",
-                     "expected no deadlock, but \"" + operation.name + "\" on stream \"" +
-                         schedule_.streams[at(operation.stream)].name + "\" waits for counter \"" +
-                         schedule_.counters[at(counter)].name + "\" to reach " + std::to_string(value) +
-                         ", it stays at " + std::to_string(counters_[at(counter)]) + missing);
+    return blocked;
+  }
+
+  static std::string rank_of(const CounterSignal& signal) {
+    if (signal.place == 0) return "";
+    return " of rank " + std::string(signal.place > 0 ? "- " : "+ ") + std::to_string(std::abs(signal.place));
+  }
+
+  /// Points and queues alone close no cycle, so a stuck stream leads to a counter.
+  [[noreturn]] void report(OperationId start) const {
+    std::map<int, Blocked> blocked;
+    for (OperationId id = 0; id < static_cast<OperationId>(states_.size()); ++id)
+      if (!states_[at(id)].is_done) blocked[id] = why(id);
+    throw InputError("operations[" + std::to_string(start) + "]",
+                     "expected no deadlock, but " + describe_wait_chain(blocked, start));
   }
 
   const Schedule& schedule_;
   std::vector<std::vector<OperationId>> queues_;
   std::vector<std::size_t> heads_;
   std::vector<State> states_;
+  std::vector<OperationId> queued_behind_;  // by operation
   std::vector<std::int64_t> counters_;
 };
 

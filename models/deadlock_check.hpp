@@ -5,11 +5,11 @@
 
 namespace weft {
 
-/// Runs one iteration in the abstract: streams in order, points, counters and barriers, but no SMs and no times. All
-/// ranks run the same program from the same state and nothing that happens takes a permission away, so they get
+/// Runs one iteration in the abstract: streams in order, points, counters, barriers and, where the schedule says how
+/// many there are (max_connections), hardware queues, but no SMs and no times: what needs those is found by simulating.
+/// All ranks run the same program from the same state and nothing that happens takes a permission away, so they get
 /// equally far: what one rank signals to its peer, it gets from another peer, and one rank stands for all. Throws
-/// InputError that names a stuck operation, its stream, what it waits for and who will never deliver it. Ids must be
-/// in range.
+/// InputError that names the cycle: who waits for whom, and for what. Ids must be in range.
 void check_deadlock(const Schedule& schedule);
 
 }  // namespace weft

@@ -84,6 +84,14 @@ Footprint of(const Schedule& schedule, const AllReduceNorm& work) {
   return footprint;
 }
 Footprint of(const Schedule&, const Collective& work) { return {{work.input}, {work.output}}; }
+Footprint of(const Schedule&, const GroupedExchange& work) {
+  Footprint footprint{{work.input}, {work.output}};
+  if (work.input_log_sum_exp) footprint.reads.push_back(*work.input_log_sum_exp);
+  if (work.output_log_sum_exp) footprint.writes.push_back(*work.output_log_sum_exp);
+  if (work.kind == GroupedKind::reduce)
+    footprint.reads.insert(footprint.reads.end(), footprint.writes.begin(), footprint.writes.end());
+  return footprint;
+}
 Footprint of(const Schedule&, const Copy& work) { return {{work.source}, {work.destination}}; }
 Footprint of(const Schedule&, const MemoryBound& work) { return {work.reads, work.writes}; }
 Footprint of(const Schedule&, const Attention& work) {
@@ -94,6 +102,9 @@ Footprint of(const Schedule&, const Attention& work) {
         part_of(work.qkv, -work.prefix, work.prefix, work.heads * head_columns, 2 * work.kv_heads * head_columns));
   }
   return footprint;
+}
+Footprint of(const Schedule&, const PartialAttention& work) {
+  return {{work.queries, work.keys_values}, {work.output, work.log_sum_exp}};
 }
 Footprint of(const Schedule&, const Signal&) { return {}; }
 Footprint of(const Schedule&, const Wait&) { return {}; }

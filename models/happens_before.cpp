@@ -28,6 +28,13 @@ std::vector<CounterSignal> signals_before(const Schedule& schedule, const Counte
   return needed;
 }
 
+/// From rank - `offset`: what holds on every rank may count as order, since one rank stands for all.
+bool every_rank_receives_from(const GroupedExchange& exchange, int offset, int gpus) {
+  for (int rank = 0; rank < gpus; ++rank)
+    if (exchange.rows[at((rank + gpus - offset) % gpus)][at(rank)].count == 0) return false;
+  return true;
+}
+
 }  // namespace
 
 void MomentSets::insert_all_of(int from, int into) {
@@ -119,6 +126,10 @@ void HappensBefore::order_operation(int iteration, int rank, OperationId id) {
     edge(end(iteration, rank, id, 0), meeting(iteration, id, true));
     edge(meeting(iteration, id, true), end_moment);
   }
+  if (const auto* exchange = std::get_if<GroupedExchange>(&operation.work))
+    for (int offset = 1; offset < schedule_.gpus; ++offset)
+      if (every_rank_receives_from(*exchange, offset, schedule_.gpus))
+        edge(start_of(iteration, (rank + schedule_.gpus - offset) % schedule_.gpus, id), end_moment);
 }
 
 /// A signal comes after what stands before its operation, or after its tile group; the wait holds its own end, or the

@@ -47,27 +47,35 @@ struct Power {
   double gemm_W = 0;              ///< above idle, while every SM runs a GEMM's tile at the maximum clock
   double tensor_pJ_per_flop = 0;  ///< besides; normally distributed data
   double hbm_pJ_per_byte = 0;
-  double link_pJ_per_byte = 0;
+  double copy_pJ_per_byte = 0;        ///< through a GPU's port, by copy engines
+  double collective_pJ_per_byte = 0;  ///< the same by a collective's kernel, with what it reads and writes
   double governor_delay_ms = 0, governor_ramp_ms = 0;
 };
 
 struct CopyEngines {
   int per_gpu = 0;
-  double setup_us = 0;         ///< from the start of a copy to its first byte
-  double setup_spread_us = 0;  ///< copies need up to so much longer, each its own time
-  double GBps = 0;             ///< one pull over the fabric
-  double local_GBps = 0;       ///< device to device on one GPU, bytes copied (read and written once each)
+  double setup_us = 0;            ///< from the start of a copy to its first byte
+  double setup_spread_us = 0;     ///< copies need up to so much longer, each its own time
+  double turnaround_us = 0;       ///< from the end of a copy until the engine begins the next one
+  double GBps = 0;                ///< one pull over the fabric, on average
+  double speed_spread = 0;        ///< pulls take so much more or less of their transfer time, each its own share
+  double local_setup_us = 0;      ///< the same of a copy within one GPU
+  double local_GBps = 0;          ///< device to device on one GPU, bytes copied (read and written once each)
+  double local_strided_GBps = 0;  ///< the same where rows are not one after the other on both sides
 };
 
 /// Fixed times between operations.
 struct Latencies {
-  double kernel_gap_us = 0;       ///< graph: end of a node to the start of a kernel that waits for it alone
-  double collective_gap_us = 0;   ///< graph: the same for a collective
-  double join_gap_us = 0;         ///< graph: last end to the start of a node that waits for several
-  double fork_gap_us = 0;         ///< graph: to the start of a node that does not continue the chain of the one before
-  double before_copy_gap_us = 0;  ///< graph: end of a kernel to the start of a copy from or to a peer
-  double after_copy_gap_us = 0;   ///< graph: last end to the start of a kernel that waits for such a copy
-  double graph_gap_us = 0;        ///< between two graphs on one stream
+  double kernel_gap_us = 0;        ///< graph: end of a node to the start of a kernel that waits for it alone
+  double collective_gap_us = 0;    ///< graph: the same for a collective
+  double join_gap_us = 0;          ///< graph: last end to the start of a node that waits for several
+  double fork_gap_us = 0;          ///< graph: to the start of a node that does not continue the chain of the one before
+  double before_copy_gap_us = 0;   ///< graph: end of a kernel to the start of a copy from or to a peer
+  double copy_gap_spread_us = 0;   ///< graph: it is up to so much longer on one stream, each time another part of it,
+  double copy_fork_spread_us = 0;  ///< and up to so much from one stream to another, so that copies start in any order
+  double after_copy_gap_us = 0;    ///< graph: last end to the start of a kernel that waits for such a copy
+  double copy_stream_gap_us = 0;   ///< graph: longer still for each stream with peer copies but the first
+  double graph_gap_us = 0;         ///< between two graphs on one stream
   double collective_graph_gap_us = 0;  ///< the same where they hold collectives: their ranks arrive apart
   double short_graph_us = 0;      ///< the launch of such a graph is hidden only behind iterations at least so long,
   double short_graph_gap_us = 0;  ///< and at most so much of it shows behind shorter ones
@@ -118,11 +126,13 @@ struct CollectiveKernel {
   int registers_per_thread = 0;
   Bytes shared_memory_per_cta = 0;
   double hbm_bytes_per_port_byte = 0;  ///< read and written on each GPU for each byte that leaves it
-  double cold_factor = 1;  ///< a collective among other operations takes so many times its time alone, when it finds
-                           ///< its buffers in the L2
-  double crowded_us = 0;   ///< longer where it gets its SMs from a GEMM that ends, bunched instead of spread over GPCs;
-                           ///< in full from four times its latency on, not below twice (low-latency protocols)
-  double beside_gemm = 0;  ///< while a GEMM runs it takes 1 + beside_gemm + memory_pressure x load times as long,
+  double cold_factor = 1;   ///< a collective among other operations takes so many times its time alone, when it finds
+  double cold_most_us = 0;  ///< its buffers in the L2, but no more longer than this
+  double crowded_us = 0;  ///< longer where it gets its SMs from a GEMM that ends, bunched instead of spread over GPCs;
+                          ///< in full from four times its latency on, not below twice (low-latency protocols)
+  double created_first_wins = 1;  ///< graph that begins with a collective and other operations: share of launches in
+  double created_later_wins = 1;  ///< which a rank starts the collective first, by its place among their nodes
+  double beside_gemm = 0;      ///< while a GEMM runs it takes 1 + beside_gemm + memory_pressure x load times as long,
   double memory_pressure = 0;  ///< where the load is what the GEMM reads and writes over what HBM could
 };
 

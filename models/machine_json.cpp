@@ -58,7 +58,8 @@ Power power_from(JsonObject object) {
   power.gemm_W = number(object, "gemm", "W");
   power.tensor_pJ_per_flop = number(object, "tensor_energy", "pJ/flop");
   power.hbm_pJ_per_byte = number(object, "hbm_energy", "pJ/byte");
-  power.link_pJ_per_byte = number(object, "link_energy", "pJ/byte");
+  power.copy_pJ_per_byte = number(object, "copy_energy", "pJ/byte");
+  power.collective_pJ_per_byte = number(object, "collective_energy", "pJ/byte");
   power.governor_delay_ms = number(object, "governor_delay", "ms");
   power.governor_ramp_ms = number(object, "governor_ramp", "ms");
   object.finish();
@@ -70,7 +71,11 @@ CopyEngines copy_engines_from(JsonObject object) {
   engines.per_gpu = integer(object, "per_gpu", "engines");
   engines.setup_us = number(object, "setup", "us");
   engines.setup_spread_us = number(object, "setup_spread", "us");
+  engines.turnaround_us = number(object, "turnaround", "us");
+  engines.local_setup_us = number(object, "local_setup", "us");
+  engines.local_strided_GBps = number(object, "local_strided_bandwidth", "GBps");
   engines.GBps = number(object, "peer_bandwidth", "GBps");
+  engines.speed_spread = number(object, "speed_spread", "ratio");
   engines.local_GBps = number(object, "local_bandwidth", "GBps");
   object.finish();
   return engines;
@@ -120,6 +125,9 @@ Latencies latencies_from(JsonObject object) {
   latencies.fork_gap_us = number(object, "fork_gap", "us");
   latencies.before_copy_gap_us = number(object, "before_copy_gap", "us");
   latencies.after_copy_gap_us = number(object, "after_copy_gap", "us");
+  latencies.copy_gap_spread_us = number(object, "copy_gap_spread", "us");
+  latencies.copy_fork_spread_us = number(object, "copy_fork_spread", "us");
+  latencies.copy_stream_gap_us = number(object, "copy_stream_gap", "us");
   latencies.graph_gap_us = number(object, "graph_gap", "us");
   latencies.collective_graph_gap_us = number(object, "collective_graph_gap", "us");
   latencies.short_graph_us = number(object, "short_graph", "us");
@@ -170,6 +178,9 @@ CollectiveKernel collective_kernel_from(JsonObject object) {
   kernel.shared_memory_per_cta = integer(object, "shared_memory_per_cta", "bytes", 0);
   kernel.hbm_bytes_per_port_byte = number(object, "hbm_bytes_per_port_byte", "ratio");
   kernel.cold_factor = number(object, "cold", "ratio", 1);
+  kernel.cold_most_us = number(object, "cold_most", "us");
+  kernel.created_first_wins = number(object, "created_first_wins", "ratio");
+  kernel.created_later_wins = number(object, "created_later_wins", "ratio");
   kernel.crowded_us = number(object, "crowded", "us");
   kernel.beside_gemm = number(object, "beside_gemm", "ratio");
   kernel.memory_pressure = number(object, "memory_pressure", "ratio");

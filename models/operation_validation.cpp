@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "models/footprint.hpp"
 #include "models/layout.hpp"
@@ -126,6 +128,7 @@ void check(const Check& here, const Collective& work) {
   here.require(work.output.place == 0, "output.place", [] { return "0: a collective writes its own rank's output"; });
   here.same_type("output", work.input, work.output);
   here.at_least("max_ctas", work.max_ctas, 0);
+  here.at_least("cluster", work.cluster, 0);
   if (work.transport == Transport::nccl || work.transport == Transport::nccl_copy_engine) {
     check_contiguous(here, "input", work.input);
     check_contiguous(here, "output", work.output);
@@ -164,6 +167,63 @@ void check(const Check& here, const AllReduceNorm& work) {
   here.require(work.transport == Transport::peer_kernel || work.transport == Transport::multicast, "transport",
                [&] { return "peer_kernel or multicast, got " + std::string(name_of(work.transport)); });
   here.at_least("ctas", work.ctas, 1);
+}
+
+/// Every range lies in the rows that it names, and what a rank gathers from all others fits where it is gathered.
+void check_exchanged_rows(const Check& here, const GroupedExchange& work) {
+  const bool is_cast = work.kind == GroupedKind::cast;
+  const auto gpus = static_cast<std::size_t>(here.schedule().gpus);
+  const std::int64_t named = here.rows(is_cast ? work.input : work.output);
+  const std::int64_t gathered = here.rows(is_cast ? work.output : work.input);
+  const auto is_square = [&] {
+    return work.rows.size() == gpus &&
+           std::all_of(work.rows.begin(), work.rows.end(), [&](const auto& row) { return row.size() == gpus; });
+  };
+  here.require(is_square(), "rows", [&] { return "a matrix of " + shape(here.schedule().gpus, here.schedule().gpus); });
+  std::vector<std::int64_t> total(gpus, 0);
+  for (std::size_t source = 0; source < gpus; ++source)
+    for (std::size_t destination = 0; destination < gpus; ++destination) {
+      const RowRange& range = work.rows[source][destination];
+      here.require(source != destination || range.count == 0, "rows",
+                   [&] { return "no rows from rank " + std::to_string(source) + " to itself"; });
+      here.require(range.first >= 0 && range.count >= 0 && range.count <= named && range.first <= named - range.count,
+                   "rows", [&] {
+                     return "rows within the " + text(named) + " of the " + (is_cast ? "input" : "output") + ", got " +
+                            text(range.count) + " from " + text(range.first);
+                   });
+      total[is_cast ? destination : source] += range.count;
+    }
+  for (const std::int64_t rows : total)
+    here.require(rows <= gathered, "rows", [&] {
+      return "at most the " + text(gathered) + " rows of the " + (is_cast ? "output" : "input") +
+             " on every rank, got " + text(rows);
+    });
+}
+
+void check(const Check& here, const GroupedExchange& work) {
+  here.slice("input", work.input);
+  here.slice("output", work.output);
+  here.require(work.input.place == 0, "input.place", [] { return "0: an exchange reads its own rank's input"; });
+  here.require(work.output.place == 0, "output.place", [] { return "0: an exchange writes its own rank's output"; });
+  here.same_type("output", work.input, work.output);
+  here.require(work.input.columns == work.output.columns, "output", [&] {
+    return "the input's " + text(work.input.columns) + " columns, got " + text(work.output.columns);
+  });
+  check_contiguous(here, "input", work.input);
+  check_contiguous(here, "output", work.output);
+  here.at_least("max_ctas", work.max_ctas, 0);
+  here.at_least("cluster", work.cluster, 0);
+  here.require(work.input_log_sum_exp.has_value() == work.output_log_sum_exp.has_value(), "input_log_sum_exp",
+               [] { return "both log_sum_exps or none"; });
+  check_exchanged_rows(here, work);
+  if (!work.input_log_sum_exp) return;
+  here.require(work.kind == GroupedKind::reduce, "input_log_sum_exp", [] { return "none for a cast"; });
+  for (const auto& [key, sums, results] : {std::tuple{"input_log_sum_exp", *work.input_log_sum_exp, work.input},
+                                           {"output_log_sum_exp", *work.output_log_sum_exp, work.output}}) {
+    here.slice(key, sums);
+    check_contiguous(here, key, sums);
+    here.has_shape(key, sums, here.rows(results), work.input_log_sum_exp->columns);
+  }
 }
 
 void check(const Check& here, const Copy& work) {
@@ -224,6 +284,12 @@ void check(const Check& here, const MemoryBound& work) {
       here.has_shape("reads[0]", read, here.rows(write) * work.reads[1].columns, write.columns);
       here.has_shape("reads[1]", work.reads[1], here.rows(write), work.reads[1].columns);
       break;
+    case MemoryKernel::log_sum_exp_merge: {
+      here.require(work.writes.size() == 2, "writes", [] { return "a result and its log_sum_exp"; });
+      here.require(work.reads.size() % 2 == 0, "reads", [] { return "pairs of a result and its log_sum_exp"; });
+      for (std::size_t i = 0; i < work.reads.size(); ++i) here.same_shape("reads", work.writes[i % 2], work.reads[i]);
+      break;
+    }
     case MemoryKernel::fill:
     case MemoryKernel::rms_norm:
     case MemoryKernel::add_rms_norm:
@@ -232,16 +298,22 @@ void check(const Check& here, const MemoryBound& work) {
   }
 }
 
-void check(const Check& here, const Attention& work) {
-  here.slice("qkv", work.qkv);
-  here.slice("output", work.output);
+template <class WithHeads>
+void check_heads(const Check& here, const WithHeads& work) {
   for (const auto& [key, value] :
        {std::pair{"heads", work.heads}, {"kv_heads", work.kv_heads}, {"head_dim", work.head_dim}})
     here.require(value >= 1 && value <= max_heads, key,
                  [&, number = value] { return "1 to " + text(max_heads) + ", got " + text(number); });
-  here.at_least("prefix", work.prefix, 0);
   here.require(work.heads % work.kv_heads == 0, "kv_heads",
                [&] { return "a divisor of the " + text(work.heads) + " heads, got " + text(work.kv_heads); });
+}
+
+void check(const Check& here, const Attention& work) {
+  here.slice("qkv", work.qkv);
+  here.slice("output", work.output);
+  check_heads(here, work);
+  here.at_least("prefix", work.prefix, 0);
+  here.at_least("max_sms", work.max_sms, 0);
   const std::int64_t rows = here.rows(work.qkv), head_dim = work.head_dim;
   here.has_shape("qkv", work.qkv, rows, (std::int64_t{work.heads} + std::int64_t{2} * work.kv_heads) * head_dim);
   here.has_shape("output", work.output, rows, work.heads * head_dim);
@@ -252,6 +324,40 @@ void check(const Check& here, const Attention& work) {
   });
 }
 
+void check(const Check& here, const PartialAttention& work) {
+  for (const auto& [key, slice] : {std::pair{"queries", &work.queries},
+                                   {"keys_values", &work.keys_values},
+                                   {"output", &work.output},
+                                   {"log_sum_exp", &work.log_sum_exp}})
+    here.slice(key, *slice);
+  check_heads(here, work);
+  const std::int64_t queries = here.rows(work.queries), keys = here.rows(work.keys_values);
+  here.has_shape("queries", work.queries, queries, std::int64_t{work.heads} * work.head_dim);
+  here.has_shape("keys_values", work.keys_values, keys, std::int64_t{2} * work.kv_heads * work.head_dim);
+  here.same_shape("output", work.queries, work.output);
+  here.has_shape("log_sum_exp", work.log_sum_exp, queries, work.heads);
+  here.at_least("max_sms", work.max_sms, 0);
+  here.require(static_cast<int>(work.parts.size()) == here.schedule().gpus, "parts", [&] {
+    return "a list for each of the " + text(here.schedule().gpus) + " ranks, got " +
+           text(static_cast<std::int64_t>(work.parts.size()));
+  });
+  const auto lies_within = [](std::int64_t first, std::int64_t count, std::int64_t rows) {
+    return first >= 0 && count >= 1 && count <= rows && first <= rows - count;
+  };
+  for (const auto& of_rank : work.parts)
+    for (const AttentionPart& part : of_rank) {
+      here.require(lies_within(part.first_query, part.queries, queries), "parts", [&] {
+        return "queries within " + text(queries) + " rows, got " + text(part.queries) + " from " +
+               text(part.first_query);
+      });
+      here.require(lies_within(part.first_key, part.keys, keys), "parts", [&] {
+        return "keys within " + text(keys) + " rows, got " + text(part.keys) + " from " + text(part.first_key);
+      });
+      here.require(part.mask == AttentionMask::full || part.queries == part.keys, "parts",
+                   [&] { return "as many keys as queries for causal, got " + shape(part.queries, part.keys); });
+    }
+}
+
 void check(const Check& here, const Signal& work) {
   here.id("counter", work.counter, here.schedule().counters);
   here.place("place", work.place);
@@ -260,6 +366,12 @@ void check(const Check& here, const Signal& work) {
 void check(const Check& here, const Wait& work) {
   here.id("counter", work.counter, here.schedule().counters);
   here.at_least("value", work.value, 1);
+  here.at_least("held_sms", work.held_sms, 0);
+  here.require(work.held_sms == 0 || work.path == WaitPath::spinning_kernel, "held_sms",
+               [] { return "0: only a spinning kernel holds SMs"; });
+  const Counter& counter = here.schedule().counters[static_cast<std::size_t>(work.counter)];
+  here.require(work.held_sms == 0 || !counter.reset_by_wait, "held_sms",
+               [&] { return "0, since the wait resets counter \"" + counter.name + "\""; });
 }
 void check(const Check& here, const Barrier& work) { here.at_least("channel", work.channel, 0); }
 void check(const Check& here, const Delay& work) {

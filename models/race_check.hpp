@@ -5,6 +5,7 @@
 // iteration ends before the next starts, but ranks only meet where the schedule says so. What counts as order:
 //
 //  * a barrier, or a collective, starts on every rank before it ends on any; ranks match by launch order;
+//  * a grouped exchange starts on rank r - i before it ends on rank r, where every rank gets rows from its rank - i;
 //  * `first_cta_started` and `all_ctas_started` order nothing but the start of their operation;
 //  * a wait for a counter follows all signals where one iteration adds exactly what is waited for; else, where all
 //    signals are operations of one stream of one rank, the first ones that add up to it; else nothing. A counter counts

@@ -11,103 +11,15 @@
 #include <variant>
 #include <vector>
 
+#include "models/buffers.hpp"
 #include "models/names.hpp"
 #include "models/units.hpp"
 
 namespace weft {
 
-using BufferId = int;
 using StreamId = int;
 using CounterId = int;
 using OperationId = int;
-
-enum class DataType { bf16, fp16, fp32, fp8 };
-template <>
-struct NamesOf<DataType> {
-  static constexpr std::array names{
-      std::pair{DataType::bf16, std::string_view{"bf16"}}, std::pair{DataType::fp16, std::string_view{"fp16"}},
-      std::pair{DataType::fp32, std::string_view{"fp32"}}, std::pair{DataType::fp8, std::string_view{"fp8"}}};
-};
-constexpr Bytes bytes_of(DataType type) { return type == DataType::fp32 ? 4 : type == DataType::fp8 ? 1 : 2; }
-
-// --- Buffers and slices ----------------------------------------------------------------------------------------
-
-/// Order in which a GEMM's tiles run. `swizzle` s walks s tile rows at a time, column by column inside the band
-/// (s = 1: row after row; s = all tile rows: column after column).
-struct TileOrder {
-  int swizzle = 1;
-  bool operator==(const TileOrder&) const = default;
-};
-
-enum class LayoutKind {
-  row_major,         ///< storage is the logical matrix
-  tile_ordered,      ///< tiles one after the other in execution order; storage is [tiles x tile_rows, tile_columns]
-  sub_tile_ordered,  ///< like tile_ordered, but inside each tile group first the rows of every tile that go to rank 0,
-                     ///< then those for rank 1, …: what a reduce-scatter of a group's range needs
-  per_destination,   ///< like sub_tile_ordered, but a tile's rows go to the ranks in turn: each tile group holds a pool
-                     ///< of parts of rows for every destination, as an all-to-all of tokens needs
-};
-template <>
-struct NamesOf<LayoutKind> {
-  static constexpr std::array names{std::pair{LayoutKind::row_major, std::string_view{"row_major"}},
-                                    std::pair{LayoutKind::tile_ordered, std::string_view{"tile_ordered"}},
-                                    std::pair{LayoutKind::sub_tile_ordered, std::string_view{"sub_tile_ordered"}},
-                                    std::pair{LayoutKind::per_destination, std::string_view{"per_destination"}}};
-};
-
-/// A named permutation from a logical matrix [rows, columns] to storage. Everything but `kind` is unused (0) for
-/// row_major.
-struct Layout {
-  LayoutKind kind = LayoutKind::row_major;
-  std::int64_t rows = 0, columns = 0;            ///< logical matrix
-  std::int64_t tile_rows = 0, tile_columns = 0;  ///< must divide rows and columns
-  TileOrder order;
-  std::vector<std::int64_t>
-      group_tiles;  ///< tiles of each group, in execution order (sub_tile_ordered, per_destination)
-  bool operator==(const Layout&) const = default;
-};
-
-enum class Memory { local, symmetric };  ///< symmetric: mapped by the peers
-template <>
-struct NamesOf<Memory> {
-  static constexpr std::array names{std::pair{Memory::local, std::string_view{"local"}},
-                                    std::pair{Memory::symmetric, std::string_view{"symmetric"}}};
-};
-
-/// A matrix in storage order, on every rank.
-struct Buffer {
-  std::string name;
-  std::int64_t rows = 0, columns = 0;
-  DataType dtype = DataType::bf16;
-  Memory memory = Memory::local;
-  Layout layout;
-  bool operator==(const Buffer&) const = default;
-};
-
-/// Rows [first, first + count).
-struct RowRange {
-  std::int64_t first = 0, count = 0;
-  bool operator==(const RowRange&) const = default;
-};
-
-/// Sub-chunk `chunk` of `chunks` of shard (rank + rank_offset) mod gpus, where a shard is 1/gpus of `of_rows` rows that
-/// start at `first`.
-struct ShardRows {
-  int rank_offset = 0;
-  int chunk = 0, chunks = 1;
-  std::int64_t first = 0, of_rows = 0;
-  bool operator==(const ShardRows&) const = default;
-};
-using Rows = std::variant<RowRange, ShardRows>;
-
-/// A rectangle of a buffer on rank (rank + place) mod gpus.
-struct Slice {
-  BufferId buffer = 0;
-  int place = 0;
-  Rows rows;
-  std::int64_t first_column = 0, columns = 0;
-  bool operator==(const Slice&) const = default;
-};
 
 // --- Operations ------------------------------------------------------------------------------------------------
 
@@ -203,6 +115,7 @@ struct Collective {
   Slice input, output;
   Transport transport = Transport::nccl;
   int max_ctas = 0;  ///< NCCL's maxCTAs, with minCTAs 1; 0: the library's default
+  int cluster = 0;   ///< CTAs of a cluster (NCCL_CGA_CLUSTER_SIZE); 0: the library's default
   bool operator==(const Collective&) const = default;
 };
 
@@ -216,6 +129,30 @@ struct AllReduceNorm {
   Transport transport = Transport::peer_kernel;  ///< or multicast: the switch adds up what is loaded, stores go to all
   int ctas = 8;
   bool operator==(const AllReduceNorm&) const = default;
+};
+
+enum class GroupedKind { cast, reduce };
+template <>
+struct NamesOf<GroupedKind> {
+  static constexpr std::array names{std::pair{GroupedKind::cast, std::string_view{"cast"}},
+                                    std::pair{GroupedKind::reduce, std::string_view{"reduce"}}};
+};
+
+/// Each pair of ranks exchanges rows of its own number: `rows` is a W x W matrix, rows[s][d] those that rank s sends to
+/// rank d, none (count 0) on the diagonal.
+///   cast    rows[s][d] of rank s's input go to rank d, the same rows to as many ranks as ask for them; rank d's output
+///           holds what comes from rank 0, then from rank 1, …, from its first row on
+///   reduce  the way back: rank s's input holds what goes to rank 0, then to rank 1, …; it is added to the rows
+///           rows[s][d] of rank d's output
+/// With logarithms of sums (reduce only, fp32, one row for each row of input and output) results of partial attention
+/// are merged by them instead of being added. Runs over NCCL as grouped sends and receives.
+struct GroupedExchange {
+  GroupedKind kind = GroupedKind::cast;
+  Slice input, output;
+  std::optional<Slice> input_log_sum_exp = {}, output_log_sum_exp = {};
+  std::vector<std::vector<RowRange>> rows = {};
+  int max_ctas = 0, cluster = 0;  ///< as in Collective
+  bool operator==(const GroupedExchange&) const = default;
 };
 
 enum class CopyPath { copy_engine, sms };
@@ -243,7 +180,8 @@ enum class MemoryKernel {
   gather,
   scatter,
   top_k,
-  weighted_sum
+  weighted_sum,
+  log_sum_exp_merge,
 };
 template <>
 struct NamesOf<MemoryKernel> {
@@ -257,13 +195,15 @@ struct NamesOf<MemoryKernel> {
                                     std::pair{MemoryKernel::gather, std::string_view{"gather"}},
                                     std::pair{MemoryKernel::scatter, std::string_view{"scatter"}},
                                     std::pair{MemoryKernel::top_k, std::string_view{"top_k"}},
-                                    std::pair{MemoryKernel::weighted_sum, std::string_view{"weighted_sum"}}};
+                                    std::pair{MemoryKernel::weighted_sum, std::string_view{"weighted_sum"}},
+                                    std::pair{MemoryKernel::log_sum_exp_merge, std::string_view{"log_sum_exp_merge"}}};
 };
 
 /// A memory-bound kernel: reads and writes its slices once. `partial_sum` adds the row blocks of reads[0] (as many as
 /// writes[0] fits into it) into writes[0]; `weighted_sum` does so with the weights reads[1], a column for each block;
 /// `top_k` writes the largest elements of each row, the largest first; `add` sums its reads; `gather`/`scatter` move
-/// rows of equal shapes.
+/// rows of equal shapes; `log_sum_exp_merge` makes one result of partial attentions: reads result, log_sum_exp, result,
+/// log_sum_exp, …; writes one of each.
 struct MemoryBound {
   MemoryKernel kernel = MemoryKernel::fill;
   std::vector<Slice> reads, writes;
@@ -277,7 +217,34 @@ struct Attention {
   Slice qkv, output;
   int heads = 0, kv_heads = 0, head_dim = 0;
   std::int64_t prefix = 0;
+  int max_sms = 0;  ///< a persistent kernel on so many SMs; 0: one CTA a tile, no limit
   bool operator==(const Attention&) const = default;
+};
+
+enum class AttentionMask { full, causal };
+template <>
+struct NamesOf<AttentionMask> {
+  static constexpr std::array names{std::pair{AttentionMask::full, std::string_view{"full"}},
+                                    std::pair{AttentionMask::causal, std::string_view{"causal"}}};
+};
+
+/// A block of the mask: these queries see these keys, counted from the first row of their slices. causal: as many of
+/// both, query i sees keys 0 to i.
+struct AttentionPart {
+  std::int64_t first_query = 0, queries = 0, first_key = 0, keys = 0;
+  AttentionMask mask = AttentionMask::full;
+  bool operator==(const AttentionPart&) const = default;
+};
+
+/// Attention of queries [tokens, heads x head_dim] over some of their keys and values [rows, 2 kv_heads x head_dim], by
+/// a persistent kernel; output as queries, log_sum_exp [tokens, heads] in fp32, so that results over other keys can be
+/// merged. `parts` has an entry for each rank, whose parts do not overlap; a query of no part gets an empty result.
+struct PartialAttention {
+  Slice queries, keys_values, output, log_sum_exp;
+  int heads = 0, kv_heads = 0, head_dim = 0;
+  std::vector<std::vector<AttentionPart>> parts = {};
+  int max_sms = 0;  ///< 0: no limit
+  bool operator==(const PartialAttention&) const = default;
 };
 
 enum class SignalPath { kernel, stream_write, copied_word };
@@ -305,11 +272,14 @@ struct NamesOf<WaitPath> {
       std::pair{WaitPath::stream_memory_operation, std::string_view{"stream_memory_operation"}}};
 };
 
-/// Holds the stream until the own counter has reached `value`.
+/// Holds the stream until the own counter has reached `value`. A spinning kernel of one thread fits beside whatever
+/// runs; with `held_sms` it is one CTA on each of so many SMs and leaves no room there, as a kernel whose every CTA
+/// spins.
 struct Wait {
   CounterId counter = 0;
   std::int64_t value = 1;
   WaitPath path = WaitPath::spinning_kernel;
+  int held_sms = 0;
   bool operator==(const Wait&) const = default;
 };
 
@@ -326,8 +296,8 @@ struct Delay {
   bool operator==(const Delay&) const = default;
 };
 
-using Work = std::variant<Gemm, GroupedGemm, Collective, AllReduceNorm, Copy, MemoryBound, Attention, Signal, Wait,
-                          Barrier, Delay>;
+using Work = std::variant<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                          PartialAttention, Signal, Wait, Barrier, Delay>;
 
 enum class Point { first_cta_started, all_ctas_started, tile_group, end };
 template <>
@@ -378,6 +348,15 @@ struct NamesOf<Launch> {
                                     std::pair{Launch::eager, std::string_view{"eager"}}};
 };
 
+/// Distributed attention: every rank holds tokens / W queries, keys and values of one sequence. With a causal mask the
+/// sequence is cut in 2 W chunks and rank r holds chunks r and 2 W - 1 - r, so that all ranks have equal work; with a
+/// full mask rank r holds the r-th of W.
+struct AttentionShape {
+  int heads = 0, kv_heads = 0, head_dim = 0;
+  AttentionMask mask = AttentionMask::causal;
+  bool operator==(const AttentionShape&) const = default;
+};
+
 /// What the schedule computes, so that any executor can check the result: `op` is a workload of the command-line
 /// contract (such as "gemm+reduce_scatter"); the collective was cut in `chunks` row chunks, which makes row ownership
 /// block-cyclic (row_order.hpp says how). m is the full row count, a the operand that the collective or else the GEMM
@@ -391,6 +370,9 @@ struct Meaning {
   /// Further results, such as the all-reduce beside a GEMM, or the gathered input that async TP keeps.
   std::vector<Meaning> also = {};
   bool own_rows_first = false;  ///< gathered rows begin with the own shard; that of rank + 1 follows, and so on
+  /// Of op "distributed_attention": m tokens of the whole sequence, n columns of the result, k = n, a are the queries
+  /// and b the keys and values.
+  std::optional<AttentionShape> attention = {};
   bool operator==(const Meaning&) const = default;
 };
 
@@ -400,6 +382,8 @@ struct Schedule {
   std::string machine;  ///< profile that its tiles were counted for; empty: any
   int gpus = 1;
   Launch launch = Launch::graph;
+  /// Eager: CUDA_DEVICE_MAX_CONNECTIONS, the number of hardware queues; streams beyond it share one. 0: the machine's.
+  int max_connections = 0;
   int repeats_per_iteration = 1;  ///< equal parts, such as layers, of one iteration; its time is reported per part
   std::vector<Buffer> buffers;
   std::vector<Stream> streams;
@@ -411,7 +395,8 @@ struct Schedule {
 
 /// Moves data between the ranks, all of which take part: an operation that the reports count as communication.
 inline bool is_collective(const Work& work) {
-  return std::holds_alternative<Collective>(work) || std::holds_alternative<AllReduceNorm>(work);
+  return std::holds_alternative<Collective>(work) || std::holds_alternative<AllReduceNorm>(work) ||
+         std::holds_alternative<GroupedExchange>(work);
 }
 
 /// Helper for std::visit: one lambda per kind of work.
@@ -424,20 +409,6 @@ Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 /// Word for the kind of an operation in JSON and traces: "gemm", "collective", …
 std::string_view kind_of(const Work& work);
-
-inline std::int64_t row_count(const Rows& rows, int gpus) {
-  if (const auto* range = std::get_if<RowRange>(&rows)) return range->count;
-  const auto& shard = std::get<ShardRows>(rows);
-  return shard.of_rows / gpus / shard.chunks;
-}
-/// First row as rank `rank` sees it.
-inline std::int64_t first_row(const Rows& rows, int rank, int gpus) {
-  if (const auto* range = std::get_if<RowRange>(&rows)) return range->first;
-  const auto& shard = std::get<ShardRows>(rows);
-  const int owner = ((rank + shard.rank_offset) % gpus + gpus) % gpus;
-  const std::int64_t shard_rows = shard.of_rows / gpus;
-  return shard.first + owner * shard_rows + shard.chunk * (shard_rows / shard.chunks);
-}
 
 struct MatrixSize {
   std::int64_t m = 0, n = 0, k = 0;

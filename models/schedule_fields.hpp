@@ -118,6 +118,18 @@ void describe(auto& io, Like<Collective> auto& collective) {
   io.required("output", collective.output);
   io.optional("transport", collective.transport, Transport::nccl);
   io.optional("max_ctas", collective.max_ctas, 0);
+  io.optional("cluster", collective.cluster, 0);
+}
+
+void describe(auto& io, Like<GroupedExchange> auto& exchange) {
+  io.required("kind", exchange.kind);
+  io.required("input", exchange.input);
+  io.required("output", exchange.output);
+  io.optional("input_log_sum_exp", exchange.input_log_sum_exp, std::nullopt);
+  io.optional("output_log_sum_exp", exchange.output_log_sum_exp, std::nullopt);
+  io.required("rows", exchange.rows);
+  io.optional("max_ctas", exchange.max_ctas, 0);
+  io.optional("cluster", exchange.cluster, 0);
 }
 
 void describe(auto& io, Like<AllReduceNorm> auto& work) {
@@ -147,6 +159,27 @@ void describe(auto& io, Like<Attention> auto& attention) {
   io.required("kv_heads", attention.kv_heads, positive);
   io.required("head_dim", attention.head_dim, positive);
   io.optional("prefix", attention.prefix, std::int64_t{0});
+  io.optional("max_sms", attention.max_sms, 0);
+}
+
+void describe(auto& io, Like<AttentionPart> auto& part) {
+  io.required("first_query", part.first_query);
+  io.required("queries", part.queries, positive);
+  io.required("first_key", part.first_key);
+  io.required("keys", part.keys, positive);
+  io.optional("mask", part.mask, AttentionMask::full);
+}
+
+void describe(auto& io, Like<PartialAttention> auto& attention) {
+  io.required("queries", attention.queries);
+  io.required("keys_values", attention.keys_values);
+  io.required("output", attention.output);
+  io.required("log_sum_exp", attention.log_sum_exp);
+  io.required("heads", attention.heads, positive);
+  io.required("kv_heads", attention.kv_heads, positive);
+  io.required("head_dim", attention.head_dim, positive);
+  io.required("parts", attention.parts);
+  io.optional("max_sms", attention.max_sms, 0);
 }
 
 void describe(auto& io, Like<Signal> auto& signal) {
@@ -160,6 +193,7 @@ void describe(auto& io, Like<Wait> auto& wait) {
   io.counter("counter", wait.counter);
   io.optional("value", wait.value, std::int64_t{1}, positive);
   io.optional("path", wait.path, WaitPath::spinning_kernel);
+  io.optional("held_sms", wait.held_sms, 0);
 }
 
 void describe(auto& io, Like<Barrier> auto& barrier) { io.optional("channel", barrier.channel, 0); }
@@ -176,6 +210,13 @@ void describe(auto& io, Like<Operation> auto& operation) {
   io.work(operation.work);
 }
 
+void describe(auto& io, Like<AttentionShape> auto& shape) {
+  io.required("heads", shape.heads, positive);
+  io.required("kv_heads", shape.kv_heads, positive);
+  io.required("head_dim", shape.head_dim, positive);
+  io.optional("mask", shape.mask, AttentionMask::causal);
+}
+
 void describe(auto& io, Like<Meaning> auto& meaning) {
   io.required("op", meaning.op);
   io.required("m", meaning.m, positive);
@@ -187,6 +228,7 @@ void describe(auto& io, Like<Meaning> auto& meaning) {
   io.optional("chunks", meaning.chunks, 1, positive);
   io.optional("also", meaning.also, {});
   io.optional("own_rows_first", meaning.own_rows_first, false);
+  io.optional("attention", meaning.attention, std::nullopt);
 }
 
 /// Buffers, streams and counters stand before the operations that name them.
@@ -196,6 +238,7 @@ void describe(auto& io, Like<Schedule> auto& schedule) {
   io.optional("machine", schedule.machine, {});
   io.required("gpus", schedule.gpus, positive);
   io.optional("launch", schedule.launch, Launch::graph);
+  io.optional("max_connections", schedule.max_connections, 0);
   io.optional("repeats_per_iteration", schedule.repeats_per_iteration, 1, positive);
   io.required("buffers", schedule.buffers);
   io.required("streams", schedule.streams);

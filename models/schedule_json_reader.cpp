@@ -128,6 +128,12 @@ class Reader {
     object.finish();
   }
 
+  void read_struct(const JsonValue& json, RowRange& range) {
+    const auto values = json.list();
+    if (values.size() != 2) json.fail("[first, count]");
+    range = {values[0].integer(0), values[1].integer(0)};
+  }
+
   void read_struct(const JsonValue& json, Slice& slice) {
     if (json.is_string()) {
       slice.buffer = names_.buffers.at(json);

@@ -67,6 +67,8 @@ class Writer {
     return json;
   }
 
+  nlohmann::ordered_json written_struct(const RowRange& range) const { return {range.first, range.count}; }
+
   nlohmann::ordered_json written_struct(const Slice& slice) const {
     const Buffer& buffer = schedule_.buffers.at(static_cast<std::size_t>(slice.buffer));
     nlohmann::ordered_json json{{"buffer", buffer.name}};

@@ -13,6 +13,7 @@ namespace {
 using namespace schedule_check;
 
 constexpr int max_gpus = 1024;
+constexpr int max_connections = 32;  // CUDA C++ Programming Guide, CUDA_DEVICE_MAX_CONNECTIONS
 
 template <class T>
 void check_names(const Schedule& schedule, const char* table, const std::vector<T>& all) {
@@ -62,6 +63,10 @@ void check_tables(const Schedule& schedule) {
   top.require(schedule.gpus >= 1 && schedule.gpus <= max_gpus, "gpus",
               [&] { return "1 to " + text(max_gpus) + " GPUs, got " + text(schedule.gpus); });
   top.at_least("repeats_per_iteration", schedule.repeats_per_iteration, 1);
+  top.require(schedule.max_connections >= 0 && schedule.max_connections <= max_connections, "max_connections",
+              [&] { return "1 to " + text(max_connections) + " queues, got " + text(schedule.max_connections); });
+  top.require(schedule.max_connections == 0 || schedule.launch == Launch::eager, "max_connections",
+              [] { return "launch eager: a graph's branches do not share queues by stream"; });
   check_names(schedule, "buffers", schedule.buffers);
   check_names(schedule, "streams", schedule.streams);
   check_names(schedule, "counters", schedule.counters);
@@ -107,6 +112,9 @@ void check_meaning(const Check& here, const Meaning& meaning) {
   here.id("b", meaning.b, schedule.buffers);
   here.id("result", meaning.result, schedule.buffers);
   here.at_least("chunks", meaning.chunks, 1);
+  here.require(meaning.attention.has_value() == (meaning.op == "distributed_attention"), "attention", [&] {
+    return "the heads and mask of distributed_attention and of nothing else, got op \"" + meaning.op + "\"";
+  });
   here.require(!meaning.own_rows_first || meaning.op.starts_with("all_gather"), "own_rows_first",
                [&] { return "an all_gather, got \"" + meaning.op + "\""; });
   for (std::size_t i = 0; i < meaning.also.size(); ++i)

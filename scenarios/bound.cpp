@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "scenarios/builders/attention_shards.hpp"
 #include "scenarios/expert_rows.hpp"
 #include "scenarios/transfer_bound.hpp"
 
@@ -75,22 +76,45 @@ double layer_us(const LayerWorkload& layer, int gpus, const Machine& machine) {
   return std::max({tensor_us(flops / gpus, layer.dtype, machine), hbm_us(weight_bytes, machine), 2 * transfer_us});
 }
 
+/// Each rank has the same number of pairs of query and key. Whatever travels, a pair of ranks brings either its keys
+/// and values or its results into the rank that has the queries.
+double attention_us(const AttentionWorkload& attention, int gpus, const Machine& machine) {
+  const AttentionShards shards(attention, gpus);
+  const double seen =
+      as_double(attention.tokens) *
+      (attention.mask == AttentionMask::full ? as_double(attention.tokens) : as_double(attention.tokens + 1) / 2);
+  const Flops flops = 4 * seen * as_double(attention.heads * attention.head_dim) / gpus;
+  double busiest = 0;
+  for (int rank = 0; rank < gpus; ++rank) {
+    double bytes = 0;
+    for (int peer = 0; peer < gpus; ++peer)
+      if (peer != rank)
+        bytes += as_double(bytes_of(DataType::bf16) * attention.head_dim) *
+                 std::min(as_double(shards.needed_keys(peer, rank).count * 2 * attention.kv_heads),
+                          as_double(shards.needed_queries(rank, peer).count * attention.heads));
+    busiest = std::max(busiest, bytes);
+  }
+  const double into_one_us = busiest / bytes_per_us(cut_peak_GBps(machine.fabric, 1, gpus));
+  return std::max(tensor_us(flops, DataType::bf16, machine), into_one_us);
+}
+
 }  // namespace
 
 double bound_us(const Workload& workload, int gpus, const Machine& machine) {
-  return std::visit(Overloaded{[&](const GemmWorkload& gemm) { return compute_us(gemm, gemm.m, machine); },
-                               [&](const CollectiveWorkload& collective) {
-                                 return transfer_bound_us(machine.fabric, collective.kind, collective.bytes, gpus);
-                               },
-                               [&](const CopyWorkload& copy) { return pull_bound_us(machine.fabric, copy, gpus); },
-                               [&](const PairWorkload& pair) { return pair_us(pair, gpus, machine); },
-                               [&](const ConcurrentPair& pair) {
-                                 return std::max(
-                                     compute_us(pair, pair.m, machine),
-                                     transfer_bound_us(machine.fabric, CollectiveKind::all_reduce, pair.bytes, gpus));
-                               },
-                               [&](const LayerWorkload& layer) { return layer_us(layer, gpus, machine); }},
-                    workload);
+  return std::visit(
+      Overloaded{[&](const GemmWorkload& gemm) { return compute_us(gemm, gemm.m, machine); },
+                 [&](const CollectiveWorkload& collective) {
+                   return transfer_bound_us(machine.fabric, collective.kind, collective.bytes, gpus);
+                 },
+                 [&](const CopyWorkload& copy) { return pull_bound_us(machine.fabric, copy, gpus); },
+                 [&](const PairWorkload& pair) { return pair_us(pair, gpus, machine); },
+                 [&](const ConcurrentPair& pair) {
+                   return std::max(compute_us(pair, pair.m, machine),
+                                   transfer_bound_us(machine.fabric, CollectiveKind::all_reduce, pair.bytes, gpus));
+                 },
+                 [&](const LayerWorkload& layer) { return layer_us(layer, gpus, machine); },
+                 [&](const AttentionWorkload& attention) { return attention_us(attention, gpus, machine); }},
+      workload);
 }
 
 }  // namespace weft::scenarios

@@ -23,6 +23,9 @@ namespace weft::scenarios {
 ///
 /// transformer_layer, in the steady state of a stack: the longest of tensor work, weights through HBM and transfer, all
 /// summed over the layer. Only the active experts' share of tensor work counts for a mixture of experts.
+///
+/// distributed_attention: the longer of tensor work and the bytes into one GPU: of each other GPU the keys and values
+/// that its queries see, or the results over them, whichever is less.
 double bound_us(const Workload& workload, int gpus, const Machine& machine);
 
 }  // namespace weft::scenarios

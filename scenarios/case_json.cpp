@@ -80,6 +80,16 @@ Workload read_layer(JsonObject& object, std::string_view) {
   return layer;
 }
 
+Workload read_attention(JsonObject& object, std::string_view) {
+  AttentionWorkload attention;
+  attention.tokens = extent(object, "tokens");
+  attention.heads = extent(object, "heads");
+  attention.kv_heads = extent(object, "kv_heads");
+  attention.head_dim = extent(object, "head_dim");
+  attention.mask = object.word_or("mask", AttentionMask::causal);
+  return attention;
+}
+
 using WorkloadReader = Workload (*)(JsonObject&, std::string_view op);
 constexpr auto workload_readers = std::to_array<std::pair<std::string_view, WorkloadReader>>({
     {"gemm", read_gemm},
@@ -95,6 +105,7 @@ constexpr auto workload_readers = std::to_array<std::pair<std::string_view, Work
     {"all_to_all+gemm", read_pair},
     {"gemm||all_reduce", read_concurrent_pair},
     {"transformer_layer", read_layer},
+    {"distributed_attention", read_attention},
 });
 
 // --- Schedule choices ------------------------------------------------------------------------------------------
@@ -157,6 +168,16 @@ Family read_hybrid(JsonObject& object) {
   return hybrid;
 }
 
+Family read_staged(JsonObject& object) {
+  Staged staged;
+  const JsonValue stages = object.at("stages");
+  if (!is_searched(stages)) staged.stages = static_cast<int>(stages.integer(1, max_count));
+  staged.exchange = object.word_or("exchange", staged.exchange);
+  staged.kernel_barrier = object.boolean_or("kernel_barrier", staged.kernel_barrier);
+  staged.sm_margin = static_cast<int>(object.integer_or("sm_margin", 0, 0, max_count));
+  return staged;
+}
+
 Family read_best(JsonObject&) { return Best{}; }
 
 using FamilyReader = Family (*)(JsonObject&);
@@ -169,6 +190,7 @@ constexpr auto family_readers = std::to_array<std::pair<std::string_view, Family
     {"ficco", read_ficco},
     {"token_split", read_token_split},
     {"hybrid", read_hybrid},
+    {"staged", read_staged},
     {"best", read_best},
 });
 
@@ -278,6 +300,13 @@ nlohmann::ordered_json to_json(const Workload& workload) {
                             json["experts_per_token"] = layer.experts_per_token;
                             if (layer.expert_imbalance != 1) json["expert_imbalance"] = layer.expert_imbalance;
                           }
+                        },
+                        [&](const AttentionWorkload& attention) {
+                          json["tokens"] = attention.tokens;
+                          json["heads"] = attention.heads;
+                          json["kv_heads"] = attention.kv_heads;
+                          json["head_dim"] = attention.head_dim;
+                          json["mask"] = name_of(attention.mask);
                         }},
              workload);
   return json;
@@ -323,6 +352,15 @@ nlohmann::ordered_json to_json(const ScheduleChoice& choice) {
                           if (hybrid.urgent) json["urgent"] = true;
                           if (hybrid.gemm_sms > 0) json["gemm_sms"] = hybrid.gemm_sms;
                           if (hybrid.kernel_barrier) json["kernel_barrier"] = true;
+                        },
+                        [&](const Staged& staged) {
+                          if (staged.stages)
+                            json["stages"] = *staged.stages;
+                          else
+                            json["stages"] = "searched";
+                          json["exchange"] = name_of(staged.exchange);
+                          json["kernel_barrier"] = staged.kernel_barrier;
+                          json["sm_margin"] = staged.sm_margin;
                         }},
              choice.family);
   if (choice.max_ctas > 0) json["max_ctas"] = choice.max_ctas;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view format = "weft.scenario/1";
 constexpr int max_gpus = 1 << 16;
-constexpr int max_count = 1 << 20;  // chunks, CTAs
+constexpr int max_count = 1 << 20;  // chunks, stages, CTAs
 
 std::vector<int> counts(const std::vector<JsonValue>& values, int least) {
   std::vector<int> result;
@@ -40,7 +40,8 @@ constexpr auto searched_families =
                                                                      {"concurrent", &SearchSpace::concurrent},
                                                                      {"signaling", &SearchSpace::signaling},
                                                                      {"ficco", &SearchSpace::ficco},
-                                                                     {"token_split", &SearchSpace::token_split}});
+                                                                     {"token_split", &SearchSpace::token_split},
+                                                                     {"staged", &SearchSpace::staged}});
 
 /// Serial is always there.
 void read_families(const JsonValue& words, SearchSpace& space) {
@@ -61,6 +62,7 @@ SearchSpace read_space(JsonObject& object) {
   SearchSpace space;
   if (const auto families = object.find("families")) read_families(*families, space);
   if (const auto chunks = object.find("chunks")) space.chunks = counts(chunks->list(), 1);
+  if (const auto stages = object.find("stages")) space.stages = counts(stages->list(), 1);
   if (const auto max_ctas = object.find("max_ctas")) space.max_ctas = counts(max_ctas->list(), 1);
   space.launch = object.word_or("launch", Launch::graph);
   return space;
@@ -72,14 +74,15 @@ void read_model(JsonObject& object, Scenario& scenario, const std::filesystem::p
   scenario.sizes = ascending_sizes(object.at("tokens"));
 }
 
-/// The keys of a workload stand beside those of the scenario; m is written for each size.
+/// The keys of a workload stand beside those of the scenario; m, or the tokens of attention, are written for each size.
 void read_plain(JsonObject& object, Scenario& scenario, const nlohmann::json& json) {
-  scenario.sizes = ascending_sizes(object.at("m"));
+  const char* const size = object.string("op") == "distributed_attention" ? "tokens" : "m";
+  scenario.sizes = ascending_sizes(object.at(size));
   nlohmann::json workload;
-  for (const char* key : {"op", "n", "k", "bytes", "dtype", "imbalance"})
+  for (const char* key : {"op", "n", "k", "bytes", "dtype", "imbalance", "heads", "kv_heads", "head_dim", "mask"})
     if (object.find(key)) workload[key] = json.at(key);
-  for (const std::int64_t m : scenario.sizes) {
-    workload["m"] = m;
+  for (const std::int64_t value : scenario.sizes) {
+    workload[size] = value;
     scenario.plain.push_back(read_workload(JsonObject(workload)));
   }
   if (const auto measured = object.find("measured")) {

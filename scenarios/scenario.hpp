@@ -6,8 +6,11 @@
 //                                              one pair; "m" may be one number, and then "measured" may have the
 //                                              times of its parts, as in a case
 //
-// Both may carry "name", "source" (where the numbers come from), "machine" (the profile for those who name none),
-// "families", "chunks", "max_ctas" and "launch".
+//   {"format": "weft.scenario/1", "op": "distributed_attention", "tokens": [65536], "heads": 64, "kv_heads": 8,
+//    "head_dim": 128, "mask": "causal", "gpus": 8}
+//
+// All may carry "name", "source" (where the numbers come from), "machine" (the profile for those who name none),
+// "families", "chunks", "stages", "max_ctas" and "launch".
 #pragma once
 
 #include <cstdint>

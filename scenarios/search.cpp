@@ -4,6 +4,7 @@
 
 #include "models/all_reduce_norm_model.hpp"
 #include "models/input_error.hpp"
+#include "scenarios/builders/attention_shards.hpp"
 #include "scenarios/builders/families.hpp"
 #include "scenarios/builders/wave_groups.hpp"
 
@@ -68,6 +69,13 @@ std::vector<Family> overlapping_families(const Workload& workload, int gpus, con
   if (space.concurrent && std::holds_alternative<ConcurrentPair>(workload))
     for (const FirstLaunched first : {FirstLaunched::collective, FirstLaunched::gemm})
       families.emplace_back(Concurrent{first});
+  if (const auto* attention = std::get_if<AttentionWorkload>(&workload); attention && space.staged && gpus > 1) {
+    for (const AttentionExchange exchange : {AttentionExchange::keys_values, AttentionExchange::queries}) {
+      families.emplace_back(Staged{.stages = std::nullopt, .exchange = exchange});
+      for (const int stages : space.stages)
+        if (stages <= most_stages(*attention, gpus)) families.emplace_back(Staged{stages, exchange});
+    }
+  }
   if (const auto* layer = std::get_if<LayerWorkload>(&workload);
       layer && space.token_split && gpus > 1 && layer->tokens > 1 && !layer->sequence_parallel)
     for (const TokenSplit& split : token_splits(space, layer->tokens > gpus)) families.emplace_back(split);

@@ -15,7 +15,9 @@ namespace weft::scenarios {
 /// What candidates are made of. Serial is always among them: it is what the others are compared with.
 struct SearchSpace {
   bool decomposition = true, async_tp = true, concurrent = true, signaling = true, ficco = true, token_split = true;
+  bool staged = true;
   std::vector<int> chunks{2, 4, 8};     ///< of decomposition; those that the rows cannot be cut into are skipped
+  std::vector<int> stages{1, 2, 4, 8};  ///< of staged, besides the searched number
   std::vector<int> max_ctas{4, 8, 16};  ///< besides the library's default, wherever NCCL overlaps
   std::vector<int> fused_norm_ctas{};   ///< comm_ctas of token_split's fused norm; fused_norm_ctas() has a machine's
   Launch launch = Launch::graph;

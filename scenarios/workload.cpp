@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "models/input_error.hpp"
+#include "models/sequence_order.hpp"
 
 namespace weft::scenarios {
 namespace {
@@ -67,19 +68,24 @@ void check_experts(const LayerWorkload& layer) {
   check_matrix("experts", layer.experts * 2 * layer.intermediate, layer.hidden, layer.dtype);
 }
 
+template <class WithHeads>
+void check_heads(const WithHeads& workload) {
+  check_extent("heads", workload.heads);
+  check_extent("kv_heads", workload.kv_heads);
+  check_extent("head_dim", workload.head_dim);
+  if (workload.heads % workload.kv_heads != 0)
+    throw InputError("workload.kv_heads", "expected a divisor of heads = " + std::to_string(workload.heads) + ", got " +
+                                              std::to_string(workload.kv_heads));
+  if (workload.heads > max_extent / 3 / workload.head_dim)
+    throw InputError("workload.head_dim",
+                     "expected heads x head_dim below 2^31 / 3, got " + std::to_string(workload.head_dim));
+}
+
 void check_layer(const LayerWorkload& layer) {
   check_extent("tokens", layer.tokens);
   check_extent("hidden", layer.hidden);
-  check_extent("heads", layer.heads);
-  check_extent("kv_heads", layer.kv_heads);
-  check_extent("head_dim", layer.head_dim);
+  check_heads(layer);
   check_extent("intermediate", layer.intermediate);
-  if (layer.heads % layer.kv_heads != 0)
-    throw InputError("workload.kv_heads", "expected a divisor of heads = " + std::to_string(layer.heads) + ", got " +
-                                              std::to_string(layer.kv_heads));
-  if (layer.heads > max_extent / 3 / layer.head_dim)
-    throw InputError("workload.head_dim",
-                     "expected heads x head_dim below 2^31 / 3, got " + std::to_string(layer.head_dim));
   if (layer.intermediate > max_extent / 2)
     throw InputError("workload.intermediate", "expected at most " + std::to_string(max_extent / 2) + ", got " +
                                                   std::to_string(layer.intermediate));
@@ -90,6 +96,20 @@ void check_layer(const LayerWorkload& layer) {
   if (layer.experts > 0) check_experts(layer);
 }
 
+void check_attention(const AttentionWorkload& attention, int gpus) {
+  check_transfer(gpus);
+  check_extent("tokens", attention.tokens);
+  check_heads(attention);
+  const int unit = token_unit(attention.mask, gpus);
+  if (attention.tokens % unit != 0)
+    throw InputError("workload.tokens",
+                     "expected a multiple of " +
+                         std::string(attention.mask == AttentionMask::causal ? "2 x gpus = " : "gpus = ") +
+                         std::to_string(unit) + ", got " + std::to_string(attention.tokens));
+  check_matrix("tokens", attention.tokens, std::max(attention.heads, 2 * attention.kv_heads) * attention.head_dim,
+               DataType::bf16);
+}
+
 }  // namespace
 
 std::string_view op_of(const Workload& workload) {
@@ -98,7 +118,8 @@ std::string_view op_of(const Workload& workload) {
                                [](const CopyWorkload&) { return std::string_view{"copy"}; },
                                [](const PairWorkload& pair) { return name_of(pair.op); },
                                [](const ConcurrentPair&) { return std::string_view{"gemm||all_reduce"}; },
-                               [](const LayerWorkload&) { return std::string_view{"transformer_layer"}; }},
+                               [](const LayerWorkload&) { return std::string_view{"transformer_layer"}; },
+                               [](const AttentionWorkload&) { return std::string_view{"distributed_attention"}; }},
                     workload);
 }
 
@@ -111,6 +132,7 @@ std::string_view family_of(const ScheduleChoice& choice) {
                                [](const Ficco&) { return std::string_view{"ficco"}; },
                                [](const TokenSplit&) { return std::string_view{"token_split"}; },
                                [](const Hybrid&) { return std::string_view{"hybrid"}; },
+                               [](const Staged&) { return std::string_view{"staged"}; },
                                [](const Best&) { return std::string_view{"best"}; }},
                     choice.family);
 }
@@ -141,6 +163,11 @@ std::string describe(const Workload& workload) {
                    if (layer.experts > 0)
                      text << " experts=" << layer.experts << " experts_per_token=" << layer.experts_per_token;
                    if (layer.expert_imbalance != 1) text << " expert_imbalance=" << layer.expert_imbalance;
+                 },
+                 [&](const AttentionWorkload& attention) {
+                   text << " tokens=" << attention.tokens << " heads=" << attention.heads
+                        << " kv_heads=" << attention.kv_heads << " head_dim=" << attention.head_dim << ' '
+                        << name_of(attention.mask);
                  }},
       workload);
   return text.str();
@@ -181,6 +208,12 @@ std::string describe(const ScheduleChoice& choice) {
                           if (hybrid.urgent) text << ", urgent";
                           if (hybrid.gemm_sms > 0) text << ", gemm_sms " << hybrid.gemm_sms;
                           if (hybrid.kernel_barrier) text << ", kernel_barrier";
+                        },
+                        [&](const Staged& staged) {
+                          text << ", stages " << (staged.stages ? std::to_string(*staged.stages) : "searched");
+                          if (staged.exchange == AttentionExchange::queries) text << ", queries travel";
+                          if (!staged.kernel_barrier) text << ", no kernel barrier";
+                          if (staged.sm_margin > 0) text << ", sm_margin " << staged.sm_margin;
                         }},
              choice.family);
   if (choice.max_ctas > 0) text << ", max_ctas " << choice.max_ctas;
@@ -234,7 +267,8 @@ void check_sizes(const Workload& workload, int gpus) {
                           check_gemm(pair.m, pair.n, pair.k, pair.dtype);
                           check_bytes(pair.bytes, element, "the bytes of a bf16");
                         },
-                        [](const LayerWorkload& layer) { check_layer(layer); }},
+                        [](const LayerWorkload& layer) { check_layer(layer); },
+                        [&](const AttentionWorkload& attention) { check_attention(attention, gpus); }},
              workload);
 }
 

@@ -71,8 +71,16 @@ struct LayerWorkload {
   bool operator==(const LayerWorkload&) const = default;
 };
 
-using Workload =
-    std::variant<GemmWorkload, CollectiveWorkload, CopyWorkload, PairWorkload, ConcurrentPair, LayerWorkload>;
+/// The forward pass of attention over one sequence whose `tokens` lie evenly on all GPUs (context parallel), as
+/// AttentionShape says; all heads on every GPU.
+struct AttentionWorkload {
+  std::int64_t tokens = 0, heads = 0, kv_heads = 0, head_dim = 0;
+  AttentionMask mask = AttentionMask::causal;
+  bool operator==(const AttentionWorkload&) const = default;
+};
+
+using Workload = std::variant<GemmWorkload, CollectiveWorkload, CopyWorkload, PairWorkload, ConcurrentPair,
+                              LayerWorkload, AttentionWorkload>;
 
 // --- Schedule choices: which program runs it -------------------------------------------------------------------
 
@@ -152,11 +160,22 @@ struct Hybrid {
   bool operator==(const Hybrid&) const = default;
 };
 
+/// What travels: the keys and values to the queries, or the queries to the keys and values and their results back.
+enum class AttentionExchange { keys_values, queries };
+struct Staged {
+  std::optional<int> stages;  ///< empty: searched
+  AttentionExchange exchange = AttentionExchange::keys_values;
+  bool kernel_barrier = true;  ///< attention starts once the exchange beside it has started
+  int sm_margin = 0;           ///< SMs that attention leaves free
+  bool operator==(const Staged&) const = default;
+};
+
 struct Best {
   bool operator==(const Best&) const = default;
 };
 
-using Family = std::variant<Serial, Decomposition, AsyncTp, Concurrent, Signaling, Ficco, TokenSplit, Hybrid, Best>;
+using Family =
+    std::variant<Serial, Decomposition, AsyncTp, Concurrent, Signaling, Ficco, TokenSplit, Hybrid, Staged, Best>;
 
 struct ScheduleChoice {
   Family family;
@@ -265,6 +284,12 @@ struct NamesOf<scenarios::HybridLanes> {
   using enum scenarios::HybridLanes;
   static constexpr std::array names{std::pair{one, std::string_view{"one"}},
                                     std::pair{each_peer, std::string_view{"each_peer"}}};
+};
+template <>
+struct NamesOf<scenarios::AttentionExchange> {
+  using enum scenarios::AttentionExchange;
+  static constexpr std::array names{std::pair{keys_values, std::string_view{"keys_values"}},
+                                    std::pair{queries, std::string_view{"queries"}}};
 };
 template <>
 struct NamesOf<scenarios::FiccoCompute> {

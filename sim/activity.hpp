@@ -20,7 +20,8 @@ struct Activity {
   Occurrence launched;   ///< it may begin: the hardware queue goes on to what was enqueued behind it
   Occurrence first_cta_started, all_ctas_started, end;
   std::deque<Occurrence> tile_groups;  ///< a GEMM's; deque, since waiters hold references
-  std::deque<Occurrence*> tile_waits;  ///< occurrence that releases each of Gemm::waits, in their order
+  /// Occurrence that releases each of Gemm::waits, in their order; of a Wait that holds SMs, what releases it.
+  std::deque<Occurrence*> tile_waits;
   Limit limit = Limit::latency;
   std::string detail;
 
@@ -39,6 +40,13 @@ struct Activity {
   }
 };
 
+/// What keeps an activity from going on.
+struct Hindrance {
+  std::string what;            ///< "needs 4 more SMs, which are held"; empty: the device knows nothing
+  int rank = 0;                ///< of the operation that would have to go on first,
+  OperationId operation = -1;  ///< in the same iteration; -1: nobody
+};
+
 /// Carries out what takes a GPU's resources: GEMMs, collectives, copies, memory-bound kernels, attention. Streams,
 /// points, counters and barriers are the program's.
 class Device {
@@ -46,6 +54,8 @@ class Device {
   virtual ~Device() = default;
   /// Begins; the device lets the activity's points happen, `end` last, at the times that it finds right.
   virtual void start(Activity& activity) = 0;
+  /// Of an activity that has begun and will not end, when no event is left.
+  virtual Hindrance what_hinders(const Activity&) const { return {}; }
 };
 
 }  // namespace weft::sim

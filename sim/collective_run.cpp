@@ -5,8 +5,8 @@
 namespace weft::sim {
 
 CollectiveRun::CollectiveRun(Engine& engine, FluidPool& pool, const CollectiveTiming& timing, const CtaShape& cta,
-                             int ranks, std::vector<Use> uses)
-    : engine_(engine), pool_(pool), timing_(timing), cta_(cta), uses_(std::move(uses)), ranks_(ranks) {}
+                             int ranks, std::vector<Transfer> transfers)
+    : engine_(engine), pool_(pool), timing_(timing), cta_(cta), transfers_(std::move(transfers)), ranks_(ranks) {}
 
 void CollectiveRun::arrive(Activity& activity, SmPool& sms, double crowded_us) {
   RankGrid& grid = grids_.emplace_back();
@@ -15,6 +15,7 @@ void CollectiveRun::arrive(Activity& activity, SmPool& sms, double crowded_us) {
   grid.run = this;
   grid.activity = &activity;
   grid.sms = &sms;
+  grid.owner = &activity;
   grid.cta = cta_;
   grid.cluster = timing_.cluster;
   grid.priority = activity.priority;
@@ -35,45 +36,81 @@ void CollectiveRun::start_complete_channels() {
   int complete = timing_.ctas;
   for (const RankGrid& grid : grids_) complete = std::min(complete, static_cast<int>(grid.held.size()));
   if (complete == started_) return;
-  Batch& batch = batches_.emplace_back(Batch{this, started_, complete - started_});
+  Batch& batch = batches_.emplace_back(Batch{this, started_, complete - started_, {}});
   started_ = complete;
   engine_.after(from_us(timing_.latency_us * slowdown_ + crowded_us_), {[](void* context) {
                                                                           auto* ready = static_cast<Batch*>(context);
-                                                                          ready->run->transfer(*ready);
+                                                                          ready->run->start(*ready);
                                                                         },
                                                                         &batch});
 }
 
-double CollectiveRun::rate_of(const Batch& batch) const {
-  return timing_.port_bytes * batch.count / timing_.ctas / timing_.transfer_us / slowdown_;
+double CollectiveRun::rate_of(const Share& share) const {
+  const Transfer& transfer = *share.transfer;
+  return transfer.bytes * share.batch->count / timing_.ctas / transfer.alone_us / slowdown_;
 }
 
-void CollectiveRun::transfer(Batch& batch) {
-  const double bytes = timing_.port_bytes * batch.count / timing_.ctas;
-  if (bytes <= 0 || timing_.transfer_us <= 0) return end(batch);
-  batch.flow = pool_.start(bytes, {rate_of(batch), uses_},
-                           {[](void* context) {
-                              auto* done = static_cast<Batch*>(context);
-                              done->run->end(*done);
-                            },
-                            &batch});
+void CollectiveRun::start(Batch& batch) {
+  batch.shares.reserve(transfers_.size());
+  for (const Transfer& transfer : transfers_) batch.shares.push_back({&batch, &transfer});
+  for (Share& share : batch.shares) {
+    const double bytes = share.transfer->bytes * batch.count / timing_.ctas;
+    if (bytes <= 0 || share.transfer->alone_us <= 0) {
+      end(share);
+      continue;
+    }
+    share.flow = pool_.start(bytes, {rate_of(share), share.transfer->uses},
+                             {[](void* context) {
+                                auto* done = static_cast<Share*>(context);
+                                done->batch->run->end(*done);
+                              },
+                              &share});
+  }
+  end_ranks(batch, nullptr);
 }
 
 void CollectiveRun::set_slowdown(double slowdown) {
   if (slowdown == slowdown_) return;
   slowdown_ = slowdown;
   for (const Batch& batch : batches_)
-    if (batch.flow >= 0) pool_.set_cap(batch.flow, rate_of(batch));
+    for (const Share& share : batch.shares)
+      if (share.flow >= 0) pool_.set_cap(share.flow, rate_of(share));
 }
 
-void CollectiveRun::end(Batch& batch) {
-  batch.flow = -1;
-  ended_ += batch.count;
+void CollectiveRun::end(Share& share) {
+  share.flow = -1;
+  share.has_ended = true;
+  end_ranks(*share.batch, share.transfer);
+}
+
+/// Frees the batch's channels on the ranks of `ended` for which it was the last transfer; null: on those that have
+/// none.
+void CollectiveRun::end_ranks(Batch& batch, const Transfer* ended) {
   for (RankGrid& grid : grids_) {
+    const int rank = grid.activity->rank;
+    if (ended != nullptr && !ended->involves(rank)) continue;
+    const auto is_open = [&](const Share& share) {
+      return share.transfer->involves(rank) && (ended == nullptr || !share.has_ended);
+    };
+    if (std::any_of(batch.shares.begin(), batch.shares.end(), is_open)) continue;
     const auto first = grid.held.begin() + batch.first;
     grid.sms->release(grid, std::vector<int>(first, first + batch.count));
-    if (ended_ == timing_.ctas) grid.activity->end.happen(engine_);
+    grid.ended += batch.count;
+    if (grid.ended == timing_.ctas) grid.activity->end.happen(engine_);
   }
+}
+
+const Grid* CollectiveRun::grid_of(int rank) const {
+  const auto found =
+      std::find_if(grids_.begin(), grids_.end(), [&](const RankGrid& grid) { return grid.activity->rank == rank; });
+  return found == grids_.end() ? nullptr : &*found;
+}
+
+int CollectiveRun::missing_rank(const Activity& activity) const {
+  if (grid_of(activity.rank)->unplaced > 0) return activity.rank;
+  for (int rank = 0; rank < ranks_; ++rank)
+    if (const Grid* grid = grid_of(rank); grid == nullptr || grid->unplaced > 0) return rank;
+  return -1;
 }
 
 }  // namespace weft::sim

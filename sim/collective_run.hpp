@@ -2,6 +2,7 @@
 // CTA is resident on every rank. The collective ends with its slowest channel.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <vector>
@@ -13,15 +14,30 @@
 
 namespace weft::sim {
 
+/// Bytes that flow together; those of one collective are cut into the same channels.
+struct Transfer {
+  double bytes = 0;
+  double alone_us = 0;     ///< with all channels and nobody beside
+  std::vector<Use> uses;   ///< per byte
+  std::vector<int> ranks;  ///< that take part; empty: all
+  bool involves(int rank) const { return ranks.empty() || std::find(ranks.begin(), ranks.end(), rank) != ranks.end(); }
+};
+
 class CollectiveRun {
  public:
-  /// `uses` per byte through a port, of all simulated ranks together.
+  /// `transfers` of all simulated ranks together: one for a collective, those of each pair of ranks for an exchange. A
+  /// rank's channels end with the transfers that involve it.
   CollectiveRun(Engine& engine, FluidPool& pool, const CollectiveTiming& timing, const CtaShape& cta, int ranks,
-                std::vector<Use> uses);
+                std::vector<Transfer> transfers);
   CollectiveRun(const CollectiveRun&) = delete;
 
   /// This rank's kernel asks for SMs. Where it must wait for them, each channel's latency is longer by `crowded_us`.
   void arrive(Activity& activity, SmPool& sms, double crowded_us = 0);
+  /// A rank that holds back `activity`, which has arrived and not all of whose channels go on; its own where it waits
+  /// for SMs itself, -1 where nobody does.
+  int missing_rank(const Activity& activity) const;
+  /// The grid of a rank that has arrived, else null.
+  const Grid* grid_of(int rank) const;
   /// From now on latency and transfer take so many times as long.
   void set_slowdown(double slowdown);
 
@@ -31,30 +47,40 @@ class CollectiveRun {
     Activity* activity = nullptr;
     SmPool* sms = nullptr;
     std::vector<int> held;  // SM of each resident channel
+    int ended = 0;          // channels
     Picoseconds arrived;
     double crowded_us = 0;
     void on_placed(const std::vector<int>& placed) override;
+  };
+  struct Batch;
+  /// The share of one transfer that a batch moves.
+  struct Share {
+    Batch* batch = nullptr;
+    const Transfer* transfer = nullptr;
+    FlowId flow = -1;  ///< while it flows
+    bool has_ended = false;
   };
   /// Channels that became complete on all ranks together.
   struct Batch {
     CollectiveRun* run = nullptr;
     int first = 0, count = 0;
-    FlowId flow = -1;  ///< while it transfers
+    std::vector<Share> shares;
   };
 
   void start_complete_channels();
-  double rate_of(const Batch& batch) const;
-  void transfer(Batch& batch);
-  void end(Batch& batch);
+  double rate_of(const Share& share) const;
+  void start(Batch& batch);
+  void end(Share& share);
+  void end_ranks(Batch& batch, const Transfer* transfer);
 
   Engine& engine_;
   FluidPool& pool_;
   const CollectiveTiming timing_;
   const CtaShape cta_;
-  const std::vector<Use> uses_;
+  const std::vector<Transfer> transfers_;
   const int ranks_;
   double crowded_us_ = 0, slowdown_ = 1;
-  int started_ = 0, ended_ = 0;  // channels
+  int started_ = 0;  // channels
   std::deque<RankGrid> grids_;
   std::deque<Batch> batches_;
 };

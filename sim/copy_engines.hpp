@@ -12,7 +12,9 @@ namespace weft::sim {
 
 class CopyEngines {
  public:
-  CopyEngines(Engine& engine, int count) : engine_(engine), idle_(count) {}
+  /// An engine needs `turnaround` between two copies.
+  CopyEngines(Engine& engine, int count, Picoseconds turnaround)
+      : engine_(engine), idle_(count), turnaround_(turnaround) {}
 
   /// Calls back when an engine is the caller's, who gives it back with `release` or keeps it for the next copy.
   void acquire(StreamId stream, Waiter granted) {
@@ -30,7 +32,7 @@ class CopyEngines {
       ++idle_;
       return;
     }
-    engine_.at(engine_.now(), queue_.front());
+    engine_.after(turnaround_, queue_.front());
     queue_.pop_front();
   }
   /// The engine waits for the next copy of this stream, which nothing holds back.
@@ -39,6 +41,7 @@ class CopyEngines {
  private:
   Engine& engine_;
   int idle_;
+  Picoseconds turnaround_;
   std::deque<Waiter> queue_;
   std::vector<StreamId> kept_for_;
 };

@@ -1,5 +1,6 @@
 #include "sim/energy.hpp"
 
+#include "models/exchange.hpp"
 #include "models/gemm_model.hpp"
 #include "models/grouped_gemm_model.hpp"
 
@@ -18,6 +19,7 @@ double flops_of(const Schedule& schedule, const Gpu& gpu, const Work& work) {
     return 4.0 * tokens * (static_cast<double>(attention->prefix) + tokens / 2) * attention->heads *
            attention->head_dim;
   }
+  if (const auto* attention = std::get_if<PartialAttention>(&work)) return most_flops_of(*attention);
   return 0;
 }
 
@@ -35,10 +37,10 @@ double gemm_busy_us(const Schedule& schedule, const Machine& machine, const Work
   return busy_us(machine.gpu, tile_count(size, kernel), tile);
 }
 
-double link_bytes_of(const Schedule& schedule, const Work& work, const OperationCost& cost) {
-  if (const auto* copy = std::get_if<Copy>(&work))
-    return copy->source.place != copy->destination.place ? static_cast<double>(bytes_of(copy->source, schedule)) : 0.0;
-  return cost.collective.port_bytes;  // 0 where it is no collective
+double link_energy_pJ(const Schedule& schedule, const Power& power, const Work& work, const OperationCost& cost) {
+  if (const auto* copy = std::get_if<Copy>(&work); copy != nullptr && copy->source.place != copy->destination.place)
+    return power.copy_pJ_per_byte * static_cast<double>(bytes_of(copy->source, schedule));
+  return power.collective_pJ_per_byte * cost.collective.port_bytes;  // 0 where it is no collective
 }
 
 }  // namespace
@@ -50,8 +52,7 @@ double dynamic_energy_uJ(const Schedule& schedule, const Machine& machine, const
     const Work& work = schedule.operations[id].work;
     energy_pJ += power.gemm_W * 1e6 * gemm_busy_us(schedule, machine, work, costs[id].kernel) +  // 1 W us is 1e6 pJ
                  power.tensor_pJ_per_flop * flops_of(schedule, machine.gpu, work) +
-                 power.hbm_pJ_per_byte * costs[id].traffic.hbm_bytes +
-                 power.link_pJ_per_byte * link_bytes_of(schedule, work, costs[id]);
+                 power.hbm_pJ_per_byte * costs[id].traffic.hbm_bytes + link_energy_pJ(schedule, power, work, costs[id]);
   }
   return energy_pJ * 1e-6;
 }

@@ -76,6 +76,9 @@ std::vector<Slice> slices_of(const Schedule& schedule, const Operation& operatio
                    own_residual.rows = ShardRows{.first = rows.first, .of_rows = rows.count};
                    return std::vector<Slice>{work.partial, own_residual, work.normed};
                  },
+                 [](const GroupedExchange& exchange) {
+                   return std::vector<Slice>{exchange.input, exchange.output};
+                 },
                  [](const Copy& copy) {
                    return std::vector<Slice>{copy.source, copy.destination};
                  },
@@ -88,6 +91,10 @@ std::vector<Slice> slices_of(const Schedule& schedule, const Operation& operatio
                  },
                  [](const Attention& attention) {
                    return std::vector<Slice>{attention.qkv, attention.output};
+                 },
+                 [](const PartialAttention& attention) {
+                   return std::vector<Slice>{attention.queries, attention.keys_values, attention.output,
+                                             attention.log_sum_exp};
                  },
                  [](const auto&) { return std::vector<Slice>{}; }},
       operation.work);

@@ -24,7 +24,8 @@ void NumericalDevice::draw_slowest() {
     const auto* gemm = std::get_if<Gemm>(&work);
     for (int group = 0; gemm != nullptr && group < tile_group_count(*gemm); ++group) parts.push_back({id, group});
     if (is_collective(work) || std::holds_alternative<Copy>(work) || std::holds_alternative<MemoryBound>(work) ||
-        std::holds_alternative<Attention>(work) || std::holds_alternative<GroupedGemm>(work))
+        std::holds_alternative<Attention>(work) || std::holds_alternative<GroupedGemm>(work) ||
+        std::holds_alternative<PartialAttention>(work))
       parts.push_back({id, 0});
   }
   if (!parts.empty()) slowest_ = parts[static_cast<std::size_t>(times_.draw_below(parts.size()))];
@@ -45,6 +46,8 @@ void NumericalDevice::start(Activity& activity) {
     processes_.push_back(run_collective(activity, *collective));
   } else if (std::holds_alternative<AllReduceNorm>(work)) {
     processes_.push_back(run_between_meetings(activity));
+  } else if (const auto* exchange = std::get_if<GroupedExchange>(&work)) {
+    processes_.push_back(run_exchange(activity, *exchange));
   } else if (std::holds_alternative<Gemm>(work)) {
     processes_.push_back(run_gemm(activity));
   } else {
@@ -58,6 +61,7 @@ Process NumericalDevice::run_alone(Activity& activity) {
   Underway underway = begin(activity, 0);
   co_await sleep();
   activity.all_ctas_started.happen(engine_);
+  for (Occurrence* released : activity.tile_waits) co_await Until{*released};  // of a wait that holds SMs
   co_await work(activity);
   finish(underway, activity.iteration);
   activity.end.happen(engine_);
@@ -135,6 +139,80 @@ Process NumericalDevice::read_all(Meeting& meeting, const Activity& last, const 
       values = IntegerMatrix(values.rows, values.columns);
   }
   meeting.is_over.happen(engine_);
+}
+
+namespace {
+
+/// The rows that a rank sends to another: where they lie in what it reads, and where in what the other writes.
+struct SentRows {
+  std::int64_t from = 0, to = 0, count = 0;
+};
+SentRows sent_rows(const GroupedExchange& exchange, std::size_t source, std::size_t destination) {
+  const RowRange& range = exchange.rows[source][destination];
+  std::int64_t before = 0;  // gathered one after the other
+  if (exchange.kind == GroupedKind::cast) {
+    for (std::size_t other = 0; other < source; ++other) before += exchange.rows[other][destination].count;
+    return {range.first, before, range.count};
+  }
+  for (std::size_t other = 0; other < destination; ++other) before += exchange.rows[source][other].count;
+  return {before, range.first, range.count};
+}
+
+Rectangle part_of(Rectangle whole, std::int64_t first, std::int64_t count) {
+  whole.first_row += first;
+  whole.rows = count;
+  return whole;
+}
+
+}  // namespace
+
+/// Reads what it sends when it starts; writes, or adds, what it gets once every rank that sends to it has started.
+Process NumericalDevice::run_exchange(Activity& activity, const GroupedExchange& exchange) {
+  const auto gpus = static_cast<std::size_t>(schedule_.gpus), rank = static_cast<std::size_t>(activity.rank);
+  const auto on_rank = [&](const Slice& slice) { return rectangle_of(slice, activity.rank, schedule_.gpus); };
+  std::vector<std::pair<Rectangle, Rectangle>> matrices{{on_rank(exchange.input), on_rank(exchange.output)}};
+  if (exchange.input_log_sum_exp)
+    matrices.emplace_back(on_rank(*exchange.input_log_sum_exp), on_rank(*exchange.output_log_sum_exp));
+  co_await sleep();
+  activity.first_cta_started.happen(engine_);
+  Exchange& meeting = exchanges_[{activity.iteration, activity.id}];
+  meeting.sent.resize(gpus * gpus);
+  meeting.has_started.resize(gpus);
+  for (std::size_t peer = 0; peer < gpus; ++peer) {
+    const SentRows out = sent_rows(exchange, rank, peer), in = sent_rows(exchange, peer, rank);
+    for (const auto& [input, output] : matrices) {
+      if (out.count > 0)
+        meeting.sent[rank * gpus + peer].push_back(
+            memory_.read(part_of(input, out.from, out.count), activity.iteration));
+      if (in.count > 0 && exchange.kind == GroupedKind::cast) memory_.make_undefined(part_of(output, in.to, in.count));
+    }
+  }
+  meeting.has_started[rank].happen(engine_);
+  co_await sleep();
+  activity.all_ctas_started.happen(engine_);
+  for (std::size_t peer = 0; peer < gpus; ++peer)
+    if (sent_rows(exchange, peer, rank).count > 0) co_await Until{meeting.has_started[peer]};
+  co_await work(activity);
+  for (std::size_t peer = 0; peer < gpus; ++peer) {
+    const SentRows in = sent_rows(exchange, peer, rank), out = sent_rows(exchange, rank, peer);
+    for (std::size_t i = 0; i < matrices.size(); ++i) {
+      if (out.count > 0) {  // whoever changed it meanwhile has spoilt it
+        IntegerMatrix& sent = meeting.sent[rank * gpus + peer][i];
+        if (!is_unchanged(part_of(matrices[i].first, out.from, out.count), sent, activity.iteration))
+          sent = IntegerMatrix(sent.rows, sent.columns);
+      }
+      if (in.count == 0) continue;
+      const Rectangle target = part_of(matrices[i].second, in.to, in.count);
+      IntegerMatrix received = meeting.sent[peer * gpus + rank][i];
+      if (exchange.kind == GroupedKind::reduce) {
+        const IntegerMatrix before = memory_.read(target, activity.iteration);
+        std::transform(received.values.begin(), received.values.end(), before.values.begin(), received.values.begin(),
+                       sum_of);
+      }
+      memory_.write(target, received);
+    }
+  }
+  activity.end.happen(engine_);
 }
 
 NumericalDevice::Underway NumericalDevice::begin(const Activity& activity, int tile_group) {

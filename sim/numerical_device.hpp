@@ -8,8 +8,9 @@
 //
 // Who reads an output meanwhile gets undefined values, and who overwrites an input meanwhile makes the result
 // undefined. Each tile group of a GEMM does this on its own, in no order but that of the counters it waits for. A
-// collective reads on each rank when it starts there, and writes no sooner than it has started on all ranks. A kernel
-// in which the ranks meet twice does both between its meetings.
+// collective reads on each rank when it starts there, and writes no sooner than it has started on all ranks; an
+// exchange no sooner than on all ranks that send to it. A kernel in which the ranks meet twice does both between its
+// meetings.
 //
 // In every run one operation or tile group takes longer than all others together, on one rank or on all: whoever does
 // not wait for it is then sure to come too early.
@@ -60,6 +61,12 @@ class NumericalDevice : public Device {
     Occurrence is_over;
   };
 
+  /// A grouped exchange of one iteration.
+  struct Exchange {
+    std::vector<std::vector<IntegerMatrix>> sent;  // by source x destination: rows, and log_sum_exps where there are
+    std::deque<Occurrence> has_started;            // by rank
+  };
+
   /// What has a duration of its own: an operation, or a tile group of a GEMM.
   struct Part {
     OperationId operation = 0;
@@ -72,6 +79,7 @@ class NumericalDevice : public Device {
   Process run_tile_group(Activity& activity, const Gemm& gemm, int tile_group);
   Process run_between_meetings(Activity& activity);
   Process run_collective(Activity& activity, const Collective& collective);
+  Process run_exchange(Activity& activity, const GroupedExchange& exchange);
   Process read_all(Meeting& meeting, const Activity& last, const Collective& collective);
 
   Underway begin(const Activity& activity, int tile_group);
@@ -87,6 +95,7 @@ class NumericalDevice : public Device {
   Part slowest_;
   std::optional<int> slowest_rank_;                                  // empty: all
   std::map<std::pair<int, OperationId>, Meeting> meetings_, exits_;  // iteration, operation
+  std::map<std::pair<int, OperationId>, Exchange> exchanges_;
   std::deque<Process> processes_;
 };
 

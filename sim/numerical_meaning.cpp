@@ -7,6 +7,7 @@
 #include "models/input_error.hpp"
 #include "models/layout.hpp"
 #include "models/row_order.hpp"
+#include "models/sequence_order.hpp"
 #include "sim/numerical_device.hpp"
 #include "sim/program.hpp"
 
@@ -42,7 +43,21 @@ void require_shape(const Schedule& schedule, const std::string& path, BufferId i
                                std::to_string(got_rows) + " x " + std::to_string(got_columns));
 }
 
+void require_attention_fit(const Schedule& schedule, const Meaning& meaning, const std::string& path) {
+  const AttentionShape& shape = *meaning.attention;
+  const int unit = token_unit(shape.mask, schedule.gpus);
+  if (meaning.m % unit != 0)
+    throw InputError(path + ".m",
+                     "expected a multiple of " + std::to_string(unit) + " tokens, got " + std::to_string(meaning.m));
+  const std::int64_t rows = meaning.m / schedule.gpus;
+  const std::int64_t columns = std::int64_t{shape.heads} * shape.head_dim;
+  require_shape(schedule, path + ".a", meaning.a, rows, columns, true);
+  require_shape(schedule, path + ".b", meaning.b, rows, std::int64_t{2} * shape.kv_heads * shape.head_dim, true);
+  require_shape(schedule, path + ".result", meaning.result, rows, columns, false);
+}
+
 void require_fit(const Schedule& schedule, const Meaning& meaning, const std::string& path) {
+  if (meaning.attention) return require_attention_fit(schedule, meaning, path);
   const ResultForm form = form_of(meaning, path);
   const RowOrder order = row_order(meaning, schedule.gpus);
   if (!order.divides())
@@ -60,7 +75,7 @@ void require_fit(const Schedule& schedule, const Meaning& meaning, const std::st
 
 void collect_operands(const Meaning& meaning, std::set<BufferId>& operands) {
   operands.insert(meaning.a);
-  if (result_form(meaning.op)->gemm != GemmPlace::none) operands.insert(meaning.b);
+  if (meaning.attention || result_form(meaning.op)->gemm != GemmPlace::none) operands.insert(meaning.b);
   for (const Meaning& further : meaning.also) collect_operands(further, operands);
 }
 
@@ -173,9 +188,33 @@ std::string describe(const WrongElement& wrong) {
          (wrong.got == undefined ? "an undefined value" : std::to_string(wrong.got));
 }
 
+namespace {
+
+/// Every query of the rank sees the keys of all ranks that the mask lets it see.
+IntegerMatrix expected_attention(const Meaning& meaning, int gpus, int rank, const std::vector<IntegerMatrix>& queries,
+                                 const std::vector<IntegerMatrix>& keys_values) {
+  const AttentionShape& shape = *meaning.attention;
+  const std::int64_t rows = meaning.m / gpus;
+  AttentionResult result(rows, shape.heads, shape.head_dim);
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (int source = 0; source < gpus; ++source)
+      for (std::int64_t key = 0; key < rows; ++key) {
+        const bool is_seen =
+            shape.mask == AttentionMask::full || token_of_row(shape.mask, meaning.m, gpus, source, key) <=
+                                                     token_of_row(shape.mask, meaning.m, gpus, rank, row);
+        if (is_seen)
+          result.add(queries[static_cast<std::size_t>(rank)].row(row), row,
+                     keys_values[static_cast<std::size_t>(source)].row(key), shape.kv_heads);
+      }
+  return result.output;
+}
+
+}  // namespace
+
 /// Every row is made on its own: the rows that the collective brings together, multiplied before or after.
 IntegerMatrix expected_result(const Meaning& meaning, int gpus, int rank, const std::vector<IntegerMatrix>& a,
                               const std::vector<IntegerMatrix>& b) {
+  if (meaning.attention) return expected_attention(meaning, gpus, rank, a, b);
   const GemmPlace gemm = form_of(meaning, "meaning").gemm;
   const RowOrder order = row_order(meaning, gpus);
   IntegerMatrix result(order.result_rows(), meaning.n, 0);

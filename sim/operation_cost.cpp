@@ -1,23 +1,40 @@
 #include "sim/operation_cost.hpp"
 
+#include <algorithm>
+
 #include "models/all_reduce_norm_model.hpp"
+#include "models/exchange.hpp"
 #include "models/gemm_model.hpp"
 #include "models/grouped_gemm_model.hpp"
 
 namespace weft::sim {
 namespace {
 
+/// What a collective takes that is not the only operation, with the cluster that was asked for.
+CollectiveTiming among_others(CollectiveTiming timing, int cluster, const Schedule& schedule, const Machine& machine) {
+  const CollectiveKernel& kernel = machine.collective_kernel;
+  const double alone_us = timing.latency_us + timing.transfer_us;
+  if (schedule.operations.size() > 1)
+    timing.latency_us += std::min(alone_us * (kernel.cold_factor - 1), kernel.cold_most_us);
+  if (cluster > 0) timing.cluster = cluster;
+  return timing;
+}
+
 CollectiveTiming timing_of(const Collective& collective, const std::string& name, const Schedule& schedule,
                            const Machine& machine) {
   if (collective.transport != Transport::nccl)
     throw InputError(name + ".transport", "expected nccl, the transport that the simulator has, got " +
                                               std::string(name_of(collective.transport)));
-  CollectiveTiming timing = time_collective(machine, collective.kind, schedule.gpus,
-                                            bytes_of(full_slice(collective), schedule), collective.max_ctas);
-  const double cold = schedule.operations.size() > 1 ? machine.collective_kernel.cold_factor : 1;
-  timing.latency_us *= cold;
-  timing.transfer_us *= cold;
-  return timing;
+  const Bytes bytes = bytes_of(full_slice(collective), schedule);
+  return among_others(time_collective(machine, collective.kind, schedule.gpus, bytes, collective.max_ctas),
+                      collective.cluster, schedule, machine);
+}
+
+/// As the all-to-all in which every rank sends as much as the busiest port of this exchange carries.
+CollectiveTiming timing_of(const GroupedExchange& exchange, const Schedule& schedule, const Machine& machine) {
+  return among_others(time_collective(machine, CollectiveKind::all_to_all, schedule.gpus,
+                                      equal_all_to_all_bytes(exchange, schedule), exchange.max_ctas),
+                      exchange.cluster, schedule, machine);
 }
 
 CollectiveTiming timing_of(const AllReduceNorm& work, const std::string& name, const Schedule& schedule,
@@ -77,6 +94,9 @@ std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machi
       costs[id].memory_load = traffic[id].touched_bytes /
                               estimated_grouped_gemm_us(machine, size, costs[id].kernel, dtype) /
                               bytes_per_us(machine.gpu.hbm_GBps);
+    } else if (const auto* exchange = std::get_if<GroupedExchange>(&operation.work)) {
+      costs[id].collective = timing_of(*exchange, schedule, machine);
+      costs[id].hbm_bytes_per_port_byte = machine.collective_kernel.hbm_bytes_per_port_byte;
     }
   }
   return costs;

@@ -14,7 +14,7 @@ struct OperationCost {
   MemoryTraffic traffic;
   GemmKernel kernel;                   ///< a GEMM's, chosen as the library would where the schedule leaves it open
   double memory_load = 0;              ///< a GEMM's: what it touches over what HBM could carry while it runs alone
-  CollectiveTiming collective;         ///< a collective's; cold where it is not the only operation
+  CollectiveTiming collective;         ///< a collective's or exchange's; cold where it is not the only operation
   double hbm_bytes_per_port_byte = 0;  ///< a collective's, read and written on each GPU
   double given_us = -1;                ///< below 0: none is given
 };

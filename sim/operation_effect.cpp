@@ -128,6 +128,13 @@ Matrices moved(const Matrices& inputs, const std::vector<Rectangle>& writes) {
   return outputs;
 }
 
+/// Results of integer attention merge by addition, and so do the numbers of keys that stand for log_sum_exp.
+Matrices merged_results(const Matrices& inputs) {
+  Matrices merged{inputs[0], inputs[1]};
+  for (std::size_t i = 2; i < inputs.size(); ++i) add_rows(merged[i % 2], inputs[i], 0);
+  return merged;
+}
+
 Matrices memory_kernel_result(MemoryKernel kernel, const Matrices& inputs, const std::vector<Rectangle>& reads,
                               const std::vector<Rectangle>& writes) {
   Matrices outputs;
@@ -155,6 +162,8 @@ Matrices memory_kernel_result(MemoryKernel kernel, const Matrices& inputs, const
       return {rotated(inputs.front(), reads.front().first_row)};
     case MemoryKernel::top_k:
       return {largest_of_rows(inputs.front(), writes.front().columns)};
+    case MemoryKernel::log_sum_exp_merge:
+      return merged_results(inputs);
     case MemoryKernel::gather:
     case MemoryKernel::scatter:
       break;
@@ -191,6 +200,24 @@ std::vector<Effect> effects_of(const Schedule& schedule, const Attention& attent
     for (std::int64_t row = 0; row < earlier.rows; ++row)
       std::copy_n(inputs[1].row(row), inputs[1].columns, earlier.row(row) + query_columns);
     return Matrices{attended(stacked({earlier, inputs[0]}), attention)};
+  };
+  return {effect};
+}
+
+std::vector<Effect> effects_of(const Schedule& schedule, const PartialAttention& work, int rank) {
+  Effect effect;
+  for (const Slice* slice : {&work.queries, &work.keys_values})
+    effect.reads.push_back(rectangle_of(*slice, rank, schedule.gpus));
+  for (const Slice* slice : {&work.output, &work.log_sum_exp})
+    effect.writes.push_back(rectangle_of(*slice, rank, schedule.gpus));
+  effect.result = [work, rank](const Matrices& inputs) {
+    AttentionResult result(inputs[0].rows, work.heads, work.head_dim);
+    for (const AttentionPart& part : work.parts[static_cast<std::size_t>(rank)])
+      for (std::int64_t query = 0; query < part.queries; ++query)
+        for (std::int64_t key = 0; key < (part.mask == AttentionMask::full ? part.keys : query + 1); ++key)
+          result.add(inputs[0].row(part.first_query + query), part.first_query + query,
+                     inputs[1].row(part.first_key + key), work.kv_heads);
+    return Matrices{result.output, result.keys};
   };
   return {effect};
 }
@@ -234,10 +261,28 @@ std::vector<Effect> effects_of(const Schedule& schedule, const AllReduceNorm&, c
 /// Slices that a kernel can write.
 std::size_t results_of(MemoryKernel kernel) {
   const bool any = kernel == MemoryKernel::fill || kernel == MemoryKernel::gather || kernel == MemoryKernel::scatter;
-  return any ? std::numeric_limits<std::size_t>::max() : kernel == MemoryKernel::add_rms_norm ? 2 : 1;
+  return any ? std::numeric_limits<std::size_t>::max()
+         : kernel == MemoryKernel::add_rms_norm || kernel == MemoryKernel::log_sum_exp_merge ? 2
+                                                                                             : 1;
 }
 
 }  // namespace
+
+void AttentionResult::add(const std::int64_t* query, std::int64_t row, const std::int64_t* key_value, int kv_heads) {
+  const int heads = static_cast<int>(keys.columns), head_dim = static_cast<int>(output.columns / heads);
+  for (int head = 0; head < heads; ++head) {
+    const std::int64_t* q = query + head * head_dim;
+    const std::int64_t* k = key_value + head / (heads / kv_heads) * head_dim;
+    const std::int64_t* v = k + kv_heads * head_dim;
+    const bool is_defined =
+        std::find(q, q + head_dim, undefined) == q + head_dim && std::find(k, k + head_dim, undefined) == k + head_dim;
+    const std::int64_t score = is_defined ? std::inner_product(q, q + head_dim, k, std::int64_t{0}) : undefined;
+    std::int64_t* sum = output.row(row) + head * head_dim;
+    for (int i = 0; i < head_dim; ++i)
+      sum[i] = sum_of(sum[i], is_defined && v[i] != undefined ? score * v[i] : undefined);
+    keys.at(row, head) = sum_of(keys.at(row, head), is_defined ? 1 : undefined);
+  }
+}
 
 void require_integer_meaning(const Schedule& schedule) {
   for (std::size_t i = 0; i < schedule.operations.size(); ++i) {
@@ -262,6 +307,7 @@ std::vector<Effect> effects(const Schedule& schedule, const Operation& operation
                                [&](const Attention& work) { return effects_of(schedule, work, rank); },
                                [&](const GroupedGemm& gemm) { return effects_of(schedule, gemm, rank); },
                                [&](const AllReduceNorm& work) { return effects_of(schedule, work, operation, rank); },
+                               [&](const PartialAttention& work) { return effects_of(schedule, work, rank); },
                                [](const auto&) { return std::vector<Effect>{}; }},
                     operation.work);
 }

@@ -16,6 +16,17 @@ struct Effect {
   std::function<std::vector<IntegerMatrix>(const std::vector<IntegerMatrix>& inputs)> result;
 };
 
+/// Attention in integers: without the softmax, a query's result is the sum of (query x key) times value over the keys
+/// that it sees, and the number of those keys stands for its log_sum_exp. So partial results merge exactly, and a key
+/// that is seen twice or not at all shows.
+struct AttentionResult {
+  IntegerMatrix output, keys;
+  AttentionResult(std::int64_t rows, int heads, int head_dim)
+      : output(rows, std::int64_t{heads} * head_dim, 0), keys(rows, heads, 0) {}
+  /// Query row `row` sees one more row of keys and values.
+  void add(const std::int64_t* query, std::int64_t row, const std::int64_t* key_value, int kv_heads);
+};
+
 /// Throws InputError for the first memory-bound kernel that writes more slices than it has results.
 void require_integer_meaning(const Schedule& schedule);
 

@@ -1,9 +1,12 @@
 #include "sim/program.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "models/counters.hpp"
 #include "models/executor.hpp"
+#include "models/hardware_queues.hpp"
+#include "models/wait_chain.hpp"
 #include "sim/copy_order.hpp"
 #include "sim/skew.hpp"
 
@@ -37,8 +40,7 @@ Program::Program(Engine& engine, Device& device, const Schedule& schedule, const
       iterations_(iterations),
       activities_(static_cast<std::size_t>(ranks) * iterations * schedule.operations.size()),
       begins_(static_cast<std::size_t>(ranks) * iterations),
-      ends_(begins_.size()),
-      positions_(static_cast<std::size_t>(ranks) * schedule.streams.size()) {
+      ends_(begins_.size()) {
   stream_order_.resize(schedule.streams.size());
   for (OperationId id = 0; id < static_cast<OperationId>(schedule.operations.size()); ++id)
     stream_order_[schedule.operations[id].stream].push_back(id);
@@ -74,28 +76,21 @@ void Program::find_edges() {
     if (const auto* barrier = std::get_if<Barrier>(&operation.work)) barrier_number_[id] = barriers[barrier->channel]++;
   }
   schedule_.launch == Launch::graph ? set_graph_gaps() : set_eager_gaps();
-  share_queues();
+  queued_behind_ = queued_behind(schedule_, timing_.hardware_queues);
 }
 
-/// Streams beyond the hardware's queues share one: what stands in front there and still waits holds back what other
-/// streams enqueued behind it (a false dependency).
-void Program::share_queues() {
-  queued_behind_.assign(edges_.size(), -1);
-  if (timing_.hardware_queues == 0) return;
-  std::vector<OperationId> last(static_cast<std::size_t>(timing_.hardware_queues), -1);
-  for (OperationId id = 0; id < static_cast<OperationId>(edges_.size()); ++id) {
-    OperationId& before = last[schedule_.operations[id].stream % timing_.hardware_queues];
-    if (before >= 0 && schedule_.operations[before].stream != schedule_.operations[id].stream)
-      queued_behind_[id] = before;
-    before = id;
-  }
+/// Where a collective races with other roots it starts first in its share of the iterations, and they do in the rest.
+Picoseconds Program::root_offset(int iteration, OperationId id) const {
+  if (timing_.starts_first == 0) return root_offset_[id];
+  const bool is_won = iteration + 0.5 < timing_.starts_first * iterations_;
+  if (is_collective(id)) return is_won ? Picoseconds{} : timing_.fork_gap;
+  return is_won ? root_offset_[id] : Picoseconds{};
 }
+
+bool Program::is_collective(OperationId id) const { return weft::is_collective(schedule_.operations[id].work); }
 
 void Program::set_graph_gaps() {
   const auto count = static_cast<OperationId>(edges_.size());
-  const auto is_collective = [&](OperationId id) {
-    return std::holds_alternative<Collective>(schedule_.operations[id].work);
-  };
   std::vector<OperationId> continues(edges_.size(), -1);  // the successor that continues each chain
   OperationId first_root = -1;
   for (OperationId id = 0; id < count; ++id) {
@@ -112,16 +107,29 @@ void Program::set_graph_gaps() {
                  : continues[edge.operation] != id ? timing_.fork_gap
                  : is_collective(id)               ? timing_.collective_gap
                                                    : timing_.kernel_gap;
-  for (OperationId id = 0; id < count; ++id) {
+  set_copy_gaps();
+}
+
+void Program::set_copy_gaps() {
+  std::set<StreamId> copy_streams;
+  for (const Operation& operation : schedule_.operations)
+    if (crosses_ranks(operation.work)) copy_streams.insert(operation.stream);
+  if (copy_streams.empty()) return;
+  const Picoseconds after_copy_gap =
+      timing_.after_copy_gap + timing_.copy_stream_gap * static_cast<std::int64_t>(copy_streams.size() - 1);
+  const auto comes_from_copy = [&](const Edge& edge) {
+    return crosses_ranks(schedule_.operations[edge.operation].work);
+  };
+  for (OperationId id = 0; id < static_cast<OperationId>(edges_.size()); ++id) {
     const bool to_copy = crosses_ranks(schedule_.operations[id].work);
-    const auto comes_from_copy = [&](const Edge& edge) {
-      return crosses_ranks(schedule_.operations[edge.operation].work);
-    };
     const bool waits_for_copy = std::any_of(edges_[id].begin(), edges_[id].end(), comes_from_copy);
     for (Edge& edge : edges_[id]) {
-      if (to_copy && comes_from_copy(edge)) edge.gap = timing_.kernel_gap;
-      if (to_copy && !comes_from_copy(edge)) edge.gap = std::max(edge.gap, timing_.before_copy_gap);
-      if (!to_copy && waits_for_copy) edge.gap = std::max(edge.gap, timing_.after_copy_gap);
+      if (to_copy && comes_from_copy(edge)) edge.gap = timing_.copy_gap;
+      const bool is_chain = schedule_.operations[edge.operation].stream == schedule_.operations[id].stream;
+      if (to_copy && !comes_from_copy(edge)) edge.gap = timing_.before_copy_gap;
+      if (!to_copy && waits_for_copy) edge.gap = std::max(edge.gap, after_copy_gap);
+      if (to_copy && !comes_from_copy(edge))
+        edge.spread = is_chain ? timing_.copy_gap_spread : timing_.copy_fork_spread;
     }
   }
 }
@@ -137,8 +145,10 @@ void Program::set_eager_gaps() {
   }
 }
 
-/// A GEMM's tile groups are points, add to counters and may wait for counters.
+/// A GEMM's tile groups are points, add to counters and may wait for counters; so may a wait that holds SMs.
 void Program::prepare(Activity& one) {
+  if (const auto* wait = std::get_if<Wait>(&one.operation->work); wait != nullptr && wait->held_sms > 0)
+    one.tile_waits.push_back(&counter(one.rank, one.iteration, wait->counter).reaching(engine_, wait->value));
   const auto* gemm = std::get_if<Gemm>(&one.operation->work);
   if (gemm == nullptr) return;
   one.tile_groups.resize(std::max<std::size_t>(1, gemm->tile_groups.size()));
@@ -171,31 +181,32 @@ Process Program::run_rank(int rank) {
 }
 
 Process Program::run_stream(int rank, StreamId stream) {
-  Position& position = positions_[rank * schedule_.streams.size() + stream];
   for (int iteration = 0; iteration < iterations_; ++iteration) {
     co_await Until{begins_[index(rank, iteration)]};
     for (const OperationId id : stream_order_[stream]) {
       Activity& one = activity(rank, iteration, id);
-      Picoseconds ready = begin_of(rank, iteration) + root_offset_[id];
+      Picoseconds ready = begin_of(rank, iteration) + root_offset(iteration, id);
       for (const Edge& edge : edges_[id]) {
         Occurrence& point = activity(rank, iteration, edge.operation).point(edge.point, edge.tile_group);
-        position = {id, edge.operation};
         co_await Until{point};
-        ready = std::max(ready, point.time() + edge.gap);
+        ready = std::max(ready, point.time() + edge.gap + share_of(edge.spread, one));
       }
       if (const OperationId front = queued_behind_[id]; front >= 0) {
-        position = {id, front};
         co_await Until{activity(rank, iteration, front).launched};
       }
       const auto launched = static_cast<std::int64_t>(iteration) * static_cast<std::int64_t>(edges_.size()) + id + 1;
       ready = std::max(ready, timing_.host_launch * launched);
       co_await Sleep{engine_, ready};
-      position = {id, -1};
       begin(one);
       co_await Until{one.end};
     }
-    position = {};
   }
+}
+
+Picoseconds Program::share_of(Picoseconds spread, const Activity& one) const {
+  if (spread == Picoseconds{}) return {};
+  const int occasion = one.iteration * static_cast<int>(schedule_.operations.size()) + one.id;
+  return from_us(to_us(spread) * lateness(one.rank, occasion));
 }
 
 void Program::begin(Activity& one) {
@@ -206,7 +217,7 @@ void Program::begin(Activity& one) {
     one.first_cta_started.happen(engine_);
     one.all_ctas_started.happen(engine_);
     one.end.happen(engine_);
-  } else if (const auto* wait = std::get_if<Wait>(&work)) {
+  } else if (const auto* wait = std::get_if<Wait>(&work); wait != nullptr && wait->held_sms == 0) {
     processes_.push_back(wait_for_counter(one, *wait));
   } else if (const auto* barrier = std::get_if<Barrier>(&work)) {
     processes_.push_back(meet(one, barrier->channel));
@@ -255,32 +266,77 @@ Process Program::delay(Activity& one, Picoseconds time) {
   one.end.happen(engine_);
 }
 
-std::string Program::signallers_of(CounterId id) const {
-  const CounterUse use = counter_uses(schedule_)[id];
-  std::string names;
-  for (const CounterSignal& signal : use.signals)
-    names += (names.empty() ? "" : ", ") + schedule_.operations[signal.operation].name;
-  return names.empty() ? "" : " (added to by " + names + ")";
+int Program::key(int rank, OperationId id) const { return rank * static_cast<int>(schedule_.operations.size()) + id; }
+
+std::string Program::name(int rank, OperationId id) const {
+  return "\"" + schedule_.operations[id].name + "\"" + (ranks_ > 1 ? " of rank " + std::to_string(rank) : "");
 }
 
-std::string Program::describe(const Position& position) const {
-  const Operation& operation = schedule_.operations[position.operation];
-  if (position.waits_for >= 0) return operation.name + " waits for " + schedule_.operations[position.waits_for].name;
-  if (const auto* wait = std::get_if<Wait>(&operation.work))
-    return operation.name + " waits for counter " + schedule_.counters[wait->counter].name + " to reach " +
-           std::to_string(wait->value) + signallers_of(wait->counter);
-  if (std::holds_alternative<Barrier>(operation.work)) return operation.name + " waits for the other ranks";
-  return operation.name + " never gets what it needs to end";
+Blocked Program::waits_for(int rank, OperationId id, const std::string& why, OperationId other) const {
+  return {name(rank, id) + " " + why + " " + name(rank, other), key(rank, other)};
 }
 
-std::string Program::stuck() const {
-  std::string message = "nothing can go on";
-  const std::size_t streams = schedule_.streams.size();
-  for (std::size_t i = 0; i < positions_.size(); ++i)
-    if (positions_[i].operation >= 0)
-      message += "; rank " + std::to_string(i / streams) + ", stream " + schedule_.streams[i % streams].name + ": " +
-                 describe(positions_[i]);
-  return message;
+/// Of an operation that has not ended in its rank's last iteration.
+Blocked Program::why_stuck(int rank, int iteration, OperationId id) {
+  const Activity& one = activity(rank, iteration, id);
+  if (!one.launched.has_happened()) {
+    for (const Edge& edge : edges_[id])
+      if (!activity(rank, iteration, edge.operation).point(edge.point, edge.tile_group).has_happened())
+        return waits_for(rank, id, "follows", edge.operation);
+    return waits_for(rank, id,
+                     "stands in one of the " + std::to_string(timing_.hardware_queues) + " hardware queues behind",
+                     queued_behind_[id]);
+  }
+  const Hindrance hindrance = device_.what_hinders(one);
+  if (!hindrance.what.empty())
+    return hindrance.operation < 0
+               ? Blocked{name(rank, id) + " " + hindrance.what, -1}
+               : Blocked{name(rank, id) + " " + hindrance.what + " " + name(hindrance.rank, hindrance.operation),
+                         key(hindrance.rank, hindrance.operation)};
+  if (const auto* wait = std::get_if<Wait>(&one.operation->work))
+    return waits_for_counter(rank, iteration, id, wait->counter, wait->value);
+  if (const auto* gemm = std::get_if<Gemm>(&one.operation->work))
+    for (const TileWait& wait : gemm->waits)
+      if (counter(rank, iteration, wait.counter).count() < wait.value)
+        return waits_for_counter(rank, iteration, id, wait.counter, wait.value);
+  if (std::holds_alternative<Barrier>(one.operation->work))
+    for (int other = 0; other < ranks_; ++other)
+      if (!activity(other, iteration, id).launched.has_happened())
+        return {name(rank, id) + " waits for " + name(other, id), key(other, id)};
+  return {name(rank, id) + " never gets what it needs to end", -1};
+}
+
+/// Blames the first operation that adds to the counter and has not done so.
+Blocked Program::waits_for_counter(int rank, int iteration, OperationId id, CounterId counter_id, std::int64_t value) {
+  Blocked blocked{name(rank, id) + " waits for counter \"" + schedule_.counters[counter_id].name + "\" to reach " +
+                      std::to_string(value) + ", it stays at " +
+                      std::to_string(counter(rank, iteration, counter_id).count()),
+                  -1};
+  const CounterUse use = counter_uses(schedule_)[counter_id];
+  for (const CounterSignal& signal : use.signals) {
+    const int from = peer(rank, -signal.place);
+    Activity& adds = activity(from, iteration, signal.operation);
+    const bool has_added =
+        signal.tile_group < 0 ? adds.launched.has_happened() : adds.tile_groups[signal.tile_group].has_happened();
+    if (has_added) continue;
+    blocked.sentence += " until " + name(from, signal.operation) + " adds to it";
+    blocked.waits_for = key(from, signal.operation);
+    break;
+  }
+  return blocked;
+}
+
+/// The cycle that the first stuck operation leads to.
+std::string Program::stuck() {
+  std::map<int, Blocked> blocked;
+  for (int rank = 0; rank < ranks_; ++rank)
+    for (int iteration = 0; iteration < iterations_; ++iteration) {
+      if (ends_[index(rank, iteration)].has_happened()) continue;
+      for (OperationId id = 0; id < static_cast<OperationId>(edges_.size()); ++id)
+        if (!activity(rank, iteration, id).end.has_happened()) blocked[key(rank, id)] = why_stuck(rank, iteration, id);
+      break;
+    }
+  return "a deadlock: " + describe_wait_chain(blocked, blocked.begin()->first);
 }
 
 }  // namespace weft::sim

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "models/wait_chain.hpp"
 #include "sim/activity.hpp"
 #include "sim/engine.hpp"
 
@@ -16,18 +17,24 @@ namespace weft::sim {
 /// Fixed times between operations. In a CUDA graph one successor of a node continues its chain, the first-created that
 /// is no collective; the others, and all operations without predecessors but the first, start later by `fork_gap`.
 struct ProgramTiming {
-  Picoseconds kernel_gap;               ///< end of an operation to the start of one that waits for it alone
-  Picoseconds collective_gap;           ///< the same where that one is a collective
-  Picoseconds join_gap;                 ///< last end to the start of an operation that waits for several
-  Picoseconds fork_gap;                 ///< end to the start of an operation that does not continue the chain
-  Picoseconds before_copy_gap;          ///< end of a kernel to the start of a copy from or to a peer
-  Picoseconds after_copy_gap;           ///< end of such a copy to the start of a kernel
-  Picoseconds iteration_gap;            ///< end of an iteration to the start of the next
-  Picoseconds host_launch;              ///< eager: host time of one operation
-  Picoseconds barrier;                  ///< last arrival to the first departure
-  Picoseconds barrier_skew;             ///< first to last departure
-  Picoseconds signal;                   ///< counter written until who waits for it goes on
-  int hardware_queues = 0;              ///< eager: streams beyond that share one; 0: each has its own
+  Picoseconds kernel_gap;        ///< end of an operation to the start of one that waits for it alone
+  Picoseconds collective_gap;    ///< the same where that one is a collective
+  Picoseconds join_gap;          ///< last end to the start of an operation that waits for several
+  Picoseconds fork_gap;          ///< end to the start of an operation that does not continue the chain
+  Picoseconds before_copy_gap;   ///< end of a kernel to the start of a copy from or to a peer
+  Picoseconds after_copy_gap;    ///< end of such a copy to the start of a kernel
+  Picoseconds copy_gap_spread;   ///< before_copy_gap is up to so much longer on one stream
+  Picoseconds copy_fork_spread;  ///< and up to so much from one stream to another
+  Picoseconds copy_gap;          ///< end of such a copy to the start of another
+  Picoseconds copy_stream_gap;   ///< after_copy_gap is longer for each stream with such copies but the first
+  Picoseconds iteration_gap;     ///< end of an iteration to the start of the next
+  Picoseconds host_launch;       ///< eager: host time of one operation
+  Picoseconds barrier;           ///< last arrival to the first departure
+  Picoseconds barrier_skew;      ///< first to last departure
+  Picoseconds signal;            ///< counter written until who waits for it goes on
+  int hardware_queues = 0;       ///< eager: streams beyond that share one; 0: each has its own
+  double starts_first = 0;  ///< share of iterations in which a collective at the beginning of a graph starts before the
+                            ///< other operations there; 0: nothing races
   std::vector<Picoseconds> start_skew;  ///< by rank; empty: all start together
 };
 
@@ -53,8 +60,8 @@ class Program {
           int iterations);
   Program(const Program&) = delete;  // coroutines point at it
 
-  /// Starts all streams and runs the engine until nothing is left. Throws ExecutionError that names the stuck operation
-  /// and what it waits for.
+  /// Starts all streams and runs the engine until nothing is left. Throws ExecutionError for a deadlock, which names
+  /// the cycle: who waits for whom, and for what.
   void run();
 
   Activity& activity(int rank, int iteration, OperationId id) {
@@ -69,11 +76,7 @@ class Program {
     Point point;
     int tile_group;
     Picoseconds gap;
-  };
-  /// Where a stream stands, for the message when nothing moves any more.
-  struct Position {
-    OperationId operation = -1;  ///< -1: at its end
-    OperationId waits_for = -1;  ///< -1: begun, has not ended
+    Picoseconds spread = {};  ///< the gap is longer by a part of it, each time another
   };
   struct Meeting {
     int arrived = 0;
@@ -83,8 +86,10 @@ class Program {
   std::size_t index(int rank, int iteration) const { return static_cast<std::size_t>(iteration) * ranks_ + rank; }
   void find_edges();
   void set_graph_gaps();
+  bool is_collective(OperationId id) const;
+  Picoseconds root_offset(int iteration, OperationId id) const;
+  void set_copy_gaps();
   void set_eager_gaps();
-  void share_queues();
   void prepare(Activity& activity);
   Process run_rank(int rank);
   Process run_stream(int rank, StreamId stream);
@@ -93,11 +98,15 @@ class Program {
   Process signal_tile_group(Activity& activity, TileSignal signal);
   Process delay(Activity& activity, Picoseconds time);
   void begin(Activity& activity);
+  Picoseconds share_of(Picoseconds spread, const Activity& activity) const;
   CounterState& counter(int rank, int iteration, CounterId id) { return counters_[{iteration, rank, id}]; }
   int peer(int rank, int place) const { return (rank + place + ranks_) % ranks_; }
-  std::string describe(const Position& position) const;
-  std::string signallers_of(CounterId id) const;
-  std::string stuck() const;
+  int key(int rank, OperationId id) const;
+  std::string name(int rank, OperationId id) const;
+  Blocked waits_for(int rank, OperationId id, const std::string& why, OperationId other) const;
+  Blocked why_stuck(int rank, int iteration, OperationId id);
+  Blocked waits_for_counter(int rank, int iteration, OperationId id, CounterId counter_id, std::int64_t value);
+  std::string stuck();
 
   Engine& engine_;
   Device& device_;
@@ -114,7 +123,6 @@ class Program {
   std::deque<Occurrence> begins_, ends_;                              // of iterations
   std::map<std::tuple<int, int, CounterId>, CounterState> counters_;  // iteration, rank, counter
   std::map<std::tuple<int, int, int>, Meeting> meetings_;             // iteration, channel, number
-  std::vector<Position> positions_;                                   // by rank x stream
   std::deque<Process> processes_;
 };
 

@@ -15,6 +15,8 @@ namespace weft::sim {
 namespace {
 
 constexpr int most_iterations = 12;
+constexpr int iterations_apart = 5;      // of ranks that meet: each differs, and their mean counts but for the first
+constexpr int iterations_of_a_race = 6;  // of graphs whose first operations start in another order each time
 constexpr int most_operations_adrift = 4000;  // of all ranks and iterations: some tens of ms to simulate
 constexpr double agreement = 1e-3;            // of an iteration's time
 constexpr int most_clock_steps = 8;
@@ -30,7 +32,8 @@ Machine without(const Mechanisms& mechanisms, Machine machine) {
   }
   if (!mechanisms.skew)
     machine.gpu.speed_spread = machine.latencies.barrier_skew_us = machine.latencies.start_skew_us =
-        machine.copy_engines.setup_spread_us = 0;
+        machine.copy_engines.setup_spread_us = machine.latencies.copy_gap_spread_us =
+            machine.latencies.copy_fork_spread_us = machine.copy_engines.speed_spread = 0;
   return machine;
 }
 
@@ -45,6 +48,25 @@ bool ranks_drift(const Schedule& schedule) {
     return std::holds_alternative<Barrier>(operation.work) || is_collective(operation.work) ||
            std::holds_alternative<Wait>(operation.work);
   });
+}
+
+/// In which share of launches a collective that begins a graph beside other operations starts first: on every rank at
+/// once, as each must hold its SMs before any goes on. 0 where nothing races.
+double starts_first(const Schedule& schedule, const CollectiveKernel& kernel) {
+  std::vector<bool> has_begun(schedule.streams.size());
+  int roots = 0, position = -1;
+  for (const Operation& operation : schedule.operations) {
+    if (!has_begun[operation.stream] && operation.after.empty()) {
+      if (std::holds_alternative<Collective>(operation.work)) position = roots;
+      ++roots;
+    }
+    has_begun[operation.stream] = true;
+  }
+  if (schedule.launch != Launch::graph || roots < 2 || position < 0) return 0;
+  const double on_a_rank = position == 0 ? kernel.created_first_wins : kernel.created_later_wins;
+  double on_all = 1;
+  for (int rank = 0; rank < schedule.gpus; ++rank) on_all *= on_a_rank;
+  return on_all;
 }
 
 ProgramTiming timing_of(const Schedule& schedule, const Machine& machine, const Mechanisms& mechanisms) {
@@ -68,9 +90,15 @@ ProgramTiming timing_of(const Schedule& schedule, const Machine& machine, const 
   if (graph) {
     timing.before_copy_gap = from_us(latencies.before_copy_gap_us);
     timing.after_copy_gap = from_us(latencies.after_copy_gap_us);
+    timing.copy_gap_spread = from_us(latencies.copy_gap_spread_us);
+    timing.copy_fork_spread = from_us(latencies.copy_fork_spread_us);
+    timing.copy_stream_gap = from_us(latencies.copy_stream_gap_us);
+    timing.copy_gap = from_us(machine.copy_engines.turnaround_us);
   }
+  timing.starts_first = starts_first(schedule, machine.collective_kernel);
   timing.host_launch = from_us(graph ? 0 : latencies.eager_launch_us);
-  timing.hardware_queues = graph ? 0 : machine.gpu.hardware_queues;
+  if (!graph)
+    timing.hardware_queues = schedule.max_connections > 0 ? schedule.max_connections : machine.gpu.hardware_queues;
   return timing;
 }
 
@@ -107,8 +135,10 @@ class Runner {
 
   Attempt run(double clock_share) const {
     // With equal ranks and no host in the way an iteration starts from rest: the first is as good as any.
+    if (timing_.starts_first > 0) return run_iterations(iterations_of_a_race, clock_share, 0);
     if (ranks_ == 1 && schedule_.launch == Launch::graph) return run_iterations(1, clock_share);
     if (ranks_ > 1 && ranks_drift(schedule_)) return run_adrift(clock_share);
+    if (ranks_ > 1 && schedule_.launch == Launch::graph) return run_iterations(iterations_apart, clock_share, 1);
     for (int iterations = 3;; iterations *= 2) {
       Attempt attempt = run_iterations(std::min(iterations, most_iterations), clock_share);
       if (attempt.steady || iterations >= most_iterations) return attempt;
@@ -221,6 +251,7 @@ bool ranks_are_alike(const Schedule& schedule) {
         Overloaded{[](const Gemm& gemm) { return gemm.c.place == 0 && gemm.a.place == 0 && gemm.b.place == 0; },
                    [](const Copy& copy) { return copy.source.place == 0 && copy.destination.place == 0; },
                    [](const Signal& signal) { return signal.place == 0; }, [](const Barrier&) { return false; },
+                   [](const GroupedExchange&) { return false; }, [](const PartialAttention&) { return false; },
                    [](const auto&) { return true; }},
         operation.work);
   });

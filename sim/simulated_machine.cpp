@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/exchange.hpp"
 #include "models/gemm_model.hpp"
 #include "models/grouped_gemm_model.hpp"
 #include "models/input_error.hpp"
@@ -33,7 +34,8 @@ SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, Flu
                                      const Mechanisms& mechanisms)
     : sms(engine, machine.gpu),
       sms_of_collectives(engine, machine.gpu),
-      copy_engines(engine, mechanisms.copy_engines ? machine.copy_engines.per_gpu : enough_copy_engines),
+      copy_engines(engine, mechanisms.copy_engines ? machine.copy_engines.per_gpu : enough_copy_engines,
+                   from_us(machine.copy_engines.turnaround_us)),
       hbm(pool.add_resource(bytes_per_us(machine.gpu.hbm_GBps) * (mechanisms.hbm ? 1 : unlimited))),
       l2(pool.add_resource(bytes_per_us(machine.gpu.l2_GBps) * (mechanisms.l2 ? 1 : unlimited))) {}
 
@@ -55,16 +57,18 @@ SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const
 
 void SimulatedMachine::start(Activity& activity) {
   if (const double given_us = costs_[activity.id].given_us; given_us >= 0) return units_.start(activity, given_us);
-  std::visit(
-      Overloaded{[&](const Gemm& gemm) { start_gemm(activity, gemm); },
-                 [&](const GroupedGemm& gemm) { start_grouped_gemm(activity, gemm); },
-                 [&](const Collective&) { start_collective(activity); },
-                 [&](const AllReduceNorm&) { start_collective(activity); },
-                 [&](const Copy& copy) { start_copy(activity, copy); },
-                 [&](const MemoryBound&) { start_memory_bound(activity); },
-                 [&](const Attention& attention) { start_attention(activity, attention); }, [](const Signal&) {},
-                 [](const Wait&) {}, [](const Barrier&) {}, [&](const Delay& delay) { hold_sms(activity, delay); }},
-      activity.operation->work);
+  std::visit(Overloaded{[&](const Gemm& gemm) { start_gemm(activity, gemm); },
+                        [&](const GroupedGemm& gemm) { start_grouped_gemm(activity, gemm); },
+                        [&](const Collective&) { start_collective(activity); },
+                        [&](const AllReduceNorm&) { start_collective(activity); },
+                        [&](const GroupedExchange&) { start_collective(activity); },
+                        [&](const Copy& copy) { start_copy(activity, copy); },
+                        [&](const MemoryBound&) { start_memory_bound(activity); },
+                        [&](const Attention& attention) { start_attention(activity, attention); },
+                        [&](const PartialAttention& attention) { start_partial_attention(activity, attention); },
+                        [](const Signal&) {}, [&](const Wait& wait) { spin_on_sms(activity, wait); },
+                        [](const Barrier&) {}, [&](const Delay& delay) { hold_sms(activity, delay); }},
+             activity.operation->work);
 }
 
 SmPool& SimulatedMachine::sms_for(const Activity& activity) {
@@ -178,11 +182,14 @@ void SimulatedMachine::start_collective(Activity& activity) {
   const auto key = std::pair{activity.iteration, activity.id};
   auto found = collectives_.find(key);
   if (found == collectives_.end()) {
-    std::vector<Use> uses = links_.collective_uses(timing.algorithm, schedule_.gpus, ranks() < schedule_.gpus);
-    if (const double hbm_bytes = costs_[activity.id].hbm_bytes_per_port_byte; hbm_bytes > 0)
-      for (const GpuState& gpu : gpus_) uses.push_back({gpu.hbm, hbm_bytes});
-    found =
-        collectives_.try_emplace(key, engine_, pool_, timing, collective_cta(activity), ranks(), std::move(uses)).first;
+    const CtaShape cta = collective_cta(activity);
+    const GpuState& gpu = gpus_[activity.rank];
+    if (gpu.sms.capacity(cta, timing.cluster) < timing.ctas)
+      throw InputError(activity.operation->name + ".cluster",
+                       "expected room for " + std::to_string(timing.ctas) + " CTAs in clusters of " +
+                           std::to_string(timing.cluster) + " on one GPU, which holds " +
+                           std::to_string(gpu.sms.capacity(cta, timing.cluster)));
+    found = collectives_.try_emplace(key, engine_, pool_, timing, cta, ranks(), transfers_of(activity)).first;
   }
   activity.limit = timing.latency_us > timing.transfer_us ? Limit::latency : Limit::link;
   activity.detail = std::to_string(timing.ctas) + " CTAs";
@@ -190,6 +197,45 @@ void SimulatedMachine::start_collective(Activity& activity) {
   found->second.set_slowdown(collective_slowdown());
   found->second.arrive(activity, sms_for(activity),
                        gpu.running_gemms > 0 ? crowded_us(machine_.collective_kernel, timing) : 0);
+}
+
+/// A collective's bytes go over all links at one rate. Those of an exchange go over the links between their two ranks,
+/// pair by pair: a rank's kernel moves the bytes of its peers in proportion, so that they end together, as fast as the
+/// busiest port of the exchange would.
+std::vector<Transfer> SimulatedMachine::transfers_of(const Activity& activity) {
+  const CollectiveTiming& timing = costs_[activity.id].collective;
+  const double hbm_bytes = costs_[activity.id].hbm_bytes_per_port_byte;
+  const auto* exchange = std::get_if<GroupedExchange>(&activity.operation->work);
+  if (exchange == nullptr) {
+    std::vector<Use> uses = links_.collective_uses(timing.algorithm, schedule_.gpus, ranks() < schedule_.gpus);
+    if (hbm_bytes > 0)
+      for (const GpuState& gpu : gpus_) uses.push_back({gpu.hbm, hbm_bytes});
+    return {{timing.port_bytes, timing.transfer_us, std::move(uses), {}}};
+  }
+  const auto bytes = [&](int source, int destination) {
+    return static_cast<double>(pair_bytes(*exchange, source, destination, schedule_));
+  };
+  std::vector<double> out(gpus_.size(), 0), in(gpus_.size(), 0);
+  for (int source = 0; source < ranks(); ++source)
+    for (int destination = 0; destination < ranks(); ++destination) {
+      out[source] += bytes(source, destination);
+      in[destination] += bytes(source, destination);
+    }
+  std::vector<Transfer> transfers;
+  for (int source = 0; source < ranks(); ++source)
+    for (int destination = 0; destination < ranks(); ++destination) {
+      if (bytes(source, destination) == 0) continue;
+      Transfer& pair = transfers.emplace_back();
+      pair.bytes = bytes(source, destination);
+      pair.alone_us = timing.transfer_us * std::max(out[source], in[destination]) / timing.port_bytes;
+      pair.ranks = {source, destination};
+      pair.uses = links_.kernel_uses(source, destination, source, 1.0);
+      if (hbm_bytes > 0) {
+        pair.uses.push_back({gpus_[source].hbm, hbm_bytes / 2});
+        pair.uses.push_back({gpus_[destination].hbm, hbm_bytes / 2});
+      }
+    }
+  return transfers;
 }
 
 /// A collective is as slow as its slowest rank.
@@ -200,6 +246,30 @@ double SimulatedMachine::collective_slowdown() const {
     if (gpu.running_gemms > 0)
       slowdown = std::max(slowdown, 1 + kernel.beside_gemm + kernel.memory_pressure * gpu.gemm_memory_load);
   return slowdown;
+}
+
+Hindrance SimulatedMachine::what_hinders(const Activity& activity) const {
+  const auto kernel =
+      std::find_if(kernels_.begin(), kernels_.end(), [&](const TiledKernel& one) { return one.owner == &activity; });
+  if (kernel != kernels_.end()) return who_holds_sms(*kernel, activity.rank);
+  const auto collective = collectives_.find({activity.iteration, activity.id});
+  if (collective == collectives_.end()) return {};
+  const int rank = collective->second.missing_rank(activity);
+  if (rank == activity.rank) return who_holds_sms(*collective->second.grid_of(rank), rank);
+  if (rank < 0) return {};
+  return {"waits for the kernel of rank " + std::to_string(rank), rank, activity.id};
+}
+
+/// Nothing where all of its CTAs have an SM.
+Hindrance SimulatedMachine::who_holds_sms(const Grid& grid, int rank) const {
+  if (grid.unplaced == 0) return {};
+  const Grid* other = gpus_[rank].sms.what_holds_back(grid);
+  Hindrance hindrance{"needs SMs for " + std::to_string(grid.unplaced) + " CTAs", rank, -1};
+  if (grid.cluster > 1) hindrance.what += " in clusters of " + std::to_string(grid.cluster);
+  if (other == nullptr || other->owner == nullptr) return hindrance;
+  hindrance.what += other->resident > 0 ? ", held by" : " and stands behind";
+  hindrance.operation = other->owner->id;
+  return hindrance;
 }
 
 void SimulatedMachine::count_gemm(int rank, int change, double memory_load) {
@@ -237,15 +307,20 @@ void SimulatedMachine::start_copy(Activity& activity, const Copy& copy) {
                                                                          &run});
 }
 
+/// Its rows lie one after the other in memory.
+bool SimulatedMachine::is_whole_rows(const Slice& slice) const {
+  return slice.columns == schedule_.buffers[slice.buffer].columns || row_count(slice.rows, schedule_.gpus) == 1;
+}
+
 /// A copy within one GPU needs no engine: it starts as a kernel does.
 void SimulatedMachine::set_up_copy(CopyRun& run) {
   run.activity->first_cta_started.happen(engine_);
   run.activity->all_ctas_started.happen(engine_);
   const bool is_local = !crosses_ranks(run.activity->operation->work);
   const weft::CopyEngines& engines = machine_.copy_engines;
-  const int occasion = run.activity->iteration * static_cast<int>(schedule_.operations.size()) + run.activity->id;
-  const double peer_setup_us = engines.setup_us + engines.setup_spread_us * lateness(run.activity->rank, occasion);
-  const double setup_us = is_local ? machine_.other_kernels.overhead_us : peer_setup_us;
+  const double peer_setup_us =
+      engines.setup_us + engines.setup_spread_us * lateness(run.activity->rank, occasion_of(*run.activity));
+  const double setup_us = is_local ? engines.local_setup_us : peer_setup_us;
   engine_.after(from_us(setup_us), {[](void* context) {
                                       auto* set_up = static_cast<CopyRun*>(context);
                                       set_up->machine->transfer(*set_up);
@@ -265,7 +340,8 @@ void SimulatedMachine::transfer(CopyRun& run) {
   std::vector<Use> uses;
   double GBps = machine_.copy_engines.GBps;
   if (source == destination) {
-    GBps = machine_.copy_engines.local_GBps;
+    const bool is_contiguous = is_whole_rows(run.copy->source) && is_whole_rows(run.copy->destination);
+    GBps = is_contiguous ? machine_.copy_engines.local_GBps : machine_.copy_engines.local_strided_GBps;
     uses = {{gpus_[source].hbm, 2.0}};
   } else {
     uses = links_.copy_uses(source, destination, run.activity->rank);
@@ -273,6 +349,8 @@ void SimulatedMachine::transfer(CopyRun& run) {
     uses.push_back({gpus_[destination].hbm, 1.0});
   }
   const auto bytes = static_cast<double>(bytes_of(run.copy->source, schedule_));
+  if (source != destination)
+    GBps /= 1 + machine_.copy_engines.speed_spread * (2 * throw_of(run.activity->rank, occasion_of(*run.activity)) - 1);
   pool_.start(bytes, {bytes_per_us(GBps), std::move(uses)},
               {[](void* context) {
                  auto* done = static_cast<CopyRun*>(context);
@@ -327,16 +405,65 @@ void SimulatedMachine::hold_sms(Activity& activity, const Delay& delay) {
                .uses = {{gpus_[activity.rank].l2, 0.0}}});
 }
 
+/// The same CTAs, which spin: they leave once the counter that they look at has been reached.
+void SimulatedMachine::spin_on_sms(Activity& activity, const Wait& wait) {
+  activity.limit = Limit::latency;
+  start_tiled(activity, {machine_.gpu.threads_per_sm, machine_.gpu.registers_per_sm, machine_.gpu.shared_memory_per_sm},
+              1, 0,
+              {.scheduler = TileScheduler::grid,
+               .tiles = wait.held_sms,
+               .ctas = wait.held_sms,
+               .tile_us = std::max(machine_.latencies.signal_us, 1e-3),
+               .bytes_per_tile = 1,
+               .uses = {{gpus_[activity.rank].l2, 0.0}}});
+}
+
+double SimulatedMachine::attention_flops_per_us_of_sm() const {
+  return machine_.gpu.tensor_flops_per_clock_per_sm * machine_.gpu.max_clock_MHz * clock_share_ *
+         machine_.other_kernels.attention_efficiency;
+}
+
+constexpr std::int64_t queries_per_cta = 128;  // FlashAttention's tile for a head_dim of 128
+
+/// Tiles of equal work, the mean of the rank's parts; a CTA takes a whole SM, as those of FlashAttention 3 nearly do
+/// (3 warp groups of up to 240 registers a thread).
+void SimulatedMachine::start_persistent_attention(Activity& activity, std::int64_t tiles, Flops flops, int max_sms) {
+  const GpuState& gpu = gpus_[activity.rank];
+  const int sms = max_sms > 0 ? std::min(max_sms, gpu.sms.sms()) : gpu.sms.sms();
+  const MemoryTraffic& traffic = costs_[activity.id].traffic;
+  const double bytes_per_tile = std::max(1.0, traffic.touched_bytes / static_cast<double>(tiles));
+  std::vector<Use> uses{{gpu.l2, 1.0}};
+  if (traffic.hbm_bytes > 0) uses.push_back({gpu.hbm, traffic.hbm_bytes / traffic.touched_bytes});
+  activity.limit = Limit::compute;
+  activity.detail = std::to_string(tiles) + " tiles on " + std::to_string(sms) + " SMs";
+  const double tile_us = flops / static_cast<double>(tiles) / attention_flops_per_us_of_sm();
+  start_tiled(activity, {machine_.gpu.threads_per_sm / 4, machine_.gpu.registers_per_sm, 0}, 1, 0,
+              {.scheduler = TileScheduler::dynamic_persistent,
+               .tiles = tiles,
+               .ctas = static_cast<int>(std::min<std::int64_t>(sms, tiles)),
+               .tile_us = std::max(tile_us, 1e-3),
+               .bytes_per_tile = bytes_per_tile,
+               .uses = std::move(uses),
+               .epilogue_us = machine_.other_kernels.overhead_us});
+}
+
+void SimulatedMachine::start_partial_attention(Activity& activity, const PartialAttention& attention) {
+  std::int64_t tiles = 0;
+  for (const AttentionPart& part : attention.parts[activity.rank])
+    tiles += (part.queries + queries_per_cta - 1) / queries_per_cta * attention.heads;
+  start_persistent_attention(activity, std::max<std::int64_t>(tiles, 1), flops_of(attention, activity.rank),
+                             attention.max_sms);
+}
+
 /// One CTA for 128 queries of one head, two CTAs on an SM; a causal query sees half of the sequence on average.
 void SimulatedMachine::start_attention(Activity& activity, const Attention& attention) {
-  constexpr std::int64_t queries_per_cta = 128;
   const GpuState& gpu = gpus_[activity.rank];
   const std::int64_t tokens = row_count(attention.output.rows, schedule_.gpus);
   const std::int64_t tiles = (tokens + queries_per_cta - 1) / queries_per_cta * attention.heads;
   const double keys = static_cast<double>(attention.prefix) + static_cast<double>(tokens) / 2;
   const double tile_flops = 4.0 * queries_per_cta * attention.head_dim * keys;
-  const double sm_flops_per_us = machine_.gpu.tensor_flops_per_clock_per_sm * machine_.gpu.max_clock_MHz *
-                                 clock_share_ * machine_.other_kernels.attention_efficiency;
+  if (attention.max_sms > 0)
+    return start_persistent_attention(activity, tiles, tile_flops * static_cast<double>(tiles), attention.max_sms);
   const MemoryTraffic& traffic = costs_[activity.id].traffic;
   const double bytes_per_tile = std::max(1.0, traffic.touched_bytes / static_cast<double>(tiles));
   std::vector<Use> uses{{gpu.l2, 1.0}};
@@ -350,7 +477,7 @@ void SimulatedMachine::start_attention(Activity& activity, const Attention& atte
       {.scheduler = TileScheduler::grid,
        .tiles = tiles,
        .ctas = static_cast<int>(tiles),
-       .tile_us = tile_flops / (sm_flops_per_us / 2),
+       .tile_us = tile_flops / (attention_flops_per_us_of_sm() / 2),
        .bytes_per_tile = bytes_per_tile,
        .uses = std::move(uses),
        .epilogue_us = machine_.other_kernels.overhead_us});

@@ -36,6 +36,7 @@ class SimulatedMachine : public Device {
                    const Mechanisms& mechanisms = {});
 
   void start(Activity& activity) override;
+  Hindrance what_hinders(const Activity& activity) const override;
 
   const FluidPool& pool() const { return pool_; }
   ServedBytes served(int rank) const {
@@ -72,15 +73,26 @@ class SimulatedMachine : public Device {
   void start_copy(Activity& activity, const Copy& copy);
   void start_memory_bound(Activity& activity);
   void start_attention(Activity& activity, const Attention& attention);
+  void start_partial_attention(Activity& activity, const PartialAttention& attention);
+  void start_persistent_attention(Activity& activity, std::int64_t tiles, Flops flops, int max_sms);
+  std::vector<Transfer> transfers_of(const Activity& activity);
+  void spin_on_sms(Activity& activity, const Wait& wait);
+  double attention_flops_per_us_of_sm() const;
   void hold_sms(Activity& activity, const Delay& delay);
   SmPool& sms_for(const Activity& activity);
   void start_tiled(Activity& activity, const CtaShape& cta, int cluster, int most_sms, TiledWork work);
   void set_up_copy(CopyRun& run);
   void free_copy_engine(const Activity& activity);
   void transfer(CopyRun& run);
+  bool is_whole_rows(const Slice& slice) const;
+  Hindrance who_holds_sms(const Grid& grid, int rank) const;
   void watch_gemm(Activity& activity);
   void count_gemm(int rank, int change, double memory_load);
   double collective_slowdown() const;
+  /// Its place among all activities of a rank.
+  int occasion_of(const Activity& activity) const {
+    return activity.iteration * static_cast<int>(schedule_.operations.size()) + activity.id;
+  }
   int gpu_of(int rank, int place) const { return (rank + place + ranks()) % ranks(); }
   int ranks() const { return static_cast<int>(gpus_.size()); }
 

@@ -22,12 +22,19 @@ void SmPool::submit(Grid& grid) {
 void SmPool::release(Grid& grid, const std::vector<int>& sms) {
   for (const int sm : sms) occupy(sms_[sm], grid.cta, +1);
   grid.resident -= static_cast<int>(sms.size());
+  if (grid.resident == 0) std::erase(holding_, &grid);
   request_dispatch();
 }
 
 void SmPool::withdraw(Grid& grid) {
   grid.unplaced = 0;
   if (std::erase(waiting_, &grid) > 0) request_dispatch();
+}
+
+const Grid* SmPool::what_holds_back(const Grid& grid) const {
+  if (!waiting_.empty() && waiting_.front() != &grid) return waiting_.front();
+  const auto other = std::find_if(holding_.begin(), holding_.end(), [&](const Grid* one) { return one != &grid; });
+  return other == holding_.end() ? nullptr : *other;
 }
 
 int SmPool::busy_sms() const {
@@ -88,6 +95,7 @@ std::vector<int> SmPool::place(Grid& grid) {
       for (std::vector<int>& candidates : candidates_) some_placed |= place_cluster(grid, most, candidates, placed);
     }
   }
+  if (grid.resident == 0 && !placed.empty()) holding_.push_back(&grid);
   grid.unplaced -= static_cast<int>(placed.size());
   grid.resident += static_cast<int>(placed.size());
   return placed;

@@ -12,6 +12,8 @@
 
 namespace weft::sim {
 
+struct Activity;
+
 /// What one CTA takes of an SM.
 struct CtaShape {
   int threads = 0;
@@ -32,6 +34,7 @@ class Grid {
   int unplaced = 0;  ///< CTAs that wait for an SM; set before submit, counted down by the pool
   int most_sms = 0;  ///< at most so many CTAs resident at once; 0: no limit
   int resident = 0;
+  const Activity* owner = nullptr;  ///< for messages
 };
 
 class SmPool {
@@ -44,6 +47,10 @@ class SmPool {
   void release(Grid& grid, const std::vector<int>& sms);
   /// A grid that needs no further CTAs (its tiles ran out) stops waiting for SMs.
   void withdraw(Grid& grid);
+
+  /// Who keeps a grid that has CTAs to place from its SMs, for messages: the grid in front of it, else one that holds
+  /// SMs; null where neither is there.
+  const Grid* what_holds_back(const Grid& grid) const;
 
   int sms() const { return static_cast<int>(sms_.size()); }
   /// SMs with at least one resident CTA.
@@ -76,6 +83,7 @@ class SmPool {
   std::vector<Sm> sms_;
   std::vector<std::pair<int, int>> gpc_range_;  // first SM and number of SMs
   std::vector<Grid*> waiting_;                  // by priority, then arrival
+  std::vector<const Grid*> holding_;            // grids with resident CTAs, in the order of their first
   std::vector<std::vector<int>> candidates_;    // by GPC: SMs that can take a CTA, in one round
   bool dispatch_requested_ = false;
 };

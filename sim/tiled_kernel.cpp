@@ -13,11 +13,11 @@ TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, Activity&
   group_left_ = gemm != nullptr && !gemm->tile_groups.empty() ? gemm->tile_groups : std::vector{work_.tiles};
   group_first_.resize(group_left_.size());
   std::exclusive_scan(group_left_.begin(), group_left_.end(), group_first_.begin(), std::int64_t{0});
-  if (gemm == nullptr) return;
-  for (std::size_t i = 0; i < gemm->waits.size(); ++i) {
+  owner = &activity;
+  for (std::size_t i = 0; i < activity.tile_waits.size(); ++i) {
     Occurrence& release = *activity.tile_waits[i];
     if (release.has_happened()) continue;
-    group_waits_.emplace_back(gemm->waits[i].tile_group, &release);
+    group_waits_.emplace_back(gemm != nullptr ? gemm->waits[i].tile_group : 0, &release);
     release.call_when_happened({[](void* kernel) { static_cast<TiledKernel*>(kernel)->resume_stalled(); }, this});
   }
 }

@@ -17,7 +17,7 @@ enum class Part { gemm, transfer, other };
 
 Part part_of(const Work& work) {
   if (std::holds_alternative<Gemm>(work)) return Part::gemm;
-  if (std::holds_alternative<Collective>(work)) return Part::transfer;
+  if (std::holds_alternative<Collective>(work) || std::holds_alternative<GroupedExchange>(work)) return Part::transfer;
   const auto* copy = std::get_if<Copy>(&work);
   return copy != nullptr && copy->source.place != copy->destination.place ? Part::transfer : Part::other;
 }

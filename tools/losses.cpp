@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "models/exchange.hpp"
 #include "models/grouped_gemm_model.hpp"
 #include "tools/table.hpp"
 
@@ -20,7 +21,8 @@ bool is_transfer(const Work& work) {
 std::optional<WorkKind> kind_of_work(const Work& work) {
   if (is_transfer(work)) return WorkKind::transfer;
   if (std::holds_alternative<Gemm>(work) || std::holds_alternative<GroupedGemm>(work)) return WorkKind::gemm;
-  if (std::holds_alternative<Attention>(work)) return WorkKind::attention;
+  if (std::holds_alternative<Attention>(work) || std::holds_alternative<PartialAttention>(work))
+    return WorkKind::attention;
   if (std::holds_alternative<Copy>(work) || std::holds_alternative<MemoryBound>(work)) return WorkKind::kernel;
   return std::nullopt;
 }
@@ -34,26 +36,28 @@ double bytes_of_all(const std::vector<Slice>& slices, const Schedule& schedule) 
 /// What an ideal machine's time for the operation goes with: flops, or bytes moved.
 double size_of_work(const Work& work, const Schedule& schedule) {
   return std::visit(
-      Overloaded{[&](const Gemm& gemm) { return size_of(gemm, schedule.gpus).flops(); },
-                 [&](const Collective& collective) {
-                   const double through_port = static_cast<double>(bytes_of(full_slice(collective), schedule)) *
-                                               (schedule.gpus - 1) / schedule.gpus;
-                   return collective.kind == CollectiveKind::all_reduce ? 2 * through_port : through_port;
-                 },
-                 [&](const GroupedGemm& gemm) { return size_of(gemm, schedule.gpus).flops(); },
-                 [&](const AllReduceNorm& fused) {
-                   return 2.0 * static_cast<double>(bytes_of(fused.partial, schedule)) * (schedule.gpus - 1) /
-                          schedule.gpus;
-                 },
-                 [&](const Copy& copy) { return static_cast<double>(bytes_of(copy.source, schedule)); },
-                 [&](const MemoryBound& kernel) {
-                   return bytes_of_all(kernel.reads, schedule) + bytes_of_all(kernel.writes, schedule);
-                 },
-                 [&](const Attention& attention) {
-                   const auto tokens = static_cast<double>(row_count(attention.output.rows, schedule.gpus));
-                   return tokens * (static_cast<double>(attention.prefix) + tokens / 2) * attention.heads;
-                 },
-                 [](const auto&) { return 0.0; }},
+      Overloaded{
+          [&](const Gemm& gemm) { return size_of(gemm, schedule.gpus).flops(); },
+          [&](const Collective& collective) {
+            const double through_port =
+                static_cast<double>(bytes_of(full_slice(collective), schedule)) * (schedule.gpus - 1) / schedule.gpus;
+            return collective.kind == CollectiveKind::all_reduce ? 2 * through_port : through_port;
+          },
+          [&](const GroupedGemm& gemm) { return size_of(gemm, schedule.gpus).flops(); },
+          [&](const AllReduceNorm& fused) {
+            return 2.0 * static_cast<double>(bytes_of(fused.partial, schedule)) * (schedule.gpus - 1) / schedule.gpus;
+          },
+          [&](const GroupedExchange& exchange) { return busiest_port_bytes(exchange, schedule); },
+          [&](const Copy& copy) { return static_cast<double>(bytes_of(copy.source, schedule)); },
+          [&](const MemoryBound& kernel) {
+            return bytes_of_all(kernel.reads, schedule) + bytes_of_all(kernel.writes, schedule);
+          },
+          [&](const Attention& attention) {
+            const auto tokens = static_cast<double>(row_count(attention.output.rows, schedule.gpus));
+            return tokens * (static_cast<double>(attention.prefix) + tokens / 2) * attention.heads;
+          },
+          [](const PartialAttention& attention) { return most_flops_of(attention) / (4.0 * attention.head_dim); },
+          [](const auto&) { return 0.0; }},
       work);
 }
 

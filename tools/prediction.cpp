@@ -62,7 +62,8 @@ std::vector<std::string> outside(const Schedule& schedule, const Machine& machin
     } else if (std::holds_alternative<AllReduceNorm>(operation.work) ||
                std::holds_alternative<GroupedGemm>(operation.work)) {
       require_range(std::string(kind_of(operation.work)));
-    } else if (std::holds_alternative<Attention>(operation.work)) {
+    } else if (std::holds_alternative<Attention>(operation.work) ||
+               std::holds_alternative<PartialAttention>(operation.work)) {
       check("attention", 1);
     }
   }

@@ -15,12 +15,13 @@
 #include "tools/machine_files.hpp"
 #include "tools/prediction.hpp"
 #include "tools/table.hpp"
+#include "tools/trace_picture.hpp"
 
 namespace weft::tools {
 namespace {
 
 struct Options {
-  std::string schedule, machine, trace, json;
+  std::string schedule, machine, trace, svg, json;
 };
 
 void check(const Schedule& schedule, const Machine& machine) {
@@ -44,7 +45,7 @@ void print(const Trace& trace) {
 }
 
 void run(const Options& options) {
-  for (const std::string& path : {options.trace, options.json}) require_writable(path);
+  for (const std::string& path : {options.trace, options.svg, options.json}) require_writable(path);
   const Machine machine = read_machine(machine_path(options.machine));
   Trace trace;
   try {
@@ -60,6 +61,7 @@ void run(const Options& options) {
     write_perfetto({trace}, text);
     write_text_file(options.trace, text.str());
   }
+  if (!options.svg.empty()) write_text_file(options.svg, svg_picture({trace}));
   if (!options.json.empty()) write_json_file(options.json, to_json(trace));
   print(trace);
 }
@@ -72,6 +74,7 @@ void add_simulate_command(CLI::App& app) {
   command->add_option("SCHEDULE", options->schedule, "Schedule file (weft.schedule/1)")->required();
   command->add_option("--machine", options->machine, "Name or path of a machine profile")->required();
   command->add_option("--trace", options->trace, "Write the trace for Perfetto");
+  command->add_option("--svg", options->svg, "Draw GPU 0 into this file");
   command->add_option("--json", options->json, "Write the trace as weft.trace/1, for weft compare");
   command->callback([options] { run(*options); });
 }

@@ -73,6 +73,8 @@ class Program {
   [[noreturn]] void enqueue(const Attention&, OperationId id, cudaStream_t) const { refuse(id); }
   [[noreturn]] void enqueue(const GroupedGemm&, OperationId id, cudaStream_t) const { refuse(id); }
   [[noreturn]] void enqueue(const AllReduceNorm&, OperationId id, cudaStream_t) const { refuse(id); }
+  [[noreturn]] void enqueue(const GroupedExchange&, OperationId id, cudaStream_t) const { refuse(id); }
+  [[noreturn]] void enqueue(const PartialAttention&, OperationId id, cudaStream_t) const { refuse(id); }
   [[noreturn]] void refuse(OperationId id) const;
   void exchange_blocks(const void* input, void* output, std::int64_t count, ncclDataType_t type,
                        ncclComm_t communicator, cudaStream_t stream) const;

@@ -42,6 +42,8 @@ ScheduleChoice with_searched_values(const Case& request, const Machine& machine,
     choice.family = fastest(best_signalings(request, machine), request, time_us);
   if (const auto* split = std::get_if<TokenSplit>(&choice.family); split && !split->first)
     choice.family = fastest(best_token_splits(request, machine), request, time_us);
+  if (const auto* staged = std::get_if<Staged>(&choice.family); staged && !staged->stages)
+    choice.family = searched_stages(request, machine);
   return choice;
 }
 
@@ -56,6 +58,7 @@ Schedule build(const Case& request, const Machine& machine) {
                                [&](const Ficco&) { return build_ficco(settled); },
                                [&](const TokenSplit&) { return build_token_split(settled, machine); },
                                [&](const Hybrid&) { return build_hybrid(settled, machine); },
+                               [&](const Staged&) { return build_staged(settled, machine); },
                                [&](const Best&) -> Schedule {
                                  throw InputError(
                                      "schedule.family",

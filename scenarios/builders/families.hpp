@@ -27,6 +27,10 @@ Schedule build_flagged_gather(const Case& request, const Machine& machine);
 Schedule build_token_split(const Case& request, const Machine& machine);
 /// A tile group's tiles are those that are the fastest on `machine`.
 Schedule build_hybrid(const Case& request, const Machine& machine);
+/// `stages` is filled in; a margin of SMs is one of `machine`.
+Schedule build_staged(const Case& request, const Machine& machine);
+/// Distributed attention on one stream: everything is exchanged before the attention that needs it.
+Schedule build_serial_attention(const Case& request, const AttentionWorkload& attention);
 Schedule build_layer(const Case& request, const LayerWorkload& layer);
 
 /// The groups that a latency prediction likes best on `machine`, whatever those of the case: best first, and at the end
@@ -37,6 +41,9 @@ std::vector<TokenSplit> best_token_splits(const Case& request, const Machine& ma
 
 /// Throws InputError where the choices of a hybrid make no sense together, or its pieces do not divide the sizes.
 void check_hybrid(const Case& request);
+
+/// With the number of stages that MagiAttention's solver would take; see staged_attention.cpp.
+Staged searched_stages(const Case& request, const Machine& machine);
 
 /// What ficco can be for this op, in the order of its keys; nothing for an op that it does not have. Copy engines can
 /// do every form. A collective of NCCL brings a step's chunks only where they are whole rows of an all-gather, and

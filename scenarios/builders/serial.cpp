@@ -98,7 +98,8 @@ Schedule build_serial(const Case& request) {
                  [&](const CopyWorkload& copy) { return build_copy(request, copy); },
                  [&](const PairWorkload& pair) { return build_pair(request, pair); },
                  [&](const ConcurrentPair& pair) { return build_both(request, pair); },
-                 [&](const LayerWorkload& layer) { return build_layer(request, layer); }},
+                 [&](const LayerWorkload& layer) { return build_layer(request, layer); },
+                 [&](const AttentionWorkload& attention) { return build_serial_attention(request, attention); }},
       request.workload);
 }
 

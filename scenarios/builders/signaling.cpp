@@ -86,8 +86,9 @@ CollectiveTiming time_sending(std::int64_t elements, const Case& request, Collec
 double sending_us(const CollectiveTiming& timing, bool beside_gemm, const Waves& waves, const Machine& machine) {
   const CollectiveKernel& kernel = machine.collective_kernel;
   const double slowdown = beside_gemm ? 1 + kernel.beside_gemm : 1;
+  const double time_us = timing.latency_us + timing.transfer_us * slowdown;
   return machine.latencies.signal_us + machine.latencies.collective_gap_us + kernel.crowded_us +
-         (timing.latency_us + timing.transfer_us * slowdown) * kernel.cold_factor + (beside_gemm ? waves.wave_us : 0);
+         std::min(time_us * kernel.cold_factor, time_us + kernel.cold_most_us) + (beside_gemm ? waves.wave_us : 0);
 }
 
 PairInWaves in_waves(const Case& request, const Machine& machine) {

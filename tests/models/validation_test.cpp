@@ -187,7 +187,7 @@ TEST(Validation, a_wait_on_the_stream_of_its_own_signal_is_a_deadlock) {
                   s.operations[0].stream = 0;
                 }),
       "operations[0]: expected no deadlock, but \"wait_0\" on stream \"s0\" waits for counter \"group_0\" to reach "
-      "1, it stays at 0; \"gemm\" on stream \"s0\" would add to it, but is itself held up");
+      "1, it stays at 0 until \"gemm\" adds to it; \"gemm\" comes after \"wait_0\" on its stream");
 }
 
 TEST(Validation, streams_that_wait_for_each_other_are_a_deadlock) {

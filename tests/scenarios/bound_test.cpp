@@ -107,6 +107,15 @@ TEST(Bound, LayerSumsTensorWorkOverItsKernels) {
   EXPECT_DOUBLE_EQ(bound(layer, 4), (projections + attention) / 4 / gpu_rate);
 }
 
+// 100 SMs of 1000 flops a clock at 1 GHz: 1e8 flops a us. 4 ranks with 100 rows of 2 chunks each: rank 0 needs the keys
+// of 300 rows, of 2 x 2 heads x 16 elements x 2 bytes, at 100 GB/s; the results over them would be more.
+TEST(Bound, AttentionTakesItsTensorWorkOrTheKeysIntoTheFirstRank) {
+  const Machine machine = round_machine();
+  EXPECT_DOUBLE_EQ(bound_us(AttentionWorkload{400, 16, 2, 16}, 4, machine), 300.0 * 2 * 2 * 16 * 2 / 1e5);
+  EXPECT_DOUBLE_EQ(bound_us(AttentionWorkload{400000, 16, 2, 16}, 4, machine),
+                   4 * (400000.0 * 400001 / 2) * 16 * 16 / 4 / 1e8);
+}
+
 TEST(Bound, LayerOfFewTokensIsBoundByItsWeights) {
   const LayerWorkload layer{
       .tokens = 1, .hidden = 8192, .heads = 64, .kv_heads = 8, .head_dim = 128, .intermediate = 28672};

@@ -53,6 +53,8 @@ TEST(CaseJson, EveryOpSurvivesWritingAndReading) {
       LayerWorkload{128, 64, 8, 4, 16, 256},    LayerWorkload{128, 64, 8, 4, 16, 256, DataType::bf16, true, 8, 2}};
   for (const auto& [kind, name] : NamesOf<CollectiveKind>::names) workloads.push_back(CollectiveWorkload{kind, 1024});
   for (const auto& [op, name] : NamesOf<PairOp>::names) workloads.push_back(PairWorkload{op, 8, 16, 32});
+  for (const auto& [mask, name] : NamesOf<AttentionMask>::names)
+    workloads.push_back(AttentionWorkload{64, 8, 4, 16, mask});
   workloads.push_back(PairWorkload{PairOp::all_to_all_gemm, 8, 16, 32, DataType::bf16, 1.25});
   for (const Workload& workload : workloads) {
     const Case written{.id = "x", .gpus = 4, .workload = workload, .schedule = {}, .measured = {}};
@@ -71,6 +73,8 @@ TEST(CaseJson, EveryFamilySurvivesWritingAndReading) {
       Ficco{FiccoCompute::hetero, FiccoGemm::unfused, FiccoChunks::rows_and_columns, FiccoTransport::collective},
       TokenSplit{{}, true, 4},
       TokenSplit{2048, false, 16},
+      Staged{},
+      Staged{3, AttentionExchange::queries, false, 8},
       Best{}};
   for (const Family& family : families) {
     const Case written{.id = "x",
@@ -99,6 +103,26 @@ TEST(CaseJson, AMissingKeyIsNamed) {
   EXPECT_NE(error_without(pair_case, "/schedule", "chunks").find("schedule.chunks: "), std::string::npos);
   EXPECT_NE(error_without(pair_case, "", "gpus").find("gpus: "), std::string::npos);
   EXPECT_NE(error_without(pair_case, "", "workload").find("workload: "), std::string::npos);
+}
+
+TEST(CaseJson, AttentionIsCausalAndItsExchangeBringsKeysUnlessToldOtherwise) {
+  const json attention = json::parse(
+      R"({"id": "a", "gpus": 4, "workload": {"op": "distributed_attention", "tokens": 64, "heads": 8, "kv_heads": 4,
+          "head_dim": 16}, "schedule": {"family": "staged", "stages": "searched"}})");
+  EXPECT_EQ(case_from_json(attention), (Case{.id = "a",
+                                             .gpus = 4,
+                                             .workload = AttentionWorkload{64, 8, 4, 16, AttentionMask::causal},
+                                             .schedule = {Staged{}},
+                                             .measured = {}}));
+  EXPECT_EQ(error_with(attention, "/workload/mask", "banded"),
+            "workload.mask: expected one of full, causal, got \"banded\"");
+  EXPECT_EQ(error_with(attention, "/workload/tokens", 60).rfind("workload.tokens: expected a multiple of 2 x gpus", 0),
+            0);
+  EXPECT_EQ(error_with(attention, "/gpus", 1).rfind("gpus: expected at least 2", 0), 0);
+  EXPECT_EQ(error_with(attention, "/schedule/stages", 0).rfind("schedule.stages: ", 0), 0);
+  EXPECT_EQ(error_with(attention, "/schedule/exchange", "values").rfind("schedule.exchange: ", 0), 0);
+  EXPECT_EQ(error_with(attention, "/schedule/sm_margin", -1).rfind("schedule.sm_margin: ", 0), 0);
+  EXPECT_EQ(error_with(attention, "/schedule/degree", 2).rfind("schedule.degree: ", 0), 0);
 }
 
 json case_of_family(const char* schedule) {

@@ -76,7 +76,7 @@ TEST(Hybrids, RunOnTheSimulatorAndSurviveWritingAndReading) {
   Machine machine = round_machine();
   machine.copy_engines.per_gpu = 2;
   machine.fabric.link.GBps = 100;
-  machine.copy_engines.GBps = machine.copy_engines.local_GBps = 50;
+  machine.copy_engines.GBps = machine.copy_engines.local_GBps = machine.copy_engines.local_strided_GBps = 50;
   machine.other_kernels.memory_share_per_sm = 0.02;
   for (const Case& request : random_cases(4)) {
     const Schedule schedule = build(request, machine);

@@ -85,6 +85,10 @@ std::string operands_of(const Operation& operation, const Schedule& schedule) {
             return text(work.partial) + ", " + text(work.residual) + " -> " + text(work.normed);
           },
           [&](const Collective& collective) { return text(collective.input) + " -> " + text(collective.output); },
+          [&](const GroupedExchange& exchange) { return text(exchange.input) + " -> " + text(exchange.output); },
+          [&](const PartialAttention& attention) {
+            return text(attention.queries) + ", " + text(attention.keys_values) + " -> " + text(attention.output);
+          },
           [&](const Copy& copy) { return text(copy.source) + " -> " + text(copy.destination); },
           [&](const MemoryBound& kernel) {
             return joined(kernel.reads, schedule) + " -> " + joined(kernel.writes, schedule);

@@ -86,6 +86,12 @@ TEST(Scenario, PlainSizesMayNameIndependentWork) {
   EXPECT_EQ(questions(read(scenario), 0).at(0).workload, Workload(ConcurrentPair{4096, 8192, 3584, 1 << 20}));
 }
 
+TEST(Scenario, AttentionIsAskedForByItsTokens) {
+  const Scenario scenario = read_scenario(folder / "distributed_attention.json");
+  EXPECT_EQ(questions(scenario, 0).at(0).workload,
+            Workload(AttentionWorkload{scenario.sizes[0], 64, 8, 128, AttentionMask::causal}));
+}
+
 TEST(Scenario, TheSearchSpaceIsWhatTheFileSays) {
   json scenario = plain();
   scenario["families"] = {"serial", "decomposition"};
@@ -98,13 +104,14 @@ TEST(Scenario, TheSearchSpaceIsWhatTheFileSays) {
                                                .signaling = false,
                                                .ficco = false,
                                                .token_split = false,
+                                               .staged = false,
                                                .chunks = {3},
                                                .max_ctas = {},
                                                .launch = Launch::eager}));
 }
 
 TEST(Scenario, ShippedOnesCanBeBuiltOnEightGpus) {
-  for (const char* file : {"llama-3.3-70b.json", "gemm_reduce_scatter.json"}) {
+  for (const char* file : {"llama-3.3-70b.json", "gemm_reduce_scatter.json", "distributed_attention.json"}) {
     const Scenario scenario = read_scenario(folder / file);
     EXPECT_EQ(scenario.machine, "h200x8-nvswitch");
     EXPECT_FALSE(scenario.source.empty());

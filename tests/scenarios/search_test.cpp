@@ -103,6 +103,13 @@ TEST(Candidates, LayersAreSplitWhereAllReducesCanOverlap) {
   EXPECT_THAT(ids(candidates(layer, 4, space)), ElementsAre("serial"));
 }
 
+TEST(Candidates, AttentionIsStagedWithEachExchange) {
+  const SearchSpace space{.stages = {2, 64}, .max_ctas = {}};
+  EXPECT_THAT(ids(candidates(AttentionWorkload{64, 4, 2, 8}, 4, space)),
+              ElementsAre("serial", "staged, stages searched", "staged, stages 2",
+                          "staged, stages searched, queries travel", "staged, stages 2, queries travel"));
+}
+
 TEST(Candidates, OnlyCollectivesAreTriedWithEveryCtaLimit) {
   const SearchSpace space{.decomposition = false, .max_ctas = {8}};
   for (const Case& request : candidates(PairWorkload{PairOp::all_gather_gemm, 512, 128, 16}, 4, space))

@@ -37,7 +37,8 @@ struct TestRun {
       uses.push_back({pool.add_resource(link_rate), 1});
     }
     activities.resize(static_cast<std::size_t>(ranks));
-    collective.emplace(engine, pool, model, whole_sm, ranks, uses);
+    collective.emplace(engine, pool, model, whole_sm, ranks,
+                       std::vector<Transfer>{{model.port_bytes, model.transfer_us, uses, {}}});
   }
   void hold(int rank, int count, double until_us) {
     Holder& holder = holders.emplace_back();

@@ -91,6 +91,10 @@ TEST(Golden, ExpertLayerInTokenSplits) {
   compare_with_golden("expert_token_split", built(small_layer(8), 4, {TokenSplit{1024, true, 2}}));
 }
 TEST(Golden, AsyncTp) { compare_with_golden("async_tp", by_hand("async_tp_all_gather_gemm")); }
+TEST(Golden, StagedAttention) {
+  compare_with_golden("staged_attention",
+                      built(AttentionWorkload{8192, 8, 4, 64}, 4, {Staged{2, AttentionExchange::keys_values}}));
+}
 TEST(Golden, FlashOverlap) { compare_with_golden("flashoverlap", by_hand("flashoverlap_gemm_reduce_scatter")); }
 TEST(Golden, Ficco) { compare_with_golden("ficco", by_hand("ficco_uniform_fused_2d")); }
 

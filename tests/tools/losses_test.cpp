@@ -88,8 +88,10 @@ TEST(Losses, TinyChunksAreSmallTransfersOrSmallGemms) {
 }
 
 TEST(Losses, AGemmOnAllSmsBeforeALateCollectiveIsSharedSms) {
+  Machine machine = h200();
+  machine.power.limit_W = 1e6;  // so large a GEMM loses more to the limit than to anything else
   const ConcurrentPair both{8192, 8192, 8192, 256 << 20};
-  expect_largest(Cause::sm_sharing, losses_of(both, 4, {Concurrent{FirstLaunched::gemm}}));
+  expect_largest(Cause::sm_sharing, losses_of(both, 4, {Concurrent{FirstLaunched::gemm}}, machine));
 }
 
 TEST(Losses, PullsThatMeetAtASourceAreSharedLinks) {
