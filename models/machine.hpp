@@ -115,9 +115,15 @@ struct GemmTiming {
 
 /// Kernels that stream through memory (norms, activations, copies on SMs) and attention.
 struct OtherKernels {
-  double memory_share_per_sm = 0;   ///< of the HBM rate that the CTAs of one SM can draw
-  double attention_efficiency = 0;  ///< share of the tensor cores' rate
-  double overhead_us = 0;           ///< once a kernel
+  double memory_share_per_sm = 0;      ///< of the HBM rate that the CTAs of one SM can draw
+  double overhead_us = 0;              ///< once a kernel
+  double attention_efficiency = 0;     ///< share of the tensor cores' rate, FlashAttention 2, heads of 128 and more
+  double attention_efficiency_64 = 0;  ///< the same with heads of 64 and fewer
+  double attention_tail = 0;           ///< the last CTA ends later than a mean one by so much of what the longest
+                                       ///< block takes longer
+  double attention_overhead_us = 0;    ///< once a kernel
+  double attention_split_us = 0;       ///< longer where keys are split and a second kernel merges the parts
+  double persistent_attention_efficiency = 0;  ///< FlashAttention 3
 };
 
 /// What one CTA (channel) of a collective kernel takes of its SM, and what it moves through memory.

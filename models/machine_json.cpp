@@ -166,6 +166,11 @@ OtherKernels other_kernels_from(JsonObject object) {
   OtherKernels kernels;
   kernels.memory_share_per_sm = number(object, "memory_share_per_sm", "ratio");
   kernels.attention_efficiency = number(object, "attention_efficiency", "ratio");
+  kernels.attention_efficiency_64 = number(object, "attention_efficiency_64", "ratio");
+  kernels.attention_tail = number(object, "attention_tail", "ratio");
+  kernels.attention_overhead_us = number(object, "attention_overhead", "us");
+  kernels.attention_split_us = number(object, "attention_split", "us");
+  kernels.persistent_attention_efficiency = number(object, "persistent_attention_efficiency", "ratio");
   kernels.overhead_us = number(object, "overhead", "us");
   object.finish();
   return kernels;

@@ -1,5 +1,6 @@
 #include "sim/energy.hpp"
 
+#include "models/attention_model.hpp"
 #include "models/exchange.hpp"
 #include "models/gemm_model.hpp"
 #include "models/grouped_gemm_model.hpp"
@@ -14,11 +15,8 @@ double flops_of(const Schedule& schedule, const Gpu& gpu, const Work& work) {
     return size_of(*gemm, schedule.gpus).flops() / (is_fp8 ? gpu.fp8_speedup : 1.0);
   }
   if (const auto* gemm = std::get_if<GroupedGemm>(&work)) return size_of(*gemm, schedule.gpus).flops();
-  if (const auto* attention = std::get_if<Attention>(&work)) {
-    const auto tokens = static_cast<double>(row_count(attention->output.rows, schedule.gpus));
-    return 4.0 * tokens * (static_cast<double>(attention->prefix) + tokens / 2) * attention->heads *
-           attention->head_dim;
-  }
+  if (const auto* attention = std::get_if<Attention>(&work))
+    return attention_flops(*attention, row_count(attention->output.rows, schedule.gpus));
   if (const auto* attention = std::get_if<PartialAttention>(&work)) return most_flops_of(*attention);
   return 0;
 }

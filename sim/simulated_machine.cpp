@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/attention_model.hpp"
 #include "models/exchange.hpp"
 #include "models/gemm_model.hpp"
 #include "models/grouped_gemm_model.hpp"
@@ -418,12 +419,10 @@ void SimulatedMachine::spin_on_sms(Activity& activity, const Wait& wait) {
                .uses = {{gpus_[activity.rank].l2, 0.0}}});
 }
 
-double SimulatedMachine::attention_flops_per_us_of_sm() const {
+double SimulatedMachine::persistent_attention_flops_per_us_of_sm() const {
   return machine_.gpu.tensor_flops_per_clock_per_sm * machine_.gpu.max_clock_MHz * clock_share_ *
-         machine_.other_kernels.attention_efficiency;
+         machine_.other_kernels.persistent_attention_efficiency;
 }
-
-constexpr std::int64_t queries_per_cta = 128;  // FlashAttention's tile for a head_dim of 128
 
 /// Tiles of equal work, the mean of the rank's parts; a CTA takes a whole SM, as those of FlashAttention 3 nearly do
 /// (3 warp groups of up to 240 registers a thread).
@@ -436,7 +435,7 @@ void SimulatedMachine::start_persistent_attention(Activity& activity, std::int64
   if (traffic.hbm_bytes > 0) uses.push_back({gpu.hbm, traffic.hbm_bytes / traffic.touched_bytes});
   activity.limit = Limit::compute;
   activity.detail = std::to_string(tiles) + " tiles on " + std::to_string(sms) + " SMs";
-  const double tile_us = flops / static_cast<double>(tiles) / attention_flops_per_us_of_sm();
+  const double tile_us = flops / static_cast<double>(tiles) / persistent_attention_flops_per_us_of_sm();
   start_tiled(activity, {machine_.gpu.threads_per_sm / 4, machine_.gpu.registers_per_sm, 0}, 1, 0,
               {.scheduler = TileScheduler::dynamic_persistent,
                .tiles = tiles,
@@ -450,37 +449,32 @@ void SimulatedMachine::start_persistent_attention(Activity& activity, std::int64
 void SimulatedMachine::start_partial_attention(Activity& activity, const PartialAttention& attention) {
   std::int64_t tiles = 0;
   for (const AttentionPart& part : attention.parts[activity.rank])
-    tiles += (part.queries + queries_per_cta - 1) / queries_per_cta * attention.heads;
+    tiles += (part.queries + attention_block - 1) / attention_block * attention.heads;
   start_persistent_attention(activity, std::max<std::int64_t>(tiles, 1), flops_of(attention, activity.rank),
                              attention.max_sms);
 }
 
-/// One CTA for 128 queries of one head, two CTAs on an SM; a causal query sees half of the sequence on average.
 void SimulatedMachine::start_attention(Activity& activity, const Attention& attention) {
   const GpuState& gpu = gpus_[activity.rank];
   const std::int64_t tokens = row_count(attention.output.rows, schedule_.gpus);
-  const std::int64_t tiles = (tokens + queries_per_cta - 1) / queries_per_cta * attention.heads;
-  const double keys = static_cast<double>(attention.prefix) + static_cast<double>(tokens) / 2;
-  const double tile_flops = 4.0 * queries_per_cta * attention.head_dim * keys;
+  const AttentionTiming timing = time_attention(machine_, attention, tokens, clock_share_);
   if (attention.max_sms > 0)
-    return start_persistent_attention(activity, tiles, tile_flops * static_cast<double>(tiles), attention.max_sms);
+    return start_persistent_attention(activity, timing.ctas, attention_flops(attention, tokens), attention.max_sms);
   const MemoryTraffic& traffic = costs_[activity.id].traffic;
-  const double bytes_per_tile = std::max(1.0, traffic.touched_bytes / static_cast<double>(tiles));
   std::vector<Use> uses{{gpu.l2, 1.0}};
   if (traffic.hbm_bytes > 0) uses.push_back({gpu.hbm, traffic.hbm_bytes / traffic.touched_bytes});
   activity.limit = Limit::compute;
-  activity.detail = std::to_string(tiles) + " tiles";
-  start_tiled(
-      activity,
-      {machine_.gpu.threads_per_sm / 16, machine_.gpu.registers_per_sm / 2, machine_.gpu.shared_memory_per_sm / 2}, 1,
-      0,
-      {.scheduler = TileScheduler::grid,
-       .tiles = tiles,
-       .ctas = static_cast<int>(tiles),
-       .tile_us = tile_flops / (attention_flops_per_us_of_sm() / 2),
-       .bytes_per_tile = bytes_per_tile,
-       .uses = std::move(uses),
-       .epilogue_us = machine_.other_kernels.overhead_us});
+  activity.detail = std::to_string(timing.ctas) + " CTAs";
+  start_tiled(activity,
+              {machine_.gpu.threads_per_sm / 8, machine_.gpu.registers_per_sm, machine_.gpu.shared_memory_per_sm}, 1, 0,
+              {.scheduler = TileScheduler::grid,
+               .tiles = timing.ctas,
+               .ctas = static_cast<int>(timing.ctas),
+               .tile_us = timing.cta_us,
+               .bytes_per_tile = std::max(1.0, traffic.touched_bytes / static_cast<double>(timing.ctas)),
+               .uses = std::move(uses),
+               .tail_us = timing.tail_us,
+               .epilogue_us = timing.once_us});
 }
 
 }  // namespace weft::sim

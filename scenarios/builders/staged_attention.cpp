@@ -219,7 +219,7 @@ struct StageTimes {
 
 double attention_us(const PartialAttention& attention, const Machine& machine) {
   const double flops_per_us = machine.gpu.sms() * machine.gpu.tensor_flops_per_clock_per_sm *
-                              machine.gpu.max_clock_MHz * machine.other_kernels.attention_efficiency;
+                              machine.gpu.max_clock_MHz * machine.other_kernels.persistent_attention_efficiency;
   return most_flops_of(attention) / flops_per_us + machine.other_kernels.overhead_us;
 }
 

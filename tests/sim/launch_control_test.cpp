@@ -30,7 +30,7 @@ Schedule file(const std::string& name) { return read_schedule(folder + name + ".
 struct Times {
   double attention_start_us = 0, attention_end_us = 0, exchange_start_us = 0, exchange_end_us = 0, total_us = 0;
   /// It starts when SMs of the attention's last wave come free.
-  bool starves() const { return exchange_start_us > 0.95 * attention_end_us; }
+  bool starves() const { return exchange_start_us > 0.9 * attention_end_us; }
   bool overlaps() const { return exchange_end_us < attention_end_us && attention_start_us < exchange_end_us; }
 };
 
