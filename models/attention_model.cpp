@@ -5,7 +5,7 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t ctas_per_sm = 2;       // that the library counts on when it splits keys
+constexpr std::int64_t ctas_per_sm = 2;           // that the library counts on when it splits keys
 constexpr double enough_ctas_to_not_split = 0.8;  // of them
 
 std::int64_t blocks_of(std::int64_t tokens) { return (tokens + attention_block - 1) / attention_block; }

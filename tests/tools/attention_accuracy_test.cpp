@@ -23,14 +23,11 @@ Schedule alone(std::int64_t tokens, int heads, int kv_heads, int head_dim, std::
                       {.name = "out", .rows = tokens, .columns = std::int64_t{heads} * head_dim, .layout = {}}};
   const Slice qkv{0, 0, RowRange{prefix, tokens}, 0, columns};
   const Slice out{1, 0, RowRange{0, tokens}, 0, std::int64_t{heads} * head_dim};
-  schedule.operations = {{.name = "attention",
-                          .after = {},
-                          .work = Attention{.qkv = qkv,
-                                            .output = out,
-                                            .heads = heads,
-                                            .kv_heads = kv_heads,
-                                            .head_dim = head_dim,
-                                            .prefix = prefix}}};
+  schedule.operations = {
+      {.name = "attention",
+       .after = {},
+       .work = Attention{
+           .qkv = qkv, .output = out, .heads = heads, .kv_heads = kv_heads, .head_dim = head_dim, .prefix = prefix}}};
   return schedule;
 }
 
