@@ -115,9 +115,12 @@ struct GemmTiming {
 
 /// Kernels that stream through memory (norms, activations, copies on SMs) and attention.
 struct OtherKernels {
-  double memory_share_per_sm = 0;      ///< of the HBM rate that the CTAs of one SM can draw
-  double overhead_us = 0;              ///< once a kernel
-  double attention_efficiency = 0;     ///< share of the tensor cores' rate, FlashAttention 2, heads of 128 and more
+  double memory_share_per_sm = 0;   ///< of the HBM rate that the CTAs of one SM can draw
+  double norm_share = 1;            ///< of the HBM rate that RMSNorm reaches, wherever its rows lie; with an add or not
+  double swiglu_share = 1;          ///< the same of SwiGLU,
+  double rotary_share = 1;          ///< and of the rotary embedding
+  double overhead_us = 0;           ///< once a kernel
+  double attention_efficiency = 0;  ///< share of the tensor cores' rate, FlashAttention 2, heads of 128 and more
   double attention_efficiency_64 = 0;  ///< the same with heads of 64 and fewer
   double attention_tail = 0;           ///< the last CTA ends later than a mean one by so much of what the longest
                                        ///< block takes longer

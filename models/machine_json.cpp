@@ -165,6 +165,9 @@ GemmTiming gemm_from(JsonObject& object) {
 OtherKernels other_kernels_from(JsonObject object) {
   OtherKernels kernels;
   kernels.memory_share_per_sm = number(object, "memory_share_per_sm", "ratio");
+  kernels.norm_share = number(object, "norm_share", "ratio");
+  kernels.swiglu_share = number(object, "swiglu_share", "ratio");
+  kernels.rotary_share = number(object, "rotary_share", "ratio");
   kernels.attention_efficiency = number(object, "attention_efficiency", "ratio");
   kernels.attention_efficiency_64 = number(object, "attention_efficiency_64", "ratio");
   kernels.attention_tail = number(object, "attention_tail", "ratio");

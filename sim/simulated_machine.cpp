@@ -29,6 +29,24 @@ std::string kernel_text(const GemmKernel& kernel, std::int64_t tiles, int ctas) 
          " tiles on " + std::to_string(ctas) + " CTAs";
 }
 
+/// What the kernel reaches of the HBM's rate on all SMs; kernels without a figure of their own are as fast as memory.
+double share_of_hbm(const OtherKernels& kernels, const Work& work) {
+  constexpr double any = 1e3;
+  const auto* memory_bound = std::get_if<MemoryBound>(&work);
+  if (memory_bound == nullptr) return any;
+  switch (memory_bound->kernel) {
+    case MemoryKernel::rms_norm:
+    case MemoryKernel::add_rms_norm:
+      return kernels.norm_share;
+    case MemoryKernel::swiglu:
+      return kernels.swiglu_share;
+    case MemoryKernel::rotary:
+      return kernels.rotary_share;
+    default:
+      return any;
+  }
+}
+
 }  // namespace
 
 SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, FluidPool& pool,
@@ -370,7 +388,9 @@ void SimulatedMachine::start_memory_bound(Activity& activity) {
   const double bytes = std::max(1.0, traffic.touched_bytes);
   const double bytes_per_tile = bytes / static_cast<double>(tiles);
   const double hbm_share = traffic.hbm_bytes / bytes;
-  const double sm_rate = bytes_per_us(machine_.gpu.hbm_GBps) * machine_.other_kernels.memory_share_per_sm;
+  const double sm_share = std::min(machine_.other_kernels.memory_share_per_sm,
+                                   share_of_hbm(machine_.other_kernels, activity.operation->work) / gpu.sms.sms());
+  const double sm_rate = bytes_per_us(machine_.gpu.hbm_GBps) * sm_share;
   std::vector<Use> uses{{gpu.l2, 1.0}};
   if (hbm_share > 0) uses.push_back({gpu.hbm, hbm_share});
   if (const auto* copy = std::get_if<Copy>(&activity.operation->work)) {
