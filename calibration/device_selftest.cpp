@@ -1,19 +1,15 @@
 // Proves the hardware executor on a machine with GPUs: every supported family once, checked and profiled; the time
-// limit; what the GEMM library answers. Prints one line per schedule and one per kind of kernel.
+// limit. Prints one line per schedule and one per kind of kernel.
 //
 //   weft_device_selftest --gpus N              all of it on N GPUs
 //   weft_device_selftest --gpus N --hang       rank 1 takes no part: expects a clean end by the time limits
-//   weft_device_selftest --ask FILE --out OUT  lines "m n k" in, one JSON line for each out
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "calibration/gemm_choices.hpp"
 #include "calibration/hardware.hpp"
 #include "calibration/selftest_schedules.hpp"
 #include "calibration/statistics.hpp"
@@ -103,35 +99,18 @@ int run_hang(int gpus) {
   return nccl_ends && barrier_ends ? 0 : 1;
 }
 
-int ask(const std::string& input, const std::string& output) {
-  std::ifstream lines(input);
-  if (!lines) throw InputError(input, "cannot be read");
-  std::vector<MatrixSize> sizes;
-  for (MatrixSize size; lines >> size.m >> size.n >> size.k;) sizes.push_back(size);
-  std::ofstream out(output);
-  for (const LibraryAnswer& answer : ask_library(sizes)) out << answer.raw << '\n';
-  std::printf("%zu shapes asked\n", sizes.size());
-  return out ? 0 : 1;
-}
-
 int run(const std::vector<std::string>& arguments) {
   int gpus = 1;
   bool hang = false;
-  std::string input, output = "gemm_choices.jsonl";
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const bool has_value = i + 1 < arguments.size();
     if (arguments[i] == "--hang")
       hang = true;
     else if (arguments[i] == "--gpus" && has_value)
       gpus = std::stoi(arguments[++i]);
-    else if (arguments[i] == "--ask" && has_value)
-      input = arguments[++i];
-    else if (arguments[i] == "--out" && has_value)
-      output = arguments[++i];
     else
-      throw InputError(arguments[i], "expected --gpus N [--hang] or --ask FILE [--out FILE]");
+      throw InputError(arguments[i], "expected --gpus N [--hang]");
   }
-  if (!input.empty()) return ask(input, output);
   return hang ? run_hang(gpus) : run_all(gpus);
 }
 

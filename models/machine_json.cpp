@@ -274,6 +274,21 @@ Reordering reordering_from(JsonObject object) {
   return reordering;
 }
 
+/// Under which conditions the profile was measured, for its reader: no model uses them.
+void check_conditions(JsonObject object) {
+  for (const char* key : {"first_run", "last_run"}) object.string(key);
+  for (const char* key : {"gpu", "driver", "cuda", "nccl", "cublaslt"})
+    for (const JsonValue& value : object.list(key)) value.string();
+  const auto check_numbers = [&](const char* key, const char* unit) {
+    for (const JsonValue& value : quantity(object, key, unit).list()) value.number(0);
+  };
+  check_numbers("max_sm_clock", "MHz");
+  check_numbers("power_limit", "W");
+  if (object.has("sm_clock")) check_numbers("sm_clock", "MHz");
+  if (object.has("repeat_noise")) check_numbers("repeat_noise", "ratio");
+  object.finish();
+}
+
 /// {"scheduler", "candidates": [[tile_m, tile_n, tile_k, cluster_m, cluster_n, stages, split_k], …]}
 std::vector<GemmKernel> candidates_from(JsonObject& object) {
   const auto scheduler = object.word<TileScheduler>("scheduler");
@@ -325,6 +340,7 @@ Machine machine_from_json(const nlohmann::json& json, const std::filesystem::pat
   machine.name = object.string("name");
   object.string("description");
   machine.gpus = static_cast<int>(object.integer("gpus", 1, 1024));
+  if (object.has("conditions")) check_conditions(object.object("conditions"));
   machine.gpu = gpu_from(object.object("gpu"));
   machine.power = power_from(object.object("power"));
   machine.copy_engines = copy_engines_from(object.object("copy_engines"));

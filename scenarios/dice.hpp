@@ -2,6 +2,7 @@
 // distributions, so these use the operations that IEEE 754 rounds alike everywhere.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -39,6 +40,12 @@ class Dice {
     }
     return value;
   }
+
+  /// A whole number by the same law, rounded down to a multiple of `unit` that is at least `unit`.
+  std::int64_t log_uniform_multiple(std::int64_t unit, double low, double high) {
+    return multiple(static_cast<std::int64_t>(log_uniform(low, high)), unit);
+  }
+  static std::int64_t multiple(std::int64_t value, std::int64_t unit) { return std::max(unit, value / unit * unit); }
 
   template <class Value>
   void shuffle(std::vector<Value>& values) {

@@ -4,7 +4,7 @@
 
 #include "models/input_error.hpp"
 #include "scenarios/dice.hpp"
-#include "scenarios/model_config.hpp"
+#include "scenarios/held_out_model.hpp"
 
 namespace weft::scenarios {
 namespace {
@@ -16,10 +16,6 @@ constexpr std::int64_t least_rows = 16, many_rows = 2048, few_rows = 4096, most_
 constexpr std::int64_t least_width = 512, most_width = 16384, width_unit = 64;
 constexpr std::int64_t least_rows_of_a_chunk = 16;
 constexpr Bytes bytes_unit = 4096;
-
-/// Llama 3.3 70B: none of its layers was measured for calibration.
-constexpr ModelConfig held_out_model{
-    .hidden = 8192, .intermediate = 28672, .heads = 64, .kv_heads = 8, .head_dim = 128, .layers = 80};
 
 /// What the shapes of one op are drawn from, in turn: the shares of each kind are the same in every set.
 struct ShapeKind {
@@ -60,19 +56,17 @@ class Draw {
  private:
   // --- Sizes ---
 
-  static std::int64_t multiple(std::int64_t value, std::int64_t unit) { return std::max(unit, value / unit * unit); }
-  std::int64_t integer(double low, double high) { return static_cast<std::int64_t>(dice_.log_uniform(low, high)); }
-  Bytes bytes(double low, double high) { return multiple(integer(low, high), bytes_unit); }
+  Bytes bytes(double low, double high) { return dice_.log_uniform_multiple(bytes_unit, low, high); }
 
   /// Rows that the chunks of every family divide, where there are enough.
   std::int64_t rows(double low, double high) {
-    const std::int64_t drawn = integer(low, high);
-    return multiple(drawn, drawn >= least_rows * gpus_ ? 8 * gpus_ : gpus_);
+    const std::int64_t drawn = dice_.log_uniform_multiple(1, low, high);
+    return Dice::multiple(drawn, drawn >= least_rows * gpus_ ? 8 * gpus_ : gpus_);
   }
   std::int64_t rows(const ShapeKind& kind) {
     return kind.has_few_rows ? rows(least_rows, few_rows) : rows(many_rows, most_rows);
   }
-  std::int64_t width() { return multiple(integer(least_width, most_width), width_unit); }
+  std::int64_t width() { return dice_.log_uniform_multiple(width_unit, least_width, most_width); }
 
   bool fits(const Workload& workload, const ShapeKind& kind) const {
     const double ratio = rough_duration_ratio(*parts_of(workload), gpus_);
@@ -89,14 +83,12 @@ class Draw {
 
   /// A tensor-parallel layer's GEMM beside the communication that such a layer has there.
   PairWorkload model_pair(PairOp op) {
-    const ModelConfig& model = held_out_model;
     const std::int64_t tokens = rows(least_rows, most_rows);
     const bool is_attention = dice_.one_in(2);
-    const std::int64_t heads = model.heads * model.head_dim / gpus_;
-    if (!collective_comes_first(op))
-      return {op, tokens, model.hidden, is_attention ? heads : model.intermediate / gpus_};
-    const std::int64_t keys_and_values = 2 * model.kv_heads * model.head_dim / gpus_;
-    return {op, tokens, is_attention ? heads + keys_and_values : 2 * model.intermediate / gpus_, model.hidden};
+    const LayerGemms gemms = held_out_gemms(gpus_);
+    const MatrixWidths& gemm = collective_comes_first(op) ? (is_attention ? gemms.qkv : gemms.gate_and_up)
+                                                          : (is_attention ? gemms.attention_out : gemms.down);
+    return {op, tokens, gemm.n, gemm.k};
   }
 
   ConcurrentPair concurrent_pair(const ShapeKind& kind) {
@@ -181,7 +173,7 @@ class Draw {
   }
 
   void add_gemm() {
-    const std::int64_t m = integer(1, most_rows), n = width(), k = width();
+    const std::int64_t m = dice_.log_uniform_multiple(1, 1, most_rows), n = width(), k = width();
     add(questions_.emplace_back(), GemmWorkload{m, n, k});
   }
 

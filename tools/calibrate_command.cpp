@@ -51,6 +51,8 @@ class Calibration {
     if (!input_.gemms.empty()) fit_gemms();
     if (!input_.collectives.empty()) build_curves();
     if (!input_.pairs.empty()) find_gaps();
+    profile_["name"] = fs::path(options_.out).stem().string();
+    set_conditions(profile_, to_json(input_.conditions));
     set_ranges(profile_, ranges());
     write_text_file(fs::path(options_.out).parent_path() / kernels_file(), to_csv(machine_.gemm_choices));
     if (!options_.error_files.empty()) find_errors();

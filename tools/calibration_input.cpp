@@ -20,6 +20,7 @@ using scenarios::Case;
 struct Line {
   Case request;
   calibration::Conditions conditions;
+  CaseConditions own_conditions;
   double time_us = 0;
   std::vector<KernelRecord> kernels;
 };
@@ -32,7 +33,16 @@ std::vector<Line> read_lines(const std::filesystem::path& path) {
   for_each_json_line(path, [&](const nlohmann::json& json) {
     if (json.contains("conditions")) conditions = calibration::conditions_from(json["conditions"]);
     if (!json.contains("case") || json.contains("error")) return;
-    Line line{scenarios::case_from_json(json["case"]), conditions, JsonObject(json).number("time_us", 1e-3), {}};
+    JsonObject object(json);
+    const auto number_of = [&](std::string_view key) {
+      const auto value = object.find(key);
+      return value ? std::optional(value->number(0)) : std::nullopt;
+    };
+    Line line{scenarios::case_from_json(json["case"]),
+              conditions,
+              {number_of("noise"), number_of("sm_clock_MHz")},
+              object.number("time_us", 1e-3),
+              {}};
     if (json.contains("kernels"))
       for (const nlohmann::json& kernel : json["kernels"]) line.kernels.push_back(calibration::kernel_from(kernel));
     line.request.id.clear();
@@ -90,6 +100,7 @@ void add_pair(CalibrationInput& input, const Line& line, const scenarios::PairWo
 void add(CalibrationInput& input, const Line& line, bool after_gemm) {
   const Case& request = line.request;
   input.provenance.add(line.conditions);
+  input.conditions.add(line.conditions, line.own_conditions);
   input.gpu_counts.insert(request.gpus);
   if (request.schedule.launch != Launch::graph) return;
   const bool is_serial = std::holds_alternative<scenarios::Serial>(request.schedule.family);

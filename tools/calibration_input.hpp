@@ -9,6 +9,7 @@
 #include "calibration/fitting/collective_curves.hpp"
 #include "calibration/fitting/gemm_fit.hpp"
 #include "calibration/fitting/launch_gaps.hpp"
+#include "tools/measured_conditions.hpp"
 
 namespace weft::tools {
 
@@ -27,9 +28,10 @@ struct CalibrationInput {
   std::vector<calibration::CtaObservation> ctas;
   std::vector<calibration::RecordedPair> pairs;  ///< with recorded kernels only
   Provenance gemm_provenance, collective_provenance;
-  Provenance pair_provenance;  ///< of `pairs`
-  Provenance provenance;       ///< of all cases
-  std::set<int> gpu_counts;    ///< of all cases
+  Provenance pair_provenance;     ///< of `pairs`
+  Provenance provenance;          ///< of all cases
+  MeasuredConditions conditions;  ///< of all cases
+  std::set<int> gpu_counts;       ///< of all cases
 };
 
 /// Cases that run as CUDA graphs: GEMMs and collectives alone, and the recorded kernels of pairs. A case counts once in

@@ -78,6 +78,16 @@ void set_errors(ordered_json& profile, const std::vector<ErrorBand>& bands, cons
   profile["errors"] = result;
 }
 
+void set_conditions(ordered_json& profile, const ordered_json& conditions) {
+  ordered_json result;
+  for (const auto& [key, value] : profile.items()) {
+    if (key == "conditions") continue;
+    if (key == "gpu") result["conditions"] = conditions;
+    result[key] = value;
+  }
+  profile = std::move(result);
+}
+
 std::string to_csv(const GemmChoices& choices) {
   std::ostringstream text;
   text << "m,n,k,tile_m,tile_n,tile_k,cluster_m,cluster_n,stages,split_k\n";

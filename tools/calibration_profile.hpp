@@ -28,6 +28,9 @@ void set_ranges(nlohmann::ordered_json& profile, const std::vector<CalibratedRan
 
 void set_errors(nlohmann::ordered_json& profile, const std::vector<ErrorBand>& bands, const std::string& source);
 
+/// Replaces the section "conditions", or puts it before "gpu", where it stands by what the machine is.
+void set_conditions(nlohmann::ordered_json& profile, const nlohmann::ordered_json& conditions);
+
 /// The table of the GEMM library's kernels that the profile names, as text.
 std::string to_csv(const GemmChoices& choices);
 

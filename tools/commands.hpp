@@ -14,6 +14,8 @@ void add_measure_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
 void add_ablate_command(CLI::App& app);
 void add_draw_command(CLI::App& app);
+void add_plan_command(CLI::App& app);
+void add_ask_command(CLI::App& app);
 void add_tune_command(CLI::App& app);
 void add_validate_command(CLI::App& app);
 void add_machines_command(CLI::App& app);

@@ -2,13 +2,11 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
-#include "models/input_error.hpp"
 #include "models/json_file.hpp"
-#include "scenarios/case_json.hpp"
 #include "scenarios/draw.hpp"
 #include "tools/commands.hpp"
+#include "tools/measurement_file.hpp"
 
 namespace weft::tools {
 namespace {
@@ -18,12 +16,6 @@ struct Options {
   std::filesystem::path out;
   std::vector<int> gpus{2, 4};
 };
-
-std::string lines_of(const std::vector<scenarios::Case>& cases) {
-  std::string lines;
-  for (const scenarios::Case& one : cases) lines += scenarios::to_json(one).dump() + "\n";
-  return lines;
-}
 
 void run(const Options& options) {
   for (const int gpus : options.gpus) {

@@ -46,6 +46,8 @@ int run(int argc, char** argv) {
   weft::tools::add_measure_command(app);
   weft::tools::add_ablate_command(app);
   weft::tools::add_draw_command(app);
+  weft::tools::add_plan_command(app);
+  weft::tools::add_ask_command(app);
   weft::tools::add_tune_command(app);
   weft::tools::add_validate_command(app);
   weft::tools::add_machines_command(app);

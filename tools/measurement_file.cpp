@@ -64,4 +64,10 @@ std::vector<scenarios::Case> read_cases(const std::filesystem::path& path) {
   return cases;
 }
 
+std::string lines_of(const std::vector<scenarios::Case>& cases) {
+  std::string lines;
+  for (const scenarios::Case& one : cases) lines += scenarios::to_json(one).dump() + "\n";
+  return lines;
+}
+
 }  // namespace weft::tools

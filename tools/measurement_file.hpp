@@ -34,4 +34,7 @@ std::vector<MeasuredCase> read_measurements(const std::vector<std::string>& path
 /// One case a line; throws InputError that names file and line.
 std::vector<scenarios::Case> read_cases(const std::filesystem::path& path);
 
+/// A file of cases, one a line.
+std::string lines_of(const std::vector<scenarios::Case>& cases);
+
 }  // namespace weft::tools

@@ -156,6 +156,7 @@ TEST_P(WithoutCuda, IsToldInOneLineAndLeavesNoFile) {
   folder.write("pause.json", R"({
     "format": "weft.schedule/1", "name": "pause", "gpus": 1, "buffers": [], "streams": [{"name": "main"}],
     "operations": [{"name": "pause", "stream": "main", "delay": {"time_us": 1}}]})");
+  folder.write("sizes.txt", "16 512 512\n");
   folder.write("cases.jsonl", R"({"id": "a", "gpus": 2, "workload": {"op": "all_reduce", "bytes": 1024}})");
   const auto files_before = folder.file_names();
 
@@ -170,7 +171,8 @@ TEST_P(WithoutCuda, IsToldInOneLineAndLeavesNoFile) {
 
 INSTANTIATE_TEST_SUITE_P(Commands, WithoutCuda,
                          testing::Values("run pause.json --json out.json",
-                                         "measure cases.jsonl --machine h200x8-nvswitch --out out.jsonl"));
+                                         "measure cases.jsonl --machine h200x8-nvswitch --out out.jsonl",
+                                         "ask sizes.txt --out out.jsonl"));
 
 INSTANTIATE_TEST_SUITE_P(Rows, RefusedInput, testing::ValuesIn(rows), [](const auto& row) { return row.param.claim; });
 

@@ -1,0 +1,92 @@
+// tools/calibrate with a command weft that only notes how it was called.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "tests/tools/command_line.hpp"
+
+namespace weft::tests {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class CalibrateScript : public testing::Test {
+ protected:
+  CalibrateScript() { be_weft(""); }
+
+  /// What the command does after it has noted its call.
+  void be_weft(const std::string& then) const {
+    folder.write("fake_weft", "#!/usr/bin/env bash\necho \"$1 $(basename \"${2-}\")\" >>calls\n" + then + "\n");
+    std::filesystem::permissions(folder.path() / "fake_weft", std::filesystem::perms::owner_all);
+  }
+
+  int run(const std::string& arguments) const {
+    const std::string command = "cd '" + folder.path().string() +
+                                "' && WEFT=./fake_weft '" WEFT_SOURCE_DIR "/tools/calibrate' " + arguments +
+                                " >output 2>errors </dev/null";
+    const int status = std::system(command.c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  std::vector<std::string> calls() const {
+    std::istringstream text(folder.read("calls"));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+    return lines;
+  }
+
+  const TemporaryFolder folder;
+};
+
+TEST_F(CalibrateScript, PlansMeasuresEachFileAsksAndFits) {
+  EXPECT_EQ(run("--base near --out mine.json --gpus 1,4"), 0) << folder.read("errors");
+  EXPECT_THAT(calls(), ElementsAre("plan --seed", "measure gemm.jsonl", "measure collectives_4gpu.jsonl",
+                                   "measure pairs_4gpu.jsonl", "measure copies_4gpu.jsonl", "ask library_questions.txt",
+                                   "calibrate gemm.jsonl"));
+  EXPECT_THAT(folder.read("output"),
+              HasSubstr("calibrate mine.measurements/gemm.jsonl mine.measurements/collectives_4gpu.jsonl "
+                        "mine.measurements/pairs_4gpu.jsonl --base near"));
+}
+
+TEST_F(CalibrateScript, DoesNotAskTheLibraryAgain) {
+  std::filesystem::create_directory(folder.path() / "mine.measurements");
+  folder.write("mine.measurements/library_answers.jsonl", "{}\n");
+  EXPECT_EQ(run("--base near --out mine.json --gpus 1"), 0) << folder.read("errors");
+  EXPECT_THAT(calls(), ElementsAre("plan --seed", "measure gemm.jsonl", "calibrate gemm.jsonl"));
+}
+
+TEST_F(CalibrateScript, GivesFailedCasesASecondChanceAndGoesOnWithoutThem) {
+  be_weft("[[ $1 != measure ]]");
+  EXPECT_EQ(run("--base near --out mine.json --gpus 1"), 0);
+  EXPECT_THAT(calls(), ElementsAre("plan --seed", "measure gemm.jsonl", "measure gemm.jsonl",
+                                   "ask library_questions.txt", "calibrate gemm.jsonl"));
+  EXPECT_THAT(folder.read("errors"), HasSubstr("gemm.jsonl: some cases could not be measured"));
+}
+
+TEST_F(CalibrateScript, EndsWhereTheMachineCannotMeasure) {
+  be_weft("[[ $1 != measure ]] || exit 2");
+  EXPECT_EQ(run("--base near --out mine.json --gpus 1"), 2);
+  EXPECT_THAT(calls(), ElementsAre("plan --seed", "measure gemm.jsonl"));
+}
+
+TEST_F(CalibrateScript, OnlyPrintsInADryRun) {
+  EXPECT_EQ(run("--base near --out mine.json --dry-run"), 0) << folder.read("errors");
+  EXPECT_THAT(calls(), ElementsAre());
+  EXPECT_THAT(folder.read("output"), HasSubstr("measure mine.measurements/plan/pairs_2gpu.jsonl --machine near"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "mine.measurements"));
+}
+
+TEST_F(CalibrateScript, RefusesWhatItDoesNotKnow) {
+  EXPECT_EQ(run("--out mine.json"), 2);
+  EXPECT_EQ(run("--base near --out mine.csv"), 2);
+  EXPECT_EQ(run("--base near --out mine.json --gpus 3"), 2);
+  EXPECT_EQ(run("--colour red"), 2);
+  EXPECT_THAT(calls(), ElementsAre());
+}
+
+}  // namespace
+}  // namespace weft::tests
