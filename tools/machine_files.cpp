@@ -14,7 +14,9 @@ namespace {
 
 constexpr auto machines_in_tree = "calibration/machines";
 
-/// A tree that was copied to a GPU server is not where it was built: look upwards from the program first.
+}  // namespace
+
+// A tree that was copied to a GPU server is not where it was built: look upwards from the program first.
 fs::path source_tree() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
@@ -22,8 +24,6 @@ fs::path source_tree() {
     if (fs::is_directory(folder / machines_in_tree, error)) return folder;
   return WEFT_SOURCE_DIR;
 }
-
-}  // namespace
 
 fs::path machine_folder() {
   if (const char* folder = std::getenv("WEFT_MACHINES"); folder && *folder) return folder;

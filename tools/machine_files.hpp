@@ -7,8 +7,10 @@
 
 namespace weft::tools {
 
-/// The folder of the shipped profiles: $WEFT_MACHINES where that is set, else calibration/machines of the source tree
-/// around the running program, else of the tree that it was built from.
+/// The root of the source tree around the running program, else of the one that it was built from.
+std::filesystem::path source_tree();
+
+/// The folder of the shipped profiles: $WEFT_MACHINES where that is set, else calibration/machines of source_tree().
 std::filesystem::path machine_folder();
 
 /// Names of the profiles in machine_folder(), sorted.

@@ -50,6 +50,7 @@ int run(int argc, char** argv) {
   weft::tools::add_ask_command(app);
   weft::tools::add_tune_command(app);
   weft::tools::add_validate_command(app);
+  weft::tools::add_reproduce_command(app);
   weft::tools::add_machines_command(app);
   weft::tools::add_calibrate_command(app);
   try {
