@@ -1,5 +1,7 @@
 #include "calibration/support.hpp"
 
+#include <algorithm>
+
 #include "models/counters.hpp"
 
 namespace weft::calibration {
@@ -120,6 +122,19 @@ std::optional<InputError> why_not_runnable(const Schedule& schedule) {
     return error;
   }
   return std::nullopt;
+}
+
+bool is_runnable(const Schedule& schedule, const Machine& machine) {
+  if (machine.fabric.kind == FabricKind::mesh) return false;  // AMD's: CUDA has no such machine
+  const auto needs_peer_access = [](const Operation& operation) {
+    const auto* copy = std::get_if<Copy>(&operation.work);
+    return std::holds_alternative<Barrier>(operation.work) || std::holds_alternative<Signal>(operation.work) ||
+           (copy != nullptr && (copy->source.place != 0 || copy->destination.place != 0));
+  };
+  if (!machine.fabric.peer_access &&
+      std::any_of(schedule.operations.begin(), schedule.operations.end(), needs_peer_access))
+    return false;
+  return is_runnable(schedule);
 }
 
 }  // namespace weft::calibration

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "models/input_error.hpp"
+#include "models/machine.hpp"
 #include "models/schedule.hpp"
 
 namespace weft::calibration {
@@ -14,6 +15,8 @@ inline constexpr std::size_t max_summands = 8;  ///< slices that one `add` reads
 std::optional<InputError> why_not_runnable(const Schedule& schedule);
 
 inline bool is_runnable(const Schedule& schedule) { return !why_not_runnable(schedule); }
+/// The same on GPUs of that kind: copies between them need peer access, and the executor is made for CUDA.
+bool is_runnable(const Schedule& schedule, const Machine& machine);
 inline void require_runnable(const Schedule& schedule) {
   if (const auto error = why_not_runnable(schedule)) throw *error;
 }

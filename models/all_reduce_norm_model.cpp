@@ -14,7 +14,6 @@ const FusedNormForm& form_of(const Machine& machine, Transport transport) {
                                       std::string(name_of(transport)));
   };
   if (is_multicast && !machine.fabric.multicast) refuse("a switch that multicasts");
-  if (!is_multicast && !machine.fabric.peer_access) refuse("GPUs that address each other's memory");
   if (!machine.fused_norm_kernel) refuse("fused_norm_kernel in the profile");
   const std::optional<FusedNormForm>& form =
       is_multicast ? machine.fused_norm_kernel->multicast : machine.fused_norm_kernel->peer;
@@ -46,7 +45,7 @@ CollectiveTiming time_all_reduce_norm(const Machine& machine, Transport transpor
 bool has_all_reduce_norm(const Machine& machine) {
   if (!machine.fused_norm_kernel) return false;
   return machine.fabric.multicast ? machine.fused_norm_kernel->multicast.has_value()
-                                  : machine.fabric.peer_access && machine.fused_norm_kernel->peer.has_value();
+                                  : machine.fused_norm_kernel->peer.has_value();
 }
 
 Transport all_reduce_norm_transport(const Machine& machine) {

@@ -14,6 +14,8 @@ namespace weft {
 ///   multicast    each GPU sends its share for every rank to the switch, and gets one sum back (out bytes, in
 ///                bytes/gpus); it stores its share of the result once, and gets every rank's (out bytes/gpus, in
 ///                bytes): (1 + 1/gpus) x bytes each way
+/// Without peer access the peers' bytes lie in host memory that all GPUs map, as those of NCCL's shared-memory
+/// transport do: the links carry as many.
 double port_bytes(Transport transport, int gpus, double bytes);
 
 /// With all CTAs at work and nobody beside; see FusedNormKernel for the formula. Throws InputError where the machine

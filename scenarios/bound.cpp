@@ -34,12 +34,17 @@ double compute_us(const WithGemm& gemm, std::int64_t m, const Machine& machine) 
   return std::max(tensor_us(MatrixSize{m, gemm.n, gemm.k}.flops(), gemm.dtype, machine), hbm_us(operands, machine));
 }
 
-double pair_us(const PairWorkload& pair, int gpus, const Machine& machine) {
+double shorter(double bound_us, const std::optional<double>& measured_us) {
+  return std::min(bound_us, measured_us.value_or(bound_us));
+}
+
+double pair_us(const PairWorkload& pair, int gpus, const Machine& machine, const Measured& measured) {
   const auto m = static_cast<std::int64_t>(as_double(pair.m) * pair.imbalance);  // rows of the busiest GPU
   const bool transfers_input = collective_comes_first(pair.op);
   const Bytes bytes = transfers_input ? m * pair.k * bytes_of(pair.dtype) : m * pair.n * bytes_of(DataType::bf16);
-  const double compute = compute_us(pair, m, machine);
-  const double transfer = transfer_bound_us(machine.fabric, collective_of(pair.op), bytes, gpus);
+  const double compute = shorter(compute_us(pair, m, machine), measured.gemm_us);
+  const double transfer =
+      shorter(transfer_bound_us(machine.fabric, collective_of(pair.op), bytes, gpus), measured.collective_us);
 
   const std::int64_t tile = std::min(m, finest_tile) * std::min(pair.n, finest_tile);
   const double tile_flops = 2 * as_double(tile) * as_double(pair.k);
@@ -100,17 +105,19 @@ double attention_us(const AttentionWorkload& attention, int gpus, const Machine&
 
 }  // namespace
 
-double bound_us(const Workload& workload, int gpus, const Machine& machine) {
+double bound_us(const Workload& workload, int gpus, const Machine& machine, const Measured& measured) {
   return std::visit(
       Overloaded{[&](const GemmWorkload& gemm) { return compute_us(gemm, gemm.m, machine); },
                  [&](const CollectiveWorkload& collective) {
                    return transfer_bound_us(machine.fabric, collective.kind, collective.bytes, gpus);
                  },
                  [&](const CopyWorkload& copy) { return pull_bound_us(machine.fabric, copy, gpus); },
-                 [&](const PairWorkload& pair) { return pair_us(pair, gpus, machine); },
+                 [&](const PairWorkload& pair) { return pair_us(pair, gpus, machine, measured); },
                  [&](const ConcurrentPair& pair) {
-                   return std::max(compute_us(pair, pair.m, machine),
-                                   transfer_bound_us(machine.fabric, CollectiveKind::all_reduce, pair.bytes, gpus));
+                   return std::max(
+                       shorter(compute_us(pair, pair.m, machine), measured.gemm_us),
+                       shorter(transfer_bound_us(machine.fabric, CollectiveKind::all_reduce, pair.bytes, gpus),
+                               measured.collective_us));
                  },
                  [&](const LayerWorkload& layer) { return layer_us(layer, gpus, machine); },
                  [&](const AttentionWorkload& attention) { return attention_us(attention, gpus, machine); }},

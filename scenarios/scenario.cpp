@@ -76,10 +76,13 @@ void read_model(JsonObject& object, Scenario& scenario, const std::filesystem::p
 
 /// The keys of a workload stand beside those of the scenario; m, or the tokens of attention, are written for each size.
 void read_plain(JsonObject& object, Scenario& scenario, const nlohmann::json& json) {
-  const char* const size = object.string("op") == "distributed_attention" ? "tokens" : "m";
+  const std::string op = object.string("op");
+  const char* const size = op == "distributed_attention" || op == "transformer_layer" ? "tokens" : "m";
   scenario.sizes = ascending_sizes(object.at(size));
   nlohmann::json workload;
-  for (const char* key : {"op", "n", "k", "bytes", "dtype", "imbalance", "heads", "kv_heads", "head_dim", "mask"})
+  for (const char* key :
+       {"op", "n", "k", "bytes", "dtype", "imbalance", "heads", "kv_heads", "head_dim", "mask", "hidden",
+        "intermediate", "sequence_parallel", "experts", "experts_per_token", "expert_imbalance"})
     if (object.find(key)) workload[key] = json.at(key);
   for (const std::int64_t value : scenario.sizes) {
     workload[size] = value;

@@ -8,6 +8,8 @@
 //
 //   {"format": "weft.scenario/1", "op": "distributed_attention", "tokens": [65536], "heads": 64, "kv_heads": 8,
 //    "head_dim": 128, "mask": "causal", "gpus": 8}
+//   {"format": "weft.scenario/1", "op": "transformer_layer", "tokens": [4096], "hidden": 8192, "heads": 64,
+//    "kv_heads": 8, "head_dim": 128, "intermediate": 28672, "gpus": 8}
 //
 // All may carry "name", "source" (where the numbers come from), "machine" (the profile for those who name none),
 // "families", "chunks", "stages", "max_ctas" and "launch".

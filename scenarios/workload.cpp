@@ -244,10 +244,11 @@ void check_sizes(const Workload& workload, int gpus) {
   std::visit(Overloaded{[](const GemmWorkload& gemm) { check_gemm(gemm.m, gemm.n, gemm.k, gemm.dtype); },
                         [&](const CollectiveWorkload& collective) {
                           check_transfer(gpus);
-                          if (collective.kind == CollectiveKind::all_reduce)
-                            check_bytes(collective.bytes, element, "the bytes of a bf16");
-                          else
-                            check_bytes(collective.bytes, element * gpus, "the bytes of a bf16 x gpus");
+                          check_bytes(collective.bytes, 1, "a byte");
+                          const int elements = collective.kind == CollectiveKind::all_reduce ? 1 : gpus;
+                          if (collective.bytes < element * elements)
+                            throw InputError("workload.bytes", "expected at least " + std::to_string(elements) +
+                                                                   " bf16, got " + std::to_string(collective.bytes));
                         },
                         [&](const CopyWorkload& copy) {
                           check_transfer(gpus);

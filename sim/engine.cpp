@@ -12,6 +12,12 @@ void Engine::at(Picoseconds time, Waiter waiter, Phase phase) {
   std::push_heap(heap_.begin(), heap_.end(), later);
 }
 
+void Engine::at_place(Picoseconds time, std::uint64_t place, Waiter waiter) {
+  assert(time >= now_);
+  heap_.push_back({time, place, waiter});
+  std::push_heap(heap_.begin(), heap_.end(), later);
+}
+
 bool Engine::step() {
   if (heap_.empty()) return false;
   std::pop_heap(heap_.begin(), heap_.end(), later);

@@ -27,13 +27,19 @@ class Engine {
   void at(Picoseconds time, Waiter waiter, Phase phase = Phase::happen);
   void after(Picoseconds delay, Waiter waiter) { at(now_ + delay, waiter); }
 
+  /// A place in the order of scheduling, for an event whose time may still change: whoever comes by at_place() leaves
+  /// as if it had been scheduled when the place was taken.
+  std::uint64_t take_place() { return sequence_++; }
+  /// In the phase `happen`. (time, place) must not lie before the event that is being called.
+  void at_place(Picoseconds time, std::uint64_t place, Waiter waiter);
+
   /// Takes the earliest event, sets the clock, calls whoever waits. False when nothing is left.
   bool step();
   void run() {
     while (step()) {
     }
   }
-  std::uint64_t events() const { return sequence_; }
+  std::uint64_t events() const { return sequence_; }  ///< scheduled, and places taken
 
  private:
   struct Entry {

@@ -22,12 +22,16 @@ int FluidPool::add_resource(double capacity) {
   served_.push_back(0);
   flows_of_.emplace_back();
   touched_.push_back(false);
+  load_.push_back(0);
+  resource_seen_.push_back(0);
   return static_cast<int>(capacities_.size()) - 1;
 }
 
 FlowId FluidPool::free_slot() {
   if (free_.empty()) {
     flows_.emplace_back();
+    ends_.push_back(never);
+    flow_seen_.push_back(0);
     return static_cast<FlowId>(flows_.size()) - 1;
   }
   const FlowId id = free_.back();
@@ -42,7 +46,6 @@ FlowId FluidPool::start(double work, const Demand& demand, Waiter done) {
   flow.work = flow.left = work;
   flow.updated = engine_.now();
   flow.done = done;
-  flow.running = true;
   flow.has_rate = false;
   for (const Use& use : flow.demand.uses) flows_of_[use.resource].push_back(id);
   started_.push_back(id);
@@ -96,54 +99,57 @@ void FluidPool::settle() {
   started_.clear();
   ended_.clear();
   for (int r = 0; r < static_cast<int>(touched_.size()); ++r)
-    if (touched_[r]) plan(group_of(r));
+    if (touched_[r]) {
+      find_group(r);
+      plan();
+    }
+  schedule_earliest();
 }
 
 /// All running flows that share resources with `resource`, directly or through others, in the order of their slots.
-std::vector<FlowId> FluidPool::group_of(int resource) {
-  std::vector<FlowId> group;
-  std::vector<int> open{resource};
-  std::vector<bool> seen_resource(capacities_.size()), seen_flow(flows_.size());
-  seen_resource[resource] = true;
-  while (!open.empty()) {
-    const int r = open.back();
-    open.pop_back();
+void FluidPool::find_group(int resource) {
+  ++searches_;
+  group_.clear();
+  open_.assign(1, resource);
+  resource_seen_[resource] = searches_;
+  while (!open_.empty()) {
+    const int r = open_.back();
+    open_.pop_back();
     touched_[r] = false;
     for (const FlowId id : flows_of_[r]) {
-      if (seen_flow[id]) continue;
-      seen_flow[id] = true;
-      group.push_back(id);
+      if (flow_seen_[id] == searches_) continue;
+      flow_seen_[id] = searches_;
+      group_.push_back(id);
       for (const Use& use : flows_[id].demand.uses) {
-        if (seen_resource[use.resource]) continue;
-        seen_resource[use.resource] = true;
-        open.push_back(use.resource);
+        if (resource_seen_[use.resource] == searches_) continue;
+        resource_seen_[use.resource] = searches_;
+        open_.push_back(use.resource);
       }
     }
   }
-  std::sort(group.begin(), group.end());
-  return group;
+  std::sort(group_.begin(), group_.end());
 }
 
-void FluidPool::plan(const std::vector<FlowId>& group) {
-  if (group.empty()) return;
+void FluidPool::plan() {
+  if (group_.empty()) return;
   ++plans_;
-  std::vector<const Demand*> demands;
-  demands.reserve(group.size());
-  for (const FlowId id : group) demands.push_back(&flows_[id].demand);
-  const std::vector<double> rates = max_min_rates(capacities_, demands);
+  demands_.clear();
+  for (const FlowId id : group_) demands_.push_back(&flows_[id].demand);
+  const std::vector<double>& rates = max_min_.rates(capacities_, demands_);
 
-  std::vector<double> load(capacities_.size(), 0.0);
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    for (const Use& use : demands[i]->uses) {
-      load[use.resource] += rates[i] * use.per_unit;
-      peak_load_ = std::max(peak_load_, load[use.resource] / capacities_[use.resource]);
+  for (const Demand* demand : demands_)
+    for (const Use& use : demand->uses) load_[use.resource] = 0;
+  for (std::size_t i = 0; i < group_.size(); ++i) {
+    for (const Use& use : demands_[i]->uses) {
+      load_[use.resource] += rates[i] * use.per_unit;
+      peak_load_ = std::max(peak_load_, load_[use.resource] / capacities_[use.resource]);
     }
-    Flow& flow = flows_[group[i]];
+    Flow& flow = flows_[group_[i]];
     if (flow.has_rate && flow.rate == rates[i]) continue;
     advance(flow);
     flow.rate = rates[i];
     flow.has_rate = true;
-    plan_end(group[i]);
+    plan_end(group_[i]);
   }
 }
 
@@ -154,32 +160,44 @@ void FluidPool::advance(Flow& flow) {
 }
 
 void FluidPool::plan_end(FlowId id) {
-  Flow& flow = flows_[id];
-  ++flow.version;
-  if (flow.rate <= 0 && flow.left > 0) return;  // stands still until the next plan
+  const Flow& flow = flows_[id];
+  if (flow.rate <= 0 && flow.left > 0) {  // stands still until the next plan
+    ends_[id] = never;
+    return;
+  }
   const double end_ps =
       static_cast<double>(flow.updated.count) + (flow.left > 0 ? flow.left / flow.rate * picoseconds_per_us : 0.0);
-  if (idle_ends_.empty()) {
-    idle_ends_.push_back(&ends_.emplace_back());
-  }
-  PlannedEnd* planned = idle_ends_.back();
-  idle_ends_.pop_back();
-  *planned = {this, id, flow.version};
-  engine_.at(std::max(rounded_up(end_ps), engine_.now()), {on_end, planned});
+  ends_[id] = {std::max(rounded_up(end_ps), engine_.now()), engine_.take_place()};
+}
+
+void FluidPool::schedule_earliest() {
+  const PlannedEnd earliest = *std::min_element(ends_.begin(), ends_.end());
+  if (earliest >= scheduled_ || (settling_ && earliest.time > engine_.now())) return;  // settle() may change it
+  scheduled_ = earliest;
+  if (idle_events_.empty()) idle_events_.push_back(&events_.emplace_back());
+  EndEvent* event = idle_events_.back();
+  idle_events_.pop_back();
+  *event = {this, earliest};
+  engine_.at_place(earliest.time, earliest.place, {on_end, event});
 }
 
 void FluidPool::on_end(void* context) {
-  auto* planned = static_cast<PlannedEnd*>(context);
-  FluidPool* pool = planned->pool;
-  pool->idle_ends_.push_back(planned);
-  pool->end(planned->flow, planned->version);
+  auto* event = static_cast<EndEvent*>(context);
+  FluidPool* pool = event->pool;
+  const PlannedEnd now = event->end;
+  pool->idle_events_.push_back(event);
+  if (now != pool->scheduled_) return;
+  pool->scheduled_ = never;
+  const auto found = std::find(pool->ends_.begin(), pool->ends_.end(), now);
+  if (found != pool->ends_.end()) {
+    *found = never;
+    pool->end(static_cast<FlowId>(found - pool->ends_.begin()));
+  }
+  pool->schedule_earliest();
 }
 
-void FluidPool::end(FlowId id, std::uint32_t version) {
-  Flow& flow = flows_[id];
-  if (!flow.running || flow.version != version) return;
-  flow.running = false;
-  ++flow.version;
+void FluidPool::end(FlowId id) {
+  const Flow& flow = flows_[id];
   for (const Use& use : flow.demand.uses) {
     served_[use.resource] += flow.work * use.per_unit;
     std::erase(flows_of_[use.resource], id);

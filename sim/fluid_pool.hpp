@@ -3,10 +3,14 @@
 // Rates change only when a flow starts or ends. All changes of one instant are settled together, and only flows that
 // share a resource, directly or through others, with a changed one are planned anew. A flow that starts in the instant
 // in which an equal one ends takes over its rate: nothing is planned (wave after wave of a GEMM costs one event each).
+//
+// Each plan moves the ends of many flows. Only the earliest of all is an event of the engine; ends at one time leave in
+// the order in which they were planned.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <vector>
 
 #include "sim/engine.hpp"
@@ -43,37 +47,53 @@ class FluidPool {
     double work = 0, left = 0, rate = 0;
     Picoseconds updated;
     Waiter done;
-    std::uint32_t version = 0;  // an end that was planned for an older version is void
-    bool running = false;
     bool has_rate = false;
   };
-  /// What an event needs to know about a planned end.
+  /// In the order in which ends leave the engine.
   struct PlannedEnd {
+    Picoseconds time;
+    std::uint64_t place = 0;
+    auto operator<=>(const PlannedEnd&) const = default;
+  };
+  static constexpr PlannedEnd never{{std::numeric_limits<std::int64_t>::max()}, 0};
+  /// What an event needs to know: it is void once an earlier one was scheduled.
+  struct EndEvent {
     FluidPool* pool = nullptr;
-    FlowId flow = 0;
-    std::uint32_t version = 0;
+    PlannedEnd end;
   };
 
   FlowId free_slot();
   void request_settle();
   void settle();
-  void plan(const std::vector<FlowId>& group);
-  std::vector<FlowId> group_of(int resource);
+  void plan();
+  void find_group(int resource);
   void advance(Flow& flow);
   void plan_end(FlowId id);
-  void end(FlowId id, std::uint32_t version);
+  void schedule_earliest();
+  void end(FlowId id);
   void touch(const Demand& demand);
   static void on_settle(void* pool) { static_cast<FluidPool*>(pool)->settle(); }
-  static void on_end(void* planned);
+  static void on_end(void* event);
 
   Engine& engine_;
   std::vector<double> capacities_, served_;
   std::vector<std::vector<FlowId>> flows_of_;  // by resource, running flows in the order of their start
   std::vector<bool> touched_;
   std::vector<Flow> flows_;
+  std::vector<PlannedEnd> ends_;  // by flow; never: it does not run, or stands still
+  PlannedEnd scheduled_ = never;  // no end is earlier
   std::vector<FlowId> free_, started_, ended_;
-  std::vector<PlannedEnd*> idle_ends_;
-  std::deque<PlannedEnd> ends_;
+  std::vector<EndEvent*> idle_events_;
+  std::deque<EndEvent> events_;
+
+  // Memory of plan() and find_group().
+  MaxMin max_min_;
+  std::vector<FlowId> group_;
+  std::vector<const Demand*> demands_;
+  std::vector<double> load_;
+  std::vector<int> open_;
+  std::vector<std::uint64_t> resource_seen_, flow_seen_;  // number of the search that met it last
+  std::uint64_t searches_ = 0;
   bool settling_ = false;
   double peak_load_ = 0;
   std::uint64_t plans_ = 0;

@@ -11,6 +11,7 @@
 // equal rates.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 namespace weft::sim {
@@ -28,5 +29,37 @@ struct Demand {
 
 /// Rates in the order of `demands`. Deterministic: the order of operations depends on nothing but the arguments.
 std::vector<double> max_min_rates(const std::vector<double>& capacities, const std::vector<const Demand*>& demands);
+
+/// The same for who asks again and again: it keeps nothing from one call to the next but memory. Resources are looked
+/// at only in rounds in which one of them may be full, not where flows stop at their caps.
+class MaxMin {
+ public:
+  /// Valid until the next call.
+  const std::vector<double>& rates(const std::vector<double>& capacities, const std::vector<const Demand*>& demands);
+
+ private:
+  /// A resource while the unfrozen flows rise together.
+  struct Filling {
+    double free = 0;         // capacity that frozen flows left
+    double weight = 0;       // sum of coefficients of unfrozen flows
+    int rising = 0;          // unfrozen flows: weight alone may keep a rounding error above 0; none between calls
+    double full_at = 0;      // level at which it is full, as of the last find_full()
+    std::vector<int> flows;  // that use it
+  };
+
+  void begin(const std::vector<double>& capacities, const std::vector<const Demand*>& demands);
+  double least_cap();
+  double find_full();
+  void stop(int flow);
+  void freeze(const Demand& demand, double rate);
+
+  std::vector<Filling> resources_;
+  std::vector<int> open_;                       // resources that flows rise through
+  std::vector<std::pair<double, int>> by_cap_;  // flows
+  std::size_t next_cap_ = 0;                    // those before it have stopped
+  std::vector<char> is_rising_;
+  std::vector<int> stopping_;
+  std::vector<double> rates_;
+};
 
 }  // namespace weft::sim

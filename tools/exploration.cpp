@@ -102,7 +102,9 @@ Answer explore_pair(const scenarios::Question& question, std::int64_t size, cons
   return answer;
 }
 
-Exploration explore(const scenarios::Scenario& scenario, const Machine& machine, const ExploreOptions& options) {
+Exploration explore(const scenarios::Scenario& asked, const Machine& machine, const ExploreOptions& options) {
+  scenarios::Scenario scenario = asked;
+  scenario.space.fused_norm_ctas = scenarios::fused_norm_ctas(machine);
   Exploration exploration;
   for (std::size_t i = 0; i < scenario.sizes.size(); ++i) {
     double saved_us = 0;
@@ -112,13 +114,10 @@ Exploration explore(const scenarios::Scenario& scenario, const Machine& machine,
       saved_us += exploration.answers.back().ranking.saved_us();
     }
     if (const auto layer = scenarios::layer(scenario, i)) {
-      const Case request{.id = "layer",
-                         .gpus = scenario.gpus,
-                         .workload = *layer,
-                         .schedule = {scenarios::Serial{}, 0, scenario.space.launch},
-                         .measured = {}};
-      const double serial_us = predict(request, machine, {.spans = false, .serial = false}).time_us;
-      exploration.layers.push_back({scenario.sizes[i], serial_us, saved_us});
+      const Answer whole =
+          explore_pair({"whole layer", *layer}, scenario.sizes[i], scenario, machine, exploration.simulated, options);
+      exploration.layers.push_back({scenario.sizes[i], whole.ranking.reference().estimate.time_us, saved_us});
+      if (whole.fastest_first.size() > 1) exploration.answers.push_back(whole);
     }
   }
   return exploration;

@@ -26,7 +26,7 @@ struct Explored {
   std::optional<NextKernelCost> reordering;  ///< of signaling; no part of the candidate's time
 };
 
-/// One pair at one size.
+/// One pair, or a whole layer, at one size.
 struct Answer {
   std::string pair;
   std::int64_t size = 0;
@@ -46,7 +46,7 @@ struct LayerAnswer {
 };
 
 struct Exploration {
-  std::vector<Answer> answers;      ///< by size, then by pair
+  std::vector<Answer> answers;      ///< by size, then by pair, then the layer that they belong to
   std::vector<LayerAnswer> layers;  ///< by size; empty for plain sizes
   std::size_t simulated = 0;        ///< schedules
 };

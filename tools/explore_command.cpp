@@ -207,14 +207,22 @@ ordered_json to_json(const Exploration& exploration, const Scenario& scenario, c
           {"answers", answers},        {"layers", layers}};
 }
 
-/// The answer whose fastest schedule --trace and --schedule write: at --size, or anywhere, the one that gains most.
+bool is_layer(const Answer& answer) {
+  return std::holds_alternative<scenarios::LayerWorkload>(answer.fastest().candidate.request.workload);
+}
+
+/// The answer whose fastest schedule --trace and --schedule write: at --size, or anywhere, the one that gains most. A
+/// layer only where no pair was asked about: of a model it is the pairs that people run.
 const Answer& most_gained(const Exploration& exploration, std::int64_t size) {
   const auto gain_us = [](const Answer& answer) {
     return answer.ranking.reference().estimate.time_us - answer.ranking.fastest().estimate.time_us;
   };
   const Answer* best = nullptr;
   for (const Answer& answer : exploration.answers)
-    if ((size == 0 || answer.size == size) && (best == nullptr || gain_us(answer) > gain_us(*best))) best = &answer;
+    if ((size == 0 || answer.size == size) &&
+        (best == nullptr || (is_layer(*best) && !is_layer(answer)) ||
+         (is_layer(*best) == is_layer(answer) && gain_us(answer) > gain_us(*best))))
+      best = &answer;
   return *best;
 }
 

@@ -135,8 +135,8 @@ Prediction predict(const Case& asked, const Machine& machine, const PredictionOp
   if (const Case serial = serial_case(request); options.serial && !(serial == request))
     prediction.serial_us =
         simulate(scenarios::build(serial, used), used, {.spans = false, .mechanisms = options.mechanisms}).time_us;
-  prediction.bound_us = scenarios::bound_us(request.workload, request.gpus, machine);
-  prediction.runnable = calibration::is_runnable(prediction.schedule);
+  prediction.bound_us = scenarios::bound_us(request.workload, request.gpus, machine, request.measured);
+  prediction.runnable = calibration::is_runnable(prediction.schedule, machine);
   prediction.outside_calibration = outside(prediction.schedule, machine);
   set_interval(prediction, request, machine);
   return prediction;

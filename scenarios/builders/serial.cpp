@@ -25,10 +25,17 @@ Schedule build_gemm(const Case& request, const GemmWorkload& workload) {
   return std::move(program).finish();
 }
 
+/// As many of each GPU as of each other, rounded down as nccl-tests do.
+std::int64_t whole_elements(const CollectiveWorkload& collective, int gpus) {
+  const std::int64_t elements = collective.bytes / bytes_of(DataType::bf16);
+  return collective.kind == CollectiveKind::all_reduce ? elements : elements / gpus * gpus;
+}
+
 /// An all-reduce alone runs in place, as in PyTorch.
 Schedule build_collective(const Case& request, const CollectiveWorkload& workload) {
   Program program(request);
-  const auto [rows, columns] = shape_of(workload.bytes, request.gpus);
+  const auto [rows, columns] =
+      shape_of(whole_elements(workload, request.gpus) * bytes_of(DataType::bf16), request.gpus);
   const std::int64_t shard = rows / request.gpus;
   const bool gathers = workload.kind == CollectiveKind::all_gather;
   const bool scatters = workload.kind == CollectiveKind::reduce_scatter;

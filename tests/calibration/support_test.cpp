@@ -152,6 +152,21 @@ TEST(Support, RefusesAGemmThatIsNotBf16) {
   EXPECT_NE(refusal(schedule).find("dtype fp8"), std::string::npos);
 }
 
+TEST(Support, CopiesBetweenGpusNeedPeerAccess) {
+  Machine machine;
+  const Schedule local = schedule_of(gemm()), remote = signal_and_wait();
+  EXPECT_TRUE(is_runnable(local, machine) && is_runnable(remote, machine));
+  machine.fabric.peer_access = false;
+  EXPECT_TRUE(is_runnable(local, machine));
+  EXPECT_FALSE(is_runnable(remote, machine));
+}
+
+TEST(Support, NothingRunsWhereThereIsNoCuda) {
+  Machine machine;
+  machine.fabric.kind = FabricKind::mesh;
+  EXPECT_FALSE(is_runnable(schedule_of(gemm()), machine));
+}
+
 TEST(Support, RefusesAnEmptySchedule) {
   Schedule schedule = schedule_of(gemm());
   schedule.operations.clear();

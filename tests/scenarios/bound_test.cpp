@@ -107,6 +107,13 @@ TEST(Bound, LayerSumsTensorWorkOverItsKernels) {
   EXPECT_DOUBLE_EQ(bound(layer, 4), (projections + attention) / 4 / gpu_rate);
 }
 
+TEST(Bound, PartsThatWereMeasuredFasterCountAsMeasured) {
+  const PairWorkload pair{PairOp::gemm_all_reduce, 8192, 8192, 8192};
+  const double known = bound(pair, 8);
+  EXPECT_EQ(bound_us(pair, 8, round_machine(), {.gemm_us = 1e6, .collective_us = 1e6}), known);
+  EXPECT_LE(bound_us(pair, 8, round_machine(), {.gemm_us = 10, .collective_us = 10}), 20);
+}
+
 // 100 SMs of 1000 flops a clock at 1 GHz: 1e8 flops a us. 4 ranks with 100 rows of 2 chunks each: rank 0 needs the keys
 // of 300 rows, of 2 x 2 heads x 16 elements x 2 bytes, at 100 GB/s; the results over them would be more.
 TEST(Bound, AttentionTakesItsTensorWorkOrTheKeysIntoTheFirstRank) {

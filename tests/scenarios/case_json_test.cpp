@@ -192,11 +192,10 @@ TEST(CaseJson, UnknownWordsListTheRightOnes) {
   EXPECT_EQ(error_with(pair_case, "/workload/dtype", "fp32"), "workload.dtype: expected bf16 or fp8, got \"fp32\"");
 }
 
-TEST(CaseJson, BytesThatCannotBeCutEvenlyAreErrors) {
-  const json gather = json::parse(R"({"id": "a", "gpus": 3, "workload": {"op": "all_gather", "bytes": 64}})");
-  EXPECT_EQ(error_with(gather, "/gpus", 3),
-            "workload.bytes: expected a multiple of the bytes of a bf16 x gpus = 6, got 64");
-  EXPECT_EQ(error_with(gather, "/gpus", 4), "");
+TEST(CaseJson, CollectivesNeedAnElementOfEachGpu) {
+  const json gather = json::parse(R"({"id": "a", "gpus": 3, "workload": {"op": "all_gather", "bytes": 6}})");
+  EXPECT_EQ(error_with(gather, "/gpus", 3), "");
+  EXPECT_EQ(error_with(gather, "/gpus", 4), "workload.bytes: expected at least 4 bf16, got 6");
 }
 
 TEST(CaseJson, TransfersNeedTwoGpus) {

@@ -57,6 +57,21 @@ TEST(Scenario, SequenceParallelFormHasFourPairsALayer) {
                           "MLP down projection: gemm+reduce_scatter m=1024 n=8192 k=7168 bf16"));
 }
 
+TEST(Scenario, LayerCanBeAskedAboutByItself) {
+  const json scenario = json::parse(R"({"format": "weft.scenario/1", "op": "transformer_layer", "tokens": [4096, 1024],
+      "hidden": 8192, "heads": 64, "kv_heads": 8, "head_dim": 128, "intermediate": 14336, "experts": 8,
+      "experts_per_token": 2, "gpus": 8})");
+  const LayerWorkload layer{.tokens = 1024,
+                            .hidden = 8192,
+                            .heads = 64,
+                            .kv_heads = 8,
+                            .head_dim = 128,
+                            .intermediate = 14336,
+                            .experts = 8,
+                            .experts_per_token = 2};
+  EXPECT_EQ(questions(read(scenario), 0).front().workload, Workload{layer});
+}
+
 TEST(Scenario, TokensAreSortedAndCountOnce) {
   json scenario = llama();
   scenario["tokens"] = {4096, 256, 4096, 1024};

@@ -123,5 +123,14 @@ TEST(Serial, BestHasNoProgramOfItsOwn) {
             "schedule.family: expected a family other than best, which is found by comparing the others");
 }
 
+TEST(Serial, BytesOfACollectiveAreRoundedDownAsInNcclTests) {
+  const auto rows_and_columns = [](CollectiveKind kind, Bytes bytes) {
+    const Schedule schedule = build_case(CollectiveWorkload{kind, bytes}, 3, Serial{});
+    return schedule.buffers.back().rows * schedule.buffers.back().columns;
+  };
+  EXPECT_EQ(rows_and_columns(CollectiveKind::all_gather, 64), 30);
+  EXPECT_EQ(rows_and_columns(CollectiveKind::all_reduce, 65), 32);
+}
+
 }  // namespace
 }  // namespace weft::scenarios

@@ -169,10 +169,10 @@ TEST(TokenSplit, WhatTheFusedKernelCannotDoIsRefused) {
   EXPECT_EQ(build_error(small_layer(7), 8, TokenSplit{std::nullopt, true}),
             "workload.tokens: expected more than 8 tokens for two splits, got 7");
   Machine machine = round_machine();
-  machine.fabric.peer_access = false;
+  machine.fused_norm_kernel->peer.reset();
   const Case request = make_case(small_layer(), 2, fused(48));
   EXPECT_EQ(error_of([&] { build(request, machine); }),
-            "schedule.fused_norm: expected GPUs that address each other's memory, which round does not have, got "
+            "schedule.fused_norm: expected fused_norm_kernel.peer in the profile, which round does not have, got "
             "peer_kernel");
 }
 

@@ -36,6 +36,17 @@ class Recorder {
   std::deque<Mark> marks_;
 };
 
+TEST(Engine, PlacesTakenEarlierLeaveFirstHoweverLateTheyAreFilled) {
+  Recorder recorder;
+  const std::uint64_t place = recorder.engine.take_place();
+  recorder.mark(2, 10);
+  bool was_first = false;
+  const auto note = [](void* first) { *static_cast<bool*>(first) = true; };
+  recorder.engine.at_place({10}, place, {note, &was_first});
+  recorder.engine.step();
+  EXPECT_TRUE(was_first && recorder.order.empty());
+}
+
 TEST(Engine, ServesEarlierEventsFirst) {
   Recorder recorder;
   recorder.mark(3, 30);

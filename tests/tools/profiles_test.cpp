@@ -40,7 +40,7 @@ std::vector<Workload> workloads() {
 TEST_P(Profile, AnswersEveryFamilyOfEveryWorkloadAboveItsBound) {
   for (const Workload& workload : workloads())
     for (const int gpus : {2, 4, 8})
-      for (const Case& request : candidates(workload, gpus, {.chunks = {2}, .max_ctas = {4}})) {
+      for (const Case& request : candidates(workload, gpus, {.chunks = {2}, .max_ctas = {4}, .fused_norm_ctas = {8}})) {
         const std::string what = describe(workload) + " on " + std::to_string(gpus) + " GPUs, " + request.id;
         try {
           const Prediction prediction = predict(request, machine(), {.serial = false});
