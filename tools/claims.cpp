@@ -84,7 +84,8 @@ void check(const Observation& observation, const Claim& claim, const JsonValue& 
     value.fail("no published value of its own, since one is the claim's");
 }
 
-Observation read_observation(const JsonValue& value, const Claim& claim, const CasesById& known, const fs::path& folder) {
+Observation read_observation(const JsonValue& value, const Claim& claim, const CasesById& known,
+                             const fs::path& folder) {
   JsonObject object = value.object();
   Observation observation;
   observation.cases = named_cases(object, "cases", known);

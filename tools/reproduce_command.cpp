@@ -1,4 +1,5 @@
 // weft reproduce: what a paper claims, beside what the simulator says of it.
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -59,27 +60,43 @@ std::string verdict_text(const Claim& claim, const Verdict& verdict) {
   return word + ", " + std::to_string(verdict.holding()) + " of " + std::to_string(verdict.observations.size());
 }
 
+/// Claims that do not hold, by their numbers, and why; those of one reason together.
+void print_reasons(const ClaimFile& file, const std::vector<Verdict>& verdicts) {
+  std::vector<std::pair<std::string, std::string>> reasons;  // and the claims' numbers
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    if (verdicts[i].holds) continue;
+    const std::string& note = file.claims[i].note;
+    const std::string reason = note.empty() ? "The reason is not known." : note, number = std::to_string(i + 1);
+    const auto known =
+        std::find_if(reasons.begin(), reasons.end(), [&](const auto& one) { return one.first == reason; });
+    if (known == reasons.end())
+      reasons.emplace_back(reason, number);
+    else
+      known->second += ", " + number;
+  }
+  if (!reasons.empty()) std::cout << "\nWhat was assumed of those that do not hold, and why they may not:\n";
+  for (const auto& [reason, numbers] : reasons) std::cout << "  " << numbers << ": " << reason << '\n';
+}
+
 void print(const ClaimFile& file, const std::vector<Verdict>& verdicts) {
   std::cout << file.title << " (" << file.reference << ")\n\n";
-  Table table({"claim", "source", "machine", "published", "+- %", "simulated", "holds"});
+  Table table({"#", "claim", "source", "machine", "published", "+- %", "simulated", "holds"});
   std::size_t holding = 0;
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     const Claim& claim = file.claims[i];
     const Verdict& verdict = verdicts[i];
     const std::string prefix = claim.summary == Summary::each ? "" : std::string(name_of(claim.summary)) + " ";
-    table.add({claim.claim, claim.source, claim.machine, text_of(published_range(claim), claim.quantity),
-               fixed(100 * claim.tolerance, 0), prefix + text_of(Range{verdict.low, verdict.high}, claim.quantity),
-               verdict_text(claim, verdict)});
+    table.add({std::to_string(i + 1), claim.claim, claim.source, claim.machine,
+               text_of(published_range(claim), claim.quantity), fixed(100 * claim.tolerance, 0),
+               prefix + text_of(Range{verdict.low, verdict.high}, claim.quantity), verdict_text(claim, verdict)});
     holding += verdict.holds ? 1 : 0;
   }
   std::cout << table << holding << " of " << verdicts.size()
             << " claims hold: simulated within the published range, widened by +- %.\n";
-  for (std::size_t i = 0; i < verdicts.size(); ++i)
-    if (!verdicts[i].holds)
-      std::cout << "\nDoes not hold: " << file.claims[i].claim << ". "
-                << (file.claims[i].note.empty() ? "The reason is not known." : file.claims[i].note) << '\n';
+  print_reasons(file, verdicts);
+  if (!file.not_simulated.empty()) std::cout << "\nNot simulated:\n";
   for (const UnaskedClaim& unasked : file.not_simulated)
-    std::cout << "\nNot simulated: " << unasked.claim << " (" << unasked.source << "). " << unasked.why << '\n';
+    std::cout << "  " << unasked.claim << " (" << unasked.source << "). " << unasked.why << '\n';
 }
 
 // --- JSON ------------------------------------------------------------------------------------------------------
@@ -151,7 +168,8 @@ void run(const Options& options) {
 void add_reproduce_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("reproduce", "What a paper claims, beside what the simulator says");
   auto options = std::make_shared<Options>();
-  command->add_option("PAPER", options->paper, "flashoverlap, tokenweave, async_tp, magiattention or ficco")->required();
+  command->add_option("PAPER", options->paper, "flashoverlap, tokenweave, async_tp, magiattention or ficco")
+      ->required();
   command->add_option("--json", options->json, "Write claims and verdicts as one JSON object");
   command->callback([options] { run(*options); });
 }

@@ -124,19 +124,30 @@ double value_of(Quantity quantity, const Observation& observation, const Predict
   const auto losses = [&]() -> const Inefficiency& { return predictions.losses_of(observation.cases.front()); };
   const auto cases_us = [&] { return times_us(observation.cases, predictions, observation.operations); };
   switch (quantity) {
-    case Quantity::speedup: return predicted().serial_us / predicted().time_us;
-    case Quantity::ideal_speedup: return predicted().serial_us / predicted().bound_us;
-    case Quantity::share_of_bound: return predicted().bound_us / predicted().time_us;
-    case Quantity::time_us: return cases_us();
+    case Quantity::speedup:
+      return predicted().serial_us / predicted().time_us;
+    case Quantity::ideal_speedup:
+      return predicted().serial_us / predicted().bound_us;
+    case Quantity::share_of_bound:
+      return predicted().bound_us / predicted().time_us;
+    case Quantity::time_us:
+      return cases_us();
     case Quantity::time_ratio:
       return cases_us() / (times_us(observation.over, predictions) - times_us(observation.without, predictions));
-    case Quantity::gemm_dil: return losses().gemm_dil;
-    case Quantity::transfer_dil: return losses().transfer_dil;
-    case Quantity::gemm_cil: return losses().gemm_cil;
-    case Quantity::transfer_cil: return losses().transfer_cil;
-    case Quantity::rule_share: return rule_share(observation.cases, predictions, machine);
-    case Quantity::stages: return stages_of(predicted());
-    case Quantity::hidden_share: return hidden_share(*observation.hidden, machine);
+    case Quantity::gemm_dil:
+      return losses().gemm_dil;
+    case Quantity::transfer_dil:
+      return losses().transfer_dil;
+    case Quantity::gemm_cil:
+      return losses().gemm_cil;
+    case Quantity::transfer_cil:
+      return losses().transfer_cil;
+    case Quantity::rule_share:
+      return rule_share(observation.cases, predictions, machine);
+    case Quantity::stages:
+      return stages_of(predicted());
+    case Quantity::hidden_share:
+      return hidden_share(*observation.hidden, machine);
   }
   return 0;
 }

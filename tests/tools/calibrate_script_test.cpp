@@ -20,7 +20,7 @@ class CalibrateScript : public testing::Test {
 
   /// What the command does after it has noted its call.
   void be_weft(const std::string& then) const {
-    folder.write("fake_weft", "#!/usr/bin/env bash\necho \"$1 $(basename \"${2-}\")\" >>calls\n" + then + "\n");
+    folder.write("fake_weft", "#!/usr/bin/env bash\necho \"$1 $(basename -- \"${2-}\")\" >>calls\n" + then + "\n");
     std::filesystem::permissions(folder.path() / "fake_weft", std::filesystem::perms::owner_all);
   }
 

@@ -93,7 +93,10 @@ TEST(Holds, WithinTheRangeWidenedByTheTolerance) {
 }
 
 Claim claim_of(Summary summary, std::vector<std::optional<Range>> own, std::optional<Range> of_all) {
-  Claim claim{.summary = summary, .published = of_all, .tolerance = 0.1};
+  Claim claim;
+  claim.summary = summary;
+  claim.published = of_all;
+  claim.tolerance = 0.1;
   for (const auto& range : own) {
     claim.observations.emplace_back();
     claim.observations.back().published = range;

@@ -86,7 +86,7 @@ TEST_F(ProfileWithConditions, IsRefusedWhereTheyAreNotWhatTheyShouldBe) {
   ordered_json conditions = to_json(two_runs());
   conditions["power_limit"]["unit"] = "kW";
   set_conditions(profile, conditions);
-  EXPECT_EQ(error().find("conditions.power_limit.unit: expected \"W\""), 0u) << error();
+  EXPECT_EQ(error().find("conditions.power_limit.unit: expected"), 0u) << error();
   conditions = to_json(two_runs());
   conditions["colour"] = 1;
   set_conditions(profile, conditions);
