@@ -124,12 +124,11 @@ void Program::set_copy_gaps() {
     const bool to_copy = crosses_ranks(schedule_.operations[id].work);
     const bool waits_for_copy = std::any_of(edges_[id].begin(), edges_[id].end(), comes_from_copy);
     for (Edge& edge : edges_[id]) {
-      if (to_copy && comes_from_copy(edge)) edge.gap = timing_.copy_gap;
-      const bool is_chain = schedule_.operations[edge.operation].stream == schedule_.operations[id].stream;
-      if (to_copy && !comes_from_copy(edge)) edge.gap = timing_.before_copy_gap;
       if (!to_copy && waits_for_copy) edge.gap = std::max(edge.gap, after_copy_gap);
-      if (to_copy && !comes_from_copy(edge))
-        edge.spread = is_chain ? timing_.copy_gap_spread : timing_.copy_fork_spread;
+      if (!to_copy) continue;
+      const bool is_chain = schedule_.operations[edge.operation].stream == schedule_.operations[id].stream;
+      edge.gap = comes_from_copy(edge) ? timing_.copy_gap : timing_.before_copy_gap;
+      if (!comes_from_copy(edge)) edge.spread = is_chain ? timing_.copy_gap_spread : timing_.copy_fork_spread;
     }
   }
 }

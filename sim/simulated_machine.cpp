@@ -76,18 +76,21 @@ SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const
 
 void SimulatedMachine::start(Activity& activity) {
   if (const double given_us = costs_[activity.id].given_us; given_us >= 0) return units_.start(activity, given_us);
-  std::visit(Overloaded{[&](const Gemm& gemm) { start_gemm(activity, gemm); },
-                        [&](const GroupedGemm& gemm) { start_grouped_gemm(activity, gemm); },
-                        [&](const Collective&) { start_collective(activity); },
-                        [&](const AllReduceNorm&) { start_collective(activity); },
-                        [&](const GroupedExchange&) { start_collective(activity); },
-                        [&](const Copy& copy) { start_copy(activity, copy); },
-                        [&](const MemoryBound&) { start_memory_bound(activity); },
-                        [&](const Attention& attention) { start_attention(activity, attention); },
-                        [&](const PartialAttention& attention) { start_partial_attention(activity, attention); },
-                        [](const Signal&) {}, [&](const Wait& wait) { spin_on_sms(activity, wait); },
-                        [](const Barrier&) {}, [&](const Delay& delay) { hold_sms(activity, delay); }},
-             activity.operation->work);
+  std::visit(
+      Overloaded{
+          [&](const Gemm& gemm) { start_gemm(activity, gemm); },
+          [&](const GroupedGemm& gemm) { start_grouped_gemm(activity, gemm); },
+          [&](const Collective&) { start_collective(activity); },
+          [&](const AllReduceNorm&) { start_collective(activity); },
+          [&](const GroupedExchange&) { start_collective(activity); },
+          [&](const Copy& copy) { start_copy(activity, copy); },
+          [&](const MemoryBound&) { start_memory_bound(activity); },
+          [&](const Attention& attention) { start_attention(activity, attention); },
+          [&](const PartialAttention& attention) { start_partial_attention(activity, attention); },
+          [](const Signal&) {},
+          [&](const Wait& wait) { hold_sms(activity, wait.held_sms, std::max(machine_.latencies.signal_us, 1e-3)); },
+          [](const Barrier&) {}, [&](const Delay& delay) { hold_sms(activity, delay.held_sms, delay.time_us); }},
+      activity.operation->work);
 }
 
 SmPool& SimulatedMachine::sms_for(const Activity& activity) {
@@ -413,28 +416,16 @@ void SimulatedMachine::start_memory_bound(Activity& activity) {
                .epilogue_us = machine_.other_kernels.overhead_us});
 }
 
-/// One CTA on each SM with all of its shared memory, so that none of another kernel fits beside it.
-void SimulatedMachine::hold_sms(Activity& activity, const Delay& delay) {
+/// One CTA on each SM with all of its shared memory, so that none of another kernel fits beside it. Those
+/// of a wait spin: they end once its counter has been reached too (Program::prepare).
+void SimulatedMachine::hold_sms(Activity& activity, int sms, double time_us) {
   activity.limit = Limit::latency;
   start_tiled(activity, {machine_.gpu.threads_per_sm, machine_.gpu.registers_per_sm, machine_.gpu.shared_memory_per_sm},
               1, 0,
               {.scheduler = TileScheduler::grid,
-               .tiles = delay.held_sms,
-               .ctas = delay.held_sms,
-               .tile_us = delay.time_us,
-               .bytes_per_tile = 1,
-               .uses = {{gpus_[activity.rank].l2, 0.0}}});
-}
-
-/// The same CTAs, which spin: they leave once the counter that they look at has been reached.
-void SimulatedMachine::spin_on_sms(Activity& activity, const Wait& wait) {
-  activity.limit = Limit::latency;
-  start_tiled(activity, {machine_.gpu.threads_per_sm, machine_.gpu.registers_per_sm, machine_.gpu.shared_memory_per_sm},
-              1, 0,
-              {.scheduler = TileScheduler::grid,
-               .tiles = wait.held_sms,
-               .ctas = wait.held_sms,
-               .tile_us = std::max(machine_.latencies.signal_us, 1e-3),
+               .tiles = sms,
+               .ctas = sms,
+               .tile_us = time_us,
                .bytes_per_tile = 1,
                .uses = {{gpus_[activity.rank].l2, 0.0}}});
 }

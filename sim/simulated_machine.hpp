@@ -76,9 +76,8 @@ class SimulatedMachine : public Device {
   void start_partial_attention(Activity& activity, const PartialAttention& attention);
   void start_persistent_attention(Activity& activity, std::int64_t tiles, Flops flops, int max_sms);
   std::vector<Transfer> transfers_of(const Activity& activity);
-  void spin_on_sms(Activity& activity, const Wait& wait);
   double persistent_attention_flops_per_us_of_sm() const;
-  void hold_sms(Activity& activity, const Delay& delay);
+  void hold_sms(Activity& activity, int sms, double time_us);
   SmPool& sms_for(const Activity& activity);
   void start_tiled(Activity& activity, const CtaShape& cta, int cluster, int most_sms, TiledWork work);
   void set_up_copy(CopyRun& run);
