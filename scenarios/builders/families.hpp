@@ -21,7 +21,7 @@ Schedule build_ficco(const Case& request);
 Schedule build_undivided_ficco(const Case& request);
 /// Groups are filled in, and counted in waves of `machine`.
 Schedule build_signaling(const Case& request, const Machine& machine);
-/// signaling of all_gather+gemm.
+/// signaling of all_gather+gemm. Throws InputError where the groups are others than shard_groups().
 Schedule build_flagged_gather(const Case& request, const Machine& machine);
 /// `first` is filled in. Multicast is used where the switch of `machine` has it.
 Schedule build_token_split(const Case& request, const Machine& machine);
@@ -33,6 +33,8 @@ Schedule build_staged(const Case& request, const Machine& machine);
 Schedule build_serial_attention(const Case& request, const AttentionWorkload& attention);
 Schedule build_layer(const Case& request, const LayerWorkload& layer);
 
+/// The groups of signaling's all_gather+gemm: one for each shard, its waves on `machine` rounded up.
+Signaling shard_groups(const Case& request, const Machine& machine);
 /// The groups that a latency prediction likes best on `machine`, whatever those of the case: best first, and at the end
 /// the choice of the paper's Algorithm 1 where that is another one. group_search.hpp has the prediction.
 std::vector<Signaling> best_signalings(const Case& request, const Machine& machine);

@@ -6,6 +6,7 @@
 //
 // Rows are gathered in the order in which they arrive, so the result begins with the own rows on every rank; undoing
 // that is the next kernel's business.
+#include "models/gemm_model.hpp"
 #include "models/input_error.hpp"
 #include "models/layout.hpp"
 #include "scenarios/builders/families.hpp"
@@ -15,6 +16,22 @@
 namespace weft::scenarios {
 namespace {
 
+/// The GEMM over all rows, whose bands of whole tiles are the shards.
+struct ShardedGemm {
+  const PairWorkload& pair;
+  MatrixSize size;
+  std::int64_t shard_rows = 0;
+  GemmKernel kernel;
+};
+
+ShardedGemm in_shards(const Case& request, const Machine& machine) {
+  const PairWorkload& pair = pair_of(request, {PairOp::all_gather_gemm});
+  const std::int64_t rows = rows_of_busiest(pair, std::int64_t{request.gpus} * tile_extent, "gpus x a tile's rows");
+  const MatrixSize size{rows, pair.n, pair.k};
+  const std::int64_t shard_rows = rows / request.gpus;
+  return {pair, size, shard_rows, fastest_tiles(size, shard_rows, pair.dtype, machine)};
+}
+
 /// Tiles run shard by shard: a band of tile rows is a shard.
 void cut_into_shards(Gemm& gemm, const MatrixSize& size, int gpus) {
   const TileGrid grid = tile_grid(*gemm.kernel, size);
@@ -22,23 +39,42 @@ void cut_into_shards(Gemm& gemm, const MatrixSize& size, int gpus) {
   gemm.tile_groups.assign(static_cast<std::size_t>(gpus), grid.tiles() / gpus);
 }
 
+std::string in_words(const std::vector<int>& groups) {
+  std::string words;
+  for (const int waves : groups) words += (words.empty() ? "[" : ", ") + std::to_string(waves);
+  return words + "]";
+}
+
+void check_groups(const std::vector<int>& groups, const Signaling& shards) {
+  if (groups == shards.groups) return;
+  throw InputError("schedule.groups", "expected \"searched\" or " + in_words(shards.groups) +
+                                          ", the waves of each shard: the groups of all_gather+gemm are the shards, "
+                                          "got " +
+                                          in_words(groups));
+}
+
 }  // namespace
 
+/// Copy engines bring the shards, so a wave has all SMs.
+Signaling shard_groups(const Case& request, const Machine& machine) {
+  const ShardedGemm plan = in_shards(request, machine);
+  const std::int64_t tiles = tile_grid(plan.kernel, plan.size).tiles() / request.gpus;
+  const std::int64_t wave = std::int64_t{machine.gpu.sms()} * ctas_per_sm(machine, plan.kernel, plan.pair.dtype);
+  return {std::vector<int>(static_cast<std::size_t>(request.gpus), static_cast<int>((tiles + wave - 1) / wave))};
+}
+
 Schedule build_flagged_gather(const Case& request, const Machine& machine) {
-  const PairWorkload& pair = pair_of(request, {PairOp::all_gather_gemm});
-  if (!std::get<Signaling>(request.schedule.family).groups.empty())
-    throw InputError("schedule.groups", "expected searched: the groups of all_gather+gemm are the shards");
+  check_groups(std::get<Signaling>(request.schedule.family).groups, shard_groups(request, machine));
+  const auto [pair, size, shard_rows, kernel] = in_shards(request, machine);
   const int gpus = request.gpus;
-  const std::int64_t rows = rows_of_busiest(pair, std::int64_t{gpus} * tile_extent, "gpus x a tile's rows");
-  const std::int64_t shard_rows = rows / gpus;
 
   Program program(request);
   const StreamId s1 = program.add_stream("s1", 0);
   const BufferId shard = program.add_buffer("shard", shard_rows, pair.k, pair.dtype, Memory::symmetric);
-  Gemm gemm = add_gemm_operands(program, rows, pair.n, pair.k, pair.dtype);
-  gemm.kernel = fastest_tiles({rows, pair.n, pair.k}, shard_rows, pair.dtype, machine);
-  cut_into_shards(gemm, {rows, pair.n, pair.k}, gpus);
-  const auto arrived = [&](int step) { return program.rows(gemm.a.buffer, step * shard_rows, shard_rows); };
+  Gemm gemm = add_gemm_operands(program, size.m, pair.n, pair.k, pair.dtype);
+  gemm.kernel = kernel;
+  cut_into_shards(gemm, size, gpus);
+  const auto arrived = [&, rows = shard_rows](int step) { return program.rows(gemm.a.buffer, step * rows, rows); };
 
   for (int step = 1; step < gpus; ++step) {
     const std::string number = std::to_string(step);
@@ -50,7 +86,7 @@ Schedule build_flagged_gather(const Case& request, const Machine& machine) {
   program.add(main_stream, "copy own", Copy{program.whole(shard), arrived(0)});
   program.add(main_stream, "gemm", gemm);
   program.set_meaning({.op = std::string(name_of(pair.op)),
-                       .m = rows,
+                       .m = size.m,
                        .n = pair.n,
                        .k = pair.k,
                        .a = shard,

@@ -119,7 +119,7 @@ Gemm add_gemm(Program& program, const PairInWaves& plan, const std::vector<int>&
 }  // namespace
 
 std::vector<Signaling> best_signalings(const Case& request, const Machine& machine) {
-  if (op_of(request.workload) == name_of(PairOp::all_gather_gemm)) return {{}};  // groups are the shards
+  if (op_of(request.workload) == name_of(PairOp::all_gather_gemm)) return {shard_groups(request, machine)};
   const PairInWaves plan = in_waves(request, machine);
   const auto timing_of = [&](std::int64_t tiles) {
     const std::int64_t tile_elements = std::int64_t{plan.waves.kernel.tile_m} * plan.waves.kernel.tile_n;

@@ -115,9 +115,25 @@ TEST(Signaling, AGemmThatWaitsForItsRowsBeginsWithTheOwnOnes) {
   EXPECT_THAT(all_of_kind<Signal>(schedule), testing::Each(testing::Field(&Signal::path, SignalPath::stream_write)));
 }
 
-TEST(Signaling, TheGroupsOfAGatherAreItsShards) {
+// 6 x 16 tiles of 128 x 256 are a wave of all 100 SMs, and 12 x 16 of them two.
+TEST(Signaling, TheGroupsOfAGatherAreTheWavesOfItsShards) {
+  const auto groups_of = [](std::int64_t m) {
+    const Case request = make_case(PairWorkload{PairOp::all_gather_gemm, m, 4096, 64}, 2, Signaling{});
+    return std::get<Signaling>(with_searched_values(request, round_machine()).family).groups;
+  };
+  EXPECT_THAT(groups_of(2 * 6 * 128), ElementsAre(1, 1));
+  EXPECT_THAT(groups_of(2 * 12 * 128), ElementsAre(2, 2));
+}
+
+TEST(Signaling, TheFilledInGroupsOfAGatherAreTheSameSchedule) {
+  const PairWorkload gather{PairOp::all_gather_gemm, 1536, 512, 64};
+  EXPECT_EQ(build_case(gather, 4, Signaling{{1, 1, 1, 1}}), build_case(gather, 4, Signaling{}));
+}
+
+TEST(Signaling, GroupsOfAGatherThatAreNotItsShardsAreRefused) {
   EXPECT_EQ(build_error(PairWorkload{PairOp::all_gather_gemm, 1536, 512, 64}, 4, Signaling{{1, 2}}),
-            "schedule.groups: expected searched: the groups of all_gather+gemm are the shards");
+            "schedule.groups: expected \"searched\" or [1, 1, 1, 1], the waves of each shard: the groups of "
+            "all_gather+gemm are the shards, got [1, 2]");
   EXPECT_EQ(build_error(PairWorkload{PairOp::all_gather_gemm, 1000, 512, 64}, 4, Signaling{}),
             "workload.m: expected a multiple of gpus x a tile's rows = 512, got 1000");
 }
