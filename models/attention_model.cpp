@@ -8,8 +8,6 @@ namespace {
 constexpr std::int64_t ctas_per_sm = 2;           // that the library counts on when it splits keys
 constexpr double enough_ctas_to_not_split = 0.8;  // of them
 
-std::int64_t blocks_of(std::int64_t tokens) { return (tokens + attention_block - 1) / attention_block; }
-
 /// Linear between heads of 64 and of 128, and the nearest one's beyond.
 double efficiency_of(const OtherKernels& kernels, int head_dim) {
   const double share = std::clamp((head_dim - 64) / 64.0, 0.0, 1.0);
@@ -21,12 +19,12 @@ double efficiency_of(const OtherKernels& kernels, int head_dim) {
 AttentionTiming time_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
                                double clock_share) {
   const OtherKernels& kernels = machine.other_kernels;
-  const std::int64_t query_blocks = blocks_of(tokens), most_keys = attention.prefix + tokens;
+  const std::int64_t query_blocks = attention_blocks(tokens), most_keys = attention.prefix + tokens;
   std::int64_t key_blocks = 0;
   for (std::int64_t block = 1; block <= query_blocks; ++block)
-    key_blocks += blocks_of(std::min(most_keys, attention.prefix + block * attention_block));
+    key_blocks += attention_blocks(std::min(most_keys, attention.prefix + block * attention_block));
   const double mean_blocks = static_cast<double>(key_blocks) / static_cast<double>(query_blocks);
-  const auto most_blocks = static_cast<double>(blocks_of(most_keys));
+  const auto most_blocks = static_cast<double>(attention_blocks(most_keys));
 
   const std::int64_t unsplit = query_blocks * attention.heads, room = ctas_per_sm * machine.gpu.sms();
   const bool is_split = static_cast<double>(unsplit) < enough_ctas_to_not_split * static_cast<double>(room);

@@ -7,6 +7,10 @@ namespace weft {
 
 /// Queries of one CTA, and keys that it takes at a time.
 inline constexpr std::int64_t attention_block = 128;
+/// Blocks that so many queries or keys are cut into.
+constexpr std::int64_t attention_blocks(std::int64_t tokens) {
+  return (tokens + attention_block - 1) / attention_block;
+}
 
 /// Equal CTAs stand for unequal ones: a block of queries sees the prefix and all keys up to its own last one.
 struct AttentionTiming {

@@ -14,7 +14,7 @@ namespace {
 JsonValue quantity(JsonObject& object, std::string_view key, const std::string& unit) {
   JsonObject entry = object.object(key);
   const JsonValue value = entry.at("value");
-  if (entry.string("unit") != unit) entry.at("unit").fail("expected \"" + unit + "\"");
+  if (entry.string("unit") != unit) entry.at("unit").fail("\"" + unit + "\"");
   entry.string("source");
   entry.string_or("note", "");
   entry.finish();
@@ -112,7 +112,7 @@ Fabric fabric_from(JsonObject object) {
   if (fabric.kind != FabricKind::pcie) fabric.link = link_from(object, has_switch ? "port" : "link");
   if (fabric.kind == FabricKind::nvlink_pairs || fabric.kind == FabricKind::pcie)
     fabric.host = host_from(object.object("host"), fabric.peer_access);
-  if (fabric.multicast && !has_switch) object.at("multicast").fail("expected false where there is no switch");
+  if (fabric.multicast && !has_switch) object.at("multicast").fail("false where there is no switch");
   object.finish();
   return fabric;
 }
@@ -226,13 +226,13 @@ CollectiveCurve curve_from(JsonObject object) {
   object.string("source");
   for (const JsonValue& point : object.list("points")) {
     const std::vector<JsonValue> numbers = point.list();
-    if (numbers.size() != 3 && numbers.size() != 4) point.fail("expected [bytes, kernel_us, alone_us] or with CTAs");
+    if (numbers.size() != 3 && numbers.size() != 4) point.fail("[bytes, kernel_us, alone_us] or with CTAs");
     const auto ctas = numbers.size() == 4 ? static_cast<int>(numbers[3].integer(1, 1024)) : 0;
     curve.points.push_back({numbers[0].integer(1), numbers[1].number(0), numbers[2].number(0), ctas});
   }
   const auto ascending = [](const CurvePoint& a, const CurvePoint& b) { return a.bytes < b.bytes; };
   if (curve.points.size() < 2 || !std::is_sorted(curve.points.begin(), curve.points.end(), ascending))
-    object.at("points").fail("expected at least two points of ascending size");
+    object.at("points").fail("at least two points of ascending size");
   object.finish();
   return curve;
 }
@@ -259,7 +259,7 @@ std::vector<CollectiveProtocol> protocols_from(JsonObject& object) {
     if (!protocols.empty() && std::none_of(protocols.begin(), protocols.end(), [&](const CollectiveProtocol& protocol) {
           return protocol.algorithm == algorithm;
         }))
-      object.at("collective_protocols").fail("expected a protocol of algorithm " + std::string(name_of(algorithm)));
+      object.at("collective_protocols").fail("a protocol of algorithm " + std::string(name_of(algorithm)));
   return protocols;
 }
 
@@ -295,7 +295,7 @@ std::vector<GemmKernel> candidates_from(JsonObject& object) {
   std::vector<GemmKernel> kernels;
   for (const JsonValue& candidate : object.list("candidates")) {
     const std::vector<JsonValue> numbers = candidate.list();
-    if (numbers.size() != 7) candidate.fail("expected seven integers");
+    if (numbers.size() != 7) candidate.fail("seven integers");
     const auto at = [&](std::size_t i) { return static_cast<int>(numbers[i].integer(1, 1 << 16)); };
     kernels.push_back({.tile_m = at(0),
                        .tile_n = at(1),
@@ -306,7 +306,7 @@ std::vector<GemmKernel> candidates_from(JsonObject& object) {
                        .split_k = at(6),
                        .scheduler = scheduler});
   }
-  if (kernels.empty()) object.at("candidates").fail("expected at least one kernel");
+  if (kernels.empty()) object.at("candidates").fail("at least one kernel");
   return kernels;
 }
 
@@ -335,7 +335,7 @@ std::vector<GemmChoice> read_choices(const std::filesystem::path& path) {
 
 Machine machine_from_json(const nlohmann::json& json, const std::filesystem::path& directory) {
   JsonObject object(json);
-  if (object.string("format") != "weft.machine/1") object.at("format").fail("expected \"weft.machine/1\"");
+  if (object.string("format") != "weft.machine/1") object.at("format").fail("\"weft.machine/1\"");
   Machine machine;
   machine.name = object.string("name");
   object.string("description");

@@ -15,6 +15,7 @@ struct Activity {
   OperationId id = 0;
   int rank = 0;
   int iteration = 0;
+  int occasion = 0;      ///< its place among all activities of its rank, for skew.hpp
   int priority = 0;      ///< of its stream
   bool is_root = false;  ///< follows nothing in its iteration
   Occurrence launched;   ///< it may begin: the hardware queue goes on to what was enqueued behind it

@@ -53,6 +53,7 @@ Program::Program(Engine& engine, Device& device, const Schedule& schedule, const
         one.id = id;
         one.rank = rank;
         one.iteration = iteration;
+        one.occasion = iteration * static_cast<int>(schedule.operations.size()) + id;
         one.priority = schedule.streams[one.operation->stream].priority;
         one.is_root = edges_[id].empty();
         prepare(one);
@@ -193,8 +194,7 @@ Process Program::run_stream(int rank, StreamId stream) {
       if (const OperationId front = queued_behind_[id]; front >= 0) {
         co_await Until{activity(rank, iteration, front).launched};
       }
-      const auto launched = static_cast<std::int64_t>(iteration) * static_cast<std::int64_t>(edges_.size()) + id + 1;
-      ready = std::max(ready, timing_.host_launch * launched);
+      ready = std::max(ready, timing_.host_launch * (one.occasion + 1));
       co_await Sleep{engine_, ready};
       begin(one);
       co_await Until{one.end};
@@ -204,8 +204,7 @@ Process Program::run_stream(int rank, StreamId stream) {
 
 Picoseconds Program::share_of(Picoseconds spread, const Activity& one) const {
   if (spread == Picoseconds{}) return {};
-  const int occasion = one.iteration * static_cast<int>(schedule_.operations.size()) + one.id;
-  return from_us(to_us(spread) * lateness(one.rank, occasion));
+  return from_us(to_us(spread) * lateness(one.rank, one.occasion));
 }
 
 void Program::begin(Activity& one) {

@@ -3,12 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/attention_model.hpp"
 #include "models/exchange.hpp"
-#include "models/gemm_model.hpp"
-#include "models/grouped_gemm_model.hpp"
 #include "models/input_error.hpp"
-#include "models/reordering_cost.hpp"
 #include "sim/copy_order.hpp"
 #include "sim/skew.hpp"
 
@@ -21,30 +17,6 @@ constexpr int enough_copy_engines = 1 << 20;
 double crowded_us(const CollectiveKernel& kernel, const CollectiveTiming& timing) {
   const double latencies = (timing.latency_us + timing.transfer_us) / timing.latency_us;
   return kernel.crowded_us * std::clamp((latencies - 2) / 2, 0.0, 1.0);
-}
-
-std::string kernel_text(const GemmKernel& kernel, std::int64_t tiles, int ctas) {
-  return std::to_string(kernel.tile_m) + "x" + std::to_string(kernel.tile_n) + "x" + std::to_string(kernel.tile_k) +
-         (kernel.split_k > 1 ? " split-k " + std::to_string(kernel.split_k) : "") + ", " + std::to_string(tiles) +
-         " tiles on " + std::to_string(ctas) + " CTAs";
-}
-
-/// What the kernel reaches of the HBM's rate on all SMs; kernels without a figure of their own are as fast as memory.
-double share_of_hbm(const OtherKernels& kernels, const Work& work) {
-  constexpr double any = 1e3;
-  const auto* memory_bound = std::get_if<MemoryBound>(&work);
-  if (memory_bound == nullptr) return any;
-  switch (memory_bound->kernel) {
-    case MemoryKernel::rms_norm:
-    case MemoryKernel::add_rms_norm:
-      return kernels.norm_share;
-    case MemoryKernel::swiglu:
-      return kernels.swiglu_share;
-    case MemoryKernel::rotary:
-      return kernels.rotary_share;
-    default:
-      return any;
-  }
 }
 
 }  // namespace
@@ -78,17 +50,19 @@ void SimulatedMachine::start(Activity& activity) {
   if (const double given_us = costs_[activity.id].given_us; given_us >= 0) return units_.start(activity, given_us);
   std::visit(
       Overloaded{
-          [&](const Gemm& gemm) { start_gemm(activity, gemm); },
-          [&](const GroupedGemm& gemm) { start_grouped_gemm(activity, gemm); },
+          [&](const Gemm& gemm) { start_matrix_kernel(activity, gemm_launch(gemm, site_of(activity))); },
+          [&](const GroupedGemm& gemm) { start_matrix_kernel(activity, grouped_gemm_launch(gemm, site_of(activity))); },
           [&](const Collective&) { start_collective(activity); },
           [&](const AllReduceNorm&) { start_collective(activity); },
           [&](const GroupedExchange&) { start_collective(activity); },
           [&](const Copy& copy) { start_copy(activity, copy); },
           [&](const MemoryBound&) { start_memory_bound(activity); },
-          [&](const Attention& attention) { start_attention(activity, attention); },
-          [&](const PartialAttention& attention) { start_partial_attention(activity, attention); },
+          [&](const Attention& attention) { start_kernel(activity, attention_launch(attention, site_of(activity))); },
+          [&](const PartialAttention& attention) {
+            start_kernel(activity, partial_attention_launch(attention, site_of(activity)));
+          },
           [](const Signal&) {},
-          [&](const Wait& wait) { hold_sms(activity, wait.held_sms, std::max(machine_.latencies.signal_us, 1e-3)); },
+          [&](const Wait& wait) { hold_sms(activity, wait.held_sms, machine_.latencies.signal_us); },
           [](const Barrier&) {}, [&](const Delay& delay) { hold_sms(activity, delay.held_sms, delay.time_us); }},
       activity.operation->work);
 }
@@ -100,93 +74,42 @@ SmPool& SimulatedMachine::sms_for(const Activity& activity) {
   return is_apart && !mechanisms_.sm_sharing ? gpu.sms_of_collectives : gpu.sms;
 }
 
-void SimulatedMachine::start_tiled(Activity& activity, const CtaShape& cta, int cluster, int most_sms, TiledWork work) {
-  TiledKernel& kernel = kernels_.emplace_back(engine_, sms_for(activity), pool_, activity, std::move(work));
-  kernel.cta = cta;
-  kernel.cluster = cluster;
+LaunchSite SimulatedMachine::site_of(const Activity& activity) {
+  const GpuState& gpu = gpus_[activity.rank];
+  return {.activity = activity,
+          .machine = machine_,
+          .schedule = schedule_,
+          .cost = costs_[activity.id],
+          .sms = gpu.sms,
+          .links = links_,
+          .hbm = gpu.hbm,
+          .l2 = gpu.l2,
+          .ranks = ranks(),
+          .clock_share = clock_share_};
+}
+
+void SimulatedMachine::start_kernel(Activity& activity, KernelLaunch launch) {
+  activity.limit = launch.limit;
+  activity.detail = std::move(launch.detail);
+  TiledKernel& kernel = kernels_.emplace_back(engine_, sms_for(activity), pool_, activity, std::move(launch.work));
+  kernel.cta = launch.cta;
+  kernel.cluster = launch.cluster;
   kernel.priority = activity.priority;
-  kernel.most_sms = most_sms;
+  kernel.most_sms = launch.most_sms;
   kernel.start();
 }
 
-void SimulatedMachine::start_gemm(Activity& activity, const Gemm& gemm) {
-  const GpuState& gpu = gpus_[activity.rank];
-  const MatrixSize size = size_of(gemm, schedule_.gpus);
-  const DataType dtype = schedule_.buffers[gemm.a.buffer].dtype;
-  const GemmKernel& kernel = costs_[activity.id].kernel;
-  const std::int64_t tiles = tile_count(size, kernel);
-  const int cluster = kernel.cluster_m * kernel.cluster_n;
-  const CtaShape cta = cta_of(kernel, dtype);
-  const int at_once = gpu.sms.capacity(cta, cluster);
-  if (at_once == 0)
-    throw InputError(activity.operation->name + ".kernel",
-                     "expected a tile and stages that fit one SM's shared memory");
-  const int most = gemm.max_sms > 0 ? std::min(at_once, gemm.max_sms / cluster * cluster) : at_once;
-  const int ctas = static_cast<int>(std::min<std::int64_t>(tiles, std::max(most, cluster)));
-
-  // The profile's GEMMs are those of the slowest GPU; where all ranks are the same, it is the one that is simulated.
-  const double faster = ranks() > 1 ? machine_.gpu.speed_spread * lateness(activity.rank, 0) : 0;
-  const TileTiming timing = time_tile(machine_, size, kernel, dtype, clock_share_ * (1 + faster));
-  const double tile_bytes = timing.l2_bytes;
-  const MemoryTraffic& traffic = costs_[activity.id].traffic;
-  std::vector<Use> uses{{gpu.l2, 1.0}};
-  if (traffic.hbm_bytes > 0) uses.push_back({gpu.hbm, traffic.hbm_bytes / (tile_bytes * static_cast<double>(tiles))});
-  if (gemm.c.place != 0) {
-    const double stored = static_cast<double>(bytes_of(gemm.c, schedule_)) / (tile_bytes * static_cast<double>(tiles));
-    const auto links = links_.kernel_uses(activity.rank, gpu_of(activity.rank, gemm.c.place), activity.rank, stored);
-    uses.insert(uses.end(), links.begin(), links.end());
-  }
-  const GemmTiming& gemm_timing = machine_.gemm;
-  const double reset_us = activity.is_root ? gemm_timing.root_counter_reset_us : gemm_timing.counter_reset_us;
+void SimulatedMachine::start_matrix_kernel(Activity& activity, KernelLaunch launch) {
   watch_gemm(activity);
-  activity.limit = Limit::compute;
-  activity.detail = kernel_text(kernel, tiles, ctas);
-  start_tiled(activity, cta, cluster, kernel.scheduler == TileScheduler::grid ? gemm.max_sms : 0,
-              {.scheduler = kernel.scheduler,
-               .tiles = tiles,
-               .ctas = ctas,
-               .tile_us = timing.tile_us * (1 + gemm_reordering(machine_, schedule_.buffers[gemm.c.buffer].layout)),
-               .bytes_per_tile = tile_bytes,
-               .uses = std::move(uses),
-               .setup_us = kernel.scheduler == TileScheduler::dynamic_persistent && !gemm.kernel ? reset_us : 0,
-               .tail_us = gemm_timing.tile_spread * timing.tile_us,
-               .epilogue_us = timing.once_us + split_k_reduction_us(machine_, size, kernel)});
+  start_kernel(activity, std::move(launch));
 }
 
-CtaShape SimulatedMachine::cta_of(const GemmKernel& kernel, DataType dtype) const {
-  return {machine_.gemm.threads_per_cta, machine_.gemm.threads_per_cta * machine_.gemm.registers_per_thread,
-          kernel.stages * (kernel.tile_m + kernel.tile_n) * kernel.tile_k * bytes_of(dtype)};
+void SimulatedMachine::start_memory_bound(Activity& activity) {
+  start_kernel(activity, memory_bound_launch(activity.operation->work, site_of(activity)));
 }
 
-void SimulatedMachine::start_grouped_gemm(Activity& activity, const GroupedGemm& gemm) {
-  const GpuState& gpu = gpus_[activity.rank];
-  const GroupedSize size = size_of(gemm, schedule_.gpus);
-  const DataType dtype = schedule_.buffers[gemm.a.buffer].dtype;
-  const GemmKernel& kernel = costs_[activity.id].kernel;
-  const std::int64_t tiles = tile_count(size, kernel);
-  const CtaShape cta = cta_of(kernel, dtype);
-  const int at_once = gpu.sms.capacity(cta, 1);
-  if (at_once == 0)
-    throw InputError(activity.operation->name + ".kernel",
-                     "expected a tile and stages that fit one SM's shared memory");
-  const double faster = ranks() > 1 ? machine_.gpu.speed_spread * lateness(activity.rank, 0) : 0;  // as of a GEMM
-  const TileTiming timing = time_tile(machine_, size, kernel, dtype, clock_share_ * (1 + faster));
-  const auto all_tiles = static_cast<double>(tiles);
-  std::vector<Use> uses{{gpu.l2, 1.0}};
-  if (const double hbm_bytes = costs_[activity.id].traffic.hbm_bytes; hbm_bytes > 0)
-    uses.push_back({gpu.hbm, hbm_bytes / (timing.l2_bytes * all_tiles)});
-  watch_gemm(activity);
-  activity.limit = Limit::compute;
-  activity.detail = kernel_text(kernel, tiles, static_cast<int>(std::min<std::int64_t>(tiles, at_once)));
-  start_tiled(activity, cta, 1, 0,
-              {.scheduler = TileScheduler::grid,
-               .tiles = tiles,
-               .ctas = static_cast<int>(tiles),
-               .tile_us = timing.tile_us,
-               .bytes_per_tile = timing.l2_bytes,
-               .uses = std::move(uses),
-               .tail_us = machine_.gemm.tile_spread * timing.tile_us,
-               .epilogue_us = timing.once_us});
+void SimulatedMachine::hold_sms(Activity& activity, int sms, double time_us) {
+  start_kernel(activity, holding_launch(sms, time_us, site_of(activity)));
 }
 
 /// What a channel of the collective library, or a CTA of the fused kernel, takes of its SM.
@@ -341,7 +264,7 @@ void SimulatedMachine::set_up_copy(CopyRun& run) {
   const bool is_local = !crosses_ranks(run.activity->operation->work);
   const weft::CopyEngines& engines = machine_.copy_engines;
   const double peer_setup_us =
-      engines.setup_us + engines.setup_spread_us * lateness(run.activity->rank, occasion_of(*run.activity));
+      engines.setup_us + engines.setup_spread_us * lateness(run.activity->rank, run.activity->occasion);
   const double setup_us = is_local ? engines.local_setup_us : peer_setup_us;
   engine_.after(from_us(setup_us), {[](void* context) {
                                       auto* set_up = static_cast<CopyRun*>(context);
@@ -372,7 +295,7 @@ void SimulatedMachine::transfer(CopyRun& run) {
   }
   const auto bytes = static_cast<double>(bytes_of(run.copy->source, schedule_));
   if (source != destination)
-    GBps /= 1 + machine_.copy_engines.speed_spread * (2 * throw_of(run.activity->rank, occasion_of(*run.activity)) - 1);
+    GBps /= 1 + machine_.copy_engines.speed_spread * (2 * throw_of(run.activity->rank, run.activity->occasion) - 1);
   pool_.start(bytes, {bytes_per_us(GBps), std::move(uses)},
               {[](void* context) {
                  auto* done = static_cast<CopyRun*>(context);
@@ -380,112 +303,6 @@ void SimulatedMachine::transfer(CopyRun& run) {
                  done->activity->end.happen(done->machine->engine_);
                },
                &run});
-}
-
-/// Blocks of equal size, four for each SM, so that the kernel shares the SMs with others as grids do.
-void SimulatedMachine::start_memory_bound(Activity& activity) {
-  const GpuState& gpu = gpus_[activity.rank];
-  const MemoryTraffic& traffic = costs_[activity.id].traffic;
-  const std::int64_t tiles = 4 * gpu.sms.sms();
-  const CtaShape cta{machine_.gpu.threads_per_sm / 4, machine_.gpu.registers_per_sm / 4, 0};
-  const double bytes = std::max(1.0, traffic.touched_bytes);
-  const double bytes_per_tile = bytes / static_cast<double>(tiles);
-  const double hbm_share = traffic.hbm_bytes / bytes;
-  const double sm_share = std::min(machine_.other_kernels.memory_share_per_sm,
-                                   share_of_hbm(machine_.other_kernels, activity.operation->work) / gpu.sms.sms());
-  const double sm_rate = bytes_per_us(machine_.gpu.hbm_GBps) * sm_share;
-  std::vector<Use> uses{{gpu.l2, 1.0}};
-  if (hbm_share > 0) uses.push_back({gpu.hbm, hbm_share});
-  if (const auto* copy = std::get_if<Copy>(&activity.operation->work)) {
-    const int source = gpu_of(activity.rank, copy->source.place),
-              destination = gpu_of(activity.rank, copy->destination.place);
-    if (source != destination) {
-      // Bytes count the source and the destination.
-      const auto links = links_.kernel_uses(source, destination, activity.rank, 0.5);
-      uses.insert(uses.end(), links.begin(), links.end());
-    }
-  }
-  activity.limit = Limit::hbm;
-  start_tiled(activity, cta, 1, 0,
-              {.scheduler = TileScheduler::grid,
-               .tiles = tiles,
-               .ctas = static_cast<int>(tiles),
-               .tile_us = bytes_per_tile / (sm_rate / 4),
-               .bytes_per_tile = bytes_per_tile,
-               .uses = std::move(uses),
-               .epilogue_us = machine_.other_kernels.overhead_us});
-}
-
-/// One CTA on each SM with all of its shared memory, so that none of another kernel fits beside it. Those
-/// of a wait spin: they end once its counter has been reached too (Program::prepare).
-void SimulatedMachine::hold_sms(Activity& activity, int sms, double time_us) {
-  activity.limit = Limit::latency;
-  start_tiled(activity, {machine_.gpu.threads_per_sm, machine_.gpu.registers_per_sm, machine_.gpu.shared_memory_per_sm},
-              1, 0,
-              {.scheduler = TileScheduler::grid,
-               .tiles = sms,
-               .ctas = sms,
-               .tile_us = time_us,
-               .bytes_per_tile = 1,
-               .uses = {{gpus_[activity.rank].l2, 0.0}}});
-}
-
-double SimulatedMachine::persistent_attention_flops_per_us_of_sm() const {
-  return machine_.gpu.tensor_flops_per_clock_per_sm * machine_.gpu.max_clock_MHz * clock_share_ *
-         machine_.other_kernels.persistent_attention_efficiency;
-}
-
-/// Tiles of equal work, the mean of the rank's parts; a CTA takes a whole SM, as those of FlashAttention 3 nearly do
-/// (3 warp groups of up to 240 registers a thread).
-void SimulatedMachine::start_persistent_attention(Activity& activity, std::int64_t tiles, Flops flops, int max_sms) {
-  const GpuState& gpu = gpus_[activity.rank];
-  const int sms = max_sms > 0 ? std::min(max_sms, gpu.sms.sms()) : gpu.sms.sms();
-  const MemoryTraffic& traffic = costs_[activity.id].traffic;
-  const double bytes_per_tile = std::max(1.0, traffic.touched_bytes / static_cast<double>(tiles));
-  std::vector<Use> uses{{gpu.l2, 1.0}};
-  if (traffic.hbm_bytes > 0) uses.push_back({gpu.hbm, traffic.hbm_bytes / traffic.touched_bytes});
-  activity.limit = Limit::compute;
-  activity.detail = std::to_string(tiles) + " tiles on " + std::to_string(sms) + " SMs";
-  const double tile_us = flops / static_cast<double>(tiles) / persistent_attention_flops_per_us_of_sm();
-  start_tiled(activity, {machine_.gpu.threads_per_sm / 4, machine_.gpu.registers_per_sm, 0}, 1, 0,
-              {.scheduler = TileScheduler::dynamic_persistent,
-               .tiles = tiles,
-               .ctas = static_cast<int>(std::min<std::int64_t>(sms, tiles)),
-               .tile_us = std::max(tile_us, 1e-3),
-               .bytes_per_tile = bytes_per_tile,
-               .uses = std::move(uses),
-               .epilogue_us = machine_.other_kernels.overhead_us});
-}
-
-void SimulatedMachine::start_partial_attention(Activity& activity, const PartialAttention& attention) {
-  std::int64_t tiles = 0;
-  for (const AttentionPart& part : attention.parts[activity.rank])
-    tiles += (part.queries + attention_block - 1) / attention_block * attention.heads;
-  start_persistent_attention(activity, std::max<std::int64_t>(tiles, 1), flops_of(attention, activity.rank),
-                             attention.max_sms);
-}
-
-void SimulatedMachine::start_attention(Activity& activity, const Attention& attention) {
-  const GpuState& gpu = gpus_[activity.rank];
-  const std::int64_t tokens = row_count(attention.output.rows, schedule_.gpus);
-  const AttentionTiming timing = time_attention(machine_, attention, tokens, clock_share_);
-  if (attention.max_sms > 0)
-    return start_persistent_attention(activity, timing.ctas, attention_flops(attention, tokens), attention.max_sms);
-  const MemoryTraffic& traffic = costs_[activity.id].traffic;
-  std::vector<Use> uses{{gpu.l2, 1.0}};
-  if (traffic.hbm_bytes > 0) uses.push_back({gpu.hbm, traffic.hbm_bytes / traffic.touched_bytes});
-  activity.limit = Limit::compute;
-  activity.detail = std::to_string(timing.ctas) + " CTAs";
-  start_tiled(activity,
-              {machine_.gpu.threads_per_sm / 8, machine_.gpu.registers_per_sm, machine_.gpu.shared_memory_per_sm}, 1, 0,
-              {.scheduler = TileScheduler::grid,
-               .tiles = timing.ctas,
-               .ctas = static_cast<int>(timing.ctas),
-               .tile_us = timing.cta_us,
-               .bytes_per_tile = std::max(1.0, traffic.touched_bytes / static_cast<double>(timing.ctas)),
-               .uses = std::move(uses),
-               .tail_us = timing.tail_us,
-               .epilogue_us = timing.once_us});
 }
 
 }  // namespace weft::sim

@@ -15,6 +15,7 @@
 #include "sim/fabric_links.hpp"
 #include "sim/fluid_pool.hpp"
 #include "sim/ideal_units.hpp"
+#include "sim/kernel_launch.hpp"
 #include "sim/mechanisms.hpp"
 #include "sim/operation_cost.hpp"
 #include "sim/sm_pool.hpp"
@@ -65,21 +66,16 @@ class SimulatedMachine : public Device {
     const Copy* copy;
   };
 
-  void start_gemm(Activity& activity, const Gemm& gemm);
-  void start_grouped_gemm(Activity& activity, const GroupedGemm& gemm);
-  CtaShape cta_of(const GemmKernel& kernel, DataType dtype) const;
+  LaunchSite site_of(const Activity& activity);
+  void start_kernel(Activity& activity, KernelLaunch launch);
+  void start_matrix_kernel(Activity& activity, KernelLaunch launch);
   void start_collective(Activity& activity);
   CtaShape collective_cta(const Activity& activity) const;
   void start_copy(Activity& activity, const Copy& copy);
   void start_memory_bound(Activity& activity);
-  void start_attention(Activity& activity, const Attention& attention);
-  void start_partial_attention(Activity& activity, const PartialAttention& attention);
-  void start_persistent_attention(Activity& activity, std::int64_t tiles, Flops flops, int max_sms);
   std::vector<Transfer> transfers_of(const Activity& activity);
-  double persistent_attention_flops_per_us_of_sm() const;
   void hold_sms(Activity& activity, int sms, double time_us);
   SmPool& sms_for(const Activity& activity);
-  void start_tiled(Activity& activity, const CtaShape& cta, int cluster, int most_sms, TiledWork work);
   void set_up_copy(CopyRun& run);
   void free_copy_engine(const Activity& activity);
   void transfer(CopyRun& run);
@@ -88,10 +84,6 @@ class SimulatedMachine : public Device {
   void watch_gemm(Activity& activity);
   void count_gemm(int rank, int change, double memory_load);
   double collective_slowdown() const;
-  /// Its place among all activities of a rank.
-  int occasion_of(const Activity& activity) const {
-    return activity.iteration * static_cast<int>(schedule_.operations.size()) + activity.id;
-  }
   int gpu_of(int rank, int place) const { return (rank + place + ranks()) % ranks(); }
   int ranks() const { return static_cast<int>(gpus_.size()); }
 

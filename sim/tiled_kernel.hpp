@@ -16,7 +16,7 @@ namespace weft::sim {
 struct TiledWork {
   TileScheduler scheduler = TileScheduler::grid;
   std::int64_t tiles = 1;
-  int ctas = 1;               ///< of the launched grid; TileScheduler::grid: as many as tiles
+  int ctas = 1;               ///< of the launched grid; not read with TileScheduler::grid, which has one for each tile
   double tile_us = 0;         ///< of one tile on one CTA with nobody beside
   double bytes_per_tile = 1;  ///< the unit in which a cohort's progress flows; > 0
   std::vector<Use> uses;      ///< per byte of bytes_per_tile

@@ -1,0 +1,207 @@
+#include "sim/kernel_launch.hpp"
+
+#include <algorithm>
+
+#include "models/attention_model.hpp"
+#include "models/exchange.hpp"
+#include "models/gemm_model.hpp"
+#include "models/grouped_gemm_model.hpp"
+#include "models/input_error.hpp"
+#include "models/reordering_cost.hpp"
+#include "sim/skew.hpp"
+
+namespace weft::sim {
+namespace {
+
+constexpr double shortest_us = 1e-3;  // ends are rounded up to that
+
+/// Of a kernel of which `bytes` flow through the L2, and some of them from or to HBM.
+std::vector<Use> memory_uses(const LaunchSite& site, double bytes) {
+  std::vector<Use> uses{{site.l2, 1.0}};
+  if (const double hbm_bytes = site.cost.traffic.hbm_bytes; hbm_bytes > 0)
+    uses.push_back({site.hbm, hbm_bytes / bytes});
+  return uses;
+}
+
+/// Stores or loads from one place to another, both relative to the kernel's GPU: `share` of its bytes go that way.
+void add_link_uses(std::vector<Use>& uses, const LaunchSite& site, int source_place, int destination_place,
+                   double share) {
+  const int rank = site.activity.rank;
+  const int source = (rank + source_place + site.ranks) % site.ranks;
+  const int destination = (rank + destination_place + site.ranks) % site.ranks;
+  if (source == destination) return;
+  const std::vector<Use> links = site.links.kernel_uses(source, destination, rank, share);
+  uses.insert(uses.end(), links.begin(), links.end());
+}
+
+// --- GEMM ------------------------------------------------------------------------------------------------------
+
+/// Profiles have the GEMMs of the slowest GPU; where all ranks are the same, it is the one that is simulated.
+double clock_share_of_rank(const LaunchSite& site) {
+  const double faster = site.ranks > 1 ? site.machine.gpu.speed_spread * lateness(site.activity.rank, 0) : 0;
+  return site.clock_share * (1 + faster);
+}
+
+std::string text_of(const GemmKernel& kernel, std::int64_t tiles, int ctas) {
+  return std::to_string(kernel.tile_m) + "x" + std::to_string(kernel.tile_n) + "x" + std::to_string(kernel.tile_k) +
+         (kernel.split_k > 1 ? " split-k " + std::to_string(kernel.split_k) : "") + ", " + std::to_string(tiles) +
+         " tiles on " + std::to_string(ctas) + " CTAs";
+}
+
+/// What a GEMM and a grouped GEMM have in common: `tiles` that take `timing` each, on at most `max_sms` SMs.
+KernelLaunch matrix_launch(const LaunchSite& site, DataType dtype, std::int64_t tiles, const TileTiming& timing,
+                           int cluster, int max_sms) {
+  const GemmTiming& gemm = site.machine.gemm;
+  const GemmKernel& kernel = site.cost.kernel;
+  KernelLaunch launch;
+  launch.cta = {gemm.threads_per_cta, gemm.threads_per_cta * gemm.registers_per_thread,
+                kernel.stages * (kernel.tile_m + kernel.tile_n) * kernel.tile_k * bytes_of(dtype)};
+  launch.cluster = cluster;
+  const int at_once = site.sms.capacity(launch.cta, cluster);
+  if (at_once == 0)
+    throw InputError(site.activity.operation->name + ".kernel",
+                     "expected a tile and stages that fit one SM's shared memory");
+  const int most = max_sms > 0 ? std::min(at_once, max_sms / cluster * cluster) : at_once;
+  launch.limit = Limit::compute;
+  launch.work = {.tiles = tiles,
+                 .ctas = static_cast<int>(std::min<std::int64_t>(tiles, std::max(most, cluster))),
+                 .tile_us = timing.tile_us,
+                 .bytes_per_tile = timing.l2_bytes,
+                 .uses = memory_uses(site, timing.l2_bytes * static_cast<double>(tiles)),
+                 .tail_us = gemm.tile_spread * timing.tile_us,
+                 .epilogue_us = timing.once_us};
+  launch.detail = text_of(kernel, tiles, launch.work.ctas);
+  return launch;
+}
+
+// --- Memory-bound kernels and attention ------------------------------------------------------------------------
+
+/// What the kernel reaches of the HBM's rate on all SMs; kernels without a figure of their own are as fast as memory.
+double share_of_hbm(const OtherKernels& kernels, const Work& work) {
+  constexpr double any = 1e3;
+  const auto* memory_bound = std::get_if<MemoryBound>(&work);
+  if (memory_bound == nullptr) return any;
+  switch (memory_bound->kernel) {
+    case MemoryKernel::rms_norm:
+    case MemoryKernel::add_rms_norm:
+      return kernels.norm_share;
+    case MemoryKernel::swiglu:
+      return kernels.swiglu_share;
+    case MemoryKernel::rotary:
+      return kernels.rotary_share;
+    default:
+      return any;
+  }
+}
+
+/// `tiles` that touch equal parts of the kernel's memory.
+TiledWork attention_work(const LaunchSite& site, std::int64_t tiles) {
+  const double touched_bytes = site.cost.traffic.touched_bytes;
+  return {.tiles = tiles,
+          .bytes_per_tile = std::max(1.0, touched_bytes / static_cast<double>(tiles)),
+          .uses = memory_uses(site, touched_bytes)};
+}
+
+/// Tiles of equal work, the mean of the rank's parts; a CTA takes a whole SM, as those of FlashAttention 3 nearly do
+/// (3 warp groups of up to 240 registers a thread).
+KernelLaunch persistent_attention_launch(const LaunchSite& site, std::int64_t tiles, Flops flops, int max_sms) {
+  const Gpu& gpu = site.machine.gpu;
+  const int sms = max_sms > 0 ? std::min(max_sms, site.sms.sms()) : site.sms.sms();
+  const double flops_per_us_of_sm = gpu.tensor_flops_per_clock_per_sm * gpu.max_clock_MHz * site.clock_share *
+                                    site.machine.other_kernels.persistent_attention_efficiency;
+  KernelLaunch launch;
+  launch.cta = {gpu.threads_per_sm / 4, gpu.registers_per_sm, 0};
+  launch.limit = Limit::compute;
+  launch.detail = std::to_string(tiles) + " tiles on " + std::to_string(sms) + " SMs";
+  launch.work = attention_work(site, tiles);
+  launch.work.scheduler = TileScheduler::dynamic_persistent;
+  launch.work.ctas = static_cast<int>(std::min<std::int64_t>(sms, tiles));
+  launch.work.tile_us = std::max(flops / static_cast<double>(tiles) / flops_per_us_of_sm, shortest_us);
+  launch.work.epilogue_us = site.machine.other_kernels.overhead_us;
+  return launch;
+}
+
+}  // namespace
+
+KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
+  const GemmKernel& kernel = site.cost.kernel;
+  const GemmTiming& library = site.machine.gemm;
+  const MatrixSize size = size_of(gemm, site.schedule.gpus);
+  const DataType dtype = site.schedule.buffers[gemm.a.buffer].dtype;
+  const TileTiming timing = time_tile(site.machine, size, kernel, dtype, clock_share_of_rank(site));
+  KernelLaunch launch =
+      matrix_launch(site, dtype, tile_count(size, kernel), timing, kernel.cluster_m * kernel.cluster_n, gemm.max_sms);
+  TiledWork& work = launch.work;
+  work.scheduler = kernel.scheduler;
+  if (kernel.scheduler == TileScheduler::grid) launch.most_sms = gemm.max_sms;
+  const double stored_bytes = static_cast<double>(bytes_of(gemm.c, site.schedule));
+  add_link_uses(work.uses, site, 0, gemm.c.place, stored_bytes / (timing.l2_bytes * static_cast<double>(work.tiles)));
+  work.tile_us *= 1 + gemm_reordering(site.machine, site.schedule.buffers[gemm.c.buffer].layout);
+  if (kernel.scheduler == TileScheduler::dynamic_persistent && !gemm.kernel)
+    work.setup_us = site.activity.is_root ? library.root_counter_reset_us : library.counter_reset_us;
+  work.epilogue_us += split_k_reduction_us(site.machine, size, kernel);
+  return launch;
+}
+
+KernelLaunch grouped_gemm_launch(const GroupedGemm& gemm, const LaunchSite& site) {
+  const GroupedSize size = size_of(gemm, site.schedule.gpus);
+  const DataType dtype = site.schedule.buffers[gemm.a.buffer].dtype;
+  const TileTiming timing = time_tile(site.machine, size, site.cost.kernel, dtype, clock_share_of_rank(site));
+  return matrix_launch(site, dtype, tile_count(size, site.cost.kernel), timing, 1, 0);
+}
+
+KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site) {
+  const Gpu& gpu = site.machine.gpu;
+  const OtherKernels& kernels = site.machine.other_kernels;
+  const std::int64_t tiles = 4 * site.sms.sms();
+  const double bytes = std::max(1.0, site.cost.traffic.touched_bytes);
+  const double bytes_per_tile = bytes / static_cast<double>(tiles);
+  const double sm_share = std::min(kernels.memory_share_per_sm, share_of_hbm(kernels, work) / site.sms.sms());
+  const double sm_rate = bytes_per_us(gpu.hbm_GBps) * sm_share;
+  KernelLaunch launch;
+  launch.cta = {gpu.threads_per_sm / 4, gpu.registers_per_sm / 4, 0};
+  launch.limit = Limit::hbm;
+  launch.work = {.tiles = tiles,
+                 .tile_us = bytes_per_tile / (sm_rate / 4),
+                 .bytes_per_tile = bytes_per_tile,
+                 .uses = memory_uses(site, bytes),
+                 .epilogue_us = kernels.overhead_us};
+  if (const auto* copy = std::get_if<Copy>(&work))  // bytes count the source and the destination
+    add_link_uses(launch.work.uses, site, copy->source.place, copy->destination.place, 0.5);
+  return launch;
+}
+
+KernelLaunch attention_launch(const Attention& attention, const LaunchSite& site) {
+  const Gpu& gpu = site.machine.gpu;
+  const std::int64_t tokens = row_count(attention.output.rows, site.schedule.gpus);
+  const AttentionTiming timing = time_attention(site.machine, attention, tokens, site.clock_share);
+  if (attention.max_sms > 0)
+    return persistent_attention_launch(site, timing.ctas, attention_flops(attention, tokens), attention.max_sms);
+  KernelLaunch launch;
+  launch.cta = {gpu.threads_per_sm / 8, gpu.registers_per_sm, gpu.shared_memory_per_sm};
+  launch.limit = Limit::compute;
+  launch.detail = std::to_string(timing.ctas) + " CTAs";
+  launch.work = attention_work(site, timing.ctas);
+  launch.work.tile_us = timing.cta_us;
+  launch.work.tail_us = timing.tail_us;
+  launch.work.epilogue_us = timing.once_us;
+  return launch;
+}
+
+KernelLaunch partial_attention_launch(const PartialAttention& attention, const LaunchSite& site) {
+  const int rank = site.activity.rank;
+  std::int64_t tiles = 0;
+  for (const AttentionPart& part : attention.parts[rank]) tiles += attention_blocks(part.queries) * attention.heads;
+  return persistent_attention_launch(site, std::max<std::int64_t>(tiles, 1), flops_of(attention, rank),
+                                     attention.max_sms);
+}
+
+KernelLaunch holding_launch(int sms, double time_us, const LaunchSite& site) {
+  const Gpu& gpu = site.machine.gpu;
+  KernelLaunch launch;
+  launch.cta = {gpu.threads_per_sm, gpu.registers_per_sm, gpu.shared_memory_per_sm};
+  launch.work = {.tiles = sms, .tile_us = std::max(time_us, shortest_us), .uses = {{site.l2, 0.0}}};
+  return launch;
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,54 @@
+// What each kind of kernel is to the simulated GPU: its CTAs, its tiles, how long one takes, and what flows while it
+// does. When CTAs find room and how fast their bytes flow is the business of SmPool, FluidPool and TiledKernel.
+#pragma once
+
+#include <string>
+
+#include "models/machine.hpp"
+#include "sim/activity.hpp"
+#include "sim/fabric_links.hpp"
+#include "sim/operation_cost.hpp"
+#include "sim/sm_pool.hpp"
+#include "sim/tiled_kernel.hpp"
+
+namespace weft::sim {
+
+/// Who launches a kernel, and what it finds there.
+struct LaunchSite {
+  const Activity& activity;
+  const Machine& machine;
+  const Schedule& schedule;
+  const OperationCost& cost;
+  const SmPool& sms;
+  FabricLinks& links;
+  int hbm = 0, l2 = 0;     ///< of the own GPU, resources of the fluid pool
+  int ranks = 1;           ///< that are simulated
+  double clock_share = 1;  ///< of the maximum clock
+};
+
+struct KernelLaunch {
+  CtaShape cta;
+  int cluster = 1;
+  int most_sms = 0;  ///< at most so many CTAs resident at once; 0: no limit
+  TiledWork work;
+  Limit limit = Limit::latency;  ///< what holds it up where it runs alone
+  std::string detail;            ///< for traces
+};
+
+/// Both throw InputError, field "OPERATION.kernel", for a kernel that fits no SM.
+KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site);
+KernelLaunch grouped_gemm_launch(const GroupedGemm& gemm, const LaunchSite& site);
+
+/// Blocks of equal size, four for each SM, so that the kernel shares the SMs with others as grids do. For memory-bound
+/// kernels and copies by SMs.
+KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site);
+
+/// One CTA for each 128 queries of a head (attention_model.hpp); with `max_sms` a persistent kernel.
+KernelLaunch attention_launch(const Attention& attention, const LaunchSite& site);
+KernelLaunch partial_attention_launch(const PartialAttention& attention, const LaunchSite& site);
+
+/// One CTA on each of `sms` SMs with all of its shared memory, so that none of another kernel fits beside it, for
+/// `time_us`. Those of a wait spin: they end once its counter has been reached too (Program::prepare).
+KernelLaunch holding_launch(int sms, double time_us, const LaunchSite& site);
+
+}  // namespace weft::sim
