@@ -174,9 +174,10 @@ KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site) {
 KernelLaunch attention_launch(const Attention& attention, const LaunchSite& site) {
   const Gpu& gpu = site.machine.gpu;
   const std::int64_t tokens = row_count(attention.output.rows, site.schedule.gpus);
+  if (attention.max_sms > 0)  // it balances its tiles itself, and so splits no keys
+    return persistent_attention_launch(site, attention_blocks(tokens) * attention.heads,
+                                       attention_flops(attention, tokens), attention.max_sms);
   const AttentionTiming timing = time_attention(site.machine, attention, tokens, site.clock_share);
-  if (attention.max_sms > 0)
-    return persistent_attention_launch(site, timing.ctas, attention_flops(attention, tokens), attention.max_sms);
   KernelLaunch launch;
   launch.cta = {gpu.threads_per_sm / 8, gpu.registers_per_sm, gpu.shared_memory_per_sm};
   launch.limit = Limit::compute;

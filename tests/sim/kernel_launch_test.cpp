@@ -1,0 +1,172 @@
+#include "sim/kernel_launch.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/input_error.hpp"
+#include "tests/sim/test_machine.hpp"
+
+namespace weft::sim {
+namespace {
+
+constexpr std::int64_t rows = 1024, columns = 512, depth = 256;
+
+/// One operation, with buffers a, b and c of a GEMM.
+Schedule schedule_of(int gpus, Work work) {
+  Schedule schedule;
+  schedule.gpus = gpus;
+  const auto add_buffer = [&](const char* name, std::int64_t buffer_rows, std::int64_t buffer_columns, Memory memory) {
+    Buffer& buffer = schedule.buffers.emplace_back();
+    buffer.name = name;
+    buffer.rows = buffer_rows;
+    buffer.columns = buffer_columns;
+    buffer.memory = memory;
+  };
+  add_buffer("a", rows, depth, Memory::local);
+  add_buffer("b", columns, depth, Memory::local);
+  add_buffer("c", rows, columns, Memory::symmetric);
+  schedule.streams.push_back({"main", 0});
+  schedule.operations.push_back({"kernel", 0, {}, std::move(work)});
+  return schedule;
+}
+
+/// That operation on rank 0, and what it finds on its GPU: an empty L2.
+class Launched {
+ public:
+  Launched(int gpus, Work work)
+      : schedule_(schedule_of(gpus, std::move(work))), costs_(operation_costs(schedule_, test_machine(), false)) {
+    activity_.operation = &schedule_.operations.front();
+    activity_.is_root = true;
+  }
+
+  const Work& work() const { return schedule_.operations.front().work; }
+  const OperationCost& cost() const { return costs_.front(); }
+  LaunchSite site() {
+    return {.activity = activity_,
+            .machine = test_machine(),
+            .schedule = schedule_,
+            .cost = cost(),
+            .sms = sms_,
+            .links = links_,
+            .hbm = hbm,
+            .l2 = l2,
+            .ranks = schedule_.gpus,
+            .clock_share = 1};
+  }
+  static constexpr int hbm = 100, l2 = 101;  // no resources of the pool: those are the links
+
+ private:
+  Schedule schedule_;
+  std::vector<OperationCost> costs_;
+  Activity activity_;
+  Engine engine_;
+  FluidPool pool_{engine_};
+  SmPool sms_{engine_, test_machine().gpu};
+  FabricLinks links_{pool_, test_machine().fabric, true};
+};
+
+Slice whole(BufferId buffer, std::int64_t buffer_rows, std::int64_t buffer_columns, int place = 0) {
+  return {.buffer = buffer, .place = place, .rows = RowRange{0, buffer_rows}, .columns = buffer_columns};
+}
+
+Gemm gemm(int place_of_c = 0) {
+  Gemm gemm;
+  gemm.a = whole(0, rows, depth);
+  gemm.b = whole(1, columns, depth);
+  gemm.c = whole(2, rows, columns, place_of_c);
+  return gemm;
+}
+
+/// Bytes of all tiles that go through a resource.
+double bytes_through(const KernelLaunch& launch, int resource) {
+  double bytes = 0;
+  for (const Use& use : launch.work.uses)
+    if (use.resource == resource)
+      bytes += use.per_unit * launch.work.bytes_per_tile * static_cast<double>(launch.work.tiles);
+  return bytes;
+}
+
+TEST(KernelLaunch, OfAGemmMovesItsBytesOverHbm) {
+  Launched one(1, gemm());
+  const KernelLaunch launch = gemm_launch(gemm(), one.site());
+  EXPECT_GT(one.cost().traffic.hbm_bytes, 0);
+  EXPECT_NEAR(bytes_through(launch, Launched::hbm), one.cost().traffic.hbm_bytes, 1);
+  EXPECT_EQ(launch.limit, Limit::compute);
+}
+
+TEST(KernelLaunch, OfAGemmStoresItsResultOnAPeerOverEveryLinkOfTheWay) {
+  Launched one(2, gemm(1));
+  const KernelLaunch launch = gemm_launch(gemm(1), one.site());
+  int links = 0;
+  for (const Use& use : launch.work.uses) {
+    if (use.resource == Launched::hbm || use.resource == Launched::l2) continue;
+    ++links;
+    EXPECT_NEAR(bytes_through(launch, use.resource), 2.0 * rows * columns, 1);
+  }
+  EXPECT_EQ(links, 2);  // out of one GPU, into the other
+}
+
+TEST(KernelLaunch, OfAGemmWithFewSmsHasFewerCtas) {
+  Launched one(1, gemm());
+  Gemm limited = gemm();
+  limited.max_sms = 4;
+  EXPECT_EQ(gemm_launch(limited, one.site()).work.ctas, 4);
+  EXPECT_EQ(gemm_launch(gemm(), one.site()).work.ctas, test_machine().gpu.sms());
+}
+
+TEST(KernelLaunch, OfATileThatFitsNoSmNamesTheKernel) {
+  Gemm huge = gemm();
+  huge.kernel = GemmKernel{.tile_m = 1024, .tile_n = 1024};
+  Launched one(1, huge);
+  try {
+    gemm_launch(huge, one.site());
+    FAIL() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.field(), "kernel.kernel");
+  }
+}
+
+TEST(KernelLaunch, OfAMemoryBoundKernelMovesItsBytesOverHbmInFourBlocksForEachSm) {
+  const MemoryBound add{MemoryKernel::fill, {}, {whole(2, rows, columns)}};
+  Launched one(1, add);
+  const KernelLaunch launch = memory_bound_launch(one.work(), one.site());
+  EXPECT_EQ(launch.work.tiles, 4 * test_machine().gpu.sms());
+  EXPECT_NEAR(bytes_through(launch, Launched::l2), one.cost().traffic.touched_bytes, 1);
+  EXPECT_NEAR(bytes_through(launch, Launched::hbm), one.cost().traffic.hbm_bytes, 1);
+}
+
+/// Two heads of 64 and one of keys and values, packed in the first columns of c.
+Attention attention(int max_sms) {
+  return {.qkv = whole(2, 256, 4 * 64),
+          .output = whole(0, 256, 2 * 64),
+          .heads = 2,
+          .kv_heads = 1,
+          .head_dim = 64,
+          .max_sms = max_sms};
+}
+
+// 256 queries are two blocks for each of two heads. As a grid there is room for 32 CTAs, and keys are split; a
+// persistent kernel has no use for splits, and the operations of both products in its four tiles.
+TEST(KernelLaunch, OfAPersistentAttentionHasATileForEachBlockOfAHead) {
+  Launched one(1, attention(8));
+  const KernelLaunch persistent = attention_launch(attention(8), one.site());
+  EXPECT_EQ(persistent.work.tiles, 4);
+  EXPECT_EQ(persistent.work.ctas, 4);
+  const Machine& machine = test_machine();
+  const double rate = machine.gpu.tensor_flops_per_clock_per_sm * machine.gpu.max_clock_MHz *
+                      machine.other_kernels.persistent_attention_efficiency;
+  EXPECT_DOUBLE_EQ(4 * persistent.work.tile_us, 4.0 * 256 * 128 * 2 * 64 / rate);
+  EXPECT_EQ(attention_launch(attention(0), one.site()).work.tiles, 8);
+  EXPECT_EQ(attention_launch(attention(3), one.site()).work.ctas, 3);
+}
+
+TEST(KernelLaunch, ThatHoldsSmsLeavesNoRoomOnThemAndMovesNothing) {
+  Launched one(1, Delay{.time_us = 5, .held_sms = 3});
+  const KernelLaunch launch = holding_launch(3, 5, one.site());
+  EXPECT_EQ(launch.work.tiles, 3);
+  EXPECT_DOUBLE_EQ(launch.work.tile_us, 5);
+  EXPECT_EQ(bytes_through(launch, Launched::l2), 0);
+  EXPECT_EQ(launch.cta.shared_memory, test_machine().gpu.shared_memory_per_sm);
+}
+
+}  // namespace
+}  // namespace weft::sim
