@@ -83,24 +83,35 @@ scenarios::ScheduleChoice with_searched_values(const Case& request, const Machin
   });
 }
 
-/// The request with the fastest of the families that its op has, on the simulator; of equally fast ones the one that is
-/// listed first.
-Case with_fastest_family(const Case& request, const Machine& machine, const sim::Mechanisms& mechanisms) {
-  std::optional<Case> fastest;
-  double fastest_us = 0;
+/// A case with its searched values, and how it runs.
+struct SimulatedCase {
+  Case request;
+  Schedule schedule;
+  Trace trace;
+};
+
+SimulatedCase simulate_case(Case request, const Machine& machine, const PredictionOptions& options) {
+  request.schedule = with_searched_values(request, machine, options.mechanisms);
+  Schedule schedule = scenarios::build(request, machine);
+  Trace trace = simulate(schedule, machine, {.spans = options.spans, .mechanisms = options.mechanisms});
+  return {std::move(request), std::move(schedule), std::move(trace)};
+}
+
+/// The fastest of the families that the request's op has, on the simulator; of equally fast ones the one that is listed
+/// first.
+SimulatedCase simulate_fastest_family(const Case& request, const Machine& machine, const PredictionOptions& options) {
+  std::optional<SimulatedCase> fastest;
   for (Case& one : scenarios::candidates(request.workload, request.gpus,
                                          {.max_ctas = {},
                                          .fused_norm_ctas = scenarios::fused_norm_ctas(machine),
                                          .launch = request.schedule.launch})) {
     one.schedule.max_ctas = request.schedule.max_ctas;
-    one.schedule = with_searched_values(one, machine, mechanisms);
-    const double time_us =
-        simulate(scenarios::build(one, machine), machine, {.spans = false, .mechanisms = mechanisms}).time_us;
-    if (!fastest || time_us < fastest_us) fastest = std::move(one), fastest_us = time_us;
+    SimulatedCase simulated = simulate_case(std::move(one), machine, options);
+    if (!fastest || simulated.trace.time_us < fastest->trace.time_us) fastest = std::move(simulated);
   }
-  fastest->id = request.id;
-  fastest->measured = request.measured;
-  return *fastest;
+  fastest->request.id = request.id;
+  fastest->request.measured = request.measured;
+  return std::move(*fastest);
 }
 
 }  // namespace
@@ -123,13 +134,14 @@ Prediction predict(const Case& asked, const Machine& machine, const PredictionOp
   const Machine scaled = has_measured ? with_measured_times(asked, machine, options.mechanisms) : Machine{};
   const Machine& used = has_measured ? scaled : machine;
   const bool is_open = std::holds_alternative<scenarios::Best>(asked.schedule.family);
-  Case request = is_open ? with_fastest_family(asked, used, options.mechanisms) : asked;
-  request.schedule = with_searched_values(request, used, options.mechanisms);
+  SimulatedCase simulated =
+      is_open ? simulate_fastest_family(asked, used, options) : simulate_case(asked, used, options);
+  const Case& request = simulated.request;
 
   Prediction prediction;
   prediction.choice = request.schedule;
-  prediction.schedule = scenarios::build(request, used);
-  prediction.trace = simulate(prediction.schedule, used, {.spans = options.spans, .mechanisms = options.mechanisms});
+  prediction.schedule = std::move(simulated.schedule);
+  prediction.trace = std::move(simulated.trace);
   prediction.time_us = prediction.serial_us = prediction.trace.time_us;
   prediction.limited_by = prediction.trace.limited_by;
   if (const Case serial = serial_case(request); options.serial && !(serial == request))
