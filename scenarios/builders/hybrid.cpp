@@ -32,6 +32,13 @@ bool uses_sms(const Hybrid& hybrid) {
   return hybrid.mover == HybridMover::nccl || hybrid.mover == HybridMover::peer_kernel;
 }
 
+/// What the rows must be a multiple of: each rank has as many of every piece, and a tile group whole tiles.
+std::int64_t unit_of_rows(const Hybrid& hybrid, int gpus) {
+  if (hybrid.pieces == HybridPieces::columns) return gpus;
+  return std::int64_t{hybrid.count} *
+         (hybrid.trigger == HybridTrigger::tile_group ? std::lcm(gpus, tile_extent) : gpus);
+}
+
 void require(bool holds, const char* key, const std::string& expected) {
   if (!holds) throw InputError("schedule." + std::string(key), "expected " + expected);
 }
@@ -45,7 +52,7 @@ class HybridProgram {
         max_ctas_(request.schedule.max_ctas),
         gpus_(request.gpus),
         count_(choice_.count),
-        rows_(rows_of_busiest(pair, std::int64_t{gpus_} * row_count_of_pieces(), "gpus x count")),
+        rows_(rows_of_busiest(pair, unit_of_rows(choice_, gpus_), "gpus x count")),
         gemm_first_(!collective_comes_first(pair.op)),
         reduces_(pair.op == PairOp::gemm_all_reduce || pair.op == PairOp::gemm_reduce_scatter) {
     add_streams();
@@ -427,8 +434,7 @@ void check_hybrid(const Case& request) {
     const std::int64_t columns = collective_comes_first(pair.op) ? pair.k : pair.n;
     require(columns % choice.count == 0, "count", "a divisor of the " + std::to_string(columns) + " columns");
   }
-  const std::int64_t unit = std::int64_t{request.gpus} * (choice.pieces == HybridPieces::columns ? 1 : choice.count);
-  rows_of_busiest(pair, unit, "gpus x count");
+  rows_of_busiest(pair, unit_of_rows(choice, request.gpus), "gpus x count");
 }
 
 Schedule build_hybrid(const Case& request, const Machine& machine) {

@@ -72,6 +72,14 @@ TEST(Hybrids, ComputeWhatTheySay) {
   }
 }
 
+// 1.06 x 1536 rows are 1629, and tiles have 128: the busiest GPU's are 1664.
+TEST(Hybrids, OfImbalancedRowsHaveWholeTiles) {
+  const PairWorkload pair{PairOp::gemm_all_to_all, 1536, 256, 128, DataType::bf16, 1.06};
+  const Schedule schedule =
+      build_case(pair, 2, Hybrid{.trigger = HybridTrigger::tile_group, .mover = HybridMover::pull, .count = 1});
+  EXPECT_EQ(schedule.meaning->m, 1664);
+}
+
 TEST(Hybrids, RunOnTheSimulatorAndSurviveWritingAndReading) {
   Machine machine = round_machine();
   machine.copy_engines.per_gpu = 2;

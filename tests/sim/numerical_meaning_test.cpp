@@ -202,19 +202,25 @@ TEST(BuiltSchedules, OfFiccoComputeWhatTheySay) {
 }
 
 TEST(BuiltSchedules, OfSignaledGroupsComputeWhatTheySay) {
-  for (const int gpus : {2, 4, 8})
+  Shapes shapes;
+  for (int gpus = 2; gpus <= 8; ++gpus)
     for (const PairOp op : {PairOp::gemm_all_reduce, PairOp::gemm_reduce_scatter, PairOp::gemm_all_to_all})
       for (const scenarios::Signaling& groups : {scenarios::Signaling{{1, 1}}, scenarios::Signaling{}}) {
-        Schedule schedule = scaled_down(built(PairWorkload{op, 512, 1024, 64}, gpus, groups));
+        if (op != PairOp::gemm_all_reduce && 128 % gpus != 0) continue;
+        PairWorkload pair{op, 128 * (3 + shapes.up_to(3)), 1024 + 128 * shapes.up_to(3), 16 * shapes.up_to(5)};
+        if (op == PairOp::gemm_all_to_all) pair.imbalance = 1 + 0.1 * static_cast<double>(shapes.up_to(5));
+        Schedule schedule = scaled_down(built(pair, gpus, groups));
         if (op == PairOp::gemm_all_to_all)  // rows go to the ranks in turn: a chunk is a row for each
           schedule.meaning->chunks = static_cast<int>(schedule.meaning->m / gpus);
-        EXPECT_EQ(failure_of(schedule, 5), "") << schedule.name;
+        EXPECT_EQ(failure_of(schedule, 3), "") << schedule.name;
       }
 }
 
 TEST(BuiltSchedules, OfFlaggedShardsComputeWhatTheySay) {
+  Shapes shapes;
   for (int gpus = 2; gpus <= 8; ++gpus) {
-    const PairWorkload pair{PairOp::all_gather_gemm, 256 * gpus, 384, 64};
+    const PairWorkload pair{PairOp::all_gather_gemm, 128 * gpus * shapes.up_to(2), 128 * shapes.up_to(4),
+                            16 * shapes.up_to(5)};
     const Schedule schedule = scaled_down(built(pair, gpus, scenarios::Signaling{}));
     EXPECT_EQ(failure_of(schedule, 5), "") << schedule.name;
   }
