@@ -271,6 +271,9 @@ void check(const Check& here, const MemoryBound& work) {
       });
       break;
     }
+    case MemoryKernel::quantize:
+      here.same_shape("writes", read, write);
+      break;
     case MemoryKernel::top_k:
       here.require(here.rows(read) == here.rows(write) && write.columns <= read.columns, "writes", [&] {
         return "as many rows as are read and at most their " + text(read.columns) + " columns, got " +

@@ -182,6 +182,7 @@ enum class MemoryKernel {
   top_k,
   weighted_sum,
   log_sum_exp_merge,
+  quantize,
 };
 template <>
 struct NamesOf<MemoryKernel> {
@@ -196,14 +197,16 @@ struct NamesOf<MemoryKernel> {
                                     std::pair{MemoryKernel::scatter, std::string_view{"scatter"}},
                                     std::pair{MemoryKernel::top_k, std::string_view{"top_k"}},
                                     std::pair{MemoryKernel::weighted_sum, std::string_view{"weighted_sum"}},
-                                    std::pair{MemoryKernel::log_sum_exp_merge, std::string_view{"log_sum_exp_merge"}}};
+                                    std::pair{MemoryKernel::log_sum_exp_merge, std::string_view{"log_sum_exp_merge"}},
+                                    std::pair{MemoryKernel::quantize, std::string_view{"quantize"}}};
 };
 
 /// A memory-bound kernel: reads and writes its slices once. `partial_sum` adds the row blocks of reads[0] (as many as
 /// writes[0] fits into it) into writes[0]; `weighted_sum` does so with the weights reads[1], a column for each block;
 /// `top_k` writes the largest elements of each row, the largest first; `add` sums its reads; `gather`/`scatter` move
 /// rows of equal shapes; `log_sum_exp_merge` makes one result of partial attentions: reads result, log_sum_exp, result,
-/// log_sum_exp, …; writes one of each.
+/// log_sum_exp, …; writes one of each; `quantize` stores what it reads in a buffer of another type. Any kernel may
+/// write another type than it reads, as a norm that quantises its result does.
 struct MemoryBound {
   MemoryKernel kernel = MemoryKernel::fill;
   std::vector<Slice> reads, writes;

@@ -68,17 +68,23 @@ double layer_us(const LayerWorkload& layer, int gpus, const Machine& machine) {
   const double attention_weights =
       hidden * (2 * query_columns + 2 * as_double(layer.kv_heads * layer.head_dim));  // q and o, k and v
   const double mlp_weights = 3 * hidden * as_double(layer.intermediate);              // gate, up, down
+  const double shared_weights = 3 * hidden * as_double(layer.shared_intermediate);
   const double active = layer.experts > 0 ? as_double(layer.experts_per_token) : 1;
-  // Causal attention: half of the two products of tokens x tokens x head_dim for each head.
-  const Flops flops = 2 * tokens * (attention_weights + active * mlp_weights) + 2 * tokens * tokens * query_columns;
-  const auto weight_bytes = static_cast<Bytes>((attention_weights + busy_experts(layer) * mlp_weights) / gpus *
-                                               as_double(bytes_of(layer.dtype)));
-  const Bytes activations = layer.tokens * layer.hidden * bytes_of(DataType::bf16);
-  const auto one_us = [&](CollectiveKind kind) { return transfer_bound_us(machine.fabric, kind, activations, gpus); };
-  const double transfer_us = layer.sequence_parallel
-                                 ? one_us(CollectiveKind::reduce_scatter) + one_us(CollectiveKind::all_gather)
-                                 : one_us(CollectiveKind::all_reduce);
-  return std::max({tensor_us(flops / gpus, layer.dtype, machine), hbm_us(weight_bytes, machine), 2 * transfer_us});
+  // Causal attention: half of the two products of tokens x tokens x head_dim for each head, in bf16.
+  const double speedup = layer.dtype == DataType::fp8 ? machine.gpu.fp8_speedup : 1;
+  const Flops bf16_flops = 2 * tokens * (attention_weights + active * mlp_weights + shared_weights) / speedup +
+                           2 * tokens * tokens * query_columns;
+  const auto weight_bytes =
+      static_cast<Bytes>((attention_weights + busy_experts(layer) * mlp_weights + shared_weights) / gpus *
+                         as_double(bytes_of(layer.dtype)));
+  const auto one_us = [&](CollectiveKind kind, DataType dtype) {
+    return transfer_bound_us(machine.fabric, kind, layer.tokens * layer.hidden * bytes_of(dtype), gpus);
+  };
+  const double transfer_us = layer.sequence_parallel ? one_us(CollectiveKind::reduce_scatter, DataType::bf16) +
+                                                           one_us(CollectiveKind::all_gather, layer.dtype)
+                                                     : one_us(CollectiveKind::all_reduce, DataType::bf16);
+  return std::max(
+      {tensor_us(bf16_flops / gpus, DataType::bf16, machine), hbm_us(weight_bytes, machine), 2 * transfer_us});
 }
 
 /// Each rank has the same number of pairs of query and key. Whatever travels, a pair of ranks brings either its keys

@@ -22,7 +22,8 @@ namespace weft::scenarios {
 ///   X+gemm   max(compute, transfer + last wave): the own shard needs no transfer, so compute can begin at once
 ///
 /// transformer_layer, in the steady state of a stack: the longest of tensor work, weights through HBM and transfer, all
-/// summed over the layer. Only the active experts' share of tensor work counts for a mixture of experts.
+/// summed over the layer. Only the active experts' share of tensor work counts for a mixture of experts. With fp8
+/// inputs attention and partial sums stay bf16.
 ///
 /// distributed_attention: the longer of tensor work and the bytes into one GPU: of each other GPU the keys and values
 /// that its queries see, or the results over them, whichever is less.

@@ -76,6 +76,7 @@ Workload read_layer(JsonObject& object, std::string_view) {
     layer.experts = extent(object, "experts");
     layer.experts_per_token = object.integer("experts_per_token", 1, layer.experts);
     layer.expert_imbalance = object.number_or("expert_imbalance", 1, 1);
+    layer.shared_intermediate = object.integer_or("shared_intermediate", 0, 0, max_extent);
   }
   return layer;
 }
@@ -299,6 +300,7 @@ nlohmann::ordered_json to_json(const Workload& workload) {
                             json["experts"] = layer.experts;
                             json["experts_per_token"] = layer.experts_per_token;
                             if (layer.expert_imbalance != 1) json["expert_imbalance"] = layer.expert_imbalance;
+                            if (layer.shared_intermediate > 0) json["shared_intermediate"] = layer.shared_intermediate;
                           }
                         },
                         [&](const AttentionWorkload& attention) {

@@ -82,7 +82,7 @@ void read_plain(JsonObject& object, Scenario& scenario, const nlohmann::json& js
   nlohmann::json workload;
   for (const char* key :
        {"op", "n", "k", "bytes", "dtype", "imbalance", "heads", "kv_heads", "head_dim", "mask", "hidden",
-        "intermediate", "sequence_parallel", "experts", "experts_per_token", "expert_imbalance"})
+        "intermediate", "sequence_parallel", "experts", "experts_per_token", "expert_imbalance", "shared_intermediate"})
     if (object.find(key)) workload[key] = json.at(key);
   for (const std::int64_t value : scenario.sizes) {
     workload[size] = value;

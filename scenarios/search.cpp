@@ -52,9 +52,9 @@ std::vector<Family> families_of_pair(const PairWorkload& pair, std::int64_t gpus
 }
 
 /// Splits are searched when the schedule is built.
-std::vector<TokenSplit> token_splits(const SearchSpace& space, bool has_rows_for_each_gpu) {
+std::vector<TokenSplit> token_splits(const SearchSpace& space, bool has_fused_norm) {
   std::vector<TokenSplit> splits{{}};
-  if (!has_rows_for_each_gpu) return splits;
+  if (!has_fused_norm) return splits;
   for (const int ctas : space.fused_norm_ctas) {
     TokenSplit& split = splits.emplace_back();
     split.fused_norm = true;
@@ -78,7 +78,8 @@ std::vector<Family> overlapping_families(const Workload& workload, int gpus, con
   }
   if (const auto* layer = std::get_if<LayerWorkload>(&workload);
       layer && space.token_split && gpus > 1 && layer->tokens > 1 && !layer->sequence_parallel)
-    for (const TokenSplit& split : token_splits(space, layer->tokens > gpus)) families.emplace_back(split);
+    for (const TokenSplit& split : token_splits(space, layer->tokens > gpus && layer->dtype == DataType::bf16))
+      families.emplace_back(split);
   return families;
 }
 

@@ -49,6 +49,15 @@ void check_bytes(Bytes bytes, Bytes unit, const std::string& derivation) {
                                            ", got " + std::to_string(bytes));
 }
 
+void check_mlp_width(const std::string& field, std::int64_t width, const LayerWorkload& layer) {
+  check_extent(field, width);
+  if (width > max_extent / 2)
+    throw InputError("workload." + field,
+                     "expected at most " + std::to_string(max_extent / 2) + ", got " + std::to_string(width));
+  check_matrix(field, layer.tokens, 2 * width, layer.dtype);
+  check_matrix(field, layer.hidden, 2 * width, layer.dtype);
+}
+
 void check_experts(const LayerWorkload& layer) {
   if (layer.experts > max_experts)
     throw InputError("workload.experts",
@@ -66,6 +75,7 @@ void check_experts(const LayerWorkload& layer) {
   check_matrix("tokens", layer.tokens * layer.experts_per_token, std::max(2 * layer.intermediate, layer.hidden),
                layer.dtype);
   check_matrix("experts", layer.experts * 2 * layer.intermediate, layer.hidden, layer.dtype);
+  if (layer.shared_intermediate > 0) check_mlp_width("shared_intermediate", layer.shared_intermediate, layer);
 }
 
 template <class WithHeads>
@@ -163,6 +173,7 @@ std::string describe(const Workload& workload) {
                    if (layer.experts > 0)
                      text << " experts=" << layer.experts << " experts_per_token=" << layer.experts_per_token;
                    if (layer.expert_imbalance != 1) text << " expert_imbalance=" << layer.expert_imbalance;
+                   if (layer.shared_intermediate > 0) text << " shared_intermediate=" << layer.shared_intermediate;
                  },
                  [&](const AttentionWorkload& attention) {
                    text << " tokens=" << attention.tokens << " heads=" << attention.heads

@@ -62,12 +62,14 @@ struct ConcurrentPair {
 };
 
 /// One decoder layer in prefill of one causal sequence; sizes of the unsharded model, tensor-parallel over all GPUs.
+/// `dtype` is that of the GEMMs' inputs; their outputs are bf16.
 struct LayerWorkload {
   std::int64_t tokens = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, intermediate = 0;
   DataType dtype = DataType::bf16;
   bool sequence_parallel = false;
   std::int64_t experts = 0, experts_per_token = 0;  ///< 0: dense; else `intermediate` is the width of each expert
   double expert_imbalance = 1;                      ///< rows of the busiest expert over the mean
+  std::int64_t shared_intermediate = 0;             ///< width of a dense MLP beside the experts; 0: none
   bool operator==(const LayerWorkload&) const = default;
 };
 

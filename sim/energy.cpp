@@ -10,11 +10,12 @@ namespace {
 
 /// Operations, in those of bf16: an fp8 one costs as much less energy as it takes less time.
 double flops_of(const Schedule& schedule, const Gpu& gpu, const Work& work) {
-  if (const auto* gemm = std::get_if<Gemm>(&work)) {
-    const bool is_fp8 = schedule.buffers[gemm->a.buffer].dtype == DataType::fp8;
-    return size_of(*gemm, schedule.gpus).flops() / (is_fp8 ? gpu.fp8_speedup : 1.0);
-  }
-  if (const auto* gemm = std::get_if<GroupedGemm>(&work)) return size_of(*gemm, schedule.gpus).flops();
+  const auto speedup = [&](const Slice& operand) {
+    return schedule.buffers[operand.buffer].dtype == DataType::fp8 ? gpu.fp8_speedup : 1.0;
+  };
+  if (const auto* gemm = std::get_if<Gemm>(&work)) return size_of(*gemm, schedule.gpus).flops() / speedup(gemm->a);
+  if (const auto* gemm = std::get_if<GroupedGemm>(&work))
+    return size_of(*gemm, schedule.gpus).flops() / speedup(gemm->a);
   if (const auto* attention = std::get_if<Attention>(&work))
     return attention_flops(*attention, row_count(attention->output.rows, schedule.gpus));
   if (const auto* attention = std::get_if<PartialAttention>(&work)) return most_flops_of(*attention);

@@ -162,6 +162,8 @@ Matrices memory_kernel_result(MemoryKernel kernel, const Matrices& inputs, const
       return {rotated(inputs.front(), reads.front().first_row)};
     case MemoryKernel::top_k:
       return {largest_of_rows(inputs.front(), writes.front().columns)};
+    case MemoryKernel::quantize:  // small integers are exact in any type
+      return {inputs.front()};
     case MemoryKernel::log_sum_exp_merge:
       return merged_results(inputs);
     case MemoryKernel::gather:

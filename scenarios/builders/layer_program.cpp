@@ -20,10 +20,9 @@ std::string layer_name(int index) { return "layer " + std::to_string(index) + " 
 }  // namespace
 
 void check_tensor_parallel(const LayerWorkload& layer, int gpus) {
-  if (layer.dtype != DataType::bf16)
-    throw InputError("workload.dtype", "expected bf16, got " + std::string(name_of(layer.dtype)));
   check_divides("heads", layer.heads, gpus);
   check_divides("intermediate", layer.intermediate, gpus);
+  check_divides("shared_intermediate", layer.shared_intermediate, gpus);
   if (layer.sequence_parallel) check_divides("tokens", layer.tokens, gpus);
   if (layer.kv_heads % gpus != 0 && gpus % layer.kv_heads != 0)
     throw InputError("workload.kv_heads", "expected a multiple or a divisor of gpus = " + std::to_string(gpus) +
@@ -47,24 +46,33 @@ LayerProgram::LayerProgram(const Case& request, const LayerWorkload& layer, std:
       layer_(layer_name(layers_per_iteration - 1)) {
   const std::int64_t own_rows = sequence_parallel_ ? tokens_ / gpus_ : padded_tokens_;
   const Memory exchanged = fused_ ? Memory::symmetric : Memory::local;
-  normed_ = program_.add_buffer("normed", padded_tokens_, hidden_, DataType::bf16, exchanged);
+  normed_ = program_.add_buffer("normed", padded_tokens_, hidden_, layer.dtype, exchanged);
   residual_ = program_.add_buffer("residual", own_rows, hidden_);
   qkv_ = program_.add_buffer("qkv", tokens_, std::int64_t{heads_ + 2 * kv_heads_} * head_dim_);
   attended_ = program_.add_buffer("attended", tokens_, std::int64_t{heads_} * head_dim_);
+  o_input_ = attended_;
+  if (layer.dtype != DataType::bf16)
+    o_input_ = program_.add_buffer("quantized", tokens_, std::int64_t{heads_} * head_dim_, layer.dtype);
   attention_partial_ = program_.add_buffer("attention partial", padded_tokens_, hidden_, DataType::bf16, exchanged);
   const std::int64_t mlp_rows = tokens_ * std::max<std::int64_t>(layer.experts_per_token, 1);
   gate_up_ = program_.add_buffer("gate_up", mlp_rows, 2 * intermediate_);
-  activated_ = program_.add_buffer("activated", mlp_rows, intermediate_);
+  activated_ = program_.add_buffer("activated", mlp_rows, intermediate_, layer.dtype);
   mlp_partial_ = program_.add_buffer("mlp partial", padded_tokens_, hidden_, DataType::bf16, exchanged);
   if (layer.experts > 0) {
     router_logits_ = program_.add_buffer("router logits", tokens_, layer.experts);
     routing_weights_ = program_.add_buffer("routing weights", tokens_, layer.experts_per_token);
-    expert_input_ = program_.add_buffer("expert input", mlp_rows, hidden_);
+    expert_input_ = program_.add_buffer("expert input", mlp_rows, hidden_, layer.dtype);
     expert_output_ = program_.add_buffer("expert output", mlp_rows, hidden_);
+  }
+  if (layer.shared_intermediate > 0) {
+    const std::int64_t width = layer.shared_intermediate / gpus_;
+    shared_gate_up_ = program_.add_buffer("shared gate_up", tokens_, 2 * width);
+    shared_activated_ = program_.add_buffer("shared activated", tokens_, width, layer.dtype);
+    shared_output_ = program_.add_buffer("shared output", tokens_, hidden_);
   }
   if (sequence_parallel_) {
     reduced_ = program_.add_buffer("reduced rows", own_rows, hidden_);
-    normed_rows_ = program_.add_buffer("normed rows", own_rows, hidden_);
+    normed_rows_ = program_.add_buffer("normed rows", own_rows, hidden_, layer.dtype);
   }
   program_.set_repeats_per_iteration(layers_per_iteration);
 }
@@ -73,17 +81,21 @@ void LayerProgram::begin_layer(int index) {
   layer_ = layer_name(index);
   const auto add_weight = [&](const std::string& gemm, BufferId input, BufferId output) {
     return program_.add_buffer(layer_ + gemm + " weight", program_.buffer(output).columns,
-                               program_.buffer(input).columns);
+                               program_.buffer(input).columns, layer_sizes_.dtype);
   };
   if (layer_sizes_.experts > 0) {
     const auto add_expert_weights = [&](const std::string& gemm, std::int64_t n, std::int64_t k) {
-      return program_.add_buffer(layer_ + gemm + " weights", layer_sizes_.experts * n, k);
+      return program_.add_buffer(layer_ + gemm + " weights", layer_sizes_.experts * n, k, layer_sizes_.dtype);
     };
     weights_ = {.qkv = add_weight("qkv", normed_, qkv_),
                 .o = add_weight("o", attended_, attention_partial_),
                 .router = add_weight("router", normed_, router_logits_),
                 .gate_up = add_expert_weights("gate_up", 2 * intermediate_, hidden_),
                 .down = add_expert_weights("down", hidden_, intermediate_)};
+    if (layer_sizes_.shared_intermediate > 0) {
+      weights_.shared_gate_up = add_weight("shared gate_up", normed_, shared_gate_up_);
+      weights_.shared_down = add_weight("shared down", shared_activated_, shared_output_);
+    }
     return;
   }
   weights_ = {.qkv = add_weight("qkv", normed_, qkv_),
@@ -112,7 +124,9 @@ void LayerProgram::add_attention(const TokenRange& range) {
                          .kv_heads = kv_heads_,
                          .head_dim = head_dim_,
                          .prefix = range.rows.first});
-  add_gemm("o", range, attended_, weights_.o, attention_partial_);
+  if (o_input_ != attended_)
+    add_kernel("quantize", range, MemoryKernel::quantize, {rows(attended_, range)}, rows(o_input_, range));
+  add_gemm("o", range, o_input_, weights_.o, attention_partial_);
 }
 
 void LayerProgram::add_mlp(const TokenRange& range) {
@@ -136,6 +150,16 @@ void LayerProgram::add_experts(const TokenRange& range) {
   add_grouped_gemm("down", range, activated_, weights_.down, expert_output_);
   add_kernel("weighted_sum", range, MemoryKernel::weighted_sum,
              {expert_rows_of(expert_output_, range), rows(routing_weights_, range)}, rows(mlp_partial_, range));
+  if (layer_sizes_.shared_intermediate > 0) add_shared_expert(range);
+}
+
+void LayerProgram::add_shared_expert(const TokenRange& range) {
+  add_gemm("shared gate_up", range, normed_, weights_.shared_gate_up, shared_gate_up_);
+  add_kernel("shared swiglu", range, MemoryKernel::swiglu, {rows(shared_gate_up_, range)},
+             rows(shared_activated_, range));
+  add_gemm("shared down", range, shared_activated_, weights_.shared_down, shared_output_);
+  add_kernel("add shared", range, MemoryKernel::add, {rows(mlp_partial_, range), rows(shared_output_, range)},
+             rows(mlp_partial_, range));
 }
 
 void LayerProgram::add_grouped_gemm(const std::string& operation, const TokenRange& range, BufferId input,

@@ -3,7 +3,8 @@
 // a layer with experts does.
 //
 // Weights are those of six different layers; the layers share the activations, as an allocator would have them. On one
-// GPU there is nothing to reduce. The weight of a norm (one row) is left out.
+// GPU there is nothing to reduce. The weight of a norm (one row) is left out. GEMMs read the layer's dtype and write
+// bf16; with fp8 the kernels that make their inputs, norms and SwiGLU, store fp8, and attention's result is quantized.
 #pragma once
 
 #include <optional>
@@ -40,10 +41,11 @@ class LayerProgram {
   /// Weights of its own; what is added next belongs to this layer, and before the first of them to the last of the
   /// iteration before.
   void begin_layer(int index);
-  /// qkv | rotary | attention to these and all earlier rows | o
+  /// qkv | rotary | attention to these and all earlier rows | o; with fp8 inputs | quantize before o
   void add_attention(const TokenRange& range);
   /// gate_up | swiglu | down, or with experts
   /// router | top_k | gather | grouped gate_up | swiglu | grouped down | weighted_sum
+  /// and of a shared expert: shared gate_up | shared swiglu | shared down | add shared
   void add_mlp(const TokenRange& range);
   /// Of the partial sums that the block left: all_reduce | add + norm, or sequence-parallel, where `range` is all rows,
   /// reduce_scatter | add + norm on the own rows | all_gather. Fused, one kernel.
@@ -56,7 +58,7 @@ class LayerProgram {
 
  private:
   struct Weights {
-    BufferId qkv = 0, o = 0, router = 0, gate_up = 0, down = 0;
+    BufferId qkv = 0, o = 0, router = 0, gate_up = 0, down = 0, shared_gate_up = 0, shared_down = 0;
   };
   std::string name(const std::string& operation, const TokenRange& range) const {
     return layer_ + operation + range.suffix;
@@ -64,6 +66,7 @@ class LayerProgram {
   void add_gemm(const std::string& operation, const TokenRange& range, BufferId input, BufferId weight,
                 BufferId output);
   void add_experts(const TokenRange& range);
+  void add_shared_expert(const TokenRange& range);
   void add_grouped_gemm(const std::string& operation, const TokenRange& range, BufferId input, BufferId weight,
                         BufferId output);
   void add_kernel(const std::string& operation, const TokenRange& range, MemoryKernel kernel, std::vector<Slice> reads,
@@ -94,9 +97,10 @@ class LayerProgram {
   std::string layer_;           ///< "layer 5 "
   Weights weights_;
   BufferId normed_ = 0, residual_ = 0, reduced_ = 0, normed_rows_ = 0;
-  BufferId qkv_ = 0, attended_ = 0, attention_partial_ = 0;
+  BufferId qkv_ = 0, attended_ = 0, o_input_ = 0, attention_partial_ = 0;
   BufferId gate_up_ = 0, activated_ = 0, mlp_partial_ = 0;
   BufferId router_logits_ = 0, routing_weights_ = 0, expert_input_ = 0, expert_output_ = 0;  // with experts
+  BufferId shared_gate_up_ = 0, shared_activated_ = 0, shared_output_ = 0;
 };
 
 }  // namespace weft::scenarios

@@ -51,8 +51,12 @@ int checked_ctas(int ctas, const std::string& field, const Machine& machine) {
 }
 
 /// Empty where F is a collective and a norm.
-std::optional<FusedReduction> fused_reduction(const TokenSplit& split, const Machine& machine, int gpus) {
+std::optional<FusedReduction> fused_reduction(const TokenSplit& split, DataType dtype, const Machine& machine,
+                                              int gpus) {
   if (!split.fused_norm) return std::nullopt;
+  if (dtype != DataType::bf16)
+    throw InputError("schedule.fused_norm", "expected false: the fused kernel stores bf16, which GEMMs of " +
+                                                std::string(name_of(dtype)) + " cannot read");
   const FusedReduction fused{
       .transport = all_reduce_norm_transport(machine),
       .attention_ctas = checked_ctas(split.comm_ctas, "comm_ctas", machine),
@@ -89,7 +93,7 @@ Schedule build_token_split(const Case& request, const Machine& machine) {
   const std::int64_t first = checked_first(*split.first, workload);
   const TokenRange one{{0, first}, " of split 1"}, two{{first, workload.tokens - first}, " of split 2"};
 
-  LayerProgram layer(request, workload, fused_reduction(split, machine, request.gpus));
+  LayerProgram layer(request, workload, fused_reduction(split, workload.dtype, machine, request.gpus));
   Program& program = layer.program();
   const StreamId s1 = program.add_stream("s1", highest_priority);
   const auto step = [&](const auto& reduce, const auto& compute) {

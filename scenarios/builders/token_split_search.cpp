@@ -16,9 +16,10 @@ std::vector<MatrixSize> gemms_of(std::int64_t rows, const LayerWorkload& layer, 
   const std::int64_t attended = layer.heads * layer.head_dim / gpus, width = layer.intermediate / gpus;
   const std::int64_t keys = std::max<std::int64_t>(layer.kv_heads / gpus, 1) * layer.head_dim;
   std::vector<MatrixSize> gemms{{rows, attended + 2 * keys, layer.hidden}, {rows, layer.hidden, attended}};
-  if (layer.experts > 0) return gemms;
-  gemms.push_back({rows, 2 * width, layer.hidden});
-  gemms.push_back({rows, layer.hidden, width});
+  if (const std::int64_t dense = layer.experts > 0 ? layer.shared_intermediate / gpus : width; dense > 0) {
+    gemms.push_back({rows, 2 * dense, layer.hidden});
+    gemms.push_back({rows, layer.hidden, dense});
+  }
   return gemms;
 }
 

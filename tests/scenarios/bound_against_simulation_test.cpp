@@ -82,6 +82,27 @@ TEST(BoundAgainstSimulation, HoldsForLayersWithExperts) {
     }
 }
 
+TEST(BoundAgainstSimulation, HoldsForSharedExpertsAndFp8) {
+  for (const std::int64_t tokens : {16, 4096})
+    for (const bool sequence_parallel : {false, true}) {
+      // Qwen2-57B-A14B: huggingface.co/Qwen/Qwen2-57B-A14B/blob/main/config.json
+      LayerWorkload layer{.tokens = tokens,
+                          .hidden = 3584,
+                          .heads = 28,
+                          .kv_heads = 4,
+                          .head_dim = 128,
+                          .intermediate = 2560,
+                          .dtype = DataType::fp8,
+                          .sequence_parallel = sequence_parallel,
+                          .experts = 64,
+                          .experts_per_token = 8,
+                          .shared_intermediate = 20480};
+      expect_all_above_bound(layer, 4);
+      layer.dtype = DataType::bf16;
+      expect_all_above_bound(layer, 4);
+    }
+}
+
 TEST(BoundAgainstSimulation, HoldsForLayers) {
   for (const std::int64_t tokens : {8, 512, 8192})
     for (const bool sequence_parallel : {false, true})

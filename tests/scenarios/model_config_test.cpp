@@ -65,6 +65,54 @@ TEST(ModelConfig, ReadsExperts) {
   EXPECT_EQ(model_config_from_json(config).intermediate, 48);
 }
 
+json experts_config() {
+  json config = small_config();
+  config["num_experts"] = 8;
+  config["num_experts_per_tok"] = 2;
+  config["moe_intermediate_size"] = 48;
+  return config;
+}
+
+TEST(ModelConfig, ReadsASharedExpertByItsWidth) {
+  json config = experts_config();
+  EXPECT_EQ(model_config_from_json(config).shared_intermediate, 0);
+  config["shared_expert_intermediate_size"] = 160;
+  EXPECT_EQ(model_config_from_json(config).intermediate, 48);
+  EXPECT_EQ(model_config_from_json(config).shared_intermediate, 160);
+  EXPECT_EQ(layer_of(model_config_from_json(config), 100).shared_intermediate, 160);
+}
+
+TEST(ModelConfig, SharedExpertsByNumberAreOneOfTheirWidthsTogether) {
+  json config = experts_config();
+  config.erase("num_experts");
+  config["n_routed_experts"] = 8;
+  config["n_shared_experts"] = 2;
+  EXPECT_EQ(model_config_from_json(config).experts, 8);
+  EXPECT_EQ(model_config_from_json(config).shared_intermediate, 2 * 48);
+  config["n_shared_experts"] = nullptr;
+  EXPECT_EQ(model_config_from_json(config).shared_intermediate, 0);
+}
+
+TEST(ModelConfig, CountsTheLayersWithExperts) {
+  json config = experts_config();
+  config["first_k_dense_replace"] = 1;
+  EXPECT_EQ(model_config_from_json(config).layers, 1);
+  config["first_k_dense_replace"] = 2;
+  EXPECT_NE(error_of([&] { model_config_from_json(config); }), "");
+}
+
+TEST(ModelConfig, ExpertsInSomeLayersAreRefused) {
+  json config = experts_config();
+  config["mlp_only_layers"] = json::array();
+  config["moe_layer_freq"] = 1;
+  EXPECT_EQ(model_config_from_json(config).experts, 8);
+  config["mlp_only_layers"] = {0};
+  EXPECT_EQ(error_of([&] { model_config_from_json(config); }).rfind("mlp_only_layers: expected none", 0), 0);
+  config.erase("mlp_only_layers");
+  config["moe_layer_freq"] = 2;
+  EXPECT_EQ(error_of([&] { model_config_from_json(config); }).rfind("moe_layer_freq: expected 1", 0), 0);
+}
+
 TEST(ModelConfig, ReadsTheNewNameOfTheWeightType) {
   json config = small_config();
   config.erase("torch_dtype");
@@ -74,8 +122,8 @@ TEST(ModelConfig, ReadsTheNewNameOfTheWeightType) {
 
 TEST(ModelConfig, RefusesWhatItCannotMean) {
   EXPECT_EQ(error_with("torch_dtype", "float16"), "torch_dtype: expected bfloat16, got \"float16\"");
-  EXPECT_EQ(error_with("n_routed_experts", 8),
-            "n_routed_experts: expected a model without shared experts, which are not available");
+  EXPECT_EQ(error_with("kv_lora_rank", 512),
+            "kv_lora_rank: expected a model without multi-head latent attention, which is not available");
   EXPECT_NE(error_with("num_local_experts", 8), "");  // of which each token goes to how many?
   EXPECT_NE(error_with("hidden_size", 0), "");
   EXPECT_NE(error_with("num_key_value_heads", 9), "");

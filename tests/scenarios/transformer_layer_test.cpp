@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "models/input_error.hpp"
+#include "scenarios/builders/build.hpp"
 #include "scenarios/expert_rows.hpp"
 #include "tests/scenarios/program_text.hpp"
 
@@ -135,6 +137,90 @@ TEST(TransformerLayer, ExpertsTakeTheMlpsPlace) {
   EXPECT_EQ(operands(schedule, "layer 0 weighted_sum"),
             "expert output[0:256, 0:64], routing weights[0:128, 0:2] -> mlp partial[0:128, 0:64]");
   EXPECT_EQ(all_of_kind<GroupedGemm>(schedule).front().group_rows, expert_rows(128, experts_layer()));
+}
+
+TEST(TransformerLayer, ASharedExpertIsADenseMlpBesideTheRoutedOnes) {
+  LayerWorkload layer = experts_layer();
+  layer.shared_intermediate = 96;
+  const Schedule schedule = build_case(layer, 2);
+  EXPECT_THAT(second_layer(schedule),
+              ElementsAre("qkv", "rotary", "attention", "o", "attention all_reduce", "attention add_rms_norm", "router",
+                          "top_k", "gather", "gate_up", "swiglu", "down", "weighted_sum", "shared gate_up",
+                          "shared swiglu", "shared down", "add shared", "mlp all_reduce", "mlp add_rms_norm"));
+  EXPECT_EQ(operands(schedule, "layer 0 shared gate_up"),
+            "normed[0:128, 0:64] x layer 0 shared gate_up weight[0:96, 0:64] -> shared gate_up[0:128, 0:96]");
+  EXPECT_EQ(operands(schedule, "layer 0 shared down"),
+            "shared activated[0:128, 0:48] x layer 0 shared down weight[0:64, 0:48] -> shared output[0:128, 0:64]");
+  EXPECT_EQ(operands(schedule, "layer 0 add shared"),
+            "mlp partial[0:128, 0:64], shared output[0:128, 0:64] -> mlp partial[0:128, 0:64]");
+  layer.shared_intermediate = 97;
+  EXPECT_EQ(build_error(layer, 2), "workload.shared_intermediate: expected a multiple of gpus = 2, got 97");
+  layer.shared_intermediate = std::int64_t{1} << 40;
+  EXPECT_NE(build_error(layer, 2), "");
+}
+
+Machine machine_with_fp8() {
+  Machine machine = round_machine();
+  machine.gpu.fp8_speedup = 2;
+  return machine;
+}
+
+Schedule build_fp8(LayerWorkload layer, int gpus, const Family& family = Serial{}) {
+  layer.dtype = DataType::fp8;
+  return build(make_case(layer, gpus, family), machine_with_fp8());
+}
+
+TEST(TransformerLayer, Fp8GemmsReadWhatNormsAndSwigluAndOneQuantizationStore) {
+  const Schedule schedule = build_fp8(small_layer(), 2);
+  EXPECT_THAT(second_layer(schedule),
+              ElementsAre("qkv", "rotary", "attention", "quantize", "o", "attention all_reduce",
+                          "attention add_rms_norm", "gate_up", "swiglu", "down", "mlp all_reduce", "mlp add_rms_norm"));
+  EXPECT_EQ(operands(schedule, "layer 0 quantize"), "attended[0:128, 0:64] -> quantized[0:128, 0:64]");
+  EXPECT_EQ(operands(schedule, "layer 0 o"),
+            "quantized[0:128, 0:64] x layer 0 o weight[0:64, 0:64] -> attention partial[0:128, 0:64]");
+  const auto dtype_of = [&](const Slice& slice) { return schedule.buffers[slice.buffer].dtype; };
+  for (const Gemm& gemm : all_of_kind<Gemm>(schedule)) {
+    EXPECT_EQ(dtype_of(gemm.a), DataType::fp8);
+    EXPECT_EQ(dtype_of(gemm.b), DataType::fp8);
+    EXPECT_EQ(dtype_of(gemm.c), DataType::bf16);
+  }
+  for (const Collective& collective : all_of_kind<Collective>(schedule))
+    EXPECT_EQ(dtype_of(collective.input), DataType::bf16);
+}
+
+TEST(TransformerLayer, SequenceParallelGathersFp8Rows) {
+  const Schedule schedule = build_fp8(small_layer(true), 2);
+  for (const Collective& collective : all_of_kind<Collective>(schedule))
+    EXPECT_EQ(schedule.buffers[collective.input.buffer].dtype,
+              collective.kind == CollectiveKind::all_gather ? DataType::fp8 : DataType::bf16);
+}
+
+TEST(TransformerLayer, Fp8ExpertsReadFp8Rows) {
+  LayerWorkload layer = experts_layer();
+  layer.shared_intermediate = 96;
+  const Schedule schedule = build_fp8(layer, 2);
+  for (const GroupedGemm& gemm : all_of_kind<GroupedGemm>(schedule)) {
+    EXPECT_EQ(schedule.buffers[gemm.a.buffer].dtype, DataType::fp8);
+    EXPECT_EQ(schedule.buffers[gemm.b.buffer].dtype, DataType::fp8);
+    EXPECT_EQ(schedule.buffers[gemm.c.buffer].dtype, DataType::bf16);
+  }
+}
+
+TEST(TransformerLayer, Fp8NeedsAMachineThatHasIt) {
+  LayerWorkload layer = small_layer();
+  layer.dtype = DataType::fp8;
+  EXPECT_EQ(build_error(layer, 2), "workload.dtype: expected bf16 (round has no fp8), got fp8");
+}
+
+TEST(TransformerLayer, TheFusedNormStoresNoFp8) {
+  EXPECT_EQ(all_of_kind<Collective>(build_fp8(small_layer(), 2, TokenSplit{.first = 64})).size(), 6u * 4u);
+  try {
+    build_fp8(small_layer(), 2, TokenSplit{.first = 64, .fused_norm = true});
+    FAIL() << "built";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "schedule.fused_norm: expected false: the fused kernel stores bf16, which GEMMs of fp8 cannot read");
+  }
 }
 
 TEST(TransformerLayer, ExpertsThatCannotBeAreErrors) {

@@ -177,6 +177,23 @@ TEST(LayerMeaning, ExpertsAreNoException) {
   expect_serial_result(small_layer(12, 2), 4, {.first = 4, .fused_norm = true}, test_machine());
 }
 
+TEST(LayerMeaning, NeitherIsASharedExpert) {
+  LayerWorkload layer = small_layer(10, 3);
+  layer.shared_intermediate = 6;
+  expect_serial_result(layer, 2, {.first = 3}, test_machine());
+  layer.shared_intermediate = 12;
+  expect_serial_result(layer, 4, {.first = 4, .fused_norm = true}, test_machine());
+}
+
+TEST(LayerMeaning, NorAreFp8Inputs) {
+  LayerWorkload layer = small_layer(10);
+  layer.dtype = DataType::fp8;
+  expect_serial_result(layer, 2, {.first = 3}, test_machine());
+  layer.experts = layer.experts_per_token = 3;
+  layer.shared_intermediate = 6;
+  expect_serial_result(layer, 2, {.first = 3}, test_machine());
+}
+
 TEST(IntegerKernels, NormDividesByTheRootMeanSquare) {
   IntegerMatrix row(1, 4);
   row.values = {3, -3, 3, 3};
