@@ -62,7 +62,7 @@ const GemmChoice* GemmChoices::find(const MatrixSize& size) const {
   return found != end() && key_of(*found) == key_of(size) ? &*found : nullptr;
 }
 
-std::vector<const GemmChoice*> GemmChoices::nearest(const MatrixSize& size, std::size_t count) const {
+std::vector<GemmChoices::Near> GemmChoices::nearest(const MatrixSize& size, std::size_t count) const {
   if (answers().empty() || count == 0) return {};
   const Point3 here = point_of(size);
   std::vector<std::pair<double, std::size_t>> found;
@@ -76,8 +76,9 @@ std::vector<const GemmChoice*> GemmChoices::nearest(const MatrixSize& size, std:
     std::sort(found.begin(), found.end());
     if (found.size() < asked || found.back().first > found[count - 1].first) break;
   }
-  std::vector<const GemmChoice*> nearest;
-  for (std::size_t i = 0; i < std::min(count, found.size()); ++i) nearest.push_back(&answers()[found[i].second]);
+  std::vector<Near> nearest;
+  for (std::size_t i = 0; i < std::min(count, found.size()); ++i)
+    nearest.push_back({&answers()[found[i].second], found[i].first});
   return nearest;
 }
 

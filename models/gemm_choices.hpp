@@ -30,9 +30,12 @@ class GemmChoices {
 
   /// The answer for exactly this shape, or nullptr.
   const GemmChoice* find(const MatrixSize& size) const;
-  /// The `count` answers (or all) that are nearest in the logarithms of m, n and k, k counting half, nearest first; of
-  /// equally near ones those of the smaller m, n, k.
-  std::vector<const GemmChoice*> nearest(const MatrixSize& size, std::size_t count) const;
+  struct Near {
+    const GemmChoice* choice;
+    double squared_distance;  ///< of doublings of m, n and k, k counting half
+  };
+  /// The `count` answers (or all) that are nearest, nearest first; of equally near ones those of the smaller m, n, k.
+  std::vector<Near> nearest(const MatrixSize& size, std::size_t count) const;
 
  private:
   struct Table;

@@ -110,7 +110,8 @@ struct GemmTiming {
   double split_k_overhead_us = 0;      ///< second kernel that adds the slices up
   int threads_per_cta = 0;
   int registers_per_thread = 0;
-  double tile_spread = 0;  ///< how much later than the mean the last CTA of a wave ends, as a share of its time
+  double beside_copies = 0;  ///< a wave that starts while a copy from a peer comes in takes 1 + so many times as long
+  double tile_spread = 0;    ///< how much later than the mean the last CTA of a wave ends, as a share of its time
 };
 
 /// Kernels that stream through memory (norms, activations, copies on SMs) and attention.
@@ -205,9 +206,11 @@ struct CollectiveProtocol {
 };
 
 /// Relative error of predictions for one kind of workload: measured / predicted - 1 at the 5th and 95th percentile. The
-/// stratum "speedup" is that of serial over overlapped time.
+/// stratum "speedup" is that of serial over overlapped time. Of several bands of a stratum the last that begins at or
+/// below the predicted time counts.
 struct ErrorBand {
   std::string stratum;
+  double from_us = 0;
   double low = 0, high = 0;
 };
 

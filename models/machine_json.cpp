@@ -158,6 +158,7 @@ GemmTiming gemm_from(JsonObject& object) {
   timing.unaligned_load_factor = number(object, "unaligned_load", "ratio");
   timing.threads_per_cta = integer(object, "threads_per_cta", "threads");
   timing.registers_per_thread = integer(object, "registers_per_thread", "registers");
+  timing.beside_copies = number(object, "beside_copies", "ratio");
   timing.tile_spread = number(object, "tile_spread", "ratio");
   return timing;
 }
@@ -365,7 +366,11 @@ Machine machine_from_json(const nlohmann::json& json, const std::filesystem::pat
   machine.collective_protocols = protocols_from(object);
   for (const JsonValue& value : object.list_or_empty("errors")) {
     JsonObject error = value.object();
-    machine.errors.push_back({error.string("stratum"), error.number("low", -1, 10), error.number("high", -1, 10)});
+    ErrorBand& band = machine.errors.emplace_back();
+    band.stratum = error.string("stratum");
+    band.from_us = error.number("from_us", 0);
+    band.low = error.number("low", -1, 10);
+    band.high = error.number("high", -1, 10);
     error.string("source");
     error.finish();
   }

@@ -28,7 +28,7 @@ Machine without(const Mechanisms& mechanisms, Machine machine) {
   if (!mechanisms.residency) kernel.threads_per_cta = kernel.registers_per_thread = 0, kernel.shared_memory_per_cta = 0;
   if (!mechanisms.slowdown) {
     kernel.cold_factor = 1;
-    kernel.crowded_us = kernel.beside_gemm = kernel.memory_pressure = 0;
+    kernel.crowded_us = kernel.beside_gemm = kernel.memory_pressure = machine.gemm.beside_copies = 0;
   }
   if (!mechanisms.skew)
     machine.gpu.speed_spread = machine.latencies.barrier_skew_us = machine.latencies.start_skew_us =

@@ -101,6 +101,7 @@ void SimulatedMachine::start_kernel(Activity& activity, KernelLaunch launch) {
 
 void SimulatedMachine::start_matrix_kernel(Activity& activity, KernelLaunch launch) {
   watch_gemm(activity);
+  launch.work.slowdown = &gpus_[activity.rank].gemm_slowdown;
   start_kernel(activity, std::move(launch));
 }
 
@@ -279,7 +280,15 @@ void SimulatedMachine::free_copy_engine(const Activity& activity) {
   keeps_copy_engine_[activity.id] ? engines.keep_for(activity.operation->stream) : engines.release();
 }
 
+void SimulatedMachine::count_copy(const CopyRun& run, int change) {
+  if (!crosses_ranks(run.activity->operation->work)) return;
+  GpuState& gpu = gpus_[gpu_of(run.activity->rank, run.copy->destination.place)];
+  gpu.copies_in += change;
+  gpu.gemm_slowdown = gpu.copies_in > 0 ? 1 + machine_.gemm.beside_copies : 1;
+}
+
 void SimulatedMachine::transfer(CopyRun& run) {
+  count_copy(run, +1);
   const int source = gpu_of(run.activity->rank, run.copy->source.place);
   const int destination = gpu_of(run.activity->rank, run.copy->destination.place);
   std::vector<Use> uses;
@@ -299,6 +308,7 @@ void SimulatedMachine::transfer(CopyRun& run) {
   pool_.start(bytes, {bytes_per_us(GBps), std::move(uses)},
               {[](void* context) {
                  auto* done = static_cast<CopyRun*>(context);
+                 done->machine->count_copy(*done, -1);
                  done->machine->free_copy_engine(*done->activity);
                  done->activity->end.happen(done->machine->engine_);
                },

@@ -50,7 +50,9 @@ class SimulatedMachine : public Device {
     SmPool sms;
     SmPool sms_of_collectives;  ///< where SMs are not shared
     CopyEngines copy_engines;
-    int hbm, l2;  // resources of the pool
+    int hbm, l2;               // resources of the pool
+    int copies_in = 0;         // from peers
+    double gemm_slowdown = 1;  // by those
     int running_gemms = 0;
     double gemm_memory_load = 0;  // of those
   };
@@ -83,6 +85,7 @@ class SimulatedMachine : public Device {
   Hindrance who_holds_sms(const Grid& grid, int rank) const;
   void watch_gemm(Activity& activity);
   void count_gemm(int rank, int change, double memory_load);
+  void count_copy(const CopyRun& run, int change);
   double collective_slowdown() const;
   int gpu_of(int rank, int place) const { return (rank + place + ranks()) % ranks(); }
   int ranks() const { return static_cast<int>(gpus_.size()); }

@@ -98,7 +98,7 @@ void TiledKernel::run(std::vector<int> sms, int first_cta, std::int64_t first, s
   Cohort* cohort = free_cohort();
   const double bytes = static_cast<double>(sms.size()) * work_.bytes_per_tile;
   *cohort = {this, first, count, first_cta, std::move(sms)};
-  demand_.cap = bytes / work_.tile_us;
+  demand_.cap = bytes / work_.tile_us / (work_.slowdown != nullptr ? *work_.slowdown : 1);
   pool_.start(bytes * share_of_tile, demand_,
               {[](void* context) {
                  auto* ended = static_cast<Cohort*>(context);

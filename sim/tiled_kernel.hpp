@@ -23,6 +23,7 @@ struct TiledWork {
   double setup_us = 0;        ///< before the CTAs are launched
   double tail_us = 0;         ///< the last CTA of a wave ends this much after the mean
   double epilogue_us = 0;     ///< from the last tile to the kernel's end
+  const double* slowdown = nullptr;  ///< a wave takes so many times as long, as this is when it starts; null: 1
 };
 
 class TiledKernel : public Grid {

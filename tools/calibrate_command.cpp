@@ -1,6 +1,9 @@
 // weft calibrate: the numbers of a machine profile, from measurements.
 #include <algorithm>
+#include <array>
 #include <iostream>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -24,6 +27,10 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 constexpr double least_error = 0.02;  ///< no band is narrower: other servers of the type differ as much
+constexpr std::array band_limits_us{0.0, 30.0, 100.0,
+                                    300.0};  ///< classes of predicted times with error bands of their own
+constexpr std::size_t band_cases = 60;       ///< for quantiles of 5 % and 95 %
+constexpr double infinite_us = std::numeric_limits<double>::infinity();
 
 struct Options {
   std::vector<fs::path> files, error_files;
@@ -150,20 +157,41 @@ class Calibration {
       for (MeasuredCase& one : read_measurements(file)) measured.push_back(std::move(one));
     std::size_t refused = 0;
     const std::vector<Comparison> comparisons = compare(measured, fitted, refused);
-    std::map<std::string, std::vector<double>> residuals;
+    std::map<std::string, std::vector<Residual>> residuals;
     for (const Comparison& one : comparisons)
-      residuals[stratum_of(one.measured.request)].push_back(one.measured.time_us / one.predicted_us - 1);
+      residuals[stratum_of(one.measured.request)].push_back(
+          {one.predicted_us, one.measured.time_us / one.predicted_us - 1});
     for (const Speedup& one : speedups_of(questions_of(comparisons)))
-      residuals["speedup"].push_back(one.measured / one.predicted - 1);
+      residuals["speedup"].push_back({0, one.measured / one.predicted - 1});
     std::vector<ErrorBand> errors;
-    for (const auto& [stratum, some] : residuals) {
-      errors.push_back(
-          {stratum, std::min(quantile(some, 0.05), -least_error), std::max(quantile(some, 0.95), least_error)});
-      changes_.add({"errors", "", text_of(errors.back().low) + " to " + text_of(errors.back().high), stratum,
-                    std::to_string(some.size()) + " cases"});
-    }
+    for (const auto& [stratum, all] : residuals) add_bands(errors, stratum, all);
     const Provenance provenance = read_calibration_input(options_.error_files).provenance;
     set_errors(profile_, errors, source_text(provenance, "5 % to 95 % of measured / predicted - 1"));
+  }
+
+  /// The relative error of a predicted time.
+  struct Residual {
+    double predicted_us, error;
+  };
+
+  /// One band for each class of predicted times, from the longest to the shortest joined until they have enough cases:
+  /// short ones are off by more, and are most of them.
+  void add_bands(std::vector<ErrorBand>& errors, const std::string& stratum, const std::vector<Residual>& all) {
+    std::vector<ErrorBand> bands;
+    std::vector<double> some;
+    std::size_t left = all.size();
+    for (auto from_us = band_limits_us.rbegin(); from_us != band_limits_us.rend(); ++from_us) {
+      const double to_us = from_us == band_limits_us.rbegin() ? infinite_us : *std::prev(from_us);
+      for (const Residual& one : all)
+        if (one.predicted_us >= *from_us && one.predicted_us < to_us) some.push_back(one.error), --left;
+      if (*from_us > 0 && (some.size() < band_cases || left < band_cases)) continue;
+      bands.push_back({stratum, *from_us, std::min(quantile(some, 0.05), -least_error),
+                       std::max(quantile(some, 0.95), least_error)});
+      changes_.add({"errors", "", text_of(bands.back().low) + " to " + text_of(bands.back().high), stratum,
+                    std::to_string(some.size()) + " cases from " + text_of(*from_us) + " us"});
+      some.clear();
+    }
+    errors.insert(errors.end(), bands.rbegin(), bands.rend());
   }
 
   const Options& options_;

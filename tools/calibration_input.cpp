@@ -67,13 +67,19 @@ std::optional<double> kernels_us(const std::vector<KernelRecord>& kernels) {
   return end_us - start_us;
 }
 
-/// The GPU whose collective kernel was shortest waited least for the others.
-std::optional<double> shortest_collective_us(const std::vector<KernelRecord>& kernels) {
-  std::optional<double> shortest;
-  for (const KernelRecord& kernel : kernels)
-    if (calibration::is_collective(kernel))
-      shortest = std::min(shortest.value_or(kernel.end_us - kernel.start_us), kernel.end_us - kernel.start_us);
-  return shortest;
+/// From when the last GPU joined until the last was done: without what the others waited for it. On two GPUs the kernel
+/// of an all-to-all ends on each so long after the other's start, so that their durations differ by twice their
+/// distance.
+std::optional<double> collective_us(const std::vector<KernelRecord>& kernels) {
+  std::optional<double> last_start_us;
+  double last_end_us = 0;
+  for (const KernelRecord& kernel : kernels) {
+    if (!calibration::is_collective(kernel)) continue;
+    last_start_us = std::max(last_start_us.value_or(kernel.start_us), kernel.start_us);
+    last_end_us = std::max(last_end_us, kernel.end_us);
+  }
+  if (!last_start_us) return std::nullopt;
+  return last_end_us - *last_start_us;
 }
 
 int ctas_of(const std::vector<KernelRecord>& kernels) {
@@ -114,7 +120,7 @@ void add(CalibrationInput& input, const Line& line, bool after_gemm) {
     input.collectives.push_back({{collective->kind, request.gpus, request.schedule.max_ctas},
                                  collective->bytes,
                                  line.time_us,
-                                 shortest_collective_us(line.kernels),
+                                 collective_us(line.kernels),
                                  ctas_of(line.kernels)});
     input.collective_provenance.add(line.conditions);
   } else if (const auto* pair = std::get_if<scenarios::PairWorkload>(&request.workload)) {

@@ -73,8 +73,11 @@ void set_ranges(ordered_json& profile, const std::vector<CalibratedRange>& range
 void set_errors(ordered_json& profile, const std::vector<ErrorBand>& bands, const std::string& source) {
   ordered_json result = ordered_json::array();
   for (const ErrorBand& band : bands)
-    result.push_back(
-        {{"stratum", band.stratum}, {"low", rounded(band.low)}, {"high", rounded(band.high)}, {"source", source}});
+    result.push_back({{"stratum", band.stratum},
+                      {"from_us", band.from_us},
+                      {"low", rounded(band.low)},
+                      {"high", rounded(band.high)},
+                      {"source", source}});
   profile["errors"] = result;
 }
 

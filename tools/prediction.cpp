@@ -30,7 +30,7 @@ Trace simulate(const Schedule& schedule, const Machine& machine, const sim::Simu
 void set_interval(Prediction& prediction, const Case& request, const Machine& machine) {
   double low = unknown_low, high = unknown_high;
   for (const ErrorBand& band : machine.errors)
-    if (band.stratum == stratum_of(request)) low = band.low, high = band.high;
+    if (band.stratum == stratum_of(request) && band.from_us <= prediction.time_us) low = band.low, high = band.high;
   prediction.low_us = prediction.time_us * (1 + low);
   prediction.high_us = prediction.time_us * (1 + high);
 }

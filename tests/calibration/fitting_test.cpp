@@ -211,6 +211,15 @@ TEST(CollectiveCurves, RecordedKernelsCountAndOneLateLaunchDoesNot) {
   }
 }
 
+// Beyond its kernel a graph takes 8 us or, every other one, 20.
+TEST(CollectiveCurves, OfTwoWaysToLaunchAGraphTheShorterCounts) {
+  const CollectiveSetting setting{CollectiveKind::all_gather, 2, 0};
+  std::vector<CollectiveObservation> observations;
+  for (int i = 0; i < 9; ++i) observations.push_back({setting, Bytes{1024} << i, 10.0 + (i % 2 == 0 ? 8 : 20), 10, 24});
+  const std::vector<CollectiveCurve> curves = build_curves(observations, {{setting, 24, 4}}, {}, 2);
+  for (std::size_t i = 2; i < 7; ++i) EXPECT_EQ(curves.at(0).points[i].alone_us, 18) << i;
+}
+
 TEST(CollectiveCurves, TakeTheMedianOfWhatWasMeasuredOften) {
   const auto curves =
       build_curves({{by_default, 1024, 10}, {by_default, 1024, 11}, {by_default, 1024, 90}, {by_default, 2048, 20}},

@@ -11,9 +11,9 @@ namespace {
 
 GemmChoice choice(std::int64_t m, std::int64_t n, std::int64_t k) { return {m, n, k, {}}; }
 
-std::vector<std::int64_t> rows_of(const std::vector<const GemmChoice*>& choices) {
+std::vector<std::int64_t> rows_of(const std::vector<GemmChoices::Near>& choices) {
   std::vector<std::int64_t> rows;
-  for (const GemmChoice* one : choices) rows.push_back(one->m);
+  for (const GemmChoices::Near& near : choices) rows.push_back(near.choice->m);
   return rows;
 }
 
@@ -62,7 +62,10 @@ TEST(GemmChoices, NeighboursAreThoseOfAFullScan) {
     for (const GemmChoice& one : choices) scanned.push_back(distance(one));
     std::sort(scanned.begin(), scanned.end());
     scanned.resize(8);
-    for (const GemmChoice* one : choices.nearest(here, 8)) found.push_back(distance(*one));
+    for (const GemmChoices::Near& near : choices.nearest(here, 8)) {
+      EXPECT_EQ(near.squared_distance, distance(*near.choice));
+      found.push_back(near.squared_distance);
+    }
     EXPECT_EQ(found, scanned);  // quarters of powers of two: exact
   }
 }

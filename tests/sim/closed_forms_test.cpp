@@ -67,6 +67,30 @@ TEST(ClosedForm, DynamicCtasShareWhatLateOnesLeave) {
   EXPECT_LT(beside_us, alone_us + held_us / 2 + 2 * tile_us);
 }
 
+/// The GEMM of a serial schedule on two GPUs, each of which pulls from the other all the while.
+double time_beside_pull_us(const GemmWorkload& workload, double beside_copies) {
+  Schedule schedule = schedule_of(workload, 2);
+  const Schedule pulls = schedule_of(CopyWorkload{8'000'000, CopyPattern::one_peer}, 2);
+  Copy pull = std::get<Copy>(pulls.operations.at(0).work);
+  for (Slice* slice : {&pull.source, &pull.destination})
+    slice->buffer += static_cast<BufferId>(schedule.buffers.size());
+  schedule.buffers.insert(schedule.buffers.end(), pulls.buffers.begin(), pulls.buffers.end());
+  schedule.meaning.reset();
+  schedule.streams.push_back({"copies", -1});
+  schedule.operations.insert(schedule.operations.begin(), {"pull", 1, {}, pull});
+  Machine machine = unlimited_power();
+  machine.gemm.beside_copies = beside_copies;
+  for (const Span& span : SimulatedExecutor().run(schedule, machine).spans)
+    if (span.operation == "gemm") return span.end_us - span.start_us;
+  return 0;
+}
+
+// Two waves of 40 us while 8 MB come in at 80 GB/s, which takes 100 us.
+TEST(ClosedForm, WavesBesideACopyFromAPeerTakeLonger) {
+  const GemmWorkload two_waves{1024, 512, 4096};
+  EXPECT_NEAR(time_beside_pull_us(two_waves, 0.25) - time_beside_pull_us(two_waves, 0), 0.25 * 2 * 64 * 0.64, 0.1);
+}
+
 // 512 x 512 with split-k 2: 32 CTAs, two waves of half of the k steps (too few for a counter), then the reduction.
 TEST(ClosedForm, SplitKRunsSlicesAndThenReducesThem) {
   const double tile_us = 8192 / 2 / 64 * 0.64, epilogue_us = 128 * 128 * 1e-4;
