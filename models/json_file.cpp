@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "models/excerpt.hpp"
 #include "models/input_error.hpp"
 
 namespace weft {
@@ -60,12 +61,17 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
   return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
-/// nlohmann's texts read "[json.exception.…] parse error at line 1, column 2: reason".
+/// nlohmann's texts read "[json.exception.…] parse error at line 1, column 2: reason; last read: 'bytes'". What was
+/// last read may end inside a character, or be no text at all.
 std::string reason_of(const nlohmann::json::exception& error) {
-  const std::string text = error.what();
+  constexpr std::size_t longest = 200;
+  std::string text = error.what();
   const auto column = text.find(", column ");
   const auto start = column != std::string::npos ? text.find(": ", column) : text.find("] ");
-  return start == std::string::npos ? text : text.substr(start + 2);
+  if (start != std::string::npos) text.erase(0, start + 2);
+  const auto is_ascii = [](char one) { return static_cast<unsigned char>(one) < 0x80; };
+  if (!std::all_of(text.begin(), text.end(), is_ascii)) text.erase(std::min(text.find("; last read"), text.size()));
+  return excerpt(text, longest);
 }
 
 bool is_leaf(const nlohmann::ordered_json& json) { return !json.is_structured() || json.empty(); }

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "models/excerpt.hpp"
+
 namespace weft {
 namespace {
 
@@ -13,8 +15,7 @@ std::string text_of(double value) { return nlohmann::json(value).dump(); }
 std::string shown(const nlohmann::json& json) {
   if (json.is_object()) return "an object";
   if (json.is_array()) return "a list";
-  const std::string text = json.dump();
-  return text.size() <= 60 ? text : text.substr(0, 57) + "…";
+  return excerpt(json.dump(), 60);
 }
 
 std::string integer_range(std::int64_t least, std::int64_t most) {

@@ -257,9 +257,10 @@ void check_sizes(const Workload& workload, int gpus) {
                           check_transfer(gpus);
                           check_bytes(collective.bytes, 1, "a byte");
                           const int elements = collective.kind == CollectiveKind::all_reduce ? 1 : gpus;
-                          if (collective.bytes < element * elements)
-                            throw InputError("workload.bytes", "expected at least " + std::to_string(elements) +
-                                                                   " bf16, got " + std::to_string(collective.bytes));
+                          if (const Bytes least = element * elements; collective.bytes < least)
+                            throw InputError("workload.bytes", "expected at least " + std::to_string(least) + " (" +
+                                                                   std::to_string(elements) + " bf16), got " +
+                                                                   std::to_string(collective.bytes));
                         },
                         [&](const CopyWorkload& copy) {
                           check_transfer(gpus);

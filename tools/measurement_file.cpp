@@ -11,7 +11,8 @@ namespace weft::tools {
 
 void for_each_json_line(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& read) {
   std::ifstream file(path);
-  if (!file) throw InputError(path.string(), "expected a readable file of JSON lines");
+  if (!file || std::filesystem::is_directory(path))
+    throw InputError(path.string(), "expected a readable file of JSON lines");
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     const std::string where = path.string() + ": line " + std::to_string(number);

@@ -51,6 +51,13 @@ ordered_json id_of(const nlohmann::json& line) {
   return line.is_object() && line.contains("id") ? ordered_json(line["id"]) : ordered_json(nullptr);
 }
 
+/// Throws InputError for an id that names no file of that folder.
+std::filesystem::path schedule_path(const std::filesystem::path& folder, const std::string& id) {
+  if (id.empty() || id.find('/') != std::string::npos || id.find('\0') != std::string::npos)
+    throw InputError("id", "expected a file's name without a folder, for its schedule, got \"" + id + "\"");
+  return folder / (id + ".json");
+}
+
 /// `schedules`: folder that takes each case's schedule as a file; empty: none are written.
 Answer answer(const std::string& line, std::size_t number, const Machine& machine, const std::string& schedules) {
   nlohmann::json parsed;
@@ -62,8 +69,7 @@ Answer answer(const std::string& line, std::size_t number, const Machine& machin
   try {
     const scenarios::Case request = scenarios::case_from_json(parsed);
     const Prediction prediction = predict(request, machine);
-    if (!schedules.empty())
-      write_schedule(std::filesystem::path(schedules) / (request.id + ".json"), prediction.schedule);
+    if (!schedules.empty()) write_schedule(schedule_path(schedules, request.id), prediction.schedule);
     return {result_of(request.id, prediction).dump(), false};
   } catch (const std::exception& error) {  // of this case; the others go on
     return {ordered_json{{"id", id_of(parsed)}, {"error", error.what()}}.dump(), true};
@@ -98,7 +104,8 @@ void run(const Options& options) {
   std::ifstream in_file;
   if (!options.in.empty()) {
     in_file.open(options.in);
-    if (!in_file) throw InputError(options.in, "expected a readable file of cases");
+    if (!in_file || std::filesystem::is_directory(options.in))
+      throw InputError(options.in, "expected a readable file of cases");
   }
   std::ofstream out_file;
   if (!options.out.empty()) {
@@ -107,6 +114,7 @@ void run(const Options& options) {
   }
   const bool all = predict_lines(options.in.empty() ? std::cin : in_file, options.out.empty() ? std::cout : out_file,
                                  machine, options.schedules);
+  if (!out_file) throw ExecutionError(options.out + " could not be written");
   if (!all) throw ExecutionError("some cases could not be answered: their lines carry \"error\"");
 }
 

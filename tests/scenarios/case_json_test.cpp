@@ -195,7 +195,7 @@ TEST(CaseJson, UnknownWordsListTheRightOnes) {
 TEST(CaseJson, CollectivesNeedAnElementOfEachGpu) {
   const json gather = json::parse(R"({"id": "a", "gpus": 3, "workload": {"op": "all_gather", "bytes": 6}})");
   EXPECT_EQ(error_with(gather, "/gpus", 3), "");
-  EXPECT_EQ(error_with(gather, "/gpus", 4), "workload.bytes: expected at least 4 bf16, got 6");
+  EXPECT_EQ(error_with(gather, "/gpus", 4), "workload.bytes: expected at least 8 (4 bf16), got 6");
 }
 
 TEST(CaseJson, TransfersNeedTwoGpus) {

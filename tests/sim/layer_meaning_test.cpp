@@ -1,9 +1,13 @@
 // Layers computed on integers: token_split leaves what the serial program leaves, whatever the order of events.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "scenarios/builders/build.hpp"
+#include "scenarios/builders/layer_program.hpp"
 #include "sim/integer_kernels.hpp"
 #include "sim/numerical_device.hpp"
 #include "sim/operation_effect.hpp"
@@ -193,6 +197,84 @@ TEST(LayerMeaning, NorAreFp8Inputs) {
   layer.shared_intermediate = 6;
   expect_serial_result(layer, 2, {.first = 3}, test_machine());
 }
+
+// --- Tensor parallel: each GPU has its share of every weight, and all together compute what one GPU does -----------
+
+IntegerMatrix columns_of(const IntegerMatrix& from, std::int64_t first, std::int64_t count) {
+  IntegerMatrix part(from.rows, count);
+  for (std::int64_t row = 0; row < from.rows; ++row) std::copy_n(from.row(row) + first, count, part.row(row));
+  return part;
+}
+
+/// Of each block of rows (such as those of the queries, keys and values) a rank has its share of the rows.
+IntegerMatrix share_of_blocks(const IntegerMatrix& from, const std::vector<std::int64_t>& blocks, int rank, int gpus) {
+  IntegerMatrix share(from.rows / gpus, from.columns);
+  std::int64_t first = 0, next = 0;
+  for (const std::int64_t block : blocks) {
+    std::copy_n(from.row(first + rank * block / gpus), block / gpus * from.columns, share.row(next));
+    first += block;
+    next += block / gpus;
+  }
+  return share;
+}
+
+/// Weights of the unsharded layer `index`, by the names of their buffers.
+std::map<std::string, IntegerMatrix> unsharded_weights(const LayerWorkload& layer, int index, std::uint64_t seed) {
+  std::mt19937_64 random(seed * 100 + static_cast<std::uint64_t>(index));
+  const std::string name = "layer " + std::to_string(index) + " ";
+  const std::int64_t queries = layer.heads * layer.head_dim, keys = layer.kv_heads * layer.head_dim;
+  std::map<std::string, IntegerMatrix> weights;
+  weights[name + "qkv weight"] = random_matrix(queries + 2 * keys, layer.hidden, random);
+  weights[name + "o weight"] = random_matrix(layer.hidden, queries, random);
+  weights[name + "gate_up weight"] = random_matrix(2 * layer.intermediate, layer.hidden, random);
+  weights[name + "down weight"] = random_matrix(layer.hidden, layer.intermediate, random);
+  return weights;
+}
+
+IntegerMatrix share_of(const std::string& name, const IntegerMatrix& weight, const LayerWorkload& layer, int rank,
+                       int gpus) {
+  const std::int64_t queries = layer.heads * layer.head_dim, keys = layer.kv_heads * layer.head_dim;
+  if (name.ends_with("qkv weight")) return share_of_blocks(weight, {queries, keys, keys}, rank, gpus);
+  if (name.ends_with("gate_up weight"))
+    return share_of_blocks(weight, {layer.intermediate, layer.intermediate}, rank, gpus);
+  return columns_of(weight, rank * weight.columns / gpus, weight.columns / gpus);
+}
+
+/// What `gpus` GPUs leave after six layers, as `rank` has it.
+IntegerMatrix tensor_parallel_result(const LayerWorkload& layer, int gpus, int rank_asked, std::uint64_t seed) {
+  LayerRun run(test_machine(), {.id = "layer", .gpus = gpus, .workload = layer, .schedule = {}, .measured = {}});
+  std::mt19937_64 random(seed);
+  const IntegerMatrix normed = random_matrix(layer.tokens, layer.hidden, random);
+  const IntegerMatrix residual = random_matrix(layer.tokens, layer.hidden, random);
+  const std::int64_t own_rows = run.buffer("residual").rows;
+  for (int rank = 0; rank < gpus; ++rank) {
+    for (int index = 0; index < layers_per_iteration; ++index)
+      for (const auto& [name, weight] : unsharded_weights(layer, index, seed)) {
+        const IntegerMatrix share = share_of(name, weight, layer, rank, gpus);
+        run.set_rows(name, rank, 0, share);
+      }
+    run.set_rows("normed", rank, 0, normed);
+    run.set_rows("residual", rank, 0, rows_of(residual, own_rows == layer.tokens ? 0 : rank * own_rows, own_rows));
+  }
+  run.run(seed);
+  return run.rows("normed", rank_asked, 0, layer.tokens);
+}
+
+TEST(LayerMeaning, SeveralGpusComputeWhatOneDoes) {
+  for (const int gpus : {2, 4})
+    for (const bool sequence_parallel : {false, true})
+      for (std::uint64_t seed = 0; seed < 2; ++seed) {
+        LayerWorkload layer = small_layer(8);
+        const IntegerMatrix expected = tensor_parallel_result(layer, 1, 0, seed);
+        ASSERT_TRUE(expected.row_is_defined(layer.tokens - 1));
+        layer.sequence_parallel = sequence_parallel;
+        for (const int rank : {0, gpus - 1})
+          EXPECT_EQ(tensor_parallel_result(layer, gpus, rank, seed), expected)
+              << gpus << " GPUs, rank " << rank << (sequence_parallel ? ", sequence parallel" : "");
+      }
+}
+
+// --- The kernels on integers ---------------------------------------------------------------------------------------
 
 TEST(IntegerKernels, NormDividesByTheRootMeanSquare) {
   IntegerMatrix row(1, 4);

@@ -88,6 +88,7 @@ const std::vector<BadInput> rows{
     {"a_missing_model_of_a_scenario", explore, layer, "{}", {"llama-3.3-70b.config.json"}},
     // predict
     {"missing_cases", "predict --machine h200x8-nvswitch --in input.json --out out.json", "", "", {"input.json"}},
+    {"a_folder_of_cases", "predict --machine h200x8-nvswitch --in . --out out.json", "", "", {".: expected a readable file of cases"}},
     {"cases_for_an_unknown_machine", "predict --machine dgx9000 --in input.json --out out.json", scenario, "{}", {"machine", "dgx9000"}},
     // simulate
     {"a_missing_schedule", simulate, "", "", {"input.json"}},
@@ -111,6 +112,7 @@ const std::vector<BadInput> rows{
     {"missing_measurements", validate, "", "", {"input.json"}},
     {"measurements_that_are_no_json", validate, "", "{\"case\": ", {"input.json", "line 1"}},
     {"an_unknown_key_of_a_measured_case", validate, "", R"({"case": )" + case_with_a_colour + R"(, "time_us": 5})", {"input.json", "line 1", "colour"}},
+    {"a_folder_of_measurements", "validate . --machine h200x8-nvswitch --json out.json", "", "", {".: expected a readable file of JSON lines"}},
     {"a_validation_into_a_missing_folder", "validate input.json --machine h200x8-nvswitch --json nowhere/out.json", "", "{}", {"nowhere/out.json"}},
     {"targets_drawn_as_a_picture", "validate input.json --machine h200x8-nvswitch --targets --svg out.svg", "", "{}", {"--targets", "--svg"}},
     // ablate

@@ -1,0 +1,101 @@
+// weft predict as scripts use it: what a line does to the others, and what the exit status says.
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/tools/command_line.hpp"
+
+namespace weft::tests {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+const std::string predict = "predict --machine h200x8-nvswitch --in cases.jsonl";
+const std::string all_reduce = R"({"id": "a", "gpus": 4, "workload": {"op": "all_reduce", "bytes": 1048576}})";
+const std::string pair =
+    R"({"id": "b", "gpus": 4, "workload": {"op": "gemm+all_reduce", "m": 4096, "n": 2048, "k": 1024}, "schedule": {"family": "best"}})";
+
+class PredictCommand : public testing::Test {
+ protected:
+  CommandResult answer(const std::string& lines, const std::string& options = "") const {
+    folder_.write("cases.jsonl", lines);
+    return run_weft(predict + options, folder_);
+  }
+  static std::vector<json> lines_of(const std::string& text) {
+    std::vector<json> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) lines.push_back(json::parse(line));
+    return lines;
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(PredictCommand, AnswersLinesThatEndAsOnOtherSystemsAndSkipsEmptyOnes) {
+  const CommandResult result = answer("\r\n" + all_reduce + "\r\n\n \t\n" + all_reduce);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_EQ(lines_of(result.output).size(), 2u);
+  EXPECT_EQ(answer("").status, 0);
+}
+
+TEST_F(PredictCommand, GoesOnAfterALineThatIsNoJson) {
+  const std::string bad_utf8 = "{\"id\": \"a\xff\"}", no_text = "\x80\x81\xfe", half = "{\"id\": ";
+  const CommandResult result =
+      answer(all_reduce + "\n" + bad_utf8 + "\n" + no_text + "\n\n" + half + "\n" + all_reduce + "\n");
+  EXPECT_EQ(result.status, 1);
+  const std::vector<json> lines = lines_of(result.output);
+  ASSERT_EQ(lines.size(), 5u);
+  for (const std::size_t good : {0, 4}) EXPECT_TRUE(lines[good].contains("time_us"));
+  const std::vector<int> numbers{2, 3, 5};
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    EXPECT_EQ(lines[i + 1]["id"], nullptr);
+    EXPECT_EQ(lines[i + 1]["line"], numbers[i]);
+    EXPECT_THAT(lines[i + 1]["error"], HasSubstr("expected JSON"));
+  }
+}
+
+TEST_F(PredictCommand, AnswersACaseThatCannotBeDoneUnderItsId) {
+  const std::string long_word = "x" + [] {
+    std::string letters;
+    for (int i = 0; i < 40; ++i) letters += "é";
+    return letters;
+  }();
+  const CommandResult result = answer(R"({"id": "c", "gpus": 4, "workload": {"op": ")" + long_word + "\"}}\n");
+  EXPECT_EQ(result.status, 1);
+  const std::vector<json> lines = lines_of(result.output);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_EQ(lines[0]["id"], "c");
+  EXPECT_THAT(lines[0]["error"], HasSubstr("workload.op: expected one of gemm, "));
+}
+
+TEST_F(PredictCommand, GivesTheSameBitsForACaseAloneAndAmongOthers) {
+  const CommandResult both = answer(all_reduce + "\n" + pair + "\n");
+  EXPECT_EQ(both.output, answer(all_reduce).output + answer(pair).output);
+}
+
+TEST_F(PredictCommand, TakesTheScheduleThatItAnsweredBack) {
+  const json answered = lines_of(answer(pair).output).at(0);
+  json request = json::parse(pair);
+  request["schedule"] = answered["schedule"];
+  EXPECT_EQ(lines_of(answer(request.dump()).output).at(0), answered);
+}
+
+TEST_F(PredictCommand, WritesSchedulesUnderIdsThatAreFileNames) {
+  EXPECT_EQ(answer(all_reduce, " --schedules .").status, 0);
+  EXPECT_THAT(folder_.file_names(), testing::Contains("a.json"));
+  std::string outside = all_reduce;
+  outside.replace(outside.find("\"a\""), 3, "\"../a\"");
+  const CommandResult result = answer(outside, " --schedules .");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.output, HasSubstr("id: expected a file's name without a folder"));
+}
+
+TEST_F(PredictCommand, SaysWhenItsResultsFindNoRoom) {
+  const CommandResult result = answer(all_reduce, " --out /dev/full");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.errors, HasSubstr("/dev/full could not be written"));
+}
+
+}  // namespace
+}  // namespace weft::tests
