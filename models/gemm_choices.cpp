@@ -7,6 +7,7 @@
 #include <boost/geometry/index/rtree.hpp>
 #include <boost/geometry/strategies/strategies.hpp>
 #include <iterator>
+#include <mutex>
 #include <tuple>
 #include <utility>
 
@@ -38,21 +39,32 @@ auto key_of(const Size& size) {
 }  // namespace
 
 struct GemmChoices::Table {
+  using Places = geometry::index::rtree<Place, geometry::index::linear<16>>;
+
+  explicit Table(std::vector<GemmChoice> choices) : answers(std::move(choices)) {
+    const auto is_less = [](const GemmChoice& a, const GemmChoice& b) { return key_of(a) < key_of(b); };
+    if (!std::is_sorted(answers.begin(), answers.end(), is_less)) std::sort(answers.begin(), answers.end(), is_less);
+  }
+  /// Made when they are first asked for: most shapes are among the answers, and the tree takes longer than reading
+  /// them.
+  const Places& places() const {
+    std::call_once(are_placed_, [this] {
+      std::vector<Place> places;
+      places.reserve(answers.size());
+      for (std::size_t i = 0; i < answers.size(); ++i) places.emplace_back(point_of(answers[i]), i);
+      places_ = {places.begin(), places.end()};  // packed at once
+    });
+    return places_;
+  }
+
   std::vector<GemmChoice> answers;
-  geometry::index::rtree<Place, geometry::index::linear<16>> places;
+
+ private:
+  mutable std::once_flag are_placed_;
+  mutable Places places_;
 };
 
-GemmChoices::GemmChoices(std::vector<GemmChoice> answers) {
-  auto table = std::make_shared<Table>();
-  table->answers = std::move(answers);
-  std::sort(table->answers.begin(), table->answers.end(),
-            [](const GemmChoice& a, const GemmChoice& b) { return key_of(a) < key_of(b); });
-  std::vector<Place> places;
-  places.reserve(table->answers.size());
-  for (std::size_t i = 0; i < table->answers.size(); ++i) places.emplace_back(point_of(table->answers[i]), i);
-  table->places = {places.begin(), places.end()};  // packed at once
-  table_ = std::move(table);
-}
+GemmChoices::GemmChoices(std::vector<GemmChoice> answers) : table_(std::make_shared<Table>(std::move(answers))) {}
 
 const std::vector<GemmChoice>& GemmChoices::answers() const { return table_->answers; }
 
@@ -69,7 +81,7 @@ std::vector<GemmChoices::Near> GemmChoices::nearest(const MatrixSize& size, std:
   // The tree gives equally near ones in any order: all that tie with the last one are needed.
   for (std::size_t asked = 2 * count;; asked *= 2) {
     std::vector<Place> places;
-    table_->places.query(geometry::index::nearest(here, static_cast<unsigned>(asked)), std::back_inserter(places));
+    table_->places().query(geometry::index::nearest(here, static_cast<unsigned>(asked)), std::back_inserter(places));
     found.clear();
     for (const Place& place : places)
       found.emplace_back(geometry::comparable_distance(here, place.first), place.second);

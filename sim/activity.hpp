@@ -1,8 +1,8 @@
 // One execution of one operation on one rank, and the devices that carry it out.
 #pragma once
 
-#include <deque>
 #include <string>
+#include <vector>
 
 #include "models/schedule.hpp"
 #include "models/trace.hpp"
@@ -20,9 +20,9 @@ struct Activity {
   bool is_root = false;  ///< follows nothing in its iteration
   Occurrence launched;   ///< it may begin: the hardware queue goes on to what was enqueued behind it
   Occurrence first_cta_started, all_ctas_started, end;
-  std::deque<Occurrence> tile_groups;  ///< a GEMM's; deque, since waiters hold references
+  std::vector<Occurrence> tile_groups;  ///< a GEMM's; made before anybody waits, since waiters hold references
   /// Occurrence that releases each of Gemm::waits, in their order; of a Wait that holds SMs, what releases it.
-  std::deque<Occurrence*> tile_waits;
+  std::vector<Occurrence*> tile_waits;
   Limit limit = Limit::latency;
   std::string detail;
 

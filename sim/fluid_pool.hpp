@@ -1,8 +1,10 @@
 // Work that flows at shared rates: transfers, waves of CTAs, kernels that live off memory bandwidth.
 //
-// Rates change only when a flow starts or ends. All changes of one instant are settled together, and only flows that
-// share a resource, directly or through others, with a changed one are planned anew. A flow that starts in the instant
-// in which an equal one ends takes over its rate: nothing is planned (wave after wave of a GEMM costs one event each).
+// Rates change only when a flow starts or ends. All changes of one instant are settled together. A resource that could
+// give all of its flows their caps at once holds nobody back: it is left out until that changes. Only flows that share
+// one of the others, directly or through others, with a changed one are planned anew: GEMMs that leave memory bandwidth
+// over do not meet the copies beside them. A flow that starts in the instant in which an equal one ends takes over its
+// rate: nothing is planned (wave after wave of a GEMM costs one event each).
 //
 // Each plan moves the ends of many flows. Only the earliest of all is an event of the engine; ends at one time leave in
 // the order in which they were planned.
@@ -47,7 +49,13 @@ class FluidPool {
     double work = 0, left = 0, rate = 0;
     Picoseconds updated;
     Waiter done;
-    bool has_rate = false;
+    bool has_rate = false, runs = false;
+  };
+  struct NewRate {
+    FlowId flow;
+    double rate;
+    Picoseconds end = {};
+    int part = 0;  // see order_ties()
   };
   /// In the order in which ends leave the engine.
   struct PlannedEnd {
@@ -65,29 +73,45 @@ class FluidPool {
   FlowId free_slot();
   void request_settle();
   void settle();
-  void plan();
-  void find_group(int resource);
+  void take_over_rates();
+  void update_limits();
+  void plan_group(int resource);
+  template <class Counts>
+  void find_group(int resource, const Counts& counts);
+  void note_peak_load(const std::vector<double>& rates);
+  void set_rates();
+  void order_ties();
   void advance(Flow& flow);
-  void plan_end(FlowId id);
+  Picoseconds end_of(const Flow& flow) const;
+  void plan_end(FlowId id, Picoseconds time);
   void schedule_earliest();
   void end(FlowId id);
+  void want(const Demand& demand, double cap);
   void touch(const Demand& demand);
   static void on_settle(void* pool) { static_cast<FluidPool*>(pool)->settle(); }
   static void on_end(void* event);
 
   Engine& engine_;
   std::vector<double> capacities_, served_;
+  std::vector<double> wanted_;                 // by resource: what its running flows would take at their caps
+  std::vector<double> limits_;                 // by resource: its capacity, or infinite where nobody is held back
   std::vector<std::vector<FlowId>> flows_of_;  // by resource, running flows in the order of their start
-  std::vector<bool> touched_;
+  std::vector<char> is_touched_;
+  std::vector<int> touched_;  // resources whose flows have changed since the last settling
   std::vector<Flow> flows_;
   std::vector<PlannedEnd> ends_;  // by flow; never: it does not run, or stands still
   PlannedEnd scheduled_ = never;  // no end is earlier
   std::vector<FlowId> free_, started_, ended_;
+  std::vector<FlowId> due_;  // need a rate: new ones, and those with another cap
   std::vector<EndEvent*> idle_events_;
   std::deque<EndEvent> events_;
 
-  // Memory of plan() and find_group().
+  // Memory of settle().
   MaxMin max_min_;
+  std::vector<int> to_plan_;  // resources whose flows' rates may change
+  std::vector<NewRate> new_rates_;
+  std::vector<int> settled_;  // the resources that were touched, in ascending order
+  std::vector<int> part_of_;  // by flow
   std::vector<FlowId> group_;
   std::vector<const Demand*> demands_;
   std::vector<double> load_;

@@ -23,6 +23,7 @@ void MaxMin::begin(const std::vector<double>& capacities, const std::vector<cons
   for (std::size_t f = 0; f < demands.size(); ++f) {
     by_cap_.emplace_back(demands[f]->cap, static_cast<int>(f));
     for (const Use& use : demands[f]->uses) {
+      if (capacities[use.resource] == infinity) continue;
       Filling& resource = resources_[use.resource];
       if (resource.rising == 0) {
         open_.push_back(use.resource);
@@ -64,8 +65,9 @@ void MaxMin::stop(int flow) {
   is_rising_[flow] = false;
 }
 
-void MaxMin::freeze(const Demand& demand, double rate) {
+void MaxMin::freeze(const Demand& demand, double rate, const std::vector<double>& capacities) {
   for (const Use& use : demand.uses) {
+    if (capacities[use.resource] == infinity) continue;
     Filling& resource = resources_[use.resource];
     resource.free -= rate * use.per_unit;
     resource.weight -= use.per_unit;
@@ -90,7 +92,7 @@ const std::vector<double>& MaxMin::rates(const std::vector<double>& capacities,
     std::sort(stopping_.begin(), stopping_.end());  // sums are rounded in the order of the flows
     for (const int f : stopping_) {
       rates_[f] = std::min(level, demands[f]->cap);
-      freeze(*demands[f], rates_[f]);
+      freeze(*demands[f], rates_[f], capacities);
     }
   }
   return rates_;

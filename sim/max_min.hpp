@@ -8,7 +8,7 @@
 //
 // Progressive filling: all unfrozen rates rise together; the first cap or resource that is reached freezes the flows
 // that it concerns. Flows of one call should measure their rates in one unit (here: bytes per us), since "equal" means
-// equal rates.
+// equal rates. A resource of infinite capacity limits nobody and costs nothing.
 #pragma once
 
 #include <utility>
@@ -51,7 +51,7 @@ class MaxMin {
   double least_cap();
   double find_full();
   void stop(int flow);
-  void freeze(const Demand& demand, double rate);
+  void freeze(const Demand& demand, double rate, const std::vector<double>& capacities);
 
   std::vector<Filling> resources_;
   std::vector<int> open_;                       // resources that flows rise through

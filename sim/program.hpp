@@ -2,6 +2,7 @@
 // the device's business; when it may begin is decided here.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -117,10 +118,10 @@ class Program {
   std::vector<std::vector<Edge>> edges_;  // by operation
   std::vector<Picoseconds> root_offset_;  // by operation
   std::vector<OperationId>
-      queued_behind_;                // by operation: the one of another stream before it in its hardware queue, or -1
-  std::vector<int> barrier_number_;  // by operation: how many barriers of its channel came before
-  std::deque<Activity> activities_;
-  std::deque<Occurrence> begins_, ends_;                              // of iterations
+      queued_behind_;                 // by operation: the one of another stream before it in its hardware queue, or -1
+  std::vector<int> barrier_number_;   // by operation: how many barriers of its channel came before
+  std::vector<Activity> activities_;  // never more nor fewer: waiters hold references
+  std::vector<Occurrence> begins_, ends_;                             // of iterations
   std::map<std::tuple<int, int, CounterId>, CounterState> counters_;  // iteration, rank, counter
   std::map<std::tuple<int, int, int>, Meeting> meetings_;             // iteration, channel, number
   std::deque<Process> processes_;

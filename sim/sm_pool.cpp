@@ -88,12 +88,16 @@ int SmPool::allowed(const Grid& grid) {
 std::vector<int> SmPool::place(Grid& grid) {
   std::vector<int> placed;
   const int most = allowed(grid);
-  for (int load = 0; load < gpu_.ctas_per_sm && static_cast<int>(placed.size()) < most; ++load) {
-    if (!find_candidates(grid.cta, load)) break;
+  if (most == 0) return placed;
+  find_fitting(grid.cta);
+  for (int load = least_load(); load < gpu_.ctas_per_sm && static_cast<int>(placed.size()) < most;
+       load = std::max(load + 1, least_load())) {
+    find_candidates(load);
     for (bool some_placed = true; some_placed;) {
       some_placed = false;
       for (std::vector<int>& candidates : candidates_) some_placed |= place_cluster(grid, most, candidates, placed);
     }
+    std::erase_if(fitting_, [&](int sm) { return !sms_[sm].fits(grid.cta); });
   }
   if (grid.resident == 0 && !placed.empty()) holding_.push_back(&grid);
   grid.unplaced -= static_cast<int>(placed.size());
@@ -101,24 +105,30 @@ std::vector<int> SmPool::place(Grid& grid) {
   return placed;
 }
 
-/// SMs of each GPC with at most `load` resident CTAs that can take one more, the emptiest last; false if no SM of any
-/// load can.
-bool SmPool::find_candidates(const CtaShape& cta, int load) {
-  bool some_fit = false;
-  for (std::size_t gpc = 0; gpc < gpc_range_.size(); ++gpc) {
-    const auto& [first, sms_of_gpc] = gpc_range_[gpc];
-    std::vector<int>& candidates = candidates_[gpc];
-    candidates.clear();
-    for (int sm = first + sms_of_gpc - 1; sm >= first; --sm) {
-      if (!sms_[sm].fits(cta)) continue;
-      some_fit = true;
-      if (resident(sms_[sm]) <= load) candidates.push_back(sm);
-    }
-    const auto fuller = [&](int a, int b) { return resident(sms_[a]) > resident(sms_[b]); };
+/// SMs that can take one such CTA more, the last of each GPC first.
+void SmPool::find_fitting(const CtaShape& cta) {
+  fitting_.clear();
+  for (const auto& [first, sms_of_gpc] : gpc_range_)
+    for (int sm = first + sms_of_gpc - 1; sm >= first; --sm)
+      if (sms_[sm].fits(cta)) fitting_.push_back(sm);
+}
+
+/// Resident CTAs on the emptiest of those; as many as an SM can have where there is none.
+int SmPool::least_load() const {
+  int least = gpu_.ctas_per_sm;
+  for (const int sm : fitting_) least = std::min(least, resident(sms_[sm]));
+  return least;
+}
+
+/// Those of each GPC with at most `load` resident CTAs, the emptiest last.
+void SmPool::find_candidates(int load) {
+  for (std::vector<int>& candidates : candidates_) candidates.clear();
+  for (const int sm : fitting_)
+    if (resident(sms_[sm]) <= load) candidates_[sms_[sm].gpc].push_back(sm);
+  const auto fuller = [&](int a, int b) { return resident(sms_[a]) > resident(sms_[b]); };
+  for (std::vector<int>& candidates : candidates_)
     if (!std::is_sorted(candidates.begin(), candidates.end(), fuller))
       std::stable_sort(candidates.begin(), candidates.end(), fuller);
-  }
-  return some_fit;
 }
 
 bool SmPool::place_cluster(const Grid& grid, int most, std::vector<int>& candidates, std::vector<int>& placed) {

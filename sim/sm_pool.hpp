@@ -72,7 +72,9 @@ class SmPool {
   void dispatch();
   static int allowed(const Grid& grid);
   std::vector<int> place(Grid& grid);
-  bool find_candidates(const CtaShape& cta, int load);
+  void find_fitting(const CtaShape& cta);
+  int least_load() const;
+  void find_candidates(int load);
   bool place_cluster(const Grid& grid, int most, std::vector<int>& candidates, std::vector<int>& placed);
   int resident(const Sm& sm) const { return gpu_.ctas_per_sm - sm.slots; }
   void occupy(Sm& sm, const CtaShape& cta, int sign);
@@ -84,7 +86,8 @@ class SmPool {
   std::vector<std::pair<int, int>> gpc_range_;  // first SM and number of SMs
   std::vector<Grid*> waiting_;                  // by priority, then arrival
   std::vector<const Grid*> holding_;            // grids with resident CTAs, in the order of their first
-  std::vector<std::vector<int>> candidates_;    // by GPC: SMs that can take a CTA, in one round
+  std::vector<int> fitting_;                    // SMs that can take a CTA of the grid that is placed
+  std::vector<std::vector<int>> candidates_;    // by GPC: those that may take one in this round
   bool dispatch_requested_ = false;
 };
 
