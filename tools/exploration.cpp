@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/executor.hpp"
+#include "scenarios/likely_hybrids.hpp"
 #include "tools/measured_times.hpp"
 
 namespace weft::tools {
@@ -18,9 +19,27 @@ std::optional<double> speedup_low(const Machine& machine) {
   return std::nullopt;
 }
 
-}  // namespace
+/// Whoever chooses families asks for those alone.
+bool has_all_families(const scenarios::SearchSpace& space) {
+  return space.decomposition && space.async_tp && space.signaling && space.ficco;
+}
 
-namespace {
+/// In the order in which they are worth looking at; none where they are not asked for, or are candidates already.
+std::vector<Case> likely_hybrid_cases(const scenarios::Workload& workload, const scenarios::Scenario& scenario,
+                                      const Machine& machine, const ExploreOptions& options) {
+  const auto* pair = std::get_if<scenarios::PairWorkload>(&workload);
+  scenarios::SearchSpace space = scenario.space;
+  if (pair == nullptr || options.least_schedules == 0 || space.hybrids || !has_all_families(space)) return {};
+  space.gemm_sms = {machine.gpu.sms() - sms_kept_free};
+  std::vector<Case> cases;
+  for (const scenarios::ScheduleChoice& choice : scenarios::likely_hybrids(*pair, scenario.gpus, space, machine))
+    cases.push_back({.id = describe(choice),
+                     .gpus = scenario.gpus,
+                     .workload = workload,
+                     .schedule = choice,
+                     .measured = scenario.measured});
+  return cases;
+}
 
 template <class Condition>
 const Explored* first_where(const std::vector<Explored>& all, const Condition& holds) {
@@ -66,14 +85,21 @@ Answer explore_pair(const scenarios::Question& question, std::int64_t size, cons
     estimates.push_back({prediction.time_us, prediction.low_us, prediction.high_us});
     ++simulated;
   };
-  for (const Case& request : cases) {
+  const auto try_to_simulate = [&](const Case& request) {
     try {
       simulate(request);
     } catch (const ExecutionError&) {  // on this machine what holds the SMs waits for what needs them
       if (!std::holds_alternative<scenarios::Hybrid>(request.schedule.family)) throw;
       ++stuck;
     }
+  };
+  for (const Case& request : cases) {
+    try_to_simulate(request);
     if (options.progress) options.progress(built.size() + stuck, cases.size());
+  }
+  for (const Case& request : likely_hybrid_cases(question.workload, scenario, machine, options)) {
+    if (built.size() >= options.least_schedules) break;
+    try_to_simulate(request);
   }
   const auto estimate = [&, next = std::size_t{0}](const Case&) mutable { return estimates[next++]; };
   Answer answer{.pair = question.name,

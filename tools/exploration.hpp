@@ -51,7 +51,15 @@ struct Exploration {
   std::size_t simulated = 0;        ///< schedules
 };
 
+/// How many schedules of a pair are looked at, unless its named families are more.
+inline constexpr std::size_t usual_schedules = 64;
+/// Of hybrids whose GEMM has a limit: as many SMs as a limit of 16 CTAs needs.
+inline constexpr int sms_kept_free = 16;
+
 struct ExploreOptions {
+  /// Where a pair has fewer schedules by name, the most likely hybrids (likely_hybrids.hpp) are added until there are
+  /// so many that run, or no more hybrids.
+  std::size_t least_schedules = 0;
   /// Which schedules are asked for their losses, besides the winner and serial: a dozen simulations each.
   bool why_all = false;
   std::string why = {};  ///< the id of one, in words as in the ranking

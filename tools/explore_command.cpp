@@ -24,7 +24,7 @@ using nlohmann::ordered_json;
 using scenarios::Scenario;
 
 struct Options {
-  std::string scenario, machine, json, trace, schedule, why, svg, space = "named";
+  std::string scenario, machine, json, trace, schedule, why, svg, space = "likely";
   std::int64_t size = 0;
   bool all = false;
 };
@@ -255,7 +255,6 @@ void keep_size(Scenario& scenario, std::int64_t size, const Machine& machine) {
   if (!scenario.plain.empty()) scenario.plain = {scenario.plain[static_cast<std::size_t>(kept)]};
   scenario.sizes = {size};
   scenario.space.hybrids = true;
-  constexpr int sms_kept_free = 16;  // as many as a limit of 16 CTAs needs
   scenario.space.gemm_sms = {machine.gpu.sms() - sms_kept_free};
 }
 
@@ -300,7 +299,8 @@ void run(const Options& options) {
   if (whole_space) keep_size(scenario, options.size != 0 ? options.size : scenario.sizes.back(), machine);
   const Exploration exploration =
       explore_file(options.scenario, scenario, machine,
-                   {.why_all = options.why == "all" || (!options.svg.empty() && !whole_space),
+                   {.least_schedules = options.space == "likely" ? usual_schedules : 0,
+                    .why_all = options.why == "all" || (!options.svg.empty() && !whole_space),
                     .why = options.why,
                     .progress = whole_space ? report_progress : std::function<void(std::size_t, std::size_t)>{}});
   require_known(options.why, exploration);
@@ -335,8 +335,11 @@ void add_explore_command(CLI::App& app) {
                       "Say what this schedule loses time to, as for the winner and serial; or all of them");
   command->add_option("--svg", options->svg,
                       "Draw where the time goes under each schedule of the pair that gains most");
-  command->add_option("--space", options->space, "named: the families; all: every sensible hybrid too, at one size")
-      ->check(CLI::IsMember({"named", "all"}));
+  command
+      ->add_option("--space", options->space,
+                   "likely: the families, and the hybrids that an estimate likes best; named: the families alone; all: "
+                   "every sensible hybrid too, at one size")
+      ->check(CLI::IsMember({"likely", "named", "all"}));
   command->add_option("--json", options->json, "Write everything as one JSON object");
   command->add_option("--trace", options->trace, "Write the trace of the schedule that saves most, for Perfetto");
   command->add_option("--schedule", options->schedule, "Write the schedule that saves most, for weft run");

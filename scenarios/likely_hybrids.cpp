@@ -1,0 +1,186 @@
+#include "scenarios/likely_hybrids.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "models/collective_model.hpp"
+#include "models/gemm_model.hpp"
+#include "models/library_model.hpp"
+#include "scenarios/builders/wave_groups.hpp"
+
+namespace weft::scenarios {
+namespace {
+
+class Pipeline {
+ public:
+  Pipeline(const PairWorkload& pair, int gpus, const ScheduleChoice& choice, const Machine& machine)
+      : pair_(pair),
+        gpus_(gpus),
+        hybrid_(std::get<Hybrid>(choice.family)),
+        max_ctas_(choice.max_ctas),
+        machine_(machine),
+        gemm_first_(!collective_comes_first(pair.op)),
+        pieces_(hybrid_.pieces == HybridPieces::shards ? gpus * hybrid_.count : hybrid_.count),
+        rows_(rows_of(pair, hybrid_)) {}
+
+  double time_us() const {
+    const double gemm = gemm_us(), transfer = transfer_us();
+    // Of shards the own ones are not sent: they are the first to be multiplied or the last.
+    const int own = is_copied() && hybrid_.pieces == HybridPieces::shards ? hybrid_.count : 0;
+    double computed_us = 0, moved_us = 0;
+    for (int piece = 0; piece < pieces_; ++piece) {
+      if (gemm_first_) {
+        computed_us += gemm;
+        if (piece < pieces_ - own) moved_us = std::max(computed_us, moved_us) + transfer;
+      } else {
+        // Started together with a GEMM, a transfer begins no sooner than it.
+        if (hybrid_.trigger == HybridTrigger::kernel_start && piece > 0)
+          moved_us = std::max(moved_us, computed_us - gemm);
+        if (piece >= own) moved_us += transfer;
+        computed_us = std::max(computed_us, moved_us) + gemm;
+      }
+      if (hybrid_.mover == HybridMover::peer_kernel) computed_us = moved_us = std::max(computed_us, moved_us);
+    }
+    return std::max(computed_us, moved_us) + added_us();
+  }
+
+ private:
+  bool is_copied() const { return hybrid_.mover != HybridMover::nccl; }
+  bool uses_engines() const { return hybrid_.mover == HybridMover::pull || hybrid_.mover == HybridMover::push; }
+  bool reduces() const { return pair_.op == PairOp::gemm_all_reduce || pair_.op == PairOp::gemm_reduce_scatter; }
+  /// Of the busiest GPU; whole tiles for tile groups.
+  static std::int64_t rows_of(const PairWorkload& pair, const Hybrid& hybrid) {
+    const auto rows = static_cast<std::int64_t>(std::ceil(static_cast<double>(pair.m) * pair.imbalance));
+    const std::int64_t unit =
+        hybrid.trigger == HybridTrigger::tile_group ? std::int64_t{hybrid.count} * tile_extent : 1;
+    return (rows + unit - 1) / unit * unit;
+  }
+  /// What nccl-tests would call the size of the whole collective.
+  double bytes() const {
+    const auto columns = static_cast<double>(gemm_first_ ? pair_.n : pair_.k);
+    const DataType dtype = gemm_first_ ? DataType::bf16 : pair_.dtype;
+    return static_cast<double>(rows_) * columns * static_cast<double>(bytes_of(dtype));
+  }
+
+  // --- The GEMM of one piece -----------------------------------------------------------------------------------
+
+  double gemm_us() const {
+    MatrixSize size{rows_, pair_.n, pair_.k};
+    const int sms = machine_.gpu.sms();
+    int left = hybrid_.gemm_sms > 0 ? std::min(hybrid_.gemm_sms, sms) : sms;
+    left = std::max(1, std::min(left, sms - sms_of_transfers()));
+    const double fewer_sms = static_cast<double>(sms) / left;
+    if (hybrid_.trigger == HybridTrigger::tile_group) {
+      const GemmKernel kernel = fastest_tiles(size, size.m / hybrid_.count, pair_.dtype, machine_);
+      return estimated_gemm_us(machine_, size, kernel) / pieces_ * fewer_sms;
+    }
+    if (hybrid_.pieces == HybridPieces::columns)
+      (gemm_first_ ? size.n : size.k) /= hybrid_.count;
+    else
+      size.m /= pieces_;
+    const double gap_us = machine_.latencies.join_gap_us;
+    return estimated_gemm_us(machine_, size, choose_gemm_kernel(machine_, size)) * fewer_sms + gap_us;
+  }
+  int sms_of_transfers() const { return is_copied() ? 0 : collective().ctas; }
+
+  // --- The transfers of one piece ------------------------------------------------------------------------------
+
+  CollectiveTiming collective() const {
+    const auto piece_bytes = static_cast<Bytes>(bytes() / hybrid_.count);
+    return time_collective(machine_, collective_of(pair_.op), gpus_, piece_bytes, max_ctas_);
+  }
+  double transfer_us() const {
+    if (!is_copied()) {
+      const CollectiveTiming timing = collective();
+      return (timing.latency_us + timing.transfer_us) * (1 + machine_.collective_kernel.beside_gemm) +
+             machine_.latencies.fork_gap_us;
+    }
+    const int parcels = hybrid_.pieces == HybridPieces::shards ? 1 : gpus_ - 1;
+    const double meeting_us = gemm_first_ && hybrid_.mover != HybridMover::push ? machine_.latencies.barrier_us : 0;
+    return meeting_us + parcels_us(parcels, bytes() / gpus_ / hybrid_.count);
+  }
+  /// Parcels to or from different peers, while all other GPUs do the same.
+  double parcels_us(int parcels, double parcel_bytes) const {
+    const double through_port_us = parcels * parcel_bytes / bytes_per_us(links_GBps());
+    const CopyEngines& engines = machine_.copy_engines;
+    const int at_once =
+        hybrid_.lanes == HybridLanes::one ? 1 : std::min(parcels, uses_engines() ? engines.per_gpu : parcels);
+    const int rounds = (parcels + at_once - 1) / std::max(1, at_once);
+    const double begin_us = uses_engines() ? engines.setup_us + engines.turnaround_us
+                                           : machine_.other_kernels.overhead_us + machine_.latencies.kernel_gap_us;
+    const double one_us = uses_engines() ? parcel_bytes / bytes_per_us(engines.GBps) : 0;
+    return rounds * begin_us + std::max(through_port_us, rounds * one_us);
+  }
+  /// Out of each GPU, when all send as much to each of the others.
+  double links_GBps() const {
+    double least = 0;
+    for (const LinkLoad& load : link_loads(machine_.fabric, CollectiveAlgorithm::direct, gpus_)) {
+      const double GBps = rate_of(machine_.fabric, load.link).GBps / load.share;
+      least = least == 0 ? GBps : std::min(least, GBps);
+    }
+    return least;
+  }
+
+  // --- What the serial schedule does not do --------------------------------------------------------------------
+
+  double added_us() const {
+    if (!is_copied()) return 0;
+    double time_us = 2 * machine_.latencies.barrier_us;
+    const double share_us = bytes() / gpus_ / bytes_per_us(machine_.gpu.hbm_GBps);
+    if (reduces())
+      time_us += (gpus_ + 1) * share_us;  // reads all partial sums, writes the sum
+    else if (hybrid_.pieces != HybridPieces::shards)
+      time_us += 2 * share_us;                                                                   // copies the own rows
+    if (pair_.op == PairOp::gemm_all_reduce) time_us += parcels_us(gpus_ - 1, bytes() / gpus_);  // of the sums
+    return time_us;
+  }
+
+  const PairWorkload& pair_;
+  const int gpus_;
+  const Hybrid hybrid_;
+  const int max_ctas_;
+  const Machine& machine_;
+  const bool gemm_first_;
+  const int pieces_;
+  const std::int64_t rows_;
+};
+
+auto kind_of(const Hybrid& hybrid) { return std::tuple(hybrid.trigger, hybrid.mover, hybrid.pieces); }
+auto what_is_seen(const ScheduleChoice& choice) {
+  const auto& hybrid = std::get<Hybrid>(choice.family);
+  return std::tuple(kind_of(hybrid), hybrid.count, hybrid.lanes, hybrid.gemm_sms, choice.max_ctas);
+}
+
+}  // namespace
+
+double estimated_hybrid_us(const PairWorkload& pair, int gpus, const ScheduleChoice& hybrid, const Machine& machine) {
+  return Pipeline(pair, gpus, hybrid, machine).time_us();
+}
+
+std::vector<ScheduleChoice> likely_hybrids(const PairWorkload& pair, int gpus, const SearchSpace& space,
+                                           const Machine& machine) {
+  struct Rated {
+    ScheduleChoice choice;
+    double time_us;
+    int round;
+  };
+  std::vector<Rated> rated;
+  for (const ScheduleChoice& choice : hybrid_choices(pair, gpus, space))
+    rated.push_back({choice, estimated_hybrid_us(pair, gpus, choice, machine), 0});
+  std::stable_sort(rated.begin(), rated.end(), [](const Rated& a, const Rated& b) { return a.time_us < b.time_us; });
+  std::set<decltype(kind_of(Hybrid{}))> kinds;
+  std::set<decltype(what_is_seen(ScheduleChoice{}))> seen;
+  for (Rated& one : rated) {
+    const bool is_new_kind = kinds.insert(kind_of(std::get<Hybrid>(one.choice.family))).second;
+    const bool looks_new = seen.insert(what_is_seen(one.choice)).second;
+    one.round = is_new_kind ? 0 : looks_new ? 1 : 2;
+  }
+  std::stable_sort(rated.begin(), rated.end(), [](const Rated& a, const Rated& b) { return a.round < b.round; });
+  std::vector<ScheduleChoice> choices;
+  for (const Rated& one : rated) choices.push_back(one.choice);
+  return choices;
+}
+
+}  // namespace weft::scenarios
