@@ -52,7 +52,7 @@ class Progress {
     const auto now = std::chrono::steady_clock::now();
     if (now - shown_ < std::chrono::seconds(2) && done_ < total_) return;
     shown_ = now;
-    spdlog::info("{} of {}: {}", done_, total_, what);
+    spdlog::info("{} of {} runs: {}", done_, total_, what);
   }
 
  private:
@@ -90,7 +90,7 @@ void run(const Options& options) {
   spdlog::info("{} cases to measure, {} measured before", cases.size(), before.size());
   if (cases.empty()) return;
 
-  Progress progress(cases.size());
+  Progress progress(cases.size() * (options.run.spans ? 2 : 1));  // with kernels every case runs twice
   std::size_t failed = 0;
   calibration::measure(schedules, options.run,
                        {.on_conditions =
