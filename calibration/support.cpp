@@ -46,6 +46,7 @@ class Support {
   void check(const Gemm& gemm) const {
     for (const Slice* slice : {&gemm.a, &gemm.b, &gemm.c}) check_own_bf16(*slice);
     if (gemm.kernel) refuse("a GEMM with a kernel of its own");
+    if (differ_by_rank(gemm.a.rows)) refuse("a GEMM whose rows differ by rank");
   }
   void check(const Collective& collective) const {
     if (collective.transport != Transport::nccl) refuse("transport " + std::string(name_of(collective.transport)));
@@ -63,6 +64,7 @@ class Support {
     check_layout(copy.source);
     check_layout(copy.destination);
     if (copy.path == CopyPath::sms) check_bf16(copy.source);
+    if (differ_by_rank(copy.source.rows)) refuse("a copy whose rows differ by rank");
   }
   void check(const MemoryBound& work) const {
     const bool is_known = work.kernel == MemoryKernel::fill || work.kernel == MemoryKernel::add ||

@@ -1,6 +1,7 @@
 // Matrices on every rank, how they are stored, and the parts of them that operations name.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -88,7 +89,13 @@ struct ShardRows {
   std::int64_t first = 0, of_rows = 0;
   bool operator==(const ShardRows&) const = default;
 };
-using Rows = std::variant<RowRange, ShardRows>;
+
+/// Rank r has the rows of_rank[r], maybe none: where ranks differ in size. Of a GEMM's a and c and of copies.
+struct RankRows {
+  std::vector<RowRange> of_rank;
+  bool operator==(const RankRows&) const = default;
+};
+using Rows = std::variant<RowRange, ShardRows, RankRows>;
 
 /// A rectangle of a buffer on rank (rank + place) mod gpus.
 struct Slice {
@@ -99,14 +106,26 @@ struct Slice {
   bool operator==(const Slice&) const = default;
 };
 
-inline std::int64_t row_count(const Rows& rows, int gpus) {
+inline bool differ_by_rank(const Rows& rows) { return std::holds_alternative<RankRows>(rows); }
+
+/// As rank `rank` sees them.
+inline std::int64_t row_count(const Rows& rows, int rank, int gpus) {
   if (const auto* range = std::get_if<RowRange>(&rows)) return range->count;
+  if (const auto* ranges = std::get_if<RankRows>(&rows)) return ranges->of_rank[static_cast<std::size_t>(rank)].count;
   const auto& shard = std::get<ShardRows>(rows);
   return shard.of_rows / gpus / shard.chunks;
+}
+/// Of the rank that has most.
+inline std::int64_t row_count(const Rows& rows, int gpus) {
+  if (!differ_by_rank(rows)) return row_count(rows, 0, gpus);
+  std::int64_t most = 0;
+  for (const RowRange& range : std::get<RankRows>(rows).of_rank) most = std::max(most, range.count);
+  return most;
 }
 /// First row as rank `rank` sees it.
 inline std::int64_t first_row(const Rows& rows, int rank, int gpus) {
   if (const auto* range = std::get_if<RowRange>(&rows)) return range->first;
+  if (const auto* ranges = std::get_if<RankRows>(&rows)) return ranges->of_rank[static_cast<std::size_t>(rank)].first;
   const auto& shard = std::get<ShardRows>(rows);
   const int owner = ((rank + shard.rank_offset) % gpus + gpus) % gpus;
   const std::int64_t shard_rows = shard.of_rows / gpus;

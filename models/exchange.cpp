@@ -18,6 +18,7 @@ double busiest_port_bytes(const GroupedExchange& exchange, const Schedule& sched
   for (int rank = 0; rank < schedule.gpus; ++rank) {
     Bytes out = 0, in = 0;
     for (int peer = 0; peer < schedule.gpus; ++peer) {
+      if (peer == rank) continue;
       out += pair_bytes(exchange, rank, peer, schedule);
       in += pair_bytes(exchange, peer, rank, schedule);
     }

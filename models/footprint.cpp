@@ -9,7 +9,7 @@
 namespace weft {
 namespace {
 
-/// Rows and columns of `slice`, counted from its corner; shard rows stay whole.
+/// Rows and columns of `slice`, counted from its corner; shard rows and those that differ by rank stay whole.
 Slice part_of(const Slice& slice, std::int64_t first_row, std::int64_t rows, std::int64_t first_column,
               std::int64_t columns) {
   Slice part = slice;
@@ -112,7 +112,7 @@ Footprint of(const Schedule&, const Barrier&) { return {}; }
 Footprint of(const Schedule&, const Delay&) { return {}; }
 
 bool ranges_overlap(std::int64_t first_a, std::int64_t count_a, std::int64_t first_b, std::int64_t count_b) {
-  return first_a < first_b + count_b && first_b < first_a + count_a;
+  return count_a > 0 && count_b > 0 && first_a < first_b + count_b && first_b < first_a + count_a;
 }
 
 }  // namespace
@@ -124,12 +124,8 @@ Footprint footprint(const Schedule& schedule, const Operation& operation, int ti
 }
 
 Rectangle rectangle_of(const Slice& slice, int rank, int gpus) {
-  return {((rank + slice.place) % gpus + gpus) % gpus,
-          slice.buffer,
-          first_row(slice.rows, rank, gpus),
-          row_count(slice.rows, gpus),
-          slice.first_column,
-          slice.columns};
+  return {((rank + slice.place) % gpus + gpus) % gpus, slice.buffer,       first_row(slice.rows, rank, gpus),
+          row_count(slice.rows, rank, gpus),           slice.first_column, slice.columns};
 }
 
 bool overlap(const Rectangle& a, const Rectangle& b) {

@@ -17,7 +17,8 @@ struct Footprint {
 
 /// The whole operation, or with `tile_group` >= 0 that group of a GEMM with an explicit kernel: exactly the tiles that
 /// it writes (a contiguous range of storage for a tile-ordered c), and of a and b the rows from the first to the last
-/// one that the group needs. A part of shard rows cannot be named as a slice: there a group counts as all of them.
+/// one that the group needs. A part of shard rows, or of rows that differ by rank, cannot be named as a slice: there a
+/// group counts as all of them.
 /// A collective reads and writes the rank's own memory, whatever its transport.
 Footprint footprint(const Schedule& schedule, const Operation& operation, int tile_group = -1);
 

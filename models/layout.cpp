@@ -121,6 +121,22 @@ std::vector<TileRectangle> tile_rectangles(const TileOrder& order, const TileGri
   return rectangles;
 }
 
+std::vector<std::int64_t> groups_of_first_tiles(const std::vector<std::int64_t>& groups, std::int64_t tiles) {
+  std::vector<std::int64_t> first = groups;
+  for (std::int64_t& group : first) {
+    group = std::min(group, tiles);
+    tiles -= group;
+  }
+  return first;
+}
+
+Layout of_first_rows(Layout layout, std::int64_t rows) {
+  if (layout.kind == LayoutKind::row_major) return layout;
+  layout.rows = rows;
+  layout.group_tiles = groups_of_first_tiles(layout.group_tiles, tile_grid(layout).tiles());
+  return layout;
+}
+
 Element storage_of(const Layout& layout, int gpus, const Element& logical) {
   if (layout.kind == LayoutKind::row_major) return logical;
   const Tile tile{logical.row / layout.tile_rows, logical.column / layout.tile_columns};
@@ -133,6 +149,21 @@ Element logical_of(const Layout& layout, int gpus, const Element& storage) {
   const auto [index, row] = tile_row_of(layout, gpus, storage.row);
   const Tile tile = tile_at(layout.order, tile_grid(layout), index);
   return {tile.row * layout.tile_rows + row, tile.column * layout.tile_columns + storage.column};
+}
+
+Element place_after_exchange(const Layout& layout, const std::vector<std::int64_t>& rows_of_rank, int source,
+                             int destination, const Element& logical) {
+  const auto gpus = static_cast<int>(rows_of_rank.size());
+  const auto on_rank = [&](int rank) { return of_first_rows(layout, rows_of_rank[static_cast<std::size_t>(rank)]); };
+  const Element stored = storage_of(on_rank(source), gpus, logical);
+  std::int64_t first_tile = 0;
+  std::size_t group = 0;
+  for (; stored.row / layout.tile_rows >= first_tile + layout.group_tiles[group]; ++group)
+    first_tile += layout.group_tiles[group];
+  const auto pool_of = [&](int rank) { return on_rank(rank).group_tiles[group] * layout.tile_rows / gpus; };
+  std::int64_t row = stored.row - destination * pool_of(source);
+  for (int before = 0; before < source; ++before) row += pool_of(before);
+  return {row, stored.column};
 }
 
 }  // namespace weft

@@ -36,6 +36,12 @@ struct TileRectangle {
 std::vector<TileRectangle> tile_rectangles(const TileOrder& order, const TileGrid& grid, std::int64_t first,
                                            std::int64_t count);
 
+/// Tiles of each group that are among the first `tiles` of all.
+std::vector<std::int64_t> groups_of_first_tiles(const std::vector<std::int64_t>& groups, std::int64_t tiles);
+
+/// Of a matrix that has only the first `rows` rows, whole tiles, in the same storage.
+Layout of_first_rows(Layout layout, std::int64_t rows);
+
 struct Element {
   std::int64_t row = 0, column = 0;
   bool operator==(const Element&) const = default;
@@ -43,5 +49,11 @@ struct Element {
 /// Storage row and column of a logical element, and back: inverse bijections for a layout that passed validation.
 Element storage_of(const Layout& layout, int gpus, const Element& logical);
 Element logical_of(const Layout& layout, int gpus, const Element& storage);
+
+/// Where rank `destination` stores an element of rank `source` once each tile group's pools have been exchanged: pools
+/// of one group lie in the order of the ranks that they come from. `layout` (per_destination) is that of the rank with
+/// most of the `rows_of_rank`.
+Element place_after_exchange(const Layout& layout, const std::vector<std::int64_t>& rows_of_rank, int source,
+                             int destination, const Element& logical);
 
 }  // namespace weft

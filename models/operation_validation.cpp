@@ -66,9 +66,9 @@ void check_tile_groups(const Check& here, const Gemm& gemm, const MatrixSize& si
 }
 
 void check(const Check& here, const Gemm& gemm) {
-  here.slice("a", gemm.a);
+  here.slice_of_each_rank("a", gemm.a);
   here.slice("b", gemm.b);
-  here.slice("c", gemm.c);
+  here.slice_of_each_rank("c", gemm.c);
   here.require(here.is_row_major(gemm.a), "a", [] { return "a row-major buffer"; });
   here.require(here.is_row_major(gemm.b), "b", [] { return "a row-major buffer"; });
   here.require(gemm.b.columns == gemm.a.columns, "b",
@@ -82,7 +82,9 @@ void check(const Check& here, const Gemm& gemm) {
   check_tile_groups(here, gemm, size);
   if (here.is_row_major(gemm.c)) {
     here.has_shape("c", gemm.c, size.m, size.n);
+    here.same_rows_on_each_rank("c", gemm.a, gemm.c);
   } else {
+    here.require(!differ_by_rank(gemm.c.rows), "c", [] { return "all tiles on every rank"; });
     check_tile_ordered_output(here, gemm, size);
   }
 }
@@ -184,7 +186,7 @@ void check_exchanged_rows(const Check& here, const GroupedExchange& work) {
   for (std::size_t source = 0; source < gpus; ++source)
     for (std::size_t destination = 0; destination < gpus; ++destination) {
       const RowRange& range = work.rows[source][destination];
-      here.require(source != destination || range.count == 0, "rows",
+      here.require(is_cast || source != destination || range.count == 0, "rows",
                    [&] { return "no rows from rank " + std::to_string(source) + " to itself"; });
       here.require(range.first >= 0 && range.count >= 0 && range.count <= named && range.first <= named - range.count,
                    "rows", [&] {
@@ -227,9 +229,12 @@ void check(const Check& here, const GroupedExchange& work) {
 }
 
 void check(const Check& here, const Copy& work) {
-  here.slice("source", work.source);
-  here.slice("destination", work.destination);
+  here.slice_of_each_rank("source", work.source);
+  here.slice_of_each_rank("destination", work.destination);
   here.same_shape("destination", work.source, work.destination);
+  here.same_rows_on_each_rank("destination", work.source, work.destination);
+  here.require(work.path == CopyPath::copy_engine || !differ_by_rank(work.source.rows), "path",
+               [] { return "copy_engine where ranks copy different rows"; });
   here.same_type("destination", work.source, work.destination);
   here.require(work.source.place == 0 || work.destination.place == 0, "destination.place",
                [] { return "one end of the copy on the own GPU"; });

@@ -25,19 +25,21 @@ struct Access {
 
 class RaceSearch {
  public:
-  explicit RaceSearch(const Schedule& schedule)
+  /// Of the races between what rank `rank` does and what any rank does.
+  RaceSearch(const Schedule& schedule, int rank)
       : schedule_(schedule),
+        rank_(rank),
         order_(schedule),
         parts_(all_parts()),
-        before_(order_.before(moments_of_rank_0(true))),
-        after_(order_.after(moments_of_rank_0(false))) {
+        before_(order_.before(own_moments(true))),
+        after_(order_.after(own_moments(false))) {
     collect_accesses();
   }
 
   std::vector<Race> run() {
     for (const std::vector<Access>& accesses : accesses_)
       for (const Access& a : accesses)
-        if (a.rank == 0)
+        if (a.rank == rank_)
           for (const Access& b : accesses)
             if (conflict(a, b)) check(a, b);
     return sorted_races();
@@ -51,11 +53,11 @@ class RaceSearch {
     return parts;
   }
 
-  std::vector<int> moments_of_rank_0(bool ends) const {
+  std::vector<int> own_moments(bool ends) const {
     std::vector<int> moments;
     for (const Part& part : parts_)
-      moments.push_back(ends ? order_.end(0, 0, part.operation, part.part)
-                             : order_.begin(0, 0, part.operation, part.part));
+      moments.push_back(ends ? order_.end(0, rank_, part.operation, part.part)
+                             : order_.begin(0, rank_, part.operation, part.part));
     return moments;
   }
 
@@ -94,10 +96,11 @@ class RaceSearch {
     if (!before_.has(order_.begin(1, b.rank, part.operation, part.part), a.part)) report(a, b, 1);
   }
 
-  /// A pair in one iteration is met twice, from rank 0's side and, turned around, from the other's: keep one.
+  /// A pair in one iteration is met twice, from the own side and, turned around, from the other's: keep one.
   bool is_seen_from_the_other_side(const Access& a, const Access& b) const {
     if (operation_of(a) != operation_of(b)) return operation_of(a) > operation_of(b);
-    return b.rank > schedule_.gpus - b.rank;
+    const int distance = (b.rank - rank_ + schedule_.gpus) % schedule_.gpus;
+    return distance > schedule_.gpus - distance;
   }
 
   void report(const Access& a, const Access& b, int iterations_apart) {
@@ -107,8 +110,8 @@ class RaceSearch {
       if (is_seen_from_the_other_side(a, b)) return;
     }
     if (!reported_.insert({first, second, b.rank, a.where.rank, a.where.buffer, iterations_apart}).second) return;
-    races_.push_back(
-        {first, second, b.rank, a.where.rank, a.where.buffer, iterations_apart, message(a, b, iterations_apart)});
+    races_.push_back({first, second, rank_, b.rank, a.where.rank, a.where.buffer, iterations_apart,
+                      message(a, b, iterations_apart)});
   }
 
   std::string message(const Access& a, const Access& b, int iterations_apart) const {
@@ -117,9 +120,10 @@ class RaceSearch {
     };
     const auto first_row = std::max(a.where.first_row, b.where.first_row);
     const auto last_row = std::min(a.where.first_row + a.where.rows, b.where.first_row + b.where.rows) - 1;
-    return name(a) + " on rank 0 " + (a.is_write ? "writes" : "reads") + " rows " + std::to_string(first_row) + " to " +
-           std::to_string(last_row) + " of \"" + schedule_.buffers[static_cast<std::size_t>(a.where.buffer)].name +
-           "\" of rank " + std::to_string(a.where.rank) + " and " + name(b) + " on rank " + std::to_string(b.rank) +
+    return name(a) + " on rank " + std::to_string(rank_) + " " + (a.is_write ? "writes" : "reads") + " rows " +
+           std::to_string(first_row) + " to " + std::to_string(last_row) + " of \"" +
+           schedule_.buffers[static_cast<std::size_t>(a.where.buffer)].name + "\" of rank " +
+           std::to_string(a.where.rank) + " and " + name(b) + " on rank " + std::to_string(b.rank) +
            (b.is_write ? " writes" : " reads") + " them" + (iterations_apart > 0 ? " one iteration later" : "") +
            ": nothing orders the two";
   }
@@ -137,17 +141,33 @@ class RaceSearch {
   }
 
   const Schedule& schedule_;
+  int rank_;
   HappensBefore order_;
   std::vector<Part> parts_;
-  MomentSets before_, after_;  ///< which ends of rank 0's parts come before a moment, which begins after it
+  MomentSets before_, after_;  ///< which ends of the rank's parts come before a moment, which begins after it
   std::vector<std::vector<Access>> accesses_;
   std::set<std::tuple<OperationId, OperationId, int, int, BufferId, int>> reported_;
   std::set<std::pair<OperationId, OperationId>> race_now_;
   std::vector<Race> races_;
 };
 
+bool ranks_differ(const Schedule& schedule) {
+  const auto differs = [](const Slice& slice) { return differ_by_rank(slice.rows); };
+  return std::any_of(schedule.operations.begin(), schedule.operations.end(), [&](const Operation& operation) {
+    const Footprint slices = footprint(schedule, operation);
+    return std::any_of(slices.reads.begin(), slices.reads.end(), differs) ||
+           std::any_of(slices.writes.begin(), slices.writes.end(), differs);
+  });
+}
+
 }  // namespace
 
-std::vector<Race> find_races(const Schedule& schedule) { return RaceSearch(schedule).run(); }
+std::vector<Race> find_races(const Schedule& schedule) {
+  std::vector<Race> races = RaceSearch(schedule, 0).run();
+  if (!ranks_differ(schedule)) return races;
+  for (int rank = 1; rank < schedule.gpus; ++rank)
+    for (Race& race : RaceSearch(schedule, rank).run()) races.push_back(std::move(race));
+  return races;
+}
 
 }  // namespace weft

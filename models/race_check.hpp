@@ -19,10 +19,11 @@
 
 namespace weft {
 
-/// `a` runs on rank 0, `b` on rank `b_rank`, `iterations_apart` (0 or 1) iterations later. Every rank is like rank 0.
+/// `a` runs on rank `a_rank`, `b` on rank `b_rank`, `iterations_apart` (0 or 1) iterations later. Every rank is like
+/// rank 0, so that is `a_rank`, unless rows differ by rank.
 struct Race {
   OperationId a = 0, b = 0;
-  int b_rank = 0;
+  int a_rank = 0, b_rank = 0;
   int buffer_rank = 0;  ///< whose memory it is
   BufferId buffer = 0;
   int iterations_apart = 0;

@@ -1,5 +1,7 @@
 #include "models/row_order.hpp"
 
+#include <algorithm>
+
 namespace weft {
 namespace {
 
@@ -31,6 +33,25 @@ bool RowOrder::divides() const {
   return rows % (std::int64_t{chunks} * ranks) == 0;
 }
 
+std::vector<RowSource> RowOrder::sources_of_uneven(int rank, std::int64_t row) const {
+  const auto block_of = [&](int other) { return rows_of_rank[static_cast<std::size_t>(other)] / chunks / ranks; };
+  if (receivers_differ) {
+    std::int64_t before = 0;
+    for (int receiver = 0; receiver < rank; ++receiver) before += block_of(receiver);
+    return {{static_cast<int>(row / block_of(rank)), before + row % block_of(rank)}};
+  }
+  const std::int64_t chunk_rows = rows / chunks, chunk = row / chunk_rows;
+  const std::int64_t most = *std::max_element(rows_of_rank.begin(), rows_of_rank.end());
+  std::int64_t offset = row % chunk_rows;
+  int sender = 0;
+  for (; offset >= block_of(sender); ++sender) offset -= block_of(sender);
+  return {{sender, chunk * (most / chunks) + rank * block_of(sender) + offset}};
+}
+
+std::int64_t RowOrder::result_rows_of(int rank) const {
+  return receivers_differ ? rows_of_rank[static_cast<std::size_t>(rank)] : result_rows();
+}
+
 std::int64_t RowOrder::input_rows() const { return collective == CollectiveKind::all_gather ? rows / ranks : rows; }
 
 std::int64_t RowOrder::result_rows() const {
@@ -39,6 +60,7 @@ std::int64_t RowOrder::result_rows() const {
 
 std::vector<RowSource> RowOrder::sources(int rank, std::int64_t row) const {
   if (!collective) return {{rank, row}};
+  if (!rows_of_rank.empty()) return sources_of_uneven(rank, row);
   std::vector<RowSource> all;
   const auto from_every_rank = [&](std::int64_t source_row) {
     for (int source = 0; source < ranks; ++source) all.push_back({source, source_row});

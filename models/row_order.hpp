@@ -6,6 +6,11 @@
 //   all_gather      gathered row (i, s, q)        <- row i b + q of rank s
 //   all_to_all      rank r, received row (i, s, q) <- row (i, r, q) of rank s
 //   all_reduce      row                           <- the same row of every rank
+//
+// An all_to_all of ranks that differ, rank r with m_r rows and the blocks b_r = m_r/(cW), m = max m_r:
+//   senders differ    rank r, chunk i: the blocks of rank 0, 1, …; that of rank s <- row m i/c + r b_s + q of rank s
+//   receivers differ  rank r, block s, row q                                     <- row b_0 + … + b_(r-1) + q of rank s
+// where c is 1 if receivers differ.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +44,9 @@ struct RowOrder {
   int chunks = 1;
   int ranks = 1;
   bool own_rows_first = false;  ///< all_gather: row 0 of the result is the first of the own shard
+  /// all_to_all: rows of the senders or of the receivers, where they differ, `rows` on average; empty: all have `rows`
+  std::vector<std::int64_t> rows_of_rank = {};
+  bool receivers_differ = false;
 
   /// Can the rows be cut like that? An all-reduce cuts none.
   bool divides() const;
@@ -47,6 +55,11 @@ struct RowOrder {
   /// Rows of the collective's operand and result on each rank.
   std::int64_t input_rows() const;
   std::int64_t result_rows() const;
+  /// On one rank of those that may differ.
+  std::int64_t result_rows_of(int rank) const;
+
+ private:
+  std::vector<RowSource> sources_of_uneven(int rank, std::int64_t row) const;
 };
 
 }  // namespace weft

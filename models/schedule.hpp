@@ -65,7 +65,9 @@ struct TileWait {
 };
 
 /// c[m, n] = a[m, k] x b[n, k]^T, or c += with `accumulate`. Sizes are those of a and b. In a tile-ordered buffer c is
-/// the whole storage.
+/// the whole storage. With a of RankRows each rank computes its own rows, by the kernel of the rank that has most,
+/// whose tiles the groups count; the tiles of a rank with fewer are the first ones of its groups, and it signals the
+/// groups that it has no tiles of when it starts.
 struct Gemm {
   Slice a, b, c;
   bool accumulate = false;
@@ -139,7 +141,7 @@ struct NamesOf<GroupedKind> {
 };
 
 /// Each pair of ranks exchanges rows of its own number: `rows` is a W x W matrix, rows[s][d] those that rank s sends to
-/// rank d, none (count 0) on the diagonal.
+/// rank d. On the diagonal a cast may have rows that stay on their rank and are copied there, a reduce none (count 0).
 ///   cast    rows[s][d] of rank s's input go to rank d, the same rows to as many ranks as ask for them; rank d's output
 ///           holds what comes from rank 0, then from rank 1, …, from its first row on
 ///   reduce  the way back: rank s's input holds what goes to rank 0, then to rank 1, …; it is added to the rows
@@ -373,6 +375,9 @@ struct Meaning {
   /// Further results, such as the all-reduce beside a GEMM, or the gathered input that async TP keeps.
   std::vector<Meaning> also = {};
   bool own_rows_first = false;  ///< gathered rows begin with the own shard; that of rank + 1 follows, and so on
+  /// Of a GEMM before or after an all-to-all whose ranks differ in size: the rows of each rank's GEMM, a W-th of them
+  /// to or from each rank; m is their mean. Empty: m on every rank.
+  std::vector<std::int64_t> rows_of_rank = {};
   /// Of op "distributed_attention": m tokens of the whole sequence, n columns of the result, k = n, a are the queries
   /// and b the keys and values.
   std::optional<AttentionShape> attention = {};
@@ -417,11 +422,19 @@ struct MatrixSize {
   std::int64_t m = 0, n = 0, k = 0;
   Flops flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
 };
+/// Of the rank that has most rows.
 inline MatrixSize size_of(const Gemm& gemm, int gpus) {
   return {row_count(gemm.a.rows, gpus), row_count(gemm.b.rows, gpus), gemm.a.columns};
 }
+inline MatrixSize size_on_rank(const Gemm& gemm, int rank, int gpus) {
+  return {row_count(gemm.a.rows, rank, gpus), row_count(gemm.b.rows, gpus), gemm.a.columns};
+}
+/// Of the rank that has most rows.
 inline Bytes bytes_of(const Slice& slice, const Schedule& schedule) {
   return row_count(slice.rows, schedule.gpus) * slice.columns * bytes_of(schedule.buffers[slice.buffer].dtype);
+}
+inline Bytes bytes_on_rank(const Slice& slice, int rank, const Schedule& schedule) {
+  return row_count(slice.rows, rank, schedule.gpus) * slice.columns * bytes_of(schedule.buffers[slice.buffer].dtype);
 }
 /// The side of a collective that holds every rank's part; its size is the collective's, as in nccl-tests.
 inline const Slice& full_slice(const Collective& collective) {

@@ -50,6 +50,11 @@ class Check {
   const Schedule& schedule() const { return schedule_; }
 
   void slice(const std::string& key, const Slice& slice) const {
+    at(key).require(!differ_by_rank(slice.rows), "rows",
+                    [] { return "the same rows on every rank: only a GEMM's a and c and copies differ"; });
+    slice_of_each_rank(key, slice);
+  }
+  void slice_of_each_rank(const std::string& key, const Slice& slice) const {
     const Check here = at(key);
     here.id("buffer", slice.buffer, schedule_.buffers);
     here.place("place", slice.place);
@@ -66,6 +71,14 @@ class Check {
   }
 
   void same_shape(const char* key, const Slice& a, const Slice& b) const { has_shape(key, b, rows(a), a.columns); }
+  void same_rows_on_each_rank(const char* key, const Slice& a, const Slice& b) const {
+    for (int rank = 0; rank < schedule_.gpus; ++rank) {
+      const std::int64_t expected = row_count(a.rows, rank, schedule_.gpus);
+      const std::int64_t got = row_count(b.rows, rank, schedule_.gpus);
+      require(got == expected, key,
+              [&] { return text(expected) + " rows on rank " + text(rank) + ", got " + text(got); });
+    }
+  }
   void has_shape(const char* key, const Slice& slice, std::int64_t expected_rows, std::int64_t columns) const {
     require(rows(slice) == expected_rows && slice.columns == columns, key,
             [&] { return shape(expected_rows, columns) + ", got " + shape(rows(slice), slice.columns); });
@@ -85,6 +98,21 @@ class Check {
           return "rows within the " + text(whole.rows) + " of buffer \"" + whole.name + "\", got " + text(range.count) +
                  " from " + text(range.first);
         });
+  }
+  /// Some rank has rows, and those of a rank without lie anywhere in the buffer.
+  void in_buffer(const RankRows& ranges, const Buffer& whole) const {
+    require(static_cast<int>(ranges.of_rank.size()) == schedule_.gpus, "rows.of_rank", [&] {
+      return "rows of " + text(schedule_.gpus) + " ranks, got " +
+             text(static_cast<std::int64_t>(ranges.of_rank.size()));
+    });
+    for (const RowRange& range : ranges.of_rank)
+      require(
+          range.first >= 0 && range.count >= 0 && range.count <= whole.rows && range.first <= whole.rows - range.count,
+          "rows.of_rank", [&] {
+            return "rows within the " + text(whole.rows) + " of buffer \"" + whole.name + "\", got " +
+                   text(range.count) + " from " + text(range.first);
+          });
+    require(row_count(ranges, schedule_.gpus) > 0, "rows.of_rank", [] { return "a rank that has rows"; });
   }
   void in_buffer(const ShardRows& shard, const Buffer& whole) const {
     place("rows.shard", shard.rank_offset);

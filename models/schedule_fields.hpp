@@ -225,6 +225,7 @@ void describe(auto& io, Like<Meaning> auto& meaning) {
   io.buffer("a", meaning.a);
   io.buffer("b", meaning.b);
   io.buffer("result", meaning.result);
+  io.optional("rows_of_rank", meaning.rows_of_rank, {});
   io.optional("chunks", meaning.chunks, 1, positive);
   io.optional("also", meaning.also, {});
   io.optional("own_rows_first", meaning.own_rows_first, false);

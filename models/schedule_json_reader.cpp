@@ -151,7 +151,7 @@ class Reader {
   void read_extent(const std::optional<JsonValue>& rows, const std::optional<JsonValue>& columns, Slice& slice) {
     const Buffer& buffer = schedule_.buffers[static_cast<std::size_t>(slice.buffer)];
     if (rows && rows->is_object()) {
-      slice.rows = read_shard(*rows, buffer);
+      slice.rows = rows->object().has("of_rank") ? Rows{read_rank_rows(*rows)} : Rows{read_shard(*rows, buffer)};
     } else {
       slice.rows = read_range(rows, buffer.rows);
     }
@@ -165,6 +165,14 @@ class Reader {
     const auto values = json->list();
     if (values.size() != 2) json->fail("[first, count]");
     return {values[0].integer(0), values[1].positive_integer()};
+  }
+
+  RankRows read_rank_rows(const JsonValue& json) {
+    JsonObject object = json.object();
+    RankRows rows;
+    for (const JsonValue& range : object.list("of_rank")) read_struct(range, rows.of_rank.emplace_back());
+    object.finish();
+    return rows;
   }
 
   static ShardRows read_shard(const JsonValue& json, const Buffer& buffer) {

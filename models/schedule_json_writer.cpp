@@ -81,6 +81,11 @@ class Writer {
 
   static nlohmann::ordered_json written_rows(const Rows& rows, const Buffer& buffer) {
     if (const auto* range = std::get_if<RowRange>(&rows)) return {range->first, range->count};
+    if (const auto* ranges = std::get_if<RankRows>(&rows)) {
+      auto all = nlohmann::ordered_json::array();
+      for (const RowRange& range : ranges->of_rank) all.push_back({range.first, range.count});
+      return {{"of_rank", all}};
+    }
     const auto& shard = std::get<ShardRows>(rows);
     nlohmann::ordered_json json{{"shard", shard.rank_offset}};
     if (shard.chunk != 0) json["chunk"] = shard.chunk;

@@ -117,6 +117,11 @@ void check_meaning(const Check& here, const Meaning& meaning) {
   });
   here.require(!meaning.own_rows_first || meaning.op.starts_with("all_gather"), "own_rows_first",
                [&] { return "an all_gather, got \"" + meaning.op + "\""; });
+  here.require(meaning.rows_of_rank.empty() || (static_cast<int>(meaning.rows_of_rank.size()) == schedule.gpus &&
+                                                schedule_check::sum(meaning.rows_of_rank) == meaning.m * schedule.gpus),
+               "rows_of_rank", [&] { return "rows of each rank, " + text(meaning.m) + " on average"; });
+  here.require(meaning.rows_of_rank.empty() || meaning.op == "gemm+all_to_all" || meaning.op == "all_to_all+gemm",
+               "rows_of_rank", [&] { return "a GEMM and an all_to_all, got \"" + meaning.op + "\""; });
   for (std::size_t i = 0; i < meaning.also.size(); ++i)
     check_meaning(here.at("also[" + std::to_string(i) + "]"), meaning.also[i]);
 }

@@ -4,6 +4,7 @@
 
 #include "scenarios/builders/attention_shards.hpp"
 #include "scenarios/expert_rows.hpp"
+#include "scenarios/parts.hpp"
 #include "scenarios/transfer_bound.hpp"
 
 namespace weft::scenarios {
@@ -38,13 +39,28 @@ double shorter(double bound_us, const std::optional<double>& measured_us) {
   return std::min(bound_us, measured_us.value_or(bound_us));
 }
 
+/// Of the pair's collective, as transfer_bound_us().
+double transfer_us_of(const PairWorkload& pair, int gpus, const Machine& machine) {
+  const Bytes bytes = parts_of(pair)->collective.bytes;
+  if (pair.imbalance == 1) return transfer_bound_us(machine.fabric, collective_of(pair.op), bytes, gpus);
+  double longest_us = 0;
+  for (int group = 1; group < gpus; ++group)
+    longest_us = std::max(longest_us, uneven_transfer_us(machine.fabric, bytes, pair.imbalance, group, gpus));
+  return longest_us;
+}
+
+/// In and out of the GPU with most rows.
+double busiest_transfer_us(const PairWorkload& pair, int gpus, const Machine& machine) {
+  if (pair.imbalance == 1) return transfer_us_of(pair, gpus, machine);  // the last wave is that of all GPUs
+  return uneven_transfer_us(machine.fabric, parts_of(pair)->collective.bytes, pair.imbalance, 1, gpus);
+}
+
 double pair_us(const PairWorkload& pair, int gpus, const Machine& machine, const Measured& measured) {
   const auto m = static_cast<std::int64_t>(as_double(pair.m) * pair.imbalance);  // rows of the busiest GPU
   const bool transfers_input = collective_comes_first(pair.op);
-  const Bytes bytes = transfers_input ? m * pair.k * bytes_of(pair.dtype) : m * pair.n * bytes_of(DataType::bf16);
   const double compute = shorter(compute_us(pair, m, machine), measured.gemm_us);
-  const double transfer =
-      shorter(transfer_bound_us(machine.fabric, collective_of(pair.op), bytes, gpus), measured.collective_us);
+  const double transfer = shorter(transfer_us_of(pair, gpus, machine), measured.collective_us);
+  const double of_busiest = shorter(busiest_transfer_us(pair, gpus, machine), measured.collective_us);
 
   const std::int64_t tile = std::min(m, finest_tile) * std::min(pair.n, finest_tile);
   const double tile_flops = 2 * as_double(tile) * as_double(pair.k);
@@ -52,7 +68,7 @@ double pair_us(const PairWorkload& pair, int gpus, const Machine& machine, const
   if (transfers_input) return std::max(compute, transfer + wave);
   const double share_of_last_wave =
       std::min(1.0, machine.gpu.sms() * as_double(tile) / as_double(m) / as_double(pair.n));
-  return std::max(compute + share_of_last_wave * transfer, wave + transfer);
+  return std::max(compute + share_of_last_wave * of_busiest, wave + transfer);
 }
 
 /// Experts whose weights are read; 1 of a dense layer.

@@ -54,6 +54,12 @@ double transfer_bound_us(const Fabric& fabric, CollectiveKind kind, Bytes bytes,
   return longest_us;
 }
 
+double uneven_transfer_us(const Fabric& fabric, Bytes mean_bytes, double imbalance, int group, int gpus) {
+  const double others = (gpus - imbalance) / (gpus - 1);
+  const double bytes_of_group = (imbalance + (group - 1) * others) * static_cast<double>(mean_bytes);
+  return bytes_of_group * (gpus - group) / gpus / bytes_per_us(cut_peak_GBps(fabric, group, gpus));
+}
+
 double pull_bound_us(const Fabric& fabric, const CopyWorkload& copy, int gpus) {
   std::map<FabricLink, int> pulls;
   double longest_us = 0;

@@ -17,6 +17,11 @@ double cut_peak_GBps(const Fabric& fabric, int group, int gpus);
 ///                               2 (W-1) B, 2 (W-1)/W B, where the switch does not add up
 double transfer_bound_us(const Fabric& fabric, CollectiveKind kind, Bytes bytes, int gpus);
 
+/// Of an all-to-all in which one GPU sends, or receives, `imbalance` times the mean of `mean_bytes`, and the others
+/// share the rest evenly: what has to cross between the first `group` GPUs, of which that one is the first, and the
+/// others.
+double uneven_transfer_us(const Fabric& fabric, Bytes mean_bytes, double imbalance, int group, int gpus);
+
 /// Copies take the routes that the fabric has: the longest of any link's bytes over its peak.
 double pull_bound_us(const Fabric& fabric, const CopyWorkload& copy, int gpus);
 

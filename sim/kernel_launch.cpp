@@ -126,7 +126,7 @@ KernelLaunch persistent_attention_launch(const LaunchSite& site, std::int64_t ti
 KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   const GemmKernel& kernel = site.cost.kernel;
   const GemmTiming& library = site.machine.gemm;
-  const MatrixSize size = size_of(gemm, site.schedule.gpus);
+  const MatrixSize size = size_on_rank(gemm, site.activity.rank, site.schedule.gpus);
   const DataType dtype = site.schedule.buffers[gemm.a.buffer].dtype;
   const TileTiming timing = time_tile(site.machine, size, kernel, dtype, clock_share_of_rank(site));
   KernelLaunch launch =
@@ -134,8 +134,11 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   TiledWork& work = launch.work;
   work.scheduler = kernel.scheduler;
   if (kernel.scheduler == TileScheduler::grid) launch.most_sms = gemm.max_sms;
+  // Traffic is known of the rank that has most rows, and each tile of any rank has its share of it.
+  const auto tiles_with_traffic = static_cast<double>(tile_count(size_of(gemm, site.schedule.gpus), kernel));
+  work.uses = memory_uses(site, timing.l2_bytes * tiles_with_traffic);
   const double stored_bytes = static_cast<double>(bytes_of(gemm.c, site.schedule));
-  add_link_uses(work.uses, site, 0, gemm.c.place, stored_bytes / (timing.l2_bytes * static_cast<double>(work.tiles)));
+  add_link_uses(work.uses, site, 0, gemm.c.place, stored_bytes / (timing.l2_bytes * tiles_with_traffic));
   work.tile_us *= 1 + gemm_reordering(site.machine, site.schedule.buffers[gemm.c.buffer].layout);
   if (kernel.scheduler == TileScheduler::dynamic_persistent && !gemm.kernel)
     work.setup_us = site.activity.is_root ? library.root_counter_reset_us : library.counter_reset_us;

@@ -1,5 +1,6 @@
 #include "sim/numerical_meaning.hpp"
 
+#include <algorithm>
 #include <map>
 #include <random>
 #include <set>
@@ -9,6 +10,7 @@
 #include "models/row_order.hpp"
 #include "models/sequence_order.hpp"
 #include "sim/numerical_device.hpp"
+#include "sim/operation_effect.hpp"
 #include "sim/program.hpp"
 
 namespace weft::sim {
@@ -25,7 +27,14 @@ ResultForm form_of(const Meaning& meaning, const std::string& path) {
 }
 
 RowOrder row_order(const Meaning& meaning, int gpus) {
-  return {result_form(meaning.op)->collective, meaning.m, meaning.chunks, gpus, meaning.own_rows_first};
+  const ResultForm form = *result_form(meaning.op);
+  return {form.collective,
+          meaning.m,
+          meaning.chunks,
+          gpus,
+          meaning.own_rows_first,
+          meaning.rows_of_rank,
+          !meaning.rows_of_rank.empty() && form.gemm == GemmPlace::after};
 }
 
 // --- Does the meaning fit the buffers? -----------------------------------------------------------------------------
@@ -64,9 +73,15 @@ void require_fit(const Schedule& schedule, const Meaning& meaning, const std::st
     throw InputError(path + ".chunks", "expected chunks x gpus to divide the " + std::to_string(meaning.m) +
                                            " rows, got " + std::to_string(meaning.chunks) + " chunks");
   const bool has_gemm = form.gemm != GemmPlace::none;
-  require_shape(schedule, path + ".a", meaning.a, order.input_rows(), has_gemm ? meaning.k : meaning.n, true);
+  const bool senders_differ = !meaning.rows_of_rank.empty() && !order.receivers_differ;
+  const auto most_rows = [&] { return *std::max_element(meaning.rows_of_rank.begin(), meaning.rows_of_rank.end()); };
+  require_shape(schedule, path + ".a", meaning.a, senders_differ ? most_rows() : order.input_rows(),
+                has_gemm ? meaning.k : meaning.n, true);
   if (has_gemm) require_shape(schedule, path + ".b", meaning.b, meaning.n, meaning.k, true);
-  require_shape(schedule, path + ".result", meaning.result, order.result_rows(), meaning.n, false);
+  const bool has_pools =
+      senders_differ && schedule.buffers[static_cast<std::size_t>(meaning.result)].layout.kind != LayoutKind::row_major;
+  require_shape(schedule, path + ".result", meaning.result,
+                order.receivers_differ || has_pools ? most_rows() : order.result_rows(), meaning.n, false);
   for (std::size_t i = 0; i < meaning.also.size(); ++i)
     require_fit(schedule, meaning.also[i], path + ".also[" + std::to_string(i) + "]");
 }
@@ -154,7 +169,26 @@ class Run {
     check(*schedule_.meaning, rank, iteration);
   }
 
+  /// Tiles of senders that differ: rows `rank`, rank + W, … of each of them, where their group's exchange puts them.
+  void check_pools(const Meaning& meaning, int rank, int iteration) {
+    const std::map<BufferId, OfRanks>& operands = operands_[static_cast<std::size_t>(iteration)];
+    const IntegerMatrix& stored = memory_.whole(rank, meaning.result, iteration);
+    const Buffer& result = buffer(meaning.result);
+    for (int source = 0; source < schedule_.gpus; ++source) {
+      const auto of_source = static_cast<std::size_t>(source);
+      const IntegerMatrix all = product(operands.at(meaning.a)[of_source], operands.at(meaning.b)[of_source]);
+      for (std::int64_t row = rank; row < meaning.rows_of_rank[of_source] && !wrong_; row += schedule_.gpus)
+        for (std::int64_t column = 0; column < meaning.n && !wrong_; ++column) {
+          const Element place = place_after_exchange(result.layout, meaning.rows_of_rank, source, rank, {row, column});
+          const std::int64_t got = stored.at(place.row, place.column), expected = all.at(row, column);
+          if (got != expected) wrong_ = {meaning.op, result.name, iteration, rank, row, column, expected, got};
+        }
+    }
+  }
+
   void check(const Meaning& meaning, int rank, int iteration) {
+    if (!meaning.rows_of_rank.empty() && buffer(meaning.result).layout.kind != LayoutKind::row_major)
+      return check_pools(meaning, rank, iteration);
     const std::map<BufferId, OfRanks>& operands = operands_[static_cast<std::size_t>(iteration)];
     const auto b = operands.find(meaning.b);  // a collective alone has none
     const IntegerMatrix expected = expected_result(meaning, schedule_.gpus, rank, operands.at(meaning.a),
@@ -217,7 +251,7 @@ IntegerMatrix expected_result(const Meaning& meaning, int gpus, int rank, const 
   if (meaning.attention) return expected_attention(meaning, gpus, rank, a, b);
   const GemmPlace gemm = form_of(meaning, "meaning").gemm;
   const RowOrder order = row_order(meaning, gpus);
-  IntegerMatrix result(order.result_rows(), meaning.n, 0);
+  IntegerMatrix result(order.result_rows_of(rank), meaning.n, 0);
   for (std::int64_t row = 0; row < result.rows; ++row)
     for (const RowSource& source : order.sources(rank, row)) {
       const auto source_rank = static_cast<std::size_t>(source.rank);

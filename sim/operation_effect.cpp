@@ -41,13 +41,14 @@ struct TileExtent {
 };
 
 std::vector<TileExtent> tiles_of(const Gemm& gemm, const MatrixSize& size, int tile_group) {
+  if (size.m == 0) return {};
   if (!gemm.kernel) return {{0, size.m, 0, size.n}};
   const TileGrid grid = tile_grid(*gemm.kernel, size);
   std::int64_t first = 0, count = grid.tiles();
   if (!gemm.tile_groups.empty()) {
     const auto group = gemm.tile_groups.begin() + tile_group;
     first = std::accumulate(gemm.tile_groups.begin(), group, std::int64_t{0});
-    count = *group;
+    count = std::clamp<std::int64_t>(grid.tiles() - first, 0, *group);
   }
   std::vector<TileExtent> tiles;
   for (std::int64_t index = first; index < first + count; ++index) {
@@ -66,8 +67,8 @@ Rectangle rows_of(Rectangle whole, std::int64_t first, std::int64_t count) {
 }
 
 /// Where one row of a tile is stored: in every layout it is contiguous.
-Rectangle stored_row(const Schedule& schedule, const Rectangle& c, std::int64_t row, const TileExtent& tile) {
-  const Layout& layout = schedule.buffers[static_cast<std::size_t>(c.buffer)].layout;
+Rectangle stored_row(const Schedule& schedule, const Layout& layout, const Rectangle& c, std::int64_t row,
+                     const TileExtent& tile) {
   const Element place = storage_of(layout, schedule.gpus, {row, tile.first_column});
   return {c.rank, c.buffer, c.first_row + place.row, 1, c.first_column + place.column, tile.columns};
 }
@@ -85,12 +86,14 @@ Matrices tile_result(const Matrices& inputs, bool accumulate) {
 std::vector<Effect> effects_of(const Schedule& schedule, const Gemm& gemm, int rank, int tile_group) {
   const auto on_rank = [&](const Slice& slice) { return rectangle_of(slice, rank, schedule.gpus); };
   const Rectangle a = on_rank(gemm.a), b = on_rank(gemm.b), c = on_rank(gemm.c);
+  const MatrixSize size = size_on_rank(gemm, rank, schedule.gpus);
+  const Layout layout = of_first_rows(schedule.buffers[static_cast<std::size_t>(c.buffer)].layout, size.m);
   std::vector<Effect> all;
-  for (const TileExtent& tile : tiles_of(gemm, size_of(gemm, schedule.gpus), tile_group)) {
+  for (const TileExtent& tile : tiles_of(gemm, size, tile_group)) {
     Effect effect;
     effect.reads = {rows_of(a, tile.first_row, tile.rows), rows_of(b, tile.first_column, tile.columns)};
     for (std::int64_t row = 0; row < tile.rows; ++row)
-      effect.writes.push_back(stored_row(schedule, c, tile.first_row + row, tile));
+      effect.writes.push_back(stored_row(schedule, layout, c, tile.first_row + row, tile));
     if (gemm.accumulate) effect.reads.insert(effect.reads.end(), effect.writes.begin(), effect.writes.end());
     effect.result = [accumulate = gemm.accumulate](const Matrices& inputs) { return tile_result(inputs, accumulate); };
     all.push_back(std::move(effect));

@@ -248,8 +248,12 @@ Attempt at_power_limit(const Runner& runner, Attempt attempt) {
 bool ranks_are_alike(const Schedule& schedule) {
   return std::all_of(schedule.operations.begin(), schedule.operations.end(), [](const Operation& operation) {
     return std::visit(
-        Overloaded{[](const Gemm& gemm) { return gemm.c.place == 0 && gemm.a.place == 0 && gemm.b.place == 0; },
-                   [](const Copy& copy) { return copy.source.place == 0 && copy.destination.place == 0; },
+        Overloaded{[](const Gemm& gemm) {
+                     return gemm.c.place == 0 && gemm.a.place == 0 && gemm.b.place == 0 && !differ_by_rank(gemm.a.rows);
+                   },
+                   [](const Copy& copy) {
+                     return copy.source.place == 0 && copy.destination.place == 0 && !differ_by_rank(copy.source.rows);
+                   },
                    [](const Signal& signal) { return signal.place == 0; }, [](const Barrier&) { return false; },
                    [](const GroupedExchange&) { return false; }, [](const PartialAttention&) { return false; },
                    [](const auto&) { return true; }},

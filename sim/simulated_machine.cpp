@@ -46,7 +46,24 @@ SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const
   for (int rank = 0; rank < ranks; ++rank) gpus_.emplace_back(engine, machine, pool_, mechanisms);
 }
 
+/// Of a rank without rows there is no kernel or copy to launch.
+bool SimulatedMachine::has_no_rows(const Activity& activity) const {
+  const auto is_empty = [&](const Slice& slice) { return row_count(slice.rows, activity.rank, schedule_.gpus) == 0; };
+  const Work& work = activity.operation->work;
+  if (const auto* gemm = std::get_if<Gemm>(&work)) return is_empty(gemm->a);
+  const auto* copy = std::get_if<Copy>(&work);
+  return copy != nullptr && is_empty(copy->source);
+}
+
+void SimulatedMachine::do_nothing(Activity& activity) {
+  activity.first_cta_started.happen(engine_);
+  activity.all_ctas_started.happen(engine_);
+  for (Occurrence& group : activity.tile_groups) group.happen(engine_);
+  activity.end.happen(engine_);
+}
+
 void SimulatedMachine::start(Activity& activity) {
+  if (has_no_rows(activity)) return do_nothing(activity);
   if (const double given_us = costs_[activity.id].given_us; given_us >= 0) return units_.start(activity, given_us);
   std::visit(
       Overloaded{
@@ -164,13 +181,14 @@ std::vector<Transfer> SimulatedMachine::transfers_of(const Activity& activity) {
   std::vector<double> out(gpus_.size(), 0), in(gpus_.size(), 0);
   for (int source = 0; source < ranks(); ++source)
     for (int destination = 0; destination < ranks(); ++destination) {
+      if (source == destination) continue;
       out[source] += bytes(source, destination);
       in[destination] += bytes(source, destination);
     }
   std::vector<Transfer> transfers;
   for (int source = 0; source < ranks(); ++source)
     for (int destination = 0; destination < ranks(); ++destination) {
-      if (bytes(source, destination) == 0) continue;
+      if (source == destination || bytes(source, destination) == 0) continue;
       Transfer& pair = transfers.emplace_back();
       pair.bytes = bytes(source, destination);
       pair.alone_us = timing.transfer_us * std::max(out[source], in[destination]) / timing.port_bytes;
@@ -302,7 +320,7 @@ void SimulatedMachine::transfer(CopyRun& run) {
     uses.push_back({gpus_[source].hbm, 1.0});
     uses.push_back({gpus_[destination].hbm, 1.0});
   }
-  const auto bytes = static_cast<double>(bytes_of(run.copy->source, schedule_));
+  const auto bytes = static_cast<double>(bytes_on_rank(run.copy->source, run.activity->rank, schedule_));
   if (source != destination)
     GBps /= 1 + machine_.copy_engines.speed_spread * (2 * throw_of(run.activity->rank, run.activity->occasion) - 1);
   pool_.start(bytes, {bytes_per_us(GBps), std::move(uses)},

@@ -69,6 +69,8 @@ class SimulatedMachine : public Device {
   };
 
   LaunchSite site_of(const Activity& activity);
+  bool has_no_rows(const Activity& activity) const;
+  void do_nothing(Activity& activity);
   void start_kernel(Activity& activity, KernelLaunch launch);
   void start_matrix_kernel(Activity& activity, KernelLaunch launch);
   void start_collective(Activity& activity);

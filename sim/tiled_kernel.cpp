@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/layout.hpp"
+
 namespace weft::sim {
 
 TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, Activity& activity, TiledWork work)
@@ -10,7 +12,8 @@ TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, Activity&
   unplaced = work_.scheduler == TileScheduler::grid ? static_cast<int>(work_.tiles) : work_.ctas;
   next_tile_ = begins_with_own_tiles() ? std::min<std::int64_t>(work_.ctas, work_.tiles) : 0;
   const auto* gemm = std::get_if<Gemm>(&activity.operation->work);
-  group_left_ = gemm != nullptr && !gemm->tile_groups.empty() ? gemm->tile_groups : std::vector{work_.tiles};
+  group_left_ = gemm != nullptr && !gemm->tile_groups.empty() ? groups_of_first_tiles(gemm->tile_groups, work_.tiles)
+                                                              : std::vector{work_.tiles};
   group_first_.resize(group_left_.size());
   std::exclusive_scan(group_left_.begin(), group_left_.end(), group_first_.begin(), std::int64_t{0});
   owner = &activity;
@@ -23,6 +26,8 @@ TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, Activity&
 }
 
 void TiledKernel::start() {
+  for (std::size_t group = 0; group < activity_.tile_groups.size(); ++group)
+    if (group_left_[group] == 0) activity_.tile_groups[group].happen(engine_);
   if (work_.setup_us <= 0) return sms_.submit(*this);
   engine_.after(from_us(work_.setup_us), {[](void* context) {
                                             auto* kernel = static_cast<TiledKernel*>(context);

@@ -6,6 +6,7 @@
 // The host launches chunk by chunk, the two operations of a chunk in the order of the data.
 #include "scenarios/builders/families.hpp"
 #include "scenarios/builders/operands.hpp"
+#include "scenarios/rank_rows.hpp"
 
 namespace weft::scenarios {
 
@@ -13,13 +14,14 @@ Schedule build_decomposition(const Case& request) {
   const PairWorkload& workload = pair_of(request, {PairOp::gemm_all_reduce, PairOp::gemm_reduce_scatter,
                                                    PairOp::gemm_all_to_all, PairOp::all_gather_gemm});
   const int chunks = std::get<Decomposition>(request.schedule.family).chunks;
-  const std::int64_t rows = rows_of_busiest(workload, std::int64_t{request.gpus} * chunks, "gpus x chunks");
   const bool collective_first = collective_comes_first(workload.op);
   const std::string collective_name(name_of(collective_of(workload.op)));
 
   Program program(request);
   const StreamId s1 = program.add_stream("s1", highest_priority);
-  const PairOperands pair(program, workload, rows, request.gpus, chunks, request.schedule.max_ctas);
+  const PairOperands pair(program, workload,
+                          rows_of_ranks(workload, request.gpus, std::int64_t{request.gpus} * chunks, "gpus x chunks"),
+                          chunks, request.schedule.max_ctas);
   for (int chunk = 0; chunk < chunks; ++chunk) {
     const std::string suffix = " " + std::to_string(chunk);
     if (collective_first) {

@@ -15,21 +15,24 @@
 #include "models/input_error.hpp"
 #include "scenarios/builders/families.hpp"
 #include "scenarios/builders/operands.hpp"
+#include "scenarios/rank_rows.hpp"
 
 namespace weft::scenarios {
 namespace {
 
 class FiccoProgram {
  public:
-  FiccoProgram(const Case& request, const Ficco& choice, int steps, const PairWorkload& pair, std::int64_t rows)
+  FiccoProgram(const Case& request, const Ficco& choice, int steps, const PairWorkload& pair,
+               std::vector<std::int64_t> rows_of_rank)
       : program_(request),
         pair_(pair),
         choice_(choice),
         max_ctas_(request.schedule.max_ctas),
         gpus_(request.gpus),
         steps_(steps),
-        rows_(rows),
-        chunk_rows_(rows / gpus_ / (cuts_rows() ? steps : 1)),
+        rows_of_rank_(std::move(rows_of_rank)),
+        rows_(rows_of_rank_.front()),
+        chunk_rows_(chunk_rows_of(0)),
         chunk_columns_(pair.k / (cuts_rows() ? 1 : steps)) {
     add_buffers();
     add_streams();
@@ -48,12 +51,13 @@ class FiccoProgram {
     }
     program_.add(main_stream, "leave", Barrier{});
     program_.set_meaning({.op = std::string(name_of(pair_.op)),
-                          .m = rows_,
+                          .m = is_uneven(rows_of_rank_) ? pair_.m : rows_,
                           .n = pair_.n,
                           .k = pair_.k,
                           .a = input_,
                           .b = b_,
-                          .result = c_});
+                          .result = c_,
+                          .rows_of_rank = is_uneven(rows_of_rank_) ? rows_of_rank_ : std::vector<std::int64_t>{}});
     return std::move(program_).finish();
   }
 
@@ -69,11 +73,14 @@ class FiccoProgram {
   bool needs_scatter() const { return is_fused() && (cuts_rows() || !is_uniform()); }
   int first_computed() const { return is_uniform() ? 0 : 1; }  ///< in steps: chunks of rank + this and on
 
-  std::int64_t block_rows() const { return (block_has_own() ? gpus_ : gpus_ - 1) * chunk_rows_; }
+  std::int64_t shard_rows_of(int rank) const { return rows_of_rank_[static_cast<std::size_t>(rank)] / gpus_; }
+  std::int64_t chunk_rows_of(int rank) const { return shard_rows_of(rank) / (cuts_rows() ? steps_ : 1); }
+  int chunks_of_block() const { return block_has_own() ? gpus_ : gpus_ - 1; }
+  std::int64_t block_rows() const { return chunks_of_block() * chunk_rows_; }
 
   void add_buffers() {
     const bool all_to_all = pair_.op == PairOp::all_to_all_gemm;
-    input_ = program_.add_buffer(all_to_all ? "send" : "shard", all_to_all ? rows_ : rows_ / gpus_, pair_.k,
+    input_ = program_.add_buffer(all_to_all ? "send" : "shard", all_to_all ? pair_.m : rows_ / gpus_, pair_.k,
                                  pair_.dtype, uses_collective() ? Memory::local : Memory::symmetric);
     arrived_ = arrives_in_blocks() ? program_.add_buffer("arrived", steps_ * block_rows(), chunk_columns_, pair_.dtype)
                                    : program_.add_buffer("arrived", rows_, pair_.k, pair_.dtype);
@@ -101,18 +108,36 @@ class FiccoProgram {
   }
   /// Rows of the step's chunk of rank + `peer` in a buffer of all shards.
   Slice place_of(BufferId buffer, int peer, int step) const {
+    if (is_uneven(rows_of_rank_))
+      return program_.rows_by_rank(buffer, [&](int rank) {
+        const std::int64_t shard = (rank + peer) % gpus_ * shard_rows_of(rank);
+        return RowRange{shard + (cuts_rows() ? step * chunk_rows_of(rank) : 0), chunk_rows_of(rank)};
+      });
     return cuts_rows() ? program_.shard(buffer, peer, step, steps_) : program_.shard(buffer, peer);
   }
   /// Rows of the chunk of rank + `peer` in a block that begins at row `first`: chunks in the order of the ranks, or
   /// without the own one in the order of the peers.
   Slice place_in_block(BufferId buffer, int peer, std::int64_t first) const {
+    if (is_uneven(rows_of_rank_))
+      return program_.rows_by_rank(buffer, [&](int rank) {
+        const int place = block_has_own() ? (rank + peer) % gpus_ : peer - 1;
+        return RowRange{first + place * chunk_rows_of(rank), chunk_rows_of(rank)};
+      });
     Slice slice = program_.rows(buffer, first + (peer - 1) * chunk_rows_, chunk_rows_);
     if (block_has_own()) slice.rows = ShardRows{.rank_offset = peer, .first = first, .of_rows = block_rows()};
     return slice;
   }
+  /// What a rank sends to the executing one in a step of an all-to-all.
+  Slice sent_rows(int step) const {
+    if (!is_uneven(rows_of_rank_)) return place_of(input_, 0, step);
+    return program_.rows_by_rank(input_, [&](int rank) {
+      return RowRange{rows_before(rows_of_rank_, rank) + (cuts_rows() ? step * chunk_rows_of(rank) : 0),
+                      chunk_rows_of(rank)};
+    });
+  }
   /// The step's chunk of the own rows on rank + `peer`.
   Slice source(int peer, int step) const {
-    Slice slice = pair_.op == PairOp::all_to_all_gemm ? place_of(input_, 0, step)
+    Slice slice = pair_.op == PairOp::all_to_all_gemm ? sent_rows(step)
                   : cuts_rows()                       ? program_.rows(input_, step * chunk_rows_, chunk_rows_)
                                                       : program_.whole(input_);
     slice.place = peer;
@@ -122,11 +147,25 @@ class FiccoProgram {
     return arrives_in_blocks() ? place_in_block(arrived_, peer, step * block_rows())
                                : columns_of_step(place_of(arrived_, peer, step), step);
   }
-  Slice arrived_block(int step) const { return program_.rows(arrived_, step * block_rows(), block_rows()); }
+  Slice block_of(BufferId buffer, std::int64_t first) const {
+    if (!is_uneven(rows_of_rank_)) return program_.rows(buffer, first, block_rows());
+    return program_.rows_by_rank(buffer, [&](int rank) {
+      return RowRange{first, chunks_of_block() * chunk_rows_of(rank)};
+    });
+  }
+  Slice arrived_block(int step) const { return block_of(arrived_, step * block_rows()); }
 
   // --- Operations ----------------------------------------------------------------------------------------------
 
   Gemm own_gemm() const {
+    if (is_uneven(rows_of_rank_))
+      return gemm_of(program_.rows_by_rank(input_,
+                                           [&](int rank) {
+                                             return RowRange{rows_before(rows_of_rank_, rank), shard_rows_of(rank)};
+                                           }),
+                     program_.whole(b_), program_.rows_by_rank(c_, [&](int rank) {
+                       return RowRange{rank * shard_rows_of(rank), shard_rows_of(rank)};
+                     }));
     const Slice own = pair_.op == PairOp::all_to_all_gemm ? program_.shard(input_, 0) : program_.whole(input_);
     return gemm_of(own, program_.whole(b_), program_.shard(c_, 0));
   }
@@ -154,7 +193,7 @@ class FiccoProgram {
 
   void compute_block(int step) {
     for (const StreamId stream : transfer_streams_) program_.wait(main_stream, stream);
-    const Slice c = program_.whole(needs_scatter() ? block_result_ : c_);
+    const Slice c = block_of(needs_scatter() ? block_result_ : c_, 0);
     program_.add(main_stream, "gemm " + std::to_string(step), step_gemm(arrived_block(step), c, step));
     const bool is_complete = cuts_rows() || step == steps_ - 1;
     if (!needs_scatter() || !is_complete) return;
@@ -181,7 +220,8 @@ class FiccoProgram {
   int max_ctas_;
   int gpus_;
   int steps_;
-  std::int64_t rows_;
+  std::vector<std::int64_t> rows_of_rank_;
+  std::int64_t rows_;  ///< of the rank that has most, as are the chunk's
   std::int64_t chunk_rows_, chunk_columns_;
   BufferId input_ = 0, arrived_ = 0, b_ = 0, block_result_ = 0, c_ = 0;
   std::vector<StreamId> transfer_streams_;  ///< of rank + 1, rank + 2, …, or one for NCCL
@@ -221,7 +261,8 @@ Schedule build_ficco(const Case& request) {
   check_transport(choice, pair.op);
   const bool cuts_rows = choice.chunks == FiccoChunks::rows;
   const std::int64_t gpus = request.gpus;
-  const std::int64_t rows = rows_of_busiest(pair, cuts_rows ? gpus * gpus : gpus, cuts_rows ? "gpus x gpus" : "gpus");
+  const std::vector<std::int64_t> rows =
+      rows_of_ranks(pair, request.gpus, cuts_rows ? gpus * gpus : gpus, cuts_rows ? "gpus x gpus" : "gpus");
   if (!cuts_rows && pair.k % gpus != 0)
     throw InputError("workload.k", "expected a multiple of gpus = " + std::to_string(gpus) + " for 2d chunks, got " +
                                        std::to_string(pair.k));
@@ -232,7 +273,7 @@ Schedule build_undivided_ficco(const Case& request) {
   const PairWorkload& pair = pair_of(request, {PairOp::all_gather_gemm, PairOp::all_to_all_gemm});
   const Ficco whole{FiccoCompute::uniform, FiccoGemm::fused, FiccoChunks::rows_and_columns,
                     std::get<Ficco>(request.schedule.family).transport};
-  return FiccoProgram(request, whole, 1, pair, rows_of_busiest(pair, request.gpus, "gpus")).build();
+  return FiccoProgram(request, whole, 1, pair, rows_of_ranks(pair, request.gpus, request.gpus, "gpus")).build();
 }
 
 }  // namespace weft::scenarios

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "models/input_error.hpp"
+#include "scenarios/rank_rows.hpp"
 
 namespace weft::scenarios {
 
@@ -80,9 +81,11 @@ std::int64_t rows_of_busiest(const PairWorkload& pair, std::int64_t unit, const 
   return (busiest + unit - 1) / unit * unit;
 }
 
-PairOperands::PairOperands(Program& program, const PairWorkload& pair, std::int64_t rows, int gpus, int chunks,
-                           int max_ctas)
-    : program_(&program), pair_(pair), rows_(rows), chunks_(chunks), max_ctas_(max_ctas) {
+PairOperands::PairOperands(Program& program, const PairWorkload& pair, std::vector<std::int64_t> rows_of_rank,
+                           int chunks, int max_ctas)
+    : program_(&program), pair_(pair), rows_of_rank_(std::move(rows_of_rank)), chunks_(chunks), max_ctas_(max_ctas) {
+  const std::int64_t rows = rows_of_rank_.front();  // of the busiest
+  const auto gpus = static_cast<std::int64_t>(rows_of_rank_.size());
   const Gemm whole = add_gemm_operands(program, rows, pair.n, pair.k, pair.dtype);
   a_ = whole.a.buffer;
   b_ = whole.b.buffer;
@@ -95,14 +98,14 @@ PairOperands::PairOperands(Program& program, const PairWorkload& pair, std::int6
       output_ = program.add_buffer("result", rows / gpus, pair.n);
       break;
     case PairOp::gemm_all_to_all:
-      output_ = program.add_buffer("result", rows, pair.n);
+      output_ = program.add_buffer("result", pair.m, pair.n);
       break;
     case PairOp::all_gather_gemm:
       input_ = program.add_buffer("shard", rows / gpus, pair.k, pair.dtype);
       output_ = a_;
       break;
     case PairOp::all_to_all_gemm:
-      input_ = program.add_buffer("send", rows, pair.k, pair.dtype);
+      input_ = program.add_buffer("send", pair.m, pair.k, pair.dtype);
       output_ = a_;
       break;
   }
@@ -113,28 +116,54 @@ Slice PairOperands::chunk_of(BufferId buffer, int chunk) const {
   return program_->rows(buffer, chunk * count, count);
 }
 
-Gemm PairOperands::gemm(int chunk) const {
-  return gemm_of(chunk_of(a_, chunk), program_->whole(b_), chunk_of(c_, chunk));
+Slice PairOperands::gemm_rows_of(BufferId buffer, int chunk) const {
+  if (!is_uneven(rows_of_rank_)) return chunk_of(buffer, chunk);
+  const std::int64_t first = chunk * program_->buffer(buffer).rows / chunks_;
+  return program_->rows_by_rank(buffer, [&](int rank) {
+    return RowRange{first, rows_of_rank_[static_cast<std::size_t>(rank)] / chunks_};
+  });
 }
 
-Collective PairOperands::collective(int chunk) const {
-  return {.kind = collective_of(pair_.op),
-          .input = chunk_of(input_, chunk),
-          .output = chunk_of(output_, chunk),
-          .transport = Transport::nccl,
-          .max_ctas = max_ctas_};
+Gemm PairOperands::gemm(int chunk) const {
+  return gemm_of(gemm_rows_of(a_, chunk), program_->whole(b_), gemm_rows_of(c_, chunk));
+}
+
+Work PairOperands::collective(int chunk) const {
+  if (is_uneven(rows_of_rank_)) return exchange(chunk);
+  return Collective{.kind = collective_of(pair_.op),
+                    .input = chunk_of(input_, chunk),
+                    .output = chunk_of(output_, chunk),
+                    .transport = Transport::nccl,
+                    .max_ctas = max_ctas_};
+}
+
+/// Each rank's GEMM has a W-th of its rows for or from each rank.
+GroupedExchange PairOperands::exchange(int chunk) const {
+  GroupedExchange exchange{.input = chunk_of(input_, chunk), .output = chunk_of(output_, chunk)};
+  exchange.max_ctas = max_ctas_;
+  const int gpus = static_cast<int>(rows_of_rank_.size());
+  const auto block_of = [&](int rank) { return rows_of_rank_[static_cast<std::size_t>(rank)] / gpus / chunks_; };
+  exchange.rows.resize(rows_of_rank_.size());
+  for (int source = 0; source < gpus; ++source)
+    for (int destination = 0; destination < gpus; ++destination)
+      exchange.rows[static_cast<std::size_t>(source)].push_back(
+          collective_comes_first(pair_.op)
+              ? RowRange{rows_before(rows_of_rank_, destination) / chunks_, block_of(destination)}
+              : RowRange{destination * block_of(source), block_of(source)});
+  return exchange;
 }
 
 Meaning PairOperands::meaning() const {
   const bool gemm_is_last = collective_comes_first(pair_.op);
   return {.op = std::string(name_of(pair_.op)),
-          .m = rows_,
+          .m = is_uneven(rows_of_rank_) ? pair_.m : rows_of_rank_.front(),
           .n = pair_.n,
           .k = pair_.k,
           .a = gemm_is_last ? input_ : a_,
           .b = b_,
           .result = gemm_is_last ? c_ : output_,
-          .chunks = chunks_};
+          .chunks = chunks_,
+          .rows_of_rank = is_uneven(rows_of_rank_) ? rows_of_rank_ : std::vector<std::int64_t>{}};
 }
 
 }  // namespace weft::scenarios

@@ -35,22 +35,27 @@ ConcurrentOperands add_concurrent_operands(Program& program, const ConcurrentPai
 /// A GEMM and the collective before or after it, cut into row chunks. The rows of every operand but b are cut evenly,
 /// so chunk i of the collective's input is exactly what chunk i of the GEMM writes (or of its output what the GEMM
 /// reads). Across ranks, rows of chunked all-gather, reduce-scatter and all-to-all are therefore owned
-/// block-cyclically.
+/// block-cyclically. Where ranks differ in rows, a chunk of each rank begins where that of the rank with most rows
+/// begins, and the exchange is a grouped one.
 class PairOperands {
  public:
-  /// `rows` as rows_of_busiest() gives them.
-  PairOperands(Program& program, const PairWorkload& pair, std::int64_t rows, int gpus, int chunks, int max_ctas);
+  /// `rows_of_rank` as rows_of_ranks() gives them.
+  PairOperands(Program& program, const PairWorkload& pair, std::vector<std::int64_t> rows_of_rank, int chunks,
+               int max_ctas);
 
   Gemm gemm(int chunk) const;
-  Collective collective(int chunk) const;
+  Work collective(int chunk) const;
   Meaning meaning() const;
 
  private:
   Slice chunk_of(BufferId buffer, int chunk) const;
+  /// Of a buffer of the GEMM's rows: the rows of each rank's own chunk.
+  Slice gemm_rows_of(BufferId buffer, int chunk) const;
+  GroupedExchange exchange(int chunk) const;
 
   const Program* program_;
   PairWorkload pair_;
-  std::int64_t rows_;
+  std::vector<std::int64_t> rows_of_rank_;
   int chunks_;
   int max_ctas_;
   BufferId a_ = 0, b_ = 0, c_ = 0;

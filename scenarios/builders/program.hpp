@@ -36,6 +36,15 @@ class Program {
 
   Slice whole(BufferId id, int place = 0) const;
   Slice rows(BufferId id, std::int64_t first, std::int64_t count) const;
+  /// The rows that `range_of_rank(rank)` gives; all columns.
+  template <class RangeOfRank>
+  Slice rows_by_rank(BufferId id, RangeOfRank range_of_rank) const {
+    Slice slice = whole(id);
+    RankRows rows;
+    for (int rank = 0; rank < schedule_.gpus; ++rank) rows.of_rank.push_back(range_of_rank(rank));
+    slice.rows = std::move(rows);
+    return slice;
+  }
   /// Sub-chunk `chunk` of `chunks` of the buffer's shard of rank + `rank_offset`.
   Slice shard(BufferId id, int rank_offset, int chunk = 0, int chunks = 1) const;
   const Buffer& buffer(BufferId id) const { return schedule_.buffers[id]; }

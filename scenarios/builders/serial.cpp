@@ -7,6 +7,7 @@
 #include "models/input_error.hpp"
 #include "scenarios/builders/families.hpp"
 #include "scenarios/builders/operands.hpp"
+#include "scenarios/rank_rows.hpp"
 
 namespace weft::scenarios {
 namespace {
@@ -77,7 +78,7 @@ Schedule build_pair(const Case& request, const PairWorkload& workload) {
   // An all-reduce of the whole is the one collective that cuts nothing.
   const std::int64_t unit = workload.op == PairOp::gemm_all_reduce ? 1 : request.gpus;
   Program program(request);
-  const PairOperands pair(program, workload, rows_of_busiest(workload, unit, "gpus"), request.gpus, 1,
+  const PairOperands pair(program, workload, rows_of_ranks(workload, request.gpus, unit, "gpus"), 1,
                           request.schedule.max_ctas);
   const std::string collective(name_of(collective_of(workload.op)));
   if (collective_comes_first(workload.op)) program.add(main_stream, collective, pair.collective(0));

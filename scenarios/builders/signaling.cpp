@@ -9,6 +9,7 @@
 // all-to-all the rows of a tile, which are tokens, go to the ranks in turn, and a group holds a pool of them for each.
 // Whatever reads the result undoes the order; that is the next kernel's cost and no part of this schedule.
 #include <algorithm>
+#include <numeric>
 
 #include "models/collective_model.hpp"
 #include "models/input_error.hpp"
@@ -17,6 +18,7 @@
 #include "scenarios/builders/group_search.hpp"
 #include "scenarios/builders/operands.hpp"
 #include "scenarios/builders/wave_groups.hpp"
+#include "scenarios/rank_rows.hpp"
 
 namespace weft::scenarios {
 namespace {
@@ -72,7 +74,8 @@ BufferId add_result(Program& program, const Gemm& gemm, const MatrixSize& size, 
 struct PairInWaves {
   const PairWorkload& pair;
   CollectiveKind kind;
-  MatrixSize size;
+  std::vector<std::int64_t> rows_of_rank;
+  MatrixSize size;  ///< of the rank that has most rows
   Waves waves;
 };
 
@@ -99,9 +102,11 @@ PairInWaves in_waves(const Case& request, const Machine& machine) {
     throw InputError("gpus", "expected a divisor of the " + std::to_string(tile_extent) +
                                  " rows of a tile, which are cut into one block for each rank, got " +
                                  std::to_string(request.gpus));
-  const MatrixSize size{rows_of_busiest(pair, tile_extent, "a tile's rows"), pair.n, pair.k};
+  std::vector<std::int64_t> rows = rows_of_ranks(pair, request.gpus, tile_extent, "a tile's rows");
+  const MatrixSize size{rows.front(), pair.n, pair.k};
+  const std::int64_t band_rows = std::accumulate(rows.begin(), rows.end(), std::int64_t{0}, std::gcd<long, long>);
   const int ctas = time_sending(size.m * size.n, request, kind, machine).ctas;
-  return {pair, kind, size, waves_of(size, pair.dtype, ctas, machine)};
+  return {pair, kind, std::move(rows), size, waves_of(size, band_rows, pair.dtype, ctas, machine)};
 }
 
 Gemm add_gemm(Program& program, const PairInWaves& plan, const std::vector<int>& groups) {
@@ -113,7 +118,26 @@ Gemm add_gemm(Program& program, const PairInWaves& plan, const std::vector<int>&
     gemm.signals.push_back(
         {.tile_group = group, .counter = program.add_counter({"group " + std::to_string(group), true})});
   gemm.c = program.whole(add_tiled_buffer(program, "c", layout_of(gemm, plan.size, layout_for(plan.kind))));
+  if (is_uneven(plan.rows_of_rank))
+    gemm.a = program.rows_by_rank(gemm.a.buffer, [&](int rank) {
+      return RowRange{0, plan.rows_of_rank[static_cast<std::size_t>(rank)]};
+    });
   return gemm;
+}
+
+/// The pools of a group, whose tiles some ranks have fewer of; they arrive in the order of the ranks.
+GroupedExchange exchange_of_group(const PairInWaves& plan, const Gemm& gemm, int group, const Slice& input,
+                                  const Slice& output, int max_ctas) {
+  GroupedExchange exchange{.input = input, .output = output, .max_ctas = max_ctas};
+  const auto gpus = static_cast<std::int64_t>(plan.rows_of_rank.size());
+  for (const std::int64_t rows : plan.rows_of_rank) {
+    const std::int64_t tiles = tile_grid(*gemm.kernel, {rows, plan.size.n, plan.size.k}).tiles();
+    const std::int64_t tiles_of_group = groups_of_first_tiles(gemm.tile_groups, tiles)[static_cast<std::size_t>(group)];
+    const std::int64_t pool = tiles_of_group * gemm.kernel->tile_m / gpus;
+    std::vector<RowRange>& sent = exchange.rows.emplace_back();
+    for (std::int64_t destination = 0; destination < gpus; ++destination) sent.push_back({destination * pool, pool});
+  }
+  return exchange;
 }
 
 }  // namespace
@@ -158,22 +182,30 @@ Schedule build_signaling(const Case& request, const Machine& machine) {
     const std::string number = " " + std::to_string(signal.tile_group);
     const std::int64_t tiles = gemm.tile_groups[signal.tile_group];
     program.add(s1, "wait" + number, Wait{.counter = signal.counter});
-    program.add(s1, std::string(name_of(plan.kind)) + number,
-                Collective{.kind = plan.kind,
-                           .input = rows_of_tiles(gemm.c.buffer, first_tile, tiles),
-                           .output = rows_of_tiles(result, first_tile, tiles),
-                           .transport = Transport::nccl,
-                           .max_ctas = request.schedule.max_ctas});
+    const Slice input = rows_of_tiles(gemm.c.buffer, first_tile, tiles);
+    const Slice output = rows_of_tiles(result, first_tile, tiles);
+    const int max_ctas = request.schedule.max_ctas;
+    const Work sending = is_uneven(plan.rows_of_rank)
+                             ? Work{exchange_of_group(plan, gemm, signal.tile_group, input, output, max_ctas)}
+                             : Work{Collective{.kind = plan.kind,
+                                               .input = input,
+                                               .output = output,
+                                               .transport = Transport::nccl,
+                                               .max_ctas = max_ctas}};
+    program.add(s1, std::string(name_of(plan.kind)) + number, sending);
     first_tile += tiles;
   }
   program.set_meaning({.op = std::string(name_of(plan.pair.op)),
-                       .m = plan.size.m,
+                       .m = is_uneven(plan.rows_of_rank) ? plan.pair.m : plan.size.m,
                        .n = plan.size.n,
                        .k = plan.size.k,
                        .a = gemm.a.buffer,
                        .b = gemm.b.buffer,
                        .result = result,
-                       .chunks = chunks_of(plan.kind, plan.size.m, gemm.kernel->tile_m, request.gpus)});
+                       .chunks = is_uneven(plan.rows_of_rank)
+                                     ? 1
+                                     : chunks_of(plan.kind, plan.size.m, gemm.kernel->tile_m, request.gpus),
+                       .rows_of_rank = is_uneven(plan.rows_of_rank) ? plan.rows_of_rank : std::vector<std::int64_t>{}});
   program.set_machine(machine.name);
   return std::move(program).finish();
 }

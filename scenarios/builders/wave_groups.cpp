@@ -43,12 +43,13 @@ GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataTyp
   return *fastest;
 }
 
-Waves waves_of(const MatrixSize& size, DataType dtype, int collective_ctas, const Machine& machine) {
+Waves waves_of(const MatrixSize& size, std::int64_t band_rows, DataType dtype, int collective_ctas,
+               const Machine& machine) {
   const int left = machine.gpu.sms() - collective_ctas;
   if (left < 1)
     throw InputError("schedule.max_ctas", "expected fewer than the " + std::to_string(machine.gpu.sms()) + " SMs of " +
                                               machine.name + ", got " + std::to_string(collective_ctas));
-  const GemmKernel kernel = fastest_tiles(size, size.m, dtype, machine);
+  const GemmKernel kernel = fastest_tiles(size, band_rows, dtype, machine);
   const std::int64_t ctas = ctas_per_sm(machine, kernel, dtype);
   return {.kernel = kernel,
           .wave_us = static_cast<double>(ctas) * time_tile(machine, size, kernel, dtype).tile_us,

@@ -24,8 +24,10 @@ struct Waves {
 /// InputError where those or the columns are no multiple of tile_extent, or no such kernel fits an SM.
 GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataType dtype, const Machine& machine);
 
-/// With the fastest tiles. Throws InputError as fastest_tiles(), and where the collective leaves no SM.
-Waves waves_of(const MatrixSize& size, DataType dtype, int collective_ctas, const Machine& machine);
+/// With the fastest tiles that divide `band_rows`. Throws InputError as fastest_tiles(), and where the collective
+/// leaves no SM.
+Waves waves_of(const MatrixSize& size, std::int64_t band_rows, DataType dtype, int collective_ctas,
+               const Machine& machine);
 
 /// Tiles of each group from its waves; the last group takes the rest. Throws InputError where nothing is left for it.
 std::vector<std::int64_t> tiles_of_groups(const Waves& waves, const std::vector<int>& groups);

@@ -36,6 +36,7 @@ Schedule everything() {
        {{0, Point::tile_group, 1}},
        Collective{CollectiveKind::all_to_all, whole, part, Transport::nccl_copy_engine, 8}},
       {"copy", 1, {{0, Point::end}, {1, Point::first_cta_started}}, Copy{part, shard, CopyPath::sms}},
+      {"uneven copy", 1, {}, Copy{{0, 1, RankRows{{{8, 3}, {0, 0}, {4, 1}, {0, 512}}}, 0, 64}, shard}},
       {"norm", 0, {{1, Point::all_ctas_started}}, MemoryBound{MemoryKernel::add_rms_norm, {whole, part}, {shard}}},
       {"attention", 0, {}, Attention{whole, part, 8, 2, 64, 100}},
       {"signal", 0, {}, Signal{1, 3, 2, SignalPath::copied_word}},

@@ -53,6 +53,21 @@ TEST(Validation, a_slice_that_leaves_its_buffer_is_refused) {
             "operations[1].copy.source.columns: expected columns within the 128 of buffer \"A_shard\", got 128 from 1");
 }
 
+TEST(Validation, rows_that_differ_by_rank_are_those_of_every_rank_and_of_both_sides) {
+  const auto with_rows = [](const std::vector<RowRange>& source, const std::vector<RowRange>& destination) {
+    return complaint(async_tp(), [&](Schedule& s) {
+      work<Copy>(s, "publish").source.rows = RankRows{source};
+      work<Copy>(s, "publish").destination.rows = RankRows{destination};
+    });
+  };
+  const std::vector<RowRange> four{{0, 128}, {0, 8}, {64, 8}, {0, 0}};
+  EXPECT_EQ(with_rows(four, four), "");
+  EXPECT_EQ(with_rows({{0, 128}}, four), "operations[1].copy.source.rows.of_rank: expected rows of 4 ranks, got 1");
+  EXPECT_EQ(with_rows(four, {{0, 128}, {0, 8}, {64, 9}, {0, 0}}),
+            "operations[1].copy.destination: expected 8 rows on rank 2, got 9");
+  EXPECT_NE(with_rows(four, {{0, 128}, {0, 8}, {128, 8}, {0, 0}}), "");
+}
+
 TEST(Validation, shards_must_divide_the_rows) {
   EXPECT_EQ(complaint(async_tp(),
                       [](Schedule& s) {

@@ -42,11 +42,11 @@ TEST(Decomposition, ExchangeOfAChunkStaysInTheChunk) {
   EXPECT_EQ(operands_of(schedule.operations[3], schedule), "c[32:64, 0:32] -> result[32:64, 0:32]");
 }
 
-TEST(Decomposition, ImbalanceIsRoundedUpToWholeChunksOfEveryRank) {
-  // 64 x 1.1 = 70.4, rounded up to a multiple of 4 x 2.
+TEST(Decomposition, ImbalanceLeavesEveryRankWholeChunks) {
+  // 64 x 1.1 = 70.4, rounded up to a multiple of 4 x 2; 184 are left.
   const Schedule schedule =
       build_case(PairWorkload{PairOp::gemm_all_to_all, 64, 32, 16, DataType::bf16, 1.1}, 4, Decomposition{2});
-  EXPECT_EQ(schedule.meaning->m, 72);
+  EXPECT_THAT(schedule.meaning->rows_of_rank, ElementsAre(72, 64, 64, 56));
 }
 
 TEST(Decomposition, MeaningSaysHowManyChunksOwnershipIsCutInto) {

@@ -167,10 +167,10 @@ TEST(Ficco, ChunksMustBeWholeRowsOrColumns) {
             "workload.m: expected a multiple of gpus = 4, got 9");
 }
 
-TEST(Ficco, ImbalanceIsRoundedUpToWholeChunks) {
-  // 64 x 1.1 = 70.4, rounded up to a multiple of 4 x 4.
+TEST(Ficco, ImbalanceLeavesEveryRankWholeChunks) {
+  // 64 x 1.1 = 70.4, rounded up to a multiple of 4 x 4; 176 are left.
   const PairWorkload pair{PairOp::all_to_all_gemm, 64, 32, 16, DataType::bf16, 1.1};
-  EXPECT_EQ(build_case(pair, 4, Ficco{}).meaning->m, 80);
+  EXPECT_THAT(build_case(pair, 4, Ficco{}).meaning->rows_of_rank, ElementsAre(80, 64, 64, 48));
 }
 
 TEST(Ficco, OtherOpsAreRefused) {

@@ -94,10 +94,15 @@ TEST(DescribedWrongElement, NamesPlaceAndValues) {
 
 void divide(std::int64_t& extent, int factor) { extent /= factor; }
 void divide(int& extent, int factor) { extent /= factor; }
+void divide(RowRange& range, int factor) {
+  range.first /= factor;
+  range.count /= factor;
+}
 void divide(Slice& slice, int factor) {
   if (auto* range = std::get_if<RowRange>(&slice.rows)) {
-    range->first /= factor;
-    range->count /= factor;
+    divide(*range, factor);
+  } else if (auto* ranges = std::get_if<RankRows>(&slice.rows)) {
+    for (RowRange& of_rank : ranges->of_rank) divide(of_rank, factor);
   } else {
     auto& shard = std::get<ShardRows>(slice.rows);
     shard.first /= factor;
@@ -108,6 +113,7 @@ void divide(Slice& slice, int factor) {
 }
 void divide(Meaning& meaning, int factor) {
   for (std::int64_t* extent : {&meaning.m, &meaning.n, &meaning.k}) divide(*extent, factor);
+  for (std::int64_t& rows : meaning.rows_of_rank) divide(rows, factor);
   for (Meaning& further : meaning.also) divide(further, factor);
 }
 
@@ -123,6 +129,11 @@ Schedule scaled_down(Schedule schedule) {
       for (Slice* slice : {&copy->source, &copy->destination}) divide(*slice, factor);
     if (auto* collective = std::get_if<Collective>(&operation.work))
       for (Slice* slice : {&collective->input, &collective->output}) divide(*slice, factor);
+    if (auto* exchange = std::get_if<GroupedExchange>(&operation.work)) {
+      for (Slice* slice : {&exchange->input, &exchange->output}) divide(*slice, factor);
+      for (std::vector<RowRange>& sent : exchange->rows)
+        for (RowRange& range : sent) divide(range, factor);
+    }
     if (auto* gemm = std::get_if<Gemm>(&operation.work)) {
       for (Slice* slice : {&gemm->a, &gemm->b, &gemm->c}) divide(*slice, factor);
       if (gemm->kernel)
@@ -235,9 +246,48 @@ TEST(BuiltSchedules, OfCollectivesComputeWhatTheySay) {
     }
 }
 
-TEST(BuiltSchedules, OfImbalancedAllToAllComputeWhatTheySay) {
-  const PairWorkload pair{PairOp::gemm_all_to_all, 24, 4, 3, DataType::bf16, 1.3};
-  EXPECT_EQ(failure_of(built(pair, 4, scenarios::Decomposition{3})), "");
+/// Up to the imbalance with which one rank has all rows.
+std::vector<double> imbalances(int gpus) { return {1.3, 2, static_cast<double>(gpus)}; }
+
+TEST(BuiltSchedules, OfRanksThatDifferComputeWhatTheySay) {
+  Shapes shapes;
+  for (int gpus = 2; gpus <= 8; ++gpus)
+    for (const double imbalance : imbalances(gpus)) {
+      PairWorkload pair{PairOp::all_to_all_gemm, gpus * shapes.up_to(6), 4, 3, DataType::bf16, imbalance};
+      EXPECT_EQ(failure_of(built(pair, gpus), 3), "") << describe(scenarios::Workload{pair}) << " on " << gpus;
+      pair.op = PairOp::gemm_all_to_all;
+      EXPECT_EQ(failure_of(built(pair, gpus), 3), "") << describe(scenarios::Workload{pair}) << " on " << gpus;
+      pair.m *= 3;
+      const Schedule schedule = built(pair, gpus, scenarios::Decomposition{3});
+      EXPECT_EQ(failure_of(schedule, 3), "") << schedule.name;
+    }
+}
+
+TEST(BuiltSchedules, OfFiccoOfRanksThatDifferComputeWhatTheySay) {
+  Shapes shapes;
+  for (const int gpus : {2, 3, 5, 8})
+    for (const double imbalance : imbalances(gpus))
+      for (const scenarios::Ficco& point : scenarios::ficco_points(PairOp::all_to_all_gemm)) {
+        const PairWorkload pair{PairOp::all_to_all_gemm,
+                                gpus * gpus * shapes.up_to(3),
+                                4,
+                                gpus * shapes.up_to(2),
+                                DataType::bf16,
+                                imbalance};
+        const Schedule schedule = built(pair, gpus, point);
+        EXPECT_EQ(failure_of(schedule, 3), "") << schedule.name;
+      }
+}
+
+TEST(BuiltSchedules, OfSignaledGroupsOfRanksThatDifferComputeWhatTheySay) {
+  for (const int gpus : {2, 4, 8})
+    for (const double imbalance : imbalances(gpus))
+      for (const scenarios::Signaling& groups : {scenarios::Signaling{{1, 1}}, scenarios::Signaling{}}) {
+        const PairWorkload pair{PairOp::gemm_all_to_all, 512, 1024, 64, DataType::bf16, imbalance};
+        const Schedule schedule = scaled_down(built(pair, gpus, groups));
+        EXPECT_FALSE(schedule.meaning->rows_of_rank.empty());
+        EXPECT_EQ(failure_of(schedule, 5), "") << schedule.name;
+      }
 }
 
 TEST(BuiltSchedules, OfConcurrentPairsComputeBoth) {

@@ -125,13 +125,19 @@ SentBytes sent_bytes(const Schedule& schedule, const std::vector<sim::OperationC
                           },
                           [&](const GroupedExchange& exchange) {
                             for (int peer = 0; peer < schedule.gpus; ++peer) {
+                              if (peer == rank) continue;
                               sent.out += static_cast<double>(pair_bytes(exchange, rank, peer, schedule));
                               sent.in += static_cast<double>(pair_bytes(exchange, peer, rank, schedule));
                             }
                           },
                           [&](const Copy& copy) {
-                            if (copy.source.place != copy.destination.place)
-                              both = static_cast<double>(bytes_of(copy.source, schedule));
+                            if (copy.source.place == copy.destination.place) return;
+                            const auto bytes_by = [&](int executing) {
+                              const int by = (executing % schedule.gpus + schedule.gpus) % schedule.gpus;
+                              return static_cast<double>(bytes_on_rank(copy.source, by, schedule));
+                            };
+                            sent.out += bytes_by(rank - copy.source.place);
+                            sent.in += bytes_by(rank - copy.destination.place);
                           },
                           [](const auto&) {}},
                schedule.operations[id].work);

@@ -1,0 +1,104 @@
+#include "scenarios/rank_rows.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "models/exchange.hpp"
+#include "scenarios/builders/families.hpp"
+#include "tests/scenarios/program_text.hpp"
+
+namespace weft::scenarios {
+namespace {
+
+using testing::ElementsAre;
+
+PairWorkload uneven(PairOp op, std::int64_t m, double imbalance) {
+  PairWorkload pair{op, m, 8, 16};
+  pair.imbalance = imbalance;
+  return pair;
+}
+
+TEST(RankRows, TheBusiestHasItsShareAndTheOthersTheRestEvenly) {
+  const auto rows = [](std::int64_t m, double imbalance) {
+    return rows_of_ranks(uneven(PairOp::gemm_all_to_all, m, imbalance), 4, 4, "gpus");
+  };
+  EXPECT_THAT(rows(40, 1), ElementsAre(40, 40, 40, 40));
+  EXPECT_THAT(rows(40, 1.9), ElementsAre(76, 28, 28, 28));
+  EXPECT_THAT(rows(40, 1.5), ElementsAre(60, 36, 32, 32));  // 100 are 25 units of 4
+  EXPECT_THAT(rows(40, 4), ElementsAre(160, 0, 0, 0));
+}
+
+TEST(RankRows, NoRowIsLost) {
+  for (int gpus = 2; gpus <= 8; ++gpus)
+    for (int percent = 100; percent <= 100 * gpus; percent += 7) {
+      const std::int64_t m = 6 * gpus;
+      const auto rows = rows_of_ranks(uneven(PairOp::gemm_all_to_all, m, percent / 100.0), gpus, gpus, "gpus");
+      EXPECT_EQ(std::accumulate(rows.begin(), rows.end(), std::int64_t{0}), gpus * m);
+      EXPECT_EQ(*std::max_element(rows.begin(), rows.end()), rows.front());
+      EXPECT_EQ(is_uneven(rows), percent > 100);
+    }
+}
+
+TEST(RankRows, AreThoseOfTheGemmAndOfTheExchange) {
+  const Schedule schedule = build_case(uneven(PairOp::gemm_all_to_all, 16, 2.5), 4);
+  EXPECT_THAT(schedule.meaning->rows_of_rank, ElementsAre(40, 8, 8, 8));
+  const Gemm gemm = all_of_kind<Gemm>(schedule).at(0);
+  EXPECT_EQ(size_on_rank(gemm, 0, 4).m, 40);
+  EXPECT_EQ(size_on_rank(gemm, 3, 4).m, 8);
+  const GroupedExchange exchange = all_of_kind<GroupedExchange>(schedule).at(0);
+  EXPECT_THAT(exchange.rows[0], ElementsAre(RowRange{0, 10}, RowRange{10, 10}, RowRange{20, 10}, RowRange{30, 10}));
+  EXPECT_THAT(exchange.rows[3], ElementsAre(RowRange{0, 2}, RowRange{2, 2}, RowRange{4, 2}, RowRange{6, 2}));
+}
+
+TEST(RankRows, BeforeTheGemmTheReceiversDiffer) {
+  const Schedule schedule = build_case(uneven(PairOp::all_to_all_gemm, 16, 2.5), 4);
+  const GroupedExchange exchange = all_of_kind<GroupedExchange>(schedule).at(0);
+  for (const std::vector<RowRange>& sent : exchange.rows)
+    EXPECT_THAT(sent, ElementsAre(RowRange{0, 10}, RowRange{10, 2}, RowRange{12, 2}, RowRange{14, 2}));
+}
+
+/// Bytes that rank `rank` sends to other ranks, or gets from them.
+double exchanged_bytes(const Schedule& schedule, int rank, bool sends) {
+  double bytes = 0;
+  for (const GroupedExchange& exchange : all_of_kind<GroupedExchange>(schedule))
+    for (int peer = 0; peer < schedule.gpus; ++peer)
+      if (peer != rank)
+        bytes += static_cast<double>(sends ? pair_bytes(exchange, rank, peer, schedule)
+                                           : pair_bytes(exchange, peer, rank, schedule));
+  return bytes;
+}
+
+TEST(RankRows, HoweverCutTheSameBytesAreExchanged) {
+  const PairWorkload pair = [] {
+    PairWorkload workload{PairOp::gemm_all_to_all, 1536, 4096, 64};
+    workload.imbalance = 1.5;
+    return workload;
+  }();
+  const Schedule serial = build_case(pair, 4), chunked = build_case(pair, 4, Decomposition{4}),
+                 signaled = build_case(pair, 4, Signaling{{1, 2}});
+  for (int rank = 0; rank < 4; ++rank)
+    for (const bool sends : {true, false}) {
+      const double bytes = exchanged_bytes(serial, rank, sends);
+      EXPECT_GT(bytes, 0);
+      EXPECT_DOUBLE_EQ(exchanged_bytes(chunked, rank, sends), bytes);
+      EXPECT_DOUBLE_EQ(exchanged_bytes(signaled, rank, sends), bytes);
+    }
+}
+
+TEST(RankRows, FiccoPullsForEachRankWhatItsGemmNeeds) {
+  const PairWorkload pair = uneven(PairOp::all_to_all_gemm, 32, 2.5);  // 80, 16, 16, 16 rows
+  for (const Ficco& point : ficco_points(PairOp::all_to_all_gemm)) {
+    const Schedule schedule = build_case(pair, 4, point);
+    for (int rank = 0; rank < 4; ++rank) {
+      Bytes pulled = 0;
+      for (const Copy& copy : all_of_kind<Copy>(schedule))
+        if (copy.source.place != 0) pulled += bytes_on_rank(copy.source, rank, schedule);
+      EXPECT_EQ(pulled, (rank == 0 ? 80 : 16) * 3 / 4 * 16 * 2) << schedule.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::scenarios
