@@ -21,6 +21,7 @@ void SmPool::submit(Grid& grid) {
 
 void SmPool::release(Grid& grid, const std::vector<int>& sms) {
   for (const int sm : sms) occupy(sms_[sm], grid.cta, +1);
+  residents_ -= static_cast<int>(sms.size());
   grid.resident -= static_cast<int>(sms.size());
   if (grid.resident == 0) std::erase(holding_, &grid);
   request_dispatch();
@@ -41,15 +42,15 @@ int SmPool::busy_sms() const {
   return static_cast<int>(std::count_if(sms_.begin(), sms_.end(), [&](const Sm& sm) { return resident(sm) > 0; }));
 }
 
-int SmPool::capacity(const CtaShape& cta, int cluster) const {
+int SmPool::ctas_of_empty_sm(const CtaShape& cta) const {
   Sm empty{0, gpu_.threads_per_sm, gpu_.registers_per_sm, gpu_.ctas_per_sm, gpu_.shared_memory_per_sm};
-  int per_sm = 0;
-  for (; empty.fits(cta); ++per_sm) {
-    --empty.slots;
-    empty.threads -= cta.threads;
-    empty.registers -= cta.registers;
-    empty.shared_memory -= cta.shared_memory;
-  }
+  int ctas = 0;
+  for (; empty.fits(cta); ++ctas) occupy(empty, cta, -1);
+  return ctas;
+}
+
+int SmPool::capacity(const CtaShape& cta, int cluster) const {
+  const int per_sm = ctas_of_empty_sm(cta);
   int total = 0;
   for (const auto& [first, sms_of_gpc] : gpc_range_)
     if (sms_of_gpc >= cluster) total += sms_of_gpc * per_sm / cluster * cluster;
@@ -83,12 +84,49 @@ int SmPool::allowed(const Grid& grid) {
   return std::min(grid.unplaced, (std::max(grid.most_sms, grid.cluster) - grid.resident) / grid.cluster * grid.cluster);
 }
 
-/// Round after round over the SMs, the emptiest first, so that CTAs spread before they double up.
-/// Clusters go round the GPCs, one to each in turn, to the emptiest SMs first.
 std::vector<int> SmPool::place(Grid& grid) {
   std::vector<int> placed;
   const int most = allowed(grid);
   if (most == 0) return placed;
+  is_placed_at_once(grid, most) ? place_at_once(grid, most, placed) : place_round_by_round(grid, most, placed);
+  residents_ += static_cast<int>(placed.size());
+  if (grid.resident == 0 && !placed.empty()) holding_.push_back(&grid);
+  grid.unplaced -= static_cast<int>(placed.size());
+  grid.resident += static_cast<int>(placed.size());
+  return placed;
+}
+
+/// On an empty GPU all rounds are the same: single CTAs, or whole clusters of which an SM holds one CTA.
+bool SmPool::is_placed_at_once(const Grid& grid, int most) const {
+  return residents_ == 0 && (grid.cluster == 1 || (most % grid.cluster == 0 && ctas_of_empty_sm(grid.cta) == 1));
+}
+
+/// What place_round_by_round() comes to there: every SM of the round gets as many, or one less.
+void SmPool::place_at_once(const Grid& grid, int most, std::vector<int>& placed) {
+  const std::vector<int>& round = round_of(grid.cluster);
+  const auto width = static_cast<int>(round.size());
+  const int ctas = std::min(most, ctas_of_empty_sm(grid.cta) * width);
+  placed.reserve(static_cast<std::size_t>(ctas));
+  for (int left = ctas; left > 0; left -= width)
+    placed.insert(placed.end(), round.begin(), round.begin() + std::min(left, width));
+  for (int i = 0; i < std::min(ctas, width); ++i) occupy(sms_[round[i]], grid.cta, -((ctas - i - 1) / width + 1));
+}
+
+const std::vector<int>& SmPool::round_of(int cluster) {
+  const auto [known, is_new] = rounds_.try_emplace(cluster);
+  std::vector<int>& round = known->second;
+  if (is_new)
+    for (int place = 0, before = -1; before != static_cast<int>(round.size()); place += cluster) {
+      before = static_cast<int>(round.size());
+      for (const auto& [first, sms_of_gpc] : gpc_range_)
+        for (int i = 0; i < cluster && place + cluster <= sms_of_gpc; ++i) round.push_back(first + place + i);
+    }
+  return round;
+}
+
+/// Round after round over the SMs, the emptiest first, so that CTAs spread before they double up.
+/// Clusters go round the GPCs, one to each in turn, to the emptiest SMs first.
+void SmPool::place_round_by_round(const Grid& grid, int most, std::vector<int>& placed) {
   find_fitting(grid.cta);
   for (int load = least_load(); load < gpu_.ctas_per_sm && static_cast<int>(placed.size()) < most;
        load = std::max(load + 1, least_load())) {
@@ -99,10 +137,6 @@ std::vector<int> SmPool::place(Grid& grid) {
     }
     std::erase_if(fitting_, [&](int sm) { return !sms_[sm].fits(grid.cta); });
   }
-  if (grid.resident == 0 && !placed.empty()) holding_.push_back(&grid);
-  grid.unplaced -= static_cast<int>(placed.size());
-  grid.resident += static_cast<int>(placed.size());
-  return placed;
 }
 
 /// SMs that can take one such CTA more, the last of each GPC first.
@@ -142,11 +176,12 @@ bool SmPool::place_cluster(const Grid& grid, int most, std::vector<int>& candida
   return true;
 }
 
-void SmPool::occupy(Sm& sm, const CtaShape& cta, int sign) {
-  sm.slots += sign;
-  sm.threads += sign * cta.threads;
-  sm.registers += sign * cta.registers;
-  sm.shared_memory += sign * cta.shared_memory;
+/// `change` CTAs more fit: below 0, so many have come.
+void SmPool::occupy(Sm& sm, const CtaShape& cta, int change) {
+  sm.slots += change;
+  sm.threads += change * cta.threads;
+  sm.registers += change * cta.registers;
+  sm.shared_memory += change * cta.shared_memory;
 }
 
 }  // namespace weft::sim

@@ -5,6 +5,7 @@
 // Nothing is taken away from a resident CTA. CTAs of a cluster need one GPC, an SM each, at one instant.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "models/machine.hpp"
@@ -72,12 +73,17 @@ class SmPool {
   void dispatch();
   static int allowed(const Grid& grid);
   std::vector<int> place(Grid& grid);
+  void place_round_by_round(const Grid& grid, int most, std::vector<int>& placed);
+  bool is_placed_at_once(const Grid& grid, int most) const;
+  void place_at_once(const Grid& grid, int most, std::vector<int>& placed);
+  const std::vector<int>& round_of(int cluster);
+  int ctas_of_empty_sm(const CtaShape& cta) const;
   void find_fitting(const CtaShape& cta);
   int least_load() const;
   void find_candidates(int load);
   bool place_cluster(const Grid& grid, int most, std::vector<int>& candidates, std::vector<int>& placed);
   int resident(const Sm& sm) const { return gpu_.ctas_per_sm - sm.slots; }
-  void occupy(Sm& sm, const CtaShape& cta, int sign);
+  static void occupy(Sm& sm, const CtaShape& cta, int change);
   static void on_dispatch(void* pool) { static_cast<SmPool*>(pool)->dispatch(); }
 
   Engine& engine_;
@@ -86,6 +92,8 @@ class SmPool {
   std::vector<std::pair<int, int>> gpc_range_;  // first SM and number of SMs
   std::vector<Grid*> waiting_;                  // by priority, then arrival
   std::vector<const Grid*> holding_;            // grids with resident CTAs, in the order of their first
+  std::map<int, std::vector<int>> rounds_;      // by cluster: the order in which an empty GPU's SMs take a CTA each
+  int residents_ = 0;                           // CTAs on all SMs
   std::vector<int> fitting_;                    // SMs that can take a CTA of the grid that is placed
   std::vector<std::vector<int>> candidates_;    // by GPC: those that may take one in this round
   bool dispatch_requested_ = false;

@@ -109,6 +109,7 @@ Answer explore_pair(const scenarios::Question& question, std::int64_t size, cons
                 .stuck = stuck};
   const Machine as_measured = with_measured_times(cases.front(), machine);
   const LossAccount account(built.front().schedule, as_measured);
+  InefficiencyAccount inefficiencies(as_measured);
   const auto is_asked = [&](const Candidate& candidate) {
     return options.why_all || candidate.request.id == options.why ||
            candidate.request.id == answer.ranking.fastest().request.id ||
@@ -123,7 +124,7 @@ Answer explore_pair(const scenarios::Question& question, std::int64_t size, cons
     if (is_asked(candidate)) answer.fastest_first.back().losses = account.of(found->schedule);
     const scenarios::ScheduleChoice& choice = candidate.request.schedule;
     if (std::holds_alternative<scenarios::Ficco>(choice.family) && choice.max_ctas == 0)
-      answer.fastest_first.back().inefficiency = inefficiency_of(candidate.request, as_measured);
+      answer.fastest_first.back().inefficiency = inefficiencies.of(candidate.request);
   }
   return answer;
 }

@@ -52,7 +52,7 @@ struct Exploration {
 };
 
 /// How many schedules of a pair are looked at, unless its named families are more.
-inline constexpr std::size_t usual_schedules = 64;
+inline constexpr std::size_t usual_schedules = 60;
 /// Of hybrids whose GEMM has a limit: as many SMs as a limit of 16 CTAs needs.
 inline constexpr int sms_kept_free = 16;
 

@@ -22,22 +22,20 @@ Part part_of(const Work& work) {
   return copy != nullptr && copy->source.place != copy->destination.place ? Part::transfer : Part::other;
 }
 
-/// The schedule with its operations of one part and its barriers, at which transfers of all ranks begin together.
+/// The schedule with its operations of one part; transfers with its barriers, at which those of all ranks begin
+/// together.
 Schedule only(const Schedule& schedule, Part part) {
   Schedule alone = schedule;
   alone.meaning.reset();
   alone.operations.clear();
   for (const Operation& operation : schedule.operations) {
-    if (part_of(operation.work) != part && !std::holds_alternative<Barrier>(operation.work)) continue;
+    const bool begins_transfers = part == Part::transfer && std::holds_alternative<Barrier>(operation.work);
+    if (part_of(operation.work) != part && !begins_transfers) continue;
     alone.operations.push_back(operation);
     alone.operations.back().after.clear();
   }
   return alone;
 }
-
-struct Times {
-  double gemm_us = 0, transfer_us = 0;
-};
 
 double covered_us(std::vector<std::pair<double, double>> spans) {
   std::sort(spans.begin(), spans.end());
@@ -49,13 +47,15 @@ double covered_us(std::vector<std::pair<double, double>> spans) {
   return covered;
 }
 
-Times times_of(const Schedule& schedule, const Machine& machine) {
+}  // namespace
+
+InefficiencyAccount::Times InefficiencyAccount::times_of(const Schedule& schedule) const {
   std::map<std::string, Part> parts;
   for (const Operation& operation : schedule.operations) parts[operation.name] = part_of(operation.work);
   Times times;
   std::vector<std::pair<double, double>> transfers;
   sim::SimulatedExecutor executor({.spans = true, .mechanisms = {.power = false}});
-  for (const Span& span : executor.run(schedule, machine).spans) {
+  for (const Span& span : executor.run(schedule, machine_).spans) {
     if (span.gpu != 0) continue;
     if (parts.at(span.operation) == Part::gemm) times.gemm_us += span.end_us - span.start_us;
     if (parts.at(span.operation) == Part::transfer) transfers.emplace_back(span.start_us, span.end_us);
@@ -64,19 +64,20 @@ Times times_of(const Schedule& schedule, const Machine& machine) {
   return times;
 }
 
-Times alone(const Schedule& schedule, const Machine& machine) {
-  return {times_of(only(schedule, Part::gemm), machine).gemm_us,
-          times_of(only(schedule, Part::transfer), machine).transfer_us};
+InefficiencyAccount::Times InefficiencyAccount::alone(const Schedule& schedule) const {
+  return {times_of(only(schedule, Part::gemm)).gemm_us, times_of(only(schedule, Part::transfer)).transfer_us};
 }
 
-}  // namespace
-
-Inefficiency inefficiency_of(const scenarios::Case& ficco, const Machine& machine) {
-  const Schedule schedule = scenarios::build(ficco, machine);
-  const Times together = times_of(schedule, machine), parts = alone(schedule, machine);
-  const Times whole = alone(scenarios::build_undivided_ficco(ficco), machine);
-  return {.gemm_dil = parts.gemm_us / whole.gemm_us,
-          .transfer_dil = parts.transfer_us / whole.transfer_us,
+Inefficiency InefficiencyAccount::of(const scenarios::Case& ficco) {
+  const Schedule schedule = scenarios::build(ficco, machine_);
+  Schedule undivided = scenarios::build_undivided_ficco(ficco);
+  undivided.name.clear();  // of the case
+  auto whole =
+      std::find_if(wholes_.begin(), wholes_.end(), [&](const auto& known) { return known.first == undivided; });
+  if (whole == wholes_.end()) whole = wholes_.insert(whole, {undivided, alone(undivided)});
+  const Times together = times_of(schedule), parts = alone(schedule);
+  return {.gemm_dil = parts.gemm_us / whole->second.gemm_us,
+          .transfer_dil = parts.transfer_us / whole->second.transfer_us,
           .gemm_cil = together.gemm_us / parts.gemm_us,
           .transfer_cil = together.transfer_us / parts.transfer_us};
 }

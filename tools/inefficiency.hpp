@@ -1,7 +1,11 @@
 // The two losses by which FiCCO explains its schedules (section IV-A of the paper), for GEMMs and for transfers.
 #pragma once
 
+#include <utility>
+#include <vector>
+
 #include "models/machine.hpp"
+#include "models/schedule.hpp"
 #include "scenarios/workload.hpp"
 
 namespace weft::tools {
@@ -13,9 +17,25 @@ struct Inefficiency {
   double gemm_cil = 1, transfer_cil = 1;  ///< contention: the parts as they overlap, over the same parts alone
 };
 
-/// Of a case of family ficco. The whole is the GEMM, and the transfer of whole shards by the same transport. All are
-/// simulated without the power limit, since alone and together they would run at different clocks. Throws InputError as
-/// build() does.
-Inefficiency inefficiency_of(const scenarios::Case& ficco, const Machine& machine);
+/// Of cases of family ficco. The whole is the GEMM, and the transfer of whole shards by the same transport: simulated
+/// once for all schedules that share it. All are simulated without the power limit, since alone and together they would
+/// run at different clocks.
+class InefficiencyAccount {
+ public:
+  /// The machine must outlive this.
+  explicit InefficiencyAccount(const Machine& machine) : machine_(machine) {}
+  /// Throws InputError as build() does.
+  Inefficiency of(const scenarios::Case& ficco);
+
+ private:
+  struct Times {
+    double gemm_us = 0, transfer_us = 0;
+  };
+  Times times_of(const Schedule& schedule) const;
+  Times alone(const Schedule& schedule) const;
+
+  const Machine& machine_;
+  std::vector<std::pair<Schedule, Times>> wholes_;
+};
 
 }  // namespace weft::tools

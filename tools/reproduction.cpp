@@ -44,7 +44,7 @@ class Predictions {
     tbb::parallel_for(std::size_t{0}, all.size(), [&](std::size_t i) {
       try {
         all[i]->prediction = predict(*all[i]->request, machine, {.spans = all[i]->spans});
-        if (all[i]->losses) all[i]->inefficiency = inefficiency_of(*all[i]->request, machine);
+        if (all[i]->losses) all[i]->inefficiency = InefficiencyAccount(machine).of(*all[i]->request);
       } catch (const InputError& error) {
         throw error.in_file("case " + all[i]->request->id);
       }

@@ -13,7 +13,8 @@ using namespace scenarios;
 
 Inefficiency of(const PairWorkload& pair, int gpus, const Ficco& point) {
   static const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
-  return inefficiency_of({.id = "a", .gpus = gpus, .workload = pair, .schedule = {point}, .measured = {}}, machine);
+  static InefficiencyAccount account(machine);
+  return account.of({.id = "a", .gpus = gpus, .workload = pair, .schedule = {point}, .measured = {}});
 }
 
 constexpr Ficco fused_rows{FiccoCompute::uniform, FiccoGemm::fused, FiccoChunks::rows, FiccoTransport::copy_engine};
