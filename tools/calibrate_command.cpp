@@ -54,6 +54,16 @@ class Calibration {
         input_(read_calibration_input(options.files)) {}
 
   void run() {
+    fit();
+    write_text_file(fs::path(options_.out).parent_path() / kernels_file(), to_csv(machine_.gemm_choices));
+    if (!options_.error_files.empty()) find_errors();
+    fitted();  // throws where the result is no profile
+    write_json_file(options_.out, profile_);
+    std::cout << changes_;
+  }
+
+ private:
+  void fit() {
     name_kernels();
     if (!input_.gemms.empty()) fit_gemms();
     if (!input_.collectives.empty()) build_curves();
@@ -61,14 +71,11 @@ class Calibration {
     profile_["name"] = fs::path(options_.out).stem().string();
     set_conditions(profile_, to_json(input_.conditions));
     set_ranges(profile_, ranges());
-    write_text_file(fs::path(options_.out).parent_path() / kernels_file(), to_csv(machine_.gemm_choices));
-    if (!options_.error_files.empty()) find_errors();
-    machine_from_json(profile_, fs::path(options_.out).parent_path());  // throws where the result is no profile
-    write_json_file(options_.out, profile_);
-    std::cout << changes_;
   }
 
- private:
+  /// The profile as it is now, with the table of kernels that lies beside it.
+  Machine fitted() const { return machine_from_json(profile_, fs::path(options_.out).parent_path()); }
+
   /// The table of kernels lies beside the profile that names it.
   std::string kernels_file() const { return fs::path(options_.out).stem().string() + ".gemm_kernels.csv"; }
 
@@ -149,14 +156,27 @@ class Calibration {
     return found;
   }
 
-  /// How far the new profile's predictions are from cases of their own.
+  /// Fitted to all measurements but those of `folder`; to all where it has them all.
+  Machine fitted_without(const fs::path& folder) const {
+    Options others = options_;
+    std::erase_if(others.files, [&](const fs::path& file) { return file.parent_path() == folder; });
+    if (others.files.empty() || others.files.size() == options_.files.size()) return fitted();
+    Calibration calibration(others);
+    calibration.fit();
+    return calibration.fitted();
+  }
+
+  /// How far predictions are from measurements that nothing was fitted to, where there are those of other servers: the
+  /// cases of each folder are predicted from what was measured in the others.
   void find_errors() {
-    const Machine fitted = machine_from_json(profile_, fs::path(options_.out).parent_path());
-    std::vector<MeasuredCase> measured;
+    std::map<fs::path, std::vector<MeasuredCase>> measured;
     for (const fs::path& file : options_.error_files)
-      for (MeasuredCase& one : read_measurements(file)) measured.push_back(std::move(one));
-    std::size_t refused = 0;
-    const std::vector<Comparison> comparisons = compare(measured, fitted, refused);
+      for (MeasuredCase& one : read_measurements(file)) measured[file.parent_path()].push_back(std::move(one));
+    std::vector<Comparison> comparisons;
+    for (const auto& [folder, cases] : measured) {
+      std::size_t refused = 0;
+      for (Comparison& one : compare(cases, fitted_without(folder), refused)) comparisons.push_back(std::move(one));
+    }
     std::map<std::string, std::vector<Residual>> residuals;
     for (const Comparison& one : comparisons)
       residuals[stratum_of(one.measured.request)].push_back(
@@ -210,7 +230,9 @@ void add_calibrate_command(CLI::App& app) {
   command->add_option("MEASUREMENTS", options->files, "Files that weft measure wrote")->required();
   command->add_option("--base", options->base, "Name or path of the profile whose numbers are replaced")->required();
   command->add_option("--library-answers", options->library_answers, "The GEMM library's kernels (JSON lines)");
-  command->add_option("--errors", options->error_files, "Measurements that tell how far predictions are off");
+  command->add_option(
+      "--errors", options->error_files,
+      "Measurements that tell how far predictions are off: those of a folder, from what all other folders measured");
   command->add_option("--out", options->out, "Profile to write; its table of kernels goes beside it")->required();
   command->callback([options] { Calibration(*options).run(); });
 }
