@@ -22,6 +22,7 @@ struct Line {
   calibration::Conditions conditions;
   CaseConditions own_conditions;
   double time_us = 0;
+  std::vector<double> repeats_us;
   std::vector<KernelRecord> kernels;
 };
 
@@ -38,11 +39,9 @@ std::vector<Line> read_lines(const std::filesystem::path& path) {
       const auto value = object.find(key);
       return value ? std::optional(value->number(0)) : std::nullopt;
     };
-    Line line{scenarios::case_from_json(json["case"]),
-              conditions,
-              {number_of("noise"), number_of("sm_clock_MHz")},
-              object.number("time_us", 1e-3),
-              {}};
+    Line line{scenarios::case_from_json(json["case"]),         conditions,
+              {number_of("noise"), number_of("sm_clock_MHz")}, object.number("time_us", 1e-3),
+              json.value("repeats_us", std::vector<double>{}), {}};
     if (json.contains("kernels"))
       for (const nlohmann::json& kernel : json["kernels"]) line.kernels.push_back(calibration::kernel_from(kernel));
     line.request.id.clear();
@@ -54,6 +53,9 @@ std::vector<Line> read_lines(const std::filesystem::path& path) {
   });
   return lines;
 }
+
+/// Of so many runs of a case the later half is past what the governor did in the first; each counts.
+constexpr std::size_t runs_to_settle = 10;
 
 /// First start to last end on one of the GPUs.
 std::optional<double> kernels_us(const std::vector<KernelRecord>& kernels) {
@@ -111,8 +113,12 @@ void add(CalibrationInput& input, const Line& line, bool after_gemm) {
   if (request.schedule.launch != Launch::graph) return;
   const bool is_serial = std::holds_alternative<scenarios::Serial>(request.schedule.family);
   if (const auto* gemm = std::get_if<scenarios::GemmWorkload>(&request.workload); gemm != nullptr && is_serial) {
-    input.gemms.push_back(
-        {{gemm->m, gemm->n, gemm->k}, gemm->dtype, line.time_us, kernels_us(line.kernels), after_gemm});
+    const MatrixSize size{gemm->m, gemm->n, gemm->k};
+    if (line.repeats_us.size() < runs_to_settle)
+      input.gemms.push_back({size, gemm->dtype, line.time_us, kernels_us(line.kernels), after_gemm});
+    else
+      for (auto one = line.repeats_us.begin() + line.repeats_us.size() / 2; one != line.repeats_us.end(); ++one)
+        input.gemms.push_back({size, gemm->dtype, *one, std::nullopt, after_gemm, true});
     input.gemm_provenance.add(line.conditions);
   } else if (const auto* collective = std::get_if<scenarios::CollectiveWorkload>(&request.workload);
              collective != nullptr && is_serial) {

@@ -17,6 +17,7 @@ struct GemmObservation {
   double time_us = 0;                  ///< from one launch to the next
   std::optional<double> kernels_us{};  ///< first start to last end, of one iteration below the power limit
   bool after_gemm = false;             ///< measured just after another GEMM, so that the governor may have acted before
+  bool settled = false;                ///< measured after so many runs that the governor has done all it will
 };
 
 struct FittedNumber {

@@ -120,7 +120,7 @@ Machine with_other_numbers(Machine machine) {
   machine.gemm.cooperative_efficiency *= 0.97;
   machine.gemm.pingpong_efficiency *= 0.95;
   machine.gpu.hbm_GBps *= 0.95;
-  machine.power.tensor_pJ_per_flop *= 1.1;
+  machine.power.gemm_W *= 1.1;
   return machine;
 }
 
@@ -130,8 +130,26 @@ TEST(GemmFit, RecoversTheMachineThatWasObserved) {
   EXPECT_NEAR(fit.machine.latencies.graph_gap_us, truth.latencies.graph_gap_us, 0.05);
   EXPECT_NEAR(fit.machine.gemm.kernel_overhead_us, truth.gemm.kernel_overhead_us, 0.05);
   EXPECT_NEAR(fit.machine.gemm.cooperative_efficiency, truth.gemm.cooperative_efficiency, 0.005);
-  EXPECT_NEAR(fit.machine.power.tensor_pJ_per_flop, truth.power.tensor_pJ_per_flop, 0.005);
+  EXPECT_NEAR(fit.machine.power.gemm_W, truth.power.gemm_W, 0.01 * truth.power.gemm_W);
   EXPECT_LT(fit.p90_error, 0.005);
+}
+
+// A few runs end before this governor acts; after many it has.
+TEST(GemmFit, OfASlowGovernorOnlySettledRunsTellThePower) {
+  Machine start = machine();
+  start.power.governor_delay_ms = 1000;
+  Machine truth = start;
+  truth.power.gemm_W *= 1.2;
+  Machine settled = truth;
+  settled.power.governor_delay_ms = 0;
+  settled.power.governor_ramp_ms = 1e-9;
+  std::vector<GemmObservation> observations = observe(truth);
+  for (const GemmChoice& choice : truth.gemm_choices) {
+    const MatrixSize size{choice.m, choice.n, choice.k};
+    observations.push_back(
+        {size, DataType::bf16, lone_gemm_us(settled, size), std::nullopt, /*after_gemm=*/false, /*settled=*/true});
+  }
+  EXPECT_NEAR(fit_gemms(start, observations).machine.power.gemm_W, truth.power.gemm_W, 0.01 * truth.power.gemm_W);
 }
 
 TEST(GemmFit, IsNotPulledByOneDisturbedMeasurement) {
