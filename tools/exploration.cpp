@@ -47,6 +47,15 @@ const Explored* first_where(const std::vector<Explored>& all, const Condition& h
   return found == all.end() ? nullptr : &*found;
 }
 
+bool has_ficco_losses(const Case& request) {
+  return std::holds_alternative<scenarios::Ficco>(request.schedule.family) && request.schedule.max_ctas == 0;
+}
+
+bool is_slowed_by_power(const Trace& trace) {
+  return trace.limited_by == Limit::power || std::any_of(trace.spans.begin(), trace.spans.end(),
+                                                         [](const Span& span) { return span.limit == Limit::power; });
+}
+
 }  // namespace
 
 const Explored* Answer::fastest_runnable() const {
@@ -66,13 +75,14 @@ Answer explore_pair(const scenarios::Question& question, std::int64_t size, cons
   struct Built {
     Explored explored;
     Schedule schedule;
+    std::optional<Trace> undisturbed;  ///< of what FiCCO's losses are reported of, where no power limit slows it down
   };
   std::vector<Built> built;
   std::vector<Case> possible;
   std::vector<scenarios::Estimate> estimates;  // of the possible ones
   std::size_t stuck = 0;
   const auto simulate = [&](const Case& request) {
-    Prediction prediction = predict(request, machine, {.spans = false, .serial = false});
+    Prediction prediction = predict(request, machine, {.spans = has_ficco_losses(request), .serial = false});
     built.push_back({{.candidate = {request, {}, 1},
                       .bound_us = prediction.bound_us,
                       .limited_by = prediction.limited_by,
@@ -80,7 +90,10 @@ Answer explore_pair(const scenarios::Question& question, std::int64_t size, cons
                       .losses = {},
                       .inefficiency = {},
                       .reordering = next_kernel_reordering(machine, prediction.schedule)},
-                     std::move(prediction.schedule)});
+                     std::move(prediction.schedule),
+                     std::nullopt});
+    if (has_ficco_losses(request) && !is_slowed_by_power(prediction.trace))
+      built.back().undisturbed = std::move(prediction.trace);
     possible.push_back(request);
     estimates.push_back({prediction.time_us, prediction.low_us, prediction.high_us});
     ++simulated;
@@ -122,9 +135,9 @@ Answer explore_pair(const scenarios::Question& question, std::int64_t size, cons
     answer.fastest_first.push_back(found->explored);
     answer.fastest_first.back().candidate = candidate;
     if (is_asked(candidate)) answer.fastest_first.back().losses = account.of(found->schedule);
-    const scenarios::ScheduleChoice& choice = candidate.request.schedule;
-    if (std::holds_alternative<scenarios::Ficco>(choice.family) && choice.max_ctas == 0)
-      answer.fastest_first.back().inefficiency = inefficiencies.of(candidate.request);
+    if (has_ficco_losses(candidate.request))
+      answer.fastest_first.back().inefficiency =
+          inefficiencies.of(candidate.request, found->undisturbed ? &*found->undisturbed : nullptr);
   }
   return answer;
 }

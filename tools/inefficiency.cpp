@@ -50,12 +50,16 @@ double covered_us(std::vector<std::pair<double, double>> spans) {
 }  // namespace
 
 InefficiencyAccount::Times InefficiencyAccount::times_of(const Schedule& schedule) const {
+  sim::SimulatedExecutor executor({.spans = true, .mechanisms = {.power = false}});
+  return times_of(schedule, executor.run(schedule, machine_));
+}
+
+InefficiencyAccount::Times InefficiencyAccount::times_of(const Schedule& schedule, const Trace& trace) {
   std::map<std::string, Part> parts;
   for (const Operation& operation : schedule.operations) parts[operation.name] = part_of(operation.work);
   Times times;
   std::vector<std::pair<double, double>> transfers;
-  sim::SimulatedExecutor executor({.spans = true, .mechanisms = {.power = false}});
-  for (const Span& span : executor.run(schedule, machine_).spans) {
+  for (const Span& span : trace.spans) {
     if (span.gpu != 0) continue;
     if (parts.at(span.operation) == Part::gemm) times.gemm_us += span.end_us - span.start_us;
     if (parts.at(span.operation) == Part::transfer) transfers.emplace_back(span.start_us, span.end_us);
@@ -68,14 +72,15 @@ InefficiencyAccount::Times InefficiencyAccount::alone(const Schedule& schedule) 
   return {times_of(only(schedule, Part::gemm)).gemm_us, times_of(only(schedule, Part::transfer)).transfer_us};
 }
 
-Inefficiency InefficiencyAccount::of(const scenarios::Case& ficco) {
+Inefficiency InefficiencyAccount::of(const scenarios::Case& ficco, const Trace* undisturbed) {
   const Schedule schedule = scenarios::build(ficco, machine_);
   Schedule undivided = scenarios::build_undivided_ficco(ficco);
   undivided.name.clear();  // of the case
   auto whole =
       std::find_if(wholes_.begin(), wholes_.end(), [&](const auto& known) { return known.first == undivided; });
   if (whole == wholes_.end()) whole = wholes_.insert(whole, {undivided, alone(undivided)});
-  const Times together = times_of(schedule), parts = alone(schedule);
+  const Times together = undisturbed != nullptr ? times_of(schedule, *undisturbed) : times_of(schedule);
+  const Times parts = alone(schedule);
   return {.gemm_dil = parts.gemm_us / whole->second.gemm_us,
           .transfer_dil = parts.transfer_us / whole->second.transfer_us,
           .gemm_cil = together.gemm_us / parts.gemm_us,

@@ -6,6 +6,7 @@
 
 #include "models/machine.hpp"
 #include "models/schedule.hpp"
+#include "models/trace.hpp"
 #include "scenarios/workload.hpp"
 
 namespace weft::tools {
@@ -24,14 +25,16 @@ class InefficiencyAccount {
  public:
   /// The machine must outlive this.
   explicit InefficiencyAccount(const Machine& machine) : machine_(machine) {}
-  /// Throws InputError as build() does.
-  Inefficiency of(const scenarios::Case& ficco);
+  /// `undisturbed`: the spans of the case where they are known already, of a run that the power limit did not slow
+  /// down; null: it is simulated. Throws InputError as build() does.
+  Inefficiency of(const scenarios::Case& ficco, const Trace* undisturbed = nullptr);
 
  private:
   struct Times {
     double gemm_us = 0, transfer_us = 0;
   };
   Times times_of(const Schedule& schedule) const;
+  static Times times_of(const Schedule& schedule, const Trace& trace);
   Times alone(const Schedule& schedule) const;
 
   const Machine& machine_;
