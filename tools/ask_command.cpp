@@ -1,5 +1,4 @@
 // weft ask: which kernels the GEMM library of this machine would take, without running any.
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <sstream>
@@ -10,6 +9,7 @@
 #include "models/json_file.hpp"
 #include "scenarios/workload.hpp"
 #include "tools/commands.hpp"
+#include "tools/measurement_file.hpp"
 
 namespace weft::tools {
 namespace {
@@ -19,8 +19,7 @@ struct Options {
 };
 
 std::vector<MatrixSize> read_questions(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw InputError(path, "expected a readable file of lines \"m n k\"");
+  std::ifstream file = open_lines(path, "lines \"m n k\"");
   std::vector<MatrixSize> sizes;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {

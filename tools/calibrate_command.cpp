@@ -27,9 +27,9 @@ namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 constexpr double least_error = 0.02;  ///< no band is narrower: other servers of the type differ as much
-constexpr std::array band_limits_us{0.0, 30.0, 100.0,
-                                    300.0};  ///< classes of predicted times with error bands of their own
-constexpr std::size_t band_cases = 60;       ///< for quantiles of 5 % and 95 %
+/// Classes of predicted times with error bands of their own.
+constexpr std::array band_limits_us{0.0, 30.0, 100.0, 300.0};
+constexpr std::size_t band_cases = 60;  ///< for quantiles of 5 % and 95 %
 constexpr double infinite_us = std::numeric_limits<double>::infinity();
 
 struct Options {

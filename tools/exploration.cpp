@@ -52,8 +52,8 @@ bool has_ficco_losses(const Case& request) {
 }
 
 bool is_slowed_by_power(const Trace& trace) {
-  return trace.limited_by == Limit::power || std::any_of(trace.spans.begin(), trace.spans.end(),
-                                                         [](const Span& span) { return span.limit == Limit::power; });
+  return std::any_of(trace.spans.begin(), trace.spans.end(),
+                     [](const Span& span) { return span.limit == Limit::power; });
 }
 
 }  // namespace

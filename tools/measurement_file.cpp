@@ -1,6 +1,5 @@
 #include "tools/measurement_file.hpp"
 
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -9,10 +8,15 @@
 
 namespace weft::tools {
 
-void for_each_json_line(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& read) {
+std::ifstream open_lines(const std::filesystem::path& path, const std::string& contents) {
   std::ifstream file(path);
   if (!file || std::filesystem::is_directory(path))
-    throw InputError(path.string(), "expected a readable file of JSON lines");
+    throw InputError(path.string(), "expected a readable file of " + contents);
+  return file;
+}
+
+void for_each_json_line(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& read) {
+  std::ifstream file = open_lines(path, "JSON lines");
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
     const std::string where = path.string() + ": line " + std::to_string(number);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -12,6 +13,9 @@
 #include "scenarios/workload.hpp"
 
 namespace weft::tools {
+
+/// Throws InputError "FILE: expected a readable file of CONTENTS" for one that is missing, unreadable or a folder.
+std::ifstream open_lines(const std::filesystem::path& path, const std::string& contents);
 
 /// Calls `read` with each line that is not blank. What it throws becomes an InputError that names file and line.
 void for_each_json_line(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& read);

@@ -15,6 +15,7 @@
 #include "scenarios/case_json.hpp"
 #include "tools/commands.hpp"
 #include "tools/machine_files.hpp"
+#include "tools/measurement_file.hpp"
 #include "tools/prediction.hpp"
 
 namespace weft::tools {
@@ -102,11 +103,7 @@ bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, 
 void run(const Options& options) {
   const Machine machine = read_machine(machine_path(options.machine));
   std::ifstream in_file;
-  if (!options.in.empty()) {
-    in_file.open(options.in);
-    if (!in_file || std::filesystem::is_directory(options.in))
-      throw InputError(options.in, "expected a readable file of cases");
-  }
+  if (!options.in.empty()) in_file = open_lines(options.in, "cases");
   std::ofstream out_file;
   if (!options.out.empty()) {
     out_file.open(options.out);

@@ -15,6 +15,7 @@
 #include "sim/program.hpp"
 #include "sim/simulated_executor.hpp"
 #include "sim/simulated_machine.hpp"
+#include "tests/tools/shipped_profiles.hpp"
 #include "tools/machine_files.hpp"
 
 namespace weft::tools {
@@ -185,14 +186,7 @@ TEST_P(EveryBuilder, IsFreeOfRacesConservesBytesAndNeverBeatsTheBound) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shipped, EveryBuilder,
-                         testing::Values("h200x8-nvswitch", "h200x8-nvswitch-nvls", "h100x8-nvswitch",
-                                         "a800x8-nvlink-pairs", "rtx4090x8-pcie", "mi300x8-mesh"),
-                         [](const auto& row) {
-                           std::string name = row.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Shipped, EveryBuilder, tests::shipped_profiles, tests::name_of_profile);
 
 }  // namespace
 }  // namespace weft::tools

@@ -5,6 +5,7 @@
 
 #include "models/machine_json.hpp"
 #include "scenarios/search.hpp"
+#include "tests/tools/shipped_profiles.hpp"
 #include "tools/machine_files.hpp"
 #include "tools/prediction.hpp"
 #include "tools/published_curves.hpp"
@@ -67,14 +68,7 @@ TEST_P(Profile, MeetsItsPublishedCurves) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shipped, Profile,
-                         testing::Values("h200x8-nvswitch", "h200x8-nvswitch-nvls", "h100x8-nvswitch",
-                                         "a800x8-nvlink-pairs", "rtx4090x8-pcie", "mi300x8-mesh"),
-                         [](const auto& row) {
-                           std::string name = row.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Shipped, Profile, tests::shipped_profiles, tests::name_of_profile);
 
 Machine profile(const std::string& name) { return read_machine(machine_path(name)); }
 
