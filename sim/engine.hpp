@@ -1,6 +1,12 @@
 // The event queue: integer time, a defined order, nothing heavy per event.
+//
+// Time never goes back, so the queue is a radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster algorithms for the
+// shortest path problem", 1990): events wait in the bucket of the highest bit in which their time differs from a base
+// that is not in the future, so every event of a lower bucket comes before every event of a higher one. Most events of
+// a simulation are for the present instant: they only stand in line.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -24,7 +30,10 @@ class Engine {
   Picoseconds now() const { return now_; }
 
   /// `time` must not lie in the past.
-  void at(Picoseconds time, Waiter waiter, Phase phase = Phase::happen);
+  void at(Picoseconds time, Waiter waiter, Phase phase = Phase::happen) {
+    const Event event{(static_cast<std::uint64_t>(phase) << 62) | sequence_++, waiter};
+    time == now_ ? lines_[static_cast<std::size_t>(phase)].join(event) : wait_for(time, event);
+  }
   void after(Picoseconds delay, Waiter waiter) { at(now_ + delay, waiter); }
 
   /// A place in the order of scheduling, for an event whose time may still change: whoever comes by at_place() leaves
@@ -42,14 +51,40 @@ class Engine {
   std::uint64_t events() const { return sequence_; }  ///< scheduled, and places taken
 
  private:
-  struct Entry {
-    Picoseconds time;
+  struct Event {
     std::uint64_t order;  // phase in the top two bits, sequence below
     Waiter waiter;
   };
-  static bool later(const Entry& a, const Entry& b) { return a.time != b.time ? a.time > b.time : a.order > b.order; }
+  struct TimedEvent {
+    Picoseconds time;
+    Event event;
+  };
+  /// Events of one phase that were scheduled in the present instant: their order is that of their coming.
+  struct Line {
+    std::vector<Event> events;
+    std::size_t next = 0;
 
-  std::vector<Entry> heap_;
+    bool is_empty() const { return next == events.size(); }
+    void join(const Event& event) { events.push_back(event); }
+    const Event& first() const { return events[next]; }
+    void leave() {
+      if (++next < events.size()) return;
+      events.clear();
+      next = 0;
+    }
+  };
+  static constexpr auto is_later = [](const Event& a, const Event& b) { return a.order > b.order; };
+
+  void wait_for(Picoseconds time, const Event& event);
+  Line* first_line();
+  void begin_next_instant();
+  std::vector<TimedEvent>& spread(std::vector<TimedEvent>& bucket);
+
+  std::vector<Event> early_;   // of the present instant, scheduled before it or with an early place: the first one last
+  std::array<Line, 3> lines_;  // by phase
+  std::array<std::vector<TimedEvent>, 64> buckets_;  // later events, by the highest bit that differs from base_
+  std::uint64_t filled_ = 0;                         // bit b: buckets_[b] has events
+  Picoseconds base_;
   Picoseconds now_;
   std::uint64_t sequence_ = 0;
 };

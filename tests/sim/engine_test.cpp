@@ -47,6 +47,22 @@ TEST(Engine, PlacesTakenEarlierLeaveFirstHoweverLateTheyAreFilled) {
   EXPECT_TRUE(was_first && recorder.order.empty());
 }
 
+TEST(Engine, APlaceTakenEarlierComesFirstAmongWhatHappensNow) {
+  Recorder recorder;
+  static std::uint64_t place;
+  place = recorder.engine.take_place();
+  recorder.engine.at({5}, {[](void* context) {
+                             auto* now = static_cast<Recorder*>(context);
+                             now->mark(2, 5);
+                             const auto note = [](void* one) { static_cast<Recorder*>(one)->order.push_back(1); };
+                             now->engine.at_place({5}, place, {note, context});
+                             now->mark(3, 5);
+                           },
+                           &recorder});
+  recorder.engine.run();
+  EXPECT_THAT(recorder.order, ElementsAre(1, 2, 3));
+}
+
 TEST(Engine, ServesEarlierEventsFirst) {
   Recorder recorder;
   recorder.mark(3, 30);
