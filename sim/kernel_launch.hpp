@@ -8,7 +8,7 @@
 #include "sim/activity.hpp"
 #include "sim/fabric_links.hpp"
 #include "sim/operation_cost.hpp"
-#include "sim/sm_pool.hpp"
+#include "sim/sm_layout.hpp"
 #include "sim/tiled_kernel.hpp"
 
 namespace weft::sim {
@@ -19,7 +19,7 @@ struct LaunchSite {
   const Machine& machine;
   const Schedule& schedule;
   const OperationCost& cost;
-  const SmPool& sms;
+  const SmLayout& sms;
   FabricLinks& links;
   int hbm = 0, l2 = 0;     ///< of the own GPU, resources of the fluid pool
   int ranks = 1;           ///< that are simulated

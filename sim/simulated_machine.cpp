@@ -21,14 +21,15 @@ double crowded_us(const CollectiveKernel& kernel, const CollectiveTiming& timing
 
 }  // namespace
 
-SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, FluidPool& pool,
+SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, FluidPool& pool, SmLayout& layout,
                                      const Mechanisms& mechanisms)
-    : sms(engine, machine.gpu),
-      sms_of_collectives(engine, machine.gpu),
+    : sms(engine, layout),
       copy_engines(engine, mechanisms.copy_engines ? machine.copy_engines.per_gpu : enough_copy_engines,
                    from_us(machine.copy_engines.turnaround_us)),
       hbm(pool.add_resource(bytes_per_us(machine.gpu.hbm_GBps) * (mechanisms.hbm ? 1 : unlimited))),
-      l2(pool.add_resource(bytes_per_us(machine.gpu.l2_GBps) * (mechanisms.l2 ? 1 : unlimited))) {}
+      l2(pool.add_resource(bytes_per_us(machine.gpu.l2_GBps) * (mechanisms.l2 ? 1 : unlimited))) {
+  if (!mechanisms.sm_sharing) sms_of_collectives.emplace(engine, layout);
+}
 
 SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const Schedule& schedule,
                                    const std::vector<OperationCost>& costs, int ranks, double clock_share,
@@ -40,10 +41,11 @@ SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const
       clock_share_(clock_share),
       mechanisms_(mechanisms),
       keeps_copy_engine_(keeps_copy_engine(schedule)),
+      sm_layout_(machine.gpu),
       pool_(engine),
       links_(pool_, machine.fabric, mechanisms.links),
       units_(engine, pool_, ranks) {
-  for (int rank = 0; rank < ranks; ++rank) gpus_.emplace_back(engine, machine, pool_, mechanisms);
+  for (int rank = 0; rank < ranks; ++rank) gpus_.emplace_back(engine, machine, pool_, sm_layout_, mechanisms);
 }
 
 /// Of a rank without rows there is no kernel or copy to launch.
@@ -88,7 +90,7 @@ SmPool& SimulatedMachine::sms_for(const Activity& activity) {
   GpuState& gpu = gpus_[activity.rank];
   const Work& work = activity.operation->work;
   const bool is_apart = is_collective(work) || std::holds_alternative<Delay>(work);
-  return is_apart && !mechanisms_.sm_sharing ? gpu.sms_of_collectives : gpu.sms;
+  return is_apart && !mechanisms_.sm_sharing ? *gpu.sms_of_collectives : gpu.sms;
 }
 
 LaunchSite SimulatedMachine::site_of(const Activity& activity) {
@@ -97,7 +99,7 @@ LaunchSite SimulatedMachine::site_of(const Activity& activity) {
           .machine = machine_,
           .schedule = schedule_,
           .cost = costs_[activity.id],
-          .sms = gpu.sms,
+          .sms = sm_layout_,
           .links = links_,
           .hbm = gpu.hbm,
           .l2 = gpu.l2,
@@ -146,12 +148,11 @@ void SimulatedMachine::start_collective(Activity& activity) {
   auto found = collectives_.find(key);
   if (found == collectives_.end()) {
     const CtaShape cta = collective_cta(activity);
-    const GpuState& gpu = gpus_[activity.rank];
-    if (gpu.sms.capacity(cta, timing.cluster) < timing.ctas)
+    if (sm_layout_.capacity(cta, timing.cluster) < timing.ctas)
       throw InputError(activity.operation->name + ".cluster",
                        "expected room for " + std::to_string(timing.ctas) + " CTAs in clusters of " +
                            std::to_string(timing.cluster) + " on one GPU, which holds " +
-                           std::to_string(gpu.sms.capacity(cta, timing.cluster)));
+                           std::to_string(sm_layout_.capacity(cta, timing.cluster)));
     found = collectives_.try_emplace(key, engine_, pool_, timing, cta, ranks(), transfers_of(activity)).first;
   }
   activity.limit = timing.latency_us > timing.transfer_us ? Limit::latency : Limit::link;

@@ -4,7 +4,7 @@
 
 #include <deque>
 #include <map>
-#include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -46,9 +46,9 @@ class SimulatedMachine : public Device {
 
  private:
   struct GpuState {
-    GpuState(Engine& engine, const Machine& machine, FluidPool& pool, const Mechanisms& mechanisms);
+    GpuState(Engine& engine, const Machine& machine, FluidPool& pool, SmLayout& layout, const Mechanisms& mechanisms);
     SmPool sms;
-    SmPool sms_of_collectives;  ///< where SMs are not shared
+    std::optional<SmPool> sms_of_collectives;  ///< where SMs are not shared
     CopyEngines copy_engines;
     int hbm, l2;               // resources of the pool
     int copies_in = 0;         // from peers
@@ -99,6 +99,7 @@ class SimulatedMachine : public Device {
   const double clock_share_;
   const Mechanisms mechanisms_;
   const std::vector<bool> keeps_copy_engine_;
+  SmLayout sm_layout_;
   FluidPool pool_;
   FabricLinks links_;
   IdealUnits units_;

@@ -5,28 +5,22 @@
 // Nothing is taken away from a resident CTA. CTAs of a cluster need one GPC, an SM each, at one instant.
 #pragma once
 
-#include <map>
+#include <cstdint>
+#include <span>
 #include <vector>
 
-#include "models/machine.hpp"
 #include "sim/engine.hpp"
+#include "sim/sm_layout.hpp"
 
 namespace weft::sim {
 
 struct Activity;
 
-/// What one CTA takes of an SM.
-struct CtaShape {
-  int threads = 0;
-  int registers = 0;
-  Bytes shared_memory = 0;
-};
-
 /// A kernel that wants CTAs placed.
 class Grid {
  public:
   virtual ~Grid() = default;
-  /// Called in the phase `dispatch` with the SMs that took CTAs, one entry a CTA.
+  /// Called in the phase `dispatch` with the SMs that took CTAs, one entry a CTA; they are valid during the call.
   virtual void on_placed(const std::vector<int>& sms) = 0;
 
   CtaShape cta;
@@ -40,7 +34,7 @@ class Grid {
 
 class SmPool {
  public:
-  SmPool(Engine& engine, const Gpu& gpu);
+  SmPool(Engine& engine, SmLayout& layout);
   SmPool(const SmPool&) = delete;  // events in the engine point at it
 
   void submit(Grid& grid);
@@ -53,49 +47,48 @@ class SmPool {
   /// SMs; null where neither is there.
   const Grid* what_holds_back(const Grid& grid) const;
 
-  int sms() const { return static_cast<int>(sms_.size()); }
   /// SMs with at least one resident CTA.
   int busy_sms() const;
-  /// CTAs of this shape that the empty GPU holds at once, in whole clusters.
-  int capacity(const CtaShape& cta, int cluster) const;
 
  private:
-  struct Sm {
-    int gpc = 0;
-    int threads = 0, registers = 0, slots = 0;  // free
-    Bytes shared_memory = 0;                    // free
-    bool fits(const CtaShape& cta) const {
-      return slots > 0 && threads >= cta.threads && registers >= cta.registers && shared_memory >= cta.shared_memory;
-    }
+  /// SMs with the same room are alike: there are few kinds at a time.
+  struct Kind {
+    SmRoom room;
+    int sms = 0;
+    bool is_fitting = false;  // for the grid that is placed
+  };
+  /// SMs of one GPC that may take a CTA in this round, the emptiest first.
+  struct Candidates {
+    int* next = nullptr;
+    int* end = nullptr;
   };
 
   void request_dispatch();
   void dispatch();
   static int allowed(const Grid& grid);
-  std::vector<int> place(Grid& grid);
-  void place_round_by_round(const Grid& grid, int most, std::vector<int>& placed);
+  void place(Grid& grid);
   bool is_placed_at_once(const Grid& grid, int most) const;
-  void place_at_once(const Grid& grid, int most, std::vector<int>& placed);
-  const std::vector<int>& round_of(int cluster);
-  int ctas_of_empty_sm(const CtaShape& cta) const;
+  void place_at_once(const Grid& grid, int most);
+  void place_round_by_round(const Grid& grid, int most);
+  bool place_cluster(const Grid& grid, int most, Candidates& candidates);
+  int least_load(int from) const;
+  void find_candidates(int most_load);
+  int load(const Kind& kind) const { return layout_.empty_sm().slots - kind.room.slots; }
   void find_fitting(const CtaShape& cta);
-  int least_load() const;
-  void find_candidates(int load);
-  bool place_cluster(const Grid& grid, int most, std::vector<int>& candidates, std::vector<int>& placed);
-  int resident(const Sm& sm) const { return gpu_.ctas_per_sm - sm.slots; }
-  static void occupy(Sm& sm, const CtaShape& cta, int change);
+  void take_room(std::span<const int> sms, const CtaShape& cta, int ctas);
+  int kind_with(const SmRoom& room);
   static void on_dispatch(void* pool) { static_cast<SmPool*>(pool)->dispatch(); }
 
   Engine& engine_;
-  Gpu gpu_;
-  std::vector<Sm> sms_;
-  std::vector<std::pair<int, int>> gpc_range_;  // first SM and number of SMs
-  std::vector<Grid*> waiting_;                  // by priority, then arrival
-  std::vector<const Grid*> holding_;            // grids with resident CTAs, in the order of their first
-  std::map<int, std::vector<int>> rounds_;      // by cluster: the order in which an empty GPU's SMs take a CTA each
-  int residents_ = 0;                           // CTAs on all SMs
-  std::vector<int> fitting_;                    // SMs that can take a CTA of the grid that is placed
-  std::vector<std::vector<int>> candidates_;    // by GPC: those that may take one in this round
+  SmLayout& layout_;
+  std::vector<Kind> kinds_;
+  std::vector<int> kind_of_;            // by SM
+  std::vector<Grid*> waiting_;          // by priority, then arrival
+  std::vector<const Grid*> holding_;    // grids with resident CTAs, in the order of their first
+  int residents_ = 0;                   // CTAs on all SMs
+  std::vector<Candidates> candidates_;  // by GPC
+  std::vector<int> candidate_sms_;      // GPC by GPC
+  std::vector<int> placed_;             // of the grid that is served
   bool dispatch_requested_ = false;
 };
 

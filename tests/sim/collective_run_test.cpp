@@ -25,6 +25,7 @@ struct Holder : Grid {
 struct TestRun {
   Engine engine;
   FluidPool pool{engine};
+  SmLayout layout{test_gpu(1, 4)};
   std::deque<SmPool> sms;
   std::deque<Activity> activities;
   std::deque<Holder> holders;
@@ -33,7 +34,7 @@ struct TestRun {
   explicit TestRun(int ranks, double link_rate = 1e6, const CollectiveTiming& model = timing) {
     std::vector<Use> uses;
     for (int rank = 0; rank < ranks; ++rank) {
-      sms.emplace_back(engine, test_gpu(1, 4));
+      sms.emplace_back(engine, layout);
       uses.push_back({pool.add_resource(link_rate), 1});
     }
     activities.resize(static_cast<std::size_t>(ranks));

@@ -60,7 +60,7 @@ class Launched {
   Activity activity_;
   Engine engine_;
   FluidPool pool_{engine_};
-  SmPool sms_{engine_, test_machine().gpu};
+  SmLayout sms_{test_machine().gpu};
   FabricLinks links_{pool_, test_machine().fabric, true};
 };
 

@@ -51,7 +51,8 @@ class TimedGrid : public Grid {
 
 struct Fixture : ::testing::Test {
   Engine engine;
-  SmPool pool{engine, test_gpu(2, 4)};
+  SmLayout layout{test_gpu(2, 4)};
+  SmPool pool{engine, layout};
 
   TimedGrid grid(int ctas, const CtaShape& shape, std::int64_t time) { return {engine, pool, ctas, shape, time}; }
   /// At `time`; a grid submitted at once would come before those that wait for time to pass.
@@ -84,21 +85,6 @@ TEST_F(SmPoolTest, GridRunsInWavesOfSmsTimesOccupancy) {
       EXPECT_EQ(kernel.end - begin, 100 * ((ctas + at_once - 1) / at_once))
           << ctas << " CTAs, " << occupancy << " an SM";
     }
-}
-
-TEST_F(SmPoolTest, CapacityIsWhatAnEmptyGpuHolds) {
-  EXPECT_EQ(pool.capacity(whole_sm, 1), 8);
-  EXPECT_EQ(pool.capacity(half_sm, 1), 16);
-  EXPECT_EQ(pool.capacity({2000, 1, 1}, 1), 0);
-  EXPECT_EQ(pool.capacity(whole_sm, 3), 6);  // one cluster of 3 in each GPC of 4
-  EXPECT_EQ(pool.capacity(whole_sm, 5), 0);
-}
-
-TEST_F(SmPoolTest, EachResourceLimitsOccupancy) {
-  EXPECT_EQ(pool.capacity({300, 1, 1}, 1), 8 * 3);
-  EXPECT_EQ(pool.capacity({1, 300, 1}, 1), 8 * 3);
-  EXPECT_EQ(pool.capacity({1, 1, 300}, 1), 8 * 3);
-  EXPECT_EQ(pool.capacity({1, 1, 1}, 1), 8 * 8);  // slots
 }
 
 TEST_F(SmPoolTest, CtasSpreadOverEmptySmsBeforeTheyShareOne) {
@@ -174,12 +160,13 @@ TEST_F(SmPoolTest, ClustersLieInsideGpcs) {
 }
 
 TEST_F(SmPoolTest, AsManyClustersFitAsCapacitySays) {
-  SmPool odd(engine, test_gpu(1, 5));  // 5 SMs x 2 CTAs = 5 clusters of 2
+  SmLayout odd_layout{test_gpu(1, 5)};
+  SmPool odd(engine, odd_layout);  // 5 SMs x 2 CTAs = 5 clusters of 2
   TimedGrid kernel(engine, odd, 10, half_sm, 100);
   kernel.cluster = 2;
   odd.submit(kernel);
   engine.run();
-  EXPECT_EQ(odd.capacity(half_sm, 2), 10);
+  EXPECT_EQ(odd_layout.capacity(half_sm, 2), 10);
   EXPECT_THAT(kernel.start_times, ElementsAre(0));
 }
 

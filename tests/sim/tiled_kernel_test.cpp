@@ -16,7 +16,8 @@ constexpr double tile_us = 10;
 /// One GPU where nothing is ever short, so that a tile takes exactly tile_us.
 struct Gpu132 {
   Engine engine;
-  SmPool sms{engine, test_gpu(11, 12)};
+  SmLayout layout{test_gpu(11, 12)};
+  SmPool sms{engine, layout};
   FluidPool pool{engine};
   int memory = pool.add_resource(1e9);
 
@@ -77,7 +78,7 @@ struct Kernel {
 TiledWork tiles_of(const Gpu132& gpu, TileScheduler scheduler, std::int64_t tiles) {
   return {.scheduler = scheduler,
           .tiles = tiles,
-          .ctas = gpu.sms.sms(),
+          .ctas = gpu.layout.sms(),
           .tile_us = tile_us,
           .bytes_per_tile = 1000,
           .uses = {{gpu.memory, 1}}};

@@ -1,0 +1,54 @@
+// Which SMs a GPU has and what each can hold: the same for all GPUs of a machine.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "models/machine.hpp"
+
+namespace weft::sim {
+
+/// What one CTA takes of an SM.
+struct CtaShape {
+  int threads = 0;
+  int registers = 0;
+  Bytes shared_memory = 0;
+};
+
+/// What an SM can still take.
+struct SmRoom {
+  int slots = 0, threads = 0, registers = 0;
+  Bytes shared_memory = 0;
+
+  bool operator==(const SmRoom&) const = default;
+  bool fits(const CtaShape& cta) const {
+    return slots > 0 && threads >= cta.threads && registers >= cta.registers && shared_memory >= cta.shared_memory;
+  }
+  /// CTAs of this shape that fit at once.
+  int ctas(const CtaShape& cta) const;
+  /// With `ctas` more of them gone; below 0: come.
+  SmRoom without(const CtaShape& cta, int ctas) const;
+};
+
+/// SMs are numbered GPC by GPC.
+class SmLayout {
+ public:
+  explicit SmLayout(const Gpu& gpu);
+
+  int sms() const { return static_cast<int>(gpc_of_.size()); }
+  int gpcs() const { return static_cast<int>(gpc_sms_.size()); }
+  int first_sm(int gpc) const { return first_sm_[gpc]; }
+  int gpc_of(int sm) const { return gpc_of_[sm]; }
+  const SmRoom& empty_sm() const { return empty_sm_; }
+  /// CTAs of this shape that the empty GPU holds at once, in whole clusters.
+  int capacity(const CtaShape& cta, int cluster) const;
+  /// The order in which an empty GPU's SMs take a CTA each: clusters go round the GPCs, one to each in turn.
+  const std::vector<int>& round_of(int cluster);
+
+ private:
+  std::vector<int> gpc_sms_, first_sm_, gpc_of_;
+  SmRoom empty_sm_;
+  std::map<int, std::vector<int>> rounds_;  // by cluster
+};
+
+}  // namespace weft::sim
