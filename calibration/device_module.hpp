@@ -8,7 +8,7 @@
 
 #include "calibration/hardware.hpp"
 #include "calibration/shared_state.hpp"
-#include "models/schedule.hpp"
+#include "models/schedule/schedule.hpp"
 
 namespace weft::calibration {
 

@@ -12,8 +12,8 @@
 
 #include "calibration/hardware.hpp"
 #include "calibration/selftest_schedules.hpp"
-#include "calibration/statistics.hpp"
-#include "models/input_error.hpp"
+#include "models/base/input_error.hpp"
+#include "models/base/statistics.hpp"
 
 namespace weft::calibration {
 namespace {

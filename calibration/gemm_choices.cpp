@@ -5,7 +5,7 @@
 #include "calibration/device_module.hpp"
 #include "calibration/hardware.hpp"
 #include "calibration/process_group.hpp"
-#include "models/input_error.hpp"
+#include "models/base/input_error.hpp"
 
 namespace weft::calibration {
 

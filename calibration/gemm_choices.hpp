@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/machine.hpp"
+#include "models/machine/machine.hpp"
 
 namespace weft::calibration {
 

@@ -11,9 +11,9 @@
 #include "calibration/device_module.hpp"
 #include "calibration/measurement_json.hpp"
 #include "calibration/process_group.hpp"
-#include "calibration/support.hpp"
-#include "models/input_error.hpp"
-#include "models/validation.hpp"
+#include "models/base/input_error.hpp"
+#include "models/check/hardware_support.hpp"
+#include "models/check/validation.hpp"
 
 namespace weft::calibration {
 namespace {

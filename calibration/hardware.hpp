@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "models/executor.hpp"
-#include "models/schedule.hpp"
-#include "models/timing_protocol.hpp"
-#include "models/trace.hpp"
+#include "models/execution/executor.hpp"
+#include "models/execution/timing_protocol.hpp"
+#include "models/execution/trace.hpp"
+#include "models/schedule/schedule.hpp"
 
 namespace weft::calibration {
 

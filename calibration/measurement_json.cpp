@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "calibration/statistics.hpp"
+#include "models/base/statistics.hpp"
 
 namespace weft::calibration {
 

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <exception>
 
-#include "models/executor.hpp"
+#include "models/execution/executor.hpp"
 
 namespace weft::calibration {
 namespace {

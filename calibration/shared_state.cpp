@@ -8,7 +8,7 @@
 #include <cstring>
 #include <new>
 
-#include "models/executor.hpp"
+#include "models/execution/executor.hpp"
 
 namespace weft::calibration {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "scenarios/builders/attention_shards.hpp"
 #include "scenarios/expert_rows.hpp"
+#include "scenarios/families/attention_shards.hpp"
 #include "scenarios/parts.hpp"
 #include "scenarios/transfer_bound.hpp"
 
@@ -106,7 +106,7 @@ double layer_us(const LayerWorkload& layer, int gpus, const Machine& machine) {
 /// Each rank has the same number of pairs of query and key. Whatever travels, a pair of ranks brings either its keys
 /// and values or its results into the rank that has the queries.
 double attention_us(const AttentionWorkload& attention, int gpus, const Machine& machine) {
-  const AttentionShards shards(attention, gpus);
+  const families::AttentionShards shards(attention, gpus);
   const double seen =
       as_double(attention.tokens) *
       (attention.mask == AttentionMask::full ? as_double(attention.tokens) : as_double(attention.tokens + 1) / 2);

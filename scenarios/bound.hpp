@@ -1,7 +1,7 @@
 // The time that no schedule can beat.
 #pragma once
 
-#include "models/machine.hpp"
+#include "models/machine/machine.hpp"
 #include "scenarios/workload.hpp"
 
 namespace weft::scenarios {

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "models/json_object.hpp"
+#include "models/base/json_object.hpp"
 #include "scenarios/workload.hpp"
 
 namespace weft::scenarios {

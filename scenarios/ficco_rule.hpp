@@ -2,7 +2,7 @@
 // communication overlap"): which of its schedules to run, from the shape and the machine alone.
 #pragma once
 
-#include "models/machine.hpp"
+#include "models/machine/machine.hpp"
 #include "scenarios/workload.hpp"
 
 namespace weft::scenarios {

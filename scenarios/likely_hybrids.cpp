@@ -5,10 +5,10 @@
 #include <set>
 #include <tuple>
 
-#include "models/collective_model.hpp"
-#include "models/gemm_model.hpp"
-#include "models/library_model.hpp"
-#include "scenarios/builders/wave_groups.hpp"
+#include "models/cost/collective_model.hpp"
+#include "models/cost/gemm_model.hpp"
+#include "models/cost/library_model.hpp"
+#include "scenarios/families/wave_groups.hpp"
 
 namespace weft::scenarios {
 namespace {
@@ -54,7 +54,7 @@ class Pipeline {
   static std::int64_t rows_of(const PairWorkload& pair, const Hybrid& hybrid) {
     const auto rows = static_cast<std::int64_t>(std::ceil(static_cast<double>(pair.m) * pair.imbalance));
     const std::int64_t unit =
-        hybrid.trigger == HybridTrigger::tile_group ? std::int64_t{hybrid.count} * tile_extent : 1;
+        hybrid.trigger == HybridTrigger::tile_group ? std::int64_t{hybrid.count} * families::tile_extent : 1;
     return (rows + unit - 1) / unit * unit;
   }
   /// What nccl-tests would call the size of the whole collective.
@@ -73,7 +73,7 @@ class Pipeline {
     left = std::max(1, std::min(left, sms - sms_of_transfers()));
     const double fewer_sms = static_cast<double>(sms) / left;
     if (hybrid_.trigger == HybridTrigger::tile_group) {
-      const GemmKernel kernel = fastest_tiles(size, size.m / hybrid_.count, pair_.dtype, machine_);
+      const GemmKernel kernel = families::fastest_tiles(size, size.m / hybrid_.count, pair_.dtype, machine_);
       return estimated_gemm_us(machine_, size, kernel) / pieces_ * fewer_sms;
     }
     if (hybrid_.pieces == HybridPieces::columns)

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "models/machine.hpp"
+#include "models/machine/machine.hpp"
 #include "scenarios/search.hpp"
 #include "scenarios/workload.hpp"
 

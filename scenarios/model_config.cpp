@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "models/json_object.hpp"
+#include "models/base/json_object.hpp"
 #include "scenarios/workload.hpp"
 
 namespace weft::scenarios {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 
-#include "models/schedule.hpp"
+#include "models/schedule/schedule.hpp"
 #include "scenarios/workload.hpp"
 
 namespace weft::scenarios {

@@ -4,13 +4,13 @@
 #include <functional>
 #include <numeric>
 
-#include "scenarios/builders/operands.hpp"
+#include "scenarios/families/operands.hpp"
 
 namespace weft::scenarios {
 
 std::vector<std::int64_t> rows_of_ranks(const PairWorkload& pair, int gpus, std::int64_t unit,
                                         const std::string& derivation) {
-  std::vector<std::int64_t> rows{rows_of_busiest(pair, unit, derivation)};
+  std::vector<std::int64_t> rows{families::rows_of_busiest(pair, unit, derivation)};
   std::int64_t left = (pair.m * gpus - rows.front()) / unit;
   for (int others = gpus - 1; others > 0; --others) {
     const std::int64_t units = (left + others - 1) / others;

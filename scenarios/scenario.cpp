@@ -4,7 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "models/json_object.hpp"
+#include "models/base/json_object.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/parts.hpp"
 

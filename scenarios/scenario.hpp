@@ -22,8 +22,8 @@
 #include <string>
 #include <vector>
 
-#include "models/input_error.hpp"
-#include "models/names.hpp"
+#include "models/base/input_error.hpp"
+#include "models/base/names.hpp"
 #include "scenarios/model_config.hpp"
 #include "scenarios/search.hpp"
 #include "scenarios/workload.hpp"

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "models/all_reduce_norm_model.hpp"
-#include "models/input_error.hpp"
-#include "scenarios/builders/attention_shards.hpp"
-#include "scenarios/builders/families.hpp"
-#include "scenarios/builders/wave_groups.hpp"
+#include "models/base/input_error.hpp"
+#include "models/cost/all_reduce_norm_model.hpp"
+#include "scenarios/families/attention_shards.hpp"
+#include "scenarios/families/families.hpp"
+#include "scenarios/families/wave_groups.hpp"
 
 namespace weft::scenarios {
 namespace {
@@ -20,15 +20,15 @@ std::vector<AsyncTp> async_tp_points(PairOp op) {
 
 /// Groups are searched when the schedule is built.
 bool has_signaling(const PairWorkload& pair, std::int64_t gpus) {
-  if (pair.n % tile_extent != 0 || pair.m % tile_extent != 0) return false;
+  if (pair.n % families::tile_extent != 0 || pair.m % families::tile_extent != 0) return false;
   switch (pair.op) {
     case PairOp::gemm_all_reduce:
       return true;
     case PairOp::gemm_reduce_scatter:
     case PairOp::gemm_all_to_all:
-      return tile_extent % gpus == 0;
+      return families::tile_extent % gpus == 0;
     case PairOp::all_gather_gemm:
-      return pair.m % (gpus * tile_extent) == 0;
+      return pair.m % (gpus * families::tile_extent) == 0;
     case PairOp::all_to_all_gemm:
       break;
   }
@@ -45,7 +45,7 @@ std::vector<Family> families_of_pair(const PairWorkload& pair, std::int64_t gpus
   if (space.async_tp)
     for (const AsyncTp& async : async_tp_points(pair.op)) families.emplace_back(async);
   if (space.ficco)
-    for (const Ficco& ficco : ficco_points(pair.op))
+    for (const Ficco& ficco : families::ficco_points(pair.op))
       if (ficco.chunks == FiccoChunks::rows ? pair.m % (gpus * gpus) == 0 : pair.k % gpus == 0)
         families.emplace_back(ficco);
   return families;
@@ -73,7 +73,7 @@ std::vector<Family> overlapping_families(const Workload& workload, int gpus, con
     for (const AttentionExchange exchange : {AttentionExchange::keys_values, AttentionExchange::queries}) {
       families.emplace_back(Staged{.stages = std::nullopt, .exchange = exchange});
       for (const int stages : space.stages)
-        if (stages <= most_stages(*attention, gpus)) families.emplace_back(Staged{stages, exchange});
+        if (stages <= families::most_stages(*attention, gpus)) families.emplace_back(Staged{stages, exchange});
     }
   }
   if (const auto* layer = std::get_if<LayerWorkload>(&workload);
@@ -85,7 +85,7 @@ std::vector<Family> overlapping_families(const Workload& workload, int gpus, con
 
 bool is_sensible(const ScheduleChoice& choice, const PairWorkload& pair, int gpus) {
   try {
-    check_hybrid({.id = {}, .gpus = gpus, .workload = pair, .schedule = choice, .measured = {}});
+    families::check_hybrid({.id = {}, .gpus = gpus, .workload = pair, .schedule = choice, .measured = {}});
     return true;
   } catch (const InputError&) {
     return false;

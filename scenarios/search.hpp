@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/machine.hpp"
+#include "models/machine/machine.hpp"
 #include "scenarios/workload.hpp"
 
 namespace weft::scenarios {

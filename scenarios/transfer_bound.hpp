@@ -1,7 +1,7 @@
 // The time that no transfer over a fabric can beat, at its links' datasheet rates.
 #pragma once
 
-#include "models/machine.hpp"
+#include "models/machine/machine.hpp"
 #include "scenarios/workload.hpp"
 
 namespace weft::scenarios {

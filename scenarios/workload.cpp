@@ -2,8 +2,8 @@
 
 #include <sstream>
 
-#include "models/input_error.hpp"
-#include "models/sequence_order.hpp"
+#include "models/base/input_error.hpp"
+#include "models/schedule/sequence_order.hpp"
 
 namespace weft::scenarios {
 namespace {

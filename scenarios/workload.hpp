@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "models/names.hpp"
-#include "models/schedule.hpp"
-#include "models/units.hpp"
+#include "models/base/names.hpp"
+#include "models/base/units.hpp"
+#include "models/schedule/schedule.hpp"
 
 namespace weft::scenarios {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "models/schedule.hpp"
-#include "models/trace.hpp"
+#include "models/execution/trace.hpp"
+#include "models/schedule/schedule.hpp"
 #include "sim/process.hpp"
 
 namespace weft::sim {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "models/collective_model.hpp"
+#include "models/cost/collective_model.hpp"
 #include "sim/activity.hpp"
 #include "sim/fluid_pool.hpp"
 #include "sim/sm_pool.hpp"

@@ -5,7 +5,7 @@
 #include <deque>
 #include <vector>
 
-#include "models/schedule.hpp"
+#include "models/schedule/schedule.hpp"
 #include "sim/engine.hpp"
 
 namespace weft::sim {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "models/schedule.hpp"
+#include "models/schedule/schedule.hpp"
 
 namespace weft::sim {
 

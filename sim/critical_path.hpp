@@ -1,7 +1,7 @@
 // What a finished run looked like: its spans, and what its time went to.
 #pragma once
 
-#include "models/trace.hpp"
+#include "models/execution/trace.hpp"
 #include "sim/program.hpp"
 
 namespace weft::sim {

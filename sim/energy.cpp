@@ -1,9 +1,9 @@
 #include "sim/energy.hpp"
 
-#include "models/attention_model.hpp"
-#include "models/exchange.hpp"
-#include "models/gemm_model.hpp"
-#include "models/grouped_gemm_model.hpp"
+#include "models/cost/attention_model.hpp"
+#include "models/cost/gemm_model.hpp"
+#include "models/cost/grouped_gemm_model.hpp"
+#include "models/schedule/exchange.hpp"
 
 namespace weft::sim {
 namespace {

@@ -1,8 +1,8 @@
 // Energy of one iteration on one GPU, from what the schedule says must be done.
 #pragma once
 
-#include "models/machine.hpp"
-#include "models/schedule.hpp"
+#include "models/machine/machine.hpp"
+#include "models/schedule/schedule.hpp"
 #include "sim/operation_cost.hpp"
 
 namespace weft::sim {

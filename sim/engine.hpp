@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/units.hpp"
+#include "models/base/units.hpp"
 
 namespace weft::sim {
 

@@ -1,6 +1,6 @@
 #include "sim/fabric_links.hpp"
 
-#include "models/library_model.hpp"
+#include "models/cost/library_model.hpp"
 
 namespace weft::sim {
 

@@ -6,8 +6,8 @@
 #include <tuple>
 #include <vector>
 
-#include "models/fabric.hpp"
-#include "models/machine.hpp"
+#include "models/machine/fabric.hpp"
+#include "models/machine/machine.hpp"
 #include "sim/fluid_pool.hpp"
 
 namespace weft::sim {

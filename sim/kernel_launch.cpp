@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "models/attention_model.hpp"
-#include "models/exchange.hpp"
-#include "models/gemm_model.hpp"
-#include "models/grouped_gemm_model.hpp"
-#include "models/input_error.hpp"
-#include "models/reordering_cost.hpp"
+#include "models/base/input_error.hpp"
+#include "models/cost/attention_model.hpp"
+#include "models/cost/gemm_model.hpp"
+#include "models/cost/grouped_gemm_model.hpp"
+#include "models/cost/reordering_cost.hpp"
+#include "models/schedule/exchange.hpp"
 #include "sim/skew.hpp"
 
 namespace weft::sim {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "models/machine.hpp"
+#include "models/machine/machine.hpp"
 #include "sim/activity.hpp"
 #include "sim/fabric_links.hpp"
 #include "sim/operation_cost.hpp"

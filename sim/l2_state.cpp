@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "models/footprint.hpp"
-#include "models/l2_reuse.hpp"
+#include "models/cost/l2_reuse.hpp"
+#include "models/schedule/footprint.hpp"
 
 namespace weft::sim {
 namespace {

@@ -3,14 +3,14 @@
 
 #include <vector>
 
-#include "models/machine.hpp"
-#include "models/schedule.hpp"
+#include "models/machine/machine.hpp"
+#include "models/schedule/schedule.hpp"
 
 namespace weft::sim {
 
 /// For each operation: bytes that it moves from or to HBM in a steady iteration, and all bytes that it touches once.
-/// Found by replaying the operations' slices, in program order, over a list of row ranges by age (models/l2_reuse.hpp
-/// says what is left of each).
+/// Found by replaying the operations' slices, in program order, over a list of row ranges by age
+/// (models/cost/l2_reuse.hpp says what is left of each).
 struct MemoryTraffic {
   double hbm_bytes = 0;
   double touched_bytes = 0;

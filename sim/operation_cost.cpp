@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "models/all_reduce_norm_model.hpp"
-#include "models/exchange.hpp"
-#include "models/gemm_model.hpp"
-#include "models/grouped_gemm_model.hpp"
+#include "models/cost/all_reduce_norm_model.hpp"
+#include "models/cost/gemm_model.hpp"
+#include "models/cost/grouped_gemm_model.hpp"
+#include "models/schedule/exchange.hpp"
 
 namespace weft::sim {
 namespace {

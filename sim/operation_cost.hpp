@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "models/collective_model.hpp"
-#include "models/machine.hpp"
-#include "models/schedule.hpp"
+#include "models/cost/collective_model.hpp"
+#include "models/machine/machine.hpp"
+#include "models/schedule/schedule.hpp"
 #include "sim/l2_state.hpp"
 
 namespace weft::sim {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <set>
 
-#include "models/counters.hpp"
-#include "models/executor.hpp"
-#include "models/hardware_queues.hpp"
-#include "models/wait_chain.hpp"
+#include "models/check/wait_chain.hpp"
+#include "models/execution/executor.hpp"
+#include "models/schedule/counters.hpp"
+#include "models/schedule/hardware_queues.hpp"
 #include "sim/copy_order.hpp"
 #include "sim/skew.hpp"
 

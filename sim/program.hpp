@@ -9,7 +9,7 @@
 #include <tuple>
 #include <vector>
 
-#include "models/wait_chain.hpp"
+#include "models/check/wait_chain.hpp"
 #include "sim/activity.hpp"
 #include "sim/engine.hpp"
 

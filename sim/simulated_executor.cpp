@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/governor.hpp"
-#include "models/timing_protocol.hpp"
+#include "models/cost/governor.hpp"
+#include "models/execution/timing_protocol.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/energy.hpp"
 #include "sim/program.hpp"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "models/executor.hpp"
+#include "models/execution/executor.hpp"
 #include "sim/mechanisms.hpp"
 
 namespace weft::sim {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/exchange.hpp"
-#include "models/input_error.hpp"
+#include "models/base/input_error.hpp"
+#include "models/schedule/exchange.hpp"
 #include "sim/copy_order.hpp"
 #include "sim/skew.hpp"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/machine.hpp"
+#include "models/machine/machine.hpp"
 #include "sim/activity.hpp"
 #include "sim/collective_run.hpp"
 #include "sim/copy_engines.hpp"

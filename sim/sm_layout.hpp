@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "models/machine.hpp"
+#include "models/machine/machine.hpp"
 
 namespace weft::sim {
 

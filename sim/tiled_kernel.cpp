@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "models/layout.hpp"
+#include "models/schedule/layout.hpp"
 
 namespace weft::sim {
 

@@ -8,8 +8,8 @@
 #include <iostream>
 #include <string>
 
-#include "models/input_error.hpp"
-#include "tools/commands.hpp"
+#include "models/base/input_error.hpp"
+#include "tools/commands/commands.hpp"
 
 namespace {
 
@@ -38,21 +38,21 @@ int run(int argc, char** argv) {
   CLI::App app{"Will overlapping communication with computation pay, by which schedule, and by how much?", "weft"};
   app.require_subcommand(0, 1);  // an unknown word is named before a missing command
   app.set_version_flag("--version", WEFT_VERSION);
-  weft::tools::add_predict_command(app);
-  weft::tools::add_compare_command(app);
-  weft::tools::add_explore_command(app);
-  weft::tools::add_simulate_command(app);
-  weft::tools::add_run_command(app);
-  weft::tools::add_measure_command(app);
-  weft::tools::add_ablate_command(app);
-  weft::tools::add_draw_command(app);
-  weft::tools::add_plan_command(app);
-  weft::tools::add_ask_command(app);
-  weft::tools::add_tune_command(app);
-  weft::tools::add_validate_command(app);
-  weft::tools::add_reproduce_command(app);
-  weft::tools::add_machines_command(app);
-  weft::tools::add_calibrate_command(app);
+  weft::tools::commands::add_predict_command(app);
+  weft::tools::commands::add_compare_command(app);
+  weft::tools::commands::add_explore_command(app);
+  weft::tools::commands::add_simulate_command(app);
+  weft::tools::commands::add_run_command(app);
+  weft::tools::commands::add_measure_command(app);
+  weft::tools::commands::add_ablate_command(app);
+  weft::tools::commands::add_draw_command(app);
+  weft::tools::commands::add_plan_command(app);
+  weft::tools::commands::add_ask_command(app);
+  weft::tools::commands::add_tune_command(app);
+  weft::tools::commands::add_validate_command(app);
+  weft::tools::commands::add_reproduce_command(app);
+  weft::tools::commands::add_machines_command(app);
+  weft::tools::commands::add_calibrate_command(app);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) throw weft::InputError("", "expected a command: " + commands_of(app));

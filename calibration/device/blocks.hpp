@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "models/units.hpp"
+#include "models/base/units.hpp"
 
 namespace weft::calibration::device {
 

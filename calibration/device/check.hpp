@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <string>
 
-#include "models/executor.hpp"
+#include "models/execution/executor.hpp"
 
 namespace weft::calibration::device {
 

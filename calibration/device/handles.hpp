@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "calibration/device/check.hpp"
-#include "models/units.hpp"
+#include "models/base/units.hpp"
 
 namespace weft::calibration::device {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "models/schedule.hpp"
+#include "models/schedule/schedule.hpp"
 
 namespace weft::calibration::device {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "calibration/device/handles.hpp"
-#include "models/schedule.hpp"
+#include "models/schedule/schedule.hpp"
 
 namespace weft::calibration::device {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "calibration/device/handles.hpp"
-#include "models/schedule.hpp"
+#include "models/schedule/schedule.hpp"
 
 namespace weft::calibration::device {
 

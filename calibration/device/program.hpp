@@ -15,7 +15,7 @@
 #include "calibration/device/matmul.hpp"
 #include "calibration/device/rank_signals.hpp"
 #include "calibration/hardware.hpp"
-#include "models/schedule.hpp"
+#include "models/schedule/schedule.hpp"
 
 namespace weft::calibration::device {
 

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <type_traits>
 
-#include "models/counters.hpp"
+#include "models/schedule/counters.hpp"
 
 namespace weft::calibration::device {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "calibration/device/schedule_error.hpp"
-#include "models/row_order.hpp"
+#include "models/schedule/row_order.hpp"
 
 namespace weft::calibration::device {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "calibration/device/schedule_error.hpp"
 #include "calibration/device/timing.hpp"
-#include "calibration/statistics.hpp"
+#include "models/base/statistics.hpp"
 
 namespace weft::calibration::device {
 namespace {

@@ -1,7 +1,7 @@
 #include "calibration/device/timing.hpp"
 
-#include "calibration/statistics.hpp"
-#include "models/timing_protocol.hpp"
+#include "models/base/statistics.hpp"
+#include "models/execution/timing_protocol.hpp"
 
 namespace weft::calibration::device {
 namespace {

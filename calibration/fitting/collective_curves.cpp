@@ -4,10 +4,10 @@
 #include <map>
 #include <optional>
 
-#include "calibration/statistics.hpp"
-#include "models/executor.hpp"
+#include "models/base/statistics.hpp"
+#include "models/execution/executor.hpp"
 
-namespace weft::calibration {
+namespace weft::calibration::fitting {
 namespace {
 
 using Launch = std::pair<int, int>;  // CTAs, cluster
@@ -65,7 +65,7 @@ std::vector<double> smoothed(const std::vector<double>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t reach = std::min({neighbourhood, i, values.size() - 1 - i});
     const auto first = values.begin() + static_cast<std::ptrdiff_t>(i - reach);
-    result.push_back(quantile({first, first + static_cast<std::ptrdiff_t>(2 * reach + 1)}, usual));
+    result.push_back(order_statistic({first, first + static_cast<std::ptrdiff_t>(2 * reach + 1)}, usual));
   }
   return result;
 }
@@ -108,4 +108,4 @@ std::vector<CollectiveCurve> build_curves(const std::vector<CollectiveObservatio
   return curves;
 }
 
-}  // namespace weft::calibration
+}  // namespace weft::calibration::fitting

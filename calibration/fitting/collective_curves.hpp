@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "models/machine.hpp"
+#include "models/machine/machine.hpp"
 
-namespace weft::calibration {
+namespace weft::calibration::fitting {
 
 /// A collective's settings: each has a curve of its own.
 struct CollectiveSetting {
@@ -38,4 +38,4 @@ std::vector<CollectiveCurve> build_curves(const std::vector<CollectiveObservatio
                                           const std::vector<CtaObservation>& ctas,
                                           const std::vector<CollectiveCurve>& known, double collective_graph_gap_us);
 
-}  // namespace weft::calibration
+}  // namespace weft::calibration::fitting

@@ -4,12 +4,12 @@
 #include <cmath>
 
 #include "calibration/fitting/least_squares.hpp"
-#include "models/executor.hpp"
-#include "models/gemm_model.hpp"
-#include "models/governor.hpp"
-#include "models/l2_reuse.hpp"
+#include "models/cost/gemm_model.hpp"
+#include "models/cost/governor.hpp"
+#include "models/cost/l2_reuse.hpp"
+#include "models/execution/executor.hpp"
 
-namespace weft::calibration {
+namespace weft::calibration::fitting {
 namespace {
 
 struct Number {
@@ -142,4 +142,4 @@ GemmFit fit_gemms(const Machine& machine, const std::vector<GemmObservation>& ob
   return Fit(machine, observations).run();
 }
 
-}  // namespace weft::calibration
+}  // namespace weft::calibration::fitting

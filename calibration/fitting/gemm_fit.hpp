@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "models/machine.hpp"
+#include "models/machine/machine.hpp"
 
-namespace weft::calibration {
+namespace weft::calibration::fitting {
 
 /// A CUDA graph that holds one GEMM, launched again and again. A recorded iteration tells the kernels from the gap
 /// between graphs, and, since it runs alone after a pause, large kernels from what the power limit makes of them.
@@ -41,4 +41,4 @@ double lone_gemm_us(const Machine& machine, const MatrixSize& size, DataType dty
 /// Throws ExecutionError with fewer observations than numbers to fit.
 GemmFit fit_gemms(const Machine& machine, const std::vector<GemmObservation>& observations);
 
-}  // namespace weft::calibration
+}  // namespace weft::calibration::fitting

@@ -4,9 +4,9 @@
 #include <limits>
 #include <map>
 
-#include "calibration/statistics.hpp"
+#include "models/base/statistics.hpp"
 
-namespace weft::calibration {
+namespace weft::calibration::fitting {
 namespace {
 
 /// One operation on one GPU: its kernel, maybe after a fill and before a reduction.
@@ -97,4 +97,4 @@ LaunchGaps launch_gaps(const GapSamples& samples) {
   return gaps;
 }
 
-}  // namespace weft::calibration
+}  // namespace weft::calibration::fitting

@@ -6,7 +6,7 @@
 
 #include "calibration/hardware.hpp"
 
-namespace weft::calibration {
+namespace weft::calibration::fitting {
 
 /// The kernels of one iteration of a GEMM and a collective that depend on each other, whole or in equal chunks.
 struct RecordedPair {
@@ -35,4 +35,4 @@ LaunchGaps launch_gaps(const GapSamples& samples);
 bool is_counter_fill(const KernelRecord& kernel);
 bool is_collective(const KernelRecord& kernel);
 
-}  // namespace weft::calibration
+}  // namespace weft::calibration::fitting

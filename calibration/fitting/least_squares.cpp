@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/executor.hpp"
+#include "models/execution/executor.hpp"
 
-namespace weft::calibration {
+namespace weft::calibration::fitting {
 namespace {
 
 using Eigen::MatrixXd;
@@ -130,4 +130,4 @@ std::vector<Estimate> fit_least_squares(const Residuals& residuals, const std::v
   return Search(residuals, parameters, scale).run();
 }
 
-}  // namespace weft::calibration
+}  // namespace weft::calibration::fitting

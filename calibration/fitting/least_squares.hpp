@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace weft::calibration {
+namespace weft::calibration::fitting {
 
 struct Parameter {
   double start = 0, low = 0, high = 0;
@@ -27,4 +27,4 @@ using Residuals = std::function<std::vector<double>(const std::vector<double>& v
 std::vector<Estimate> fit_least_squares(const Residuals& residuals, const std::vector<Parameter>& parameters,
                                         double scale);
 
-}  // namespace weft::calibration
+}  // namespace weft::calibration::fitting

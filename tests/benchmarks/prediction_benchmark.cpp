@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "models/machine_json.hpp"
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
 #include "scenarios/case_json.hpp"
+#include "scenarios/study/exploration.hpp"
+#include "scenarios/study/prediction.hpp"
 #include "tests/benchmarks/peak_memory.hpp"
-#include "tools/exploration.hpp"
-#include "tools/machine_files.hpp"
-#include "tools/prediction.hpp"
 
 namespace weft::tools {
 namespace {
@@ -20,8 +20,8 @@ const Machine& machine() {
   return profile;
 }
 
-Prediction predict_line(std::string_view line) {
-  return predict(scenarios::case_from_json(nlohmann::json::parse(line)), machine());
+scenarios::study::Prediction predict_line(std::string_view line) {
+  return scenarios::study::predict(scenarios::case_from_json(nlohmann::json::parse(line)), machine());
 }
 
 void simulate_gemm_reduce_scatter_8gpu_8chunks(benchmark::State& state) {
@@ -74,8 +74,9 @@ void explore_one_shape(benchmark::State& state) {
   std::size_t schedules = 0;
   for (auto _ : state) {
     schedules = 0;
-    benchmark::DoNotOptimize(explore_pair({"down projection", down_projection}, down_projection.m, scenario, machine(),
-                                          schedules, {.least_schedules = usual_schedules}));
+    benchmark::DoNotOptimize(scenarios::study::explore_pair({"down projection", down_projection}, down_projection.m,
+                                                            scenario, machine(), schedules,
+                                                            {.least_schedules = scenarios::study::usual_schedules}));
   }
   state.counters["schedules"] = static_cast<double>(schedules);
   report_peak_memory(state);

@@ -1,11 +1,11 @@
 // Every rank by itself: async tensor parallelism on 8 GPUs, where each pulls the shards of all others.
 #include <benchmark/benchmark.h>
 
-#include "models/machine_json.hpp"
-#include "models/validation.hpp"
+#include "models/check/validation.hpp"
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tests/benchmarks/peak_memory.hpp"
-#include "tools/machine_files.hpp"
 
 namespace weft::sim {
 namespace {
@@ -41,7 +41,7 @@ Schedule async_tp(int gpus, std::int64_t m, std::int64_t n, std::int64_t k) {
 }
 
 void simulate_async_tp_8gpu_ranks_apart(benchmark::State& state) {
-  const Machine machine = read_machine(tools::machine_path("h200x8-nvswitch"));
+  const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
   const Schedule schedule = async_tp(8, 16384, 8192, 8192);
   SimulationStatistics statistics;
   for (auto _ : state)

@@ -8,7 +8,7 @@
 #include <csignal>
 #include <map>
 
-#include "models/executor.hpp"
+#include "models/execution/executor.hpp"
 
 namespace weft::calibration {
 namespace {

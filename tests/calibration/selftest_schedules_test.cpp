@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "calibration/support.hpp"
-#include "models/race_check.hpp"
-#include "models/validation.hpp"
+#include "models/check/hardware_support.hpp"
+#include "models/check/race_check.hpp"
+#include "models/check/validation.hpp"
 
 namespace weft::calibration {
 namespace {

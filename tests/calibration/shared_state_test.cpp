@@ -7,7 +7,7 @@
 
 #include <functional>
 
-#include "models/executor.hpp"
+#include "models/execution/executor.hpp"
 
 namespace weft::calibration {
 namespace {

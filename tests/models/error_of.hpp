@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "models/input_error.hpp"
+#include "models/base/input_error.hpp"
 
 namespace weft {
 

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "models/json_file.hpp"
-#include "models/schedule_json.hpp"
+#include "models/base/json_file.hpp"
+#include "models/schedule/schedule_json.hpp"
 
 namespace weft {
 

@@ -6,8 +6,8 @@
 #include <set>
 #include <tuple>
 
-#include "models/collective_model.hpp"
-#include "models/gemm_model.hpp"
+#include "models/cost/collective_model.hpp"
+#include "models/cost/gemm_model.hpp"
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios {

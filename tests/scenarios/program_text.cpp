@@ -1,6 +1,6 @@
 #include "tests/scenarios/program_text.hpp"
 
-#include "scenarios/builders/build.hpp"
+#include "scenarios/families/build.hpp"
 #include "tests/models/error_of.hpp"
 
 namespace weft::scenarios {
@@ -50,7 +50,7 @@ Case make_case(Workload workload, int gpus, Family family) {
 }
 
 Schedule build_case(Workload workload, int gpus, Family family) {
-  return build(make_case(std::move(workload), gpus, std::move(family)), round_machine());
+  return families::build(make_case(std::move(workload), gpus, std::move(family)), round_machine());
 }
 
 std::string build_error(Workload workload, int gpus, Family family) {

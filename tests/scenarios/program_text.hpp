@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "models/machine.hpp"
-#include "models/schedule.hpp"
+#include "models/machine/machine.hpp"
+#include "models/schedule/schedule.hpp"
 #include "scenarios/workload.hpp"
 
 namespace weft::scenarios {

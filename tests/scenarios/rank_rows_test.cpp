@@ -5,8 +5,8 @@
 
 #include <numeric>
 
-#include "models/exchange.hpp"
-#include "scenarios/builders/families.hpp"
+#include "models/schedule/exchange.hpp"
+#include "scenarios/families/families.hpp"
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios {
@@ -89,7 +89,7 @@ TEST(RankRows, HoweverCutTheSameBytesAreExchanged) {
 
 TEST(RankRows, FiccoPullsForEachRankWhatItsGemmNeeds) {
   const PairWorkload pair = uneven(PairOp::all_to_all_gemm, 32, 2.5);  // 80, 16, 16, 16 rows
-  for (const Ficco& point : ficco_points(PairOp::all_to_all_gemm)) {
+  for (const Ficco& point : families::ficco_points(PairOp::all_to_all_gemm)) {
     const Schedule schedule = build_case(pair, 4, point);
     for (int rank = 0; rank < 4; ++rank) {
       Bytes pulled = 0;

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "scenarios/builders/build.hpp"
+#include "scenarios/families/build.hpp"
 #include "tests/models/error_of.hpp"
 #include "tests/scenarios/program_text.hpp"
 
@@ -133,7 +133,7 @@ TEST(Scenario, ShippedOnesCanBeBuiltOnEightGpus) {
     for (std::size_t index = 0; index < scenario.sizes.size(); ++index)
       for (const Question& question : questions(scenario, index))
         for (const Case& request : candidates(question.workload, scenario.gpus, scenario.space))
-          EXPECT_NO_THROW(build(request, round_machine())) << file << " " << request.id;
+          EXPECT_NO_THROW(families::build(request, round_machine())) << file << " " << request.id;
   }
 }
 

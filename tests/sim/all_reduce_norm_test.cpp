@@ -2,9 +2,9 @@
 // the same as the three kernels.
 #include <gtest/gtest.h>
 
-#include "models/all_reduce_norm_model.hpp"
-#include "models/race_check.hpp"
-#include "models/validation.hpp"
+#include "models/check/race_check.hpp"
+#include "models/check/validation.hpp"
+#include "models/cost/all_reduce_norm_model.hpp"
 #include "sim/program.hpp"
 #include "sim/simulated_executor.hpp"
 #include "sim/simulated_machine.hpp"

@@ -1,8 +1,8 @@
 // Schedules whose time on the test machine follows from a formula.
 #include <gmock/gmock.h>
 
-#include "models/gemm_model.hpp"
-#include "scenarios/builders/build.hpp"
+#include "models/cost/gemm_model.hpp"
+#include "scenarios/families/build.hpp"
 #include "sim/energy.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tests/sim/test_machine.hpp"
@@ -15,7 +15,8 @@ using namespace scenarios;
 constexpr double rounding_us = 0.005;  // ends fall on whole nanoseconds
 
 Schedule schedule_of(const Workload& workload, int gpus, const ScheduleChoice& choice = {}) {
-  return build({.id = "case", .gpus = gpus, .workload = workload, .schedule = choice, .measured = {}}, test_machine());
+  return scenarios::families::build(
+      {.id = "case", .gpus = gpus, .workload = workload, .schedule = choice, .measured = {}}, test_machine());
 }
 
 Machine unlimited_power() {
@@ -117,7 +118,7 @@ TEST(ClosedForm, GraphShorterThanItsLaunchTakesItsLaunch) {
                                 .workload = scenarios::CollectiveWorkload{CollectiveKind::all_reduce, 1 << 16},
                                 .schedule = {},
                                 .measured = {}};
-  const Trace trace = SimulatedExecutor().run(scenarios::build(request, machine), machine);
+  const Trace trace = SimulatedExecutor().run(scenarios::families::build(request, machine), machine);
   EXPECT_EQ(trace.time_us, 5000);
   EXPECT_EQ(trace.limited_by, Limit::launch);
 }

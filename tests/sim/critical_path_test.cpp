@@ -1,7 +1,7 @@
 // What an iteration's time went to, on schedules whose critical path is plain.
 #include <gtest/gtest.h>
 
-#include "scenarios/builders/build.hpp"
+#include "scenarios/families/build.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tests/sim/test_machine.hpp"
 
@@ -16,8 +16,8 @@ Limit limit_of(const Workload& workload, const ScheduleChoice& choice, double li
   machine.fabric = scaled(machine.fabric, link_scale);
   for (CollectiveCurve& curve : machine.collectives)
     for (CurvePoint& point : curve.points) point.kernel_us /= link_scale;
-  const Schedule schedule =
-      build({.id = "case", .gpus = 4, .workload = workload, .schedule = choice, .measured = {}}, machine);
+  const Schedule schedule = scenarios::families::build(
+      {.id = "case", .gpus = 4, .workload = workload, .schedule = choice, .measured = {}}, machine);
   return SimulatedExecutor().run(schedule, machine).limited_by;
 }
 

@@ -4,13 +4,13 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "models/exchange.hpp"
-#include "models/race_check.hpp"
-#include "models/schedule_json.hpp"
-#include "models/validation.hpp"
+#include "models/check/race_check.hpp"
+#include "models/check/validation.hpp"
+#include "models/schedule/exchange.hpp"
+#include "models/schedule/schedule_json.hpp"
 #include "scenarios/bound.hpp"
-#include "scenarios/builders/attention_shards.hpp"
-#include "scenarios/builders/build.hpp"
+#include "scenarios/families/attention_shards.hpp"
+#include "scenarios/families/build.hpp"
 #include "sim/program.hpp"
 #include "sim/simulated_executor.hpp"
 #include "sim/simulated_machine.hpp"
@@ -134,7 +134,7 @@ std::vector<Drawn> random_cases(int scale) {
         const int kv_heads = draw(1, 2);
         const AttentionWorkload workload{std::int64_t{2} * gpus * scale * draw(1, 3), kv_heads * draw(1, 3), kv_heads,
                                          draw(1, 3) * std::min(scale, 32), mask};
-        const int most = std::min(most_stages(workload, gpus), 4);
+        const int most = std::min(scenarios::families::most_stages(workload, gpus), 4);
         cases.push_back({make_case(workload, gpus, Serial{})});
         cases.push_back({make_case(workload, gpus, Staged{std::nullopt, exchange})});
         cases.push_back({make_case(workload, gpus, Staged{draw(1, most), exchange, draw(0, 1) == 1, draw(0, 1) * 4})});
@@ -144,13 +144,13 @@ std::vector<Drawn> random_cases(int scale) {
 
 TEST(DistributedAttention, ComputesWhatItSays) {
   for (const Drawn& one : random_cases(1))
-    EXPECT_EQ(failure_of(build(one.request, test_machine()), 4), "") << one.name();
+    EXPECT_EQ(failure_of(scenarios::families::build(one.request, test_machine()), 4), "") << one.name();
 }
 
 TEST(DistributedAttention, WithoutAnEdgeOrAPartIsFoundOut) {
   const AttentionWorkload workload{16, 2, 1, 2, AttentionMask::causal};
   for (const AttentionExchange exchange : {AttentionExchange::keys_values, AttentionExchange::queries}) {
-    const Schedule right = build(make_case(workload, 2, Staged{2, exchange}), test_machine());
+    const Schedule right = scenarios::families::build(make_case(workload, 2, Staged{2, exchange}), test_machine());
     EXPECT_EQ(failure_of(right), "");
     Schedule unordered = right;
     for (Operation& operation : unordered.operations) operation.after.clear();
@@ -165,7 +165,7 @@ TEST(DistributedAttention, WithoutAnEdgeOrAPartIsFoundOut) {
 
 TEST(DistributedAttention, IsValidAndHasNoRaces) {
   for (const Drawn& one : random_cases(100)) {
-    const Schedule schedule = build(one.request, test_machine());
+    const Schedule schedule = scenarios::families::build(one.request, test_machine());
     EXPECT_NO_THROW(validate(schedule)) << one.name();
     for (const Race& race : find_races(schedule)) ADD_FAILURE() << one.name() << ": " << race.message;
     EXPECT_EQ(schedule_from_json(to_json(schedule)), schedule) << one.name();
@@ -175,7 +175,7 @@ TEST(DistributedAttention, IsValidAndHasNoRaces) {
 TEST(DistributedAttention, SeesEveryPairOfQueryAndKeyOnceOnEveryRank) {
   for (const Drawn& one : random_cases(100)) {
     const auto& workload = std::get<AttentionWorkload>(one.request.workload);
-    const Schedule schedule = build(one.request, test_machine());
+    const Schedule schedule = scenarios::families::build(one.request, test_machine());
     double seen = 0;
     for (const Operation& operation : schedule.operations)
       if (const auto* attention = std::get_if<PartialAttention>(&operation.work))
@@ -188,14 +188,14 @@ TEST(DistributedAttention, SeesEveryPairOfQueryAndKeyOnceOnEveryRank) {
 
 TEST(DistributedAttention, NeverBeatsTheBound) {
   for (const Drawn& one : random_cases(100))
-    EXPECT_GE(run(build(one.request, test_machine())).time_us,
+    EXPECT_GE(run(scenarios::families::build(one.request, test_machine())).time_us,
               bound_us(one.request.workload, one.request.gpus, test_machine()))
         << one.name();
 }
 
 TEST(DistributedAttention, MovesEveryByteOnceThroughThePortsOfItsRanks) {
   for (const Drawn& one : random_cases(100)) {
-    const Schedule schedule = build(one.request, test_machine());
+    const Schedule schedule = scenarios::families::build(one.request, test_machine());
     Engine engine;
     const std::vector<OperationCost> costs = operation_costs(schedule, test_machine());
     SimulatedMachine device(engine, test_machine(), schedule, costs, schedule.gpus, 1);
@@ -217,7 +217,7 @@ TEST(DistributedAttention, MovesEveryByteOnceThroughThePortsOfItsRanks) {
 
 // Causal, W ranks with t rows each: rank 0 needs all rows of all others, rank W - 1 half of them.
 TEST(DistributedAttention, SendsOnlyTheKeysThatTheMaskNeeds) {
-  const AttentionShards shards({64, 1, 1, 1, AttentionMask::causal}, 4);
+  const scenarios::families::AttentionShards shards({64, 1, 1, 1, AttentionMask::causal}, 4);
   std::vector<std::int64_t> needed;
   for (int rank = 0; rank < 4; ++rank) {
     std::int64_t rows = 0;
@@ -231,15 +231,16 @@ TEST(DistributedAttention, SendsOnlyTheKeysThatTheMaskNeeds) {
 // 8 GPUs, long sequence: attention takes far longer than what travels, and all of it but a first piece can hide.
 TEST(DistributedAttention, StagesHideTheExchange) {
   const AttentionWorkload workload{65536, 8, 4, 64, AttentionMask::causal};
-  const double serial = run(build(make_case(workload, 4, Serial{}), test_machine())).time_us;
-  const double staged = run(build(make_case(workload, 4, Staged{}), test_machine())).time_us;
+  const double serial = run(scenarios::families::build(make_case(workload, 4, Serial{}), test_machine())).time_us;
+  const double staged = run(scenarios::families::build(make_case(workload, 4, Staged{}), test_machine())).time_us;
   EXPECT_LT(staged, serial);
 }
 
 TEST(DistributedAttention, KernelBarrierKeepsTheExchangesFromStarving) {
   const AttentionWorkload workload{65536, 8, 4, 64, AttentionMask::causal};
   const auto exposed = [&](bool barrier) {
-    return run(build(make_case(workload, 4, Staged{4, AttentionExchange::keys_values, barrier}), test_machine()));
+    return run(scenarios::families::build(make_case(workload, 4, Staged{4, AttentionExchange::keys_values, barrier}),
+                                          test_machine()));
   };
   EXPECT_LT(exposed(true).time_us, exposed(false).time_us);
 }
@@ -251,17 +252,19 @@ TEST(DistributedAttention, SolverIsCloseToTheBestNumberOfStages) {
       const AttentionWorkload workload{tokens, 8, 4, 64, AttentionMask::causal};
       double best_us = 1e300;
       for (int stages = 1; stages <= 8; ++stages)
-        best_us =
-            std::min(best_us, run(build(make_case(workload, 4, Staged{stages, exchange}), test_machine())).time_us);
+        best_us = std::min(
+            best_us,
+            run(scenarios::families::build(make_case(workload, 4, Staged{stages, exchange}), test_machine())).time_us);
       const double searched =
-          run(build(make_case(workload, 4, Staged{std::nullopt, exchange}), test_machine())).time_us;
+          run(scenarios::families::build(make_case(workload, 4, Staged{std::nullopt, exchange}), test_machine()))
+              .time_us;
       EXPECT_LE(searched, 1.2 * best_us) << tokens << ' ' << name_of(exchange);
     }
 }
 
 TEST(DistributedAttention, RefusesWhatCannotBeCut) {
   const auto complaint = [](const AttentionWorkload& workload, int gpus, const Family& family) {
-    return error_of([&] { build(make_case(workload, gpus, family), test_machine()); });
+    return error_of([&] { scenarios::families::build(make_case(workload, gpus, family), test_machine()); });
   };
   EXPECT_EQ(complaint({100, 2, 1, 8, AttentionMask::causal}, 8, Staged{1}),
             "workload.tokens: expected a multiple of 2 x gpus = 16, got 100");

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "scenarios/builders/build.hpp"
+#include "scenarios/families/build.hpp"
 #include "sim/program.hpp"
 #include "sim/simulated_executor.hpp"
 #include "sim/simulated_machine.hpp"
@@ -30,8 +30,9 @@ Machine machine_on(FabricKind kind, bool peer_access = true) {
 }
 
 Schedule pulls(Bytes bytes, CopyPattern pattern, int gpus = 8) {
-  return build({.id = "pulls", .gpus = gpus, .workload = CopyWorkload{bytes, pattern}, .schedule = {}, .measured = {}},
-               test_machine());
+  return scenarios::families::build(
+      {.id = "pulls", .gpus = gpus, .workload = CopyWorkload{bytes, pattern}, .schedule = {}, .measured = {}},
+      test_machine());
 }
 
 /// Every pull on a stream of its own: all begin at once.
@@ -111,18 +112,18 @@ std::vector<Schedule> schedules() {
     all.push_back(pulls(1'000'000, CopyPattern::all_peers, gpus));
     all.push_back(pulls_at_once(3'000'000, gpus));
     for (const auto& [kind, name] : NamesOf<CollectiveKind>::names)
-      all.push_back(build({.id = "collective",
-                           .gpus = gpus,
-                           .workload = CollectiveWorkload{kind, Bytes{24} << 20},
-                           .schedule = {},
-                           .measured = {}},
-                          test_machine()));
-    all.push_back(build({.id = "async_tp",
-                         .gpus = gpus,
-                         .workload = PairWorkload{PairOp::all_gather_gemm, 512 * gpus, 1024, 1024},
-                         .schedule = {AsyncTp{}},
-                         .measured = {}},
-                        test_machine()));
+      all.push_back(scenarios::families::build({.id = "collective",
+                                                .gpus = gpus,
+                                                .workload = CollectiveWorkload{kind, Bytes{24} << 20},
+                                                .schedule = {},
+                                                .measured = {}},
+                                               test_machine()));
+    all.push_back(scenarios::families::build({.id = "async_tp",
+                                              .gpus = gpus,
+                                              .workload = PairWorkload{PairOp::all_gather_gemm, 512 * gpus, 1024, 1024},
+                                              .schedule = {AsyncTp{}},
+                                              .measured = {}},
+                                             test_machine()));
   }
   return all;
 }

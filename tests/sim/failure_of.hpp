@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "sim/numerical_meaning.hpp"
+#include "sim/meaning/numerical_meaning.hpp"
 
 namespace weft::sim {
 
@@ -12,7 +12,7 @@ inline constexpr int seeds = 40;
 /// "" where every seed gives the right result, else what was wrong first.
 inline std::string failure_of(const Schedule& schedule, int runs = seeds) {
   for (int seed = 0; seed < runs; ++seed)
-    if (const auto wrong = check_meaning(schedule, static_cast<std::uint64_t>(seed))) return describe(*wrong);
+    if (const auto wrong = meaning::check_meaning(schedule, static_cast<std::uint64_t>(seed))) return describe(*wrong);
   return "";
 }
 

@@ -7,8 +7,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "models/schedule_json.hpp"
-#include "scenarios/builders/build.hpp"
+#include "models/check/schedule_file.hpp"
+#include "models/schedule/schedule_json.hpp"
+#include "scenarios/families/build.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tests/sim/test_machine.hpp"
 
@@ -18,8 +19,8 @@ namespace {
 using namespace scenarios;
 
 Schedule built(const Workload& workload, int gpus, const ScheduleChoice& choice = {}) {
-  return build({.id = "golden", .gpus = gpus, .workload = workload, .schedule = choice, .measured = {}},
-               test_machine());
+  return scenarios::families::build(
+      {.id = "golden", .gpus = gpus, .workload = workload, .schedule = choice, .measured = {}}, test_machine());
 }
 
 Schedule by_hand(const std::string& name) {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/input_error.hpp"
+#include "models/base/input_error.hpp"
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {

@@ -4,10 +4,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "models/json_file.hpp"
-#include "models/machine_json.hpp"
-#include "models/schedule_json.hpp"
-#include "models/validation.hpp"
+#include "models/base/json_file.hpp"
+#include "models/check/schedule_file.hpp"
+#include "models/check/validation.hpp"
+#include "models/machine/machine_json.hpp"
+#include "models/schedule/schedule_json.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tests/models/error_of.hpp"
 

@@ -4,10 +4,10 @@
 #include <random>
 #include <thread>
 
-#include "models/all_reduce_norm_model.hpp"
-#include "models/library_model.hpp"
+#include "models/cost/all_reduce_norm_model.hpp"
+#include "models/cost/library_model.hpp"
 #include "scenarios/bound.hpp"
-#include "scenarios/builders/build.hpp"
+#include "scenarios/families/build.hpp"
 #include "sim/program.hpp"
 #include "sim/simulated_executor.hpp"
 #include "sim/simulated_machine.hpp"
@@ -58,7 +58,7 @@ std::vector<Case> random_cases() {
 
 Trace run(const Case& request, const Mechanisms& mechanisms = {}, SimulationStatistics* statistics = nullptr) {
   return SimulatedExecutor({.spans = true, .mechanisms = mechanisms})
-      .run(build(request, test_machine()), test_machine(), statistics);
+      .run(scenarios::families::build(request, test_machine()), test_machine(), statistics);
 }
 
 std::string name(const Case& request) {
@@ -96,7 +96,7 @@ double port_bytes_of(const Schedule& schedule) {
 
 TEST(RandomSchedules, MoveEveryByteOnce) {
   for (const Case& request : random_cases()) {
-    const Schedule schedule = build(request, test_machine());
+    const Schedule schedule = scenarios::families::build(request, test_machine());
     const int ranks = ranks_are_alike(schedule) ? 1 : schedule.gpus;
     Engine engine;
     const std::vector<OperationCost> costs = operation_costs(schedule, test_machine());
@@ -174,7 +174,7 @@ TEST(RandomSchedules, AreNotSlowedByTakingAMechanismAway) {
 
 /// With one kernel for all shapes: the library's choice may well be a faster one for a larger shape.
 double time_with_fixed_kernel_us(const Case& request) {
-  Schedule schedule = build(request, test_machine());
+  Schedule schedule = scenarios::families::build(request, test_machine());
   for (Operation& operation : schedule.operations)
     if (auto* gemm = std::get_if<Gemm>(&operation.work)) gemm->kernel = GemmKernel{};
   return SimulatedExecutor().run(schedule, test_machine()).time_us;

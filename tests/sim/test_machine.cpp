@@ -1,6 +1,6 @@
 #include "tests/sim/test_machine.hpp"
 
-#include "models/machine_json.hpp"
+#include "models/machine/machine_json.hpp"
 
 namespace weft::sim {
 

@@ -1,7 +1,7 @@
 // The machine that the simulator's tests run on: test_machine.json, a server in round numbers.
 #pragma once
 
-#include "models/machine.hpp"
+#include "models/machine/machine.hpp"
 
 namespace weft::sim {
 

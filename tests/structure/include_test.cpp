@@ -35,19 +35,84 @@ TEST(SourceFiles, AreFoundInEveryFolder) {
   EXPECT_THAT(folders, testing::ElementsAre("calibration", "models", "scenarios", "sim", "tests", "tools"));
 }
 
-TEST(SourceFiles, KeepToTheFolderOrder) {
-  const std::map<std::string, std::set<std::string>> may_include{
-      {"models", {"models"}},
-      {"sim", {"models", "sim"}},
-      {"calibration", {"models", "calibration"}},
-      {"scenarios", {"models", "scenarios"}},
-      {"tools", {"models", "sim", "calibration", "scenarios", "tools"}},
-      {"tests", {"models", "sim", "calibration", "scenarios", "tools", "tests"}}};
+/// A room is a folder of sources. It may include itself and what is listed, and its names stand in one namespace.
+struct Room {
+  std::string name_space;
+  std::set<std::string> may_include;
+};
+
+std::set<std::string> operator+(std::set<std::string> some, const std::set<std::string>& others) {
+  some.insert(others.begin(), others.end());
+  return some;
+}
+
+/// The rooms and the order among them. What `models` declares is the language that all others speak, so that its names
+/// stand in `weft` itself; the namespace of every other room is its folder's.
+std::map<std::string, Room> rooms() {
+  const std::set<std::string> up_to_schedule{"models/base", "models/schedule"};
+  const std::set<std::string> up_to_machine = up_to_schedule + std::set<std::string>{"models/machine"};
+  const std::set<std::string> models =
+      up_to_machine + std::set<std::string>{"models/cost", "models/check", "models/execution"};
+  const std::set<std::string> scenarios = models + std::set<std::string>{"scenarios", "scenarios/families"};
+  const std::set<std::string> study = scenarios + std::set<std::string>{"sim", "scenarios/study"};
+  const std::set<std::string> evidence =
+      study + std::set<std::string>{"calibration", "calibration/fitting", "calibration/evidence"};
+  const std::set<std::string> tools =
+      evidence + std::set<std::string>{"sim/meaning", "tools", "tools/report", "tools/commands"};
+  return {{"models/base", {"weft", {}}},
+          {"models/schedule", {"weft", up_to_schedule}},
+          {"models/machine", {"weft", up_to_machine}},
+          {"models/cost", {"weft", up_to_machine}},
+          {"models/check", {"weft", up_to_machine}},
+          {"models/execution", {"weft", up_to_machine}},
+          {"sim", {"weft::sim", models}},
+          {"sim/meaning", {"weft::sim::meaning", models + std::set<std::string>{"sim"}}},
+          {"scenarios", {"weft::scenarios", scenarios}},
+          {"scenarios/families", {"weft::scenarios::families", scenarios}},
+          {"scenarios/study", {"weft::scenarios::study", study}},
+          {"calibration", {"weft::calibration", models}},
+          {"calibration/device", {"weft::calibration::device", models + std::set<std::string>{"calibration"}}},
+          {"calibration/fitting", {"weft::calibration::fitting", models + std::set<std::string>{"calibration"}}},
+          {"calibration/evidence", {"weft::calibration::evidence", evidence}},
+          {"tools", {"weft::tools", tools}},
+          {"tools/report", {"weft::tools::report", evidence + std::set<std::string>{"tools"}}},
+          {"tools/commands", {"weft::tools::commands", tools}}};
+}
+
+std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+TEST(SourceFiles, StandInAKnownRoom) {
+  const std::map<std::string, Room> known = rooms();
+  std::vector<std::string> found;
+  for (const SourceFile& file : source_files())
+    if (file.folder != "tests" && !known.contains(folder_of(file.path))) found.push_back(file.path);
+  EXPECT_THAT(found, IsEmpty());
+}
+
+TEST(SourceFiles, KeepToTheOrderOfTheRooms) {
+  const std::map<std::string, Room> known = rooms();
   EXPECT_THAT(includes_where([&](const SourceFile& file, const std::string& header) {
-                const std::string folder = header.substr(0, header.find('/'));
-                return may_include.contains(folder) && !may_include.at(file.folder).contains(folder);
+                const std::string room = folder_of(file.path), other = folder_of(header);
+                return known.contains(room) && known.contains(other) && room != other &&
+                       !known.at(room).may_include.contains(other);
               }),
               IsEmpty());
+}
+
+TEST(SourceFiles, DeclareTheirNamesInTheNamespaceOfTheirRoom) {
+  const std::map<std::string, Room> known = rooms();
+  const std::regex first_namespace(R"(^namespace (weft[\w:]*) \{)");
+  std::vector<std::string> found;
+  for (const SourceFile& file : source_files()) {
+    if (!known.contains(folder_of(file.path))) continue;
+    std::smatch match;
+    for (const std::string& line : file.lines)
+      if (std::regex_search(line, match, first_namespace) && match[1] != known.at(folder_of(file.path)).name_space &&
+          match[1] != "weft" &&  // specialisations of what models declares
+          !(file.folder == "models" && match[1].str().starts_with("weft::schedule_")))
+        found.push_back(file.path + ": " + line);
+  }
+  EXPECT_THAT(found, IsEmpty());
 }
 
 TEST(SourceFiles, IncludeFromTheRoot) {
@@ -70,15 +135,16 @@ TEST(SourceFiles, UseCudaOnlyInTheDevicePart) {
 
 TEST(SourceFiles, UseEigenOnlyForFitting) {
   EXPECT_THAT(includes_where([](const SourceFile& file, const std::string& header) {
-                return header.starts_with("Eigen/") &&
-                       !(file.folder == "calibration" && file.path.find("fit") != std::string::npos);
+                return header.starts_with("Eigen/") && folder_of(file.path) != "calibration/fitting" &&
+                       folder_of(file.path) != "tests/calibration/fitting";
               }),
               IsEmpty());
 }
 
-TEST(SourceFiles, UseThreadsOfTbbOnlyInTools) {
+TEST(SourceFiles, UseThreadsOfTbbOnlyInStudies) {
   EXPECT_THAT(includes_where([](const SourceFile& file, const std::string& header) {
-                return begins_with_one_of(header, {"tbb/", "oneapi/"}) && file.folder != "tools";
+                return begins_with_one_of(header, {"tbb/", "oneapi/"}) && file.folder != "tools" &&
+                       folder_of(file.path) != "scenarios/study" && folder_of(file.path) != "calibration/evidence";
               }),
               IsEmpty());
 }

@@ -8,7 +8,7 @@
 namespace weft::tests {
 
 struct SourceFile {
-  std::string path;    ///< from the root, such as "models/schedule.hpp"
+  std::string path;    ///< from the root, such as "models/schedule/schedule.hpp"
   std::string folder;  ///< its first part
   std::vector<std::string> lines;
 

@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "calibration/hardware.hpp"
-#include "models/json_file.hpp"
+#include "models/base/json_file.hpp"
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {

@@ -1,0 +1,84 @@
+#include "calibration/evidence/accuracy.hpp"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "models/base/input_error.hpp"
+#include "models/base/statistics.hpp"
+#include "scenarios/study/prediction.hpp"
+
+namespace weft::calibration::evidence {
+
+std::vector<Comparison> compare(const std::vector<MeasuredCase>& measured, const Machine& machine, std::size_t& refused,
+                                const sim::Mechanisms& mechanisms) {
+  std::vector<Comparison> comparisons(measured.size());
+  tbb::parallel_for(std::size_t{0}, measured.size(), [&](std::size_t i) {
+    comparisons[i].measured = measured[i];
+    try {
+      const scenarios::study::Prediction prediction = scenarios::study::predict(
+          measured[i].request, machine, {.spans = false, .serial = false, .mechanisms = mechanisms});
+      comparisons[i].predicted_us = prediction.time_us;
+      comparisons[i].low_us = prediction.low_us;
+      comparisons[i].high_us = prediction.high_us;
+    } catch (const InputError&) {
+      comparisons[i].predicted_us = 0;
+    }
+  });
+  refused = std::erase_if(comparisons, [](const Comparison& one) { return one.predicted_us == 0; });
+  return comparisons;
+}
+
+Accuracy accuracy_of(const std::vector<Comparison>& comparisons) {
+  Accuracy accuracy;
+  accuracy.cases = comparisons.size();
+  if (comparisons.empty()) return accuracy;
+  std::vector<double> errors, noise, half_widths;
+  const auto count = static_cast<double>(comparisons.size());
+  for (const Comparison& one : comparisons) {
+    errors.push_back(std::abs(one.error()));
+    half_widths.push_back(one.half_width());
+    accuracy.bias += one.error() / count;
+    accuracy.coverage += (one.is_covered() ? 1 : 0) / count;
+    if (one.measured.repeats_us.size() > 1) noise.push_back(relative_spread(one.measured.repeats_us));
+  }
+  accuracy.mean = mean(errors);
+  accuracy.median = quantile(errors, 0.5);
+  accuracy.p90 = quantile(errors, 0.9);
+  accuracy.p99 = quantile(errors, 0.99);
+  accuracy.maximum = quantile(errors, 1);
+  accuracy.half_width = quantile(half_widths, 0.5);
+  accuracy.noise = noise.empty() ? 0 : quantile(noise, 0.5);
+  return accuracy;
+}
+
+Groups grouped(const std::vector<Comparison>& comparisons, const std::function<std::string(const Comparison&)>& name) {
+  Groups groups;
+  for (const Comparison& one : comparisons)
+    if (const std::string group = name(one); !group.empty()) groups[group].push_back(one);
+  return groups;
+}
+
+std::string op_name(const Comparison& one) { return std::string(op_of(one.measured.request.workload)); }
+
+std::string family_name(const Comparison& one) {
+  const scenarios::ScheduleChoice& choice = one.measured.request.schedule;
+  std::string name(family_of(choice));
+  if (const auto* decomposition = std::get_if<scenarios::Decomposition>(&choice.family))
+    name += " " + std::to_string(decomposition->chunks);
+  return name;
+}
+
+std::string gpus_name(const Comparison& one) { return std::to_string(one.measured.request.gpus) + " GPUs"; }
+
+std::string stratum_name(const Comparison& one) {
+  return op_name(one) + " | " + family_name(one) + " | " + gpus_name(one);
+}
+
+bool is_overlapped(const Comparison& one) {
+  return !std::holds_alternative<scenarios::Serial>(one.measured.request.schedule.family);
+}
+
+}  // namespace weft::calibration::evidence

@@ -1,0 +1,45 @@
+// What measurement files say about the numbers of a machine profile.
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "calibration/evidence/measured_conditions.hpp"
+#include "calibration/fitting/collective_curves.hpp"
+#include "calibration/fitting/gemm_fit.hpp"
+#include "calibration/fitting/launch_gaps.hpp"
+
+namespace weft::calibration::evidence {
+
+/// Where the cases of one kind come from.
+struct Provenance {
+  std::size_t cases = 0;
+  std::set<std::string> days, gpus, drivers, nccl_versions;
+  void add(const calibration::Conditions& conditions);
+};
+/// "measured 2026-11-21: PROBE, 255 cases, NVIDIA H200, driver 580.159.04, NCCL 2.28.9"
+std::string source_text(const Provenance& provenance, const std::string& probe);
+
+struct CalibrationInput {
+  std::vector<fitting::GemmObservation> gemms;
+  std::vector<fitting::CollectiveObservation> collectives;
+  std::vector<fitting::CtaObservation> ctas;
+  std::vector<fitting::RecordedPair> pairs;  ///< with recorded kernels only
+  Provenance gemm_provenance, collective_provenance;
+  Provenance pair_provenance;     ///< of `pairs`
+  Provenance provenance;          ///< of all cases
+  MeasuredConditions conditions;  ///< of all cases
+  std::set<int> gpu_counts;       ///< of all cases
+};
+
+/// Cases that run as CUDA graphs: GEMMs and collectives alone, and the recorded kernels of pairs. A case counts once in
+/// each file, whether or not it has a second line with its kernels. Throws InputError that names file and line.
+CalibrationInput read_calibration_input(const std::vector<std::filesystem::path>& files);
+
+/// Lines that `weft measure` or the GEMM library's questions wrote; those without a kernel are left out. The library
+/// does not say how many stages a kernel has: as many as fit into an SM's shared memory, at most 16.
+std::vector<GemmChoice> read_library_answers(const std::filesystem::path& file, const Gpu& gpu);
+
+}  // namespace weft::calibration::evidence

@@ -1,0 +1,299 @@
+#include "calibration/evidence/calibration_plan.hpp"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "calibration/evidence/dice.hpp"
+#include "calibration/evidence/held_out_model.hpp"
+#include "models/base/input_error.hpp"
+#include "scenarios/families/families.hpp"
+#include "scenarios/parts.hpp"
+
+namespace weft::calibration::evidence {
+namespace {
+
+using scenarios::AsyncInput;
+using scenarios::AsyncTp;
+using scenarios::Case;
+using scenarios::CollectiveWorkload;
+using scenarios::Concurrent;
+using scenarios::ConcurrentPair;
+using scenarios::CopyPattern;
+using scenarios::CopyWorkload;
+using scenarios::Decomposition;
+using scenarios::Family;
+using scenarios::Ficco;
+using scenarios::FiccoTransport;
+using scenarios::FirstLaunched;
+using scenarios::GemmWorkload;
+using scenarios::PairOp;
+using scenarios::PairWorkload;
+using scenarios::Parts;
+using scenarios::ScheduleChoice;
+using scenarios::Serial;
+using scenarios::Workload;
+
+// Sizes of the sets: together some 4800 cases on 1, 2, 4 and 8 GPUs. Measured with kernels, 1000 cases of these kinds
+// took 66 to 93 s on H200s (calibration/measurements), so all of them stay below ten minutes.
+constexpr int gemms_alone = 1200;
+constexpr int default_collectives_per_octave = 2, collectives_per_gemm = 3;
+constexpr int pairs_of_an_op = 5, concurrent_pairs = 8;
+constexpr int copies_per_octave = 1;
+constexpr int all_gather_shapes = 7, reduce_scatter_shapes = 7, all_to_all_shapes = 4, ficco_points_of_a_shape = 4;
+constexpr int background_questions = 60'000;
+
+constexpr std::int64_t most_rows = 32768, least_width = 512, most_width = 32768;
+constexpr std::int64_t most_pair_width = 16384;  // at most 1 GiB of output or input
+constexpr int even_unit = 64, odd_unit = 8;      // of n and k; below 8 elements rows are not aligned to 16 bytes
+constexpr Bytes bytes_unit = 4096;
+constexpr int most_chunks = 8;
+constexpr std::int64_t least_rows_of_a_chunk = 16;
+
+const std::vector<int> cta_limits{1, 2, 4, 8, 16, 32}, pair_cta_limits{4, 8, 16};
+
+/// Streams of the seed, one for each file and one for the questions.
+enum class Stream : std::uint32_t { gemms = 1, collectives = 100, pairs = 200, copies = 300, questions = 400 };
+std::uint32_t stream_of(Stream kind, int gpus = 0) {
+  return static_cast<std::uint32_t>(kind) + static_cast<std::uint32_t>(gpus);
+}
+
+/// Sizes by the same law in every file.
+class Shapes {
+ public:
+  Shapes(std::uint64_t seed, std::uint32_t stream, int gpus) : dice_(seed, stream), gpus_(gpus) {}
+
+  Dice& dice() { return dice_; }
+
+  GemmWorkload gemm() {
+    for (;;) {
+      const std::int64_t m = dice_.log_uniform_multiple(1, 1, most_rows);
+      const int unit = dice_.one_in(6) ? odd_unit : even_unit;
+      const std::int64_t n = dice_.log_uniform_multiple(unit, least_width, most_width);
+      const std::int64_t k = dice_.log_uniform_multiple(unit, least_width, most_width);
+      if (is_allowed({n, k})) return {m, n, k};
+    }
+  }
+
+  /// Rows are a multiple of `unit`, at least `least_rows`; k is one that FiCCO's column slices keep aligned.
+  PairWorkload pair(PairOp op, std::int64_t unit, std::int64_t least_rows) {
+    for (;;) {
+      const std::int64_t m = dice_.log_uniform_multiple(unit, static_cast<double>(least_rows), most_rows);
+      const std::int64_t n = dice_.log_uniform_multiple(even_unit, least_width, most_pair_width);
+      const std::int64_t k = dice_.log_uniform_multiple(even_unit, least_width, most_pair_width);
+      if (m >= least_rows && is_allowed({n, k})) return {op, m, n, k};
+    }
+  }
+
+  /// Between `low` and twice that.
+  Bytes bytes_of_octave(Bytes low) {
+    return dice_.log_uniform_multiple(bytes_unit, static_cast<double>(low), 2.0 * static_cast<double>(low));
+  }
+
+ private:
+  /// Neither the GEMM nor a slice of its k is the held-out model's.
+  bool is_allowed(const MatrixWidths& widths) const {
+    return !is_held_out(widths) && !is_held_out({widths.n, widths.k / gpus_});
+  }
+
+  Dice dice_;
+  int gpus_;
+};
+
+/// The cases of one file.
+class CaseList {
+ public:
+  CaseList(std::string prefix, int gpus) : prefix_(std::move(prefix)), gpus_(gpus) {}
+
+  void add(const Workload& workload, const ScheduleChoice& choice = {}) {
+    Case one{.id = "", .gpus = gpus_, .workload = workload, .schedule = choice, .measured = {}};
+    if (std::find(cases_.begin(), cases_.end(), one) == cases_.end()) cases_.push_back(std::move(one));
+  }
+
+  /// The GEMM and the collective of `workload`, each alone.
+  void add_parts(const Workload& workload, int max_ctas = 0) {
+    const Parts parts = *parts_of(workload);
+    add(parts.gemm);
+    add(parts.collective, {Serial{}, max_ctas});
+  }
+
+  PlanFile file(const std::string& name) && {
+    for (std::size_t i = 0; i < cases_.size(); ++i)
+      cases_[i].id = prefix_ + std::to_string(gpus_) + "-" + std::to_string(i);
+    return {name, std::move(cases_)};
+  }
+
+ private:
+  std::string prefix_;
+  int gpus_;
+  std::vector<Case> cases_;
+};
+
+std::string on_gpus(const std::string& kind, int gpus) { return kind + "_" + std::to_string(gpus) + "gpu"; }
+
+PlanFile gemm_file(std::uint64_t seed) {
+  Shapes shapes(seed, stream_of(Stream::gemms), 1);
+  CaseList list("g", 1);
+  for (int i = 0; i < gemms_alone; ++i) list.add(shapes.gemm());
+  return std::move(list).file("gemm");
+}
+
+/// Each collective in each octave of sizes with each CTA limit, in random order. GPUs that only communicate run at
+/// their highest clock, so work comes before every few of them.
+PlanFile collective_file(std::uint64_t seed, int gpus) {
+  constexpr Bytes least_bytes = 32 << 10, most_bytes = 1 << 30;
+  Shapes shapes(seed, stream_of(Stream::collectives, gpus), gpus);
+  std::vector<Case> drawn;
+  for (const auto& [kind, name] : NamesOf<CollectiveKind>::names)
+    for (Bytes low = least_bytes; low < most_bytes; low *= 2) {
+      const auto draw = [&, kind = kind](int max_ctas) {
+        Case one;
+        one.workload = CollectiveWorkload{kind, shapes.bytes_of_octave(low)};
+        one.schedule.max_ctas = max_ctas;
+        drawn.push_back(one);
+      };
+      for (int i = 0; i < default_collectives_per_octave; ++i) draw(0);
+      for (const int max_ctas : cta_limits) draw(max_ctas);
+    }
+  shapes.dice().shuffle(drawn);
+  CaseList list("c", gpus);
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    if (i % collectives_per_gemm == 0) list.add(shapes.gemm());
+    list.add(drawn[i].workload, drawn[i].schedule);
+  }
+  return std::move(list).file(on_gpus("collectives", gpus));
+}
+
+/// The pair serial and in chunks, after each of its parts alone: whole, and as the chunks have them.
+void add_pair(CaseList& list, const PairWorkload& pair, int max_ctas) {
+  for (int chunks = 1; chunks <= most_chunks; chunks *= 2) {
+    PairWorkload chunk = pair;
+    chunk.m /= chunks;
+    list.add_parts(chunk);
+  }
+  const Parts whole = *parts_of(pair);
+  for (const int limit : {0, max_ctas}) {
+    if (limit > 0) list.add(whole.collective, {Serial{}, limit});
+    list.add(pair, {Serial{}, limit});
+    for (int chunks = 2; chunks <= most_chunks; chunks *= 2) list.add(pair, {Decomposition{chunks}, limit});
+  }
+}
+
+void add_concurrent_pair(CaseList& list, const ConcurrentPair& pair, int max_ctas) {
+  list.add_parts(pair);
+  list.add(parts_of(pair)->collective, {Serial{}, max_ctas});
+  const std::vector<Family> families{Serial{}, Concurrent{FirstLaunched::collective}, Concurrent{FirstLaunched::gemm}};
+  for (const int limit : {0, max_ctas})
+    for (const Family& family : families) list.add(pair, {family, limit});
+}
+
+PlanFile pair_file(std::uint64_t seed, int gpus) {
+  constexpr double least_bytes = 1 << 20, most_bytes = 1 << 30;
+  Shapes shapes(seed, stream_of(Stream::pairs, gpus), gpus);
+  CaseList list("p", gpus);
+  const std::int64_t unit = std::int64_t{gpus} * most_chunks;
+  for (const PairOp op :
+       {PairOp::gemm_all_reduce, PairOp::gemm_reduce_scatter, PairOp::gemm_all_to_all, PairOp::all_gather_gemm})
+    for (int i = 0; i < pairs_of_an_op; ++i) {
+      const PairWorkload pair = shapes.pair(op, unit, unit * least_rows_of_a_chunk);
+      add_pair(list, pair, shapes.dice().pick(pair_cta_limits));
+    }
+  for (int i = 0; i < concurrent_pairs; ++i) {
+    const PairWorkload gemm = shapes.pair(PairOp::gemm_all_reduce, unit, unit);
+    const Bytes bytes = shapes.dice().log_uniform_multiple(bytes_unit, least_bytes, most_bytes);
+    add_concurrent_pair(list, {gemm.m, gemm.n, gemm.k, bytes}, shapes.dice().pick(pair_cta_limits));
+  }
+  return std::move(list).file(on_gpus("pairs", gpus));
+}
+
+/// Some of FiCCO's points with pulls by copy engines.
+void add_ficco(CaseList& list, const PairWorkload& pair, Dice& dice) {
+  std::vector<Ficco> points;
+  for (const Ficco& point : scenarios::families::ficco_points(pair.op))
+    if (point.transport == FiccoTransport::copy_engine) points.push_back(point);
+  dice.shuffle(points);
+  points.resize(std::min<std::size_t>(points.size(), ficco_points_of_a_shape));
+  for (const Ficco& point : points) list.add(pair, {point});
+}
+
+/// Copies alone; then what moves its data by copies, after its parts: the whole, and the GEMM of one rank's shard.
+PlanFile copy_file(std::uint64_t seed, int gpus) {
+  constexpr Bytes least_bytes = 256 << 10, most_bytes = 256 << 20;
+  Shapes shapes(seed, stream_of(Stream::copies, gpus), gpus);
+  CaseList list("d", gpus);
+  for (const auto& [pattern, name] : NamesOf<CopyPattern>::names)
+    for (Bytes low = least_bytes; low < most_bytes; low *= 2)
+      for (int i = 0; i < copies_per_octave; ++i) list.add(CopyWorkload{shapes.bytes_of_octave(low), pattern});
+  const std::int64_t unit = std::int64_t{gpus} * gpus;
+  const auto add_serial = [&](PairOp op) {
+    const PairWorkload pair = shapes.pair(op, unit, unit * least_rows_of_a_chunk);
+    list.add_parts(pair);
+    list.add(GemmWorkload{pair.m / gpus, pair.n, pair.k});
+    list.add(pair);
+    return pair;
+  };
+  for (int i = 0; i < all_gather_shapes; ++i) {
+    const PairWorkload pair = add_serial(PairOp::all_gather_gemm);
+    for (const AsyncInput input : {AsyncInput::copied, AsyncInput::symmetric}) list.add(pair, {AsyncTp{input}});
+    add_ficco(list, pair, shapes.dice());
+  }
+  for (int i = 0; i < reduce_scatter_shapes; ++i) list.add(add_serial(PairOp::gemm_reduce_scatter), {AsyncTp{}});
+  for (int i = 0; i < all_to_all_shapes; ++i) add_ficco(list, add_serial(PairOp::all_to_all_gemm), shapes.dice());
+  return std::move(list).file(on_gpus("copies", gpus));
+}
+
+struct BySize {
+  bool operator()(const MatrixSize& a, const MatrixSize& b) const {
+    return std::tie(a.m, a.n, a.k) < std::tie(b.m, b.n, b.k);
+  }
+};
+
+}  // namespace
+
+std::vector<PlanFile> calibration_plan(std::uint64_t seed, const std::vector<int>& gpu_counts) {
+  std::vector<PlanFile> files;
+  std::set<int> known;
+  for (const int gpus : gpu_counts) {
+    if (gpus != 1 && gpus != 2 && gpus != 4 && gpus != 8)
+      throw InputError("gpus", "expected 1, 2, 4 or 8, got " + std::to_string(gpus));
+    if (!known.insert(gpus).second)
+      throw InputError("gpus", "expected each number once, got " + std::to_string(gpus) + " twice");
+    if (gpus == 1) {
+      files.push_back(gemm_file(seed));
+    } else {
+      files.push_back(collective_file(seed, gpus));
+      files.push_back(pair_file(seed, gpus));
+      files.push_back(copy_file(seed, gpus));
+    }
+  }
+  return files;
+}
+
+std::vector<MatrixSize> library_questions(std::uint64_t seed, const std::vector<PlanFile>& plan) {
+  std::set<MatrixSize, BySize> sizes;
+  const auto ask = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    if (m > 0 && k > 0 && !is_held_out({n, k})) sizes.insert({m, n, k});
+  };
+  for (const PlanFile& file : plan)
+    for (const Case& one : file.cases) {
+      const auto parts = parts_of(one.workload);
+      const auto* alone = std::get_if<GemmWorkload>(&one.workload);
+      if (!parts && alone == nullptr) continue;
+      const GemmWorkload& gemm = parts ? parts->gemm : *alone;
+      ask(gemm.m, gemm.n, gemm.k);
+      if (!parts) continue;
+      for (int cut = 2; cut <= one.gpus * one.gpus; cut *= 2)
+        ask(gemm.m / cut, gemm.n, gemm.k);  // rows: chunks, shards
+      for (int cut = 2; cut <= most_chunks; cut *= 2) ask(gemm.m / cut, gemm.n, gemm.k);
+      ask(gemm.m, gemm.n, gemm.k / one.gpus);  // FiCCO's column slices, of all rows and of one shard
+      ask(gemm.m / one.gpus, gemm.n, gemm.k / one.gpus);
+    }
+  Shapes shapes(seed, stream_of(Stream::questions), 1);
+  for (int i = 0; i < background_questions; ++i) {
+    const GemmWorkload gemm = shapes.gemm();
+    ask(gemm.m, gemm.n, gemm.k);
+  }
+  return {sizes.begin(), sizes.end()};
+}
+
+}  // namespace weft::calibration::evidence

@@ -1,0 +1,106 @@
+#include "calibration/evidence/calibration_profile.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "models/base/json_file.hpp"
+
+namespace weft::calibration::evidence {
+
+using nlohmann::ordered_json;
+
+ordered_json read_profile(const std::filesystem::path& path) {
+  read_json_file(path);  // reports what is wrong with line and column
+  std::ifstream file(path);
+  return ordered_json::parse(file);
+}
+
+double rounded(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.5g", value);
+  return std::strtod(text, nullptr);
+}
+
+void set_number(ordered_json& profile, const std::string& section, const std::string& key, double value,
+                const std::string& source, const std::string& note) {
+  if (!profile.contains(section) || !profile[section].contains(key))
+    throw InputError(section + "." + key, "expected this key, it is missing");
+  ordered_json& number = profile[section][key];
+  number["value"] = rounded(value);
+  number["source"] = source;
+  number.erase("note");
+  if (!note.empty()) number["note"] = note;
+}
+
+void set_curves(ordered_json& profile, const std::vector<CollectiveCurve>& curves, const std::string& source) {
+  std::set<std::pair<std::string, int>> measured;
+  ordered_json result = ordered_json::array();
+  for (const CollectiveCurve& curve : curves) {
+    measured.emplace(name_of(curve.kind), curve.gpus);
+    ordered_json points = ordered_json::array();
+    for (const CurvePoint& point : curve.points)
+      points.push_back(
+          {point.bytes, rounded(point.kernel_us), rounded(point.alone_us), point.ctas > 0 ? point.ctas : curve.ctas});
+    result.push_back({{"collective", name_of(curve.kind)},
+                      {"gpus", curve.gpus},
+                      {"max_ctas", curve.max_ctas},
+                      {"ctas", curve.ctas},
+                      {"cluster", curve.cluster},
+                      {"source", source},
+                      {"points", points}});
+  }
+  for (const ordered_json& curve : profile.at("collectives"))
+    if (!measured.contains({curve.at("collective"), curve.at("gpus")})) result.push_back(curve);
+  profile["collectives"] = result;
+}
+
+void set_ranges(ordered_json& profile, const std::vector<CalibratedRange>& ranges) {
+  ordered_json result = ordered_json::array();
+  for (const CalibratedRange& range : ranges)
+    result.push_back({{"quantity", range.quantity}, {"low", range.low}, {"high", range.high}});
+  if (profile.contains("calibrated"))
+    for (const ordered_json& old : profile["calibrated"])
+      if (std::none_of(ranges.begin(), ranges.end(),
+                       [&](const CalibratedRange& range) { return range.quantity == old.at("quantity"); }))
+        result.push_back(old);
+  profile["calibrated"] = result;
+}
+
+void set_errors(ordered_json& profile, const std::vector<ErrorBand>& bands, const std::string& source) {
+  ordered_json result = ordered_json::array();
+  for (const ErrorBand& band : bands)
+    result.push_back({{"stratum", band.stratum},
+                      {"from_us", band.from_us},
+                      {"low", rounded(band.low)},
+                      {"high", rounded(band.high)},
+                      {"source", source}});
+  profile["errors"] = result;
+}
+
+void set_conditions(ordered_json& profile, const ordered_json& conditions) {
+  ordered_json result;
+  for (const auto& [key, value] : profile.items()) {
+    if (key == "conditions") continue;
+    if (key == "gpu") result["conditions"] = conditions;
+    result[key] = value;
+  }
+  profile = std::move(result);
+}
+
+std::string to_csv(const GemmChoices& choices) {
+  std::ostringstream text;
+  text << "m,n,k,tile_m,tile_n,tile_k,cluster_m,cluster_n,stages,split_k\n";
+  for (const GemmChoice& choice : choices) {
+    const GemmKernel& kernel = choice.kernel;
+    text << choice.m << ',' << choice.n << ',' << choice.k << ',' << kernel.tile_m << ',' << kernel.tile_n << ','
+         << kernel.tile_k << ',' << kernel.cluster_m << ',' << kernel.cluster_n << ',' << kernel.stages << ','
+         << kernel.split_k << '\n';
+  }
+  return text.str();
+}
+
+}  // namespace weft::calibration::evidence

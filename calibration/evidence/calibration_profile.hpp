@@ -1,0 +1,37 @@
+// A machine profile as a JSON document whose numbers are replaced one by one; everything else stays as it is.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "models/machine/machine.hpp"
+
+namespace weft::calibration::evidence {
+
+/// In the file's order of keys. Throws InputError "FILE: …".
+nlohmann::ordered_json read_profile(const std::filesystem::path& path);
+
+/// Five significant digits: fewer than any measurement determines lose nothing.
+double rounded(double value);
+
+/// Replaces a number; its unit stays. `note` may be empty. Throws InputError where the profile has no such number.
+void set_number(nlohmann::ordered_json& profile, const std::string& section, const std::string& key, double value,
+                const std::string& source, const std::string& note);
+
+/// Replaces all curves of the same collective and GPU count; the others stay.
+void set_curves(nlohmann::ordered_json& profile, const std::vector<CollectiveCurve>& curves, const std::string& source);
+
+/// Replaces the range of each quantity; those of other quantities stay.
+void set_ranges(nlohmann::ordered_json& profile, const std::vector<CalibratedRange>& ranges);
+
+void set_errors(nlohmann::ordered_json& profile, const std::vector<ErrorBand>& bands, const std::string& source);
+
+/// Replaces the section "conditions", or puts it before "gpu", where it stands by what the machine is.
+void set_conditions(nlohmann::ordered_json& profile, const nlohmann::ordered_json& conditions);
+
+/// The table of the GEMM library's kernels that the profile names, as text.
+std::string to_csv(const GemmChoices& choices);
+
+}  // namespace weft::calibration::evidence

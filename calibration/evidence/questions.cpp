@@ -1,0 +1,82 @@
+#include "calibration/evidence/questions.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/base/statistics.hpp"
+
+namespace weft::calibration::evidence {
+namespace {
+
+std::string question_of(const MeasuredCase& one) {
+  const scenarios::Case& request = one.request;
+  return one.run + " " + std::to_string(request.gpus) + " " + describe(request.workload) + " " +
+         std::string(name_of(request.schedule.launch));
+}
+
+const Comparison& fastest(const std::vector<Comparison>& schedules, double (*time_us)(const Comparison&)) {
+  return *std::min_element(schedules.begin(), schedules.end(),
+                           [&](const Comparison& a, const Comparison& b) { return time_us(a) < time_us(b); });
+}
+double predicted_us(const Comparison& one) { return one.predicted_us; }
+double measured_us(const Comparison& one) { return one.measured.time_us; }
+
+}  // namespace
+
+bool Question::has_choice() const { return serial && std::any_of(schedules.begin(), schedules.end(), is_overlapped); }
+
+std::vector<Question> questions_of(const std::vector<Comparison>& comparisons) {
+  std::vector<Question> questions;
+  std::map<std::string, std::size_t> position;
+  for (const Comparison& one : comparisons) {
+    const auto [known, is_new] = position.try_emplace(question_of(one.measured), questions.size());
+    if (is_new) questions.emplace_back();
+    Question& question = questions[known->second];
+    question.schedules.push_back(one);
+    if (!is_overlapped(one) && one.measured.request.schedule.max_ctas == 0) question.serial = one;
+  }
+  return questions;
+}
+
+std::vector<Speedup> speedups_of(const std::vector<Question>& questions) {
+  std::vector<Speedup> speedups;
+  for (const Question& question : questions)
+    for (const Comparison& one : question.schedules)
+      if (question.serial && is_overlapped(one))
+        speedups.push_back({question.serial->predicted_us / one.predicted_us,
+                            question.serial->measured.time_us / one.measured.time_us});
+  return speedups;
+}
+
+std::vector<double> right_signs_beyond(double share, const std::vector<Speedup>& speedups) {
+  std::vector<double> signs;
+  for (const Speedup& one : speedups)
+    if (std::abs(one.measured - 1) > share) signs.push_back(one.has_right_sign() ? 1 : 0);
+  return signs;
+}
+
+std::vector<Regret> regrets_of(const std::vector<Question>& questions) {
+  std::vector<Regret> regrets;
+  for (const Question& question : questions) {
+    if (!question.has_choice()) continue;
+    const MeasuredCase& best = fastest(question.schedules, measured_us).measured;
+    const MeasuredCase& choice = fastest(question.schedules, predicted_us).measured;
+    regrets.push_back({choice.time_us / best.time_us - 1, question.serial->measured.time_us / best.time_us - 1,
+                       best.repeats_us.empty() ? 0 : relative_spread(best.repeats_us)});
+  }
+  return regrets;
+}
+
+std::vector<double> gemm_ratio_errors(const std::vector<Comparison>& gemms) {
+  std::map<std::string, const Comparison*> before;
+  std::vector<double> errors;
+  for (const Comparison& one : gemms) {
+    const Comparison*& other = before[one.measured.run + gpus_name(one)];
+    if (other != nullptr)
+      errors.push_back((one.predicted_us / other->predicted_us) / (one.measured.time_us / other->measured.time_us) - 1);
+    other = &one;
+  }
+  return errors;
+}
+
+}  // namespace weft::calibration::evidence

@@ -1,0 +1,24 @@
+// What the hardware executor can run today: everything else is refused with the reason, before any GPU is touched.
+#pragma once
+
+#include <optional>
+
+#include "models/base/input_error.hpp"
+#include "models/machine/machine.hpp"
+#include "models/schedule/schedule.hpp"
+
+namespace weft {
+
+inline constexpr std::size_t max_summands = 8;  ///< slices that one `add` reads
+
+/// Empty: the schedule, which must be valid (validation.hpp), can be run. The error's field names the operation.
+std::optional<InputError> why_not_runnable(const Schedule& schedule);
+
+inline bool is_runnable(const Schedule& schedule) { return !why_not_runnable(schedule); }
+/// The same on GPUs of that kind: copies between them need peer access, and the executor is made for CUDA.
+bool is_runnable(const Schedule& schedule, const Machine& machine);
+inline void require_runnable(const Schedule& schedule) {
+  if (const auto error = why_not_runnable(schedule)) throw *error;
+}
+
+}  // namespace weft

@@ -1,0 +1,139 @@
+#include "models/check/validation.hpp"
+
+#include <set>
+
+#include "models/check/deadlock_check.hpp"
+#include "models/check/schedule_check.hpp"
+#include "models/schedule/counters.hpp"
+#include "models/schedule/layout.hpp"
+
+namespace weft {
+namespace {
+
+using namespace schedule_check;
+
+constexpr int max_gpus = 1024;
+constexpr int max_connections = 32;  // CUDA C++ Programming Guide, CUDA_DEVICE_MAX_CONNECTIONS
+
+template <class T>
+void check_names(const Schedule& schedule, const char* table, const std::vector<T>& all) {
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Check here(schedule, std::string(table) + "[" + std::to_string(i) + "]");
+    here.require(!all[i].name.empty(), "name", [] { return "a name"; });
+    here.require(names.insert(all[i].name).second, "name",
+                 [&] { return "a name of its own, got \"" + all[i].name + "\" a second time"; });
+  }
+}
+
+bool is_size(std::int64_t rows, std::int64_t columns) {
+  return rows >= 1 && columns >= 1 && rows < max_elements && columns < max_elements && rows <= max_elements / columns;
+}
+
+void check_layout(const Check& here, const Buffer& buffer) {
+  const Layout& layout = buffer.layout;
+  if (layout.kind == LayoutKind::row_major) {
+    here.require(layout == Layout{}, "layout", [] { return "nothing besides the kind for row_major"; });
+    return;
+  }
+  here.require(is_size(layout.rows, layout.columns), "layout.rows",
+               [&] { return "a logical matrix of 1 to 2^40 elements, got " + shape(layout.rows, layout.columns); });
+  here.require(layout.tile_rows >= 1 && layout.rows % layout.tile_rows == 0, "layout.tile_rows",
+               [&] { return "a divisor of " + text(layout.rows) + ", got " + text(layout.tile_rows); });
+  here.require(layout.tile_columns >= 1 && layout.columns % layout.tile_columns == 0, "layout.tile_columns",
+               [&] { return "a divisor of " + text(layout.columns) + ", got " + text(layout.tile_columns); });
+  here.at_least("layout.order.swizzle", layout.order.swizzle, 1);
+  const std::int64_t tiles = tile_grid(layout).tiles();
+  here.require(buffer.rows == tiles * layout.tile_rows && buffer.columns == layout.tile_columns, "rows", [&] {
+    return "storage of " + shape(tiles * layout.tile_rows, layout.tile_columns) + " for this layout, got " +
+           shape(buffer.rows, buffer.columns);
+  });
+  if (layout.kind == LayoutKind::tile_ordered) {
+    here.require(layout.group_tiles.empty(), "layout.group_tiles", [] { return "none for tile_ordered"; });
+    return;
+  }
+  check_groups(here, "layout.group_tiles", layout.group_tiles, tiles);
+  here.require(layout.tile_rows % here.schedule().gpus == 0, "layout.tile_rows", [&] {
+    return "rows that divide by " + text(here.schedule().gpus) + " GPUs, got " + text(layout.tile_rows);
+  });
+}
+
+void check_tables(const Schedule& schedule) {
+  const Check top(schedule, "");
+  top.require(schedule.gpus >= 1 && schedule.gpus <= max_gpus, "gpus",
+              [&] { return "1 to " + text(max_gpus) + " GPUs, got " + text(schedule.gpus); });
+  top.at_least("repeats_per_iteration", schedule.repeats_per_iteration, 1);
+  top.require(schedule.max_connections >= 0 && schedule.max_connections <= max_connections, "max_connections",
+              [&] { return "1 to " + text(max_connections) + " queues, got " + text(schedule.max_connections); });
+  top.require(schedule.max_connections == 0 || schedule.launch == Launch::eager, "max_connections",
+              [] { return "launch eager: a graph's branches do not share queues by stream"; });
+  check_names(schedule, "buffers", schedule.buffers);
+  check_names(schedule, "streams", schedule.streams);
+  check_names(schedule, "counters", schedule.counters);
+  check_names(schedule, "operations", schedule.operations);
+  top.require(!schedule.operations.empty(), "operations", [] { return "at least one operation, got none"; });
+  for (std::size_t i = 0; i < schedule.buffers.size(); ++i) {
+    const Buffer& buffer = schedule.buffers[i];
+    const Check here(schedule, "buffers[" + std::to_string(i) + "]");
+    here.require(is_size(buffer.rows, buffer.columns), "rows",
+                 [&] { return "a matrix of 1 to 2^40 elements, got " + shape(buffer.rows, buffer.columns); });
+    check_layout(here, buffer);
+  }
+}
+
+void check_waits(const Schedule& schedule) {
+  const std::vector<CounterUse> uses = counter_uses(schedule);
+  for (std::size_t c = 0; c < uses.size(); ++c) {
+    const CounterUse& use = uses[c];
+    const std::string& name = schedule.counters[c].name;
+    std::int64_t taken = 0;
+    for (const CounterWait& wait : use.waits) {
+      taken += wait.value;
+      const Check here(schedule, "operations[" + std::to_string(wait.operation) + "]");
+      here.require(wait.value <= use.total(), "wait", [&] {
+        return "counter \"" + name + "\" to reach " + text(wait.value) + ", an iteration adds only " +
+               text(use.total()) + ": that point never comes";
+      });
+    }
+    const Check here(schedule, "counters[" + std::to_string(c) + "]");
+    here.require(!schedule.counters[c].reset_by_wait || taken == use.total(), "reset_by_wait", [&] {
+      return "waits that take what an iteration adds to \"" + name + "\", " + text(use.total()) + ", got " +
+             text(taken);
+    });
+  }
+}
+
+void check_meaning(const Check& here, const Meaning& meaning) {
+  const Schedule& schedule = here.schedule();
+  here.require(!meaning.op.empty(), "op", [] { return "the name of a workload"; });
+  for (const auto& [key, size] : {std::pair{"m", meaning.m}, {"n", meaning.n}, {"k", meaning.k}})
+    here.require(size >= 1 && size < max_elements, key, [&, value = size] { return "1 to 2^40, got " + text(value); });
+  here.id("a", meaning.a, schedule.buffers);
+  here.id("b", meaning.b, schedule.buffers);
+  here.id("result", meaning.result, schedule.buffers);
+  here.at_least("chunks", meaning.chunks, 1);
+  here.require(meaning.attention.has_value() == (meaning.op == "distributed_attention"), "attention", [&] {
+    return "the heads and mask of distributed_attention and of nothing else, got op \"" + meaning.op + "\"";
+  });
+  here.require(!meaning.own_rows_first || meaning.op.starts_with("all_gather"), "own_rows_first",
+               [&] { return "an all_gather, got \"" + meaning.op + "\""; });
+  here.require(meaning.rows_of_rank.empty() || (static_cast<int>(meaning.rows_of_rank.size()) == schedule.gpus &&
+                                                schedule_check::sum(meaning.rows_of_rank) == meaning.m * schedule.gpus),
+               "rows_of_rank", [&] { return "rows of each rank, " + text(meaning.m) + " on average"; });
+  here.require(meaning.rows_of_rank.empty() || meaning.op == "gemm+all_to_all" || meaning.op == "all_to_all+gemm",
+               "rows_of_rank", [&] { return "a GEMM and an all_to_all, got \"" + meaning.op + "\""; });
+  for (std::size_t i = 0; i < meaning.also.size(); ++i)
+    check_meaning(here.at("also[" + std::to_string(i) + "]"), meaning.also[i]);
+}
+
+}  // namespace
+
+void validate(const Schedule& schedule) {
+  check_tables(schedule);
+  check_operations(schedule);
+  check_waits(schedule);
+  if (schedule.meaning) check_meaning(Check(schedule, "meaning"), *schedule.meaning);
+  check_deadlock(schedule);
+}
+
+}  // namespace weft

@@ -1,0 +1,162 @@
+#include "models/cost/collective_model.hpp"
+
+#include <algorithm>
+
+#include "models/base/input_error.hpp"
+#include "models/cost/library_model.hpp"
+
+namespace weft {
+namespace {
+
+/// What a curve says of one size.
+struct Reading {
+  double kernel_us = 0, latency_us = 0, alone_us = 0, ctas = 0;
+  int cluster = 1;
+};
+
+double line(double x, double x0, double y0, double x1, double y1) { return y0 + (y1 - y0) * (x - x0) / (x1 - x0); }
+
+Reading read(const CollectiveCurve& curve, double bytes) {
+  const std::vector<CurvePoint>& points = curve.points;
+  const double latency_us = points.front().kernel_us;
+  const auto ctas_at = [&](const CurvePoint& point) { return point.ctas > 0 ? point.ctas : double(curve.ctas); };
+  if (bytes <= static_cast<double>(points.front().bytes))
+    return {latency_us, latency_us, points.front().alone_us, ctas_at(points.front()), curve.cluster};
+  auto upper = std::lower_bound(points.begin(), points.end(), bytes,
+                                [](const CurvePoint& point, double b) { return static_cast<double>(point.bytes) < b; });
+  if (upper == points.end()) --upper;
+  const auto lower = upper - 1;
+  const auto between_points = [&](double at_low, double at_high) {
+    return line(bytes, static_cast<double>(lower->bytes), at_low, static_cast<double>(upper->bytes), at_high);
+  };
+  const double ctas = std::clamp(between_points(ctas_at(*lower), ctas_at(*upper)), 1.0, double(curve.ctas));
+  return {std::max(between_points(lower->kernel_us, upper->kernel_us), latency_us), latency_us,
+          between_points(lower->alone_us, upper->alone_us), ctas, curve.cluster};
+}
+
+Reading between(const Reading& a, const Reading& b, double share) {
+  return {line(share, 0, a.kernel_us, 1, b.kernel_us), line(share, 0, a.latency_us, 1, b.latency_us),
+          line(share, 0, a.alone_us, 1, b.alone_us), line(share, 0, a.ctas, 1, b.ctas),
+          share < 0.5 ? a.cluster : b.cluster};
+}
+
+/// Curves of one kind and GPU count, ascending in CTAs held.
+std::vector<const CollectiveCurve*> curves_of(const Machine& machine, CollectiveKind kind, int gpus) {
+  std::vector<const CollectiveCurve*> found;
+  for (const CollectiveCurve& curve : machine.collectives)
+    if (curve.kind == kind && curve.gpus == gpus) found.push_back(&curve);
+  std::sort(found.begin(), found.end(), [](const auto* a, const auto* b) { return a->ctas < b->ctas; });
+  return found;
+}
+
+Reading read_limited(const std::vector<const CollectiveCurve*>& curves, double bytes, int max_ctas) {
+  const auto unlimited =
+      std::find_if(curves.begin(), curves.end(), [](const auto* curve) { return curve->max_ctas == 0; });
+  const CollectiveCurve& by_default = unlimited == curves.end() ? *curves.back() : **unlimited;
+  if (max_ctas == 0 || max_ctas >= by_default.ctas) return read(by_default, bytes);
+  const CollectiveCurve* below = nullptr;
+  const CollectiveCurve* above = &by_default;
+  for (const CollectiveCurve* curve : curves) {
+    if (curve->max_ctas == max_ctas) return read(*curve, bytes);
+    if (curve->ctas <= max_ctas) below = curve;
+    if (curve->ctas > max_ctas && curve->ctas < above->ctas) above = curve;
+  }
+  const Reading more = read(*above, bytes);
+  if (below == nullptr) {  // fewer CTAs than were measured: each keeps its rate
+    const double scale = static_cast<double>(above->ctas) / max_ctas;
+    const double longer_us = (more.kernel_us - more.latency_us) * (scale - 1);
+    return {more.kernel_us + longer_us, more.latency_us, more.alone_us + longer_us, double(max_ctas), more.cluster};
+  }
+  Reading reading = between(read(*below, bytes), more, line(max_ctas, below->ctas, 0, above->ctas, 1));
+  reading.ctas = max_ctas;
+  return reading;
+}
+
+std::vector<int> measured_gpu_counts(const Machine& machine, CollectiveKind kind) {
+  std::vector<int> counts;
+  for (const CollectiveCurve& curve : machine.collectives)
+    if (curve.kind == kind) counts.push_back(curve.gpus);
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+/// Linear between measured GPU counts; beyond them the nearest count's time for the same bytes through each port.
+Reading read_any(const Machine& machine, CollectiveKind kind, int gpus, double bytes, int max_ctas) {
+  const std::vector<int> counts = measured_gpu_counts(machine, kind);
+  if (counts.empty())
+    throw InputError("collectives",
+                     "expected a curve of " + std::string(name_of(kind)) + " in profile " + machine.name);
+  const auto upper = std::lower_bound(counts.begin(), counts.end(), gpus);
+  const auto at = [&](int count) {
+    const double same_port_bytes = bytes * bytes_out(CollectiveAlgorithm::ring, kind, gpus, 1) /
+                                   bytes_out(CollectiveAlgorithm::ring, kind, count, 1);
+    return read_limited(curves_of(machine, kind, count), count == gpus ? bytes : same_port_bytes, max_ctas);
+  };
+  if (upper != counts.end() && *upper == gpus) return at(gpus);
+  if (upper == counts.begin()) return at(counts.front());
+  if (upper == counts.end()) return at(counts.back());
+  const int low = *(upper - 1), high = *upper;
+  return between(at(low), at(high), line(gpus, low, 0, high, 1));
+}
+
+bool has_curve(const Machine& machine, CollectiveKind kind, int gpus) {
+  return std::any_of(machine.collectives.begin(), machine.collectives.end(),
+                     [&](const CollectiveCurve& curve) { return curve.kind == kind && curve.gpus == gpus; });
+}
+
+/// The library's time is from call to call; its kernel is shorter by the gap between two.
+Reading as_reading(const LibraryTime& time, const Machine& machine) {
+  const double kernel_us = std::max(time.time_us() - machine.latencies.collective_graph_gap_us, time.time_us() / 2);
+  const double latency_us = std::max(kernel_us - time.transfer_us, time.latency_us / 2);
+  return {latency_us + time.transfer_us, latency_us, time.time_us(), double(time.channels), 1};
+}
+
+Bytes smallest_size(const Machine& machine, CollectiveKind kind, int gpus) {
+  Bytes smallest = 0;
+  for (const CollectiveCurve& curve : machine.collectives)
+    if (curve.kind == kind && curve.gpus == gpus && (smallest == 0 || curve.points.front().bytes < smallest))
+      smallest = curve.points.front().bytes;
+  return smallest;
+}
+
+/// Of a profile with protocols.
+Reading read_or_model(const Machine& machine, CollectiveKind kind, int gpus, double bytes, int max_ctas) {
+  const LibraryTime model = library_time(machine, kind, gpus, bytes, max_ctas);
+  if (!has_curve(machine, kind, gpus)) return as_reading(model, machine);
+  const auto smallest = static_cast<double>(smallest_size(machine, kind, gpus));
+  Reading reading = read_limited(curves_of(machine, kind, gpus), std::max(bytes, smallest), 0);
+  if (bytes < smallest) {
+    const double scale = model.time_us() / library_time(machine, kind, gpus, smallest, max_ctas).time_us();
+    for (double* time_us : {&reading.kernel_us, &reading.latency_us, &reading.alone_us}) *time_us *= scale;
+  }
+  if (max_ctas > 0 && max_ctas < reading.ctas) {
+    const double transfer_us = reading.kernel_us - reading.latency_us;
+    const double longer_us = std::max(0.0, model.transfer_us - transfer_us);
+    reading.kernel_us += longer_us;
+    reading.alone_us += longer_us;
+    reading.ctas = max_ctas;
+  }
+  return reading;
+}
+
+}  // namespace
+
+CollectiveTiming time_collective(const Machine& machine, CollectiveKind kind, int gpus, Bytes bytes, int max_ctas) {
+  const auto size = static_cast<double>(bytes);
+  const bool has_protocols = !machine.collective_protocols.empty();
+  const Reading reading = has_protocols ? read_or_model(machine, kind, gpus, size, max_ctas)
+                                        : read_any(machine, kind, gpus, size, max_ctas);
+  CollectiveAlgorithm algorithm =
+      kind == CollectiveKind::all_to_all ? CollectiveAlgorithm::direct : CollectiveAlgorithm::ring;
+  if (has_protocols) algorithm = library_time(machine, kind, gpus, size, max_ctas).algorithm;
+  return {.latency_us = reading.latency_us,
+          .transfer_us = reading.kernel_us - reading.latency_us,
+          .ctas = std::max(1, static_cast<int>(reading.ctas + 0.5)),
+          .cluster = reading.cluster,
+          .alone_us = reading.alone_us,
+          .port_bytes = bytes_out(algorithm, kind, gpus, size),
+          .algorithm = algorithm};
+}
+
+}  // namespace weft

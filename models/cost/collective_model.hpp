@@ -1,0 +1,30 @@
+// Cost model of a collective: a measured or public curve, or where a profile has none the model of the library, turned
+// into a latency, a rate for each channel and the bytes that leave each GPU, so that contention or missing channels can
+// only slow it.
+#pragma once
+
+#include "models/machine/machine.hpp"
+
+namespace weft {
+
+struct CollectiveTiming {
+  double latency_us = 0;   ///< channels hold their SMs and move nothing
+  double transfer_us = 0;  ///< with all channels and nobody beside
+  int ctas = 0;            ///< channels; each moves an equal share
+  int cluster = 1;
+  double alone_us = 0;                                        ///< see CurvePoint
+  double port_bytes = 0;                                      ///< out of each GPU, and as many into it
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;  ///< says which links they take
+};
+
+/// `bytes` as nccl-tests counts them: the full buffer (all_gather: its output, reduce_scatter: its input, all_to_all:
+/// one rank's whole send buffer). Between measured sizes the time is linear in bytes; below the smallest it is that of
+/// the smallest; above the largest it goes on at the rate of the last two points. Between measured GPU counts and CTA
+/// limits it is linear in those.
+///
+/// A profile with `collective_protocols` answers GPU counts without a curve by library_time(); below a curve's smallest
+/// size too, scaled to meet the curve there; and fewer CTAs than the curves have move at most their channels' rate.
+/// Throws InputError when the profile has neither a curve of this kind nor protocols.
+CollectiveTiming time_collective(const Machine& machine, CollectiveKind kind, int gpus, Bytes bytes, int max_ctas);
+
+}  // namespace weft

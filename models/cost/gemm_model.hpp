@@ -1,0 +1,52 @@
+// Cost model of a tiled GEMM: which kernel the library takes, how many tiles, how long one tile. Waves are not a
+// formula here: they come out of the dispatch of CTAs to SMs.
+#pragma once
+
+#include "models/machine/machine.hpp"
+
+namespace weft {
+
+/// The library's kernel for C[m, n] = A[m, k] B[n, k]^T. A shape that was asked for is looked up; for another one the
+/// kernels of its nearest neighbours (in the logarithms of m, n and k) are timed with this model and the fastest is
+/// taken, since a library picks tiles that fill the last wave. Where the profile has candidates in place of answers,
+/// the fastest of all is taken.
+GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size);
+
+/// CTA-sized pieces of work: output tiles, padded to whole clusters, times the slices along k.
+std::int64_t tile_count(const MatrixSize& size, const GemmKernel& kernel);
+
+/// Persistent CTAs of this cluster size that the GPU holds at once, one on an SM.
+int persistent_ctas(const Gpu& gpu, const GemmKernel& kernel);
+
+/// CTAs of this kernel that an empty SM holds.
+int ctas_per_sm(const Machine& machine, const GemmKernel& kernel, DataType dtype);
+
+/// A wave of tiles on one SM each, and what a kernel takes once whatever its waves.
+struct TileTiming {
+  double tile_us = 0;
+  double once_us = 0;
+  double l2_bytes = 0;  ///< operands that the tile reads from the L2
+};
+/// At `clock_share` of the maximum clock, with the operands in reach of the L2 and all CTAs of a wave at work; see
+/// GemmTiming for the formula.
+TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
+                     double clock_share = 1);
+
+/// The same in a wave of `ctas` CTAs that read `wave_rows` rows of k elements between them.
+TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmKernel& kernel, DataType dtype,
+                             double clock_share, double ctas, double wave_rows);
+
+/// Rows of A and of B that one wave reads between its CTAs: its tiles lie as nearly in a square as the matrix allows,
+/// and every slice along k has its own.
+double rows_of_wave(const MatrixSize& size, const GemmKernel& kernel, double ctas);
+
+/// How long all SMs together are at work on that many tiles: what a GEMM's power counts.
+double busy_us(const Gpu& gpu, std::int64_t tiles, const TileTiming& timing);
+
+/// Split-K leaves partial sums in fp32 that a second kernel adds up; 0 without split-K.
+double split_k_reduction_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel);
+
+/// Time of the whole GEMM on an otherwise idle GPU: waves x tile time. For choosing kernels, not for predictions.
+double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel);
+
+}  // namespace weft

@@ -1,0 +1,14 @@
+// How much of a timed run the power governor slows down.
+#pragma once
+
+#include "models/machine/machine.hpp"
+
+namespace weft {
+
+/// Share of the slowdown that the median timed run shows (models/execution/timing_protocol.hpp), when a GPU that was
+/// not under its power limit before takes a load above it, with iterations of `iteration_us` at the maximum clock: the
+/// mean, over the middle run, of a ramp that begins after the governor's delay. Short runs end before the governor
+/// acts: 0; long iterations or a governor without delay: 1.
+double throttled_share(const Power& power, double iteration_us);
+
+}  // namespace weft

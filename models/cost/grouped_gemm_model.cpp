@@ -1,0 +1,67 @@
+#include "models/cost/grouped_gemm_model.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace weft {
+namespace {
+
+std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::int64_t groups_with_rows(const GroupedSize& size) {
+  return std::count_if(size.group_rows.begin(), size.group_rows.end(), [](std::int64_t rows) { return rows > 0; });
+}
+
+MatrixSize mean_group(const GroupedSize& size) {
+  return {divided_up(size.rows(), std::max<std::int64_t>(1, groups_with_rows(size))), size.n, size.k};
+}
+
+}  // namespace
+
+std::int64_t GroupedSize::rows() const {
+  return std::accumulate(group_rows.begin(), group_rows.end(), std::int64_t{0});
+}
+
+GroupedSize size_of(const GroupedGemm& gemm, int gpus) {
+  return {gemm.group_rows, row_count(gemm.b.rows, gpus) / static_cast<std::int64_t>(gemm.group_rows.size()),
+          gemm.a.columns};
+}
+
+std::int64_t tile_count(const GroupedSize& size, const GemmKernel& kernel) {
+  std::int64_t tile_rows = 0;
+  for (const std::int64_t rows : size.group_rows) tile_rows += divided_up(rows, kernel.tile_m);
+  return tile_rows * divided_up(size.n, kernel.tile_n);
+}
+
+TileTiming time_tile(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel, DataType dtype,
+                     double clock_share) {
+  const auto tiles = static_cast<double>(tile_count(size, kernel));
+  const double ctas = std::min(tiles, static_cast<double>(persistent_ctas(machine.gpu, kernel)));
+  const double tiles_of_group = tiles / static_cast<double>(groups_with_rows(size));
+  const double groups_of_wave = std::max(1.0, ctas / tiles_of_group);
+  const double wave_rows = groups_of_wave * rows_of_wave(mean_group(size), kernel, ctas / groups_of_wave);
+  return time_tile_of_wave(machine, size.k, kernel, dtype, clock_share, ctas, wave_rows);
+}
+
+double estimated_grouped_gemm_us(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel,
+                                 DataType dtype) {
+  const auto waves = static_cast<double>(divided_up(tile_count(size, kernel), persistent_ctas(machine.gpu, kernel)));
+  const TileTiming timing = time_tile(machine, size, kernel, dtype);
+  return timing.once_us + waves * timing.tile_us;
+}
+
+GemmKernel choose_grouped_kernel(const Machine& machine, const GroupedSize& size, DataType dtype) {
+  const auto without_clusters = [](GemmKernel kernel) {
+    kernel.cluster_m = kernel.cluster_n = kernel.split_k = 1;
+    kernel.scheduler = TileScheduler::grid;
+    return kernel;
+  };
+  const GemmKernel of_mean = without_clusters(choose_gemm_kernel(machine, mean_group(size)));
+  const GemmKernel of_all = without_clusters(choose_gemm_kernel(machine, {size.rows(), size.n, size.k}));
+  return estimated_grouped_gemm_us(machine, size, of_mean, dtype) <=
+                 estimated_grouped_gemm_us(machine, size, of_all, dtype)
+             ? of_mean
+             : of_all;
+}
+
+}  // namespace weft

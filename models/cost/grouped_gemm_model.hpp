@@ -1,0 +1,36 @@
+// Cost model of a grouped GEMM: as of a GEMM, but each group has tiles of its own, and a wave reads the operands of all
+// groups that it touches.
+#pragma once
+
+#include <vector>
+
+#include "models/cost/gemm_model.hpp"
+
+namespace weft {
+
+struct GroupedSize {
+  std::vector<std::int64_t> group_rows;  ///< m of each group; those of 0 rows count for nothing
+  std::int64_t n = 0, k = 0;
+  std::int64_t rows() const;
+  Flops flops() const { return MatrixSize{rows(), n, k}.flops(); }
+};
+GroupedSize size_of(const GroupedGemm& gemm, int gpus);
+
+/// The sum over the groups of ceil(m / tile_m) x ceil(n / tile_n). Kernels of grouped GEMMs have neither clusters nor
+/// slices along k.
+std::int64_t tile_count(const GroupedSize& size, const GemmKernel& kernel);
+
+/// As for one GEMM (gemm_model.hpp); the groups of a wave are taken to be of mean size.
+TileTiming time_tile(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel, DataType dtype,
+                     double clock_share = 1);
+
+/// Of the kernels that the library would take for one group of mean size and for all rows in one GEMM, the faster one,
+/// a CTA for each tile in the order of the groups (as vLLM's fused MoE kernel has it): which one a library takes for
+/// groups, nobody has asked it.
+GemmKernel choose_grouped_kernel(const Machine& machine, const GroupedSize& size, DataType dtype);
+
+/// Time alone: waves x tile time. For choosing kernels, not for predictions.
+double estimated_grouped_gemm_us(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel,
+                                 DataType dtype);
+
+}  // namespace weft

@@ -1,0 +1,82 @@
+#include "models/cost/library_model.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "models/base/input_error.hpp"
+
+namespace weft {
+namespace {
+
+bool can_do(const CollectiveProtocol& protocol, CollectiveKind kind) {
+  switch (protocol.algorithm) {
+    case CollectiveAlgorithm::ring:
+      return kind != CollectiveKind::all_to_all;
+    case CollectiveAlgorithm::direct:
+      return kind == CollectiveKind::all_to_all;
+    case CollectiveAlgorithm::in_switch:
+      break;
+  }
+  return kind == CollectiveKind::all_reduce;
+}
+
+int steps_of(CollectiveAlgorithm algorithm, CollectiveKind kind, int gpus) {
+  if (algorithm == CollectiveAlgorithm::in_switch) return 1;
+  return kind == CollectiveKind::all_reduce ? 2 * (gpus - 1) : gpus - 1;
+}
+
+bool any_goes_over_host(const Fabric& fabric, int gpus) {
+  return fabric.kind == FabricKind::pcie || (fabric.kind == FabricKind::nvlink_pairs && gpus > 2);
+}
+
+/// GB/s out of each GPU that the links carry.
+double links_GBps(const Fabric& fabric, CollectiveAlgorithm algorithm, int gpus) {
+  double least = 0;
+  for (const LinkLoad& load : link_loads(fabric, algorithm, gpus)) {
+    const double GBps = rate_of(fabric, load.link).GBps / load.share;
+    least = least == 0 ? GBps : std::min(least, GBps);
+  }
+  return least;
+}
+
+}  // namespace
+
+double bytes_out(CollectiveAlgorithm algorithm, CollectiveKind kind, int gpus, double bytes) {
+  if (algorithm == CollectiveAlgorithm::in_switch) return bytes * (gpus + 1) / gpus;
+  const double once = bytes * (gpus - 1) / gpus;
+  return kind == CollectiveKind::all_reduce ? 2 * once : once;
+}
+
+std::vector<LinkLoad> link_loads(const Fabric& fabric, CollectiveAlgorithm algorithm, int gpus) {
+  const bool is_ring = algorithm == CollectiveAlgorithm::ring && fabric.kind != FabricKind::mesh;
+  std::map<FabricLink, int> messages;  // that cross a link when each GPU sends one to each of its receivers
+  for (int gpu = 0; gpu < gpus; ++gpu)
+    for (int step = 1; step <= (is_ring ? 1 : gpus - 1); ++step)
+      for (const FabricLink& link : route(fabric, gpu, (gpu + step) % gpus)) ++messages[link];
+  std::vector<LinkLoad> loads;
+  for (const auto& [link, count] : messages) loads.push_back({link, is_ring ? count : double(count) / (gpus - 1)});
+  return loads;
+}
+
+LibraryTime library_time(const Machine& machine, CollectiveKind kind, int gpus, double bytes, int max_ctas) {
+  std::optional<LibraryTime> fastest;
+  for (const CollectiveProtocol& protocol : machine.collective_protocols) {
+    if (!can_do(protocol, kind)) continue;
+    LibraryTime time;
+    time.algorithm = protocol.algorithm;
+    time.channels = max_ctas > 0 ? std::min(max_ctas, protocol.channels) : protocol.channels;
+    const double hop_us = any_goes_over_host(machine.fabric, gpus) ? protocol.host_hop_us : protocol.hop_us;
+    time.latency_us = protocol.base_us + steps_of(protocol.algorithm, kind, gpus) * hop_us;
+    const double GBps = std::min(protocol.efficiency * links_GBps(machine.fabric, protocol.algorithm, gpus),
+                                 time.channels * protocol.channel_GBps);
+    time.transfer_us = bytes_out(protocol.algorithm, kind, gpus, bytes) / bytes_per_us(GBps);
+    if (!fastest || time.time_us() < fastest->time_us()) fastest = time;
+  }
+  if (!fastest)
+    throw InputError("collectives",
+                     "expected a curve or a protocol of " + std::string(name_of(kind)) + " in profile " + machine.name);
+  return *fastest;
+}
+
+}  // namespace weft

@@ -1,0 +1,39 @@
+#include "models/cost/reordering_cost.hpp"
+
+namespace weft {
+namespace {
+
+double rms_norm_us(const Machine& machine, const Buffer& rows) {
+  const auto bytes = static_cast<double>(rows.rows * rows.columns * bytes_of(rows.dtype));
+  return machine.other_kernels.overhead_us + 2 * bytes / bytes_per_us(machine.gpu.hbm_GBps);
+}
+
+NextKernelCost cost_of(const Reordering& reordering, LayoutKind kind) {
+  if (kind == LayoutKind::tile_ordered) return {"tile", reordering.norm_tiles};
+  if (kind == LayoutKind::sub_tile_ordered) return {"sub_tile", reordering.norm_sub_tiles};
+  return {"row", reordering.norm_rows};
+}
+
+}  // namespace
+
+double gemm_reordering(const Machine& machine, const Layout& layout) {
+  if (!machine.reordering || layout.kind == LayoutKind::row_major) return 0;
+  return layout.kind == LayoutKind::tile_ordered ? machine.reordering->gemm_tiles : machine.reordering->gemm_parts;
+}
+
+std::optional<NextKernelCost> next_kernel_reordering(const Machine& machine, const Schedule& schedule) {
+  if (!machine.reordering || !schedule.meaning) return std::nullopt;
+  for (const Operation& operation : schedule.operations) {
+    const auto* gemm = std::get_if<Gemm>(&operation.work);
+    if (gemm == nullptr) continue;
+    const LayoutKind kind = schedule.buffers[static_cast<std::size_t>(gemm->c.buffer)].layout.kind;
+    if (kind == LayoutKind::row_major) continue;
+    NextKernelCost cost = cost_of(*machine.reordering, kind);
+    cost.time_us =
+        cost.share * rms_norm_us(machine, schedule.buffers[static_cast<std::size_t>(schedule.meaning->result)]);
+    return cost;
+  }
+  return std::nullopt;
+}
+
+}  // namespace weft

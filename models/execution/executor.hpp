@@ -1,0 +1,23 @@
+// What the simulator and the real GPUs have in common.
+#pragma once
+
+#include "models/execution/trace.hpp"
+#include "models/machine/machine.hpp"
+#include "models/schedule/schedule.hpp"
+
+namespace weft {
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  /// Runs the schedule until its iteration time is steady. Throws InputError for a schedule that this executor or
+  /// machine cannot run, with the reason, and ExecutionError when the run itself fails (deadlock, a dead rank).
+  virtual Trace run(const Schedule& schedule, const Machine& machine) = 0;
+};
+
+class ExecutionError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace weft

@@ -1,0 +1,53 @@
+#include "models/schedule/exchange.hpp"
+
+#include <algorithm>
+
+namespace weft {
+
+Bytes pair_bytes(const GroupedExchange& exchange, int source, int destination, const Schedule& schedule) {
+  const auto type_of = [&](const Slice& slice) {
+    return schedule.buffers[static_cast<std::size_t>(slice.buffer)].dtype;
+  };
+  Bytes row_bytes = exchange.input.columns * bytes_of(type_of(exchange.input));
+  if (const auto& sums = exchange.input_log_sum_exp) row_bytes += sums->columns * bytes_of(type_of(*sums));
+  return exchange.rows[static_cast<std::size_t>(source)][static_cast<std::size_t>(destination)].count * row_bytes;
+}
+
+double busiest_port_bytes(const GroupedExchange& exchange, const Schedule& schedule) {
+  Bytes busiest = 0;
+  for (int rank = 0; rank < schedule.gpus; ++rank) {
+    Bytes out = 0, in = 0;
+    for (int peer = 0; peer < schedule.gpus; ++peer) {
+      if (peer == rank) continue;
+      out += pair_bytes(exchange, rank, peer, schedule);
+      in += pair_bytes(exchange, peer, rank, schedule);
+    }
+    busiest = std::max({busiest, out, in});
+  }
+  return static_cast<double>(busiest);
+}
+
+Bytes equal_all_to_all_bytes(const GroupedExchange& exchange, const Schedule& schedule) {
+  const double once = busiest_port_bytes(exchange, schedule);
+  return schedule.gpus > 1 ? static_cast<Bytes>(once * schedule.gpus / (schedule.gpus - 1)) : 0;
+}
+
+std::int64_t area(const AttentionPart& part) {
+  return part.mask == AttentionMask::full ? part.queries * part.keys : part.queries * (part.queries + 1) / 2;
+}
+
+Flops flops_of(const PartialAttention& attention, int rank) {
+  double seen = 0;
+  for (const AttentionPart& part : attention.parts[static_cast<std::size_t>(rank)])
+    seen += static_cast<double>(area(part));
+  return 4.0 * seen * attention.heads * attention.head_dim;
+}
+
+Flops most_flops_of(const PartialAttention& attention) {
+  Flops most = 0;
+  for (int rank = 0; rank < static_cast<int>(attention.parts.size()); ++rank)
+    most = std::max(most, flops_of(attention, rank));
+  return most;
+}
+
+}  // namespace weft

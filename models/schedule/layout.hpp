@@ -1,0 +1,59 @@
+// Layouts as functions: where an element of the logical matrix lies in storage, and back.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/schedule/schedule.hpp"
+
+namespace weft {
+
+/// Tiles that cover a matrix, counted along rows and columns.
+struct TileGrid {
+  std::int64_t rows = 0, columns = 0;
+  std::int64_t tiles() const { return rows * columns; }
+};
+/// Partial tiles at the edges count as tiles.
+TileGrid tile_grid(std::int64_t rows, std::int64_t columns, std::int64_t tile_rows, std::int64_t tile_columns);
+TileGrid tile_grid(const Layout& layout);
+TileGrid tile_grid(const GemmKernel& kernel, const MatrixSize& size);
+
+/// Place of a tile in its grid.
+struct Tile {
+  std::int64_t row = 0, column = 0;
+  bool operator==(const Tile&) const = default;
+};
+/// The tile that runs as number `index`, 0 <= index < grid.tiles(); the last band may hold fewer than `swizzle` rows.
+Tile tile_at(const TileOrder& order, const TileGrid& grid, std::int64_t index);
+std::int64_t index_of(const TileOrder& order, const TileGrid& grid, const Tile& tile);
+
+/// Tiles [first_row, first_row + rows) x [first_column, first_column + columns) of a grid.
+struct TileRectangle {
+  std::int64_t first_row = 0, rows = 0, first_column = 0, columns = 0;
+  bool operator==(const TileRectangle&) const = default;
+};
+/// Disjoint rectangles, at most five, that together are the tiles `first`, …, `first + count - 1` in execution order.
+std::vector<TileRectangle> tile_rectangles(const TileOrder& order, const TileGrid& grid, std::int64_t first,
+                                           std::int64_t count);
+
+/// Tiles of each group that are among the first `tiles` of all.
+std::vector<std::int64_t> groups_of_first_tiles(const std::vector<std::int64_t>& groups, std::int64_t tiles);
+
+/// Of a matrix that has only the first `rows` rows, whole tiles, in the same storage.
+Layout of_first_rows(Layout layout, std::int64_t rows);
+
+struct Element {
+  std::int64_t row = 0, column = 0;
+  bool operator==(const Element&) const = default;
+};
+/// Storage row and column of a logical element, and back: inverse bijections for a layout that passed validation.
+Element storage_of(const Layout& layout, int gpus, const Element& logical);
+Element logical_of(const Layout& layout, int gpus, const Element& storage);
+
+/// Where rank `destination` stores an element of rank `source` once each tile group's pools have been exchanged: pools
+/// of one group lie in the order of the ranks that they come from. `layout` (per_destination) is that of the rank with
+/// most of the `rows_of_rank`.
+Element place_after_exchange(const Layout& layout, const std::vector<std::int64_t>& rows_of_rank, int source,
+                             int destination, const Element& logical);
+
+}  // namespace weft

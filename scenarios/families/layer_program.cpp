@@ -1,0 +1,226 @@
+#include "scenarios/families/layer_program.hpp"
+
+#include <algorithm>
+
+#include "models/base/input_error.hpp"
+#include "scenarios/expert_rows.hpp"
+#include "scenarios/families/operands.hpp"
+
+namespace weft::scenarios::families {
+namespace {
+
+void check_divides(const std::string& field, std::int64_t value, int gpus) {
+  if (value % gpus != 0)
+    throw InputError("workload." + field,
+                     "expected a multiple of gpus = " + std::to_string(gpus) + ", got " + std::to_string(value));
+}
+
+std::string layer_name(int index) { return "layer " + std::to_string(index) + " "; }
+
+}  // namespace
+
+void check_tensor_parallel(const LayerWorkload& layer, int gpus) {
+  check_divides("heads", layer.heads, gpus);
+  check_divides("intermediate", layer.intermediate, gpus);
+  check_divides("shared_intermediate", layer.shared_intermediate, gpus);
+  if (layer.sequence_parallel) check_divides("tokens", layer.tokens, gpus);
+  if (layer.kv_heads % gpus != 0 && gpus % layer.kv_heads != 0)
+    throw InputError("workload.kv_heads", "expected a multiple or a divisor of gpus = " + std::to_string(gpus) +
+                                              ", got " + std::to_string(layer.kv_heads));
+}
+
+LayerProgram::LayerProgram(const Case& request, const LayerWorkload& layer, std::optional<FusedReduction> fused)
+    : program_(request),
+      layer_sizes_(layer),
+      fused_(fused),
+      gpus_(request.gpus),
+      max_ctas_(request.schedule.max_ctas),
+      sequence_parallel_(layer.sequence_parallel && gpus_ > 1),
+      heads_(static_cast<int>(layer.heads / gpus_)),
+      kv_heads_(static_cast<int>(std::max<std::int64_t>(layer.kv_heads / gpus_, 1))),  // fewer than GPUs: replicated
+      head_dim_(static_cast<int>(layer.head_dim)),
+      tokens_(layer.tokens),
+      hidden_(layer.hidden),
+      intermediate_(layer.intermediate / gpus_),
+      padded_tokens_(fused ? (tokens_ + gpus_ - 1) / gpus_ * gpus_ : tokens_),
+      layer_(layer_name(layers_per_iteration - 1)) {
+  const std::int64_t own_rows = sequence_parallel_ ? tokens_ / gpus_ : padded_tokens_;
+  const Memory exchanged = fused_ ? Memory::symmetric : Memory::local;
+  normed_ = program_.add_buffer("normed", padded_tokens_, hidden_, layer.dtype, exchanged);
+  residual_ = program_.add_buffer("residual", own_rows, hidden_);
+  qkv_ = program_.add_buffer("qkv", tokens_, std::int64_t{heads_ + 2 * kv_heads_} * head_dim_);
+  attended_ = program_.add_buffer("attended", tokens_, std::int64_t{heads_} * head_dim_);
+  o_input_ = attended_;
+  if (layer.dtype != DataType::bf16)
+    o_input_ = program_.add_buffer("quantized", tokens_, std::int64_t{heads_} * head_dim_, layer.dtype);
+  attention_partial_ = program_.add_buffer("attention partial", padded_tokens_, hidden_, DataType::bf16, exchanged);
+  const std::int64_t mlp_rows = tokens_ * std::max<std::int64_t>(layer.experts_per_token, 1);
+  gate_up_ = program_.add_buffer("gate_up", mlp_rows, 2 * intermediate_);
+  activated_ = program_.add_buffer("activated", mlp_rows, intermediate_, layer.dtype);
+  mlp_partial_ = program_.add_buffer("mlp partial", padded_tokens_, hidden_, DataType::bf16, exchanged);
+  if (layer.experts > 0) {
+    router_logits_ = program_.add_buffer("router logits", tokens_, layer.experts);
+    routing_weights_ = program_.add_buffer("routing weights", tokens_, layer.experts_per_token);
+    expert_input_ = program_.add_buffer("expert input", mlp_rows, hidden_, layer.dtype);
+    expert_output_ = program_.add_buffer("expert output", mlp_rows, hidden_);
+  }
+  if (layer.shared_intermediate > 0) {
+    const std::int64_t width = layer.shared_intermediate / gpus_;
+    shared_gate_up_ = program_.add_buffer("shared gate_up", tokens_, 2 * width);
+    shared_activated_ = program_.add_buffer("shared activated", tokens_, width, layer.dtype);
+    shared_output_ = program_.add_buffer("shared output", tokens_, hidden_);
+  }
+  if (sequence_parallel_) {
+    reduced_ = program_.add_buffer("reduced rows", own_rows, hidden_);
+    normed_rows_ = program_.add_buffer("normed rows", own_rows, hidden_, layer.dtype);
+  }
+  program_.set_repeats_per_iteration(layers_per_iteration);
+}
+
+void LayerProgram::begin_layer(int index) {
+  layer_ = layer_name(index);
+  const auto add_weight = [&](const std::string& gemm, BufferId input, BufferId output) {
+    return program_.add_buffer(layer_ + gemm + " weight", program_.buffer(output).columns,
+                               program_.buffer(input).columns, layer_sizes_.dtype);
+  };
+  if (layer_sizes_.experts > 0) {
+    const auto add_expert_weights = [&](const std::string& gemm, std::int64_t n, std::int64_t k) {
+      return program_.add_buffer(layer_ + gemm + " weights", layer_sizes_.experts * n, k, layer_sizes_.dtype);
+    };
+    weights_ = {.qkv = add_weight("qkv", normed_, qkv_),
+                .o = add_weight("o", attended_, attention_partial_),
+                .router = add_weight("router", normed_, router_logits_),
+                .gate_up = add_expert_weights("gate_up", 2 * intermediate_, hidden_),
+                .down = add_expert_weights("down", hidden_, intermediate_)};
+    if (layer_sizes_.shared_intermediate > 0) {
+      weights_.shared_gate_up = add_weight("shared gate_up", normed_, shared_gate_up_);
+      weights_.shared_down = add_weight("shared down", shared_activated_, shared_output_);
+    }
+    return;
+  }
+  weights_ = {.qkv = add_weight("qkv", normed_, qkv_),
+              .o = add_weight("o", attended_, attention_partial_),
+              .router = 0,
+              .gate_up = add_weight("gate_up", normed_, gate_up_),
+              .down = add_weight("down", activated_, mlp_partial_)};
+}
+
+void LayerProgram::add_gemm(const std::string& operation, const TokenRange& range, BufferId input, BufferId weight,
+                            BufferId output) {
+  program_.add(main_stream, name(operation, range),
+               gemm_of(rows(input, range), program_.whole(weight), rows(output, range)));
+}
+
+void LayerProgram::add_attention(const TokenRange& range) {
+  add_gemm("qkv", range, normed_, weights_.qkv, qkv_);
+  Slice queries_and_keys = rows(qkv_, range);
+  queries_and_keys.columns = std::int64_t{heads_ + kv_heads_} * head_dim_;
+  program_.add(main_stream, name("rotary", range),
+               MemoryBound{.kernel = MemoryKernel::rotary, .reads = {queries_and_keys}, .writes = {queries_and_keys}});
+  program_.add(main_stream, name("attention", range),
+               Attention{.qkv = rows(qkv_, range),
+                         .output = rows(attended_, range),
+                         .heads = heads_,
+                         .kv_heads = kv_heads_,
+                         .head_dim = head_dim_,
+                         .prefix = range.rows.first});
+  if (o_input_ != attended_)
+    add_kernel("quantize", range, MemoryKernel::quantize, {rows(attended_, range)}, rows(o_input_, range));
+  add_gemm("o", range, o_input_, weights_.o, attention_partial_);
+}
+
+void LayerProgram::add_mlp(const TokenRange& range) {
+  if (layer_sizes_.experts > 0) return add_experts(range);
+  add_gemm("gate_up", range, normed_, weights_.gate_up, gate_up_);
+  add_kernel("swiglu", range, MemoryKernel::swiglu, {rows(gate_up_, range)}, rows(activated_, range));
+  add_gemm("down", range, activated_, weights_.down, mlp_partial_);
+}
+
+/// Row j x tokens + t of the experts' input is that of the j-th expert of token t: a routing in which every expert gets
+/// a contiguous range of tokens, which costs what any other one costs.
+void LayerProgram::add_experts(const TokenRange& range) {
+  add_gemm("router", range, normed_, weights_.router, router_logits_);
+  add_kernel("top_k", range, MemoryKernel::top_k, {rows(router_logits_, range)}, rows(routing_weights_, range));
+  add_kernel("gather", range, MemoryKernel::gather,
+             std::vector<Slice>(static_cast<std::size_t>(layer_sizes_.experts_per_token), rows(normed_, range)),
+             expert_rows_of(expert_input_, range));
+  add_grouped_gemm("gate_up", range, expert_input_, weights_.gate_up, gate_up_);
+  add_kernel("swiglu", range, MemoryKernel::swiglu, {expert_rows_of(gate_up_, range)},
+             expert_rows_of(activated_, range));
+  add_grouped_gemm("down", range, activated_, weights_.down, expert_output_);
+  add_kernel("weighted_sum", range, MemoryKernel::weighted_sum,
+             {expert_rows_of(expert_output_, range), rows(routing_weights_, range)}, rows(mlp_partial_, range));
+  if (layer_sizes_.shared_intermediate > 0) add_shared_expert(range);
+}
+
+void LayerProgram::add_shared_expert(const TokenRange& range) {
+  add_gemm("shared gate_up", range, normed_, weights_.shared_gate_up, shared_gate_up_);
+  add_kernel("shared swiglu", range, MemoryKernel::swiglu, {rows(shared_gate_up_, range)},
+             rows(shared_activated_, range));
+  add_gemm("shared down", range, shared_activated_, weights_.shared_down, shared_output_);
+  add_kernel("add shared", range, MemoryKernel::add, {rows(mlp_partial_, range), rows(shared_output_, range)},
+             rows(mlp_partial_, range));
+}
+
+void LayerProgram::add_grouped_gemm(const std::string& operation, const TokenRange& range, BufferId input,
+                                    BufferId weight, BufferId output) {
+  program_.add(main_stream, name(operation, range),
+               GroupedGemm{.a = expert_rows_of(input, range),
+                           .b = program_.whole(weight),
+                           .c = expert_rows_of(output, range),
+                           .group_rows = expert_rows(range.rows.count, layer_sizes_),
+                           .kernel = {}});
+}
+
+void LayerProgram::add_kernel(const std::string& operation, const TokenRange& range, MemoryKernel kernel,
+                              std::vector<Slice> reads, const Slice& written) {
+  program_.add(main_stream, name(operation, range),
+               MemoryBound{.kernel = kernel, .reads = std::move(reads), .writes = {written}});
+}
+
+void LayerProgram::add_attention_reduction(StreamId stream, const TokenRange& range) {
+  if (fused_) return add_fused_reduction(stream, "attention", range, attention_partial_, fused_->attention_ctas);
+  add_reduction(stream, "attention", range, attention_partial_);
+}
+void LayerProgram::add_mlp_reduction(StreamId stream, const TokenRange& range) {
+  if (fused_) return add_fused_reduction(stream, "mlp", range, mlp_partial_, fused_->mlp_ctas);
+  add_reduction(stream, "mlp", range, mlp_partial_);
+}
+
+void LayerProgram::add_reduction(StreamId stream, const std::string& block, const TokenRange& range, BufferId partial) {
+  const Slice summands = rows(partial, range);
+  Slice sum = summands, normed = rows(normed_, range), residual = rows(residual_, range);
+  if (sequence_parallel_) {
+    sum = program_.whole(reduced_), normed = program_.whole(normed_rows_), residual = program_.whole(residual_);
+    program_.add(stream, name(block + " reduce_scatter", range),
+                 collective(CollectiveKind::reduce_scatter, summands, sum));
+  } else if (gpus_ > 1) {
+    program_.add(stream, name(block + " all_reduce", range),
+                 collective(CollectiveKind::all_reduce, summands, summands));
+  }
+  program_.add(
+      stream, name(block + " add_rms_norm", range),
+      MemoryBound{.kernel = MemoryKernel::add_rms_norm, .reads = {sum, residual}, .writes = {normed, residual}});
+  if (sequence_parallel_)
+    program_.add(stream, name(block + " all_gather", range),
+                 collective(CollectiveKind::all_gather, normed, program_.whole(normed_)));
+}
+
+/// The last rows of the sequence and those that pad it go together. A CTA works on whole rows.
+void LayerProgram::add_fused_reduction(StreamId stream, const std::string& block, const TokenRange& range,
+                                       BufferId partial, int ctas) {
+  TokenRange padded = range;
+  if (range.rows.first + range.rows.count == tokens_) padded.rows.count = padded_tokens_ - range.rows.first;
+  program_.add(stream, name(block + " all_reduce_norm", range),
+               AllReduceNorm{.partial = rows(partial, padded),
+                             .residual = rows(residual_, padded),
+                             .normed = rows(normed_, padded),
+                             .transport = fused_->transport,
+                             .ctas = static_cast<int>(std::min<std::int64_t>(ctas, padded.rows.count / gpus_))});
+}
+
+Collective LayerProgram::collective(CollectiveKind kind, const Slice& input, const Slice& output) const {
+  return {.kind = kind, .input = input, .output = output, .transport = Transport::nccl, .max_ctas = max_ctas_};
+}
+
+}  // namespace weft::scenarios::families

@@ -1,0 +1,73 @@
+#include "scenarios/families/wave_groups.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+#include <optional>
+
+#include "models/base/input_error.hpp"
+#include "models/cost/gemm_model.hpp"
+
+namespace weft::scenarios::families {
+namespace {
+
+constexpr int tile_k = 32, stages = 4;  // as FlashOverlap's kernels: a tile of 128 x 256 fits the SMs of most GPUs
+
+void require_whole_tiles(const std::string& field, std::int64_t extent) {
+  if (extent % tile_extent != 0)
+    throw InputError(
+        field, "expected a multiple of a tile's " + std::to_string(tile_extent) + ", got " + std::to_string(extent));
+}
+
+}  // namespace
+
+GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataType dtype, const Machine& machine) {
+  require_whole_tiles("workload.m", band_rows);
+  require_whole_tiles("workload.n", size.n);
+  std::optional<GemmKernel> fastest;
+  double fastest_us = 0;
+  for (const auto& [tile_m, tile_n] : {std::pair{1, 2}, {2, 1}, {1, 1}}) {
+    const GemmKernel kernel{.tile_m = tile_m * tile_extent,
+                            .tile_n = tile_n * tile_extent,
+                            .tile_k = tile_k,
+                            .stages = stages,
+                            .scheduler = TileScheduler::grid};
+    const bool cuts_evenly = band_rows % kernel.tile_m == 0 && size.n % kernel.tile_n == 0;
+    if (!cuts_evenly || ctas_per_sm(machine, kernel, dtype) == 0) continue;
+    const double time_us = estimated_gemm_us(machine, size, kernel);
+    if (!fastest || time_us < fastest_us) fastest = kernel, fastest_us = time_us;
+  }
+  if (!fastest)
+    throw InputError("schedule.family", "expected a machine with SMs that a tile of " + std::to_string(tile_extent) +
+                                            " x " + std::to_string(tile_extent) + " fits, got " + machine.name);
+  return *fastest;
+}
+
+Waves waves_of(const MatrixSize& size, std::int64_t band_rows, DataType dtype, int collective_ctas,
+               const Machine& machine) {
+  const int left = machine.gpu.sms() - collective_ctas;
+  if (left < 1)
+    throw InputError("schedule.max_ctas", "expected fewer than the " + std::to_string(machine.gpu.sms()) + " SMs of " +
+                                              machine.name + ", got " + std::to_string(collective_ctas));
+  const GemmKernel kernel = fastest_tiles(size, band_rows, dtype, machine);
+  const std::int64_t ctas = ctas_per_sm(machine, kernel, dtype);
+  return {.kernel = kernel,
+          .wave_us = static_cast<double>(ctas) * time_tile(machine, size, kernel, dtype).tile_us,
+          .tiles = tile_count(size, kernel),
+          .tiles_of_wave = left * ctas,
+          .tiles_of_wave_alone = machine.gpu.sms() * ctas};
+}
+
+std::vector<std::int64_t> tiles_of_groups(const Waves& waves, const std::vector<int>& groups) {
+  std::vector<std::int64_t> tiles;
+  const std::int64_t before_last = std::accumulate(groups.begin(), groups.end() - 1, std::int64_t{0});
+  if (before_last >= waves.count())
+    throw InputError("schedule.groups", "expected fewer waves before the last group than the GEMM's " +
+                                            std::to_string(waves.count()) + ", got " + std::to_string(before_last));
+  std::transform(groups.begin(), groups.end() - 1, std::back_inserter(tiles),
+                 [&](int group) { return group * waves.tiles_of_wave; });
+  tiles.push_back(waves.tiles - before_last * waves.tiles_of_wave);
+  return tiles;
+}
+
+}  // namespace weft::scenarios::families

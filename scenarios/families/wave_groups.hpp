@@ -1,0 +1,35 @@
+// Which tiles of a GEMM are sent together: groups counted in waves of the SMs that a collective leaves to the GEMM.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/machine/machine.hpp"
+
+namespace weft::scenarios::families {
+
+/// Tiles have this many rows and columns, or twice as many along one of both.
+inline constexpr int tile_extent = 128;
+
+/// A GEMM with a kernel of its own, one CTA a tile.
+struct Waves {
+  GemmKernel kernel;
+  double wave_us = 0;
+  std::int64_t tiles = 0;
+  std::int64_t tiles_of_wave = 0;        ///< (SMs - SMs of the collective) x CTAs on an SM
+  std::int64_t tiles_of_wave_alone = 0;  ///< SMs x CTAs on an SM
+  std::int64_t count() const { return (tiles + tiles_of_wave - 1) / tiles_of_wave; }
+};
+/// The kernel that is the fastest for this GEMM alone, with tiles that divide `band_rows` of its rows. Throws
+/// InputError where those or the columns are no multiple of tile_extent, or no such kernel fits an SM.
+GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataType dtype, const Machine& machine);
+
+/// With the fastest tiles that divide `band_rows`. Throws InputError as fastest_tiles(), and where the collective
+/// leaves no SM.
+Waves waves_of(const MatrixSize& size, std::int64_t band_rows, DataType dtype, int collective_ctas,
+               const Machine& machine);
+
+/// Tiles of each group from its waves; the last group takes the rest. Throws InputError where nothing is left for it.
+std::vector<std::int64_t> tiles_of_groups(const Waves& waves, const std::vector<int>& groups);
+
+}  // namespace weft::scenarios::families

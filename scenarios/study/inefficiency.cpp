@@ -1,0 +1,90 @@
+#include "scenarios/study/inefficiency.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scenarios/families/build.hpp"
+#include "scenarios/families/families.hpp"
+#include "sim/simulated_executor.hpp"
+
+namespace weft::scenarios::study {
+namespace {
+
+enum class Part { gemm, transfer, other };
+
+Part part_of(const Work& work) {
+  if (std::holds_alternative<Gemm>(work)) return Part::gemm;
+  if (std::holds_alternative<Collective>(work) || std::holds_alternative<GroupedExchange>(work)) return Part::transfer;
+  const auto* copy = std::get_if<Copy>(&work);
+  return copy != nullptr && copy->source.place != copy->destination.place ? Part::transfer : Part::other;
+}
+
+/// The schedule with its operations of one part; transfers with its barriers, at which those of all ranks begin
+/// together.
+Schedule only(const Schedule& schedule, Part part) {
+  Schedule alone = schedule;
+  alone.meaning.reset();
+  alone.operations.clear();
+  for (const Operation& operation : schedule.operations) {
+    const bool begins_transfers = part == Part::transfer && std::holds_alternative<Barrier>(operation.work);
+    if (part_of(operation.work) != part && !begins_transfers) continue;
+    alone.operations.push_back(operation);
+    alone.operations.back().after.clear();
+  }
+  return alone;
+}
+
+double covered_us(std::vector<std::pair<double, double>> spans) {
+  std::sort(spans.begin(), spans.end());
+  double covered = 0, end = 0;
+  for (const auto& [from, to] : spans) {
+    covered += std::max(0.0, to - std::max(from, end));
+    end = std::max(end, to);
+  }
+  return covered;
+}
+
+}  // namespace
+
+InefficiencyAccount::Times InefficiencyAccount::times_of(const Schedule& schedule) const {
+  sim::SimulatedExecutor executor({.spans = true, .mechanisms = {.power = false}});
+  return times_of(schedule, executor.run(schedule, machine_));
+}
+
+InefficiencyAccount::Times InefficiencyAccount::times_of(const Schedule& schedule, const Trace& trace) {
+  std::map<std::string, Part> parts;
+  for (const Operation& operation : schedule.operations) parts[operation.name] = part_of(operation.work);
+  Times times;
+  std::vector<std::pair<double, double>> transfers;
+  for (const Span& span : trace.spans) {
+    if (span.gpu != 0) continue;
+    if (parts.at(span.operation) == Part::gemm) times.gemm_us += span.end_us - span.start_us;
+    if (parts.at(span.operation) == Part::transfer) transfers.emplace_back(span.start_us, span.end_us);
+  }
+  times.transfer_us = covered_us(std::move(transfers));
+  return times;
+}
+
+InefficiencyAccount::Times InefficiencyAccount::alone(const Schedule& schedule) const {
+  return {times_of(only(schedule, Part::gemm)).gemm_us, times_of(only(schedule, Part::transfer)).transfer_us};
+}
+
+Inefficiency InefficiencyAccount::of(const scenarios::Case& ficco, const Trace* undisturbed) {
+  const Schedule schedule = families::build(ficco, machine_);
+  Schedule undivided = families::build_undivided_ficco(ficco);
+  undivided.name.clear();  // of the case
+  auto whole =
+      std::find_if(wholes_.begin(), wholes_.end(), [&](const auto& known) { return known.first == undivided; });
+  if (whole == wholes_.end()) whole = wholes_.insert(whole, {undivided, alone(undivided)});
+  const Times together = undisturbed != nullptr ? times_of(schedule, *undisturbed) : times_of(schedule);
+  const Times parts = alone(schedule);
+  return {.gemm_dil = parts.gemm_us / whole->second.gemm_us,
+          .transfer_dil = parts.transfer_us / whole->second.transfer_us,
+          .gemm_cil = together.gemm_us / parts.gemm_us,
+          .transfer_cil = together.transfer_us / parts.transfer_us};
+}
+
+}  // namespace weft::scenarios::study

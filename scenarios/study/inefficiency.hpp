@@ -1,0 +1,44 @@
+// The two losses by which FiCCO explains its schedules (section IV-A of the paper), for GEMMs and for transfers.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "models/execution/trace.hpp"
+#include "models/machine/machine.hpp"
+#include "models/schedule/schedule.hpp"
+#include "scenarios/workload.hpp"
+
+namespace weft::scenarios::study {
+
+/// Ratios of times; 1 is no loss. A time of GEMMs is the sum of theirs, a time of transfers that in which at least one
+/// is under way, both on GPU 0.
+struct Inefficiency {
+  double gemm_dil = 1, transfer_dil = 1;  ///< decomposition: all parts, without the other kind, over the whole
+  double gemm_cil = 1, transfer_cil = 1;  ///< contention: the parts as they overlap, over the same parts alone
+};
+
+/// Of cases of family ficco. The whole is the GEMM, and the transfer of whole shards by the same transport: simulated
+/// once for all schedules that share it. All are simulated without the power limit, since alone and together they would
+/// run at different clocks.
+class InefficiencyAccount {
+ public:
+  /// The machine must outlive this.
+  explicit InefficiencyAccount(const Machine& machine) : machine_(machine) {}
+  /// `undisturbed`: the spans of the case where they are known already, of a run that the power limit did not slow
+  /// down; null: it is simulated. Throws InputError as build() does.
+  Inefficiency of(const scenarios::Case& ficco, const Trace* undisturbed = nullptr);
+
+ private:
+  struct Times {
+    double gemm_us = 0, transfer_us = 0;
+  };
+  Times times_of(const Schedule& schedule) const;
+  static Times times_of(const Schedule& schedule, const Trace& trace);
+  Times alone(const Schedule& schedule) const;
+
+  const Machine& machine_;
+  std::vector<std::pair<Schedule, Times>> wholes_;
+};
+
+}  // namespace weft::scenarios::study

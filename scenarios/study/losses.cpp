@@ -1,0 +1,222 @@
+#include "scenarios/study/losses.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "models/base/text.hpp"
+#include "models/cost/grouped_gemm_model.hpp"
+#include "models/schedule/exchange.hpp"
+
+namespace weft::scenarios::study {
+namespace {
+
+/// Work whose durations are compared with that of the whole; nothing for what only synchronises.
+enum class WorkKind { transfer, kernel, gemm, attention };
+
+bool is_transfer(const Work& work) {
+  const auto* copy = std::get_if<Copy>(&work);
+  return is_collective(work) || (copy != nullptr && copy->source.place != copy->destination.place);
+}
+
+std::optional<WorkKind> kind_of_work(const Work& work) {
+  if (is_transfer(work)) return WorkKind::transfer;
+  if (std::holds_alternative<Gemm>(work) || std::holds_alternative<GroupedGemm>(work)) return WorkKind::gemm;
+  if (std::holds_alternative<Attention>(work) || std::holds_alternative<PartialAttention>(work))
+    return WorkKind::attention;
+  if (std::holds_alternative<Copy>(work) || std::holds_alternative<MemoryBound>(work)) return WorkKind::kernel;
+  return std::nullopt;
+}
+
+double bytes_of_all(const std::vector<Slice>& slices, const Schedule& schedule) {
+  double bytes = 0;
+  for (const Slice& slice : slices) bytes += static_cast<double>(bytes_of(slice, schedule));
+  return bytes;
+}
+
+/// What an ideal machine's time for the operation goes with: flops, or bytes moved.
+double size_of_work(const Work& work, const Schedule& schedule) {
+  return std::visit(
+      Overloaded{
+          [&](const Gemm& gemm) { return size_of(gemm, schedule.gpus).flops(); },
+          [&](const Collective& collective) {
+            const double through_port =
+                static_cast<double>(bytes_of(full_slice(collective), schedule)) * (schedule.gpus - 1) / schedule.gpus;
+            return collective.kind == CollectiveKind::all_reduce ? 2 * through_port : through_port;
+          },
+          [&](const GroupedGemm& gemm) { return size_of(gemm, schedule.gpus).flops(); },
+          [&](const AllReduceNorm& fused) {
+            return 2.0 * static_cast<double>(bytes_of(fused.partial, schedule)) * (schedule.gpus - 1) / schedule.gpus;
+          },
+          [&](const GroupedExchange& exchange) { return busiest_port_bytes(exchange, schedule); },
+          [&](const Copy& copy) { return static_cast<double>(bytes_of(copy.source, schedule)); },
+          [&](const MemoryBound& kernel) {
+            return bytes_of_all(kernel.reads, schedule) + bytes_of_all(kernel.writes, schedule);
+          },
+          [&](const Attention& attention) {
+            const auto tokens = static_cast<double>(row_count(attention.output.rows, schedule.gpus));
+            return tokens * (static_cast<double>(attention.prefix) + tokens / 2) * attention.heads;
+          },
+          [](const PartialAttention& attention) { return most_flops_of(attention) / (4.0 * attention.head_dim); },
+          [](const auto&) { return 0.0; }},
+      work);
+}
+
+/// The transfers of a serial schedule, or everything else. What followed a dropped operation follows nothing.
+Schedule only(const Schedule& serial, bool transfers) {
+  Schedule part = serial;
+  part.meaning.reset();
+  part.operations.clear();
+  for (const Operation& operation : serial.operations) {
+    if (is_transfer(operation.work) != transfers) continue;
+    part.operations.push_back(operation);
+    part.operations.back().after.clear();
+  }
+  return part;
+}
+
+Schedule without_delays(Schedule schedule) {
+  for (Operation& operation : schedule.operations)
+    if (auto* delay = std::get_if<Delay>(&operation.work)) *delay = Delay{};
+  return schedule;
+}
+
+/// Everything off up to a cause, in the order of Cause.
+struct Switch {
+  Cause cause;
+  std::vector<bool sim::Mechanisms::*> off;
+};
+const std::vector<Switch>& switches() {
+  using sim::Mechanisms;
+  static const std::vector<Switch> all{{Cause::sm_sharing, {&Mechanisms::sm_sharing, &Mechanisms::residency}},
+                                       {Cause::slowdown, {&Mechanisms::slowdown}},
+                                       {Cause::links, {&Mechanisms::links}},
+                                       {Cause::copy_engines, {&Mechanisms::copy_engines}},
+                                       {Cause::hbm, {&Mechanisms::hbm}},
+                                       {Cause::l2, {&Mechanisms::l2}},
+                                       {Cause::power, {&Mechanisms::power}},
+                                       {Cause::skew, {&Mechanisms::skew}},
+                                       {Cause::synchronisation, {&Mechanisms::synchronisation}},
+                                       {Cause::launch, {&Mechanisms::gaps}}};
+  return all;
+}
+
+}  // namespace
+
+Cause Losses::largest() const {
+  return static_cast<Cause>(std::max_element(parts_ps.begin(), parts_ps.end()) - parts_ps.begin());
+}
+
+std::string_view text_of(Cause cause) {
+  switch (cause) {
+    case Cause::sm_sharing:
+      return "shared SMs";
+    case Cause::slowdown:
+      return "collectives slowed by GEMMs";
+    case Cause::links:
+      return "shared links";
+    case Cause::copy_engines:
+      return "busy copy engines";
+    case Cause::hbm:
+      return "shared HBM";
+    case Cause::l2:
+      return "shared L2";
+    case Cause::power:
+      return "power";
+    case Cause::skew:
+      return "late ranks";
+    case Cause::synchronisation:
+      return "barriers and signals";
+    case Cause::launch:
+      return "launch gaps";
+    case Cause::transfers:
+      return "small transfers";
+    case Cause::added_kernels:
+      return "added kernels";
+    case Cause::gemms:
+      return "small GEMMs";
+    case Cause::exposed:
+      break;
+  }
+  return "exposed communication";
+}
+
+std::string why(const Losses& losses) {
+  const Cause cause = losses.largest();
+  if (losses.of(cause) * 100 < losses.time_ps) return "-";
+  return std::string(text_of(cause)) + " " + fixed(static_cast<double>(losses.of(cause)) * 1e-6, 0) + " us";
+}
+
+LossAccount::LossAccount(const Schedule& serial, const Machine& machine) : machine_(machine) {
+  const std::array parts{only(serial, false), only(serial, true)};
+  const auto overlap_ps = [&](const sim::Mechanisms& mechanisms) {
+    std::int64_t longest_ps = 0;
+    for (const Schedule& part : parts)
+      if (!part.operations.empty()) longest_ps = std::max(longest_ps, time_ps(part, mechanisms));
+    return longest_ps;
+  };
+  sim::Mechanisms mechanisms;
+  overlap_ps_ = overlap_ps(mechanisms);
+  for (const auto& [cause, off] : switches()) {
+    for (const auto mechanism : off) mechanisms.*mechanism = false;
+    steps_.push_back({cause, mechanisms, overlap_ps(mechanisms)});
+  }
+  for (const Schedule& part : parts) {
+    if (part.operations.empty()) continue;
+    const Trace trace = sim::SimulatedExecutor({.mechanisms = mechanisms, .given_us = {}}).run(part, machine_);
+    double sum_us = 0;
+    for (std::size_t id = 0; id < part.operations.size(); ++id)
+      sum_us += trace.spans[id].end_us - trace.spans[id].start_us;
+    const double scale = trace.time_us / sum_us / serial.repeats_per_iteration;  // with what comes before a first CTA
+    for (std::size_t id = 0; id < part.operations.size(); ++id)
+      if (const auto kind = kind_of_work(part.operations[id].work))
+        whole_us_[static_cast<std::size_t>(*kind)] += (trace.spans[id].end_us - trace.spans[id].start_us) * scale;
+  }
+}
+
+Losses LossAccount::of(const Schedule& schedule) const {
+  Losses losses{.time_ps = time_ps(schedule, {}), .overlap_ps = overlap_ps_, .parts_ps = {}};
+  std::int64_t loss_ps = losses.whole_ps();
+  const auto charge = [&](Cause cause, std::int64_t left_ps) {
+    losses.parts_ps[static_cast<std::size_t>(cause)] = loss_ps - left_ps;
+    loss_ps = left_ps;
+  };
+  const Schedule undelayed = without_delays(schedule);
+  for (const Step& step : steps_) {
+    const Schedule& simulated = step.mechanisms.synchronisation ? schedule : undelayed;
+    charge(step.cause, time_ps(simulated, step.mechanisms) - step.overlap_ps);
+  }
+
+  std::array<double, 4> sizes{};
+  const auto for_each_work = [&](const auto& visit) {
+    for (std::size_t id = 0; id < schedule.operations.size(); ++id)
+      if (const auto kind = kind_of_work(schedule.operations[id].work))
+        visit(id, static_cast<std::size_t>(*kind), size_of_work(schedule.operations[id].work, schedule));
+  };
+  for_each_work([&](std::size_t, std::size_t kind, double size) { sizes[kind] += size; });
+  std::vector<double> given_us(schedule.operations.size(), -1);
+  const auto give = [&](WorkKind given) {
+    for_each_work([&](std::size_t id, std::size_t kind, double size) {
+      if (kind == static_cast<std::size_t>(given))
+        given_us[id] = size > 0 ? whole_us_[kind] * schedule.repeats_per_iteration * size / sizes[kind] : 0;
+    });
+  };
+  const Step& last = steps_.back();
+  const auto left_ps = [&] { return time_ps(undelayed, last.mechanisms, given_us) - last.overlap_ps; };
+  give(WorkKind::transfer);
+  charge(Cause::transfers, left_ps());
+  give(WorkKind::kernel);
+  charge(Cause::added_kernels, left_ps());
+  give(WorkKind::gemm);
+  give(WorkKind::attention);
+  charge(Cause::gemms, left_ps());
+  charge(Cause::exposed, 0);
+  return losses;
+}
+
+std::int64_t LossAccount::time_ps(const Schedule& schedule, const sim::Mechanisms& mechanisms,
+                                  const std::vector<double>& given_us) const {
+  sim::SimulatedExecutor executor({.spans = false, .mechanisms = mechanisms, .given_us = given_us});
+  return from_us(executor.run(schedule, machine_).time_us / schedule.repeats_per_iteration).count;
+}
+
+}  // namespace weft::scenarios::study

@@ -1,0 +1,77 @@
+#include "scenarios/study/measured_times.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "scenarios/families/build.hpp"
+#include "scenarios/parts.hpp"
+
+namespace weft::scenarios::study {
+namespace {
+
+/// A measured GEMM is met within this share, in a few steps: not all that a kernel does is scaled.
+constexpr double scaling_agreement = 2e-3, least_scale = 0.01;
+constexpr int most_scaling_steps = 5;
+
+/// Collectives alone differ by that much from those in a schedule and from one session to the next: how fast graphs are
+/// launched and how far ranks are apart. No more than what exceeds it says something of the links.
+constexpr double launch_allowance_us = 10, least_time_share = 0.1;
+
+/// Every GEMM takes `factor` times as long, at the same power.
+void slow_down_gemms(Machine& machine, double factor) {
+  GemmTiming& gemm = machine.gemm;
+  gemm.cooperative_efficiency /= factor;
+  gemm.pingpong_efficiency /= factor;
+  gemm.load_latency_us *= factor;
+  gemm.epilogue_us_per_element *= factor;
+  gemm.kernel_overhead_us *= factor;
+  gemm.split_k_overhead_us *= factor;
+  machine.power.tensor_pJ_per_flop *= factor;
+  machine.gpu.l2_GBps /= factor;
+  machine.gpu.l2_unique_GBps /= factor;
+  machine.gpu.hbm_GBps /= std::min(1.0, factor);
+}
+
+void meet_gemm_time(Machine& machine, double measured_us, const std::function<double(const Machine&)>& simulated_us) {
+  const double gap_us = machine.latencies.graph_gap_us;
+  for (int step = 0; step < most_scaling_steps; ++step) {
+    const double time_us = simulated_us(machine);
+    if (std::abs(measured_us / time_us - 1) < scaling_agreement) return;
+    slow_down_gemms(machine, std::max(least_scale, (measured_us - gap_us) / (time_us - gap_us)));
+  }
+}
+
+/// The difference goes with the bytes: a chunk gets its share of it.
+void shift_collective_time(Machine& machine, const scenarios::CollectiveWorkload& collective, double measured_us,
+                           double simulated_us) {
+  const double difference_us = measured_us - simulated_us;
+  const double shift_us = std::copysign(std::max(0.0, std::abs(difference_us) - launch_allowance_us), difference_us);
+  for (CollectiveCurve& curve : machine.collectives)
+    for (CurvePoint& point : curve.points) {
+      const double share = static_cast<double>(point.bytes) / static_cast<double>(collective.bytes);
+      for (double* time_us : {&point.kernel_us, &point.alone_us})
+        *time_us = std::max(least_time_share * *time_us, *time_us + share * shift_us);
+    }
+  machine.fabric = scaled(machine.fabric, std::max(1.0, simulated_us / (simulated_us + shift_us)));
+}
+
+}  // namespace
+
+Machine with_measured_times(const scenarios::Case& request, const Machine& machine, const sim::Mechanisms& mechanisms) {
+  Machine scaled = machine;
+  const auto parts = scenarios::parts_of(request.workload);
+  if (!parts) return scaled;
+  const auto simulated_us = [&](const scenarios::Workload& part, const Machine& on) {
+    const Schedule schedule = families::build({"", request.gpus, part, {{}, 0, request.schedule.launch}, {}}, on);
+    return sim::SimulatedExecutor({.spans = false, .mechanisms = mechanisms}).run(schedule, on).time_us;
+  };
+  if (request.measured.gemm_us)
+    meet_gemm_time(scaled, *request.measured.gemm_us, [&](const Machine& on) { return simulated_us(parts->gemm, on); });
+  if (request.measured.collective_us)
+    shift_collective_time(scaled, parts->collective, *request.measured.collective_us,
+                          simulated_us(parts->collective, machine));
+  return scaled;
+}
+
+}  // namespace weft::scenarios::study

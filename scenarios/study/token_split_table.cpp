@@ -1,0 +1,162 @@
+#include "scenarios/study/token_split_table.hpp"
+
+#include <tbb/parallel_for.h>
+
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "models/base/input_error.hpp"
+#include "models/base/json_file.hpp"
+#include "scenarios/bound.hpp"
+#include "scenarios/case_json.hpp"
+#include "scenarios/families/build.hpp"
+#include "scenarios/families/token_split_search.hpp"
+#include "scenarios/study/prediction.hpp"
+
+namespace weft::scenarios::study {
+namespace {
+
+using nlohmann::ordered_json;
+using scenarios::Case;
+
+constexpr std::size_t most_splits = 8;
+
+/// The times of finished cases, by the text of the case; one line each after a line that names the question.
+class ProgressFile {
+ public:
+  ProgressFile(std::filesystem::path path, const std::string& question) : path_(std::move(path)) {
+    if (path_.empty()) return;
+    std::string kept = question + '\n';
+    if (std::ifstream file(path_); file) kept += read(file, question);
+    write_text_file(path_, kept);
+    file_.open(path_, std::ios::app);
+    if (!file_) throw InputError(path_.string(), "expected a file that can be written");
+  }
+
+  const double* find(const std::string& key) const {
+    const auto found = times_us_.find(key);
+    return found == times_us_.end() ? nullptr : &found->second;
+  }
+  void add(const std::string& key, double time_us) {
+    times_us_[key] = time_us;
+    if (file_.is_open()) file_ << line(key, time_us) << std::flush;
+  }
+
+ private:
+  static std::string line(const std::string& key, double time_us) {
+    return ordered_json{{"case", ordered_json::parse(key)}, {"time_us", time_us}}.dump() + '\n';
+  }
+
+  /// What the file holds; its last line may have been cut off.
+  std::string read(std::istream& file, const std::string& question) {
+    std::string text, kept;
+    std::getline(file, text);
+    if (text != question)
+      throw InputError(path_.string(), "expected the progress of this very question: delete it, or name another --out");
+    while (std::getline(file, text)) {
+      const auto json = ordered_json::parse(text, nullptr, false);
+      if (json.is_discarded() || !json.contains("case") || !json.contains("time_us")) continue;
+      const std::string key = json["case"].dump();
+      times_us_[key] = json["time_us"].get<double>();
+      kept += line(key, times_us_[key]);
+    }
+    return kept;
+  }
+
+  std::filesystem::path path_;
+  std::ofstream file_;
+  std::map<std::string, double> times_us_;
+};
+
+std::string key_of(const Case& request) { return scenarios::to_json(request).dump(); }
+
+ordered_json json_of(const TableQuestion& question, const Machine& machine) {
+  return {{"machine", machine.name},   {"workload", scenarios::to_json(scenarios::Workload(question.layer))},
+          {"tokens", question.tokens}, {"gpus", question.gpus},
+          {"ctas", question.ctas},     {"fused_norm", question.fused_norm}};
+}
+
+double simulated_us(const Case& request, const Machine& machine) {
+  return predict(request, machine, {.spans = false, .serial = false}).time_us;
+}
+
+TableRow row_of(const std::vector<Case>& cases, const ProgressFile& times, const Machine& machine) {
+  TableRow row;
+  for (const Case& request : cases) {
+    const double time_us = *times.find(key_of(request));
+    const bool is_serial = &request == &cases.front();
+    if (is_serial) row.serial_us = time_us;
+    if (is_serial || (row.time_us > 0 && time_us >= row.time_us)) continue;
+    row.time_us = time_us;
+    row.choice = request.schedule;
+  }
+  const auto& layer = std::get<scenarios::LayerWorkload>(cases.front().workload);
+  row.tokens = layer.tokens;
+  row.bound_us = scenarios::bound_us(layer, cases.front().gpus, machine);
+  return row;
+}
+
+}  // namespace
+
+std::vector<Case> table_candidates(const TableQuestion& question, std::int64_t tokens, const Machine& machine) {
+  scenarios::LayerWorkload layer = question.layer;
+  layer.tokens = tokens;
+  scenarios::check_sizes(layer, question.gpus);
+  std::vector<Case> cases;
+  const auto add = [&](const scenarios::ScheduleChoice& choice) {
+    cases.push_back({.id = scenarios::describe(choice),
+                     .gpus = question.gpus,
+                     .workload = layer,
+                     .schedule = choice,
+                     .measured = {}});
+  };
+  add({});
+  const auto firsts = families::first_candidates(layer, question.gpus, question.fused_norm, machine, most_splits);
+  for (const std::int64_t first : firsts)
+    for (const int attention_ctas : question.ctas) {
+      scenarios::TokenSplit split;
+      split.first = first;
+      split.fused_norm = question.fused_norm;
+      if (!question.fused_norm) {
+        add({split, attention_ctas});
+        continue;
+      }
+      split.comm_ctas = attention_ctas;
+      for (const int mlp_ctas : question.ctas) {
+        split.mlp_comm_ctas = mlp_ctas;
+        add({split});
+      }
+    }
+  families::build(cases.back(), machine);  // refuses what none of them could do
+  return cases;
+}
+
+std::vector<TableRow> token_split_table(const TableQuestion& question, const Machine& machine,
+                                        const std::filesystem::path& progress, const TableProgress& report) {
+  require_gpus(question.gpus, machine);
+  std::vector<std::vector<Case>> cases;  // by tokens
+  std::vector<const Case*> all, open;
+  for (const std::int64_t tokens : question.tokens) cases.push_back(table_candidates(question, tokens, machine));
+  for (const std::vector<Case>& of_tokens : cases)
+    for (const Case& request : of_tokens) all.push_back(&request);
+  ProgressFile times(progress, json_of(question, machine).dump());
+  for (const Case* request : all)
+    if (times.find(key_of(*request)) == nullptr) open.push_back(request);
+
+  std::mutex writing;
+  std::size_t done = all.size() - open.size();
+  tbb::parallel_for(std::size_t{0}, open.size(), [&](std::size_t i) {
+    const double time_us = simulated_us(*open[i], machine);
+    const std::lock_guard lock(writing);
+    times.add(key_of(*open[i]), time_us);
+    if (report) report(++done, all.size());
+  });
+
+  std::vector<TableRow> rows;
+  for (const std::vector<Case>& of_tokens : cases) rows.push_back(row_of(of_tokens, times, machine));
+  return rows;
+}
+
+}  // namespace weft::scenarios::study

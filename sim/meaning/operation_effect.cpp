@@ -1,0 +1,352 @@
+#include "sim/meaning/operation_effect.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "models/base/input_error.hpp"
+#include "models/schedule/layout.hpp"
+#include "sim/meaning/integer_kernels.hpp"
+
+namespace weft::sim::meaning {
+namespace {
+
+using Matrices = std::vector<IntegerMatrix>;
+
+void add_rows(IntegerMatrix& into, const IntegerMatrix& from, std::int64_t first_row) {
+  for (std::int64_t row = 0; row < into.rows; ++row)
+    std::transform(into.row(row), into.row(row) + into.columns, from.row(first_row + row), into.row(row), sum_of);
+}
+
+IntegerMatrix rows_of(const IntegerMatrix& from, std::int64_t first, std::int64_t count) {
+  IntegerMatrix part(count, from.columns);
+  std::copy_n(from.row(first), count * from.columns, part.values.data());
+  return part;
+}
+
+IntegerMatrix stacked(const Matrices& blocks) {
+  IntegerMatrix all(0, blocks.front().columns);
+  for (const IntegerMatrix& block : blocks) {
+    all.rows += block.rows;
+    all.values.insert(all.values.end(), block.values.begin(), block.values.end());
+  }
+  return all;
+}
+
+// --- GEMM: a tile at a time ----------------------------------------------------------------------------------------
+
+/// Rows and columns of a GEMM's result.
+struct TileExtent {
+  std::int64_t first_row = 0, rows = 0, first_column = 0, columns = 0;
+};
+
+std::vector<TileExtent> tiles_of(const Gemm& gemm, const MatrixSize& size, int tile_group) {
+  if (size.m == 0) return {};
+  if (!gemm.kernel) return {{0, size.m, 0, size.n}};
+  const TileGrid grid = tile_grid(*gemm.kernel, size);
+  std::int64_t first = 0, count = grid.tiles();
+  if (!gemm.tile_groups.empty()) {
+    const auto group = gemm.tile_groups.begin() + tile_group;
+    first = std::accumulate(gemm.tile_groups.begin(), group, std::int64_t{0});
+    count = std::clamp<std::int64_t>(grid.tiles() - first, 0, *group);
+  }
+  std::vector<TileExtent> tiles;
+  for (std::int64_t index = first; index < first + count; ++index) {
+    const Tile tile = tile_at(gemm.order, grid, index);
+    const std::int64_t row = tile.row * gemm.kernel->tile_m, column = tile.column * gemm.kernel->tile_n;
+    tiles.push_back({row, std::min<std::int64_t>(gemm.kernel->tile_m, size.m - row), column,
+                     std::min<std::int64_t>(gemm.kernel->tile_n, size.n - column)});
+  }
+  return tiles;
+}
+
+Rectangle rows_of(Rectangle whole, std::int64_t first, std::int64_t count) {
+  whole.first_row += first;
+  whole.rows = count;
+  return whole;
+}
+
+/// Where one row of a tile is stored: in every layout it is contiguous.
+Rectangle stored_row(const Schedule& schedule, const Layout& layout, const Rectangle& c, std::int64_t row,
+                     const TileExtent& tile) {
+  const Element place = storage_of(layout, schedule.gpus, {row, tile.first_column});
+  return {c.rank, c.buffer, c.first_row + place.row, 1, c.first_column + place.column, tile.columns};
+}
+
+Matrices tile_result(const Matrices& inputs, bool accumulate) {
+  const IntegerMatrix tile = product(inputs[0], inputs[1]);
+  Matrices rows;
+  for (std::int64_t row = 0; row < tile.rows; ++row) {
+    rows.push_back(rows_of(tile, row, 1));
+    if (accumulate) add_rows(rows.back(), inputs[static_cast<std::size_t>(row) + 2], 0);
+  }
+  return rows;
+}
+
+std::vector<Effect> effects_of(const Schedule& schedule, const Gemm& gemm, int rank, int tile_group) {
+  const auto on_rank = [&](const Slice& slice) { return rectangle_of(slice, rank, schedule.gpus); };
+  const Rectangle a = on_rank(gemm.a), b = on_rank(gemm.b), c = on_rank(gemm.c);
+  const MatrixSize size = size_on_rank(gemm, rank, schedule.gpus);
+  const Layout layout = of_first_rows(schedule.buffers[static_cast<std::size_t>(c.buffer)].layout, size.m);
+  std::vector<Effect> all;
+  for (const TileExtent& tile : tiles_of(gemm, size, tile_group)) {
+    Effect effect;
+    effect.reads = {rows_of(a, tile.first_row, tile.rows), rows_of(b, tile.first_column, tile.columns)};
+    for (std::int64_t row = 0; row < tile.rows; ++row)
+      effect.writes.push_back(stored_row(schedule, layout, c, tile.first_row + row, tile));
+    if (gemm.accumulate) effect.reads.insert(effect.reads.end(), effect.writes.begin(), effect.writes.end());
+    effect.result = [accumulate = gemm.accumulate](const Matrices& inputs) { return tile_result(inputs, accumulate); };
+    all.push_back(std::move(effect));
+  }
+  return all;
+}
+
+// --- Copies and memory-bound kernels -------------------------------------------------------------------------------
+
+std::vector<Effect> effects_of(const Schedule& schedule, const Copy& copy, int rank) {
+  Effect effect;
+  effect.reads = {rectangle_of(copy.source, rank, schedule.gpus)};
+  effect.writes = {rectangle_of(copy.destination, rank, schedule.gpus)};
+  effect.result = [](const Matrices& inputs) { return inputs; };
+  return {effect};
+}
+
+IntegerMatrix sum_of_all(const Matrices& inputs) {
+  IntegerMatrix total = inputs.front();
+  for (std::size_t i = 1; i < inputs.size(); ++i) add_rows(total, inputs[i], 0);
+  return total;
+}
+
+/// The elements of all inputs, one after the other, cut into the shapes of what is written.
+Matrices moved(const Matrices& inputs, const std::vector<Rectangle>& writes) {
+  std::vector<std::int64_t> elements;
+  for (const IntegerMatrix& input : inputs) elements.insert(elements.end(), input.values.begin(), input.values.end());
+  auto next = elements.cbegin();
+  Matrices outputs;
+  for (const Rectangle& write : writes) {
+    IntegerMatrix& output = outputs.emplace_back(write.rows, write.columns);
+    std::copy_n(next, output.values.size(), output.values.begin());
+    next += static_cast<std::ptrdiff_t>(output.values.size());
+  }
+  return outputs;
+}
+
+/// Results of integer attention merge by addition, and so do the numbers of keys that stand for log_sum_exp.
+Matrices merged_results(const Matrices& inputs) {
+  Matrices merged{inputs[0], inputs[1]};
+  for (std::size_t i = 2; i < inputs.size(); ++i) add_rows(merged[i % 2], inputs[i], 0);
+  return merged;
+}
+
+Matrices memory_kernel_result(MemoryKernel kernel, const Matrices& inputs, const std::vector<Rectangle>& reads,
+                              const std::vector<Rectangle>& writes) {
+  Matrices outputs;
+  switch (kernel) {
+    case MemoryKernel::fill:
+      for (const Rectangle& write : writes) outputs.emplace_back(write.rows, write.columns, 0);
+      return outputs;
+    case MemoryKernel::add:
+      return {sum_of_all(inputs)};
+    case MemoryKernel::partial_sum:
+      return {sum_of_blocks(inputs.front(), writes.front().rows)};
+    case MemoryKernel::weighted_sum:
+      return {sum_of_blocks(inputs.front(), writes.front().rows, &inputs.at(1))};
+    case MemoryKernel::rms_norm:
+      return {rms_norm(inputs.front())};
+    case MemoryKernel::add_rms_norm: {  // the sum is the second output, where there is one
+      const IntegerMatrix sum = sum_of_all(inputs);
+      outputs = {rms_norm(sum), sum};
+      outputs.resize(writes.size());
+      return outputs;
+    }
+    case MemoryKernel::swiglu:
+      return {gated(inputs.front())};
+    case MemoryKernel::rotary:
+      return {rotated(inputs.front(), reads.front().first_row)};
+    case MemoryKernel::top_k:
+      return {largest_of_rows(inputs.front(), writes.front().columns)};
+    case MemoryKernel::quantize:  // small integers are exact in any type
+      return {inputs.front()};
+    case MemoryKernel::log_sum_exp_merge:
+      return merged_results(inputs);
+    case MemoryKernel::gather:
+    case MemoryKernel::scatter:
+      break;
+  }
+  return moved(inputs, writes);
+}
+
+std::vector<Effect> effects_of(const Schedule& schedule, const MemoryBound& work, int rank) {
+  Effect effect;
+  for (const Slice& slice : work.reads) effect.reads.push_back(rectangle_of(slice, rank, schedule.gpus));
+  for (const Slice& slice : work.writes) effect.writes.push_back(rectangle_of(slice, rank, schedule.gpus));
+  effect.result = [kernel = work.kernel, reads = effect.reads, writes = effect.writes](const Matrices& inputs) {
+    return memory_kernel_result(kernel, inputs, reads, writes);
+  };
+  return {effect};
+}
+
+// --- Kernels of transformer layers ---------------------------------------------------------------------------------
+
+std::vector<Effect> effects_of(const Schedule& schedule, const Attention& attention, int rank) {
+  Effect effect;
+  effect.reads = {rectangle_of(attention.qkv, rank, schedule.gpus)};
+  const std::int64_t query_columns = std::int64_t{attention.heads} * attention.head_dim;
+  if (attention.prefix > 0) {  // keys and values alone
+    Rectangle earlier = rows_of(effect.reads.front(), -attention.prefix, attention.prefix);
+    earlier.first_column += query_columns;
+    earlier.columns -= query_columns;
+    effect.reads.push_back(earlier);
+  }
+  effect.writes = {rectangle_of(attention.output, rank, schedule.gpus)};
+  effect.result = [attention, query_columns](const Matrices& inputs) {
+    if (attention.prefix == 0) return Matrices{attended(inputs.front(), attention)};
+    IntegerMatrix earlier(inputs[1].rows, inputs[0].columns);
+    for (std::int64_t row = 0; row < earlier.rows; ++row)
+      std::copy_n(inputs[1].row(row), inputs[1].columns, earlier.row(row) + query_columns);
+    return Matrices{attended(stacked({earlier, inputs[0]}), attention)};
+  };
+  return {effect};
+}
+
+std::vector<Effect> effects_of(const Schedule& schedule, const PartialAttention& work, int rank) {
+  Effect effect;
+  for (const Slice* slice : {&work.queries, &work.keys_values})
+    effect.reads.push_back(rectangle_of(*slice, rank, schedule.gpus));
+  for (const Slice* slice : {&work.output, &work.log_sum_exp})
+    effect.writes.push_back(rectangle_of(*slice, rank, schedule.gpus));
+  effect.result = [work, rank](const Matrices& inputs) {
+    AttentionResult result(inputs[0].rows, work.heads, work.head_dim);
+    for (const AttentionPart& part : work.parts[static_cast<std::size_t>(rank)])
+      for (std::int64_t query = 0; query < part.queries; ++query)
+        for (std::int64_t key = 0; key < (part.mask == AttentionMask::full ? part.keys : query + 1); ++key)
+          result.add(inputs[0].row(part.first_query + query), part.first_query + query,
+                     inputs[1].row(part.first_key + key), work.kv_heads);
+    return Matrices{result.output, result.keys};
+  };
+  return {effect};
+}
+
+/// One effect for each group that has rows.
+std::vector<Effect> effects_of(const Schedule& schedule, const GroupedGemm& gemm, int rank) {
+  const auto on_rank = [&](const Slice& slice) { return rectangle_of(slice, rank, schedule.gpus); };
+  const Rectangle a = on_rank(gemm.a), b = on_rank(gemm.b), c = on_rank(gemm.c);
+  const std::int64_t n = b.rows / static_cast<std::int64_t>(gemm.group_rows.size());
+  std::vector<Effect> all;
+  std::int64_t first = 0, group = 0;
+  for (const std::int64_t rows : gemm.group_rows) {
+    if (rows > 0) {
+      Effect effect;
+      effect.reads = {rows_of(a, first, rows), rows_of(b, group * n, n)};
+      effect.writes = {rows_of(c, first, rows)};
+      effect.result = [](const Matrices& inputs) { return Matrices{product(inputs[0], inputs[1])}; };
+      all.push_back(std::move(effect));
+    }
+    first += rows;
+    ++group;
+  }
+  return all;
+}
+
+/// Of the own rows, between the two meetings.
+std::vector<Effect> effects_of(const Schedule& schedule, const AllReduceNorm&, const Operation& operation, int rank) {
+  const Footprint slices = footprint(schedule, operation);
+  Effect effect;
+  for (const Slice& slice : slices.reads) effect.reads.push_back(rectangle_of(slice, rank, schedule.gpus));
+  for (const Slice& slice : slices.writes) effect.writes.push_back(rectangle_of(slice, rank, schedule.gpus));
+  effect.result = [gpus = schedule.gpus](const Matrices& inputs) {
+    const IntegerMatrix sum = sum_of_all(inputs);
+    Matrices outputs(static_cast<std::size_t>(gpus) + 1, rms_norm(sum));
+    outputs.front() = sum;
+    return outputs;
+  };
+  return {effect};
+}
+
+/// Slices that a kernel can write.
+std::size_t results_of(MemoryKernel kernel) {
+  const bool any = kernel == MemoryKernel::fill || kernel == MemoryKernel::gather || kernel == MemoryKernel::scatter;
+  return any ? std::numeric_limits<std::size_t>::max()
+         : kernel == MemoryKernel::add_rms_norm || kernel == MemoryKernel::log_sum_exp_merge ? 2
+                                                                                             : 1;
+}
+
+}  // namespace
+
+void AttentionResult::add(const std::int64_t* query, std::int64_t row, const std::int64_t* key_value, int kv_heads) {
+  const int heads = static_cast<int>(keys.columns), head_dim = static_cast<int>(output.columns / heads);
+  for (int head = 0; head < heads; ++head) {
+    const std::int64_t* q = query + head * head_dim;
+    const std::int64_t* k = key_value + head / (heads / kv_heads) * head_dim;
+    const std::int64_t* v = k + kv_heads * head_dim;
+    const bool is_defined =
+        std::find(q, q + head_dim, undefined) == q + head_dim && std::find(k, k + head_dim, undefined) == k + head_dim;
+    const std::int64_t score = is_defined ? std::inner_product(q, q + head_dim, k, std::int64_t{0}) : undefined;
+    std::int64_t* sum = output.row(row) + head * head_dim;
+    for (int i = 0; i < head_dim; ++i)
+      sum[i] = sum_of(sum[i], is_defined && v[i] != undefined ? score * v[i] : undefined);
+    keys.at(row, head) = sum_of(keys.at(row, head), is_defined ? 1 : undefined);
+  }
+}
+
+void require_integer_meaning(const Schedule& schedule) {
+  for (std::size_t i = 0; i < schedule.operations.size(); ++i) {
+    const Work& work = schedule.operations[i].work;
+    const auto refuse = [&](std::string_view what) {
+      throw InputError("operations[" + std::to_string(i) + "]." + std::string(kind_of(work)),
+                       "expected an operation that means something in integers, got " + std::string(what));
+    };
+    const auto* kernel = std::get_if<MemoryBound>(&work);
+    if (kernel == nullptr) continue;
+    const std::size_t written = results_of(kernel->kernel);
+    if (kernel->writes.size() > written)
+      refuse(std::to_string(kernel->writes.size()) + " slices for " +
+             (written == 1 ? "one result" : std::to_string(written) + " results"));
+  }
+}
+
+std::vector<Effect> effects(const Schedule& schedule, const Operation& operation, int rank, int tile_group) {
+  return std::visit(Overloaded{[&](const Gemm& gemm) { return effects_of(schedule, gemm, rank, tile_group); },
+                               [&](const Copy& copy) { return effects_of(schedule, copy, rank); },
+                               [&](const MemoryBound& work) { return effects_of(schedule, work, rank); },
+                               [&](const Attention& work) { return effects_of(schedule, work, rank); },
+                               [&](const GroupedGemm& gemm) { return effects_of(schedule, gemm, rank); },
+                               [&](const AllReduceNorm& work) { return effects_of(schedule, work, operation, rank); },
+                               [&](const PartialAttention& work) { return effects_of(schedule, work, rank); },
+                               [](const auto&) { return std::vector<Effect>{}; }},
+                    operation.work);
+}
+
+IntegerMatrix collective_result(CollectiveKind kind, const Matrices& inputs, int rank) {
+  const auto ranks = static_cast<std::int64_t>(inputs.size());
+  const std::int64_t block = inputs.front().rows / ranks;
+  switch (kind) {
+    case CollectiveKind::all_reduce:
+      break;
+    case CollectiveKind::all_gather:
+      return stacked(inputs);
+    case CollectiveKind::reduce_scatter:
+      return rows_of(sum_of_all(inputs), rank * block, block);
+    case CollectiveKind::all_to_all: {
+      Matrices received;
+      for (const IntegerMatrix& input : inputs) received.push_back(rows_of(input, rank * block, block));
+      return stacked(received);
+    }
+  }
+  return sum_of_all(inputs);
+}
+
+IntegerMatrix product(const IntegerMatrix& a, const IntegerMatrix& b) {
+  IntegerMatrix c(a.rows, b.rows);
+  std::vector<bool> b_is_defined;
+  for (std::int64_t column = 0; column < c.columns; ++column) b_is_defined.push_back(b.row_is_defined(column));
+  for (std::int64_t row = 0; row < c.rows; ++row) {
+    if (!a.row_is_defined(row)) continue;
+    for (std::int64_t column = 0; column < c.columns; ++column)
+      if (b_is_defined[static_cast<std::size_t>(column)])
+        c.at(row, column) = std::inner_product(a.row(row), a.row(row) + a.columns, b.row(column), std::int64_t{0});
+  }
+  return c;
+}
+
+}  // namespace weft::sim::meaning

@@ -1,0 +1,42 @@
+#include "calibration/evidence/accuracy.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/calibration/evidence/comparisons.hpp"
+
+namespace weft::calibration::evidence {
+namespace {
+
+TEST(Accuracy, OfNothingIsNoCase) { EXPECT_EQ(accuracy_of({}).cases, 0u); }
+
+// Errors +20 %, -10 %, 0: absolute ones 0, 10, 20 %. Intervals of 10 % around 120, 90 and 100 hold 100 only in the last
+// two: 108 to 132, 81 to 99, 90 to 110.
+TEST(Accuracy, StatisticsAreThoseOfAbsoluteErrors) {
+  std::vector<Comparison> comparisons{comparison(gemm_part, serial, 100, 120), comparison(gemm_part, serial, 100, 90),
+                                      comparison(gemm_part, serial, 100, 100)};
+  comparisons[0].measured.repeats_us = {95, 100, 105};
+  const Accuracy accuracy = accuracy_of(comparisons);
+  EXPECT_EQ(accuracy.cases, 3u);
+  EXPECT_NEAR(accuracy.mean, 0.1, 1e-12);
+  EXPECT_NEAR(accuracy.median, 0.1, 1e-12);
+  EXPECT_NEAR(accuracy.p90, 0.18, 1e-12);
+  EXPECT_NEAR(accuracy.p99, 0.198, 1e-12);
+  EXPECT_NEAR(accuracy.maximum, 0.2, 1e-12);
+  EXPECT_NEAR(accuracy.bias, 0.1 / 3, 1e-12);
+  EXPECT_NEAR(accuracy.noise, 0.1, 1e-12);
+  EXPECT_NEAR(accuracy.coverage, 1.0 / 3, 1e-12);
+  EXPECT_NEAR(accuracy.half_width, 0.1, 1e-12);
+}
+
+TEST(Accuracy, GroupsLeaveOutWhatHasNoName) {
+  const std::vector<Comparison> comparisons{comparison(pair_workload, two_chunks, 1, 1),
+                                            comparison(pair_workload, serial, 1, 1)};
+  const Groups groups =
+      grouped(comparisons, [](const Comparison& one) { return is_overlapped(one) ? stratum_name(one) : ""; });
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups.begin()->first, "gemm+all_reduce | decomposition 2 | 2 GPUs");
+  EXPECT_EQ(groups.begin()->second.size(), 1u);
+}
+
+}  // namespace
+}  // namespace weft::calibration::evidence

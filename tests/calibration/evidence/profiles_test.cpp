@@ -1,0 +1,101 @@
+// What every shipped profile can do.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "calibration/evidence/published_curves.hpp"
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
+#include "scenarios/search.hpp"
+#include "scenarios/study/prediction.hpp"
+#include "tests/tools/shipped_profiles.hpp"
+
+namespace weft::calibration::evidence {
+namespace {
+
+using namespace scenarios;
+
+class Profile : public testing::TestWithParam<std::string> {
+ protected:
+  /// Read once for all tests.
+  const Machine& machine() {
+    static std::map<std::string, Machine> machines;
+    auto found = machines.find(GetParam());
+    if (found == machines.end()) found = machines.emplace(GetParam(), read_machine(machine_path(GetParam()))).first;
+    return found->second;
+  }
+};
+
+/// One workload for each op.
+std::vector<Workload> workloads() {
+  std::vector<Workload> all{
+      GemmWorkload{4096, 4096, 2048}, ConcurrentPair{4096, 4096, 2048, 16 << 20},
+      LayerWorkload{
+          .tokens = 2048, .hidden = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128, .intermediate = 14336}};
+  for (const auto& [kind, name] : NamesOf<CollectiveKind>::names) all.push_back(CollectiveWorkload{kind, 16 << 20});
+  for (const auto& [pattern, name] : NamesOf<CopyPattern>::names) all.push_back(CopyWorkload{16 << 20, pattern});
+  for (const auto& [op, name] : NamesOf<PairOp>::names) all.push_back(PairWorkload{op, 4096, 2048, 2048});
+  return all;
+}
+
+TEST_P(Profile, AnswersEveryFamilyOfEveryWorkloadAboveItsBound) {
+  for (const Workload& workload : workloads())
+    for (const int gpus : {2, 4, 8})
+      for (const Case& request : candidates(workload, gpus, {.chunks = {2}, .max_ctas = {4}, .fused_norm_ctas = {8}})) {
+        const std::string what = describe(workload) + " on " + std::to_string(gpus) + " GPUs, " + request.id;
+        try {
+          const scenarios::study::Prediction prediction =
+              scenarios::study::predict(request, machine(), {.serial = false});
+          EXPECT_GT(prediction.time_us, prediction.bound_us) << what;
+          EXPECT_LT(prediction.time_us, 1e6) << what;
+        } catch (const std::exception& error) {
+          ADD_FAILURE() << what << ": " << error.what();
+        }
+      }
+}
+
+// By default, and above the smallest messages, where single runs scatter.
+TEST_P(Profile, MeetsItsPublishedCurves) {
+  for (const PublishedCurve& curve : published_curves(machine(), "")) {
+    if (curve.max_ctas != 0) continue;
+    double sum = 0;
+    int points = 0;
+    for (const PublishedPoint& point : curve.points) {
+      if (point.bytes < 65536) continue;
+      sum += std::abs(predict(machine(), curve, point.bytes).time_us / point.time_us - 1);
+      ++points;
+    }
+    EXPECT_LT(sum / points, 0.15) << name_of(curve.kind) << " on " << curve.gpus << " GPUs";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shipped, Profile, tests::shipped_profiles, tests::name_of_profile);
+
+Machine profile(const std::string& name) { return read_machine(machine_path(name)); }
+
+double pull_us(const std::string& machine, CopyPattern pattern) {
+  Case request;
+  request.gpus = 8;
+  request.workload = CopyWorkload{64 << 20, pattern};
+  return scenarios::study::predict(request, profile(machine)).time_us;
+}
+
+TEST(Profiles, OfOnePullTakeWhatTheirLinksGive) {
+  EXPECT_NEAR(pull_us("mi300x8-mesh", CopyPattern::one_peer), (64 << 20) / 46.55e3, 50);
+  EXPECT_GT(pull_us("rtx4090x8-pcie", CopyPattern::one_peer), 2 * (64 << 20) / 21e3);
+}
+
+TEST(Profiles, WithoutFp8RefuseIt) {
+  Case request;
+  request.gpus = 2;
+  request.workload = GemmWorkload{1024, 1024, 1024, DataType::fp8};
+  try {
+    scenarios::study::predict(request, profile("a800x8-nvlink-pairs"));
+    FAIL() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "workload.dtype: expected bf16 (a800x8-nvlink-pairs has no fp8), got fp8");
+  }
+}
+
+}  // namespace
+}  // namespace weft::calibration::evidence

@@ -1,0 +1,323 @@
+// Fits recover what synthetic observations were made of, and say how sure they are.
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "calibration/fitting/collective_curves.hpp"
+#include "calibration/fitting/gemm_fit.hpp"
+#include "calibration/fitting/launch_gaps.hpp"
+#include "calibration/fitting/least_squares.hpp"
+#include "models/execution/executor.hpp"
+#include "models/machine/machine_json.hpp"
+
+namespace weft::calibration::fitting {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+// --- Least squares ---------------------------------------------------------------------------------------------
+
+/// Residuals of y = a e^(-b x) at x = 0, 0.25, …, 4.75 against `offset` + the curve with a = 3, b = 0.5.
+Residuals decay(const std::vector<double>& offsets) {
+  return [offsets](const std::vector<double>& values) {
+    std::vector<double> residuals;
+    for (std::size_t i = 0; i < offsets.size(); ++i) {
+      const double x = 0.25 * static_cast<double>(i);
+      residuals.push_back(values[0] * std::exp(-values[1] * x) - (3 * std::exp(-0.5 * x) + offsets[i]));
+    }
+    return residuals;
+  };
+}
+const std::vector<Parameter> decay_parameters{{1, 0, 10}, {2, 0, 10}};
+
+TEST(LeastSquares, FindsTheParametersOfExactData) {
+  const auto found = fit_least_squares(decay(std::vector<double>(20, 0)), decay_parameters, 0.1);
+  EXPECT_NEAR(found[0].value, 3, 1e-5);
+  EXPECT_NEAR(found[1].value, 0.5, 1e-5);
+}
+
+TEST(LeastSquares, AreNotPulledByAnOutlier) {
+  std::vector<double> offsets(20, 0);
+  offsets[7] = 50;
+  const auto found = fit_least_squares(decay(offsets), decay_parameters, 0.01);
+  EXPECT_NEAR(found[0].value, 3, 0.02);
+  EXPECT_NEAR(found[1].value, 0.5, 0.02);
+}
+
+TEST(LeastSquares, StayInsideTheBounds) {
+  const auto found = fit_least_squares(decay(std::vector<double>(20, 0)), {{1, 0, 2}, {2, 0, 10}}, 0.1);
+  EXPECT_EQ(found[0].value, 2);
+  EXPECT_TRUE(found[0].is_at_bound);
+}
+
+TEST(LeastSquares, SayWhichParameterNothingDependsOn) {
+  const auto found = fit_least_squares(
+      [](const std::vector<double>& values) {
+        return std::vector{values[0] - 2, values[0] - 2, values[0] - 2};
+      },
+      {{1, 0, 10}, {7, 0, 10}}, 1);
+  EXPECT_TRUE(found[0].is_determined);
+  EXPECT_FALSE(found[1].is_determined);
+  EXPECT_EQ(found[1].value, 7);
+}
+
+// The mean of n values has a standard error of (their deviation) / sqrt(n).
+TEST(LeastSquares, GiveTheConfidenceIntervalOfAMean) {
+  const std::vector<double> values{9, 11, 9, 11, 9, 11, 9, 11, 9, 11};
+  const auto found = fit_least_squares(
+      [&](const std::vector<double>& mean) {
+        std::vector<double> residuals;
+        for (const double value : values) residuals.push_back(mean[0] - value);
+        return residuals;
+      },
+      {{5, 0, 100}}, 1000);
+  const double deviation = std::sqrt(10.0 / 9);
+  EXPECT_NEAR(found[0].value, 10, 1e-4);
+  EXPECT_NEAR(found[0].half_width, 1.96 * deviation / std::sqrt(10.0), 1e-3);
+}
+
+// --- GEMMs -----------------------------------------------------------------------------------------------------
+
+Machine machine() {
+  Machine machine = read_machine(WEFT_SOURCE_DIR "/calibration/machines/h200x8-nvswitch.json");
+  std::vector<GemmChoice> choices;
+  int split = 0;
+  for (const std::int64_t m : {64, 256, 1024, 4096, 16384})
+    for (const std::int64_t n : {128, 2048, 8192})
+      for (const std::int64_t k : {128, 1024, 8192}) {
+        const bool is_large = m * n > 1 << 20, is_thin = m == 64;
+        const int slices = !is_large && k == 8192 && ++split % 2 == 0 ? 4 : 1;
+        choices.push_back({m,
+                           n,
+                           k,
+                           {.tile_m = is_thin ? 8 : 128,
+                            .tile_n = is_thin    ? 64
+                                      : is_large ? 256
+                                                 : 128,
+                            .cluster_m = is_large ? 2 : 1,
+                            .split_k = slices}});
+      }
+  machine.gemm_choices = choices;
+  return machine;
+}
+
+std::vector<GemmObservation> observe(const Machine& machine) {
+  std::vector<GemmObservation> observations;
+  for (const GemmChoice& choice : machine.gemm_choices) {
+    const MatrixSize size{choice.m, choice.n, choice.k};
+    const double time_us = lone_gemm_us(machine, size);
+    const bool is_recorded = time_us < 50;  // far from the power limit
+    observations.push_back({size, DataType::bf16, time_us,
+                            is_recorded ? std::optional(time_us - machine.latencies.graph_gap_us) : std::nullopt});
+  }
+  return observations;
+}
+
+Machine with_other_numbers(Machine machine) {
+  machine.latencies.graph_gap_us *= 1.3;
+  machine.gemm.kernel_overhead_us += 0.5;
+  machine.gemm.cooperative_efficiency *= 0.97;
+  machine.gemm.pingpong_efficiency *= 0.95;
+  machine.gpu.hbm_GBps *= 0.95;
+  machine.power.gemm_W *= 1.1;
+  return machine;
+}
+
+TEST(GemmFit, RecoversTheMachineThatWasObserved) {
+  const Machine truth = with_other_numbers(machine());
+  const GemmFit fit = fit_gemms(machine(), observe(truth));
+  EXPECT_NEAR(fit.machine.latencies.graph_gap_us, truth.latencies.graph_gap_us, 0.05);
+  EXPECT_NEAR(fit.machine.gemm.kernel_overhead_us, truth.gemm.kernel_overhead_us, 0.05);
+  EXPECT_NEAR(fit.machine.gemm.cooperative_efficiency, truth.gemm.cooperative_efficiency, 0.005);
+  EXPECT_NEAR(fit.machine.power.gemm_W, truth.power.gemm_W, 0.01 * truth.power.gemm_W);
+  EXPECT_LT(fit.p90_error, 0.005);
+}
+
+// A few runs end before this governor acts; after many it has.
+TEST(GemmFit, OfASlowGovernorOnlySettledRunsTellThePower) {
+  Machine start = machine();
+  start.power.governor_delay_ms = 1000;
+  Machine truth = start;
+  truth.power.gemm_W *= 1.2;
+  Machine settled = truth;
+  settled.power.governor_delay_ms = 0;
+  settled.power.governor_ramp_ms = 1e-9;
+  std::vector<GemmObservation> observations = observe(truth);
+  for (const GemmChoice& choice : truth.gemm_choices) {
+    const MatrixSize size{choice.m, choice.n, choice.k};
+    observations.push_back(
+        {size, DataType::bf16, lone_gemm_us(settled, size), std::nullopt, /*after_gemm=*/false, /*settled=*/true});
+  }
+  EXPECT_NEAR(fit_gemms(start, observations).machine.power.gemm_W, truth.power.gemm_W, 0.01 * truth.power.gemm_W);
+}
+
+TEST(GemmFit, IsNotPulledByOneDisturbedMeasurement) {
+  const Machine truth = with_other_numbers(machine());
+  std::vector<GemmObservation> observations = observe(truth);
+  observations[observations.size() / 2].time_us *= 3;
+  const GemmFit fit = fit_gemms(machine(), observations);
+  EXPECT_NEAR(fit.machine.gemm.cooperative_efficiency, truth.gemm.cooperative_efficiency, 0.01);
+  EXPECT_NEAR(fit.machine.latencies.graph_gap_us, truth.latencies.graph_gap_us, 0.1);
+}
+
+TEST(GemmFit, LeavesOutNumbersThatNoObservationDependsOn) {
+  Machine without_splits = machine();
+  std::vector<GemmChoice> choices = without_splits.gemm_choices.answers();
+  for (GemmChoice& choice : choices) choice.kernel.split_k = 1;
+  without_splits.gemm_choices = choices;
+  const GemmFit fit = fit_gemms(without_splits, observe(without_splits));
+  for (const FittedNumber& number : fit.numbers) EXPECT_NE(number.key, "split_k_overhead");
+}
+
+TEST(GemmFit, NeedsMoreObservationsThanNumbers) {
+  EXPECT_THROW(fit_gemms(machine(), {{{128, 128, 128}, DataType::bf16, 5.0}}), ExecutionError);
+}
+
+// One wave of one 128 x 256 tile on each of two SMs, far from the power limit and the HBM rate, its loads free.
+TEST(LoneGemm, IsGapPlusOverheadPlusWavesOfTiles) {
+  Machine one = machine();
+  one.gemm_choices = {{256, 256, 512, {.tile_m = 128, .tile_n = 256}}};
+  one.gemm.load_latency_us = 0;
+  one.gpu.l2_GBps = one.gpu.l2_unique_GBps = 1e12;
+  const double step_us =
+      2.0 * 128 * 256 * 64 /
+      (one.gpu.tensor_flops_per_clock_per_sm * one.gpu.max_clock_MHz * one.gemm.cooperative_efficiency);
+  EXPECT_NEAR(lone_gemm_us(one, {256, 256, 512}),
+              one.latencies.graph_gap_us + one.gemm.kernel_overhead_us + 8 * step_us +
+                  128 * 256 * one.gemm.epilogue_us_per_element,
+              1e-6);
+}
+
+TEST(LoneGemm, IsNoFasterThanThePowerLimitAllows) {
+  Machine one = machine();
+  one.power.tensor_pJ_per_flop = 50;
+  const MatrixSize size{16384, 8192, 8192};
+  one.power.gemm_W = one.power.governor_delay_ms = 0;
+  one.power.governor_ramp_ms = 1e-9;
+  EXPECT_NEAR(lone_gemm_us(one, size) / (size.flops() * 50e-6 / (one.power.limit_W - one.power.idle_W)), 1, 1e-9);
+}
+
+// --- Collectives -----------------------------------------------------------------------------------------------
+
+constexpr CollectiveSetting by_default{CollectiveKind::all_reduce, 4, 0}, limited{CollectiveKind::all_reduce, 4, 6};
+
+TEST(CollectiveCurves, WithoutARecordAKernelIsTheTimeLessTheGapBetweenGraphs) {
+  const auto curves = build_curves({{by_default, 2048, 12}, {by_default, 1024, 10}}, {{by_default, 24, 4}}, {}, 2.5);
+  ASSERT_EQ(curves.size(), 1);
+  EXPECT_EQ(curves[0].points[0].bytes, 1024);
+  EXPECT_EQ(curves[0].points[0].kernel_us, 10 - 2.5);
+  EXPECT_EQ(curves[0].points[0].alone_us, 10);
+  EXPECT_EQ(curves[0].points[1].kernel_us, 12 - 2.5);
+}
+
+// Beyond its kernel a graph takes 10 us; the third was launched late.
+TEST(CollectiveCurves, RecordedKernelsCountAndOneLateLaunchDoesNot) {
+  const CollectiveSetting setting{CollectiveKind::all_gather, 2, 0};
+  const std::vector<CollectiveCurve> curves = build_curves({{setting, 1 << 10, 20, 10, 8},
+                                                            {setting, 1 << 11, 21, 11, 16},
+                                                            {setting, 1 << 12, 42, 12, 24},
+                                                            {setting, 1 << 13, 23, 13, 24},
+                                                            {setting, 1 << 14, 24, 14, 24}},
+                                                           {{setting, 24, 4}, {setting, 8, 4}}, {}, 2);
+  ASSERT_EQ(curves.size(), 1u);
+  EXPECT_EQ(curves[0].ctas, 24);
+  EXPECT_EQ(curves[0].points[0].ctas, 8);
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(curves[0].points[i].kernel_us, 10.0 + static_cast<double>(i));
+    EXPECT_EQ(curves[0].points[i].alone_us, curves[0].points[i].kernel_us + 10);
+  }
+}
+
+// Beyond its kernel a graph takes 8 us or, every other one, 20.
+TEST(CollectiveCurves, OfTwoWaysToLaunchAGraphTheShorterCounts) {
+  const CollectiveSetting setting{CollectiveKind::all_gather, 2, 0};
+  std::vector<CollectiveObservation> observations;
+  for (int i = 0; i < 9; ++i) observations.push_back({setting, Bytes{1024} << i, 10.0 + (i % 2 == 0 ? 8 : 20), 10, 24});
+  const std::vector<CollectiveCurve> curves = build_curves(observations, {{setting, 24, 4}}, {}, 2);
+  for (std::size_t i = 2; i < 7; ++i) EXPECT_EQ(curves.at(0).points[i].alone_us, 18) << i;
+}
+
+TEST(CollectiveCurves, TakeTheMedianOfWhatWasMeasuredOften) {
+  const auto curves =
+      build_curves({{by_default, 1024, 10}, {by_default, 1024, 11}, {by_default, 1024, 90}, {by_default, 2048, 20}},
+                   {{by_default, 24, 4}}, {}, 0);
+  EXPECT_EQ(curves.at(0).points[0].kernel_us, 11);
+}
+
+TEST(CollectiveCurves, NeedTwoSizes) {
+  EXPECT_THAT(build_curves({{by_default, 1024, 10}}, {{by_default, 24, 4}}, {}, 0), IsEmpty());
+}
+
+TEST(CollectiveCurves, HoldTheCtasOfRecordedKernels) {
+  const auto curves = build_curves({{limited, 1, 1}, {limited, 2, 2}}, {{limited, 5, 1}, {by_default, 24, 4}}, {}, 0);
+  EXPECT_EQ(curves.at(0).ctas, 5);
+  EXPECT_EQ(curves.at(0).cluster, 1);
+}
+
+TEST(CollectiveCurves, WithoutRecordsHoldTheDefaultUpToTheirLimit) {
+  const auto curves = build_curves({{limited, 1, 1}, {limited, 2, 2}}, {{by_default, 24, 4}}, {}, 0);
+  EXPECT_EQ(curves.at(0).ctas, 6);
+  EXPECT_EQ(curves.at(0).cluster, 2);
+}
+
+TEST(CollectiveCurves, WithoutAnyDefaultAreAnError) {
+  EXPECT_THROW(build_curves({{limited, 1, 1}, {limited, 2, 2}}, {}, {}, 0), ExecutionError);
+}
+
+// --- Gaps ------------------------------------------------------------------------------------------------------
+
+KernelRecord record(const std::string& operation, const std::string& kernel, double start_us, double end_us) {
+  KernelRecord result;
+  result.operation = operation;
+  result.kernel_name = kernel;
+  result.start_us = start_us;
+  result.end_us = end_us;
+  return result;
+}
+
+TEST(LaunchGaps, OfASerialPairAreTheGapBeforeItsCollective) {
+  const GapSamples samples =
+      collect_gaps({{true, false, {record("gemm", "nvjet", 0, 10), record("reduce", "ncclDevKernel", 11.5, 20)}}});
+  EXPECT_THAT(samples.collective, ElementsAre(1.5));
+  EXPECT_THAT(samples.kernel, IsEmpty());
+}
+
+TEST(LaunchGaps, OfAFilledCounterAreWhatTheFillAdds) {
+  const GapSamples samples =
+      collect_gaps({{true, true, {record("gather", "ncclDevKernel", 0, 10), record("gemm", "nvjet", 10.5, 20)}},
+                    {true,
+                     true,
+                     {record("gather", "ncclDevKernel", 0, 10), record("gemm", "memset", 11, 12),
+                      record("gemm", "nvjet", 14, 20)}}});
+  EXPECT_THAT(samples.kernel, ElementsAre(0.5));
+  EXPECT_THAT(samples.reset, ElementsAre(4));
+  EXPECT_EQ(launch_gaps(samples).counter_reset_us, 4 - 0.5);
+}
+
+// gemm 0 [0, 10]  gemm 1 [11, 20]
+//                 reduce 0 [13, 30]  reduce 1 [32, 40]
+TEST(LaunchGaps, OfAJoinStartAtTheLastOfItsPredecessors) {
+  const GapSamples samples =
+      collect_gaps({{false,
+                     false,
+                     {record("gemm 0", "nvjet", 0, 10), record("gemm 1", "nvjet", 11, 20),
+                      record("reduce 0", "ncclDevKernel", 13, 30), record("reduce 1", "ncclDevKernel", 32, 40)}}});
+  EXPECT_THAT(samples.kernel, ElementsAre(1));
+  EXPECT_THAT(samples.join, ElementsAre(32 - 30));
+  EXPECT_THAT(samples.collective, IsEmpty());
+}
+
+// reduce 1 starts while gemm 2 runs: it may have waited for SMs.
+TEST(LaunchGaps, OfAJoinBesideARunningKernelDoNotCount) {
+  const GapSamples samples =
+      collect_gaps({{false,
+                     false,
+                     {record("gemm 0", "nvjet", 0, 10), record("gemm 1", "nvjet", 11, 20),
+                      record("gemm 2", "nvjet", 21, 50), record("reduce 0", "ncclDevKernel", 13, 30),
+                      record("reduce 1", "ncclDevKernel", 35, 60), record("reduce 2", "ncclDevKernel", 62, 70)}}});
+  EXPECT_THAT(samples.join, ElementsAre(62 - 60));
+}
+
+}  // namespace
+}  // namespace weft::calibration::fitting

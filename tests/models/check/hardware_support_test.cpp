@@ -1,0 +1,177 @@
+#include "models/check/hardware_support.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+Buffer matrix(std::int64_t rows, std::int64_t columns) {
+  Buffer buffer;
+  buffer.name = "x";
+  buffer.rows = rows, buffer.columns = columns;
+  return buffer;
+}
+Slice whole(BufferId buffer) { return {buffer, 0, RowRange{0, 64}, 0, 64}; }
+
+/// One operation on three matrices of 64 x 64.
+Schedule schedule_of(Work work) {
+  Schedule schedule;
+  schedule.gpus = 2;
+  schedule.buffers = {matrix(64, 64), matrix(64, 64), matrix(64, 64)};
+  schedule.streams = {{"s0", 0}};
+  schedule.operations = {{"only", 0, {}, std::move(work)}};
+  return schedule;
+}
+Gemm gemm() {
+  Gemm work;
+  work.a = whole(0), work.b = whole(1), work.c = whole(2);
+  return work;
+}
+Collective all_to_all(BufferId input, BufferId output) {
+  Collective work;
+  work.kind = CollectiveKind::all_to_all;
+  work.input = whole(input), work.output = whole(output);
+  return work;
+}
+std::string refusal(const Schedule& schedule) {
+  const auto error = why_not_runnable(schedule);
+  return error ? error->what() : "";
+}
+
+TEST(Support, RunsLibraryGemmsAndNcclCollectives) {
+  EXPECT_EQ(refusal(schedule_of(gemm())), "");
+  EXPECT_EQ(refusal(schedule_of(all_to_all(0, 1))), "");
+}
+
+TEST(Support, NamesTheOperationAndTheReason) {
+  Gemm own_kernel = gemm();
+  own_kernel.kernel = GemmKernel{};
+  EXPECT_EQ(
+      refusal(schedule_of(own_kernel)),
+      "operations[0] \"only\": expected what the hardware executor supports, got a GEMM with a kernel of its own");
+}
+
+TEST(Support, RefusesKernelsThatItDoesNotHave) {
+  AllReduceNorm fused;
+  fused.partial = fused.residual = fused.normed = whole(0);
+  EXPECT_NE(refusal(schedule_of(fused)).find("got an all-reduce fused with a norm"), std::string::npos);
+  GroupedGemm grouped;
+  grouped.a = grouped.b = grouped.c = whole(0);
+  EXPECT_NE(refusal(schedule_of(grouped)).find("got a grouped GEMM"), std::string::npos);
+}
+
+TEST(Support, RefusesToFollowAnythingButTheEndOfAnOperation) {
+  Schedule schedule = schedule_of(gemm());
+  schedule.operations.push_back({"second", 0, {{0, Point::all_ctas_started, 0}}, Delay{1}});
+  EXPECT_NE(refusal(schedule).find("following all_ctas_started"), std::string::npos);
+}
+
+Slice on_peer(BufferId buffer) {
+  Slice slice = whole(buffer);
+  slice.place = 1;
+  return slice;
+}
+
+TEST(Support, CopiesFromAndToPeers) {
+  for (const CopyPath path : {CopyPath::copy_engine, CopyPath::sms}) {
+    EXPECT_EQ(refusal(schedule_of(Copy{on_peer(0), whole(1), path})), "");
+    EXPECT_EQ(refusal(schedule_of(Copy{whole(0), on_peer(1), path})), "");
+  }
+}
+
+TEST(Support, CopiesBySmsMoveBf16) {
+  Schedule schedule = schedule_of(Copy{whole(0), whole(1), CopyPath::sms});
+  schedule.buffers[0].dtype = schedule.buffers[1].dtype = DataType::fp32;
+  EXPECT_NE(refusal(schedule).find("dtype fp32"), std::string::npos);
+}
+
+TEST(Support, RefusesKernelsOnOtherRanks) {
+  Gemm far = gemm();
+  far.c = on_peer(2);
+  const MemoryBound sum{MemoryKernel::add, {on_peer(0), whole(1)}, {whole(2)}};
+  EXPECT_NE(refusal(schedule_of(far)).find("another rank"), std::string::npos);
+  EXPECT_NE(refusal(schedule_of(sum)).find("another rank"), std::string::npos);
+}
+
+TEST(Support, RefusesAllToAllInPlace) {
+  EXPECT_NE(refusal(schedule_of(all_to_all(0, 0))).find("in place"), std::string::npos);
+}
+
+TEST(Support, RefusesOtherTransports) {
+  Collective pulls = all_to_all(0, 1);
+  pulls.transport = Transport::pull;
+  EXPECT_NE(refusal(schedule_of(pulls)).find("transport pull"), std::string::npos);
+}
+
+TEST(Support, RunsBarriers) { EXPECT_EQ(refusal(schedule_of(Barrier{})), ""); }
+
+/// A signal to the next rank, then a wait for the one from the rank before.
+Schedule signal_and_wait() {
+  Schedule schedule = schedule_of(Signal{0, 1});
+  schedule.gpus = 4;
+  schedule.counters = {{"arrived", false}};
+  schedule.operations.push_back({"wait", 0, {}, Wait{0, 1}});
+  return schedule;
+}
+
+TEST(Support, RunsSignalsAndWaitsOfKernels) { EXPECT_EQ(refusal(signal_and_wait()), ""); }
+
+TEST(Support, RefusesOtherPathsOfSignalsAndWaits) {
+  Schedule written = signal_and_wait(), polled = signal_and_wait();
+  std::get<Signal>(written.operations[0].work).path = SignalPath::stream_write;
+  std::get<Wait>(polled.operations[1].work).path = WaitPath::stream_memory_operation;
+  EXPECT_NE(refusal(written).find("signal path stream_write"), std::string::npos);
+  EXPECT_NE(refusal(polled).find("wait path stream_memory_operation"), std::string::npos);
+}
+
+TEST(Support, RefusesACounterThatSeveralRanksAddTo) {
+  Schedule schedule = signal_and_wait();
+  schedule.operations.insert(schedule.operations.begin(), {"second", 0, {}, Signal{0, 2}});
+  EXPECT_NE(refusal(schedule).find("signals of several ranks"), std::string::npos);
+  std::get<Signal>(schedule.operations[0].work).place = 1 - schedule.gpus;
+  EXPECT_EQ(refusal(schedule), "") << "rank - 3 of 4 is rank + 1";
+}
+
+TEST(Support, RefusesAWaitThatIsLaunchedBeforeItsSignal) {
+  Schedule schedule = signal_and_wait();
+  std::swap(schedule.operations[0], schedule.operations[1]);
+  EXPECT_NE(refusal(schedule).find("launched before a signal"), std::string::npos);
+}
+
+TEST(Support, RefusesSeveralWaitsThatResetOneCounter) {
+  Schedule schedule = signal_and_wait();
+  schedule.counters[0].reset_by_wait = true;
+  EXPECT_EQ(refusal(schedule), "");
+  schedule.operations.push_back({"second wait", 0, {}, Wait{0, 1}});
+  EXPECT_NE(refusal(schedule).find("several waits that reset it"), std::string::npos);
+}
+
+TEST(Support, RefusesAGemmThatIsNotBf16) {
+  Schedule schedule = schedule_of(gemm());
+  schedule.buffers[0].dtype = DataType::fp8;
+  EXPECT_NE(refusal(schedule).find("dtype fp8"), std::string::npos);
+}
+
+TEST(Support, CopiesBetweenGpusNeedPeerAccess) {
+  Machine machine;
+  const Schedule local = schedule_of(gemm()), remote = signal_and_wait();
+  EXPECT_TRUE(is_runnable(local, machine) && is_runnable(remote, machine));
+  machine.fabric.peer_access = false;
+  EXPECT_TRUE(is_runnable(local, machine));
+  EXPECT_FALSE(is_runnable(remote, machine));
+}
+
+TEST(Support, NothingRunsWhereThereIsNoCuda) {
+  Machine machine;
+  machine.fabric.kind = FabricKind::mesh;
+  EXPECT_FALSE(is_runnable(schedule_of(gemm()), machine));
+}
+
+TEST(Support, RefusesAnEmptySchedule) {
+  Schedule schedule = schedule_of(gemm());
+  schedule.operations.clear();
+  EXPECT_FALSE(is_runnable(schedule));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,244 @@
+#include "models/check/validation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "tests/models/error_of.hpp"
+#include "tests/models/small_schedules.hpp"
+
+namespace weft {
+namespace {
+
+/// The complaint after `change`; the schedule is valid before.
+template <class Change>
+std::string complaint(Schedule schedule, Change change) {
+  EXPECT_EQ(error_of([&] { validate(schedule); }), "");
+  change(schedule);
+  return error_of([&] { validate(schedule); });
+}
+
+template <class T>
+T& work(Schedule& schedule, const std::string& name) {
+  return std::get<T>(operation(schedule, name).work);
+}
+
+Schedule async_tp() { return hand_written("async_tp_all_gather_gemm"); }
+Schedule flash_overlap() { return hand_written("flashoverlap_gemm_reduce_scatter"); }
+
+TEST(Validation, a_name_used_twice_is_refused) {
+  EXPECT_EQ(complaint(async_tp(), [](Schedule& schedule) { schedule.buffers[1].name = "A_shard"; }),
+            "buffers[1].name: expected a name of its own, got \"A_shard\" a second time");
+}
+
+TEST(Validation, sizes_stay_between_1_and_2_to_the_40_elements) {
+  for (const std::int64_t rows : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{1} << 40, std::int64_t{1} << 60})
+    EXPECT_NE(complaint(async_tp(), [&](Schedule& schedule) { schedule.buffers[3].rows = rows; })
+                  .find("buffers[3].rows: expected a matrix of 1 to 2^40 elements"),
+              std::string::npos)
+        << rows;
+}
+
+TEST(Validation, a_schedule_without_operations_is_refused) {
+  EXPECT_NE(complaint(async_tp(), [](Schedule& schedule) { schedule.operations.clear(); }), "");
+}
+
+TEST(Validation, a_slice_that_leaves_its_buffer_is_refused) {
+  EXPECT_EQ(complaint(async_tp(),
+                      [](Schedule& s) {
+                        work<Copy>(s, "publish").source.rows = RowRange{64, 128};
+                      }),
+            "operations[1].copy.source.rows: expected rows within the 128 of buffer \"A_shard\", got 128 from 64");
+  EXPECT_EQ(complaint(async_tp(), [](Schedule& s) { work<Copy>(s, "publish").source.first_column = 1; }),
+            "operations[1].copy.source.columns: expected columns within the 128 of buffer \"A_shard\", got 128 from 1");
+}
+
+TEST(Validation, rows_that_differ_by_rank_are_those_of_every_rank_and_of_both_sides) {
+  const auto with_rows = [](const std::vector<RowRange>& source, const std::vector<RowRange>& destination) {
+    return complaint(async_tp(), [&](Schedule& s) {
+      work<Copy>(s, "publish").source.rows = RankRows{source};
+      work<Copy>(s, "publish").destination.rows = RankRows{destination};
+    });
+  };
+  const std::vector<RowRange> four{{0, 128}, {0, 8}, {64, 8}, {0, 0}};
+  EXPECT_EQ(with_rows(four, four), "");
+  EXPECT_EQ(with_rows({{0, 128}}, four), "operations[1].copy.source.rows.of_rank: expected rows of 4 ranks, got 1");
+  EXPECT_EQ(with_rows(four, {{0, 128}, {0, 8}, {64, 9}, {0, 0}}),
+            "operations[1].copy.destination: expected 8 rows on rank 2, got 9");
+  EXPECT_NE(with_rows(four, {{0, 128}, {0, 8}, {128, 8}, {0, 0}}), "");
+}
+
+TEST(Validation, shards_must_divide_the_rows) {
+  EXPECT_EQ(complaint(async_tp(),
+                      [](Schedule& s) {
+                        work<Gemm>(s, "gemm_1").a.rows = ShardRows{1, 0, 1, 0, 510};
+                      }),
+            "operations[5].gemm.a.rows: expected rows that divide by 4 GPUs x 1 chunks, got 510");
+}
+
+TEST(Validation, a_place_beyond_the_ranks_is_refused) {
+  EXPECT_EQ(complaint(async_tp(), [](Schedule& s) { work<Copy>(s, "pull_1").source.place = 4; }),
+            "operations[4].copy.source.place: expected a place between -4 and 4, both excluded, got 4");
+}
+
+TEST(Validation, a_peers_buffer_must_be_symmetric_memory) {
+  EXPECT_EQ(complaint(async_tp(), [](Schedule& s) { s.buffers[1].memory = Memory::local; }),
+            "operations[4].copy.source.place: expected 0, or symmetric memory: buffer \"A_symmetric\" is local");
+}
+
+TEST(Validation, copies_have_equal_shapes_and_one_end_at_home) {
+  EXPECT_EQ(complaint(async_tp(), [](Schedule& s) { work<Copy>(s, "publish").source.columns = 64; }),
+            "operations[1].copy.destination: expected 128 x 64, got 128 x 128");
+  EXPECT_NE(complaint(async_tp(),
+                      [](Schedule& s) {
+                        auto& copy = work<Copy>(s, "pull_1");
+                        copy.destination = copy.source;
+                      }),
+            "");
+}
+
+TEST(Validation, gemm_operands_must_fit) {
+  EXPECT_EQ(complaint(async_tp(), [](Schedule& s) { work<Gemm>(s, "gemm_1").b.columns = 64; }),
+            "operations[5].gemm.b: expected 128 columns as a has, got 64");
+  EXPECT_EQ(complaint(async_tp(), [](Schedule& s) { work<Gemm>(s, "gemm_1").c.columns = 128; }),
+            "operations[5].gemm.c: expected 128 x 256, got 128 x 128");
+}
+
+TEST(Validation, a_delay_holds_no_negative_time_or_sms) {
+  const auto with = [](Delay delay) {
+    return complaint(async_tp(), [&](Schedule& s) { operation(s, "enter").work = delay; });
+  };
+  EXPECT_EQ(with({-1, 0}), "operations[0].delay.time_us: expected a time of at least 0, got -1.000000");
+  EXPECT_EQ(with({1, -1}), "operations[0].delay.held_sms: expected at least 0, got -1");
+  EXPECT_EQ(with({1, 132}), "");
+}
+
+TEST(Validation, an_edge_must_point_backwards) {
+  EXPECT_EQ(complaint(async_tp(),
+                      [](Schedule& s) {
+                        s.operations[3].after = {{3, Point::end, 0}};
+                      }),
+            "operations[3].after: expected an earlier operation");
+}
+
+TEST(Validation, tile_groups_must_add_up_to_the_tiles_of_the_kernel) {
+  EXPECT_EQ(complaint(flash_overlap(),
+                      [](Schedule& s) {
+                        work<Gemm>(s, "gemm").tile_groups = {6, 6, 5};
+                      }),
+            "operations[0].gemm.tile_groups: expected 16 tiles in all groups together, got 17");
+}
+
+TEST(Validation, tile_groups_need_an_explicit_kernel) {
+  EXPECT_EQ(complaint(flash_overlap(), [](Schedule& s) { work<Gemm>(s, "gemm").kernel.reset(); }),
+            "operations[0].gemm.kernel: expected an explicit kernel, since tile groups are used");
+}
+
+TEST(Validation, the_layout_of_c_has_the_kernels_tiles_order_and_groups) {
+  EXPECT_NE(complaint(flash_overlap(), [](Schedule& s) { work<Gemm>(s, "gemm").order.swizzle = 1; }).find("gemm.order"),
+            std::string::npos);
+  EXPECT_NE(complaint(flash_overlap(),
+                      [](Schedule& s) {
+                        s.buffers[2].layout.group_tiles = {4, 6, 6};
+                      })
+                .find("tile_groups"),
+            std::string::npos);
+}
+
+TEST(Validation, storage_must_fit_its_layout) {
+  EXPECT_EQ(complaint(flash_overlap(), [](Schedule& s) { s.buffers[3].rows = 1024; }),
+            "buffers[3].rows: expected storage of 512 x 64 for this layout, got 1024 x 64");
+}
+
+TEST(Validation, collective_shapes_follow_the_number_of_ranks) {
+  EXPECT_EQ(complaint(flash_overlap(),
+                      [](Schedule& s) {
+                        work<Collective>(s, "reduce_scatter_2").output.rows = RowRange{384, 64};
+                      }),
+            "operations[6].collective.input: expected 256 x 64, got 512 x 64");
+}
+
+TEST(Validation, nccl_needs_contiguous_memory) {
+  EXPECT_EQ(complaint(flash_overlap(),
+                      [](Schedule& s) {
+                        auto& collective = work<Collective>(s, "reduce_scatter_2");
+                        collective.input.columns = collective.output.columns = 32;
+                      }),
+            "operations[6].collective.input: expected all 64 columns, since NCCL moves contiguous memory, got 32");
+}
+
+TEST(Validation, an_edge_from_a_tile_group_that_does_not_exist_never_comes) {
+  EXPECT_EQ(complaint(flash_overlap(),
+                      [](Schedule& s) {
+                        s.operations[2].after = {{0, Point::tile_group, 3}};
+                      }),
+            "operations[2].after: expected a tile group below 3 of \"gemm\", got 3: that point never comes");
+  EXPECT_EQ(complaint(flash_overlap(),
+                      [](Schedule& s) {
+                        s.operations[2].after = {{1, Point::tile_group, 0}};
+                      }),
+            "operations[2].after: expected a GEMM with tile groups, \"wait_0\" has none: that point never comes");
+}
+
+TEST(Validation, a_wait_for_more_than_an_iteration_adds_never_ends) {
+  EXPECT_EQ(complaint(flash_overlap(), [](Schedule& s) { work<Gemm>(s, "gemm").signals.pop_back(); }),
+            "operations[5].wait: expected counter \"group_2\" to reach 1, an iteration adds only 0: that point never "
+            "comes");
+}
+
+TEST(Validation, a_counter_that_its_wait_resets_must_get_exactly_what_is_waited_for) {
+  EXPECT_EQ(complaint(flash_overlap(),
+                      [](Schedule& s) {
+                        work<Gemm>(s, "gemm").signals.push_back({0, 2, 0});
+                      }),
+            "counters[2].reset_by_wait: expected waits that take what an iteration adds to \"group_2\", 2, got 1");
+}
+
+TEST(Validation, a_wait_on_the_stream_of_its_own_signal_is_a_deadlock) {
+  EXPECT_EQ(
+      complaint(flash_overlap(),
+                [](Schedule& s) {
+                  std::swap(s.operations[0], s.operations[1]);
+                  s.operations[0].stream = 0;
+                }),
+      "operations[0]: expected no deadlock, but \"wait_0\" on stream \"s0\" waits for counter \"group_0\" to reach "
+      "1, it stays at 0 until \"gemm\" adds to it; \"gemm\" comes after \"wait_0\" on its stream");
+}
+
+TEST(Validation, streams_that_wait_for_each_other_are_a_deadlock) {
+  const auto cross_wait = [](Schedule& schedule) {
+    schedule.counters = {{"x", false}, {"y", false}};
+    schedule.operations = {{"wait_y", 0, {}, Wait{1, 1, {}}},
+                           {"signal_x", 0, {}, Signal{0, 1, 1, {}}},
+                           {"wait_x", 1, {}, Wait{0, 1, {}}},
+                           {"signal_y", 1, {}, Signal{1, 1, 1, {}}}};
+  };
+  EXPECT_NE(complaint(two_copies_on_two_streams(), cross_wait).find("no deadlock, but \"wait_y\" on stream \"s0\""),
+            std::string::npos);
+}
+
+TEST(Validation, a_wait_for_a_signal_that_is_launched_later_is_no_deadlock) {
+  EXPECT_EQ(error_of([] { validate(signalled_all_gather_gemm()); }), "");
+}
+
+TEST(Validation, tiles_that_wait_for_a_copy_behind_their_own_gemm_are_a_deadlock) {
+  EXPECT_NE(complaint(signalled_all_gather_gemm(),
+                      [](Schedule& schedule) {
+                        for (Operation& each : schedule.operations) each.stream = 0;
+                      })
+                .find("no deadlock, but \"gemm\" on stream \"s0\" waits for counter \"flag_0\""),
+            std::string::npos);
+}
+
+TEST(Validation, only_gathered_rows_can_begin_with_the_own_ones) {
+  EXPECT_EQ(complaint(async_tp(), [](Schedule& s) { s.meaning->own_rows_first = true; }), "");
+  EXPECT_EQ(complaint(flash_overlap(), [](Schedule& s) { s.meaning->own_rows_first = true; }),
+            "meaning.own_rows_first: expected an all_gather, got \"gemm+reduce_scatter\"");
+}
+
+TEST(Validation, tiles_cannot_reset_a_counter) {
+  EXPECT_NE(complaint(signalled_all_gather_gemm(), [](Schedule& s) { s.counters[0].reset_by_wait = true; }), "");
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,63 @@
+#include "models/cost/attention_model.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+Machine machine() {
+  Machine machine;
+  machine.gpu.gpc_sms = {8};
+  machine.gpu.tensor_flops_per_clock_per_sm = 1000;
+  machine.gpu.max_clock_MHz = 1000;
+  machine.other_kernels.attention_efficiency = 0.5;
+  machine.other_kernels.attention_efficiency_64 = 0.25;
+  machine.other_kernels.attention_tail = 1;
+  machine.other_kernels.attention_overhead_us = 3;
+  machine.other_kernels.attention_split_us = 2;
+  return machine;
+}
+
+Attention heads(int count, int head_dim, std::int64_t prefix = 0) {
+  return {.qkv = {}, .output = {}, .heads = count, .kv_heads = 1, .head_dim = head_dim, .prefix = prefix};
+}
+
+constexpr double block_flops = 4.0 * 128 * 128 * 128;
+
+TEST(AttentionModel, ACausalBlockSeesAllKeysUpToItsOwnLast) {
+  // 4 blocks of queries see 1, 2, 3 and 4 blocks of keys; 16 heads fill 8 SMs with two CTAs each, so nothing is split.
+  const AttentionTiming timing = time_attention(machine(), heads(16, 128), 512);
+  EXPECT_EQ(timing.ctas, 64);
+  EXPECT_DOUBLE_EQ(timing.cta_us, 2.5 * block_flops / 0.5e6);
+  EXPECT_DOUBLE_EQ(timing.tail_us, 1.5 * block_flops / 0.5e6);
+  EXPECT_DOUBLE_EQ(timing.once_us, 3);
+}
+
+TEST(AttentionModel, APrefixIsSeenByEveryBlock) {
+  const AttentionTiming timing = time_attention(machine(), heads(16, 128, 256), 256);
+  EXPECT_DOUBLE_EQ(timing.cta_us, 3.5 * block_flops / 0.5e6);
+  EXPECT_DOUBLE_EQ(timing.tail_us, 0.5 * block_flops / 0.5e6);
+}
+
+TEST(AttentionModel, FewBlocksSplitTheirKeys) {
+  // 2 blocks where 16 CTAs have room: 8 splits, no more than the 5 blocks of keys that the longest sees.
+  const AttentionTiming timing = time_attention(machine(), heads(1, 128, 384), 256);
+  EXPECT_EQ(timing.ctas, 2 * 5);
+  EXPECT_DOUBLE_EQ(timing.cta_us, 4.5 * block_flops / 5 / 0.5e6);
+  EXPECT_DOUBLE_EQ(timing.once_us, 5);
+}
+
+TEST(AttentionModel, SmallHeadsAndSlowClocksTakeLonger) {
+  const double usual = time_attention(machine(), heads(16, 128), 512).cta_us;
+  EXPECT_DOUBLE_EQ(time_attention(machine(), heads(16, 64), 512).cta_us, usual);  // half the work at half the rate
+  EXPECT_DOUBLE_EQ(time_attention(machine(), heads(16, 96), 512).cta_us, 0.75 / 0.75 * usual);
+  EXPECT_DOUBLE_EQ(time_attention(machine(), heads(16, 256), 512).cta_us, 2 * usual);
+  EXPECT_DOUBLE_EQ(time_attention(machine(), heads(16, 128), 512, 0.5).cta_us, 2 * usual);
+}
+
+TEST(AttentionModel, CountsBothProductsOfACausalSequence) {
+  EXPECT_DOUBLE_EQ(attention_flops(heads(2, 64, 100), 200), 4.0 * 200 * 200 * 2 * 64);
+}
+
+}  // namespace
+}  // namespace weft

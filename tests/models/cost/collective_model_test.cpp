@@ -1,0 +1,80 @@
+#include "models/cost/collective_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/cost/library_model.hpp"
+
+namespace weft {
+namespace {
+
+constexpr auto all_gather = CollectiveKind::all_gather;
+
+/// A switch of 100 GB/s; the library needs 10 us and 1 us a step, its channels move 20 GB/s each. Of 4 GPUs there is a
+/// curve: 1 MB in 20 us, 11 MB in 120 us.
+Machine machine_with_curve() {
+  Machine machine;
+  machine.fabric.link = {100, 125};
+  machine.collectives = {{.kind = all_gather,
+                          .gpus = 4,
+                          .ctas = 8,
+                          .points = {{.bytes = 1'000'000, .kernel_us = 20, .alone_us = 22},
+                                     {.bytes = 11'000'000, .kernel_us = 120, .alone_us = 122}}}};
+  machine.collective_protocols = {{.name = "ring",
+                                   .algorithm = CollectiveAlgorithm::ring,
+                                   .channels = 8,
+                                   .channel_GBps = 20,
+                                   .efficiency = 1,
+                                   .base_us = 10,
+                                   .hop_us = 1},
+                                  {.name = "direct",
+                                   .algorithm = CollectiveAlgorithm::direct,
+                                   .channels = 8,
+                                   .channel_GBps = 20,
+                                   .efficiency = 1,
+                                   .base_us = 10,
+                                   .hop_us = 1}};
+  machine.latencies.collective_graph_gap_us = 2;
+  return machine;
+}
+
+double kernel_us(const CollectiveTiming& timing) { return timing.latency_us + timing.transfer_us; }
+
+TEST(TimeCollective, ReadsTheCurveWhereThereIsOne) {
+  const CollectiveTiming timing = time_collective(machine_with_curve(), all_gather, 4, 6'000'000, 0);
+  EXPECT_DOUBLE_EQ(kernel_us(timing), 70);
+  EXPECT_DOUBLE_EQ(timing.alone_us, 72);
+  EXPECT_EQ(timing.ctas, 8);
+}
+
+// 8 GPUs: 7/8 of 8 MB at 100 GB/s are 70 us, after 10 + 7 us; the kernel lacks the gap of 2 us between two calls.
+TEST(TimeCollective, AsksTheLibrarysModelWhereThereIsNoCurve) {
+  const CollectiveTiming timing = time_collective(machine_with_curve(), all_gather, 8, 8'000'000, 0);
+  EXPECT_DOUBLE_EQ(timing.alone_us, 87);
+  EXPECT_DOUBLE_EQ(timing.latency_us, 15);
+  EXPECT_DOUBLE_EQ(timing.transfer_us, 70);
+}
+
+TEST(TimeCollective, GoesOnBelowTheCurveInTheProportionOfTheModel) {
+  const Machine machine = machine_with_curve();
+  const auto model_us = [&](double bytes) { return library_time(machine, all_gather, 4, bytes, 0).time_us(); };
+  const CollectiveTiming timing = time_collective(machine, all_gather, 4, 1000, 0);
+  EXPECT_NEAR(kernel_us(timing), 20 * model_us(1000) / model_us(1e6), 1e-9);
+}
+
+// Two channels of 20 GB/s: 3/4 of 6 MB take 112.5 us; the model with all needs 45 us, the curve 50 us after its
+// latency.
+TEST(TimeCollective, OfFewerCtasThanTheCurveIsBoundByTheirRate) {
+  const CollectiveTiming timing = time_collective(machine_with_curve(), all_gather, 4, 6'000'000, 2);
+  EXPECT_EQ(timing.ctas, 2);
+  EXPECT_DOUBLE_EQ(kernel_us(timing), 20 + 112.5);
+  EXPECT_DOUBLE_EQ(kernel_us(time_collective(machine_with_curve(), all_gather, 4, 6'000'000, 6)), 70);
+}
+
+TEST(TimeCollective, OfAnUnknownKindIsRefused) {
+  Machine machine = machine_with_curve();
+  machine.collective_protocols.clear();
+  EXPECT_THROW(time_collective(machine, CollectiveKind::all_reduce, 4, 1000, 0), InputError);
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,50 @@
+#include "models/machine/machine_files.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "models/base/input_error.hpp"
+#include "tests/tools/command_line.hpp"
+
+namespace weft {
+namespace {
+
+/// Points $WEFT_MACHINES at a folder while it lives.
+class MachineFolder : public testing::Test {
+ protected:
+  MachineFolder() { setenv("WEFT_MACHINES", folder.path().c_str(), 1); }
+  ~MachineFolder() override { unsetenv("WEFT_MACHINES"); }
+  tests::TemporaryFolder folder;
+};
+
+TEST_F(MachineFolder, OfTheEnvironmentReplacesTheShippedOne) {
+  folder.write("mine.json", "{}");
+  EXPECT_EQ(machine_path("mine"), folder.path() / "mine.json");
+}
+
+TEST_F(MachineFolder, ListsProfilesByName) {
+  folder.write("b.json", "{}");
+  folder.write("a.json", "{}");
+  folder.write("notes.txt", "");
+  EXPECT_THAT(machine_names(), testing::ElementsAre("a", "b"));
+}
+
+TEST_F(MachineFolder, AnswersAnUnknownNameWithTheKnownOnes) {
+  folder.write("a.json", "{}");
+  folder.write("b.json", "{}");
+  try {
+    machine_path("c");
+    FAIL() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "machine: expected a path or one of a, b, got \"c\"");
+  }
+}
+
+TEST(MachinePath, TakesWhatLooksLikeAPathAsItIs) {
+  EXPECT_EQ(machine_path("./server"), "./server");
+  EXPECT_EQ(machine_path("server.json"), "server.json");
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,49 @@
+#include "scenarios/study/inefficiency.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
+#include "scenarios/families/families.hpp"
+
+namespace weft::scenarios::study {
+namespace {
+
+using namespace scenarios;
+
+Inefficiency of(const PairWorkload& pair, int gpus, const Ficco& point) {
+  static const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
+  static InefficiencyAccount account(machine);
+  return account.of({.id = "a", .gpus = gpus, .workload = pair, .schedule = {point}, .measured = {}});
+}
+
+constexpr Ficco fused_rows{FiccoCompute::uniform, FiccoGemm::fused, FiccoChunks::rows, FiccoTransport::copy_engine};
+constexpr Ficco unfused_rows{FiccoCompute::hetero, FiccoGemm::unfused, FiccoChunks::rows, FiccoTransport::copy_engine};
+
+TEST(Inefficiency, SmallerPartsCostMore) {
+  const PairWorkload pair{PairOp::all_gather_gemm, 8192, 4096, 4096};
+  for (const Ficco& point : families::ficco_points(pair.op)) {
+    const Inefficiency losses = of(pair, 4, point);
+    EXPECT_GT(losses.gemm_dil, 0.99) << describe({point});
+    EXPECT_GT(losses.transfer_dil, 0.99) << describe({point});
+  }
+  EXPECT_GT(of(pair, 4, unfused_rows).gemm_dil, of(pair, 4, fused_rows).gemm_dil);
+}
+
+TEST(Inefficiency, CuttingLargeOperandsCostsLittle) {
+  const PairWorkload small{PairOp::all_gather_gemm, 2048, 2048, 2048},
+      large{PairOp::all_gather_gemm, 32768, 8192, 8192};
+  EXPECT_LT(of(large, 4, fused_rows).gemm_dil, of(small, 4, fused_rows).gemm_dil);
+  EXPECT_LT(of(large, 4, fused_rows).transfer_dil, of(small, 4, fused_rows).transfer_dil);
+}
+
+// NCCL's channels hold SMs that the GEMM then lacks; copy engines hold none.
+TEST(Inefficiency, CopyEnginesContendLessThanNccl) {
+  const PairWorkload pair{PairOp::all_gather_gemm, 16384, 8192, 8192};
+  Ficco nccl = fused_rows;
+  nccl.transport = FiccoTransport::collective;
+  EXPECT_LT(of(pair, 4, fused_rows).gemm_cil, of(pair, 4, nccl).gemm_cil);
+}
+
+}  // namespace
+}  // namespace weft::scenarios::study

@@ -1,0 +1,96 @@
+#include "scenarios/study/measured_times.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
+#include "scenarios/parts.hpp"
+#include "scenarios/study/exploration.hpp"
+#include "scenarios/study/prediction.hpp"
+
+namespace weft::scenarios::study {
+namespace {
+
+using scenarios::Case;
+using scenarios::PairOp;
+using scenarios::PairWorkload;
+
+const Machine& h200() {
+  static const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
+  return machine;
+}
+
+double time_us(const scenarios::Workload& workload, int gpus, const Machine& machine) {
+  return predict({"", gpus, workload, {}, {}}, machine, {.serial = false}).time_us;
+}
+
+struct Given {
+  PairWorkload pair;
+  int gpus;
+  double factor;  ///< measured over predicted without it
+};
+
+class MeasuredTimes : public testing::TestWithParam<Given> {
+ protected:
+  const Given given = GetParam();
+  const scenarios::Parts parts = *scenarios::parts_of(given.pair);
+  const double gemm_us = given.factor * time_us(parts.gemm, given.gpus, h200());
+  const double collective_us = given.factor * time_us(parts.collective, given.gpus, h200());
+};
+INSTANTIATE_TEST_SUITE_P(, MeasuredTimes,
+                         testing::Values(Given{{PairOp::gemm_all_reduce, 8192, 8192, 4096}, 4, 0.9},
+                                         Given{{PairOp::gemm_all_reduce, 8192, 8192, 4096}, 4, 1.2},
+                                         Given{{PairOp::gemm_reduce_scatter, 2048, 3200, 1472}, 2, 1.3},
+                                         Given{{PairOp::all_gather_gemm, 20480, 1088, 704}, 2, 0.8},
+                                         Given{{PairOp::gemm_all_to_all, 64, 1024, 2048}, 2, 1.2}));
+
+TEST_P(MeasuredTimes, TheGemmAloneTakesThem) {
+  const Machine scaled = with_measured_times({"", given.gpus, given.pair, {}, {gemm_us, {}}}, h200());
+  EXPECT_NEAR(time_us(parts.gemm, given.gpus, scaled) / gemm_us, 1, 0.01);
+  EXPECT_EQ(time_us(parts.collective, given.gpus, scaled), time_us(parts.collective, given.gpus, h200()));
+}
+
+TEST_P(MeasuredTimes, TheCollectiveAloneTakesThemButForItsLaunch) {
+  constexpr double launch_allowance_us = 10;
+  const Machine scaled = with_measured_times({"", given.gpus, given.pair, {}, {{}, collective_us}}, h200());
+  EXPECT_NEAR(time_us(parts.collective, given.gpus, scaled), collective_us, launch_allowance_us + 0.01 * collective_us);
+  EXPECT_EQ(time_us(parts.gemm, given.gpus, scaled), time_us(parts.gemm, given.gpus, h200()));
+}
+
+TEST(MeasuredTime, MakesAChunkedScheduleSlower) {
+  const PairWorkload pair{PairOp::gemm_reduce_scatter, 8192, 8192, 4096};
+  const scenarios::Parts parts = *scenarios::parts_of(pair);
+  const Case without{"", 2, pair, {scenarios::Decomposition{4}}, {}};
+  Case slow_gemm = without, slow_collective = without;
+  slow_gemm.measured.gemm_us = 2 * time_us(parts.gemm, 2, h200());
+  slow_collective.measured.collective_us = 2 * time_us(parts.collective, 2, h200());
+  const double time = predict(without, h200()).time_us;
+  EXPECT_GT(predict(slow_gemm, h200()).time_us, 1.5 * time);  // the GEMM is the longer part
+  EXPECT_GT(predict(slow_collective, h200()).time_us, time);
+}
+
+TEST(MeasuredTime, OfAScenarioCountsForEverySchedule) {
+  scenarios::Scenario scenario;
+  scenario.gpus = 2;
+  scenario.sizes = {8192};
+  scenario.plain = {PairWorkload{PairOp::gemm_reduce_scatter, 8192, 8192, 4096}};
+  scenario.measured = {1000, 500};
+  const Exploration exploration = explore(scenario, h200());
+  ASSERT_GT(exploration.answers[0].fastest_first.size(), 2u);
+  for (const Explored& one : exploration.answers[0].fastest_first) {
+    Case request = one.candidate.request;
+    EXPECT_EQ(request.measured, scenario.measured) << request.id;
+    EXPECT_DOUBLE_EQ(one.candidate.estimate.time_us, predict(request, h200()).time_us) << request.id;
+  }
+}
+
+TEST(MeasuredTime, TheSerialTimeBuildsOnItToo) {
+  const PairWorkload pair{PairOp::gemm_reduce_scatter, 8192, 8192, 4096};
+  const Case serial{"", 2, pair, {}, {1000, 500}};
+  Case chunked = serial;
+  chunked.schedule.family = scenarios::Decomposition{4};
+  EXPECT_DOUBLE_EQ(predict(chunked, h200()).serial_us, predict(serial, h200()).time_us);
+}
+
+}  // namespace
+}  // namespace weft::scenarios::study

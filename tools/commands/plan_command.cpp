@@ -1,0 +1,55 @@
+// weft plan: what to measure on a machine so that its profile can be fitted.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "calibration/evidence/calibration_plan.hpp"
+#include "calibration/evidence/measurement_file.hpp"
+#include "models/base/json_file.hpp"
+#include "tools/commands/commands.hpp"
+#include "tools/rooms.hpp"
+
+namespace weft::tools::commands {
+namespace {
+
+struct Options {
+  std::uint64_t seed = 0;
+  std::filesystem::path out;
+  std::vector<int> gpus{1, 2, 4};
+};
+
+std::string text_of(const std::vector<MatrixSize>& sizes) {
+  std::string lines;
+  for (const auto& [m, n, k] : sizes)
+    lines += std::to_string(m) + " " + std::to_string(n) + " " + std::to_string(k) + "\n";
+  return lines;
+}
+
+void run(const Options& options) {
+  const std::vector<evidence::PlanFile> plan = evidence::calibration_plan(options.seed, options.gpus);
+  for (const evidence::PlanFile& file : plan) {
+    const std::filesystem::path path = options.out / (file.name + ".jsonl");
+    write_text_file(path, evidence::lines_of(file.cases));
+    std::cout << path.string() << ": " << file.cases.size() << " cases\n";
+  }
+  const std::filesystem::path path = options.out / "library_questions.txt";
+  const std::vector<MatrixSize> questions = evidence::library_questions(options.seed, plan);
+  write_text_file(path, text_of(questions));
+  std::cout << path.string() << ": " << questions.size() << " GEMMs\n";
+}
+
+}  // namespace
+
+void add_plan_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("plan", "Write the cases that calibrate a machine, drawn from a seed");
+  auto options = std::make_shared<Options>();
+  command->add_option("--seed", options->seed, "The same seed draws the same cases on every machine")->required();
+  command->add_option("--out", options->out, "Folder for gemm.jsonl, pairs_2gpu.jsonl, …, library_questions.txt")
+      ->required()
+      ->check(CLI::ExistingDirectory);
+  command->add_option("--gpus", options->gpus, "Numbers of GPUs, of 1, 2, 4 and 8; 1,2,4 where left out")
+      ->delimiter(',');
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace weft::tools::commands

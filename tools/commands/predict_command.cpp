@@ -1,0 +1,132 @@
+// weft predict: one case a line in, one result a line out, in the order of the cases.
+#include <spdlog/spdlog.h>
+#include <tbb/parallel_for.h>
+
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "calibration/evidence/measurement_file.hpp"
+#include "models/base/json_file.hpp"
+#include "models/execution/executor.hpp"
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
+#include "models/schedule/schedule_json.hpp"
+#include "scenarios/case_json.hpp"
+#include "scenarios/study/prediction.hpp"
+#include "tools/commands/commands.hpp"
+#include "tools/rooms.hpp"
+
+namespace weft::tools::commands {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Options {
+  std::string machine, in, out, schedules;
+};
+
+/// Lines that are worked on together: enough for all cores, few enough that results appear soon.
+constexpr std::size_t lines_at_once = 256;
+
+struct Answer {
+  std::string text;
+  bool failed = false;
+};
+
+ordered_json result_of(const std::string& id, const study::Prediction& prediction) {
+  return {{"id", id},
+          {"time_us", prediction.time_us},
+          {"serial_us", prediction.serial_us},
+          {"bound_us", prediction.bound_us},
+          {"interval_us", {prediction.low_us, prediction.high_us}},
+          {"limited_by", name_of(prediction.limited_by)},
+          {"outside_calibration", prediction.outside_calibration},
+          {"runnable", prediction.runnable},
+          {"schedule", scenarios::to_json(prediction.choice)}};
+}
+
+/// The case's id where the line is an object that has one, else null.
+ordered_json id_of(const nlohmann::json& line) {
+  return line.is_object() && line.contains("id") ? ordered_json(line["id"]) : ordered_json(nullptr);
+}
+
+/// Throws InputError for an id that names no file of that folder.
+std::filesystem::path schedule_path(const std::filesystem::path& folder, const std::string& id) {
+  if (id.empty() || id.find('/') != std::string::npos || id.find('\0') != std::string::npos)
+    throw InputError("id", "expected a file's name without a folder, for its schedule, got \"" + id + "\"");
+  return folder / (id + ".json");
+}
+
+/// `schedules`: folder that takes each case's schedule as a file; empty: none are written.
+Answer answer(const std::string& line, std::size_t number, const Machine& machine, const std::string& schedules) {
+  nlohmann::json parsed;
+  try {
+    parsed = parse_json(line);
+  } catch (const InputError& error) {
+    return {ordered_json{{"id", nullptr}, {"line", number}, {"error", error.what()}}.dump(), true};
+  }
+  try {
+    const scenarios::Case request = scenarios::case_from_json(parsed);
+    const study::Prediction prediction = study::predict(request, machine);
+    if (!schedules.empty()) write_schedule(schedule_path(schedules, request.id), prediction.schedule);
+    return {result_of(request.id, prediction).dump(), false};
+  } catch (const std::exception& error) {  // of this case; the others go on
+    return {ordered_json{{"id", id_of(parsed)}, {"error", error.what()}}.dump(), true};
+  }
+}
+
+/// True when every line was answered without an error.
+bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, const std::string& schedules) {
+  bool all_answered = true;
+  std::vector<std::string> lines;
+  std::size_t before = 0;
+  for (std::string line; in;) {
+    lines.clear();
+    while (lines.size() < lines_at_once && std::getline(in, line)) lines.push_back(line);
+    std::vector<Answer> answers(lines.size());
+    tbb::parallel_for(std::size_t{0}, lines.size(), [&](std::size_t i) {
+      if (lines[i].find_first_not_of(" \t\r") != std::string::npos)
+        answers[i] = answer(lines[i], before + i + 1, machine, schedules);
+    });
+    for (const Answer& one : answers) {
+      if (!one.text.empty()) out << one.text << '\n';
+      all_answered = all_answered && !one.failed;
+    }
+    out.flush();
+    before += lines.size();
+  }
+  return all_answered;
+}
+
+void run(const Options& options) {
+  const Machine machine = read_machine(machine_path(options.machine));
+  std::ifstream in_file;
+  if (!options.in.empty()) in_file = evidence::open_lines(options.in, "cases");
+  std::ofstream out_file;
+  if (!options.out.empty()) {
+    out_file.open(options.out);
+    if (!out_file) throw InputError(options.out, "expected a file that can be written");
+  }
+  const bool all = predict_lines(options.in.empty() ? std::cin : in_file, options.out.empty() ? std::cout : out_file,
+                                 machine, options.schedules);
+  if (!out_file) throw ExecutionError(options.out + " could not be written");
+  if (!all) throw ExecutionError("some cases could not be answered: their lines carry \"error\"");
+}
+
+}  // namespace
+
+void add_predict_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("predict", "Predict the time of each case (JSON lines in, JSON lines out)");
+  auto options = std::make_shared<Options>();
+  command->add_option("--machine", options->machine, "Name or path of a machine profile")->required();
+  command->add_option("--in", options->in, "File of cases; standard input where left out");
+  command->add_option("--out", options->out, "File for results; standard output where left out");
+  command->add_option("--schedules", options->schedules, "Folder: write each case's schedule there as ID.json")
+      ->check(CLI::ExistingDirectory);
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace weft::tools::commands

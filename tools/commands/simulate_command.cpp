@@ -1,0 +1,85 @@
+// weft simulate: one schedule file on the simulator.
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "models/base/json_file.hpp"
+#include "models/base/text.hpp"
+#include "models/check/race_check.hpp"
+#include "models/check/schedule_file.hpp"
+#include "models/check/validation.hpp"
+#include "models/execution/trace_json.hpp"
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
+#include "models/schedule/schedule_json.hpp"
+#include "scenarios/study/prediction.hpp"
+#include "sim/simulated_executor.hpp"
+#include "tools/commands/commands.hpp"
+#include "tools/report/table.hpp"
+#include "tools/report/trace_picture.hpp"
+#include "tools/rooms.hpp"
+
+namespace weft::tools::commands {
+namespace {
+
+struct Options {
+  std::string schedule, machine, trace, svg, json;
+};
+
+void check(const Schedule& schedule, const Machine& machine) {
+  validate(schedule);
+  study::require_gpus(schedule.gpus, machine);
+  if (!schedule.machine.empty() && schedule.machine != machine.name)
+    throw InputError("machine", "expected a schedule for " + machine.name + ", got one for " + schedule.machine);
+  if (const std::vector<Race> races = find_races(schedule); !races.empty())
+    throw InputError("operations",
+                     "expected conflicting operations to be ordered, got a race: " + races.front().message);
+}
+
+void print(const Trace& trace) {
+  report::Table table({"operation", "stream", "start us", "end us", "us", "limit", "detail"});
+  for (const Span& span : trace.spans)
+    if (span.gpu == 0)
+      table.add({span.operation, span.stream, fixed(span.start_us, 1), fixed(span.end_us, 1),
+                 fixed(span.end_us - span.start_us, 1), std::string(name_of(span.limit)), span.detail});
+  std::cout << table << "one iteration: " << fixed(trace.time_us, 1) << " us, limited by " << name_of(trace.limited_by)
+            << '\n';
+}
+
+void run(const Options& options) {
+  for (const std::string& path : {options.trace, options.svg, options.json}) require_writable(path);
+  const Machine machine = read_machine(machine_path(options.machine));
+  Trace trace;
+  try {
+    const Schedule schedule = read_schedule(options.schedule);
+    check(schedule, machine);
+    trace = sim::SimulatedExecutor().run(schedule, machine);
+    trace.time_us /= schedule.repeats_per_iteration;
+  } catch (const InputError& error) {
+    throw std::string(error.what()).starts_with(options.schedule) ? error : error.in_file(options.schedule);
+  }
+  if (!options.trace.empty()) {
+    std::ostringstream text;
+    write_perfetto({trace}, text);
+    write_text_file(options.trace, text.str());
+  }
+  if (!options.svg.empty()) write_text_file(options.svg, report::svg_picture({trace}));
+  if (!options.json.empty()) write_json_file(options.json, to_json(trace));
+  print(trace);
+}
+
+}  // namespace
+
+void add_simulate_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("simulate", "Simulate one schedule file");
+  auto options = std::make_shared<Options>();
+  command->add_option("SCHEDULE", options->schedule, "Schedule file (weft.schedule/1)")->required();
+  command->add_option("--machine", options->machine, "Name or path of a machine profile")->required();
+  command->add_option("--trace", options->trace, "Write the trace for Perfetto");
+  command->add_option("--svg", options->svg, "Draw GPU 0 into this file");
+  command->add_option("--json", options->json, "Write the trace as weft.trace/1, for weft compare");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace weft::tools::commands

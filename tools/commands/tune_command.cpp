@@ -1,0 +1,152 @@
+// weft tune: TokenWeave's table for one model, the split and the CTAs of each number of tokens.
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "models/base/input_error.hpp"
+#include "models/base/json_file.hpp"
+#include "models/base/text.hpp"
+#include "models/cost/all_reduce_norm_model.hpp"
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
+#include "scenarios/case_json.hpp"
+#include "scenarios/model_config.hpp"
+#include "scenarios/study/prediction.hpp"
+#include "scenarios/study/token_split_table.hpp"
+#include "tools/commands/commands.hpp"
+#include "tools/report/table.hpp"
+#include "tools/rooms.hpp"
+
+namespace weft::tools::commands {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Options {
+  std::string model, machine, out;
+  std::vector<std::int64_t> tokens{1024, 2048, 4096, 8192, 16384, 32768, 65536};
+  std::vector<int> ctas;
+  int gpus = 0;
+  bool nccl = false;
+};
+
+template <class Number>
+std::vector<Number> ascending(std::vector<Number> values, const char* option, Number least) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+  if (values.front() < least)
+    throw InputError(option,
+                     "expected numbers from " + std::to_string(least) + " on, got " + std::to_string(values.front()));
+  return values;
+}
+
+study::TableQuestion question_of(const Options& options, const Machine& machine) {
+  study::TableQuestion question;
+  question.layer = scenarios::layer_of(scenarios::read_model_config(options.model), 1);
+  question.tokens = ascending(options.tokens, "--tokens", std::int64_t{1});
+  question.gpus = options.gpus == 0 ? machine.gpus : options.gpus;
+  question.fused_norm = !options.nccl;
+  if (question.fused_norm && !has_all_reduce_norm(machine))
+    throw InputError("--machine",
+                     "expected one with the fused all-reduce and norm, or --nccl with it, got " + machine.name);
+  const std::vector<int> defaults = options.nccl ? std::vector{0, 4, 8, 16} : std::vector{2, 4, 8, 16, 32};
+  question.ctas = ascending(options.ctas.empty() ? defaults : options.ctas, "--ctas", options.nccl ? 0 : 1);
+  return question;
+}
+
+/// Errors of a layer that cannot be split name the file of the model.
+std::vector<study::TableRow> rows_of(const study::TableQuestion& question, const Options& options,
+                                     const Machine& machine, const std::string& progress) {
+  std::size_t shown_percent = 0;
+  const auto report = [&](std::size_t done, std::size_t all) {
+    if (100 * done / all == shown_percent) return;
+    shown_percent = 100 * done / all;
+    std::cerr << '\r' << done << " of " << all << " schedules simulated" << (done == all ? "\n" : "") << std::flush;
+  };
+  try {
+    return study::token_split_table(question, machine, progress, report);
+  } catch (const InputError& error) {
+    if (!error.field().starts_with("workload.")) throw;
+    throw error.in_file(options.model);
+  }
+}
+
+const scenarios::TokenSplit& split_of(const study::TableRow& row) {
+  return std::get<scenarios::TokenSplit>(row.choice.family);
+}
+
+ordered_json to_json(const std::vector<study::TableRow>& rows, const study::TableQuestion& question,
+                     const Options& options, const Machine& machine) {
+  ordered_json table = ordered_json::array();
+  for (const study::TableRow& row : rows)
+    table.push_back({{"tokens", row.tokens},
+                     {"schedule", scenarios::to_json(row.choice)},
+                     {"time_us", row.time_us},
+                     {"serial_us", row.serial_us},
+                     {"bound_us", row.bound_us},
+                     {"speedup", row.speedup()}});
+  return {{"format", "weft.token_split_table/1"},
+          {"model", options.model},
+          {"machine", machine.name},
+          {"gpus", question.gpus},
+          {"rows", table}};
+}
+
+void print(const std::vector<study::TableRow>& rows, bool fused_norm) {
+  std::vector<std::string> header{"tokens", "split 1", "split 2"};
+  if (fused_norm)
+    header.insert(header.end(), {"attention CTAs", "MLP CTAs"});
+  else
+    header.push_back("max CTAs");
+  header.insert(header.end(), {"us", "serial us", "speedup"});
+  report::Table table(header);
+  for (const study::TableRow& row : rows) {
+    const scenarios::TokenSplit& split = split_of(row);
+    std::vector<std::string> cells{std::to_string(row.tokens), std::to_string(*split.first),
+                                   std::to_string(row.tokens - *split.first)};
+    if (fused_norm)
+      cells.insert(cells.end(), {std::to_string(split.comm_ctas), std::to_string(split.mlp_comm_ctas.value())});
+    else
+      cells.push_back(row.choice.max_ctas == 0 ? "default" : std::to_string(row.choice.max_ctas));
+    cells.insert(cells.end(), {fixed(row.time_us, 1), fixed(row.serial_us, 1), fixed(row.speedup(), 3) + "x"});
+    table.add(cells);
+  }
+  std::cout << table;
+}
+
+void run(const Options& options) {
+  require_writable(options.out);
+  const Machine machine = read_machine(machine_path(options.machine));
+  const study::TableQuestion question = question_of(options, machine);
+  const std::string progress = options.out.empty() ? "" : options.out + ".progress";
+  const std::vector<study::TableRow> rows = rows_of(question, options, machine, progress);
+  if (!options.out.empty()) {
+    write_json_file(options.out, to_json(rows, question, options, machine));
+    std::filesystem::remove(progress);
+  }
+  std::cout << "One layer, " << question.gpus << " GPUs, " << machine.name << '\n';
+  print(rows, question.fused_norm);
+}
+
+}  // namespace
+
+void add_tune_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("tune", "Find the token split and the CTAs for each number of tokens");
+  auto options = std::make_shared<Options>();
+  command->add_option("MODEL", options->model, "config.json of a model, as Hugging Face has it")->required();
+  command->add_option("--machine", options->machine, "Name or path of a machine profile")->required();
+  command->add_option("--gpus", options->gpus, "Tensor-parallel GPUs (default: all of the machine)")
+      ->check(CLI::Range(2, 1024));
+  command->add_option("--tokens", options->tokens, "Numbers of tokens (default: 1024, 2048, ... 65536)");
+  command->add_option(
+      "--ctas", options->ctas,
+      "CTAs to try for the reductions (default: 2 4 8 16 32; with --nccl 0 4 8 16, 0 being the default)");
+  command->add_flag("--nccl", options->nccl, "Reduce with NCCL and norm in a kernel of its own");
+  command->add_option("--out", options->out,
+                      "Write the table as one JSON object; an interrupted search goes on from OUT.progress");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace weft::tools::commands
