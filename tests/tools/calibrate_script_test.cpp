@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "tests/tools/command_line.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace weft::tests {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/tools/command_line.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace weft::calibration::evidence {
 namespace {

@@ -10,7 +10,6 @@
 #include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
 #include "models/machine/machine_files.hpp"
-#include "tests/tools/command_line.hpp"
 
 namespace weft::calibration::evidence {
 namespace {
@@ -19,8 +18,6 @@ using nlohmann::json;
 using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using tests::run_weft;
-using tests::TemporaryFolder;
 
 const auto published = source_tree() / "scenarios/published";
 
@@ -52,29 +49,6 @@ TEST_P(ClaimFileOf, AsksEveryCase) {
       for (const char* key : {"cases", "over", "without"})
         for (const json& id : observation.value(key, json::array())) asked.insert(id);
   for (const json& one : file["cases"]) EXPECT_TRUE(asked.contains(one["id"])) << one["id"];
-}
-
-TEST_P(ClaimFileOf, IsAnsweredByTheCommand) {
-  const TemporaryFolder folder;
-  const auto result = run_weft("reproduce " + GetParam() + " --json out.json", folder);
-  EXPECT_EQ(result.status, 0) << result.errors;
-  EXPECT_THAT(result.output, HasSubstr("claims hold"));
-  const json answer = json::parse(folder.read("out.json"));
-  EXPECT_EQ(answer["paper"], GetParam());
-  EXPECT_EQ(answer["claims"].size(), read_claims(published / (GetParam() + ".json")).claims.size());
-  for (const json& claim : answer["claims"]) {
-    const std::string quantity = claim["quantity"];
-    const std::string unit = quantity == "time_us" ? "us" : quantity == "stages" ? "stages" : "ratio";
-    const json simulated = claim["simulated_" + unit];
-    ASSERT_EQ(simulated.size(), 2u) << claim["id"];
-    EXPECT_GE(simulated[0].get<double>(), 0) << claim["id"];
-    EXPECT_LE(simulated[0], simulated[1]) << claim["id"];
-    EXPECT_EQ(claim["published_" + unit].size(), 2u) << claim["id"];
-    EXPECT_TRUE(claim["holds"].is_boolean());
-    EXPECT_TRUE(claim["tolerance_ratio"].is_number());
-    for (const json& observation : claim["observations"])
-      EXPECT_TRUE(observation["simulated_" + unit].is_number()) << claim["id"];
-  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Papers, ClaimFileOf,
@@ -161,15 +135,6 @@ TEST(ReadClaims, NamesWhatIsWrong) {
   EXPECT_THAT(error_with("/claims/0/observations/0/over", json::array({"a"})), HasSubstr("time_ratio"));
   EXPECT_THAT(error_with("/claims/0/quantity", "time_ratio"), HasSubstr("\"over\""));
   EXPECT_THAT(error_with("/claims/0/quantity", "hidden_share"), HasSubstr("a schedule for hidden_share"));
-}
-
-TEST(ReproduceCommand, RefusesAnUnknownPaper) {
-  const TemporaryFolder folder;
-  const auto result = run_weft("reproduce attention_is_all_you_need --json out.json", folder);
-  EXPECT_EQ(result.status, 2);
-  EXPECT_THAT(result.errors, HasSubstr("weft: PAPER: expected one of async_tp, ficco, flashoverlap, magiattention"));
-  EXPECT_EQ(std::count(result.errors.begin(), result.errors.end(), '\n'), 1);
-  EXPECT_TRUE(folder.file_names().empty());
 }
 
 }  // namespace

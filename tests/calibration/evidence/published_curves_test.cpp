@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "models/base/input_error.hpp"
-#include "tests/tools/command_line.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace weft::calibration::evidence {
 namespace {

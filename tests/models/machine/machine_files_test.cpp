@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "models/base/input_error.hpp"
-#include "tests/tools/command_line.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace weft {
 namespace {

@@ -1,0 +1,86 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "calibration/evidence/claims.hpp"
+#include "models/machine/machine_files.hpp"
+#include "tests/tools/command_line.hpp"
+#include "tools/rooms.hpp"
+
+namespace weft::tools::commands {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+using testing::HasSubstr;
+using tests::run_weft;
+using tests::TemporaryFolder;
+
+std::filesystem::path claims_of(const std::string& paper) {
+  return source_tree() / "scenarios/published" / (paper + ".json");
+}
+
+/// {"ID": {"holds": …, "simulated": [low, high]}, …} of a command's answer.
+ordered_json verdicts_of(const json& answer) {
+  ordered_json verdicts;
+  for (const json& claim : answer["claims"])
+    for (const auto& [key, value] : claim.items())
+      if (key.starts_with("simulated_"))
+        verdicts[claim["id"].get<std::string>()] = {{"holds", claim["holds"]}, {"simulated", value}};
+  return verdicts;
+}
+
+/// Which claims hold, and the simulated values to the bit. WEFT_REWRITE_GOLDEN=1 writes the file anew.
+void compare_with_golden(const std::string& paper, const json& answer) {
+  const std::string path = WEFT_SOURCE_DIR "/tests/tools/golden/verdicts/" + paper + ".json";
+  const ordered_json found = verdicts_of(answer);
+  if (std::getenv("WEFT_REWRITE_GOLDEN") != nullptr) std::ofstream(path) << found.dump(1) << '\n';
+  std::ifstream file(path);
+  ASSERT_TRUE(file) << path;
+  EXPECT_EQ(found, ordered_json::parse(file)) << paper;
+}
+
+class ReproduceCommandOf : public testing::TestWithParam<std::string> {};
+
+TEST_P(ReproduceCommandOf, GivesEachClaimItsVerdict) {
+  const TemporaryFolder folder;
+  const auto result = run_weft("reproduce " + GetParam() + " --json out.json", folder);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("claims hold"));
+  const json answer = json::parse(folder.read("out.json"));
+  EXPECT_EQ(answer["paper"], GetParam());
+  EXPECT_EQ(answer["claims"].size(), evidence::read_claims(claims_of(GetParam())).claims.size());
+  for (const json& claim : answer["claims"]) {
+    const std::string quantity = claim["quantity"];
+    const std::string unit = quantity == "time_us" ? "us" : quantity == "stages" ? "stages" : "ratio";
+    const json simulated = claim["simulated_" + unit];
+    ASSERT_EQ(simulated.size(), 2u) << claim["id"];
+    EXPECT_GE(simulated[0].get<double>(), 0) << claim["id"];
+    EXPECT_LE(simulated[0], simulated[1]) << claim["id"];
+    EXPECT_EQ(claim["published_" + unit].size(), 2u) << claim["id"];
+    EXPECT_TRUE(claim["holds"].is_boolean());
+    EXPECT_TRUE(claim["tolerance_ratio"].is_number());
+    for (const json& observation : claim["observations"])
+      EXPECT_TRUE(observation["simulated_" + unit].is_number()) << claim["id"];
+  }
+  compare_with_golden(GetParam(), answer);
+}
+
+INSTANTIATE_TEST_SUITE_P(Papers, ReproduceCommandOf,
+                         testing::Values("async_tp", "ficco", "flashoverlap", "magiattention", "tokenweave"),
+                         [](const auto& instance) { return instance.param; });
+
+TEST(ReproduceCommand, RefusesAnUnknownPaper) {
+  const TemporaryFolder folder;
+  const auto result = run_weft("reproduce attention_is_all_you_need --json out.json", folder);
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.errors, HasSubstr("weft: PAPER: expected one of async_tp, ficco, flashoverlap, magiattention"));
+  EXPECT_EQ(std::count(result.errors.begin(), result.errors.end(), '\n'), 1);
+  EXPECT_TRUE(folder.file_names().empty());
+}
+
+}  // namespace
+}  // namespace weft::tools::commands
