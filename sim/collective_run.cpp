@@ -59,7 +59,7 @@ void CollectiveRun::start(Batch& batch) {
       end(share);
       continue;
     }
-    share.flow = pool_.start(bytes, {rate_of(share), share.transfer->uses},
+    share.flow = pool_.start(bytes, rate_of(share), share.transfer->path,
                              {[](void* context) {
                                 auto* done = static_cast<Share*>(context);
                                 done->batch->run->end(*done);

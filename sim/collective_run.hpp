@@ -17,8 +17,8 @@ namespace weft::sim {
 /// Bytes that flow together; those of one collective are cut into the same channels.
 struct Transfer {
   double bytes = 0;
-  double alone_us = 0;     ///< with all channels and nobody beside
-  std::vector<Use> uses;   ///< per byte
+  double alone_us = 0;  ///< with all channels and nobody beside
+  PathId path = 0;
   std::vector<int> ranks;  ///< that take part; empty: all
   bool involves(int rank) const { return ranks.empty() || std::find(ranks.begin(), ranks.end(), rank) != ranks.end(); }
 };

@@ -25,7 +25,6 @@ Picoseconds rounded_up(double time_ps) {
 
 int FluidPool::add_resource(double capacity) {
   capacities_.push_back(capacity);
-  served_.push_back(0);
   wanted_.push_back(0);
   limits_.push_back(unlimited);
   flows_of_.emplace_back();
@@ -33,6 +32,21 @@ int FluidPool::add_resource(double capacity) {
   load_.push_back(0);
   resource_seen_.push_back(0);
   return static_cast<int>(capacities_.size()) - 1;
+}
+
+PathId FluidPool::add_path(std::span<const Use> uses) {
+  const std::size_t first = uses_.size();
+  uses_.insert(uses_.end(), uses.begin(), uses.end());
+  paths_.push_back({first, uses_.size()});
+  return static_cast<PathId>(paths_.size()) - 1;
+}
+
+double FluidPool::served(int resource) const {
+  double units = 0;
+  for (const Path& path : paths_)
+    for (std::size_t i = path.first_use; i < path.last_use; ++i)
+      if (uses_[i].resource == resource) units += path.served * uses_[i].per_unit;
+  return units;
 }
 
 FlowId FluidPool::free_slot() {
@@ -47,34 +61,29 @@ FlowId FluidPool::free_slot() {
   return id;
 }
 
-FlowId FluidPool::start(double work, const Demand& demand, Waiter done) {
+FlowId FluidPool::start(double work, double cap, PathId path, Waiter done) {
   const FlowId id = free_slot();
   Flow& flow = flows_[id];
-  flow.demand = demand;  // into memory that the slot has already
-  flow.work = flow.left = work;
-  flow.updated = engine_.now();
-  flow.done = done;
-  flow.has_rate = false;
-  flow.runs = true;
-  for (const Use& use : flow.demand.uses) flows_of_[use.resource].push_back(id);
-  want(flow.demand, flow.demand.cap);
+  flow = {.path = path, .runs = true, .cap = cap, .work = work, .left = work, .updated = engine_.now(), .done = done};
+  for (const Use& use : uses(flow)) flows_of_[use.resource].push_back(id);
+  want(flow, cap);
   started_.push_back(id);
   request_settle();
   return id;
 }
 
 void FluidPool::set_cap(FlowId id, double cap) {
-  Demand& demand = flows_[id].demand;
-  want(demand, cap - demand.cap);
-  demand.cap = cap;
-  touch(demand);
-  due_.push_back(id);
+  Flow& flow = flows_[id];
+  want(flow, cap - flow.cap);
+  flow.cap = cap;
+  touch(flow);
+  unrated_.push_back(id);
   request_settle();
 }
 
-/// Counts a flow of this cap, or the change of a cap, among what its resources have to give.
-void FluidPool::want(const Demand& demand, double cap) {
-  for (const Use& use : demand.uses) wanted_[use.resource] += cap * use.per_unit;
+/// Counts a flow of this cap, or the change of its cap, among what its resources have to give.
+void FluidPool::want(const Flow& flow, double cap) {
+  for (const Use& use : uses(flow)) wanted_[use.resource] += cap * use.per_unit;
 }
 
 void FluidPool::request_settle() {
@@ -83,8 +92,8 @@ void FluidPool::request_settle() {
   engine_.at(engine_.now(), {on_settle, this}, Phase::settle);
 }
 
-void FluidPool::touch(const Demand& demand) {
-  for (const Use& use : demand.uses)
+void FluidPool::touch(const Flow& flow) {
+  for (const Use& use : uses(flow))
     if (!std::exchange(is_touched_[use.resource], true)) touched_.push_back(use.resource);
 }
 
@@ -96,11 +105,12 @@ void FluidPool::settle() {
   new_rates_.clear();
   for (const int r : to_plan_)
     if (resource_seen_[r] != searches_) plan_group(r);
-  for (const FlowId id : due_)  // nothing holds the others back
+  for (const FlowId id : unrated_)  // nothing holds the others back
     if (flows_[id].runs && std::exchange(flow_seen_[id], searches_) != searches_)
-      new_rates_.push_back({id, flows_[id].demand.cap});
-  due_.clear();
+      new_rates_.push_back({id, flows_[id].cap});
+  unrated_.clear();
   set_rates();
+  find_due();
   schedule_earliest();
 }
 
@@ -108,10 +118,8 @@ void FluidPool::settle() {
 void FluidPool::take_over_rates() {
   for (const FlowId id : started_) {
     Flow& flow = flows_[id];
-    const auto twin = std::find_if(ended_.begin(), ended_.end(), [&](FlowId other) {
-      const Flow& gone = flows_[other];
-      return gone.has_rate && gone.demand.cap == flow.demand.cap && gone.demand.uses == flow.demand.uses;
-    });
+    const auto twin =
+        std::find_if(ended_.begin(), ended_.end(), [&](FlowId other) { return is_twin(flows_[other], flow); });
     if (twin != ended_.end()) {
       flow.rate = flows_[*twin].rate;
       flow.has_rate = true;
@@ -119,16 +127,22 @@ void FluidPool::take_over_rates() {
       ended_.erase(twin);
       plan_end(id, end_of(flow));
     } else {
-      touch(flow.demand);
-      due_.push_back(id);
+      touch(flow);
+      unrated_.push_back(id);
     }
   }
   for (const FlowId id : ended_) {
-    touch(flows_[id].demand);
+    touch(flows_[id]);
     free_.push_back(id);
   }
   started_.clear();
   ended_.clear();
+}
+
+/// Does `gone`, which has ended, leave a rate that is right for `flow`?
+bool FluidPool::is_twin(const Flow& gone, const Flow& flow) const {
+  return gone.has_rate && gone.cap == flow.cap &&
+         (gone.path == flow.path || std::ranges::equal(uses(gone), uses(flow)));
 }
 
 /// Finds which of the touched resources can hold flows back, and could until now.
@@ -159,7 +173,7 @@ void FluidPool::find_group(int resource, const Counts& counts) {
       if (flow_seen_[id] == searches_) continue;
       flow_seen_[id] = searches_;
       group_.push_back(id);
-      for (const Use& use : flows_[id].demand.uses) {
+      for (const Use& use : uses(flows_[id])) {
         if (!counts(use.resource) || resource_seen_[use.resource] == searches_) continue;
         resource_seen_[use.resource] = searches_;
         open_.push_back(use.resource);
@@ -174,17 +188,17 @@ void FluidPool::plan_group(int resource) {
   std::sort(group_.begin(), group_.end());  // sums are rounded in this order
   ++plans_;
   demands_.clear();
-  for (const FlowId id : group_) demands_.push_back(&flows_[id].demand);
+  for (const FlowId id : group_) demands_.push_back({flows_[id].cap, uses(flows_[id])});
   const std::vector<double>& rates = max_min_.rates(limits_, demands_);
   note_peak_load(rates);
   for (std::size_t i = 0; i < group_.size(); ++i) new_rates_.push_back({group_[i], rates[i]});
 }
 
 void FluidPool::note_peak_load(const std::vector<double>& rates) {
-  for (const Demand* demand : demands_)
-    for (const Use& use : demand->uses) load_[use.resource] = 0;
+  for (const Demand& demand : demands_)
+    for (const Use& use : demand.uses) load_[use.resource] = 0;
   for (std::size_t i = 0; i < demands_.size(); ++i)
-    for (const Use& use : demands_[i]->uses) {
+    for (const Use& use : demands_[i].uses) {
       load_[use.resource] += rates[i] * use.per_unit;
       if (load_[use.resource] > peak_load_ * capacities_[use.resource])
         peak_load_ = load_[use.resource] / capacities_[use.resource];
@@ -204,11 +218,15 @@ void FluidPool::set_rates() {
     flow.has_rate = true;
     change.end = end_of(flow);
   }
-  const auto is_before = [](const NewRate& a, const NewRate& b) { return a.end < b.end; };
-  const auto tie = [](const NewRate& a, const NewRate& b) { return a.end == b.end; };
-  std::sort(new_rates_.begin(), new_rates_.end(), is_before);
-  if (std::adjacent_find(new_rates_.begin(), new_rates_.end(), tie) != new_rates_.end()) order_ties();
+  if (have_ties()) order_ties();
   for (const NewRate& change : new_rates_) plan_end(change.flow, change.end);
+}
+
+bool FluidPool::have_ties() {
+  new_ends_.clear();
+  for (const NewRate& change : new_rates_) new_ends_.push_back(change.end);
+  std::sort(new_ends_.begin(), new_ends_.end());
+  return std::adjacent_find(new_ends_.begin(), new_ends_.end()) != new_ends_.end();
 }
 
 /// By the first touched resource that a flow shares with them, directly or through others; then by slot.
@@ -243,9 +261,20 @@ void FluidPool::plan_end(FlowId id, Picoseconds time) {
   ends_[id] = time == never.time ? never : PlannedEnd{time, engine_.take_place()};
 }
 
+void FluidPool::find_due() {
+  due_.clear();
+  due_time_ = never.time;
+  for (const PlannedEnd& end : ends_) due_time_ = std::min(due_time_, end.time);
+  if (due_time_ == never.time) return;
+  for (std::size_t id = 0; id < ends_.size(); ++id)
+    if (ends_[id].time == due_time_) due_.push_back({ends_[id].place, static_cast<FlowId>(id)});
+  std::sort(due_.begin(), due_.end(), [](const DueEnd& a, const DueEnd& b) { return a.place > b.place; });
+}
+
 void FluidPool::schedule_earliest() {
-  const PlannedEnd earliest = *std::min_element(ends_.begin(), ends_.end());
-  if (earliest >= scheduled_ || (settling_ && earliest.time > engine_.now())) return;  // settle() may change it
+  if (due_.empty() || (settling_ && due_time_ > engine_.now())) return;  // settle() may change it
+  const PlannedEnd earliest{due_time_, due_.back().place};
+  if (earliest >= scheduled_) return;
   scheduled_ = earliest;
   if (idle_events_.empty()) idle_events_.push_back(&events_.emplace_back());
   EndEvent* event = idle_events_.back();
@@ -261,10 +290,10 @@ void FluidPool::on_end(void* context) {
   pool->idle_events_.push_back(event);
   if (now != pool->scheduled_) return;
   pool->scheduled_ = never;
-  const auto found = std::find(pool->ends_.begin(), pool->ends_.end(), now);
-  if (found != pool->ends_.end()) {
-    *found = never;
-    pool->end(static_cast<FlowId>(found - pool->ends_.begin()));
+  if (!pool->due_.empty() && now == PlannedEnd{pool->due_time_, pool->due_.back().place}) {
+    const FlowId id = pool->due_.back().flow;
+    pool->due_.pop_back();
+    pool->end(id);
   }
   pool->schedule_earliest();
 }
@@ -272,10 +301,13 @@ void FluidPool::on_end(void* context) {
 void FluidPool::end(FlowId id) {
   Flow& flow = flows_[id];
   flow.runs = false;
-  want(flow.demand, -flow.demand.cap);
-  for (const Use& use : flow.demand.uses) {
-    served_[use.resource] += flow.work * use.per_unit;
-    std::erase(flows_of_[use.resource], id);
+  ends_[id] = never;
+  want(flow, -flow.cap);
+  paths_[flow.path].served += flow.work;
+  for (const Use& use : uses(flow)) {
+    std::vector<FlowId>& flows = flows_of_[use.resource];
+    *std::find(flows.begin(), flows.end(), id) = flows.back();
+    flows.pop_back();
   }
   ended_.push_back(id);
   request_settle();

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "sim/engine.hpp"
@@ -21,6 +22,7 @@
 namespace weft::sim {
 
 using FlowId = int;
+using PathId = int;
 
 class FluidPool {
  public:
@@ -29,27 +31,34 @@ class FluidPool {
 
   /// `capacity` in units per us.
   int add_resource(double capacity);
+  /// What a unit of a flow takes of which resources.
+  PathId add_path(std::span<const Use> uses);
 
-  /// `work` units at most at demand.cap units per us; `done` is called at the end, in the phase `happen`. Ends are
-  /// rounded up to the next nanosecond, so that what is equal stays simultaneous.
-  FlowId start(double work, const Demand& demand, Waiter done);
+  /// `work` units at most at `cap` units per us; `done` is called at the end, in the phase `happen`. Ends are rounded
+  /// up to the next nanosecond, so that what is equal stays simultaneous.
+  FlowId start(double work, double cap, PathId path, Waiter done);
   /// Changes the largest rate of a flow that has not ended yet.
   void set_cap(FlowId id, double cap);
 
   double capacity(int resource) const { return capacities_[resource]; }
   /// Units that went through a resource so far.
-  double served(int resource) const { return served_[resource]; }
+  double served(int resource) const;
   /// Largest load over capacity that any plan so far gave a resource: never above 1 (a property that tests check).
   double peak_load() const { return peak_load_; }
   std::uint64_t plans() const { return plans_; }
 
  private:
+  struct Path {
+    std::size_t first_use = 0, last_use = 0;
+    double served = 0;  // units of the flows that ended
+  };
   struct Flow {
-    Demand demand;
+    PathId path = 0;
+    bool has_rate = false, runs = false;
+    double cap = 0;
     double work = 0, left = 0, rate = 0;
     Picoseconds updated;
     Waiter done;
-    bool has_rate = false, runs = false;
   };
   struct NewRate {
     FlowId flow;
@@ -63,6 +72,10 @@ class FluidPool {
     std::uint64_t place = 0;
     auto operator<=>(const PlannedEnd&) const = default;
   };
+  struct DueEnd {
+    std::uint64_t place;
+    FlowId flow;
+  };
   static constexpr PlannedEnd never{{std::numeric_limits<std::int64_t>::max()}, 0};
   /// What an event needs to know: it is void once an earlier one was scheduled.
   struct EndEvent {
@@ -70,39 +83,50 @@ class FluidPool {
     PlannedEnd end;
   };
 
+  std::span<const Use> uses(const Flow& flow) const {
+    const Path& path = paths_[flow.path];
+    return {uses_.data() + path.first_use, uses_.data() + path.last_use};
+  }
   FlowId free_slot();
   void request_settle();
   void settle();
   void take_over_rates();
+  bool is_twin(const Flow& a, const Flow& b) const;
   void update_limits();
   void plan_group(int resource);
   template <class Counts>
   void find_group(int resource, const Counts& counts);
   void note_peak_load(const std::vector<double>& rates);
   void set_rates();
+  bool have_ties();
   void order_ties();
   void advance(Flow& flow);
   Picoseconds end_of(const Flow& flow) const;
   void plan_end(FlowId id, Picoseconds time);
+  void find_due();
   void schedule_earliest();
   void end(FlowId id);
-  void want(const Demand& demand, double cap);
-  void touch(const Demand& demand);
+  void want(const Flow& flow, double cap);
+  void touch(const Flow& flow);
   static void on_settle(void* pool) { static_cast<FluidPool*>(pool)->settle(); }
   static void on_end(void* event);
 
   Engine& engine_;
-  std::vector<double> capacities_, served_;
+  std::vector<double> capacities_;
   std::vector<double> wanted_;                 // by resource: what its running flows would take at their caps
   std::vector<double> limits_;                 // by resource: its capacity, or infinite where nobody is held back
-  std::vector<std::vector<FlowId>> flows_of_;  // by resource, running flows in the order of their start
+  std::vector<std::vector<FlowId>> flows_of_;  // by resource: running flows, in any order
   std::vector<char> is_touched_;
   std::vector<int> touched_;  // resources whose flows have changed since the last settling
+  std::vector<Path> paths_;
+  std::vector<Use> uses_;  // path by path
   std::vector<Flow> flows_;
   std::vector<PlannedEnd> ends_;  // by flow; never: it does not run, or stands still
+  Picoseconds due_time_;          // the earliest of them, as of the last settling,
+  std::vector<DueEnd> due_;       // and whose it is, the first one last
   PlannedEnd scheduled_ = never;  // no end is earlier
   std::vector<FlowId> free_, started_, ended_;
-  std::vector<FlowId> due_;  // need a rate: new ones, and those with another cap
+  std::vector<FlowId> unrated_;  // need a rate: new ones, and those with another cap
   std::vector<EndEvent*> idle_events_;
   std::deque<EndEvent> events_;
 
@@ -110,10 +134,11 @@ class FluidPool {
   MaxMin max_min_;
   std::vector<int> to_plan_;  // resources whose flows' rates may change
   std::vector<NewRate> new_rates_;
-  std::vector<int> settled_;  // the resources that were touched, in ascending order
+  std::vector<Picoseconds> new_ends_;
+  std::vector<int> settled_;  // the resources that were touched
   std::vector<int> part_of_;  // by flow
   std::vector<FlowId> group_;
-  std::vector<const Demand*> demands_;
+  std::vector<Demand> demands_;
   std::vector<double> load_;
   std::vector<int> open_;
   std::vector<std::uint64_t> resource_seen_, flow_seen_;  // number of the search that met it last

@@ -14,7 +14,7 @@ IdealUnits::IdealUnits(Engine& engine, FluidPool& pool, int ranks) : engine_(eng
 void IdealUnits::start(Activity& activity, double duration_us) {
   const Work& work = activity.operation->work;
   const auto new_run = [&](std::vector<Use> uses) -> Run& {
-    return runs_.emplace_back(Run{this, {&activity}, duration_us, std::move(uses), 0});
+    return runs_.emplace_back(Run{this, {&activity}, duration_us, std::move(uses)});
   };
   if (std::holds_alternative<Gemm>(work)) return start_gemm(new_run({{computes_[activity.rank], 1.0}}));
   if (!is_collective(work)) {
@@ -79,7 +79,8 @@ void IdealUnits::flow(Run& run, double work_us, void (*done)(void*)) {
     activity->all_ctas_started.happen(engine_);
   }
   if (work_us <= 0) return engine_.at(engine_.now(), {done, &run});
-  pool_.start(work_us, {1.0, run.uses}, {done, &run});
+  if (run.path < 0) run.path = pool_.add_path(run.uses);
+  pool_.start(work_us, 1.0, run.path, {done, &run});
 }
 
 void IdealUnits::end(Run& run) {

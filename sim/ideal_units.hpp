@@ -28,6 +28,7 @@ class IdealUnits {
     std::vector<Activity*> activities;  ///< a collective's of all ranks
     double duration_us = 0;
     std::vector<Use> uses;
+    PathId path = -1;  // known once it flows
     int next_group = 0;
   };
 

@@ -15,90 +15,88 @@ constexpr double rounding_margin = 1e-9;
 
 }  // namespace
 
-/// Lists for each resource its flows, in their order.
-void MaxMin::begin(const std::vector<double>& capacities, const std::vector<const Demand*>& demands) {
-  if (resources_.size() < capacities.size()) resources_.resize(capacities.size());
-  open_.clear();
-  by_cap_.clear();
-  for (std::size_t f = 0; f < demands.size(); ++f) {
-    by_cap_.emplace_back(demands[f]->cap, static_cast<int>(f));
-    for (const Use& use : demands[f]->uses) {
+void MaxMin::begin(const std::vector<double>& capacities, std::span<const Demand> demands) {
+  numbers_.resize(capacities.size(), -1);
+  fillings_.clear();
+  shares_.clear();
+  rising_.clear();
+  for (const Demand& demand : demands) {
+    Rising flow{static_cast<int>(rising_.size()), demand.cap, shares_.size(), 0};
+    for (const Use& use : demand.uses) {
       if (capacities[use.resource] == infinity) continue;
-      Filling& resource = resources_[use.resource];
-      if (resource.rising == 0) {
-        open_.push_back(use.resource);
-        resource.free = capacities[use.resource];
-        resource.weight = 0;
-        resource.flows.clear();
-      }
-      resource.flows.push_back(static_cast<int>(f));
-      resource.weight += use.per_unit;
-      ++resource.rising;
+      const int number = filling_of(use.resource, capacities[use.resource]);
+      fillings_[number].weight += use.per_unit;
+      ++fillings_[number].rising;
+      shares_.push_back({number, use.per_unit});
     }
+    flow.last_share = shares_.size();
+    rising_.push_back(flow);
   }
-  std::sort(by_cap_.begin(), by_cap_.end());
-  next_cap_ = 0;
-  is_rising_.assign(demands.size(), true);
+  for (const Filling& filling : fillings_) numbers_[filling.resource] = -1;
   rates_.assign(demands.size(), 0.0);
 }
 
+int MaxMin::filling_of(int resource, double capacity) {
+  int& number = numbers_[resource];
+  if (number < 0) {
+    number = static_cast<int>(fillings_.size());
+    fillings_.push_back({resource, capacity});
+  }
+  return number;
+}
+
 /// The cap of the flows that stop next if no resource is full before.
-double MaxMin::least_cap() {
-  while (next_cap_ < by_cap_.size() && !is_rising_[by_cap_[next_cap_].second]) ++next_cap_;
-  return next_cap_ < by_cap_.size() ? by_cap_[next_cap_].first : infinity;
+double MaxMin::least_cap() const {
+  double least = infinity;
+  for (const Rising& flow : rising_) least = std::min(least, flow.cap);
+  return least;
 }
 
 /// The lowest level at which one of the resources that flows still rise through is full.
 double MaxMin::find_full() {
-  std::erase_if(open_, [&](int r) { return resources_[r].rising == 0; });
   double lowest = infinity;
-  for (const int r : open_) {
-    Filling& resource = resources_[r];
-    resource.full_at = resource.weight > 0 ? std::max(resource.free, 0.0) / resource.weight : infinity;
-    lowest = std::min(lowest, resource.full_at);
+  for (Filling& filling : fillings_) {
+    const bool is_open = filling.rising > 0 && filling.weight > 0;
+    filling.full_at = is_open ? std::max(filling.free, 0.0) / filling.weight : infinity;
+    lowest = std::min(lowest, filling.full_at);
   }
   return lowest;
 }
 
-void MaxMin::stop(int flow) {
-  if (is_rising_[flow]) stopping_.push_back(flow);
-  is_rising_[flow] = false;
+bool MaxMin::meets_full(const Rising& flow, double level) const {
+  for (std::size_t i = flow.first_share; i < flow.last_share; ++i)
+    if (fillings_[shares_[i].filling].full_at <= level) return true;
+  return false;
 }
 
-void MaxMin::freeze(const Demand& demand, double rate, const std::vector<double>& capacities) {
-  for (const Use& use : demand.uses) {
-    if (capacities[use.resource] == infinity) continue;
-    Filling& resource = resources_[use.resource];
-    resource.free -= rate * use.per_unit;
-    resource.weight -= use.per_unit;
-    --resource.rising;
+void MaxMin::freeze(const Rising& flow, double rate) {
+  rates_[flow.flow] = rate;
+  for (std::size_t i = flow.first_share; i < flow.last_share; ++i) {
+    Filling& filling = fillings_[shares_[i].filling];
+    filling.free -= rate * shares_[i].per_unit;
+    filling.weight -= shares_[i].per_unit;
+    --filling.rising;
   }
 }
 
-const std::vector<double>& MaxMin::rates(const std::vector<double>& capacities,
-                                         const std::vector<const Demand*>& demands) {
+const std::vector<double>& MaxMin::rates(const std::vector<double>& capacities, std::span<const Demand> demands) {
   begin(capacities, demands);
   double full = find_full();
-  for (double cap = least_cap(); cap < infinity; cap = least_cap()) {
+  for (bool is_first = true; !rising_.empty(); is_first = false) {
+    const double cap = least_cap();
     const bool is_cap_first = cap < full * (1 - rounding_margin);
-    if (!is_cap_first) full = find_full();
+    if (!is_cap_first && !is_first) full = find_full();
     const double level = std::min(cap, full), reached = level * (1 + relative_tolerance);
-    stopping_.clear();
-    for (std::size_t i = next_cap_; i < by_cap_.size() && by_cap_[i].first <= reached; ++i) stop(by_cap_[i].second);
-    if (!is_cap_first)
-      for (const int r : open_)
-        if (resources_[r].full_at <= reached)
-          for (const int f : resources_[r].flows) stop(f);
-    std::sort(stopping_.begin(), stopping_.end());  // sums are rounded in the order of the flows
-    for (const int f : stopping_) {
-      rates_[f] = std::min(level, demands[f]->cap);
-      freeze(*demands[f], rates_[f], capacities);
-    }
+    std::erase_if(rising_, [&](const Rising& flow) {
+      const bool stops = flow.cap <= reached || (!is_cap_first && meets_full(flow, reached));
+      if (stops) freeze(flow, std::min(level, flow.cap));
+      return stops;
+    });
   }
   return rates_;
 }
 
-std::vector<double> max_min_rates(const std::vector<double>& capacities, const std::vector<const Demand*>& demands) {
+std::vector<double> max_min_rates(const std::vector<double>& capacities, std::span<const Demand> demands) {
   return MaxMin().rates(capacities, demands);
 }
 

@@ -11,7 +11,7 @@
 // equal rates. A resource of infinite capacity limits nobody and costs nothing.
 #pragma once
 
-#include <utility>
+#include <span>
 #include <vector>
 
 namespace weft::sim {
@@ -24,41 +24,50 @@ struct Use {
 
 struct Demand {
   double cap = 0;  ///< largest rate; must be finite and positive
-  std::vector<Use> uses;
+  std::span<const Use> uses;
 };
 
 /// Rates in the order of `demands`. Deterministic: the order of operations depends on nothing but the arguments.
-std::vector<double> max_min_rates(const std::vector<double>& capacities, const std::vector<const Demand*>& demands);
+std::vector<double> max_min_rates(const std::vector<double>& capacities, std::span<const Demand> demands);
 
 /// The same for who asks again and again: it keeps nothing from one call to the next but memory. Resources are looked
 /// at only in rounds in which one of them may be full, not where flows stop at their caps.
 class MaxMin {
  public:
   /// Valid until the next call.
-  const std::vector<double>& rates(const std::vector<double>& capacities, const std::vector<const Demand*>& demands);
+  const std::vector<double>& rates(const std::vector<double>& capacities, std::span<const Demand> demands);
 
  private:
   /// A resource while the unfrozen flows rise together.
   struct Filling {
-    double free = 0;         // capacity that frozen flows left
-    double weight = 0;       // sum of coefficients of unfrozen flows
-    int rising = 0;          // unfrozen flows: weight alone may keep a rounding error above 0; none between calls
-    double full_at = 0;      // level at which it is full, as of the last find_full()
-    std::vector<int> flows;  // that use it
+    int resource = 0;
+    double free = 0;     // capacity that frozen flows left
+    double weight = 0;   // sum of coefficients of unfrozen flows
+    int rising = 0;      // unfrozen flows: weight alone may keep a rounding error above 0
+    double full_at = 0;  // level at which it is full, as of the last find_full()
+  };
+  /// What a flow takes of one of them.
+  struct Share {
+    int filling = 0;
+    double per_unit = 0;
+  };
+  struct Rising {
+    int flow = 0;
+    double cap = 0;
+    std::size_t first_share = 0, last_share = 0;
   };
 
-  void begin(const std::vector<double>& capacities, const std::vector<const Demand*>& demands);
-  double least_cap();
+  void begin(const std::vector<double>& capacities, std::span<const Demand> demands);
+  int filling_of(int resource, double capacity);
+  double least_cap() const;
   double find_full();
-  void stop(int flow);
-  void freeze(const Demand& demand, double rate, const std::vector<double>& capacities);
+  bool meets_full(const Rising& flow, double level) const;
+  void freeze(const Rising& flow, double rate);
 
-  std::vector<Filling> resources_;
-  std::vector<int> open_;                       // resources that flows rise through
-  std::vector<std::pair<double, int>> by_cap_;  // flows
-  std::size_t next_cap_ = 0;                    // those before it have stopped
-  std::vector<char> is_rising_;
-  std::vector<int> stopping_;
+  std::vector<Filling> fillings_;  // resources that can be full
+  std::vector<int> numbers_;       // by resource: its place there, or -1; all -1 between calls
+  std::vector<Share> shares_;      // flow by flow
+  std::vector<Rising> rising_;     // in the order of the flows, since sums are rounded in it
   std::vector<double> rates_;
 };
 

@@ -174,7 +174,7 @@ std::vector<Transfer> SimulatedMachine::transfers_of(const Activity& activity) {
     std::vector<Use> uses = links_.collective_uses(timing.algorithm, schedule_.gpus, ranks() < schedule_.gpus);
     if (hbm_bytes > 0)
       for (const GpuState& gpu : gpus_) uses.push_back({gpu.hbm, hbm_bytes});
-    return {{timing.port_bytes, timing.transfer_us, std::move(uses), {}}};
+    return {{timing.port_bytes, timing.transfer_us, pool_.add_path(uses), {}}};
   }
   const auto bytes = [&](int source, int destination) {
     return static_cast<double>(pair_bytes(*exchange, source, destination, schedule_));
@@ -194,11 +194,12 @@ std::vector<Transfer> SimulatedMachine::transfers_of(const Activity& activity) {
       pair.bytes = bytes(source, destination);
       pair.alone_us = timing.transfer_us * std::max(out[source], in[destination]) / timing.port_bytes;
       pair.ranks = {source, destination};
-      pair.uses = links_.kernel_uses(source, destination, source, 1.0);
+      std::vector<Use> uses = links_.kernel_uses(source, destination, source, 1.0);
       if (hbm_bytes > 0) {
-        pair.uses.push_back({gpus_[source].hbm, hbm_bytes / 2});
-        pair.uses.push_back({gpus_[destination].hbm, hbm_bytes / 2});
+        uses.push_back({gpus_[source].hbm, hbm_bytes / 2});
+        uses.push_back({gpus_[destination].hbm, hbm_bytes / 2});
       }
+      pair.path = pool_.add_path(uses);
     }
   return transfers;
 }
@@ -324,7 +325,7 @@ void SimulatedMachine::transfer(CopyRun& run) {
   const auto bytes = static_cast<double>(bytes_on_rank(run.copy->source, run.activity->rank, schedule_));
   if (source != destination)
     GBps /= 1 + machine_.copy_engines.speed_spread * (2 * throw_of(run.activity->rank, run.activity->occasion) - 1);
-  pool_.start(bytes, {bytes_per_us(GBps), std::move(uses)},
+  pool_.start(bytes, bytes_per_us(GBps), pool_.add_path(uses),
               {[](void* context) {
                  auto* done = static_cast<CopyRun*>(context);
                  done->machine->count_copy(*done, -1);

@@ -8,7 +8,12 @@
 namespace weft::sim {
 
 TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, Activity& activity, TiledWork work)
-    : engine_(engine), sms_(sms), pool_(pool), activity_(activity), work_(std::move(work)), demand_{0, work_.uses} {
+    : engine_(engine),
+      sms_(sms),
+      pool_(pool),
+      activity_(activity),
+      work_(std::move(work)),
+      path_(pool.add_path(work_.uses)) {
   unplaced = work_.scheduler == TileScheduler::grid ? static_cast<int>(work_.tiles) : work_.ctas;
   next_tile_ = begins_with_own_tiles() ? std::min<std::int64_t>(work_.ctas, work_.tiles) : 0;
   const auto* gemm = std::get_if<Gemm>(&activity.operation->work);
@@ -103,8 +108,8 @@ void TiledKernel::run(std::vector<int> sms, int first_cta, std::int64_t first, s
   Cohort* cohort = free_cohort();
   const double bytes = static_cast<double>(sms.size()) * work_.bytes_per_tile;
   *cohort = {this, first, count, first_cta, std::move(sms)};
-  demand_.cap = bytes / work_.tile_us / (work_.slowdown != nullptr ? *work_.slowdown : 1);
-  pool_.start(bytes * share_of_tile, demand_,
+  const double cap = bytes / work_.tile_us / (work_.slowdown != nullptr ? *work_.slowdown : 1);
+  pool_.start(bytes * share_of_tile, cap, path_,
               {[](void* context) {
                  auto* ended = static_cast<Cohort*>(context);
                  ended->kernel->on_cohort_end(ended);

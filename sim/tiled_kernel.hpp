@@ -70,7 +70,7 @@ class TiledKernel : public Grid {
   FluidPool& pool_;
   Activity& activity_;
   const TiledWork work_;
-  Demand demand_;                                               // of the cohort that starts
+  const PathId path_;
   std::vector<std::int64_t> group_first_, group_left_;          // first tile and unfinished tiles of each tile group
   std::vector<std::pair<int, const Occurrence*>> group_waits_;  // group, and what holds it back
   std::int64_t next_tile_ = 0, done_tiles_ = 0;

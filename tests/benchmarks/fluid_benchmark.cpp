@@ -24,9 +24,9 @@ class AllToAll {
       for (int offset = 1; offset < gpus; ++offset) {
         const int destination = (source + offset) % gpus;
         flows_.push_back(
-            {this,
-             1e6 + 1e4 * static_cast<double>(flows_.size()),
-             {390e3, {{out_[source], 1}, {in_[destination], 1}, {memory_[source], 1}, {memory_[destination], 1}}}});
+            {this, 1e6 + 1e4 * static_cast<double>(flows_.size()), 390e3,
+             pool_.add_path(std::vector<Use>{
+                 {out_[source], 1}, {in_[destination], 1}, {memory_[source], 1}, {memory_[destination], 1}})});
       }
     for (Flow& flow : flows_) start(&flow);
   }
@@ -41,13 +41,14 @@ class AllToAll {
   struct Flow {
     AllToAll* all;
     double work;
-    Demand demand;
+    double cap;
+    PathId path;
   };
   static void start(void* context) {
     auto* flow = static_cast<Flow*>(context);
     flow->work = flow->work < 2e6 ? flow->work * 1.1 : 1e6;  // never an equal successor
-    flow->demand.cap = flow->demand.cap > 380e3 ? flow->demand.cap - 1 : 390e3;
-    flow->all->pool_.start(flow->work, flow->demand, {start, flow});
+    flow->cap = flow->cap > 380e3 ? flow->cap - 1 : 390e3;
+    flow->all->pool_.start(flow->work, flow->cap, flow->path, {start, flow});
   }
 
   Engine engine_;

@@ -39,7 +39,7 @@ struct TestRun {
     }
     activities.resize(static_cast<std::size_t>(ranks));
     collective.emplace(engine, pool, model, whole_sm, ranks,
-                       std::vector<Transfer>{{model.port_bytes, model.transfer_us, uses, {}}});
+                       std::vector<Transfer>{{model.port_bytes, model.transfer_us, pool.add_path(uses), {}}});
   }
   void hold(int rank, int count, double until_us) {
     Holder& holder = holders.emplace_back();

@@ -9,6 +9,11 @@ namespace {
 
 constexpr double uncapped = 1e9;
 
+struct Need {
+  double cap = 0;
+  std::vector<Use> uses;
+};
+
 /// Transfers that start at given times, and when they ended.
 class Transfers {
  public:
@@ -16,8 +21,8 @@ class Transfers {
   FluidPool pool{engine};
 
   /// Returns a number by which `end_us` asks for it.
-  std::size_t start_at(double time_us, double work, Demand demand) {
-    transfers_.push_back({this, work, std::move(demand), -1});
+  std::size_t start_at(double time_us, double work, Need need) {
+    transfers_.push_back({this, work, std::move(need), -1});
     engine.at(from_us(time_us), {begin, &transfers_.back()});
     return transfers_.size() - 1;
   }
@@ -27,12 +32,13 @@ class Transfers {
   struct Transfer {
     Transfers* all;
     double work;
-    Demand demand;
+    Need need;
     double end_us;
   };
   static void begin(void* context) {
     auto* transfer = static_cast<Transfer*>(context);
-    transfer->all->pool.start(transfer->work, transfer->demand, {end, transfer});
+    FluidPool& pool = transfer->all->pool;
+    pool.start(transfer->work, transfer->need.cap, pool.add_path(transfer->need.uses), {end, transfer});
   }
   static void end(void* context) {
     auto* transfer = static_cast<Transfer*>(context);
@@ -68,7 +74,7 @@ TEST(FluidPool, NewCapHoldsFromThatInstantOn) {
   FluidPool pool(engine);
   const int link = pool.add_resource(100);
   Slower slower{&pool, 0};
-  slower.flow = pool.start(1000, {50, {{link, 1}}}, {[](void*) {}, nullptr});
+  slower.flow = pool.start(1000, 50, pool.add_path(std::vector<Use>{{link, 1}}), {[](void*) {}, nullptr});
   engine.at(from_us(4), {[](void* context) {
                            const auto* change = static_cast<Slower*>(context);
                            change->pool->set_cap(change->flow, 20);
@@ -123,14 +129,14 @@ TEST(FluidPool, EqualSuccessorCostsNoPlan) {
   struct Waves {
     Engine engine;
     FluidPool pool{engine};
-    Demand demand;
+    PathId path = 0;
     int left = 100;
     static void next(void* context) {
       auto* waves = static_cast<Waves*>(context);
-      if (waves->left-- > 0) waves->pool.start(50, waves->demand, {next, waves});
+      if (waves->left-- > 0) waves->pool.start(50, uncapped, waves->path, {next, waves});
     }
   } waves;
-  waves.demand = {uncapped, {{waves.pool.add_resource(10), 1}}};
+  waves.path = waves.pool.add_path(std::vector<Use>{{waves.pool.add_resource(10), 1}});
   Waves::next(&waves);
   waves.engine.run();
   EXPECT_EQ(waves.engine.now(), from_us(500));
@@ -172,14 +178,14 @@ void run_random_load(RandomLoad& load, unsigned seed) {
   for (int r = 0; r < resources; ++r) load.transfers.pool.add_resource(draw(10, 1000));
   load.work.assign(resources, 0);
   for (int i = 0; i < 200; ++i) {
-    Demand demand{draw(1, 2000), {}};
+    Need need{draw(1, 2000), {}};
     const double work = draw(1, 5000);
     for (int r = 0; r < resources; ++r) {
       if (draw(0, 1) < 0.6) continue;
-      demand.uses.push_back({r, draw(0.2, 2)});
-      load.work[r] += work * demand.uses.back().per_unit;
+      need.uses.push_back({r, draw(0.2, 2)});
+      load.work[r] += work * need.uses.back().per_unit;
     }
-    load.numbers.push_back(load.transfers.start_at(draw(0, 50), work, demand));
+    load.numbers.push_back(load.transfers.start_at(draw(0, 50), work, need));
   }
   load.transfers.engine.run();
 }

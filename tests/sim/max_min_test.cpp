@@ -14,10 +14,15 @@ using ::testing::Pointwise;
 
 constexpr double uncapped = 1e9;
 
-std::vector<double> rates_of(const std::vector<double>& capacities, const std::vector<Demand>& demands) {
-  std::vector<const Demand*> pointers;
-  for (const Demand& demand : demands) pointers.push_back(&demand);
-  return max_min_rates(capacities, pointers);
+struct Flow {
+  double cap = 0;
+  std::vector<Use> uses;
+};
+
+std::vector<double> rates_of(const std::vector<double>& capacities, const std::vector<Flow>& flows) {
+  std::vector<Demand> demands;
+  for (const Flow& flow : flows) demands.push_back({flow.cap, flow.uses});
+  return max_min_rates(capacities, demands);
 }
 
 TEST(MaxMin, NoFlowsHaveNoRates) { EXPECT_TRUE(rates_of({100}, {}).empty()); }
@@ -27,7 +32,7 @@ TEST(MaxMin, FlowWithoutResourcesRunsAtItsCap) { EXPECT_THAT(rates_of({100}, {{7
 TEST(MaxMin, LoneFlowFillsItsResource) { EXPECT_THAT(rates_of({100}, {{uncapped, {{0, 1}}}}), ElementsAre(100)); }
 
 TEST(MaxMin, EqualFlowsShareEqually) {
-  const Demand flow{uncapped, {{0, 1}}};
+  const Flow flow{uncapped, {{0, 1}}};
   EXPECT_THAT(rates_of({100}, {flow, flow, flow, flow}), ElementsAre(25, 25, 25, 25));
 }
 
@@ -58,14 +63,14 @@ TEST(MaxMin, NothingFlowsThroughAResourceOfNoCapacity) {
 }
 
 TEST(MaxMin, CoefficientsOfManyMagnitudesDoNotHang) {
-  const std::vector<Demand> demands{
+  const std::vector<Flow> flows{
       {uncapped, {{0, 1e6}}}, {uncapped, {{0, 1e-8}, {1, 1}}}, {1e-3, {{0, 0.1}}}, {uncapped, {{1, 1e-9}}}};
-  for (const double rate : rates_of({1, 1e-6}, demands)) EXPECT_GE(rate, 0);
+  for (const double rate : rates_of({1, 1e-6}, flows)) EXPECT_GE(rate, 0);
 }
 
 struct RandomSystem {
   std::vector<double> capacities;
-  std::vector<Demand> demands;
+  std::vector<Flow> flows;
 };
 
 RandomSystem random_system(std::mt19937& random) {
@@ -75,10 +80,10 @@ RandomSystem random_system(std::mt19937& random) {
             flows = std::uniform_int_distribution(1, 20)(random);
   for (int r = 0; r < resources; ++r) system.capacities.push_back(draw(1, 1000));
   for (int f = 0; f < flows; ++f) {
-    Demand demand{draw(0.1, 500), {}};
+    Flow flow{draw(0.1, 500), {}};
     for (int r = 0; r < resources; ++r)
-      if (draw(0, 1) < 0.4) demand.uses.push_back({r, draw(0.1, 3)});
-    system.demands.push_back(demand);
+      if (draw(0, 1) < 0.4) flow.uses.push_back({r, draw(0.1, 3)});
+    system.flows.push_back(flow);
   }
   return system;
 }
@@ -86,7 +91,7 @@ RandomSystem random_system(std::mt19937& random) {
 std::vector<double> loads_of(const RandomSystem& system, const std::vector<double>& rates) {
   std::vector<double> loads(system.capacities.size(), 0.0);
   for (std::size_t f = 0; f < rates.size(); ++f)
-    for (const Use& use : system.demands[f].uses) loads[use.resource] += rates[f] * use.per_unit;
+    for (const Use& use : system.flows[f].uses) loads[use.resource] += rates[f] * use.per_unit;
   return loads;
 }
 
@@ -96,10 +101,10 @@ TEST(MaxMin, RandomSystemsStayWithinCapacitiesAndCaps) {
   std::mt19937 random(2);
   for (int trial = 0; trial < 500; ++trial) {
     const RandomSystem system = random_system(random);
-    const std::vector<double> rates = rates_of(system.capacities, system.demands);
+    const std::vector<double> rates = rates_of(system.capacities, system.flows);
     const std::vector<double> loads = loads_of(system, rates);
     for (std::size_t r = 0; r < loads.size(); ++r) EXPECT_LE(loads[r], system.capacities[r] * (1 + tolerance));
-    for (std::size_t f = 0; f < rates.size(); ++f) EXPECT_LE(rates[f], system.demands[f].cap);
+    for (std::size_t f = 0; f < rates.size(); ++f) EXPECT_LE(rates[f], system.flows[f].cap);
   }
 }
 
@@ -108,18 +113,18 @@ TEST(MaxMin, InRandomSystemsNoRateCanGrowWithoutASmallerOneShrinking) {
   std::mt19937 random(3);
   for (int trial = 0; trial < 500; ++trial) {
     const RandomSystem system = random_system(random);
-    const std::vector<double> rates = rates_of(system.capacities, system.demands);
+    const std::vector<double> rates = rates_of(system.capacities, system.flows);
     const std::vector<double> loads = loads_of(system, rates);
     std::vector<double> highest(loads.size(), 0.0);
     for (std::size_t f = 0; f < rates.size(); ++f)
-      for (const Use& use : system.demands[f].uses) highest[use.resource] = std::max(highest[use.resource], rates[f]);
+      for (const Use& use : system.flows[f].uses) highest[use.resource] = std::max(highest[use.resource], rates[f]);
     for (std::size_t f = 0; f < rates.size(); ++f) {
-      const auto& uses = system.demands[f].uses;
+      const auto& uses = system.flows[f].uses;
       const bool held = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
         return loads[use.resource] >= system.capacities[use.resource] * (1 - tolerance) &&
                rates[f] >= highest[use.resource] * (1 - tolerance);
       });
-      EXPECT_TRUE(held || rates[f] >= system.demands[f].cap * (1 - tolerance)) << "trial " << trial << ", flow " << f;
+      EXPECT_TRUE(held || rates[f] >= system.flows[f].cap * (1 - tolerance)) << "trial " << trial << ", flow " << f;
     }
   }
 }
@@ -128,10 +133,10 @@ TEST(MaxMin, OrderOfFlowsDoesNotMatter) {
   std::mt19937 random(4);
   for (int trial = 0; trial < 200; ++trial) {
     RandomSystem system = random_system(random);
-    std::vector<double> rates = rates_of(system.capacities, system.demands);
-    std::reverse(system.demands.begin(), system.demands.end());
+    std::vector<double> rates = rates_of(system.capacities, system.flows);
+    std::reverse(system.flows.begin(), system.flows.end());
     std::reverse(rates.begin(), rates.end());
-    EXPECT_THAT(rates_of(system.capacities, system.demands), Pointwise(DoubleNear(1e-6), rates));
+    EXPECT_THAT(rates_of(system.capacities, system.flows), Pointwise(DoubleNear(1e-6), rates));
   }
 }
 
