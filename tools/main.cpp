@@ -71,6 +71,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);  // standard input then tells what can be read without waiting
   log_to_standard_error();
   return run(argc, argv);
 }

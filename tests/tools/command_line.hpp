@@ -12,6 +12,8 @@ struct CommandResult {
   std::string output, errors;
 };
 
+/// A line of shell in `folder`, with nothing to read.
+CommandResult run(const std::string& command, const TemporaryFolder& folder);
 /// `weft ARGUMENTS` in `folder`; the shell reads the arguments.
 CommandResult run_weft(const std::string& arguments, const TemporaryFolder& folder);
 

@@ -1,12 +1,17 @@
-// weft predict: one case a line in, one result a line out, in the order of the cases.
+// weft predict: one case a line in, one result a line out, in the order of the cases. What has arrived is answered
+// before more is waited for, so that a program can ask line by line.
 #include <spdlog/spdlog.h>
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "calibration/evidence/measurement_file.hpp"
 #include "models/base/json_file.hpp"
@@ -16,7 +21,9 @@
 #include "models/schedule/schedule_json.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/study/prediction.hpp"
+#include "scenarios/study/prediction_json.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/line_reader.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
@@ -36,21 +43,37 @@ struct Answer {
   bool failed = false;
 };
 
-ordered_json result_of(const std::string& id, const study::Prediction& prediction) {
-  return {{"id", id},
-          {"time_us", prediction.time_us},
-          {"serial_us", prediction.serial_us},
-          {"bound_us", prediction.bound_us},
-          {"interval_us", {prediction.low_us, prediction.high_us}},
-          {"limited_by", name_of(prediction.limited_by)},
-          {"outside_calibration", prediction.outside_calibration},
-          {"runnable", prediction.runnable},
-          {"schedule", scenarios::to_json(prediction.choice)}};
-}
-
 /// The case's id where the line is an object that has one, else null.
 ordered_json id_of(const nlohmann::json& line) {
   return line.is_object() && line.contains("id") ? ordered_json(line["id"]) : ordered_json(nullptr);
+}
+
+/// The line with null for every number that is too large to be one.
+std::string without_overflows(std::string_view line) {
+  constexpr std::string_view of_numbers = "0123456789+-.eE";
+  std::string text;
+  bool in_string = false;
+  while (!line.empty()) {
+    const std::size_t number = in_string ? 0 : std::min(line.find_first_not_of(of_numbers), line.size());
+    const std::size_t taken = number > 0                            ? number
+                              : in_string && line.starts_with('\\') ? std::min<std::size_t>(2, line.size())
+                                                                    : 1;
+    const std::string token(line.substr(0, taken));
+    if (token == "\"") in_string = !in_string;
+    text += number > 0 && std::isinf(std::strtod(token.c_str(), nullptr)) ? "null" : token;
+    line.remove_prefix(taken);
+  }
+  return text;
+}
+
+/// Of a line that parse_json() refuses, though all that is wrong with it may be a number or a key that stands twice.
+ordered_json id_of_refused(std::string_view line) {
+  return id_of(nlohmann::json::parse(without_overflows(line), nullptr, false));
+}
+
+Answer refusal(ordered_json id, std::size_t number, const InputError& error) {
+  if (!id.is_null()) return {ordered_json{{"id", std::move(id)}, {"error", error.what()}}.dump(), true};
+  return {ordered_json{{"id", nullptr}, {"line", number}, {"error", error.what()}}.dump(), true};
 }
 
 /// Throws InputError for an id that names no file of that folder.
@@ -66,13 +89,13 @@ Answer answer(const std::string& line, std::size_t number, const Machine& machin
   try {
     parsed = parse_json(line);
   } catch (const InputError& error) {
-    return {ordered_json{{"id", nullptr}, {"line", number}, {"error", error.what()}}.dump(), true};
+    return refusal(id_of_refused(line), number, error);
   }
   try {
     const scenarios::Case request = scenarios::case_from_json(parsed);
     const study::Prediction prediction = study::predict(request, machine);
     if (!schedules.empty()) write_schedule(schedule_path(schedules, request.id), prediction.schedule);
-    return {result_of(request.id, prediction).dump(), false};
+    return {study::to_json(request.id, prediction).dump(), false};
   } catch (const std::exception& error) {  // of this case; the others go on
     return {ordered_json{{"id", id_of(parsed)}, {"error", error.what()}}.dump(), true};
   }
@@ -81,11 +104,9 @@ Answer answer(const std::string& line, std::size_t number, const Machine& machin
 /// True when every line was answered without an error.
 bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, const std::string& schedules) {
   bool all_answered = true;
-  std::vector<std::string> lines;
+  LineReader reader(in);
   std::size_t before = 0;
-  for (std::string line; in;) {
-    lines.clear();
-    while (lines.size() < lines_at_once && std::getline(in, line)) lines.push_back(line);
+  for (std::vector<std::string> lines; !(lines = reader.next(lines_at_once)).empty(); before += lines.size()) {
     std::vector<Answer> answers(lines.size());
     tbb::parallel_for(std::size_t{0}, lines.size(), [&](std::size_t i) {
       if (lines[i].find_first_not_of(" \t\r") != std::string::npos)
@@ -96,7 +117,6 @@ bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, 
       all_answered = all_answered && !one.failed;
     }
     out.flush();
-    before += lines.size();
   }
   return all_answered;
 }

@@ -69,6 +69,35 @@ TEST_F(PredictCommand, AnswersACaseThatCannotBeDoneUnderItsId) {
   EXPECT_THAT(lines[0]["error"], HasSubstr("workload.op: expected one of gemm, "));
 }
 
+TEST_F(PredictCommand, KeepsTheIdOfALineWithANumberTooLargeOrAKeyTwice) {
+  const std::string large =
+      R"({"note": "1e999", "id": "a\"1e999", "gpus": 4, "workload": {"op": "gemm", "m": -1e999}})";
+  const std::string twice = R"({"gpus": 4, "gpus": 8, "id": "b"})", nameless = R"({"gpus": 1e999})";
+  const std::vector<json> lines = lines_of(answer(large + "\n" + twice + "\n" + nameless + "\n").output);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0]["id"], "a\"1e999");
+  EXPECT_THAT(lines[0]["error"], HasSubstr("number overflow parsing '-1e999'"));
+  EXPECT_EQ(lines[1]["id"], "b");
+  EXPECT_EQ(lines[2]["id"], nullptr);
+  EXPECT_EQ(lines[2]["line"], 3);
+}
+
+TEST_F(PredictCommand, AnswersALineBeforeTheNextIsWritten) {
+  folder_.write("ask.sh", R"(coproc weft { "$1" predict --machine h200x8-nvswitch; }
+for id in first second; do
+  echo '{"id": "'$id'", "gpus": 4, "workload": {"op": "all_reduce", "bytes": 1048576}}' >&"${weft[1]}"
+  read -r -t 60 answer <&"${weft[0]}" || exit 3
+  echo "$answer"
+done
+)");
+  const CommandResult result = run("bash ask.sh '" WEFT_PROGRAM "'", folder_);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  const std::vector<json> lines = lines_of(result.output);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0]["id"], "first");
+  EXPECT_EQ(lines[1]["id"], "second");
+}
+
 TEST_F(PredictCommand, GivesTheSameBitsForACaseAloneAndAmongOthers) {
   const CommandResult both = answer(all_reduce + "\n" + pair + "\n");
   EXPECT_EQ(both.output, answer(all_reduce).output + answer(pair).output);
