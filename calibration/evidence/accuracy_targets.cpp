@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "calibration/evidence/contests.hpp"
 #include "calibration/evidence/duration_ratio.hpp"
-#include "calibration/evidence/questions.hpp"
 #include "models/base/statistics.hpp"
 #include "scenarios/parts.hpp"
 #include "scenarios/study/prediction.hpp"
@@ -29,7 +29,7 @@ double operations_of(const Case& request) {
 bool is_large_gemm(const Case& request) { return operations_of(request) >= operations_of_a_large_gemm; }
 bool is_small_gemm(const Case& request) { return operations_of(request) > 0 && !is_large_gemm(request); }
 
-bool is_collective(const Case& request) {
+bool is_collective_alone(const Case& request) {
   return std::holds_alternative<scenarios::CollectiveWorkload>(request.workload) && request.schedule.max_ctas == 0;
 }
 bool is_limited_collective(const Case& request) {
@@ -70,7 +70,7 @@ Values gemm_ratios(const Evidence& evidence) {
 
 Values speedup_errors(const Evidence& evidence) {
   Values errors;
-  for (const Speedup& one : speedups_of(questions_of(evidence.all))) errors.push_back(std::abs(one.error()));
+  for (const Speedup& one : speedups_of(contests_of(evidence.all))) errors.push_back(std::abs(one.error()));
   return errors;
 }
 
@@ -90,12 +90,12 @@ Values given_errors(const Evidence& evidence) {
 }
 
 Values right_signs(const Evidence& evidence) {
-  return right_signs_beyond(0.05, speedups_of(questions_of(evidence.all)));
+  return right_signs_beyond(0.05, speedups_of(contests_of(evidence.all)));
 }
 
 Values regrets(const Evidence& evidence) {
   Values values;
-  for (const Regret& one : regrets_of(questions_of(evidence.all))) values.push_back(one.of_choice);
+  for (const Regret& one : regrets_of(contests_of(evidence.all))) values.push_back(one.of_choice);
   return values;
 }
 
@@ -133,7 +133,7 @@ const std::vector<Row>& rows() {
       {"GEMM alone, from 1e11 operations", errors_of<is_large_gemm>, {{mean, at_most, 3}, {p90, at_most, 6.5}}},
       {"ratio of two such GEMMs of one run", gemm_ratios, {{mean, at_most, 2.5}}},
       {"GEMM alone, smaller", errors_of<is_small_gemm>, {{mean, at_most, 6}}},
-      {"collective alone", errors_of<is_collective>, {{mean, at_most, 4}, {p90, at_most, 10}}},
+      {"collective alone", errors_of<is_collective_alone>, {{mean, at_most, 4}, {p90, at_most, 10}}},
       {"collective alone, CTAs limited", errors_of<is_limited_collective>, {{mean, at_most, 5}}},
       {"copy alone", errors_of<is_copy>, {{mean, at_most, 5}}},
       {"pair, serial", errors_of<is_serial_pair>, {{mean, at_most, 2.5}}},
@@ -181,7 +181,7 @@ Evidence evidence_of(const std::vector<MeasuredCase>& measured, const Machine& m
   Evidence evidence;
   std::size_t refused = 0;
   evidence.all = compare(measured, machine, refused);
-  evidence.given = compare(with_measured_parts(measured), machine, refused);
+  evidence.given = compare(with_parts_given(measured), machine, refused);
   DurationRatios ratios(measured, machine);
   evidence.by_duration_ratio = grouped(evidence.all, [&](const Comparison& one) { return ratios.class_of(one); });
   return evidence;

@@ -76,7 +76,7 @@ std::optional<double> collective_us(const std::vector<KernelRecord>& kernels) {
   std::optional<double> last_start_us;
   double last_end_us = 0;
   for (const KernelRecord& kernel : kernels) {
-    if (!fitting::is_collective(kernel)) continue;
+    if (!fitting::is_nccl_kernel(kernel)) continue;
     last_start_us = std::max(last_start_us.value_or(kernel.start_us), kernel.start_us);
     last_end_us = std::max(last_end_us, kernel.end_us);
   }
@@ -85,14 +85,14 @@ std::optional<double> collective_us(const std::vector<KernelRecord>& kernels) {
 }
 
 int ctas_of(const std::vector<KernelRecord>& kernels) {
-  const auto collective = std::find_if(kernels.begin(), kernels.end(), fitting::is_collective);
+  const auto collective = std::find_if(kernels.begin(), kernels.end(), fitting::is_nccl_kernel);
   return collective == kernels.end() ? 0 : collective->grid[0];
 }
 
 void add_ctas(CalibrationInput& input, const Line& line, CollectiveKind kind) {
   const fitting::CollectiveSetting setting{kind, line.request.gpus, line.request.schedule.max_ctas};
   for (const KernelRecord& kernel : line.kernels)
-    if (fitting::is_collective(kernel)) input.ctas.push_back({setting, kernel.grid[0], kernel.cluster[0]});
+    if (fitting::is_nccl_kernel(kernel)) input.ctas.push_back({setting, kernel.grid[0], kernel.cluster[0]});
 }
 
 void add_pair(CalibrationInput& input, const Line& line, const scenarios::PairWorkload& pair) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calibration/evidence/measured_conditions.hpp"
+#include "calibration/evidence/run_conditions.hpp"
 #include "calibration/fitting/collective_curves.hpp"
 #include "calibration/fitting/gemm_fit.hpp"
 #include "calibration/fitting/launch_gaps.hpp"
@@ -28,10 +28,10 @@ struct CalibrationInput {
   std::vector<fitting::CtaObservation> ctas;
   std::vector<fitting::RecordedPair> pairs;  ///< with recorded kernels only
   Provenance gemm_provenance, collective_provenance;
-  Provenance pair_provenance;     ///< of `pairs`
-  Provenance provenance;          ///< of all cases
-  MeasuredConditions conditions;  ///< of all cases
-  std::set<int> gpu_counts;       ///< of all cases
+  Provenance pair_provenance;  ///< of `pairs`
+  Provenance provenance;       ///< of all cases
+  RunConditions conditions;    ///< of all cases
+  std::set<int> gpu_counts;    ///< of all cases
 };
 
 /// Cases that run as CUDA graphs: GEMMs and collectives alone, and the recorded kernels of pairs. A case counts once in

@@ -56,7 +56,7 @@ constexpr int all_reduce_pairs = 22, reduce_scatter_pairs = 24, all_to_all_pairs
               all_to_all_first_pairs = 8, concurrent_pairs = 14;
 constexpr int gemms = 16, collectives_of_a_kind = 4, copies_of_a_pattern = 6;
 
-using Question = std::vector<Case>;
+using Contest = std::vector<Case>;
 
 class Draw {
  public:
@@ -125,16 +125,16 @@ class Draw {
     }
   }
 
-  // --- Questions ---
+  // --- Contests ---
 
-  void add(Question& question, const Workload& workload, const ScheduleChoice& choice = {}) {
-    question.push_back({.id = "", .gpus = gpus_, .workload = workload, .schedule = choice, .measured = {}});
+  void add(Contest& contest, const Workload& workload, const ScheduleChoice& choice = {}) {
+    contest.push_back({.id = "", .gpus = gpus_, .workload = workload, .schedule = choice, .measured = {}});
   }
 
-  void add_parts(Question& question, const Workload& workload) {
+  void add_parts(Contest& contest, const Workload& workload) {
     const Parts parts = *parts_of(workload);
-    add(question, parts.gemm);
-    add(question, parts.collective);
+    add(contest, parts.gemm);
+    add(contest, parts.collective);
   }
 
   /// Those families of the first three that the rows can be cut into.
@@ -151,26 +151,26 @@ class Draw {
   void add_pairs(PairOp op, int count) {
     for (int i = 0; i < count; ++i) {
       const PairWorkload workload = pair(op, shape_kinds[i % shape_kinds.size()]);
-      Question question;
-      if (dice_.one_in(2)) add_parts(question, workload);
+      Contest contest;
+      if (dice_.one_in(2)) add_parts(contest, workload);
       const std::vector<Family> families = cuts(workload);
-      for (const Family& family : families) add(question, workload, {family});
+      for (const Family& family : families) add(contest, workload, {family});
       if (dice_.one_in(3)) {
         const int max_ctas = limit({4, 8, 16});
         for (const Family& family : families)
-          if (!(family == Family{Decomposition{8}})) add(question, workload, {family, max_ctas});
+          if (!(family == Family{Decomposition{8}})) add(contest, workload, {family, max_ctas});
       }
-      if (op == PairOp::gemm_reduce_scatter) add(question, workload, {AsyncTp{}});
+      if (op == PairOp::gemm_reduce_scatter) add(contest, workload, {AsyncTp{}});
       if (op == PairOp::all_gather_gemm)
         for (const AsyncInput input : {AsyncInput::copied, AsyncInput::symmetric})
-          add(question, workload, {AsyncTp{input}});
-      if (collective_comes_first(op) && workload.m % (std::int64_t{gpus_} * gpus_) == 0) add_ficco(question, workload);
-      questions_.push_back(std::move(question));
+          add(contest, workload, {AsyncTp{input}});
+      if (collective_comes_first(op) && workload.m % (std::int64_t{gpus_} * gpus_) == 0) add_ficco(contest, workload);
+      contests_.push_back(std::move(contest));
     }
   }
 
   /// Two or three of the points with pulls by copy engines.
-  void add_ficco(Question& question, const PairWorkload& workload) {
+  void add_ficco(Contest& contest, const PairWorkload& workload) {
     std::vector<Family> points;
     for (const FiccoCompute compute : {FiccoCompute::uniform, FiccoCompute::hetero})
       for (const FiccoGemm gemm : {FiccoGemm::fused, FiccoGemm::unfused})
@@ -178,58 +178,58 @@ class Draw {
           points.emplace_back(Ficco{compute, gemm, chunks, FiccoTransport::copy_engine});
     dice_.shuffle(points);
     points.resize(2 + dice_.below(2));
-    for (const Family& point : points) add(question, workload, {point});
+    for (const Family& point : points) add(contest, workload, {point});
   }
 
   void add_concurrent_pair(const ShapeKind& kind) {
     const ConcurrentPair workload = concurrent_pair(kind);
     const std::vector<Family> families{Serial{}, Concurrent{FirstLaunched::collective},
                                        Concurrent{FirstLaunched::gemm}};
-    Question question;
-    add_parts(question, workload);
+    Contest contest;
+    add_parts(contest, workload);
     for (const Launch launch : {Launch::graph, Launch::eager})
-      for (const Family& family : families) add(question, workload, {family, 0, launch});
+      for (const Family& family : families) add(contest, workload, {family, 0, launch});
     if (dice_.one_in(3)) {
       const int max_ctas = limit({4, 8, 16});
-      for (const Family& family : families) add(question, workload, {family, max_ctas});
+      for (const Family& family : families) add(contest, workload, {family, max_ctas});
     }
-    questions_.push_back(std::move(question));
+    contests_.push_back(std::move(contest));
   }
 
   void add_gemm() {
     const std::int64_t m = dice_.log_uniform_multiple(1, 1, most_rows), n = width(), k = width();
-    add(questions_.emplace_back(), GemmWorkload{m, n, k});
+    add(contests_.emplace_back(), GemmWorkload{m, n, k});
   }
 
   void add_collective(CollectiveKind kind) {
     constexpr double least_bytes = 1 << 16, most_bytes = 1 << 30;
     const CollectiveWorkload workload{kind, bytes(least_bytes, most_bytes)};
-    Question& question = questions_.emplace_back();
-    add(question, workload);
-    add(question, workload, {Serial{}, limit({1, 2, 4, 8, 16, 32})});
+    Contest& contest = contests_.emplace_back();
+    add(contest, workload);
+    add(contest, workload, {Serial{}, limit({1, 2, 4, 8, 16, 32})});
   }
 
   void add_copy(CopyPattern pattern) {
     constexpr double least_bytes = 1 << 18, most_bytes = 1 << 28;
-    add(questions_.emplace_back(), CopyWorkload{bytes(least_bytes, most_bytes), pattern});
+    add(contests_.emplace_back(), CopyWorkload{bytes(least_bytes, most_bytes), pattern});
   }
 
   int limit(const std::vector<int>& max_ctas) { return dice_.pick(max_ctas); }
 
   std::vector<Case> numbered() {
-    dice_.shuffle(questions_);
+    dice_.shuffle(contests_);
     std::vector<Case> cases;
-    for (std::size_t question = 0; question < questions_.size(); ++question)
-      for (std::size_t i = 0; i < questions_[question].size(); ++i) {
-        cases.push_back(questions_[question][i]);
-        cases.back().id = std::to_string(question) + "." + std::to_string(i);
+    for (std::size_t contest = 0; contest < contests_.size(); ++contest)
+      for (std::size_t i = 0; i < contests_[contest].size(); ++i) {
+        cases.push_back(contests_[contest][i]);
+        cases.back().id = std::to_string(contest) + "." + std::to_string(i);
       }
     return cases;
   }
 
   Dice dice_;
   int gpus_;
-  std::vector<Question> questions_;
+  std::vector<Contest> contests_;
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "calibration/evidence/accuracy.hpp"
-#include "calibration/evidence/measured_parts.hpp"
+#include "calibration/evidence/parts_alone.hpp"
 
 namespace weft::calibration::evidence {
 
@@ -22,7 +22,7 @@ class DurationRatios {
   std::string class_of(const Comparison& one);
 
  private:
-  MeasuredParts parts_;
+  PartsAlone parts_;
   const Machine& machine_;
   std::map<std::string, double> predicted_us_;  ///< of parts, by workload and GPUs
 };

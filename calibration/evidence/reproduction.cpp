@@ -170,19 +170,18 @@ struct Profile {
   Predictions predictions;
 };
 
-struct Question {
+struct AskedObservation {
   const Claim* claim;
   const Observation* observation;
   const Profile* profile;
   double value = 0;
 };
 
-double ask(const Question& question) {
+double ask(const AskedObservation& one) {
   try {
-    return value_of(question.claim->quantity, *question.observation, question.profile->predictions,
-                    question.profile->machine);
+    return value_of(one.claim->quantity, *one.observation, one.profile->predictions, one.profile->machine);
   } catch (const InputError& error) {
-    throw error.in_file("claim " + question.claim->id + ": " + question.observation->name);
+    throw error.in_file("claim " + one.claim->id + ": " + one.observation->name);
   }
 }
 
@@ -217,19 +216,19 @@ Verdict verdict_on(const Claim& claim, const std::vector<double>& values) {
 
 std::vector<Verdict> reproduce(const ClaimFile& file, const std::function<Machine(const std::string&)>& machine) {
   std::map<std::string, Profile> profiles;
-  std::vector<Question> questions;
+  std::vector<AskedObservation> asked;
   for (const Claim& claim : file.claims) {
     if (!profiles.contains(claim.machine)) profiles.emplace(claim.machine, Profile{machine(claim.machine), {}});
     Profile& profile = profiles.at(claim.machine);
     for (const Observation& observation : claim.observations) {
-      questions.push_back({&claim, &observation, &profile});
+      asked.push_back({&claim, &observation, &profile});
       profile.predictions.add(claim, observation);
     }
   }
   for (auto& [name, profile] : profiles) profile.predictions.simulate(profile.machine);
-  tbb::parallel_for(std::size_t{0}, questions.size(), [&](std::size_t i) { questions[i].value = ask(questions[i]); });
+  tbb::parallel_for(std::size_t{0}, asked.size(), [&](std::size_t i) { asked[i].value = ask(asked[i]); });
   std::vector<Verdict> verdicts;
-  auto next = questions.begin();
+  auto next = asked.begin();
   for (const Claim& claim : file.claims) {
     std::vector<double> values;
     for (std::size_t i = 0; i < claim.observations.size(); ++i) values.push_back((next++)->value);

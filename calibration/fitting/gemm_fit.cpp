@@ -79,7 +79,7 @@ class Fit {
       : machine_(machine), observations_(observations) {}
 
   GemmFit run() {
-    std::vector<Estimate> estimates;
+    std::vector<FittedParameter> estimates;
     for (int round = 0; round < rounds; ++round) {
       choose_kernels();
       std::vector<Parameter> parameters;
@@ -109,7 +109,7 @@ class Fit {
     return logarithms;
   }
 
-  GemmFit result(const std::vector<Estimate>& estimates) const {
+  GemmFit result(const std::vector<FittedParameter>& estimates) const {
     GemmFit fit{machine_, {}, 0, 0};
     for (std::size_t i = 0; i < estimates.size(); ++i)
       if (estimates[i].is_determined)

@@ -13,7 +13,7 @@ namespace {
 struct Node {
   double start_us = std::numeric_limits<double>::max();  ///< of the first kernel that is no fill
   double end_us = 0;
-  bool has_fill = false, is_collective = false;
+  bool has_fill = false, is_nccl_kernel = false;
 };
 
 struct Nodes {
@@ -30,12 +30,12 @@ std::map<int, Nodes> nodes_by_gpu(const std::vector<KernelRecord>& kernels) {
       continue;
     }
     node.start_us = std::min(node.start_us, kernel.start_us);
-    node.is_collective = node.is_collective || is_collective(kernel);
+    node.is_nccl_kernel = node.is_nccl_kernel || is_nccl_kernel(kernel);
   }
   std::map<int, Nodes> by_gpu;
   for (const auto& [key, node] : nodes) {
     Nodes& gpu = by_gpu[key.first];
-    (node.is_collective ? gpu.collectives : gpu.gemms).push_back(node);
+    (node.is_nccl_kernel ? gpu.collectives : gpu.gemms).push_back(node);
   }
   const auto earlier = [](const Node& a, const Node& b) { return a.start_us < b.start_us; };
   for (auto& [id, gpu] : by_gpu) {
@@ -72,7 +72,7 @@ std::optional<double> median_of(const std::vector<double>& samples) {
 
 bool is_counter_fill(const KernelRecord& kernel) { return kernel.kernel_name == "memset"; }
 
-bool is_collective(const KernelRecord& kernel) { return kernel.kernel_name.find("nccl") != std::string::npos; }
+bool is_nccl_kernel(const KernelRecord& kernel) { return kernel.kernel_name.find("nccl") != std::string::npos; }
 
 GapSamples collect_gaps(const std::vector<RecordedPair>& pairs) {
   GapSamples samples;

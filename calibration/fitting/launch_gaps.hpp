@@ -33,6 +33,6 @@ GapSamples collect_gaps(const std::vector<RecordedPair>& pairs);
 LaunchGaps launch_gaps(const GapSamples& samples);
 
 bool is_counter_fill(const KernelRecord& kernel);
-bool is_collective(const KernelRecord& kernel);
+bool is_nccl_kernel(const KernelRecord& kernel);
 
 }  // namespace weft::calibration::fitting

@@ -31,7 +31,7 @@ class Search {
     cost_ = cost_of(residual_);
   }
 
-  std::vector<Estimate> run() {
+  std::vector<FittedParameter> run() {
     double damping = 1e-3;
     for (int step = 0; step < max_steps && damping < 1e12; ++step) {
       linearise();
@@ -96,8 +96,8 @@ class Search {
   }
 
   /// Covariance = (variance of the weighted residuals) x (inverse of J^T W J) over the parameters inside their bounds.
-  std::vector<Estimate> estimates() const {
-    std::vector<Estimate> result;
+  std::vector<FittedParameter> estimates() const {
+    std::vector<FittedParameter> result;
     for (Eigen::Index i = 0; i < count(); ++i)
       result.push_back({value_[i], 0, is_determined(i), value_[i] <= of(i).low || value_[i] >= of(i).high});
     if (free_.empty()) return result;
@@ -125,8 +125,8 @@ class Search {
 
 }  // namespace
 
-std::vector<Estimate> fit_least_squares(const Residuals& residuals, const std::vector<Parameter>& parameters,
-                                        double scale) {
+std::vector<FittedParameter> fit_least_squares(const Residuals& residuals, const std::vector<Parameter>& parameters,
+                                               double scale) {
   return Search(residuals, parameters, scale).run();
 }
 

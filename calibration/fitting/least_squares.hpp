@@ -11,7 +11,7 @@ struct Parameter {
   double start = 0, low = 0, high = 0;
 };
 
-struct Estimate {
+struct FittedParameter {
   double value = 0;
   double half_width = 0;      ///< of the 95 % confidence interval, from the Jacobian at the solution; 0 at a bound
   bool is_determined = true;  ///< false: no residual depends on it, `value` is the start
@@ -24,7 +24,7 @@ using Residuals = std::function<std::vector<double>(const std::vector<double>& v
 /// is small against the scale, its absolute value where it is large, so that an outlier pulls no more than a few good
 /// points. Levenberg-Marquardt on reweighted residuals with a numeric Jacobian; steps end at the bounds. There must be
 /// more residuals than parameters, always as many. Throws ExecutionError where a residual is not finite at the start.
-std::vector<Estimate> fit_least_squares(const Residuals& residuals, const std::vector<Parameter>& parameters,
-                                        double scale);
+std::vector<FittedParameter> fit_least_squares(const Residuals& residuals, const std::vector<Parameter>& parameters,
+                                               double scale);
 
 }  // namespace weft::calibration::fitting

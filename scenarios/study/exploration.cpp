@@ -4,7 +4,7 @@
 
 #include "models/execution/executor.hpp"
 #include "scenarios/likely_hybrids.hpp"
-#include "scenarios/study/measured_times.hpp"
+#include "scenarios/study/given_times.hpp"
 
 namespace weft::scenarios::study {
 namespace {
@@ -120,7 +120,7 @@ Answer explore_pair(const scenarios::Question& question, std::int64_t size, cons
                 .ranking = scenarios::rank(possible, estimate, speedup_low(machine)),
                 .fastest_first = {},
                 .stuck = stuck};
-  const Machine as_measured = with_measured_times(cases.front(), machine);
+  const Machine as_measured = with_given_times(cases.front(), machine);
   const LossAccount account(built.front().schedule, as_measured);
   InefficiencyAccount inefficiencies(as_measured);
   const auto is_asked = [&](const Candidate& candidate) {

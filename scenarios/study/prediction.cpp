@@ -8,7 +8,7 @@
 #include "scenarios/bound.hpp"
 #include "scenarios/families/build.hpp"
 #include "scenarios/search.hpp"
-#include "scenarios/study/measured_times.hpp"
+#include "scenarios/study/given_times.hpp"
 
 namespace weft::scenarios::study {
 namespace {
@@ -131,7 +131,7 @@ void require_gpus(int gpus, const Machine& machine) {
 Prediction predict(const Case& asked, const Machine& machine, const PredictionOptions& options) {
   require_gpus(asked.gpus, machine);
   const bool has_measured = asked.measured.gemm_us || asked.measured.collective_us;
-  const Machine scaled = has_measured ? with_measured_times(asked, machine, options.mechanisms) : Machine{};
+  const Machine scaled = has_measured ? with_given_times(asked, machine, options.mechanisms) : Machine{};
   const Machine& used = has_measured ? scaled : machine;
   const bool is_open = std::holds_alternative<scenarios::Best>(asked.schedule.family);
   SimulatedCase simulated =

@@ -12,7 +12,7 @@
 #include "calibration/evidence/accuracy.hpp"
 #include "calibration/evidence/calibration_input.hpp"
 #include "calibration/evidence/calibration_profile.hpp"
-#include "calibration/evidence/questions.hpp"
+#include "calibration/evidence/contests.hpp"
 #include "models/base/json_file.hpp"
 #include "models/base/statistics.hpp"
 #include "models/base/text.hpp"
@@ -186,7 +186,7 @@ class Calibration {
     for (const evidence::Comparison& one : comparisons)
       residuals[study::stratum_of(one.measured.request)].push_back(
           {one.predicted_us, one.measured.time_us / one.predicted_us - 1});
-    for (const evidence::Speedup& one : evidence::speedups_of(evidence::questions_of(comparisons)))
+    for (const evidence::Speedup& one : evidence::speedups_of(evidence::contests_of(comparisons)))
       residuals["speedup"].push_back({0, one.measured / one.predicted - 1});
     std::vector<ErrorBand> errors;
     for (const auto& [stratum, all] : residuals) add_bands(errors, stratum, all);

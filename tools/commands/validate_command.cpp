@@ -3,7 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "calibration/evidence/measured_parts.hpp"
+#include "calibration/evidence/parts_alone.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
 #include "models/base/statistics.hpp"
@@ -71,7 +71,7 @@ void run(const Options& options) {
   require_writable(options.svg);
   const Machine machine = read_machine(machine_path(options.machine));
   std::vector<evidence::MeasuredCase> measured = evidence::read_measurements(options.files);
-  if (options.given) measured = evidence::with_measured_parts(measured);
+  if (options.given) measured = evidence::with_parts_given(measured);
   if (measured.empty()) throw InputError(options.files.front(), "expected pairs beside both of their parts, got none");
   options.targets ? run_targets(options, measured, machine) : run_report(options, measured, machine);
 }

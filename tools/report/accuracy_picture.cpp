@@ -26,8 +26,8 @@ std::string percent_text(double quotient) { return quotient == 1 ? "equal" : sig
 
 /// Pairs by family; what is measured alone by what it is.
 std::string colour_name(const evidence::Comparison& one) {
-  const bool is_collective = std::holds_alternative<scenarios::CollectiveWorkload>(one.measured.request.workload);
-  return is_collective ? "collective" : study::stratum_of(one.measured.request);
+  const bool is_collective_alone = std::holds_alternative<scenarios::CollectiveWorkload>(one.measured.request.workload);
+  return is_collective_alone ? "collective" : study::stratum_of(one.measured.request);
 }
 
 class Picture {

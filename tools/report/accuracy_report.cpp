@@ -77,7 +77,7 @@ std::vector<Fact> facts_of(const AccuracyReport& report) {
 AccuracyReport report_of(const std::vector<evidence::MeasuredCase>& measured,
                          const std::vector<evidence::Comparison>& comparisons, const Machine& machine) {
   evidence::DurationRatios ratios(measured, machine);
-  const std::vector<evidence::Question> questions = evidence::questions_of(comparisons);
+  const std::vector<evidence::Contest> contests = evidence::contests_of(comparisons);
   return {{table_of("op", grouped(comparisons, evidence::op_name)),
            table_of("family", grouped(comparisons, evidence::family_name)),
            table_of("GPUs", grouped(comparisons, evidence::gpus_name)),
@@ -85,8 +85,8 @@ AccuracyReport report_of(const std::vector<evidence::MeasuredCase>& measured,
                     grouped(comparisons, [&](const evidence::Comparison& one) { return ratios.class_of(one); })),
            table_of("op | family | GPUs", grouped(comparisons, evidence::stratum_name)),
            {"all", {{"all", evidence::accuracy_of(comparisons)}}}},
-          evidence::speedups_of(questions),
-          evidence::regrets_of(questions)};
+          evidence::speedups_of(contests),
+          evidence::regrets_of(contests)};
 }
 
 std::ostream& operator<<(std::ostream& out, const AccuracyReport& report) {

@@ -9,7 +9,7 @@
 
 #include "calibration/evidence/accuracy.hpp"
 #include "calibration/evidence/accuracy_targets.hpp"
-#include "calibration/evidence/questions.hpp"
+#include "calibration/evidence/contests.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::report {

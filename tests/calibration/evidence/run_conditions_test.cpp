@@ -1,4 +1,4 @@
-#include "calibration/evidence/measured_conditions.hpp"
+#include "calibration/evidence/run_conditions.hpp"
 
 #include <gtest/gtest.h>
 
@@ -30,14 +30,14 @@ calibration::Conditions run(const std::string& date, const std::string& nccl) {
   return conditions;
 }
 
-MeasuredConditions two_runs() {
-  MeasuredConditions conditions;
+RunConditions two_runs() {
+  RunConditions conditions;
   for (const double noise : {0.01, 0.02, 0.03}) conditions.add(run("2026-11-21T09:00:00Z", "2.28.9"), {noise, 1500});
   conditions.add(run("2026-11-21T06:00:00Z", "2.27.3"), {});
   return conditions;
 }
 
-TEST(MeasuredConditions, NameEveryVersionOnceAndTheSpanOfTheRuns) {
+TEST(RunConditions, NameEveryVersionOnceAndTheSpanOfTheRuns) {
   const json conditions = to_json(two_runs());
   EXPECT_EQ(conditions["first_run"], "2026-11-21T06:00:00Z");
   EXPECT_EQ(conditions["last_run"], "2026-11-21T09:00:00Z");
@@ -46,13 +46,13 @@ TEST(MeasuredConditions, NameEveryVersionOnceAndTheSpanOfTheRuns) {
   EXPECT_EQ(conditions["power_limit"]["value"], json::array({700.0}));
 }
 
-TEST(MeasuredConditions, SayNoiseAndClocksOfTheCasesThatHaveThem) {
+TEST(RunConditions, SayNoiseAndClocksOfTheCasesThatHaveThem) {
   const json conditions = to_json(two_runs());
   EXPECT_EQ(conditions["repeat_noise"]["value"][1], 0.02);
   EXPECT_EQ(conditions["sm_clock"]["value"], (json{1500.0, 1500.0, 1500.0}));
   EXPECT_EQ(conditions["repeat_noise"]["source"],
             "5 %, 50 % and 95 % of 3 cases: (largest - smallest) / median of the repeats");
-  MeasuredConditions silent;
+  RunConditions silent;
   silent.add(run("2026-11-21T06:00:00Z", "2.28.9"), {});
   EXPECT_FALSE(to_json(silent).contains("repeat_noise"));
 }

@@ -9,9 +9,9 @@
 
 namespace weft::calibration::evidence {
 
-class MeasuredParts {
+class PartsAlone {
  public:
-  explicit MeasuredParts(const std::vector<MeasuredCase>& measured);
+  explicit PartsAlone(const std::vector<MeasuredCase>& measured);
 
   /// What the pair's own run measured; nothing for a workload that is no pair.
   scenarios::Measured of(const MeasuredCase& pair) const;
@@ -21,6 +21,6 @@ class MeasuredParts {
 };
 
 /// The pairs of which both parts were measured, each asked with their times given.
-std::vector<MeasuredCase> with_measured_parts(const std::vector<MeasuredCase>& measured);
+std::vector<MeasuredCase> with_parts_given(const std::vector<MeasuredCase>& measured);
 
 }  // namespace weft::calibration::evidence

@@ -1,4 +1,4 @@
-#include "calibration/evidence/questions.hpp"
+#include "calibration/evidence/contests.hpp"
 
 #include <gmock/gmock.h>
 
@@ -9,32 +9,32 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(Questions, AreApartByRunAndWayOfLaunching) {
+TEST(Contests, AreApartByRunAndWayOfLaunching) {
   scenarios::ScheduleChoice eager = serial;
   eager.launch = Launch::eager;
   EXPECT_EQ(
-      questions_of({comparison(pair_workload, serial, 100, 100), comparison(pair_workload, two_chunks, 90, 95)}).size(),
+      contests_of({comparison(pair_workload, serial, 100, 100), comparison(pair_workload, two_chunks, 90, 95)}).size(),
       1u);
-  EXPECT_EQ(questions_of({comparison(pair_workload, serial, 100, 100), comparison(pair_workload, eager, 90, 95),
-                          comparison(pair_workload, serial, 100, 100, "run 2")})
+  EXPECT_EQ(contests_of({comparison(pair_workload, serial, 100, 100), comparison(pair_workload, eager, 90, 95),
+                         comparison(pair_workload, serial, 100, 100, "run 2")})
                 .size(),
             3u);
 }
 
-TEST(Questions, ComparedWithSerialOfTheDefaultNumberOfCtas) {
+TEST(Contests, ComparedWithSerialOfTheDefaultNumberOfCtas) {
   scenarios::ScheduleChoice limited = serial;
   limited.max_ctas = 4;
-  const auto questions =
-      questions_of({comparison(pair_workload, limited, 150, 150), comparison(pair_workload, serial, 100, 100),
-                    comparison(pair_workload, limited, 150, 150)});
-  ASSERT_TRUE(questions[0].serial);
-  EXPECT_EQ(questions[0].serial->measured.time_us, 100);
-  EXPECT_FALSE(questions[0].has_choice());  // nothing overlaps
+  const auto contests =
+      contests_of({comparison(pair_workload, limited, 150, 150), comparison(pair_workload, serial, 100, 100),
+                   comparison(pair_workload, limited, 150, 150)});
+  ASSERT_TRUE(contests[0].serial);
+  EXPECT_EQ(contests[0].serial->measured.time_us, 100);
+  EXPECT_FALSE(contests[0].has_choice());  // nothing overlaps
 }
 
 TEST(Speedups, AreThoseOfOverlappedSchedules) {
   const auto speedups = speedups_of(
-      questions_of({comparison(pair_workload, serial, 100, 120), comparison(pair_workload, two_chunks, 80, 100)}));
+      contests_of({comparison(pair_workload, serial, 100, 120), comparison(pair_workload, two_chunks, 80, 100)}));
   ASSERT_EQ(speedups.size(), 1u);
   EXPECT_DOUBLE_EQ(speedups[0].measured, 1.25);
   EXPECT_DOUBLE_EQ(speedups[0].predicted, 1.2);
@@ -42,7 +42,7 @@ TEST(Speedups, AreThoseOfOverlappedSchedules) {
 }
 
 TEST(Speedups, WithoutSerialThereAreNone) {
-  EXPECT_TRUE(speedups_of(questions_of({comparison(pair_workload, two_chunks, 80, 100)})).empty());
+  EXPECT_TRUE(speedups_of(contests_of({comparison(pair_workload, two_chunks, 80, 100)})).empty());
 }
 
 TEST(Speedups, SignsCountOnlyBeyondTheShare) {
@@ -55,8 +55,8 @@ TEST(Speedups, SignsCountOnlyBeyondTheShare) {
 // Four chunks are predicted fastest (85) and take 90; two chunks were fastest with 80; serial took 100.
 TEST(Regrets, CompareMeasuredTimes) {
   const auto regrets = regrets_of(
-      questions_of({comparison(pair_workload, serial, 100, 100), comparison(pair_workload, two_chunks, 80, 95),
-                    comparison(pair_workload, four_chunks, 90, 85)}));
+      contests_of({comparison(pair_workload, serial, 100, 100), comparison(pair_workload, two_chunks, 80, 95),
+                   comparison(pair_workload, four_chunks, 90, 85)}));
   ASSERT_EQ(regrets.size(), 1u);
   EXPECT_DOUBLE_EQ(regrets[0].of_choice, 90.0 / 80 - 1);
   EXPECT_DOUBLE_EQ(regrets[0].of_serial, 100.0 / 80 - 1);
@@ -66,7 +66,7 @@ TEST(Regrets, CompareMeasuredTimes) {
 TEST(Regrets, WithinOnePercentAndTheNoiseAreNegligible) {
   Comparison best = comparison(pair_workload, two_chunks, 95, 105);
   best.measured.repeats_us = {93, 95, 99.75};
-  const auto regrets = regrets_of(questions_of({comparison(pair_workload, serial, 100, 100), best}));
+  const auto regrets = regrets_of(contests_of({comparison(pair_workload, serial, 100, 100), best}));
   EXPECT_NEAR(regrets[0].of_choice, 0.0526, 1e-4);
   EXPECT_NEAR(regrets[0].noise, 0.0711, 1e-4);
   EXPECT_TRUE(regrets[0].is_negligible());

@@ -1,4 +1,4 @@
-#include "scenarios/study/measured_times.hpp"
+#include "scenarios/study/given_times.hpp"
 
 #include <gtest/gtest.h>
 
@@ -45,14 +45,14 @@ INSTANTIATE_TEST_SUITE_P(, MeasuredTimes,
                                          Given{{PairOp::gemm_all_to_all, 64, 1024, 2048}, 2, 1.2}));
 
 TEST_P(MeasuredTimes, TheGemmAloneTakesThem) {
-  const Machine scaled = with_measured_times({"", given.gpus, given.pair, {}, {gemm_us, {}}}, h200());
+  const Machine scaled = with_given_times({"", given.gpus, given.pair, {}, {gemm_us, {}}}, h200());
   EXPECT_NEAR(time_us(parts.gemm, given.gpus, scaled) / gemm_us, 1, 0.01);
   EXPECT_EQ(time_us(parts.collective, given.gpus, scaled), time_us(parts.collective, given.gpus, h200()));
 }
 
 TEST_P(MeasuredTimes, TheCollectiveAloneTakesThemButForItsLaunch) {
   constexpr double launch_allowance_us = 10;
-  const Machine scaled = with_measured_times({"", given.gpus, given.pair, {}, {{}, collective_us}}, h200());
+  const Machine scaled = with_given_times({"", given.gpus, given.pair, {}, {{}, collective_us}}, h200());
   EXPECT_NEAR(time_us(parts.collective, given.gpus, scaled), collective_us, launch_allowance_us + 0.01 * collective_us);
   EXPECT_EQ(time_us(parts.gemm, given.gpus, scaled), time_us(parts.gemm, given.gpus, h200()));
 }

@@ -1,4 +1,4 @@
-#include "calibration/evidence/measured_conditions.hpp"
+#include "calibration/evidence/run_conditions.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -23,7 +23,7 @@ void add_quantiles(ordered_json& json, const std::string& key, const std::vector
 
 }  // namespace
 
-void MeasuredConditions::add(const calibration::Conditions& run, const CaseConditions& one) {
+void RunConditions::add(const calibration::Conditions& run, const CaseConditions& one) {
   dates.insert(run.date);
   gpus.insert(run.gpu);
   drivers.insert(run.driver);
@@ -36,7 +36,7 @@ void MeasuredConditions::add(const calibration::Conditions& run, const CaseCondi
   if (one.sm_clock_MHz) sm_clocks_MHz.push_back(*one.sm_clock_MHz);
 }
 
-ordered_json to_json(const MeasuredConditions& conditions) {
+ordered_json to_json(const RunConditions& conditions) {
   ordered_json json;
   json["first_run"] = conditions.dates.empty() ? "" : *conditions.dates.begin();
   json["last_run"] = conditions.dates.empty() ? "" : *conditions.dates.rbegin();

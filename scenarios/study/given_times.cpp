@@ -1,4 +1,4 @@
-#include "scenarios/study/measured_times.hpp"
+#include "scenarios/study/given_times.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -58,7 +58,7 @@ void shift_collective_time(Machine& machine, const scenarios::CollectiveWorkload
 
 }  // namespace
 
-Machine with_measured_times(const scenarios::Case& request, const Machine& machine, const sim::Mechanisms& mechanisms) {
+Machine with_given_times(const scenarios::Case& request, const Machine& machine, const sim::Mechanisms& mechanisms) {
   Machine scaled = machine;
   const auto parts = scenarios::parts_of(request.workload);
   if (!parts) return scaled;

@@ -9,7 +9,7 @@ namespace weft::scenarios::study {
 
 /// The machine on which the whole GEMM alone takes the time that the user measured, at the same power, and links are
 /// as fast as the measured collective says.
-Machine with_measured_times(const scenarios::Case& request, const Machine& machine,
-                            const sim::Mechanisms& mechanisms = {});
+Machine with_given_times(const scenarios::Case& request, const Machine& machine,
+                         const sim::Mechanisms& mechanisms = {});
 
 }  // namespace weft::scenarios::study

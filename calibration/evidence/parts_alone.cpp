@@ -1,4 +1,4 @@
-#include "calibration/evidence/measured_parts.hpp"
+#include "calibration/evidence/parts_alone.hpp"
 
 #include "scenarios/parts.hpp"
 
@@ -11,12 +11,12 @@ std::string key_of(const MeasuredCase& one, const scenarios::Workload& workload)
 
 }  // namespace
 
-MeasuredParts::MeasuredParts(const std::vector<MeasuredCase>& measured) {
+PartsAlone::PartsAlone(const std::vector<MeasuredCase>& measured) {
   for (const MeasuredCase& one : measured)
     if (one.request.schedule == scenarios::ScheduleChoice{}) time_us_[key_of(one, one.request.workload)] = one.time_us;
 }
 
-scenarios::Measured MeasuredParts::of(const MeasuredCase& pair) const {
+scenarios::Measured PartsAlone::of(const MeasuredCase& pair) const {
   const auto parts = scenarios::parts_of(pair.request.workload);
   if (!parts) return {};
   const auto time_us = [&](const scenarios::Workload& part) -> std::optional<double> {
@@ -26,8 +26,8 @@ scenarios::Measured MeasuredParts::of(const MeasuredCase& pair) const {
   return {time_us(parts->gemm), time_us(parts->collective)};
 }
 
-std::vector<MeasuredCase> with_measured_parts(const std::vector<MeasuredCase>& measured) {
-  const MeasuredParts parts(measured);
+std::vector<MeasuredCase> with_parts_given(const std::vector<MeasuredCase>& measured) {
+  const PartsAlone parts(measured);
   std::vector<MeasuredCase> given;
   for (const MeasuredCase& one : measured)
     if (const scenarios::Measured times = parts.of(one); times.gemm_us && times.collective_us) {

@@ -17,7 +17,7 @@ struct CaseConditions {
   std::optional<double> sm_clock_MHz;  ///< of GPU 0 after the last repeat
 };
 
-struct MeasuredConditions {
+struct RunConditions {
   std::set<std::string> dates;  ///< of each run's start
   std::set<std::string> gpus, drivers, cuda_versions, nccl_versions, cublaslt_versions;
   std::set<double> max_sm_clocks_MHz, power_limits_W;
@@ -28,6 +28,6 @@ struct MeasuredConditions {
 
 /// {"first_run", "last_run", "gpu": […], "driver": […], "cuda", "nccl", "cublaslt", "max_sm_clock", "power_limit",
 /// "sm_clock", "repeat_noise"}: the last two as 5 %, 50 % and 95 % of the cases, absent where no line says them.
-nlohmann::ordered_json to_json(const MeasuredConditions& conditions);
+nlohmann::ordered_json to_json(const RunConditions& conditions);
 
 }  // namespace weft::calibration::evidence

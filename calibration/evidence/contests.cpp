@@ -1,4 +1,4 @@
-#include "calibration/evidence/questions.hpp"
+#include "calibration/evidence/contests.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 namespace weft::calibration::evidence {
 namespace {
 
-std::string question_of(const MeasuredCase& one) {
+std::string contest_of(const MeasuredCase& one) {
   const scenarios::Case& request = one.request;
   return one.run + " " + std::to_string(request.gpus) + " " + describe(request.workload) + " " +
          std::string(name_of(request.schedule.launch));
@@ -23,28 +23,28 @@ double measured_us(const Comparison& one) { return one.measured.time_us; }
 
 }  // namespace
 
-bool Question::has_choice() const { return serial && std::any_of(schedules.begin(), schedules.end(), is_overlapped); }
+bool Contest::has_choice() const { return serial && std::any_of(schedules.begin(), schedules.end(), is_overlapped); }
 
-std::vector<Question> questions_of(const std::vector<Comparison>& comparisons) {
-  std::vector<Question> questions;
+std::vector<Contest> contests_of(const std::vector<Comparison>& comparisons) {
+  std::vector<Contest> contests;
   std::map<std::string, std::size_t> position;
   for (const Comparison& one : comparisons) {
-    const auto [known, is_new] = position.try_emplace(question_of(one.measured), questions.size());
-    if (is_new) questions.emplace_back();
-    Question& question = questions[known->second];
-    question.schedules.push_back(one);
-    if (!is_overlapped(one) && one.measured.request.schedule.max_ctas == 0) question.serial = one;
+    const auto [known, is_new] = position.try_emplace(contest_of(one.measured), contests.size());
+    if (is_new) contests.emplace_back();
+    Contest& contest = contests[known->second];
+    contest.schedules.push_back(one);
+    if (!is_overlapped(one) && one.measured.request.schedule.max_ctas == 0) contest.serial = one;
   }
-  return questions;
+  return contests;
 }
 
-std::vector<Speedup> speedups_of(const std::vector<Question>& questions) {
+std::vector<Speedup> speedups_of(const std::vector<Contest>& contests) {
   std::vector<Speedup> speedups;
-  for (const Question& question : questions)
-    for (const Comparison& one : question.schedules)
-      if (question.serial && is_overlapped(one))
-        speedups.push_back({question.serial->predicted_us / one.predicted_us,
-                            question.serial->measured.time_us / one.measured.time_us});
+  for (const Contest& contest : contests)
+    for (const Comparison& one : contest.schedules)
+      if (contest.serial && is_overlapped(one))
+        speedups.push_back(
+            {contest.serial->predicted_us / one.predicted_us, contest.serial->measured.time_us / one.measured.time_us});
   return speedups;
 }
 
@@ -55,13 +55,13 @@ std::vector<double> right_signs_beyond(double share, const std::vector<Speedup>&
   return signs;
 }
 
-std::vector<Regret> regrets_of(const std::vector<Question>& questions) {
+std::vector<Regret> regrets_of(const std::vector<Contest>& contests) {
   std::vector<Regret> regrets;
-  for (const Question& question : questions) {
-    if (!question.has_choice()) continue;
-    const MeasuredCase& best = fastest(question.schedules, measured_us).measured;
-    const MeasuredCase& choice = fastest(question.schedules, predicted_us).measured;
-    regrets.push_back({choice.time_us / best.time_us - 1, question.serial->measured.time_us / best.time_us - 1,
+  for (const Contest& contest : contests) {
+    if (!contest.has_choice()) continue;
+    const MeasuredCase& best = fastest(contest.schedules, measured_us).measured;
+    const MeasuredCase& choice = fastest(contest.schedules, predicted_us).measured;
+    regrets.push_back({choice.time_us / best.time_us - 1, contest.serial->measured.time_us / best.time_us - 1,
                        best.repeats_us.empty() ? 0 : relative_spread(best.repeats_us)});
   }
   return regrets;

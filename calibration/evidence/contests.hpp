@@ -1,4 +1,4 @@
-// Questions: one workload that one run measured under several schedules. Was the right one chosen, and was its gain
+// Contests: one workload that one run measured under several schedules. Was the right one chosen, and was its gain
 // the one that was predicted?
 #pragma once
 
@@ -9,14 +9,14 @@
 
 namespace weft::calibration::evidence {
 
-struct Question {
+struct Contest {
   std::vector<Comparison> schedules;  ///< in the order of the files
   std::optional<Comparison> serial;   ///< with the library's default number of CTAs
   bool has_choice() const;            ///< serial and something else
 };
 
 /// By workload, GPUs, way of launching and run.
-std::vector<Question> questions_of(const std::vector<Comparison>& comparisons);
+std::vector<Contest> contests_of(const std::vector<Comparison>& comparisons);
 
 struct Speedup {
   double predicted = 1, measured = 1;  ///< over serial
@@ -24,8 +24,8 @@ struct Speedup {
   bool has_right_sign() const { return (predicted > 1) == (measured > 1); }
 };
 
-/// Of each overlapped schedule whose question has serial.
-std::vector<Speedup> speedups_of(const std::vector<Question>& questions);
+/// Of each overlapped schedule whose contest has serial.
+std::vector<Speedup> speedups_of(const std::vector<Contest>& contests);
 
 /// 1 where the sign is right and 0 where not, of each speedup that was measured to be further than `share` from 1.
 std::vector<double> right_signs_beyond(double share, const std::vector<Speedup>& speedups);
@@ -38,8 +38,8 @@ struct Regret {
   bool is_negligible() const { return of_choice <= 0.01 + noise; }
 };
 
-/// Of each question that has a choice; of equal predictions the first counts.
-std::vector<Regret> regrets_of(const std::vector<Question>& questions);
+/// Of each contest that has a choice; of equal predictions the first counts.
+std::vector<Regret> regrets_of(const std::vector<Contest>& contests);
 
 /// How far the ratio of two GEMMs alone is off, each with the next one of its run and GPU count: the state of the GPUs,
 /// which no prediction knows, is nearly the same for both.
