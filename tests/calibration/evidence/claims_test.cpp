@@ -10,6 +10,7 @@
 #include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
 #include "models/machine/machine_files.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace weft::calibration::evidence {
 namespace {
@@ -18,6 +19,7 @@ using nlohmann::json;
 using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using tests::TemporaryFolder;
 
 const auto published = source_tree() / "scenarios/published";
 
