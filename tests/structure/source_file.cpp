@@ -48,9 +48,10 @@ std::vector<SourceFile> source_files() {
 }
 
 std::vector<SourceFile> documents() {
-  std::vector<SourceFile> files{read_source(project_root() / "README.md")};
-  if (!fs::exists(project_root() / "docs")) return files;
-  for (SourceFile& file : files_below({"docs"}, {".md"})) files.push_back(std::move(file));
+  std::vector<SourceFile> files = files_below({"docs"}, {".md"});
+  for (const fs::directory_entry& entry : fs::directory_iterator(project_root()))
+    if (entry.path().extension() == ".md") files.push_back(read_source(entry.path()));
+  std::sort(files.begin(), files.end(), [](const SourceFile& a, const SourceFile& b) { return a.path < b.path; });
   return files;
 }
 

@@ -23,7 +23,7 @@ SourceFile read_source(const std::filesystem::path& path);
 /// C++ and CUDA sources and headers of all folders, sorted by path.
 std::vector<SourceFile> source_files();
 
-/// README.md and docs/*.md, sorted by path.
+/// Pages: *.md of the root and of docs, sorted by path.
 std::vector<SourceFile> documents();
 
 }  // namespace weft::tests
