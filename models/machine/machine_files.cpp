@@ -12,41 +12,60 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr auto machines_in_tree = "calibration/machines";
+bool has_profiles(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+    if (entry->path().extension() == ".json") return true;
+  return false;
+}
 
-}  // namespace
+struct ShippedFolders {
+  fs::path machines, scenarios;
+};
 
-// A tree that was copied to a GPU server is not where it was built: look upwards from the program first.
-fs::path source_tree() {
+ShippedFolders installed_in(const fs::path& prefix) {
+  return {prefix / "share/weft/machines", prefix / "share/weft/scenarios"};
+}
+
+ShippedFolders in_tree(const fs::path& root) { return {root / "calibration/machines", root / "scenarios"}; }
+
+/// A tree or a prefix that was copied to a GPU server is not where it was built: look upwards from the program first.
+ShippedFolders shipped_folders() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   for (fs::path folder = program.parent_path(); folder.has_relative_path(); folder = folder.parent_path())
-    if (fs::is_directory(folder / machines_in_tree, error)) return folder;
-  return WEFT_SOURCE_DIR;
+    for (const ShippedFolders& folders : {installed_in(folder), in_tree(folder)})
+      if (has_profiles(folders.machines)) return folders;
+  return in_tree(WEFT_SOURCE_DIR);
 }
 
-fs::path machine_folder() {
+}  // namespace
+
+fs::path machine_folder(const fs::path& share) {
   if (const char* folder = std::getenv("WEFT_MACHINES"); folder && *folder) return folder;
-  return source_tree() / machines_in_tree;
+  if (!share.empty() && has_profiles(share / "machines")) return share / "machines";
+  return shipped_folders().machines;
 }
 
-std::vector<std::string> machine_names() {
+fs::path scenario_folder() { return shipped_folders().scenarios; }
+
+std::vector<std::string> machine_names(const fs::path& share) {
   std::vector<std::string> names;
   std::error_code error;
-  for (fs::directory_iterator entry(machine_folder(), error), end; !error && entry != end; entry.increment(error))
+  for (fs::directory_iterator entry(machine_folder(share), error), end; !error && entry != end; entry.increment(error))
     if (entry->path().extension() == ".json") names.push_back(entry->path().stem());
   std::sort(names.begin(), names.end());
   return names;
 }
 
-fs::path machine_path(const std::string& name_or_path) {
+fs::path machine_path(const std::string& name_or_path, const fs::path& share) {
   if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json")) return name_or_path;
   std::string known;
-  for (const std::string& name : machine_names()) {
-    if (name == name_or_path) return machine_folder() / (name + ".json");
+  for (const std::string& name : machine_names(share)) {
+    if (name == name_or_path) return machine_folder(share) / (name + ".json");
     known += (known.empty() ? "" : ", ") + name;
   }
-  if (known.empty()) known = "(none in " + machine_folder().string() + ")";
+  if (known.empty()) known = "(none in " + machine_folder(share).string() + ")";
   throw InputError("machine", "expected a path or one of " + known + ", got \"" + name_or_path + "\"");
 }
 

@@ -1,4 +1,4 @@
-// Where machine profiles lie.
+// Where the files lie that weft ships.
 #pragma once
 
 #include <filesystem>
@@ -7,17 +7,22 @@
 
 namespace weft {
 
-/// The root of the source tree around the running program, else of the one that it was built from.
-std::filesystem::path source_tree();
+/// The folder of machine profiles. The first of these that there is:
+///   1. $WEFT_MACHINES
+///   2. `share`/machines, where the caller knows the folder share/weft of an installation
+///   3. around the running program, in the nearest folder above it that has one with profiles: share/weft/machines, as
+///      installed, or calibration/machines, as in the source tree
+///   4. calibration/machines of the source tree that the program was built from
+std::filesystem::path machine_folder(const std::filesystem::path& share = {});
 
-/// The folder of the shipped profiles: $WEFT_MACHINES where that is set, else calibration/machines of source_tree().
-std::filesystem::path machine_folder();
+/// The folder of shipped scenarios, around the running program or in the source tree as above.
+std::filesystem::path scenario_folder();
 
-/// Names of the profiles in machine_folder(), sorted.
-std::vector<std::string> machine_names();
+/// Names of the profiles in machine_folder(share), sorted.
+std::vector<std::string> machine_names(const std::filesystem::path& share = {});
 
 /// What contains '/' or ends in .json is a path and returned as it is; else the profile of that name.
 /// Throws InputError that lists the known names.
-std::filesystem::path machine_path(const std::string& name_or_path);
+std::filesystem::path machine_path(const std::string& name_or_path, const std::filesystem::path& share = {});
 
 }  // namespace weft

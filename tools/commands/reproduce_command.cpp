@@ -148,7 +148,7 @@ ordered_json as_json(const evidence::ClaimFile& file, const std::vector<evidence
 // ---------------------------------------------------------------------------------------------------------------
 
 std::filesystem::path path_of(const std::string& paper) {
-  const std::filesystem::path folder = source_tree() / "scenarios/published";
+  const std::filesystem::path folder = scenario_folder() / "published";
   std::string known;
   for (const std::string& name : evidence::papers_in(folder)) {
     if (name == paper) return folder / (name + ".json");

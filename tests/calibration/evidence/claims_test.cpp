@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using tests::TemporaryFolder;
 
-const auto published = source_tree() / "scenarios/published";
+const auto published = scenario_folder() / "published";
 
 TEST(ClaimFiles, AreThereForAllFivePapers) {
   EXPECT_THAT(papers_in(published), ElementsAre("async_tp", "ficco", "flashoverlap", "magiattention", "tokenweave"));

@@ -41,6 +41,22 @@ TEST_F(MachineFolder, AnswersAnUnknownNameWithTheKnownOnes) {
   }
 }
 
+TEST_F(MachineFolder, OfTheEnvironmentReplacesTheInstalledOne) {
+  const tests::TemporaryFolder share;
+  std::filesystem::create_directory(share.path() / "machines");
+  share.write("machines/installed.json", "{}");
+  EXPECT_EQ(machine_folder(share.path()), folder.path());
+  unsetenv("WEFT_MACHINES");
+  EXPECT_EQ(machine_folder(share.path()), share.path() / "machines");
+  EXPECT_THAT(machine_names(share.path()), testing::ElementsAre("installed"));
+}
+
+TEST(MachinePath, IsInTheTreeWhereTheInstallationHasNoProfiles) {
+  const tests::TemporaryFolder share;
+  EXPECT_EQ(machine_folder(share.path()), machine_folder());
+  EXPECT_EQ(machine_folder().parent_path() / "machines", machine_folder());
+}
+
 TEST(MachinePath, TakesWhatLooksLikeAPathAsItIs) {
   EXPECT_EQ(machine_path("./server"), "./server");
   EXPECT_EQ(machine_path("server.json"), "server.json");

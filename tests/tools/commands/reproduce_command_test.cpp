@@ -20,7 +20,7 @@ using tests::run_weft;
 using tests::TemporaryFolder;
 
 std::filesystem::path claims_of(const std::string& paper) {
-  return source_tree() / "scenarios/published" / (paper + ".json");
+  return scenario_folder() / "published" / (paper + ".json");
 }
 
 /// {"ID": {"holds": …, "simulated": [low, high]}, …} of a command's answer.
