@@ -12,13 +12,6 @@ namespace {
 using scenarios::Candidate;
 using scenarios::Case;
 
-/// How far below its prediction a speedup over serial may be measured, where the profile says so.
-std::optional<double> speedup_low(const Machine& machine) {
-  for (const ErrorBand& band : machine.errors)
-    if (band.stratum == "speedup") return band.low;
-  return std::nullopt;
-}
-
 /// Whoever chooses families asks for those alone.
 bool has_all_families(const scenarios::SearchSpace& space) {
   return space.decomposition && space.async_tp && space.signaling && space.ficco;

@@ -1,6 +1,7 @@
 // What `weft predict` and `weft explore` say of one case.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,5 +39,7 @@ Prediction predict(const scenarios::Case& asked, const Machine& machine, const P
 
 /// What the profile's error bands tell apart: pairs by family, all else by op.
 std::string stratum_of(const scenarios::Case& request);
+/// How far below its prediction a speedup over serial may be measured, where the profile says so.
+std::optional<double> speedup_low(const Machine& machine);
 
 }  // namespace weft::scenarios::study

@@ -10,6 +10,7 @@
 #include "scenarios/case_json.hpp"
 #include "scenarios/study/exploration.hpp"
 #include "scenarios/study/prediction.hpp"
+#include "scenarios/study/weft.hpp"
 #include "tests/benchmarks/peak_memory.hpp"
 
 namespace weft::tools {
@@ -64,6 +65,18 @@ void predict_mixed(benchmark::State& state) {
   report_peak_memory(state);
 }
 BENCHMARK(predict_mixed)->Unit(benchmark::kMillisecond)->MinTime(2);
+
+/// What a program waits for that has a profile open and asks about one pair: a value in, a value out.
+void library_answers_a_pair(benchmark::State& state) {
+  const Profile profile("h200x8-nvswitch");
+  const weft::Case pair{.id = "a",
+                        .gpus = 4,
+                        .workload = {{"op", "gemm+all_reduce"}, {"m", 8192}, {"n", 8192}, {"k", 3584}},
+                        .schedule = {{"family", "decomposition"}, {"chunks", 4}}};
+  for (auto _ : state) benchmark::DoNotOptimize(profile.predict(pair));
+  state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(library_answers_a_pair)->Unit(benchmark::kMicrosecond);
 
 /// What weft explore says of Llama-3.3-70B's down projection with 8192 tokens on 8 GPUs, losses of the winner included.
 void explore_one_shape(benchmark::State& state) {

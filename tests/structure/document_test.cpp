@@ -1,6 +1,7 @@
 // What the documents say can be done: commands with their options, scripts, and links to files.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <regex>
 #include <set>
@@ -87,6 +88,18 @@ TEST(Documents, LinkOnlyToFilesThatExist) {
     if (!fs::exists(document.parent_path() / mention.text)) wrong.push_back(mention.where + ": " + mention.text);
   }
   EXPECT_THAT(wrong, IsEmpty());
+}
+
+/// The lines of the document's first fenced block of that language.
+std::vector<std::string> first_block(const SourceFile& document, const std::string& language) {
+  const auto begin = std::find(document.lines.begin(), document.lines.end(), "```" + language);
+  if (begin == document.lines.end()) return {};
+  return {begin + 1, std::find(begin + 1, document.lines.end(), "```")};
+}
+
+TEST(Readme, ShowsTheProgramThatIsBuiltAgainstTheInstalledLibrary) {
+  EXPECT_EQ(first_block(read_source(project_root() / "README.md"), "cpp"),
+            read_source(project_root() / "tests/consumer/main.cpp").lines);
 }
 
 }  // namespace

@@ -156,6 +156,17 @@ TEST(SourceFiles, KeepTheWholeOfJsonOutOfHeaders) {
               IsEmpty());
 }
 
+// Programs that include it need nothing but the C++ standard library and what is installed beside it.
+TEST(SourceFiles, OfTheLibraryNeedNoHeaderOfOthers) {
+  const std::regex standard("[a-z_0-9]+");
+  const std::set<std::string> installed{"scenarios/study/weft.hpp", "models/base/input_error.hpp"};
+  EXPECT_THAT(includes_where([&](const SourceFile& file, const std::string& header) {
+                return installed.contains(file.path) && !installed.contains(header) &&
+                       !std::regex_match(header, standard);
+              }),
+              IsEmpty());
+}
+
 // Other machines' mathematical libraries round these differently; + - * / and sqrt are exact everywhere.
 TEST(SourceFiles, OfTheSimulatorCallNoTranscendentalFunction) {
   const std::regex call(R"(\bstd::(pow|exp|exp2|expm1|log|log2|log10|log1p|sin|cos|tan|cbrt|hypot|tgamma|erf)\()");

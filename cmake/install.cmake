@@ -1,0 +1,35 @@
+# cmake --install BUILD --prefix P gives, in any folder P and wherever P is moved:
+#   bin/weft                the command
+#   include/weft, lib       the library: one header, one archive, and the package that find_package(weft) finds
+#   share/weft              machine profiles, published curves, scenarios (models/machine/machine_files.hpp finds them)
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+add_library(weft_archive STATIC
+  $<TARGET_OBJECTS:weft_models> $<TARGET_OBJECTS:weft_sim> $<TARGET_OBJECTS:weft_scenarios> $<TARGET_OBJECTS:weft_study>)
+set_target_properties(weft_archive PROPERTIES OUTPUT_NAME weft EXPORT_NAME weft LINKER_LANGUAGE CXX)
+target_compile_features(weft_archive INTERFACE cxx_std_20)
+target_compile_definitions(weft_archive INTERFACE $<INSTALL_INTERFACE:WEFT_SHARE="$<INSTALL_PREFIX>/share/weft">)
+target_link_libraries(weft_archive PRIVATE TBB::tbb Threads::Threads)
+
+install(TARGETS weft_command)
+install(TARGETS weft_archive EXPORT weft_targets INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES scenarios/study/weft.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft)
+install(FILES models/base/input_error.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft/models/base)
+install(DIRECTORY calibration/machines calibration/published DESTINATION share/weft)
+install(DIRECTORY scenarios/ DESTINATION share/weft/scenarios
+  FILES_MATCHING PATTERN "*.json" PATTERN families EXCLUDE PATTERN study EXCLUDE)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(TARGET weft_device)  # beside the command, which loads it
+  install(TARGETS weft_device LIBRARY DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+if(WEFT_STATIC)
+  set_target_properties(weft_command PROPERTIES INSTALL_RPATH "$ORIGIN")
+  install(FILES $<TARGET_SONAME_FILE:TBB::tbb> DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
+install(EXPORT weft_targets FILE weftTargets.cmake NAMESPACE weft:: DESTINATION ${package})
+configure_package_config_file(cmake/weftConfig.cmake.in ${PROJECT_BINARY_DIR}/weftConfig.cmake INSTALL_DESTINATION ${package})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/weftConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/weftConfig.cmake ${PROJECT_BINARY_DIR}/weftConfigVersion.cmake DESTINATION ${package})
