@@ -7,6 +7,12 @@ find_package(CLI11 REQUIRED)
 find_package(TBB REQUIRED)
 find_package(Threads REQUIRED)
 
+# xxHash from its header, which Debian has no CMake package for.
+find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
+add_library(weft_hash INTERFACE)
+target_include_directories(weft_hash SYSTEM INTERFACE ${XXHASH_INCLUDE_DIR})
+target_compile_definitions(weft_hash INTERFACE XXH_INLINE_ALL)
+
 # spdlog and fmt from their headers: Debian has them as shared libraries only, which a GPU server may lack.
 add_library(weft_log INTERFACE)
 target_compile_definitions(weft_log INTERFACE SPDLOG_FMT_EXTERNAL)

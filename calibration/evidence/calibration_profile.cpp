@@ -5,7 +5,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "models/base/json_file.hpp"
 
@@ -89,18 +88,6 @@ void set_conditions(ordered_json& profile, const ordered_json& conditions) {
     result[key] = value;
   }
   profile = std::move(result);
-}
-
-std::string to_csv(const GemmChoices& choices) {
-  std::ostringstream text;
-  text << "m,n,k,tile_m,tile_n,tile_k,cluster_m,cluster_n,stages,split_k\n";
-  for (const GemmChoice& choice : choices) {
-    const GemmKernel& kernel = choice.kernel;
-    text << choice.m << ',' << choice.n << ',' << choice.k << ',' << kernel.tile_m << ',' << kernel.tile_n << ','
-         << kernel.tile_k << ',' << kernel.cluster_m << ',' << kernel.cluster_n << ',' << kernel.stages << ','
-         << kernel.split_k << '\n';
-  }
-  return text.str();
 }
 
 }  // namespace weft::calibration::evidence

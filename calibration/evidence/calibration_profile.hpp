@@ -31,7 +31,4 @@ void set_errors(nlohmann::ordered_json& profile, const std::vector<ErrorBand>& b
 /// Replaces the section "conditions", or puts it before "gpu", where it stands by what the machine is.
 void set_conditions(nlohmann::ordered_json& profile, const nlohmann::ordered_json& conditions);
 
-/// The table of the GEMM library's kernels that the profile names, as text.
-std::string to_csv(const GemmChoices& choices);
-
 }  // namespace weft::calibration::evidence

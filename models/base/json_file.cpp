@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -109,6 +110,12 @@ void append(std::string& text, const nlohmann::ordered_json& json, std::size_t i
   text += "\n" + std::string(indent, ' ') + (is_object ? "}" : "]");
 }
 
+/// No other process or thread has the same.
+std::string unique_word() {
+  static std::atomic<unsigned> count = 0;
+  return std::to_string(getpid()) + "." + std::to_string(++count);
+}
+
 }  // namespace
 
 nlohmann::json parse_json(std::string_view text) {
@@ -159,7 +166,7 @@ void require_writable(const std::filesystem::path& path) {
 void write_text_file(const std::filesystem::path& path, std::string_view text) {
   const bool is_special = std::filesystem::exists(path) && !std::filesystem::is_regular_file(path);  // /dev/stdout
   const std::filesystem::path target =
-      is_special ? path : std::filesystem::path(path.string() + "." + std::to_string(getpid()) + ".tmp");
+      is_special ? path : std::filesystem::path(path.string() + "." + unique_word() + ".tmp");
   std::ofstream file(target, std::ios::binary);
   file << text << std::flush;
   const bool is_written = static_cast<bool>(file);

@@ -136,7 +136,7 @@ GemmKernel likeliest_kernel(const Machine& machine, const MatrixSize& size) {
   };
   std::vector<Candidate> candidates;
   for (const GemmChoices::Near& near : machine.gemm_choices.nearest(size, neighbours)) {
-    const GemmKernel& kernel = near.choice->kernel;
+    const GemmKernel& kernel = near.choice.kernel;
     auto known = std::find_if(candidates.begin(), candidates.end(),
                               [&](const Candidate& candidate) { return candidate.kernel == kernel; });
     if (known == candidates.end())
@@ -158,7 +158,7 @@ GemmKernel likeliest_kernel(const Machine& machine, const MatrixSize& size) {
 
 GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size) {
   if (!machine.gemm_candidates.empty()) return fastest_candidate(machine, size);
-  if (const GemmChoice* known = machine.gemm_choices.find(size)) return with_scheduler(known->kernel, machine, size);
+  if (const auto known = machine.gemm_choices.find(size)) return with_scheduler(*known, machine, size);
   return with_scheduler(likeliest_kernel(machine, size), machine, size);
 }
 

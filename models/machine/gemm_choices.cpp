@@ -1,22 +1,45 @@
-#define BOOST_ALLOW_DEPRECATED_HEADERS  // of Boost by Boost
 #include "models/machine/gemm_choices.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <boost/geometry/geometries/point.hpp>
-#include <boost/geometry/index/rtree.hpp>
-#include <boost/geometry/strategies/strategies.hpp>
-#include <iterator>
-#include <mutex>
+#include <map>
 #include <tuple>
 #include <utility>
 
 namespace weft {
 namespace {
 
-namespace geometry = boost::geometry;
-using Point3 = geometry::model::point<double, 3, geometry::cs::cartesian>;
-using Place = std::pair<Point3, std::size_t>;  // position in the answers
+using Kernel = GemmTable::Kernel;
+using Shape = GemmTable::Shape;
+using Shapes = std::span<const Shape>;
+
+constexpr int axes = 3;  // m, n and k
+
+template <class Size>
+auto key_of(const Size& size) {
+  return std::tuple<std::int64_t, std::int64_t, std::int64_t>(size.m, size.n, size.k);
+}
+
+/// Order along one axis; the other sizes decide between shapes that are equal there, so that no two are.
+template <class A, class B>
+bool is_before(const A& a, const B& b, int axis) {
+  if (axis == 0) return std::tuple(a.m, a.n, a.k) < std::tuple(b.m, b.n, b.k);
+  if (axis == 1) return std::tuple(a.n, a.k, a.m) < std::tuple(b.n, b.k, b.m);
+  return std::tuple(a.k, a.m, a.n) < std::tuple(b.k, b.m, b.n);
+}
+
+int next(int axis) { return (axis + 1) % axes; }
+
+/// Puts the shapes into the order of the tree.
+void arrange(std::span<Shape> shapes, int axis = 0) {
+  if (shapes.size() < 2) return;
+  const auto middle = shapes.begin() + static_cast<std::ptrdiff_t>(shapes.size() / 2);
+  std::nth_element(shapes.begin(), middle, shapes.end(),
+                   [axis](const Shape& a, const Shape& b) { return is_before(a, b, axis); });
+  arrange({shapes.begin(), middle}, next(axis));
+  arrange({middle + 1, shapes.end()}, next(axis));
+}
 
 /// Linear between powers of two: as good as the logarithm for telling neighbours, and the same on every machine.
 double rough_log2(std::int64_t size) {
@@ -25,73 +48,148 @@ double rough_log2(std::int64_t size) {
   return exponent + static_cast<double>(size - power) / static_cast<double>(power);
 }
 
+using Point = std::array<double, axes>;
+
 /// The kernel hardly depends on k: a factor of four there is as near as a factor of two in m or n.
 template <class Size>
-Point3 point_of(const Size& size) {
+Point point_of(const Size& size) {
   return {rough_log2(size.m), rough_log2(size.n), rough_log2(size.k) / 2};
 }
 
-template <class Size>
-auto key_of(const Size& size) {
-  return std::tie(size.m, size.n, size.k);
+double square_of(const Point& offset) {
+  return offset[2] * offset[2] + (offset[1] * offset[1] + offset[0] * offset[0]);
+}
+
+/// Looks through the tree for the shapes that are nearest to one point.
+class NearestShapes {
+ public:
+  struct Found {
+    double squared_distance;
+    const Shape* shape;
+    bool operator<(const Found& other) const {
+      return squared_distance != other.squared_distance ? squared_distance < other.squared_distance
+                                                        : key_of(*shape) < key_of(*other.shape);
+    }
+  };
+
+  NearestShapes(const Point& here, std::size_t count) : here_(here), count_(count) { found_.reserve(count); }
+
+  /// `offset`: how far the part of space that the shapes lie in is away along each axis.
+  void search(Shapes shapes, int axis = 0, const Point& offset = {}) {
+    if (shapes.empty() || (found_.size() == count_ && square_of(offset) > found_.front().squared_distance)) return;
+    const std::size_t middle = shapes.size() / 2;
+    const Point there = point_of(shapes[middle]);
+    Point between;
+    for (std::size_t i = 0; i < axes; ++i) between[i] = here_[i] - there[i];
+    add({square_of(between), &shapes[middle]});
+    const auto along = static_cast<std::size_t>(axis);
+    Point beyond = offset;  // of the half that the point is not in; exact, as all coordinates are
+    beyond[along] = between[along];
+    const bool is_below = between[along] < 0;
+    const Shapes below = shapes.first(middle), above = shapes.subspan(middle + 1);
+    search(is_below ? below : above, next(axis), offset);
+    search(is_below ? above : below, next(axis), beyond);
+  }
+
+  /// Nearest first.
+  std::vector<Found> found() && {
+    std::sort_heap(found_.begin(), found_.end());
+    return std::move(found_);
+  }
+
+ private:
+  /// The farthest of those found stands at the front and makes room.
+  void add(const Found& one) {
+    if (found_.size() == count_) {
+      if (!(one < found_.front())) return;
+      std::pop_heap(found_.begin(), found_.end());
+      found_.pop_back();
+    }
+    found_.push_back(one);
+    std::push_heap(found_.begin(), found_.end());
+  }
+
+  Point here_;
+  std::size_t count_;
+  std::vector<Found> found_;
+};
+
+Kernel packed(const GemmKernel& kernel) {
+  return {kernel.tile_m,    kernel.tile_n, kernel.tile_k, kernel.cluster_m,
+          kernel.cluster_n, kernel.stages, kernel.split_k};
+}
+
+GemmKernel unpacked(const Kernel& kernel) {
+  return {.tile_m = kernel.tile_m,
+          .tile_n = kernel.tile_n,
+          .tile_k = kernel.tile_k,
+          .cluster_m = kernel.cluster_m,
+          .cluster_n = kernel.cluster_n,
+          .stages = kernel.stages,
+          .split_k = kernel.split_k};
 }
 
 }  // namespace
 
-struct GemmChoices::Table {
-  using Places = geometry::index::rtree<Place, geometry::index::linear<16>>;
+GemmChoices::GemmChoices(std::vector<GemmTable::Kernel> kernels, std::vector<GemmTable::Shape> shapes) {
+  arrange(shapes);
+  const auto owned =
+      std::make_shared<const std::pair<std::vector<Kernel>, std::vector<Shape>>>(std::move(kernels), std::move(shapes));
+  table_ = {owned->first, owned->second};
+  owner_ = owned;
+}
 
-  explicit Table(std::vector<GemmChoice> choices) : answers(std::move(choices)) {
-    const auto is_less = [](const GemmChoice& a, const GemmChoice& b) { return key_of(a) < key_of(b); };
-    if (!std::is_sorted(answers.begin(), answers.end(), is_less)) std::sort(answers.begin(), answers.end(), is_less);
+GemmChoices::GemmChoices(std::vector<GemmChoice> answers) {
+  const auto is_less = [](const GemmChoice& a, const GemmChoice& b) { return key_of(a) < key_of(b); };
+  const auto is_same = [](const GemmChoice& a, const GemmChoice& b) { return key_of(a) == key_of(b); };
+  std::stable_sort(answers.begin(), answers.end(), is_less);
+  answers.erase(std::unique(answers.begin(), answers.end(), is_same), answers.end());
+  std::map<Kernel, std::uint32_t> positions;
+  for (const GemmChoice& answer : answers) positions.emplace(packed(answer.kernel), 0);
+  std::vector<Kernel> kernels;
+  for (auto& [kernel, position] : positions) {
+    position = static_cast<std::uint32_t>(kernels.size());
+    kernels.push_back(kernel);
   }
-  /// Made when they are first asked for: most shapes are among the answers, and the tree takes longer than reading
-  /// them.
-  const Places& places() const {
-    std::call_once(are_placed_, [this] {
-      std::vector<Place> places;
-      places.reserve(answers.size());
-      for (std::size_t i = 0; i < answers.size(); ++i) places.emplace_back(point_of(answers[i]), i);
-      places_ = {places.begin(), places.end()};  // packed at once
-    });
-    return places_;
+  std::vector<Shape> shapes;
+  shapes.reserve(answers.size());
+  for (const GemmChoice& answer : answers)
+    shapes.push_back({static_cast<std::int32_t>(answer.m), static_cast<std::int32_t>(answer.n),
+                      static_cast<std::int32_t>(answer.k), positions.at(packed(answer.kernel))});
+  *this = GemmChoices(std::move(kernels), std::move(shapes));
+}
+
+GemmChoice GemmChoices::choice_at(const GemmTable::Shape& shape) const {
+  return {shape.m, shape.n, shape.k, unpacked(table_.kernels[shape.kernel])};
+}
+
+std::vector<GemmChoice> GemmChoices::answers() const {
+  std::vector<GemmChoice> all;
+  all.reserve(size());
+  for (const Shape& shape : table_.shapes) all.push_back(choice_at(shape));
+  std::sort(all.begin(), all.end(), [](const GemmChoice& a, const GemmChoice& b) { return key_of(a) < key_of(b); });
+  return all;
+}
+
+std::optional<GemmKernel> GemmChoices::find(const MatrixSize& size) const {
+  int axis = 0;
+  for (Shapes range = table_.shapes; !range.empty(); axis = next(axis)) {
+    const std::size_t middle = range.size() / 2;
+    const Shape& shape = range[middle];
+    if (key_of(shape) == key_of(size)) return choice_at(shape).kernel;
+    range = is_before(size, shape, axis) ? range.first(middle) : range.subspan(middle + 1);
   }
-
-  std::vector<GemmChoice> answers;
-
- private:
-  mutable std::once_flag are_placed_;
-  mutable Places places_;
-};
-
-GemmChoices::GemmChoices(std::vector<GemmChoice> answers) : table_(std::make_shared<Table>(std::move(answers))) {}
-
-const std::vector<GemmChoice>& GemmChoices::answers() const { return table_->answers; }
-
-const GemmChoice* GemmChoices::find(const MatrixSize& size) const {
-  const auto found =
-      std::lower_bound(begin(), end(), size, [](const GemmChoice& a, const auto& b) { return key_of(a) < key_of(b); });
-  return found != end() && key_of(*found) == key_of(size) ? &*found : nullptr;
+  return std::nullopt;
 }
 
 std::vector<GemmChoices::Near> GemmChoices::nearest(const MatrixSize& size, std::size_t count) const {
-  if (answers().empty() || count == 0) return {};
-  const Point3 here = point_of(size);
-  std::vector<std::pair<double, std::size_t>> found;
-  // The tree gives equally near ones in any order: all that tie with the last one are needed.
-  for (std::size_t asked = 2 * count;; asked *= 2) {
-    std::vector<Place> places;
-    table_->places().query(geometry::index::nearest(here, static_cast<unsigned>(asked)), std::back_inserter(places));
-    found.clear();
-    for (const Place& place : places)
-      found.emplace_back(geometry::comparable_distance(here, place.first), place.second);
-    std::sort(found.begin(), found.end());
-    if (found.size() < asked || found.back().first > found[count - 1].first) break;
-  }
-  std::vector<Near> nearest;
-  for (std::size_t i = 0; i < std::min(count, found.size()); ++i)
-    nearest.push_back({&answers()[found[i].second], found[i].first});
-  return nearest;
+  if (count == 0) return {};
+  NearestShapes search(point_of(size), count);
+  search.search(table_.shapes);
+  std::vector<Near> near;
+  for (const auto& [squared_distance, shape] : std::move(search).found())
+    near.push_back({choice_at(*shape), squared_distance});
+  return near;
 }
 
 }  // namespace weft

@@ -1,45 +1,72 @@
-// What the GEMM library answered, shape by shape: tens of thousands of answers, looked up for every GEMM of a schedule.
+// What the GEMM library answered, shape by shape: hundreds of thousands of answers, looked up for every GEMM of a
+// schedule.
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "models/schedule/schedule.hpp"
 
 namespace weft {
 
-/// What the library answers when it is asked for one shape.
+/// What the library answers when it is asked for one shape. The answer says nothing about the tile scheduler.
 struct GemmChoice {
   std::int64_t m = 0, n = 0, k = 0;
   GemmKernel kernel;
 };
 
-/// Answers in ascending order of (m, n, k), fixed once made; copies share them and their index.
+/// Answers as they lie in memory and in a compiled file (gemm_choices_file.hpp): plain integers, each kernel once.
+struct GemmTable {
+  struct Kernel {
+    std::int32_t tile_m, tile_n, tile_k, cluster_m, cluster_n, stages, split_k;
+    auto operator<=>(const Kernel&) const = default;
+  };
+  struct Shape {
+    std::int32_t m, n, k;
+    std::uint32_t kernel;  ///< position in `kernels`
+  };
+  std::span<const Kernel> kernels;
+  /// A k-d tree without pointers: the shape in the middle of a range is the node, its halves are the subtrees, and the
+  /// levels divide by m, n and k in turn.
+  std::span<const Shape> shapes;
+};
+
+/// Answers to distinct shapes, fixed once made; copies share them.
 class GemmChoices {
  public:
-  GemmChoices() : GemmChoices(std::vector<GemmChoice>{}) {}
+  GemmChoices() = default;
   GemmChoices(std::initializer_list<GemmChoice> answers) : GemmChoices(std::vector<GemmChoice>(answers)) {}
+  /// In any order; of several answers to one shape the first counts. Sizes are below 2^31.
   GemmChoices(std::vector<GemmChoice> answers);  // NOLINT(google-explicit-constructor): a list of answers is that
+  /// The shapes in any order, each once; reorders them.
+  GemmChoices(std::vector<GemmTable::Kernel> kernels, std::vector<GemmTable::Shape> shapes);
+  /// A table that lies elsewhere, for as long as `owner` lives.
+  GemmChoices(const GemmTable& table, std::shared_ptr<const void> owner) : table_(table), owner_(std::move(owner)) {}
 
-  std::size_t size() const { return answers().size(); }
-  bool empty() const { return answers().empty(); }
-  auto begin() const { return answers().begin(); }
-  auto end() const { return answers().end(); }
-  const std::vector<GemmChoice>& answers() const;
+  const GemmTable& table() const { return table_; }
+  std::size_t size() const { return table_.shapes.size(); }
+  bool empty() const { return table_.shapes.empty(); }
+  /// All of them in ascending order of (m, n, k).
+  std::vector<GemmChoice> answers() const;
 
-  /// The answer for exactly this shape, or nullptr.
-  const GemmChoice* find(const MatrixSize& size) const;
+  /// The kernel for exactly this shape.
+  std::optional<GemmKernel> find(const MatrixSize& size) const;
   struct Near {
-    const GemmChoice* choice;
+    GemmChoice choice;
     double squared_distance;  ///< of doublings of m, n and k, k counting half
   };
   /// The `count` answers (or all) that are nearest, nearest first; of equally near ones those of the smaller m, n, k.
   std::vector<Near> nearest(const MatrixSize& size, std::size_t count) const;
 
  private:
-  struct Table;
-  std::shared_ptr<const Table> table_;
+  GemmChoice choice_at(const GemmTable::Shape& shape) const;
+
+  GemmTable table_;
+  std::shared_ptr<const void> owner_;
 };
 
 }  // namespace weft

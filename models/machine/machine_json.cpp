@@ -1,14 +1,10 @@
 #include "models/machine/machine_json.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <fstream>
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "models/base/json_object.hpp"
+#include "models/machine/gemm_choices_file.hpp"
 
 namespace weft {
 namespace {
@@ -314,44 +310,6 @@ std::vector<GemmKernel> candidates_from(JsonObject& object) {
   return kernels;
 }
 
-/// Ten positive integers between commas.
-std::optional<GemmChoice> choice_from(std::string_view line) {
-  std::array<std::int64_t, 10> numbers{};
-  const char *next = line.data(), *const end = next + line.size();
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const auto [stopped, error] = std::from_chars(next, end, numbers[i]);
-    const bool is_number = error == std::errc{} && numbers[i] >= 1 && numbers[i] <= std::numeric_limits<int>::max();
-    const bool is_last = i + 1 == numbers.size();
-    if (!is_number || (is_last ? stopped != end : stopped == end || *stopped != ',')) return std::nullopt;
-    next = stopped + 1;
-  }
-  const auto small = [&](std::size_t i) { return static_cast<int>(numbers[i]); };
-  return GemmChoice{.m = numbers[0],
-                    .n = numbers[1],
-                    .k = numbers[2],
-                    .kernel = {.tile_m = small(3),
-                               .tile_n = small(4),
-                               .tile_k = small(5),
-                               .cluster_m = small(6),
-                               .cluster_n = small(7),
-                               .stages = small(8),
-                               .split_k = small(9)}};
-}
-
-std::vector<GemmChoice> read_choices(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  if (!file) throw InputError(path.string(), "expected a readable file with the GEMM library's kernels");
-  std::vector<GemmChoice> choices;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    if (number == 1 || line.empty() || line[0] == '#') continue;
-    const auto choice = choice_from(line);
-    if (!choice) throw InputError(path.string(), "line " + std::to_string(number) + ": expected ten positive integers");
-    choices.push_back(*choice);
-  }
-  return choices;
-}
-
 }  // namespace
 
 Machine machine_from_json(const nlohmann::json& json, const std::filesystem::path& directory) {
@@ -374,7 +332,7 @@ Machine machine_from_json(const nlohmann::json& json, const std::filesystem::pat
   if (kernels.has("candidates"))
     machine.gemm_candidates = candidates_from(kernels);
   else
-    machine.gemm_choices = read_choices(directory / kernels.string("file"));
+    machine.gemm_choices = read_gemm_choices(directory / kernels.string("file"));
   kernels.finish();
   gemm.finish();
   machine.other_kernels = other_kernels_from(object.object("other_kernels"));

@@ -9,8 +9,8 @@
 
 namespace weft {
 
-/// Format weft.machine/1. The GEMM library's kernels stand in a CSV file beside the profile (columns m,n,k,tile_m,
-/// tile_n,tile_k,cluster_m,cluster_n,stages,split_k). Throws InputError that names file and field.
+/// Format weft.machine/1. The GEMM library's kernels stand in a file beside the profile (gemm_choices_text.hpp). Throws
+/// InputError that names file and field.
 Machine read_machine(const std::filesystem::path& path);
 
 /// `directory` is where files that the profile names are looked for.

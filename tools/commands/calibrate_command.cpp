@@ -16,6 +16,7 @@
 #include "models/base/json_file.hpp"
 #include "models/base/statistics.hpp"
 #include "models/base/text.hpp"
+#include "models/machine/gemm_choices_text.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "scenarios/study/prediction.hpp"
@@ -58,7 +59,7 @@ class Calibration {
 
   void run() {
     fit();
-    write_text_file(fs::path(options_.out).parent_path() / kernels_file(), evidence::to_csv(machine_.gemm_choices));
+    write_text_file(fs::path(options_.out).parent_path() / kernels_file(), to_text(machine_.gemm_choices));
     if (!options_.error_files.empty()) find_errors();
     fitted();  // throws where the result is no profile
     write_json_file(options_.out, profile_);
@@ -80,7 +81,7 @@ class Calibration {
   Machine fitted() const { return machine_from_json(profile_, fs::path(options_.out).parent_path()); }
 
   /// The table of kernels lies beside the profile that names it.
-  std::string kernels_file() const { return fs::path(options_.out).stem().string() + ".gemm_kernels.csv"; }
+  std::string kernels_file() const { return fs::path(options_.out).stem().string() + ".gemm_kernels.txt"; }
 
   void name_kernels() {
     ordered_json& kernels = profile_.at("gemm").at("kernels");

@@ -104,7 +104,7 @@ Machine machine() {
 
 std::vector<GemmObservation> observe(const Machine& machine) {
   std::vector<GemmObservation> observations;
-  for (const GemmChoice& choice : machine.gemm_choices) {
+  for (const GemmChoice& choice : machine.gemm_choices.answers()) {
     const MatrixSize size{choice.m, choice.n, choice.k};
     const double time_us = lone_gemm_us(machine, size);
     const bool is_recorded = time_us < 50;  // far from the power limit
@@ -144,7 +144,7 @@ TEST(GemmFit, OfASlowGovernorOnlySettledRunsTellThePower) {
   settled.power.governor_delay_ms = 0;
   settled.power.governor_ramp_ms = 1e-9;
   std::vector<GemmObservation> observations = observe(truth);
-  for (const GemmChoice& choice : truth.gemm_choices) {
+  for (const GemmChoice& choice : truth.gemm_choices.answers()) {
     const MatrixSize size{choice.m, choice.n, choice.k};
     observations.push_back(
         {size, DataType::bf16, lone_gemm_us(settled, size), std::nullopt, /*after_gemm=*/false, /*settled=*/true});
