@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <sstream>
 #include <vector>
 
 #include "models/base/input_error.hpp"
@@ -16,43 +15,7 @@
 namespace weft {
 namespace {
 
-constexpr int max_depth = 64;  // no file of ours is deeper; keeps recursive readers off hostile input
-
-/// Watches the parser: nlohmann::json itself would silently keep the last of two equal keys.
-class KeyCheck {
- public:
-  bool operator()(int depth, nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
-    using Event = nlohmann::json::parse_event_t;
-    if (depth > max_depth)
-      throw InputError("", "expected at most " + std::to_string(max_depth) + " levels of nesting, got more");
-    if (event == Event::object_start || event == Event::array_start) {
-      levels_.resize(static_cast<std::size_t>(depth) + 1);
-      levels_.back() = {};
-    } else if (event == Event::key) {
-      levels_.resize(static_cast<std::size_t>(depth));
-      const auto& key = parsed.get_ref<const std::string&>();
-      const std::string object = path();
-      levels_.back().last_key = key;
-      if (!levels_.back().keys.insert(key).second)
-        throw InputError(object, "expected each key once, got \"" + key + "\" twice");
-    }
-    return true;
-  }
-
- private:
-  struct Level {
-    std::set<std::string> keys;
-    std::string last_key;
-  };
-  /// Keys on the way to the innermost open object, without positions in lists.
-  std::string path() const {
-    std::string text;
-    for (std::size_t i = 0; i + 1 < levels_.size(); ++i)
-      if (!levels_[i].last_key.empty()) text += (text.empty() ? "" : ".") + levels_[i].last_key;
-    return text;
-  }
-  std::vector<Level> levels_;
-};
+constexpr std::size_t max_depth = 64;  // no file of ours is deeper; keeps recursive readers off hostile input
 
 std::string line_and_column(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, byte == 0 ? 0 : byte - 1);
@@ -74,6 +37,82 @@ std::string reason_of(const nlohmann::json::exception& error) {
   if (!std::all_of(text.begin(), text.end(), is_ascii)) text.erase(std::min(text.find("; last read"), text.size()));
   return excerpt(text, longest);
 }
+
+/// Builds the document of a text. nlohmann::json itself would silently keep the last of two equal keys.
+class Builder {
+ public:
+  explicit Builder(std::string_view text) : text_(text) {}
+
+  nlohmann::json document() && { return std::move(document_); }
+
+  // What nlohmann::json::sax_parse calls; true lets it go on.
+  bool null() { return add(nullptr); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(std::int64_t value) { return add(value); }
+  bool number_unsigned(std::uint64_t value) { return add(value); }
+  bool number_float(double value, const std::string&) { return add(value); }
+  bool string(std::string& value) { return add(std::move(value)); }
+  bool binary(nlohmann::json::binary_t& value) { return add(std::move(value)); }
+  bool start_object(std::size_t) { return open(nlohmann::json::object()); }
+  bool start_array(std::size_t) { return open(nlohmann::json::array()); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+  bool key(std::string& name) {
+    Level& level = open_.back();
+    auto& members = level.container->get_ref<nlohmann::json::object_t&>();
+    const auto [member, is_new] = members.try_emplace(name, nullptr);
+    if (!is_new) throw InputError(path(), "expected each key once, got \"" + name + "\" twice");
+    level.member = &*member;
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& error) const {
+    const auto* bad = dynamic_cast<const nlohmann::json::parse_error*>(&error);
+    throw InputError("", "expected JSON, got " + reason_of(error) +
+                             (bad == nullptr ? "" : " at " + line_and_column(text_, bad->byte)));
+  }
+
+ private:
+  using Member = nlohmann::json::object_t::value_type;
+  struct Level {
+    nlohmann::json* container = nullptr;
+    Member* member = nullptr;  ///< of an object, the one that was named last
+  };
+
+  bool add(nlohmann::json value) {
+    place(std::move(value));
+    return true;
+  }
+  bool open(nlohmann::json container) {
+    if (open_.size() == max_depth)
+      throw InputError("", "expected at most " + std::to_string(max_depth) + " levels of nesting, got more");
+    open_.push_back({place(std::move(container)), nullptr});
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  /// Puts the value where it belongs: behind the last key, at the end of a list, or at the top.
+  nlohmann::json* place(nlohmann::json value) {
+    if (open_.empty()) return &(document_ = std::move(value));
+    const Level& level = open_.back();
+    if (level.container->is_object()) return &(level.member->second = std::move(value));
+    return &level.container->get_ref<nlohmann::json::array_t&>().emplace_back(std::move(value));
+  }
+
+  /// Keys on the way to the innermost open object, without positions in lists.
+  std::string path() const {
+    std::string text;
+    for (std::size_t i = 0; i + 1 < open_.size(); ++i)
+      if (open_[i].member != nullptr) text += (text.empty() ? "" : ".") + open_[i].member->first;
+    return text;
+  }
+
+  std::string_view text_;
+  nlohmann::json document_;
+  std::vector<Level> open_;
+};
 
 bool is_leaf(const nlohmann::ordered_json& json) { return !json.is_structured() || json.empty(); }
 
@@ -119,13 +158,9 @@ std::string unique_word() {
 }  // namespace
 
 nlohmann::json parse_json(std::string_view text) {
-  try {
-    return nlohmann::json::parse(text, KeyCheck{});
-  } catch (const nlohmann::json::parse_error& error) {
-    throw InputError("", "expected JSON, got " + reason_of(error) + " at " + line_and_column(text, error.byte));
-  } catch (const nlohmann::json::exception& error) {
-    throw InputError("", "expected JSON, got " + reason_of(error));
-  }
+  Builder builder(text);
+  nlohmann::json::sax_parse(text, &builder);
+  return std::move(builder).document();
 }
 
 nlohmann::json read_json_file(const std::filesystem::path& path) {
@@ -134,9 +169,10 @@ nlohmann::json read_json_file(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(path, error)) throw InputError(path.string(), "expected a file, got a folder");
   std::ifstream file(path, std::ios::binary);
   if (!file) throw InputError(path.string(), "expected a file that can be read");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream text;
+  text << file.rdbuf();
   try {
-    return parse_json(text);
+    return parse_json(text.view());
   } catch (const InputError& bad) {
     throw bad.in_file(path.string());
   }

@@ -34,7 +34,27 @@ std::string number_range(double least, double most) {
   return "a number";
 }
 
+/// Adds the way from `json` to the part of it that stands at `wanted`; false where it is no part of it.
+bool add_path(const nlohmann::json& json, const nlohmann::json* wanted, std::string& path) {
+  if (&json == wanted) return true;
+  if (!json.is_structured()) return false;
+  const std::size_t length = path.size();
+  std::size_t position = 0;
+  for (const auto& [key, value] : json.items()) {
+    path += json.is_array() ? "[" + std::to_string(position++) + "]" : (path.empty() ? "" : ".") + key;
+    if (add_path(value, wanted, path)) return true;
+    path.resize(length);
+  }
+  return false;
+}
+
 }  // namespace
+
+std::string JsonValue::path() const {
+  std::string path;
+  add_path(*document_, json_, path);
+  return path;
+}
 
 bool JsonValue::is_string() const { return json_->is_string(); }
 bool JsonValue::is_object() const { return json_->is_object(); }
@@ -43,7 +63,7 @@ bool JsonValue::is_number() const { return json_->is_number(); }
 bool JsonValue::is_null() const { return json_->is_null(); }
 
 void JsonValue::fail(const std::string& expected) const {
-  throw InputError(path_, "expected " + expected + ", got " + shown(*json_));
+  throw InputError(path(), "expected " + expected + ", got " + shown(*json_));
 }
 
 std::string JsonValue::string() const {
@@ -72,22 +92,24 @@ double JsonValue::number(double least, double most) const {
   return value;
 }
 
-JsonObject JsonValue::object() const { return JsonObject(*json_, path_); }
+JsonObject JsonValue::object() const { return JsonObject(*json_, *document_); }
 
 std::vector<JsonValue> JsonValue::list() const {
   if (!json_->is_array()) fail("a list");
   std::vector<JsonValue> values;
   values.reserve(json_->size());
-  for (const auto& item : *json_) values.emplace_back(item, path_ + "[" + std::to_string(values.size()) + "]");
+  for (const auto& item : *json_) values.emplace_back(item, *document_);
   return values;
 }
 
-JsonObject::JsonObject(const nlohmann::json& json, std::string path) : json_(&json), path_(std::move(path)) {
-  if (!json.is_object()) JsonValue(json, path_).fail("an object");
+JsonObject::JsonObject(const nlohmann::json& json, const nlohmann::json& document)
+    : json_(&json), document_(&document) {
+  if (!json.is_object()) JsonValue(json, document).fail("an object");
 }
 
 std::string JsonObject::path_of(std::string_view key) const {
-  return path_.empty() ? std::string(key) : path_ + "." + std::string(key);
+  const std::string object = path();
+  return object.empty() ? std::string(key) : object + "." + std::string(key);
 }
 
 bool JsonObject::has(std::string_view key) const { return json_->contains(key); }
@@ -96,7 +118,7 @@ std::optional<JsonValue> JsonObject::find(std::string_view key) {
   if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
   const auto found = json_->find(key);
   if (found == json_->end()) return std::nullopt;
-  return JsonValue(*found, path_of(key));
+  return JsonValue(*found, *document_);
 }
 
 JsonValue JsonObject::at(std::string_view key) {
@@ -134,7 +156,7 @@ std::vector<JsonValue> JsonObject::list_or_empty(std::string_view key) {
 std::vector<std::pair<std::string, JsonValue>> JsonObject::entries() {
   std::vector<std::pair<std::string, JsonValue>> all;
   for (const auto& [key, value] : json_->items()) {
-    all.emplace_back(key, JsonValue(value, path_of(key)));
+    all.emplace_back(key, JsonValue(value, *document_));
     known_.push_back(key);
   }
   return all;

@@ -27,12 +27,13 @@ class JsonObject;
 /// Integers of JSON files stay below what every reader of JSON represents exactly.
 inline constexpr std::int64_t max_json_integer = std::int64_t{1} << 53;
 
-/// A value and where it stands, such as `operations[3].after[0].point`. Every read throws InputError with that path.
+/// A value in its document. Every read throws InputError with where it stands, such as `operations[3].after[0].point`.
 class JsonValue {
  public:
-  JsonValue(const nlohmann::json& json, std::string path) : json_(&json), path_(std::move(path)) {}
+  JsonValue(const nlohmann::json& json, const nlohmann::json& document) : json_(&json), document_(&document) {}
 
-  const std::string& path() const { return path_; }
+  /// Found by looking through the document: only errors need it.
+  std::string path() const;
   const nlohmann::json& json() const { return *json_; }
   bool is_string() const;
   bool is_object() const;
@@ -52,23 +53,27 @@ class JsonValue {
   std::vector<JsonValue> list() const;
   template <class Enum>
   Enum word() const {
-    return from_name<Enum>(string(), path_);
+    const std::string text = string();
+    const auto value = find_name<Enum>(text);
+    return value ? *value : from_name<Enum>(text, path());
   }
   /// For what no reader above can say: "PATH: expected …, got VALUE".
   [[noreturn]] void fail(const std::string& expected) const;
 
  private:
   const nlohmann::json* json_;
-  std::string path_;
+  const nlohmann::json* document_;
 };
 
 /// An object; remembers which keys were asked for.
 class JsonObject {
  public:
-  /// Throws InputError where `json` is no object.
-  explicit JsonObject(const nlohmann::json& json, std::string path = "");
+  /// A whole document. Throws InputError where it is no object.
+  explicit JsonObject(const nlohmann::json& document) : JsonObject(document, document) {}
+  /// A part of one. Throws InputError where it is no object.
+  JsonObject(const nlohmann::json& json, const nlohmann::json& document);
 
-  const std::string& path() const { return path_; }
+  std::string path() const { return JsonValue(*json_, *document_).path(); }
   std::string path_of(std::string_view key) const;
   bool has(std::string_view key) const;
   JsonValue at(std::string_view key);                   ///< required
@@ -112,7 +117,7 @@ class JsonObject {
 
  private:
   const nlohmann::json* json_;
-  std::string path_;
+  const nlohmann::json* document_;
   std::vector<std::string> known_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,14 +22,20 @@ constexpr std::string_view name_of(Enum value) {
   return "?";
 }
 
+template <class Enum>
+constexpr std::optional<Enum> find_name(std::string_view word) {
+  for (const auto& [value, name] : NamesOf<Enum>::names)
+    if (name == word) return value;
+  return std::nullopt;
+}
+
 /// Throws InputError that lists the words which would have been right.
 template <class Enum>
 Enum from_name(std::string_view word, const std::string& field) {
+  if (const auto value = find_name<Enum>(word)) return *value;
   std::string known_words;
-  for (const auto& [value, name] : NamesOf<Enum>::names) {
-    if (name == word) return value;
+  for (const auto& [value, name] : NamesOf<Enum>::names)
     known_words += (known_words.empty() ? "" : ", ") + std::string(name);
-  }
   throw InputError(field, "expected one of " + known_words + ", got \"" + std::string(word) + "\"");
 }
 
