@@ -14,14 +14,8 @@ constexpr std::int64_t finest_tile = 64;
 
 double as_double(std::int64_t value) { return static_cast<double>(value); }
 
-/// Of one SM at the maximum clock; 1 MHz is one clock in a microsecond.
-double flops_per_us_of_sm(const Machine& machine, DataType dtype) {
-  const double speedup = dtype == DataType::fp8 ? machine.gpu.fp8_speedup : 1;
-  return machine.gpu.tensor_flops_per_clock_per_sm * speedup * machine.gpu.max_clock_MHz;
-}
-
 double tensor_us(Flops flops, DataType dtype, const Machine& machine) {
-  return flops / (machine.gpu.sms() * flops_per_us_of_sm(machine, dtype));
+  return flops / machine.gpu.flops_per_us(dtype);
 }
 
 /// In the steady state, what the last iteration left in the L2 need not come from HBM again.
@@ -64,7 +58,7 @@ double pair_us(const PairWorkload& pair, int gpus, const Machine& machine, const
 
   const std::int64_t tile = std::min(m, finest_tile) * std::min(pair.n, finest_tile);
   const double tile_flops = 2 * as_double(tile) * as_double(pair.k);
-  const double wave = std::min(compute, tile_flops / flops_per_us_of_sm(machine, pair.dtype));
+  const double wave = std::min(compute, tile_flops / machine.gpu.flops_per_us_of_sm(pair.dtype));
   if (transfers_input) return std::max(compute, transfer + wave);
   const double share_of_last_wave =
       std::min(1.0, machine.gpu.sms() * as_double(tile) / as_double(m) / as_double(pair.n));
@@ -87,9 +81,9 @@ double layer_us(const LayerWorkload& layer, int gpus, const Machine& machine) {
   const double shared_weights = 3 * hidden * as_double(layer.shared_intermediate);
   const double active = layer.experts > 0 ? as_double(layer.experts_per_token) : 1;
   // Causal attention: half of the two products of tokens x tokens x head_dim for each head, in bf16.
-  const double speedup = layer.dtype == DataType::fp8 ? machine.gpu.fp8_speedup : 1;
-  const Flops bf16_flops = 2 * tokens * (attention_weights + active * mlp_weights + shared_weights) / speedup +
-                           2 * tokens * tokens * query_columns;
+  const Flops bf16_flops =
+      2 * tokens * (attention_weights + active * mlp_weights + shared_weights) / machine.gpu.speedup(layer.dtype) +
+      2 * tokens * tokens * query_columns;
   const auto weight_bytes =
       static_cast<Bytes>((attention_weights + busy_experts(layer) * mlp_weights + shared_weights) / gpus *
                          as_double(bytes_of(layer.dtype)));

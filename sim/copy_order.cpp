@@ -2,29 +2,30 @@
 
 #include <algorithm>
 
+#include "models/schedule/facts.hpp"
+
 namespace weft::sim {
 
-bool crosses_ranks(const Work& work) {
-  const auto* copy = std::get_if<Copy>(&work);
-  return copy != nullptr && copy->path == CopyPath::copy_engine && copy->source.place != copy->destination.place;
+bool is_peer_copy(const Work& work) {
+  const Facts of_work = facts(work);
+  return of_work.runs_on_copy_engine && of_work.role == Role::communication && !of_work.is_collective;
 }
 
 std::vector<bool> keeps_copy_engine(const Schedule& schedule) {
   const std::vector<Operation>& operations = schedule.operations;
   std::vector<bool> keeps(operations.size());
   if (schedule.launch != Launch::graph) return keeps;
-  const auto is_peer_copy = [&](const After& after) { return crosses_ranks(operations[after.operation].work); };
+  const auto follows_copy = [&](const After& after) { return is_peer_copy(operations[after.operation].work); };
   std::vector<OperationId> last_on_stream(schedule.streams.size(), -1);
   for (OperationId id = 0; id < static_cast<OperationId>(operations.size()); ++id) {
     const Operation& operation = operations[id];
     const OperationId before = std::exchange(last_on_stream[operation.stream], id);
-    if (before >= 0 && operation.after.empty() && crosses_ranks(operation.work) &&
-        crosses_ranks(operations[before].work))
+    if (before >= 0 && operation.after.empty() && is_peer_copy(operation.work) && is_peer_copy(operations[before].work))
       keeps[before] = true;
   }
   for (const Operation& operation : operations)
-    if (std::count_if(operation.after.begin(), operation.after.end(), is_peer_copy) == 1)
-      keeps[std::find_if(operation.after.begin(), operation.after.end(), is_peer_copy)->operation] = false;
+    if (std::count_if(operation.after.begin(), operation.after.end(), follows_copy) == 1)
+      keeps[std::find_if(operation.after.begin(), operation.after.end(), follows_copy)->operation] = false;
   return keeps;
 }
 

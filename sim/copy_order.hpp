@@ -7,8 +7,8 @@
 
 namespace weft::sim {
 
-/// From or to a peer, by the copy engine. Copies within a GPU run beside them.
-bool crosses_ranks(const Work& work);
+/// A copy from or to a peer, by the copy engine. Copies within a GPU run beside them.
+bool is_peer_copy(const Work& work);
 
 /// By operation: does the copy engine go on with the next copy of the same stream before it takes those of other
 /// streams? In graphs it does (one branch after the other), unless a kernel waits for this copy alone and continues its

@@ -1,46 +1,52 @@
 #include "sim/energy.hpp"
 
-#include "models/cost/attention_model.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/grouped_gemm_model.hpp"
-#include "models/schedule/exchange.hpp"
+#include "models/schedule/amounts.hpp"
 
 namespace weft::sim {
 namespace {
 
-/// Operations, in those of bf16: an fp8 one costs as much less energy as it takes less time.
-double flops_of(const Schedule& schedule, const Gpu& gpu, const Work& work) {
-  const auto speedup = [&](const Slice& operand) {
-    return schedule.buffers[operand.buffer].dtype == DataType::fp8 ? gpu.fp8_speedup : 1.0;
-  };
-  if (const auto* gemm = std::get_if<Gemm>(&work)) return size_of(*gemm, schedule.gpus).flops() / speedup(gemm->a);
-  if (const auto* gemm = std::get_if<GroupedGemm>(&work))
-    return size_of(*gemm, schedule.gpus).flops() / speedup(gemm->a);
-  if (const auto* attention = std::get_if<Attention>(&work))
-    return attention_flops(*attention, row_count(attention->output.rows, schedule.gpus));
-  if (const auto* attention = std::get_if<PartialAttention>(&work)) return most_flops_of(*attention);
-  return 0;
-}
+/// What an operation needs besides its HBM traffic.
+struct Demand {
+  double gemm_busy_us = 0;  ///< of all SMs, at the maximum clock
+  Flops bf16_flops = 0;     ///< an fp8 one costs as much less energy as it takes less time
+  double link_pJ = 0;
+};
 
-/// At the maximum clock; 0 where it is no GEMM.
-double gemm_busy_us(const Schedule& schedule, const Machine& machine, const Work& work, const GemmKernel& kernel) {
-  if (const auto* grouped = std::get_if<GroupedGemm>(&work)) {
-    const GroupedSize size = size_of(*grouped, schedule.gpus);
-    const TileTiming tile = time_tile(machine, size, kernel, schedule.buffers[grouped->a.buffer].dtype);
-    return busy_us(machine.gpu, tile_count(size, kernel), tile);
+class DemandOf {
+ public:
+  DemandOf(const Schedule& schedule, const Machine& machine, const OperationCost& cost)
+      : schedule_(schedule), machine_(machine), cost_(cost) {}
+
+  Demand operator()(const Gemm& gemm) const { return of_matrix(gemm, gemm.a); }
+  Demand operator()(const GroupedGemm& gemm) const { return of_matrix(gemm, gemm.a); }
+  Demand operator()(const OneOf<Attention, PartialAttention> auto& attention) const {
+    return {.bf16_flops = tensor_flops(attention, schedule_.gpus)};
   }
-  const auto* gemm = std::get_if<Gemm>(&work);
-  if (gemm == nullptr) return 0;
-  const MatrixSize size = size_of(*gemm, schedule.gpus);
-  const TileTiming tile = time_tile(machine, size, kernel, schedule.buffers[gemm->a.buffer].dtype);
-  return busy_us(machine.gpu, tile_count(size, kernel), tile);
-}
+  Demand operator()(const OneOf<Collective, AllReduceNorm, GroupedExchange> auto&) const {
+    return {.link_pJ = machine_.power.collective_pJ_per_byte * cost_.collective.port_bytes};
+  }
+  Demand operator()(const Copy& copy) const {
+    if (copy.source.place == copy.destination.place) return {};
+    return {.link_pJ = machine_.power.copy_pJ_per_byte * static_cast<double>(bytes_of(copy.source, schedule_))};
+  }
+  Demand operator()(const OneOf<MemoryBound, Signal, Wait, Barrier, Delay> auto&) const { return {}; }
 
-double link_energy_pJ(const Schedule& schedule, const Power& power, const Work& work, const OperationCost& cost) {
-  if (const auto* copy = std::get_if<Copy>(&work); copy != nullptr && copy->source.place != copy->destination.place)
-    return power.copy_pJ_per_byte * static_cast<double>(bytes_of(copy->source, schedule));
-  return power.collective_pJ_per_byte * cost.collective.port_bytes;  // 0 where it is no collective
-}
+ private:
+  template <class AnyGemm>
+  Demand of_matrix(const AnyGemm& gemm, const Slice& operand) const {
+    const auto size = size_of(gemm, schedule_.gpus);
+    const DataType dtype = schedule_.buffers[operand.buffer].dtype;
+    const TileTiming tile = time_tile(machine_, size, cost_.kernel, dtype);
+    return {.gemm_busy_us = busy_us(machine_.gpu, tile_count(size, cost_.kernel), tile),
+            .bf16_flops = size.flops() / machine_.gpu.speedup(dtype)};
+  }
+
+  const Schedule& schedule_;
+  const Machine& machine_;
+  const OperationCost& cost_;
+};
 
 }  // namespace
 
@@ -48,10 +54,10 @@ double dynamic_energy_uJ(const Schedule& schedule, const Machine& machine, const
   const Power& power = machine.power;
   double energy_pJ = 0;
   for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
-    const Work& work = schedule.operations[id].work;
-    energy_pJ += power.gemm_W * 1e6 * gemm_busy_us(schedule, machine, work, costs[id].kernel) +  // 1 W us is 1e6 pJ
-                 power.tensor_pJ_per_flop * flops_of(schedule, machine.gpu, work) +
-                 power.hbm_pJ_per_byte * costs[id].traffic.hbm_bytes + link_energy_pJ(schedule, power, work, costs[id]);
+    const Demand demand = match(schedule.operations[id].work, DemandOf(schedule, machine, costs[id]));
+    energy_pJ += power.gemm_W * 1e6 * demand.gemm_busy_us +  // 1 W us is 1e6 pJ
+                 power.tensor_pJ_per_flop * demand.bf16_flops + power.hbm_pJ_per_byte * costs[id].traffic.hbm_bytes +
+                 demand.link_pJ;
   }
   return energy_pJ * 1e-6;
 }

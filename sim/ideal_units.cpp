@@ -16,10 +16,10 @@ void IdealUnits::start(Activity& activity, double duration_us) {
   const auto new_run = [&](std::vector<Use> uses) -> Run& {
     return runs_.emplace_back(Run{this, {&activity}, duration_us, std::move(uses)});
   };
-  if (std::holds_alternative<Gemm>(work)) return start_gemm(new_run({{computes_[activity.rank], 1.0}}));
-  if (!is_collective(work)) {
-    const auto* copy = std::get_if<Copy>(&work);
-    const bool is_transfer = copy != nullptr && copy->source.place != copy->destination.place;
+  const Facts of_work = facts(work);
+  if (tile_groups(work).count > 0) return start_gemm(new_run({{computes_[activity.rank], 1.0}}));
+  if (!of_work.is_collective) {
+    const bool is_transfer = of_work.role == Role::communication;
     return go_on(new_run({{(is_transfer ? transfers_ : computes_)[activity.rank], 1.0}}));
   }
   Run*& meeting = meetings_[{activity.iteration, activity.id}];
@@ -40,18 +40,18 @@ void IdealUnits::start_gemm(Run& run) {
 }
 
 void IdealUnits::go_on(Run& run) {
-  const auto* gemm = std::get_if<Gemm>(&run.activities.front()->operation->work);
-  if (gemm == nullptr || (gemm->tile_groups.empty() && run.next_group == 0)) {
-    if (gemm != nullptr && waits(run, *gemm)) return;
+  const TileGroups groups = tile_groups(run.activities.front()->operation->work);
+  if (groups.tiles.empty()) {
+    if (waits(run, groups)) return;
     return flow(run, run.duration_us, [](void* context) {
       auto* ended = static_cast<Run*>(context);
       ended->units->end(*ended);
     });
   }
-  if (run.next_group == static_cast<int>(gemm->tile_groups.size())) return end(run);
-  if (waits(run, *gemm)) return;
-  const auto tiles = std::accumulate(gemm->tile_groups.begin(), gemm->tile_groups.end(), 0.0);
-  flow(run, run.duration_us * static_cast<double>(gemm->tile_groups[run.next_group]) / tiles, [](void* context) {
+  if (run.next_group == groups.count) return end(run);
+  if (waits(run, groups)) return;
+  const auto tiles = std::accumulate(groups.tiles.begin(), groups.tiles.end(), 0.0);
+  flow(run, run.duration_us * static_cast<double>(groups.tiles[run.next_group]) / tiles, [](void* context) {
     auto* ended = static_cast<Run*>(context);
     ended->activities.front()->tile_groups[ended->next_group++].happen(ended->units->engine_);
     ended->units->go_on(*ended);
@@ -59,10 +59,10 @@ void IdealUnits::go_on(Run& run) {
 }
 
 /// Does the next tile group wait for a counter? Then it goes on once that has been reached.
-bool IdealUnits::waits(Run& run, const Gemm& gemm) {
-  for (std::size_t i = 0; i < gemm.waits.size(); ++i) {
+bool IdealUnits::waits(Run& run, const TileGroups& groups) {
+  for (std::size_t i = 0; i < groups.waits.size(); ++i) {
     Occurrence& release = *run.activities.front()->tile_waits[i];
-    if (gemm.waits[i].tile_group != run.next_group || release.has_happened()) continue;
+    if (groups.waits[i].tile_group != run.next_group || release.has_happened()) continue;
     release.call_when_happened({[](void* context) {
                                   auto* waiting = static_cast<Run*>(context);
                                   waiting->units->go_on(*waiting);

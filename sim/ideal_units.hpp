@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/schedule/facts.hpp"
 #include "sim/activity.hpp"
 #include "sim/fluid_pool.hpp"
 
@@ -35,7 +36,7 @@ class IdealUnits {
   void start_gemm(Run& run);
   void go_on(Run& run);
   void flow(Run& run, double work_us, void (*done)(void*));
-  bool waits(Run& run, const Gemm& gemm);
+  bool waits(Run& run, const TileGroups& groups);
   void end(Run& run);
 
   Engine& engine_;

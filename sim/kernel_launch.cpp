@@ -7,7 +7,7 @@
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/grouped_gemm_model.hpp"
 #include "models/cost/reordering_cost.hpp"
-#include "models/schedule/exchange.hpp"
+#include "models/schedule/amounts.hpp"
 #include "sim/skew.hpp"
 
 namespace weft::sim {
@@ -76,12 +76,11 @@ KernelLaunch matrix_launch(const LaunchSite& site, DataType dtype, std::int64_t 
 
 // --- Memory-bound kernels and attention ------------------------------------------------------------------------
 
+constexpr double as_fast_as_memory = 1e3;
+
 /// What the kernel reaches of the HBM's rate on all SMs; kernels without a figure of their own are as fast as memory.
-double share_of_hbm(const OtherKernels& kernels, const Work& work) {
-  constexpr double any = 1e3;
-  const auto* memory_bound = std::get_if<MemoryBound>(&work);
-  if (memory_bound == nullptr) return any;
-  switch (memory_bound->kernel) {
+double share_of_hbm(const OtherKernels& kernels, MemoryKernel kernel) {
+  switch (kernel) {
     case MemoryKernel::rms_norm:
     case MemoryKernel::add_rms_norm:
       return kernels.norm_share;
@@ -90,8 +89,14 @@ double share_of_hbm(const OtherKernels& kernels, const Work& work) {
     case MemoryKernel::rotary:
       return kernels.rotary_share;
     default:
-      return any;
+      return as_fast_as_memory;
   }
+}
+double share_of_hbm(const OtherKernels& kernels, const Work& work) {
+  return match(
+      work, [&](const MemoryBound& kernel) { return share_of_hbm(kernels, kernel.kernel); },
+      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, Attention, PartialAttention,
+                     Signal, Wait, Barrier, Delay> auto&) { return as_fast_as_memory; });
 }
 
 /// `tiles` that touch equal parts of the kernel's memory.
@@ -107,8 +112,8 @@ TiledWork attention_work(const LaunchSite& site, std::int64_t tiles) {
 KernelLaunch persistent_attention_launch(const LaunchSite& site, std::int64_t tiles, Flops flops, int max_sms) {
   const Gpu& gpu = site.machine.gpu;
   const int sms = max_sms > 0 ? std::min(max_sms, site.sms.sms()) : site.sms.sms();
-  const double flops_per_us_of_sm = gpu.tensor_flops_per_clock_per_sm * gpu.max_clock_MHz * site.clock_share *
-                                    site.machine.other_kernels.persistent_attention_efficiency;
+  const double flops_per_us_of_sm =
+      gpu.flops_per_us_of_sm() * site.clock_share * site.machine.other_kernels.persistent_attention_efficiency;
   KernelLaunch launch;
   launch.cta = {gpu.threads_per_sm / 4, gpu.registers_per_sm, 0};
   launch.limit = Limit::compute;
@@ -169,8 +174,13 @@ KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site) {
                  .bytes_per_tile = bytes_per_tile,
                  .uses = memory_uses(site, bytes),
                  .epilogue_us = kernels.overhead_us};
-  if (const auto* copy = std::get_if<Copy>(&work))  // bytes count the source and the destination
-    add_link_uses(launch.work.uses, site, copy->source.place, copy->destination.place, 0.5);
+  match(
+      work,
+      [&](const Copy& copy) {  // bytes count the source and the destination
+        add_link_uses(launch.work.uses, site, copy.source.place, copy.destination.place, 0.5);
+      },
+      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, MemoryBound, Attention,
+                     PartialAttention, Signal, Wait, Barrier, Delay> auto&) {});
   return launch;
 }
 
@@ -178,8 +188,8 @@ KernelLaunch attention_launch(const Attention& attention, const LaunchSite& site
   const Gpu& gpu = site.machine.gpu;
   const std::int64_t tokens = row_count(attention.output.rows, site.schedule.gpus);
   if (attention.max_sms > 0)  // it balances its tiles itself, and so splits no keys
-    return persistent_attention_launch(site, attention_blocks(tokens) * attention.heads,
-                                       attention_flops(attention, tokens), attention.max_sms);
+    return persistent_attention_launch(site, attention_blocks(tokens) * attention.heads, flops_of(attention, tokens),
+                                       attention.max_sms);
   const AttentionTiming timing = time_attention(site.machine, attention, tokens, site.clock_share);
   KernelLaunch launch;
   launch.cta = {gpu.threads_per_sm / 8, gpu.registers_per_sm, gpu.shared_memory_per_sm};

@@ -55,49 +55,46 @@ Range range_of(const Slice& slice, const Schedule& schedule) {
 
 /// Slices in the GPU's own memory that the operation reads or writes, each once.
 std::vector<Slice> slices_of(const Schedule& schedule, const Operation& operation) {
-  return std::visit(
-      Overloaded{[](const Gemm& gemm) {
-                   return std::vector<Slice>{gemm.a, gemm.b, gemm.c};
-                 },
-                 [&](const GroupedGemm&) {
-                   Footprint all = footprint(schedule, operation);
-                   all.reads.insert(all.reads.end(), all.writes.begin(), all.writes.end());
-                   return all.reads;
-                 },
-                 [](const Collective& collective) {
-                   return collective.input == collective.output
-                              ? std::vector<Slice>{collective.input}
-                              : std::vector<Slice>{collective.input, collective.output};
-                 },
-                 // Every row of the partial sums is read by some rank, and every normed row is stored by one.
-                 [](const AllReduceNorm& work) {
-                   Slice own_residual = work.residual;
-                   const auto& rows = std::get<RowRange>(work.residual.rows);
-                   own_residual.rows = ShardRows{.first = rows.first, .of_rows = rows.count};
-                   return std::vector<Slice>{work.partial, own_residual, work.normed};
-                 },
-                 [](const GroupedExchange& exchange) {
-                   return std::vector<Slice>{exchange.input, exchange.output};
-                 },
-                 [](const Copy& copy) {
-                   return std::vector<Slice>{copy.source, copy.destination};
-                 },
-                 [](const MemoryBound& kernel) {
-                   std::vector<Slice> slices = kernel.reads;
-                   for (const Slice& slice : kernel.writes)
-                     if (std::find(kernel.reads.begin(), kernel.reads.end(), slice) == kernel.reads.end())
-                       slices.push_back(slice);
-                   return slices;
-                 },
-                 [](const Attention& attention) {
-                   return std::vector<Slice>{attention.qkv, attention.output};
-                 },
-                 [](const PartialAttention& attention) {
-                   return std::vector<Slice>{attention.queries, attention.keys_values, attention.output,
-                                             attention.log_sum_exp};
-                 },
-                 [](const auto&) { return std::vector<Slice>{}; }},
-      operation.work);
+  return match(
+      operation.work,
+      [](const Gemm& gemm) {
+        return std::vector<Slice>{gemm.a, gemm.b, gemm.c};
+      },
+      [&](const GroupedGemm&) {
+        Footprint all = footprint(schedule, operation);
+        all.reads.insert(all.reads.end(), all.writes.begin(), all.writes.end());
+        return all.reads;
+      },
+      [](const Collective& collective) {
+        return collective.input == collective.output ? std::vector<Slice>{collective.input}
+                                                     : std::vector<Slice>{collective.input, collective.output};
+      },
+      // Every row of the partial sums is read by some rank, and every normed row is stored by one.
+      [](const AllReduceNorm& work) {
+        Slice own_residual = work.residual;
+        const auto& rows = std::get<RowRange>(work.residual.rows);
+        own_residual.rows = ShardRows{.first = rows.first, .of_rows = rows.count};
+        return std::vector<Slice>{work.partial, own_residual, work.normed};
+      },
+      [](const GroupedExchange& exchange) {
+        return std::vector<Slice>{exchange.input, exchange.output};
+      },
+      [](const Copy& copy) {
+        return std::vector<Slice>{copy.source, copy.destination};
+      },
+      [](const MemoryBound& kernel) {
+        std::vector<Slice> slices = kernel.reads;
+        for (const Slice& slice : kernel.writes)
+          if (std::find(kernel.reads.begin(), kernel.reads.end(), slice) == kernel.reads.end()) slices.push_back(slice);
+        return slices;
+      },
+      [](const Attention& attention) {
+        return std::vector<Slice>{attention.qkv, attention.output};
+      },
+      [](const PartialAttention& attention) {
+        return std::vector<Slice>{attention.queries, attention.keys_values, attention.output, attention.log_sum_exp};
+      },
+      [](const OneOf<Signal, Wait, Barrier, Delay> auto&) { return std::vector<Slice>{}; });
 }
 
 }  // namespace

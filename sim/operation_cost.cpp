@@ -5,7 +5,7 @@
 #include "models/cost/all_reduce_norm_model.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/grouped_gemm_model.hpp"
-#include "models/schedule/exchange.hpp"
+#include "models/schedule/amounts.hpp"
 
 namespace weft::sim {
 namespace {
@@ -65,6 +65,58 @@ class KernelChoices {
   std::vector<std::pair<MatrixSize, GemmKernel>> choices_;
 };
 
+/// Adds to the cost of an operation what depends on its kind.
+class CostOf {
+ public:
+  CostOf(const Schedule& schedule, const Machine& machine, KernelChoices& choices, const Operation& operation,
+         OperationCost& cost, double touched_bytes)
+      : schedule_(schedule),
+        machine_(machine),
+        choices_(choices),
+        operation_(operation),
+        cost_(cost),
+        touched_bytes_(touched_bytes) {}
+
+  void operator()(const Gemm& gemm) const {
+    if (dtype_of(gemm.a) == DataType::fp8 && machine_.gpu.fp8_speedup == 0)
+      throw InputError(operation_.name + ".dtype", "expected one that " + machine_.name + " has, got fp8");
+    const MatrixSize size = size_of(gemm, schedule_.gpus);
+    cost_.kernel = gemm.kernel ? *gemm.kernel : choices_.of(size);
+    cost_.memory_load = memory_load(machine_, size, cost_.kernel, touched_bytes_);
+  }
+  void operator()(const GroupedGemm& gemm) const {
+    const GroupedSize size = size_of(gemm, schedule_.gpus);
+    const DataType dtype = dtype_of(gemm.a);
+    cost_.kernel = gemm.kernel ? *gemm.kernel : choose_grouped_kernel(machine_, size, dtype);
+    cost_.memory_load = touched_bytes_ / estimated_grouped_gemm_us(machine_, size, cost_.kernel, dtype) /
+                        bytes_per_us(machine_.gpu.hbm_GBps);
+  }
+  void operator()(const Collective& collective) const {
+    cost_.collective = timing_of(collective, operation_.name, schedule_, machine_);
+    cost_.hbm_bytes_per_port_byte = machine_.collective_kernel.hbm_bytes_per_port_byte;
+  }
+  void operator()(const AllReduceNorm& fused) const {
+    cost_.collective = timing_of(fused, operation_.name, schedule_, machine_);
+    cost_.hbm_bytes_per_port_byte = cost_.traffic.hbm_bytes / cost_.collective.port_bytes;
+  }
+  void operator()(const GroupedExchange& exchange) const {
+    cost_.collective = timing_of(exchange, schedule_, machine_);
+    cost_.hbm_bytes_per_port_byte = machine_.collective_kernel.hbm_bytes_per_port_byte;
+  }
+  void operator()(
+      const OneOf<Copy, MemoryBound, Attention, PartialAttention, Signal, Wait, Barrier, Delay> auto&) const {}
+
+ private:
+  DataType dtype_of(const Slice& slice) const { return schedule_.buffers[slice.buffer].dtype; }
+
+  const Schedule& schedule_;
+  const Machine& machine_;
+  KernelChoices& choices_;
+  const Operation& operation_;
+  OperationCost& cost_;
+  double touched_bytes_;
+};
+
 }  // namespace
 
 std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machine& machine, bool l2_reuse) {
@@ -75,29 +127,7 @@ std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machi
     const Operation& operation = schedule.operations[id];
     costs[id].traffic = traffic[id];
     if (!l2_reuse) costs[id].traffic.hbm_bytes = traffic[id].touched_bytes;
-    if (const auto* gemm = std::get_if<Gemm>(&operation.work)) {
-      if (schedule.buffers[gemm->a.buffer].dtype == DataType::fp8 && machine.gpu.fp8_speedup == 0)
-        throw InputError(operation.name + ".dtype", "expected one that " + machine.name + " has, got fp8");
-      const MatrixSize size = size_of(*gemm, schedule.gpus);
-      costs[id].kernel = gemm->kernel ? *gemm->kernel : choices.of(size);
-      costs[id].memory_load = memory_load(machine, size, costs[id].kernel, traffic[id].touched_bytes);
-    } else if (const auto* collective = std::get_if<Collective>(&operation.work)) {
-      costs[id].collective = timing_of(*collective, operation.name, schedule, machine);
-      costs[id].hbm_bytes_per_port_byte = machine.collective_kernel.hbm_bytes_per_port_byte;
-    } else if (const auto* fused = std::get_if<AllReduceNorm>(&operation.work)) {
-      costs[id].collective = timing_of(*fused, operation.name, schedule, machine);
-      costs[id].hbm_bytes_per_port_byte = costs[id].traffic.hbm_bytes / costs[id].collective.port_bytes;
-    } else if (const auto* grouped = std::get_if<GroupedGemm>(&operation.work)) {
-      const GroupedSize size = size_of(*grouped, schedule.gpus);
-      const DataType dtype = schedule.buffers[grouped->a.buffer].dtype;
-      costs[id].kernel = grouped->kernel ? *grouped->kernel : choose_grouped_kernel(machine, size, dtype);
-      costs[id].memory_load = traffic[id].touched_bytes /
-                              estimated_grouped_gemm_us(machine, size, costs[id].kernel, dtype) /
-                              bytes_per_us(machine.gpu.hbm_GBps);
-    } else if (const auto* exchange = std::get_if<GroupedExchange>(&operation.work)) {
-      costs[id].collective = timing_of(*exchange, schedule, machine);
-      costs[id].hbm_bytes_per_port_byte = machine.collective_kernel.hbm_bytes_per_port_byte;
-    }
+    match(operation.work, CostOf(schedule, machine, choices, operation, costs[id], traffic[id].touched_bytes));
   }
   return costs;
 }

@@ -12,6 +12,18 @@
 
 namespace weft::sim {
 
+namespace {
+
+/// -1: it is no barrier.
+int barrier_channel(const Work& work) {
+  return match(
+      work, [](const Barrier& barrier) { return barrier.channel; },
+      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                     PartialAttention, Signal, Wait, Delay> auto&) { return -1; });
+}
+
+}  // namespace
+
 void CounterState::add(Engine& engine, std::int64_t value) {
   count_ += value;
   for (auto& [needed, occurrence] : reached_)
@@ -44,6 +56,7 @@ Program::Program(Engine& engine, Device& device, const Schedule& schedule, const
   stream_order_.resize(schedule.streams.size());
   for (OperationId id = 0; id < static_cast<OperationId>(schedule.operations.size()); ++id)
     stream_order_[schedule.operations[id].stream].push_back(id);
+  for (const Operation& operation : schedule.operations) facts_.push_back(facts(operation.work));
   find_edges();
   for (int iteration = 0; iteration < iterations; ++iteration)
     for (int rank = 0; rank < ranks; ++rank)
@@ -74,7 +87,7 @@ void Program::find_edges() {
     for (const After& after : operation.after)
       if (after.operation != before || after.point != Point::end)
         edges_[id].push_back({after.operation, after.point, after.tile_group, {}});
-    if (const auto* barrier = std::get_if<Barrier>(&operation.work)) barrier_number_[id] = barriers[barrier->channel]++;
+    if (const int channel = barrier_channel(operation.work); channel >= 0) barrier_number_[id] = barriers[channel]++;
   }
   schedule_.launch == Launch::graph ? set_graph_gaps() : set_eager_gaps();
   queued_behind_ = queued_behind(schedule_, timing_.hardware_queues);
@@ -84,11 +97,9 @@ void Program::find_edges() {
 Picoseconds Program::root_offset(int iteration, OperationId id) const {
   if (timing_.starts_first == 0) return root_offset_[id];
   const bool is_won = iteration + 0.5 < timing_.starts_first * iterations_;
-  if (is_collective(id)) return is_won ? Picoseconds{} : timing_.fork_gap;
+  if (facts_[id].is_collective) return is_won ? Picoseconds{} : timing_.fork_gap;
   return is_won ? root_offset_[id] : Picoseconds{};
 }
-
-bool Program::is_collective(OperationId id) const { return weft::is_collective(schedule_.operations[id].work); }
 
 void Program::set_graph_gaps() {
   const auto count = static_cast<OperationId>(edges_.size());
@@ -99,14 +110,14 @@ void Program::set_graph_gaps() {
     if (edges_[id].empty() && id != first_root) root_offset_[id] = timing_.fork_gap;
     for (const Edge& edge : edges_[id]) {
       OperationId& chain = continues[edge.operation];
-      if (chain < 0 || (is_collective(chain) && !is_collective(id))) chain = id;
+      if (chain < 0 || (facts_[chain].is_collective && !facts_[id].is_collective)) chain = id;
     }
   }
   for (OperationId id = 0; id < count; ++id)
     for (Edge& edge : edges_[id])
       edge.gap = edges_[id].size() > 1             ? timing_.join_gap
                  : continues[edge.operation] != id ? timing_.fork_gap
-                 : is_collective(id)               ? timing_.collective_gap
+                 : facts_[id].is_collective        ? timing_.collective_gap
                                                    : timing_.kernel_gap;
   set_copy_gaps();
 }
@@ -114,15 +125,15 @@ void Program::set_graph_gaps() {
 void Program::set_copy_gaps() {
   std::set<StreamId> copy_streams;
   for (const Operation& operation : schedule_.operations)
-    if (crosses_ranks(operation.work)) copy_streams.insert(operation.stream);
+    if (is_peer_copy(operation.work)) copy_streams.insert(operation.stream);
   if (copy_streams.empty()) return;
   const Picoseconds after_copy_gap =
       timing_.after_copy_gap + timing_.copy_stream_gap * static_cast<std::int64_t>(copy_streams.size() - 1);
   const auto comes_from_copy = [&](const Edge& edge) {
-    return crosses_ranks(schedule_.operations[edge.operation].work);
+    return is_peer_copy(schedule_.operations[edge.operation].work);
   };
   for (OperationId id = 0; id < static_cast<OperationId>(edges_.size()); ++id) {
-    const bool to_copy = crosses_ranks(schedule_.operations[id].work);
+    const bool to_copy = is_peer_copy(schedule_.operations[id].work);
     const bool waits_for_copy = std::any_of(edges_[id].begin(), edges_[id].end(), comes_from_copy);
     for (Edge& edge : edges_[id]) {
       if (!to_copy && waits_for_copy) edge.gap = std::max(edge.gap, after_copy_gap);
@@ -147,13 +158,20 @@ void Program::set_eager_gaps() {
 
 /// A GEMM's tile groups are points, add to counters and may wait for counters; so may a wait that holds SMs.
 void Program::prepare(Activity& one) {
-  if (const auto* wait = std::get_if<Wait>(&one.operation->work); wait != nullptr && wait->held_sms > 0)
-    one.tile_waits.push_back(&counter(one.rank, one.iteration, wait->counter).reaching(engine_, wait->value));
-  const auto* gemm = std::get_if<Gemm>(&one.operation->work);
-  if (gemm == nullptr) return;
-  one.tile_groups.resize(std::max<std::size_t>(1, gemm->tile_groups.size()));
-  for (const TileWait& wait : gemm->waits)
-    one.tile_waits.push_back(&counter(one.rank, one.iteration, wait.counter).reaching(engine_, wait.value));
+  const auto wait_for = [&](CounterId id, std::int64_t value) {
+    one.tile_waits.push_back(&counter(one.rank, one.iteration, id).reaching(engine_, value));
+  };
+  match(
+      one.operation->work,
+      [&](const Wait& wait) {
+        if (wait.held_sms > 0) wait_for(wait.counter, wait.value);
+      },
+      [&](const Gemm& gemm) {
+        one.tile_groups.resize(static_cast<std::size_t>(tile_groups(one.operation->work).count));
+        for (const TileWait& wait : gemm.waits) wait_for(wait.counter, wait.value);
+      },
+      [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                     PartialAttention, Signal, Barrier, Delay> auto&) {});
 }
 
 void Program::run() {
@@ -209,23 +227,27 @@ Picoseconds Program::share_of(Picoseconds spread, const Activity& one) const {
 
 void Program::begin(Activity& one) {
   one.launched.happen(engine_);
-  const Work& work = one.operation->work;
-  if (const auto* signal = std::get_if<Signal>(&work)) {
-    counter(peer(one.rank, signal->place), one.iteration, signal->counter).add(engine_, signal->add);
-    one.first_cta_started.happen(engine_);
-    one.all_ctas_started.happen(engine_);
-    one.end.happen(engine_);
-  } else if (const auto* wait = std::get_if<Wait>(&work); wait != nullptr && wait->held_sms == 0) {
-    processes_.push_back(wait_for_counter(one, *wait));
-  } else if (const auto* barrier = std::get_if<Barrier>(&work)) {
-    processes_.push_back(meet(one, barrier->channel));
-  } else if (const auto* pause = std::get_if<Delay>(&work); pause != nullptr && pause->held_sms == 0) {
-    processes_.push_back(delay(one, from_us(pause->time_us)));
-  } else {
-    if (const auto* gemm = std::get_if<Gemm>(&work))
-      for (const TileSignal& tile_signal : gemm->signals) processes_.push_back(signal_tile_group(one, tile_signal));
-    device_.start(one);
-  }
+  match(
+      one.operation->work,
+      [&](const Signal& signal) {
+        counter(peer(one.rank, signal.place), one.iteration, signal.counter).add(engine_, signal.add);
+        one.first_cta_started.happen(engine_);
+        one.all_ctas_started.happen(engine_);
+        one.end.happen(engine_);
+      },
+      [&](const Wait& wait) {
+        wait.held_sms == 0 ? processes_.push_back(wait_for_counter(one, wait)) : device_.start(one);
+      },
+      [&](const Barrier& barrier) { processes_.push_back(meet(one, barrier.channel)); },
+      [&](const Delay& pause) {
+        pause.held_sms == 0 ? processes_.push_back(delay(one, from_us(pause.time_us))) : device_.start(one);
+      },
+      [&](const Gemm& gemm) {
+        for (const TileSignal& tile_signal : gemm.signals) processes_.push_back(signal_tile_group(one, tile_signal));
+        device_.start(one);
+      },
+      [&](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                      PartialAttention> auto&) { device_.start(one); });
 }
 
 Process Program::wait_for_counter(Activity& one, Wait wait) {
@@ -291,17 +313,24 @@ Blocked Program::why_stuck(int rank, int iteration, OperationId id) {
                ? Blocked{name(rank, id) + " " + hindrance.what, -1}
                : Blocked{name(rank, id) + " " + hindrance.what + " " + name(hindrance.rank, hindrance.operation),
                          key(hindrance.rank, hindrance.operation)};
-  if (const auto* wait = std::get_if<Wait>(&one.operation->work))
-    return waits_for_counter(rank, iteration, id, wait->counter, wait->value);
-  if (const auto* gemm = std::get_if<Gemm>(&one.operation->work))
-    for (const TileWait& wait : gemm->waits)
-      if (counter(rank, iteration, wait.counter).count() < wait.value)
-        return waits_for_counter(rank, iteration, id, wait.counter, wait.value);
-  if (std::holds_alternative<Barrier>(one.operation->work))
-    for (int other = 0; other < ranks_; ++other)
-      if (!activity(other, iteration, id).launched.has_happened())
-        return {name(rank, id) + " waits for " + name(other, id), key(other, id)};
-  return {name(rank, id) + " never gets what it needs to end", -1};
+  const Blocked unknown{name(rank, id) + " never gets what it needs to end", -1};
+  return match(
+      one.operation->work,
+      [&](const Wait& wait) { return waits_for_counter(rank, iteration, id, wait.counter, wait.value); },
+      [&](const Gemm& gemm) {
+        for (const TileWait& wait : gemm.waits)
+          if (counter(rank, iteration, wait.counter).count() < wait.value)
+            return waits_for_counter(rank, iteration, id, wait.counter, wait.value);
+        return unknown;
+      },
+      [&](const Barrier&) {
+        for (int other = 0; other < ranks_; ++other)
+          if (!activity(other, iteration, id).launched.has_happened())
+            return Blocked{name(rank, id) + " waits for " + name(other, id), key(other, id)};
+        return unknown;
+      },
+      [&](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                      PartialAttention, Signal, Delay> auto&) { return unknown; });
 }
 
 /// Blames the first operation that adds to the counter and has not done so.

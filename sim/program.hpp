@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/check/wait_chain.hpp"
+#include "models/schedule/facts.hpp"
 #include "sim/activity.hpp"
 #include "sim/engine.hpp"
 
@@ -87,7 +88,6 @@ class Program {
   std::size_t index(int rank, int iteration) const { return static_cast<std::size_t>(iteration) * ranks_ + rank; }
   void find_edges();
   void set_graph_gaps();
-  bool is_collective(OperationId id) const;
   Picoseconds root_offset(int iteration, OperationId id) const;
   void set_copy_gaps();
   void set_eager_gaps();
@@ -114,6 +114,7 @@ class Program {
   const Schedule& schedule_;
   ProgramTiming timing_;
   int ranks_, iterations_;
+  std::vector<Facts> facts_;  // by operation
   std::vector<std::vector<OperationId>> stream_order_;
   std::vector<std::vector<Edge>> edges_;  // by operation
   std::vector<Picoseconds> root_offset_;  // by operation

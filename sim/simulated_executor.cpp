@@ -5,6 +5,7 @@
 
 #include "models/cost/governor.hpp"
 #include "models/execution/timing_protocol.hpp"
+#include "models/schedule/facts.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/energy.hpp"
 #include "sim/program.hpp"
@@ -39,15 +40,29 @@ Machine without(const Mechanisms& mechanisms, Machine machine) {
 
 bool has_collectives(const Schedule& schedule) {
   return std::any_of(schedule.operations.begin(), schedule.operations.end(),
-                     [](const Operation& operation) { return is_collective(operation.work); });
+                     [](const Operation& operation) { return facts(operation.work).is_collective; });
+}
+
+bool holds_ranks_together(const Work& work) {
+  return match(
+      work, [](const OneOf<Collective, AllReduceNorm, GroupedExchange, Barrier, Wait> auto&) { return true; },
+      [](const OneOf<Gemm, GroupedGemm, Copy, MemoryBound, Attention, PartialAttention, Signal, Delay> auto&) {
+        return false;
+      });
 }
 
 /// Ranks that neither meet at barriers nor in collectives.
 bool ranks_drift(const Schedule& schedule) {
-  return std::none_of(schedule.operations.begin(), schedule.operations.end(), [](const Operation& operation) {
-    return std::holds_alternative<Barrier>(operation.work) || is_collective(operation.work) ||
-           std::holds_alternative<Wait>(operation.work);
-  });
+  return std::none_of(schedule.operations.begin(), schedule.operations.end(),
+                      [](const Operation& operation) { return holds_ranks_together(operation.work); });
+}
+
+/// Kernels of the collective library hold their SMs on all ranks before any goes on.
+bool is_library_collective(const Work& work) {
+  return match(
+      work, [](const Collective&) { return true; },
+      [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention,
+                     Signal, Wait, Barrier, Delay> auto&) { return false; });
 }
 
 /// In which share of launches a collective that begins a graph beside other operations starts first: on every rank at
@@ -57,7 +72,7 @@ double starts_first(const Schedule& schedule, const CollectiveKernel& kernel) {
   int roots = 0, position = -1;
   for (const Operation& operation : schedule.operations) {
     if (!has_begun[operation.stream] && operation.after.empty()) {
-      if (std::holds_alternative<Collective>(operation.work)) position = roots;
+      if (is_library_collective(operation.work)) position = roots;
       ++roots;
     }
     has_begun[operation.stream] = true;
@@ -247,17 +262,8 @@ Attempt at_power_limit(const Runner& runner, Attempt attempt) {
 
 bool ranks_are_alike(const Schedule& schedule) {
   return std::all_of(schedule.operations.begin(), schedule.operations.end(), [](const Operation& operation) {
-    return std::visit(
-        Overloaded{[](const Gemm& gemm) {
-                     return gemm.c.place == 0 && gemm.a.place == 0 && gemm.b.place == 0 && !differ_by_rank(gemm.a.rows);
-                   },
-                   [](const Copy& copy) {
-                     return copy.source.place == 0 && copy.destination.place == 0 && !differ_by_rank(copy.source.rows);
-                   },
-                   [](const Signal& signal) { return signal.place == 0; }, [](const Barrier&) { return false; },
-                   [](const GroupedExchange&) { return false; }, [](const PartialAttention&) { return false; },
-                   [](const auto&) { return true; }},
-        operation.work);
+    const Facts of_work = facts(operation.work);
+    return !of_work.differs_by_rank && (of_work.is_collective || !of_work.crosses_ranks);
   });
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "models/base/input_error.hpp"
-#include "models/schedule/exchange.hpp"
+#include "models/schedule/amounts.hpp"
 #include "sim/copy_order.hpp"
 #include "sim/skew.hpp"
 
@@ -51,10 +51,11 @@ SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const
 /// Of a rank without rows there is no kernel or copy to launch.
 bool SimulatedMachine::has_no_rows(const Activity& activity) const {
   const auto is_empty = [&](const Slice& slice) { return row_count(slice.rows, activity.rank, schedule_.gpus) == 0; };
-  const Work& work = activity.operation->work;
-  if (const auto* gemm = std::get_if<Gemm>(&work)) return is_empty(gemm->a);
-  const auto* copy = std::get_if<Copy>(&work);
-  return copy != nullptr && is_empty(copy->source);
+  return match(
+      activity.operation->work, [&](const Gemm& gemm) { return is_empty(gemm.a); },
+      [&](const Copy& copy) { return is_empty(copy.source); },
+      [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, MemoryBound, Attention, PartialAttention,
+                     Signal, Wait, Barrier, Delay> auto&) { return false; });
 }
 
 void SimulatedMachine::do_nothing(Activity& activity) {
@@ -67,29 +68,29 @@ void SimulatedMachine::do_nothing(Activity& activity) {
 void SimulatedMachine::start(Activity& activity) {
   if (has_no_rows(activity)) return do_nothing(activity);
   if (const double given_us = costs_[activity.id].given_us; given_us >= 0) return units_.start(activity, given_us);
-  std::visit(
-      Overloaded{
-          [&](const Gemm& gemm) { start_matrix_kernel(activity, gemm_launch(gemm, site_of(activity))); },
-          [&](const GroupedGemm& gemm) { start_matrix_kernel(activity, grouped_gemm_launch(gemm, site_of(activity))); },
-          [&](const Collective&) { start_collective(activity); },
-          [&](const AllReduceNorm&) { start_collective(activity); },
-          [&](const GroupedExchange&) { start_collective(activity); },
-          [&](const Copy& copy) { start_copy(activity, copy); },
-          [&](const MemoryBound&) { start_memory_bound(activity); },
-          [&](const Attention& attention) { start_kernel(activity, attention_launch(attention, site_of(activity))); },
-          [&](const PartialAttention& attention) {
-            start_kernel(activity, partial_attention_launch(attention, site_of(activity)));
-          },
-          [](const Signal&) {},
-          [&](const Wait& wait) { hold_sms(activity, wait.held_sms, machine_.latencies.signal_us); },
-          [](const Barrier&) {}, [&](const Delay& delay) { hold_sms(activity, delay.held_sms, delay.time_us); }},
-      activity.operation->work);
+  match(
+      activity.operation->work,
+      [&](const Gemm& gemm) { start_matrix_kernel(activity, gemm_launch(gemm, site_of(activity))); },
+      [&](const GroupedGemm& gemm) { start_matrix_kernel(activity, grouped_gemm_launch(gemm, site_of(activity))); },
+      [&](const Collective&) { start_collective(activity); }, [&](const AllReduceNorm&) { start_collective(activity); },
+      [&](const GroupedExchange&) { start_collective(activity); },
+      [&](const Copy& copy) { start_copy(activity, copy); }, [&](const MemoryBound&) { start_memory_bound(activity); },
+      [&](const Attention& attention) { start_kernel(activity, attention_launch(attention, site_of(activity))); },
+      [&](const PartialAttention& attention) {
+        start_kernel(activity, partial_attention_launch(attention, site_of(activity)));
+      },
+      [](const Signal&) {}, [&](const Wait& wait) { hold_sms(activity, wait.held_sms, machine_.latencies.signal_us); },
+      [](const Barrier&) {}, [&](const Delay& delay) { hold_sms(activity, delay.held_sms, delay.time_us); });
 }
 
 SmPool& SimulatedMachine::sms_for(const Activity& activity) {
   GpuState& gpu = gpus_[activity.rank];
-  const Work& work = activity.operation->work;
-  const bool is_apart = is_collective(work) || std::holds_alternative<Delay>(work);
+  const bool is_apart = match(
+      activity.operation->work,
+      [](const OneOf<Collective, AllReduceNorm, GroupedExchange, Delay> auto&) { return true; },
+      [](const OneOf<Gemm, GroupedGemm, Copy, MemoryBound, Attention, PartialAttention, Signal, Wait, Barrier> auto&) {
+        return false;
+      });
   return is_apart && !mechanisms_.sm_sharing ? *gpu.sms_of_collectives : gpu.sms;
 }
 
@@ -134,12 +135,18 @@ void SimulatedMachine::hold_sms(Activity& activity, int sms, double time_us) {
 
 /// What a channel of the collective library, or a CTA of the fused kernel, takes of its SM.
 CtaShape SimulatedMachine::collective_cta(const Activity& activity) const {
-  if (std::holds_alternative<AllReduceNorm>(activity.operation->work)) {
-    const FusedNormKernel& kernel = machine_.fused_norm_kernel.value();
-    return {kernel.threads_per_cta, kernel.threads_per_cta * kernel.registers_per_thread, 0};
-  }
-  const CollectiveKernel& kernel = machine_.collective_kernel;
-  return {kernel.threads_per_cta, kernel.threads_per_cta * kernel.registers_per_thread, kernel.shared_memory_per_cta};
+  return match(
+      activity.operation->work,
+      [&](const AllReduceNorm&) {
+        const FusedNormKernel& kernel = machine_.fused_norm_kernel.value();
+        return CtaShape{kernel.threads_per_cta, kernel.threads_per_cta * kernel.registers_per_thread, 0};
+      },
+      [&](const OneOf<Gemm, GroupedGemm, Collective, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention,
+                      Signal, Wait, Barrier, Delay> auto&) {
+        const CollectiveKernel& kernel = machine_.collective_kernel;
+        return CtaShape{kernel.threads_per_cta, kernel.threads_per_cta * kernel.registers_per_thread,
+                        kernel.shared_memory_per_cta};
+      });
 }
 
 void SimulatedMachine::start_collective(Activity& activity) {
@@ -169,7 +176,10 @@ void SimulatedMachine::start_collective(Activity& activity) {
 std::vector<Transfer> SimulatedMachine::transfers_of(const Activity& activity) {
   const CollectiveTiming& timing = costs_[activity.id].collective;
   const double hbm_bytes = costs_[activity.id].hbm_bytes_per_port_byte;
-  const auto* exchange = std::get_if<GroupedExchange>(&activity.operation->work);
+  const GroupedExchange* exchange = match(
+      activity.operation->work, [](const GroupedExchange& one) { return &one; },
+      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, Copy, MemoryBound, Attention, PartialAttention,
+                     Signal, Wait, Barrier, Delay> auto&) -> const GroupedExchange* { return nullptr; });
   if (exchange == nullptr) {
     std::vector<Use> uses = links_.collective_uses(timing.algorithm, schedule_.gpus, ranks() < schedule_.gpus);
     if (hbm_bytes > 0)
@@ -264,7 +274,7 @@ void SimulatedMachine::start_copy(Activity& activity, const Copy& copy) {
   if (copy.path == CopyPath::sms) return start_memory_bound(activity);
   activity.limit = Limit::copy_engine;
   CopyRun& run = copies_.emplace_back(CopyRun{this, &activity, &copy});
-  if (!crosses_ranks(activity.operation->work)) return set_up_copy(run);
+  if (!is_peer_copy(activity.operation->work)) return set_up_copy(run);
   gpus_[activity.rank].copy_engines.acquire(activity.operation->stream, {[](void* context) {
                                                                            auto* granted =
                                                                                static_cast<CopyRun*>(context);
@@ -282,7 +292,7 @@ bool SimulatedMachine::is_whole_rows(const Slice& slice) const {
 void SimulatedMachine::set_up_copy(CopyRun& run) {
   run.activity->first_cta_started.happen(engine_);
   run.activity->all_ctas_started.happen(engine_);
-  const bool is_local = !crosses_ranks(run.activity->operation->work);
+  const bool is_local = !is_peer_copy(run.activity->operation->work);
   const weft::CopyEngines& engines = machine_.copy_engines;
   const double peer_setup_us =
       engines.setup_us + engines.setup_spread_us * lateness(run.activity->rank, run.activity->occasion);
@@ -295,13 +305,13 @@ void SimulatedMachine::set_up_copy(CopyRun& run) {
 }
 
 void SimulatedMachine::free_copy_engine(const Activity& activity) {
-  if (!crosses_ranks(activity.operation->work)) return;
+  if (!is_peer_copy(activity.operation->work)) return;
   CopyEngines& engines = gpus_[activity.rank].copy_engines;
   keeps_copy_engine_[activity.id] ? engines.keep_for(activity.operation->stream) : engines.release();
 }
 
 void SimulatedMachine::count_copy(const CopyRun& run, int change) {
-  if (!crosses_ranks(run.activity->operation->work)) return;
+  if (!is_peer_copy(run.activity->operation->work)) return;
   GpuState& gpu = gpus_[gpu_of(run.activity->rank, run.copy->destination.place)];
   gpu.copies_in += change;
   gpu.gemm_slowdown = gpu.copies_in > 0 ? 1 + machine_.gemm.beside_copies : 1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/schedule/facts.hpp"
 #include "models/schedule/layout.hpp"
 
 namespace weft::sim {
@@ -16,16 +17,16 @@ TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, Activity&
       path_(pool.add_path(work_.uses)) {
   unplaced = work_.scheduler == TileScheduler::grid ? static_cast<int>(work_.tiles) : work_.ctas;
   next_tile_ = begins_with_own_tiles() ? std::min<std::int64_t>(work_.ctas, work_.tiles) : 0;
-  const auto* gemm = std::get_if<Gemm>(&activity.operation->work);
-  group_left_ = gemm != nullptr && !gemm->tile_groups.empty() ? groups_of_first_tiles(gemm->tile_groups, work_.tiles)
-                                                              : std::vector{work_.tiles};
+  const TileGroups groups = tile_groups(activity.operation->work);
+  group_left_ = groups.tiles.empty() ? std::vector{work_.tiles}
+                                     : groups_of_first_tiles({groups.tiles.begin(), groups.tiles.end()}, work_.tiles);
   group_first_.resize(group_left_.size());
   std::exclusive_scan(group_left_.begin(), group_left_.end(), group_first_.begin(), std::int64_t{0});
   owner = &activity;
   for (std::size_t i = 0; i < activity.tile_waits.size(); ++i) {
     Occurrence& release = *activity.tile_waits[i];
     if (release.has_happened()) continue;
-    group_waits_.emplace_back(gemm != nullptr ? gemm->waits[i].tile_group : 0, &release);
+    group_waits_.emplace_back(groups.waits.empty() ? 0 : groups.waits[i].tile_group, &release);
     release.call_when_happened({[](void* kernel) { static_cast<TiledKernel*>(kernel)->resume_stalled(); }, this});
   }
 }

@@ -26,6 +26,21 @@ constexpr double share_of_one_wait = 0.5;
 
 std::size_t index(int id) { return static_cast<std::size_t>(id); }
 
+int held_sms(const Work& work) {
+  return match(
+      work, [](const OneOf<Delay, Wait> auto& holder) { return holder.held_sms; },
+      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                     PartialAttention, Signal, Barrier> auto&) { return 0; });
+}
+
+/// Null where the library of matrix products has nothing to plan.
+const Gemm* gemm_of(const Work& work) {
+  return match(
+      work, [](const Gemm& gemm) { return &gemm; },
+      [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                     PartialAttention, Signal, Wait, Barrier, Delay> auto&) -> const Gemm* { return nullptr; });
+}
+
 }  // namespace
 
 Program::Program(const Schedule& schedule, const RankView& ranks, Resources& resources, const RunOptions& options)
@@ -60,9 +75,9 @@ void Program::check_delays() const {
   WEFT_CHECK(cudaGetDevice(&device));
   WEFT_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
   for (const Operation& operation : schedule_.operations)
-    if (const auto* delay = std::get_if<Delay>(&operation.work); delay != nullptr && delay->held_sms > sms)
-      throw ExecutionError("operation \"" + operation.name + "\" holds " + std::to_string(delay->held_sms) +
-                           " SMs, the GPU has " + std::to_string(sms));
+    if (const int held = held_sms(operation.work); held > sms)
+      throw ExecutionError("operation \"" + operation.name + "\" holds " + std::to_string(held) + " SMs, the GPU has " +
+                           std::to_string(sms));
 }
 
 void Program::plan_edges() {
@@ -96,7 +111,7 @@ void Program::plan_gemms() {
   workspaces_.resize(streams_.size(), nullptr);
   for (std::size_t id = 0; id < schedule_.operations.size(); ++id) {
     const Operation& operation = schedule_.operations[id];
-    const auto* gemm = std::get_if<Gemm>(&operation.work);
+    const Gemm* gemm = gemm_of(operation.work);
     if (gemm == nullptr) continue;
     void*& workspace = workspaces_[index(operation.stream)];
     if (workspace == nullptr) workspace = resources_.arena.allocate(static_cast<Bytes>(matmul_workspace_bytes));
@@ -111,8 +126,10 @@ void Program::plan_gemms() {
 
 void Program::connect() {
   for (const Operation& operation : schedule_.operations)
-    if (const auto* collective = std::get_if<Collective>(&operation.work))
-      resources_.communicators.connect(collective->max_ctas);
+    match(
+        operation.work, [&](const Collective& collective) { resources_.communicators.connect(collective.max_ctas); },
+        [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                       PartialAttention, Signal, Wait, Barrier, Delay> auto&) {});
 }
 
 Matrix Program::matrix(const Slice& slice) const {
@@ -168,7 +185,9 @@ void Program::wait() const {
 }
 
 void Program::enqueue_work(OperationId id, cudaStream_t stream) const {
-  std::visit([&](const auto& work) { enqueue(work, id, stream); }, schedule_.operations[index(id)].work);
+  match(schedule_.operations[index(id)].work,
+        [&](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                        PartialAttention, Signal, Wait, Barrier, Delay> auto& work) { enqueue(work, id, stream); });
 }
 
 void Program::enqueue(const Gemm&, OperationId id, cudaStream_t stream) const {

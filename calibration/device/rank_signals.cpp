@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "models/schedule/counters.hpp"
+#include "models/schedule/facts.hpp"
 
 namespace weft::calibration::device {
 namespace {
@@ -34,7 +35,7 @@ RankSignals::RankSignals(const Schedule& schedule, int rank, SymmetricMemory& sy
     : rank_(rank), ranks_(schedule.gpus), note_(note.address()), limit_ns_(static_cast<std::uint64_t>(limit_s * 1e9)) {
   static_assert(std::extent_v<decltype(BarrierFlags::of_rank)> == max_ranks);
   for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
-    if (!std::holds_alternative<Barrier>(schedule.operations[id].work)) continue;
+    if (!is_barrier(facts(schedule.operations[id].work))) continue;
     BarrierFlags& flags = barriers_[static_cast<OperationId>(id)];
     flags.rank = rank_, flags.ranks = ranks_;
     const PeerAddresses addresses = symmetric.allocate(ranks_ * flag_bytes);

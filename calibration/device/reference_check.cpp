@@ -131,15 +131,23 @@ class ReferenceCheck {
     return kept;
   }
 
+  /// Null where the operation adds to nothing that is stored.
+  static const Slice* accumulated_into(const Work& work) {
+    return match(
+        work, [](const Gemm& gemm) { return gemm.accumulate ? &gemm.c : nullptr; },
+        [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                       PartialAttention, Signal, Wait, Barrier, Delay> auto&) -> const Slice* { return nullptr; });
+  }
+
   /// How often a sum so far is stored on the way: once for each GEMM that adds its k slice to the same part of a
   /// buffer.
   double stored_partial_sums() const {
     std::ptrdiff_t most = 0;
     for (const Operation& operation : schedule_.operations)
-      if (const auto* gemm = std::get_if<Gemm>(&operation.work); gemm != nullptr && gemm->accumulate)
+      if (const Slice* sum = accumulated_into(operation.work))
         most = std::max(most, std::ranges::count_if(schedule_.operations, [&](const Operation& other) {
-                          const auto* also = std::get_if<Gemm>(&other.work);
-                          return also != nullptr && also->accumulate && also->c == gemm->c;
+                          const Slice* also = accumulated_into(other.work);
+                          return also != nullptr && *also == *sum;
                         }));
     return static_cast<double>(most);
   }

@@ -36,14 +36,20 @@ std::string_view class_of(const ActivityRecord& record) {
   return "gemm";
 }
 
+/// The profiler records it as a kernel.
+bool is_copy_by_sms(const Work& work) {
+  return match(
+      work, [](const Copy& copy) { return copy.path == CopyPath::sms; },
+      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, MemoryBound, Attention,
+                     PartialAttention, Signal, Wait, Barrier, Delay> auto&) { return false; });
+}
+
 /// Without node ids: the k-th record of a kind is the k-th operation of that kind, where their numbers agree.
 void match_by_order(Iteration& iteration, const Schedule& schedule) {
   std::map<std::string_view, std::vector<OperationId>> operations;
   for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
     const Work& work = schedule.operations[id].work;
-    const auto* copy = std::get_if<Copy>(&work);
-    const bool is_kernel = copy != nullptr && copy->path == CopyPath::sms;
-    operations[is_kernel ? "memory_bound" : kind_of(work)].push_back(static_cast<OperationId>(id));
+    operations[is_copy_by_sms(work) ? "memory_bound" : kind_of(work)].push_back(static_cast<OperationId>(id));
   }
   std::map<std::string_view, std::vector<OwnedRecord*>> records;
   for (OwnedRecord& record : iteration) records[class_of(record.activity)].push_back(&record);

@@ -1,10 +1,11 @@
 #include "models/check/deadlock_check.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "models/check/wait_chain.hpp"
 #include "models/schedule/counters.hpp"
-#include "models/schedule/footprint.hpp"
+#include "models/schedule/facts.hpp"
 #include "models/schedule/hardware_queues.hpp"
 
 namespace weft {
@@ -22,8 +23,7 @@ class AbstractRun {
     for (OperationId id = 0; id < static_cast<OperationId>(schedule.operations.size()); ++id) {
       const Operation& operation = schedule.operations[at(id)];
       queues_[at(operation.stream)].push_back(id);
-      const auto* gemm = std::get_if<Gemm>(&operation.work);
-      states_[at(id)].group_done.assign(gemm ? at(tile_group_count(*gemm)) : 0, false);
+      states_[at(id)].group_done.assign(at(tile_groups(operation.work).count), false);
     }
   }
 
@@ -63,17 +63,25 @@ class AbstractRun {
       if (waiting_for(operation) || waits_in_queue(id)) return false;
       state.is_started = progress = true;
     }
-    if (const auto* gemm = std::get_if<Gemm>(&operation.work)) {
-      progress |= advance_groups(*gemm, state);
-      for (const bool done : state.group_done)
-        if (!done) return progress;
-    } else if (const auto* wait = std::get_if<Wait>(&operation.work)) {
-      if (counters_[at(wait->counter)] < wait->value) return progress;
-      if (schedule_.counters[at(wait->counter)].reset_by_wait) counters_[at(wait->counter)] -= wait->value;
-    } else if (const auto* signal = std::get_if<Signal>(&operation.work)) {
-      counters_[at(signal->counter)] += signal->add;
-    }
-    return state.is_done = true;
+    state.is_done = match(
+        operation.work,
+        [&](const Gemm& gemm) {
+          progress |= advance_groups(gemm, state);
+          return std::find(state.group_done.begin(), state.group_done.end(), false) == state.group_done.end();
+        },
+        [&](const Wait& wait) {
+          std::int64_t& count = counters_[at(wait.counter)];
+          if (count < wait.value) return false;
+          if (schedule_.counters[at(wait.counter)].reset_by_wait) count -= wait.value;
+          return true;
+        },
+        [&](const Signal& signal) {
+          counters_[at(signal.counter)] += signal.add;
+          return true;
+        },
+        [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                       PartialAttention, Barrier, Delay> auto&) { return true; });
+    return progress || state.is_done;
   }
 
   bool advance_groups(const Gemm& gemm, State& state) {
@@ -130,10 +138,17 @@ class AbstractRun {
                   std::to_string(schedule_.max_connections) + " hardware queues",
               queued_behind_[at(id)]};
     }
-    if (const auto* wait = std::get_if<Wait>(&operation.work)) return why(id, wait->counter, wait->value);
-    for (const TileWait& wait : std::get<Gemm>(operation.work).waits)
-      if (counters_[at(wait.counter)] < wait.value) return why(id, wait.counter, wait.value);
-    return {name(id) + " waits", -1};
+    return match(
+        operation.work, [&](const Wait& wait) { return why(id, wait.counter, wait.value); },
+        [&](const Gemm& gemm) {
+          for (const TileWait& wait : gemm.waits)
+            if (counters_[at(wait.counter)] < wait.value) return why(id, wait.counter, wait.value);
+          return Blocked{name(id) + " waits", -1};
+        },
+        [&](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                        PartialAttention, Signal, Barrier, Delay> auto&) {
+          return Blocked{name(id) + " waits", -1};
+        });
   }
 
   Blocked why(OperationId id, CounterId counter, std::int64_t value) const {

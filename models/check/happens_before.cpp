@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "models/schedule/counters.hpp"
-#include "models/schedule/footprint.hpp"
+#include "models/schedule/facts.hpp"
 
 namespace weft {
 namespace {
@@ -28,11 +28,17 @@ std::vector<CounterSignal> signals_before(const Schedule& schedule, const Counte
   return needed;
 }
 
-/// From rank - `offset`: what holds on every rank may count as order, since one rank stands for all.
-bool every_rank_receives_from(const GroupedExchange& exchange, int offset, int gpus) {
-  for (int rank = 0; rank < gpus; ++rank)
-    if (exchange.rows[at((rank + gpus - offset) % gpus)][at(rank)].count == 0) return false;
-  return true;
+/// In it, from rank - `offset`: what holds on every rank may count as order, since one rank stands for all.
+bool every_rank_receives_from(const Work& work, int offset, int gpus) {
+  return match(
+      work,
+      [&](const GroupedExchange& exchange) {
+        for (int rank = 0; rank < gpus; ++rank)
+          if (exchange.rows[at((rank + gpus - offset) % gpus)][at(rank)].count == 0) return false;
+        return true;
+      },
+      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, Copy, MemoryBound, Attention, PartialAttention,
+                     Signal, Wait, Barrier, Delay> auto&) { return false; });
 }
 
 }  // namespace
@@ -57,12 +63,11 @@ void HappensBefore::number_moments() {
   block_size_ = 1;  // the end of the iteration
   for (const Operation& operation : schedule_.operations) {
     Moments moments{block_size_};
-    if (const auto* gemm = std::get_if<Gemm>(&operation.work)) {
-      moments.parts = tile_group_count(*gemm);
-      moments.has_own_parts = !gemm->tile_groups.empty() || !gemm->waits.empty() || !gemm->signals.empty();
-    } else if (std::holds_alternative<AllReduceNorm>(operation.work)) {
-      moments.has_own_parts = true;  // what lies between its two meetings
-    }
+    const TileGroups groups = tile_groups(operation.work);
+    const bool lies_between_meetings = facts(operation.work).meetings > 1;
+    moments.parts = std::max(1, groups.count);
+    moments.has_own_parts =
+        lies_between_meetings || !groups.tiles.empty() || !groups.waits.empty() || !groups.signals.empty();
     block_size_ += 2 + (moments.has_own_parts ? 2 * moments.parts : 0);
     moments_.push_back(moments);
   }
@@ -117,19 +122,19 @@ void HappensBefore::order_operation(int iteration, int rank, OperationId id) {
       edge(begin(iteration, rank, id, part), end(iteration, rank, id, part));
       edge(end(iteration, rank, id, part), end_moment);
     }
-  if (std::holds_alternative<Barrier>(operation.work) || is_collective(operation.work)) {
+  const int meetings = facts(operation.work).meetings;
+  if (meetings > 0) {
     edge(start, meeting(iteration, id));
     edge(meeting(iteration, id), end_moment);
   }
-  if (std::holds_alternative<AllReduceNorm>(operation.work)) {
+  if (meetings > 1) {
     edge(meeting(iteration, id), begin(iteration, rank, id, 0));
     edge(end(iteration, rank, id, 0), meeting(iteration, id, true));
     edge(meeting(iteration, id, true), end_moment);
   }
-  if (const auto* exchange = std::get_if<GroupedExchange>(&operation.work))
-    for (int offset = 1; offset < schedule_.gpus; ++offset)
-      if (every_rank_receives_from(*exchange, offset, schedule_.gpus))
-        edge(start_of(iteration, (rank + schedule_.gpus - offset) % schedule_.gpus, id), end_moment);
+  for (int offset = 1; offset < schedule_.gpus; ++offset)
+    if (every_rank_receives_from(operation.work, offset, schedule_.gpus))
+      edge(start_of(iteration, (rank + schedule_.gpus - offset) % schedule_.gpus, id), end_moment);
 }
 
 /// A signal comes after what stands before its operation, or after its tile group; the wait holds its own end, or the

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/schedule/counters.hpp"
+#include "models/schedule/facts.hpp"
 
 namespace weft {
 namespace {
@@ -18,7 +19,9 @@ class Support {
   void check() const {
     for (const After& after : operation_.after)
       if (after.point != Point::end) refuse("following " + std::string(name_of(after.point)));
-    std::visit([this](const auto& work) { check(work); }, operation_.work);
+    match(operation_.work,
+          [this](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound,
+                             Attention, PartialAttention, Signal, Wait, Barrier, Delay> auto& work) { check(work); });
   }
 
  private:
@@ -109,6 +112,15 @@ void check_counter(const Counter& counter, const CounterUse& use, int gpus) {
   if (counter.reset_by_wait && use.waits.size() > 1) refuse("several waits that reset it");
 }
 
+/// Barriers and signals are words in the memory of peers; NCCL finds its own way.
+bool needs_peer_access(const Operation& operation) {
+  return match(
+      operation.work, [](const OneOf<Barrier, Signal> auto&) { return true; },
+      [](const OneOf<Collective, GroupedExchange> auto&) { return false; },
+      [&](const OneOf<Gemm, GroupedGemm, AllReduceNorm, Copy, MemoryBound, Attention, PartialAttention, Wait,
+                      Delay> auto&) { return facts(operation.work).crosses_ranks; });
+}
+
 }  // namespace
 
 std::optional<InputError> why_not_runnable(const Schedule& schedule) {
@@ -128,11 +140,6 @@ std::optional<InputError> why_not_runnable(const Schedule& schedule) {
 
 bool is_runnable(const Schedule& schedule, const Machine& machine) {
   if (machine.fabric.kind == FabricKind::mesh) return false;  // AMD's: CUDA has no such machine
-  const auto needs_peer_access = [](const Operation& operation) {
-    const auto* copy = std::get_if<Copy>(&operation.work);
-    return std::holds_alternative<Barrier>(operation.work) || std::holds_alternative<Signal>(operation.work) ||
-           (copy != nullptr && (copy->source.place != 0 || copy->destination.place != 0));
-  };
   if (!machine.fabric.peer_access &&
       std::any_of(schedule.operations.begin(), schedule.operations.end(), needs_peer_access))
     return false;

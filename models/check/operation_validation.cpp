@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "models/check/schedule_check.hpp"
+#include "models/schedule/facts.hpp"
 #include "models/schedule/footprint.hpp"
 #include "models/schedule/layout.hpp"
 
@@ -392,12 +393,12 @@ void check_after(const Check& here, const After& after, OperationId id) {
   here.require(after.operation >= 0 && after.operation < id, "after", [] { return "an earlier operation"; });
   if (after.point != Point::tile_group) return;
   const Operation& target = here.schedule().operations[static_cast<std::size_t>(after.operation)];
-  const auto* gemm = std::get_if<Gemm>(&target.work);
-  here.require(gemm && !gemm->tile_groups.empty(), "after",
+  const TileGroups groups = tile_groups(target.work);
+  here.require(!groups.tiles.empty(), "after",
                [&] { return "a GEMM with tile groups, \"" + target.name + "\" has none: that point never comes"; });
-  here.require(after.tile_group >= 0 && after.tile_group < tile_group_count(*gemm), "after", [&] {
-    return "a tile group below " + text(tile_group_count(*gemm)) + " of \"" + target.name + "\", got " +
-           text(after.tile_group) + ": that point never comes";
+  here.require(after.tile_group >= 0 && after.tile_group < groups.count, "after", [&] {
+    return "a tile group below " + text(groups.count) + " of \"" + target.name + "\", got " + text(after.tile_group) +
+           ": that point never comes";
   });
 }
 
@@ -409,7 +410,10 @@ void check_operations(const Schedule& schedule) {
     const Check here(schedule, "operations[" + std::to_string(i) + "]");
     here.id("stream", operation.stream, schedule.streams);
     for (const After& after : operation.after) check_after(here, after, static_cast<OperationId>(i));
-    std::visit([&](const auto& work) { check(here.at(std::string(kind_of(operation.work))), work); }, operation.work);
+    const Check there = here.at(std::string(kind_of(operation.work)));
+    match(operation.work,
+          [&](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                          PartialAttention, Signal, Wait, Barrier, Delay> auto& work) { check(there, work); });
   }
 }
 

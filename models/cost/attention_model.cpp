@@ -32,18 +32,13 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
       is_split ? std::clamp<std::int64_t>(room / unsplit, 1, static_cast<std::int64_t>(most_blocks)) : 1;
 
   const double block_flops = 4.0 * attention_block * attention_block * attention.head_dim;
-  const double flops_per_us = machine.gpu.tensor_flops_per_clock_per_sm * machine.gpu.max_clock_MHz * clock_share *
-                              efficiency_of(kernels, attention.head_dim);
+  const double flops_per_us =
+      machine.gpu.flops_per_us_of_sm() * clock_share * efficiency_of(kernels, attention.head_dim);
   const double block_us = block_flops / flops_per_us / static_cast<double>(splits);
   return {.ctas = unsplit * splits,
           .cta_us = mean_blocks * block_us,
           .tail_us = kernels.attention_tail * (most_blocks - mean_blocks) * block_us,
           .once_us = kernels.attention_overhead_us + (splits > 1 ? kernels.attention_split_us : 0)};
-}
-
-Flops attention_flops(const Attention& attention, std::int64_t tokens) {
-  const auto queries = static_cast<double>(tokens);
-  return 4 * queries * (static_cast<double>(attention.prefix) + queries / 2) * attention.heads * attention.head_dim;
 }
 
 }  // namespace weft

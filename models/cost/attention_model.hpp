@@ -26,7 +26,4 @@ struct AttentionTiming {
 AttentionTiming time_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
                                double clock_share = 1);
 
-/// Operations of both matrix products; a query sees half of its own sequence on average.
-Flops attention_flops(const Attention& attention, std::int64_t tokens);
-
 }  // namespace weft

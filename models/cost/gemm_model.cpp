@@ -66,9 +66,8 @@ TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmK
   const int elements = kernel.tile_m * kernel.tile_n;
   const bool is_cooperative = elements > timing.cooperative_above_elements;
   const auto k_steps = static_cast<double>(divided_up(divided_up(k, kernel.split_k), kernel.tile_k));
-  const double speedup = dtype == DataType::fp8 ? machine.gpu.fp8_speedup : 1.0;
-  const double flops_per_us = machine.gpu.tensor_flops_per_clock_per_sm * machine.gpu.max_clock_MHz * clock_share *
-                              speedup * (is_cooperative ? timing.cooperative_efficiency : timing.pingpong_efficiency);
+  const double flops_per_us = machine.gpu.flops_per_us_of_sm(dtype) * clock_share *
+                              (is_cooperative ? timing.cooperative_efficiency : timing.pingpong_efficiency);
   const double row_bytes = static_cast<double>(kernel.tile_k * bytes_of(dtype));
   const double load = k * bytes_of(dtype) % line_bytes == 0 ? 1 : timing.unaligned_load_factor;
   // CTAs of a cluster along n share their rows of A, those along m their rows of B.

@@ -1,7 +1,6 @@
 #include "models/cost/grouped_gemm_model.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace weft {
 namespace {
@@ -17,15 +16,6 @@ MatrixSize mean_group(const GroupedSize& size) {
 }
 
 }  // namespace
-
-std::int64_t GroupedSize::rows() const {
-  return std::accumulate(group_rows.begin(), group_rows.end(), std::int64_t{0});
-}
-
-GroupedSize size_of(const GroupedGemm& gemm, int gpus) {
-  return {gemm.group_rows, row_count(gemm.b.rows, gpus) / static_cast<std::int64_t>(gemm.group_rows.size()),
-          gemm.a.columns};
-}
 
 std::int64_t tile_count(const GroupedSize& size, const GemmKernel& kernel) {
   std::int64_t tile_rows = 0;

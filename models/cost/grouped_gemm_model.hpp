@@ -2,19 +2,10 @@
 // groups that it touches.
 #pragma once
 
-#include <vector>
-
 #include "models/cost/gemm_model.hpp"
+#include "models/schedule/amounts.hpp"
 
 namespace weft {
-
-struct GroupedSize {
-  std::vector<std::int64_t> group_rows;  ///< m of each group; those of 0 rows count for nothing
-  std::int64_t n = 0, k = 0;
-  std::int64_t rows() const;
-  Flops flops() const { return MatrixSize{rows(), n, k}.flops(); }
-};
-GroupedSize size_of(const GroupedGemm& gemm, int gpus);
 
 /// The sum over the groups of ceil(m / tile_m) x ceil(n / tile_n). Kernels of grouped GEMMs have neither clusters nor
 /// slices along k.

@@ -3,6 +3,14 @@
 namespace weft {
 namespace {
 
+/// Null for all other operations: they write rows in order.
+const Slice* result_of_gemm(const Work& work) {
+  return match(
+      work, [](const Gemm& gemm) { return &gemm.c; },
+      [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                     PartialAttention, Signal, Wait, Barrier, Delay> auto&) -> const Slice* { return nullptr; });
+}
+
 double rms_norm_us(const Machine& machine, const Buffer& rows) {
   const auto bytes = static_cast<double>(rows.rows * rows.columns * bytes_of(rows.dtype));
   return machine.other_kernels.overhead_us + 2 * bytes / bytes_per_us(machine.gpu.hbm_GBps);
@@ -24,9 +32,9 @@ double gemm_reordering(const Machine& machine, const Layout& layout) {
 std::optional<NextKernelCost> next_kernel_reordering(const Machine& machine, const Schedule& schedule) {
   if (!machine.reordering || !schedule.meaning) return std::nullopt;
   for (const Operation& operation : schedule.operations) {
-    const auto* gemm = std::get_if<Gemm>(&operation.work);
-    if (gemm == nullptr) continue;
-    const LayoutKind kind = schedule.buffers[static_cast<std::size_t>(gemm->c.buffer)].layout.kind;
+    const Slice* result = result_of_gemm(operation.work);
+    if (result == nullptr) continue;
+    const LayoutKind kind = schedule.buffers[static_cast<std::size_t>(result->buffer)].layout.kind;
     if (kind == LayoutKind::row_major) continue;
     NextKernelCost cost = cost_of(*machine.reordering, kind);
     cost.time_us =

@@ -37,6 +37,13 @@ struct Gpu {
     for (int sms_of_gpc : gpc_sms) total += sms_of_gpc;
     return total;
   }
+  /// Over bf16; of fp8 0 where the GPU has none.
+  double speedup(DataType dtype) const { return dtype == DataType::fp8 ? fp8_speedup : 1; }
+  /// Peak of the tensor cores of one SM at the maximum clock; 1 MHz is one clock in a microsecond.
+  double flops_per_us_of_sm(DataType dtype = DataType::bf16) const {
+    return tensor_flops_per_clock_per_sm * max_clock_MHz * speedup(dtype);
+  }
+  double flops_per_us(DataType dtype = DataType::bf16) const { return sms() * flops_per_us_of_sm(dtype); }
 };
 
 /// The governor lowers the clock until the mean power of an iteration meets the limit. It waits first, so that a load

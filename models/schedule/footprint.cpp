@@ -118,9 +118,14 @@ bool ranges_overlap(std::int64_t first_a, std::int64_t count_a, std::int64_t fir
 }  // namespace
 
 Footprint footprint(const Schedule& schedule, const Operation& operation, int tile_group) {
-  const auto* gemm = std::get_if<Gemm>(&operation.work);
-  if (gemm && tile_group >= 0 && !gemm->tile_groups.empty()) return of_tile_group(schedule, *gemm, tile_group);
-  return std::visit([&](const auto& work) { return of(schedule, work); }, operation.work);
+  return match(
+      operation.work,
+      [&](const Gemm& gemm) {
+        return tile_group >= 0 && !gemm.tile_groups.empty() ? of_tile_group(schedule, gemm, tile_group)
+                                                            : of(schedule, gemm);
+      },
+      [&](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                      PartialAttention, Signal, Wait, Barrier, Delay> auto& work) { return of(schedule, work); });
 }
 
 Rectangle rectangle_of(const Slice& slice, int rank, int gpus) {

@@ -5,9 +5,11 @@
 // in which the host launches them, so an edge can only point backwards. Waits on counters may point anywhere.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -401,12 +403,6 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 };
 
-/// Moves data between the ranks, all of which take part: an operation that the reports count as communication.
-inline bool is_collective(const Work& work) {
-  return std::holds_alternative<Collective>(work) || std::holds_alternative<AllReduceNorm>(work) ||
-         std::holds_alternative<GroupedExchange>(work);
-}
-
 /// Helper for std::visit: one lambda per kind of work.
 template <class... Handlers>
 struct Overloaded : Handlers... {
@@ -414,6 +410,22 @@ struct Overloaded : Handlers... {
 };
 template <class... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
+
+/// For a handler that several kinds share: `[](const OneOf<Wait, Barrier> auto&) { … }`.
+template <class Kind, class... Kinds>
+concept OneOf = (std::same_as<Kind, Kinds> || ...);
+
+/// No operation is of this kind: who takes it takes anything.
+struct UnknownWork {};
+
+/// Calls the handler of the work's kind. The handlers name every kind, so that an operation that is added to `Work`
+/// does not compile until all who look at operations have an answer for it; one that takes anything does not compile.
+template <class... Handlers>
+decltype(auto) match(const Work& work, const Handlers&... handlers) {
+  const Overloaded<Handlers...> all{handlers...};
+  static_assert(!std::is_invocable_v<decltype(all), const UnknownWork&>, "a handler names the kinds that it is for");
+  return std::visit(all, work);
+}
 
 /// Word for the kind of an operation in JSON and traces: "gemm", "collective", …
 std::string_view kind_of(const Work& work);

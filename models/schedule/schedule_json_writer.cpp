@@ -26,7 +26,10 @@ class Writer {
   void stream(const char* key, StreamId id) { json_[key] = name_in(schedule_.streams, id); }
   void counter(const char* key, CounterId id) { json_[key] = name_in(schedule_.counters, id); }
   void work(const Work& work) {
-    std::visit([&](const auto& kind) { json_[std::string(kind_of(work))] = written(kind); }, work);
+    match(work, [&](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound,
+                                Attention, PartialAttention, Signal, Wait, Barrier, Delay> auto& kind) {
+      json_[std::string(kind_of(work))] = written(kind);
+    });
   }
 
  private:

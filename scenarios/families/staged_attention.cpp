@@ -18,7 +18,7 @@
 
 #include "models/base/input_error.hpp"
 #include "models/cost/collective_model.hpp"
-#include "models/schedule/exchange.hpp"
+#include "models/schedule/amounts.hpp"
 #include "models/schedule/sequence_order.hpp"
 #include "scenarios/families/attention_shards.hpp"
 #include "scenarios/families/families.hpp"
@@ -218,8 +218,7 @@ struct StageTimes {
 };
 
 double attention_us(const PartialAttention& attention, const Machine& machine) {
-  const double flops_per_us = machine.gpu.sms() * machine.gpu.tensor_flops_per_clock_per_sm *
-                              machine.gpu.max_clock_MHz * machine.other_kernels.persistent_attention_efficiency;
+  const double flops_per_us = machine.gpu.flops_per_us() * machine.other_kernels.persistent_attention_efficiency;
   return most_flops_of(attention) / flops_per_us + machine.other_kernels.overhead_us;
 }
 
@@ -235,10 +234,14 @@ double exchange_us(const GroupedExchange& exchange, const Schedule& schedule, co
 double solver_cost_us(const Schedule& schedule, const Machine& machine) {
   std::vector<double> casts, attentions, reduces;
   for (const Operation& operation : schedule.operations) {
-    if (const auto* attention = std::get_if<PartialAttention>(&operation.work))
-      attentions.push_back(attention_us(*attention, machine));
-    if (const auto* exchange = std::get_if<GroupedExchange>(&operation.work))
-      (exchange->kind == GroupedKind::cast ? casts : reduces).push_back(exchange_us(*exchange, schedule, machine));
+    match(
+        operation.work,
+        [&](const PartialAttention& attention) { attentions.push_back(attention_us(attention, machine)); },
+        [&](const GroupedExchange& exchange) {
+          (exchange.kind == GroupedKind::cast ? casts : reduces).push_back(exchange_us(exchange, schedule, machine));
+        },
+        [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, Copy, MemoryBound, Attention, Signal, Wait,
+                       Barrier, Delay> auto&) {});
   }
   double total_us = attentions.back() + (reduces.empty() ? 0 : reduces.back());
   for (std::size_t stage = 0; stage < casts.size(); ++stage) {

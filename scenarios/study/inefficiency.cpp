@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/schedule/facts.hpp"
 #include "scenarios/families/build.hpp"
 #include "scenarios/families/families.hpp"
 #include "sim/simulated_executor.hpp"
@@ -16,10 +17,8 @@ namespace {
 enum class Part { gemm, transfer, other };
 
 Part part_of(const Work& work) {
-  if (std::holds_alternative<Gemm>(work)) return Part::gemm;
-  if (std::holds_alternative<Collective>(work) || std::holds_alternative<GroupedExchange>(work)) return Part::transfer;
-  const auto* copy = std::get_if<Copy>(&work);
-  return copy != nullptr && copy->source.place != copy->destination.place ? Part::transfer : Part::other;
+  const Role role = facts(work).role;
+  return role == Role::matrix ? Part::gemm : role == Role::communication ? Part::transfer : Part::other;
 }
 
 /// The schedule with its operations of one part; transfers with its barriers, at which those of all ranks begin
@@ -29,7 +28,7 @@ Schedule only(const Schedule& schedule, Part part) {
   alone.meaning.reset();
   alone.operations.clear();
   for (const Operation& operation : schedule.operations) {
-    const bool begins_transfers = part == Part::transfer && std::holds_alternative<Barrier>(operation.work);
+    const bool begins_transfers = part == Part::transfer && is_barrier(facts(operation.work));
     if (part_of(operation.work) != part && !begins_transfers) continue;
     alone.operations.push_back(operation);
     alone.operations.back().after.clear();

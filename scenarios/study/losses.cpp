@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "models/base/text.hpp"
-#include "models/cost/grouped_gemm_model.hpp"
-#include "models/schedule/exchange.hpp"
+#include "models/schedule/amounts.hpp"
+#include "models/schedule/facts.hpp"
 
 namespace weft::scenarios::study {
 namespace {
@@ -13,17 +13,21 @@ namespace {
 /// Work whose durations are compared with that of the whole; nothing for what only synchronises.
 enum class WorkKind { transfer, kernel, gemm, attention };
 
-bool is_transfer(const Work& work) {
-  const auto* copy = std::get_if<Copy>(&work);
-  return is_collective(work) || (copy != nullptr && copy->source.place != copy->destination.place);
-}
+bool is_transfer(const Work& work) { return facts(work).role == Role::communication; }
 
 std::optional<WorkKind> kind_of_work(const Work& work) {
-  if (is_transfer(work)) return WorkKind::transfer;
-  if (std::holds_alternative<Gemm>(work) || std::holds_alternative<GroupedGemm>(work)) return WorkKind::gemm;
-  if (std::holds_alternative<Attention>(work) || std::holds_alternative<PartialAttention>(work))
-    return WorkKind::attention;
-  if (std::holds_alternative<Copy>(work) || std::holds_alternative<MemoryBound>(work)) return WorkKind::kernel;
+  switch (facts(work).role) {
+    case Role::matrix:
+      return WorkKind::gemm;
+    case Role::attention:
+      return WorkKind::attention;
+    case Role::memory:
+      return WorkKind::kernel;
+    case Role::communication:
+      return WorkKind::transfer;
+    case Role::synchronisation:
+      break;
+  }
   return std::nullopt;
 }
 
@@ -35,30 +39,28 @@ double bytes_of_all(const std::vector<Slice>& slices, const Schedule& schedule) 
 
 /// What an ideal machine's time for the operation goes with: flops, or bytes moved.
 double size_of_work(const Work& work, const Schedule& schedule) {
-  return std::visit(
-      Overloaded{
-          [&](const Gemm& gemm) { return size_of(gemm, schedule.gpus).flops(); },
-          [&](const Collective& collective) {
-            const double through_port =
-                static_cast<double>(bytes_of(full_slice(collective), schedule)) * (schedule.gpus - 1) / schedule.gpus;
-            return collective.kind == CollectiveKind::all_reduce ? 2 * through_port : through_port;
-          },
-          [&](const GroupedGemm& gemm) { return size_of(gemm, schedule.gpus).flops(); },
-          [&](const AllReduceNorm& fused) {
-            return 2.0 * static_cast<double>(bytes_of(fused.partial, schedule)) * (schedule.gpus - 1) / schedule.gpus;
-          },
-          [&](const GroupedExchange& exchange) { return busiest_port_bytes(exchange, schedule); },
-          [&](const Copy& copy) { return static_cast<double>(bytes_of(copy.source, schedule)); },
-          [&](const MemoryBound& kernel) {
-            return bytes_of_all(kernel.reads, schedule) + bytes_of_all(kernel.writes, schedule);
-          },
-          [&](const Attention& attention) {
-            const auto tokens = static_cast<double>(row_count(attention.output.rows, schedule.gpus));
-            return tokens * (static_cast<double>(attention.prefix) + tokens / 2) * attention.heads;
-          },
-          [](const PartialAttention& attention) { return most_flops_of(attention) / (4.0 * attention.head_dim); },
-          [](const auto&) { return 0.0; }},
-      work);
+  return match(
+      work, [&](const Gemm& gemm) { return size_of(gemm, schedule.gpus).flops(); },
+      [&](const Collective& collective) {
+        const double through_port =
+            static_cast<double>(bytes_of(full_slice(collective), schedule)) * (schedule.gpus - 1) / schedule.gpus;
+        return collective.kind == CollectiveKind::all_reduce ? 2 * through_port : through_port;
+      },
+      [&](const GroupedGemm& gemm) { return size_of(gemm, schedule.gpus).flops(); },
+      [&](const AllReduceNorm& fused) {
+        return 2.0 * static_cast<double>(bytes_of(fused.partial, schedule)) * (schedule.gpus - 1) / schedule.gpus;
+      },
+      [&](const GroupedExchange& exchange) { return busiest_port_bytes(exchange, schedule); },
+      [&](const Copy& copy) { return static_cast<double>(bytes_of(copy.source, schedule)); },
+      [&](const MemoryBound& kernel) {
+        return bytes_of_all(kernel.reads, schedule) + bytes_of_all(kernel.writes, schedule);
+      },
+      [&](const Attention& attention) {
+        const auto tokens = static_cast<double>(row_count(attention.output.rows, schedule.gpus));
+        return tokens * (static_cast<double>(attention.prefix) + tokens / 2) * attention.heads;
+      },
+      [](const PartialAttention& attention) { return most_flops_of(attention) / (4.0 * attention.head_dim); },
+      [](const OneOf<Signal, Wait, Barrier, Delay> auto&) { return 0.0; });
 }
 
 /// The transfers of a serial schedule, or everything else. What followed a dropped operation follows nothing.
@@ -76,7 +78,10 @@ Schedule only(const Schedule& serial, bool transfers) {
 
 Schedule without_delays(Schedule schedule) {
   for (Operation& operation : schedule.operations)
-    if (auto* delay = std::get_if<Delay>(&operation.work)) *delay = Delay{};
+    operation.work = match(
+        operation.work, [](const Delay&) -> Work { return Delay{}; },
+        [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                       PartialAttention, Signal, Wait, Barrier> auto& other) -> Work { return other; });
   return schedule;
 }
 

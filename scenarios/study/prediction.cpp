@@ -52,20 +52,20 @@ std::vector<std::string> outside(const Schedule& schedule, const Machine& machin
   };
   check("gpus", schedule.gpus);
   for (const Operation& operation : schedule.operations) {
-    if (const auto* gemm = std::get_if<Gemm>(&operation.work)) {
-      const MatrixSize size = size_of(*gemm, schedule.gpus);
-      check("m", static_cast<double>(size.m));
-      check("n", static_cast<double>(size.n));
-      check("k", static_cast<double>(size.k));
-    } else if (const auto* collective = std::get_if<Collective>(&operation.work)) {
-      check("bytes", static_cast<double>(bytes_of(full_slice(*collective), schedule)));
-    } else if (std::holds_alternative<AllReduceNorm>(operation.work) ||
-               std::holds_alternative<GroupedGemm>(operation.work)) {
-      require_range(std::string(kind_of(operation.work)));
-    } else if (std::holds_alternative<Attention>(operation.work) ||
-               std::holds_alternative<PartialAttention>(operation.work)) {
-      check("attention", 1);
-    }
+    match(
+        operation.work,
+        [&](const Gemm& gemm) {
+          const MatrixSize size = size_of(gemm, schedule.gpus);
+          check("m", static_cast<double>(size.m));
+          check("n", static_cast<double>(size.n));
+          check("k", static_cast<double>(size.k));
+        },
+        [&](const Collective& collective) {
+          check("bytes", static_cast<double>(bytes_of(full_slice(collective), schedule)));
+        },
+        [&](const OneOf<AllReduceNorm, GroupedGemm> auto&) { require_range(std::string(kind_of(operation.work))); },
+        [&](const OneOf<Attention, PartialAttention> auto&) { check("attention", 1); },
+        [](const OneOf<GroupedExchange, Copy, MemoryBound, Signal, Wait, Barrier, Delay> auto&) {});
   }
   return names;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/schedule/facts.hpp"
+
 namespace weft::sim::meaning {
 
 Picoseconds RandomTimes::draw() {
@@ -21,12 +23,8 @@ void NumericalDevice::draw_slowest() {
   for (std::size_t i = 0; i < schedule_.operations.size(); ++i) {
     const auto id = static_cast<OperationId>(i);
     const Work& work = schedule_.operations[i].work;
-    const auto* gemm = std::get_if<Gemm>(&work);
-    for (int group = 0; gemm != nullptr && group < tile_group_count(*gemm); ++group) parts.push_back({id, group});
-    if (is_collective(work) || std::holds_alternative<Copy>(work) || std::holds_alternative<MemoryBound>(work) ||
-        std::holds_alternative<Attention>(work) || std::holds_alternative<GroupedGemm>(work) ||
-        std::holds_alternative<PartialAttention>(work))
-      parts.push_back({id, 0});
+    if (facts(work).role == Role::synchronisation) continue;
+    for (int group = 0; group < std::max(1, tile_groups(work).count); ++group) parts.push_back({id, group});
   }
   if (!parts.empty()) slowest_ = parts[static_cast<std::size_t>(times_.draw_below(parts.size()))];
   if (times_.draw_below(2) == 0) slowest_rank_ = times_.draw_below(static_cast<std::size_t>(schedule_.gpus));
@@ -41,18 +39,13 @@ Sleep NumericalDevice::work(const Activity& activity, int tile_group) {
 }
 
 void NumericalDevice::start(Activity& activity) {
-  const Work& work = activity.operation->work;
-  if (const auto* collective = std::get_if<Collective>(&work)) {
-    processes_.push_back(run_collective(activity, *collective));
-  } else if (std::holds_alternative<AllReduceNorm>(work)) {
-    processes_.push_back(run_between_meetings(activity));
-  } else if (const auto* exchange = std::get_if<GroupedExchange>(&work)) {
-    processes_.push_back(run_exchange(activity, *exchange));
-  } else if (std::holds_alternative<Gemm>(work)) {
-    processes_.push_back(run_gemm(activity));
-  } else {
-    processes_.push_back(run_alone(activity));
-  }
+  processes_.push_back(match(
+      activity.operation->work, [&](const Collective& collective) { return run_collective(activity, collective); },
+      [&](const AllReduceNorm&) { return run_between_meetings(activity); },
+      [&](const GroupedExchange& exchange) { return run_exchange(activity, exchange); },
+      [&](const Gemm& gemm) { return run_gemm(activity, gemm); },
+      [&](const OneOf<GroupedGemm, Copy, MemoryBound, Attention, PartialAttention, Signal, Wait, Barrier,
+                      Delay> auto&) { return run_alone(activity); }));
 }
 
 Process NumericalDevice::run_alone(Activity& activity) {
@@ -67,8 +60,7 @@ Process NumericalDevice::run_alone(Activity& activity) {
   activity.end.happen(engine_);
 }
 
-Process NumericalDevice::run_gemm(Activity& activity) {
-  const Gemm& gemm = std::get<Gemm>(activity.operation->work);
+Process NumericalDevice::run_gemm(Activity& activity, const Gemm& gemm) {
   co_await sleep();
   activity.first_cta_started.happen(engine_);
   for (int group = 0; group < tile_group_count(gemm); ++group)

@@ -75,7 +75,7 @@ class NumericalDevice : public Device {
 
   void draw_slowest();
   Process run_alone(Activity& activity);
-  Process run_gemm(Activity& activity);
+  Process run_gemm(Activity& activity, const Gemm& gemm);
   Process run_tile_group(Activity& activity, const Gemm& gemm, int tile_group);
   Process run_between_meetings(Activity& activity);
   Process run_collective(Activity& activity, const Collective& collective);

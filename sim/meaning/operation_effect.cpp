@@ -296,25 +296,31 @@ void require_integer_meaning(const Schedule& schedule) {
       throw InputError("operations[" + std::to_string(i) + "]." + std::string(kind_of(work)),
                        "expected an operation that means something in integers, got " + std::string(what));
     };
-    const auto* kernel = std::get_if<MemoryBound>(&work);
-    if (kernel == nullptr) continue;
-    const std::size_t written = results_of(kernel->kernel);
-    if (kernel->writes.size() > written)
-      refuse(std::to_string(kernel->writes.size()) + " slices for " +
-             (written == 1 ? "one result" : std::to_string(written) + " results"));
+    match(
+        work,
+        [&](const MemoryBound& kernel) {
+          const std::size_t written = results_of(kernel.kernel);
+          if (kernel.writes.size() > written)
+            refuse(std::to_string(kernel.writes.size()) + " slices for " +
+                   (written == 1 ? "one result" : std::to_string(written) + " results"));
+        },
+        [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, Attention, PartialAttention,
+                       Signal, Wait, Barrier, Delay> auto&) {});
   }
 }
 
 std::vector<Effect> effects(const Schedule& schedule, const Operation& operation, int rank, int tile_group) {
-  return std::visit(Overloaded{[&](const Gemm& gemm) { return effects_of(schedule, gemm, rank, tile_group); },
-                               [&](const Copy& copy) { return effects_of(schedule, copy, rank); },
-                               [&](const MemoryBound& work) { return effects_of(schedule, work, rank); },
-                               [&](const Attention& work) { return effects_of(schedule, work, rank); },
-                               [&](const GroupedGemm& gemm) { return effects_of(schedule, gemm, rank); },
-                               [&](const AllReduceNorm& work) { return effects_of(schedule, work, operation, rank); },
-                               [&](const PartialAttention& work) { return effects_of(schedule, work, rank); },
-                               [](const auto&) { return std::vector<Effect>{}; }},
-                    operation.work);
+  return match(
+      operation.work, [&](const Gemm& gemm) { return effects_of(schedule, gemm, rank, tile_group); },
+      [&](const Copy& copy) { return effects_of(schedule, copy, rank); },
+      [&](const MemoryBound& work) { return effects_of(schedule, work, rank); },
+      [&](const Attention& work) { return effects_of(schedule, work, rank); },
+      [&](const GroupedGemm& gemm) { return effects_of(schedule, gemm, rank); },
+      [&](const AllReduceNorm& work) { return effects_of(schedule, work, operation, rank); },
+      [&](const PartialAttention& work) { return effects_of(schedule, work, rank); },
+      [](const OneOf<Collective, GroupedExchange, Signal, Wait, Barrier, Delay> auto&) {
+        return std::vector<Effect>{};
+      });
 }
 
 IntegerMatrix collective_result(CollectiveKind kind, const Matrices& inputs, int rank) {

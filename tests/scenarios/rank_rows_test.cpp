@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "models/schedule/exchange.hpp"
+#include "models/schedule/amounts.hpp"
 #include "scenarios/families/families.hpp"
 #include "tests/scenarios/program_text.hpp"
 

@@ -41,9 +41,9 @@ TEST(KeepsCopyEngine, NotWithoutAGraph) {
 }
 
 TEST(CrossesRanks, OnlyCopyEngineCopiesBetweenGpus) {
-  EXPECT_TRUE(crosses_ranks(pull(0).work));
-  EXPECT_FALSE(crosses_ranks(Copy{}));
-  EXPECT_FALSE(crosses_ranks(Gemm{}));
+  EXPECT_TRUE(is_peer_copy(pull(0).work));
+  EXPECT_FALSE(is_peer_copy(Copy{}));
+  EXPECT_FALSE(is_peer_copy(Gemm{}));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "models/check/race_check.hpp"
 #include "models/check/validation.hpp"
-#include "models/schedule/exchange.hpp"
+#include "models/schedule/amounts.hpp"
 #include "models/schedule/schedule_json.hpp"
 #include "scenarios/bound.hpp"
 #include "scenarios/families/attention_shards.hpp"

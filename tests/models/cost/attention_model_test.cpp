@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "models/schedule/amounts.hpp"
+
 namespace weft {
 namespace {
 
@@ -56,7 +58,7 @@ TEST(AttentionModel, SmallHeadsAndSlowClocksTakeLonger) {
 }
 
 TEST(AttentionModel, CountsBothProductsOfACausalSequence) {
-  EXPECT_DOUBLE_EQ(attention_flops(heads(2, 64, 100), 200), 4.0 * 200 * 200 * 2 * 64);
+  EXPECT_DOUBLE_EQ(flops_of(heads(2, 64, 100), 200), 4.0 * 200 * 200 * 2 * 64);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "models/cost/library_model.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
-#include "models/schedule/exchange.hpp"
+#include "models/schedule/amounts.hpp"
 #include "scenarios/bound.hpp"
 #include "scenarios/families/build.hpp"
 #include "scenarios/search.hpp"

@@ -1,5 +1,5 @@
-// What a grouped exchange and the parts of distributed attention amount to: bytes of each pair of ranks, pairs of query
-// and key.
+// What operations amount to: bytes of each pair of ranks in a grouped exchange, pairs of query and key in attention,
+// sizes of grouped GEMMs, and flops.
 #pragma once
 
 #include "models/schedule/schedule.hpp"
@@ -18,10 +18,24 @@ Bytes equal_all_to_all_bytes(const GroupedExchange& exchange, const Schedule& sc
 /// Pairs of a query and a key that it sees.
 std::int64_t area(const AttentionPart& part);
 
-/// Tensor operations of one rank: two products of head_dim for each head and each query and key.
+struct GroupedSize {
+  std::vector<std::int64_t> group_rows;  ///< m of each group; those of 0 rows count for nothing
+  std::int64_t n = 0, k = 0;
+  std::int64_t rows() const;
+  Flops flops() const { return MatrixSize{rows(), n, k}.flops(); }
+};
+GroupedSize size_of(const GroupedGemm& gemm, int gpus);
+
+/// Of both matrix products for `tokens` queries; a query sees half of its own sequence on average.
+Flops flops_of(const Attention& attention, std::int64_t tokens);
+
+/// Of one rank: two products of head_dim for each head and each query and key.
 Flops flops_of(const PartialAttention& attention, int rank);
 
 /// Of the rank that has most to do.
 Flops most_flops_of(const PartialAttention& attention);
+
+/// Of the tensor cores, on the rank that has most to do; 0 for what does not use them.
+Flops tensor_flops(const Work& work, int gpus);
 
 }  // namespace weft

@@ -1,6 +1,7 @@
-#include "models/schedule/exchange.hpp"
+#include "models/schedule/amounts.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace weft {
 
@@ -36,6 +37,20 @@ std::int64_t area(const AttentionPart& part) {
   return part.mask == AttentionMask::full ? part.queries * part.keys : part.queries * (part.queries + 1) / 2;
 }
 
+std::int64_t GroupedSize::rows() const {
+  return std::accumulate(group_rows.begin(), group_rows.end(), std::int64_t{0});
+}
+
+GroupedSize size_of(const GroupedGemm& gemm, int gpus) {
+  return {gemm.group_rows, row_count(gemm.b.rows, gpus) / static_cast<std::int64_t>(gemm.group_rows.size()),
+          gemm.a.columns};
+}
+
+Flops flops_of(const Attention& attention, std::int64_t tokens) {
+  const auto queries = static_cast<double>(tokens);
+  return 4 * queries * (static_cast<double>(attention.prefix) + queries / 2) * attention.heads * attention.head_dim;
+}
+
 Flops flops_of(const PartialAttention& attention, int rank) {
   double seen = 0;
   for (const AttentionPart& part : attention.parts[static_cast<std::size_t>(rank)])
@@ -48,6 +63,16 @@ Flops most_flops_of(const PartialAttention& attention) {
   for (int rank = 0; rank < static_cast<int>(attention.parts.size()); ++rank)
     most = std::max(most, flops_of(attention, rank));
   return most;
+}
+
+Flops tensor_flops(const Work& work, int gpus) {
+  return match(
+      work, [&](const Gemm& gemm) { return size_of(gemm, gpus).flops(); },
+      [&](const GroupedGemm& gemm) { return size_of(gemm, gpus).flops(); },
+      [&](const Attention& attention) { return flops_of(attention, row_count(attention.output.rows, gpus)); },
+      [](const PartialAttention& attention) { return most_flops_of(attention); },
+      [](const OneOf<Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Signal, Wait, Barrier,
+                     Delay> auto&) { return Flops{0}; });
 }
 
 }  // namespace weft
