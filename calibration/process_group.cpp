@@ -39,7 +39,7 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
   static void check() {
-    if (stop_signal != 0) throw ExecutionError("stopped by signal " + std::to_string(stop_signal));
+    if (stop_signal != 0) throw Interrupted(stop_signal);
   }
 
  private:

@@ -8,7 +8,19 @@
 #include <string>
 #include <vector>
 
+#include "models/execution/executor.hpp"
+
 namespace weft::calibration {
+
+/// A user or a supervisor stopped the work.
+class Interrupted : public ExecutionError {
+ public:
+  explicit Interrupted(int signal) : ExecutionError("stopped by signal " + std::to_string(signal)), signal_(signal) {}
+  int signal() const { return signal_; }
+
+ private:
+  int signal_;
+};
 
 /// Forks one process per rank and reads the lines that they send. Whatever happens, the destructor kills and reaps what
 /// is still there. A child dies with its parent.
@@ -31,7 +43,7 @@ class ProcessGroup {
     /// A process ended badly; throws. `how`: "was ended by signal 9 (Killed)", "ended with status 3".
     std::function<void(int rank, const std::string& how)> on_death;
   };
-  /// Returns when all ranks ended with status 0. Throws what a handler throws, and ExecutionError on SIGINT or SIGTERM.
+  /// Returns when all ranks ended with status 0. Throws what a handler throws, and Interrupted on SIGINT or SIGTERM.
   void supervise(const Handlers& handlers);
 
  private:

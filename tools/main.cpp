@@ -1,19 +1,22 @@
-// The command `weft`. Exit status: 0 done, 1 the work failed, 2 bad input or usage; an error is one line on standard
-// error.
+// The command `weft`. Exit status: 0 done, 1 the work failed, 2 bad input or usage, 128 + n ended by signal n (130: an
+// interrupt); an error is one line on standard error.
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <string>
 
+#include "calibration/process_group.hpp"
 #include "models/base/input_error.hpp"
 #include "tools/commands/commands.hpp"
 
 namespace {
 
-constexpr int done = 0, work_failed = 1, bad_input = 2;
+constexpr int done = 0, work_failed = 1, bad_input = 2, ended_by_signal = 128;
 
 int report(int status, std::string message) {
   std::replace(message.begin(), message.end(), '\n', ' ');
@@ -63,6 +66,8 @@ int run(int argc, char** argv) {
     return report(bad_input, error.what());
   } catch (const weft::InputError& error) {
     return report(bad_input, error.what());
+  } catch (const weft::calibration::Interrupted& error) {
+    return report(ended_by_signal + error.signal(), error.what());
   } catch (const std::exception& error) {  // ExecutionError among them
     return report(work_failed, error.what());
   }
@@ -71,6 +76,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGINT, [](int signal) { _exit(ended_by_signal + signal); });  // files are written whole or not at all
   std::ios::sync_with_stdio(false);  // standard input then tells what can be read without waiting
   log_to_standard_error();
   return run(argc, argv);

@@ -13,8 +13,9 @@
 namespace weft::calibration::evidence {
 
 std::vector<Comparison> compare(const std::vector<MeasuredCase>& measured, const Machine& machine, std::size_t& refused,
-                                const sim::Mechanisms& mechanisms) {
+                                const sim::Mechanisms& mechanisms, const Progress& progress) {
   std::vector<Comparison> comparisons(measured.size());
+  ProgressCounter counter(progress, measured.size());
   tbb::parallel_for(std::size_t{0}, measured.size(), [&](std::size_t i) {
     comparisons[i].measured = measured[i];
     try {
@@ -26,6 +27,7 @@ std::vector<Comparison> compare(const std::vector<MeasuredCase>& measured, const
     } catch (const InputError&) {
       comparisons[i].predicted_us = 0;
     }
+    counter.add();
   });
   refused = std::erase_if(comparisons, [](const Comparison& one) { return one.predicted_us == 0; });
   return comparisons;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibration/evidence/measurement_file.hpp"
+#include "models/base/progress.hpp"
 #include "models/machine/machine.hpp"
 #include "sim/simulated_executor.hpp"
 
@@ -33,7 +34,7 @@ struct Accuracy {
 
 /// Cases that the simulator cannot do are left out and counted in `refused`.
 std::vector<Comparison> compare(const std::vector<MeasuredCase>& measured, const Machine& machine, std::size_t& refused,
-                                const sim::Mechanisms& mechanisms = {});
+                                const sim::Mechanisms& mechanisms = {}, const Progress& progress = {});
 
 Accuracy accuracy_of(const std::vector<Comparison>& comparisons);
 

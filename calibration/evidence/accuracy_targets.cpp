@@ -177,10 +177,10 @@ double statistic_of(Statistic statistic, const Values& values) {
 
 }  // namespace
 
-Evidence evidence_of(const std::vector<MeasuredCase>& measured, const Machine& machine) {
+Evidence evidence_of(const std::vector<MeasuredCase>& measured, const Machine& machine, const Progress& progress) {
   Evidence evidence;
   std::size_t refused = 0;
-  evidence.all = compare(measured, machine, refused);
+  evidence.all = compare(measured, machine, refused, {}, progress);
   evidence.given = compare(with_parts_given(measured), machine, refused);
   DurationRatios ratios(measured, machine);
   evidence.by_duration_ratio = grouped(evidence.all, [&](const Comparison& one) { return ratios.class_of(one); });

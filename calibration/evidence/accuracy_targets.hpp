@@ -16,7 +16,7 @@ struct Evidence {
   Groups by_duration_ratio;       ///< of `all`
 };
 
-Evidence evidence_of(const std::vector<MeasuredCase>& measured, const Machine& machine);
+Evidence evidence_of(const std::vector<MeasuredCase>& measured, const Machine& machine, const Progress& progress = {});
 
 enum class Statistic { mean, median, p90, p99, least, most };
 enum class Bound { at_most, at_least };

@@ -39,7 +39,7 @@ class Predictions {
   }
 
   /// On all cores.
-  void simulate(const Machine& machine) {
+  void simulate(const Machine& machine, ProgressCounter& progress) {
     std::vector<Entry*> all;
     for (auto& [id, entry] : entries_) all.push_back(&entry);
     tbb::parallel_for(std::size_t{0}, all.size(), [&](std::size_t i) {
@@ -49,9 +49,11 @@ class Predictions {
       } catch (const InputError& error) {
         throw error.in_file("case " + all[i]->request->id);
       }
+      progress.add();
     });
   }
 
+  std::size_t count() const { return entries_.size(); }
   const scenarios::study::Prediction& of(const Case& request) const { return entries_.at(request.id).prediction; }
   const scenarios::study::Inefficiency& losses_of(const Case& request) const {
     return entries_.at(request.id).inefficiency;
@@ -214,7 +216,8 @@ Verdict verdict_on(const Claim& claim, const std::vector<double>& values) {
   return verdict;
 }
 
-std::vector<Verdict> reproduce(const ClaimFile& file, const std::function<Machine(const std::string&)>& machine) {
+std::vector<Verdict> reproduce(const ClaimFile& file, const std::function<Machine(const std::string&)>& machine,
+                               const Progress& progress) {
   std::map<std::string, Profile> profiles;
   std::vector<AskedObservation> asked;
   for (const Claim& claim : file.claims) {
@@ -225,7 +228,10 @@ std::vector<Verdict> reproduce(const ClaimFile& file, const std::function<Machin
       profile.predictions.add(claim, observation);
     }
   }
-  for (auto& [name, profile] : profiles) profile.predictions.simulate(profile.machine);
+  std::size_t cases = 0;
+  for (const auto& [name, profile] : profiles) cases += profile.predictions.count();
+  ProgressCounter counter(progress, cases);
+  for (auto& [name, profile] : profiles) profile.predictions.simulate(profile.machine, counter);
   tbb::parallel_for(std::size_t{0}, asked.size(), [&](std::size_t i) { asked[i].value = ask(asked[i]); });
   std::vector<Verdict> verdicts;
   auto next = asked.begin();

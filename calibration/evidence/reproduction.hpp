@@ -2,9 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "calibration/evidence/claims.hpp"
+#include "models/base/progress.hpp"
 #include "models/machine/machine.hpp"
 
 namespace weft::calibration::evidence {
@@ -29,7 +31,16 @@ bool holds(double value, const Range& published, double tolerance);
 Verdict verdict_on(const Claim& claim, const std::vector<double>& values);
 
 /// Simulates all observations of all claims, on all cores. `machine` gives a profile by its name. Throws InputError
-/// that names the claim and the observation that cannot be asked.
-std::vector<Verdict> reproduce(const ClaimFile& file, const std::function<Machine(const std::string&)>& machine);
+/// that names the claim and the observation that cannot be asked. `progress` counts predicted cases.
+std::vector<Verdict> reproduce(const ClaimFile& file, const std::function<Machine(const std::string&)>& machine,
+                               const Progress& progress = {});
+
+/// From the lowest to the highest of the published values, where each observation has its own.
+Range published_range(const Claim& claim);
+
+/// {"paper", "title", "reference", "claims": [{"id", "claim", "source", "machine", "quantity", "summary",
+/// "published_U", "tolerance_ratio", "simulated_U", "holds", "note", "observations"}], "not_simulated"} with U the
+/// quantity's unit.
+nlohmann::ordered_json to_json(const ClaimFile& file, const std::vector<Verdict>& verdicts);
 
 }  // namespace weft::calibration::evidence

@@ -1,6 +1,7 @@
 // A predicted and a measured run of one schedule, operation by operation.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,5 +41,9 @@ struct TraceComparison {
 };
 
 TraceComparison compare(const Trace& predicted, const Trace& measured);
+
+/// {"iteration": {"predicted_us", "measured_us", "error"}, "operations": [{"operation", "kind", "gpus", "duration",
+/// "start", "worst_gpu", "worst_duration"}], "unmatched": [{"trace", "operation", "gpu"}], "merged_ranks"}.
+nlohmann::ordered_json to_json(const TraceComparison& comparison);
 
 }  // namespace weft::calibration::evidence

@@ -1,31 +1,34 @@
 #include "scenarios/study/exploration.hpp"
 
 #include <algorithm>
+#include <span>
+#include <unordered_map>
 
+#include "models/base/input_error.hpp"
 #include "models/execution/executor.hpp"
 #include "scenarios/likely_hybrids.hpp"
-#include "scenarios/study/given_times.hpp"
+#include "scenarios/study/parallel.hpp"
 
 namespace weft::scenarios::study {
 namespace {
 
-using scenarios::Candidate;
-using scenarios::Case;
+/// Of hybrids whose GEMM has a limit: as many SMs as a limit of 16 CTAs needs.
+constexpr int sms_kept_free = 16;
 
 /// Whoever chooses families asks for those alone.
-bool has_all_families(const scenarios::SearchSpace& space) {
+bool has_all_families(const SearchSpace& space) {
   return space.decomposition && space.async_tp && space.signaling && space.ficco;
 }
 
 /// In the order in which they are worth looking at; none where they are not asked for, or are candidates already.
-std::vector<Case> likely_hybrid_cases(const scenarios::Workload& workload, const scenarios::Scenario& scenario,
-                                      const Machine& machine, const ExploreOptions& options) {
-  const auto* pair = std::get_if<scenarios::PairWorkload>(&workload);
-  scenarios::SearchSpace space = scenario.space;
+std::vector<Case> likely_hybrid_cases(const Workload& workload, const Scenario& scenario, const Machine& machine,
+                                      const ExploreOptions& options) {
+  const auto* pair = std::get_if<PairWorkload>(&workload);
+  SearchSpace space = scenario.space;
   if (pair == nullptr || options.least_schedules == 0 || space.hybrids || !has_all_families(space)) return {};
   space.gemm_sms = {machine.gpu.sms() - sms_kept_free};
   std::vector<Case> cases;
-  for (const scenarios::ScheduleChoice& choice : scenarios::likely_hybrids(*pair, scenario.gpus, space, machine))
+  for (const ScheduleChoice& choice : likely_hybrids(*pair, scenario.gpus, space, machine))
     cases.push_back({.id = describe(choice),
                      .gpus = scenario.gpus,
                      .workload = workload,
@@ -40,13 +43,130 @@ const Explored* first_where(const std::vector<Explored>& all, const Condition& h
   return found == all.end() ? nullptr : &*found;
 }
 
-bool has_ficco_losses(const Case& request) {
-  return std::holds_alternative<scenarios::Ficco>(request.schedule.family) && request.schedule.max_ctas == 0;
+bool is_hybrid(const Case& request) { return std::holds_alternative<Hybrid>(request.schedule.family); }
+
+/// Empty for a hybrid that gets stuck: on this machine what holds the SMs waits for what needs them.
+std::optional<Explored> simulate(const Case& request, const Machine& machine) {
+  try {
+    const Prediction prediction = predict(request, machine, {.spans = false, .serial = false});
+    return Explored{.candidate = {request, {prediction.time_us, prediction.low_us, prediction.high_us}, 1},
+                    .as_run = prediction.choice,
+                    .bound_us = prediction.bound_us,
+                    .limited_by = prediction.limited_by,
+                    .runnable = prediction.runnable,
+                    .losses = {},
+                    .inefficiency = {},
+                    .reordering = next_kernel_reordering(machine, prediction.schedule)};
+  } catch (const ExecutionError&) {
+    if (!is_hybrid(request)) throw;
+    return std::nullopt;
+  }
 }
 
-bool is_slowed_by_power(const Trace& trace) {
-  return std::any_of(trace.spans.begin(), trace.spans.end(),
-                     [](const Span& span) { return span.limit == Limit::power; });
+/// One pair, or a whole layer, at one size: what is simulated of it, and how that went.
+class PairStudy {
+ public:
+  PairStudy(const Question& question, std::int64_t size, const Scenario& scenario, const Machine& machine,
+            const ExploreOptions& options)
+      : question_(question),
+        size_(size),
+        machine_(machine),
+        options_(options),
+        cases_(candidates(question.workload, scenario.gpus, scenario.space)),
+        hybrids_(likely_hybrid_cases(question.workload, scenario, machine, options)) {
+    for (Case& one : cases_) one.measured = scenario.measured;
+  }
+
+  bool has(const std::string& id) const {
+    const auto is_it = [&](const Case& one) { return one.id == id; };
+    return std::any_of(cases_.begin(), cases_.end(), is_it) || std::any_of(hybrids_.begin(), hybrids_.end(), is_it);
+  }
+  /// Schedules, unless some get stuck.
+  std::size_t expected() const {
+    return std::max(cases_.size(), std::min(cases_.size() + hybrids_.size(), options_.least_schedules));
+  }
+
+  void run(ProgressCounter& progress) {
+    simulate_all(cases_, progress);
+    std::span<const Case> left = hybrids_;
+    while (explored_.size() < options_.least_schedules && !left.empty()) {
+      const std::size_t count = std::min(options_.least_schedules - explored_.size(), left.size());
+      simulate_all(left.first(count), progress);
+      left = left.subspan(count);
+    }
+    for (const Case& one : left)
+      if (one.id == options_.also) simulate_all({&one, 1}, progress);
+  }
+
+  std::size_t simulated() const { return explored_.size(); }
+
+  Answer answer() const {
+    std::vector<Case> requests;
+    std::unordered_map<std::string, const Explored*> by_id;
+    for (const Explored& one : explored_) {
+      requests.push_back(one.candidate.request);
+      by_id.emplace(one.candidate.request.id, &one);
+    }
+    const auto estimate = [&](const Case& request) { return by_id.at(request.id)->candidate.estimate; };
+    Answer answer{.pair = question_.name,
+                  .size = size_,
+                  .ranking = rank(requests, estimate, speedup_low(machine_)),
+                  .fastest_first = {},
+                  .stuck = stuck_};
+    for (const Candidate& candidate : answer.ranking.fastest_first) {
+      answer.fastest_first.push_back(*by_id.at(candidate.request.id));
+      answer.fastest_first.back().candidate = candidate;
+    }
+    return answer;
+  }
+
+ private:
+  void simulate_all(std::span<const Case> cases, ProgressCounter& progress) {
+    std::vector<std::optional<Explored>> results(cases.size());
+    for_each_index(cases.size(), [&](std::size_t i) {
+      results[i] = simulate(cases[i], machine_);
+      progress.add();
+    });
+    for (std::optional<Explored>& result : results) result ? explored_.push_back(std::move(*result)) : void(++stuck_);
+  }
+
+  Question question_;
+  std::int64_t size_;
+  const Machine& machine_;
+  const ExploreOptions& options_;
+  std::vector<Case> cases_, hybrids_;  // serial is the first case, the likeliest is the first hybrid
+  std::vector<Explored> explored_;     // in the order of the cases
+  std::size_t stuck_ = 0;
+};
+
+struct Asked {
+  Question question;
+  std::size_t size_index = 0;
+  bool is_layer = false;
+};
+
+std::vector<Asked> asked_of(const Scenario& scenario) {
+  std::vector<Asked> asked;
+  for (std::size_t i = 0; i < scenario.sizes.size(); ++i) {
+    for (const Question& question : questions(scenario, i)) asked.push_back({question, i});
+    if (const auto whole = layer(scenario, i)) asked.push_back({{"whole layer", *whole}, i, true});
+  }
+  return asked;
+}
+
+void require_known(const std::string& id, const std::vector<std::optional<PairStudy>>& studies) {
+  if (id.empty() || std::any_of(studies.begin(), studies.end(), [&](const auto& one) { return one->has(id); })) return;
+  throw InputError("schedule",
+                   "expected one of the ranking, such as \"" + describe(ScheduleChoice{}) + "\", got \"" + id + "\"");
+}
+
+/// Answers are made in the order of the questions; a layer that has no schedule but serial is none.
+void add_answer(Exploration& exploration, const Asked& asked, Answer answer) {
+  if (!asked.is_layer) return exploration.answers.push_back(std::move(answer));
+  exploration.layers.push_back({answer.size, answer.ranking.reference().estimate.time_us, 0});
+  for (const Answer& pair : exploration.answers)
+    if (pair.size == answer.size) exploration.layers.back().saved_us += pair.ranking.saved_us();
+  if (answer.fastest_first.size() > 1) exploration.answers.push_back(std::move(answer));
 }
 
 }  // namespace
@@ -56,102 +176,73 @@ const Explored* Answer::fastest_runnable() const {
 }
 
 const Explored* Answer::fastest_named() const {
-  return first_where(fastest_first, [](const Explored& one) {
-    return !std::holds_alternative<scenarios::Hybrid>(one.candidate.request.schedule.family);
+  return first_where(fastest_first, [](const Explored& one) { return !is_hybrid(one.candidate.request); });
+}
+
+std::vector<std::string> Exploration::pairs() const {
+  std::vector<std::string> names;
+  for (const Answer& answer : answers)
+    if (std::find(names.begin(), names.end(), answer.pair) == names.end()) names.push_back(answer.pair);
+  return names;
+}
+
+std::size_t Exploration::most_gained() const {
+  const auto is_pair = [](const Answer& answer) {
+    return !std::holds_alternative<LayerWorkload>(answer.fastest().candidate.request.workload);
+  };
+  const auto gain_us = [](const Answer& answer) {
+    return answer.ranking.reference().estimate.time_us - answer.ranking.fastest().estimate.time_us;
+  };
+  const auto gains_less = [&](const Answer& a, const Answer& b) {
+    return is_pair(a) != is_pair(b) ? is_pair(b) : gain_us(a) < gain_us(b);
+  };
+  return static_cast<std::size_t>(std::max_element(answers.begin(), answers.end(), gains_less) - answers.begin());
+}
+
+Scenario only_size(const Scenario& scenario, std::int64_t size) {
+  const auto kept = std::find(scenario.sizes.begin(), scenario.sizes.end(), size);
+  if (kept == scenario.sizes.end())
+    throw InputError("size", "expected a size of the scenario, got " + std::to_string(size));
+  Scenario one = scenario;
+  one.sizes = {size};
+  if (!scenario.plain.empty()) one.plain = {scenario.plain[static_cast<std::size_t>(kept - scenario.sizes.begin())]};
+  return one;
+}
+
+Scenario with_whole_space(const Scenario& scenario, const Machine& machine) {
+  Scenario whole = scenario;
+  whole.space.hybrids = true;
+  whole.space.gemm_sms = {machine.gpu.sms() - sms_kept_free};
+  return whole;
+}
+
+Answer explore_pair(const Question& question, std::int64_t size, const Scenario& scenario, const Machine& machine,
+                    std::size_t& simulated, const ExploreOptions& options) {
+  PairStudy study(question, size, scenario, machine, options);
+  ProgressCounter progress(options.progress, study.expected());
+  study.run(progress);
+  simulated += study.simulated();
+  return study.answer();
+}
+
+Exploration explore(const Scenario& asked_scenario, const Machine& machine, const ExploreOptions& options) {
+  Scenario scenario = asked_scenario;
+  scenario.space.fused_norm_ctas = fused_norm_ctas(machine);
+  const std::vector<Asked> asked = asked_of(scenario);
+  std::vector<std::optional<PairStudy>> studies(asked.size());
+  for_each_index(asked.size(), [&](std::size_t i) {
+    studies[i].emplace(asked[i].question, scenario.sizes[asked[i].size_index], scenario, machine, options);
   });
-}
+  require_known(options.also, studies);
+  std::size_t expected = 0;
+  for (const auto& study : studies) expected += study->expected();
+  ProgressCounter progress(options.progress, expected);
+  for_each_index(studies.size(), [&](std::size_t i) { studies[i]->run(progress); });
 
-Answer explore_pair(const scenarios::Question& question, std::int64_t size, const scenarios::Scenario& scenario,
-                    const Machine& machine, std::size_t& simulated, const ExploreOptions& options) {
-  std::vector<Case> cases = scenarios::candidates(question.workload, scenario.gpus, scenario.space);
-  for (Case& one : cases) one.measured = scenario.measured;
-  struct Built {
-    Explored explored;
-    Schedule schedule;
-    std::optional<Trace> undisturbed;  ///< of what FiCCO's losses are reported of, where no power limit slows it down
-  };
-  std::vector<Built> built;
-  std::vector<Case> possible;
-  std::vector<scenarios::Estimate> estimates;  // of the possible ones
-  std::size_t stuck = 0;
-  const auto simulate = [&](const Case& request) {
-    Prediction prediction = predict(request, machine, {.spans = has_ficco_losses(request), .serial = false});
-    built.push_back({{.candidate = {request, {}, 1},
-                      .bound_us = prediction.bound_us,
-                      .limited_by = prediction.limited_by,
-                      .runnable = prediction.runnable,
-                      .losses = {},
-                      .inefficiency = {},
-                      .reordering = next_kernel_reordering(machine, prediction.schedule)},
-                     std::move(prediction.schedule),
-                     std::nullopt});
-    if (has_ficco_losses(request) && !is_slowed_by_power(prediction.trace))
-      built.back().undisturbed = std::move(prediction.trace);
-    possible.push_back(request);
-    estimates.push_back({prediction.time_us, prediction.low_us, prediction.high_us});
-    ++simulated;
-  };
-  const auto try_to_simulate = [&](const Case& request) {
-    try {
-      simulate(request);
-    } catch (const ExecutionError&) {  // on this machine what holds the SMs waits for what needs them
-      if (!std::holds_alternative<scenarios::Hybrid>(request.schedule.family)) throw;
-      ++stuck;
-    }
-  };
-  for (const Case& request : cases) {
-    try_to_simulate(request);
-    if (options.progress) options.progress(built.size() + stuck, cases.size());
-  }
-  for (const Case& request : likely_hybrid_cases(question.workload, scenario, machine, options)) {
-    if (built.size() >= options.least_schedules) break;
-    try_to_simulate(request);
-  }
-  const auto estimate = [&, next = std::size_t{0}](const Case&) mutable { return estimates[next++]; };
-  Answer answer{.pair = question.name,
-                .size = size,
-                .ranking = scenarios::rank(possible, estimate, speedup_low(machine)),
-                .fastest_first = {},
-                .stuck = stuck};
-  const Machine as_measured = with_given_times(cases.front(), machine);
-  const LossAccount account(built.front().schedule, as_measured);
-  InefficiencyAccount inefficiencies(as_measured);
-  const auto is_asked = [&](const Candidate& candidate) {
-    return options.why_all || candidate.request.id == options.why ||
-           candidate.request.id == answer.ranking.fastest().request.id ||
-           candidate.request.id == answer.ranking.reference().request.id;
-  };
-  for (const Candidate& candidate : answer.ranking.fastest_first) {
-    const auto found = std::find_if(built.begin(), built.end(), [&](const Built& one) {
-      return one.explored.candidate.request.id == candidate.request.id;
-    });
-    answer.fastest_first.push_back(found->explored);
-    answer.fastest_first.back().candidate = candidate;
-    if (is_asked(candidate)) answer.fastest_first.back().losses = account.of(found->schedule);
-    if (has_ficco_losses(candidate.request))
-      answer.fastest_first.back().inefficiency =
-          inefficiencies.of(candidate.request, found->undisturbed ? &*found->undisturbed : nullptr);
-  }
-  return answer;
-}
-
-Exploration explore(const scenarios::Scenario& asked, const Machine& machine, const ExploreOptions& options) {
-  scenarios::Scenario scenario = asked;
-  scenario.space.fused_norm_ctas = scenarios::fused_norm_ctas(machine);
   Exploration exploration;
-  for (std::size_t i = 0; i < scenario.sizes.size(); ++i) {
-    double saved_us = 0;
-    for (const scenarios::Question& question : scenarios::questions(scenario, i)) {
-      exploration.answers.push_back(
-          explore_pair(question, scenario.sizes[i], scenario, machine, exploration.simulated, options));
-      saved_us += exploration.answers.back().ranking.saved_us();
-    }
-    if (const auto layer = scenarios::layer(scenario, i)) {
-      const Answer whole =
-          explore_pair({"whole layer", *layer}, scenario.sizes[i], scenario, machine, exploration.simulated, options);
-      exploration.layers.push_back({scenario.sizes[i], whole.ranking.reference().estimate.time_us, saved_us});
-      if (whole.fastest_first.size() > 1) exploration.answers.push_back(whole);
-    }
+  for (std::size_t i = 0; i < studies.size(); ++i) {
+    exploration.simulated += studies[i]->simulated();
+    add_answer(exploration, asked[i], studies[i]->answer());
   }
   return exploration;
 }

@@ -1,11 +1,12 @@
-// The answers to a scenario: every schedule of every pair at every size, ranked, with what they lost.
+// The answers to a scenario: every schedule of every pair at every size, ranked. What they lose time to is asked
+// separately, of those that are shown (explanation.hpp).
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "models/base/progress.hpp"
 #include "models/cost/reordering_cost.hpp"
 #include "models/machine/machine.hpp"
 #include "scenarios/scenario.hpp"
@@ -17,12 +18,13 @@
 namespace weft::scenarios::study {
 
 struct Explored {
-  scenarios::Candidate candidate;
+  Candidate candidate;
+  ScheduleChoice as_run;  ///< searched values filled in
   double bound_us = 0;
   Limit limited_by = Limit::latency;
-  bool runnable = false;  ///< by weft run, today
-  std::optional<Losses> losses;
-  std::optional<Inefficiency> inefficiency;  ///< of ficco with the library's number of CTAs
+  bool runnable = false;                     ///< by weft run, today
+  std::optional<Losses> losses;              ///< where explain() was asked for them
+  std::optional<Inefficiency> inefficiency;  ///< of ficco with the library's number of CTAs, by explain()
   std::optional<NextKernelCost> reordering;  ///< of signaling; no part of the candidate's time
 };
 
@@ -30,7 +32,7 @@ struct Explored {
 struct Answer {
   std::string pair;
   std::int64_t size = 0;
-  scenarios::Ranking ranking;
+  Ranking ranking;
   std::vector<Explored> fastest_first;
   std::size_t stuck = 0;  ///< hybrids that deadlock on this machine
 
@@ -49,28 +51,37 @@ struct Exploration {
   std::vector<Answer> answers;      ///< by size, then by pair, then the layer that they belong to
   std::vector<LayerAnswer> layers;  ///< by size; empty for plain sizes
   std::size_t simulated = 0;        ///< schedules
+
+  /// Names of pairs, and "whole layer" where it has schedules, each once, in the order of the answers.
+  std::vector<std::string> pairs() const;
+  /// The answer whose fastest schedule gains most over serial. A layer only where no pair was asked about: of a model
+  /// it is the pairs that people run.
+  std::size_t most_gained() const;
 };
 
 /// How many schedules of a pair are looked at, unless its named families are more.
 inline constexpr std::size_t usual_schedules = 60;
-/// Of hybrids whose GEMM has a limit: as many SMs as a limit of 16 CTAs needs.
-inline constexpr int sms_kept_free = 16;
 
 struct ExploreOptions {
   /// Where a pair has fewer schedules by name, the most likely hybrids (likely_hybrids.hpp) are added until there are
   /// so many that run, or no more hybrids.
   std::size_t least_schedules = 0;
-  /// Which schedules are asked for their losses, besides the winner and serial: a dozen simulations each.
-  bool why_all = false;
-  std::string why = {};  ///< the id of one, in words as in the ranking
-  /// Called after each schedule of a pair, with how many are done and how many there are.
-  std::function<void(std::size_t, std::size_t)> progress = {};
+  /// A hybrid of this id is added as well, however unlikely it is; empty: none.
+  std::string also = {};
+  Progress progress = {};  ///< of schedules
 };
 
-Exploration explore(const scenarios::Scenario& scenario, const Machine& machine, const ExploreOptions& options = {});
+/// The scenario at one of its sizes. Throws InputError, field "size", where it has not got it.
+Scenario only_size(const Scenario& scenario, std::int64_t size);
+/// The scenario with every sensible hybrid, with and without SMs that are kept free of the GEMM for NCCL.
+Scenario with_whole_space(const Scenario& scenario, const Machine& machine);
+
+/// The schedules of the scenario are simulated on all cores; the answers are the same bits whatever their number.
+/// Throws InputError where a schedule cannot be built, or where no pair has the hybrid that `also` names.
+Exploration explore(const Scenario& scenario, const Machine& machine, const ExploreOptions& options = {});
 
 /// One pair at one size; `simulated` counts the schedules up.
-Answer explore_pair(const scenarios::Question& question, std::int64_t size, const scenarios::Scenario& scenario,
-                    const Machine& machine, std::size_t& simulated, const ExploreOptions& options = {});
+Answer explore_pair(const Question& question, std::int64_t size, const Scenario& scenario, const Machine& machine,
+                    std::size_t& simulated, const ExploreOptions& options = {});
 
 }  // namespace weft::scenarios::study

@@ -50,10 +50,7 @@ double covered_us(std::vector<std::pair<double, double>> spans) {
 
 InefficiencyAccount::Times InefficiencyAccount::times_of(const Schedule& schedule) const {
   sim::SimulatedExecutor executor({.spans = true, .mechanisms = {.power = false}});
-  return times_of(schedule, executor.run(schedule, machine_));
-}
-
-InefficiencyAccount::Times InefficiencyAccount::times_of(const Schedule& schedule, const Trace& trace) {
+  const Trace trace = executor.run(schedule, machine_);
   std::map<std::string, Part> parts;
   for (const Operation& operation : schedule.operations) parts[operation.name] = part_of(operation.work);
   Times times;
@@ -71,17 +68,21 @@ InefficiencyAccount::Times InefficiencyAccount::alone(const Schedule& schedule) 
   return {times_of(only(schedule, Part::gemm)).gemm_us, times_of(only(schedule, Part::transfer)).transfer_us};
 }
 
-Inefficiency InefficiencyAccount::of(const scenarios::Case& ficco, const Trace* undisturbed) {
-  const Schedule schedule = families::build(ficco, machine_);
+InefficiencyAccount::Times InefficiencyAccount::whole_of(const scenarios::Case& ficco) {
   Schedule undivided = families::build_undivided_ficco(ficco);
   undivided.name.clear();  // of the case
+  const std::lock_guard lock(adding_);
   auto whole =
       std::find_if(wholes_.begin(), wholes_.end(), [&](const auto& known) { return known.first == undivided; });
   if (whole == wholes_.end()) whole = wholes_.insert(whole, {undivided, alone(undivided)});
-  const Times together = undisturbed != nullptr ? times_of(schedule, *undisturbed) : times_of(schedule);
-  const Times parts = alone(schedule);
-  return {.gemm_dil = parts.gemm_us / whole->second.gemm_us,
-          .transfer_dil = parts.transfer_us / whole->second.transfer_us,
+  return whole->second;
+}
+
+Inefficiency InefficiencyAccount::of(const scenarios::Case& ficco) {
+  const Schedule schedule = families::build(ficco, machine_);
+  const Times whole = whole_of(ficco), together = times_of(schedule), parts = alone(schedule);
+  return {.gemm_dil = parts.gemm_us / whole.gemm_us,
+          .transfer_dil = parts.transfer_us / whole.transfer_us,
           .gemm_cil = together.gemm_us / parts.gemm_us,
           .transfer_cil = together.transfer_us / parts.transfer_us};
 }

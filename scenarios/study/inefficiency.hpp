@@ -1,10 +1,10 @@
 // The two losses by which FiCCO explains its schedules (section IV-A of the paper), for GEMMs and for transfers.
 #pragma once
 
+#include <mutex>
 #include <utility>
 #include <vector>
 
-#include "models/execution/trace.hpp"
 #include "models/machine/machine.hpp"
 #include "models/schedule/schedule.hpp"
 #include "scenarios/workload.hpp"
@@ -25,19 +25,19 @@ class InefficiencyAccount {
  public:
   /// The machine must outlive this.
   explicit InefficiencyAccount(const Machine& machine) : machine_(machine) {}
-  /// `undisturbed`: the spans of the case where they are known already, of a run that the power limit did not slow
-  /// down; null: it is simulated. Throws InputError as build() does.
-  Inefficiency of(const scenarios::Case& ficco, const Trace* undisturbed = nullptr);
+  /// From any thread. Throws InputError as build() does.
+  Inefficiency of(const scenarios::Case& ficco);
 
  private:
   struct Times {
     double gemm_us = 0, transfer_us = 0;
   };
   Times times_of(const Schedule& schedule) const;
-  static Times times_of(const Schedule& schedule, const Trace& trace);
   Times alone(const Schedule& schedule) const;
+  Times whole_of(const scenarios::Case& ficco);
 
   const Machine& machine_;
+  std::mutex adding_;
   std::vector<std::pair<Schedule, Times>> wholes_;
 };
 

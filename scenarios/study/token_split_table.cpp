@@ -134,7 +134,7 @@ std::vector<Case> table_candidates(const TableQuestion& question, std::int64_t t
 }
 
 std::vector<TableRow> token_split_table(const TableQuestion& question, const Machine& machine,
-                                        const std::filesystem::path& progress, const TableProgress& report) {
+                                        const std::filesystem::path& progress, const Progress& report) {
   require_gpus(question.gpus, machine);
   std::vector<std::vector<Case>> cases;  // by tokens
   std::vector<const Case*> all, open;
@@ -157,6 +157,23 @@ std::vector<TableRow> token_split_table(const TableQuestion& question, const Mac
   std::vector<TableRow> rows;
   for (const std::vector<Case>& of_tokens : cases) rows.push_back(row_of(of_tokens, times, machine));
   return rows;
+}
+
+ordered_json to_json(const std::vector<TableRow>& rows, const TableQuestion& question, const std::string& model,
+                     const Machine& machine) {
+  ordered_json table = ordered_json::array();
+  for (const TableRow& row : rows)
+    table.push_back({{"tokens", row.tokens},
+                     {"schedule", to_json(row.choice)},
+                     {"time_us", row.time_us},
+                     {"serial_us", row.serial_us},
+                     {"bound_us", row.bound_us},
+                     {"speedup", row.speedup()}});
+  return {{"format", "weft.token_split_table/1"},
+          {"model", model},
+          {"machine", machine.name},
+          {"gpus", question.gpus},
+          {"rows", table}};
 }
 
 }  // namespace weft::scenarios::study

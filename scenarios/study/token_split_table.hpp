@@ -6,9 +6,11 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <vector>
 
+#include "models/base/progress.hpp"
 #include "models/machine/machine.hpp"
 #include "scenarios/workload.hpp"
 
@@ -37,8 +39,12 @@ std::vector<scenarios::Case> table_candidates(const TableQuestion& question, std
 
 /// `progress`, where it is not empty, holds the times of an interrupted search for the same question, and gets those of
 /// this one; InputError where it is of another question. `report` is told of each new time, by one thread at a time.
-using TableProgress = std::function<void(std::size_t done, std::size_t all)>;
 std::vector<TableRow> token_split_table(const TableQuestion& question, const Machine& machine,
-                                        const std::filesystem::path& progress = {}, const TableProgress& report = {});
+                                        const std::filesystem::path& progress = {}, const Progress& report = {});
+
+/// {"format": "weft.token_split_table/1", "model", "machine", "gpus", "rows": [{"tokens", "schedule", "time_us",
+/// "serial_us", "bound_us", "speedup"}]}. `model`: where the layer comes from.
+nlohmann::ordered_json to_json(const std::vector<TableRow>& rows, const TableQuestion& question,
+                               const std::string& model, const Machine& machine);
 
 }  // namespace weft::scenarios::study

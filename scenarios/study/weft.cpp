@@ -14,6 +14,7 @@
 #include "scenarios/case_json.hpp"
 #include "scenarios/scenario.hpp"
 #include "scenarios/study/comparison.hpp"
+#include "scenarios/study/explanation.hpp"
 #include "scenarios/study/exploration.hpp"
 #include "scenarios/study/prediction.hpp"
 #include "scenarios/study/prediction_json.hpp"
@@ -173,7 +174,13 @@ scenarios::Scenario scenario_of(const scenarios::Case& request) {
 }
 
 study::Exploration explored(const scenarios::Scenario& scenario, const Machine& machine) {
-  return asked([&] { return study::explore(scenario, machine, {.least_schedules = study::usual_schedules}); });
+  return asked([&] {
+    study::Exploration exploration = study::explore(scenario, machine, {.least_schedules = study::usual_schedules});
+    std::vector<study::Answer*> answers;
+    for (study::Answer& answer : exploration.answers) answers.push_back(&answer);
+    study::explain(answers, machine);
+    return exploration;
+  });
 }
 
 }  // namespace

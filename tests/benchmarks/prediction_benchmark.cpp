@@ -8,7 +8,7 @@
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "scenarios/case_json.hpp"
-#include "scenarios/study/exploration.hpp"
+#include "scenarios/study/explanation.hpp"
 #include "scenarios/study/prediction.hpp"
 #include "scenarios/study/weft.hpp"
 #include "tests/benchmarks/peak_memory.hpp"
@@ -87,9 +87,11 @@ void explore_one_shape(benchmark::State& state) {
   std::size_t schedules = 0;
   for (auto _ : state) {
     schedules = 0;
-    benchmark::DoNotOptimize(scenarios::study::explore_pair({"down projection", down_projection}, down_projection.m,
-                                                            scenario, machine(), schedules,
-                                                            {.least_schedules = scenarios::study::usual_schedules}));
+    scenarios::study::Answer answer = scenarios::study::explore_pair(
+        {"down projection", down_projection}, down_projection.m, scenario, machine(), schedules,
+        {.least_schedules = scenarios::study::usual_schedules});
+    scenarios::study::explain({&answer}, machine());
+    benchmark::DoNotOptimize(answer);
   }
   state.counters["schedules"] = static_cast<double>(schedules);
   report_peak_memory(state);

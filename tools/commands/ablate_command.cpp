@@ -1,40 +1,44 @@
 // weft ablate: what each mechanism of the simulated machine is worth, against measurements.
-#include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "calibration/evidence/accuracy.hpp"
-#include "models/base/json_file.hpp"
-#include "models/base/text.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/report/table.hpp"
+#include "tools/commands/output.hpp"
+#include "tools/report/terminal.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
 namespace {
 
-using nlohmann::ordered_json;
-
 struct Options {
   std::vector<std::string> files;
-  std::string machine, json;
+  std::string machine;
+  Output output;
 };
 
 void run(const Options& options) {
-  require_writable(options.json);
+  options.output.require_writable();
   const Machine machine = read_machine(machine_path(options.machine));
   const std::vector<evidence::MeasuredCase> measured = evidence::read_measurements(options.files);
+  const Progress progress = report::show_progress("cases");
+  const std::size_t all = measured.size() * (1 + sim::named_mechanisms.size());
+  std::size_t finished = 0;
 
-  report::Table table({"switched off", "cases", "mean %", "median %", "p90 %", "bias %"});
-  ordered_json json{{"machine", machine.name}, {"files", options.files}};
+  report::Table table{
+      {"switched off", "cases", "mean %", report::droppable("median %", 1), report::droppable("p90 %", 2), "bias %"},
+      {}};
+  nlohmann::ordered_json json{{"machine", machine.name}, {"files", options.files}};
   const auto add = [&](std::string_view name, const sim::Mechanisms& mechanisms) {
     std::size_t refused = 0;
-    const evidence::Accuracy accuracy = evidence::accuracy_of(compare(measured, machine, refused, mechanisms));
-    const auto percent = [](double share) { return fixed(100 * share, 1); };
-    table.add({std::string(name), std::to_string(accuracy.cases), percent(accuracy.mean), percent(accuracy.median),
-               percent(accuracy.p90), percent(accuracy.bias)});
+    const evidence::Accuracy accuracy =
+        evidence::accuracy_of(compare(measured, machine, refused, mechanisms,
+                                      [&](std::size_t done, std::size_t) { progress(finished + done, all); }));
+    finished += measured.size();
+    const auto percent = [](double share) { return report::Number{100 * share, 1}; };
+    table.rows.push_back({std::string(name), report::count(accuracy.cases), percent(accuracy.mean),
+                          percent(accuracy.median), percent(accuracy.p90), percent(accuracy.bias)});
     json["switched_off"][std::string(name)] = {{"cases", accuracy.cases},
                                                {"mean_error", accuracy.mean},
                                                {"median_error", accuracy.median},
@@ -47,8 +51,7 @@ void run(const Options& options) {
     mechanisms.*mechanism.is_on = false;
     add(mechanism.name, mechanisms);
   }
-  if (!options.json.empty()) write_json_file(options.json, json);
-  std::cout << table;
+  options.output.write({.title = "", .sections = {{"", table, {}}}, .notes = {}, .json = json});
 }
 
 }  // namespace
@@ -59,7 +62,7 @@ void add_ablate_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   command->add_option("MEASUREMENTS", options->files, "Files that weft measure wrote")->required();
   command->add_option("--machine", options->machine, "Name or path of a machine profile")->required();
-  command->add_option("--json", options->json, "Write the table as one JSON object");
+  options->output.add_to(*command, "Write the table as one JSON object");
   command->callback([options] { run(*options); });
 }
 

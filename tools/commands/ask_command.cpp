@@ -1,14 +1,11 @@
 // weft ask: which kernels the GEMM library of this machine would take, without running any.
 #include <iostream>
 #include <memory>
-#include <sstream>
 
-#include "calibration/evidence/measurement_file.hpp"
+#include "calibration/evidence/library_questions.hpp"
 #include "calibration/gemm_choices.hpp"
 #include "calibration/hardware.hpp"
-#include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
-#include "scenarios/workload.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/rooms.hpp"
 
@@ -19,25 +16,8 @@ struct Options {
   std::string questions, out;
 };
 
-std::vector<MatrixSize> read_questions(const std::string& path) {
-  std::ifstream file = evidence::open_lines(path, "lines \"m n k\"");
-  std::vector<MatrixSize> sizes;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    std::istringstream fields(line);
-    MatrixSize size;
-    std::string more;
-    const auto is_extent = [](std::int64_t extent) { return 0 < extent && extent <= scenarios::max_extent; };
-    if (!(fields >> size.m >> size.n >> size.k) || fields >> more || !is_extent(size.m) || !is_extent(size.n) ||
-        !is_extent(size.k))
-      throw InputError(path, "line " + std::to_string(number) + ": expected three sizes m n k, got \"" + line + "\"");
-    sizes.push_back(size);
-  }
-  return sizes;
-}
-
 void run(const Options& options) {
-  const std::vector<MatrixSize> sizes = read_questions(options.questions);
+  const std::vector<MatrixSize> sizes = evidence::read_library_questions(options.questions);
   require_writable(options.out);
   calibration::require_device_part();
   std::string lines;

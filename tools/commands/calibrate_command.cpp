@@ -21,7 +21,7 @@
 #include "models/machine/machine_json.hpp"
 #include "scenarios/study/prediction.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/report/table.hpp"
+#include "tools/report/writers.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
@@ -63,7 +63,7 @@ class Calibration {
     if (!options_.error_files.empty()) find_errors();
     fitted();  // throws where the result is no profile
     write_json_file(options_.out, profile_);
-    std::cout << changes_;
+    std::cout << report::to_text({.title = "", .sections = {{"", changes_, {}}}, .notes = {}, .json = {}});
   }
 
  private:
@@ -98,7 +98,7 @@ class Calibration {
            const std::string& note) {
     const std::string before = profile_.at(section).contains(key) ? profile_[section][key].at("value").dump() : "";
     evidence::set_number(profile_, section, key, value, source, note);
-    changes_.add({section + "." + key, before, text_of(value), profile_[section][key].at("unit"), note});
+    changes_.rows.push_back({section + "." + key, before, text_of(value), profile_[section][key].at("unit"), note});
   }
 
   void fit_gemms() {
@@ -117,7 +117,7 @@ class Calibration {
     const std::vector<CollectiveCurve> curves = fitting::build_curves(
         input_.collectives, input_.ctas, machine_.collectives, machine_.latencies.collective_graph_gap_us);
     evidence::set_curves(profile_, curves, evidence::source_text(input_.collective_provenance, "collectives alone"));
-    changes_.add({"collectives", "", std::to_string(curves.size()), "curves", ""});
+    changes_.rows.push_back({"collectives", "", std::to_string(curves.size()), "curves", ""});
   }
 
   void find_gaps() {
@@ -214,8 +214,8 @@ class Calibration {
       if (*from_us > 0 && (some.size() < band_cases || left < band_cases)) continue;
       bands.push_back({stratum, *from_us, std::min(quantile(some, 0.05), -least_error),
                        std::max(quantile(some, 0.95), least_error)});
-      changes_.add({"errors", "", text_of(bands.back().low) + " to " + text_of(bands.back().high), stratum,
-                    std::to_string(some.size()) + " cases from " + text_of(*from_us) + " us"});
+      changes_.rows.push_back({"errors", "", text_of(bands.back().low) + " to " + text_of(bands.back().high), stratum,
+                               std::to_string(some.size()) + " cases from " + text_of(*from_us) + " us"});
       some.clear();
     }
     errors.insert(errors.end(), bands.rbegin(), bands.rend());
@@ -226,7 +226,7 @@ class Calibration {
   ordered_json profile_;
   Machine machine_;
   evidence::CalibrationInput input_;
-  report::Table changes_{{"number", "before", "now", "unit", "note"}};
+  report::Table changes_{{"number", "before", "now", "unit", "note"}, {}};
 };
 
 }  // namespace

@@ -2,67 +2,30 @@
 // collectives beside what is predicted.
 #include <algorithm>
 #include <cmath>
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "calibration/evidence/profile_numbers.hpp"
 #include "calibration/evidence/published_curves.hpp"
 #include "models/base/json_object.hpp"
-#include "models/base/text.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/report/table.hpp"
+#include "tools/commands/output.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
 
 namespace {
 
-using nlohmann::json;
-
-std::string text_of(const json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  const std::string text = value.dump();
-  return text.size() <= 60 ? text : "(" + std::to_string(value.size()) + " values)";
-}
-
-std::string text_at(const json& object, const char* key) {
-  return object.contains(key) ? text_of(object[key]) : std::string();
-}
-
-/// "collective all_reduce, gpus 8, …": all but the source.
-std::string summary_of(const json& object) {
-  std::string summary;
-  for (const auto& [key, value] : object.items())
-    if (key != "source") summary += (summary.empty() ? "" : ", ") + key + " " + text_of(value);
-  return summary;
-}
-
-/// One row for each {"value": …, "unit": …, "source": …}, each other object without objects in it, and each lone value.
-void add_rows(report::Table& table, const std::string& path, const json& node) {
-  const auto is_object = [](const json& child) { return child.is_object(); };
-  if (node.is_object() && node.contains("value")) {
-    const std::string note = text_at(node, "note");
-    table.add({path, text_of(node["value"]), text_at(node, "unit"),
-               text_at(node, "source") + (note.empty() ? "" : "; " + note)});
-  } else if (node.is_object() && std::none_of(node.begin(), node.end(), is_object)) {
-    table.add({path, summary_of(node), "", text_at(node, "source")});
-  } else if (node.is_structured()) {
-    for (const auto& [key, child] : node.items())
-      add_rows(table, node.is_array() ? path + "[" + key + "]" : path.empty() ? key : path + "." + key, child);
-  } else {
-    table.add({path, text_of(node), "", ""});
-  }
-}
-
-void print_one(const std::string& name) {
+report::Table numbers_of(const std::string& name) {
   const auto path = machine_path(name);
   read_machine(path);  // refuses what no other command would accept
-  report::Table table({"number", "value", "unit", "source"});
-  add_rows(table, "", read_json_file(path));
-  std::cout << table;
+  report::Table table{{"number", "value", "unit", report::droppable("source", 1)}, {}};
+  for (const evidence::ProfileNumber& number : evidence::profile_numbers(read_json_file(path)))
+    table.rows.push_back({number.path, number.value, number.unit, number.source});
+  return table;
 }
 
 /// Of predicted / published - 1.
@@ -70,29 +33,34 @@ struct Errors {
   std::vector<double> all;
 
   void add(double predicted_us, double published_us) { all.push_back(predicted_us / published_us - 1); }
-  std::string mean() const {
+  report::Cell mean() const {
     double sum = 0;
     for (const double error : all) sum += std::abs(error);
-    return all.empty() ? "" : fixed(100 * sum / static_cast<double>(all.size()), 1);
+    return all.empty() ? report::Cell("") : report::Number{100 * sum / static_cast<double>(all.size()), 1};
   }
-  std::string largest() const {
+  report::Cell largest() const {
     const auto farther = [](double a, double b) { return std::abs(a) < std::abs(b); };
-    return all.empty() ? "" : signed_percent(*std::max_element(all.begin(), all.end(), farther));
+    return all.empty() ? report::Cell("") : report::error(*std::max_element(all.begin(), all.end(), farther));
   }
 };
 
-std::vector<std::string> cells_of(const evidence::PublishedCurve& curve) {
-  return {std::string(name_of(curve.kind)), std::to_string(curve.gpus),
-          curve.max_ctas == 0 ? "" : std::to_string(curve.max_ctas)};
+std::vector<report::Cell> cells_of(const evidence::PublishedCurve& curve) {
+  return {std::string(name_of(curve.kind)), report::count(curve.gpus),
+          curve.max_ctas == 0 ? report::Cell("") : report::count(curve.max_ctas)};
 }
 
-void print_curves(const std::string& name, bool every_point) {
+report::Table curves_of(const std::string& name, bool every_point) {
   const Machine machine = read_machine(machine_path(name));
   const auto left_out = machine_folder().parent_path() / "published" / (machine.name + ".csv");
-  report::Table points({"collective", "GPUs", "max CTAs", "bytes", "published us", "predicted us", "error",
-                        "first principles us", "error", "source"});
-  report::Table curves({"collective", "GPUs", "max CTAs", "from bytes", "to bytes", "points", "predicted: mean %",
-                        "largest", "first principles: mean %", "largest", "source"});
+  report::Table points{
+      {"collective", "GPUs", "max CTAs", "bytes", "published us", "predicted us", "error",
+       report::droppable("first principles us", 2), report::droppable("error", 3), report::droppable("source", 1)},
+      {}};
+  report::Table curves{
+      {"collective", "GPUs", "max CTAs", "from bytes", "to bytes", report::droppable("points", 1), "predicted: mean %",
+       report::droppable("largest", 4), report::droppable("first principles: mean %", 3),
+       report::droppable("largest", 3), report::droppable("source", 2)},
+      {}};
   for (const evidence::PublishedCurve& curve : evidence::published_curves(machine, left_out)) {
     const std::string source = curve.in_profile() ? "in the profile" : "left out: " + curve.source;
     Errors predicted, library;
@@ -100,24 +68,25 @@ void print_curves(const std::string& name, bool every_point) {
       const evidence::CurvePrediction prediction = predict(machine, curve, point.bytes);
       predicted.add(prediction.time_us, point.time_us);
       if (prediction.library_us) library.add(*prediction.library_us, point.time_us);
-      std::vector<std::string> row = cells_of(curve);
+      std::vector<report::Cell> row = cells_of(curve);
       row.insert(row.end(),
-                 {std::to_string(point.bytes), fixed(point.time_us, 1), fixed(prediction.time_us, 1),
-                  signed_percent(predicted.all.back()), prediction.library_us ? fixed(*prediction.library_us, 1) : "",
-                  prediction.library_us ? signed_percent(library.all.back()) : "", source});
-      points.add(std::move(row));
+                 {report::count(point.bytes), report::Number{point.time_us, 1}, report::Number{prediction.time_us, 1},
+                  report::error(predicted.all.back()),
+                  prediction.library_us ? report::Cell(report::Number{*prediction.library_us, 1}) : report::Cell(""),
+                  prediction.library_us ? report::Cell(report::error(library.all.back())) : report::Cell(""), source});
+      points.rows.push_back(std::move(row));
     }
-    std::vector<std::string> row = cells_of(curve);
-    row.insert(row.end(), {std::to_string(curve.points.front().bytes), std::to_string(curve.points.back().bytes),
-                           std::to_string(curve.points.size()), predicted.mean(), predicted.largest(), library.mean(),
+    std::vector<report::Cell> row = cells_of(curve);
+    row.insert(row.end(), {report::count(curve.points.front().bytes), report::count(curve.points.back().bytes),
+                           report::count(curve.points.size()), predicted.mean(), predicted.largest(), library.mean(),
                            library.largest(), source});
-    curves.add(std::move(row));
+    curves.rows.push_back(std::move(row));
   }
-  std::cout << (every_point ? points : curves);
+  return every_point ? points : curves;
 }
 
 std::string description_of(const std::filesystem::path& path) {
-  const json profile = read_json_file(path);
+  const nlohmann::json profile = read_json_file(path);
   try {
     return JsonObject(profile).string("description");
   } catch (const InputError& error) {
@@ -125,10 +94,10 @@ std::string description_of(const std::filesystem::path& path) {
   }
 }
 
-void print_all() {
-  report::Table table({"name", "what it is"});
-  for (const std::string& name : machine_names()) table.add({name, description_of(machine_path(name))});
-  std::cout << table;
+report::Table all_machines() {
+  report::Table table{{"name", "what it is"}, {}};
+  for (const std::string& name : machine_names()) table.rows.push_back({name, description_of(machine_path(name))});
+  return table;
 }
 
 }  // namespace
@@ -138,6 +107,7 @@ void add_machines_command(CLI::App& app) {
   struct Options {
     std::string name;
     bool curves = false, points = false;
+    Output output;
   };
   auto options = std::make_shared<Options>();
   auto* name = command->add_option("NAME", options->name, "Name or path of a profile");
@@ -145,9 +115,12 @@ void add_machines_command(CLI::App& app) {
                                    "Published times of collectives beside the predicted ones, curve by curve");
   curves->needs(name);
   command->add_flag("--points", options->points, "With --curves: size by size")->needs(curves);
+  options->output.add_to(*command);
   command->callback([options] {
-    if (options->curves) return print_curves(options->name, options->points);
-    options->name.empty() ? print_all() : print_one(options->name);
+    const report::Table table = options->curves         ? curves_of(options->name, options->points)
+                                : options->name.empty() ? all_machines()
+                                                        : numbers_of(options->name);
+    options->output.write({.title = "", .sections = {{"", table, {}}}, .notes = {}, .json = {}});
   });
 }
 

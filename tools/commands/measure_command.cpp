@@ -1,7 +1,6 @@
 // weft measure: the cases that `weft predict` answers, on real GPUs.
 #include <spdlog/spdlog.h>
 
-#include <chrono>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -16,6 +15,7 @@
 #include "scenarios/case_json.hpp"
 #include "scenarios/families/build.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/report/terminal.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
@@ -43,22 +43,6 @@ class ResultFile {
  private:
   std::string path_;
   std::ofstream file_;
-};
-
-class Progress {
- public:
-  explicit Progress(std::size_t total) : total_(total) {}
-  void step(const std::string& what) {
-    ++done_;
-    const auto now = std::chrono::steady_clock::now();
-    if (now - shown_ < std::chrono::seconds(2) && done_ < total_) return;
-    shown_ = now;
-    spdlog::info("{} of {} runs: {}", done_, total_, what);
-  }
-
- private:
-  std::size_t total_, done_ = 0;
-  std::chrono::steady_clock::time_point shown_;
 };
 
 /// Cases that the file holds already are not measured again.
@@ -92,7 +76,8 @@ void run(const Options& options) {
   spdlog::info("{} cases to measure, {} measured before", cases.size(), before.size());
   if (cases.empty()) return;
 
-  Progress progress(cases.size() * (options.run.spans ? 2 : 1));  // with kernels every case runs twice
+  const std::size_t runs = cases.size() * (options.run.spans ? 2 : 1);  // with kernels every case runs twice
+  ProgressCounter progress(report::show_progress("runs"), runs);
   std::size_t failed = 0;
   calibration::measure(schedules, options.run,
                        {.on_conditions =
@@ -104,12 +89,12 @@ void run(const Options& options) {
                               ordered_json line{{"case", scenarios::to_json(cases[index])}};
                               line.update(ordered_json(calibration::to_json(measurement)));
                               file.add(line);
-                              progress.step(cases[index].id + " " + std::to_string(measurement.time_us) + " us");
+                              progress.add();
                             },
                         .on_error =
                             [&](std::size_t index, const std::string& message) {
                               file.add({{"case", scenarios::to_json(cases[index])}, {"error", message}});
-                              progress.step(cases[index].id + ": " + message);
+                              progress.add();
                               ++failed;
                             }});
   if (failed > 0) throw ExecutionError(std::to_string(failed) + " cases failed: their lines carry \"error\"");

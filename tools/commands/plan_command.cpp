@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "calibration/evidence/calibration_plan.hpp"
+#include "calibration/evidence/library_questions.hpp"
 #include "calibration/evidence/measurement_file.hpp"
 #include "models/base/json_file.hpp"
 #include "tools/commands/commands.hpp"
@@ -18,13 +19,6 @@ struct Options {
   std::vector<int> gpus{1, 2, 4};
 };
 
-std::string text_of(const std::vector<MatrixSize>& sizes) {
-  std::string lines;
-  for (const auto& [m, n, k] : sizes)
-    lines += std::to_string(m) + " " + std::to_string(n) + " " + std::to_string(k) + "\n";
-  return lines;
-}
-
 void run(const Options& options) {
   const std::vector<evidence::PlanFile> plan = evidence::calibration_plan(options.seed, options.gpus);
   for (const evidence::PlanFile& file : plan) {
@@ -34,7 +28,7 @@ void run(const Options& options) {
   }
   const std::filesystem::path path = options.out / "library_questions.txt";
   const std::vector<MatrixSize> questions = evidence::library_questions(options.seed, plan);
-  write_text_file(path, text_of(questions));
+  write_text_file(path, evidence::text_of(questions));
   std::cout << path.string() << ": " << questions.size() << " GEMMs\n";
 }
 

@@ -1,5 +1,4 @@
 // weft run: one schedule file on the GPUs of this machine.
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,7 +13,8 @@
 #include "models/execution/trace_json.hpp"
 #include "models/schedule/schedule_json.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/report/table.hpp"
+#include "tools/commands/output.hpp"
+#include "tools/report/trace_report.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -23,7 +23,8 @@ using calibration::Conditions;
 using calibration::Measurement;
 
 struct Options {
-  std::string schedule, json, trace, spans;
+  std::string schedule, trace, spans;
+  Output output;
   calibration::RunOptions run;
   bool no_check = false;
 };
@@ -45,37 +46,28 @@ Result measure(const Schedule& schedule, const calibration::RunOptions& options)
   return result;
 }
 
-void print(const Result& result) {
+report::Report report_of(const std::string& schedule, const Result& result) {
   const auto& [conditions, measurement] = result;
-  report::Table table({"operation", "stream", "start us", "end us", "us", "detail"});
-  for (const Span& span : measurement.trace.spans)
-    if (span.gpu == 0)
-      table.add({span.operation, span.stream, fixed(span.start_us, 1), fixed(span.end_us, 1),
-                 fixed(span.end_us - span.start_us, 1), span.detail});
-  std::cout << table << "one iteration: " << fixed(measurement.time_us, 1) << " us on " << conditions.gpus << " x "
-            << conditions.gpu << " (runs:";
-  for (const double time_us : measurement.repeats_us) std::cout << ' ' << fixed(time_us, 1);
-  std::cout << ")\n";
-  if (measurement.checked)
-    std::cout << "result right: largest error " << measurement.max_error << ", allowed " << measurement.error_bound
-              << '\n';
-  else
-    std::cout << "result not checked\n";
+  report::Report report = report::trace_report(measurement.trace);
+  std::ostringstream runs, check;
+  runs << "one iteration: " << fixed(measurement.time_us, 1) << " us on " << conditions.gpus << " x " << conditions.gpu
+       << " (runs:";
+  for (const double time_us : measurement.repeats_us) runs << ' ' << fixed(time_us, 1);
+  runs << ")";
+  check << "result right: largest error " << measurement.max_error << ", allowed " << measurement.error_bound;
+  report.notes = {runs.str(), measurement.checked ? check.str() : "result not checked"};
+  report.json = {{"schedule", schedule}};
+  report.json.update(nlohmann::ordered_json(calibration::to_json(measurement)));
+  report.json["conditions"] = calibration::to_json(conditions);
+  return report;
 }
 
-void write(const Options& options, const std::string& name, const Result& result) {
-  if (!options.json.empty()) {
-    nlohmann::ordered_json json{{"schedule", name}};
-    json.update(nlohmann::ordered_json(calibration::to_json(result.measurement)));
-    json["conditions"] = calibration::to_json(result.conditions);
-    write_json_file(options.json, json);
-  }
-  if (!options.trace.empty()) {
-    std::ostringstream text;
-    write_perfetto({result.measurement.trace}, text);
-    write_text_file(options.trace, text.str());
-  }
-  if (!options.spans.empty()) write_trace(options.spans, result.measurement.trace);
+void write_traces(const Options& options, const Trace& trace) {
+  if (!options.spans.empty()) write_trace(options.spans, trace);
+  if (options.trace.empty()) return;
+  std::ostringstream text;
+  write_perfetto({trace}, text);
+  write_text_file(options.trace, text.str());
 }
 
 void run(Options options) {
@@ -87,10 +79,11 @@ void run(Options options) {
   } catch (const InputError& error) {
     throw error.in_file(options.schedule);
   }
-  for (const std::string& path : {options.json, options.trace, options.spans}) require_writable(path);
+  for (const std::string& path : {options.trace, options.spans}) require_writable(path);
+  options.output.require_writable();
   const Result result = measure(schedule, options.run);
-  write(options, schedule.name, result);
-  print(result);
+  write_traces(options, result.measurement.trace);
+  options.output.write(report_of(schedule.name, result));
 }
 
 }  // namespace
@@ -99,7 +92,7 @@ void add_run_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "Run one schedule file on the GPUs of this machine");
   auto options = std::make_shared<Options>();
   command->add_option("SCHEDULE", options->schedule, "Schedule file (weft.schedule/1)")->required();
-  command->add_option("--json", options->json, "Write times, check, conditions and kernels");
+  options->output.add_to(*command, "Write times, check, conditions and kernels");
   command->add_option("--trace", options->trace, "Write the trace for Perfetto");
   command->add_option("--spans", options->spans, "Write the trace as weft.trace/1, for weft compare");
   command->add_option("--repeats", options->run.repeats, "Timed runs; their median counts")

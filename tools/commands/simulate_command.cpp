@@ -1,5 +1,4 @@
 // weft simulate: one schedule file on the simulator.
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -16,15 +15,17 @@
 #include "scenarios/study/prediction.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/report/table.hpp"
+#include "tools/commands/output.hpp"
 #include "tools/report/trace_picture.hpp"
+#include "tools/report/trace_report.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
 namespace {
 
 struct Options {
-  std::string schedule, machine, trace, svg, json;
+  std::string schedule, machine, trace, svg;
+  Output output;
 };
 
 void check(const Schedule& schedule, const Machine& machine) {
@@ -37,18 +38,9 @@ void check(const Schedule& schedule, const Machine& machine) {
                      "expected conflicting operations to be ordered, got a race: " + races.front().message);
 }
 
-void print(const Trace& trace) {
-  report::Table table({"operation", "stream", "start us", "end us", "us", "limit", "detail"});
-  for (const Span& span : trace.spans)
-    if (span.gpu == 0)
-      table.add({span.operation, span.stream, fixed(span.start_us, 1), fixed(span.end_us, 1),
-                 fixed(span.end_us - span.start_us, 1), std::string(name_of(span.limit)), span.detail});
-  std::cout << table << "one iteration: " << fixed(trace.time_us, 1) << " us, limited by " << name_of(trace.limited_by)
-            << '\n';
-}
-
 void run(const Options& options) {
-  for (const std::string& path : {options.trace, options.svg, options.json}) require_writable(path);
+  for (const std::string& path : {options.trace, options.svg}) require_writable(path);
+  options.output.require_writable();
   const Machine machine = read_machine(machine_path(options.machine));
   Trace trace;
   try {
@@ -65,8 +57,10 @@ void run(const Options& options) {
     write_text_file(options.trace, text.str());
   }
   if (!options.svg.empty()) write_text_file(options.svg, report::svg_picture({trace}));
-  if (!options.json.empty()) write_json_file(options.json, to_json(trace));
-  print(trace);
+  report::Report report = report::trace_report(trace);
+  report.sections.front().notes.push_back("one iteration: " + fixed(trace.time_us, 1) + " us, limited by " +
+                                          std::string(name_of(trace.limited_by)));
+  options.output.write(report);
 }
 
 }  // namespace
@@ -78,7 +72,7 @@ void add_simulate_command(CLI::App& app) {
   command->add_option("--machine", options->machine, "Name or path of a machine profile")->required();
   command->add_option("--trace", options->trace, "Write the trace for Perfetto");
   command->add_option("--svg", options->svg, "Draw GPU 0 into this file");
-  command->add_option("--json", options->json, "Write the trace as weft.trace/1, for weft compare");
+  options->output.add_to(*command, "Write the trace as weft.trace/1, for weft compare");
   command->callback([options] { run(*options); });
 }
 

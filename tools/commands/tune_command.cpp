@@ -1,31 +1,26 @@
 // weft tune: TokenWeave's table for one model, the split and the CTAs of each number of tokens.
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
-#include "models/base/text.hpp"
 #include "models/cost/all_reduce_norm_model.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
-#include "scenarios/case_json.hpp"
 #include "scenarios/model_config.hpp"
-#include "scenarios/study/prediction.hpp"
 #include "scenarios/study/token_split_table.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/report/table.hpp"
+#include "tools/commands/output.hpp"
+#include "tools/report/terminal.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
 namespace {
 
-using nlohmann::ordered_json;
-
 struct Options {
   std::string model, machine, out;
+  Output output;
   std::vector<std::int64_t> tokens{1024, 2048, 4096, 8192, 16384, 32768, 65536};
   std::vector<int> ctas;
   int gpus = 0;
@@ -59,61 +54,34 @@ study::TableQuestion question_of(const Options& options, const Machine& machine)
 /// Errors of a layer that cannot be split name the file of the model.
 std::vector<study::TableRow> rows_of(const study::TableQuestion& question, const Options& options,
                                      const Machine& machine, const std::string& progress) {
-  std::size_t shown_percent = 0;
-  const auto report = [&](std::size_t done, std::size_t all) {
-    if (100 * done / all == shown_percent) return;
-    shown_percent = 100 * done / all;
-    std::cerr << '\r' << done << " of " << all << " schedules simulated" << (done == all ? "\n" : "") << std::flush;
-  };
   try {
-    return study::token_split_table(question, machine, progress, report);
+    return study::token_split_table(question, machine, progress, report::show_progress("schedules"));
   } catch (const InputError& error) {
     if (!error.field().starts_with("workload.")) throw;
     throw error.in_file(options.model);
   }
 }
 
-const scenarios::TokenSplit& split_of(const study::TableRow& row) {
-  return std::get<scenarios::TokenSplit>(row.choice.family);
-}
-
-ordered_json to_json(const std::vector<study::TableRow>& rows, const study::TableQuestion& question,
-                     const Options& options, const Machine& machine) {
-  ordered_json table = ordered_json::array();
-  for (const study::TableRow& row : rows)
-    table.push_back({{"tokens", row.tokens},
-                     {"schedule", scenarios::to_json(row.choice)},
-                     {"time_us", row.time_us},
-                     {"serial_us", row.serial_us},
-                     {"bound_us", row.bound_us},
-                     {"speedup", row.speedup()}});
-  return {{"format", "weft.token_split_table/1"},
-          {"model", options.model},
-          {"machine", machine.name},
-          {"gpus", question.gpus},
-          {"rows", table}};
-}
-
-void print(const std::vector<study::TableRow>& rows, bool fused_norm) {
-  std::vector<std::string> header{"tokens", "split 1", "split 2"};
+report::Table table_of(const std::vector<study::TableRow>& rows, bool fused_norm) {
+  report::Table table{{"tokens", "split 1", report::droppable("split 2", 1)}, {}};
   if (fused_norm)
-    header.insert(header.end(), {"attention CTAs", "MLP CTAs"});
+    table.columns.insert(table.columns.end(), {"attention CTAs", "MLP CTAs"});
   else
-    header.push_back("max CTAs");
-  header.insert(header.end(), {"us", "serial us", "speedup"});
-  report::Table table(header);
+    table.columns.emplace_back("max CTAs");
+  table.columns.insert(table.columns.end(), {report::droppable("us", 3), report::droppable("serial us", 2),
+                                             report::droppable("speedup", 4)});
   for (const study::TableRow& row : rows) {
-    const scenarios::TokenSplit& split = split_of(row);
-    std::vector<std::string> cells{std::to_string(row.tokens), std::to_string(*split.first),
-                                   std::to_string(row.tokens - *split.first)};
+    const auto& split = std::get<scenarios::TokenSplit>(row.choice.family);
+    std::vector<report::Cell>& cells = table.rows.emplace_back();
+    cells = {report::count(row.tokens), report::count(*split.first), report::count(row.tokens - *split.first)};
     if (fused_norm)
-      cells.insert(cells.end(), {std::to_string(split.comm_ctas), std::to_string(split.mlp_comm_ctas.value())});
+      cells.insert(cells.end(), {report::count(split.comm_ctas), report::count(split.mlp_comm_ctas.value())});
     else
-      cells.push_back(row.choice.max_ctas == 0 ? "default" : std::to_string(row.choice.max_ctas));
-    cells.insert(cells.end(), {fixed(row.time_us, 1), fixed(row.serial_us, 1), fixed(row.speedup(), 3) + "x"});
-    table.add(cells);
+      cells.push_back(row.choice.max_ctas == 0 ? report::Cell("default") : report::count(row.choice.max_ctas));
+    cells.insert(cells.end(),
+                 {report::Number{row.time_us, 1}, report::Number{row.serial_us, 1}, report::ratio(row.speedup())});
   }
-  std::cout << table;
+  return table;
 }
 
 void run(const Options& options) {
@@ -122,12 +90,17 @@ void run(const Options& options) {
   const study::TableQuestion question = question_of(options, machine);
   const std::string progress = options.out.empty() ? "" : options.out + ".progress";
   const std::vector<study::TableRow> rows = rows_of(question, options, machine, progress);
+  report::Report report{.title = "",
+                        .sections = {{"One layer, " + std::to_string(question.gpus) + " GPUs, " + machine.name,
+                                      table_of(rows, question.fused_norm),
+                                      {}}},
+                        .notes = {},
+                        .json = to_json(rows, question, options.model, machine)};
   if (!options.out.empty()) {
-    write_json_file(options.out, to_json(rows, question, options, machine));
+    write_json_file(options.out, report.json);
     std::filesystem::remove(progress);
   }
-  std::cout << "One layer, " << question.gpus << " GPUs, " << machine.name << '\n';
-  print(rows, question.fused_norm);
+  options.output.write(report);
 }
 
 }  // namespace
@@ -146,6 +119,7 @@ void add_tune_command(CLI::App& app) {
   command->add_flag("--nccl", options->nccl, "Reduce with NCCL and norm in a kernel of its own");
   command->add_option("--out", options->out,
                       "Write the table as one JSON object; an interrupted search goes on from OUT.progress");
+  options->output.add_to(*command);
   command->callback([options] { run(*options); });
 }
 

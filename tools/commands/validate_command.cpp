@@ -1,19 +1,17 @@
 // weft validate: how far predictions are from measurements.
-#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "calibration/evidence/parts_alone.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
-#include "models/base/statistics.hpp"
-#include "models/base/text.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/output.hpp"
 #include "tools/report/accuracy_picture.hpp"
 #include "tools/report/accuracy_report.hpp"
-#include "tools/report/table.hpp"
+#include "tools/report/terminal.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
@@ -23,21 +21,10 @@ using nlohmann::ordered_json;
 
 struct Options {
   std::vector<std::string> files;
-  std::string machine, json, svg;
+  std::string machine, svg;
   bool rows = false, given = false, targets = false;
+  Output output;
 };
-
-void print_rows(const std::vector<evidence::Comparison>& comparisons) {
-  report::Table table({"workload", "schedule", "GPUs", "measured us", "predicted us", "error %", "noise %"});
-  for (const evidence::Comparison& one : comparisons) {
-    const auto& repeats = one.measured.repeats_us;
-    const double noise = repeats.empty() ? 0 : relative_spread(repeats);
-    table.add({describe(one.measured.request.workload), describe(one.measured.request.schedule),
-               std::to_string(one.measured.request.gpus), fixed(one.measured.time_us, 1), fixed(one.predicted_us, 1),
-               fixed(100 * one.error(), 1), fixed(100 * noise, 1)});
-  }
-  std::cout << table << '\n';
-}
 
 ordered_json header_of(const Options& options, const Machine& machine) {
   return {{"machine", machine.name}, {"files", options.files}};
@@ -45,29 +32,30 @@ ordered_json header_of(const Options& options, const Machine& machine) {
 
 void run_targets(const Options& options, const std::vector<evidence::MeasuredCase>& measured, const Machine& machine) {
   const std::vector<evidence::TargetResult> results =
-      evidence::target_results(evidence::evidence_of(measured, machine));
+      evidence::target_results(evidence::evidence_of(measured, machine, report::show_progress("cases")));
   ordered_json json = header_of(options, machine);
-  json["targets"] = report::to_json(results);
-  if (!options.json.empty()) write_json_file(options.json, json);
-  report::print_targets(std::cout, results);
+  json["targets"] = to_json(results);
+  options.output.write({.title = "", .sections = {report::section_of(results)}, .notes = {}, .json = json});
 }
 
 void run_report(const Options& options, const std::vector<evidence::MeasuredCase>& measured, const Machine& machine) {
   std::size_t refused = 0;
-  const std::vector<evidence::Comparison> comparisons = compare(measured, machine, refused);
-  const report::AccuracyReport report = report::report_of(measured, comparisons, machine);
-  ordered_json json = header_of(options, machine);
-  json.update(to_json(report));
-  if (!options.json.empty()) write_json_file(options.json, json);
+  const std::vector<evidence::Comparison> comparisons =
+      compare(measured, machine, refused, {}, report::show_progress("cases"));
+  const evidence::AccuracyReport accuracy = evidence::report_of(measured, comparisons, machine);
+  report::Report report{
+      .title = "", .sections = report::sections_of(accuracy), .notes = {}, .json = header_of(options, machine)};
+  report.json.update(to_json(accuracy));
   if (!options.svg.empty()) write_text_file(options.svg, report::accuracy_picture(comparisons));
-  if (options.rows) print_rows(comparisons);
-  std::cout << report;
+  if (options.rows) report.sections.insert(report.sections.begin(), report::section_of(comparisons));
   if (refused > 0)
-    std::cout << refused << " measurements of schedules that the simulator does not have are left out.\n";
+    report.notes.push_back(std::to_string(refused) +
+                           " measurements of schedules that the simulator does not have are left out.");
+  options.output.write(report);
 }
 
 void run(const Options& options) {
-  require_writable(options.json);
+  options.output.require_writable();
   require_writable(options.svg);
   const Machine machine = read_machine(machine_path(options.machine));
   std::vector<evidence::MeasuredCase> measured = evidence::read_measurements(options.files);
@@ -83,7 +71,7 @@ void add_validate_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   command->add_option("MEASUREMENTS", options->files, "Files that weft measure wrote")->required();
   command->add_option("--machine", options->machine, "Name or path of a machine profile")->required();
-  command->add_option("--json", options->json, "Write the tables as one JSON object");
+  options->output.add_to(*command, "Write the tables as one JSON object");
   command->add_flag("--rows", options->rows, "Print every case");
   auto* svg = command->add_option("--svg", options->svg, "Draw predicted over measured times");
   auto* given = command->add_flag(

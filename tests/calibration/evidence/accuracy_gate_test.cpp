@@ -11,7 +11,6 @@
 #include "models/base/json_file.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
-#include "tools/report/table.hpp"
 
 namespace weft::calibration::evidence {
 namespace {

@@ -1,0 +1,82 @@
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "models/base/json_file.hpp"
+#include "tests/tools/command_line.hpp"
+
+namespace weft::tests {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class Explore : public testing::Test {
+ protected:
+  Explore() {
+    folder.write("scenario.json", R"({"format": "weft.scenario/1", "op": "gemm+reduce_scatter", "m": [1024, 2048],
+        "n": 2048, "k": 1024, "gpus": 2, "machine": "h200x8-nvswitch", "chunks": [2], "max_ctas": []})");
+  }
+  CommandResult run(const std::string& arguments) const {
+    return run_weft("explore scenario.json " + arguments, folder);
+  }
+  nlohmann::json json() const { return read_json_file(folder.path() / "out.json"); }
+
+  const TemporaryFolder folder;
+};
+
+TEST_F(Explore, TakesTheMachineOfTheScenarioUnlessAnotherIsNamed) {
+  const CommandResult result = run("--json out.json");
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.output, StartsWith("h200x8-nvswitch\n"));  // the scenario has no name
+  EXPECT_EQ(json()["machine"], "h200x8-nvswitch");
+  EXPECT_THAT(run("--machine a800x8-nvswitch").output, StartsWith("a800x8-nvswitch\n"));
+}
+
+TEST_F(Explore, NeedsAMachineOfEither) {
+  auto scenario = read_json_file(folder.path() / "scenario.json");
+  scenario.erase("machine");
+  folder.write("scenario.json", scenario.dump());
+  const CommandResult result = run("");
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.errors, HasSubstr("--machine: expected"));
+}
+
+TEST_F(Explore, SimulatesOnlyTheSizeThatIsAsked) {
+  ASSERT_EQ(run("--space named --json out.json").status, 0);
+  const auto both = json();
+  ASSERT_EQ(run("--space named --size 1024 --json out.json").status, 0);
+  const auto one = json();
+  ASSERT_EQ(one["answers"].size(), 1u);
+  EXPECT_EQ(one["answers"][0], both["answers"][0]);
+  EXPECT_LT(one["schedules_simulated"], both["schedules_simulated"]);
+  const CommandResult absent = run("--size 4096");
+  EXPECT_EQ(absent.status, 2);
+  EXPECT_THAT(absent.errors, HasSubstr("--size: expected a size of the scenario, got 4096"));
+}
+
+TEST_F(Explore, RefusesAnUnknownScheduleBeforeAnyIsSimulated) {
+  const CommandResult result = run("--why 'decomposition, chunks 3' --json out.json");
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.errors, HasSubstr("--why: expected one of the ranking"));
+  EXPECT_THAT(folder.file_names(), Not(testing::Contains("out.json")));
+}
+
+TEST_F(Explore, ExplainsAHybridThatTheRankingWouldNotHave) {
+  const std::string unlikely = "hybrid, kernel_end push, shards 2, each_peer, gemm_sms 116";
+  EXPECT_THAT(run("--size 2048").output, Not(HasSubstr(unlikely + " ")));
+  const CommandResult explained = run("--size 2048 --why '" + unlikely + "'");
+  EXPECT_EQ(explained.status, 0) << explained.errors;
+  EXPECT_THAT(explained.output, HasSubstr("\n" + unlikely + " "));
+}
+
+TEST_F(Explore, PrintsTheFormatThatIsAsked) {
+  EXPECT_THAT(run("--space named --format csv").output, StartsWith("schedule,us,90 % interval,speedup"));
+  EXPECT_THAT(run("--space named --format markdown").output, HasSubstr("| schedule | us |"));
+  ASSERT_EQ(run("--space named --json out.json").status, 0);
+  EXPECT_EQ(nlohmann::json::parse(run("--space named --format json").output), json());
+}
+
+}  // namespace
+}  // namespace weft::tests

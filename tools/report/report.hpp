@@ -1,0 +1,74 @@
+// What a command found, as a value. Writers turn it into text for a terminal, JSON, CSV or Markdown (writers.hpp).
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace weft::tools::report {
+
+/// With a fixed number of decimals; the unit stands behind it for people, and is left out for programs.
+struct Number {
+  double value = 0;
+  int decimals = 0;
+  std::string_view unit = "";
+  bool has_sign = false;  ///< also of positive numbers
+};
+struct Interval {
+  double low = 0, high = 0;
+  int decimals = 0;
+};
+using Cell = std::variant<std::string, Number, Interval>;
+
+template <class Integer>
+Number count(Integer value) {
+  return {.value = static_cast<double>(value)};
+}
+inline Number ratio(double value) { return {value, 3, "x"}; }
+inline Number percent(double share, int decimals = 0) { return {100 * share, decimals, " %"}; }
+/// "+3.1 %": of a relative error.
+inline Number error(double share) { return {100 * share, 1, " %", true}; }
+
+/// As people read it.
+std::string text_of(const Cell& cell);
+
+/// Columns of the least importance are left out first where a table is wider than the terminal.
+struct Column {
+  static constexpr int always_shown = 100;
+  Column(const char* column_name, int its_importance = always_shown) : name(column_name), importance(its_importance) {}
+  Column(std::string column_name, int its_importance = always_shown)
+      : name(std::move(column_name)), importance(its_importance) {}
+
+  std::string name;
+  int importance;
+};
+
+inline Column droppable(std::string name, int importance) { return {std::move(name), importance}; }
+
+/// Every row has a cell for each column.
+struct Table {
+  std::vector<Column> columns;
+  std::vector<std::vector<Cell>> rows;
+};
+
+/// A column without words other than "-": numbers stand to the right.
+bool is_numeric(const Table& table, std::size_t column);
+
+/// A table with a line above it and sentences below it; each may be missing.
+struct Section {
+  std::string heading;
+  Table table;
+  std::vector<std::string> notes;
+};
+
+struct Report {
+  std::string title;
+  std::vector<Section> sections;
+  std::vector<std::string> notes;  ///< about all sections
+  nlohmann::ordered_json json;     ///< the same for programs, keys with units; null: the sections as they are
+};
+
+}  // namespace weft::tools::report
