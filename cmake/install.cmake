@@ -16,7 +16,7 @@ install(TARGETS weft_command)
 install(TARGETS weft_archive EXPORT weft_targets INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES scenarios/study/weft.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft)
 install(FILES models/base/input_error.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft/models/base)
-install(DIRECTORY calibration/machines calibration/published DESTINATION share/weft)
+install(DIRECTORY calibration/machines calibration/published ${PROJECT_BINARY_DIR}/share/weft/machines DESTINATION share/weft)
 install(DIRECTORY scenarios/ DESTINATION share/weft/scenarios
   FILES_MATCHING PATTERN "*.json" PATTERN families EXCLUDE PATTERN study EXCLUDE)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

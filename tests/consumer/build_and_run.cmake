@@ -25,9 +25,13 @@ file(RENAME ${root}/prefix ${prefix})
 run_well(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${root}/build -G Ninja -DCMAKE_BUILD_TYPE=${CONFIG}
          -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_PREFIX_PATH=${prefix})
 run_well(${CMAKE_COMMAND} --build ${root}/build)
+set(ENV{XDG_CACHE_HOME} ${root}/cache)
 run_well(${root}/build/overlap)
 expect("serial: ")
 expect(" ends after ")
+if(EXISTS ${root}/cache)
+  message(FATAL_ERROR "the installed table of GEMM kernels was not used: it was compiled again")
+endif()
 
 # The command and the library take the profiles of the prefix, though the tree is around them, too.
 file(RENAME ${prefix}/share/weft/machines/h200x8-nvswitch.json ${prefix}/share/weft/machines/installed.json)
