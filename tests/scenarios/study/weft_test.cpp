@@ -136,12 +136,29 @@ TEST(Library, SimulatesTheScheduleThatItBuilt) {
   EXPECT_EQ(profile().simulate_file(folder.path() / "schedule.json").time_us, simulation.time_us);
 }
 
+TEST(Library, SimulatesOneIterationOfAScheduleThatRepeatsItself) {
+  const weft::Case layer{.id = "layer",
+                         .gpus = 4,
+                         .workload = {{"op", "transformer_layer"},
+                                      {"tokens", 2048},
+                                      {"hidden", 4096},
+                                      {"heads", 32},
+                                      {"kv_heads", 8},
+                                      {"head_dim", 128},
+                                      {"intermediate", 14336}}};
+  const std::string schedule = profile().build(layer);
+  ASSERT_THAT(schedule, HasSubstr("repeats_per_iteration"));
+  EXPECT_EQ(profile().simulate(schedule).time_us, profile().predict(layer).time_us);
+}
+
 TEST(Library, NamesTheFieldThatIsWrong) {
   weft::Case request = chunked;
   request.workload["m"] = -1;
   EXPECT_THAT(error_of([&] { profile().predict(request); }), HasSubstr("workload.m: expected"));
   EXPECT_THAT(error_of([] { profile().predict("{"); }), HasSubstr("expected JSON"));
-  EXPECT_THAT(error_of([] { profile().choose(chunked, {{{"family", "decomposition"}, {"pieces", 2}}}); }),
+  EXPECT_THAT(error_of([] {
+                profile().choose(chunked, {{{"family", "decomposition"}, {"pieces", 2}}});
+              }),
               HasSubstr("schedule.chunks"));
   EXPECT_THAT(error_of([] { Profile("nowhere"); }), HasSubstr("machine: expected a path or one of "));
   EXPECT_THAT(error_of([] { profile().simulate_file("no.json"); }), HasSubstr("no.json: expected"));
