@@ -23,13 +23,15 @@ void print(const Schedule& schedule, const Measurement& measurement) {
               schedule.name.c_str(), measurement.time_us, relative_spread(measurement.repeats_us),
               measurement.iterations, measurement.max_error, measurement.error_bound,
               measurement.checked ? "" : " (unchecked)", measurement.sm_clock_MHz, measurement.power_W);
-  for (const KernelRecord& kernel : measurement.kernels)
+  for (const KernelRecord& kernel : measurement.kernels) {
+    const KernelLaunch& launch = kernel.launch;
     if (kernel.gpu == 0)
       std::printf("    %-14s %9.2f .. %9.2f us  grid %dx%dx%d block %d cluster %dx%dx%d regs %d smem %lld+%lld  %s\n",
-                  kernel.operation.c_str(), kernel.start_us, kernel.end_us, kernel.grid[0], kernel.grid[1],
-                  kernel.grid[2], kernel.block[0], kernel.cluster[0], kernel.cluster[1], kernel.cluster[2],
-                  kernel.registers, static_cast<long long>(kernel.static_shared_memory),
-                  static_cast<long long>(kernel.dynamic_shared_memory), kernel.kernel_name.c_str());
+                  kernel.operation.c_str(), kernel.start_us, kernel.end_us, launch.grid[0], launch.grid[1],
+                  launch.grid[2], launch.block[0], launch.cluster[0], launch.cluster[1], launch.cluster[2],
+                  launch.registers, static_cast<long long>(launch.static_shared_memory),
+                  static_cast<long long>(launch.dynamic_shared_memory), launch.kernel.c_str());
+  }
   std::fflush(stdout);
 }
 

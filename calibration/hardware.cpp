@@ -82,7 +82,8 @@ class Pass {
     if (message.contains("error")) {
       if (observer_.on_error) observer_.on_error(index, message["error"]);
     } else if (message.contains("measurement")) {
-      results_[index] = measurement_from(message["measurement"]);
+      JsonObject measurement(message["measurement"]);
+      results_[index] = measurement_from(measurement);
       if (observer_.on_result) observer_.on_result(index, results_[index]);
     } else {
       take_spans(index, message);
@@ -90,13 +91,13 @@ class Pass {
   }
 
   void take_conditions(const nlohmann::json& conditions) const {
-    if (!profiled_ && observer_.on_conditions) observer_.on_conditions(conditions_from(conditions));
+    if (!profiled_ && observer_.on_conditions) observer_.on_conditions(conditions_from(JsonObject(conditions)));
   }
 
   void take_spans(std::size_t index, const nlohmann::json& message) {
     Measurement& result = results_[index];
-    for (const auto& span : message.at("spans")) result.trace.spans.push_back(span_from(span));
-    for (const auto& kernel : message.at("kernels")) result.kernels.push_back(kernel_from(kernel));
+    for (const auto& span : message.at("spans")) result.trace.spans.push_back(span_from(JsonObject(span)));
+    for (const auto& kernel : message.at("kernels")) result.kernels.push_back(kernel_from(JsonObject(kernel)));
     if (++ranks_heard_[index] < ranks_) return;
     result.trace.source = "measured";
     result.trace.time_us = result.time_us;

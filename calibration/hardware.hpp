@@ -24,16 +24,22 @@ struct RunOptions {
   int absent_rank = -1;       ///< self-test: this rank leaves out what the others wait for, so that they hang
 };
 
-/// One kernel or copy of one iteration, as CUPTI saw it. Times count from the start of that iteration's first kernel
-/// on any GPU. A copy has an empty grid.
-struct KernelRecord {
-  std::string operation;
-  std::string kernel_name;
-  int gpu = 0;
-  std::string stream;
+/// What a kernel is and how it is launched. A copy has an empty grid.
+struct KernelLaunch {
+  std::string kernel;
   std::array<int, 3> grid{}, block{}, cluster{};
   int registers = 0;  ///< per thread
   Bytes static_shared_memory = 0, dynamic_shared_memory = 0;
+  auto operator<=>(const KernelLaunch&) const = default;
+};
+
+/// One kernel or copy of one iteration, as CUPTI saw it. Times are whole nanoseconds and count from the start of that
+/// iteration's first kernel on any GPU.
+struct KernelRecord {
+  std::string operation;
+  KernelLaunch launch;
+  int gpu = 0;
+  std::string stream;
   Bytes bytes = 0;  ///< of a copy
   double start_us = 0, end_us = 0;
 };
@@ -46,14 +52,16 @@ struct Measurement {
   double max_error = 0, error_bound = 0;  ///< of the element that comes closest to its bound (absolute values)
   double sm_clock_MHz = 0, power_W = 0;   ///< of GPU 0 right after the last timed run; 0: unknown
   Trace trace;                            ///< with spans: of one steady iteration
-  std::vector<KernelRecord> kernels;      ///< with spans: what that iteration ran
+  std::vector<KernelRecord> kernels;      ///< with spans: what that iteration ran, in ascending order of GPU and start
 };
 
+/// An empty text and 0 say that it is not known.
 struct Conditions {
   std::string date;  ///< UTC
   std::string gpu, driver, cuda, nccl, cublaslt;
   int gpus = 0, sms = 0;
-  double max_sm_clock_MHz = 0, power_limit_W = 0;  ///< 0: unknown
+  double max_sm_clock_MHz = 0, power_limit_W = 0;
+  std::string torch, uuid;  ///< where PyTorch measured: its version, and the serial number of the GPU
 };
 
 /// Receives what a measuring run produces, as it is produced: an interrupted run loses nothing.

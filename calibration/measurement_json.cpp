@@ -1,124 +1,166 @@
 #include "calibration/measurement_json.hpp"
 
+#include <climits>
+#include <concepts>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 #include "models/base/statistics.hpp"
 
 namespace weft::calibration {
+namespace {
 
-nlohmann::json to_json(const Conditions& c) {
-  return {{"date", c.date},
-          {"gpu", c.gpu},
-          {"gpus", c.gpus},
-          {"sms", c.sms},
-          {"driver", c.driver},
-          {"cuda", c.cuda},
-          {"nccl", c.nccl},
-          {"cublaslt", c.cublaslt},
-          {"max_sm_clock_MHz", c.max_sm_clock_MHz},
-          {"power_limit_W", c.power_limit_W}};
+constexpr double shortest_us = 1e-3;  // an iteration takes at least a nanosecond
+
+/// T or const T, since a Writer sees constants.
+template <class T, class Plain>
+concept Like = std::same_as<std::remove_const_t<T>, Plain>;
+
+// The fields of every struct, each listed once: a Reader or a Writer walks over them. A `required` field is always
+// there; a `usual` one is always written, but what another program measured may lack it; an `optional` one is written
+// where it is not empty; a `derived` one follows from others and is written for people and scripts.
+
+void describe(auto& io, Like<Conditions> auto& conditions) {
+  io.usual("date", conditions.date);
+  io.usual("gpu", conditions.gpu);
+  io.usual("gpus", conditions.gpus);
+  io.usual("sms", conditions.sms);
+  io.usual("driver", conditions.driver);
+  io.usual("cuda", conditions.cuda);
+  io.usual("nccl", conditions.nccl);
+  io.usual("cublaslt", conditions.cublaslt);
+  io.usual("max_sm_clock_MHz", conditions.max_sm_clock_MHz);
+  io.usual("power_limit_W", conditions.power_limit_W);
+  io.optional("torch", conditions.torch);
+  io.optional("uuid", conditions.uuid);
 }
 
-Conditions conditions_from(const nlohmann::json& json) {
-  Conditions c;
-  c.date = json.at("date");
-  c.gpu = json.at("gpu");
-  c.gpus = json.at("gpus");
-  c.sms = json.at("sms");
-  c.driver = json.at("driver");
-  c.cuda = json.at("cuda");
-  c.nccl = json.at("nccl");
-  c.cublaslt = json.at("cublaslt");
-  c.max_sm_clock_MHz = json.at("max_sm_clock_MHz");
-  c.power_limit_W = json.at("power_limit_W");
-  return c;
+void describe(auto& io, Like<KernelLaunch> auto& launch) {
+  io.required("kernel", launch.kernel);
+  io.required("grid", launch.grid);
+  io.required("block", launch.block);
+  io.required("cluster", launch.cluster);
+  io.required("registers_per_thread", launch.registers);
+  io.required("static_shared_memory_bytes", launch.static_shared_memory);
+  io.required("dynamic_shared_memory_bytes", launch.dynamic_shared_memory);
 }
 
-nlohmann::json to_json(const KernelRecord& k) {
-  return {{"operation", k.operation},
-          {"kernel", k.kernel_name},
-          {"gpu", k.gpu},
-          {"stream", k.stream},
-          {"grid", k.grid},
-          {"block", k.block},
-          {"cluster", k.cluster},
-          {"registers_per_thread", k.registers},
-          {"static_shared_memory_bytes", k.static_shared_memory},
-          {"dynamic_shared_memory_bytes", k.dynamic_shared_memory},
-          {"bytes", k.bytes},
-          {"start_us", k.start_us},
-          {"end_us", k.end_us}};
+void describe(auto& io, Like<KernelRecord> auto& kernel) {
+  io.required("operation", kernel.operation);
+  describe(io, kernel.launch);
+  io.required("gpu", kernel.gpu);
+  io.required("stream", kernel.stream);
+  io.required("bytes", kernel.bytes);
+  io.required("start_us", kernel.start_us);
+  io.required("end_us", kernel.end_us);
 }
 
-KernelRecord kernel_from(const nlohmann::json& json) {
-  KernelRecord k;
-  k.operation = json.at("operation");
-  k.kernel_name = json.at("kernel");
-  k.gpu = json.at("gpu");
-  k.stream = json.at("stream");
-  k.grid = json.at("grid");
-  k.block = json.at("block");
-  k.cluster = json.at("cluster");
-  k.registers = json.at("registers_per_thread");
-  k.static_shared_memory = json.at("static_shared_memory_bytes");
-  k.dynamic_shared_memory = json.at("dynamic_shared_memory_bytes");
-  k.bytes = json.at("bytes");
-  k.start_us = json.at("start_us");
-  k.end_us = json.at("end_us");
-  return k;
+void describe(auto& io, Like<Span> auto& span) {
+  io.required("operation", span.operation);
+  io.required("kind", span.kind);
+  io.required("stream", span.stream);
+  io.required("gpu", span.gpu);
+  io.required("start_us", span.start_us);
+  io.required("end_us", span.end_us);
+  io.required("detail", span.detail);
 }
 
-nlohmann::json to_json(const Span& s) {
-  return {{"operation", s.operation}, {"kind", s.kind},     {"stream", s.stream}, {"gpu", s.gpu},
-          {"start_us", s.start_us},   {"end_us", s.end_us}, {"detail", s.detail}};
+void describe(auto& io, Like<Measurement> auto& measurement) {
+  io.required("time_us", measurement.time_us, shortest_us);
+  io.usual("repeats_us", measurement.repeats_us);
+  io.derived("noise", [&] { return measurement.repeats_us.empty() ? 0.0 : relative_spread(measurement.repeats_us); });
+  io.usual("iterations", measurement.iterations);
+  io.usual("sm_clock_MHz", measurement.sm_clock_MHz);
+  io.usual("power_W", measurement.power_W);
+  io.usual("checked", measurement.checked);
+  if (!measurement.checked) return;
+  io.required("max_error", measurement.max_error);
+  io.required("error_bound", measurement.error_bound);
 }
 
-Span span_from(const nlohmann::json& json) {
-  Span s;
-  s.operation = json.at("operation");
-  s.kind = json.at("kind");
-  s.stream = json.at("stream");
-  s.gpu = json.at("gpu");
-  s.start_us = json.at("start_us");
-  s.end_us = json.at("end_us");
-  s.detail = json.at("detail");
-  return s;
-}
-
-nlohmann::json to_json(const Measurement& m) {
-  nlohmann::json json{{"time_us", m.time_us},
-                      {"repeats_us", m.repeats_us},
-                      {"noise", m.repeats_us.empty() ? 0.0 : relative_spread(m.repeats_us)},
-                      {"iterations", m.iterations},
-                      {"checked", m.checked},
-                      {"sm_clock_MHz", m.sm_clock_MHz},
-                      {"power_W", m.power_W}};
-  if (m.checked) {
-    json["max_error"] = m.max_error;
-    json["error_bound"] = m.error_bound;
+class Writer {
+ public:
+  template <class T>
+  void required(const char* key, const T& value, double = 0) {
+    json_[key] = value;
   }
-  if (!m.kernels.empty()) {
-    json["kernels"] = nlohmann::json::array();
-    for (const KernelRecord& kernel : m.kernels) json["kernels"].push_back(to_json(kernel));
+  void usual(const char* key, const auto& value) { json_[key] = value; }
+  template <class T>
+  void optional(const char* key, const T& value) {
+    if (value != T{}) json_[key] = value;
   }
-  return json;
+  void derived(const char* key, const auto& value_of) { json_[key] = value_of(); }
+  nlohmann::json json() && { return std::move(json_); }
+
+ private:
+  nlohmann::json json_ = nlohmann::json::object();
+};
+
+class Reader {
+ public:
+  explicit Reader(JsonObject& object) : object_(object) {}
+
+  void required(const char* key, auto& value) { read(object_.at(key), value); }
+  void required(const char* key, double& value, double least) { value = object_.number(key, least); }
+  void usual(const char* key, auto& value) {
+    if (const auto found = object_.find(key)) read(*found, value);
+  }
+  void optional(const char* key, auto& value) { usual(key, value); }
+  void derived(const char* key, const auto&) { object_.find(key); }
+
+ private:
+  static void read(const JsonValue& json, std::string& value) { value = json.string(); }
+  static void read(const JsonValue& json, bool& value) { value = json.boolean(); }
+  static void read(const JsonValue& json, double& value) { value = json.number(); }
+  static void read(const JsonValue& json, int& value) { value = static_cast<int>(json.integer(0, INT_MAX)); }
+  static void read(const JsonValue& json, Bytes& value) { value = json.integer(0); }
+  static void read(const JsonValue& json, std::array<int, 3>& values) {
+    const std::vector<JsonValue> list = json.list();
+    if (list.size() != values.size()) json.fail("three integers");
+    for (std::size_t i = 0; i < values.size(); ++i) read(list[i], values[i]);
+  }
+  static void read(const JsonValue& json, std::vector<double>& values) {
+    values.clear();
+    for (const JsonValue& one : json.list()) values.push_back(one.number());
+  }
+
+  JsonObject& object_;
+};
+
+template <class T>
+nlohmann::json written(const T& value) {
+  Writer writer;
+  describe(writer, value);
+  return std::move(writer).json();
 }
 
-Measurement measurement_from(const nlohmann::json& json) {
-  Measurement m;
-  m.time_us = json.at("time_us");
-  m.repeats_us = json.at("repeats_us").get<std::vector<double>>();
-  m.iterations = json.at("iterations");
-  m.checked = json.at("checked");
-  m.sm_clock_MHz = json.at("sm_clock_MHz");
-  m.power_W = json.at("power_W");
-  if (m.checked) {
-    m.max_error = json.at("max_error");
-    m.error_bound = json.at("error_bound");
-  }
-  if (json.contains("kernels"))
-    for (const auto& kernel : json.at("kernels")) m.kernels.push_back(kernel_from(kernel));
-  return m;
+template <class T>
+T read_from(JsonObject& object) {
+  T value;
+  Reader reader(object);
+  describe(reader, value);
+  return value;
 }
+
+template <class T>
+T whole_of(JsonObject& object) {
+  T value = read_from<T>(object);
+  object.finish();
+  return value;
+}
+
+}  // namespace
+
+nlohmann::json to_json(const Conditions& conditions) { return written(conditions); }
+nlohmann::json to_json(const KernelLaunch& launch) { return written(launch); }
+nlohmann::json to_json(const KernelRecord& kernel) { return written(kernel); }
+nlohmann::json to_json(const Span& span) { return written(span); }
+nlohmann::json to_json(const Measurement& measurement) { return written(measurement); }
+
+Conditions conditions_from(JsonObject object) { return whole_of<Conditions>(object); }
+KernelLaunch launch_from(JsonObject object) { return whole_of<KernelLaunch>(object); }
+KernelRecord kernel_from(JsonObject object) { return whole_of<KernelRecord>(object); }
+Span span_from(JsonObject object) { return whole_of<Span>(object); }
+Measurement measurement_from(JsonObject& object) { return read_from<Measurement>(object); }
 
 }  // namespace weft::calibration

@@ -84,30 +84,31 @@ std::vector<Iteration> split(const std::vector<ActivityRecord>& records, const P
 }
 
 std::string describe(const KernelRecord& kernel) {
-  if (kernel.grid[0] == 0) return kernel.kernel_name + " " + std::to_string(kernel.bytes) + " bytes";
+  const KernelLaunch& launch = kernel.launch;
+  if (launch.grid[0] == 0) return launch.kernel + " " + std::to_string(kernel.bytes) + " bytes";
   const auto sizes = [](const std::array<int, 3>& of) {
     return std::to_string(of[0]) + "x" + std::to_string(of[1]) + "x" + std::to_string(of[2]);
   };
-  return kernel.kernel_name + " grid " + sizes(kernel.grid) + " block " + sizes(kernel.block) + " cluster " +
-         sizes(kernel.cluster);
+  return launch.kernel + " grid " + sizes(launch.grid) + " block " + sizes(launch.block) + " cluster " +
+         sizes(launch.cluster);
 }
 
 KernelRecord kernel_record(const OwnedRecord& record, const Schedule& schedule, int gpu, double origin_ns) {
   const ActivityRecord& activity = record.activity;
   KernelRecord kernel;
-  kernel.kernel_name = activity.name;
   kernel.gpu = gpu;
   if (record.operation >= 0) {
     const Operation& operation = schedule.operations[static_cast<std::size_t>(record.operation)];
     kernel.operation = operation.name;
     kernel.stream = schedule.streams[static_cast<std::size_t>(operation.stream)].name;
   }
-  kernel.grid = activity.grid;
-  kernel.block = activity.block;
-  kernel.cluster = activity.cluster;
-  kernel.registers = activity.registers;
-  kernel.static_shared_memory = activity.static_shared_memory;
-  kernel.dynamic_shared_memory = activity.dynamic_shared_memory;
+  kernel.launch = {activity.name,
+                   activity.grid,
+                   activity.block,
+                   activity.cluster,
+                   activity.registers,
+                   activity.static_shared_memory,
+                   activity.dynamic_shared_memory};
   kernel.bytes = activity.bytes;
   kernel.start_us = (static_cast<double>(activity.start_ns) - origin_ns) * 1e-3;
   kernel.end_us = (static_cast<double>(activity.end_ns) - origin_ns) * 1e-3;

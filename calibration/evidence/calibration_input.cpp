@@ -4,10 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "calibration/evidence/measurement_file.hpp"
 #include "calibration/gemm_choices.hpp"
-#include "calibration/measurement_json.hpp"
-#include "models/base/json_file.hpp"
 #include "scenarios/case_json.hpp"
 
 namespace weft::calibration::evidence {
@@ -17,41 +14,20 @@ using calibration::KernelRecord;
 using fitting::CollectiveSetting;
 using scenarios::Case;
 
-struct Line {
-  Case request;
-  calibration::Conditions conditions;
-  CaseConditions own_conditions;
-  double time_us = 0;
-  std::vector<double> repeats_us;
-  std::vector<KernelRecord> kernels;
-};
-
-/// The cases of a file, each once.
-std::vector<Line> read_lines(const std::filesystem::path& path) {
-  std::vector<Line> lines;
+/// The cases of a file that differ in more than their id.
+std::vector<MeasuredCase> distinct(const MeasuredFile& file) {
+  std::vector<MeasuredCase> cases;
   std::map<std::string, std::size_t> known;
-  calibration::Conditions conditions;
-  for_each_json_line(path, [&](const nlohmann::json& json) {
-    if (json.contains("conditions")) conditions = calibration::conditions_from(json["conditions"]);
-    if (!json.contains("case") || json.contains("error")) return;
-    JsonObject object(json);
-    const auto number_of = [&](std::string_view key) {
-      const auto value = object.find(key);
-      return value ? std::optional(value->number(0)) : std::nullopt;
-    };
-    Line line{scenarios::case_from_json(json["case"]),         conditions,
-              {number_of("noise"), number_of("sm_clock_MHz")}, object.number("time_us", 1e-3),
-              json.value("repeats_us", std::vector<double>{}), {}};
-    if (json.contains("kernels"))
-      for (const nlohmann::json& kernel : json["kernels"]) line.kernels.push_back(calibration::kernel_from(kernel));
-    line.request.id.clear();
-    const auto [found, is_new] = known.try_emplace(scenarios::to_json(line.request).dump(), lines.size());
+  for (const MeasuredCase& one : file.cases) {
+    Case without_id = one.request;
+    without_id.id.clear();
+    const auto [found, is_new] = known.try_emplace(scenarios::to_json(without_id).dump(), cases.size());
     if (is_new)
-      lines.push_back(std::move(line));
-    else if (!line.kernels.empty())
-      lines[found->second].kernels = std::move(line.kernels);
-  });
-  return lines;
+      cases.push_back(one);
+    else if (!one.kernels.empty())
+      cases[found->second].kernels = one.kernels;
+  }
+  return cases;
 }
 
 /// Of so many runs of a case the later half is past what the governor did in the first; each counts.
@@ -86,53 +62,54 @@ std::optional<double> collective_us(const std::vector<KernelRecord>& kernels) {
 
 int ctas_of(const std::vector<KernelRecord>& kernels) {
   const auto collective = std::find_if(kernels.begin(), kernels.end(), fitting::is_nccl_kernel);
-  return collective == kernels.end() ? 0 : collective->grid[0];
+  return collective == kernels.end() ? 0 : collective->launch.grid[0];
 }
 
-void add_ctas(CalibrationInput& input, const Line& line, CollectiveKind kind) {
-  const fitting::CollectiveSetting setting{kind, line.request.gpus, line.request.schedule.max_ctas};
-  for (const KernelRecord& kernel : line.kernels)
-    if (fitting::is_nccl_kernel(kernel)) input.ctas.push_back({setting, kernel.grid[0], kernel.cluster[0]});
+void add_ctas(CalibrationInput& input, const MeasuredCase& one, CollectiveKind kind) {
+  const fitting::CollectiveSetting setting{kind, one.request.gpus, one.request.schedule.max_ctas};
+  for (const KernelRecord& kernel : one.kernels)
+    if (fitting::is_nccl_kernel(kernel))
+      input.ctas.push_back({setting, kernel.launch.grid[0], kernel.launch.cluster[0]});
 }
 
-void add_pair(CalibrationInput& input, const Line& line, const scenarios::PairWorkload& pair) {
-  add_ctas(input, line, collective_of(pair.op));
-  const bool is_serial = std::holds_alternative<scenarios::Serial>(line.request.schedule.family);
-  if (line.kernels.empty() ||
-      (!is_serial && !std::holds_alternative<scenarios::Decomposition>(line.request.schedule.family)))
+void add_pair(CalibrationInput& input, const MeasuredCase& one, const scenarios::PairWorkload& pair) {
+  add_ctas(input, one, collective_of(pair.op));
+  const bool is_serial = std::holds_alternative<scenarios::Serial>(one.request.schedule.family);
+  if (one.kernels.empty() ||
+      (!is_serial && !std::holds_alternative<scenarios::Decomposition>(one.request.schedule.family)))
     return;
-  input.pairs.push_back({is_serial, collective_comes_first(pair.op), line.kernels});
-  input.pair_provenance.add(line.conditions);
+  input.pairs.push_back({is_serial, collective_comes_first(pair.op), one.kernels});
+  input.pair_provenance.add(one.conditions);
 }
 
-void add(CalibrationInput& input, const Line& line, bool after_gemm) {
-  const Case& request = line.request;
-  input.provenance.add(line.conditions);
-  input.conditions.add(line.conditions, line.own_conditions);
+void add(CalibrationInput& input, const MeasuredCase& one, bool after_gemm) {
+  const Case& request = one.request;
+  input.provenance.add(one.conditions);
+  input.conditions.add(one);
   input.gpu_counts.insert(request.gpus);
   if (request.schedule.launch != Launch::graph) return;
   const bool is_serial = std::holds_alternative<scenarios::Serial>(request.schedule.family);
   if (const auto* gemm = std::get_if<scenarios::GemmWorkload>(&request.workload); gemm != nullptr && is_serial) {
     const MatrixSize size{gemm->m, gemm->n, gemm->k};
-    if (line.repeats_us.size() < runs_to_settle)
-      input.gemms.push_back({size, gemm->dtype, line.time_us, kernels_us(line.kernels), after_gemm});
+    if (one.repeats_us.size() < runs_to_settle)
+      input.gemms.push_back({size, gemm->dtype, one.time_us, kernels_us(one.kernels), after_gemm});
     else
-      for (auto one = line.repeats_us.begin() + line.repeats_us.size() / 2; one != line.repeats_us.end(); ++one)
-        input.gemms.push_back({size, gemm->dtype, *one, std::nullopt, after_gemm, true});
-    input.gemm_provenance.add(line.conditions);
+      for (auto run_us = one.repeats_us.begin() + one.repeats_us.size() / 2; run_us != one.repeats_us.end(); ++run_us)
+        input.gemms.push_back({size, gemm->dtype, *run_us, std::nullopt, after_gemm, true});
+    input.gemm_provenance.add(one.conditions);
   } else if (const auto* collective = std::get_if<scenarios::CollectiveWorkload>(&request.workload);
              collective != nullptr && is_serial) {
-    add_ctas(input, line, collective->kind);
+    add_ctas(input, one, collective->kind);
     input.collectives.push_back({{collective->kind, request.gpus, request.schedule.max_ctas},
                                  collective->bytes,
-                                 line.time_us,
-                                 collective_us(line.kernels),
-                                 ctas_of(line.kernels)});
-    input.collective_provenance.add(line.conditions);
+                                 one.time_us,
+                                 collective_us(one.kernels),
+                                 ctas_of(one.kernels)});
+    input.collective_provenance.add(one.conditions);
   } else if (const auto* pair = std::get_if<scenarios::PairWorkload>(&request.workload)) {
-    add_pair(input, line, *pair);
+    add_pair(input, one, *pair);
   } else if (std::holds_alternative<scenarios::ConcurrentPair>(request.workload)) {
-    add_ctas(input, line, CollectiveKind::all_reduce);
+    add_ctas(input, one, CollectiveKind::all_reduce);
   }
 }
 
@@ -158,13 +135,19 @@ std::string source_text(const Provenance& provenance, const std::string& probe) 
          joined(provenance.nccl_versions);
 }
 
-CalibrationInput read_calibration_input(const std::vector<std::filesystem::path>& files) {
+std::vector<MeasuredFile> read_measured_files(const std::vector<std::filesystem::path>& paths) {
+  std::vector<MeasuredFile> files;
+  for (const std::filesystem::path& path : paths) files.push_back({path, read_measurements_and_kernels(path)});
+  return files;
+}
+
+CalibrationInput calibration_input(const std::vector<MeasuredFile>& files) {
   CalibrationInput input;
-  for (const std::filesystem::path& file : files) {
+  for (const MeasuredFile& file : files) {
     bool after_gemm = false;
-    for (const Line& line : read_lines(file)) {
-      add(input, line, after_gemm);
-      after_gemm = std::holds_alternative<scenarios::GemmWorkload>(line.request.workload);
+    for (const MeasuredCase& one : distinct(file)) {
+      add(input, one, after_gemm);
+      after_gemm = std::holds_alternative<scenarios::GemmWorkload>(one.request.workload);
     }
   }
   return input;
@@ -174,7 +157,7 @@ std::vector<GemmChoice> read_library_answers(const std::filesystem::path& file, 
   constexpr int most_stages = 16;
   constexpr Bytes reserved = 16 << 10;  // barriers, and the tile on its way out
   std::vector<GemmChoice> choices;
-  for_each_json_line(file, [&](const nlohmann::json& json) {
+  for_each_json_line(file, [&](const nlohmann::json& json, int) {
     std::optional<GemmChoice> choice = calibration::library_answer_from(json).choice;
     if (!choice) return;
     GemmKernel& kernel = choice->kernel;

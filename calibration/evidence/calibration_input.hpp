@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "calibration/evidence/measurement_file.hpp"
 #include "calibration/evidence/run_conditions.hpp"
 #include "calibration/fitting/collective_curves.hpp"
 #include "calibration/fitting/gemm_fit.hpp"
@@ -34,9 +35,18 @@ struct CalibrationInput {
   std::set<int> gpu_counts;    ///< of all cases
 };
 
-/// Cases that run as CUDA graphs: GEMMs and collectives alone, and the recorded kernels of pairs. A case counts once in
-/// each file, whether or not it has a second line with its kernels. Throws InputError that names file and line.
-CalibrationInput read_calibration_input(const std::vector<std::filesystem::path>& files);
+/// The cases of one file, with their kernels.
+struct MeasuredFile {
+  std::filesystem::path path;
+  std::vector<MeasuredCase> cases;
+};
+
+/// Throws InputError that names file and line.
+std::vector<MeasuredFile> read_measured_files(const std::vector<std::filesystem::path>& paths);
+
+/// Cases that run as CUDA graphs: GEMMs and collectives alone, and the recorded kernels of pairs. Cases that differ
+/// only in their id count once in each file: with the times of the first and the kernels of the last.
+CalibrationInput calibration_input(const std::vector<MeasuredFile>& files);
 
 /// Lines that `weft measure` or the GEMM library's questions wrote; those without a kernel are left out. The library
 /// does not say how many stages a kernel has: as many as fit into an SM's shared memory, at most 16.

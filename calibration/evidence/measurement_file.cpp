@@ -1,71 +1,139 @@
 #include "calibration/evidence/measurement_file.hpp"
 
-#include <map>
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "models/base/json_file.hpp"
+#include "calibration/measurement_json.hpp"
+#include "models/execution/executor.hpp"
 #include "scenarios/case_json.hpp"
 
 namespace weft::calibration::evidence {
+namespace {
 
-std::ifstream open_lines(const std::filesystem::path& path, const std::string& contents) {
-  std::ifstream file(path);
-  if (!file || std::filesystem::is_directory(path))
-    throw InputError(path.string(), "expected a readable file of " + contents);
-  return file;
-}
+using nlohmann::ordered_json;
 
-void for_each_json_line(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& read) {
-  std::ifstream file = open_lines(path, "JSON lines");
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    const std::string where = path.string() + ": line " + std::to_string(number);
-    try {
-      if (line.find_first_not_of(" \t\r") != std::string::npos) read(parse_json(line));
-    } catch (const InputError& error) {
-      throw error.in_file(where);
-    } catch (const nlohmann::json::exception& error) {  // readers of what this program wrote trust it
-      throw InputError(where, std::string("expected a line that weft wrote: ") + error.what());
+/// Two cases with the same text measured the same.
+std::string text_of(const scenarios::Case& request) { return scenarios::to_json(request).dump(); }
+
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& path) : path_(path) {
+    for_each_json_line(path, [&](const nlohmann::json& line, int number) { read(line, number); });
+  }
+
+  void add_kernels() {
+    const std::filesystem::path path = kernel_file_of(path_);
+    if (!std::filesystem::exists(path)) return;
+    std::map<int, MeasuredCase*> by_line;
+    for (MeasuredCase& one : cases_) by_line[one.line] = &one;
+    for (CaseKernels& of : read_kernel_file(path)) {
+      const auto found = by_line.find(of.line);
+      if (found == by_line.end() || found->second->request.id != of.id)
+        throw InputError(path.string(), "expected the case \"" + of.id + "\" in line " + std::to_string(of.line) +
+                                            " of " + path_.string());
+      found->second->kernels = std::move(of.kernels);
     }
   }
+
+  std::vector<MeasuredCase> cases() && { return std::move(cases_); }
+
+ private:
+  void read(const nlohmann::json& json, int number) {
+    JsonObject object(json);
+    if (object.has("conditions")) {
+      conditions_ = conditions_from(object.object("conditions"));
+      ++runs_;
+      return object.finish();
+    }
+    const scenarios::Case request = scenarios::case_from_json(object.at("case").json());
+    if (object.has("error")) return;
+    if (object.has("kernels"))
+      throw InputError("kernels", "expected them in " + kernel_file_of(path_).filename().string() +
+                                      ", where each launch is written once, got them in the line of their case");
+    add({measurement_from(object), request, conditions_, path_.string() + " " + std::to_string(runs_), number});
+    object.finish();
+  }
+
+  void add(MeasuredCase one) {
+    const auto [known, is_new] = position_.try_emplace(text_of(one.request), cases_.size());
+    if (is_new)
+      cases_.push_back(std::move(one));
+    else
+      cases_[known->second] = std::move(one);
+  }
+
+  std::filesystem::path path_;
+  Conditions conditions_;
+  int runs_ = 0;
+  std::vector<MeasuredCase> cases_;
+  std::map<std::string, std::size_t> position_;
+};
+
+int count_lines(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return static_cast<int>(std::count(std::istreambuf_iterator<char>(file), {}, '\n'));
 }
 
-std::vector<MeasuredCase> read_measurements(const std::filesystem::path& path) {
-  std::vector<MeasuredCase> measured;
-  std::map<std::string, std::size_t> position;
-  int runs = 0;
-  for_each_json_line(path, [&](const nlohmann::json& line) {
-    if (line.contains("conditions")) ++runs;
-    if (line.contains("conditions") || line.contains("error")) return;
-    JsonObject object(line);
-    const JsonValue request = object.at("case");
-    MeasuredCase one{scenarios::case_from_json(request.json()),
-                     object.number("time_us", 0),
-                     {},
-                     request.json().dump(),
-                     path.string() + " " + std::to_string(runs)};
-    for (const JsonValue& repeat : object.list_or_empty("repeats_us")) one.repeats_us.push_back(repeat.number(0));
-    // A run that also records kernels writes each case twice: the times first, everything later.
-    const auto [known, is_new] = position.try_emplace(one.text, measured.size());
-    if (is_new)
-      measured.push_back(std::move(one));
-    else
-      measured[known->second] = std::move(one);
-  });
-  return measured;
-}
+}  // namespace
+
+std::vector<MeasuredCase> read_measurements(const std::filesystem::path& path) { return Reader(path).cases(); }
 
 std::vector<MeasuredCase> read_measurements(const std::vector<std::string>& paths) {
   std::vector<MeasuredCase> measured;
-  for (const std::string& path : paths)
-    for (MeasuredCase& one : read_measurements(std::filesystem::path(path))) measured.push_back(std::move(one));
+  for (const std::string& path : paths) std::ranges::move(read_measurements(path), std::back_inserter(measured));
   if (measured.empty()) throw InputError(paths.front(), "expected a measured case, got none");
   return measured;
 }
 
+std::vector<MeasuredCase> read_measurements_and_kernels(const std::filesystem::path& path) {
+  Reader reader(path);
+  reader.add_kernels();
+  return std::move(reader).cases();
+}
+
+MeasurementFileWriter::MeasurementFileWriter(const std::filesystem::path& path, bool has_kernels) : path_(path) {
+  if (std::filesystem::exists(path)) {
+    for (const MeasuredCase& one : read_measurements(path)) line_of_case_[text_of(one.request)] = one.line;
+    lines_ = count_lines(path);
+  }
+  file_.open(path, std::ios::app);
+  if (!file_) throw InputError(path.string(), "expected a file that can be written");
+  if (has_kernels) kernels_.emplace(kernel_file_of(path));
+}
+
+bool MeasurementFileWriter::holds(const scenarios::Case& request) const {
+  return line_of_case_.contains(text_of(request));
+}
+
+void MeasurementFileWriter::add(const Conditions& conditions) {
+  add_line(ordered_json{{"conditions", ordered_json(to_json(conditions))}}.dump());
+}
+
+void MeasurementFileWriter::add(const scenarios::Case& request, const Measurement& measurement) {
+  ordered_json line{{"case", scenarios::to_json(request)}};
+  line.update(ordered_json(to_json(measurement)));
+  add_line(line.dump());
+  line_of_case_[text_of(request)] = lines_;
+}
+
+void MeasurementFileWriter::add_kernels(const scenarios::Case& request, const std::vector<KernelRecord>& kernels) {
+  kernels_.value().add({line_of_case_.at(text_of(request)), request.id, kernels});
+}
+
+void MeasurementFileWriter::add_error(const scenarios::Case& request, const std::string& message) {
+  add_line(ordered_json{{"case", scenarios::to_json(request)}, {"error", message}}.dump());
+}
+
+void MeasurementFileWriter::add_line(const std::string& text) {
+  file_ << text << '\n' << std::flush;
+  if (!file_) throw ExecutionError(path_.string() + " could not be written");
+  ++lines_;
+}
+
 std::vector<scenarios::Case> read_cases(const std::filesystem::path& path) {
   std::vector<scenarios::Case> cases;
-  for_each_json_line(path, [&](const nlohmann::json& line) { cases.push_back(scenarios::case_from_json(line)); });
+  for_each_json_line(path, [&](const nlohmann::json& line, int) { cases.push_back(scenarios::case_from_json(line)); });
   return cases;
 }
 

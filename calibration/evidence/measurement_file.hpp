@@ -1,39 +1,64 @@
 // Measurement files: JSON lines, one for each measured case, after a line with the conditions of their run.
 //   {"conditions": {"date": …, "gpu": …, "driver": …, "nccl": …, …}}
 //   {"case": {…as weft predict reads it…}, "time_us": 812.4, "repeats_us": […], …}
+//   {"case": {…}, "error": "why it was not measured"}
+// The kernels that the cases ran stand in a file beside it (kernel_file.hpp).
 #pragma once
 
 #include <filesystem>
 #include <fstream>
-#include <functional>
-#include <nlohmann/json_fwd.hpp>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "calibration/evidence/json_lines.hpp"
+#include "calibration/evidence/kernel_file.hpp"
+#include "calibration/hardware.hpp"
 #include "scenarios/workload.hpp"
 
 namespace weft::calibration::evidence {
 
-/// Throws InputError "FILE: expected a readable file of CONTENTS" for one that is missing, unreadable or a folder.
-std::ifstream open_lines(const std::filesystem::path& path, const std::string& contents);
-
-/// Calls `read` with each line that is not blank. What it throws becomes an InputError that names file and line.
-void for_each_json_line(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& read);
-
-struct MeasuredCase {
+struct MeasuredCase : Measurement {
   scenarios::Case request;
-  double time_us = 0;
-  std::vector<double> repeats_us;
-  std::string text;  ///< the case as its line has it: two lines with the same text measured the same
-  std::string run;   ///< file and position of its conditions: cases of one run were measured next to each other
+  Conditions conditions;  ///< of its run
+  std::string run;        ///< file and position of its conditions: cases of one run were measured next to each other
+  int line = 0;           ///< of its file
 };
 
-/// Each case once, in the order of its first line. Throws InputError that names file and line. Lines with "error" are
-/// skipped: nothing was measured.
+/// Each case once, in the order of its first line; of several lines the last counts. Lines with "error" are left out:
+/// nothing was measured. Throws InputError that names file, line and field.
 std::vector<MeasuredCase> read_measurements(const std::filesystem::path& path);
 
 /// Of all files, in their order. Throws InputError where none of them holds a measured case.
 std::vector<MeasuredCase> read_measurements(const std::vector<std::string>& paths);
+
+/// With the kernels of the file beside it, where there is one.
+std::vector<MeasuredCase> read_measurements_and_kernels(const std::filesystem::path& path);
+
+/// Appends to a measurement file line by line, so that an interrupted run loses nothing.
+class MeasurementFileWriter {
+ public:
+  /// Goes on where the file ends; without `has_kernels` no kernel file is made. Throws InputError where a file cannot
+  /// be written or holds something else.
+  MeasurementFileWriter(const std::filesystem::path& path, bool has_kernels);
+
+  bool holds(const scenarios::Case& request) const;  ///< measured, and not only with an error
+  void add(const Conditions& conditions);
+  void add(const scenarios::Case& request, const Measurement& measurement);
+  /// After the case's measurement.
+  void add_kernels(const scenarios::Case& request, const std::vector<KernelRecord>& kernels);
+  void add_error(const scenarios::Case& request, const std::string& message);
+
+ private:
+  void add_line(const std::string& text);
+
+  std::filesystem::path path_;
+  std::map<std::string, int> line_of_case_;
+  int lines_ = 0;
+  std::ofstream file_;
+  std::optional<KernelFileWriter> kernels_;
+};
 
 /// One case a line; throws InputError that names file and line.
 std::vector<scenarios::Case> read_cases(const std::filesystem::path& path);

@@ -23,7 +23,8 @@ void add_quantiles(ordered_json& json, const std::string& key, const std::vector
 
 }  // namespace
 
-void RunConditions::add(const calibration::Conditions& run, const CaseConditions& one) {
+void RunConditions::add(const MeasuredCase& one) {
+  const Conditions& run = one.conditions;
   dates.insert(run.date);
   gpus.insert(run.gpu);
   drivers.insert(run.driver);
@@ -32,8 +33,8 @@ void RunConditions::add(const calibration::Conditions& run, const CaseConditions
   cublaslt_versions.insert(run.cublaslt);
   max_sm_clocks_MHz.insert(run.max_sm_clock_MHz);
   power_limits_W.insert(run.power_limit_W);
-  if (one.noise) noises.push_back(*one.noise);
-  if (one.sm_clock_MHz) sm_clocks_MHz.push_back(*one.sm_clock_MHz);
+  if (!one.repeats_us.empty()) noises.push_back(relative_spread(one.repeats_us));
+  if (one.sm_clock_MHz > 0) sm_clocks_MHz.push_back(one.sm_clock_MHz);
 }
 
 ordered_json to_json(const RunConditions& conditions) {

@@ -70,9 +70,9 @@ std::optional<double> median_of(const std::vector<double>& samples) {
 
 }  // namespace
 
-bool is_counter_fill(const KernelRecord& kernel) { return kernel.kernel_name == "memset"; }
+bool is_counter_fill(const KernelRecord& kernel) { return kernel.launch.kernel == "memset"; }
 
-bool is_nccl_kernel(const KernelRecord& kernel) { return kernel.kernel_name.find("nccl") != std::string::npos; }
+bool is_nccl_kernel(const KernelRecord& kernel) { return kernel.launch.kernel.find("nccl") != std::string::npos; }
 
 GapSamples collect_gaps(const std::vector<RecordedPair>& pairs) {
   GapSamples samples;

@@ -17,22 +17,28 @@ Measurement example() {
   measurement.error_bound = 1.5;
   measurement.sm_clock_MHz = 1755;
   measurement.power_W = 640;
-  KernelRecord kernel;
-  kernel.operation = "gemm";
-  kernel.kernel_name = "nvjet";
-  kernel.gpu = 1;
-  kernel.stream = "s0";
-  kernel.grid[0] = 128, kernel.block[0] = 384, kernel.cluster[0] = 2;
-  kernel.registers = 168;
-  kernel.dynamic_shared_memory = 232448;
-  kernel.start_us = 1.5, kernel.end_us = 99;
-  measurement.kernels = {kernel};
+  return measurement;
+}
+
+Measurement read(const nlohmann::json& json) {
+  JsonObject object(json);
+  const Measurement measurement = measurement_from(object);
+  object.finish();
   return measurement;
 }
 
 TEST(MeasurementJson, ReadsBackWhatItWrote) {
   const auto json = to_json(example());
-  EXPECT_EQ(to_json(measurement_from(json)), json);
+  EXPECT_EQ(to_json(read(json)), json);
+}
+
+TEST(MeasurementJson, OfAnotherProgramNeedsNoMoreThanTheTime) {
+  EXPECT_EQ(read({{"time_us", 12.5}}).time_us, 12.5);
+  EXPECT_THROW(read({{"iterations", 3}}), InputError);
+}
+
+TEST(MeasurementJson, RefusesAKeyThatItDoesNotKnow) {
+  EXPECT_THROW(read({{"time_us", 12.5}, {"colour", 1}}), InputError);
 }
 
 TEST(MeasurementJson, ReportsTheNoiseOfTheRepeats) {
@@ -46,16 +52,25 @@ TEST(MeasurementJson, LeavesTheErrorOutWhereNothingWasChecked) {
 }
 
 TEST(ConditionsJson, ReadsBackWhatItWrote) {
-  Conditions conditions{"2026-01-01T00:00:00Z", "GPU", "580", "13.0", "2.28.9", "130000", 4, 132, 1980, 700};
+  const Conditions conditions{
+      "2026-01-01T00:00:00Z", "GPU", "580", "13.0", "2.28.9", "130000", 4, 132, 1980, 700, "2.11", "464d"};
   const auto json = to_json(conditions);
-  EXPECT_EQ(to_json(conditions_from(json)), json);
+  EXPECT_EQ(to_json(conditions_from(JsonObject(json))), json);
   EXPECT_EQ(json.at("max_sm_clock_MHz"), 1980);
+}
+
+TEST(KernelJson, ReadsBackWhatItWrote) {
+  const KernelRecord kernel{"gemm", {"nvjet", {128, 2, 1}, {384, 1, 1}, {2, 1, 1}, 168, 16, 232448}, 1, "s0", 4096, 1.5,
+                            99};
+  const auto json = to_json(kernel);
+  EXPECT_EQ(to_json(kernel_from(JsonObject(json))), json);
+  EXPECT_EQ(to_json(launch_from(JsonObject(to_json(kernel.launch)))), to_json(kernel.launch));
 }
 
 TEST(SpanJson, ReadsBackWhatItWrote) {
   const Span span{"gemm", "gemm", "s0", 3, 1.5, 2.5, "detail", {}};
   const auto json = to_json(span);
-  EXPECT_EQ(to_json(span_from(json)), json);
+  EXPECT_EQ(to_json(span_from(JsonObject(json))), json);
 }
 
 }  // namespace

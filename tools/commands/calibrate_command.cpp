@@ -55,7 +55,7 @@ class Calibration {
         base_(machine_path(options.base)),
         profile_(evidence::read_profile(base_)),
         machine_(read_machine(base_)),
-        input_(evidence::read_calibration_input(options.files)) {}
+        input_(evidence::calibration_input(evidence::read_measured_files(options.files))) {}
 
   void run() {
     fit();
@@ -191,7 +191,8 @@ class Calibration {
       residuals["speedup"].push_back({0, one.measured / one.predicted - 1});
     std::vector<ErrorBand> errors;
     for (const auto& [stratum, all] : residuals) add_bands(errors, stratum, all);
-    const evidence::Provenance provenance = evidence::read_calibration_input(options_.error_files).provenance;
+    const evidence::Provenance provenance =
+        evidence::calibration_input(evidence::read_measured_files(options_.error_files)).provenance;
     evidence::set_errors(profile_, errors,
                          evidence::source_text(provenance, "5 % to 95 % of measured / predicted - 1"));
   }

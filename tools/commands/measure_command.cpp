@@ -1,18 +1,13 @@
 // weft measure: the cases that `weft predict` answers, on real GPUs.
 #include <spdlog/spdlog.h>
 
-#include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <set>
 
 #include "calibration/evidence/measurement_file.hpp"
 #include "calibration/hardware.hpp"
-#include "calibration/measurement_json.hpp"
 #include "models/check/hardware_support.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
-#include "scenarios/case_json.hpp"
 #include "scenarios/families/build.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/report/terminal.hpp"
@@ -21,7 +16,6 @@
 namespace weft::tools::commands {
 namespace {
 
-using nlohmann::ordered_json;
 using scenarios::Case;
 
 struct Options {
@@ -29,71 +23,47 @@ struct Options {
   calibration::RunOptions run;
 };
 
-/// Appends a line at once, so that an interrupted run loses nothing.
-class ResultFile {
- public:
-  explicit ResultFile(const std::string& path) : path_(path), file_(path, std::ios::app) {
-    if (!file_) throw InputError(path, "expected a file that can be written");
-  }
-  void add(const ordered_json& line) {
-    file_ << line.dump() << '\n' << std::flush;
-    if (!file_) throw ExecutionError(path_ + " could not be written");
-  }
-
- private:
-  std::string path_;
-  std::ofstream file_;
-};
-
-/// Cases that the file holds already are not measured again.
-std::set<std::string> measured_before(const std::string& path) {
-  std::set<std::string> texts;
-  if (!std::ifstream(path)) return texts;
-  for (const evidence::MeasuredCase& one : evidence::read_measurements(path))
-    texts.insert(scenarios::to_json(one.request).dump());
-  return texts;
-}
-
 void run(const Options& options) {
   const Machine machine = read_machine(machine_path(options.machine));
-  const std::set<std::string> before = measured_before(options.out);
   const std::vector<Case> requests = evidence::read_cases(options.cases);
   calibration::require_device_part();
   std::vector<Case> cases;
   std::vector<Schedule> schedules;
-  ResultFile file(options.out);
+  evidence::MeasurementFileWriter file(options.out, options.run.spans);
+  std::size_t before = 0;
   for (const Case& one : requests) {
-    if (before.count(scenarios::to_json(one).dump()) > 0) continue;
+    if (file.holds(one)) {
+      ++before;
+      continue;
+    }
     try {
       Schedule schedule = scenarios::families::build(one, machine);
       require_runnable(schedule);
       schedules.push_back(std::move(schedule));
       cases.push_back(one);
     } catch (const InputError& error) {
-      file.add({{"case", scenarios::to_json(one)}, {"error", error.what()}});
+      file.add_error(one, error.what());
     }
   }
-  spdlog::info("{} cases to measure, {} measured before", cases.size(), before.size());
+  spdlog::info("{} cases to measure, {} measured before", cases.size(), before);
   if (cases.empty()) return;
 
   const std::size_t runs = cases.size() * (options.run.spans ? 2 : 1);  // with kernels every case runs twice
   ProgressCounter progress(report::show_progress("runs"), runs);
   std::size_t failed = 0;
   calibration::measure(schedules, options.run,
-                       {.on_conditions =
-                            [&](const calibration::Conditions& conditions) {
-                              file.add({{"conditions", ordered_json(calibration::to_json(conditions))}});
-                            },
+                       {.on_conditions = [&](const calibration::Conditions& conditions) { file.add(conditions); },
                         .on_result =
                             [&](std::size_t index, const calibration::Measurement& measurement) {
-                              ordered_json line{{"case", scenarios::to_json(cases[index])}};
-                              line.update(ordered_json(calibration::to_json(measurement)));
-                              file.add(line);
+                              if (measurement.kernels.empty())
+                                file.add(cases[index], measurement);
+                              else
+                                file.add_kernels(cases[index], measurement.kernels);
                               progress.add();
                             },
                         .on_error =
                             [&](std::size_t index, const std::string& message) {
-                              file.add({{"case", scenarios::to_json(cases[index])}, {"error", message}});
+                              file.add_error(cases[index], message);
                               progress.add();
                               ++failed;
                             }});
@@ -115,7 +85,9 @@ void add_measure_command(CLI::App& app) {
   command->add_option("--time-limit", options->run.time_limit_s, "Seconds for each case")
       ->check(CLI::Range(1.0, 3600.0));
   command->add_flag("!--no-check", options->run.check, "Do not compare results with a reference");
-  command->add_flag("--kernels", options->run.spans, "Record the kernels of each case in a second, profiled run");
+  command->add_flag(
+      "--kernels", options->run.spans,
+      "Record the kernels of each case in a second, profiled run, into a file beside it that ends in .kernels");
   command->callback([options] { run(*options); });
 }
 

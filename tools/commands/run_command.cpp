@@ -58,6 +58,9 @@ report::Report report_of(const std::string& schedule, const Result& result) {
   report.notes = {runs.str(), measurement.checked ? check.str() : "result not checked"};
   report.json = {{"schedule", schedule}};
   report.json.update(nlohmann::ordered_json(calibration::to_json(measurement)));
+  auto kernels = nlohmann::json::array();
+  for (const calibration::KernelRecord& kernel : measurement.kernels) kernels.push_back(calibration::to_json(kernel));
+  report.json["kernels"] = kernels;
   report.json["conditions"] = calibration::to_json(conditions);
   return report;
 }

@@ -13,7 +13,11 @@ inline const scenarios::CollectiveWorkload collective_part{CollectiveKind::all_r
 
 inline MeasuredCase measured_case(const scenarios::Workload& workload, const scenarios::ScheduleChoice& schedule,
                                   double time_us, const std::string& run = "run 1") {
-  return {{"", 2, workload, schedule, {}}, time_us, {}, "", run};
+  MeasuredCase one;
+  one.request = {"", 2, workload, schedule, {}};
+  one.time_us = time_us;
+  one.run = run;
+  return one;
 }
 
 /// With an interval of 10 % around the prediction.

@@ -17,8 +17,9 @@ namespace {
 using nlohmann::json;
 using nlohmann::ordered_json;
 
-calibration::Conditions run(const std::string& date, const std::string& nccl) {
-  calibration::Conditions conditions;
+MeasuredCase measured(const std::string& date, const std::string& nccl) {
+  MeasuredCase one;
+  Conditions& conditions = one.conditions;
   conditions.date = date;
   conditions.gpu = "NVIDIA H200";
   conditions.driver = "580.159.04";
@@ -27,13 +28,18 @@ calibration::Conditions run(const std::string& date, const std::string& nccl) {
   conditions.cublaslt = "130100";
   conditions.max_sm_clock_MHz = 1980;
   conditions.power_limit_W = 700;
-  return conditions;
+  return one;
 }
 
 RunConditions two_runs() {
   RunConditions conditions;
-  for (const double noise : {0.01, 0.02, 0.03}) conditions.add(run("2026-11-21T09:00:00Z", "2.28.9"), {noise, 1500});
-  conditions.add(run("2026-11-21T06:00:00Z", "2.27.3"), {});
+  for (const double spread_us : {1, 2, 3}) {
+    MeasuredCase one = measured("2026-11-21T09:00:00Z", "2.28.9");
+    one.repeats_us = {100 - spread_us, 100, 100};
+    one.sm_clock_MHz = 1500;
+    conditions.add(one);
+  }
+  conditions.add(measured("2026-11-21T06:00:00Z", "2.27.3"));
   return conditions;
 }
 
@@ -53,7 +59,7 @@ TEST(RunConditions, SayNoiseAndClocksOfTheCasesThatHaveThem) {
   EXPECT_EQ(conditions["repeat_noise"]["source"],
             "5 %, 50 % and 95 % of 3 cases: (largest - smallest) / median of the repeats");
   RunConditions silent;
-  silent.add(run("2026-11-21T06:00:00Z", "2.28.9"), {});
+  silent.add(measured("2026-11-21T06:00:00Z", "2.28.9"));
   EXPECT_FALSE(to_json(silent).contains("repeat_noise"));
 }
 

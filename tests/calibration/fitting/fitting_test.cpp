@@ -270,7 +270,7 @@ TEST(CollectiveCurves, WithoutAnyDefaultAreAnError) {
 KernelRecord record(const std::string& operation, const std::string& kernel, double start_us, double end_us) {
   KernelRecord result;
   result.operation = operation;
-  result.kernel_name = kernel;
+  result.launch.kernel = kernel;
   result.start_us = start_us;
   result.end_us = end_us;
   return result;

@@ -1,0 +1,133 @@
+#include "calibration/evidence/kernel_file.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <tuple>
+
+#include "calibration/evidence/json_lines.hpp"
+#include "calibration/measurement_json.hpp"
+#include "models/execution/executor.hpp"
+
+namespace weft::calibration::evidence {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr double us_per_ns = 1e-3, ns_per_us = 1e3;
+
+int whole(const JsonValue& value, int least, int most = INT_MAX) {
+  return static_cast<int>(value.integer(least, most));
+}
+
+void require_size(const std::vector<JsonValue>& list, std::size_t size, const JsonValue& value,
+                  const std::string& contents) {
+  if (list.size() != size) value.fail(contents);
+}
+
+class Reader {
+ public:
+  void read(const nlohmann::json& json, int) {
+    JsonObject object(json);
+    object.has("launch") ? read_launch(object) : read_case(object);
+  }
+  const std::vector<KernelLaunch>& launches() const { return launches_; }
+  std::vector<CaseKernels> cases() && { return std::move(cases_); }
+
+ private:
+  void read_launch(JsonObject& object) {
+    const int next = static_cast<int>(launches_.size());
+    whole(object.at("launch"), next, next);
+    launches_.push_back(launch_from(object));
+  }
+
+  void read_case(JsonObject& object) {
+    CaseKernels one{whole(object.at("line"), 1), object.string("id"), {}};
+    for (const JsonValue& entry : object.list("kernels")) read_entry(entry, one.kernels);
+    object.finish();
+    std::ranges::stable_sort(one.kernels, [](const KernelRecord& a, const KernelRecord& b) {
+      return std::tie(a.gpu, a.start_us, a.end_us) < std::tie(b.gpu, b.start_us, b.end_us);
+    });
+    cases_.push_back(std::move(one));
+  }
+
+  void read_entry(const JsonValue& entry, std::vector<KernelRecord>& kernels) const {
+    const std::vector<JsonValue> fields = entry.list();
+    require_size(fields, 5, entry, "[operation, stream, launch, bytes, [[gpu, start_ns, end_ns], …]]");
+    KernelRecord kernel;
+    kernel.operation = fields[0].string();
+    kernel.stream = fields[1].string();
+    kernel.launch = launches_[static_cast<std::size_t>(whole(fields[2], 0, static_cast<int>(launches_.size()) - 1))];
+    kernel.bytes = fields[3].integer(0);
+    for (const JsonValue& run : fields[4].list()) {
+      const std::vector<JsonValue> numbers = run.list();
+      require_size(numbers, 3, run, "[gpu, start_ns, end_ns]");
+      kernel.gpu = whole(numbers[0], 0);
+      kernel.start_us = static_cast<double>(numbers[1].integer()) * us_per_ns;
+      kernel.end_us = static_cast<double>(numbers[2].integer()) * us_per_ns;
+      kernels.push_back(kernel);
+    }
+  }
+
+  std::vector<KernelLaunch> launches_;
+  std::vector<CaseKernels> cases_;
+};
+
+Reader read_all(const std::filesystem::path& path) {
+  Reader reader;
+  for_each_json_line(path, [&](const nlohmann::json& line, int number) { reader.read(line, number); });
+  return reader;
+}
+
+std::int64_t in_ns(double time_us) { return std::llround(time_us * ns_per_us); }
+
+/// Whether `kernel` is another run of what `entry` says: all of its fields but those of a run.
+bool is_of(const ordered_json& entry, const ordered_json& kernel) {
+  return std::equal(kernel.begin(), kernel.end(), entry.begin());
+}
+
+}  // namespace
+
+std::filesystem::path kernel_file_of(const std::filesystem::path& measurements) {
+  return std::filesystem::path(measurements).replace_extension(".kernels");
+}
+
+std::vector<CaseKernels> read_kernel_file(const std::filesystem::path& path) { return read_all(path).cases(); }
+
+KernelFileWriter::KernelFileWriter(const std::filesystem::path& path) : path_(path) {
+  if (std::filesystem::exists(path)) {
+    const Reader before = read_all(path);
+    for (const KernelLaunch& launch : before.launches()) launches_.emplace(launch, launches_.size());
+  }
+  file_.open(path, std::ios::app);
+  if (!file_) throw InputError(path.string(), "expected a file that can be written");
+}
+
+void KernelFileWriter::add(const CaseKernels& one) {
+  ordered_json entries = ordered_json::array();
+  for (const KernelRecord& kernel : one.kernels) {
+    const ordered_json fields{kernel.operation, kernel.stream, position_of(kernel.launch), kernel.bytes};
+    auto entry = std::ranges::find_if(entries, [&](const ordered_json& known) { return is_of(known, fields); });
+    if (entry == entries.end()) {
+      entries.push_back(fields);
+      entry = std::prev(entries.end());
+      entry->push_back(ordered_json::array());
+    }
+    entry->back().push_back({kernel.gpu, in_ns(kernel.start_us), in_ns(kernel.end_us)});
+  }
+  file_ << ordered_json{{"line", one.line}, {"id", one.id}, {"kernels", entries}}.dump() << '\n' << std::flush;
+  if (!file_) throw ExecutionError(path_.string() + " could not be written");
+}
+
+int KernelFileWriter::position_of(const KernelLaunch& launch) {
+  const auto [known, is_new] = launches_.try_emplace(launch, launches_.size());
+  if (is_new) {
+    ordered_json line{{"launch", known->second}};
+    line.update(ordered_json(to_json(launch)));
+    file_ << line.dump() << '\n';
+  }
+  return known->second;
+}
+
+}  // namespace weft::calibration::evidence
