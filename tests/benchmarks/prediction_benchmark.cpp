@@ -87,9 +87,9 @@ void explore_one_shape(benchmark::State& state) {
   std::size_t schedules = 0;
   for (auto _ : state) {
     schedules = 0;
-    scenarios::study::Answer answer = scenarios::study::explore_pair(
-        {"down projection", down_projection}, down_projection.m, scenario, machine(), schedules,
-        {.least_schedules = scenarios::study::usual_schedules});
+    scenarios::study::Answer answer =
+        scenarios::study::explore_pair({"down projection", down_projection}, down_projection.m, scenario, machine(),
+                                       schedules, {.least_schedules = scenarios::study::usual_schedules});
     scenarios::study::explain({&answer}, machine());
     benchmark::DoNotOptimize(answer);
   }

@@ -1,5 +1,5 @@
-// Lines of measurement files from before there were kernel files: a case with kernels had a second line with everything,
-// and each kernel repeated all of its launch.
+// Lines of measurement files from before there were kernel files: a case with kernels had a second line with
+// everything, and each kernel repeated all of its launch.
 #pragma once
 
 #include <algorithm>

@@ -31,7 +31,7 @@ TEST_F(Explore, TakesTheMachineOfTheScenarioUnlessAnotherIsNamed) {
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.output, StartsWith("h200x8-nvswitch\n"));  // the scenario has no name
   EXPECT_EQ(json()["machine"], "h200x8-nvswitch");
-  EXPECT_THAT(run("--machine a800x8-nvswitch").output, StartsWith("a800x8-nvswitch\n"));
+  EXPECT_THAT(run("--machine a800x8-nvlink-pairs").output, StartsWith("a800x8-nvlink-pairs\n"));
 }
 
 TEST_F(Explore, NeedsAMachineOfEither) {

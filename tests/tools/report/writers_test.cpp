@@ -31,8 +31,8 @@ TEST(Writers, TextSetsNumbersToTheRightAndWordsToTheLeft) {
             "Two kernels\n"
             "\n"
             "8 GPUs\n"
-            "name                      us   interval  speedup   error\n"
-            "gemm                   812.0  780 - 840   1.000x       -\n"
+            "name                       us   interval  speedup   error\n"
+            "gemm                    812.0  780 - 840   1.000x       -\n"
             "all_reduce, \"NCCL\" | 8   55.5    50 - 61   1.234x  -5.1 %\n"
             "Overlap pays.\n"
             "2 simulated.\n");
@@ -97,8 +97,8 @@ TEST(TextWriter, ATableAsWideAsTheTerminalIsWhole) {
 
 TEST(TextWriter, ANarrowerTableLosesItsLeastImportantColumnsAndSaysSo) {
   EXPECT_EQ(to_text(table_alone(), {.width = 46}),
-            "name                      us  speedup   error\n"
-            "gemm                   812.0   1.000x       -\n"
+            "name                       us  speedup   error\n"
+            "gemm                    812.0   1.000x       -\n"
             "all_reduce, \"NCCL\" | 8   55.5   1.234x  -5.1 %\n"
             "Left out, the terminal being narrow (--wide shows all): interval.\n");
 }
