@@ -144,7 +144,8 @@ TEST(SourceFiles, UseEigenOnlyForFitting) {
 TEST(SourceFiles, UseThreadsOfTbbOnlyInStudies) {
   EXPECT_THAT(includes_where([](const SourceFile& file, const std::string& header) {
                 return begins_with_one_of(header, {"tbb/", "oneapi/"}) && file.folder != "tools" &&
-                       folder_of(file.path) != "scenarios/study" && folder_of(file.path) != "calibration/evidence";
+                       file.folder != "tests" && folder_of(file.path) != "scenarios/study" &&
+                       folder_of(file.path) != "calibration/evidence";
               }),
               IsEmpty());
 }
