@@ -9,7 +9,6 @@
 
 #include "models/base/input_error.hpp"
 #include "models/check/schedule_file.hpp"
-#include "models/schedule/schedule_json.hpp"
 #include "scenarios/ficco_rule.hpp"
 #include "scenarios/study/inefficiency.hpp"
 #include "scenarios/study/prediction.hpp"

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 
 #include "models/check/schedule_file.hpp"
-#include "models/schedule/schedule_json.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tests/sim/test_machine.hpp"
 

@@ -11,7 +11,6 @@
 #include "models/execution/trace_json.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
-#include "models/schedule/schedule_json.hpp"
 #include "scenarios/study/prediction.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tools/commands/commands.hpp"

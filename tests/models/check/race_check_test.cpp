@@ -8,7 +8,6 @@
 
 #include "models/check/schedule_file.hpp"
 #include "models/check/validation.hpp"
-#include "models/schedule/schedule_json.hpp"
 #include "tests/models/error_of.hpp"
 #include "tests/models/small_schedules.hpp"
 

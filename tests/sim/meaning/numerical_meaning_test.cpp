@@ -8,7 +8,6 @@
 #include "models/check/race_check.hpp"
 #include "models/check/schedule_file.hpp"
 #include "models/check/validation.hpp"
-#include "models/schedule/schedule_json.hpp"
 #include "scenarios/families/build.hpp"
 #include "scenarios/families/families.hpp"
 #include "tests/models/error_of.hpp"
