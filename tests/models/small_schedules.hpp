@@ -6,11 +6,12 @@
 
 #include "models/base/json_file.hpp"
 #include "models/schedule/schedule_json.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft {
 
 inline Schedule hand_written(const std::string& name) {
-  return schedule_from_json(read_json_file(WEFT_SOURCE_DIR "/tests/schedules/" + name + ".json"));
+  return schedule_from_json(read_json_file(tests::source_folder() + "/tests/schedules/" + name + ".json"));
 }
 
 inline Operation& operation(Schedule& schedule, const std::string& name) {

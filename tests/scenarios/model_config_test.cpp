@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/models/error_of.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft::scenarios {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 using nlohmann::json;
 
 const std::filesystem::path shipped =
-    std::filesystem::path(WEFT_SOURCE_DIR) / "scenarios/models/llama-3.3-70b.config.json";
+    std::filesystem::path(tests::source_folder()) / "scenarios/models/llama-3.3-70b.config.json";
 
 json small_config() {
   return json::parse(R"({"hidden_size": 64, "intermediate_size": 256, "num_attention_heads": 8,

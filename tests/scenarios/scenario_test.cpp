@@ -8,6 +8,7 @@
 #include "scenarios/families/build.hpp"
 #include "tests/models/error_of.hpp"
 #include "tests/scenarios/program_text.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft::scenarios {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 using nlohmann::json;
 using testing::ElementsAre;
 
-const std::filesystem::path folder = std::filesystem::path(WEFT_SOURCE_DIR) / "scenarios";
+const std::filesystem::path folder = std::filesystem::path(tests::source_folder()) / "scenarios";
 
 json llama() {
   return json::parse(R"({"format": "weft.scenario/1", "model": "models/llama-3.3-70b.config.json",

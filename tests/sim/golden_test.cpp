@@ -12,6 +12,7 @@
 #include "scenarios/families/build.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tests/sim/test_machine.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft::sim {
 namespace {
@@ -24,7 +25,7 @@ Schedule built(const Workload& workload, int gpus, const ScheduleChoice& choice 
 }
 
 Schedule by_hand(const std::string& name) {
-  return read_schedule(WEFT_SOURCE_DIR "/tests/schedules/" + name + ".json");
+  return read_schedule(tests::source_folder() + "/tests/schedules/" + name + ".json");
 }
 
 const PairWorkload reduce_scatter_pair{PairOp::gemm_reduce_scatter, 4096, 4096, 2048};
@@ -46,7 +47,7 @@ std::string text_of(const nlohmann::json& json) {
 }
 
 void compare_with_golden(const std::string& name, const Schedule& schedule) {
-  const std::string path = WEFT_SOURCE_DIR "/tests/sim/golden/" + name + ".json";
+  const std::string path = tests::source_folder() + "/tests/sim/golden/" + name + ".json";
   const nlohmann::json found = to_json(SimulatedExecutor().run(schedule, test_machine()));
   if (std::getenv("WEFT_REWRITE_GOLDEN") != nullptr) std::ofstream(path) << text_of(found);
   std::ifstream file(path);

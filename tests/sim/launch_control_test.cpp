@@ -11,6 +11,7 @@
 #include "models/schedule/schedule_json.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tests/models/error_of.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft::sim {
 namespace {
@@ -19,10 +20,10 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using ::testing::ThrowsMessage;
 
-const std::string folder = WEFT_SOURCE_DIR "/scenarios/launch_control/";
+const std::string folder = tests::source_folder() + "/scenarios/launch_control/";
 
 const Machine& h200() {
-  static const Machine machine = read_machine(WEFT_SOURCE_DIR "/calibration/machines/h200x8-nvswitch.json");
+  static const Machine machine = read_machine(tests::source_folder() + "/calibration/machines/h200x8-nvswitch.json");
   return machine;
 }
 

@@ -6,6 +6,7 @@
 #include "models/check/schedule_file.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tests/sim/test_machine.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft::sim {
 namespace {
@@ -130,7 +131,7 @@ TEST(Program, EagerLaunchIsPacedByTheHost) {
 
 TEST(Program, HandWrittenSchedulesSimulate) {
   for (const char* name : {"async_tp_all_gather_gemm", "flashoverlap_gemm_reduce_scatter", "ficco_uniform_fused_2d"}) {
-    const Schedule schedule = read_schedule(std::string(WEFT_SOURCE_DIR "/tests/schedules/") + name + ".json");
+    const Schedule schedule = read_schedule(tests::source_folder() + "/tests/schedules/" + name + ".json");
     const Trace trace = run(schedule);
     EXPECT_EQ(trace.spans.size(), schedule.operations.size() * static_cast<std::size_t>(schedule.gpus)) << name;
     for (const Span& one : trace.spans) {

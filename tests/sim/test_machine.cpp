@@ -1,11 +1,12 @@
 #include "tests/sim/test_machine.hpp"
 
 #include "models/machine/machine_json.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft::sim {
 
 const Machine& test_machine() {
-  static const Machine machine = read_machine(WEFT_SOURCE_DIR "/tests/sim/test_machine.json");
+  static const Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
   return machine;
 }
 

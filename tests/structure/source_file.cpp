@@ -6,6 +6,8 @@
 #include <regex>
 #include <set>
 
+#include "tests/source_folder.hpp"
+
 namespace weft::tests {
 
 namespace fs = std::filesystem;
@@ -24,7 +26,7 @@ std::vector<SourceFile> files_below(const std::vector<std::string>& folders, con
 
 }  // namespace
 
-fs::path project_root() { return WEFT_SOURCE_DIR; }
+fs::path project_root() { return tests::source_folder(); }
 
 SourceFile read_source(const fs::path& path) {
   const fs::path relative = path.lexically_relative(project_root());

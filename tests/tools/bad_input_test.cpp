@@ -7,6 +7,7 @@
 
 #include "calibration/hardware.hpp"
 #include "models/base/json_file.hpp"
+#include "tests/source_folder.hpp"
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
@@ -131,7 +132,7 @@ TEST_P(RefusedInput, IsToldInOneLineAndLeavesNoFile) {
   const BadInput& row = GetParam();
   const TemporaryFolder folder;
   if (!row.base.empty()) {
-    auto json = read_json_file(std::filesystem::path(WEFT_SOURCE_DIR) / row.base);
+    auto json = read_json_file(std::filesystem::path(tests::source_folder()) / row.base);
     json.merge_patch(nlohmann::json::parse(row.change));
     folder.write("input.json", json.dump());
   } else if (!row.change.empty()) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "tests/source_folder.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace weft::tests {
@@ -25,9 +26,8 @@ class CalibrateScript : public testing::Test {
   }
 
   int run(const std::string& arguments) const {
-    const std::string command = "cd '" + folder.path().string() +
-                                "' && WEFT=./fake_weft '" WEFT_SOURCE_DIR "/tools/calibrate' " + arguments +
-                                " >output 2>errors </dev/null";
+    const std::string command = "cd '" + folder.path().string() + "' && WEFT=./fake_weft '" + tests::source_folder() +
+                                "/tools/calibrate' " + arguments + " >output 2>errors </dev/null";
     const int status = std::system(command.c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }

@@ -11,14 +11,15 @@
 #include "models/base/json_file.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft::calibration::evidence {
 namespace {
 
 using nlohmann::ordered_json;
 
-const std::string golden = WEFT_SOURCE_DIR "/tests/tools/golden/accuracy.json";
-const std::string measurements = WEFT_SOURCE_DIR "/calibration/measurements/";
+const std::string golden = tests::source_folder() + "/tests/tools/golden/accuracy.json";
+const std::string measurements = tests::source_folder() + "/calibration/measurements/";
 
 constexpr double allowed_for_a_case = 3, allowed_for_a_target = 0.3;  // percentage points
 

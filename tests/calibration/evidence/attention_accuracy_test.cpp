@@ -9,6 +9,7 @@
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "sim/simulated_executor.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft::calibration::evidence {
 namespace {
@@ -32,7 +33,7 @@ Schedule alone(std::int64_t tokens, int heads, int kv_heads, int head_dim, std::
 }
 
 TEST(AttentionAccuracy, StaysCloseToWhatWasMeasured) {
-  std::ifstream lines(std::string(WEFT_SOURCE_DIR) + "/calibration/measurements/attention-2026-11-21/attention.jsonl");
+  std::ifstream lines(tests::source_folder() + "/calibration/measurements/attention-2026-11-21/attention.jsonl");
   ASSERT_TRUE(lines);
   const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
   std::vector<double> all, long_ones;

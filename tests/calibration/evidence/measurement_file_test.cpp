@@ -7,6 +7,7 @@
 #include "calibration/measurement_json.hpp"
 #include "scenarios/case_json.hpp"
 #include "tests/calibration/evidence/lines_of_before.hpp"
+#include "tests/source_folder.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace weft::calibration::evidence {
@@ -44,7 +45,7 @@ Measurement taking(double time_us) {
 // What was measured before there were kernel files: nothing of it may be lost.
 TEST_F(MeasurementFile, KeepsEveryFieldOfTheLinesOfBefore) {
   const std::vector<nlohmann::json> before =
-      lines_in(WEFT_SOURCE_DIR "/tests/calibration/inputs/measured_before_kernel_files.jsonl");
+      lines_in(tests::source_folder() + "/tests/calibration/inputs/measured_before_kernel_files.jsonl");
   ASSERT_EQ(before.size(), 9u);
   write_as_now(before, folder.path() / "file.jsonl");
   EXPECT_EQ(as_before(folder.path() / "file.jsonl"), before);

@@ -9,6 +9,7 @@
 #include "calibration/fitting/least_squares.hpp"
 #include "models/execution/executor.hpp"
 #include "models/machine/machine_json.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft::calibration::fitting {
 namespace {
@@ -80,7 +81,7 @@ TEST(LeastSquares, GiveTheConfidenceIntervalOfAMean) {
 // --- GEMMs -----------------------------------------------------------------------------------------------------
 
 Machine machine() {
-  Machine machine = read_machine(WEFT_SOURCE_DIR "/calibration/machines/h200x8-nvswitch.json");
+  Machine machine = read_machine(tests::source_folder() + "/calibration/machines/h200x8-nvswitch.json");
   std::vector<GemmChoice> choices;
   int split = 0;
   for (const std::int64_t m : {64, 256, 1024, 4096, 16384})

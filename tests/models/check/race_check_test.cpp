@@ -10,6 +10,7 @@
 #include "models/check/validation.hpp"
 #include "tests/models/error_of.hpp"
 #include "tests/models/small_schedules.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft {
 namespace {
@@ -27,7 +28,7 @@ std::set<Pair> racing(const Schedule& schedule) {
 }
 
 TEST(RaceCheck, hand_written_schedules_are_valid_and_free_of_races) {
-  for (const auto& file : std::filesystem::directory_iterator(WEFT_SOURCE_DIR "/tests/schedules")) {
+  for (const auto& file : std::filesystem::directory_iterator(tests::source_folder() + "/tests/schedules")) {
     const Schedule schedule = read_schedule(file.path());
     EXPECT_EQ(racing(schedule), std::set<Pair>{}) << file.path();
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "models/machine/machine_json.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft {
 namespace {
@@ -20,7 +21,7 @@ GemmKernel kernel(int tile_m, int tile_n, int split_k = 1) {
 
 /// What is chosen for 4096 x 4096 x 4096 on a machine of 16 SMs with these answers.
 GemmKernel chosen(const std::vector<GemmChoice>& answers) {
-  Machine machine = read_machine(WEFT_SOURCE_DIR "/tests/sim/test_machine.json");
+  Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
   machine.gemm_candidates.clear();
   machine.gemm_choices = GemmChoices(answers);
   return choose_gemm_kernel(machine, {4096, 4096, 4096});

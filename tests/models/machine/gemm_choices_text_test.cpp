@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tests/models/error_of.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft {
 namespace {
@@ -46,7 +47,7 @@ std::vector<std::vector<std::int64_t>> rows_of(const std::string& csv) {
 }
 
 TEST(GemmChoicesText, KeepsEveryFieldOfATableOfColumns) {
-  const std::string csv = text_in(WEFT_SOURCE_DIR "/tests/models/machine/gemm_kernels.csv");
+  const std::string csv = text_in(tests::source_folder() + "/tests/models/machine/gemm_kernels.csv");
   const auto rows = rows_of(csv);
   ASSERT_GT(rows.size(), 20u);
   const GemmChoices choices = gemm_choices_from_text(csv);
@@ -66,7 +67,7 @@ TEST(GemmChoicesText, SaysEachKernelOnceAndEachRowOfShapesOnOneLine) {
 
 TEST(GemmChoicesText, IsTheSameAfterItWasRead) {
   const std::string text =
-      to_text(gemm_choices_from_text(text_in(WEFT_SOURCE_DIR "/tests/models/machine/gemm_kernels.csv")));
+      to_text(gemm_choices_from_text(text_in(tests::source_folder() + "/tests/models/machine/gemm_kernels.csv")));
   EXPECT_EQ(to_text(gemm_choices_from_text(text)), text);
 }
 

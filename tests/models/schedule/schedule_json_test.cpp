@@ -8,6 +8,7 @@
 #include "models/base/json_object.hpp"
 #include "models/check/schedule_file.hpp"
 #include "tests/models/error_of.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft {
 namespace {
@@ -79,7 +80,7 @@ TEST(ScheduleJson, a_schedule_survives_a_file) {
 TEST(ScheduleJson, defaults_are_left_out) { EXPECT_EQ(to_json(schedule_from_json(tiny_json())), tiny_json()); }
 
 TEST(ScheduleJson, hand_written_files_are_read_and_written_back) {
-  for (const auto& file : std::filesystem::directory_iterator(WEFT_SOURCE_DIR "/tests/schedules")) {
+  for (const auto& file : std::filesystem::directory_iterator(tests::source_folder() + "/tests/schedules")) {
     const Schedule schedule = read_schedule(file.path());
     EXPECT_EQ(schedule_from_json(to_json(schedule)), schedule) << file.path();
   }

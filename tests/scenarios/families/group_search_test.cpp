@@ -10,6 +10,7 @@
 #include <set>
 
 #include "models/base/json_file.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft::scenarios::families {
 namespace {
@@ -57,7 +58,7 @@ struct Tuned {
 class PublishedSearch : public testing::Test {
  protected:
   PublishedSearch()
-      : file_(read_json_file(std::string(WEFT_SOURCE_DIR) + "/tests/scenarios/published/flashoverlap_a800.json")) {}
+      : file_(read_json_file(tests::source_folder() + "/tests/scenarios/published/flashoverlap_a800.json")) {}
 
   std::vector<Tuned> tuned() const {
     std::vector<Tuned> all;

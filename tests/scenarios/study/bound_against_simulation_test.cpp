@@ -8,13 +8,14 @@
 #include "scenarios/families/build.hpp"
 #include "scenarios/search.hpp"
 #include "sim/simulated_executor.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft::scenarios::study {
 namespace {
 
 const Machine& shipped_machine() {
   static const Machine machine =
-      read_machine(std::filesystem::path(WEFT_SOURCE_DIR) / "calibration/machines/h200x8-nvswitch.json");
+      read_machine(std::filesystem::path(tests::source_folder()) / "calibration/machines/h200x8-nvswitch.json");
   return machine;
 }
 

@@ -13,6 +13,7 @@
 #include "tests/models/error_of.hpp"
 #include "tests/sim/failure_of.hpp"
 #include "tests/sim/test_machine.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft::sim::meaning {
 namespace {
@@ -304,7 +305,7 @@ TEST(BuiltSchedules, OfConcurrentPairsComputeBoth) {
 // --- Schedules written by hand -------------------------------------------------------------------------------------
 
 Schedule hand_written(const std::string& name) {
-  return scaled_down(read_schedule(WEFT_SOURCE_DIR "/tests/schedules/" + name + ".json"));
+  return scaled_down(read_schedule(tests::source_folder() + "/tests/schedules/" + name + ".json"));
 }
 
 Schedule async_tp() { return hand_written("async_tp_all_gather_gemm"); }

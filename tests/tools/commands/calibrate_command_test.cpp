@@ -3,12 +3,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/source_folder.hpp"
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
 namespace {
 
-const std::string measurements = WEFT_SOURCE_DIR "/calibration/measurements/";
+const std::string measurements = tests::source_folder() + "/calibration/measurements/";
 const std::string one_server = measurements + "h200x4-2026-11-21/gemm.jsonl",
                   another = measurements + "calibration-2026-11-21/gemm_again.jsonl";
 

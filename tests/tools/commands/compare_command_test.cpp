@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/base/json_file.hpp"
+#include "tests/source_folder.hpp"
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
@@ -10,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::string inputs = WEFT_SOURCE_DIR "/tests/tools/inputs/";
+const std::string inputs = tests::source_folder() + "/tests/tools/inputs/";
 const std::string compare = "compare " + inputs + "predicted.json " + inputs + "measured.json";
 
 TEST(CompareCommand, PrintsTheErrorOfEachOperationAndOfTheIteration) {

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "tests/source_folder.hpp"
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
@@ -16,7 +17,7 @@ TEST(DrawCommand, DrawsTheCommittedValidationCasesAgain) {
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.output, HasSubstr("cases_2gpu.jsonl: 958 cases"));
   for (const std::string name : {"cases_2gpu.jsonl", "cases_4gpu.jsonl", "cases_8gpu.jsonl"}) {
-    std::ifstream committed(WEFT_SOURCE_DIR "/calibration/measurements/validation-cases/" + name);
+    std::ifstream committed(tests::source_folder() + "/calibration/measurements/validation-cases/" + name);
     EXPECT_EQ(folder.read(name), std::string(std::istreambuf_iterator<char>(committed), {})) << name;
   }
 }

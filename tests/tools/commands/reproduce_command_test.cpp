@@ -7,6 +7,7 @@
 
 #include "calibration/evidence/claims.hpp"
 #include "models/machine/machine_files.hpp"
+#include "tests/source_folder.hpp"
 #include "tests/tools/command_line.hpp"
 #include "tools/rooms.hpp"
 
@@ -35,7 +36,7 @@ ordered_json verdicts_of(const json& answer) {
 
 /// Which claims hold, and the simulated values to the bit. WEFT_REWRITE_GOLDEN=1 writes the file anew.
 void compare_with_golden(const std::string& paper, const json& answer) {
-  const std::string path = WEFT_SOURCE_DIR "/tests/tools/golden/verdicts/" + paper + ".json";
+  const std::string path = tests::source_folder() + "/tests/tools/golden/verdicts/" + paper + ".json";
   const ordered_json found = verdicts_of(answer);
   if (std::getenv("WEFT_REWRITE_GOLDEN") != nullptr) std::ofstream(path) << found.dump(1) << '\n';
   std::ifstream file(path);
