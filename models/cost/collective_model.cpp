@@ -49,27 +49,39 @@ std::vector<const CollectiveCurve*> curves_of(const Machine& machine, Collective
   return found;
 }
 
-Reading read_limited(const std::vector<const CollectiveCurve*>& curves, double bytes, int max_ctas) {
+/// `read_curve` says what a curve says of the size that is asked about, `read_fewer` what becomes of that with fewer
+/// CTAs than any curve has. A limit that is not below the default's CTAs limits nothing.
+template <class ReadCurve, class ReadFewer>
+Reading read_limited(const std::vector<const CollectiveCurve*>& curves, int max_ctas, const ReadCurve& read_curve,
+                     const ReadFewer& read_fewer) {
   const auto unlimited =
       std::find_if(curves.begin(), curves.end(), [](const auto* curve) { return curve->max_ctas == 0; });
   const CollectiveCurve& by_default = unlimited == curves.end() ? *curves.back() : **unlimited;
-  if (max_ctas == 0 || max_ctas >= by_default.ctas) return read(by_default, bytes);
+  if (max_ctas == 0 || max_ctas >= by_default.ctas) return read_curve(by_default);
   const CollectiveCurve* below = nullptr;
   const CollectiveCurve* above = &by_default;
   for (const CollectiveCurve* curve : curves) {
-    if (curve->max_ctas == max_ctas) return read(*curve, bytes);
+    if (curve->max_ctas == max_ctas) return read_curve(*curve);
     if (curve->ctas <= max_ctas) below = curve;
     if (curve->ctas > max_ctas && curve->ctas < above->ctas) above = curve;
   }
-  const Reading more = read(*above, bytes);
-  if (below == nullptr) {  // fewer CTAs than were measured: each keeps its rate
-    const double scale = static_cast<double>(above->ctas) / max_ctas;
-    const double longer_us = (more.kernel_us - more.latency_us) * (scale - 1);
-    return {more.kernel_us + longer_us, more.latency_us, more.alone_us + longer_us, double(max_ctas), more.cluster};
-  }
-  Reading reading = between(read(*below, bytes), more, line(max_ctas, below->ctas, 0, above->ctas, 1));
+  if (below == nullptr) return read_fewer(*above);
+  Reading reading = between(read_curve(*below), read_curve(*above), line(max_ctas, below->ctas, 0, above->ctas, 1));
   reading.ctas = max_ctas;
   return reading;
+}
+
+/// Of a profile without protocols. With fewer CTAs than were measured each keeps its rate.
+Reading read_limited(const std::vector<const CollectiveCurve*>& curves, double bytes, int max_ctas) {
+  const auto read_curve = [&](const CollectiveCurve& curve) { return read(curve, bytes); };
+  const auto read_fewer = [&](const CollectiveCurve& above) {
+    const Reading more = read(above, bytes);
+    const double scale = static_cast<double>(above.ctas) / max_ctas;
+    const double longer_us = (more.kernel_us - more.latency_us) * (scale - 1);
+    return Reading{more.kernel_us + longer_us, more.latency_us, more.alone_us + longer_us, double(max_ctas),
+                   more.cluster};
+  };
+  return read_limited(curves, max_ctas, read_curve, read_fewer);
 }
 
 std::vector<int> measured_gpu_counts(const Machine& machine, CollectiveKind kind) {
@@ -112,32 +124,29 @@ Reading as_reading(const LibraryTime& time, const Machine& machine) {
   return {latency_us + time.transfer_us, latency_us, time.time_us(), double(time.channels), 1};
 }
 
-Bytes smallest_size(const Machine& machine, CollectiveKind kind, int gpus) {
-  Bytes smallest = 0;
-  for (const CollectiveCurve& curve : machine.collectives)
-    if (curve.kind == kind && curve.gpus == gpus && (smallest == 0 || curve.points.front().bytes < smallest))
-      smallest = curve.points.front().bytes;
-  return smallest;
-}
-
-/// Of a profile with protocols.
+/// Of a profile with protocols, whose model says how a curve goes on below its smallest size, and how fast fewer
+/// channels are than were measured.
 Reading read_or_model(const Machine& machine, CollectiveKind kind, int gpus, double bytes, int max_ctas) {
   const LibraryTime model = library_time(machine, kind, gpus, bytes, max_ctas);
   if (!has_curve(machine, kind, gpus)) return as_reading(model, machine);
-  const auto smallest = static_cast<double>(smallest_size(machine, kind, gpus));
-  Reading reading = read_limited(curves_of(machine, kind, gpus), std::max(bytes, smallest), 0);
-  if (bytes < smallest) {
+  const auto read_curve = [&](const CollectiveCurve& curve) {
+    const auto smallest = static_cast<double>(curve.points.front().bytes);
+    Reading reading = read(curve, std::max(bytes, smallest));
+    if (bytes >= smallest) return reading;
     const double scale = model.time_us() / library_time(machine, kind, gpus, smallest, max_ctas).time_us();
     for (double* time_us : {&reading.kernel_us, &reading.latency_us, &reading.alone_us}) *time_us *= scale;
-  }
-  if (max_ctas > 0 && max_ctas < reading.ctas) {
-    const double transfer_us = reading.kernel_us - reading.latency_us;
-    const double longer_us = std::max(0.0, model.transfer_us - transfer_us);
+    return reading;
+  };
+  const auto read_fewer = [&](const CollectiveCurve& above) {
+    Reading reading = read_curve(above);
+    if (max_ctas >= reading.ctas) return reading;
+    const double longer_us = std::max(0.0, model.transfer_us - (reading.kernel_us - reading.latency_us));
     reading.kernel_us += longer_us;
     reading.alone_us += longer_us;
     reading.ctas = max_ctas;
-  }
-  return reading;
+    return reading;
+  };
+  return read_limited(curves_of(machine, kind, gpus), max_ctas, read_curve, read_fewer);
 }
 
 }  // namespace

@@ -23,7 +23,8 @@ struct CollectiveTiming {
 /// limits it is linear in those.
 ///
 /// A profile with `collective_protocols` answers GPU counts without a curve by library_time(); below a curve's smallest
-/// size too, scaled to meet the curve there; and fewer CTAs than the curves have move at most their channels' rate.
+/// size too, scaled to meet the curve there; and fewer CTAs than any of its curves has move at most their channels'
+/// rate.
 /// Throws InputError when the profile has neither a curve of this kind nor protocols.
 CollectiveTiming time_collective(const Machine& machine, CollectiveKind kind, int gpus, Bytes bytes, int max_ctas);
 
