@@ -76,7 +76,10 @@ struct FactsOf {
             .differs_by_rank = true};
   }
   Facts operator()(const Signal& signal) const {
-    return {.kind = "signal", .role = Role::synchronisation, .crosses_ranks = signal.place != 0};
+    return {.kind = "signal",
+            .role = Role::synchronisation,
+            .runs_on_copy_engine = signal.path == SignalPath::copied_word,
+            .crosses_ranks = signal.place != 0};
   }
   Facts operator()(const Wait&) const { return {.kind = "wait", .role = Role::synchronisation}; }
   Facts operator()(const Barrier&) const {

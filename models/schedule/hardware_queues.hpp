@@ -3,7 +3,10 @@
 // Eager launches go into the queue of their stream (stream i into queue i mod queues, in order of creation), and a
 // queue is a line: what stands in front and still waits, for an event or for the operation before it on its stream,
 // holds back all that was launched behind it, of whatever stream and priority. Once it has been launched the next one
-// moves up; it need not have ended. With one queue kernels therefore start in the order of their launch.
+// moves up; it need not have ended. With one queue kernels therefore start in the order of their launch. Copies from
+// or to a peer by copy engines stand in no such line: the engines have queues of their own
+// (CUDA_DEVICE_MAX_COPY_CONNECTIONS, HIP's SDMA queues). A copy within one GPU starts as a kernel does and stands in
+// it.
 //
 // Measured on an H200 (driver 580.159.04, CUDA_DEVICE_MAX_CONNECTIONS set, 40 streams, a kernel behind one that spins
 // for 3 ms): with 1 queue all streams were held back, with 2 every second one, of any priority; with 4, 8 and 32 none
@@ -18,8 +21,8 @@
 
 namespace weft {
 
-/// By operation: the one of another stream that stands before it in its hardware queue, or -1. `queues` 0: every stream
-/// has its own.
+/// By operation: the one of another stream that stands before it in its hardware queue, or -1; -1 also for what
+/// copy engines do, which nobody stands behind. `queues` 0: every stream has its own.
 std::vector<OperationId> queued_behind(const Schedule& schedule, int queues);
 
 }  // namespace weft

@@ -27,5 +27,21 @@ TEST(HardwareQueues, EnoughOfThemHoldNobodyBack) {
   EXPECT_THAT(queued_behind(on_streams({0, 1, 2, 0}), 0), ElementsAre(-1, -1, -1, -1));
 }
 
+TEST(HardwareQueues, CopiesByCopyEnginesStandInNone) {
+  Schedule schedule = on_streams({0, 1, 2});
+  schedule.operations[1].work = Copy{.source = {.place = 1}};
+  EXPECT_THAT(queued_behind(schedule, 1), ElementsAre(-1, -1, 0));
+  schedule.operations[1].work = Signal{.place = 1, .path = SignalPath::copied_word};
+  EXPECT_THAT(queued_behind(schedule, 1), ElementsAre(-1, -1, 0));
+}
+
+TEST(HardwareQueues, CopiesOnSmsAndWithinOneGpuStandInLine) {
+  Schedule schedule = on_streams({0, 1, 2});
+  schedule.operations[1].work = Copy{.source = {.place = 1}, .path = CopyPath::sms};
+  EXPECT_THAT(queued_behind(schedule, 1), ElementsAre(-1, 0, 1));
+  schedule.operations[1].work = Copy{};
+  EXPECT_THAT(queued_behind(schedule, 1), ElementsAre(-1, 0, 1));
+}
+
 }  // namespace
 }  // namespace weft
