@@ -14,6 +14,7 @@
 #include "calibration/selftest_schedules.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/statistics.hpp"
+#include "models/execution/executor_rules.hpp"
 
 namespace weft::calibration {
 namespace {
@@ -40,6 +41,11 @@ void print(const Conditions& c) {
               c.gpus, c.gpu.c_str(), c.sms, c.driver.c_str(), c.cuda.c_str(), c.nccl.c_str(), c.cublaslt.c_str(),
               c.max_sm_clock_MHz, c.power_limit_W);
   std::fflush(stdout);
+}
+
+int print_complaints(const std::vector<std::string>& complaints) {
+  for (const std::string& complaint : complaints) std::printf("FAILED: %s\n", complaint.c_str());
+  return static_cast<int>(complaints.size());
 }
 
 /// Every operation must have been seen on every GPU.
@@ -70,11 +76,16 @@ int run_all(int gpus) {
                }});
   for (std::size_t i = 0; i < schedules.size(); ++i) {
     if (!results.contains(i)) continue;
+    failures += print_complaints(broken_rules(schedules[i], results[i].trace));
     const int missing = missing_spans(schedules[i], results[i].trace);
     if (missing == 0 && results[i].checked) continue;
     ++failures;
     std::printf("%-60s FAILED: %d spans missing, %s\n", schedules[i].name.c_str(), missing,
                 results[i].checked ? "checked" : "unchecked");
+  }
+  if (gpus >= schedule_for_rules().gpus) {
+    HardwareExecutor executor;
+    failures += print_complaints(broken_rules(executor, Machine{}));
   }
   std::printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;

@@ -12,8 +12,8 @@
 #include "calibration/measurement_json.hpp"
 #include "calibration/process_group.hpp"
 #include "models/base/input_error.hpp"
+#include "models/check/check.hpp"
 #include "models/check/hardware_support.hpp"
-#include "models/check/validation.hpp"
 
 namespace weft::calibration {
 namespace {
@@ -145,7 +145,7 @@ class Pass {
 
 std::optional<InputError> why_refused(const Schedule& schedule) {
   try {
-    validate(schedule);
+    check(schedule);
   } catch (const InputError& error) {
     return error;
   }

@@ -282,7 +282,7 @@ Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& full_machi
     if (attempt.trace.limited_by == Limit::compute) attempt.trace.limited_by = Limit::power;
   }
   attempt.trace.source = "predicted";
-  attempt.trace.time_us = attempt.time_us;
+  attempt.trace.time_us = attempt.time_us / schedule.repeats_per_iteration;
   if (statistics != nullptr) *statistics = attempt.statistics;
   return attempt.trace;
 }

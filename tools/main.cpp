@@ -44,6 +44,7 @@ int run(int argc, char** argv) {
   weft::tools::commands::add_predict_command(app);
   weft::tools::commands::add_compare_command(app);
   weft::tools::commands::add_explore_command(app);
+  weft::tools::commands::add_check_command(app);
   weft::tools::commands::add_simulate_command(app);
   weft::tools::commands::add_run_command(app);
   weft::tools::commands::add_measure_command(app);

@@ -1,4 +1,4 @@
-// Reading a schedule from a file: nobody gets one that cannot run.
+// Schedules in files: nobody gets or leaves one that cannot run, or whose operations race.
 #pragma once
 
 #include <filesystem>
@@ -7,7 +7,11 @@
 
 namespace weft {
 
-/// Reads and validates (see validation.hpp). Throws InputError "FILE: FIELD: …".
+/// Reads and checks (check.hpp). Throws InputError "FILE: FIELD: …".
 Schedule read_schedule(const std::filesystem::path& path);
+
+/// Checks, and writes as write_schedule() does (schedule_json.hpp). Throws InputError for what check() refuses and for
+/// a file that cannot be written.
+void write_checked(const std::filesystem::path& path, const Schedule& schedule);
 
 }  // namespace weft

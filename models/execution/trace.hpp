@@ -35,7 +35,7 @@ struct Span {
 struct Trace {
   std::string source;  ///< "predicted" or "measured"
   std::string machine;
-  double time_us = 0;  ///< steady-state time of one iteration of the slowest GPU
+  double time_us = 0;  ///< of an iteration of the slowest GPU in the steady state, over its repeats_per_iteration
   Limit limited_by = Limit::compute;
   std::vector<Span> spans;
 };

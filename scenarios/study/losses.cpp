@@ -171,7 +171,7 @@ LossAccount::LossAccount(const Schedule& serial, const Machine& machine) : machi
     double sum_us = 0;
     for (std::size_t id = 0; id < part.operations.size(); ++id)
       sum_us += trace.spans[id].end_us - trace.spans[id].start_us;
-    const double scale = trace.time_us / sum_us / serial.repeats_per_iteration;  // with what comes before a first CTA
+    const double scale = trace.time_us / sum_us;  // with what comes before a first CTA
     for (std::size_t id = 0; id < part.operations.size(); ++id)
       if (const auto kind = kind_of_work(part.operations[id].work))
         whole_us_[static_cast<std::size_t>(*kind)] += (trace.spans[id].end_us - trace.spans[id].start_us) * scale;
@@ -221,7 +221,7 @@ Losses LossAccount::of(const Schedule& schedule) const {
 std::int64_t LossAccount::time_ps(const Schedule& schedule, const sim::Mechanisms& mechanisms,
                                   const std::vector<double>& given_us) const {
   sim::SimulatedExecutor executor({.spans = false, .mechanisms = mechanisms, .given_us = given_us});
-  return from_us(executor.run(schedule, machine_).time_us / schedule.repeats_per_iteration).count;
+  return from_us(executor.run(schedule, machine_).time_us).count;
 }
 
 }  // namespace weft::scenarios::study

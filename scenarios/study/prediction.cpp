@@ -19,12 +19,8 @@ using scenarios::PairWorkload;
 /// Without a stratum of its own in the profile a case gets this band.
 constexpr double unknown_low = -0.25, unknown_high = 0.25;
 
-/// Time of one of the schedule's equal parts.
 Trace simulate(const Schedule& schedule, const Machine& machine, const sim::SimulationOptions& options) {
-  sim::SimulatedExecutor executor(options);
-  Trace trace = executor.run(schedule, machine);
-  trace.time_us /= schedule.repeats_per_iteration;
-  return trace;
+  return sim::SimulatedExecutor(options).run(schedule, machine);
 }
 
 void set_interval(Prediction& prediction, const Case& request, const Machine& machine) {

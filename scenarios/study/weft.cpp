@@ -5,9 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "models/base/json_file.hpp"
-#include "models/check/race_check.hpp"
+#include "models/check/check.hpp"
 #include "models/check/schedule_file.hpp"
-#include "models/check/validation.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "models/schedule/schedule_json.hpp"
@@ -151,16 +150,10 @@ auto asked(const Work& work) {
   }
 }
 
+/// The schedule has been checked.
 Simulation simulated(const Schedule& schedule, const Machine& machine) {
-  validate(schedule);
   study::require_gpus(schedule.gpus, machine);
-  if (const std::vector<Race> races = find_races(schedule); !races.empty())
-    throw InputError("operations", "expected an order between conflicting operations, got " + races.front().message);
-  return asked([&] {
-    Trace trace = sim::SimulatedExecutor().run(schedule, machine);
-    trace.time_us /= schedule.repeats_per_iteration;
-    return written(trace);
-  });
+  return asked([&] { return written(sim::SimulatedExecutor().run(schedule, machine)); });
 }
 
 scenarios::Scenario scenario_of(const scenarios::Case& request) {
@@ -245,7 +238,9 @@ std::string Profile::build(const Case& request) const {
 }
 
 Simulation Profile::simulate(std::string_view schedule_json) const {
-  return simulated(schedule_from_json(parse_json(schedule_json)), *machine_);
+  const Schedule schedule = schedule_from_json(parse_json(schedule_json));
+  check(schedule);
+  return simulated(schedule, *machine_);
 }
 
 Simulation Profile::simulate_file(const std::string& path) const { return simulated(read_schedule(path), *machine_); }

@@ -8,6 +8,7 @@ namespace weft::tools::commands {
 
 void add_predict_command(CLI::App& app);
 void add_explore_command(CLI::App& app);
+void add_check_command(CLI::App& app);
 void add_simulate_command(CLI::App& app);
 void add_run_command(CLI::App& app);
 void add_measure_command(CLI::App& app);

@@ -3,10 +3,10 @@
 #include <sstream>
 
 #include "models/base/json_file.hpp"
+#include "models/check/schedule_file.hpp"
 #include "models/execution/trace_json.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
-#include "models/schedule/schedule_json.hpp"
 #include "scenarios/study/explanation.hpp"
 #include "scenarios/study/exploration.hpp"
 #include "tools/commands/commands.hpp"
@@ -75,7 +75,7 @@ void write_fastest(const Options& options, const study::Answer& answer, const Ma
   if (!options.schedule.empty()) {
     Schedule schedule = prediction.schedule;
     schedule.machine = machine.name;
-    write_schedule(options.schedule, schedule);
+    write_checked(options.schedule, schedule);
   }
   if (options.trace.empty()) return;
   std::ostringstream text;

@@ -15,10 +15,10 @@
 
 #include "calibration/evidence/measurement_file.hpp"
 #include "models/base/json_file.hpp"
+#include "models/check/schedule_file.hpp"
 #include "models/execution/executor.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
-#include "models/schedule/schedule_json.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/study/prediction.hpp"
 #include "scenarios/study/prediction_json.hpp"
@@ -94,7 +94,7 @@ Answer answer(const std::string& line, std::size_t number, const Machine& machin
   try {
     const scenarios::Case request = scenarios::case_from_json(parsed);
     const study::Prediction prediction = study::predict(request, machine);
-    if (!schedules.empty()) write_schedule(schedule_path(schedules, request.id), prediction.schedule);
+    if (!schedules.empty()) write_checked(schedule_path(schedules, request.id), prediction.schedule);
     return {study::to_json(request.id, prediction).dump(), false};
   } catch (const std::exception& error) {  // of this case; the others go on
     return {ordered_json{{"id", id_of(parsed)}, {"error", error.what()}}.dump(), true};

@@ -1,0 +1,120 @@
+#include "models/execution/executor_rules.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "models/base/input_error.hpp"
+#include "models/schedule/facts.hpp"
+
+namespace weft {
+namespace {
+
+constexpr double room = 1.05;  // iterations differ, and a trace shows one of them
+
+std::string text(double value) { return std::to_string(value); }
+
+class Rules {
+ public:
+  Rules(const Schedule& schedule, const Trace& trace) : schedule_(schedule), trace_(trace) {}
+
+  std::vector<std::string> broken() {
+    if (!(std::isfinite(trace_.time_us) && trace_.time_us > 0)) complain("an iteration takes " + text(trace_.time_us));
+    for (const Span& span : trace_.spans) look_at(span);
+    for (int gpu = 0; gpu < shown_gpus(); ++gpu) {
+      for (const Operation& operation : schedule_.operations) count(operation, gpu);
+      measure(gpu);
+    }
+    return complaints_;
+  }
+
+ private:
+  void complain(const std::string& what) { complaints_.push_back(schedule_.name + ": " + what); }
+
+  int shown_gpus() const {
+    const auto is_other = [](const Span& span) { return span.gpu > 0; };
+    return std::any_of(trace_.spans.begin(), trace_.spans.end(), is_other) ? schedule_.gpus : 1;
+  }
+
+  void look_at(const Span& span) {
+    const auto operation = std::find_if(schedule_.operations.begin(), schedule_.operations.end(),
+                                        [&](const Operation& one) { return one.name == span.operation; });
+    if (operation == schedule_.operations.end()) return complain("a span of unknown operation " + span.operation);
+    if (span.kind != kind_of(operation->work)) complain(span.operation + " is called " + span.kind);
+    if (span.stream != schedule_.streams[static_cast<std::size_t>(operation->stream)].name)
+      complain(span.operation + " stands on stream " + span.stream);
+    if (span.gpu < 0 || span.gpu >= schedule_.gpus) complain(span.operation + " on GPU " + std::to_string(span.gpu));
+    if (!(span.start_us >= 0 && span.end_us >= span.start_us))
+      complain(span.operation + " from " + text(span.start_us) + " to " + text(span.end_us));
+    ++spans_[{span.operation, span.gpu}];
+  }
+
+  void count(const Operation& operation, int gpu) {
+    const int found = spans_[{operation.name, gpu}];
+    const bool may_be_merged = facts(operation.work).role == Role::synchronisation;
+    if (found > 1 || (found == 0 && !may_be_merged))
+      complain(operation.name + " has " + std::to_string(found) + " spans on GPU " + std::to_string(gpu));
+  }
+
+  void measure(int gpu) {
+    double first_us = std::numeric_limits<double>::max(), last_us = 0;
+    for (const Span& span : trace_.spans)
+      if (span.gpu == gpu) first_us = std::min(first_us, span.start_us), last_us = std::max(last_us, span.end_us);
+    const double iteration_us = trace_.time_us * schedule_.repeats_per_iteration;
+    if (last_us - first_us > room * iteration_us)
+      complain("spans over " + text(last_us - first_us) + " us in an iteration of " + text(iteration_us));
+  }
+
+  const Schedule& schedule_;
+  const Trace& trace_;
+  std::map<std::pair<std::string, int>, int> spans_;
+  std::vector<std::string> complaints_;
+};
+
+constexpr std::int64_t size = 4096;
+
+Slice whole(BufferId buffer, int place = 0) { return {buffer, place, RowRange{0, size}, 0, size}; }
+
+}  // namespace
+
+std::vector<std::string> broken_rules(const Schedule& schedule, const Trace& trace) {
+  return Rules(schedule, trace).broken();
+}
+
+Schedule schedule_for_rules() {
+  Schedule schedule;
+  schedule.name = "rules of executors";
+  schedule.gpus = 2;
+  for (const char* name : {"a", "b", "c", "source", "pulled"})
+    schedule.buffers.push_back({.name = name, .rows = size, .columns = size});
+  schedule.buffers[3].memory = Memory::symmetric;
+  schedule.streams = {{"compute"}, {"transfer"}};
+  schedule.operations = {{"gemm", 0, {}, Gemm{.a = whole(0), .b = whole(1), .c = whole(2)}},
+                         {"enter", 1, {}, Barrier{}},
+                         {"pull", 1, {}, Copy{whole(3, 1), whole(4)}},
+                         {"all_reduce", 0, {{2}}, Collective{.input = whole(2), .output = whole(2)}}};
+  return schedule;
+}
+
+std::vector<std::string> broken_rules(Executor& executor, const Machine& machine) {
+  Schedule parts = schedule_for_rules();
+  const Trace trace = executor.run(parts, machine);
+  std::vector<std::string> complaints = broken_rules(parts, trace);
+  parts.repeats_per_iteration = 2;
+  const double part_us = executor.run(parts, machine).time_us;
+  if (part_us > room * trace.time_us / 2 || part_us < trace.time_us / 2 / room)
+    complaints.push_back("one of two parts takes " + text(part_us) + " of " + text(trace.time_us) + " us");
+
+  Schedule refused = schedule_for_rules();
+  refused.operations.back().work =
+      Collective{.input = whole(2), .output = whole(2), .transport = Transport::multicast};
+  try {
+    executor.run(refused, machine);
+    complaints.push_back("a collective that it does not have is run");
+  } catch (const InputError&) {
+  }
+  return complaints;
+}
+
+}  // namespace weft
