@@ -26,6 +26,13 @@ struct Activity {
   Limit limit = Limit::latency;
   std::string detail;
 
+  /// Nobody looks at what it was any more.
+  void rearm() {
+    for (Occurrence* occurrence : {&launched, &first_cta_started, &all_ctas_started, &end}) occurrence->rearm();
+    for (Occurrence& group : tile_groups) group.rearm();
+    limit = Limit::latency;
+    detail.clear();
+  }
   Occurrence& point(Point which, int tile_group) {
     switch (which) {
       case Point::first_cta_started:
@@ -49,7 +56,7 @@ struct Hindrance {
 };
 
 /// Carries out what takes a GPU's resources: GEMMs, collectives, copies, memory-bound kernels, attention. Streams,
-/// points, counters and barriers are the program's.
+/// points, counters and barriers are the business of ScheduleRun.
 class Device {
  public:
   virtual ~Device() = default;

@@ -5,8 +5,10 @@
 namespace weft::sim {
 
 CollectiveRun::CollectiveRun(Engine& engine, FluidPool& pool, const CollectiveTiming& timing, const CtaShape& cta,
-                             int ranks, std::vector<Transfer> transfers)
-    : engine_(engine), pool_(pool), timing_(timing), cta_(cta), transfers_(std::move(transfers)), ranks_(ranks) {}
+                             int ranks, const std::vector<Transfer>& transfers)
+    : engine_(engine), pool_(pool), timing_(timing), cta_(cta), transfers_(transfers), ranks_(ranks) {
+  grids_.reserve(static_cast<std::size_t>(ranks));
+}
 
 void CollectiveRun::arrive(Activity& activity, SmPool& sms, double crowded_us) {
   RankGrid& grid = grids_.emplace_back();
@@ -23,7 +25,7 @@ void CollectiveRun::arrive(Activity& activity, SmPool& sms, double crowded_us) {
   sms.submit(grid);
 }
 
-void CollectiveRun::RankGrid::on_placed(const std::vector<int>& placed) {
+void CollectiveRun::RankGrid::on_placed(std::span<const int> placed) {
   activity->first_cta_started.happen(run->engine_);
   if (run->engine_.now() > arrived) run->crowded_us_ = std::max(run->crowded_us_, crowded_us);
   held.insert(held.end(), placed.begin(), placed.end());
@@ -38,11 +40,7 @@ void CollectiveRun::start_complete_channels() {
   if (complete == started_) return;
   Batch& batch = batches_.emplace_back(Batch{this, started_, complete - started_, {}});
   started_ = complete;
-  engine_.after(from_us(timing_.latency_us * slowdown_ + crowded_us_), {[](void* context) {
-                                                                          auto* ready = static_cast<Batch*>(context);
-                                                                          ready->run->start(*ready);
-                                                                        },
-                                                                        &batch});
+  engine_.after(from_us(timing_.latency_us * slowdown_ + crowded_us_), waiter_for<&Batch::start>(&batch));
 }
 
 double CollectiveRun::rate_of(const Share& share) const {
@@ -59,12 +57,7 @@ void CollectiveRun::start(Batch& batch) {
       end(share);
       continue;
     }
-    share.flow = pool_.start(bytes, rate_of(share), share.transfer->path,
-                             {[](void* context) {
-                                auto* done = static_cast<Share*>(context);
-                                done->batch->run->end(*done);
-                              },
-                              &share});
+    share.flow = pool_.start(bytes, rate_of(share), share.transfer->path, waiter_for<&Share::end>(&share));
   }
   end_ranks(batch, nullptr);
 }
@@ -93,8 +86,7 @@ void CollectiveRun::end_ranks(Batch& batch, const Transfer* ended) {
       return share.transfer->involves(rank) && (ended == nullptr || !share.has_ended);
     };
     if (std::any_of(batch.shares.begin(), batch.shares.end(), is_open)) continue;
-    const auto first = grid.held.begin() + batch.first;
-    grid.sms->release(grid, std::vector<int>(first, first + batch.count));
+    grid.sms->release(grid, std::span(grid.held).subspan(batch.first, batch.count));
     grid.ended += batch.count;
     if (grid.ended == timing_.ctas) grid.activity->end.happen(engine_);
   }

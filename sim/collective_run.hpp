@@ -3,8 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <deque>
-#include <memory>
+#include <list>
+#include <span>
 #include <vector>
 
 #include "models/cost/collective_model.hpp"
@@ -19,16 +19,16 @@ struct Transfer {
   double bytes = 0;
   double alone_us = 0;  ///< with all channels and nobody beside
   PathId path = 0;
-  std::vector<int> ranks;  ///< that take part; empty: all
-  bool involves(int rank) const { return ranks.empty() || std::find(ranks.begin(), ranks.end(), rank) != ranks.end(); }
+  int source = -1, destination = -1;  ///< ranks that take part; -1: all do
+  bool involves(int rank) const { return source < 0 || rank == source || rank == destination; }
 };
 
 class CollectiveRun {
  public:
   /// `transfers` of all simulated ranks together: one for a collective, those of each pair of ranks for an exchange. A
-  /// rank's channels end with the transfers that involve it.
+  /// rank's channels end with the transfers that involve it. They outlive the run.
   CollectiveRun(Engine& engine, FluidPool& pool, const CollectiveTiming& timing, const CtaShape& cta, int ranks,
-                std::vector<Transfer> transfers);
+                const std::vector<Transfer>& transfers);
   CollectiveRun(const CollectiveRun&) = delete;
 
   /// This rank's kernel asks for SMs. Where it must wait for them, each channel's latency is longer by `crowded_us`.
@@ -50,7 +50,7 @@ class CollectiveRun {
     int ended = 0;          // channels
     Picoseconds arrived;
     double crowded_us = 0;
-    void on_placed(const std::vector<int>& placed) override;
+    void on_placed(std::span<const int> placed) override;
   };
   struct Batch;
   /// The share of one transfer that a batch moves.
@@ -59,12 +59,14 @@ class CollectiveRun {
     const Transfer* transfer = nullptr;
     FlowId flow = -1;  ///< while it flows
     bool has_ended = false;
+    void end() { batch->run->end(*this); }
   };
   /// Channels that became complete on all ranks together.
   struct Batch {
     CollectiveRun* run = nullptr;
     int first = 0, count = 0;
     std::vector<Share> shares;
+    void start() { run->start(*this); }
   };
 
   void start_complete_channels();
@@ -77,12 +79,12 @@ class CollectiveRun {
   FluidPool& pool_;
   const CollectiveTiming timing_;
   const CtaShape cta_;
-  const std::vector<Transfer> transfers_;
+  const std::vector<Transfer>& transfers_;
   const int ranks_;
   double crowded_us_ = 0, slowdown_ = 1;
-  int started_ = 0;  // channels
-  std::deque<RankGrid> grids_;
-  std::deque<Batch> batches_;
+  int started_ = 0;              // channels
+  std::vector<RankGrid> grids_;  // in the order of their arrival; never more than ranks_
+  std::list<Batch> batches_;
 };
 
 }  // namespace weft::sim

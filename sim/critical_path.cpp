@@ -11,12 +11,12 @@ constexpr Picoseconds longest_gap{10 * 1000 * 1000};  // 10 us: from the end of 
 /// One iteration of one rank, walked back from its end.
 class Path {
  public:
-  Path(Program& program, const Schedule& schedule, int rank, int iteration)
-      : program_(program), schedule_(schedule), rank_(rank), iteration_(iteration) {}
+  Path(ScheduleRun& run, const Schedule& schedule, int rank, int iteration)
+      : run_(run), schedule_(schedule), rank_(rank), iteration_(iteration) {}
 
   Limit limit() {
-    const Picoseconds begin = program_.begin_of(rank_, iteration_);
-    Picoseconds now = program_.end_of(rank_, iteration_);
+    const Picoseconds begin = run_.begin_of(rank_, iteration_);
+    Picoseconds now = run_.end_of(rank_, iteration_);
     for (OperationId id = last_of_all(); now > begin; id = what_let_start(id)) {
       const Picoseconds end = id < 0 ? begin : std::min(now, activity(id).end.time());
       add(Limit::launch, now - end);
@@ -28,7 +28,7 @@ class Path {
   }
 
  private:
-  Activity& activity(OperationId id) { return program_.activity(rank_, iteration_, id); }
+  Activity& activity(OperationId id) { return run_.activity(rank_, iteration_, id); }
   Picoseconds start(OperationId id) { return activity(id).first_cta_started.time(); }
   OperationId operations() const { return static_cast<OperationId>(schedule_.operations.size()); }
   void add(Limit limit, Picoseconds time) {
@@ -75,7 +75,7 @@ class Path {
     return last >= 0 && latest + longest_gap >= start(id) ? last : -1;
   }
 
-  Program& program_;
+  ScheduleRun& run_;
   const Schedule& schedule_;
   const int rank_, iteration_;
   std::array<std::int64_t, NamesOf<Limit>::names.size()> time_by_limit_{};
@@ -83,19 +83,19 @@ class Path {
 
 }  // namespace
 
-Trace trace_of(Program& program, const Schedule& schedule, int ranks, int iteration, bool spans) {
+Trace trace_of(ScheduleRun& run, const Schedule& schedule, int ranks, int iteration, bool spans) {
   Trace trace;
   int slowest = 0;
   for (int rank = 1; rank < ranks; ++rank)
-    if (program.end_of(rank, iteration) > program.end_of(slowest, iteration)) slowest = rank;
-  trace.limited_by = Path(program, schedule, slowest, iteration).limit();
+    if (run.end_of(rank, iteration) > run.end_of(slowest, iteration)) slowest = rank;
+  trace.limited_by = Path(run, schedule, slowest, iteration).limit();
   if (!spans) return trace;
-  Picoseconds origin = program.begin_of(0, iteration);
-  for (int rank = 1; rank < ranks; ++rank) origin = std::min(origin, program.begin_of(rank, iteration));
+  Picoseconds origin = run.begin_of(0, iteration);
+  for (int rank = 1; rank < ranks; ++rank) origin = std::min(origin, run.begin_of(rank, iteration));
   for (int gpu = 0; gpu < schedule.gpus; ++gpu) {
     const int rank = ranks == 1 ? 0 : gpu;  // equal ranks are simulated once and shown for each GPU
     for (OperationId id = 0; id < static_cast<OperationId>(schedule.operations.size()); ++id) {
-      const Activity& one = program.activity(rank, iteration, id);
+      const Activity& one = run.activity(rank, iteration, id);
       trace.spans.push_back({.operation = one.operation->name,
                              .kind = std::string(kind_of(one.operation->work)),
                              .stream = schedule.streams[one.operation->stream].name,

@@ -36,6 +36,12 @@ bool Engine::step() {
   return true;
 }
 
+void Engine::restart() {
+  assert(filled_ == 0 && early_.empty() && first_line() == nullptr);
+  now_ = base_ = {};
+  sequence_ = 0;
+}
+
 Engine::Line* Engine::first_line() {
   for (Line& line : lines_)
     if (!line.is_empty()) return &line;

@@ -24,6 +24,12 @@ struct Waiter {
   void* context = nullptr;
 };
 
+/// Calls a member function without arguments: waiter_for<&TiledKernel::submit>(this).
+template <auto method, class Object>
+Waiter waiter_for(Object* object) {
+  return {[](void* context) { (static_cast<Object*>(context)->*method)(); }, object};
+}
+
 /// Events leave in the order (time, phase, order of scheduling); the last makes equal times reproducible.
 class Engine {
  public:
@@ -48,6 +54,8 @@ class Engine {
     while (step()) {
     }
   }
+  /// Back to time 0; nobody waits any more.
+  void restart();
   std::uint64_t events() const { return sequence_; }  ///< scheduled, and places taken
 
  private:

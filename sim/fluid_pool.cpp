@@ -24,17 +24,26 @@ Picoseconds rounded_up(double time_ps) {
 }  // namespace
 
 int FluidPool::add_resource(double capacity) {
-  capacities_.push_back(capacity);
-  wanted_.push_back(0);
+  if (count_ == resources_.size()) resources_.emplace_back();
+  resources_[count_].capacity = capacity;
   limits_.push_back(unlimited);
-  flows_of_.emplace_back();
-  is_touched_.push_back(false);
-  load_.push_back(0);
-  resource_seen_.push_back(0);
-  return static_cast<int>(capacities_.size()) - 1;
+  return static_cast<int>(count_++);
 }
 
-PathId FluidPool::add_path(std::span<const Use> uses) {
+void FluidPool::restart(int resources) {
+  count_ = static_cast<std::size_t>(resources);
+  for (Resource& one : resources_) one.wanted = 0;
+  limits_.assign(count_, unlimited);
+  paths_.clear();
+  uses_.clear();
+  flows_.clear();
+  ends_.clear();
+  free_.clear();
+  peak_load_ = 0;
+  plans_ = 0;
+}
+
+PathId FluidPool::add_path(const Uses& uses) {
   const std::size_t first = uses_.size();
   uses_.insert(uses_.end(), uses.begin(), uses.end());
   paths_.push_back({first, uses_.size()});
@@ -53,7 +62,6 @@ FlowId FluidPool::free_slot() {
   if (free_.empty()) {
     flows_.emplace_back();
     ends_.push_back(never);
-    flow_seen_.push_back(0);
     return static_cast<FlowId>(flows_.size()) - 1;
   }
   const FlowId id = free_.back();
@@ -65,7 +73,7 @@ FlowId FluidPool::start(double work, double cap, PathId path, Waiter done) {
   const FlowId id = free_slot();
   Flow& flow = flows_[id];
   flow = {.path = path, .runs = true, .cap = cap, .work = work, .left = work, .updated = engine_.now(), .done = done};
-  for (const Use& use : uses(flow)) flows_of_[use.resource].push_back(id);
+  for (const Use& use : uses(flow)) resources_[use.resource].flows.push_back(id);
   want(flow, cap);
   started_.push_back(id);
   request_settle();
@@ -83,18 +91,18 @@ void FluidPool::set_cap(FlowId id, double cap) {
 
 /// Counts a flow of this cap, or the change of its cap, among what its resources have to give.
 void FluidPool::want(const Flow& flow, double cap) {
-  for (const Use& use : uses(flow)) wanted_[use.resource] += cap * use.per_unit;
+  for (const Use& use : uses(flow)) resources_[use.resource].wanted += cap * use.per_unit;
 }
 
 void FluidPool::request_settle() {
   if (settling_) return;
   settling_ = true;
-  engine_.at(engine_.now(), {on_settle, this}, Phase::settle);
+  engine_.at(engine_.now(), waiter_for<&FluidPool::settle>(this), Phase::settle);
 }
 
 void FluidPool::touch(const Flow& flow) {
   for (const Use& use : uses(flow))
-    if (!std::exchange(is_touched_[use.resource], true)) touched_.push_back(use.resource);
+    if (!std::exchange(resources_[use.resource].is_touched, true)) touched_.push_back(use.resource);
 }
 
 void FluidPool::settle() {
@@ -104,9 +112,9 @@ void FluidPool::settle() {
   ++searches_;
   new_rates_.clear();
   for (const int r : to_plan_)
-    if (resource_seen_[r] != searches_) plan_group(r);
+    if (resources_[r].seen != searches_) plan_group(r);
   for (const FlowId id : unrated_)  // nothing holds the others back
-    if (flows_[id].runs && std::exchange(flow_seen_[id], searches_) != searches_)
+    if (flows_[id].runs && std::exchange(flows_[id].seen, searches_) != searches_)
       new_rates_.push_back({id, flows_[id].cap});
   unrated_.clear();
   set_rates();
@@ -149,10 +157,11 @@ bool FluidPool::is_twin(const Flow& gone, const Flow& flow) const {
 void FluidPool::update_limits() {
   to_plan_.clear();
   for (const int r : touched_) {
-    is_touched_[r] = false;
-    if (flows_of_[r].empty()) wanted_[r] = 0;  // forgets what rounding left
-    const double before =
-        std::exchange(limits_[r], wanted_[r] < surely_enough * capacities_[r] ? unlimited : capacities_[r]);
+    Resource& resource = resources_[r];
+    resource.is_touched = false;
+    if (resource.flows.empty()) resource.wanted = 0;  // forgets what rounding left
+    const bool is_enough = resource.wanted < surely_enough * resource.capacity;
+    const double before = std::exchange(limits_[r], is_enough ? unlimited : resource.capacity);
     if (std::min(before, limits_[r]) < unlimited) to_plan_.push_back(r);
   }
   settled_.swap(touched_);
@@ -165,17 +174,15 @@ template <class Counts>
 void FluidPool::find_group(int resource, const Counts& counts) {
   group_.clear();
   open_.assign(1, resource);
-  resource_seen_[resource] = searches_;
+  resources_[resource].seen = searches_;
   while (!open_.empty()) {
     const int r = open_.back();
     open_.pop_back();
-    for (const FlowId id : flows_of_[r]) {
-      if (flow_seen_[id] == searches_) continue;
-      flow_seen_[id] = searches_;
+    for (const FlowId id : resources_[r].flows) {
+      if (std::exchange(flows_[id].seen, searches_) == searches_) continue;
       group_.push_back(id);
       for (const Use& use : uses(flows_[id])) {
-        if (!counts(use.resource) || resource_seen_[use.resource] == searches_) continue;
-        resource_seen_[use.resource] = searches_;
+        if (!counts(use.resource) || std::exchange(resources_[use.resource].seen, searches_) == searches_) continue;
         open_.push_back(use.resource);
       }
     }
@@ -196,12 +203,12 @@ void FluidPool::plan_group(int resource) {
 
 void FluidPool::note_peak_load(const std::vector<double>& rates) {
   for (const Demand& demand : demands_)
-    for (const Use& use : demand.uses) load_[use.resource] = 0;
+    for (const Use& use : demand.uses) resources_[use.resource].load = 0;
   for (std::size_t i = 0; i < demands_.size(); ++i)
     for (const Use& use : demands_[i].uses) {
-      load_[use.resource] += rates[i] * use.per_unit;
-      if (load_[use.resource] > peak_load_ * capacities_[use.resource])
-        peak_load_ = load_[use.resource] / capacities_[use.resource];
+      Resource& resource = resources_[use.resource];
+      resource.load += rates[i] * use.per_unit;
+      if (resource.load > peak_load_ * resource.capacity) peak_load_ = resource.load / resource.capacity;
     }
 }
 
@@ -235,7 +242,7 @@ void FluidPool::order_ties() {
   std::sort(settled_.begin(), settled_.end());
   part_of_.assign(flows_.size(), -1);
   for (const int first : settled_) {
-    if (resource_seen_[first] == searches_) continue;
+    if (resources_[first].seen == searches_) continue;
     find_group(first, [](int) { return true; });
     for (const FlowId id : group_) part_of_[id] = first;
   }
@@ -280,22 +287,19 @@ void FluidPool::schedule_earliest() {
   EndEvent* event = idle_events_.back();
   idle_events_.pop_back();
   *event = {this, earliest};
-  engine_.at_place(earliest.time, earliest.place, {on_end, event});
+  engine_.at_place(earliest.time, earliest.place, waiter_for<&EndEvent::happen>(event));
 }
 
-void FluidPool::on_end(void* context) {
-  auto* event = static_cast<EndEvent*>(context);
-  FluidPool* pool = event->pool;
-  const PlannedEnd now = event->end;
-  pool->idle_events_.push_back(event);
-  if (now != pool->scheduled_) return;
-  pool->scheduled_ = never;
-  if (!pool->due_.empty() && now == PlannedEnd{pool->due_time_, pool->due_.back().place}) {
-    const FlowId id = pool->due_.back().flow;
-    pool->due_.pop_back();
-    pool->end(id);
+void FluidPool::on_end(EndEvent& event) {
+  idle_events_.push_back(&event);
+  if (event.end != scheduled_) return;
+  scheduled_ = never;
+  if (!due_.empty() && event.end == PlannedEnd{due_time_, due_.back().place}) {
+    const FlowId id = due_.back().flow;
+    due_.pop_back();
+    end(id);
   }
-  pool->schedule_earliest();
+  schedule_earliest();
 }
 
 void FluidPool::end(FlowId id) {
@@ -305,7 +309,7 @@ void FluidPool::end(FlowId id) {
   want(flow, -flow.cap);
   paths_[flow.path].served += flow.work;
   for (const Use& use : uses(flow)) {
-    std::vector<FlowId>& flows = flows_of_[use.resource];
+    std::vector<FlowId>& flows = resources_[use.resource].flows;
     *std::find(flows.begin(), flows.end(), id) = flows.back();
     flows.pop_back();
   }

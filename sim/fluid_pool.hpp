@@ -16,8 +16,8 @@
 #include <span>
 #include <vector>
 
-#include "sim/engine.hpp"
 #include "sim/max_min.hpp"
+#include "sim/process.hpp"
 
 namespace weft::sim {
 
@@ -31,8 +31,8 @@ class FluidPool {
 
   /// `capacity` in units per us.
   int add_resource(double capacity);
-  /// What a unit of a flow takes of which resources.
-  PathId add_path(std::span<const Use> uses);
+  int resources() const { return static_cast<int>(count_); }
+  PathId add_path(const Uses& uses);
 
   /// `work` units at most at `cap` units per us; `done` is called at the end, in the phase `happen`. Ends are rounded
   /// up to the next nanosecond, so that what is equal stays simultaneous.
@@ -40,7 +40,10 @@ class FluidPool {
   /// Changes the largest rate of a flow that has not ended yet.
   void set_cap(FlowId id, double cap);
 
-  double capacity(int resource) const { return capacities_[resource]; }
+  /// Forgets all flows, which have ended, all paths, and the resources that were added after the first so many.
+  void restart(int resources);
+
+  double capacity(int resource) const { return resources_[resource].capacity; }
   /// Units that went through a resource so far.
   double served(int resource) const;
   /// Largest load over capacity that any plan so far gave a resource: never above 1 (a property that tests check).
@@ -48,6 +51,14 @@ class FluidPool {
   std::uint64_t plans() const { return plans_; }
 
  private:
+  struct Resource {
+    double capacity = 0;
+    double wanted = 0;          // what its running flows would take at their caps
+    double load = 0;            // in the plan that is made
+    std::vector<FlowId> flows;  // that run, in any order
+    bool is_touched = false;    // its flows have changed since the last settling
+    std::uint64_t seen = 0;     // number of the search that met it last
+  };
   struct Path {
     std::size_t first_use = 0, last_use = 0;
     double served = 0;  // units of the flows that ended
@@ -55,6 +66,7 @@ class FluidPool {
   struct Flow {
     PathId path = 0;
     bool has_rate = false, runs = false;
+    std::uint64_t seen = 0;  // number of the search that met it last
     double cap = 0;
     double work = 0, left = 0, rate = 0;
     Picoseconds updated;
@@ -81,6 +93,7 @@ class FluidPool {
   struct EndEvent {
     FluidPool* pool = nullptr;
     PlannedEnd end;
+    void happen() { pool->on_end(*this); }
   };
 
   std::span<const Use> uses(const Flow& flow) const {
@@ -108,16 +121,13 @@ class FluidPool {
   void end(FlowId id);
   void want(const Flow& flow, double cap);
   void touch(const Flow& flow);
-  static void on_settle(void* pool) { static_cast<FluidPool*>(pool)->settle(); }
-  static void on_end(void* event);
+  void on_end(EndEvent& event);
 
   Engine& engine_;
-  std::vector<double> capacities_;
-  std::vector<double> wanted_;                 // by resource: what its running flows would take at their caps
-  std::vector<double> limits_;                 // by resource: its capacity, or infinite where nobody is held back
-  std::vector<std::vector<FlowId>> flows_of_;  // by resource: running flows, in any order
-  std::vector<char> is_touched_;
-  std::vector<int> touched_;  // resources whose flows have changed since the last settling
+  std::vector<Resource> resources_;
+  std::size_t count_ = 0;       // of resources; those beyond are memory only
+  std::vector<double> limits_;  // by resource: its capacity, or infinite where nobody is held back
+  std::vector<int> touched_;    // resources whose flows have changed since the last settling
   std::vector<Path> paths_;
   std::vector<Use> uses_;  // path by path
   std::vector<Flow> flows_;
@@ -139,13 +149,21 @@ class FluidPool {
   std::vector<int> part_of_;  // by flow
   std::vector<FlowId> group_;
   std::vector<Demand> demands_;
-  std::vector<double> load_;
   std::vector<int> open_;
-  std::vector<std::uint64_t> resource_seen_, flow_seen_;  // number of the search that met it last
   std::uint64_t searches_ = 0;
   bool settling_ = false;
   double peak_load_ = 0;
   std::uint64_t plans_ = 0;
+};
+
+/// co_await Flowing{pool, work, cap, path}: until the flow has ended.
+struct Flowing {
+  FluidPool& pool;
+  double work, cap;
+  PathId path;
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<> process) { pool.start(work, cap, path, resumption_of(process)); }
+  void await_resume() const {}
 };
 
 }  // namespace weft::sim

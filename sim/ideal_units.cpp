@@ -11,9 +11,14 @@ IdealUnits::IdealUnits(Engine& engine, FluidPool& pool, int ranks) : engine_(eng
   }
 }
 
+void IdealUnits::restart() {
+  runs_.clear();
+  meetings_.clear();
+}
+
 void IdealUnits::start(Activity& activity, double duration_us) {
   const Work& work = activity.operation->work;
-  const auto new_run = [&](std::vector<Use> uses) -> Run& {
+  const auto new_run = [&](Uses uses) -> Run& {
     return runs_.emplace_back(Run{this, {&activity}, duration_us, std::move(uses)});
   };
   const Facts of_work = facts(work);
@@ -43,19 +48,18 @@ void IdealUnits::go_on(Run& run) {
   const TileGroups groups = tile_groups(run.activities.front()->operation->work);
   if (groups.tiles.empty()) {
     if (waits(run, groups)) return;
-    return flow(run, run.duration_us, [](void* context) {
-      auto* ended = static_cast<Run*>(context);
-      ended->units->end(*ended);
-    });
+    return flow(run, run.duration_us, waiter_for<&Run::end>(&run));
   }
   if (run.next_group == groups.count) return end(run);
   if (waits(run, groups)) return;
   const auto tiles = std::accumulate(groups.tiles.begin(), groups.tiles.end(), 0.0);
-  flow(run, run.duration_us * static_cast<double>(groups.tiles[run.next_group]) / tiles, [](void* context) {
-    auto* ended = static_cast<Run*>(context);
-    ended->activities.front()->tile_groups[ended->next_group++].happen(ended->units->engine_);
-    ended->units->go_on(*ended);
-  });
+  flow(run, run.duration_us * static_cast<double>(groups.tiles[run.next_group]) / tiles,
+       waiter_for<&Run::end_group>(&run));
+}
+
+void IdealUnits::Run::end_group() {
+  activities.front()->tile_groups[next_group++].happen(units->engine_);
+  go_on();
 }
 
 /// Does the next tile group wait for a counter? Then it goes on once that has been reached.
@@ -63,24 +67,20 @@ bool IdealUnits::waits(Run& run, const TileGroups& groups) {
   for (std::size_t i = 0; i < groups.waits.size(); ++i) {
     Occurrence& release = *run.activities.front()->tile_waits[i];
     if (groups.waits[i].tile_group != run.next_group || release.has_happened()) continue;
-    release.call_when_happened({[](void* context) {
-                                  auto* waiting = static_cast<Run*>(context);
-                                  waiting->units->go_on(*waiting);
-                                },
-                                &run});
+    release.call_when_happened(waiter_for<&Run::go_on>(&run));
     return true;
   }
   return false;
 }
 
-void IdealUnits::flow(Run& run, double work_us, void (*done)(void*)) {
+void IdealUnits::flow(Run& run, double work_us, Waiter done) {
   for (Activity* activity : run.activities) {
     activity->first_cta_started.happen(engine_);
     activity->all_ctas_started.happen(engine_);
   }
-  if (work_us <= 0) return engine_.at(engine_.now(), {done, &run});
+  if (work_us <= 0) return engine_.at(engine_.now(), done);
   if (run.path < 0) run.path = pool_.add_path(run.uses);
-  pool_.start(work_us, 1.0, run.path, {done, &run});
+  pool_.start(work_us, 1.0, run.path, done);
 }
 
 void IdealUnits::end(Run& run) {

@@ -22,20 +22,25 @@ class IdealUnits {
   /// `duration_us` of the rank's unit. The tile groups of a GEMM come one after the other, each once its counters have
   /// been reached; a collective starts when all ranks are there, and is on all of their units.
   void start(Activity& activity, double duration_us);
+  /// Forgets what has run.
+  void restart();
 
  private:
   struct Run {
     IdealUnits* units = nullptr;
     std::vector<Activity*> activities;  ///< a collective's of all ranks
     double duration_us = 0;
-    std::vector<Use> uses;
+    Uses uses;
     PathId path = -1;  // known once it flows
     int next_group = 0;
+    void go_on() { units->go_on(*this); }
+    void end() { units->end(*this); }
+    void end_group();
   };
 
   void start_gemm(Run& run);
   void go_on(Run& run);
-  void flow(Run& run, double work_us, void (*done)(void*));
+  void flow(Run& run, double work_us, Waiter done);
   bool waits(Run& run, const TileGroups& groups);
   void end(Run& run);
 

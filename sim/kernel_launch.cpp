@@ -16,21 +16,20 @@ namespace {
 constexpr double shortest_us = 1e-3;  // ends are rounded up to that
 
 /// Of a kernel of which `bytes` flow through the L2, and some of them from or to HBM.
-std::vector<Use> memory_uses(const LaunchSite& site, double bytes) {
-  std::vector<Use> uses{{site.l2, 1.0}};
+Uses memory_uses(const LaunchSite& site, double bytes) {
+  Uses uses{{site.l2, 1.0}};
   if (const double hbm_bytes = site.cost.traffic.hbm_bytes; hbm_bytes > 0)
     uses.push_back({site.hbm, hbm_bytes / bytes});
   return uses;
 }
 
 /// Stores or loads from one place to another, both relative to the kernel's GPU: `share` of its bytes go that way.
-void add_link_uses(std::vector<Use>& uses, const LaunchSite& site, int source_place, int destination_place,
-                   double share) {
+void add_link_uses(Uses& uses, const LaunchSite& site, int source_place, int destination_place, double share) {
   const int rank = site.activity.rank;
   const int source = (rank + source_place + site.ranks) % site.ranks;
   const int destination = (rank + destination_place + site.ranks) % site.ranks;
   if (source == destination) return;
-  const std::vector<Use> links = site.links.kernel_uses(source, destination, rank, share);
+  const Uses links = site.links.kernel_uses(source, destination, rank, share);
   uses.insert(uses.end(), links.begin(), links.end());
 }
 
@@ -70,7 +69,7 @@ KernelLaunch matrix_launch(const LaunchSite& site, DataType dtype, std::int64_t 
                  .uses = memory_uses(site, timing.l2_bytes * static_cast<double>(tiles)),
                  .tail_us = gemm.tile_spread * timing.tile_us,
                  .epilogue_us = timing.once_us};
-  launch.detail = text_of(kernel, tiles, launch.work.ctas);
+  if (site.with_detail) launch.detail = text_of(kernel, tiles, launch.work.ctas);
   return launch;
 }
 
@@ -117,7 +116,7 @@ KernelLaunch persistent_attention_launch(const LaunchSite& site, std::int64_t ti
   KernelLaunch launch;
   launch.cta = {gpu.threads_per_sm / 4, gpu.registers_per_sm, 0};
   launch.limit = Limit::compute;
-  launch.detail = std::to_string(tiles) + " tiles on " + std::to_string(sms) + " SMs";
+  if (site.with_detail) launch.detail = std::to_string(tiles) + " tiles on " + std::to_string(sms) + " SMs";
   launch.work = attention_work(site, tiles);
   launch.work.scheduler = TileScheduler::dynamic_persistent;
   launch.work.ctas = static_cast<int>(std::min<std::int64_t>(sms, tiles));
@@ -194,7 +193,7 @@ KernelLaunch attention_launch(const Attention& attention, const LaunchSite& site
   KernelLaunch launch;
   launch.cta = {gpu.threads_per_sm / 8, gpu.registers_per_sm, gpu.shared_memory_per_sm};
   launch.limit = Limit::compute;
-  launch.detail = std::to_string(timing.ctas) + " CTAs";
+  if (site.with_detail) launch.detail = std::to_string(timing.ctas) + " CTAs";
   launch.work = attention_work(site, timing.ctas);
   launch.work.tile_us = timing.cta_us;
   launch.work.tail_us = timing.tail_us;

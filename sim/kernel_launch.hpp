@@ -24,6 +24,7 @@ struct LaunchSite {
   int hbm = 0, l2 = 0;     ///< of the own GPU, resources of the fluid pool
   int ranks = 1;           ///< that are simulated
   double clock_share = 1;  ///< of the maximum clock
+  bool with_detail = true;
 };
 
 struct KernelLaunch {
@@ -32,7 +33,7 @@ struct KernelLaunch {
   int most_sms = 0;  ///< at most so many CTAs resident at once; 0: no limit
   TiledWork work;
   Limit limit = Limit::latency;  ///< what holds it up where it runs alone
-  std::string detail;            ///< for traces
+  std::string detail;            ///< for traces; empty where the site asks for none
 };
 
 /// Both throw InputError, field "OPERATION.kernel", for a kernel that fits no SM.
@@ -48,7 +49,7 @@ KernelLaunch attention_launch(const Attention& attention, const LaunchSite& site
 KernelLaunch partial_attention_launch(const PartialAttention& attention, const LaunchSite& site);
 
 /// One CTA on each of `sms` SMs with all of its shared memory, so that none of another kernel fits beside it, for
-/// `time_us`. Those of a wait spin: they end once its counter has been reached too (Program::prepare).
+/// `time_us`. Those of a wait spin: they end once its counter has been reached too (ScheduleRun).
 KernelLaunch holding_launch(int sms, double time_us, const LaunchSite& site);
 
 }  // namespace weft::sim

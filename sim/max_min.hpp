@@ -11,6 +11,7 @@
 // equal rates. A resource of infinite capacity limits nobody and costs nothing.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct Use {
   double per_unit = 1;  ///< a_rf > 0
   bool operator==(const Use&) const = default;
 };
+
+/// What a unit of a flow takes of which resources.
+using Uses = boost::container::small_vector<Use, 4>;
 
 struct Demand {
   double cap = 0;  ///< largest rate; must be finite and positive

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <coroutine>
+#include <cstdint>
 #include <exception>
 #include <utility>
 #include <vector>
@@ -33,6 +34,12 @@ class Occurrence {
     else
       others_.push_back(waiter);
   }
+  /// It may happen once more. Nobody waits for it.
+  void rearm() {
+    happened_ = false;
+    time_ = {};
+    first_ = {};
+  }
 
  private:
   bool happened_ = false;
@@ -41,44 +48,79 @@ class Occurrence {
   std::vector<Waiter> others_;
 };
 
-/// A running coroutine. It starts at once and frees itself at its end; a process that is still suspended when its owner
-/// goes away is freed by the owner.
+class Processes;
+
+/// A running coroutine, a member function of somebody whose processes() it joins. It starts at once and frees itself at
+/// its end.
 class Process {
  public:
-  struct promise_type {
-    std::exception_ptr failure;
-    Process get_return_object() { return Process(std::coroutine_handle<promise_type>::from_promise(*this)); }
+  class promise_type {
+   public:
+    template <class Owner, class... Arguments>
+    explicit promise_type(Owner& owner, const Arguments&...);
+    promise_type(const promise_type&) = delete;
+    ~promise_type();
+
+    Process get_return_object() { return {}; }
     std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_always final_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
     void return_void() noexcept {}
-    void unhandled_exception() noexcept { failure = std::current_exception(); }
+    void unhandled_exception() noexcept;
+
+   private:
+    friend class Processes;
+    Processes& all_;
+    std::uint64_t number_;
+    promise_type *before_ = nullptr, *after_ = nullptr;  // of those that run
   };
+};
 
-  explicit Process(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
-  Process(Process&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  Process& operator=(Process&&) = delete;
-  ~Process() {
-    if (handle_) handle_.destroy();
+/// The processes of one owner: those that are still suspended when it goes away are freed then.
+class Processes {
+ public:
+  Processes() = default;
+  Processes(const Processes&) = delete;
+  ~Processes() {
+    while (latest_ != nullptr) std::coroutine_handle<Process::promise_type>::from_promise(*latest_).destroy();
   }
-
-  bool is_done() const { return handle_.done(); }
+  /// Throws what a process threw; of several, what the one threw that was started first.
   void rethrow_failure() const {
-    if (handle_.promise().failure) std::rethrow_exception(handle_.promise().failure);
+    if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
-  std::coroutine_handle<promise_type> handle_;
+  friend class Process::promise_type;
+  Process::promise_type* latest_ = nullptr;
+  std::uint64_t started_ = 0, failed_number_ = 0;
+  std::exception_ptr failure_;
 };
 
-inline void resume_coroutine(void* address) { std::coroutine_handle<>::from_address(address).resume(); }
+template <class Owner, class... Arguments>
+Process::promise_type::promise_type(Owner& owner, const Arguments&...)
+    : all_(owner.processes()), number_(all_.started_++), before_(std::exchange(all_.latest_, this)) {
+  if (before_ != nullptr) before_->after_ = this;
+}
+
+inline Process::promise_type::~promise_type() {
+  if (before_ != nullptr) before_->after_ = after_;
+  (after_ != nullptr ? after_->before_ : all_.latest_) = before_;
+}
+
+inline void Process::promise_type::unhandled_exception() noexcept {
+  if (all_.failure_ && all_.failed_number_ < number_) return;
+  all_.failure_ = std::current_exception();
+  all_.failed_number_ = number_;
+}
+
+inline Waiter resumption_of(std::coroutine_handle<> process) {
+  return {[](void* address) { std::coroutine_handle<>::from_address(address).resume(); }, process.address()};
+}
 
 /// co_await Until{occurrence};
 struct Until {
   Occurrence& occurrence;
   bool await_ready() const { return occurrence.has_happened(); }
-  void await_suspend(std::coroutine_handle<> handle) {
-    occurrence.call_when_happened({resume_coroutine, handle.address()});
-  }
+  void await_suspend(std::coroutine_handle<> process) { occurrence.call_when_happened(resumption_of(process)); }
   void await_resume() const {}
 };
 
@@ -87,7 +129,16 @@ struct Sleep {
   Engine& engine;
   Picoseconds until;
   bool await_ready() const { return until <= engine.now(); }
-  void await_suspend(std::coroutine_handle<> handle) { engine.at(until, {resume_coroutine, handle.address()}); }
+  void await_suspend(std::coroutine_handle<> process) { engine.at(until, resumption_of(process)); }
+  void await_resume() const {}
+};
+
+/// co_await Pause{engine, delay}; lets what is due in this instant go first, even where the delay is 0.
+struct Pause {
+  Engine& engine;
+  Picoseconds delay;
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<> process) { engine.after(delay, resumption_of(process)); }
   void await_resume() const {}
 };
 

@@ -8,7 +8,7 @@
 #include "models/schedule/facts.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/energy.hpp"
-#include "sim/program.hpp"
+#include "sim/schedule_run.hpp"
 #include "sim/simulated_machine.hpp"
 #include "sim/skew.hpp"
 
@@ -84,9 +84,9 @@ double starts_first(const Schedule& schedule, const CollectiveKernel& kernel) {
   return on_all;
 }
 
-ProgramTiming timing_of(const Schedule& schedule, const Machine& machine, const Mechanisms& mechanisms) {
+StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const Mechanisms& mechanisms) {
   const Latencies& latencies = machine.latencies;
-  ProgramTiming timing;
+  StreamTiming timing;
   if (mechanisms.synchronisation) {
     timing.barrier = from_us(latencies.barrier_us);
     timing.signal = from_us(latencies.signal_us);
@@ -120,22 +120,26 @@ ProgramTiming timing_of(const Schedule& schedule, const Machine& machine, const 
 /// One run of some iterations at one clock.
 struct Attempt {
   double time_us = 0;
-  bool steady = false;
-  Trace trace;
-  SimulationStatistics statistics;
+  double clock_share = 1;
+  int iterations = 0;
+  bool is_steady = false;
+  bool is_launch_bound = false;
 };
 
-class Runner {
+/// A schedule on a machine, simulated at one clock after another.
+class Simulation {
  public:
-  Runner(const Schedule& schedule, const Machine& machine, const SimulationOptions& options)
+  Simulation(const Schedule& schedule, const Machine& machine, const SimulationOptions& options)
       : schedule_(schedule),
         machine_(machine),
         options_(options),
         ranks_(ranks_are_alike(schedule) ? 1 : schedule.gpus),
-        timing_(timing_of(schedule, machine, options.mechanisms)),
-        costs_(operation_costs(schedule, machine, options.mechanisms.l2_reuse)),
-        energy_uJ_(dynamic_energy_uJ(schedule, machine, costs_)) {
-    for (std::size_t id = 0; id < options.given_us.size(); ++id) costs_[id].given_us = options.given_us[id];
+        order_(schedule, timing_of(schedule, machine, options.mechanisms)),
+        costs_(costs_of(schedule, machine, options)),
+        energy_uJ_(dynamic_energy_uJ(schedule, machine, costs_)),
+        device_(engine_, machine, schedule, costs_, ranks_, 1.0, options.mechanisms),
+        run_(engine_, device_, order_, ranks_) {
+    if (!options.spans) device_.leave_out_details();
   }
 
   /// What the limit leaves for dynamic power over what an iteration takes: below 1 where the clock is too high.
@@ -148,19 +152,43 @@ class Runner {
     return mean_power_W(machine_.power, energy_uJ_, attempt.time_us) / machine_.power.limit_W;
   }
 
-  Attempt run(double clock_share) const {
+  Attempt run(double clock_share) {
     // With equal ranks and no host in the way an iteration starts from rest: the first is as good as any.
-    if (timing_.starts_first > 0) return run_iterations(iterations_of_a_race, clock_share, 0);
+    if (order_.timing().starts_first > 0) return run_iterations(iterations_of_a_race, clock_share, 0);
     if (ranks_ == 1 && schedule_.launch == Launch::graph) return run_iterations(1, clock_share);
     if (ranks_ > 1 && ranks_drift(schedule_)) return run_adrift(clock_share);
     if (ranks_ > 1 && schedule_.launch == Launch::graph) return run_iterations(iterations_apart, clock_share, 1);
     for (int iterations = 3;; iterations *= 2) {
-      Attempt attempt = run_iterations(std::min(iterations, most_iterations), clock_share);
-      if (attempt.steady || iterations >= most_iterations) return attempt;
+      const Attempt attempt = run_iterations(std::min(iterations, most_iterations), clock_share);
+      if (attempt.is_steady || iterations >= most_iterations) return attempt;
     }
   }
 
+  /// Of the last iteration of the last run.
+  Trace trace(const Attempt& last) {
+    Trace trace = trace_of(run_, schedule_, ranks_, last.iterations - 1, options_.spans);
+    if (last.is_launch_bound) trace.limited_by = Limit::launch;
+    trace.machine = machine_.name;
+    trace.time_us = last.time_us / schedule_.repeats_per_iteration;
+    return trace;
+  }
+  SimulationStatistics statistics(const Attempt& last) const {
+    return {.events = engine_.events(),
+            .plans = device_.pool().plans(),
+            .peak_load = device_.pool().peak_load(),
+            .iterations = last.iterations,
+            .ranks = ranks_,
+            .clock_share = last.clock_share};
+  }
+
  private:
+  static std::vector<OperationCost> costs_of(const Schedule& schedule, const Machine& machine,
+                                             const SimulationOptions& options) {
+    std::vector<OperationCost> costs = operation_costs(schedule, machine, options.mechanisms.l2_reuse);
+    for (std::size_t id = 0; id < options.given_us.size(); ++id) costs[id].given_us = options.given_us[id];
+    return costs;
+  }
+
   /// A graph does not repeat faster than with one of its collectives alone.
   double repetition_floor_us() const {
     double floor_us = 0;
@@ -171,7 +199,7 @@ class Runner {
 
   /// Nothing holds the ranks in step, so every iteration differs: the mean of a timed run's, or of the later half where
   /// it has more than are simulated.
-  Attempt run_adrift(double clock_share) const {
+  Attempt run_adrift(double clock_share) {
     const int launches = launches_for(run_ms * 1e3, run_iterations(1, clock_share).time_us);
     const int operations = ranks_ * static_cast<int>(schedule_.operations.size());
     const int iterations = std::min(launches, std::max(most_iterations, most_operations_adrift / operations));
@@ -188,18 +216,20 @@ class Runner {
     return std::clamp(latencies.short_graph_us - time_us, 0.0, latencies.short_graph_gap_us);
   }
 
-  /// The time is that of the last iteration, or the mean since iteration `mean_from` where one is named.
-  Attempt run_iterations(int iterations, double clock_share, int mean_from = -1) const {
-    Engine engine;
-    SimulatedMachine device(engine, machine_, schedule_, costs_, ranks_, clock_share, options_.mechanisms);
-    Program program(engine, device, schedule_, timing_, ranks_, iterations);
-    program.run();
+  /// From the beginning of one iteration to that of the one after another, for each between them.
+  double period_us(int rank, int iteration, int from) const {
+    return to_us(run_.end_of(rank, iteration) + order_.timing().iteration_gap - run_.begin_of(rank, from)) /
+           (iteration - from + 1);
+  }
 
-    Attempt attempt;
-    const auto period_us = [&](int rank, int iteration, int from) {
-      return to_us(program.end_of(rank, iteration) + timing_.iteration_gap - program.begin_of(rank, from)) /
-             (iteration - from + 1);
-    };
+  /// The time is that of the last iteration, or the mean since iteration `mean_from` where one is named.
+  Attempt run_iterations(int iterations, double clock_share, int mean_from = -1) {
+    engine_.restart();
+    device_.restart(clock_share);
+    run_.prepare(iterations);
+    run_.run();
+
+    Attempt attempt{.clock_share = clock_share, .iterations = iterations};
     double before_us = 0;
     for (int rank = 0; rank < ranks_; ++rank) {
       const int last = iterations - 1;
@@ -211,19 +241,10 @@ class Runner {
       before_us += exposed_us;
     }
     const double floor_us = repetition_floor_us();
-    const bool is_launch_bound = attempt.time_us < floor_us;
+    attempt.is_launch_bound = attempt.time_us < floor_us;
     attempt.time_us = std::max(attempt.time_us, floor_us);
     before_us = std::max(before_us, floor_us);
-    attempt.steady = iterations == 1 || std::abs(before_us - attempt.time_us) <= agreement * attempt.time_us;
-    attempt.trace = trace_of(program, schedule_, ranks_, iterations - 1, options_.spans);
-    if (is_launch_bound) attempt.trace.limited_by = Limit::launch;
-    attempt.trace.machine = machine_.name;
-    attempt.statistics = {.events = engine.events(),
-                          .plans = device.pool().plans(),
-                          .peak_load = device.pool().peak_load(),
-                          .iterations = iterations,
-                          .ranks = ranks_,
-                          .clock_share = clock_share};
+    attempt.is_steady = iterations == 1 || std::abs(before_us - attempt.time_us) <= agreement * attempt.time_us;
     return attempt;
   }
 
@@ -231,24 +252,27 @@ class Runner {
   const Machine& machine_;
   const SimulationOptions& options_;
   const int ranks_;
-  const ProgramTiming timing_;
-  std::vector<OperationCost> costs_;
+  const StreamOrder order_;
+  const std::vector<OperationCost> costs_;
   const double energy_uJ_;
+  Engine engine_;
+  SimulatedMachine device_;
+  ScheduleRun run_;
 };
 
 /// The governor is slower than an iteration, so the clock is one number: the highest at which the mean power of an
 /// iteration stays within the limit. With a longer cycle computation takes longer in proportion and the rest as long as
 /// before, so 1 / dynamic power is nearly linear in the cycle: a secant, kept inside what is known, finds it in a few
 /// runs.
-Attempt at_power_limit(const Runner& runner, Attempt attempt) {
+Attempt at_power_limit(Simulation& simulation, Attempt attempt) {
   double shortest = 1, longest = 1 / lowest_clock_share;  // cycles, in those of the maximum clock
-  double before = 1, slack_before = runner.slack(attempt);
+  double before = 1, slack_before = simulation.slack(attempt);
   double cycle = slack_before > 0 ? before / slack_before : longest;
   for (int step = 0; step < most_clock_steps; ++step) {
     cycle = std::min(cycle, longest);
-    attempt = runner.run(1 / cycle);
-    if (std::abs(runner.excess(attempt) - 1) < agreement || cycle == longest) break;
-    const double slack = runner.slack(attempt);
+    attempt = simulation.run(1 / cycle);
+    if (std::abs(simulation.excess(attempt) - 1) < agreement || cycle == longest) break;
+    const double slack = simulation.slack(attempt);
     (slack < 1 ? shortest : longest) = cycle;
     const double guess = cycle + (1 - slack) * (cycle - before) / (slack - slack_before);
     before = cycle;
@@ -271,20 +295,23 @@ Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& full_machi
                              SimulationStatistics* statistics) const {
   const Machine reduced = options_.mechanisms == Mechanisms{} ? Machine{} : without(options_.mechanisms, full_machine);
   const Machine& machine = options_.mechanisms == Mechanisms{} ? full_machine : reduced;
-  const Runner runner(schedule, machine, options_);
-  Attempt attempt = runner.run(1.0);
-  if (options_.mechanisms.power && runner.excess(attempt) > 1) {
+  Simulation simulation(schedule, machine, options_);
+  Attempt attempt = simulation.run(1.0);
+  const bool is_over_limit = options_.mechanisms.power && simulation.excess(attempt) > 1;
+  if (is_over_limit) {
     const double share = throttled_share(machine.power, attempt.time_us);
-    attempt = at_power_limit(runner, std::move(attempt));
-    if (share < 1) attempt = runner.run(1 / (1 + share * (1 / attempt.statistics.clock_share - 1)));
-    for (Span& span : attempt.trace.spans)
-      if (span.limit == Limit::compute) span.limit = Limit::power;
-    if (attempt.trace.limited_by == Limit::compute) attempt.trace.limited_by = Limit::power;
+    attempt = at_power_limit(simulation, attempt);
+    if (share < 1) attempt = simulation.run(1 / (1 + share * (1 / attempt.clock_share - 1)));
   }
-  attempt.trace.source = "predicted";
-  attempt.trace.time_us = attempt.time_us / schedule.repeats_per_iteration;
-  if (statistics != nullptr) *statistics = attempt.statistics;
-  return attempt.trace;
+  Trace trace = simulation.trace(attempt);
+  if (is_over_limit) {
+    for (Span& span : trace.spans)
+      if (span.limit == Limit::compute) span.limit = Limit::power;
+    if (trace.limited_by == Limit::compute) trace.limited_by = Limit::power;
+  }
+  trace.source = "predicted";
+  if (statistics != nullptr) *statistics = simulation.statistics(attempt);
+  return trace;
 }
 
 }  // namespace weft::sim

@@ -5,6 +5,7 @@
 
 #include "models/base/input_error.hpp"
 #include "models/schedule/amounts.hpp"
+#include "models/schedule/facts.hpp"
 #include "sim/copy_order.hpp"
 #include "sim/skew.hpp"
 
@@ -31,6 +32,13 @@ SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, Flu
   if (!mechanisms.sm_sharing) sms_of_collectives.emplace(engine, layout);
 }
 
+void SimulatedMachine::GpuState::restart() {
+  copy_engines.restart();
+  copies_in = running_gemms = 0;
+  gemm_slowdown = 1;
+  gemm_memory_load = 0;
+}
+
 SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const Schedule& schedule,
                                    const std::vector<OperationCost>& costs, int ranks, double clock_share,
                                    const Mechanisms& mechanisms)
@@ -43,9 +51,24 @@ SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const
       keeps_copy_engine_(keeps_copy_engine(schedule)),
       sm_layout_(machine.gpu),
       pool_(engine),
-      links_(pool_, machine.fabric, mechanisms.links),
-      units_(engine, pool_, ranks) {
-  for (int rank = 0; rank < ranks; ++rank) gpus_.emplace_back(engine, machine, pool_, sm_layout_, mechanisms);
+      links_(pool_, machine.fabric, schedule.gpus, mechanisms.links),
+      units_(engine, pool_, ranks),
+      prepared_(static_cast<std::size_t>(ranks) * costs.size()),
+      transfers_(costs.size()) {
+  for (int rank = 0; rank < ranks; ++rank)
+    gpus_.push_back(std::make_unique<GpuState>(engine, machine, pool_, sm_layout_, mechanisms));
+  lasting_resources_ = pool_.resources();
+}
+
+void SimulatedMachine::restart(double clock_share) {
+  clock_share_ = clock_share;
+  pool_.restart(lasting_resources_);
+  links_.restart();
+  units_.restart();
+  for (const std::unique_ptr<GpuState>& gpu : gpus_) gpu->restart();
+  for (Prepared& one : prepared_) one = {};
+  for (std::vector<Transfer>& transfers : transfers_) transfers.clear();
+  collectives_.clear();
 }
 
 /// Of a rank without rows there is no kernel or copy to launch.
@@ -70,21 +93,25 @@ void SimulatedMachine::start(Activity& activity) {
   if (const double given_us = costs_[activity.id].given_us; given_us >= 0) return units_.start(activity, given_us);
   match(
       activity.operation->work,
-      [&](const Gemm& gemm) { start_matrix_kernel(activity, gemm_launch(gemm, site_of(activity))); },
-      [&](const GroupedGemm& gemm) { start_matrix_kernel(activity, grouped_gemm_launch(gemm, site_of(activity))); },
+      [&](const Gemm& gemm) { start_matrix_kernel(activity, [&] { return gemm_launch(gemm, site_of(activity)); }); },
+      [&](const GroupedGemm& gemm) {
+        start_matrix_kernel(activity, [&] { return grouped_gemm_launch(gemm, site_of(activity)); });
+      },
       [&](const Collective&) { start_collective(activity); }, [&](const AllReduceNorm&) { start_collective(activity); },
       [&](const GroupedExchange&) { start_collective(activity); },
       [&](const Copy& copy) { start_copy(activity, copy); }, [&](const MemoryBound&) { start_memory_bound(activity); },
-      [&](const Attention& attention) { start_kernel(activity, attention_launch(attention, site_of(activity))); },
+      [&](const Attention& attention) {
+        start_kernel(activity, [&] { return attention_launch(attention, site_of(activity)); });
+      },
       [&](const PartialAttention& attention) {
-        start_kernel(activity, partial_attention_launch(attention, site_of(activity)));
+        start_kernel(activity, [&] { return partial_attention_launch(attention, site_of(activity)); });
       },
       [](const Signal&) {}, [&](const Wait& wait) { hold_sms(activity, wait.held_sms, machine_.latencies.signal_us); },
       [](const Barrier&) {}, [&](const Delay& delay) { hold_sms(activity, delay.held_sms, delay.time_us); });
 }
 
 SmPool& SimulatedMachine::sms_for(const Activity& activity) {
-  GpuState& gpu = gpus_[activity.rank];
+  GpuState& gpu = *gpus_[activity.rank];
   const bool is_apart = match(
       activity.operation->work,
       [](const OneOf<Collective, AllReduceNorm, GroupedExchange, Delay> auto&) { return true; },
@@ -95,7 +122,7 @@ SmPool& SimulatedMachine::sms_for(const Activity& activity) {
 }
 
 LaunchSite SimulatedMachine::site_of(const Activity& activity) {
-  const GpuState& gpu = gpus_[activity.rank];
+  const GpuState& gpu = *gpus_[activity.rank];
   return {.activity = activity,
           .machine = machine_,
           .schedule = schedule_,
@@ -105,32 +132,49 @@ LaunchSite SimulatedMachine::site_of(const Activity& activity) {
           .hbm = gpu.hbm,
           .l2 = gpu.l2,
           .ranks = ranks(),
-          .clock_share = clock_share_};
+          .clock_share = clock_share_,
+          .with_detail = with_details_};
 }
 
-void SimulatedMachine::start_kernel(Activity& activity, KernelLaunch launch) {
-  activity.limit = launch.limit;
-  activity.detail = std::move(launch.detail);
-  TiledKernel& kernel = kernels_.emplace_back(engine_, sms_for(activity), pool_, activity, std::move(launch.work));
-  kernel.cta = launch.cta;
-  kernel.cluster = launch.cluster;
-  kernel.priority = activity.priority;
-  kernel.most_sms = launch.most_sms;
-  kernel.start();
+template <class Launch>
+void SimulatedMachine::start_kernel(Activity& activity, const Launch& launch) {
+  Prepared& one = prepared(activity);
+  if (one.kernel == nullptr) prepare_kernel(one, activity, launch());
+  activity.limit = one.limit;
+  activity.detail = one.detail;
+  one.kernel->start(activity);
 }
 
-void SimulatedMachine::start_matrix_kernel(Activity& activity, KernelLaunch launch) {
-  watch_gemm(activity);
-  launch.work.slowdown = &gpus_[activity.rank].gemm_slowdown;
-  start_kernel(activity, std::move(launch));
+void SimulatedMachine::prepare_kernel(Prepared& one, const Activity& activity, KernelLaunch launch) {
+  one.limit = launch.limit;
+  one.detail = std::move(launch.detail);
+  one.kernel = std::make_unique<TiledKernel>(engine_, sms_for(activity), pool_, std::move(launch.work),
+                                             tile_groups(activity.operation->work));
+  one.kernel->cta = launch.cta;
+  one.kernel->cluster = launch.cluster;
+  one.kernel->priority = activity.priority;
+  one.kernel->most_sms = launch.most_sms;
+}
+
+template <class Launch>
+void SimulatedMachine::start_matrix_kernel(Activity& activity, const Launch& launch) {
+  GemmWatch& watch = prepared(activity).watch;
+  watch = {this, activity.rank, costs_[activity.id].memory_load};
+  activity.first_cta_started.call_when_happened(waiter_for<&GemmWatch::begin>(&watch));
+  activity.end.call_when_happened(waiter_for<&GemmWatch::end>(&watch));
+  start_kernel(activity, [&] {
+    KernelLaunch beside_copies = launch();
+    beside_copies.work.slowdown = &gpus_[activity.rank]->gemm_slowdown;
+    return beside_copies;
+  });
 }
 
 void SimulatedMachine::start_memory_bound(Activity& activity) {
-  start_kernel(activity, memory_bound_launch(activity.operation->work, site_of(activity)));
+  start_kernel(activity, [&] { return memory_bound_launch(activity.operation->work, site_of(activity)); });
 }
 
 void SimulatedMachine::hold_sms(Activity& activity, int sms, double time_us) {
-  start_kernel(activity, holding_launch(sms, time_us, site_of(activity)));
+  start_kernel(activity, [&] { return holding_launch(sms, time_us, site_of(activity)); });
 }
 
 /// What a channel of the collective library, or a CTA of the fused kernel, takes of its SM.
@@ -151,43 +195,53 @@ CtaShape SimulatedMachine::collective_cta(const Activity& activity) const {
 
 void SimulatedMachine::start_collective(Activity& activity) {
   const CollectiveTiming& timing = costs_[activity.id].collective;
-  const auto key = std::pair{activity.iteration, activity.id};
-  auto found = collectives_.find(key);
-  if (found == collectives_.end()) {
-    const CtaShape cta = collective_cta(activity);
-    if (sm_layout_.capacity(cta, timing.cluster) < timing.ctas)
-      throw InputError(activity.operation->name + ".cluster",
-                       "expected room for " + std::to_string(timing.ctas) + " CTAs in clusters of " +
-                           std::to_string(timing.cluster) + " on one GPU, which holds " +
-                           std::to_string(sm_layout_.capacity(cta, timing.cluster)));
-    found = collectives_.try_emplace(key, engine_, pool_, timing, cta, ranks(), transfers_of(activity)).first;
-  }
+  CollectiveRun& run = collective_run(activity);
   activity.limit = timing.latency_us > timing.transfer_us ? Limit::latency : Limit::link;
-  activity.detail = std::to_string(timing.ctas) + " CTAs";
-  const GpuState& gpu = gpus_[activity.rank];
-  found->second.set_slowdown(collective_slowdown());
-  found->second.arrive(activity, sms_for(activity),
-                       gpu.running_gemms > 0 ? crowded_us(machine_.collective_kernel, timing) : 0);
+  if (with_details_) activity.detail = std::to_string(timing.ctas) + " CTAs";
+  const bool meets_gemm = gpus_[activity.rank]->running_gemms > 0;
+  run.set_slowdown(collective_slowdown());
+  run.arrive(activity, sms_for(activity), meets_gemm ? crowded_us(machine_.collective_kernel, timing) : 0);
 }
 
-/// A collective's bytes go over all links at one rate. Those of an exchange go over the links between their two ranks,
-/// pair by pair: a rank's kernel moves the bytes of its peers in proportion, so that they end together, as fast as the
-/// busiest port of the exchange would.
-std::vector<Transfer> SimulatedMachine::transfers_of(const Activity& activity) {
+/// That of all ranks in this iteration.
+CollectiveRun& SimulatedMachine::collective_run(const Activity& activity) {
+  const std::pair key{activity.iteration, activity.id};
+  if (const auto found = collectives_.find(key); found != collectives_.end()) return found->second;
   const CollectiveTiming& timing = costs_[activity.id].collective;
-  const double hbm_bytes = costs_[activity.id].hbm_bytes_per_port_byte;
-  const GroupedExchange* exchange = match(
-      activity.operation->work, [](const GroupedExchange& one) { return &one; },
-      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, Copy, MemoryBound, Attention, PartialAttention,
-                     Signal, Wait, Barrier, Delay> auto&) -> const GroupedExchange* { return nullptr; });
-  if (exchange == nullptr) {
-    std::vector<Use> uses = links_.collective_uses(timing.algorithm, schedule_.gpus, ranks() < schedule_.gpus);
-    if (hbm_bytes > 0)
-      for (const GpuState& gpu : gpus_) uses.push_back({gpu.hbm, hbm_bytes});
-    return {{timing.port_bytes, timing.transfer_us, pool_.add_path(uses), {}}};
-  }
+  const CtaShape cta = collective_cta(activity);
+  if (const int most = sm_layout_.capacity(cta, timing.cluster); most < timing.ctas)
+    throw InputError(activity.operation->name + ".cluster",
+                     "expected room for " + std::to_string(timing.ctas) + " CTAs in clusters of " +
+                         std::to_string(timing.cluster) + " on one GPU, which holds " + std::to_string(most));
+  std::vector<Transfer>& transfers = transfers_[activity.id];
+  if (transfers.empty()) transfers = transfers_of(activity);
+  return collectives_.try_emplace(key, engine_, pool_, timing, cta, ranks(), transfers).first->second;
+}
+
+std::vector<Transfer> SimulatedMachine::transfers_of(const Activity& activity) {
+  return match(
+      activity.operation->work,
+      [&](const GroupedExchange& exchange) { return transfers_of_exchange(exchange, activity.id); },
+      [&](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, Copy, MemoryBound, Attention, PartialAttention,
+                      Signal, Wait, Barrier, Delay> auto&) { return transfers_of_collective(activity.id); });
+}
+
+/// A collective's bytes go over all links at one rate.
+std::vector<Transfer> SimulatedMachine::transfers_of_collective(OperationId id) {
+  const CollectiveTiming& timing = costs_[id].collective;
+  Uses uses = links_.collective_uses(timing.algorithm, ranks() < schedule_.gpus);
+  if (const double hbm_bytes = costs_[id].hbm_bytes_per_port_byte; hbm_bytes > 0)
+    for (const std::unique_ptr<GpuState>& gpu : gpus_) uses.push_back({gpu->hbm, hbm_bytes});
+  return {{timing.port_bytes, timing.transfer_us, pool_.add_path(uses)}};
+}
+
+/// Those of an exchange go over the links between their two ranks, pair by pair: a rank's kernel moves the bytes of its
+/// peers in proportion, so that they end together, as fast as the busiest port of the exchange would.
+std::vector<Transfer> SimulatedMachine::transfers_of_exchange(const GroupedExchange& exchange, OperationId id) {
+  const CollectiveTiming& timing = costs_[id].collective;
+  const double hbm_bytes = costs_[id].hbm_bytes_per_port_byte;
   const auto bytes = [&](int source, int destination) {
-    return static_cast<double>(pair_bytes(*exchange, source, destination, schedule_));
+    return static_cast<double>(pair_bytes(exchange, source, destination, schedule_));
   };
   std::vector<double> out(gpus_.size(), 0), in(gpus_.size(), 0);
   for (int source = 0; source < ranks(); ++source)
@@ -200,16 +254,12 @@ std::vector<Transfer> SimulatedMachine::transfers_of(const Activity& activity) {
   for (int source = 0; source < ranks(); ++source)
     for (int destination = 0; destination < ranks(); ++destination) {
       if (source == destination || bytes(source, destination) == 0) continue;
-      Transfer& pair = transfers.emplace_back();
-      pair.bytes = bytes(source, destination);
-      pair.alone_us = timing.transfer_us * std::max(out[source], in[destination]) / timing.port_bytes;
-      pair.ranks = {source, destination};
-      std::vector<Use> uses = links_.kernel_uses(source, destination, source, 1.0);
-      if (hbm_bytes > 0) {
-        uses.push_back({gpus_[source].hbm, hbm_bytes / 2});
-        uses.push_back({gpus_[destination].hbm, hbm_bytes / 2});
-      }
-      pair.path = pool_.add_path(uses);
+      Uses uses = links_.kernel_uses(source, destination, source, 1.0);
+      if (hbm_bytes > 0)
+        for (const int gpu : {source, destination}) uses.push_back({gpus_[gpu]->hbm, hbm_bytes / 2});
+      transfers.push_back({bytes(source, destination),
+                           timing.transfer_us * std::max(out[source], in[destination]) / timing.port_bytes,
+                           pool_.add_path(uses), source, destination});
     }
   return transfers;
 }
@@ -218,16 +268,15 @@ std::vector<Transfer> SimulatedMachine::transfers_of(const Activity& activity) {
 double SimulatedMachine::collective_slowdown() const {
   const CollectiveKernel& kernel = machine_.collective_kernel;
   double slowdown = 1;
-  for (const GpuState& gpu : gpus_)
-    if (gpu.running_gemms > 0)
-      slowdown = std::max(slowdown, 1 + kernel.beside_gemm + kernel.memory_pressure * gpu.gemm_memory_load);
+  for (const std::unique_ptr<GpuState>& gpu : gpus_)
+    if (gpu->running_gemms > 0)
+      slowdown = std::max(slowdown, 1 + kernel.beside_gemm + kernel.memory_pressure * gpu->gemm_memory_load);
   return slowdown;
 }
 
 Hindrance SimulatedMachine::what_hinders(const Activity& activity) const {
-  const auto kernel =
-      std::find_if(kernels_.begin(), kernels_.end(), [&](const TiledKernel& one) { return one.owner == &activity; });
-  if (kernel != kernels_.end()) return who_holds_sms(*kernel, activity.rank);
+  const Prepared& one = prepared_[static_cast<std::size_t>(activity.rank) * costs_.size() + activity.id];
+  if (one.kernel != nullptr && one.kernel->owner == &activity) return who_holds_sms(*one.kernel, activity.rank);
   const auto collective = collectives_.find({activity.iteration, activity.id});
   if (collective == collectives_.end()) return {};
   const int rank = collective->second.missing_rank(activity);
@@ -239,7 +288,7 @@ Hindrance SimulatedMachine::what_hinders(const Activity& activity) const {
 /// Nothing where all of its CTAs have an SM.
 Hindrance SimulatedMachine::who_holds_sms(const Grid& grid, int rank) const {
   if (grid.unplaced == 0) return {};
-  const Grid* other = gpus_[rank].sms.what_holds_back(grid);
+  const Grid* other = gpus_[rank]->sms.what_holds_back(grid);
   Hindrance hindrance{"needs SMs for " + std::to_string(grid.unplaced) + " CTAs", rank, -1};
   if (grid.cluster > 1) hindrance.what += " in clusters of " + std::to_string(grid.cluster);
   if (other == nullptr || other->owner == nullptr) return hindrance;
@@ -249,38 +298,67 @@ Hindrance SimulatedMachine::who_holds_sms(const Grid& grid, int rank) const {
 }
 
 void SimulatedMachine::count_gemm(int rank, int change, double memory_load) {
-  GpuState& gpu = gpus_[rank];
+  GpuState& gpu = *gpus_[rank];
   gpu.running_gemms += change;
   gpu.gemm_memory_load = gpu.running_gemms == 0 ? 0 : gpu.gemm_memory_load + change * memory_load;
-  for (auto& [key, collective] : collectives_) collective.set_slowdown(collective_slowdown());
-}
-
-void SimulatedMachine::watch_gemm(Activity& activity) {
-  GemmWatch& watch = watches_.emplace_back(GemmWatch{this, activity.rank, costs_[activity.id].memory_load});
-  activity.first_cta_started.call_when_happened({[](void* context) {
-                                                   const auto* started = static_cast<GemmWatch*>(context);
-                                                   started->machine->count_gemm(started->rank, +1,
-                                                                                started->memory_load);
-                                                 },
-                                                 &watch});
-  activity.end.call_when_happened({[](void* context) {
-                                     const auto* ended = static_cast<GemmWatch*>(context);
-                                     ended->machine->count_gemm(ended->rank, -1, ended->memory_load);
-                                   },
-                                   &watch});
+  const double slowdown = collective_slowdown();
+  for (auto& [key, collective] : collectives_) collective.set_slowdown(slowdown);
 }
 
 void SimulatedMachine::start_copy(Activity& activity, const Copy& copy) {
   if (copy.path == CopyPath::sms) return start_memory_bound(activity);
   activity.limit = Limit::copy_engine;
-  CopyRun& run = copies_.emplace_back(CopyRun{this, &activity, &copy});
-  if (!is_peer_copy(activity.operation->work)) return set_up_copy(run);
-  gpus_[activity.rank].copy_engines.acquire(activity.operation->stream, {[](void* context) {
-                                                                           auto* granted =
-                                                                               static_cast<CopyRun*>(context);
-                                                                           granted->machine->set_up_copy(*granted);
-                                                                         },
-                                                                         &run});
+  run_copy(activity, copy);
+}
+
+/// A copy within one GPU needs no engine: it starts as a kernel does.
+Process SimulatedMachine::run_copy(Activity& activity, const Copy& copy) {
+  CopyEnginePool& engines = gpus_[activity.rank]->copy_engines;
+  const bool needs_engine = is_peer_copy(activity.operation->work);
+  const int destination = gpu_of(activity.rank, copy.destination.place);
+  if (needs_engine) co_await engines.turn_of(activity.operation->stream);
+  activity.first_cta_started.happen(engine_);
+  activity.all_ctas_started.happen(engine_);
+  co_await Pause{engine_, from_us(copy_setup_us(activity))};
+  if (needs_engine) count_copy(destination, +1);
+  co_await bytes_of_copy(activity, copy);
+  if (needs_engine) {
+    count_copy(destination, -1);
+    keeps_copy_engine_[activity.id] ? engines.keep_for(activity.operation->stream) : engines.release();
+  }
+  activity.end.happen(engine_);
+}
+
+double SimulatedMachine::copy_setup_us(const Activity& activity) const {
+  const CopyEngines& engines = machine_.copy_engines;
+  if (!is_peer_copy(activity.operation->work)) return engines.local_setup_us;
+  return engines.setup_us + engines.setup_spread_us * lateness(activity.rank, activity.occasion);
+}
+
+Flowing SimulatedMachine::bytes_of_copy(const Activity& activity, const Copy& copy) {
+  Prepared& one = prepared(activity);
+  if (one.path < 0) prepare_copy(one, activity, copy);
+  double GBps = one.GBps;
+  if (gpu_of(activity.rank, copy.source.place) != gpu_of(activity.rank, copy.destination.place))
+    GBps /= 1 + machine_.copy_engines.speed_spread * (2 * throw_of(activity.rank, activity.occasion) - 1);
+  return {pool_, one.bytes, bytes_per_us(GBps), one.path};
+}
+
+void SimulatedMachine::prepare_copy(Prepared& one, const Activity& activity, const Copy& copy) {
+  const int source = gpu_of(activity.rank, copy.source.place);
+  const int destination = gpu_of(activity.rank, copy.destination.place);
+  one.bytes = static_cast<double>(bytes_on_rank(copy.source, activity.rank, schedule_));
+  Uses uses;
+  if (source == destination) {
+    const bool is_contiguous = is_whole_rows(copy.source) && is_whole_rows(copy.destination);
+    one.GBps = is_contiguous ? machine_.copy_engines.local_GBps : machine_.copy_engines.local_strided_GBps;
+    uses.push_back({gpus_[source]->hbm, 2.0});
+  } else {
+    one.GBps = machine_.copy_engines.GBps;
+    uses = links_.copy_uses(source, destination, activity.rank);
+    for (const int gpu : {source, destination}) uses.push_back({gpus_[gpu]->hbm, 1.0});
+  }
+  one.path = pool_.add_path(uses);
 }
 
 /// Its rows lie one after the other in memory.
@@ -288,61 +366,10 @@ bool SimulatedMachine::is_whole_rows(const Slice& slice) const {
   return slice.columns == schedule_.buffers[slice.buffer].columns || row_count(slice.rows, schedule_.gpus) == 1;
 }
 
-/// A copy within one GPU needs no engine: it starts as a kernel does.
-void SimulatedMachine::set_up_copy(CopyRun& run) {
-  run.activity->first_cta_started.happen(engine_);
-  run.activity->all_ctas_started.happen(engine_);
-  const bool is_local = !is_peer_copy(run.activity->operation->work);
-  const weft::CopyEngines& engines = machine_.copy_engines;
-  const double peer_setup_us =
-      engines.setup_us + engines.setup_spread_us * lateness(run.activity->rank, run.activity->occasion);
-  const double setup_us = is_local ? engines.local_setup_us : peer_setup_us;
-  engine_.after(from_us(setup_us), {[](void* context) {
-                                      auto* set_up = static_cast<CopyRun*>(context);
-                                      set_up->machine->transfer(*set_up);
-                                    },
-                                    &run});
-}
-
-void SimulatedMachine::free_copy_engine(const Activity& activity) {
-  if (!is_peer_copy(activity.operation->work)) return;
-  CopyEngines& engines = gpus_[activity.rank].copy_engines;
-  keeps_copy_engine_[activity.id] ? engines.keep_for(activity.operation->stream) : engines.release();
-}
-
-void SimulatedMachine::count_copy(const CopyRun& run, int change) {
-  if (!is_peer_copy(run.activity->operation->work)) return;
-  GpuState& gpu = gpus_[gpu_of(run.activity->rank, run.copy->destination.place)];
-  gpu.copies_in += change;
-  gpu.gemm_slowdown = gpu.copies_in > 0 ? 1 + machine_.gemm.beside_copies : 1;
-}
-
-void SimulatedMachine::transfer(CopyRun& run) {
-  count_copy(run, +1);
-  const int source = gpu_of(run.activity->rank, run.copy->source.place);
-  const int destination = gpu_of(run.activity->rank, run.copy->destination.place);
-  std::vector<Use> uses;
-  double GBps = machine_.copy_engines.GBps;
-  if (source == destination) {
-    const bool is_contiguous = is_whole_rows(run.copy->source) && is_whole_rows(run.copy->destination);
-    GBps = is_contiguous ? machine_.copy_engines.local_GBps : machine_.copy_engines.local_strided_GBps;
-    uses = {{gpus_[source].hbm, 2.0}};
-  } else {
-    uses = links_.copy_uses(source, destination, run.activity->rank);
-    uses.push_back({gpus_[source].hbm, 1.0});
-    uses.push_back({gpus_[destination].hbm, 1.0});
-  }
-  const auto bytes = static_cast<double>(bytes_on_rank(run.copy->source, run.activity->rank, schedule_));
-  if (source != destination)
-    GBps /= 1 + machine_.copy_engines.speed_spread * (2 * throw_of(run.activity->rank, run.activity->occasion) - 1);
-  pool_.start(bytes, bytes_per_us(GBps), pool_.add_path(uses),
-              {[](void* context) {
-                 auto* done = static_cast<CopyRun*>(context);
-                 done->machine->count_copy(*done, -1);
-                 done->machine->free_copy_engine(*done->activity);
-                 done->activity->end.happen(done->machine->engine_);
-               },
-               &run});
+void SimulatedMachine::count_copy(int gpu, int change) {
+  GpuState& into = *gpus_[gpu];
+  into.copies_in += change;
+  into.gemm_slowdown = into.copies_in > 0 ? 1 + machine_.gemm.beside_copies : 1;
 }
 
 }  // namespace weft::sim

@@ -2,16 +2,17 @@
 // operation uses them.
 #pragma once
 
-#include <deque>
 #include <map>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "models/machine/machine.hpp"
 #include "sim/activity.hpp"
 #include "sim/collective_run.hpp"
-#include "sim/copy_engines.hpp"
+#include "sim/copy_engine_pool.hpp"
 #include "sim/fabric_links.hpp"
 #include "sim/fluid_pool.hpp"
 #include "sim/ideal_units.hpp"
@@ -36,20 +37,27 @@ class SimulatedMachine : public Device {
                    const std::vector<OperationCost>& costs, int ranks, double clock_share,
                    const Mechanisms& mechanisms = {});
 
+  /// As if it were new, at another clock; nothing runs any more.
+  void restart(double clock_share);
+  /// Activities get no `detail`, which only traces show.
+  void leave_out_details() { with_details_ = false; }
+
   void start(Activity& activity) override;
   Hindrance what_hinders(const Activity& activity) const override;
 
   const FluidPool& pool() const { return pool_; }
   ServedBytes served(int rank) const {
-    return {pool_.served(gpus_[rank].hbm), links_.served_in(rank), links_.served_out(rank)};
+    return {pool_.served(gpus_[rank]->hbm), links_.served_in(rank), links_.served_out(rank)};
   }
+  Processes& processes() { return copies_; }
 
  private:
   struct GpuState {
     GpuState(Engine& engine, const Machine& machine, FluidPool& pool, SmLayout& layout, const Mechanisms& mechanisms);
+    void restart();
     SmPool sms;
     std::optional<SmPool> sms_of_collectives;  ///< where SMs are not shared
-    CopyEngines copy_engines;
+    CopyEnginePool copy_engines;
     int hbm, l2;               // resources of the pool
     int copies_in = 0;         // from peers
     double gemm_slowdown = 1;  // by those
@@ -58,36 +66,51 @@ class SimulatedMachine : public Device {
   };
   /// A GEMM's start or end on its rank changes what collectives get.
   struct GemmWatch {
-    SimulatedMachine* machine;
-    int rank;
-    double memory_load;
+    SimulatedMachine* machine = nullptr;
+    int rank = 0;
+    double memory_load = 0;
+    void begin() { machine->count_gemm(rank, +1, memory_load); }
+    void end() { machine->count_gemm(rank, -1, memory_load); }
   };
-  struct CopyRun {
-    SimulatedMachine* machine;
-    Activity* activity;
-    const Copy* copy;
+  /// What an operation of a rank is in every iteration, known once it has started for the first time.
+  struct Prepared {
+    std::unique_ptr<TiledKernel> kernel;
+    Limit limit = Limit::latency;
+    std::string detail;
+    GemmWatch watch;
+    PathId path = -1;            // of a copy
+    double bytes = 0, GBps = 0;  // of a copy
   };
 
+  Prepared& prepared(const Activity& activity) {
+    return prepared_[static_cast<std::size_t>(activity.rank) * costs_.size() + activity.id];
+  }
   LaunchSite site_of(const Activity& activity);
   bool has_no_rows(const Activity& activity) const;
   void do_nothing(Activity& activity);
-  void start_kernel(Activity& activity, KernelLaunch launch);
-  void start_matrix_kernel(Activity& activity, KernelLaunch launch);
+  template <class Launch>
+  void start_kernel(Activity& activity, const Launch& launch);
+  template <class Launch>
+  void start_matrix_kernel(Activity& activity, const Launch& launch);
+  void prepare_kernel(Prepared& one, const Activity& activity, KernelLaunch launch);
   void start_collective(Activity& activity);
   CtaShape collective_cta(const Activity& activity) const;
-  void start_copy(Activity& activity, const Copy& copy);
-  void start_memory_bound(Activity& activity);
+  CollectiveRun& collective_run(const Activity& activity);
   std::vector<Transfer> transfers_of(const Activity& activity);
+  std::vector<Transfer> transfers_of_collective(OperationId id);
+  std::vector<Transfer> transfers_of_exchange(const GroupedExchange& exchange, OperationId id);
+  void start_memory_bound(Activity& activity);
   void hold_sms(Activity& activity, int sms, double time_us);
   SmPool& sms_for(const Activity& activity);
-  void set_up_copy(CopyRun& run);
-  void free_copy_engine(const Activity& activity);
-  void transfer(CopyRun& run);
+  void start_copy(Activity& activity, const Copy& copy);
+  Process run_copy(Activity& activity, const Copy& copy);
+  double copy_setup_us(const Activity& activity) const;
+  Flowing bytes_of_copy(const Activity& activity, const Copy& copy);
+  void prepare_copy(Prepared& one, const Activity& activity, const Copy& copy);
+  void count_copy(int gpu, int change);
   bool is_whole_rows(const Slice& slice) const;
   Hindrance who_holds_sms(const Grid& grid, int rank) const;
-  void watch_gemm(Activity& activity);
   void count_gemm(int rank, int change, double memory_load);
-  void count_copy(const CopyRun& run, int change);
   double collective_slowdown() const;
   int gpu_of(int rank, int place) const { return (rank + place + ranks()) % ranks(); }
   int ranks() const { return static_cast<int>(gpus_.size()); }
@@ -96,18 +119,20 @@ class SimulatedMachine : public Device {
   const Machine& machine_;
   const Schedule& schedule_;
   const std::vector<OperationCost>& costs_;
-  const double clock_share_;
+  double clock_share_;
   const Mechanisms mechanisms_;
   const std::vector<bool> keeps_copy_engine_;
+  bool with_details_ = true;
   SmLayout sm_layout_;
   FluidPool pool_;
   FabricLinks links_;
   IdealUnits units_;
-  std::deque<GpuState> gpus_;
-  std::deque<TiledKernel> kernels_;
+  std::vector<std::unique_ptr<GpuState>> gpus_;
+  int lasting_resources_ = 0;                     // of the pool: not the links, which are made as they are used
+  std::vector<Prepared> prepared_;                // by rank and operation
+  std::vector<std::vector<Transfer>> transfers_;  // by operation: a collective's, once it started
   std::map<std::pair<int, OperationId>, CollectiveRun> collectives_;  // iteration, operation
-  std::deque<CopyRun> copies_;
-  std::deque<GemmWatch> watches_;
+  Processes copies_;
 };
 
 }  // namespace weft::sim

@@ -19,7 +19,7 @@ void SmPool::submit(Grid& grid) {
   request_dispatch();
 }
 
-void SmPool::release(Grid& grid, const std::vector<int>& sms) {
+void SmPool::release(Grid& grid, std::span<const int> sms) {
   take_room(sms, grid.cta, -1);
   residents_ -= static_cast<int>(sms.size());
   grid.resident -= static_cast<int>(sms.size());
@@ -48,7 +48,7 @@ int SmPool::busy_sms() const {
 void SmPool::request_dispatch() {
   if (dispatch_requested_ || waiting_.empty()) return;
   dispatch_requested_ = true;
-  engine_.at(engine_.now(), {on_dispatch, this}, Phase::dispatch);
+  engine_.at(engine_.now(), waiter_for<&SmPool::dispatch>(this), Phase::dispatch);
 }
 
 void SmPool::dispatch() {

@@ -21,7 +21,7 @@ class Grid {
  public:
   virtual ~Grid() = default;
   /// Called in the phase `dispatch` with the SMs that took CTAs, one entry a CTA; they are valid during the call.
-  virtual void on_placed(const std::vector<int>& sms) = 0;
+  virtual void on_placed(std::span<const int> sms) = 0;
 
   CtaShape cta;
   int cluster = 1;
@@ -39,7 +39,7 @@ class SmPool {
 
   void submit(Grid& grid);
   /// CTAs of `grid` on these SMs have exited.
-  void release(Grid& grid, const std::vector<int>& sms);
+  void release(Grid& grid, std::span<const int> sms);
   /// A grid that needs no further CTAs (its tiles ran out) stops waiting for SMs.
   void withdraw(Grid& grid);
 
@@ -77,7 +77,6 @@ class SmPool {
   void find_fitting(const CtaShape& cta);
   void take_room(std::span<const int> sms, const CtaShape& cta, int ctas);
   int kind_with(const SmRoom& room);
-  static void on_dispatch(void* pool) { static_cast<SmPool*>(pool)->dispatch(); }
 
   Engine& engine_;
   SmLayout& layout_;

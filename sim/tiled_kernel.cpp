@@ -3,51 +3,61 @@
 #include <algorithm>
 #include <numeric>
 
-#include "models/schedule/facts.hpp"
 #include "models/schedule/layout.hpp"
 
 namespace weft::sim {
 
-TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, Activity& activity, TiledWork work)
+TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, TiledWork work, TileGroups groups)
     : engine_(engine),
       sms_(sms),
       pool_(pool),
-      activity_(activity),
       work_(std::move(work)),
-      path_(pool.add_path(work_.uses)) {
+      groups_(groups),
+      path_(pool.add_path(work_.uses)),
+      tail_(from_us(work_.tail_us)) {
+  find_groups();
+}
+
+void TiledKernel::find_groups() {
+  group_tiles_ = groups_.tiles.empty()
+                     ? std::vector{work_.tiles}
+                     : groups_of_first_tiles({groups_.tiles.begin(), groups_.tiles.end()}, work_.tiles);
+  group_first_.resize(group_tiles_.size());
+  std::exclusive_scan(group_tiles_.begin(), group_tiles_.end(), group_first_.begin(), std::int64_t{0});
+  for (std::size_t group = 0; group < group_tiles_.size(); ++group)
+    group_ends_.push_back({this, static_cast<int>(group)});
+}
+
+void TiledKernel::start(Activity& activity) {
+  owner = activity_ = &activity;
   unplaced = work_.scheduler == TileScheduler::grid ? static_cast<int>(work_.tiles) : work_.ctas;
   next_tile_ = begins_with_own_tiles() ? std::min<std::int64_t>(work_.ctas, work_.tiles) : 0;
-  const TileGroups groups = tile_groups(activity.operation->work);
-  group_left_ = groups.tiles.empty() ? std::vector{work_.tiles}
-                                     : groups_of_first_tiles({groups.tiles.begin(), groups.tiles.end()}, work_.tiles);
-  group_first_.resize(group_left_.size());
-  std::exclusive_scan(group_left_.begin(), group_left_.end(), group_first_.begin(), std::int64_t{0});
-  owner = &activity;
-  for (std::size_t i = 0; i < activity.tile_waits.size(); ++i) {
-    Occurrence& release = *activity.tile_waits[i];
+  done_tiles_ = placed_ctas_ = waves_ = 0;
+  group_left_ = group_tiles_;
+  wait_for_groups();
+  for (std::size_t group = 0; group < activity.tile_groups.size(); ++group)
+    if (group_left_[group] == 0) activity.tile_groups[group].happen(engine_);
+  if (work_.setup_us <= 0) return submit();
+  engine_.after(from_us(work_.setup_us), waiter_for<&TiledKernel::submit>(this));
+}
+
+void TiledKernel::wait_for_groups() {
+  group_waits_.clear();
+  for (std::size_t i = 0; i < activity_->tile_waits.size(); ++i) {
+    Occurrence& release = *activity_->tile_waits[i];
     if (release.has_happened()) continue;
-    group_waits_.emplace_back(groups.waits.empty() ? 0 : groups.waits[i].tile_group, &release);
-    release.call_when_happened({[](void* kernel) { static_cast<TiledKernel*>(kernel)->resume_stalled(); }, this});
+    group_waits_.emplace_back(groups_.waits.empty() ? 0 : groups_.waits[i].tile_group, &release);
+    release.call_when_happened(waiter_for<&TiledKernel::resume_stalled>(this));
   }
 }
 
-void TiledKernel::start() {
-  for (std::size_t group = 0; group < activity_.tile_groups.size(); ++group)
-    if (group_left_[group] == 0) activity_.tile_groups[group].happen(engine_);
-  if (work_.setup_us <= 0) return sms_.submit(*this);
-  engine_.after(from_us(work_.setup_us), {[](void* context) {
-                                            auto* kernel = static_cast<TiledKernel*>(context);
-                                            kernel->sms_.submit(*kernel);
-                                          },
-                                          this});
-}
-
-void TiledKernel::on_placed(const std::vector<int>& sms) {
-  activity_.first_cta_started.happen(engine_);
-  if (unplaced == 0) activity_.all_ctas_started.happen(engine_);
+void TiledKernel::on_placed(std::span<const int> sms) {
+  activity_->first_cta_started.happen(engine_);
+  if (unplaced == 0) activity_->all_ctas_started.happen(engine_);
   const int first_cta = placed_ctas_;
   placed_ctas_ += static_cast<int>(sms.size());
-  begins_with_own_tiles() ? run_own_tiles(sms, first_cta, first_cta) : go_on(sms, first_cta);
+  Cohort& cohort = cohort_of(sms);
+  begins_with_own_tiles() ? run_own_tiles(cohort, first_cta) : go_on(cohort);
 }
 
 bool TiledKernel::begins_with_own_tiles() const {
@@ -63,13 +73,13 @@ std::int64_t TiledKernel::ready_tiles() const {
 }
 
 /// Gives CTAs that are free the next tiles; who finds none leaves.
-void TiledKernel::go_on(std::vector<int> sms, int first_cta) {
-  const auto ctas = static_cast<std::int64_t>(sms.size());
+void TiledKernel::go_on(Cohort& cohort) {
+  const auto ctas = static_cast<std::int64_t>(cohort.sms.size());
   const std::int64_t left = work_.tiles - next_tile_;
-  if (left == 0) return leave(sms);
+  if (left == 0) return leave(cohort);
   const std::int64_t ready = std::min(ctas, ready_tiles() - next_tile_);
   if (ready == 0) {
-    stalled_.push_back({std::move(sms), first_cta, -1});
+    stalled_.push_back({&cohort, -1});
     return;
   }
 
@@ -77,62 +87,52 @@ void TiledKernel::go_on(std::vector<int> sms, int first_cta) {
   next_tile_ += ready;
   if (next_tile_ == work_.tiles && !begins_with_own_tiles()) {  // CTAs that hold no SM by now would find nothing to do
     sms_.withdraw(*this);
-    activity_.all_ctas_started.happen(engine_);
+    activity_->all_ctas_started.happen(engine_);
   }
   if (work_.scheduler == TileScheduler::stream_k && left < ctas && ready == left)
-    return run(std::move(sms), first_cta, first, ready, static_cast<double>(left) / static_cast<double>(ctas));
-  std::vector<int> others(sms.begin() + static_cast<std::ptrdiff_t>(ready), sms.end());
-  sms.resize(static_cast<std::size_t>(ready));
-  run(std::move(sms), first_cta, first, ready, 1);
-  if (!others.empty()) go_on(std::move(others), first_cta + static_cast<int>(ready));
+    return run(cohort, first, ready, static_cast<double>(left) / static_cast<double>(ctas));
+  Cohort* others = ready < ctas ? &split(cohort, ready) : nullptr;
+  run(cohort, first, ready, 1);
+  if (others != nullptr) go_on(*others);
 }
 
 /// CTA i begins with tile i, whenever it comes, and goes on with i + ctas, i + 2 ctas, … or the next that is left: the
 /// CTAs whose own tile does not exist leave.
-void TiledKernel::run_own_tiles(std::vector<int> sms, int first_cta, std::int64_t first) {
-  const std::int64_t exist = std::clamp<std::int64_t>(work_.tiles - first, 0, static_cast<std::int64_t>(sms.size()));
-  if (exist < static_cast<std::int64_t>(sms.size()))
-    leave(std::vector<int>(sms.begin() + static_cast<std::ptrdiff_t>(exist), sms.end()));
+void TiledKernel::run_own_tiles(Cohort& cohort, std::int64_t first) {
+  const auto ctas = static_cast<std::int64_t>(cohort.sms.size());
+  const std::int64_t exist = std::clamp<std::int64_t>(work_.tiles - first, 0, ctas);
+  if (exist == 0) return leave(cohort);
+  if (exist < ctas) leave(split(cohort, exist));
   const std::int64_t ready = std::clamp<std::int64_t>(ready_tiles() - first, 0, exist);
-  const auto stalled = sms.begin() + static_cast<std::ptrdiff_t>(ready);
-  if (ready < exist)
-    stalled_.push_back({{stalled, sms.begin() + static_cast<std::ptrdiff_t>(exist)},
-                        first_cta + static_cast<int>(ready),
-                        first + ready});
-  sms.erase(stalled, sms.end());
-  if (ready > 0) run(std::move(sms), first_cta, first, ready, 1);
+  if (ready == 0) {
+    stalled_.push_back({&cohort, first});
+    return;
+  }
+  if (ready < exist) stalled_.push_back({&split(cohort, ready), first + ready});
+  run(cohort, first, ready, 1);
 }
 
-void TiledKernel::run(std::vector<int> sms, int first_cta, std::int64_t first, std::int64_t count,
-                      double share_of_tile) {
+void TiledKernel::run(Cohort& cohort, std::int64_t first, std::int64_t count, double share_of_tile) {
   ++waves_;
-  Cohort* cohort = free_cohort();
-  const double bytes = static_cast<double>(sms.size()) * work_.bytes_per_tile;
-  *cohort = {this, first, count, first_cta, std::move(sms)};
+  cohort.first = first;
+  cohort.count = count;
+  const double bytes = static_cast<double>(cohort.sms.size()) * work_.bytes_per_tile;
   const double cap = bytes / work_.tile_us / (work_.slowdown != nullptr ? *work_.slowdown : 1);
-  pool_.start(bytes * share_of_tile, cap, path_,
-              {[](void* context) {
-                 auto* ended = static_cast<Cohort*>(context);
-                 ended->kernel->on_cohort_end(ended);
-               },
-               cohort});
+  pool_.start(bytes * share_of_tile, cap, path_, waiter_for<&Cohort::end>(&cohort));
 }
 
-void TiledKernel::on_cohort_end(Cohort* cohort) {
-  std::vector<int> sms = std::move(cohort->sms);
-  const std::int64_t first = cohort->first, count = cohort->count;
-  const int first_cta = cohort->first_cta;
-  idle_cohorts_.push_back(cohort);
+void TiledKernel::on_cohort_end(Cohort& cohort) {
+  const std::int64_t first = cohort.first, count = cohort.count;
   switch (work_.scheduler) {
     case TileScheduler::grid:
-      leave(sms);
+      leave(cohort);
       break;
     case TileScheduler::static_persistent:
-      run_own_tiles(std::move(sms), first_cta, first + work_.ctas);
+      run_own_tiles(cohort, first + work_.ctas);
       break;
     case TileScheduler::dynamic_persistent:
     case TileScheduler::stream_k:
-      go_on(std::move(sms), first_cta);
+      go_on(cohort);
       break;
   }
   count_done(first, count);
@@ -141,43 +141,42 @@ void TiledKernel::on_cohort_end(Cohort* cohort) {
 /// A group is done when its last tile is: the mean end of the cohort plus the tail.
 void TiledKernel::count_done(std::int64_t first, std::int64_t count) {
   done_tiles_ += count;
-  const Picoseconds tail = from_us(work_.tail_us);
   for (std::size_t group = 0; group < group_left_.size(); ++group) {
-    const std::int64_t group_end = group + 1 < group_first_.size() ? group_first_[group + 1] : work_.tiles;
+    const std::int64_t group_end = group_first_[group] + group_tiles_[group];
     const std::int64_t overlap = std::min(first + count, group_end) - std::max(first, group_first_[group]);
     if (overlap <= 0) continue;
     group_left_[group] -= overlap;
-    if (group_left_[group] > 0 || activity_.tile_groups.empty()) continue;
-    group_ends_.push_back({this, static_cast<int>(group)});
-    engine_.after(tail, {[](void* context) {
-                           const auto* end = static_cast<GroupEnd*>(context);
-                           end->kernel->activity_.tile_groups[end->group].happen(end->kernel->engine_);
-                         },
-                         &group_ends_.back()});
+    if (group_left_[group] == 0 && !activity_->tile_groups.empty())
+      engine_.after(tail_, waiter_for<&GroupEnd::happen>(&group_ends_[group]));
   }
-  if (done_tiles_ < work_.tiles) return;
-  engine_.after(tail + from_us(work_.epilogue_us), {[](void* context) {
-                                                      auto* kernel = static_cast<TiledKernel*>(context);
-                                                      kernel->activity_.end.happen(kernel->engine_);
-                                                    },
-                                                    this});
+  if (done_tiles_ == work_.tiles)
+    engine_.after(tail_ + from_us(work_.epilogue_us), waiter_for<&TiledKernel::end>(this));
 }
 
 void TiledKernel::resume_stalled() {
-  for (auto& [sms, first_cta, first] : std::exchange(stalled_, {}))
-    if (first >= 0)
-      run_own_tiles(std::move(sms), first_cta, first);
-    else
-      go_on(std::move(sms), first_cta);
+  for (const auto& [cohort, first] : std::exchange(stalled_, {}))
+    first >= 0 ? run_own_tiles(*cohort, first) : go_on(*cohort);
 }
 
-void TiledKernel::leave(const std::vector<int>& sms) { sms_.release(*this, sms); }
-
-TiledKernel::Cohort* TiledKernel::free_cohort() {
-  if (idle_cohorts_.empty()) return &cohorts_.emplace_back();
-  Cohort* cohort = idle_cohorts_.back();
+TiledKernel::Cohort& TiledKernel::cohort_of(std::span<const int> sms) {
+  if (idle_cohorts_.empty()) idle_cohorts_.push_back(cohorts_.emplace_back(std::make_unique<Cohort>()).get());
+  Cohort& cohort = *idle_cohorts_.back();
   idle_cohorts_.pop_back();
+  cohort.kernel = this;
+  cohort.sms.assign(sms.begin(), sms.end());
   return cohort;
+}
+
+/// All but the first CTAs become another cohort.
+TiledKernel::Cohort& TiledKernel::split(Cohort& cohort, std::int64_t ctas) {
+  Cohort& others = cohort_of(std::span(cohort.sms).subspan(static_cast<std::size_t>(ctas)));
+  cohort.sms.resize(static_cast<std::size_t>(ctas));
+  return others;
+}
+
+void TiledKernel::leave(Cohort& cohort) {
+  sms_.release(*this, cohort.sms);
+  idle_cohorts_.push_back(&cohort);
 }
 
 }  // namespace weft::sim

@@ -4,9 +4,11 @@
 // and not per tile.
 #pragma once
 
-#include <deque>
+#include <memory>
+#include <span>
 #include <vector>
 
+#include "models/schedule/facts.hpp"
 #include "sim/activity.hpp"
 #include "sim/fluid_pool.hpp"
 #include "sim/sm_pool.hpp"
@@ -19,7 +21,7 @@ struct TiledWork {
   int ctas = 1;               ///< of the launched grid; not read with TileScheduler::grid, which has one for each tile
   double tile_us = 0;         ///< of one tile on one CTA with nobody beside
   double bytes_per_tile = 1;  ///< the unit in which a cohort's progress flows; > 0
-  std::vector<Use> uses;      ///< per byte of bytes_per_tile
+  Uses uses;                  ///< per byte of bytes_per_tile
   double setup_us = 0;        ///< before the CTAs are launched
   double tail_us = 0;         ///< the last CTA of a wave ends this much after the mean
   double epilogue_us = 0;     ///< from the last tile to the kernel's end
@@ -28,57 +30,69 @@ struct TiledWork {
 
 class TiledKernel : public Grid {
  public:
-  TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, Activity& activity, TiledWork work);
+  /// `groups` point into the schedule; empty: all tiles are one group.
+  TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, TiledWork work, TileGroups groups);
   TiledKernel(const TiledKernel&) = delete;
 
-  void start();
-  void on_placed(const std::vector<int>& sms) override;
+  /// Launches it, for the first time or again after it has ended.
+  void start(Activity& activity);
+  void on_placed(std::span<const int> sms) override;
   /// Cohorts so far: with every SM free, the number of waves.
   int waves() const { return waves_; }
 
  private:
+  /// CTAs that go through their tiles side by side.
   struct Cohort {
     TiledKernel* kernel = nullptr;
+    std::vector<int> sms;               // of each CTA
     std::int64_t first = 0, count = 0;  // tiles of this step
-    int first_cta = 0;                  // static_persistent: position of the CTAs in the grid
-    std::vector<int> sms;
+    void end() { kernel->on_cohort_end(*this); }
   };
   /// CTAs that hold their SMs until the next tile's group may start.
   struct Stalled {
-    std::vector<int> sms;
-    int first_cta;
+    Cohort* cohort;
     std::int64_t first;  // own tile of the first of these CTAs; -1: whatever tile is next
   };
   struct GroupEnd {
     TiledKernel* kernel;
     int group;
+    void happen() { kernel->activity_->tile_groups[group].happen(kernel->engine_); }
   };
 
+  void find_groups();
+  void wait_for_groups();
+  void submit() { sms_.submit(*this); }
+  void end() { activity_->end.happen(engine_); }
   bool begins_with_own_tiles() const;
-  void go_on(std::vector<int> sms, int first_cta);
-  void run(std::vector<int> sms, int first_cta, std::int64_t first, std::int64_t count, double share_of_tile);
-  void run_own_tiles(std::vector<int> sms, int first_cta, std::int64_t first);
+  void go_on(Cohort& cohort);
+  void run(Cohort& cohort, std::int64_t first, std::int64_t count, double share_of_tile);
+  void run_own_tiles(Cohort& cohort, std::int64_t first);
   std::int64_t ready_tiles() const;
   void resume_stalled();
-  void leave(const std::vector<int>& sms);
-  void on_cohort_end(Cohort* cohort);
+  void on_cohort_end(Cohort& cohort);
   void count_done(std::int64_t first, std::int64_t count);
-  Cohort* free_cohort();
+  Cohort& cohort_of(std::span<const int> sms);
+  Cohort& split(Cohort& cohort, std::int64_t ctas);
+  void leave(Cohort& cohort);
 
   Engine& engine_;
   SmPool& sms_;
   FluidPool& pool_;
-  Activity& activity_;
   const TiledWork work_;
+  const TileGroups groups_;
   const PathId path_;
-  std::vector<std::int64_t> group_first_, group_left_;          // first tile and unfinished tiles of each tile group
+  const Picoseconds tail_;
+  std::vector<std::int64_t> group_first_, group_tiles_;  // first tile and tiles of each tile group
+  std::vector<GroupEnd> group_ends_;
+
+  Activity* activity_ = nullptr;
+  std::vector<std::int64_t> group_left_;                        // unfinished tiles
   std::vector<std::pair<int, const Occurrence*>> group_waits_;  // group, and what holds it back
   std::int64_t next_tile_ = 0, done_tiles_ = 0;
   int placed_ctas_ = 0, waves_ = 0;
   std::vector<Stalled> stalled_;
-  std::deque<Cohort> cohorts_;
+  std::vector<std::unique_ptr<Cohort>> cohorts_;
   std::vector<Cohort*> idle_cohorts_;
-  std::deque<GroupEnd> group_ends_;
 };
 
 }  // namespace weft::sim

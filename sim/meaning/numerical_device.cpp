@@ -39,13 +39,13 @@ Sleep NumericalDevice::work(const Activity& activity, int tile_group) {
 }
 
 void NumericalDevice::start(Activity& activity) {
-  processes_.push_back(match(
-      activity.operation->work, [&](const Collective& collective) { return run_collective(activity, collective); },
-      [&](const AllReduceNorm&) { return run_between_meetings(activity); },
-      [&](const GroupedExchange& exchange) { return run_exchange(activity, exchange); },
-      [&](const Gemm& gemm) { return run_gemm(activity, gemm); },
+  match(
+      activity.operation->work, [&](const Collective& collective) { run_collective(activity, collective); },
+      [&](const AllReduceNorm&) { run_between_meetings(activity); },
+      [&](const GroupedExchange& exchange) { run_exchange(activity, exchange); },
+      [&](const Gemm& gemm) { run_gemm(activity, gemm); },
       [&](const OneOf<GroupedGemm, Copy, MemoryBound, Attention, PartialAttention, Signal, Wait, Barrier,
-                      Delay> auto&) { return run_alone(activity); }));
+                      Delay> auto&) { run_alone(activity); });
 }
 
 Process NumericalDevice::run_alone(Activity& activity) {
@@ -63,8 +63,7 @@ Process NumericalDevice::run_alone(Activity& activity) {
 Process NumericalDevice::run_gemm(Activity& activity, const Gemm& gemm) {
   co_await sleep();
   activity.first_cta_started.happen(engine_);
-  for (int group = 0; group < tile_group_count(gemm); ++group)
-    processes_.push_back(run_tile_group(activity, gemm, group));
+  for (int group = 0; group < tile_group_count(gemm); ++group) run_tile_group(activity, gemm, group);
   co_await sleep();
   activity.all_ctas_started.happen(engine_);
   for (Occurrence& group_end : activity.tile_groups) co_await Until{group_end};
@@ -91,7 +90,7 @@ Process NumericalDevice::run_collective(Activity& activity, const Collective& co
   const Rectangle output = rectangle_of(collective.output, activity.rank, schedule_.gpus);
   meeting.inputs[static_cast<std::size_t>(activity.rank)] = memory_.read(input, activity.iteration);
   memory_.make_undefined(output);
-  if (++meeting.arrived == schedule_.gpus) processes_.push_back(read_all(meeting, activity, collective));
+  if (++meeting.arrived == schedule_.gpus) read_all(meeting, activity, collective);
   co_await sleep();
   activity.all_ctas_started.happen(engine_);
   co_await Until{meeting.is_over};

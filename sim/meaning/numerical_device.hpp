@@ -47,6 +47,7 @@ class NumericalDevice : public Device {
   NumericalDevice(Engine& engine, const Schedule& schedule, NumericalMemory& memory, std::uint64_t seed);
 
   void start(Activity& activity) override;
+  Processes& processes() { return processes_; }
 
  private:
   /// Effects between their beginning and their end.
@@ -96,7 +97,7 @@ class NumericalDevice : public Device {
   std::optional<int> slowest_rank_;                                  // empty: all
   std::map<std::pair<int, OperationId>, Meeting> meetings_, exits_;  // iteration, operation
   std::map<std::pair<int, OperationId>, Exchange> exchanges_;
-  std::deque<Process> processes_;
+  Processes processes_;
 };
 
 }  // namespace weft::sim::meaning

@@ -11,7 +11,7 @@
 #include "models/schedule/sequence_order.hpp"
 #include "sim/meaning/numerical_device.hpp"
 #include "sim/meaning/operation_effect.hpp"
-#include "sim/program.hpp"
+#include "sim/schedule_run.hpp"
 
 namespace weft::sim::meaning {
 namespace {
@@ -111,8 +111,8 @@ IntegerMatrix random_matrix(const Buffer& buffer, std::mt19937_64& generator) {
 // --- A run ---------------------------------------------------------------------------------------------------------
 
 /// Gaps between operations are left out: the device begins each of them late enough.
-ProgramTiming random_timing(int gpus, RandomTimes& times) {
-  ProgramTiming timing;
+StreamTiming random_timing(int gpus, RandomTimes& times) {
+  StreamTiming timing;
   timing.iteration_gap = times.draw();
   timing.barrier = times.draw();
   timing.signal = times.draw();
@@ -136,15 +136,16 @@ class Run {
     Engine engine;
     NumericalDevice device(engine, schedule_, memory_, generator_());
     RandomTimes times(generator_());
-    const ProgramTiming timing = random_timing(schedule_.gpus, times);
-    Program program(engine, device, schedule_, timing, schedule_.gpus, iterations_);
-    std::vector<Process> checks;
+    const StreamOrder order(schedule_, random_timing(schedule_.gpus, times));
+    ScheduleRun run(engine, device, order, schedule_.gpus);
+    run.prepare(iterations_);
     for (int iteration = 0; iteration < iterations_; ++iteration)
-      for (int rank = 0; rank < schedule_.gpus; ++rank) checks.push_back(check_at_end(program, rank, iteration));
-    program.run();
-    for (const Process& check : checks) check.rethrow_failure();
+      for (int rank = 0; rank < schedule_.gpus; ++rank) check_at_end(run, rank, iteration);
+    run.run();
+    checks_.rethrow_failure();
     return wrong_;
   }
+  Processes& processes() { return checks_; }
 
  private:
   using OfRanks = std::vector<IntegerMatrix>;
@@ -163,9 +164,9 @@ class Run {
   }
 
   /// Looks at the rank's results in the instant in which its iteration ends, before the next one begins.
-  Process check_at_end(Program& program, int rank, int iteration) {
+  Process check_at_end(ScheduleRun& run, int rank, int iteration) {
     for (OperationId id = 0; id < static_cast<OperationId>(schedule_.operations.size()); ++id)
-      co_await Until{program.activity(rank, iteration, id).end};
+      co_await Until{run.activity(rank, iteration, id).end};
     check(*schedule_.meaning, rank, iteration);
   }
 
@@ -211,6 +212,7 @@ class Run {
   int iterations_ = 2;
   std::vector<std::map<BufferId, OfRanks>> operands_;  // by iteration
   std::optional<WrongElement> wrong_;                  // the first in simulated time
+  Processes checks_;
 };
 
 }  // namespace

@@ -25,8 +25,8 @@ class AllToAll {
         const int destination = (source + offset) % gpus;
         flows_.push_back(
             {this, 1e6 + 1e4 * static_cast<double>(flows_.size()), 390e3,
-             pool_.add_path(std::vector<Use>{
-                 {out_[source], 1}, {in_[destination], 1}, {memory_[source], 1}, {memory_[destination], 1}})});
+             pool_.add_path(
+                 Uses{{out_[source], 1}, {in_[destination], 1}, {memory_[source], 1}, {memory_[destination], 1}})});
       }
     for (Flow& flow : flows_) start(&flow);
   }

@@ -5,7 +5,7 @@
 #include "models/check/race_check.hpp"
 #include "models/check/validation.hpp"
 #include "models/cost/all_reduce_norm_model.hpp"
-#include "sim/program.hpp"
+#include "sim/schedule_run.hpp"
 #include "sim/simulated_executor.hpp"
 #include "sim/simulated_machine.hpp"
 #include "tests/models/error_of.hpp"
@@ -91,8 +91,10 @@ TEST(AllReduceNorm, MovesItsBytesThroughThePortsAndItsRowsThroughHbm) {
       Engine engine;
       const std::vector<OperationCost> costs = operation_costs(schedule, machine, false);
       SimulatedMachine device(engine, machine, schedule, costs, 1, 1, {});
-      Program program(engine, device, schedule, {}, 1, 1);
-      program.run();
+      const StreamOrder order(schedule, {});
+      ScheduleRun run(engine, device, order, 1);
+      run.prepare(1);
+      run.run();
       const double bytes = 65536.0 * 2048, ports = port_bytes(transport, gpus, bytes);
       EXPECT_NEAR(device.served(0).in, ports, 1e-9 * ports);
       EXPECT_NEAR(device.served(0).out, ports, 1e-9 * ports);

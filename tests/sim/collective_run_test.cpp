@@ -18,7 +18,7 @@ constexpr CtaShape whole_sm{1024, 1, 1};
 struct Holder : Grid {
   SmPool* pool = nullptr;
   std::vector<int> held;
-  void on_placed(const std::vector<int>& sms) override { held.insert(held.end(), sms.begin(), sms.end()); }
+  void on_placed(std::span<const int> sms) override { held.insert(held.end(), sms.begin(), sms.end()); }
 };
 
 /// One collective on GPUs of 4 SMs each, with links of their own that carry `link_rate` bytes/us.
@@ -29,17 +29,18 @@ struct TestRun {
   std::deque<SmPool> sms;
   std::deque<Activity> activities;
   std::deque<Holder> holders;
+  std::vector<Transfer> transfers;
   std::optional<CollectiveRun> collective;
 
   explicit TestRun(int ranks, double link_rate = 1e6, const CollectiveTiming& model = timing) {
-    std::vector<Use> uses;
+    Uses uses;
     for (int rank = 0; rank < ranks; ++rank) {
       sms.emplace_back(engine, layout);
       uses.push_back({pool.add_resource(link_rate), 1});
     }
     activities.resize(static_cast<std::size_t>(ranks));
-    collective.emplace(engine, pool, model, whole_sm, ranks,
-                       std::vector<Transfer>{{model.port_bytes, model.transfer_us, pool.add_path(uses), {}}});
+    transfers = {{model.port_bytes, model.transfer_us, pool.add_path(uses)}};
+    collective.emplace(engine, pool, model, whole_sm, ranks, transfers);
   }
   void hold(int rank, int count, double until_us) {
     Holder& holder = holders.emplace_back();

@@ -11,7 +11,7 @@
 #include "scenarios/bound.hpp"
 #include "scenarios/families/attention_shards.hpp"
 #include "scenarios/families/build.hpp"
-#include "sim/program.hpp"
+#include "sim/schedule_run.hpp"
 #include "sim/simulated_executor.hpp"
 #include "sim/simulated_machine.hpp"
 #include "tests/models/error_of.hpp"
@@ -199,8 +199,10 @@ TEST(DistributedAttention, MovesEveryByteOnceThroughThePortsOfItsRanks) {
     Engine engine;
     const std::vector<OperationCost> costs = operation_costs(schedule, test_machine());
     SimulatedMachine device(engine, test_machine(), schedule, costs, schedule.gpus, 1);
-    Program program(engine, device, schedule, {}, schedule.gpus, 1);
-    program.run();
+    const StreamOrder order(schedule, {});
+    ScheduleRun run(engine, device, order, schedule.gpus);
+    run.prepare(1);
+    run.run();
     for (int rank = 0; rank < schedule.gpus; ++rank) {
       double out = 0, in = 0;
       for (const Operation& operation : schedule.operations)

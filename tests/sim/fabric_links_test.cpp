@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/families/build.hpp"
-#include "sim/program.hpp"
+#include "sim/schedule_run.hpp"
 #include "sim/simulated_executor.hpp"
 #include "sim/simulated_machine.hpp"
 #include "tests/sim/test_machine.hpp"
@@ -145,8 +145,10 @@ TEST_P(OnEveryFabric, AsManyBytesEnterTheGpusAsLeaveThem) {
     Engine engine;
     const std::vector<OperationCost> costs = operation_costs(schedule, machine);
     SimulatedMachine device(engine, machine, schedule, costs, schedule.gpus, 1);
-    Program program(engine, device, schedule, {}, schedule.gpus, 1);
-    program.run();
+    const StreamOrder order(schedule, {});
+    ScheduleRun run(engine, device, order, schedule.gpus);
+    run.prepare(1);
+    run.run();
     double expected = 0, in = 0, out = 0;  // of all GPUs
     for (std::size_t id = 0; id < costs.size(); ++id) {
       expected += schedule.gpus * costs[id].collective.port_bytes;

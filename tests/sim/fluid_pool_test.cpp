@@ -11,7 +11,7 @@ constexpr double uncapped = 1e9;
 
 struct Need {
   double cap = 0;
-  std::vector<Use> uses;
+  Uses uses;
 };
 
 /// Transfers that start at given times, and when they ended.
@@ -74,7 +74,7 @@ TEST(FluidPool, NewCapHoldsFromThatInstantOn) {
   FluidPool pool(engine);
   const int link = pool.add_resource(100);
   Slower slower{&pool, 0};
-  slower.flow = pool.start(1000, 50, pool.add_path(std::vector<Use>{{link, 1}}), {[](void*) {}, nullptr});
+  slower.flow = pool.start(1000, 50, pool.add_path(Uses{{link, 1}}), {[](void*) {}, nullptr});
   engine.at(from_us(4), {[](void* context) {
                            const auto* change = static_cast<Slower*>(context);
                            change->pool->set_cap(change->flow, 20);
@@ -136,7 +136,7 @@ TEST(FluidPool, EqualSuccessorCostsNoPlan) {
       if (waves->left-- > 0) waves->pool.start(50, uncapped, waves->path, {next, waves});
     }
   } waves;
-  waves.path = waves.pool.add_path(std::vector<Use>{{waves.pool.add_resource(10), 1}});
+  waves.path = waves.pool.add_path(Uses{{waves.pool.add_resource(10), 1}});
   Waves::next(&waves);
   waves.engine.run();
   EXPECT_EQ(waves.engine.now(), from_us(500));

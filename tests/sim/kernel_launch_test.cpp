@@ -61,7 +61,7 @@ class Launched {
   Engine engine_;
   FluidPool pool_{engine_};
   SmLayout sms_{test_machine().gpu};
-  FabricLinks links_{pool_, test_machine().fabric, true};
+  FabricLinks links_{pool_, test_machine().fabric, schedule_.gpus, true};
 };
 
 Slice whole(BufferId buffer, std::int64_t buffer_rows, std::int64_t buffer_columns, int place = 0) {

@@ -8,7 +8,7 @@
 #include "models/cost/library_model.hpp"
 #include "scenarios/bound.hpp"
 #include "scenarios/families/build.hpp"
-#include "sim/program.hpp"
+#include "sim/schedule_run.hpp"
 #include "sim/simulated_executor.hpp"
 #include "sim/simulated_machine.hpp"
 #include "tests/sim/test_machine.hpp"
@@ -101,8 +101,10 @@ TEST(RandomSchedules, MoveEveryByteOnce) {
     Engine engine;
     const std::vector<OperationCost> costs = operation_costs(schedule, test_machine());
     SimulatedMachine device(engine, test_machine(), schedule, costs, ranks, 1);
-    Program program(engine, device, schedule, {}, ranks, 1);
-    program.run();
+    const StreamOrder order(schedule, {});
+    ScheduleRun run(engine, device, order, ranks);
+    run.prepare(1);
+    run.run();
     // Each byte that a copy or a collective sends through a port is read from HBM there; as many arrive and are
     // written. Everything else reads and writes its slices.
     const double ports = port_bytes_of(schedule);

@@ -22,10 +22,10 @@ class TimedGrid : public Grid {
     cta = shape;
     unplaced = ctas;
   }
-  void on_placed(const std::vector<int>& sms) override {
+  void on_placed(std::span<const int> sms) override {
     start_times.insert(engine_.now().count);
     placed.insert(placed.end(), sms.begin(), sms.end());
-    batches_.push_back({this, sms});
+    batches_.push_back({this, {sms.begin(), sms.end()}});
     engine_.after({time_}, {[](void* context) {
                               auto* batch = static_cast<Batch*>(context);
                               batch->grid->end = batch->grid->engine_.now().count;

@@ -44,7 +44,7 @@ struct Gpu132 {
   };
   std::deque<Happening> happenings_;
   struct Holder : Grid {
-    void on_placed(const std::vector<int>&) override {}
+    void on_placed(std::span<const int>) override {}
   } holder_;
 };
 
@@ -58,10 +58,10 @@ struct Kernel {
   Kernel(Gpu132& gpu, const Gemm& gemm, TiledWork work, int priority = 0)
       : operation{"gemm", 0, {}, gemm},
         counters(gemm.waits.size()),
-        tiled(gpu.engine, gpu.sms, gpu.pool, prepared(gemm), std::move(work)) {
+        tiled(gpu.engine, gpu.sms, gpu.pool, std::move(work), tile_groups(operation.work)) {
     tiled.cta = whole_sm;
     tiled.priority = priority;
-    tiled.start();
+    tiled.start(prepared(gemm));
   }
   double end_in_waves() const { return to_us(activity.end.time()) / tile_us; }
   double group_end_in_waves(std::size_t group) const { return to_us(activity.tile_groups[group].time()) / tile_us; }

@@ -13,7 +13,7 @@
 #include "scenarios/bound.hpp"
 #include "scenarios/families/build.hpp"
 #include "scenarios/search.hpp"
-#include "sim/program.hpp"
+#include "sim/schedule_run.hpp"
 #include "sim/simulated_executor.hpp"
 #include "sim/simulated_machine.hpp"
 #include "tests/tools/shipped_profiles.hpp"
@@ -162,8 +162,10 @@ class EveryBuilder : public testing::TestWithParam<std::string> {
     sim::Engine engine;
     const std::vector<sim::OperationCost> costs = sim::operation_costs(schedule, machine_);
     sim::SimulatedMachine device(engine, machine_, schedule, costs, schedule.gpus, 1);
-    sim::Program program(engine, device, schedule, {}, schedule.gpus, 1);
-    program.run();
+    const sim::StreamOrder order(schedule, {});
+    sim::ScheduleRun run(engine, device, order, schedule.gpus);
+    run.prepare(1);
+    run.run();
     EXPECT_LE(device.pool().peak_load(), 1 + 1e-9);
     for (int rank = 0; rank < schedule.gpus; ++rank) {
       const SentBytes sent = sent_bytes(schedule, costs, rank);

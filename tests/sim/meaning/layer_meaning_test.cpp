@@ -11,7 +11,7 @@
 #include "sim/meaning/integer_kernels.hpp"
 #include "sim/meaning/numerical_device.hpp"
 #include "sim/meaning/operation_effect.hpp"
-#include "sim/program.hpp"
+#include "sim/schedule_run.hpp"
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim::meaning {
@@ -75,8 +75,10 @@ class LayerRun {
   void run(std::uint64_t seed) {
     Engine engine;
     NumericalDevice device(engine, schedule_, memory_, seed);
-    sim::Program program(engine, device, schedule_, {}, gpus_, 1);
-    program.run();
+    const sim::StreamOrder order(schedule_, {});
+    sim::ScheduleRun run(engine, device, order, gpus_);
+    run.prepare(1);
+    run.run();
   }
   IntegerMatrix rows(const std::string& buffer, int rank, std::int64_t first, std::int64_t count) const {
     const BufferId id = id_of(buffer);

@@ -1,5 +1,5 @@
 // Streams, points, counters and barriers of hand-made schedules.
-#include "sim/program.hpp"
+#include "sim/schedule_run.hpp"
 
 #include <gmock/gmock.h>
 
@@ -36,32 +36,32 @@ const Span& span(const Trace& trace, const std::string& operation, int gpu = 0) 
 
 // Latencies of the test machine: kernel gap 1, fork gap 2, graph gap 3, barrier 3, signal 1 us.
 
-TEST(Program, StreamRunsItsOperationsInOrderWithGaps) {
+TEST(ScheduleRun, StreamRunsItsOperationsInOrderWithGaps) {
   const Trace trace = run(schedule_of(1, {{"s"}}, {}, {{"a", 0, {}, Delay{10}}, {"b", 0, {}, Delay{20}}}));
   EXPECT_DOUBLE_EQ(span(trace, "b").start_us, 10 + 1);
   EXPECT_DOUBLE_EQ(trace.time_us, 10 + 1 + 20 + 3);
 }
 
-TEST(Program, StreamsRunSideBySide) {
+TEST(ScheduleRun, StreamsRunSideBySide) {
   const Trace trace = run(schedule_of(1, {{"s"}, {"t"}}, {}, {{"a", 0, {}, Delay{10}}, {"b", 1, {}, Delay{20}}}));
   EXPECT_DOUBLE_EQ(span(trace, "b").start_us, 2);
   EXPECT_DOUBLE_EQ(trace.time_us, 2 + 20 + 3);
 }
 
-TEST(Program, FirstSuccessorContinuesTheChainAndOthersStartLater) {
+TEST(ScheduleRun, FirstSuccessorContinuesTheChainAndOthersStartLater) {
   const Trace trace = run(
       schedule_of(1, {{"s"}, {"t"}}, {}, {{"a", 0, {}, Delay{10}}, {"b", 0, {}, Delay{1}}, {"c", 1, {{0}}, Delay{1}}}));
   EXPECT_DOUBLE_EQ(span(trace, "b").start_us, 10 + 1);
   EXPECT_DOUBLE_EQ(span(trace, "c").start_us, 10 + 2);
 }
 
-TEST(Program, OperationThatFollowsTheStartOfAnotherDoesNotWaitForItsEnd) {
+TEST(ScheduleRun, OperationThatFollowsTheStartOfAnotherDoesNotWaitForItsEnd) {
   const Trace trace = run(schedule_of(1, {{"s"}, {"t"}}, {},
                                       {{"a", 0, {}, Delay{50}}, {"b", 1, {{0, Point::first_cta_started}}, Delay{1}}}));
   EXPECT_DOUBLE_EQ(span(trace, "b").start_us, 0 + 1);
 }
 
-TEST(Program, WaitGoesOnASignalTimeAfterItsCounter) {
+TEST(ScheduleRun, WaitGoesOnASignalTimeAfterItsCounter) {
   const Trace trace = run(schedule_of(1, {{"s"}, {"t"}}, {{"ready"}},
                                       {{"work", 0, {}, Delay{30}},
                                        {"tell", 0, {}, Signal{.counter = 0}},
@@ -69,7 +69,7 @@ TEST(Program, WaitGoesOnASignalTimeAfterItsCounter) {
   EXPECT_DOUBLE_EQ(span(trace, "listen").end_us, 30 + 1 + 1);
 }
 
-TEST(Program, SignalReachesThePeerItNames) {
+TEST(ScheduleRun, SignalReachesThePeerItNames) {
   const Trace trace = run(schedule_of(4, {{"s"}}, {{"ready"}},
                                       {{"work", 0, {}, Delay{30}},
                                        {"tell", 0, {}, Signal{.counter = 0, .place = 1}},
@@ -78,7 +78,7 @@ TEST(Program, SignalReachesThePeerItNames) {
 }
 
 // Both signals come before the first wait looks: each wait takes one.
-TEST(Program, WaitTakesOnlyWhatItWaitedFor) {
+TEST(ScheduleRun, WaitTakesOnlyWhatItWaitedFor) {
   const Trace trace = run(schedule_of(1, {{"s"}}, {{"ready", true}},
                                       {{"one", 0, {}, Signal{.counter = 0}},
                                        {"two", 0, {}, Signal{.counter = 0}},
@@ -87,13 +87,13 @@ TEST(Program, WaitTakesOnlyWhatItWaitedFor) {
   EXPECT_DOUBLE_EQ(span(trace, "second").end_us, 5 * 1 + 0);
 }
 
-TEST(Program, BarrierHoldsEveryRankUntilTheLastOneIsThere) {
+TEST(ScheduleRun, BarrierHoldsEveryRankUntilTheLastOneIsThere) {
   const Trace trace = run(
       schedule_of(3, {{"s"}}, {}, {{"work", 0, {}, Delay{7}}, {"meet", 0, {}, Barrier{}}, {"more", 0, {}, Delay{1}}}));
   for (int gpu = 0; gpu < 3; ++gpu) EXPECT_DOUBLE_EQ(span(trace, "meet", gpu).end_us, 7 + 1 + 3);
 }
 
-TEST(Program, SpinnerInFrontOfItsOwnSignalIsADeadlockThatNamesBoth) {
+TEST(ScheduleRun, SpinnerInFrontOfItsOwnSignalIsADeadlockThatNamesBoth) {
   const Schedule schedule =
       schedule_of(1, {{"s"}}, {{"ready"}},
                   {{"spinner", 0, {}, Wait{.counter = 0, .value = 1}}, {"releaser", 0, {}, Signal{.counter = 0}}});
@@ -101,7 +101,7 @@ TEST(Program, SpinnerInFrontOfItsOwnSignalIsADeadlockThatNamesBoth) {
               ThrowsMessage<ExecutionError>(AllOf(HasSubstr("spinner"), HasSubstr("ready"), HasSubstr("releaser"))));
 }
 
-TEST(Program, TwoStreamsThatWaitForEachOtherAreADeadlockThatNamesBoth) {
+TEST(ScheduleRun, TwoStreamsThatWaitForEachOtherAreADeadlockThatNamesBoth) {
   const Schedule schedule = schedule_of(1, {{"s"}, {"t"}}, {{"x"}, {"y"}},
                                         {{"s_waits", 0, {}, Wait{.counter = 1, .value = 1}},
                                          {"s_tells", 0, {}, Signal{.counter = 0}},
@@ -111,7 +111,7 @@ TEST(Program, TwoStreamsThatWaitForEachOtherAreADeadlockThatNamesBoth) {
 }
 
 // Streams 0 and 4 share one of 4 queues: c, enqueued behind b, which waits 50 us for a, cannot start before b.
-TEST(Program, StreamsThatShareAHardwareQueueHoldEachOtherBack) {
+TEST(ScheduleRun, StreamsThatShareAHardwareQueueHoldEachOtherBack) {
   Schedule schedule = schedule_of(1, {{"s0"}, {"s1"}, {"s2"}, {"s3"}, {"s4"}}, {},
                                   {{"a", 1, {}, Delay{50}}, {"b", 0, {{0}}, Delay{1}}, {"c", 4, {}, Delay{1}}});
   schedule.launch = Launch::eager;
@@ -122,14 +122,14 @@ TEST(Program, StreamsThatShareAHardwareQueueHoldEachOtherBack) {
   EXPECT_LT(span(apart, "c").start_us, span(apart, "a").end_us);
 }
 
-TEST(Program, EagerLaunchIsPacedByTheHost) {
+TEST(ScheduleRun, EagerLaunchIsPacedByTheHost) {
   Schedule schedule = schedule_of(1, {{"s"}}, {}, {});
   schedule.launch = Launch::eager;
   for (int i = 0; i < 5; ++i) schedule.operations.push_back({"d" + std::to_string(i), 0, {}, Delay{0.5}});
   EXPECT_NEAR(run(schedule).time_us, 5 * 4, 1e-9);  // 4 us of host time for each
 }
 
-TEST(Program, HandWrittenSchedulesSimulate) {
+TEST(ScheduleRun, HandWrittenSchedulesSimulate) {
   for (const char* name : {"async_tp_all_gather_gemm", "flashoverlap_gemm_reduce_scatter", "ficco_uniform_fused_2d"}) {
     const Schedule schedule = read_schedule(tests::source_folder() + "/tests/schedules/" + name + ".json");
     const Trace trace = run(schedule);

@@ -1,0 +1,64 @@
+// The copy engines of one GPU: each carries one copy at a time, first come, first served.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "models/schedule/schedule.hpp"
+#include "sim/process.hpp"
+
+namespace weft::sim {
+
+class CopyEnginePool {
+ public:
+  /// An engine needs `turnaround` between two copies.
+  CopyEnginePool(Engine& engine, int count, Picoseconds turnaround)
+      : engine_(engine), count_(count), idle_(count), turnaround_(turnaround) {}
+
+  /// co_await engines.turn_of(stream); then an engine is the caller's, who gives it back with release() or keeps it for
+  /// the next copy of the stream.
+  struct Turn {
+    CopyEnginePool& engines;
+    StreamId stream;
+    bool await_ready() const { return false; }
+    void await_suspend(std::coroutine_handle<> process) { engines.acquire(stream, resumption_of(process)); }
+    void await_resume() const {}
+  };
+  Turn turn_of(StreamId stream) { return {*this, stream}; }
+  void release() {
+    if (queue_.empty()) {
+      ++idle_;
+      return;
+    }
+    engine_.after(turnaround_, queue_.front());
+    queue_.erase(queue_.begin());
+  }
+  /// The engine waits for the next copy of this stream, which nothing holds back.
+  void keep_for(StreamId stream) { kept_for_.push_back(stream); }
+  /// All engines are idle again; nobody waits for one.
+  void restart() {
+    idle_ = count_;
+    kept_for_.clear();
+  }
+
+ private:
+  void acquire(StreamId stream, Waiter granted) {
+    if (const auto kept = std::find(kept_for_.begin(), kept_for_.end(), stream); kept != kept_for_.end()) {
+      kept_for_.erase(kept);
+      engine_.at(engine_.now(), granted);
+      return;
+    }
+    if (idle_ == 0) return queue_.push_back(granted);
+    --idle_;
+    engine_.at(engine_.now(), granted);
+  }
+
+  Engine& engine_;
+  const int count_;
+  int idle_;
+  const Picoseconds turnaround_;
+  std::vector<Waiter> queue_;
+  std::vector<StreamId> kept_for_;
+};
+
+}  // namespace weft::sim

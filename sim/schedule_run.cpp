@@ -1,0 +1,283 @@
+#include "sim/schedule_run.hpp"
+
+#include <algorithm>
+
+#include "models/check/wait_chain.hpp"
+#include "models/execution/executor.hpp"
+#include "models/schedule/counters.hpp"
+#include "models/schedule/facts.hpp"
+#include "sim/skew.hpp"
+
+namespace weft::sim {
+
+void CounterState::add(Engine& engine, std::int64_t value) {
+  count_ += value;
+  for (auto& [needed, occurrence] : reached_)
+    if (needed <= count_) occurrence->happen(engine);
+}
+
+Occurrence& CounterState::reaching(Engine& engine, std::int64_t value) {
+  std::unique_ptr<Occurrence>& occurrence = reached_[value];
+  if (!occurrence) occurrence = std::make_unique<Occurrence>();
+  if (value <= count_) occurrence->happen(engine);
+  return *occurrence;
+}
+
+void CounterState::take(std::int64_t value) {
+  count_ -= value;
+  std::erase_if(reached_, [](const auto& entry) { return entry.second->has_happened(); });
+}
+
+ScheduleRun::ScheduleRun(Engine& engine, Device& device, const StreamOrder& order, int ranks)
+    : engine_(engine),
+      device_(device),
+      order_(order),
+      schedule_(order.schedule()),
+      timing_(order.timing()),
+      ranks_(ranks) {}
+
+void ScheduleRun::prepare(int iterations) {
+  iterations_ = iterations;
+  counters_.clear();
+  meetings_.clear();
+  for (std::vector<Occurrence>* occurrences : {&begins_, &ends_}) {
+    occurrences->clear();
+    occurrences->resize(index(0, iterations));
+  }
+  const int kept = std::min(iterations, most_kept);
+  activities_.resize(index(0, kept) * order_.operations());
+  for (int iteration = 0; iteration < kept; ++iteration)
+    for (int rank = 0; rank < ranks_; ++rank) prepare_activities(rank, iteration);
+}
+
+void ScheduleRun::prepare_activities(int rank, int iteration) {
+  for (OperationId id = 0; id < order_.operations(); ++id) {
+    Activity& one = activity(rank, iteration, id);
+    const Operation& operation = schedule_.operations[id];
+    one.operation = &operation;
+    one.id = id;
+    one.rank = rank;
+    one.iteration = iteration;
+    one.occasion = iteration * order_.operations() + id;
+    one.priority = schedule_.streams[operation.stream].priority;
+    one.is_root = order_.edges(id).empty();
+    one.rearm();
+    prepare_tiles(one);
+  }
+}
+
+/// A GEMM's tile groups are points, add to counters and may wait for counters; so may a wait that holds SMs.
+void ScheduleRun::prepare_tiles(Activity& one) {
+  one.tile_waits.clear();
+  const auto wait_for = [&](CounterId id, std::int64_t value) {
+    one.tile_waits.push_back(&counter(one.rank, one.iteration, id).reaching(engine_, value));
+  };
+  match(
+      one.operation->work,
+      [&](const Wait& wait) {
+        if (wait.held_sms > 0) wait_for(wait.counter, wait.value);
+      },
+      [&](const Gemm& gemm) {
+        one.tile_groups.resize(static_cast<std::size_t>(tile_groups(one.operation->work).count));
+        for (const TileWait& wait : gemm.waits) wait_for(wait.counter, wait.value);
+      },
+      [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                     PartialAttention, Signal, Barrier, Delay> auto&) {});
+}
+
+void ScheduleRun::run() {
+  for (int rank = 0; rank < ranks_; ++rank) {
+    run_rank(rank);
+    for (StreamId stream = 0; stream < static_cast<StreamId>(schedule_.streams.size()); ++stream)
+      run_stream(rank, stream);
+  }
+  engine_.run();
+  processes_.rethrow_failure();
+  for (const Occurrence& end : ends_)
+    if (!end.has_happened()) throw ExecutionError(stuck());
+}
+
+Process ScheduleRun::run_rank(int rank) {
+  Picoseconds start = timing_.start_skew.empty() ? Picoseconds{} : timing_.start_skew[rank];
+  for (int iteration = 0; iteration < iterations_; ++iteration) {
+    co_await Sleep{engine_, start};
+    if (iteration >= most_kept) prepare_activities(rank, iteration);
+    begins_[index(rank, iteration)].happen(engine_);
+    for (OperationId id = 0; id < order_.operations(); ++id) co_await Until{activity(rank, iteration, id).end};
+    ends_[index(rank, iteration)].happen(engine_);
+    start = engine_.now() + timing_.iteration_gap;
+  }
+}
+
+Process ScheduleRun::run_stream(int rank, StreamId stream) {
+  for (int iteration = 0; iteration < iterations_; ++iteration) {
+    co_await Until{begins_[index(rank, iteration)]};
+    for (const OperationId id : order_.on_stream(stream)) {
+      Activity& one = activity(rank, iteration, id);
+      Picoseconds ready = begin_of(rank, iteration) + order_.root_offset(id, iteration, iterations_);
+      for (const StreamEdge& edge : order_.edges(id)) {
+        Occurrence& point = activity(rank, iteration, edge.operation).point(edge.point, edge.tile_group);
+        co_await Until{point};
+        ready = std::max(ready, point.time() + edge.gap + share_of(edge.spread, one));
+      }
+      if (const OperationId front = order_.queued_behind(id); front >= 0)
+        co_await Until{activity(rank, iteration, front).launched};
+      ready = std::max(ready, timing_.host_launch * (one.occasion + 1));
+      co_await Sleep{engine_, ready};
+      begin(one);
+      co_await Until{one.end};
+    }
+  }
+}
+
+Picoseconds ScheduleRun::share_of(Picoseconds spread, const Activity& one) const {
+  if (spread == Picoseconds{}) return {};
+  return from_us(to_us(spread) * lateness(one.rank, one.occasion));
+}
+
+void ScheduleRun::begin(Activity& one) {
+  one.launched.happen(engine_);
+  match(
+      one.operation->work,
+      [&](const Signal& signal) {
+        counter(peer(one.rank, signal.place), one.iteration, signal.counter).add(engine_, signal.add);
+        one.first_cta_started.happen(engine_);
+        one.all_ctas_started.happen(engine_);
+        one.end.happen(engine_);
+      },
+      [&](const Wait& wait) {
+        if (wait.held_sms > 0) return device_.start(one);
+        wait_for_counter(one, wait);
+      },
+      [&](const Barrier& barrier) { meet(one, barrier.channel); },
+      [&](const Delay& pause) {
+        if (pause.held_sms > 0) return device_.start(one);
+        delay(one, from_us(pause.time_us));
+      },
+      [&](const Gemm& gemm) {
+        for (const TileSignal& tile_signal : gemm.signals) signal_tile_group(one, tile_signal);
+        device_.start(one);
+      },
+      [&](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                      PartialAttention> auto&) { device_.start(one); });
+}
+
+Process ScheduleRun::wait_for_counter(Activity& one, Wait wait) {
+  one.first_cta_started.happen(engine_);
+  one.all_ctas_started.happen(engine_);
+  CounterState& state = counter(one.rank, one.iteration, wait.counter);
+  while (state.count() < wait.value) {  // again where another wait took what this one saw
+    Occurrence& reached = state.reaching(engine_, wait.value);
+    co_await Until{reached};
+  }
+  if (schedule_.counters[wait.counter].reset_by_wait) state.take(wait.value);
+  co_await Sleep{engine_, engine_.now() + timing_.signal};
+  one.end.happen(engine_);
+}
+
+Process ScheduleRun::meet(Activity& one, int channel) {
+  one.first_cta_started.happen(engine_);
+  one.all_ctas_started.happen(engine_);
+  Meeting& meeting = meetings_[{one.iteration, channel, order_.barrier_number(one.id)}];
+  if (++meeting.arrived == ranks_) meeting.all_here.happen(engine_);
+  co_await Until{meeting.all_here};
+  const double late = lateness(one.rank, order_.barrier_number(one.id));
+  co_await Sleep{engine_, engine_.now() + timing_.barrier + from_us(to_us(timing_.barrier_skew) * late)};
+  one.end.happen(engine_);
+}
+
+Process ScheduleRun::signal_tile_group(Activity& one, TileSignal signal) {
+  co_await Until{one.tile_groups[signal.tile_group]};
+  counter(peer(one.rank, signal.place), one.iteration, signal.counter).add(engine_, 1);
+}
+
+Process ScheduleRun::delay(Activity& one, Picoseconds time) {
+  one.first_cta_started.happen(engine_);
+  one.all_ctas_started.happen(engine_);
+  co_await Sleep{engine_, engine_.now() + time};
+  one.end.happen(engine_);
+}
+
+int ScheduleRun::key(int rank, OperationId id) const { return rank * order_.operations() + id; }
+
+std::string ScheduleRun::name(int rank, OperationId id) const {
+  return "\"" + schedule_.operations[id].name + "\"" + (ranks_ > 1 ? " of rank " + std::to_string(rank) : "");
+}
+
+Blocked ScheduleRun::waits_for(int rank, OperationId id, const std::string& why, OperationId other) const {
+  return {name(rank, id) + " " + why + " " + name(rank, other), key(rank, other)};
+}
+
+/// Of an operation that has not ended in its rank's last iteration.
+Blocked ScheduleRun::why_stuck(int rank, int iteration, OperationId id) {
+  const Activity& one = activity(rank, iteration, id);
+  if (!one.launched.has_happened()) {
+    for (const StreamEdge& edge : order_.edges(id))
+      if (!activity(rank, iteration, edge.operation).point(edge.point, edge.tile_group).has_happened())
+        return waits_for(rank, id, "follows", edge.operation);
+    return waits_for(rank, id,
+                     "stands in one of the " + std::to_string(timing_.hardware_queues) + " hardware queues behind",
+                     order_.queued_behind(id));
+  }
+  const Hindrance hindrance = device_.what_hinders(one);
+  if (!hindrance.what.empty())
+    return hindrance.operation < 0
+               ? Blocked{name(rank, id) + " " + hindrance.what, -1}
+               : Blocked{name(rank, id) + " " + hindrance.what + " " + name(hindrance.rank, hindrance.operation),
+                         key(hindrance.rank, hindrance.operation)};
+  const Blocked unknown{name(rank, id) + " never gets what it needs to end", -1};
+  return match(
+      one.operation->work,
+      [&](const Wait& wait) { return waits_for_counter(rank, iteration, id, wait.counter, wait.value); },
+      [&](const Gemm& gemm) {
+        for (const TileWait& wait : gemm.waits)
+          if (counter(rank, iteration, wait.counter).count() < wait.value)
+            return waits_for_counter(rank, iteration, id, wait.counter, wait.value);
+        return unknown;
+      },
+      [&](const Barrier&) {
+        for (int other = 0; other < ranks_; ++other)
+          if (!activity(other, iteration, id).launched.has_happened())
+            return Blocked{name(rank, id) + " waits for " + name(other, id), key(other, id)};
+        return unknown;
+      },
+      [&](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                      PartialAttention, Signal, Delay> auto&) { return unknown; });
+}
+
+/// Blames the first operation that adds to the counter and has not done so.
+Blocked ScheduleRun::waits_for_counter(int rank, int iteration, OperationId id, CounterId counter_id,
+                                       std::int64_t value) {
+  Blocked blocked{name(rank, id) + " waits for counter \"" + schedule_.counters[counter_id].name + "\" to reach " +
+                      std::to_string(value) + ", it stays at " +
+                      std::to_string(counter(rank, iteration, counter_id).count()),
+                  -1};
+  const CounterUse use = counter_uses(schedule_)[counter_id];
+  for (const CounterSignal& signal : use.signals) {
+    const int from = peer(rank, -signal.place);
+    Activity& adds = activity(from, iteration, signal.operation);
+    const bool has_added =  // an iteration that is forgotten is over
+        adds.iteration > iteration ||
+        (signal.tile_group < 0 ? adds.launched.has_happened() : adds.tile_groups[signal.tile_group].has_happened());
+    if (has_added) continue;
+    blocked.sentence += " until " + name(from, signal.operation) + " adds to it";
+    blocked.waits_for = key(from, signal.operation);
+    break;
+  }
+  return blocked;
+}
+
+/// The cycle that the first stuck operation leads to.
+std::string ScheduleRun::stuck() {
+  std::map<int, Blocked> blocked;
+  for (int rank = 0; rank < ranks_; ++rank)
+    for (int iteration = 0; iteration < iterations_; ++iteration) {
+      if (ends_[index(rank, iteration)].has_happened()) continue;
+      for (OperationId id = 0; id < order_.operations(); ++id)
+        if (!activity(rank, iteration, id).end.has_happened()) blocked[key(rank, id)] = why_stuck(rank, iteration, id);
+      break;
+    }
+  return "a deadlock: " + describe_wait_chain(blocked, blocked.begin()->first);
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,115 @@
+#include "sim/stream_order.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "models/schedule/facts.hpp"
+#include "models/schedule/hardware_queues.hpp"
+#include "sim/copy_order.hpp"
+
+namespace weft::sim {
+namespace {
+
+/// -1: it is no barrier.
+int barrier_channel(const Work& work) {
+  return match(
+      work, [](const Barrier& barrier) { return barrier.channel; },
+      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                     PartialAttention, Signal, Wait, Delay> auto&) { return -1; });
+}
+
+}  // namespace
+
+StreamOrder::StreamOrder(const Schedule& schedule, StreamTiming timing)
+    : schedule_(schedule),
+      timing_(std::move(timing)),
+      on_stream_(schedule.streams.size()),
+      edges_(schedule.operations.size()),
+      root_offset_(edges_.size()),
+      barrier_number_(edges_.size()) {
+  for (OperationId id = 0; id < operations(); ++id) {
+    on_stream_[schedule.operations[id].stream].push_back(id);
+    is_collective_.push_back(facts(schedule.operations[id].work).is_collective);
+    is_peer_copy_.push_back(is_peer_copy(schedule.operations[id].work));
+  }
+  find_edges();
+  schedule_.launch == Launch::graph ? set_graph_gaps() : set_eager_gaps();
+  queued_behind_ = weft::queued_behind(schedule_, timing_.hardware_queues);
+}
+
+void StreamOrder::find_edges() {
+  std::vector<OperationId> last_on_stream(schedule_.streams.size(), -1);
+  std::map<int, int> barriers;
+  for (OperationId id = 0; id < operations(); ++id) {
+    const Operation& operation = schedule_.operations[id];
+    const OperationId before = std::exchange(last_on_stream[operation.stream], id);
+    if (before >= 0) edges_[id].push_back({before, Point::end, 0, {}, {}});
+    for (const After& after : operation.after)
+      if (after.operation != before || after.point != Point::end)
+        edges_[id].push_back({after.operation, after.point, after.tile_group, {}, {}});
+    if (const int channel = barrier_channel(operation.work); channel >= 0) barrier_number_[id] = barriers[channel]++;
+  }
+}
+
+/// Where a collective races with other roots it starts first in its share of the iterations, and they do in the rest.
+Picoseconds StreamOrder::root_offset(OperationId id, int iteration, int iterations) const {
+  if (timing_.starts_first == 0) return root_offset_[id];
+  const bool is_won = iteration + 0.5 < timing_.starts_first * iterations;
+  if (is_collective_[id]) return is_won ? Picoseconds{} : timing_.fork_gap;
+  return is_won ? root_offset_[id] : Picoseconds{};
+}
+
+void StreamOrder::set_graph_gaps() {
+  std::vector<OperationId> continues(edges_.size(), -1);  // the successor that continues each chain
+  OperationId first_root = -1;
+  for (OperationId id = 0; id < operations(); ++id) {
+    if (edges_[id].empty() && first_root < 0) first_root = id;
+    if (edges_[id].empty() && id != first_root) root_offset_[id] = timing_.fork_gap;
+    for (const StreamEdge& edge : edges_[id]) {
+      OperationId& chain = continues[edge.operation];
+      if (chain < 0 || (is_collective_[chain] && !is_collective_[id])) chain = id;
+    }
+  }
+  for (OperationId id = 0; id < operations(); ++id)
+    for (StreamEdge& edge : edges_[id])
+      edge.gap = edges_[id].size() > 1             ? timing_.join_gap
+                 : continues[edge.operation] != id ? timing_.fork_gap
+                 : is_collective_[id]              ? timing_.collective_gap
+                                                   : timing_.kernel_gap;
+  set_copy_gaps();
+}
+
+void StreamOrder::set_copy_gaps() {
+  std::vector<bool> has_copies(on_stream_.size());
+  for (OperationId id = 0; id < operations(); ++id)
+    if (is_peer_copy_[id]) has_copies[schedule_.operations[id].stream] = true;
+  const auto copy_streams = std::count(has_copies.begin(), has_copies.end(), true);
+  if (copy_streams == 0) return;
+  const Picoseconds after_copy_gap = timing_.after_copy_gap + timing_.copy_stream_gap * (copy_streams - 1);
+  const auto comes_from_copy = [&](const StreamEdge& edge) { return is_peer_copy_[edge.operation]; };
+  for (OperationId id = 0; id < operations(); ++id) {
+    const bool to_copy = is_peer_copy_[id];
+    const bool waits_for_copy = std::any_of(edges_[id].begin(), edges_[id].end(), comes_from_copy);
+    for (StreamEdge& edge : edges_[id]) {
+      if (!to_copy && waits_for_copy) edge.gap = std::max(edge.gap, after_copy_gap);
+      if (!to_copy) continue;
+      const bool is_chain = schedule_.operations[edge.operation].stream == schedule_.operations[id].stream;
+      edge.gap = comes_from_copy(edge) ? timing_.copy_gap : timing_.before_copy_gap;
+      if (!comes_from_copy(edge)) edge.spread = is_chain ? timing_.copy_gap_spread : timing_.copy_fork_spread;
+    }
+  }
+}
+
+/// Streams launched one call at a time: an event from another stream arrives later than the end of the own stream.
+void StreamOrder::set_eager_gaps() {
+  for (OperationId id = 0; id < operations(); ++id) {
+    // Every iteration forks from stream 0.
+    if (edges_[id].empty() && schedule_.operations[id].stream != 0) root_offset_[id] = timing_.fork_gap;
+    for (StreamEdge& edge : edges_[id])
+      edge.gap = schedule_.operations[edge.operation].stream == schedule_.operations[id].stream ? timing_.kernel_gap
+                                                                                                : timing_.fork_gap;
+  }
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,80 @@
+// What each operation of a schedule follows, and how long after: found once for all ranks, iterations and runs.
+#pragma once
+
+#include <boost/container/small_vector.hpp>
+#include <vector>
+
+#include "models/schedule/schedule.hpp"
+
+namespace weft::sim {
+
+/// Fixed times between operations. In a CUDA graph one successor of a node continues its chain, the first-created that
+/// is no collective; the others, and all operations without predecessors but the first, start later by `fork_gap`.
+struct StreamTiming {
+  Picoseconds kernel_gap;        ///< end of an operation to the start of one that waits for it alone
+  Picoseconds collective_gap;    ///< the same where that one is a collective
+  Picoseconds join_gap;          ///< last end to the start of an operation that waits for several
+  Picoseconds fork_gap;          ///< end to the start of an operation that does not continue the chain
+  Picoseconds before_copy_gap;   ///< end of a kernel to the start of a copy from or to a peer
+  Picoseconds after_copy_gap;    ///< end of such a copy to the start of a kernel
+  Picoseconds copy_gap_spread;   ///< before_copy_gap is up to so much longer on one stream
+  Picoseconds copy_fork_spread;  ///< and up to so much from one stream to another
+  Picoseconds copy_gap;          ///< end of such a copy to the start of another
+  Picoseconds copy_stream_gap;   ///< after_copy_gap is longer for each stream with such copies but the first
+  Picoseconds iteration_gap;     ///< end of an iteration to the start of the next
+  Picoseconds host_launch;       ///< eager: host time of one operation
+  Picoseconds barrier;           ///< last arrival to the first departure
+  Picoseconds barrier_skew;      ///< first to last departure
+  Picoseconds signal;            ///< counter written until who waits for it goes on
+  int hardware_queues = 0;       ///< eager: streams beyond that share one; 0: each has its own
+  double starts_first = 0;  ///< share of iterations in which a collective at the beginning of a graph starts before the
+                            ///< other operations there; 0: nothing races
+  std::vector<Picoseconds> start_skew;  ///< by rank; empty: all start together
+};
+
+/// Something that an operation waits for.
+struct StreamEdge {
+  OperationId operation = 0;
+  Point point = Point::end;
+  int tile_group = 0;
+  Picoseconds gap;
+  Picoseconds spread;  ///< the gap is longer by a part of it, each time another
+};
+
+class StreamOrder {
+ public:
+  using Edges = boost::container::small_vector<StreamEdge, 2>;
+
+  /// Refers to the schedule.
+  StreamOrder(const Schedule& schedule, StreamTiming timing);
+
+  const Schedule& schedule() const { return schedule_; }
+  const StreamTiming& timing() const { return timing_; }
+  OperationId operations() const { return static_cast<OperationId>(edges_.size()); }
+  /// Of a stream, in its order.
+  const std::vector<OperationId>& on_stream(StreamId stream) const { return on_stream_[stream]; }
+  const Edges& edges(OperationId id) const { return edges_[id]; }
+  /// From the beginning of an iteration to the first moment at which the operation may begin.
+  Picoseconds root_offset(OperationId id, int iteration, int iterations) const;
+  /// The operation of another stream before it in its hardware queue, or -1.
+  OperationId queued_behind(OperationId id) const { return queued_behind_[id]; }
+  /// Barriers of its channel that came before.
+  int barrier_number(OperationId id) const { return barrier_number_[id]; }
+
+ private:
+  void find_edges();
+  void set_graph_gaps();
+  void set_copy_gaps();
+  void set_eager_gaps();
+
+  const Schedule& schedule_;
+  const StreamTiming timing_;
+  std::vector<bool> is_collective_, is_peer_copy_;  // by operation
+  std::vector<std::vector<OperationId>> on_stream_;
+  std::vector<Edges> edges_;
+  std::vector<Picoseconds> root_offset_;
+  std::vector<OperationId> queued_behind_;
+  std::vector<int> barrier_number_;
+};
+
+}  // namespace weft::sim
