@@ -15,8 +15,9 @@ namespace weft::calibration {
 /// What one rank is to do with a list of schedules for the same number of GPUs.
 struct RankJob {
   int rank = 0, ranks = 1;
-  std::vector<const Schedule*> schedules;
-  std::vector<std::size_t> indices;  ///< of the schedules in the caller's list; messages carry them
+  const std::vector<Schedule>* schedules = nullptr;
+  std::vector<Mix> mixes;  ///< positions in `schedules`; messages carry them
+  bool in_turn = false;    ///< the schedules of a mix take turns; else every mix is one schedule
   RunOptions options;
   bool profiled = false;  ///< spans under CUPTI instead of times and check
   SharedState* state = nullptr;

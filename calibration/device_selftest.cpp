@@ -62,6 +62,7 @@ int run_all(int gpus) {
   std::map<std::size_t, Measurement> results;
   RunOptions options;
   options.spans = true;
+  options.condition = Condition::after_pause;
   measure(schedules, options,
           {.on_conditions = [](const Conditions& conditions) { print(conditions); },
            .on_result =
@@ -89,6 +90,37 @@ int run_all(int gpus) {
   }
   std::printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;
+}
+
+/// A few schedules under load, each alone and all in turn: right results, times that settle.
+int run_under_load(int gpus) {
+  constexpr std::size_t step = 8;
+  const auto all = all_schedules(gpus);
+  std::vector<Schedule> some;
+  Mix mix;
+  for (std::size_t i = 0; i < all.size(); i += step) {
+    mix.push_back(some.size());
+    some.push_back(all[i]);
+  }
+  int failures = 0, results = 0;
+  const Observer observer{
+      .on_conditions = {},
+      .on_result =
+          [&](std::size_t i, const Measurement& measurement) {
+            ++results;
+            if (!measurement.checked || measurement.gpus.sm_clock_MHz.size() != static_cast<std::size_t>(gpus))
+              ++failures;
+            print(some[i], measurement);
+          },
+      .on_error =
+          [&](std::size_t i, const std::string& message) {
+            ++failures;
+            std::printf("%-60s FAILED: %s\n", some[i].name.c_str(), message.c_str());
+          }};
+  measure(some, {}, observer);
+  measure_in_turn(some, {mix}, {}, observer);
+  std::printf("under load: %d failures\n", failures);
+  return failures == 0 && results == 2 * static_cast<int>(some.size()) ? 0 : 1;
 }
 
 bool ends_with(const Schedule& schedule, const std::string& expected) {
@@ -124,7 +156,9 @@ int run(const std::vector<std::string>& arguments) {
     else
       throw InputError(arguments[i], "expected --gpus N [--hang]");
   }
-  return hang ? run_hang(gpus) : run_all(gpus);
+  if (hang) return run_hang(gpus);
+  const int alone = run_all(gpus), under_load = run_under_load(gpus);
+  return alone != 0 ? alone : under_load;
 }
 
 }  // namespace

@@ -32,16 +32,16 @@ std::string describe_rank(const SharedState& state, int rank) {
 /// All schedules of one number of GPUs, in one pass (times, or spans).
 class Pass {
  public:
-  Pass(const std::vector<Schedule>& schedules, std::vector<std::size_t> indices, const RunOptions& options,
-       bool profiled, const Observer& observer, std::map<std::size_t, Measurement>& results)
+  Pass(const std::vector<Schedule>& schedules, RankJob job, const Observer& observer,
+       std::map<std::size_t, Measurement>& results)
       : schedules_(schedules),
-        indices_(std::move(indices)),
-        options_(options),
-        profiled_(profiled),
+        job_(std::move(job)),
         observer_(observer),
         results_(results),
-        ranks_(schedules[indices_.front()].gpus),
-        state_(make_shared_state(ranks_)) {}
+        ranks_(schedules[job_.mixes.front().front()].gpus),
+        state_(make_shared_state(ranks_)) {
+    job_.ranks = ranks_, job_.schedules = &schedules_, job_.state = state_.get();
+  }
 
   void run() {
     ProcessGroup group(ranks_, [this](int rank, const Send& send) { return rank_main(rank, send); });
@@ -52,8 +52,8 @@ class Pass {
 
  private:
   int rank_main(int rank, const Send& send) const {
-    RankJob job{rank, ranks_, {}, indices_, options_, profiled_, state_.get()};
-    for (const std::size_t index : indices_) job.schedules.push_back(&schedules_[index]);
+    RankJob job = job_;
+    job.rank = rank;
     std::string failed;
     int status = 1;
     try {
@@ -66,9 +66,9 @@ class Pass {
   }
 
   std::string schedule_of(int rank) const {
-    const int position = state_->status[static_cast<std::size_t>(rank)].schedule;
-    if (position < 0) return "before the first schedule";
-    return "schedule \"" + schedules_[indices_[static_cast<std::size_t>(position)]].name + "\"";
+    const int index = state_->status[static_cast<std::size_t>(rank)].schedule;
+    if (index < 0) return "before the first schedule";
+    return "schedule \"" + schedules_[static_cast<std::size_t>(index)].name + "\"";
   }
 
   void take(int rank, const std::string& line) {
@@ -91,7 +91,7 @@ class Pass {
   }
 
   void take_conditions(const nlohmann::json& conditions) const {
-    if (!profiled_ && observer_.on_conditions) observer_.on_conditions(conditions_from(JsonObject(conditions)));
+    if (!job_.profiled && observer_.on_conditions) observer_.on_conditions(conditions_from(JsonObject(conditions)));
   }
 
   void take_spans(std::size_t index, const nlohmann::json& message) {
@@ -116,7 +116,8 @@ class Pass {
       if (activity == Activity::finished) continue;
       const bool starts_up = activity == Activity::starting || status.last_work == Activity::connecting ||
                              status.last_work == Activity::starting;
-      const double limit_s = starts_up ? std::max(start_up_limit_s, options_.time_limit_s) : options_.time_limit_s;
+      const double limit_s =
+          starts_up ? std::max(start_up_limit_s, job_.options.time_limit_s) : job_.options.time_limit_s;
       const double elapsed_s = static_cast<double>(steady_now_ns() - status.since_ns) * 1e-9;
       if (elapsed_s < limit_s) continue;
       std::string doing;
@@ -133,9 +134,7 @@ class Pass {
   }
 
   const std::vector<Schedule>& schedules_;
-  std::vector<std::size_t> indices_;
-  const RunOptions& options_;
-  bool profiled_;
+  RankJob job_;
   const Observer& observer_;
   std::map<std::size_t, Measurement>& results_;
   std::map<std::size_t, int> ranks_heard_;
@@ -152,17 +151,28 @@ std::optional<InputError> why_refused(const Schedule& schedule) {
   return why_not_runnable(schedule);
 }
 
-/// Positions of the schedules for each number of GPUs, in the order of the list; what cannot be run is reported.
-std::map<int, std::vector<std::size_t>> by_gpus(const std::vector<Schedule>& schedules, const Observer& observer) {
-  std::map<int, std::vector<std::size_t>> groups;
-  for (std::size_t i = 0; i < schedules.size(); ++i) {
-    if (const auto error = why_refused(schedules[i])) {
-      if (observer.on_error) observer.on_error(i, error->what());
-    } else {
-      groups[schedules[i].gpus].push_back(i);
+/// Mixes of the schedules for each number of GPUs, in the order of the list; what cannot be run is reported.
+std::map<int, std::vector<Mix>> by_gpus(const std::vector<Schedule>& schedules, const std::vector<Mix>& mixes,
+                                        const Observer& observer) {
+  std::map<int, std::vector<Mix>> groups;
+  for (const Mix& mix : mixes) {
+    Mix runnable;
+    for (const std::size_t i : mix) {
+      const auto error = why_refused(schedules[i]);
+      if (!error)
+        runnable.push_back(i);
+      else if (observer.on_error)
+        observer.on_error(i, error->what());
     }
+    if (!runnable.empty()) groups[schedules[runnable.front()].gpus].push_back(std::move(runnable));
   }
   return groups;
+}
+
+std::vector<Mix> each_alone(std::size_t schedules) {
+  std::vector<Mix> mixes;
+  for (std::size_t i = 0; i < schedules; ++i) mixes.push_back({i});
+  return mixes;
 }
 
 void require_gpus(const std::vector<Schedule>& schedules) {
@@ -220,13 +230,23 @@ int visible_gpus() {
 
 void measure(const std::vector<Schedule>& schedules, const RunOptions& options, const Observer& observer) {
   require_gpus(schedules);
-  for (const auto& [gpus, indices] : by_gpus(schedules, observer)) {
+  for (const auto& [gpus, mixes] : by_gpus(schedules, each_alone(schedules.size()), observer)) {
     std::map<std::size_t, Measurement> results;
-    Pass(schedules, indices, options, false, observer, results).run();
+    Pass(schedules, {.mixes = mixes, .options = options}, observer, results).run();
     if (!options.spans) continue;
-    std::vector<std::size_t> succeeded;
-    for (const auto& [index, result] : results) succeeded.push_back(index);
-    if (!succeeded.empty()) Pass(schedules, succeeded, options, true, observer, results).run();
+    std::vector<Mix> succeeded;
+    for (const auto& [index, result] : results) succeeded.push_back({index});
+    if (!succeeded.empty())
+      Pass(schedules, {.mixes = succeeded, .options = options, .profiled = true}, observer, results).run();
+  }
+}
+
+void measure_in_turn(const std::vector<Schedule>& schedules, const std::vector<Mix>& mixes, const RunOptions& options,
+                     const Observer& observer) {
+  require_gpus(schedules);
+  for (const auto& [gpus, of_group] : by_gpus(schedules, mixes, observer)) {
+    std::map<std::size_t, Measurement> results;
+    Pass(schedules, {.mixes = of_group, .in_turn = true, .options = options}, observer, results).run();
   }
 }
 

@@ -16,12 +16,14 @@
 namespace weft::calibration {
 
 struct RunOptions {
-  double target_ms = run_ms;  ///< load of one timed run
-  int repeats = timed_runs;   ///< the median counts
-  bool check = true;          ///< compare the result with a plain reference, where the schedule says what it computes
-  bool spans = false;         ///< run everything a second time under CUPTI
-  double time_limit_s = 60;   ///< for each schedule and pass
-  int absent_rank = -1;       ///< self-test: this rank leaves out what the others wait for, so that they hang
+  Condition condition = Condition::sustained;
+  int windows = fewest_windows;  ///< sustained: at least so many, up to `most_windows`
+  double target_ms = run_ms;     ///< load of one timed run after a pause
+  int repeats = timed_runs;      ///< after a pause: the median counts
+  bool check = true;         ///< compare the result with a plain reference, where the schedule says what it computes
+  bool spans = false;        ///< run everything a second time under CUPTI
+  double time_limit_s = 60;  ///< for each schedule and pass
+  int absent_rank = -1;      ///< self-test: this rank leaves out what the others wait for, so that they hang
 };
 
 /// What a kernel is and how it is launched. A copy has an empty grid.
@@ -44,15 +46,30 @@ struct KernelRecord {
   double start_us = 0, end_us = 0;
 };
 
+/// What the GPUs did while the time that counts was taken, one value a GPU; empty where nothing was read.
+struct GpuReadings {
+  std::vector<double> sm_clock_MHz;  ///< mean: cycles of the SMs over time
+  std::vector<double> power_W;       ///< mean, from the driver's energy counter
+  /// Why the driver held the clock back at some time, in its words: "power cap", "thermal", …; of all GPUs together.
+  std::vector<std::string> held_back_by;
+};
+
 struct Measurement {
-  double time_us = 0;              ///< median of `repeats_us`
+  Condition condition = Condition::after_pause;
+  std::string in_turn_with;        ///< id of the first case of the mix that it was measured in; empty: alone
+  double time_us = 0;              ///< of one iteration: the mean of `repeats_us`; after a pause their median
   std::vector<double> repeats_us;  ///< each the slowest rank's mean iteration, over repeats_per_iteration
-  int iterations = 0;              ///< in each timed run
+  int iterations = 0;              ///< in each timed run or window
   bool checked = false;
   double max_error = 0, error_bound = 0;  ///< of the element that comes closest to its bound (absolute values)
-  double sm_clock_MHz = 0, power_W = 0;   ///< of GPU 0 right after the last timed run; 0: unknown
-  Trace trace;                            ///< with spans: of one steady iteration
-  std::vector<KernelRecord> kernels;      ///< with spans: what that iteration ran, in ascending order of GPU and start
+  /// Sustained: means of the GPU with the lowest clock. After a pause: of GPU 0 right after the last run. 0: unknown.
+  double sm_clock_MHz = 0, power_W = 0;
+  GpuReadings gpus;  ///< sustained
+  /// Sustained: all windows from the first, as `repeats_us`, and the clock of GPU 0 in each from the second: how the
+  /// governor comes to rest. In turn: sums over the schedules of the mix.
+  std::vector<double> windows_us, window_clocks_MHz;
+  Trace trace;                        ///< with spans: of one steady iteration
+  std::vector<KernelRecord> kernels;  ///< with spans: what that iteration ran, in ascending order of GPU and start
 };
 
 /// An empty text and 0 say that it is not known.
@@ -85,6 +102,13 @@ int visible_gpus();
 /// there is no device part or too few GPUs, ExecutionError when a rank dies or a schedule exceeds the time limit: it
 /// names rank, schedule and activity, and no process is left behind.
 void measure(const std::vector<Schedule>& schedules, const RunOptions& options, const Observer& observer);
+
+/// Positions in a list of schedules.
+using Mix = std::vector<std::size_t>;
+/// As `measure`, but the schedules of a mix, all for one number of GPUs, take turns of `turn_ms` under one sustained
+/// load: their times are those of one clock. Of options.spans nothing is recorded.
+void measure_in_turn(const std::vector<Schedule>& schedules, const std::vector<Mix>& mixes, const RunOptions& options,
+                     const Observer& observer);
 
 /// One schedule at a time, with spans. `machine` only names the trace.
 class HardwareExecutor : public Executor {

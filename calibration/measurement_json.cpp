@@ -66,12 +66,19 @@ void describe(auto& io, Like<Span> auto& span) {
 }
 
 void describe(auto& io, Like<Measurement> auto& measurement) {
+  io.optional("condition", measurement.condition);
+  io.optional("in_turn_with", measurement.in_turn_with);
   io.required("time_us", measurement.time_us, shortest_us);
   io.usual("repeats_us", measurement.repeats_us);
   io.derived("noise", [&] { return measurement.repeats_us.empty() ? 0.0 : relative_spread(measurement.repeats_us); });
   io.usual("iterations", measurement.iterations);
   io.usual("sm_clock_MHz", measurement.sm_clock_MHz);
   io.usual("power_W", measurement.power_W);
+  io.optional("sm_clock_MHz_of_gpus", measurement.gpus.sm_clock_MHz);
+  io.optional("power_W_of_gpus", measurement.gpus.power_W);
+  io.optional("held_back_by", measurement.gpus.held_back_by);
+  io.optional("windows_us", measurement.windows_us);
+  io.optional("window_clocks_MHz", measurement.window_clocks_MHz);
   io.usual("checked", measurement.checked);
   if (!measurement.checked) return;
   io.required("max_error", measurement.max_error);
@@ -88,6 +95,9 @@ class Writer {
   template <class T>
   void optional(const char* key, const T& value) {
     if (value != T{}) json_[key] = value;
+  }
+  void optional(const char* key, Condition value) {
+    if (value != Measurement{}.condition) json_[key] = name_of(value);
   }
   void derived(const char* key, const auto& value_of) { json_[key] = value_of(); }
   nlohmann::json json() && { return std::move(json_); }
@@ -106,6 +116,9 @@ class Reader {
     if (const auto found = object_.find(key)) read(*found, value);
   }
   void optional(const char* key, auto& value) { usual(key, value); }
+  void optional(const char* key, Condition& value) {
+    if (const auto found = object_.find(key)) value = from_name<Condition>(found->string(), key);
+  }
   void derived(const char* key, const auto&) { object_.find(key); }
 
  private:
@@ -122,6 +135,10 @@ class Reader {
   static void read(const JsonValue& json, std::vector<double>& values) {
     values.clear();
     for (const JsonValue& one : json.list()) values.push_back(one.number());
+  }
+  static void read(const JsonValue& json, std::vector<std::string>& values) {
+    values.clear();
+    for (const JsonValue& one : json.list()) values.push_back(one.string());
   }
 
   JsonObject& object_;

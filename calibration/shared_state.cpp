@@ -93,22 +93,18 @@ void RankView::barrier() {
   status().activity = before;
 }
 
-double RankView::maximum(double value) {
-  state_.values[static_cast<std::size_t>(rank_)] = value;
-  barrier();
-  const double result = *std::max_element(state_.values.begin(), state_.values.begin() + ranks_);
-  barrier();
-  return result;
-}
+double RankView::maximum(double value) { return std::ranges::max(of_every_rank(value)); }
 
 double RankView::minimum(double value) { return -maximum(-value); }
 
-double RankView::from_rank_zero(double value) {
+double RankView::from_rank_zero(double value) { return of_every_rank(value).front(); }
+
+std::vector<double> RankView::of_every_rank(double value) {
   state_.values[static_cast<std::size_t>(rank_)] = value;
   barrier();
-  const double result = state_.values[0];
+  std::vector<double> values(state_.values.begin(), state_.values.begin() + ranks_);
   barrier();
-  return result;
+  return values;
 }
 
 std::string RankView::first_problem(const std::string& own) {

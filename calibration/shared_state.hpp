@@ -46,7 +46,7 @@ std::string_view describe(Activity activity);
 
 struct RankStatus {
   std::atomic<std::int64_t> since_ns{0};  ///< steady clock, when the time that is limited began
-  std::atomic<int> schedule{-1};          ///< position in the job's list; -1: none yet
+  std::atomic<int> schedule{-1};          ///< position in the caller's list; -1: none yet
   std::atomic<Activity> activity{Activity::starting};
   std::atomic<Activity> last_work{Activity::starting};  ///< last activity that was not waiting for ranks
 };
@@ -89,6 +89,7 @@ class RankView {
   double maximum(double value);
   double minimum(double value);
   double from_rank_zero(double value);
+  std::vector<double> of_every_rank(double value);  ///< by rank
   /// First non-empty message of any rank, the same on all ranks.
   std::string first_problem(const std::string& own);
   /// Every rank's, by rank.

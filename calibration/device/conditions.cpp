@@ -13,7 +13,23 @@ namespace {
 // NVML's C interface, as documented in its API reference; the toolkit need not bring its header.
 using Device = void*;
 constexpr int success = 0;
-constexpr int sm_clock = 1;  // NVML_CLOCK_SM
+constexpr int sm_clock = 1;              // NVML_CLOCK_SM
+constexpr unsigned instant_power = 186;  // NVML_FI_DEV_POWER_INSTANT, in milliwatts
+
+/// nvmlFieldValue_t.
+struct FieldValue {
+  unsigned id = 0, scope = 0;
+  long long time_us = 0, latency_us = 0;
+  int type = 0, result = 0;
+  std::uint64_t value = 0;  ///< a union of numbers; the low half holds an unsigned int
+};
+static_assert(sizeof(FieldValue) == 40);
+
+/// Bits of nvmlDeviceGetCurrentClocksEventReasons that are no wish of the user's.
+constexpr std::array clock_limit_names{
+    std::pair{0x04U, "power cap"}, std::pair{0x08U, "hardware slowdown"}, std::pair{0x10U, "sync boost"},
+    std::pair{0x20U, "thermal"},   std::pair{0x40U, "hardware thermal"},  std::pair{0x80U, "hardware power brake"},
+};
 
 std::string dotted(int version, int major_unit, int minor_unit) {
   return std::to_string(version / major_unit) + "." + std::to_string(version % major_unit / minor_unit);
@@ -63,10 +79,46 @@ double Sensors::max_sm_clock_MHz() const {
   return device_ != nullptr && read != nullptr && read(device_, sm_clock, &value) == success ? value : 0;
 }
 
+std::uint64_t Sensors::field(unsigned id) const {
+  FieldValue asked;
+  asked.id = id;
+  const auto read = reinterpret_cast<int (*)(Device, int, FieldValue*)>(symbol("nvmlDeviceGetFieldValues"));
+  if (device_ == nullptr || read == nullptr || read(device_, 1, &asked) != success || asked.result != success) return 0;
+  return asked.value & 0xffffffffU;
+}
+
 double Sensors::power_W() const {
+  if (const std::uint64_t milliwatts = field(instant_power); milliwatts > 0)
+    return static_cast<double>(milliwatts) * 1e-3;
   unsigned milliwatts = 0;
   const auto read = reinterpret_cast<int (*)(Device, unsigned*)>(symbol("nvmlDeviceGetPowerUsage"));
   return device_ != nullptr && read != nullptr && read(device_, &milliwatts) == success ? milliwatts * 1e-3 : 0;
+}
+
+double Sensors::energy_J() const {
+  unsigned long long millijoules = 0;
+  const auto read =
+      reinterpret_cast<int (*)(Device, unsigned long long*)>(symbol("nvmlDeviceGetTotalEnergyConsumption"));
+  const bool is_read = device_ != nullptr && read != nullptr && read(device_, &millijoules) == success;
+  return is_read ? static_cast<double>(millijoules) * 1e-3 : 0;
+}
+
+std::uint64_t Sensors::clock_limits() const {
+  unsigned long long reasons = 0;
+  void* read = symbol("nvmlDeviceGetCurrentClocksEventReasons");
+  if (read == nullptr) read = symbol("nvmlDeviceGetCurrentClocksThrottleReasons");  // its name before driver 535
+  const auto ask = reinterpret_cast<int (*)(Device, unsigned long long*)>(read);
+  if (device_ == nullptr || ask == nullptr || ask(device_, &reasons) != success) return 0;
+  std::uint64_t limits = 0;
+  for (const auto& [bit, name] : clock_limit_names) limits |= reasons & bit;
+  return limits;
+}
+
+std::vector<std::string> names_of_clock_limits(std::uint64_t limits) {
+  std::vector<std::string> names;
+  for (const auto& [bit, name] : clock_limit_names)
+    if ((limits & bit) != 0) names.emplace_back(name);
+  return names;
 }
 
 double Sensors::power_limit_W() const {

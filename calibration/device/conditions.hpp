@@ -14,15 +14,22 @@ class Sensors {
   std::string driver() const;
   double sm_clock_MHz() const;
   double max_sm_clock_MHz() const;
-  double power_W() const;
+  double power_W() const;   ///< of this moment where the driver tells, else its mean of the last second
+  double energy_J() const;  ///< since the driver was loaded
+  /// Why the clock is below its highest, one bit a reason; idle and what the user set are left out.
+  std::uint64_t clock_limits() const;
   double power_limit_W() const;
 
  private:
   void* symbol(const char* name) const;
+  std::uint64_t field(unsigned id) const;  ///< 0 where the driver does not know it
 
   void* library_ = nullptr;
   void* device_ = nullptr;  ///< nvmlDevice_t
 };
+
+/// The names of the bits of `clock_limits`.
+std::vector<std::string> names_of_clock_limits(std::uint64_t limits);
 
 Conditions read_conditions(int gpus, const Sensors& sensors);
 

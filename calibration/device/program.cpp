@@ -172,8 +172,16 @@ void Program::enqueue(const EnqueueHooks& hooks) const {
 }
 
 void Program::wait() const {
+  wait_until([this] { return cudaStreamQuery(origin()); });
+}
+
+void Program::wait_for(const Event& event) const {
+  wait_until([&event] { return cudaEventQuery(event.get()); });
+}
+
+void Program::wait_until(const std::function<cudaError_t()>& query) const {
   for (std::int64_t turn = 1;; ++turn) {
-    const cudaError_t result = cudaStreamQuery(origin());
+    const cudaError_t result = query();
     if (result != cudaErrorNotReady) WEFT_CHECK(result);
     if (result == cudaSuccess || turn % 1000 == 0) {
       resources_.wait_note.check(schedule_);

@@ -45,6 +45,8 @@ class Program {
   void enqueue(const EnqueueHooks& hooks = {}) const;
   /// Until all that was enqueued is done. Throws what ranks that wait for one another, or NCCL, report meanwhile.
   void wait() const;
+  /// The same until an event of its streams has happened.
+  void wait_for(const Event& event) const;
 
   cudaStream_t origin() const { return streams_.front().get(); }
   cudaStream_t stream_of(OperationId id) const {
@@ -61,6 +63,7 @@ class Program {
   Matrix matrix(const Slice& slice) const;
   void plan_edges();
   void plan_gemms();
+  void wait_until(const std::function<cudaError_t()>& query) const;
   void enqueue_work(OperationId id, cudaStream_t stream) const;
   void enqueue(const Gemm&, OperationId id, cudaStream_t stream) const;
   void enqueue(const Collective& collective, OperationId id, cudaStream_t stream) const;

@@ -1,6 +1,7 @@
 #include "calibration/device/rank.hpp"
 
 #include <cstdlib>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -30,14 +31,16 @@ class RankProcess {
   void run(Profiler* profiler) {
     if (job_.rank == 0) send_json({{"conditions", to_json(read_conditions(job_.ranks, sensors_))}});
     ranks_.barrier();
-    for (std::size_t position = 0; position < job_.schedules.size(); ++position) {
-      ranks_.begin(static_cast<int>(position), Activity::preparing);
-      const std::size_t index = job_.indices[position];
-      try {
-        run_schedule(*job_.schedules[position], index, profiler);
-      } catch (const ScheduleError& error) {
-        if (job_.rank == 0) send_json({{"index", index}, {"error", error.what()}});
-      }
+    for (const Mix& mix : job_.mixes) {
+      resources_.arena.reset();
+      resources_.symmetric.reset();
+      std::vector<std::unique_ptr<Ready>> ready = prepare(mix);
+      if (profiler != nullptr)
+        for (const auto& one : ready) record(one->program, one->index, *profiler);
+      else
+        measure(ready);
+      // No rank may reuse memory that another still reads.
+      for (const auto& one : ready) one->program.wait();
       ranks_.barrier();
     }
     resources_.symmetric.close();
@@ -45,27 +48,44 @@ class RankProcess {
   }
 
  private:
+  /// A program with the memory that it uses, and what was measured of it.
+  struct Ready {
+    Ready(std::size_t at, const Schedule& schedule, const RankView& ranks, Resources& resources,
+          const RunOptions& options)
+        : index(at), program(schedule, ranks, resources, options) {}
+
+    std::size_t index;
+    Program program;
+    Launcher launcher{program};
+    Measurement measurement;
+  };
+
   void send_json(const nlohmann::json& message) const { send_(message.dump()); }
 
-  void run_schedule(const Schedule& schedule, std::size_t index, Profiler* profiler) {
-    const std::optional<Program> program = make_program(schedule);
-    if (profiler != nullptr)
-      record(*program, index, *profiler);
-    else
-      measure(*program, index);
-    // No rank may reuse memory that another still reads.
-    program->wait();
-    ranks_.barrier();
+  void send_error(std::size_t index, const std::string& message) const {
+    if (job_.rank == 0) send_json({{"index", index}, {"error", message}});
+  }
+
+  /// Those that can be prepared on every rank; of the others the error is sent.
+  std::vector<std::unique_ptr<Ready>> prepare(const Mix& mix) {
+    std::vector<std::unique_ptr<Ready>> all;
+    for (const std::size_t index : mix) {
+      ranks_.begin(static_cast<int>(index), Activity::preparing);
+      try {
+        all.push_back(make_ready(index));
+      } catch (const ScheduleError& error) {
+        send_error(index, error.what());
+      }
+    }
+    return all;
   }
 
   /// Throws ScheduleError when any rank cannot prepare it.
-  std::optional<Program> make_program(const Schedule& schedule) {
-    resources_.arena.reset();
-    resources_.symmetric.reset();
-    std::optional<Program> program;
+  std::unique_ptr<Ready> make_ready(std::size_t index) {
+    std::unique_ptr<Ready> ready;
     std::string problem;
     try {
-      program.emplace(schedule, ranks_, resources_, job_.options);
+      ready = std::make_unique<Ready>(index, (*job_.schedules)[index], ranks_, resources_, job_.options);
     } catch (const ScheduleError&) {
       throw;
     } catch (const std::exception& error) {
@@ -73,33 +93,49 @@ class RankProcess {
     }
     problem = ranks_.first_problem(problem);
     if (!problem.empty()) throw ScheduleError(problem);
-    program->connect();
-    program->initialise(input_seed);
-    program->wait();
+    ready->program.connect();
+    ready->program.initialise(input_seed);
+    ready->program.wait();
     ranks_.barrier();
-    return program;
+    return ready;
   }
 
-  void measure(const Program& program, std::size_t index) {
-    Measurement measurement;
-    ranks_.enter(Activity::warming_up);
-    warm_up(program);
-    Launcher launcher(program);
-    ranks_.enter(Activity::capturing);
-    launcher.prepare();
-    ranks_.enter(Activity::timing);
-    measure_times(program, launcher, ranks_, job_.options, measurement);
-    if (job_.rank == 0) {
-      measurement.sm_clock_MHz = sensors_.sm_clock_MHz();
-      measurement.power_W = sensors_.power_W();
+  void measure(const std::vector<std::unique_ptr<Ready>>& mix) {
+    if (mix.empty()) return;
+    for (const auto& one : mix) {
+      ranks_.enter(Activity::warming_up);
+      warm_up(one->program);
+      ranks_.enter(Activity::capturing);
+      one->launcher.prepare();
     }
-    if (job_.options.check) check(program, launcher, measurement);
-    if (job_.rank == 0) send_json({{"index", index}, {"measurement", to_json(measurement)}});
+    ranks_.enter(Activity::timing);
+    time(mix);
+    for (const auto& one : mix) {
+      ranks_.begin(static_cast<int>(one->index), Activity::checking);
+      try {
+        if (job_.options.check) check(one->program, one->launcher, one->measurement);
+        if (job_.rank == 0) send_json({{"index", one->index}, {"measurement", to_json(one->measurement)}});
+      } catch (const ScheduleError& error) {
+        send_error(one->index, error.what());
+      }
+    }
+  }
+
+  void time(const std::vector<std::unique_ptr<Ready>>& mix) {
+    const Instruments instruments{sensors_, clocks_};
+    std::vector<TimedProgram> timed;
+    for (const auto& one : mix) timed.push_back({one->program, one->launcher, one->measurement});
+    if (job_.in_turn) return measure_in_turn(timed, ranks_, job_.options, instruments);
+    for (const TimedProgram& one : timed) {
+      if (job_.options.condition == Condition::sustained)
+        measure_sustained(one, ranks_, job_.options, instruments);
+      else
+        measure_after_pause(one, ranks_, job_.options, instruments);
+    }
   }
 
   /// Rank by rank the worst element; the worst of all goes into the measurement.
   void check(const Program& program, const Launcher& launcher, Measurement& measurement) {
-    ranks_.enter(Activity::checking);
     const auto result = check_result(program, launcher, ranks_, resources_);
     if (!result) return;
     std::string problem;
@@ -129,6 +165,7 @@ class RankProcess {
   RankView ranks_;
   Resources resources_;
   Sensors sensors_;
+  SmClocks clocks_;
 };
 
 }  // namespace

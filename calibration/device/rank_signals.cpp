@@ -26,8 +26,9 @@ void WaitNote::check(const Schedule& schedule) const {
   const std::uint64_t note = std::atomic_ref(*address()).load();
   if (note == 0) return;
   const auto operation = index(static_cast<OperationId>((note >> 32) - 1));
-  throw ExecutionError("operation \"" + schedule.operations[operation].name + "\" waited too long for rank " +
-                       std::to_string(note & 0xffffffffU));
+  // Where schedules take turns, the one that noted it may be another, with more operations.
+  const std::string name = operation < schedule.operations.size() ? schedule.operations[operation].name : "of a mix";
+  throw ExecutionError("operation \"" + name + "\" waited too long for rank " + std::to_string(note & 0xffffffffU));
 }
 
 RankSignals::RankSignals(const Schedule& schedule, int rank, SymmetricMemory& symmetric, const WaitNote& note,

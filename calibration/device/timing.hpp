@@ -1,10 +1,9 @@
-// How long an iteration takes: the protocol of every time in this project.
-//
-// n launches follow one another on one stream, n = 3..200 so that they fill about 30 ms; ranks start together and are
-// not synchronised between iterations; a run is the slowest rank's mean, the result the median of the runs.
+// How long an iteration takes, by the protocols of models/execution/timing_protocol.hpp.
 #pragma once
 
+#include "calibration/device/conditions.hpp"
 #include "calibration/device/launcher.hpp"
+#include "calibration/device/sm_clocks.hpp"
 #include "calibration/hardware.hpp"
 
 namespace weft::calibration::device {
@@ -12,8 +11,26 @@ namespace weft::calibration::device {
 /// Two iterations by host calls, as every library wants them before a capture.
 void warm_up(const Program& program);
 
-/// Fills time_us, repeats_us and iterations. The program is warm and its launcher prepared. Collective.
-void measure_times(const Program& program, const Launcher& launcher, RankView& ranks, const RunOptions& options,
-                   Measurement& measurement);
+/// A program that is warm, its launcher prepared, and where its times go.
+struct TimedProgram {
+  const Program& program;
+  const Launcher& launcher;
+  Measurement& measurement;
+};
+
+/// What is read while a program runs.
+struct Instruments {
+  const Sensors& sensors;
+  SmClocks& clocks;
+};
+
+/// All of these are collective, and fill condition, time_us, repeats_us, iterations, clocks and powers.
+void measure_after_pause(const TimedProgram& one, RankView& ranks, const RunOptions& options,
+                         const Instruments& instruments);
+void measure_sustained(const TimedProgram& one, RankView& ranks, const RunOptions& options,
+                       const Instruments& instruments);
+/// The schedules take turns; `mix` is not empty.
+void measure_in_turn(const std::vector<TimedProgram>& mix, RankView& ranks, const RunOptions& options,
+                     const Instruments& instruments);
 
 }  // namespace weft::calibration::device

@@ -107,8 +107,7 @@ std::vector<std::string> broken_rules(Executor& executor, const Machine& machine
     complaints.push_back("one of two parts takes " + text(part_us) + " of " + text(trace.time_us) + " us");
 
   Schedule refused = schedule_for_rules();
-  refused.operations.back().work =
-      Collective{.input = whole(2), .output = whole(2), .transport = Transport::multicast};
+  refused.operations.back().work = Collective{.input = whole(2), .output = whole(2), .transport = Transport::multicast};
   try {
     executor.run(refused, machine);
     complaints.push_back("a collective that it does not have is run");

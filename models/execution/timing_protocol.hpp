@@ -1,11 +1,35 @@
-// How an iteration is timed, on GPUs and on paper: a few runs one after the other, each of as many launches back to
-// back as fill `run_ms`; the median run counts, divided by its launches. How long a run lasts decides how much of it
-// the power governor sees.
+// How an iteration is timed, on GPUs and on paper. Its launches follow one another on one stream, ranks are not
+// synchronised between iterations, and the slowest rank counts. How long the GPU has been under load decides how much
+// of it the power governor has seen, so a time is worth nothing without its condition.
 #pragma once
 
 #include <algorithm>
 
+#include "models/base/names.hpp"
+
 namespace weft {
+
+enum class Condition {
+  /// The same load without a pause until the times agree, as on a server at work: windows of `window_ms`, the mean of
+  /// the last `counted_windows`.
+  sustained,
+  /// Runs of `run_ms` after a pause; the median of `timed_runs` counts.
+  after_pause,
+};
+template <>
+struct NamesOf<Condition> {
+  static constexpr std::array names{std::pair{Condition::sustained, std::string_view{"sustained"}},
+                                    std::pair{Condition::after_pause, std::string_view{"short"}}};
+};
+
+inline constexpr double window_ms = 50;
+inline constexpr int fewest_windows = 12, most_windows = 60, counted_windows = 6;
+/// The counted windows agree where the longest and the shortest differ by no more than this share.
+inline constexpr double settled_spread = 0.01;
+
+/// Schedules in turn: each for `turn_ms`, one after the other without a pause, so that all of them find one clock.
+/// Rounds of about `rounds_ms` together are what a window is to a schedule alone: so many count when they agree.
+inline constexpr double turn_ms = 2, rounds_ms = 120;
 
 inline constexpr double run_ms = 30;
 inline constexpr int timed_runs = 3;

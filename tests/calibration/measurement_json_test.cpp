@@ -32,6 +32,23 @@ TEST(MeasurementJson, ReadsBackWhatItWrote) {
   EXPECT_EQ(to_json(read(json)), json);
 }
 
+TEST(MeasurementJson, ReadsBackASustainedOneAndWhatTheGpusDid) {
+  Measurement measurement = example();
+  measurement.condition = Condition::sustained;
+  measurement.in_turn_with = "7.0";
+  measurement.gpus = {{1755, 1820}, {690, 655}, {"power cap"}};
+  measurement.windows_us = {98, 100, 101.5}, measurement.window_clocks_MHz = {1900, 1850};
+  const auto json = to_json(measurement);
+  EXPECT_EQ(json.at("condition"), "sustained");
+  EXPECT_EQ(json.at("power_W_of_gpus"), nlohmann::json({690, 655}));
+  EXPECT_EQ(to_json(read(json)), json);
+}
+
+TEST(MeasurementJson, WithoutAConditionIsOneAfterAPause) {
+  EXPECT_EQ(read({{"time_us", 12.5}}).condition, Condition::after_pause);
+  EXPECT_THROW(read({{"time_us", 12.5}, {"condition", "warm"}}), InputError);
+}
+
 TEST(MeasurementJson, OfAnotherProgramNeedsNoMoreThanTheTime) {
   EXPECT_EQ(read({{"time_us", 12.5}}).time_us, 12.5);
   EXPECT_THROW(read({{"iterations", 3}}), InputError);

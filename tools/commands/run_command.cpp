@@ -23,7 +23,7 @@ using calibration::Conditions;
 using calibration::Measurement;
 
 struct Options {
-  std::string schedule, trace, spans;
+  std::string schedule, trace, spans, condition{name_of(Condition::sustained)};
   Output output;
   calibration::RunOptions run;
   bool no_check = false;
@@ -50,8 +50,8 @@ report::Report report_of(const std::string& schedule, const Result& result) {
   const auto& [conditions, measurement] = result;
   report::Report report = report::trace_report(measurement.trace);
   std::ostringstream runs, check;
-  runs << "one iteration: " << fixed(measurement.time_us, 1) << " us on " << conditions.gpus << " x " << conditions.gpu
-       << " (runs:";
+  runs << "one iteration, " << name_of(measurement.condition) << ": " << fixed(measurement.time_us, 1) << " us on "
+       << conditions.gpus << " x " << conditions.gpu << " (runs:";
   for (const double time_us : measurement.repeats_us) runs << ' ' << fixed(time_us, 1);
   runs << ")";
   check << "result right: largest error " << measurement.max_error << ", allowed " << measurement.error_bound;
@@ -76,6 +76,7 @@ void write_traces(const Options& options, const Trace& trace) {
 void run(Options options) {
   options.run.check = !options.no_check;
   options.run.spans = true;
+  options.run.condition = from_name<Condition>(options.condition, "--condition");
   const Schedule schedule = read_schedule(options.schedule);
   try {
     require_runnable(schedule);
@@ -98,7 +99,11 @@ void add_run_command(CLI::App& app) {
   options->output.add_to(*command, "Write times, check, conditions and kernels");
   command->add_option("--trace", options->trace, "Write the trace for Perfetto");
   command->add_option("--spans", options->spans, "Write the trace as weft.trace/1, for weft compare");
-  command->add_option("--repeats", options->run.repeats, "Timed runs; their median counts")
+  command
+      ->add_option("--condition", options->condition,
+                   "sustained: under load without a pause until times agree; short: runs of 30 ms after a pause")
+      ->capture_default_str();
+  command->add_option("--repeats", options->run.repeats, "Timed runs with --condition short; their median counts")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command->add_option("--time-limit", options->run.time_limit_s, "Seconds for the schedule, start-up apart")

@@ -76,7 +76,8 @@ TEST(CheckCommand, RefusesRaces) {
 
 TEST(CheckCommand, RefusesDeadlocks) {
   const TemporaryFolder folder;
-  const CommandResult result = run_weft("check " + root + "scenarios/launch_control/deadlock_stream_order.json", folder);
+  const CommandResult result =
+      run_weft("check " + root + "scenarios/launch_control/deadlock_stream_order.json", folder);
   EXPECT_EQ(result.status, 2);
   EXPECT_THAT(result.errors, HasSubstr("deadlock"));
 }

@@ -1,0 +1,35 @@
+#include "calibration/device/windows.hpp"
+
+namespace weft::calibration::device {
+
+void Windows::add(const Program& program, const Launcher& launcher, int launches) {
+  const cudaStream_t stream = program.origin();
+  if (!windows_.empty() && windows_.back().program != &program)
+    WEFT_CHECK(cudaStreamWaitEvent(stream, windows_.back().end.get(), cudaEventWaitDefault));
+  Window window{&program, launches, make_event(Timed::yes), make_event(Timed::yes)};
+  WEFT_CHECK(cudaEventRecord(window.start.get(), stream));
+  for (int i = 0; i < launches; ++i) launcher.launch();
+  WEFT_CHECK(cudaEventRecord(window.end.get(), stream));
+  windows_.push_back(std::move(window));
+  if (windows_.size() > queued_) wait_for(windows_.size() - queued_);
+}
+
+int Windows::read_clock() { return clocks_.read(windows_.back().program->origin()); }
+
+void Windows::finish() { wait_for(windows_.size()); }
+
+void Windows::wait_for(std::size_t windows) {
+  for (; ended_ < windows; ++ended_) {
+    Window& window = windows_[ended_];
+    window.program->wait_for(window.end);
+    window.seen_end_ns = steady_now_ns();
+  }
+}
+
+double Windows::iteration_us(std::size_t window) const {
+  float elapsed_ms = 0;
+  WEFT_CHECK(cudaEventElapsedTime(&elapsed_ms, windows_[window].start.get(), windows_[window].end.get()));
+  return static_cast<double>(elapsed_ms) * 1e3 / windows_[window].launches;
+}
+
+}  // namespace weft::calibration::device
