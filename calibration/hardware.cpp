@@ -188,6 +188,11 @@ void require_gpus(const std::vector<Schedule>& schedules) {
 
 }  // namespace
 
+bool GpuReadings::is_held_back_by_surroundings() const {
+  return std::ranges::any_of(held_back_by,
+                             [](const std::string& why) { return why != "power cap" && why != "sync boost"; });
+}
+
 bool has_device_part() {
 #ifdef WEFT_HAS_CUDA
   return true;

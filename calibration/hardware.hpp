@@ -52,6 +52,9 @@ struct GpuReadings {
   std::vector<double> power_W;       ///< mean, from the driver's energy counter
   /// Why the driver held the clock back at some time, in its words: "power cap", "thermal", …; of all GPUs together.
   std::vector<std::string> held_back_by;
+
+  /// By heat, or by a fault of power supply or cooling: another time it would be faster, so it does not count.
+  bool is_held_back_by_surroundings() const;
 };
 
 struct Measurement {
@@ -72,13 +75,18 @@ struct Measurement {
   std::vector<KernelRecord> kernels;  ///< with spans: what that iteration ran, in ascending order of GPU and start
 };
 
-/// An empty text and 0 say that it is not known.
+/// An empty text and 0 say that it is not known, or does not apply.
 struct Conditions {
   std::string date;  ///< UTC
   std::string gpu, driver, cuda, nccl, cublaslt;
   int gpus = 0, sms = 0;
   double max_sm_clock_MHz = 0, power_limit_W = 0;
   std::string torch, uuid;  ///< where PyTorch measured: its version, and the serial number of the GPU
+  std::string commit;       ///< of weft
+  /// What is set of NCCL_…, CUDA_… and CUBLAS…, as NAME=VALUE in alphabetical order.
+  std::vector<std::string> environment;
+  std::string ecc, mig;     ///< "on" or "off"
+  int other_processes = 0;  ///< that had work on GPU 0 besides this one when the run began
 };
 
 /// Receives what a measuring run produces, as it is produced: an interrupted run loses nothing.

@@ -33,6 +33,11 @@ void describe(auto& io, Like<Conditions> auto& conditions) {
   io.usual("power_limit_W", conditions.power_limit_W);
   io.optional("torch", conditions.torch);
   io.optional("uuid", conditions.uuid);
+  io.optional("weft_commit", conditions.commit);
+  io.optional("environment", conditions.environment);
+  io.optional("ecc", conditions.ecc);
+  io.optional("mig", conditions.mig);
+  io.optional("other_processes", conditions.other_processes);
 }
 
 void describe(auto& io, Like<KernelLaunch> auto& launch) {

@@ -1,9 +1,12 @@
 #include "calibration/device/conditions.hpp"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <ctime>
+#include <string_view>
 
 #include "calibration/device/check.hpp"
 
@@ -24,6 +27,26 @@ struct FieldValue {
   std::uint64_t value = 0;  ///< a union of numbers; the low half holds an unsigned int
 };
 static_assert(sizeof(FieldValue) == 40);
+
+/// nvmlProcessInfo_t.
+struct ProcessInfo {
+  unsigned process = 0;
+  unsigned long long bytes = 0;
+  unsigned gpu_instance = 0, compute_instance = 0;
+};
+static_assert(sizeof(ProcessInfo) == 24);
+
+/// Variables that change what NCCL, CUDA and cuBLAS do.
+std::vector<std::string> environment_of_libraries() {
+  std::vector<std::string> found;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    for (const std::string_view prefix : {"NCCL_", "CUDA_", "CUBLAS"})
+      if (text.starts_with(prefix)) found.emplace_back(text);
+  }
+  std::ranges::sort(found);
+  return found;
+}
 
 /// Bits of nvmlDeviceGetCurrentClocksEventReasons that are no wish of the user's.
 constexpr std::array clock_limit_names{
@@ -127,6 +150,27 @@ double Sensors::power_limit_W() const {
   return device_ != nullptr && read != nullptr && read(device_, &milliwatts) == success ? milliwatts * 1e-3 : 0;
 }
 
+std::string Sensors::mode(const char* name) const {
+  unsigned now = 0, after_restart = 0;
+  const auto read = reinterpret_cast<int (*)(Device, unsigned*, unsigned*)>(symbol(name));
+  if (device_ == nullptr || read == nullptr || read(device_, &now, &after_restart) != success) return "";
+  return now != 0 ? "on" : "off";
+}
+
+std::string Sensors::ecc() const { return mode("nvmlDeviceGetEccMode"); }
+
+std::string Sensors::mig() const { return mode("nvmlDeviceGetMigMode"); }
+
+int Sensors::processes() const {
+  constexpr unsigned most = 64;
+  std::array<ProcessInfo, most> found{};
+  unsigned count = most;
+  const auto read =
+      reinterpret_cast<int (*)(Device, unsigned*, ProcessInfo*)>(symbol("nvmlDeviceGetComputeRunningProcesses_v3"));
+  const bool is_read = device_ != nullptr && read != nullptr && read(device_, &count, found.data()) == success;
+  return is_read ? static_cast<int>(count) : 0;
+}
+
 Conditions read_conditions(int gpus, const Sensors& sensors) {
   cudaDeviceProp properties{};
   WEFT_CHECK(cudaGetDeviceProperties(&properties, 0));
@@ -144,6 +188,11 @@ Conditions read_conditions(int gpus, const Sensors& sensors) {
   conditions.sms = properties.multiProcessorCount;
   conditions.max_sm_clock_MHz = sensors.max_sm_clock_MHz();
   conditions.power_limit_W = sensors.power_limit_W();
+  conditions.commit = WEFT_COMMIT;
+  conditions.environment = environment_of_libraries();
+  conditions.ecc = sensors.ecc();
+  conditions.mig = sensors.mig();
+  conditions.other_processes = std::max(0, sensors.processes() - 1);
   return conditions;
 }
 

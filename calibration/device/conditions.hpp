@@ -19,9 +19,13 @@ class Sensors {
   /// Why the clock is below its highest, one bit a reason; idle and what the user set are left out.
   std::uint64_t clock_limits() const;
   double power_limit_W() const;
+  std::string ecc() const;  ///< "on", "off", or empty where the driver does not tell
+  std::string mig() const;  ///< the same
+  int processes() const;    ///< with work on this GPU, this one included
 
  private:
   void* symbol(const char* name) const;
+  std::string mode(const char* name) const;
   std::uint64_t field(unsigned id) const;  ///< 0 where the driver does not know it
 
   void* library_ = nullptr;

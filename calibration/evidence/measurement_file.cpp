@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "calibration/measurement_json.hpp"
 #include "models/execution/executor.hpp"
@@ -28,6 +29,7 @@ class Reader {
     std::map<int, MeasuredCase*> by_line;
     for (MeasuredCase& one : cases_) by_line[one.line] = &one;
     for (CaseKernels& of : read_kernel_file(path)) {
+      if (uncounted_lines_.contains(of.line)) continue;
       const auto found = by_line.find(of.line);
       if (found == by_line.end() || found->second->request.id != of.id)
         throw InputError(path.string(), "expected the case \"" + of.id + "\" in line " + std::to_string(of.line) +
@@ -51,8 +53,13 @@ class Reader {
     if (object.has("kernels"))
       throw InputError("kernels", "expected them in " + kernel_file_of(path_).filename().string() +
                                       ", where each launch is written once, got them in the line of their case");
-    add({measurement_from(object), request, conditions_, path_.string() + " " + std::to_string(runs_), number});
+    MeasuredCase one{measurement_from(object), request, conditions_, path_.string() + " " + std::to_string(runs_),
+                     number};
     object.finish();
+    if (one.gpus.is_held_back_by_surroundings())
+      uncounted_lines_.insert(number);
+    else
+      add(std::move(one));
   }
 
   void add(MeasuredCase one) {
@@ -66,6 +73,7 @@ class Reader {
   std::filesystem::path path_;
   Conditions conditions_;
   int runs_ = 0;
+  std::set<int> uncounted_lines_;
   std::vector<MeasuredCase> cases_;
   std::map<std::string, std::size_t> position_;
 };

@@ -26,8 +26,9 @@ struct MeasuredCase : Measurement {
   int line = 0;           ///< of its file
 };
 
-/// Each case once, in the order of its first line; of several lines the last counts. Lines with "error" are left out:
-/// nothing was measured. Throws InputError that names file, line and field.
+/// Each case once, in the order of its first line; of several lines the last counts. Lines with "error" are left out,
+/// for nothing was measured, and those of GPUs that heat or a fault held back. Throws InputError that names file, line
+/// and field.
 std::vector<MeasuredCase> read_measurements(const std::filesystem::path& path);
 
 /// Of all files, in their order. Throws InputError where none of them holds a measured case.

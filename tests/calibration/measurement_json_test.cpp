@@ -54,6 +54,13 @@ TEST(MeasurementJson, OfAnotherProgramNeedsNoMoreThanTheTime) {
   EXPECT_THROW(read({{"iterations", 3}}), InputError);
 }
 
+TEST(MeasurementJson, OfHotGpusDoesNotCount) {
+  const auto held_back = [](std::vector<std::string> why) { return GpuReadings{{}, {}, std::move(why)}; };
+  EXPECT_FALSE(held_back({}).is_held_back_by_surroundings());
+  EXPECT_FALSE(held_back({"power cap"}).is_held_back_by_surroundings());
+  EXPECT_TRUE(held_back({"power cap", "thermal"}).is_held_back_by_surroundings());
+}
+
 TEST(MeasurementJson, RefusesAKeyThatItDoesNotKnow) {
   EXPECT_THROW(read({{"time_us", 12.5}, {"colour", 1}}), InputError);
 }
@@ -69,8 +76,23 @@ TEST(MeasurementJson, LeavesTheErrorOutWhereNothingWasChecked) {
 }
 
 TEST(ConditionsJson, ReadsBackWhatItWrote) {
-  const Conditions conditions{
-      "2026-01-01T00:00:00Z", "GPU", "580", "13.0", "2.28.9", "130000", 4, 132, 1980, 700, "2.11", "464d"};
+  const Conditions conditions{"2026-01-01T00:00:00Z",
+                              "GPU",
+                              "580",
+                              "13.0",
+                              "2.28.9",
+                              "130000",
+                              4,
+                              132,
+                              1980,
+                              700,
+                              "2.11",
+                              "464d",
+                              "0f1e2d3c4b5a",
+                              {"CUDA_VISIBLE_DEVICES=0,1", "NCCL_NVLS_ENABLE=0"},
+                              "on",
+                              "off",
+                              1};
   const auto json = to_json(conditions);
   EXPECT_EQ(to_json(conditions_from(JsonObject(json))), json);
   EXPECT_EQ(json.at("max_sm_clock_MHz"), 1980);

@@ -96,6 +96,20 @@ TEST_F(MeasurementFile, WithoutKernelsHasNoFileBesideIt) {
   EXPECT_THAT(read().at(0).kernels, IsEmpty());
 }
 
+TEST_F(MeasurementFile, LeavesOutWhatHotGpusTookAndMeasuresItAgain) {
+  {
+    MeasurementFileWriter file = writer();
+    Measurement hot = taking(9);
+    hot.gpus.held_back_by = {"thermal"};
+    file.add(gemm, hot);
+    file.add_kernels(gemm, {{"gemm", kernel, 0, "s0", 0, 0, 5}});
+    file.add(other, taking(7));
+  }
+  ASSERT_EQ(read().size(), 1u);
+  EXPECT_EQ(read()[0].time_us, 7);
+  EXPECT_FALSE(writer().holds(gemm));
+}
+
 TEST_F(MeasurementFile, RefusesKernelsOfACaseThatStandsElsewhere) {
   MeasurementFileWriter file = writer();
   file.add(gemm, taking(5));
