@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 namespace weft::sim {
@@ -61,7 +62,6 @@ double FluidPool::served(int resource) const {
 FlowId FluidPool::free_slot() {
   if (free_.empty()) {
     flows_.emplace_back();
-    ends_.push_back(never);
     return static_cast<FlowId>(flows_.size()) - 1;
   }
   const FlowId id = free_.back();
@@ -118,7 +118,6 @@ void FluidPool::settle() {
       new_rates_.push_back({id, flows_[id].cap});
   unrated_.clear();
   set_rates();
-  find_due();
   schedule_earliest();
 }
 
@@ -225,19 +224,28 @@ void FluidPool::set_rates() {
     flow.has_rate = true;
     change.end = end_of(flow);
   }
-  if (have_ties()) order_ties();
+  order_ties();
   for (const NewRate& change : new_rates_) plan_end(change.flow, change.end);
 }
 
-bool FluidPool::have_ties() {
-  new_ends_.clear();
-  for (const NewRate& change : new_rates_) new_ends_.push_back(change.end);
-  std::sort(new_ends_.begin(), new_ends_.end());
-  return std::adjacent_find(new_ends_.begin(), new_ends_.end()) != new_ends_.end();
+/// Ends at one time come by the first touched resource that a flow shares with them, directly or through others; then
+/// by slot. Of ends at different times the order says nothing.
+void FluidPool::order_ties() {
+  if (new_rates_.size() < 2) return;
+  std::sort(new_rates_.begin(), new_rates_.end(),
+            [](const NewRate& a, const NewRate& b) { return std::pair(a.end, a.flow) < std::pair(b.end, b.flow); });
+  const auto is_open = [&](const NewRate& a, const NewRate& b) {
+    return a.end == b.end && flows_[a.flow].path != flows_[b.flow].path;
+  };
+  if (std::ranges::adjacent_find(new_rates_, is_open) == new_rates_.end()) return;
+  find_parts();
+  for (NewRate& change : new_rates_) change.part = part_of_[change.flow];
+  std::sort(new_rates_.begin(), new_rates_.end(), [](const NewRate& a, const NewRate& b) {
+    return std::tuple(a.end, a.part, a.flow) < std::tuple(b.end, b.part, b.flow);
+  });
 }
 
-/// By the first touched resource that a flow shares with them, directly or through others; then by slot.
-void FluidPool::order_ties() {
+void FluidPool::find_parts() {
   ++searches_;
   std::sort(settled_.begin(), settled_.end());
   part_of_.assign(flows_.size(), -1);
@@ -246,9 +254,6 @@ void FluidPool::order_ties() {
     find_group(first, [](int) { return true; });
     for (const FlowId id : group_) part_of_[id] = first;
   }
-  for (NewRate& change : new_rates_) change.part = part_of_[change.flow];
-  std::sort(new_rates_.begin(), new_rates_.end(),
-            [](const NewRate& a, const NewRate& b) { return std::pair(a.part, a.flow) < std::pair(b.part, b.flow); });
 }
 
 void FluidPool::advance(Flow& flow) {
@@ -265,23 +270,15 @@ Picoseconds FluidPool::end_of(const Flow& flow) const {
 }
 
 void FluidPool::plan_end(FlowId id, Picoseconds time) {
-  ends_[id] = time == never.time ? never : PlannedEnd{time, engine_.take_place()};
-}
-
-void FluidPool::find_due() {
-  due_.clear();
-  due_time_ = never.time;
-  for (const PlannedEnd& end : ends_) due_time_ = std::min(due_time_, end.time);
-  if (due_time_ == never.time) return;
-  for (std::size_t id = 0; id < ends_.size(); ++id)
-    if (ends_[id].time == due_time_) due_.push_back({ends_[id].place, static_cast<FlowId>(id)});
-  std::sort(due_.begin(), due_.end(), [](const DueEnd& a, const DueEnd& b) { return a.place > b.place; });
+  if (time == never.time) return ends_.forget(id);
+  ends_.plan(id, {time, engine_.take_place()});
 }
 
 void FluidPool::schedule_earliest() {
-  if (due_.empty() || (settling_ && due_time_ > engine_.now())) return;  // settle() may change it
-  const PlannedEnd earliest{due_time_, due_.back().place};
-  if (earliest >= scheduled_) return;
+  if (ends_.is_empty()) return;
+  const PlannedEnd earliest = ends_.first().end;
+  if (settling_ && earliest.time > engine_.now()) return;  // settle() may change it
+  if (!(earliest < scheduled_)) return;
   scheduled_ = earliest;
   if (idle_events_.empty()) idle_events_.push_back(&events_.emplace_back());
   EndEvent* event = idle_events_.back();
@@ -292,20 +289,16 @@ void FluidPool::schedule_earliest() {
 
 void FluidPool::on_end(EndEvent& event) {
   idle_events_.push_back(&event);
-  if (event.end != scheduled_) return;
+  if (!(event.end == scheduled_)) return;
   scheduled_ = never;
-  if (!due_.empty() && event.end == PlannedEnd{due_time_, due_.back().place}) {
-    const FlowId id = due_.back().flow;
-    due_.pop_back();
-    end(id);
-  }
+  if (!ends_.is_empty() && event.end == ends_.first().end) end(ends_.first().flow);
   schedule_earliest();
 }
 
 void FluidPool::end(FlowId id) {
   Flow& flow = flows_[id];
   flow.runs = false;
-  ends_[id] = never;
+  ends_.forget(id);
   want(flow, -flow.cap);
   paths_[flow.path].served += flow.work;
   for (const Use& use : uses(flow)) {

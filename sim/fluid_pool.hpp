@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "sim/max_min.hpp"
+#include "sim/planned_ends.hpp"
 #include "sim/process.hpp"
 
 namespace weft::sim {
@@ -78,16 +79,6 @@ class FluidPool {
     Picoseconds end = {};
     int part = 0;  // see order_ties()
   };
-  /// In the order in which ends leave the engine.
-  struct PlannedEnd {
-    Picoseconds time;
-    std::uint64_t place = 0;
-    auto operator<=>(const PlannedEnd&) const = default;
-  };
-  struct DueEnd {
-    std::uint64_t place;
-    FlowId flow;
-  };
   static constexpr PlannedEnd never{{std::numeric_limits<std::int64_t>::max()}, 0};
   /// What an event needs to know: it is void once an earlier one was scheduled.
   struct EndEvent {
@@ -111,12 +102,11 @@ class FluidPool {
   void find_group(int resource, const Counts& counts);
   void note_peak_load(const std::vector<double>& rates);
   void set_rates();
-  bool have_ties();
   void order_ties();
+  void find_parts();
   void advance(Flow& flow);
   Picoseconds end_of(const Flow& flow) const;
   void plan_end(FlowId id, Picoseconds time);
-  void find_due();
   void schedule_earliest();
   void end(FlowId id);
   void want(const Flow& flow, double cap);
@@ -131,9 +121,7 @@ class FluidPool {
   std::vector<Path> paths_;
   std::vector<Use> uses_;  // path by path
   std::vector<Flow> flows_;
-  std::vector<PlannedEnd> ends_;  // by flow; never: it does not run, or stands still
-  Picoseconds due_time_;          // the earliest of them, as of the last settling,
-  std::vector<DueEnd> due_;       // and whose it is, the first one last
+  PlannedEnds ends_;              // of flows that run and do not stand still
   PlannedEnd scheduled_ = never;  // no end is earlier
   std::vector<FlowId> free_, started_, ended_;
   std::vector<FlowId> unrated_;  // need a rate: new ones, and those with another cap
@@ -144,7 +132,6 @@ class FluidPool {
   MaxMin max_min_;
   std::vector<int> to_plan_;  // resources whose flows' rates may change
   std::vector<NewRate> new_rates_;
-  std::vector<Picoseconds> new_ends_;
   std::vector<int> settled_;  // the resources that were touched
   std::vector<int> part_of_;  // by flow
   std::vector<FlowId> group_;

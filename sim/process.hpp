@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/engine.hpp"
+#include "sim/frame_store.hpp"
 
 namespace weft::sim {
 
@@ -60,6 +61,8 @@ class Process {
     explicit promise_type(Owner& owner, const Arguments&...);
     promise_type(const promise_type&) = delete;
     ~promise_type();
+    static void* operator new(std::size_t bytes) { return FrameStore::of_thread().take(bytes); }
+    static void operator delete(void* frame, std::size_t bytes) { FrameStore::of_thread().give_back(frame, bytes); }
 
     Process get_return_object() { return {}; }
     std::suspend_never initial_suspend() noexcept { return {}; }

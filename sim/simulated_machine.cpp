@@ -22,14 +22,14 @@ double crowded_us(const CollectiveKernel& kernel, const CollectiveTiming& timing
 
 }  // namespace
 
-SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, FluidPool& pool, SmLayout& layout,
+SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, FluidPool& pool, SmPlacement& placement,
                                      const Mechanisms& mechanisms)
-    : sms(engine, layout),
+    : sms(engine, placement),
       copy_engines(engine, mechanisms.copy_engines ? machine.copy_engines.per_gpu : enough_copy_engines,
                    from_us(machine.copy_engines.turnaround_us)),
       hbm(pool.add_resource(bytes_per_us(machine.gpu.hbm_GBps) * (mechanisms.hbm ? 1 : unlimited))),
       l2(pool.add_resource(bytes_per_us(machine.gpu.l2_GBps) * (mechanisms.l2 ? 1 : unlimited))) {
-  if (!mechanisms.sm_sharing) sms_of_collectives.emplace(engine, layout);
+  if (!mechanisms.sm_sharing) sms_of_collectives.emplace(engine, placement);
 }
 
 void SimulatedMachine::GpuState::restart() {
@@ -50,13 +50,14 @@ SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const
       mechanisms_(mechanisms),
       keeps_copy_engine_(keeps_copy_engine(schedule)),
       sm_layout_(machine.gpu),
+      sm_placement_(sm_layout_),
       pool_(engine),
       links_(pool_, machine.fabric, schedule.gpus, mechanisms.links),
       units_(engine, pool_, ranks),
       prepared_(static_cast<std::size_t>(ranks) * costs.size()),
       transfers_(costs.size()) {
   for (int rank = 0; rank < ranks; ++rank)
-    gpus_.push_back(std::make_unique<GpuState>(engine, machine, pool_, sm_layout_, mechanisms));
+    gpus_.push_back(std::make_unique<GpuState>(engine, machine, pool_, sm_placement_, mechanisms));
   lasting_resources_ = pool_.resources();
 }
 

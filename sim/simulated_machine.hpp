@@ -53,7 +53,8 @@ class SimulatedMachine : public Device {
 
  private:
   struct GpuState {
-    GpuState(Engine& engine, const Machine& machine, FluidPool& pool, SmLayout& layout, const Mechanisms& mechanisms);
+    GpuState(Engine& engine, const Machine& machine, FluidPool& pool, SmPlacement& placement,
+             const Mechanisms& mechanisms);
     void restart();
     SmPool sms;
     std::optional<SmPool> sms_of_collectives;  ///< where SMs are not shared
@@ -124,6 +125,7 @@ class SimulatedMachine : public Device {
   const std::vector<bool> keeps_copy_engine_;
   bool with_details_ = true;
   SmLayout sm_layout_;
+  SmPlacement sm_placement_;
   FluidPool pool_;
   FabricLinks links_;
   IdealUnits units_;

@@ -13,6 +13,8 @@ struct CtaShape {
   int threads = 0;
   int registers = 0;
   Bytes shared_memory = 0;
+
+  bool operator==(const CtaShape&) const = default;
 };
 
 /// What an SM can still take.

@@ -1,7 +1,7 @@
 // The SMs of one GPU: which CTAs are resident where, and who gets an SM that comes free.
 //
 // Waiting grids are served by priority, then in order of arrival; a grid that does not fit holds back all behind it, as
-// the hardware's block scheduler does; a grid at its own limit of SMs does not. CTAs go to the emptiest SMs first.
+// the hardware's block scheduler does; a grid at its own limit of SMs does not.
 // Nothing is taken away from a resident CTA. CTAs of a cluster need one GPC, an SM each, at one instant.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sim/engine.hpp"
-#include "sim/sm_layout.hpp"
+#include "sim/sm_placement.hpp"
 
 namespace weft::sim {
 
@@ -34,7 +34,7 @@ class Grid {
 
 class SmPool {
  public:
-  SmPool(Engine& engine, SmLayout& layout);
+  SmPool(Engine& engine, SmPlacement& placement);
   SmPool(const SmPool&) = delete;  // events in the engine point at it
 
   void submit(Grid& grid);
@@ -51,43 +51,16 @@ class SmPool {
   int busy_sms() const;
 
  private:
-  /// SMs with the same room are alike: there are few kinds at a time.
-  struct Kind {
-    SmRoom room;
-    int sms = 0;
-    bool is_fitting = false;  // for the grid that is placed
-  };
-  /// SMs of one GPC that may take a CTA in this round, the emptiest first.
-  struct Candidates {
-    int* next = nullptr;
-    int* end = nullptr;
-  };
-
   void request_dispatch();
   void dispatch();
   static int allowed(const Grid& grid);
-  void place(Grid& grid);
-  bool is_placed_at_once(const Grid& grid, int most) const;
-  void place_at_once(const Grid& grid, int most);
-  void place_round_by_round(const Grid& grid, int most);
-  bool place_cluster(const Grid& grid, int most, Candidates& candidates);
-  int least_load(int from) const;
-  void find_candidates(int most_load);
-  int load(const Kind& kind) const { return layout_.empty_sm().slots - kind.room.slots; }
-  void find_fitting(const CtaShape& cta);
-  void take_room(std::span<const int> sms, const CtaShape& cta, int ctas);
-  int kind_with(const SmRoom& room);
+  std::span<const int> place(Grid& grid);
 
   Engine& engine_;
-  SmLayout& layout_;
-  std::vector<Kind> kinds_;
-  std::vector<int> kind_of_;            // by SM
-  std::vector<Grid*> waiting_;          // by priority, then arrival
-  std::vector<const Grid*> holding_;    // grids with resident CTAs, in the order of their first
-  int residents_ = 0;                   // CTAs on all SMs
-  std::vector<Candidates> candidates_;  // by GPC
-  std::vector<int> candidate_sms_;      // GPC by GPC
-  std::vector<int> placed_;             // of the grid that is served
+  SmPlacement& placement_;
+  SmOccupancy occupancy_;
+  std::vector<Grid*> waiting_;        // by priority, then arrival
+  std::vector<const Grid*> holding_;  // grids with resident CTAs, in the order of their first
   bool dispatch_requested_ = false;
 };
 

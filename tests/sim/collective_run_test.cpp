@@ -26,6 +26,7 @@ struct TestRun {
   Engine engine;
   FluidPool pool{engine};
   SmLayout layout{test_gpu(1, 4)};
+  SmPlacement placement{layout};
   std::deque<SmPool> sms;
   std::deque<Activity> activities;
   std::deque<Holder> holders;
@@ -35,7 +36,7 @@ struct TestRun {
   explicit TestRun(int ranks, double link_rate = 1e6, const CollectiveTiming& model = timing) {
     Uses uses;
     for (int rank = 0; rank < ranks; ++rank) {
-      sms.emplace_back(engine, layout);
+      sms.emplace_back(engine, placement);
       uses.push_back({pool.add_resource(link_rate), 1});
     }
     activities.resize(static_cast<std::size_t>(ranks));

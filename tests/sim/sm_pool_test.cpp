@@ -52,7 +52,8 @@ class TimedGrid : public Grid {
 struct Fixture : ::testing::Test {
   Engine engine;
   SmLayout layout{test_gpu(2, 4)};
-  SmPool pool{engine, layout};
+  SmPlacement placement{layout};
+  SmPool pool{engine, placement};
 
   TimedGrid grid(int ctas, const CtaShape& shape, std::int64_t time) { return {engine, pool, ctas, shape, time}; }
   /// At `time`; a grid submitted at once would come before those that wait for time to pass.
@@ -161,7 +162,8 @@ TEST_F(SmPoolTest, ClustersLieInsideGpcs) {
 
 TEST_F(SmPoolTest, AsManyClustersFitAsCapacitySays) {
   SmLayout odd_layout{test_gpu(1, 5)};
-  SmPool odd(engine, odd_layout);  // 5 SMs x 2 CTAs = 5 clusters of 2
+  SmPlacement odd_placement(odd_layout);
+  SmPool odd(engine, odd_placement);  // 5 SMs x 2 CTAs = 5 clusters of 2
   TimedGrid kernel(engine, odd, 10, half_sm, 100);
   kernel.cluster = 2;
   odd.submit(kernel);

@@ -17,7 +17,8 @@ constexpr double tile_us = 10;
 struct Gpu132 {
   Engine engine;
   SmLayout layout{test_gpu(11, 12)};
-  SmPool sms{engine, layout};
+  SmPlacement placement{layout};
+  SmPool sms{engine, placement};
   FluidPool pool{engine};
   int memory = pool.add_resource(1e9);
 

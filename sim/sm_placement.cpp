@@ -1,0 +1,156 @@
+#include "sim/sm_placement.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::sim {
+
+SmOccupancy::SmOccupancy(const SmLayout& layout)
+    : kinds{{layout.empty_sm(), layout.sms()}}, kind_of(static_cast<std::size_t>(layout.sms()), 0) {}
+
+void SmOccupancy::take_room(std::span<const int> sms, const CtaShape& cta, int ctas) {
+  for (std::size_t begin = 0, end = 0; begin < sms.size(); begin = end) {
+    const std::uint16_t from = kind_of[sms[begin]];
+    const std::uint16_t to = kind_with(kinds[from].room.without(cta, ctas));
+    for (; end < sms.size() && kind_of[sms[end]] == from; ++end) kind_of[sms[end]] = to;
+    const int moved = static_cast<int>(end - begin);
+    kinds[to].sms += moved;
+    kinds[from].sms -= moved;
+    if (kinds[from].sms == 0) kinds[from].room = {};
+  }
+  residents += ctas * static_cast<int>(sms.size());
+}
+
+std::size_t SmOccupancy::digest() const {
+  constexpr std::size_t at_once = sizeof(std::uint64_t) / sizeof(std::uint16_t);
+  auto digest = static_cast<std::uint64_t>(residents);
+  for (std::size_t sm = 0; sm + at_once <= kind_of.size(); sm += at_once) {  // the last few SMs say little
+    std::uint64_t kinds_of_some = 0;
+    std::memcpy(&kinds_of_some, &kind_of[sm], sizeof kinds_of_some);
+    digest = digest * 0x9e3779b97f4a7c15 + kinds_of_some;
+  }
+  return digest ^ (digest >> 32);
+}
+
+/// A new kind takes the place of one that no SM is of any more.
+std::uint16_t SmOccupancy::kind_with(const SmRoom& room) {
+  const auto is_alike = [&](const Kind& kind) { return kind.sms > 0 && kind.room == room; };
+  auto found = std::find_if(kinds.begin(), kinds.end(), is_alike);
+  if (found == kinds.end())
+    found = std::find_if(kinds.begin(), kinds.end(), [](const Kind& kind) { return kind.sms == 0; });
+  if (found == kinds.end()) found = kinds.insert(found, Kind{});
+  found->room = room;
+  return static_cast<std::uint16_t>(found - kinds.begin());
+}
+
+SmPlacement::SmPlacement(SmLayout& layout)
+    : layout_(layout),
+      candidates_(static_cast<std::size_t>(layout.gpcs())),
+      candidate_sms_(static_cast<std::size_t>(layout.sms())) {}
+
+std::span<const int> SmPlacement::place(SmOccupancy& occupancy, const CtaShape& cta, int cluster, int most) {
+  const Request request = with_enough(occupancy, {cta, cluster, most});
+  const std::size_t place = (occupancy.digest() * 31 + static_cast<std::size_t>(request.most)) % answers_.size();
+  if (answers_[place] == nullptr) answers_[place] = std::make_unique<Answer>();
+  Answer& answer = *answers_[place];
+  if (!(answer.request == request && answer.before == occupancy)) {
+    answer.request = request;
+    answer.before = answer.after = occupancy;
+    find(answer);
+  }
+  occupancy = answer.after;
+  return answer.placed;
+}
+
+/// Of requests for more than there is room for, all that leave as many CTAs over for a last cluster are the same.
+SmPlacement::Request SmPlacement::with_enough(const SmOccupancy& occupancy, Request request) const {
+  int room = request.cluster;
+  for (const SmOccupancy::Kind& kind : occupancy.kinds)
+    if (kind.sms > 0) room += kind.sms * kind.room.ctas(request.cta);
+  if (request.most > room) request.most = room + (request.most - room) % request.cluster;
+  return request;
+}
+
+void SmPlacement::find(Answer& answer) {
+  answer.placed.clear();
+  is_placed_at_once(answer) ? place_at_once(answer) : place_round_by_round(answer);
+}
+
+/// On an empty GPU all rounds are the same: single CTAs, or whole clusters of which an SM holds one CTA.
+bool SmPlacement::is_placed_at_once(const Answer& answer) const {
+  const auto& [cta, cluster, most] = answer.request;
+  return answer.before.residents == 0 &&
+         (cluster == 1 || (most % cluster == 0 && layout_.empty_sm().ctas(cta) == 1));
+}
+
+/// What place_round_by_round() comes to there: every SM of the round gets as many, or one less.
+void SmPlacement::place_at_once(Answer& answer) {
+  const auto& [cta, cluster, most] = answer.request;
+  const std::span<const int> round = layout_.round_of(cluster);
+  const auto width = static_cast<int>(round.size());
+  const int ctas = std::min(most, layout_.empty_sm().ctas(cta) * width);
+  if (ctas == 0) return;
+  for (int left = ctas; left > 0; left -= width)
+    answer.placed.insert(answer.placed.end(), round.begin(), round.begin() + std::min(left, width));
+  const int each = ctas / width, one_more = ctas % width;
+  if (one_more > 0) answer.after.take_room(round.first(one_more), cta, each + 1);
+  if (each > 0) answer.after.take_room(round.subspan(one_more), cta, each);
+}
+
+/// SMs with more residents come in when no emptier ones can take any.
+void SmPlacement::place_round_by_round(Answer& answer) {
+  const int full = layout_.empty_sm().slots;
+  find_fitting(answer);
+  for (int most_load = least_load(0); most_load < full && static_cast<int>(answer.placed.size()) < answer.request.most;) {
+    find_candidates(answer.after, most_load);
+    const std::size_t before = answer.placed.size();
+    place_round(answer);
+    answer.after.take_room(std::span(answer.placed).subspan(before), answer.request.cta, 1);
+    find_fitting(answer);
+    most_load = answer.placed.size() > before ? std::max(most_load + 1, least_load(0)) : least_load(most_load + 1);
+  }
+}
+
+/// A cluster to each GPC in turn, as long as one takes any.
+void SmPlacement::place_round(Answer& answer) {
+  std::vector<int>& placed = answer.placed;
+  for (bool some_placed = true; some_placed;) {
+    some_placed = false;
+    for (Candidates& candidates : candidates_) {
+      const int wanted = std::min(answer.request.cluster, answer.request.most - static_cast<int>(placed.size()));
+      if (wanted == 0 || wanted > candidates.end - candidates.next) continue;
+      for (int i = 0; i < wanted; ++i) placed.push_back(*candidates.next++);
+      some_placed = true;
+    }
+  }
+}
+
+void SmPlacement::find_fitting(const Answer& answer) {
+  fitting_load_.clear();
+  for (const SmOccupancy::Kind& kind : answer.after.kinds) {
+    const bool is_fitting = kind.sms > 0 && kind.room.fits(answer.request.cta);
+    fitting_load_.push_back(is_fitting ? layout_.empty_sm().slots - kind.room.slots : -1);
+  }
+}
+
+/// Resident CTAs, at least `from`, on the emptiest SMs that can take one such CTA more; as many as an SM can have where
+/// there are none.
+int SmPlacement::least_load(int from) const {
+  int least = layout_.empty_sm().slots;
+  for (const int load : fitting_load_)
+    if (load >= from) least = std::min(least, load);
+  return least;
+}
+
+/// SMs with at most so many residents that can take one such CTA more.
+void SmPlacement::find_candidates(const SmOccupancy& occupancy, int most_load) {
+  for (int gpc = 0; gpc < layout_.gpcs(); ++gpc) {
+    int* const first = &candidate_sms_[layout_.first_sm(gpc)];
+    candidates_[gpc] = {first, first};
+  }
+  for (int now = least_load(0); now <= most_load; now = least_load(now + 1))
+    for (int sm = 0; sm < layout_.sms(); ++sm)
+      if (fitting_load_[occupancy.kind_of[sm]] == now) *candidates_[layout_.gpc_of(sm)].end++ = sm;
+}
+
+}  // namespace weft::sim

@@ -1,0 +1,83 @@
+// Which SMs of a GPU take the CTAs of a grid: the emptiest first, so that CTAs spread before they double up; clusters
+// go round the GPCs, one to each in turn.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sim/sm_layout.hpp"
+
+namespace weft::sim {
+
+/// What the SMs of one GPU hold. SMs with the same room are alike: there are few kinds at a time.
+struct SmOccupancy {
+  struct Kind {
+    SmRoom room;  ///< that of nobody where no SM is of this kind
+    int sms = 0;
+    bool operator==(const Kind&) const = default;
+  };
+  int residents = 0;  ///< CTAs on all SMs
+  std::vector<Kind> kinds;
+  std::vector<std::uint16_t> kind_of;  ///< by SM
+
+  explicit SmOccupancy(const SmLayout& layout);
+  SmOccupancy() = default;
+  bool operator==(const SmOccupancy&) const = default;
+  /// The same for what is equal.
+  std::size_t digest() const;
+  /// Each of the SMs takes so many CTAs; below 0: they leave.
+  void take_room(std::span<const int> sms, const CtaShape& cta, int ctas);
+
+ private:
+  std::uint16_t kind_with(const SmRoom& room);
+};
+
+/// Serves all GPUs of a machine: the same CTAs on a GPU that holds the same find the same SMs, which happens wave after
+/// wave, so that the last answers are kept.
+class SmPlacement {
+ public:
+  explicit SmPlacement(SmLayout& layout);
+  SmPlacement(const SmPlacement&) = delete;
+
+  const SmLayout& layout() const { return layout_; }
+  /// Places at most so many CTAs; the SMs that took them, one entry a CTA, are valid until the next call.
+  std::span<const int> place(SmOccupancy& occupancy, const CtaShape& cta, int cluster, int most);
+
+ private:
+  struct Request {
+    CtaShape cta;
+    int cluster = 0, most = 0;
+    bool operator==(const Request&) const = default;
+  };
+  struct Answer {
+    Request request;
+    SmOccupancy before, after;
+    std::vector<int> placed;
+  };
+  /// SMs of one GPC that may take a CTA in this round, the emptiest first.
+  struct Candidates {
+    const int* next = nullptr;
+    int* end = nullptr;
+  };
+
+  Request with_enough(const SmOccupancy& occupancy, Request request) const;
+  void find(Answer& answer);
+  bool is_placed_at_once(const Answer& answer) const;
+  void place_at_once(Answer& answer);
+  void place_round_by_round(Answer& answer);
+  void place_round(Answer& answer);
+  void find_fitting(const Answer& answer);
+  int least_load(int from) const;
+  void find_candidates(const SmOccupancy& occupancy, int most_load);
+
+  SmLayout& layout_;
+  std::array<std::unique_ptr<Answer>, 256> answers_;  // a request has one place
+  std::vector<int> fitting_load_;                    // by kind: residents of an SM that can take one more; -1: it cannot
+  std::vector<Candidates> candidates_;               // by GPC
+  std::vector<int> candidate_sms_;                   // GPC by GPC
+};
+
+}  // namespace weft::sim
