@@ -7,6 +7,7 @@
 #include <set>
 
 #include "models/base/json_file.hpp"
+#include "models/machine/machine_numbers.hpp"
 
 namespace weft::calibration::evidence {
 
@@ -18,6 +19,16 @@ ordered_json read_profile(const std::filesystem::path& path) {
   return ordered_json::parse(file);
 }
 
+namespace {
+
+std::string unit_of(const std::string& section, const std::string& key) {
+  for (const MachineNumber& number : machine_numbers(Machine{}))
+    if (number.section == section && number.key == key) return number.unit;
+  throw InputError(section + "." + key, "expected a number of a machine profile");
+}
+
+}  // namespace
+
 double rounded(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.5g", value);
@@ -26,9 +37,11 @@ double rounded(double value) {
 
 void set_number(ordered_json& profile, const std::string& section, const std::string& key, double value,
                 const std::string& source, const std::string& note) {
-  if (!profile.contains(section) || !profile[section].contains(key))
-    throw InputError(section + "." + key, "expected this key, it is missing");
-  ordered_json& number = profile[section][key];
+  const std::string unit = unit_of(section, key);
+  if (!profile.contains(section)) throw InputError(section, "expected this key, it is missing");
+  ordered_json& numbers = profile[section];
+  if (!numbers.contains(key)) numbers[key] = {{"value", 0}, {"unit", unit}};  // was off
+  ordered_json& number = numbers[key];
   number["value"] = rounded(value);
   number["source"] = source;
   number.erase("note");

@@ -16,7 +16,8 @@ nlohmann::ordered_json read_profile(const std::filesystem::path& path);
 /// Five significant digits: fewer than any measurement determines lose nothing.
 double rounded(double value);
 
-/// Replaces a number; its unit stays. `note` may be empty. Throws InputError where the profile has no such number.
+/// Replaces a number, or puts it where the profile had left it out. `note` may be empty. Throws InputError for what is
+/// no number of a profile.
 void set_number(nlohmann::ordered_json& profile, const std::string& section, const std::string& key, double value,
                 const std::string& source, const std::string& note);
 

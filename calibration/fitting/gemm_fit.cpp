@@ -8,6 +8,7 @@
 #include "models/cost/governor.hpp"
 #include "models/cost/l2_reuse.hpp"
 #include "models/execution/executor.hpp"
+#include "models/machine/machine_numbers.hpp"
 
 namespace weft::calibration::fitting {
 namespace {
@@ -15,30 +16,27 @@ namespace {
 struct Number {
   const char* section;
   const char* key;
-  double& (*of)(Machine&);
   double low, high;  ///< what is physically possible
 };
 
-// clang-format off
 // power.tensor_energy is none of them: within what GEMMs alone tell, less of it and more of power.gemm are the same.
 constexpr Number numbers[] = {
-    {"latencies", "graph_gap", [](Machine& m) -> double& { return m.latencies.graph_gap_us; }, 0.2, 10},
-    {"gemm", "root_counter_reset", [](Machine& m) -> double& { return m.gemm.root_counter_reset_us; }, 0, 10},
-    {"gemm", "kernel_overhead", [](Machine& m) -> double& { return m.gemm.kernel_overhead_us; }, 0, 10},
-    {"gemm", "epilogue", [](Machine& m) -> double& { return m.gemm.epilogue_us_per_element; }, 0, 1e-3},
-    {"gemm", "cooperative_efficiency", [](Machine& m) -> double& { return m.gemm.cooperative_efficiency; }, 0.3, 1},
-    {"gemm", "pingpong_efficiency", [](Machine& m) -> double& { return m.gemm.pingpong_efficiency; }, 0.3, 1},
-    {"gemm", "load_latency", [](Machine& m) -> double& { return m.gemm.load_latency_us; }, 0.1, 10},
-    {"gemm", "unaligned_load", [](Machine& m) -> double& { return m.gemm.unaligned_load_factor; }, 1, 4},
-    {"gemm", "split_k_overhead", [](Machine& m) -> double& { return m.gemm.split_k_overhead_us; }, 0, 20},
-    {"gpu", "hbm_bandwidth", [](Machine& m) -> double& { return m.gpu.hbm_GBps; }, 1000, 8000},
-    {"gpu", "l2_bandwidth", [](Machine& m) -> double& { return m.gpu.l2_GBps; }, 2000, 40000},
-    {"gpu", "l2_unique_bandwidth", [](Machine& m) -> double& { return m.gpu.l2_unique_GBps; }, 1000, 40000},
-    {"power", "gemm", [](Machine& m) -> double& { return m.power.gemm_W; }, 0, 2000},
-    {"power", "governor_delay", [](Machine& m) -> double& { return m.power.governor_delay_ms; }, 0, 1000},
-    {"power", "governor_ramp", [](Machine& m) -> double& { return m.power.governor_ramp_ms; }, 0.1, 1000},
+    {"latencies", "graph_gap", 0.2, 10},
+    {"gemm", "root_counter_reset", 0, 10},
+    {"gemm", "kernel_overhead", 0, 10},
+    {"gemm", "epilogue", 0, 1e-3},
+    {"gemm", "cooperative_efficiency", 0.3, 1},
+    {"gemm", "pingpong_efficiency", 0.3, 1},
+    {"gemm", "load_latency", 0.1, 10},
+    {"gemm", "unaligned_load", 1, 4},
+    {"gemm", "split_k_overhead", 0, 20},
+    {"gpu", "hbm_bandwidth", 1000, 8000},
+    {"gpu", "l2_bandwidth", 2000, 40000},
+    {"gpu", "l2_unique_bandwidth", 1000, 40000},
+    {"power", "gemm", 0, 2000},
+    {"power", "governor_delay", 0, 1000},
+    {"power", "governor_ramp", 0.1, 1000},
 };
-// clang-format on
 
 constexpr double usual_error = 0.03;  ///< residuals well above it count as outliers
 constexpr int rounds = 3;  ///< the numbers decide which kernel a shape gets that the library was not asked for
@@ -76,17 +74,21 @@ LoneGemm lone_gemm(const Machine& machine, const MatrixSize& size, DataType dtyp
 class Fit {
  public:
   Fit(const Machine& machine, const std::vector<GemmObservation>& observations)
-      : machine_(machine), observations_(observations) {}
+      : machine_(machine), observations_(observations) {
+    for (const Number& number : numbers) fitted_.push_back(&number_of(machine_, number.section, number.key));
+  }
+  Fit(const Fit&) = delete;  // `fitted_` points into `machine_`
 
   GemmFit run() {
     std::vector<FittedParameter> estimates;
     for (int round = 0; round < rounds; ++round) {
       choose_kernels();
       std::vector<Parameter> parameters;
-      for (const Number& number : numbers) parameters.push_back({number.of(machine_), number.low, number.high});
+      for (std::size_t i = 0; i < std::size(numbers); ++i)
+        parameters.push_back({*fitted_[i], numbers[i].low, numbers[i].high});
       estimates = fit_least_squares([this](const std::vector<double>& values) { return residuals(values); }, parameters,
                                     usual_error);
-      for (std::size_t i = 0; i < estimates.size(); ++i) numbers[i].of(machine_) = estimates[i].value;
+      for (std::size_t i = 0; i < estimates.size(); ++i) *fitted_[i] = estimates[i].value;
     }
     return result(estimates);
   }
@@ -98,7 +100,7 @@ class Fit {
   }
 
   std::vector<double> residuals(const std::vector<double>& values) {
-    for (std::size_t i = 0; i < values.size(); ++i) numbers[i].of(machine_) = values[i];
+    for (std::size_t i = 0; i < values.size(); ++i) *fitted_[i] = values[i];
     std::vector<double> logarithms;
     for (std::size_t i = 0; i < observations_.size(); ++i) {
       const GemmObservation& one = observations_[i];
@@ -125,6 +127,7 @@ class Fit {
   }
 
   Machine machine_;
+  std::vector<double*> fitted_;  ///< numbers of `machine_`
   const std::vector<GemmObservation>& observations_;
   std::vector<GemmKernel> kernels_;
 };

@@ -139,7 +139,7 @@ std::optional<InputError> why_not_runnable(const Schedule& schedule) {
 }
 
 bool is_runnable(const Schedule& schedule, const Machine& machine) {
-  if (machine.fabric.kind == FabricKind::mesh) return false;  // AMD's: CUDA has no such machine
+  if (machine.runtime != Runtime::cuda) return false;
   if (!machine.fabric.peer_access &&
       std::any_of(schedule.operations.begin(), schedule.operations.end(), needs_peer_access))
     return false;

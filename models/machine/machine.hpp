@@ -1,5 +1,6 @@
 // A machine profile: one server, as numbers with units. Loaded from calibration/machines/*.json, where every number
-// also carries its source; see machine_json.hpp.
+// also carries its source; see machine_json.hpp. What each number means stands in machine_fields.hpp. The value that a
+// struct begins with is that of a profile which leaves the number out.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +17,21 @@
 namespace weft {
 
 struct Gpu {
-  std::vector<int> gpc_sms;  ///< SMs of each GPC: a cluster must fit into one
+  std::vector<int> gpc_sms;
   int registers_per_sm = 0;
   Bytes shared_memory_per_sm = 0;
   int threads_per_sm = 0;
   int ctas_per_sm = 0;
-  int hardware_queues = 0;  ///< streams beyond that share one (CUDA_DEVICE_MAX_CONNECTIONS)
+  int hardware_queues = 0;
   double max_clock_MHz = 0;
-  double tensor_flops_per_clock_per_sm = 0;  ///< dense bf16, multiply and add counted separately
-  double fp8_speedup = 0;                    ///< over bf16; 0: the GPU has no fp8
-  double speed_spread = 0;                   ///< slowest GPU of a server over the fastest in the same work, less 1
-  double hbm_GBps = 0;                       ///< what a streaming kernel reaches, read and write together
-  double l2_GBps = 0;                        ///< L2 to all SMs, what clusters share counted once
-  double l2_unique_GBps = 0;                 ///< L2 to all SMs where each byte goes to one SM only
-  Bytes l2_bytes = 0;                        ///< what was touched so many bytes ago is still there
-  Bytes l2_lost_bytes = 0;                   ///< what was touched so many bytes ago is gone; linear between the two
+  double tensor_flops_per_clock_per_sm = 0;
+  double fp8_speedup = 0;
+  double speed_spread = 0;
+  double hbm_GBps = 0;
+  double l2_GBps = 0;
+  double l2_unique_GBps = 0;
+  Bytes l2_bytes = 0;
+  Bytes l2_lost_bytes = 0;
 
   int sms() const {
     int total = 0;
@@ -50,49 +51,49 @@ struct Gpu {
 /// that begins runs at the maximum clock for `governor_delay_ms`, and then slows down over `governor_ramp_ms`.
 struct Power {
   double limit_W = 0;
-  double idle_W = 0;              ///< clocks up, nothing running
-  double gemm_W = 0;              ///< above idle, while every SM runs a GEMM's tile at the maximum clock
-  double tensor_pJ_per_flop = 0;  ///< besides; normally distributed data
+  double idle_W = 0;
+  double gemm_W = 0;
+  double tensor_pJ_per_flop = 0;
   double hbm_pJ_per_byte = 0;
-  double copy_pJ_per_byte = 0;        ///< through a GPU's port, by copy engines
-  double collective_pJ_per_byte = 0;  ///< the same by a collective's kernel, with what it reads and writes
+  double copy_pJ_per_byte = 0;
+  double collective_pJ_per_byte = 0;
   double governor_delay_ms = 0, governor_ramp_ms = 0;
 };
 
 struct CopyEngines {
   int per_gpu = 0;
-  double setup_us = 0;            ///< from the start of a copy to its first byte
-  double setup_spread_us = 0;     ///< copies need up to so much longer, each its own time
-  double turnaround_us = 0;       ///< from the end of a copy until the engine begins the next one
-  double GBps = 0;                ///< one pull over the fabric, on average
-  double speed_spread = 0;        ///< pulls take so much more or less of their transfer time, each its own share
-  double local_setup_us = 0;      ///< the same of a copy within one GPU
-  double local_GBps = 0;          ///< device to device on one GPU, bytes copied (read and written once each)
-  double local_strided_GBps = 0;  ///< the same where rows are not one after the other on both sides
+  double setup_us = 0;
+  double setup_spread_us = 0;
+  double turnaround_us = 0;
+  double GBps = 0;
+  double speed_spread = 0;
+  double local_setup_us = 0;
+  double local_GBps = 0;
+  double local_strided_GBps = 0;
 };
 
 /// Fixed times between operations.
 struct Latencies {
-  double kernel_gap_us = 0;        ///< graph: end of a node to the start of a kernel that waits for it alone
-  double collective_gap_us = 0;    ///< graph: the same for a collective
-  double join_gap_us = 0;          ///< graph: last end to the start of a node that waits for several
-  double fork_gap_us = 0;          ///< graph: to the start of a node that does not continue the chain of the one before
-  double before_copy_gap_us = 0;   ///< graph: end of a kernel to the start of a copy from or to a peer
-  double copy_gap_spread_us = 0;   ///< graph: it is up to so much longer on one stream, each time another part of it,
-  double copy_fork_spread_us = 0;  ///< and up to so much from one stream to another, so that copies start in any order
-  double after_copy_gap_us = 0;    ///< graph: last end to the start of a kernel that waits for such a copy
-  double copy_stream_gap_us = 0;   ///< graph: longer still for each stream with peer copies but the first
-  double graph_gap_us = 0;         ///< between two graphs on one stream
-  double collective_graph_gap_us = 0;  ///< the same where they hold collectives: their ranks arrive apart
-  double short_graph_us = 0;      ///< the launch of such a graph is hidden only behind iterations at least so long,
-  double short_graph_gap_us = 0;  ///< and at most so much of it shows behind shorter ones
-  double eager_launch_us = 0;     ///< host time of one operation, enqueued by PyTorch
-  double eager_gap_us = 0;        ///< kernel to kernel on one stream, enqueued ahead of time
-  double eager_event_us = 0;      ///< an event recorded on one stream until another stream goes on
-  double barrier_us = 0;          ///< last rank's arrival to the first departure
-  double barrier_skew_us = 0;     ///< first rank's departure from a barrier to the last one's
-  double start_skew_us = 0;       ///< the same where the ranks' hosts start a run together
-  double signal_us = 0;           ///< counter written until a waiting kernel sees it
+  double kernel_gap_us = 0;
+  double collective_gap_us = 0;
+  double join_gap_us = 0;
+  double fork_gap_us = 0;
+  double before_copy_gap_us = 0;
+  double copy_gap_spread_us = 0;
+  double copy_fork_spread_us = 0;
+  double after_copy_gap_us = 0;
+  double copy_stream_gap_us = 0;
+  double graph_gap_us = 0;
+  double collective_graph_gap_us = 0;
+  double short_graph_us = 0;
+  double short_graph_gap_us = 0;
+  double eager_launch_us = 0;
+  double eager_gap_us = 0;
+  double eager_event_us = 0;
+  double barrier_us = 0;
+  double barrier_skew_us = 0;
+  double start_skew_us = 0;
+  double signal_us = 0;
 };
 
 /// How the GEMM library's kernels run on this GPU. A k step of one tile takes about the longest of
@@ -104,37 +105,36 @@ struct Latencies {
 /// its elements. Small tiles are computed by two groups of warps in turn (ping-pong: one's epilogue hides behind the
 /// other's main loop), large ones by both together (cooperative).
 struct GemmTiming {
-  double kernel_overhead_us = 0;       ///< once a kernel
-  double epilogue_us_per_element = 0;  ///< of the output tile
-  double cooperative_efficiency = 0;   ///< share of the tensor cores' rate while in the main loop
+  double kernel_overhead_us = 0;
+  double epilogue_us_per_element = 0;
+  double cooperative_efficiency = 0;
   double pingpong_efficiency = 0;
-  int cooperative_above_elements = 0;  ///< of the output tile
-  double load_latency_us = 0;          ///< of operands on their way from the L2 into shared memory
-  double unaligned_load_factor = 1;    ///< loads of rows that do not begin on a 128-byte line take so much longer
-  int dynamic_above_waves = 0;         ///< with more waves tiles are handed out by a counter, with fewer by position
-  double counter_reset_us = 0;         ///< for the fill of that counter before the kernel
-  double root_counter_reset_us = 0;    ///< the same where the GEMM is the first node of a graph
-  double split_k_overhead_us = 0;      ///< second kernel that adds the slices up
+  int cooperative_above_elements = 0;
+  double load_latency_us = 0;
+  double unaligned_load_factor = 1;
+  int dynamic_above_waves = 0;
+  double counter_reset_us = 0;
+  double root_counter_reset_us = 0;
+  double split_k_overhead_us = 0;
   int threads_per_cta = 0;
   int registers_per_thread = 0;
-  double beside_copies = 0;  ///< a wave that starts while a copy from a peer comes in takes 1 + so many times as long
-  double tile_spread = 0;    ///< how much later than the mean the last CTA of a wave ends, as a share of its time
+  double beside_copies = 0;
+  double tile_spread = 0;
 };
 
 /// Kernels that stream through memory (norms, activations, copies on SMs) and attention.
 struct OtherKernels {
-  double memory_share_per_sm = 0;   ///< of the HBM rate that the CTAs of one SM can draw
-  double norm_share = 1;            ///< of the HBM rate that RMSNorm reaches, wherever its rows lie; with an add or not
-  double swiglu_share = 1;          ///< the same of SwiGLU,
-  double rotary_share = 1;          ///< and of the rotary embedding
-  double overhead_us = 0;           ///< once a kernel
-  double attention_efficiency = 0;  ///< share of the tensor cores' rate, FlashAttention 2, heads of 128 and more
-  double attention_efficiency_64 = 0;  ///< the same with heads of 64 and fewer
-  double attention_tail = 0;           ///< the last CTA ends later than a mean one by so much of what the longest
-                                       ///< block takes longer
-  double attention_overhead_us = 0;    ///< once a kernel
-  double attention_split_us = 0;       ///< longer where keys are split and a second kernel merges the parts
-  double persistent_attention_efficiency = 0;  ///< FlashAttention 3
+  double memory_share_per_sm = 0;
+  double norm_share = 1;
+  double swiglu_share = 1;
+  double rotary_share = 1;
+  double overhead_us = 0;
+  double attention_efficiency = 0;
+  double attention_efficiency_64 = 0;
+  double attention_tail = 0;
+  double attention_overhead_us = 0;
+  double attention_split_us = 0;
+  double persistent_attention_efficiency = 0;
 };
 
 /// What one CTA (channel) of a collective kernel takes of its SM, and what it moves through memory.
@@ -142,22 +142,21 @@ struct CollectiveKernel {
   int threads_per_cta = 0;
   int registers_per_thread = 0;
   Bytes shared_memory_per_cta = 0;
-  double hbm_bytes_per_port_byte = 0;  ///< read and written on each GPU for each byte that leaves it
-  double cold_factor = 1;   ///< a collective among other operations takes so many times its time alone, when it finds
-  double cold_most_us = 0;  ///< its buffers in the L2, but no more longer than this
-  double crowded_us = 0;  ///< longer where it gets its SMs from a GEMM that ends, bunched instead of spread over GPCs;
-                          ///< in full from four times its latency on, not below twice (low-latency protocols)
-  double created_first_wins = 1;  ///< graph that begins with a collective and other operations: share of launches in
-  double created_later_wins = 1;  ///< which a rank starts the collective first, by its place among their nodes
-  double beside_gemm = 0;      ///< while a GEMM runs it takes 1 + beside_gemm + memory_pressure x load times as long,
-  double memory_pressure = 0;  ///< where the load is what the GEMM reads and writes over what HBM could
+  double hbm_bytes_per_port_byte = 0;
+  double cold_factor = 1;
+  double cold_most_us = 0;
+  double crowded_us = 0;
+  double created_first_wins = 1;
+  double created_later_wins = 1;
+  double beside_gemm = 0;
+  double memory_pressure = 0;
 };
 
 /// What FlashOverlap's reordering costs, as a share of the time of the kernel that does it: the GEMM whose epilogue
 /// stores tiles where they are sent from, and the RMSNorm that reads them where they have arrived.
 struct Reordering {
-  double gemm_tiles = 0;  ///< whole tiles, for an all-reduce
-  double gemm_parts = 0;  ///< sub-tiles, for a reduce-scatter, or rows of tiles, for an all-to-all
+  double gemm_tiles = 0;
+  double gemm_parts = 0;
   double norm_tiles = 0, norm_sub_tiles = 0, norm_rows = 0;
 };
 
@@ -165,8 +164,8 @@ struct Reordering {
 /// moves bytes through each port at c CTAs x `cta_GBps`, at most at `port_GBps` (the fourth root of the sum of fourth
 /// powers: near a tie both cost), after `latency_us` for its two meetings of the ranks.
 struct FusedNormForm {
-  double cta_GBps = 0;   ///< bytes out of a port for each CTA while there are few
-  double port_GBps = 0;  ///< the same with many CTAs
+  double cta_GBps = 0;
+  double port_GBps = 0;
   double latency_us = 0;
 };
 struct FusedNormKernel {
@@ -204,12 +203,20 @@ struct NamesOf<CollectiveAlgorithm> {
 struct CollectiveProtocol {
   std::string name;
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
-  int channels = 0;         ///< by default, a CTA each
-  double channel_GBps = 0;  ///< payload out of each GPU, at most
-  double efficiency = 0;    ///< share of the links' rate that is payload
-  double base_us = 0;       ///< once a collective
-  double hop_us = 0;        ///< each step from GPU to GPU
-  double host_hop_us = 0;   ///< the same where any step goes over the host
+  int channels = 0;
+  double channel_GBps = 0;
+  double efficiency = 0;
+  double base_us = 0;
+  double hop_us = 0;
+  double host_hop_us = 0;
+};
+
+/// What programs the GPUs: `weft run` and NCCL's measurements need CUDA.
+enum class Runtime { cuda, rocm };
+template <>
+struct NamesOf<Runtime> {
+  static constexpr std::array names{std::pair{Runtime::cuda, std::string_view{"cuda"}},
+                                    std::pair{Runtime::rocm, std::string_view{"rocm"}}};
 };
 
 /// Relative error of predictions for one kind of workload: measured / predicted - 1 at the 5th and 95th percentile. The
@@ -229,6 +236,7 @@ struct CalibratedRange {
 struct Machine {
   std::string name;
   int gpus = 0;
+  Runtime runtime = Runtime::cuda;
   Gpu gpu;
   Power power;
   CopyEngines copy_engines;

@@ -2,8 +2,10 @@
 // collectives beside what is predicted.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 #include "calibration/evidence/profile_numbers.hpp"
@@ -11,6 +13,7 @@
 #include "models/base/json_object.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
+#include "models/machine/machine_numbers.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/output.hpp"
 #include "tools/rooms.hpp"
@@ -19,12 +22,27 @@ namespace weft::tools::commands {
 
 namespace {
 
+std::string range_of(const MachineNumber& number) {
+  std::ostringstream text;
+  text << number.least << " to " << number.most;
+  return text.str();
+}
+
 report::Table numbers_of(const std::string& name) {
   const auto path = machine_path(name);
-  read_machine(path);  // refuses what no other command would accept
-  report::Table table{{"number", "value", "unit", report::droppable("source", 1)}, {}};
-  for (const evidence::ProfileNumber& number : evidence::profile_numbers(read_json_file(path)))
-    table.rows.push_back({number.path, number.value, number.unit, number.source});
+  std::map<std::string, MachineNumber> known;
+  for (const MachineNumber& number : machine_numbers(read_machine(path))) known[full_name(number)] = number;
+  report::Table table{{"number", "value", "unit", report::droppable("meaning", 2), report::droppable("may be", 1),
+                       report::droppable("source", 3)},
+                      {}};
+  for (const evidence::ProfileNumber& number : evidence::profile_numbers(read_json_file(path))) {
+    const auto of = known.extract(number.path);
+    table.rows.push_back({number.path, number.value, number.unit, of ? of.mapped().meaning : "",
+                          of ? range_of(of.mapped()) : "", number.source});
+  }
+  for (const auto& [path_of, number] : known)
+    table.rows.push_back(
+        {path_of, nlohmann::json(number.value).dump(), number.unit, number.meaning, range_of(number), "left out: off"});
   return table;
 }
 

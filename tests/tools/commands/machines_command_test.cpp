@@ -13,5 +13,14 @@ TEST(MachinesCommand, SetsDescriptionsToTheLeft) {
   EXPECT_THAT(result.output, testing::StartsWith("| name | what it is |\n| :-- | :-- |\n"));
 }
 
+TEST(MachinesCommand, SaysWhatANumberMeansAndMayBe) {
+  const TemporaryFolder folder;
+  const CommandResult result = run_weft("machines h200x8-nvswitch --format csv", folder);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.output, testing::StartsWith("number,value,unit,meaning,may be,source\n"));
+  EXPECT_THAT(result.output,
+              testing::HasSubstr("\ngpu.max_clock,1980,MHz,SM clock while nothing lowers it,100 to 10000,"));
+}
+
 }  // namespace
 }  // namespace weft::tests

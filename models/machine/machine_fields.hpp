@@ -1,0 +1,321 @@
+// The numbers of a machine profile, each described once: section and key in the file, unit, what it means, and whether
+// a profile may leave it out. The reader of profiles, `weft machines`, the fit and whoever writes a number into a
+// profile walk over them. A number that may be left out then has the value that its struct begins with, which says
+// "off": no spread, no delay, a factor of one. So a new mechanism touches no profile that does not measure it.
+//
+// An `io` offers
+//   section(key, value[, {other keys}]), optional_section(key, optional value)   an object of numbers
+//   number(key, value, {unit, meaning, range})                      a double or an integer
+//   optional(key, value, {…})                                      the same, which may be left out
+//   list(key, values, {…})                                         several integers
+//   flag(key, value, meaning)
+//   word(key, value)                                               an enum, without unit and source
+#pragma once
+
+#include <concepts>
+#include <string>
+#include <type_traits>
+
+#include "models/machine/machine.hpp"
+
+namespace weft::machine_file {
+
+/// T or const T.
+template <class T, class Plain>
+concept Like = std::same_as<std::remove_const_t<T>, Plain>;
+
+/// What a number can physically be, with room for machines to come: wide enough for every GPU and fabric that is sold,
+/// narrow enough to refuse a wrong unit. What a model divides by is never 0.
+struct NumberRange {
+  double least = 0, most = 0;
+};
+inline constexpr NumberRange durations{0, 1e4};           ///< us: whatever begins or ends one operation
+inline constexpr NumberRange governor_times{0, 1e5};      ///< ms
+inline constexpr NumberRange bandwidths{0.1, 1e6};        ///< GB/s
+inline constexpr NumberRange powers{0, 1e4};              ///< W
+inline constexpr NumberRange energies{0, 1e5};            ///< pJ for each byte or flop
+inline constexpr NumberRange shares{0.001, 1};            ///< of a rate that is reached
+inline constexpr NumberRange shares_of_hbm{0.001, 1000};  ///< above 1 where rows lie in the L2
+inline constexpr NumberRange parts{0, 1};                 ///< of something, or as much more than it
+inline constexpr NumberRange slowdowns{1, 10};            ///< times as long
+inline constexpr NumberRange small_counts{1, 1 << 12};    ///< of a GPU or a CTA: engines, queues, threads, registers
+inline constexpr NumberRange large_counts{1, 1 << 24};    ///< of an SM: bytes, registers, elements
+inline constexpr NumberRange cache_sizes{1, 1ll << 40};   ///< bytes
+
+struct Quantity {
+  const char* unit;
+  const char* meaning;
+  NumberRange range;
+};
+
+void describe(auto& io, Like<Gpu> auto& gpu) {
+  io.list("sms_per_gpc", gpu.gpc_sms, {"SMs", "SMs of each GPC; a cluster must fit into one", {1, 1 << 10}});
+  io.number("registers_per_sm", gpu.registers_per_sm, {"registers", "registers of an SM", large_counts});
+  io.number("shared_memory_per_sm", gpu.shared_memory_per_sm, {"bytes", "shared memory of an SM", large_counts});
+  io.number("threads_per_sm", gpu.threads_per_sm, {"threads", "threads that an SM holds", small_counts});
+  io.number("ctas_per_sm", gpu.ctas_per_sm, {"CTAs", "CTAs that an SM holds", small_counts});
+  io.number("hardware_queues", gpu.hardware_queues,
+            {"queues", "streams beyond that share one (CUDA_DEVICE_MAX_CONNECTIONS)", small_counts});
+  io.number("max_clock", gpu.max_clock_MHz, {"MHz", "SM clock while nothing lowers it", {100, 1e4}});
+  io.number("tensor_rate", gpu.tensor_flops_per_clock_per_sm,
+            {"flops/clock/SM", "dense bf16 on the tensor cores, multiply and add counted separately", {1, 1e6}});
+  io.optional("fp8_speedup", gpu.fp8_speedup,
+              {"ratio", "fp8 over bf16 on the tensor cores; 0: the GPU has no fp8", {0, 8}});
+  io.optional("speed_spread", gpu.speed_spread,
+              {"ratio", "slowest GPU of a server over the fastest in the same work, less 1", parts});
+  io.number("hbm_bandwidth", gpu.hbm_GBps,
+            {"GBps", "what a streaming kernel reaches, read and write together", bandwidths});
+  io.number("l2_bandwidth", gpu.l2_GBps, {"GBps", "L2 to all SMs, what clusters share counted once", bandwidths});
+  io.number("l2_unique_bandwidth", gpu.l2_unique_GBps,
+            {"GBps", "L2 to all SMs where each byte goes to one SM only", bandwidths});
+  io.number("l2_capacity", gpu.l2_bytes,
+            {"bytes", "what was touched so many bytes ago is still in the L2", cache_sizes});
+  io.number("l2_lost", gpu.l2_lost_bytes,
+            {"bytes",
+             "what was touched so many bytes ago is gone from the L2; linear between the two",
+             {static_cast<double>(gpu.l2_bytes + 1), cache_sizes.most}});
+}
+
+void describe(auto& io, Like<Power> auto& power) {
+  io.number("limit", power.limit_W, {"W", "mean power at which the governor lowers the clock", {1, 1e4}});
+  io.number("idle", power.idle_W, {"W", "clocks up, nothing running", powers});
+  io.number("gemm", power.gemm_W, {"W", "above idle, while every SM runs a GEMM's tile at the maximum clock", powers});
+  io.number("tensor_energy", power.tensor_pJ_per_flop,
+            {"pJ/flop", "of the tensor cores, normally distributed data", energies});
+  io.number("hbm_energy", power.hbm_pJ_per_byte, {"pJ/byte", "of HBM traffic", energies});
+  io.number("copy_energy", power.copy_pJ_per_byte, {"pJ/byte", "through a GPU's port, by copy engines", energies});
+  io.number("collective_energy", power.collective_pJ_per_byte,
+            {"pJ/byte", "through a GPU's port, by a collective's kernel, with what it reads and writes", energies});
+  io.optional("governor_delay", power.governor_delay_ms,
+              {"ms", "a load that begins runs at the maximum clock for so long", governor_times});
+  io.optional("governor_ramp", power.governor_ramp_ms,
+              {"ms", "after the delay the clock goes down over so long", governor_times});
+}
+
+void describe(auto& io, Like<CopyEngines> auto& engines) {
+  io.number("per_gpu", engines.per_gpu, {"engines", "copy engines of a GPU", small_counts});
+  io.number("setup", engines.setup_us, {"us", "from the start of a copy to its first byte", durations});
+  io.optional("setup_spread", engines.setup_spread_us,
+              {"us", "copies need up to so much longer, each its own time", durations});
+  io.optional("turnaround", engines.turnaround_us,
+              {"us", "from the end of a copy until the engine begins the next one", durations});
+  io.number("local_setup", engines.local_setup_us, {"us", "setup of a copy within one GPU", durations});
+  io.number("local_strided_bandwidth", engines.local_strided_GBps,
+            {"GBps", "local_bandwidth where rows are not one after the other on both sides", bandwidths});
+  io.number("peer_bandwidth", engines.GBps, {"GBps", "one pull over the fabric, on average", bandwidths});
+  io.optional("speed_spread", engines.speed_spread,
+              {"ratio", "pulls take so much more or less of their transfer time, each its own share", parts});
+  io.number("local_bandwidth", engines.local_GBps,
+            {"GBps", "device to device on one GPU, bytes copied (read and written once each)", bandwidths});
+}
+
+/// `share` of what the file says is what the simulated link carries.
+void describe_link(auto& io, const std::string& name, Like<LinkRate> auto& link, const char* what, double share = 1) {
+  const std::string peak = std::string(what) + ", by its datasheet; bounds use it";
+  const std::string rate = std::string(what) + ", of one direction, after the protocol";
+  io.number(name + "_bandwidth", link.GBps, {"GBps", rate.c_str(), bandwidths}, share);
+  io.number(name + "_peak", link.peak_GBps, {"GBps", peak.c_str(), bandwidths}, share);
+}
+
+void describe_host(auto& io, Like<HostPaths> auto& host, bool peer_access) {
+  io.number("gpus_per_node", host.gpus_per_node, {"GPUs", "GPUs of one NUMA node", small_counts});
+  describe_link(io, "pcie", host.pcie, "a GPU's PCIe link");
+  describe_link(io, "numa", host.numa, "from one NUMA node to another");
+  if (peer_access) return describe_link(io, "bridge", host.bridge, "what all transfers through one node share");
+  describe_link(io, "memory", host.bridge, "a node's memory, which transfers without peer access cross twice", 0.5);
+  io.number("staging_bandwidth", host.staging_GBps,
+            {"GBps", "a GPU's copies in and out together without peer access (the driver's buffers)", bandwidths});
+}
+
+void describe(auto& io, Like<Fabric> auto& fabric) {
+  io.word("kind", fabric.kind);
+  io.flag("peer_access", fabric.peer_access,
+          "GPUs read and write each other's memory; else what they send goes through the host's");
+  io.flag("multicast", fabric.multicast,
+          "the switch copies one store to all GPUs and adds up what it loads from them (NVLS)");
+  if (fabric.kind == FabricKind::nvswitch) describe_link(io, "port", fabric.link, "a GPU's port of the switch");
+  if (fabric.kind == FabricKind::nvlink_pairs || fabric.kind == FabricKind::mesh)
+    describe_link(io, "link", fabric.link, "the link of two GPUs");
+  if (fabric.kind == FabricKind::nvlink_pairs || fabric.kind == FabricKind::pcie)
+    io.section("host", [&](auto& section) { describe_host(section, fabric.host, fabric.peer_access); });
+}
+
+void describe(auto& io, Like<Latencies> auto& latencies) {
+  io.number("kernel_gap", latencies.kernel_gap_us,
+            {"us", "graph: end of a node to the start of a kernel that waits for it alone", durations});
+  io.number("collective_gap", latencies.collective_gap_us,
+            {"us", "graph: end of a node to the start of a collective that waits for it alone", durations});
+  io.number("join_gap", latencies.join_gap_us,
+            {"us", "graph: last end to the start of a node that waits for several", durations});
+  io.optional("fork_gap", latencies.fork_gap_us,
+              {"us", "graph: to the start of a node that does not continue the chain of the one before", durations});
+  io.optional("before_copy_gap", latencies.before_copy_gap_us,
+              {"us", "graph: end of a kernel to the start of a copy from or to a peer", durations});
+  io.optional("after_copy_gap", latencies.after_copy_gap_us,
+              {"us", "graph: last end to the start of a kernel that waits for a copy from or to a peer", durations});
+  io.optional(
+      "copy_gap_spread", latencies.copy_gap_spread_us,
+      {"us", "graph: before_copy_gap is up to so much longer on one stream, each time another part of it", durations});
+  io.optional("copy_fork_spread", latencies.copy_fork_spread_us,
+              {"us",
+               "graph: before_copy_gap is up to so much longer from one stream to another, so that copies start "
+               "in any order",
+               durations});
+  io.optional(
+      "copy_stream_gap", latencies.copy_stream_gap_us,
+      {"us", "graph: after_copy_gap is longer by so much for each stream with peer copies but the first", durations});
+  io.number("graph_gap", latencies.graph_gap_us, {"us", "between two graphs on one stream", durations});
+  io.number("collective_graph_gap", latencies.collective_graph_gap_us,
+            {"us", "between two graphs that hold collectives: their ranks arrive apart", durations});
+  io.optional(
+      "short_graph", latencies.short_graph_us,
+      {"us", "the launch of a graph with collectives is hidden only behind iterations at least so long", durations});
+  io.optional("short_graph_gap", latencies.short_graph_gap_us,
+              {"us", "at most so much of that launch shows behind shorter iterations", durations});
+  io.number("eager_launch", latencies.eager_launch_us,
+            {"us", "host time of one operation, enqueued by PyTorch", durations});
+  io.number("eager_gap", latencies.eager_gap_us,
+            {"us", "kernel to kernel on one stream, enqueued ahead of time", durations});
+  io.number("eager_event", latencies.eager_event_us,
+            {"us", "an event recorded on one stream until another stream goes on", durations});
+  io.number("barrier", latencies.barrier_us, {"us", "last rank's arrival to the first departure", durations});
+  io.optional("barrier_skew", latencies.barrier_skew_us,
+              {"us", "first rank's departure from a barrier to the last one's", durations});
+  io.optional("start_skew", latencies.start_skew_us,
+              {"us", "first rank's start to the last one's where the ranks' hosts start a run together", durations});
+  io.number("signal", latencies.signal_us, {"us", "counter written until a waiting kernel sees it", durations});
+}
+
+void describe(auto& io, Like<GemmTiming> auto& gemm) {
+  io.number("kernel_overhead", gemm.kernel_overhead_us, {"us", "once a kernel", durations});
+  io.number("epilogue", gemm.epilogue_us_per_element, {"us/element", "of the output tile", {0, 1}});
+  io.number("cooperative_efficiency", gemm.cooperative_efficiency,
+            {"ratio", "share of the tensor cores' rate in the main loop of large tiles", shares});
+  io.number("pingpong_efficiency", gemm.pingpong_efficiency,
+            {"ratio", "share of the tensor cores' rate in the main loop of small tiles", shares});
+  io.number("cooperative_above", gemm.cooperative_above_elements,
+            {"elements", "of the output tile: larger tiles are cooperative", large_counts});
+  io.number("dynamic_above", gemm.dynamic_above_waves,
+            {"waves", "with more waves tiles are handed out by a counter, with fewer by position", {0, 1 << 12}});
+  io.optional("counter_reset", gemm.counter_reset_us,
+              {"us", "for the fill of that counter before the kernel", durations});
+  io.optional("root_counter_reset", gemm.root_counter_reset_us,
+              {"us", "counter_reset where the GEMM is the first node of a graph", durations});
+  io.number("split_k_overhead", gemm.split_k_overhead_us, {"us", "second kernel that adds the slices up", durations});
+  io.number("load_latency", gemm.load_latency_us,
+            {"us", "of operands on their way from the L2 into shared memory", durations});
+  io.optional("unaligned_load", gemm.unaligned_load_factor,
+              {"ratio", "loads of rows that do not begin on a 128-byte line take so much longer", slowdowns});
+  io.number("threads_per_cta", gemm.threads_per_cta, {"threads", "of a GEMM's CTA", small_counts});
+  io.number("registers_per_thread", gemm.registers_per_thread, {"registers", "of a GEMM's kernel", small_counts});
+  io.optional("beside_copies", gemm.beside_copies,
+              {"ratio", "a wave that starts while a copy from a peer comes in takes 1 + so many times as long", parts});
+  io.optional("tile_spread", gemm.tile_spread,
+              {"ratio", "how much later than the mean the last CTA of a wave ends, as a share of its time", parts});
+}
+
+void describe(auto& io, Like<OtherKernels> auto& kernels) {
+  io.number("memory_share_per_sm", kernels.memory_share_per_sm,
+            {"ratio", "of the HBM rate that the CTAs of one SM can draw", shares});
+  io.optional(
+      "norm_share", kernels.norm_share,
+      {"ratio", "of the HBM rate that RMSNorm reaches, wherever its rows lie; with an add or not", shares_of_hbm});
+  io.optional("swiglu_share", kernels.swiglu_share, {"ratio", "of the HBM rate that SwiGLU reaches", shares_of_hbm});
+  io.optional("rotary_share", kernels.rotary_share,
+              {"ratio", "of the HBM rate that the rotary embedding reaches", shares_of_hbm});
+  io.number("attention_efficiency", kernels.attention_efficiency,
+            {"ratio", "share of the tensor cores' rate, FlashAttention 2, heads of 128 and more", shares});
+  io.number("attention_efficiency_64", kernels.attention_efficiency_64,
+            {"ratio", "attention_efficiency with heads of 64 and fewer", shares});
+  io.optional(
+      "attention_tail", kernels.attention_tail,
+      {"ratio", "the last CTA ends later than a mean one by so much of what the longest block takes longer", {0, 10}});
+  io.number("attention_overhead", kernels.attention_overhead_us, {"us", "once an attention kernel", durations});
+  io.optional("attention_split", kernels.attention_split_us,
+              {"us", "longer where keys are split and a second kernel merges the parts", durations});
+  io.number("persistent_attention_efficiency", kernels.persistent_attention_efficiency,
+            {"ratio", "share of the tensor cores' rate, FlashAttention 3", shares});
+  io.number("overhead", kernels.overhead_us, {"us", "once a kernel that streams through memory", durations});
+}
+
+void describe(auto& io, Like<CollectiveKernel> auto& kernel) {
+  io.number("threads_per_cta", kernel.threads_per_cta, {"threads", "of a channel's CTA", small_counts});
+  io.number("registers_per_thread", kernel.registers_per_thread,
+            {"registers", "of a collective's kernel", small_counts});
+  io.number("shared_memory_per_cta", kernel.shared_memory_per_cta, {"bytes", "of a channel's CTA", {0, 1 << 24}});
+  io.number("hbm_bytes_per_port_byte", kernel.hbm_bytes_per_port_byte,
+            {"ratio", "read and written on each GPU for each byte that leaves it", {0, 100}});
+  io.optional("cold", kernel.cold_factor,
+              {"ratio",
+               "a collective among other operations takes so many times its time alone, when it finds its "
+               "buffers in the L2",
+               slowdowns});
+  io.optional("cold_most", kernel.cold_most_us, {"us", "cold makes it no more than so much longer", durations});
+  io.optional("created_first_wins", kernel.created_first_wins,
+              {"ratio",
+               "graph that begins with a collective and other operations: share of launches in which a rank "
+               "starts the collective first, where it is the first of their nodes",
+               parts});
+  io.optional("created_later_wins", kernel.created_later_wins,
+              {"ratio", "created_first_wins where the collective is a later one of their nodes", parts});
+  io.optional("crowded", kernel.crowded_us,
+              {"us",
+               "longer where it gets its SMs from a GEMM that ends, bunched instead of spread over GPCs; in full "
+               "from four times its latency on, not below twice (low-latency protocols)",
+               durations});
+  io.optional("beside_gemm", kernel.beside_gemm,
+              {"ratio", "while a GEMM runs it takes 1 + beside_gemm + memory_pressure x load times as long", parts});
+  io.optional("memory_pressure", kernel.memory_pressure,
+              {"ratio", "see beside_gemm; the load is what the GEMM reads and writes over what HBM could", {0, 10}});
+}
+
+void describe(auto& io, Like<Reordering> auto& reordering) {
+  io.number("gemm_tiles", reordering.gemm_tiles,
+            {"ratio", "whole tiles, for an all-reduce: share of the GEMM's time", parts});
+  io.number("gemm_parts", reordering.gemm_parts,
+            {"ratio", "sub-tiles, for a reduce-scatter, or rows of tiles, for an all-to-all: share of the GEMM's time",
+             parts});
+  io.number("norm_tiles", reordering.norm_tiles, {"ratio", "whole tiles: share of the RMSNorm's time", parts});
+  io.number("norm_sub_tiles", reordering.norm_sub_tiles, {"ratio", "sub-tiles: share of the RMSNorm's time", parts});
+  io.number("norm_rows", reordering.norm_rows, {"ratio", "rows of tiles: share of the RMSNorm's time", parts});
+}
+
+void describe(auto& io, Like<FusedNormForm> auto& form) {
+  io.number("cta_bandwidth", form.cta_GBps,
+            {"GBps", "bytes out of a port for each CTA while there are few", bandwidths});
+  io.number("port_bandwidth", form.port_GBps, {"GBps", "bytes out of a port with many CTAs", bandwidths});
+  io.number("latency", form.latency_us, {"us", "of the two meetings of the ranks", durations});
+}
+
+void describe(auto& io, Like<FusedNormKernel> auto& kernel) {
+  io.number("threads_per_cta", kernel.threads_per_cta, {"threads", "of a CTA", small_counts});
+  io.number("registers_per_thread", kernel.registers_per_thread, {"registers", "of the kernel", small_counts});
+  io.optional_section("peer", kernel.peer);
+  io.optional_section("multicast", kernel.multicast);
+}
+
+void describe(auto& io, Like<CollectiveProtocol> auto& protocol) {
+  io.number("channels", protocol.channels, {"CTAs", "by default, a CTA each", small_counts});
+  io.number("channel_bandwidth", protocol.channel_GBps,
+            {"GBps", "payload of a channel out of each GPU, at most", bandwidths});
+  io.number("efficiency", protocol.efficiency, {"ratio", "share of the links' rate that is payload", shares});
+  io.number("base", protocol.base_us, {"us", "once a collective", durations});
+  io.number("hop", protocol.hop_us, {"us", "each step from GPU to GPU", durations});
+  io.optional("host_hop", protocol.host_hop_us, {"us", "each step where any goes over the host", durations});
+}
+
+/// The sections that hold numbers alone; `gemm` also names the library's kernels.
+void describe(auto& io, Like<Machine> auto& machine) {
+  io.section("gpu", machine.gpu);
+  io.section("power", machine.power);
+  io.section("copy_engines", machine.copy_engines);
+  io.section("fabric", machine.fabric);
+  io.section("latencies", machine.latencies);
+  io.section("gemm", machine.gemm, {"kernels"});
+  io.section("other_kernels", machine.other_kernels);
+  io.section("collective_kernel", machine.collective_kernel);
+  io.optional_section("reordering", machine.reordering);
+  io.optional_section("fused_norm_kernel", machine.fused_norm_kernel);
+}
+
+}  // namespace weft::machine_file
