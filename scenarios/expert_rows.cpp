@@ -10,12 +10,12 @@ std::vector<std::int64_t> expert_rows(std::int64_t tokens, const LayerWorkload& 
   const auto busiest = static_cast<std::int64_t>(mean * layer.expert_imbalance + 0.5);
   const std::int64_t first =
       layer.expert_imbalance > 1 ? std::min(busiest, tokens) : (rows + layer.experts - 1) / layer.experts;
-  std::vector<std::int64_t> counts{layer.experts == 1 ? rows : first};
-  for (std::int64_t left = rows - counts.front(), others = layer.experts - 1; others > 0; --others) {
-    counts.push_back((left + others - 1) / others);
-    left -= counts.back();
+  std::vector<std::int64_t> rows_of_each{layer.experts == 1 ? rows : first};
+  for (std::int64_t left = rows - rows_of_each.front(), others = layer.experts - 1; others > 0; --others) {
+    rows_of_each.push_back((left + others - 1) / others);
+    left -= rows_of_each.back();
   }
-  return counts;
+  return rows_of_each;
 }
 
 }  // namespace weft::scenarios

@@ -1,24 +1,23 @@
 #include "scenarios/scenario.hpp"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "models/base/json_object.hpp"
+#include "models/base/text.hpp"
 #include "scenarios/case_json.hpp"
+#include "scenarios/family_rules.hpp"
 #include "scenarios/parts.hpp"
 
 namespace weft::scenarios {
 namespace {
 
 constexpr std::string_view format = "weft.scenario/1";
-constexpr int max_gpus = 1 << 16;
-constexpr int max_count = 1 << 20;  // chunks, stages, CTAs
-
-std::vector<int> counts(const std::vector<JsonValue>& values, int least) {
+std::vector<int> list_of_counts(const std::vector<JsonValue>& values) {
   std::vector<int> result;
   result.reserve(values.size());
-  for (const JsonValue& value : values) result.push_back(static_cast<int>(value.integer(least, max_count)));
+  for (const JsonValue& value : values) result.push_back(static_cast<int>(value.integer(counts.least, counts.most)));
   return result;
 }
 
@@ -34,36 +33,22 @@ std::vector<std::int64_t> ascending_sizes(const JsonValue& value) {
   return sizes;
 }
 
-constexpr auto searched_families =
-    std::to_array<std::pair<std::string_view, bool SearchSpace::*>>({{"decomposition", &SearchSpace::decomposition},
-                                                                     {"async_tp", &SearchSpace::async_tp},
-                                                                     {"concurrent", &SearchSpace::concurrent},
-                                                                     {"signaling", &SearchSpace::signaling},
-                                                                     {"ficco", &SearchSpace::ficco},
-                                                                     {"token_split", &SearchSpace::token_split},
-                                                                     {"staged", &SearchSpace::staged}});
-
-/// Serial is always there.
 void read_families(const JsonValue& words, SearchSpace& space) {
-  for (const auto& [name, is_searched] : searched_families) space.*is_searched = false;
-  for (const JsonValue& value : words.list()) {
-    const std::string word = value.string();
-    std::string known = "serial";
-    bool is_known = word == known;
-    for (const auto& [name, is_searched] : searched_families) {
-      known += ", " + std::string(name);
-      if (name == word) is_known = space.*is_searched = true;
-    }
-    if (!is_known) value.fail("one of " + known);
+  const std::vector<std::string> known = searched_families();
+  space.families.emplace();
+  for (const JsonValue& word : words.list()) {
+    const std::string name = word.string();
+    if (std::find(known.begin(), known.end(), name) == known.end()) word.fail("one of " + joined(known));
+    space.families->push_back(name);
   }
 }
 
 SearchSpace read_space(JsonObject& object) {
   SearchSpace space;
   if (const auto families = object.find("families")) read_families(*families, space);
-  if (const auto chunks = object.find("chunks")) space.chunks = counts(chunks->list(), 1);
-  if (const auto stages = object.find("stages")) space.stages = counts(stages->list(), 1);
-  if (const auto max_ctas = object.find("max_ctas")) space.max_ctas = counts(max_ctas->list(), 1);
+  if (const auto chunks = object.find("chunks")) space.chunks = list_of_counts(chunks->list());
+  if (const auto stages = object.find("stages")) space.stages = list_of_counts(stages->list());
+  if (const auto max_ctas = object.find("max_ctas")) space.max_ctas = list_of_counts(max_ctas->list());
   space.launch = object.word_or("launch", Launch::graph);
   return space;
 }
@@ -79,10 +64,12 @@ void read_plain(JsonObject& object, Scenario& scenario, const nlohmann::json& js
   const std::string op = object.string("op");
   const char* const size = op == "distributed_attention" || op == "transformer_layer" ? "tokens" : "m";
   scenario.sizes = ascending_sizes(object.at(size));
-  nlohmann::json workload;
-  for (const char* key :
-       {"op", "n", "k", "bytes", "dtype", "imbalance", "heads", "kv_heads", "head_dim", "mask", "hidden",
-        "intermediate", "sequence_parallel", "experts", "experts_per_token", "expert_imbalance", "shared_intermediate"})
+  nlohmann::json workload{{"op", op}};
+  std::set<std::string> keys;
+  for (const Workload& one : workload_of_each_op())
+    for (const Field& field : fields_of(one)) keys.insert(field.key);
+  keys.erase(size);
+  for (const std::string& key : keys)
     if (object.find(key)) workload[key] = json.at(key);
   for (const std::int64_t value : scenario.sizes) {
     workload[size] = value;
@@ -153,7 +140,7 @@ Scenario scenario_from_json(const nlohmann::json& json, const std::filesystem::p
   scenario.name = object.string_or("name", "");
   scenario.source = object.string_or("source", "");
   scenario.machine = object.string_or("machine", "");
-  scenario.gpus = static_cast<int>(object.integer("gpus", 1, max_gpus));
+  scenario.gpus = static_cast<int>(object.integer("gpus", gpu_counts.least, gpu_counts.most));
   scenario.space = read_space(object);
   if (object.has("model"))
     read_model(object, scenario, folder);

@@ -2,117 +2,33 @@
 
 #include <algorithm>
 
-#include "models/base/input_error.hpp"
 #include "models/cost/all_reduce_norm_model.hpp"
-#include "scenarios/families/attention_shards.hpp"
 #include "scenarios/families/families.hpp"
-#include "scenarios/families/wave_groups.hpp"
+#include "scenarios/family_rules.hpp"
 
 namespace weft::scenarios {
 namespace {
 
-std::vector<AsyncTp> async_tp_points(PairOp op) {
-  if (op == PairOp::all_gather_gemm) return {{AsyncInput::copied}, {AsyncInput::symmetric}};
-  if (op == PairOp::gemm_reduce_scatter)
-    return {{AsyncInput::copied, AsyncForm::all_to_all}, {AsyncInput::copied, AsyncForm::rotating}};
-  return {};
-}
-
-/// Groups are searched when the schedule is built.
-bool has_signaling(const PairWorkload& pair, std::int64_t gpus) {
-  if (pair.n % families::tile_extent != 0 || pair.m % families::tile_extent != 0) return false;
-  switch (pair.op) {
-    case PairOp::gemm_all_reduce:
-      return true;
-    case PairOp::gemm_reduce_scatter:
-    case PairOp::gemm_all_to_all:
-      return families::tile_extent % gpus == 0;
-    case PairOp::all_gather_gemm:
-      return pair.m % (gpus * families::tile_extent) == 0;
-    case PairOp::all_to_all_gemm:
-      break;
-  }
-  return false;
-}
-
-std::vector<Family> families_of_pair(const PairWorkload& pair, std::int64_t gpus, const SearchSpace& space) {
-  std::vector<Family> families;
-  if (space.decomposition && pair.op != PairOp::all_to_all_gemm)
-    for (const int chunks : space.chunks)
-      if (pair.m % (gpus * chunks) == 0) families.emplace_back(Decomposition{chunks});
-  if (space.signaling && has_signaling(pair, gpus)) families.emplace_back(Signaling{});
-  if (pair.m % gpus != 0) return families;
-  if (space.async_tp)
-    for (const AsyncTp& async : async_tp_points(pair.op)) families.emplace_back(async);
-  if (space.ficco)
-    for (const Ficco& ficco : families::ficco_points(pair.op))
-      if (ficco.chunks == FiccoChunks::rows ? pair.m % (gpus * gpus) == 0 : pair.k % gpus == 0)
-        families.emplace_back(ficco);
-  return families;
-}
-
-/// Splits are searched when the schedule is built.
-std::vector<TokenSplit> token_splits(const SearchSpace& space, bool has_fused_norm) {
-  std::vector<TokenSplit> splits{{}};
-  if (!has_fused_norm) return splits;
-  for (const int ctas : space.fused_norm_ctas) {
-    TokenSplit& split = splits.emplace_back();
-    split.fused_norm = true;
-    split.comm_ctas = ctas;
-  }
-  return splits;
-}
-
-std::vector<Family> overlapping_families(const Workload& workload, int gpus, const SearchSpace& space) {
-  if (const auto* pair = std::get_if<PairWorkload>(&workload)) return families_of_pair(*pair, gpus, space);
-  std::vector<Family> families;
-  if (space.concurrent && std::holds_alternative<ConcurrentPair>(workload))
-    for (const FirstLaunched first : {FirstLaunched::collective, FirstLaunched::gemm})
-      families.emplace_back(Concurrent{first});
-  if (const auto* attention = std::get_if<AttentionWorkload>(&workload); attention && space.staged && gpus > 1) {
-    for (const AttentionExchange exchange : {AttentionExchange::keys_values, AttentionExchange::queries}) {
-      families.emplace_back(Staged{.stages = std::nullopt, .exchange = exchange});
-      for (const int stages : space.stages)
-        if (stages <= families::most_stages(*attention, gpus)) families.emplace_back(Staged{stages, exchange});
-    }
-  }
-  if (const auto* layer = std::get_if<LayerWorkload>(&workload);
-      layer && space.token_split && gpus > 1 && layer->tokens > 1 && !layer->sequence_parallel)
-    for (const TokenSplit& split : token_splits(space, layer->tokens > gpus && layer->dtype == DataType::bf16))
-      families.emplace_back(split);
-  return families;
-}
-
-bool is_sensible(const ScheduleChoice& choice, const PairWorkload& pair, int gpus) {
-  try {
-    families::check_hybrid({.id = {}, .gpus = gpus, .workload = pair, .schedule = choice, .measured = {}});
-    return true;
-  } catch (const InputError&) {
-    return false;
-  }
-}
-
-bool runs_nccl(const Family& family, const Workload& workload) {
-  if (const auto* ficco = std::get_if<Ficco>(&family)) return ficco->transport == FiccoTransport::collective;
-  if (std::holds_alternative<Signaling>(family)) return op_of(workload) != name_of(PairOp::all_gather_gemm);
-  if (const auto* hybrid = std::get_if<Hybrid>(&family)) return hybrid->mover == HybridMover::nccl;
-  if (const auto* split = std::get_if<TokenSplit>(&family)) return !split->fused_norm;
-  return !std::holds_alternative<AsyncTp>(family);
+/// The library's default, and the limits of NCCL's CTAs where they change anything.
+std::vector<int> ctas_worth_trying(const Family& family, const Workload& workload, const SearchSpace& space) {
+  std::vector<int> max_ctas{0};
+  if (rules_of(family).runs_nccl(family, workload))
+    max_ctas.insert(max_ctas.end(), space.max_ctas.begin(), space.max_ctas.end());
+  return max_ctas;
 }
 
 }  // namespace
 
-std::vector<ScheduleChoice> hybrid_choices(const PairWorkload& pair, int gpus, const SearchSpace& space) {
-  std::vector<int> gemm_sms{0}, max_ctas{0};
+bool SearchSpace::has(std::string_view family) const {
+  return !families || std::find(families->begin(), families->end(), family) != families->end();
+}
+
+std::vector<Hybrid> sensible_hybrids(const PairWorkload& pair, int gpus, const SearchSpace& space) {
+  std::vector<int> gemm_sms{0};
   gemm_sms.insert(gemm_sms.end(), space.gemm_sms.begin(), space.gemm_sms.end());
-  max_ctas.insert(max_ctas.end(), space.max_ctas.begin(), space.max_ctas.end());
-  std::vector<ScheduleChoice> choices;
+  std::vector<Hybrid> sensible;
   const auto add = [&](const Hybrid& hybrid) {
-    for (const int ctas : max_ctas) {
-      const ScheduleChoice choice{hybrid, ctas, space.launch};
-      if ((ctas == 0 || hybrid.mover == HybridMover::nccl) && is_sensible(choice, pair, gpus))
-        choices.push_back(choice);
-    }
+    if (!families::why_not(hybrid, pair, gpus)) sensible.push_back(hybrid);
   };
   for (const auto& [trigger, trigger_name] : NamesOf<HybridTrigger>::names)
     for (const auto& [mover, mover_name] : NamesOf<HybridMover>::names)
@@ -124,6 +40,13 @@ std::vector<ScheduleChoice> hybrid_choices(const PairWorkload& pair, int gpus, c
                 for (const int sms : gemm_sms)
                   for (const bool barrier : {false, true})
                     add({trigger, mover, pieces, count, lanes, ahead, urgent, sms, barrier});
+  return sensible;
+}
+
+std::vector<ScheduleChoice> hybrid_choices(const PairWorkload& pair, int gpus, const SearchSpace& space) {
+  std::vector<ScheduleChoice> choices;
+  for (const Hybrid& hybrid : sensible_hybrids(pair, gpus, space))
+    for (const int max_ctas : ctas_worth_trying(hybrid, pair, space)) choices.push_back({hybrid, max_ctas, space.launch});
   return choices;
 }
 
@@ -139,13 +62,11 @@ std::vector<Case> candidates(const Workload& workload, int gpus, const SearchSpa
     cases.push_back({.id = describe(choice), .gpus = gpus, .workload = workload, .schedule = choice, .measured = {}});
   };
   add(Serial{}, 0);
-  for (const Family& family : overlapping_families(workload, gpus, space)) {
-    add(family, 0);
-    if (!runs_nccl(family, workload)) continue;
-    for (const int max_ctas : space.max_ctas) add(family, max_ctas);
+  for (const FamilyRules* rules : all_families()) {
+    if (rules->candidates == nullptr || !space.has(rules->name)) continue;
+    for (const Family& family : rules->candidates(workload, gpus, space))
+      for (const int max_ctas : ctas_worth_trying(family, workload, space)) add(family, max_ctas);
   }
-  if (const auto* pair = std::get_if<PairWorkload>(&workload); pair != nullptr && space.hybrids)
-    for (const ScheduleChoice& choice : hybrid_choices(*pair, gpus, space)) add(choice.family, choice.max_ctas);
   return cases;
 }
 

@@ -14,8 +14,7 @@ namespace weft::scenarios {
 
 /// What candidates are made of. Serial is always among them: it is what the others are compared with.
 struct SearchSpace {
-  bool decomposition = true, async_tp = true, concurrent = true, signaling = true, ficco = true, token_split = true;
-  bool staged = true;
+  std::optional<std::vector<std::string>> families{};  ///< names of those to look at besides serial; empty: all
   std::vector<int> chunks{2, 4, 8};     ///< of decomposition; those that the rows cannot be cut into are skipped
   std::vector<int> stages{1, 2, 4, 8};  ///< of staged, besides the searched number
   std::vector<int> max_ctas{4, 8, 16};  ///< besides the library's default, wherever NCCL overlaps
@@ -23,11 +22,14 @@ struct SearchSpace {
   Launch launch = Launch::graph;
   bool hybrids = false;         ///< all that the choices of a hybrid allow, besides the named families
   std::vector<int> gemm_sms{};  ///< of hybrids, besides no limit
+  bool has(std::string_view family) const;
   bool operator==(const SearchSpace&) const = default;
 };
 
 /// Every combination of a hybrid's choices that makes sense for the pair, with its pieces cut in 2 or 4, shards also in
-/// one. Limits of SMs and of CTAs as `space` has them.
+/// one. Limits of SMs as `space` has them.
+std::vector<Hybrid> sensible_hybrids(const PairWorkload& pair, int gpus, const SearchSpace& space);
+/// The same with the limits of CTAs that `space` has for those that NCCL moves.
 std::vector<ScheduleChoice> hybrid_choices(const PairWorkload& pair, int gpus, const SearchSpace& space);
 
 /// CTAs worth trying for the fused all-reduce and norm; none where the machine has no such kernel.

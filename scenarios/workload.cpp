@@ -133,102 +133,33 @@ std::string_view op_of(const Workload& workload) {
                     workload);
 }
 
-std::string_view family_of(const ScheduleChoice& choice) {
-  return std::visit(Overloaded{[](const Serial&) { return std::string_view{"serial"}; },
-                               [](const Decomposition&) { return std::string_view{"decomposition"}; },
-                               [](const AsyncTp&) { return std::string_view{"async_tp"}; },
-                               [](const Concurrent&) { return std::string_view{"concurrent"}; },
-                               [](const Signaling&) { return std::string_view{"signaling"}; },
-                               [](const Ficco&) { return std::string_view{"ficco"}; },
-                               [](const TokenSplit&) { return std::string_view{"token_split"}; },
-                               [](const Hybrid&) { return std::string_view{"hybrid"}; },
-                               [](const Staged&) { return std::string_view{"staged"}; },
-                               [](const Best&) { return std::string_view{"best"}; }},
-                    choice.family);
+const std::vector<Workload>& workload_of_each_op() {
+  static const std::vector<Workload> workloads = [] {
+    std::vector<Workload> all{GemmWorkload{}};
+    for (const auto& [kind, name] : NamesOf<CollectiveKind>::names) all.emplace_back(CollectiveWorkload{kind});
+    all.emplace_back(CopyWorkload{});
+    for (const auto& [op, name] : NamesOf<PairOp>::names) all.emplace_back(PairWorkload{op});
+    all.insert(all.end(), {ConcurrentPair{}, LayerWorkload{}, AttentionWorkload{}});
+    return all;
+  }();
+  return workloads;
+}
+
+std::vector<Field> fields_of(const Workload& workload) {
+  return std::visit([](const auto& one) { return fields_of(one); }, workload);
 }
 
 std::string describe(const Workload& workload) {
   std::ostringstream text;
-  const auto write_gemm = [&text](const auto& gemm) {
-    text << " m=" << gemm.m << " n=" << gemm.n << " k=" << gemm.k << ' ' << name_of(gemm.dtype);
-  };
   text << op_of(workload);
-  std::visit(
-      Overloaded{[&](const GemmWorkload& gemm) { write_gemm(gemm); },
-                 [&](const CollectiveWorkload& collective) { text << " bytes=" << collective.bytes; },
-                 [&](const CopyWorkload& copy) { text << " bytes=" << copy.bytes << ' ' << name_of(copy.pattern); },
-                 [&](const PairWorkload& pair) {
-                   write_gemm(pair);
-                   if (pair.imbalance != 1) text << " imbalance=" << pair.imbalance;
-                 },
-                 [&](const ConcurrentPair& pair) {
-                   write_gemm(pair);
-                   text << " bytes=" << pair.bytes;
-                 },
-                 [&](const LayerWorkload& layer) {
-                   text << " tokens=" << layer.tokens << " hidden=" << layer.hidden << " heads=" << layer.heads
-                        << " kv_heads=" << layer.kv_heads << " head_dim=" << layer.head_dim
-                        << " intermediate=" << layer.intermediate << ' ' << name_of(layer.dtype);
-                   if (layer.sequence_parallel) text << " sequence_parallel";
-                   if (layer.experts > 0)
-                     text << " experts=" << layer.experts << " experts_per_token=" << layer.experts_per_token;
-                   if (layer.expert_imbalance != 1) text << " expert_imbalance=" << layer.expert_imbalance;
-                   if (layer.shared_intermediate > 0) text << " shared_intermediate=" << layer.shared_intermediate;
-                 },
-                 [&](const AttentionWorkload& attention) {
-                   text << " tokens=" << attention.tokens << " heads=" << attention.heads
-                        << " kv_heads=" << attention.kv_heads << " head_dim=" << attention.head_dim << ' '
-                        << name_of(attention.mask);
-                 }},
-      workload);
-  return text.str();
-}
-
-std::string describe(const ScheduleChoice& choice) {
-  std::ostringstream text;
-  text << family_of(choice);
-  std::visit(Overloaded{[](const Serial&) {}, [](const Best&) {},
-                        [&](const Decomposition& decomposition) { text << ", chunks " << decomposition.chunks; },
-                        [&](const AsyncTp& async) {
-                          if (async.form == AsyncForm::all_to_all)
-                            text << ", input " << name_of(async.input);
-                          else
-                            text << ", form " << name_of(async.form);
-                        },
-                        [&](const Concurrent& concurrent) { text << ", first " << name_of(concurrent.first); },
-                        [&](const Signaling& signaling) {
-                          text << ", groups";
-                          if (signaling.groups.empty()) text << " searched";
-                          for (const int waves : signaling.groups) text << ' ' << waves;
-                        },
-                        [&](const Ficco& ficco) {
-                          text << ", " << name_of(ficco.compute) << ' ' << name_of(ficco.gemm) << ' '
-                               << name_of(ficco.chunks) << ' ' << name_of(ficco.transport);
-                        },
-                        [&](const TokenSplit& split) {
-                          text << ", first " << (split.first ? std::to_string(*split.first) : "searched")
-                               << ", comm_ctas " << split.comm_ctas;
-                          if (split.mlp_comm_ctas) text << ", mlp_comm_ctas " << *split.mlp_comm_ctas;
-                          if (split.fused_norm) text << ", fused norm";
-                        },
-                        [&](const Hybrid& hybrid) {
-                          text << ", " << name_of(hybrid.trigger) << ' ' << name_of(hybrid.mover) << ", "
-                               << name_of(hybrid.pieces) << ' ' << hybrid.count;
-                          if (hybrid.lanes != HybridLanes::one) text << ", " << name_of(hybrid.lanes);
-                          if (hybrid.ahead) text << ", ahead";
-                          if (hybrid.urgent) text << ", urgent";
-                          if (hybrid.gemm_sms > 0) text << ", gemm_sms " << hybrid.gemm_sms;
-                          if (hybrid.kernel_barrier) text << ", kernel_barrier";
-                        },
-                        [&](const Staged& staged) {
-                          text << ", stages " << (staged.stages ? std::to_string(*staged.stages) : "searched");
-                          if (staged.exchange == AttentionExchange::queries) text << ", queries travel";
-                          if (!staged.kernel_barrier) text << ", no kernel barrier";
-                          if (staged.sm_margin > 0) text << ", sm_margin " << staged.sm_margin;
-                        }},
-             choice.family);
-  if (choice.max_ctas > 0) text << ", max_ctas " << choice.max_ctas;
-  if (choice.launch == Launch::eager) text << ", eager";
+  const auto write = [&text](const Field& field) {
+    if (!field.is_written) return;
+    std::visit(
+        Overloaded{[&](bool) { text << ' ' << field.key; }, [&](const std::string& word) { text << ' ' << word; },
+                   [](const std::vector<int>&) {}, [&](auto number) { text << ' ' << field.key << '=' << number; }},
+        field.value);
+  };
+  for (const Field& field : fields_of(workload)) write(field);
   return text.str();
 }
 

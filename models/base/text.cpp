@@ -13,6 +13,12 @@ std::string excerpt(const std::string& text, std::size_t most) {
   return text.substr(0, end) + mark;
 }
 
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
 std::string fixed(double value, int decimals) {
   std::array<char, 400> text;  // the largest double has 309 digits
   std::snprintf(text.data(), text.size(), "%.*f", decimals, value);

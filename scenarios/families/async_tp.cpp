@@ -16,6 +16,7 @@
 #include "models/base/input_error.hpp"
 #include "scenarios/families/families.hpp"
 #include "scenarios/families/operands.hpp"
+#include "scenarios/family_rules.hpp"
 
 namespace weft::scenarios::families {
 namespace {
@@ -153,9 +154,27 @@ Schedule build_rotating_reduce_scatter(const Case& request, const PairWorkload& 
   return std::move(program).finish();
 }
 
-}  // namespace
+struct AsyncTpRules {
+  static constexpr std::string_view name = "async_tp";
+  static constexpr std::string_view meaning = "shard after shard, by copy engines";
+  static std::string in_words(const AsyncTp& choice) {
+    if (choice.form != AsyncForm::all_to_all) return ", form " + std::string(name_of(choice.form));
+    return ", input " + std::string(name_of(choice.input));
+  }
+  static Schedule build(const Case& request, const Machine& machine);
+  static bool runs_nccl(const AsyncTp&, const Workload&) { return false; }
 
-Schedule build_async_tp(const Case& request, const Machine& machine) {
+  static std::vector<AsyncTp> candidates(const Workload& workload, int gpus, const SearchSpace&) {
+    const auto* pair = std::get_if<PairWorkload>(&workload);
+    if (pair == nullptr || pair->m % gpus != 0) return {};
+    if (pair->op == PairOp::all_gather_gemm) return {{AsyncInput::copied}, {AsyncInput::symmetric}};
+    if (pair->op == PairOp::gemm_reduce_scatter)
+      return {{AsyncInput::copied, AsyncForm::all_to_all}, {AsyncInput::copied, AsyncForm::rotating}};
+    return {};
+  }
+};
+
+Schedule AsyncTpRules::build(const Case& request, const Machine& machine) {
   const PairWorkload& pair = pair_of(request, {PairOp::all_gather_gemm, PairOp::gemm_reduce_scatter});
   const std::int64_t rows = rows_of_busiest(pair, request.gpus, "gpus");
   const auto& async = std::get<AsyncTp>(request.schedule.family);
@@ -170,4 +189,8 @@ Schedule build_async_tp(const Case& request, const Machine& machine) {
   return build_gemm_reduce_scatter(request, pair, rows, machine);
 }
 
+}  // namespace
 }  // namespace weft::scenarios::families
+
+constinit const weft::scenarios::FamilyRules weft::scenarios::AsyncTp::rules =
+    FamilyRules::of<AsyncTp, families::AsyncTpRules>();

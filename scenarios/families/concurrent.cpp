@@ -3,10 +3,24 @@
 #include "models/base/input_error.hpp"
 #include "scenarios/families/families.hpp"
 #include "scenarios/families/operands.hpp"
+#include "scenarios/family_rules.hpp"
 
 namespace weft::scenarios::families {
+namespace {
 
-Schedule build_concurrent(const Case& request) {
+struct ConcurrentRules {
+  static constexpr std::string_view name = "concurrent";
+  static constexpr std::string_view meaning = "both at once";
+  static std::string in_words(const Concurrent& choice) { return ", first " + std::string(name_of(choice.first)); }
+  static Schedule build(const Case& request, const Machine& machine);
+
+  static std::vector<Concurrent> candidates(const Workload& workload, int, const SearchSpace&) {
+    if (!std::holds_alternative<ConcurrentPair>(workload)) return {};
+    return {{FirstLaunched::collective}, {FirstLaunched::gemm}};
+  }
+};
+
+Schedule ConcurrentRules::build(const Case& request, const Machine&) {
   const auto* workload = std::get_if<ConcurrentPair>(&request.workload);
   if (!workload)
     throw InputError("schedule.family", "expected the op that concurrent has (gemm||all_reduce), got " +
@@ -22,4 +36,8 @@ Schedule build_concurrent(const Case& request) {
   return std::move(program).finish();
 }
 
+}  // namespace
 }  // namespace weft::scenarios::families
+
+constinit const weft::scenarios::FamilyRules weft::scenarios::Concurrent::rules =
+    FamilyRules::of<Concurrent, families::ConcurrentRules>();

@@ -6,11 +6,30 @@
 // The host launches chunk by chunk, the two operations of a chunk in the order of the data.
 #include "scenarios/families/families.hpp"
 #include "scenarios/families/operands.hpp"
+#include "scenarios/family_rules.hpp"
 #include "scenarios/rank_rows.hpp"
+#include "scenarios/search.hpp"
 
 namespace weft::scenarios::families {
+namespace {
 
-Schedule build_decomposition(const Case& request) {
+struct DecompositionRules {
+  static constexpr std::string_view name = "decomposition";
+  static constexpr std::string_view meaning = "the GEMM in chunks, each with its part of the collective";
+  static std::string in_words(const Decomposition& choice) { return ", chunks " + std::to_string(choice.chunks); }
+  static Schedule build(const Case& request, const Machine& machine);
+
+  static std::vector<Decomposition> candidates(const Workload& workload, int gpus, const SearchSpace& space) {
+    std::vector<Decomposition> found;
+    const auto* pair = std::get_if<PairWorkload>(&workload);
+    if (pair == nullptr || pair->op == PairOp::all_to_all_gemm) return found;
+    for (const int chunks : space.chunks)
+      if (pair->m % (std::int64_t{gpus} * chunks) == 0) found.push_back({chunks});
+    return found;
+  }
+};
+
+Schedule DecompositionRules::build(const Case& request, const Machine&) {
   const PairWorkload& workload = pair_of(request, {PairOp::gemm_all_reduce, PairOp::gemm_reduce_scatter,
                                                    PairOp::gemm_all_to_all, PairOp::all_gather_gemm});
   const int chunks = std::get<Decomposition>(request.schedule.family).chunks;
@@ -36,4 +55,8 @@ Schedule build_decomposition(const Case& request) {
   return std::move(program).finish();
 }
 
+}  // namespace
 }  // namespace weft::scenarios::families
+
+constinit const weft::scenarios::FamilyRules weft::scenarios::Decomposition::rules =
+    FamilyRules::of<Decomposition, families::DecompositionRules>();

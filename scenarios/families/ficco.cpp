@@ -15,6 +15,7 @@
 #include "models/base/input_error.hpp"
 #include "scenarios/families/families.hpp"
 #include "scenarios/families/operands.hpp"
+#include "scenarios/family_rules.hpp"
 #include "scenarios/rank_rows.hpp"
 
 namespace weft::scenarios::families {
@@ -255,7 +256,40 @@ std::vector<Ficco> ficco_points(PairOp op) {
   return points;
 }
 
-Schedule build_ficco(const Case& request) {
+Schedule build_undivided_ficco(const Case& request) {
+  const PairWorkload& pair = pair_of(request, {PairOp::all_gather_gemm, PairOp::all_to_all_gemm});
+  const Ficco whole{FiccoCompute::uniform, FiccoGemm::fused, FiccoChunks::rows_and_columns,
+                    std::get<Ficco>(request.schedule.family).transport};
+  return FiccoProgram(request, whole, 1, pair, rows_of_ranks(pair, request.gpus, request.gpus, "gpus")).build();
+}
+
+namespace {
+
+struct FiccoRules {
+  static constexpr std::string_view name = "ficco";
+  static constexpr std::string_view meaning = "chunks of all shards at once";
+  static std::string in_words(const Ficco& choice) {
+    std::string words = ",";
+    for (const std::string_view word :
+         {name_of(choice.compute), name_of(choice.gemm), name_of(choice.chunks), name_of(choice.transport)})
+      words += ' ' + std::string(word);
+    return words;
+  }
+  static Schedule build(const Case& request, const Machine& machine);
+  static bool runs_nccl(const Ficco& choice, const Workload&) { return choice.transport == FiccoTransport::collective; }
+
+  static std::vector<Ficco> candidates(const Workload& workload, int gpus, const SearchSpace&) {
+    std::vector<Ficco> found;
+    const auto* pair = std::get_if<PairWorkload>(&workload);
+    if (pair == nullptr || pair->m % gpus != 0) return found;
+    for (const Ficco& ficco : ficco_points(pair->op))
+      if (ficco.chunks == FiccoChunks::rows ? pair->m % (std::int64_t{gpus} * gpus) == 0 : pair->k % gpus == 0)
+        found.push_back(ficco);
+    return found;
+  }
+};
+
+Schedule FiccoRules::build(const Case& request, const Machine&) {
   const PairWorkload& pair = pair_of(request, {PairOp::all_gather_gemm, PairOp::all_to_all_gemm});
   const auto& choice = std::get<Ficco>(request.schedule.family);
   check_transport(choice, pair.op);
@@ -269,11 +303,8 @@ Schedule build_ficco(const Case& request) {
   return FiccoProgram(request, choice, request.gpus, pair, rows).build();
 }
 
-Schedule build_undivided_ficco(const Case& request) {
-  const PairWorkload& pair = pair_of(request, {PairOp::all_gather_gemm, PairOp::all_to_all_gemm});
-  const Ficco whole{FiccoCompute::uniform, FiccoGemm::fused, FiccoChunks::rows_and_columns,
-                    std::get<Ficco>(request.schedule.family).transport};
-  return FiccoProgram(request, whole, 1, pair, rows_of_ranks(pair, request.gpus, request.gpus, "gpus")).build();
-}
-
+}  // namespace
 }  // namespace weft::scenarios::families
+
+constinit const weft::scenarios::FamilyRules weft::scenarios::Ficco::rules =
+    FamilyRules::of<Ficco, families::FiccoRules>();

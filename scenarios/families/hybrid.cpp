@@ -22,6 +22,8 @@
 #include "scenarios/families/families.hpp"
 #include "scenarios/families/operands.hpp"
 #include "scenarios/families/wave_groups.hpp"
+#include "scenarios/family_rules.hpp"
+#include "scenarios/search.hpp"
 
 namespace weft::scenarios::families {
 namespace {
@@ -37,10 +39,6 @@ std::int64_t unit_of_rows(const Hybrid& hybrid, int gpus) {
   if (hybrid.pieces == HybridPieces::columns) return gpus;
   return std::int64_t{hybrid.count} *
          (hybrid.trigger == HybridTrigger::tile_group ? std::lcm(gpus, tile_extent) : gpus);
-}
-
-void require(bool holds, const char* key, const std::string& expected) {
-  if (!holds) throw InputError("schedule." + std::string(key), "expected " + expected);
 }
 
 class HybridProgram {
@@ -407,39 +405,71 @@ class HybridProgram {
 
 }  // namespace
 
-void check_hybrid(const Case& request) {
+std::optional<InputError> why_not(const Hybrid& hybrid, const PairWorkload& pair, int gpus) {
+  const bool is_nccl = hybrid.mover == HybridMover::nccl, by_tiles = hybrid.trigger == HybridTrigger::tile_group;
+  const bool collective_first = collective_comes_first(pair.op);
+  const auto expected = [](const char* key, const std::string& what) {
+    return InputError("schedule." + std::string(key), "expected " + what);
+  };
+  if (is_nccl && hybrid.pieces != HybridPieces::chunks)
+    return expected("pieces", "chunks: NCCL moves contiguous rows of all ranks");
+  if (is_nccl && hybrid.lanes != HybridLanes::one) return expected("lanes", "one for NCCL");
+  if (!uses_sms(hybrid) && hybrid.urgent)
+    return expected("urgent", "false: copy engines have no priority over kernels");
+  if (!uses_sms(hybrid) && hybrid.kernel_barrier)
+    return expected("kernel_barrier", "false: copy engines need no SMs");
+  if (hybrid.kernel_barrier && (hybrid.trigger != HybridTrigger::kernel_end || hybrid.ahead))
+    return expected("kernel_barrier", "false but with trigger kernel_end and without ahead");
+  if (hybrid.trigger == HybridTrigger::kernel_start && hybrid.ahead)
+    return expected("ahead", "false with trigger kernel_start");
+  if (by_tiles && hybrid.pieces != HybridPieces::chunks)
+    return expected("pieces", "chunks with trigger tile_group: bands of tile rows");
+  if (by_tiles && hybrid.ahead && !collective_first)
+    return expected("ahead", "false with trigger tile_group: there is one GEMM");
+  if (by_tiles && collective_first && uses_sms(hybrid) && hybrid.gemm_sms == 0)
+    return expected("gemm_sms", "a limit: a GEMM whose tiles wait on every SM leaves none for what they wait for");
+  if (by_tiles && (pair.m % (std::int64_t{hybrid.count} * tile_extent) != 0 || pair.n % tile_extent != 0))
+    return expected("count", "chunks of whole tiles of 128 rows and columns");
+  if (const std::int64_t columns = collective_first ? pair.k : pair.n;
+      hybrid.pieces == HybridPieces::columns && columns % hybrid.count != 0)
+    return expected("count", "a divisor of the " + std::to_string(columns) + " columns");
+  return why_not_cut(pair, unit_of_rows(hybrid, gpus), "gpus x count");
+}
+
+namespace {
+
+struct HybridRules {
+  static constexpr std::string_view name = "hybrid";
+  static constexpr std::string_view meaning = "choices of the families, combined";
+  static std::string in_words(const Hybrid& choice) {
+    std::string words = ", " + std::string(name_of(choice.trigger)) + ' ' + std::string(name_of(choice.mover)) + ", " +
+                        std::string(name_of(choice.pieces)) + ' ' + std::to_string(choice.count);
+    if (choice.lanes != HybridLanes::one) words += ", " + std::string(name_of(choice.lanes));
+    if (choice.ahead) words += ", ahead";
+    if (choice.urgent) words += ", urgent";
+    if (choice.gemm_sms > 0) words += ", gemm_sms " + std::to_string(choice.gemm_sms);
+    if (choice.kernel_barrier) words += ", kernel_barrier";
+    return words;
+  }
+  /// A tile group's tiles are those that are the fastest on `machine`.
+  static Schedule build(const Case& request, const Machine& machine);
+  static bool runs_nccl(const Hybrid& choice, const Workload&) { return choice.mover == HybridMover::nccl; }
+
+  static std::vector<Hybrid> candidates(const Workload& workload, int gpus, const SearchSpace& space) {
+    const auto* pair = std::get_if<PairWorkload>(&workload);
+    return pair != nullptr && space.hybrids ? sensible_hybrids(*pair, gpus, space) : std::vector<Hybrid>{};
+  }
+};
+
+Schedule HybridRules::build(const Case& request, const Machine& machine) {
   const PairWorkload& pair =
       pair_of(request, {PairOp::gemm_all_reduce, PairOp::gemm_reduce_scatter, PairOp::gemm_all_to_all,
                         PairOp::all_gather_gemm, PairOp::all_to_all_gemm});
-  const auto& choice = std::get<Hybrid>(request.schedule.family);
-  const bool is_nccl = choice.mover == HybridMover::nccl;
-  require(!is_nccl || choice.pieces == HybridPieces::chunks, "pieces",
-          "chunks: NCCL moves contiguous rows of all ranks");
-  require(!is_nccl || choice.lanes == HybridLanes::one, "lanes", "one for NCCL");
-  require(uses_sms(choice) || !choice.urgent, "urgent", "false: copy engines have no priority over kernels");
-  require(uses_sms(choice) || !choice.kernel_barrier, "kernel_barrier", "false: copy engines need no SMs");
-  require(!choice.kernel_barrier || (choice.trigger == HybridTrigger::kernel_end && !choice.ahead), "kernel_barrier",
-          "false but with trigger kernel_end and without ahead");
-  require(choice.trigger != HybridTrigger::kernel_start || !choice.ahead, "ahead", "false with trigger kernel_start");
-  if (choice.trigger == HybridTrigger::tile_group) {
-    require(choice.pieces == HybridPieces::chunks, "pieces", "chunks with trigger tile_group: bands of tile rows");
-    require(!choice.ahead || collective_comes_first(pair.op), "ahead",
-            "false with trigger tile_group: there is one GEMM");
-    require(!collective_comes_first(pair.op) || !uses_sms(choice) || choice.gemm_sms > 0, "gemm_sms",
-            "a limit: a GEMM whose tiles wait on every SM leaves none for what they wait for");
-    const std::int64_t unit = std::int64_t{choice.count} * tile_extent;
-    require(pair.m % unit == 0 && pair.n % tile_extent == 0, "count", "chunks of whole tiles of 128 rows and columns");
-  }
-  if (choice.pieces == HybridPieces::columns) {
-    const std::int64_t columns = collective_comes_first(pair.op) ? pair.k : pair.n;
-    require(columns % choice.count == 0, "count", "a divisor of the " + std::to_string(columns) + " columns");
-  }
-  rows_of_busiest(pair, unit_of_rows(choice, request.gpus), "gpus x count");
+  if (const auto why = why_not(std::get<Hybrid>(request.schedule.family), pair, request.gpus)) throw *why;
+  return HybridProgram(request, pair, machine).build();
 }
 
-Schedule build_hybrid(const Case& request, const Machine& machine) {
-  check_hybrid(request);
-  return HybridProgram(request, std::get<PairWorkload>(request.workload), machine).build();
-}
-
+}  // namespace
 }  // namespace weft::scenarios::families
+
+constinit const weft::scenarios::FamilyRules weft::scenarios::Hybrid::rules = FamilyRules::of<Hybrid, families::HybridRules>();

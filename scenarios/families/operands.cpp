@@ -73,10 +73,14 @@ ConcurrentOperands add_concurrent_operands(Program& program, const ConcurrentPai
   return operands;
 }
 
+std::optional<InputError> why_not_cut(const PairWorkload& pair, std::int64_t unit, const std::string& derivation) {
+  if (pair.m % unit == 0) return std::nullopt;
+  return InputError("workload.m", "expected a multiple of " + derivation + " = " + std::to_string(unit) + ", got " +
+                                      std::to_string(pair.m));
+}
+
 std::int64_t rows_of_busiest(const PairWorkload& pair, std::int64_t unit, const std::string& derivation) {
-  if (pair.m % unit != 0)
-    throw InputError("workload.m", "expected a multiple of " + derivation + " = " + std::to_string(unit) + ", got " +
-                                       std::to_string(pair.m));
+  if (const auto why = why_not_cut(pair, unit, derivation)) throw *why;
   const auto busiest = static_cast<std::int64_t>(std::ceil(static_cast<double>(pair.m) * pair.imbalance));
   return (busiest + unit - 1) / unit * unit;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 
 #include "scenarios/families/program.hpp"
 
@@ -62,9 +63,11 @@ class PairOperands {
   BufferId input_ = 0, output_ = 0;  // of the collective
 };
 
+/// The complaint where `unit` does not divide the pair's m; `derivation` says what the unit is ("gpus x chunks").
+std::optional<InputError> why_not_cut(const PairWorkload& pair, std::int64_t unit, const std::string& derivation);
+
 /// Rows of the GPU that has most to do. Ranks with fewer rows wait for it, so every rank runs its sizes: m x imbalance,
-/// rounded up to a multiple of `unit`. Throws InputError where `unit` does not divide m; `derivation` says what the
-/// unit is ("gpus x chunks").
+/// rounded up to a multiple of `unit`. Throws InputError as why_not_cut() says.
 std::int64_t rows_of_busiest(const PairWorkload& pair, std::int64_t unit, const std::string& derivation);
 
 }  // namespace weft::scenarios::families

@@ -7,6 +7,7 @@
 #include "models/base/input_error.hpp"
 #include "scenarios/families/families.hpp"
 #include "scenarios/families/operands.hpp"
+#include "scenarios/family_rules.hpp"
 #include "scenarios/rank_rows.hpp"
 
 namespace weft::scenarios::families {
@@ -97,9 +98,14 @@ Schedule build_both(const Case& request, const ConcurrentPair& workload) {
   return std::move(program).finish();
 }
 
-}  // namespace
+struct SerialRules {
+  static constexpr std::string_view name = "serial";
+  static constexpr std::string_view meaning = "one operation after the other";
+  static std::string in_words(const Serial&) { return ""; }
+  static Schedule build(const Case& request, const Machine& machine);
+};
 
-Schedule build_serial(const Case& request) {
+Schedule SerialRules::build(const Case& request, const Machine&) {
   return std::visit(
       Overloaded{[&](const GemmWorkload& gemm) { return build_gemm(request, gemm); },
                  [&](const CollectiveWorkload& collective) { return build_collective(request, collective); },
@@ -111,4 +117,8 @@ Schedule build_serial(const Case& request) {
       request.workload);
 }
 
+}  // namespace
 }  // namespace weft::scenarios::families
+
+constinit const weft::scenarios::FamilyRules weft::scenarios::Serial::rules =
+    FamilyRules::of<Serial, families::SerialRules>();

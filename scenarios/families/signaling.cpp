@@ -18,6 +18,7 @@
 #include "scenarios/families/group_search.hpp"
 #include "scenarios/families/operands.hpp"
 #include "scenarios/families/wave_groups.hpp"
+#include "scenarios/family_rules.hpp"
 #include "scenarios/rank_rows.hpp"
 
 namespace weft::scenarios::families {
@@ -165,7 +166,53 @@ std::vector<Signaling> best_signalings(const Case& request, const Machine& machi
   return best;
 }
 
-Schedule build_signaling(const Case& request, const Machine& machine) {
+namespace {
+
+struct SignalingRules {
+  static constexpr std::string_view name = "signaling";
+  static constexpr std::string_view meaning = "groups of waves are sent as soon as they are stored";
+  static std::string in_words(const Signaling& choice) {
+    std::string words = ", groups";
+    if (choice.groups.empty()) words += " searched";
+    for (const int waves : choice.groups) words += ' ' + std::to_string(waves);
+    return words;
+  }
+  static Schedule build(const Case& request, const Machine& machine);
+  static bool is_open(const Signaling& choice) { return choice.groups.empty(); }
+  static std::vector<Signaling> searched(const Case& request, const Machine& machine) {
+    return best_signalings(request, machine);
+  }
+  /// Copy engines move the shards of all_gather+gemm.
+  static bool runs_nccl(const Signaling&, const Workload& workload) {
+    return op_of(workload) != name_of(PairOp::all_gather_gemm);
+  }
+
+  /// Groups are searched when the schedule is built.
+  static std::vector<Signaling> candidates(const Workload& workload, int gpus, const SearchSpace&) {
+    const auto* pair = std::get_if<PairWorkload>(&workload);
+    if (pair == nullptr || !can_signal(*pair, gpus)) return {};
+    return {Signaling{}};
+  }
+
+ private:
+  static bool can_signal(const PairWorkload& pair, std::int64_t gpus) {
+    if (pair.n % tile_extent != 0 || pair.m % tile_extent != 0) return false;
+    switch (pair.op) {
+      case PairOp::gemm_all_reduce:
+        return true;
+      case PairOp::gemm_reduce_scatter:
+      case PairOp::gemm_all_to_all:
+        return tile_extent % gpus == 0;
+      case PairOp::all_gather_gemm:
+        return pair.m % (gpus * tile_extent) == 0;
+      case PairOp::all_to_all_gemm:
+        break;
+    }
+    return false;
+  }
+};
+
+Schedule SignalingRules::build(const Case& request, const Machine& machine) {
   if (op_of(request.workload) == name_of(PairOp::all_gather_gemm)) return build_flagged_gather(request, machine);
   const PairInWaves plan = in_waves(request, machine);
   Program program(request);
@@ -210,4 +257,8 @@ Schedule build_signaling(const Case& request, const Machine& machine) {
   return std::move(program).finish();
 }
 
+}  // namespace
 }  // namespace weft::scenarios::families
+
+constinit const weft::scenarios::FamilyRules weft::scenarios::Signaling::rules =
+    FamilyRules::of<Signaling, families::SignalingRules>();

@@ -23,6 +23,8 @@
 #include "scenarios/families/attention_shards.hpp"
 #include "scenarios/families/families.hpp"
 #include "scenarios/families/program.hpp"
+#include "scenarios/family_rules.hpp"
+#include "scenarios/search.hpp"
 
 namespace weft::scenarios::families {
 namespace {
@@ -266,7 +268,47 @@ int most_stages(const AttentionWorkload& attention, int gpus) {
       std::min<std::int64_t>(attention.tokens / token_unit(attention.mask, gpus), std::numeric_limits<int>::max()));
 }
 
-Staged searched_stages(const Case& request, const Machine& machine) {
+Schedule build_serial_attention(const Case& request, const AttentionWorkload& attention) {
+  AttentionProgram parts(request, attention, 1, AttentionExchange::keys_values, 0);
+  const OperationId arrived = parts.add_cast(main_stream, 0);
+  parts.add_own_attention(main_stream);
+  parts.add_stage_attention(main_stream, 0, arrived);
+  parts.add_merge(main_stream);
+  return std::move(parts).finish();
+}
+
+namespace {
+
+struct StagedRules {
+  static constexpr std::string_view name = "staged";
+  static constexpr std::string_view meaning = "distributed attention in stages";
+  static std::string in_words(const Staged& choice) {
+    std::string words = ", stages " + (choice.stages ? std::to_string(*choice.stages) : "searched");
+    if (choice.exchange == AttentionExchange::queries) words += ", queries travel";
+    if (!choice.kernel_barrier) words += ", no kernel barrier";
+    if (choice.sm_margin > 0) words += ", sm_margin " + std::to_string(choice.sm_margin);
+    return words;
+  }
+  /// `stages` is filled in; a margin of SMs is one of `machine`.
+  static Schedule build(const Case& request, const Machine& machine);
+  static bool is_open(const Staged& choice) { return !choice.stages; }
+  /// With the number of stages that MagiAttention's solver would take.
+  static std::vector<Staged> searched(const Case& request, const Machine& machine);
+
+  static std::vector<Staged> candidates(const Workload& workload, int gpus, const SearchSpace& space) {
+    std::vector<Staged> found;
+    const auto* attention = std::get_if<AttentionWorkload>(&workload);
+    if (attention == nullptr || gpus < 2) return found;
+    for (const AttentionExchange exchange : {AttentionExchange::keys_values, AttentionExchange::queries}) {
+      found.push_back({.stages = std::nullopt, .exchange = exchange});
+      for (const int stages : space.stages)
+        if (stages <= most_stages(*attention, gpus)) found.push_back({stages, exchange});
+    }
+    return found;
+  }
+};
+
+std::vector<Staged> StagedRules::searched(const Case& request, const Machine& machine) {
   const AttentionWorkload& attention = attention_of(request);
   Staged staged = std::get<Staged>(request.schedule.family);
   staged.stages = 1;
@@ -278,13 +320,13 @@ Staged searched_stages(const Case& request, const Machine& machine) {
     Staged with_stages = staged;
     with_stages.stages = stages;
     one.schedule.family = with_stages;
-    const double cost_us = std::round(solver_cost_us(build_staged(one, machine), machine));
+    const double cost_us = std::round(solver_cost_us(build(one, machine), machine));
     if (cost_us < least_us) staged.stages = stages, least_us = cost_us;
   }
-  return staged;
+  return {staged};
 }
 
-Schedule build_staged(const Case& request, const Machine& machine) {
+Schedule StagedRules::build(const Case& request, const Machine& machine) {
   const AttentionWorkload& attention = attention_of(request);
   const auto& staged = std::get<Staged>(request.schedule.family);
   if (staged.sm_margin >= machine.gpu.sms())
@@ -321,13 +363,8 @@ Schedule build_staged(const Case& request, const Machine& machine) {
   return std::move(parts).finish();
 }
 
-Schedule build_serial_attention(const Case& request, const AttentionWorkload& attention) {
-  AttentionProgram parts(request, attention, 1, AttentionExchange::keys_values, 0);
-  const OperationId arrived = parts.add_cast(main_stream, 0);
-  parts.add_own_attention(main_stream);
-  parts.add_stage_attention(main_stream, 0, arrived);
-  parts.add_merge(main_stream);
-  return std::move(parts).finish();
-}
-
+}  // namespace
 }  // namespace weft::scenarios::families
+
+constinit const weft::scenarios::FamilyRules weft::scenarios::Staged::rules =
+    FamilyRules::of<Staged, families::StagedRules>();

@@ -16,6 +16,8 @@
 #include "scenarios/families/families.hpp"
 #include "scenarios/families/layer_program.hpp"
 #include "scenarios/families/token_split_search.hpp"
+#include "scenarios/family_rules.hpp"
+#include "scenarios/search.hpp"
 
 namespace weft::scenarios::families {
 namespace {
@@ -87,7 +89,42 @@ std::vector<TokenSplit> best_token_splits(const Case& request, const Machine& ma
   return best;
 }
 
-Schedule build_token_split(const Case& request, const Machine& machine) {
+namespace {
+
+struct TokenSplitRules {
+  static constexpr std::string_view name = "token_split";
+  static constexpr std::string_view meaning = "two splits of the tokens, one computed while the other is reduced";
+  static std::string in_words(const TokenSplit& choice) {
+    std::string words = ", first " + (choice.first ? std::to_string(*choice.first) : "searched") + ", comm_ctas " +
+                        std::to_string(choice.comm_ctas);
+    if (choice.mlp_comm_ctas) words += ", mlp_comm_ctas " + std::to_string(*choice.mlp_comm_ctas);
+    if (choice.fused_norm) words += ", fused norm";
+    return words;
+  }
+  /// `first` is filled in. Multicast is used where the switch of `machine` has it.
+  static Schedule build(const Case& request, const Machine& machine);
+  static bool is_open(const TokenSplit& choice) { return !choice.first; }
+  static std::vector<TokenSplit> searched(const Case& request, const Machine& machine) {
+    return best_token_splits(request, machine);
+  }
+  static bool runs_nccl(const TokenSplit& choice, const Workload&) { return !choice.fused_norm; }
+
+  /// Splits are searched when the schedule is built.
+  static std::vector<TokenSplit> candidates(const Workload& workload, int gpus, const SearchSpace& space) {
+    const auto* layer = std::get_if<LayerWorkload>(&workload);
+    if (layer == nullptr || gpus < 2 || layer->tokens < 2 || layer->sequence_parallel) return {};
+    std::vector<TokenSplit> splits{{}};
+    if (layer->tokens <= gpus || layer->dtype != DataType::bf16) return splits;  // no fused norm
+    for (const int ctas : space.fused_norm_ctas) {
+      TokenSplit& split = splits.emplace_back();
+      split.fused_norm = true;
+      split.comm_ctas = ctas;
+    }
+    return splits;
+  }
+};
+
+Schedule TokenSplitRules::build(const Case& request, const Machine& machine) {
   const LayerWorkload& workload = layer_of(request);
   const auto& split = std::get<TokenSplit>(request.schedule.family);
   const std::int64_t first = checked_first(*split.first, workload);
@@ -115,4 +152,8 @@ Schedule build_token_split(const Case& request, const Machine& machine) {
   return std::move(layer).finish();
 }
 
+}  // namespace
 }  // namespace weft::scenarios::families
+
+constinit const weft::scenarios::FamilyRules weft::scenarios::TokenSplit::rules =
+    FamilyRules::of<TokenSplit, families::TokenSplitRules>();

@@ -15,17 +15,13 @@ namespace {
 /// Of hybrids whose GEMM has a limit: as many SMs as a limit of 16 CTAs needs.
 constexpr int sms_kept_free = 16;
 
-/// Whoever chooses families asks for those alone.
-bool has_all_families(const SearchSpace& space) {
-  return space.decomposition && space.async_tp && space.signaling && space.ficco;
-}
-
 /// In the order in which they are worth looking at; none where they are not asked for, or are candidates already.
+/// Whoever chooses families asks for those alone.
 std::vector<Case> likely_hybrid_cases(const Workload& workload, const Scenario& scenario, const Machine& machine,
                                       const ExploreOptions& options) {
   const auto* pair = std::get_if<PairWorkload>(&workload);
   SearchSpace space = scenario.space;
-  if (pair == nullptr || options.least_schedules == 0 || space.hybrids || !has_all_families(space)) return {};
+  if (pair == nullptr || options.least_schedules == 0 || space.hybrids || space.families) return {};
   space.gemm_sms = {machine.gpu.sms() - sms_kept_free};
   std::vector<Case> cases;
   for (const ScheduleChoice& choice : likely_hybrids(*pair, scenario.gpus, space, machine))

@@ -114,16 +114,9 @@ TEST(Scenario, TheSearchSpaceIsWhatTheFileSays) {
   scenario["chunks"] = {3};
   scenario["max_ctas"] = json::array();
   scenario["launch"] = "eager";
-  EXPECT_EQ(read(scenario).space, (SearchSpace{.decomposition = true,
-                                               .async_tp = false,
-                                               .concurrent = false,
-                                               .signaling = false,
-                                               .ficco = false,
-                                               .token_split = false,
-                                               .staged = false,
-                                               .chunks = {3},
-                                               .max_ctas = {},
-                                               .launch = Launch::eager}));
+  EXPECT_EQ(
+      read(scenario).space,
+      (SearchSpace{.families = {{"serial", "decomposition"}}, .chunks = {3}, .max_ctas = {}, .launch = Launch::eager}));
 }
 
 TEST(Scenario, ShippedOnesCanBeBuiltOnEightGpus) {

@@ -40,7 +40,7 @@ TEST(Candidates, ChunkCountsThatDoNotDivideAreSkipped) {
 }
 
 TEST(Candidates, OverlapIsTriedWithEveryCtaLimit) {
-  const SearchSpace space{.async_tp = false, .ficco = false, .chunks = {2}, .max_ctas = {4, 8}};
+  const SearchSpace space{.families = {{"decomposition"}}, .chunks = {2}, .max_ctas = {4, 8}};
   EXPECT_THAT(ids(candidates(PairWorkload{PairOp::all_gather_gemm, 64, 32, 16}, 4, space)),
               ElementsAre("serial", "decomposition, chunks 2", "decomposition, chunks 2, max_ctas 4",
                           "decomposition, chunks 2, max_ctas 8"));
@@ -57,7 +57,7 @@ TEST(Candidates, WhatHasNothingToOverlapIsSerial) {
 }
 
 TEST(Candidates, AsyncTpIsTriedWithEveryInputThatTheOpHas) {
-  const SearchSpace space{.decomposition = false, .ficco = false};
+  const SearchSpace space{.families = {{"async_tp"}}};
   EXPECT_THAT(ids(candidates(PairWorkload{PairOp::all_gather_gemm, 64, 32, 16}, 4, space)),
               ElementsAre("serial", "async_tp, input copied", "async_tp, input symmetric"));
   EXPECT_THAT(ids(candidates(PairWorkload{PairOp::gemm_reduce_scatter, 64, 32, 16}, 4, space)),
@@ -79,7 +79,7 @@ TEST(Candidates, FiccoIsTriedWithTheChunksThatDivide) {
 }
 
 TEST(Candidates, GroupsAreSearchedWhereTheResultHasWholeTilesForEveryRank) {
-  const SearchSpace space{.decomposition = false, .async_tp = false, .max_ctas = {8}};
+  const SearchSpace space{.families = {{"signaling"}}, .max_ctas = {8}};
   const auto of = [&](PairOp op, std::int64_t m, int gpus) {
     return ids(candidates(PairWorkload{op, m, 256, 16}, gpus, space)).size();
   };
@@ -111,7 +111,7 @@ TEST(Candidates, AttentionIsStagedWithEachExchange) {
 }
 
 TEST(Candidates, OnlyCollectivesAreTriedWithEveryCtaLimit) {
-  const SearchSpace space{.decomposition = false, .max_ctas = {8}};
+  const SearchSpace space{.families = {{"async_tp", "signaling", "ficco"}}, .max_ctas = {8}};
   for (const Case& request : candidates(PairWorkload{PairOp::all_gather_gemm, 512, 128, 16}, 4, space))
     EXPECT_EQ(request.schedule.max_ctas > 0, request.id.find("collective, max_ctas") != std::string::npos);
 }
@@ -127,7 +127,7 @@ TEST(Candidates, AllCanBeBuilt) {
 }
 
 TEST(Candidates, FamiliesThatAreNotAskedForAreLeftOut) {
-  EXPECT_THAT(ids(candidates(PairWorkload{PairOp::gemm_all_reduce, 64, 32, 16}, 4, {.decomposition = false})),
+  EXPECT_THAT(ids(candidates(PairWorkload{PairOp::gemm_all_reduce, 64, 32, 16}, 4, {.families = {{"signaling"}}})),
               ElementsAre("serial"));
 }
 

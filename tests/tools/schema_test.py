@@ -28,7 +28,12 @@ class Schema:
         self.root = json.loads((ROOT / f"docs/schema/{name}.schema.json").read_text())
 
     def resolved(self, schema):
-        return self.root["$defs"][schema["$ref"].split("/")[-1]] if "$ref" in schema else schema
+        """What a reference stands for; it may be to another file, as "case.schema.json#/$defs/NAME"."""
+        if "$ref" not in schema:
+            return schema
+        file, name = schema["$ref"].split("#/$defs/")
+        root = Schema(file.removesuffix(".schema.json")).root if file else self.root
+        return root["$defs"][name]
 
     def fits(self, value, schema=None):
         schema = self.resolved(self.root if schema is None else schema)

@@ -78,7 +78,7 @@ TEST(Exploration, SaysTheSameOnEveryRun) {
 
 TEST(Exploration, WhoChoosesFamiliesGetsThoseAlone) {
   scenarios::SearchSpace space;
-  space.ficco = false;
+  space.families = {{"decomposition", "async_tp", "signaling"}};
   for (const Explored& one : explored(PairOp::gemm_reduce_scatter, usual_schedules, space).fastest_first)
     EXPECT_FALSE(is_hybrid(one)) << one.candidate.request.id;
 }

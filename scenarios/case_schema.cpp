@@ -1,0 +1,136 @@
+#include "scenarios/case_schema.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "scenarios/family_rules.hpp"
+#include "scenarios/workload.hpp"
+
+namespace weft::scenarios {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json integers(const Range& range) {
+  return {{"type", "integer"}, {"minimum", range.least}, {"maximum", range.most}};
+}
+
+ordered_json number(const Field& field) {
+  ordered_json schema{{"type", "number"}};
+  schema[field.excludes_least ? "exclusiveMinimum" : "minimum"] = field.about.range.least;
+  return schema;
+}
+
+ordered_json value_of(const Field& field) {
+  switch (field.type) {
+    case FieldType::flag:
+      return {{"type", "boolean"}};
+    case FieldType::integer:
+      return integers(field.about.range);
+    case FieldType::number:
+      return number(field);
+    case FieldType::word:
+      return {{"enum", field.words()}};
+    case FieldType::integers:
+      break;
+  }
+  return {{"type", "array"}, {"items", integers(field.about.range)}, {"minItems", 1}};
+}
+
+std::string default_of(const Field& field) {
+  if (field.type == FieldType::word) return std::get<std::string>(field.otherwise);
+  return std::visit([](const auto& value) { return ordered_json(value).dump(); }, field.otherwise);
+}
+
+/// "which is launched first; left out: collective".
+std::string meaning_of(const Field& field) {
+  std::string meaning = field.about.meaning;
+  const bool has_default = field.otherwise != FieldValue{} || field.type == FieldType::flag;
+  if (field.is_required || !has_default || meaning.find("left out: ") != std::string::npos) return meaning;
+  return meaning + (meaning.empty() ? "" : "; ") + "left out: " + default_of(field);
+}
+
+ordered_json schema_of(const Field& field) {
+  ordered_json schema = value_of(field);
+  if (field.may_be_searched) schema = {{"oneOf", {schema, {{"const", "searched"}}}}};
+  if (const std::string meaning = meaning_of(field); !meaning.empty()) schema["description"] = meaning;
+  return schema;
+}
+
+/// `properties` and `required` hold what stands before the fields.
+ordered_json object_of(std::string_view meaning, ordered_json properties, ordered_json required,
+                       const std::vector<Field>& fields) {
+  for (const Field& field : fields) {
+    if (!field.is_offered) continue;
+    properties[field.key] = schema_of(field);
+    if (field.is_required) required.push_back(field.key);
+  }
+  return {{"type", "object"},
+          {"description", meaning},
+          {"properties", std::move(properties)},
+          {"required", std::move(required)},
+          {"additionalProperties", false}};
+}
+
+/// With the keys that others bring as an alternative of its own.
+std::vector<Workload> forms_of(const Workload& workload) {
+  if (!std::holds_alternative<LayerWorkload>(workload)) return {workload};
+  return {workload, LayerWorkload{.experts = max_extent}};
+}
+
+/// One alternative for all ops with the same keys.
+ordered_json workload_schema() {
+  ordered_json alternatives = ordered_json::array();
+  for (const Workload& op : workload_of_each_op())
+    for (const Workload& workload : forms_of(op)) {
+      const char* const meaning = std::visit([](const auto& one) { return one.meaning; }, workload);
+      ordered_json schema =
+          object_of(meaning, {{"op", {{"enum", ordered_json::array()}}}}, {"op"}, fields_of(workload));
+      const auto same = std::find_if(alternatives.begin(), alternatives.end(), [&](ordered_json one) {
+        one["properties"]["op"]["enum"] = ordered_json::array();
+        return one == schema;
+      });
+      ordered_json& found = same == alternatives.end() ? alternatives.emplace_back(std::move(schema)) : *same;
+      found["properties"]["op"]["enum"].push_back(op_of(workload));
+    }
+  return {{"oneOf", std::move(alternatives)}};
+}
+
+ordered_json schedule_schema() {
+  ordered_json alternatives = ordered_json::array();
+  for (const FamilyRules* rules : all_families()) {
+    std::vector<Field> fields = rules->default_fields();
+    for (Field& field : fields_of(ScheduleChoice{})) fields.push_back(std::move(field));
+    alternatives.push_back(object_of(rules->meaning, {{"family", {{"enum", {rules->name}}}}}, {"family"}, fields));
+  }
+  return {{"oneOf", std::move(alternatives)}};
+}
+
+}  // namespace
+
+ordered_json case_schema() {
+  const ordered_json properties{{"id", {{"type", "string"}}},
+                                {"gpus",
+                                 {{"type", "integer"},
+                                  {"minimum", gpu_counts.least},
+                                  {"maximum", gpu_counts.most},
+                                  {"description", "the first so many GPUs of the machine"}}},
+                                {"workload", {{"$ref", "#/$defs/workload"}}},
+                                {"schedule", {{"$ref", "#/$defs/schedule"}, {"description", "left out: serial"}}},
+                                {"measured", {{"$ref", "#/$defs/measured"}}}};
+  return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+          {"title", "A case of weft predict: one line"},
+          {"description", "docs/formats.md says what the keys mean."},
+          {"type", "object"},
+          {"properties", properties},
+          {"required", {"id", "gpus", "workload"}},
+          {"additionalProperties", false},
+          {"$defs",
+           {{"workload", workload_schema()},
+            {"schedule", schedule_schema()},
+            {"measured",
+             object_of(Measured::meaning, ordered_json::object(), ordered_json::array(), fields_of(Measured{}))},
+            {"searched_family", {{"enum", searched_families()}}}}}};
+}
+
+}  // namespace weft::scenarios

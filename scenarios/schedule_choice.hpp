@@ -1,0 +1,264 @@
+// Which program runs a workload: a family and what it leaves open. Each struct of a family lists its keys once, for
+// reading and writing (fields.hpp); what the family does stands in families/NAME.cpp, which defines its `rules`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "models/base/names.hpp"
+#include "models/schedule/schedule.hpp"
+#include "scenarios/fields.hpp"
+
+namespace weft::scenarios {
+
+struct FamilyRules;
+
+struct Serial {
+  static const FamilyRules rules;
+  static void describe(auto&, auto&) {}
+  bool operator==(const Serial&) const = default;
+};
+
+struct Decomposition {
+  static const FamilyRules rules;
+  int chunks = 1;
+  static void describe(auto& io, auto& choice) { io.required("chunks", choice.chunks, counts); }
+  bool operator==(const Decomposition&) const = default;
+};
+
+enum class AsyncInput { copied, symmetric };
+/// How gemm+reduce_scatter sums: every rank's partial products are sent to their owner and added up there, or
+/// accumulators go round.
+enum class AsyncForm { all_to_all, rotating };
+struct AsyncTp {
+  static const FamilyRules rules;
+  AsyncInput input = AsyncInput::copied;
+  AsyncForm form = AsyncForm::all_to_all;
+  static void describe(auto& io, auto& choice) {
+    io.stated("input", choice.input, AsyncInput::copied);
+    io.optional("form", choice.form, AsyncForm::all_to_all);
+  }
+  bool operator==(const AsyncTp&) const = default;
+};
+
+enum class FirstLaunched { collective, gemm };
+struct Concurrent {
+  static const FamilyRules rules;
+  FirstLaunched first = FirstLaunched::collective;
+  static void describe(auto& io, auto& choice) { io.required("first", choice.first, "which is launched first"); }
+  bool operator==(const Concurrent&) const = default;
+};
+
+struct Signaling {
+  static const FamilyRules rules;
+  std::vector<int> groups;  ///< in waves; empty: searched
+  static void describe(auto& io, auto& choice) {
+    io.searched("groups", choice.groups, {counts, "waves of each group"});
+  }
+  bool operator==(const Signaling&) const = default;
+};
+
+enum class FiccoCompute { uniform, hetero };
+enum class FiccoGemm { fused, unfused };
+enum class FiccoChunks { rows, rows_and_columns };  ///< "1d", "2d"
+enum class FiccoTransport { copy_engine, collective };
+struct Ficco {
+  static const FamilyRules rules;
+  FiccoCompute compute = FiccoCompute::uniform;
+  FiccoGemm gemm = FiccoGemm::fused;
+  FiccoChunks chunks = FiccoChunks::rows;
+  FiccoTransport transport = FiccoTransport::copy_engine;
+  static void describe(auto& io, auto& choice) {
+    io.required("compute", choice.compute);
+    io.required("gemm", choice.gemm);
+    io.required("chunks", choice.chunks);
+    io.required("transport", choice.transport);
+  }
+  bool operator==(const Ficco&) const = default;
+};
+
+struct TokenSplit {
+  static const FamilyRules rules;
+  std::optional<std::int64_t> first;  ///< tokens of split 1; empty: searched
+  bool fused_norm = false;
+  int comm_ctas = 8;                   ///< of the fused kernel
+  std::optional<int> mlp_comm_ctas{};  ///< of the one after an MLP; empty: as after attention
+  static void describe(auto& io, auto& choice) {
+    io.searched("first", choice.first, {extents, "tokens of the first split"});
+    io.stated("fused_norm", choice.fused_norm, false);
+    io.stated("comm_ctas", choice.comm_ctas, 8, {counts, "CTAs of the fused kernel"});
+    io.optional("mlp_comm_ctas", choice.mlp_comm_ctas, std::nullopt,
+                {counts, "the same after the MLP; left out: comm_ctas"});
+  }
+  bool operator==(const TokenSplit&) const = default;
+};
+
+/// What lets a piece's transfers (gemm+X) or tiles (X+gemm) begin, besides its data.
+enum class HybridTrigger {
+  kernel_end,    ///< nothing
+  tile_group,    ///< its data are tiles of one GEMM, which is never cut
+  kernel_start,  ///< the next GEMM has its first CTA: transfers fill what a GEMM leaves
+};
+/// Who moves the bytes: NCCL on SMs; copy engines that read from a peer or write to it; a copy kernel that reads.
+enum class HybridMover { nccl, pull, push, peer_kernel };
+/// How the work is cut: row chunks of all ranks' shards at once; each shard by itself, in row chunks; or columns (of k
+/// where the GEMM comes last, of n where it comes first).
+enum class HybridPieces { chunks, shards, columns };
+enum class HybridLanes { one, each_peer };
+/// A schedule by its choices: the named families are some of the points of this space, the others have no name.
+struct Hybrid {
+  static const FamilyRules rules;
+  HybridTrigger trigger = HybridTrigger::kernel_end;
+  HybridMover mover = HybridMover::nccl;
+  HybridPieces pieces = HybridPieces::chunks;
+  int count = 2;                         ///< chunks: of all, of each shard, or column slices
+  HybridLanes lanes = HybridLanes::one;  ///< streams of the copies: peer after peer, or all peers at once
+  bool ahead = false;                    ///< all of what comes first is launched before the rest; else piece by piece
+  bool urgent = false;                   ///< transfers have the highest priority
+  int gemm_sms = 0;                      ///< limit of the GEMM; 0: none
+  bool kernel_barrier = false;           ///< a GEMM starts only once the transfers beside it have all their SMs
+  static void describe(auto& io, auto& choice) {
+    io.required("trigger", choice.trigger, "what a transfer, or a tile, waits for besides its data");
+    io.required("mover", choice.mover, "who moves the bytes");
+    io.required("pieces", choice.pieces, "how the work is cut");
+    io.required("count", choice.count, {counts, "pieces, or pieces of each shard"});
+    io.optional("lanes", choice.lanes, HybridLanes::one, "streams of the copies");
+    io.optional("ahead", choice.ahead, false, "all of what comes first is launched before the rest");
+    io.optional("urgent", choice.urgent, false, "transfers have the highest priority");
+    io.optional("gemm_sms", choice.gemm_sms, 0, {counts, "of the GEMM; left out: all"});
+    io.optional("kernel_barrier", choice.kernel_barrier, false,
+                "a GEMM starts once the transfers beside it have their SMs");
+  }
+  bool operator==(const Hybrid&) const = default;
+};
+
+/// What travels: the keys and values to the queries, or the queries to the keys and values and their results back.
+enum class AttentionExchange { keys_values, queries };
+struct Staged {
+  static const FamilyRules rules;
+  std::optional<int> stages;  ///< empty: searched
+  AttentionExchange exchange = AttentionExchange::keys_values;
+  bool kernel_barrier = true;  ///< attention starts once the exchange beside it has started
+  int sm_margin = 0;           ///< SMs that attention leaves free
+  static void describe(auto& io, auto& choice) {
+    io.searched("stages", choice.stages, counts);
+    io.stated("exchange", choice.exchange, AttentionExchange::keys_values, "what travels");
+    io.stated("kernel_barrier", choice.kernel_barrier, true,
+              "attention starts once the exchange beside it has started");
+    io.stated("sm_margin", choice.sm_margin, 0, {at_most_counts, "SMs that attention leaves free"});
+  }
+  bool operator==(const Staged&) const = default;
+};
+
+/// The fastest of the others.
+struct Best {
+  static const FamilyRules rules;
+  static void describe(auto&, auto&) {}
+  bool operator==(const Best&) const = default;
+};
+
+/// In the order in which candidates are listed.
+using Family =
+    std::variant<Serial, Decomposition, Signaling, AsyncTp, Concurrent, Ficco, TokenSplit, Staged, Hybrid, Best>;
+
+struct ScheduleChoice {
+  Family family;
+  int max_ctas = 0;  ///< NCCL's maxCTAs with minCTAs 1; 0: the library's default
+  Launch launch = Launch::graph;
+  /// Besides the family and its keys.
+  static void describe(auto& io, auto& choice) {
+    io.optional("max_ctas", choice.max_ctas, 0, {counts, "NCCL's maxCTAs; left out: its default"});
+    io.optional("launch", choice.launch, Launch::graph);
+  }
+  bool operator==(const ScheduleChoice&) const = default;
+};
+
+std::string_view family_of(const ScheduleChoice& choice);
+
+/// For people: "decomposition, chunks 4, max_ctas 8".
+std::string describe(const ScheduleChoice& choice);
+
+}  // namespace weft::scenarios
+
+namespace weft {
+
+template <>
+struct NamesOf<scenarios::AsyncInput> {
+  using enum scenarios::AsyncInput;
+  static constexpr std::array names{std::pair{copied, std::string_view{"copied"}},
+                                    std::pair{symmetric, std::string_view{"symmetric"}}};
+};
+template <>
+struct NamesOf<scenarios::AsyncForm> {
+  using enum scenarios::AsyncForm;
+  static constexpr std::array names{std::pair{all_to_all, std::string_view{"all_to_all"}},
+                                    std::pair{rotating, std::string_view{"rotating"}}};
+};
+template <>
+struct NamesOf<scenarios::FirstLaunched> {
+  using enum scenarios::FirstLaunched;
+  static constexpr std::array names{std::pair{collective, std::string_view{"collective"}},
+                                    std::pair{gemm, std::string_view{"gemm"}}};
+};
+template <>
+struct NamesOf<scenarios::FiccoCompute> {
+  using enum scenarios::FiccoCompute;
+  static constexpr std::array names{std::pair{uniform, std::string_view{"uniform"}},
+                                    std::pair{hetero, std::string_view{"hetero"}}};
+};
+template <>
+struct NamesOf<scenarios::FiccoGemm> {
+  using enum scenarios::FiccoGemm;
+  static constexpr std::array names{std::pair{fused, std::string_view{"fused"}},
+                                    std::pair{unfused, std::string_view{"unfused"}}};
+};
+template <>
+struct NamesOf<scenarios::FiccoChunks> {
+  using enum scenarios::FiccoChunks;
+  static constexpr std::array names{std::pair{rows, std::string_view{"1d"}},
+                                    std::pair{rows_and_columns, std::string_view{"2d"}}};
+};
+template <>
+struct NamesOf<scenarios::FiccoTransport> {
+  using enum scenarios::FiccoTransport;
+  static constexpr std::array names{std::pair{copy_engine, std::string_view{"copy_engine"}},
+                                    std::pair{collective, std::string_view{"collective"}}};
+};
+template <>
+struct NamesOf<scenarios::HybridTrigger> {
+  using enum scenarios::HybridTrigger;
+  static constexpr std::array names{std::pair{kernel_end, std::string_view{"kernel_end"}},
+                                    std::pair{tile_group, std::string_view{"tile_group"}},
+                                    std::pair{kernel_start, std::string_view{"kernel_start"}}};
+};
+template <>
+struct NamesOf<scenarios::HybridMover> {
+  using enum scenarios::HybridMover;
+  static constexpr std::array names{
+      std::pair{nccl, std::string_view{"nccl"}}, std::pair{pull, std::string_view{"pull"}},
+      std::pair{push, std::string_view{"push"}}, std::pair{peer_kernel, std::string_view{"peer_kernel"}}};
+};
+template <>
+struct NamesOf<scenarios::HybridPieces> {
+  using enum scenarios::HybridPieces;
+  static constexpr std::array names{std::pair{chunks, std::string_view{"chunks"}},
+                                    std::pair{shards, std::string_view{"shards"}},
+                                    std::pair{columns, std::string_view{"columns"}}};
+};
+template <>
+struct NamesOf<scenarios::HybridLanes> {
+  using enum scenarios::HybridLanes;
+  static constexpr std::array names{std::pair{one, std::string_view{"one"}},
+                                    std::pair{each_peer, std::string_view{"each_peer"}}};
+};
+template <>
+struct NamesOf<scenarios::AttentionExchange> {
+  using enum scenarios::AttentionExchange;
+  static constexpr std::array names{std::pair{keys_values, std::string_view{"keys_values"}},
+                                    std::pair{queries, std::string_view{"queries"}}};
+};
+
+}  // namespace weft
