@@ -9,11 +9,11 @@
 
 namespace weft::scenarios {
 
-/// Time of a hybrid that makes sense for the pair (check_hybrid), as a pipeline of two stages: pieces of the GEMM, one
-/// after the other, each alone on the SMs that transfers leave it, and their transfers, one after the other, each at
-/// the least of the rates of its mover and of the links with all GPUs at work. A copy kernel fills all SMs, so that its
-/// transfers and the GEMMs take turns. Left out is what hardly tells hybrids apart: contention for memory, power, ranks
-/// that are late, and everything that launch order, priorities and kernel barriers change.
+/// Time of a hybrid that makes sense for the pair (families::why_not), as a pipeline of two stages: pieces of the GEMM,
+/// one after the other, each alone on the SMs that transfers leave it, and their transfers, one after the other, each
+/// at the least of the rates of its mover and of the links with all GPUs at work. A copy kernel fills all SMs, so that
+/// its transfers and the GEMMs take turns. Left out is what hardly tells hybrids apart: contention for memory, power,
+/// ranks that are late, and everything that launch order, priorities and kernel barriers change.
 double estimated_hybrid_us(const PairWorkload& pair, int gpus, const ScheduleChoice& hybrid, const Machine& machine);
 
 /// All of hybrid_choices() in the order in which they are worth looking at: first the best of every combination of

@@ -46,7 +46,8 @@ std::vector<Hybrid> sensible_hybrids(const PairWorkload& pair, int gpus, const S
 std::vector<ScheduleChoice> hybrid_choices(const PairWorkload& pair, int gpus, const SearchSpace& space) {
   std::vector<ScheduleChoice> choices;
   for (const Hybrid& hybrid : sensible_hybrids(pair, gpus, space))
-    for (const int max_ctas : ctas_worth_trying(hybrid, pair, space)) choices.push_back({hybrid, max_ctas, space.launch});
+    for (const int max_ctas : ctas_worth_trying(hybrid, pair, space))
+      choices.push_back({hybrid, max_ctas, space.launch});
   return choices;
 }
 

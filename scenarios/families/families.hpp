@@ -1,5 +1,5 @@
-// What the files of the families know and others ask; family_rules.hpp has what all of them say. Sizes have been checked
-// (check_sizes) and the GPUs exist. InputError as build().
+// What the files of the families know and others ask; family_rules.hpp has what all of them say. Sizes have been
+// checked (check_sizes) and the GPUs exist. InputError as build().
 #pragma once
 
 #include <optional>

@@ -10,6 +10,7 @@
 #include "models/schedule/schedule_json.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/families/build.hpp"
+#include "scenarios/families/families.hpp"
 #include "scenarios/search.hpp"
 #include "sim/meaning/numerical_meaning.hpp"
 #include "sim/simulated_executor.hpp"
@@ -127,6 +128,32 @@ TEST(Hybrids, WhatMakesNoSenseIsRefusedByTheChoiceThatDoesNotFit) {
             "schedule.gemm_sms: expected a limit: a GEMM whose tiles wait on every SM leaves none for what they wait "
             "for");
   EXPECT_EQ(error({.count = 3}), "workload.m: expected a multiple of gpus x count = 12, got 4096");
+}
+
+/// All combinations, those that make no sense among them.
+std::vector<Hybrid> all_hybrids() {
+  std::vector<Hybrid> all;
+  for (const auto& [trigger, trigger_name] : NamesOf<HybridTrigger>::names)
+    for (const auto& [mover, mover_name] : NamesOf<HybridMover>::names)
+      for (const auto& [pieces, pieces_name] : NamesOf<HybridPieces>::names)
+        for (const auto& [lanes, lanes_name] : NamesOf<HybridLanes>::names)
+          for (const bool ahead : {false, true})
+            for (const bool urgent : {false, true})
+              for (const bool barrier : {false, true})
+                all.push_back({trigger, mover, pieces, 2, lanes, ahead, urgent, 0, barrier});
+  return all;
+}
+
+TEST(Hybrids, ThatMakeNoSenseAreThoseThatAreNotBuilt) {
+  int sensible = 0;
+  for (const PairOp op : {PairOp::gemm_reduce_scatter, PairOp::all_gather_gemm})
+    for (const Hybrid& hybrid : all_hybrids()) {
+      const PairWorkload pair{op, 256, 128, 64};
+      const auto why = why_not(hybrid, pair, 2);
+      EXPECT_EQ(build_error(pair, 2, hybrid), why ? why->what() : "");
+      if (!why) ++sensible;
+    }
+  EXPECT_GT(sensible, 100);
 }
 
 TEST(Hybrids, AreNamedFamiliesAtSomePoints) {

@@ -1,0 +1,201 @@
+#include "scenarios/families/hybrid_transfers.hpp"
+
+namespace weft::scenarios::families {
+namespace {
+
+bool reduces(PairOp op) { return op == PairOp::gemm_all_reduce || op == PairOp::gemm_reduce_scatter; }
+
+Slice at(Slice slice, int place) {
+  slice.place = place;
+  return slice;
+}
+std::string suffix(int piece) { return " " + std::to_string(piece); }
+std::string suffix(int piece, int step) { return suffix(piece) + " with rank + " + std::to_string(step); }
+
+}  // namespace
+
+HybridBuffers add_buffers(Program& program, const PairWorkload& pair, const Hybrid& hybrid, int gpus,
+                          std::int64_t rows) {
+  const bool gemm_first = !collective_comes_first(pair.op);
+  const Memory pulled = pushes(hybrid) || !copies(hybrid) ? Memory::local : Memory::symmetric;
+  const Memory pushed = pushes(hybrid) ? Memory::symmetric : Memory::local;
+  HybridBuffers buffers;
+  buffers.b = program.add_buffer("b", pair.n, pair.k, pair.dtype);
+  buffers.a = program.add_buffer("a", rows, pair.k, pair.dtype, gemm_first ? Memory::local : pushed);
+  buffers.c = program.add_buffer("c", rows, pair.n, DataType::bf16, gemm_first ? pulled : Memory::local);
+  switch (pair.op) {
+    case PairOp::all_gather_gemm:
+      buffers.input = program.add_buffer("shard", rows / gpus, pair.k, pair.dtype, pulled);
+      break;
+    case PairOp::all_to_all_gemm:
+      buffers.input = program.add_buffer("send", rows, pair.k, pair.dtype, pulled);
+      break;
+    case PairOp::gemm_all_to_all:
+      buffers.result = program.add_buffer("result", rows, pair.n, DataType::bf16, pushed);
+      break;
+    case PairOp::gemm_reduce_scatter:
+      buffers.result = program.add_buffer("result", rows / gpus, pair.n);
+      break;
+    case PairOp::gemm_all_reduce:
+      buffers.result = copies(hybrid) ? program.add_buffer("result", rows, pair.n, DataType::bf16, Memory::symmetric)
+                                      : buffers.c;  // in place
+      break;
+  }
+  if (copies(hybrid) && reduces(pair.op))
+    buffers.partials = program.add_buffer("partials", rows, pair.n, DataType::bf16, pushed);
+  return buffers;
+}
+
+HybridTransfers::HybridTransfers(Program& program, const Case& request, const PairWorkload& pair, const HybridCut& cut,
+                                 const HybridBuffers& buffers)
+    : program_(program),
+      op_(pair.op),
+      hybrid_(std::get<Hybrid>(request.schedule.family)),
+      max_ctas_(request.schedule.max_ctas),
+      gpus_(request.gpus),
+      cut_(cut),
+      buffers_(buffers),
+      gemm_first_(!collective_comes_first(pair.op)),
+      reduces_(reduces(pair.op)) {
+  const int lanes = hybrid_.lanes == HybridLanes::each_peer ? gpus_ - 1 : 1;
+  for (int lane = 0; lane < lanes; ++lane)
+    lanes_.push_back(program_.add_stream("s" + std::to_string(lane + 1), hybrid_.urgent ? highest_priority : 0));
+}
+
+void HybridTransfers::enter() {
+  if (!copies(hybrid_)) return;
+  program_.add(main_stream, "enter", Barrier{});
+  for (const StreamId lane : lanes_) program_.wait(lane, main_stream);
+}
+
+HybridTransfers::Sent HybridTransfers::add(int piece) {
+  return copies(hybrid_) ? add_parcels(piece) : add_collective(piece);
+}
+
+HybridTransfers::Sent HybridTransfers::add_collective(int piece) {
+  const Collective work{.kind = collective_of(op_),
+                        .input = cut_.whole(gemm_first_ ? buffers_.c : buffers_.input, piece),
+                        .output = cut_.whole(gemm_first_ ? buffers_.result : buffers_.a, piece),
+                        .transport = Transport::nccl,
+                        .max_ctas = max_ctas_};
+  const OperationId id = program_.add(lanes_.front(), std::string(name_of(work.kind)) + suffix(piece), work);
+  if (flags_rows()) raise(piece, lanes_.front(), 0);
+  return {{id}, {id}};
+}
+
+HybridTransfers::Sent HybridTransfers::add_parcels(int piece) {
+  Sent sent;
+  const char* const verb = pushes(hybrid_) ? "push" : "pull";
+  for (const int step : cut_.steps_of(piece)) {
+    const StreamId lane = lane_of(step);
+    const OperationId id = program_.add(lane, verb + suffix(piece, step), parcel(step, cut_.chunk_of(piece)));
+    if (sent.first.empty() || lanes_.size() > 1) sent.first.push_back(id);
+    sent.last.push_back(id);
+    if (pushes(hybrid_) ? !gemm_first_ : flags_rows()) raise(piece, lane, pushes(hybrid_) ? step : 0);
+  }
+  if (lanes_.size() == 1 && !sent.last.empty()) sent.last = {sent.last.back()};
+  return sent;
+}
+
+/// What goes to the peer of a step (push) or comes from it (pull).
+Copy HybridTransfers::parcel(int step, int chunk) const {
+  const CopyPath path = hybrid_.mover == HybridMover::peer_kernel ? CopyPath::sms : CopyPath::copy_engine;
+  const auto part = [&](BufferId buffer, int peer) { return cut_.part(buffer, peer, chunk); };
+  if (gemm_first_)
+    return pushes(hybrid_) ? Copy{part(buffers_.c, step), at(landing(0, chunk), step), path}
+                           : Copy{at(part(buffers_.c, 0), -step), landing(-step, chunk), path};
+  return pushes(hybrid_) ? Copy{input_for(step, chunk), at(part(buffers_.a, 0), step), path}
+                         : Copy{at(input_for(0, chunk), step), part(buffers_.a, step), path};
+}
+
+/// The same of the sums of an all-reduce.
+Copy HybridTransfers::sum_parcel(int step, int chunk) const {
+  const int owner = pushes(hybrid_) ? 0 : -step;
+  Copy copy = parcel(step, chunk);
+  copy.source = at(cut_.part(buffers_.result, owner, chunk), owner);
+  copy.destination = at(cut_.part(buffers_.result, owner, chunk), pushes(hybrid_) ? step : 0);
+  return copy;
+}
+
+Slice HybridTransfers::input_for(int peer, int chunk) const {
+  return op_ == PairOp::all_to_all_gemm ? cut_.part(buffers_.input, peer, chunk) : cut_.own_part(buffers_.input, chunk);
+}
+
+Slice HybridTransfers::landing(int peer, int chunk) const {
+  return reduces_ ? cut_.slot(buffers_.partials, peer, chunk) : cut_.part(buffers_.result, peer, chunk);
+}
+
+void HybridTransfers::wait(const After& after) {
+  for (const StreamId lane : lanes_) program_.wait(lane, after);
+}
+
+void HybridTransfers::add_computed(int piece) {
+  if (!copies(hybrid_) || pushes(hybrid_)) return;
+  const OperationId computed = program_.add(lanes_.front(), "computed" + suffix(piece), Barrier{.channel = 1});
+  for (std::size_t lane = 1; lane < lanes_.size(); ++lane) program_.wait(lanes_[lane], After{computed});
+}
+
+void HybridTransfers::wait_for_arrival(int piece, const Sent& sent) {
+  if (!pushes(hybrid_)) {
+    for (const OperationId id : sent.last) program_.wait(main_stream, After{id});
+  } else if (signals_of(piece) > 0) {
+    program_.add(main_stream, "arrived" + suffix(piece), Wait{.counter = flag_of(piece), .value = signals_of(piece)});
+  }
+}
+
+void HybridTransfers::copy_own(int piece) {
+  if (!copies(hybrid_) || cut_.by_shard()) return;
+  const int chunk = cut_.chunk_of(piece);
+  const Copy copy = gemm_first_ ? Copy{cut_.part(buffers_.c, 0, chunk), landing(0, chunk)}
+                                : Copy{input_for(0, chunk), cut_.part(buffers_.a, 0, chunk)};
+  program_.add(main_stream, "copy own" + suffix(piece), copy);
+}
+
+/// Says on rank + `place` that a transfer of the piece has arrived there.
+void HybridTransfers::raise(int piece, StreamId stream, int place) {
+  const CounterId flag = flag_of(piece);
+  const std::string name = "flag " + std::to_string(++signals_);
+  program_.add(stream, name, Signal{.counter = flag, .place = place, .path = SignalPath::kernel});
+}
+
+CounterId HybridTransfers::flag_of(int piece) {
+  while (static_cast<int>(flags_.size()) <= piece)
+    flags_.push_back(program_.add_counter({"piece" + suffix(static_cast<int>(flags_.size())), false}));
+  return flags_[static_cast<std::size_t>(piece)];
+}
+
+std::int64_t HybridTransfers::signals_of(int piece) const {
+  return copies(hybrid_) ? static_cast<std::int64_t>(cut_.steps_of(piece).size()) : 1;
+}
+
+void HybridTransfers::join_lanes() {
+  for (const StreamId lane : lanes_) program_.wait(main_stream, lane);
+}
+
+void HybridTransfers::leave() {
+  if (!copies(hybrid_)) return;
+  join_lanes();
+  program_.add(main_stream, "leave", Barrier{});
+  if (reduces_) reduce();
+}
+
+/// Adds the partial sums of all ranks up, and sends the sums of an all-reduce.
+void HybridTransfers::reduce() {
+  const bool is_scattered = op_ == PairOp::gemm_reduce_scatter;
+  for (int chunk = 0; chunk < hybrid_.count; ++chunk) {
+    const Slice sums = is_scattered ? cut_.own_part(buffers_.result, chunk) : cut_.part(buffers_.result, 0, chunk);
+    MemoryBound sum{MemoryKernel::add, {}, {sums}};
+    for (int peer = 0; peer < gpus_; ++peer) sum.reads.push_back(cut_.slot(buffers_.partials, peer, chunk));
+    program_.add(main_stream, "sum" + suffix(chunk), sum);
+  }
+  if (is_scattered) return;
+  program_.add(main_stream, "summed", Barrier{});
+  for (const StreamId lane : lanes_) program_.wait(lane, main_stream);
+  for (int step = 1; step < gpus_; ++step)
+    for (int chunk = 0; chunk < hybrid_.count; ++chunk)
+      program_.add(lane_of(step), "sum of" + suffix(chunk, step), sum_parcel(step, chunk));
+  join_lanes();
+  program_.add(main_stream, "done", Barrier{});
+}
+
+}  // namespace weft::scenarios::families

@@ -1,0 +1,94 @@
+// A hybrid's choice of a mover: who moves the bytes of a piece, and how the receiver knows that they are there.
+//
+//   nccl         one collective for each piece
+//   pull         copy engines read a parcel from each peer; a peer's results are ready after a barrier of all ranks,
+//                inputs always
+//   push         copy engines write a parcel to each peer, and raise a flag there (X+gemm) or are known to have arrived
+//                at the last barrier (gemm+X)
+//   peer_kernel  as pull, by copies on SMs
+//
+// What is reduced without NCCL is added up by a kernel; an all-reduce then sends the sums in the same way.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "scenarios/families/hybrid_cut.hpp"
+#include "scenarios/families/program.hpp"
+
+namespace weft::scenarios::families {
+
+inline bool copies(const Hybrid& hybrid) { return hybrid.mover != HybridMover::nccl; }
+inline bool pushes(const Hybrid& hybrid) { return hybrid.mover == HybridMover::push; }
+inline bool uses_sms(const Hybrid& hybrid) {
+  return hybrid.mover == HybridMover::nccl || hybrid.mover == HybridMover::peer_kernel;
+}
+
+/// a[m, k] x b[n, k]^T = c[m, n]. `input` is what the ranks hold before all_gather+gemm and all_to_all+gemm, `result`
+/// what they hold after a gemm+X, `partials` what a gemm+X without NCCL adds up.
+struct HybridBuffers {
+  BufferId a = 0, b = 0, c = 0, input = 0, result = 0, partials = 0;
+};
+HybridBuffers add_buffers(Program& program, const PairWorkload& pair, const Hybrid& hybrid, int gpus,
+                          std::int64_t rows);
+
+class HybridTransfers {
+ public:
+  /// Adds a stream for the transfers, or one for each peer.
+  HybridTransfers(Program& program, const Case& request, const PairWorkload& pair, const HybridCut& cut,
+                  const HybridBuffers& buffers);
+
+  /// Of one piece: the first transfer on each lane, and the last.
+  struct Sent {
+    std::vector<OperationId> first, last;
+  };
+
+  /// Copies begin when all ranks have come.
+  void enter();
+  Sent add(int piece);
+  /// The next transfers wait for that point.
+  void wait(const After& after);
+  /// The piece is computed here, and so that peers may pull it, on all ranks.
+  void add_computed(int piece);
+  /// What the main stream launches next waits until the piece has arrived.
+  void wait_for_arrival(int piece, const Sent& sent);
+  /// Rows that stay on this GPU, and that a kernel can neither read nor write at their place.
+  void copy_own(int piece);
+  /// After the last transfer: all ranks are done with each other's memory, and sums are added up.
+  void leave();
+
+  /// For tiles that look for the rows of a piece: the counter and how far it counts.
+  CounterId flag_of(int piece);
+  std::int64_t signals_of(int piece) const;
+  /// Input rows of this rank that rank + `peer` multiplies.
+  Slice input_for(int peer, int chunk) const;
+  /// Where what rank + `peer` computed for this one goes.
+  Slice landing(int peer, int chunk) const;
+  /// Whose shard the parcel of a step belongs to here: that of the peer that it is pulled from or pushed by.
+  int sender(int step) const { return pushes(hybrid_) || gemm_first_ ? -step : step; }
+
+ private:
+  Sent add_collective(int piece);
+  Sent add_parcels(int piece);
+  Copy parcel(int step, int chunk) const;
+  Copy sum_parcel(int step, int chunk) const;
+  void raise(int piece, StreamId stream, int place);
+  void reduce();
+  void join_lanes();
+  StreamId lane_of(int step) const { return lanes_[static_cast<std::size_t>(step - 1) % lanes_.size()]; }
+  /// Tiles of one GEMM look for the rows of a piece.
+  bool flags_rows() const { return hybrid_.trigger == HybridTrigger::tile_group && !gemm_first_; }
+
+  Program& program_;
+  PairOp op_;
+  Hybrid hybrid_;
+  int max_ctas_, gpus_;
+  const HybridCut& cut_;
+  HybridBuffers buffers_;
+  bool gemm_first_, reduces_;
+  std::vector<StreamId> lanes_;
+  std::vector<CounterId> flags_;
+  int signals_ = 0;
+};
+
+}  // namespace weft::scenarios::families

@@ -1,0 +1,98 @@
+// Who moves the bytes of a hybrid, and what they wait for, in launch order.
+#include "scenarios/families/hybrid_transfers.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/scenarios/program_text.hpp"
+
+namespace weft::scenarios::families {
+namespace {
+
+using testing::ElementsAre;
+
+/// On two GPUs, in two pieces.
+std::vector<std::string> program(PairOp op, Hybrid hybrid) {
+  hybrid.count = 2;
+  return program_of(build_case(PairWorkload{op, 256, 128, 64}, 2, hybrid));
+}
+
+TEST(HybridTransfers, PulledInputsAreThereWhenAllRanksAre) {
+  EXPECT_THAT(program(PairOp::all_gather_gemm, {.mover = HybridMover::pull}),
+              ElementsAre("s0: enter", "s1: pull 0 with rank + 1 after enter", "s0: copy own 0",
+                          "s0: gemm 0 after pull 0 with rank + 1", "s1: pull 1 with rank + 1", "s0: copy own 1",
+                          "s0: gemm 1 after pull 1 with rank + 1", "s0: leave after pull 1 with rank + 1"));
+}
+
+TEST(HybridTransfers, PulledResultsAreThereAfterABarrier) {
+  EXPECT_THAT(
+      program(PairOp::gemm_all_to_all, {.mover = HybridMover::pull}),
+      ElementsAre("s0: enter", "s0: gemm 0", "s1: computed 0 after enter after gemm 0", "s1: pull 0 with rank + 1",
+                  "s0: gemm 1", "s1: computed 1 after gemm 1", "s1: pull 1 with rank + 1", "s0: copy own 0",
+                  "s0: copy own 1", "s0: leave after pull 1 with rank + 1"));
+}
+
+TEST(HybridTransfers, PushedInputsRaiseAFlag) {
+  EXPECT_THAT(program(PairOp::all_gather_gemm, {.mover = HybridMover::push}),
+              ElementsAre("s0: enter", "s1: push 0 with rank + 1 after enter", "s1: flag 1", "s0: copy own 0",
+                          "s0: arrived 0", "s0: gemm 0", "s1: push 1 with rank + 1", "s1: flag 2", "s0: copy own 1",
+                          "s0: arrived 1", "s0: gemm 1", "s0: leave after flag 2"));
+}
+
+TEST(HybridTransfers, ReducedResultsAreAddedUpAtTheEnd) {
+  const std::vector<std::string> lines = program(PairOp::gemm_reduce_scatter, {.mover = HybridMover::push});
+  EXPECT_THAT(std::vector(lines.end() - 3, lines.end()),
+              ElementsAre("s0: leave after push 1 with rank + 1", "s0: sum 0", "s0: sum 1"));
+}
+
+TEST(HybridTransfers, NcclMovesAPieceInOneCollective) {
+  EXPECT_THAT(
+      program(PairOp::gemm_all_reduce, {.mover = HybridMover::nccl}),
+      ElementsAre("s0: gemm 0", "s1: all_reduce 0 after gemm 0", "s0: gemm 1", "s1: all_reduce 1 after gemm 1"));
+}
+
+TEST(HybridTransfers, OfKernelsAreCopiesOnSms) {
+  for (const auto& [mover, path] :
+       {std::pair{HybridMover::peer_kernel, CopyPath::sms}, std::pair{HybridMover::pull, CopyPath::copy_engine}}) {
+    const Schedule schedule =
+        build_case(PairWorkload{PairOp::all_gather_gemm, 256, 128, 64}, 2, Hybrid{.mover = mover, .count = 2});
+    EXPECT_EQ(all_of_kind<Copy>(schedule).front().path, path);
+  }
+}
+
+TEST(HybridTransfers, HaveALaneForEachPeerWhereAsked) {
+  const Schedule schedule = build_case(PairWorkload{PairOp::all_gather_gemm, 256, 128, 64}, 4,
+                                       Hybrid{.mover = HybridMover::pull, .count = 2, .lanes = HybridLanes::each_peer});
+  EXPECT_EQ(schedule.streams.size(), 1u + 3u);
+}
+
+TEST(HybridTrigger, StartOfTheNextGemmReleasesATransfer) {
+  EXPECT_THAT(program(PairOp::gemm_all_reduce, {.trigger = HybridTrigger::kernel_start}),
+              ElementsAre("s0: gemm 0", "s0: gemm 1", "s1: all_reduce 0 after gemm 0 after gemm 1",
+                          "s1: all_reduce 1 after gemm 1"));
+  EXPECT_THAT(program(PairOp::all_gather_gemm, {.trigger = HybridTrigger::kernel_start}),
+              ElementsAre("s1: all_gather 0", "s0: gemm 0 after all_gather 0", "s1: all_gather 1 after gemm 0",
+                          "s0: gemm 1 after all_gather 1"));
+}
+
+TEST(HybridTrigger, TileGroupsOfOneGemmReleaseTransfers) {
+  const Schedule schedule = build_case(PairWorkload{PairOp::gemm_all_reduce, 256, 128, 64}, 2,
+                                       Hybrid{.trigger = HybridTrigger::tile_group, .count = 2});
+  EXPECT_THAT(program_of(schedule),
+              ElementsAre("s0: gemm", "s1: all_reduce 0 after gemm", "s1: all_reduce 1 after gemm"));
+  EXPECT_THAT(schedule.operations[2].after, ElementsAre(After{0, Point::tile_group, 1}));
+}
+
+TEST(HybridTrigger, LaunchedAheadAllOfWhatComesFirstIsLaunchedBeforeTheRest) {
+  EXPECT_THAT(program(PairOp::all_gather_gemm, {.ahead = true}),
+              ElementsAre("s1: all_gather 0", "s1: all_gather 1", "s0: gemm 0 after all_gather 0",
+                          "s0: gemm 1 after all_gather 1"));
+}
+
+TEST(HybridTrigger, KernelBarrierHoldsAGemmUntilTheTransferBesideItHasItsSms) {
+  EXPECT_THAT(program(PairOp::all_gather_gemm, {.kernel_barrier = true}),
+              ElementsAre("s1: all_gather 0", "s1: all_gather 1", "s0: gemm 0 after all_gather 0 after all_gather 1",
+                          "s0: gemm 1 after all_gather 1"));
+}
+
+}  // namespace
+}  // namespace weft::scenarios::families
