@@ -19,6 +19,12 @@ void Engine::at_place(Picoseconds time, std::uint64_t place, Waiter waiter) {
 }
 
 bool Engine::step() {
+  if (Line& happening = lines_.front(); early_.empty() && !happening.is_empty()) {  // most events
+    const Waiter waiter = happening.first().waiter;
+    happening.leave();
+    waiter.call(waiter.context);
+    return true;
+  }
   Line* line = first_line();
   if (line == nullptr && early_.empty()) {
     if (filled_ == 0) return false;
@@ -58,6 +64,13 @@ void Engine::wait_for(Picoseconds time, const Event& event) {
 /// Sets the clock to the earliest time and lines its events up.
 void Engine::begin_next_instant() {
   std::vector<TimedEvent>* bucket = &buckets_[std::countr_zero(filled_)];
+  if (bucket->size() == 1) {
+    now_ = bucket->front().time;
+    early_.push_back(bucket->front().event);
+    bucket->clear();
+    filled_ &= filled_ - 1;
+    return;
+  }
   Picoseconds earliest = bucket->front().time;
   for (const TimedEvent& one : *bucket) earliest = std::min(earliest, one.time);
   now_ = earliest;

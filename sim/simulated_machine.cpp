@@ -67,7 +67,10 @@ void SimulatedMachine::restart(double clock_share) {
   links_.restart();
   units_.restart();
   for (const std::unique_ptr<GpuState>& gpu : gpus_) gpu->restart();
-  for (Prepared& one : prepared_) one = {};
+  for (Prepared& one : prepared_) {
+    one.is_for_this_clock = false;
+    one.path = -1;
+  }
   for (std::vector<Transfer>& transfers : transfers_) transfers.clear();
   collectives_.clear();
 }
@@ -140,7 +143,7 @@ LaunchSite SimulatedMachine::site_of(const Activity& activity) {
 template <class Launch>
 void SimulatedMachine::start_kernel(Activity& activity, const Launch& launch) {
   Prepared& one = prepared(activity);
-  if (one.kernel == nullptr) prepare_kernel(one, activity, launch());
+  if (!std::exchange(one.is_for_this_clock, true)) prepare_kernel(one, activity, launch());
   activity.limit = one.limit;
   activity.detail = one.detail;
   one.kernel->start(activity);
@@ -149,6 +152,7 @@ void SimulatedMachine::start_kernel(Activity& activity, const Launch& launch) {
 void SimulatedMachine::prepare_kernel(Prepared& one, const Activity& activity, KernelLaunch launch) {
   one.limit = launch.limit;
   one.detail = std::move(launch.detail);
+  if (one.kernel != nullptr) return one.kernel->change_work(std::move(launch.work));
   one.kernel = std::make_unique<TiledKernel>(engine_, sms_for(activity), pool_, std::move(launch.work),
                                              tile_groups(activity.operation->work));
   one.kernel->cta = launch.cta;

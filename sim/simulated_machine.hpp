@@ -76,6 +76,7 @@ class SimulatedMachine : public Device {
   /// What an operation of a rank is in every iteration, known once it has started for the first time.
   struct Prepared {
     std::unique_ptr<TiledKernel> kernel;
+    bool is_for_this_clock = false;  // the kernel
     Limit limit = Limit::latency;
     std::string detail;
     GemmWatch watch;

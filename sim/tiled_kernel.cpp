@@ -1,6 +1,7 @@
 #include "sim/tiled_kernel.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 
 #include "models/schedule/layout.hpp"
@@ -16,6 +17,13 @@ TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, TiledWork
       path_(pool.add_path(work_.uses)),
       tail_(from_us(work_.tail_us)) {
   find_groups();
+}
+
+void TiledKernel::change_work(TiledWork work) {
+  assert(work.tiles == work_.tiles);
+  work_ = std::move(work);
+  path_ = pool_.add_path(work_.uses);
+  tail_ = from_us(work_.tail_us);
 }
 
 void TiledKernel::find_groups() {

@@ -34,6 +34,8 @@ class TiledKernel : public Grid {
   TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, TiledWork work, TileGroups groups);
   TiledKernel(const TiledKernel&) = delete;
 
+  /// What its tiles cost from the next start on, at another clock; they are as many as before.
+  void change_work(TiledWork work);
   /// Launches it, for the first time or again after it has ended.
   void start(Activity& activity);
   void on_placed(std::span<const int> sms) override;
@@ -78,10 +80,10 @@ class TiledKernel : public Grid {
   Engine& engine_;
   SmPool& sms_;
   FluidPool& pool_;
-  const TiledWork work_;
+  TiledWork work_;
   const TileGroups groups_;
-  const PathId path_;
-  const Picoseconds tail_;
+  PathId path_;
+  Picoseconds tail_;
   std::vector<std::int64_t> group_first_, group_tiles_;  // first tile and tiles of each tile group
   std::vector<GroupEnd> group_ends_;
 

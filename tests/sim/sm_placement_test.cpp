@@ -1,0 +1,65 @@
+#include "sim/sm_placement.hpp"
+
+#include <gmock/gmock.h>
+
+#include <random>
+
+#include "tests/sim/test_machine.hpp"
+
+namespace weft::sim {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+
+constexpr CtaShape whole_sm{1024, 1, 1}, half_sm{512, 1, 1}, quarter_sm{256, 1, 1};
+
+TEST(SmPlacement, ClustersGoRoundTheGpcs) {
+  SmLayout layout(test_gpu(2, 4));
+  SmPlacement placement(layout);
+  SmOccupancy occupancy(layout);
+  EXPECT_THAT(placement.place(occupancy, whole_sm, 2, 6), ElementsAre(0, 1, 4, 5, 2, 3));
+  EXPECT_EQ(occupancy.residents, 6);
+}
+
+TEST(SmPlacement, KeptAnswersAreThoseFoundAnew) {
+  SmLayout layout(test_gpu(3, 4));
+  SmPlacement kept(layout);
+  SmOccupancy occupancy(layout);
+  struct Resident {
+    CtaShape cta;
+    std::vector<int> sms;
+  };
+  std::vector<Resident> residents;
+  std::mt19937 draw(1);
+  for (int step = 0; step < 3000; ++step) {
+    if (!residents.empty() && draw() % 2 == 0) {
+      const std::size_t leaving = draw() % residents.size();
+      occupancy.take_room(residents[leaving].sms, residents[leaving].cta, -1);
+      residents.erase(residents.begin() + static_cast<std::ptrdiff_t>(leaving));
+      continue;
+    }
+    const CtaShape cta = std::array{whole_sm, half_sm, quarter_sm}[draw() % 3];
+    const int cluster = 1 + static_cast<int>(draw() % 2);
+    const int most = 1 + static_cast<int>(draw() % 60);
+    SmOccupancy same = occupancy;
+    const std::span<const int> placed = kept.place(occupancy, cta, cluster, most);
+    SmPlacement fresh(layout);
+    ASSERT_THAT(placed, ElementsAreArray(fresh.place(same, cta, cluster, most)));
+    ASSERT_EQ(occupancy, same);
+    if (!placed.empty()) residents.push_back({cta, {placed.begin(), placed.end()}});
+  }
+}
+
+TEST(SmPlacement, AskingForMoreThanThereIsRoomForChangesNothing) {
+  SmLayout layout(test_gpu(1, 5));
+  SmPlacement placement(layout);
+  for (const int most : {6, 8, 600}) {
+    SmOccupancy occupancy(layout);
+    occupancy.take_room(std::vector{2}, quarter_sm, 1);
+    EXPECT_THAT(placement.place(occupancy, whole_sm, 2, most), ElementsAre(0, 1, 3, 4));
+  }
+}
+
+}  // namespace
+}  // namespace weft::sim
