@@ -79,8 +79,7 @@ void SmPlacement::find(Answer& answer) {
 /// On an empty GPU all rounds are the same: single CTAs, or whole clusters of which an SM holds one CTA.
 bool SmPlacement::is_placed_at_once(const Answer& answer) const {
   const auto& [cta, cluster, most] = answer.request;
-  return answer.before.residents == 0 &&
-         (cluster == 1 || (most % cluster == 0 && layout_.empty_sm().ctas(cta) == 1));
+  return answer.before.residents == 0 && (cluster == 1 || (most % cluster == 0 && layout_.empty_sm().ctas(cta) == 1));
 }
 
 /// What place_round_by_round() comes to there: every SM of the round gets as many, or one less.
@@ -101,7 +100,8 @@ void SmPlacement::place_at_once(Answer& answer) {
 void SmPlacement::place_round_by_round(Answer& answer) {
   const int full = layout_.empty_sm().slots;
   find_fitting(answer);
-  for (int most_load = least_load(0); most_load < full && static_cast<int>(answer.placed.size()) < answer.request.most;) {
+  for (int most_load = least_load(0);
+       most_load < full && static_cast<int>(answer.placed.size()) < answer.request.most;) {
     find_candidates(answer.after, most_load);
     const std::size_t before = answer.placed.size();
     place_round(answer);

@@ -75,9 +75,9 @@ class SmPlacement {
 
   SmLayout& layout_;
   std::array<std::unique_ptr<Answer>, 256> answers_;  // a request has one place
-  std::vector<int> fitting_load_;                    // by kind: residents of an SM that can take one more; -1: it cannot
-  std::vector<Candidates> candidates_;               // by GPC
-  std::vector<int> candidate_sms_;                   // GPC by GPC
+  std::vector<int> fitting_load_;       // by kind: residents of an SM that can take one more; -1: it cannot
+  std::vector<Candidates> candidates_;  // by GPC
+  std::vector<int> candidate_sms_;      // GPC by GPC
 };
 
 }  // namespace weft::sim

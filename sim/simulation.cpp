@@ -1,0 +1,173 @@
+#include "sim/simulation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/cost/governor.hpp"
+#include "models/execution/timing_protocol.hpp"
+#include "sim/energy.hpp"
+#include "sim/stream_timing.hpp"
+
+namespace weft::sim {
+namespace {
+
+constexpr int most_iterations = 12;
+constexpr int iterations_of_a_race = 6;
+constexpr int iterations_of_meeting_ranks = 5;
+constexpr int most_operations_adrift = 4000;  // of all ranks and iterations: some tens of ms to simulate
+constexpr double agreement = 1e-3;            // of an iteration's time
+constexpr int most_clock_steps = 8;
+
+std::vector<OperationCost> costs_of(const Schedule& schedule, const Machine& machine,
+                                    const SimulationOptions& options) {
+  std::vector<OperationCost> costs = operation_costs(schedule, machine, options.mechanisms.l2_reuse);
+  for (std::size_t id = 0; id < options.given_us.size(); ++id) costs[id].given_us = options.given_us[id];
+  return costs;
+}
+
+}  // namespace
+
+Simulation::Simulation(const Schedule& schedule, const Machine& machine, const SimulationOptions& options)
+    : schedule_(schedule),
+      machine_(machine),
+      options_(options),
+      ranks_(ranks_are_alike(schedule) ? 1 : schedule.gpus),
+      order_(schedule, timing_of(schedule, machine, options.mechanisms)),
+      regime_(regime_of(order_, ranks_)),
+      costs_(costs_of(schedule, machine, options)),
+      energy_uJ_(dynamic_energy_uJ(schedule, machine, costs_)),
+      device_(engine_, machine, schedule, costs_, ranks_, 1.0, options.mechanisms),
+      run_(engine_, device_, order_, ranks_) {
+  if (!options.spans) device_.leave_out_details();
+}
+
+double Simulation::slack(const Attempt& attempt) const {
+  const Power& power = machine_.power;
+  return (power.limit_W - power.idle_W) / (excess(attempt) * power.limit_W - power.idle_W);
+}
+
+double Simulation::excess(const Attempt& attempt) const {
+  return mean_power_W(machine_.power, energy_uJ_, attempt.time_us) / machine_.power.limit_W;
+}
+
+Attempt Simulation::run(double clock_share) {
+  switch (regime_) {
+    case Regime::racing:
+      return run_iterations(iterations_of_a_race, clock_share, 0);
+    case Regime::from_rest:
+      return run_iterations(1, clock_share);
+    case Regime::adrift:
+      return run_adrift(clock_share);
+    case Regime::meeting:
+      return run_iterations(iterations_of_meeting_ranks, clock_share, 1);
+    case Regime::host_driven:
+      break;
+  }
+  return run_until_steady(clock_share);
+}
+
+/// The mean of a timed run's iterations, or of the later half where it has more than are simulated.
+Attempt Simulation::run_adrift(double clock_share) {
+  const int launches = launches_for(run_ms * 1e3, run_iterations(1, clock_share).time_us);
+  const int operations = ranks_ * static_cast<int>(schedule_.operations.size());
+  const int iterations = std::min(launches, std::max(most_iterations, most_operations_adrift / operations));
+  return run_iterations(iterations, clock_share, launches > iterations ? iterations / 2 : 0);
+}
+
+Attempt Simulation::run_until_steady(double clock_share) {
+  for (int iterations = 3;; iterations *= 2) {
+    const Attempt attempt = run_iterations(std::min(iterations, most_iterations), clock_share);
+    if (attempt.is_steady || iterations >= most_iterations) return attempt;
+  }
+}
+
+/// The time is that of the last iteration, or the mean since iteration `mean_from` where one is named.
+Attempt Simulation::run_iterations(int iterations, double clock_share, int mean_from) {
+  engine_.restart();
+  device_.restart(clock_share);
+  run_.prepare(iterations);
+  run_.run();
+
+  Attempt attempt{.clock_share = clock_share, .iterations = iterations};
+  double before_us = 0;
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const int last = iterations - 1;
+    attempt.time_us = std::max(attempt.time_us, period_us(rank, last, mean_from >= 0 ? mean_from : last));
+    if (iterations > 1) before_us = std::max(before_us, period_us(rank, last - 1, last - 1));
+  }
+  if (const double exposed_us = exposed_launch_us(attempt.time_us); exposed_us > 0) {
+    attempt.time_us += exposed_us;
+    before_us += exposed_us;
+  }
+  const double floor_us = repetition_floor_us();
+  attempt.is_launch_bound = attempt.time_us < floor_us;
+  attempt.time_us = std::max(attempt.time_us, floor_us);
+  before_us = std::max(before_us, floor_us);
+  attempt.is_steady = iterations == 1 || std::abs(before_us - attempt.time_us) <= agreement * attempt.time_us;
+  return attempt;
+}
+
+/// From the beginning of one iteration to that of the one after another, for each between them.
+double Simulation::period_us(int rank, int iteration, int from) const {
+  return to_us(run_.end_of(rank, iteration) + order_.timing().iteration_gap - run_.begin_of(rank, from)) /
+         (iteration - from + 1);
+}
+
+/// A graph does not repeat faster than with one of its collectives alone.
+double Simulation::repetition_floor_us() const {
+  double floor_us = 0;
+  if (schedule_.launch == Launch::graph && options_.mechanisms.gaps)
+    for (const OperationCost& cost : costs_) floor_us = std::max(floor_us, cost.collective.alone_us);
+  return floor_us;
+}
+
+/// What the host needs to launch a graph with collectives beside other operations, where the iteration is too short
+/// to hide it.
+double Simulation::exposed_launch_us(double time_us) const {
+  if (schedule_.launch != Launch::graph || !options_.mechanisms.gaps || schedule_.operations.size() < 2 ||
+      !has_collectives(schedule_))
+    return 0;
+  const Latencies& latencies = machine_.latencies;
+  return std::clamp(latencies.short_graph_us - time_us, 0.0, latencies.short_graph_gap_us);
+}
+
+Trace Simulation::trace(const Attempt& last) {
+  Trace trace = trace_of(run_, schedule_, ranks_, last.iterations - 1, options_.spans);
+  if (last.is_launch_bound) trace.limited_by = Limit::launch;
+  trace.machine = machine_.name;
+  trace.time_us = last.time_us / schedule_.repeats_per_iteration;
+  return trace;
+}
+
+SimulationStatistics Simulation::statistics(const Attempt& last) const {
+  return {.events = engine_.events(),
+          .plans = device_.pool().plans(),
+          .peak_load = device_.pool().peak_load(),
+          .iterations = last.iterations,
+          .ranks = ranks_,
+          .clock_share = last.clock_share};
+}
+
+/// The governor is slower than an iteration, so the clock is one number: the highest at which the mean power of an
+/// iteration stays within the limit. With a longer cycle computation takes longer in proportion and the rest as long as
+/// before, so 1 / dynamic power is nearly linear in the cycle: a secant, kept inside what is known, finds it in a few
+/// runs.
+Attempt at_power_limit(Simulation& simulation, Attempt attempt) {
+  double shortest = 1, longest = 1 / lowest_clock_share;  // cycles, in those of the maximum clock
+  double before = 1, slack_before = simulation.slack(attempt);
+  double cycle = slack_before > 0 ? before / slack_before : longest;
+  for (int step = 0; step < most_clock_steps; ++step) {
+    cycle = std::min(cycle, longest);
+    attempt = simulation.run(1 / cycle);
+    if (std::abs(simulation.excess(attempt) - 1) < agreement || cycle == longest) break;
+    const double slack = simulation.slack(attempt);
+    (slack < 1 ? shortest : longest) = cycle;
+    const double guess = cycle + (1 - slack) * (cycle - before) / (slack - slack_before);
+    before = cycle;
+    slack_before = slack;
+    cycle = guess > shortest && guess < longest ? guess : (shortest + longest) / 2;
+  }
+  return attempt;
+}
+
+}  // namespace weft::sim

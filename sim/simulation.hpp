@@ -1,0 +1,63 @@
+// A schedule on a machine, simulated at one clock after another.
+#pragma once
+
+#include <vector>
+
+#include "sim/critical_path.hpp"
+#include "sim/regime.hpp"
+#include "sim/schedule_run.hpp"
+#include "sim/simulated_executor.hpp"
+#include "sim/simulated_machine.hpp"
+
+namespace weft::sim {
+
+/// One run of some iterations at one clock.
+struct Attempt {
+  double time_us = 0;  ///< of an iteration
+  double clock_share = 1;
+  int iterations = 0;
+  bool is_steady = false;
+  bool is_launch_bound = false;
+};
+
+class Simulation {
+ public:
+  /// Refers to its arguments.
+  Simulation(const Schedule& schedule, const Machine& machine, const SimulationOptions& options);
+
+  Attempt run(double clock_share);
+
+  /// What the limit leaves for dynamic power over what an iteration takes: below 1 where the clock is too high.
+  double slack(const Attempt& attempt) const;
+  /// Mean power of an iteration over the limit.
+  double excess(const Attempt& attempt) const;
+
+  /// Of the last iteration of the last run.
+  Trace trace(const Attempt& last);
+  SimulationStatistics statistics(const Attempt& last) const;
+
+ private:
+  Attempt run_adrift(double clock_share);
+  Attempt run_until_steady(double clock_share);
+  Attempt run_iterations(int iterations, double clock_share, int mean_from = -1);
+  double period_us(int rank, int iteration, int from) const;
+  double repetition_floor_us() const;
+  double exposed_launch_us(double time_us) const;
+
+  const Schedule& schedule_;
+  const Machine& machine_;
+  const SimulationOptions& options_;
+  const int ranks_;
+  const StreamOrder order_;
+  const Regime regime_;
+  const std::vector<OperationCost> costs_;
+  const double energy_uJ_;
+  Engine engine_;
+  SimulatedMachine device_;
+  ScheduleRun run_;
+};
+
+/// The attempt at the clock that the power limit allows, from one at the maximum clock.
+Attempt at_power_limit(Simulation& simulation, Attempt attempt);
+
+}  // namespace weft::sim

@@ -1,0 +1,78 @@
+#include "sim/stream_timing.hpp"
+
+#include <algorithm>
+
+#include "models/schedule/facts.hpp"
+#include "sim/skew.hpp"
+
+namespace weft::sim {
+namespace {
+
+/// Kernels of the collective library hold their SMs on all ranks before any goes on.
+bool is_library_collective(const Work& work) {
+  return match(
+      work, [](const Collective&) { return true; },
+      [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention,
+                     Signal, Wait, Barrier, Delay> auto&) { return false; });
+}
+
+/// In which share of launches a collective that begins a graph beside other operations starts first: on every rank at
+/// once, as each must hold its SMs before any goes on. 0 where nothing races.
+double starts_first(const Schedule& schedule, const CollectiveKernel& kernel) {
+  std::vector<bool> has_begun(schedule.streams.size());
+  int roots = 0, position = -1;
+  for (const Operation& operation : schedule.operations) {
+    if (!has_begun[operation.stream] && operation.after.empty()) {
+      if (is_library_collective(operation.work)) position = roots;
+      ++roots;
+    }
+    has_begun[operation.stream] = true;
+  }
+  if (schedule.launch != Launch::graph || roots < 2 || position < 0) return 0;
+  const double on_a_rank = position == 0 ? kernel.created_first_wins : kernel.created_later_wins;
+  double on_all = 1;
+  for (int rank = 0; rank < schedule.gpus; ++rank) on_all *= on_a_rank;
+  return on_all;
+}
+
+}  // namespace
+
+bool has_collectives(const Schedule& schedule) {
+  return std::any_of(schedule.operations.begin(), schedule.operations.end(),
+                     [](const Operation& operation) { return facts(operation.work).is_collective; });
+}
+
+StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const Mechanisms& mechanisms) {
+  const Latencies& latencies = machine.latencies;
+  StreamTiming timing;
+  if (mechanisms.synchronisation) {
+    timing.barrier = from_us(latencies.barrier_us);
+    timing.signal = from_us(latencies.signal_us);
+  }
+  timing.barrier_skew = from_us(latencies.barrier_skew_us);
+  for (int rank = 0; rank < schedule.gpus; ++rank)
+    timing.start_skew.push_back(from_us(latencies.start_skew_us * lateness(rank, 0)));
+  if (!mechanisms.gaps) return timing;
+  const bool graph = schedule.launch == Launch::graph;
+  timing.kernel_gap = from_us(graph ? latencies.kernel_gap_us : latencies.eager_gap_us);
+  timing.collective_gap = from_us(graph ? latencies.collective_gap_us : latencies.eager_gap_us);
+  timing.join_gap = from_us(graph ? latencies.join_gap_us : latencies.eager_event_us);
+  timing.fork_gap = from_us(graph ? latencies.fork_gap_us : latencies.eager_event_us);
+  const double graph_gap_us = has_collectives(schedule) ? latencies.collective_graph_gap_us : latencies.graph_gap_us;
+  timing.iteration_gap = from_us(graph ? graph_gap_us : latencies.eager_gap_us);
+  if (graph) {
+    timing.before_copy_gap = from_us(latencies.before_copy_gap_us);
+    timing.after_copy_gap = from_us(latencies.after_copy_gap_us);
+    timing.copy_gap_spread = from_us(latencies.copy_gap_spread_us);
+    timing.copy_fork_spread = from_us(latencies.copy_fork_spread_us);
+    timing.copy_stream_gap = from_us(latencies.copy_stream_gap_us);
+    timing.copy_gap = from_us(machine.copy_engines.turnaround_us);
+  }
+  timing.starts_first = starts_first(schedule, machine.collective_kernel);
+  timing.host_launch = from_us(graph ? 0 : latencies.eager_launch_us);
+  if (!graph)
+    timing.hardware_queues = schedule.max_connections > 0 ? schedule.max_connections : machine.gpu.hardware_queues;
+  return timing;
+}
+
+}  // namespace weft::sim

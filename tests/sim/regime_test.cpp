@@ -1,0 +1,36 @@
+#include "sim/regime.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft::sim {
+namespace {
+
+Regime regime(const Work& work, Launch launch, int ranks, double starts_first = 0) {
+  Schedule schedule;
+  schedule.gpus = ranks;
+  schedule.launch = launch;
+  schedule.streams = {{"s"}};
+  schedule.operations = {{"only", 0, {}, work}};
+  StreamTiming timing;
+  timing.starts_first = starts_first;
+  return regime_of(StreamOrder(schedule, timing), ranks);
+}
+
+TEST(Regime, GraphOfEqualRanksStartsFromRest) {
+  EXPECT_EQ(regime(Delay{}, Launch::graph, 1), Regime::from_rest);
+  EXPECT_EQ(regime(Delay{}, Launch::eager, 1), Regime::host_driven);
+}
+
+TEST(Regime, RanksThatNeverMeetDriftApart) {
+  EXPECT_EQ(regime(Delay{}, Launch::graph, 4), Regime::adrift);
+  EXPECT_EQ(regime(Delay{}, Launch::eager, 4), Regime::adrift);
+  EXPECT_EQ(regime(Barrier{}, Launch::graph, 4), Regime::meeting);
+  EXPECT_EQ(regime(Barrier{}, Launch::eager, 4), Regime::host_driven);
+}
+
+TEST(Regime, WhatStartsInAnotherOrderEachTimeRaces) {
+  EXPECT_EQ(regime(Collective{}, Launch::graph, 1, 0.5), Regime::racing);
+}
+
+}  // namespace
+}  // namespace weft::sim
