@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "calibration/device_module.hpp"
+#include "calibration/lone_measurement.hpp"
 #include "calibration/measurement_json.hpp"
 #include "calibration/process_group.hpp"
 #include "models/base/input_error.hpp"
@@ -257,13 +258,7 @@ void measure_in_turn(const std::vector<Schedule>& schedules, const std::vector<M
 
 Trace HardwareExecutor::run(const Schedule& schedule, const Machine& machine) {
   if (const auto error = why_refused(schedule)) throw *error;
-  std::optional<std::string> problem;
-  Trace trace;
-  measure({schedule}, options_,
-          {.on_conditions = {},
-           .on_result = [&](std::size_t, const Measurement& measurement) { trace = measurement.trace; },
-           .on_error = [&](std::size_t, const std::string& message) { problem = message; }});
-  if (problem) throw ExecutionError("schedule \"" + schedule.name + "\": " + *problem);
+  Trace trace = measure_alone(schedule, options_).measurement.trace;
   trace.machine = machine.name;
   return trace;
 }

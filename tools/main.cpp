@@ -13,6 +13,7 @@
 #include "calibration/process_group.hpp"
 #include "models/base/input_error.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/files.hpp"
 
 namespace {
 
@@ -57,6 +58,8 @@ int run(int argc, char** argv) {
   weft::tools::commands::add_reproduce_command(app);
   weft::tools::commands::add_machines_command(app);
   weft::tools::commands::add_calibrate_command(app);
+  for (CLI::App* command : app.get_subcommands({}))
+    command->parse_complete_callback([command] { weft::tools::commands::refuse_same_files(*command); });
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) throw weft::InputError("", "expected a command: " + commands_of(app));

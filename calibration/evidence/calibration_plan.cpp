@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "calibration/evidence/case_words.hpp"
 #include "calibration/evidence/dice.hpp"
 #include "calibration/evidence/held_out_model.hpp"
 #include "models/base/input_error.hpp"
@@ -12,27 +13,6 @@
 
 namespace weft::calibration::evidence {
 namespace {
-
-using scenarios::AsyncInput;
-using scenarios::AsyncTp;
-using scenarios::Case;
-using scenarios::CollectiveWorkload;
-using scenarios::Concurrent;
-using scenarios::ConcurrentPair;
-using scenarios::CopyPattern;
-using scenarios::CopyWorkload;
-using scenarios::Decomposition;
-using scenarios::Family;
-using scenarios::Ficco;
-using scenarios::FiccoTransport;
-using scenarios::FirstLaunched;
-using scenarios::GemmWorkload;
-using scenarios::PairOp;
-using scenarios::PairWorkload;
-using scenarios::Parts;
-using scenarios::ScheduleChoice;
-using scenarios::Serial;
-using scenarios::Workload;
 
 // Sizes of the sets: together some 4800 cases on 1, 2, 4 and 8 GPUs. Measured with kernels, 1000 cases of these kinds
 // took 66 to 93 s on H200s (calibration/measurements), so all of them stay below ten minutes.

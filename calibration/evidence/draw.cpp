@@ -2,36 +2,13 @@
 
 #include <string>
 
+#include "calibration/evidence/case_words.hpp"
 #include "calibration/evidence/dice.hpp"
 #include "calibration/evidence/held_out_model.hpp"
 #include "models/base/input_error.hpp"
 
 namespace weft::calibration::evidence {
 namespace {
-
-using scenarios::AsyncInput;
-using scenarios::AsyncTp;
-using scenarios::Case;
-using scenarios::CollectiveWorkload;
-using scenarios::Concurrent;
-using scenarios::ConcurrentPair;
-using scenarios::CopyPattern;
-using scenarios::CopyWorkload;
-using scenarios::Decomposition;
-using scenarios::Family;
-using scenarios::Ficco;
-using scenarios::FiccoChunks;
-using scenarios::FiccoCompute;
-using scenarios::FiccoGemm;
-using scenarios::FiccoTransport;
-using scenarios::FirstLaunched;
-using scenarios::GemmWorkload;
-using scenarios::PairOp;
-using scenarios::PairWorkload;
-using scenarios::Parts;
-using scenarios::ScheduleChoice;
-using scenarios::Serial;
-using scenarios::Workload;
 
 constexpr double gemm_flops_per_us = 700e6, port_bytes_per_us = 350e3;
 constexpr double least_balanced = 0.5, most_balanced = 2;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "models/base/input_error.hpp"
+#include "models/base/json_object.hpp"
+
 namespace weft::calibration::evidence {
 namespace {
 
@@ -50,6 +53,15 @@ std::vector<ProfileNumber> profile_numbers(const json& profile) {
   std::vector<ProfileNumber> numbers;
   add_numbers(numbers, "", profile);
   return numbers;
+}
+
+std::string profile_description(const std::filesystem::path& path) {
+  const json profile = read_json_file(path);
+  try {
+    return JsonObject(profile).string("description");
+  } catch (const InputError& error) {
+    throw error.in_file(path.string());
+  }
 }
 
 }  // namespace weft::calibration::evidence

@@ -1,6 +1,7 @@
 // Every number of a profile, with its unit and where it comes from.
 #pragma once
 
+#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -15,5 +16,8 @@ struct ProfileNumber {
 
 /// One for each {"value": …, "unit": …, "source": …}, each other object without objects in it, and each lone value.
 std::vector<ProfileNumber> profile_numbers(const nlohmann::json& profile);
+
+/// What the profile says of its machine. Throws InputError that names file and field.
+std::string profile_description(const std::filesystem::path& path);
 
 }  // namespace weft::calibration::evidence

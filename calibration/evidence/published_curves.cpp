@@ -3,6 +3,7 @@
 #include <boost/algorithm/string/classification.hpp>
 #include <boost/algorithm/string/split.hpp>
 #include <boost/lexical_cast/try_lexical_convert.hpp>
+#include <cmath>
 #include <fstream>
 
 #include "models/cost/library_model.hpp"
@@ -66,6 +67,17 @@ CurvePrediction predict(const Machine& machine, const PublishedCurve& curve, Byt
     prediction.library_us =
         library_time(machine, curve.kind, curve.gpus, static_cast<double>(bytes), curve.max_ctas).time_us();
   return prediction;
+}
+
+std::optional<CurveErrors> summary_of(const std::vector<double>& errors) {
+  if (errors.empty()) return std::nullopt;
+  CurveErrors summary;
+  for (const double error : errors) {
+    summary.mean += std::abs(error);
+    if (std::abs(error) > std::abs(summary.largest)) summary.largest = error;
+  }
+  summary.mean /= static_cast<double>(errors.size());
+  return summary;
 }
 
 }  // namespace weft::calibration::evidence

@@ -36,4 +36,12 @@ struct CurvePrediction {
 
 CurvePrediction predict(const Machine& machine, const PublishedCurve& curve, Bytes bytes);
 
+/// Over the points of a curve.
+struct CurveErrors {
+  double mean = 0;     ///< of absolute errors
+  double largest = 0;  ///< by its absolute value; with its sign
+};
+/// `errors`: predicted / published - 1 of each point; none of no point.
+std::optional<CurveErrors> summary_of(const std::vector<double>& errors);
+
 }  // namespace weft::calibration::evidence

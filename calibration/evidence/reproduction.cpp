@@ -242,4 +242,17 @@ std::vector<Verdict> reproduce(const ClaimFile& file, const std::function<Machin
   return verdicts;
 }
 
+std::vector<Shortfall> shortfalls(const ClaimFile& file, const std::vector<Verdict>& verdicts) {
+  std::vector<Shortfall> found;
+  for (std::size_t i = 0; i < verdicts.size(); ++i) {
+    if (verdicts[i].holds) continue;
+    const std::string& note = file.claims[i].note;
+    const std::string reason = note.empty() ? "The reason is not known." : note;
+    auto known = std::ranges::find(found, reason, &Shortfall::reason);
+    if (known == found.end()) known = found.insert(known, {reason, {}});
+    known->claims.push_back(i + 1);
+  }
+  return found;
+}
+
 }  // namespace weft::calibration::evidence

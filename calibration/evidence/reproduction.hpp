@@ -35,6 +35,13 @@ Verdict verdict_on(const Claim& claim, const std::vector<double>& values);
 std::vector<Verdict> reproduce(const ClaimFile& file, const std::function<Machine(const std::string&)>& machine,
                                const Progress& progress = {});
 
+/// Claims that do not hold, by their numbers from 1 on, and one reason that they share.
+struct Shortfall {
+  std::string reason;
+  std::vector<std::size_t> claims;
+};
+std::vector<Shortfall> shortfalls(const ClaimFile& file, const std::vector<Verdict>& verdicts);
+
 /// From the lowest to the highest of the published values, where each observation has its own.
 Range published_range(const Claim& claim);
 

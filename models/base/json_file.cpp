@@ -1,9 +1,6 @@
 #include "models/base/json_file.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -11,6 +8,7 @@
 
 #include "models/base/input_error.hpp"
 #include "models/base/text.hpp"
+#include "models/base/text_file.hpp"
 
 namespace weft {
 namespace {
@@ -149,12 +147,6 @@ void append(std::string& text, const nlohmann::ordered_json& json, std::size_t i
   text += "\n" + std::string(indent, ' ') + (is_object ? "}" : "]");
 }
 
-/// No other process or thread has the same.
-std::string unique_word() {
-  static std::atomic<unsigned> count = 0;
-  return std::to_string(getpid()) + "." + std::to_string(++count);
-}
-
 }  // namespace
 
 nlohmann::json parse_json(std::string_view text) {
@@ -186,33 +178,6 @@ std::string to_text(const nlohmann::ordered_json& json, int width) {
 
 void write_json_file(const std::filesystem::path& path, const nlohmann::ordered_json& json) {
   write_text_file(path, to_text(json));
-}
-
-void require_writable(const std::filesystem::path& path) {
-  if (path.empty()) return;
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  if (std::filesystem::is_directory(path)) throw InputError(path.string(), "expected a file, got a folder");
-  if (!std::filesystem::is_directory(folder))
-    throw InputError(path.string(), "expected a file in a folder that exists, found no " + folder.string());
-  const bool is_special = std::filesystem::exists(path) && !std::filesystem::is_regular_file(path);  // /dev/stdout
-  if (access(is_special ? path.c_str() : folder.c_str(), W_OK) != 0)
-    throw InputError(path.string(), "expected a file that can be written");
-}
-
-void write_text_file(const std::filesystem::path& path, std::string_view text) {
-  const bool is_special = std::filesystem::exists(path) && !std::filesystem::is_regular_file(path);  // /dev/stdout
-  const std::filesystem::path target =
-      is_special ? path : std::filesystem::path(path.string() + "." + unique_word() + ".tmp");
-  std::ofstream file(target, std::ios::binary);
-  file << text << std::flush;
-  const bool is_written = static_cast<bool>(file);
-  file.close();
-  std::error_code error;
-  if (is_written && !is_special) std::filesystem::rename(target, path, error);
-  if (is_written && !error) return;
-  std::error_code ignored;
-  if (!is_special) std::filesystem::remove(target, ignored);
-  throw InputError(path.string(), "expected a file that can be written");
 }
 
 }  // namespace weft

@@ -1,4 +1,4 @@
-// JSON files: read strictly, written so that people can read them and never half.
+// JSON files: read strictly, written so that people can read them.
 #pragma once
 
 #include <filesystem>
@@ -18,13 +18,7 @@ nlohmann::json read_json_file(const std::filesystem::path& path);
 /// What fits into `width` columns stands on one line; the rest is indented by two.
 std::string to_text(const nlohmann::ordered_json& json, int width = 120);
 
-/// Writes a temporary file beside `path` and renames it. Throws InputError "FILE: …" where that is not possible.
+/// As write_text_file() does.
 void write_json_file(const std::filesystem::path& path, const nlohmann::ordered_json& json);
-
-/// The same for any text.
-void write_text_file(const std::filesystem::path& path, std::string_view text);
-
-/// Throws the InputError of write_text_file before any work is done; an empty path is never written.
-void require_writable(const std::filesystem::path& path);
 
 }  // namespace weft

@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
+#include <sstream>
 
 #include "models/base/json_object.hpp"
+#include "models/base/text_file.hpp"
 
 namespace weft {
 namespace {
@@ -146,6 +148,12 @@ Trace read_trace(const std::filesystem::path& path) {
   } catch (const InputError& error) {
     throw error.in_file(path.string());
   }
+}
+
+void write_perfetto(const std::filesystem::path& path, const std::vector<Trace>& traces) {
+  std::ostringstream text;
+  write_perfetto(traces, text);
+  write_text_file(path, text.str());
 }
 
 void write_trace(const std::filesystem::path& path, const Trace& trace) {

@@ -13,6 +13,8 @@ namespace weft {
 /// All traces in one picture: a process for each GPU of each trace, such as "predicted GPU 0", the traces of one GPU
 /// side by side, and a thread for each stream.
 void write_perfetto(const std::vector<Trace>& traces, std::ostream& out);
+/// Into a file, as write_text_file() does.
+void write_perfetto(const std::filesystem::path& path, const std::vector<Trace>& traces);
 
 /// `"format": "weft.trace/1"`, times in microseconds. Reading it back gives an equal trace.
 nlohmann::json to_json(const Trace& trace);
@@ -23,7 +25,7 @@ Trace trace_from_json(const nlohmann::json& json);
 /// Throws InputError "FILE: FIELD: …".
 Trace read_trace(const std::filesystem::path& path);
 
-/// Never leaves a file half-written. Throws InputError where the file cannot be written.
+/// As write_text_file() does.
 void write_trace(const std::filesystem::path& path, const Trace& trace);
 
 }  // namespace weft

@@ -2,18 +2,22 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/interprocess/file_mapping.hpp>
 #include <boost/interprocess/mapped_region.hpp>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <type_traits>
 
 #include "models/base/input_error.hpp"
-#include "models/base/json_file.hpp"
+#include "models/base/text.hpp"
+#include "models/base/text_file.hpp"
 #include "models/machine/gemm_choices_text.hpp"
 
 namespace weft {
@@ -52,9 +56,10 @@ class MappedFile {
 
 /// A compiled file is this, the kernels and the shapes of a GemmTable, in the byte order of the machine.
 struct Header {
-  std::array<char, 8> format{'w', 'e', 'f', 't', 'g', 'k', '/', '1'};
+  std::array<char, 8> format{'w', 'e', 'f', 't', 'g', 'k', '/', '2'};
   std::uint64_t text_bytes = 0, text_hash = 0;  ///< which text it was made from
   std::uint64_t kernels = 0, shapes = 0;
+  std::uint64_t table_hash = 0;  ///< of all bytes behind the header
   bool operator==(const Header&) const = default;
 };
 static_assert(std::has_unique_object_representations_v<Header> &&
@@ -70,31 +75,42 @@ std::string_view bytes_of(const Value* values, std::size_t count) {
 
 std::string compiled(const GemmChoices& choices, std::string_view text) {
   const GemmTable& table = choices.table();
+  std::string bytes(sizeof(Header), 0);
+  bytes += bytes_of(table.kernels.data(), table.kernels.size());
+  bytes += bytes_of(table.shapes.data(), table.shapes.size());
   Header header;
   header.text_bytes = text.size(), header.text_hash = hash_of(text);
   header.kernels = table.kernels.size(), header.shapes = table.shapes.size();
-  std::string bytes(bytes_of(&header, 1));
-  bytes += bytes_of(table.kernels.data(), table.kernels.size());
-  bytes += bytes_of(table.shapes.data(), table.shapes.size());
+  header.table_hash = hash_of(std::string_view(bytes).substr(sizeof header));
+  std::memcpy(bytes.data(), &header, sizeof header);
   return bytes;
 }
 
-/// The answers in a compiled file, where it is one and was made from this text.
+/// The table behind the header of a compiled file that was made from this text; none where the file is anything else,
+/// or damaged: a changed byte would be a wrong kernel without a word, or one from outside of the table.
+std::optional<GemmTable> table_in(std::string_view bytes, std::string_view text, std::uint64_t text_hash) {
+  Header header, expected;
+  if (bytes.size() < sizeof header) return std::nullopt;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  bytes.remove_prefix(sizeof header);
+  expected.text_bytes = text.size(), expected.text_hash = text_hash, expected.table_hash = hash_of(bytes);
+  expected.kernels = header.kernels, expected.shapes = header.shapes;
+  const bool may_fit = std::max(header.kernels, header.shapes) <= bytes.size();  // products cannot overflow
+  const std::size_t kernel_bytes = header.kernels * sizeof(GemmTable::Kernel);
+  if (header != expected || !may_fit || bytes.size() != kernel_bytes + header.shapes * sizeof(GemmTable::Shape))
+    return std::nullopt;
+  const GemmTable table{
+      .kernels = {reinterpret_cast<const GemmTable::Kernel*>(bytes.data()), header.kernels},
+      .shapes = {reinterpret_cast<const GemmTable::Shape*>(bytes.data() + kernel_bytes), header.shapes}};
+  const bool is_whole = std::all_of(table.shapes.begin(), table.shapes.end(),
+                                    [&](const GemmTable::Shape& shape) { return shape.kernel < table.kernels.size(); });
+  return is_whole ? std::optional(table) : std::nullopt;
+}
+
 std::optional<GemmChoices> mapped(const fs::path& path, std::string_view text, std::uint64_t text_hash) {
   const MappedFile file(path);
-  Header header, expected;
-  if (file.bytes().size() < sizeof header) return std::nullopt;
-  std::memcpy(&header, file.bytes().data(), sizeof header);
-  expected.text_bytes = text.size(), expected.text_hash = text_hash;
-  expected.kernels = header.kernels, expected.shapes = header.shapes;
-  const std::size_t kernel_bytes = header.kernels * sizeof(GemmTable::Kernel);
-  if (header != expected ||
-      file.bytes().size() != sizeof header + kernel_bytes + header.shapes * sizeof(GemmTable::Shape))
-    return std::nullopt;
-  const char* const kernels = file.bytes().data() + sizeof header;
-  return GemmChoices({.kernels = {reinterpret_cast<const GemmTable::Kernel*>(kernels), header.kernels},
-                      .shapes = {reinterpret_cast<const GemmTable::Shape*>(kernels + kernel_bytes), header.shapes}},
-                     file.owner());
+  const std::optional<GemmTable> table = table_in(file.bytes(), text, text_hash);
+  return table ? std::optional(GemmChoices(*table, file.owner())) : std::nullopt;
 }
 
 /// share/weft/machines beside the folder of the running program: there the build and the installation put compiled
@@ -116,9 +132,12 @@ fs::path cache_folder() {
   return home.empty() ? home : home / ".cache/weft";
 }
 
+/// 16 digits.
 std::string hexadecimal(std::uint64_t number) {
   std::array<char, 16> digits{};
-  return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr};
+  char* const end = std::to_chars(digits.data(), digits.data() + digits.size(), number, 16).ptr;
+  const std::string text(digits.data(), end);
+  return std::string(digits.size() - text.size(), '0') + text;
 }
 
 /// Nothing depends on it: without the file the next start takes longer.
@@ -128,7 +147,7 @@ void try_to_write(const fs::path& path, std::string_view bytes) {
   if (error) return;
   try {
     write_text_file(path, bytes);
-  } catch (const InputError&) {
+  } catch (const std::system_error&) {
   }
 }
 
@@ -148,11 +167,16 @@ MappedFile text_of(const fs::path& path) {
 
 }  // namespace
 
-GemmChoices read_gemm_choices(const fs::path& path) {
+std::string table_checksum(std::string_view text) { return hexadecimal(hash_of(text)); }
+
+GemmChoices read_gemm_choices(const fs::path& path, const std::string& checksum) {
   const MappedFile file = text_of(path);
   const std::string_view text = file.bytes();
-  if (text.size() < worth_compiling) return choices_in(text, path);
   const std::uint64_t hash = hash_of(text);
+  if (!checksum.empty() && checksum != hexadecimal(hash))
+    throw InputError(path.string(), "expected a table with the checksum " + excerpt(checksum, 40) + ", got one with " +
+                                        hexadecimal(hash));
+  if (text.size() < worth_compiling) return choices_in(text, path);
   const fs::path beside = fs::path(path).replace_extension(".bin"), cache = cache_folder();
   const fs::path cached = cache.empty() ? cache : cache / (hexadecimal(hash) + file_of_compiled);
   for (const fs::path& place : {beside, folder_of_program() / beside.filename(), cached})

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -160,9 +161,9 @@ std::vector<GemmKernel> candidates_from(JsonObject& object) {
   return kernels;
 }
 
-}  // namespace
-
-Machine machine_from_json(const nlohmann::json& json, const std::filesystem::path& directory) {
+/// `table`: the answers in the file of that name with that checksum, "" where the profile says none.
+Machine machine_from(const nlohmann::json& json,
+                     const std::function<GemmChoices(const std::string& file, const std::string& checksum)>& table) {
   JsonObject object(json);
   if (object.string("format") != "weft.machine/1") object.at("format").fail("\"weft.machine/1\"");
   Machine machine;
@@ -181,7 +182,7 @@ Machine machine_from_json(const nlohmann::json& json, const std::filesystem::pat
   if (kernels.has("candidates"))
     machine.gemm_candidates = candidates_from(kernels);
   else
-    machine.gemm_choices = read_gemm_choices(directory / kernels.string("file"));
+    machine.gemm_choices = table(kernels.string("file"), kernels.string_or("checksum", ""));
   kernels.finish();
   for (const JsonValue& curve : object.list("collectives")) machine.collectives.push_back(curve_from(curve.object()));
   machine.collective_protocols = protocols_from(object);
@@ -204,11 +205,27 @@ Machine machine_from_json(const nlohmann::json& json, const std::filesystem::pat
   return machine;
 }
 
+}  // namespace
+
+Machine machine_from_json(const nlohmann::json& json, const std::filesystem::path& directory) {
+  return machine_from(json, [&](const std::string& file, const std::string& checksum) {
+    try {
+      return read_gemm_choices(directory / file, checksum);
+    } catch (const InputError& error) {
+      throw InputError("gemm.kernels.file", error.what());
+    }
+  });
+}
+
+Machine machine_from_json(const nlohmann::json& json, const GemmChoices& table) {
+  return machine_from(json, [&](const std::string&, const std::string&) { return table; });
+}
+
 Machine read_machine(const std::filesystem::path& path) {
+  const nlohmann::json json = read_json_file(path);
   try {
-    return machine_from_json(read_json_file(path), path.parent_path());
+    return machine_from_json(json, path.parent_path());
   } catch (const InputError& error) {
-    if (std::string(error.what()).starts_with(path.parent_path().string())) throw;  // names its file already
     throw error.in_file(path.string());
   }
 }

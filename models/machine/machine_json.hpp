@@ -13,7 +13,10 @@ namespace weft {
 /// InputError that names file and field.
 Machine read_machine(const std::filesystem::path& path);
 
-/// `directory` is where files that the profile names are looked for.
+/// `directory` is where the table of kernels is looked for that the profile names. A table that has not the checksum
+/// that the profile says is another profile's, or was changed: an InputError.
 Machine machine_from_json(const nlohmann::json& json, const std::filesystem::path& directory);
+/// `table` in place of the one that the profile names.
+Machine machine_from_json(const nlohmann::json& json, const GemmChoices& table);
 
 }  // namespace weft

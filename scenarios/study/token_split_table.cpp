@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/base/input_error.hpp"
-#include "models/base/json_file.hpp"
+#include "models/base/text_file.hpp"
 #include "scenarios/bound.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/families/build.hpp"

@@ -20,8 +20,9 @@ class CalibrateScript : public testing::Test {
   CalibrateScript() { be_weft(""); }
 
   /// What the command does after it has noted its call.
-  void be_weft(const std::string& then) const {
-    folder.write("fake_weft", "#!/usr/bin/env bash\necho \"$1 $(basename -- \"${2-}\")\" >>calls\n" + then + "\n");
+  void be_weft(const std::string& then, const std::string& kernels = "file a.txt") const {
+    folder.write("fake_weft", "#!/usr/bin/env bash\nif [[ $1 == machines ]]; then echo 'gemm.kernels  " + kernels +
+                                  "'; exit; fi\necho \"$1 $(basename -- \"${2-}\")\" >>calls\n" + then + "\n");
     std::filesystem::permissions(folder.path() / "fake_weft", std::filesystem::perms::owner_all);
   }
 
@@ -57,6 +58,20 @@ TEST_F(CalibrateScript, DoesNotAskTheLibraryAgain) {
   folder.write("mine.measurements/library_answers.jsonl", "{}\n");
   EXPECT_EQ(run("--base near --out mine.json --gpus 1"), 0) << folder.read("errors");
   EXPECT_THAT(calls(), ElementsAre("plan --seed", "measure gemm.jsonl", "calibrate gemm.jsonl"));
+}
+
+TEST_F(CalibrateScript, DoesNotAskTheLibraryForABaseThatListsCandidates) {
+  be_weft("", "candidates (12 values), scheduler grid");
+  EXPECT_EQ(run("--base near --out mine.json --gpus 1"), 0) << folder.read("errors");
+  EXPECT_THAT(calls(), ElementsAre("plan --seed", "measure gemm.jsonl", "calibrate gemm.jsonl"));
+  EXPECT_THAT(folder.read("output"), testing::Not(HasSubstr("--library-answers")));
+}
+
+TEST_F(CalibrateScript, EndsBeforeAnythingIsMeasuredWhereTheBaseIsNoProfile) {
+  be_weft("");
+  folder.write("fake_weft", "#!/usr/bin/env bash\n[[ $1 != machines ]] || exit 2\necho $1 >>calls\n");
+  EXPECT_EQ(run("--base near --out mine.json --gpus 1"), 2);
+  EXPECT_THAT(calls(), ElementsAre());
 }
 
 TEST_F(CalibrateScript, GivesFailedCasesASecondChanceAndGoesOnWithoutThem) {

@@ -1,10 +1,12 @@
 // weft ablate: what each mechanism of the simulated machine is worth, against measurements.
 #include <memory>
+#include <nlohmann/json.hpp>
 
-#include "calibration/evidence/accuracy.hpp"
+#include "calibration/evidence/ablation.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
 #include "tools/report/terminal.hpp"
 #include "tools/rooms.hpp"
@@ -22,20 +24,11 @@ void run(const Options& options) {
   options.output.require_writable();
   const Machine machine = read_machine(machine_path(options.machine));
   const std::vector<evidence::MeasuredCase> measured = evidence::read_measurements(options.files);
-  const Progress progress = report::show_progress("cases");
-  const std::size_t all = measured.size() * (1 + sim::named_mechanisms.size());
-  std::size_t finished = 0;
-
   report::Table table{
       {"switched off", "cases", "mean %", report::droppable("median %", 1), report::droppable("p90 %", 2), "bias %"},
       {}};
   nlohmann::ordered_json json{{"machine", machine.name}, {"files", options.files}};
-  const auto add = [&](std::string_view name, const sim::Mechanisms& mechanisms) {
-    std::size_t refused = 0;
-    const evidence::Accuracy accuracy =
-        evidence::accuracy_of(compare(measured, machine, refused, mechanisms,
-                                      [&](std::size_t done, std::size_t) { progress(finished + done, all); }));
-    finished += measured.size();
+  for (const auto& [name, accuracy] : evidence::ablations(measured, machine, report::show_progress("cases"))) {
     const auto percent = [](double share) { return report::Number{100 * share, 1}; };
     table.rows.push_back({std::string(name), report::count(accuracy.cases), percent(accuracy.mean),
                           percent(accuracy.median), percent(accuracy.p90), percent(accuracy.bias)});
@@ -44,14 +37,8 @@ void run(const Options& options) {
                                                {"median_error", accuracy.median},
                                                {"p90_error", accuracy.p90},
                                                {"bias", accuracy.bias}};
-  };
-  add("none", {});
-  for (const sim::NamedMechanism& mechanism : sim::named_mechanisms) {
-    sim::Mechanisms mechanisms;
-    mechanisms.*mechanism.is_on = false;
-    add(mechanism.name, mechanisms);
   }
-  options.output.write({.title = "", .sections = {{"", table, {}}}, .notes = {}, .json = json});
+  options.output.write({.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = json});
 }
 
 }  // namespace
@@ -60,8 +47,8 @@ void add_ablate_command(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("ablate", "Errors of predictions with each mechanism of the simulator switched off");
   auto options = std::make_shared<Options>();
-  command->add_option("MEASUREMENTS", options->files, "Files that weft measure wrote")->required();
-  command->add_option("--machine", options->machine, "Name or path of a machine profile")->required();
+  reads(command->add_option("MEASUREMENTS", options->files, "Files that weft measure wrote"))->required();
+  reads_machine(command->add_option("--machine", options->machine, "Name or path of a machine profile"))->required();
   options->output.add_to(*command, "Write the table as one JSON object");
   command->callback([options] { run(*options); });
 }

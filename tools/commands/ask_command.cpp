@@ -5,8 +5,9 @@
 #include "calibration/evidence/library_questions.hpp"
 #include "calibration/gemm_choices.hpp"
 #include "calibration/hardware.hpp"
-#include "models/base/json_file.hpp"
+#include "models/base/text_file.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/files.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
@@ -35,8 +36,9 @@ void run(const Options& options) {
 void add_ask_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("ask", "Ask the GEMM library of this machine which kernels it would take");
   auto options = std::make_shared<Options>();
-  command->add_option("QUESTIONS", options->questions, "Lines \"m n k\", as weft plan writes them")->required();
-  command->add_option("--out", options->out, "Answers (JSON lines), as weft calibrate --library-answers reads them")
+  reads(command->add_option("QUESTIONS", options->questions, "Lines \"m n k\", as weft plan writes them"))->required();
+  writes(command->add_option("--out", options->out,
+                             "Answers (JSON lines), as weft calibrate --library-answers reads them"))
       ->required();
   command->callback([options] { run(*options); });
 }

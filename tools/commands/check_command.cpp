@@ -8,6 +8,7 @@
 #include "models/schedule/amounts.hpp"
 #include "sim/meaning/numerical_meaning.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
 
 namespace weft::tools::commands {
@@ -58,7 +59,8 @@ report::Report report_of(const Schedule& schedule, const std::string& meaning) {
                          {{"valid", "yes"}, {"deadlock", "none"}, {"race", "none"}, {"meaning", meaning}}},
                         {}}},
           .notes = {},
-          .json = {{"schedule", schedule.name}, {"valid", true}, {"deadlocks", 0}, {"races", 0}, {"meaning", meaning}}};
+          .document = nlohmann::ordered_json{
+              {"schedule", schedule.name}, {"valid", true}, {"deadlocks", 0}, {"races", 0}, {"meaning", meaning}}};
 }
 
 void run(const Options& options) {
@@ -77,7 +79,7 @@ void add_check_command(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("check", "Is a schedule file right: valid, no deadlock, no race, does it mean what it says?");
   auto options = std::make_shared<Options>();
-  command->add_option("SCHEDULE", options->schedule, "Schedule file (weft.schedule/1)")->required();
+  reads(command->add_option("SCHEDULE", options->schedule, "Schedule file (weft.schedule/1)"))->required();
   options->output.add_to(*command, "Write what was checked");
   command->callback([options] { run(*options); });
 }

@@ -1,13 +1,14 @@
 // weft compare: a predicted and a measured run of one schedule, span by span, as a table and in one picture.
 #include <memory>
-#include <sstream>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "calibration/evidence/trace_comparison.hpp"
 #include "models/base/input_error.hpp"
-#include "models/base/json_file.hpp"
+#include "models/base/text_file.hpp"
 #include "models/execution/trace_json.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
 #include "tools/report/trace_picture.hpp"
 #include "tools/rooms.hpp"
@@ -47,7 +48,7 @@ report::Report report_of(const evidence::TraceComparison& comparison) {
   for (const evidence::UnmatchedSpan& span : comparison.unmatched)
     section.notes.push_back("Only in the " + span.trace + " trace: " + span.operation + " on GPU " +
                             std::to_string(span.gpu));
-  return {.title = "", .sections = {section}, .notes = {}, .json = to_json(comparison)};
+  return {.title = "", .sections = {section}, .notes = {}, .document = to_json(comparison)};
 }
 
 void compare_files(const Options& options) {
@@ -63,9 +64,7 @@ void compare_files(const Options& options) {
     predicted.source += " " + options.predicted;
     measured.source += " " + options.measured;
   }
-  std::ostringstream picture;
-  write_perfetto({predicted, measured}, picture);
-  if (!options.trace.empty()) write_text_file(options.trace, picture.str());
+  if (!options.trace.empty()) write_perfetto(options.trace, {predicted, measured});
   if (!options.svg.empty()) write_text_file(options.svg, report::svg_picture({predicted, measured}));
   options.output.write(report_of(comparison));
 }
@@ -75,10 +74,10 @@ void compare_files(const Options& options) {
 void add_compare_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("compare", "Compare two traces of one schedule, span by span");
   auto options = std::make_shared<Options>();
-  command->add_option("PREDICTED", options->predicted, "Trace of weft simulate")->required();
-  command->add_option("MEASURED", options->measured, "Trace of weft run")->required();
-  command->add_option("--trace", options->trace, "Write both runs into this file, for https://ui.perfetto.dev");
-  command->add_option("--svg", options->svg, "Draw both runs on GPU 0 into this file");
+  reads(command->add_option("PREDICTED", options->predicted, "Trace of weft simulate"))->required();
+  reads(command->add_option("MEASURED", options->measured, "Trace of weft run"))->required();
+  writes(command->add_option("--trace", options->trace, "Write both runs into this file, for https://ui.perfetto.dev"));
+  writes(command->add_option("--svg", options->svg, "Draw both runs on GPU 0 into this file"));
   options->output.add_to(*command, "Write the comparison into this file");
   command->callback([options] { compare_files(*options); });
 }

@@ -5,7 +5,7 @@
 
 #include "calibration/evidence/draw.hpp"
 #include "calibration/evidence/measurement_file.hpp"
-#include "models/base/json_file.hpp"
+#include "models/base/text_file.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/rooms.hpp"
 

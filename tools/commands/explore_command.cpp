@@ -1,8 +1,7 @@
 // weft explore: which schedule wins, by how much, why the others lose, and what it means for the layer.
 #include <memory>
-#include <sstream>
 
-#include "models/base/json_file.hpp"
+#include "models/base/text_file.hpp"
 #include "models/check/schedule_file.hpp"
 #include "models/execution/trace_json.hpp"
 #include "models/machine/machine_files.hpp"
@@ -10,6 +9,7 @@
 #include "scenarios/study/explanation.hpp"
 #include "scenarios/study/exploration.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
 #include "tools/report/exploration_report.hpp"
 #include "tools/report/losses_picture.hpp"
@@ -77,10 +77,7 @@ void write_fastest(const Options& options, const study::Answer& answer, const Ma
     schedule.machine = machine.name;
     write_checked(options.schedule, schedule);
   }
-  if (options.trace.empty()) return;
-  std::ostringstream text;
-  write_perfetto({prediction.trace}, text);
-  write_text_file(options.trace, text.str());
+  if (!options.trace.empty()) write_perfetto(options.trace, {prediction.trace});
 }
 
 /// Of all schedules of the answer; of the whole space only those that were asked for their losses.
@@ -125,24 +122,25 @@ void run(const Options& options) {
 void add_explore_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("explore", "Rank the schedules of a scenario");
   auto options = std::make_shared<Options>();
-  command->add_option("SCENARIO", options->scenario, "Scenario file (weft.scenario/1)")->required();
-  command->add_option("--machine", options->machine,
-                      "Name or path of a machine profile (default: the scenario's, where it names one)");
+  reads(command->add_option("SCENARIO", options->scenario, "Scenario file (weft.scenario/1)"))->required();
+  reads_machine(command->add_option("--machine", options->machine,
+                                    "Name or path of a machine profile (default: the scenario's, where it names one)"));
   command->add_option("--size", options->size,
                       "Ask about this size alone (default: about all, showing the schedules of the largest)");
   command->add_flag("--all", options->all, "Show the schedules of every size");
   command->add_option("--why", options->why,
                       "Say what this schedule loses time to, as for the winner and serial; or all of them");
-  command->add_option("--svg", options->svg,
-                      "Draw where the time goes under each schedule of the pair that gains most");
+  writes(command->add_option("--svg", options->svg,
+                             "Draw where the time goes under each schedule of the pair that gains most"));
   command
       ->add_option("--space", options->space,
                    "likely: the families, and the hybrids that an estimate likes best; named: the families alone; all: "
                    "every sensible hybrid too, at one size")
       ->check(CLI::IsMember({"likely", "named", "all"}));
   options->output.add_to(*command, "Write everything as one JSON object");
-  command->add_option("--trace", options->trace, "Write the trace of the schedule that saves most, for Perfetto");
-  command->add_option("--schedule", options->schedule, "Write the schedule that saves most, for weft run");
+  writes(
+      command->add_option("--trace", options->trace, "Write the trace of the schedule that saves most, for Perfetto"));
+  writes(command->add_option("--schedule", options->schedule, "Write the schedule that saves most, for weft run"));
   command->callback([options] { run(*options); });
 }
 

@@ -1,16 +1,17 @@
 // weft machines: which profiles there are, every number of one with its unit and its source, and published times of
 // collectives beside what is predicted.
 #include <algorithm>
-#include <cmath>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <string>
 
 #include "calibration/evidence/profile_numbers.hpp"
 #include "calibration/evidence/published_curves.hpp"
-#include "models/base/json_object.hpp"
+#include "models/base/json_file.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "models/machine/machine_numbers.hpp"
@@ -46,21 +47,12 @@ report::Table numbers_of(const std::string& name) {
   return table;
 }
 
-/// Of predicted / published - 1.
-struct Errors {
-  std::vector<double> all;
-
-  void add(double predicted_us, double published_us) { all.push_back(predicted_us / published_us - 1); }
-  report::Cell mean() const {
-    double sum = 0;
-    for (const double error : all) sum += std::abs(error);
-    return all.empty() ? report::Cell("") : report::Number{100 * sum / static_cast<double>(all.size()), 1};
-  }
-  report::Cell largest() const {
-    const auto farther = [](double a, double b) { return std::abs(a) < std::abs(b); };
-    return all.empty() ? report::Cell("") : report::error(*std::max_element(all.begin(), all.end(), farther));
-  }
-};
+/// Mean and largest error of a curve, empty where there are none.
+std::vector<report::Cell> summary_of(const std::vector<double>& errors) {
+  const std::optional<evidence::CurveErrors> summary = evidence::summary_of(errors);
+  if (!summary) return {"", ""};
+  return {report::Number{100 * summary->mean, 1}, report::error(summary->largest)};
+}
 
 std::vector<report::Cell> cells_of(const evidence::PublishedCurve& curve) {
   return {std::string(name_of(curve.kind)), report::count(curve.gpus),
@@ -81,40 +73,34 @@ report::Table curves_of(const std::string& name, bool every_point) {
       {}};
   for (const evidence::PublishedCurve& curve : evidence::published_curves(machine, left_out)) {
     const std::string source = curve.in_profile() ? "in the profile" : "left out: " + curve.source;
-    Errors predicted, library;
+    std::vector<double> predicted, library;
     for (const evidence::PublishedPoint& point : curve.points) {
       const evidence::CurvePrediction prediction = predict(machine, curve, point.bytes);
-      predicted.add(prediction.time_us, point.time_us);
-      if (prediction.library_us) library.add(*prediction.library_us, point.time_us);
+      predicted.push_back(prediction.time_us / point.time_us - 1);
+      if (prediction.library_us) library.push_back(*prediction.library_us / point.time_us - 1);
       std::vector<report::Cell> row = cells_of(curve);
       row.insert(row.end(),
                  {report::count(point.bytes), report::Number{point.time_us, 1}, report::Number{prediction.time_us, 1},
-                  report::error(predicted.all.back()),
+                  report::error(predicted.back()),
                   prediction.library_us ? report::Cell(report::Number{*prediction.library_us, 1}) : report::Cell(""),
-                  prediction.library_us ? report::Cell(report::error(library.all.back())) : report::Cell(""), source});
+                  prediction.library_us ? report::Cell(report::error(library.back())) : report::Cell(""), source});
       points.rows.push_back(std::move(row));
     }
     std::vector<report::Cell> row = cells_of(curve);
     row.insert(row.end(), {report::count(curve.points.front().bytes), report::count(curve.points.back().bytes),
-                           report::count(curve.points.size()), predicted.mean(), predicted.largest(), library.mean(),
-                           library.largest(), source});
+                           report::count(curve.points.size())});
+    for (const std::vector<double>& errors : {predicted, library})
+      std::ranges::copy(summary_of(errors), std::back_inserter(row));
+    row.emplace_back(source);
     curves.rows.push_back(std::move(row));
   }
   return every_point ? points : curves;
 }
 
-std::string description_of(const std::filesystem::path& path) {
-  const nlohmann::json profile = read_json_file(path);
-  try {
-    return JsonObject(profile).string("description");
-  } catch (const InputError& error) {
-    throw error.in_file(path.string());
-  }
-}
-
 report::Table all_machines() {
   report::Table table{{"name", "what it is"}, {}};
-  for (const std::string& name : machine_names()) table.rows.push_back({name, description_of(machine_path(name))});
+  for (const std::string& name : machine_names())
+    table.rows.push_back({name, evidence::profile_description(machine_path(name))});
   return table;
 }
 
@@ -138,7 +124,7 @@ void add_machines_command(CLI::App& app) {
     const report::Table table = options->curves         ? curves_of(options->name, options->points)
                                 : options->name.empty() ? all_machines()
                                                         : numbers_of(options->name);
-    options->output.write({.title = "", .sections = {{"", table, {}}}, .notes = {}, .json = {}});
+    options->output.write({.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = {}});
   });
 }
 

@@ -4,6 +4,8 @@
 #include <iostream>
 
 #include "models/base/json_file.hpp"
+#include "models/base/text_file.hpp"
+#include "tools/commands/files.hpp"
 #include "tools/report/terminal.hpp"
 #include "tools/report/writers.hpp"
 
@@ -18,7 +20,7 @@ void Output::add_to(CLI::App& command) {
 
 void Output::add_to(CLI::App& command, const std::string& what_json_has) {
   add_to(command);
-  command.add_option("--json", json_, what_json_has);
+  writes(command.add_option("--json", json_, what_json_has));
 }
 
 bool Output::has_json() const { return !json_.empty() || format_ == "json"; }
@@ -26,7 +28,7 @@ bool Output::has_json() const { return !json_.empty() || format_ == "json"; }
 void Output::require_writable() const { weft::require_writable(json_); }
 
 void Output::write(const report::Report& report) const {
-  if (!json_.empty()) write_json_file(json_, report.json);
+  if (!json_.empty()) write_json_file(json_, *report.document.json());
   const auto formats = report::formats();
   const auto format =
       std::find_if(formats.begin(), formats.end(), [this](const report::Format& one) { return one.name == format_; });

@@ -6,7 +6,7 @@
 #include "calibration/evidence/calibration_plan.hpp"
 #include "calibration/evidence/library_questions.hpp"
 #include "calibration/evidence/measurement_file.hpp"
-#include "models/base/json_file.hpp"
+#include "models/base/text_file.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/rooms.hpp"
 

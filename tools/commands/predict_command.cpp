@@ -1,137 +1,52 @@
-// weft predict: one case a line in, one result a line out, in the order of the cases. What has arrived is answered
-// before more is waited for, so that a program can ask line by line.
-#include <spdlog/spdlog.h>
-#include <tbb/parallel_for.h>
-
+// weft predict: one case a line in, one result a line out, in the order of the cases.
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 
-#include "calibration/evidence/measurement_file.hpp"
-#include "models/base/json_file.hpp"
-#include "models/check/schedule_file.hpp"
+#include "calibration/evidence/json_lines.hpp"
+#include "models/base/input_error.hpp"
+#include "models/base/progress.hpp"
 #include "models/execution/executor.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
-#include "scenarios/case_json.hpp"
-#include "scenarios/study/prediction.hpp"
-#include "scenarios/study/prediction_json.hpp"
+#include "scenarios/study/prediction_lines.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/commands/line_reader.hpp"
+#include "tools/commands/files.hpp"
+#include "tools/report/terminal.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
 namespace {
 
-using nlohmann::ordered_json;
-
 struct Options {
   std::string machine, in, out, schedules;
 };
 
-/// Lines that are worked on together: enough for all cores, few enough that results appear soon.
-constexpr std::size_t lines_at_once = 256;
-
-struct Answer {
-  std::string text;
-  bool failed = false;
-};
-
-/// The case's id where the line is an object that has one, else null.
-ordered_json id_of(const nlohmann::json& line) {
-  return line.is_object() && line.contains("id") ? ordered_json(line["id"]) : ordered_json(nullptr);
-}
-
-/// The line with null for every number that is too large to be one.
-std::string without_overflows(std::string_view line) {
-  constexpr std::string_view of_numbers = "0123456789+-.eE";
-  std::string text;
-  bool in_string = false;
-  while (!line.empty()) {
-    const std::size_t number = in_string ? 0 : std::min(line.find_first_not_of(of_numbers), line.size());
-    const std::size_t taken = number > 0                            ? number
-                              : in_string && line.starts_with('\\') ? std::min<std::size_t>(2, line.size())
-                                                                    : 1;
-    const std::string token(line.substr(0, taken));
-    if (token == "\"") in_string = !in_string;
-    text += number > 0 && std::isinf(std::strtod(token.c_str(), nullptr)) ? "null" : token;
-    line.remove_prefix(taken);
-  }
-  return text;
-}
-
-/// Of a line that parse_json() refuses, though all that is wrong with it may be a number or a key that stands twice.
-ordered_json id_of_refused(std::string_view line) {
-  return id_of(nlohmann::json::parse(without_overflows(line), nullptr, false));
-}
-
-Answer refusal(ordered_json id, std::size_t number, const InputError& error) {
-  if (!id.is_null()) return {ordered_json{{"id", std::move(id)}, {"error", error.what()}}.dump(), true};
-  return {ordered_json{{"id", nullptr}, {"line", number}, {"error", error.what()}}.dump(), true};
-}
-
-/// Throws InputError for an id that names no file of that folder.
-std::filesystem::path schedule_path(const std::filesystem::path& folder, const std::string& id) {
-  if (id.empty() || id.find('/') != std::string::npos || id.find('\0') != std::string::npos)
-    throw InputError("id", "expected a file's name without a folder, for its schedule, got \"" + id + "\"");
-  return folder / (id + ".json");
-}
-
-/// `schedules`: folder that takes each case's schedule as a file; empty: none are written.
-Answer answer(const std::string& line, std::size_t number, const Machine& machine, const std::string& schedules) {
-  nlohmann::json parsed;
-  try {
-    parsed = parse_json(line);
-  } catch (const InputError& error) {
-    return refusal(id_of_refused(line), number, error);
-  }
-  try {
-    const scenarios::Case request = scenarios::case_from_json(parsed);
-    const study::Prediction prediction = study::predict(request, machine);
-    if (!schedules.empty()) write_checked(schedule_path(schedules, request.id), prediction.schedule);
-    return {study::to_json(request.id, prediction).dump(), false};
-  } catch (const std::exception& error) {  // of this case; the others go on
-    return {ordered_json{{"id", id_of(parsed)}, {"error", error.what()}}.dump(), true};
-  }
-}
-
-/// True when every line was answered without an error.
-bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, const std::string& schedules) {
-  bool all_answered = true;
-  LineReader reader(in);
-  std::size_t before = 0;
-  for (std::vector<std::string> lines; !(lines = reader.next(lines_at_once)).empty(); before += lines.size()) {
-    std::vector<Answer> answers(lines.size());
-    tbb::parallel_for(std::size_t{0}, lines.size(), [&](std::size_t i) {
-      if (lines[i].find_first_not_of(" \t\r") != std::string::npos)
-        answers[i] = answer(lines[i], before + i + 1, machine, schedules);
-    });
-    for (const Answer& one : answers) {
-      if (!one.text.empty()) out << one.text << '\n';
-      all_answered = all_answered && !one.failed;
-    }
-    out.flush();
-  }
-  return all_answered;
+/// Of the cases of a file; of a stream nobody knows how many will come.
+std::function<void()> progress_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const auto lines = static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(file), {}, '\n'));
+  const auto counter = std::make_shared<ProgressCounter>(report::show_progress("cases"), lines);
+  return [counter] { counter->add(); };
 }
 
 void run(const Options& options) {
   const Machine machine = read_machine(machine_path(options.machine));
+  study::LineOptions lines{.schedules = options.schedules};
   std::ifstream in_file;
   if (!options.in.empty()) in_file = evidence::open_lines(options.in, "cases");
   std::ofstream out_file;
   if (!options.out.empty()) {
     out_file.open(options.out);
     if (!out_file) throw InputError(options.out, "expected a file that can be written");
+    if (std::filesystem::is_regular_file(options.in)) lines.on_answer = progress_of(options.in);
   }
-  const bool all = predict_lines(options.in.empty() ? std::cin : in_file, options.out.empty() ? std::cout : out_file,
-                                 machine, options.schedules);
+  const bool all = study::predict_lines(options.in.empty() ? std::cin : in_file,
+                                        options.out.empty() ? std::cout : out_file, machine, lines);
   if (!out_file) throw ExecutionError(options.out + " could not be written");
   if (!all) throw ExecutionError("some cases could not be answered: their lines carry \"error\"");
 }
@@ -141,9 +56,9 @@ void run(const Options& options) {
 void add_predict_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("predict", "Predict the time of each case (JSON lines in, JSON lines out)");
   auto options = std::make_shared<Options>();
-  command->add_option("--machine", options->machine, "Name or path of a machine profile")->required();
-  command->add_option("--in", options->in, "File of cases; standard input where left out");
-  command->add_option("--out", options->out, "File for results; standard output where left out");
+  reads_machine(command->add_option("--machine", options->machine, "Name or path of a machine profile"))->required();
+  reads(command->add_option("--in", options->in, "File of cases; standard input where left out"));
+  writes(command->add_option("--out", options->out, "File for results; standard output where left out"));
   command->add_option("--schedules", options->schedules, "Folder: write each case's schedule there as ID.json")
       ->check(CLI::ExistingDirectory);
   command->callback([options] { run(*options); });

@@ -1,6 +1,6 @@
 // weft reproduce: what a paper claims, beside what the simulator says of it.
-#include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "calibration/evidence/reproduction.hpp"
 #include "models/base/input_error.hpp"
@@ -39,22 +39,13 @@ std::string verdict_text(const evidence::Claim& claim, const evidence::Verdict& 
   return word + ", " + std::to_string(verdict.holding()) + " of " + std::to_string(verdict.observations.size());
 }
 
-/// Claims that do not hold, by their numbers, and why; those of one reason together.
-report::Section reasons_of(const evidence::ClaimFile& file, const std::vector<evidence::Verdict>& verdicts) {
-  std::vector<std::pair<std::string, std::string>> reasons;  // and the claims' numbers
-  for (std::size_t i = 0; i < verdicts.size(); ++i) {
-    if (verdicts[i].holds) continue;
-    const std::string& note = file.claims[i].note;
-    const std::string reason = note.empty() ? "The reason is not known." : note, number = std::to_string(i + 1);
-    const auto known =
-        std::find_if(reasons.begin(), reasons.end(), [&](const auto& one) { return one.first == reason; });
-    if (known == reasons.end())
-      reasons.emplace_back(reason, number);
-    else
-      known->second += ", " + number;
-  }
+report::Section reasons_of(const std::vector<evidence::Shortfall>& shortfalls) {
   report::Section section{"What was assumed of those that do not hold, and why they may not:", {}, {}};
-  for (const auto& [reason, numbers] : reasons) section.notes.push_back("  " + numbers + ": " + reason);
+  for (const auto& [reason, claims] : shortfalls) {
+    std::string numbers;
+    for (const std::size_t number : claims) numbers += (numbers.empty() ? "" : ", ") + std::to_string(number);
+    section.notes.push_back("  " + numbers + ": " + reason);
+  }
   return section;
 }
 
@@ -86,8 +77,8 @@ report::Report report_of(const evidence::ClaimFile& file, const std::vector<evid
   report::Report report{.title = file.title + " (" + file.reference + ")",
                         .sections = {claims_of(file, verdicts)},
                         .notes = {},
-                        .json = to_json(file, verdicts)};
-  if (const report::Section reasons = reasons_of(file, verdicts); !reasons.notes.empty())
+                        .document = to_json(file, verdicts)};
+  if (const report::Section reasons = reasons_of(shortfalls(file, verdicts)); !reasons.notes.empty())
     report.sections.push_back(reasons);
   report::Section not_simulated{"Not simulated:", {}, {}};
   for (const evidence::UnaskedClaim& unasked : file.not_simulated)

@@ -1,26 +1,25 @@
 // weft run: one schedule file on the GPUs of this machine.
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <sstream>
 
-#include "calibration/hardware.hpp"
+#include "calibration/lone_measurement.hpp"
 #include "calibration/measurement_json.hpp"
-#include "models/base/json_file.hpp"
 #include "models/base/text.hpp"
+#include "models/base/text_file.hpp"
 #include "models/check/hardware_support.hpp"
 #include "models/check/schedule_file.hpp"
 #include "models/execution/trace_json.hpp"
 #include "models/schedule/schedule_json.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
 #include "tools/report/trace_report.hpp"
 
 namespace weft::tools::commands {
 namespace {
 
-using calibration::Conditions;
-using calibration::Measurement;
+using calibration::LoneMeasurement;
 
 struct Options {
   std::string schedule, trace, spans, condition{name_of(Condition::sustained)};
@@ -29,24 +28,7 @@ struct Options {
   bool no_check = false;
 };
 
-struct Result {
-  Conditions conditions;
-  Measurement measurement;
-};
-
-Result measure(const Schedule& schedule, const calibration::RunOptions& options) {
-  Result result;
-  std::optional<std::string> problem;
-  calibration::measure({schedule}, options,
-                       {.on_conditions = [&](const Conditions& conditions) { result.conditions = conditions; },
-                        .on_result = [&](std::size_t, const Measurement& found) { result.measurement = found; },
-                        .on_error = [&](std::size_t, const std::string& message) { problem = message; }});
-  if (problem) throw ExecutionError(schedule.name + ": " + *problem);
-  result.measurement.trace.machine = schedule.machine;
-  return result;
-}
-
-report::Report report_of(const std::string& schedule, const Result& result) {
+report::Report report_of(const std::string& schedule, const LoneMeasurement& result) {
   const auto& [conditions, measurement] = result;
   report::Report report = report::trace_report(measurement.trace);
   std::ostringstream runs, check;
@@ -56,21 +38,19 @@ report::Report report_of(const std::string& schedule, const Result& result) {
   runs << ")";
   check << "result right: largest error " << measurement.max_error << ", allowed " << measurement.error_bound;
   report.notes = {runs.str(), measurement.checked ? check.str() : "result not checked"};
-  report.json = {{"schedule", schedule}};
-  report.json.update(nlohmann::ordered_json(calibration::to_json(measurement)));
+  nlohmann::ordered_json json{{"schedule", schedule}};
+  json.update(nlohmann::ordered_json(calibration::to_json(measurement)));
   auto kernels = nlohmann::json::array();
   for (const calibration::KernelRecord& kernel : measurement.kernels) kernels.push_back(calibration::to_json(kernel));
-  report.json["kernels"] = kernels;
-  report.json["conditions"] = calibration::to_json(conditions);
+  json["kernels"] = kernels;
+  json["conditions"] = calibration::to_json(conditions);
+  report.document = json;
   return report;
 }
 
 void write_traces(const Options& options, const Trace& trace) {
   if (!options.spans.empty()) write_trace(options.spans, trace);
-  if (options.trace.empty()) return;
-  std::ostringstream text;
-  write_perfetto({trace}, text);
-  write_text_file(options.trace, text.str());
+  if (!options.trace.empty()) write_perfetto(options.trace, {trace});
 }
 
 void run(Options options) {
@@ -85,7 +65,8 @@ void run(Options options) {
   }
   for (const std::string& path : {options.trace, options.spans}) require_writable(path);
   options.output.require_writable();
-  const Result result = measure(schedule, options.run);
+  LoneMeasurement result = measure_alone(schedule, options.run);
+  result.measurement.trace.machine = schedule.machine;
   write_traces(options, result.measurement.trace);
   options.output.write(report_of(schedule.name, result));
 }
@@ -95,10 +76,10 @@ void run(Options options) {
 void add_run_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "Run one schedule file on the GPUs of this machine");
   auto options = std::make_shared<Options>();
-  command->add_option("SCHEDULE", options->schedule, "Schedule file (weft.schedule/1)")->required();
+  reads(command->add_option("SCHEDULE", options->schedule, "Schedule file (weft.schedule/1)"))->required();
   options->output.add_to(*command, "Write times, check, conditions and kernels");
-  command->add_option("--trace", options->trace, "Write the trace for Perfetto");
-  command->add_option("--spans", options->spans, "Write the trace as weft.trace/1, for weft compare");
+  writes(command->add_option("--trace", options->trace, "Write the trace for Perfetto"));
+  writes(command->add_option("--spans", options->spans, "Write the trace as weft.trace/1, for weft compare"));
   command
       ->add_option("--condition", options->condition,
                    "sustained: under load without a pause until times agree; short: runs of 30 ms after a pause")

@@ -1,10 +1,9 @@
 // weft simulate: one schedule file on the simulator.
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
-#include "models/base/json_file.hpp"
 #include "models/base/text.hpp"
+#include "models/base/text_file.hpp"
 #include "models/check/schedule_file.hpp"
 #include "models/execution/trace_json.hpp"
 #include "models/machine/machine_files.hpp"
@@ -12,6 +11,7 @@
 #include "scenarios/study/prediction.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
 #include "tools/report/trace_picture.hpp"
 #include "tools/report/trace_report.hpp"
@@ -43,11 +43,7 @@ void run(const Options& options) {
   } catch (const InputError& error) {
     throw std::string(error.what()).starts_with(options.schedule) ? error : error.in_file(options.schedule);
   }
-  if (!options.trace.empty()) {
-    std::ostringstream text;
-    write_perfetto({trace}, text);
-    write_text_file(options.trace, text.str());
-  }
+  if (!options.trace.empty()) write_perfetto(options.trace, {trace});
   if (!options.svg.empty()) write_text_file(options.svg, report::svg_picture({trace}));
   report::Report report = report::trace_report(trace);
   report.sections.front().notes.push_back("one iteration: " + fixed(trace.time_us, 1) + " us, limited by " +
@@ -60,10 +56,10 @@ void run(const Options& options) {
 void add_simulate_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("simulate", "Simulate one schedule file");
   auto options = std::make_shared<Options>();
-  command->add_option("SCHEDULE", options->schedule, "Schedule file (weft.schedule/1)")->required();
-  command->add_option("--machine", options->machine, "Name or path of a machine profile")->required();
-  command->add_option("--trace", options->trace, "Write the trace for Perfetto");
-  command->add_option("--svg", options->svg, "Draw GPU 0 into this file");
+  reads(command->add_option("SCHEDULE", options->schedule, "Schedule file (weft.schedule/1)"))->required();
+  reads_machine(command->add_option("--machine", options->machine, "Name or path of a machine profile"))->required();
+  writes(command->add_option("--trace", options->trace, "Write the trace for Perfetto"));
+  writes(command->add_option("--svg", options->svg, "Draw GPU 0 into this file"));
   options->output.add_to(*command, "Write the trace as weft.trace/1, for weft compare");
   command->callback([options] { run(*options); });
 }

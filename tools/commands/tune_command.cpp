@@ -2,15 +2,18 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
+#include "models/base/text_file.hpp"
 #include "models/cost/all_reduce_norm_model.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "scenarios/model_config.hpp"
 #include "scenarios/study/token_split_table.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
 #include "tools/report/terminal.hpp"
 #include "tools/rooms.hpp"
@@ -95,9 +98,9 @@ void run(const Options& options) {
                                       table_of(rows, question.fused_norm),
                                       {}}},
                         .notes = {},
-                        .json = to_json(rows, question, options.model, machine)};
+                        .document = to_json(rows, question, options.model, machine)};
   if (!options.out.empty()) {
-    write_json_file(options.out, report.json);
+    write_json_file(options.out, *report.document.json());
     std::filesystem::remove(progress);
   }
   options.output.write(report);
@@ -108,8 +111,8 @@ void run(const Options& options) {
 void add_tune_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("tune", "Find the token split and the CTAs for each number of tokens");
   auto options = std::make_shared<Options>();
-  command->add_option("MODEL", options->model, "config.json of a model, as Hugging Face has it")->required();
-  command->add_option("--machine", options->machine, "Name or path of a machine profile")->required();
+  reads(command->add_option("MODEL", options->model, "config.json of a model, as Hugging Face has it"))->required();
+  reads_machine(command->add_option("--machine", options->machine, "Name or path of a machine profile"))->required();
   command->add_option("--gpus", options->gpus, "Tensor-parallel GPUs (default: all of the machine)")
       ->check(CLI::Range(2, 1024));
   command->add_option("--tokens", options->tokens, "Numbers of tokens (default: 1024, 2048, ... 65536)");
@@ -117,8 +120,8 @@ void add_tune_command(CLI::App& app) {
       "--ctas", options->ctas,
       "CTAs to try for the reductions (default: 2 4 8 16 32; with --nccl 0 4 8 16, 0 being the default)");
   command->add_flag("--nccl", options->nccl, "Reduce with NCCL and norm in a kernel of its own");
-  command->add_option("--out", options->out,
-                      "Write the table as one JSON object; an interrupted search goes on from OUT.progress");
+  writes(command->add_option("--out", options->out,
+                             "Write the table as one JSON object; an interrupted search goes on from OUT.progress"));
   options->output.add_to(*command);
   command->callback([options] { run(*options); });
 }

@@ -4,10 +4,11 @@
 
 #include "calibration/evidence/parts_alone.hpp"
 #include "models/base/input_error.hpp"
-#include "models/base/json_file.hpp"
+#include "models/base/text_file.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "tools/commands/commands.hpp"
+#include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
 #include "tools/report/accuracy_picture.hpp"
 #include "tools/report/accuracy_report.hpp"
@@ -35,7 +36,7 @@ void run_targets(const Options& options, const std::vector<evidence::MeasuredCas
       evidence::target_results(evidence::evidence_of(measured, machine, report::show_progress("cases")));
   ordered_json json = header_of(options, machine);
   json["targets"] = to_json(results);
-  options.output.write({.title = "", .sections = {report::section_of(results)}, .notes = {}, .json = json});
+  options.output.write({.title = "", .sections = {report::section_of(results)}, .notes = {}, .document = json});
 }
 
 void run_report(const Options& options, const std::vector<evidence::MeasuredCase>& measured, const Machine& machine) {
@@ -43,9 +44,9 @@ void run_report(const Options& options, const std::vector<evidence::MeasuredCase
   const std::vector<evidence::Comparison> comparisons =
       compare(measured, machine, refused, {}, report::show_progress("cases"));
   const evidence::AccuracyReport accuracy = evidence::report_of(measured, comparisons, machine);
-  report::Report report{
-      .title = "", .sections = report::sections_of(accuracy), .notes = {}, .json = header_of(options, machine)};
-  report.json.update(to_json(accuracy));
+  ordered_json json = header_of(options, machine);
+  json.update(to_json(accuracy));
+  report::Report report{.title = "", .sections = report::sections_of(accuracy), .notes = {}, .document = json};
   if (!options.svg.empty()) write_text_file(options.svg, report::accuracy_picture(comparisons));
   if (options.rows) report.sections.insert(report.sections.begin(), report::section_of(comparisons));
   if (refused > 0)
@@ -69,11 +70,11 @@ void run(const Options& options) {
 void add_validate_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("validate", "Compare predictions with measurements");
   auto options = std::make_shared<Options>();
-  command->add_option("MEASUREMENTS", options->files, "Files that weft measure wrote")->required();
-  command->add_option("--machine", options->machine, "Name or path of a machine profile")->required();
+  reads(command->add_option("MEASUREMENTS", options->files, "Files that weft measure wrote"))->required();
+  reads_machine(command->add_option("--machine", options->machine, "Name or path of a machine profile"))->required();
   options->output.add_to(*command, "Write the tables as one JSON object");
   command->add_flag("--rows", options->rows, "Print every case");
-  auto* svg = command->add_option("--svg", options->svg, "Draw predicted over measured times");
+  auto* svg = writes(command->add_option("--svg", options->svg, "Draw predicted over measured times"));
   auto* given = command->add_flag(
       "--given", options->given, "Only pairs whose parts the files have too, predicted from the parts' measured times");
   command->add_flag("--targets", options->targets, "Only what the predictions have to reach, and whether they do")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "models/base/text.hpp"
 #include "scenarios/study/exploration_json.hpp"
@@ -154,7 +155,7 @@ Report exploration_report(const study::Exploration& exploration, const Scenario&
   Report report{.title = (scenario.name.empty() ? "" : scenario.name + ", ") + machine.name,
                 .sections = {},
                 .notes = {std::to_string(exploration.simulated) + " schedules simulated."},
-                .json = to_json(exploration, scenario, machine)};
+                .document = to_json(exploration, scenario, machine)};
   for (const study::Answer& answer : exploration.answers) {
     if (shown != 0 && answer.size != shown) continue;
     report.sections.push_back(ranking_of(answer, scenario));

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -64,11 +65,24 @@ struct Section {
   std::vector<std::string> notes;
 };
 
+/// What programs read of a report: fixed once made, and shared by copies.
+class Document {
+ public:
+  Document() = default;
+  Document(nlohmann::ordered_json json);  // NOLINT(google-explicit-constructor): a document is its JSON
+
+  /// Null where there is none.
+  const nlohmann::ordered_json* json() const { return json_.get(); }
+
+ private:
+  std::shared_ptr<const nlohmann::ordered_json> json_;
+};
+
 struct Report {
   std::string title;
   std::vector<Section> sections;
   std::vector<std::string> notes;  ///< about all sections
-  nlohmann::ordered_json json;     ///< the same for programs, keys with units; null: the sections as they are
+  Document document;               ///< the same for programs, keys with units; none: the sections as they are
 };
 
 }  // namespace weft::tools::report

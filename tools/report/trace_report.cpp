@@ -1,5 +1,7 @@
 #include "tools/report/trace_report.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "models/execution/trace_json.hpp"
 
 namespace weft::tools::report {
@@ -17,7 +19,7 @@ Report trace_report(const Trace& trace) {
     if (has_limits) row.emplace_back(std::string(name_of(span.limit)));
     row.emplace_back(span.detail);
   }
-  return {.title = "", .sections = {{"", table, {}}}, .notes = {}, .json = to_json(trace)};
+  return {.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = nlohmann::ordered_json(to_json(trace))};
 }
 
 }  // namespace weft::tools::report

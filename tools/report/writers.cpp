@@ -1,6 +1,8 @@
 #include "tools/report/writers.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
 
 #include "models/base/json_file.hpp"
 #include "models/base/text.hpp"
@@ -38,7 +40,7 @@ ordered_json json_of(const Section& section) {
 }
 
 std::string to_json(const Report& report, const Style&) {
-  if (!report.json.is_null()) return weft::to_text(report.json);
+  if (const ordered_json* json = report.document.json()) return weft::to_text(*json);
   ordered_json sections = ordered_json::array();
   for (const Section& section : report.sections) sections.push_back(json_of(section));
   return weft::to_text({{"title", report.title}, {"sections", sections}, {"notes", report.notes}});
@@ -112,6 +114,8 @@ std::string to_markdown(const Report& report, const Style&) {
 }
 
 }  // namespace
+
+Document::Document(ordered_json json) : json_(std::make_shared<const ordered_json>(std::move(json))) {}
 
 std::string text_of(const Cell& cell) { return text_of(cell, true); }
 

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "calibration/evidence/published_curves.hpp"
+#include "models/base/json_file.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "scenarios/search.hpp"
@@ -70,6 +72,12 @@ TEST_P(Profile, MeetsItsPublishedCurves) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shipped, Profile, tests::shipped_profiles, tests::name_of_profile);
+
+// What changes a table on purpose also runs tools/checksums.
+TEST_P(Profile, SaysTheChecksumOfItsTable) {
+  const nlohmann::json kernels = read_json_file(machine_path(GetParam())).at("gemm").at("kernels");
+  EXPECT_EQ(kernels.contains("file"), kernels.contains("checksum"));
+}
 
 Machine profile(const std::string& name) { return read_machine(machine_path(name)); }
 

@@ -44,14 +44,31 @@ class GemmChoicesFile : public testing::Test {
   }
   int tile_m() const { return read_gemm_choices(table()).find({256, 512, 1024}).value().tile_m; }
 
+  static std::string bytes_of(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  static void write_bytes(const fs::path& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+  static void put(std::string& bytes, std::size_t place, auto number) {
+    bytes.replace(place, sizeof number, reinterpret_cast<const char*>(&number), sizeof number);
+  }
+
+  // Of a compiled file: its last eight bytes before the table are the table's checksum.
+  static constexpr std::size_t header_bytes = 48, kernel_bytes = 28, shape_bytes = 16;
+
+  /// As whoever wrote the table would have written the checksum.
+  static void write_sealed(const fs::path& path, std::string bytes) {
+    const std::string table = bytes.substr(header_bytes);
+    put(bytes, header_bytes - sizeof(std::uint64_t), std::stoull(table_checksum(table), nullptr, 16));
+    write_bytes(path, bytes);
+  }
   /// Lets the kernel in a compiled table have another tile: an answer that no text gives tells where it is from.
   static void change_tile(const fs::path& path) {
-    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-    const std::int32_t tile_n = 128, tile_m = 32;
-    const auto place = bytes.find(std::string(reinterpret_cast<const char*>(&tile_n), sizeof tile_n));
-    file.seekp(static_cast<std::streamoff>(place - sizeof tile_m));
-    file.write(reinterpret_cast<const char*>(&tile_m), sizeof tile_m);
+    std::string bytes = bytes_of(path);
+    put(bytes, header_bytes, std::int32_t{32});
+    write_sealed(path, bytes);
   }
 
   fs::path folder;
@@ -87,6 +104,52 @@ TEST_F(GemmChoicesFile, IsReadWhereItsCompiledFormIsNotWhole) {
   EXPECT_EQ(tile_m(), 64);
 }
 
+TEST_F(GemmChoicesFile, IsReadWhereAnyByteOfItsCompiledFormIsDamaged) {
+  write_table(64);
+  compile_gemm_choices(table(), compiled());
+  change_tile(compiled());
+  const std::string whole = bytes_of(compiled());
+  ASSERT_EQ(whole.size(), header_bytes + kernel_bytes + shape_bytes);
+  ASSERT_EQ(tile_m(), 32);
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    std::string damaged = whole;
+    damaged[i] ^= 1;
+    write_bytes(compiled(), damaged);
+    EXPECT_EQ(tile_m(), 64) << "byte " << i;
+  }
+}
+
+TEST_F(GemmChoicesFile, IsReadWhereAShapeOfItsCompiledFormHasAKernelFromOutsideOfIt) {
+  write_table(64);
+  compile_gemm_choices(table(), compiled());
+  change_tile(compiled());
+  std::string bytes = bytes_of(compiled());
+  put(bytes, bytes.size() - sizeof(std::uint32_t), std::uint32_t{1});
+  write_sealed(compiled(), bytes);
+  EXPECT_EQ(tile_m(), 64);
+}
+
+// 2^62 kernels of 28 bytes are none where products overflow.
+TEST_F(GemmChoicesFile, IsReadWhereItsCompiledFormCountsMoreThanItHolds) {
+  write_table(64);
+  compile_gemm_choices(table(), compiled());
+  std::string bytes = bytes_of(compiled());
+  put(bytes, 24, std::uint64_t{1} << 62);
+  bytes.erase(header_bytes, kernel_bytes);
+  write_sealed(compiled(), bytes);
+  EXPECT_EQ(tile_m(), 64);
+}
+
+TEST_F(GemmChoicesFile, WithAnotherChecksumIsRefused) {
+  write_table(64);
+  const std::string checksum = table_checksum(bytes_of(table()));
+  EXPECT_EQ(checksum.size(), 16u);
+  EXPECT_EQ(read_gemm_choices(table(), checksum).size(), 1u);
+  write_table(96);
+  EXPECT_THAT(error_of([&] { read_gemm_choices(table(), checksum); }),
+              StartsWith(table().string() + ": expected a table with the checksum " + checksum + ", got one with "));
+}
+
 TEST_F(GemmChoicesFile, IsCompiledIntoTheCacheWhenItIsFirstRead) {
   write_table(64);
   EXPECT_EQ(tile_m(), 64);
@@ -96,6 +159,17 @@ TEST_F(GemmChoicesFile, IsCompiledIntoTheCacheWhenItIsFirstRead) {
   write_table(96);
   EXPECT_EQ(tile_m(), 96);
   EXPECT_EQ(cached().size(), 2u);
+}
+
+TEST_F(GemmChoicesFile, IsCompiledAgainWhereTheCacheIsDamaged) {
+  write_table(64);
+  EXPECT_EQ(tile_m(), 64);
+  const std::string whole = bytes_of(cached().at(0));
+  std::string damaged = whole;
+  damaged.back() ^= 1;
+  write_bytes(cached().at(0), damaged);
+  EXPECT_EQ(tile_m(), 64);
+  EXPECT_EQ(bytes_of(cached().at(0)), whole);
 }
 
 TEST_F(GemmChoicesFile, IsCompiledAgainWhereTheCacheHoldsSomethingElse) {

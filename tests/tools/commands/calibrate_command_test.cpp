@@ -1,6 +1,7 @@
 // weft calibrate on measurements of the project.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "tests/source_folder.hpp"
@@ -38,6 +39,55 @@ TEST(CalibrateCommand, BandsOfAStratumAscendFromZero) {
   const nlohmann::json errors = errors_of(one_server, folder);
   EXPECT_EQ(errors.at(0).at("from_us"), 0);
   for (std::size_t i = 1; i < errors.size(); ++i) EXPECT_GT(errors[i].at("from_us"), errors[i - 1].at("from_us"));
+}
+
+/// A profile and its table, calibrated to one server.
+class CalibratedPair : public testing::Test {
+ protected:
+  CalibratedPair() { EXPECT_EQ(calibrate(one_server, "").status, 0); }
+
+  CommandResult calibrate(const std::string& files, const std::string& before) const {
+    return run(before + "'" WEFT_PROGRAM "' calibrate " + files + " --base h200x8-nvswitch --out new.json", folder);
+  }
+  CommandResult predict() const {
+    return run(
+        R"(echo '{"id": "a", "gpus": 1, "workload": {"op": "gemm", "m": 4096, "n": 4096, "k": 4096}}' | ')" WEFT_PROGRAM
+        "' predict --machine ./new.json",
+        folder);
+  }
+  std::string table() const { return nlohmann::json::parse(folder.read("new.json"))["gemm"]["kernels"]["file"]; }
+
+  TemporaryFolder folder;
+};
+
+TEST_F(CalibratedPair, LeavesTheOldOneWhereTheNewOneFindsNoRoom) {
+  const std::string profile = folder.read("new.json"), answer = predict().output;
+  const auto files = folder.file_names();
+  const CommandResult result = calibrate(another, "trap '' XFSZ; ulimit -f 100; ");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_THAT(result.errors, testing::HasSubstr("File too large"));
+  EXPECT_EQ(folder.read("new.json"), profile);
+  EXPECT_EQ(folder.file_names(), files);
+  EXPECT_EQ(predict().output, answer);
+}
+
+TEST_F(CalibratedPair, IsRefusedWhereItsTableIsAnother) {
+  folder.write(table(), folder.read(table()) + "# changed\n");
+  const CommandResult result = predict();
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.errors, testing::HasSubstr("new.json: gemm.kernels.file: ./" + table() +
+                                                ": expected a table with the checksum "));
+  EXPECT_EQ(std::count(result.errors.begin(), result.errors.end(), '\n'), 1);
+}
+
+TEST(CalibrateCommand, RefusesTheLibrarysAnswersWhereTheBaseListsCandidates) {
+  const TemporaryFolder folder;
+  folder.write("answers.jsonl", "");
+  const CommandResult result = run_weft(
+      "calibrate " + another + " --base a800x8-nvlink-pairs --library-answers answers.jsonl --out new.json", folder);
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.errors, testing::HasSubstr("expected none: a800x8-nvlink-pairs lists candidates"));
+  EXPECT_THAT(folder.file_names(), testing::ElementsAre("answers.jsonl"));
 }
 
 }  // namespace

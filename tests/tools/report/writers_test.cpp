@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "models/base/text.hpp"
 
@@ -17,7 +18,7 @@ Report sample() {
   return {.title = "Two kernels",
           .sections = {{"8 GPUs", table, {"Overlap pays."}}},
           .notes = {"2 simulated."},
-          .json = {}};
+          .document = {}};
 }
 
 std::string written(std::string_view format, const Report& report) {
@@ -63,7 +64,7 @@ TEST(Writers, MarkdownEscapesBars) {
 
 TEST(Writers, JsonIsThatOfTheReport) {
   Report report = sample();
-  report.json = {{"time_us", 812.5}};
+  report.document = nlohmann::ordered_json{{"time_us", 812.5}};
   EXPECT_EQ(nlohmann::json::parse(written("json", report)), nlohmann::json({{"time_us", 812.5}}));
 }
 
@@ -87,7 +88,7 @@ std::size_t longest_line(const std::string& text) {
 
 Report table_alone() {
   Report report = sample();
-  return {.title = "", .sections = {{"", report.sections[0].table, {}}}, .notes = {}, .json = {}};
+  return {.title = "", .sections = {{"", report.sections[0].table, {}}}, .notes = {}, .document = {}};
 }
 
 TEST(TextWriter, ATableAsWideAsTheTerminalIsWhole) {
@@ -105,7 +106,7 @@ TEST(TextWriter, ANarrowerTableLosesItsLeastImportantColumnsAndSaysSo) {
 
 TEST(TextWriter, WordsAreFoldedWhereEveryColumnMustBeShown) {
   const Table table{{"what", "us"}, {{"a shared link between the two halves of the machine", Number{7}}}};
-  EXPECT_EQ(to_text({.title = "", .sections = {{"", table, {}}}, .notes = {}, .json = {}}, {.width = 30}),
+  EXPECT_EQ(to_text({.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = {}}, {.width = 30}),
             "what                        us\n"
             "a shared link between the    7\n"
             "two halves of the machine\n");
@@ -113,12 +114,12 @@ TEST(TextWriter, WordsAreFoldedWhereEveryColumnMustBeShown) {
 
 TEST(TextWriter, CountsCharactersAndNotBytes) {
   const Table table{{"a", "b"}, {{"µµµ", "x"}}};
-  EXPECT_EQ(to_text({.title = "", .sections = {{"", table, {}}}, .notes = {}, .json = {}}), "a    b\nµµµ  x\n");
+  EXPECT_EQ(to_text({.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = {}}), "a    b\nµµµ  x\n");
 }
 
 TEST(TextWriter, WordsThatBeginWithADigitStandToTheLeft) {
   const Table table{{"what"}, {{"8x H200"}, {"a server"}}};
-  EXPECT_EQ(to_text({.title = "", .sections = {{"", table, {}}}, .notes = {}, .json = {}}),
+  EXPECT_EQ(to_text({.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = {}}),
             "what\n8x H200\na server\n");
 }
 

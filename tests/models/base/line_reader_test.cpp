@@ -1,10 +1,10 @@
-#include "tools/commands/line_reader.hpp"
+#include "models/base/line_reader.hpp"
 
 #include <gmock/gmock.h>
 
 #include <sstream>
 
-namespace weft::tools::commands {
+namespace weft {
 namespace {
 
 using testing::ElementsAre;
@@ -62,4 +62,4 @@ TEST(LineReader, GathersWhatIsThere) {
 }
 
 }  // namespace
-}  // namespace weft::tools::commands
+}  // namespace weft

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace weft::tools::commands {
+namespace weft {
 
 class LineReader {
  public:
@@ -25,4 +25,4 @@ class LineReader {
   std::string begun_;  ///< the line whose end has not arrived
 };
 
-}  // namespace weft::tools::commands
+}  // namespace weft

@@ -1,4 +1,4 @@
-#include "tools/commands/line_reader.hpp"
+#include "models/base/line_reader.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-namespace weft::tools::commands {
+namespace weft {
 
 /// Waits for a character where none is there; false at the end.
 bool LineReader::read_what_is_there() {
@@ -36,4 +36,4 @@ std::vector<std::string> LineReader::next(std::size_t most) {
   return lines;
 }
 
-}  // namespace weft::tools::commands
+}  // namespace weft

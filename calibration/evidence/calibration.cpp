@@ -1,0 +1,199 @@
+#include "calibration/evidence/calibration.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <tuple>
+#include <utility>
+
+#include "calibration/evidence/accuracy.hpp"
+#include "calibration/evidence/calibration_profile.hpp"
+#include "calibration/evidence/error_bands.hpp"
+#include "calibration/evidence/progress_of_parts.hpp"
+#include "models/base/input_error.hpp"
+#include "models/base/json_file.hpp"
+#include "models/base/statistics.hpp"
+#include "models/base/text.hpp"
+#include "models/machine/gemm_choices_file.hpp"
+#include "models/machine/gemm_choices_text.hpp"
+#include "models/machine/machine_json.hpp"
+
+namespace weft::calibration::evidence {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+std::string text_of(double value) {
+  std::ostringstream text;
+  text << rounded(value);
+  return text.str();
+}
+
+/// The smallest and the largest of each quantity.
+std::vector<CalibratedRange> ranges_of(const CalibrationInput& input) {
+  std::vector<CalibratedRange> found;
+  const auto include = [&](const std::string& quantity, double value) {
+    const auto known = std::find_if(found.begin(), found.end(),
+                                    [&](const CalibratedRange& range) { return range.quantity == quantity; });
+    if (known == found.end()) return found.push_back({quantity, value, value});
+    known->low = std::min(known->low, value);
+    known->high = std::max(known->high, value);
+  };
+  for (const fitting::GemmObservation& one : input.gemms) {
+    include("m", static_cast<double>(one.size.m));
+    include("n", static_cast<double>(one.size.n));
+    include("k", static_cast<double>(one.size.k));
+  }
+  for (const fitting::CollectiveObservation& one : input.collectives) include("bytes", static_cast<double>(one.bytes));
+  for (const int gpus : input.gpu_counts) include("gpus", gpus);
+  return found;
+}
+
+/// The profile that is being made, and what was done to it.
+class Fit {
+ public:
+  Fit(const BaseProfile& base, const std::vector<MeasuredFile>& files, const CalibrationEvidence& evidence,
+      const std::string& name)
+      : profile_(base.document), machine_(base.machine), input_(calibration_input(files)) {
+    profile_["name"] = name;
+    name_kernels(evidence, name);
+    if (!input_.gemms.empty()) fit_gemms();
+    if (!input_.collectives.empty()) build_curves();
+    if (!input_.pairs.empty()) find_gaps();
+    evidence::set_conditions(profile_, to_json(input_.conditions));
+    evidence::set_ranges(profile_, ranges_of(input_));
+  }
+
+  /// Throws InputError where it is no profile.
+  Machine machine() const { return machine_from_json(profile_, machine_.gemm_choices); }
+
+  void set_errors(const std::vector<FoundBand>& found, const Provenance& provenance) {
+    std::vector<ErrorBand> bands;
+    for (const auto& [band, cases] : found) {
+      bands.push_back(band);
+      changes_.push_back({"errors", "", text_of(band.low) + " to " + text_of(band.high), band.stratum,
+                          std::to_string(cases) + " cases from " + text_of(band.from_us) + " us"});
+    }
+    std::ranges::sort(bands, {}, [](const ErrorBand& band) { return std::tie(band.stratum, band.from_us); });
+    evidence::set_errors(profile_, bands, source_text(provenance, "5 % to 95 % of measured / predicted - 1"));
+  }
+
+  CalibratedProfile result() && {
+    machine();
+    return {weft::to_text(profile_), std::move(table_file_), std::move(table_text_), std::move(changes_)};
+  }
+
+ private:
+  /// A profile has a table of kernels beside it, or lists candidates.
+  void name_kernels(const CalibrationEvidence& evidence, const std::string& name) {
+    ordered_json& kernels = profile_.at("gemm").at("kernels");
+    if (kernels.contains("candidates")) return;
+    if (evidence.library_answers) {
+      machine_.gemm_choices = *evidence.library_answers;
+      Provenance provenance = input_.gemm_provenance;
+      provenance.cases = machine_.gemm_choices.size();
+      kernels["source"] = source_text(provenance, "answers of the GEMM library");
+    }
+    table_text_ = weft::to_text(machine_.gemm_choices);
+    const std::string checksum = table_checksum(table_text_);
+    table_file_ = name + "." + checksum + ".gemm_kernels.txt";
+    kernels["file"] = table_file_;
+    kernels["checksum"] = checksum;
+  }
+
+  void set(const std::string& section, const std::string& key, double value, const std::string& source,
+           const std::string& note) {
+    const std::string before = profile_.at(section).contains(key) ? profile_[section][key].at("value").dump() : "";
+    set_number(profile_, section, key, value, source, note);
+    changes_.push_back({section + "." + key, before, text_of(value), profile_[section][key].at("unit"), note});
+  }
+
+  void fit_gemms() {
+    const fitting::GemmFit fit = fitting::fit_gemms(machine_, input_.gemms);
+    const std::string source =
+        source_text(input_.gemm_provenance, "GEMMs alone, residual median " + fixed(100 * fit.median_error, 1) +
+                                                " %, 90 % below " + fixed(100 * fit.p90_error, 1) + " %");
+    for (const fitting::FittedNumber& number : fit.numbers)
+      set(number.section, number.key, number.value, source,
+          number.is_at_bound ? "at the bound of what is possible: not determined by these cases"
+                             : "95 % confidence: +-" + text_of(number.half_width));
+    machine_ = fit.machine;
+  }
+
+  void build_curves() {
+    const std::vector<CollectiveCurve> curves = fitting::build_curves(
+        input_.collectives, input_.ctas, machine_.collectives, machine_.latencies.collective_graph_gap_us);
+    set_curves(profile_, curves, source_text(input_.collective_provenance, "collectives alone"));
+    changes_.push_back({"collectives", "", std::to_string(curves.size()), "curves", ""});
+  }
+
+  void find_gaps() {
+    const fitting::GapSamples samples = fitting::collect_gaps(input_.pairs);
+    const fitting::LaunchGaps gaps = fitting::launch_gaps(samples);
+    set_gap("kernel_gap", gaps.kernel_us, samples.kernel);
+    set_gap("collective_gap", gaps.collective_us, samples.collective);
+    set_gap("join_gap", gaps.join_us, samples.join);
+    if (gaps.counter_reset_us)
+      set("gemm", "counter_reset", *gaps.counter_reset_us, gap_source(),
+          "median gap of " + std::to_string(samples.reset.size()) + " GEMMs with a counter to fill, less that of " +
+              std::to_string(samples.kernel.size()) + " without");
+  }
+
+  void set_gap(const std::string& key, const std::optional<double>& gap_us, const std::vector<double>& samples) {
+    if (!gap_us) return;
+    set("latencies", key, *gap_us, gap_source(),
+        "median of " + std::to_string(samples.size()) + "; 10 % to 90 %: " + text_of(quantile(samples, 0.1)) + " to " +
+            text_of(quantile(samples, 0.9)));
+  }
+
+  std::string gap_source() const { return source_text(input_.pair_provenance, "start and end times of kernels"); }
+
+  ordered_json profile_;
+  Machine machine_;
+  CalibrationInput input_;
+  std::string table_file_, table_text_;
+  std::vector<ProfileChange> changes_;
+};
+
+/// How far predictions are from measurements that nothing was fitted to, where there are those of other servers.
+std::vector<Comparison> unseen(const BaseProfile& base, const CalibrationEvidence& evidence, const Fit& all,
+                               const std::string& name, const Progress& progress) {
+  std::map<fs::path, std::vector<MeasuredCase>> measured;
+  std::size_t count = 0;
+  for (const MeasuredFile& file : evidence.errors) {
+    std::ranges::copy(file.cases, std::back_inserter(measured[file.path.parent_path()]));
+    count += file.cases.size();
+  }
+  ProgressOfParts cases_done(progress, count);
+  std::vector<Comparison> comparisons;
+  for (const auto& [folder, cases] : measured) {
+    std::vector<MeasuredFile> others;
+    std::ranges::copy_if(evidence.fitted, std::back_inserter(others),
+                         [&where = folder](const MeasuredFile& file) { return file.path.parent_path() != where; });
+    const bool is_fitted_to_all = others.empty() || others.size() == evidence.fitted.size();
+    const Machine machine = is_fitted_to_all ? all.machine() : Fit(base, others, evidence, name).machine();
+    std::size_t refused = 0;
+    std::ranges::move(compare(cases, machine, refused, {}, cases_done.next(cases.size())),
+                      std::back_inserter(comparisons));
+  }
+  return comparisons;
+}
+
+}  // namespace
+
+CalibratedProfile calibrate(const BaseProfile& base, const CalibrationEvidence& evidence, const std::string& name,
+                            const Progress& progress) {
+  if (evidence.library_answers && !base.machine.gemm_candidates.empty())
+    throw InputError("the library's answers", "expected none: " + base.machine.name +
+                                                  " lists candidates for its kernels, and has no table of answers");
+  Fit fit(base, evidence.fitted, evidence, name);
+  if (!evidence.errors.empty())
+    fit.set_errors(error_bands(unseen(base, evidence, fit, name, progress)),
+                   calibration_input(evidence.errors).provenance);
+  return std::move(fit).result();
+}
+
+}  // namespace weft::calibration::evidence

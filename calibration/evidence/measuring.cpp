@@ -1,0 +1,103 @@
+#include "calibration/evidence/measuring.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "models/base/input_error.hpp"
+#include "models/check/hardware_support.hpp"
+#include "models/execution/executor.hpp"
+#include "scenarios/case_json.hpp"
+#include "scenarios/families/build.hpp"
+
+namespace weft::calibration::evidence {
+namespace {
+
+using scenarios::Case;
+
+/// Cases of one workload on as many GPUs, in the order of their first line.
+std::vector<std::vector<Case>> contests_in(const std::vector<Case>& requests) {
+  std::vector<std::vector<Case>> all;
+  std::map<std::pair<int, std::string>, std::size_t> position;
+  for (const Case& one : requests) {
+    const auto [known, is_new] = position.try_emplace({one.gpus, scenarios::to_json(one.workload).dump()}, all.size());
+    if (is_new) all.emplace_back();
+    all[known->second].push_back(one);
+  }
+  return all;
+}
+
+}  // namespace
+
+Measuring::Measuring(const std::vector<Case>& requests, const Machine& machine, const MeasuringOptions& options,
+                     MeasurementFileWriter& file)
+    : machine_(machine), options_(options), file_(file), before_(requests.size()) {
+  if (options.in_turn)
+    for (const std::vector<Case>& contest : contests_in(requests)) add_contest(contest);
+  else
+    for (const Case& one : requests)
+      if (!file_.holds(one)) add(one);
+}
+
+/// The times of a mix are of one clock, so where one is missing all are measured again.
+void Measuring::add_contest(const std::vector<Case>& contest) {
+  if (std::ranges::all_of(contest, [this](const Case& one) { return file_.holds(one); })) return;
+  Mix mix;
+  for (const Case& one : contest)
+    if (add(one)) mix.push_back(cases_.size() - 1);
+  if (!mix.empty()) mixes_.push_back(std::move(mix));
+}
+
+bool Measuring::add(const Case& one) {
+  --before_;
+  try {
+    Schedule schedule = scenarios::families::build(one, machine_);
+    require_runnable(schedule);
+    schedules_.push_back(std::move(schedule));
+  } catch (const InputError& error) {
+    file_.add_error(one, error.what());
+    return false;
+  }
+  cases_.push_back(one);
+  return true;
+}
+
+std::string Measuring::first_of_mix(std::size_t index) const {
+  for (const Mix& mix : mixes_)
+    if (std::ranges::find(mix, index) != mix.end()) return cases_[mix.front()].id;
+  return "";
+}
+
+void Measuring::take(std::size_t index, Measurement measurement) {
+  measurement.in_turn_with = first_of_mix(index);
+  if (measurement.kernels.empty())
+    file_.add(cases_[index], measurement);
+  else
+    file_.add_kernels(cases_[index], measurement.kernels);
+}
+
+void Measuring::run(const Progress& progress) {
+  if (cases_.empty()) return;
+  ProgressCounter runs_done(progress, cases_.size() * (options_.run.spans ? 2 : 1));
+  std::size_t failed = 0;
+  const Observer observer{.on_conditions = [&](const Conditions& conditions) { file_.add(conditions); },
+                          .on_result =
+                              [&](std::size_t index, const Measurement& measurement) {
+                                take(index, measurement);
+                                runs_done.add();
+                              },
+                          .on_error =
+                              [&](std::size_t index, const std::string& message) {
+                                file_.add_error(cases_[index], message);
+                                runs_done.add();
+                                ++failed;
+                              }};
+  if (options_.in_turn)
+    measure_in_turn(schedules_, mixes_, options_.run, observer);
+  else
+    measure(schedules_, options_.run, observer);
+  if (failed > 0) throw ExecutionError(std::to_string(failed) + " cases failed: their lines carry \"error\"");
+}
+
+}  // namespace weft::calibration::evidence

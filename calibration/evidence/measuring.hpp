@@ -1,0 +1,47 @@
+// Cases measured on the GPUs of this machine, into a measurement file.
+#pragma once
+
+#include <vector>
+
+#include "calibration/evidence/measurement_file.hpp"
+#include "calibration/hardware.hpp"
+#include "models/base/progress.hpp"
+#include "models/machine/machine.hpp"
+
+namespace weft::calibration::evidence {
+
+struct MeasuringOptions {
+  RunOptions run;
+  bool in_turn = false;  ///< cases of one workload take turns every few milliseconds: their ratios are of one clock
+};
+
+class Measuring {
+ public:
+  /// Those of `requests` that the file does not hold. Cases that cannot be built or run get their line with "error" at
+  /// once. Machine and file must outlive this.
+  Measuring(const std::vector<scenarios::Case>& requests, const Machine& machine, const MeasuringOptions& options,
+            MeasurementFileWriter& file);
+
+  std::size_t to_measure() const { return cases_.size(); }
+  std::size_t measured_before() const { return before_; }
+
+  /// `progress` counts runs: with kernels every case runs twice. Throws as calibration::measure does, and
+  /// ExecutionError where cases failed.
+  void run(const Progress& progress);
+
+ private:
+  void add_contest(const std::vector<scenarios::Case>& contest);
+  bool add(const scenarios::Case& one);
+  std::string first_of_mix(std::size_t index) const;
+  void take(std::size_t index, Measurement measurement);
+
+  const Machine& machine_;
+  MeasuringOptions options_;
+  MeasurementFileWriter& file_;
+  std::size_t before_;
+  std::vector<scenarios::Case> cases_;  ///< that are measured now, with their schedules
+  std::vector<Schedule> schedules_;
+  std::vector<Mix> mixes_;  ///< positions in both
+};
+
+}  // namespace weft::calibration::evidence

@@ -1,0 +1,116 @@
+#include "scenarios/study/prediction_lines.hpp"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <istream>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include "models/base/input_error.hpp"
+#include "models/base/json_file.hpp"
+#include "models/base/line_reader.hpp"
+#include "models/check/schedule_file.hpp"
+#include "scenarios/case_json.hpp"
+#include "scenarios/study/prediction.hpp"
+#include "scenarios/study/prediction_json.hpp"
+
+namespace weft::scenarios::study {
+namespace {
+
+using nlohmann::ordered_json;
+
+/// Lines that are worked on together: enough for all cores, few enough that results appear soon.
+constexpr std::size_t lines_at_once = 256;
+
+struct ResultLine {
+  std::string text;
+  bool failed = false;
+};
+
+/// The case's id where the line is an object that has one, else null.
+ordered_json id_of(const nlohmann::json& line) {
+  return line.is_object() && line.contains("id") ? ordered_json(line["id"]) : ordered_json(nullptr);
+}
+
+/// The line with null for every number that is too large to be one.
+std::string without_overflows(std::string_view line) {
+  constexpr std::string_view of_numbers = "0123456789+-.eE";
+  std::string text;
+  bool in_string = false;
+  while (!line.empty()) {
+    const std::size_t number = in_string ? 0 : std::min(line.find_first_not_of(of_numbers), line.size());
+    const std::size_t taken = number > 0                            ? number
+                              : in_string && line.starts_with('\\') ? std::min<std::size_t>(2, line.size())
+                                                                    : 1;
+    const std::string token(line.substr(0, taken));
+    if (token == "\"") in_string = !in_string;
+    text += number > 0 && std::isinf(std::strtod(token.c_str(), nullptr)) ? "null" : token;
+    line.remove_prefix(taken);
+  }
+  return text;
+}
+
+/// Of a line that parse_json() refuses, though all that is wrong with it may be a number or a key that stands twice.
+ordered_json id_of_refused(std::string_view line) {
+  return id_of(nlohmann::json::parse(without_overflows(line), nullptr, false));
+}
+
+ResultLine refusal(ordered_json id, std::size_t number, const InputError& error) {
+  if (!id.is_null()) return {ordered_json{{"id", std::move(id)}, {"error", error.what()}}.dump(), true};
+  return {ordered_json{{"id", nullptr}, {"line", number}, {"error", error.what()}}.dump(), true};
+}
+
+/// Throws InputError for an id that names no file of that folder.
+std::filesystem::path schedule_path(const std::filesystem::path& folder, const std::string& id) {
+  if (id.empty() || id.find('/') != std::string::npos || id.find('\0') != std::string::npos)
+    throw InputError("id", "expected a file's name without a folder, for its schedule, got \"" + id + "\"");
+  return folder / (id + ".json");
+}
+
+/// `schedules`: folder that takes each case's schedule as a file; empty: none are written.
+ResultLine result_of(const std::string& line, std::size_t number, const Machine& machine,
+                     const std::filesystem::path& schedules) {
+  nlohmann::json parsed;
+  try {
+    parsed = parse_json(line);
+  } catch (const InputError& error) {
+    return refusal(id_of_refused(line), number, error);
+  }
+  try {
+    const Case request = case_from_json(parsed);
+    const Prediction prediction = predict(request, machine);
+    if (!schedules.empty()) write_checked(schedule_path(schedules, request.id), prediction.schedule);
+    return {to_json(request.id, prediction).dump(), false};
+  } catch (const std::exception& error) {  // of this case; the others go on
+    return {ordered_json{{"id", id_of(parsed)}, {"error", error.what()}}.dump(), true};
+  }
+}
+
+}  // namespace
+
+bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, const LineOptions& options) {
+  bool all_answered = true;
+  LineReader reader(in);
+  std::size_t before = 0;
+  for (std::vector<std::string> lines; !(lines = reader.next(lines_at_once)).empty(); before += lines.size()) {
+    std::vector<ResultLine> results(lines.size());
+    tbb::parallel_for(std::size_t{0}, lines.size(), [&](std::size_t i) {
+      if (lines[i].find_first_not_of(" \t\r") != std::string::npos)
+        results[i] = result_of(lines[i], before + i + 1, machine, options.schedules);
+      if (options.on_answer) options.on_answer();
+    });
+    for (const ResultLine& one : results) {
+      if (!one.text.empty()) out << one.text << '\n';
+      all_answered = all_answered && !one.failed;
+    }
+    out.flush();
+  }
+  return all_answered;
+}
+
+}  // namespace weft::scenarios::study

@@ -1,0 +1,22 @@
+// Cases as lines of JSON, and their results as such lines.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <iosfwd>
+
+#include "models/machine/machine.hpp"
+
+namespace weft::scenarios::study {
+
+struct LineOptions {
+  std::filesystem::path schedules = {};  ///< folder that takes each case's schedule as ID.json; empty: none are written
+  std::function<void()> on_answer = nullptr;  ///< after each line, on any thread; may be empty
+};
+
+/// One case a line in, one result a line out, in the order of the cases; empty lines are skipped. What has arrived is
+/// answered before more is waited for, so that a program can ask line by line. A case that cannot be answered gets a
+/// line with "error", under its id or else with its line number. True when there was none.
+bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, const LineOptions& options = {});
+
+}  // namespace weft::scenarios::study

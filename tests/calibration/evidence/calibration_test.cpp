@@ -1,0 +1,82 @@
+#include "calibration/evidence/calibration.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "calibration/evidence/calibration_profile.hpp"
+#include "models/base/json_file.hpp"
+#include "models/machine/gemm_choices_file.hpp"
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
+#include "tests/models/error_of.hpp"
+#include "tests/source_folder.hpp"
+
+namespace weft::calibration::evidence {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+class CalibratedFrom : public testing::Test {
+ protected:
+  static CalibratedProfile calibrated(const std::string& name, const CalibrationEvidence& evidence) {
+    const std::filesystem::path path = machine_path(name);
+    const Machine machine = read_machine(path);
+    return calibrate({read_profile(path), machine}, evidence, "mine");
+  }
+  static CalibrationEvidence some_gemms() {
+    const std::string folder = tests::source_folder() + "/calibration/measurements/";
+    return {.fitted = read_measured_files({folder + "calibration-2026-11-21/gemm_again.jsonl"})};
+  }
+  static GemmChoice answer() {
+    return {256, 512, 1024, {.tile_m = 64, .tile_n = 128, .tile_k = 64, .cluster_m = 1, .cluster_n = 1, .stages = 4}};
+  }
+};
+
+TEST_F(CalibratedFrom, AProfileWithATableHasOneThatBearsItsChecksum) {
+  CalibrationEvidence evidence = some_gemms();
+  evidence.library_answers = {answer()};
+  const CalibratedProfile profile = calibrated("h200x8-nvswitch", evidence);
+  const json kernels = json::parse(profile.text).at("gemm").at("kernels");
+  EXPECT_EQ(kernels.at("checksum"), table_checksum(profile.table_text));
+  EXPECT_EQ(kernels.at("file"), profile.table_file);
+  EXPECT_EQ(profile.table_file, "mine." + table_checksum(profile.table_text) + ".gemm_kernels.txt");
+  EXPECT_THAT(profile.table_text, HasSubstr("kernel 64x128x64 1x1 4 1\n512 256:1024\n"));
+}
+
+TEST_F(CalibratedFrom, AProfileThatListsCandidatesListsThemStill) {
+  const CalibratedProfile profile = calibrated("a800x8-nvlink-pairs", some_gemms());
+  EXPECT_EQ(profile.table_file, "");
+  EXPECT_EQ(profile.table_text, "");
+  const json now = json::parse(profile.text), before = read_json_file(machine_path("a800x8-nvlink-pairs"));
+  EXPECT_EQ(now.at("gemm").at("kernels"), before.at("gemm").at("kernels"));
+  EXPECT_NE(now.at("gemm"), before.at("gemm"));
+  EXPECT_EQ(now.at("name"), "mine");
+}
+
+TEST_F(CalibratedFrom, AProfileThatListsCandidatesTakesNoAnswersOfTheLibrary) {
+  CalibrationEvidence evidence = some_gemms();
+  evidence.library_answers = {answer()};
+  EXPECT_THAT(error_of([&] { calibrated("mi300x8-mesh", evidence); }), HasSubstr("mi300x8-mesh lists candidates"));
+}
+
+TEST_F(CalibratedFrom, CasesOfTwoFoldersTellHowManyAreDone) {
+  CalibrationEvidence evidence = some_gemms();
+  evidence.errors = evidence.fitted;
+  evidence.errors.push_back({"another/gemm.jsonl", evidence.fitted.front().cases});
+  const std::filesystem::path path = machine_path("h200x8-nvswitch");
+  const Machine machine = read_machine(path);
+  std::vector<std::size_t> told;
+  const std::size_t all = 2 * evidence.fitted.front().cases.size();
+  calibrate({read_profile(path), machine}, evidence, "mine", [&](std::size_t done, std::size_t of) {
+    told.push_back(done);
+    EXPECT_EQ(of, all);
+  });
+  ASSERT_EQ(told.size(), all);
+  EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
+  EXPECT_EQ(told.back(), all);
+}
+
+}  // namespace
+}  // namespace weft::calibration::evidence

@@ -1,0 +1,86 @@
+#include "models/base/text_file.hpp"
+
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <functional>
+#include <system_error>
+
+#include "tests/models/error_of.hpp"
+#include "tests/temporary_folder.hpp"
+
+namespace weft {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class TextFiles : public testing::Test {
+ protected:
+  std::filesystem::path path(const std::string& name) const { return folder.path() / name; }
+
+  static std::string failure_of(const std::function<void()>& action) {
+    try {
+      action();
+    } catch (const std::system_error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  tests::TemporaryFolder folder;
+};
+
+TEST_F(TextFiles, AreAllWritten) {
+  folder.write("b", "old");
+  write_text_files({{path("a"), "one"}, {path("b"), "two"}});
+  EXPECT_EQ(folder.read("a"), "one");
+  EXPECT_EQ(folder.read("b"), "two");
+  EXPECT_THAT(folder.file_names(), ElementsAre("a", "b"));
+}
+
+TEST_F(TextFiles, StayAsTheyWereWhereOneFindsNoRoom) {
+  folder.write("b", "old");
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{.rlim_cur = 1000, .rlim_max = before.rlim_max};
+  std::signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  const std::string failure = failure_of([&] {
+    write_text_files({{path("a"), "one"}, {path("b"), std::string(2000, '-')}});
+  });
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT_EQ(failure, path("b").string() + ": File too large");
+  EXPECT_EQ(folder.read("b"), "old");
+  EXPECT_THAT(folder.file_names(), ElementsAre("b"));
+}
+
+TEST_F(TextFiles, StayAsTheyWereWhereOneHasNoPlace) {
+  EXPECT_THAT(failure_of([&] {
+                write_text_files({{path("a"), "one"}, {path("nowhere/b"), "two"}});
+              }),
+              HasSubstr("nowhere/b: No such file"));
+  EXPECT_THAT(failure_of([&] {
+                write_text_files({{path("a"), "one"}, {folder.path(), "two"}});
+              }),
+              HasSubstr("Is a directory"));
+  EXPECT_THAT(folder.file_names(), ElementsAre());
+}
+
+TEST_F(TextFiles, AreWrittenThroughDevices) {
+  write_text_file("/dev/null", "text");
+  EXPECT_FALSE(std::filesystem::is_regular_file("/dev/null"));
+  EXPECT_EQ(failure_of([] { write_text_file("/dev/full", "text"); }), "/dev/full: No space left on device");
+}
+
+TEST_F(TextFiles, AreRefusedBeforeTheyAreWritten) {
+  EXPECT_EQ(error_of([&] { require_writable(path("a")); }), "");
+  EXPECT_EQ(error_of([&] { require_writable(""); }), "");
+  EXPECT_THAT(error_of([&] { require_writable(folder.path()); }), HasSubstr(": expected a file, got a folder"));
+  EXPECT_THAT(error_of([&] { require_writable(path("nowhere/a")); }),
+              HasSubstr("nowhere/a: expected a file in a folder that exists, found no "));
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,20 @@
+// Which options of a command are files. --help shows what each of them is, and no command writes where it also reads.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace weft::tools::commands {
+
+/// What the options of a command are, as --help shows it.
+inline constexpr const char *input_file = "FILE", *output_file = "OUTPUT", *machine_profile = "MACHINE";
+
+inline CLI::Option* reads(CLI::Option* option) { return option->type_name(input_file); }
+inline CLI::Option* writes(CLI::Option* option) { return option->type_name(output_file); }
+/// The name or the path of a profile.
+inline CLI::Option* reads_machine(CLI::Option* option) { return option->type_name(machine_profile); }
+
+/// After the command line was read, before anything is done: throws InputError where a file that the command writes is
+/// any other of its files, by whatever path.
+void refuse_same_files(const CLI::App& command);
+
+}  // namespace weft::tools::commands
