@@ -168,10 +168,13 @@ struct ScheduleChoice {
   Family family;
   int max_ctas = 0;  ///< NCCL's maxCTAs with minCTAs 1; 0: the library's default
   Launch launch = Launch::graph;
-  /// Besides the family and its keys.
+  bool urgent = true;  ///< streams that carry transfers have the highest priority; else all are ordinary ones
+  /// Besides the family and its keys. A hybrid chooses its transfers' priority itself, under the same key.
   static void describe(auto& io, auto& choice) {
     io.optional("max_ctas", choice.max_ctas, 0, {counts, "NCCL's maxCTAs; left out: its default"});
     io.optional("launch", choice.launch, Launch::graph);
+    if (!std::holds_alternative<Hybrid>(choice.family))
+      io.optional("urgent", choice.urgent, true, "false: collectives and copies on streams of ordinary priority");
   }
   bool operator==(const ScheduleChoice&) const = default;
 };

@@ -37,7 +37,8 @@ using Contest = std::vector<Case>;
 
 class Draw {
  public:
-  Draw(std::uint64_t seed, int gpus) : dice_(seed, static_cast<std::uint32_t>(gpus)), gpus_(gpus) {}
+  Draw(std::uint64_t seed, int gpus, Priorities priorities)
+      : dice_(seed, static_cast<std::uint32_t>(gpus)), gpus_(gpus), priorities_(priorities) {}
 
   std::vector<Case> cases() {
     add_pairs(PairOp::gemm_all_reduce, all_reduce_pairs);
@@ -137,6 +138,10 @@ class Draw {
         for (const Family& family : families)
           if (!(family == Family{Decomposition{8}})) add(contest, workload, {family, max_ctas});
       }
+      if (priorities_ == Priorities::both)
+        for (const Family& family : families)
+          if (std::holds_alternative<Decomposition>(family))
+            add(contest, workload, {.family = family, .urgent = false});
       if (op == PairOp::gemm_reduce_scatter) add(contest, workload, {AsyncTp{}});
       if (op == PairOp::all_gather_gemm)
         for (const AsyncInput input : {AsyncInput::copied, AsyncInput::symmetric})
@@ -206,14 +211,15 @@ class Draw {
 
   Dice dice_;
   int gpus_;
+  Priorities priorities_;
   std::vector<Contest> contests_;
 };
 
 }  // namespace
 
-std::vector<Case> draw_cases(std::uint64_t seed, int gpus) {
+std::vector<Case> draw_cases(std::uint64_t seed, int gpus, Priorities priorities) {
   if (gpus != 2 && gpus != 4 && gpus != 8) throw InputError("gpus", "expected 2, 4 or 8, got " + std::to_string(gpus));
-  return Draw(seed, gpus).cases();
+  return Draw(seed, gpus, priorities).cases();
 }
 
 double rough_duration_ratio(const Parts& parts, int gpus) {

@@ -23,13 +23,13 @@ struct NamesOf<Condition> {
 };
 
 inline constexpr double window_ms = 50;
-inline constexpr int fewest_windows = 12, most_windows = 60, counted_windows = 6;
+inline constexpr int fewest_windows = 12, most_windows = 24, counted_windows = 6;
 /// The counted windows agree where the longest and the shortest differ by no more than this share.
-inline constexpr double settled_spread = 0.01;
+inline constexpr double settled_spread = 0.02;
 
 /// Schedules in turn: each for `turn_ms`, one after the other without a pause, so that all of them find one clock.
 /// Rounds of about `rounds_ms` together are what a window is to a schedule alone: so many count when they agree.
-inline constexpr double turn_ms = 2, rounds_ms = 120;
+inline constexpr double turn_ms = 2, rounds_ms = 60;
 
 inline constexpr double run_ms = 30;
 inline constexpr int timed_runs = 3;

@@ -45,7 +45,10 @@ ScheduleChoice with_searched_values(const Case& request, const Machine& machine,
 Schedule build(const Case& request, const Machine& machine) {
   Case settled = request;
   settled.schedule = with_searched_values(request, machine);
-  return rules_of(settled.schedule.family).build(settled, machine);
+  Schedule schedule = rules_of(settled.schedule.family).build(settled, machine);
+  if (!settled.schedule.urgent)
+    for (Stream& stream : schedule.streams) stream.priority = 0;
+  return schedule;
 }
 
 }  // namespace weft::scenarios::families

@@ -16,11 +16,13 @@ struct Options {
   std::uint64_t seed = 0;
   std::filesystem::path out;
   std::vector<int> gpus{2, 4};
+  bool both_priorities = false;
 };
 
 void run(const Options& options) {
   for (const int gpus : options.gpus) {
-    const std::vector<scenarios::Case> cases = evidence::draw_cases(options.seed, gpus);
+    const std::vector<scenarios::Case> cases = evidence::draw_cases(
+        options.seed, gpus, options.both_priorities ? evidence::Priorities::both : evidence::Priorities::urgent);
     const std::filesystem::path path = options.out / ("cases_" + std::to_string(gpus) + "gpu.jsonl");
     write_text_file(path, evidence::lines_of(cases));
     std::cout << path.string() << ": " << cases.size() << " cases\n";
@@ -37,6 +39,8 @@ void add_draw_command(CLI::App& app) {
       ->required()
       ->check(CLI::ExistingDirectory);
   command->add_option("--gpus", options->gpus, "Numbers of GPUs, of 2, 4 and 8; 2,4 where left out")->delimiter(',');
+  command->add_flag("--both-priorities", options->both_priorities,
+                    "Chunks with their collectives on an ordinary stream as well");
   command->callback([options] { run(*options); });
 }
 
