@@ -57,4 +57,8 @@ Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& full_machi
   return trace;
 }
 
+Trace simulate(const Schedule& schedule, const Machine& machine, const SimulationOptions& options) {
+  return SimulatedExecutor(options).run(schedule, machine, nullptr);
+}
+
 }  // namespace weft::sim

@@ -1,20 +1,10 @@
 // The simulated executor: a schedule and a machine in, a trace out.
 #pragma once
 
-#include <vector>
-
 #include "models/execution/executor.hpp"
-#include "sim/mechanisms.hpp"
+#include "sim/simulation_options.hpp"
 
 namespace weft::sim {
-
-struct SimulationOptions {
-  bool spans = true;  ///< record the last iteration's spans
-  Mechanisms mechanisms;
-  /// By operation: it is on its rank's computing or transferring unit for so long (ideal_units.hpp), whatever it would
-  /// cost; below 0: it costs what it costs. Empty: all do. Operations that only synchronise take none.
-  std::vector<double> given_us = {};
-};
 
 /// Counts of a run, for benchmarks and tests.
 struct SimulationStatistics {
@@ -38,6 +28,9 @@ class SimulatedExecutor : public Executor {
  private:
   SimulationOptions options_;
 };
+
+/// One run by an executor with these options.
+Trace simulate(const Schedule& schedule, const Machine& machine, const SimulationOptions& options = {});
 
 /// True when every rank does the same at the same time: nothing crosses between ranks but collectives, which end
 /// everywhere at once whatever links they load.

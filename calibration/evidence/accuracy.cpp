@@ -16,11 +16,12 @@ std::vector<Comparison> compare(const std::vector<MeasuredCase>& measured, const
                                 const sim::Mechanisms& mechanisms, const Progress& progress) {
   std::vector<Comparison> comparisons(measured.size());
   ProgressCounter counter(progress, measured.size());
+  sim::SimulatedExecutor executor({.spans = false, .mechanisms = mechanisms, .given_us = {}});
   tbb::parallel_for(std::size_t{0}, measured.size(), [&](std::size_t i) {
     comparisons[i].measured = measured[i];
     try {
-      const scenarios::study::Prediction prediction = scenarios::study::predict(
-          measured[i].request, machine, {.spans = false, .serial = false, .mechanisms = mechanisms});
+      const scenarios::study::Prediction prediction =
+          scenarios::study::predict(measured[i].request, machine, executor, {.serial = false});
       comparisons[i].predicted_us = prediction.time_us;
       comparisons[i].low_us = prediction.low_us;
       comparisons[i].high_us = prediction.high_us;

@@ -2,6 +2,7 @@
 
 #include "scenarios/parts.hpp"
 #include "scenarios/study/prediction.hpp"
+#include "sim/simulated_executor.hpp"
 
 namespace weft::calibration::evidence {
 
@@ -9,9 +10,10 @@ double DurationRatios::of(const MeasuredCase& pair) {
   const auto predicted_us = [&](const scenarios::Workload& part) {
     const int gpus = pair.request.gpus;
     const auto [known, is_new] = predicted_us_.try_emplace(describe(part) + " " + std::to_string(gpus));
+    sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
     if (is_new)
       known->second =
-          scenarios::study::predict({"", gpus, part, {}, {}}, machine_, {.spans = false, .serial = false}).time_us;
+          scenarios::study::predict({"", gpus, part, {}, {}}, machine_, executor, {.serial = false}).time_us;
     return known->second;
   };
   const scenarios::Parts parts = *scenarios::parts_of(pair.request.workload);

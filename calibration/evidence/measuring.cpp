@@ -10,6 +10,7 @@
 #include "models/execution/executor.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/families/build.hpp"
+#include "scenarios/study/settle.hpp"
 
 namespace weft::calibration::evidence {
 namespace {
@@ -31,8 +32,8 @@ std::vector<std::vector<Case>> contests_in(const std::vector<Case>& requests) {
 }  // namespace
 
 Measuring::Measuring(const std::vector<Case>& requests, const Machine& machine, const MeasuringOptions& options,
-                     MeasurementFileWriter& file)
-    : machine_(machine), options_(options), file_(file), before_(requests.size()) {
+                     MeasurementFileWriter& file, Executor& simulator)
+    : machine_(machine), options_(options), file_(file), simulator_(simulator), before_(requests.size()) {
   if (options.in_turn)
     for (const std::vector<Case>& contest : contests_in(requests)) add_contest(contest);
   else
@@ -49,10 +50,15 @@ void Measuring::add_contest(const std::vector<Case>& contest) {
   if (!mix.empty()) mixes_.push_back(std::move(mix));
 }
 
+Schedule Measuring::schedule_of(const Case& one) {
+  if (scenarios::families::is_open(one.schedule)) return scenarios::study::settle(one, machine_, simulator_).schedule;
+  return scenarios::families::build(one, machine_);
+}
+
 bool Measuring::add(const Case& one) {
   --before_;
   try {
-    Schedule schedule = scenarios::families::build(one, machine_);
+    Schedule schedule = schedule_of(one);
     require_runnable(schedule);
     schedules_.push_back(std::move(schedule));
   } catch (const InputError& error) {

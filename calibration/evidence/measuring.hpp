@@ -6,6 +6,7 @@
 #include "calibration/evidence/measurement_file.hpp"
 #include "calibration/hardware.hpp"
 #include "models/base/progress.hpp"
+#include "models/execution/executor.hpp"
 #include "models/machine/machine.hpp"
 
 namespace weft::calibration::evidence {
@@ -17,10 +18,11 @@ struct MeasuringOptions {
 
 class Measuring {
  public:
-  /// Those of `requests` that the file does not hold. Cases that cannot be built or run get their line with "error" at
-  /// once. Machine and file must outlive this.
+  /// Those of `requests` that the file does not hold. What a case leaves open is as `weft predict` finds it, with
+  /// `simulator`. Cases that cannot be built or run get their line with "error" at
+  /// once. Machine, file and simulator must outlive this.
   Measuring(const std::vector<scenarios::Case>& requests, const Machine& machine, const MeasuringOptions& options,
-            MeasurementFileWriter& file);
+            MeasurementFileWriter& file, Executor& simulator);
 
   std::size_t to_measure() const { return cases_.size(); }
   std::size_t measured_before() const { return before_; }
@@ -31,6 +33,7 @@ class Measuring {
 
  private:
   void add_contest(const std::vector<scenarios::Case>& contest);
+  Schedule schedule_of(const scenarios::Case& one);
   bool add(const scenarios::Case& one);
   std::string first_of_mix(std::size_t index) const;
   void take(std::size_t index, Measurement measurement);
@@ -38,6 +41,7 @@ class Measuring {
   const Machine& machine_;
   MeasuringOptions options_;
   MeasurementFileWriter& file_;
+  Executor& simulator_;
   std::size_t before_;
   std::vector<scenarios::Case> cases_;  ///< that are measured now, with their schedules
   std::vector<Schedule> schedules_;

@@ -8,6 +8,7 @@
 
 #include "models/cost/library_model.hpp"
 #include "scenarios/study/prediction.hpp"
+#include "sim/simulated_executor.hpp"
 
 namespace weft::calibration::evidence {
 namespace {
@@ -62,7 +63,8 @@ CurvePrediction predict(const Machine& machine, const PublishedCurve& curve, Byt
   request.workload = scenarios::CollectiveWorkload{curve.kind, whole};
   request.schedule.max_ctas = curve.max_ctas;
   CurvePrediction prediction;
-  prediction.time_us = scenarios::study::predict(request, machine, {.serial = false}).time_us;
+  sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
+  prediction.time_us = scenarios::study::predict(request, machine, executor, {.serial = false}).time_us;
   if (!machine.collective_protocols.empty())
     prediction.library_us =
         library_time(machine, curve.kind, curve.gpus, static_cast<double>(bytes), curve.max_ctas).time_us();

@@ -43,8 +43,10 @@ class Predictions {
     for (auto& [id, entry] : entries_) all.push_back(&entry);
     tbb::parallel_for(std::size_t{0}, all.size(), [&](std::size_t i) {
       try {
-        all[i]->prediction = scenarios::study::predict(*all[i]->request, machine, {.spans = all[i]->spans});
-        if (all[i]->losses) all[i]->inefficiency = scenarios::study::InefficiencyAccount(machine).of(*all[i]->request);
+        sim::SimulatedExecutor executor({.spans = all[i]->spans, .mechanisms = {}, .given_us = {}});
+        all[i]->prediction = scenarios::study::predict(*all[i]->request, machine, executor);
+        if (all[i]->losses)
+          all[i]->inefficiency = scenarios::study::InefficiencyAccount(machine, sim::simulate).of(*all[i]->request);
       } catch (const InputError& error) {
         throw error.in_file("case " + all[i]->request->id);
       }
@@ -110,7 +112,7 @@ Span span_of(const Trace& trace, const std::string& operation) {
 }
 
 double hidden_share(const HiddenOperation& hidden, const Machine& machine) {
-  const Trace trace = sim::SimulatedExecutor().run(read_schedule(hidden.schedule), machine);
+  const Trace trace = sim::simulate(read_schedule(hidden.schedule), machine);
   const Span span = span_of(trace, hidden.operation), beside = span_of(trace, hidden.beside);
   const double both_us = std::min(span.end_us, beside.end_us) - std::max(span.start_us, beside.start_us);
   return std::max(both_us, 0.0) / (span.end_us - span.start_us);

@@ -1,4 +1,4 @@
-// best: the fastest of the other families, found by whoever can tell how long each takes (study/prediction.hpp).
+// best: the fastest of the other families, found by whoever can tell how long each takes (study/settle.hpp).
 #include "models/base/input_error.hpp"
 #include "scenarios/family_rules.hpp"
 
@@ -9,9 +9,11 @@ struct BestRules {
   static constexpr std::string_view name = "best";
   static constexpr std::string_view meaning = "the fastest of the families that the op has";
   static std::string in_words(const Best&) { return ""; }
-  static Schedule build(const Case&, const Machine&) {
+  static bool is_open(const Best&) { return true; }
+  static std::vector<Best> searched(const Case&, const Machine&) {
     throw InputError("schedule.family", "expected a family other than best, which is found by comparing the others");
   }
+  static Schedule build(const Case&, const Machine&) { return {}; }  // never asked, since it is open
 };
 
 }  // namespace

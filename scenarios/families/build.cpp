@@ -1,5 +1,7 @@
 #include "scenarios/families/build.hpp"
 
+#include <utility>
+
 #include "models/base/input_error.hpp"
 #include "scenarios/family_rules.hpp"
 
@@ -18,35 +20,29 @@ void check_machine(const Case& request, const Machine& machine) {
     throw InputError("workload.dtype", "expected bf16 (" + machine.name + " has no fp8), got fp8");
 }
 
-/// Of equally fast ones the first; the first as well where nobody can tell.
-Family fastest(const std::vector<Family>& candidates, Case request, const TimeOfCase& time_us) {
-  if (!time_us || candidates.size() == 1) return candidates.front();
-  const Family* best = nullptr;
-  double best_us = 0;
-  for (const Family& candidate : candidates) {
-    request.schedule.family = candidate;
-    const double us = time_us(request);
-    if (best == nullptr || us < best_us) best = &candidate, best_us = us;
-  }
-  return *best;
-}
-
 }  // namespace
 
-ScheduleChoice with_searched_values(const Case& request, const Machine& machine, const TimeOfCase& time_us) {
+bool is_open(const ScheduleChoice& choice) { return rules_of(choice.family).is_open(choice.family); }
+
+std::vector<ScheduleChoice> closed_choices(const Case& request, const Machine& machine) {
   check_sizes(request.workload, request.gpus);
   check_machine(request, machine);
-  ScheduleChoice choice = request.schedule;
-  if (const FamilyRules& rules = rules_of(choice.family); rules.is_open(choice.family))
-    choice.family = fastest(rules.searched(request, machine), request, time_us);
-  return choice;
+  if (!is_open(request.schedule)) return {request.schedule};
+  std::vector<ScheduleChoice> choices;
+  for (Family& family : rules_of(request.schedule.family).searched(request, machine)) {
+    choices.push_back(request.schedule);
+    choices.back().family = std::move(family);
+  }
+  return choices;
 }
 
 Schedule build(const Case& request, const Machine& machine) {
-  Case settled = request;
-  settled.schedule = with_searched_values(request, machine);
-  Schedule schedule = rules_of(settled.schedule.family).build(settled, machine);
-  if (!settled.schedule.urgent)
+  check_sizes(request.workload, request.gpus);
+  check_machine(request, machine);
+  if (is_open(request.schedule))
+    throw InputError("schedule", "expected one without open choices, got " + describe(request.schedule));
+  Schedule schedule = rules_of(request.schedule.family).build(request, machine);
+  if (!request.schedule.urgent)
     for (Stream& stream : schedule.streams) stream.priority = 0;
   return schedule;
 }

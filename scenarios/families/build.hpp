@@ -1,7 +1,7 @@
 // From a case to the schedule that its family name means.
 #pragma once
 
-#include <functional>
+#include <vector>
 
 #include "models/machine/machine.hpp"
 #include "models/schedule/schedule.hpp"
@@ -9,14 +9,17 @@
 
 namespace weft::scenarios::families {
 
-/// Throws InputError where the machine has too few GPUs or no fp8, the sizes cannot be cut as the family needs
-/// ("workload.m"), or the family does not have the op ("schedule.family").
-Schedule build(const Case& request, const Machine& machine);
+/// Whether a search has to say something of the schedule first: its groups, split or stages, or its family.
+bool is_open(const ScheduleChoice& choice);
 
-/// The schedule of the case as build() makes it: what is "searched" there has its values here. Where a search ends with
-/// several candidates, `time_us` decides between them, such as a simulation of each; without it build()'s own choice is
-/// the one that its model likes best. Throws InputError as build() does for sizes and machines.
-using TimeOfCase = std::function<double(const Case&)>;
-ScheduleChoice with_searched_values(const Case& request, const Machine& machine, const TimeOfCase& time_us = {});
+/// What an open choice stands for: the schedules that are worth running, the one that a model likes best first. A
+/// closed choice stands for itself. Throws InputError as build() does for sizes and machines, and for family best,
+/// which stands for the candidates() of its workload (search.hpp).
+std::vector<ScheduleChoice> closed_choices(const Case& request, const Machine& machine);
+
+/// Throws InputError where the machine has too few GPUs or no fp8, the sizes cannot be cut as the family needs
+/// ("workload.m"), the family does not have the op ("schedule.family"), or a choice is open ("schedule"): settle()
+/// (study/settle.hpp) makes those.
+Schedule build(const Case& request, const Machine& machine);
 
 }  // namespace weft::scenarios::families

@@ -12,11 +12,11 @@ std::vector<Case> named_cases(const Case& request, const Machine& machine) {
   return cases;
 }
 
-Comparison compare(const std::vector<Case>& cases, const Machine& machine, bool only_runnable) {
+Comparison compare(const std::vector<Case>& cases, const Machine& machine, Executor& executor, bool only_runnable) {
   std::vector<Case> possible;
   std::map<std::string, Prediction> by_id;
   for (const Case& one : cases) {
-    Prediction prediction = predict(one, machine, {.serial = false});
+    Prediction prediction = predict(one, machine, executor, {.serial = false});
     if (only_runnable && !prediction.runnable && !possible.empty()) continue;
     possible.push_back(one);
     possible.back().schedule = prediction.choice;

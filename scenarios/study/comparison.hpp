@@ -19,6 +19,7 @@ std::vector<Case> named_cases(const Case& request, const Machine& machine);
 
 /// `cases` differ in their schedules, have distinct ids, and serial is the first. `only_runnable` leaves out what weft
 /// run cannot run today, but for serial. Throws InputError for a case that cannot be done.
-Comparison compare(const std::vector<Case>& cases, const Machine& machine, bool only_runnable = false);
+Comparison compare(const std::vector<Case>& cases, const Machine& machine, Executor& executor,
+                   bool only_runnable = false);
 
 }  // namespace weft::scenarios::study

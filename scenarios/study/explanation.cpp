@@ -22,10 +22,14 @@ bool is_asked(const Explored& one, const Answer& answer, const Why& why) {
 /// What all schedules of one answer are compared with.
 class Accounts {
  public:
-  Accounts(const Case& serial, const Machine& machine)
-      : machine_(with_given_times(serial, machine)),
-        losses_(families::build(serial, machine_), machine_),
-        inefficiencies_(machine_) {}
+  Accounts(const Case& serial, const Machine& machine, const Clock& clock)
+      : machine_(
+            with_given_times(serial, machine,
+                             [&](const Schedule& schedule, const Machine& on) {
+                               return clock(schedule, on, {.spans = false, .mechanisms = {}, .given_us = {}}).time_us;
+                             })),
+        losses_(families::build(serial, machine_), machine_, clock),
+        inefficiencies_(machine_, clock) {}
 
   void add_losses(Explored& one) const {
     Case as_run = one.candidate.request;
@@ -58,12 +62,13 @@ std::vector<Task> tasks_of(const std::vector<Answer*>& answers, const Why& why) 
 
 }  // namespace
 
-void explain(const std::vector<Answer*>& answers, const Machine& machine, const Why& why, const Progress& progress) {
+void explain(const std::vector<Answer*>& answers, const Machine& machine, const Clock& clock, const Why& why,
+             const Progress& progress) {
   const std::vector<Task> tasks = tasks_of(answers, why);
   ProgressCounter counter(progress, answers.size() + tasks.size());
   std::vector<std::unique_ptr<Accounts>> accounts(answers.size());
   for_each_index(answers.size(), [&](std::size_t i) {
-    accounts[i] = std::make_unique<Accounts>(answers[i]->ranking.reference().request, machine);
+    accounts[i] = std::make_unique<Accounts>(answers[i]->ranking.reference().request, machine, clock);
     counter.add();
   });
   for_each_index(tasks.size(), [&](std::size_t i) {

@@ -6,6 +6,7 @@
 
 #include "models/base/progress.hpp"
 #include "models/machine/machine.hpp"
+#include "scenarios/study/clock.hpp"
 #include "scenarios/study/exploration.hpp"
 
 namespace weft::scenarios::study {
@@ -18,7 +19,7 @@ struct Why {
 
 /// Fills in the losses of the schedules asked for, and the inefficiencies of FiCCO's with the library's number of CTAs;
 /// on all cores. What is known already is not asked again. `machine`: of the exploration.
-void explain(const std::vector<Answer*>& answers, const Machine& machine, const Why& why = {},
+void explain(const std::vector<Answer*>& answers, const Machine& machine, const Clock& clock, const Why& why = {},
              const Progress& progress = {});
 
 }  // namespace weft::scenarios::study

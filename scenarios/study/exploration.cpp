@@ -42,9 +42,9 @@ const Explored* first_where(const std::vector<Explored>& all, const Condition& h
 bool is_hybrid(const Case& request) { return std::holds_alternative<Hybrid>(request.schedule.family); }
 
 /// Empty for a hybrid that gets stuck: on this machine what holds the SMs waits for what needs them.
-std::optional<Explored> simulate(const Case& request, const Machine& machine) {
+std::optional<Explored> run_case(const Case& request, const Machine& machine, Executor& executor) {
   try {
-    const Prediction prediction = predict(request, machine, {.spans = false, .serial = false});
+    const Prediction prediction = predict(request, machine, executor, {.serial = false});
     return Explored{.candidate = {request, {prediction.time_us, prediction.low_us, prediction.high_us}, 1},
                     .as_run = prediction.choice,
                     .bound_us = prediction.bound_us,
@@ -63,10 +63,11 @@ std::optional<Explored> simulate(const Case& request, const Machine& machine) {
 class PairStudy {
  public:
   PairStudy(const Question& question, std::int64_t size, const Scenario& scenario, const Machine& machine,
-            const ExploreOptions& options)
+            Executor& executor, const ExploreOptions& options)
       : question_(question),
         size_(size),
         machine_(machine),
+        executor_(executor),
         options_(options),
         cases_(candidates(question.workload, scenario.gpus, scenario.space)),
         hybrids_(likely_hybrid_cases(question.workload, scenario, machine, options)) {
@@ -120,7 +121,7 @@ class PairStudy {
   void simulate_all(std::span<const Case> cases, ProgressCounter& progress) {
     std::vector<std::optional<Explored>> results(cases.size());
     for_each_index(cases.size(), [&](std::size_t i) {
-      results[i] = simulate(cases[i], machine_);
+      results[i] = run_case(cases[i], machine_, executor_);
       progress.add();
     });
     for (std::optional<Explored>& result : results) result ? explored_.push_back(std::move(*result)) : void(++stuck_);
@@ -129,6 +130,7 @@ class PairStudy {
   Question question_;
   std::int64_t size_;
   const Machine& machine_;
+  Executor& executor_;
   const ExploreOptions& options_;
   std::vector<Case> cases_, hybrids_;  // serial is the first case, the likeliest is the first hybrid
   std::vector<Explored> explored_;     // in the order of the cases
@@ -213,21 +215,22 @@ Scenario with_whole_space(const Scenario& scenario, const Machine& machine) {
 }
 
 Answer explore_pair(const Question& question, std::int64_t size, const Scenario& scenario, const Machine& machine,
-                    std::size_t& simulated, const ExploreOptions& options) {
-  PairStudy study(question, size, scenario, machine, options);
+                    Executor& executor, std::size_t& simulated, const ExploreOptions& options) {
+  PairStudy study(question, size, scenario, machine, executor, options);
   ProgressCounter progress(options.progress, study.expected());
   study.run(progress);
   simulated += study.simulated();
   return study.answer();
 }
 
-Exploration explore(const Scenario& asked_scenario, const Machine& machine, const ExploreOptions& options) {
+Exploration explore(const Scenario& asked_scenario, const Machine& machine, Executor& executor,
+                    const ExploreOptions& options) {
   Scenario scenario = asked_scenario;
   scenario.space.fused_norm_ctas = fused_norm_ctas(machine);
   const std::vector<Asked> asked = asked_of(scenario);
   std::vector<std::optional<PairStudy>> studies(asked.size());
   for_each_index(asked.size(), [&](std::size_t i) {
-    studies[i].emplace(asked[i].question, scenario.sizes[asked[i].size_index], scenario, machine, options);
+    studies[i].emplace(asked[i].question, scenario.sizes[asked[i].size_index], scenario, machine, executor, options);
   });
   require_known(options.also, studies);
   std::size_t expected = 0;

@@ -76,12 +76,13 @@ Scenario only_size(const Scenario& scenario, std::int64_t size);
 /// The scenario with every sensible hybrid, with and without SMs that are kept free of the GEMM for NCCL.
 Scenario with_whole_space(const Scenario& scenario, const Machine& machine);
 
-/// The schedules of the scenario are simulated on all cores; the answers are the same bits whatever their number.
+/// The schedules of the scenario are run on all cores; the answers are the same bits whatever their number.
 /// Throws InputError where a schedule cannot be built, or where no pair has the hybrid that `also` names.
-Exploration explore(const Scenario& scenario, const Machine& machine, const ExploreOptions& options = {});
+Exploration explore(const Scenario& scenario, const Machine& machine, Executor& executor,
+                    const ExploreOptions& options = {});
 
 /// One pair at one size; `simulated` counts the schedules up.
 Answer explore_pair(const Question& question, std::int64_t size, const Scenario& scenario, const Machine& machine,
-                    std::size_t& simulated, const ExploreOptions& options = {});
+                    Executor& executor, std::size_t& simulated, const ExploreOptions& options = {});
 
 }  // namespace weft::scenarios::study

@@ -58,19 +58,18 @@ void shift_collective_time(Machine& machine, const scenarios::CollectiveWorkload
 
 }  // namespace
 
-Machine with_given_times(const scenarios::Case& request, const Machine& machine, const sim::Mechanisms& mechanisms) {
+Machine with_given_times(const scenarios::Case& request, const Machine& machine, const TimeOfSchedule& time_us) {
   Machine scaled = machine;
   const auto parts = scenarios::parts_of(request.workload);
   if (!parts) return scaled;
-  const auto simulated_us = [&](const scenarios::Workload& part, const Machine& on) {
-    const Schedule schedule = families::build({"", request.gpus, part, {{}, 0, request.schedule.launch}, {}}, on);
-    return sim::SimulatedExecutor({.spans = false, .mechanisms = mechanisms}).run(schedule, on).time_us;
+  const auto alone_us = [&](const scenarios::Workload& part, const Machine& on) {
+    return time_us(families::build({"", request.gpus, part, {{}, 0, request.schedule.launch}, {}}, on), on);
   };
   if (request.measured.gemm_us)
-    meet_gemm_time(scaled, *request.measured.gemm_us, [&](const Machine& on) { return simulated_us(parts->gemm, on); });
+    meet_gemm_time(scaled, *request.measured.gemm_us, [&](const Machine& on) { return alone_us(parts->gemm, on); });
   if (request.measured.collective_us)
     shift_collective_time(scaled, parts->collective, *request.measured.collective_us,
-                          simulated_us(parts->collective, machine));
+                          alone_us(parts->collective, machine));
   return scaled;
 }
 

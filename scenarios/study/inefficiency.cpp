@@ -9,7 +9,6 @@
 #include "models/schedule/facts.hpp"
 #include "scenarios/families/build.hpp"
 #include "scenarios/families/families.hpp"
-#include "sim/simulated_executor.hpp"
 
 namespace weft::scenarios::study {
 namespace {
@@ -49,8 +48,7 @@ double covered_us(std::vector<std::pair<double, double>> spans) {
 }  // namespace
 
 InefficiencyAccount::Times InefficiencyAccount::times_of(const Schedule& schedule) const {
-  sim::SimulatedExecutor executor({.spans = true, .mechanisms = {.power = false}});
-  const Trace trace = executor.run(schedule, machine_);
+  const Trace trace = clock_(schedule, machine_, {.spans = true, .mechanisms = {.power = false}, .given_us = {}});
   std::map<std::string, Part> parts;
   for (const Operation& operation : schedule.operations) parts[operation.name] = part_of(operation.work);
   Times times;

@@ -7,6 +7,7 @@
 
 #include "models/machine/machine.hpp"
 #include "models/schedule/schedule.hpp"
+#include "scenarios/study/clock.hpp"
 #include "scenarios/workload.hpp"
 
 namespace weft::scenarios::study {
@@ -24,7 +25,7 @@ struct Inefficiency {
 class InefficiencyAccount {
  public:
   /// The machine must outlive this.
-  explicit InefficiencyAccount(const Machine& machine) : machine_(machine) {}
+  InefficiencyAccount(const Machine& machine, Clock clock) : machine_(machine), clock_(std::move(clock)) {}
   /// From any thread. Throws InputError as build() does.
   Inefficiency of(const scenarios::Case& ficco);
 
@@ -37,6 +38,7 @@ class InefficiencyAccount {
   Times whole_of(const scenarios::Case& ficco);
 
   const Machine& machine_;
+  Clock clock_;
   std::mutex adding_;
   std::vector<std::pair<Schedule, Times>> wholes_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "models/base/text.hpp"
 #include "models/schedule/amounts.hpp"
@@ -151,7 +152,8 @@ std::string why(const Losses& losses) {
   return std::string(text_of(cause)) + " " + fixed(static_cast<double>(losses.of(cause)) * 1e-6, 0) + " us";
 }
 
-LossAccount::LossAccount(const Schedule& serial, const Machine& machine) : machine_(machine) {
+LossAccount::LossAccount(const Schedule& serial, const Machine& machine, Clock clock)
+    : machine_(machine), clock_(std::move(clock)) {
   const std::array parts{only(serial, false), only(serial, true)};
   const auto overlap_ps = [&](const sim::Mechanisms& mechanisms) {
     std::int64_t longest_ps = 0;
@@ -167,7 +169,7 @@ LossAccount::LossAccount(const Schedule& serial, const Machine& machine) : machi
   }
   for (const Schedule& part : parts) {
     if (part.operations.empty()) continue;
-    const Trace trace = sim::SimulatedExecutor({.mechanisms = mechanisms, .given_us = {}}).run(part, machine_);
+    const Trace trace = clock_(part, machine_, {.mechanisms = mechanisms, .given_us = {}});
     double sum_us = 0;
     for (std::size_t id = 0; id < part.operations.size(); ++id)
       sum_us += trace.spans[id].end_us - trace.spans[id].start_us;
@@ -220,8 +222,8 @@ Losses LossAccount::of(const Schedule& schedule) const {
 
 std::int64_t LossAccount::time_ps(const Schedule& schedule, const sim::Mechanisms& mechanisms,
                                   const std::vector<double>& given_us) const {
-  sim::SimulatedExecutor executor({.spans = false, .mechanisms = mechanisms, .given_us = given_us});
-  return from_us(executor.run(schedule, machine_).time_us).count;
+  return from_us(clock_(schedule, machine_, {.spans = false, .mechanisms = mechanisms, .given_us = given_us}).time_us)
+      .count;
 }
 
 }  // namespace weft::scenarios::study

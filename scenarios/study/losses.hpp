@@ -22,7 +22,7 @@
 #include "models/base/names.hpp"
 #include "models/machine/machine.hpp"
 #include "models/schedule/schedule.hpp"
-#include "sim/simulated_executor.hpp"
+#include "scenarios/study/clock.hpp"
 
 namespace weft::scenarios::study {
 
@@ -63,8 +63,8 @@ std::string why(const Losses& losses);
 /// One workload on one machine: accounts for any of its schedules.
 class LossAccount {
  public:
-  /// `serial`: the workload's operations, each whole. Both must outlive this.
-  LossAccount(const Schedule& serial, const Machine& machine);
+  /// `serial`: the workload's operations, each whole. The machine must outlive this.
+  LossAccount(const Schedule& serial, const Machine& machine, Clock clock);
   Losses of(const Schedule& schedule) const;
 
  private:
@@ -78,6 +78,7 @@ class LossAccount {
                        const std::vector<double>& given_us = {}) const;
 
   const Machine& machine_;
+  Clock clock_;
   std::int64_t overlap_ps_ = 0;  ///< with all mechanisms
   std::vector<Step> steps_;
   std::array<double, 4> whole_us_{};  ///< by kind of work, with all mechanisms off

@@ -7,8 +7,8 @@
 #include "models/check/hardware_support.hpp"
 #include "scenarios/bound.hpp"
 #include "scenarios/families/build.hpp"
-#include "scenarios/search.hpp"
 #include "scenarios/study/given_times.hpp"
+#include "scenarios/study/settle.hpp"
 
 namespace weft::scenarios::study {
 namespace {
@@ -18,10 +18,6 @@ using scenarios::PairWorkload;
 
 /// Without a stratum of its own in the profile a case gets this band.
 constexpr double unknown_low = -0.25, unknown_high = 0.25;
-
-Trace simulate(const Schedule& schedule, const Machine& machine, const sim::SimulationOptions& options) {
-  return sim::SimulatedExecutor(options).run(schedule, machine);
-}
 
 void set_interval(Prediction& prediction, const Case& request, const Machine& machine) {
   double low = unknown_low, high = unknown_high;
@@ -71,45 +67,6 @@ Case serial_case(Case request) {
   return request;
 }
 
-/// Searched values are those that are the fastest on the simulator.
-scenarios::ScheduleChoice with_searched_values(const Case& request, const Machine& machine,
-                                               const sim::Mechanisms& mechanisms) {
-  return families::with_searched_values(request, machine, [&](const Case& one) {
-    return simulate(families::build(one, machine), machine, {.spans = false, .mechanisms = mechanisms}).time_us;
-  });
-}
-
-/// A case with its searched values, and how it runs.
-struct SimulatedCase {
-  Case request;
-  Schedule schedule;
-  Trace trace;
-};
-
-SimulatedCase simulate_case(Case request, const Machine& machine, const PredictionOptions& options) {
-  request.schedule = with_searched_values(request, machine, options.mechanisms);
-  Schedule schedule = families::build(request, machine);
-  Trace trace = simulate(schedule, machine, {.spans = options.spans, .mechanisms = options.mechanisms});
-  return {std::move(request), std::move(schedule), std::move(trace)};
-}
-
-/// The fastest of the families that the request's op has, on the simulator; of equally fast ones the one that is listed
-/// first.
-SimulatedCase simulate_fastest_family(const Case& request, const Machine& machine, const PredictionOptions& options) {
-  std::optional<SimulatedCase> fastest;
-  for (Case& one : scenarios::candidates(request.workload, request.gpus,
-                                         {.max_ctas = {},
-                                         .fused_norm_ctas = scenarios::fused_norm_ctas(machine),
-                                         .launch = request.schedule.launch})) {
-    one.schedule.max_ctas = request.schedule.max_ctas;
-    SimulatedCase simulated = simulate_case(std::move(one), machine, options);
-    if (!fastest || simulated.trace.time_us < fastest->trace.time_us) fastest = std::move(simulated);
-  }
-  fastest->request.id = request.id;
-  fastest->request.measured = request.measured;
-  return std::move(*fastest);
-}
-
 }  // namespace
 
 std::string stratum_of(const Case& request) {
@@ -130,25 +87,23 @@ void require_gpus(int gpus, const Machine& machine) {
                                  ", got " + std::to_string(gpus));
 }
 
-Prediction predict(const Case& asked, const Machine& machine, const PredictionOptions& options) {
+Prediction predict(const Case& asked, const Machine& machine, Executor& executor, const PredictionOptions& options) {
   require_gpus(asked.gpus, machine);
+  const auto time_us = [&](const Schedule& schedule, const Machine& on) { return executor.run(schedule, on).time_us; };
   const bool has_measured = asked.measured.gemm_us || asked.measured.collective_us;
-  const Machine scaled = has_measured ? with_given_times(asked, machine, options.mechanisms) : Machine{};
+  const Machine scaled = has_measured ? with_given_times(asked, machine, time_us) : Machine{};
   const Machine& used = has_measured ? scaled : machine;
-  const bool is_open = std::holds_alternative<scenarios::Best>(asked.schedule.family);
-  SimulatedCase simulated =
-      is_open ? simulate_fastest_family(asked, used, options) : simulate_case(asked, used, options);
-  const Case& request = simulated.request;
+  Settled settled = settle(asked, used, executor);
+  const Case& request = settled.request;
 
   Prediction prediction;
   prediction.choice = request.schedule;
-  prediction.schedule = std::move(simulated.schedule);
-  prediction.trace = std::move(simulated.trace);
+  prediction.schedule = std::move(settled.schedule);
+  prediction.trace = std::move(settled.trace);
   prediction.time_us = prediction.serial_us = prediction.trace.time_us;
   prediction.limited_by = prediction.trace.limited_by;
   if (const Case serial = serial_case(request); options.serial && !(serial == request))
-    prediction.serial_us =
-        simulate(families::build(serial, used), used, {.spans = false, .mechanisms = options.mechanisms}).time_us;
+    prediction.serial_us = time_us(families::build(serial, used), used);
   prediction.bound_us = scenarios::bound_us(request.workload, request.gpus, machine, request.measured);
   prediction.runnable = is_runnable(prediction.schedule, machine);
   prediction.outside_calibration = outside(prediction.schedule, machine);

@@ -5,11 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "models/execution/trace.hpp"
+#include "models/execution/executor.hpp"
 #include "models/machine/machine.hpp"
 #include "models/schedule/schedule.hpp"
 #include "scenarios/workload.hpp"
-#include "sim/simulated_executor.hpp"
 
 namespace weft::scenarios::study {
 
@@ -21,21 +20,20 @@ struct Prediction {
   bool runnable = false;             ///< by the hardware executor, today
   scenarios::ScheduleChoice choice;  ///< as run
   Schedule schedule;
-  Trace trace;  ///< spans only where they were asked for
+  Trace trace;  ///< with spans where the executor records them
 };
 
 struct PredictionOptions {
-  bool spans = false;
-  bool serial = true;  ///< also simulate the serial schedule, for serial_us
-  sim::Mechanisms mechanisms = {};
+  bool serial = true;  ///< also run the serial schedule, for serial_us
 };
 
 /// Throws InputError, field "gpus", where more GPUs are asked for than the machine has.
 void require_gpus(int gpus, const Machine& machine);
 
-/// Throws InputError for a case that cannot be done. Family `best` is answered with the fastest of the families that
-/// the op has; searched values are filled in.
-Prediction predict(const scenarios::Case& asked, const Machine& machine, const PredictionOptions& options = {});
+/// By the times of `executor`. What the case leaves open is searched (settle.hpp). Throws InputError for a case that
+/// cannot be done.
+Prediction predict(const scenarios::Case& asked, const Machine& machine, Executor& executor,
+                   const PredictionOptions& options = {});
 
 /// What the profile's error bands tell apart: pairs by family, all else by op.
 std::string stratum_of(const scenarios::Case& request);

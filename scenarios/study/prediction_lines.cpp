@@ -73,7 +73,7 @@ std::filesystem::path schedule_path(const std::filesystem::path& folder, const s
 }
 
 /// `schedules`: folder that takes each case's schedule as a file; empty: none are written.
-ResultLine result_of(const std::string& line, std::size_t number, const Machine& machine,
+ResultLine result_of(const std::string& line, std::size_t number, const Machine& machine, Executor& executor,
                      const std::filesystem::path& schedules) {
   nlohmann::json parsed;
   try {
@@ -83,7 +83,7 @@ ResultLine result_of(const std::string& line, std::size_t number, const Machine&
   }
   try {
     const Case request = case_from_json(parsed);
-    const Prediction prediction = predict(request, machine);
+    const Prediction prediction = predict(request, machine, executor);
     if (!schedules.empty()) write_checked(schedule_path(schedules, request.id), prediction.schedule);
     return {to_json(request.id, prediction).dump(), false};
   } catch (const std::exception& error) {  // of this case; the others go on
@@ -93,7 +93,8 @@ ResultLine result_of(const std::string& line, std::size_t number, const Machine&
 
 }  // namespace
 
-bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, const LineOptions& options) {
+bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, Executor& executor,
+                   const LineOptions& options) {
   bool all_answered = true;
   LineReader reader(in);
   std::size_t before = 0;
@@ -101,7 +102,7 @@ bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, 
     std::vector<ResultLine> results(lines.size());
     tbb::parallel_for(std::size_t{0}, lines.size(), [&](std::size_t i) {
       if (lines[i].find_first_not_of(" \t\r") != std::string::npos)
-        results[i] = result_of(lines[i], before + i + 1, machine, options.schedules);
+        results[i] = result_of(lines[i], before + i + 1, machine, executor, options.schedules);
       if (options.on_answer) options.on_answer();
     });
     for (const ResultLine& one : results) {

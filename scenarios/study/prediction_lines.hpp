@@ -5,6 +5,7 @@
 #include <functional>
 #include <iosfwd>
 
+#include "models/execution/executor.hpp"
 #include "models/machine/machine.hpp"
 
 namespace weft::scenarios::study {
@@ -16,7 +17,9 @@ struct LineOptions {
 
 /// One case a line in, one result a line out, in the order of the cases; empty lines are skipped. What has arrived is
 /// answered before more is waited for, so that a program can ask line by line. A case that cannot be answered gets a
-/// line with "error", under its id or else with its line number. True when there was none.
-bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, const LineOptions& options = {});
+/// line with "error", under its id or else with its line number. `executor` is called by several threads at once. True
+/// when there was none.
+bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, Executor& executor,
+                   const LineOptions& options = {});
 
 }  // namespace weft::scenarios::study

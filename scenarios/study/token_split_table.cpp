@@ -78,8 +78,8 @@ ordered_json json_of(const TableQuestion& question, const Machine& machine) {
           {"ctas", question.ctas},     {"fused_norm", question.fused_norm}};
 }
 
-double simulated_us(const Case& request, const Machine& machine) {
-  return predict(request, machine, {.spans = false, .serial = false}).time_us;
+double time_us_of(const Case& request, const Machine& machine, Executor& executor) {
+  return predict(request, machine, executor, {.serial = false}).time_us;
 }
 
 TableRow row_of(const std::vector<Case>& cases, const ProgressFile& times, const Machine& machine) {
@@ -133,7 +133,7 @@ std::vector<Case> table_candidates(const TableQuestion& question, std::int64_t t
   return cases;
 }
 
-std::vector<TableRow> token_split_table(const TableQuestion& question, const Machine& machine,
+std::vector<TableRow> token_split_table(const TableQuestion& question, const Machine& machine, Executor& executor,
                                         const std::filesystem::path& progress, const Progress& report) {
   require_gpus(question.gpus, machine);
   std::vector<std::vector<Case>> cases;  // by tokens
@@ -148,7 +148,7 @@ std::vector<TableRow> token_split_table(const TableQuestion& question, const Mac
   std::mutex writing;
   std::size_t done = all.size() - open.size();
   tbb::parallel_for(std::size_t{0}, open.size(), [&](std::size_t i) {
-    const double time_us = simulated_us(*open[i], machine);
+    const double time_us = time_us_of(*open[i], machine, executor);
     const std::lock_guard lock(writing);
     times.add(key_of(*open[i]), time_us);
     if (report) report(++done, all.size());

@@ -1,7 +1,7 @@
-// TokenWeave's table, by simulation: for each number of tokens the split and the CTAs that are the fastest.
+// TokenWeave's table: for each number of tokens the split and the CTAs that are the fastest.
 //
-// All candidates are simulated, on all cores. Each time is appended to a progress file as soon as it is known, so an
-// interrupted search goes on where it stopped.
+// All candidates are run by the executor, on all cores. Each time is appended to a progress file as soon as it is
+// known, so an interrupted search goes on where it stopped.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "models/base/progress.hpp"
+#include "models/execution/executor.hpp"
 #include "models/machine/machine.hpp"
 #include "scenarios/workload.hpp"
 
@@ -39,7 +40,7 @@ std::vector<scenarios::Case> table_candidates(const TableQuestion& question, std
 
 /// `progress`, where it is not empty, holds the times of an interrupted search for the same question, and gets those of
 /// this one; InputError where it is of another question. `report` is told of each new time, by one thread at a time.
-std::vector<TableRow> token_split_table(const TableQuestion& question, const Machine& machine,
+std::vector<TableRow> token_split_table(const TableQuestion& question, const Machine& machine, Executor& executor,
                                         const std::filesystem::path& progress = {}, const Progress& report = {});
 
 /// {"format": "weft.token_split_table/1", "model", "machine", "gpus", "rows": [{"tokens", "schedule", "time_us",

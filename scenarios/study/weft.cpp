@@ -1,5 +1,5 @@
-// The library's interface: its plain values to ours and back. It asks the studies of this folder and knows nothing
-// else.
+// The library's interface: its plain values to ours and back. It asks the studies of this folder, and hands them the
+// simulator.
 #include "scenarios/study/weft.hpp"
 
 #include <nlohmann/json.hpp>
@@ -140,6 +140,8 @@ Simulation written(const Trace& trace) {
 
 // --- Work ------------------------------------------------------------------------------------------------------
 
+const sim::SimulationOptions without_spans{.spans = false, .mechanisms = {}, .given_us = {}};
+
 /// A schedule that gets stuck is bad input, too.
 template <class Work>
 auto asked(const Work& work) {
@@ -150,10 +152,21 @@ auto asked(const Work& work) {
   }
 }
 
+study::Prediction predicted(const scenarios::Case& request, const Machine& machine,
+                            const study::PredictionOptions& options = {}) {
+  sim::SimulatedExecutor executor(without_spans);
+  return study::predict(request, machine, executor, options);
+}
+
+Ranking compared(const std::vector<scenarios::Case>& cases, const Machine& machine, bool only_runnable = false) {
+  sim::SimulatedExecutor executor(without_spans);
+  return asked([&] { return written(study::compare(cases, machine, executor, only_runnable)); });
+}
+
 /// The schedule has been checked.
 Simulation simulated(const Schedule& schedule, const Machine& machine) {
   study::require_gpus(schedule.gpus, machine);
-  return asked([&] { return written(sim::SimulatedExecutor().run(schedule, machine)); });
+  return asked([&] { return written(sim::simulate(schedule, machine)); });
 }
 
 scenarios::Scenario scenario_of(const scenarios::Case& request) {
@@ -168,10 +181,12 @@ scenarios::Scenario scenario_of(const scenarios::Case& request) {
 
 study::Exploration explored(const scenarios::Scenario& scenario, const Machine& machine) {
   return asked([&] {
-    study::Exploration exploration = study::explore(scenario, machine, {.least_schedules = study::usual_schedules});
+    sim::SimulatedExecutor executor(without_spans);
+    study::Exploration exploration =
+        study::explore(scenario, machine, executor, {.least_schedules = study::usual_schedules});
     std::vector<study::Answer*> answers;
     for (study::Answer& answer : exploration.answers) answers.push_back(&answer);
-    study::explain(answers, machine);
+    study::explain(answers, machine, sim::simulate);
     return exploration;
   });
 }
@@ -195,12 +210,12 @@ const std::string& Profile::name() const { return machine_->name; }
 int Profile::gpus() const { return machine_->gpus; }
 
 Prediction Profile::predict(const Case& request) const {
-  return asked([&] { return written(request.id, study::predict(read(request), *machine_)); });
+  return asked([&] { return written(request.id, predicted(read(request), *machine_)); });
 }
 
 Prediction Profile::predict(std::string_view case_json) const {
   const scenarios::Case request = scenarios::case_from_json(parse_json(case_json));
-  return asked([&] { return written(request.id, study::predict(request, *machine_)); });
+  return asked([&] { return written(request.id, predicted(request, *machine_)); });
 }
 
 Ranking Profile::choose(const Case& request, const std::vector<Fields>& schedules) const {
@@ -208,13 +223,12 @@ Ranking Profile::choose(const Case& request, const std::vector<Fields>& schedule
   for (const Fields& schedule : schedules)
     if (scenarios::Case one = read_with(request, schedule); !(one == cases.front())) cases.push_back(std::move(one));
   for (scenarios::Case& one : cases) one.id = describe(one.schedule);
-  return asked([&] { return written(study::compare(cases, *machine_)); });
+  return compared(cases, *machine_);
 }
 
 Ranking Profile::choose(const Case& request, Among among) const {
   const scenarios::Case one = read_with(request, {{"family", "serial"}});
-  std::vector<scenarios::Case> cases = study::named_cases(one, *machine_);
-  return asked([&] { return written(study::compare(cases, *machine_, among == Among::runnable)); });
+  return compared(study::named_cases(one, *machine_), *machine_, among == Among::runnable);
 }
 
 Ranking Profile::explore(const Case& request) const {
@@ -232,7 +246,7 @@ std::vector<Ranking> Profile::explore_scenario(const std::string& path) const {
 }
 
 std::string Profile::build(const Case& request) const {
-  Schedule schedule = asked([&] { return study::predict(read(request), *machine_, {.serial = false}).schedule; });
+  Schedule schedule = asked([&] { return predicted(read(request), *machine_, {.serial = false}).schedule; });
   schedule.machine = machine_->name;
   return to_json(schedule).dump();
 }

@@ -12,9 +12,12 @@
 #include "scenarios/study/prediction.hpp"
 #include "scenarios/study/weft.hpp"
 #include "tests/benchmarks/peak_memory.hpp"
+#include "tests/simulator.hpp"
 
 namespace weft::tools {
 namespace {
+
+using tests::simulator;
 
 const Machine& machine() {
   static const Machine profile = read_machine(machine_path("h200x8-nvswitch"));
@@ -22,7 +25,7 @@ const Machine& machine() {
 }
 
 scenarios::study::Prediction predict_line(std::string_view line) {
-  return scenarios::study::predict(scenarios::case_from_json(nlohmann::json::parse(line)), machine());
+  return scenarios::study::predict(scenarios::case_from_json(nlohmann::json::parse(line)), machine(), simulator());
 }
 
 void simulate_gemm_reduce_scatter_8gpu_8chunks(benchmark::State& state) {
@@ -89,8 +92,8 @@ void explore_one_shape(benchmark::State& state) {
     schedules = 0;
     scenarios::study::Answer answer =
         scenarios::study::explore_pair({"down projection", down_projection}, down_projection.m, scenario, machine(),
-                                       schedules, {.least_schedules = scenarios::study::usual_schedules});
-    scenarios::study::explain({&answer}, machine());
+                                       simulator(), schedules, {.least_schedules = scenarios::study::usual_schedules});
+    scenarios::study::explain({&answer}, machine(), sim::simulate);
     benchmark::DoNotOptimize(answer);
   }
   state.counters["schedules"] = static_cast<double>(schedules);

@@ -1,7 +1,7 @@
 #include "tests/scenarios/program_text.hpp"
 
-#include "scenarios/families/build.hpp"
 #include "tests/models/error_of.hpp"
+#include "tests/scenarios/built_by_model.hpp"
 
 namespace weft::scenarios {
 namespace {
@@ -50,7 +50,7 @@ Case make_case(Workload workload, int gpus, Family family) {
 }
 
 Schedule build_case(Workload workload, int gpus, Family family) {
-  return families::build(make_case(std::move(workload), gpus, std::move(family)), round_machine());
+  return built_by_model(make_case(std::move(workload), gpus, std::move(family)), round_machine());
 }
 
 std::string build_error(Workload workload, int gpus, Family family) {

@@ -15,6 +15,7 @@ namespace weft::scenarios {
 Machine round_machine();
 
 Case make_case(Workload workload, int gpus, Family family = Serial{});
+/// What is open is as the models like it best.
 Schedule build_case(Workload workload, int gpus, Family family = Serial{});
 /// What build() complains about, or "".
 std::string build_error(Workload workload, int gpus, Family family = Serial{});

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "scenarios/families/build.hpp"
 #include "tests/models/error_of.hpp"
+#include "tests/scenarios/built_by_model.hpp"
 #include "tests/scenarios/program_text.hpp"
 #include "tests/source_folder.hpp"
 
@@ -127,7 +127,7 @@ TEST(Scenario, ShippedOnesCanBeBuiltOnEightGpus) {
     for (std::size_t index = 0; index < scenario.sizes.size(); ++index)
       for (const Question& question : questions(scenario, index))
         for (const Case& request : candidates(question.workload, scenario.gpus, scenario.space))
-          EXPECT_NO_THROW(families::build(request, round_machine())) << file << " " << request.id;
+          EXPECT_NO_THROW(built_by_model(request, round_machine())) << file << " " << request.id;
   }
 }
 

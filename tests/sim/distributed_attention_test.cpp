@@ -10,11 +10,11 @@
 #include "models/schedule/schedule_json.hpp"
 #include "scenarios/bound.hpp"
 #include "scenarios/families/attention_shards.hpp"
-#include "scenarios/families/build.hpp"
 #include "sim/schedule_run.hpp"
 #include "sim/simulated_executor.hpp"
 #include "sim/simulated_machine.hpp"
 #include "tests/models/error_of.hpp"
+#include "tests/scenarios/built_by_model.hpp"
 #include "tests/sim/failure_of.hpp"
 #include "tests/sim/test_machine.hpp"
 
@@ -144,13 +144,13 @@ std::vector<Drawn> random_cases(int scale) {
 
 TEST(DistributedAttention, ComputesWhatItSays) {
   for (const Drawn& one : random_cases(1))
-    EXPECT_EQ(failure_of(scenarios::families::build(one.request, test_machine()), 4), "") << one.name();
+    EXPECT_EQ(failure_of(scenarios::built_by_model(one.request, test_machine()), 4), "") << one.name();
 }
 
 TEST(DistributedAttention, WithoutAnEdgeOrAPartIsFoundOut) {
   const AttentionWorkload workload{16, 2, 1, 2, AttentionMask::causal};
   for (const AttentionExchange exchange : {AttentionExchange::keys_values, AttentionExchange::queries}) {
-    const Schedule right = scenarios::families::build(make_case(workload, 2, Staged{2, exchange}), test_machine());
+    const Schedule right = scenarios::built_by_model(make_case(workload, 2, Staged{2, exchange}), test_machine());
     EXPECT_EQ(failure_of(right), "");
     Schedule unordered = right;
     for (Operation& operation : unordered.operations) operation.after.clear();
@@ -165,7 +165,7 @@ TEST(DistributedAttention, WithoutAnEdgeOrAPartIsFoundOut) {
 
 TEST(DistributedAttention, IsValidAndHasNoRaces) {
   for (const Drawn& one : random_cases(100)) {
-    const Schedule schedule = scenarios::families::build(one.request, test_machine());
+    const Schedule schedule = scenarios::built_by_model(one.request, test_machine());
     EXPECT_NO_THROW(validate(schedule)) << one.name();
     for (const Race& race : find_races(schedule)) ADD_FAILURE() << one.name() << ": " << race.message;
     EXPECT_EQ(schedule_from_json(to_json(schedule)), schedule) << one.name();
@@ -175,7 +175,7 @@ TEST(DistributedAttention, IsValidAndHasNoRaces) {
 TEST(DistributedAttention, SeesEveryPairOfQueryAndKeyOnceOnEveryRank) {
   for (const Drawn& one : random_cases(100)) {
     const auto& workload = std::get<AttentionWorkload>(one.request.workload);
-    const Schedule schedule = scenarios::families::build(one.request, test_machine());
+    const Schedule schedule = scenarios::built_by_model(one.request, test_machine());
     double seen = 0;
     for (const Operation& operation : schedule.operations)
       if (const auto* attention = std::get_if<PartialAttention>(&operation.work))
@@ -188,14 +188,14 @@ TEST(DistributedAttention, SeesEveryPairOfQueryAndKeyOnceOnEveryRank) {
 
 TEST(DistributedAttention, NeverBeatsTheBound) {
   for (const Drawn& one : random_cases(100))
-    EXPECT_GE(run(scenarios::families::build(one.request, test_machine())).time_us,
+    EXPECT_GE(run(scenarios::built_by_model(one.request, test_machine())).time_us,
               bound_us(one.request.workload, one.request.gpus, test_machine()))
         << one.name();
 }
 
 TEST(DistributedAttention, MovesEveryByteOnceThroughThePortsOfItsRanks) {
   for (const Drawn& one : random_cases(100)) {
-    const Schedule schedule = scenarios::families::build(one.request, test_machine());
+    const Schedule schedule = scenarios::built_by_model(one.request, test_machine());
     Engine engine;
     const std::vector<OperationCost> costs = operation_costs(schedule, test_machine());
     SimulatedMachine device(engine, test_machine(), schedule, costs, schedule.gpus, 1);
@@ -233,16 +233,16 @@ TEST(DistributedAttention, SendsOnlyTheKeysThatTheMaskNeeds) {
 // 8 GPUs, long sequence: attention takes far longer than what travels, and all of it but a first piece can hide.
 TEST(DistributedAttention, StagesHideTheExchange) {
   const AttentionWorkload workload{65536, 8, 4, 64, AttentionMask::causal};
-  const double serial = run(scenarios::families::build(make_case(workload, 4, Serial{}), test_machine())).time_us;
-  const double staged = run(scenarios::families::build(make_case(workload, 4, Staged{}), test_machine())).time_us;
+  const double serial = run(scenarios::built_by_model(make_case(workload, 4, Serial{}), test_machine())).time_us;
+  const double staged = run(scenarios::built_by_model(make_case(workload, 4, Staged{}), test_machine())).time_us;
   EXPECT_LT(staged, serial);
 }
 
 TEST(DistributedAttention, KernelBarrierKeepsTheExchangesFromStarving) {
   const AttentionWorkload workload{65536, 8, 4, 64, AttentionMask::causal};
   const auto exposed = [&](bool barrier) {
-    return run(scenarios::families::build(make_case(workload, 4, Staged{4, AttentionExchange::keys_values, barrier}),
-                                          test_machine()));
+    return run(scenarios::built_by_model(make_case(workload, 4, Staged{4, AttentionExchange::keys_values, barrier}),
+                                         test_machine()));
   };
   EXPECT_LT(exposed(true).time_us, exposed(false).time_us);
 }
@@ -256,9 +256,9 @@ TEST(DistributedAttention, SolverIsCloseToTheBestNumberOfStages) {
       for (int stages = 1; stages <= 8; ++stages)
         best_us = std::min(
             best_us,
-            run(scenarios::families::build(make_case(workload, 4, Staged{stages, exchange}), test_machine())).time_us);
+            run(scenarios::built_by_model(make_case(workload, 4, Staged{stages, exchange}), test_machine())).time_us);
       const double searched =
-          run(scenarios::families::build(make_case(workload, 4, Staged{std::nullopt, exchange}), test_machine()))
+          run(scenarios::built_by_model(make_case(workload, 4, Staged{std::nullopt, exchange}), test_machine()))
               .time_us;
       EXPECT_LE(searched, 1.2 * best_us) << tokens << ' ' << name_of(exchange);
     }
@@ -266,7 +266,7 @@ TEST(DistributedAttention, SolverIsCloseToTheBestNumberOfStages) {
 
 TEST(DistributedAttention, RefusesWhatCannotBeCut) {
   const auto complaint = [](const AttentionWorkload& workload, int gpus, const Family& family) {
-    return error_of([&] { scenarios::families::build(make_case(workload, gpus, family), test_machine()); });
+    return error_of([&] { scenarios::built_by_model(make_case(workload, gpus, family), test_machine()); });
   };
   EXPECT_EQ(complaint({100, 2, 1, 8, AttentionMask::causal}, 8, Staged{1}),
             "workload.tokens: expected a multiple of 2 x gpus = 16, got 100");

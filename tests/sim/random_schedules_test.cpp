@@ -7,10 +7,10 @@
 #include "models/cost/all_reduce_norm_model.hpp"
 #include "models/cost/library_model.hpp"
 #include "scenarios/bound.hpp"
-#include "scenarios/families/build.hpp"
 #include "sim/schedule_run.hpp"
 #include "sim/simulated_executor.hpp"
 #include "sim/simulated_machine.hpp"
+#include "tests/scenarios/built_by_model.hpp"
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
@@ -58,7 +58,7 @@ std::vector<Case> random_cases() {
 
 Trace run(const Case& request, const Mechanisms& mechanisms = {}, SimulationStatistics* statistics = nullptr) {
   return SimulatedExecutor({.spans = true, .mechanisms = mechanisms})
-      .run(scenarios::families::build(request, test_machine()), test_machine(), statistics);
+      .run(scenarios::built_by_model(request, test_machine()), test_machine(), statistics);
 }
 
 std::string name(const Case& request) {
@@ -96,7 +96,7 @@ double port_bytes_of(const Schedule& schedule) {
 
 TEST(RandomSchedules, MoveEveryByteOnce) {
   for (const Case& request : random_cases()) {
-    const Schedule schedule = scenarios::families::build(request, test_machine());
+    const Schedule schedule = scenarios::built_by_model(request, test_machine());
     const int ranks = ranks_are_alike(schedule) ? 1 : schedule.gpus;
     Engine engine;
     const std::vector<OperationCost> costs = operation_costs(schedule, test_machine());
@@ -176,7 +176,7 @@ TEST(RandomSchedules, AreNotSlowedByTakingAMechanismAway) {
 
 /// With one kernel for all shapes: the library's choice may well be a faster one for a larger shape.
 double time_with_fixed_kernel_us(const Case& request) {
-  Schedule schedule = scenarios::families::build(request, test_machine());
+  Schedule schedule = scenarios::built_by_model(request, test_machine());
   for (Operation& operation : schedule.operations)
     if (auto* gemm = std::get_if<Gemm>(&operation.work)) gemm->kernel = GemmKernel{};
   return SimulatedExecutor().run(schedule, test_machine()).time_us;

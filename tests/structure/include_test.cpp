@@ -178,6 +178,16 @@ TEST(SourceFiles, OfTheSimulatorCallNoTranscendentalFunction) {
   EXPECT_THAT(found, IsEmpty());
 }
 
+// A study is handed an executor or a clock; who asks it makes them. The library's interface stands among the studies.
+TEST(SourceFiles, OfStudiesMakeNoExecutor) {
+  EXPECT_THAT(includes_where([](const SourceFile& file, const std::string& header) {
+                return folder_of(file.path) == "scenarios/study" && file.path != "scenarios/study/weft.cpp" &&
+                       header.starts_with("sim/") && header != "sim/simulation_options.hpp" &&
+                       header != "sim/mechanisms.hpp";
+              }),
+              IsEmpty());
+}
+
 TEST(SourceFiles, HaveAtMost500Lines) {
   std::vector<std::string> found;
   for (const SourceFile& file : source_files())

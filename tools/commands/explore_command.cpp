@@ -8,6 +8,7 @@
 #include "models/machine/machine_json.hpp"
 #include "scenarios/study/explanation.hpp"
 #include "scenarios/study/exploration.hpp"
+#include "sim/simulated_executor.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
@@ -52,7 +53,8 @@ study::Exploration explore(const Options& options, Scenario& scenario, const Mac
   try {
     study::require_gpus(scenario.gpus, machine);
     scenario = asked_scenario(options, scenario, machine);
-    return study::explore(scenario, machine,
+    sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
+    return study::explore(scenario, machine, executor,
                           {.least_schedules = options.space == "likely" ? study::usual_schedules : 0,
                            .also = options.named(),
                            .progress = report::show_progress("schedules")});
@@ -66,12 +68,14 @@ void explain(const Options& options, std::int64_t shown, study::Exploration& exp
   std::vector<study::Answer*> answers;
   for (study::Answer& answer : exploration.answers)
     if (shown == 0 || answer.size == shown || options.output.has_json()) answers.push_back(&answer);
-  study::explain(answers, machine, {options.asks_for_all(), options.named()}, report::show_progress("explanations"));
+  study::explain(answers, machine, sim::simulate, {options.asks_for_all(), options.named()},
+                 report::show_progress("explanations"));
 }
 
 void write_fastest(const Options& options, const study::Answer& answer, const Machine& machine) {
+  sim::SimulatedExecutor executor;
   const study::Prediction prediction =
-      study::predict(answer.ranking.fastest().request, machine, {.spans = true, .serial = false});
+      study::predict(answer.ranking.fastest().request, machine, executor, {.serial = false});
   if (!options.schedule.empty()) {
     Schedule schedule = prediction.schedule;
     schedule.machine = machine.name;
@@ -83,7 +87,8 @@ void write_fastest(const Options& options, const study::Answer& answer, const Ma
 /// Of all schedules of the answer; of the whole space only those that were asked for their losses.
 std::string picture_of(study::Answer& answer, const Options& options, const Scenario& scenario,
                        const Machine& machine) {
-  if (options.space != "all") study::explain({&answer}, machine, {.all = true}, report::show_progress("explanations"));
+  if (options.space != "all")
+    study::explain({&answer}, machine, sim::simulate, {.all = true}, report::show_progress("explanations"));
   std::vector<report::NamedLosses> schedules;
   for (const study::Explored& one : answer.fastest_first)
     if (one.losses) schedules.push_back({one.candidate.request.id, *one.losses});

@@ -7,6 +7,7 @@
 #include "models/base/input_error.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
+#include "sim/simulated_executor.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
 #include "tools/report/terminal.hpp"
@@ -29,7 +30,8 @@ void run(Options options) {
   const std::vector<scenarios::Case> cases = evidence::read_cases(options.cases);
   calibration::require_device_part();
   evidence::MeasurementFileWriter file(options.out, options.run.spans);
-  evidence::Measuring measuring(cases, machine, {options.run, options.in_turn}, file);
+  sim::SimulatedExecutor simulator({.spans = false, .mechanisms = {}, .given_us = {}});
+  evidence::Measuring measuring(cases, machine, {options.run, options.in_turn}, file, simulator);
   spdlog::info("{} cases to measure, {} measured before", measuring.to_measure(), measuring.measured_before());
   measuring.run(report::show_progress("runs"));
 }

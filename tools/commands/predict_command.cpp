@@ -14,6 +14,7 @@
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "scenarios/study/prediction_lines.hpp"
+#include "sim/simulated_executor.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
 #include "tools/report/terminal.hpp"
@@ -45,8 +46,9 @@ void run(const Options& options) {
     if (!out_file) throw InputError(options.out, "expected a file that can be written");
     if (std::filesystem::is_regular_file(options.in)) lines.on_answer = progress_of(options.in);
   }
+  sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
   const bool all = study::predict_lines(options.in.empty() ? std::cin : in_file,
-                                        options.out.empty() ? std::cout : out_file, machine, lines);
+                                        options.out.empty() ? std::cout : out_file, machine, executor, lines);
   if (!out_file) throw ExecutionError(options.out + " could not be written");
   if (!all) throw ExecutionError("some cases could not be answered: their lines carry \"error\"");
 }

@@ -12,6 +12,7 @@
 #include "models/machine/machine_json.hpp"
 #include "scenarios/model_config.hpp"
 #include "scenarios/study/token_split_table.hpp"
+#include "sim/simulated_executor.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
@@ -58,7 +59,8 @@ study::TableQuestion question_of(const Options& options, const Machine& machine)
 std::vector<study::TableRow> rows_of(const study::TableQuestion& question, const Options& options,
                                      const Machine& machine, const std::string& progress) {
   try {
-    return study::token_split_table(question, machine, progress, report::show_progress("schedules"));
+    sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
+    return study::token_split_table(question, machine, executor, progress, report::show_progress("schedules"));
   } catch (const InputError& error) {
     if (!error.field().starts_with("workload.")) throw;
     throw error.in_file(options.model);

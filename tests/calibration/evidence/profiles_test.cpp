@@ -10,10 +10,13 @@
 #include "models/machine/machine_json.hpp"
 #include "scenarios/search.hpp"
 #include "scenarios/study/prediction.hpp"
+#include "tests/simulator.hpp"
 #include "tests/tools/shipped_profiles.hpp"
 
 namespace weft::calibration::evidence {
 namespace {
+
+using tests::simulator;
 
 using namespace scenarios;
 
@@ -47,7 +50,7 @@ TEST_P(Profile, AnswersEveryFamilyOfEveryWorkloadAboveItsBound) {
         const std::string what = describe(workload) + " on " + std::to_string(gpus) + " GPUs, " + request.id;
         try {
           const scenarios::study::Prediction prediction =
-              scenarios::study::predict(request, machine(), {.serial = false});
+              scenarios::study::predict(request, machine(), simulator(), {.serial = false});
           EXPECT_GT(prediction.time_us, prediction.bound_us) << what;
           EXPECT_LT(prediction.time_us, 1e6) << what;
         } catch (const std::exception& error) {
@@ -85,7 +88,7 @@ double pull_us(const std::string& machine, CopyPattern pattern) {
   Case request;
   request.gpus = 8;
   request.workload = CopyWorkload{64 << 20, pattern};
-  return scenarios::study::predict(request, profile(machine)).time_us;
+  return scenarios::study::predict(request, profile(machine), simulator()).time_us;
 }
 
 TEST(Profiles, OfOnePullTakeWhatTheirLinksGive) {
@@ -98,7 +101,7 @@ TEST(Profiles, WithoutFp8RefuseIt) {
   request.gpus = 2;
   request.workload = GemmWorkload{1024, 1024, 1024, DataType::fp8};
   try {
-    scenarios::study::predict(request, profile("a800x8-nvlink-pairs"));
+    scenarios::study::predict(request, profile("a800x8-nvlink-pairs"), simulator());
     FAIL() << "accepted";
   } catch (const InputError& error) {
     EXPECT_STREQ(error.what(), "workload.dtype: expected bf16 (a800x8-nvlink-pairs has no fp8), got fp8");

@@ -11,11 +11,11 @@
 #include "models/machine/machine_json.hpp"
 #include "models/schedule/amounts.hpp"
 #include "scenarios/bound.hpp"
-#include "scenarios/families/build.hpp"
 #include "scenarios/search.hpp"
 #include "sim/schedule_run.hpp"
 #include "sim/simulated_executor.hpp"
 #include "sim/simulated_machine.hpp"
+#include "tests/scenarios/built_by_model.hpp"
 #include "tests/tools/shipped_profiles.hpp"
 
 namespace weft::scenarios::families {
@@ -151,7 +151,7 @@ SentBytes sent_bytes(const Schedule& schedule, const std::vector<sim::OperationC
 class EveryBuilder : public testing::TestWithParam<std::string> {
  protected:
   void expect_all_properties(const Case& request) const {
-    const Schedule schedule = build(request, machine_);
+    const Schedule schedule = built_by_model(request, machine_);
     EXPECT_NO_THROW(validate(schedule));
     for (const Race& race : find_races(schedule)) ADD_FAILURE() << race.message;
     expect_bytes_conserved(schedule);

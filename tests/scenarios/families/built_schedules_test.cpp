@@ -8,8 +8,8 @@
 #include "models/check/race_check.hpp"
 #include "models/check/validation.hpp"
 #include "models/schedule/schedule_json.hpp"
-#include "scenarios/families/build.hpp"
 #include "scenarios/families/families.hpp"
+#include "tests/scenarios/built_by_model.hpp"
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
@@ -136,12 +136,13 @@ Flops flops_of(const Schedule& schedule) {
 
 TEST(BuiltSchedules, AreValid) {
   for (const Case& request : random_cases())
-    EXPECT_NO_THROW(validate(build(request, round_machine()))) << build(request, round_machine()).name;
+    EXPECT_NO_THROW(validate(built_by_model(request, round_machine())))
+        << built_by_model(request, round_machine()).name;
 }
 
 TEST(BuiltSchedules, HaveNoRaces) {
   for (const Case& request : random_cases()) {
-    const Schedule schedule = build(request, round_machine());
+    const Schedule schedule = built_by_model(request, round_machine());
     for (const Race& race : find_races(schedule)) ADD_FAILURE() << schedule.name << ": " << race.message;
   }
 }
@@ -154,14 +155,14 @@ TEST(BuiltSchedules, WouldRaceWithoutTheirEdges) {
 
 TEST(BuiltSchedules, SurviveWritingAndReading) {
   for (const Case& request : random_cases()) {
-    const Schedule schedule = build(request, round_machine());
+    const Schedule schedule = built_by_model(request, round_machine());
     EXPECT_EQ(schedule_from_json(to_json(schedule)), schedule) << schedule.name;
   }
 }
 
 TEST(BuiltSchedules, NameEveryOperationOnce) {
   for (const Case& request : random_cases()) {
-    const Schedule schedule = build(request, round_machine());
+    const Schedule schedule = built_by_model(request, round_machine());
     std::set<std::string> names;
     for (const Operation& operation : schedule.operations) names.insert(operation.name);
     EXPECT_EQ(names.size(), schedule.operations.size()) << schedule.name;
@@ -172,9 +173,9 @@ TEST(BuiltSchedules, CuttingChangesNeitherBytesNorFlops) {
   for (Case request : random_cases()) {
     const auto* pair = std::get_if<PairWorkload>(&request.workload);
     if (!pair || pair->imbalance != 1) continue;  // rounding up to whole chunks adds rows
-    const Schedule schedule = build(request, round_machine());
+    const Schedule schedule = built_by_model(request, round_machine());
     request.schedule.family = Serial{};
-    const Schedule serial = build(request, round_machine());
+    const Schedule serial = built_by_model(request, round_machine());
     EXPECT_EQ(bytes_received(schedule), bytes_received(serial)) << schedule.name;
     EXPECT_EQ(flops_of(schedule), flops_of(serial)) << schedule.name;
   }
@@ -183,7 +184,7 @@ TEST(BuiltSchedules, CuttingChangesNeitherBytesNorFlops) {
 TEST(BuiltSchedules, ChunksCoverEveryRowOnce) {
   for (const Case& request : random_cases()) {
     if (!std::holds_alternative<Decomposition>(request.schedule.family)) continue;
-    const Schedule schedule = build(request, round_machine());
+    const Schedule schedule = built_by_model(request, round_machine());
     std::int64_t next_row = 0;
     for (const Gemm& gemm : all_of_kind<Gemm>(schedule)) {
       EXPECT_EQ(first_row(gemm.c.rows, 0, schedule.gpus), next_row) << schedule.name;

@@ -69,21 +69,20 @@ TEST(Signaling, SaysForWhichMachineItsTilesWereCounted) {
 
 TEST(Signaling, SearchedGroupsAreFilledIn) {
   const Case request = make_case(three_waves(PairOp::gemm_all_reduce), 4, Signaling{});
-  const ScheduleChoice choice = with_searched_values(request, round_machine());
-  EXPECT_FALSE(std::get<Signaling>(choice.family).groups.empty());
-  EXPECT_EQ(build(request, round_machine()), build_case(three_waves(PairOp::gemm_all_reduce), 4, choice.family));
+  EXPECT_TRUE(is_open(request.schedule));
+  for (const ScheduleChoice& choice : closed_choices(request, round_machine())) {
+    EXPECT_FALSE(is_open(choice));
+    EXPECT_FALSE(std::get<Signaling>(choice.family).groups.empty());
+  }
 }
 
-TEST(Signaling, AmongTheBestGroupingsWhoeverKnowsTheTimesDecides) {
+TEST(Signaling, SearchedGroupsStandForTheBestGroupings) {
   const Case request = make_case(three_waves(PairOp::gemm_all_reduce), 4, Signaling{});
   const std::vector<Signaling> best = best_signalings(request, round_machine());
   ASSERT_GT(best.size(), 1u);
-  EXPECT_EQ(with_searched_values(request, round_machine()).family, Family(best.front()));
-  for (const Signaling& wanted : best)
-    EXPECT_EQ(with_searched_values(request, round_machine(),
-                                   [&](const Case& one) { return one.schedule.family == Family(wanted) ? 1.0 : 2.0; })
-                  .family,
-              Family(wanted));
+  const std::vector<ScheduleChoice> choices = closed_choices(request, round_machine());
+  ASSERT_EQ(choices.size(), best.size());
+  for (std::size_t i = 0; i < best.size(); ++i) EXPECT_EQ(choices[i].family, Family(best[i]));
 }
 
 TEST(Signaling, MoreGroupsThanWavesAreRefused) {
@@ -119,7 +118,7 @@ TEST(Signaling, AGemmThatWaitsForItsRowsBeginsWithTheOwnOnes) {
 TEST(Signaling, TheGroupsOfAGatherAreTheWavesOfItsShards) {
   const auto groups_of = [](std::int64_t m) {
     const Case request = make_case(PairWorkload{PairOp::all_gather_gemm, m, 4096, 64}, 2, Signaling{});
-    return std::get<Signaling>(with_searched_values(request, round_machine()).family).groups;
+    return std::get<Signaling>(closed_choices(request, round_machine()).front().family).groups;
   };
   EXPECT_THAT(groups_of(2 * 6 * 128), ElementsAre(1, 1));
   EXPECT_THAT(groups_of(2 * 12 * 128), ElementsAre(2, 2));

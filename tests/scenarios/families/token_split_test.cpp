@@ -72,7 +72,7 @@ TEST(TokenSplit, TheSecondSplitAttendsToTheFirst) {
 TEST(TokenSplit, SearchedSplitsAreWholeTilesNearTheMiddle) {
   const auto searched = [](std::int64_t tokens) {
     const Case request = make_case(small_layer(tokens), 2, TokenSplit{});
-    return *std::get<TokenSplit>(with_searched_values(request, round_machine()).family).first;
+    return *std::get<TokenSplit>(closed_choices(request, round_machine()).front().family).first;
   };
   EXPECT_EQ(searched(4000) % 128, 0);
   EXPECT_LE(std::abs(searched(4000) - 2000), 1000);
@@ -106,14 +106,12 @@ TEST(TokenSplit, CandidatesAreDistinctSplitsThatTheFusedKernelCanTake) {
     }
 }
 
-TEST(TokenSplit, TimesOfTheCandidatesDecideBetweenThem) {
+TEST(TokenSplit, ASearchedSplitStandsForTheBestCandidates) {
   const Case request = make_case(small_layer(4096), 2, TokenSplit{});
-  const auto largest_first = [](const Case& one) {
-    return -static_cast<double>(*std::get<TokenSplit>(one.schedule.family).first);
-  };
-  const auto choice = std::get<TokenSplit>(with_searched_values(request, round_machine(), largest_first).family);
-  const std::vector<std::int64_t> firsts = first_candidates(small_layer(4096), 2, false, round_machine(), 4);
-  EXPECT_EQ(*choice.first, *std::max_element(firsts.begin(), firsts.end()));
+  std::vector<std::int64_t> firsts;
+  for (const ScheduleChoice& choice : closed_choices(request, round_machine()))
+    firsts.push_back(*std::get<TokenSplit>(choice.family).first);
+  EXPECT_EQ(firsts, first_candidates(small_layer(4096), 2, false, round_machine(), 4));
 }
 
 TokenSplit fused(std::int64_t first, int ctas = 4) {

@@ -5,9 +5,9 @@
 
 #include "models/machine/machine_json.hpp"
 #include "scenarios/bound.hpp"
-#include "scenarios/families/build.hpp"
 #include "scenarios/search.hpp"
 #include "sim/simulated_executor.hpp"
+#include "tests/scenarios/built_by_model.hpp"
 #include "tests/source_folder.hpp"
 
 namespace weft::scenarios::study {
@@ -25,7 +25,7 @@ void expect_all_above_bound(const Workload& workload, int gpus) {
   // A power limit could only make it slower.
   sim::SimulatedExecutor executor(sim::SimulationOptions{.spans = false, .mechanisms = {.power = false}});
   for (const Case& request : candidates(workload, gpus, {.chunks = {2, 8}, .max_ctas = {8}, .fused_norm_ctas = {8}}))
-    EXPECT_GT(executor.run(families::build(request, machine), machine).time_us, bound)
+    EXPECT_GT(executor.run(built_by_model(request, machine), machine).time_us, bound)
         << describe(workload) << " on " << gpus << " GPUs, " << request.id;
 }
 

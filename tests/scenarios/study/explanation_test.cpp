@@ -9,9 +9,12 @@
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "scenarios/study/exploration_json.hpp"
+#include "tests/simulator.hpp"
 
 namespace weft::scenarios::study {
 namespace {
+
+using tests::simulator;
 
 const Machine& h200() {
   static const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
@@ -32,10 +35,10 @@ Scenario two_sizes() {
 std::string explained_on(std::size_t threads) {
   const tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
   const Scenario scenario = two_sizes();
-  Exploration exploration = explore(scenario, h200(), {.least_schedules = 30});
+  Exploration exploration = explore(scenario, h200(), simulator(), {.least_schedules = 30});
   std::vector<Answer*> answers;
   for (Answer& answer : exploration.answers) answers.push_back(&answer);
-  explain(answers, h200());
+  explain(answers, h200(), sim::simulate);
   return to_json(exploration, scenario, h200()).dump();
 }
 
@@ -43,24 +46,24 @@ TEST(Explanation, IsTheSameBytesWhateverTheNumberOfThreads) { EXPECT_EQ(explaine
 
 TEST(Explanation, CoversTheWinnerSerialAndWhoeverIsAskedFor) {
   const Scenario scenario = only_size(two_sizes(), 4096);
-  Exploration exploration = explore(scenario, h200());
+  Exploration exploration = explore(scenario, h200(), simulator());
   Answer& answer = exploration.answers.front();
   const std::string asked = answer.fastest_first.back().candidate.request.id;
-  explain({&answer}, h200(), {.id = asked});
+  explain({&answer}, h200(), sim::simulate, {.id = asked});
   for (const Explored& one : answer.fastest_first) {
     const std::string& id = one.candidate.request.id;
     EXPECT_EQ(one.losses.has_value(), id == asked || id == answer.fastest().candidate.request.id || id == "serial")
         << id;
     if (one.losses) EXPECT_NEAR(one.losses->time_ps * 1e-6, one.candidate.estimate.time_us, 1e-6) << id;
   }
-  explain({&answer}, h200(), {.all = true});
+  explain({&answer}, h200(), sim::simulate, {.all = true});
   for (const Explored& one : answer.fastest_first) EXPECT_TRUE(one.losses) << one.candidate.request.id;
 }
 
 TEST(Explanation, GivesFiccosLossesWithTheDefaultNumberOfCtas) {
-  Exploration exploration = explore(only_size(two_sizes(), 4096), h200());
+  Exploration exploration = explore(only_size(two_sizes(), 4096), h200(), simulator());
   Answer& answer = exploration.answers.front();
-  explain({&answer}, h200());
+  explain({&answer}, h200(), sim::simulate);
   std::size_t found = 0;
   for (const Explored& one : answer.fastest_first) {
     const ScheduleChoice& choice = one.candidate.request.schedule;
@@ -71,9 +74,9 @@ TEST(Explanation, GivesFiccosLossesWithTheDefaultNumberOfCtas) {
 }
 
 TEST(Explanation, TellsHowFarItIs) {
-  Exploration exploration = explore(only_size(two_sizes(), 4096), h200());
+  Exploration exploration = explore(only_size(two_sizes(), 4096), h200(), simulator());
   std::size_t last = 0, all = 0;
-  explain({&exploration.answers.front()}, h200(), {}, [&](std::size_t done, std::size_t of) {
+  explain({&exploration.answers.front()}, h200(), sim::simulate, {}, [&](std::size_t done, std::size_t of) {
     EXPECT_EQ(done, last + 1);
     last = done, all = of;
   });

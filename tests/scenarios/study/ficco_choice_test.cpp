@@ -6,9 +6,12 @@
 
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
+#include "tests/simulator.hpp"
 
 namespace weft::scenarios::study {
 namespace {
+
+using tests::simulator;
 
 const Machine& h200() {
   static const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
@@ -21,7 +24,7 @@ Answer explored(const PairWorkload& pair) {
   scenario.gpus = 2;
   scenario.space = {.chunks = {2}, .max_ctas = {8}};
   std::size_t simulated = 0;
-  return explore_pair({"pair", pair}, pair.m, scenario, h200(), simulated);
+  return explore_pair({"pair", pair}, pair.m, scenario, h200(), simulator(), simulated);
 }
 
 TEST(FiccoChoice, PutsTheRuleBesideTheFastest) {

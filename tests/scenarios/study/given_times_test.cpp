@@ -7,9 +7,12 @@
 #include "scenarios/parts.hpp"
 #include "scenarios/study/exploration.hpp"
 #include "scenarios/study/prediction.hpp"
+#include "tests/simulator.hpp"
 
 namespace weft::scenarios::study {
 namespace {
+
+using tests::simulator;
 
 using scenarios::Case;
 using scenarios::PairOp;
@@ -21,7 +24,11 @@ const Machine& h200() {
 }
 
 double time_us(const scenarios::Workload& workload, int gpus, const Machine& machine) {
-  return predict({"", gpus, workload, {}, {}}, machine, {.serial = false}).time_us;
+  return predict({"", gpus, workload, {}, {}}, machine, simulator(), {.serial = false}).time_us;
+}
+
+double simulated_us(const Schedule& schedule, const Machine& machine) {
+  return simulator().run(schedule, machine).time_us;
 }
 
 struct Given {
@@ -45,14 +52,14 @@ INSTANTIATE_TEST_SUITE_P(, MeasuredTimes,
                                          Given{{PairOp::gemm_all_to_all, 64, 1024, 2048}, 2, 1.2}));
 
 TEST_P(MeasuredTimes, TheGemmAloneTakesThem) {
-  const Machine scaled = with_given_times({"", given.gpus, given.pair, {}, {gemm_us, {}}}, h200());
+  const Machine scaled = with_given_times({"", given.gpus, given.pair, {}, {gemm_us, {}}}, h200(), simulated_us);
   EXPECT_NEAR(time_us(parts.gemm, given.gpus, scaled) / gemm_us, 1, 0.01);
   EXPECT_EQ(time_us(parts.collective, given.gpus, scaled), time_us(parts.collective, given.gpus, h200()));
 }
 
 TEST_P(MeasuredTimes, TheCollectiveAloneTakesThemButForItsLaunch) {
   constexpr double launch_allowance_us = 10;
-  const Machine scaled = with_given_times({"", given.gpus, given.pair, {}, {{}, collective_us}}, h200());
+  const Machine scaled = with_given_times({"", given.gpus, given.pair, {}, {{}, collective_us}}, h200(), simulated_us);
   EXPECT_NEAR(time_us(parts.collective, given.gpus, scaled), collective_us, launch_allowance_us + 0.01 * collective_us);
   EXPECT_EQ(time_us(parts.gemm, given.gpus, scaled), time_us(parts.gemm, given.gpus, h200()));
 }
@@ -64,9 +71,9 @@ TEST(MeasuredTime, MakesAChunkedScheduleSlower) {
   Case slow_gemm = without, slow_collective = without;
   slow_gemm.measured.gemm_us = 2 * time_us(parts.gemm, 2, h200());
   slow_collective.measured.collective_us = 2 * time_us(parts.collective, 2, h200());
-  const double time = predict(without, h200()).time_us;
-  EXPECT_GT(predict(slow_gemm, h200()).time_us, 1.5 * time);  // the GEMM is the longer part
-  EXPECT_GT(predict(slow_collective, h200()).time_us, time);
+  const double time = predict(without, h200(), simulator()).time_us;
+  EXPECT_GT(predict(slow_gemm, h200(), simulator()).time_us, 1.5 * time);  // the GEMM is the longer part
+  EXPECT_GT(predict(slow_collective, h200(), simulator()).time_us, time);
 }
 
 TEST(MeasuredTime, OfAScenarioCountsForEverySchedule) {
@@ -75,12 +82,12 @@ TEST(MeasuredTime, OfAScenarioCountsForEverySchedule) {
   scenario.sizes = {8192};
   scenario.plain = {PairWorkload{PairOp::gemm_reduce_scatter, 8192, 8192, 4096}};
   scenario.measured = {1000, 500};
-  const Exploration exploration = explore(scenario, h200());
+  const Exploration exploration = explore(scenario, h200(), simulator());
   ASSERT_GT(exploration.answers[0].fastest_first.size(), 2u);
   for (const Explored& one : exploration.answers[0].fastest_first) {
     Case request = one.candidate.request;
     EXPECT_EQ(request.measured, scenario.measured) << request.id;
-    EXPECT_DOUBLE_EQ(one.candidate.estimate.time_us, predict(request, h200()).time_us) << request.id;
+    EXPECT_DOUBLE_EQ(one.candidate.estimate.time_us, predict(request, h200(), simulator()).time_us) << request.id;
   }
 }
 
@@ -89,7 +96,7 @@ TEST(MeasuredTime, TheSerialTimeBuildsOnItToo) {
   const Case serial{"", 2, pair, {}, {1000, 500}};
   Case chunked = serial;
   chunked.schedule.family = scenarios::Decomposition{4};
-  EXPECT_DOUBLE_EQ(predict(chunked, h200()).serial_us, predict(serial, h200()).time_us);
+  EXPECT_DOUBLE_EQ(predict(chunked, h200(), simulator()).serial_us, predict(serial, h200(), simulator()).time_us);
 }
 
 }  // namespace

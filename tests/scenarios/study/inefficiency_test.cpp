@@ -5,6 +5,7 @@
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "scenarios/families/families.hpp"
+#include "sim/simulated_executor.hpp"
 
 namespace weft::scenarios::study {
 namespace {
@@ -13,7 +14,7 @@ using namespace scenarios;
 
 Inefficiency of(const PairWorkload& pair, int gpus, const Ficco& point) {
   static const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
-  static InefficiencyAccount account(machine);
+  static InefficiencyAccount account(machine, sim::simulate);
   return account.of({.id = "a", .gpus = gpus, .workload = pair, .schedule = {point}, .measured = {}});
 }
 

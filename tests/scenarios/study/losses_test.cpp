@@ -7,8 +7,9 @@
 
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
-#include "scenarios/families/build.hpp"
 #include "scenarios/search.hpp"
+#include "sim/simulated_executor.hpp"
+#include "tests/scenarios/built_by_model.hpp"
 
 namespace weft::scenarios::study {
 namespace {
@@ -21,12 +22,12 @@ const Machine& h200() {
 }
 
 Schedule built(const Workload& workload, int gpus, const ScheduleChoice& choice, const Machine& machine = h200()) {
-  return families::build({.id = "a", .gpus = gpus, .workload = workload, .schedule = choice, .measured = {}}, machine);
+  return built_by_model({.id = "a", .gpus = gpus, .workload = workload, .schedule = choice, .measured = {}}, machine);
 }
 
 Losses losses_of(const Workload& workload, int gpus, const ScheduleChoice& choice, const Machine& machine = h200()) {
   const Schedule serial = built(workload, gpus, {Serial{}, 0, choice.launch}, machine);
-  return LossAccount(serial, machine).of(built(workload, gpus, choice, machine));
+  return LossAccount(serial, machine, sim::simulate).of(built(workload, gpus, choice, machine));
 }
 
 std::string text(const Losses& losses) {
@@ -59,9 +60,9 @@ TEST(Losses, PartsAddUpToTheWholeForEveryFamilyOnRandomShapes) {
       workloads.push_back(PairWorkload{op, 512 * between(1, 20), 128 * between(1, 60), 64 * between(1, 100)});
     for (const Workload& workload : workloads) {
       const Schedule serial = built(workload, gpus, {});
-      const LossAccount account(serial, h200());
+      const LossAccount account(serial, h200(), sim::simulate);
       for (const Case& request : candidates(workload, gpus, {.chunks = {4}, .max_ctas = {}})) {
-        const Schedule schedule = families::build(request, h200());
+        const Schedule schedule = built_by_model(request, h200());
         const Losses losses = account.of(schedule);
         const double time_us = sim::SimulatedExecutor().run(schedule, h200()).time_us;
         EXPECT_EQ(losses.time_ps, from_us(time_us).count) << schedule.name;

@@ -9,9 +9,12 @@
 #include "models/machine/machine_json.hpp"
 #include "scenarios/families/families.hpp"
 #include "scenarios/search.hpp"
+#include "tests/simulator.hpp"
 
 namespace weft::scenarios::study {
 namespace {
+
+using tests::simulator;
 
 using namespace scenarios;
 
@@ -23,20 +26,20 @@ const Machine& h200() {
 TEST(Predict, BestIsTheFastestOfTheFamiliesThatTheOpHas) {
   const PairWorkload pair{PairOp::all_gather_gemm, 8192, 4096, 4096};
   const Prediction best =
-      predict({.id = "a", .gpus = 4, .workload = pair, .schedule = {Best{}}, .measured = {}}, h200());
+      predict({.id = "a", .gpus = 4, .workload = pair, .schedule = {Best{}}, .measured = {}}, h200(), simulator());
   EXPECT_FALSE(std::holds_alternative<Best>(best.choice.family));
   double fastest_us = best.serial_us;
   for (const Case& one : candidates(pair, 4, {.max_ctas = {}}))
-    fastest_us = std::min(fastest_us, predict(one, h200()).time_us);
+    fastest_us = std::min(fastest_us, predict(one, h200(), simulator()).time_us);
   EXPECT_EQ(best.time_us, fastest_us);
 }
 
 TEST(Predict, TheIntervalIsThatOfTheTimesClass) {
   Machine machine = h200();
   const Case gemm{.id = "a", .gpus = 1, .workload = GemmWorkload{4096, 4096, 4096}, .schedule = {}, .measured = {}};
-  const double time_us = predict(gemm, machine).time_us;
+  const double time_us = predict(gemm, machine, simulator()).time_us;
   machine.errors = {{"gemm", 0, -0.5, 0.5}, {"gemm", time_us / 2, -0.25, 0.75}, {"gemm", 2 * time_us, -0.1, 0.1}};
-  const Prediction prediction = predict(gemm, machine);
+  const Prediction prediction = predict(gemm, machine, simulator());
   EXPECT_DOUBLE_EQ(prediction.low_us, 0.75 * time_us);
   EXPECT_DOUBLE_EQ(prediction.high_us, 1.75 * time_us);
 }
@@ -44,7 +47,7 @@ TEST(Predict, TheIntervalIsThatOfTheTimesClass) {
 TEST(Predict, SearchedValuesAreFilledIn) {
   const PairWorkload pair{PairOp::gemm_all_reduce, 8192, 8192, 3584};
   const Prediction found =
-      predict({.id = "a", .gpus = 8, .workload = pair, .schedule = {Signaling{}}, .measured = {}}, h200());
+      predict({.id = "a", .gpus = 8, .workload = pair, .schedule = {Signaling{}}, .measured = {}}, h200(), simulator());
   EXPECT_FALSE(std::get<Signaling>(found.choice.family).groups.empty());
 }
 
@@ -52,13 +55,13 @@ TEST(Predict, SearchedValuesAreFilledIn) {
 TEST(Predict, SearchedGroupsAreTheFastestOfTheGroupingsWorthSimulating) {
   const PairWorkload pair{PairOp::gemm_reduce_scatter, 8192, 4096, 4096};
   Case request{.id = "a", .gpus = 4, .workload = pair, .schedule = {Signaling{}}, .measured = {}};
-  const double searched_us = predict(request, h200()).time_us;
+  const double searched_us = predict(request, h200(), simulator()).time_us;
   const std::vector<Signaling> candidates = families::best_signalings(request, h200());
   ASSERT_GT(candidates.size(), 1u);
   double fastest_us = std::numeric_limits<double>::infinity();
   for (const Signaling& candidate : candidates) {
     request.schedule.family = candidate;
-    fastest_us = std::min(fastest_us, predict(request, h200()).time_us);
+    fastest_us = std::min(fastest_us, predict(request, h200(), simulator()).time_us);
   }
   EXPECT_EQ(searched_us, fastest_us);
 }

@@ -13,10 +13,13 @@
 #include "scenarios/study/prediction.hpp"
 #include "scenarios/study/prediction_json.hpp"
 #include "tests/models/error_of.hpp"
+#include "tests/simulator.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace weft::scenarios::study {
 namespace {
+
+using tests::simulator;
 
 using testing::Contains;
 using testing::Each;
@@ -42,7 +45,7 @@ const Profile& profile() {
 
 TEST(Library, AnswersACaseAsTheCommandDoes) {
   const Case request = scenarios::case_from_json(nlohmann::json::parse(chunked_text));
-  const Prediction predicted = predict(request, read_machine(machine_path("h200x8-nvswitch")));
+  const Prediction predicted = predict(request, read_machine(machine_path("h200x8-nvswitch")), simulator());
   const weft::Prediction answer = profile().predict(chunked_text);
   EXPECT_EQ(answer.json, to_json("a", predicted).dump());
   EXPECT_EQ(answer.id, "a");

@@ -8,9 +8,9 @@
 #include "models/check/race_check.hpp"
 #include "models/check/schedule_file.hpp"
 #include "models/check/validation.hpp"
-#include "scenarios/families/build.hpp"
 #include "scenarios/families/families.hpp"
 #include "tests/models/error_of.hpp"
+#include "tests/scenarios/built_by_model.hpp"
 #include "tests/sim/failure_of.hpp"
 #include "tests/sim/test_machine.hpp"
 #include "tests/source_folder.hpp"
@@ -158,7 +158,7 @@ Schedule built(scenarios::Workload workload, int gpus, scenarios::Family family 
   request.gpus = gpus;
   request.workload = workload;
   request.schedule.family = family;
-  return scenarios::families::build(request, test_machine());
+  return scenarios::built_by_model(request, test_machine());
 }
 
 class Shapes {

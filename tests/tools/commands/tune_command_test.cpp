@@ -8,10 +8,13 @@
 #include "models/machine/machine_json.hpp"
 #include "scenarios/study/prediction.hpp"
 #include "scenarios/study/token_split_table.hpp"
+#include "tests/simulator.hpp"
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tools::commands {
 namespace {
+
+using tests::simulator;
 
 using nlohmann::json;
 using testing::HasSubstr;
@@ -61,13 +64,13 @@ TEST(TokenSplitTable, GoesOnWhereItWasInterrupted) {
   std::size_t simulated = 0;
   const auto count = [&](std::size_t, std::size_t) { ++simulated; };
   const std::vector<scenarios::study::TableRow> whole =
-      scenarios::study::token_split_table(question, machine, progress, count);
+      scenarios::study::token_split_table(question, machine, simulator(), progress, count);
   const std::size_t all = simulated;
 
   folder.write("progress", cut_off(folder.read("progress"), 5));
   simulated = 0;
   const std::vector<scenarios::study::TableRow> resumed =
-      scenarios::study::token_split_table(question, machine, progress, count);
+      scenarios::study::token_split_table(question, machine, simulator(), progress, count);
   EXPECT_EQ(simulated, all - 5);
   ASSERT_EQ(resumed.size(), whole.size());
   for (std::size_t i = 0; i < whole.size(); ++i) {
@@ -76,17 +79,17 @@ TEST(TokenSplitTable, GoesOnWhereItWasInterrupted) {
     EXPECT_EQ(resumed[i].serial_us, whole[i].serial_us);
   }
   simulated = 0;
-  scenarios::study::token_split_table(question, machine, progress, count);
+  scenarios::study::token_split_table(question, machine, simulator(), progress, count);
   EXPECT_EQ(simulated, 0u);
 }
 
 TEST(TokenSplitTable, HoldsTheFastestCandidate) {
   const Machine machine = read_machine(machine_path("h200x8-nvswitch-nvls"));
   const scenarios::study::TableQuestion question = small_question({2048});
-  const scenarios::study::TableRow row = scenarios::study::token_split_table(question, machine).front();
+  const scenarios::study::TableRow row = scenarios::study::token_split_table(question, machine, simulator()).front();
   const std::vector<scenarios::Case> cases = scenarios::study::table_candidates(question, 2048, machine);
   for (std::size_t i = 1; i < cases.size(); ++i)
-    EXPECT_LE(row.time_us, scenarios::study::predict(cases[i], machine, {.spans = false, .serial = false}).time_us)
+    EXPECT_LE(row.time_us, scenarios::study::predict(cases[i], machine, simulator(), {.serial = false}).time_us)
         << cases[i].id;
 }
 

@@ -1,0 +1,89 @@
+#include "scenarios/study/settle.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+
+#include "scenarios/families/build.hpp"
+#include "scenarios/search.hpp"
+#include "tests/models/error_of.hpp"
+#include "tests/scenarios/program_text.hpp"
+
+namespace weft::scenarios::study {
+namespace {
+
+/// Gives schedules the times that the test wants, and counts how often each was run.
+class CountingExecutor : public Executor {
+ public:
+  explicit CountingExecutor(std::function<double(const Schedule&)> time_us) : time_us_(std::move(time_us)) {}
+  Trace run(const Schedule& schedule, const Machine&) override {
+    schedules_.push_back(schedule);
+    Trace trace;
+    trace.time_us = time_us_(schedule);
+    return trace;
+  }
+  const std::vector<Schedule>& schedules() const { return schedules_; }
+
+ private:
+  std::function<double(const Schedule&)> time_us_;
+  std::vector<Schedule> schedules_;
+};
+
+const Case open_split = make_case(
+    LayerWorkload{.tokens = 4096, .hidden = 64, .heads = 4, .kv_heads = 4, .head_dim = 16, .intermediate = 128}, 2,
+    TokenSplit{});
+
+TEST(Settle, RunsEveryChoiceOnceAndTakesTheFastest) {
+  const std::vector<ScheduleChoice> choices = families::closed_choices(open_split, round_machine());
+  ASSERT_GT(choices.size(), 2u);
+  for (const ScheduleChoice& wanted : choices) {
+    Case request = open_split;
+    request.schedule = wanted;
+    const Schedule fastest = families::build(request, round_machine());
+    CountingExecutor executor([&](const Schedule& schedule) { return schedule == fastest ? 1 : 2; });
+    const Settled settled = settle(open_split, round_machine(), executor);
+    EXPECT_EQ(settled.request.schedule, wanted);
+    EXPECT_EQ(settled.schedule, fastest);
+    EXPECT_EQ(settled.trace.time_us, 1);
+    EXPECT_EQ(executor.schedules().size(), choices.size());
+  }
+}
+
+TEST(Settle, OfEquallyFastOnesTakesTheFirst) {
+  CountingExecutor executor([](const Schedule&) { return 1; });
+  EXPECT_EQ(settle(open_split, round_machine(), executor).request.schedule,
+            families::closed_choices(open_split, round_machine()).front());
+}
+
+TEST(Settle, RunsAClosedCaseOnce) {
+  CountingExecutor executor([](const Schedule&) { return 1; });
+  const Case closed = make_case(PairWorkload{PairOp::gemm_all_reduce, 1024, 1024, 64}, 4, Decomposition{4});
+  EXPECT_EQ(settle(closed, round_machine(), executor).request, closed);
+  EXPECT_EQ(executor.schedules().size(), 1u);
+}
+
+TEST(Settle, OfBestTakesTheFastestFamilyAndKeepsTheCase) {
+  Case request = make_case(PairWorkload{PairOp::gemm_all_reduce, 1024, 1024, 64}, 4, Best{});
+  request.measured.gemm_us = 5;
+  CountingExecutor executor([](const Schedule& schedule) {
+    return schedule.family == "decomposition" && schedule.operations.size() > 8 ? 1 : 2;
+  });
+  const Settled settled = settle(request, round_machine(), executor);
+  EXPECT_EQ(settled.request.id, request.id);
+  EXPECT_EQ(settled.request.measured, request.measured);
+  EXPECT_EQ(settled.request.schedule, (ScheduleChoice{Decomposition{8}}));
+  EXPECT_GE(executor.schedules().size(), candidates(request.workload, 4, {.max_ctas = {}}).size());
+}
+
+TEST(Build, RefusesOpenChoices) {
+  for (const Family& open : {Family(TokenSplit{}), Family(Best{})}) {
+    Case request = open_split;
+    request.schedule.family = open;
+    EXPECT_EQ(error_of([&] { families::build(request, round_machine()); }).substr(0, 44),
+              "schedule: expected one without open choices,");
+  }
+}
+
+}  // namespace
+}  // namespace weft::scenarios::study
