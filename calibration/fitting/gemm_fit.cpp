@@ -58,14 +58,16 @@ LoneGemm lone_gemm(const Machine& machine, const MatrixSize& size, DataType dtyp
   const std::int64_t tiles = tile_count(size, kernel), ctas = persistent_ctas(machine.gpu, kernel);
   const auto waves = static_cast<double>((tiles + ctas - 1) / ctas);
   const TileTiming tile = time_tile(machine, size, kernel, dtype);
-  const double stream_us = hbm_bytes(machine, size, dtype) / bytes_per_us(machine.gpu.hbm_GBps);
+  const double from_hbm = hbm_bytes(machine, size, dtype);
+  const double stream_us = from_hbm / bytes_per_us(machine.gpu.hbm_GBps);
   const bool is_dynamic = kernel.scheduler == TileScheduler::dynamic_persistent;
   const double kernels_us = (is_dynamic ? machine.gemm.root_counter_reset_us : 0) + tile.once_us +
                             std::max(waves * tile.tile_us, stream_us) + split_k_reduction_us(machine, size, kernel);
   const double time_us = machine.latencies.graph_gap_us + kernels_us;
   const Power& power = machine.power;
+  const double tensor_pJ = power.tensor_pJ_per_flop * size.flops() / machine.gpu.speedup(dtype);
   const double energy_uJ =
-      power.gemm_W * busy_us(machine.gpu, tiles, tile) + power.tensor_pJ_per_flop * size.flops() * 1e-6;
+      power.gemm_W * busy_us(machine.gpu, tiles, tile) + (tensor_pJ + power.hbm_pJ_per_byte * from_hbm) * 1e-6;
   const double throttled_us = std::max(time_us, energy_uJ / (power.limit_W - power.idle_W));
   const double share = settled ? 1 : throttled_share(power, time_us);
   return {.time_us = time_us + share * (throttled_us - time_us), .kernels_us = kernels_us};

@@ -35,7 +35,8 @@ struct GemmFit {
 
 /// Time from one launch to the next: gap between graphs, tile counter, waves of tiles or HBM traffic, whichever takes
 /// longer, and split-K reduction; no less than what the power limit allows.
-///   graph_gap + reset + once + max(waves x tile, HBM bytes / rate) + reduction, >= flops x energy / (limit - idle)
+///   graph_gap + reset + once + max(waves x tile, HBM bytes / rate) + reduction, >= energy / (limit - idle)
+/// where the energy is that of busy SMs, of flops and of bytes from the HBM.
 double lone_gemm_us(const Machine& machine, const MatrixSize& size, DataType dtype = DataType::bf16);
 
 /// Throws ExecutionError with fewer observations than numbers to fit.

@@ -193,6 +193,7 @@ TEST(LoneGemm, IsGapPlusOverheadPlusWavesOfTiles) {
 TEST(LoneGemm, IsNoFasterThanThePowerLimitAllows) {
   Machine one = machine();
   one.power.tensor_pJ_per_flop = 50;
+  one.power.hbm_pJ_per_byte = 0;
   const MatrixSize size{16384, 8192, 8192};
   one.power.gemm_W = one.power.governor_delay_ms = 0;
   one.power.governor_ramp_ms = 1e-9;

@@ -1,0 +1,47 @@
+// The fit has a formula of its own for a lone GEMM, thousands of times as fast as a simulation: both say the same.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "calibration/fitting/gemm_fit.hpp"
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
+#include "scenarios/families/build.hpp"
+#include "tests/simulator.hpp"
+#include "tests/tools/shipped_profiles.hpp"
+
+namespace weft::calibration::fitting {
+namespace {
+
+double simulated_us(const Machine& machine, const MatrixSize& size, DataType dtype) {
+  const scenarios::Case gemm{.id = "gemm",
+                             .gpus = 1,
+                             .workload = scenarios::GemmWorkload{size.m, size.n, size.k, dtype},
+                             .schedule = {},
+                             .measured = {}};
+  return tests::simulator().run(scenarios::families::build(gemm, machine), machine).time_us;
+}
+
+class LoneGemmOn : public testing::TestWithParam<std::string> {};
+
+TEST_P(LoneGemmOn, TakesAsLongInTheFitAsInTheSimulator) {
+  const Machine machine = read_machine(machine_path(GetParam()));
+  for (const DataType dtype : {DataType::bf16, DataType::fp8}) {
+    if (dtype == DataType::fp8 && machine.gpu.fp8_speedup <= 0) continue;
+    for (const std::int64_t m : {16, 64, 200, 512, 1536, 4096, 10000, 16384})
+      for (const std::int64_t n : {128, 1024, 3000, 8192})
+        for (const std::int64_t k : {500, 2048, 8192}) {
+          const MatrixSize size{m, n, k};
+          EXPECT_NEAR(lone_gemm_us(machine, size, dtype) / simulated_us(machine, size, dtype), 1, 0.01)
+              << m << " x " << n << " x " << k << ", " << name_of(dtype);
+        }
+  }
+}
+
+// Kernels that the profiles of the others choose are no persistent ones: the fit knows only those that it is fitted to.
+INSTANTIATE_TEST_SUITE_P(Calibrated, LoneGemmOn,
+                         testing::Values("h200x8-nvswitch", "h200x8-nvswitch-nvls", "h100x8-nvswitch"),
+                         tests::name_of_profile);
+
+}  // namespace
+}  // namespace weft::calibration::fitting
