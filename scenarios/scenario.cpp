@@ -65,10 +65,12 @@ void read_plain(JsonObject& object, Scenario& scenario, const nlohmann::json& js
   const char* const size = op == "distributed_attention" || op == "transformer_layer" ? "tokens" : "m";
   scenario.sizes = ascending_sizes(object.at(size));
   nlohmann::json workload{{"op", op}};
-  std::set<std::string> keys;
-  for (const Workload& one : workload_of_each_op())
-    for (const Field& field : fields_of(one)) keys.insert(field.key);
-  keys.erase(size);
+  std::set<std::string> keys;  // of every op that is asked about by rows or tokens
+  for (const Workload& one : workload_of_each_op()) {
+    std::set<std::string> of_op;
+    for (const Field& field : fields_of(one)) of_op.insert(field.key);
+    if (of_op.erase("m") + of_op.erase("tokens") > 0) keys.merge(of_op);
+  }
   for (const std::string& key : keys)
     if (object.find(key)) workload[key] = json.at(key);
   for (const std::int64_t value : scenario.sizes) {

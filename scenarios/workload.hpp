@@ -94,8 +94,8 @@ struct ConcurrentPair {
   DataType dtype = DataType::bf16;
   static void describe(auto& io, auto& workload) {
     describe_gemm(io, workload);
-    io.input_type("dtype", workload.dtype);
     io.required("bytes", workload.bytes, {buffer_sizes, "as nccl-tests counts them: the full buffer"});
+    io.input_type("dtype", workload.dtype);
   }
   bool operator==(const ConcurrentPair&) const = default;
 };

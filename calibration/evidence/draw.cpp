@@ -31,7 +31,7 @@ const std::vector<ShapeKind> shape_kinds{balanced, any,      balanced,          
 
 constexpr int all_reduce_pairs = 22, reduce_scatter_pairs = 24, all_to_all_pairs = 16, all_gather_pairs = 36,
               all_to_all_first_pairs = 8, concurrent_pairs = 14;
-constexpr int gemms = 16, collectives_of_a_kind = 4, copies_of_a_pattern = 6;
+constexpr int lone_gemms = 16, collectives_of_a_kind = 4, copies_of_a_pattern = 6;
 
 using Contest = std::vector<Case>;
 
@@ -47,7 +47,7 @@ class Draw {
     add_pairs(PairOp::all_gather_gemm, all_gather_pairs);
     add_pairs(PairOp::all_to_all_gemm, all_to_all_first_pairs);
     for (int i = 0; i < concurrent_pairs; ++i) add_concurrent_pair(shape_kinds[i % shape_kinds.size()]);
-    for (int i = 0; i < gemms; ++i) add_gemm();
+    for (int i = 0; i < lone_gemms; ++i) add_gemm();
     for (const auto& [kind, name] : NamesOf<CollectiveKind>::names)
       for (int i = 0; i < collectives_of_a_kind; ++i) add_collective(kind);
     for (const auto& [pattern, name] : NamesOf<CopyPattern>::names)

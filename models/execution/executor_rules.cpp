@@ -87,10 +87,12 @@ Schedule schedule_for_rules() {
   schedule.name = "rules of executors";
   schedule.gpus = 2;
   for (const char* name : {"a", "b", "c", "source", "pulled"})
-    schedule.buffers.push_back({.name = name, .rows = size, .columns = size});
+    schedule.buffers.push_back({.name = name, .rows = size, .columns = size, .layout = {}});
   schedule.buffers[3].memory = Memory::symmetric;
   schedule.streams = {{"compute"}, {"transfer"}};
-  schedule.operations = {{"gemm", 0, {}, Gemm{.a = whole(0), .b = whole(1), .c = whole(2)}},
+  Gemm gemm;
+  gemm.a = whole(0), gemm.b = whole(1), gemm.c = whole(2);
+  schedule.operations = {{"gemm", 0, {}, gemm},
                          {"enter", 1, {}, Barrier{}},
                          {"pull", 1, {}, Copy{whole(3, 1), whole(4)}},
                          {"all_reduce", 0, {{2}}, Collective{.input = whole(2), .output = whole(2)}}};

@@ -210,6 +210,7 @@ Scenario only_size(const Scenario& scenario, std::int64_t size) {
 Scenario with_whole_space(const Scenario& scenario, const Machine& machine) {
   Scenario whole = scenario;
   whole.space.hybrids = true;
+  if (whole.space.families && !whole.space.has("hybrid")) whole.space.families->emplace_back("hybrid");
   whole.space.gemm_sms = {machine.gpu.sms() - sms_kept_free};
   return whole;
 }

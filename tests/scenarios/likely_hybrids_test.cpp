@@ -50,7 +50,9 @@ TEST(LikelyHybrids, BeginWithTheBestOfEveryKind) {
   };
   for (std::size_t i = 0; i < kinds.size(); ++i)
     for (const ScheduleChoice& other : likely)
-      if (kind_of(other) == kind_of(likely[i])) EXPECT_LE(time_us(likely[i]), time_us(other)) << describe(other);
+      if (kind_of(other) == kind_of(likely[i])) {
+        EXPECT_LE(time_us(likely[i]), time_us(other)) << describe(other);
+      }
 }
 
 TEST(LikelyHybrids, ThatLookAlikeComeAfterThoseThatDiffer) {

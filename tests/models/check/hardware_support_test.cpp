@@ -163,7 +163,7 @@ TEST(Support, CopiesBetweenGpusNeedPeerAccess) {
 
 TEST(Support, NothingRunsWhereThereIsNoCuda) {
   Machine machine;
-  machine.fabric.kind = FabricKind::mesh;
+  machine.runtime = Runtime::rocm;
   EXPECT_FALSE(is_runnable(schedule_of(gemm()), machine));
 }
 

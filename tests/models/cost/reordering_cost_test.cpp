@@ -13,10 +13,16 @@ Machine machine_with_costs() {
   return machine;
 }
 
+Layout of_kind(LayoutKind kind) {
+  Layout layout;
+  layout.kind = kind;
+  return layout;
+}
+
 /// A GEMM whose result of 10 x 100 bf16 is stored in `kind`.
 Schedule storing(LayoutKind kind) {
   Schedule schedule;
-  schedule.buffers = {{.name = "c", .rows = 10, .columns = 100, .layout = {.kind = kind}}};
+  schedule.buffers = {{.name = "c", .rows = 10, .columns = 100, .layout = of_kind(kind)}};
   schedule.operations = {{.name = "gemm", .stream = 0, .after = {}, .work = Gemm{}}};
   schedule.meaning = Meaning{.op = "gemm"};
   return schedule;
@@ -25,9 +31,9 @@ Schedule storing(LayoutKind kind) {
 TEST(ReorderingCost, OfAGemmDependsOnWhatItStoresInOnePiece) {
   const Machine machine = machine_with_costs();
   EXPECT_EQ(gemm_reordering(machine, {}), 0);
-  EXPECT_EQ(gemm_reordering(machine, {.kind = LayoutKind::tile_ordered}), 0.1);
-  EXPECT_EQ(gemm_reordering(machine, {.kind = LayoutKind::sub_tile_ordered}), 0.2);
-  EXPECT_EQ(gemm_reordering(machine, {.kind = LayoutKind::per_destination}), 0.2);
+  EXPECT_EQ(gemm_reordering(machine, of_kind(LayoutKind::tile_ordered)), 0.1);
+  EXPECT_EQ(gemm_reordering(machine, of_kind(LayoutKind::sub_tile_ordered)), 0.2);
+  EXPECT_EQ(gemm_reordering(machine, of_kind(LayoutKind::per_destination)), 0.2);
 }
 
 // An RMSNorm reads and writes 2000 bytes in 2 + 4 us.
@@ -42,7 +48,7 @@ TEST(ReorderingCost, OfTheNextKernelIsAShareOfItsTime) {
 }
 
 TEST(ReorderingCost, IsNothingWhereTheProfileDoesNotKnowIt) {
-  EXPECT_EQ(gemm_reordering({}, {.kind = LayoutKind::tile_ordered}), 0);
+  EXPECT_EQ(gemm_reordering({}, of_kind(LayoutKind::tile_ordered)), 0);
   EXPECT_EQ(next_kernel_reordering({}, storing(LayoutKind::tile_ordered)), std::nullopt);
 }
 

@@ -56,8 +56,9 @@ TEST(MachineNumbers, AreAllThatAProfileHas) {
     EXPECT_TRUE(described.insert(number.section + "." + number.key).second) << number.key;
   for (const char* section : {"gpu", "power", "copy_engines", "latencies", "gemm", "other_kernels"})
     for (const auto& [key, entry] : profile().at(section).items())
-      if (entry.contains("value") && entry["value"].is_number())
+      if (entry.contains("value") && entry["value"].is_number()) {
         EXPECT_TRUE(described.contains(std::string(section) + "." + key)) << key;
+      }
 }
 
 TEST(MachineNumbers, ThatAProfileLeavesOutAreOff) {
@@ -75,8 +76,9 @@ TEST(MachineNumbers, ThatAProfileLeavesOutAreOff) {
 
 TEST(MachineNumbers, ThatNothingReplacesMustBeThere) {
   for (const MachineNumber& number : machine_numbers(machine_of(profile())))
-    if (!number.may_be_left_out)
+    if (!number.may_be_left_out) {
       EXPECT_THAT(error_of([&] { machine_of(without(number)); }), StartsWith(number.section + "." + number.key + ": "));
+    }
 }
 
 TEST(MachineNumbers, OfAnotherUnitAreRefused) {
@@ -101,7 +103,8 @@ TEST(MachineNumbers, OutsideOfTheirRangeAreRefused) {
     EXPECT_THAT(error_with(number, number.most * 2), StartsWith(field));
     EXPECT_LT(number.most, 1e15) << field;
   }
-  const auto clock = MachineNumber{.section = "gpu", .key = "max_clock"};
+  MachineNumber clock;
+  clock.section = "gpu", clock.key = "max_clock";
   EXPECT_EQ(error_with(clock, 1.98e9),
             "gpu.max_clock.value: expected a number from 100.0 to 10000.0, got 1980000000.0");
 }

@@ -27,9 +27,16 @@ TEST(HardwareQueues, EnoughOfThemHoldNobodyBack) {
   EXPECT_THAT(queued_behind(on_streams({0, 1, 2, 0}), 0), ElementsAre(-1, -1, -1, -1));
 }
 
+Copy pull_by(CopyPath path) {
+  Copy copy;
+  copy.source.place = 1;
+  copy.path = path;
+  return copy;
+}
+
 TEST(HardwareQueues, CopiesByCopyEnginesStandInNone) {
   Schedule schedule = on_streams({0, 1, 2});
-  schedule.operations[1].work = Copy{.source = {.place = 1}};
+  schedule.operations[1].work = pull_by(CopyPath::copy_engine);
   EXPECT_THAT(queued_behind(schedule, 1), ElementsAre(-1, -1, 0));
   schedule.operations[1].work = Signal{.place = 1, .path = SignalPath::copied_word};
   EXPECT_THAT(queued_behind(schedule, 1), ElementsAre(-1, -1, 0));
@@ -37,7 +44,7 @@ TEST(HardwareQueues, CopiesByCopyEnginesStandInNone) {
 
 TEST(HardwareQueues, CopiesOnSmsAndWithinOneGpuStandInLine) {
   Schedule schedule = on_streams({0, 1, 2});
-  schedule.operations[1].work = Copy{.source = {.place = 1}, .path = CopyPath::sms};
+  schedule.operations[1].work = pull_by(CopyPath::sms);
   EXPECT_THAT(queued_behind(schedule, 1), ElementsAre(-1, 0, 1));
   schedule.operations[1].work = Copy{};
   EXPECT_THAT(queued_behind(schedule, 1), ElementsAre(-1, 0, 1));

@@ -54,7 +54,9 @@ TEST(Explanation, CoversTheWinnerSerialAndWhoeverIsAskedFor) {
     const std::string& id = one.candidate.request.id;
     EXPECT_EQ(one.losses.has_value(), id == asked || id == answer.fastest().candidate.request.id || id == "serial")
         << id;
-    if (one.losses) EXPECT_NEAR(one.losses->time_ps * 1e-6, one.candidate.estimate.time_us, 1e-6) << id;
+    if (one.losses) {
+      EXPECT_NEAR(one.losses->time_ps * 1e-6, one.candidate.estimate.time_us, 1e-6) << id;
+    }
   }
   explain({&answer}, h200(), sim::simulate, {.all = true});
   for (const Explored& one : answer.fastest_first) EXPECT_TRUE(one.losses) << one.candidate.request.id;

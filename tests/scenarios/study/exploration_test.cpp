@@ -59,7 +59,9 @@ TEST(Exploration, HasAsManySchedulesAsAskedForAndNoneTwice) {
 TEST(Exploration, LikelyHybridsHaveNoRaces) {
   for (const auto& [op, name] : NamesOf<PairOp>::names)
     for (const Explored& one : explored(op, usual_schedules).fastest_first)
-      if (is_hybrid(one)) EXPECT_TRUE(find_races(as_run(one)).empty()) << one.candidate.request.id;
+      if (is_hybrid(one)) {
+        EXPECT_TRUE(find_races(as_run(one)).empty()) << one.candidate.request.id;
+      }
 }
 
 TEST(Exploration, NamedSchedulesKeepTheirTimesBesideHybrids) {
