@@ -53,7 +53,8 @@ Program::Program(const Schedule& schedule, const RankView& ranks, Resources& res
       start_(make_event(Timed::no)) {
   allocate_buffers();
   check_delays();
-  for (const weft::Stream& stream : schedule.streams) streams_.push_back(make_stream(stream.priority));
+  for (std::size_t i = 0; i < schedule.streams.size(); ++i)
+    streams_.push_back(resources.streams.get(static_cast<int>(i), schedule.streams[i].priority));
   plan_edges();
   plan_gemms();
 }
@@ -156,10 +157,10 @@ void Program::initialise(std::uint64_t seed) const {
 void Program::enqueue(const EnqueueHooks& hooks) const {
   WEFT_CHECK(cudaEventRecord(start_.get(), origin()));
   for (const StreamId stream : forks_)
-    WEFT_CHECK(cudaStreamWaitEvent(streams_[index(stream)].get(), start_.get(), cudaEventWaitDefault));
+    WEFT_CHECK(cudaStreamWaitEvent(streams_[index(stream)], start_.get(), cudaEventWaitDefault));
   for (std::size_t i = 0; i < schedule_.operations.size(); ++i) {
     const auto id = static_cast<OperationId>(i);
-    const cudaStream_t stream = streams_[index(schedule_.operations[i].stream)].get();
+    const cudaStream_t stream = streams_[index(schedule_.operations[i].stream)];
     for (const OperationId followed : waits_[i])
       WEFT_CHECK(cudaStreamWaitEvent(stream, ends_[index(followed)].get(), cudaEventWaitDefault));
     if (hooks.before) hooks.before(id);

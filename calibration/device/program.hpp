@@ -14,6 +14,7 @@
 #include "calibration/device/kernels.hpp"
 #include "calibration/device/matmul.hpp"
 #include "calibration/device/rank_signals.hpp"
+#include "calibration/device/streams.hpp"
 #include "calibration/hardware.hpp"
 #include "models/schedule/schedule.hpp"
 
@@ -22,6 +23,7 @@ namespace weft::calibration::device {
 /// What outlives a schedule.
 struct Resources {
   Arena arena;
+  Streams streams;
   SymmetricMemory symmetric;
   WaitNote wait_note;
   LtHandle library;
@@ -48,9 +50,9 @@ class Program {
   /// The same until an event of its streams has happened.
   void wait_for(const Event& event) const;
 
-  cudaStream_t origin() const { return streams_.front().get(); }
+  cudaStream_t origin() const { return streams_.front(); }
   cudaStream_t stream_of(OperationId id) const {
-    return streams_[static_cast<std::size_t>(schedule_.operations[static_cast<std::size_t>(id)].stream)].get();
+    return streams_[static_cast<std::size_t>(schedule_.operations[static_cast<std::size_t>(id)].stream)];
   }
   const Schedule& schedule() const { return schedule_; }
   void* buffer(BufferId id) const { return buffers_[static_cast<std::size_t>(id)][static_cast<std::size_t>(rank_)]; }
@@ -88,7 +90,7 @@ class Program {
   bool is_absent_;  ///< self-test: leaves out what the other ranks wait for
   RankSignals signals_;
   std::vector<PeerAddresses> buffers_;  ///< by rank; only the own one of a local buffer
-  std::vector<Stream> streams_;
+  std::vector<cudaStream_t> streams_;
   std::vector<void*> workspaces_;  ///< of each stream; empty where no GEMM runs
   std::map<OperationId, Matmul> matmuls_;
 

@@ -25,7 +25,7 @@ class RankProcess {
       : job_(job),
         send_(send),
         ranks_(*job.state, job.rank, job.ranks, barrier_limit_s),
-        resources_{{}, SymmetricMemory(ranks_), {}, make_lt_handle(), Communicators(ranks_)},
+        resources_{{}, {}, SymmetricMemory(ranks_), {}, make_lt_handle(), Communicators(ranks_)},
         sensors_(job.rank) {}
 
   void run(Profiler* profiler) {

@@ -185,6 +185,7 @@ void measure_in_turn(const std::vector<TimedProgram>& mix, RankView& ranks, cons
       repeats_us.push_back(ranks.maximum(sum_us / rounds) / mix[i].program.schedule().repeats_per_iteration);
     }
     fill(mix[i].measurement, std::move(repeats_us), launches[i], settling, gpus);
+    if (i > 0) mix[i].measurement.windows_us.clear(), mix[i].measurement.window_clocks_MHz.clear();
   }
 }
 
