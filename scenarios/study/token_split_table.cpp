@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/base/input_error.hpp"
+#include "models/base/json_object.hpp"
 #include "models/base/text_file.hpp"
 #include "scenarios/bound.hpp"
 #include "scenarios/case_json.hpp"
@@ -23,13 +24,20 @@ using scenarios::Case;
 
 constexpr std::size_t most_splits = 8;
 
-/// The times of finished cases, by the text of the case; one line each after a line that names the question.
+/// Twelve days: no iteration takes as long.
+constexpr double longest_us = 1e12;
+
+std::string key_of(const Case& request) { return scenarios::to_json(request).dump(); }
+
+/// The times of finished cases, by the text of the case; one line each after a line that says what they belong to.
 class ProgressFile {
  public:
-  ProgressFile(std::filesystem::path path, const std::string& question) : path_(std::move(path)) {
+  /// `least_us`: what none of the cases can beat, by the text of the case.
+  ProgressFile(std::filesystem::path path, const std::string& belongs_to, std::map<std::string, double> least_us)
+      : path_(std::move(path)), least_us_(std::move(least_us)) {
     if (path_.empty()) return;
-    std::string kept = question + '\n';
-    if (std::ifstream file(path_); file) kept += read(file, question);
+    std::string kept = belongs_to + '\n';
+    if (std::ifstream file(path_, std::ios::binary); file) kept += read(file, belongs_to);
     write_text_file(path_, kept);
     file_.open(path_, std::ios::app);
     if (!file_) throw InputError(path_.string(), "expected a file that can be written");
@@ -41,7 +49,9 @@ class ProgressFile {
   }
   void add(const std::string& key, double time_us) {
     times_us_[key] = time_us;
-    if (file_.is_open()) file_ << line(key, time_us) << std::flush;
+    if (path_.empty()) return;
+    file_ << line(key, time_us) << std::flush;
+    if (!file_) throw ExecutionError(path_.string() + " could not be written");
   }
 
  private:
@@ -49,33 +59,59 @@ class ProgressFile {
     return ordered_json{{"case", ordered_json::parse(key)}, {"time_us", time_us}}.dump() + '\n';
   }
 
-  /// What the file holds; its last line may have been cut off.
-  std::string read(std::istream& file, const std::string& question) {
+  /// The whole lines that the file holds; the last one may have been cut off, even of its end alone.
+  std::string read(std::istream& file, const std::string& belongs_to) {
     std::string text, kept;
     std::getline(file, text);
-    if (text != question)
-      throw InputError(path_.string(), "expected the progress of this very question: delete it, or name another --out");
-    while (std::getline(file, text)) {
-      const auto json = ordered_json::parse(text, nullptr, false);
-      if (json.is_discarded() || !json.contains("case") || !json.contains("time_us")) continue;
-      const std::string key = json["case"].dump();
-      times_us_[key] = json["time_us"].get<double>();
-      kept += line(key, times_us_[key]);
+    if (text != belongs_to)
+      throw InputError(path_.string(),
+                       "expected the progress of this very question, asked of the same profile by the same version of "
+                       "weft: remove the file, or name another --out");
+    for (int number = 2; std::getline(file, text) && !file.eof(); ++number) {
+      try {
+        read_line(parse_json(text));
+      } catch (const InputError& error) {
+        throw error.in_file(path_.string() + ": line " + std::to_string(number));
+      }
+      kept += text + '\n';
     }
     return kept;
   }
 
+  void read_line(const nlohmann::json& json) {
+    JsonObject object(json);
+    const JsonValue of = object.at("case");
+    const std::string key = key_of(case_from_json(of.json()));
+    const auto least_us = least_us_.find(key);
+    if (least_us == least_us_.end()) of.fail("a case of this question");
+    const double time_us = object.number("time_us", least_us->second, longest_us);
+    object.finish();
+    if (!times_us_.emplace(key, time_us).second) of.fail("each case once");
+  }
+
   std::filesystem::path path_;
   std::ofstream file_;
-  std::map<std::string, double> times_us_;
+  std::map<std::string, double> least_us_, times_us_;
 };
 
-std::string key_of(const Case& request) { return scenarios::to_json(request).dump(); }
+ordered_json belongs_to(const TableQuestion& question, const Machine& machine) {
+  return {{"format", "weft.token_split_progress/1"},
+          {"weft", WEFT_VERSION},
+          {"machine", machine.name},
+          {"profile", question.profile},
+          {"workload", scenarios::to_json(scenarios::Workload(question.layer))},
+          {"tokens", question.tokens},
+          {"gpus", question.gpus},
+          {"ctas", question.ctas},
+          {"fused_norm", question.fused_norm}};
+}
 
-ordered_json json_of(const TableQuestion& question, const Machine& machine) {
-  return {{"machine", machine.name},   {"workload", scenarios::to_json(scenarios::Workload(question.layer))},
-          {"tokens", question.tokens}, {"gpus", question.gpus},
-          {"ctas", question.ctas},     {"fused_norm", question.fused_norm}};
+/// What none of `cases` can beat, by the text of the case.
+std::map<std::string, double> bounds_of(const std::vector<const Case*>& cases, const Machine& machine) {
+  std::map<std::string, double> bounds_us;
+  for (const Case* request : cases)
+    bounds_us[key_of(*request)] = scenarios::bound_us(request->workload, request->gpus, machine);
+  return bounds_us;
 }
 
 double time_us_of(const Case& request, const Machine& machine, Executor& executor) {
@@ -141,7 +177,7 @@ std::vector<TableRow> token_split_table(const TableQuestion& question, const Mac
   for (const std::int64_t tokens : question.tokens) cases.push_back(table_candidates(question, tokens, machine));
   for (const std::vector<Case>& of_tokens : cases)
     for (const Case& request : of_tokens) all.push_back(&request);
-  ProgressFile times(progress, json_of(question, machine).dump());
+  ProgressFile times(progress, belongs_to(question, machine).dump(), bounds_of(all, machine));
   for (const Case* request : all)
     if (times.find(key_of(*request)) == nullptr) open.push_back(request);
 

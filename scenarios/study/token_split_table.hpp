@@ -23,6 +23,8 @@ struct TableQuestion {
   int gpus = 2;
   bool fused_norm = true;
   std::vector<int> ctas;  ///< of the fused kernel after attention and after the MLP; else of NCCL
+  /// profile_checksum() of the machine's file; "" where nothing is kept for another search.
+  std::string profile = {};
 };
 
 struct TableRow {
@@ -39,7 +41,9 @@ std::vector<scenarios::Case> table_candidates(const TableQuestion& question, std
                                               const Machine& machine);
 
 /// `progress`, where it is not empty, holds the times of an interrupted search for the same question, and gets those of
-/// this one; InputError where it is of another question. `report` is told of each new time, by one thread at a time.
+/// this one. Its first line says what it belongs to: the question, the machine's profile and the version of weft.
+/// InputError where that is another, and for a line that this search cannot have written; the last one is computed
+/// again where its end is missing. `report` is told of each new time, by one thread at a time.
 std::vector<TableRow> token_split_table(const TableQuestion& question, const Machine& machine, Executor& executor,
                                         const std::filesystem::path& progress = {}, const Progress& report = {});
 

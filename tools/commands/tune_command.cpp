@@ -10,6 +10,7 @@
 #include "models/cost/all_reduce_norm_model.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
+#include "models/machine/profile_checksum.hpp"
 #include "scenarios/model_config.hpp"
 #include "scenarios/study/token_split_table.hpp"
 #include "sim/simulated_executor.hpp"
@@ -36,13 +37,13 @@ std::vector<Number> ascending(std::vector<Number> values, const char* option, Nu
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
   if (values.front() < least)
-    throw InputError(option,
-                     "expected numbers from " + std::to_string(least) + " on, got " + std::to_string(values.front()));
+    throw InputError(option, "expected at least " + std::to_string(least) + ", got " + std::to_string(values.front()));
   return values;
 }
 
 study::TableQuestion question_of(const Options& options, const Machine& machine) {
   study::TableQuestion question;
+  question.profile = profile_checksum(machine_path(options.machine));
   question.layer = scenarios::layer_of(scenarios::read_model_config(options.model), 1);
   question.tokens = ascending(options.tokens, "--tokens", std::int64_t{1});
   question.gpus = options.gpus == 0 ? machine.gpus : options.gpus;
@@ -95,10 +96,9 @@ void run(const Options& options) {
   const study::TableQuestion question = question_of(options, machine);
   const std::string progress = options.out.empty() ? "" : options.out + ".progress";
   const std::vector<study::TableRow> rows = rows_of(question, options, machine, progress);
+  const std::string title = "One layer, " + std::to_string(question.gpus) + " GPUs, " + machine.name;
   report::Report report{.title = "",
-                        .sections = {{"One layer, " + std::to_string(question.gpus) + " GPUs, " + machine.name,
-                                      table_of(rows, question.fused_norm),
-                                      {}}},
+                        .sections = {{title, table_of(rows, question.fused_norm), {}}},
                         .notes = {},
                         .document = to_json(rows, question, options.model, machine)};
   if (!options.out.empty()) {

@@ -2,10 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
+#include "models/machine/profile_checksum.hpp"
 #include "scenarios/study/prediction.hpp"
 #include "scenarios/study/token_split_table.hpp"
 #include "tests/simulator.hpp"
@@ -100,6 +104,118 @@ TEST(TuneCommand, RefusesTheProgressOfAnotherQuestion) {
   const auto result = run_weft(command, folder);
   EXPECT_EQ(result.status, 2);
   EXPECT_THAT(result.errors, HasSubstr("table.json.progress: expected the progress of this very question"));
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n') + 1); }
+
+/// A folder with a profile of its own, and what a search on it that was interrupted after four times has left there.
+class InterruptedTuneCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_.write("model.json", small_model);
+    std::filesystem::copy_file(machine_path("h200x8-nvswitch-nvls"), folder_.path() / "server.json");
+    const json profile = profile_of("h200x8-nvswitch-nvls");
+    const std::string table = profile["gemm"]["kernels"]["file"];
+    std::filesystem::copy_file(machine_folder() / table, folder_.path() / table);
+    ASSERT_EQ(run_weft(tune_, folder_).status, 0);
+    whole_ = folder_.read("table.json");
+    question_.profile = profile_checksum(folder_.path() / "server.json");
+    const auto progress = folder_.path() / "table.json.progress";
+    scenarios::study::token_split_table(question_, read_machine(folder_.path() / "server.json"), simulator(), progress);
+    lines_ = folder_.read("table.json.progress");
+    std::filesystem::remove(folder_.path() / "table.json");
+    folder_.write("table.json.progress", cut_off(lines_, 4));
+  }
+  static json profile_of(const std::string& name) { return json::parse(std::ifstream(machine_path(name))); }
+  /// What a search that is refused says; it leaves the progress as it is, and no table.
+  std::string error(const std::string& command) const {
+    const std::string before = folder_.read("table.json.progress");
+    const tests::CommandResult result = run_weft(command, folder_);
+    EXPECT_EQ(result.status, 2) << result.errors;
+    EXPECT_EQ(folder_.read("table.json.progress"), before);
+    EXPECT_FALSE(std::filesystem::exists(folder_.path() / "table.json"));
+    EXPECT_EQ(std::count(result.errors.begin(), result.errors.end(), '\n'), 1) << result.errors;
+    return result.errors;
+  }
+  /// With `line` after the first line, which says what the progress belongs to.
+  std::string error_of(const std::string& line) const {
+    folder_.write("table.json.progress", first_line(lines_) + line + "\n");
+    return error(tune_);
+  }
+
+  const std::string tune_ = "tune model.json --machine ./server.json --gpus 4 --tokens 600 --ctas 2 8 --out table.json";
+  const TemporaryFolder folder_;
+  scenarios::study::TableQuestion question_ = small_question({600});
+  std::string whole_, lines_;  ///< of a search that nothing interrupts
+};
+
+TEST_F(InterruptedTuneCommand, GivesTheBytesOfOneThatWasNot) {
+  EXPECT_EQ(run_weft(tune_, folder_).status, 0);
+  EXPECT_EQ(folder_.read("table.json"), whole_);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "table.json.progress"));
+}
+
+// The line may be whole but for its end: a number with fewer digits is a number, too.
+TEST_F(InterruptedTuneCommand, ComputesALineWithoutItsEndAgain) {
+  const std::string first = first_line(lines_.substr(first_line(lines_).size()));
+  json wrong = json::parse(first);
+  wrong["time_us"] = wrong["time_us"].get<double>() * 2;
+  folder_.write("table.json.progress", first_line(lines_) + wrong.dump());
+  EXPECT_EQ(run_weft(tune_, folder_).status, 0);
+  EXPECT_EQ(folder_.read("table.json"), whole_);
+}
+
+TEST_F(InterruptedTuneCommand, RefusesToGoOnWithAnotherClockInTheSameFile) {
+  json profile = json::parse(folder_.read("server.json"));
+  json& clock = profile["gpu"]["max_clock"]["value"];
+  clock = clock.get<double>() / 2;
+  folder_.write("server.json", profile.dump());
+  EXPECT_THAT(error(tune_), HasSubstr("table.json.progress: expected the progress of this very question"));
+}
+
+TEST_F(InterruptedTuneCommand, TellsAnotherTableOfKernelsBesideTheSameProfile) {
+  json profile = json::parse(folder_.read("server.json"));
+  const std::string table = profile["gemm"]["kernels"]["file"];
+  profile["gemm"]["kernels"].erase("checksum");
+  folder_.write("server.json", profile.dump());
+  const std::string before = profile_checksum(folder_.path() / "server.json");
+  std::string text = folder_.read(table);
+  folder_.write(table, text.substr(0, text.rfind('\n', text.size() - 2) + 1));
+  EXPECT_NE(profile_checksum(folder_.path() / "server.json"), before);
+}
+
+TEST_F(InterruptedTuneCommand, RefusesToGoOnWithAnotherPlan) {
+  std::string other = tune_;
+  other.replace(other.find("--ctas 2 8"), 10, "--ctas 2 4");
+  EXPECT_THAT(error(other), HasSubstr("remove the file, or name another --out"));
+}
+
+TEST_F(InterruptedTuneCommand, RefusesToGoOnWithWhatAnotherVersionComputed) {
+  json first = json::parse(first_line(lines_));
+  EXPECT_TRUE(first.contains("weft"));
+  std::string other = lines_;
+  other.replace(other.find("\"weft\":\"") + 8, 1, "9");
+  folder_.write("table.json.progress", other);
+  EXPECT_THAT(error(tune_), HasSubstr("the same version of weft"));
+}
+
+TEST_F(InterruptedTuneCommand, RefusesLinesThatItCannotHaveWritten) {
+  const std::string first = first_line(lines_.substr(first_line(lines_).size()));
+  const auto with = [&](const std::string& key, const json& value) {
+    json line = json::parse(first);
+    line[key] = value;
+    return error_of(line.dump());
+  };
+  for (const json& time_us : std::vector<json>{0, -1, 1e-3, 9e15, nullptr, "12"})
+    EXPECT_THAT(with("time_us", time_us), HasSubstr("table.json.progress: line 2: time_us: expected")) << time_us;
+  EXPECT_THAT(with("note", 1), HasSubstr("line 2: note: "));
+  EXPECT_THAT(error_of(std::string(100000, '[')), HasSubstr("line 2: expected at most 64 levels of nesting"));
+  EXPECT_THAT(error_of("{\"case\": {}, "), HasSubstr("line 2: expected JSON"));
+  EXPECT_THAT(error_of("[1]"), HasSubstr("line 2: expected"));
+  EXPECT_THAT(error_of(first + first), HasSubstr("line 3: case: expected each case once"));
+  json elsewhere = json::parse(first);
+  elsewhere["case"]["workload"]["tokens"] = 601;
+  EXPECT_THAT(error_of(elsewhere.dump()), HasSubstr("line 2: case: expected a case of this question"));
 }
 
 TEST(TuneCommand, BadInputNamesWhatIsWrong) {
