@@ -8,7 +8,6 @@
 
 #include "calibration/evidence/json_lines.hpp"
 #include "calibration/measurement_json.hpp"
-#include "models/execution/executor.hpp"
 
 namespace weft::calibration::evidence {
 namespace {
@@ -28,12 +27,27 @@ void require_size(const std::vector<JsonValue>& list, std::size_t size, const Js
 
 class Reader {
  public:
-  void read(const nlohmann::json& json, int) {
+  void read(const nlohmann::json& json, int number) {
+    number_ = number;
     JsonObject object(json);
     object.has("launch") ? read_launch(object) : read_case(object);
   }
   const std::vector<KernelLaunch>& launches() const { return launches_; }
   std::vector<CaseKernels> cases() && { return std::move(cases_); }
+  /// The number of the first line with a case beyond `lines` of the measurement file; 0 where there is none.
+  int first_beyond(int lines) const {
+    const auto found = std::ranges::find_if(cases_, [&](const CaseKernels& one) { return one.line > lines; });
+    return found == cases_.end() ? 0 : numbers_[static_cast<std::size_t>(found - cases_.begin())];
+  }
+  /// Cases where they were measured, and none elsewhere.
+  bool belongs_to(const std::map<int, std::string>& ids) const {
+    const auto is = [&](const CaseKernels& one, bool same) {
+      const auto measured = ids.find(one.line);
+      return measured != ids.end() && (measured->second == one.id) == same;
+    };
+    return std::ranges::any_of(cases_, [&](const CaseKernels& one) { return is(one, true); }) &&
+           std::ranges::none_of(cases_, [&](const CaseKernels& one) { return is(one, false); });
+  }
 
  private:
   void read_launch(JsonObject& object) {
@@ -50,6 +64,7 @@ class Reader {
       return std::tie(a.gpu, a.start_us, a.end_us) < std::tie(b.gpu, b.start_us, b.end_us);
     });
     cases_.push_back(std::move(one));
+    numbers_.push_back(number_);
   }
 
   void read_entry(const JsonValue& entry, std::vector<KernelRecord>& kernels) const {
@@ -72,12 +87,23 @@ class Reader {
 
   std::vector<KernelLaunch> launches_;
   std::vector<CaseKernels> cases_;
+  std::vector<int> numbers_;  ///< of their lines in this file
+  int number_ = 0;
 };
 
 Reader read_all(const std::filesystem::path& path) {
   Reader reader;
   for_each_json_line(path, [&](const nlohmann::json& line, int number) { reader.read(line, number); });
   return reader;
+}
+
+/// In bytes from the beginning of the file; `number` counts from 1.
+std::size_t start_of_line(const std::filesystem::path& path, int number) {
+  std::ifstream file = open_lines(path, "JSON lines");
+  std::string line;
+  std::size_t start = 0;
+  for (int before = 1; before < number && std::getline(file, line); ++before) start += line.size() + 1;
+  return start;
 }
 
 std::int64_t in_ns(double time_us) { return std::llround(time_us * ns_per_us); }
@@ -95,16 +121,33 @@ std::filesystem::path kernel_file_of(const std::filesystem::path& measurements) 
 
 std::vector<CaseKernels> read_kernel_file(const std::filesystem::path& path) { return read_all(path).cases(); }
 
-KernelFileWriter::KernelFileWriter(const std::filesystem::path& path) : path_(path) {
-  if (std::filesystem::exists(path)) {
-    const Reader before = read_all(path);
-    for (const KernelLaunch& launch : before.launches()) launches_.emplace(launch, launches_.size());
+KernelFileWriter::KernelFileWriter(const std::filesystem::path& path, int lines, const std::map<int, std::string>& ids)
+    : file_(path, {"{\"launch\":", "{\"line\":"}) {
+  if (!file_.exists()) return;
+  Reader before = read_all(path);
+  if (const int lost = before.first_beyond(lines); lost > 0) {
+    if (!before.belongs_to(ids))
+      throw InputError(path.string(),
+                       "expected the kernels of measured cases, got those of others: remove the file, or "
+                       "write measurements elsewhere");
+    file_.cut(start_of_line(path, lost));
+    before = read_all(path);
   }
-  file_.open(path, std::ios::app);
-  if (!file_) throw InputError(path.string(), "expected a file that can be written");
+  for (const KernelLaunch& launch : before.launches()) launches_.emplace(launch, launches_.size());
+  for (const CaseKernels& one : std::move(before).cases()) lines_.insert(one.line);
 }
 
 void KernelFileWriter::add(const CaseKernels& one) {
+  std::string text;
+  const auto position_of = [&](const KernelLaunch& launch) {
+    const auto [known, is_new] = launches_.try_emplace(launch, launches_.size());
+    if (is_new) {
+      ordered_json line{{"launch", known->second}};
+      line.update(ordered_json(to_json(launch)));
+      text += line.dump() + '\n';
+    }
+    return known->second;
+  };
   ordered_json entries = ordered_json::array();
   for (const KernelRecord& kernel : one.kernels) {
     const ordered_json fields{kernel.operation, kernel.stream, position_of(kernel.launch), kernel.bytes};
@@ -116,18 +159,8 @@ void KernelFileWriter::add(const CaseKernels& one) {
     }
     entry->back().push_back({kernel.gpu, in_ns(kernel.start_us), in_ns(kernel.end_us)});
   }
-  file_ << ordered_json{{"line", one.line}, {"id", one.id}, {"kernels", entries}}.dump() << '\n' << std::flush;
-  if (!file_) throw ExecutionError(path_.string() + " could not be written");
-}
-
-int KernelFileWriter::position_of(const KernelLaunch& launch) {
-  const auto [known, is_new] = launches_.try_emplace(launch, launches_.size());
-  if (is_new) {
-    ordered_json line{{"launch", known->second}};
-    line.update(ordered_json(to_json(launch)));
-    file_ << line.dump() << '\n';
-  }
-  return known->second;
+  file_.add(text + ordered_json{{"line", one.line}, {"id", one.id}, {"kernels", entries}}.dump() + '\n');
+  lines_.insert(one.line);
 }
 
 }  // namespace weft::calibration::evidence

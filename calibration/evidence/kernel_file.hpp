@@ -7,11 +7,12 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "calibration/evidence/appended_file.hpp"
 #include "calibration/hardware.hpp"
 
 namespace weft::calibration::evidence {
@@ -32,17 +33,19 @@ std::vector<CaseKernels> read_kernel_file(const std::filesystem::path& path);
 /// Appends each case at once, so that an interrupted run loses nothing.
 class KernelFileWriter {
  public:
-  /// Goes on where the file ends. Throws InputError where it cannot be written, or is no kernel file.
-  explicit KernelFileWriter(const std::filesystem::path& path);
+  /// Goes on where the file ends, as AppendedFile does, or at the first case that stood in a line which the measurement
+  /// file has lost: it has `lines`, with the cases `ids`, by line. Throws InputError where the file cannot be written,
+  /// is no kernel file, or belongs to other measurements.
+  KernelFileWriter(const std::filesystem::path& path, int lines, const std::map<int, std::string>& ids);
 
+  /// Whether it has the kernels of the case in that line of the measurement file.
+  bool holds(int line) const { return lines_.contains(line); }
   void add(const CaseKernels& one);
 
  private:
-  int position_of(const KernelLaunch& launch);
-
-  std::filesystem::path path_;
+  AppendedFile file_;
   std::map<KernelLaunch, int> launches_;
-  std::ofstream file_;
+  std::set<int> lines_;
 };
 
 }  // namespace weft::calibration::evidence

@@ -1,12 +1,12 @@
 #include "calibration/evidence/measurement_file.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "calibration/measurement_json.hpp"
-#include "models/execution/executor.hpp"
 #include "scenarios/case_json.hpp"
 
 namespace weft::calibration::evidence {
@@ -100,18 +100,21 @@ std::vector<MeasuredCase> read_measurements_and_kernels(const std::filesystem::p
   return std::move(reader).cases();
 }
 
-MeasurementFileWriter::MeasurementFileWriter(const std::filesystem::path& path, bool has_kernels) : path_(path) {
-  if (std::filesystem::exists(path)) {
-    for (const MeasuredCase& one : read_measurements(path)) line_of_case_[text_of(one.request)] = one.line;
-    lines_ = count_lines(path);
-  }
-  file_.open(path, std::ios::app);
-  if (!file_) throw InputError(path.string(), "expected a file that can be written");
-  if (has_kernels) kernels_.emplace(kernel_file_of(path));
+MeasurementFileWriter::MeasurementFileWriter(const std::filesystem::path& path, bool has_kernels)
+    : has_kernels_(has_kernels), file_(path, {"{\"case\":", "{\"conditions\":"}) {
+  std::map<int, std::string> ids;
+  if (file_.exists())
+    for (const MeasuredCase& one : read_measurements(path)) {
+      line_of_case_[text_of(one.request)] = one.line;
+      ids[one.line] = one.request.id;
+    }
+  lines_ = file_.exists() ? count_lines(path) : 0;
+  kernels_.emplace(kernel_file_of(path), lines_, ids);
 }
 
 bool MeasurementFileWriter::holds(const scenarios::Case& request) const {
-  return line_of_case_.contains(text_of(request));
+  const auto known = line_of_case_.find(text_of(request));
+  return known != line_of_case_.end() && (!has_kernels_ || kernels_->holds(known->second));
 }
 
 void MeasurementFileWriter::add(const Conditions& conditions) {
@@ -134,8 +137,7 @@ void MeasurementFileWriter::add_error(const scenarios::Case& request, const std:
 }
 
 void MeasurementFileWriter::add_line(const std::string& text) {
-  file_ << text << '\n' << std::flush;
-  if (!file_) throw ExecutionError(path_.string() + " could not be written");
+  file_.add(text + '\n');
   ++lines_;
 }
 

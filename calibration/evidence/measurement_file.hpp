@@ -6,12 +6,12 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "calibration/evidence/appended_file.hpp"
 #include "calibration/evidence/json_lines.hpp"
 #include "calibration/evidence/kernel_file.hpp"
 #include "calibration/hardware.hpp"
@@ -40,11 +40,12 @@ std::vector<MeasuredCase> read_measurements_and_kernels(const std::filesystem::p
 /// Appends to a measurement file line by line, so that an interrupted run loses nothing.
 class MeasurementFileWriter {
  public:
-  /// Goes on where the file ends; without `has_kernels` no kernel file is made. Throws InputError where a file cannot
-  /// be written or holds something else.
+  /// Goes on where the file ends, as AppendedFile does; without `has_kernels` no kernel file is made. Throws InputError
+  /// where a file cannot be written, holds something else, or is that of another run.
   MeasurementFileWriter(const std::filesystem::path& path, bool has_kernels);
 
-  bool holds(const scenarios::Case& request) const;  ///< measured, and not only with an error
+  /// Measured, and not only with an error; with its kernels, where they are asked for.
+  bool holds(const scenarios::Case& request) const;
   void add(const Conditions& conditions);
   void add(const scenarios::Case& request, const Measurement& measurement);
   /// After the case's measurement.
@@ -54,10 +55,10 @@ class MeasurementFileWriter {
  private:
   void add_line(const std::string& text);
 
-  std::filesystem::path path_;
-  std::map<std::string, int> line_of_case_;
+  bool has_kernels_;
+  AppendedFile file_;
   int lines_ = 0;
-  std::ofstream file_;
+  std::map<std::string, int> line_of_case_;
   std::optional<KernelFileWriter> kernels_;
 };
 

@@ -90,6 +90,115 @@ TEST_F(MeasurementFile, GoesOnWhereAnInterruptedRunStopped) {
   EXPECT_NE(cases[0].run, cases[1].run);
 }
 
+TEST_F(MeasurementFile, AppearsWithItsFirstLine) {
+  {
+    MeasurementFileWriter file = writer();
+    EXPECT_THAT(folder.file_names(), IsEmpty());
+    EXPECT_FALSE(file.holds(gemm));
+  }
+  EXPECT_THAT(folder.file_names(), IsEmpty());
+}
+
+/// What a run leaves that is cut off after so many bytes of its files, goes on, and measures what is missing.
+class CutOffMeasurementFile : public MeasurementFile {
+ protected:
+  void SetUp() override {
+    measure();
+    whole = folder.read("file.jsonl"), kernels = folder.read("file.kernels");
+  }
+  void measure() const {
+    MeasurementFileWriter file = writer();
+    for (const scenarios::Case& one : {gemm, other}) {
+      if (file.holds(one)) continue;
+      const double time_us = one.id == "a" ? 5 : 7;
+      file.add(one, taking(time_us));
+      file.add_kernels(one, {{"gemm", one.id == "a" ? fill : kernel, 0, "s0", 0, 0, time_us}});
+    }
+  }
+  void go_on_after(std::size_t bytes, std::size_t kernel_bytes) const {
+    folder.write("file.jsonl", whole.substr(0, bytes));
+    folder.write("file.kernels", kernels.substr(0, kernel_bytes));
+    measure();
+  }
+  std::string whole, kernels;
+};
+
+// The disk may have kept more of the kernels than of the cases.
+TEST_F(CutOffMeasurementFile, MeasuresALineWithoutItsEndAgain) {
+  for (std::size_t bytes = whole.find('\n') + 1; bytes <= whole.size(); ++bytes) {
+    go_on_after(bytes, kernels.size());
+    EXPECT_EQ(folder.read("file.jsonl"), whole) << bytes;
+    const std::vector<MeasuredCase> cases = read();
+    ASSERT_EQ(cases.size(), 2u);
+    EXPECT_EQ(cases[0].kernels.at(0).launch, fill);
+    EXPECT_EQ(cases[1].kernels.at(0).launch, kernel);
+  }
+}
+
+TEST_F(CutOffMeasurementFile, MeasuresACaseWhoseKernelsWereCutOffAgain) {
+  for (std::size_t bytes = 0; bytes <= kernels.size(); ++bytes) {
+    go_on_after(whole.size(), bytes);
+    const std::vector<MeasuredCase> cases = read();
+    ASSERT_EQ(cases.size(), 2u);
+    EXPECT_EQ(cases[0].time_us, 5);
+    EXPECT_EQ(cases[1].time_us, 7);
+    EXPECT_EQ(cases[0].kernels.at(0).launch, fill) << bytes;
+    EXPECT_EQ(cases[1].kernels.at(0).launch, kernel) << bytes;
+  }
+}
+
+TEST_F(CutOffMeasurementFile, MeasuresAllAgainWhereNoLineIsWhole) {
+  for (std::size_t bytes = 0; bytes <= whole.find('\n'); ++bytes) {
+    go_on_after(bytes, 0);
+    EXPECT_EQ(folder.read("file.jsonl"), whole) << bytes;
+    EXPECT_EQ(folder.read("file.kernels"), kernels) << bytes;
+  }
+}
+
+TEST_F(CutOffMeasurementFile, DropsNoKernelsOfOtherMeasurements) {
+  for (const std::string& other_file : {std::string(), whole.substr(whole.find('\n') + 1)}) {
+    folder.write("file.jsonl", other_file);
+    EXPECT_THROW(writer(), InputError);
+    EXPECT_EQ(folder.read("file.kernels"), kernels);
+  }
+  EXPECT_THROW(MeasurementFileWriter(folder.path() / "file", true), InputError);
+  EXPECT_THAT(folder.file_names(), testing::ElementsAre("file.jsonl", "file.kernels"));
+}
+
+TEST_F(CutOffMeasurementFile, LosesKernelsWithTheirCaseWhereNoneAreAskedFor) {
+  folder.write("file.jsonl", whole.substr(0, whole.size() - 1));
+  writer(false).add(other, taking(9));
+  ASSERT_EQ(read().size(), 2u);
+  EXPECT_EQ(read()[1].time_us, 9);
+  EXPECT_THAT(read()[1].kernels, IsEmpty());
+}
+
+TEST_F(MeasurementFile, DropsNothingOfAnotherKindOfFile) {
+  folder.write("file.jsonl", "{\"format\": \"weft.machine/1\"}");
+  EXPECT_THROW(writer(), InputError);
+  EXPECT_EQ(folder.read("file.jsonl"), "{\"format\": \"weft.machine/1\"}");
+}
+
+TEST_F(MeasurementFile, IsOfOneRunAtATime) {
+  const auto refused = [&] {
+    try {
+      writer();
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  {
+    MeasurementFileWriter first = writer();
+    MeasurementFileWriter second = writer();  // neither has measured anything yet
+    first.add(gemm, taking(5));
+    EXPECT_THAT(refused(), HasSubstr("file.jsonl: expected no other run to write it"));
+    EXPECT_THROW(second.add(other, taking(7)), InputError);
+  }
+  EXPECT_EQ(refused(), "");
+  EXPECT_EQ(read().size(), 1u);
+}
+
 TEST_F(MeasurementFile, WithoutKernelsHasNoFileBesideIt) {
   writer(false).add(gemm, taking(5));
   EXPECT_THAT(folder.file_names(), testing::ElementsAre("file.jsonl"));
