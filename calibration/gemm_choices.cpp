@@ -1,28 +1,38 @@
 #include "calibration/gemm_choices.hpp"
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "calibration/device_module.hpp"
 #include "calibration/hardware.hpp"
 #include "calibration/process_group.hpp"
 #include "models/base/input_error.hpp"
+#include "models/base/json_object.hpp"
 
 namespace weft::calibration {
 
 LibraryAnswer library_answer_from(const nlohmann::json& json) {
+  constexpr std::int64_t largest_size = INT32_MAX, largest_part = 4096;
+  JsonObject object(json);
   LibraryAnswer answer;
-  answer.size = {json.at("m"), json.at("n"), json.at("k")};
+  const auto size = [&](std::string_view key) { return object.integer(key, 1, largest_size); };
+  answer.size = {size("m"), size("n"), size("k")};
   answer.raw = json.dump();
-  if (json.contains("error")) return answer;
-  answer.waves = json.at("waves");
+  if (object.has("error")) return answer;
+  answer.waves = object.number("waves", 0);
+  const auto part = [&](std::string_view key) { return static_cast<int>(object.integer(key, 0, largest_part)); };
+  const auto known = [&](std::string_view key, int& value) {
+    if (const int named = part(key); named > 0) value = named;
+  };
   GemmKernel kernel;
-  kernel.tile_m = json.at("tile_m");
-  kernel.tile_n = json.at("tile_n");
-  if (json.at("tile_k") > 0) kernel.tile_k = json.at("tile_k");
-  if (json.at("stages") > 0) kernel.stages = json.at("stages");
-  if (json.at("cluster_m") > 0) kernel.cluster_m = json.at("cluster_m");
-  if (json.at("cluster_n") > 0) kernel.cluster_n = json.at("cluster_n");
-  if (json.at("split_k") > 0) kernel.split_k = json.at("split_k");
+  kernel.tile_m = part("tile_m");
+  kernel.tile_n = part("tile_n");
+  known("tile_k", kernel.tile_k);
+  known("stages", kernel.stages);
+  known("cluster_m", kernel.cluster_m);
+  known("cluster_n", kernel.cluster_n);
+  known("split_k", kernel.split_k);
   if (kernel.tile_m > 0 && kernel.tile_n > 0)
     answer.choice = GemmChoice{answer.size.m, answer.size.n, answer.size.k, kernel};
   return answer;

@@ -21,7 +21,8 @@ struct LibraryAnswer {
 /// in a process of its own. Throws ExecutionError.
 std::vector<LibraryAnswer> ask_library(const std::vector<MatrixSize>& sizes);
 
-/// One answer as the device part sends it.
+/// One answer as the device part sends it; a number of 0 means that the library does not say. Throws InputError that
+/// names the field.
 LibraryAnswer library_answer_from(const nlohmann::json& json);
 
 }  // namespace weft::calibration
