@@ -1,0 +1,251 @@
+// The terms of a tile's time one at a time, as docs/equations.md writes them: each alone on a machine where the others
+// cost nothing, with numbers that can be worked out by hand, then together.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/cost/gemm_model.hpp"
+
+namespace weft {
+namespace {
+
+/// 4 SMs x 1000 flops a clock x 1000 MHz = 1e6 flops/us an SM; everything else costs nothing.
+Machine machine_of_tensor_cores() {
+  Machine machine;
+  machine.gpu.gpc_sms = {4};
+  machine.gpu.tensor_flops_per_clock_per_sm = 1000;
+  machine.gpu.max_clock_MHz = 1000;
+  machine.gpu.fp8_speedup = 1;
+  machine.gpu.l2_GBps = machine.gpu.l2_unique_GBps = machine.gpu.hbm_GBps = 1e30;
+  machine.gemm.cooperative_efficiency = machine.gemm.pingpong_efficiency = 1;
+  machine.gemm.cooperative_above_elements = 128 * 128;
+  machine.gemm.dynamic_above_waves = 1000;
+  return machine;
+}
+/// The same where tensor cores cost nothing either.
+Machine machine_of_nothing() {
+  Machine machine = machine_of_tensor_cores();
+  machine.gpu.tensor_flops_per_clock_per_sm = 1e30;
+  return machine;
+}
+
+/// Ping-pong: not above 128 x 128 elements.
+GemmKernel small_kernel() { return {.tile_m = 128, .tile_n = 64, .tile_k = 64, .stages = 4}; }
+GemmKernel large_kernel() { return {.tile_m = 256, .tile_n = 128, .tile_k = 64, .stages = 4}; }
+
+/// Steps along k of the size below.
+constexpr double steps = 10;
+/// A wave of four of the small kernel's tiles.
+constexpr MatrixSize four_small_tiles{256, 128, 640};
+
+double step_us(const Machine& machine, const GemmKernel& kernel = small_kernel(), DataType dtype = DataType::bf16,
+               double clock_share = 1) {
+  return time_tile(machine, four_small_tiles, kernel, dtype, clock_share).tile_us / steps;
+}
+
+/// bytes/us to GB/s.
+constexpr double GBps(double bytes_per_us) { return bytes_per_us / 1e3; }
+
+// --- 2 Mt Nt Kt / (gpu.tensor_rate x gpu.max_clock x f x E) ------------------------------------------------------
+
+constexpr double small_tensor_us = 2.0 * 128 * 64 * 64 / 1e6;
+
+TEST(TileTiming, OfTensorCoresIsOperationsOverTheirRate) {
+  EXPECT_NEAR(step_us(machine_of_tensor_cores()), small_tensor_us, 1e-9);
+}
+
+TEST(TileTiming, OfTensorCoresGoesWithTheClock) {
+  EXPECT_NEAR(step_us(machine_of_tensor_cores(), small_kernel(), DataType::bf16, 0.5), 2 * small_tensor_us, 1e-9);
+}
+
+TEST(TileTiming, OfTensorCoresHasAnEfficiencyForSmallTilesAndOneForLarge) {
+  Machine machine = machine_of_tensor_cores();
+  machine.gemm.pingpong_efficiency = 0.5;
+  machine.gemm.cooperative_efficiency = 0.25;
+  EXPECT_NEAR(step_us(machine), small_tensor_us / 0.5, 1e-9);
+  EXPECT_NEAR(step_us(machine, large_kernel()), 4 * small_tensor_us / 0.25, 1e-9);
+}
+
+TEST(TileTiming, OfTensorCoresIsShorterInFp8) {
+  Machine machine = machine_of_tensor_cores();
+  machine.gpu.fp8_speedup = 2;
+  EXPECT_NEAR(step_us(machine, small_kernel(), DataType::fp8), small_tensor_us / 2, 1e-9);
+}
+
+// --- gemm.load_latency / (S f) -----------------------------------------------------------------------------------
+
+TEST(TileTiming, OfLoadsIsTheirLatencyOverTheStagesAndTheClock) {
+  Machine machine = machine_of_nothing();
+  machine.gemm.load_latency_us = 3;
+  GemmKernel kernel = small_kernel();
+  kernel.stages = 6;
+  EXPECT_NEAR(step_us(machine, kernel), 0.5, 1e-9);
+  EXPECT_NEAR(step_us(machine, kernel, DataType::bf16, 0.5), 1, 1e-9);
+}
+
+// --- U b Kt (Mt / Cn + Nt / Cm) CTAs / gpu.l2_bandwidth ----------------------------------------------------------
+
+Machine machine_of_l2() {
+  Machine machine = machine_of_nothing();
+  machine.gpu.l2_GBps = GBps(1e6);
+  return machine;
+}
+
+TEST(TileTiming, OfTheL2IsTheOperandsOfAllCtasOfTheWave) {
+  EXPECT_NEAR(step_us(machine_of_l2()), 2.0 * 64 * (128 + 64) * 4 / 1e6, 1e-9);
+}
+
+TEST(TileTiming, OfTheL2HasNoMoreCtasThanTheGpuHoldsOrTheMatrixHas) {
+  const Machine machine = machine_of_l2();
+  const auto of = [&](const MatrixSize& size) {
+    return time_tile(machine, size, small_kernel(), DataType::bf16).tile_us / steps;
+  };
+  EXPECT_NEAR(of({4096, 4096, 640}), of(four_small_tiles), 1e-9);
+  EXPECT_NEAR(of({128, 128, 640}), of(four_small_tiles) / 2, 1e-9);
+}
+
+TEST(TileTiming, OfTheL2IsLessInClustersThatShareRowsOfAAlongNAndOfBAlongM) {
+  GemmKernel kernel = small_kernel();
+  kernel.cluster_n = 2;
+  EXPECT_NEAR(step_us(machine_of_l2(), kernel), 2.0 * 64 * (64 + 64) * 4 / 1e6, 1e-9);
+  kernel.cluster_n = 1, kernel.cluster_m = 2;
+  EXPECT_NEAR(step_us(machine_of_l2(), kernel), 2.0 * 64 * (128 + 32) * 4 / 1e6, 1e-9);
+}
+
+TEST(TileTiming, OfTheL2HasHalfTheBytesInFp8AndTakesNoNoteOfTheClock) {
+  EXPECT_NEAR(step_us(machine_of_l2(), small_kernel(), DataType::fp8, 0.5), 64 * (128 + 64) * 4 / 1e6, 1e-9);
+}
+
+TEST(TileTiming, OfTheL2IsMoreWhereRowsAreNoWholeLines) {
+  Machine machine = machine_of_l2();
+  machine.gemm.unaligned_load_factor = 1.5;
+  const auto of = [&](std::int64_t k) {
+    return time_tile(machine, {256, 128, k}, small_kernel(), DataType::bf16).tile_us;
+  };
+  EXPECT_NEAR(of(639), 1.5 * of(640), 1e-9);
+}
+
+TEST(TileTiming, SaysWhatATileReadsFromTheL2) {
+  EXPECT_NEAR(time_tile(machine_of_l2(), four_small_tiles, small_kernel(), DataType::bf16).l2_bytes,
+              steps * 2 * 64 * (128 + 64), 1e-9);
+}
+
+// --- U b Kt R / gpu.l2_unique_bandwidth --------------------------------------------------------------------------
+
+Machine machine_of_unique_bytes() {
+  Machine machine = machine_of_nothing();
+  machine.gpu.l2_unique_GBps = GBps(1e6);
+  return machine;
+}
+
+TEST(TileTiming, OfUniqueBytesIsTheRowsOfASquareOfTiles) {
+  const MatrixSize large{4096, 4096, 640};
+  const double rows = 2 * std::sqrt(4 * 128 * 64);
+  EXPECT_NEAR(time_tile(machine_of_unique_bytes(), large, small_kernel(), DataType::bf16).tile_us,
+              steps * 2 * 64 * rows / 1e6, 1e-9);
+}
+
+TEST(TileTiming, OfUniqueBytesIsTheRowsThatANarrowMatrixHas) {
+  const double area = 4 * 128 * 64;
+  for (const auto& [size, rows] :
+       {std::pair{MatrixSize{64, 4096, 640}, 64 + area / 64}, std::pair{MatrixSize{4096, 64, 640}, area / 64 + 64},
+        std::pair{MatrixSize{64, 64, 640}, 64.0 + 64}}) {
+    const double ctas = 4;
+    EXPECT_NEAR(rows_of_wave(size, small_kernel(), ctas), rows, 1e-9);
+  }
+}
+
+TEST(TileTiming, OfUniqueBytesHasRowsOfItsOwnForEverySliceAlongK) {
+  GemmKernel kernel = small_kernel();
+  kernel.split_k = 2;
+  EXPECT_NEAR(rows_of_wave({4096, 4096, 640}, kernel, 4), 2 * 2 * std::sqrt(2 * 128 * 64), 1e-9);
+}
+
+TEST(TileTiming, OfUniqueBytesIsMoreWhereRowsAreNoWholeLines) {
+  Machine machine = machine_of_unique_bytes();
+  machine.gemm.unaligned_load_factor = 1.5;
+  const auto of = [&](std::int64_t k) {
+    return time_tile(machine, {4096, 4096, k}, small_kernel(), DataType::bf16).tile_us;
+  };
+  EXPECT_NEAR(of(639), 1.5 * of(640), 1e-9);
+}
+
+// --- (t_tensor^4 + t_latency^4 + t_l2^4 + t_unique^4) ^ (1/4) ----------------------------------------------------
+
+TEST(TileTiming, IsTheFourthRootOfTheSumOfFourthPowers) {
+  Machine machine = machine_of_tensor_cores();
+  const double of_tensor = step_us(machine);
+  machine.gemm.load_latency_us = 4 * of_tensor * small_kernel().stages / 2;
+  EXPECT_NEAR(step_us(machine), of_tensor * std::pow(1 + 16, 0.25), 1e-9);
+  machine.gpu.l2_GBps = GBps(2.0 * 64 * (128 + 64) * 4 / (3 * of_tensor));
+  EXPECT_NEAR(step_us(machine), of_tensor * std::pow(1 + 16 + 81, 0.25), 1e-9);
+  const double rows = rows_of_wave(four_small_tiles, small_kernel(), 4);
+  machine.gpu.l2_unique_GBps = GBps(2.0 * 64 * rows / (4 * of_tensor));
+  EXPECT_NEAR(step_us(machine), of_tensor * std::pow(1 + 16 + 81 + 256, 0.25), 1e-9);
+}
+
+// --- t_tile = steps x t_step + epilogue, t_once = gemm.kernel_overhead + epilogue ---------------------------------
+
+TEST(TileTiming, HasAsManyStepsAsASliceOfKNeeds) {
+  const Machine machine = machine_of_tensor_cores();
+  const auto steps_of = [&](std::int64_t k, int split_k) {
+    GemmKernel kernel = small_kernel();
+    kernel.split_k = split_k;
+    return time_tile(machine, {256, 128, k}, kernel, DataType::bf16).tile_us / small_tensor_us;
+  };
+  EXPECT_NEAR(steps_of(640, 1), 10, 1e-9);
+  EXPECT_NEAR(steps_of(641, 1), 11, 1e-9);
+  EXPECT_NEAR(steps_of(640, 3), 4, 1e-9);  // slices of 214
+}
+
+TEST(TileTiming, EndsWithAnEpilogueThatSmallTilesHideButOnce) {
+  Machine machine = machine_of_nothing();
+  machine.gemm.epilogue_us_per_element = 1e-4;
+  machine.gemm.kernel_overhead_us = 7;
+  const auto of = [&](const GemmKernel& kernel) {
+    return time_tile(machine, four_small_tiles, kernel, DataType::bf16, 0.5);
+  };
+  EXPECT_NEAR(of(small_kernel()).tile_us, 0, 1e-9);
+  EXPECT_NEAR(of(small_kernel()).once_us, 7 + 128 * 64 * 1e-4 / 0.5, 1e-9);
+  EXPECT_NEAR(of(large_kernel()).tile_us, 256 * 128 * 1e-4 / 0.5, 1e-9);
+  EXPECT_NEAR(of(large_kernel()).once_us, 7, 1e-9);
+}
+
+// --- tiles, and t_once + ceil(tiles / P) t_tile -------------------------------------------------------------------
+
+TEST(TileCount, IsThatOfWholeClustersForEverySliceAlongK) {
+  GemmKernel kernel = small_kernel();
+  EXPECT_EQ(tile_count({129, 65, 640}, kernel), 2 * 2);
+  kernel.cluster_m = 3, kernel.cluster_n = 2, kernel.split_k = 5;
+  EXPECT_EQ(tile_count({129, 129, 640}, kernel), 3 * 4 * 5);
+}
+
+TEST(EstimatedGemm, IsWavesOfTilesAndWhatAKernelTakesOnce) {
+  Machine machine = machine_of_tensor_cores();
+  machine.gemm.kernel_overhead_us = 7;
+  const MatrixSize nine_tiles{3 * 128, 3 * 64, 640};
+  EXPECT_NEAR(estimated_gemm_us(machine, nine_tiles, small_kernel()), 7 + 3 * steps * small_tensor_us, 1e-9);
+}
+
+TEST(EstimatedGemm, OfManyWavesWaitsForItsTileCounter) {
+  Machine machine = machine_of_tensor_cores();
+  machine.gemm.root_counter_reset_us = 2;
+  const MatrixSize nine_tiles{3 * 128, 3 * 64, 640};
+  const double without_us = estimated_gemm_us(machine, nine_tiles, small_kernel());
+  machine.gemm.dynamic_above_waves = 2;
+  EXPECT_NEAR(estimated_gemm_us(machine, nine_tiles, small_kernel()), without_us + 2, 1e-9);
+  machine.gemm.dynamic_above_waves = 3;
+  EXPECT_NEAR(estimated_gemm_us(machine, nine_tiles, small_kernel()), without_us, 1e-9);
+}
+
+TEST(SplitK, AddsUpPartialSumsThroughTheL2) {
+  Machine machine = machine_of_l2();
+  machine.gemm.split_k_overhead_us = 5;
+  GemmKernel kernel = small_kernel();
+  EXPECT_EQ(split_k_reduction_us(machine, {1000, 100, 640}, kernel), 0);
+  kernel.split_k = 3;
+  EXPECT_NEAR(split_k_reduction_us(machine, {1000, 100, 640}, kernel), 5 + 1000 * 100 * (4 * 3 + 2) / 1e6, 1e-9);
+}
+
+}  // namespace
+}  // namespace weft
