@@ -8,6 +8,7 @@
 #include <istream>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -91,25 +92,53 @@ ResultLine result_of(const std::string& line, std::size_t number, const Machine&
   }
 }
 
+/// Two cases of one id would write one file, and the thread that comes last would decide what it holds.
+class Ids {
+ public:
+  /// Lines in their order: the refusal of one that has the id of a line before it, else an empty result.
+  ResultLine refuse_repeated(const std::string& line) {
+    const ordered_json id = id_in(line);
+    if (id.is_null() || known_.insert(id.dump()).second) return {};
+    const std::string error = "id: expected each once, for its schedule's file, got " + id.dump() + " again";
+    return {ordered_json{{"id", id}, {"error", error}}.dump(), true};
+  }
+
+ private:
+  /// Null for a line that is refused for another reason.
+  static ordered_json id_in(const std::string& line) {
+    try {
+      return id_of(parse_json(line));
+    } catch (const InputError&) {
+      return nullptr;
+    }
+  }
+
+  std::set<std::string> known_;
+};
+
 }  // namespace
 
 bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, Executor& executor,
                    const LineOptions& options) {
   bool all_answered = true;
   LineReader reader(in);
+  Ids ids;
   std::size_t before = 0;
   for (std::vector<std::string> lines; !(lines = reader.next(lines_at_once)).empty(); before += lines.size()) {
     std::vector<ResultLine> results(lines.size());
+    if (!options.schedules.empty())
+      std::ranges::transform(lines, results.begin(), [&](const std::string& one) { return ids.refuse_repeated(one); });
     tbb::parallel_for(std::size_t{0}, lines.size(), [&](std::size_t i) {
-      if (lines[i].find_first_not_of(" \t\r") != std::string::npos)
+      if (!results[i].failed && lines[i].find_first_not_of(" \t\r") != std::string::npos)
         results[i] = result_of(lines[i], before + i + 1, machine, executor, options.schedules);
       if (options.on_answer) options.on_answer();
     });
+    std::string text;
     for (const ResultLine& one : results) {
-      if (!one.text.empty()) out << one.text << '\n';
+      if (!one.text.empty()) text += one.text + '\n';
       all_answered = all_answered && !one.failed;
     }
-    out.flush();
+    out << text << std::flush;  // at once: a run that ends here leaves whole lines
   }
   return all_answered;
 }

@@ -11,12 +11,15 @@
 namespace weft::scenarios::study {
 
 struct LineOptions {
-  std::filesystem::path schedules = {};  ///< folder that takes each case's schedule as ID.json; empty: none are written
+  /// Folder that takes each case's schedule as ID.json; empty: none are written. There, a case whose id stood before is
+  /// one that cannot be answered.
+  std::filesystem::path schedules = {};
   std::function<void()> on_answer = nullptr;  ///< after each line, on any thread; may be empty
 };
 
 /// One case a line in, one result a line out, in the order of the cases; empty lines are skipped. What has arrived is
-/// answered before more is waited for, so that a program can ask line by line. A case that cannot be answered gets a
+/// answered before more is waited for, so that a program can ask line by line; up to 256 results are written at a time,
+/// in whole lines. A case that cannot be answered gets a
 /// line with "error", under its id or else with its line number. `executor` is called by several threads at once. True
 /// when there was none.
 bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, Executor& executor,

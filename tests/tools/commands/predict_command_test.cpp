@@ -3,7 +3,12 @@
 
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <streambuf>
 
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
+#include "scenarios/study/prediction_lines.hpp"
+#include "tests/simulator.hpp"
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
@@ -118,6 +123,57 @@ TEST_F(PredictCommand, WritesSchedulesUnderIdsThatAreFileNames) {
   const CommandResult result = answer(outside, " --schedules .");
   EXPECT_EQ(result.status, 1);
   EXPECT_THAT(result.output, HasSubstr("id: expected a file's name without a folder"));
+}
+
+// Whichever thread wrote last decided what the file held.
+TEST_F(PredictCommand, WritesTheScheduleOfTheFirstOfManyCasesWithOneId) {
+  std::string lines = pair + "\n";
+  for (int i = 1; i < 600; ++i) {
+    json other = json::parse(i % 2 == 0 ? all_reduce : pair);
+    other["id"] = "b";
+    other["gpus"] = 2;
+    lines += other.dump() + "\n";
+  }
+  EXPECT_EQ(answer(pair, " --schedules .").status, 0);
+  const std::string of_first = folder_.read("b.json");
+  const CommandResult result = answer(lines, " --schedules .");
+  EXPECT_EQ(result.status, 1);
+  EXPECT_EQ(folder_.read("b.json"), of_first);
+  const std::vector<json> answers = lines_of(result.output);
+  ASSERT_EQ(answers.size(), 600u);
+  EXPECT_TRUE(answers[0].contains("time_us"));
+  for (std::size_t i = 1; i < answers.size(); ++i) {
+    EXPECT_EQ(answers[i]["id"], "b");
+    EXPECT_THAT(answers[i].value("error", ""), HasSubstr("id: expected each once, for its schedule's file"));
+  }
+  EXPECT_EQ(answer(lines).status, 0);  // without a file for each there is nothing to confuse
+}
+
+/// Keeps each write as it comes.
+class Writes : public std::streambuf {
+ public:
+  std::vector<std::string> all;
+
+ private:
+  std::streamsize xsputn(const char* text, std::streamsize size) override {
+    all.emplace_back(text, static_cast<std::size_t>(size));
+    return size;
+  }
+  int overflow(int letter) override {
+    all.emplace_back(1, static_cast<char>(letter));
+    return letter;
+  }
+};
+
+TEST(PredictionLines, AreWrittenWholeWhereverARunEnds) {
+  std::string lines;
+  for (int i = 0; i < 300; ++i) lines += all_reduce + "\n";
+  std::istringstream in(lines);
+  Writes writes;
+  std::ostream out(&writes);
+  EXPECT_TRUE(scenarios::study::predict_lines(in, out, read_machine(machine_path("h200x8-nvswitch")), simulator()));
+  EXPECT_GT(writes.all.size(), 1u);
+  for (const std::string& one : writes.all) EXPECT_THAT(one, testing::EndsWith("}\n"));
 }
 
 TEST_F(PredictCommand, SaysWhenItsResultsFindNoRoom) {
