@@ -60,8 +60,7 @@ void add_predict_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   reads_machine(command->add_option("--machine", options->machine, "Name or path of a machine profile"))->required();
   reads(command->add_option("--in", options->in, "File of cases; standard input where left out"));
-  writes(
-      command->add_option("--out", options->out, "Results; whole lines where interrupted (default: standard output)"));
+  writes(command->add_option("--out", options->out, "File for results, in whole lines; else standard output"));
   command->add_option("--schedules", options->schedules, "Folder: write each case's schedule there as ID.json")
       ->check(CLI::ExistingDirectory);
   command->callback([options] { run(*options); });
