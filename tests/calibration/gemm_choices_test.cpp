@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tests/models/error_of.hpp"
+
 namespace weft::calibration {
 namespace {
 
@@ -32,6 +34,21 @@ TEST(LibraryAnswer, HasNoChoiceWhereTheLibraryKnowsNoKernel) {
   const auto none = library_answer_from({{"m", 1}, {"n", 1}, {"k", 1}, {"error", "no kernel"}});
   EXPECT_FALSE(none.choice);
   EXPECT_NE(none.raw.find("no kernel"), std::string::npos);
+}
+
+// Products of such numbers would leave the range of integers, or be divided by.
+TEST(LibraryAnswer, RefusesWhatNoKernelHas) {
+  for (const auto& [key, value] : {std::pair<std::string, nlohmann::json>{"tile_m", 65280},
+                                   {"tile_k", 65536},
+                                   {"stages", -1},
+                                   {"split_k", 1.5},
+                                   {"cluster_n", "two"},
+                                   {"m", 0},
+                                   {"waves", -1}}) {
+    auto json = answer();
+    json[key] = value;
+    EXPECT_EQ(error_of([&json] { library_answer_from(json); }).find(key + ": expected"), 0) << key;
+  }
 }
 
 }  // namespace
