@@ -36,9 +36,10 @@ class ProgressFile {
   ProgressFile(std::filesystem::path path, const std::string& belongs_to, std::map<std::string, double> least_us)
       : path_(std::move(path)), least_us_(std::move(least_us)) {
     if (path_.empty()) return;
-    std::string kept = belongs_to + '\n';
-    if (std::ifstream file(path_, std::ios::binary); file) kept += read(file, belongs_to);
-    write_text_file(path_, kept);
+    if (std::ifstream file(path_, std::ios::binary); file)
+      std::filesystem::resize_file(path_, read(file, belongs_to));
+    else
+      write_text_file(path_, belongs_to + '\n');
     file_.open(path_, std::ios::app);
     if (!file_) throw InputError(path_.string(), "expected a file that can be written");
   }
@@ -59,23 +60,24 @@ class ProgressFile {
     return ordered_json{{"case", ordered_json::parse(key)}, {"time_us", time_us}}.dump() + '\n';
   }
 
-  /// The whole lines that the file holds; the last one may have been cut off, even of its end alone.
-  std::string read(std::istream& file, const std::string& belongs_to) {
-    std::string text, kept;
+  /// Returns the bytes of the whole lines; the last line may have been cut off, even of its end alone.
+  std::size_t read(std::istream& file, const std::string& belongs_to) {
+    std::string text;
     std::getline(file, text);
-    if (text != belongs_to)
+    if (text != belongs_to || file.eof())
       throw InputError(path_.string(),
                        "expected the progress of this very question, asked of the same profile by the same version of "
                        "weft: remove the file, or name another --out");
+    std::size_t whole = text.size() + 1;
     for (int number = 2; std::getline(file, text) && !file.eof(); ++number) {
       try {
         read_line(parse_json(text));
       } catch (const InputError& error) {
         throw error.in_file(path_.string() + ": line " + std::to_string(number));
       }
-      kept += text + '\n';
+      whole += text.size() + 1;
     }
-    return kept;
+    return whole;
   }
 
   void read_line(const nlohmann::json& json) {
