@@ -1,6 +1,6 @@
 // Streams of one rank, the same for one schedule after another. A GPU has few hardware queues for streams, and more
-// streams than those share them: where eight programs of a mix had streams of their own, the priorities of their graphs'
-// branches were lost.
+// streams than those share them: where eight programs of a mix had streams of their own, the priorities of their
+// graphs' branches were lost.
 #pragma once
 
 #include <map>
