@@ -128,9 +128,9 @@ class InterruptedTuneCommand : public testing::Test {
   }
   static json profile_of(const std::string& name) { return json::parse(std::ifstream(machine_path(name))); }
   /// What a search that is refused says; it leaves the progress as it is, and no table.
-  std::string error(const std::string& command) const {
+  std::string error(const std::string& asked) const {
     const std::string before = folder_.read("table.json.progress");
-    const tests::CommandResult result = run_weft(command, folder_);
+    const tests::CommandResult result = run_weft(asked, folder_);
     EXPECT_EQ(result.status, 2) << result.errors;
     EXPECT_EQ(folder_.read("table.json.progress"), before);
     EXPECT_FALSE(std::filesystem::exists(folder_.path() / "table.json"));
