@@ -67,4 +67,11 @@ inline Event make_event(Timed timed) {
   return Event(event);
 }
 
+/// Between two events of Timed::yes that have happened, in microseconds.
+inline double elapsed_us(const Event& start, const Event& end) {
+  float elapsed_ms = 0;
+  WEFT_CHECK(cudaEventElapsedTime(&elapsed_ms, start.get(), end.get()));
+  return static_cast<double>(elapsed_ms) * 1e3;
+}
+
 }  // namespace weft::calibration::device

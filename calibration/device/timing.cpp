@@ -1,7 +1,6 @@
 #include "calibration/device/timing.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "calibration/device/power_log.hpp"
 #include "calibration/device/windows.hpp"
@@ -15,10 +14,6 @@ namespace {
 constexpr std::size_t queued_windows = 3;
 constexpr double queued_ms_of_turns = 60;
 
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 /// Mean time of `launches` iterations on the slowest rank after a pause, in microseconds.
 double timed(int launches, const TimedProgram& one, RankView& ranks) {
   const Event start = make_event(Timed::yes), end = make_event(Timed::yes);
@@ -28,9 +23,7 @@ double timed(int launches, const TimedProgram& one, RankView& ranks) {
   for (int i = 0; i < launches; ++i) one.launcher.launch();
   WEFT_CHECK(cudaEventRecord(end.get(), one.program.origin()));
   one.program.wait();
-  float elapsed_ms = 0;
-  WEFT_CHECK(cudaEventElapsedTime(&elapsed_ms, start.get(), end.get()));
-  return ranks.maximum(static_cast<double>(elapsed_ms) * 1e3 / launches);
+  return ranks.maximum(elapsed_us(start, end) / launches);
 }
 
 int launches_to_fill(double ms, double iteration_us, int at_least) {
@@ -113,15 +106,17 @@ class Settling {
   std::vector<double> period_us_;
 };
 
-void fill(Measurement& measurement, std::vector<double> repeats_us, int launches, Settling& settling,
-          const GpuReadings& gpus) {
+void keep_windows(const Settling& settling, Measurement& measurement) {
+  measurement.windows_us = settling.periods_us();
+  measurement.window_clocks_MHz = settling.clocks_MHz();
+}
+
+void fill(Measurement& measurement, std::vector<double> repeats_us, int launches, const GpuReadings& gpus) {
   measurement.condition = Condition::sustained;
   measurement.time_us = mean(repeats_us);
   measurement.repeats_us = std::move(repeats_us);
   measurement.iterations = launches;
   measurement.gpus = gpus;
-  measurement.windows_us = settling.periods_us();
-  measurement.window_clocks_MHz = settling.clocks_MHz();
   const auto slowest = std::ranges::min_element(gpus.sm_clock_MHz) - gpus.sm_clock_MHz.begin();
   measurement.sm_clock_MHz = gpus.sm_clock_MHz[static_cast<std::size_t>(slowest)];
   measurement.power_W = gpus.power_W[static_cast<std::size_t>(slowest)];
@@ -155,7 +150,8 @@ void measure_sustained(const TimedProgram& one, RankView& ranks, const RunOption
   const int parts = one.program.schedule().repeats_per_iteration;
   std::vector<double> counted_us;
   for (int i = 0; i < counted_windows; ++i) counted_us.push_back(ranks.maximum(settling.iteration_us(i, 0)) / parts);
-  fill(one.measurement, std::move(counted_us), launches, settling, settling.readings());
+  fill(one.measurement, std::move(counted_us), launches, settling.readings());
+  keep_windows(settling, one.measurement);
 }
 
 void measure_in_turn(const std::vector<TimedProgram>& mix, RankView& ranks, const RunOptions& options,
@@ -184,9 +180,9 @@ void measure_in_turn(const std::vector<TimedProgram>& mix, RankView& ranks, cons
         sum_us += settling.iteration_us(repeat, static_cast<std::size_t>(round) * mix.size() + i);
       repeats_us.push_back(ranks.maximum(sum_us / rounds) / mix[i].program.schedule().repeats_per_iteration);
     }
-    fill(mix[i].measurement, std::move(repeats_us), launches[i], settling, gpus);
-    if (i > 0) mix[i].measurement.windows_us.clear(), mix[i].measurement.window_clocks_MHz.clear();
+    fill(mix[i].measurement, std::move(repeats_us), launches[i], gpus);
   }
+  keep_windows(settling, mix.front().measurement);
 }
 
 }  // namespace weft::calibration::device

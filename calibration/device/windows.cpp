@@ -27,9 +27,7 @@ void Windows::wait_for(std::size_t windows) {
 }
 
 double Windows::iteration_us(std::size_t window) const {
-  float elapsed_ms = 0;
-  WEFT_CHECK(cudaEventElapsedTime(&elapsed_ms, windows_[window].start.get(), windows_[window].end.get()));
-  return static_cast<double>(elapsed_ms) * 1e3 / windows_[window].launches;
+  return elapsed_us(windows_[window].start, windows_[window].end) / windows_[window].launches;
 }
 
 }  // namespace weft::calibration::device
