@@ -2,6 +2,7 @@
 // starts fast. Only processes that were forked for the purpose load it, so that the parent never touches CUDA.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ struct DeviceModule {
 };
 extern "C" using FillDeviceModule = void(*)(DeviceModule&);
 inline constexpr const char* fill_device_module_name = "weft_fill_device_module";
+
+/// What WEFT_DEVICE_PART names, else libweft_device.so beside the program.
+std::filesystem::path device_module_path();
 
 /// Throws ExecutionError naming the library that is missing. Call in a forked process only.
 DeviceModule load_device_module();

@@ -7,6 +7,7 @@
 #include "calibration/device_module.hpp"
 #include "calibration/hardware.hpp"
 #include "calibration/process_group.hpp"
+#include "calibration/rank_message.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/json_object.hpp"
 
@@ -38,29 +39,54 @@ LibraryAnswer library_answer_from(const nlohmann::json& json) {
   return answer;
 }
 
-std::vector<LibraryAnswer> ask_library(const std::vector<MatrixSize>& sizes) {
-  if (!has_device_part()) throw InputError("device", "this weft was built without a CUDA toolkit");
-  ProcessGroup group(1, [&](int, const Send& send) {
-    std::string failed;
-    int status = 1;
-    try {
-      status = load_device_module().ask_library(sizes, send, failed);
-    } catch (const std::exception& error) {
-      failed = error.what();
-    }
-    if (status != 0) send(nlohmann::json{{"failed", failed}}.dump());
-    return status;
-  });
+namespace {
+
+const std::string asking_process = "the process that asks cuBLASLt";
+
+int ask_all(const std::vector<MatrixSize>& sizes, const Send& send) {
+  std::string failed;
+  int status = 1;
+  try {
+    status = load_device_module().ask_library(sizes, send, failed);
+  } catch (const std::exception& error) {
+    failed = error.what();
+  }
+  if (status != 0) send(line_of({{"failed", failed}}));
+  return status;
+}
+
+bool is_same(const MatrixSize& a, const MatrixSize& b) { return a.m == b.m && a.n == b.n && a.k == b.k; }
+
+LibraryAnswer answer_in(const std::string& line) {
+  const nlohmann::json json = parse_json(line);
+  JsonObject object(json);
+  if (object.has("failed")) throw ExecutionError(object.string("failed"));
+  try {
+    return library_answer_from(json);
+  } catch (const InputError& error) {
+    throw ExecutionError(asking_process + " sent an answer that is none: " + error.what());
+  }
+}
+
+}  // namespace
+
+std::vector<LibraryAnswer> ask_library(const std::vector<MatrixSize>& sizes, double limit_s) {
+  require_device_part();
+  ProcessGroup group(1, [&](int, const Send& send) { return ask_all(sizes, send); });
+  SilenceLimit limit(asking_process, limit_s);
   std::vector<LibraryAnswer> answers;
-  group.supervise(
-      {.on_line =
-           [&](int, const std::string& line) {
-             const auto json = nlohmann::json::parse(line);
-             if (json.contains("failed")) throw ExecutionError(json["failed"].get<std::string>());
-             answers.push_back(library_answer_from(json));
-           },
-       .on_tick = {},
-       .on_death = [](int, const std::string& how) { throw ExecutionError("the process that asks cuBLASLt " + how); }});
+  const auto take = [&](int, const std::string& line) {
+    limit.restart();
+    answers.push_back(answer_in(line));
+    if (answers.size() > sizes.size() || !is_same(answers.back().size, sizes[answers.size() - 1]))
+      throw ExecutionError(asking_process + " answered what it was not asked");
+  };
+  group.supervise({.on_line = take,
+                   .on_tick = [&] { limit.check(); },
+                   .on_death = [](int, const std::string& how) { throw ExecutionError(asking_process + " " + how); }});
+  if (answers.size() < sizes.size())
+    throw ExecutionError(asking_process + " answered " + std::to_string(answers.size()) + " of " +
+                         std::to_string(sizes.size()) + " questions");
   return answers;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "calibration/hardware.hpp"
 #include "models/machine/machine.hpp"
 
 namespace weft::calibration {
@@ -18,8 +19,10 @@ struct LibraryAnswer {
 };
 
 /// Answers in the order of the sizes, for a product of row-major bf16 matrices with 32 MiB of workspace on GPU 0. Runs
-/// in a process of its own. Throws ExecutionError.
-std::vector<LibraryAnswer> ask_library(const std::vector<MatrixSize>& sizes);
+/// in a process of its own. Throws ExecutionError where that ends, answers another question or leaves one out, and
+/// where it says nothing for so long.
+std::vector<LibraryAnswer> ask_library(const std::vector<MatrixSize>& sizes,
+                                       double limit_s = RunOptions{}.start_up_limit_s);
 
 /// One answer as the device part sends it; a number of 0 means that the library does not say. Throws InputError that
 /// names the field.

@@ -2,6 +2,7 @@
 // (libweft_device.so beside the command) that only the forked rank processes load.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <functional>
@@ -23,7 +24,14 @@ struct RunOptions {
   bool check = true;         ///< compare the result with a plain reference, where the schedule says what it computes
   bool spans = false;        ///< run everything a second time under CUPTI
   double time_limit_s = 60;  ///< for each schedule and pass
-  int absent_rank = -1;      ///< self-test: this rank leaves out what the others wait for, so that they hang
+  /// CUDA, NCCL and CUPTI start, communicators connect, and a process ends, in tens of seconds at worst.
+  double start_up_limit_s = 120;
+  int absent_rank = -1;  ///< self-test: this rank leaves out what the others wait for, so that they hang
+
+  /// What a rank may take over a schedule that finds it starting up.
+  double longest_limit_s() const { return std::max(start_up_limit_s, time_limit_s); }
+  /// How long a rank waits for the others: longer than their parent, which says more about a hang than a rank can.
+  double rank_limit_s() const { return 2 * longest_limit_s() + 60; }
 };
 
 /// What a kernel is and how it is launched. A copy has an empty grid.
@@ -99,16 +107,17 @@ struct Observer {
   std::function<void(std::size_t index, const std::string& message)> on_error;
 };
 
-/// Was this build made with a CUDA toolkit?
+/// Is there a device part, as a build with a CUDA toolkit makes it?
 bool has_device_part();
-/// Throws InputError where it was not.
+/// Throws InputError where there is none.
 void require_device_part();
-/// GPUs that CUDA shows to a process started here; 0 without a device part or driver.
-int visible_gpus();
+/// GPUs that CUDA shows to a process started here; 0 without a device part or driver. Throws ExecutionError where that
+/// process fails or says nothing within the limit.
+int visible_gpus(double limit_s = RunOptions{}.start_up_limit_s);
 
 /// Measures all schedules, grouped by their number of GPUs; start-up is paid once a group. Throws InputError where
-/// there is no device part or too few GPUs, ExecutionError when a rank dies or a schedule exceeds the time limit: it
-/// names rank, schedule and activity, and no process is left behind.
+/// there is no device part or too few GPUs, ExecutionError when a rank dies, ends too early, answers nonsense or not at
+/// all, or a schedule exceeds the time limit: it names rank, schedule and activity, and no process is left behind.
 void measure(const std::vector<Schedule>& schedules, const RunOptions& options, const Observer& observer);
 
 /// Positions in a list of schedules.

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +14,8 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <sstream>
+#include <utility>
 
 #include "models/execution/executor.hpp"
 
@@ -22,19 +25,22 @@ namespace {
 volatile std::sig_atomic_t stop_signal = 0;
 void note_signal(int signal) { stop_signal = signal; }
 
-/// Catches SIGINT and SIGTERM while it lives.
+constexpr std::array ending_signals{SIGINT, SIGTERM, SIGHUP};
+
+/// Catches those that this process does not ignore, as nohup has it, while it lives.
 class StopSignals {
  public:
   StopSignals() {
     stop_signal = 0;
     struct sigaction action {};
     action.sa_handler = note_signal;
-    sigaction(SIGINT, &action, &old_interrupt_);
-    sigaction(SIGTERM, &action, &old_terminate_);
+    for (std::size_t i = 0; i < ending_signals.size(); ++i) {
+      sigaction(ending_signals[i], nullptr, &old_[i]);
+      if (old_[i].sa_handler != SIG_IGN) sigaction(ending_signals[i], &action, nullptr);
+    }
   }
   ~StopSignals() {
-    sigaction(SIGINT, &old_interrupt_, nullptr);
-    sigaction(SIGTERM, &old_terminate_, nullptr);
+    for (std::size_t i = 0; i < ending_signals.size(); ++i) sigaction(ending_signals[i], &old_[i], nullptr);
   }
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
@@ -43,8 +49,7 @@ class StopSignals {
   }
 
  private:
-  struct sigaction old_interrupt_ {
-  }, old_terminate_{};
+  std::array<struct sigaction, ending_signals.size()> old_{};
 };
 
 void write_line(int pipe, const std::string& line) {
@@ -61,6 +66,7 @@ void write_line(int pipe, const std::string& line) {
 [[noreturn]] void child_main(int rank, int pipe, pid_t parent, const ProcessGroup::RankMain& rank_main) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(3);
+  setpgid(0, 0);  // what the rank starts in turn is in its group, and ends with it
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
   std::signal(SIGPIPE, SIG_IGN);
@@ -111,7 +117,10 @@ ProcessGroup::~ProcessGroup() { kill_all(); }
 
 void ProcessGroup::kill_all() noexcept {
   for (const Process& process : processes_)
-    if (process.id > 0) kill(process.id, SIGKILL);
+    if (process.id > 0) {
+      kill(process.id, SIGKILL);
+      kill(-process.id, SIGKILL);
+    }
   for (Process& process : processes_) {
     if (process.id > 0)
       while (waitpid(process.id, nullptr, 0) < 0 && errno == EINTR) continue;
@@ -120,32 +129,45 @@ void ProcessGroup::kill_all() noexcept {
   }
 }
 
-void ProcessGroup::read_lines(int rank, const Handlers& handlers) {
+/// Returns the bytes that were read.
+std::size_t ProcessGroup::read_lines(int rank, const Handlers& handlers) {
   Process& process = processes_[static_cast<std::size_t>(rank)];
   std::array<char, 65536> bytes;
   const ssize_t count = read(process.pipe, bytes.data(), bytes.size());
-  if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  if (count < 0 && (errno == EINTR || errno == EAGAIN)) return 0;
   if (count <= 0) {
     close(process.pipe);
     process.pipe = -1;
-    return;
+    return 0;
   }
   process.partial_line.append(bytes.data(), static_cast<std::size_t>(count));
   std::size_t begin = 0;
   for (std::size_t end; (end = process.partial_line.find('\n', begin)) != std::string::npos; begin = end + 1)
     handlers.on_line(rank, process.partial_line.substr(begin, end - begin));
   process.partial_line.erase(0, begin);
+  return static_cast<std::size_t>(count);
+}
+
+/// Of a process that ended: what it wrote is in the pipe, whose end may never come where another process has it open.
+void ProcessGroup::read_rest(int rank, const Handlers& handlers) {
+  Process& process = processes_[static_cast<std::size_t>(rank)];
+  int bytes = 0;
+  if (process.pipe >= 0) ioctl(process.pipe, FIONREAD, &bytes);
+  while (process.pipe >= 0 && bytes > 0) bytes -= static_cast<int>(read_lines(rank, handlers));
+  if (process.pipe >= 0) close(std::exchange(process.pipe, -1));
 }
 
 void ProcessGroup::reap(int rank, const Handlers& handlers) {
   Process& process = processes_[static_cast<std::size_t>(rank)];
-  // With the pipe still open only look; at its end the process is on its way out, but a GPU's driver can take long.
+  siginfo_t ended{};
+  if (waitid(P_PID, static_cast<id_t>(process.id), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0)
+    return;
+  kill(-process.id, SIGKILL);  // its group; until it is reaped no other process has its number
   int status = 0;
-  const pid_t done = waitpid(process.id, &status, WNOHANG);
-  if (done != process.id) return;
-  while (process.pipe >= 0) read_lines(rank, handlers);
-  process.id = -1;
+  waitpid(std::exchange(process.id, -1), &status, 0);
+  read_rest(rank, handlers);
   if (status != 0) handlers.on_death(rank, describe_status(status));
+  if (status == 0 && handlers.on_end) handlers.on_end(rank);
 }
 
 void ProcessGroup::supervise(const Handlers& handlers) {
@@ -167,6 +189,13 @@ void ProcessGroup::supervise(const Handlers& handlers) {
       if (processes_[rank].id > 0) reap(static_cast<int>(rank), handlers);
     if (handlers.on_tick) handlers.on_tick();
   }
+}
+
+void SilenceLimit::check() const {
+  if (std::chrono::steady_clock::now() - since_ <= std::chrono::duration<double>(limit_s_)) return;
+  std::ostringstream message;
+  message << process_ << " said nothing for " << limit_s_ << " s";
+  throw ExecutionError(message.str());
 }
 
 }  // namespace weft::calibration

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/execution/executor.hpp"
@@ -23,7 +24,7 @@ class Interrupted : public ExecutionError {
 };
 
 /// Forks one process per rank and reads the lines that they send. Whatever happens, the destructor kills and reaps what
-/// is still there. A child dies with its parent.
+/// is still there, with what the ranks started in turn. A child dies with its parent.
 class ProcessGroup {
  public:
   /// Sends one line (without the line break) to the parent.
@@ -42,8 +43,11 @@ class ProcessGroup {
     std::function<void()> on_tick;
     /// A process ended badly; throws. `how`: "was ended by signal 9 (Killed)", "ended with status 3".
     std::function<void(int rank, const std::string& how)> on_death;
+    /// A process ended with status 0, and its lines were heard; throws where it had more to do.
+    std::function<void(int rank)> on_end = {};
   };
-  /// Returns when all ranks ended with status 0. Throws what a handler throws, and Interrupted on SIGINT or SIGTERM.
+  /// Returns when all ranks ended with status 0. Throws what a handler throws, and Interrupted on SIGINT, SIGTERM or
+  /// SIGHUP unless this process ignores it.
   void supervise(const Handlers& handlers);
 
  private:
@@ -52,11 +56,28 @@ class ProcessGroup {
     int pipe = -1;  ///< reading end; -1: at its end
     std::string partial_line;
   };
-  void read_lines(int rank, const Handlers& handlers);
+  std::size_t read_lines(int rank, const Handlers& handlers);
+  void read_rest(int rank, const Handlers& handlers);
   void reap(int rank, const Handlers& handlers);
   void kill_all() noexcept;
 
   std::vector<Process> processes_;
+};
+
+/// How long a process may say nothing, for those that answer a list of questions.
+class SilenceLimit {
+ public:
+  SilenceLimit(std::string process, double limit_s)
+      : process_(std::move(process)), limit_s_(limit_s), since_(std::chrono::steady_clock::now()) {}
+
+  void restart() { since_ = std::chrono::steady_clock::now(); }
+  /// Throws ExecutionError "PROCESS said nothing for … s".
+  void check() const;
+
+ private:
+  std::string process_;
+  double limit_s_;
+  std::chrono::steady_clock::time_point since_;
 };
 
 }  // namespace weft::calibration

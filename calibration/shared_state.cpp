@@ -80,6 +80,7 @@ void RankView::begin(int schedule, Activity activity) {
 void RankView::enter(Activity activity) {
   status().last_work = activity;
   status().activity = activity;
+  if (activity == Activity::finished) restart_clock();
 }
 
 void RankView::restart_clock() { status().since_ns = steady_now_ns(); }

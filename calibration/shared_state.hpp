@@ -80,7 +80,7 @@ class RankView {
   int ranks() const { return ranks_; }
 
   void begin(int schedule, Activity activity);  ///< restarts the limited time
-  void enter(Activity activity);
+  void enter(Activity activity);                ///< what it does now; when it is finished, the time to end begins
   /// Start-up work, such as connecting, is not counted to the schedule that needs it first.
   void restart_clock();
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "calibration/device/matmul.hpp"
+#include "calibration/rank_message.hpp"
 
 namespace weft::calibration::device {
 namespace {
@@ -82,7 +83,7 @@ nlohmann::json answer(cublasLtHandle_t library, const MatrixSize& size) {
 void answer_questions(const std::vector<MatrixSize>& sizes, const Send& send) {
   WEFT_CHECK(cudaSetDevice(0));
   const LtHandle library = make_lt_handle();
-  for (const MatrixSize& size : sizes) send(answer(library.get(), size).dump());
+  for (const MatrixSize& size : sizes) send(line_of(answer(library.get(), size)));
 }
 
 }  // namespace weft::calibration::device

@@ -11,20 +11,19 @@
 #include "calibration/device/span_recording.hpp"
 #include "calibration/device/timing.hpp"
 #include "calibration/measurement_json.hpp"
+#include "calibration/rank_message.hpp"
 
 namespace weft::calibration::device {
 namespace {
 
 constexpr std::uint64_t input_seed = 1;
-/// Longer than the parent waits, which says more about a hang than a rank can.
-constexpr double barrier_limit_s = 600;
 
 class RankProcess {
  public:
   RankProcess(const RankJob& job, const Send& send)
       : job_(job),
         send_(send),
-        ranks_(*job.state, job.rank, job.ranks, barrier_limit_s),
+        ranks_(*job.state, job.rank, job.ranks, job.options.rank_limit_s()),
         resources_{{}, {}, SymmetricMemory(ranks_), {}, make_lt_handle(), Communicators(ranks_)},
         sensors_(job.rank) {}
 
@@ -60,7 +59,7 @@ class RankProcess {
     Measurement measurement;
   };
 
-  void send_json(const nlohmann::json& message) const { send_(message.dump()); }
+  void send_json(const nlohmann::json& message) const { send_(line_of(message)); }
 
   void send_error(std::size_t index, const std::string& message) const {
     if (job_.rank == 0) send_json({{"index", index}, {"error", message}});

@@ -1,12 +1,15 @@
 #include "calibration/process_group.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <map>
+#include <thread>
 
 #include "models/execution/executor.hpp"
 
@@ -105,18 +108,67 @@ TEST(ProcessGroup, LeavesNoProcessBehindWhenItIsNeverSupervised) {
   EXPECT_FALSE(has_children());
 }
 
-TEST(ProcessGroup, StopsOnSigintAndPutsTheOldHandlerBack) {
-  const auto work = [] {
+class EndingSignal : public testing::TestWithParam<int> {};
+
+TEST_P(EndingSignal, StopsTheGroupAndFindsItsOldHandlerAgain) {
+  const int signal = GetParam();
+  const auto work = [&] {
     ProcessGroup group(2, [](int, const ProcessGroup::Send&) { return hang(); });
     auto handlers = throwing_handlers();
-    handlers.on_tick = [] { std::raise(SIGINT); };
+    handlers.on_tick = [&] { std::raise(signal); };
     group.supervise(handlers);
   };
-  EXPECT_EQ(message_of(work), "stopped by signal " + std::to_string(SIGINT));
+  EXPECT_EQ(message_of(work), "stopped by signal " + std::to_string(signal));
   EXPECT_FALSE(has_children());
   struct sigaction now {};
-  sigaction(SIGINT, nullptr, &now);
+  sigaction(signal, nullptr, &now);
   EXPECT_EQ(now.sa_handler, SIG_DFL);
+}
+
+INSTANTIATE_TEST_SUITE_P(ProcessGroup, EndingSignal, testing::Values(SIGINT, SIGTERM, SIGHUP));
+
+// nohup has SIGHUP ignored.
+TEST(ProcessGroup, IsNotStoppedByASignalThatTheProcessIgnores) {
+  std::signal(SIGHUP, SIG_IGN);
+  ProcessGroup group(1, [](int, const ProcessGroup::Send&) { return 0; });
+  auto handlers = throwing_handlers();
+  handlers.on_tick = [] { std::raise(SIGHUP); };
+  EXPECT_EQ(message_of([&] { group.supervise(handlers); }), "no error");
+  std::signal(SIGHUP, SIG_DFL);
+}
+
+/// Waits some seconds at most; 0 where it is still alive then.
+int signal_that_ended(pid_t process) {
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    int status = 0;
+    if (waitpid(process, &status, WNOHANG) == process) return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  kill(process, SIGKILL);
+  waitpid(process, nullptr, 0);
+  return 0;
+}
+
+TEST(ProcessGroup, EndsWithItsParentHoweverThatIsKilled) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // its ranks become children of this process
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t parent = fork();
+  if (parent == 0) {
+    ProcessGroup group(2, [&](int, const ProcessGroup::Send&) {
+      const pid_t own = getpid();
+      return write(ends[1], &own, sizeof own) == sizeof own ? hang() : 1;
+    });
+    group.supervise({.on_line = {}, .on_tick = {}, .on_death = {}});
+    _exit(0);
+  }
+  pid_t ranks[2];
+  for (pid_t& rank : ranks) ASSERT_EQ(read(ends[0], &rank, sizeof rank), static_cast<ssize_t>(sizeof rank));
+  kill(parent, SIGKILL);
+  EXPECT_EQ(signal_that_ended(parent), SIGKILL);
+  for (const pid_t rank : ranks) EXPECT_EQ(signal_that_ended(rank), SIGKILL);
+  for (const int end : ends) close(end);
+  prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 TEST(ProcessGroup, AnExceptionInARankEndsItWithStatusOne) {

@@ -1,11 +1,15 @@
 // Ranks are forked processes here, as they are on GPUs.
 #include "calibration/shared_state.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <fstream>
 #include <functional>
+#include <sstream>
+#include <string>
 
 #include "models/execution/executor.hpp"
 
@@ -47,6 +51,18 @@ TEST(SharedBarrier, GivesUpWhenARankDoesNotCome) {
 TEST(SharedBarrier, OfOnePartyDoesNotWait) {
   const auto state = make_shared_state(1);
   EXPECT_TRUE(state->barrier.arrive_and_wait(short_while));
+}
+
+// Memory with a name would stay behind where nobody is left to remove it.
+TEST(SharedState, HasNoNameThatCouldOutliveIt) {
+  const auto state = make_shared_state(2);
+  std::ostringstream start;
+  start << std::hex << reinterpret_cast<std::uintptr_t>(state.get());
+  std::ifstream maps("/proc/self/maps");
+  std::string line;
+  while (std::getline(maps, line) && !line.starts_with(start.str())) continue;
+  EXPECT_THAT(line, testing::HasSubstr(" rw-s "));
+  EXPECT_THAT(line, testing::EndsWith("/dev/zero (deleted)"));
 }
 
 TEST(RankView, GathersEveryRanksHandle) {

@@ -1,0 +1,53 @@
+// One pass over schedules of one number of GPUs: a process for each rank, supervised.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "calibration/device_module.hpp"
+#include "calibration/hardware.hpp"
+#include "calibration/rank_message.hpp"
+#include "calibration/shared_state.hpp"
+
+namespace weft::calibration {
+
+/// Times, or under `RankJob::profiled` spans.
+class Pass {
+ public:
+  /// Schedules, observer and results must outlive this. `results`: by position in the schedules; spans are added to
+  /// the times of a pass before.
+  Pass(const std::vector<Schedule>& schedules, RankJob job, const Observer& observer,
+       std::map<std::size_t, Measurement>& results);
+
+  /// Throws ExecutionError as `measure` does.
+  void run();
+
+ private:
+  int rank_main(int rank, const Send& send) const;
+  void take(int rank, const std::string& line);
+  RankMessage understood(int rank, const std::string& line) const;
+  void require_awaited(int rank, std::size_t index) const;
+  void take_error(std::size_t index, const std::string& error);
+  void take_measurement(std::size_t index, const Measurement& measurement);
+  void take_recording(const RankMessage& message);
+  void check_time() const;
+  void check_time_of(int rank) const;
+  void report_death(int rank, const std::string& how) const;
+  void check_end(int rank);
+  void require_all_answers() const;
+  std::string schedule_of(int rank) const;
+  double limit_s(int rank) const;
+
+  const std::vector<Schedule>& schedules_;
+  RankJob job_;
+  const Observer& observer_;
+  std::map<std::size_t, Measurement>& results_;
+  std::map<std::size_t, int> awaited_;  ///< how many answers are still to come about a schedule
+  std::set<int> ended_;                 ///< ranks whose work is done
+  int ranks_;
+  SharedStatePointer state_;
+};
+
+}  // namespace weft::calibration
