@@ -12,24 +12,30 @@ constexpr std::size_t few_events = 12;
 
 }  // namespace
 
-void Engine::at_place(Picoseconds time, std::uint64_t place, Waiter waiter) {
-  const Event event{place, waiter};
-  if (time > now_) return wait_for(time, event);
-  early_.insert(std::upper_bound(early_.begin(), early_.end(), event, is_later), event);
-}
+const PlannedEnds Engine::no_ends;
 
+/// Ends that are due come before what was scheduled in the present instant: their times were set before, or when
+/// nothing was left of it.
 bool Engine::step() {
-  if (Line& happening = lines_.front(); early_.empty() && !happening.is_empty()) {  // most events
+  if (Line& happening = lines_.front(); early_.empty() && !happening.is_empty() && !is_end_due()) {  // most events
     const Waiter waiter = happening.first().waiter;
     happening.leave();
     waiter.call(waiter.context);
     return true;
   }
   Line* line = first_line();
-  if (line == nullptr && early_.empty()) {
-    if (filled_ == 0) return false;
+  if (line == nullptr && early_.empty() && !is_end_due()) {
+    if (filled_ == 0 && ends_->is_empty()) return false;
     begin_next_instant();
   }
+  const Waiter waiter = leave_first(line);
+  waiter.call(waiter.context);
+  return true;
+}
+
+/// Of the present instant, in which something is left; `line` is the first that is not empty, or null.
+Waiter Engine::leave_first(Line* line) {
+  if (is_end_due() && (early_.empty() || ends_->first().end.place < early_.back().order)) return on_end_;
   Waiter waiter;
   if (early_.empty() || (line != nullptr && line->first().order < early_.back().order)) {
     waiter = line->first().waiter;
@@ -38,12 +44,12 @@ bool Engine::step() {
     waiter = early_.back().waiter;
     early_.pop_back();
   }
-  waiter.call(waiter.context);
-  return true;
+  return waiter;
 }
 
 void Engine::restart() {
   assert(filled_ == 0 && early_.empty() && first_line() == nullptr);
+  assert(ends_->is_empty());
   now_ = base_ = {};
   sequence_ = 0;
 }
@@ -58,22 +64,27 @@ void Engine::wait_for(Picoseconds time, const Event& event) {
   assert(time >= now_);
   const int bit = std::bit_width(static_cast<std::uint64_t>(time.count ^ base_.count));
   buckets_[bit].push_back({time, event});
+  earliest_ = std::min(earliest_, time);  // stays unknown
   filled_ |= std::uint64_t{1} << bit;
+}
+
+Picoseconds Engine::earliest_waiting() {
+  if (earliest_ == unknown) {
+    earliest_ = never;
+    for (const TimedEvent& one : buckets_[std::countr_zero(filled_)]) earliest_ = std::min(earliest_, one.time);
+  }
+  return earliest_;
 }
 
 /// Sets the clock to the earliest time and lines its events up.
 void Engine::begin_next_instant() {
-  std::vector<TimedEvent>* bucket = &buckets_[std::countr_zero(filled_)];
-  if (bucket->size() == 1) {
-    now_ = bucket->front().time;
-    early_.push_back(bucket->front().event);
-    bucket->clear();
-    filled_ &= filled_ - 1;
+  const Picoseconds earliest = earliest_waiting();
+  if (!ends_->is_empty() && ends_->first().end.time < earliest) {
+    now_ = ends_->first().end.time;
     return;
   }
-  Picoseconds earliest = bucket->front().time;
-  for (const TimedEvent& one : *bucket) earliest = std::min(earliest, one.time);
   now_ = earliest;
+  std::vector<TimedEvent>* bucket = &buckets_[std::countr_zero(filled_)];
   if (bucket->size() > few_events) bucket = &spread(*bucket);
   for (std::size_t i = 0; i < bucket->size();) {
     TimedEvent& one = (*bucket)[i];
@@ -86,6 +97,7 @@ void Engine::begin_next_instant() {
     }
   }
   if (bucket->empty()) filled_ &= filled_ - 1;
+  earliest_ = filled_ == 0 ? never : unknown;
   if (early_.size() > 1) std::sort(early_.begin(), early_.end(), is_later);
 }
 

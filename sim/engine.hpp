@@ -8,9 +8,11 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "models/base/units.hpp"
+#include "sim/planned_ends.hpp"
 
 namespace weft::sim {
 
@@ -42,17 +44,24 @@ class Engine {
   }
   void after(Picoseconds delay, Waiter waiter) { at(now_ + delay, waiter); }
 
-  /// A place in the order of scheduling, for an event whose time may still change: whoever comes by at_place() leaves
-  /// as if it had been scheduled when the place was taken.
+  /// `ends` are events too, of the phase `happen`: whenever the first of them is due, `on_first` is called, who takes
+  /// it out. Their times may change, but not to before the present. They outlive the engine's use.
+  void serve(const PlannedEnds& ends, Waiter on_first) {
+    ends_ = &ends;
+    on_end_ = on_first;
+  }
+  /// An end with this place leaves as if it had been scheduled now.
   std::uint64_t take_place() { return sequence_++; }
-  /// In the phase `happen`. (time, place) must not lie before the event that is being called.
-  void at_place(Picoseconds time, std::uint64_t place, Waiter waiter);
 
   /// Takes the earliest event, sets the clock, calls whoever waits. False when nothing is left.
   bool step();
   void run() {
     while (step()) {
     }
+  }
+  /// Is nothing left of the present instant but what is being called, and ends?
+  bool is_instant_over() const {
+    return early_.empty() && lines_[0].is_empty() && lines_[1].is_empty() && lines_[2].is_empty();
   }
   /// Back to time 0; nobody waits any more.
   void restart();
@@ -83,15 +92,24 @@ class Engine {
   };
   static constexpr auto is_later = [](const Event& a, const Event& b) { return a.order > b.order; };
 
+  static constexpr Picoseconds never{std::numeric_limits<std::int64_t>::max()}, unknown{-1};
+  static const PlannedEnds no_ends;
+
+  bool is_end_due() const { return !ends_->is_empty() && ends_->first().end.time == now_; }
   void wait_for(Picoseconds time, const Event& event);
+  Picoseconds earliest_waiting();
   Line* first_line();
+  Waiter leave_first(Line* line);
   void begin_next_instant();
   std::vector<TimedEvent>& spread(std::vector<TimedEvent>& bucket);
 
-  std::vector<Event> early_;   // of the present instant, scheduled before it or with an early place: the first one last
-  std::array<Line, 3> lines_;  // by phase
+  std::vector<Event> early_;                         // of the present instant, scheduled before it: the first one last
+  std::array<Line, 3> lines_;                        // by phase
   std::array<std::vector<TimedEvent>, 64> buckets_;  // later events, by the highest bit that differs from base_
   std::uint64_t filled_ = 0;                         // bit b: buckets_[b] has events
+  Picoseconds earliest_ = never;                     // of those in buckets_, or unknown
+  const PlannedEnds* ends_ = &no_ends;
+  Waiter on_end_;
   Picoseconds base_;
   Picoseconds now_;
   std::uint64_t sequence_ = 0;

@@ -70,22 +70,44 @@ FlowId FluidPool::free_slot() {
 }
 
 FlowId FluidPool::start(double work, double cap, PathId path, Waiter done) {
+  const bool is_renewal = ending_ != none && renewed_ == none && is_equal(flows_[ending_], cap, path);
+  if (!is_renewal) part();
   const FlowId id = free_slot();
-  Flow& flow = flows_[id];
-  flow = {.path = path, .runs = true, .cap = cap, .work = work, .left = work, .updated = engine_.now(), .done = done};
-  for (const Use& use : uses(flow)) resources_[use.resource].flows.push_back(id);
-  want(flow, cap);
-  started_.push_back(id);
-  request_settle();
+  flows_[id] = {
+      .path = path, .runs = true, .cap = cap, .work = work, .left = work, .updated = engine_.now(), .done = done};
+  is_renewal ? void(renewed_ = id) : join(id);
   return id;
 }
 
 void FluidPool::set_cap(FlowId id, double cap) {
+  part();
   Flow& flow = flows_[id];
   want(flow, cap - flow.cap);
   flow.cap = cap;
   touch(flow);
   unrated_.push_back(id);
+  request_settle();
+}
+
+void FluidPool::join(FlowId id) {
+  const Flow& flow = flows_[id];
+  for (const Use& use : uses(flow)) resources_[use.resource].flows.push_back(id);
+  want(flow, flow.cap);
+  started_.push_back(id);
+  request_settle();
+}
+
+void FluidPool::leave(FlowId id) {
+  Flow& flow = flows_[id];
+  flow.runs = false;
+  want(flow, -flow.cap);
+  paths_[flow.path].served += flow.work;
+  for (const Use& use : uses(flow)) {
+    std::vector<FlowId>& flows = resources_[use.resource].flows;
+    *std::find(flows.begin(), flows.end(), id) = flows.back();
+    flows.pop_back();
+  }
+  ended_.push_back(id);
   request_settle();
 }
 
@@ -95,8 +117,7 @@ void FluidPool::want(const Flow& flow, double cap) {
 }
 
 void FluidPool::request_settle() {
-  if (settling_) return;
-  settling_ = true;
+  if (std::exchange(settling_, true)) return;
   engine_.at(engine_.now(), waiter_for<&FluidPool::settle>(this), Phase::settle);
 }
 
@@ -107,6 +128,7 @@ void FluidPool::touch(const Flow& flow) {
 
 void FluidPool::settle() {
   settling_ = false;
+  started_.empty() && ended_.empty() && unrated_.empty() ? renew_all() : part();
   take_over_rates();
   update_limits();
   ++searches_;
@@ -118,7 +140,6 @@ void FluidPool::settle() {
       new_rates_.push_back({id, flows_[id].cap});
   unrated_.clear();
   set_rates();
-  schedule_earliest();
 }
 
 /// Pairs each start with an equal end of this instant: the sum over each resource is then what it was.
@@ -147,6 +168,10 @@ void FluidPool::take_over_rates() {
 }
 
 /// Does `gone`, which has ended, leave a rate that is right for `flow`?
+bool FluidPool::is_equal(const Flow& gone, double cap, PathId path) const {
+  return gone.has_rate && gone.cap == cap && gone.path == path;
+}
+
 bool FluidPool::is_twin(const Flow& gone, const Flow& flow) const {
   return gone.has_rate && gone.cap == flow.cap &&
          (gone.path == flow.path || std::ranges::equal(uses(gone), uses(flow)));
@@ -263,52 +288,69 @@ void FluidPool::advance(Flow& flow) {
 }
 
 Picoseconds FluidPool::end_of(const Flow& flow) const {
-  if (flow.rate <= 0 && flow.left > 0) return never.time;  // stands still until the next plan
+  if (flow.rate <= 0 && flow.left > 0) return never;  // stands still until the next plan
   const double end_ps =
       static_cast<double>(flow.updated.count) + (flow.left > 0 ? flow.left / flow.rate * picoseconds_per_us : 0.0);
   return std::max(rounded_up(end_ps), engine_.now());
 }
 
 void FluidPool::plan_end(FlowId id, Picoseconds time) {
-  if (time == never.time) return ends_.forget(id);
+  if (time == never) return ends_.forget(id);
   ends_.plan(id, {time, engine_.take_place()});
 }
 
-void FluidPool::schedule_earliest() {
-  if (ends_.is_empty()) return;
-  const PlannedEnd earliest = ends_.first().end;
-  if (settling_ && earliest.time > engine_.now()) return;  // settle() may change it
-  if (!(earliest < scheduled_)) return;
-  scheduled_ = earliest;
-  if (idle_events_.empty()) idle_events_.push_back(&events_.emplace_back());
-  EndEvent* event = idle_events_.back();
-  idle_events_.pop_back();
-  *event = {this, earliest};
-  engine_.at_place(earliest.time, earliest.place, waiter_for<&EndEvent::happen>(event));
-}
-
-void FluidPool::on_end(EndEvent& event) {
-  idle_events_.push_back(&event);
-  if (!(event.end == scheduled_)) return;
-  scheduled_ = never;
-  if (!ends_.is_empty() && event.end == ends_.first().end) end(ends_.first().flow);
-  schedule_earliest();
-}
-
-void FluidPool::end(FlowId id) {
-  Flow& flow = flows_[id];
-  flow.runs = false;
-  ends_.forget(id);
-  want(flow, -flow.cap);
-  paths_[flow.path].served += flow.work;
-  for (const Use& use : uses(flow)) {
-    std::vector<FlowId>& flows = resources_[use.resource].flows;
-    *std::find(flows.begin(), flows.end(), id) = flows.back();
-    flows.pop_back();
+void FluidPool::on_end() {
+  const FlowId id = ends_.first().flow;
+  const bool is_tied = ends_.is_first_tied();
+  if (is_tied) ends_.forget(id);
+  ending_ = id;
+  flows_[id].done.call(flows_[id].done.context);
+  if (!is_tied && is_lone_renewal()) {
+    const FlowId follows = renew({std::exchange(ending_, none), std::exchange(renewed_, none)});
+    return ends_.replace_first(follows, {end_of(flows_[follows]), engine_.take_place()});
   }
-  ended_.push_back(id);
+  ends_.forget(id);
+  if (renewed_ == none) part();
+  if (ending_ != none) renewals_.push_back({std::exchange(ending_, none), std::exchange(renewed_, none)});
   request_settle();
-  flow.done.call(flow.done.context);
+}
+
+/// Is all that happens in this instant that one flow follows on an equal one?
+bool FluidPool::is_lone_renewal() const { return renewed_ != none && renewals_.empty() && engine_.is_instant_over(); }
+
+/// Flows that have ended in this instant leave, and the equal ones that follow on them join as any others do.
+void FluidPool::part() {
+  for (const Renewal& one : renewals_) {
+    leave(one.gone);
+    join(one.follows);
+  }
+  renewals_.clear();
+  if (ending_ == none) return;
+  leave(std::exchange(ending_, none));
+  if (renewed_ != none) join(std::exchange(renewed_, none));
+}
+
+/// Where all that came of the ends of an instant are equal flows, each takes the place and the rate of the one before.
+void FluidPool::renew_all() {
+  for (const Renewal& one : renewals_) {
+    const FlowId id = renew(one);
+    plan_end(id, end_of(flows_[id]));
+  }
+  renewals_.clear();
+}
+
+FlowId FluidPool::renew(const Renewal& renewal) {
+  const auto [gone, id] = renewal;
+  Flow &before = flows_[gone], &flow = flows_[id];
+  before.runs = false;
+  paths_[flow.path].served += before.work;
+  flow.rate = before.rate;
+  flow.has_rate = true;
+  want(flow, -flow.cap);
+  want(flow, flow.cap);
+  for (const Use& use : uses(flow)) *std::ranges::find(resources_[use.resource].flows, gone) = id;
+  free_.push_back(gone);
+  return id;
 }
 
 }  // namespace weft::sim

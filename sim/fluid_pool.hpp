@@ -6,12 +6,10 @@
 // over do not meet the copies beside them. A flow that starts in the instant in which an equal one ends takes over its
 // rate: nothing is planned (wave after wave of a GEMM costs one event each).
 //
-// Each plan moves the ends of many flows. Only the earliest of all is an event of the engine; ends at one time leave in
-// the order in which they were planned.
+// Each plan moves the ends of many flows; ends at one time leave in the order in which they were planned.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <span>
 #include <vector>
@@ -27,7 +25,7 @@ using PathId = int;
 
 class FluidPool {
  public:
-  explicit FluidPool(Engine& engine) : engine_(engine) {}
+  explicit FluidPool(Engine& engine) : engine_(engine) { engine.serve(ends_, waiter_for<&FluidPool::on_end>(this)); }
   FluidPool(const FluidPool&) = delete;  // events in the engine point at it
 
   /// `capacity` in units per us.
@@ -73,28 +71,30 @@ class FluidPool {
     Picoseconds updated;
     Waiter done;
   };
+  /// A flow that has ended and the equal one that was started as it did: neither has been counted.
+  struct Renewal {
+    FlowId gone, follows;
+  };
   struct NewRate {
     FlowId flow;
     double rate;
     Picoseconds end = {};
     int part = 0;  // see order_ties()
   };
-  static constexpr PlannedEnd never{{std::numeric_limits<std::int64_t>::max()}, 0};
-  /// What an event needs to know: it is void once an earlier one was scheduled.
-  struct EndEvent {
-    FluidPool* pool = nullptr;
-    PlannedEnd end;
-    void happen() { pool->on_end(*this); }
-  };
+  static constexpr FlowId none = -1;
+  static constexpr Picoseconds never{std::numeric_limits<std::int64_t>::max()};
 
   std::span<const Use> uses(const Flow& flow) const {
     const Path& path = paths_[flow.path];
     return {uses_.data() + path.first_use, uses_.data() + path.last_use};
   }
   FlowId free_slot();
+  void join(FlowId id);
+  void leave(FlowId id);
   void request_settle();
   void settle();
   void take_over_rates();
+  bool is_equal(const Flow& gone, double cap, PathId path) const;
   bool is_twin(const Flow& a, const Flow& b) const;
   void update_limits();
   void plan_group(int resource);
@@ -107,11 +107,13 @@ class FluidPool {
   void advance(Flow& flow);
   Picoseconds end_of(const Flow& flow) const;
   void plan_end(FlowId id, Picoseconds time);
-  void schedule_earliest();
-  void end(FlowId id);
+  void on_end();
+  bool is_lone_renewal() const;
+  void part();
+  void renew_all();
+  FlowId renew(const Renewal& renewal);
   void want(const Flow& flow, double cap);
   void touch(const Flow& flow);
-  void on_end(EndEvent& event);
 
   Engine& engine_;
   std::vector<Resource> resources_;
@@ -121,12 +123,9 @@ class FluidPool {
   std::vector<Path> paths_;
   std::vector<Use> uses_;  // path by path
   std::vector<Flow> flows_;
-  PlannedEnds ends_;              // of flows that run and do not stand still
-  PlannedEnd scheduled_ = never;  // no end is earlier
+  PlannedEnds ends_;  // of flows that run and do not stand still
   std::vector<FlowId> free_, started_, ended_;
   std::vector<FlowId> unrated_;  // need a rate: new ones, and those with another cap
-  std::vector<EndEvent*> idle_events_;
-  std::deque<EndEvent> events_;
 
   // Memory of settle().
   MaxMin max_min_;
@@ -138,6 +137,9 @@ class FluidPool {
   std::vector<Demand> demands_;
   std::vector<int> open_;
   std::uint64_t searches_ = 0;
+  std::vector<Renewal> renewals_;  // of this instant, as long as nothing else has changed in it
+  FlowId ending_ = none;           // has ended, and still counts as running while its end is told
+  FlowId renewed_ = none;          // an equal one that was started then, and does not count yet
   bool settling_ = false;
   double peak_load_ = 0;
   std::uint64_t plans_ = 0;

@@ -16,6 +16,12 @@ void PlannedEnds::plan(int flow, PlannedEnd end) {
   end < heap_[place].end ? move_up(place, {end, flow}) : move_down(place, {end, flow});
 }
 
+void PlannedEnds::replace_first(int flow, PlannedEnd end) {
+  place_of_[static_cast<std::size_t>(heap_.front().flow)] = nowhere;
+  if (static_cast<std::size_t>(flow) >= place_of_.size()) place_of_.resize(static_cast<std::size_t>(flow) + 1, nowhere);
+  move_down(0, {end, flow});
+}
+
 void PlannedEnds::forget(int flow) {
   const auto number = static_cast<std::size_t>(flow);
   if (number >= place_of_.size()) return;

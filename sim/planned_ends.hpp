@@ -28,8 +28,15 @@ class PlannedEnds {
 
   bool is_empty() const { return heap_.empty(); }
   const Entry& first() const { return heap_.front(); }
+  /// Do several flows end when the first does?
+  bool is_first_tied() const {
+    const Picoseconds time = heap_.front().end.time;
+    return (heap_.size() > 1 && heap_[1].end.time == time) || (heap_.size() > 2 && heap_[2].end.time == time);
+  }
   /// For the first time, or another time than before.
   void plan(int flow, PlannedEnd end);
+  /// The first end is forgotten, and that of a flow that had none is planned.
+  void replace_first(int flow, PlannedEnd end);
   /// Nothing where no end was planned.
   void forget(int flow);
   void clear();

@@ -36,31 +36,57 @@ class Recorder {
   std::deque<Mark> marks_;
 };
 
-TEST(Engine, PlacesTakenEarlierLeaveFirstHoweverLateTheyAreFilled) {
+/// Ends of flows, which the engine serves; they are noted by the numbers of their flows.
+class Ends {
+ public:
+  explicit Ends(Recorder& recorder) : recorder_(recorder) {
+    recorder.engine.serve(ends_, waiter_for<&Ends::note>(this));
+  }
+  Ends(const Ends&) = delete;
+  void plan(int flow, std::int64_t time) { ends_.plan(flow, {{time}, recorder_.engine.take_place()}); }
+
+ private:
+  void note() {
+    const int flow = ends_.first().flow;
+    ends_.forget(flow);
+    recorder_.order.push_back(flow);
+    recorder_.times.push_back(recorder_.engine.now().count);
+  }
+  Recorder& recorder_;
+  PlannedEnds ends_;
+};
+
+TEST(Engine, EndsLeaveAmongEventsAsIfTheyHadBeenScheduledWhenTheirPlacesWereTaken) {
   Recorder recorder;
-  const std::uint64_t place = recorder.engine.take_place();
-  recorder.mark(2, 10);
-  bool was_first = false;
-  const auto note = [](void* first) { *static_cast<bool*>(first) = true; };
-  recorder.engine.at_place({10}, place, {note, &was_first});
-  recorder.engine.step();
-  EXPECT_TRUE(was_first && recorder.order.empty());
+  Ends ends(recorder);
+  recorder.mark(1, 10);
+  ends.plan(2, 10);
+  recorder.mark(3, 10);
+  recorder.mark(4, 20);
+  ends.plan(5, 5);
+  ends.plan(6, 30);
+  recorder.engine.run();
+  EXPECT_THAT(recorder.order, ElementsAre(5, 1, 2, 3, 4, 6));
+  EXPECT_THAT(recorder.times, ElementsAre(5, 10, 10, 10, 20, 30));
 }
 
-TEST(Engine, APlaceTakenEarlierComesFirstAmongWhatHappensNow) {
+TEST(Engine, EndsThatMoveComeAtTheirLastTimes) {
   Recorder recorder;
-  static std::uint64_t place;
-  place = recorder.engine.take_place();
-  recorder.engine.at({5}, {[](void* context) {
-                             auto* now = static_cast<Recorder*>(context);
-                             now->mark(2, 5);
-                             const auto note = [](void* one) { static_cast<Recorder*>(one)->order.push_back(1); };
-                             now->engine.at_place({5}, place, {note, context});
-                             now->mark(3, 5);
-                           },
-                           &recorder});
+  Ends ends(recorder);
+  ends.plan(1, 10);
+  recorder.mark(2, 15);
+  ends.plan(1, 20);
   recorder.engine.run();
-  EXPECT_THAT(recorder.order, ElementsAre(1, 2, 3));
+  EXPECT_THAT(recorder.order, ElementsAre(2, 1));
+}
+
+TEST(Engine, AnEndComesBeforeWhatIsScheduledForNow) {
+  Recorder recorder;
+  Ends ends(recorder);
+  recorder.engine.at({5}, {[](void* context) { static_cast<Recorder*>(context)->mark(2, 5); }, &recorder});
+  ends.plan(1, 5);
+  recorder.engine.run();
+  EXPECT_THAT(recorder.order, ElementsAre(1, 2));
 }
 
 TEST(Engine, ServesEarlierEventsFirst) {

@@ -1,11 +1,15 @@
 #include "sim/fluid_pool.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
+#include <deque>
 #include <random>
 
 namespace weft::sim {
 namespace {
+
+using ::testing::DoubleEq;
+using ::testing::ElementsAre;
 
 constexpr double uncapped = 1e9;
 
@@ -216,6 +220,39 @@ TEST(FluidPool, RandomLoadsEndAtTheSameTimesOnRepeat) {
   run_random_load(first, 7);
   run_random_load(second, 7);
   for (const auto number : first.numbers) EXPECT_EQ(first.transfers.end_us(number), second.transfers.end_us(number));
+}
+
+/// Equal flows, each started as the one before ends.
+struct FlowChain {
+  FluidPool& pool;
+  Engine& engine;
+  double work, cap;
+  PathId path;
+  int left;
+  std::vector<double> ends_us = {};
+  static void go_on(void* context) {
+    auto* chain = static_cast<FlowChain*>(context);
+    chain->ends_us.push_back(to_us(chain->engine.now()));
+    if (--chain->left > 0) chain->pool.start(chain->work, chain->cap, chain->path, {go_on, chain});
+  }
+  void start() { pool.start(work, cap, path, {go_on, this}); }
+};
+
+// Two chains of 10 us a flow on one link, in step, and a transfer that takes a third of the link from 25 us on, when
+// the third flows of both have 250 bytes left: at 100/3 bytes/us they and all that follow need 3/2 as long.
+TEST(FluidPool, EqualFlowsFollowOnEachOtherAtOneRateUntilAnotherComes) {
+  Engine engine;
+  FluidPool pool(engine);
+  const PathId path = pool.add_path({{pool.add_resource(100), 1}});
+  FlowChain one{pool, engine, 500, 50, path, 4}, other{pool, engine, 500, 50, path, 4};
+  FlowChain late{pool, engine, 10000, 50, path, 1};
+  one.start();
+  other.start();
+  engine.at(from_us(25), {[](void* chain) { static_cast<FlowChain*>(chain)->start(); }, &late});
+  engine.run();
+  EXPECT_THAT(one.ends_us, ElementsAre(DoubleEq(10), DoubleEq(20), DoubleEq(32.5), DoubleEq(47.5)));
+  EXPECT_EQ(one.ends_us, other.ends_us);
+  EXPECT_DOUBLE_EQ(pool.served(0), 2 * 4 * 500 + 10000);
 }
 
 TEST(FluidPool, NoWorkEndsInItsOwnInstant) {

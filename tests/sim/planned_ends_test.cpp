@@ -37,6 +37,25 @@ TEST(PlannedEnds, FirstEndIsAtHandWhateverIsPlannedMovedAndForgotten) {
   }
 }
 
+TEST(PlannedEnds, FirstIsReplacedByTheEndOfAnotherFlow) {
+  PlannedEnds planned;
+  for (int flow = 0; flow < 4; ++flow) planned.plan(flow, {{1000 * flow}, 0});
+  planned.replace_first(7, {{1500}, 1});
+  EXPECT_EQ(planned.first().flow, 1);
+  planned.forget(1);
+  EXPECT_EQ(planned.first().flow, 7);
+}
+
+TEST(PlannedEnds, FirstIsTiedWhereAnotherComesAtItsTime) {
+  PlannedEnds planned;
+  planned.plan(0, {{1000}, 8});
+  EXPECT_FALSE(planned.is_first_tied());
+  planned.plan(1, {{2000}, 9});
+  EXPECT_FALSE(planned.is_first_tied());
+  planned.plan(2, {{1000}, 10});
+  EXPECT_TRUE(planned.is_first_tied());
+}
+
 TEST(PlannedEnds, EqualTimesComeInTheOrderOfTheirPlaces) {
   PlannedEnds planned;
   planned.plan(0, {{1000}, 8});
