@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "calibration/fitting/least_squares.hpp"
+#include "models/base/input_error.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/governor.hpp"
 #include "models/cost/l2_reuse.hpp"
-#include "models/execution/executor.hpp"
 #include "models/machine/machine_numbers.hpp"
 
 namespace weft::calibration::fitting {
@@ -142,8 +142,9 @@ double lone_gemm_us(const Machine& machine, const MatrixSize& size, DataType dty
 
 GemmFit fit_gemms(const Machine& machine, const std::vector<GemmObservation>& observations) {
   if (observations.size() <= std::size(numbers))
-    throw ExecutionError("expected more than " + std::to_string(std::size(numbers)) +
-                         " measured GEMMs, one for each number to fit, got " + std::to_string(observations.size()));
+    throw InputError("MEASUREMENTS", "expected more than " + std::to_string(std::size(numbers)) +
+                                         " measured GEMMs, one for each number to fit, got " +
+                                         std::to_string(observations.size()));
   return Fit(machine, observations).run();
 }
 

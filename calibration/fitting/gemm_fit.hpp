@@ -39,7 +39,7 @@ struct GemmFit {
 /// where the energy is that of busy SMs, of flops and of bytes from the HBM.
 double lone_gemm_us(const Machine& machine, const MatrixSize& size, DataType dtype = DataType::bf16);
 
-/// Throws ExecutionError with fewer observations than numbers to fit.
+/// Throws InputError with fewer observations than numbers to fit.
 GemmFit fit_gemms(const Machine& machine, const std::vector<GemmObservation>& observations);
 
 }  // namespace weft::calibration::fitting

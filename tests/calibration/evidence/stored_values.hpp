@@ -15,8 +15,8 @@ namespace weft::tests {
 using Percentages = std::map<std::string, double>;
 
 /// A file of stored values:
-///   {"changes": [{"reason": "…", "checksum": "…"}, …], "made_from": {FILE: CHECKSUM}, "percent": {PART: {NAME: VALUE}}}
-/// The last change's checksum is that of its reason and of all else that is stored, so that nothing changes without one.
+///   {"changes": [{"reason": …, "checksum": …}, …], "made_from": {FILE: CHECKSUM}, "percent": {PART: {NAME: VALUE}}}
+/// The last change's checksum is that of its reason and of all else that is stored: nothing changes without a reason.
 class StoredValues {
  public:
   using Json = nlohmann::ordered_json;

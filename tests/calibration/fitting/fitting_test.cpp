@@ -172,7 +172,7 @@ TEST(GemmFit, LeavesOutNumbersThatNoObservationDependsOn) {
 }
 
 TEST(GemmFit, NeedsMoreObservationsThanNumbers) {
-  EXPECT_THROW(fit_gemms(machine(), {{{128, 128, 128}, DataType::bf16, 5.0}}), ExecutionError);
+  EXPECT_THROW(fit_gemms(machine(), {{{128, 128, 128}, DataType::bf16, 5.0}}), InputError);
 }
 
 // One wave of one 128 x 256 tile on each of two SMs, far from the power limit and the HBM rate, its loads free.

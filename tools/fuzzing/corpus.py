@@ -1,0 +1,150 @@
+"""What is mutated: files of the tree that the commands take, small parts of large ones, and what commands write."""
+
+import json
+import os
+import pathlib
+import resource
+import signal
+import subprocess
+import tempfile
+
+from fuzzing.document import parsed, words_of
+
+PROFILES = {
+    "test.json": "tests/sim/test_machine.json",
+    "mi300x8-mesh.json": "calibration/machines/mi300x8-mesh.json",
+    "rtx4090x8-pcie.json": "calibration/machines/rtx4090x8-pcie.json",
+    "a800x8-nvlink-pairs.json": "calibration/machines/a800x8-nvlink-pairs.json",
+}
+MEASUREMENTS = "calibration/measurements/"
+CONFIG = "scenarios/models/llama-3.3-70b.config.json"
+LAYER = '{"op": "transformer_layer", "tokens": 2048, "hidden": 4096, "heads": 32, "kv_heads": 8, "head_dim": 128, '
+LAYER += '"intermediate": 14336, "dtype": "bf16"'
+MORE_CASES = [
+    '{"id": "moe", "gpus": 4, "workload": ' + LAYER + ', "experts": 8, "experts_per_token": 2}}',
+    '{"id": "split", "gpus": 8, "workload": ' + LAYER + '}, "schedule": {"family": "token_split", "first": 1024}}',
+    '{"id": "given", "gpus": 4, "workload": {"op": "gemm+all_reduce", "m": 4096, "n": 4096, "k": 2048, "dtype": "bf16"}, '
+    '"schedule": {"family": "decomposition", "chunks": 4, "launch": "eager"}, '
+    '"measured": {"gemm_us": 812.0, "collective_us": 355.0}}',
+    '{"id": "uneven", "gpus": 8, "workload": {"op": "all_to_all+gemm", "m": 8192, "n": 4096, "k": 2048, "dtype": "bf16", '
+    '"imbalance": 1.5}, "schedule": {"family": "decomposition", "chunks": 2, "max_ctas": 8}}',
+    '{"id": "groups", "gpus": 4, "workload": {"op": "gemm+reduce_scatter", "m": 8192, "n": 8192, "k": 3584, '
+    '"dtype": "bf16"}, "schedule": {"family": "signaling", "groups": "searched"}}',
+]
+
+
+def lines_of(path, first, stride=1, start=0):
+    return path.read_text().splitlines()[start::stride][:first]
+
+
+class Corpus:
+    """Texts by kind; each kind's texts are donors to each other."""
+
+    def __init__(self, root, program):
+        self.root, self.program = root, program
+        self.profiles = {name: (root / path).read_bytes() for name, path in PROFILES.items()}
+        self.tables = {"test_machine.gemm_kernels.txt": (root / "tests/sim/test_machine.gemm_kernels.txt").read_bytes()}
+        self.csv = "\n".join(lines_of(root / "tests/models/machine/gemm_kernels.csv", 12)) + "\n"
+        self.curves = (root / "calibration/published/mi300x8-mesh.csv").read_bytes()
+        self.config = (root / CONFIG).read_bytes()
+        self.claims = {path.stem: path.read_bytes() for path in sorted((root / "scenarios/published").glob("*.json"))}
+        self.cases = self.all_cases()
+        self.scenarios = self.all_scenarios()
+        self.traces = {
+            name: (root / "tests/tools/inputs" / name).read_bytes() for name in ("predicted.json", "measured.json")
+        }
+        self.measurements = self.all_measurements()
+        self.schedules = self.shipped_schedules() + self.built_schedules()
+        self.progress = self.begun_progress()
+        texts = [*self.cases, *self.scenarios, *map(bytes.decode, self.schedules), self.config.decode()]
+        self.words = sorted({word for text in texts for word in words_of(parsed(text))})
+        self.profile_words = sorted(
+            {word for text in self.profiles.values() for word in words_of(parsed(text.decode())) if len(word) < 40}
+        )
+
+    def all_cases(self):
+        """One of each op and family that the tree's lists of cases have."""
+        sources = sorted((self.root / MEASUREMENTS / "validation-cases").glob("*.jsonl"))
+        lines = [line for path in sources for line in lines_of(path, 10_000, 7)]
+        lines += [json.dumps(case) for text in self.claims.values() for case in json.loads(text)["cases"]]
+        hybrids = lines_of(self.root / MEASUREMENTS / "hybrids-2026-11-21/hybrids_4gpu.jsonl", 400, 9)
+        lines += [json.dumps(json.loads(line)["case"]) for line in hybrids if '"case"' in line]
+        kinds = {}
+        for line in MORE_CASES + lines:
+            case = json.loads(line)
+            schedule = case.get("schedule", {})
+            key = (case["workload"]["op"], schedule.get("family"), *sorted(schedule), *sorted(case))
+            kinds.setdefault(key, line)
+        return [kinds[key] for key in sorted(kinds, key=str)]
+
+    def all_scenarios(self):
+        made = [path.read_text() for path in sorted((self.root / "scenarios").glob("*.json"))]
+        for op, sizes in [
+            ("gemm+all_reduce", {"m": [2048], "n": 4096, "k": 2048, "families": ["serial", "decomposition"]}),
+            ("all_gather+gemm", {"m": 4096, "n": 4096, "k": 2048, "families": ["async_tp", "ficco"]}),
+            ("gemm||all_reduce", {"m": 4096, "n": 4096, "k": 2048, "bytes": 67108864}),
+            ("all_to_all+gemm", {"m": 4096, "n": 4096, "k": 2048, "imbalance": 1.3}),
+        ]:
+            made.append(json.dumps({"format": "weft.scenario/1", "gpus": 4, "op": op, **sizes}, indent=2))
+        return made
+
+    def all_measurements(self):
+        """(measurements, recorded kernels or nothing): a few lines of each kind of file."""
+        made = []
+        for name, count, stride in [
+            ("rulers-2026-11-21/weft", 7, 1),
+            ("steady-2026-11-21/gemm", 12, 3),
+            ("steady-2026-11-21/pairs", 8, 9),
+            ("attention-2026-11-21/layers", 6, 7),
+            ("load-2026-11-22/h100_priority_short", 8, 5),
+            ("validation-2026-11-21/validation_2gpu", 12, 57),
+            ("calibration-2026-11-21/collectives_2gpu", 12, 23),
+        ]:
+            lines = lines_of(self.root / MEASUREMENTS / f"{name}.jsonl", count, stride)
+            made.append(("\n".join(lines).encode() + b"\n", b""))
+        for name in ("h200x4-2026-11-21/gemm", "h200x4-2026-11-21/pairs_2gpu"):
+            lines = lines_of(self.root / MEASUREMENTS / f"{name}.jsonl", 9)
+            kernels = [
+                line
+                for line in lines_of(self.root / MEASUREMENTS / f"{name}.kernels", 10_000)
+                if json.loads(line).get("line", 0) <= len(lines)
+            ]
+            made.append(("\n".join(lines).encode() + b"\n", "\n".join(kernels).encode() + b"\n"))
+        return made
+
+    def shipped_schedules(self):
+        folders = ("tests/schedules", "scenarios/launch_control")
+        paths = [path for folder in folders for path in sorted((self.root / folder).glob("*.json"))]
+        return [path.read_bytes() for path in [*paths, self.root / "docs/example/schedule.json"]]
+
+    def built_schedules(self):
+        """What the families make of the cases: operations that no shipped schedule has."""
+        with tempfile.TemporaryDirectory(prefix="weft-fuzz-") as made:
+            folder = pathlib.Path(made)
+            cases = [json.dumps({**json.loads(case), "id": f"{i:04}"}) for i, case in enumerate(self.cases)]
+            (folder / "cases.jsonl").write_text("\n".join(cases) + "\n")
+            machine = self.root / PROFILES["mi300x8-mesh.json"]
+            call = [self.program, "predict", "--machine", machine, "--in", folder / "cases.jsonl", "--schedules", folder]
+            subprocess.run(call, capture_output=True, check=False)
+            texts = [path.read_bytes() for path in sorted(folder.glob("*.json"))]
+        return [text for text in texts if len(text) < 30_000]
+
+    def tune_arguments(self):
+        return ["tune", "config.json", "--machine", "mi300x8-mesh", "--nccl", "--tokens", "1024", "--out", "out.json"]
+
+    def begun_progress(self):
+        """That of a search that was ended after the first lines; on one core, so that these are always the same."""
+
+        def begin():
+            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+            signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))
+
+        with tempfile.TemporaryDirectory(prefix="weft-fuzz-") as made:
+            folder = pathlib.Path(made)
+            (folder / "config.json").write_bytes(self.config)
+            subprocess.run(
+                [self.program, *self.tune_arguments()], cwd=folder, capture_output=True, check=False, preexec_fn=begin
+            )
+            path = folder / "out.json.progress"
+            return path.read_bytes() if path.exists() else b"{}\n"
