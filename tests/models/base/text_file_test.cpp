@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <fstream>
 #include <functional>
 #include <system_error>
 
@@ -38,6 +39,17 @@ TEST_F(TextFiles, AreAllWritten) {
   EXPECT_EQ(folder.read("a"), "one");
   EXPECT_EQ(folder.read("b"), "two");
   EXPECT_THAT(folder.file_names(), ElementsAre("a", "b"));
+}
+
+/// What is written beside its place and moved there is whole at every moment, whoever looks, and whenever power fails.
+TEST_F(TextFiles, AreWholeForWhoReadsThemMeanwhile) {
+  folder.write("a", "old and whole");
+  std::ifstream reader(path("a"));
+  write_text_file(path("a"), "new");
+  std::string read;
+  std::getline(reader, read);
+  EXPECT_EQ(read, "old and whole");
+  EXPECT_EQ(folder.read("a"), "new");
 }
 
 TEST_F(TextFiles, StayAsTheyWereWhereOneFindsNoRoom) {

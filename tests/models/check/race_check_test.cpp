@@ -152,6 +152,18 @@ TEST(RaceCheck, neighbouring_columns_do_not_race) {
   EXPECT_EQ(racing(schedule), std::set<Pair>{});
 }
 
+TEST(RaceCheck, a_race_of_one_rank_alone_is_found_where_ranks_differ) {
+  Schedule schedule = two_copies_on_two_streams(4);
+  auto& written = std::get<Copy>(schedule.operations[0].work);
+  auto& read = std::get<Copy>(schedule.operations[1].work);
+  const RowRange upper{0, 4}, lower{4, 4};
+  for (Slice* slice : {&written.source, &written.destination}) slice->rows = upper;
+  for (Slice* slice : {&read.source, &read.destination}) slice->rows = RankRows{{lower, lower, upper, lower}};
+  const auto races = find_races(schedule);
+  ASSERT_FALSE(races.empty());
+  for (const Race& race : races) EXPECT_EQ(race.buffer_rank, 2) << race.message;
+}
+
 TEST(RaceCheck, pushes_of_all_ranks_into_the_same_rows_of_a_peer_race_with_each_other) {
   Schedule schedule = two_copies_on_two_streams(4);
   schedule.buffers[1].memory = Memory::symmetric;

@@ -217,6 +217,18 @@ TEST(Validation, streams_that_wait_for_each_other_are_a_deadlock) {
             std::string::npos);
 }
 
+TEST(Validation, a_wait_that_finds_what_another_one_took_is_a_deadlock) {
+  const auto take_twice = [](Schedule& schedule) {
+    schedule.counters = {{"x", true}};
+    schedule.operations = {{"signal", 0, {}, Signal{0, 0, 1, {}}},
+                           {"take", 0, {}, Wait{0, 1, {}}},
+                           {"take_again", 0, {}, Wait{0, 1, {}}},
+                           {"signal_again", 0, {}, Signal{0, 0, 1, {}}}};
+  };
+  EXPECT_NE(complaint(two_copies_on_two_streams(), take_twice).find("no deadlock, but \"take_again\" on stream \"s0\""),
+            std::string::npos);
+}
+
 TEST(Validation, a_wait_for_a_signal_that_is_launched_later_is_no_deadlock) {
   EXPECT_EQ(error_of([] { validate(signalled_all_gather_gemm()); }), "");
 }
