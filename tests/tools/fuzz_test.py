@@ -30,7 +30,7 @@ class Found(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.program = pathlib.Path(self.folder.name) / "weft"
-        self.place = Place(self.program, LIMITS, pathlib.Path(self.folder.name) / "cache")
+        self.place = Place(self.program, LIMITS, {})
 
     def tearDown(self):
         self.place.close()
@@ -174,6 +174,16 @@ class Questions(unittest.TestCase):
         asked = {getattr(asker, name)().arguments[0] for name in WEIGHTS if name != "options"}
         asked |= {arguments[0] for arguments in (asker.options().arguments for _ in range(100)) if arguments}
         self.assertEqual(commands - asked, set())
+
+    def test_of_whole_inputs_are_answered(self):
+        """What nothing was done to is no error, or mutation would not get past it."""
+        place = Place(WEFT, Limits(), {})
+        for name in sorted(WEIGHTS.keys() - {"options", "run", "measure", "ask", "calibrate", "validate"}):
+            asker = Asker(random.Random(3), self.corpus)
+            asker.mutant = lambda kind, whole, words=None, donors=(): whole
+            outcome = place.run(getattr(asker, name)())
+            self.assertEqual((name, outcome.status, outcome.errors), (name, 0, b""))
+        place.close()
 
     def test_cover_each_op_and_most_of_what_schedules_do(self):
         cases = " ".join(self.corpus.cases)

@@ -94,6 +94,7 @@ class Corpus:
         for name, count, stride in [
             ("rulers-2026-11-21/weft", 7, 1),
             ("steady-2026-11-21/gemm", 12, 3),
+            ("h200x4-2026-11-21/gemm", 24, 9),
             ("steady-2026-11-21/pairs", 8, 9),
             ("attention-2026-11-21/layers", 6, 7),
             ("load-2026-11-22/h100_priority_short", 8, 5),

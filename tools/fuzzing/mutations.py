@@ -49,7 +49,8 @@ class Json:
 
     def mutate(self, root):
         here = list(places(root))
-        changes = [self.scalar] * 10 + [self.missing, self.key, self.twice, self.many, self.order, self.donated, self.nested]
+        changes = [self.scalar] * 8 + [self.everywhere] * 6
+        changes += [self.missing, self.key, self.twice, self.many, self.order, self.donated, self.nested]
         self.random.choice(changes)(here)
 
     def chosen(self, here, wanted=lambda container, index: True):
@@ -63,6 +64,18 @@ class Json:
         place = self.random.random() < 0.6 and self.chosen(here, is_number) or self.chosen(here, is_scalar)
         if place:
             put(*place, other_scalar(self.random, at(*place), self.words))
+
+    def everywhere(self, here):
+        """A size or a name that stands in many places becomes another one in all of them, so that they still fit."""
+        place = self.chosen(here, lambda container, index: not isinstance(at(container, index), (list, bool, type(None))))
+        if not place:
+            return
+        old = at(*place)
+        new = other_scalar(self.random, old, self.words)
+        for container, index in here:
+            element = at(container, index)
+            if element == old and type(element) is type(old):
+                put(container, index, copy.deepcopy(new))
 
     def missing(self, here):
         container, index = self.chosen(here)

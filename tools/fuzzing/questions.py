@@ -1,5 +1,7 @@
 """Questions to every command, one of whose inputs is mutated: a function for each command, and how often it is asked."""
 
+import json
+
 from fuzzing.crafted import Question
 from fuzzing.document import bytes_of, parsed
 from fuzzing.mutations import NUMBERS, STRINGS, mutated, mutated_lines, mutated_words
@@ -100,15 +102,18 @@ class Asker:
         return Question(["explore", "scenario.json", "--machine", self.machine(), *options, *self.printed()], files, OUTPUTS)
 
     def schedule(self):
+        """One that is mutated; and the machine that it is for, where it says so."""
+        whole = self.random.choice(self.corpus.schedules)
         donors = [text.decode() for text in self.some(self.corpus.schedules, 2)]
-        return {"schedule.json": self.mutant("json", self.random.choice(self.corpus.schedules), donors=donors)}
+        machine = json.loads(whole).get("machine") or self.machine()
+        return {"schedule.json": self.mutant("json", whole, donors=donors)}, machine
 
     def check(self):
-        return Question(["check", "schedule.json", *self.maybe(["--json", "out.json"])], self.schedule(), OUTPUTS)
+        return Question(["check", "schedule.json", *self.maybe(["--json", "out.json"])], self.schedule()[0], OUTPUTS)
 
     def simulate(self):
         options = self.maybe(["--json", "out.json"], ["--trace", "trace.json"], ["--svg", "out.svg"])
-        machine, files = self.machine(), self.schedule()
+        files, machine = self.schedule()
         if self.random.random() < 0.2:
             machine, files = self.profile()
             files["schedule.json"] = self.random.choice(self.corpus.schedules)
@@ -116,7 +121,7 @@ class Asker:
 
     def run(self):
         options = self.maybe(["--json", "out.json"], ["--spans", "spans.json"])
-        return Question(["run", "schedule.json", *options], self.schedule(), OUTPUTS)
+        return Question(["run", "schedule.json", *options], self.schedule()[0], OUTPUTS)
 
     def measure(self):
         cases = self.mutant("lines", ("\n".join(self.some(self.corpus.cases, 2)) + "\n").encode())

@@ -90,7 +90,7 @@ def files_in(folder):
 class Place:
     """A scratch folder: the program works in deep/er/work, so that what it writes beside that is found."""
 
-    def __init__(self, program, limits, cache):
+    def __init__(self, program, limits, environment):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="weft-fuzz-"))
         self.work = self.root / "deep/er/work"
         self.program, self.limits = program, limits
@@ -98,9 +98,9 @@ class Place:
             "PATH": os.environ["PATH"],
             "HOME": str(self.root / "home"),
             "TMPDIR": str(self.root / "tmp"),
-            "XDG_CACHE_HOME": str(cache),
             "ASAN_OPTIONS": f"exitcode={EXIT_OF_SANITIZERS}:allocator_may_return_null=0:detect_leaks=0",
             "UBSAN_OPTIONS": f"exitcode={EXIT_OF_SANITIZERS}:print_stacktrace=1",
+            **environment,
         }
 
     def close(self):
