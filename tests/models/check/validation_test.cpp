@@ -39,6 +39,12 @@ TEST(Validation, sizes_stay_between_1_and_2_to_the_40_elements) {
         << rows;
 }
 
+TEST(Validation, there_are_1_to_1024_gpus) {
+  for (const int gpus : {0, 1025})
+    EXPECT_EQ(complaint(async_tp(), [&](Schedule& schedule) { schedule.gpus = gpus; }),
+              "gpus: expected 1 to 1024 GPUs, got " + std::to_string(gpus));
+}
+
 TEST(Validation, a_schedule_without_operations_is_refused) {
   EXPECT_NE(complaint(async_tp(), [](Schedule& schedule) { schedule.operations.clear(); }), "");
 }

@@ -485,6 +485,10 @@ TEST(UncheckableSchedules, WithAResultOfAnotherShapeAreRefused) {
   Schedule schedule = reduce_scatter_in_chunks();
   schedule.meaning->result = std::get<Gemm>(operation(schedule, "gemm 0").work).c.buffer;
   EXPECT_EQ(complaint(schedule), "meaning.result: expected 6 x 3, got 24 x 3");
+  schedule = reduce_scatter_in_chunks();
+  Buffer& result = schedule.buffers[static_cast<std::size_t>(schedule.meaning->result)];
+  ++result.columns;
+  EXPECT_EQ(complaint(schedule), "meaning.result: expected 6 x 3, got 6 x 4");
 }
 
 }  // namespace
