@@ -31,5 +31,31 @@ TEST(CriticalPath, OfOverlappedChunksFollowsTheGemmsWhereTheLinkIsFast) {
   EXPECT_EQ(limit_of(gathered, {Decomposition{4}}, 20), Limit::compute);
 }
 
+/// Rank 0 computes for long, rank 1 copies for a moment.
+TEST(CriticalPath, IsThatOfTheSlowestRank) {
+  Machine machine = test_machine();
+  machine.power.limit_W = 1e6;
+  Schedule schedule;
+  schedule.name = "uneven";
+  schedule.gpus = 2;
+  schedule.buffers = {{"a", 8192, 4096, DataType::bf16, {}, {}},
+                      {"b", 4096, 4096, DataType::bf16, {}, {}},
+                      {"c", 8192, 4096, DataType::bf16, {}, {}},
+                      {"sent", 4096, 4096, DataType::bf16, Memory::symmetric, {}},
+                      {"received", 4096, 4096, DataType::bf16, {}, {}}};
+  schedule.streams = {{"s0", 0}};
+  const RankRows computed{{{0, 8192}, {0, 0}}}, copied{{{0, 0}, {0, 4096}}};
+  Gemm gemm;
+  gemm.a = {0, 0, computed, 0, 4096};
+  gemm.b = {1, 0, RowRange{0, 4096}, 0, 4096};
+  gemm.c = {2, 0, computed, 0, 4096};
+  schedule.operations = {{"gemm", 0, {}, gemm},
+                         {"copy", 0, {}, Copy{{3, 1, copied, 0, 4096}, {4, 0, copied, 0, 4096}, {}}}};
+  EXPECT_EQ(SimulatedExecutor().run(schedule, machine).limited_by, Limit::compute);
+  for (Slice* slice : {&gemm.a, &gemm.c}) slice->rows = RankRows{{{0, 64}, {0, 0}}};
+  schedule.operations.front().work = gemm;
+  EXPECT_NE(SimulatedExecutor().run(schedule, machine).limited_by, Limit::compute);
+}
+
 }  // namespace
 }  // namespace weft::sim

@@ -192,5 +192,14 @@ TEST(HeldOutModel, HasTheGemmsOfItsLayer) {
   EXPECT_FALSE(is_held_out({8192, 8192 + 64}));
 }
 
+TEST(HeldOutModel, IsKnownByItsMatricesOnAnyNumberOfGpus) {
+  for (const int gpus : {1, 2, 4, 8}) {
+    const LayerGemms gemms = held_out_gemms(gpus);
+    for (const MatrixWidths& widths : {gemms.qkv, gemms.attention_out, gemms.gate_and_up, gemms.down})
+      EXPECT_TRUE(is_held_out(widths)) << gpus;
+  }
+  EXPECT_FALSE(is_held_out({4096, 4096}));
+}
+
 }  // namespace
 }  // namespace weft::calibration::evidence

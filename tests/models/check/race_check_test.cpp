@@ -202,6 +202,24 @@ TEST(RaceCheck, a_counter_on_another_rank_than_the_data_orders_nothing) {
   EXPECT_EQ(racing(schedule), (std::set<Pair>{{"write", "read"}}));
 }
 
+TEST(RaceCheck, tiles_order_a_peers_pull_where_they_signal_that_peer) {
+  for (const int place : {1, 0}) {
+    Schedule schedule = signalled_all_gather_gemm();
+    Gemm gemm = std::get<Gemm>(operation(schedule, "gemm").work);
+    gemm.waits.clear();
+    gemm.signals = {{0, 0, place}, {1, 0, place}};
+    schedule.buffers[3].memory = Memory::symmetric;
+    schedule.buffers.push_back({"D", 256, 128, DataType::bf16, {}, {}});
+    Slice pulled = whole(schedule, "C");
+    pulled.place = -1;
+    schedule.operations = {{"gemm", 0, {}, gemm},
+                           {"wait", 1, {}, Wait{0, 2, {}}},
+                           {"pull", 1, {}, Copy{pulled, whole(schedule, "D"), CopyPath::copy_engine}},
+                           {"barrier", 1, {}, Barrier{}}};
+    EXPECT_EQ(racing(schedule).empty(), place == 1) << place;
+  }
+}
+
 TEST(RaceCheck, a_wait_follows_the_first_signals_of_one_stream_that_add_up) {
   Schedule schedule = push_and_signal(1, 1);
   schedule.operations.insert(schedule.operations.begin() + 2, {"later", 0, {}, Signal{0, 1, 1, SignalPath::kernel}});
