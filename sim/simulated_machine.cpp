@@ -49,15 +49,14 @@ SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const
       clock_share_(clock_share),
       mechanisms_(mechanisms),
       keeps_copy_engine_(keeps_copy_engine(schedule)),
-      sm_layout_(machine.gpu),
-      sm_placement_(sm_layout_),
+      sms_(KnownSms::of_thread(machine.gpu)),
       pool_(engine),
       links_(pool_, machine.fabric, schedule.gpus, mechanisms.links),
       units_(engine, pool_, ranks),
       prepared_(static_cast<std::size_t>(ranks) * costs.size()),
       transfers_(costs.size()) {
   for (int rank = 0; rank < ranks; ++rank)
-    gpus_.push_back(std::make_unique<GpuState>(engine, machine, pool_, sm_placement_, mechanisms));
+    gpus_.push_back(std::make_unique<GpuState>(engine, machine, pool_, sms_->placement, mechanisms));
   lasting_resources_ = pool_.resources();
 }
 
@@ -131,7 +130,7 @@ LaunchSite SimulatedMachine::site_of(const Activity& activity) {
           .machine = machine_,
           .schedule = schedule_,
           .cost = costs_[activity.id],
-          .sms = sm_layout_,
+          .sms = sms_->layout,
           .links = links_,
           .hbm = gpu.hbm,
           .l2 = gpu.l2,
@@ -214,7 +213,7 @@ CollectiveRun& SimulatedMachine::collective_run(const Activity& activity) {
   if (const auto found = collectives_.find(key); found != collectives_.end()) return found->second;
   const CollectiveTiming& timing = costs_[activity.id].collective;
   const CtaShape cta = collective_cta(activity);
-  if (const int most = sm_layout_.capacity(cta, timing.cluster); most < timing.ctas)
+  if (const int most = sms_->layout.capacity(cta, timing.cluster); most < timing.ctas)
     throw InputError(activity.operation->name + ".cluster",
                      "expected room for " + std::to_string(timing.ctas) + " CTAs in clusters of " +
                          std::to_string(timing.cluster) + " on one GPU, which holds " + std::to_string(most));

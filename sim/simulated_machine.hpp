@@ -125,8 +125,7 @@ class SimulatedMachine : public Device {
   const Mechanisms mechanisms_;
   const std::vector<bool> keeps_copy_engine_;
   bool with_details_ = true;
-  SmLayout sm_layout_;
-  SmPlacement sm_placement_;
+  const std::shared_ptr<KnownSms> sms_;
   FluidPool pool_;
   FabricLinks links_;
   IdealUnits units_;

@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace weft::sim {
+namespace {
+
+SmRoom empty_sm_of(const Gpu& gpu) {
+  return {gpu.ctas_per_sm, gpu.threads_per_sm, gpu.registers_per_sm, gpu.shared_memory_per_sm};
+}
+
+}  // namespace
 
 int SmRoom::ctas(const CtaShape& cta) const {
   int most = slots;
@@ -17,14 +24,14 @@ SmRoom SmRoom::without(const CtaShape& cta, int ctas) const {
           shared_memory - ctas * cta.shared_memory};
 }
 
-SmLayout::SmLayout(const Gpu& gpu)
-    : gpc_sms_(gpu.gpc_sms),
-      empty_sm_{gpu.ctas_per_sm, gpu.threads_per_sm, gpu.registers_per_sm, gpu.shared_memory_per_sm} {
+SmLayout::SmLayout(const Gpu& gpu) : gpc_sms_(gpu.gpc_sms), empty_sm_(empty_sm_of(gpu)) {
   for (int gpc = 0; gpc < gpcs(); ++gpc) {
     first_sm_.push_back(sms());
     gpc_of_.insert(gpc_of_.end(), gpc_sms_[gpc], gpc);
   }
 }
+
+bool SmLayout::is_of(const Gpu& gpu) const { return gpc_sms_ == gpu.gpc_sms && empty_sm_ == empty_sm_of(gpu); }
 
 int SmLayout::capacity(const CtaShape& cta, int cluster) const {
   const int per_sm = empty_sm_.ctas(cta);

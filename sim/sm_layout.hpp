@@ -36,6 +36,7 @@ struct SmRoom {
 class SmLayout {
  public:
   explicit SmLayout(const Gpu& gpu);
+  bool is_of(const Gpu& gpu) const;
 
   int sms() const { return static_cast<int>(gpc_of_.size()); }
   int gpcs() const { return static_cast<int>(gpc_sms_.size()); }

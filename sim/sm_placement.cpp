@@ -48,8 +48,12 @@ SmPlacement::SmPlacement(SmLayout& layout)
       candidates_(static_cast<std::size_t>(layout.gpcs())),
       candidate_sms_(static_cast<std::size_t>(layout.sms())) {}
 
+/// Of requests for more than there is room for, all that leave as many CTAs over for a last cluster are the same.
 std::span<const int> SmPlacement::place(SmOccupancy& occupancy, const CtaShape& cta, int cluster, int most) {
-  const Request request = with_enough(occupancy, {cta, cluster, most});
+  const int free = room(occupancy, cta);
+  if (free == 0) return {};
+  const int enough = free + cluster;
+  const Request request{cta, cluster, most > enough ? enough + (most - enough) % cluster : most};
   const std::size_t place = (occupancy.digest() * 31 + static_cast<std::size_t>(request.most)) % answers_.size();
   if (answers_[place] == nullptr) answers_[place] = std::make_unique<Answer>();
   Answer& answer = *answers_[place];
@@ -62,13 +66,12 @@ std::span<const int> SmPlacement::place(SmOccupancy& occupancy, const CtaShape& 
   return answer.placed;
 }
 
-/// Of requests for more than there is room for, all that leave as many CTAs over for a last cluster are the same.
-SmPlacement::Request SmPlacement::with_enough(const SmOccupancy& occupancy, Request request) const {
-  int room = request.cluster;
+/// For so many such CTAs, wherever they are.
+int SmPlacement::room(const SmOccupancy& occupancy, const CtaShape& cta) {
+  int ctas = 0;
   for (const SmOccupancy::Kind& kind : occupancy.kinds)
-    if (kind.sms > 0) room += kind.sms * kind.room.ctas(request.cta);
-  if (request.most > room) request.most = room + (request.most - room) % request.cluster;
-  return request;
+    if (kind.sms > 0) ctas += kind.sms * kind.room.ctas(cta);
+  return ctas;
 }
 
 void SmPlacement::find(Answer& answer) {
@@ -151,6 +154,12 @@ void SmPlacement::find_candidates(const SmOccupancy& occupancy, int most_load) {
   for (int now = least_load(0); now <= most_load; now = least_load(now + 1))
     for (int sm = 0; sm < layout_.sms(); ++sm)
       if (fitting_load_[occupancy.kind_of[sm]] == now) *candidates_[layout_.gpc_of(sm)].end++ = sm;
+}
+
+std::shared_ptr<KnownSms> KnownSms::of_thread(const Gpu& gpu) {
+  thread_local std::shared_ptr<KnownSms> last;
+  if (last == nullptr || !last->layout.is_of(gpu)) last = std::make_shared<KnownSms>(gpu);
+  return last;
 }
 
 }  // namespace weft::sim

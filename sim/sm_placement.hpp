@@ -63,7 +63,7 @@ class SmPlacement {
     int* end = nullptr;
   };
 
-  Request with_enough(const SmOccupancy& occupancy, Request request) const;
+  static int room(const SmOccupancy& occupancy, const CtaShape& cta);
   void find(Answer& answer);
   bool is_placed_at_once(const Answer& answer) const;
   void place_at_once(Answer& answer);
@@ -78,6 +78,16 @@ class SmPlacement {
   std::vector<int> fitting_load_;       // by kind: residents of an SM that can take one more; -1: it cannot
   std::vector<Candidates> candidates_;  // by GPC
   std::vector<int> candidate_sms_;      // GPC by GPC
+};
+
+/// The SMs of a GPU and what was placed on them before.
+struct KnownSms {
+  explicit KnownSms(const Gpu& gpu) : layout(gpu), placement(layout) {}
+  /// Those of the calling thread's last simulation where its GPUs had the same SMs, else new ones.
+  static std::shared_ptr<KnownSms> of_thread(const Gpu& gpu);
+
+  SmLayout layout;
+  SmPlacement placement;
 };
 
 }  // namespace weft::sim
