@@ -14,9 +14,10 @@ from fuzzing import crafted, reduction  # noqa: E402  (found in the folder above
 from fuzzing.corpus import Corpus  # noqa: E402
 from fuzzing.crafted import Question  # noqa: E402
 from fuzzing.document import Raw, parsed, text_of  # noqa: E402
+from fuzzing.follow_ups import follow_ups  # noqa: E402
 from fuzzing.questions import WEIGHTS, Asker, question  # noqa: E402
 from fuzzing.rules import complaint  # noqa: E402
-from fuzzing.trial import Limits, Place, difference  # noqa: E402
+from fuzzing.trial import Limits, Outcome, Place, difference  # noqa: E402
 
 WEFT = ROOT / "build/release/bin/weft"
 REFUSAL = 'echo "weft: in.jsonl: line 1: m: expected a positive integer, got 0" >&2; exit 2'
@@ -121,6 +122,20 @@ class Found(unittest.TestCase):
         self.assertIn("expected 0", complaint(self.question, outcome, LIMITS))
         self.question.status, self.question.told = 2, ("colour",)
         self.assertIn("does not say 'colour'", complaint(self.question, outcome, LIMITS))
+
+
+class FollowUps(unittest.TestCase):
+    def asked_after(self, arguments, status, written):
+        outcome = Outcome(status, b"", b"", written, [], 1, False, False)
+        return list(follow_ups(Question(arguments, {"in.json": b"{}"}), outcome))
+
+    def test_read_what_was_written_beside_what_was_there(self):
+        (check,) = self.asked_after(["explore", "in.json"], 0, {"won.json": b"{}", "out.svg": b""})
+        self.assertEqual((check.arguments, check.status), (["check", "won.json"], 0))
+        self.assertEqual(sorted(check.files), ["in.json", "out.svg", "won.json"])
+
+    def test_are_none_of_what_was_refused(self):
+        self.assertEqual(self.asked_after(["explore", "in.json"], 2, {"won.json": b"{}"}), [])
 
 
 class Documents(unittest.TestCase):
