@@ -11,6 +11,12 @@ bool is_peer_copy(const Work& work) {
   return of_work.runs_on_copy_engine && of_work.role == Role::communication && !of_work.is_collective;
 }
 
+std::vector<bool> peer_copies(const Schedule& schedule) {
+  std::vector<bool> are_copies;
+  for (const Operation& operation : schedule.operations) are_copies.push_back(is_peer_copy(operation.work));
+  return are_copies;
+}
+
 std::vector<bool> keeps_copy_engine(const Schedule& schedule) {
   const std::vector<Operation>& operations = schedule.operations;
   std::vector<bool> keeps(operations.size());

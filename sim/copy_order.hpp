@@ -9,6 +9,8 @@ namespace weft::sim {
 
 /// A copy from or to a peer, by the copy engine. Copies within a GPU run beside them.
 bool is_peer_copy(const Work& work);
+/// The same by operation.
+std::vector<bool> peer_copies(const Schedule& schedule);
 
 /// By operation: does the copy engine go on with the next copy of the same stream before it takes those of other
 /// streams? In graphs it does (one branch after the other), unless a kernel waits for this copy alone and continues its

@@ -17,34 +17,30 @@ const PlannedEnds Engine::no_ends;
 /// Ends that are due come before what was scheduled in the present instant: their times were set before, or when
 /// nothing was left of it.
 bool Engine::step() {
-  if (Line& happening = lines_.front(); early_.empty() && !happening.is_empty() && !is_end_due()) {  // most events
-    const Waiter waiter = happening.first().waiter;
-    happening.leave();
-    waiter.call(waiter.context);
-    return true;
-  }
-  Line* line = first_line();
-  if (line == nullptr && early_.empty() && !is_end_due()) {
+  if (early_.empty() && !is_end_due()) {
+    if (Line* line = first_line(); line != nullptr) {  // most events
+      call_first(*line);
+      return true;
+    }
     if (filled_ == 0 && ends_->is_empty()) return false;
     begin_next_instant();
   }
-  const Waiter waiter = leave_first(line);
-  waiter.call(waiter.context);
+  if (is_end_due() && (early_.empty() || ends_->first().end.place < early_.back().order)) {
+    on_end_.call(on_end_.context);
+  } else if (Line* line = first_line(); line != nullptr && line->first().order < early_.back().order) {
+    call_first(*line);
+  } else {
+    const Waiter waiter = early_.back().waiter;
+    early_.pop_back();
+    waiter.call(waiter.context);
+  }
   return true;
 }
 
-/// Of the present instant, in which something is left; `line` is the first that is not empty, or null.
-Waiter Engine::leave_first(Line* line) {
-  if (is_end_due() && (early_.empty() || ends_->first().end.place < early_.back().order)) return on_end_;
-  Waiter waiter;
-  if (early_.empty() || (line != nullptr && line->first().order < early_.back().order)) {
-    waiter = line->first().waiter;
-    line->leave();
-  } else {
-    waiter = early_.back().waiter;
-    early_.pop_back();
-  }
-  return waiter;
+void Engine::call_first(Line& line) {
+  const Waiter waiter = line.first().waiter;
+  line.leave();
+  waiter.call(waiter.context);
 }
 
 void Engine::restart() {

@@ -79,13 +79,17 @@ class Engine {
   /// Events of one phase that were scheduled in the present instant: their order is that of their coming.
   struct Line {
     std::vector<Event> events;
-    std::size_t next = 0;
+    std::size_t next = 0, waiting = 0;
 
-    bool is_empty() const { return next == events.size(); }
-    void join(const Event& event) { events.push_back(event); }
+    bool is_empty() const { return waiting == 0; }
+    void join(const Event& event) {
+      events.push_back(event);
+      ++waiting;
+    }
     const Event& first() const { return events[next]; }
     void leave() {
-      if (++next < events.size()) return;
+      ++next;
+      if (--waiting > 0) return;
       events.clear();
       next = 0;
     }
@@ -99,7 +103,7 @@ class Engine {
   void wait_for(Picoseconds time, const Event& event);
   Picoseconds earliest_waiting();
   Line* first_line();
-  Waiter leave_first(Line* line);
+  static void call_first(Line& line);
   void begin_next_instant();
   std::vector<TimedEvent>& spread(std::vector<TimedEvent>& bucket);
 

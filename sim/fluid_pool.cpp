@@ -221,7 +221,7 @@ void FluidPool::plan_group(int resource) {
   demands_.clear();
   for (const FlowId id : group_) demands_.push_back({flows_[id].cap, uses(flows_[id])});
   const std::vector<double>& rates = max_min_.rates(limits_, demands_);
-  note_peak_load(rates);
+  if (with_peak_load_) note_peak_load(rates);
   for (std::size_t i = 0; i < group_.size(); ++i) new_rates_.push_back({group_[i], rates[i]});
 }
 

@@ -47,6 +47,8 @@ class FluidPool {
   double served(int resource) const;
   /// Largest load over capacity that any plan so far gave a resource: never above 1 (a property that tests check).
   double peak_load() const { return peak_load_; }
+  /// Nobody will ask for it.
+  void leave_out_peak_load() { with_peak_load_ = false; }
   std::uint64_t plans() const { return plans_; }
 
  private:
@@ -141,6 +143,7 @@ class FluidPool {
   FlowId ending_ = none;           // has ended, and still counts as running while its end is told
   FlowId renewed_ = none;          // an equal one that was started then, and does not count yet
   bool settling_ = false;
+  bool with_peak_load_ = true;
   double peak_load_ = 0;
   std::uint64_t plans_ = 0;
 };

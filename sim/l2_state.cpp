@@ -1,6 +1,7 @@
 #include "sim/l2_state.hpp"
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 
 #include "models/cost/l2_reuse.hpp"
 #include "models/schedule/footprint.hpp"
@@ -22,7 +23,8 @@ class RecentlyUsed {
   /// Bytes of `range` that are not here; afterwards it is the most recent.
   double miss(const Range& range) {
     double missed = range.bytes(), younger = 0;
-    std::vector<Range> kept;
+    std::vector<Range>& kept = kept_;
+    kept.assign(1, range);
     for (const Range& held : ranges_) {
       const double since = younger + held.bytes();
       if (l2_miss_share(gpu_, since - held.bytes()) == 1) break;  // what is older is gone
@@ -37,14 +39,14 @@ class RecentlyUsed {
       if (last < held.last) kept.push_back({held.buffer, last, held.last, held.bytes_per_row});
       if (held.first < first) kept.push_back({held.buffer, held.first, first, held.bytes_per_row});
     }
-    kept.insert(kept.begin(), range);
-    ranges_ = std::move(kept);
+    ranges_.swap(kept);
     return std::max(0.0, missed);
   }
 
  private:
   const Gpu& gpu_;
   std::vector<Range> ranges_;  // most recent first
+  std::vector<Range> kept_;    // memory of miss()
 };
 
 Range range_of(const Slice& slice, const Schedule& schedule) {
@@ -53,48 +55,51 @@ Range range_of(const Slice& slice, const Schedule& schedule) {
           static_cast<double>(slice.columns * bytes_of(schedule.buffers[slice.buffer].dtype))};
 }
 
+/// Few have more.
+using Slices = boost::container::small_vector<Slice, 4>;
+
 /// Slices in the GPU's own memory that the operation reads or writes, each once.
-std::vector<Slice> slices_of(const Schedule& schedule, const Operation& operation) {
+Slices slices_of(const Schedule& schedule, const Operation& operation) {
   return match(
       operation.work,
       [](const Gemm& gemm) {
-        return std::vector<Slice>{gemm.a, gemm.b, gemm.c};
+        return Slices{gemm.a, gemm.b, gemm.c};
       },
       [&](const GroupedGemm&) {
         Footprint all = footprint(schedule, operation);
         all.reads.insert(all.reads.end(), all.writes.begin(), all.writes.end());
-        return all.reads;
+        return Slices(all.reads.begin(), all.reads.end());
       },
       [](const Collective& collective) {
-        return collective.input == collective.output ? std::vector<Slice>{collective.input}
-                                                     : std::vector<Slice>{collective.input, collective.output};
+        return collective.input == collective.output ? Slices{collective.input}
+                                                     : Slices{collective.input, collective.output};
       },
       // Every row of the partial sums is read by some rank, and every normed row is stored by one.
       [](const AllReduceNorm& work) {
         Slice own_residual = work.residual;
         const auto& rows = std::get<RowRange>(work.residual.rows);
         own_residual.rows = ShardRows{.first = rows.first, .of_rows = rows.count};
-        return std::vector<Slice>{work.partial, own_residual, work.normed};
+        return Slices{work.partial, own_residual, work.normed};
       },
       [](const GroupedExchange& exchange) {
-        return std::vector<Slice>{exchange.input, exchange.output};
+        return Slices{exchange.input, exchange.output};
       },
       [](const Copy& copy) {
-        return std::vector<Slice>{copy.source, copy.destination};
+        return Slices{copy.source, copy.destination};
       },
       [](const MemoryBound& kernel) {
-        std::vector<Slice> slices = kernel.reads;
+        Slices slices(kernel.reads.begin(), kernel.reads.end());
         for (const Slice& slice : kernel.writes)
           if (std::find(kernel.reads.begin(), kernel.reads.end(), slice) == kernel.reads.end()) slices.push_back(slice);
         return slices;
       },
       [](const Attention& attention) {
-        return std::vector<Slice>{attention.qkv, attention.output};
+        return Slices{attention.qkv, attention.output};
       },
       [](const PartialAttention& attention) {
-        return std::vector<Slice>{attention.queries, attention.keys_values, attention.output, attention.log_sum_exp};
+        return Slices{attention.queries, attention.keys_values, attention.output, attention.log_sum_exp};
       },
-      [](const OneOf<Signal, Wait, Barrier, Delay> auto&) { return std::vector<Slice>{}; });
+      [](const OneOf<Signal, Wait, Barrier, Delay> auto&) { return Slices{}; });
 }
 
 }  // namespace

@@ -79,7 +79,23 @@ void MaxMin::freeze(const Rising& flow, double rate) {
   }
 }
 
+/// It rises to its cap or until the narrowest of its resources is full.
+const std::vector<double>& MaxMin::rate_of_one(const std::vector<double>& capacities, const Demand& demand) {
+  double rate = demand.cap;
+  for (const Use& use : demand.uses) {
+    const double capacity = capacities[use.resource];
+    if (capacity == infinity) continue;
+    double weight = 0;
+    for (const Use& other : demand.uses)
+      if (other.resource == use.resource) weight += other.per_unit;
+    if (weight > 0) rate = std::min(rate, std::max(capacity, 0.0) / weight);
+  }
+  rates_.assign(1, rate);
+  return rates_;
+}
+
 const std::vector<double>& MaxMin::rates(const std::vector<double>& capacities, std::span<const Demand> demands) {
+  if (demands.size() == 1) return rate_of_one(capacities, demands.front());
   begin(capacities, demands);
   double full = find_full();
   for (bool is_first = true; !rising_.empty(); is_first = false) {

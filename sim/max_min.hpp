@@ -61,6 +61,7 @@ class MaxMin {
     std::size_t first_share = 0, last_share = 0;
   };
 
+  const std::vector<double>& rate_of_one(const std::vector<double>& capacities, const Demand& demand);
   void begin(const std::vector<double>& capacities, std::span<const Demand> demands);
   int filling_of(int resource, double capacity);
   double least_cap() const;

@@ -39,6 +39,7 @@ Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& full_machi
   const Machine reduced = options_.mechanisms == Mechanisms{} ? Machine{} : without(options_.mechanisms, full_machine);
   const Machine& machine = options_.mechanisms == Mechanisms{} ? full_machine : reduced;
   Simulation simulation(schedule, machine, options_);
+  if (statistics == nullptr) simulation.leave_out_statistics();
   Attempt attempt = simulation.run(1.0);
   const bool is_over_limit = options_.mechanisms.power && simulation.excess(attempt) > 1;
   if (is_over_limit) {

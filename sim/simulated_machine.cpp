@@ -48,6 +48,7 @@ SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const
       costs_(costs),
       clock_share_(clock_share),
       mechanisms_(mechanisms),
+      is_peer_copy_(peer_copies(schedule)),
       keeps_copy_engine_(keeps_copy_engine(schedule)),
       sms_(KnownSms::of_thread(machine.gpu)),
       pool_(engine),
@@ -318,7 +319,7 @@ void SimulatedMachine::start_copy(Activity& activity, const Copy& copy) {
 /// A copy within one GPU needs no engine: it starts as a kernel does.
 Process SimulatedMachine::run_copy(Activity& activity, const Copy& copy) {
   CopyEnginePool& engines = gpus_[activity.rank]->copy_engines;
-  const bool needs_engine = is_peer_copy(activity.operation->work);
+  const bool needs_engine = is_peer_copy_[activity.id];
   const int destination = gpu_of(activity.rank, copy.destination.place);
   if (needs_engine) co_await engines.turn_of(activity.operation->stream);
   activity.first_cta_started.happen(engine_);
@@ -335,7 +336,7 @@ Process SimulatedMachine::run_copy(Activity& activity, const Copy& copy) {
 
 double SimulatedMachine::copy_setup_us(const Activity& activity) const {
   const CopyEngines& engines = machine_.copy_engines;
-  if (!is_peer_copy(activity.operation->work)) return engines.local_setup_us;
+  if (!is_peer_copy_[activity.id]) return engines.local_setup_us;
   return engines.setup_us + engines.setup_spread_us * lateness(activity.rank, activity.occasion);
 }
 

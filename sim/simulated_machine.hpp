@@ -41,6 +41,7 @@ class SimulatedMachine : public Device {
   void restart(double clock_share);
   /// Activities get no `detail`, which only traces show.
   void leave_out_details() { with_details_ = false; }
+  void leave_out_peak_load() { pool_.leave_out_peak_load(); }
 
   void start(Activity& activity) override;
   Hindrance what_hinders(const Activity& activity) const override;
@@ -123,7 +124,7 @@ class SimulatedMachine : public Device {
   const std::vector<OperationCost>& costs_;
   double clock_share_;
   const Mechanisms mechanisms_;
-  const std::vector<bool> keeps_copy_engine_;
+  const std::vector<bool> is_peer_copy_, keeps_copy_engine_;  // by operation
   bool with_details_ = true;
   const std::shared_ptr<KnownSms> sms_;
   FluidPool pool_;

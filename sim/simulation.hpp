@@ -26,6 +26,8 @@ class Simulation {
   Simulation(const Schedule& schedule, const Machine& machine, const SimulationOptions& options);
 
   Attempt run(double clock_share);
+  /// statistics() will not be asked for.
+  void leave_out_statistics() { device_.leave_out_peak_load(); }
 
   /// What the limit leaves for dynamic power over what an iteration takes: below 1 where the clock is too high.
   double slack(const Attempt& attempt) const;

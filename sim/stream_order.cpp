@@ -24,6 +24,7 @@ int barrier_channel(const Work& work) {
 StreamOrder::StreamOrder(const Schedule& schedule, StreamTiming timing)
     : schedule_(schedule),
       timing_(std::move(timing)),
+      is_peer_copy_(peer_copies(schedule)),
       on_stream_(schedule.streams.size()),
       edges_(schedule.operations.size()),
       root_offset_(edges_.size()),
@@ -31,7 +32,6 @@ StreamOrder::StreamOrder(const Schedule& schedule, StreamTiming timing)
   for (OperationId id = 0; id < operations(); ++id) {
     on_stream_[schedule.operations[id].stream].push_back(id);
     is_collective_.push_back(facts(schedule.operations[id].work).is_collective);
-    is_peer_copy_.push_back(is_peer_copy(schedule.operations[id].work));
   }
   find_edges();
   schedule_.launch == Launch::graph ? set_graph_gaps() : set_eager_gaps();
