@@ -93,7 +93,10 @@ struct Conditions {
   std::string commit;       ///< of weft
   /// What is set of NCCL_…, CUDA_… and CUBLAS…, as NAME=VALUE in alphabetical order.
   std::vector<std::string> environment;
-  std::string ecc, mig;     ///< "on" or "off"
+  std::string ecc, mig, mps;  ///< "on" or "off"
+  /// What the SMs' clock is set to at most, where that is below the highest; of a lock by nvidia-smi -lgc the driver
+  /// tells nothing but the clocks that it leads to.
+  double application_clock_MHz = 0;
   int other_processes = 0;  ///< that had work on GPU 0 besides this one when the run began
 };
 

@@ -37,6 +37,8 @@ void describe(auto& io, Like<Conditions> auto& conditions) {
   io.optional("environment", conditions.environment);
   io.optional("ecc", conditions.ecc);
   io.optional("mig", conditions.mig);
+  io.optional("mps", conditions.mps);
+  io.optional("application_clock_MHz", conditions.application_clock_MHz);
   io.optional("other_processes", conditions.other_processes);
 }
 

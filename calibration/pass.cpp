@@ -138,8 +138,7 @@ void Pass::check_time_of(int rank) const {
 double Pass::limit_s(int rank) const {
   const RankStatus& status = status_of(*state_, rank);
   const Activity work = status.last_work;
-  const bool starts_or_ends =
-      work == Activity::starting || work == Activity::connecting || work == Activity::finished;
+  const bool starts_or_ends = work == Activity::starting || work == Activity::connecting || work == Activity::finished;
   return starts_or_ends ? job_.options.longest_limit_s() : job_.options.time_limit_s;
 }
 

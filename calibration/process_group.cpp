@@ -148,13 +148,12 @@ std::size_t ProcessGroup::read_lines(int rank, const Handlers& handlers) {
   return static_cast<std::size_t>(count);
 }
 
-/// Of a process that ended: what it wrote is in the pipe, whose end may never come where another process has it open.
-void ProcessGroup::read_rest(int rank, const Handlers& handlers) {
+/// Waits for nothing: the end of the pipe may never come where another process has it open.
+void ProcessGroup::read_what_is_there(int rank, const Handlers& handlers) {
   Process& process = processes_[static_cast<std::size_t>(rank)];
   int bytes = 0;
   if (process.pipe >= 0) ioctl(process.pipe, FIONREAD, &bytes);
   while (process.pipe >= 0 && bytes > 0) bytes -= static_cast<int>(read_lines(rank, handlers));
-  if (process.pipe >= 0) close(std::exchange(process.pipe, -1));
 }
 
 void ProcessGroup::reap(int rank, const Handlers& handlers) {
@@ -165,7 +164,9 @@ void ProcessGroup::reap(int rank, const Handlers& handlers) {
   kill(-process.id, SIGKILL);  // its group; until it is reaped no other process has its number
   int status = 0;
   waitpid(std::exchange(process.id, -1), &status, 0);
-  read_rest(rank, handlers);
+  // What the others measured before it died counts, too.
+  for (std::size_t any = 0; any < processes_.size(); ++any) read_what_is_there(static_cast<int>(any), handlers);
+  if (process.pipe >= 0) close(std::exchange(process.pipe, -1));
   if (status != 0) handlers.on_death(rank, describe_status(status));
   if (status == 0 && handlers.on_end) handlers.on_end(rank);
 }

@@ -57,7 +57,7 @@ class ProcessGroup {
     std::string partial_line;
   };
   std::size_t read_lines(int rank, const Handlers& handlers);
-  void read_rest(int rank, const Handlers& handlers);
+  void read_what_is_there(int rank, const Handlers& handlers);
   void reap(int rank, const Handlers& handlers);
   void kill_all() noexcept;
 

@@ -54,6 +54,13 @@ constexpr std::array clock_limit_names{
     std::pair{0x20U, "thermal"},   std::pair{0x40U, "hardware thermal"},  std::pair{0x80U, "hardware power brake"},
 };
 
+/// Whether the contexts of this process share GPU 0 with those of others.
+std::string mps() {
+  int is_on = 0;
+  if (cudaDeviceGetAttribute(&is_on, cudaDevAttrMpsEnabled, 0) != cudaSuccess) return "";
+  return is_on != 0 ? "on" : "off";
+}
+
 std::string dotted(int version, int major_unit, int minor_unit) {
   return std::to_string(version / major_unit) + "." + std::to_string(version % major_unit / minor_unit);
 }
@@ -90,17 +97,17 @@ std::string Sensors::driver() const {
   return text.data();
 }
 
-double Sensors::sm_clock_MHz() const {
+double Sensors::clock_MHz(const char* name) const {
   unsigned value = 0;
-  const auto read = reinterpret_cast<int (*)(Device, int, unsigned*)>(symbol("nvmlDeviceGetClockInfo"));
+  const auto read = reinterpret_cast<int (*)(Device, int, unsigned*)>(symbol(name));
   return device_ != nullptr && read != nullptr && read(device_, sm_clock, &value) == success ? value : 0;
 }
 
-double Sensors::max_sm_clock_MHz() const {
-  unsigned value = 0;
-  const auto read = reinterpret_cast<int (*)(Device, int, unsigned*)>(symbol("nvmlDeviceGetMaxClockInfo"));
-  return device_ != nullptr && read != nullptr && read(device_, sm_clock, &value) == success ? value : 0;
-}
+double Sensors::sm_clock_MHz() const { return clock_MHz("nvmlDeviceGetClockInfo"); }
+
+double Sensors::max_sm_clock_MHz() const { return clock_MHz("nvmlDeviceGetMaxClockInfo"); }
+
+double Sensors::application_clock_MHz() const { return clock_MHz("nvmlDeviceGetApplicationsClock"); }
 
 std::uint64_t Sensors::field(unsigned id) const {
   FieldValue asked;
@@ -192,6 +199,9 @@ Conditions read_conditions(int gpus, const Sensors& sensors) {
   conditions.environment = environment_of_libraries();
   conditions.ecc = sensors.ecc();
   conditions.mig = sensors.mig();
+  conditions.mps = mps();
+  if (const double clock_MHz = sensors.application_clock_MHz(); clock_MHz < conditions.max_sm_clock_MHz)
+    conditions.application_clock_MHz = clock_MHz;
   conditions.other_processes = std::max(0, sensors.processes() - 1);
   return conditions;
 }

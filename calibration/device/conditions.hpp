@@ -14,8 +14,9 @@ class Sensors {
   std::string driver() const;
   double sm_clock_MHz() const;
   double max_sm_clock_MHz() const;
-  double power_W() const;   ///< of this moment where the driver tells, else its mean of the last second
-  double energy_J() const;  ///< since the driver was loaded
+  double application_clock_MHz() const;  ///< of the SMs, as the user or the driver set it
+  double power_W() const;                ///< of this moment where the driver tells, else its mean of the last second
+  double energy_J() const;               ///< since the driver was loaded
   /// Why the clock is below its highest, one bit a reason; idle and what the user set are left out.
   std::uint64_t clock_limits() const;
   double power_limit_W() const;
@@ -24,6 +25,7 @@ class Sensors {
   int processes() const;    ///< with work on this GPU, this one included
 
  private:
+  double clock_MHz(const char* name) const;  ///< of the SMs, by the function of that name
   void* symbol(const char* name) const;
   std::string mode(const char* name) const;
   std::uint64_t field(unsigned id) const;  ///< 0 where the driver does not know it

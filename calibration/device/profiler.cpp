@@ -83,13 +83,21 @@ void Profiler::request_buffer(std::uint8_t** buffer, std::size_t* size, std::siz
   *max_records = 0;
 }
 
-void Profiler::complete_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid) {
+void Profiler::complete_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t,
+                               std::size_t valid) {
   CUpti_Activity* record = nullptr;
   if (profiler != nullptr) {
     const std::lock_guard lock(profiler->mutex_);
     while (valid > 0 && cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) profiler->take(*record);
+    profiler->count_dropped(context, stream);
   }
   std::free(buffer);
+}
+
+/// Of the buffers of this context and stream since the last time it was asked.
+void Profiler::count_dropped(CUcontext context, std::uint32_t stream) {
+  std::size_t count = 0;
+  if (cuptiActivityGetNumDroppedRecords(context, stream, &count) == CUPTI_SUCCESS) dropped_ += count;
 }
 
 void Profiler::take(const CUpti_Activity& record) {
@@ -133,6 +141,7 @@ void Profiler::clear() {
   const std::lock_guard lock(mutex_);
   records_.clear();
   tags_.clear();
+  dropped_ = 0;
 }
 
 std::vector<ActivityRecord> Profiler::records() {
@@ -141,6 +150,11 @@ std::vector<ActivityRecord> Profiler::records() {
   std::vector<ActivityRecord> sorted = records_;
   std::ranges::stable_sort(sorted, {}, &ActivityRecord::start_ns);
   return sorted;
+}
+
+std::size_t Profiler::dropped() const {
+  const std::lock_guard lock(mutex_);
+  return dropped_;
 }
 
 void Profiler::begin_capture() {

@@ -42,6 +42,8 @@ class Profiler {
   void clear();
   /// All records since `clear`, by start time. The device must be idle.
   std::vector<ActivityRecord> records();
+  /// How many records since `clear` found no room in CUPTI's buffers, as far as it was told by the last `records`.
+  std::size_t dropped() const;
 
   /// Before a capture: forgets the nodes of the last one.
   void begin_capture();
@@ -64,11 +66,13 @@ class Profiler {
   static void CUPTIAPI complete_buffer(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid);
   static void CUPTIAPI on_callback(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
   void take(const CUpti_Activity& record);
+  void count_dropped(CUcontext context, std::uint32_t stream);
 
   CUpti_SubscriberHandle subscriber_ = nullptr;
   bool traces_host_calls_ = false;
   mutable std::mutex mutex_;  ///< CUPTI delivers buffers from a thread of its own
   std::vector<ActivityRecord> records_;
+  std::size_t dropped_ = 0;
   std::map<std::uint32_t, std::uint64_t> tags_;             ///< by correlation
   std::map<std::uint64_t, OperationId> operation_of_node_;  ///< of captured nodes
   std::map<std::uint64_t, std::uint64_t> original_of_clone_;

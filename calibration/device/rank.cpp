@@ -35,7 +35,7 @@ class RankProcess {
       resources_.symmetric.reset();
       std::vector<std::unique_ptr<Ready>> ready = prepare(mix);
       if (profiler != nullptr)
-        for (const auto& one : ready) record(one->program, one->index, *profiler);
+        for (const auto& one : ready) record_or_say_why_not(one->program, one->index, *profiler);
       else
         measure(ready);
       // No rank may reuse memory that another still reads.
@@ -148,6 +148,14 @@ class RankProcess {
     measurement.checked = true;
     measurement.max_error = ranks_.maximum(result->ratio == worst ? result->max_error : 0);
     measurement.error_bound = ranks_.maximum(result->ratio == worst ? result->error_bound : 0);
+  }
+
+  void record_or_say_why_not(const Program& program, std::size_t index, Profiler& profiler) {
+    try {
+      record(program, index, profiler);
+    } catch (const ScheduleError& error) {
+      send_error(index, error.what());
+    }
   }
 
   void record(const Program& program, std::size_t index, Profiler& profiler) {

@@ -1,5 +1,6 @@
 #include "calibration/device/rank_signals.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <type_traits>
 
@@ -12,6 +13,11 @@ namespace {
 constexpr Bytes flag_bytes = sizeof(std::uint32_t), counter_bytes = sizeof(std::uint64_t);
 
 std::size_t index(int id) { return static_cast<std::size_t>(id); }
+
+bool has_barrier_or_counter(const Schedule& schedule) {
+  const auto is_one = [](const Operation& operation) { return is_barrier(facts(operation.work)); };
+  return std::ranges::any_of(schedule.operations, is_one) || !counter_uses(schedule).empty();
+}
 
 }  // namespace
 
@@ -35,6 +41,7 @@ RankSignals::RankSignals(const Schedule& schedule, int rank, SymmetricMemory& sy
                          double limit_s)
     : rank_(rank), ranks_(schedule.gpus), note_(note.address()), limit_ns_(static_cast<std::uint64_t>(limit_s * 1e9)) {
   static_assert(std::extent_v<decltype(BarrierFlags::of_rank)> == max_ranks);
+  if (has_barrier_or_counter(schedule)) symmetric.require_atomics();
   for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
     if (!is_barrier(facts(schedule.operations[id].work))) continue;
     BarrierFlags& flags = barriers_[static_cast<OperationId>(id)];

@@ -148,6 +148,13 @@ void run_iterations(const Program& program, const Launcher& launcher, Profiler& 
   }
 }
 
+/// Empty where nothing is.
+std::string what_is_missing(const std::vector<Iteration>& iterations, std::size_t dropped) {
+  if (dropped > 0) return "CUPTI dropped " + std::to_string(dropped) + " records";
+  if (iterations.size() == static_cast<std::size_t>(launches)) return "";
+  return "CUPTI recorded " + std::to_string(iterations.size()) + " of " + std::to_string(launches) + " iterations";
+}
+
 /// Position of the iteration with the median length; the same on all ranks.
 std::size_t choose(const std::vector<Iteration>& iterations, RankView& ranks) {
   std::vector<double> lengths;
@@ -175,10 +182,7 @@ RecordedIteration record_spans(const Program& program, RankView& ranks, Profiler
   WEFT_CHECK(cudaDeviceSynchronize());
   const auto iterations = split(profiler.records(), profiler, program.schedule());
 
-  const bool complete = iterations.size() == static_cast<std::size_t>(launches);
-  const std::string problem = ranks.first_problem(complete ? ""
-                                                           : "CUPTI recorded " + std::to_string(iterations.size()) +
-                                                                 " of " + std::to_string(launches) + " iterations");
+  const std::string problem = ranks.first_problem(what_is_missing(iterations, profiler.dropped()));
   if (!problem.empty()) throw ScheduleError(problem);
   const Iteration& chosen = iterations[choose(iterations, ranks)];
   // Nanoseconds since 1970 do not fit a double exactly: shift them by a whole number of hours first.

@@ -7,14 +7,21 @@
 namespace weft::calibration::device {
 namespace {
 
-/// Barriers change flags on the peers, so reading and writing is not enough.
+[[noreturn]] void refuse(int own, const std::string& what, int peer, const std::string& user) {
+  throw ExecutionError("GPU " + std::to_string(own) + " has no " + what + " to GPU " + std::to_string(peer) +
+                       ", which " + user);
+}
+
 void require_peer_access(int own, int peer) {
-  int access = 0, atomics = 0;
+  int access = 0;
   WEFT_CHECK(cudaDeviceCanAccessPeer(&access, own, peer));
-  if (access != 0) WEFT_CHECK(cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, own, peer));
-  if (atomics == 0)
-    throw ExecutionError("GPU " + std::to_string(own) + " has no peer access with atomics to GPU " +
-                         std::to_string(peer) + ", which symmetric memory needs");
+  if (access == 0) refuse(own, "peer access", peer, "symmetric memory needs");
+}
+
+void require_peer_atomics(int own, int peer) {
+  int atomics = 0;
+  WEFT_CHECK(cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, own, peer));
+  if (atomics == 0) refuse(own, "peer access with atomics", peer, "barriers and signals need");
 }
 
 /// All ranks do `work`; where it fails on one, all throw.
@@ -41,6 +48,13 @@ PeerAddresses SymmetricMemory::allocate(Bytes bytes) {
     addresses.push_back(static_cast<std::byte*>(base) + place.offset);
   }
   return addresses;
+}
+
+void SymmetricMemory::require_atomics() {
+  together(ranks_, [this] {
+    for (int peer = 0; peer < ranks_.ranks(); ++peer)
+      if (peer != ranks_.rank()) require_peer_atomics(ranks_.rank(), peer);
+  });
 }
 
 SymmetricMemory::Block SymmetricMemory::make_block(Bytes bytes) {

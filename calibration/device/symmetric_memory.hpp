@@ -19,6 +19,9 @@ class SymmetricMemory {
 
   /// Lives until `reset`. Throws ScheduleError, on all ranks, where one has no room or cannot reach a peer.
   PeerAddresses allocate(Bytes bytes);
+  /// Copies read and write what the peers have; flags and counters there are changed by atomics. Throws ScheduleError,
+  /// on all ranks, where a pair of GPUs has none.
+  void require_atomics();
   void reset() { blocks_.reset(); }
   /// At the end, before any rank frees what others map.
   void close();

@@ -160,6 +160,7 @@ void KernelFileWriter::add(const CaseKernels& one) {
     entry->back().push_back({kernel.gpu, in_ns(kernel.start_us), in_ns(kernel.end_us)});
   }
   file_.add(text + ordered_json{{"line", one.line}, {"id", one.id}, {"kernels", entries}}.dump() + '\n');
+  file_.sync();
   lines_.insert(one.line);
 }
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "calibration/evidence/appended_file.hpp"
 #include "calibration/hardware.hpp"
+#include "models/base/appended_file.hpp"
 
 namespace weft::calibration::evidence {
 

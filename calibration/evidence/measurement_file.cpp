@@ -138,6 +138,7 @@ void MeasurementFileWriter::add_error(const scenarios::Case& request, const std:
 
 void MeasurementFileWriter::add_line(const std::string& text) {
   file_.add(text + '\n');
+  file_.sync();
   ++lines_;
 }
 

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "calibration/evidence/appended_file.hpp"
 #include "calibration/evidence/json_lines.hpp"
 #include "calibration/evidence/kernel_file.hpp"
 #include "calibration/hardware.hpp"
+#include "models/base/appended_file.hpp"
 #include "scenarios/workload.hpp"
 
 namespace weft::calibration::evidence {

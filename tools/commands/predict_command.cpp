@@ -5,11 +5,13 @@
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <sstream>
 #include <string>
 
 #include "calibration/evidence/json_lines.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/progress.hpp"
+#include "models/base/text_file.hpp"
 #include "models/execution/executor.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
@@ -40,16 +42,18 @@ void run(const Options& options) {
   study::LineOptions lines{.schedules = options.schedules};
   std::ifstream in_file;
   if (!options.in.empty()) in_file = evidence::open_lines(options.in, "cases");
-  std::ofstream out_file;
-  if (!options.out.empty()) {
-    out_file.open(options.out);
-    if (!out_file) throw InputError(options.out, "expected a file that can be written");
-    if (std::filesystem::is_regular_file(options.in)) lines.on_answer = progress_of(options.in);
-  }
+  require_writable(options.out);
+  std::ofstream device;
+  std::ostringstream file;  // takes its place whole, so that one of before is there until then
+  if (is_device(options.out)) device.open(options.out);
+  std::ostream& out = options.out.empty()      ? std::cout
+                      : is_device(options.out) ? device
+                                               : static_cast<std::ostream&>(file);
+  if (!options.out.empty() && std::filesystem::is_regular_file(options.in)) lines.on_answer = progress_of(options.in);
   sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
-  const bool all = study::predict_lines(options.in.empty() ? std::cin : in_file,
-                                        options.out.empty() ? std::cout : out_file, machine, executor, lines);
-  if (!out_file) throw ExecutionError(options.out + " could not be written");
+  const bool all = study::predict_lines(options.in.empty() ? std::cin : in_file, out, machine, executor, lines);
+  if (!device) throw ExecutionError(options.out + " could not be written");
+  if (&out == &file) write_text_file(options.out, file.view());
   if (!all) throw ExecutionError("some cases could not be answered: their lines carry \"error\"");
 }
 
@@ -60,7 +64,8 @@ void add_predict_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   reads_machine(command->add_option("--machine", options->machine, "Name or path of a machine profile"))->required();
   reads(command->add_option("--in", options->in, "File of cases; standard input where left out"));
-  writes(command->add_option("--out", options->out, "File for results, in whole lines; else standard output"));
+  writes(
+      command->add_option("--out", options->out, "File for results, written whole at the end; else standard output"));
   command->add_option("--schedules", options->schedules, "Folder: write each case's schedule there as ID.json")
       ->check(CLI::ExistingDirectory);
   command->callback([options] { run(*options); });

@@ -69,10 +69,13 @@ json answer_of(const Schedule& schedule, std::size_t index, const RankJob& job) 
 
 /// It has the rank's pipe open, and ends by itself should nobody end it; a `daemon` is not in the rank's group.
 void start_another(bool is_daemon) {
-  if (fork() != 0) return;
-  if (is_daemon) setsid();
-  alarm(60);
-  hang();
+  const pid_t other = fork();
+  if (other == 0) {
+    if (is_daemon) setsid();
+    alarm(60);
+    hang();
+  }
+  while (is_daemon && getsid(other) != other) sleep_s(1e-3);
 }
 
 /// What may befall a rank while it times a schedule.

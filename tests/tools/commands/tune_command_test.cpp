@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "models/base/appended_file.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "models/machine/profile_checksum.hpp"
@@ -163,6 +164,11 @@ TEST_F(InterruptedTuneCommand, ComputesALineWithoutItsEndAgain) {
   folder_.write("table.json.progress", first_line(lines_) + wrong.dump());
   EXPECT_EQ(run_weft(tune_, folder_).status, 0);
   EXPECT_EQ(folder_.read("table.json"), whole_);
+}
+
+TEST_F(InterruptedTuneCommand, RefusesASecondRunIntoOneFile) {
+  const AppendedFile first(folder_.path() / "table.json.progress", {"{\"case\":"});
+  EXPECT_THAT(error(tune_), HasSubstr("table.json.progress: expected no other run to write it"));
 }
 
 TEST_F(InterruptedTuneCommand, RefusesToGoOnWithAnotherClockInTheSameFile) {

@@ -1,4 +1,4 @@
-#include "calibration/evidence/appended_file.hpp"
+#include "models/base/appended_file.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -14,10 +14,12 @@
 #include "models/base/input_error.hpp"
 #include "models/base/text.hpp"
 #include "models/base/text_file.hpp"
-#include "models/execution/executor.hpp"
 
-namespace weft::calibration::evidence {
+namespace weft {
 namespace {
+
+/// What a power failure may cost where no line is waited for.
+constexpr std::chrono::seconds between_syncs{1};
 
 std::string text_of(const std::filesystem::path& path) {
   std::ostringstream text;
@@ -58,6 +60,7 @@ AppendedFile::~AppendedFile() {
 void AppendedFile::open(int flags) {
   descriptor_ = ::open(path_.c_str(), flags | O_WRONLY | O_APPEND | O_CLOEXEC, 0666);
   if (!exists() && errno == EEXIST) throw InputError(path_.string(), "expected no other run to write it");
+  if (!exists() && (flags & O_CREAT) != 0) fail();
   if (!exists())
     throw InputError(path_.string(),
                      "expected a file that can be written, got " + std::generic_category().message(errno));
@@ -77,16 +80,35 @@ void AppendedFile::cut(std::size_t bytes) {
 }
 
 void AppendedFile::add(std::string_view lines) {
-  if (!exists()) open(O_CREAT | O_EXCL);
+  if (!exists()) {
+    open(O_CREAT | O_EXCL);
+    sync_folder_of(path_);
+  }
+  const off_t before = ::lseek(descriptor_, 0, SEEK_END);
+  if (!write(lines)) {
+    const int reason = errno;
+    [[maybe_unused]] const int is_cut = ::ftruncate(descriptor_, before);  // else the next run drops what is left
+    errno = reason;
+    fail();
+  }
+  if (std::chrono::steady_clock::now() - synced_ > between_syncs) sync();
+}
+
+bool AppendedFile::write(std::string_view lines) {
   while (!lines.empty()) {
     const ssize_t written = ::write(descriptor_, lines.data(), lines.size());
-    if (written < 0 && errno != EINTR) fail();
+    if (written < 0 && errno != EINTR) return false;
     lines.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
   }
+  return true;
 }
 
-void AppendedFile::fail() const {
-  throw ExecutionError(path_.string() + " could not be written: " + std::generic_category().message(errno));
+/// A pipe has no disk to be on.
+void AppendedFile::sync() {
+  if (exists() && ::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail();
+  synced_ = std::chrono::steady_clock::now();
 }
 
-}  // namespace weft::calibration::evidence
+void AppendedFile::fail() const { throw std::system_error(errno, std::generic_category(), path_.string()); }
+
+}  // namespace weft

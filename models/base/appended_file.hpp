@@ -1,12 +1,13 @@
-// A file of lines that grows while it is being measured: what was written stays whatever ends the run.
+// A file of lines that grows while work goes on: what was written stays whatever ends the run.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace weft::calibration::evidence {
+namespace weft {
 
 /// There is a file only once there is a line. While this lives, no other run appends to it.
 class AppendedFile {
@@ -22,16 +23,21 @@ class AppendedFile {
   bool exists() const { return descriptor_ >= 0; }
   /// Drops all but the first `bytes` of it.
   void cut(std::size_t bytes);
-  /// Whole lines with their ends. Throws ExecutionError that says why they could not be written.
+  /// Whole lines with their ends, of which none stays where they could not all be written. They are on the disk, too,
+  /// once lines are added more than a second later. Throws std::system_error that says why.
   void add(std::string_view lines);
+  /// Waits until all lines are on the disk. Throws std::system_error.
+  void sync();
 
  private:
   void open(int flags);
   void lock();
+  bool write(std::string_view lines);
   [[noreturn]] void fail() const;
 
   std::filesystem::path path_;
   int descriptor_ = -1;
+  std::chrono::steady_clock::time_point synced_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace weft::calibration::evidence
+}  // namespace weft
