@@ -70,6 +70,26 @@ TEST(TimeCollective, OfFewerCtasThanTheCurveIsBoundByTheirRate) {
   EXPECT_DOUBLE_EQ(kernel_us(time_collective(machine_with_curve(), all_gather, 4, 6'000'000, 6)), 70);
 }
 
+/// 6 MB take 70 us with 8 CTAs, and 110 us with 4.
+TEST(TimeCollective, OfALimitBetweenTwoCurvesIsNearerToTheCurveOfNearerCtas) {
+  Machine machine = machine_with_curve();
+  machine.collective_protocols.clear();
+  machine.collectives.push_back({.kind = all_gather,
+                                 .gpus = 4,
+                                 .max_ctas = 4,
+                                 .ctas = 4,
+                                 .points = {{.bytes = 1'000'000, .kernel_us = 30, .alone_us = 32},
+                                            {.bytes = 11'000'000, .kernel_us = 190, .alone_us = 192}}});
+  const auto time_us = [&](int max_ctas) {
+    return kernel_us(time_collective(machine, all_gather, 4, 6'000'000, max_ctas));
+  };
+  EXPECT_DOUBLE_EQ(time_us(4), 110);
+  EXPECT_DOUBLE_EQ(time_us(5), 100);
+  EXPECT_DOUBLE_EQ(time_us(7), 80);
+  EXPECT_DOUBLE_EQ(time_us(8), 70);
+  EXPECT_EQ(time_collective(machine, all_gather, 4, 6'000'000, 7).ctas, 7);
+}
+
 TEST(TimeCollective, OfAnUnknownKindIsRefused) {
   Machine machine = machine_with_curve();
   machine.collective_protocols.clear();
