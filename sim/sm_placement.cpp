@@ -45,6 +45,7 @@ std::uint16_t SmOccupancy::kind_with(const SmRoom& room) {
 
 SmPlacement::SmPlacement(SmLayout& layout)
     : layout_(layout),
+      nobody_(layout),
       candidates_(static_cast<std::size_t>(layout.gpcs())),
       candidate_sms_(static_cast<std::size_t>(layout.sms())) {}
 

@@ -43,6 +43,7 @@ class SmPlacement {
   SmPlacement(const SmPlacement&) = delete;
 
   const SmLayout& layout() const { return layout_; }
+  const SmOccupancy& nobody() const { return nobody_; }
   /// Places at most so many CTAs; the SMs that took them, one entry a CTA, are valid until the next call.
   std::span<const int> place(SmOccupancy& occupancy, const CtaShape& cta, int cluster, int most);
 
@@ -74,6 +75,7 @@ class SmPlacement {
   void find_candidates(const SmOccupancy& occupancy, int most_load);
 
   SmLayout& layout_;
+  const SmOccupancy nobody_;
   std::array<std::unique_ptr<Answer>, 256> answers_;  // a request has one place
   std::vector<int> fitting_load_;       // by kind: residents of an SM that can take one more; -1: it cannot
   std::vector<Candidates> candidates_;  // by GPC

@@ -15,7 +15,10 @@ void SmPool::submit(Grid& grid) {
 }
 
 void SmPool::release(Grid& grid, std::span<const int> sms) {
-  occupancy_.take_room(sms, grid.cta, -1);
+  if (occupancy_.residents == static_cast<int>(sms.size()))
+    occupancy_ = placement_.nobody();
+  else
+    occupancy_.take_room(sms, grid.cta, -1);
   grid.resident -= static_cast<int>(sms.size());
   if (grid.resident == 0) std::erase(holding_, &grid);
   request_dispatch();

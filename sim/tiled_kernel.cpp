@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <numeric>
+#include <utility>
 
 #include "models/schedule/layout.hpp"
 
@@ -130,6 +131,7 @@ void TiledKernel::run(Cohort& cohort, std::int64_t first, std::int64_t count, do
 }
 
 void TiledKernel::on_cohort_end(Cohort& cohort) {
+  if (is_amid_its_tiles(cohort)) return run_as_before(cohort);
   const std::int64_t first = cohort.first, count = cohort.count;
   switch (work_.scheduler) {
     case TileScheduler::grid:
@@ -144,6 +146,21 @@ void TiledKernel::on_cohort_end(Cohort& cohort) {
       break;
   }
   count_done(first, count);
+}
+
+/// Does the cohort go on with as many of the next tiles, and nobody learns of those that it has done?
+bool TiledKernel::is_amid_its_tiles(const Cohort& cohort) const {
+  const bool takes_next =
+      work_.scheduler == TileScheduler::dynamic_persistent || work_.scheduler == TileScheduler::stream_k;
+  return takes_next && group_left_.size() == 1 && group_waits_.empty() &&
+         cohort.count == static_cast<std::int64_t>(cohort.sms.size()) && next_tile_ + cohort.count < work_.tiles;
+}
+
+void TiledKernel::run_as_before(Cohort& cohort) {
+  const std::int64_t first = std::exchange(next_tile_, next_tile_ + cohort.count);
+  done_tiles_ += cohort.count;
+  group_left_.front() -= cohort.count;
+  run(cohort, first, cohort.count, 1);
 }
 
 /// A group is done when its last tile is: the mean end of the cohort plus the tail.

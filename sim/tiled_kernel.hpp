@@ -72,6 +72,8 @@ class TiledKernel : public Grid {
   std::int64_t ready_tiles() const;
   void resume_stalled();
   void on_cohort_end(Cohort& cohort);
+  bool is_amid_its_tiles(const Cohort& cohort) const;
+  void run_as_before(Cohort& cohort);
   void count_done(std::int64_t first, std::int64_t count);
   Cohort& cohort_of(std::span<const int> sms);
   Cohort& split(Cohort& cohort, std::int64_t ctas);
