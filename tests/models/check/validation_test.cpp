@@ -110,6 +110,24 @@ TEST(Validation, gemm_operands_must_fit) {
             "operations[5].gemm.c: expected 128 x 256, got 128 x 128");
 }
 
+TEST(Validation, groups_of_a_gemm_have_all_rows) {
+  Schedule schedule = two_copies_on_two_streams();
+  schedule.buffers[2].rows = 8;
+  GroupedGemm gemm;
+  gemm.a = whole(schedule, "A"), gemm.b = whole(schedule, "B"), gemm.c = whole(schedule, "C");
+  gemm.group_rows = {6, 2};
+  schedule.operations = {{"grouped", 0, {}, gemm}};
+  const auto with_groups = [&](std::vector<std::int64_t> rows) {
+    std::get<GroupedGemm>(schedule.operations.front().work).group_rows = std::move(rows);
+    return error_of([&] { validate(schedule); });
+  };
+  EXPECT_EQ(with_groups({6, 2}), "");
+  for (const std::int64_t rows : {1, 3})
+    EXPECT_EQ(with_groups({6, rows}),
+              "operations[0].grouped_gemm.group_rows: expected 8 rows in all groups together, as a has, got " +
+                  std::to_string(6 + rows));
+}
+
 TEST(Validation, a_delay_holds_no_negative_time_or_sms) {
   const auto with = [](Delay delay) {
     return complaint(async_tp(), [&](Schedule& s) { operation(s, "enter").work = delay; });

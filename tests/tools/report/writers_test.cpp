@@ -112,6 +112,13 @@ TEST(TextWriter, WordsAreFoldedWhereEveryColumnMustBeShown) {
             "two halves of the machine\n");
 }
 
+TEST(TextWriter, AWordThatIsOneCharacterTooLongGoesToTheNextLine) {
+  const std::string word(12, 'a'), shorter(11, 'b');
+  const Table table{{"what"}, {{word + " " + word}, {word + " " + shorter}}};
+  EXPECT_EQ(to_text({.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = {}}, {.width = 24}),
+            "what\n" + word + "\n" + word + "\n" + word + " " + shorter + "\n");
+}
+
 TEST(TextWriter, CountsCharactersAndNotBytes) {
   const Table table{{"a", "b"}, {{"µµµ", "x"}}};
   EXPECT_EQ(to_text({.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = {}}), "a    b\nµµµ  x\n");

@@ -1,0 +1,35 @@
+#include "models/machine/profile_checksum.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/temporary_folder.hpp"
+
+namespace weft {
+namespace {
+
+class ProfileChecksum : public testing::Test {
+ protected:
+  std::string of(const std::string& profile, const std::string& table) const {
+    folder.write("a.txt", table);
+    folder.write("a.json", profile);
+    return profile_checksum(folder.path() / "a.json");
+  }
+
+  const std::string profile = R"({"gpus": 8, "gemm": {"kernels": {"file": "a.txt"}}})";
+  const tests::TemporaryFolder folder;
+};
+
+TEST_F(ProfileChecksum, TellsOneNumberFromAnother) {
+  EXPECT_NE(of(profile, "one"), of(R"({"gpus": 4, "gemm": {"kernels": {"file": "a.txt"}}})", "one"));
+}
+
+TEST_F(ProfileChecksum, TellsOneTableFromAnother) { EXPECT_NE(of(profile, "one"), of(profile, "two")); }
+
+TEST_F(ProfileChecksum, IsTheSameOfTheSameNumbersHoweverTheyAreWritten) {
+  EXPECT_EQ(of(profile, "one"), of(R"({ "gemm": {"kernels": {"file": "a.txt"}},
+    "gpus": 8})",
+                                   "one"));
+}
+
+}  // namespace
+}  // namespace weft
