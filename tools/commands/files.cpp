@@ -33,7 +33,7 @@ std::vector<NamedFile> files_of(const CLI::App& command) {
     const std::string kind = option->get_type_name();
     if (kind != input_file && kind != output_file && kind != machine_profile) continue;
     for (const std::string& text : option->results())
-      files.push_back({option, kind == machine_profile ? path_of_machine(text) : fs::path(text)});
+      if (!text.empty()) files.push_back({option, kind == machine_profile ? path_of_machine(text) : fs::path(text)});
   }
   return files;
 }

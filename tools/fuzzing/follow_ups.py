@@ -7,7 +7,6 @@ READERS = {
     ("explore", "won.json"): ["check", "FILE"],
     ("predict", ".json"): ["check", "FILE"],
     ("simulate", "out.json"): ["compare", "FILE", "FILE"],
-    ("run", "spans.json"): ["compare", "FILE", "FILE"],
     ("calibrate", "out.json"): ["machines", "./FILE"],
     ("draw", "_2gpu.jsonl"): ["predict", "--machine", "h100x8-nvswitch", "--in", "FILE"],
     ("plan", "gemm.jsonl"): ["predict", "--machine", "h100x8-nvswitch", "--in", "FILE"],

@@ -7,7 +7,7 @@ import re
 LONGEST_ERROR = 600  # characters
 LONGEST_US = 9.3e12  # 2^63 ps
 LIBRARY_WORDS = re.compile(
-    r"std::|json\.exception|\[json|vector::|basic_string|bad_alloc|stoi|stod|terminate|what\(\)|_M_|nlohmann|CLI::|YAML"
+    r"std::|json\.exception|\[json|vector::|basic_string|bad_alloc|stoi|stod|terminate|what\(\)|_M_|nlohmann|CLI::|filesystem error"
 )
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 # Where work that was asked for well can fail: a deadlock, a case of many.
