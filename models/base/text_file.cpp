@@ -114,6 +114,10 @@ void write_text_files(const std::vector<TextFile>& files) {
 
 void sync_folder_of(const fs::path& path) { OpenFile(folder_of(path), O_RDONLY | O_DIRECTORY).sync(); }
 
+void remove_file(const fs::path& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) fail(path);
+}
+
 void write_text_file(const fs::path& path, std::string_view text) { write_text_files({{path, std::string(text)}}); }
 
 void require_writable(const fs::path& path) {

@@ -24,6 +24,9 @@ void write_text_files(const std::vector<TextFile>& files);
 /// One file alone.
 void write_text_file(const std::filesystem::path& path, std::string_view text);
 
+/// Throws std::system_error "FILE: why it could not be removed"; one that is not there is none.
+void remove_file(const std::filesystem::path& path);
+
 /// Puts the name of a new file on the disk, as far as the file system can.
 void sync_folder_of(const std::filesystem::path& path);
 

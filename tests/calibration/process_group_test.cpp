@@ -130,7 +130,10 @@ INSTANTIATE_TEST_SUITE_P(ProcessGroup, EndingSignal, testing::Values(SIGINT, SIG
 // nohup has SIGHUP ignored.
 TEST(ProcessGroup, IsNotStoppedByASignalThatTheProcessIgnores) {
   std::signal(SIGHUP, SIG_IGN);
-  ProcessGroup group(1, [](int, const ProcessGroup::Send&) { return 0; });
+  ProcessGroup group(1, [](int, const ProcessGroup::Send&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));  // some ticks
+    return 0;
+  });
   auto handlers = throwing_handlers();
   handlers.on_tick = [] { std::raise(SIGHUP); };
   EXPECT_EQ(message_of([&] { group.supervise(handlers); }), "no error");

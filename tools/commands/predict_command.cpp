@@ -46,9 +46,7 @@ void run(const Options& options) {
   std::ofstream device;
   std::ostringstream file;  // takes its place whole, so that one of before is there until then
   if (is_device(options.out)) device.open(options.out);
-  std::ostream& out = options.out.empty()      ? std::cout
-                      : is_device(options.out) ? device
-                                               : static_cast<std::ostream&>(file);
+  std::ostream& out = device.is_open() ? device : options.out.empty() ? std::cout : file;
   if (!options.out.empty() && std::filesystem::is_regular_file(options.in)) lines.on_answer = progress_of(options.in);
   sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
   const bool all = study::predict_lines(options.in.empty() ? std::cin : in_file, out, machine, executor, lines);

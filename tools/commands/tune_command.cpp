@@ -1,6 +1,5 @@
 // weft tune: TokenWeave's table for one model, the split and the CTAs of each number of tokens.
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -103,7 +102,7 @@ void run(const Options& options) {
                         .document = to_json(rows, question, options.model, machine)};
   if (!options.out.empty()) {
     write_json_file(options.out, *report.document.json());
-    std::filesystem::remove(progress);
+    remove_file(progress);
   }
   options.output.write(report);
 }

@@ -80,6 +80,14 @@ TEST_F(TextFiles, StayAsTheyWereWhereOneHasNoPlace) {
   EXPECT_THAT(folder.file_names(), ElementsAre());
 }
 
+TEST_F(TextFiles, AreRemovedOrSayWhyNot) {
+  folder.write("a", "old");
+  remove_file(path("a"));
+  remove_file(path("a"));
+  EXPECT_THAT(folder.file_names(), ElementsAre());
+  EXPECT_EQ(failure_of([&] { remove_file(folder.path()); }), folder.path().string() + ": Is a directory");
+}
+
 TEST_F(TextFiles, AreWrittenThroughDevices) {
   write_text_file("/dev/null", "text");
   EXPECT_FALSE(std::filesystem::is_regular_file("/dev/null"));

@@ -18,6 +18,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
 
 namespace {
@@ -54,14 +55,14 @@ void log(const std::string& line) {
 }
 
 /// Whether the operation on `path` that begins now is to fail.
-bool fails(const char* operation, const std::string& path, const auto& before_the_end) {
+bool fails(const std::string& operation, const std::string& path, const std::function<void()>& before_the_end) {
   static std::atomic<int> count = 0;
   static const int at = std::atoi(variable("WEFT_FAULT_AT").c_str());
   static const std::string kind = variable("WEFT_FAULT_KIND");
   if (!is_watched(path)) return false;
-  log(std::string(operation) + " " + path.substr(path.rfind('/') + 1) + "\n");
+  log(operation + " " + path.substr(path.rfind('/') + 1) + "\n");
   const int number = ++count;
-  const bool is_full = kind == "full" && std::string(operation) == "write";
+  const bool is_full = kind == "full" && operation == "write";
   if (at == 0 || number < at || (kind == "full" && !is_full) || (kind != "full" && number > at)) return false;
   if (number == at) before_the_end();
   if (kind == "kill") kill(getpid(), SIGKILL);
