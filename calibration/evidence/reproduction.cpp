@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <map>
 #include <numeric>
 
@@ -16,6 +17,21 @@
 
 namespace weft::calibration::evidence {
 namespace {
+
+/// Where several fail, the first of them in order is told: the same in every run.
+template <class Work>
+void on_all_cores(std::size_t count, const Work& work) {
+  std::vector<std::exception_ptr> failures(count);
+  tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
+    try {
+      work(i);
+    } catch (...) {
+      failures[i] = std::current_exception();
+    }
+  });
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
 
 using scenarios::Case;
 
@@ -41,7 +57,7 @@ class Predictions {
   void simulate(const Machine& machine, ProgressCounter& progress) {
     std::vector<Entry*> all;
     for (auto& [id, entry] : entries_) all.push_back(&entry);
-    tbb::parallel_for(std::size_t{0}, all.size(), [&](std::size_t i) {
+    on_all_cores(all.size(), [&](std::size_t i) {
       try {
         sim::SimulatedExecutor executor({.spans = all[i]->spans, .mechanisms = {}, .given_us = {}});
         all[i]->prediction = scenarios::study::predict(*all[i]->request, machine, executor);
@@ -233,7 +249,7 @@ std::vector<Verdict> reproduce(const ClaimFile& file, const std::function<Machin
   for (const auto& [name, profile] : profiles) cases += profile.predictions.count();
   ProgressCounter counter(progress, cases);
   for (auto& [name, profile] : profiles) profile.predictions.simulate(profile.machine, counter);
-  tbb::parallel_for(std::size_t{0}, asked.size(), [&](std::size_t i) { asked[i].value = ask(asked[i]); });
+  on_all_cores(asked.size(), [&](std::size_t i) { asked[i].value = ask(asked[i]); });
   std::vector<Verdict> verdicts;
   auto next = asked.begin();
   for (const Claim& claim : file.claims) {
