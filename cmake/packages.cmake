@@ -1,4 +1,7 @@
-find_package(Boost 1.74 REQUIRED)
+set(Boost_USE_STATIC_LIBS ${WEFT_STATIC})
+set(ZLIB_USE_STATIC_LIBS ${WEFT_STATIC})
+find_package(Boost 1.74 REQUIRED COMPONENTS iostreams)
+find_package(ZLIB REQUIRED)  # Boost's package does not say that its static library needs it
 find_package(Eigen3 3.4 REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(spdlog REQUIRED)

@@ -1,16 +1,21 @@
-// Files with one JSON object a line.
+// Files of lines, most with one JSON object a line. Those whose name ends in .gz are compressed by gzip.
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <functional>
+#include <istream>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace weft::calibration::evidence {
 
-/// Throws InputError "FILE: expected a readable file of CONTENTS" for one that is missing, unreadable or a folder.
-std::ifstream open_lines(const std::filesystem::path& path, const std::string& contents);
+/// Whether its name says so.
+bool is_compressed(const std::filesystem::path& path);
+
+/// Throws InputError "FILE: expected a readable file of CONTENTS" for one that is missing, unreadable or a folder, and
+/// "FILE: expected CONTENTS in a whole gzip file" for one that is compressed, but cut off, damaged or no gzip file.
+std::unique_ptr<std::istream> open_lines(const std::filesystem::path& path, const std::string& contents);
 
 /// Calls `read` with each line that is not blank and its number, from 1. What it throws becomes an InputError that
 /// names file and line.

@@ -99,10 +99,10 @@ Reader read_all(const std::filesystem::path& path) {
 
 /// In bytes from the beginning of the file; `number` counts from 1.
 std::size_t start_of_line(const std::filesystem::path& path, int number) {
-  std::ifstream file = open_lines(path, "JSON lines");
+  const std::unique_ptr<std::istream> file = open_lines(path, "JSON lines");
   std::string line;
   std::size_t start = 0;
-  for (int before = 1; before < number && std::getline(file, line); ++before) start += line.size() + 1;
+  for (int before = 1; before < number && std::getline(*file, line); ++before) start += line.size() + 1;
   return start;
 }
 
@@ -116,7 +116,10 @@ bool is_of(const ordered_json& entry, const ordered_json& kernel) {
 }  // namespace
 
 std::filesystem::path kernel_file_of(const std::filesystem::path& measurements) {
-  return std::filesystem::path(measurements).replace_extension(".kernels");
+  std::filesystem::path name = is_compressed(measurements) ? measurements.stem() : measurements.filename();
+  const std::filesystem::path plain = measurements.parent_path() / name.replace_extension(".kernels");
+  const std::filesystem::path compressed = plain.string() + ".gz";
+  return std::filesystem::exists(compressed) && !std::filesystem::exists(plain) ? compressed : plain;
 }
 
 std::vector<CaseKernels> read_kernel_file(const std::filesystem::path& path) { return read_all(path).cases(); }

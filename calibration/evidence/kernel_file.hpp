@@ -1,4 +1,5 @@
-// Kernel files: what the cases of a measurement file ran on the GPUs. JSON lines; NAME.kernels belongs to NAME.jsonl.
+// Kernel files: what the cases of a measurement file ran on the GPUs. JSON lines; NAME.kernels, or where there is none
+// NAME.kernels.gz, belongs to NAME.jsonl.
 // Each distinct launch is written once, before the first case that ran it, and each case on one line:
 //   {"launch": 0, "kernel": "nvjet_sm90_…", "grid": [2, 66, 1], "block": [384, 1, 1], "cluster": [2, 1, 1], …}
 //   {"line": 17, "id": "0.2", "kernels": [["gemm", "s0", 0, 0, [[0, 59147, 92427], [1, 59680, 92383]]], …]}
@@ -17,7 +18,7 @@
 
 namespace weft::calibration::evidence {
 
-/// The kernel file that belongs to a measurement file.
+/// The kernel file that belongs to a measurement file: a compressed one only where there is no plain one.
 std::filesystem::path kernel_file_of(const std::filesystem::path& measurements);
 
 /// What a case ran.

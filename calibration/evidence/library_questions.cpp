@@ -15,10 +15,10 @@ std::string text_of(const std::vector<MatrixSize>& questions) {
 }
 
 std::vector<MatrixSize> read_library_questions(const std::string& path) {
-  std::ifstream file = open_lines(path, "lines \"m n k\"");
+  const std::unique_ptr<std::istream> file = open_lines(path, "lines \"m n k\"");
   std::vector<MatrixSize> sizes;
   std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
+  for (int number = 1; std::getline(*file, line); ++number) {
     std::istringstream fields(line);
     MatrixSize size;
     std::string more;

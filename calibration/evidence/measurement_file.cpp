@@ -78,6 +78,18 @@ class Reader {
   std::map<std::string, std::size_t> position_;
 };
 
+/// Nothing is added to what is compressed.
+const std::filesystem::path& plain(const std::filesystem::path& path) {
+  if (is_compressed(path))
+    throw InputError(path.string(), "expected a name without .gz: measurements are written plain");
+  const auto kernels = std::filesystem::path(path).replace_extension(".kernels.gz");
+  if (std::filesystem::exists(kernels))
+    throw InputError(kernels.string(),
+                     "expected no compressed kernels beside a file that measurements are added to: "
+                     "decompress them (gunzip), or write measurements elsewhere");
+  return path;
+}
+
 int count_lines(const std::filesystem::path& path) {
   std::ifstream file(path);
   return static_cast<int>(std::count(std::istreambuf_iterator<char>(file), {}, '\n'));
@@ -101,7 +113,7 @@ std::vector<MeasuredCase> read_measurements_and_kernels(const std::filesystem::p
 }
 
 MeasurementFileWriter::MeasurementFileWriter(const std::filesystem::path& path, bool has_kernels)
-    : has_kernels_(has_kernels), file_(path, {"{\"case\":", "{\"conditions\":"}) {
+    : has_kernels_(has_kernels), file_(plain(path), {"{\"case\":", "{\"conditions\":"}) {
   std::map<int, std::string> ids;
   if (file_.exists())
     for (const MeasuredCase& one : read_measurements(path)) {

@@ -2,7 +2,8 @@
 //   {"conditions": {"date": …, "gpu": …, "driver": …, "nccl": …, …}}
 //   {"case": {…as weft predict reads it…}, "time_us": 812.4, "repeats_us": […], …}
 //   {"case": {…}, "error": "why it was not measured"}
-// The kernels that the cases ran stand in a file beside it (kernel_file.hpp).
+// The kernels that the cases ran stand in a file beside it (kernel_file.hpp). Both may be compressed once they are
+// whole.
 #pragma once
 
 #include <filesystem>
@@ -41,7 +42,7 @@ std::vector<MeasuredCase> read_measurements_and_kernels(const std::filesystem::p
 class MeasurementFileWriter {
  public:
   /// Goes on where the file ends, as AppendedFile does; without `has_kernels` no kernel file is made. Throws InputError
-  /// where a file cannot be written, holds something else, or is that of another run.
+  /// where a file cannot be written, holds something else, is compressed, or is that of another run.
   MeasurementFileWriter(const std::filesystem::path& path, bool has_kernels);
 
   /// Measured, and not only with an error; with its kernels, where they are asked for.

@@ -12,6 +12,7 @@
 
 #include "calibration/evidence/calibration_input.hpp"
 #include "calibration/evidence/claims.hpp"
+#include "calibration/evidence/json_lines.hpp"
 #include "calibration/evidence/kernel_file.hpp"
 #include "calibration/evidence/measurement_file.hpp"
 #include "calibration/evidence/published_curves.hpp"
@@ -26,6 +27,7 @@
 #include "scenarios/scenario.hpp"
 #include "scenarios/study/prediction_lines.hpp"
 #include "sim/simulated_executor.hpp"
+#include "tests/compressed.hpp"
 #include "tests/source_folder.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -110,9 +112,9 @@ struct Reader {
 
 /// A file of the tree, or so many of its lines.
 std::string file(const std::string& path, int lines = 1000) {
-  std::istringstream all(text_of(fs::path(source_folder()) / path));
+  const auto all = calibration::evidence::open_lines(fs::path(source_folder()) / path, "lines");
   std::string text, line;
-  for (; lines > 0 && std::getline(all, line); --lines) text += line + "\n";
+  for (; lines > 0 && std::getline(*all, line); --lines) text += line + "\n";
   return text;
 }
 
@@ -152,8 +154,13 @@ std::vector<Reader> readers() {
        [](const fs::path& path) { read_schedule(path); }},
       {"measurements", file("calibration/measurements/rulers-2026-11-21/weft.jsonl"),
        [](const fs::path& path) { read_measurements_and_kernels(path); }},
-      {"kernels", file("calibration/measurements/h200x4-2026-11-21/pairs_2gpu.kernels", 12),
+      {"kernels", file("calibration/measurements/h200x4-2026-11-21/pairs_2gpu.kernels.gz", 12),
        [](const fs::path& path) { read_kernel_file(path); }},
+      {"compressed_kernels", compressed(file("calibration/measurements/h200x4-2026-11-21/pairs_2gpu.kernels.gz", 12)),
+       [](const fs::path& path) {
+         fs::rename(path, path.string() + ".gz");
+         read_kernel_file(path.string() + ".gz");
+       }},
       {"library_answers", library_answer,
        [](const fs::path& path) { read_library_answers(path, small_machine().gpu); }},
       {"gemm_table", file("tests/sim/test_machine.gemm_kernels.txt"),

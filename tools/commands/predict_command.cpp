@@ -31,8 +31,8 @@ struct Options {
 
 /// Of the cases of a file; of a stream nobody knows how many will come.
 std::function<void()> progress_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const auto lines = static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(file), {}, '\n'));
+  const std::unique_ptr<std::istream> file = evidence::open_lines(path, "cases");
+  const auto lines = static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(*file), {}, '\n'));
   const auto counter = std::make_shared<ProgressCounter>(report::show_progress("cases"), lines);
   return [counter] { counter->add(); };
 }
@@ -40,7 +40,7 @@ std::function<void()> progress_of(const std::string& path) {
 void run(const Options& options) {
   const Machine machine = read_machine(machine_path(options.machine));
   study::LineOptions lines{.schedules = options.schedules};
-  std::ifstream in_file;
+  std::unique_ptr<std::istream> in_file;
   if (!options.in.empty()) in_file = evidence::open_lines(options.in, "cases");
   require_writable(options.out);
   std::ofstream device;
@@ -49,7 +49,7 @@ void run(const Options& options) {
   std::ostream& out = device.is_open() ? device : options.out.empty() ? std::cout : file;
   if (!options.out.empty() && std::filesystem::is_regular_file(options.in)) lines.on_answer = progress_of(options.in);
   sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
-  const bool all = study::predict_lines(options.in.empty() ? std::cin : in_file, out, machine, executor, lines);
+  const bool all = study::predict_lines(in_file ? *in_file : std::cin, out, machine, executor, lines);
   if (!device) throw ExecutionError(options.out + " could not be written");
   if (&out == &file) write_text_file(options.out, file.view());
   if (!all) throw ExecutionError("some cases could not be answered: their lines carry \"error\"");

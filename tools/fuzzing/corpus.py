@@ -1,5 +1,6 @@
 """What is mutated: files of the tree that the commands take, small parts of large ones, and what commands write."""
 
+import gzip
 import json
 import os
 import pathlib
@@ -34,7 +35,8 @@ MORE_CASES = [
 
 
 def lines_of(path, first, stride=1, start=0):
-    return path.read_text().splitlines()[start::stride][:first]
+    text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
+    return text.splitlines()[start::stride][:first]
 
 
 class Corpus:
@@ -107,7 +109,7 @@ class Corpus:
             lines = lines_of(self.root / MEASUREMENTS / f"{name}.jsonl", 9)
             kernels = [
                 line
-                for line in lines_of(self.root / MEASUREMENTS / f"{name}.kernels", 10_000)
+                for line in lines_of(self.root / MEASUREMENTS / f"{name}.kernels.gz", 10_000)
                 if json.loads(line).get("line", 0) <= len(lines)
             ]
             made.append(("\n".join(lines).encode() + b"\n", "\n".join(kernels).encode() + b"\n"))

@@ -7,6 +7,7 @@
 #include "calibration/measurement_json.hpp"
 #include "scenarios/case_json.hpp"
 #include "tests/calibration/evidence/lines_of_before.hpp"
+#include "tests/compressed.hpp"
 #include "tests/source_folder.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -203,6 +204,49 @@ TEST_F(MeasurementFile, WithoutKernelsHasNoFileBesideIt) {
   writer(false).add(gemm, taking(5));
   EXPECT_THAT(folder.file_names(), testing::ElementsAre("file.jsonl"));
   EXPECT_THAT(read().at(0).kernels, IsEmpty());
+}
+
+/// What a run wrote, of which some is compressed afterwards.
+class CompressedMeasurementFile : public MeasurementFile {
+ protected:
+  void SetUp() override {
+    MeasurementFileWriter file = writer();
+    file.add(gemm, taking(5));
+    file.add_kernels(gemm, {{"gemm", kernel, 0, "s0", 0, 0, 5}});
+    whole = tests::compressed(folder.read("file.kernels"));
+  }
+  void replace(const std::string& name) const {
+    folder.write(name + ".gz", tests::compressed(folder.read(name)));
+    std::filesystem::remove(folder.path() / name);
+  }
+  std::string whole;
+};
+
+TEST_F(CompressedMeasurementFile, HoldsTheSameAsThePlainOne) {
+  const std::vector<nlohmann::json> lines = as_before(folder.path() / "file.jsonl");
+  ASSERT_EQ(read().at(0).kernels.size(), 1u);
+  replace("file.kernels");
+  EXPECT_EQ(as_before(folder.path() / "file.jsonl"), lines);
+  replace("file.jsonl");
+  EXPECT_EQ(as_before(folder.path() / "file.jsonl.gz"), lines);
+}
+
+TEST_F(CompressedMeasurementFile, IsNotReadWhereThereIsAPlainOne) {
+  folder.write("file.kernels.gz", "");
+  EXPECT_EQ(read().at(0).kernels.size(), 1u);
+}
+
+TEST_F(CompressedMeasurementFile, OfKernelsIsToldByNameWhereItIsCutOff) {
+  std::filesystem::remove(folder.path() / "file.kernels");
+  folder.write("file.kernels.gz", whole.substr(0, whole.size() / 2));
+  EXPECT_THAT(error(), testing::EndsWith("file.kernels.gz: expected JSON lines in a whole gzip file"));
+}
+
+TEST_F(CompressedMeasurementFile, IsNotAddedTo) {
+  replace("file.kernels");
+  for (const bool has_kernels : {false, true}) EXPECT_THROW(writer(has_kernels), InputError);
+  EXPECT_THROW(MeasurementFileWriter(folder.path() / "other.jsonl.gz", false), InputError);
+  EXPECT_THAT(folder.file_names(), testing::ElementsAre("file.jsonl", "file.kernels.gz"));
 }
 
 TEST_F(MeasurementFile, LeavesOutWhatHotGpusTookAndMeasuresItAgain) {

@@ -5,6 +5,7 @@
 
 #include "models/base/json_file.hpp"
 #include "sim/simulated_executor.hpp"
+#include "tests/compressed.hpp"
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
@@ -44,6 +45,22 @@ TEST_F(Validate, WritesTheSameNumbersAsJsonAndAPicture) {
   EXPECT_EQ(json["accuracy"]["all"]["all"]["cases"], 4);
   EXPECT_NEAR(json["choice"]["mean_regret_of_serial"]["share"].get<double>(), 1250.0 / 1100 - 1, 1e-12);
   EXPECT_THAT(folder.read("out.svg"), testing::StartsWith("<svg"));
+}
+
+TEST_F(Validate, SaysTheSameOfACompressedFile) {
+  folder.write("measured.jsonl.gz", compressed(folder.read("measured.jsonl")));
+  const CommandResult result = run("validate measured.jsonl.gz");
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_EQ(result.output, run("validate measured.jsonl").output);
+}
+
+TEST_F(Validate, RefusesACompressedFileThatIsCutOff) {
+  const std::string whole = compressed(folder.read("measured.jsonl"));
+  folder.write("measured.jsonl.gz", whole.substr(0, whole.size() - 5));
+  const CommandResult result = run("validate measured.jsonl.gz --json out.json");
+  EXPECT_EQ(result.status, 2);
+  EXPECT_EQ(result.errors, "weft: measured.jsonl.gz: expected JSON lines in a whole gzip file\n");
+  EXPECT_THAT(folder.file_names(), Not(testing::Contains("out.json")));
 }
 
 TEST_F(Validate, GivenTheMeasuredPartsSerialIsNearTheirSum) {
