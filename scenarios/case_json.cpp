@@ -19,6 +19,14 @@ Family read_family(JsonObject& object) {
   family.fail("one of " + joined(known));
 }
 
+RunCondition read_condition(const JsonValue& value) {
+  if (!value.is_object()) return {value.word<Condition>()};
+  JsonObject object = value.object();
+  const double clock_MHz = object.number("clock_MHz", least_clock_MHz, most_clock_MHz);
+  object.finish();
+  return {Condition::sustained, clock_MHz};
+}
+
 void write(nlohmann::ordered_json& json, const std::vector<Field>& fields) {
   for (const Field& field : fields)
     if (field.is_written) std::visit([&](const auto& value) { json[field.key] = value; }, field.value);
@@ -72,6 +80,7 @@ Case case_from_json(const nlohmann::json& json) {
                        "expected a workload of a GEMM and a collective, got " + std::string(op_of(result.workload)));
     result.measured = read_measured(measured->object());
   }
+  if (const auto condition = object.find("condition")) result.condition = read_condition(*condition);
   object.finish();
   check_sizes(result.workload, result.gpus);
   return result;
@@ -97,6 +106,10 @@ nlohmann::ordered_json to_json(const Case& value) {
   nlohmann::ordered_json measured;
   write(measured, fields_of(value.measured));
   if (!measured.empty()) json["measured"] = std::move(measured);
+  if (value.condition.fixed_clock_MHz > 0)
+    json["condition"] = {{"clock_MHz", value.condition.fixed_clock_MHz}};
+  else if (value.condition != RunCondition{})
+    json["condition"] = name_of(value.condition.condition);
   return json;
 }
 

@@ -106,6 +106,18 @@ ordered_json schedule_schema() {
   return {{"oneOf", std::move(alternatives)}};
 }
 
+ordered_json condition_schema() {
+  ordered_json words = ordered_json::array();
+  for (const auto& [condition, word] : NamesOf<Condition>::names) words.push_back(word);
+  const ordered_json clock{
+      {"type", "object"},
+      {"properties", {{"clock_MHz", {{"type", "number"}, {"minimum", least_clock_MHz}, {"maximum", most_clock_MHz}}}}},
+      {"required", {"clock_MHz"}},
+      {"additionalProperties", false}};
+  return {{"description", "what the GPUs were doing before; left out: sustained"},
+          {"oneOf", {{{"enum", words}}, clock}}};
+}
+
 }  // namespace
 
 ordered_json case_schema() {
@@ -117,7 +129,8 @@ ordered_json case_schema() {
                                   {"description", "the first so many GPUs of the machine"}}},
                                 {"workload", {{"$ref", "#/$defs/workload"}}},
                                 {"schedule", {{"$ref", "#/$defs/schedule"}, {"description", "left out: serial"}}},
-                                {"measured", {{"$ref", "#/$defs/measured"}}}};
+                                {"measured", {{"$ref", "#/$defs/measured"}}},
+                                {"condition", {{"$ref", "#/$defs/condition"}}}};
   return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
           {"title", "A case of weft predict: one line"},
           {"description", "docs/formats.md says what the keys mean."},
@@ -130,6 +143,7 @@ ordered_json case_schema() {
             {"schedule", schedule_schema()},
             {"measured",
              object_of(Measured::meaning, ordered_json::object(), ordered_json::array(), fields_of(Measured{}))},
+            {"condition", condition_schema()},
             {"searched_family", {{"enum", searched_families()}}}}}};
 }
 

@@ -12,6 +12,7 @@
 
 #include "models/base/names.hpp"
 #include "models/base/units.hpp"
+#include "models/machine/run_condition.hpp"
 #include "models/schedule/schedule.hpp"
 #include "scenarios/fields.hpp"
 #include "scenarios/schedule_choice.hpp"
@@ -163,12 +164,16 @@ struct Measured {
   bool operator==(const Measured&) const = default;
 };
 
+/// Of a condition that holds the clock.
+inline constexpr double least_clock_MHz = 100, most_clock_MHz = 1e4;
+
 struct Case {
   std::string id;
   int gpus = 1;
   Workload workload;
   ScheduleChoice schedule;
   Measured measured;
+  RunCondition condition = {};
   bool operator==(const Case&) const = default;
 };
 

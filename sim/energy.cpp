@@ -1,35 +1,32 @@
 #include "sim/energy.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/grouped_gemm_model.hpp"
-#include "models/schedule/amounts.hpp"
 
 namespace weft::sim {
-namespace {
 
 /// What an operation needs besides its HBM traffic.
-struct Demand {
-  double gemm_busy_us = 0;  ///< of all SMs, at the maximum clock
-  Flops bf16_flops = 0;     ///< an fp8 one costs as much less energy as it takes less time
-  double link_pJ = 0;
-};
-
-class DemandOf {
+class IterationEnergy::DemandOf {
  public:
-  DemandOf(const Schedule& schedule, const Machine& machine, const OperationCost& cost)
-      : schedule_(schedule), machine_(machine), cost_(cost) {}
+  DemandOf(IterationEnergy& energy, const Schedule& schedule, const OperationCost& cost)
+      : energy_(energy), power_(energy.machine_.power), schedule_(schedule), cost_(cost) {}
 
   Demand operator()(const Gemm& gemm) const { return of_matrix(gemm, gemm.a); }
   Demand operator()(const GroupedGemm& gemm) const { return of_matrix(gemm, gemm.a); }
   Demand operator()(const OneOf<Attention, PartialAttention> auto& attention) const {
-    return {.bf16_flops = tensor_flops(attention, schedule_.gpus)};
+    return {.switching_uJ = power_.tensor_pJ_per_flop * tensor_flops(attention, schedule_.gpus) * 1e-6,
+            .is_on_tensor_cores = true};
   }
   Demand operator()(const OneOf<Collective, AllReduceNorm, GroupedExchange> auto&) const {
-    return {.link_pJ = machine_.power.collective_pJ_per_byte * cost_.collective.port_bytes};
+    return {.fixed_uJ = power_.collective_pJ_per_byte * cost_.collective.port_bytes * 1e-6};
   }
   Demand operator()(const Copy& copy) const {
     if (copy.source.place == copy.destination.place) return {};
-    return {.link_pJ = machine_.power.copy_pJ_per_byte * static_cast<double>(bytes_of(copy.source, schedule_))};
+    return {.fixed_uJ = power_.copy_pJ_per_byte * static_cast<double>(bytes_of(copy.source, schedule_)) * 1e-6};
   }
   Demand operator()(const OneOf<MemoryBound, Signal, Wait, Barrier, Delay> auto&) const { return {}; }
 
@@ -38,32 +35,90 @@ class DemandOf {
   Demand of_matrix(const AnyGemm& gemm, const Slice& operand) const {
     const auto size = size_of(gemm, schedule_.gpus);
     const DataType dtype = schedule_.buffers[operand.buffer].dtype;
-    const TileTiming tile = time_tile(machine_, size, cost_.kernel, dtype);
-    return {.gemm_busy_us = busy_us(machine_.gpu, tile_count(size, cost_.kernel), tile),
-            .bf16_flops = size.flops() / machine_.gpu.speedup(dtype)};
+    const std::int64_t tiles = tile_count(size, cost_.kernel);
+    const TileTiming tile = time_tile(energy_.machine_, size, cost_.kernel, dtype);
+    const double bf16_flops = size.flops() / energy_.machine_.gpu.speedup(dtype);  // fp8 takes as much less
+    return {.switching_uJ = (power_.tensor_pJ_per_flop * bf16_flops +
+                             power_.l2_pJ_per_byte * tile.l2_bytes * static_cast<double>(tiles)) *
+                            1e-6,
+            .busy = counted({size, cost_.kernel, dtype, tiles, 1}),
+            .is_on_tensor_cores = true};
   }
 
+  int counted(BusyGemm gemm) const {
+    std::vector<BusyGemm>& gemms = energy_.gemms_;
+    const auto equal = std::find_if(gemms.begin(), gemms.end(), [&](const BusyGemm& one) {
+      return one.size == gemm.size && one.dtype == gemm.dtype && one.kernel == gemm.kernel;
+    });
+    const auto place = static_cast<int>(equal - gemms.begin());
+    if (equal != gemms.end())
+      ++equal->count;
+    else
+      gemms.push_back(std::move(gemm));
+    return place;
+  }
+
+  IterationEnergy& energy_;
+  const Power& power_;
   const Schedule& schedule_;
-  const Machine& machine_;
   const OperationCost& cost_;
 };
 
-}  // namespace
-
-double dynamic_energy_uJ(const Schedule& schedule, const Machine& machine, const std::vector<OperationCost>& costs) {
-  const Power& power = machine.power;
-  double energy_pJ = 0;
+IterationEnergy::IterationEnergy(const Schedule& schedule, const Machine& machine,
+                                 const std::vector<OperationCost>& costs)
+    : machine_(machine) {
   for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
-    const Demand demand = match(schedule.operations[id].work, DemandOf(schedule, machine, costs[id]));
-    energy_pJ += power.gemm_W * 1e6 * demand.gemm_busy_us +  // 1 W us is 1e6 pJ
-                 power.tensor_pJ_per_flop * demand.bf16_flops + power.hbm_pJ_per_byte * costs[id].traffic.hbm_bytes +
-                 demand.link_pJ;
+    Demand demand = match(schedule.operations[id].work, DemandOf(*this, schedule, costs[id]));
+    demand.fixed_uJ += machine.power.hbm_pJ_per_byte * costs[id].traffic.hbm_bytes * 1e-6;
+    fixed_uJ_ += demand.fixed_uJ;
+    switching_uJ_ += demand.switching_uJ;
+    demands_.push_back(demand);
   }
-  return energy_pJ * 1e-6;
 }
 
-double mean_power_W(const Power& power, double dynamic_energy_uJ, double time_us) {
-  return power.idle_W + dynamic_energy_uJ / time_us;
+bool IterationEnergy::uses_tensor_cores() const { return std::ranges::any_of(demands_, &Demand::is_on_tensor_cores); }
+
+double IterationEnergy::voltage_factor(double clock_share) const {
+  const double floor = machine_.power.voltage_floor, voltage = floor + (1 - floor) * clock_share;
+  return voltage * voltage;
+}
+
+/// At the voltage of the maximum clock; 1 W us is 1 uJ.
+double IterationEnergy::busy_uJ(const BusyGemm& gemm, double clock_share) const {
+  const TileTiming tile = std::visit(
+      [&](const auto& size) { return time_tile(machine_, size, gemm.kernel, gemm.dtype, clock_share); }, gemm.size);
+  return machine_.power.gemm_W * clock_share * busy_us(machine_.gpu, gemm.tiles, tile);
+}
+
+double IterationEnergy::total_uJ(double clock_share) const {
+  double switching_uJ = switching_uJ_;
+  for (const BusyGemm& gemm : gemms_) switching_uJ += gemm.count * busy_uJ(gemm, clock_share);
+  return fixed_uJ_ + voltage_factor(clock_share) * switching_uJ;
+}
+
+double IterationEnergy::operation_uJ(OperationId id, double clock_share) const {
+  const Demand& demand = demands_[id];
+  const double busy_uJ = demand.busy < 0 ? 0 : this->busy_uJ(gemms_[demand.busy], clock_share);
+  return demand.fixed_uJ + voltage_factor(clock_share) * (demand.switching_uJ + busy_uJ);
+}
+
+double root_mean_square_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W) {
+  std::vector<std::pair<double, double>> changes;  // when, and by how many W
+  for (const PowerSpan& span : spans) {
+    if (span.end_us <= span.start_us) continue;
+    const double power_W = span.energy_uJ / (span.end_us - span.start_us);
+    changes.emplace_back(span.start_us, power_W);
+    changes.emplace_back(span.end_us, -power_W);
+  }
+  changes.emplace_back(period_us, 0);
+  std::ranges::sort(changes);
+  double sum = 0, now_us = 0, power_W = idle_W;
+  for (const auto& [at_us, change_W] : changes) {
+    sum += (at_us - now_us) * power_W * power_W;
+    now_us = at_us;
+    power_W = std::max(idle_W, power_W + change_W);
+  }
+  return std::sqrt(sum / now_us);
 }
 
 }  // namespace weft::sim

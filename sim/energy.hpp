@@ -1,20 +1,65 @@
-// Energy of one iteration on one GPU, from what the schedule says must be done.
+// Energy of one iteration on one GPU, from what the schedule says must be done, and the power that it makes.
 #pragma once
 
+#include <variant>
+#include <vector>
+
 #include "models/machine/machine.hpp"
+#include "models/schedule/amounts.hpp"
 #include "models/schedule/schedule.hpp"
 #include "sim/operation_cost.hpp"
 
 namespace weft::sim {
 
-/// No governor goes lower for lack of power.
-inline constexpr double lowest_clock_share = 0.3;
+/// What the operations of one iteration take, without what the GPU takes idle. SMs at a share g of the maximum clock
+/// take  v^2 (gemm_W g busy(g) + tensor energy x flops + L2 energy x operand bytes)  with a voltage of
+/// v = voltage_floor + (1 - voltage_floor) g; HBM, links and copy engines have clocks of their own.
+class IterationEnergy {
+ public:
+  /// Refers to the machine.
+  IterationEnergy(const Schedule& schedule, const Machine& machine, const std::vector<OperationCost>& costs);
 
-/// Energy of all operations, without what the GPU takes idle.
-double dynamic_energy_uJ(const Schedule& schedule, const Machine& machine, const std::vector<OperationCost>& costs);
+  /// With tensor cores at this share of the maximum clock.
+  double total_uJ(double clock_share) const;
+  double operation_uJ(OperationId id, double clock_share) const;
 
-/// Idle power plus dynamic energy over the iteration's time. An operation is taken to cost the same energy at every
-/// clock: a lower one saves power because that energy is spread over more time.
-double mean_power_W(const Power& power, double dynamic_energy_uJ, double time_us);
+  bool is_on_tensor_cores(OperationId id) const { return demands_[id].is_on_tensor_cores; }
+  /// Do any operations work on the tensor cores? Nothing else takes longer at a lower clock.
+  bool uses_tensor_cores() const;
+
+ private:
+  struct Demand {
+    double fixed_uJ = 0;      ///< whatever the clock
+    double switching_uJ = 0;  ///< on the SMs, at the voltage of the maximum clock
+    int busy = -1;            ///< a GEMM's place in `gemms_`
+    bool is_on_tensor_cores = false;
+  };
+  /// Equal ones of a schedule stand here once.
+  struct BusyGemm {
+    std::variant<MatrixSize, GroupedSize> size;
+    GemmKernel kernel;
+    DataType dtype;
+    std::int64_t tiles = 0;
+    int count = 0;
+  };
+  class DemandOf;
+
+  double busy_uJ(const BusyGemm& gemm, double clock_share) const;
+  double voltage_factor(double clock_share) const;
+
+  const Machine& machine_;
+  std::vector<Demand> demands_;  ///< one for each operation
+  std::vector<BusyGemm> gemms_;
+  double fixed_uJ_ = 0, switching_uJ_ = 0;
+};
+
+/// Energy that flows evenly over a span of time.
+struct PowerSpan {
+  double start_us = 0, end_us = 0, energy_uJ = 0;
+};
+
+/// The root of the mean square of power over `period_us`: of `idle_W` and what each span takes while it lasts. `spans`
+/// begin at 0 or later; those that end after the period lengthen it.
+double root_mean_square_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W);
 
 }  // namespace weft::sim

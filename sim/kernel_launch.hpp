@@ -23,7 +23,7 @@ struct LaunchSite {
   FabricLinks& links;
   int hbm = 0, l2 = 0;     ///< of the own GPU, resources of the fluid pool
   int ranks = 1;           ///< that are simulated
-  double clock_share = 1;  ///< of the maximum clock
+  double clock_share = 1;  ///< of the maximum clock, with tensor cores at work
   bool with_detail = true;
 };
 

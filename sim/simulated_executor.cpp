@@ -1,6 +1,7 @@
 #include "sim/simulated_executor.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/cost/governor.hpp"
 #include "models/schedule/facts.hpp"
@@ -40,12 +41,17 @@ Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& full_machi
   const Machine& machine = options_.mechanisms == Mechanisms{} ? full_machine : reduced;
   Simulation simulation(schedule, machine, options_);
   if (statistics == nullptr) simulation.leave_out_statistics();
-  Attempt attempt = simulation.run(1.0);
-  const bool is_over_limit = options_.mechanisms.power && simulation.excess(attempt) > 1;
+  const RunCondition& condition = machine.condition;
+  const bool is_governed = options_.mechanisms.power && condition.fixed_clock_MHz == 0 && simulation.depends_on_clock();
+  Attempt attempt =
+      simulation.run(condition.fixed_clock_MHz > 0 ? condition.fixed_clock_MHz / machine.gpu.max_clock_MHz : 1);
+  const bool is_over_limit = is_governed && simulation.excess(attempt) > 1;
   if (is_over_limit) {
-    const double share = throttled_share(machine.power, attempt.time_us);
+    const double share =
+        condition.condition == Condition::sustained ? 1 : throttled_share(machine.power, attempt.time_us);
+    const double unlimited_cycle = 1 / simulation.tensor_clock_share(attempt.clock_share);
     attempt = at_power_limit(simulation, attempt);
-    if (share < 1) attempt = simulation.run(1 / (1 + share * (1 / attempt.clock_share - 1)));
+    if (share < 1) attempt = simulation.run(1 / std::lerp(unlimited_cycle, 1 / attempt.clock_share, share));
   }
   Trace trace = simulation.trace(attempt);
   if (is_over_limit) {

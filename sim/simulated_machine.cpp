@@ -136,7 +136,7 @@ LaunchSite SimulatedMachine::site_of(const Activity& activity) {
           .hbm = gpu.hbm,
           .l2 = gpu.l2,
           .ranks = ranks(),
-          .clock_share = clock_share_,
+          .clock_share = std::min(clock_share_, machine_.power.tensor_clock),
           .with_detail = with_details_};
 }
 

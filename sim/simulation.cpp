@@ -35,19 +35,54 @@ Simulation::Simulation(const Schedule& schedule, const Machine& machine, const S
       order_(schedule, timing_of(schedule, machine, options.mechanisms)),
       regime_(regime_of(order_, ranks_)),
       costs_(costs_of(schedule, machine, options)),
-      energy_uJ_(dynamic_energy_uJ(schedule, machine, costs_)),
+      energy_(schedule, machine, costs_),
       device_(engine_, machine, schedule, costs_, ranks_, 1.0, options.mechanisms),
       run_(engine_, device_, order_, ranks_) {
   if (!options.spans) device_.leave_out_details();
 }
 
-double Simulation::slack(const Attempt& attempt) const {
-  const Power& power = machine_.power;
-  return (power.limit_W - power.idle_W) / (excess(attempt) * power.limit_W - power.idle_W);
+double Simulation::tensor_clock_share(double clock_share) const {
+  return std::min(clock_share, machine_.power.tensor_clock);
 }
 
-double Simulation::excess(const Attempt& attempt) const {
-  return mean_power_W(machine_.power, energy_uJ_, attempt.time_us) / machine_.power.limit_W;
+double Simulation::slack(const Attempt& last) {
+  return (machine_.power.limit_W - machine_.power.idle_W) / dynamic_W(last);
+}
+
+double Simulation::excess(const Attempt& last) {
+  return (machine_.power.idle_W + dynamic_W(last)) / machine_.power.limit_W;
+}
+
+/// As the governor sees it: a load that comes and goes counts for more than its mean.
+double Simulation::dynamic_W(const Attempt& last) {
+  const Power& power = machine_.power;
+  if (power.governor_exponent == 1) return last.power_W - power.idle_W;
+  std::vector<PowerSpan> spans;
+  for (OperationId id = 0; id < static_cast<OperationId>(costs_.size()); ++id) spans.push_back(span_of(id, last));
+  return root_mean_square_W(spans, last.time_us, power.idle_W) - power.idle_W;
+}
+
+/// Of the first rank in the last iteration, which it begins at 0.
+PowerSpan Simulation::span_of(OperationId id, const Attempt& last) {
+  const int iteration = last.iterations - 1;
+  const Activity& activity = run_.activity(0, iteration, id);
+  const Picoseconds begin = run_.begin_of(0, iteration);
+  return {to_us(activity.first_cta_started.time() - begin), to_us(activity.end.time() - begin),
+          energy_.operation_uJ(id, tensor_clock_share(last.clock_share))};
+}
+
+/// How long tensor cores are at work in an iteration, however many operations use them at once.
+double Simulation::tensor_time_us(const Attempt& last) {
+  std::vector<PowerSpan> spans;
+  for (OperationId id = 0; id < static_cast<OperationId>(costs_.size()); ++id)
+    if (energy_.is_on_tensor_cores(id)) spans.push_back(span_of(id, last));
+  std::ranges::sort(spans, {}, &PowerSpan::start_us);
+  double time_us = 0, until_us = 0;
+  for (const PowerSpan& span : spans) {
+    time_us += std::max(0.0, span.end_us - std::max(span.start_us, until_us));
+    until_us = std::max(until_us, span.end_us);
+  }
+  return std::min(time_us, last.time_us);
 }
 
 Attempt Simulation::run(double clock_share) {
@@ -103,6 +138,7 @@ Attempt Simulation::run_iterations(int iterations, double clock_share, int mean_
   attempt.is_launch_bound = attempt.time_us < floor_us;
   attempt.time_us = std::max(attempt.time_us, floor_us);
   before_us = std::max(before_us, floor_us);
+  attempt.power_W = machine_.power.idle_W + energy_.total_uJ(tensor_clock_share(clock_share)) / attempt.time_us;
   attempt.is_steady = iterations == 1 || std::abs(before_us - attempt.time_us) <= agreement * attempt.time_us;
   return attempt;
 }
@@ -122,10 +158,10 @@ double Simulation::repetition_floor_us() const {
 }
 
 /// What the host needs to launch a graph with collectives beside other operations, where the iteration is too short
-/// to hide it.
+/// to hide it. Under load the host is far ahead.
 double Simulation::exposed_launch_us(double time_us) const {
-  if (schedule_.launch != Launch::graph || !options_.mechanisms.gaps || schedule_.operations.size() < 2 ||
-      !has_collectives(schedule_))
+  if (machine_.condition.condition == Condition::sustained || schedule_.launch != Launch::graph ||
+      !options_.mechanisms.gaps || schedule_.operations.size() < 2 || !has_collectives(schedule_))
     return 0;
   const Latencies& latencies = machine_.latencies;
   return std::clamp(latencies.short_graph_us - time_us, 0.0, latencies.short_graph_gap_us);
@@ -136,6 +172,10 @@ Trace Simulation::trace(const Attempt& last) {
   if (last.is_launch_bound) trace.limited_by = Limit::launch;
   trace.machine = machine_.name;
   trace.time_us = last.time_us / schedule_.repeats_per_iteration;
+  const double on_tensor_cores = tensor_time_us(last) / last.time_us;
+  trace.clock_MHz =
+      machine_.gpu.max_clock_MHz * std::lerp(last.clock_share, tensor_clock_share(last.clock_share), on_tensor_cores);
+  trace.power_W = last.power_W;
   return trace;
 }
 
@@ -148,19 +188,19 @@ SimulationStatistics Simulation::statistics(const Attempt& last) const {
           .clock_share = last.clock_share};
 }
 
-/// The governor is slower than an iteration, so the clock is one number: the highest at which the mean power of an
-/// iteration stays within the limit. With a longer cycle computation takes longer in proportion and the rest as long as
-/// before, so 1 / dynamic power is nearly linear in the cycle: a secant, kept inside what is known, finds it in a few
-/// runs.
+/// The governor is slower than a short iteration, so the clock is one number: the highest at which power stays within
+/// the limit. With a longer cycle computation takes longer in proportion and the rest as long as before, so 1 / dynamic
+/// power is nearly linear in the cycle: a secant, kept inside what is known, finds it in a few runs.
 Attempt at_power_limit(Simulation& simulation, Attempt attempt) {
-  double shortest = 1, longest = 1 / lowest_clock_share;  // cycles, in those of the maximum clock
-  double before = 1, slack_before = simulation.slack(attempt);
+  double shortest = 1 / simulation.tensor_clock_share(1), longest = 1 / lowest_clock_share;  // cycles, in those of
+                                                                                             // the maximum clock
+  double before = shortest, slack_before = simulation.slack(attempt);
   double cycle = slack_before > 0 ? before / slack_before : longest;
   for (int step = 0; step < most_clock_steps; ++step) {
     cycle = std::min(cycle, longest);
     attempt = simulation.run(1 / cycle);
-    if (std::abs(simulation.excess(attempt) - 1) < agreement || cycle == longest) break;
     const double slack = simulation.slack(attempt);
+    if (std::abs(simulation.excess(attempt) - 1) < agreement || cycle == longest) break;
     (slack < 1 ? shortest : longest) = cycle;
     const double guess = cycle + (1 - slack) * (cycle - before) / (slack - slack_before);
     before = cycle;

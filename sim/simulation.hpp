@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/critical_path.hpp"
+#include "sim/energy.hpp"
 #include "sim/regime.hpp"
 #include "sim/schedule_run.hpp"
 #include "sim/simulated_executor.hpp"
@@ -14,6 +15,7 @@ namespace weft::sim {
 /// One run of some iterations at one clock.
 struct Attempt {
   double time_us = 0;  ///< of an iteration
+  double power_W = 0;  ///< mean over an iteration
   double clock_share = 1;
   int iterations = 0;
   bool is_steady = false;
@@ -25,14 +27,19 @@ class Simulation {
   /// Refers to its arguments.
   Simulation(const Schedule& schedule, const Machine& machine, const SimulationOptions& options);
 
+  /// At `clock_share` of the maximum clock.
   Attempt run(double clock_share);
   /// statistics() will not be asked for.
   void leave_out_statistics() { device_.leave_out_peak_load(); }
 
-  /// What the limit leaves for dynamic power over what an iteration takes: below 1 where the clock is too high.
-  double slack(const Attempt& attempt) const;
-  /// Mean power of an iteration over the limit.
-  double excess(const Attempt& attempt) const;
+  /// The tensor cores' share of the maximum clock, of an SM clock at `clock_share` of it.
+  double tensor_clock_share(double clock_share) const;
+  /// Does anything take longer at a lower clock?
+  bool depends_on_clock() const { return energy_.uses_tensor_cores(); }
+  /// What the limit leaves for dynamic power over what the last run took: below 1 where the clock is too high.
+  double slack(const Attempt& last);
+  /// Power of the last run as the governor sees it, over the limit.
+  double excess(const Attempt& last);
 
   /// Of the last iteration of the last run.
   Trace trace(const Attempt& last);
@@ -43,6 +50,9 @@ class Simulation {
   Attempt run_until_steady(double clock_share);
   Attempt run_iterations(int iterations, double clock_share, int mean_from = -1);
   double period_us(int rank, int iteration, int from) const;
+  double dynamic_W(const Attempt& last);
+  PowerSpan span_of(OperationId id, const Attempt& last);
+  double tensor_time_us(const Attempt& last);
   double repetition_floor_us() const;
   double exposed_launch_us(double time_us) const;
 
@@ -53,13 +63,13 @@ class Simulation {
   const StreamOrder order_;
   const Regime regime_;
   const std::vector<OperationCost> costs_;
-  const double energy_uJ_;
+  const IterationEnergy energy_;
   Engine engine_;
   SimulatedMachine device_;
   ScheduleRun run_;
 };
 
-/// The attempt at the clock that the power limit allows, from one at the maximum clock.
+/// The attempt at the clock that the power limit allows, from one at the highest clock that exceeds it.
 Attempt at_power_limit(Simulation& simulation, Attempt attempt);
 
 }  // namespace weft::sim

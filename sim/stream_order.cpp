@@ -60,6 +60,16 @@ Picoseconds StreamOrder::root_offset(OperationId id, int iteration, int iteratio
   return is_won ? root_offset_[id] : Picoseconds{};
 }
 
+/// A collective behind the GEMM that continues the chain: with a lower number a stream is more urgent.
+bool StreamOrder::goes_behind(OperationId id, OperationId chain) const {
+  const auto priority = [&](OperationId of) { return schedule_.streams[schedule_.operations[of].stream].priority; };
+  const bool is_matrix_kernel = match(
+      schedule_.operations[chain].work, [](const OneOf<Gemm, GroupedGemm> auto&) { return true; },
+      [](const OneOf<Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention, Signal,
+                     Wait, Barrier, Delay> auto&) { return false; });
+  return is_collective_[id] && is_matrix_kernel && priority(id) >= priority(chain);
+}
+
 void StreamOrder::set_graph_gaps() {
   std::vector<OperationId> continues(edges_.size(), -1);  // the successor that continues each chain
   OperationId first_root = -1;
@@ -73,10 +83,11 @@ void StreamOrder::set_graph_gaps() {
   }
   for (OperationId id = 0; id < operations(); ++id)
     for (StreamEdge& edge : edges_[id])
-      edge.gap = edges_[id].size() > 1             ? timing_.join_gap
-                 : continues[edge.operation] != id ? timing_.fork_gap
-                 : is_collective_[id]              ? timing_.collective_gap
-                                                   : timing_.kernel_gap;
+      edge.gap = edges_[id].size() > 1 ? timing_.join_gap
+                 : continues[edge.operation] != id
+                     ? goes_behind(id, continues[edge.operation]) ? timing_.behind_gemm_gap : timing_.fork_gap
+                 : is_collective_[id] ? timing_.collective_gap
+                                      : timing_.kernel_gap;
   set_copy_gaps();
 }
 

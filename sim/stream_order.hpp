@@ -9,12 +9,15 @@
 namespace weft::sim {
 
 /// Fixed times between operations. In a CUDA graph one successor of a node continues its chain, the first-created that
-/// is no collective; the others, and all operations without predecessors but the first, start later by `fork_gap`.
+/// is no collective; the others, and all operations without predecessors but the first, start later by `fork_gap`. That
+/// is before a GEMM on the chain whose tile counter is filled first, but only a collective on a more urgent stream
+/// takes SMs then: another one goes behind the GEMM.
 struct StreamTiming {
   Picoseconds kernel_gap;        ///< end of an operation to the start of one that waits for it alone
   Picoseconds collective_gap;    ///< the same where that one is a collective
   Picoseconds join_gap;          ///< last end to the start of an operation that waits for several
   Picoseconds fork_gap;          ///< end to the start of an operation that does not continue the chain
+  Picoseconds behind_gemm_gap;   ///< the same for a collective that is no more urgent than a GEMM on the chain
   Picoseconds before_copy_gap;   ///< end of a kernel to the start of a copy from or to a peer
   Picoseconds after_copy_gap;    ///< end of such a copy to the start of a kernel
   Picoseconds copy_gap_spread;   ///< before_copy_gap is up to so much longer on one stream
@@ -64,6 +67,7 @@ class StreamOrder {
  private:
   void find_edges();
   void set_graph_gaps();
+  bool goes_behind(OperationId id, OperationId chain) const;
   void set_copy_gaps();
   void set_eager_gaps();
 

@@ -58,6 +58,9 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
   timing.collective_gap = from_us(graph ? latencies.collective_gap_us : latencies.eager_gap_us);
   timing.join_gap = from_us(graph ? latencies.join_gap_us : latencies.eager_event_us);
   timing.fork_gap = from_us(graph ? latencies.fork_gap_us : latencies.eager_event_us);
+  timing.behind_gemm_gap =
+      graph ? std::max(timing.fork_gap, timing.kernel_gap + from_us(machine.gemm.counter_reset_us)) + Picoseconds{1}
+            : timing.fork_gap;
   const double graph_gap_us = has_collectives(schedule) ? latencies.collective_graph_gap_us : latencies.graph_gap_us;
   timing.iteration_gap = from_us(graph ? graph_gap_us : latencies.eager_gap_us);
   if (graph) {

@@ -12,6 +12,16 @@
 
 namespace weft::calibration::evidence {
 
+namespace {
+
+scenarios::Case in_its_condition(const MeasuredCase& one) {
+  scenarios::Case request = one.request;
+  request.condition.condition = one.condition;
+  return request;
+}
+
+}  // namespace
+
 std::vector<Comparison> compare(const std::vector<MeasuredCase>& measured, const Machine& machine, std::size_t& refused,
                                 const sim::Mechanisms& mechanisms, const Progress& progress) {
   std::vector<Comparison> comparisons(measured.size());
@@ -21,7 +31,7 @@ std::vector<Comparison> compare(const std::vector<MeasuredCase>& measured, const
     comparisons[i].measured = measured[i];
     try {
       const scenarios::study::Prediction prediction =
-          scenarios::study::predict(measured[i].request, machine, executor, {.serial = false});
+          scenarios::study::predict(in_its_condition(measured[i]), machine, executor, {.serial = false});
       comparisons[i].predicted_us = prediction.time_us;
       comparisons[i].low_us = prediction.low_us;
       comparisons[i].high_us = prediction.high_us;

@@ -12,6 +12,7 @@
 #include "calibration/evidence/calibration_profile.hpp"
 #include "calibration/evidence/error_bands.hpp"
 #include "calibration/evidence/progress_of_parts.hpp"
+#include "calibration/fitting/transfer_energy.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
 #include "models/base/statistics.hpp"
@@ -19,6 +20,9 @@
 #include "models/machine/gemm_choices_file.hpp"
 #include "models/machine/gemm_choices_text.hpp"
 #include "models/machine/machine_json.hpp"
+#include "scenarios/families/build.hpp"
+#include "sim/energy.hpp"
+#include "sim/operation_cost.hpp"
 
 namespace weft::calibration::evidence {
 namespace {
@@ -63,6 +67,7 @@ class Fit {
     if (!input_.gemms.empty()) fit_gemms();
     if (!input_.collectives.empty()) build_curves();
     if (!input_.pairs.empty()) find_gaps();
+    find_transfer_energies();
     evidence::set_conditions(profile_, to_json(input_.conditions));
     evidence::set_ranges(profile_, ranges_of(input_));
   }
@@ -74,10 +79,12 @@ class Fit {
     std::vector<ErrorBand> bands;
     for (const auto& [band, cases] : found) {
       bands.push_back(band);
-      changes_.push_back({"errors", "", text_of(band.low) + " to " + text_of(band.high), band.stratum,
+      changes_.push_back({"errors", "", text_of(band.low) + " to " + text_of(band.high),
+                          band.stratum + " " + std::string(name_of(band.condition)),
                           std::to_string(cases) + " cases from " + text_of(band.from_us) + " us"});
     }
-    std::ranges::sort(bands, {}, [](const ErrorBand& band) { return std::tie(band.stratum, band.from_us); });
+    std::ranges::sort(bands, {},
+                      [](const ErrorBand& band) { return std::tie(band.condition, band.stratum, band.from_us); });
     evidence::set_errors(profile_, bands, source_text(provenance, "5 % to 95 % of measured / predicted - 1"));
   }
 
@@ -128,6 +135,34 @@ class Fit {
         input_.collectives, input_.ctas, machine_.collectives, machine_.latencies.collective_graph_gap_us);
     set_curves(profile_, curves, source_text(input_.collective_provenance, "collectives alone"));
     changes_.push_back({"collectives", "", std::to_string(curves.size()), "curves", ""});
+  }
+
+  void find_transfer_energies() {
+    set_energy("collective_energy", &Power::collective_pJ_per_byte, input_.loaded_collectives, "collectives");
+    set_energy("copy_energy", &Power::copy_pJ_per_byte, input_.loaded_copies, "copies");
+  }
+
+  /// Of an iteration with `pJ_per_byte` for the transfers in question.
+  double energy_uJ(const Schedule& schedule, double Power::*number, double pJ_per_byte) const {
+    Machine machine = machine_;
+    machine.power.*number = pJ_per_byte;
+    return sim::IterationEnergy(schedule, machine, sim::operation_costs(schedule, machine)).total_uJ(1);
+  }
+
+  void set_energy(const std::string& key, double Power::*number, const std::vector<LoadedTransfer>& transfers,
+                  const std::string& what) {
+    std::vector<fitting::TransferObservation> observations;
+    for (const LoadedTransfer& one : transfers) {
+      const Schedule schedule = scenarios::families::build(one.request, machine_);
+      const double other_uJ = energy_uJ(schedule, number, 0);
+      const double bytes = (energy_uJ(schedule, number, 1) - other_uJ) * 1e6;
+      observations.push_back({bytes, other_uJ, one.time_us, one.power_W});
+    }
+    const std::optional<fitting::TransferEnergy> energy = fitting::transfer_energy(observations, machine_.power.idle_W);
+    if (energy)
+      set("power", key, energy->pJ_per_byte, source_text(input_.provenance, what + " alone under load"),
+          "median of " + std::to_string(energy->transfers) + "; 10 % to 90 %: " + text_of(energy->low) + " to " +
+              text_of(energy->high));
   }
 
   void find_gaps() {

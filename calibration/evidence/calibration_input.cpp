@@ -82,6 +82,27 @@ void add_pair(CalibrationInput& input, const MeasuredCase& one, const scenarios:
   input.pair_provenance.add(one.conditions);
 }
 
+void add_gemm(CalibrationInput& input, const MeasuredCase& one, const scenarios::GemmWorkload& gemm, bool after_gemm) {
+  fitting::GemmObservation observation{.size = {gemm.m, gemm.n, gemm.k}, .dtype = gemm.dtype, .time_us = one.time_us};
+  if (one.condition == Condition::sustained) {
+    if (one.sm_clock_MHz == 0 || one.conditions.max_sm_clock_MHz == 0) return;
+    observation.under_load = {one.sm_clock_MHz / one.conditions.max_sm_clock_MHz, one.power_W};
+    input.gemms.push_back(observation);
+    return;
+  }
+  observation.after_gemm = after_gemm;
+  if (one.repeats_us.size() < runs_to_settle) {
+    observation.kernels_us = kernels_us(one.kernels);
+    input.gemms.push_back(observation);
+    return;
+  }
+  observation.settled = true;
+  for (std::size_t run = one.repeats_us.size() / 2; run < one.repeats_us.size(); ++run) {
+    observation.time_us = one.repeats_us[run];
+    input.gemms.push_back(observation);
+  }
+}
+
 void add(CalibrationInput& input, const MeasuredCase& one, bool after_gemm) {
   const Case& request = one.request;
   input.provenance.add(one.conditions);
@@ -90,15 +111,12 @@ void add(CalibrationInput& input, const MeasuredCase& one, bool after_gemm) {
   if (request.schedule.launch != Launch::graph) return;
   const bool is_serial = std::holds_alternative<scenarios::Serial>(request.schedule.family);
   if (const auto* gemm = std::get_if<scenarios::GemmWorkload>(&request.workload); gemm != nullptr && is_serial) {
-    const MatrixSize size{gemm->m, gemm->n, gemm->k};
-    if (one.repeats_us.size() < runs_to_settle)
-      input.gemms.push_back({size, gemm->dtype, one.time_us, kernels_us(one.kernels), after_gemm});
-    else
-      for (auto run_us = one.repeats_us.begin() + one.repeats_us.size() / 2; run_us != one.repeats_us.end(); ++run_us)
-        input.gemms.push_back({size, gemm->dtype, *run_us, std::nullopt, after_gemm, true});
+    add_gemm(input, one, *gemm, after_gemm);
     input.gemm_provenance.add(one.conditions);
   } else if (const auto* collective = std::get_if<scenarios::CollectiveWorkload>(&request.workload);
-             collective != nullptr && is_serial) {
+             collective != nullptr && is_serial && one.condition == Condition::sustained) {
+    input.loaded_collectives.push_back({request, one.time_us, one.power_W});
+  } else if (collective != nullptr && is_serial) {
     add_ctas(input, one, collective->kind);
     input.collectives.push_back({{collective->kind, request.gpus, request.schedule.max_ctas},
                                  collective->bytes,
@@ -106,6 +124,8 @@ void add(CalibrationInput& input, const MeasuredCase& one, bool after_gemm) {
                                  collective_us(one.kernels),
                                  ctas_of(one.kernels)});
     input.collective_provenance.add(one.conditions);
+  } else if (std::holds_alternative<scenarios::CopyWorkload>(request.workload)) {
+    if (one.condition == Condition::sustained) input.loaded_copies.push_back({request, one.time_us, one.power_W});
   } else if (const auto* pair = std::get_if<scenarios::PairWorkload>(&request.workload)) {
     add_pair(input, one, *pair);
   } else if (std::holds_alternative<scenarios::ConcurrentPair>(request.workload)) {

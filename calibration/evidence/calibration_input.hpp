@@ -23,10 +23,18 @@ struct Provenance {
 /// "measured 2026-11-21: PROBE, 255 cases, NVIDIA H200, driver 580.159.04, NCCL 2.28.9"
 std::string source_text(const Provenance& provenance, const std::string& probe);
 
+/// A collective or copies alone under load: what they draw tells their energy. Curves are of kernels after a pause,
+/// whose times do not depend on the clock.
+struct LoadedTransfer {
+  scenarios::Case request;
+  double time_us = 0, power_W = 0;
+};
+
 struct CalibrationInput {
   std::vector<fitting::GemmObservation> gemms;
   std::vector<fitting::CollectiveObservation> collectives;
   std::vector<fitting::CtaObservation> ctas;
+  std::vector<LoadedTransfer> loaded_collectives, loaded_copies;
   std::vector<fitting::RecordedPair> pairs;  ///< with recorded kernels only
   Provenance gemm_provenance, collective_provenance;
   Provenance pair_provenance;  ///< of `pairs`

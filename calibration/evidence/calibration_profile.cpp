@@ -86,6 +86,7 @@ void set_errors(ordered_json& profile, const std::vector<ErrorBand>& bands, cons
   ordered_json result = ordered_json::array();
   for (const ErrorBand& band : bands)
     result.push_back({{"stratum", band.stratum},
+                      {"condition", name_of(band.condition)},
                       {"from_us", band.from_us},
                       {"low", rounded(band.low)},
                       {"high", rounded(band.high)},

@@ -35,7 +35,7 @@ std::map<std::string, std::vector<Residual>> residuals_of(const std::vector<Comp
   return residuals;
 }
 
-std::vector<FoundBand> bands_of(const std::string& stratum, const std::vector<Residual>& all) {
+std::vector<FoundBand> bands_of(const std::string& stratum, Condition condition, const std::vector<Residual>& all) {
   std::vector<FoundBand> bands;
   std::vector<double> some;
   std::size_t left = all.size();
@@ -44,9 +44,9 @@ std::vector<FoundBand> bands_of(const std::string& stratum, const std::vector<Re
     for (const Residual& one : all)
       if (one.predicted_us >= *from_us && one.predicted_us < to_us) some.push_back(one.error), --left;
     if (*from_us > 0 && (some.size() < band_cases || left < band_cases)) continue;
-    bands.push_back(
-        {{stratum, *from_us, std::min(quantile(some, 0.05), -least_error), std::max(quantile(some, 0.95), least_error)},
-         some.size()});
+    bands.push_back({{stratum, *from_us, std::min(quantile(some, 0.05), -least_error),
+                      std::max(quantile(some, 0.95), least_error), condition},
+                     some.size()});
     some.clear();
   }
   return bands;
@@ -56,8 +56,14 @@ std::vector<FoundBand> bands_of(const std::string& stratum, const std::vector<Re
 
 std::vector<FoundBand> error_bands(const std::vector<Comparison>& comparisons) {
   std::vector<FoundBand> bands;
-  for (const auto& [stratum, all] : residuals_of(comparisons))
-    std::ranges::copy(bands_of(stratum, all), std::back_inserter(bands));
+  for (const auto& [condition, name] : NamesOf<Condition>::names) {
+    std::vector<Comparison> some;
+    std::ranges::copy_if(comparisons, std::back_inserter(some), [condition = condition](const Comparison& one) {
+      return one.measured.condition == condition;
+    });
+    for (const auto& [stratum, all] : residuals_of(some))
+      std::ranges::copy(bands_of(stratum, condition, all), std::back_inserter(bands));
+  }
   return bands;
 }
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <span>
 
 #include "calibration/fitting/least_squares.hpp"
+#include "calibration/fitting/lone_gemm.hpp"
 #include "models/base/input_error.hpp"
+#include "models/base/statistics.hpp"
 #include "models/cost/gemm_model.hpp"
-#include "models/cost/governor.hpp"
-#include "models/cost/l2_reuse.hpp"
 #include "models/machine/machine_numbers.hpp"
 
 namespace weft::calibration::fitting {
@@ -19,130 +21,187 @@ struct Number {
   double low, high;  ///< what is physically possible
 };
 
-// power.tensor_energy is none of them: within what GEMMs alone tell, less of it and more of power.gemm are the same.
-constexpr Number numbers[] = {
-    {"latencies", "graph_gap", 0.2, 10},
-    {"gemm", "root_counter_reset", 0, 10},
-    {"gemm", "kernel_overhead", 0, 10},
-    {"gemm", "epilogue", 0, 1e-3},
-    {"gemm", "cooperative_efficiency", 0.3, 1},
-    {"gemm", "pingpong_efficiency", 0.3, 1},
-    {"gemm", "load_latency", 0.1, 10},
-    {"gemm", "unaligned_load", 1, 4},
-    {"gemm", "split_k_overhead", 0, 20},
-    {"gpu", "hbm_bandwidth", 1000, 8000},
-    {"gpu", "l2_bandwidth", 2000, 40000},
-    {"gpu", "l2_unique_bandwidth", 1000, 40000},
-    {"power", "gemm", 0, 2000},
-    {"power", "governor_delay", 0, 1000},
-    {"power", "governor_ramp", 0.1, 1000},
+constexpr Number times[] = {
+    {"latencies", "graph_gap", 0.2, 10},        {"gemm", "root_counter_reset", 0, 10},
+    {"gemm", "kernel_overhead", 0, 10},         {"gemm", "epilogue", 0, 1e-3},
+    {"gemm", "cooperative_efficiency", 0.3, 1}, {"gemm", "pingpong_efficiency", 0.3, 1},
+    {"gemm", "load_latency", 0.1, 10},          {"gemm", "unaligned_load", 1, 4},
+    {"gemm", "split_k_overhead", 0, 20},        {"gpu", "hbm_bandwidth", 1000, 8000},
+    {"gpu", "l2_bandwidth", 2000, 40000},       {"gpu", "l2_unique_bandwidth", 1000, 40000},
 };
+/// Within what times alone tell, less of the tensor cores' energy and more of power.gemm are the same; joules at known
+/// clocks tell them apart.
+constexpr Number power_of_times[] = {{"power", "gemm", 0, 2000}};
+constexpr Number powers[] = {
+    {"power", "idle", 0, 400},      {"power", "gemm", 0, 2000},      {"power", "tensor_energy", 0, 10},
+    {"power", "l2_energy", 0, 200}, {"power", "hbm_energy", 0, 500}, {"power", "voltage_floor", 0, 1},
+};
+constexpr Number governor[] = {{"power", "governor_delay", 0, 1000}, {"power", "governor_ramp", 0.1, 1000}};
 
 constexpr double usual_error = 0.03;  ///< residuals well above it count as outliers
 constexpr int rounds = 3;  ///< the numbers decide which kernel a shape gets that the library was not asked for
 
-/// Bytes that a GEMM which is repeated finds no more in the L2.
-double hbm_bytes(const Machine& machine, const MatrixSize& size, DataType dtype) {
-  const auto operand = static_cast<double>(bytes_of(dtype)), output = static_cast<double>(bytes_of(DataType::bf16));
-  const auto m = static_cast<double>(size.m), n = static_cast<double>(size.n), k = static_cast<double>(size.k);
-  const double touched = (m * k + n * k) * operand + m * n * output;
-  return touched * l2_miss_share(machine.gpu, touched);
-}
-
-struct LoneGemm {
-  double time_us = 0, kernels_us = 0;
-};
-
-LoneGemm lone_gemm(const Machine& machine, const MatrixSize& size, DataType dtype, const GemmKernel& kernel,
-                   bool settled = false) {
-  const std::int64_t tiles = tile_count(size, kernel), ctas = persistent_ctas(machine.gpu, kernel);
-  const auto waves = static_cast<double>((tiles + ctas - 1) / ctas);
-  const TileTiming tile = time_tile(machine, size, kernel, dtype);
-  const double from_hbm = hbm_bytes(machine, size, dtype);
-  const double stream_us = from_hbm / bytes_per_us(machine.gpu.hbm_GBps);
-  const bool is_dynamic = kernel.scheduler == TileScheduler::dynamic_persistent;
-  const double kernels_us = (is_dynamic ? machine.gemm.root_counter_reset_us : 0) + tile.once_us +
-                            std::max(waves * tile.tile_us, stream_us) + split_k_reduction_us(machine, size, kernel);
-  const double time_us = machine.latencies.graph_gap_us + kernels_us;
-  const Power& power = machine.power;
-  const double tensor_pJ = power.tensor_pJ_per_flop * size.flops() / machine.gpu.speedup(dtype);
-  const double energy_uJ =
-      power.gemm_W * busy_us(machine.gpu, tiles, tile) + (tensor_pJ + power.hbm_pJ_per_byte * from_hbm) * 1e-6;
-  const double throttled_us = std::max(time_us, energy_uJ / (power.limit_W - power.idle_W));
-  const double share = settled ? 1 : throttled_share(power, time_us);
-  return {.time_us = time_us + share * (throttled_us - time_us), .kernels_us = kernels_us};
-}
+/// A reading of power says less of a GEMM than its time: what GPUs of one type draw for the same work differs by some
+/// percent.
+constexpr double weight_of_power = 0.5;
+/// The governor holds a clock back that lies so far below the one of unlimited GEMMs.
+constexpr double held_below = 0.95;
+constexpr double unlimited_power = 0.8;  ///< of the limit: below it the clock is the highest
+constexpr double long_us = 20;           ///< in which gaps between graphs, at another clock, hardly count
+constexpr std::size_t enough_to_tell = 10;
 
 class Fit {
  public:
   Fit(const Machine& machine, const std::vector<GemmObservation>& observations)
       : machine_(machine), observations_(observations) {
-    for (const Number& number : numbers) fitted_.push_back(&number_of(machine_, number.section, number.key));
+    for (const GemmObservation& one : observations) has_load_ = has_load_ || one.under_load;
+    if (!has_load_) return;
+    find_tensor_clock();
+    scale_powers();
   }
-  Fit(const Fit&) = delete;  // `fitted_` points into `machine_`
 
   GemmFit run() {
-    std::vector<FittedParameter> estimates;
-    for (int round = 0; round < rounds; ++round) {
-      choose_kernels();
-      std::vector<Parameter> parameters;
-      for (std::size_t i = 0; i < std::size(numbers); ++i)
-        parameters.push_back({*fitted_[i], numbers[i].low, numbers[i].high});
-      estimates = fit_least_squares([this](const std::vector<double>& values) { return residuals(values); }, parameters,
-                                    usual_error);
-      for (std::size_t i = 0; i < estimates.size(); ++i) *fitted_[i] = estimates[i].value;
+    std::vector<Number> numbers(std::begin(times), std::end(times));
+    const auto add = [&](std::span<const Number> more) { numbers.insert(numbers.end(), more.begin(), more.end()); };
+    if (has_load_) {
+      add(powers);
+      fit(numbers, [&] { return cycles_and_powers(); });
+      if (after_pause() >= enough_to_tell) fit(governor, [&] { return times_after_pause(false); });
+    } else {
+      add(power_of_times);
+      add(governor);
+      fit(numbers, [&] { return times_after_pause(true); });
     }
-    return result(estimates);
+    return result();
   }
 
  private:
+  std::size_t after_pause() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(observations_, [](const GemmObservation& one) { return !one.under_load; }));
+  }
+
+  void find_tensor_clock() {
+    std::vector<double> shares;
+    for (const GemmObservation& one : observations_)
+      if (one.under_load && one.time_us >= long_us &&
+          one.under_load->power_W < unlimited_power * machine_.power.limit_W)
+        shares.push_back(std::min(1.0, one.under_load->clock_share));
+    if (shares.size() < enough_to_tell) return;
+    machine_.power.tensor_clock = quantile(shares, 0.5);
+    const double spread = (quantile(shares, 0.975) - quantile(shares, 0.025)) / 2;
+    numbers_.push_back({"power", "tensor_clock", machine_.power.tensor_clock, spread, false});
+  }
+
+  /// The energy counter and what the governor goes by differ by some percent: at the limit power is the limit.
+  void scale_powers() {
+    std::vector<double> at_limit;
+    for (const GemmObservation& one : observations_)
+      if (one.under_load && is_held(*one.under_load)) at_limit.push_back(one.under_load->power_W);
+    if (at_limit.size() >= enough_to_tell) power_scale_ = machine_.power.limit_W / quantile(at_limit, 0.5);
+  }
+  bool is_held(const LoadReading& reading) const {
+    return reading.clock_share < held_below * machine_.power.tensor_clock;
+  }
+
   void choose_kernels() {
     kernels_.clear();
     for (const GemmObservation& one : observations_) kernels_.push_back(choose_gemm_kernel(machine_, one.size));
   }
 
-  std::vector<double> residuals(const std::vector<double>& values) {
-    for (std::size_t i = 0; i < values.size(); ++i) *fitted_[i] = values[i];
+  void fit(std::span<const Number> numbers, const std::function<std::vector<double>()>& residuals) {
+    std::vector<double*> fitted;
+    for (const Number& number : numbers) fitted.push_back(&number_of(machine_, number.section, number.key));
+    std::vector<FittedParameter> estimates;
+    const auto set_and_compare = [&](const std::vector<double>& values) {
+      for (std::size_t i = 0; i < values.size(); ++i) *fitted[i] = values[i];
+      return residuals();
+    };
+    for (int round = 0; round < rounds; ++round) {
+      choose_kernels();
+      std::vector<Parameter> parameters;
+      for (std::size_t i = 0; i < numbers.size(); ++i)
+        parameters.push_back(
+            {std::clamp(*fitted[i], numbers[i].low, numbers[i].high), numbers[i].low, numbers[i].high});
+      estimates = fit_least_squares(set_and_compare, parameters, usual_error);
+      for (std::size_t i = 0; i < estimates.size(); ++i) *fitted[i] = estimates[i].value;
+    }
+    for (std::size_t i = 0; i < estimates.size(); ++i)
+      if (estimates[i].is_determined)
+        numbers_.push_back({numbers[i].section, numbers[i].key, estimates[i].value, estimates[i].half_width,
+                            estimates[i].is_at_bound});
+  }
+
+  /// What was read under load, at the clocks that were read, and recorded kernels that are too short for the clock of
+  /// the one iteration that they were recorded in, which nobody read, to matter.
+  std::vector<double> cycles_and_powers() const {
     std::vector<double> logarithms;
     for (std::size_t i = 0; i < observations_.size(); ++i) {
       const GemmObservation& one = observations_[i];
-      const LoneGemm predicted = lone_gemm(machine_, one.size, one.dtype, kernels_[i], one.settled);
-      if (!one.after_gemm || !one.kernels_us) logarithms.push_back(std::log(predicted.time_us / one.time_us));
-      if (one.kernels_us) logarithms.push_back(std::log(predicted.kernels_us / *one.kernels_us));
+      const auto at = [&](double clock_share) {
+        return lone_gemm(machine_, one.size, one.dtype, kernels_[i], clock_share);
+      };
+      if (one.kernels_us && *one.kernels_us < long_us)
+        logarithms.push_back(std::log(at(machine_.power.tensor_clock).kernels_us / *one.kernels_us));
+      if (!one.under_load) continue;
+      const LoneGemm predicted = at(std::min(1.0, one.under_load->clock_share));
+      logarithms.push_back(std::log(predicted.time_us / one.time_us));
+      if (one.under_load->power_W <= 0) continue;
+      LoneGemm measured = predicted;
+      measured.dynamic_W *= predicted.time_us / one.time_us;
+      const Power& power = machine_.power;
+      const double share = is_held(*one.under_load)
+                               ? governed_W(power, measured) / power.limit_W
+                               : (power.idle_W + measured.dynamic_W) / (power_scale_ * one.under_load->power_W);
+      logarithms.push_back(weight_of_power * std::log(share));
     }
     return logarithms;
   }
 
-  GemmFit result(const std::vector<FittedParameter>& estimates) const {
-    GemmFit fit{machine_, {}, 0, 0};
-    for (std::size_t i = 0; i < estimates.size(); ++i)
-      if (estimates[i].is_determined)
-        fit.numbers.push_back({numbers[i].section, numbers[i].key, estimates[i].value, estimates[i].half_width,
-                               estimates[i].is_at_bound});
+  std::vector<double> times_after_pause(bool with_kernels) const {
+    std::vector<double> logarithms;
+    for (std::size_t i = 0; i < observations_.size(); ++i) {
+      const GemmObservation& one = observations_[i];
+      if (one.under_load) continue;
+      if (!one.after_gemm || !one.kernels_us) logarithms.push_back(std::log(predicted_us(i) / one.time_us));
+      if (with_kernels && one.kernels_us)
+        logarithms.push_back(
+            std::log(lone_gemm(machine_, one.size, one.dtype, kernels_[i], machine_.power.tensor_clock).kernels_us /
+                     *one.kernels_us));
+    }
+    return logarithms;
+  }
+
+  double predicted_us(std::size_t i) const {
+    const GemmObservation& one = observations_[i];
+    const bool is_settled = one.settled || one.under_load;
+    return governed_gemm_us(machine_, one.size, one.dtype, kernels_[i],
+                            is_settled ? Condition::sustained : Condition::after_pause);
+  }
+
+  GemmFit result() {
+    choose_kernels();
     std::vector<double> errors;
-    for (const GemmObservation& one : observations_)
-      errors.push_back(std::abs(lone_gemm_us(machine_, one.size, one.dtype) / one.time_us - 1));
-    std::sort(errors.begin(), errors.end());
-    fit.median_error = errors[errors.size() / 2];
-    fit.p90_error = errors[errors.size() * 9 / 10];
-    return fit;
+    for (std::size_t i = 0; i < observations_.size(); ++i)
+      if (observations_[i].under_load || !has_load_)
+        errors.push_back(std::abs(predicted_us(i) / observations_[i].time_us - 1));
+    return {machine_, std::move(numbers_), quantile(errors, 0.5), quantile(errors, 0.9)};
   }
 
   Machine machine_;
-  std::vector<double*> fitted_;  ///< numbers of `machine_`
   const std::vector<GemmObservation>& observations_;
+  bool has_load_ = false;
+  double power_scale_ = 1;
   std::vector<GemmKernel> kernels_;
+  std::vector<FittedNumber> numbers_;
 };
 
 }  // namespace
 
-double lone_gemm_us(const Machine& machine, const MatrixSize& size, DataType dtype) {
-  return lone_gemm(machine, size, dtype, choose_gemm_kernel(machine, size)).time_us;
-}
-
 GemmFit fit_gemms(const Machine& machine, const std::vector<GemmObservation>& observations) {
-  if (observations.size() <= std::size(numbers))
-    throw InputError("MEASUREMENTS", "expected more than " + std::to_string(std::size(numbers)) +
+  constexpr std::size_t numbers = std::size(times) + std::size(powers) + std::size(governor);
+  if (observations.size() <= numbers)
+    throw InputError("MEASUREMENTS", "expected more than " + std::to_string(numbers) +
                                          " measured GEMMs, one for each number to fit, got " +
                                          std::to_string(observations.size()));
   return Fit(machine, observations).run();

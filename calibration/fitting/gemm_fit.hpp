@@ -9,6 +9,12 @@
 
 namespace weft::calibration::fitting {
 
+/// Means while a GEMM was under load: its time at its clock says what it takes in cycles, whatever the governor did.
+struct LoadReading {
+  double clock_share = 0;  ///< of the maximum clock
+  double power_W = 0;
+};
+
 /// A CUDA graph that holds one GEMM, launched again and again. A recorded iteration tells the kernels from the gap
 /// between graphs, and, since it runs alone after a pause, large kernels from what the power limit makes of them.
 struct GemmObservation {
@@ -18,6 +24,7 @@ struct GemmObservation {
   std::optional<double> kernels_us{};  ///< first start to last end, of one iteration below the power limit
   bool after_gemm = false;             ///< measured just after another GEMM, so that the governor may have acted before
   bool settled = false;                ///< measured after so many runs that the governor has done all it will
+  std::optional<LoadReading> under_load{};
 };
 
 struct FittedNumber {
@@ -30,16 +37,12 @@ struct FittedNumber {
 struct GemmFit {
   Machine machine;                         ///< the one that was given, with the fitted numbers
   std::vector<FittedNumber> numbers;       ///< those that the observations determine; the others keep their values
-  double median_error = 0, p90_error = 0;  ///< of |predicted / measured - 1|
+  double median_error = 0, p90_error = 0;  ///< of |predicted / measured - 1|, of times under load where there are some
 };
 
-/// Time from one launch to the next: gap between graphs, tile counter, waves of tiles or HBM traffic, whichever takes
-/// longer, and split-K reduction; no less than what the power limit allows.
-///   graph_gap + reset + once + max(waves x tile, HBM bytes / rate) + reduction, >= energy / (limit - idle)
-/// where the energy is that of busy SMs, of flops and of bytes from the HBM.
-double lone_gemm_us(const Machine& machine, const MatrixSize& size, DataType dtype = DataType::bf16);
-
-/// Throws InputError with fewer observations than numbers to fit.
+/// Where GEMMs were read under load, those alone say what a GEMM takes and draws, at the clocks that were read, and
+/// times after a pause say how the governor begins; without them times after a pause have to tell both. Throws
+/// InputError with fewer observations than numbers to fit.
 GemmFit fit_gemms(const Machine& machine, const std::vector<GemmObservation>& observations);
 
 }  // namespace weft::calibration::fitting

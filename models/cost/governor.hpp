@@ -5,6 +5,9 @@
 
 namespace weft {
 
+/// No governor goes lower for lack of power.
+inline constexpr double lowest_clock_share = 0.3;
+
 /// Share of the slowdown that the median timed run shows (models/execution/timing_protocol.hpp), when a GPU that was
 /// not under its power limit before takes a load above it, with iterations of `iteration_us` at the maximum clock: the
 /// mean, over the middle run, of a ramp that begins after the governor's delay. Short runs end before the governor

@@ -1,27 +1,14 @@
 // How an iteration is timed, on GPUs and on paper. Its launches follow one another on one stream, ranks are not
-// synchronised between iterations, and the slowest rank counts. How long the GPU has been under load decides how much
-// of it the power governor has seen, so a time is worth nothing without its condition.
+// synchronised between iterations, and the slowest rank counts.
 #pragma once
 
 #include <algorithm>
 
-#include "models/base/names.hpp"
+#include "models/machine/run_condition.hpp"
 
 namespace weft {
 
-enum class Condition {
-  /// The same load without a pause until the times agree, as on a server at work: windows of `window_ms`, the mean of
-  /// the last `counted_windows`.
-  sustained,
-  /// Runs of `run_ms` after a pause; the median of `timed_runs` counts.
-  after_pause,
-};
-template <>
-struct NamesOf<Condition> {
-  static constexpr std::array names{std::pair{Condition::sustained, std::string_view{"sustained"}},
-                                    std::pair{Condition::after_pause, std::string_view{"short"}}};
-};
-
+/// Sustained: windows of `window_ms` without a pause, the mean of the last `counted_windows`.
 inline constexpr double window_ms = 50;
 inline constexpr int fewest_windows = 12, most_windows = 24, counted_windows = 6;
 /// The counted windows agree where the longest and the shortest differ by no more than this share.
@@ -31,6 +18,7 @@ inline constexpr double settled_spread = 0.02;
 /// Rounds of about `rounds_ms` together are what a window is to a schedule alone: so many count when they agree.
 inline constexpr double turn_ms = 2, rounds_ms = 60;
 
+/// After a pause: runs of `run_ms`; the median of `timed_runs` counts.
 inline constexpr double run_ms = 30;
 inline constexpr int timed_runs = 3;
 

@@ -37,6 +37,7 @@ struct Trace {
   std::string machine;
   double time_us = 0;  ///< of an iteration of the slowest GPU in the steady state, over its repeats_per_iteration
   Limit limited_by = Limit::compute;
+  double clock_MHz = 0, power_W = 0;  ///< mean over the iteration, of the GPU with the lowest clock; 0: unknown
   std::vector<Span> spans;
 };
 

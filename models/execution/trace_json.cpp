@@ -32,6 +32,8 @@ nlohmann::ordered_json ordered_json_of(const Trace& trace) {
                               {"machine", trace.machine},
                               {"time_us", trace.time_us},
                               {"limited_by", name_of(trace.limited_by)},
+                              {"clock_MHz", trace.clock_MHz},
+                              {"power_W", trace.power_W},
                               {"spans", nlohmann::ordered_json::array()}};
   for (const Span& span : trace.spans) json["spans"].push_back(ordered_json_of(span));
   return json;
@@ -136,6 +138,8 @@ Trace trace_from_json(const nlohmann::json& json) {
   trace.machine = object.string("machine");
   trace.time_us = object.number("time_us", 0, any_time);
   trace.limited_by = object.word_or("limited_by", Limit::compute);
+  trace.clock_MHz = object.number_or("clock_MHz", 0, 0, any_time);
+  trace.power_W = object.number_or("power_W", 0, 0, any_time);
   for (const JsonValue& span : object.list("spans")) trace.spans.push_back(span_from(span.object()));
   object.finish();
   return trace;

@@ -12,6 +12,7 @@
 #include "models/base/units.hpp"
 #include "models/machine/fabric.hpp"
 #include "models/machine/gemm_choices.hpp"
+#include "models/machine/run_condition.hpp"
 #include "models/schedule/schedule.hpp"
 
 namespace weft {
@@ -47,16 +48,23 @@ struct Gpu {
   double flops_per_us(DataType dtype = DataType::bf16) const { return sms() * flops_per_us_of_sm(dtype); }
 };
 
-/// The governor lowers the clock until the mean power of an iteration meets the limit. It waits first, so that a load
-/// that begins runs at the maximum clock for `governor_delay_ms`, and then slows down over `governor_ramp_ms`.
+/// The governor lowers the clock until the mean (`governor_exponent` 1) or the root mean square (2) of an iteration's
+/// power meets the limit. It waits first, so that a load that begins runs at the maximum clock for `governor_delay_ms`,
+/// and then slows down over `governor_ramp_ms`. A lower clock needs a lower voltage, so that the same work takes less
+/// energy: that of everything on the SMs' clock goes with the square of the voltage, which is linear in the clock and
+/// would be `voltage_floor` of its highest at a clock of 0.
 struct Power {
   double limit_W = 0;
   double idle_W = 0;
   double gemm_W = 0;
   double tensor_pJ_per_flop = 0;
+  double l2_pJ_per_byte = 0;
   double hbm_pJ_per_byte = 0;
   double copy_pJ_per_byte = 0;
   double collective_pJ_per_byte = 0;
+  double voltage_floor = 1;
+  double tensor_clock = 1;
+  int governor_exponent = 1;
   double governor_delay_ms = 0, governor_ramp_ms = 0;
 };
 
@@ -101,7 +109,7 @@ struct Latencies {
 ///   load_latency over the stages of the pipeline that are in flight at once,
 ///   the operands that the cluster does not share, for all CTAs at once, at the L2's rate to the SMs, and
 ///   what the CTAs of a wave read between them, each byte once, at the L2's unique rate
-/// (the fourth root of the sum of fourth powers: near a tie both cost). A tile ends with an epilogue in proportion to
+/// (the eighth root of the sum of eighth powers: at a tie both cost). A tile ends with an epilogue in proportion to
 /// its elements. Small tiles are computed by two groups of warps in turn (ping-pong: one's epilogue hides behind the
 /// other's main loop), large ones by both together (cooperative).
 struct GemmTiming {
@@ -226,6 +234,7 @@ struct ErrorBand {
   std::string stratum;
   double from_us = 0;
   double low = 0, high = 0;
+  Condition condition = Condition::sustained;
 };
 
 struct CalibratedRange {
@@ -234,6 +243,7 @@ struct CalibratedRange {
 };
 
 struct Machine {
+  RunCondition condition;  ///< what its GPUs were doing before: said by the question, no part of a profile
   std::string name;
   int gpus = 0;
   Runtime runtime = Runtime::cuda;

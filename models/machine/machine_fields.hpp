@@ -79,13 +79,24 @@ void describe(auto& io, Like<Gpu> auto& gpu) {
 void describe(auto& io, Like<Power> auto& power) {
   io.number("limit", power.limit_W, {"W", "mean power at which the governor lowers the clock", {1, 1e4}});
   io.number("idle", power.idle_W, {"W", "clocks up, nothing running", powers});
-  io.number("gemm", power.gemm_W, {"W", "above idle, while every SM runs a GEMM's tile at the maximum clock", powers});
+  io.number("gemm", power.gemm_W,
+            {"W", "above idle, while every SM runs a GEMM's tile at the maximum clock, besides what its operands cost",
+             powers});
   io.number("tensor_energy", power.tensor_pJ_per_flop,
             {"pJ/flop", "of the tensor cores, normally distributed data", energies});
+  io.optional("l2_energy", power.l2_pJ_per_byte, {"pJ/byte", "of operands from the L2 to the SMs", energies});
   io.number("hbm_energy", power.hbm_pJ_per_byte, {"pJ/byte", "of HBM traffic", energies});
-  io.number("copy_energy", power.copy_pJ_per_byte, {"pJ/byte", "through a GPU's port, by copy engines", energies});
+  io.number("copy_energy", power.copy_pJ_per_byte,
+            {"pJ/byte", "through a GPU's port, by copy engines, besides its HBM traffic", energies});
   io.number("collective_energy", power.collective_pJ_per_byte,
-            {"pJ/byte", "through a GPU's port, by a collective's kernel, with what it reads and writes", energies});
+            {"pJ/byte", "through a GPU's port, by a collective's kernel, besides its HBM traffic", energies});
+  io.optional(
+      "voltage_floor", power.voltage_floor,
+      {"ratio", "the SMs' voltage at a clock of 0 over that at the maximum, if a straight line went so far", parts});
+  io.optional("tensor_clock", power.tensor_clock,
+              {"ratio", "most of the maximum clock while tensor cores work, however little power they draw", shares});
+  io.optional("governor_exponent", power.governor_exponent,
+              {"exponent", "1: an iteration's mean power meets the limit, 2: its root mean square", {1, 2}});
   io.optional("governor_delay", power.governor_delay_ms,
               {"ms", "a load that begins runs at the maximum clock for so long", governor_times});
   io.optional("governor_ramp", power.governor_ramp_ms,

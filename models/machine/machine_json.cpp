@@ -190,6 +190,7 @@ Machine machine_from(const nlohmann::json& json,
     JsonObject error = value.object();
     ErrorBand& band = machine.errors.emplace_back();
     band.stratum = error.string("stratum");
+    band.condition = error.word_or("condition", Condition::sustained);
     band.from_us = error.number("from_us", 0);
     band.low = error.number("low", -1, 10);
     band.high = error.number("high", -1, 10);

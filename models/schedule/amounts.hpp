@@ -23,6 +23,7 @@ struct GroupedSize {
   std::int64_t n = 0, k = 0;
   std::int64_t rows() const;
   Flops flops() const { return MatrixSize{rows(), n, k}.flops(); }
+  bool operator==(const GroupedSize&) const = default;
 };
 GroupedSize size_of(const GroupedGemm& gemm, int gpus);
 

@@ -433,6 +433,7 @@ std::string_view kind_of(const Work& work);
 struct MatrixSize {
   std::int64_t m = 0, n = 0, k = 0;
   Flops flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
+  bool operator==(const MatrixSize&) const = default;
 };
 /// Of the rank that has most rows.
 inline MatrixSize size_of(const Gemm& gemm, int gpus) {

@@ -19,10 +19,16 @@ using scenarios::PairWorkload;
 /// Without a stratum of its own in the profile a case gets this band.
 constexpr double unknown_low = -0.25, unknown_high = 0.25;
 
+/// A stratum that was measured in one condition only has its bands for the other as well.
 void set_interval(Prediction& prediction, const Case& request, const Machine& machine) {
   double low = unknown_low, high = unknown_high;
-  for (const ErrorBand& band : machine.errors)
-    if (band.stratum == stratum_of(request) && band.from_us <= prediction.time_us) low = band.low, high = band.high;
+  bool is_of_condition = false;
+  for (const ErrorBand& band : machine.errors) {
+    if (band.stratum != stratum_of(request) || band.from_us > prediction.time_us) continue;
+    const bool is_asked = band.condition == machine.condition.condition;
+    if (is_asked || !is_of_condition) low = band.low, high = band.high;
+    is_of_condition = is_of_condition || is_asked;
+  }
   prediction.low_us = prediction.time_us * (1 + low);
   prediction.high_us = prediction.time_us * (1 + high);
 }
@@ -62,6 +68,13 @@ std::vector<std::string> outside(const Schedule& schedule, const Machine& machin
   return names;
 }
 
+/// The machine in the condition that is asked about; `changed` keeps a copy where it is another than the machine's.
+const Machine& in_condition(const RunCondition& condition, const Machine& machine, std::optional<Machine>& changed) {
+  if (condition == machine.condition) return machine;
+  changed.emplace(machine).condition = condition;
+  return *changed;
+}
+
 Case serial_case(Case request) {
   request.schedule = {scenarios::Serial{}, 0, request.schedule.launch};
   return request;
@@ -76,9 +89,10 @@ std::string stratum_of(const Case& request) {
 }
 
 std::optional<double> speedup_low(const Machine& machine) {
+  std::optional<double> low;
   for (const ErrorBand& band : machine.errors)
-    if (band.stratum == "speedup") return band.low;
-  return std::nullopt;
+    if (band.stratum == "speedup" && (!low || band.condition == machine.condition.condition)) low = band.low;
+  return low;
 }
 
 void require_gpus(int gpus, const Machine& machine) {
@@ -87,8 +101,10 @@ void require_gpus(int gpus, const Machine& machine) {
                                  ", got " + std::to_string(gpus));
 }
 
-Prediction predict(const Case& asked, const Machine& machine, Executor& executor, const PredictionOptions& options) {
-  require_gpus(asked.gpus, machine);
+Prediction predict(const Case& asked, const Machine& on_machine, Executor& executor, const PredictionOptions& options) {
+  require_gpus(asked.gpus, on_machine);
+  std::optional<Machine> changed;
+  const Machine& machine = in_condition(asked.condition, on_machine, changed);
   const auto time_us = [&](const Schedule& schedule, const Machine& on) { return executor.run(schedule, on).time_us; };
   const bool has_measured = asked.measured.gemm_us || asked.measured.collective_us;
   const Machine scaled = has_measured ? with_given_times(asked, machine, time_us) : Machine{};

@@ -13,6 +13,8 @@ nlohmann::ordered_json to_json(const std::string& id, const Prediction& predicti
           {"bound_us", prediction.bound_us},
           {"interval_us", {prediction.low_us, prediction.high_us}},
           {"limited_by", name_of(prediction.limited_by)},
+          {"clock_MHz", prediction.trace.clock_MHz},
+          {"power_W", prediction.trace.power_W},
           {"outside_calibration", prediction.outside_calibration},
           {"runnable", prediction.runnable},
           {"schedule", scenarios::to_json(prediction.choice)}};

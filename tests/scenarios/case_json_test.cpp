@@ -46,6 +46,27 @@ TEST(CaseJson, ReadsTheExampleOfTheContract) {
                         .measured = {812.0, 355.5}}));
 }
 
+TEST(CaseJson, ReadsTheConditionOfTheRun) {
+  json asked = gemm_case;
+  EXPECT_EQ(case_from_json(asked).condition, RunCondition{});
+  asked["condition"] = "short";
+  EXPECT_EQ(case_from_json(asked).condition, RunCondition{Condition::after_pause});
+  EXPECT_EQ(to_json(case_from_json(asked))["condition"], "short");
+  asked["condition"] = {{"clock_MHz", 1700}};
+  EXPECT_EQ(case_from_json(asked).condition, (RunCondition{Condition::sustained, 1700}));
+  EXPECT_EQ(case_from_json(to_json(case_from_json(asked))), case_from_json(asked));
+  asked["condition"] = "sustained";
+  EXPECT_FALSE(to_json(case_from_json(asked)).contains("condition"));
+}
+
+TEST(CaseJson, RefusesOtherConditions) {
+  EXPECT_EQ(error_with(gemm_case, "/condition", "long"), "condition: expected one of sustained, short, got \"long\"");
+  EXPECT_EQ(error_with(gemm_case, "/condition", {{"clock_MHz", 0}}),
+            "condition.clock_MHz: expected a number from 100.0 to 10000.0, got 0");
+  EXPECT_EQ(error_with(gemm_case, "/condition", {{"MHz", 1700}}),
+            "condition.clock_MHz: expected this key, it is missing");
+}
+
 TEST(CaseJson, EveryOpSurvivesWritingAndReading) {
   std::vector<Workload> workloads{
       GemmWorkload{8, 16, 32, DataType::fp8},   CopyWorkload{64, CopyPattern::one_peer},

@@ -19,10 +19,17 @@ class CalibrateScript : public testing::Test {
  protected:
   CalibrateScript() { be_weft(""); }
 
+  /// Files that hold a line of each kind that is measured under load as well.
+  static constexpr const char* plan =
+      "if [[ $1 == plan ]]; then for name in gemm collectives_4gpu copies_4gpu; do\n"
+      "echo '\"op\":\"gemm\" \"op\":\"copy\",\"bytes\":12345678 "
+      "\"bytes\":12345678},\"schedule\":{\"family\":\"serial\"}}' "
+      ">\"${!#}/$name.jsonl\"; done; exit; fi\n";
+
   /// What the command does after it has noted its call.
   void be_weft(const std::string& then, const std::string& kernels = "file a.txt") const {
     folder.write("fake_weft", "#!/usr/bin/env bash\nif [[ $1 == machines ]]; then echo 'gemm.kernels  " + kernels +
-                                  "'; exit; fi\necho \"$1 $(basename -- \"${2-}\")\" >>calls\n" + then + "\n");
+                                  "'; exit; fi\necho \"$1 $(basename -- \"${2-}\")\" >>calls\n" + plan + then + "\n");
     std::filesystem::permissions(folder.path() / "fake_weft", std::filesystem::perms::owner_all);
   }
 
@@ -46,24 +53,29 @@ class CalibrateScript : public testing::Test {
 TEST_F(CalibrateScript, PlansMeasuresEachFileAsksAndFits) {
   EXPECT_EQ(run("--base near --out mine.json --gpus 1,4"), 0) << folder.read("errors");
   EXPECT_THAT(calls(), ElementsAre("plan --seed", "measure gemm.jsonl", "measure collectives_4gpu.jsonl",
-                                   "measure pairs_4gpu.jsonl", "measure copies_4gpu.jsonl", "ask library_questions.txt",
-                                   "calibrate gemm.jsonl"));
+                                   "measure pairs_4gpu.jsonl", "measure copies_4gpu.jsonl", "measure gemm_load.jsonl",
+                                   "measure collectives_load_4gpu.jsonl", "measure copies_load_4gpu.jsonl",
+                                   "ask library_questions.txt", "calibrate gemm.jsonl"));
   EXPECT_THAT(folder.read("output"),
               HasSubstr("calibrate mine.measurements/gemm.jsonl mine.measurements/collectives_4gpu.jsonl "
-                        "mine.measurements/pairs_4gpu.jsonl --base near"));
+                        "mine.measurements/pairs_4gpu.jsonl mine.measurements/gemm_load.jsonl "
+                        "mine.measurements/collectives_load_4gpu.jsonl "
+                        "mine.measurements/copies_load_4gpu.jsonl --base near"));
 }
 
 TEST_F(CalibrateScript, DoesNotAskTheLibraryAgain) {
   std::filesystem::create_directory(folder.path() / "mine.measurements");
   folder.write("mine.measurements/library_answers.jsonl", "{}\n");
   EXPECT_EQ(run("--base near --out mine.json --gpus 1"), 0) << folder.read("errors");
-  EXPECT_THAT(calls(), ElementsAre("plan --seed", "measure gemm.jsonl", "calibrate gemm.jsonl"));
+  EXPECT_THAT(calls(),
+              ElementsAre("plan --seed", "measure gemm.jsonl", "measure gemm_load.jsonl", "calibrate gemm.jsonl"));
 }
 
 TEST_F(CalibrateScript, DoesNotAskTheLibraryForABaseThatListsCandidates) {
   be_weft("", "candidates (12 values), scheduler grid");
   EXPECT_EQ(run("--base near --out mine.json --gpus 1"), 0) << folder.read("errors");
-  EXPECT_THAT(calls(), ElementsAre("plan --seed", "measure gemm.jsonl", "calibrate gemm.jsonl"));
+  EXPECT_THAT(calls(),
+              ElementsAre("plan --seed", "measure gemm.jsonl", "measure gemm_load.jsonl", "calibrate gemm.jsonl"));
   EXPECT_THAT(folder.read("output"), testing::Not(HasSubstr("--library-answers")));
 }
 
@@ -77,8 +89,8 @@ TEST_F(CalibrateScript, EndsBeforeAnythingIsMeasuredWhereTheBaseIsNoProfile) {
 TEST_F(CalibrateScript, GivesFailedCasesASecondChanceAndGoesOnWithoutThem) {
   be_weft("[[ $1 != measure ]]");
   EXPECT_EQ(run("--base near --out mine.json --gpus 1"), 0);
-  EXPECT_THAT(calls(), ElementsAre("plan --seed", "measure gemm.jsonl", "measure gemm.jsonl",
-                                   "ask library_questions.txt", "calibrate gemm.jsonl"));
+  EXPECT_THAT(calls(), ElementsAre("plan --seed", "measure gemm.jsonl", "measure gemm.jsonl", "measure gemm_load.jsonl",
+                                   "measure gemm_load.jsonl", "ask library_questions.txt", "calibrate gemm.jsonl"));
   EXPECT_THAT(folder.read("errors"), HasSubstr("gemm.jsonl: some cases could not be measured"));
 }
 

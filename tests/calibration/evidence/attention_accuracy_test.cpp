@@ -35,7 +35,8 @@ Schedule alone(std::int64_t tokens, int heads, int kv_heads, int head_dim, std::
 TEST(AttentionAccuracy, StaysCloseToWhatWasMeasured) {
   std::ifstream lines(tests::source_folder() + "/calibration/measurements/attention-2026-11-21/attention.jsonl");
   ASSERT_TRUE(lines);
-  const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
+  Machine machine = read_machine(machine_path("h200x8-nvswitch"));
+  machine.condition.condition = Condition::after_pause;  // as these were measured
   std::vector<double> all, long_ones;
   for (std::string line; std::getline(lines, line);) {
     const auto measured = nlohmann::json::parse(line);

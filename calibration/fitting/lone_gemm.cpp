@@ -1,0 +1,72 @@
+#include "calibration/fitting/lone_gemm.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/cost/gemm_model.hpp"
+#include "models/cost/governor.hpp"
+#include "models/cost/l2_reuse.hpp"
+
+namespace weft::calibration::fitting {
+namespace {
+
+/// Bytes that a GEMM which is repeated finds no more in the L2.
+double hbm_bytes(const Machine& machine, const MatrixSize& size, DataType dtype) {
+  const auto operand = static_cast<double>(bytes_of(dtype)), output = static_cast<double>(bytes_of(DataType::bf16));
+  const auto m = static_cast<double>(size.m), n = static_cast<double>(size.n), k = static_cast<double>(size.k);
+  const double touched = (m * k + n * k) * operand + m * n * output;
+  return touched * l2_miss_share(machine.gpu, touched);
+}
+
+constexpr int clock_steps = 40;  ///< halvings of what is possible
+
+}  // namespace
+
+LoneGemm lone_gemm(const Machine& machine, const MatrixSize& size, DataType dtype, const GemmKernel& kernel,
+                   double clock_share) {
+  const std::int64_t tiles = tile_count(size, kernel), ctas = persistent_ctas(machine.gpu, kernel);
+  const auto waves = static_cast<double>((tiles + ctas - 1) / ctas);
+  const TileTiming tile = time_tile(machine, size, kernel, dtype, clock_share);
+  const double from_hbm = hbm_bytes(machine, size, dtype);
+  const double stream_us = from_hbm / bytes_per_us(machine.gpu.hbm_GBps);
+  const bool is_dynamic = kernel.scheduler == TileScheduler::dynamic_persistent;
+  const double kernels_us = (is_dynamic ? machine.gemm.root_counter_reset_us : 0) + tile.once_us +
+                            std::max(waves * tile.tile_us, stream_us) + split_k_reduction_us(machine, size, kernel);
+  const double time_us = machine.latencies.graph_gap_us + kernels_us;
+  const Power& power = machine.power;
+  const double busy_uJ = power.gemm_W * clock_share * busy_us(machine.gpu, tiles, tile);
+  const double work_pJ = power.tensor_pJ_per_flop * size.flops() / machine.gpu.speedup(dtype) +
+                         power.l2_pJ_per_byte * tile.l2_bytes * static_cast<double>(tiles);
+  const double voltage = power.voltage_floor + (1 - power.voltage_floor) * clock_share;
+  const double energy_uJ = voltage * voltage * (busy_uJ + work_pJ * 1e-6) + power.hbm_pJ_per_byte * from_hbm * 1e-6;
+  return {time_us, kernels_us, energy_uJ / time_us};
+}
+
+double governed_W(const Power& power, const LoneGemm& gemm) {
+  if (power.governor_exponent == 1) return power.idle_W + gemm.dynamic_W;
+  const double busy = gemm.kernels_us / gemm.time_us;
+  const double busy_W = power.idle_W + gemm.dynamic_W / busy;
+  return std::sqrt(busy * busy_W * busy_W + (1 - busy) * power.idle_W * power.idle_W);
+}
+
+double governed_gemm_us(const Machine& machine, const MatrixSize& size, DataType dtype, const GemmKernel& kernel,
+                        Condition condition) {
+  const Power& power = machine.power;
+  const auto at = [&](double clock_share) { return lone_gemm(machine, size, dtype, kernel, clock_share); };
+  const auto exceeds = [&](const LoneGemm& one) { return governed_W(power, one) > power.limit_W; };
+  const LoneGemm unlimited = at(power.tensor_clock);
+  if (!exceeds(unlimited)) return unlimited.time_us;
+  double low = lowest_clock_share, high = power.tensor_clock;
+  for (int step = 0; step < clock_steps; ++step) {
+    const double middle = (low + high) / 2;
+    (exceeds(at(middle)) ? high : low) = middle;
+  }
+  const double share = condition == Condition::sustained ? 1 : throttled_share(power, unlimited.time_us);
+  return at(1 / std::lerp(1 / power.tensor_clock, 1 / low, share)).time_us;
+}
+
+double lone_gemm_us(const Machine& machine, const MatrixSize& size, DataType dtype) {
+  return governed_gemm_us(machine, size, dtype, choose_gemm_kernel(machine, size), machine.condition.condition);
+}
+
+}  // namespace weft::calibration::fitting

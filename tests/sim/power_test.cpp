@@ -1,0 +1,145 @@
+// What the power limit, the tensor cores' clock and the condition of a run do to times.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "scenarios/families/build.hpp"
+#include "sim/energy.hpp"
+#include "sim/simulated_executor.hpp"
+#include "tests/sim/test_machine.hpp"
+
+namespace weft::sim {
+namespace {
+
+using namespace scenarios;
+
+Schedule schedule_of(const Workload& workload, int gpus, const ScheduleChoice& choice = {}) {
+  return families::build({.id = "case", .gpus = gpus, .workload = workload, .schedule = choice, .measured = {}},
+                         test_machine());
+}
+
+Trace run(const Workload& workload, int gpus, const Machine& machine, const ScheduleChoice& choice = {}) {
+  return SimulatedExecutor().run(schedule_of(workload, gpus, choice), machine);
+}
+
+const GemmWorkload large{8192, 8192, 8192};
+
+TEST(Power, LimitLowersTheClockUntilTheMeanPowerMeetsIt) {
+  SimulationStatistics statistics;
+  const Trace trace = SimulatedExecutor().run(schedule_of(large, 1), test_machine(), &statistics);
+  EXPECT_LT(statistics.clock_share, 0.95);
+  EXPECT_NEAR(trace.clock_MHz, statistics.clock_share * test_machine().gpu.max_clock_MHz, 1e-6);
+  EXPECT_NEAR(trace.power_W, test_machine().power.limit_W, 0.01 * test_machine().power.limit_W);
+  EXPECT_EQ(trace.limited_by, Limit::power);
+}
+
+TEST(Power, LightLoadRunsAtTheFullClock) {
+  const Trace trace = run(CollectiveWorkload{CollectiveKind::all_reduce, 1 << 24}, 4, test_machine());
+  EXPECT_EQ(trace.clock_MHz, test_machine().gpu.max_clock_MHz);
+}
+
+// Nothing but tensor cores takes longer at a lower clock, so no clock meets a limit that transfers alone exceed.
+TEST(Power, TransfersAloneAreNotHeldBack) {
+  Machine machine = test_machine();
+  machine.power.limit_W = machine.power.idle_W + 1;
+  const CollectiveWorkload transfer{CollectiveKind::all_reduce, 1 << 24};
+  EXPECT_EQ(run(transfer, 4, machine).time_us, run(transfer, 4, test_machine()).time_us);
+}
+
+TEST(Power, GemmRunsFasterWhenItAlternatesWithCommunication) {
+  const GemmWorkload gemm{8192, 8192, 4096};
+  const PairWorkload pair{PairOp::gemm_all_reduce, gemm.m, gemm.n, gemm.k};
+  const Trace alone = run(gemm, 1, test_machine());
+  const Trace both = run(pair, 8, test_machine());
+  EXPECT_LT(both.spans.front().end_us - both.spans.front().start_us,
+            0.98 * (alone.spans.front().end_us - alone.spans.front().start_us));
+}
+
+// Where the voltage goes with the clock, the same limit leaves a higher one: a lower one saves energy as well.
+TEST(Power, LowerVoltageSavesEnergyBesidesTime) {
+  Machine machine = test_machine();
+  const double without_us = run(large, 1, machine).time_us;
+  machine.power.voltage_floor = 0;
+  const double with_us = run(large, 1, machine).time_us;
+  EXPECT_LT(with_us, 0.98 * without_us);
+}
+
+TEST(Power, TheRootMeanSquareHoldsAlternatingLoadsBackMoreThanTheMean) {
+  Machine machine = test_machine();
+  const PairWorkload pair{PairOp::gemm_all_reduce, 8192, 8192, 8192};
+  const double mean_us = run(pair, 8, machine).time_us;
+  machine.power.governor_exponent = 2;
+  EXPECT_GT(run(pair, 8, machine).time_us, 1.005 * mean_us);
+}
+
+TEST(Condition, AfterAPauseTheGovernorHasNotDoneAllItWill) {
+  Machine machine = test_machine();
+  machine.power.governor_delay_ms = 60;
+  machine.power.governor_ramp_ms = 60;
+  const double sustained_us = run(large, 1, machine).time_us;
+  machine.condition.condition = Condition::after_pause;
+  const double after_pause_us = run(large, 1, machine).time_us;
+  machine.power.limit_W = 1e6;
+  EXPECT_LT(after_pause_us, 0.99 * sustained_us);
+  EXPECT_GT(after_pause_us, 1.001 * run(large, 1, machine).time_us);
+}
+
+TEST(Condition, AFixedClockIsHeldWhateverThePower) {
+  Machine machine = test_machine();
+  machine.condition.fixed_clock_MHz = machine.gpu.max_clock_MHz;
+  const Trace full = run(large, 1, machine);
+  EXPECT_GT(full.power_W, machine.power.limit_W);
+  EXPECT_NE(full.limited_by, Limit::power);
+  machine.condition.fixed_clock_MHz = machine.gpu.max_clock_MHz / 2;
+  const Trace half = run(large, 1, machine);
+  EXPECT_NEAR(half.time_us / full.time_us, 2, 0.02);
+  EXPECT_EQ(half.clock_MHz, machine.gpu.max_clock_MHz / 2);
+}
+
+TEST(TensorClock, LowersTheClockOnlyWhileTensorCoresWork) {
+  Machine machine = test_machine();
+  machine.power.limit_W = 1e6;
+  const double full_us = run(large, 1, machine).time_us;
+  machine.power.tensor_clock = 0.5;
+  const Trace gemm = run(large, 1, machine);
+  EXPECT_NEAR(gemm.time_us / full_us, 2, 0.02);
+  EXPECT_NEAR(gemm.clock_MHz, 0.5 * machine.gpu.max_clock_MHz, 0.01 * machine.gpu.max_clock_MHz);
+  const Trace pair = run(PairWorkload{PairOp::gemm_all_reduce, 8192, 8192, 1024}, 8, machine);
+  EXPECT_GT(pair.clock_MHz, 0.55 * machine.gpu.max_clock_MHz);
+  EXPECT_LT(pair.clock_MHz, 0.99 * machine.gpu.max_clock_MHz);
+}
+
+// Two equal spans side by side over half of a period of 8 us: 100 W idle, 100 + 2 x 40 / 4 W = 120 W while they last.
+TEST(RootMeanSquare, CountsIdleTimeAndOverlaps) {
+  EXPECT_DOUBLE_EQ(root_mean_square_W({{2, 6, 40}, {2, 6, 40}}, 8, 100), std::sqrt((100.0 * 100 + 120.0 * 120) / 2));
+}
+
+TEST(RootMeanSquare, OfAnEvenLoadIsItsPower) {
+  EXPECT_NEAR(root_mean_square_W({{0, 5, 500}, {5, 10, 500}}, 10, 50), 150, 1e-9);
+}
+
+// The GEMM of the second chunk and the all-reduce of the first are ready at once. On a stream that is no more urgent
+// the all-reduce goes behind the GEMM, which holds all SMs to its end.
+TEST(Priority, OnAnOrdinaryStreamACollectiveGoesBehindTheNextGemm) {
+  Machine machine = test_machine();
+  machine.power.limit_W = 1e6;
+  machine.gemm.counter_reset_us = 2 * machine.latencies.fork_gap_us;  // so that the GEMM comes later than the fork
+  const PairWorkload pair{PairOp::gemm_all_reduce, 8192, 2048, 1024};
+  const auto start_of_first_collective = [&](bool urgent) {
+    ScheduleChoice choice{Decomposition{2}};
+    choice.urgent = urgent;
+    const Trace trace = run(pair, 4, machine, choice);
+    double second_gemm_end_us = 0, collective_start_us = 0;
+    for (const Span& span : trace.spans) {
+      if (span.gpu != 0) continue;
+      if (span.operation == "gemm 1") second_gemm_end_us = span.end_us;
+      if (span.operation == "all_reduce 0") collective_start_us = span.start_us;
+    }
+    return collective_start_us / second_gemm_end_us;
+  };
+  EXPECT_LT(start_of_first_collective(true), 0.7);
+  EXPECT_GT(start_of_first_collective(false), 0.9);
+}
+
+}  // namespace
+}  // namespace weft::sim
