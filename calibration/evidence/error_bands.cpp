@@ -8,7 +8,6 @@
 #include <string>
 
 #include "calibration/evidence/contests.hpp"
-#include "models/base/statistics.hpp"
 #include "scenarios/study/prediction.hpp"
 
 namespace weft::calibration::evidence {
@@ -35,6 +34,16 @@ std::map<std::string, std::vector<Residual>> residuals_of(const std::vector<Comp
   return residuals;
 }
 
+/// Below which the share `p` of further errors is expected: the quantiles of a few errors lie too close together, since
+/// theirs are not the most extreme ones. The k-th smallest of n errors is above k / (n + 1) of all.
+double expected_quantile(std::vector<double> errors, double p) {
+  std::ranges::sort(errors);
+  const double rank = std::clamp(p * static_cast<double>(errors.size() + 1), 1.0, static_cast<double>(errors.size()));
+  const auto below = static_cast<std::size_t>(rank);
+  const double low = errors[below - 1], high = errors[std::min(below, errors.size() - 1)];
+  return low + (rank - static_cast<double>(below)) * (high - low);
+}
+
 std::vector<FoundBand> bands_of(const std::string& stratum, Condition condition, const std::vector<Residual>& all) {
   std::vector<FoundBand> bands;
   std::vector<double> some;
@@ -44,8 +53,8 @@ std::vector<FoundBand> bands_of(const std::string& stratum, Condition condition,
     for (const Residual& one : all)
       if (one.predicted_us >= *from_us && one.predicted_us < to_us) some.push_back(one.error), --left;
     if (*from_us > 0 && (some.size() < band_cases || left < band_cases)) continue;
-    bands.push_back({{stratum, *from_us, std::min(quantile(some, 0.05), -least_error),
-                      std::max(quantile(some, 0.95), least_error), condition},
+    bands.push_back({{stratum, *from_us, std::min(expected_quantile(some, 0.05), -least_error),
+                      std::max(expected_quantile(some, 0.95), least_error), condition},
                      some.size()});
     some.clear();
   }

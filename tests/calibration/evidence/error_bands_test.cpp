@@ -23,8 +23,27 @@ TEST(ErrorBands, HoldWhatLiesBetween5And95PercentOfTheErrors) {
   ASSERT_EQ(bands.size(), 1u);
   EXPECT_EQ(bands[0].cases, 101u);
   EXPECT_EQ(bands[0].band.from_us, 0);
-  EXPECT_EQ(bands[0].band.low, -0.02);  // no band is narrower
-  EXPECT_NEAR(bands[0].band.high, 0.95, 1e-9);
+  EXPECT_EQ(bands[0].band.low, -0.02);           // no band is narrower
+  EXPECT_NEAR(bands[0].band.high, 0.959, 1e-9);  // 0.95 x 102 is the rank of what 5 % of further errors exceed
+}
+
+TEST(ErrorBands, OfAFewErrorsReachToTheLargest) {
+  std::vector<Comparison> comparisons;
+  add(comparisons, 10, 500, 1);
+  EXPECT_NEAR(error_bands(comparisons).front().band.high, 1, 1e-9);
+}
+
+TEST(ErrorBands, OfTheConditionsStandApart) {
+  std::vector<Comparison> comparisons;
+  add(comparisons, 10, 500, 1);
+  for (Comparison& one : comparisons) one.measured.condition = Condition::sustained;
+  add(comparisons, 10, 500, 0.5);
+  const std::vector<FoundBand> bands = error_bands(comparisons);
+  ASSERT_EQ(bands.size(), 2u);
+  EXPECT_EQ(bands[0].band.condition, Condition::sustained);
+  EXPECT_NEAR(bands[0].band.high, 1, 1e-9);
+  EXPECT_EQ(bands[1].band.condition, Condition::after_pause);
+  EXPECT_NEAR(bands[1].band.high, 0.5, 1e-9);
 }
 
 TEST(ErrorBands, AreJoinedUntilTheyHaveEnoughCases) {
