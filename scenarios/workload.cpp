@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "models/base/input_error.hpp"
+#include "models/base/text.hpp"
 #include "models/schedule/sequence_order.hpp"
 
 namespace weft::scenarios {
@@ -70,7 +71,7 @@ void check_experts(const LayerWorkload& layer) {
   if (!(layer.expert_imbalance >= 1 && layer.expert_imbalance <= most))
     throw InputError("workload.expert_imbalance",
                      "expected a number from 1 to experts / experts_per_token = " + std::to_string(most) + ", got " +
-                         std::to_string(layer.expert_imbalance));
+                         shown_name(std::to_string(layer.expert_imbalance)));
   check_extent("tokens", layer.tokens * layer.experts_per_token);
   check_matrix("tokens", layer.tokens * layer.experts_per_token, std::max(2 * layer.intermediate, layer.hidden),
                layer.dtype);
@@ -204,7 +205,7 @@ void check_sizes(const Workload& workload, int gpus) {
                           if (!(pair.imbalance >= 1 && pair.imbalance <= gpus))
                             throw InputError("workload.imbalance",
                                              "expected a number from 1 to gpus = " + std::to_string(gpus) + ", got " +
-                                                 std::to_string(pair.imbalance));
+                                                 shown_name(std::to_string(pair.imbalance)));
                         },
                         [&](const ConcurrentPair& pair) {
                           check_transfer(gpus);

@@ -5,13 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <exception>
 #include <iostream>
 #include <string>
 
 #include "calibration/process_group.hpp"
+#include "models/base/failure_text.hpp"
 #include "models/base/input_error.hpp"
+#include "models/base/text.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
 
@@ -21,7 +24,7 @@ constexpr int done = 0, work_failed = 1, bad_input = 2, ended_by_signal = 128;
 
 int report(int status, std::string message) {
   std::replace(message.begin(), message.end(), '\n', ' ');
-  std::cerr << "weft: " << message << '\n';
+  std::cerr << "weft: " << weft::printable(message) << '\n';
   return status;
 }
 
@@ -63,8 +66,9 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) throw weft::InputError("", "expected a command: " + commands_of(app));
+    errno = 0;
     std::cout.flush();
-    return std::cout ? done : report(work_failed, "standard output could not be written");
+    return std::cout ? done : report(work_failed, "standard output could not be written" + weft::reason_of(errno));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);  // --help
     return report(bad_input, error.what());
@@ -73,7 +77,7 @@ int run(int argc, char** argv) {
   } catch (const weft::calibration::Interrupted& error) {
     return report(ended_by_signal + error.signal(), error.what());
   } catch (const std::exception& error) {  // ExecutionError among them
-    return report(work_failed, error.what());
+    return report(work_failed, weft::failure_text(error));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "models/base/json_file.hpp"
+#include "models/base/line_reader.hpp"
 #include "models/base/names.hpp"
 
 namespace weft::calibration::evidence {
@@ -40,15 +41,17 @@ std::unique_ptr<std::istream> open_lines(const std::filesystem::path& path, cons
 void for_each_json_line(const std::filesystem::path& path,
                         const std::function<void(const nlohmann::json& line, int number)>& read) {
   const std::unique_ptr<std::istream> file = open_lines(path, "JSON lines");
-  std::string line;
-  for (int number = 1; std::getline(*file, line); ++number) {
+  LineReader lines(*file);
+  int number = 1;
+  for (std::vector<std::string> next; !(next = lines.next(1)).empty(); ++number) {
+    const std::string& line = next.front();
     const std::string where = path.string() + ": line " + std::to_string(number);
     try {
       if (line.find_first_not_of(" \t\r") != std::string::npos) read(parse_json(line), number);
     } catch (const InputError& error) {
       throw error.in_file(where);
-    } catch (const nlohmann::json::exception& error) {  // readers of what this program wrote trust it
-      throw InputError(where, std::string("expected a line that weft wrote: ") + error.what());
+    } catch (const nlohmann::json::exception&) {  // readers of what this program wrote trust it
+      throw InputError(where, "expected a line that weft wrote, got another one");
     }
   }
 }

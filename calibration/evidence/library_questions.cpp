@@ -4,6 +4,8 @@
 
 #include "calibration/evidence/measurement_file.hpp"
 #include "models/base/input_error.hpp"
+#include "models/base/line_reader.hpp"
+#include "models/base/text.hpp"
 
 namespace weft::calibration::evidence {
 
@@ -17,15 +19,18 @@ std::string text_of(const std::vector<MatrixSize>& questions) {
 std::vector<MatrixSize> read_library_questions(const std::string& path) {
   const std::unique_ptr<std::istream> file = open_lines(path, "lines \"m n k\"");
   std::vector<MatrixSize> sizes;
-  std::string line;
-  for (int number = 1; std::getline(*file, line); ++number) {
+  LineReader lines(*file);
+  int number = 1;
+  for (std::vector<std::string> next; !(next = lines.next(1)).empty(); ++number) {
+    const std::string& line = next.front();
     std::istringstream fields(line);
     MatrixSize size;
     std::string more;
     const auto is_extent = [](std::int64_t extent) { return 0 < extent && extent <= scenarios::max_extent; };
     if (!(fields >> size.m >> size.n >> size.k) || fields >> more || !is_extent(size.m) || !is_extent(size.n) ||
         !is_extent(size.k))
-      throw InputError(path, "line " + std::to_string(number) + ": expected three sizes m n k, got \"" + line + "\"");
+      throw InputError(
+          path, "line " + std::to_string(number) + ": expected three sizes m n k, got \"" + shown_name(line) + "\"");
     sizes.push_back(size);
   }
   return sizes;

@@ -1,9 +1,7 @@
 #include "models/base/json_file.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <vector>
 
 #include "models/base/input_error.hpp"
@@ -59,7 +57,7 @@ class Builder {
     Level& level = open_.back();
     auto& members = level.container->get_ref<nlohmann::json::object_t&>();
     const auto [member, is_new] = members.try_emplace(name, nullptr);
-    if (!is_new) throw InputError(path(), "expected each key once, got \"" + name + "\" twice");
+    if (!is_new) throw InputError(path(), "expected each key once, got \"" + shown_name(name) + "\" twice");
     level.member = &*member;
     return true;
   }
@@ -103,7 +101,7 @@ class Builder {
   std::string path() const {
     std::string text;
     for (std::size_t i = 0; i + 1 < open_.size(); ++i)
-      if (open_[i].member != nullptr) text += (text.empty() ? "" : ".") + open_[i].member->first;
+      if (open_[i].member != nullptr) text += (text.empty() ? "" : ".") + shown_name(open_[i].member->first);
     return text;
   }
 
@@ -156,15 +154,9 @@ nlohmann::json parse_json(std::string_view text) {
 }
 
 nlohmann::json read_json_file(const std::filesystem::path& path) {
-  std::error_code error;
-  if (!std::filesystem::exists(path, error)) throw InputError(path.string(), "expected a file, found none");
-  if (std::filesystem::is_directory(path, error)) throw InputError(path.string(), "expected a file, got a folder");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError(path.string(), "expected a file that can be read");
-  std::ostringstream text;
-  text << file.rdbuf();
+  const std::string text = read_text_file(path);
   try {
-    return parse_json(text.view());
+    return parse_json(text);
   } catch (const InputError& bad) {
     throw bad.in_file(path.string());
   }

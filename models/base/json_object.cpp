@@ -41,7 +41,7 @@ bool add_path(const nlohmann::json& json, const nlohmann::json* wanted, std::str
   const std::size_t length = path.size();
   std::size_t position = 0;
   for (const auto& [key, value] : json.items()) {
-    path += json.is_array() ? "[" + std::to_string(position++) + "]" : (path.empty() ? "" : ".") + key;
+    path += json.is_array() ? "[" + std::to_string(position++) + "]" : (path.empty() ? "" : ".") + shown_name(key);
     if (add_path(value, wanted, path)) return true;
     path.resize(length);
   }
@@ -109,7 +109,7 @@ JsonObject::JsonObject(const nlohmann::json& json, const nlohmann::json& documen
 
 std::string JsonObject::path_of(std::string_view key) const {
   const std::string object = path();
-  return object.empty() ? std::string(key) : object + "." + std::string(key);
+  return (object.empty() ? "" : object + ".") + shown_name(std::string(key));
 }
 
 bool JsonObject::has(std::string_view key) const { return json_->contains(key); }

@@ -7,7 +7,14 @@
 #include <string_view>
 #include <utility>
 
+#include "models/base/input_error.hpp"
+
 namespace weft {
+namespace {
+
+constexpr std::size_t most_bytes_of_line = std::size_t{16} << 20;  // a case, or a measurement with all its windows
+
+}  // namespace
 
 /// Waits for a character where none is there; false at the end.
 bool LineReader::read_what_is_there() {
@@ -22,6 +29,9 @@ bool LineReader::read_what_is_there() {
   for (std::size_t end = 0; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
     whole_.push_back(std::exchange(begun_, {}).append(text.substr(0, end)));
   begun_ += text;
+  if (begun_.size() > most_bytes_of_line)
+    throw InputError("",
+                     "expected lines of at most " + std::to_string(most_bytes_of_line >> 20) + " MB, got a longer one");
   return true;
 }
 

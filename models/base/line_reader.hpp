@@ -14,7 +14,8 @@ class LineReader {
   explicit LineReader(std::istream& in) : in_(in) {}
 
   /// Waits for a whole line or the end of the stream; then takes along what can be had without waiting, at most `most`
-  /// lines in all. The last line may lack its newline. Empty only at the end.
+  /// lines in all. The last line may lack its newline. Empty only at the end. Throws InputError for a line of more than
+  /// 16 MB, as of a device that has no end.
   std::vector<std::string> next(std::size_t most);
 
  private:

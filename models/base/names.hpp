@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "models/base/input_error.hpp"
+#include "models/base/text.hpp"
 
 namespace weft {
 
@@ -36,7 +37,7 @@ Enum from_name(std::string_view word, const std::string& field) {
   std::string known_words;
   for (const auto& [value, name] : NamesOf<Enum>::names)
     known_words += (known_words.empty() ? "" : ", ") + std::string(name);
-  throw InputError(field, "expected one of " + known_words + ", got \"" + std::string(word) + "\"");
+  throw InputError(field, "expected one of " + known_words + ", got \"" + shown_name(std::string(word)) + "\"");
 }
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <memory>
@@ -15,6 +16,8 @@ namespace weft {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::size_t bytes_at_once = 1 << 20;
 
 [[noreturn]] void fail(const fs::path& path) { throw std::system_error(errno, std::generic_category(), path.string()); }
 
@@ -37,6 +40,16 @@ class OpenFile {
       text.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
     }
     return true;
+  }
+  /// Appends what comes next to the text; false at the end, or where nothing can be read.
+  bool read(std::string& text) {
+    const std::size_t before = text.size();
+    text.resize(before + bytes_at_once);
+    ssize_t size = 0;
+    do size = ::read(descriptor_, text.data() + before, bytes_at_once);
+    while (size < 0 && errno == EINTR);
+    text.resize(before + static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    return size > 0;
   }
   bool sync() { return ::fsync(descriptor_) == 0; }
   /// Some file systems tell only now that there was no room.
@@ -102,6 +115,21 @@ bool is_device(const fs::path& path) {
   return fs::exists(path) && (!fs::is_regular_file(path) || path.parent_path() == "/dev");
 }
 
+std::string read_text_file(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) throw InputError(path.string(), "expected a file, found none");
+  if (fs::is_directory(path, error)) throw InputError(path.string(), "expected a file, got a folder");
+  errno = 0;
+  OpenFile file(path, O_RDONLY);
+  std::string text;
+  while (file.is_open() && file.read(text))
+    if (text.size() > most_bytes_read)
+      throw InputError(path.string(), "expected at most " + std::to_string(most_bytes_read >> 20) + " MB, got more");
+  if (errno != 0)
+    throw InputError(path.string(), "expected a file that can be read: " + std::generic_category().message(errno));
+  return text;
+}
+
 void write_text_files(const std::vector<TextFile>& files) {
   std::vector<std::unique_ptr<Draft>> drafts;
   for (const TextFile& file : files)
@@ -126,8 +154,7 @@ void require_writable(const fs::path& path) {
   const fs::path folder = folder_of(path);
   if (!fs::is_directory(folder))
     throw InputError(path.string(), "expected a file in a folder that exists, found no " + folder.string());
-  if (access(is_device(path) ? path.c_str() : folder.c_str(), W_OK) != 0)
-    throw InputError(path.string(), "expected a file that can be written");
+  if (access(is_device(path) ? path.c_str() : folder.c_str(), W_OK) != 0) fail(path);
 }
 
 }  // namespace weft

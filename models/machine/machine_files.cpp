@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "models/base/input_error.hpp"
+#include "models/base/text.hpp"
 
 namespace weft {
 
@@ -66,7 +67,7 @@ fs::path machine_path(const std::string& name_or_path, const fs::path& share) {
     known += (known.empty() ? "" : ", ") + name;
   }
   if (known.empty()) known = "(none in " + machine_folder(share).string() + ")";
-  throw InputError("machine", "expected a path or one of " + known + ", got \"" + name_or_path + "\"");
+  throw InputError("machine", "expected a path or one of " + known + ", got \"" + shown_name(name_or_path) + "\"");
 }
 
 }  // namespace weft

@@ -17,7 +17,8 @@ class Ids {
   explicit Ids(std::string what) : what_(std::move(what)) {}
   void add(const JsonValue& value, const std::string& name) {
     if (!ids_.emplace(name, static_cast<int>(ids_.size())).second)
-      throw InputError(value.path() + ".name", "expected a name of its own, got \"" + name + "\" a second time");
+      throw InputError(value.path() + ".name",
+                       "expected a name of its own, got \"" + shown_name(name) + "\" a second time");
   }
   int at(const JsonValue& value) const {
     const auto found = ids_.find(value.string());

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "models/base/failure_text.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
 #include "models/base/line_reader.hpp"
@@ -69,7 +70,7 @@ ResultLine refusal(ordered_json id, std::size_t number, const InputError& error)
 /// Throws InputError for an id that names no file of that folder.
 std::filesystem::path schedule_path(const std::filesystem::path& folder, const std::string& id) {
   if (id.empty() || id.find('/') != std::string::npos || id.find('\0') != std::string::npos)
-    throw InputError("id", "expected a file's name without a folder, for its schedule, got \"" + id + "\"");
+    throw InputError("id", "expected a file's name without a folder, for its schedule, got \"" + shown_name(id) + "\"");
   return folder / (id + ".json");
 }
 
@@ -88,7 +89,7 @@ ResultLine result_of(const std::string& line, std::size_t number, const Machine&
     if (!schedules.empty()) write_checked(schedule_path(schedules, request.id), prediction.schedule);
     return {to_json(request.id, prediction).dump(), false};
   } catch (const std::exception& error) {  // of this case; the others go on
-    return {ordered_json{{"id", id_of(parsed)}, {"error", error.what()}}.dump(), true};
+    return {ordered_json{{"id", id_of(parsed)}, {"error", failure_text(error)}}.dump(), true};
   }
 }
 

@@ -1,5 +1,6 @@
 // weft predict: one case a line in, one result a line out, in the order of the cases.
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -9,7 +10,7 @@
 #include <string>
 
 #include "calibration/evidence/json_lines.hpp"
-#include "models/base/input_error.hpp"
+#include "models/base/failure_text.hpp"
 #include "models/base/progress.hpp"
 #include "models/base/text_file.hpp"
 #include "models/execution/executor.hpp"
@@ -50,7 +51,7 @@ void run(const Options& options) {
   if (!options.out.empty() && std::filesystem::is_regular_file(options.in)) lines.on_answer = progress_of(options.in);
   sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
   const bool all = study::predict_lines(in_file ? *in_file : std::cin, out, machine, executor, lines);
-  if (!device) throw ExecutionError(options.out + " could not be written");
+  if (!device) throw ExecutionError(options.out + " could not be written" + reason_of(errno));
   if (&out == &file) write_text_file(options.out, file.view());
   if (!all) throw ExecutionError("some cases could not be answered: their lines carry \"error\"");
 }

@@ -1,6 +1,5 @@
 #include "tools/report/terminal.hpp"
 
-#include <spdlog/spdlog.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -14,13 +13,12 @@
 namespace weft::tools::report {
 namespace {
 
-constexpr double terminal_interval_s = 0.5, log_interval_s = 5;
+constexpr double interval_s = 0.5;
 constexpr const char* start_of_empty_line = "\r\033[K";
 
 class ProgressLine {
  public:
-  explicit ProgressLine(const std::string& what)
-      : is_terminal_(isatty(STDERR_FILENO) == 1), text_(what, is_terminal_ ? terminal_interval_s : log_interval_s) {}
+  explicit ProgressLine(const std::string& what) : text_(what, interval_s) {}
   ~ProgressLine() {
     if (is_shown_) std::cerr << start_of_empty_line << std::flush;
   }
@@ -31,13 +29,12 @@ class ProgressLine {
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin_;
     const std::string text = text_.at(done, of, elapsed.count());
     if (text.empty()) return;
-    if (!is_terminal_) return spdlog::info(text);
     std::cerr << start_of_empty_line << text << std::flush;
     is_shown_ = true;
   }
 
  private:
-  bool is_terminal_, is_shown_ = false;
+  bool is_shown_ = false;
   ProgressText text_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
@@ -63,6 +60,7 @@ std::string ProgressText::at(std::size_t done, std::size_t of, double elapsed_s)
 }
 
 Progress show_progress(const std::string& what) {
+  if (isatty(STDERR_FILENO) != 1) return [](std::size_t, std::size_t) {};
   const auto line = std::make_shared<ProgressLine>(what);
   return [line](std::size_t done, std::size_t of) { line->show(done, of); };
 }

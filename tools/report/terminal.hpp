@@ -23,7 +23,7 @@ class ProgressText {
   double interval_s_, shown_s_ = 0;
 };
 
-/// Work that began now: one line on a terminal, which is gone when the callback is; else lines of the log.
+/// Work that began now: one line on a terminal, which is gone when the callback is; nothing elsewhere.
 Progress show_progress(const std::string& what);
 
 }  // namespace weft::tools::report

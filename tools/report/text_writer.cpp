@@ -2,6 +2,7 @@
 #include <numeric>
 #include <utility>
 
+#include "models/base/text.hpp"
 #include "tools/report/writers.hpp"
 
 namespace weft::tools::report {
@@ -15,7 +16,8 @@ std::size_t width_of(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-std::string bold(const std::string& text, const Style& style) {
+std::string bold(const std::string& words, const Style& style) {
+  const std::string text = printable(words);
   return style.is_coloured && !text.empty() ? "\033[1m" + text + "\033[0m" : text;
 }
 
@@ -134,9 +136,9 @@ std::string to_text(const Report& report, const Style& style) {
     if (!text.empty()) text += '\n';
     if (!heading.empty()) text += bold(heading, style) + '\n';
     if (!table.columns.empty()) text += Layout(table, style).text();
-    for (const std::string& note : notes) text += note + '\n';
+    for (const std::string& note : notes) text += printable(note) + '\n';
   }
-  for (const std::string& note : report.notes) text += note + '\n';
+  for (const std::string& note : report.notes) text += printable(note) + '\n';
   return text;
 }
 

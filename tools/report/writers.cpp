@@ -49,7 +49,8 @@ std::string to_json(const Report& report, const Style&) {
 // --- CSV -------------------------------------------------------------------------------------------------------
 
 /// As RFC 4180 has it.
-std::string csv_field(const std::string& text) {
+std::string csv_field(const std::string& words) {
+  const std::string text = printable(words);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
@@ -79,7 +80,7 @@ std::string markdown_row(const std::vector<std::string>& cells) {
   std::string line = "|";
   for (const std::string& cell : cells) {
     line += ' ';
-    for (const char c : cell) line += (c == '|' ? "\\" : "") + std::string(1, c);
+    for (const char c : printable(cell)) line += (c == '|' ? "\\" : "") + std::string(1, c);
     line += " |";
   }
   return line + '\n';
@@ -103,13 +104,13 @@ std::string markdown_of(const Table& table) {
 std::string to_markdown(const Report& report, const Style&) {
   std::string text;
   const auto add = [&](const std::string& block) { text += (text.empty() ? "" : "\n") + block; };
-  if (!report.title.empty()) add("# " + report.title + '\n');
+  if (!report.title.empty()) add("# " + printable(report.title) + '\n');
   for (const auto& [heading, table, notes] : report.sections) {
-    if (!heading.empty()) add("## " + heading + '\n');
+    if (!heading.empty()) add("## " + printable(heading) + '\n');
     if (!table.columns.empty()) add(markdown_of(table));
-    for (const std::string& note : notes) add(note + '\n');
+    for (const std::string& note : notes) add(printable(note) + '\n');
   }
-  for (const std::string& note : report.notes) add(note + '\n');
+  for (const std::string& note : report.notes) add(printable(note) + '\n');
   return text;
 }
 
@@ -117,7 +118,7 @@ std::string to_markdown(const Report& report, const Style&) {
 
 Document::Document(ordered_json json) : json_(std::make_shared<const ordered_json>(std::move(json))) {}
 
-std::string text_of(const Cell& cell) { return text_of(cell, true); }
+std::string text_of(const Cell& cell) { return printable(text_of(cell, true)); }
 
 bool is_numeric(const Table& table, std::size_t column) {
   return std::all_of(table.rows.begin(), table.rows.end(), [column](const std::vector<Cell>& row) {

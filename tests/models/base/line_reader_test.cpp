@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
 #include <sstream>
+
+#include "tests/models/error_of.hpp"
 
 namespace weft {
 namespace {
@@ -59,6 +62,12 @@ TEST(LineReader, GathersWhatIsThere) {
   for (int i = 0; i < 100'000; ++i) text += "line\n";
   std::istringstream in(text);
   EXPECT_EQ(LineReader(in).next(100'000).size(), 100'000u);
+}
+
+TEST(LineReader, RefusesALineWithoutAnEnd) {
+  std::ifstream in("/dev/zero");
+  LineReader reader(in);
+  EXPECT_EQ(error_of([&] { reader.next(1); }), "expected lines of at most 16 MB, got a longer one");
 }
 
 }  // namespace

@@ -102,5 +102,19 @@ TEST_F(TextFiles, AreRefusedBeforeTheyAreWritten) {
               HasSubstr("nowhere/a: expected a file in a folder that exists, found no "));
 }
 
+TEST_F(TextFiles, AreReadWhole) {
+  folder.write("a", std::string(3 << 20, 'x') + "end");
+  EXPECT_EQ(read_text_file(path("a")), std::string(3 << 20, 'x') + "end");
+  EXPECT_EQ(read_text_file("/dev/null"), "");
+  EXPECT_THAT(error_of([&] { read_text_file(path("b")); }), HasSubstr("b: expected a file, found none"));
+  EXPECT_THAT(error_of([&] { read_text_file(folder.path()); }), HasSubstr(": expected a file, got a folder"));
+  EXPECT_THAT(error_of([&] { read_text_file("/proc/self/mem"); }),
+              HasSubstr("/proc/self/mem: expected a file that can be read: Input/output error"));
+}
+
+TEST_F(TextFiles, WithoutAnEndAreRefused) {
+  EXPECT_EQ(error_of([&] { read_text_file("/dev/zero"); }), "/dev/zero: expected at most 128 MB, got more");
+}
+
 }  // namespace
 }  // namespace weft

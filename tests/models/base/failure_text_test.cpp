@@ -1,0 +1,48 @@
+#include "models/base/failure_text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <system_error>
+#include <vector>
+
+#include "models/base/input_error.hpp"
+
+namespace weft {
+namespace {
+
+template <class Action>
+std::string text_of(const Action& action) {
+  try {
+    action();
+  } catch (const std::exception& error) {
+    return failure_text(error);
+  }
+  return "";
+}
+
+TEST(FailureText, IsWhatWeAndTheOperatingSystemSay) {
+  EXPECT_EQ(failure_text(InputError("field", "expected more")), "field: expected more");
+  EXPECT_EQ(failure_text(std::system_error(ENOSPC, std::generic_category(), "file")), "file: No space left on device");
+  EXPECT_EQ(text_of([] { std::filesystem::file_size("/nowhere/at all"); }),
+            "/nowhere/at all: No such file or directory");
+}
+
+TEST(FailureText, HidesWhatLibrariesSayOfTheirInsides) {
+  EXPECT_EQ(text_of([] { std::vector<int>().reserve(static_cast<std::size_t>(-1)); }),
+            "there is not enough memory for this");
+  EXPECT_EQ(failure_text(std::bad_alloc()), "there is not enough memory for this");
+  const std::string own = "an error of weft itself, which its authors want to know of";
+  EXPECT_EQ(text_of([] { nlohmann::json::parse("{"); }), own);
+  EXPECT_EQ(text_of([] { std::vector<int>().at(1); }), own);
+}
+
+TEST(FailureText, OfASystemCallHasItsReason) {
+  EXPECT_EQ(reason_of(EROFS), ": Read-only file system");
+  EXPECT_EQ(reason_of(0), "");
+}
+
+}  // namespace
+}  // namespace weft
