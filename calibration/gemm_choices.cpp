@@ -10,11 +10,12 @@
 #include "calibration/rank_message.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/json_object.hpp"
+#include "models/schedule/kernel_sizes.hpp"
 
 namespace weft::calibration {
 
 LibraryAnswer library_answer_from(const nlohmann::json& json) {
-  constexpr std::int64_t largest_size = INT32_MAX, largest_part = 4096;
+  constexpr std::int64_t largest_size = INT32_MAX;
   JsonObject object(json);
   LibraryAnswer answer;
   const auto size = [&](std::string_view key) { return object.integer(key, 1, largest_size); };
@@ -22,19 +23,11 @@ LibraryAnswer library_answer_from(const nlohmann::json& json) {
   answer.raw = json.dump();
   if (object.has("error")) return answer;
   answer.waves = object.number("waves", 0);
-  const auto part = [&](std::string_view key) { return static_cast<int>(object.integer(key, 0, largest_part)); };
-  const auto known = [&](std::string_view key, int& value) {
-    if (const int named = part(key); named > 0) value = named;
-  };
-  GemmKernel kernel;
-  kernel.tile_m = part("tile_m");
-  kernel.tile_n = part("tile_n");
-  known("tile_k", kernel.tile_k);
-  known("stages", kernel.stages);
-  known("cluster_m", kernel.cluster_m);
-  known("cluster_n", kernel.cluster_n);
-  known("split_k", kernel.split_k);
-  if (kernel.tile_m > 0 && kernel.tile_n > 0)
+  GemmKernel kernel;  // 0: the library does not say
+  for (const KernelSize& size : kernel_sizes)
+    if (const std::int64_t named = object.integer(size.key, 0, size.most); named > 0)
+      kernel.*size.size = static_cast<int>(named);
+  if (object.integer("tile_m") > 0 && object.integer("tile_n") > 0)
     answer.choice = GemmChoice{answer.size.m, answer.size.n, answer.size.k, kernel};
   return answer;
 }

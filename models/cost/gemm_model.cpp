@@ -5,6 +5,8 @@
 #include <initializer_list>
 #include <vector>
 
+#include "models/schedule/kernel_sizes.hpp"
+
 namespace weft {
 namespace {
 
@@ -46,10 +48,9 @@ int persistent_ctas(const Gpu& gpu, const GemmKernel& kernel) {
 int ctas_per_sm(const Machine& machine, const GemmKernel& kernel, DataType dtype) {
   const Gpu& gpu = machine.gpu;
   const int threads = machine.gemm.threads_per_cta, registers = threads * machine.gemm.registers_per_thread;
-  const Bytes shared_memory = Bytes{kernel.stages} * (kernel.tile_m + kernel.tile_n) * kernel.tile_k * bytes_of(dtype);
   return static_cast<int>(
       std::min<Bytes>({gpu.ctas_per_sm, gpu.threads_per_sm / threads, gpu.registers_per_sm / registers,
-                       gpu.shared_memory_per_sm / shared_memory}));
+                       gpu.shared_memory_per_sm / shared_memory_of(kernel, dtype)}));
 }
 
 double rows_of_wave(const MatrixSize& size, const GemmKernel& kernel, double ctas) {

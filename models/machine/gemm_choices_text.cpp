@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/base/input_error.hpp"
+#include "models/schedule/kernel_sizes.hpp"
 
 namespace weft {
 namespace {
@@ -106,6 +107,9 @@ class Reader {
   }
 
   std::uint32_t position_of(const Kernel& kernel) {
+    if (const auto size = impossible_size({kernel.tile_m, kernel.tile_n, kernel.tile_k, kernel.cluster_m,
+                                           kernel.cluster_n, kernel.stages, kernel.split_k}))
+      fail("a " + std::string(size->key) + " of 1 to " + std::to_string(size->most));
     const auto [known, is_new] = positions_.try_emplace(kernel, static_cast<std::uint32_t>(kernels_.size()));
     if (is_new) kernels_.push_back(kernel);
     return known->second;

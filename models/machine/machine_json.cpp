@@ -9,6 +9,8 @@
 #include "models/base/json_object.hpp"
 #include "models/machine/gemm_choices_file.hpp"
 #include "models/machine/machine_fields.hpp"
+#include "models/machine/machine_relations.hpp"
+#include "models/schedule/kernel_sizes.hpp"
 
 namespace weft {
 namespace {
@@ -81,6 +83,9 @@ class NumberReader {
   JsonObject& object_;
 };
 
+constexpr std::size_t most_bytes_of_name = 256;
+constexpr double shortest_collective_us = 0.01, longest_collective_us = 1e8;
+
 /// {"collective", "gpus", "max_ctas", "ctas", "cluster", "source", "points": [[bytes, kernel_us, alone_us, CTAs], …]}
 CollectiveCurve curve_from(JsonObject object) {
   CollectiveCurve curve;
@@ -94,11 +99,10 @@ CollectiveCurve curve_from(JsonObject object) {
     const std::vector<JsonValue> numbers = point.list();
     if (numbers.size() != 3 && numbers.size() != 4) point.fail("[bytes, kernel_us, alone_us] or with CTAs");
     const auto ctas = numbers.size() == 4 ? static_cast<int>(numbers[3].integer(1, 1024)) : 0;
-    curve.points.push_back({numbers[0].integer(1), numbers[1].number(0), numbers[2].number(0), ctas});
+    curve.points.push_back({numbers[0].integer(1), numbers[1].number(shortest_collective_us, longest_collective_us),
+                            numbers[2].number(0, longest_collective_us), ctas});
   }
-  const auto ascending = [](const CurvePoint& a, const CurvePoint& b) { return a.bytes < b.bytes; };
-  if (curve.points.size() < 2 || !std::is_sorted(curve.points.begin(), curve.points.end(), ascending))
-    object.at("points").fail("at least two points of ascending size");
+  if (curve.points.size() < 2) object.at("points").fail("at least two points");
   object.finish();
   return curve;
 }
@@ -146,16 +150,11 @@ std::vector<GemmKernel> candidates_from(JsonObject& object) {
   std::vector<GemmKernel> kernels;
   for (const JsonValue& candidate : object.list("candidates")) {
     const std::vector<JsonValue> numbers = candidate.list();
-    if (numbers.size() != 7) candidate.fail("seven integers");
-    const auto at = [&](std::size_t i) { return static_cast<int>(numbers[i].integer(1, 1 << 16)); };
-    kernels.push_back({.tile_m = at(0),
-                       .tile_n = at(1),
-                       .tile_k = at(2),
-                       .cluster_m = at(3),
-                       .cluster_n = at(4),
-                       .stages = at(5),
-                       .split_k = at(6),
-                       .scheduler = scheduler});
+    if (numbers.size() != kernel_sizes.size()) candidate.fail("seven integers");
+    GemmKernel& kernel = kernels.emplace_back();
+    kernel.scheduler = scheduler;
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      kernel.*kernel_sizes[i].size = static_cast<int>(numbers[i].integer(1, kernel_sizes[i].most));
   }
   if (kernels.empty()) object.at("candidates").fail("at least one kernel");
   return kernels;
@@ -168,6 +167,8 @@ Machine machine_from(const nlohmann::json& json,
   if (object.string("format") != "weft.machine/1") object.at("format").fail("\"weft.machine/1\"");
   Machine machine;
   machine.name = object.string("name");
+  if (machine.name.size() > most_bytes_of_name)
+    object.at("name").fail("a name of at most " + std::to_string(most_bytes_of_name) + " bytes");
   object.string("description");
   machine.gpus = static_cast<int>(object.integer("gpus", 1, 1024));
   machine.runtime = object.word<Runtime>("runtime");
@@ -199,10 +200,11 @@ Machine machine_from(const nlohmann::json& json,
   }
   for (const JsonValue& value : object.list_or_empty("calibrated")) {
     JsonObject range = value.object();
-    machine.calibrated.push_back({range.string("quantity"), range.number("low"), range.number("high")});
+    machine.calibrated.push_back({range.string("quantity"), range.number("low", 0), range.number("high", 0)});
     range.finish();
   }
   object.finish();
+  check_relations(machine);
   return machine;
 }
 

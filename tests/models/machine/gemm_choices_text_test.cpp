@@ -46,6 +46,13 @@ std::vector<std::vector<std::int64_t>> rows_of(const std::string& csv) {
   return rows;
 }
 
+TEST(GemmChoicesText, HasKernelsThatThereAre) {
+  for (const char* kernel : {"5000x128x64 1x1 4 1", "128x128x64 128x1 4 1", "128x128x64 1x1 5000 1"}) {
+    const std::string text = "weft.gemm_kernels/1\nkernel " + std::string(kernel) + "\n128 128:64\n";
+    EXPECT_NE(error_of([&] { gemm_choices_from_text(text); }).find("line 2: expected a "), std::string::npos) << kernel;
+  }
+}
+
 TEST(GemmChoicesText, KeepsEveryFieldOfATableOfColumns) {
   const std::string csv = text_in(tests::source_folder() + "/tests/models/machine/gemm_kernels.csv");
   const auto rows = rows_of(csv);

@@ -1,0 +1,159 @@
+#include "models/machine/machine_relations.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "models/base/input_error.hpp"
+#include "models/base/text.hpp"
+#include "models/schedule/kernel_sizes.hpp"
+
+namespace weft {
+namespace {
+
+constexpr int most_sms = 1 << 12;
+
+std::string text(double value) { return nlohmann::json(value).dump(); }
+std::string entry(const char* list, std::size_t position) {
+  return std::string(list) + "[" + std::to_string(position) + "]";
+}
+
+struct Named {
+  std::string name;
+  double value;
+};
+
+void require_at_most(const Named& number, const Named& limit) {
+  if (number.value > limit.value)
+    throw InputError(number.name,
+                     "expected at most " + limit.name + " = " + text(limit.value) + ", got " + text(number.value));
+}
+
+void check_gpu(const Machine& machine) {
+  const Gpu& gpu = machine.gpu;
+  if (gpu.gpc_sms.empty()) throw InputError("gpu.sms_per_gpc", "expected at least one GPC, got none");
+  if (gpu.gpc_sms.size() > most_sms || gpu.sms() > most_sms)
+    throw InputError("gpu.sms_per_gpc", "expected at most " + std::to_string(most_sms) + " SMs, got more");
+  if (machine.power.idle_W >= machine.power.limit_W)
+    throw InputError("power.idle", "expected less than power.limit = " + text(machine.power.limit_W) + ", got " +
+                                       text(machine.power.idle_W));
+}
+
+// --- Fabric ----------------------------------------------------------------------------------------------------
+
+void check_link(const std::string& name, const LinkRate& link) {
+  require_at_most({"fabric." + name + "_bandwidth", link.GBps}, {"fabric." + name + "_peak", link.peak_GBps});
+}
+
+/// A link's fastest way to one other GPU.
+Named peak_to_peer(const Fabric& fabric) {
+  if (fabric.kind == FabricKind::nvswitch) return {"fabric.port_peak", fabric.link.peak_GBps};
+  if (fabric.kind == FabricKind::pcie) return {"fabric.host.pcie_peak", fabric.host.pcie.peak_GBps};
+  return {"fabric.link_peak", fabric.link.peak_GBps};
+}
+
+void check_fabric(const Machine& machine) {
+  const Fabric& fabric = machine.fabric;
+  check_link(fabric.kind == FabricKind::nvswitch ? "port" : "link", fabric.link);
+  check_link("host.pcie", fabric.host.pcie);
+  check_link("host.numa", fabric.host.numa);
+  check_link(fabric.peer_access ? "host.bridge" : "host.memory", fabric.host.bridge);
+  require_at_most({"copy_engines.peer_bandwidth", machine.copy_engines.GBps}, peak_to_peer(fabric));
+  require_at_most({"copy_engines.local_strided_bandwidth", machine.copy_engines.local_strided_GBps},
+                  {"copy_engines.local_bandwidth", machine.copy_engines.local_GBps});
+  require_at_most({"fabric.host.gpus_per_node", static_cast<double>(fabric.host.gpus_per_node)},
+                  {"gpus", static_cast<double>(machine.gpus)});
+  if (fabric.kind == FabricKind::nvlink_pairs && machine.gpus % 2 != 0)
+    throw InputError("gpus",
+                     "expected an even number, since the fabric joins pairs, got " + std::to_string(machine.gpus));
+}
+
+// --- Kernels ---------------------------------------------------------------------------------------------------
+
+void check_cta(const std::string& section, int threads, int registers_per_thread, Bytes shared_memory, const Gpu& gpu) {
+  require_at_most({section + ".threads_per_cta", static_cast<double>(threads)},
+                  {"gpu.threads_per_sm", static_cast<double>(gpu.threads_per_sm)});
+  require_at_most({section + ".threads_per_cta x registers_per_thread",
+                   static_cast<double>(threads) * static_cast<double>(registers_per_thread)},
+                  {"gpu.registers_per_sm", static_cast<double>(gpu.registers_per_sm)});
+  require_at_most({section + ".shared_memory_per_cta", static_cast<double>(shared_memory)},
+                  {"gpu.shared_memory_per_sm", static_cast<double>(gpu.shared_memory_per_sm)});
+}
+
+void check_candidate(const GemmKernel& kernel, std::size_t position, const Gpu& gpu) {
+  const std::string name = entry("gemm.kernels.candidates", position);
+  const double widest_gpc = *std::max_element(gpu.gpc_sms.begin(), gpu.gpc_sms.end());
+  require_at_most({name + ": shared memory", static_cast<double>(shared_memory_of(kernel, DataType::bf16))},
+                  {"gpu.shared_memory_per_sm", static_cast<double>(gpu.shared_memory_per_sm)});
+  require_at_most({name + ": cluster_m x cluster_n", static_cast<double>(kernel.cluster_m * kernel.cluster_n)},
+                  {"the SMs of a GPC", widest_gpc});
+}
+
+void check_kernels(const Machine& machine) {
+  const Gpu& gpu = machine.gpu;
+  const CollectiveKernel& collective = machine.collective_kernel;
+  check_cta("gemm", machine.gemm.threads_per_cta, machine.gemm.registers_per_thread, 0, gpu);
+  check_cta("collective_kernel", collective.threads_per_cta, collective.registers_per_thread,
+            collective.shared_memory_per_cta, gpu);
+  if (const auto& fused = machine.fused_norm_kernel)
+    check_cta("fused_norm_kernel", fused->threads_per_cta, fused->registers_per_thread, 0, gpu);
+  const std::vector<GemmKernel>& candidates = machine.gemm_candidates;
+  for (auto one = candidates.begin(); one != candidates.end(); ++one) {
+    check_candidate(*one, static_cast<std::size_t>(one - candidates.begin()), gpu);
+    if (std::find(candidates.begin(), one, *one) != one)
+      throw InputError("gemm.kernels.candidates", "expected each kernel once, got one twice");
+  }
+}
+
+// --- Measured tables -------------------------------------------------------------------------------------------
+
+void check_curve(const CollectiveCurve& curve, const std::string& name, const Machine& machine) {
+  const auto by_size = [](const CurvePoint& a, const CurvePoint& b) { return a.bytes >= b.bytes; };
+  if (std::adjacent_find(curve.points.begin(), curve.points.end(), by_size) != curve.points.end())
+    throw InputError(name + ".points", "expected points of ascending size");
+  require_at_most({name + ".gpus", static_cast<double>(curve.gpus)}, {"gpus", static_cast<double>(machine.gpus)});
+  require_at_most({name + ".ctas", static_cast<double>(curve.ctas)},
+                  {"the SMs of a GPU", static_cast<double>(machine.gpu.sms())});
+}
+
+void check_curves(const Machine& machine) {
+  std::set<std::tuple<CollectiveKind, int, int>> known;
+  for (std::size_t i = 0; i < machine.collectives.size(); ++i) {
+    const CollectiveCurve& curve = machine.collectives[i];
+    check_curve(curve, entry("collectives", i), machine);
+    if (!known.emplace(curve.kind, curve.gpus, curve.max_ctas).second)
+      throw InputError(entry("collectives", i), "expected one curve for a collective, gpus and max_ctas, got two");
+  }
+}
+
+void check_bands(const std::vector<ErrorBand>& bands) {
+  for (std::size_t i = 0; i < bands.size(); ++i)
+    require_at_most({entry("errors", i) + ".low", bands[i].low}, {"high", bands[i].high});
+}
+
+void check_ranges(const std::vector<CalibratedRange>& ranges) {
+  static const std::vector<std::string> known{
+      "m", "n", "k", "bytes", "gpus", "attention", "grouped_gemm", "all_reduce_norm"};
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const std::string name = entry("calibrated", i);
+    if (std::find(known.begin(), known.end(), ranges[i].quantity) == known.end())
+      throw InputError(name + ".quantity",
+                       "expected one of " + joined(known) + ", got \"" + excerpt(ranges[i].quantity, 60) + "\"");
+    require_at_most({name + ".low", ranges[i].low}, {"high", ranges[i].high});
+  }
+}
+
+}  // namespace
+
+void check_relations(const Machine& machine) {
+  check_gpu(machine);
+  check_fabric(machine);
+  check_kernels(machine);
+  check_curves(machine);
+  check_bands(machine.errors);
+  check_ranges(machine.calibrated);
+}
+
+}  // namespace weft
