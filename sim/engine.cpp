@@ -10,6 +10,12 @@ namespace {
 /// A bucket of at most so many events is searched for its earliest ones, a fuller one is spread over those below.
 constexpr std::size_t few_events = 12;
 
+constexpr std::uint64_t most_events = std::uint64_t{1} << 31;  // minutes of work, so that every simulation ends
+
+[[noreturn]] void fail_as_endless() {
+  throw InputError("", "expected a schedule of at most 27 days and 2^31 events of simulation, got a longer one");
+}
+
 }  // namespace
 
 const PlannedEnds Engine::no_ends;
@@ -24,6 +30,7 @@ bool Engine::step() {
     }
     if (filled_ == 0 && ends_->is_empty()) return false;
     begin_next_instant();
+    if (now_ >= end_of_time || sequence_ > most_events) fail_as_endless();
   }
   if (is_end_due() && (early_.empty() || ends_->first().end.place < early_.back().order)) {
     on_end_.call(on_end_.context);

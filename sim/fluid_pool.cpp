@@ -291,7 +291,7 @@ Picoseconds FluidPool::end_of(const Flow& flow) const {
   if (flow.rate <= 0 && flow.left > 0) return never;  // stands still until the next plan
   const double end_ps =
       static_cast<double>(flow.updated.count) + (flow.left > 0 ? flow.left / flow.rate * picoseconds_per_us : 0.0);
-  return std::max(rounded_up(end_ps), engine_.now());
+  return std::max(rounded_up(std::min(end_ps, static_cast<double>(end_of_time.count))), engine_.now());
 }
 
 void FluidPool::plan_end(FlowId id, Picoseconds time) {

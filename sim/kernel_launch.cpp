@@ -8,6 +8,7 @@
 #include "models/cost/grouped_gemm_model.hpp"
 #include "models/cost/reordering_cost.hpp"
 #include "models/schedule/amounts.hpp"
+#include "models/schedule/kernel_sizes.hpp"
 #include "sim/skew.hpp"
 
 namespace weft::sim {
@@ -33,6 +34,15 @@ void add_link_uses(Uses& uses, const LaunchSite& site, int source_place, int des
   uses.insert(uses.end(), links.begin(), links.end());
 }
 
+constexpr std::int64_t most_tiles = std::int64_t{1} << 27;  // minutes of simulation; the largest GEMM has fewer
+
+/// Each wave of them is an event.
+void require_tiles(const LaunchSite& site, std::int64_t tiles) {
+  if (tiles > most_tiles)
+    throw InputError(site.activity.operation->name,
+                     "expected a kernel of at most 2^27 tiles, got " + std::to_string(tiles));
+}
+
 // --- GEMM ------------------------------------------------------------------------------------------------------
 
 /// Profiles have the GEMMs of the slowest GPU; where all ranks are the same, it is the one that is simulated.
@@ -54,12 +64,13 @@ KernelLaunch matrix_launch(const LaunchSite& site, DataType dtype, std::int64_t 
   const GemmKernel& kernel = site.cost.kernel;
   KernelLaunch launch;
   launch.cta = {gemm.threads_per_cta, gemm.threads_per_cta * gemm.registers_per_thread,
-                kernel.stages * (kernel.tile_m + kernel.tile_n) * kernel.tile_k * bytes_of(dtype)};
+                shared_memory_of(kernel, dtype)};
   launch.cluster = cluster;
   const int at_once = site.sms.capacity(launch.cta, cluster);
   if (at_once == 0)
     throw InputError(site.activity.operation->name + ".kernel",
-                     "expected a tile and stages that fit one SM's shared memory");
+                     "expected a tile and stages that fit one SM's shared memory, and a cluster that fits one GPC");
+  require_tiles(site, tiles);
   const int most = max_sms > 0 ? std::min(at_once, max_sms / cluster * cluster) : at_once;
   launch.limit = Limit::compute;
   launch.work = {.tiles = tiles,
@@ -100,6 +111,7 @@ double share_of_hbm(const OtherKernels& kernels, const Work& work) {
 
 /// `tiles` that touch equal parts of the kernel's memory.
 TiledWork attention_work(const LaunchSite& site, std::int64_t tiles) {
+  require_tiles(site, tiles);
   const double touched_bytes = site.cost.traffic.touched_bytes;
   return {.tiles = tiles,
           .bytes_per_tile = std::max(1.0, touched_bytes / static_cast<double>(tiles)),
@@ -211,6 +223,10 @@ KernelLaunch partial_attention_launch(const PartialAttention& attention, const L
 
 KernelLaunch holding_launch(int sms, double time_us, const LaunchSite& site) {
   const Gpu& gpu = site.machine.gpu;
+  if (sms > site.sms.sms())
+    throw InputError(
+        site.activity.operation->name + ".held_sms",
+        "expected at most the " + std::to_string(site.sms.sms()) + " SMs of a GPU, got " + std::to_string(sms));
   KernelLaunch launch;
   launch.cta = {gpu.threads_per_sm, gpu.registers_per_sm, gpu.shared_memory_per_sm};
   launch.work = {.tiles = sms, .tile_us = std::max(time_us, shortest_us), .uses = {{site.l2, 0.0}}};

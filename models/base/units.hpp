@@ -6,6 +6,8 @@
 #include <compare>
 #include <cstdint>
 
+#include "models/base/input_error.hpp"
+
 namespace weft {
 
 using Bytes = std::int64_t;
@@ -23,8 +25,16 @@ struct Picoseconds {
 
 inline constexpr double picoseconds_per_us = 1e6;
 
-/// Nearest picosecond; `time_us` must be below 9e12 (a hundred days).
-inline Picoseconds from_us(double time_us) { return {std::llround(time_us * picoseconds_per_us)}; }
+/// No simulation comes so far (27 days), so that a few times can be added up without a thought of overflow.
+inline constexpr Picoseconds end_of_time{std::int64_t{1} << 61};
+
+/// Nearest picosecond. Throws InputError for a time that does not lie before the end of time.
+inline Picoseconds from_us(double time_us) {
+  const double time_ps = time_us * picoseconds_per_us;
+  if (!(time_ps < static_cast<double>(end_of_time.count)))
+    throw InputError("", "expected times below 27 days, got one of " + std::to_string(time_us) + " us");
+  return {std::llround(time_ps)};
+}
 constexpr double to_us(Picoseconds time) { return static_cast<double>(time.count) / picoseconds_per_us; }
 
 /// 1 GBps = 1e9 bytes/s = 1e3 bytes/us.

@@ -5,12 +5,15 @@
 #include "models/check/schedule_check.hpp"
 #include "models/schedule/facts.hpp"
 #include "models/schedule/footprint.hpp"
+#include "models/schedule/kernel_sizes.hpp"
 #include "models/schedule/layout.hpp"
 
 namespace weft::schedule_check {
 namespace {
 
-constexpr int max_heads = 1 << 20;  // and elements of a head: their products stay far from overflow
+constexpr std::int64_t max_total = std::int64_t{1} << 53;  // above what the signals of a schedule add up to
+constexpr double max_delay_us = 1e9;  // a quarter of an hour
+constexpr int max_heads = 1 << 20;    // and elements of a head: their products stay far from overflow
 
 void check_tile_ordered_output(const Check& here, const Gemm& gemm, const MatrixSize& size) {
   const Buffer& buffer = here.buffer(gemm.c);
@@ -29,20 +32,16 @@ void check_tile_ordered_output(const Check& here, const Gemm& gemm, const Matrix
 }
 
 void check_kernel(const Check& here, const GemmKernel& kernel) {
-  for (const auto& [key, value] : {std::pair{"tile_m", kernel.tile_m},
-                                   {"tile_n", kernel.tile_n},
-                                   {"tile_k", kernel.tile_k},
-                                   {"cluster_m", kernel.cluster_m},
-                                   {"cluster_n", kernel.cluster_n},
-                                   {"stages", kernel.stages},
-                                   {"split_k", kernel.split_k}})
-    here.at_least(key, value, 1);
+  for (const KernelSize& size : kernel_sizes) here.within(size.key, kernel.*size.size, 1, size.most);
 }
 
 void check_tile_groups(const Check& here, const Gemm& gemm, const MatrixSize& size) {
   const bool has_groups = !gemm.tile_groups.empty() || !gemm.signals.empty() || !gemm.waits.empty();
   here.require(gemm.kernel || !has_groups, "kernel", [] { return "an explicit kernel, since tile groups are used"; });
   here.at_least("order.swizzle", gemm.order.swizzle, 1);
+  here.at_most("tile_groups", gemm.tile_groups.size(), max_groups);
+  here.at_most("signals", gemm.signals.size(), max_groups);
+  here.at_most("waits", gemm.waits.size(), max_groups);
   if (gemm.kernel) check_kernel(here.at("kernel"), *gemm.kernel);
   if (!gemm.tile_groups.empty())
     check_groups(here, "tile_groups", gemm.tile_groups, tile_grid(*gemm.kernel, size).tiles());
@@ -58,7 +57,7 @@ void check_tile_groups(const Check& here, const Gemm& gemm, const MatrixSize& si
   for (const TileWait& wait : gemm.waits) {
     check_group("waits", wait.tile_group);
     here.id("waits", wait.counter, here.schedule().counters);
-    here.at_least("waits", wait.value, 1);
+    here.within("waits", wait.value, 1, max_total);
     const Counter& counter = here.schedule().counters[static_cast<std::size_t>(wait.counter)];
     here.require(!counter.reset_by_wait, "waits", [&] {
       return "a counter that no wait resets, since tiles only look at it, got \"" + counter.name + "\"";
@@ -80,6 +79,8 @@ void check(const Check& here, const Gemm& gemm) {
                [&] { return std::string(name_of(in)) + " or fp32, got " + std::string(name_of(out)); });
   here.at_least("max_sms", gemm.max_sms, 0);
   const MatrixSize size = size_of(gemm, here.schedule().gpus);
+  here.require(is_size(size.m, size.n), "c",
+               [&] { return "a product of 1 to 2^40 elements, got " + shape(size.m, size.n); });
   check_tile_groups(here, gemm, size);
   if (here.is_row_major(gemm.c)) {
     here.has_shape("c", gemm.c, size.m, size.n);
@@ -103,6 +104,7 @@ void check(const Check& here, const GroupedGemm& gemm) {
   if (gemm.kernel) check_kernel(here.at("kernel"), *gemm.kernel);
   const std::int64_t rows = here.rows(gemm.a), matrices = here.rows(gemm.b);
   const auto groups = static_cast<std::int64_t>(gemm.group_rows.size());
+  here.at_most("group_rows", gemm.group_rows.size(), max_groups);
   here.require(groups > 0, "group_rows", [] { return "at least one group, got none"; });
   for (const std::int64_t group : gemm.group_rows)
     here.require(group >= 0 && group <= rows, "group_rows",
@@ -242,6 +244,8 @@ void check(const Check& here, const Copy& work) {
 }
 
 void check(const Check& here, const MemoryBound& work) {
+  here.at_most("reads", work.reads.size(), max_groups);
+  here.at_most("writes", work.writes.size(), max_groups);
   for (std::size_t i = 0; i < work.reads.size(); ++i) here.slice("reads[" + std::to_string(i) + "]", work.reads[i]);
   for (std::size_t i = 0; i < work.writes.size(); ++i) here.slice("writes[" + std::to_string(i) + "]", work.writes[i]);
   here.require(!work.writes.empty(), "writes", [] { return "at least one slice, got none"; });
@@ -324,6 +328,7 @@ void check(const Check& here, const Attention& work) {
   here.at_least("prefix", work.prefix, 0);
   here.at_least("max_sms", work.max_sms, 0);
   const std::int64_t rows = here.rows(work.qkv), head_dim = work.head_dim;
+  here.require(rows <= max_count, "qkv", [&] { return "at most " + text(max_count) + " rows, got " + text(rows); });
   here.has_shape("qkv", work.qkv, rows, (std::int64_t{work.heads} + std::int64_t{2} * work.kv_heads) * head_dim);
   here.has_shape("output", work.output, rows, work.heads * head_dim);
   const auto* range = std::get_if<RowRange>(&work.qkv.rows);
@@ -355,6 +360,9 @@ void check(const Check& here, const PartialAttention& work) {
   };
   for (const auto& of_rank : work.parts)
     for (const AttentionPart& part : of_rank) {
+      here.require(std::max(part.queries, part.keys) <= max_count, "parts", [&] {
+        return "at most " + text(max_count) + " queries and keys, got " + shape(part.queries, part.keys);
+      });
       here.require(lies_within(part.first_query, part.queries, queries), "parts", [&] {
         return "queries within " + text(queries) + " rows, got " + text(part.queries) + " from " +
                text(part.first_query);
@@ -370,11 +378,11 @@ void check(const Check& here, const PartialAttention& work) {
 void check(const Check& here, const Signal& work) {
   here.id("counter", work.counter, here.schedule().counters);
   here.place("place", work.place);
-  here.at_least("add", work.add, 1);
+  here.within("add", work.add, 1, max_count);
 }
 void check(const Check& here, const Wait& work) {
   here.id("counter", work.counter, here.schedule().counters);
-  here.at_least("value", work.value, 1);
+  here.within("value", work.value, 1, max_total);
   here.at_least("held_sms", work.held_sms, 0);
   here.require(work.held_sms == 0 || work.path == WaitPath::spinning_kernel, "held_sms",
                [] { return "0: only a spinning kernel holds SMs"; });
@@ -384,8 +392,8 @@ void check(const Check& here, const Wait& work) {
 }
 void check(const Check& here, const Barrier& work) { here.at_least("channel", work.channel, 0); }
 void check(const Check& here, const Delay& work) {
-  here.require(std::isfinite(work.time_us) && work.time_us >= 0, "time_us",
-               [&] { return "a time of at least 0, got " + std::to_string(work.time_us); });
+  here.require(work.time_us >= 0 && work.time_us <= max_delay_us, "time_us",
+               [&] { return "a time of 0 to 1e9, got " + std::to_string(work.time_us); });
   here.at_least("held_sms", work.held_sms, 0);
 }
 

@@ -1,7 +1,7 @@
 // Complaints about a schedule, for validation*.cpp only.
 #pragma once
 
-#include <numeric>
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +11,22 @@
 namespace weft::schedule_check {
 
 inline constexpr std::int64_t max_elements = std::int64_t{1} << 40;
+
+// So many that what looks at every one of them, or at every pair of neighbours, ends within a minute and a few GB.
+inline constexpr std::int64_t max_operations = 100'000;
+inline constexpr std::int64_t max_buffers = 1'000'000;
+inline constexpr std::int64_t max_streams = 4096;
+inline constexpr std::int64_t max_counters = 100'000;
+inline constexpr std::int64_t max_groups = 1 << 14;  ///< of one GEMM, and its signals and waits
+inline constexpr std::int64_t max_parts = 1 << 21;   ///< operations and tile groups on all GPUs
+inline constexpr std::size_t max_name = 256;         ///< bytes
+
+/// What one signal adds: the sums over all of a schedule stay far from overflow.
+inline constexpr std::int64_t max_count = (std::int64_t{1} << 31) - 1;
+
+inline bool is_size(std::int64_t rows, std::int64_t columns) {
+  return rows >= 1 && columns >= 1 && rows < max_elements && columns < max_elements && rows <= max_elements / columns;
+}
 
 inline std::string text(std::int64_t value) { return std::to_string(value); }
 inline std::string shape(std::int64_t rows, std::int64_t columns) { return text(rows) + " x " + text(columns); }
@@ -33,6 +49,14 @@ class Check {
   void id(const char* key, int id, const std::vector<T>& all) const {
     require(id >= 0 && id < static_cast<int>(all.size()), key,
             [&] { return "an id below " + text(static_cast<std::int64_t>(all.size())) + ", got " + text(id); });
+  }
+  void within(const char* key, std::int64_t value, std::int64_t least, std::int64_t most) const {
+    require(value >= least && value <= most, key,
+            [&] { return text(least) + " to " + text(most) + ", got " + text(value); });
+  }
+  void at_most(const char* key, std::size_t count, std::int64_t most) const {
+    require(count <= static_cast<std::size_t>(most), key,
+            [&] { return "at most " + text(most) + ", got " + std::to_string(count); });
   }
   void at_least(const char* key, std::int64_t value, std::int64_t least) const {
     require(value >= least, key, [&] { return "at least " + text(least) + ", got " + text(value); });
@@ -136,11 +160,14 @@ class Check {
   std::string path_;
 };
 
+/// Of numbers from 0 to max_elements, counted no further than that: no sum in a schedule is larger.
 inline std::int64_t sum(const std::vector<std::int64_t>& values) {
-  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
+  std::int64_t total = 0;
+  for (const std::int64_t value : values) total = std::min(total + value, max_elements + 1);
+  return total;
 }
 
-/// Positive numbers of tiles that add up to `tiles`; small enough on the way to be added safely.
+/// Positive numbers of tiles that add up to `tiles`.
 inline void check_groups(const Check& here, const char* key, const std::vector<std::int64_t>& groups,
                          std::int64_t tiles) {
   for (const std::int64_t group : groups)

@@ -1,10 +1,13 @@
 #include "models/check/validation.hpp"
 
+#include <algorithm>
 #include <set>
 
+#include "models/base/text.hpp"
 #include "models/check/deadlock_check.hpp"
 #include "models/check/schedule_check.hpp"
 #include "models/schedule/counters.hpp"
+#include "models/schedule/facts.hpp"
 #include "models/schedule/layout.hpp"
 
 namespace weft {
@@ -15,19 +18,22 @@ using namespace schedule_check;
 constexpr int max_gpus = 1024;
 constexpr int max_connections = 32;  // CUDA C++ Programming Guide, CUDA_DEVICE_MAX_CONNECTIONS
 
+void check_name(const Check& here, const char* key, const std::string& name) {
+  here.require(name.size() <= max_name, key, [&] {
+    return "a name of at most " + std::to_string(max_name) + " bytes, got \"" + shown_name(name) + "\"";
+  });
+}
+
 template <class T>
 void check_names(const Schedule& schedule, const char* table, const std::vector<T>& all) {
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Check here(schedule, std::string(table) + "[" + std::to_string(i) + "]");
     here.require(!all[i].name.empty(), "name", [] { return "a name"; });
+    check_name(here, "name", all[i].name);
     here.require(names.insert(all[i].name).second, "name",
                  [&] { return "a name of its own, got \"" + all[i].name + "\" a second time"; });
   }
-}
-
-bool is_size(std::int64_t rows, std::int64_t columns) {
-  return rows >= 1 && columns >= 1 && rows < max_elements && columns < max_elements && rows <= max_elements / columns;
 }
 
 void check_layout(const Check& here, const Buffer& buffer) {
@@ -58,11 +64,29 @@ void check_layout(const Check& here, const Buffer& buffer) {
   });
 }
 
+/// Before anything walks over them.
+void check_amounts(const Check& top) {
+  const Schedule& schedule = top.schedule();
+  top.at_most("operations", schedule.operations.size(), max_operations);
+  top.at_most("buffers", schedule.buffers.size(), max_buffers);
+  top.at_most("streams", schedule.streams.size(), max_streams);
+  top.at_most("counters", schedule.counters.size(), max_counters);
+  std::int64_t parts = 0;
+  for (const Operation& operation : schedule.operations) parts += 1 + tile_groups(operation.work).count;
+  top.require(parts * schedule.gpus <= max_parts, "operations", [&] {
+    return "at most " + text(max_parts) + " operations and tile groups on all GPUs together, got " +
+           text(parts * schedule.gpus);
+  });
+}
+
 void check_tables(const Schedule& schedule) {
   const Check top(schedule, "");
   top.require(schedule.gpus >= 1 && schedule.gpus <= max_gpus, "gpus",
               [&] { return "1 to " + text(max_gpus) + " GPUs, got " + text(schedule.gpus); });
-  top.at_least("repeats_per_iteration", schedule.repeats_per_iteration, 1);
+  check_amounts(top);
+  for (const auto& [key, name] :
+       {std::pair{"name", &schedule.name}, {"family", &schedule.family}, {"machine", &schedule.machine}})
+    check_name(top, key, *name);
   top.require(schedule.max_connections >= 0 && schedule.max_connections <= max_connections, "max_connections",
               [&] { return "1 to " + text(max_connections) + " queues, got " + text(schedule.max_connections); });
   top.require(schedule.max_connections == 0 || schedule.launch == Launch::eager, "max_connections",
@@ -72,6 +96,8 @@ void check_tables(const Schedule& schedule) {
   check_names(schedule, "counters", schedule.counters);
   check_names(schedule, "operations", schedule.operations);
   top.require(!schedule.operations.empty(), "operations", [] { return "at least one operation, got none"; });
+  top.within("repeats_per_iteration", schedule.repeats_per_iteration, 1,
+             static_cast<std::int64_t>(schedule.operations.size()));
   for (std::size_t i = 0; i < schedule.buffers.size(); ++i) {
     const Buffer& buffer = schedule.buffers[i];
     const Check here(schedule, "buffers[" + std::to_string(i) + "]");
@@ -88,7 +114,7 @@ void check_waits(const Schedule& schedule) {
     const std::string& name = schedule.counters[c].name;
     std::int64_t taken = 0;
     for (const CounterWait& wait : use.waits) {
-      taken += wait.value;
+      taken = std::min(taken + wait.value, use.total() + 1);  // one more is too many already
       const Check here(schedule, "operations[" + std::to_string(wait.operation) + "]");
       here.require(wait.value <= use.total(), "wait", [&] {
         return "counter \"" + name + "\" to reach " + text(wait.value) + ", an iteration adds only " +
@@ -106,8 +132,11 @@ void check_waits(const Schedule& schedule) {
 void check_meaning(const Check& here, const Meaning& meaning) {
   const Schedule& schedule = here.schedule();
   here.require(!meaning.op.empty(), "op", [] { return "the name of a workload"; });
+  check_name(here, "op", meaning.op);
+  here.at_most("also", meaning.also.size(), max_groups);
   for (const auto& [key, size] : {std::pair{"m", meaning.m}, {"n", meaning.n}, {"k", meaning.k}})
     here.require(size >= 1 && size < max_elements, key, [&, value = size] { return "1 to 2^40, got " + text(value); });
+  for (const std::int64_t rows : meaning.rows_of_rank) here.within("rows_of_rank", rows, 0, max_elements);
   here.id("a", meaning.a, schedule.buffers);
   here.id("b", meaning.b, schedule.buffers);
   here.id("result", meaning.result, schedule.buffers);

@@ -1,8 +1,6 @@
 #include "models/execution/trace_json.hpp"
 
-#include <algorithm>
-#include <climits>
-#include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <set>
@@ -15,7 +13,9 @@ namespace weft {
 namespace {
 
 constexpr const char* format_name = "weft.trace/1";
-constexpr double any_time = std::numeric_limits<double>::max();
+constexpr double longest_us = 1e13;    // longer than any simulation
+constexpr int most_gpus = 1 << 16;     // of one server, by far
+constexpr double most_of_a_gpu = 1e6;  // MHz, W
 
 nlohmann::ordered_json ordered_json_of(const Span& span) {
   nlohmann::ordered_json json{{"operation", span.operation}, {"kind", span.kind},
@@ -44,9 +44,9 @@ Span span_from(JsonObject object) {
   span.operation = object.string("operation");
   span.kind = object.string("kind");
   span.stream = object.string("stream");
-  span.gpu = static_cast<int>(object.integer("gpu", 0, INT_MAX));
-  span.start_us = object.number("start_us");
-  span.end_us = object.number("end_us", span.start_us, any_time);
+  span.gpu = static_cast<int>(object.integer("gpu", 0, most_gpus - 1));
+  span.start_us = object.number("start_us", -longest_us, longest_us);
+  span.end_us = object.number("end_us", span.start_us, longest_us);
   span.detail = object.string_or("detail", "");
   span.limit = object.word_or("limit", Limit::compute);
   object.finish();
@@ -58,20 +58,17 @@ class Lanes {
  public:
   explicit Lanes(const std::vector<Trace>& traces) : traces_(traces) {
     for (const Trace& trace : traces)
-      for (const Span& span : trace.spans)
-        if (std::find(streams_.begin(), streams_.end(), span.stream) == streams_.end()) streams_.push_back(span.stream);
+      for (const Span& span : trace.spans) threads_.try_emplace(span.stream, static_cast<int>(threads_.size()) + 1);
   }
   /// The traces of one GPU stand beside each other.
   int process(std::size_t trace, int gpu) const {
     return gpu * static_cast<int>(traces_.size()) + static_cast<int>(trace) + 1;
   }
-  int thread(const std::string& stream) const {
-    return static_cast<int>(std::find(streams_.begin(), streams_.end(), stream) - streams_.begin()) + 1;
-  }
+  int thread(const std::string& stream) const { return threads_.at(stream); }
 
  private:
   const std::vector<Trace>& traces_;
-  std::vector<std::string> streams_;  ///< as they first appear
+  std::map<std::string, int> threads_;  ///< of streams, numbered as they first appear
 };
 
 nlohmann::ordered_json name_event(const char* what, int process, int thread, const std::string& name) {
@@ -136,10 +133,10 @@ Trace trace_from_json(const nlohmann::json& json) {
   Trace trace;
   trace.source = object.string("source");
   trace.machine = object.string("machine");
-  trace.time_us = object.number("time_us", 0, any_time);
+  trace.time_us = object.number("time_us", 0, longest_us);
   trace.limited_by = object.word_or("limited_by", Limit::compute);
-  trace.clock_MHz = object.number_or("clock_MHz", 0, 0, any_time);
-  trace.power_W = object.number_or("power_W", 0, 0, any_time);
+  trace.clock_MHz = object.number_or("clock_MHz", 0, 0, most_of_a_gpu);
+  trace.power_W = object.number_or("power_W", 0, 0, most_of_a_gpu);
   for (const JsonValue& span : object.list("spans")) trace.spans.push_back(span_from(span.object()));
   object.finish();
   return trace;

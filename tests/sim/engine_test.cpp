@@ -181,5 +181,14 @@ TEST(Engine, ProcessesThatShareNothingRunTogetherAsTheyRunApart) {
   EXPECT_EQ(together[2], run_chains({7})[0]);
 }
 
+TEST(Engine, ComesToNoTimeThatCouldWrap) {
+  Recorder recorder;
+  recorder.mark(1, end_of_time.count - 1);
+  recorder.engine.run();
+  EXPECT_THAT(recorder.order, ElementsAre(1));
+  recorder.mark(2, end_of_time.count);
+  EXPECT_THROW(recorder.engine.run(), InputError);
+}
+
 }  // namespace
 }  // namespace weft::sim

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "models/base/input_error.hpp"
+#include "tests/models/error_of.hpp"
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
@@ -166,6 +167,25 @@ TEST(KernelLaunch, ThatHoldsSmsLeavesNoRoomOnThemAndMovesNothing) {
   EXPECT_DOUBLE_EQ(launch.work.tile_us, 5);
   EXPECT_EQ(bytes_through(launch, Launched::l2), 0);
   EXPECT_EQ(launch.cta.shared_memory, test_machine().gpu.shared_memory_per_sm);
+}
+
+TEST(KernelLaunch, OfMoreTilesThanCanBeSimulatedIsRefused) {
+  const std::int64_t long_rows = std::int64_t{1} << 31;
+  Gemm many = gemm();
+  many.a.rows = many.c.rows = RowRange{0, long_rows};
+  many.kernel = GemmKernel{.tile_m = 8, .tile_n = 8, .tile_k = 16};
+  Launched one(1, many);
+  EXPECT_EQ(error_of([&] { gemm_launch(many, one.site()); }),
+            "kernel: expected a kernel of at most 2^27 tiles, got 17179869184");
+}
+
+TEST(KernelLaunch, OfAClusterThatFitsNoGpcIsRefused) {
+  Gemm wide = gemm();
+  wide.kernel = GemmKernel{.cluster_m = 4, .cluster_n = 4};
+  Launched one(1, wide);
+  EXPECT_EQ(error_of([&] { gemm_launch(wide, one.site()); }),
+            "kernel.kernel: expected a tile and stages that fit one SM's shared memory, and a cluster that fits one "
+            "GPC");
 }
 
 }  // namespace

@@ -141,5 +141,29 @@ TEST(ScheduleRun, HandWrittenSchedulesSimulate) {
   }
 }
 
+TEST(ScheduleRun, TimesThatNobodyWaitsForEndInAnError) {
+  std::vector<Operation> delays;
+  for (int id = 0; id < 2400; ++id) delays.push_back({"delay " + std::to_string(id), 0, {}, Delay{1e9}});
+  EXPECT_THAT([&] { run(schedule_of(1, {{"s"}}, {}, delays)); },
+              ThrowsMessage<InputError>(HasSubstr("expected a schedule of at most 27 days")));
+  delays.resize(2000);
+  EXPECT_NEAR(run(schedule_of(1, {{"s"}}, {}, delays)).time_us, 2e12, 1e9);
+}
+
+TEST(ScheduleRun, NobodyHoldsMoreSmsThanThereAre) {
+  EXPECT_THAT(
+      [&] {
+        run(schedule_of(1, {{"s"}}, {}, {{"hold", 0, {}, Delay{1, 17}}}));
+      },
+      ThrowsMessage<InputError>("hold.held_sms: expected at most the 16 SMs of a GPU, got 17"));
+  EXPECT_THAT(
+      [&] {
+        run(schedule_of(1, {{"s"}}, {{"ready"}},
+                        {{"signal", 0, {}, Signal{0, 0, 1, SignalPath::kernel}},
+                         {"wait", 0, {}, Wait{0, 1, WaitPath::spinning_kernel, 17}}}));
+      },
+      ThrowsMessage<InputError>(HasSubstr("wait.held_sms")));
+}
+
 }  // namespace
 }  // namespace weft::sim

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <climits>
+#include <cmath>
 #include <functional>
+#include <limits>
 
+#include "models/schedule/kernel_sizes.hpp"
 #include "tests/models/error_of.hpp"
 #include "tests/models/small_schedules.hpp"
 
@@ -132,7 +136,7 @@ TEST(Validation, a_delay_holds_no_negative_time_or_sms) {
   const auto with = [](Delay delay) {
     return complaint(async_tp(), [&](Schedule& s) { operation(s, "enter").work = delay; });
   };
-  EXPECT_EQ(with({-1, 0}), "operations[0].delay.time_us: expected a time of at least 0, got -1.000000");
+  EXPECT_EQ(with({-1, 0}), "operations[0].delay.time_us: expected a time of 0 to 1e9, got -1.000000");
   EXPECT_EQ(with({1, -1}), "operations[0].delay.held_sms: expected at least 0, got -1");
   EXPECT_EQ(with({1, 132}), "");
 }
@@ -274,6 +278,114 @@ TEST(Validation, only_gathered_rows_can_begin_with_the_own_ones) {
 
 TEST(Validation, tiles_cannot_reset_a_counter) {
   EXPECT_NE(complaint(signalled_all_gather_gemm(), [](Schedule& s) { s.counters[0].reset_by_wait = true; }), "");
+}
+
+TEST(Validation, sizes_of_a_kernel_are_those_that_kernels_have) {
+  const auto error_with = [](int GemmKernel::*size, int value) {
+    return complaint(flash_overlap(), [&](Schedule& s) { (*work<Gemm>(s, "gemm").kernel).*size = value; });
+  };
+  for (const KernelSize& size : kernel_sizes)
+    for (const int value : {0, -1, size.most + 1, 1 << 29, INT_MAX})
+      EXPECT_NE(error_with(size.size, value).find(std::string("kernel.") + size.key + ": expected 1 to "),
+                std::string::npos)
+          << size.key << " " << value;
+}
+
+TEST(Validation, a_product_beyond_2_to_the_40_elements_is_refused) {
+  Schedule schedule = async_tp();
+  Gemm gemm = std::get<Gemm>(std::find_if(schedule.operations.begin(), schedule.operations.end(), [](const auto& one) {
+                               return std::holds_alternative<Gemm>(one.work);
+                             })->work);
+  const std::int64_t rows = std::int64_t{1} << 39;
+  for (const char* name : {"long a", "long b", "long c"})
+    schedule.buffers.push_back({name, rows, 1, DataType::bf16, Memory::local, {}});
+  gemm.a = whole(schedule, "long a"), gemm.b = whole(schedule, "long b"), gemm.c = whole(schedule, "long c");
+  gemm.kernel = GemmKernel{};
+  gemm.tile_groups = {1};
+  schedule.operations.push_back({"long", 0, {}, gemm});
+  const std::string error = error_of([&] { validate(schedule); });
+  EXPECT_NE(error.find("gemm.c: expected a product of 1 to 2^40 elements, got 549755813888 x 549755813888"),
+            std::string::npos)
+      << error;
+}
+
+/// One signal after the other, and a wait for what they add.
+Schedule signals(std::size_t count, std::int64_t add, std::int64_t value) {
+  Schedule schedule = two_copies_on_two_streams();
+  schedule.counters = {{"count", false}};
+  for (std::size_t i = 0; i < count; ++i)
+    schedule.operations.push_back({"signal " + std::to_string(i), 0, {}, Signal{0, 0, add, SignalPath::stream_write}});
+  schedule.operations.push_back({"wait", 1, {}, Wait{0, value, WaitPath::spinning_kernel, 0}});
+  return schedule;
+}
+
+TEST(Validation, counters_never_wrap) {
+  EXPECT_EQ(error_of([] { validate(signals(1024, std::int64_t{1} << 53, 5)); }),
+            "operations[2].signal.add: expected 1 to 2147483647, got 9007199254740992");
+  EXPECT_EQ(error_of([] { validate(signals(1024, INT_MAX, std::int64_t{1024} * INT_MAX)); }), "");
+  EXPECT_NE(error_of([] { validate(signals(1, 1, std::int64_t{1} << 60)); }), "");
+}
+
+TEST(Validation, a_delay_is_no_longer_than_a_quarter_of_an_hour) {
+  for (const double time_us : {1.1e9, 1e300, std::numeric_limits<double>::infinity(), std::nan("")}) {
+    Schedule schedule = two_copies_on_two_streams();
+    schedule.operations.push_back({"delay", 0, {}, Delay{time_us}});
+    EXPECT_EQ(error_of([&] { validate(schedule); }).substr(0, 49), "operations[2].delay.time_us: expected a time of 0")
+        << time_us;
+  }
+}
+
+TEST(Validation, an_iteration_has_no_more_parts_than_operations) {
+  EXPECT_EQ(complaint(two_copies_on_two_streams(), [](Schedule& s) { s.repeats_per_iteration = 3; }),
+            "repeats_per_iteration: expected 1 to 2, got 3");
+}
+
+TEST(Validation, names_are_short) {
+  EXPECT_EQ(complaint(two_copies_on_two_streams(), [](Schedule& s) { s.operations[1].name = std::string(257, 'x'); }),
+            "operations[1].name: expected a name of at most 256 bytes, got \"" + std::string(57, 'x') + "…\"");
+  EXPECT_NE(complaint(two_copies_on_two_streams(), [](Schedule& s) { s.machine = std::string(257, 'x'); }), "");
+}
+
+TEST(Validation, amounts_have_a_limit) {
+  const auto error_with = [](const auto& change) { return complaint(two_copies_on_two_streams(), change); };
+  EXPECT_EQ(error_with([](Schedule& s) { s.operations.resize(100'001, s.operations[0]); }),
+            "operations: expected at most 100000, got 100001");
+  EXPECT_EQ(error_with([](Schedule& s) { s.streams.resize(4097); }), "streams: expected at most 4096, got 4097");
+  EXPECT_EQ(error_with([](Schedule& s) { s.counters.resize(100'001); }),
+            "counters: expected at most 100000, got 100001");
+  EXPECT_EQ(error_with([](Schedule& s) {
+              s.gpus = 1024;
+              s.operations.resize(2049, s.operations[0]);
+            }),
+            "operations: expected at most 2097152 operations and tile groups on all GPUs together, got 2098176");
+}
+
+/// Every stream waits for the next one's signal, which stands behind a wait of its own.
+Schedule ring_of_waits(int streams) {
+  Schedule schedule = two_copies_on_two_streams();
+  schedule.operations.clear();
+  schedule.streams.clear();
+  for (int i = 0; i < streams; ++i) {
+    schedule.streams.push_back({"s" + std::to_string(i), 0});
+    schedule.counters.push_back({"c" + std::to_string(i), false});
+    schedule.operations.push_back({"wait " + std::to_string(i), i, {}, Wait{i, 1, WaitPath::spinning_kernel, 0}});
+    schedule.operations.push_back(
+        {"signal " + std::to_string(i), i, {}, Signal{(i + streams - 1) % streams, 0, 1, SignalPath::kernel}});
+  }
+  return schedule;
+}
+
+TEST(Validation, a_deadlock_of_thousands_is_named_in_ten_links) {
+  const std::string error = error_of([] { validate(ring_of_waits(4000)); });
+  EXPECT_NE(error.find("\"wait 0\" on stream \"s0\" waits for counter \"c0\" to reach 1"), std::string::npos) << error;
+  EXPECT_NE(error.find("; and 7990 more"), std::string::npos) << error;
+  EXPECT_LT(error.size(), 1500u);
+}
+
+TEST(Validation, thousands_of_streams_that_let_each_other_go_end) {
+  Schedule schedule = ring_of_waits(4000);
+  std::swap(schedule.operations[0], schedule.operations[1]);  // one signals before it waits
+  EXPECT_EQ(error_of([&] { validate(schedule); }), "");
 }
 
 }  // namespace

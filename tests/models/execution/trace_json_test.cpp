@@ -78,7 +78,19 @@ TEST(TraceJson, a_trace_survives_a_file) {
 TEST(TraceJson, a_span_that_ends_before_it_starts_is_refused) {
   auto json = to_json(two_gpus("measured"));
   json["spans"][2]["end_us"] = 1;
-  EXPECT_EQ(error_of([&] { trace_from_json(json); }), "spans[2].end_us: expected a number of at least 1.25, got 1");
+  EXPECT_EQ(error_of([&] { trace_from_json(json); }),
+            "spans[2].end_us: expected a number from 1.25 to 10000000000000.0, got 1");
+}
+
+TEST(TraceJson, numbers_that_no_server_has_are_refused) {
+  const auto error_with = [](const char* key, const nlohmann::json& value) {
+    auto json = to_json(two_gpus("measured"));
+    json["spans"][2][key] = value;
+    return error_of([&] { trace_from_json(json); });
+  };
+  EXPECT_EQ(error_with("gpu", 2147483647), "spans[2].gpu: expected an integer from 0 to 65535, got 2147483647");
+  EXPECT_NE(error_with("end_us", 1e308), "");
+  EXPECT_NE(error_with("start_us", -1e308), "");
 }
 
 TEST(TraceJson, a_schedule_is_no_trace) {
