@@ -9,6 +9,8 @@
 namespace weft::sim {
 namespace {
 
+constexpr std::size_t most_ranges = 4096;  // kept apart; older ones are small then, and count as gone
+
 struct Range {
   BufferId buffer = 0;
   std::int64_t first = 0, last = 0;  // rows [first, last)
@@ -27,7 +29,7 @@ class RecentlyUsed {
     kept.assign(1, range);
     for (const Range& held : ranges_) {
       const double since = younger + held.bytes();
-      if (l2_miss_share(gpu_, since - held.bytes()) == 1) break;  // what is older is gone
+      if (l2_miss_share(gpu_, since - held.bytes()) == 1 || kept.size() >= most_ranges) break;  // what is older is gone
       younger = since;
       const std::int64_t first = std::max(held.first, range.first), last = std::min(held.last, range.last);
       if (held.buffer != range.buffer || first >= last) {

@@ -269,15 +269,22 @@ Blocked ScheduleRun::waits_for_counter(int rank, int iteration, OperationId id, 
 
 /// The cycle that the first stuck operation leads to.
 std::string ScheduleRun::stuck() {
-  std::map<int, Blocked> blocked;
-  for (int rank = 0; rank < ranks_; ++rank)
-    for (int iteration = 0; iteration < iterations_; ++iteration) {
-      if (ends_[index(rank, iteration)].has_happened()) continue;
-      for (OperationId id = 0; id < order_.operations(); ++id)
-        if (!activity(rank, iteration, id).end.has_happened()) blocked[key(rank, id)] = why_stuck(rank, iteration, id);
-      break;
-    }
-  return "a deadlock: " + describe_wait_chain(blocked, blocked.begin()->first);
+  std::vector<int> stuck_iterations;  // by rank; that of one that has ended is none
+  for (int rank = 0; rank < ranks_; ++rank) {
+    int iteration = 0;
+    while (iteration < iterations_ && ends_[index(rank, iteration)].has_happened()) ++iteration;
+    stuck_iterations.push_back(iteration);
+  }
+  const auto why = [&](int key) -> std::optional<Blocked> {
+    if (key < 0) return std::nullopt;
+    const int rank = key / order_.operations(), id = key % order_.operations();
+    const int iteration = stuck_iterations[static_cast<std::size_t>(rank)];
+    if (iteration == iterations_ || activity(rank, iteration, id).end.has_happened()) return std::nullopt;
+    return why_stuck(rank, iteration, id);
+  };
+  int start = 0;
+  while (!why(start)) ++start;
+  return "a deadlock: " + describe_wait_chain(why, start);
 }
 
 }  // namespace weft::sim

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "models/check/wait_chain.hpp"
 #include "models/schedule/counters.hpp"
@@ -19,7 +20,9 @@ class AbstractRun {
         heads_(schedule.streams.size(), 0),
         states_(schedule.operations.size()),
         queued_behind_(queued_behind(schedule, schedule.max_connections)),
-        counters_(schedule.counters.size(), 0) {
+        counters_(schedule.counters.size(), 0),
+        behind_(schedule.operations.size()),
+        waiting_(schedule.counters.size()) {
     for (OperationId id = 0; id < static_cast<OperationId>(schedule.operations.size()); ++id) {
       const Operation& operation = schedule.operations[at(id)];
       queues_[at(operation.stream)].push_back(id);
@@ -27,8 +30,15 @@ class AbstractRun {
     }
   }
 
+  /// Goes round the streams as long as something has happened for one of them.
   void run() {
-    while (advance_all()) {
+    for (StreamId stream = 0; stream < static_cast<StreamId>(queues_.size()); ++stream) awake_.insert(stream);
+    for (StreamId next = 0; !awake_.empty();) {
+      const auto found = awake_.lower_bound(next);
+      const StreamId stream = found == awake_.end() ? *awake_.begin() : *found;
+      awake_.erase(stream);
+      advance_stream(stream);
+      next = stream + 1;
     }
     for (std::size_t stream = 0; stream < queues_.size(); ++stream)
       if (heads_[stream] < queues_[stream].size()) report(queues_[stream][heads_[stream]]);
@@ -42,19 +52,50 @@ class AbstractRun {
 
   static std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
-  /// Has anything happened?
-  bool advance_all() {
-    bool progress = false;
-    for (std::size_t stream = 0; stream < queues_.size(); ++stream)
-      while (heads_[stream] < queues_[stream].size()) {
-        const OperationId id = queues_[stream][heads_[stream]];
-        progress |= advance(id);
-        if (!states_[at(id)].is_done) break;
-        ++heads_[stream];
-      }
-    return progress;
+  using Streams = std::set<StreamId>;
+
+  void advance_stream(StreamId stream) {
+    for (std::size_t& head = heads_[at(stream)]; head < queues_[at(stream)].size(); ++head) {
+      const OperationId id = queues_[at(stream)][head];
+      const bool progress = advance(id);
+      if (progress) wake(behind_[at(id)]);
+      if (states_[at(id)].is_done) continue;
+      if (progress)
+        awake_.insert(stream);
+      else
+        sleep(stream, id);
+      return;
+    }
   }
 
+  void wake(Streams& streams) {
+    awake_.merge(streams);
+    streams.clear();
+  }
+
+  /// Until something happens that the operation, at the head of the stream, may wait for.
+  void sleep(StreamId stream, OperationId id) {
+    const Operation& operation = schedule_.operations[at(id)];
+    if (!states_[at(id)].is_started) {
+      const After* after = waiting_for(operation);
+      behind_[at(after != nullptr ? after->operation : queued_behind_[at(id)])].insert(stream);
+      return;
+    }
+    match(
+        operation.work, [&](const Wait& wait) { waiting_[at(wait.counter)].insert(stream); },
+        [&](const Gemm& gemm) {
+          for (const TileWait& wait : gemm.waits) waiting_[at(wait.counter)].insert(stream);
+        },
+        [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                       PartialAttention, Signal, Barrier, Delay> auto&) {});
+  }
+
+  void add(CounterId counter, std::int64_t value) {
+    counters_[at(counter)] += value;
+    wake(waiting_[at(counter)]);
+  }
+
+  /// Has anything happened?
   bool advance(OperationId id) {
     State& state = states_[at(id)];
     const Operation& operation = schedule_.operations[at(id)];
@@ -76,7 +117,7 @@ class AbstractRun {
           return true;
         },
         [&](const Signal& signal) {
-          counters_[at(signal.counter)] += signal.add;
+          add(signal.counter, signal.add);
           return true;
         },
         [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
@@ -84,21 +125,20 @@ class AbstractRun {
     return progress || state.is_done;
   }
 
+  /// Groups that wait for nothing more run, in their order.
   bool advance_groups(const Gemm& gemm, State& state) {
+    std::vector<std::vector<CounterId>> signals(state.group_done.size());
+    for (const TileSignal& signal : gemm.signals) signals[at(signal.tile_group)].push_back(signal.counter);
+    std::vector<std::vector<const TileWait*>> waits(state.group_done.size());
+    for (const TileWait& wait : gemm.waits) waits[at(wait.tile_group)].push_back(&wait);
     bool progress = false;
     for (std::size_t group = 0; group < state.group_done.size(); ++group) {
-      if (state.group_done[group] || !can_run(gemm, static_cast<int>(group))) continue;
+      const auto is_open = [&](const TileWait* wait) { return counters_[at(wait->counter)] < wait->value; };
+      if (state.group_done[group] || std::any_of(waits[group].begin(), waits[group].end(), is_open)) continue;
       state.group_done[group] = progress = true;
-      for (const TileSignal& signal : gemm.signals)
-        if (at(signal.tile_group) == group) ++counters_[at(signal.counter)];
+      for (const CounterId counter : signals[group]) add(counter, 1);
     }
     return progress;
-  }
-
-  bool can_run(const Gemm& gemm, int group) const {
-    for (const TileWait& wait : gemm.waits)
-      if (wait.tile_group == group && counters_[at(wait.counter)] < wait.value) return false;
-    return true;
   }
 
   /// An edge that is not satisfied yet, or null.
@@ -155,8 +195,7 @@ class AbstractRun {
     Blocked blocked{name(id) + " waits for counter \"" + schedule_.counters[at(counter)].name + "\" to reach " +
                         std::to_string(value) + ", it stays at " + std::to_string(counters_[at(counter)]),
                     -1};
-    const std::vector<CounterUse> uses = counter_uses(schedule_);
-    for (const CounterSignal& signal : uses[at(counter)].signals) {
+    for (const CounterSignal& signal : uses_[at(counter)].signals) {
       const State& state = states_[at(signal.operation)];
       if (state.is_done || (signal.tile_group >= 0 && state.group_done[at(signal.tile_group)])) continue;
       blocked.sentence += " until " + short_name(signal.operation) + rank_of(signal) + " adds to it";
@@ -172,12 +211,13 @@ class AbstractRun {
   }
 
   /// Points and queues alone close no cycle, so a stuck stream leads to a counter.
-  [[noreturn]] void report(OperationId start) const {
-    std::map<int, Blocked> blocked;
-    for (OperationId id = 0; id < static_cast<OperationId>(states_.size()); ++id)
-      if (!states_[at(id)].is_done) blocked[id] = why(id);
+  [[noreturn]] void report(OperationId start) {
+    uses_ = counter_uses(schedule_);
+    const auto why_blocked = [&](int id) {
+      return id < 0 || states_[at(id)].is_done ? std::nullopt : std::optional(why(id));
+    };
     throw InputError("operations[" + std::to_string(start) + "]",
-                     "expected no deadlock, but " + describe_wait_chain(blocked, start));
+                     "expected no deadlock, but " + describe_wait_chain(why_blocked, start));
   }
 
   const Schedule& schedule_;
@@ -186,6 +226,10 @@ class AbstractRun {
   std::vector<State> states_;
   std::vector<OperationId> queued_behind_;  // by operation
   std::vector<std::int64_t> counters_;
+  Streams awake_;                 // whose heads may have become free
+  std::vector<Streams> behind_;   // by operation, that sleep until something happens to it
+  std::vector<Streams> waiting_;  // by counter
+  std::vector<CounterUse> uses_;  // of the counters, for the report
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include "models/check/happens_before.hpp"
 
 #include <algorithm>
+#include <numeric>
 
-#include "models/schedule/counters.hpp"
 #include "models/schedule/facts.hpp"
 
 namespace weft {
@@ -12,20 +12,18 @@ constexpr int iterations = 2;
 
 std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
-/// Signals that must have come once the counter has reached the value of `wait`.
-std::vector<CounterSignal> signals_before(const Schedule& schedule, const CounterUse& use, const CounterWait& wait) {
-  if (use.total() == wait.value) return use.signals;
+/// What a counter has reached with each of its signals, if they come in one order: all are operations of one stream of
+/// one rank. Empty where they do not.
+std::vector<std::int64_t> sums_in_order(const Schedule& schedule, const CounterUse& use) {
   const auto stream = [&](const CounterSignal& signal) { return schedule.operations[at(signal.operation)].stream; };
-  std::vector<CounterSignal> needed;
-  std::int64_t sum = 0;
+  std::vector<std::int64_t> sums;
   for (const CounterSignal& signal : use.signals) {
     const CounterSignal& first = use.signals.front();
     const bool is_in_order = signal.tile_group < 0 && signal.place == first.place && stream(signal) == stream(first);
     if (!is_in_order) return {};
-    if (sum < wait.value) needed.push_back(signal);
-    sum += signal.add;
+    sums.push_back(signal.add + (sums.empty() ? 0 : sums.back()));
   }
-  return needed;
+  return sums;
 }
 
 /// In it, from rank - `offset`: what holds on every rank may count as order, since one rank stands for all.
@@ -43,18 +41,12 @@ bool every_rank_receives_from(const Work& work, int offset, int gpus) {
 
 }  // namespace
 
-void MomentSets::insert_all_of(int from, int into) {
-  const auto source = bits_.begin() + static_cast<std::ptrdiff_t>(at(from) * words_);
-  const auto target = bits_.begin() + static_cast<std::ptrdiff_t>(at(into) * words_);
-  std::transform(source, source + static_cast<std::ptrdiff_t>(words_), target, target, std::bit_or<>{});
-}
-
-HappensBefore::HappensBefore(const Schedule& schedule) : schedule_(schedule) {
+HappensBefore::HappensBefore(const Schedule& schedule) : schedule_(schedule), uses_(counter_uses(schedule)) {
   number_moments();
   for (int iteration = 0; iteration < iterations; ++iteration)
     for (int rank = 0; rank < schedule.gpus; ++rank) {
       order_rank(iteration, rank);
-      order_counters(iteration, rank);
+      for (CounterId id = 0; id < static_cast<CounterId>(uses_.size()); ++id) order_counter(iteration, rank, id);
     }
   sort();
 }
@@ -71,13 +63,13 @@ void HappensBefore::number_moments() {
     block_size_ += 2 + (moments.has_own_parts ? 2 * moments.parts : 0);
     moments_.push_back(moments);
   }
-  const int blocks = iterations * schedule_.gpus;
-  successors_.resize(at(blocks * block_size_) + 2 * iterations * schedule_.operations.size());
+  const std::size_t blocks = iterations * at(schedule_.gpus);
+  first_target_.assign(blocks * (at(block_size_) + uses_.size()) + 2 * iterations * schedule_.operations.size() + 1, 0);
 }
 
-int HappensBefore::parts(OperationId id) const { return moments(id).parts; }
+int HappensBefore::parts(OperationId id) const { return of(id).parts; }
 int HappensBefore::begin(int iteration, int rank, OperationId id, int part) const {
-  return start_of(iteration, rank, id) + (moments(id).has_own_parts ? 2 + 2 * part : 0);
+  return start_of(iteration, rank, id) + (of(id).has_own_parts ? 2 + 2 * part : 0);
 }
 int HappensBefore::end(int iteration, int rank, OperationId id, int part) const {
   return begin(iteration, rank, id, part) + 1;
@@ -116,7 +108,7 @@ void HappensBefore::order_operation(int iteration, int rank, OperationId id) {
     edge(point, start);
   }
   edge(start, end_moment);
-  if (moments(id).has_own_parts)
+  if (of(id).has_own_parts)
     for (int part = 0; part < parts(id); ++part) {
       edge(start, begin(iteration, rank, id, part));
       edge(begin(iteration, rank, id, part), end(iteration, rank, id, part));
@@ -137,45 +129,49 @@ void HappensBefore::order_operation(int iteration, int rank, OperationId id) {
       edge(start_of(iteration, (rank + schedule_.gpus - offset) % schedule_.gpus, id), end_moment);
 }
 
-/// A signal comes after what stands before its operation, or after its tile group; the wait holds its own end, or the
-/// begin of its tile group.
-void HappensBefore::order_counters(int iteration, int rank) {
-  for (const CounterUse& use : counter_uses(schedule_))
-    for (const CounterWait& wait : use.waits)
-      for (const CounterSignal& signal : signals_before(schedule_, use, wait)) {
-        const int from = ((rank - signal.place) % schedule_.gpus + schedule_.gpus) % schedule_.gpus;
-        edge(signal.tile_group < 0 ? start_of(iteration, from, signal.operation)
-                                   : end(iteration, from, signal.operation, signal.tile_group),
-             wait.tile_group < 0 ? end_of(iteration, rank, wait.operation)
-                                 : begin(iteration, rank, wait.operation, wait.tile_group));
-      }
+int HappensBefore::complete(int iteration, int rank, CounterId id) const {
+  const int meetings = 2 * iterations * static_cast<int>(schedule_.operations.size());
+  return iterations * schedule_.gpus * block_size_ + meetings +
+         (iteration * schedule_.gpus + rank) * static_cast<int>(uses_.size()) + id;
+}
+
+/// A signal comes after what stands before its operation, or after its tile group.
+int HappensBefore::moment_of(int iteration, int rank, const CounterSignal& signal) const {
+  const int from = ((rank - signal.place) % schedule_.gpus + schedule_.gpus) % schedule_.gpus;
+  return signal.tile_group < 0 ? start_of(iteration, from, signal.operation)
+                               : end(iteration, from, signal.operation, signal.tile_group);
+}
+
+/// The wait holds its own end, or the begin of its tile group.
+void HappensBefore::order_counter(int iteration, int rank, CounterId id) {
+  const CounterUse& use = uses_[at(id)];
+  const std::int64_t total = use.total();
+  const std::vector<std::int64_t> sums = sums_in_order(schedule_, use);
+  for (const CounterSignal& signal : use.signals)
+    edge(moment_of(iteration, rank, signal), complete(iteration, rank, id));
+  for (const CounterWait& wait : use.waits) {
+    const int held = wait.tile_group < 0 ? end_of(iteration, rank, wait.operation)
+                                         : begin(iteration, rank, wait.operation, wait.tile_group);
+    if (wait.value == total)
+      edge(complete(iteration, rank, id), held);
+    else if (const auto last = std::lower_bound(sums.begin(), sums.end(), wait.value); last != sums.end())
+      edge(moment_of(iteration, rank, use.signals[static_cast<std::size_t>(last - sums.begin())]), held);
+  }
 }
 
 void HappensBefore::sort() {
-  std::vector<int> open(successors_.size(), 0);  // predecessors that are not sorted yet
-  for (const auto& next : successors_)
-    for (const int moment : next) ++open[at(moment)];
+  std::vector<int> open(moments(), 0);  // predecessors that are not sorted yet
+  for (const auto& [from, to] : edges_) ++first_target_[at(from) + 1], ++open[at(to)];
+  std::partial_sum(first_target_.begin(), first_target_.end(), first_target_.begin());
+  targets_.resize(edges_.size());
+  std::vector<std::size_t> next(first_target_.begin(), first_target_.end() - 1);
+  for (const auto& [from, to] : edges_) targets_[next[at(from)]++] = to;
+  edges_ = {};
   for (std::size_t moment = 0; moment < open.size(); ++moment)
     if (open[moment] == 0) sorted_.push_back(static_cast<int>(moment));
   for (std::size_t i = 0; i < sorted_.size(); ++i)
-    for (const int moment : successors_[at(sorted_[i])])
+    for (const int moment : targets_of(sorted_[i]))
       if (--open[at(moment)] == 0) sorted_.push_back(moment);
-}
-
-MomentSets HappensBefore::before(const std::vector<int>& listed) const {
-  MomentSets sets(static_cast<int>(successors_.size()), listed.size());
-  for (std::size_t i = 0; i < listed.size(); ++i) sets.insert(listed[i], i);
-  for (const int moment : sorted_)
-    for (const int next : successors_[at(moment)]) sets.insert_all_of(moment, next);
-  return sets;
-}
-
-MomentSets HappensBefore::after(const std::vector<int>& listed) const {
-  MomentSets sets(static_cast<int>(successors_.size()), listed.size());
-  for (std::size_t i = 0; i < listed.size(); ++i) sets.insert(listed[i], i);
-  for (auto moment = sorted_.rbegin(); moment != sorted_.rend(); ++moment)
-    for (const int next : successors_[at(*moment)]) sets.insert_all_of(next, *moment);
-  return sets;
 }
 
 }  // namespace weft

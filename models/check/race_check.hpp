@@ -30,7 +30,8 @@ struct Race {
   std::string message;
 };
 
-/// One entry for each pair of operations, rank and buffer, in launch order. The schedule must have passed validation.
+/// One entry for each pair of operations, rank and buffer, in launch order; of more than 10,000 those that are found
+/// first. Takes less than 1 GB for the largest schedule. The schedule must have passed validation.
 std::vector<Race> find_races(const Schedule& schedule);
 
 }  // namespace weft

@@ -1,23 +1,33 @@
 #include "models/check/wait_chain.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 #include <vector>
 
 namespace weft {
+namespace {
 
-std::string describe_wait_chain(const std::map<int, Blocked>& blocked, int start) {
-  std::vector<int> chain;
-  for (int next = start; blocked.contains(next); next = blocked.at(next).waits_for) {
-    const auto closes = std::find(chain.begin(), chain.end(), next);
-    if (closes != chain.end()) {
-      chain.erase(chain.begin(), closes);
+constexpr std::size_t most_links = 10;  // that one reads
+
+}  // namespace
+
+std::string describe_wait_chain(const WhyBlocked& why, int start) {
+  std::vector<std::string> sentences;
+  std::unordered_map<int, std::size_t> places;  // of sentences, by key
+  std::size_t begin = 0;
+  int next = start;
+  for (std::optional<Blocked> one; (one = why(next)); next = one->waits_for) {
+    const auto [known, is_new] = places.emplace(next, sentences.size());
+    if (!is_new) {
+      begin = known->second;
       break;
     }
-    chain.push_back(next);
+    sentences.push_back(std::move(one->sentence));
   }
+  const std::size_t links = sentences.size() - begin;
   std::string text;
-  for (const int one : chain) text += (text.empty() ? "" : "; ") + blocked.at(one).sentence;
-  return text;
+  for (std::size_t i = 0; i < std::min(links, most_links); ++i) text += (i > 0 ? "; " : "") + sentences[begin + i];
+  return links > most_links ? text + "; and " + std::to_string(links - most_links) + " more" : text;
 }
 
 }  // namespace weft

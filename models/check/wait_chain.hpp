@@ -1,7 +1,8 @@
 // Who waits for whom, in words: the message of a deadlock.
 #pragma once
 
-#include <map>
+#include <functional>
+#include <optional>
 #include <string>
 
 namespace weft {
@@ -13,9 +14,12 @@ struct Blocked {
   int waits_for = -1;
 };
 
-/// Follows `blocked` from the entry `start` to where it closes a cycle, and returns the sentences of that cycle, each
-/// once, separated by "; ". Where it ends without one (somebody waits for what nobody gives), those from `start` to
-/// that end. `start` must be a key; a `waits_for` that is no key ends the chain.
-std::string describe_wait_chain(const std::map<int, Blocked>& blocked, int start);
+/// Who is asked about by key; empty for one that is not blocked.
+using WhyBlocked = std::function<std::optional<Blocked>(int)>;
+
+/// Follows who waits for whom from `start`, who must be blocked, to where that closes a cycle, and returns the
+/// sentences of that cycle, each once, separated by "; ". Where it ends without one (somebody waits for what nobody
+/// gives), those from `start` to that end. Of more than ten the first ten, and how many more there are.
+std::string describe_wait_chain(const WhyBlocked& why, int start);
 
 }  // namespace weft

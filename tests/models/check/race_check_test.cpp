@@ -1,8 +1,10 @@
 #include "models/check/race_check.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 
@@ -273,6 +275,64 @@ TEST(RaceCheck, the_message_names_both_operations_the_rows_and_whose_memory) {
       races[0].message,
       "\"write\" on rank 0 writes rows 0 to 7 of \"B\" of rank 0 and \"read\" on rank 0 reads them: nothing orders "
       "the two");
+}
+
+// --- Large schedules -------------------------------------------------------------------------------------------
+
+/// `count` fills of one buffer, one after the other on `streams` streams; a stream goes on where the one before ended.
+Schedule fills(int count, int streams) {
+  Schedule schedule = two_copies_on_two_streams();
+  const Slice a = whole(schedule, "A");
+  schedule.operations.clear();
+  schedule.streams.clear();
+  for (int stream = 0; stream < streams; ++stream) schedule.streams.push_back({"s" + std::to_string(stream), 0});
+  for (int id = 0; id < count; ++id) {
+    const std::vector<After> after = id > 0 ? std::vector<After>{{id - 1}} : std::vector<After>{};
+    schedule.operations.push_back(
+        {"fill " + std::to_string(id), id * streams / count, after, MemoryBound{MemoryKernel::fill, {}, {a}}});
+  }
+  return schedule;
+}
+
+TEST(RaceCheck, of_the_largest_schedule_takes_less_than_a_gigabyte) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "needs an address space of its own";
+#endif
+  const auto check = [] {
+    const rlimit gigabyte{.rlim_cur = rlim_t{1} << 30, .rlim_max = rlim_t{1} << 30};
+    setrlimit(RLIMIT_AS, &gigabyte);
+    std::exit(find_races(fills(100'000, 40)).empty() ? 0 : 1);
+  };
+  EXPECT_EXIT(check(), testing::ExitedWithCode(0), "");
+}
+
+TEST(RaceCheck, finds_the_one_race_among_many_operations) {
+  Schedule schedule = fills(3000, 30);
+  operation(schedule, "fill 1500").after.clear();  // the first of its stream
+  const std::vector<Race> races = find_races(schedule);
+  EXPECT_GE(races.size(), 10'000u);
+  for (const Race& race : races) EXPECT_TRUE(race.a < 1500 && race.b >= 1500) << race.message;
+  EXPECT_LT(races.size(), 12'000u);
+}
+
+/// Every fill adds one to a counter, and a wait for all of them stands before a last one.
+TEST(RaceCheck, counters_that_many_signal_order_whoever_waits) {
+  Schedule schedule = fills(2000, 20);
+  schedule.counters = {{"all", false}};
+  for (int id = 0; id < 2000; ++id) {
+    schedule.operations[id].after.clear();
+    schedule.operations[id].work = Signal{0, 0, 1, SignalPath::kernel};
+  }
+  const Slice a = whole(schedule, "A");
+  const MemoryBound fill{MemoryKernel::fill, {}, {a}};
+  schedule.streams.push_back({"first", 0}), schedule.streams.push_back({"last", 0});
+  schedule.operations.insert(schedule.operations.begin(), {"first", 20, {}, fill});
+  for (int stream = 0; stream < 20; ++stream) schedule.operations[1 + stream * 100].after = {{0}};
+  schedule.operations.push_back({"wait", 21, {}, Wait{0, 2000, WaitPath::spinning_kernel, 0}});
+  schedule.operations.push_back({"fill", 21, {}, fill});
+  EXPECT_EQ(racing(schedule), std::set<Pair>{});
+  operation(schedule, "wait").work = Wait{0, 1999, WaitPath::spinning_kernel, 0};
+  EXPECT_EQ(racing(schedule), (std::set<Pair>{{"first", "fill"}}));
 }
 
 }  // namespace
