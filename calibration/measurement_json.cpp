@@ -10,7 +10,7 @@
 namespace weft::calibration {
 namespace {
 
-constexpr double shortest_us = 1e-3;  // an iteration takes at least a nanosecond
+constexpr double shortest_us = 1e-3, longest_us = 1e9;  // an iteration takes at least a nanosecond
 
 /// T or const T, since a Writer sees constants.
 template <class T, class Plain>
@@ -76,7 +76,7 @@ void describe(auto& io, Like<Measurement> auto& measurement) {
   io.optional("condition", measurement.condition);
   io.optional("in_turn_with", measurement.in_turn_with);
   io.required("time_us", measurement.time_us, shortest_us);
-  io.usual("repeats_us", measurement.repeats_us);
+  io.usual("repeats_us", measurement.repeats_us, shortest_us);
   io.derived("noise", [&] { return measurement.repeats_us.empty() ? 0.0 : relative_spread(measurement.repeats_us); });
   io.usual("iterations", measurement.iterations);
   io.usual("sm_clock_MHz", measurement.sm_clock_MHz);
@@ -84,12 +84,12 @@ void describe(auto& io, Like<Measurement> auto& measurement) {
   io.optional("sm_clock_MHz_of_gpus", measurement.gpus.sm_clock_MHz);
   io.optional("power_W_of_gpus", measurement.gpus.power_W);
   io.optional("held_back_by", measurement.gpus.held_back_by);
-  io.optional("windows_us", measurement.windows_us);
+  io.optional("windows_us", measurement.windows_us, shortest_us);
   io.optional("window_clocks_MHz", measurement.window_clocks_MHz);
   io.usual("checked", measurement.checked);
   if (!measurement.checked) return;
-  io.required("max_error", measurement.max_error);
-  io.required("error_bound", measurement.error_bound);
+  io.required("max_error", measurement.max_error, 0);
+  io.required("error_bound", measurement.error_bound, 0);
 }
 
 class Writer {
@@ -98,9 +98,9 @@ class Writer {
   void required(const char* key, const T& value, double = 0) {
     json_[key] = value;
   }
-  void usual(const char* key, const auto& value) { json_[key] = value; }
+  void usual(const char* key, const auto& value, double = 0) { json_[key] = value; }
   template <class T>
-  void optional(const char* key, const T& value) {
+  void optional(const char* key, const T& value, double = 0) {
     if (value != T{}) json_[key] = value;
   }
   void optional(const char* key, Condition value) {
@@ -118,11 +118,17 @@ class Reader {
   explicit Reader(JsonObject& object) : object_(object) {}
 
   void required(const char* key, auto& value) { read(object_.at(key), value); }
-  void required(const char* key, double& value, double least) { value = object_.number(key, least); }
+  void required(const char* key, double& value, double least) { value = object_.number(key, least, longest_us); }
   void usual(const char* key, auto& value) {
     if (const auto found = object_.find(key)) read(*found, value);
   }
-  void optional(const char* key, auto& value) { usual(key, value); }
+  /// Of a GPU or a run: none is below 0.
+  void usual(const char* key, double& value) { value = object_.number_or(key, value, 0, longest_us); }
+  void usual(const char* key, std::vector<double>& values, double least = 0) {
+    values.clear();
+    for (const JsonValue& one : object_.list_or_empty(key)) values.push_back(one.number(least, longest_us));
+  }
+  void optional(const char* key, auto& value, auto... least) { usual(key, value, least...); }
   void optional(const char* key, Condition& value) {
     if (const auto found = object_.find(key)) value = from_name<Condition>(found->string(), key);
   }
@@ -138,10 +144,6 @@ class Reader {
     const std::vector<JsonValue> list = json.list();
     if (list.size() != values.size()) json.fail("three integers");
     for (std::size_t i = 0; i < values.size(); ++i) read(list[i], values[i]);
-  }
-  static void read(const JsonValue& json, std::vector<double>& values) {
-    values.clear();
-    for (const JsonValue& one : json.list()) values.push_back(one.number());
   }
   static void read(const JsonValue& json, std::vector<std::string>& values) {
     values.clear();

@@ -36,7 +36,9 @@ struct Range {
 inline constexpr Range extents{1, max_extent};
 inline constexpr Range buffer_sizes{1, max_buffer_bytes};
 inline constexpr Range gpu_counts{1, 1 << 16};
-inline constexpr Range counts{1, 1 << 20};  ///< chunks, groups, CTAs
+inline constexpr Range counts{1, 1 << 20};        ///< groups, CTAs
+inline constexpr Range chunk_counts{1, 1 << 10};  ///< each costs a kernel's launch: more of them never pay
+inline constexpr Range piece_counts{1, 1 << 8};   ///< each with transfers from every GPU
 inline constexpr Range at_most_counts{0, counts.most};
 
 struct About {

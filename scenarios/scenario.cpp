@@ -14,10 +14,10 @@ namespace weft::scenarios {
 namespace {
 
 constexpr std::string_view format = "weft.scenario/1";
-std::vector<int> list_of_counts(const std::vector<JsonValue>& values) {
+std::vector<int> list_of_counts(const std::vector<JsonValue>& values, Range range) {
   std::vector<int> result;
   result.reserve(values.size());
-  for (const JsonValue& value : values) result.push_back(static_cast<int>(value.integer(counts.least, counts.most)));
+  for (const JsonValue& value : values) result.push_back(static_cast<int>(value.integer(range.least, range.most)));
   return result;
 }
 
@@ -46,9 +46,9 @@ void read_families(const JsonValue& words, SearchSpace& space) {
 SearchSpace read_space(JsonObject& object) {
   SearchSpace space;
   if (const auto families = object.find("families")) read_families(*families, space);
-  if (const auto chunks = object.find("chunks")) space.chunks = list_of_counts(chunks->list());
-  if (const auto stages = object.find("stages")) space.stages = list_of_counts(stages->list());
-  if (const auto max_ctas = object.find("max_ctas")) space.max_ctas = list_of_counts(max_ctas->list());
+  if (const auto chunks = object.find("chunks")) space.chunks = list_of_counts(chunks->list(), chunk_counts);
+  if (const auto stages = object.find("stages")) space.stages = list_of_counts(stages->list(), piece_counts);
+  if (const auto max_ctas = object.find("max_ctas")) space.max_ctas = list_of_counts(max_ctas->list(), counts);
   space.launch = object.word_or("launch", Launch::graph);
   return space;
 }

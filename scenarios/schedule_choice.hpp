@@ -25,7 +25,7 @@ struct Serial {
 struct Decomposition {
   static const FamilyRules rules;
   int chunks = 1;
-  static void describe(auto& io, auto& choice) { io.required("chunks", choice.chunks, counts); }
+  static void describe(auto& io, auto& choice) { io.required("chunks", choice.chunks, chunk_counts); }
   bool operator==(const Decomposition&) const = default;
 };
 
@@ -124,7 +124,7 @@ struct Hybrid {
     io.required("trigger", choice.trigger, "what a transfer, or a tile, waits for besides its data");
     io.required("mover", choice.mover, "who moves the bytes");
     io.required("pieces", choice.pieces, "how the work is cut");
-    io.required("count", choice.count, {counts, "pieces, or pieces of each shard"});
+    io.required("count", choice.count, {piece_counts, "pieces, or pieces of each shard"});
     io.optional("lanes", choice.lanes, HybridLanes::one, "streams of the copies");
     io.optional("ahead", choice.ahead, false, "all of what comes first is launched before the rest");
     io.optional("urgent", choice.urgent, false, "transfers have the highest priority");
@@ -144,7 +144,7 @@ struct Staged {
   bool kernel_barrier = true;  ///< attention starts once the exchange beside it has started
   int sm_margin = 0;           ///< SMs that attention leaves free
   static void describe(auto& io, auto& choice) {
-    io.searched("stages", choice.stages, counts);
+    io.searched("stages", choice.stages, piece_counts);
     io.stated("exchange", choice.exchange, AttentionExchange::keys_values, "what travels");
     io.stated("kernel_barrier", choice.kernel_barrier, true,
               "attention starts once the exchange beside it has started");

@@ -156,6 +156,7 @@ std::string source_text(const Provenance& provenance, const std::string& probe) 
 }
 
 std::vector<MeasuredFile> read_measured_files(const std::vector<std::filesystem::path>& paths) {
+  require_distinct(paths);
   std::vector<MeasuredFile> files;
   for (const std::filesystem::path& path : paths) files.push_back({path, read_measurements_and_kernels(path)});
   return files;

@@ -231,6 +231,7 @@ struct BySize {
 }  // namespace
 
 std::vector<PlanFile> calibration_plan(std::uint64_t seed, const std::vector<int>& gpu_counts) {
+  require_seed(seed);
   std::vector<PlanFile> files;
   std::set<int> known;
   for (const int gpus : gpu_counts) {

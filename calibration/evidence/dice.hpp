@@ -9,7 +9,16 @@
 #include <utility>
 #include <vector>
 
+#include "models/base/input_error.hpp"
+#include "models/base/json_object.hpp"
+
 namespace weft::calibration::evidence {
+
+/// Of a user. Throws InputError for one above 2^53, as one below 0 becomes on a command line.
+inline void require_seed(std::uint64_t seed) {
+  if (seed > std::uint64_t{max_json_integer})
+    throw InputError("seed", "expected 0 to " + std::to_string(max_json_integer) + ", got another number");
+}
 
 class Dice {
  public:

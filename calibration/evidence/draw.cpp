@@ -218,6 +218,7 @@ class Draw {
 }  // namespace
 
 std::vector<Case> draw_cases(std::uint64_t seed, int gpus, Priorities priorities) {
+  require_seed(seed);
   if (gpus != 2 && gpus != 4 && gpus != 8) throw InputError("gpus", "expected 2, 4 or 8, got " + std::to_string(gpus));
   return Draw(seed, gpus, priorities).cases();
 }

@@ -97,9 +97,18 @@ int count_lines(const std::filesystem::path& path) {
 
 }  // namespace
 
+void require_distinct(const std::vector<std::filesystem::path>& files) {
+  std::error_code error;  // of a file that is not there, which its reader reports
+  for (auto file = files.begin(); file != files.end(); ++file)
+    if (std::any_of(files.begin(), file,
+                    [&](const auto& other) { return std::filesystem::equivalent(other, *file, error); }))
+      throw InputError(file->string(), "expected each file once, since its cases would count twice");
+}
+
 std::vector<MeasuredCase> read_measurements(const std::filesystem::path& path) { return Reader(path).cases(); }
 
 std::vector<MeasuredCase> read_measurements(const std::vector<std::string>& paths) {
+  require_distinct({paths.begin(), paths.end()});
   std::vector<MeasuredCase> measured;
   for (const std::string& path : paths) std::ranges::move(read_measurements(path), std::back_inserter(measured));
   if (measured.empty()) throw InputError(paths.front(), "expected a measured case, got none");

@@ -27,12 +27,15 @@ struct MeasuredCase : Measurement {
   int line = 0;           ///< of its file
 };
 
+/// Throws InputError for a file that stands in the list twice, under whatever names.
+void require_distinct(const std::vector<std::filesystem::path>& files);
+
 /// Each case once, in the order of its first line; of several lines the last counts. Lines with "error" are left out,
 /// for nothing was measured, and those of GPUs that heat or a fault held back. Throws InputError that names file, line
 /// and field.
 std::vector<MeasuredCase> read_measurements(const std::filesystem::path& path);
 
-/// Of all files, in their order. Throws InputError where none of them holds a measured case.
+/// Of all files, in their order. Throws InputError where none of them holds a measured case, or one stands there twice.
 std::vector<MeasuredCase> read_measurements(const std::vector<std::string>& paths);
 
 /// With the kernels of the file beside it, where there is one.

@@ -12,8 +12,8 @@ namespace weft::schedule_check {
 namespace {
 
 constexpr std::int64_t max_total = std::int64_t{1} << 53;  // above what the signals of a schedule add up to
-constexpr double max_delay_us = 1e9;  // a quarter of an hour
-constexpr int max_heads = 1 << 20;    // and elements of a head: their products stay far from overflow
+constexpr double max_delay_us = 1e9;                       // a quarter of an hour
+constexpr int max_heads = 1 << 20;  // and elements of a head: their products stay far from overflow
 
 void check_tile_ordered_output(const Check& here, const Gemm& gemm, const MatrixSize& size) {
   const Buffer& buffer = here.buffer(gemm.c);

@@ -1,11 +1,14 @@
 #include "scenarios/study/exploration.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <span>
 #include <unordered_map>
 
 #include "models/base/input_error.hpp"
 #include "models/execution/executor.hpp"
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
 #include "scenarios/likely_hybrids.hpp"
 #include "scenarios/study/parallel.hpp"
 
@@ -154,8 +157,8 @@ std::vector<Asked> asked_of(const Scenario& scenario) {
 
 void require_known(const std::string& id, const std::vector<std::optional<PairStudy>>& studies) {
   if (id.empty() || std::any_of(studies.begin(), studies.end(), [&](const auto& one) { return one->has(id); })) return;
-  throw InputError("schedule",
-                   "expected one of the ranking, such as \"" + describe(ScheduleChoice{}) + "\", got \"" + id + "\"");
+  throw InputError("schedule", "expected one of the ranking, such as \"" + describe(ScheduleChoice{}) + "\", got \"" +
+                                   shown_name(id) + "\"");
 }
 
 /// Answers are made in the order of the questions; a layer that has no schedule but serial is none.
@@ -205,6 +208,18 @@ Scenario only_size(const Scenario& scenario, std::int64_t size) {
   one.sizes = {size};
   if (!scenario.plain.empty()) one.plain = {scenario.plain[static_cast<std::size_t>(kept - scenario.sizes.begin())]};
   return one;
+}
+
+Machine machine_of(const Scenario& scenario, const std::string& named, const std::string& file) {
+  if (named.empty() && scenario.machine.empty())
+    throw InputError("--machine", "expected the name or path of a profile, since " + file + " names none");
+  std::filesystem::path path;
+  try {
+    if (!scenario.machine.empty()) path = machine_path(scenario.machine);
+  } catch (const InputError& error) {
+    throw error.in_file(file);
+  }
+  return read_machine(named.empty() ? path : machine_path(named));
 }
 
 Scenario with_whole_space(const Scenario& scenario, const Machine& machine) {

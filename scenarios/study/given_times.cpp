@@ -4,6 +4,9 @@
 #include <cmath>
 #include <functional>
 
+#include "models/base/input_error.hpp"
+#include "models/base/text.hpp"
+#include "scenarios/bound.hpp"
 #include "scenarios/families/build.hpp"
 #include "scenarios/parts.hpp"
 
@@ -17,6 +20,16 @@ constexpr int most_scaling_steps = 5;
 /// Collectives alone differ by that much from those in a schedule and from one session to the next: how fast graphs are
 /// launched and how far ranks are apart. No more than what exceeds it says something of the links.
 constexpr double launch_allowance_us = 10, least_time_share = 0.1;
+
+/// A profile's rates may be a little off, but nothing takes less than that share of its bound.
+constexpr double least_bound_share = 0.9;
+
+void require_possible(const std::string& key, double given_us, const Workload& part, int gpus, const Machine& machine) {
+  const double least_us = least_bound_share * bound_us(part, gpus, machine, {});
+  if (given_us < least_us && std::isfinite(least_us))  // of what the machine has at all
+    throw InputError("measured." + key, "expected at least " + fixed(least_us, 3) + " us, which " + machine.name +
+                                            " needs for it, got " + shown_name(fixed(given_us, 6)));
+}
 
 /// Every GEMM takes `factor` times as long, at the same power.
 void slow_down_gemms(Machine& machine, double factor) {
@@ -65,6 +78,10 @@ Machine with_given_times(const scenarios::Case& request, const Machine& machine,
   const auto alone_us = [&](const scenarios::Workload& part, const Machine& on) {
     return time_us(families::build({"", request.gpus, part, {{}, 0, request.schedule.launch}, {}}, on), on);
   };
+  if (const auto& gemm_us = request.measured.gemm_us)
+    require_possible("gemm_us", *gemm_us, parts->gemm, request.gpus, machine);
+  if (const auto& collective_us = request.measured.collective_us)
+    require_possible("collective_us", *collective_us, parts->collective, request.gpus, machine);
   if (request.measured.gemm_us)
     meet_gemm_time(scaled, *request.measured.gemm_us, [&](const Machine& on) { return alone_us(parts->gemm, on); });
   if (request.measured.collective_us)

@@ -116,5 +116,21 @@ TEST(SpanJson, ReadsBackWhatItWrote) {
   EXPECT_EQ(to_json(span_from(JsonObject(json))), json);
 }
 
+TEST(MeasurementJson, HasNoTimesThatNothingTakes) {
+  const auto with = [](const char* key, const nlohmann::json& value) {
+    nlohmann::json json = to_json(example());
+    json[key] = value;
+    return json;
+  };
+  for (const double time_us : {0.0, -1.0, 1e-9, 5e-324, 1e30}) {
+    EXPECT_THROW(read(with("time_us", time_us)), InputError) << time_us;
+    EXPECT_THROW(read(with("repeats_us", {100.0, time_us})), InputError) << time_us;
+    EXPECT_THROW(read(with("windows_us", {time_us, 100.0})), InputError) << time_us;
+  }
+  for (const char* key : {"power_W", "sm_clock_MHz", "max_error", "error_bound"})
+    EXPECT_THROW(read(with(key, -1)), InputError) << key;
+  EXPECT_THROW(read(with("window_clocks_MHz", {-5.0, 2.0})), InputError);
+}
+
 }  // namespace
 }  // namespace weft::calibration

@@ -49,6 +49,10 @@ const std::string pause_on_16_gpus = R"({
   "format": "weft.schedule/1", "name": "pause", "gpus": 16, "buffers": [], "streams": [{"name": "main"}],
   "operations": [{"name": "pause", "stream": "main", "delay": {"time_us": 1}}]})";
 
+const std::string held_sms = R"({
+  "format": "weft.schedule/1", "name": "hold", "gpus": 1, "buffers": [], "streams": [{"name": "main"}],
+  "operations": [{"name": "hold", "stream": "main", "delay": {"time_us": 1, "held_sms": 133}}]})";
+
 const std::string case_with_a_colour =
     R"({"id": "a", "gpus": 2, "colour": 1, "workload": {"op": "all_reduce", "bytes": 1024}})";
 
@@ -70,7 +74,16 @@ const std::vector<BadInput> rows{
     {"a_pcie_tree_without_a_host", "machines ./input.json", pcie, R"({"fabric": {"host": null}})", {"input.json", "fabric.host"}},
     {"a_candidate_of_two_numbers", "machines ./input.json", pcie, R"({"gemm": {"kernels": {"candidates": [[128, 128]]}}})", {"input.json", "candidates[0]: expected seven integers"}},
     {"a_library_that_only_knows_rings", "machines ./input.json", pcie, R"({"collective_protocols": [{"name": "ring", "algorithm": "ring", "channels": {"value": 2, "unit": "CTAs", "source": "a"}, "channel_bandwidth": {"value": 2, "unit": "GBps", "source": "a"}, "efficiency": {"value": 1, "unit": "ratio", "source": "a"}, "base": {"value": 2, "unit": "us", "source": "a"}, "hop": {"value": 2, "unit": "us", "source": "a"}, "host_hop": {"value": 2, "unit": "us", "source": "a"}}]})", {"input.json", "collective_protocols", "direct"}},
+    {"a_machine_whose_links_beat_their_datasheet", "machines ./input.json", mesh, R"({"fabric": {"link_peak": {"value": 40}}})", {"input.json: fabric.link_bandwidth: expected at most fabric.link_peak = 40.0, got 46.55"}},
+    {"a_machine_without_sms", "machines ./input.json", mesh, R"({"gpu": {"sms_per_gpc": {"value": []}}})", {"input.json: gpu.sms_per_gpc: expected at least one GPC, got none"}},
+    {"a_machine_without_an_end", "machines /dev/zero", "", "", {"/dev/zero: expected at most 128 MB, got more"}},
+    // draw, plan
+    {"a_seed_below_zero", "draw --seed -1 --out .", "", "", {"seed: expected 0 to 9007199254740992"}},
+    {"a_seed_of_a_plan_below_zero", "plan --seed -1 --out .", "", "", {"seed: expected 0 to 9007199254740992"}},
     // explore
+    {"a_scenario_of_a_machine_that_is_not_there", explore, scenario, R"({"machine": "dgx9000"})", {"input.json: machine: expected", "dgx9000", "h200x8-nvswitch"}},
+    {"a_scenario_with_a_million_chunks", explore, scenario, R"({"chunks": [1000000]})", {"input.json: chunks[0]: expected an integer from 1 to 1024, got 1000000"}},
+    {"a_scenario_without_an_end", "explore /dev/zero --machine h200x8-nvswitch --json out.json", "", "", {"/dev/zero: expected at most 128 MB"}},
     {"a_missing_scenario", explore, "", "", {"input.json"}},
     {"a_scenario_that_is_no_json", explore, "", "{\"m\": [1, 2}", {"input.json", "line 1"}},
     {"a_schedule_for_a_scenario", explore, schedule, "{}", {"input.json", "format", "weft.scenario/1"}},
@@ -91,7 +104,11 @@ const std::vector<BadInput> rows{
     {"missing_cases", "predict --machine h200x8-nvswitch --in input.json --out out.json", "", "", {"input.json"}},
     {"a_folder_of_cases", "predict --machine h200x8-nvswitch --in . --out out.json", "", "", {".: expected a readable file of cases"}},
     {"cases_for_an_unknown_machine", "predict --machine dgx9000 --in input.json --out out.json", scenario, "{}", {"machine", "dgx9000"}},
+    {"cases_without_an_end", "predict --machine h200x8-nvswitch --in /dev/zero", "", "", {"expected lines of at most 16 MB"}},
     // simulate
+    {"a_schedule_without_an_end", "simulate /dev/zero --machine h200x8-nvswitch --json out.json", "", "", {"/dev/zero: expected at most 128 MB"}},
+    {"a_key_that_steers_the_terminal", simulate, schedule, R"({"a\u001b[31m\u202eb\n": 1})", {R"(input.json: a\u001b[31m\u202eb)", "expected one of the keys"}},
+    {"more_sms_held_than_there_are", simulate, "", held_sms, {"input.json: hold.held_sms: expected at most the 132 SMs of a GPU, got 133"}},
     {"a_missing_schedule", simulate, "", "", {"input.json"}},
     {"a_schedule_that_is_no_json", simulate, "", "gemm", {"input.json", "line 1"}},
     {"a_scenario_for_a_schedule", simulate, scenario, "{}", {"input.json", "format", "weft.schedule/1"}},
@@ -113,6 +130,8 @@ const std::vector<BadInput> rows{
     {"missing_measurements", validate, "", "", {"input.json"}},
     {"measurements_that_are_no_json", validate, "", "{\"case\": ", {"input.json", "line 1"}},
     {"an_unknown_key_of_a_measured_case", validate, "", R"({"case": )" + case_with_a_colour + R"(, "time_us": 5})", {"input.json", "line 1", "colour"}},
+    {"measurements_twice", "validate input.json ./input.json --machine h200x8-nvswitch --json out.json", "", "{}", {"./input.json: expected each file once"}},
+    {"measurements_without_an_end", "validate /dev/zero --machine h200x8-nvswitch --json out.json", "", "", {"expected lines of at most 16 MB"}},
     {"a_folder_of_measurements", "validate . --machine h200x8-nvswitch --json out.json", "", "", {".: expected a readable file of JSON lines"}},
     {"a_validation_into_a_missing_folder", "validate input.json --machine h200x8-nvswitch --json nowhere/out.json", "", "{}", {"nowhere/out.json"}},
     {"targets_drawn_as_a_picture", "validate input.json --machine h200x8-nvswitch --targets --svg out.svg", "", "{}", {"--targets", "--svg"}},

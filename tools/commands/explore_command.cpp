@@ -4,8 +4,6 @@
 #include "models/base/text_file.hpp"
 #include "models/check/schedule_file.hpp"
 #include "models/execution/trace_json.hpp"
-#include "models/machine/machine_files.hpp"
-#include "models/machine/machine_json.hpp"
 #include "scenarios/study/explanation.hpp"
 #include "scenarios/study/exploration.hpp"
 #include "sim/simulated_executor.hpp"
@@ -97,17 +95,11 @@ std::string picture_of(study::Answer& answer, const Options& options, const Scen
                                 schedules);
 }
 
-Machine machine_of(const Options& options, const Scenario& scenario) {
-  if (options.machine.empty() && scenario.machine.empty())
-    throw InputError("--machine", "expected the name or path of a profile, since " + options.scenario + " names none");
-  return read_machine(machine_path(options.machine.empty() ? scenario.machine : options.machine));
-}
-
 void run(const Options& options) {
   options.output.require_writable();
   for (const std::string& path : {options.trace, options.schedule, options.svg}) require_writable(path);
   Scenario scenario = scenarios::read_scenario(options.scenario);
-  const Machine machine = machine_of(options, scenario);
+  const Machine machine = study::machine_of(scenario, options.machine, options.scenario);
   study::Exploration exploration = explore(options, scenario, machine);
   const std::int64_t shown = options.all ? 0 : scenario.sizes.back();
   explain(options, shown, exploration, machine);

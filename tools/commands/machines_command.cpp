@@ -20,7 +20,6 @@
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
-
 namespace {
 
 std::string range_of(const MachineNumber& number) {

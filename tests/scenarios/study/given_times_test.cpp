@@ -7,6 +7,7 @@
 #include "scenarios/parts.hpp"
 #include "scenarios/study/exploration.hpp"
 #include "scenarios/study/prediction.hpp"
+#include "tests/models/error_of.hpp"
 #include "tests/simulator.hpp"
 
 namespace weft::scenarios::study {
@@ -97,6 +98,17 @@ TEST(MeasuredTime, TheSerialTimeBuildsOnItToo) {
   Case chunked = serial;
   chunked.schedule.family = scenarios::Decomposition{4};
   EXPECT_DOUBLE_EQ(predict(chunked, h200(), simulator()).serial_us, predict(serial, h200(), simulator()).time_us);
+}
+
+TEST(MeasuredTime, BelowWhatTheMachineNeedsIsRefused) {
+  const auto error_with = [](const Measured& measured) {
+    return error_of([&] {
+      predict({"", 4, PairWorkload{PairOp::gemm_reduce_scatter, 8192, 8192, 4096}, {}, measured}, h200(), simulator());
+    });
+  };
+  EXPECT_EQ(error_with({1, {}}).substr(0, 45), "measured.gemm_us: expected at least 462.182 u");
+  EXPECT_NE(error_with({{}, 1e-300}).find("measured.collective_us: expected at least"), std::string::npos);
+  EXPECT_EQ(error_with({600, 250}), "");
 }
 
 }  // namespace
