@@ -167,7 +167,7 @@ TEST_F(FakeDevice, ThatSendsWhatIsNoMessageIsRefused) {
 
 TEST_F(FakeDevice, ThatTellsOfAScheduleBeyondTheListIsNotFollowed) {
   options_.time_limit_s = 0.3;
-  EXPECT_THAT(end_of("lose 0 0"), HasSubstr("before the first schedule exceeded the time limit"));
+  EXPECT_THAT(end_of("lose 0 0"), HasSubstr("exceeded the time limit of 0.3 s"));
 }
 
 TEST_F(FakeDevice, WhoseProfilerDropsRecordsSaysSoOfThatScheduleOnly) {
