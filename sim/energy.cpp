@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/cost/gemm_model.hpp"
+#include "models/cost/governor.hpp"
 #include "models/cost/grouped_gemm_model.hpp"
 
 namespace weft::sim {
@@ -78,11 +79,6 @@ IterationEnergy::IterationEnergy(const Schedule& schedule, const Machine& machin
 
 bool IterationEnergy::uses_tensor_cores() const { return std::ranges::any_of(demands_, &Demand::is_on_tensor_cores); }
 
-double IterationEnergy::voltage_factor(double clock_share) const {
-  const double floor = machine_.power.voltage_floor, voltage = floor + (1 - floor) * clock_share;
-  return voltage * voltage;
-}
-
 /// At the voltage of the maximum clock; 1 W us is 1 uJ.
 double IterationEnergy::busy_uJ(const BusyGemm& gemm, double clock_share) const {
   const TileTiming tile = std::visit(
@@ -93,13 +89,13 @@ double IterationEnergy::busy_uJ(const BusyGemm& gemm, double clock_share) const 
 double IterationEnergy::total_uJ(double clock_share) const {
   double switching_uJ = switching_uJ_;
   for (const BusyGemm& gemm : gemms_) switching_uJ += gemm.count * busy_uJ(gemm, clock_share);
-  return fixed_uJ_ + voltage_factor(clock_share) * switching_uJ;
+  return fixed_uJ_ + switching_energy_factor(machine_.power, clock_share) * switching_uJ;
 }
 
 double IterationEnergy::operation_uJ(OperationId id, double clock_share) const {
   const Demand& demand = demands_[id];
   const double busy_uJ = demand.busy < 0 ? 0 : this->busy_uJ(gemms_[demand.busy], clock_share);
-  return demand.fixed_uJ + voltage_factor(clock_share) * (demand.switching_uJ + busy_uJ);
+  return demand.fixed_uJ + switching_energy_factor(machine_.power, clock_share) * (demand.switching_uJ + busy_uJ);
 }
 
 double root_mean_square_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W) {

@@ -45,7 +45,6 @@ class IterationEnergy {
   class DemandOf;
 
   double busy_uJ(const BusyGemm& gemm, double clock_share) const;
-  double voltage_factor(double clock_share) const;
 
   const Machine& machine_;
   std::vector<Demand> demands_;  ///< one for each operation

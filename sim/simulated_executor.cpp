@@ -45,7 +45,7 @@ Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& full_machi
   const bool is_governed = options_.mechanisms.power && condition.fixed_clock_MHz == 0 && simulation.depends_on_clock();
   Attempt attempt =
       simulation.run(condition.fixed_clock_MHz > 0 ? condition.fixed_clock_MHz / machine.gpu.max_clock_MHz : 1);
-  const bool is_over_limit = is_governed && simulation.excess(attempt) > 1;
+  const bool is_over_limit = is_governed && simulation.governed_power(attempt).excess() > 1;
   if (is_over_limit) {
     const double share =
         condition.condition == Condition::sustained ? 1 : throttled_share(machine.power, attempt.time_us);

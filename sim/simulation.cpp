@@ -45,21 +45,12 @@ double Simulation::tensor_clock_share(double clock_share) const {
   return std::min(clock_share, machine_.power.tensor_clock);
 }
 
-double Simulation::slack(const Attempt& last) {
-  return (machine_.power.limit_W - machine_.power.idle_W) / dynamic_W(last);
-}
-
-double Simulation::excess(const Attempt& last) {
-  return (machine_.power.idle_W + dynamic_W(last)) / machine_.power.limit_W;
-}
-
-/// As the governor sees it: a load that comes and goes counts for more than its mean.
-double Simulation::dynamic_W(const Attempt& last) {
+GovernedPower Simulation::governed_power(const Attempt& last) {
   const Power& power = machine_.power;
-  if (power.governor_exponent == 1) return last.power_W - power.idle_W;
+  if (power.governor_exponent == 1) return {last.power_W - power.idle_W, power.idle_W, power.limit_W};
   std::vector<PowerSpan> spans;
   for (OperationId id = 0; id < static_cast<OperationId>(costs_.size()); ++id) spans.push_back(span_of(id, last));
-  return root_mean_square_W(spans, last.time_us, power.idle_W) - power.idle_W;
+  return {root_mean_square_W(spans, last.time_us, power.idle_W) - power.idle_W, power.idle_W, power.limit_W};
 }
 
 /// Of the first rank in the last iteration, which it begins at 0.
@@ -194,13 +185,14 @@ SimulationStatistics Simulation::statistics(const Attempt& last) const {
 Attempt at_power_limit(Simulation& simulation, Attempt attempt) {
   double shortest = 1 / simulation.tensor_clock_share(1), longest = 1 / lowest_clock_share;  // cycles, in those of
                                                                                              // the maximum clock
-  double before = shortest, slack_before = simulation.slack(attempt);
+  double before = shortest, slack_before = simulation.governed_power(attempt).slack();
   double cycle = slack_before > 0 ? before / slack_before : longest;
   for (int step = 0; step < most_clock_steps; ++step) {
     cycle = std::min(cycle, longest);
     attempt = simulation.run(1 / cycle);
-    const double slack = simulation.slack(attempt);
-    if (std::abs(simulation.excess(attempt) - 1) < agreement || cycle == longest) break;
+    const GovernedPower power = simulation.governed_power(attempt);
+    if (std::abs(power.excess() - 1) < agreement || cycle == longest) break;
+    const double slack = power.slack();
     (slack < 1 ? shortest : longest) = cycle;
     const double guess = cycle + (1 - slack) * (cycle - before) / (slack - slack_before);
     before = cycle;

@@ -22,6 +22,15 @@ struct Attempt {
   bool is_launch_bound = false;
 };
 
+/// An iteration's power as the governor sees it, against the limit.
+struct GovernedPower {
+  double dynamic_W = 0;  ///< above idle
+  double idle_W = 0, limit_W = 0;
+  /// What the limit leaves for dynamic power over what there is: below 1 where the clock is too high.
+  double slack() const { return (limit_W - idle_W) / dynamic_W; }
+  double excess() const { return (idle_W + dynamic_W) / limit_W; }
+};
+
 class Simulation {
  public:
   /// Refers to its arguments.
@@ -36,10 +45,8 @@ class Simulation {
   double tensor_clock_share(double clock_share) const;
   /// Does anything take longer at a lower clock?
   bool depends_on_clock() const { return energy_.uses_tensor_cores(); }
-  /// What the limit leaves for dynamic power over what the last run took: below 1 where the clock is too high.
-  double slack(const Attempt& last);
-  /// Power of the last run as the governor sees it, over the limit.
-  double excess(const Attempt& last);
+  /// Power of the last run as the governor sees it: a load that comes and goes counts for more than its mean.
+  GovernedPower governed_power(const Attempt& last);
 
   /// Of the last iteration of the last run.
   Trace trace(const Attempt& last);
@@ -50,7 +57,6 @@ class Simulation {
   Attempt run_until_steady(double clock_share);
   Attempt run_iterations(int iterations, double clock_share, int mean_from = -1);
   double period_us(int rank, int iteration, int from) const;
-  double dynamic_W(const Attempt& last);
   PowerSpan span_of(OperationId id, const Attempt& last);
   double tensor_time_us(const Attempt& last);
   double repetition_floor_us() const;

@@ -37,8 +37,8 @@ LoneGemm lone_gemm(const Machine& machine, const MatrixSize& size, DataType dtyp
   const double busy_uJ = power.gemm_W * clock_share * busy_us(machine.gpu, tiles, tile);
   const double work_pJ = power.tensor_pJ_per_flop * size.flops() / machine.gpu.speedup(dtype) +
                          power.l2_pJ_per_byte * tile.l2_bytes * static_cast<double>(tiles);
-  const double voltage = power.voltage_floor + (1 - power.voltage_floor) * clock_share;
-  const double energy_uJ = voltage * voltage * (busy_uJ + work_pJ * 1e-6) + power.hbm_pJ_per_byte * from_hbm * 1e-6;
+  const double energy_uJ = switching_energy_factor(power, clock_share) * (busy_uJ + work_pJ * 1e-6) +
+                           power.hbm_pJ_per_byte * from_hbm * 1e-6;
   return {time_us, kernels_us, energy_uJ / time_us};
 }
 

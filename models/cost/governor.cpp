@@ -16,6 +16,11 @@ double slowed_ms(const Power& power, double time_ms) {
 
 }  // namespace
 
+double switching_energy_factor(const Power& power, double clock_share) {
+  const double voltage = power.voltage_floor + (1 - power.voltage_floor) * clock_share;
+  return voltage * voltage;
+}
+
 double throttled_share(const Power& power, double iteration_us) {
   const double one_run_ms = launches_for(run_ms * 1e3, iteration_us) * iteration_us * 1e-3;
   const double begin_ms = one_run_ms * (timed_runs / 2);  // of the middle run

@@ -1,4 +1,4 @@
-// How much of a timed run the power governor slows down.
+// What a lower clock saves, and how much of a timed run the power governor slows down.
 #pragma once
 
 #include "models/machine/machine.hpp"
@@ -7,6 +7,10 @@ namespace weft {
 
 /// No governor goes lower for lack of power.
 inline constexpr double lowest_clock_share = 0.3;
+
+/// Energy of the same work on the SMs with their clock at a share of its maximum, over that at the maximum: the square
+/// of the voltage.
+double switching_energy_factor(const Power& power, double clock_share);
 
 /// Share of the slowdown that the median timed run shows (models/execution/timing_protocol.hpp), when a GPU that was
 /// not under its power limit before takes a load above it, with iterations of `iteration_us` at the maximum clock: the
