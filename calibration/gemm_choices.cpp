@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "calibration/device_module.hpp"
 #include "calibration/hardware.hpp"
 #include "calibration/process_group.hpp"
 #include "calibration/rank_message.hpp"
@@ -37,15 +36,8 @@ namespace {
 const std::string asking_process = "the process that asks cuBLASLt";
 
 int ask_all(const std::vector<MatrixSize>& sizes, const Send& send) {
-  std::string failed;
-  int status = 1;
-  try {
-    status = load_device_module().ask_library(sizes, send, failed);
-  } catch (const std::exception& error) {
-    failed = error.what();
-  }
-  if (status != 0) send(line_of({{"failed", failed}}));
-  return status;
+  return run_device_part(
+      send, [&](const DeviceModule& device, std::string& failed) { return device.ask_library(sizes, send, failed); });
 }
 
 bool is_same(const MatrixSize& a, const MatrixSize& b) { return a.m == b.m && a.n == b.n && a.k == b.k; }

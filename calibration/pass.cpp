@@ -51,15 +51,8 @@ void Pass::run() {
 int Pass::rank_main(int rank, const Send& send) const {
   RankJob job = job_;
   job.rank = rank;
-  std::string failed;
-  int status = 1;
-  try {
-    status = load_device_module().run_rank(job, send, failed);
-  } catch (const std::exception& error) {
-    failed = error.what();
-  }
-  if (status != 0) send(line_of({{"failed", failed}}));
-  return status;
+  return run_device_part(
+      send, [&](const DeviceModule& device, std::string& failed) { return device.run_rank(job, send, failed); });
 }
 
 void Pass::take(int rank, const std::string& line) {

@@ -32,6 +32,18 @@ std::string line_of(const nlohmann::json& message) {
   return message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+int run_device_part(const Send& send, const std::function<int(const DeviceModule&, std::string& failed)>& work) {
+  std::string failed;
+  int status = 1;
+  try {
+    status = work(load_device_module(), failed);
+  } catch (const std::exception& error) {
+    failed = error.what();
+  }
+  if (status != 0) send(line_of({{"failed", failed}}));
+  return status;
+}
+
 RankMessage message_of(const std::string& line, std::size_t schedules) {
   const nlohmann::json json = parse_json(line);
   JsonObject object(json);

@@ -7,17 +7,23 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "calibration/device_module.hpp"
 #include "calibration/hardware.hpp"
 
 namespace weft::calibration {
 
 /// Of a message whose texts may hold any bytes: a driver's or a library's own.
 std::string line_of(const nlohmann::json& message);
+
+/// Loads the device part and lets it work; where it fails, `send` gets a line that says why. The status of the process:
+/// what `work` returns, or 1. Call in a forked process only.
+int run_device_part(const Send& send, const std::function<int(const DeviceModule&, std::string& failed)>& work);
 
 struct RankMessage {
   std::optional<std::string> failed;
