@@ -25,6 +25,16 @@ if(WEFT_SANITIZE)
   target_compile_options(weft_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer>)
   target_link_options(weft_options INTERFACE -fsanitize=address,undefined)
 endif()
+
+# What modules that other programs load are made of: the extension of Python and the device part. Calls within it stay as
+# direct as in a program.
+function(weft_may_be_loaded)
+  foreach(library ${ARGN})
+    set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_compile_options(${library} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
+  endforeach()
+endfunction()
+
 if(WEFT_STATIC)
   target_link_options(weft_options INTERFACE -static-libstdc++ -static-libgcc)
 endif()

@@ -19,6 +19,7 @@
 #include "models/base/text.hpp"
 #include "models/base/text_file.hpp"
 #include "models/machine/gemm_choices_text.hpp"
+#include "models/machine/program_file.hpp"
 
 namespace weft {
 namespace {
@@ -113,12 +114,12 @@ std::optional<GemmChoices> mapped(const fs::path& path, std::string_view text, s
   return table ? std::optional(GemmChoices(*table, file.owner())) : std::nullopt;
 }
 
-/// share/weft/machines beside the folder of the running program: there the build and the installation put compiled
-/// tables.
-fs::path folder_of_program() {
+/// A compiled table as the build and the installation put it around the running program; "" where there is none.
+fs::path around_the_program(const fs::path& name) {
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  return program.parent_path().parent_path() / "share/weft/machines";
+  for (fs::path folder = program_file().parent_path(); folder.has_relative_path(); folder = folder.parent_path())
+    if (const fs::path file = folder / "share/weft/machines" / name; fs::exists(file, error)) return file;
+  return "";
 }
 
 /// Empty where the environment names none.
@@ -179,7 +180,7 @@ GemmChoices read_gemm_choices(const fs::path& path, const std::string& checksum)
   if (text.size() < worth_compiling) return choices_in(text, path);
   const fs::path beside = fs::path(path).replace_extension(".bin"), cache = cache_folder();
   const fs::path cached = cache.empty() ? cache : cache / (hexadecimal(hash) + file_of_compiled);
-  for (const fs::path& place : {beside, folder_of_program() / beside.filename(), cached})
+  for (const fs::path& place : {beside, around_the_program(beside.filename()), cached})
     if (auto choices = mapped(place, text, hash)) return *std::move(choices);
   GemmChoices choices = choices_in(text, path);
   if (!cached.empty()) try_to_write(cached, compiled(choices, text));

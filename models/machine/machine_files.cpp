@@ -6,6 +6,7 @@
 
 #include "models/base/input_error.hpp"
 #include "models/base/text.hpp"
+#include "models/machine/program_file.hpp"
 
 namespace weft {
 
@@ -32,9 +33,7 @@ ShippedFolders in_tree(const fs::path& root) { return {root / "calibration/machi
 
 /// A tree or a prefix that was copied to a GPU server is not where it was built: look upwards from the program first.
 ShippedFolders shipped_folders() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  for (fs::path folder = program.parent_path(); folder.has_relative_path(); folder = folder.parent_path())
+  for (fs::path folder = program_file().parent_path(); folder.has_relative_path(); folder = folder.parent_path())
     for (const ShippedFolders& folders : {installed_in(folder), in_tree(folder)})
       if (has_profiles(folders.machines)) return folders;
   return in_tree(WEFT_SOURCE_DIR);

@@ -10,7 +10,8 @@ namespace weft {
 /// The folder of machine profiles. The first of these that there is:
 ///   1. $WEFT_MACHINES
 ///   2. `share`/machines, where the caller knows the folder share/weft of an installation
-///   3. around the running program, in the nearest folder above it that has one with profiles: share/weft/machines, as
+///   3. around the running program or the loaded module, in the nearest folder above it that has one with profiles:
+///   share/weft/machines, as
 ///      installed, or calibration/machines, as in the source tree
 ///   4. calibration/machines of the source tree that the program was built from
 std::filesystem::path machine_folder(const std::filesystem::path& share = {});

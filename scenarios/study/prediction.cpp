@@ -101,6 +101,12 @@ void require_gpus(int gpus, const Machine& machine) {
                                  ", got " + std::to_string(gpus));
 }
 
+void require_machine(const Schedule& schedule, const Machine& machine) {
+  require_gpus(schedule.gpus, machine);
+  if (!schedule.machine.empty() && schedule.machine != machine.name)
+    throw InputError("machine", "expected a schedule for " + machine.name + ", got one for " + schedule.machine);
+}
+
 Prediction predict(const Case& asked, const Machine& on_machine, Executor& executor, const PredictionOptions& options) {
   require_gpus(asked.gpus, on_machine);
   std::optional<Machine> changed;

@@ -29,6 +29,8 @@ struct PredictionOptions {
 
 /// Throws InputError, field "gpus", where more GPUs are asked for than the machine has.
 void require_gpus(int gpus, const Machine& machine);
+/// As require_gpus(), and InputError, field "machine", where the schedule says that it is for another machine.
+void require_machine(const Schedule& schedule, const Machine& machine);
 
 /// By the times of `executor`. What the case leaves open is searched (settle.hpp). Throws InputError for a case that
 /// cannot be done.

@@ -25,12 +25,6 @@ struct Options {
   Output output;
 };
 
-void check_machine(const Schedule& schedule, const Machine& machine) {
-  study::require_gpus(schedule.gpus, machine);
-  if (!schedule.machine.empty() && schedule.machine != machine.name)
-    throw InputError("machine", "expected a schedule for " + machine.name + ", got one for " + schedule.machine);
-}
-
 void run(const Options& options) {
   for (const std::string& path : {options.trace, options.svg}) require_writable(path);
   options.output.require_writable();
@@ -38,7 +32,7 @@ void run(const Options& options) {
   Trace trace;
   try {
     const Schedule schedule = read_schedule(options.schedule);
-    check_machine(schedule, machine);
+    study::require_machine(schedule, machine);
     trace = sim::SimulatedExecutor().run(schedule, machine);
   } catch (const InputError& error) {
     throw std::string(error.what()).starts_with(options.schedule) ? error : error.in_file(options.schedule);

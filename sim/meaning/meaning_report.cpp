@@ -1,0 +1,45 @@
+#include "sim/meaning/meaning_report.hpp"
+
+#include <cstdint>
+
+#include "models/base/input_error.hpp"
+#include "models/schedule/amounts.hpp"
+#include "sim/meaning/numerical_meaning.hpp"
+
+namespace weft::sim::meaning {
+namespace {
+
+constexpr std::uint64_t runs = 4;  ///< with other durations and operands each
+
+/// Larger schedules are not computed: integers on one core would take minutes or more memory than there is.
+constexpr double most_flops = 1e10, most_elements = 5e7;
+
+bool is_small(const Schedule& schedule) {
+  double flops = 0, elements = 0;
+  for (const Operation& operation : schedule.operations) flops += tensor_flops(operation.work, schedule.gpus);
+  for (const Buffer& buffer : schedule.buffers) elements += static_cast<double>(buffer.rows * buffer.columns);
+  return flops * schedule.gpus * runs <= most_flops && elements * schedule.gpus <= most_elements;
+}
+
+/// Throws InputError, field "operations…", for an operation that means nothing in integers.
+void require_meaning(const Schedule& schedule) {
+  for (std::uint64_t seed = 0; seed < runs; ++seed)
+    if (const auto wrong = check_meaning(schedule, seed)) throw InputError("meaning", describe(*wrong));
+}
+
+}  // namespace
+
+std::string meaning_in_words(const Schedule& schedule) {
+  if (!schedule.meaning) return "says nothing of what it computes";
+  if (!is_small(schedule)) return "too large to compute " + schedule.meaning->op + " in integers";
+  try {
+    require_meaning(schedule);
+  } catch (const InputError& error) {
+    if (!error.field().starts_with("operations")) throw;
+    return "not computed in integers: " + std::string(error.what());
+  }
+  return "computes " + schedule.meaning->op + ", in integers, in " + std::to_string(runs) +
+         " runs with random durations";
+}
+
+}  // namespace weft::sim::meaning
