@@ -191,8 +191,8 @@ Attempt at_power_limit(Simulation& simulation, Attempt attempt) {
     cycle = std::min(cycle, longest);
     attempt = simulation.run(1 / cycle);
     const GovernedPower power = simulation.governed_power(attempt);
-    if (std::abs(power.excess() - 1) < agreement || cycle == longest) break;
     const double slack = power.slack();
+    if (std::abs(power.excess() - 1) < agreement || (cycle == longest && slack < 1)) break;
     (slack < 1 ? shortest : longest) = cycle;
     const double guess = cycle + (1 - slack) * (cycle - before) / (slack - slack_before);
     before = cycle;

@@ -64,6 +64,15 @@ TEST(Power, LowerVoltageSavesEnergyBesidesTime) {
   EXPECT_LT(with_us, 0.98 * without_us);
 }
 
+// In proportion to power the clock would fall below the lowest; with the voltage it need not.
+TEST(Power, ALimitFarBelowTheLoadIsMetAtTheHighestClockThatMeetsIt) {
+  Machine machine = test_machine();
+  machine.power.voltage_floor = 0;
+  machine.power.limit_W = 1e4;
+  machine.power.limit_W = machine.power.idle_W + 0.2 * (run(large, 1, machine).power_W - machine.power.idle_W);
+  EXPECT_NEAR(run(large, 1, machine).power_W, machine.power.limit_W, 0.01 * machine.power.limit_W);
+}
+
 TEST(Power, TheRootMeanSquareHoldsAlternatingLoadsBackMoreThanTheMean) {
   Machine machine = test_machine();
   const PairWorkload pair{PairOp::gemm_all_reduce, 8192, 8192, 8192};
