@@ -1,0 +1,31 @@
+// Times of whole pairs that others published beside predictions: calibration/published/NAME.pairs.jsonl.
+#include <gtest/gtest.h>
+
+#include "calibration/evidence/accuracy.hpp"
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
+#include "tests/source_folder.hpp"
+
+namespace weft::calibration::evidence {
+namespace {
+
+std::vector<Comparison> published_pairs(const std::string& name) {
+  std::size_t refused = 0;
+  const auto comparisons =
+      compare(read_measurements(tests::source_folder() + "/calibration/published/" + name + ".pairs.jsonl"),
+              read_machine(machine_path(name)), refused);
+  EXPECT_EQ(refused, 0u);
+  return comparisons;
+}
+
+// 20 rows of FlashOverlap's artifact, on 2, 4 and 8 A800s: none of the profile's numbers was fitted to them.
+TEST(PublishedPairs, OfFlashOverlapAreMet) {
+  const Groups by_family = grouped(published_pairs("a800x8-nvswitch"), family_name);
+  ASSERT_EQ(by_family.size(), 3u);
+  for (const auto& [family, comparisons] : by_family) ASSERT_EQ(comparisons.size(), 20u) << family;
+  EXPECT_LT(accuracy_of(by_family.at("serial")).mean, 0.05);
+  EXPECT_LT(accuracy_of(by_family.at("decomposition 2")).mean, 0.05);
+}
+
+}  // namespace
+}  // namespace weft::calibration::evidence
