@@ -1,28 +1,17 @@
 #include "scenarios/model_config.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "models/base/json_object.hpp"
+#include "scenarios/model_defaults.hpp"
+#include "scenarios/weight_type.hpp"
 #include "scenarios/workload.hpp"
 
 namespace weft::scenarios {
 namespace {
 
-std::int64_t head_dim_of(JsonObject& object, const ModelConfig& config) {
-  // Files of models that follow the default hold no key, or null.
-  if (const auto value = object.find("head_dim"); value && !value->is_null()) return value->integer(1, max_extent);
-  if (config.hidden % config.heads != 0)
-    throw InputError("head_dim", "expected this key, since num_attention_heads = " + std::to_string(config.heads) +
-                                     " does not divide hidden_size = " + std::to_string(config.hidden));
-  return config.hidden / config.heads;
-}
-
-/// The key was renamed from torch_dtype to dtype.
-DataType weight_type(JsonObject& object) {
-  const JsonValue type = object.has("dtype") ? object.at("dtype") : object.at("torch_dtype");
-  if (type.string() != "bfloat16") type.fail("bfloat16");
-  return DataType::bf16;
-}
+constexpr const char* text_config = "text_config";
 
 /// Left out and null mean the same.
 bool has_value(JsonObject& object, const char* key) {
@@ -35,16 +24,37 @@ std::int64_t count_or_none(JsonObject& object, const char* key) {
   return has_value(object, key) ? object.integer(key, 0, max_extent) : 0;
 }
 
+/// The key's, or else the default of the model's class where it has one; else the key is needed.
+std::int64_t count_or(JsonObject& object, const char* key, std::int64_t otherwise, std::int64_t most = max_extent) {
+  if (otherwise > 0 && !has_value(object, key)) return std::min(otherwise, most);
+  return object.integer(key, 1, most);
+}
+
+std::int64_t head_dim_of(JsonObject& object, const ModelConfig& config, const ModelDefaults& defaults) {
+  if (has_value(object, "head_dim")) return object.integer("head_dim", 1, max_extent);
+  if (defaults.head_dim > 0) return defaults.head_dim;
+  if (config.hidden % config.heads != 0)
+    throw InputError("head_dim", "expected this key, since num_attention_heads = " + std::to_string(config.heads) +
+                                     " does not divide hidden_size = " + std::to_string(config.hidden));
+  return config.hidden / config.heads;
+}
+
+void require_one(JsonObject& object, const char* key, const char* expected) {
+  if (has_value(object, key) && object.integer(key, 0, max_extent) != 1) object.at(key).fail(expected);
+}
+
 void require_experts_in_every_layer(JsonObject& object) {
-  for (const char* const key : {"decoder_sparse_step", "moe_layer_freq"})
-    if (object.has(key) && object.integer(key, 0, max_extent) != 1) object.at(key).fail("1: experts in every layer");
+  for (const char* const key : {"decoder_sparse_step", "moe_layer_freq", "interleave_moe_layer_step"})
+    require_one(object, key, "1: experts in every layer");
   if (has_value(object, "mlp_only_layers") && !object.at("mlp_only_layers").list().empty())
     object.at("mlp_only_layers").fail("none: experts in every layer");
 }
 
 /// Qwen's configs give the width of the shared expert (huggingface/transformers, models/qwen2_moe), DeepSeek's how many
-/// of the routed ones' width it has (models/deepseek_v2: one MLP of moe_intermediate_size x n_shared_experts).
-std::int64_t shared_width(JsonObject& object, std::int64_t width_of_expert) {
+/// of the routed ones' width it has (models/deepseek_v2: one MLP of moe_intermediate_size x n_shared_experts); Llama 4
+/// always has one (models/llama4).
+std::int64_t shared_width(JsonObject& object, std::int64_t width_of_expert, const std::string& type) {
+  if (type == "llama4_text") return width_of_expert;
   if (has_value(object, "shared_expert_intermediate_size"))
     return count_or_none(object, "shared_expert_intermediate_size");
   const std::int64_t shared = count_or_none(object, "n_shared_experts");
@@ -55,52 +65,106 @@ std::int64_t shared_width(JsonObject& object, std::int64_t width_of_expert) {
 
 /// Mixtral's configs name the experts num_local_experts, Qwen's num_experts, DeepSeek's n_routed_experts; the last two
 /// give them a width of their own.
-void read_mlp(JsonObject& object, ModelConfig& config) {
-  const char* const experts = object.has("num_local_experts")         ? "num_local_experts"
+void read_mlp(JsonObject& object, const std::string& type, ModelConfig& config) {
+  const char* const experts = has_value(object, "num_local_experts")  ? "num_local_experts"
                               : has_value(object, "n_routed_experts") ? "n_routed_experts"
                                                                       : "num_experts";
-  if (!object.has(experts)) {
+  if (!has_value(object, experts)) {
     config.intermediate = object.integer("intermediate_size", 1, max_extent);
     return;
   }
   config.experts = object.integer(experts, 1, max_experts);
   config.experts_per_token = object.integer("num_experts_per_tok", 1, config.experts);
-  const char* const width = object.has("moe_intermediate_size") ? "moe_intermediate_size" : "intermediate_size";
+  const char* const width = has_value(object, "moe_intermediate_size") ? "moe_intermediate_size" : "intermediate_size";
   config.intermediate = object.integer(width, 1, max_extent);
-  config.shared_intermediate = shared_width(object, config.intermediate);
+  config.shared_intermediate = shared_width(object, config.intermediate, type);
   require_experts_in_every_layer(object);
 }
 
 /// Those with experts: DeepSeek's first few have none.
-std::int64_t layer_count(JsonObject& object, const ModelConfig& config) {
-  const std::int64_t layers = object.integer("num_hidden_layers", 1, max_extent);
-  if (config.experts == 0 || !has_value(object, "first_k_dense_replace")) return layers;
-  return layers - object.integer("first_k_dense_replace", 0, layers - 1);
+void read_layers(JsonObject& object, ModelConfig& config) {
+  config.layers = object.integer("num_hidden_layers", 1, max_extent);
+  if (config.experts == 0 || !has_value(object, "first_k_dense_replace")) return;
+  const std::int64_t dense = object.integer("first_k_dense_replace", 0, config.layers - 1);
+  if (dense > 0)
+    config.ignored.push_back(dense == 1 ? "the first layer, which has no experts"
+                                        : "the first " + std::to_string(dense) + " layers, which have no experts");
+  config.layers -= dense;
 }
 
-/// Keys and values that all heads share in a compressed form are another attention than the layers' one.
-void require_heads_of_their_own(JsonObject& object) {
-  if (has_value(object, "kv_lora_rank"))
-    throw InputError("kv_lora_rank", "expected a model without multi-head latent attention, which is not available");
+LatentAttention latent_attention(JsonObject& object) {
+  return {.query_rank = count_or_none(object, "q_lora_rank"),
+          .key_value_rank = object.integer("kv_lora_rank", 1, max_extent),
+          .rope_dim = object.integer("qk_rope_head_dim", 1, max_extent),
+          .nope_dim = object.integer("qk_nope_head_dim", 1, max_extent),
+          .value_dim = object.integer("v_head_dim", 1, max_extent)};
+}
+
+void read_attention(JsonObject& object, const ModelDefaults& defaults, ModelConfig& config) {
+  config.heads = count_or(object, "num_attention_heads", defaults.heads);
+  if (has_value(object, "kv_lora_rank")) {
+    config.latent = latent_attention(object);
+    config.kv_heads = config.heads;
+    config.head_dim = config.latent->value_dim;
+    config.ignored.emplace_back("whole layers: those with multi-head latent attention are not simulated");
+    return;
+  }
+  const std::int64_t as_many = defaults.kv_heads > 0 ? defaults.kv_heads : config.heads;
+  config.kv_heads = count_or(object, "num_key_value_heads", as_many, config.heads);
+  config.head_dim = head_dim_of(object, config, defaults);
+}
+
+/// Attention that sees a window only is counted as if it saw all; other kinds of layers are none of ours.
+void check_kinds_of_layers(JsonObject& object, ModelConfig& config) {
+  bool has_window = count_or_none(object, "sliding_window") > 0;
+  if (const auto use = object.find("use_sliding_window"); use && !use->is_null())
+    has_window = has_window && use->boolean();
+  if (has_value(object, "layer_types"))
+    for (const JsonValue& kind : object.list("layer_types")) {
+      const std::string name = kind.string();
+      has_window = has_window || name == "sliding_attention" || name == "chunked_attention";
+      if (!name.ends_with("_attention") || name == "linear_attention") kind.fail("attention in every layer");
+    }
+  if (has_window) config.ignored.emplace_back("sliding windows: attention is counted as if it saw all tokens");
+}
+
+void require_modelled(JsonObject& whole, const std::string& type) {
+  if (const std::string_view reason = why_not_modelled(type); !reason.empty())
+    throw InputError("model_type", "expected " + std::string(reason) + ", got \"" + type + "\"");
+  if (const auto has_encoder = whole.find("is_encoder_decoder");
+      has_encoder && !has_encoder->is_null() && has_encoder->boolean())
+    has_encoder->fail("false: a decoder only");
 }
 
 }  // namespace
 
+bool is_model_config(const nlohmann::json& json) {
+  if (!json.is_object() || json.contains("format")) return false;
+  return json.contains("model_type") || json.contains("hidden_size") || json.contains(text_config);
+}
+
 ModelConfig model_config_from_json(const nlohmann::json& json) {
-  JsonObject object(json);
+  JsonObject whole(json);
+  const bool is_nested = has_value(whole, text_config);
+  JsonObject object = is_nested ? whole.object(text_config) : whole;
   ModelConfig config;
+  if (is_nested && (has_value(whole, "vision_config") || has_value(whole, "audio_config")))
+    config.ignored.emplace_back("what reads images or sound: only the text model is counted");
+  const std::string type = has_value(object, "model_type") ? object.string("model_type") : "";
+  require_modelled(whole, type);
   config.hidden = object.integer("hidden_size", 1, max_extent);
-  read_mlp(object, config);
-  require_heads_of_their_own(object);
-  config.heads = object.integer("num_attention_heads", 1, max_extent);
-  config.kv_heads = object.integer("num_key_value_heads", 1, config.heads);
-  config.head_dim = head_dim_of(object, config);
-  config.layers = layer_count(object, config);
-  config.dtype = weight_type(object);
+  read_mlp(object, type, config);
+  read_attention(object, defaults_of(type), config);
+  check_kinds_of_layers(object, config);
+  read_layers(object, config);
+  config.dtype = gemm_type(whole, object, config.ignored);
+  if (count_or_none(object, "num_nextn_predict_layers") > 0)
+    config.ignored.emplace_back("layers that predict further tokens");
   return config;
 }
 
-LayerWorkload layer_of(const ModelConfig& model, std::int64_t tokens) {
+std::optional<LayerWorkload> layer_of(const ModelConfig& model, std::int64_t tokens) {
+  if (model.latent) return std::nullopt;
   LayerWorkload layer;
   layer.tokens = tokens;
   layer.hidden = model.hidden;
@@ -116,11 +180,12 @@ LayerWorkload layer_of(const ModelConfig& model, std::int64_t tokens) {
 }
 
 ModelConfig read_model_config(const std::filesystem::path& path) {
-  const nlohmann::json json = read_json_file(path);
+  const std::filesystem::path file = std::filesystem::is_directory(path) ? path / "config.json" : path;
+  const nlohmann::json json = read_json_file(file);
   try {
     return model_config_from_json(json);
   } catch (const InputError& error) {
-    throw error.in_file(path.string());
+    throw error.in_file(file.string());
   }
 }
 

@@ -55,7 +55,8 @@ SearchSpace read_space(JsonObject& object) {
 
 void read_model(JsonObject& object, Scenario& scenario, const std::filesystem::path& folder) {
   scenario.model = read_model_config(folder / object.string("model"));
-  scenario.form = object.word<LayerForm>("form");
+  scenario.forms = {LayerForm::all_reduce, LayerForm::sequence_parallel};
+  if (object.has("form")) scenario.forms = {object.word<LayerForm>("form")};
   scenario.sizes = ascending_sizes(object.at("tokens"));
 }
 
@@ -94,13 +95,21 @@ std::int64_t share(std::int64_t value, int gpus, const std::string& field) {
   return value / gpus;
 }
 
+/// Columns of the GEMM behind the first all-gather of a layer, on one GPU.
+std::int64_t gathered_columns(const ModelConfig& model, std::int64_t heads, std::int64_t kv_heads) {
+  if (!model.latent) return (heads + 2 * kv_heads) * model.head_dim;
+  const LatentAttention& latent = *model.latent;
+  const std::int64_t queries = latent.query_rank > 0 ? latent.query_rank : heads * (latent.nope_dim + latent.rope_dim);
+  return queries + latent.key_value_rank + latent.rope_dim;
+}
+
 std::vector<Question> questions_of_layer(const ModelConfig& model, LayerForm form, std::int64_t tokens, int gpus) {
   const std::int64_t heads = share(model.heads, gpus, "num_attention_heads");
   const std::int64_t kv_heads = model.kv_heads < gpus ? 1 : share(model.kv_heads, gpus, "num_key_value_heads");
   const std::int64_t width = share(model.intermediate, gpus, "intermediate_size");
   const std::int64_t h = model.hidden;
   const auto question = [&](const char* name, PairOp op, std::int64_t n, std::int64_t k) {
-    return Question{name, pair_of(op, tokens, n, k, model.dtype)};
+    return Question{name, pair_of(op, tokens, n, k, model.dtype), form};
   };
   const char* const output = "attention output projection";
   const char* const down = "MLP down projection";
@@ -111,7 +120,7 @@ std::vector<Question> questions_of_layer(const ModelConfig& model, LayerForm for
     if (is_dense) questions.push_back(question(down, PairOp::gemm_all_reduce, h, width));
     return questions;
   }
-  questions.push_back(question("qkv projection", PairOp::all_gather_gemm, (heads + 2 * kv_heads) * model.head_dim, h));
+  questions.push_back(question("qkv projection", PairOp::all_gather_gemm, gathered_columns(model, heads, kv_heads), h));
   questions.push_back(question(output, PairOp::gemm_reduce_scatter, h, heads * model.head_dim));
   if (!is_dense) return questions;
   questions.push_back(question("MLP gate and up projection", PairOp::all_gather_gemm, 2 * width, h));
@@ -122,17 +131,42 @@ std::vector<Question> questions_of_layer(const ModelConfig& model, LayerForm for
 }  // namespace
 
 std::vector<Question> questions(const Scenario& scenario, std::size_t index) {
-  if (scenario.model) return questions_of_layer(*scenario.model, scenario.form, scenario.sizes[index], scenario.gpus);
-  const Workload& workload = scenario.plain[index];
-  return {{std::string(op_of(workload)), workload}};
+  if (!scenario.model) return {{std::string(op_of(scenario.plain[index])), scenario.plain[index]}};
+  std::vector<Question> questions;
+  for (const LayerForm form : scenario.forms)
+    for (Question& question : questions_of_layer(*scenario.model, form, scenario.sizes[index], scenario.gpus)) {
+      if (scenario.forms.size() > 1) question.name += ", " + std::string(words_of(form));
+      questions.push_back(std::move(question));
+    }
+  return questions;
 }
 
-std::optional<LayerWorkload> layer(const Scenario& scenario, std::size_t index) {
-  if (!scenario.model) return std::nullopt;
-  const ModelConfig& model = *scenario.model;
-  LayerWorkload layer = layer_of(model, scenario.sizes[index]);
-  layer.sequence_parallel = scenario.form == LayerForm::sequence_parallel;
-  return layer;
+std::vector<LayerWorkload> layers(const Scenario& scenario, std::size_t index) {
+  std::vector<LayerWorkload> layers;
+  if (!scenario.model) return layers;
+  for (const LayerForm form : scenario.forms)
+    if (auto layer = layer_of(*scenario.model, scenario.sizes[index])) {
+      layer->sequence_parallel = form == LayerForm::sequence_parallel;
+      layers.push_back(*layer);
+    }
+  return layers;
+}
+
+LayerForm form_of(const LayerWorkload& layer) {
+  return layer.sequence_parallel ? LayerForm::sequence_parallel : LayerForm::all_reduce;
+}
+
+std::string_view words_of(LayerForm form) {
+  return form == LayerForm::sequence_parallel ? "sequence parallel" : "all-reduce";
+}
+
+void check_questions(const Scenario& scenario) {
+  try {
+    for (std::size_t index = 0; index < scenario.sizes.size(); ++index)
+      for (const Question& question : questions(scenario, index)) check_sizes(question.workload, scenario.gpus);
+  } catch (const InputError& error) {
+    throw as_written(error, scenario);
+  }
 }
 
 Scenario scenario_from_json(const nlohmann::json& json, const std::filesystem::path& folder) {
@@ -151,12 +185,7 @@ Scenario scenario_from_json(const nlohmann::json& json, const std::filesystem::p
   else
     throw InputError(object.path_of("model"), "expected this key, or op with m, n and k; both are missing");
   object.finish();
-  try {
-    for (std::size_t index = 0; index < scenario.sizes.size(); ++index)
-      for (const Question& question : questions(scenario, index)) check_sizes(question.workload, scenario.gpus);
-  } catch (const InputError& error) {
-    throw as_written(error, scenario);
-  }
+  check_questions(scenario);
   return scenario;
 }
 

@@ -1,7 +1,9 @@
 // A scenario file: what a person wants to know, without writing cases.
 //
 //   {"format": "weft.scenario/1", "model": "models/llama-3.3-70b.config.json", "tokens": [1024, 2048], "gpus": 4,
-//    "form": "all_reduce"}                     the pairs of one layer, tensor-parallel over 4 GPUs
+//    "form": "all_reduce"}                     the pairs of one layer, tensor-parallel over 4 GPUs; without "form"
+//    those
+//                                              of both
 //   {"format": "weft.scenario/1", "op": "gemm+reduce_scatter", "m": [4096, 8192], "n": 8192, "k": 3584, "gpus": 4}
 //                                              one pair; "m" may be one number, and then "measured" may have the
 //                                              times of its parts, as in a case
@@ -40,17 +42,21 @@ struct Scenario {
   int gpus = 1;
   SearchSpace space;
   std::optional<ModelConfig> model;  ///< empty: plain sizes
-  LayerForm form = LayerForm::all_reduce;
-  std::vector<std::int64_t> sizes;  ///< tokens of the model, or the values of m; ascending, each once
-  std::vector<Workload> plain;      ///< one for each size, where there is no model
-  Measured measured;                ///< of the only size's parts, where they are known
+  std::vector<LayerForm> forms;      ///< of the model's layers; empty: plain sizes
+  std::vector<std::int64_t> sizes;   ///< tokens of the model, or the values of m; ascending, each once
+  std::vector<Workload> plain;       ///< one for each size, where there is no model
+  Measured measured;                 ///< of the only size's parts, where they are known
 };
 
 /// One pair of a layer (or the one that the file gives).
 struct Question {
-  std::string name;  ///< "attention output projection"; plain: the op
+  std::string name;  ///< "attention output projection", with the form where both are asked about; plain: the op
   Workload workload;
+  std::optional<LayerForm> form = {};  ///< empty: plain
 };
+
+/// For people: "sequence parallel".
+std::string_view words_of(LayerForm form);
 
 /// Throws InputError: unknown keys, a size that is impossible or cannot be split over the GPUs, a missing file. Paths
 /// of models are relative to the scenario's folder.
@@ -67,11 +73,17 @@ InputError as_written(const InputError& error, const Scenario& scenario);
 ///   sequence_parallel  all_gather+gemm [tokens, (a + 2 g)/W, h], gemm+reduce_scatter [tokens, h, a/W],
 ///                      all_gather+gemm [tokens, 2 i/W, h],       gemm+reduce_scatter [tokens, h, i/W]
 /// Keys and values are replicated on GPUs beyond their number: g/W is then head_dim. A model with experts has no pairs
-/// in its MLP.
+/// in its MLP. With latent attention a is heads x value_dim, and what is gathered goes through one GEMM down to the
+/// ranks, which every GPU does whole.
 std::vector<Question> questions(const Scenario& scenario, std::size_t index);
 
-/// The whole layer at that size, for what a pair's gain means in it; empty for plain sizes.
-std::optional<LayerWorkload> layer(const Scenario& scenario, std::size_t index);
+/// The whole layer at that size in each form, for what a pair's gain means in it; none for plain sizes, nor of a model
+/// whose layers are not simulated (latent attention).
+std::vector<LayerWorkload> layers(const Scenario& scenario, std::size_t index);
+LayerForm form_of(const LayerWorkload& layer);
+
+/// Throws InputError where the pairs of some size cannot be split over the scenario's GPUs, or are impossible.
+void check_questions(const Scenario& scenario);
 
 }  // namespace weft::scenarios
 

@@ -8,7 +8,7 @@
 namespace weft::calibration::evidence {
 
 /// Llama 3.3 70B: none of its layers was measured for calibration.
-inline constexpr scenarios::ModelConfig held_out_model{
+inline const scenarios::ModelConfig held_out_model{
     .hidden = 8192, .intermediate = 28672, .heads = 64, .kv_heads = 8, .head_dim = 128, .layers = 80};
 
 /// n and k of a GEMM, as its kernel sees them.

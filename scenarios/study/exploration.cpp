@@ -109,6 +109,7 @@ class PairStudy {
     }
     const auto estimate = [&](const Case& request) { return by_id.at(request.id)->candidate.estimate; };
     Answer answer{.pair = question_.name,
+                  .form = question_.form,
                   .size = size_,
                   .ranking = rank(requests, estimate, speedup_low(machine_)),
                   .fastest_first = {},
@@ -146,11 +147,17 @@ struct Asked {
   bool is_layer = false;
 };
 
+std::string name_of_layer(const LayerWorkload& layer, const Scenario& scenario) {
+  const std::string name = "whole layer";
+  return scenario.forms.size() > 1 ? name + ", " + std::string(words_of(form_of(layer))) : name;
+}
+
 std::vector<Asked> asked_of(const Scenario& scenario) {
   std::vector<Asked> asked;
   for (std::size_t i = 0; i < scenario.sizes.size(); ++i) {
     for (const Question& question : questions(scenario, i)) asked.push_back({question, i});
-    if (const auto whole = layer(scenario, i)) asked.push_back({{"whole layer", *whole}, i, true});
+    for (const LayerWorkload& whole : layers(scenario, i))
+      asked.push_back({{name_of_layer(whole, scenario), whole, form_of(whole)}, i, true});
   }
   return asked;
 }
@@ -161,12 +168,17 @@ void require_known(const std::string& id, const std::vector<std::optional<PairSt
                                    shown_name(id) + "\"");
 }
 
+bool is_of_layer(const Answer& answer) {
+  return std::holds_alternative<LayerWorkload>(answer.fastest().candidate.request.workload);
+}
+
 /// Answers are made in the order of the questions; a layer that has no schedule but serial is none.
 void add_answer(Exploration& exploration, const Asked& asked, Answer answer) {
   if (!asked.is_layer) return exploration.answers.push_back(std::move(answer));
-  exploration.layers.push_back({answer.size, answer.ranking.reference().estimate.time_us, 0});
+  exploration.layers.push_back({answer.size, *answer.form, answer.ranking.reference().estimate.time_us, 0});
   for (const Answer& pair : exploration.answers)
-    if (pair.size == answer.size) exploration.layers.back().saved_us += pair.ranking.saved_us();
+    if (pair.size == answer.size && pair.form == answer.form && !is_of_layer(pair))
+      exploration.layers.back().saved_us += pair.ranking.saved_us();
   if (answer.fastest_first.size() > 1) exploration.answers.push_back(std::move(answer));
 }
 
@@ -188,9 +200,7 @@ std::vector<std::string> Exploration::pairs() const {
 }
 
 std::size_t Exploration::most_gained() const {
-  const auto is_pair = [](const Answer& answer) {
-    return !std::holds_alternative<LayerWorkload>(answer.fastest().candidate.request.workload);
-  };
+  const auto is_pair = [](const Answer& answer) { return !is_of_layer(answer); };
   const auto gain_us = [](const Answer& answer) {
     return answer.ranking.reference().estimate.time_us - answer.ranking.fastest().estimate.time_us;
   };

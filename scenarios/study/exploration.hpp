@@ -31,6 +31,7 @@ struct Explored {
 /// One pair, or a whole layer, at one size.
 struct Answer {
   std::string pair;
+  std::optional<LayerForm> form;  ///< of the model's layer that it belongs to; empty for plain sizes
   std::int64_t size = 0;
   Ranking ranking;
   std::vector<Explored> fastest_first;
@@ -43,13 +44,14 @@ struct Answer {
 
 struct LayerAnswer {
   std::int64_t size = 0;
+  LayerForm form = LayerForm::all_reduce;
   double serial_us = 0;  ///< the whole layer
   double saved_us = 0;   ///< by the advised schedules of its pairs
 };
 
 struct Exploration {
   std::vector<Answer> answers;      ///< by size, then by pair, then the layer that they belong to
-  std::vector<LayerAnswer> layers;  ///< by size; empty for plain sizes
+  std::vector<LayerAnswer> layers;  ///< by size, then by form; empty for plain sizes
   std::size_t simulated = 0;        ///< schedules
 
   /// Names of pairs, and "whole layer" where it has schedules, each once, in the order of the answers.

@@ -58,6 +58,7 @@ ordered_json json_of(const Answer& answer, const Machine& machine) {
   ordered_json schedules = ordered_json::array();
   for (const Explored& one : answer.fastest_first) schedules.push_back(json_of(one));
   ordered_json json{{"pair", answer.pair},
+                    {"form", answer.form ? ordered_json(name_of(*answer.form)) : ordered_json()},
                     {"workload", to_json(answer.fastest().candidate.request.workload)},
                     {"size", answer.size},
                     {"verdict", verdict(answer)},
@@ -86,7 +87,10 @@ ordered_json to_json(const Exploration& exploration, const Scenario& scenario, c
   ordered_json answers = ordered_json::array(), layers = ordered_json::array();
   for (const Answer& answer : exploration.answers) answers.push_back(json_of(answer, machine));
   for (const LayerAnswer& layer : exploration.layers)
-    layers.push_back({{"tokens", layer.size}, {"serial_us", layer.serial_us}, {"saved_us", layer.saved_us}});
+    layers.push_back({{"tokens", layer.size},
+                      {"form", name_of(layer.form)},
+                      {"serial_us", layer.serial_us},
+                      {"saved_us", layer.saved_us}});
   return {{"scenario", scenario.name}, {"machine", machine.name},
           {"gpus", scenario.gpus},     {"schedules_simulated", exploration.simulated},
           {"answers", answers},        {"layers", layers}};

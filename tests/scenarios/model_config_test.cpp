@@ -1,11 +1,12 @@
 #include "scenarios/model_config.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
 
 #include "tests/models/error_of.hpp"
 #include "tests/source_folder.hpp"
+#include "tests/temporary_folder.hpp"
 
 namespace weft::scenarios {
 namespace {
@@ -39,8 +40,7 @@ TEST(ModelConfig, ReadsTheShippedLlama) {
 TEST(ModelConfig, IgnoresWhatItDoesNotNeed) { EXPECT_EQ(error_with("rope_theta", 500000.0), ""); }
 
 TEST(ModelConfig, NamesAMissingKey) {
-  for (const std::string key : {"hidden_size", "intermediate_size", "num_attention_heads", "num_key_value_heads",
-                                "num_hidden_layers", "torch_dtype"}) {
+  for (const std::string key : {"hidden_size", "intermediate_size", "num_attention_heads", "num_hidden_layers"}) {
     json config = small_config();
     config.erase(key);
     EXPECT_EQ(error_of([&] { model_config_from_json(config); }).rfind(key + ": expected", 0), 0) << key;
@@ -61,7 +61,7 @@ TEST(ModelConfig, ReadsExperts) {
   config["num_experts_per_tok"] = 2;
   EXPECT_EQ(model_config_from_json(config).experts, 8);
   EXPECT_EQ(model_config_from_json(config).experts_per_token, 2);
-  EXPECT_EQ(layer_of(model_config_from_json(config), 100).experts, 8);
+  EXPECT_EQ(layer_of(model_config_from_json(config), 100)->experts, 8);
   config["moe_intermediate_size"] = 48;
   EXPECT_EQ(model_config_from_json(config).intermediate, 48);
 }
@@ -80,7 +80,7 @@ TEST(ModelConfig, ReadsASharedExpertByItsWidth) {
   config["shared_expert_intermediate_size"] = 160;
   EXPECT_EQ(model_config_from_json(config).intermediate, 48);
   EXPECT_EQ(model_config_from_json(config).shared_intermediate, 160);
-  EXPECT_EQ(layer_of(model_config_from_json(config), 100).shared_intermediate, 160);
+  EXPECT_EQ(layer_of(model_config_from_json(config), 100)->shared_intermediate, 160);
 }
 
 TEST(ModelConfig, SharedExpertsByNumberAreOneOfTheirWidthsTogether) {
@@ -122,12 +122,136 @@ TEST(ModelConfig, ReadsTheNewNameOfTheWeightType) {
 }
 
 TEST(ModelConfig, RefusesWhatItCannotMean) {
-  EXPECT_EQ(error_with("torch_dtype", "float16"), "torch_dtype: expected bfloat16, got \"float16\"");
-  EXPECT_EQ(error_with("kv_lora_rank", 512),
-            "kv_lora_rank: expected a model without multi-head latent attention, which is not available");
+  EXPECT_EQ(error_with("torch_dtype", "float32"), "torch_dtype: expected bfloat16 or float16, got \"float32\"");
+  EXPECT_EQ(error_with("kv_lora_rank", 512), "qk_rope_head_dim: expected this key, it is missing");
+  EXPECT_EQ(error_with("layer_types", json{"full_attention", "linear_attention"}),
+            "layer_types[1]: expected attention in every layer, got \"linear_attention\"");
+  EXPECT_EQ(error_with("model_type", "starcoder2").rfind("model_type: expected a gated MLP", 0), 0);
+  EXPECT_EQ(error_with("model_type", "qwen3_next").rfind("model_type: expected attention in every layer", 0), 0);
+  EXPECT_EQ(error_with("is_encoder_decoder", true), "is_encoder_decoder: expected false: a decoder only, got true");
   EXPECT_NE(error_with("num_local_experts", 8), "");  // of which each token goes to how many?
   EXPECT_NE(error_with("hidden_size", 0), "");
   EXPECT_NE(error_with("num_key_value_heads", 9), "");
+}
+
+TEST(ModelConfig, KeysThatMayBeLeftOutHaveTheDefaultsOfTheirClass) {
+  json config = small_config();
+  config.erase("num_key_value_heads");
+  EXPECT_EQ(model_config_from_json(config).kv_heads, 8);  // as many as heads
+  config["num_key_value_heads"] = nullptr;
+  EXPECT_EQ(model_config_from_json(config).kv_heads, 8);
+  config["model_type"] = "gemma2";
+  EXPECT_EQ(model_config_from_json(config).kv_heads, 4);
+  config.erase("head_dim");
+  EXPECT_EQ(model_config_from_json(config).head_dim, 256);
+  config.erase("num_attention_heads");
+  EXPECT_EQ(model_config_from_json(config).heads, 8);
+  config.erase("torch_dtype");
+  EXPECT_THAT(model_config_from_json(config).ignored,
+              testing::ElementsAre("no type of the weights is given: GEMMs are counted as bf16"));
+}
+
+DataType type_with(const json& quantization, std::string* ignored = nullptr) {
+  json config = small_config();
+  config["quantization_config"] = quantization;
+  const ModelConfig model = model_config_from_json(config);
+  if (ignored != nullptr && !model.ignored.empty()) *ignored = model.ignored.front();
+  return model.dtype;
+}
+
+TEST(ModelConfig, GemmsHaveTheTypeThatTheirInputsAreQuantizedTo) {
+  const json eight_bits{{"type", "float"}, {"num_bits", 8}};
+  const auto group = [&](const json& inputs) {
+    return json{{"quant_method", "compressed-tensors"},
+                {"config_groups", {{"group_0", {{"weights", eight_bits}, {"input_activations", inputs}}}}}};
+  };
+  EXPECT_EQ(type_with({{"quant_method", "fp8"}}), DataType::fp8);
+  EXPECT_EQ(type_with({{"quant_method", "modelopt"}, {"quant_algo", "FP8"}}), DataType::fp8);
+  EXPECT_EQ(type_with(group(eight_bits)), DataType::fp8);
+  std::string ignored;
+  EXPECT_EQ(type_with(group(nullptr), &ignored), DataType::bf16);
+  EXPECT_EQ(ignored, "only the weights are quantized (compressed-tensors): GEMMs are counted as bf16");
+  EXPECT_EQ(type_with({{"quant_method", "awq"}}, &ignored), DataType::bf16);
+  EXPECT_EQ(ignored, "only the weights are quantized (awq): GEMMs are counted as bf16");
+  EXPECT_EQ(error_with("quantization_config", group({{"type", "int"}, {"num_bits", 8}}))
+                .rfind("quantization_config.config_groups.group_0.input_activations: expected", 0),
+            0);
+  EXPECT_EQ(error_with("quantization_config", {{"quant_method", "modelopt"}, {"quant_algo", "NVFP4"}}),
+            "quantization_config.quant_algo: expected FP8, got \"NVFP4\"");
+  EXPECT_EQ(error_with("quantization_config", {{"quant_method", "int3"}})
+                .rfind("quantization_config.quant_method: expected fp8", 0),
+            0);
+}
+
+TEST(ModelConfig, HalfPrecisionIsCountedAsBf16AndSaysSo) {
+  json config = small_config();
+  config["torch_dtype"] = "float16";
+  EXPECT_EQ(model_config_from_json(config).dtype, DataType::bf16);
+  EXPECT_THAT(model_config_from_json(config).ignored,
+              testing::ElementsAre("float16 is counted as bf16, which tensor cores run at the same rate"));
+}
+
+ModelConfig shipped_model(const std::string& name) {
+  return read_model_config(std::filesystem::path(tests::source_folder()) / "scenarios/models" /
+                           (name + ".config.json"));
+}
+
+/// hidden, intermediate, heads, kv_heads, head_dim, layers, experts, experts of a token, shared width.
+std::vector<std::int64_t> sizes_of(const ModelConfig& model) {
+  return {model.hidden,   model.intermediate,      model.heads,
+          model.kv_heads, model.head_dim,          model.layers,
+          model.experts,  model.experts_per_token, model.shared_intermediate};
+}
+
+TEST(ModelConfig, ReadsThisYearsModels) {
+  using testing::ElementsAre;
+  EXPECT_THAT(sizes_of(shipped_model("qwen2.5-72b")), ElementsAre(8192, 29568, 64, 8, 128, 80, 0, 0, 0));
+  EXPECT_THAT(sizes_of(shipped_model("qwen3-32b")), ElementsAre(5120, 25600, 64, 8, 128, 64, 0, 0, 0));
+  EXPECT_THAT(sizes_of(shipped_model("qwen3-235b-a22b")), ElementsAre(4096, 1536, 64, 4, 128, 94, 128, 8, 0));
+  EXPECT_THAT(sizes_of(shipped_model("mistral-large-2407")), ElementsAre(12288, 28672, 96, 8, 128, 88, 0, 0, 0));
+  EXPECT_THAT(sizes_of(shipped_model("mixtral-8x22b")), ElementsAre(6144, 16384, 48, 8, 128, 56, 8, 2, 0));
+  EXPECT_THAT(sizes_of(shipped_model("glm-4.5")), ElementsAre(5120, 1536, 96, 8, 128, 89, 160, 8, 1536));
+  EXPECT_THAT(sizes_of(shipped_model("minimax-m2")), ElementsAre(3072, 1536, 48, 8, 128, 62, 256, 8, 0));
+  EXPECT_THAT(sizes_of(shipped_model("gpt-oss-120b")), ElementsAre(2880, 2880, 64, 8, 64, 36, 128, 4, 0));
+  EXPECT_THAT(sizes_of(shipped_model("gemma-3-27b")), ElementsAre(5376, 21504, 32, 16, 128, 62, 0, 0, 0));
+  EXPECT_THAT(sizes_of(shipped_model("gemma-3-4b")), ElementsAre(2560, 10240, 8, 4, 256, 34, 0, 0, 0));
+}
+
+TEST(ModelConfig, ReadsTheTypesOfThisYearsModels) {
+  EXPECT_EQ(shipped_model("llama-3.3-70b-fp8").dtype, DataType::fp8);
+  EXPECT_EQ(shipped_model("minimax-m2").dtype, DataType::fp8);
+  EXPECT_EQ(shipped_model("qwen3-32b").dtype, DataType::bf16);
+  EXPECT_EQ(shipped_model("gpt-oss-120b").dtype, DataType::bf16);
+}
+
+TEST(ModelConfig, SaysWhatItIgnores) {
+  using testing::ElementsAre;
+  EXPECT_THAT(shipped_model("qwen3-32b").ignored, testing::IsEmpty());
+  EXPECT_THAT(shipped_model("gemma-3-27b").ignored,
+              ElementsAre("what reads images or sound: only the text model is counted",
+                          "sliding windows: attention is counted as if it saw all tokens"));
+  EXPECT_THAT(shipped_model("gpt-oss-120b").ignored,
+              ElementsAre("sliding windows: attention is counted as if it saw all tokens",
+                          "no type of the weights is given: GEMMs are counted as bf16",
+                          "only the weights are quantized (mxfp4): GEMMs are counted as bf16"));
+  EXPECT_THAT(shipped_model("glm-4.5").ignored,
+              ElementsAre("the first 3 layers, which have no experts", "layers that predict further tokens"));
+}
+
+TEST(ModelConfig, ReadsLatentAttention) {
+  const ModelConfig model = shipped_model("deepseek-v3");
+  EXPECT_EQ(
+      model.latent,
+      (LatentAttention{.query_rank = 1536, .key_value_rank = 512, .rope_dim = 64, .nope_dim = 128, .value_dim = 128}));
+  EXPECT_EQ(layer_of(model, 1024), std::nullopt);
+  EXPECT_EQ(shipped_model("kimi-k2").heads, 64);
+  EXPECT_EQ(shipped_model("kimi-k2").layers, 60);
+}
+
+TEST(ModelConfig, AFolderIsReadByItsConfig) {
+  const tests::TemporaryFolder folder;
+  folder.write("config.json", small_config().dump());
+  EXPECT_EQ(read_model_config(folder.path()), model_config_from_json(small_config()));
 }
 
 TEST(ModelConfig, AMissingFileIsNamed) {

@@ -58,6 +58,29 @@ TEST(Scenario, SequenceParallelFormHasFourPairsALayer) {
                           "MLP down projection: gemm+reduce_scatter m=1024 n=8192 k=7168 bf16"));
 }
 
+TEST(Scenario, WithoutAFormBothAreAskedAboutAndNamed) {
+  json scenario = llama();
+  scenario.erase("form");
+  std::vector<std::string> names;
+  for (const Question& question : questions(read(scenario), 0)) names.push_back(question.name);
+  EXPECT_THAT(names,
+              ElementsAre("attention output projection, all-reduce", "MLP down projection, all-reduce",
+                          "qkv projection, sequence parallel", "attention output projection, sequence parallel",
+                          "MLP gate and up projection, sequence parallel", "MLP down projection, sequence parallel"));
+  EXPECT_THAT(layers(read(scenario), 0), testing::SizeIs(2));
+}
+
+TEST(Scenario, LatentAttentionGathersForOneGemmAndHasNoWholeLayer) {
+  json scenario = llama();
+  scenario["model"] = "models/deepseek-v3.config.json";
+  scenario["form"] = "sequence_parallel";
+  // Down to 1536 for queries, and 512 + 64 for keys and values; 128 / 4 heads of 128.
+  EXPECT_THAT(texts(questions(read(scenario), 0)),
+              ElementsAre("qkv projection: all_gather+gemm m=1024 n=2112 k=7168 fp8",
+                          "attention output projection: gemm+reduce_scatter m=1024 n=7168 k=4096 fp8"));
+  EXPECT_THAT(layers(read(scenario), 0), testing::IsEmpty());
+}
+
 TEST(Scenario, LayerCanBeAskedAboutByItself) {
   const json scenario = json::parse(R"({"format": "weft.scenario/1", "op": "transformer_layer", "tokens": [4096, 1024],
       "hidden": 8192, "heads": 64, "kv_heads": 8, "head_dim": 128, "intermediate": 14336, "experts": 8,
@@ -80,10 +103,10 @@ TEST(Scenario, TokensAreSortedAndCountOnce) {
 }
 
 TEST(Scenario, TheWholeLayerHasTheModelsSizes) {
-  EXPECT_EQ(layer(read(llama()), 0),
-            (LayerWorkload{
-                .tokens = 1024, .hidden = 8192, .heads = 64, .kv_heads = 8, .head_dim = 128, .intermediate = 28672}));
-  EXPECT_EQ(layer(read(plain()), 0), std::nullopt);
+  EXPECT_THAT(layers(read(llama()), 0),
+              ElementsAre(LayerWorkload{
+                  .tokens = 1024, .hidden = 8192, .heads = 64, .kv_heads = 8, .head_dim = 128, .intermediate = 28672}));
+  EXPECT_THAT(layers(read(plain()), 0), testing::IsEmpty());
 }
 
 TEST(Scenario, PlainSizesGiveOnePairForEachM) {
@@ -151,7 +174,7 @@ TEST(Scenario, BadInputNamesTheField) {
   EXPECT_EQ(error_with(plain(), "bytes", 64).rfind("bytes: ", 0), 0);
   EXPECT_EQ(error_with(plain(), "measured", {{"gemm_us", 0}}).rfind("measured.gemm_us: ", 0), 0);
   EXPECT_EQ(error_with(llama(), "measured", {{"gemm_us", 1}}).rfind("measured: ", 0), 0);
-  EXPECT_EQ(error_with(plain(), "model", "models/llama-3.3-70b.config.json").rfind("form: ", 0), 0);
+  EXPECT_EQ(error_with(plain(), "model", "models/llama-3.3-70b.config.json").rfind("tokens: ", 0), 0);
 }
 
 TEST(Scenario, HeadsThatCannotBeSplitAreAnError) {

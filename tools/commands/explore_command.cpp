@@ -1,9 +1,15 @@
 // weft explore: which schedule wins, by how much, why the others lose, and what it means for the layer.
 #include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "models/base/text_file.hpp"
 #include "models/check/schedule_file.hpp"
 #include "models/execution/trace_json.hpp"
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
+#include "scenarios/question_text.hpp"
 #include "scenarios/study/explanation.hpp"
 #include "scenarios/study/exploration.hpp"
 #include "sim/simulated_executor.hpp"
@@ -22,6 +28,8 @@ using scenarios::Scenario;
 
 struct Options {
   std::string scenario, machine, trace, schedule, why, svg, space = "likely";
+  std::optional<int> gpus;
+  std::vector<std::int64_t> tokens;
   std::int64_t size = 0;
   bool all = false;
   Output output;
@@ -70,6 +78,20 @@ void explain(const Options& options, std::int64_t shown, study::Exploration& exp
                  report::show_progress("explanations"));
 }
 
+/// A machine that is named says how many GPUs a question has that does not.
+std::pair<Scenario, Machine> read_question(const Options& options) {
+  std::optional<Machine> named;
+  if (!options.machine.empty()) named = read_machine(machine_path(options.machine));
+  Scenario scenario =
+      scenarios::read_question(options.scenario, {.gpus = options.gpus,
+                                                  .sizes = options.tokens,
+                                                  .machine_gpus = named ? std::optional(named->gpus) : std::nullopt});
+  const Machine machine = named && scenario.machine.empty()
+                              ? std::move(*named)
+                              : study::machine_of(scenario, options.machine, options.scenario);
+  return {scenarios::as_machine_computes(std::move(scenario), machine), machine};
+}
+
 void write_fastest(const Options& options, const study::Answer& answer, const Machine& machine) {
   sim::SimulatedExecutor executor;
   const study::Prediction prediction =
@@ -98,8 +120,7 @@ std::string picture_of(study::Answer& answer, const Options& options, const Scen
 void run(const Options& options) {
   options.output.require_writable();
   for (const std::string& path : {options.trace, options.schedule, options.svg}) require_writable(path);
-  Scenario scenario = scenarios::read_scenario(options.scenario);
-  const Machine machine = study::machine_of(scenario, options.machine, options.scenario);
+  auto [scenario, machine] = read_question(options);
   study::Exploration exploration = explore(options, scenario, machine);
   const std::int64_t shown = options.all ? 0 : scenario.sizes.back();
   explain(options, shown, exploration, machine);
@@ -117,11 +138,25 @@ void run(const Options& options) {
 }  // namespace
 
 void add_explore_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("explore", "Rank the schedules of a scenario");
+  CLI::App* command =
+      app.add_subcommand("explore", "Does overlap pay for a model or a shape, by which schedule, from which size on?");
   auto options = std::make_shared<Options>();
-  reads(command->add_option("SCENARIO", options->scenario, "Scenario file (weft.scenario/1)"))->required();
+  reads(
+      command->add_option("MODEL", options->scenario,
+                          "A model's config.json or its folder, a scenario file (weft.scenario/1), or words: \"m=4096 "
+                          "n=8192 k=3584 op=gemm+all_reduce\""))
+      ->required();
   reads_machine(command->add_option("--machine", options->machine,
                                     "Name or path of a machine profile (default: the scenario's, where it names one)"));
+  command
+      ->add_option("--gpus", options->gpus,
+                   "Tensor-parallel over so many GPUs (default: the scenario's, else all of the machine)")
+      ->check(CLI::Range(scenarios::gpu_counts.least, scenarios::gpu_counts.most));
+  command
+      ->add_option("--tokens", options->tokens,
+                   "Tokens, or rows, to ask about (default: the scenario's, else 512, 1024, … 16384)")
+      ->delimiter(',')
+      ->check(CLI::Range(std::int64_t{1}, scenarios::max_extent));
   command->add_option("--size", options->size,
                       "Ask about this size alone (default: about all, showing the schedules of the largest)");
   command->add_flag("--all", options->all, "Show the schedules of every size");

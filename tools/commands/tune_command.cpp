@@ -43,7 +43,11 @@ std::vector<Number> ascending(std::vector<Number> values, const char* option, Nu
 study::TableQuestion question_of(const Options& options, const Machine& machine) {
   study::TableQuestion question;
   question.profile = profile_checksum(machine_path(options.machine));
-  question.layer = scenarios::layer_of(scenarios::read_model_config(options.model), 1);
+  const auto layer = scenarios::layer_of(scenarios::read_model_config(options.model), 1);
+  if (!layer)
+    throw InputError(options.model,
+                     "expected a model without multi-head latent attention, whose layers are not simulated");
+  question.layer = *layer;
   question.tokens = ascending(options.tokens, "--tokens", std::int64_t{1});
   question.gpus = options.gpus == 0 ? machine.gpus : options.gpus;
   question.fused_norm = !options.nccl;

@@ -137,11 +137,11 @@ Section sizes_of(const std::string& pair, const study::Exploration& exploration,
 }
 
 Section layers_of(const study::Exploration& exploration) {
-  Section section{"Whole layer", {{"tokens", "serial us", "with the advised schedules us", "speedup"}, {}}, {}};
+  Section section{"Whole layer", {{"tokens", "form", "serial us", "with the advised schedules us", "speedup"}, {}}, {}};
   for (const study::LayerAnswer& layer : exploration.layers) {
     const double overlapped_us = layer.serial_us - layer.saved_us;
-    section.table.rows.push_back(
-        {count(layer.size), us(layer.serial_us), us(overlapped_us), ratio(layer.serial_us / overlapped_us)});
+    section.table.rows.push_back({count(layer.size), std::string(scenarios::words_of(layer.form)), us(layer.serial_us),
+                                  us(overlapped_us), ratio(layer.serial_us / overlapped_us)});
   }
   return section;
 }
@@ -156,6 +156,8 @@ Report exploration_report(const study::Exploration& exploration, const Scenario&
                 .sections = {},
                 .notes = {std::to_string(exploration.simulated) + " schedules simulated."},
                 .document = to_json(exploration, scenario, machine)};
+  if (scenario.model)
+    for (const std::string& ignored : scenario.model->ignored) report.notes.push_back("Not counted: " + ignored + ".");
   for (const study::Answer& answer : exploration.answers) {
     if (shown != 0 && answer.size != shown) continue;
     report.sections.push_back(ranking_of(answer, scenario));

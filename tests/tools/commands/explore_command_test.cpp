@@ -43,6 +43,30 @@ TEST_F(Explore, NeedsAMachineOfEither) {
   EXPECT_THAT(result.errors, HasSubstr("--machine: expected"));
 }
 
+TEST_F(Explore, AsksAboutAModelsConfigOnTheMachine) {
+  folder.write("config.json", R"({"model_type": "qwen3", "hidden_size": 1024, "intermediate_size": 2048,
+      "num_attention_heads": 8, "num_key_value_heads": 8, "num_hidden_layers": 4, "torch_dtype": "float16"})");
+  for (const std::string what : {"config.json", "."}) {
+    const CommandResult result = run_weft(
+        "explore " + what + " --machine h200x8-nvswitch --gpus 2 --tokens 2048,1024 --space named --json out.json",
+        folder);
+    EXPECT_EQ(result.status, 0) << result.errors;
+    EXPECT_THAT(result.output, HasSubstr("Not counted: float16 is counted as bf16"));
+    EXPECT_EQ(json()["gpus"], 2);
+    EXPECT_EQ(json()["layers"].size(), 4u);  // two sizes in two forms
+    EXPECT_EQ(json()["layers"][1]["form"], "sequence_parallel");
+  }
+}
+
+TEST_F(Explore, AsksAboutAPairInWords) {
+  const CommandResult result = run_weft(
+      "explore 'm=1024 n=1024 k=1024 op=gemm+all_reduce' --machine h200x8-nvswitch --gpus 2 --space named "
+      "--json out.json",
+      folder);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_EQ(json()["answers"][0]["workload"]["op"], "gemm+all_reduce");
+}
+
 TEST_F(Explore, SimulatesOnlyTheSizeThatIsAsked) {
   ASSERT_EQ(run("--space named --json out.json").status, 0);
   const auto both = json();

@@ -1,0 +1,35 @@
+// What `weft explore` is asked: a scenario, a model's config.json or its folder, or a few words.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/scenario.hpp"
+
+namespace weft {
+struct Machine;
+}
+
+namespace weft::scenarios {
+
+/// What the question leaves open, or what is asked instead.
+struct QuestionOptions {
+  std::optional<int> gpus = {};           ///< instead of the scenario's; else all of the machine's
+  std::vector<std::int64_t> sizes = {};   ///< tokens, or rows, instead of the scenario's; else `usual_tokens`
+  std::optional<int> machine_gpus = {};   ///< empty: no machine was named
+};
+
+/// Of a question that names none.
+inline const std::vector<std::int64_t> usual_tokens{512, 1024, 2048, 4096, 8192, 16384};
+
+/// `what` is the path of a scenario, of a config.json or of its folder; or words, the keys of a scenario of plain
+/// sizes: "m=4096,8192 n=8192 k=3584 op=gemm+all_reduce". A model is asked about in both forms. Throws InputError that
+/// names the file and the field or the word; field "--machine" where neither a machine nor GPUs are known.
+Scenario read_question(const std::string& what, const QuestionOptions& options);
+
+/// With bf16 GEMMs where the model's are fp8 and the machine's GPUs have none, which is said in `ignored`.
+Scenario as_machine_computes(Scenario scenario, const Machine& machine);
+
+}  // namespace weft::scenarios

@@ -1,0 +1,92 @@
+#include "scenarios/weight_type.hpp"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "models/base/input_error.hpp"
+
+namespace weft::scenarios {
+namespace {
+
+constexpr std::array fp8_methods{"fp8", "fbgemm_fp8"};
+/// Weights alone are compressed: kernels expand them and compute in the type of the activations.
+constexpr std::array weight_only_methods{"awq", "gptq", "auto-round", "bitsandbytes", "mxfp4", "hqq"};
+
+bool is_among(const auto& names, const std::string& name) {
+  return std::ranges::find(names, name) != std::ranges::end(names);
+}
+
+/// The key was renamed from torch_dtype to dtype; null and nothing mean the same.
+std::optional<JsonValue> stored_type(JsonObject& object) {
+  for (const char* const key : {"dtype", "torch_dtype"})
+    if (const auto value = object.find(key); value && !value->is_null()) return value;
+  return std::nullopt;
+}
+
+void check_stored_type(JsonObject& whole, JsonObject& model, std::vector<std::string>& ignored) {
+  auto type = stored_type(model);
+  if (!type) type = stored_type(whole);
+  if (!type) return ignored.push_back("no type of the weights is given: GEMMs are counted as bf16");
+  if (const std::string name = type->string(); name == "float16")
+    ignored.emplace_back("float16 is counted as bf16, which tensor cores run at the same rate");
+  else if (name != "bfloat16")
+    type->fail("bfloat16 or float16");
+}
+
+/// Of compressed-tensors: how one group of weights, or of their inputs, is stored; empty where it is not quantized.
+struct Stored {
+  std::string type;
+  std::int64_t bits = 0;
+};
+std::optional<Stored> stored(JsonObject& group, const char* key) {
+  const auto value = group.find(key);
+  if (!value || value->is_null()) return std::nullopt;
+  JsonObject object = value->object();
+  return Stored{object.string_or("type", "int"), object.integer("num_bits", 1, 64)};
+}
+
+DataType type_of_groups(JsonObject& quantization, std::vector<std::string>& ignored) {
+  std::optional<DataType> common;
+  for (auto& [name, value] : quantization.object("config_groups").entries()) {
+    JsonObject group = value.object();
+    const auto weights = stored(group, "weights"), inputs = stored(group, "input_activations");
+    if (!weights) continue;
+    if (inputs && (inputs->type != "float" || inputs->bits != 8))
+      group.at("input_activations").fail("inputs of 8-bit floats, or none that are quantized");
+    const DataType type = inputs ? DataType::fp8 : DataType::bf16;
+    if (common && *common != type) value.fail("groups whose GEMMs have one type");
+    common = type;
+  }
+  if (common == DataType::fp8) return DataType::fp8;
+  ignored.emplace_back("only the weights are quantized (compressed-tensors): GEMMs are counted as bf16");
+  return DataType::bf16;
+}
+
+DataType type_of_modelopt(JsonObject& quantization) {
+  const JsonValue algorithm = quantization.at("quant_algo");
+  if (algorithm.string() != "FP8") algorithm.fail("FP8");
+  return DataType::fp8;
+}
+
+}  // namespace
+
+DataType gemm_type(JsonObject& whole, JsonObject& model, std::vector<std::string>& ignored) {
+  check_stored_type(whole, model, ignored);
+  auto value = whole.find("quantization_config");
+  if (!value || value->is_null()) value = model.find("quantization_config");
+  if (!value || value->is_null()) return DataType::bf16;
+  JsonObject quantization = value->object();
+  const JsonValue method = quantization.at("quant_method");
+  const std::string name = method.string();
+  if (is_among(fp8_methods, name)) return DataType::fp8;
+  if (name == "compressed-tensors") return type_of_groups(quantization, ignored);
+  if (name == "modelopt") return type_of_modelopt(quantization);
+  if (!is_among(weight_only_methods, name))
+    method.fail("fp8, fbgemm_fp8, compressed-tensors, modelopt, or one that stores weights alone (awq, gptq, mxfp4, …)");
+  ignored.push_back("only the weights are quantized (" + name + "): GEMMs are counted as bf16");
+  return DataType::bf16;
+}
+
+}  // namespace weft::scenarios
