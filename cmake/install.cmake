@@ -1,6 +1,7 @@
 # cmake --install BUILD --prefix P gives, in any folder P and wherever P is moved:
 #   bin/weft                the command
 #   include/weft, lib       the library: one header, one archive, and the package that find_package(weft) finds
+#   lib/python3/dist-packages/weft   the Python package, where it was built
 #   share/weft              machine profiles, published curves, scenarios (models/machine/machine_files.hpp finds them)
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -26,6 +27,12 @@ endif()
 if(WEFT_STATIC)
   set_target_properties(weft_command PROPERTIES INSTALL_RPATH "$ORIGIN")
   install(FILES $<TARGET_SONAME_FILE:TBB::tbb> DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+if(TARGET weft_python)
+  set(WEFT_PYTHON_DESTINATION lib/python3/dist-packages CACHE STRING "Where the Python package is installed")
+  install(TARGETS weft_python LIBRARY DESTINATION ${WEFT_PYTHON_DESTINATION}/weft)
+  install(DIRECTORY tools/python/weft DESTINATION ${WEFT_PYTHON_DESTINATION} PATTERN __pycache__ EXCLUDE)
 endif()
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/weft)

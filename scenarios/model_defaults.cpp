@@ -12,13 +12,12 @@ struct Known {
 };
 
 /// huggingface/transformers, src/transformers/models/TYPE/configuration_TYPE.py.
-constexpr std::array known{Known{"gemma", {16, 16, 256}},    Known{"gemma2", {8, 4, 256}},
-                           Known{"gemma3_text", {8, 4, 256}}, Known{"mistral", {32, 8, 0}},
-                           Known{"mixtral", {32, 8, 0}},      Known{"qwen2", {32, 32, 0}},
-                           Known{"qwen2_moe", {16, 16, 0}},   Known{"qwen3", {32, 32, 128}},
-                           Known{"qwen3_moe", {32, 4, 0}},    Known{"glm", {32, 2, 128}},
-                           Known{"glm4", {32, 2, 128}},       Known{"glm4_moe", {96, 8, 0}},
-                           Known{"gpt_oss", {64, 8, 64}}};
+constexpr std::array known{
+    Known{"gemma", {16, 16, 256}},   Known{"gemma2", {8, 4, 256}},  Known{"gemma3_text", {8, 4, 256}},
+    Known{"mistral", {32, 8, 0}},    Known{"mixtral", {32, 8, 0}},  Known{"qwen2", {32, 32, 0}},
+    Known{"qwen2_moe", {16, 16, 0}}, Known{"qwen3", {32, 32, 128}}, Known{"qwen3_moe", {32, 4, 0}},
+    Known{"glm", {32, 2, 128}},      Known{"glm4", {32, 2, 128}},   Known{"glm4_moe", {96, 8, 0}},
+    Known{"gpt_oss", {64, 8, 64}}};
 
 struct Other {
   std::string_view type, reason;
@@ -26,14 +25,27 @@ struct Other {
 
 constexpr std::string_view no_gate = "a gated MLP (gate and up projections), which these layers have not";
 constexpr std::string_view no_attention = "attention in every layer";
-constexpr std::array others{
-    Other{"bloom", no_gate},         Other{"falcon", no_gate},          Other{"gpt2", no_gate},
-    Other{"gpt_bigcode", no_gate},   Other{"gpt_neox", no_gate},        Other{"gptj", no_gate},
-    Other{"nemotron", no_gate},      Other{"opt", no_gate},             Other{"phi", no_gate},
-    Other{"starcoder2", no_gate},    Other{"bamba", no_attention},      Other{"falcon_h1", no_attention},
-    Other{"jamba", no_attention},    Other{"lfm2", no_attention},       Other{"mamba", no_attention},
-    Other{"mamba2", no_attention},   Other{"nemotron_h", no_attention}, Other{"qwen3_next", no_attention},
-    Other{"recurrent_gemma", no_attention}, Other{"rwkv", no_attention}, Other{"zamba2", no_attention}};
+constexpr std::array others{Other{"bloom", no_gate},
+                            Other{"falcon", no_gate},
+                            Other{"gpt2", no_gate},
+                            Other{"gpt_bigcode", no_gate},
+                            Other{"gpt_neox", no_gate},
+                            Other{"gptj", no_gate},
+                            Other{"nemotron", no_gate},
+                            Other{"opt", no_gate},
+                            Other{"phi", no_gate},
+                            Other{"starcoder2", no_gate},
+                            Other{"bamba", no_attention},
+                            Other{"falcon_h1", no_attention},
+                            Other{"jamba", no_attention},
+                            Other{"lfm2", no_attention},
+                            Other{"mamba", no_attention},
+                            Other{"mamba2", no_attention},
+                            Other{"nemotron_h", no_attention},
+                            Other{"qwen3_next", no_attention},
+                            Other{"recurrent_gemma", no_attention},
+                            Other{"rwkv", no_attention},
+                            Other{"zamba2", no_attention}};
 
 }  // namespace
 

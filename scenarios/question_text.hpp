@@ -16,9 +16,9 @@ namespace weft::scenarios {
 
 /// What the question leaves open, or what is asked instead.
 struct QuestionOptions {
-  std::optional<int> gpus = {};           ///< instead of the scenario's; else all of the machine's
-  std::vector<std::int64_t> sizes = {};   ///< tokens, or rows, instead of the scenario's; else `usual_tokens`
-  std::optional<int> machine_gpus = {};   ///< empty: no machine was named
+  std::optional<int> gpus = {};          ///< instead of the scenario's; else all of the machine's
+  std::vector<std::int64_t> sizes = {};  ///< tokens, or rows, instead of the scenario's; else `usual_tokens`
+  std::optional<int> machine_gpus = {};  ///< empty: no machine was named
 };
 
 /// Of a question that names none.

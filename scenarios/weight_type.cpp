@@ -84,7 +84,8 @@ DataType gemm_type(JsonObject& whole, JsonObject& model, std::vector<std::string
   if (name == "compressed-tensors") return type_of_groups(quantization, ignored);
   if (name == "modelopt") return type_of_modelopt(quantization);
   if (!is_among(weight_only_methods, name))
-    method.fail("fp8, fbgemm_fp8, compressed-tensors, modelopt, or one that stores weights alone (awq, gptq, mxfp4, …)");
+    method.fail(
+        "fp8, fbgemm_fp8, compressed-tensors, modelopt, or one that stores weights alone (awq, gptq, mxfp4, …)");
   ignored.push_back("only the weights are quantized (" + name + "): GEMMs are counted as bf16");
   return DataType::bf16;
 }

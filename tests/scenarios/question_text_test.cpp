@@ -69,8 +69,10 @@ TEST(QuestionText, SaysWhatIsWrongInOneLine) {
   EXPECT_THAT(error_with("m=64 n=x k=64 op=gemm+all_reduce"), StartsWith("n: "));
   const tests::TemporaryFolder folder;
   folder.write("other.json", R"({"weights": 3})");
-  EXPECT_THAT(error_with((folder.path() / "other.json").string()), testing::HasSubstr("other.json: expected a scenario"));
-  EXPECT_THAT(error_with(llama, {.gpus = 3}), testing::HasSubstr("num_attention_heads: expected a multiple of gpus = 3"));
+  EXPECT_THAT(error_with((folder.path() / "other.json").string()),
+              testing::HasSubstr("other.json: expected a scenario"));
+  EXPECT_THAT(error_with(llama, {.gpus = 3}),
+              testing::HasSubstr("num_attention_heads: expected a multiple of gpus = 3"));
 }
 
 TEST(QuestionText, Fp8IsCountedAsBf16WhereTheGpusHaveNone) {

@@ -76,7 +76,8 @@ std::map<std::string, Room> rooms() {
           {"calibration/evidence", {"weft::calibration::evidence", evidence}},
           {"tools", {"weft::tools", tools}},
           {"tools/report", {"weft::tools::report", evidence + std::set<std::string>{"tools"}}},
-          {"tools/commands", {"weft::tools::commands", tools}}};
+          {"tools/commands", {"weft::tools::commands", tools}},
+          {"tools/python", {"weft::tools::python", tools}}};
 }
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }

@@ -1,0 +1,227 @@
+// The extension of the Python package weft: JSON as text in, JSON as text out, spans as columns. What its functions are
+// for is said where people read it, in weft/__init__.py.
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calibration/evidence/profile_numbers.hpp"
+#include "models/base/failure_text.hpp"
+#include "models/base/json_file.hpp"
+#include "models/check/check.hpp"
+#include "models/execution/executor.hpp"
+#include "models/execution/trace_json.hpp"
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
+#include "models/schedule/schedule_json.hpp"
+#include "scenarios/case_json.hpp"
+#include "scenarios/question_text.hpp"
+#include "scenarios/study/explanation.hpp"
+#include "scenarios/study/exploration.hpp"
+#include "scenarios/study/exploration_json.hpp"
+#include "scenarios/study/prediction.hpp"
+#include "scenarios/study/prediction_json.hpp"
+#include "scenarios/study/prediction_lines.hpp"
+#include "sim/meaning/meaning_report.hpp"
+#include "sim/simulated_executor.hpp"
+#include "tools/rooms.hpp"
+
+namespace weft::tools::python {
+namespace {
+
+namespace py = pybind11;
+
+/// Others of the interpreter's threads go on while one of ours works.
+using WithoutInterpreter = py::call_guard<py::gil_scoped_release>;
+
+// --- Machines --------------------------------------------------------------------------------------------------
+
+/// What the class Machine of Python holds.
+struct OpenProfile {
+  explicit OpenProfile(const std::string& name_or_path)
+      : path(machine_path(name_or_path)), machine(read_machine(path)) {}
+
+  std::filesystem::path path;
+  Machine machine;
+};
+
+std::vector<std::vector<std::string>> numbers_of(const OpenProfile& profile) {
+  std::vector<std::vector<std::string>> rows;
+  for (const evidence::ProfileNumber& number : evidence::profile_numbers(read_json_file(profile.path)))
+    rows.push_back({number.path, number.value, number.unit, number.source});
+  return rows;
+}
+
+// --- Questions -------------------------------------------------------------------------------------------------
+
+const sim::SimulationOptions without_spans{.spans = false, .mechanisms = {}, .given_us = {}};
+
+study::Prediction predicted(const std::string& case_json, const OpenProfile& profile, std::string& id,
+                            const study::PredictionOptions& options) {
+  const scenarios::Case request = scenarios::case_from_json(parse_json(case_json));
+  id = request.id;
+  sim::SimulatedExecutor executor(without_spans);
+  return study::predict(request, profile.machine, executor, options);
+}
+
+std::string predict(const std::string& case_json, const OpenProfile& profile) {
+  std::string id;
+  const study::Prediction prediction = predicted(case_json, profile, id, {});
+  return study::to_json(id, prediction).dump();
+}
+
+std::string predict_lines(const std::string& cases, const OpenProfile& profile) {
+  sim::SimulatedExecutor executor(without_spans);
+  std::istringstream in(cases);
+  std::ostringstream out;
+  study::predict_lines(in, out, profile.machine, executor);
+  return std::move(out).str();
+}
+
+std::string explored(const scenarios::Scenario& scenario, const Machine& machine) {
+  study::require_gpus(scenario.gpus, machine);
+  sim::SimulatedExecutor executor(without_spans);
+  study::Exploration exploration =
+      study::explore(scenario, machine, executor, {.least_schedules = study::usual_schedules});
+  std::vector<study::Answer*> answers;
+  for (study::Answer& answer : exploration.answers) answers.push_back(&answer);
+  study::explain(answers, machine, sim::simulate);
+  return study::to_json(exploration, scenario, machine).dump();
+}
+
+std::string explore(const std::string& scenario_json, const std::string& folder, const OpenProfile& profile) {
+  const scenarios::Scenario scenario = scenarios::scenario_from_json(parse_json(scenario_json), folder);
+  return explored(scenarios::as_machine_computes(scenario, profile.machine), profile.machine);
+}
+
+/// `what`: a file, a folder or words; without `gpus` and `sizes` those of the scenario, or else all of the machine's
+/// GPUs and the usual sizes.
+std::string explore_question(const std::string& what, const OpenProfile& profile, std::optional<int> gpus,
+                             const std::vector<std::int64_t>& sizes) {
+  const scenarios::Scenario scenario =
+      scenarios::read_question(what, {.gpus = gpus, .sizes = sizes, .machine_gpus = profile.machine.gpus});
+  return explored(scenarios::as_machine_computes(scenario, profile.machine), profile.machine);
+}
+
+// --- Schedules -------------------------------------------------------------------------------------------------
+
+std::string build(const std::string& case_json, const OpenProfile& profile) {
+  std::string id;
+  Schedule schedule = predicted(case_json, profile, id, {.serial = false}).schedule;
+  schedule.machine = profile.machine.name;
+  return to_json(schedule).dump();
+}
+
+Schedule checked(const std::string& schedule_json) {
+  Schedule schedule = schedule_from_json(parse_json(schedule_json));
+  weft::check(schedule);
+  return schedule;
+}
+
+std::string check(const std::string& schedule_json) { return sim::meaning::meaning_in_words(checked(schedule_json)); }
+
+Trace simulated(const std::string& schedule_json, const OpenProfile& profile, const std::string& perfetto) {
+  const Schedule schedule = checked(schedule_json);
+  study::require_machine(schedule, profile.machine);
+  Trace trace = sim::SimulatedExecutor().run(schedule, profile.machine);
+  if (!perfetto.empty()) write_perfetto(perfetto, {trace});
+  return trace;
+}
+
+/// What `of` says of each span.
+template <class Number, class Of>
+py::array_t<Number> numbers(const std::vector<Span>& spans, const Of& of) {
+  py::array_t<Number> values(static_cast<py::ssize_t>(spans.size()));
+  auto view = values.template mutable_unchecked<1>();
+  for (std::size_t i = 0; i < spans.size(); ++i) view(static_cast<py::ssize_t>(i)) = of(spans[i]);
+  return values;
+}
+
+template <class Of>
+py::list texts(const std::vector<Span>& spans, const Of& of) {
+  py::list values(spans.size());
+  for (std::size_t i = 0; i < spans.size(); ++i) values[i] = py::str(std::string(of(spans[i])));
+  return values;
+}
+
+py::dict columns_of(const std::vector<Span>& spans) {
+  py::dict columns;
+  columns["operation"] = texts(spans, [](const Span& span) { return span.operation; });
+  columns["kind"] = texts(spans, [](const Span& span) { return span.kind; });
+  columns["stream"] = texts(spans, [](const Span& span) { return span.stream; });
+  columns["gpu"] = numbers<std::int32_t>(spans, [](const Span& span) { return span.gpu; });
+  columns["start_us"] = numbers<double>(spans, [](const Span& span) { return span.start_us; });
+  columns["end_us"] = numbers<double>(spans, [](const Span& span) { return span.end_us; });
+  columns["limited_by"] = texts(spans, [](const Span& span) { return name_of(span.limit); });
+  columns["detail"] = texts(spans, [](const Span& span) { return span.detail; });
+  return columns;
+}
+
+py::dict simulate(const std::string& schedule_json, const OpenProfile& profile, const std::string& perfetto) {
+  const Trace trace = [&] {
+    const py::gil_scoped_release released;
+    return simulated(schedule_json, profile, perfetto);
+  }();
+  py::dict result;
+  result["machine"] = trace.machine;
+  result["time_us"] = trace.time_us;
+  result["limited_by"] = std::string(name_of(trace.limited_by));
+  result["clock_MHz"] = trace.clock_MHz;
+  result["power_W"] = trace.power_W;
+  result["spans"] = columns_of(trace.spans);
+  return result;
+}
+
+// --- Errors ----------------------------------------------------------------------------------------------------
+
+void add_errors(py::module_& module) {
+  static PyObject* const input_error =
+      py::exception<InputError>(module, "InputError", PyExc_ValueError).release().ptr();
+  static PyObject* const execution_error =
+      py::exception<ExecutionError>(module, "ExecutionError", PyExc_RuntimeError).release().ptr();
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const InputError& error) {
+      py::object value = py::reinterpret_borrow<py::object>(input_error)(error.what());
+      value.attr("field") = error.field();
+      PyErr_SetObject(input_error, value.ptr());
+    } catch (const ExecutionError& error) {
+      PyErr_SetString(execution_error, error.what());
+    } catch (const std::system_error& error) {
+      PyErr_SetString(PyExc_OSError, failure_text(error).c_str());
+    }
+  });
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_weft, module) {
+  add_errors(module);
+  module.attr("__version__") = WEFT_VERSION;
+  py::class_<OpenProfile>(module, "Machine")
+      .def(py::init<const std::string&>(), py::arg("name_or_path"), WithoutInterpreter())
+      .def_property_readonly("name", [](const OpenProfile& profile) { return profile.machine.name; })
+      .def_property_readonly("gpus", [](const OpenProfile& profile) { return profile.machine.gpus; })
+      .def_property_readonly("path", [](const OpenProfile& profile) { return profile.path.string(); })
+      .def_property_readonly("description",
+                             [](const OpenProfile& profile) { return evidence::profile_description(profile.path); })
+      .def("__repr__", [](const OpenProfile& profile) { return "weft.machine('" + profile.machine.name + "')"; });
+  module.def("machines", [] { return machine_names(); });
+  module.def("numbers", numbers_of);
+  module.def("predict", predict, WithoutInterpreter());
+  module.def("predict_lines", predict_lines, WithoutInterpreter());
+  module.def("explore", explore, WithoutInterpreter());
+  module.def("explore_question", explore_question, WithoutInterpreter());
+  module.def("build", build, WithoutInterpreter());
+  module.def("check", check, WithoutInterpreter());
+  module.def("simulate", simulate);
+}
+
+}  // namespace weft::tools::python
