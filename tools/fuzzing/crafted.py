@@ -15,6 +15,7 @@ class Question:
     why: str = ""
     status: int | None = None  # expected; None: any that is allowed
     told: tuple = ()  # words of the error
+    patience: int = 1  # times the processor time that others get
 
 
 def content(said, root):

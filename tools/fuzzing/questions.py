@@ -99,7 +99,9 @@ class Asker:
             ["--json", "out.json"], ["--trace", "trace.json"], ["--svg", "out.svg"], ["--schedule", "won.json"],
             ["--why", "all"], ["--all"], ["--space", self.random.choice(["named", "likely"])],
         )  # fmt: skip
-        return Question(["explore", "scenario.json", "--machine", self.machine(), *options, *self.printed()], files, OUTPUTS)
+        arguments = ["explore", "scenario.json", "--machine", self.machine(), *options, *self.printed()]
+        patience = 6 if "--why" in options or "--svg" in options else 2  # hundreds of schedules, each once more for each loss
+        return Question(arguments, files, OUTPUTS, patience=patience)
 
     def schedule(self):
         """One that is mutated; and the machine that it is for, where it says so."""

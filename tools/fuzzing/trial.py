@@ -16,7 +16,8 @@ EXIT_OF_SANITIZERS = 86
 
 @dataclasses.dataclass
 class Limits:
-    seconds: float = 10  # of processor time
+    seconds: float = 10  # of processor time: the same on a busy machine
+    waiting_seconds: float = 900  # by the clock: only what waits for nothing gets there
     megabytes: float = 1500  # resident
     output_megabytes: float = 200  # each file that is written
     sanitized: bool = False  # their shadow memory is no memory, and all takes them ten times as long
@@ -47,9 +48,9 @@ def is_sanitized(program):
     return b"__asan_init" in pathlib.Path(program).read_bytes()
 
 
-def restrict(limits):
+def restrict(limits, patience):
     factor = 10 if limits.sanitized else 1
-    seconds = max(1, int(limits.seconds * factor))
+    seconds = max(1, int(limits.seconds * factor * patience))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     size = int(limits.output_megabytes * 2**20)
@@ -137,9 +138,9 @@ class Place:
             process = subprocess.Popen(
                 [self.program_for(question), *question.arguments],
                 cwd=self.work, env=environment, stdin=stdin, stdout=out, stderr=err,
-                start_new_session=True, preexec_fn=lambda: restrict(self.limits),
+                start_new_session=True, preexec_fn=lambda: restrict(self.limits, question.patience),
             )  # fmt: skip
-        status, megabytes, hung = waited_for(process, self.limits.seconds * (60 if self.limits.sanitized else 12))
+        status, megabytes, hung = waited_for(process, self.limits.waiting_seconds)
         left = outlived(process.pid)
         output, errors = (streams / "out").read_bytes(), (streams / "err").read_bytes()
         return Outcome(status, output, errors, *self.afterwards(question), megabytes, hung, left)
