@@ -79,6 +79,10 @@ void check_experts(const LayerWorkload& layer) {
   if (layer.shared_intermediate > 0) check_mlp_width("shared_intermediate", layer.shared_intermediate, layer);
 }
 
+/// Of queries, over all heads: a simulation takes time in proportion to them, and 64 heads of four million tokens need
+/// a minute on any GPU.
+constexpr std::int64_t most_attention_rows = std::int64_t{1} << 28;
+
 template <class WithHeads>
 void check_heads(const WithHeads& workload) {
   check_extent("heads", workload.heads);
@@ -90,6 +94,10 @@ void check_heads(const WithHeads& workload) {
   if (workload.heads > max_extent / 3 / workload.head_dim)
     throw InputError("workload.head_dim",
                      "expected heads x head_dim below 2^31 / 3, got " + std::to_string(workload.head_dim));
+  if (workload.tokens > most_attention_rows / workload.heads)
+    throw InputError("workload.tokens", "expected at most " + std::to_string(most_attention_rows / workload.heads) +
+                                            " tokens of " + std::to_string(workload.heads) + " heads, got " +
+                                            std::to_string(workload.tokens));
 }
 
 void check_layer(const LayerWorkload& layer) {

@@ -20,6 +20,7 @@
 
 namespace {
 
+constexpr std::size_t longest_usage_error = 400;
 constexpr int done = 0, work_failed = 1, bad_input = 2, ended_by_signal = 128;
 
 int report(int status, std::string message) {
@@ -28,10 +29,12 @@ int report(int status, std::string message) {
   return status;
 }
 
-/// Standard output carries results only: what is logged goes to standard error.
+/// Standard output carries results only: what is logged goes to standard error, and what only tells how far the work is
+/// to a terminal alone.
 void log_to_standard_error() {
   auto logger = spdlog::stderr_color_st("weft");
   logger->set_pattern("%n: %v");
+  if (isatty(STDERR_FILENO) == 0) logger->set_level(spdlog::level::warn);
   spdlog::set_default_logger(std::move(logger));
 }
 
@@ -71,7 +74,7 @@ int run(int argc, char** argv) {
     return std::cout ? done : report(work_failed, "standard output could not be written" + weft::reason_of(errno));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);  // --help
-    return report(bad_input, error.what());
+    return report(bad_input, weft::excerpt(error.what(), longest_usage_error));  // it quotes whole words
   } catch (const weft::InputError& error) {
     return report(bad_input, error.what());
   } catch (const weft::calibration::Interrupted& error) {

@@ -14,7 +14,8 @@ namespace weft::calibration::evidence {
 bool is_compressed(const std::filesystem::path& path);
 
 /// Throws InputError "FILE: expected a readable file of CONTENTS" for one that is missing, unreadable or a folder, and
-/// "FILE: expected CONTENTS in a whole gzip file" for one that is compressed, but cut off, damaged or no gzip file.
+/// "FILE: expected CONTENTS in a whole gzip file" for one that is compressed, but cut off, damaged or no gzip file. One
+/// that would hold more than `most_bytes_read` is refused as well.
 std::unique_ptr<std::istream> open_lines(const std::filesystem::path& path, const std::string& contents);
 
 /// Calls `read` with each line that is not blank and its number, from 1. What it throws becomes an InputError that

@@ -6,7 +6,10 @@
 #include <cmath>
 #include <fstream>
 
+#include "models/base/json_object.hpp"
+#include "models/base/text.hpp"
 #include "models/cost/library_model.hpp"
+#include "models/machine/machine_json.hpp"
 #include "scenarios/study/prediction.hpp"
 #include "sim/simulated_executor.hpp"
 
@@ -17,21 +20,25 @@ bool is_same_curve(const PublishedCurve& a, const PublishedCurve& b) {
   return a.kind == b.kind && a.gpus == b.gpus && a.max_ctas == b.max_ctas && a.source == b.source;
 }
 
+template <class Number>
+Number number_from(const std::string& field, Number least, Number most, const InputError& otherwise) {
+  Number number = 0;
+  if (!boost::conversion::try_lexical_convert(field, number) || !(number >= least && number <= most)) throw otherwise;
+  return number;
+}
+
 /// One line of the file: a curve of one point.
 PublishedCurve curve_from(const std::string& line, const std::string& place) {
   std::vector<std::string> fields;
   boost::split(fields, line, boost::is_any_of(","));
-  PublishedCurve curve;
-  PublishedPoint point;
-  if (fields.size() != 6 || !boost::conversion::try_lexical_convert(fields[1], curve.gpus) ||
-      !boost::conversion::try_lexical_convert(fields[2], curve.max_ctas) ||
-      !boost::conversion::try_lexical_convert(fields[3], point.bytes) ||
-      !boost::conversion::try_lexical_convert(fields[4], point.time_us) || fields[5].empty() || point.time_us <= 0)
-    throw InputError(place, "expected collective,gpus,max_ctas,bytes,time_us,source");
-  curve.kind = from_name<CollectiveKind>(fields[0], place);
-  curve.source = fields[5];
-  curve.points = {point};
-  return curve;
+  const InputError otherwise(place, "expected collective,gpus,max_ctas,bytes,time_us,source");
+  if (fields.size() != 6 || fields[5].empty()) throw otherwise;
+  return {.kind = from_name<CollectiveKind>(fields[0], place),
+          .gpus = number_from(fields[1], 2, 1024, otherwise),
+          .max_ctas = number_from(fields[2], 0, 1024, otherwise),
+          .source = printable(fields[5]),
+          .points = {{.bytes = number_from(fields[3], Bytes{1}, max_json_integer, otherwise),
+                      .time_us = number_from(fields[4], shortest_collective_us, longest_collective_us, otherwise)}}};
 }
 
 }  // namespace
@@ -40,7 +47,9 @@ std::vector<PublishedCurve> published_curves(const Machine& machine, const std::
   std::vector<PublishedCurve> curves;
   for (const CollectiveCurve& known : machine.collectives) {
     PublishedCurve& curve = curves.emplace_back(PublishedCurve{known.kind, known.gpus, known.max_ctas, "", {}});
-    for (const CurvePoint& point : known.points) curve.points.push_back({point.bytes, point.alone_us});
+    for (const CurvePoint& point : known.points)
+      if (point.alone_us > 0) curve.points.push_back({point.bytes, point.alone_us});
+    if (curve.points.empty()) curves.pop_back();
   }
   std::ifstream file(left_out);
   std::string line;

@@ -25,8 +25,9 @@ struct PublishedCurve {
   bool in_profile() const { return source.empty(); }
 };
 
-/// The profile's curves, then those of the file where it exists: columns collective, gpus, max_ctas, bytes, time_us,
-/// source; neighbouring lines that differ in size and time alone are one curve. Throws InputError, file and line.
+/// The profile's curves without the points that say nothing of a graph's time, then those of the file where it exists:
+/// columns collective, gpus, max_ctas, bytes, time_us, source; neighbouring lines that differ in size and time alone
+/// are one curve. Throws InputError, file and line.
 std::vector<PublishedCurve> published_curves(const Machine& machine, const std::filesystem::path& left_out);
 
 struct CurvePrediction {

@@ -112,13 +112,18 @@ class Builder {
 
 bool is_leaf(const nlohmann::ordered_json& json) { return !json.is_structured() || json.empty(); }
 
+/// With U+FFFD for bytes that are no UTF-8, such as those of a file's name.
+std::string text_of_leaf(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 std::string on_one_line(const nlohmann::ordered_json& json) {
-  if (is_leaf(json)) return json.dump();
+  if (is_leaf(json)) return text_of_leaf(json);
   const bool is_object = json.is_object();
   std::string text;
   for (const auto& [key, value] : json.items()) {
     if (!text.empty()) text += ", ";
-    if (is_object) text += nlohmann::json(key).dump() + ": ";
+    if (is_object) text += text_of_leaf(key) + ": ";
     text += on_one_line(value);
   }
   return is_object ? "{" + text + "}" : "[" + text + "]";
@@ -137,7 +142,7 @@ void append(std::string& text, const nlohmann::ordered_json& json, std::size_t i
   text += is_object ? "{" : "[";
   std::string separator = "\n";
   for (const auto& [key, value] : json.items()) {
-    const std::string label = is_object ? nlohmann::json(key).dump() + ": " : "";
+    const std::string label = is_object ? text_of_leaf(key) + ": " : "";
     text += separator + inner + label;
     append(text, value, indent + 2, inner.size() + label.size() + 1, width);
     separator = ",\n";

@@ -84,7 +84,13 @@ class NumberReader {
 };
 
 constexpr std::size_t most_bytes_of_name = 256;
-constexpr double shortest_collective_us = 0.01, longest_collective_us = 1e8;
+
+/// 0 where it is not known.
+double alone_us_from(const JsonValue& value) {
+  const double time_us = value.number(0, longest_collective_us);
+  if (time_us > 0 && time_us < shortest_collective_us) value.fail("0, or at least 0.01 us");
+  return time_us;
+}
 
 /// {"collective", "gpus", "max_ctas", "ctas", "cluster", "source", "points": [[bytes, kernel_us, alone_us, CTAs], …]}
 CollectiveCurve curve_from(JsonObject object) {
@@ -100,7 +106,7 @@ CollectiveCurve curve_from(JsonObject object) {
     if (numbers.size() != 3 && numbers.size() != 4) point.fail("[bytes, kernel_us, alone_us] or with CTAs");
     const auto ctas = numbers.size() == 4 ? static_cast<int>(numbers[3].integer(1, 1024)) : 0;
     curve.points.push_back({numbers[0].integer(1), numbers[1].number(shortest_collective_us, longest_collective_us),
-                            numbers[2].number(0, longest_collective_us), ctas});
+                            alone_us_from(numbers[2]), ctas});
   }
   if (curve.points.size() < 2) object.at("points").fail("at least two points");
   object.finish();

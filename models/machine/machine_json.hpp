@@ -9,6 +9,9 @@
 
 namespace weft {
 
+/// Range of a collective's time, alone or from one graph to the next.
+inline constexpr double shortest_collective_us = 0.01, longest_collective_us = 1e8;
+
 /// Format weft.machine/1. The GEMM library's kernels stand in a file beside the profile (gemm_choices_text.hpp). Throws
 /// InputError that names file and field.
 Machine read_machine(const std::filesystem::path& path);

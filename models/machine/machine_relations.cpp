@@ -1,6 +1,7 @@
 #include "models/machine/machine_relations.hpp"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -128,9 +129,24 @@ void check_curves(const Machine& machine) {
   }
 }
 
+void require_one_of(const std::vector<std::string>& known, const std::string& word, const std::string& name) {
+  if (std::find(known.begin(), known.end(), word) == known.end())
+    throw InputError(name, "expected one of " + joined(known) + ", got \"" + shown_name(word) + "\"");
+}
+
 void check_bands(const std::vector<ErrorBand>& bands) {
-  for (std::size_t i = 0; i < bands.size(); ++i)
-    require_at_most({entry("errors", i) + ".low", bands[i].low}, {"high", bands[i].high});
+  std::map<std::pair<std::string, Condition>, double> before;
+  for (std::size_t i = 0; i < bands.size(); ++i) {
+    const ErrorBand& band = bands[i];
+    const std::string name = entry("errors", i);
+    require_one_of(known_strata(), band.stratum, name + ".stratum");
+    require_at_most({name + ".low", band.low}, {"high", band.high});
+    const auto [last, is_first] = before.try_emplace({band.stratum, band.condition}, band.from_us);
+    if (!is_first && band.from_us <= last->second)
+      throw InputError(name + ".from_us", "expected more than that of the band before = " + text(last->second) +
+                                              ", got " + text(band.from_us));
+    last->second = band.from_us;
+  }
 }
 
 void check_ranges(const std::vector<CalibratedRange>& ranges) {
@@ -138,14 +154,35 @@ void check_ranges(const std::vector<CalibratedRange>& ranges) {
       "m", "n", "k", "bytes", "gpus", "attention", "grouped_gemm", "all_reduce_norm"};
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const std::string name = entry("calibrated", i);
-    if (std::find(known.begin(), known.end(), ranges[i].quantity) == known.end())
-      throw InputError(name + ".quantity",
-                       "expected one of " + joined(known) + ", got \"" + excerpt(ranges[i].quantity, 60) + "\"");
+    require_one_of(known, ranges[i].quantity, name + ".quantity");
     require_at_most({name + ".low", ranges[i].low}, {"high", ranges[i].high});
   }
 }
 
 }  // namespace
+
+const std::vector<std::string>& known_strata() {
+  static const std::vector<std::string> strata{"speedup",
+                                               "gemm",
+                                               "all_reduce",
+                                               "all_gather",
+                                               "reduce_scatter",
+                                               "all_to_all",
+                                               "copy",
+                                               "transformer_layer",
+                                               "distributed_attention",
+                                               "serial",
+                                               "decomposition",
+                                               "signaling",
+                                               "async_tp",
+                                               "concurrent",
+                                               "ficco",
+                                               "token_split",
+                                               "staged",
+                                               "hybrid",
+                                               "best"};
+  return strata;
+}
 
 void check_relations(const Machine& machine) {
   check_gpu(machine);

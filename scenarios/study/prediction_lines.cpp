@@ -16,6 +16,7 @@
 #include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
 #include "models/base/line_reader.hpp"
+#include "models/base/text.hpp"
 #include "models/check/schedule_file.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/study/prediction.hpp"
@@ -57,14 +58,21 @@ std::string without_overflows(std::string_view line) {
   return text;
 }
 
-/// Of a line that parse_json() refuses, though all that is wrong with it may be a number or a key that stands twice.
+/// Of a line that parse_json() refuses, though all that is wrong with it may be a number or a key that stands twice. A
+/// list or an object, which may be nested without end, is no id of such a line.
 ordered_json id_of_refused(std::string_view line) {
-  return id_of(nlohmann::json::parse(without_overflows(line), nullptr, false));
+  const auto members_alone = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) { return depth <= 1; };
+  const ordered_json id = id_of(nlohmann::json::parse(without_overflows(line), members_alone, false));
+  return id.is_structured() ? ordered_json(nullptr) : id;
+}
+
+ResultLine failed(ordered_json id, const std::string& error) {
+  return {ordered_json{{"id", std::move(id)}, {"error", printable(error)}}.dump(), true};
 }
 
 ResultLine refusal(ordered_json id, std::size_t number, const InputError& error) {
-  if (!id.is_null()) return {ordered_json{{"id", std::move(id)}, {"error", error.what()}}.dump(), true};
-  return {ordered_json{{"id", nullptr}, {"line", number}, {"error", error.what()}}.dump(), true};
+  if (!id.is_null()) return failed(std::move(id), error.what());
+  return {ordered_json{{"id", nullptr}, {"line", number}, {"error", printable(error.what())}}.dump(), true};
 }
 
 /// Throws InputError for an id that names no file of that folder.
@@ -89,7 +97,7 @@ ResultLine result_of(const std::string& line, std::size_t number, const Machine&
     if (!schedules.empty()) write_checked(schedule_path(schedules, request.id), prediction.schedule);
     return {to_json(request.id, prediction).dump(), false};
   } catch (const std::exception& error) {  // of this case; the others go on
-    return {ordered_json{{"id", id_of(parsed)}, {"error", failure_text(error)}}.dump(), true};
+    return failed(id_of(parsed), failure_text(error));
   }
 }
 
@@ -100,8 +108,7 @@ class Ids {
   ResultLine refuse_repeated(const std::string& line) {
     const ordered_json id = id_in(line);
     if (id.is_null() || known_.insert(id.dump()).second) return {};
-    const std::string error = "id: expected each once, for its schedule's file, got " + id.dump() + " again";
-    return {ordered_json{{"id", id}, {"error", error}}.dump(), true};
+    return failed(id, "id: expected each once, for its schedule's file, got " + id.dump() + " again");
   }
 
  private:

@@ -23,10 +23,10 @@ def refused_constant(text):
 
 
 def numbers_in(value, key=""):
-    """(key, number) of everything below; a list's numbers have the list's key."""
+    """(key, number) of everything below; a list's numbers have the list's key, and those of a start that of the start."""
     if isinstance(value, dict):
-        for name, member in value.items():
-            yield from numbers_in(member, name)
+        for name, member in value.items():  # a trace may begin before its origin
+            yield from numbers_in(member, "start" if key == "start" else name)
     elif isinstance(value, list):
         for element in value:
             yield from numbers_in(element, key)
@@ -66,7 +66,7 @@ def check_prediction(answer):
 
 def check_predictions(text, status):
     failed = 0
-    for line in text.splitlines():
+    for line in text.removesuffix("\n").split("\n") if text else ():
         answer = check_json(line, "a line")
         if "error" in answer:
             failed += 1

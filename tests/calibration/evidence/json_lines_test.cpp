@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/base/input_error.hpp"
+#include "models/base/text_file.hpp"
 #include "tests/compressed.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -62,6 +63,11 @@ TEST_F(JsonLines, AreRefusedWhereTheirCompressedBytesHaveChanged) {
 }
 
 TEST_F(JsonLines, AreRefusedWhereACompressedFileIsPlain) { EXPECT_EQ(error_of(text), no_gzip_file); }
+
+TEST_F(JsonLines, AreRefusedWhereAFewCompressedBytesWouldFillTheMemory) {
+  EXPECT_THAT(error_of(tests::compressed(std::string(most_bytes_read + 1, '\n'))),
+              testing::HasSubstr("file.gz: expected at most 128 MB of JSON lines, got more"));
+}
 
 TEST_F(JsonLines, NameTheLineOfACompressedFile) {
   EXPECT_THAT(error_of(tests::compressed("{}\n{")), testing::HasSubstr("file.gz: line 2: "));

@@ -40,9 +40,29 @@ TEST(PublishedCurves, BeginWithThoseOfTheProfile) {
   EXPECT_FALSE(curves[1].in_profile());
 }
 
+TEST(PublishedCurves, OfTheProfileHaveNoPointWhereTheTimeOfAGraphIsNotKnown) {
+  Machine machine;
+  const auto curve = [](double alone_us) {
+    return CollectiveCurve{
+        .kind = CollectiveKind::all_gather, .gpus = 4, .ctas = 2, .points = {{64, 5, alone_us}, {128, 6, 0}}};
+  };
+  machine.collectives = {curve(7), curve(0)};
+  const auto curves = read("", machine);
+  ASSERT_EQ(curves.size(), 1);
+  ASSERT_EQ(curves[0].points.size(), 1);
+  EXPECT_EQ(curves[0].points[0].bytes, 64);
+}
+
+TEST(PublishedCurves, NameTheirSourceInCharactersThatCanBePrinted) {
+  EXPECT_EQ(read("all_reduce,8,0,1024,10,a \x1b blo\xff\n").front().source, "a \\u001b blo\\xff");
+}
+
 TEST(PublishedCurves, RefuseALineThatIsNone) {
-  for (const std::string line : {"all_reduce,8,0,1024,ten,a blog\n", "all_reduce,8,0,1024,10\n",
-                                 "all_reduce,8,0,1024,0,a blog\n", "all_to_one,8,0,1024,10,a blog\n"}) {
+  for (const std::string line :
+       {"all_reduce,8,0,1024,ten,a blog\n", "all_reduce,8,0,1024,10\n", "all_reduce,8,0,1024,0,a blog\n",
+        "all_to_one,8,0,1024,10,a blog\n", "all_reduce,8,0,1024,5e-324,a blog\n", "all_reduce,8,0,1024,nan,a blog\n",
+        "all_reduce,8,0,1024,1e9,a blog\n", "all_reduce,0,0,1024,10,a blog\n", "all_reduce,8,-1,1024,10,a blog\n",
+        "all_reduce,8,0,0,10,a blog\n"}) {
     try {
       read(line);
       FAIL() << "accepted " << line;

@@ -28,6 +28,10 @@ std::string error_with(const std::string& pointer, const json& value) {
   return error_with("h200x8-nvswitch-nvls", pointer, value);
 }
 
+json band(const std::string& stratum, double from_us = 0, double low = -0.1, double high = 0.1) {
+  return {{"stratum", stratum}, {"from_us", from_us}, {"low", low}, {"high", high}, {"source", "test"}};
+}
+
 TEST(MachineRelations, HoldInAllShippedProfiles) {
   for (const auto& file : std::filesystem::directory_iterator(machines()))
     if (file.path().extension() == ".json") EXPECT_EQ(error_of([&] { read_machine(file.path()); }), "") << file.path();
@@ -92,10 +96,7 @@ TEST(MachineRelations, CurvesAscendAndStandOnce) {
 }
 
 TEST(MachineRelations, BandsAndRangesHaveTwoEndsInTheirOrder) {
-  const auto band = [](double low, double high) {
-    return json{{"stratum", "gemm"}, {"from_us", 0}, {"low", low}, {"high", high}, {"source", "test"}};
-  };
-  EXPECT_EQ(error_with("/errors", json::array({band(0.2, 0.1)})),
+  EXPECT_EQ(error_with("/errors", json::array({band("gemm", 0, 0.2, 0.1)})),
             "errors[0].low: expected at most high = 0.1, got 0.2");
   const auto range = [](const char* quantity, double low, double high) {
     return json{{"quantity", quantity}, {"low", low}, {"high", high}};
@@ -104,6 +105,16 @@ TEST(MachineRelations, BandsAndRangesHaveTwoEndsInTheirOrder) {
             "calibrated[0].low: expected at most high = 2.0, got 8.0");
   EXPECT_THAT(error_with("/calibrated", json::array({range("M", 1, 2)})),
               HasSubstr("calibrated[0].quantity: expected one of m, n, k"));
+}
+
+TEST(MachineRelations, BandsAreOfStrataThatPredictionsHaveAndAscend) {
+  EXPECT_THAT(error_with("/errors", json::array({band("gem")})),
+              HasSubstr("errors[0].stratum: expected one of speedup,"));
+  EXPECT_EQ(error_with("/errors", json::array({band("gemm", 30), band("serial"), band("gemm", 30)})),
+            "errors[2].from_us: expected more than that of the band before = 30.0, got 30.0");
+  json short_gemm = band("gemm", 0);
+  short_gemm["condition"] = "short";
+  EXPECT_EQ(error_with("/errors", json::array({band("gemm", 0), band("gemm", 30), short_gemm})), "");
 }
 
 }  // namespace

@@ -7,7 +7,9 @@
 
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
+#include "models/machine/machine_relations.hpp"
 #include "scenarios/families/families.hpp"
+#include "scenarios/family_rules.hpp"
 #include "scenarios/search.hpp"
 #include "tests/simulator.hpp"
 
@@ -32,6 +34,14 @@ TEST(Predict, BestIsTheFastestOfTheFamiliesThatTheOpHas) {
   for (const Case& one : candidates(pair, 4, {.max_ctas = {}}))
     fastest_us = std::min(fastest_us, predict(one, h200(), simulator()).time_us);
   EXPECT_EQ(best.time_us, fastest_us);
+}
+
+TEST(Predict, EachStratumIsOneThatAProfileMayHaveBandsOf) {
+  std::vector<std::string> strata{"speedup"};
+  for (const Workload& workload : workload_of_each_op())
+    strata.push_back(stratum_of({.id = "a", .gpus = 2, .workload = workload, .schedule = {}, .measured = {}}));
+  for (const FamilyRules* rules : all_families()) strata.emplace_back(rules->name);
+  for (const std::string& stratum : strata) EXPECT_EQ(std::ranges::count(known_strata(), stratum), 1) << stratum;
 }
 
 TEST(Predict, TheIntervalIsThatOfTheTimesClass) {

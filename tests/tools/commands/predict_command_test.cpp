@@ -87,6 +87,22 @@ TEST_F(PredictCommand, KeepsTheIdOfALineWithANumberTooLargeOrAKeyTwice) {
   EXPECT_EQ(lines[2]["line"], 3);
 }
 
+TEST_F(PredictCommand, AnswersALineWhoseIdIsNestedWithoutEnd) {
+  const std::string deep = R"({"id": )" + std::string(200'000, '[') + std::string(200'000, ']') + "}";
+  const CommandResult result = answer(deep + "\n" + all_reduce + "\n");
+  EXPECT_EQ(result.status, 1);
+  const std::vector<json> lines = lines_of(result.output);
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_EQ(lines[0]["id"], nullptr);
+  EXPECT_THAT(lines[0]["error"], HasSubstr("levels of nesting"));
+  EXPECT_TRUE(lines[1].contains("time_us"));
+}
+
+TEST_F(PredictCommand, AnswersInCharactersThatCanBePrinted) {
+  const CommandResult result = answer(R"({"id": "c", "gpus": 4, "workload": {"op": "\u001b[31m\u0085"}})");
+  EXPECT_THAT(lines_of(result.output).at(0)["error"], HasSubstr(R"(got "\u001b[31m\u0085")"));
+}
+
 TEST_F(PredictCommand, AnswersALineBeforeTheNextIsWritten) {
   folder_.write("ask.sh", R"(coproc weft { "$1" predict --machine h200x8-nvswitch; }
 for id in first second; do
