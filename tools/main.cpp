@@ -4,7 +4,6 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <exception>
@@ -14,18 +13,15 @@
 #include "calibration/process_group.hpp"
 #include "models/base/failure_text.hpp"
 #include "models/base/input_error.hpp"
-#include "models/base/text.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
 
 namespace {
 
-constexpr std::size_t longest_usage_error = 400;
 constexpr int done = 0, work_failed = 1, bad_input = 2, ended_by_signal = 128;
 
-int report(int status, std::string message) {
-  std::replace(message.begin(), message.end(), '\n', ' ');
-  std::cerr << "weft: " << weft::printable(message) << '\n';
+int report(int status, const std::string& message) {
+  std::cerr << "weft: " << weft::shown_message(message) << '\n';
   return status;
 }
 
@@ -74,7 +70,7 @@ int run(int argc, char** argv) {
     return std::cout ? done : report(work_failed, "standard output could not be written" + weft::reason_of(errno));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error);  // --help
-    return report(bad_input, weft::excerpt(error.what(), longest_usage_error));  // it quotes whole words
+    return report(bad_input, error.what());
   } catch (const weft::InputError& error) {
     return report(bad_input, error.what());
   } catch (const weft::calibration::Interrupted& error) {

@@ -1,9 +1,12 @@
 #include "models/base/failure_text.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <new>
 #include <stdexcept>
 #include <system_error>
+
+#include "models/base/text.hpp"
 
 namespace weft {
 
@@ -15,6 +18,16 @@ std::string failure_text(const std::exception& error) {
                                 dynamic_cast<const std::length_error*>(&error) != nullptr;
   return is_out_of_memory ? "there is not enough memory for this"
                           : "an error of weft itself, which its authors want to know of";
+}
+
+std::string shown_message(std::string message) {
+  constexpr std::size_t longest = 600, end = 200;
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  const std::string text = printable(message);
+  if (text.size() <= longest) return text;
+  std::size_t rest = text.size() - end;
+  while ((static_cast<unsigned char>(text[rest]) & 0xc0) == 0x80) ++rest;  // inside a character
+  return excerpt(text, longest - end) + text.substr(rest);
 }
 
 std::string reason_of(int error) { return error == 0 ? "" : ": " + std::generic_category().message(error); }

@@ -67,12 +67,12 @@ ordered_json id_of_refused(std::string_view line) {
 }
 
 ResultLine failed(ordered_json id, const std::string& error) {
-  return {ordered_json{{"id", std::move(id)}, {"error", printable(error)}}.dump(), true};
+  return {ordered_json{{"id", std::move(id)}, {"error", shown_message(error)}}.dump(), true};
 }
 
 ResultLine refusal(ordered_json id, std::size_t number, const InputError& error) {
   if (!id.is_null()) return failed(std::move(id), error.what());
-  return {ordered_json{{"id", nullptr}, {"line", number}, {"error", printable(error.what())}}.dump(), true};
+  return {ordered_json{{"id", nullptr}, {"line", number}, {"error", shown_message(error.what())}}.dump(), true};
 }
 
 /// Throws InputError for an id that names no file of that folder.

@@ -30,6 +30,14 @@ TEST(FailureText, IsWhatWeAndTheOperatingSystemSay) {
             "/nowhere/at all: No such file or directory");
 }
 
+TEST(ShownMessage, IsOneLineOfAtMost600BytesWithItsEnd) {
+  EXPECT_EQ(shown_message("a file: expected\nmore \x1b"), "a file: expected more \\u001b");
+  EXPECT_EQ(shown_message(std::string(600, 'a')), std::string(600, 'a'));
+  const std::string reason(196, 'c'),
+      shown = shown_message(std::string(500, 'a') + "ééé" + std::string(500, 'b') + "€€" + reason);
+  EXPECT_EQ(shown, std::string(397, 'a') + "…€" + reason);
+}
+
 TEST(FailureText, HidesWhatLibrariesSayOfTheirInsides) {
   EXPECT_EQ(text_of([] { std::vector<int>().reserve(static_cast<std::size_t>(-1)); }),
             "there is not enough memory for this");
