@@ -19,14 +19,6 @@ Family read_family(JsonObject& object) {
   family.fail("one of " + joined(known));
 }
 
-RunCondition read_condition(const JsonValue& value) {
-  if (!value.is_object()) return {value.word<Condition>()};
-  JsonObject object = value.object();
-  const double clock_MHz = object.number("clock_MHz", least_clock_MHz, most_clock_MHz);
-  object.finish();
-  return {Condition::sustained, clock_MHz};
-}
-
 void write(nlohmann::ordered_json& json, const std::vector<Field>& fields) {
   for (const Field& field : fields)
     if (field.is_written) std::visit([&](const auto& value) { json[field.key] = value; }, field.value);
@@ -66,6 +58,14 @@ Measured read_measured(JsonObject object) {
   return measured;
 }
 
+RunCondition read_condition(const JsonValue& value) {
+  if (!value.is_object()) return {value.word<Condition>()};
+  JsonObject object = value.object();
+  const double clock_MHz = object.number("clock_MHz", least_clock_MHz, most_clock_MHz);
+  object.finish();
+  return {Condition::sustained, clock_MHz};
+}
+
 Case case_from_json(const nlohmann::json& json) {
   JsonObject object(json);
   Case result;
@@ -99,6 +99,11 @@ nlohmann::ordered_json to_json(const ScheduleChoice& choice) {
   return json;
 }
 
+nlohmann::ordered_json to_json(const RunCondition& condition) {
+  if (condition.fixed_clock_MHz > 0) return {{"clock_MHz", condition.fixed_clock_MHz}};
+  return name_of(condition.condition);
+}
+
 nlohmann::ordered_json to_json(const Case& value) {
   nlohmann::ordered_json json{{"id", value.id}, {"gpus", value.gpus}};
   json["workload"] = to_json(value.workload);
@@ -106,10 +111,7 @@ nlohmann::ordered_json to_json(const Case& value) {
   nlohmann::ordered_json measured;
   write(measured, fields_of(value.measured));
   if (!measured.empty()) json["measured"] = std::move(measured);
-  if (value.condition.fixed_clock_MHz > 0)
-    json["condition"] = {{"clock_MHz", value.condition.fixed_clock_MHz}};
-  else if (value.condition != RunCondition{})
-    json["condition"] = name_of(value.condition.condition);
+  if (value.condition != RunCondition{}) json["condition"] = to_json(value.condition);
   return json;
 }
 

@@ -18,10 +18,12 @@ Case case_from_json(const nlohmann::json& json);
 Workload read_workload(JsonObject object);
 ScheduleChoice read_schedule_choice(JsonObject object);
 Measured read_measured(JsonObject object);
+RunCondition read_condition(const JsonValue& value);
 
 /// Everything that is not a default, in the order of the documentation; case_from_json(to_json(c)) == c.
 nlohmann::ordered_json to_json(const Case& value);
 nlohmann::ordered_json to_json(const Workload& workload);
 nlohmann::ordered_json to_json(const ScheduleChoice& choice);
+nlohmann::ordered_json to_json(const RunCondition& condition);
 
 }  // namespace weft::scenarios

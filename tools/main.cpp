@@ -56,6 +56,7 @@ int run(int argc, char** argv) {
   weft::tools::commands::add_plan_command(app);
   weft::tools::commands::add_ask_command(app);
   weft::tools::commands::add_tune_command(app);
+  weft::tools::commands::add_sweep_command(app);
   weft::tools::commands::add_validate_command(app);
   weft::tools::commands::add_reproduce_command(app);
   weft::tools::commands::add_machines_command(app);

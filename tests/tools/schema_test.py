@@ -44,6 +44,8 @@ class Schema:
         if "enum" in schema:
             return value in schema["enum"]
         if schema["type"] == "object":
+            if "properties" not in schema:  # other schemas say what it holds
+                return isinstance(value, dict)
             known = schema["properties"]
             return (
                 isinstance(value, dict)
@@ -70,6 +72,8 @@ class Schema:
         schema = self.root if schema is None else schema
         inside = (*inside, schema.get("$ref", ""))
         schema = self.resolved(schema)
+        if "examples" in schema:
+            return schema["examples"]
         if "oneOf" in schema:
             return [sample for one in schema["oneOf"] for sample in self.samples(one, inside)]
         if "const" in schema:
@@ -94,7 +98,7 @@ class Schema:
         if "oneOf" in schema:
             schema = self.resolved(next(one for one in schema["oneOf"] if self.fits(value, one)))
             yield from self.objects(value, schema, path)
-        elif schema.get("type") == "object":
+        elif schema.get("type") == "object" and "properties" in schema:
             yield path, schema
             for key in value:
                 yield from self.objects(value[key], schema["properties"][key], (*path, key))
@@ -238,9 +242,23 @@ class Schemas(unittest.TestCase):
         self.assertGreater(len(probes), 150)
         self.assert_probes(probes, [self.error_of("simulate", value) for value, _, _ in probes])
 
+    def test_the_reader_of_sweeps_knows_the_keys_and_words_of_the_schema(self):
+        schema = Schema("sweep")
+        shutil.copytree(ROOT / "scenarios/models", self.path / "models")
+        probes = Probes(schema, schema.samples()).probes
+        self.assertGreater(len(probes), 20)
+        errors = []
+        for value, _, _ in probes:
+            file = self.path / "value.json"
+            file.write_text(json.dumps(value))
+            line = [WEFT, "sweep", file, "--store", self.path / "store.sqlite"]
+            errors.append(subprocess.run(line, capture_output=True, text=True, check=False).stderr)
+        self.assert_probes(probes, errors)
+
     def test_files_follow_their_schemas(self):
         files = {
             "scenario": [*ROOT.glob("scenarios/*.json"), ROOT / "docs/example/scenario.json"],
+            "sweep": [*ROOT.glob("scenarios/sweeps/*.json")],
             "schedule": [*ROOT.glob("tests/schedules/*.json"), *ROOT.glob("scenarios/launch_control/*.json"),
                          ROOT / "docs/example/schedule.json", ROOT / "docs/example/worked_example.json"],
         }

@@ -18,6 +18,7 @@ void add_draw_command(CLI::App& app);
 void add_plan_command(CLI::App& app);
 void add_ask_command(CLI::App& app);
 void add_tune_command(CLI::App& app);
+void add_sweep_command(CLI::App& app);
 void add_validate_command(CLI::App& app);
 void add_reproduce_command(CLI::App& app);
 void add_machines_command(CLI::App& app);
