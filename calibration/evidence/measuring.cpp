@@ -62,7 +62,7 @@ bool Measuring::add(const Case& one) {
     require_runnable(schedule);
     schedules_.push_back(std::move(schedule));
   } catch (const InputError& error) {
-    file_.add_error(one, error.what());
+    refused_.emplace_back(one, error.what());
     return false;
   }
   cases_.push_back(one);
@@ -83,11 +83,19 @@ void Measuring::take(std::size_t index, Measurement measurement) {
     file_.add_kernels(cases_[index], measurement.kernels);
 }
 
+void Measuring::write_refused() {
+  for (const auto& [one, why] : std::exchange(refused_, {})) file_.add_error(one, why);
+}
+
 void Measuring::run(const Progress& progress) {
-  if (cases_.empty()) return;
+  if (cases_.empty()) return write_refused();
   ProgressCounter runs_done(progress, cases_.size() * (options_.run.spans ? 2 : 1));
   std::size_t failed = 0;
-  const Observer observer{.on_conditions = [&](const Conditions& conditions) { file_.add(conditions); },
+  const Observer observer{.on_conditions =
+                              [&](const Conditions& conditions) {
+                                file_.add(conditions);
+                                write_refused();
+                              },
                           .on_result =
                               [&](std::size_t index, const Measurement& measurement) {
                                 take(index, measurement);

@@ -1,6 +1,8 @@
 // Cases measured on the GPUs of this machine, into a measurement file.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "calibration/evidence/measurement_file.hpp"
@@ -19,8 +21,8 @@ struct MeasuringOptions {
 class Measuring {
  public:
   /// Those of `requests` that the file does not hold. What a case leaves open is as `weft predict` finds it, with
-  /// `simulator`. Cases that cannot be built or run get their line with "error" at
-  /// once. Machine, file and simulator must outlive this.
+  /// `simulator`. Cases that cannot be built or run get their line with "error" as soon as the others are run: where
+  /// those are refused, nothing is written. Machine, file and simulator must outlive this.
   Measuring(const std::vector<scenarios::Case>& requests, const Machine& machine, const MeasuringOptions& options,
             MeasurementFileWriter& file, Executor& simulator);
 
@@ -37,6 +39,7 @@ class Measuring {
   bool add(const scenarios::Case& one);
   std::string first_of_mix(std::size_t index) const;
   void take(std::size_t index, Measurement measurement);
+  void write_refused();
 
   const Machine& machine_;
   MeasuringOptions options_;
@@ -45,7 +48,8 @@ class Measuring {
   std::size_t before_;
   std::vector<scenarios::Case> cases_;  ///< that are measured now, with their schedules
   std::vector<Schedule> schedules_;
-  std::vector<Mix> mixes_;  ///< positions in both
+  std::vector<std::pair<scenarios::Case, std::string>> refused_;  ///< and why
+  std::vector<Mix> mixes_;                                        ///< positions in both
 };
 
 }  // namespace weft::calibration::evidence
