@@ -164,15 +164,26 @@ struct Best {
 using Family =
     std::variant<Serial, Decomposition, Signaling, AsyncTp, Concurrent, Ficco, TokenSplit, Staged, Hybrid, Best>;
 
+/// Whose host code enqueues the operations of an eager launch.
+enum class Host { pytorch, cuda, vllm_eager };
+
+/// What does the collectives: the library, kernels of one's own over peer access (one- or two-shot, whichever is
+/// faster) or the switch's multicast, or nothing, as a baseline without communication.
+enum class Collectives { nccl, two_shot, multimem, none };
+
 struct ScheduleChoice {
   Family family;
   int max_ctas = 0;  ///< NCCL's maxCTAs with minCTAs 1; 0: the library's default
   Launch launch = Launch::graph;
   bool urgent = true;  ///< streams that carry transfers have the highest priority; else all are ordinary ones
+  Host host = Host::pytorch;
+  Collectives collectives = Collectives::nccl;
   /// Besides the family and its keys. A hybrid chooses its transfers' priority itself, under the same key.
   static void describe(auto& io, auto& choice) {
     io.optional("max_ctas", choice.max_ctas, 0, {counts, "NCCL's maxCTAs; left out: its default"});
     io.optional("launch", choice.launch, Launch::graph);
+    io.optional("host", choice.host, Host::pytorch, "whose host code enqueues an eager launch");
+    io.optional("collectives", choice.collectives, Collectives::nccl, "what does the collectives");
     if (!std::holds_alternative<Hybrid>(choice.family))
       io.optional("urgent", choice.urgent, true, "false: collectives and copies on streams of ordinary priority");
   }
@@ -188,6 +199,20 @@ std::string describe(const ScheduleChoice& choice);
 
 namespace weft {
 
+template <>
+struct NamesOf<scenarios::Host> {
+  using enum scenarios::Host;
+  static constexpr std::array names{std::pair{pytorch, std::string_view{"pytorch"}},
+                                    std::pair{cuda, std::string_view{"cuda"}},
+                                    std::pair{vllm_eager, std::string_view{"vllm_eager"}}};
+};
+template <>
+struct NamesOf<scenarios::Collectives> {
+  using enum scenarios::Collectives;
+  static constexpr std::array names{
+      std::pair{nccl, std::string_view{"nccl"}}, std::pair{two_shot, std::string_view{"two_shot"}},
+      std::pair{multimem, std::string_view{"multimem"}}, std::pair{none, std::string_view{"none"}}};
+};
 template <>
 struct NamesOf<scenarios::AsyncInput> {
   using enum scenarios::AsyncInput;

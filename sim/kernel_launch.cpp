@@ -144,7 +144,8 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   const GemmTiming& library = site.machine.gemm;
   const MatrixSize size = size_on_rank(gemm, site.activity.rank, site.schedule.gpus);
   const DataType dtype = site.schedule.buffers[gemm.a.buffer].dtype;
-  const TileTiming timing = time_tile(site.machine, size, kernel, dtype, clock_share_of_rank(site));
+  TileTiming timing = time_tile(site.machine, size, kernel, dtype, clock_share_of_rank(site));
+  timing.tile_us /= kernel_efficiency(site.machine, gemm);
   KernelLaunch launch =
       matrix_launch(site, dtype, tile_count(size, kernel), timing, kernel.cluster_m * kernel.cluster_n, gemm.max_sms);
   TiledWork& work = launch.work;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/cost/all_reduce_norm_model.hpp"
+#include "models/cost/direct_collective_model.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/grouped_gemm_model.hpp"
 #include "models/schedule/amounts.hpp"
@@ -22,12 +23,18 @@ CollectiveTiming among_others(CollectiveTiming timing, int cluster, const Schedu
 
 CollectiveTiming timing_of(const Collective& collective, const std::string& name, const Schedule& schedule,
                            const Machine& machine) {
-  if (collective.transport != Transport::nccl)
-    throw InputError(name + ".transport", "expected nccl, the transport that the simulator has, got " +
-                                              std::string(name_of(collective.transport)));
   const Bytes bytes = bytes_of(full_slice(collective), schedule);
-  return among_others(time_collective(machine, collective.kind, schedule.gpus, bytes, collective.max_ctas),
-                      collective.cluster, schedule, machine);
+  const auto timing = [&] {
+    if (collective.transport == Transport::nccl)
+      return time_collective(machine, collective.kind, schedule.gpus, bytes, collective.max_ctas);
+    try {
+      return time_direct_collective(machine, collective.transport, collective.kind, schedule.gpus, bytes,
+                                    collective.max_ctas);
+    } catch (const InputError& error) {
+      throw InputError(name + "." + error.field(), error.expected());
+    }
+  };
+  return among_others(timing(), collective.cluster, schedule, machine);
 }
 
 /// As the all-to-all in which every rank sends as much as the busiest port of this exchange carries.

@@ -93,6 +93,10 @@ TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmK
   return time_tile_of_wave(machine, size.k, kernel, dtype, clock_share, ctas, rows_of_wave(size, kernel, ctas));
 }
 
+double kernel_efficiency(const Machine& machine, const Gemm& gemm) {
+  return gemm.signals.empty() && gemm.waits.empty() ? 1 : machine.gemm.own_efficiency;
+}
+
 double busy_us(const Gpu& gpu, std::int64_t tiles, const TileTiming& timing) {
   return static_cast<double>(tiles) * timing.tile_us / gpu.sms();
 }

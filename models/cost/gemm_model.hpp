@@ -36,6 +36,10 @@ TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmK
 TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmKernel& kernel, DataType dtype,
                              double clock_share, double ctas, double wave_rows);
 
+/// Rate of the GEMM's kernel over that of the library's, of the same tiles and at the same clock: below 1 for one that
+/// signals or waits tile by tile, as no library's kernel does.
+double kernel_efficiency(const Machine& machine, const Gemm& gemm);
+
 /// Rows of A and of B that one wave reads between its CTAs: its tiles lie as nearly in a square as the matrix allows,
 /// and every slice along k has its own.
 double rows_of_wave(const MatrixSize& size, const GemmKernel& kernel, double ctas);

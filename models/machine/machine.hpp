@@ -98,6 +98,8 @@ struct Latencies {
   double eager_launch_us = 0;
   double eager_gap_us = 0;
   double eager_event_us = 0;
+  double cuda_launch_us = 0;
+  double vllm_launch_us = 0;
   double barrier_us = 0;
   double barrier_skew_us = 0;
   double start_skew_us = 0;
@@ -128,6 +130,7 @@ struct GemmTiming {
   int registers_per_thread = 0;
   double beside_copies = 0;
   double tile_spread = 0;
+  double own_efficiency = 1;
 };
 
 /// Kernels that stream through memory (norms, activations, copies on SMs) and attention.
@@ -180,6 +183,21 @@ struct FusedNormKernel {
   int threads_per_cta = 0;
   int registers_per_thread = 0;
   std::optional<FusedNormForm> peer, multicast;  ///< empty: not on this machine
+};
+
+/// A collective by a kernel that is none of the library's. Its `ctas` CTAs move bytes through each port at
+/// c CTAs x `cta_GBps`, at most at `port_GBps` (the fourth root of the sum of fourth powers: near a tie both cost),
+/// after `latency_us` for the meetings of the ranks.
+struct DirectCollective {
+  int ctas = 0;
+  double cta_GBps = 0;
+  double port_GBps = 0;
+  double latency_us = 0;
+};
+/// one_shot: every rank loads all ranks' buffers and adds them up; two_shot: each its share of them, which it stores to
+/// all; multimem: the switch adds up what is loaded and copies what is stored.
+struct DirectCollectives {
+  std::optional<DirectCollective> one_shot, two_shot, multimem;  ///< empty: not on this machine, or not known there
 };
 
 struct CurvePoint {
@@ -255,10 +273,11 @@ struct Machine {
   GemmTiming gemm;
   OtherKernels other_kernels;
   CollectiveKernel collective_kernel;
-  std::optional<Reordering> reordering;              ///< empty: not known, and counted as nothing
-  std::optional<FusedNormKernel> fused_norm_kernel;  ///< empty: nobody has said how it runs there
-  GemmChoices gemm_choices;                          ///< what the GEMM library answered; where that is not known,
-  std::vector<GemmKernel> gemm_candidates;           ///< the kernels that it may take
+  std::optional<Reordering> reordering;                 ///< empty: not known, and counted as nothing
+  std::optional<FusedNormKernel> fused_norm_kernel;     ///< empty: nobody has said how it runs there
+  std::optional<DirectCollectives> direct_collectives;  ///< empty: none is known there
+  GemmChoices gemm_choices;                             ///< what the GEMM library answered; where that is not known,
+  std::vector<GemmKernel> gemm_candidates;              ///< the kernels that it may take
   std::vector<CollectiveCurve> collectives;
   std::vector<CollectiveProtocol> collective_protocols;  ///< none: the curves are all that is known
   std::vector<ErrorBand> errors;

@@ -189,6 +189,10 @@ void describe(auto& io, Like<Latencies> auto& latencies) {
             {"us", "kernel to kernel on one stream, enqueued ahead of time", durations});
   io.number("eager_event", latencies.eager_event_us,
             {"us", "an event recorded on one stream until another stream goes on", durations});
+  io.optional("cuda_launch", latencies.cuda_launch_us,
+              {"us", "eager_launch of a program that calls CUDA itself; 0: not known", durations});
+  io.optional("vllm_launch", latencies.vllm_launch_us,
+              {"us", "eager_launch of vLLM without graphs; 0: not known", durations});
   io.number("barrier", latencies.barrier_us, {"us", "last rank's arrival to the first departure", durations});
   io.optional("barrier_skew", latencies.barrier_skew_us,
               {"us", "first rank's departure from a barrier to the last one's", durations});
@@ -223,6 +227,10 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
               {"ratio", "a wave that starts while a copy from a peer comes in takes 1 + so many times as long", parts});
   io.optional("tile_spread", gemm.tile_spread,
               {"ratio", "how much later than the mean the last CTA of a wave ends, as a share of its time", parts});
+  io.optional("own_efficiency", gemm.own_efficiency,
+              {"ratio",
+               "rate of a kernel that signals or waits tile by tile, which no library has, over the library's",
+               {0.01, 2}});
 }
 
 void describe(auto& io, Like<OtherKernels> auto& kernels) {
@@ -305,6 +313,20 @@ void describe(auto& io, Like<FusedNormKernel> auto& kernel) {
   io.optional_section("multicast", kernel.multicast);
 }
 
+void describe(auto& io, Like<DirectCollective> auto& kernel) {
+  io.number("ctas", kernel.ctas, {"CTAs", "by default", small_counts});
+  io.number("cta_bandwidth", kernel.cta_GBps,
+            {"GBps", "bytes out of a port for each CTA while there are few", bandwidths});
+  io.number("port_bandwidth", kernel.port_GBps, {"GBps", "bytes out of a port with many CTAs", bandwidths});
+  io.number("latency", kernel.latency_us, {"us", "of the meetings of the ranks", durations});
+}
+
+void describe(auto& io, Like<DirectCollectives> auto& kernels) {
+  io.optional_section("one_shot", kernels.one_shot);
+  io.optional_section("two_shot", kernels.two_shot);
+  io.optional_section("multimem", kernels.multimem);
+}
+
 void describe(auto& io, Like<CollectiveProtocol> auto& protocol) {
   io.number("channels", protocol.channels, {"CTAs", "by default, a CTA each", small_counts});
   io.number("channel_bandwidth", protocol.channel_GBps,
@@ -327,6 +349,7 @@ void describe(auto& io, Like<Machine> auto& machine) {
   io.section("collective_kernel", machine.collective_kernel);
   io.optional_section("reordering", machine.reordering);
   io.optional_section("fused_norm_kernel", machine.fused_norm_kernel);
+  io.optional_section("direct_collectives", machine.direct_collectives);
 }
 
 }  // namespace weft::machine_file

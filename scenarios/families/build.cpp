@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "models/base/input_error.hpp"
+#include "scenarios/families/collective_kernels.hpp"
 #include "scenarios/family_rules.hpp"
 
 namespace weft::scenarios::families {
@@ -44,7 +45,7 @@ Schedule build(const Case& request, const Machine& machine) {
   Schedule schedule = rules_of(request.schedule.family).build(request, machine);
   if (!request.schedule.urgent)
     for (Stream& stream : schedule.streams) stream.priority = 0;
-  return schedule;
+  return with_collectives(std::move(schedule), request.schedule.collectives);
 }
 
 }  // namespace weft::scenarios::families

@@ -52,7 +52,8 @@ Waves waves_of(const MatrixSize& size, std::int64_t band_rows, DataType dtype, i
   const GemmKernel kernel = fastest_tiles(size, band_rows, dtype, machine);
   const std::int64_t ctas = ctas_per_sm(machine, kernel, dtype);
   return {.kernel = kernel,
-          .wave_us = static_cast<double>(ctas) * time_tile(machine, size, kernel, dtype).tile_us,
+          .wave_us =
+              static_cast<double>(ctas) * time_tile(machine, size, kernel, dtype).tile_us / machine.gemm.own_efficiency,
           .tiles = tile_count(size, kernel),
           .tiles_of_wave = left * ctas,
           .tiles_of_wave_alone = machine.gpu.sms() * ctas};

@@ -68,15 +68,30 @@ std::vector<std::string> outside(const Schedule& schedule, const Machine& machin
   return names;
 }
 
-/// The machine in the condition that is asked about; `changed` keeps a copy where it is another than the machine's.
-const Machine& in_condition(const RunCondition& condition, const Machine& machine, std::optional<Machine>& changed) {
-  if (condition == machine.condition) return machine;
-  changed.emplace(machine).condition = condition;
+double eager_launch_us(scenarios::Host host, const Machine& machine) {
+  const Latencies& latencies = machine.latencies;
+  if (host == scenarios::Host::pytorch) return latencies.eager_launch_us;
+  const double launch_us = host == scenarios::Host::cuda ? latencies.cuda_launch_us : latencies.vllm_launch_us;
+  if (launch_us == 0)
+    throw InputError("schedule.host",
+                     "expected one whose launch time " + machine.name + " says, got " + std::string(name_of(host)));
+  return launch_us;
+}
+
+/// The machine in the condition, and with the host code, that is asked about; `changed` keeps a copy where they are
+/// others than the machine's.
+const Machine& as_asked(const Case& asked, const Machine& machine, std::optional<Machine>& changed) {
+  const double launch_us = eager_launch_us(asked.schedule.host, machine);
+  if (asked.condition == machine.condition && launch_us == machine.latencies.eager_launch_us) return machine;
+  changed.emplace(machine).condition = asked.condition;
+  changed->latencies.eager_launch_us = launch_us;
   return *changed;
 }
 
 Case serial_case(Case request) {
-  request.schedule = {scenarios::Serial{}, 0, request.schedule.launch};
+  request.schedule.family = scenarios::Serial{};
+  request.schedule.max_ctas = 0;
+  request.schedule.urgent = true;
   return request;
 }
 
@@ -110,7 +125,7 @@ void require_machine(const Schedule& schedule, const Machine& machine) {
 Prediction predict(const Case& asked, const Machine& on_machine, Executor& executor, const PredictionOptions& options) {
   require_gpus(asked.gpus, on_machine);
   std::optional<Machine> changed;
-  const Machine& machine = in_condition(asked.condition, on_machine, changed);
+  const Machine& machine = as_asked(asked, on_machine, changed);
   const auto time_us = [&](const Schedule& schedule, const Machine& on) { return executor.run(schedule, on).time_us; };
   const bool has_measured = asked.measured.gemm_us || asked.measured.collective_us;
   const Machine scaled = has_measured ? with_given_times(asked, machine, time_us) : Machine{};

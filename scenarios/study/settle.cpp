@@ -44,6 +44,8 @@ std::vector<Case> cases_of_best(const Case& request, const Machine& machine) {
   for (Case& one : cases) {
     one.id = request.id;
     one.schedule.max_ctas = request.schedule.max_ctas;
+    one.schedule.host = request.schedule.host;
+    one.schedule.collectives = request.schedule.collectives;
     one.measured = request.measured;
   }
   return cases;

@@ -247,5 +247,17 @@ TEST(SplitK, AddsUpPartialSumsThroughTheL2) {
   EXPECT_NEAR(split_k_reduction_us(machine, {1000, 100, 640}, kernel), 5 + 1000 * 100 * (4 * 3 + 2) / 1e6, 1e-9);
 }
 
+TEST(KernelEfficiency, IsThatOfOwnKernelsWhereTilesSignalOrWait) {
+  Machine machine;
+  machine.gemm.own_efficiency = 0.8;
+  Gemm gemm;
+  EXPECT_EQ(kernel_efficiency(machine, gemm), 1);
+  gemm.signals = {{}};
+  EXPECT_EQ(kernel_efficiency(machine, gemm), 0.8);
+  gemm.signals = {};
+  gemm.waits = {{}};
+  EXPECT_EQ(kernel_efficiency(machine, gemm), 0.8);
+}
+
 }  // namespace
 }  // namespace weft

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "models/base/input_error.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "models/machine/machine_relations.hpp"
@@ -75,6 +76,40 @@ TEST(Predict, SearchedGroupsAreTheFastestOfTheGroupingsWorthSimulating) {
     fastest_us = std::min(fastest_us, predict(request, h200(), simulator()).time_us);
   }
   EXPECT_EQ(searched_us, fastest_us);
+}
+
+double small_chunks_us(const Machine& machine, Host host) {
+  const PairWorkload tiny{PairOp::gemm_all_reduce, 512, 512, 512};
+  ScheduleChoice choice{Decomposition{4}, 0, Launch::eager};
+  choice.host = host;
+  return predict({.id = "a", .gpus = 2, .workload = tiny, .schedule = choice, .measured = {}}, machine, simulator())
+      .time_us;
+}
+
+TEST(Predict, AnEagerLaunchTakesTheHostThatIsAskedFor) {
+  Machine machine = h200();
+  machine.latencies.eager_launch_us = 30;
+  machine.latencies.cuda_launch_us = 20;
+  machine.latencies.vllm_launch_us = 40;
+  const double pytorch_us = small_chunks_us(machine, Host::pytorch);
+  EXPECT_LT(small_chunks_us(machine, Host::cuda), 0.8 * pytorch_us);
+  EXPECT_GT(small_chunks_us(machine, Host::vllm_eager), 1.2 * pytorch_us);
+  machine.latencies.vllm_launch_us = 0;
+  try {
+    small_chunks_us(machine, Host::vllm_eager);
+    FAIL() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "schedule.host: expected one whose launch time h200x8-nvswitch says, got vllm_eager");
+  }
+}
+
+TEST(Predict, ABaselineWithoutCollectivesIsTheGemmAlone) {
+  const PairWorkload pair{PairOp::gemm_all_reduce, 8192, 8192, 4096};
+  ScheduleChoice choice;
+  choice.collectives = Collectives::none;
+  const Case without{.id = "a", .gpus = 4, .workload = pair, .schedule = choice, .measured = {}};
+  const Case gemm{.id = "b", .gpus = 4, .workload = GemmWorkload{8192, 8192, 4096}, .schedule = {}, .measured = {}};
+  EXPECT_EQ(predict(without, h200(), simulator()).time_us, predict(gemm, h200(), simulator()).time_us);
 }
 
 }  // namespace

@@ -1,0 +1,81 @@
+#include "scenarios/families/collective_kernels.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace weft::scenarios::families {
+namespace {
+
+/// Null for all other operations.
+Collective* collective_in(Work& work) { return std::get_if<Collective>(&work); }
+
+void append(std::vector<After>& to, const std::vector<After>& edges) {
+  for (const After& edge : edges)
+    if (std::find(to.begin(), to.end(), edge) == to.end()) to.push_back(edge);
+}
+
+/// Leaves operations out one after the other, in the schedule's order.
+class Remaining {
+ public:
+  explicit Remaining(const Schedule& schedule)
+      : last_(schedule.streams.size()), waiting_(schedule.streams.size()), edges_to_(schedule.operations.size()) {}
+
+  void keep(std::size_t id, Operation operation) {
+    std::vector<After> after = std::exchange(waiting_[operation.stream], {});
+    for (const After& edge : operation.after) append(after, followed(edge));
+    operation.after = std::move(after);
+    const auto position = static_cast<OperationId>(operations_.size());
+    edges_to_[id] = {After{position}};
+    last_[operation.stream] = position;
+    operations_.push_back(std::move(operation));
+  }
+  /// The next operation on its stream, and all that follow it, wait for what it waited for.
+  void leave_out(std::size_t id, const Operation& operation) {
+    for (const After& edge : operation.after) append(waiting_[operation.stream], followed(edge));
+    edges_to_[id] = waiting_[operation.stream];
+    if (const auto& last = last_[operation.stream]) append(edges_to_[id], {After{*last}});
+  }
+  std::vector<Operation> operations() && { return std::move(operations_); }
+
+ private:
+  std::vector<After> followed(const After& edge) const {
+    std::vector<After> edges = edges_to_[static_cast<std::size_t>(edge.operation)];
+    if (edges.size() == 1 && edges.front().point == Point::end)
+      edges.front().point = edge.point, edges.front().tile_group = edge.tile_group;
+    return edges;
+  }
+
+  std::vector<std::optional<OperationId>> last_;  ///< kept, by stream
+  std::vector<std::vector<After>> waiting_;       ///< by stream: edges of what was left out since
+  std::vector<std::vector<After>> edges_to_;      ///< what an edge to the operation has become
+  std::vector<Operation> operations_;
+};
+
+Schedule without_collectives(Schedule schedule) {
+  Remaining remaining(schedule);
+  for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
+    Operation& operation = schedule.operations[id];
+    if (collective_in(operation.work) != nullptr)
+      remaining.leave_out(id, operation);
+    else
+      remaining.keep(id, std::move(operation));
+  }
+  schedule.operations = std::move(remaining).operations();
+  schedule.meaning.reset();
+  return schedule;
+}
+
+}  // namespace
+
+Schedule with_collectives(Schedule schedule, Collectives choice) {
+  if (choice == Collectives::none) return without_collectives(std::move(schedule));
+  if (choice == Collectives::nccl) return schedule;
+  for (Operation& operation : schedule.operations)
+    if (Collective* collective = collective_in(operation.work))
+      collective->transport = choice == Collectives::multimem ? Transport::multicast : Transport::peer_kernel;
+  return schedule;
+}
+
+}  // namespace weft::scenarios::families

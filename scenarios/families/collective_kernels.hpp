@@ -1,0 +1,13 @@
+// Which kernels do the collectives of a schedule.
+#pragma once
+
+#include "models/schedule/schedule.hpp"
+#include "scenarios/schedule_choice.hpp"
+
+namespace weft::scenarios::families {
+
+/// Gives every collective the transport of `choice`. With none they are left out, and what followed them follows what
+/// they waited for: such a schedule computes nothing that is right, so its meaning is left out as well.
+Schedule with_collectives(Schedule schedule, Collectives choice);
+
+}  // namespace weft::scenarios::families

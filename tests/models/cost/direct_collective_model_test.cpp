@@ -1,0 +1,85 @@
+#include "models/cost/direct_collective_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/base/input_error.hpp"
+
+namespace weft {
+namespace {
+
+constexpr auto all_reduce = CollectiveKind::all_reduce;
+constexpr auto peers = Transport::peer_kernel, multicast = Transport::multicast;
+
+/// Few CTAs, so that the port never counts.
+DirectCollective kernel(double cta_GBps, double latency_us) {
+  return {.ctas = 10, .cta_GBps = cta_GBps, .port_GBps = 1e6, .latency_us = latency_us};
+}
+
+Machine machine() {
+  Machine machine;
+  machine.name = "m";
+  machine.fabric.multicast = true;
+  machine.direct_collectives = {.one_shot = kernel(10, 2), .two_shot = kernel(10, 8), .multimem = kernel(10, 5)};
+  return machine;
+}
+
+double transfer_us(Transport transport, CollectiveKind kind, int max_ctas = 0) {
+  return time_direct_collective(machine(), transport, kind, 4, 80'000'000, max_ctas).transfer_us;
+}
+
+// 10 CTAs at 10 GB/s are 0.1 MB in a microsecond.
+TEST(DirectCollective, OverPeersMovesARingsBytes) {
+  EXPECT_NEAR(transfer_us(peers, all_reduce), 2 * 60e6 / 1e5, 1e-3);
+  EXPECT_NEAR(transfer_us(peers, CollectiveKind::all_gather), 60e6 / 1e5, 1e-3);
+}
+
+TEST(DirectCollective, OverTheSwitchMovesItsBytesOnceAndASharesSumBesides) {
+  EXPECT_NEAR(transfer_us(multicast, all_reduce), 100e6 / 1e5, 1e-3);
+  EXPECT_NEAR(transfer_us(multicast, CollectiveKind::reduce_scatter), 80e6 / 1e5, 1e-3);
+  EXPECT_NEAR(transfer_us(multicast, CollectiveKind::all_gather), 80e6 / 1e5, 1e-3);
+}
+
+TEST(DirectCollective, IsOneShotWhileLatencyCounts) {
+  const auto latency_us = [](Bytes bytes) {
+    return time_direct_collective(machine(), peers, all_reduce, 4, bytes, 0).latency_us;
+  };
+  EXPECT_EQ(latency_us(1000), 2);
+  EXPECT_EQ(latency_us(80'000'000), 8);
+}
+
+TEST(DirectCollective, WithFewerCtasMovesLess) {
+  EXPECT_NEAR(transfer_us(multicast, all_reduce, 5), 2 * transfer_us(multicast, all_reduce), 1e-3);
+  EXPECT_EQ(time_direct_collective(machine(), multicast, all_reduce, 4, 1000, 20).ctas, 10);
+}
+
+TEST(DirectCollective, IsHeldByThePortAsWell) {
+  Machine slow = machine();
+  slow.direct_collectives->multimem->port_GBps = 1;
+  EXPECT_NEAR(time_direct_collective(slow, multicast, all_reduce, 4, 80'000'000, 0).transfer_us, 100e6 / 1e3, 1);
+}
+
+std::string refusal(const Machine& machine, Transport transport, CollectiveKind kind = all_reduce) {
+  try {
+    time_direct_collective(machine, transport, kind, 4, 1000, 0);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(DirectCollective, IsRefusedWhereTheMachineHasNone) {
+  Machine without = machine();
+  without.fabric.multicast = false;
+  EXPECT_EQ(refusal(without, multicast),
+            "transport: expected a switch that multicasts, which m does not have, got multicast");
+  without.direct_collectives->one_shot.reset();
+  without.direct_collectives->two_shot.reset();
+  EXPECT_EQ(refusal(without, peers),
+            "transport: expected direct_collectives.two_shot in the profile, which m does not have, got peer_kernel");
+  EXPECT_NE(refusal(machine(), multicast, CollectiveKind::all_to_all), "accepted");
+  EXPECT_NE(refusal(Machine{}, peers), "accepted");
+  EXPECT_NE(refusal(machine(), Transport::push), "accepted");
+}
+
+}  // namespace
+}  // namespace weft

@@ -1,0 +1,46 @@
+#include "scenarios/families/collective_kernels.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft::scenarios::families {
+namespace {
+
+/// s0: 0 first, 3 last; s1: 1 the all-reduce, which waits for the first, 2 a kernel. The last waits for the kernel.
+Schedule schedule() {
+  Schedule schedule;
+  schedule.streams = {{.name = "s0"}, {.name = "s1"}};
+  schedule.operations = {{.name = "first", .stream = 0, .after = {}, .work = Delay{}},
+                         {.name = "all_reduce", .stream = 1, .after = {{0}}, .work = Collective{}},
+                         {.name = "kernel", .stream = 1, .after = {}, .work = Delay{}},
+                         {.name = "last", .stream = 0, .after = {{2}, {1}}, .work = Delay{}}};
+  schedule.meaning.emplace();
+  return schedule;
+}
+
+TEST(CollectiveKernels, GiveEveryCollectiveItsTransport) {
+  const auto transport = [](Collectives choice) {
+    return std::get<Collective>(with_collectives(schedule(), choice).operations[1].work).transport;
+  };
+  EXPECT_EQ(transport(Collectives::nccl), Transport::nccl);
+  EXPECT_EQ(transport(Collectives::two_shot), Transport::peer_kernel);
+  EXPECT_EQ(transport(Collectives::multimem), Transport::multicast);
+}
+
+TEST(CollectiveKernels, NoneLeavesThemOutAndKeepsTheOrderOfTheRest) {
+  const Schedule without = with_collectives(schedule(), Collectives::none);
+  ASSERT_EQ(without.operations.size(), 3u);
+  EXPECT_EQ(without.operations[1].name, "kernel");
+  EXPECT_EQ(without.operations[1].after, std::vector<After>{{0}});
+  EXPECT_EQ(without.operations[2].after, (std::vector<After>{{1}, {0}}));
+  EXPECT_FALSE(without.meaning);
+}
+
+TEST(CollectiveKernels, APointOfWhatIsLeftStaysThatPoint) {
+  Schedule before = schedule();
+  before.operations[3].after = {{2, Point::first_cta_started}};
+  EXPECT_EQ(with_collectives(before, Collectives::none).operations[2].after,
+            (std::vector<After>{{1, Point::first_cta_started}}));
+}
+
+}  // namespace
+}  // namespace weft::scenarios::families
