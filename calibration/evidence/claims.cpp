@@ -49,6 +49,12 @@ CasesById read_cases(const std::vector<JsonValue>& values) {
   return cases;
 }
 
+std::vector<std::string> strings(JsonObject& object, std::string_view key) {
+  std::vector<std::string> texts;
+  for (const JsonValue& value : object.list_or_empty(key)) texts.push_back(value.string());
+  return texts;
+}
+
 std::vector<Case> named_cases(JsonObject& object, std::string_view key, const CasesById& known) {
   std::vector<Case> cases;
   for (const JsonValue& value : object.list_or_empty(key)) {
@@ -65,23 +71,34 @@ std::string name_of_cases(const std::vector<Case>& cases) {
   return name;
 }
 
-bool needs_one_case(Quantity quantity) {
-  return quantity != Quantity::time_us && quantity != Quantity::time_ratio && quantity != Quantity::rule_share &&
-         quantity != Quantity::hidden_share;
+bool is_of_schedule(Quantity quantity) {
+  return quantity == Quantity::hidden_share || quantity == Quantity::start_share;
 }
 
+bool needs_one_case(Quantity quantity) {
+  return quantity != Quantity::time_us && quantity != Quantity::time_ratio && quantity != Quantity::rule_share &&
+         !is_of_schedule(quantity);
+}
+
+bool is_ratio_of_times(Quantity quantity) { return quantity == Quantity::speedup || quantity == Quantity::time_ratio; }
+
 void check(const Observation& observation, const Claim& claim, const JsonValue& value) {
-  if (observation.hidden.has_value() != (claim.quantity == Quantity::hidden_share))
-    value.fail("a schedule for hidden_share, cases for everything else");
+  if (observation.beside.has_value() != is_of_schedule(claim.quantity))
+    value.fail("a schedule for hidden_share and start_share, cases for everything else");
   if (needs_one_case(claim.quantity) && observation.cases.size() != 1) value.fail("one case");
-  if (!observation.hidden && observation.cases.empty()) value.fail("at least one case");
+  if (!observation.beside && observation.cases.empty()) value.fail("at least one case");
   if (observation.over.empty() == (claim.quantity == Quantity::time_ratio))
     value.fail("\"over\" where the quantity is time_ratio, and only there");
-  if (observation.over.empty() && !observation.without.empty()) value.fail("\"without\" only beside \"over\"");
+  if (observation.over.empty() &&
+      !(observation.without.empty() && observation.less.empty() && observation.over_operations.empty()))
+    value.fail("\"without\", \"less\" and \"over_operations\" only beside \"over\"");
   if (!observation.published && !claim.published)
     value.fail("a published value, of this observation or of the whole claim");
-  if (observation.published && claim.summary != Summary::each)
+  if (observation.published && claim.summary != Summary::each && claim.summary != Summary::mean_error)
     value.fail("no published value of its own, since one is the claim's");
+  if (!observation.published && claim.summary == Summary::mean_error) value.fail("a published value of its own");
+  if (observation.published_us && !is_ratio_of_times(claim.quantity))
+    value.fail("\"published_us\" only where the quantity is a speedup or time_ratio");
 }
 
 Observation read_observation(const JsonValue& value, const Claim& claim, const CasesById& known,
@@ -89,17 +106,41 @@ Observation read_observation(const JsonValue& value, const Claim& claim, const C
   JsonObject object = value.object();
   Observation observation;
   observation.cases = named_cases(object, "cases", known);
+  observation.less = named_cases(object, "less", known);
   observation.over = named_cases(object, "over", known);
   observation.without = named_cases(object, "without", known);
-  observation.operations = object.string_or("operations", "");
+  observation.operations = strings(object, "operations");
+  observation.over_operations = strings(object, "over_operations");
   observation.published = read_published(object);
+  if (const auto time_us = object.find("published_us")) observation.published_us = time_us->number(1e-3);
   if (const auto schedule = object.find("schedule"))
-    observation.hidden = {folder / schedule->string(), object.string("operation"), object.string("beside")};
+    observation.beside = {folder / schedule->string(), object.string("operation"), object.string("beside")};
   observation.name = object.string_or(
-      "name", observation.hidden ? observation.hidden->schedule.stem().string() : name_of_cases(observation.cases));
+      "name", observation.beside ? observation.beside->schedule.stem().string() : name_of_cases(observation.cases));
   object.finish();
   check(observation, claim, value);
   return observation;
+}
+
+ClaimTiming read_timing(JsonObject object) {
+  ClaimTiming timing{object.number("added_us", 0, 1e6), object.string("source")};
+  object.finish();
+  return timing;
+}
+
+/// {"SECTION.KEY": {"value": …, "source": …}, …}
+std::vector<OtherNumber> read_numbers(const JsonValue& value) {
+  std::vector<OtherNumber> numbers;
+  JsonObject object = value.object();
+  for (const auto& [name, entry] : value.json().items()) {
+    JsonObject number = object.object(name);
+    const std::size_t dot = name.rfind('.');
+    if (dot == std::string::npos) number.at("value").fail("a number of a profile by its full name, SECTION.KEY");
+    numbers.push_back({name.substr(0, dot), name.substr(dot + 1), number.number("value", 0), number.string("source")});
+    number.finish();
+  }
+  object.finish();
+  return numbers;
 }
 
 Claim read_claim(JsonObject object, const CasesById& known, const fs::path& folder) {
@@ -113,6 +154,8 @@ Claim read_claim(JsonObject object, const CasesById& known, const fs::path& fold
   claim.published = read_published(object);
   claim.tolerance = object.number("tolerance", 0, 1);
   claim.note = object.string_or("note", "");
+  if (const auto timing = object.find("timing")) claim.timing = read_timing(timing->object());
+  if (const auto numbers = object.find("numbers")) claim.numbers = read_numbers(*numbers);
   const JsonValue observations = object.at("observations");
   for (const JsonValue& value : observations.list())
     claim.observations.push_back(read_observation(value, claim, known, folder));

@@ -8,8 +8,10 @@
 #include <map>
 #include <numeric>
 
+#include "calibration/evidence/perfect_overlap.hpp"
 #include "models/base/input_error.hpp"
 #include "models/check/schedule_file.hpp"
+#include "models/machine/machine_numbers.hpp"
 #include "scenarios/ficco_rule.hpp"
 #include "scenarios/study/inefficiency.hpp"
 #include "scenarios/study/prediction.hpp"
@@ -44,11 +46,11 @@ bool is_loss(Quantity quantity) {
 class Predictions {
  public:
   void add(const Claim& claim, const Observation& observation) {
-    for (const auto* cases : {&observation.cases, &observation.over, &observation.without})
+    for (const auto* cases : {&observation.cases, &observation.less, &observation.over, &observation.without})
       for (const Case& one : *cases) {
         Entry& entry = entries_[one.id];
         entry.request = &one;
-        entry.spans |= !observation.operations.empty();
+        entry.spans |= !(observation.operations.empty() && observation.over_operations.empty());
         entry.losses |= is_loss(claim.quantity);
       }
   }
@@ -99,26 +101,41 @@ double operations_us(const scenarios::study::Prediction& prediction, const std::
   return sum / prediction.schedule.repeats_per_iteration;
 }
 
-/// Of whole iterations where `operations` is empty.
-double times_us(const std::vector<Case>& cases, const Predictions& predictions, const std::string& operations = "") {
-  double sum = 0;
-  for (const Case& one : cases)
-    sum += operations.empty() ? predictions.of(one).time_us : operations_us(predictions.of(one), operations);
+/// As the source times them, each with what its timing adds; whole iterations where `operations` is empty.
+double times_us(const std::vector<Case>& cases, const Predictions& predictions, const ClaimTiming& timing,
+                const std::vector<std::string>& operations = {}) {
+  double sum = static_cast<double>(cases.size()) * timing.added_us;
+  for (const Case& one : cases) {
+    if (operations.empty()) sum += predictions.of(one).time_us;
+    for (const std::string& part : operations) sum += operations_us(predictions.of(one), part);
+  }
   return sum;
 }
 
+std::vector<double> times_of_each_us(const std::vector<Case>& cases, const Predictions& predictions) {
+  std::vector<double> times_us;
+  for (const Case& one : cases) times_us.push_back(predictions.of(one).time_us);
+  return times_us;
+}
+
+/// Of each case, the time of the fastest over its own.
+std::vector<double> shares_of_fastest(const std::vector<Case>& cases, const Predictions& predictions) {
+  std::vector<double> shares = times_of_each_us(cases, predictions);
+  const double fastest_us = *std::min_element(shares.begin(), shares.end());
+  for (double& share : shares) share = fastest_us / share;
+  return shares;
+}
+
 double rule_share(const std::vector<Case>& cases, const Predictions& predictions, const Machine& machine) {
-  double fastest_us = 0, rule_us = 0;
-  for (const Case& one : cases) {
-    const double time_us = predictions.of(one).time_us;
-    if (fastest_us == 0 || time_us < fastest_us) fastest_us = time_us;
+  const std::vector<double> shares = shares_of_fastest(cases, predictions);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const Case& one = cases[i];
     const auto* pair = std::get_if<scenarios::PairWorkload>(&one.workload);
     const auto* family = std::get_if<scenarios::Ficco>(&one.schedule.family);
     if (pair == nullptr || family == nullptr) throw InputError(one.id, "expected a pair under a schedule of ficco");
-    if (*family == scenarios::ficco_rule(*pair, machine)) rule_us = time_us;
+    if (*family == scenarios::ficco_rule(*pair, machine)) return shares[i];
   }
-  if (rule_us == 0) throw InputError("cases", "expected the schedule that the rule chooses among them");
-  return fastest_us / rule_us;
+  throw InputError("cases", "expected the schedule that the rule chooses among them");
 }
 
 Span span_of(const Trace& trace, const std::string& operation) {
@@ -127,11 +144,23 @@ Span span_of(const Trace& trace, const std::string& operation) {
   throw InputError("operation", "expected an operation of the schedule, got \"" + operation + "\"");
 }
 
-double hidden_share(const HiddenOperation& hidden, const Machine& machine) {
-  const Trace trace = sim::simulate(read_schedule(hidden.schedule), machine);
-  const Span span = span_of(trace, hidden.operation), beside = span_of(trace, hidden.beside);
+struct TwoSpans {
+  Span operation, beside;
+};
+TwoSpans spans_of(const OperationBeside& asked, const Machine& machine) {
+  const Trace trace = sim::simulate(read_schedule(asked.schedule), machine);
+  return {span_of(trace, asked.operation), span_of(trace, asked.beside)};
+}
+
+double hidden_share(const TwoSpans& spans) {
+  const auto& [span, beside] = spans;
   const double both_us = std::min(span.end_us, beside.end_us) - std::max(span.start_us, beside.start_us);
   return std::max(both_us, 0.0) / (span.end_us - span.start_us);
+}
+
+double start_share(const TwoSpans& spans) {
+  const auto& [span, beside] = spans;
+  return std::clamp((span.start_us - beside.start_us) / (beside.end_us - beside.start_us), 0.0, 1.0);
 }
 
 int stages_of(const scenarios::study::Prediction& prediction) {
@@ -140,7 +169,12 @@ int stages_of(const scenarios::study::Prediction& prediction) {
   return *staged->stages;
 }
 
-double value_of(Quantity quantity, const Observation& observation, const Predictions& predictions,
+/// Of the one case, whose serial form is timed in the same way.
+double speedup(const scenarios::study::Prediction& prediction, const ClaimTiming& timing) {
+  return (prediction.serial_us + timing.added_us) / (prediction.time_us + timing.added_us);
+}
+
+double value_of(const Claim& claim, const Observation& observation, const Predictions& predictions,
                 const Machine& machine) {
   const auto predicted = [&]() -> const scenarios::study::Prediction& {
     return predictions.of(observation.cases.front());
@@ -148,18 +182,26 @@ double value_of(Quantity quantity, const Observation& observation, const Predict
   const auto losses = [&]() -> const scenarios::study::Inefficiency& {
     return predictions.losses_of(observation.cases.front());
   };
-  const auto cases_us = [&] { return times_us(observation.cases, predictions, observation.operations); };
-  switch (quantity) {
+  const auto cases_us = [&] { return times_us(observation.cases, predictions, claim.timing, observation.operations); };
+  const auto whole_us = [&](const std::vector<Case>& cases) { return times_us(cases, predictions, claim.timing); };
+  const auto over_us = [&] {
+    return times_us(observation.over, predictions, claim.timing, observation.over_operations);
+  };
+  switch (claim.quantity) {
     case Quantity::speedup:
-      return predicted().serial_us / predicted().time_us;
+      return speedup(predicted(), claim.timing);
     case Quantity::ideal_speedup:
       return predicted().serial_us / predicted().bound_us;
+    case Quantity::ideal_overlap:
+      return predicted().serial_us / longer_part_us(observation.cases.front(), machine);
     case Quantity::share_of_bound:
       return predicted().bound_us / predicted().time_us;
     case Quantity::time_us:
       return cases_us();
     case Quantity::time_ratio:
-      return cases_us() / (times_us(observation.over, predictions) - times_us(observation.without, predictions));
+      return (cases_us() - whole_us(observation.less)) / (over_us() - whole_us(observation.without));
+    case Quantity::share_of_waves:
+      return wave_bound_us(observation.cases.front(), machine) / predicted().time_us;
     case Quantity::gemm_dil:
       return losses().gemm_dil;
     case Quantity::transfer_dil:
@@ -173,7 +215,9 @@ double value_of(Quantity quantity, const Observation& observation, const Predict
     case Quantity::stages:
       return stages_of(predicted());
     case Quantity::hidden_share:
-      return hidden_share(*observation.hidden, machine);
+      return hidden_share(spans_of(*observation.beside, machine));
+    case Quantity::start_share:
+      return start_share(spans_of(*observation.beside, machine));
   }
   return 0;
 }
@@ -193,12 +237,21 @@ struct AskedObservation {
   const Claim* claim;
   const Observation* observation;
   const Profile* profile;
-  double value = 0;
+  Answer answer;
 };
 
-double ask(const AskedObservation& one) {
+Answer answer_of(const Claim& claim, const Observation& observation, const Profile& profile) {
+  Answer answer{value_of(claim, observation, profile.predictions, profile.machine), {}, {}};
+  if (observation.published_us)
+    answer.time_us = times_us(observation.cases, profile.predictions, claim.timing, observation.operations);
+  if (claim.quantity == Quantity::rule_share)
+    answer.other_values = shares_of_fastest(observation.cases, profile.predictions);
+  return answer;
+}
+
+Answer ask(const AskedObservation& one) {
   try {
-    return value_of(one.claim->quantity, *one.observation, one.profile->predictions, one.profile->machine);
+    return answer_of(*one.claim, *one.observation, *one.profile);
   } catch (const InputError& error) {
     throw error.in_file("claim " + one.claim->id + ": " + one.observation->name);
   }
@@ -216,32 +269,117 @@ bool holds(double value, const Range& published, double tolerance) {
          (!published.high || value <= *published.high + tolerance * std::abs(*published.high));
 }
 
-Verdict verdict_on(const Claim& claim, const std::vector<double>& values) {
-  Verdict verdict;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto& own = claim.observations[i].published;
-    verdict.observations.push_back({values[i], holds(values[i], own ? *own : *claim.published, claim.tolerance)});
+double error_of(double value, const Range& published) {
+  if (published.high && value > *published.high) return value / *published.high - 1;
+  if (published.low && value < *published.low) return value / *published.low - 1;
+  return 0;
+}
+
+namespace {
+
+const Range& published_of(const Claim& claim, std::size_t observation) {
+  const auto& own = claim.observations[observation].published;
+  return own ? *own : *claim.published;
+}
+
+Simulated simulated(const Claim& claim, std::size_t observation, const Answer& answer) {
+  const Range& published = published_of(claim, observation);
+  Simulated one{answer.value, error_of(answer.value, published), holds(answer.value, published, claim.tolerance)};
+  if (answer.time_us) {
+    const double published_us = *claim.observations[observation].published_us;
+    const double time_error = *answer.time_us / published_us - 1;
+    one.holds = one.holds && std::abs(time_error) <= claim.tolerance;
+    if (std::abs(time_error) > std::abs(one.error)) one.error = time_error;
   }
-  if (claim.summary == Summary::each) {
-    const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    verdict.low = *low, verdict.high = *high;
-    verdict.holds = verdict.holding() == values.size();
-  } else {
-    verdict.low = verdict.high = summary_of(claim.summary, values);
-    verdict.holds = holds(verdict.low, *claim.published, claim.tolerance);
+  return one;
+}
+
+/// `picked`: of an observation's answers, which is picked.
+template <class Picked>
+bool blind_holds(const Claim& claim, const std::vector<Answer>& answers, const Picked& picked) {
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    if (!holds(picked(answers[i].other_values), published_of(claim, i), claim.tolerance)) return false;
+  return true;
+}
+
+BlindAnswers blind_answers(const Claim& claim, const std::vector<Answer>& answers) {
+  BlindAnswers blind;
+  for (std::size_t position = 0; position < answers.front().other_values.size(); ++position)
+    blind.constant_holds = blind.constant_holds || blind_holds(claim, answers, [&](const std::vector<double>& values) {
+                             return values[std::min(position, values.size() - 1)];
+                           });
+  blind.random_holds =
+      blind_holds(claim, answers, [](const std::vector<double>& values) { return summary_of(Summary::mean, values); });
+  return blind;
+}
+
+double mean_error(const std::vector<Simulated>& observations) {
+  double sum = 0;
+  for (const Simulated& one : observations) sum += std::abs(one.error);
+  return sum / static_cast<double>(observations.size());
+}
+
+/// Of `each` and of `mean_error`.
+void judge_each(Verdict& verdict, const Claim& claim, const std::vector<double>& values) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  verdict.low = *low, verdict.high = *high;
+  verdict.mean_error = mean_error(verdict.observations);
+  verdict.holds =
+      claim.summary == Summary::each ? verdict.holding() == values.size() : verdict.mean_error <= claim.tolerance;
+}
+
+void judge_summary(Verdict& verdict, const Claim& claim, const std::vector<double>& values) {
+  verdict.low = verdict.high = summary_of(claim.summary, values);
+  verdict.mean_error = std::abs(error_of(verdict.low, *claim.published));
+  verdict.holds = holds(verdict.low, *claim.published, claim.tolerance);
+}
+
+}  // namespace
+
+Verdict verdict_on(const Claim& claim, const std::vector<Answer>& answers) {
+  Verdict verdict;
+  std::vector<double> values;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    verdict.observations.push_back(simulated(claim, i, answers[i]));
+    values.push_back(answers[i].value);
+  }
+  const bool is_of_each = claim.summary == Summary::each || claim.summary == Summary::mean_error;
+  (is_of_each ? judge_each : judge_summary)(verdict, claim, values);
+  if (claim.quantity == Quantity::rule_share) {
+    verdict.blind = blind_answers(claim, answers);
+    verdict.holds = verdict.holds && !verdict.blind->constant_holds && !verdict.blind->random_holds;
   }
   return verdict;
 }
+
+namespace {
+
+Machine with_numbers(Machine machine, const std::vector<OtherNumber>& numbers) {
+  for (const OtherNumber& number : numbers) number_of(machine, number.section, number.key) = number.value;
+  return machine;
+}
+
+/// Claims of one machine with the same numbers share their predictions.
+std::string name_of_profile(const Claim& claim) {
+  std::string name = claim.machine;
+  for (const OtherNumber& number : claim.numbers)
+    name += " " + number.section + "." + number.key + " " + std::to_string(number.value);
+  return name;
+}
+
+}  // namespace
 
 std::vector<Verdict> reproduce(const ClaimFile& file, const std::function<Machine(const std::string&)>& machine,
                                const Progress& progress) {
   std::map<std::string, Profile> profiles;
   std::vector<AskedObservation> asked;
   for (const Claim& claim : file.claims) {
-    if (!profiles.contains(claim.machine)) profiles.emplace(claim.machine, Profile{machine(claim.machine), {}});
-    Profile& profile = profiles.at(claim.machine);
+    const std::string name = name_of_profile(claim);
+    if (!profiles.contains(name))
+      profiles.emplace(name, Profile{with_numbers(machine(claim.machine), claim.numbers), {}});
+    Profile& profile = profiles.at(name);
     for (const Observation& observation : claim.observations) {
-      asked.push_back({&claim, &observation, &profile});
+      asked.push_back({&claim, &observation, &profile, {}});
       profile.predictions.add(claim, observation);
     }
   }
@@ -249,13 +387,13 @@ std::vector<Verdict> reproduce(const ClaimFile& file, const std::function<Machin
   for (const auto& [name, profile] : profiles) cases += profile.predictions.count();
   ProgressCounter counter(progress, cases);
   for (auto& [name, profile] : profiles) profile.predictions.simulate(profile.machine, counter);
-  on_all_cores(asked.size(), [&](std::size_t i) { asked[i].value = ask(asked[i]); });
+  on_all_cores(asked.size(), [&](std::size_t i) { asked[i].answer = ask(asked[i]); });
   std::vector<Verdict> verdicts;
   auto next = asked.begin();
   for (const Claim& claim : file.claims) {
-    std::vector<double> values;
-    for (std::size_t i = 0; i < claim.observations.size(); ++i) values.push_back((next++)->value);
-    verdicts.push_back(verdict_on(claim, values));
+    std::vector<Answer> answers;
+    for (std::size_t i = 0; i < claim.observations.size(); ++i) answers.push_back(std::move((next++)->answer));
+    verdicts.push_back(verdict_on(claim, answers));
   }
   return verdicts;
 }

@@ -25,21 +25,35 @@ ordered_json as_json(const Claim& claim, const Verdict& verdict) {
     ordered_json one{{"name", claim.observations[i].name}};
     if (const auto& own = claim.observations[i].published) one["published_" + unit] = as_json(*own);
     one["simulated_" + unit] = verdict.observations[i].value;
+    if (const auto& time_us = claim.observations[i].published_us) one["published_us"] = *time_us;
+    one["error_ratio"] = verdict.observations[i].error;
     one["holds"] = verdict.observations[i].holds;
     observations.push_back(std::move(one));
   }
-  return {{"id", claim.id},
-          {"claim", claim.claim},
-          {"source", claim.source},
-          {"machine", claim.machine},
-          {"quantity", name_of(claim.quantity)},
-          {"summary", name_of(claim.summary)},
-          {"published_" + unit, as_json(published_range(claim))},
-          {"tolerance_ratio", claim.tolerance},
-          {"simulated_" + unit, {verdict.low, verdict.high}},
-          {"holds", verdict.holds},
-          {"note", claim.note},
-          {"observations", std::move(observations)}};
+  ordered_json json{
+      {"id", claim.id},
+      {"claim", claim.claim},
+      {"source", claim.source},
+      {"machine", claim.machine},
+      {"quantity", name_of(claim.quantity)},
+      {"summary", name_of(claim.summary)},
+      {"published_" + unit, as_json(published_range(claim))},
+      {"tolerance_ratio", claim.tolerance},
+      {"simulated_" + unit, {verdict.low, verdict.high}},
+      {"holds", verdict.holds},
+      {"holding_ratio", static_cast<double>(verdict.holding()) / static_cast<double>(verdict.observations.size())},
+      {"mean_error_ratio", verdict.mean_error}};
+  if (verdict.blind) {
+    json["constant_holds"] = verdict.blind->constant_holds;
+    json["random_holds"] = verdict.blind->random_holds;
+  }
+  if (!claim.timing.source.empty())
+    json["timing"] = {{"added_us", claim.timing.added_us}, {"source", claim.timing.source}};
+  for (const OtherNumber& number : claim.numbers)
+    json["numbers"][number.section + "." + number.key] = {{"value", number.value}, {"source", number.source}};
+  json["note"] = claim.note;
+  json["observations"] = std::move(observations);
+  return json;
 }
 
 }  // namespace

@@ -33,10 +33,20 @@ std::string text_of(const evidence::Range& range, evidence::Quantity quantity) {
   return low == high ? low : low + " .. " + high;
 }
 
-std::string verdict_text(const evidence::Claim& claim, const evidence::Verdict& verdict) {
-  const std::string word = verdict.holds ? "yes" : "no";
-  if (claim.summary != evidence::Summary::each || claim.observations.size() == 1) return word;
-  return word + ", " + std::to_string(verdict.holding()) + " of " + std::to_string(verdict.observations.size());
+std::string verdict_text(const evidence::Verdict& verdict) {
+  if (verdict.holds) return "yes";
+  if (!verdict.blind) return "no";
+  if (verdict.blind->constant_holds) return "no: so does a constant answer";
+  return verdict.blind->random_holds ? "no: so does a random answer" : "no";
+}
+
+std::string share_text(const evidence::Verdict& verdict) {
+  return std::to_string(verdict.holding()) + " of " + std::to_string(verdict.observations.size());
+}
+
+std::string prefix_of(evidence::Summary summary) {
+  const bool is_of_each = summary == evidence::Summary::each || summary == evidence::Summary::mean_error;
+  return is_of_each ? "" : std::string(name_of(summary)) + " ";
 }
 
 report::Section reasons_of(const std::vector<evidence::Shortfall>& shortfalls) {
@@ -53,23 +63,25 @@ report::Section claims_of(const evidence::ClaimFile& file, const std::vector<evi
   report::Section section{
       "",
       {{"#", "claim", report::droppable("source", 1), report::droppable("machine", 2),
-        report::droppable("published", 4), report::droppable("+- %", 3), report::droppable("simulated", 4), "holds"},
+        report::droppable("published", 4), report::droppable("+- %", 3), report::droppable("simulated", 4), "holds",
+        report::droppable("cases", 4), report::droppable("error %", 4)},
        {}},
       {}};
   std::size_t holding = 0;
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     const evidence::Claim& claim = file.claims[i];
     const evidence::Verdict& verdict = verdicts[i];
-    const std::string prefix =
-        claim.summary == evidence::Summary::each ? "" : std::string(name_of(claim.summary)) + " ";
     section.table.rows.push_back(
         {report::count(i + 1), claim.claim, claim.source, claim.machine,
          text_of(published_range(claim), claim.quantity), report::Number{100 * claim.tolerance},
-         prefix + text_of(evidence::Range{verdict.low, verdict.high}, claim.quantity), verdict_text(claim, verdict)});
+         prefix_of(claim.summary) + text_of(evidence::Range{verdict.low, verdict.high}, claim.quantity),
+         verdict_text(verdict), share_text(verdict), report::Number{100 * verdict.mean_error, 1}});
     holding += verdict.holds ? 1 : 0;
   }
   section.notes.push_back(std::to_string(holding) + " of " + std::to_string(verdicts.size()) +
-                          " claims hold: simulated within the published range, widened by +- %.");
+                          " claims hold: simulated within the published range, widened by +- %, or by so much off on "
+                          "average where only the error counts. Cases: how many hold by themselves. Error: how far "
+                          "outside of the range they are on average.");
   return section;
 }
 
@@ -94,8 +106,9 @@ std::filesystem::path path_of(const std::string& paper) {
     if (name == paper) return folder / (name + ".json");
     known += (known.empty() ? "" : ", ") + name;
   }
+  if (std::filesystem::is_regular_file(paper)) return paper;
   if (known.empty()) known = "(none in " + folder.string() + ")";
-  throw InputError("PAPER", "expected one of " + known + ", got \"" + paper + "\"");
+  throw InputError("PAPER", "expected one of " + known + ", or a file of claims, got \"" + paper + "\"");
 }
 
 void run(const Options& options) {
@@ -111,7 +124,9 @@ void run(const Options& options) {
 void add_reproduce_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("reproduce", "What a paper claims, beside what the simulator says");
   auto options = std::make_shared<Options>();
-  command->add_option("PAPER", options->paper, "flashoverlap, tokenweave, async_tp, magiattention or ficco")
+  command
+      ->add_option("PAPER", options->paper,
+                   "flashoverlap, tokenweave, async_tp, magiattention or ficco, or a file of claims")
       ->required();
   options->output.add_to(*command, "Write claims and verdicts as one JSON object");
   command->callback([options] { run(*options); });

@@ -48,7 +48,7 @@ TEST_P(ClaimFileOf, AsksEveryCase) {
   std::set<json> asked;
   for (const json& claim : file["claims"])
     for (const json& observation : claim["observations"])
-      for (const char* key : {"cases", "over", "without"})
+      for (const char* key : {"cases", "less", "over", "without"})
         for (const json& id : observation.value(key, json::array())) asked.insert(id);
   for (const json& one : file["cases"]) EXPECT_TRUE(asked.contains(one["id"])) << one["id"];
 }
@@ -80,25 +80,67 @@ Claim claim_of(Summary summary, std::vector<std::optional<Range>> own, std::opti
   return claim;
 }
 
+std::vector<Answer> answers(const std::vector<double>& values) {
+  std::vector<Answer> all;
+  for (const double value : values) all.push_back({value, {}, {}});
+  return all;
+}
+
 TEST(Verdict, EachObservationHoldsAgainstItsOwnValue) {
   const Claim claim = claim_of(Summary::each, {Range{1, 1}, Range{2, 2}, Range{3, 3}}, {});
-  const Verdict verdict = verdict_on(claim, {1.05, 1.95, 2.0});
+  const Verdict verdict = verdict_on(claim, answers({1.05, 1.95, 2.0}));
   EXPECT_FALSE(verdict.holds);
   EXPECT_EQ(verdict.holding(), 2u);
   EXPECT_EQ(verdict.low, 1.05);
   EXPECT_EQ(verdict.high, 2.0);
-  EXPECT_TRUE(verdict_on(claim, {1.05, 1.95, 2.8}).holds);
+  EXPECT_TRUE(verdict_on(claim, answers({1.05, 1.95, 2.8})).holds);
 }
 
 TEST(Verdict, ASummaryIsComparedAlone) {
   const auto verdict = [](Summary summary, double value) {
-    return verdict_on(claim_of(summary, {{}, {}, {}}, Range{value, value}), {1, 2, 6});
+    return verdict_on(claim_of(summary, {{}, {}, {}}, Range{value, value}), answers({1, 2, 6}));
   };
   EXPECT_EQ(verdict(Summary::largest, 6).low, 6);
   EXPECT_EQ(verdict(Summary::smallest, 1).low, 1);
   EXPECT_THAT(verdict(Summary::mean, 3).low, DoubleNear(3, 1e-12));
   EXPECT_TRUE(verdict(Summary::largest, 6).holds);
   EXPECT_FALSE(verdict(Summary::largest, 3).holds);
+}
+
+TEST(Verdict, SaysHowFarOffOnAverage) {
+  EXPECT_DOUBLE_EQ(error_of(3, {1, 2}), 0.5);
+  EXPECT_DOUBLE_EQ(error_of(0.5, {1, 2}), -0.5);
+  EXPECT_EQ(error_of(1.5, {1, 2}), 0);
+  const Claim claim = claim_of(Summary::each, {Range{1, 1}, Range{2, 2}}, {});
+  EXPECT_DOUBLE_EQ(verdict_on(claim, answers({1.1, 1.5})).mean_error, (0.1 + 0.25) / 2);
+}
+
+TEST(Verdict, OfAMeanErrorLetsSingleOnesBeFarther) {
+  const Claim claim = claim_of(Summary::mean_error, {Range{1, 1}, Range{2, 2}}, {});
+  EXPECT_TRUE(verdict_on(claim, answers({1.15, 2})).holds);
+  EXPECT_FALSE(verdict_on(claim, answers({1.15, 2.2})).holds);
+}
+
+TEST(Verdict, OfARatioCountsPublishedTimesToo) {
+  Claim claim = claim_of(Summary::each, {Range{1, 1}}, {});
+  claim.observations[0].published_us = 100;
+  EXPECT_TRUE(verdict_on(claim, {{1, 105, {}}}).holds);
+  const Verdict verdict = verdict_on(claim, {{1, 150, {}}});
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_DOUBLE_EQ(verdict.mean_error, 0.5);
+}
+
+TEST(Verdict, OfARuleFailsWhereABlindAnswerHoldsAsWell) {
+  Claim claim = claim_of(Summary::each, {{}, {}}, Range{1, 1});
+  claim.quantity = Quantity::rule_share;
+  const Verdict told_apart = verdict_on(claim, {{1, {}, {1, 0.5}}, {1, {}, {0.5, 1}}});
+  EXPECT_TRUE(told_apart.holds);
+  const Verdict constant = verdict_on(claim, {{1, {}, {1, 0.5}}, {1, {}, {1, 0.5}}});
+  EXPECT_FALSE(constant.holds);
+  EXPECT_TRUE(constant.blind->constant_holds);
+  EXPECT_FALSE(constant.blind->random_holds);
+  const Verdict random = verdict_on(claim, {{1, {}, {0.98, 0.85, 1}}, {1, {}, {0.85, 0.98, 1}}});
+  EXPECT_TRUE(random.blind->random_holds);
 }
 
 // --- Bad input -------------------------------------------------------------------------------------------------
@@ -137,6 +179,9 @@ TEST(ReadClaims, NamesWhatIsWrong) {
   EXPECT_THAT(error_with("/claims/0/observations/0/over", json::array({"a"})), HasSubstr("time_ratio"));
   EXPECT_THAT(error_with("/claims/0/quantity", "time_ratio"), HasSubstr("\"over\""));
   EXPECT_THAT(error_with("/claims/0/quantity", "hidden_share"), HasSubstr("a schedule for hidden_share"));
+  EXPECT_THAT(error_with("/claims/0/summary", "mean_error"), HasSubstr("a published value of its own"));
+  EXPECT_THAT(error_with("/claims/0/observations/0/published_us", 1), HasSubstr("\"published_us\" only"));
+  EXPECT_THAT(error_with("/claims/0/timing", json{{"added_us", 1}}), HasSubstr("claims[0].timing.source"));
 }
 
 }  // namespace

@@ -83,5 +83,20 @@ TEST(ReproduceCommand, RefusesAnUnknownPaper) {
   EXPECT_TRUE(folder.file_names().empty());
 }
 
+TEST(ReproduceCommand, TakesAFileOfAnybodysClaims) {
+  const TemporaryFolder folder;
+  folder.write("mine.json", R"({"format": "weft.claims/1", "paper": "mine", "title": "t", "reference": "r",
+    "cases": [{"id": "a", "gpus": 1, "workload": {"op": "gemm", "m": 1024, "n": 1024, "k": 1024}}],
+    "claims": [{"id": "c", "claim": "c", "source": "s", "machine": "h100x8-nvswitch", "quantity": "time_us",
+                "published": [null, 1000], "tolerance": 0.1, "observations": [{"cases": ["a"]}]}]})");
+  const auto result = run_weft("reproduce mine.json", folder);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("1 of 1 claims hold"));
+  folder.write("mine.json", R"({"format": "weft.claims/1", "colour": 1})");
+  const auto refused = run_weft("reproduce mine.json", folder);
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(std::count(refused.errors.begin(), refused.errors.end(), '\n'), 1);
+}
+
 }  // namespace
 }  // namespace weft::tools::commands
