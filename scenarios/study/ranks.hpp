@@ -29,7 +29,7 @@ int rank_of_launcher();
 std::unique_ptr<Ranks> join_ranks();
 
 /// What the module with MPI offers: the command itself needs no MPI library, and starts fast.
-extern "C" using JoinMpi = Ranks*();
+extern "C" using JoinMpi = Ranks * ();
 inline constexpr const char* join_mpi_name = "weft_join_mpi";
 
 }  // namespace weft::scenarios::study

@@ -189,8 +189,7 @@ std::string checksum_of(const Sweep& sweep) {
     head["machines"].push_back({name, profile_checksum(machine_path(name))});
   for (const ScheduleChoice& choice : sweep.schedules) head["schedules"].push_back(to_json(choice));
   std::string checksum = table_checksum(head.dump());
-  for (const SweepQuestion& question : sweep.questions)
-    checksum = table_checksum(checksum + json_of(question).dump());
+  for (const SweepQuestion& question : sweep.questions) checksum = table_checksum(checksum + json_of(question).dump());
   return checksum;
 }
 

@@ -1,8 +1,8 @@
 // A sweep: many cases in one file, which names the values that they are made of.
 //
 //   {"format": "weft.sweep/1", "machines": ["h200x8-nvswitch"], "gpus": [2, 4, 8],
-//    "workloads": [{"op": "gemm+all_reduce", "m": {"from": 256, "to": 32768, "times": 2}, "n": 8192, "k": [2048, 7168]}],
-//    "models": [{"config": "models/llama-3.3-70b.config.json", "tokens": [1024, 8192], "layers": true}],
+//    "workloads": [{"op": "gemm+all_reduce", "m": {"from": 256, "to": 32768, "times": 2}, "n": 8192, "k": [2048,
+//    7168]}], "models": [{"config": "models/llama-3.3-70b.config.json", "tokens": [1024, 8192], "layers": true}],
 //    "schedules": [{"family": "serial"}, {"family": "decomposition", "chunks": [2, 4]}],
 //    "conditions": ["sustained"]}
 //

@@ -22,8 +22,7 @@ SweepGroup group_of(const Statement& row) {
 }
 
 bool beats(const ParetoPoint& one, const ParetoPoint& other) {
-  const bool is_no_worse =
-      one.time_us <= other.time_us && one.gpus <= other.gpus && one.energy_mJ <= other.energy_mJ;
+  const bool is_no_worse = one.time_us <= other.time_us && one.gpus <= other.gpus && one.energy_mJ <= other.energy_mJ;
   const bool is_better = one.time_us < other.time_us || one.gpus < other.gpus || one.energy_mJ < other.energy_mJ;
   return is_no_worse && is_better;
 }
@@ -62,9 +61,11 @@ std::int64_t SweepFindings::errors() {
 std::vector<SweepSummary> SweepFindings::summaries() {
   Statement row = database_.prepare(
       "SELECT machine, gpus, op, sum(count), sum(count) FILTER (WHERE family != 'serial'), sum(total) / sum(count), "
-      "max(largest), family, max(count) FROM (SELECT machine, gpus, op, family, count(*) AS count, sum(speedup) AS total, "
+      "max(largest), family, max(count) FROM (SELECT machine, gpus, op, family, count(*) AS count, sum(speedup) AS "
+      "total, "
       "max(speedup) AS largest FROM " +
-      fastest + " GROUP BY machine, gpus, op, family ORDER BY family) GROUP BY machine, gpus, op ORDER BY machine, gpus, op");
+      fastest +
+      " GROUP BY machine, gpus, op, family ORDER BY family) GROUP BY machine, gpus, op ORDER BY machine, gpus, op");
   std::vector<SweepSummary> summaries;
   while (row.step())
     summaries.push_back({.group = group_of(row),
@@ -91,9 +92,10 @@ std::vector<HeatCell> SweepFindings::heat(const std::string& x, const std::strin
     if (std::ranges::find(known_axes, key) == known_axes.end())
       throw InputError(option, "expected one of " + joined({known_axes.begin(), known_axes.end()}) + ", got \"" +
                                    shown_name(key) + "\"");
-  Statement row = database_.prepare("SELECT machine, " + std::string(x == "gpus" || y == "gpus" ? "0" : "gpus") +
-                                    ", op, " + x + ", " + y + ", max(speedup), schedule FROM " + fastest + " WHERE " + x +
-                                    " IS NOT NULL AND " + y + " IS NOT NULL GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5");
+  Statement row =
+      database_.prepare("SELECT machine, " + std::string(x == "gpus" || y == "gpus" ? "0" : "gpus") + ", op, " + x +
+                        ", " + y + ", max(speedup), schedule FROM " + fastest + " WHERE " + x + " IS NOT NULL AND " +
+                        y + " IS NOT NULL GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5");
   std::vector<HeatCell> cells;
   while (row.step())
     cells.push_back({.group = group_of(row),
@@ -106,8 +108,10 @@ std::vector<HeatCell> SweepFindings::heat(const std::string& x, const std::strin
 
 std::vector<ParetoPoint> SweepFindings::pareto() {
   Statement row = database_.prepare(
-      "SELECT machine, CASE WHEN model IS NULL THEN workload || ' on ' || gpus || ' GPUs' ELSE model || ', ' || part || "
-      "', ' || coalesce(tokens, m) || ' tokens' END || CASE condition WHEN 'sustained' THEN '' ELSE ', ' || condition END "
+      "SELECT machine, CASE WHEN model IS NULL THEN workload || ' on ' || gpus || ' GPUs' ELSE model || ', ' || part "
+      "|| "
+      "', ' || coalesce(tokens, m) || ' tokens' END || CASE condition WHEN 'sustained' THEN '' ELSE ', ' || condition "
+      "END "
       "AS work, schedule, gpus, time_us, power_W * gpus * time_us / 1e3 "
       "FROM cases WHERE time_us IS NOT NULL ORDER BY machine, work, time_us, case_number");
   std::vector<ParetoPoint> front, of_work;

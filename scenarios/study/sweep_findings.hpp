@@ -20,11 +20,11 @@ struct SweepGroup {
 /// What a group's questions have as their fastest schedule.
 struct SweepSummary {
   SweepGroup group;
-  std::int64_t questions = 0;     ///< with an answer for serial and others
-  std::int64_t gains = 0;         ///< where another than serial is predicted to be the fastest
-  double mean_speedup = 1;        ///< of the fastest over serial, serial itself included
+  std::int64_t questions = 0;  ///< with an answer for serial and others
+  std::int64_t gains = 0;      ///< where another than serial is predicted to be the fastest
+  double mean_speedup = 1;     ///< of the fastest over serial, serial itself included
   double largest_speedup = 1;
-  std::string usual_winner;       ///< the family that is the fastest most often; of equally frequent ones any
+  std::string usual_winner;  ///< the family that is the fastest most often; of equally frequent ones any
 };
 
 /// A question's fastest schedule at two of its sizes.

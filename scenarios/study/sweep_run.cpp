@@ -28,15 +28,16 @@ void in_order(const SweepWork& work, const std::vector<SweepChunk>& chunks, std:
   };
   const auto answer = [&](std::size_t chunk) {
     Answered answered{.chunk = &chunks[chunk], .is_own = is_own(chunk), .answers = {}};
-    if (answered.is_own) answered.answers = answers_of(chunks[chunk], work.sweep, work.machines, work.executor, on_answer);
+    if (answered.is_own)
+      answered.answers = answers_of(chunks[chunk], work.sweep, work.machines, work.executor, on_answer);
     return answered;
   };
   const std::size_t at_once = 4 * static_cast<std::size_t>(tbb::this_task_arena::max_concurrency());
-  tbb::parallel_pipeline(
-      at_once, tbb::make_filter<void, std::size_t>(tbb::filter_mode::serial_in_order, name_next) &
-                   tbb::make_filter<std::size_t, Answered>(tbb::filter_mode::parallel, answer) &
-                   tbb::make_filter<Answered, void>(tbb::filter_mode::serial_in_order,
-                                                    [&](Answered answered) { take(taken++, answered); }));
+  tbb::parallel_pipeline(at_once,
+                         tbb::make_filter<void, std::size_t>(tbb::filter_mode::serial_in_order, name_next) &
+                             tbb::make_filter<std::size_t, Answered>(tbb::filter_mode::parallel, answer) &
+                             tbb::make_filter<Answered, void>(tbb::filter_mode::serial_in_order,
+                                                              [&](Answered answered) { take(taken++, answered); }));
 }
 
 std::size_t first_missing(const std::vector<SweepChunk>& chunks, std::size_t cases) {

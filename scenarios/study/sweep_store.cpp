@@ -32,8 +32,10 @@ constexpr std::array tables{
     "CREATE TABLE answers (case_number INTEGER PRIMARY KEY, question INTEGER, schedule INTEGER, time_us REAL, "
     "serial_us REAL, bound_us REAL, low_us REAL, high_us REAL, clock_MHz REAL, power_W REAL, limited_by TEXT, "
     "outside_calibration TEXT, runnable INTEGER, as_run TEXT, error TEXT)",
-    "CREATE VIEW cases AS SELECT case_number, machine, gpus, condition, model, part, op, m, n, k, bytes, tokens, dtype, "
-    "workload, family, words AS schedule, time_us, serial_us, serial_us / time_us AS speedup, bound_us, low_us, high_us, "
+    "CREATE VIEW cases AS SELECT case_number, machine, gpus, condition, model, part, op, m, n, k, bytes, tokens, "
+    "dtype, "
+    "workload, family, words AS schedule, time_us, serial_us, serial_us / time_us AS speedup, bound_us, low_us, "
+    "high_us, "
     "clock_MHz, power_W, limited_by, outside_calibration, runnable, coalesce(as_run, json) AS as_run, error "
     "FROM answers JOIN questions USING (question) JOIN schedules USING (schedule)"};
 
@@ -97,9 +99,10 @@ void SweepStore::require_own(const fs::path& path, const std::string& checksum) 
   }
   Statement own = database_->prepare("SELECT value FROM sweep WHERE key = 'belongs_to'");
   if (!own.step() || own.text(0) != checksum)
-    throw InputError(path.string(),
-                     "expected a store of this very sweep, asked of the same profiles by the same version of weft: remove "
-                     "the file, or name another --store");
+    throw InputError(
+        path.string(),
+        "expected a store of this very sweep, asked of the same profiles by the same version of weft: remove "
+        "the file, or name another --store");
   Statement count = database_->prepare("SELECT count(*) FROM answers");
   count.step();
   cases_ = static_cast<std::size_t>(count.integer(0));

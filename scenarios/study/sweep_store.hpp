@@ -6,8 +6,8 @@
 //   answers    a time of each question under each schedule, or an error
 //   cases      all of these together: SELECT * FROM cases
 //
-// Each chunk is one transaction, and chunks are added in their order: so the bytes of a store do not depend on how often
-// the sweep was killed and went on.
+// Each chunk is one transaction, and chunks are added in their order: so the bytes of a store do not depend on how
+// often the sweep was killed and went on.
 #pragma once
 
 #include <cstddef>

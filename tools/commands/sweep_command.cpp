@@ -31,8 +31,9 @@ report::Section summary_of(study::SweepFindings& findings) {
                           report::ratio(one.mean_speedup), report::ratio(one.largest_speedup), one.usual_winner});
   report::Section section{"The fastest schedule of each question", std::move(table), {}};
   const std::int64_t errors = findings.errors();
-  section.notes.push_back(std::to_string(findings.cases()) + " cases" +
-                          (errors == 0 ? "." : ", of which " + std::to_string(errors) + " cannot be done (column error)."));
+  section.notes.push_back(
+      std::to_string(findings.cases()) + " cases" +
+      (errors == 0 ? "." : ", of which " + std::to_string(errors) + " cannot be done (column error)."));
   return section;
 }
 
@@ -93,16 +94,20 @@ void run(const Options& options) {
 }  // namespace
 
 void add_sweep_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("sweep", "Predict all cases that a file spans, into a store that goes on when killed");
+  CLI::App* command =
+      app.add_subcommand("sweep", "Predict all cases that a file spans, into a store that goes on when killed");
   auto options = std::make_shared<Options>();
   reads(command->add_option("SWEEP", options->sweep, "Sweep file (weft.sweep/1)"))->required();
-  writes(command->add_option("--store", options->store, "SQLite file that takes the answers as they come; a sweep that was "
-                                                         "interrupted goes on in it"))
+  writes(command->add_option("--store", options->store,
+                             "SQLite file that takes the answers as they come; a sweep that was "
+                             "interrupted goes on in it"))
       ->required();
-  auto* heatmap = writes(command->add_option("--heatmap", options->heatmap, "Draw the largest speedups into this SVG file"));
+  auto* heatmap =
+      writes(command->add_option("--heatmap", options->heatmap, "Draw the largest speedups into this SVG file"));
   command->add_option("--x", options->x, "Key to the right (default: the first that varies)")->needs(heatmap);
   command->add_option("--y", options->y, "Key upwards (default: the second that varies)")->needs(heatmap);
-  command->add_flag("--pareto", options->pareto, "Print the schedules that no other one beats in time, GPUs and energy");
+  command->add_flag("--pareto", options->pareto,
+                    "Print the schedules that no other one beats in time, GPUs and energy");
   options->output.add_to(*command);
   command->callback([options] { run(*options); });
 }

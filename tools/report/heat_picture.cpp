@@ -35,7 +35,7 @@ const Colour& colour_of(double speedup) {
 }
 
 /// Each value once, in the order of its number.
-std::vector<std::string> values_of(const std::vector<HeatCell>& cells, std::string HeatCell::* key) {
+std::vector<std::string> values_of(const std::vector<HeatCell>& cells, std::string HeatCell::*key) {
   std::vector<std::string> values;
   for (const HeatCell& cell : cells) values.push_back(cell.*key);
   std::ranges::sort(values, {}, [](const std::string& text) { return std::atoll(text.c_str()); });
