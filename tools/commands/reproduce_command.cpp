@@ -126,7 +126,7 @@ void add_reproduce_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   command
       ->add_option("PAPER", options->paper,
-                   "flashoverlap, tokenweave, async_tp, magiattention or ficco, or a file of claims")
+                   "flashoverlap, tokenweave, async_tp, magiattention, ficco or strangers, or a file of claims")
       ->required();
   options->output.add_to(*command, "Write claims and verdicts as one JSON object");
   command->callback([options] { run(*options); });

@@ -23,8 +23,9 @@ using tests::TemporaryFolder;
 
 const auto published = scenario_folder() / "published";
 
-TEST(ClaimFiles, AreThereForAllFivePapers) {
-  EXPECT_THAT(papers_in(published), ElementsAre("async_tp", "ficco", "flashoverlap", "magiattention", "tokenweave"));
+TEST(ClaimFiles, AreThereForAllFivePapersAndWhatStrangersPosted) {
+  EXPECT_THAT(papers_in(published),
+              ElementsAre("async_tp", "ficco", "flashoverlap", "magiattention", "strangers", "tokenweave"));
 }
 
 class ClaimFileOf : public testing::TestWithParam<std::string> {};
@@ -54,7 +55,8 @@ TEST_P(ClaimFileOf, AsksEveryCase) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Papers, ClaimFileOf,
-                         testing::Values("async_tp", "ficco", "flashoverlap", "magiattention", "tokenweave"),
+                         testing::Values("async_tp", "ficco", "flashoverlap", "magiattention", "strangers",
+                                         "tokenweave"),
                          [](const auto& instance) { return instance.param; });
 
 TEST(Holds, WithinTheRangeWidenedByTheTolerance) {

@@ -71,7 +71,8 @@ TEST_P(ReproduceCommandOf, GivesEachClaimItsVerdict) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Papers, ReproduceCommandOf,
-                         testing::Values("async_tp", "ficco", "flashoverlap", "magiattention", "tokenweave"),
+                         testing::Values("async_tp", "ficco", "flashoverlap", "magiattention", "strangers",
+                                         "tokenweave"),
                          [](const auto& instance) { return instance.param; });
 
 TEST(ReproduceCommand, RefusesAnUnknownPaper) {
