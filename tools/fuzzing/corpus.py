@@ -34,6 +34,21 @@ MORE_CASES = [
 ]
 
 
+SWEEPS = [
+    """{"format": "weft.sweep/1", "machines": ["mi300x8-mesh", "h100x8-nvswitch"], "gpus": [2, 4],
+ "workloads": [{"op": ["gemm+all_reduce", "gemm+reduce_scatter"], "m": {"from": 256, "to": 1024, "times": 2},
+   "n": {"from": 1024, "to": 2048, "step": 512}, "k": 2048}, {"op": "all_gather", "bytes": [1048576, 67108864]}],
+ "schedules": [{"family": "serial"}, {"family": "decomposition", "chunks": [2, 4]}],
+ "conditions": ["sustained", {"clock_MHz": 1500}]}
+""",
+    """{"format": "weft.sweep/1", "machines": ["mi300x8-mesh"], "gpus": 4,
+ "models": [{"config": "config.json", "tokens": [1024, 2048], "form": "all_reduce", "layers": true}],
+ "workloads": [{"op": "gemm+all_reduce", "m": 1024, "n": 2048, "k": 2048}],
+ "schedules": [{"family": "signaling", "groups": [[1, 3], [2, 2]]}, {"family": "serial", "max_ctas": [4, 8]}]}
+""",
+]
+
+
 def lines_of(path, first, stride=1, start=0):
     text = gzip.decompress(path.read_bytes()).decode() if path.suffix == ".gz" else path.read_text()
     return text.splitlines()[start::stride][:first]
@@ -58,7 +73,8 @@ class Corpus:
         self.measurements = self.all_measurements()
         self.schedules = self.shipped_schedules() + self.built_schedules()
         self.progress = self.begun_progress()
-        texts = [*self.cases, *self.scenarios, *map(bytes.decode, self.schedules), self.config.decode()]
+        self.configs = [path.read_bytes() for path in sorted((root / "scenarios/models").glob("*.json"))]
+        texts = [*self.cases, *self.scenarios, *SWEEPS, *map(bytes.decode, self.schedules), self.config.decode()]
         self.words = sorted({word for text in texts for word in words_of(parsed(text))})
         self.profile_words = sorted(
             {word for text in self.profiles.values() for word in words_of(parsed(text.decode())) if len(word) < 40}

@@ -2,12 +2,13 @@
 
 import json
 
+from fuzzing.corpus import SWEEPS
 from fuzzing.crafted import Question
 from fuzzing.document import bytes_of, parsed
 from fuzzing.mutations import NUMBERS, STRINGS, mutated, mutated_lines, mutated_words
 
 FORMATS = ["text", "json", "csv", "markdown"]
-OUTPUTS = ("out.json", "out.jsonl", "trace.json", "out.svg", "spans.json", "won.json", "schedules/", "drawn/")
+OUTPUTS = ("out.json", "out.jsonl", "trace.json", "out.svg", "spans.json", "won.json", "out.sqlite", "schedules/", "drawn/")
 
 
 class Asker:
@@ -102,6 +103,24 @@ class Asker:
         arguments = ["explore", "scenario.json", "--machine", self.machine(), *options, *self.printed()]
         patience = 6 if "--why" in options or "--svg" in options else 2  # hundreds of schedules, each once more for each loss
         return Question(arguments, files, OUTPUTS, patience=patience)
+
+    def explore_model(self):
+        """One of its layers is asked about, though no scenario says so."""
+        config = self.random.choice(self.corpus.configs)
+        donors = [text.decode() for text in self.some(self.corpus.configs, 2)]
+        question = self.maybe(["--gpus", "4"], ["--tokens", "1024,2048"], ["--json", "out.json"])
+        arguments = ["explore", "config.json", "--machine", self.machine(), *question, *self.printed()]
+        return Question(arguments, {"config.json": self.mutant("json", config, donors=donors)}, OUTPUTS, patience=2)
+
+    def sweep(self):
+        files = {
+            "sweep.json": self.mutant("json", self.random.choice(SWEEPS).encode(), donors=SWEEPS),
+            "config.json": self.corpus.config,
+        }
+        options = self.maybe(["--pareto"])
+        options += self.random.choice([[], [], ["--heatmap", "out.svg"], ["--heatmap", "out.svg", "--x", "m"]])
+        arguments = ["sweep", "sweep.json", "--store", "out.sqlite", *options, *self.printed()]
+        return Question(arguments, files, OUTPUTS, patience=4)  # thousands of cases
 
     def schedule(self):
         """One that is mutated; and the machine that it is for, where it says so."""
@@ -198,6 +217,7 @@ class Asker:
             "scenario.json": self.corpus.scenarios[-1].encode(),
             "schedule.json": self.random.choice(self.corpus.schedules),
             "config.json": self.corpus.config,
+            "sweep.json": SWEEPS[0].encode(),
             "drawn/README": b"",
         }
         words = self.random.choice([
@@ -211,8 +231,12 @@ class Asker:
             "plan --seed 7 --out drawn --gpus 1 2",
             "tune config.json --machine mi300x8-mesh --gpus 8 --tokens 1024 --ctas 4 --nccl",
             "reproduce magiattention --format csv",
+            "explore config.json --machine mi300x8-mesh --gpus 4 --tokens 1024,2048",
+            "explore m=4096~n=8192~k=3584~op=gemm+all_reduce --machine mi300x8-mesh --gpus 4",
+            "sweep sweep.json --store out.sqlite --heatmap out.svg --x m --y n --format csv",
             "machines mi300x8-mesh --curves --points",
         ]).split()  # fmt: skip
+        words = [word.replace("~", " ") for word in words]
         index = self.random.randrange(len(words))
         dice = self.random.random()
         if dice < 0.3:
@@ -228,7 +252,7 @@ class Asker:
 
 
 WEIGHTS = {
-    "predict": 20, "predict_on_a_profile": 8, "machines": 5, "published_curves": 3, "explore": 8, "check": 10,
+    "predict": 20, "predict_on_a_profile": 8, "machines": 5, "published_curves": 3, "explore": 8, "explore_model": 4, "sweep": 4, "check": 10,
     "simulate": 14, "run": 3, "measure": 4, "validate": 7, "ablate": 3, "calibrate": 6, "compare": 6, "tune": 6,
     "reproduce": 4, "ask": 2, "options": 6,
 }  # fmt: skip
