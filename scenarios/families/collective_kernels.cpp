@@ -8,8 +8,23 @@
 namespace weft::scenarios::families {
 namespace {
 
-/// Null for all other operations.
-Collective* collective_in(Work& work) { return std::get_if<Collective>(&work); }
+bool is_collective(const Work& work) {
+  return match(
+      work, [](const Collective&) { return true; },
+      [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention,
+                     Signal, Wait, Barrier, Delay> auto&) { return false; });
+}
+
+Work over(Transport transport, const Work& work) {
+  return match(
+      work,
+      [&](Collective collective) -> Work {
+        collective.transport = transport;
+        return collective;
+      },
+      [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention,
+                     Signal, Wait, Barrier, Delay> auto& other) -> Work { return other; });
+}
 
 void append(std::vector<After>& to, const std::vector<After>& edges) {
   for (const After& edge : edges)
@@ -57,7 +72,7 @@ Schedule without_collectives(Schedule schedule) {
   Remaining remaining(schedule);
   for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
     Operation& operation = schedule.operations[id];
-    if (collective_in(operation.work) != nullptr)
+    if (is_collective(operation.work))
       remaining.leave_out(id, operation);
     else
       remaining.keep(id, std::move(operation));
@@ -72,9 +87,8 @@ Schedule without_collectives(Schedule schedule) {
 Schedule with_collectives(Schedule schedule, Collectives choice) {
   if (choice == Collectives::none) return without_collectives(std::move(schedule));
   if (choice == Collectives::nccl) return schedule;
-  for (Operation& operation : schedule.operations)
-    if (Collective* collective = collective_in(operation.work))
-      collective->transport = choice == Collectives::multimem ? Transport::multicast : Transport::peer_kernel;
+  const Transport transport = choice == Collectives::multimem ? Transport::multicast : Transport::peer_kernel;
+  for (Operation& operation : schedule.operations) operation.work = over(transport, operation.work);
   return schedule;
 }
 
