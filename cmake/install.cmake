@@ -1,6 +1,7 @@
 # cmake --install BUILD --prefix P gives, in any folder P and wherever P is moved:
 #   bin/weft                the command
 #   include/weft, lib       the library: one header, one archive, and the package that find_package(weft) finds
+#   share/man, share/bash-completion   the manual page and the completion of bash, where Python was there to make them
 #   lib/python3/dist-packages/weft   the Python package, where it was built
 #   share/weft              machine profiles, published curves, scenarios (models/machine/machine_files.hpp finds them)
 include(GNUInstallDirs)
@@ -32,6 +33,9 @@ if(WEFT_STATIC)
   install(FILES $<TARGET_SONAME_FILE:TBB::tbb> DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
+if(TARGET weft_manual)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/share/man ${PROJECT_BINARY_DIR}/share/bash-completion DESTINATION share)
+endif()
 if(TARGET weft_python)
   set(WEFT_PYTHON_DESTINATION lib/python3/dist-packages CACHE STRING "Where the Python package is installed")
   install(TARGETS weft_python LIBRARY DESTINATION ${WEFT_PYTHON_DESTINATION}/weft)

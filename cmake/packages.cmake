@@ -12,6 +12,7 @@ find_package(Threads REQUIRED)
 if(WEFT_STATIC)
   find_library(SQLite3_LIBRARY libsqlite3.a)
 endif()
+find_package(pugixml REQUIRED)
 find_package(SQLite3 REQUIRED)
 
 # xxHash from its header, which Debian has no CMake package for.

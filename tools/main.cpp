@@ -61,6 +61,7 @@ int run(int argc, char** argv) {
   weft::tools::commands::add_reproduce_command(app);
   weft::tools::commands::add_machines_command(app);
   weft::tools::commands::add_calibrate_command(app);
+  weft::tools::commands::add_profile_command(app);
   for (CLI::App* command : app.get_subcommands({}))
     command->parse_complete_callback([command] { weft::tools::commands::refuse_same_files(*command); });
   try {

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import unittest
+import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WEFT = ROOT / "build/release/bin/weft"
@@ -134,6 +135,7 @@ class Sweeps(unittest.TestCase):
         self.assertIn("108 cases.", printed)
         self.assertEqual(len(table["sections"][0]["rows"]) if "sections" in table else 4, 4)
         picture = (self.path / "heat.svg").read_text()
+        xml.etree.ElementTree.fromstring(picture)
         self.assertEqual(picture.count("<title>m "), 4 * 3 * 3)
         best = self.rows("SELECT max(speedup) AS best FROM cases WHERE gpus = 2 AND op = 'gemm+all_reduce' AND m = 512 "
                          "AND n = 1024")[0]["best"]

@@ -23,5 +23,6 @@ void add_validate_command(CLI::App& app);
 void add_reproduce_command(CLI::App& app);
 void add_machines_command(CLI::App& app);
 void add_calibrate_command(CLI::App& app);
+void add_profile_command(CLI::App& app);
 
 }  // namespace weft::tools::commands

@@ -21,11 +21,11 @@ struct Heat {
 };
 constexpr std::array<Heat, 7> heats{{{0, {"#f9cfd4", "#c2414f"}, "below 0.98x"},
                                      {0.98, {"#ffffff", "#d9d9d9"}, "0.98 to 1.02x"},
-                                     {1.02, {"#e5f2e1", "#d9d9d9"}, "1.02x"},
-                                     {1.05, {"#c3e2ba", "#d9d9d9"}, "1.05x"},
-                                     {1.1, {"#95cb89", "#d9d9d9"}, "1.1x"},
-                                     {1.2, {"#5fae57", "#d9d9d9"}, "1.2x"},
-                                     {1.35, {"#3a8c3a", "#d9d9d9"}, "1.35x and above"}}};
+                                     {1.02, {"#e5f2e1", "#d9d9d9"}, "from 1.02x"},
+                                     {1.05, {"#c3e2ba", "#d9d9d9"}, "from 1.05x"},
+                                     {1.1, {"#95cb89", "#d9d9d9"}, "from 1.1x"},
+                                     {1.2, {"#5fae57", "#d9d9d9"}, "from 1.2x"},
+                                     {1.35, {"#3a8c3a", "#d9d9d9"}, "from 1.35x"}}};
 
 constexpr double left = 90, right = 20, top = 24, panel_head = 40, panel_foot = 46, legend_step = 112;
 constexpr double widest_cell = 62, most_width = 900, cell_height = 22, least_width_of_text = 38;
@@ -66,8 +66,8 @@ double add_panel(Svg& svg, double y, const std::vector<HeatCell>& cells, const s
   const std::vector<std::string> xs = values_of(cells, &HeatCell::x), ys = values_of(cells, &HeatCell::y);
   const double width = std::min(widest_cell, most_width / static_cast<double>(xs.size()));
   const double bottom = y + panel_head + cell_height * static_cast<double>(ys.size());
-  svg.add_text(left, y + 16, title_of(cells.front().group), "font-weight=\"bold\"");
-  svg.add_text(left - 8, y + 32, y_name, "text-anchor=\"end\"");
+  svg.add_text(left, y + 16, title_of(cells.front().group), " font-weight=\"bold\"");
+  svg.add_text(left - 8, y + 32, y_name, " text-anchor=\"end\"");
   for (const HeatCell& cell : cells) {
     const double cell_x = left + width * position_of(cell.x, xs);
     const double cell_y = bottom - cell_height * (position_of(cell.y, ys) + 1);
@@ -75,13 +75,13 @@ double add_panel(Svg& svg, double y, const std::vector<HeatCell>& cells, const s
                 x_name + " " + cell.x + ", " + y_name + " " + cell.y + ": " + cell.schedule + ", " +
                     fixed(cell.speedup, 3) + "x");
     if (width >= least_width_of_text)
-      svg.add_text(cell_x + width / 2, cell_y + 15, fixed(cell.speedup, 2), "text-anchor=\"middle\"");
+      svg.add_text(cell_x + width / 2, cell_y + 15, fixed(cell.speedup, 2), " text-anchor=\"middle\"");
   }
   for (const std::string& value : ys)
-    svg.add_text(left - 8, bottom - cell_height * position_of(value, ys) - 7, value, "text-anchor=\"end\"");
+    svg.add_text(left - 8, bottom - cell_height * position_of(value, ys) - 7, value, " text-anchor=\"end\"");
   const std::size_t every = static_cast<std::size_t>(least_width_of_text / width) + 1;  // labels that do not touch
   for (std::size_t i = 0; i < xs.size(); i += every)
-    svg.add_text(left + width * (static_cast<double>(i) + 0.5), bottom + 15, xs[i], "text-anchor=\"middle\"");
+    svg.add_text(left + width * (static_cast<double>(i) + 0.5), bottom + 15, xs[i], " text-anchor=\"middle\"");
   svg.add_text(left, bottom + 31, x_name);
   return bottom + panel_foot;
 }
