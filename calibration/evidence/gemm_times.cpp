@@ -38,7 +38,8 @@ std::map<std::string, std::size_t> columns_in(const std::string& line, const std
   for (const std::string& name : cells_of(line)) {
     if (name != "m" && name != "n" && name != "k" && name != "time_us" && name != "dtype")
       throw InputError(place, "expected the columns m, n, k, time_us and dtype, got \"" + shown_name(name) + "\"");
-    if (!columns.emplace(name, columns.size()).second) throw InputError(place, "expected each column once, got " + name + " again");
+    if (!columns.emplace(name, columns.size()).second)
+      throw InputError(place, "expected each column once, got " + name + " again");
   }
   for (const char* needed : {"m", "n", "k", "time_us"})
     if (!columns.contains(needed)) throw InputError(place, std::string("expected the column ") + needed);
@@ -49,7 +50,8 @@ double number_in(const std::string& text, double least, double most, const std::
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
   if (text.empty() || *end != '\0' || !std::isfinite(number) || number < least || number > most)
-    throw InputError(place, "expected a number from " + fixed(least, 3) + " to " + fixed(most, 0) + ", got \"" + shown_name(text) + "\"");
+    throw InputError(place, "expected a number from " + fixed(least, 3) + " to " + fixed(most, 0) + ", got \"" +
+                                shown_name(text) + "\"");
   return number;
 }
 
@@ -81,7 +83,8 @@ std::vector<fitting::GemmObservation> read_gemm_times(const std::filesystem::pat
     }
     const std::vector<std::string> cells = cells_of(line);
     if (cells.size() != columns.size())
-      throw InputError(place, "expected " + std::to_string(columns.size()) + " values, got " + std::to_string(cells.size()));
+      throw InputError(place,
+                       "expected " + std::to_string(columns.size()) + " values, got " + std::to_string(cells.size()));
     const auto cell = [&](const char* name) { return cells[columns.at(name)]; };
     const auto where = [&](const char* name) { return place + ": " + name; };
     fitting::GemmObservation& one = observations.emplace_back();

@@ -8,9 +8,9 @@
 
 namespace weft::calibration::evidence {
 
-/// The first line names the columns, in any order: m, n, k, time_us, and, where there are some, dtype (bf16 or fp8; left
-/// out: bf16). Sizes as in a workload; times are of a GEMM of many, one after another under load. Throws InputError
-/// that names file, line and column.
+/// The first line names the columns, in any order: m, n, k, time_us, and, where there are some, dtype (bf16 or fp8;
+/// left out: bf16). Sizes as in a workload; times are of a GEMM of many, one after another under load. Throws
+/// InputError that names file, line and column.
 std::vector<fitting::GemmObservation> read_gemm_times(const std::filesystem::path& path);
 
 }  // namespace weft::calibration::evidence

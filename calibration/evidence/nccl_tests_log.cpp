@@ -45,10 +45,10 @@ struct Said {
 
 std::optional<CollectiveKind> kind_in(const std::string& name) {
   static const std::vector<std::pair<std::string, CollectiveKind>> words{
-      {"all_reduce", CollectiveKind::all_reduce}, {"allreduce", CollectiveKind::all_reduce},
-      {"all_gather", CollectiveKind::all_gather}, {"allgather", CollectiveKind::all_gather},
+      {"all_reduce", CollectiveKind::all_reduce},         {"allreduce", CollectiveKind::all_reduce},
+      {"all_gather", CollectiveKind::all_gather},         {"allgather", CollectiveKind::all_gather},
       {"reduce_scatter", CollectiveKind::reduce_scatter}, {"reducescatter", CollectiveKind::reduce_scatter},
-      {"alltoall", CollectiveKind::all_to_all}, {"all_to_all", CollectiveKind::all_to_all}};
+      {"alltoall", CollectiveKind::all_to_all},           {"all_to_all", CollectiveKind::all_to_all}};
   for (const auto& [word, kind] : words)
     if (name.find(word) != std::string::npos) return kind;
   return std::nullopt;
@@ -79,14 +79,17 @@ CollectiveKind kind_of(const Said& said, const fs::path& path) {
       factor && std::abs(*factor / bus_factor(CollectiveKind::all_reduce, said.ranks) - 1) < accepted_deviation;
   if (said.rows.front().reduces && is_all_reduce) return CollectiveKind::all_reduce;
   if (said.rows.front().reduces && factor) return CollectiveKind::reduce_scatter;
-  throw InputError(path.string(), "expected a log that names its program, or a file whose name has all_gather or alltoall");
+  throw InputError(path.string(),
+                   "expected a log that names its program, or a file whose name has all_gather or alltoall");
 }
 
 NcclTestsRun run_of(const Said& said, const fs::path& path) {
-  if (said.rows.empty()) throw InputError(path.string(), "expected rows of sizes and times as nccl-tests prints them, got none");
+  if (said.rows.empty())
+    throw InputError(path.string(), "expected rows of sizes and times as nccl-tests prints them, got none");
   if (said.ranks < 2) throw InputError(path.string(), "expected at least 2 ranks, got " + std::to_string(said.ranks));
   if (said.hosts.size() > 1)
-    throw InputError(path.string(), "expected ranks of one server, got " + joined({said.hosts.begin(), said.hosts.end()}));
+    throw InputError(path.string(),
+                     "expected ranks of one server, got " + joined({said.hosts.begin(), said.hosts.end()}));
   NcclTestsRun run{.kind = kind_of(said, path), .gpus = said.ranks, .gpu = said.gpu, .nccl = said.nccl, .points = {}};
   const double expected = bus_factor(run.kind, run.gpus);
   if (const auto factor = factor_of(said); factor && std::abs(*factor / expected - 1) > accepted_deviation)
@@ -95,7 +98,9 @@ NcclTestsRun run_of(const Said& said, const fs::path& path) {
                                         " times the algorithm's, got " + fixed(*factor, 3) + " times");
   std::map<Bytes, double> times_us;
   for (const Row& row : said.rows) {
-    if (row.is_wrong) throw InputError(path.string(), "expected right results, got wrong ones of " + std::to_string(row.point.bytes) + " bytes");
+    if (row.is_wrong)
+      throw InputError(path.string(),
+                       "expected right results, got wrong ones of " + std::to_string(row.point.bytes) + " bytes");
     if (row.point.bytes > 0) times_us.emplace(row.point.bytes, row.point.time_us);
   }
   for (const auto& [bytes, time_us] : times_us) run.points.push_back({bytes, time_us});
@@ -124,11 +129,12 @@ Row row_in(const std::vector<std::string>& words, const std::string& place) {
                            alg && *alg >= 0 && bus && *bus >= 0;
   if (!is_possible) throw InputError(place, std::string("expected numbers for ") + expected);
   const auto wrong = number_in(words[body + 3]);
-  return {.point = {static_cast<Bytes>(*bytes), *time_us},
-          .alg_GBps = *alg,
-          .bus_GBps = *bus,
-          .reduces = words[3] == "sum" || words[3] == "prod" || words[3] == "max" || words[3] == "min" || words[3] == "avg",
-          .is_wrong = wrong && *wrong != 0};
+  return {
+      .point = {static_cast<Bytes>(*bytes), *time_us},
+      .alg_GBps = *alg,
+      .bus_GBps = *bus,
+      .reduces = words[3] == "sum" || words[3] == "prod" || words[3] == "max" || words[3] == "min" || words[3] == "avg",
+      .is_wrong = wrong && *wrong != 0};
 }
 
 void read_remark(const std::string& line, Said& said) {
@@ -148,7 +154,8 @@ void read_remark(const std::string& line, Said& said) {
     said.nccl = match[1];
   } else if (std::regex_search(line, match, library)) {
     const long code = std::atol(match[1].str().c_str());  // 22809: 2.28.9
-    said.nccl = std::to_string(code / 10000) + "." + std::to_string(code / 100 % 100) + "." + std::to_string(code % 100);
+    said.nccl =
+        std::to_string(code / 10000) + "." + std::to_string(code / 100 % 100) + "." + std::to_string(code % 100);
   }
 }
 
@@ -190,7 +197,8 @@ Said run_in_json(const nlohmann::json& json) {
   if (const auto arguments = object.list_or_empty("args"); !arguments.empty())
     said.program = fs::path(arguments.front().string()).filename();
   if (const std::int64_t code = object.integer_or("nccl_version", 0); code > 0)
-    said.nccl = std::to_string(code / 10000) + "." + std::to_string(code / 100 % 100) + "." + std::to_string(code % 100);
+    said.nccl =
+        std::to_string(code / 10000) + "." + std::to_string(code / 100 % 100) + "." + std::to_string(code % 100);
   JsonObject config = object.object("config");
   const std::int64_t of_process = config.integer("nthreads", 1, 1024) * config.integer("ngpus", 1, 1024);
   for (const JsonValue& device : config.list("devices")) {  // the first of each process

@@ -31,7 +31,8 @@ constexpr int usual_ctas = 24;
 constexpr double usual_nvlink_GBps = 25;
 
 bool holds_for_all(const std::string& source) {
-  return source.starts_with("datasheet") || source.starts_with("documentation") || source.starts_with("assumption: as ");
+  return source.starts_with("datasheet") || source.starts_with("documentation") ||
+         source.starts_with("assumption: as ");
 }
 
 /// What was measured or published of the base is assumed of the new server.
@@ -112,7 +113,8 @@ class NewProfile {
   }
 
   /// What is left of a peak after the protocol is assumed to be the base's share of it.
-  void set_link(ordered_json& section, const char* rate, const char* peak, double GBps, const ServerTopology& topology) {
+  void set_link(ordered_json& section, const char* rate, const char* peak, double GBps,
+                const ServerTopology& topology) {
     const double before = section[peak]["value"];
     if (GBps == before) return;
     set(section[rate], section[rate]["value"].get<double>() * GBps / before,
@@ -141,7 +143,8 @@ class NewProfile {
     if (std::ranges::any_of(curves, [&](const CollectiveCurve& one) { return one.kind == kind && one.max_ctas == 0; }))
       return {};
     int ctas = 0;
-    for (const CollectiveProtocol& protocol : base_.machine.collective_protocols) ctas = std::max(ctas, protocol.channels);
+    for (const CollectiveProtocol& protocol : base_.machine.collective_protocols)
+      ctas = std::max(ctas, protocol.channels);
     return {{{kind, base_.machine.gpus, 0}, ctas > 0 ? ctas : usual_ctas, 1}};
   }
 
@@ -154,7 +157,8 @@ class NewProfile {
                                      (known_.topology ? known_.topology_file : base_.machine.name) + ", got " +
                                      std::to_string(run.gpus));
         add_curve(file, run);
-        const auto smallest = static_cast<double>(run.points.front().bytes), largest = static_cast<double>(run.points.back().bytes);
+        const auto smallest = static_cast<double>(run.points.front().bytes),
+                   largest = static_cast<double>(run.points.back().bytes);
         low = low == 0 ? smallest : std::min(low, smallest), high = std::max(high, largest);
         fewest = fewest == 0 ? run.gpus : std::min<double>(fewest, run.gpus), most = std::max<double>(most, run.gpus);
       }
@@ -185,7 +189,8 @@ class NewProfile {
   // --- GEMMs ---------------------------------------------------------------------------------------------------
 
   void add_gemms() {
-    const std::string source = "measured: GEMMs of " + known_.gemm_file + ", " + std::to_string(known_.gemms.size()) + " cases";
+    const std::string source =
+        "measured: GEMMs of " + known_.gemm_file + ", " + std::to_string(known_.gemms.size()) + " cases";
     if (known_.gemms.size() >= enough_gemms) {
       const fitting::GemmFit fit = fitting::fit_gemms(machine(), known_.gemms);
       const std::string quality = ", residual median " + fixed(100 * fit.median_error, 1) + " %, 90 % below " +
@@ -226,8 +231,10 @@ class NewProfile {
 
   void set_gemm_ranges() {
     std::vector<CalibratedRange> ranges;
-    for (const auto& [quantity, extent] : {std::pair{"m", &MatrixSize::m}, std::pair{"n", &MatrixSize::n}, std::pair{"k", &MatrixSize::k}}) {
-      const auto [least, most] = std::ranges::minmax(known_.gemms, {}, [&, e = extent](const auto& one) { return one.size.*e; });
+    for (const auto& [quantity, extent] :
+         {std::pair{"m", &MatrixSize::m}, std::pair{"n", &MatrixSize::n}, std::pair{"k", &MatrixSize::k}}) {
+      const auto [least, most] =
+          std::ranges::minmax(known_.gemms, {}, [&, e = extent](const auto& one) { return one.size.*e; });
       ranges.push_back({quantity, static_cast<double>(least.size.*extent), static_cast<double>(most.size.*extent)});
     }
     set_ranges(profile_, ranges);
@@ -240,7 +247,8 @@ class NewProfile {
     try {
       machine();
     } catch (const InputError& error) {
-      throw InputError("--base", "expected a profile that what is known of the server agrees with: " + std::string(error.what()));
+      throw InputError("--base",
+                       "expected a profile that what is known of the server agrees with: " + std::string(error.what()));
     }
   }
 
@@ -249,7 +257,8 @@ class NewProfile {
     for (const ProfileNumber& one : profile_numbers(base_.document)) before[one.path] = one;
     std::vector<ProfileChange> changes;
     for (const ProfileNumber& one : profile_numbers(profile_))
-      if (const ProfileNumber& old = before[one.path]; one.source.starts_with("measured") || (old.value != one.value && !one.source.empty()))
+      if (const ProfileNumber& old = before[one.path];
+          one.source.starts_with("measured") || (old.value != one.value && !one.source.empty()))
         changes.push_back({one.path, old.value, one.value, one.unit, one.source});
     return changes;
   }

@@ -53,9 +53,11 @@ void set_fabric(ServerTopology& topology, const Links& links, const fs::path& pa
     topology.kind = FabricKind::nvswitch;
     topology.nvlinks = links.front().begin()->second;
   } else {
-    throw InputError(path.string(),
-                     "expected GPUs behind an NVSwitch, NVLinks between GPUs 0 and 1, 2 and 3 and so on, or none, got NVLinks "
-                     "between other ones (" + std::to_string(count_of(links.front())) + " of GPU 0)");
+    throw InputError(
+        path.string(),
+        "expected GPUs behind an NVSwitch, NVLinks between GPUs 0 and 1, 2 and 3 and so on, or none, got NVLinks "
+        "between other ones (" +
+            std::to_string(count_of(links.front())) + " of GPU 0)");
   }
 }
 
@@ -79,7 +81,8 @@ std::vector<std::string> words_of(const std::string& line) {
 }
 
 bool is_gpu(const std::string& word) {
-  return word.starts_with("GPU") && word.size() > 3 && std::ranges::all_of(word.substr(3), [](char c) { return c >= '0' && c <= '9'; });
+  return word.starts_with("GPU") && word.size() > 3 &&
+         std::ranges::all_of(word.substr(3), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 /// "NV18" is 18.
@@ -110,10 +113,12 @@ ServerTopology topology_in_matrix(std::string text, const fs::path& path) {
     nodes.push_back(words.size() > columns + 2 ? words[columns + 2] : "");
   }
   if (columns == 0)
-    throw InputError(path.string(), "expected the matrix of nvidia-smi topo -m, NCCL's topology or hwloc's, both in XML");
+    throw InputError(path.string(),
+                     "expected the matrix of nvidia-smi topo -m, NCCL's topology or hwloc's, both in XML");
   require_gpus(topology.gpus, path);
   if (static_cast<int>(links.size()) != topology.gpus)
-    throw InputError(path.string(), "expected a row for each of " + std::to_string(topology.gpus) + " GPUs, got " + std::to_string(links.size()));
+    throw InputError(path.string(), "expected a row for each of " + std::to_string(topology.gpus) + " GPUs, got " +
+                                        std::to_string(links.size()));
   set_fabric(topology, links, path);
   set_nodes(topology, nodes);
   return topology;
@@ -141,7 +146,8 @@ ServerTopology topology_in_nccl(const pugi::xml_node& system, const fs::path& pa
   for (const pugi::xpath_node& one : found) gpus.push_back(one.node());
   std::ranges::stable_sort(gpus, {}, [](const pugi::xml_node& gpu) { return gpu.attribute("dev").as_int(); });
   std::map<std::string, int> by_bus;
-  for (std::size_t i = 0; i < gpus.size(); ++i) by_bus[gpus[i].parent().attribute("busid").value()] = static_cast<int>(i);
+  for (std::size_t i = 0; i < gpus.size(); ++i)
+    by_bus[gpus[i].parent().attribute("busid").value()] = static_cast<int>(i);
   topology.gpus = static_cast<int>(gpus.size());
   require_gpus(topology.gpus, path);
   Links links(gpus.size());
@@ -170,8 +176,8 @@ constexpr const char* nvidia = "[10de:";
 
 bool is_gpu(const pugi::xml_node& object) {
   const std::string type = object.attribute("pci_type").value();
-  return std::string(object.attribute("type").value()) == "PCIDev" && (type.starts_with("0302") || type.starts_with("0300")) &&
-         type.find(nvidia) != std::string::npos;
+  return std::string(object.attribute("type").value()) == "PCIDev" &&
+         (type.starts_with("0302") || type.starts_with("0300")) && type.find(nvidia) != std::string::npos;
 }
 
 /// Memory hangs beside the cores that it is near to: a GPU's node is that of the nearest object above it that has one.
@@ -200,7 +206,8 @@ ServerTopology topology_in_xml(const std::string& text, const fs::path& path) {
   pugi::xml_document document;
   const pugi::xml_parse_result result = document.load_string(text.c_str());
   if (!result)
-    throw InputError(path.string(), "expected XML, got at byte " + std::to_string(result.offset) + ": " + result.description());
+    throw InputError(path.string(),
+                     "expected XML, got at byte " + std::to_string(result.offset) + ": " + result.description());
   if (const pugi::xml_node system = document.child("system")) return topology_in_nccl(system, path);
   if (const pugi::xml_node root = document.child("topology")) return topology_in_hwloc(root, path);
   throw InputError(path.string(), "expected NCCL's topology (<system>) or hwloc's (<topology>)");

@@ -13,13 +13,14 @@ namespace weft::calibration::evidence {
 
 /// What a file does not say is left out.
 struct ServerTopology {
-  std::string written_by;             ///< "nvidia-smi topo -m"
+  std::string written_by;  ///< "nvidia-smi topo -m"
   int gpus = 0;
-  std::optional<FabricKind> kind;     ///< empty of hwloc without NVLinks, and where two GPUs have NVLinks to each other
-  int nvlinks = 0;                    ///< of each GPU to the switch, or to the other one of its pair; 0: none, or unknown
-  std::optional<double> nvlink_GBps;  ///< of one link in one direction
-  std::optional<double> pcie_GBps;    ///< peak of a GPU's PCIe link in one direction
-  std::optional<int> gpus_per_node;   ///< most GPUs of a NUMA node
+  /// Empty of hwloc, and where there are but two GPUs with NVLinks to each other.
+  std::optional<FabricKind> kind = {};
+  int nvlinks = 0;  ///< of each GPU to the switch, or to the other one of its pair; 0: none, or unknown
+  std::optional<double> nvlink_GBps = {};  ///< of one link in one direction
+  std::optional<double> pcie_GBps = {};    ///< peak of a GPU's PCIe link in one direction
+  std::optional<int> gpus_per_node = {};   ///< most GPUs of a NUMA node
 };
 
 /// Throws InputError that names the file for what is none of the three, has fewer than two GPUs, or has GPUs that are

@@ -167,7 +167,7 @@ std::vector<Machine> machines_of(const Sweep& sweep) {
 }
 
 std::vector<Case> cases_of(const SweepQuestion& question, const Sweep& sweep, const Machine& machine) {
-  Case one{.id = "", .gpus = question.gpus, .workload = question.workload};
+  Case one{.id = "", .gpus = question.gpus, .workload = question.workload, .schedule = {}, .measured = {}};
   one.condition = question.condition;
   std::vector<Case> cases;
   if (sweep.schedules.empty()) {

@@ -24,12 +24,12 @@ struct SweepChunk {
 std::vector<SweepChunk> chunks_of(const Sweep& sweep, const std::vector<Machine>& machines);
 
 struct SweepAnswer {
-  std::size_t question = 0;                           ///< position in the sweep
-  std::string family, schedule_words, schedule_json;  ///< as asked
-  std::string as_run;                                 ///< in JSON, where searched values were filled in; else ""
-  std::string error;                                  ///< why there is no time; else ""
+  std::size_t question = 0;                                          ///< position in the sweep
+  std::string family = {}, schedule_words = {}, schedule_json = {};  ///< as asked
+  std::string as_run = {};  ///< in JSON, where searched values were filled in; else ""
+  std::string error = {};   ///< why there is no time; else ""
   double time_us = 0, serial_us = 0, bound_us = 0, low_us = 0, high_us = 0, clock_MHz = 0, power_W = 0;
-  std::string limited_by, outside_calibration;  ///< the latter joined by ", "
+  std::string limited_by = {}, outside_calibration = {};  ///< the latter joined by ", "
   bool runnable = false;
   bool operator==(const SweepAnswer&) const = default;
 };

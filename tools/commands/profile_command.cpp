@@ -38,7 +38,8 @@ evidence::KnownOfServer known_of_server(const Options& options) {
 }
 
 /// The table of kernels that the profile names has to stand beside it.
-void write(const nlohmann::ordered_json& base, const fs::path& base_path, const std::string& text, const fs::path& out) {
+void write(const nlohmann::ordered_json& base, const fs::path& base_path, const std::string& text,
+           const fs::path& out) {
   std::vector<TextFile> files;
   const nlohmann::json::json_pointer table("/gemm/kernels/file");
   if (base.contains("gemm") && base["gemm"]["kernels"].contains("file")) {
@@ -54,10 +55,12 @@ report::Report report_of(const evidence::CalibratedProfile& profile) {
   report::Table table{{"number", "before", "now", "unit", report::droppable("source", 1)}, {}};
   for (const auto& [number, before, now, unit, source] : profile.changes)
     table.rows.push_back({number, before, now, unit, source});
-  return {.title = "",
-          .sections = {{"", table, {}}},
-          .notes = {"All other numbers are assumed as the base has them; weft machines FILE lists every one with its source."},
-          .document = {}};
+  return {
+      .title = "",
+      .sections = {{"", table, {}}},
+      .notes =
+          {"All other numbers are assumed as the base has them; weft machines FILE lists every one with its source."},
+      .document = {}};
 }
 
 void run(const Options& options) {
@@ -81,10 +84,12 @@ void add_profile_command(CLI::App& app) {
   profile->callback([profile] {
     if (profile->get_subcommands().empty()) throw InputError("profile", "expected a command: new");
   });
-  CLI::App* command = profile->add_subcommand("new", "From logs and topologies of other tools, and a profile of a machine like it");
+  CLI::App* command =
+      profile->add_subcommand("new", "From logs and topologies of other tools, and a profile of a machine like it");
   command->parse_complete_callback([command] { refuse_same_files(*command); });
   auto options = std::make_shared<Options>();
-  reads_machine(command->add_option("--base", options->base, "Name or path of the profile of a machine like it"))->required();
+  reads_machine(command->add_option("--base", options->base, "Name or path of the profile of a machine like it"))
+      ->required();
   reads(command->add_option("--nccl-tests", options->logs, "Output of nccl-tests: text, or JSON of --json"));
   reads(command->add_option("--gemms", options->gemms, "CSV with the columns m, n, k, time_us and dtype"));
   reads(command->add_option("--topology", options->topology, "nvidia-smi topo -m, NCCL's topology or hwloc's (XML)"));
