@@ -73,7 +73,8 @@ Scenario scenario_of_model(ModelConfig model, const std::string& what, const Que
   Scenario scenario;
   const fs::path path = fs::path(what).lexically_normal();
   const fs::path named = path.has_filename() ? path : path.parent_path();
-  scenario.name = named.filename() == "config.json" ? named.parent_path().filename().string() : named.stem().string();
+  scenario.name =
+      named.filename() == "config.json" ? named.parent_path().filename().string() : named.stem().stem().string();
   scenario.gpus = gpus_of(what, options);
   scenario.model = std::move(model);
   scenario.forms = {LayerForm::all_reduce, LayerForm::sequence_parallel};

@@ -71,12 +71,20 @@ std::vector<Case> candidates(const Workload& workload, int gpus, const SearchSpa
   return cases;
 }
 
-Ranking rank(const std::vector<Case>& cases, const std::function<Estimate(const Case&)>& estimate,
-             std::optional<double> speedup_low) {
+Odds certain_odds(const Candidate& candidate, double) {
+  const double gain = 1 - 1 / candidate.speedup;
+  return {.faster = gain > 0 ? 1.0 : 0.0, .gain = gain, .worst_gain = gain};
+}
+
+Ranking rank(const std::vector<Case>& cases, const std::function<Estimate(const Case&)>& estimate, const Judge& judge,
+             Rule rule) {
   Ranking ranking;
   for (const Case& request : cases) ranking.fastest_first.push_back({request, estimate(request), 1});
   const double serial_us = ranking.fastest_first.front().estimate.time_us;
-  for (Candidate& candidate : ranking.fastest_first) candidate.speedup = serial_us / candidate.estimate.time_us;
+  for (Candidate& candidate : ranking.fastest_first) {
+    candidate.speedup = serial_us / candidate.estimate.time_us;
+    if (&candidate != ranking.fastest_first.data()) candidate.odds = judge(candidate, serial_us);
+  }
 
   const auto is_faster = [](const Candidate& a, const Candidate& b) { return a.estimate.time_us < b.estimate.time_us; };
   // Serial was listed first: equally fast ones stay behind it, and slower ones do not move ahead of it.
@@ -84,9 +92,10 @@ Ranking rank(const std::vector<Case>& cases, const std::function<Estimate(const 
       std::count_if(ranking.fastest_first.begin(), ranking.fastest_first.end(),
                     [&](const Candidate& other) { return is_faster(other, ranking.fastest_first.front()); }));
   std::stable_sort(ranking.fastest_first.begin(), ranking.fastest_first.end(), is_faster);
-  const bool may_lose = speedup_low ? ranking.fastest().speedup * (1 + *speedup_low) <= 1
-                                    : ranking.fastest().estimate.high_us >= serial_us;
-  ranking.too_close = ranking.serial != 0 && may_lose;
+  const auto promise = [rule](const Odds& odds) { return rule == Rule::careful ? odds.worst_gain : odds.gain; };
+  ranking.advised = ranking.serial;
+  for (std::size_t i = 0; i < ranking.fastest_first.size(); ++i)
+    if (promise(ranking.fastest_first[i].odds) > promise(ranking.advice().odds)) ranking.advised = i;
   return ranking;
 }
 

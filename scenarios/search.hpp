@@ -43,32 +43,46 @@ struct Estimate {
   double low_us = 0, high_us = 0;  ///< where 90 % of measurements are expected
 };
 
+/// What measurements let expect of a predicted speedup over serial.
+struct Odds {
+  double faster = 0;      ///< probability that it is faster, measured
+  double gain = 0;        ///< expected share of serial's time that is saved; below 0: a loss
+  double worst_gain = 0;  ///< the same in the worst of twenty such cases
+  bool operator==(const Odds&) const = default;
+};
+
 struct Candidate {
   Case request;
   Estimate estimate;
   double speedup = 1;  ///< over serial
+  Odds odds = {};      ///< of serial all 0
 };
+
+/// Which schedule is advised: that of the least expected regret, which is that of the least expected time; or, careful,
+/// that which is fastest in the worst of twenty cases.
+enum class Rule { least_regret, careful };
+
+/// The odds of a candidate, whose speedup is known, over serial with that time.
+using Judge = std::function<Odds(const Candidate& candidate, double serial_us)>;
+/// Predictions that are never wrong.
+Odds certain_odds(const Candidate& candidate, double serial_us);
 
 struct Ranking {
   std::vector<Candidate> fastest_first;  ///< of equally fast ones, the one that was listed first
   std::size_t serial = 0;                ///< position of serial
-  /// The winner's gain over serial is within the uncertainty of the prediction: measured, it may well be the slower.
-  bool too_close = false;
+  std::size_t advised = 0;               ///< position of what to run
 
   const Candidate& fastest() const { return fastest_first.front(); }
   const Candidate& reference() const { return fastest_first[serial]; }
-  /// What to run: the winner, or serial where it is too close to call.
-  const Candidate& advice() const { return too_close ? reference() : fastest(); }
-  bool overlap_pays() const { return !too_close && serial != 0; }
+  const Candidate& advice() const { return fastest_first[advised]; }
+  bool overlap_pays() const { return advised != serial; }
   double saved_us() const { return reference().estimate.time_us - advice().estimate.time_us; }
 };
 
-/// Asks `estimate` for each case once, in order. `cases` holds serial first, as candidates() gives them. A gain counts
-/// where the speedup is above 1 even with the relative error `speedup_low`, the 5th percentile of measured over
-/// predicted speedup - 1. Where that is unknown the winner's own interval must end before serial's time: a stricter
-/// rule, since the errors of two schedules on one machine go together.
+/// Asks `estimate` for each case once, in order, and `judge` for each but serial. `cases` holds serial first, as
+/// candidates() gives them. What promises no more than serial is not advised.
 Ranking rank(const std::vector<Case>& cases, const std::function<Estimate(const Case&)>& estimate,
-             std::optional<double> speedup_low = std::nullopt);
+             const Judge& judge = certain_odds, Rule rule = Rule::least_regret);
 
 struct SizeVerdict {
   std::int64_t size = 0;  ///< tokens or rows
@@ -80,3 +94,14 @@ struct SizeVerdict {
 std::optional<std::int64_t> crossover(std::vector<SizeVerdict> verdicts);
 
 }  // namespace weft::scenarios
+
+namespace weft {
+
+template <>
+struct NamesOf<scenarios::Rule> {
+  using enum scenarios::Rule;
+  static constexpr std::array names{std::pair{least_regret, std::string_view{"least_regret"}},
+                                    std::pair{careful, std::string_view{"careful"}}};
+};
+
+}  // namespace weft

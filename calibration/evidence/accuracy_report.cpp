@@ -5,6 +5,7 @@
 
 #include "calibration/evidence/duration_ratio.hpp"
 #include "models/base/statistics.hpp"
+#include "scenarios/study/odds.hpp"
 
 namespace weft::calibration::evidence {
 namespace {
@@ -33,7 +34,8 @@ ordered_json json_of(const Accuracy& accuracy) {
 double p90(const std::vector<double>& values) { return quantile(values, 0.9); }
 
 /// Those that there is something to say about.
-std::vector<Fact> facts_of(const std::vector<Speedup>& speedups, const std::vector<Regret>& regrets) {
+std::vector<Fact> facts_of(const std::vector<Speedup>& speedups, const std::vector<Regret>& regrets,
+                           const std::vector<double>& of_advice) {
   std::vector<double> errors, of_choice, of_serial, negligible;
   for (const Speedup& one : speedups) errors.push_back(std::abs(one.error()));
   for (const Regret& one : regrets) {
@@ -52,6 +54,7 @@ std::vector<Fact> facts_of(const std::vector<Speedup>& speedups, const std::vect
   add("right_sign_beyond_5_percent", "speedups beyond 5 % whose sign is right", right_signs_beyond(0.05, speedups));
   add("mean_regret", "slower than the best: the schedule predicted fastest, mean", of_choice);
   add("p90_regret", "slower than the best: the schedule predicted fastest, p90", of_choice, p90);
+  add("mean_regret_of_advice", "slower than the best: the advised schedule, mean", of_advice);
   add("mean_regret_of_serial", "slower than the best: always serial, mean", of_serial);
   add("negligible_regret", "schedules predicted fastest that are within 1 % and the noise of the best", negligible);
   return facts;
@@ -63,6 +66,7 @@ AccuracyReport report_of(const std::vector<MeasuredCase>& measured, const std::v
                          const Machine& machine) {
   DurationRatios ratios(measured, machine);
   const std::vector<Contest> contests = contests_of(comparisons);
+  const bool is_known = scenarios::study::is_measured(machine);
   return {{table_of("op", grouped(comparisons, op_name)),
            table_of("family", grouped(comparisons, family_name)),
            table_of("GPUs", grouped(comparisons, gpus_name)),
@@ -70,7 +74,8 @@ AccuracyReport report_of(const std::vector<MeasuredCase>& measured, const std::v
                     grouped(comparisons, [&](const Comparison& one) { return ratios.class_of(one); })),
            table_of("op | family | GPUs", grouped(comparisons, stratum_name)),
            {"all", {{"all", accuracy_of(comparisons)}}}},
-          facts_of(speedups_of(contests), regrets_of(contests))};
+          facts_of(speedups_of(contests), regrets_of(contests), regrets_of_advice(contests, is_known)),
+          odds_bins(contests, is_known)};
 }
 
 ordered_json to_json(const AccuracyReport& report) {
@@ -78,6 +83,8 @@ ordered_json to_json(const AccuracyReport& report) {
   for (const AccuracyTable& table : report.tables)
     for (const auto& [name, accuracy] : table.rows) json["accuracy"][table.by][name] = json_of(accuracy);
   for (const Fact& fact : report.facts) json["choice"][fact.key] = {{"of", fact.count}, {"share", fact.share}};
+  for (const OddsBin& bin : report.odds)
+    json["odds"].push_back({{"cases", bin.cases}, {"predicted", bin.predicted}, {"measured", bin.measured}});
   return json;
 }
 

@@ -3,6 +3,8 @@
 #include <map>
 #include <string>
 
+#include "scenarios/study/odds.hpp"
+
 namespace weft::scenarios::study {
 
 std::vector<Case> named_cases(const Case& request, const Machine& machine) {
@@ -26,7 +28,7 @@ Comparison compare(const std::vector<Case>& cases, const Machine& machine, Execu
     const Prediction& prediction = by_id.at(one.id);
     return {prediction.time_us, prediction.low_us, prediction.high_us};
   };
-  Comparison comparison{rank(possible, estimate, speedup_low(machine)), {}};
+  Comparison comparison{rank(possible, estimate, judge_of(machine)), {}};
   for (const Candidate& candidate : comparison.ranking.fastest_first)
     comparison.fastest_first.push_back(by_id.at(candidate.request.id));
   return comparison;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <unordered_map>
 
@@ -10,6 +11,7 @@
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "scenarios/likely_hybrids.hpp"
+#include "scenarios/study/odds.hpp"
 #include "scenarios/study/parallel.hpp"
 
 namespace weft::scenarios::study {
@@ -111,7 +113,7 @@ class PairStudy {
     Answer answer{.pair = question_.name,
                   .form = question_.form,
                   .size = size_,
-                  .ranking = rank(requests, estimate, speedup_low(machine_)),
+                  .ranking = rank(requests, estimate, judge_of(machine_), options_.rule),
                   .fastest_first = {},
                   .stuck = stuck_};
     for (const Candidate& candidate : answer.ranking.fastest_first) {
@@ -180,6 +182,38 @@ void add_answer(Exploration& exploration, const Asked& asked, Answer answer) {
     if (pair.size == answer.size && pair.form == answer.form && !is_of_layer(pair))
       exploration.layers.back().saved_us += pair.ranking.saved_us();
   if (answer.fastest_first.size() > 1) exploration.answers.push_back(std::move(answer));
+}
+
+/// Of the odds that a size's advice is right and the sizes around it are not: below that it is no island but noise.
+constexpr double sure_enough = 0.6;
+
+/// The overlapped schedule that promises most.
+std::size_t most_promising(const Ranking& ranking) {
+  std::size_t best = ranking.serial == 0 && ranking.fastest_first.size() > 1 ? 1 : 0;
+  for (std::size_t i = 0; i < ranking.fastest_first.size(); ++i)
+    if (i != ranking.serial && ranking.fastest_first[i].odds.gain > ranking.fastest_first[best].odds.gain) best = i;
+  return best;
+}
+
+/// A size between two that are advised otherwise is advised as they are, unless its own odds say clearly no.
+void drown_island(Ranking& ranking) {
+  const std::size_t promising = most_promising(ranking);
+  const double faster = ranking.fastest_first[promising].odds.faster;
+  if (ranking.overlap_pays() && faster < sure_enough)
+    ranking.advised = ranking.serial;
+  else if (!ranking.overlap_pays() && faster > 1 - sure_enough)
+    ranking.advised = promising;
+}
+
+/// Answers come by ascending size, each size with the same patterns.
+void drown_islands(std::vector<Answer>& answers) {
+  std::map<std::string, std::vector<Ranking*>> by_pattern;
+  for (Answer& answer : answers) by_pattern[answer.pair].push_back(&answer.ranking);
+  for (auto& [pattern, sizes] : by_pattern)
+    for (std::size_t i = 1; i + 1 < sizes.size(); ++i)
+      if (sizes[i - 1]->overlap_pays() == sizes[i + 1]->overlap_pays() &&
+          sizes[i]->overlap_pays() != sizes[i - 1]->overlap_pays())
+        drown_island(*sizes[i]);
 }
 
 }  // namespace
@@ -265,10 +299,13 @@ Exploration explore(const Scenario& asked_scenario, const Machine& machine, Exec
   for_each_index(studies.size(), [&](std::size_t i) { studies[i]->run(progress); });
 
   Exploration exploration;
-  for (std::size_t i = 0; i < studies.size(); ++i) {
-    exploration.simulated += studies[i]->simulated();
-    add_answer(exploration, asked[i], studies[i]->answer());
+  std::vector<Answer> answers;
+  for (const auto& study : studies) {
+    exploration.simulated += study->simulated();
+    answers.push_back(study->answer());
   }
+  if (options.rule == Rule::least_regret) drown_islands(answers);
+  for (std::size_t i = 0; i < answers.size(); ++i) add_answer(exploration, asked[i], std::move(answers[i]));
   return exploration;
 }
 

@@ -63,6 +63,8 @@ struct Exploration {
 
 /// How many schedules of a pair are looked at, unless its named families are more.
 inline constexpr std::size_t usual_schedules = 60;
+/// The same where both forms of a model are asked about, with six pairs a layer.
+inline constexpr std::size_t usual_schedules_of_both_forms = 36;
 
 struct ExploreOptions {
   /// Where a pair has fewer schedules by name, the most likely hybrids (likely_hybrids.hpp) are added until there are
@@ -70,7 +72,8 @@ struct ExploreOptions {
   std::size_t least_schedules = 0;
   /// A hybrid of this id is added as well, however unlikely it is; empty: none.
   std::string also = {};
-  Progress progress = {};  ///< of schedules
+  Rule rule = Rule::least_regret;  ///< by which schedules are advised
+  Progress progress = {};          ///< of schedules
 };
 
 /// The scenario at one of its sizes. Throws InputError, field "size", where it has not got it.

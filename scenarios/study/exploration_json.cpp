@@ -5,6 +5,7 @@
 #include "models/base/text.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/study/ficco_choice.hpp"
+#include "scenarios/study/verdict_json.hpp"
 
 namespace weft::scenarios::study {
 namespace {
@@ -34,6 +35,7 @@ ordered_json json_of(const Explored& one) {
                     {"time_us", estimate.time_us},
                     {"interval_us", {estimate.low_us, estimate.high_us}},
                     {"speedup", one.candidate.speedup},
+                    {"odds", to_json(one.candidate.odds)},
                     {"bound_us", one.bound_us},
                     {"limited_by", name_of(one.limited_by)},
                     {"runnable", one.runnable}};
@@ -76,14 +78,17 @@ ordered_json json_of(const Answer& answer, const Machine& machine) {
 
 std::string verdict(const Answer& answer) {
   const Ranking& ranking = answer.ranking;
+  const Candidate& advice = ranking.advice();
   if (ranking.overlap_pays())
-    return "Winner: " + ranking.fastest().request.id + ", " + fixed(ranking.fastest().speedup, 3) + "x over serial (" +
-           fixed(ranking.saved_us(), 0) + " us saved).";
-  if (ranking.too_close) return "Too close to call: stay with serial.";
-  return "Serial wins: overlap does not pay.";
+    return "Overlap: " + advice.request.id + ", " + fixed(advice.speedup, 3) + "x over serial (" +
+           fixed(ranking.saved_us(), 0) + " us saved), faster with " + fixed(100 * advice.odds.faster, 0) + " %.";
+  if (ranking.serial == 0) return "Serial wins: overlap does not pay.";
+  return "Stay with serial: " + ranking.fastest().request.id + " is faster with " +
+         fixed(100 * ranking.fastest().odds.faster, 0) + " % only.";
 }
 
-ordered_json to_json(const Exploration& exploration, const Scenario& scenario, const Machine& machine) {
+ordered_json to_json(const Exploration& exploration, const Scenario& scenario, const Machine& machine,
+                     const std::vector<Crossover>& crossovers, std::optional<Grade> grade) {
   ordered_json answers = ordered_json::array(), layers = ordered_json::array();
   for (const Answer& answer : exploration.answers) answers.push_back(json_of(answer, machine));
   for (const LayerAnswer& layer : exploration.layers)
@@ -91,9 +96,16 @@ ordered_json to_json(const Exploration& exploration, const Scenario& scenario, c
                       {"form", name_of(layer.form)},
                       {"serial_us", layer.serial_us},
                       {"saved_us", layer.saved_us}});
-  return {{"scenario", scenario.name}, {"machine", machine.name},
-          {"gpus", scenario.gpus},     {"schedules_simulated", exploration.simulated},
-          {"answers", answers},        {"layers", layers}};
+  return {{"scenario", scenario.name},
+          {"machine", machine.name},
+          {"gpus", scenario.gpus},
+          {"ignored", scenario.model ? scenario.model->ignored : std::vector<std::string>{}},
+          {"verdict", to_json(verdict_of(exploration, scenario))},
+          {"grade", grade ? ordered_json(name_of(*grade)) : ordered_json()},
+          {"crossovers", to_json(crossovers)},
+          {"schedules_simulated", exploration.simulated},
+          {"answers", answers},
+          {"layers", layers}};
 }
 
 }  // namespace weft::scenarios::study

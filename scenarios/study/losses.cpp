@@ -182,11 +182,13 @@ LossAccount::LossAccount(const Schedule& serial, const Machine& machine, Clock c
 
 Losses LossAccount::of(const Schedule& schedule) const {
   Losses losses{.time_ps = time_ps(schedule, {}), .overlap_ps = overlap_ps_, .parts_ps = {}};
-  std::int64_t loss_ps = losses.whole_ps();
+  std::int64_t loss_ps = std::max<std::int64_t>(losses.whole_ps(), 0);  // what no cause has been charged with
   const auto charge = [&](Cause cause, std::int64_t left_ps) {
-    losses.parts_ps[static_cast<std::size_t>(cause)] = loss_ps - left_ps;
-    loss_ps = left_ps;
+    const std::int64_t still_ps = std::clamp<std::int64_t>(left_ps, 0, loss_ps);
+    losses.parts_ps[static_cast<std::size_t>(cause)] += loss_ps - still_ps;
+    loss_ps = still_ps;
   };
+  losses.parts_ps[static_cast<std::size_t>(Cause::power)] = std::min<std::int64_t>(losses.whole_ps(), 0);
   const Schedule undelayed = without_delays(schedule);
   for (const Step& step : steps_) {
     const Schedule& simulated = step.mechanisms.synchronisation ? schedule : undelayed;

@@ -9,8 +9,10 @@
 // order of the operations alone.
 //
 // The order of the parts is that of `Cause`, and it matters: two causes of one delay are charged to the one that comes
-// first. Contention is first, so that it is seen whole. A part is negative where the schedule gains: a GPU that
-// computes and transfers in turn draws less power than in one GEMM.
+// first. Contention is first, so that it is seen whole. No part is above the loss, and none is below zero: a cause
+// whose end costs perfect overlap more than the schedule is charged with nothing, and what comes next only with what is
+// left. A schedule that is faster than perfect overlap has one part below zero, that of power: a GPU that computes and
+// transfers in turn draws less of it than in one GEMM.
 #pragma once
 
 #include <array>

@@ -103,13 +103,6 @@ std::string stratum_of(const Case& request) {
   return std::string(is_pair ? family_of(request.schedule) : op_of(request.workload));
 }
 
-std::optional<double> speedup_low(const Machine& machine) {
-  std::optional<double> low;
-  for (const ErrorBand& band : machine.errors)
-    if (band.stratum == "speedup" && (!low || band.condition == machine.condition.condition)) low = band.low;
-  return low;
-}
-
 void require_gpus(int gpus, const Machine& machine) {
   if (gpus > machine.gpus)
     throw InputError("gpus", "expected at most " + std::to_string(machine.gpus) + ", the GPUs of " + machine.name +

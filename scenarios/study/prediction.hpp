@@ -39,7 +39,5 @@ Prediction predict(const scenarios::Case& asked, const Machine& machine, Executo
 
 /// What the profile's error bands tell apart: pairs by family, all else by op.
 std::string stratum_of(const scenarios::Case& request);
-/// How far below its prediction a speedup over serial may be measured, where the profile says so.
-std::optional<double> speedup_low(const Machine& machine);
 
 }  // namespace weft::scenarios::study

@@ -19,6 +19,7 @@
 #include "models/base/text.hpp"
 #include "models/check/schedule_file.hpp"
 #include "scenarios/case_json.hpp"
+#include "scenarios/study/grade.hpp"
 #include "scenarios/study/prediction.hpp"
 #include "scenarios/study/prediction_json.hpp"
 
@@ -82,9 +83,8 @@ std::filesystem::path schedule_path(const std::filesystem::path& folder, const s
   return folder / (id + ".json");
 }
 
-/// `schedules`: folder that takes each case's schedule as a file; empty: none are written.
 ResultLine result_of(const std::string& line, std::size_t number, const Machine& machine, Executor& executor,
-                     const std::filesystem::path& schedules) {
+                     const LineOptions& options) {
   nlohmann::json parsed;
   try {
     parsed = parse_json(line);
@@ -94,8 +94,11 @@ ResultLine result_of(const std::string& line, std::size_t number, const Machine&
   try {
     const Case request = case_from_json(parsed);
     const Prediction prediction = predict(request, machine, executor);
-    if (!schedules.empty()) write_checked(schedule_path(schedules, request.id), prediction.schedule);
-    return {to_json(request.id, prediction).dump(), false};
+    if (!options.schedules.empty()) write_checked(schedule_path(options.schedules, request.id), prediction.schedule);
+    ordered_json answer = to_json(request.id, prediction);
+    if (options.grades)
+      answer["grade"] = name_of(grade_of(prediction.schedule, prediction.time_us, machine, *options.grades));
+    return {answer.dump(), false};
   } catch (const std::exception& error) {  // of this case; the others go on
     return failed(id_of(parsed), failure_text(error));
   }
@@ -138,7 +141,7 @@ bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, 
       std::ranges::transform(lines, results.begin(), [&](const std::string& one) { return ids.refuse_repeated(one); });
     tbb::parallel_for(std::size_t{0}, lines.size(), [&](std::size_t i) {
       if (!results[i].failed && lines[i].find_first_not_of(" \t\r") != std::string::npos)
-        results[i] = result_of(lines[i], before + i + 1, machine, executor, options.schedules);
+        results[i] = result_of(lines[i], before + i + 1, machine, executor, options);
       if (options.on_answer) options.on_answer();
     });
     std::string text;

@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <functional>
 #include <iosfwd>
+#include <optional>
 
 #include "models/execution/executor.hpp"
 #include "models/machine/machine.hpp"
+#include "models/machine/profile_grades.hpp"
 
 namespace weft::scenarios::study {
 
@@ -15,6 +17,7 @@ struct LineOptions {
   /// one that cannot be answered.
   std::filesystem::path schedules = {};
   std::function<void()> on_answer = nullptr;  ///< after each line, on any thread; may be empty
+  std::optional<ProfileGrades> grades = {};   ///< of the machine's profile: answers then have a grade (grade.hpp)
 };
 
 /// One case a line in, one result a line out, in the order of the cases; empty lines are skipped. What has arrived is

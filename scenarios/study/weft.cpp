@@ -99,6 +99,9 @@ RankedSchedule written(const scenarios::Candidate& candidate, const Said& said) 
           .speedup = candidate.speedup,
           .limited_by = std::string(name_of(said.limited_by)),
           .runnable = said.runnable,
+          .probability_faster = candidate.odds.faster,
+          .expected_gain = candidate.odds.gain,
+          .worst_gain = candidate.odds.worst_gain,
           .losses = {}};
 }
 
@@ -107,7 +110,7 @@ Ranking written(const study::Comparison& comparison) {
                   .size = 0,
                   .fastest_first = {},
                   .serial = comparison.ranking.serial,
-                  .too_close = comparison.ranking.too_close};
+                  .advised = comparison.ranking.advised};
   for (std::size_t i = 0; i < comparison.fastest_first.size(); ++i)
     ranking.fastest_first.push_back(written(comparison.ranking.fastest_first[i], comparison.fastest_first[i]));
   return ranking;
@@ -118,7 +121,7 @@ Ranking written(const study::Answer& answer) {
                   .size = answer.size,
                   .fastest_first = {},
                   .serial = answer.ranking.serial,
-                  .too_close = answer.ranking.too_close};
+                  .advised = answer.ranking.advised};
   for (const study::Explored& one : answer.fastest_first) {
     ranking.fastest_first.push_back(written(one.candidate, one));
     if (one.losses) ranking.fastest_first.back().losses = written(*one.losses);

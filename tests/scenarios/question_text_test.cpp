@@ -22,7 +22,7 @@ std::string error_with(const std::string& what, const QuestionOptions& options =
 
 TEST(QuestionText, AModelIsAskedAboutInBothFormsOnAllGpus) {
   const Scenario scenario = read_question(llama, {.machine_gpus = 8});
-  EXPECT_EQ(scenario.name, "llama-3.3-70b.config");
+  EXPECT_EQ(scenario.name, "llama-3.3-70b");
   EXPECT_EQ(scenario.gpus, 8);
   EXPECT_EQ(scenario.sizes, usual_tokens);
   EXPECT_THAT(scenario.forms, ElementsAre(LayerForm::all_reduce, LayerForm::sequence_parallel));

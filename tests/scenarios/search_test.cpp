@@ -18,9 +18,9 @@ std::vector<std::string> ids(const std::vector<Case>& cases) {
   return result;
 }
 
-/// Ranks cases of the given names, the first of which is serial; each interval is `half_width` to both sides.
-Ranking rank_times(const std::vector<std::pair<std::string, double>>& times, double half_width = 0,
-                   std::optional<double> speedup_low = {}) {
+/// Ranks cases of the given names, the first of which is serial.
+Ranking rank_times(const std::vector<std::pair<std::string, double>>& times, const Judge& judge = certain_odds,
+                   Rule rule = Rule::least_regret) {
   std::vector<Case> cases;
   std::map<std::string, double> time_us(times.begin(), times.end());
   for (const auto& [name, time] : times) cases.emplace_back().id = name;
@@ -28,9 +28,9 @@ Ranking rank_times(const std::vector<std::pair<std::string, double>>& times, dou
       cases,
       [&](const Case& request) {
         const double time = time_us.at(request.id);
-        return Estimate{time, time - half_width, time + half_width};
+        return Estimate{time, time, time};
       },
-      speedup_low);
+      judge, rule);
 }
 
 TEST(Candidates, ChunkCountsThatDoNotDivideAreSkipped) {
@@ -149,33 +149,42 @@ TEST(Ranking, SpeedupIsOverSerial) {
   EXPECT_DOUBLE_EQ(rank_times({{"serial", 100}, {"c", 80}}).fastest().speedup, 100.0 / 80);
 }
 
-TEST(Ranking, AClearWinnerIsAdvised) {
-  const Ranking ranking = rank_times({{"serial", 100}, {"c", 80}}, 19);
-  EXPECT_FALSE(ranking.too_close);
+/// Odds of the candidates by name.
+Judge judge_with(const std::map<std::string, Odds>& odds) {
+  return [odds](const Candidate& candidate, double serial_us) {
+    EXPECT_EQ(serial_us, 100);
+    EXPECT_EQ(candidate.speedup, 100 / candidate.estimate.time_us);
+    return odds.at(candidate.request.id);
+  };
+}
+
+TEST(Ranking, CertainPredictionsAdviseTheFastest) {
+  const Ranking ranking = rank_times({{"serial", 100}, {"b", 90}, {"c", 80}});
   EXPECT_TRUE(ranking.overlap_pays());
   EXPECT_EQ(ranking.advice().request.id, "c");
+  EXPECT_DOUBLE_EQ(ranking.advice().odds.gain, 0.2);
   EXPECT_DOUBLE_EQ(ranking.saved_us(), 20);
 }
 
-TEST(Ranking, AGainWithinTheUncertaintyStaysWithSerial) {
-  const Ranking ranking = rank_times({{"serial", 100}, {"c", 80}}, 20);
-  EXPECT_TRUE(ranking.too_close);
+TEST(Ranking, TheLeastExpectedTimeIsAdvisedAndNotTheFastestPredicted) {
+  const Ranking ranking =
+      rank_times({{"serial", 100}, {"b", 90}, {"c", 80}}, judge_with({{"b", {.9, .10, .02}}, {"c", {.8, .08, -.1}}}));
+  EXPECT_EQ(ranking.fastest().request.id, "c");
+  EXPECT_EQ(ranking.advice().request.id, "b");
+  EXPECT_DOUBLE_EQ(ranking.saved_us(), 10);
+}
+
+TEST(Ranking, CarefulAdviceHasTheBestOfTheWorstCases) {
+  const Judge judge = judge_with({{"b", {.7, .03, .01}}, {"c", {.9, .2, -.01}}});
+  EXPECT_EQ(rank_times({{"serial", 100}, {"b", 90}, {"c", 80}}, judge).advice().request.id, "c");
+  EXPECT_EQ(rank_times({{"serial", 100}, {"b", 90}, {"c", 80}}, judge, Rule::careful).advice().request.id, "b");
+}
+
+TEST(Ranking, AnExpectedLossStaysWithSerial) {
+  const Ranking ranking = rank_times({{"serial", 100}, {"c", 95}}, judge_with({{"c", {.4, -.01, -.1}}}));
   EXPECT_FALSE(ranking.overlap_pays());
   EXPECT_EQ(ranking.advice().request.id, "serial");
   EXPECT_DOUBLE_EQ(ranking.saved_us(), 0);
-}
-
-TEST(Ranking, AKnownErrorOfSpeedupsDecidesInsteadOfTheTimesOwn) {
-  // 100 / 80 = 1.25: x 0.81 is above 1, x 0.8 is 1.
-  EXPECT_FALSE(rank_times({{"serial", 100}, {"c", 80}}, 50, -0.19).too_close);
-  EXPECT_TRUE(rank_times({{"serial", 100}, {"c", 80}}, 0, -0.2).too_close);
-}
-
-TEST(Ranking, SerialThatWinsIsNoCloseCall) {
-  const Ranking ranking = rank_times({{"serial", 80}, {"c", 80}, {"d", 90}}, 20);
-  EXPECT_FALSE(ranking.too_close);
-  EXPECT_FALSE(ranking.overlap_pays());
-  EXPECT_EQ(ranking.advice().request.id, "serial");
 }
 
 TEST(Crossover, IsTheSizeFromWhichOnOverlapAlwaysPays) {

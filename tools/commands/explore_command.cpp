@@ -1,9 +1,11 @@
 // weft explore: which schedule wins, by how much, why the others lose, and what it means for the layer.
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "models/base/text.hpp"
 #include "models/base/text_file.hpp"
 #include "models/check/schedule_file.hpp"
 #include "models/execution/trace_json.hpp"
@@ -12,6 +14,9 @@
 #include "scenarios/question_text.hpp"
 #include "scenarios/study/explanation.hpp"
 #include "scenarios/study/exploration.hpp"
+#include "scenarios/study/grade.hpp"
+#include "scenarios/study/settings.hpp"
+#include "scenarios/study/verdict.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
@@ -27,11 +32,11 @@ namespace {
 using scenarios::Scenario;
 
 struct Options {
-  std::string scenario, machine, trace, schedule, why, svg, space = "likely";
+  std::string scenario, machine, trace, schedule, settings, why, svg, space = "likely";
   std::optional<int> gpus;
   std::vector<std::int64_t> tokens;
   std::int64_t size = 0;
-  bool all = false;
+  bool all = false, careful = false;
   Output output;
 
   bool asks_for_all() const { return why == "all"; }
@@ -61,19 +66,37 @@ study::Exploration explore(const Options& options, Scenario& scenario, const Mac
     scenario = asked_scenario(options, scenario, machine);
     sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
     return study::explore(scenario, machine, executor,
-                          {.least_schedules = options.space == "likely" ? study::usual_schedules : 0,
+                          {.least_schedules = options.space == "likely" ? study::worth_looking_at(scenario) : 0,
                            .also = options.named(),
+                           .rule = options.careful ? scenarios::Rule::careful : scenarios::Rule::least_regret,
                            .progress = report::show_progress("schedules")});
   } catch (const InputError& error) {
     throw as_asked(error, options, scenario);
   }
 }
 
+/// Of models, whose numbers of GPUs are a choice.
+std::vector<study::Crossover> crossovers(const Options& options, const Scenario& scenario,
+                                         const study::Exploration& exploration, const Machine& machine) {
+  if (!scenario.model) return {};
+  sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
+  return study::crossovers(scenario, exploration, machine, executor,
+                           {.rule = options.careful ? scenarios::Rule::careful : scenarios::Rule::least_regret});
+}
+
+std::size_t leading(const study::Exploration& exploration, const Scenario& scenario) {
+  return study::leading_answer(verdict_of(exploration, scenario), exploration);
+}
+
 /// Losses of what is printed; of every answer where a program reads them.
-void explain(const Options& options, std::int64_t shown, study::Exploration& exploration, const Machine& machine) {
+void explain(const Options& options, const report::ExplorationView& view, study::Exploration& exploration,
+             const Scenario& scenario, const Machine& machine) {
   std::vector<study::Answer*> answers;
+  const study::Answer* const winner = &exploration.answers[leading(exploration, scenario)];
   for (study::Answer& answer : exploration.answers)
-    if (shown == 0 || answer.size == shown || options.output.has_json()) answers.push_back(&answer);
+    if ((view.is_full && (view.shown == 0 || view.shown == answer.size)) || &answer == winner ||
+        options.output.has_json())
+      answers.push_back(&answer);
   study::explain(answers, machine, sim::simulate, {options.asks_for_all(), options.named()},
                  report::show_progress("explanations"));
 }
@@ -117,18 +140,43 @@ std::string picture_of(study::Answer& answer, const Options& options, const Scen
                                 schedules);
 }
 
+/// All of them or none; the folder is made where it is not there.
+void write_settings(const Options& options, const study::Exploration& exploration, const Scenario& scenario,
+                    const Machine& machine) {
+  std::vector<TextFile> files;
+  for (study::SettingsFile& file : settings_of(exploration, scenario, machine))
+    files.push_back({std::filesystem::path(options.settings) / file.name, std::move(file.text)});
+  std::filesystem::create_directories(options.settings);
+  write_text_files(files);
+}
+
+/// Before any work is done.
+void require_folder(const std::string& path) {
+  std::error_code error;
+  if (!path.empty() && std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error))
+    throw InputError("--settings", "expected a folder, got the file " + shown_name(path));
+}
+
 void run(const Options& options) {
   options.output.require_writable();
   for (const std::string& path : {options.trace, options.schedule, options.svg}) require_writable(path);
+  require_folder(options.settings);
   auto [scenario, machine] = read_question(options);
   study::Exploration exploration = explore(options, scenario, machine);
-  const std::int64_t shown = options.all ? 0 : scenario.sizes.back();
-  explain(options, shown, exploration, machine);
-  study::Answer& winner = exploration.answers[exploration.most_gained()];
+  const std::string& profile = options.machine.empty() ? scenario.machine : options.machine;
+  const report::ExplorationView view{
+      .crossovers = crossovers(options, scenario, exploration, machine),
+      .grade = grade_of_advice(exploration, scenario, machine, read_profile_grades(machine_path(profile))),
+      .is_full = options.all || options.space == "all",
+      .shown = options.space == "all" ? scenario.sizes.back() : 0,
+      .is_wide = options.output.is_wide()};
+  explain(options, view, exploration, scenario, machine);
+  study::Answer& winner = exploration.answers[leading(exploration, scenario)];
   const bool writes_fastest = !options.trace.empty() || !options.schedule.empty();
   if (writes_fastest) write_fastest(options, winner, machine);
   if (!options.svg.empty()) write_text_file(options.svg, picture_of(winner, options, scenario, machine));
-  report::Report report = report::exploration_report(exploration, scenario, machine, shown);
+  if (!options.settings.empty()) write_settings(options, exploration, scenario, machine);
+  report::Report report = report::exploration_report(exploration, scenario, machine, view);
   if (writes_fastest)
     report.notes.push_back("Written: " + winner.ranking.fastest().request.id + " (" + winner.pair + ", " +
                            std::to_string(winner.size) + " " + report::size_word(scenario) + ").");
@@ -157,9 +205,10 @@ void add_explore_command(CLI::App& app) {
                    "Tokens, or rows, to ask about (default: the scenario's, else 512, 1024, … 16384)")
       ->delimiter(',')
       ->check(CLI::Range(std::int64_t{1}, scenarios::max_extent));
-  command->add_option("--size", options->size,
-                      "Ask about this size alone (default: about all, showing the schedules of the largest)");
-  command->add_flag("--all", options->all, "Show the schedules of every size");
+  command->add_option("--size", options->size, "Ask about this size alone (default: about all)");
+  command->add_flag("--all", options->all, "Show all schedules of every pair and size, with the names that cases have");
+  command->add_flag("--careful", options->careful,
+                    "Advise what is fastest in the worst of twenty cases (default: the least expected regret)");
   command->add_option("--why", options->why,
                       "Say what this schedule loses time to, as for the winner and serial; or all of them");
   writes(command->add_option("--svg", options->svg,
@@ -170,6 +219,10 @@ void add_explore_command(CLI::App& app) {
                    "every sensible hybrid too, at one size")
       ->check(CLI::IsMember({"likely", "named", "all"}));
   options->output.add_to(*command, "Write everything as one JSON object");
+  command
+      ->add_option("--settings", options->settings,
+                   "Write what vLLM, SGLang, PyTorch, NCCL and others have to be told into this folder")
+      ->type_name("FOLDER");
   writes(
       command->add_option("--trace", options->trace, "Write the trace of the schedule that saves most, for Perfetto"));
   writes(command->add_option("--schedule", options->schedule, "Write the schedule that saves most, for weft run"));

@@ -15,6 +15,7 @@ class Output {
   /// Adds --json as well.
   void add_to(CLI::App& command, const std::string& what_json_has);
 
+  bool is_wide() const { return is_wide_; }
   bool has_json() const;  ///< whether a program reads the report, which is then complete
   void require_writable() const;
   void write(const report::Report& report) const;

@@ -39,8 +39,9 @@ std::function<void()> progress_of(const std::string& path) {
 }
 
 void run(const Options& options) {
-  const Machine machine = read_machine(machine_path(options.machine));
-  study::LineOptions lines{.schedules = options.schedules};
+  const std::filesystem::path profile = machine_path(options.machine);
+  const Machine machine = read_machine(profile);
+  study::LineOptions lines{.schedules = options.schedules, .grades = read_profile_grades(profile)};
   std::unique_ptr<std::istream> in_file;
   if (!options.in.empty()) in_file = evidence::open_lines(options.in, "cases");
   require_writable(options.out);

@@ -25,9 +25,11 @@
 #include "scenarios/study/explanation.hpp"
 #include "scenarios/study/exploration.hpp"
 #include "scenarios/study/exploration_json.hpp"
+#include "scenarios/study/grade.hpp"
 #include "scenarios/study/prediction.hpp"
 #include "scenarios/study/prediction_json.hpp"
 #include "scenarios/study/prediction_lines.hpp"
+#include "scenarios/study/verdict.hpp"
 #include "sim/meaning/meaning_report.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tools/rooms.hpp"
@@ -49,6 +51,7 @@ struct OpenProfile {
 
   std::filesystem::path path;
   Machine machine;
+  ProfileGrades grades = read_profile_grades(path);
 };
 
 std::vector<std::vector<std::string>> numbers_of(const OpenProfile& profile) {
@@ -73,31 +76,41 @@ study::Prediction predicted(const std::string& case_json, const OpenProfile& pro
 std::string predict(const std::string& case_json, const OpenProfile& profile) {
   std::string id;
   const study::Prediction prediction = predicted(case_json, profile, id, {});
-  return study::to_json(id, prediction).dump();
+  nlohmann::ordered_json answer = study::to_json(id, prediction);
+  answer["grade"] = name_of(study::grade_of(prediction.schedule, prediction.time_us, profile.machine, profile.grades));
+  return answer.dump();
 }
 
 std::string predict_lines(const std::string& cases, const OpenProfile& profile) {
   sim::SimulatedExecutor executor(without_spans);
   std::istringstream in(cases);
   std::ostringstream out;
-  study::predict_lines(in, out, profile.machine, executor);
+  study::LineOptions options;
+  options.grades = profile.grades;
+  study::predict_lines(in, out, profile.machine, executor, options);
   return std::move(out).str();
 }
 
-std::string explored(const scenarios::Scenario& scenario, const Machine& machine) {
+std::string explored(const scenarios::Scenario& scenario, const OpenProfile& profile) {
+  const Machine& machine = profile.machine;
   study::require_gpus(scenario.gpus, machine);
   sim::SimulatedExecutor executor(without_spans);
   study::Exploration exploration =
-      study::explore(scenario, machine, executor, {.least_schedules = study::usual_schedules});
+      study::explore(scenario, machine, executor, {.least_schedules = study::worth_looking_at(scenario)});
   std::vector<study::Answer*> answers;
   for (study::Answer& answer : exploration.answers) answers.push_back(&answer);
   study::explain(answers, machine, sim::simulate);
-  return study::to_json(exploration, scenario, machine).dump();
+  const std::vector<study::Crossover> crossovers = scenario.model
+                                                       ? study::crossovers(scenario, exploration, machine, executor, {})
+                                                       : std::vector<study::Crossover>{};
+  return study::to_json(exploration, scenario, machine, crossovers,
+                        grade_of_advice(exploration, scenario, machine, profile.grades))
+      .dump();
 }
 
 std::string explore(const std::string& scenario_json, const std::string& folder, const OpenProfile& profile) {
   const scenarios::Scenario scenario = scenarios::scenario_from_json(parse_json(scenario_json), folder);
-  return explored(scenarios::as_machine_computes(scenario, profile.machine), profile.machine);
+  return explored(scenarios::as_machine_computes(scenario, profile.machine), profile);
 }
 
 /// `what`: a file, a folder or words; without `gpus` and `sizes` those of the scenario, or else all of the machine's
@@ -106,7 +119,7 @@ std::string explore_question(const std::string& what, const OpenProfile& profile
                              const std::vector<std::int64_t>& sizes) {
   const scenarios::Scenario scenario =
       scenarios::read_question(what, {.gpus = gpus, .sizes = sizes, .machine_gpus = profile.machine.gpus});
-  return explored(scenarios::as_machine_computes(scenario, profile.machine), profile.machine);
+  return explored(scenarios::as_machine_computes(scenario, profile.machine), profile);
 }
 
 // --- Schedules -------------------------------------------------------------------------------------------------

@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "models/base/text.hpp"
+#include "scenarios/schedule_words.hpp"
 #include "scenarios/study/exploration_json.hpp"
 #include "scenarios/study/ficco_choice.hpp"
+#include "tools/report/verdict_report.hpp"
 
 namespace weft::tools::report {
 namespace {
@@ -108,36 +110,35 @@ Section ficco_of(const study::Answer& answer, const study::FiccoChoice& choice) 
 }
 
 std::string advice(const scenarios::Ranking& ranking) {
-  return ranking.overlap_pays() ? "overlap" : ranking.too_close ? "too close: serial" : "serial";
+  return ranking.overlap_pays() ? scenarios::words_of(ranking.advice().request.schedule) : "serial";
 }
 
-/// One row a size: who wins, and from which size on overlap pays.
+/// One row a size: what is advised, and from which size on overlap pays.
 Section sizes_of(const std::string& pair, const study::Exploration& exploration, const Scenario& scenario) {
-  Section section{pair,
-                  {{size_word(scenario), droppable("serial us", 1), droppable("best us", 2), "speedup",
-                    droppable("best schedule", 4), "advice"},
-                   {}},
-                  {}};
+  Section section{
+      pair,
+      {{size_word(scenario), droppable("serial us", 1), droppable("advised us", 2), "speedup", "faster with", "advice"},
+       {}},
+      {}};
   std::vector<scenarios::SizeVerdict> verdicts;
-  bool is_largest_close = false;  // answers come in ascending size
   for (const study::Answer& answer : exploration.answers) {
     if (answer.pair != pair) continue;
     const scenarios::Ranking& ranking = answer.ranking;
+    const scenarios::Candidate& advised = ranking.advice();
     section.table.rows.push_back({count(answer.size), us(ranking.reference().estimate.time_us),
-                                  us(ranking.fastest().estimate.time_us), ratio(ranking.fastest().speedup),
-                                  ranking.fastest().request.id, advice(ranking)});
+                                  us(advised.estimate.time_us), ratio(advised.speedup),
+                                  ranking.overlap_pays() ? Cell(percent(advised.odds.faster)) : Cell("-"),
+                                  advice(ranking)});
     verdicts.push_back({answer.size, ranking.overlap_pays()});
-    is_largest_close = ranking.too_close;
   }
   const auto from = scenarios::crossover(verdicts);
   section.notes.push_back(from ? "Overlap pays from " + std::to_string(*from) + " " + size_word(scenario) + " on."
-                          : is_largest_close ? "At the largest size it is too close to call."
-                                             : "Overlap does not pay at the largest size.");
+                               : "Overlap does not pay at the largest size.");
   return section;
 }
 
 Section layers_of(const study::Exploration& exploration) {
-  Section section{"Whole layer", {{"tokens", "form", "serial us", "with the advised schedules us", "speedup"}, {}}, {}};
+  Section section{"Whole layer", {{"tokens", "form", "serial us", "with the advised pairs us", "speedup"}, {}}, {}};
   for (const study::LayerAnswer& layer : exploration.layers) {
     const double overlapped_us = layer.serial_us - layer.saved_us;
     section.table.rows.push_back({count(layer.size), std::string(scenarios::words_of(layer.form)), us(layer.serial_us),
@@ -146,18 +147,8 @@ Section layers_of(const study::Exploration& exploration) {
   return section;
 }
 
-}  // namespace
-
-std::string size_word(const Scenario& scenario) { return scenario.model ? "tokens" : "rows"; }
-
-Report exploration_report(const study::Exploration& exploration, const Scenario& scenario, const Machine& machine,
-                          std::int64_t shown) {
-  Report report{.title = (scenario.name.empty() ? "" : scenario.name + ", ") + machine.name,
-                .sections = {},
-                .notes = {std::to_string(exploration.simulated) + " schedules simulated."},
-                .document = to_json(exploration, scenario, machine)};
-  if (scenario.model)
-    for (const std::string& ignored : scenario.model->ignored) report.notes.push_back("Not counted: " + ignored + ".");
+void add_all_schedules(const study::Exploration& exploration, const Scenario& scenario, const Machine& machine,
+                       std::int64_t shown, Report& report) {
   for (const study::Answer& answer : exploration.answers) {
     if (shown != 0 && answer.size != shown) continue;
     report.sections.push_back(ranking_of(answer, scenario));
@@ -165,8 +156,50 @@ Report exploration_report(const study::Exploration& exploration, const Scenario&
     if (const study::FiccoChoice choice = ficco_choice(answer, machine); choice.fastest != nullptr)
       report.sections.push_back(ficco_of(answer, choice));
   }
-  for (const std::string& pair : exploration.pairs()) report.sections.push_back(sizes_of(pair, exploration, scenario));
-  if (!exploration.layers.empty()) report.sections.push_back(layers_of(exploration));
+}
+
+std::string words_of(Grade grade) {
+  switch (grade) {
+    case Grade::measured:
+      return "the time rests on numbers measured on such a machine";
+    case Grade::measured_alike:
+      return "more than a tenth of the time rests on numbers measured on a machine that is alike there";
+    case Grade::published:
+      return "more than a tenth of the time rests on public figures";
+    case Grade::assumed:
+      break;
+  }
+  return "more than a tenth of the time rests on assumptions";
+}
+
+}  // namespace
+
+std::string size_word(const Scenario& scenario) { return scenario.model ? "tokens" : "rows"; }
+
+Report exploration_report(const study::Exploration& exploration, const Scenario& scenario, const Machine& machine,
+                          const ExplorationView& view) {
+  constexpr std::size_t most_columns = 100;
+  Report report{.columns = view.is_wide || view.is_full ? 0 : most_columns,
+                .title = (scenario.name.empty() ? "" : scenario.name + ", ") + std::to_string(scenario.gpus) +
+                         " GPUs of " + machine.name,
+                .sections = {verdict_section(verdict_of(exploration, scenario), exploration, scenario, machine)},
+                .notes = {std::to_string(exploration.simulated) + " schedules simulated."},
+                .document = to_json(exploration, scenario, machine, view.crossovers, view.grade)};
+  if (view.grade) report.sections.front().notes.push_back("Evidence: " + words_of(*view.grade) + ".");
+  if (!view.crossovers.empty()) report.sections.push_back(crossover_section(view.crossovers, scenario));
+  if (view.is_full) {
+    add_all_schedules(exploration, scenario, machine, view.shown, report);
+  } else {
+    const study::Answer& answer =
+        exploration.answers[study::leading_answer(verdict_of(exploration, scenario), exploration)];
+    report.sections.push_back(short_ranking(answer, scenario));
+    report.sections.push_back(short_losses(answer));
+  }
+  if (view.is_full || view.crossovers.empty())
+    for (const std::string& pair : exploration.pairs())
+      report.sections.push_back(sizes_of(pair, exploration, scenario));
+  if (view.is_full && !exploration.layers.empty()) report.sections.push_back(layers_of(exploration));
+  if (!view.is_full) report.notes.emplace_back("All schedules with the names of cases: --all; for programs: --json.");
   return report;
 }
 

@@ -1,17 +1,31 @@
-// What weft explore prints of an exploration.
+// What weft explore found: the verdict, from which size on each pattern pays, the ranking and why; or everything.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/machine/profile_grades.hpp"
+#include "scenarios/study/crossovers.hpp"
 #include "scenarios/study/exploration.hpp"
 #include "tools/report/report.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::report {
 
-/// The schedules of the answers at `shown` (a size; 0: at every size), then who wins at which size. The JSON has all.
-Report exploration_report(const study::Exploration& exploration, const scenarios::Scenario& scenario,
-                          const Machine& machine, std::int64_t shown);
+struct ExplorationView {
+  std::vector<study::Crossover> crossovers = {};
+  std::optional<Grade> grade = {};  ///< of what is advised of the leading answer
+  bool is_full = false;    ///< all schedules of all pairs, with the names that cases have, instead of the ranking
+  std::int64_t shown = 0;  ///< of a full one: its size; 0: all
+  bool is_wide = false;    ///< lines may have more than 100 characters
+};
 
-/// "tokens" of a model, or "rows".
+Report exploration_report(const study::Exploration& exploration, const scenarios::Scenario& scenario,
+                          const Machine& machine, const ExplorationView& view);
+
+/// "tokens" or "rows".
 std::string size_word(const scenarios::Scenario& scenario);
 
 }  // namespace weft::tools::report

@@ -79,6 +79,7 @@ class Document {
 };
 
 struct Report {
+  std::size_t columns = 0;  ///< that text has at most, however wide the terminal is; 0: no limit
   std::string title;
   std::vector<Section> sections;
   std::vector<std::string> notes;  ///< about all sections

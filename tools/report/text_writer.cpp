@@ -117,7 +117,7 @@ class Layout {
   std::string sentence_of_dropped() const {
     std::string names;
     for (const std::string& name : dropped_) names += (names.empty() ? "" : ", ") + name;
-    return names.empty() ? "" : "Left out, the terminal being narrow (--wide shows all): " + names + ".\n";
+    return names.empty() ? "" : "Left out, the lines being short (--wide shows all): " + names + ".\n";
   }
 
   const Table& table_;
@@ -129,16 +129,24 @@ class Layout {
 
 }  // namespace
 
-std::string to_text(const Report& report, const Style& style) {
+std::string to_text(const Report& report, const Style& of_terminal) {
+  Style style = of_terminal;
+  if (report.columns > 0) style.width = style.width == 0 ? report.columns : std::min(style.width, report.columns);
+  const auto sentence = [&](const std::string& note) {
+    if (style.width == 0) return printable(note) + '\n';
+    std::string lines;
+    for (const std::string& line : folded(printable(note), style.width)) lines += line + '\n';
+    return lines;
+  };
   std::string text;
   if (!report.title.empty()) text = bold(report.title, style) + '\n';
   for (const auto& [heading, table, notes] : report.sections) {
     if (!text.empty()) text += '\n';
     if (!heading.empty()) text += bold(heading, style) + '\n';
     if (!table.columns.empty()) text += Layout(table, style).text();
-    for (const std::string& note : notes) text += printable(note) + '\n';
+    for (const std::string& note : notes) text += sentence(note);
   }
-  for (const std::string& note : report.notes) text += printable(note) + '\n';
+  for (const std::string& note : report.notes) text += sentence(note);
   return text;
 }
 

@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "models/base/json_file.hpp"
+#include "tests/source_folder.hpp"
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
@@ -29,9 +31,9 @@ class Explore : public testing::Test {
 TEST_F(Explore, TakesTheMachineOfTheScenarioUnlessAnotherIsNamed) {
   const CommandResult result = run("--json out.json");
   EXPECT_EQ(result.status, 0) << result.errors;
-  EXPECT_THAT(result.output, StartsWith("h200x8-nvswitch\n"));  // the scenario has no name
+  EXPECT_THAT(result.output, StartsWith("2 GPUs of h200x8-nvswitch\n"));  // the scenario has no name
   EXPECT_EQ(json()["machine"], "h200x8-nvswitch");
-  EXPECT_THAT(run("--machine a800x8-nvlink-pairs").output, StartsWith("a800x8-nvlink-pairs\n"));
+  EXPECT_THAT(run("--machine a800x8-nvlink-pairs").output, StartsWith("2 GPUs of a800x8-nvlink-pairs\n"));
 }
 
 TEST_F(Explore, NeedsAMachineOfEither) {
@@ -89,14 +91,56 @@ TEST_F(Explore, RefusesAnUnknownScheduleBeforeAnyIsSimulated) {
 
 TEST_F(Explore, ExplainsAHybridThatTheRankingWouldNotHave) {
   const std::string unlikely = "hybrid, kernel_end push, shards 2, each_peer, gemm_sms 116";
-  EXPECT_THAT(run("--size 2048").output, Not(HasSubstr(unlikely + " ")));
-  const CommandResult explained = run("--size 2048 --why '" + unlikely + "'");
+  EXPECT_THAT(run("--size 2048 --all").output, Not(HasSubstr(unlikely + " ")));
+  const CommandResult explained = run("--size 2048 --all --why '" + unlikely + "'");
   EXPECT_EQ(explained.status, 0) << explained.errors;
   EXPECT_THAT(explained.output, HasSubstr("\n" + unlikely + " "));
 }
 
+TEST_F(Explore, TheFirstScreenIsShortAndNarrow) {
+  const std::string model = tests::source_folder() + "/scenarios/models/llama-3.3-70b.config.json";
+  const CommandResult result =
+      run_weft("explore " + model + " --machine h200x8-nvswitch --gpus 2 --tokens 1024,8192 --space named", folder);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  std::istringstream lines(result.output);
+  std::size_t before_the_table = 0;
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 110u) << line;  // characters of several bytes among them
+    if (line.starts_with("Overlap pays from so many")) break;
+    ++before_the_table;
+  }
+  EXPECT_LE(before_the_table, 14u) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("Odds: "));
+  EXPECT_THAT(result.output, HasSubstr("Memory of a GPU: "));
+  EXPECT_THAT(result.output, HasSubstr("Runs today: "));
+}
+
+TEST_F(Explore, CarefulAdviceIsNoBolder) {
+  ASSERT_EQ(run("--space named --json out.json").status, 0);
+  const auto usual = json();
+  ASSERT_EQ(run("--space named --careful --json out.json").status, 0);
+  for (std::size_t i = 0; i < usual["answers"].size(); ++i)
+    for (const auto& one : json()["answers"][i]["schedules"])
+      if (one["schedule"] == json()["answers"][i]["advice"] && one["schedule"]["family"] != "serial") {
+        EXPECT_GT(one["odds"]["worst_of_20_gain"], 0);
+      }
+}
+
+TEST_F(Explore, WritesSettingsOrNone) {
+  ASSERT_EQ(run("--space named --settings out").status, 0);
+  EXPECT_EQ(read_json_file(folder.path() / "out/settings.json")["machine"], "h200x8-nvswitch");
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "out/pytorch-2.11.async_tp.json"));
+  folder.write("file", "kept");
+  const CommandResult refused = run("--space named --settings file --json out.json");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_THAT(refused.errors, HasSubstr("--settings: expected a folder, got the file file"));
+  EXPECT_EQ(folder.read("file"), "kept");
+  EXPECT_THAT(folder.file_names(), Not(testing::Contains("out.json")));
+}
+
 TEST_F(Explore, PrintsTheFormatThatIsAsked) {
-  EXPECT_THAT(run("--space named --format csv").output, StartsWith("schedule,us,90 % interval,speedup"));
+  EXPECT_THAT(run("--space named --format csv").output, StartsWith("schedule,us,speedup,faster with"));
+  EXPECT_THAT(run("--space named --all --format csv").output, StartsWith("schedule,us,90 % interval,speedup"));
   EXPECT_THAT(run("--space named --format markdown").output, HasSubstr("| schedule | us |"));
   ASSERT_EQ(run("--space named --json out.json").status, 0);
   EXPECT_EQ(nlohmann::json::parse(run("--space named --format json").output), json());

@@ -1,0 +1,56 @@
+// How well founded the numbers of a profile are on which the time of each kind of work rests.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string_view>
+#include <vector>
+
+#include "models/base/names.hpp"
+#include "models/schedule/schedule.hpp"
+
+namespace weft {
+
+/// From the best to the weakest.
+enum class Grade {
+  measured,        ///< on such a machine, by this project
+  measured_alike,  ///< by this project on a machine whose part in question is the same
+  published,       ///< datasheet, documentation, paper or repository
+  assumed,
+};
+template <>
+struct NamesOf<Grade> {
+  using enum Grade;
+  static constexpr std::array names{
+      std::pair{measured, std::string_view{"measured"}}, std::pair{measured_alike, std::string_view{"measured_alike"}},
+      std::pair{published, std::string_view{"public"}}, std::pair{assumed, std::string_view{"assumed"}}};
+};
+
+/// By the words of a number's source: "measured …", "h200x8-nvswitch: measured …", "assumption: as h200x8-nvswitch:
+/// measured …", "assumption …"; all else cites something public.
+Grade grade_of_source(std::string_view source);
+
+/// The weakest of the numbers that decide the time of each kind of work.
+struct ProfileGrades {
+  struct OfCollective {
+    CollectiveKind kind = CollectiveKind::all_reduce;
+    int gpus = 0;
+    Grade grade = Grade::assumed;
+  };
+  Grade gemm = Grade::assumed;       ///< efficiencies of the tensor cores
+  Grade attention = Grade::assumed;  ///< its efficiency
+  Grade memory = Grade::assumed;     ///< bandwidth of the HBM, and how many SMs draw it
+  Grade copies = Grade::assumed;     ///< rate of a copy engine
+  Grade launches = Grade::assumed;   ///< gaps between kernels and between graphs
+  Grade fused_norm = Grade::assumed;
+  Grade protocols = Grade::assumed;            ///< of collectives without a curve
+  std::vector<OfCollective> collectives = {};  ///< by their curves
+
+  Grade of(CollectiveKind kind, int gpus) const;
+};
+
+/// Of a profile that machine_from_json() reads; what it does not have is assumed.
+ProfileGrades profile_grades(const nlohmann::json& profile);
+ProfileGrades read_profile_grades(const std::filesystem::path& path);
+
+}  // namespace weft

@@ -1,0 +1,109 @@
+#include "scenarios/schedule_words.hpp"
+
+#include "models/base/text.hpp"
+
+namespace weft::scenarios {
+namespace {
+
+std::string counted(std::int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string mover_of(const Hybrid& hybrid) {
+  switch (hybrid.mover) {
+    case HybridMover::nccl:
+      return "NCCL";
+    case HybridMover::pull:
+      return "pulls";
+    case HybridMover::push:
+      return "pushes";
+    case HybridMover::peer_kernel:
+      break;
+  }
+  return "copy kernels";
+}
+
+std::string pieces_of(const Hybrid& hybrid) {
+  switch (hybrid.pieces) {
+    case HybridPieces::chunks:
+      return "chunk by chunk";
+    case HybridPieces::shards:
+      return "shard by shard";
+    case HybridPieces::columns:
+      break;
+  }
+  return "by columns";
+}
+
+/// What a family is called, and what its choices add to that.
+struct Words {
+  std::string kind, details;
+};
+
+Words words_of_family(const Serial&) { return {"serial", ""}; }
+Words words_of_family(const Decomposition& one) { return {"chunks, NCCL", ", " + counted(one.chunks, "chunk")}; }
+Words words_of_family(const Signaling& one) {
+  return {"one GEMM that signals groups of tiles, NCCL",
+          one.groups.empty() ? "" : ", " + counted(static_cast<std::int64_t>(one.groups.size()), "group")};
+}
+Words words_of_family(const AsyncTp& one) {
+  std::string details = one.input == AsyncInput::symmetric ? ", symmetric input" : "";
+  if (one.form == AsyncForm::rotating) details += ", rotating sums";
+  return {"async TP", details};
+}
+Words words_of_family(const Concurrent& one) {
+  return {"side by side", ", " + std::string(name_of(one.first)) + " first"};
+}
+Words words_of_family(const Ficco& one) {
+  return {"FiCCO", " " + std::string(name_of(one.compute)) + " " + std::string(name_of(one.gemm)) + " " +
+                       std::string(name_of(one.chunks)) +
+                       (one.transport == FiccoTransport::collective ? " by collectives" : "")};
+}
+Words words_of_family(const TokenSplit& one) {
+  std::string details = one.first ? ", first " + counted(*one.first, "token") : "";
+  if (one.fused_norm) details += ", norm fused with the all-reduce on " + counted(one.comm_ctas, "CTA");
+  return {"two token splits", details};
+}
+Words words_of_family(const Staged& one) {
+  return {"staged attention", one.stages ? ", " + counted(*one.stages, "stage") : ""};
+}
+Words words_of_family(const Hybrid& one) {
+  std::string details;
+  if (one.pieces != HybridPieces::shards || one.count > 1) details += ", in " + std::to_string(one.count);
+  if (one.lanes == HybridLanes::each_peer) details += ", all peers at once";
+  if (one.trigger == HybridTrigger::kernel_start) details += ", begun with the next GEMM";
+  if (one.trigger == HybridTrigger::tile_group) details += ", of one GEMM";
+  if (one.ahead) details += ", launched ahead";
+  if (one.urgent) details += ", urgent";
+  if (one.gemm_sms > 0) details += ", GEMM on " + counted(one.gemm_sms, "SM");
+  if (one.kernel_barrier) details += ", kernel barrier";
+  return {mover_of(one) + " " + pieces_of(one), details};
+}
+Words words_of_family(const Best&) { return {"the best", ""}; }
+
+Words words_of_any(const ScheduleChoice& choice) {
+  return std::visit([](const auto& family) { return words_of_family(family); }, choice.family);
+}
+
+}  // namespace
+
+std::string kind_of(const ScheduleChoice& choice) { return words_of_any(choice).kind; }
+
+std::string words_of(const ScheduleChoice& choice) {
+  const Words words = words_of_any(choice);
+  std::string text = words.kind + words.details;
+  if (choice.max_ctas > 0) text += ", at most " + counted(choice.max_ctas, "CTA");
+  if (choice.launch == Launch::eager) text += ", eager";
+  if (!choice.urgent) text += ", ordinary streams";
+  return text;
+}
+
+std::string other_software(const ScheduleChoice& choice) {
+  if (std::holds_alternative<AsyncTp>(choice.family)) return "PyTorch (async TP), vLLM (fuse_gemm_comms)";
+  if (std::holds_alternative<Signaling>(choice.family)) return "FlashOverlap (not on Hopper)";
+  if (const auto* split = std::get_if<TokenSplit>(&choice.family))
+    return split->fused_norm ? "TokenWeave" : "vLLM (dual batch overlap), SGLang (two batch overlap)";
+  return "";
+}
+
+}  // namespace weft::scenarios

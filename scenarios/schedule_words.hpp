@@ -1,0 +1,19 @@
+// Schedules in the words of the people who run them. `describe` has the words of a case.
+#pragma once
+
+#include <string>
+
+#include "scenarios/schedule_choice.hpp"
+
+namespace weft::scenarios {
+
+/// "4 chunks, NCCL", "pushes shard by shard", "async TP".
+std::string words_of(const ScheduleChoice& choice);
+
+/// What schedules that differ in details only have in common: "chunks, NCCL", "pushes shard by shard".
+std::string kind_of(const ScheduleChoice& choice);
+
+/// Which software runs it today, besides `weft run`; empty: none that is known.
+std::string other_software(const ScheduleChoice& choice);
+
+}  // namespace weft::scenarios

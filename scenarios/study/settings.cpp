@@ -1,0 +1,342 @@
+#include "scenarios/study/settings.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "models/base/json_file.hpp"
+#include "models/base/text.hpp"
+#include "models/schedule/amounts.hpp"
+#include "scenarios/case_json.hpp"
+#include "scenarios/families/build.hpp"
+#include "scenarios/parts.hpp"
+#include "scenarios/schedule_words.hpp"
+
+namespace weft::scenarios::study {
+namespace {
+
+using nlohmann::ordered_json;
+
+const PairWorkload* pair_of(const Answer& answer) {
+  return std::get_if<PairWorkload>(&answer.fastest().candidate.request.workload);
+}
+bool is_whole_layer(const Answer& answer) {
+  return std::holds_alternative<LayerWorkload>(answer.fastest().candidate.request.workload);
+}
+
+/// The fastest of an answer's schedules that are meant; null: none.
+const Explored* first(const Answer& answer, const auto& is_meant) {
+  for (const Explored& one : answer.fastest_first)
+    if (is_meant(one.candidate.request.schedule)) return &one;
+  return nullptr;
+}
+
+/// As PyTorch and vLLM have it.
+bool is_async_tp(const ScheduleChoice& choice) { return choice == ScheduleChoice{.family = AsyncTp{}}; }
+
+std::string sizes_text(const std::optional<std::int64_t>& from) {
+  return from ? "from " + std::to_string(*from) + " tokens on" : "at no size up to the largest that was asked about";
+}
+
+// --- vLLM ------------------------------------------------------------------------------------------------------
+
+double layer_us(const Exploration& exploration, std::int64_t size, LayerForm form) {
+  for (const LayerAnswer& layer : exploration.layers)
+    if (layer.size == size && layer.form == form) return layer.serial_us;
+  return 0;
+}
+
+/// Expected time of a sequence-parallel layer, all of whose pairs are async TP where `fused`; 0: not known.
+double sequence_parallel_us(const Exploration& exploration, std::int64_t size, bool fused) {
+  double time_us = layer_us(exploration, size, LayerForm::sequence_parallel);
+  for (const Answer& answer : exploration.answers) {
+    if (!fused || answer.size != size || answer.form != LayerForm::sequence_parallel || is_whole_layer(answer))
+      continue;
+    const Explored* async = first(answer, is_async_tp);
+    if (async == nullptr) return 0;
+    time_us -= async->candidate.odds.gain * answer.ranking.reference().estimate.time_us;
+  }
+  return time_us;
+}
+
+/// From which size on sequence-parallel layers are expected to be faster than those with all-reduces.
+std::optional<std::int64_t> sequence_parallel_from(const Exploration& exploration, const Scenario& scenario,
+                                                   bool fused) {
+  std::vector<SizeVerdict> sizes;
+  for (const std::int64_t size : scenario.sizes) {
+    const double time_us = sequence_parallel_us(exploration, size, fused);
+    sizes.push_back({size, time_us > 0 && time_us < layer_us(exploration, size, LayerForm::all_reduce)});
+  }
+  return crossover(sizes);
+}
+
+void add_vllm(const Exploration& exploration, const Scenario& scenario, std::vector<SettingsFile>& files) {
+  if (exploration.layers.empty() || scenario.forms.size() < 2) return;
+  const auto fused = sequence_parallel_from(exploration, scenario, true);
+  const auto plain = sequence_parallel_from(exploration, scenario, false);
+  const auto from = fused ? fused : plain;
+  ordered_json passes{{"enable_sp", from.has_value()}, {"fuse_gemm_comms", fused.has_value()}};
+  if (from) passes["sp_min_token_num"] = *from;
+  files.push_back(
+      {.name = "vllm-0.18.compilation_config.json",
+       .tool = "vLLM 0.18",
+       .use = "vllm serve MODEL --compilation-config \"$(cat vllm-0.18.compilation_config.json)\"",
+       .because = "a sequence-parallel layer whose pairs are async TP is expected to be faster than one with "
+                  "all-reduces " +
+                  sizes_text(fused) + ", one without async TP " + sizes_text(plain),
+       .text = to_text(ordered_json{{"pass_config", passes}})});
+}
+
+// --- PyTorch ---------------------------------------------------------------------------------------------------
+
+const char* fused_op(PairOp op) {
+  if (op == PairOp::all_gather_gemm) return "torch.ops.symm_mem.fused_all_gather_matmul";
+  if (op == PairOp::gemm_reduce_scatter) return "torch.ops.symm_mem.fused_matmul_reduce_scatter";
+  return nullptr;
+}
+
+void add_pytorch(const Exploration& exploration, const Scenario& scenario, std::vector<SettingsFile>& files) {
+  ordered_json pairs = ordered_json::array();
+  for (const std::string& name : exploration.pairs()) {
+    std::vector<SizeVerdict> sizes;
+    const PairWorkload* pair = nullptr;
+    for (const Answer& answer : exploration.answers) {
+      if (answer.pair != name || pair_of(answer) == nullptr) continue;
+      pair = pair_of(answer);
+      const Explored* async = first(answer, is_async_tp);
+      sizes.push_back({answer.size, async != nullptr && async->candidate.odds.gain > 0});
+    }
+    if (pair == nullptr || fused_op(pair->op) == nullptr) continue;
+    const auto from = crossover(sizes);
+    pairs.push_back({{"pair", name},
+                     {"op", fused_op(pair->op)},
+                     {"n", pair->n},
+                     {"k", pair->k},
+                     {"fuse_from_rows", from ? ordered_json(*from) : ordered_json()}});
+  }
+  if (pairs.empty()) return;
+  files.push_back(
+      {.name = "pytorch-2.11.async_tp.json",
+       .tool = "PyTorch 2.11",
+       .use = "call the fused op for at least so many gathered rows, the two plain ones below; null: never",
+       .because = "the expected gain of async TP over serial, pair by pair",
+       .text = to_text(ordered_json{{"pytorch", "2.11"}, {"tensor_parallel", scenario.gpus}, {"pairs", pairs}})});
+}
+
+// --- NCCL ------------------------------------------------------------------------------------------------------
+
+const char* tuner_word(CollectiveKind kind) {
+  switch (kind) {
+    case CollectiveKind::all_reduce:
+      return "allreduce";
+    case CollectiveKind::all_gather:
+      return "allgather";
+    case CollectiveKind::reduce_scatter:
+      return "reducescatter";
+    case CollectiveKind::all_to_all:
+      break;
+  }
+  return nullptr;
+}
+
+/// The bytes of each collective of the schedule, as nccl-tests count them.
+std::vector<std::pair<CollectiveKind, Bytes>> collectives_of(const Schedule& schedule) {
+  std::vector<std::pair<CollectiveKind, Bytes>> found;
+  for (const Operation& operation : schedule.operations)
+    match(
+        operation.work,
+        [&](const Collective& collective) {
+          const std::pair one{collective.kind, bytes_of(full_slice(collective), schedule)};
+          if (std::ranges::find(found, one) == found.end()) found.push_back(one);
+        },
+        [](const OneOf<Gemm, GroupedGemm, GroupedExchange, Copy, Attention, PartialAttention, MemoryBound,
+                       AllReduceNorm, Signal, Wait, Barrier, Delay> auto&) {});
+  return found;
+}
+
+std::string tuner_lines(const Answer& answer, const Machine& machine) {
+  const Candidate& advice = answer.ranking.advice();
+  if (advice.request.schedule.max_ctas == 0 || families::is_open(advice.request.schedule)) return "";
+  std::string lines;
+  for (const auto& [kind, bytes] : collectives_of(families::build(advice.request, machine)))
+    if (const char* word = tuner_word(kind); word != nullptr)
+      lines += std::string(word) + "," + std::to_string(bytes) + "," + std::to_string(bytes) + ",ring,simple," +
+               std::to_string(advice.request.schedule.max_ctas) + ",1," +
+               std::to_string(answer.ranking.advice().request.gpus) + ",-1,-1\n";
+  return lines;
+}
+
+void add_nccl(const Exploration& exploration, const Machine& machine, std::vector<SettingsFile>& files) {
+  std::string lines;
+  for (const Answer& answer : exploration.answers)
+    for (std::string added = tuner_lines(answer, machine); !added.empty(); added.clear())
+      if (lines.find(added) == std::string::npos) lines += added;
+  if (lines.empty()) return;
+  files.push_back(
+      {.name = "nccl-2.28.tuner.conf",
+       .tool = "NCCL 2.28, its example tuner plugin",
+       .use = "NCCL_TUNER_PLUGIN=libnccl-tuner-example.so NCCL_TUNER_CONFIG_FILE=nccl-2.28.tuner.conf",
+       .because = "collectives whose number of CTAs is limited in what is advised; a line for each size",
+       .text = "# NCCL 2.28, example tuner plugin. Where weft advises fewer CTAs for a collective beside a GEMM.\n"
+               "# collective_type,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks,numPipeOps,regBuff\n" +
+               lines});
+}
+
+// --- Two token splits --------------------------------------------------------------------------------------------
+
+bool is_fused_split(const ScheduleChoice& choice) {
+  const auto* split = std::get_if<TokenSplit>(&choice.family);
+  return split != nullptr && split->fused_norm;
+}
+bool is_plain_split(const ScheduleChoice& choice) {
+  return std::holds_alternative<TokenSplit>(choice.family) && !is_fused_split(choice);
+}
+
+void add_tokenweave(const Exploration& exploration, std::vector<SettingsFile>& files) {
+  constexpr std::int64_t rounding = 256;  // of half of the tokens, from which an offset counts
+  ordered_json rows = ordered_json::object();
+  for (const Answer& answer : exploration.answers) {
+    const Explored* best = is_whole_layer(answer) ? first(answer, is_fused_split) : nullptr;
+    if (best == nullptr || best->candidate.odds.gain <= 0) continue;
+    const auto& split = std::get<TokenSplit>(best->as_run.family);
+    const std::int64_t half = (answer.size + rounding - 1) / rounding * rounding / 2;
+    rows[std::to_string(answer.size)] = {{"attention_ctas", split.comm_ctas},
+                                         {"mlp_ctas", split.mlp_comm_ctas.value_or(split.comm_ctas)},
+                                         {"chunk_offset", *split.first - half}};
+  }
+  if (rows.empty()) return;
+  files.push_back({.name = "tokenweave-2025.config.json",
+                   .tool = "TokenWeave, repository of 2025 (vllm/tokenweave_configs)",
+                   .use = "in place of vllm/tokenweave_configs/MODEL_config_GPUS.json",
+                   .because = "the fastest split with the fused norm at each size; weft tune searches more finely",
+                   .text = to_text(rows)});
+}
+
+void add_sglang(const Exploration& exploration, const Scenario& scenario, std::vector<SettingsFile>& files) {
+  std::vector<SizeVerdict> sizes;
+  for (const Answer& answer : exploration.answers)
+    if (is_whole_layer(answer))
+      if (const Explored* best = first(answer, is_plain_split))
+        sizes.push_back({answer.size, best->candidate.odds.gain > 0});
+  if (sizes.empty() || !scenario.model) return;
+  const auto from = crossover(sizes);
+  files.push_back({.name = "sglang-0.5.args",
+                   .tool = "SGLang 0.5",
+                   .use = "python -m sglang.launch_server $(cat sglang-0.5.args) …",
+                   .because = "two token splits with NCCL are expected to gain " + sizes_text(from) +
+                              "; SGLang has no threshold of tokens, so keep prefills that long, and it overlaps models "
+                              "with experts only",
+                   .text = from ? "--enable-two-batch-overlap\n" : "\n"});
+}
+
+// --- FlashOverlap ------------------------------------------------------------------------------------------------
+
+ordered_json segments_of(const Explored& one, const Machine& machine) {
+  Case as_run = one.candidate.request;
+  as_run.schedule = one.as_run;
+  const Schedule schedule = families::build(as_run, machine);
+  ordered_json segments;
+  for (const Operation& operation : schedule.operations)
+    match(
+        operation.work,
+        [&](const Gemm& gemm) {
+          if (!gemm.kernel) return;
+          segments = {{"BM", gemm.kernel->tile_m}, {"BN", gemm.kernel->tile_n}, {"cSeg", gemm.tile_groups}};
+        },
+        [](const OneOf<GroupedGemm, Collective, GroupedExchange, Copy, Attention, PartialAttention, MemoryBound,
+                       AllReduceNorm, Signal, Wait, Barrier, Delay> auto&) {});
+  return segments;
+}
+
+void add_flashoverlap(const Exploration& exploration, const Machine& machine, std::vector<SettingsFile>& files) {
+  ordered_json shapes = ordered_json::object();
+  for (const Answer& answer : exploration.answers) {
+    const PairWorkload* pair = pair_of(answer);
+    if (pair == nullptr || collective_comes_first(pair->op)) continue;
+    const Explored* best = first(answer, [](const ScheduleChoice& choice) {
+      return std::holds_alternative<Signaling>(choice.family) && choice.max_ctas == 0;
+    });
+    if (best == nullptr || best->candidate.odds.gain <= 0) continue;
+    if (ordered_json segments = segments_of(*best, machine); !segments.empty())
+      shapes["m" + std::to_string(pair->m) + "n" + std::to_string(pair->n) + "k" + std::to_string(pair->k)] = segments;
+  }
+  if (shapes.empty()) return;
+  files.push_back({.name = "flashoverlap-2025.groups.json",
+                   .tool = "FlashOverlap, repository of 2025 (configs/)",
+                   .use = "cSeg of configs/mMnNkK_GPU.json, where its own search has BM and BN as here",
+                   .because = "the fastest grouping of tiles of each shape",
+                   .text = to_text(shapes)});
+}
+
+// --- Transformer Engine ------------------------------------------------------------------------------------------
+
+/// What Megatron calls the forward GEMMs of a layer, by the pair that they stand in.
+const char* megatron_name(const std::string& pair) {
+  if (pair.starts_with("qkv projection")) return "qkv_fprop";
+  if (pair.starts_with("attention output projection")) return "proj_fprop";
+  if (pair.starts_with("MLP gate and up projection")) return "fc1_fprop";
+  if (pair.starts_with("MLP down projection")) return "fc2_fprop";
+  return nullptr;
+}
+
+/// Splits and point-to-point exchanges are what it has; "" where what is advised is neither.
+std::string userbuffers_of(const ScheduleChoice& choice) {
+  constexpr int default_sms = 16;
+  const std::string ring = "  method: ring_exchange\n  aggregate: 0\n";
+  if (const auto* chunks = std::get_if<Decomposition>(&choice.family))
+    return "  method: pipeline\n  num_sm: " + std::to_string(choice.max_ctas > 0 ? choice.max_ctas : default_sms) +
+           "\n  cga_size: 2\n  num_splits: " + std::to_string(chunks->chunks) + "\n  set_sm_margin: 1\n";
+  if (std::holds_alternative<AsyncTp>(choice.family)) return ring;
+  const auto* hybrid = std::get_if<Hybrid>(&choice.family);
+  return hybrid != nullptr && hybrid->pieces == HybridPieces::shards && hybrid->mover != HybridMover::nccl ? ring : "";
+}
+
+void add_transformer_engine(const Exploration& exploration, const Scenario& scenario,
+                            std::vector<SettingsFile>& files) {
+  std::string entries;
+  for (const Answer& answer : exploration.answers) {
+    if (answer.size != scenario.sizes.back() || answer.form != LayerForm::sequence_parallel) continue;
+    const char* const name = megatron_name(answer.pair);
+    const std::string entry = name == nullptr || !answer.ranking.overlap_pays()
+                                  ? ""
+                                  : userbuffers_of(answer.ranking.advice().request.schedule);
+    if (!entry.empty()) entries += std::string(name) + ":\n" + entry;
+  }
+  if (entries.empty()) return;
+  files.push_back(
+      {.name = "transformer_engine-2.userbuffers.yaml",
+       .tool = "Transformer Engine 2 (userbuffers), by Megatron-LM",
+       .use = "--tp-comm-overlap --tp-comm-overlap-cfg transformer_engine-2.userbuffers.yaml",
+       .because = "forward GEMMs whose overlap is advised at " + std::to_string(scenario.sizes.back()) +
+                  " tokens; nothing is known of backward ones, which keep their defaults",
+       .text = "# Transformer Engine 2, for --tp-comm-overlap-cfg of Megatron-LM; forward GEMMs only.\n" + entries});
+}
+
+SettingsFile manifest_of(const std::vector<SettingsFile>& files, const Scenario& scenario, const Machine& machine) {
+  ordered_json list = ordered_json::array();
+  for (const SettingsFile& file : files)
+    list.push_back({{"file", file.name}, {"for", file.tool}, {"use", file.use}, {"because", file.because}});
+  const ordered_json json{{"format", "weft.settings/1"},
+                          {"question", scenario.name},
+                          {"machine", machine.name},
+                          {"gpus", scenario.gpus},
+                          {"files", list}};
+  return {.name = "settings.json", .tool = "", .use = "", .because = "", .text = to_text(json)};
+}
+
+}  // namespace
+
+std::vector<SettingsFile> settings_of(const Exploration& exploration, const Scenario& scenario,
+                                      const Machine& machine) {
+  std::vector<SettingsFile> files;
+  add_vllm(exploration, scenario, files);
+  add_sglang(exploration, scenario, files);
+  add_pytorch(exploration, scenario, files);
+  add_nccl(exploration, machine, files);
+  add_tokenweave(exploration, files);
+  add_flashoverlap(exploration, machine, files);
+  add_transformer_engine(exploration, scenario, files);
+  files.push_back(manifest_of(files, scenario, machine));
+  return files;
+}
+
+}  // namespace weft::scenarios::study

@@ -1,0 +1,199 @@
+#include "scenarios/study/verdict.hpp"
+
+#include <algorithm>
+
+#include "scenarios/schedule_words.hpp"
+
+namespace weft::scenarios::study {
+namespace {
+
+bool is_layer(const Answer& answer) {
+  return std::holds_alternative<LayerWorkload>(answer.fastest().candidate.request.workload);
+}
+
+/// What is advised of an answer, or of those of its schedules that run today; null: serial.
+const Candidate* advised(const Answer& answer, bool only_runnable) {
+  if (!only_runnable) return answer.ranking.overlap_pays() ? &answer.ranking.advice() : nullptr;
+  const Candidate* best = nullptr;
+  for (const Explored& one : answer.fastest_first) {
+    const double least = best == nullptr ? 0 : best->odds.gain;
+    if (runs_today(one) && one.candidate.odds.gain > least) best = &one.candidate;
+  }
+  return best;
+}
+
+/// The answers at one size, and what they are compared with.
+class SizeStudy {
+ public:
+  SizeStudy(const Exploration& exploration, const Scenario& scenario, std::int64_t size)
+      : exploration_(exploration), scenario_(scenario), size_(size) {}
+
+  SizePlans plans() const {
+    SizePlans plans{.size = size_, .baseline = serial(forms().front()), .best = {}, .runnable = {}};
+    plans.best = best(plans.baseline, false);
+    Plan runnable = best(plans.baseline, true);
+    if (!plans.best.schedules.empty() && runnable.name + words(runnable) != plans.best.name + words(plans.best))
+      plans.runnable = std::move(runnable);
+    return plans;
+  }
+
+ private:
+  using Form = std::optional<LayerForm>;
+
+  /// With pairs alone, of both forms, there is no telling which form is better: only the first is looked at.
+  std::vector<Form> forms() const {
+    if (scenario_.forms.empty()) return {std::nullopt};
+    if (exploration_.layers.empty()) return {scenario_.forms.front()};
+    return {scenario_.forms.begin(), scenario_.forms.end()};
+  }
+
+  static std::string words(const Plan& plan) {
+    std::string text;
+    for (const auto& [pair, candidate] : plan.schedules) text += pair + candidate->request.id;
+    return text;
+  }
+
+  std::vector<const Answer*> answers(Form form, bool of_layer) const {
+    std::vector<const Answer*> found;
+    for (const Answer& answer : exploration_.answers)
+      if (answer.size == size_ && answer.form == form && (scenario_.model && is_layer(answer)) == of_layer)
+        found.push_back(&answer);
+    return found;
+  }
+
+  std::string name(Form form, const std::string& what) const {
+    return (form ? std::string(words_of(*form)) + ", " : "") + what;
+  }
+
+  Plan serial(Form form) const {
+    Plan plan{.name = name(form, "serial"), .time_us = 0, .odds = {}, .schedules = {}};
+    for (const LayerAnswer& layer : exploration_.layers)
+      if (layer.size == size_ && layer.form == form) plan.time_us = layer.serial_us;
+    if (plan.time_us == 0)
+      for (const Answer* pair : answers(form, false)) plan.time_us += pair->ranking.reference().estimate.time_us;
+    return plan;
+  }
+
+  /// Gains are shares of the baseline's time, those of a case go together; the probability is that of the pair which
+  /// saves most.
+  Plan overlapped_pairs(Form form, const Plan& baseline, bool only_runnable) const {
+    Plan plan = serial(form);
+    plan.name = name(form, "pairs overlapped");
+    plan.odds.gain = plan.odds.worst_gain = 1 - plan.time_us / baseline.time_us;
+    double most = 0;
+    for (const Answer* pair : answers(form, false)) {
+      const Candidate* choice = advised(*pair, only_runnable);
+      if (choice == nullptr) continue;
+      const double serial_us = pair->ranking.reference().estimate.time_us;
+      plan.time_us += choice->estimate.time_us - serial_us;
+      plan.schedules.emplace_back(pair->pair, choice);
+      plan.odds.gain += choice->odds.gain * serial_us / baseline.time_us;
+      plan.odds.worst_gain += choice->odds.worst_gain * serial_us / baseline.time_us;
+      if (const double saved = choice->odds.gain * serial_us; saved > most)
+        most = saved, plan.odds.faster = choice->odds.faster;
+    }
+    return plan;
+  }
+
+  std::vector<Plan> whole_layers(Form form, const Plan& baseline, bool only_runnable) const {
+    std::vector<Plan> plans;
+    for (const Answer* layer : answers(form, true))
+      if (const Candidate* choice = advised(*layer, only_runnable); choice != nullptr) {
+        const double share = layer->ranking.reference().estimate.time_us / baseline.time_us;
+        plans.push_back({.name = name(form, kind_of(choice->request.schedule)),
+                         .time_us = choice->estimate.time_us,
+                         .odds = {.faster = choice->odds.faster,
+                                  .gain = 1 - share * (1 - choice->odds.gain),
+                                  .worst_gain = 1 - share * (1 - choice->odds.worst_gain)},
+                         .schedules = {{"", choice}}});
+      }
+    return plans;
+  }
+
+  Plan best(const Plan& baseline, bool only_runnable) const {
+    Plan best = baseline;
+    const auto consider = [&](Plan plan) {
+      if (!plan.schedules.empty() && plan.odds.gain > best.odds.gain) best = std::move(plan);
+    };
+    for (const Form form : forms()) {
+      consider(overlapped_pairs(form, baseline, only_runnable));
+      for (Plan& plan : whole_layers(form, baseline, only_runnable)) consider(std::move(plan));
+    }
+    return best;
+  }
+
+  const Exploration& exploration_;
+  const Scenario& scenario_;
+  std::int64_t size_;
+};
+
+double weights_of_layer(const ModelConfig& model) {
+  const auto hidden = static_cast<double>(model.hidden), heads = static_cast<double>(model.heads),
+             head_dim = static_cast<double>(model.head_dim), kv_heads = static_cast<double>(model.kv_heads);
+  const double experts = static_cast<double>(std::max<std::int64_t>(model.experts, 1));
+  const double mlp =
+      3 * hidden * (experts * static_cast<double>(model.intermediate) + static_cast<double>(model.shared_intermediate));
+  if (!model.latent) return mlp + hidden * head_dim * (2 * heads + 2 * kv_heads);
+  const LatentAttention& latent = *model.latent;
+  const auto queries = static_cast<double>(latent.query_rank), keys = static_cast<double>(latent.key_value_rank);
+  const auto rope = static_cast<double>(latent.rope_dim), nope = static_cast<double>(latent.nope_dim);
+  const double query_weights =
+      queries > 0 ? queries * (hidden + heads * (nope + rope)) : hidden * heads * (nope + rope);
+  return mlp + query_weights + hidden * (keys + rope) + keys * heads * (nope + head_dim) + heads * head_dim * hidden;
+}
+
+}  // namespace
+
+std::size_t worth_looking_at(const Scenario& scenario) {
+  return scenario.forms.size() > 1 ? usual_schedules_of_both_forms : usual_schedules;
+}
+
+std::size_t leading_answer(const Verdict& verdict, const Exploration& exploration) {
+  const auto plans =
+      std::find_if(verdict.sizes.rbegin(), verdict.sizes.rend(), [](const SizePlans& one) { return one.pays(); });
+  if (plans == verdict.sizes.rend()) return exploration.most_gained();
+  std::size_t leading = exploration.most_gained();
+  double most_us = 0;
+  for (std::size_t i = 0; i < exploration.answers.size(); ++i)
+    for (const auto& [pair, candidate] : plans->best.schedules)
+      for (const Candidate& one : exploration.answers[i].ranking.fastest_first)
+        if (&one == candidate && candidate->speedup * candidate->estimate.time_us * candidate->odds.gain > most_us) {
+          most_us = candidate->speedup * candidate->estimate.time_us * candidate->odds.gain;
+          leading = i;
+        }
+  return leading;
+}
+
+bool runs_today(const Explored& one) { return one.runnable || !other_software(one.candidate.request.schedule).empty(); }
+
+MemoryNeed memory_need(const ModelConfig& model, std::int64_t tokens, int gpus) {
+  constexpr double bytes_of_GB = 1e9, bf16_bytes = 2;
+  const double weight_bytes = model.dtype == DataType::fp8 ? 1 : 2;
+  const auto rows = static_cast<double>(tokens), layers = static_cast<double>(model.layers);
+  const std::int64_t own_kv_heads = std::max<std::int64_t>(model.kv_heads / gpus, 1);
+  const double kept = model.latent ? static_cast<double>(model.latent->key_value_rank + model.latent->rope_dim)
+                                   : static_cast<double>(2 * own_kv_heads * model.head_dim);
+  const double mlp_rows = rows * static_cast<double>(std::max<std::int64_t>(model.experts_per_token, 1));
+  const double activations = rows * static_cast<double>(3 * model.hidden + 2 * model.heads * model.head_dim / gpus) +
+                             mlp_rows * 3 * static_cast<double>(model.intermediate) / gpus;
+  return {.weights_GB = layers * weights_of_layer(model) * weight_bytes / gpus / bytes_of_GB,
+          .keys_values_GB = layers * rows * kept * bf16_bytes / bytes_of_GB,
+          .activations_GB = activations * bf16_bytes / bytes_of_GB};
+}
+
+Verdict verdict_of(const Exploration& exploration, const Scenario& scenario) {
+  Verdict verdict;
+  std::vector<SizeVerdict> sizes;
+  for (const std::int64_t size : scenario.sizes) {
+    verdict.sizes.push_back(SizeStudy(exploration, scenario, size).plans());
+    sizes.push_back({size, verdict.sizes.back().pays()});
+  }
+  verdict.pays_from = crossover(sizes);
+  verdict.is_of_layers = !exploration.layers.empty();
+  if (!scenario.model) return verdict;
+  verdict.layers = scenario.model->layers;
+  verdict.memory = memory_need(*scenario.model, scenario.sizes.back(), scenario.gpus);
+  return verdict;
+}
+
+}  // namespace weft::scenarios::study

@@ -1,0 +1,68 @@
+// The answer to a whole question: which way of running the layers is best at each size, from which size on overlap
+// pays, what a prefill gains, with which odds, and what runs today.
+//
+// A plan is a way of running one layer: serial in a form, its pairs overlapped as advised, or two token splits. The
+// time of a layer whose pairs are overlapped is that of the serial layer less what its pairs save, each measured
+// against serial by itself. Where no layer is simulated (plain sizes, latent attention) a plan is about the pairs of
+// one form alone.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "scenarios/study/exploration.hpp"
+
+namespace weft::scenarios::study {
+
+struct Plan {
+  std::string name;  ///< "sequence parallel, pairs overlapped"
+  double time_us = 0;
+  Odds odds;  ///< over the baseline; of that all 0
+  /// What differs from serial, by pair; "" for a whole layer.
+  std::vector<std::pair<std::string, const Candidate*>> schedules;
+};
+
+struct SizePlans {
+  std::int64_t size = 0;
+  Plan baseline;                 ///< the first form that was asked about, serial
+  Plan best;                     ///< of the highest expected gain; the baseline where no plan has one
+  std::optional<Plan> runnable;  ///< the best that software of today runs, if that is another one
+
+  bool pays() const { return !best.schedules.empty(); }
+};
+
+/// Of one GPU; only what the layers need, no embeddings.
+struct MemoryNeed {
+  double weights_GB = 0;      ///< of all layers
+  double keys_values_GB = 0;  ///< of the largest size, all layers
+  double activations_GB = 0;  ///< of one layer at the largest size
+  double total_GB() const { return weights_GB + keys_values_GB + activations_GB; }
+};
+
+struct Verdict {
+  std::vector<SizePlans> sizes;           ///< ascending
+  std::optional<std::int64_t> pays_from;  ///< from which size on overlap pays at every size; empty: not at the largest
+  std::int64_t layers = 1;                ///< of a prefill; 1 for plain sizes
+  std::optional<MemoryNeed> memory;       ///< of models
+  bool is_of_layers = false;              ///< else of pairs alone
+
+  const SizePlans& largest() const { return sizes.back(); }
+};
+
+/// Candidates are those of the exploration, which must outlive the verdict.
+Verdict verdict_of(const Exploration& exploration, const Scenario& scenario);
+
+/// How many schedules of each pair are looked at: fewer where both forms of a model are asked about.
+std::size_t worth_looking_at(const Scenario& scenario);
+
+/// The answer that the plan of the largest size where overlap pays owes most to; else that which gains most.
+std::size_t leading_answer(const Verdict& verdict, const Exploration& exploration);
+
+/// Whether software of today runs it: weft run, or what other_software() names.
+bool runs_today(const Explored& one);
+
+MemoryNeed memory_need(const ModelConfig& model, std::int64_t tokens, int gpus);
+
+}  // namespace weft::scenarios::study

@@ -1,0 +1,57 @@
+#include "models/machine/profile_grades.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "models/machine/machine_files.hpp"
+
+namespace weft {
+namespace {
+
+using nlohmann::json;
+
+TEST(ProfileGrades, ASourceSaysHowANumberIsKnown) {
+  EXPECT_EQ(grade_of_source("measured 2026-11-21: copies"), Grade::measured);
+  EXPECT_EQ(grade_of_source("h200x8-nvswitch: measured 2026-11-21: copies"), Grade::measured_alike);
+  EXPECT_EQ(grade_of_source("assumption: as h200x8-nvswitch: measured 2026-11-21"), Grade::measured_alike);
+  EXPECT_EQ(grade_of_source("assumption: as h200x8-nvswitch, the same GH100"), Grade::measured_alike);
+  EXPECT_EQ(grade_of_source("assumption: carried over from h200x8-nvswitch: measured"), Grade::assumed);
+  EXPECT_EQ(grade_of_source("h200x8-nvswitch: derived, not measured: public curves"), Grade::assumed);
+  EXPECT_EQ(grade_of_source("assumption"), Grade::assumed);
+  EXPECT_EQ(grade_of_source("datasheet: NVIDIA H200"), Grade::published);
+  EXPECT_EQ(grade_of_source("repository: NVIDIA/nccl@5067397"), Grade::published);
+}
+
+json number(const char* source) { return {{"value", 1}, {"unit", "us"}, {"source", source}}; }
+
+TEST(ProfileGrades, TheWeakestOfTheNumbersThatDecideCounts) {
+  const json profile{
+      {"gemm", {{"cooperative_efficiency", number("measured")}, {"pingpong_efficiency", number("paper")}}},
+      {"copy_engines", {{"peer_bandwidth", number("measured")}, {"setup", number("assumption")}}}};
+  const ProfileGrades grades = profile_grades(profile);
+  EXPECT_EQ(grades.gemm, Grade::published);
+  EXPECT_EQ(grades.copies, Grade::measured);
+  EXPECT_EQ(grades.attention, Grade::assumed);  // nothing is known
+}
+
+TEST(ProfileGrades, CollectivesAreThoseOfTheirCurvesElseOfTheProtocols) {
+  const json profile{
+      {"collectives", {{{"collective", "all_reduce"}, {"gpus", 2}, {"source", "measured"}, {"points", json::array()}}}},
+      {"collective_protocols", {{{"name", "ring"}, {"base", number("repository: x")}}}}};
+  const ProfileGrades grades = profile_grades(profile);
+  EXPECT_EQ(grades.of(CollectiveKind::all_reduce, 2), Grade::measured);
+  EXPECT_EQ(grades.of(CollectiveKind::all_reduce, 4), Grade::published);
+}
+
+TEST(ProfileGrades, OfShippedProfilesAreAsTheirOriginsSay) {
+  const auto grades = [](const std::string& name) { return read_profile_grades(machine_path(name)); };
+  EXPECT_EQ(grades("h200x8-nvswitch").gemm, Grade::measured);
+  EXPECT_EQ(grades("h200x8-nvswitch").of(CollectiveKind::all_gather, 4), Grade::measured);
+  EXPECT_EQ(grades("h100x8-nvswitch").of(CollectiveKind::all_gather, 4), Grade::measured_alike);
+  EXPECT_EQ(grades("h200x8-nvswitch-nvls").of(CollectiveKind::all_reduce, 8), Grade::published);
+  EXPECT_EQ(grades("mi300x8-mesh").gemm, Grade::assumed);
+}
+
+}  // namespace
+}  // namespace weft

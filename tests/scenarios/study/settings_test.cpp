@@ -1,0 +1,171 @@
+// Each file is read here as its tool reads it, by that tool's documentation.
+#include "scenarios/study/settings.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
+#include "tests/simulator.hpp"
+#include "tests/source_folder.hpp"
+
+namespace weft::scenarios::study {
+namespace {
+
+using nlohmann::json;
+using testing::AnyOf;
+using tests::simulator;
+
+struct Written {
+  Scenario scenario;
+  std::map<std::string, std::string> files;
+};
+
+/// Large pairs on two GPUs, where most of all pays, with NCCL under limits of CTAs; named schedules alone.
+const Written& written() {
+  static const Written once = [] {
+    const Machine machine = read_machine(machine_path("h100x8-nvswitch-nvls"));
+    Scenario scenario;
+    scenario.gpus = 4;
+    scenario.model =
+        read_model_config(std::filesystem::path(tests::source_folder()) / "scenarios/models/llama-3.3-70b.config.json");
+    scenario.forms = {LayerForm::all_reduce, LayerForm::sequence_parallel};
+    scenario.sizes = {512, 8192};
+    Written result{scenario, {}};
+    const Exploration exploration = explore(scenario, machine, simulator());
+    for (const SettingsFile& file : settings_of(exploration, scenario, machine)) result.files[file.name] = file.text;
+    return result;
+  }();
+  return once;
+}
+
+const std::string& file(const std::string& name) { return written().files.at(name); }
+
+TEST(Settings, TheManifestNamesEveryFileWithItsVersionUseAndReason) {
+  const json manifest = json::parse(file("settings.json"));
+  EXPECT_EQ(manifest["format"], "weft.settings/1");
+  std::set<std::string> names{"settings.json"};
+  for (const json& one : manifest.at("files")) {
+    names.insert(one["file"].get<std::string>());
+    EXPECT_TRUE(std::regex_search(one["for"].get<std::string>(), std::regex("[0-9]"))) << one;
+    EXPECT_FALSE(one["use"].get<std::string>().empty());
+    EXPECT_FALSE(one["because"].get<std::string>().empty());
+  }
+  std::set<std::string> files;
+  for (const auto& [name, text] : written().files) files.insert(name);
+  EXPECT_EQ(names, files);
+}
+
+// vllm/config/compilation.py, PassConfig of vLLM 0.18: two booleans and a number of tokens, which async TP needs.
+TEST(Settings, VllmReadsItsCompilationConfig) {
+  const json config = json::parse(file("vllm-0.18.compilation_config.json"));
+  ASSERT_EQ(config.size(), 1u);
+  for (const auto& [key, value] : config["pass_config"].items()) {
+    EXPECT_THAT(key, AnyOf("enable_sp", "fuse_gemm_comms", "sp_min_token_num"));
+    EXPECT_EQ(value.is_boolean(), key != "sp_min_token_num");
+  }
+  const json& passes = config["pass_config"];
+  if (passes["fuse_gemm_comms"]) {
+    EXPECT_TRUE(passes["enable_sp"]);
+  }
+  EXPECT_EQ(passes["enable_sp"].get<bool>(), passes.contains("sp_min_token_num"));
+}
+
+TEST(Settings, SglangGetsOneFlagOrNone) {
+  EXPECT_THAT(file("sglang-0.5.args"), AnyOf("--enable-two-batch-overlap\n", "\n"));
+}
+
+TEST(Settings, PytorchHasAFusedOpForEachSequenceParallelPair) {
+  const json pairs = json::parse(file("pytorch-2.11.async_tp.json"))["pairs"];
+  ASSERT_EQ(pairs.size(), 4u);
+  for (const json& pair : pairs) {
+    EXPECT_THAT(pair["op"].get<std::string>(),
+                AnyOf("torch.ops.symm_mem.fused_all_gather_matmul", "torch.ops.symm_mem.fused_matmul_reduce_scatter"));
+    EXPECT_TRUE(pair["fuse_from_rows"].is_null() || pair["fuse_from_rows"].is_number_integer());
+  }
+}
+
+// TokenWeave's vllm/tokenweave_configs: a table by tokens of two numbers of CTAs and an offset.
+TEST(Settings, TokenweaveReadsItsTable) {
+  const json table = json::parse(file("tokenweave-2025.config.json"));
+  EXPECT_FALSE(table.empty());
+  for (const auto& [tokens, row] : table.items()) {
+    EXPECT_GT(std::stoll(tokens), 0);
+    ASSERT_EQ(row.size(), 3u);
+    EXPECT_GT(row["attention_ctas"], 0);
+    EXPECT_GT(row["mlp_ctas"], 0);
+    const std::int64_t first = (std::stoll(tokens) + 255) / 256 * 256 / 2 + row["chunk_offset"].get<std::int64_t>();
+    EXPECT_GT(first, 0);
+    EXPECT_LT(first, std::stoll(tokens));
+  }
+}
+
+// tune/search.py of FlashOverlap: cSeg has the tiles of each group, all tiles together.
+TEST(Settings, FlashoverlapsGroupsHaveAllTiles) {
+  const json shapes = json::parse(file("flashoverlap-2025.groups.json"));
+  for (const auto& [shape, groups] : shapes.items()) {
+    std::smatch sizes;
+    ASSERT_TRUE(std::regex_match(shape, sizes, std::regex("m([0-9]+)n([0-9]+)k([0-9]+)")));
+    const std::int64_t m = std::stoll(sizes[1]), n = std::stoll(sizes[2]), bm = groups["BM"], bn = groups["BN"];
+    std::int64_t tiles = 0;
+    for (const std::int64_t one : groups["cSeg"]) tiles += one;
+    EXPECT_EQ(tiles, (m + bm - 1) / bm * ((n + bn - 1) / bn)) << shape;
+  }
+}
+
+// Megatron-LM's --tp-comm-overlap-cfg: GEMM names, each with a method and its keys, as NeMo's dataclasses have them.
+TEST(Settings, TransformerEngineReadsItsTable) {
+  std::istringstream lines(file("transformer_engine-2.userbuffers.yaml"));
+  std::string gemm;
+  std::map<std::string, std::set<std::string>> keys;
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (line.starts_with("#")) continue;
+    if (std::regex_match(line, match, std::regex("(qkv|proj|fc1|fc2)_fprop:"))) {
+      gemm = line;
+    } else {
+      ASSERT_TRUE(std::regex_match(line, match, std::regex("  ([a-z_]+): ([a-z_]+|[0-9]+)"))) << line;
+      keys[gemm].insert(match[1]);
+    }
+  }
+  EXPECT_FALSE(keys.empty());
+  for (const auto& [name, found] : keys)
+    EXPECT_THAT(found, AnyOf(testing::ElementsAre("aggregate", "method"),
+                             testing::ElementsAre("cga_size", "method", "num_sm", "num_splits", "set_sm_margin")))
+        << name;
+}
+
+Exploration with_limited_ctas() {
+  Explored serial, limited;
+  const PairWorkload pair{PairOp::gemm_all_reduce, 4096, 4096, 2048};
+  serial.candidate.request = {.id = "serial", .gpus = 4, .workload = pair, .schedule = {Serial{}}, .measured = {}};
+  limited.candidate.request = {
+      .id = "limited", .gpus = 4, .workload = pair, .schedule = {Decomposition{4}, 8}, .measured = {}};
+  Answer answer{.pair = "pair", .form = {}, .size = 4096, .ranking = {}, .fastest_first = {limited, serial}};
+  answer.ranking.fastest_first = {limited.candidate, serial.candidate};
+  answer.ranking.serial = 1;
+  return {.answers = {answer}, .layers = {}};
+}
+
+// README of NCCL's example tuner plugin: ten fields, -1 for any.
+TEST(Settings, NcclsTunerReadsALineForEachLimitedCollective) {
+  const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
+  Scenario scenario;
+  scenario.sizes = {4096};
+  std::string text;
+  for (const SettingsFile& one : settings_of(with_limited_ctas(), scenario, machine))
+    if (one.name == "nccl-2.28.tuner.conf") text = one.text;
+  EXPECT_THAT(text, testing::HasSubstr("\nallreduce,8388608,8388608,ring,simple,8,1,4,-1,-1\n"));  // 1024 x 4096 bf16
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (!line.starts_with("#")) {
+      EXPECT_EQ(std::ranges::count(line, ','), 9) << line;
+    }
+}
+
+}  // namespace
+}  // namespace weft::scenarios::study

@@ -1,0 +1,118 @@
+#include "scenarios/study/verdict.hpp"
+
+#include <gmock/gmock.h>
+
+#include "scenarios/study/crossovers.hpp"
+
+namespace weft::scenarios::study {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr double serial_us = 100;
+
+Explored explored(const std::string& id, const Workload& workload, const Family& family, double time_us, double gain,
+                  bool runnable) {
+  Explored one;
+  one.candidate.request = {.id = id, .gpus = 2, .workload = workload, .schedule = {family}, .measured = {}};
+  one.candidate.estimate = {time_us, time_us, time_us};
+  one.candidate.odds = {.faster = 0.5 + gain, .gain = gain, .worst_gain = gain - 0.1};
+  one.runnable = runnable;
+  return one;
+}
+
+/// Serial takes 100 us; pushes that nothing runs `best_us`, two chunks 95.
+Answer answer(const std::string& pair, LayerForm form, std::int64_t size, double best_us) {
+  const Workload workload = PairWorkload{.m = size, .n = 64, .k = 64};
+  Answer answer{.pair = pair, .form = form, .size = size, .ranking = {}, .fastest_first = {}};
+  const double gain = 1 - best_us / serial_us;
+  answer.fastest_first = {explored("pushes", workload, Hybrid{}, best_us, gain, false),
+                          explored("chunks", workload, Decomposition{2}, 95, 0.05, true),
+                          explored("serial", workload, Serial{}, serial_us, 0, true)};
+  for (const Explored& one : answer.fastest_first) answer.ranking.fastest_first.push_back(one.candidate);
+  answer.ranking.serial = 2;
+  answer.ranking.advised = gain > 0 ? 0 : 2;
+  return answer;
+}
+
+Scenario scenario() {
+  Scenario scenario;
+  scenario.gpus = 2;
+  scenario.model =
+      ModelConfig{.hidden = 64, .intermediate = 256, .heads = 8, .kv_heads = 8, .head_dim = 8, .layers = 10};
+  scenario.forms = {LayerForm::all_reduce, LayerForm::sequence_parallel};
+  scenario.sizes = {512, 1024};
+  return scenario;
+}
+
+/// Sequence parallel, the layer is slower in serial, and its pair gains more.
+Exploration exploration() {
+  Exploration found;
+  for (const std::int64_t size : {512, 1024}) {
+    found.answers.push_back(answer("a", LayerForm::all_reduce, size, size == 512 ? 120 : 90));
+    found.answers.push_back(answer("b", LayerForm::sequence_parallel, size, size == 512 ? 110 : 60));
+    found.layers.push_back({size, LayerForm::all_reduce, 400, 0});
+    found.layers.push_back({size, LayerForm::sequence_parallel, 410, 0});
+  }
+  return found;
+}
+
+TEST(Verdict, IsThePlanOfTheHighestExpectedGain) {
+  const Exploration found = exploration();
+  const Verdict verdict = verdict_of(found, scenario());
+  EXPECT_EQ(verdict.layers, 10);
+  EXPECT_EQ(verdict.pays_from, 1024);
+  const SizePlans& largest = verdict.largest();
+  EXPECT_EQ(largest.baseline.name, "all-reduce, serial");
+  EXPECT_EQ(largest.baseline.time_us, 400);
+  EXPECT_EQ(largest.best.name, "sequence parallel, pairs overlapped");
+  EXPECT_EQ(largest.best.time_us, 410 - 40);
+  EXPECT_DOUBLE_EQ(largest.best.odds.gain, 1 - 410. / 400 + 0.4 * 100 / 400);
+  EXPECT_DOUBLE_EQ(largest.best.odds.faster, 0.9);
+  ASSERT_EQ(largest.best.schedules.size(), 1u);
+  EXPECT_EQ(largest.best.schedules.front().second->request.id, "pushes");
+}
+
+TEST(Verdict, NamesThePlanThatRunsToday) {
+  const Exploration found = exploration();
+  const SizePlans largest = verdict_of(found, scenario()).largest();
+  ASSERT_TRUE(largest.runnable);
+  EXPECT_EQ(largest.runnable->name, "all-reduce, pairs overlapped");
+  EXPECT_EQ(largest.runnable->time_us, 395);
+  EXPECT_EQ(largest.runnable->schedules.front().second->request.id, "chunks");
+}
+
+TEST(Verdict, WithoutAGainTheBaselineIsBest) {
+  const Exploration found = exploration();
+  const SizePlans smallest = verdict_of(found, scenario()).sizes.front();
+  EXPECT_FALSE(smallest.pays());
+  EXPECT_EQ(smallest.best.name, smallest.baseline.name);
+}
+
+TEST(Verdict, PairsAloneAreComparedInOneForm) {
+  Exploration found = exploration();
+  found.layers.clear();
+  const Verdict verdict = verdict_of(found, scenario());
+  EXPECT_FALSE(verdict.is_of_layers);
+  EXPECT_EQ(verdict.largest().baseline.time_us, serial_us);
+  EXPECT_EQ(verdict.largest().best.name, "all-reduce, pairs overlapped");
+}
+
+TEST(Verdict, MemoryIsThatOfTheLayersOnOneGpu) {
+  // A layer's weights: MLP 3 x 64 x 256, attention 64 x 8 x (2 x 8 + 2 x 8).
+  const double weights = 10 * (3 * 64 * 256 + 64 * 8 * 32) * 2.0 / 2;
+  const MemoryNeed need = memory_need(*scenario().model, 1024, 2);
+  EXPECT_DOUBLE_EQ(need.weights_GB, weights * 1e-9);
+  EXPECT_DOUBLE_EQ(need.keys_values_GB, 10 * 1024 * (2 * 4 * 8) * 2 * 1e-9);
+}
+
+TEST(Crossovers, AreThoseOfTheAdvice) {
+  const Exploration found = exploration();
+  const auto crossovers = crossovers_of(found, 2);
+  ASSERT_EQ(crossovers.size(), 2u);
+  EXPECT_EQ(crossovers[0].pattern, "a");
+  EXPECT_EQ(crossovers[0].pays_from, 1024);
+}
+
+}  // namespace
+}  // namespace weft::scenarios::study

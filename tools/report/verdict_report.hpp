@@ -1,0 +1,23 @@
+// The first screen of weft explore: what to do, what it gains and how sure that is.
+#pragma once
+
+#include "scenarios/study/crossovers.hpp"
+#include "scenarios/study/verdict.hpp"
+#include "tools/report/report.hpp"
+#include "tools/rooms.hpp"
+
+namespace weft::tools::report {
+
+Section verdict_section(const study::Verdict& verdict, const study::Exploration& exploration,
+                        const scenarios::Scenario& scenario, const Machine& machine);
+
+/// Patterns down, numbers of GPUs across: from which size on overlap pays.
+Section crossover_section(const std::vector<study::Crossover>& crossovers, const scenarios::Scenario& scenario);
+
+/// The schedules of an answer by time, those of one kind that take nearly as long on one line.
+Section short_ranking(const study::Answer& answer, const scenarios::Scenario& scenario);
+
+/// What the explained schedules of an answer lose time to, a cause a line.
+Section short_losses(const study::Answer& answer);
+
+}  // namespace weft::tools::report
