@@ -269,9 +269,11 @@ bool holds(double value, const Range& published, double tolerance) {
          (!published.high || value <= *published.high + tolerance * std::abs(*published.high));
 }
 
+/// Of a published 0 the difference itself.
 double error_of(double value, const Range& published) {
-  if (published.high && value > *published.high) return value / *published.high - 1;
-  if (published.low && value < *published.low) return value / *published.low - 1;
+  const auto error = [value](double end) { return end == 0 ? value : value / end - 1; };
+  if (published.high && value > *published.high) return error(*published.high);
+  if (published.low && value < *published.low) return error(*published.low);
   return 0;
 }
 

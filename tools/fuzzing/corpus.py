@@ -28,7 +28,7 @@ MORE_CASES = [
     '"schedule": {"family": "decomposition", "chunks": 4, "launch": "eager"}, '
     '"measured": {"gemm_us": 812.0, "collective_us": 355.0}}',
     '{"id": "uneven", "gpus": 8, "workload": {"op": "all_to_all+gemm", "m": 8192, "n": 4096, "k": 2048, "dtype": "bf16", '
-    '"imbalance": 1.5}, "schedule": {"family": "decomposition", "chunks": 2, "max_ctas": 8}}',
+    '"imbalance": 1.5}, "schedule": {"family": "serial", "max_ctas": 8}}',
     '{"id": "groups", "gpus": 4, "workload": {"op": "gemm+reduce_scatter", "m": 8192, "n": 8192, "k": 3584, '
     '"dtype": "bf16"}, "schedule": {"family": "signaling", "groups": "searched"}}',
 ]
@@ -47,6 +47,28 @@ SWEEPS = [
  "schedules": [{"family": "signaling", "groups": [[1, 3], [2, 2]]}, {"family": "serial", "max_ctas": [4, 8]}]}
 """,
 ]
+
+
+GEMM_TIMES = "m,n,k,time_us,dtype\n" + "".join(
+    f"{m},{n},8192,{5 + 2 * m * n * 8192 / 600e6:.1f},bf16\n" for m in (1024, 2048, 4096) for n in (4096, 8192)
+)
+TOPOLOGY = "\n".join([
+    "\t" + "\t".join([*(f"GPU{i}" for i in range(8)), "CPU Affinity", "NUMA Affinity", "GPU NUMA ID"]),
+    *("\t".join([f"GPU{i}", *(" X " if i == j else "NV18" for j in range(8)), "0-47", str(i // 4), "N/A"]) for i in range(8)),
+    "", "Legend:", "  X    = Self", "",
+])  # fmt: skip
+
+
+def nccl_tests_log():
+    """As nccl-tests prints it for an all-reduce on eight GPUs."""
+    lines = ["# Collective test starting: all_reduce_perf", "# nThread 1 nGpus 8 minBytes 1024 maxBytes 268435456 graph: 0"]
+    lines += [f"#  Rank {i:2d} Group  0 Pid  1 on node1 device {i:2d} [0x{i:02x}] NVIDIA H100 80GB HBM3" for i in range(8)]
+    lines += ["#       size         count      type   redop    root     time   algbw"]
+    for size in (1024 << 2 * i for i in range(10)):
+        time_us = 12 + size / 300e3
+        body = f"{time_us:8.2f} {size / time_us / 1e3:7.2f} {1.75 * size / time_us / 1e3:7.2f} {0:6d}"
+        lines.append(f"{size:12d} {size // 4:12d}  float     sum      -1 {body} {body}")
+    return "\n".join([*lines, "# Out of bounds values : 0 OK", ""])
 
 
 def lines_of(path, first, stride=1, start=0):

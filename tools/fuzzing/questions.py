@@ -2,13 +2,14 @@
 
 import json
 
-from fuzzing.corpus import SWEEPS
+from fuzzing.corpus import GEMM_TIMES, SWEEPS, TOPOLOGY, nccl_tests_log
 from fuzzing.crafted import Question
 from fuzzing.document import bytes_of, parsed
 from fuzzing.mutations import NUMBERS, STRINGS, mutated, mutated_lines, mutated_words
 
 FORMATS = ["text", "json", "csv", "markdown"]
 OUTPUTS = ("out.json", "out.jsonl", "trace.json", "out.svg", "spans.json", "won.json", "out.sqlite", "schedules/", "drawn/")
+NEW_PROFILE = ("out.json", "h100x8-nvswitch.gemm_kernels.txt")  # of the base, with its table of kernels
 
 
 class Asker:
@@ -108,7 +109,7 @@ class Asker:
         """One of its layers is asked about, though no scenario says so."""
         config = self.random.choice(self.corpus.configs)
         donors = [text.decode() for text in self.some(self.corpus.configs, 2)]
-        question = self.maybe(["--gpus", "4"], ["--tokens", "1024,2048"], ["--json", "out.json"])
+        question = ["--tokens", "1024", "--space", "named", *self.maybe(["--gpus", "4"], ["--json", "out.json"])]
         arguments = ["explore", "config.json", "--machine", self.machine(), *question, *self.printed()]
         return Question(arguments, {"config.json": self.mutant("json", config, donors=donors)}, OUTPUTS, patience=2)
 
@@ -186,6 +187,15 @@ class Asker:
         arguments = ["calibrate", "in.jsonl", "--base", base, "--out", "out.json", *options]
         return Question(arguments, files, (*OUTPUTS, "out.gemm_kernels.txt"))
 
+    def new_profile(self):
+        """One of the files that other tools wrote is mutated."""
+        files = {"log.txt": nccl_tests_log(), "gemms.csv": GEMM_TIMES, "topology.txt": TOPOLOGY}
+        files = {name: text.encode() for name, text in files.items()}
+        name = self.random.choice(sorted(files))
+        files[name] = self.mutant("table", files[name])
+        arguments = ["profile", "new", "--base", "h100x8-nvswitch-nvls", "--nccl-tests", "log.txt", "--gemms", "gemms.csv"]
+        return Question([*arguments, "--topology", "topology.txt", "--out", "out.json", *self.printed()], files, NEW_PROFILE)
+
     def compare(self):
         files, name = dict(self.corpus.traces), self.random.choice(sorted(self.corpus.traces))
         files[name] = self.mutant("json", files[name], donors=[files[name].decode()])
@@ -252,8 +262,8 @@ class Asker:
 
 
 WEIGHTS = {
-    "predict": 20, "predict_on_a_profile": 8, "machines": 5, "published_curves": 3, "explore": 8, "explore_model": 4, "sweep": 4, "check": 10,
-    "simulate": 14, "run": 3, "measure": 4, "validate": 7, "ablate": 3, "calibrate": 6, "compare": 6, "tune": 6,
+    "predict": 20, "predict_on_a_profile": 8, "machines": 5, "published_curves": 3, "explore": 8, "explore_model": 2, "sweep": 4, "check": 10,
+    "simulate": 14, "run": 3, "measure": 4, "validate": 7, "ablate": 3, "calibrate": 6, "new_profile": 3, "compare": 6, "tune": 6,
     "reproduce": 4, "ask": 2, "options": 6,
 }  # fmt: skip
 

@@ -113,6 +113,7 @@ TEST(Verdict, SaysHowFarOffOnAverage) {
   EXPECT_DOUBLE_EQ(error_of(3, {1, 2}), 0.5);
   EXPECT_DOUBLE_EQ(error_of(0.5, {1, 2}), -0.5);
   EXPECT_EQ(error_of(1.5, {1, 2}), 0);
+  EXPECT_EQ(error_of(0.5, {std::nullopt, 0}), 0.5);
   const Claim claim = claim_of(Summary::each, {Range{1, 1}, Range{2, 2}}, {});
   EXPECT_DOUBLE_EQ(verdict_on(claim, answers({1.1, 1.5})).mean_error, (0.1 + 0.25) / 2);
 }
