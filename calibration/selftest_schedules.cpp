@@ -1,5 +1,7 @@
 #include "calibration/selftest_schedules.hpp"
 
+#include "models/schedule/own_kernels.hpp"
+
 namespace weft::calibration {
 namespace {
 
@@ -141,6 +143,108 @@ Schedule everything_else(int gpus) {
   return schedule;
 }
 
+// --- Our own GEMM kernels --------------------------------------------------------------------------------------------
+
+Gemm own_gemm(Gemm gemm, const GemmKernel& kernel) {
+  gemm.kernel = kernel;
+  gemm.order = {.swizzle = 4};
+  return gemm;
+}
+
+/// Rows and columns that tiles do not divide (clusters need an even number of tile rows), k that k steps do not; then
+/// the same product again, added to the first half of the columns.
+Schedule own_gemm_with_edges(int gpus, const GemmKernel& kernel) {
+  Schedule schedule = empty_schedule("gemm", gpus, 1);
+  const std::int64_t rows = 7 * own_tile_m + 40, columns = 5 * own_tile_m + 24, inner = 1000;
+  schedule.name = "own kernel of " + std::to_string(kernel.tile_n) + " columns, clusters of " +
+                  std::to_string(kernel.cluster_m) + ", " + std::string(name_of(kernel.scheduler)) +
+                  ", with edges gpus=" + std::to_string(gpus);
+  schedule.buffers = {matrix("a", rows, inner), matrix("b", columns, inner), matrix("c", rows, columns)};
+  schedule.meaning->m = rows, schedule.meaning->n = columns, schedule.meaning->k = inner;
+  const Slice a = rows_of(schedule, 0, 0, 1), b = rows_of(schedule, 1, 0, 1), c = rows_of(schedule, 2, 0, 1);
+  const auto part_of_k = [&](Slice slice, std::int64_t first, std::int64_t count) {
+    slice.first_column = first, slice.columns = count;
+    return slice;
+  };
+  Gemm left = own_gemm(gemm_of(part_of_k(a, 0, 600), part_of_k(b, 0, 600), c), kernel);
+  Gemm right = own_gemm(gemm_of(part_of_k(a, 600, 400), part_of_k(b, 600, 400), c), kernel);
+  right.accumulate = true;
+  if (kernel.scheduler == TileScheduler::static_persistent) right.max_sms = 6;
+  schedule.operations = {{"left", compute, {}, left}, {"right", compute, {}, right}};
+  return schedule;
+}
+
+Layout tiles_of(const Gemm& gemm, LayoutKind kind) {
+  Layout layout{.kind = kind,
+                .rows = m,
+                .columns = n,
+                .tile_rows = gemm.kernel->tile_m,
+                .tile_columns = gemm.kernel->tile_n,
+                .order = gemm.order};
+  if (kind != LayoutKind::tile_ordered) layout.group_tiles = gemm.tile_groups;
+  return layout;
+}
+
+Buffer tiled_matrix(const std::string& name, const Layout& layout) {
+  Buffer buffer = matrix(name, layout.rows * layout.columns / layout.tile_columns, layout.tile_columns);
+  buffer.layout = layout;
+  return buffer;
+}
+
+/// FlashOverlap's signaling: one GEMM whose tiles are sent group by group.
+Schedule signaling(CollectiveKind kind, int gpus, const GemmKernel& kernel) {
+  Schedule schedule = empty_schedule("gemm+" + std::string(name_of(kind)), gpus, 1);
+  schedule.name = "signaling, " + schedule.name + ", own kernel of " + std::to_string(kernel.tile_n) + " columns, " +
+                  std::string(name_of(kernel.scheduler));
+  schedule.family = "signaling";
+  schedule.buffers = {matrix("a", m, k), matrix("b", n, k)};
+  Gemm gemm = own_gemm(gemm_of(rows_of(schedule, 0, 0, 1), rows_of(schedule, 1, 0, 1), {}), kernel);
+  if (kernel.scheduler == TileScheduler::static_persistent) gemm.max_sms = 96;
+  const std::int64_t tiles = m / kernel.tile_m * (n / kernel.tile_n);
+  gemm.tile_groups = {tiles / 4, tiles / 8, tiles - tiles / 4 - tiles / 8};
+  const LayoutKind stored = kind == CollectiveKind::all_reduce       ? LayoutKind::tile_ordered
+                            : kind == CollectiveKind::reduce_scatter ? LayoutKind::sub_tile_ordered
+                                                                     : LayoutKind::per_destination;
+  const Layout layout = tiles_of(gemm, stored);
+  schedule.buffers.push_back(tiled_matrix("c", layout));
+  gemm.c = rows_of(schedule, 2, 0, 1);
+  BufferId result = 2;
+  if (kind != CollectiveKind::all_reduce) {
+    Layout received = layout;
+    if (kind == CollectiveKind::reduce_scatter) {
+      received = tiles_of(gemm, LayoutKind::tile_ordered);
+      received.rows /= gpus, received.tile_rows /= gpus;
+    }
+    schedule.buffers.push_back(tiled_matrix("result", received));
+    result = 3;
+    schedule.meaning->chunks = static_cast<int>(kind == CollectiveKind::reduce_scatter ? m / kernel.tile_m : m / gpus);
+  }
+  schedule.meaning->result = result;
+  const auto tile_rows = [&](BufferId buffer, std::int64_t first, std::int64_t count) {
+    Slice slice = rows_of(schedule, buffer, 0, 1);
+    const std::int64_t rows = schedule.buffers[static_cast<std::size_t>(buffer)].layout.tile_rows;
+    slice.rows = RowRange{first * rows, count * rows};
+    return slice;
+  };
+  std::vector<Operation> sent;
+  std::int64_t first = 0;
+  for (int group = 0; group < static_cast<int>(gemm.tile_groups.size()); ++group) {
+    const std::int64_t count = gemm.tile_groups[static_cast<std::size_t>(group)];
+    const std::string number = " " + std::to_string(group);
+    schedule.counters.push_back({"group" + number, true});
+    gemm.signals.push_back({.tile_group = group, .counter = group});
+    sent.push_back({"wait" + number, communication, {}, Wait{.counter = group}});
+    sent.push_back({"collective" + number,
+                    communication,
+                    {},
+                    collective_of(kind, tile_rows(2, first, count), tile_rows(result, first, count), 0)});
+    first += count;
+  }
+  schedule.operations = {{"gemm", compute, {}, gemm}};
+  schedule.operations.insert(schedule.operations.end(), sent.begin(), sent.end());
+  return schedule;
+}
+
 Buffer symmetric(Buffer buffer) {
   buffer.memory = Memory::symmetric;
   return buffer;
@@ -184,6 +288,102 @@ Schedule async_tp(int gpus) {
   const auto last_of_s1 = static_cast<OperationId>(gpus % 2 == 0 ? operations.size() - 1 : operations.size() - 3);
   operations.push_back({"keep own", 0, {}, Copy{own, shard_of(schedule, 4, 0), CopyPath::copy_engine}});
   operations.push_back({"leave", 0, {{last_of_s1, Point::end, 0}}, Barrier{}});
+  return schedule;
+}
+
+/// Signaling the other way round: pulls raise flags, and tiles wait for the flag of their rows.
+Schedule flagged_gather(int gpus, const GemmKernel& kernel) {
+  Schedule schedule = empty_schedule("all_gather+gemm", gpus, 1);
+  schedule.name =
+      "flagged gather, own kernel, " + std::string(name_of(kernel.scheduler)) + ", gpus=" + std::to_string(gpus);
+  schedule.family = "signaling";
+  schedule.buffers = {symmetric(matrix("shard", m / gpus, k)), matrix("b", n, k), matrix("c", m, n),
+                      matrix("gathered", m, k)};
+  schedule.meaning->own_rows_first = true;
+  Gemm gemm =
+      own_gemm(gemm_of(rows_of(schedule, 3, 0, 1), rows_of(schedule, 1, 0, 1), rows_of(schedule, 2, 0, 1)), kernel);
+  gemm.order.swizzle = static_cast<int>(m / kernel.tile_m / gpus);
+  gemm.tile_groups.assign(static_cast<std::size_t>(gpus), m / kernel.tile_m * (n / kernel.tile_n) / gpus);
+  const Slice shard = rows_of(schedule, 0, 0, 1);
+  for (int step = 1; step < gpus; ++step) {
+    const std::string number = " " + std::to_string(step);
+    schedule.counters.push_back({"shard" + number, false});
+    schedule.operations.push_back(
+        {"pull" + number, communication, {}, Copy{part(shard, step, 0, k), rows_of(schedule, 3, step, gpus)}});
+    schedule.operations.push_back({"flag" + number, communication, {}, Signal{.counter = step - 1}});
+    gemm.waits.push_back({.tile_group = step, .counter = step - 1});
+  }
+  schedule.operations.push_back({"copy own", compute, {}, Copy{shard, rows_of(schedule, 3, 0, gpus)}});
+  schedule.operations.push_back({"gemm", compute, {}, gemm});
+  return schedule;
+}
+
+/// A collective alone, by our own kernel over peer memory.
+Schedule peer_collective(CollectiveKind kind, int gpus, int ctas) {
+  Schedule schedule = empty_schedule(std::string(name_of(kind)), gpus, 1);
+  schedule.name = std::string(name_of(kind)) + " by " + std::to_string(ctas) +
+                  " CTAs over peer memory, gpus=" + std::to_string(gpus);
+  const bool gathers = kind == CollectiveKind::all_gather, scatters = kind == CollectiveKind::reduce_scatter;
+  schedule.buffers = {symmetric(matrix("input", gathers ? m / gpus : m, n)),
+                      symmetric(matrix("result", scatters ? m / gpus : m, n))};
+  schedule.meaning = Meaning{std::string(name_of(kind)), m, n, 1, 0, 0, 1, 1, {}};
+  Collective collective = collective_of(kind, rows_of(schedule, 0, 0, 1), rows_of(schedule, 1, 0, 1), ctas);
+  collective.transport = Transport::peer_kernel;
+  schedule.operations = {{"collective", compute, {}, collective}};
+  return schedule;
+}
+
+/// The GEMM starts once the all-reduce has all its CTAs (MagiAttention's KernelBarrier), and a second all-reduce
+/// follows a group of its tiles.
+Schedule follows_starts_and_tiles(int gpus) {
+  Schedule schedule = empty_schedule("gemm", gpus, 1);
+  schedule.name = "edges from starts and tile groups, gpus=" + std::to_string(gpus);
+  schedule.buffers = {matrix("a", m, k), matrix("b", n, k), matrix("c", m, n), matrix("others", m, n)};
+  Gemm gemm = own_gemm(gemm_of(rows_of(schedule, 0, 0, 1), rows_of(schedule, 1, 0, 1), rows_of(schedule, 2, 0, 1)),
+                       own_kernels.front());
+  gemm.max_sms = 96;
+  gemm.tile_groups = {128, 128, 256};
+  const auto all_reduce = [&](int half) {
+    const Slice rows = rows_of(schedule, 3, half, 2);
+    return collective_of(CollectiveKind::all_reduce, rows, rows, 0);
+  };
+  schedule.operations = {{"first", communication, {}, all_reduce(0)},
+                         {"gemm", compute, {{0, Point::all_ctas_started, 0}}, gemm},
+                         {"second", communication, {{1, Point::tile_group, 1}}, all_reduce(1)}};
+  return schedule;
+}
+
+/// What a decoder layer consists of besides GEMMs, with the reduction fused: it runs, and its numbers are not looked
+/// at.
+Schedule kernels_of_a_layer(int gpus) {
+  constexpr int heads = 16, kv_heads = 4, head_dim = 128;
+  constexpr std::int64_t tokens = 1024, hidden = std::int64_t{heads} * head_dim, prefix = 512;
+  Schedule schedule;
+  schedule.name = "kernels of a layer, gpus=" + std::to_string(gpus);
+  schedule.family = "token_split";
+  schedule.gpus = gpus;
+  schedule.streams = {{"compute", 0}};
+  schedule.buffers = {matrix("qkv", tokens, std::int64_t{heads + 2 * kv_heads} * head_dim),
+                      matrix("attended", tokens, hidden),
+                      symmetric(matrix("partial", tokens, hidden)),
+                      matrix("residual", tokens, hidden),
+                      symmetric(matrix("normed", tokens, hidden)),
+                      matrix("activated", tokens, hidden / 2)};
+  const auto whole = [&](BufferId buffer) { return rows_of(schedule, buffer, 0, 1); };
+  const auto last = [&](BufferId buffer) {
+    Slice slice = whole(buffer);
+    slice.rows = RowRange{prefix, tokens - prefix};
+    return slice;
+  };
+  Slice queries_and_keys = whole(0);
+  queries_and_keys.columns = std::int64_t{heads + kv_heads} * head_dim;
+  schedule.operations = {
+      {"norm", 0, {}, MemoryBound{MemoryKernel::rms_norm, {whole(3)}, {whole(1)}}},
+      {"rotary", 0, {}, MemoryBound{MemoryKernel::rotary, {queries_and_keys}, {queries_and_keys}}},
+      {"attention", 0, {}, Attention{last(0), last(1), heads, kv_heads, head_dim, prefix}},
+      {"swiglu", 0, {}, MemoryBound{MemoryKernel::swiglu, {whole(1)}, {whole(5)}}},
+      {"add norm", 0, {}, MemoryBound{MemoryKernel::add_rms_norm, {whole(2), whole(3)}, {whole(4), whole(3)}}},
+      {"all-reduce and norm", 0, {}, AllReduceNorm{whole(2), whole(3), whole(4), Transport::peer_kernel, 8}}};
   return schedule;
 }
 
@@ -269,7 +469,20 @@ std::vector<Schedule> all_schedules(int gpus) {
   schedules.push_back(gemm_then(CollectiveKind::all_reduce, gpus, 2));
   schedules.back().launch = Launch::eager;
   schedules.back().name += " eager";
+  for (const GemmKernel& kernel : own_kernels) {
+    schedules.push_back(own_gemm_with_edges(gpus, kernel));
+    for (const CollectiveKind kind :
+         {CollectiveKind::all_reduce, CollectiveKind::reduce_scatter, CollectiveKind::all_to_all})
+      schedules.push_back(signaling(kind, gpus, kernel));
+  }
   if (gpus == 1) return schedules;
+  for (const CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather,
+                                    CollectiveKind::reduce_scatter, CollectiveKind::all_to_all})
+    for (const int ctas : {1, 24}) schedules.push_back(peer_collective(kind, gpus, ctas));
+  schedules.push_back(follows_starts_and_tiles(gpus));
+  schedules.push_back(kernels_of_a_layer(gpus));
+  for (const GemmKernel& kernel : own_kernels)
+    if (kernel.cluster_m == 1) schedules.push_back(flagged_gather(gpus, kernel));
   schedules.push_back(async_tp(gpus));
   schedules.push_back(ficco(gpus));
   for (const CopyPath path : {CopyPath::copy_engine, CopyPath::sms})

@@ -81,12 +81,11 @@ __global__ void add_reference_values(ReferenceSums sums, std::int64_t columns, c
   }
 }
 
-__global__ void compare_kernel(Matrix got, const std::int64_t* slot_rows, std::int64_t slots, ReferenceSums sums,
-                               ErrorBound bound, unsigned long long* worst) {
+__global__ void compare_kernel(StoredParts stored, ReferenceSums sums, ErrorBound bound, unsigned long long* worst) {
   unsigned long long own_worst = 0;
-  for (std::int64_t i = first_item(); i < slots * got.columns; i += item_stride()) {
-    const auto* row = static_cast<const bf16*>(got.data) + slot_rows[i / got.columns] * got.stride;
-    const float error = fabsf(__bfloat162float(row[i % got.columns]) - sums.sum[i]);
+  for (std::int64_t i = first_item(); i < stored.slots * stored.parts * stored.columns; i += item_stride()) {
+    const auto* part = static_cast<const bf16*>(stored.got) + stored.starts[i / stored.columns];
+    const float error = fabsf(__bfloat162float(part[i % stored.columns]) - sums.sum[i]);
     const float allowed = bound.relative * sums.magnitude[i] + bound.absolute;
     const float ratio = error == 0 ? 0.0F : isfinite(error) ? error / allowed : __int_as_float(0x7f800000);
     const auto packed = static_cast<unsigned long long>(__float_as_uint(ratio)) << 32 | static_cast<std::uint32_t>(i);
@@ -172,9 +171,10 @@ void add_reference_rows(const ReferenceSums& sums, std::int64_t columns, const v
   WEFT_CHECK(cudaGetLastError());
 }
 
-void compare_rows(const Matrix& got, const std::int64_t* slot_rows, std::int64_t slots, const ReferenceSums& sums,
-                  ErrorBound bound, unsigned long long* worst, cudaStream_t stream) {
-  compare_kernel<<<grid_for(slots * got.columns), threads, 0, stream>>>(got, slot_rows, slots, sums, bound, worst);
+void compare_parts(const StoredParts& stored, const ReferenceSums& sums, ErrorBound bound, unsigned long long* worst,
+                   cudaStream_t stream) {
+  const std::int64_t elements = stored.slots * stored.parts * stored.columns;
+  compare_kernel<<<grid_for(elements), threads, 0, stream>>>(stored, sums, bound, worst);
   WEFT_CHECK(cudaGetLastError());
 }
 

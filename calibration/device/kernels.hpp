@@ -35,12 +35,18 @@ void add_reference_rows(const ReferenceSums& sums, std::int64_t columns, const v
 
 /// |got - sum| <= relative x magnitude + absolute, element by element. *worst holds, after the call has run, the index
 /// of the element with the largest error over bound in its low half and that ratio, as float bits, in its high half;
-/// a ratio that is not a number counts as infinite. Element i of slot s is row slot_rows[s] of `got` (bf16).
+/// a ratio that is not a number counts as infinite. `got` (bf16) has the elements of a slot in parts of `columns`
+/// columns, part j of slot s from element starts[s * parts + j] on.
 struct ErrorBound {
   float relative = 0, absolute = 0;
 };
-void compare_rows(const Matrix& got, const std::int64_t* slot_rows, std::int64_t slots, const ReferenceSums& sums,
-                  ErrorBound bound, unsigned long long* worst, cudaStream_t stream);
+struct StoredParts {
+  const void* got = nullptr;
+  const std::int64_t* starts = nullptr;  ///< on the device
+  std::int64_t slots = 0, parts = 1, columns = 0;
+};
+void compare_parts(const StoredParts& stored, const ReferenceSums& sums, ErrorBound bound, unsigned long long* worst,
+                   cudaStream_t stream);
 
 /// One thread that shares its SM, or a CTA on each of `held_sms` SMs with all of its shared memory.
 void spin(double time_us, int held_sms, cudaStream_t stream);

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 
+#include "calibration/device/layer_kernels.hpp"
+#include "calibration/device/require_hopper.hpp"
+#include "calibration/device/start_edges.hpp"
+
 namespace weft::calibration::device {
 namespace {
 
@@ -33,12 +37,20 @@ int held_sms(const Work& work) {
                      PartialAttention, Signal, Barrier> auto&) { return 0; });
 }
 
-/// Null where the library of matrix products has nothing to plan.
+/// Null where there is no matrix product to plan.
 const Gemm* gemm_of(const Work& work) {
   return match(
       work, [](const Gemm& gemm) { return &gemm; },
       [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
                      PartialAttention, Signal, Wait, Barrier, Delay> auto&) -> const Gemm* { return nullptr; });
+}
+
+/// Null where there is no attention to plan.
+const Attention* attention_of(const Work& work) {
+  return match(
+      work, [](const Attention& attention) { return &attention; },
+      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, PartialAttention,
+                     Signal, Wait, Barrier, Delay> auto&) -> const Attention* { return nullptr; });
 }
 
 }  // namespace
@@ -57,6 +69,7 @@ Program::Program(const Schedule& schedule, const RankView& ranks, Resources& res
     streams_.push_back(resources.streams.get(static_cast<int>(i), schedule.streams[i].priority));
   plan_edges();
   plan_gemms();
+  plan_attentions();
 }
 
 void Program::allocate_buffers() {
@@ -84,6 +97,8 @@ void Program::check_delays() const {
 void Program::plan_edges() {
   const auto& operations = schedule_.operations;
   waits_.resize(operations.size());
+  tile_waits_.resize(operations.size());
+  start_waits_.resize(operations.size());
   ends_.resize(operations.size());
   std::vector<OperationId> last_of_stream(schedule_.streams.size(), -1);
   std::vector<bool> joined(operations.size(), false);
@@ -91,8 +106,8 @@ void Program::plan_edges() {
     const Operation& operation = operations[id];
     for (const After& after : operation.after) {
       if (operations[index(after.operation)].stream == operation.stream) continue;
-      waits_[id].push_back(after.operation);
-      if (operation.stream == 0) joined[index(after.operation)] = true;
+      plan_edge(static_cast<OperationId>(id), after);
+      if (operation.stream == 0 && after.point == Point::end) joined[index(after.operation)] = true;
     }
     const bool is_first = last_of_stream[index(operation.stream)] < 0;
     if (is_first && operation.stream != 0 && waits_[id].empty()) forks_.push_back(operation.stream);
@@ -108,12 +123,37 @@ void Program::plan_edges() {
   std::ranges::for_each(joins_, record_end);
 }
 
+void Program::plan_edge(OperationId id, const After& after) {
+  switch (after.point) {
+    case Point::end:
+      return waits_[index(id)].push_back(after.operation);
+    case Point::all_ctas_started:
+      return start_waits_[index(id)].push_back(after.operation);
+    case Point::tile_group: {
+      auto* words = static_cast<std::uint64_t*>(resources_.arena.allocate(2 * sizeof(std::uint64_t)));
+      WEFT_CHECK(cudaMemset(words, 0, 2 * sizeof(std::uint64_t)));
+      tile_edges_[after.operation].push_back({after.tile_group, words});
+      return tile_waits_[index(id)].push_back({.counter = words, .iterations = words + 1, .source = rank_});
+    }
+    case Point::first_cta_started:
+      break;
+  }
+  refuse(id);
+}
+
 void Program::plan_gemms() {
   workspaces_.resize(streams_.size(), nullptr);
   for (std::size_t id = 0; id < schedule_.operations.size(); ++id) {
     const Operation& operation = schedule_.operations[id];
     const Gemm* gemm = gemm_of(operation.work);
     if (gemm == nullptr) continue;
+    if (gemm->kernel) {
+      own_gemms_.try_emplace(static_cast<OperationId>(id),
+                             plan_own_gemm(schedule_, static_cast<OperationId>(id), *gemm,
+                                           {matrix(gemm->a), matrix(gemm->b), matrix(gemm->c)},
+                                           tile_edges_[static_cast<OperationId>(id)], signals_, resources_.arena));
+      continue;
+    }
     void*& workspace = workspaces_[index(operation.stream)];
     if (workspace == nullptr) workspace = resources_.arena.allocate(static_cast<Bytes>(matmul_workspace_bytes));
     const auto operand = [this](const Slice& slice) {
@@ -125,20 +165,54 @@ void Program::plan_gemms() {
   }
 }
 
+void Program::plan_attentions() {
+  for (std::size_t id = 0; id < schedule_.operations.size(); ++id) {
+    const Attention* attention = attention_of(schedule_.operations[id].work);
+    if (attention == nullptr) continue;
+    require_hopper("attention");
+    const Matrix qkv = matrix(attention->qkv), output = matrix(attention->output);
+    const AttentionOperands operands{
+        .rows = static_cast<const std::byte*>(qkv.data) - attention->prefix * qkv.stride * bytes_of(DataType::bf16),
+        .row_stride = qkv.stride,
+        .output = output.data,
+        .output_stride = output.stride,
+        .prefix = attention->prefix,
+        .tokens = qkv.rows,
+        .heads = attention->heads,
+        .kv_heads = attention->kv_heads,
+        .head_dim = attention->head_dim};
+    attentions_.try_emplace(static_cast<OperationId>(id), operands, attention->max_sms);
+  }
+}
+
 void Program::connect() {
   for (const Operation& operation : schedule_.operations)
     match(
-        operation.work, [&](const Collective& collective) { resources_.communicators.connect(collective.max_ctas); },
+        operation.work,
+        [&](const Collective& collective) {
+          if (collective.transport == Transport::nccl) resources_.communicators.connect(collective.max_ctas);
+        },
         [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
                        PartialAttention, Signal, Wait, Barrier, Delay> auto&) {});
 }
 
 Matrix Program::matrix(const Slice& slice) const {
+  return {address(slice, rank_), row_count(slice.rows, ranks_), slice.columns,
+          schedule_.buffers[index(slice.buffer)].columns};
+}
+
+/// The slice as rank `rank` means it.
+void* Program::address(const Slice& slice, int rank) const {
   const Buffer& buffer = schedule_.buffers[index(slice.buffer)];
-  const std::int64_t first = first_row(slice.rows, rank_, ranks_) * buffer.columns + slice.first_column;
-  void* data = buffers_[index(slice.buffer)][index((rank_ + slice.place + ranks_) % ranks_)];
-  return {static_cast<std::byte*>(data) + first * bytes_of(buffer.dtype), row_count(slice.rows, ranks_), slice.columns,
-          buffer.columns};
+  const std::int64_t first = first_row(slice.rows, rank, ranks_) * buffer.columns + slice.first_column;
+  void* data = buffers_[index(slice.buffer)][index((rank + slice.place + ranks_) % ranks_)];
+  return static_cast<std::byte*>(data) + first * bytes_of(buffer.dtype);
+}
+
+PeerBuffer Program::on_all_ranks(const Slice& slice) const {
+  PeerBuffer buffer;
+  for (int rank = 0; rank < ranks_; ++rank) buffer.of_rank[rank] = address(slice, rank);
+  return buffer;
 }
 
 void Program::initialise(std::uint64_t seed) const {
@@ -155,6 +229,9 @@ void Program::initialise(std::uint64_t seed) const {
 }
 
 void Program::enqueue(const EnqueueHooks& hooks) const {
+  std::map<OperationId, cudaGraphNode_t> started;  // null while nothing is captured
+  for (const auto& followed : start_waits_)
+    for (const OperationId id : followed) started[id] = nullptr;
   WEFT_CHECK(cudaEventRecord(start_.get(), origin()));
   for (const StreamId stream : forks_)
     WEFT_CHECK(cudaStreamWaitEvent(streams_[index(stream)], start_.get(), cudaEventWaitDefault));
@@ -163,9 +240,13 @@ void Program::enqueue(const EnqueueHooks& hooks) const {
     const cudaStream_t stream = streams_[index(schedule_.operations[i].stream)];
     for (const OperationId followed : waits_[i])
       WEFT_CHECK(cudaStreamWaitEvent(stream, ends_[index(followed)].get(), cudaEventWaitDefault));
+    if (!is_absent_)
+      for (const CounterTarget& target : tile_waits_[i]) wait_for_signal(target, signals_.limit(id), stream);
+    for (const OperationId followed : start_waits_[i]) follow_start(started.at(followed), stream);
     if (hooks.before) hooks.before(id);
     enqueue_work(id, stream);
     if (hooks.after) hooks.after(id);
+    if (const auto found = started.find(id); found != started.end()) found->second = last_kernel(stream);
     if (ends_[i]) WEFT_CHECK(cudaEventRecord(ends_[i].get(), stream));
   }
   for (const OperationId last : joins_)
@@ -199,12 +280,39 @@ void Program::enqueue_work(OperationId id, cudaStream_t stream) const {
                         PartialAttention, Signal, Wait, Barrier, Delay> auto& work) { enqueue(work, id, stream); });
 }
 
-void Program::enqueue(const Gemm&, OperationId id, cudaStream_t stream) const {
+void Program::enqueue(const Gemm& gemm, OperationId id, cudaStream_t stream) const {
+  if (gemm.kernel) return own_gemms_.at(id).enqueue(stream);
   matmuls_.at(id).enqueue(workspaces_[index(schedule_.operations[index(id)].stream)], stream);
 }
 
-void Program::enqueue(const Collective& collective, OperationId, cudaStream_t stream) const {
+void Program::enqueue_peer_collective(const Collective& collective, OperationId id, cudaStream_t stream) const {
+  const Slice& full = full_slice(collective);
+  const std::int64_t elements = row_count(full.rows, ranks_) * full.columns;
+  device::enqueue({.kind = collective.kind,
+                   .input = on_all_ranks(collective.input),
+                   .output = on_all_ranks(collective.output),
+                   .share_octets = elements / ranks_ / 8,
+                   .ctas = peer_ctas(collective),
+                   .flags = signals_.flags(id)},
+                  signals_.limit(id), stream);
+}
+
+void Program::enqueue(const AllReduceNorm& norm, OperationId id, cudaStream_t stream) const {
   if (is_absent_) return;
+  const Matrix residual = matrix(norm.residual);
+  device::enqueue({.partial = on_all_ranks(norm.partial),
+                   .normed = on_all_ranks(norm.normed),
+                   .residual = residual.data,
+                   .rows = residual.rows,
+                   .columns = residual.columns,
+                   .ctas = norm.ctas,
+                   .flags = signals_.flags(id)},
+                  signals_.limit(id), stream);
+}
+
+void Program::enqueue(const Collective& collective, OperationId id, cudaStream_t stream) const {
+  if (is_absent_) return;
+  if (collective.transport == Transport::peer_kernel) return enqueue_peer_collective(collective, id, stream);
   const Matrix input = matrix(collective.input), output = matrix(collective.output);
   const auto count_in = static_cast<std::size_t>(input.rows * input.columns);
   const auto count_out = static_cast<std::size_t>(output.rows * output.columns);
@@ -258,13 +366,36 @@ void Program::enqueue(const Copy& copy, OperationId, cudaStream_t stream) const 
                                  stream));
 }
 
-void Program::enqueue(const MemoryBound& work, OperationId, cudaStream_t stream) const {
+void Program::enqueue(const MemoryBound& work, OperationId id, cudaStream_t stream) const {
   const Matrix destination = matrix(work.writes.front());
-  if (work.kernel == MemoryKernel::fill) return fill_zero(destination, stream);
-  if (work.kernel == MemoryKernel::partial_sum) return partial_sum(matrix(work.reads.front()), destination, stream);
-  Sources sources;
-  for (const Slice& slice : work.reads) sources.matrix[sources.count++] = matrix(slice);
-  add(sources, destination, stream);
+  const auto read = [&](std::size_t i) { return matrix(work.reads[i]); };
+  switch (work.kernel) {
+    case MemoryKernel::fill:
+      return fill_zero(destination, stream);
+    case MemoryKernel::partial_sum:
+      return partial_sum(read(0), destination, stream);
+    case MemoryKernel::rms_norm:
+      return rms_norm(read(0), destination, stream);
+    case MemoryKernel::add_rms_norm:
+      return add_rms_norm(read(0), read(1), destination, matrix(work.writes[1]), stream);
+    case MemoryKernel::swiglu:
+      return swiglu(read(0), destination, stream);
+    case MemoryKernel::rotary:
+      return rotary(read(0), destination, stream);
+    case MemoryKernel::add: {
+      Sources sources;
+      for (const Slice& slice : work.reads) sources.matrix[sources.count++] = matrix(slice);
+      return add(sources, destination, stream);
+    }
+    case MemoryKernel::gather:
+    case MemoryKernel::scatter:
+    case MemoryKernel::top_k:
+    case MemoryKernel::weighted_sum:
+    case MemoryKernel::log_sum_exp_merge:
+    case MemoryKernel::quantize:
+      break;
+  }
+  refuse(id);
 }
 
 void Program::enqueue(const Signal& signal, OperationId, cudaStream_t stream) const {

@@ -2,7 +2,8 @@
 //
 // Stream 0 is the origin. Every other stream forks from it: where a stream's first operation follows nothing on another
 // stream, it waits for the iteration's start. At the end stream 0 waits for every other stream that was used. Edges
-// between streams are events recorded right after the operation that is followed.
+// between streams are events recorded right after the operation that is followed; to follow a group of tiles is to wait
+// for a counter that they raise, and to follow a kernel's start takes an edge of a graph.
 #pragma once
 
 #include <functional>
@@ -10,9 +11,13 @@
 #include <vector>
 
 #include "calibration/device/arena.hpp"
+#include "calibration/device/attention.hpp"
 #include "calibration/device/communicators.hpp"
 #include "calibration/device/kernels.hpp"
 #include "calibration/device/matmul.hpp"
+#include "calibration/device/own_gemm.hpp"
+#include "calibration/device/own_gemm_plan.hpp"
+#include "calibration/device/peer_kernels.hpp"
 #include "calibration/device/rank_signals.hpp"
 #include "calibration/device/streams.hpp"
 #include "calibration/hardware.hpp"
@@ -63,8 +68,13 @@ class Program {
   void allocate_buffers();
   void check_delays() const;
   Matrix matrix(const Slice& slice) const;
+  void* address(const Slice& slice, int rank) const;
   void plan_edges();
+  void plan_edge(OperationId id, const After& after);
   void plan_gemms();
+  void plan_attentions();
+  PeerBuffer on_all_ranks(const Slice& slice) const;
+  void enqueue_peer_collective(const Collective& collective, OperationId id, cudaStream_t stream) const;
   void wait_until(const std::function<cudaError_t()>& query) const;
   void enqueue_work(OperationId id, cudaStream_t stream) const;
   void enqueue(const Gemm&, OperationId id, cudaStream_t stream) const;
@@ -75,9 +85,9 @@ class Program {
   void enqueue(const Wait&, OperationId id, cudaStream_t stream) const;
   void enqueue(const Barrier&, OperationId id, cudaStream_t stream) const;
   void enqueue(const Delay& delay, OperationId id, cudaStream_t stream) const;
-  [[noreturn]] void enqueue(const Attention&, OperationId id, cudaStream_t) const { refuse(id); }
+  void enqueue(const Attention&, OperationId id, cudaStream_t stream) const { attentions_.at(id).enqueue(stream); }
+  void enqueue(const AllReduceNorm& norm, OperationId id, cudaStream_t stream) const;
   [[noreturn]] void enqueue(const GroupedGemm&, OperationId id, cudaStream_t) const { refuse(id); }
-  [[noreturn]] void enqueue(const AllReduceNorm&, OperationId id, cudaStream_t) const { refuse(id); }
   [[noreturn]] void enqueue(const GroupedExchange&, OperationId id, cudaStream_t) const { refuse(id); }
   [[noreturn]] void enqueue(const PartialAttention&, OperationId id, cudaStream_t) const { refuse(id); }
   [[noreturn]] void refuse(OperationId id) const;
@@ -93,11 +103,16 @@ class Program {
   std::vector<cudaStream_t> streams_;
   std::vector<void*> workspaces_;  ///< of each stream; empty where no GEMM runs
   std::map<OperationId, Matmul> matmuls_;
+  std::map<OperationId, OwnGemm> own_gemms_;
+  std::map<OperationId, OwnAttention> attentions_;
 
-  std::vector<std::vector<OperationId>> waits_;  ///< of each operation: those on other streams that it follows
-  std::vector<Event> ends_;                      ///< of each operation; empty where nobody waits for it
-  std::vector<StreamId> forks_;                  ///< streams that wait for the iteration's start
-  std::vector<OperationId> joins_;               ///< operations that the origin waits for at the end
+  std::vector<std::vector<OperationId>> waits_;         ///< of each operation: those on other streams that it follows
+  std::vector<std::vector<CounterTarget>> tile_waits_;  ///< of each operation: the groups of tiles that it follows
+  std::vector<std::vector<OperationId>> start_waits_;   ///< of each operation: those whose start it follows
+  std::map<OperationId, std::vector<TileEdge>> tile_edges_;  ///< of each GEMM whose groups of tiles are followed
+  std::vector<Event> ends_;                                  ///< of each operation; empty where nobody waits for it
+  std::vector<StreamId> forks_;                              ///< streams that wait for the iteration's start
+  std::vector<OperationId> joins_;                           ///< operations that the origin waits for at the end
   Event start_;
 };
 

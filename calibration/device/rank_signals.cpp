@@ -4,8 +4,8 @@
 #include <atomic>
 #include <type_traits>
 
+#include "calibration/device/peer_kernels.hpp"
 #include "models/schedule/counters.hpp"
-#include "models/schedule/facts.hpp"
 
 namespace weft::calibration::device {
 namespace {
@@ -14,9 +14,21 @@ constexpr Bytes flag_bytes = sizeof(std::uint32_t), counter_bytes = sizeof(std::
 
 std::size_t index(int id) { return static_cast<std::size_t>(id); }
 
-bool has_barrier_or_counter(const Schedule& schedule) {
-  const auto is_one = [](const Operation& operation) { return is_barrier(facts(operation.work)); };
-  return std::ranges::any_of(schedule.operations, is_one) || !counter_uses(schedule).empty();
+/// CTAs that meet those of the peers; 1 of a barrier, 0 of what meets nobody or by means of its own.
+int ctas_that_meet(const Work& work) {
+  return match(
+      work, [](const Barrier&) { return 1; },
+      [](const Collective& collective) {
+        return collective.transport == Transport::peer_kernel ? peer_ctas(collective) : 0;
+      },
+      [](const AllReduceNorm& norm) { return norm.ctas; },
+      [](const OneOf<Gemm, GroupedGemm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention, Signal, Wait,
+                     Delay> auto&) { return 0; });
+}
+
+bool has_meeting_or_counter(const Schedule& schedule) {
+  const auto meets = [](const Operation& operation) { return ctas_that_meet(operation.work) > 0; };
+  return std::ranges::any_of(schedule.operations, meets) || !counter_uses(schedule).empty();
 }
 
 }  // namespace
@@ -41,12 +53,14 @@ RankSignals::RankSignals(const Schedule& schedule, int rank, SymmetricMemory& sy
                          double limit_s)
     : rank_(rank), ranks_(schedule.gpus), note_(note.address()), limit_ns_(static_cast<std::uint64_t>(limit_s * 1e9)) {
   static_assert(std::extent_v<decltype(BarrierFlags::of_rank)> == max_ranks);
-  if (has_barrier_or_counter(schedule)) symmetric.require_atomics();
+  if (has_meeting_or_counter(schedule)) symmetric.require_atomics();
   for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
-    if (!is_barrier(facts(schedule.operations[id].work))) continue;
-    BarrierFlags& flags = barriers_[static_cast<OperationId>(id)];
+    const int ctas = ctas_that_meet(schedule.operations[id].work);
+    if (ctas == 0) continue;
+    auto& [flags, bytes] = meetings_[static_cast<OperationId>(id)];
     flags.rank = rank_, flags.ranks = ranks_;
-    const PeerAddresses addresses = symmetric.allocate(ranks_ * flag_bytes);
+    bytes = ctas * ranks_ * flag_bytes;
+    const PeerAddresses addresses = symmetric.allocate(bytes);
     for (int peer = 0; peer < ranks_; ++peer) flags.of_rank[peer] = static_cast<std::uint32_t*>(addresses[index(peer)]);
   }
   plan_counters(schedule, symmetric);
@@ -56,7 +70,7 @@ void RankSignals::plan_counters(const Schedule& schedule, SymmetricMemory& symme
   for (const CounterUse& use : counter_uses(schedule)) {
     counters_.push_back(symmetric.allocate(counter_bytes));
     for (const CounterWait& wait : use.waits) {
-      CounterTarget& target = waits_[wait.operation];
+      CounterTarget& target = waits_[{wait.operation, wait.tile_group}];
       target.counter = static_cast<std::uint64_t*>(counters_.back()[index(rank_)]);
       target.iterations = static_cast<std::uint64_t*>(symmetric.allocate(counter_bytes)[index(rank_)]);
       target.value = static_cast<std::uint64_t>(wait.value);
@@ -70,18 +84,19 @@ void RankSignals::clear(cudaStream_t stream) const {
   const auto zero = [stream](void* memory, Bytes bytes) {
     WEFT_CHECK(cudaMemsetAsync(memory, 0, static_cast<std::size_t>(bytes), stream));
   };
-  for (const auto& [id, flags] : barriers_) zero(flags.of_rank[rank_], ranks_ * flag_bytes);
+  for (const auto& [id, meeting] : meetings_) zero(meeting.flags.of_rank[rank_], meeting.bytes);
   for (const PeerAddresses& counter : counters_) zero(counter[index(rank_)], counter_bytes);
   for (const auto& [id, target] : waits_) zero(target.iterations, counter_bytes);
 }
 
-void RankSignals::barrier(OperationId id, cudaStream_t stream) const { meet(barriers_.at(id), limit(id), stream); }
+void RankSignals::barrier(OperationId id, cudaStream_t stream) const { meet(flags(id), limit(id), stream); }
 
 void RankSignals::signal(const Signal& signal, cudaStream_t stream) const {
-  void* counter = counters_[index(signal.counter)][index(rank_of(signal.place))];
-  add_signal(static_cast<std::uint64_t*>(counter), static_cast<std::uint64_t>(signal.add), stream);
+  add_signal(counter(signal.counter, signal.place), static_cast<std::uint64_t>(signal.add), stream);
 }
 
-void RankSignals::wait(OperationId id, cudaStream_t stream) const { wait_for_signal(waits_.at(id), limit(id), stream); }
+void RankSignals::wait(OperationId id, cudaStream_t stream) const {
+  wait_for_signal(target(id, -1), limit(id), stream);
+}
 
 }  // namespace weft::calibration::device

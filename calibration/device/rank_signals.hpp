@@ -1,4 +1,5 @@
-// How the ranks of one program meet and signal one another: flags of its barriers and its counters.
+// How the ranks of one program meet and signal one another: flags of its barriers, and of the kernels whose CTAs meet
+// those of the peers, and its counters.
 //
 // Every barrier operation has flags of its own, so that the ranks' barriers of one channel match in the order of their
 // launch whatever their streams do. Counters only grow, and a wait knows how often it ran: an iteration can follow the
@@ -6,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "calibration/device/symmetric_memory.hpp"
@@ -35,18 +37,31 @@ class RankSignals {
   void barrier(OperationId id, cudaStream_t stream) const;
   void signal(const Signal& signal, cudaStream_t stream) const;
   void wait(OperationId id, cudaStream_t stream) const;
+  /// The counter of rank + place, as this rank addresses it.
+  std::uint64_t* counter(CounterId id, int place) const {
+    return static_cast<std::uint64_t*>(
+        counters_[static_cast<std::size_t>(id)][static_cast<std::size_t>(rank_of(place))]);
+  }
+  /// What the tiles of a group wait for.
+  const CounterTarget& target(OperationId id, int tile_group) const { return waits_.at({id, tile_group}); }
+  WaitLimit limit(OperationId id) const { return {limit_ns_, note_, id}; }
+  /// Of a kernel whose CTAs meet the peers': those of CTA i begin at i x ranks.
+  const BarrierFlags& flags(OperationId id) const { return meetings_.at(id).flags; }
 
  private:
   void plan_counters(const Schedule& schedule, SymmetricMemory& symmetric);
-  WaitLimit limit(OperationId id) const { return {limit_ns_, note_, id}; }
   int rank_of(int place) const { return (rank_ + place + ranks_) % ranks_; }
 
   int rank_, ranks_;
   std::uint64_t* note_;
   std::uint64_t limit_ns_;
-  std::map<OperationId, BarrierFlags> barriers_;
+  struct Meeting {
+    BarrierFlags flags;
+    Bytes bytes = 0;
+  };
+  std::map<OperationId, Meeting> meetings_;
   std::vector<PeerAddresses> counters_;
-  std::map<OperationId, CounterTarget> waits_;
+  std::map<std::pair<OperationId, int>, CounterTarget> waits_;  ///< by tile group, -1 of a Wait
 };
 
 }  // namespace weft::calibration::device

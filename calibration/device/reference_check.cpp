@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "calibration/device/schedule_error.hpp"
+#include "models/schedule/layout.hpp"
 #include "models/schedule/row_order.hpp"
 
 namespace weft::calibration::device {
@@ -30,15 +31,15 @@ class ReferenceCheck {
         rank_(ranks.rank()),
         ranks_(ranks.ranks()),
         arena_(resources.arena),
-        order_{form.collective, full_rows(), meaning_.chunks, ranks_},
+        order_{form.collective, full_rows(), meaning_.chunks, ranks_, meaning_.own_rows_first},
         stream_(program.origin()) {}
 
   /// Do the buffers have the sizes that the meaning needs?
   bool is_consistent() const {
-    const Buffer &a = buffer(meaning_.a), &b = buffer(meaning_.b), &c = result();
+    const Buffer &a = buffer(meaning_.a), &b = buffer(meaning_.b);
     const bool sizes_fit =
-        form_.gemm == GemmPlace::none ? a.columns == c.columns : a.columns == b.columns && b.rows == c.columns;
-    return sizes_fit && meaning_.chunks > 0 && order_.divides() && c.rows == order_.result_rows();
+        form_.gemm == GemmPlace::none ? a.columns == columns() : a.columns == b.columns && b.rows == columns();
+    return sizes_fit && meaning_.chunks > 0 && order_.divides() && rows() == order_.result_rows();
   }
   bool has_gemm() const { return form_.gemm != GemmPlace::none; }
 
@@ -49,8 +50,7 @@ class ReferenceCheck {
 
   CheckResult compare() {
     sample_rows();
-    const std::int64_t columns = result().columns;
-    sums_ = {zeros(slots() * columns), zeros(slots() * columns)};
+    sums_ = {zeros(slots() * columns()), zeros(slots() * columns())};
     for (int source = 0; source < ranks_; ++source) add_contributions(source);
     return worst_element();
   }
@@ -58,6 +58,11 @@ class ReferenceCheck {
  private:
   const Buffer& buffer(BufferId id) const { return schedule_.buffers[static_cast<std::size_t>(id)]; }
   const Buffer& result() const { return buffer(meaning_.result); }
+  /// Of the matrix that the result's layout stores.
+  bool is_row_major() const { return result().layout.kind == LayoutKind::row_major; }
+  std::int64_t rows() const { return is_row_major() ? result().rows : result().layout.rows; }
+  std::int64_t columns() const { return is_row_major() ? result().columns : result().layout.columns; }
+  std::int64_t columns_of_part() const { return is_row_major() ? columns() : result().layout.tile_columns; }
   std::int64_t slots() const { return static_cast<std::int64_t>(rows_.size()); }
   /// The collective's m: its input has all rows, except where it gathers them.
   std::int64_t full_rows() const {
@@ -88,11 +93,10 @@ class ReferenceCheck {
 
   /// The first and the last row, and a random sample of the others: different ones on each rank.
   void sample_rows() {
-    const std::int64_t rows = result().rows;
     std::mt19937_64 random(static_cast<std::uint64_t>(rank_));
-    std::set<std::int64_t> chosen{0, rows - 1};
-    std::uniform_int_distribution<std::int64_t> any_row(0, rows - 1);
-    while (static_cast<std::int64_t>(chosen.size()) < std::min(sampled_rows, rows)) chosen.insert(any_row(random));
+    std::set<std::int64_t> chosen{0, rows() - 1};
+    std::uniform_int_distribution<std::int64_t> any_row(0, rows() - 1);
+    while (static_cast<std::int64_t>(chosen.size()) < std::min(sampled_rows, rows())) chosen.insert(any_row(random));
     rows_.assign(chosen.begin(), chosen.end());
   }
 
@@ -112,7 +116,7 @@ class ReferenceCheck {
     for (std::size_t i = 0; i < source_rows.size(); ++i)
       fill_normal(rows + static_cast<std::int64_t>(i) * inner, DataType::bf16, source_rows[i] * inner, inner,
                   data_key(check_seed, meaning_.a, source), stream_);
-    add_reference_rows(sums_, result().columns, rows, upload(slot_of), static_cast<std::int64_t>(slot_of.size()), inner,
+    add_reference_rows(sums_, columns(), rows, upload(slot_of), static_cast<std::int64_t>(slot_of.size()), inner,
                        factor(source), stream_);
   }
 
@@ -167,20 +171,30 @@ class ReferenceCheck {
             static_cast<float>(products * of_one_product)};
   }
 
+  /// Where an element of the result lies in its buffer.
+  std::int64_t stored_at(std::int64_t row, std::int64_t column) const {
+    const Element place = storage_of(result().layout, ranks_, {row, column});
+    return place.row * result().columns + place.column;
+  }
+
   CheckResult worst_element() {
-    const Buffer& c = result();
-    const Matrix got{program_.buffer(meaning_.result), c.rows, c.columns, c.columns};
+    std::vector<std::int64_t> starts;
+    for (const std::int64_t row : rows_)
+      for (std::int64_t column = 0; column < columns(); column += columns_of_part())
+        starts.push_back(stored_at(row, column));
+    const void* got = program_.buffer(meaning_.result);
     auto* worst = allocate<unsigned long long>(1);
     WEFT_CHECK(cudaMemsetAsync(worst, 0, sizeof *worst, stream_));
-    compare_rows(got, upload(rows_), slots(), sums_, bound(), worst, stream_);
+    compare_parts({got, upload(starts), slots(), columns() / columns_of_part(), columns_of_part()}, sums_, bound(),
+                  worst, stream_);
     const auto packed = download(worst);
     const auto element = static_cast<std::int64_t>(packed & 0xffffffffU);
     CheckResult found;
     found.ratio = std::bit_cast<float>(static_cast<std::uint32_t>(packed >> 32));
-    found.row = rows_[static_cast<std::size_t>(element / c.columns)];
-    found.column = element % c.columns;
+    found.row = rows_[static_cast<std::size_t>(element / columns())];
+    found.column = element % columns();
     found.error_bound = bound().relative * download(sums_.magnitude + element) + bound().absolute;
-    const auto stored = download(static_cast<const std::uint16_t*>(got.data) + found.row * c.columns + found.column);
+    const auto stored = download(static_cast<const std::uint16_t*>(got) + stored_at(found.row, found.column));
     found.max_error = std::abs(std::bit_cast<float>(std::uint32_t{stored} << 16) - download(sums_.sum + element));
     return found;
   }
@@ -206,13 +220,12 @@ class ReferenceCheck {
   std::uint16_t *rows_scratch_ = nullptr, *factor_scratch_ = nullptr;
 };
 
-bool is_plain_bf16(const Buffer& buffer) {
-  return buffer.dtype == DataType::bf16 && buffer.layout.kind == LayoutKind::row_major;
-}
+bool is_bf16(const Buffer& buffer) { return buffer.dtype == DataType::bf16; }
 
 std::optional<ResultForm> checkable_form(const Schedule& schedule, const Meaning& meaning) {
+  if (!meaning.rows_of_rank.empty()) return std::nullopt;
   for (const BufferId id : {meaning.a, meaning.b, meaning.result})
-    if (!is_plain_bf16(schedule.buffers[static_cast<std::size_t>(id)])) return std::nullopt;
+    if (!is_bf16(schedule.buffers[static_cast<std::size_t>(id)])) return std::nullopt;
   return result_form(meaning.op);
 }
 

@@ -1,40 +1,9 @@
-#include <cuda/atomic>
-
 #include "calibration/device/check.hpp"
-#include "calibration/device/global_timer.cuh"
+#include "calibration/device/waiting.cuh"
 #include "calibration/device/waiting_kernels.hpp"
 
 namespace weft::calibration::device {
 namespace {
-
-template <class Word>
-using SharedWord = cuda::atomic_ref<Word, cuda::thread_scope_system>;
-
-/// Tries until `attempt` succeeds. False: it took too long, or another kernel's wait did. The note lies in the host's
-/// memory, so it is read seldom.
-template <class Attempt>
-__device__ bool try_until(const WaitLimit& limit, int awaited_rank, const Attempt& attempt) {
-  constexpr int attempts_between_looks = 256;
-  const std::uint64_t start_ns = now_ns();
-  for (int i = 1; !attempt(); ++i) {
-    if (i % attempts_between_looks != 0) continue;
-    volatile std::uint64_t* note = limit.note;
-    if (*note != 0) return false;
-    if (now_ns() - start_ns < limit.limit_ns) continue;
-    *note = (static_cast<std::uint64_t>(limit.operation) + 1) << 32 | static_cast<std::uint32_t>(awaited_rank);
-    return false;
-  }
-  return true;
-}
-
-__device__ bool change(std::uint32_t* flag, std::uint32_t from, std::uint32_t to, cuda::memory_order order,
-                       const WaitLimit& limit, int awaited_rank) {
-  const SharedWord<std::uint32_t> word(*flag);
-  return try_until(limit, awaited_rank, [&] {
-    std::uint32_t expected = from;
-    return word.compare_exchange_strong(expected, to, order, cuda::memory_order_relaxed);
-  });
-}
 
 __global__ void barrier_kernel(BarrierFlags flags, WaitLimit limit) {
   const int peer = static_cast<int>(threadIdx.x);
@@ -48,9 +17,7 @@ __global__ void signal_kernel(std::uint64_t* counter, std::uint64_t add) {
 }
 
 __global__ void wait_kernel(CounterTarget target, WaitLimit limit) {
-  const std::uint64_t wanted = (*target.iterations)++ * target.total + target.value;
-  const SharedWord<std::uint64_t> counter(*target.counter);
-  try_until(limit, target.source, [&] { return counter.load(cuda::memory_order_acquire) >= wanted; });
+  wait_for_count(target, (*target.iterations)++, limit);
 }
 
 }  // namespace

@@ -2,11 +2,22 @@
 
 #include <algorithm>
 
+#include "models/machine/own_kernel_support.hpp"
 #include "models/schedule/counters.hpp"
 #include "models/schedule/facts.hpp"
+#include "models/schedule/layout.hpp"
+#include "models/schedule/own_kernels.hpp"
 
 namespace weft {
 namespace {
+
+/// Is it a kernel of our own for Hopper?
+bool is_own(const Work& work) {
+  return match(
+      work, [](const Gemm& gemm) { return gemm.kernel.has_value(); }, [](const Attention&) { return true; },
+      [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, PartialAttention,
+                     Signal, Wait, Barrier, Delay> auto&) { return false; });
+}
 
 /// Looks at one operation of a valid schedule; every refusal is an InputError on its field.
 class Support {
@@ -17,8 +28,7 @@ class Support {
         field_("operations[" + std::to_string(index) + "] \"" + operation_.name + "\"") {}
 
   void check() const {
-    for (const After& after : operation_.after)
-      if (after.point != Point::end) refuse("following " + std::string(name_of(after.point)));
+    for (const After& after : operation_.after) check(after);
     match(operation_.work,
           [this](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound,
                              Attention, PartialAttention, Signal, Wait, Barrier, Delay> auto& work) { check(work); });
@@ -29,6 +39,33 @@ class Support {
     throw InputError(field_, "expected what the hardware executor supports, got " + what);
   }
   const Buffer& buffer(const Slice& slice) const { return schedule_.buffers[static_cast<std::size_t>(slice.buffer)]; }
+
+  void check(const After& after) const {
+    const Operation& followed = schedule_.operations[static_cast<std::size_t>(after.operation)];
+    switch (after.point) {
+      case Point::end:
+        return;
+      case Point::tile_group:  // validation sees to it that a kernel of its own has them
+        if (!is_own(followed.work)) refuse("following a tile group of the library's kernel");
+        return;
+      case Point::all_ctas_started:
+        if (schedule_.launch == Launch::eager) refuse("following a kernel's start without a graph");
+        if (!is_one_kernel(followed.work)) refuse("following the start of what is not one kernel");
+        return;
+      case Point::first_cta_started:
+        break;
+    }
+    refuse("following " + std::string(name_of(after.point)));
+  }
+  /// Split-K and grouped sends and receives are several, a copy engine's copy is none.
+  static bool is_one_kernel(const Work& work) {
+    return match(
+        work, [](const Collective& collective) { return collective.kind != CollectiveKind::all_to_all; },
+        [](const OneOf<Gemm, MemoryBound, Wait, Delay> auto&) { return true; },
+        [](const Copy& copy) { return copy.path == CopyPath::sms; },
+        [](const OneOf<GroupedGemm, AllReduceNorm, GroupedExchange, Attention, PartialAttention, Signal,
+                       Barrier> auto&) { return false; });
+  }
 
   void check_layout(const Slice& slice) const {
     const Layout& layout = buffer(slice).layout;
@@ -47,21 +84,65 @@ class Support {
   }
 
   void check(const Gemm& gemm) const {
-    for (const Slice* slice : {&gemm.a, &gemm.b, &gemm.c}) check_own_bf16(*slice);
-    if (gemm.kernel) refuse("a GEMM with a kernel of its own");
+    for (const Slice* slice : {&gemm.a, &gemm.b}) check_own_bf16(*slice);
+    check_bf16(gemm.c);
     if (differ_by_rank(gemm.a.rows)) refuse("a GEMM whose rows differ by rank");
+    if (gemm.kernel) return check_own_kernel(gemm);
+    check_own(gemm.c);
+  }
+  void check_own_kernel(const Gemm& gemm) const {
+    const GemmKernel& kernel = *gemm.kernel;
+    if (!is_own_kernel(kernel)) refuse("a GEMM kernel that weft does not have");
+    if (kernel.scheduler == TileScheduler::grid && gemm.max_sms > 0) refuse("a limit of SMs for a grid of tiles");
+    for (const Slice* slice : {&gemm.a, &gemm.b, &gemm.c}) check_aligned(*slice);
+    const std::int64_t tile_rows = tile_grid(kernel, size_of(gemm, schedule_.gpus)).rows;
+    if (kernel.cluster_m == 2 && (tile_rows % 2 != 0 || gemm.order.swizzle % 2 != 0))
+      refuse("clusters of two tiles one below the other in " + std::to_string(tile_rows) + " rows of tiles, " +
+             std::to_string(gemm.order.swizzle) + " at a time");
+    if (gemm.accumulate) check_own(gemm.c);
+  }
+  /// The tensor memory accelerator moves rows of multiples of 16 bytes, eight elements.
+  void check_aligned(const Slice& slice) const {
+    if (buffer(slice).columns % 8 != 0 || slice.first_column % 8 != 0)
+      refuse("rows of \"" + buffer(slice).name + "\" that are not aligned to 16 bytes");
   }
   void check(const Collective& collective) const {
+    if (collective.transport == Transport::peer_kernel) return check_peer_collective(collective);
     if (collective.transport != Transport::nccl) refuse("transport " + std::string(name_of(collective.transport)));
-    check_own(collective.input);
-    check_own(collective.output);
+    if (collective.input.place != 0 || collective.output.place != 0) refuse("a slice on another rank");
     if (buffer(collective.input).dtype == DataType::fp8) refuse("a collective of fp8");
     if (collective.cluster != 0) refuse("a collective with a cluster size of its own");
     if (collective.kind == CollectiveKind::all_to_all && collective.input == collective.output)
       refuse("an all_to_all in place");
   }
+  /// Kernels of our own load from peers, and an all-reduce stores to them, in 16 bytes.
+  void check_peer_collective(const Collective& collective) const {
+    for (const Slice* slice : {&collective.input, &collective.output}) {
+      check_own_bf16(*slice);
+      if (slice->columns != buffer(*slice).columns) refuse("a collective by peer_kernel on a part of the columns");
+      const bool is_read_by_peers = slice == &collective.input || collective.kind == CollectiveKind::all_reduce;
+      if (is_read_by_peers && buffer(*slice).memory != Memory::symmetric)
+        refuse("a collective by peer_kernel on local memory");
+    }
+    const Slice& full = full_slice(collective);
+    if (row_count(full.rows, schedule_.gpus) * full.columns / schedule_.gpus % 8 != 0 || full.columns % 8 != 0)
+      refuse("a collective by peer_kernel of shares that are no multiples of 16 bytes");
+    if (collective.kind != CollectiveKind::all_reduce && collective.input == collective.output)
+      refuse("a collective by peer_kernel in place");
+  }
   void check(const GroupedGemm&) const { refuse("a grouped GEMM"); }
-  void check(const AllReduceNorm&) const { refuse("an all-reduce fused with a norm"); }
+  void check(const AllReduceNorm& norm) const {
+    if (norm.transport != Transport::peer_kernel) refuse("transport " + std::string(name_of(norm.transport)));
+    for (const Slice* slice : {&norm.partial, &norm.residual, &norm.normed}) check_row_kernel(*slice);
+    if (norm.partial.columns != buffer(norm.partial).columns) refuse("a norm on a part of the columns");
+  }
+  /// A thread of these moves 16 bytes at a time; a CTA keeps a row in registers.
+  void check_row_kernel(const Slice& slice) const {
+    check_own_bf16(slice);
+    check_aligned(slice);
+    if (slice.columns % 8 != 0 || slice.columns > max_norm_columns)
+      refuse("rows that are no multiples of 16 bytes, or longer than " + std::to_string(max_norm_columns) + " columns");
+  }
   void check(const GroupedExchange&) const { refuse("a grouped exchange"); }
   void check(const Copy& copy) const {
     check_layout(copy.source);
@@ -70,16 +151,50 @@ class Support {
     if (differ_by_rank(copy.source.rows)) refuse("a copy whose rows differ by rank");
   }
   void check(const MemoryBound& work) const {
-    const bool is_known = work.kernel == MemoryKernel::fill || work.kernel == MemoryKernel::add ||
-                          work.kernel == MemoryKernel::partial_sum;
-    if (!is_known) refuse("memory kernel " + std::string(name_of(work.kernel)));
-    if (work.reads.size() > max_summands) refuse(std::to_string(work.reads.size()) + " reads");
-    if (work.kernel == MemoryKernel::partial_sum && work.reads.size() > 1) refuse("partial_sum of several reads");
-    if (work.writes.size() > 1) refuse(std::to_string(work.writes.size()) + " writes");
     for (const Slice& slice : work.reads) check_own_bf16(slice);
     for (const Slice& slice : work.writes) check_own_bf16(slice);
+    switch (work.kernel) {
+      case MemoryKernel::fill:
+      case MemoryKernel::add:
+        return check_counts(work, max_summands, 1);
+      case MemoryKernel::partial_sum:
+        return check_counts(work, 1, 1);
+      case MemoryKernel::rms_norm:
+      case MemoryKernel::swiglu:
+      case MemoryKernel::rotary:
+        check_rows(work);
+        return check_counts(work, 1, 1);
+      case MemoryKernel::add_rms_norm:
+        check_rows(work);
+        return check_counts(work, 2, 2);
+      case MemoryKernel::gather:
+      case MemoryKernel::scatter:
+      case MemoryKernel::top_k:
+      case MemoryKernel::weighted_sum:
+      case MemoryKernel::log_sum_exp_merge:
+      case MemoryKernel::quantize:
+        break;
+    }
+    refuse("memory kernel " + std::string(name_of(work.kernel)));
   }
-  void check(const Attention&) const { refuse("attention"); }
+  void check_counts(const MemoryBound& work, std::size_t reads, std::size_t writes) const {
+    const std::string kernel = " of " + std::string(name_of(work.kernel));
+    if (work.reads.size() > reads) refuse(std::to_string(work.reads.size()) + " reads" + kernel);
+    if (work.writes.size() > writes) refuse(std::to_string(work.writes.size()) + " writes" + kernel);
+  }
+  void check_rows(const MemoryBound& work) const {
+    for (const Slice& slice : work.reads)
+      work.kernel == MemoryKernel::swiglu ? check_aligned(slice) : check_row_kernel(slice);
+    for (const Slice& slice : work.writes) check_row_kernel(slice);
+  }
+  void check(const Attention& attention) const {
+    for (const Slice* slice : {&attention.qkv, &attention.output}) {
+      check_own_bf16(*slice);
+      check_aligned(*slice);
+    }
+    if (attention.head_dim != 64 && attention.head_dim != 128)
+      refuse("attention with heads of " + std::to_string(attention.head_dim));
+  }
   void check(const PartialAttention&) const { refuse("partial attention"); }
   void check(const Signal& signal) const {
     if (signal.path != SignalPath::kernel) refuse("signal path " + std::string(name_of(signal.path)));
@@ -116,10 +231,13 @@ void check_counter(const Counter& counter, const CounterUse& use, int gpus) {
 bool needs_peer_access(const Operation& operation) {
   return match(
       operation.work, [](const OneOf<Barrier, Signal> auto&) { return true; },
-      [](const OneOf<Collective, GroupedExchange> auto&) { return false; },
+      [](const Collective& collective) { return collective.transport != Transport::nccl; },
+      [](const GroupedExchange&) { return false; },
       [&](const OneOf<Gemm, GroupedGemm, AllReduceNorm, Copy, MemoryBound, Attention, PartialAttention, Wait,
                       Delay> auto&) { return facts(operation.work).crosses_ranks; });
 }
+
+bool has_own_kernel(const Operation& operation) { return is_own(operation.work); }
 
 }  // namespace
 
@@ -140,6 +258,8 @@ std::optional<InputError> why_not_runnable(const Schedule& schedule) {
 
 bool is_runnable(const Schedule& schedule, const Machine& machine) {
   if (machine.runtime != Runtime::cuda) return false;
+  if (!runs_own_kernels(machine) && std::any_of(schedule.operations.begin(), schedule.operations.end(), has_own_kernel))
+    return false;
   if (!machine.fabric.peer_access &&
       std::any_of(schedule.operations.begin(), schedule.operations.end(), needs_peer_access))
     return false;

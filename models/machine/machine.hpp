@@ -131,6 +131,7 @@ struct GemmTiming {
   double beside_copies = 0;
   double tile_spread = 0;
   double own_efficiency = 1;
+  double own_grid_tile_us = 0;
 };
 
 /// Kernels that stream through memory (norms, activations, copies on SMs) and attention.
@@ -245,6 +246,18 @@ struct NamesOf<Runtime> {
                                     std::pair{Runtime::rocm, std::string_view{"rocm"}}};
 };
 
+/// Of the GPUs: what decides which of weft's own kernels run on them.
+enum class Architecture { other, ampere, ada, hopper, blackwell, cdna3 };
+template <>
+struct NamesOf<Architecture> {
+  static constexpr std::array names{std::pair{Architecture::other, std::string_view{"other"}},
+                                    std::pair{Architecture::ampere, std::string_view{"ampere"}},
+                                    std::pair{Architecture::ada, std::string_view{"ada"}},
+                                    std::pair{Architecture::hopper, std::string_view{"hopper"}},
+                                    std::pair{Architecture::blackwell, std::string_view{"blackwell"}},
+                                    std::pair{Architecture::cdna3, std::string_view{"cdna3"}}};
+};
+
 /// Relative error of predictions for one kind of workload: measured / predicted - 1 at the 5th and 95th percentile. The
 /// stratum "speedup" is that of serial over overlapped time. Of several bands of a stratum the last that begins at or
 /// below the predicted time counts.
@@ -265,6 +278,7 @@ struct Machine {
   std::string name;
   int gpus = 0;
   Runtime runtime = Runtime::cuda;
+  Architecture architecture = Architecture::other;
   Gpu gpu;
   Power power;
   CopyEngines copy_engines;

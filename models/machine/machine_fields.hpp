@@ -231,6 +231,9 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
               {"ratio",
                "rate of a kernel that signals or waits tile by tile, which no library has, over the library's",
                {0.01, 2}});
+  io.optional("own_grid_tile", gemm.own_grid_tile_us,
+              {"us", "what a CTA of a grid of weft's own kernels takes to begin and end, which one that stays does not",
+               durations});
 }
 
 void describe(auto& io, Like<OtherKernels> auto& kernels) {

@@ -178,6 +178,7 @@ Machine machine_from(const nlohmann::json& json,
   object.string("description");
   machine.gpus = static_cast<int>(object.integer("gpus", 1, 1024));
   machine.runtime = object.word<Runtime>("runtime");
+  machine.architecture = object.word_or("architecture", Architecture::other);
   if (object.has("conditions")) check_conditions(object.object("conditions"));
   NumberReader reader(object);
   describe(reader, machine);

@@ -5,11 +5,6 @@
 namespace weft {
 namespace {
 
-/// Tile rows of every band but perhaps the last.
-std::int64_t band_rows(const TileOrder& order, const TileGrid& grid) {
-  return std::min<std::int64_t>(order.swizzle, grid.rows);
-}
-
 /// Consecutive tiles of one tile group: sub-tiles are sorted by destination within it.
 struct TileSpan {
   std::int64_t first = 0, count = 0;
@@ -74,15 +69,6 @@ TileGrid tile_grid(const Layout& layout) {
 }
 TileGrid tile_grid(const GemmKernel& kernel, const MatrixSize& size) {
   return tile_grid(size.m, size.n, kernel.tile_m, kernel.tile_n);
-}
-
-Tile tile_at(const TileOrder& order, const TileGrid& grid, std::int64_t index) {
-  const std::int64_t band = band_rows(order, grid);
-  const std::int64_t band_tiles = band * grid.columns;
-  const std::int64_t first_row = index / band_tiles * band;
-  const std::int64_t height = std::min(band, grid.rows - first_row);
-  const std::int64_t in_band = index % band_tiles;
-  return {first_row + in_band % height, in_band / height};
 }
 
 std::int64_t index_of(const TileOrder& order, const TileGrid& grid, const Tile& tile) {

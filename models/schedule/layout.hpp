@@ -5,26 +5,16 @@
 #include <vector>
 
 #include "models/schedule/schedule.hpp"
+#include "models/schedule/tile_order.hpp"
 
 namespace weft {
 
-/// Tiles that cover a matrix, counted along rows and columns.
-struct TileGrid {
-  std::int64_t rows = 0, columns = 0;
-  std::int64_t tiles() const { return rows * columns; }
-};
 /// Partial tiles at the edges count as tiles.
 TileGrid tile_grid(std::int64_t rows, std::int64_t columns, std::int64_t tile_rows, std::int64_t tile_columns);
 TileGrid tile_grid(const Layout& layout);
 TileGrid tile_grid(const GemmKernel& kernel, const MatrixSize& size);
 
-/// Place of a tile in its grid.
-struct Tile {
-  std::int64_t row = 0, column = 0;
-  bool operator==(const Tile&) const = default;
-};
-/// The tile that runs as number `index`, 0 <= index < grid.tiles(); the last band may hold fewer than `swizzle` rows.
-Tile tile_at(const TileOrder& order, const TileGrid& grid, std::int64_t index);
+/// The number of a tile in the order in which they run, the inverse of tile_at().
 std::int64_t index_of(const TileOrder& order, const TileGrid& grid, const Tile& tile);
 
 /// Tiles [first_row, first_row + rows) x [first_column, first_column + columns) of a grid.

@@ -46,24 +46,34 @@ TEST(Support, RunsLibraryGemmsAndNcclCollectives) {
 TEST(Support, NamesTheOperationAndTheReason) {
   Gemm own_kernel = gemm();
   own_kernel.kernel = GemmKernel{};
-  EXPECT_EQ(
-      refusal(schedule_of(own_kernel)),
-      "operations[0] \"only\": expected what the hardware executor supports, got a GEMM with a kernel of its own");
+  EXPECT_EQ(refusal(schedule_of(own_kernel)),
+            "operations[0] \"only\": expected what the hardware executor supports, got a GEMM kernel that weft does "
+            "not have");
 }
 
 TEST(Support, RefusesKernelsThatItDoesNotHave) {
   AllReduceNorm fused;
   fused.partial = fused.residual = fused.normed = whole(0);
-  EXPECT_NE(refusal(schedule_of(fused)).find("got an all-reduce fused with a norm"), std::string::npos);
+  EXPECT_EQ(refusal(schedule_of(fused)), "");
+  fused.transport = Transport::multicast;
+  EXPECT_NE(refusal(schedule_of(fused)).find("got transport multicast"), std::string::npos);
   GroupedGemm grouped;
   grouped.a = grouped.b = grouped.c = whole(0);
   EXPECT_NE(refusal(schedule_of(grouped)).find("got a grouped GEMM"), std::string::npos);
 }
 
-TEST(Support, RefusesToFollowAnythingButTheEndOfAnOperation) {
+TEST(Support, FollowsTheStartOfAKernelInAGraph) {
   Schedule schedule = schedule_of(gemm());
   schedule.operations.push_back({"second", 0, {{0, Point::all_ctas_started, 0}}, Delay{1}});
-  EXPECT_NE(refusal(schedule).find("following all_ctas_started"), std::string::npos);
+  EXPECT_EQ(refusal(schedule), "");
+  schedule.launch = Launch::eager;
+  EXPECT_NE(refusal(schedule).find("following a kernel's start without a graph"), std::string::npos);
+  schedule.launch = Launch::graph;
+  schedule.operations[1].after[0].point = Point::first_cta_started;
+  EXPECT_NE(refusal(schedule).find("following first_cta_started"), std::string::npos);
+  schedule.operations[0].work = Copy{whole(0), whole(1)};
+  schedule.operations[1].after[0].point = Point::all_ctas_started;
+  EXPECT_NE(refusal(schedule).find("the start of what is not one kernel"), std::string::npos);
 }
 
 Slice on_peer(BufferId buffer) {

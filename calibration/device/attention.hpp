@@ -1,0 +1,37 @@
+// Causal prefill attention of our own for Hopper: the flash algorithm (Dao 2023: tiles of keys with a running maximum
+// and sum) on tensor cores that read shared memory, in the order of FlashAttention-3 (Shah et al. 2024): the product
+// with the next keys is issued before the softmax of the ones before has been multiplied with their values.
+#pragma once
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+namespace weft::calibration::device {
+
+/// Packed rows [q of every head | k of every kv head | v of every kv head], bf16. Queries are rows [prefix, prefix +
+/// tokens); each sees the keys of all rows up to its own. `output` is [tokens, heads x head_dim].
+struct AttentionOperands {
+  const void* rows = nullptr;
+  std::int64_t row_stride = 0;  ///< elements, as below: multiples of 8
+  void* output = nullptr;
+  std::int64_t output_stride = 0;
+  std::int64_t prefix = 0, tokens = 0;
+  int heads = 0, kv_heads = 0, head_dim = 0;  ///< of 64 or 128
+};
+
+/// Ready to be enqueued on a Hopper GPU.
+class OwnAttention {
+ public:
+  /// `max_sms`: CTAs that work through all tiles; 0: one CTA for each tile.
+  OwnAttention(const AttentionOperands& operands, int max_sms);
+  void enqueue(cudaStream_t stream) const;
+
+ private:
+  AttentionOperands operands_;
+  CUtensorMap rows_, output_;
+  int ctas_ = 0;
+};
+
+}  // namespace weft::calibration::device

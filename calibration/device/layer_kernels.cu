@@ -1,0 +1,119 @@
+#include <algorithm>
+
+#include "calibration/device/check.hpp"
+#include "calibration/device/layer_kernels.hpp"
+#include "calibration/device/octet.cuh"
+#include "models/schedule/own_kernels.hpp"
+
+namespace weft::calibration::device {
+namespace {
+
+constexpr int threads = 256, columns_of_octet = 8;
+constexpr int most_octets = max_norm_columns / columns_of_octet / threads;  // of a row for each thread
+constexpr int usual_octets = most_octets / 2;                               // with which more CTAs fit an SM
+constexpr float norm_epsilon = 1e-6F;
+constexpr std::int64_t rotary_columns = 128;
+
+__device__ Octet* row_of(const Matrix& matrix, std::int64_t row) {
+  return reinterpret_cast<Octet*>(static_cast<__nv_bfloat16*>(matrix.data) + row * matrix.stride);
+}
+
+template <bool adds, int most>
+__global__ void __launch_bounds__(threads) norm_kernel(Matrix x, Matrix residual, Matrix normed, Matrix kept) {
+  const std::int64_t octets = x.columns / columns_of_octet;
+  for (std::int64_t row = blockIdx.x; row < x.rows; row += gridDim.x) {
+    OctetSum sums[most];
+    float squares = 0;
+#pragma unroll
+    for (int i = 0; i < most; ++i) {
+      const std::int64_t column = i * threads + static_cast<std::int64_t>(threadIdx.x);
+      if (column >= octets) break;
+      sums[i].add(row_of(x, row)[column]);
+      if constexpr (adds) {
+        sums[i].add(row_of(residual, row)[column]);
+        row_of(kept, row)[column] = sums[i].scaled(1);
+      }
+      squares += sums[i].sum_of_squares();
+    }
+    const float factor = rsqrtf(sum_of_cta<threads>(squares) / static_cast<float>(x.columns) + norm_epsilon);
+#pragma unroll
+    for (int i = 0; i < most; ++i) {
+      const std::int64_t column = i * threads + static_cast<std::int64_t>(threadIdx.x);
+      if (column >= octets) break;
+      row_of(normed, row)[column] = sums[i].scaled(factor);
+    }
+  }
+}
+
+/// Calls work(row, octet) for every octet of `matrix`.
+template <class Work>
+__device__ void for_each_octet(const Matrix& matrix, const Work& work) {
+  const std::int64_t octets = matrix.columns / columns_of_octet, stride = std::int64_t{gridDim.x} * threads;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x; i < matrix.rows * octets; i += stride)
+    work(i / octets, i % octets);
+}
+
+__global__ void __launch_bounds__(threads) swiglu_kernel(Matrix gate_up, Matrix activated) {
+  const std::int64_t half = activated.columns / columns_of_octet;
+  for_each_octet(activated, [&](std::int64_t row, std::int64_t octet) {
+    OctetSum gate, up;
+    gate.add(row_of(gate_up, row)[octet]);
+    up.add(row_of(gate_up, row)[octet + half]);
+#pragma unroll
+    for (int i = 0; i < columns_of_octet; ++i) gate.value[i] *= up.value[i] / (1 + __expf(-gate.value[i]));
+    row_of(activated, row)[octet] = gate.scaled(1);
+  });
+}
+
+__global__ void __launch_bounds__(threads) rotary_kernel(Matrix x, Matrix turned) {
+  for_each_octet(x, [&](std::int64_t row, std::int64_t octet) {
+    OctetSum values;
+    values.add(row_of(x, row)[octet]);
+#pragma unroll
+    for (int i = 0; i < columns_of_octet; i += 2) {
+      constexpr float exponent_of_column = -13.287712F / rotary_columns;  // log2(10000)
+      const auto column = static_cast<float>((octet * columns_of_octet + i) % rotary_columns);
+      float sine = 0, cosine = 0;
+      __sincosf(static_cast<float>(row) * exp2f(exponent_of_column * column), &sine, &cosine);
+      const float first = values.value[i], second = values.value[i + 1];
+      values.value[i] = first * cosine - second * sine;
+      values.value[i + 1] = first * sine + second * cosine;
+    }
+    row_of(turned, row)[octet] = values.scaled(1);
+  });
+}
+
+/// CTAs of a grid that strides over `items`: enough to fill any GPU several times.
+unsigned ctas_for(std::int64_t items) { return static_cast<unsigned>(std::clamp<std::int64_t>(items, 1, 132 * 8)); }
+unsigned ctas_for_octets(const Matrix& matrix) {
+  return ctas_for((matrix.rows * matrix.columns / columns_of_octet + threads - 1) / threads);
+}
+
+template <bool adds>
+void norm(const Matrix& x, const Matrix& residual, const Matrix& normed, const Matrix& kept, cudaStream_t stream) {
+  const bool is_usual = x.columns <= std::int64_t{usual_octets} * threads * columns_of_octet;
+  const auto kernel = is_usual ? norm_kernel<adds, usual_octets> : norm_kernel<adds, most_octets>;
+  kernel<<<ctas_for(x.rows), threads, 0, stream>>>(x, residual, normed, kept);
+  WEFT_CHECK(cudaGetLastError());
+}
+
+}  // namespace
+
+void rms_norm(const Matrix& x, const Matrix& normed, cudaStream_t stream) { norm<false>(x, {}, normed, {}, stream); }
+
+void add_rms_norm(const Matrix& x, const Matrix& residual, const Matrix& normed, const Matrix& kept,
+                  cudaStream_t stream) {
+  norm<true>(x, residual, normed, kept, stream);
+}
+
+void swiglu(const Matrix& gate_up, const Matrix& activated, cudaStream_t stream) {
+  swiglu_kernel<<<ctas_for_octets(activated), threads, 0, stream>>>(gate_up, activated);
+  WEFT_CHECK(cudaGetLastError());
+}
+
+void rotary(const Matrix& x, const Matrix& turned, cudaStream_t stream) {
+  rotary_kernel<<<ctas_for_octets(x), threads, 0, stream>>>(x, turned);
+  WEFT_CHECK(cudaGetLastError());
+}
+
+}  // namespace weft::calibration::device

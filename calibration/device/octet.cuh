@@ -1,0 +1,57 @@
+// Eight bf16 in one 16-byte access, summed in fp32.
+#pragma once
+
+#include <cuda_bf16.h>
+
+#include <cstdint>
+
+namespace weft::calibration::device {
+
+struct alignas(16) Octet {
+  __nv_bfloat162 pair[4];
+};
+
+/// Past the L1, which does not see what peers store.
+__device__ inline Octet load_past_l1(const Octet* from) {
+  const uint4 bits = __ldcg(reinterpret_cast<const uint4*>(from));
+  return reinterpret_cast<const Octet&>(bits);
+}
+
+struct OctetSum {
+  float value[8] = {};
+
+  __device__ void add(const Octet& octet) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float2 pair = __bfloat1622float2(octet.pair[i]);
+      value[2 * i] += pair.x, value[2 * i + 1] += pair.y;
+    }
+  }
+  __device__ float sum_of_squares() const {
+    float sum = 0;
+#pragma unroll
+    for (const float one : value) sum += one * one;
+    return sum;
+  }
+  __device__ Octet scaled(float factor) const {
+    Octet octet;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) octet.pair[i] = __floats2bfloat162_rn(value[2 * i] * factor, value[2 * i + 1] * factor);
+    return octet;
+  }
+};
+
+/// Of all threads of a CTA of `threads`; every thread gets it.
+template <int threads>
+__device__ float sum_of_cta(float value) {
+  __shared__ float of_warp[threads / 32];
+  for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_xor_sync(0xffffffffU, value, lanes);
+  __syncthreads();  // the sums of the call before have been read
+  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
+  __syncthreads();
+  float sum = 0;
+  for (const float one : of_warp) sum += one;
+  return sum;
+}
+
+}  // namespace weft::calibration::device

@@ -1,0 +1,47 @@
+// The GEMM kernels that weft brings itself, for what no library's kernel does: tiles in a chosen order and layout that
+// signal and wait. They are written for Hopper (compute capability 9.0), whose tensor cores read shared memory and
+// whose tensor memory accelerator fills it.
+#pragma once
+
+#include <array>
+
+#include "models/schedule/schedule.hpp"
+
+namespace weft {
+
+inline constexpr int own_tile_m = 128, own_tile_k = 64;
+/// Pipeline stages that fit an SM's shared memory beside the staged tile.
+constexpr int own_stages(int tile_n) { return tile_n == 256 ? 3 : 5; }
+
+/// Clusters of two CTAs compute tiles one below the other; `scheduler` is grid or static_persistent.
+constexpr GemmKernel own_kernel(int tile_n, int cluster_m, TileScheduler scheduler) {
+  return {.tile_m = own_tile_m,
+          .tile_n = tile_n,
+          .tile_k = own_tile_k,
+          .cluster_m = cluster_m,
+          .stages = own_stages(tile_n),
+          .scheduler = scheduler};
+}
+
+inline constexpr std::array own_kernels{own_kernel(256, 2, TileScheduler::static_persistent),
+                                        own_kernel(256, 1, TileScheduler::static_persistent),
+                                        own_kernel(128, 2, TileScheduler::static_persistent),
+                                        own_kernel(128, 1, TileScheduler::static_persistent),
+                                        own_kernel(256, 2, TileScheduler::grid),
+                                        own_kernel(256, 1, TileScheduler::grid),
+                                        own_kernel(128, 2, TileScheduler::grid),
+                                        own_kernel(128, 1, TileScheduler::grid)};
+
+/// A wave is several tiles wide and high, so that it shares operands; even, for clusters of two.
+inline constexpr TileOrder own_order{.swizzle = 8};
+
+constexpr bool is_own_kernel(const GemmKernel& kernel) {
+  for (const GemmKernel& own : own_kernels)
+    if (own == kernel) return true;
+  return false;
+}
+
+/// Of a row that a CTA of our norms keeps in registers.
+inline constexpr std::int64_t max_norm_columns = 16384;
+
+}  // namespace weft
