@@ -167,7 +167,7 @@ class FieldList {
     field.is_written = field.is_offered = are_offered_;
     field.type = type_of<Value>();
     field.about = about;
-    if constexpr (std::is_enum_v<Value>) field.words = words_of<Value>;
+    set_words(field, value);
     return field;
   }
   template <class Value>
@@ -197,6 +197,14 @@ class FieldList {
       return FieldType::integer;
     else
       return type_of<typename Value::value_type>();
+  }
+  template <class Value>
+  static void set_words(Field& field, const Value&) {
+    if constexpr (std::is_enum_v<Value>) field.words = words_of<Value>;
+  }
+  template <class Value>
+  static void set_words(Field& field, const std::optional<Value>&) {
+    set_words(field, Value{});
   }
   template <class Enum>
   static std::vector<std::string_view> words_of() {

@@ -8,6 +8,7 @@
 #include "models/cost/collective_model.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/library_model.hpp"
+#include "scenarios/families/hybrid_transfers.hpp"
 #include "scenarios/families/wave_groups.hpp"
 
 namespace weft::scenarios {
@@ -73,7 +74,8 @@ class Pipeline {
     left = std::max(1, std::min(left, sms - sms_of_transfers()));
     const double fewer_sms = static_cast<double>(sms) / left;
     if (hybrid_.trigger == HybridTrigger::tile_group) {
-      const GemmKernel kernel = families::fastest_tiles(size, size.m / hybrid_.count, pair_.dtype, machine_);
+      const GemmKernel kernel = families::fastest_tiles(size, size.m / hybrid_.count, pair_.dtype,
+                                                        families::tiles_of(hybrid_, machine_), machine_);
       return estimated_gemm_us(machine_, size, kernel) / pieces_ * fewer_sms;
     }
     if (hybrid_.pieces == HybridPieces::columns)

@@ -16,9 +16,25 @@ namespace weft::scenarios {
 
 struct FamilyRules;
 
+/// Whose kernel computes a GEMM: the library's, or one of models/schedule/own_kernels.hpp.
+enum class GemmSource {
+  library,
+  own_256_pairs,  ///< tiles of 128 x 256, in clusters of two
+  own_256,
+  own_128_pairs,
+  own_128,
+  own_256_pairs_grid,
+  own_256_grid,
+  own_128_pairs_grid,
+  own_128_grid,
+};
+
 struct Serial {
   static const FamilyRules rules;
-  static void describe(auto&, auto&) {}
+  GemmSource gemm = GemmSource::library;
+  static void describe(auto& io, auto& choice) {
+    io.optional("gemm", choice.gemm, GemmSource::library, "whose kernel computes an op that is a GEMM alone");
+  }
   bool operator==(const Serial&) const = default;
 };
 
@@ -52,11 +68,21 @@ struct Concurrent {
   bool operator==(const Concurrent&) const = default;
 };
 
+/// Of the tiles of a kernel that signals: models/schedule/schedule.hpp says what they do.
+enum class SignalingTiles { grid, static_persistent };
+inline TileScheduler scheduler_of(SignalingTiles tiles) {
+  return tiles == SignalingTiles::grid ? TileScheduler::grid : TileScheduler::static_persistent;
+}
+
 struct Signaling {
   static const FamilyRules rules;
   std::vector<int> groups;  ///< in waves; empty: searched
+  /// Empty: searched with the groups, else a grid, which lets collectives in between tiles, and static_persistent where
+  /// copy engines move the data.
+  std::optional<SignalingTiles> scheduler = {};
   static void describe(auto& io, auto& choice) {
     io.searched("groups", choice.groups, {counts, "waves of each group"});
+    io.optional("scheduler", choice.scheduler, std::nullopt, "of the GEMM's tiles, where it can be chosen");
   }
   bool operator==(const Signaling&) const = default;
 };
@@ -212,6 +238,25 @@ struct NamesOf<scenarios::Collectives> {
   static constexpr std::array names{
       std::pair{nccl, std::string_view{"nccl"}}, std::pair{two_shot, std::string_view{"two_shot"}},
       std::pair{multimem, std::string_view{"multimem"}}, std::pair{none, std::string_view{"none"}}};
+};
+template <>
+struct NamesOf<scenarios::GemmSource> {
+  using enum scenarios::GemmSource;
+  static constexpr std::array names{std::pair{library, std::string_view{"library"}},
+                                    std::pair{own_256_pairs, std::string_view{"own_256_pairs"}},
+                                    std::pair{own_256, std::string_view{"own_256"}},
+                                    std::pair{own_128_pairs, std::string_view{"own_128_pairs"}},
+                                    std::pair{own_128, std::string_view{"own_128"}},
+                                    std::pair{own_256_pairs_grid, std::string_view{"own_256_pairs_grid"}},
+                                    std::pair{own_256_grid, std::string_view{"own_256_grid"}},
+                                    std::pair{own_128_pairs_grid, std::string_view{"own_128_pairs_grid"}},
+                                    std::pair{own_128_grid, std::string_view{"own_128_grid"}}};
+};
+template <>
+struct NamesOf<scenarios::SignalingTiles> {
+  using enum scenarios::SignalingTiles;
+  static constexpr std::array names{std::pair{grid, std::string_view{"grid"}},
+                                    std::pair{static_persistent, std::string_view{"static_persistent"}}};
 };
 template <>
 struct NamesOf<scenarios::AsyncInput> {

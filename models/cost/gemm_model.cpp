@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/schedule/kernel_sizes.hpp"
+#include "models/schedule/own_kernels.hpp"
 
 namespace weft {
 namespace {
@@ -65,7 +66,8 @@ TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmK
                              double clock_share, double ctas, double wave_rows) {
   const GemmTiming& timing = machine.gemm;
   const int elements = kernel.tile_m * kernel.tile_n;
-  const bool is_cooperative = elements > timing.cooperative_above_elements;
+  // All warps of our own kernels work on one tile, whatever its size.
+  const bool is_cooperative = elements > timing.cooperative_above_elements || is_own_kernel(kernel);
   const auto k_steps = static_cast<double>(divided_up(divided_up(k, kernel.split_k), kernel.tile_k));
   const double flops_per_us = machine.gpu.flops_per_us_of_sm(dtype) * clock_share *
                               (is_cooperative ? timing.cooperative_efficiency : timing.pingpong_efficiency);
@@ -81,7 +83,9 @@ TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmK
                                         operand_bytes * ctas / bytes_per_us(machine.gpu.l2_GBps),
                                         unique_bytes / bytes_per_us(machine.gpu.l2_unique_GBps)});
   const double epilogue_us = elements * timing.epilogue_us_per_element / clock_share;
-  return {.tile_us = k_steps * step_us + (is_cooperative ? epilogue_us : 0),
+  const bool starts_each_tile = is_own_kernel(kernel) && kernel.scheduler == TileScheduler::grid;
+  const double start_us = starts_each_tile ? timing.own_grid_tile_us : 0;
+  return {.tile_us = k_steps * step_us + (is_cooperative ? epilogue_us : 0) + start_us,
           .once_us = timing.kernel_overhead_us + (is_cooperative ? 0 : epilogue_us),
           .l2_bytes = k_steps * operand_bytes};
 }
@@ -94,7 +98,8 @@ TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmK
 }
 
 double kernel_efficiency(const Machine& machine, const Gemm& gemm) {
-  return gemm.signals.empty() && gemm.waits.empty() ? 1 : machine.gemm.own_efficiency;
+  const bool is_own = gemm.kernel && is_own_kernel(*gemm.kernel);
+  return gemm.signals.empty() && gemm.waits.empty() && !is_own ? 1 : machine.gemm.own_efficiency;
 }
 
 double busy_us(const Gpu& gpu, std::int64_t tiles, const TileTiming& timing) {

@@ -82,13 +82,28 @@ Schedule without_collectives(Schedule schedule) {
   return schedule;
 }
 
+/// What peers load from and store to; nothing of what is no collective.
+std::vector<Slice> exchanged_by_peers(const Work& work) {
+  return match(
+      work,
+      [](const Collective& collective) {
+        return std::vector{collective.input, collective.output};
+      },
+      [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention,
+                     Signal, Wait, Barrier, Delay> auto&) { return std::vector<Slice>{}; });
+}
+
 }  // namespace
 
 Schedule with_collectives(Schedule schedule, Collectives choice) {
   if (choice == Collectives::none) return without_collectives(std::move(schedule));
   if (choice == Collectives::nccl) return schedule;
   const Transport transport = choice == Collectives::multimem ? Transport::multicast : Transport::peer_kernel;
-  for (Operation& operation : schedule.operations) operation.work = over(transport, operation.work);
+  for (Operation& operation : schedule.operations) {
+    operation.work = over(transport, operation.work);
+    for (const Slice& slice : exchanged_by_peers(operation.work))
+      schedule.buffers[static_cast<std::size_t>(slice.buffer)].memory = Memory::symmetric;
+  }
   return schedule;
 }
 

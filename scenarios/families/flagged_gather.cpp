@@ -29,7 +29,9 @@ ShardedGemm in_shards(const Case& request, const Machine& machine) {
   const std::int64_t rows = rows_of_busiest(pair, std::int64_t{request.gpus} * tile_extent, "gpus x a tile's rows");
   const MatrixSize size{rows, pair.n, pair.k};
   const std::int64_t shard_rows = rows / request.gpus;
-  return {pair, size, shard_rows, fastest_tiles(size, shard_rows, pair.dtype, machine)};
+  const std::optional<SignalingTiles> chosen = std::get<Signaling>(request.schedule.family).scheduler;
+  const SignalingTiles scheduler = chosen.value_or(tile_schedulers(machine).back());  // no collective needs an SM
+  return {pair, size, shard_rows, fastest_tiles(size, shard_rows, pair.dtype, scheduler, machine)};
 }
 
 /// Tiles run shard by shard: a band of tile rows is a shard.
@@ -69,7 +71,7 @@ Schedule build_flagged_gather(const Case& request, const Machine& machine) {
   const int gpus = request.gpus;
 
   Program program(request);
-  const StreamId s1 = program.add_stream("s1", 0);
+  const StreamId s1 = program.add_stream("s1", highest_priority);  // flags go before the tiles that are left
   const BufferId shard = program.add_buffer("shard", shard_rows, pair.k, pair.dtype, Memory::symmetric);
   Gemm gemm = add_gemm_operands(program, size.m, pair.n, pair.k, pair.dtype);
   gemm.kernel = kernel;
@@ -80,7 +82,7 @@ Schedule build_flagged_gather(const Case& request, const Machine& machine) {
     const std::string number = std::to_string(step);
     const CounterId flag = program.add_counter({"shard " + number, false});
     program.add(s1, "pull " + number, Copy{program.whole(shard, step), arrived(step)});
-    program.add(s1, "flag " + number, Signal{.counter = flag, .path = SignalPath::stream_write});
+    program.add(s1, "flag " + number, Signal{.counter = flag});
     gemm.waits.push_back({.tile_group = step, .counter = flag, .value = 1});
   }
   program.add(main_stream, "copy own", Copy{program.whole(shard), arrived(0)});

@@ -35,7 +35,8 @@ class HybridProgram {
         buffers_(add_buffers(program_, pair, hybrid_, request.gpus, rows_)),
         transfers_(program_, request, pair, cut_, buffers_) {
     if (!has_one_gemm()) return;
-    kernel_ = fastest_tiles({rows_, pair.n, pair.k}, rows_ / hybrid_.count, pair.dtype, machine);
+    kernel_ =
+        fastest_tiles({rows_, pair.n, pair.k}, rows_ / hybrid_.count, pair.dtype, tiles_of(hybrid_, machine), machine);
     program_.set_machine(machine.name);
   }
 

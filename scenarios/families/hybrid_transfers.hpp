@@ -15,6 +15,7 @@
 
 #include "scenarios/families/hybrid_cut.hpp"
 #include "scenarios/families/program.hpp"
+#include "scenarios/families/wave_groups.hpp"
 
 namespace weft::scenarios::families {
 
@@ -22,6 +23,13 @@ inline bool copies(const Hybrid& hybrid) { return hybrid.mover != HybridMover::n
 inline bool pushes(const Hybrid& hybrid) { return hybrid.mover == HybridMover::push; }
 inline bool uses_sms(const Hybrid& hybrid) {
   return hybrid.mover == HybridMover::nccl || hybrid.mover == HybridMover::peer_kernel;
+}
+
+/// How the tiles of a GEMM that signals are scheduled: a limit of SMs, and copies that need none, are for CTAs that
+/// stay.
+inline SignalingTiles tiles_of(const Hybrid& hybrid, const Machine& machine) {
+  const bool stays = hybrid.gemm_sms > 0 || !uses_sms(hybrid);
+  return stays ? tile_schedulers(machine).back() : tile_schedulers(machine).front();
 }
 
 /// a[m, k] x b[n, k]^T = c[m, n]. `input` is what the ranks hold before all_gather+gemm and all_to_all+gemm, `result`

@@ -5,6 +5,7 @@
 //   gemm||all_reduce                  s0: gemm | all_reduce    (the reference that `concurrent` is compared with)
 //   copy all_peers                    s0: pull from rank + 1 | pull from rank + 2 | …
 #include "models/base/input_error.hpp"
+#include "models/schedule/own_kernels.hpp"
 #include "scenarios/families/families.hpp"
 #include "scenarios/families/operands.hpp"
 #include "scenarios/family_rules.hpp"
@@ -15,7 +16,11 @@ namespace {
 
 Schedule build_gemm(const Case& request, const GemmWorkload& workload) {
   Program program(request);
-  const Gemm gemm = add_gemm_operands(program, workload.m, workload.n, workload.k, workload.dtype);
+  Gemm gemm = add_gemm_operands(program, workload.m, workload.n, workload.k, workload.dtype);
+  if (const auto source = std::get<Serial>(request.schedule.family).gemm; source != GemmSource::library) {
+    gemm.kernel = own_kernels[static_cast<std::size_t>(source) - 1];
+    gemm.order = own_order;
+  }
   program.add(main_stream, "gemm", gemm);
   program.set_meaning({.op = "gemm",
                        .m = workload.m,
@@ -101,11 +106,15 @@ Schedule build_both(const Case& request, const ConcurrentPair& workload) {
 struct SerialRules {
   static constexpr std::string_view name = "serial";
   static constexpr std::string_view meaning = "one operation after the other";
-  static std::string in_words(const Serial&) { return ""; }
+  static std::string in_words(const Serial& choice) {
+    return choice.gemm == GemmSource::library ? "" : ", gemm " + std::string(name_of(choice.gemm));
+  }
   static Schedule build(const Case& request, const Machine& machine);
 };
 
 Schedule SerialRules::build(const Case& request, const Machine&) {
+  if (std::get<Serial>(request.schedule.family).gemm != GemmSource::library && op_of(request.workload) != "gemm")
+    throw InputError("schedule.gemm", "expected library for an op that is no GEMM alone");
   return std::visit(
       Overloaded{[&](const GemmWorkload& gemm) { return build_gemm(request, gemm); },
                  [&](const CollectiveWorkload& collective) { return build_collective(request, collective); },

@@ -14,6 +14,7 @@
 #include "models/base/input_error.hpp"
 #include "models/cost/collective_model.hpp"
 #include "models/schedule/layout.hpp"
+#include "models/schedule/own_kernels.hpp"
 #include "scenarios/families/families.hpp"
 #include "scenarios/families/group_search.hpp"
 #include "scenarios/families/operands.hpp"
@@ -24,7 +25,7 @@
 namespace weft::scenarios::families {
 namespace {
 
-constexpr TileOrder order{.swizzle = 4};  // a wave is several tiles wide and high, so that it shares operands
+constexpr TileOrder order = own_order;
 
 /// The prediction knows nothing of how a GEMM and a collective slow each other down in passing, so a simulation may
 /// find a better grouping than its first.
@@ -78,6 +79,7 @@ struct PairInWaves {
   std::vector<std::int64_t> rows_of_rank;
   MatrixSize size;  ///< of the rank that has most rows
   Waves waves;
+  SignalingTiles scheduler = SignalingTiles::grid;
 };
 
 CollectiveTiming time_sending(std::int64_t elements, const Case& request, CollectiveKind kind, const Machine& machine) {
@@ -107,13 +109,18 @@ PairInWaves in_waves(const Case& request, const Machine& machine) {
   const MatrixSize size{rows.front(), pair.n, pair.k};
   const std::int64_t band_rows = std::accumulate(rows.begin(), rows.end(), std::int64_t{0}, std::gcd<long, long>);
   const int ctas = time_sending(size.m * size.n, request, kind, machine).ctas;
-  return {pair, kind, std::move(rows), size, waves_of(size, band_rows, pair.dtype, ctas, machine)};
+  const std::optional<SignalingTiles> chosen = std::get<Signaling>(request.schedule.family).scheduler;
+  const SignalingTiles scheduler = chosen.value_or(tile_schedulers(machine).front());
+  return {pair,     kind, std::move(rows), size, waves_of(size, band_rows, pair.dtype, scheduler, ctas, machine),
+          scheduler};
 }
 
 Gemm add_gemm(Program& program, const PairInWaves& plan, const std::vector<int>& groups) {
   Gemm gemm = add_gemm_inputs(program, plan.size.m, plan.size.n, plan.size.k, plan.pair.dtype);
   gemm.kernel = plan.waves.kernel;
   gemm.order = order;
+  if (plan.scheduler == SignalingTiles::static_persistent)  // as many as the collective leaves
+    gemm.max_sms = static_cast<int>(plan.waves.tiles_of_wave);
   gemm.tile_groups = tiles_of_groups(plan.waves, groups);
   for (int group = 0; group < static_cast<int>(groups.size()); ++group)
     gemm.signals.push_back(
@@ -143,8 +150,10 @@ GroupedExchange exchange_of_group(const PairInWaves& plan, const Gemm& gemm, int
 
 }  // namespace
 
-std::vector<Signaling> best_signalings(const Case& request, const Machine& machine) {
-  if (op_of(request.workload) == name_of(PairOp::all_gather_gemm)) return {shard_groups(request, machine)};
+namespace {
+
+/// With the scheduler that the request names, the likeliest groups first.
+std::vector<Signaling> best_groups(const Case& request, const Machine& machine) {
   const PairInWaves plan = in_waves(request, machine);
   const auto timing_of = [&](std::int64_t tiles) {
     const std::int64_t tile_elements = std::int64_t{plan.waves.kernel.tile_m} * plan.waves.kernel.tile_n;
@@ -157,12 +166,30 @@ std::vector<Signaling> best_signalings(const Case& request, const Machine& machi
              return sending_us(timing_of(tiles), beside_gemm, plan.waves, machine);
            },
            groupings_worth_simulating))
-    best.push_back({std::move(groups)});
-  const Signaling published{algorithm_1_groups(plan.waves, [&](std::int64_t tiles, bool) {
-    const CollectiveTiming timing = timing_of(tiles);
-    return timing.latency_us + timing.transfer_us;
-  })};
+    best.push_back({std::move(groups), plan.scheduler});
+  const Signaling published{algorithm_1_groups(plan.waves,
+                                               [&](std::int64_t tiles, bool) {
+                                                 const CollectiveTiming timing = timing_of(tiles);
+                                                 return timing.latency_us + timing.transfer_us;
+                                               }),
+                            plan.scheduler};
   if (std::find(best.begin(), best.end(), published) == best.end()) best.push_back(published);
+  return best;
+}
+
+}  // namespace
+
+std::vector<Signaling> best_signalings(const Case& request, const Machine& machine) {
+  if (op_of(request.workload) == name_of(PairOp::all_gather_gemm)) return {shard_groups(request, machine)};
+  const auto& chosen = std::get<Signaling>(request.schedule.family);
+  if (chosen.scheduler) return best_groups(request, machine);
+  std::vector<Signaling> best;
+  for (const SignalingTiles scheduler : tile_schedulers(machine)) {
+    Case scheduled = request;
+    scheduled.schedule.family = Signaling{chosen.groups, scheduler};
+    const std::vector<Signaling> found = best_groups(scheduled, machine);
+    best.insert(best.end(), found.begin(), found.end());
+  }
   return best;
 }
 
@@ -175,6 +202,7 @@ struct SignalingRules {
     std::string words = ", groups";
     if (choice.groups.empty()) words += " searched";
     for (const int waves : choice.groups) words += ' ' + std::to_string(waves);
+    if (choice.scheduler) words += ", " + std::string(name_of(*choice.scheduler));
     return words;
   }
   static Schedule build(const Case& request, const Machine& machine);

@@ -1,17 +1,29 @@
 #include "scenarios/families/wave_groups.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <numeric>
 #include <optional>
 
 #include "models/base/input_error.hpp"
 #include "models/cost/gemm_model.hpp"
+#include "models/machine/own_kernel_support.hpp"
+#include "models/schedule/own_kernels.hpp"
 
 namespace weft::scenarios::families {
 namespace {
 
-constexpr int tile_k = 32, stages = 4;  // as FlashOverlap's kernels: a tile of 128 x 256 fits the SMs of most GPUs
+/// FlashOverlap's kernels, whose tiles of 128 x 256 fit the SMs of most GPUs.
+constexpr GemmKernel cutlass_kernel(int tile_m, int tile_n) {
+  return {.tile_m = tile_m, .tile_n = tile_n, .tile_k = 32, .stages = 4, .scheduler = TileScheduler::grid};
+}
+constexpr std::array cutlass_kernels{cutlass_kernel(128, 256), cutlass_kernel(256, 128), cutlass_kernel(128, 128)};
+
+std::vector<GemmKernel> kernels_of(const Machine& machine) {
+  if (runs_own_kernels(machine)) return {own_kernels.begin(), own_kernels.end()};
+  return {cutlass_kernels.begin(), cutlass_kernels.end()};
+}
 
 void require_whole_tiles(const std::string& field, std::int64_t extent) {
   if (extent % tile_extent != 0)
@@ -21,18 +33,21 @@ void require_whole_tiles(const std::string& field, std::int64_t extent) {
 
 }  // namespace
 
-GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataType dtype, const Machine& machine) {
+std::vector<SignalingTiles> tile_schedulers(const Machine& machine) {
+  std::vector<SignalingTiles> schedulers{SignalingTiles::grid};
+  if (runs_own_kernels(machine)) schedulers.push_back(SignalingTiles::static_persistent);
+  return schedulers;
+}
+
+GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataType dtype, SignalingTiles scheduler,
+                         const Machine& machine) {
   require_whole_tiles("workload.m", band_rows);
   require_whole_tiles("workload.n", size.n);
   std::optional<GemmKernel> fastest;
   double fastest_us = 0;
-  for (const auto& [tile_m, tile_n] : {std::pair{1, 2}, {2, 1}, {1, 1}}) {
-    const GemmKernel kernel{.tile_m = tile_m * tile_extent,
-                            .tile_n = tile_n * tile_extent,
-                            .tile_k = tile_k,
-                            .stages = stages,
-                            .scheduler = TileScheduler::grid};
-    const bool cuts_evenly = band_rows % kernel.tile_m == 0 && size.n % kernel.tile_n == 0;
+  for (const GemmKernel& kernel : kernels_of(machine)) {
+    if (kernel.scheduler != scheduler_of(scheduler)) continue;
+    const bool cuts_evenly = band_rows % (kernel.cluster_m * kernel.tile_m) == 0 && size.n % kernel.tile_n == 0;
     if (!cuts_evenly || ctas_per_sm(machine, kernel, dtype) == 0) continue;
     const double time_us = estimated_gemm_us(machine, size, kernel);
     if (!fastest || time_us < fastest_us) fastest = kernel, fastest_us = time_us;
@@ -43,13 +58,13 @@ GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataTyp
   return *fastest;
 }
 
-Waves waves_of(const MatrixSize& size, std::int64_t band_rows, DataType dtype, int collective_ctas,
-               const Machine& machine) {
+Waves waves_of(const MatrixSize& size, std::int64_t band_rows, DataType dtype, SignalingTiles scheduler,
+               int collective_ctas, const Machine& machine) {
   const int left = machine.gpu.sms() - collective_ctas;
   if (left < 1)
     throw InputError("schedule.max_ctas", "expected fewer than the " + std::to_string(machine.gpu.sms()) + " SMs of " +
                                               machine.name + ", got " + std::to_string(collective_ctas));
-  const GemmKernel kernel = fastest_tiles(size, band_rows, dtype, machine);
+  const GemmKernel kernel = fastest_tiles(size, band_rows, dtype, scheduler, machine);
   const std::int64_t ctas = ctas_per_sm(machine, kernel, dtype);
   return {.kernel = kernel,
           .wave_us =

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/machine/machine.hpp"
+#include "scenarios/schedule_choice.hpp"
 
 namespace weft::scenarios::families {
 
@@ -20,14 +21,19 @@ struct Waves {
   std::int64_t tiles_of_wave_alone = 0;  ///< SMs x CTAs on an SM
   std::int64_t count() const { return (tiles + tiles_of_wave - 1) / tiles_of_wave; }
 };
-/// The kernel that is the fastest for this GEMM alone, with tiles that divide `band_rows` of its rows. Throws
-/// InputError where those or the columns are no multiple of tile_extent, or no such kernel fits an SM.
-GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataType dtype, const Machine& machine);
+/// How the tiles of the kernels that signal may be scheduled on this machine, the usual one first.
+std::vector<SignalingTiles> tile_schedulers(const Machine& machine);
+
+/// The kernel of these that is the fastest for this GEMM alone, with tiles that divide `band_rows` of its rows. Throws
+/// InputError where those or the columns are no multiple of tile_extent, or no such kernel fits an SM or has that
+/// scheduler.
+GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataType dtype, SignalingTiles scheduler,
+                         const Machine& machine);
 
 /// With the fastest tiles that divide `band_rows`. Throws InputError as fastest_tiles(), and where the collective
 /// leaves no SM.
-Waves waves_of(const MatrixSize& size, std::int64_t band_rows, DataType dtype, int collective_ctas,
-               const Machine& machine);
+Waves waves_of(const MatrixSize& size, std::int64_t band_rows, DataType dtype, SignalingTiles scheduler,
+               int collective_ctas, const Machine& machine);
 
 /// Tiles of each group from its waves; the last group takes the rest. Throws InputError where nothing is left for it.
 std::vector<std::int64_t> tiles_of_groups(const Waves& waves, const std::vector<int>& groups);

@@ -9,6 +9,7 @@ namespace {
 Schedule schedule() {
   Schedule schedule;
   schedule.streams = {{.name = "s0"}, {.name = "s1"}};
+  schedule.buffers.emplace_back();
   schedule.operations = {{.name = "first", .stream = 0, .after = {}, .work = Delay{}},
                          {.name = "all_reduce", .stream = 1, .after = {{0}}, .work = Collective{}},
                          {.name = "kernel", .stream = 1, .after = {}, .work = Delay{}},
@@ -24,6 +25,8 @@ TEST(CollectiveKernels, GiveEveryCollectiveItsTransport) {
   EXPECT_EQ(transport(Collectives::nccl), Transport::nccl);
   EXPECT_EQ(transport(Collectives::two_shot), Transport::peer_kernel);
   EXPECT_EQ(transport(Collectives::multimem), Transport::multicast);
+  EXPECT_EQ(with_collectives(schedule(), Collectives::nccl).buffers[0].memory, Memory::local);
+  EXPECT_EQ(with_collectives(schedule(), Collectives::two_shot).buffers[0].memory, Memory::symmetric);
 }
 
 TEST(CollectiveKernels, NoneLeavesThemOutAndKeepsTheOrderOfTheRest) {

@@ -111,7 +111,7 @@ TEST(Signaling, AGemmThatWaitsForItsRowsBeginsWithTheOwnOnes) {
   EXPECT_EQ(gemm.order.swizzle, 3);
   EXPECT_THAT(gemm.tile_groups, ElementsAre(12, 12, 12, 12));
   EXPECT_EQ(gemm.waits, (std::vector<TileWait>{{1, 0, 1}, {2, 1, 1}, {3, 2, 1}}));
-  EXPECT_THAT(all_of_kind<Signal>(schedule), testing::Each(testing::Field(&Signal::path, SignalPath::stream_write)));
+  EXPECT_THAT(all_of_kind<Signal>(schedule), testing::Each(testing::Field(&Signal::path, SignalPath::kernel)));
 }
 
 // 6 x 16 tiles of 128 x 256 are a wave of all 100 SMs, and 12 x 16 of them two.

@@ -17,7 +17,7 @@ Waves ten_tiles_a_wave(std::int64_t tiles) {
 
 // 100 SMs hold one CTA each; 20 of them are the collective's.
 TEST(Waves, AreTilesOnTheSmsThatTheCollectiveLeaves) {
-  const Waves waves = waves_of({1024, 2048, 64}, 1024, DataType::bf16, 20, round_machine());
+  const Waves waves = waves_of({1024, 2048, 64}, 1024, DataType::bf16, SignalingTiles::grid, 20, round_machine());
   EXPECT_EQ(waves.kernel.tile_m * waves.kernel.tile_n, 128 * 256);
   EXPECT_EQ(waves.tiles, 8 * 8);
   EXPECT_EQ(waves.tiles_of_wave, 80);
@@ -26,7 +26,7 @@ TEST(Waves, AreTilesOnTheSmsThatTheCollectiveLeaves) {
 
 TEST(Waves, TakeATileThatDividesTheMatrix) {
   const auto kernel_of = [](std::int64_t m, std::int64_t n) {
-    return waves_of({m, n, 64}, m, DataType::bf16, 20, round_machine()).kernel;
+    return waves_of({m, n, 64}, m, DataType::bf16, SignalingTiles::grid, 20, round_machine()).kernel;
   };
   EXPECT_EQ(kernel_of(2560, 2432).tile_m, 256);  // n has no tiles of 256
   EXPECT_EQ(kernel_of(2432, 2560).tile_n, 256);
@@ -35,13 +35,14 @@ TEST(Waves, TakeATileThatDividesTheMatrix) {
 
 // 10 x 10 tiles of 128 x 128 are one wave of 100 SMs, 10 x 5 of twice that half a wave of twice the time.
 TEST(Waves, TakeTheFastestTile) {
-  const GemmKernel kernel = waves_of({1280, 1280, 64}, 1280, DataType::bf16, 20, round_machine()).kernel;
+  const GemmKernel kernel =
+      waves_of({1280, 1280, 64}, 1280, DataType::bf16, SignalingTiles::grid, 20, round_machine()).kernel;
   EXPECT_EQ(kernel.tile_m * kernel.tile_n, 128 * 128);
 }
 
 TEST(Waves, NeedWholeTilesAndSmsToRunOn) {
   const auto error = [](MatrixSize size, int ctas) {
-    return error_of([&] { waves_of(size, size.m, DataType::bf16, ctas, round_machine()); });
+    return error_of([&] { waves_of(size, size.m, DataType::bf16, SignalingTiles::grid, ctas, round_machine()); });
   };
   EXPECT_EQ(error({100, 128, 64}, 20), "workload.m: expected a multiple of a tile's 128, got 100");
   EXPECT_EQ(error({128, 100, 64}, 20), "workload.n: expected a multiple of a tile's 128, got 100");
