@@ -51,6 +51,7 @@ int run(int argc, char** argv) {
   weft::tools::commands::add_simulate_command(app);
   weft::tools::commands::add_run_command(app);
   weft::tools::commands::add_measure_command(app);
+  weft::tools::commands::add_doctor_command(app);
   weft::tools::commands::add_ablate_command(app);
   weft::tools::commands::add_draw_command(app);
   weft::tools::commands::add_plan_command(app);

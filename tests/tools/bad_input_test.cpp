@@ -121,7 +121,7 @@ const std::vector<BadInput> rows{
     {"a_missing_schedule_to_run", run, "", "", {"input.json"}},
     {"a_schedule_to_run_that_is_no_json", run, "", "gemm", {"input.json", "line 1"}},
     {"an_unknown_key_of_a_schedule_to_run", run, schedule, R"({"colour": 1})", {"input.json", "colour"}},
-    {"a_schedule_that_the_gpus_cannot_run", run, signaling, "{}", {"input.json", "operations[0]", "layout sub_tile_ordered"}},
+    {"a_schedule_that_the_gpus_cannot_run", run, signaling, "{}", {"input.json", "operations[0]", "a GEMM kernel that weft does not have"}},
     // measure
     {"missing_cases_to_measure", measure, "", "", {"input.json"}},
     {"cases_to_measure_that_are_no_json", measure, "", "gemm", {"input.json", "line 1"}},

@@ -12,6 +12,7 @@ void add_check_command(CLI::App& app);
 void add_simulate_command(CLI::App& app);
 void add_run_command(CLI::App& app);
 void add_measure_command(CLI::App& app);
+void add_doctor_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
 void add_ablate_command(CLI::App& app);
 void add_draw_command(CLI::App& app);

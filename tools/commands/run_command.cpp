@@ -14,6 +14,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
+#include "tools/commands/run_best.hpp"
 #include "tools/report/trace_report.hpp"
 
 namespace weft::tools::commands {
@@ -26,6 +27,7 @@ struct Options {
   Output output;
   calibration::RunOptions run;
   bool no_check = false;
+  RunBest best;
 };
 
 report::Report report_of(const std::string& schedule, const LoneMeasurement& result) {
@@ -55,8 +57,12 @@ void write_traces(const Options& options, const Trace& trace) {
 
 void run(Options options) {
   options.run.check = !options.no_check;
-  options.run.spans = true;
   options.run.condition = from_name<Condition>(options.condition, "--condition");
+  if (options.best.count > 0) {
+    options.best.question.what = options.schedule;
+    return run_best(options.best, options.run, options.output);
+  }
+  options.run.spans = true;
   const Schedule schedule = read_schedule(options.schedule);
   try {
     require_runnable(schedule);
@@ -74,9 +80,22 @@ void run(Options options) {
 }  // namespace
 
 void add_run_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("run", "Run one schedule file on the GPUs of this machine");
+  CLI::App* command =
+      app.add_subcommand("run", "Run one schedule file on the GPUs of this machine, or the best ones of a question");
   auto options = std::make_shared<Options>();
-  reads(command->add_option("SCHEDULE", options->schedule, "Schedule file (weft.schedule/1)"))->required();
+  reads(command->add_option("SCHEDULE", options->schedule,
+                            "Schedule file (weft.schedule/1); with --best a question, as weft explore takes it"))
+      ->required();
+  CLI::Option* best = command->add_option("--best", options->best.count,
+                                          "Run the so many schedules that are predicted fastest, and serial, in turns");
+  best->check(CLI::Range(1, 50));
+  reads_machine(
+      command->add_option("--machine", options->best.question.machine, "With --best: profile of this machine"))
+      ->needs(best);
+  command->add_option("--gpus", options->best.question.gpus, "With --best: GPUs")->needs(best);
+  command->add_option("--tokens", options->best.question.sizes, "With --best: sizes")->delimiter(',')->needs(best);
+  writes(command->add_option("--schedule", options->best.schedule, "With --best: write the fastest schedule"))
+      ->needs(best);
   options->output.add_to(*command, "Write times, check, conditions and kernels");
   writes(command->add_option("--trace", options->trace, "Write the trace for Perfetto"));
   writes(command->add_option("--spans", options->spans, "Write the trace as weft.trace/1, for weft compare"));

@@ -1,0 +1,123 @@
+#include "calibration/evidence/choice_by_running.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "models/base/statistics.hpp"
+#include "scenarios/case_json.hpp"
+#include "scenarios/families/build.hpp"
+
+namespace weft::calibration::evidence {
+namespace {
+
+using scenarios::study::Answer;
+using scenarios::study::Explored;
+
+TriedSchedule untried(const Explored& explored, const Machine& machine) {
+  TriedSchedule tried{.request = explored.candidate.request, .predicted_us = explored.candidate.estimate.time_us};
+  tried.request.schedule = explored.as_run;
+  tried.schedule = scenarios::families::build(tried.request, machine);
+  return tried;
+}
+
+bool is_serial(const TriedSchedule& tried) {
+  return std::holds_alternative<scenarios::Serial>(tried.request.schedule.family);
+}
+
+TriedPair pair_of(const Answer& answer, int best, const Machine& machine) {
+  TriedPair pair{.pair = answer.pair, .size = answer.size};
+  const std::string serial = answer.ranking.reference().request.id;
+  for (const Explored& one : answer.fastest_first) {
+    const bool is_reference = one.candidate.request.id == serial;
+    if (!one.runnable || (!is_reference && static_cast<int>(pair.fastest_first.size()) >= best)) continue;
+    pair.fastest_first.push_back(untried(one, machine));
+  }
+  return pair;
+}
+
+/// All schedules of all pairs, one after the other.
+std::vector<TriedSchedule*> all_of(std::vector<TriedPair>& pairs) {
+  std::vector<TriedSchedule*> all;
+  for (TriedPair& pair : pairs)
+    for (TriedSchedule& tried : pair.fastest_first) all.push_back(&tried);
+  return all;
+}
+
+void take(const Measurement& measurement, TriedSchedule& tried) {
+  tried.measured_us = measurement.time_us;
+  tried.noise = relative_spread(measurement.repeats_us);
+  tried.checked = measurement.checked;
+}
+
+void rank(TriedPair& pair) {
+  std::ranges::stable_sort(pair.fastest_first, {}, [](const TriedSchedule& tried) {
+    return std::pair(!tried.error.empty(), tried.measured_us);
+  });
+  if (!pair.choice().error.empty()) throw ExecutionError(pair.pair + ": no schedule ran: " + pair.choice().error);
+  for (const TriedSchedule& tried : pair.fastest_first)
+    if (is_serial(tried)) pair.serial_us = tried.measured_us;
+}
+
+}  // namespace
+
+std::vector<TriedPair> worth_trying(const scenarios::study::Exploration& exploration, int best,
+                                    const Machine& machine) {
+  std::vector<TriedPair> pairs;
+  for (const Answer& answer : exploration.answers)
+    if (TriedPair pair = pair_of(answer, best, machine); !pair.fastest_first.empty()) pairs.push_back(std::move(pair));
+  return pairs;
+}
+
+Conditions run_all(std::vector<TriedPair>& pairs, const RunOptions& options, const Progress& progress) {
+  const std::vector<TriedSchedule*> all = all_of(pairs);
+  std::vector<Schedule> schedules;
+  for (const TriedSchedule* tried : all) schedules.push_back(tried->schedule);
+  std::vector<Mix> mixes;
+  for (std::size_t first = 0; const TriedPair& pair : pairs) {
+    Mix& mix = mixes.emplace_back();
+    for (std::size_t i = 0; i < pair.fastest_first.size(); ++i) mix.push_back(first++);
+  }
+  Conditions conditions;
+  ProgressCounter done(progress, all.size());
+  measure_in_turn(schedules, mixes, options,
+                  {.on_conditions = [&](const Conditions& of_run) { conditions = of_run; },
+                   .on_result =
+                       [&](std::size_t index, const Measurement& measurement) {
+                         take(measurement, *all[index]);
+                         done.add();
+                       },
+                   .on_error =
+                       [&](std::size_t index, const std::string& message) {
+                         all[index]->error = message;
+                         done.add();
+                       }});
+  std::ranges::for_each(pairs, rank);
+  return conditions;
+}
+
+nlohmann::ordered_json to_json(const std::vector<TriedPair>& pairs) {
+  auto json = nlohmann::ordered_json::array();
+  for (const TriedPair& pair : pairs) {
+    nlohmann::ordered_json& entry = json.emplace_back(
+        nlohmann::ordered_json{{"pair", pair.pair}, {"size", pair.size}, {"serial_us", pair.serial_us}});
+    entry["workload"] = scenarios::to_json(pair.choice().request.workload);
+    entry["speedup"] = pair.speedup();
+    entry["schedules"] = nlohmann::ordered_json::array();
+    for (const TriedSchedule& tried : pair.fastest_first) {
+      nlohmann::ordered_json one{{"id", tried.request.id},
+                                 {"schedule", scenarios::to_json(tried.request.schedule)},
+                                 {"predicted_us", tried.predicted_us}};
+      if (tried.error.empty())
+        one.update(nlohmann::ordered_json{{"measured_us", tried.measured_us},
+                                          {"error_of_prediction", tried.predicted_us / tried.measured_us - 1},
+                                          {"noise", tried.noise},
+                                          {"checked", tried.checked}});
+      else
+        one["error"] = tried.error;
+      entry["schedules"].push_back(one);
+    }
+  }
+  return json;
+}
+
+}  // namespace weft::calibration::evidence
