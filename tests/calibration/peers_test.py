@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""The committed summaries of calibration/peers are what the scripts there make of the committed measurements."""
+import pathlib
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PEERS = ROOT / "calibration/peers"
+
+
+def printed(script, *files):
+    return subprocess.run([sys.executable, PEERS / script, *map(str, files)], check=True, capture_output=True,
+                          text=True).stdout
+
+
+class Summaries(unittest.TestCase):
+    def test_of_contests(self):
+        folders = sorted(path for path in PEERS.iterdir() if (path / "summary.json").exists())
+        self.assertGreaterEqual(len(folders), 2)
+        for folder in folders:
+            with self.subTest(folder=folder.name):
+                found = printed("contest_summary.py", folder / "weft.jsonl.gz", folder / "pytorch.jsonl.gz")
+                self.assertEqual(found, (folder / "summary.json").read_text())
+
+    def test_of_own_gemms(self):
+        found = printed("own_gemm_summary.py",
+                        ROOT / "calibration/measurements/own-kernels-2026-11-22/gemm.jsonl.gz")
+        self.assertEqual(found, (PEERS / "own_gemm_summary.json").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
