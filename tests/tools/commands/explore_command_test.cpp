@@ -109,7 +109,7 @@ TEST_F(Explore, TheFirstScreenIsShortAndNarrow) {
     if (line.starts_with("Overlap pays from so many")) break;
     ++before_the_table;
   }
-  EXPECT_LE(before_the_table, 14u) << result.output;
+  EXPECT_LE(before_the_table, 15u) << result.output;
   EXPECT_THAT(result.output, HasSubstr("Odds: "));
   EXPECT_THAT(result.output, HasSubstr("Memory of a GPU: "));
   EXPECT_THAT(result.output, HasSubstr("Runs today: "));

@@ -101,7 +101,7 @@ TEST(TextWriter, ANarrowerTableLosesItsLeastImportantColumnsAndSaysSo) {
             "name                       us  speedup   error\n"
             "gemm                    812.0   1.000x       -\n"
             "all_reduce, \"NCCL\" | 8   55.5   1.234x  -5.1 %\n"
-            "Left out, the terminal being narrow (--wide shows all): interval.\n");
+            "Left out, the lines being short (--wide shows all): interval.\n");
 }
 
 TEST(TextWriter, WordsAreFoldedWhereEveryColumnMustBeShown) {
