@@ -5,6 +5,7 @@
 
 #include "calibration/evidence/choice_by_running.hpp"
 #include "calibration/measurement_json.hpp"
+#include "models/base/input_error.hpp"
 #include "models/base/text_file.hpp"
 #include "models/check/schedule_file.hpp"
 #include "scenarios/study/exploration.hpp"
@@ -59,6 +60,7 @@ void run_best(const RunBest& best, const calibration::RunOptions& options, const
       study::explore(scenario, machine, simulator,
                      {.least_schedules = study::usual_schedules, .progress = report::show_progress("schedules")});
   std::vector<TriedPair> pairs = calibration::evidence::worth_trying(exploration, best.count, machine);
+  if (pairs.empty()) throw InputError("--best", "expected a question with a schedule that runs on " + machine.name);
   const calibration::Conditions conditions =
       calibration::evidence::run_all(pairs, options, report::show_progress("runs"));
   if (!best.schedule.empty())

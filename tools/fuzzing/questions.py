@@ -237,6 +237,7 @@ class Asker:
             "simulate schedule.json --machine mi300x8-mesh --svg out.svg --trace trace.json",
             "run schedule.json --condition short --repeats 3 --time-limit 60 --json out.json",
             "measure case.jsonl --machine mi300x8-mesh --out out.jsonl --windows 12 --repeats 3 --target-ms 30",
+            "doctor --time-limit 5 --json out.json",
             "draw --seed 7 --out drawn --gpus 2,4",
             "plan --seed 7 --out drawn --gpus 1 2",
             "tune config.json --machine mi300x8-mesh --gpus 8 --tokens 1024 --ctas 4 --nccl",

@@ -11,7 +11,7 @@ LIBRARY_WORDS = re.compile(
 )
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 # Where work that was asked for well can fail: a deadlock, a case of many.
-STATUS_1 = {"predict", "check", "simulate", "explore", "tune", "measure", "run", "ask"}
+STATUS_1 = {"predict", "check", "simulate", "explore", "tune", "measure", "run", "ask", "doctor"}
 
 
 class Nonsense(Exception):
