@@ -43,13 +43,7 @@ struct Item {
   }
 };
 
-struct Ring {
-  int slot = 0;
-  std::uint32_t parity = 0;
-  __device__ void advance() {
-    if (++slot == stages) slot = 0, parity ^= 1;
-  }
-};
+using Ring = hopper::Ring<stages>;
 
 template <int head_dim>
 __device__ void load_boxes(__nv_bfloat16 (&boxes)[head_dim / box_columns][box_elements], const CUtensorMap& rows,

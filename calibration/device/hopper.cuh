@@ -56,6 +56,16 @@ __device__ inline void wait(Barrier& barrier, std::uint32_t parity) {
       : "memory");
 }
 
+/// Walks a ring of slots; the parity changes each time it comes round.
+template <int slots>
+struct Ring {
+  int slot = 0;
+  std::uint32_t parity = 0;
+  __device__ void advance() {
+    if (++slot == slots) slot = 0, parity ^= 1;
+  }
+};
+
 // --- Clusters and warpgroups -------------------------------------------------------------------------------------
 
 __device__ inline int cta_of_cluster() {

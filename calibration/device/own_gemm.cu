@@ -32,16 +32,6 @@ struct SharedMemory {
   hopper::Barrier tile_staged, tile_read;
 };
 
-/// Walks a ring of slots; the parity changes each time it comes round.
-template <int slots>
-struct Ring {
-  int slot = 0;
-  std::uint32_t parity = 0;
-  __device__ void advance() {
-    if (++slot == slots) slot = 0, parity ^= 1;
-  }
-};
-
 /// The tiles of one CTA, ascending.
 template <int cluster>
 struct OwnTiles {
@@ -67,7 +57,7 @@ __device__ void load_tiles(SharedMemory<tile_n>& shared, const CUtensorMap& a, c
   constexpr int rows_of_b = tile_n / cluster;
   const int cta = cluster > 1 ? hopper::cta_of_cluster() : 0;
   const std::uint64_t iteration = work.iterations != nullptr ? *work.iterations : 0;
-  Ring<own_stages(tile_n)> ring;
+  hopper::Ring<own_stages(tile_n)> ring;
   GroupOfTile in{work.groups};
   bool is_first = true;
   for (OwnTiles<cluster> own; own.tile < work.grid.tiles(); own.advance()) {
@@ -174,7 +164,7 @@ __device__ void multiply_tiles(SharedMemory<tile_n>& shared, const OwnGemmWork& 
   const int thread = static_cast<int>(threadIdx.x) % warpgroup, lane = thread % 32;
   const int first_row = (static_cast<int>(threadIdx.x) / warpgroup - 1) * rows_of_warpgroup;
   const int first_row_of_warp = first_row + thread / 32 * 16;
-  Ring<own_stages(tile_n)> ring;
+  hopper::Ring<own_stages(tile_n)> ring;
   const auto release = [&](int slot) {
     if (thread >= cluster) return;
     if constexpr (cluster > 1)

@@ -1,7 +1,6 @@
 // weft explore: which schedule wins, by how much, why the others lose, and what it means for the layer.
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,8 +9,6 @@
 #include "models/check/schedule_file.hpp"
 #include "models/execution/trace_json.hpp"
 #include "models/machine/machine_files.hpp"
-#include "models/machine/machine_json.hpp"
-#include "scenarios/question_text.hpp"
 #include "scenarios/study/explanation.hpp"
 #include "scenarios/study/exploration.hpp"
 #include "scenarios/study/grade.hpp"
@@ -21,6 +18,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
+#include "tools/commands/question.hpp"
 #include "tools/report/exploration_report.hpp"
 #include "tools/report/losses_picture.hpp"
 #include "tools/report/terminal.hpp"
@@ -32,9 +30,8 @@ namespace {
 using scenarios::Scenario;
 
 struct Options {
-  std::string scenario, machine, trace, schedule, settings, why, svg, space = "likely";
-  std::optional<int> gpus;
-  std::vector<std::int64_t> tokens;
+  AskedQuestion question;
+  std::string trace, schedule, settings, why, svg, space = "likely";
   std::int64_t size = 0;
   bool all = false, careful = false;
   Output output;
@@ -56,7 +53,7 @@ Scenario asked_scenario(const Options& options, const Scenario& scenario, const 
 InputError as_asked(const InputError& error, const Options& options, const Scenario& scenario) {
   if (error.field() == "schedule") return InputError("--why", error.expected());
   if (error.field() == "size") return InputError("--size", error.expected());
-  return scenarios::as_written(error, scenario).in_file(options.scenario);
+  return scenarios::as_written(error, scenario).in_file(options.question.what);
 }
 
 /// `scenario` is left with what was asked of it.
@@ -99,20 +96,6 @@ void explain(const Options& options, const report::ExplorationView& view, study:
       answers.push_back(&answer);
   study::explain(answers, machine, sim::simulate, {options.asks_for_all(), options.named()},
                  report::show_progress("explanations"));
-}
-
-/// A machine that is named says how many GPUs a question has that does not.
-std::pair<Scenario, Machine> read_question(const Options& options) {
-  std::optional<Machine> named;
-  if (!options.machine.empty()) named = read_machine(machine_path(options.machine));
-  Scenario scenario =
-      scenarios::read_question(options.scenario, {.gpus = options.gpus,
-                                                  .sizes = options.tokens,
-                                                  .machine_gpus = named ? std::optional(named->gpus) : std::nullopt});
-  const Machine machine = named && scenario.machine.empty()
-                              ? std::move(*named)
-                              : study::machine_of(scenario, options.machine, options.scenario);
-  return {scenarios::as_machine_computes(std::move(scenario), machine), machine};
 }
 
 void write_fastest(const Options& options, const study::Answer& answer, const Machine& machine) {
@@ -161,9 +144,9 @@ void run(const Options& options) {
   options.output.require_writable();
   for (const std::string& path : {options.trace, options.schedule, options.svg}) require_writable(path);
   require_folder(options.settings);
-  auto [scenario, machine] = read_question(options);
+  auto [scenario, machine] = read_question(options.question);
   study::Exploration exploration = explore(options, scenario, machine);
-  const std::string& profile = options.machine.empty() ? scenario.machine : options.machine;
+  const std::string& profile = options.question.machine.empty() ? scenario.machine : options.question.machine;
   const report::ExplorationView view{
       .crossovers = crossovers(options, scenario, exploration, machine),
       .grade = grade_of_advice(exploration, scenario, machine, read_profile_grades(machine_path(profile))),
@@ -190,18 +173,18 @@ void add_explore_command(CLI::App& app) {
       app.add_subcommand("explore", "Does overlap pay for a model or a shape, by which schedule, from which size on?");
   auto options = std::make_shared<Options>();
   reads(
-      command->add_option("MODEL", options->scenario,
+      command->add_option("MODEL", options->question.what,
                           "A model's config.json or its folder, a scenario file (weft.scenario/1), or words: \"m=4096 "
                           "n=8192 k=3584 op=gemm+all_reduce\""))
       ->required();
-  reads_machine(command->add_option("--machine", options->machine,
+  reads_machine(command->add_option("--machine", options->question.machine,
                                     "Name or path of a machine profile (default: the scenario's, where it names one)"));
   command
-      ->add_option("--gpus", options->gpus,
+      ->add_option("--gpus", options->question.gpus,
                    "Tensor-parallel over so many GPUs (default: the scenario's, else all of the machine)")
       ->check(CLI::Range(scenarios::gpu_counts.least, scenarios::gpu_counts.most));
   command
-      ->add_option("--tokens", options->tokens,
+      ->add_option("--tokens", options->question.sizes,
                    "Tokens, or rows, to ask about (default: the scenario's, else 512, 1024, … 16384)")
       ->delimiter(',')
       ->check(CLI::Range(std::int64_t{1}, scenarios::max_extent));
