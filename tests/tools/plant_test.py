@@ -105,6 +105,17 @@ class Planting(unittest.TestCase):
         self.program("scenarios", self.failing_where_planted(), self.tree.build / "bin")
         self.assertEqual(self.found_by(), "scenarios: Order.IsTotal")
 
+    def test_runs_the_tests_of_the_file_first(self):
+        self.assertIn("*Footprint.*", plant.tests_of("models/schedule/footprint.cpp").split(":"))
+        self.assertEqual(plant.tests_of("models/no_such_file.cpp"), "")
+        said = pathlib.Path(self.folder.name) / "said"
+        self.program("models", f'echo "$*" >> {said}', self.tree.build / "bin")
+        plant.tests_of, before = (lambda source: "*Order.*"), plant.tests_of
+        self.found_by()
+        plant.tests_of = before
+        filters = [line.split("--gtest_filter=")[1] for line in said.read_text().splitlines()]
+        self.assertEqual(filters, ["*Order.*", "*"])
+
     def test_says_nothing_where_all_pass(self):
         self.assertEqual(self.found_by(), "")
 
@@ -116,7 +127,11 @@ class Planting(unittest.TestCase):
         self.program("models", "kill -SEGV $$", self.tree.build / "bin")
         self.assertEqual(self.found_by(), f"models: {plant.DIES}")
         self.program("models", "exec sleep 60", self.tree.build / "bin")
-        plant.TEST_SECONDS, before = 0.3, plant.TEST_SECONDS
+        plant.WAITING_SECONDS, before = 0.3, plant.WAITING_SECONDS
+        self.assertEqual(self.found_by(), f"models: {plant.DOES_NOT_END}")
+        plant.WAITING_SECONDS = before
+        self.program("models", "while :; do :; done", self.tree.build / "bin")
+        plant.TEST_SECONDS, before = 1, plant.TEST_SECONDS
         self.assertEqual(self.found_by(), f"models: {plant.DOES_NOT_END}")
         plant.TEST_SECONDS = before
 

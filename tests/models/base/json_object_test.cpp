@@ -52,8 +52,11 @@ TEST(JsonFile, a_number_that_no_double_holds_is_an_error) {
   EXPECT_NE(error_of([] { parse_json("{\"a\": 1e999}"); }), "");
 }
 
-TEST(JsonFile, nesting_without_end_is_an_error) {
-  EXPECT_NE(error_of([] { parse_json(std::string(100000, '[')); }), "");
+TEST(JsonFile, more_than_64_levels_are_an_error) {
+  const auto nested = [](std::size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
+  EXPECT_EQ(parse_json(nested(64)).size(), 1u);
+  for (const std::size_t levels : {65, 100'000})
+    EXPECT_EQ(error_of([&] { parse_json(nested(levels)); }), "expected at most 64 levels of nesting, got more");
 }
 
 TEST(JsonFile, empty_text_is_an_error) {
