@@ -72,7 +72,7 @@ double busy_experts(const LayerWorkload& layer) {
   return as_double(std::count_if(rows.begin(), rows.end(), [](std::int64_t count) { return count > 0; }));
 }
 
-double layer_us(const LayerWorkload& layer, int gpus, const Machine& machine) {
+double layer_us(const LayerWorkload& layer, int gpus, const Machine& machine, const Measured& measured) {
   const double tokens = as_double(layer.tokens), hidden = as_double(layer.hidden);
   const double query_columns = as_double(layer.heads * layer.head_dim);
   const double attention_weights =
@@ -93,13 +93,13 @@ double layer_us(const LayerWorkload& layer, int gpus, const Machine& machine) {
   const double transfer_us = layer.sequence_parallel ? one_us(CollectiveKind::reduce_scatter, DataType::bf16) +
                                                            one_us(CollectiveKind::all_gather, layer.dtype)
                                                      : one_us(CollectiveKind::all_reduce, DataType::bf16);
-  return std::max(
-      {tensor_us(bf16_flops / gpus, DataType::bf16, machine), hbm_us(weight_bytes, machine), 2 * transfer_us});
+  return std::max({tensor_us(bf16_flops / gpus, DataType::bf16, machine), hbm_us(weight_bytes, machine),
+                   shorter(2 * transfer_us, measured.collective_us)});
 }
 
 /// Each rank has the same number of pairs of query and key. Whatever travels, a pair of ranks brings either its keys
 /// and values or its results into the rank that has the queries.
-double attention_us(const AttentionWorkload& attention, int gpus, const Machine& machine) {
+double attention_us(const AttentionWorkload& attention, int gpus, const Machine& machine, const Measured& measured) {
   const families::AttentionShards shards(attention, gpus);
   const double seen =
       as_double(attention.tokens) *
@@ -116,7 +116,7 @@ double attention_us(const AttentionWorkload& attention, int gpus, const Machine&
     busiest = std::max(busiest, bytes);
   }
   const double into_one_us = busiest / bytes_per_us(cut_peak_GBps(machine.fabric, 1, gpus));
-  return std::max(tensor_us(flops, DataType::bf16, machine), into_one_us);
+  return std::max(tensor_us(flops, DataType::bf16, machine), shorter(into_one_us, measured.collective_us));
 }
 
 }  // namespace
@@ -125,7 +125,8 @@ double bound_us(const Workload& workload, int gpus, const Machine& machine, cons
   return std::visit(
       Overloaded{[&](const GemmWorkload& gemm) { return compute_us(gemm, gemm.m, machine); },
                  [&](const CollectiveWorkload& collective) {
-                   return transfer_bound_us(machine.fabric, collective.kind, collective.bytes, gpus);
+                   return shorter(transfer_bound_us(machine.fabric, collective.kind, collective.bytes, gpus),
+                                  measured.collective_us);
                  },
                  [&](const CopyWorkload& copy) { return pull_bound_us(machine.fabric, copy, gpus); },
                  [&](const PairWorkload& pair) { return pair_us(pair, gpus, machine, measured); },
@@ -135,8 +136,8 @@ double bound_us(const Workload& workload, int gpus, const Machine& machine, cons
                        shorter(transfer_bound_us(machine.fabric, CollectiveKind::all_reduce, pair.bytes, gpus),
                                measured.collective_us));
                  },
-                 [&](const LayerWorkload& layer) { return layer_us(layer, gpus, machine); },
-                 [&](const AttentionWorkload& attention) { return attention_us(attention, gpus, machine); }},
+                 [&](const LayerWorkload& layer) { return layer_us(layer, gpus, machine, measured); },
+                 [&](const AttentionWorkload& attention) { return attention_us(attention, gpus, machine, measured); }},
       workload);
 }
 

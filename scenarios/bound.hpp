@@ -28,7 +28,8 @@ namespace weft::scenarios {
 /// distributed_attention: the longer of tensor work and the bytes into one GPU: of each other GPU the keys and values
 /// that its queries see, or the results over them, whichever is less.
 ///
-/// A GEMM or a collective that was `measured` faster than its compute or transfer is as long as it was measured.
+/// A GEMM or a collective that was `measured` faster than its compute or transfer is as long as it was measured; one
+/// that is left out takes 0 us.
 double bound_us(const Workload& workload, int gpus, const Machine& machine, const Measured& measured = {});
 
 }  // namespace weft::scenarios

@@ -88,6 +88,13 @@ const Machine& as_asked(const Case& asked, const Machine& machine, std::optional
   return *changed;
 }
 
+/// A schedule that leaves its collectives out does not have to wait for their bytes.
+double bound_us(const Case& request, const Machine& machine) {
+  Measured known = request.measured;
+  if (request.schedule.collectives == Collectives::none) known.collective_us = 0;
+  return scenarios::bound_us(request.workload, request.gpus, machine, known);
+}
+
 Case serial_case(Case request) {
   request.schedule.family = scenarios::Serial{};
   request.schedule.max_ctas = 0;
@@ -134,7 +141,7 @@ Prediction predict(const Case& asked, const Machine& on_machine, Executor& execu
   prediction.limited_by = prediction.trace.limited_by;
   if (const Case serial = serial_case(request); options.serial && !(serial == request))
     prediction.serial_us = time_us(families::build(serial, used), used);
-  prediction.bound_us = scenarios::bound_us(request.workload, request.gpus, machine, request.measured);
+  prediction.bound_us = bound_us(request, machine);
   prediction.runnable = is_runnable(prediction.schedule, machine);
   prediction.outside_calibration = outside(prediction.schedule, machine);
   set_interval(prediction, request, machine);

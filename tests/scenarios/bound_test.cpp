@@ -114,6 +114,18 @@ TEST(Bound, PartsThatWereMeasuredFasterCountAsMeasured) {
   EXPECT_LE(bound_us(pair, 8, round_machine(), {.gemm_us = 10, .collective_us = 10}), 20);
 }
 
+TEST(Bound, CollectivesThatAreLeftOutTakeNoTime) {
+  const Measured left_out{.gemm_us = {}, .collective_us = 0};
+  const auto without = [&](const Workload& workload) { return bound_us(workload, 4, round_machine(), left_out); };
+  EXPECT_EQ(without(CollectiveWorkload{CollectiveKind::all_reduce, 8'000'000}), 0);
+  const LayerWorkload layer{
+      .tokens = 256, .hidden = 8192, .heads = 16, .kv_heads = 8, .head_dim = 128, .intermediate = 1024};
+  const double projections = 2.0 * 256 * 8192 * (2 * 2048 + 2 * 1024 + 3 * 1024), attention = 2.0 * 256 * 256 * 2048;
+  EXPECT_DOUBLE_EQ(bound(layer, 4), 2 * 2 * 3.0 / 4 * (2.0 * 256 * 8192) / port_rate);
+  EXPECT_DOUBLE_EQ(without(layer), (projections + attention) / 4 / gpu_rate);
+  EXPECT_DOUBLE_EQ(without(AttentionWorkload{400, 16, 2, 16}), 4 * (400.0 * 401 / 2) * 16 * 16 / 4 / gpu_rate);
+}
+
 // 100 SMs of 1000 flops a clock at 1 GHz: 1e8 flops a us. 4 ranks with 100 rows of 2 chunks each: rank 0 needs the keys
 // of 300 rows, of 2 x 2 heads x 16 elements x 2 bytes, at 100 GB/s; the results over them would be more.
 TEST(Bound, AttentionTakesItsTensorWorkOrTheKeysIntoTheFirstRank) {

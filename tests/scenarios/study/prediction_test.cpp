@@ -109,7 +109,9 @@ TEST(Predict, ABaselineWithoutCollectivesIsTheGemmAlone) {
   choice.collectives = Collectives::none;
   const Case without{.id = "a", .gpus = 4, .workload = pair, .schedule = choice, .measured = {}};
   const Case gemm{.id = "b", .gpus = 4, .workload = GemmWorkload{8192, 8192, 4096}, .schedule = {}, .measured = {}};
-  EXPECT_EQ(predict(without, h200(), simulator()).time_us, predict(gemm, h200(), simulator()).time_us);
+  const Prediction baseline = predict(without, h200(), simulator()), alone = predict(gemm, h200(), simulator());
+  EXPECT_EQ(baseline.time_us, alone.time_us);
+  EXPECT_EQ(baseline.bound_us, alone.bound_us);
 }
 
 }  // namespace
