@@ -8,6 +8,8 @@ find_package(spdlog REQUIRED)
 find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(TBB REQUIRED)
+get_target_property(tbb_type TBB::tbb TYPE)
+string(COMPARE EQUAL ${tbb_type} SHARED_LIBRARY WEFT_TBB_IS_SHARED)  # as Debian's is; tools/package makes a static one
 find_package(Threads REQUIRED)
 if(WEFT_STATIC)
   find_library(SQLite3_LIBRARY libsqlite3.a)
@@ -64,6 +66,11 @@ if(NOT WEFT_CUDA STREQUAL "OFF")
   endif()
 endif()
 message(STATUS "device part (CUDA, NCCL, CUPTI): ${WEFT_HAS_CUDA}")
+
+# A program without any shared library cannot load the device part, either.
+if(WEFT_STATIC AND NOT WEFT_HAS_CUDA AND NOT WEFT_TBB_IS_SHARED)
+  target_link_options(weft_options INTERFACE -static)
+endif()
 
 # The extension is for one Python: Debian's, which its pybind11 is for, unless -DPython_EXECUTABLE=… names another.
 set(WEFT_HAS_PYTHON OFF)

@@ -1,7 +1,10 @@
-"""The manual page and the completion of bash say what the help says. Argument: the program weft."""
+"""The manual page and the completions of shells say what the help says. Argument: the program weft."""
 
+import os
 import pathlib
+import pty
 import re
+import select
 import shutil
 import subprocess
 import sys
@@ -13,15 +16,18 @@ WEFT = ROOT / "build/release/bin/weft"
 
 
 def printed(*line):
-    return subprocess.run(line, capture_output=True, text=True, check=True).stdout
+    environment = dict(os.environ, PATH=f"{WEFT.parent}:{os.environ['PATH']}")
+    return subprocess.run(line, capture_output=True, text=True, check=True, env=environment).stdout
 
 
 class Manual(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        cls.man, cls.bash = (pathlib.Path(cls.folder.name) / name for name in ("man1/weft.1", "completions/weft"))
-        subprocess.run([ROOT / "tools/manual", "--weft", WEFT, "--man", cls.man, "--bash", cls.bash], check=True)
+        top = pathlib.Path(cls.folder.name)
+        cls.man, cls.bash, cls.zsh, cls.fish = (top / name for name in ("weft.1", "weft.bash", "zsh/_weft", "weft.fish"))
+        files = [f"--{name}={getattr(cls, name)}" for name in ("man", "bash", "zsh", "fish")]
+        subprocess.run([ROOT / "tools/manual", "--weft", WEFT, *files], check=True)
 
     @classmethod
     def tearDownClass(cls):
@@ -60,6 +66,48 @@ class Manual(unittest.TestCase):
         self.assertIn(f"{ROOT}/tools/manual", self.completed("check", folder))
         self.assertIn(f"{ROOT}/tools/manual", self.completed("predict", "--in", folder))
         self.assertEqual(self.completed("tune", "x", "--gpus", folder), set())
+
+    def offered_by_fish(self, line):
+        offers = printed("fish", "--no-config", "-c", f"source {self.fish}; complete -C '{line}'")
+        return {offer.split("\t")[0] for offer in offers.splitlines()}
+
+    @unittest.skipUnless(shutil.which("fish"), "needs fish")
+    def test_fish_completes_the_same(self):
+        self.assertEqual(self.offered_by_fish("weft si"), {"simulate"})
+        self.assertEqual(self.offered_by_fish("weft predict --mach"), {"--machine"})
+        self.assertEqual(self.offered_by_fish("weft simulate x.json --format c"), {"csv"})
+        self.assertEqual(self.offered_by_fish("weft predict --machine mi300"), {"mi300x8-mesh"})
+        self.assertIn("--nccl-tests", self.offered_by_fish("weft profile new --"))
+        self.assertIn(f"{ROOT}/tools/manual", self.offered_by_fish(f"weft check {ROOT}/tools/man"))
+        self.assertEqual(self.offered_by_fish(f"weft tune x --gpus {ROOT}/tools/man"), set())
+
+    def completed_by_zsh(self, *lines):
+        """What each line is when the tabulator was pressed at its end."""
+        child, terminal = pty.fork()
+        if child == 0:
+            os.environ.update(HOME=self.folder.name, TERM="dumb", PATH=f"{WEFT.parent}:{os.environ['PATH']}")
+            os.execvp("zsh", ["zsh", "-f", "-i"])
+        os.write(terminal, f"PS1=; fpath=({self.zsh.parent} $fpath); autoload -U compinit; compinit -u -D\n".encode())
+        for line in lines:  # the beginning of the line is where the cursor goes to make an argument of it
+            os.write(terminal, f"{line}\t\x01print -r -- MADE \n".encode())
+        os.write(terminal, b"exit\n")
+        shown = b""
+        while select.select([terminal], [], [], 60)[0]:
+            try:
+                shown += os.read(terminal, 4096)
+            except OSError:  # the shell has ended
+                break
+        os.waitpid(child, 0)
+        return [made.strip() for made in re.findall(r"^MADE (.*)$", shown.decode().replace("\r", "\n"), re.MULTILINE)]
+
+    @unittest.skipUnless(shutil.which("zsh"), "needs zsh")
+    def test_zsh_completes_the_same(self):
+        folder = f"{ROOT}/tools/manu"
+        self.assertEqual(
+            self.completed_by_zsh("weft si", "weft predict --mach", "weft simulate x.json --format c",
+                                  "weft predict --machine mi300", "weft profile new --ncc", f"weft check {folder}"),
+            ["weft simulate", "weft predict --machine", "weft simulate x.json --format csv",
+             "weft predict --machine mi300x8-mesh", "weft profile new --nccl-tests", f"weft check {ROOT}/tools/manual"])
 
 
 if __name__ == "__main__":
