@@ -5,6 +5,8 @@
 //   static constexpr std::string_view meaning   what it does, in one line
 //   std::string in_words(choice)                what it leaves open, for people: ", chunks 4"
 //   Schedule build(request, machine)            the program; InputError where it does not have the op
+//   void add_pair(program, request, machine)    in place of build(), of a family of pairs: the pair of `request` added
+//                                               to a program, alone or in a layer
 //   std::vector<Choice> candidates(workload, gpus, space)   those worth asking about
 //   bool runs_nccl(choice, workload)            whether limits of NCCL's CTAs change it; without it they do
 //   bool is_open(choice), std::vector<Choice> searched(request, machine)
@@ -26,6 +28,11 @@
 namespace weft::scenarios {
 
 struct SearchSpace;
+namespace families {
+class Program;
+/// Of a family of pairs: the pair alone, or a layer with its pairs so.
+Schedule build_pairs(const Case& request, const Machine& machine);
+}  // namespace families
 
 struct FamilyRules {
   std::string_view name, meaning;
@@ -34,8 +41,9 @@ struct FamilyRules {
   std::vector<Field> (*default_fields)() = nullptr;  ///< of the family with nothing chosen
   std::string (*in_words)(const Family&) = nullptr;
   bool (*is_open)(const Family&) = nullptr;
-  std::vector<Family> (*searched)(const Case&, const Machine&) = nullptr;  ///< never empty where it is_open
-  Schedule (*build)(const Case&, const Machine&) = nullptr;                ///< of a case that is not open
+  std::vector<Family> (*searched)(const Case&, const Machine&) = nullptr;       ///< never empty where it is_open
+  Schedule (*build)(const Case&, const Machine&) = nullptr;                     ///< of a case that is not open
+  void (*add_pair)(families::Program&, const Case&, const Machine&) = nullptr;  ///< null: no family of pairs
   std::vector<Family> (*candidates)(const Workload&, int gpus, const SearchSpace&) = nullptr;  ///< or null: no search
   bool (*runs_nccl)(const Family&, const Workload&) = nullptr;
 
@@ -65,7 +73,10 @@ constexpr FamilyRules FamilyRules::of() {
   rules.fields = [](const Family& family) { return fields_of(std::get<Choice>(family)); };
   rules.default_fields = [] { return fields_of(Choice{}); };
   rules.in_words = [](const Family& family) { return Rules::in_words(std::get<Choice>(family)); };
-  rules.build = Rules::build;
+  if constexpr (requires { Rules::add_pair; })
+    rules.build = families::build_pairs, rules.add_pair = Rules::add_pair;
+  else
+    rules.build = Rules::build;
   rules.is_open = [](const Family& family) {
     if constexpr (requires { Rules::is_open; })
       return Rules::is_open(std::get<Choice>(family));

@@ -24,10 +24,9 @@ namespace {
 constexpr double delay_clocks = 100;
 
 /// A copied input is published in symmetric memory first, and the gathered input is kept, own shard included.
-Schedule build_all_gather_gemm(const Case& request, const PairWorkload& pair, std::int64_t rows) {
+void add_all_gather_gemm(Program& program, const Case& request, const PairWorkload& pair, std::int64_t rows) {
   const int gpus = request.gpus;
   const bool is_copied = std::get<AsyncTp>(request.schedule.family).input == AsyncInput::copied;
-  Program program(request);
   const StreamId s1 = program.add_stream("s1", 0);
   const Gemm whole = add_gemm_operands(program, rows, pair.n, pair.k, pair.dtype);
   const BufferId a = whole.a.buffer, c = whole.c.buffer;
@@ -65,15 +64,13 @@ Schedule build_all_gather_gemm(const Case& request, const PairWorkload& pair, st
   if (is_copied)
     meaning.also.push_back({.op = "all_gather", .m = rows, .n = pair.k, .k = 1, .a = shard, .b = shard, .result = a});
   program.set_meaning(std::move(meaning));
-  return std::move(program).finish();
 }
 
 /// Every rank keeps its rows of each rank's product, and sums them in the end. Between the two barriers of a step,
 /// which have the step's stream for a channel, a peer pulls what the step has computed.
-Schedule build_gemm_reduce_scatter(const Case& request, const PairWorkload& pair, std::int64_t rows,
-                                   const Machine& machine) {
+void add_gemm_reduce_scatter(Program& program, const Case& request, const PairWorkload& pair, std::int64_t rows,
+                             const Machine& machine) {
   const int gpus = request.gpus;
-  Program program(request);
   const StreamId s1 = program.add_stream("s1", 0);
   const BufferId a = program.add_buffer("a", rows, pair.k, pair.dtype);
   const BufferId b = program.add_buffer("b", pair.n, pair.k, pair.dtype);
@@ -105,16 +102,14 @@ Schedule build_gemm_reduce_scatter(const Case& request, const PairWorkload& pair
               MemoryBound{MemoryKernel::partial_sum, {program.whole(partials)}, {program.whole(result)}});
   program.set_meaning(
       {.op = std::string(name_of(pair.op)), .m = rows, .n = pair.n, .k = pair.k, .a = a, .b = b, .result = result});
-  return std::move(program).finish();
 }
 
 /// The accumulator of rank r's rows begins on rank r + 1: in step i a rank adds its product of the rows of rank - 1 - i
 /// to what it pulls from rank - 1, which had that accumulator in step i - 1. It does so beside the pull: the sum comes
 /// after both. Two accumulators are enough, and one barrier a step: who has met it has pulled what the next sum but one
 /// overwrites.
-Schedule build_rotating_reduce_scatter(const Case& request, const PairWorkload& pair, std::int64_t rows) {
+void add_rotating_reduce_scatter(Program& program, const Case& request, const PairWorkload& pair, std::int64_t rows) {
   const int gpus = request.gpus;
-  Program program(request);
   const StreamId s1 = program.add_stream("s1", 0);
   const Gemm inputs = add_gemm_inputs(program, rows, pair.n, pair.k, pair.dtype);
   const auto add_shard = [&](const std::string& name, Memory memory) {
@@ -151,7 +146,6 @@ Schedule build_rotating_reduce_scatter(const Case& request, const PairWorkload& 
                        .a = inputs.a.buffer,
                        .b = inputs.b.buffer,
                        .result = result});
-  return std::move(program).finish();
 }
 
 struct AsyncTpRules {
@@ -161,7 +155,7 @@ struct AsyncTpRules {
     if (choice.form != AsyncForm::all_to_all) return ", form " + std::string(name_of(choice.form));
     return ", input " + std::string(name_of(choice.input));
   }
-  static Schedule build(const Case& request, const Machine& machine);
+  static void add_pair(Program& program, const Case& request, const Machine& machine);
   static bool runs_nccl(const AsyncTp&, const Workload&) { return false; }
 
   static std::vector<AsyncTp> candidates(const Workload& workload, int gpus, const SearchSpace&) {
@@ -174,19 +168,19 @@ struct AsyncTpRules {
   }
 };
 
-Schedule AsyncTpRules::build(const Case& request, const Machine& machine) {
+void AsyncTpRules::add_pair(Program& program, const Case& request, const Machine& machine) {
   const PairWorkload& pair = pair_of(request, {PairOp::all_gather_gemm, PairOp::gemm_reduce_scatter});
   const std::int64_t rows = rows_of_busiest(pair, request.gpus, "gpus");
   const auto& async = std::get<AsyncTp>(request.schedule.family);
   if (pair.op == PairOp::all_gather_gemm) {
     if (async.form != AsyncForm::all_to_all)
       throw InputError("schedule.form", "expected none: all_gather+gemm sums nothing, got rotating");
-    return build_all_gather_gemm(request, pair, rows);
+    return add_all_gather_gemm(program, request, pair, rows);
   }
   if (async.input != AsyncInput::copied)
     throw InputError("schedule.input", "expected none: gemm+reduce_scatter gathers no input, got symmetric");
-  if (async.form == AsyncForm::rotating) return build_rotating_reduce_scatter(request, pair, rows);
-  return build_gemm_reduce_scatter(request, pair, rows, machine);
+  if (async.form == AsyncForm::rotating) return add_rotating_reduce_scatter(program, request, pair, rows);
+  add_gemm_reduce_scatter(program, request, pair, rows, machine);
 }
 
 }  // namespace

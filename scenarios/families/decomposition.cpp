@@ -17,7 +17,7 @@ struct DecompositionRules {
   static constexpr std::string_view name = "decomposition";
   static constexpr std::string_view meaning = "the GEMM in chunks, each with its part of the collective";
   static std::string in_words(const Decomposition& choice) { return ", chunks " + std::to_string(choice.chunks); }
-  static Schedule build(const Case& request, const Machine& machine);
+  static void add_pair(Program& program, const Case& request, const Machine& machine);
 
   static std::vector<Decomposition> candidates(const Workload& workload, int gpus, const SearchSpace& space) {
     std::vector<Decomposition> found;
@@ -29,14 +29,13 @@ struct DecompositionRules {
   }
 };
 
-Schedule DecompositionRules::build(const Case& request, const Machine&) {
+void DecompositionRules::add_pair(Program& program, const Case& request, const Machine&) {
   const PairWorkload& workload = pair_of(request, {PairOp::gemm_all_reduce, PairOp::gemm_reduce_scatter,
                                                    PairOp::gemm_all_to_all, PairOp::all_gather_gemm});
   const int chunks = std::get<Decomposition>(request.schedule.family).chunks;
   const bool collective_first = collective_comes_first(workload.op);
   const std::string collective_name(name_of(collective_of(workload.op)));
 
-  Program program(request);
   const StreamId s1 = program.add_stream("s1", highest_priority);
   const PairOperands pair(program, workload,
                           rows_of_ranks(workload, request.gpus, std::int64_t{request.gpus} * chunks, "gpus x chunks"),
@@ -52,7 +51,6 @@ Schedule DecompositionRules::build(const Case& request, const Machine&) {
     }
   }
   program.set_meaning(pair.meaning());
-  return std::move(program).finish();
 }
 
 }  // namespace

@@ -12,11 +12,13 @@
 
 namespace weft::scenarios::families {
 
+class Program;
+
 /// What a ficco case cuts, in one piece: every shard is transferred whole, and one GEMM follows. The transport is that
 /// of the case.
 Schedule build_undivided_ficco(const Case& request);
 /// signaling of all_gather+gemm. Throws InputError where the groups are others than shard_groups().
-Schedule build_flagged_gather(const Case& request, const Machine& machine);
+void add_flagged_gather(Program& program, const Case& request, const Machine& machine);
 /// Distributed attention on one stream: everything is exchanged before the attention that needs it.
 Schedule build_serial_attention(const Case& request, const AttentionWorkload& attention);
 Schedule build_layer(const Case& request, const LayerWorkload& layer);

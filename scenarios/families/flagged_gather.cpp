@@ -65,12 +65,11 @@ Signaling shard_groups(const Case& request, const Machine& machine) {
   return {std::vector<int>(static_cast<std::size_t>(request.gpus), static_cast<int>((tiles + wave - 1) / wave))};
 }
 
-Schedule build_flagged_gather(const Case& request, const Machine& machine) {
+void add_flagged_gather(Program& program, const Case& request, const Machine& machine) {
   check_groups(std::get<Signaling>(request.schedule.family).groups, shard_groups(request, machine));
   const auto [pair, size, shard_rows, kernel] = in_shards(request, machine);
   const int gpus = request.gpus;
 
-  Program program(request);
   const StreamId s1 = program.add_stream("s1", highest_priority);  // flags go before the tiles that are left
   const BufferId shard = program.add_buffer("shard", shard_rows, pair.k, pair.dtype, Memory::symmetric);
   Gemm gemm = add_gemm_operands(program, size.m, pair.n, pair.k, pair.dtype);
@@ -96,7 +95,6 @@ Schedule build_flagged_gather(const Case& request, const Machine& machine) {
                        .result = gemm.c.buffer,
                        .own_rows_first = true});
   program.set_machine(machine.name);
-  return std::move(program).finish();
 }
 
 }  // namespace weft::scenarios::families

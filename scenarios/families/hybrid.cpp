@@ -25,8 +25,8 @@ using Sent = HybridTransfers::Sent;
 
 class HybridProgram {
  public:
-  HybridProgram(const Case& request, const PairWorkload& pair, const Machine& machine)
-      : program_(request),
+  HybridProgram(Program& program, const Case& request, const PairWorkload& pair, const Machine& machine)
+      : program_(program),
         pair_(pair),
         hybrid_(std::get<Hybrid>(request.schedule.family)),
         gemm_first_(!collective_comes_first(pair.op)),
@@ -40,12 +40,11 @@ class HybridProgram {
     program_.set_machine(machine.name);
   }
 
-  Schedule build() && {
+  void add() && {
     transfers_.enter();
     gemm_first_ ? build_producer() : build_consumer();
     transfers_.leave();
     program_.set_meaning(meaning());
-    return std::move(program_).finish();
   }
 
  private:
@@ -157,7 +156,7 @@ class HybridProgram {
     for (const OperationId id : sent.first) program_.wait(main_stream, After{id, Point::all_ctas_started});
   }
 
-  Program program_;
+  Program& program_;
   const PairWorkload& pair_;
   Hybrid hybrid_;
   bool gemm_first_;
@@ -216,7 +215,7 @@ struct HybridRules {
     return words;
   }
   /// A tile group's tiles are those that are the fastest on `machine`.
-  static Schedule build(const Case& request, const Machine& machine);
+  static void add_pair(Program& program, const Case& request, const Machine& machine);
   static bool runs_nccl(const Hybrid& choice, const Workload&) { return choice.mover == HybridMover::nccl; }
 
   static std::vector<Hybrid> candidates(const Workload& workload, int gpus, const SearchSpace& space) {
@@ -225,12 +224,12 @@ struct HybridRules {
   }
 };
 
-Schedule HybridRules::build(const Case& request, const Machine& machine) {
+void HybridRules::add_pair(Program& program, const Case& request, const Machine& machine) {
   const PairWorkload& pair =
       pair_of(request, {PairOp::gemm_all_reduce, PairOp::gemm_reduce_scatter, PairOp::gemm_all_to_all,
                         PairOp::all_gather_gemm, PairOp::all_to_all_gemm});
   if (const auto why = why_not(std::get<Hybrid>(request.schedule.family), pair, request.gpus)) throw *why;
-  return HybridProgram(request, pair, machine).build();
+  HybridProgram(program, request, pair, machine).add();
 }
 
 }  // namespace

@@ -1,16 +1,21 @@
-// transformer_layer, serial: one stream.
+// transformer_layer on one stream, and with overlap inside of its pairs of a GEMM and a collective.
 //
-//   qkv | rotary | attention | o | all_reduce | add + norm | gate_up | swiglu | down | all_reduce | add + norm
+//   serial      qkv | rotary | attention | o | all_reduce | add + norm | gate_up | swiglu | down | all_reduce | add +
+//   norm overlapped  qkv | rotary | attention | [ o and its all_reduce ] | add + norm | gate_up | swiglu | [ down and …
+//   ] | …
 //
-// Sequence-parallel, each all_reduce | add + norm becomes reduce_scatter | add + norm on the own rows | all_gather.
+// Sequence-parallel, each all_reduce | add + norm becomes reduce_scatter | add + norm on the own rows | all_gather; the
+// all_gather then forms a pair with the GEMM behind it. Other streams fork where a pair begins, and are joined where it
+// ends. Ranks own rows in the order in which chunks leave them: a pair scatters as the one before it gathered.
+#include "models/base/input_error.hpp"
 #include "scenarios/families/families.hpp"
 #include "scenarios/families/layer_program.hpp"
+#include "scenarios/family_rules.hpp"
 
 namespace weft::scenarios::families {
+namespace {
 
-Schedule build_layer(const Case& request, const LayerWorkload& workload) {
-  check_tensor_parallel(workload, request.gpus);
-  LayerProgram layer(request, workload);
+Schedule add_layers(LayerProgram layer) {
   const TokenRange all = layer.all_tokens();
   for (int index = 0; index < layers_per_iteration; ++index) {
     layer.begin_layer(index);
@@ -20,6 +25,52 @@ Schedule build_layer(const Case& request, const LayerWorkload& workload) {
     layer.add_mlp_reduction(main_stream, all);
   }
   return std::move(layer).finish();
+}
+
+/// The choice for a pair that has an all-gather, or for one that reduces: each knows one key of async_tp.
+ScheduleChoice choice_for(LayerPair pair, ScheduleChoice choice) {
+  if (auto* async = std::get_if<AsyncTp>(&choice.family)) {
+    const bool gathers = pair == LayerPair::qkv || pair == LayerPair::gate_up;
+    gathers ? void(async->form = AsyncForm::all_to_all) : void(async->input = AsyncInput::copied);
+  }
+  return choice;
+}
+
+/// All that the layer has; experts come with collectives that no pair has.
+OverlappedPairs all_pairs(const Case& request, const LayerWorkload& layer) {
+  const ScheduleChoice& choice = request.schedule;
+  if (request.gpus < 2)
+    throw InputError("gpus", "expected at least 2 for a transfer to overlap, got " + std::to_string(request.gpus));
+  if (std::holds_alternative<AsyncTp>(choice.family) && !layer.sequence_parallel)
+    throw InputError("workload.sequence_parallel",
+                     "expected true: async_tp overlaps all-gathers and reduce-scatters, not all-reduces");
+  if (std::holds_alternative<Signaling>(choice.family))
+    throw InputError("schedule.family", "expected one that runs inside of a layer, got signaling");
+  OverlappedPairs pairs;
+  for (const LayerPair pair : {LayerPair::qkv, LayerPair::o, LayerPair::gate_up, LayerPair::down}) {
+    const bool gathers = pair == LayerPair::qkv || pair == LayerPair::gate_up;
+    const bool is_of_mlp = pair == LayerPair::gate_up || pair == LayerPair::down;
+    if ((gathers && !layer.sequence_parallel) || (is_of_mlp && layer.experts > 0)) continue;
+    pairs.of(pair) = choice_for(pair, choice);
+  }
+  return pairs;
+}
+
+}  // namespace
+
+Schedule build_layer(const Case& request, const LayerWorkload& workload) {
+  check_tensor_parallel(workload, request.gpus);
+  return add_layers(LayerProgram(request, workload));
+}
+
+Schedule build_pairs(const Case& request, const Machine& machine) {
+  if (const auto* layer = std::get_if<LayerWorkload>(&request.workload)) {
+    check_tensor_parallel(*layer, request.gpus);
+    return add_layers(LayerProgram(request, *layer, all_pairs(request, *layer), machine));
+  }
+  Program program(request);
+  rules_of(request.schedule.family).add_pair(program, request, machine);
+  return std::move(program).finish();
 }
 
 }  // namespace weft::scenarios::families

@@ -5,6 +5,7 @@
 #include "models/base/input_error.hpp"
 #include "scenarios/expert_rows.hpp"
 #include "scenarios/families/operands.hpp"
+#include "scenarios/family_rules.hpp"
 
 namespace weft::scenarios::families {
 namespace {
@@ -30,9 +31,19 @@ void check_tensor_parallel(const LayerWorkload& layer, int gpus) {
 }
 
 LayerProgram::LayerProgram(const Case& request, const LayerWorkload& layer, std::optional<FusedReduction> fused)
+    : LayerProgram(request, layer, fused, {}, nullptr) {}
+
+LayerProgram::LayerProgram(const Case& request, const LayerWorkload& layer, OverlappedPairs pairs,
+                           const Machine& machine)
+    : LayerProgram(request, layer, std::nullopt, std::move(pairs), &machine) {}
+
+LayerProgram::LayerProgram(const Case& request, const LayerWorkload& layer, std::optional<FusedReduction> fused,
+                           OverlappedPairs pairs, const Machine* machine)
     : program_(request),
       layer_sizes_(layer),
       fused_(fused),
+      pairs_(std::move(pairs)),
+      machine_(machine),
       gpus_(request.gpus),
       max_ctas_(request.schedule.max_ctas),
       sequence_parallel_(layer.sequence_parallel && gpus_ > 1),
@@ -53,11 +64,13 @@ LayerProgram::LayerProgram(const Case& request, const LayerWorkload& layer, std:
   o_input_ = attended_;
   if (layer.dtype != DataType::bf16)
     o_input_ = program_.add_buffer("quantized", tokens_, std::int64_t{heads_} * head_dim_, layer.dtype);
-  attention_partial_ = program_.add_buffer("attention partial", padded_tokens_, hidden_, DataType::bf16, exchanged);
+  if (!pairs_.of(LayerPair::o))
+    attention_partial_ = program_.add_buffer("attention partial", padded_tokens_, hidden_, DataType::bf16, exchanged);
   const std::int64_t mlp_rows = tokens_ * std::max<std::int64_t>(layer.experts_per_token, 1);
   gate_up_ = program_.add_buffer("gate_up", mlp_rows, 2 * intermediate_);
   activated_ = program_.add_buffer("activated", mlp_rows, intermediate_, layer.dtype);
-  mlp_partial_ = program_.add_buffer("mlp partial", padded_tokens_, hidden_, DataType::bf16, exchanged);
+  if (!pairs_.of(LayerPair::down))
+    mlp_partial_ = program_.add_buffer("mlp partial", padded_tokens_, hidden_, DataType::bf16, exchanged);
   if (layer.experts > 0) {
     router_logits_ = program_.add_buffer("router logits", tokens_, layer.experts);
     routing_weights_ = program_.add_buffer("routing weights", tokens_, layer.experts_per_token);
@@ -79,30 +92,30 @@ LayerProgram::LayerProgram(const Case& request, const LayerWorkload& layer, std:
 
 void LayerProgram::begin_layer(int index) {
   layer_ = layer_name(index);
-  const auto add_weight = [&](const std::string& gemm, BufferId input, BufferId output) {
-    return program_.add_buffer(layer_ + gemm + " weight", program_.buffer(output).columns,
-                               program_.buffer(input).columns, layer_sizes_.dtype);
+  const auto add_weight = [&](const std::string& gemm, std::int64_t n, BufferId input) {
+    return program_.add_buffer(layer_ + gemm + " weight", n, program_.buffer(input).columns, layer_sizes_.dtype);
   };
+  const auto columns_of = [&](BufferId buffer) { return program_.buffer(buffer).columns; };
   if (layer_sizes_.experts > 0) {
     const auto add_expert_weights = [&](const std::string& gemm, std::int64_t n, std::int64_t k) {
       return program_.add_buffer(layer_ + gemm + " weights", layer_sizes_.experts * n, k, layer_sizes_.dtype);
     };
-    weights_ = {.qkv = add_weight("qkv", normed_, qkv_),
-                .o = add_weight("o", attended_, attention_partial_),
-                .router = add_weight("router", normed_, router_logits_),
+    weights_ = {.qkv = add_weight("qkv", columns_of(qkv_), normed_),
+                .o = add_weight("o", hidden_, attended_),
+                .router = add_weight("router", columns_of(router_logits_), normed_),
                 .gate_up = add_expert_weights("gate_up", 2 * intermediate_, hidden_),
                 .down = add_expert_weights("down", hidden_, intermediate_)};
     if (layer_sizes_.shared_intermediate > 0) {
-      weights_.shared_gate_up = add_weight("shared gate_up", normed_, shared_gate_up_);
-      weights_.shared_down = add_weight("shared down", shared_activated_, shared_output_);
+      weights_.shared_gate_up = add_weight("shared gate_up", columns_of(shared_gate_up_), normed_);
+      weights_.shared_down = add_weight("shared down", hidden_, shared_activated_);
     }
     return;
   }
-  weights_ = {.qkv = add_weight("qkv", normed_, qkv_),
-              .o = add_weight("o", attended_, attention_partial_),
+  weights_ = {.qkv = add_weight("qkv", columns_of(qkv_), normed_),
+              .o = add_weight("o", hidden_, attended_),
               .router = 0,
-              .gate_up = add_weight("gate_up", normed_, gate_up_),
-              .down = add_weight("down", activated_, mlp_partial_)};
+              .gate_up = add_weight("gate_up", columns_of(gate_up_), normed_),
+              .down = add_weight("down", hidden_, activated_)};
 }
 
 void LayerProgram::add_gemm(const std::string& operation, const TokenRange& range, BufferId input, BufferId weight,
@@ -111,8 +124,57 @@ void LayerProgram::add_gemm(const std::string& operation, const TokenRange& rang
                gemm_of(rows(input, range), program_.whole(weight), rows(output, range)));
 }
 
+/// all_gather+gemm where it overlaps; else the rows have been gathered before.
+void LayerProgram::add_input_gemm(LayerPair pair, const std::string& gemm, const TokenRange& range, BufferId weight,
+                                  BufferId output) {
+  row_chunks_ = 1;
+  if (!pairs_.of(pair)) return add_gemm(gemm, range, normed_, weight, output);
+  row_chunks_ = add_pair(pair, gemm, PairOp::all_gather_gemm,
+                         {{"shard", normed_rows_}, {"a", normed_}, {"b", weight}, {"c", output}})
+                    .chunks;
+}
+
+/// gemm+X where it overlaps, whose result is what the next norm reads; else the collective comes after it.
+void LayerProgram::add_output_gemm(LayerPair pair, const std::string& gemm, const TokenRange& range, BufferId input,
+                                   BufferId weight, BufferId& partial) {
+  int row_chunks = 1;
+  if (pairs_.of(pair)) {
+    const PairOp op = sequence_parallel_ ? PairOp::gemm_reduce_scatter : PairOp::gemm_all_reduce;
+    NamedBuffers buffers{{"a", input}, {"b", weight}};
+    if (sequence_parallel_) buffers.emplace("result", reduced_);
+    const Meaning meaning = add_pair(pair, gemm, op, std::move(buffers));
+    partial = meaning.result;
+    row_chunks = meaning.chunks;
+  } else {
+    add_gemm(gemm, range, input, weight, partial);
+  }
+  if (sequence_parallel_ && row_chunks != row_chunks_)
+    throw InputError("schedule", "expected rows that are scattered after " + gemm +
+                                     " as they were gathered before, in " + std::to_string(row_chunks_) +
+                                     " chunks, got " + std::to_string(row_chunks));
+}
+
+Meaning LayerProgram::add_pair(LayerPair pair, const std::string& gemm, PairOp op, NamedBuffers buffers) {
+  const ScheduleChoice& choice = *pairs_.of(pair);
+  const Buffer& weight = program_.buffer(buffers.at("b"));
+  const Case request{
+      .id = "",
+      .gpus = gpus_,
+      .workload = PairWorkload{.op = op, .m = tokens_, .n = weight.rows, .k = weight.columns, .dtype = weight.dtype},
+      .schedule = choice,
+      .measured = {}};
+  program_.begin_part(layer_ + gemm + " ", std::move(buffers));
+  try {
+    rules_of(choice.family).add_pair(program_, request, *machine_);
+  } catch (const InputError& error) {
+    if (error.field() == "workload.m") throw InputError("workload.tokens", error.expected());
+    throw error.field().starts_with("workload.") ? InputError(error.field() + " of " + gemm, error.expected()) : error;
+  }
+  return program_.end_part();
+}
+
 void LayerProgram::add_attention(const TokenRange& range) {
-  add_gemm("qkv", range, normed_, weights_.qkv, qkv_);
+  add_input_gemm(LayerPair::qkv, "qkv", range, weights_.qkv, qkv_);
   Slice queries_and_keys = rows(qkv_, range);
   queries_and_keys.columns = std::int64_t{heads_ + kv_heads_} * head_dim_;
   program_.add(main_stream, name("rotary", range),
@@ -126,14 +188,14 @@ void LayerProgram::add_attention(const TokenRange& range) {
                          .prefix = range.rows.first});
   if (o_input_ != attended_)
     add_kernel("quantize", range, MemoryKernel::quantize, {rows(attended_, range)}, rows(o_input_, range));
-  add_gemm("o", range, o_input_, weights_.o, attention_partial_);
+  add_output_gemm(LayerPair::o, "o", range, o_input_, weights_.o, attention_partial_);
 }
 
 void LayerProgram::add_mlp(const TokenRange& range) {
   if (layer_sizes_.experts > 0) return add_experts(range);
-  add_gemm("gate_up", range, normed_, weights_.gate_up, gate_up_);
+  add_input_gemm(LayerPair::gate_up, "gate_up", range, weights_.gate_up, gate_up_);
   add_kernel("swiglu", range, MemoryKernel::swiglu, {rows(gate_up_, range)}, rows(activated_, range));
-  add_gemm("down", range, activated_, weights_.down, mlp_partial_);
+  add_output_gemm(LayerPair::down, "down", range, activated_, weights_.down, mlp_partial_);
 }
 
 /// Row j x tokens + t of the experts' input is that of the j-th expert of token t: a routing in which every expert gets
@@ -180,29 +242,31 @@ void LayerProgram::add_kernel(const std::string& operation, const TokenRange& ra
 
 void LayerProgram::add_attention_reduction(StreamId stream, const TokenRange& range) {
   if (fused_) return add_fused_reduction(stream, "attention", range, attention_partial_, fused_->attention_ctas);
-  add_reduction(stream, "attention", range, attention_partial_);
+  add_reduction(stream, {"attention", LayerPair::o, LayerPair::gate_up}, range, attention_partial_);
 }
 void LayerProgram::add_mlp_reduction(StreamId stream, const TokenRange& range) {
   if (fused_) return add_fused_reduction(stream, "mlp", range, mlp_partial_, fused_->mlp_ctas);
-  add_reduction(stream, "mlp", range, mlp_partial_);
+  add_reduction(stream, {"mlp", LayerPair::down, LayerPair::qkv}, range, mlp_partial_);
 }
 
-void LayerProgram::add_reduction(StreamId stream, const std::string& block, const TokenRange& range, BufferId partial) {
+void LayerProgram::add_reduction(StreamId stream, const Block& block, const TokenRange& range, BufferId partial) {
+  const std::string half = block.name;
+  const bool is_reduced = pairs_.of(block.reduced_by).has_value();
   const Slice summands = rows(partial, range);
   Slice sum = summands, normed = rows(normed_, range), residual = rows(residual_, range);
   if (sequence_parallel_) {
     sum = program_.whole(reduced_), normed = program_.whole(normed_rows_), residual = program_.whole(residual_);
-    program_.add(stream, name(block + " reduce_scatter", range),
-                 collective(CollectiveKind::reduce_scatter, summands, sum));
-  } else if (gpus_ > 1) {
-    program_.add(stream, name(block + " all_reduce", range),
-                 collective(CollectiveKind::all_reduce, summands, summands));
+    if (!is_reduced)
+      program_.add(stream, name(half + " reduce_scatter", range),
+                   collective(CollectiveKind::reduce_scatter, summands, sum));
+  } else if (gpus_ > 1 && !is_reduced) {
+    program_.add(stream, name(half + " all_reduce", range), collective(CollectiveKind::all_reduce, summands, summands));
   }
   program_.add(
-      stream, name(block + " add_rms_norm", range),
+      stream, name(half + " add_rms_norm", range),
       MemoryBound{.kernel = MemoryKernel::add_rms_norm, .reads = {sum, residual}, .writes = {normed, residual}});
-  if (sequence_parallel_)
-    program_.add(stream, name(block + " all_gather", range),
+  if (sequence_parallel_ && !pairs_.of(block.read_by))
+    program_.add(stream, name(half + " all_gather", range),
                  collective(CollectiveKind::all_gather, normed, program_.whole(normed_)));
 }
 

@@ -7,10 +7,12 @@
 // bf16; with fp8 the kernels that make their inputs, norms and SwiGLU, store fp8, and attention's result is quantized.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "models/machine/machine.hpp"
 #include "scenarios/families/program.hpp"
 
 namespace weft::scenarios::families {
@@ -29,6 +31,16 @@ struct FusedReduction {
   int attention_ctas = 0, mlp_ctas = 0;
 };
 
+/// The GEMMs that have a collective before (qkv and gate_up of a sequence-parallel layer) or after them.
+enum class LayerPair { qkv, o, gate_up, down };
+
+/// How the pairs run whose GEMM and collective overlap, by LayerPair; empty: one after the other.
+struct OverlappedPairs {
+  std::array<std::optional<ScheduleChoice>, 4> choices = {};
+  const std::optional<ScheduleChoice>& of(LayerPair pair) const { return choices[static_cast<std::size_t>(pair)]; }
+  std::optional<ScheduleChoice>& of(LayerPair pair) { return choices[static_cast<std::size_t>(pair)]; }
+};
+
 /// Throws InputError where the layer cannot be split over the GPUs.
 void check_tensor_parallel(const LayerWorkload& layer, int gpus);
 
@@ -37,18 +49,22 @@ class LayerProgram {
   /// Of a layer that can be split over the GPUs. With `fused`, on at least two GPUs and without sequence parallelism,
   /// what is reduced begins at a multiple of the GPUs.
   LayerProgram(const Case& request, const LayerWorkload& layer, std::optional<FusedReduction> fused = std::nullopt);
+  /// With pairs that the layer has, of families that have add_pair(). What is added to the layer is all of its tokens.
+  LayerProgram(const Case& request, const LayerWorkload& layer, OverlappedPairs pairs, const Machine& machine);
 
   /// Weights of its own; what is added next belongs to this layer, and before the first of them to the last of the
   /// iteration before.
   void begin_layer(int index);
-  /// qkv | rotary | attention to these and all earlier rows | o; with fp8 inputs | quantize before o
+  /// qkv | rotary | attention to these and all earlier rows | o; with fp8 inputs | quantize before o. A pair that
+  /// overlaps stands in the place of its GEMM. Throws InputError where it does not fit the layer.
   void add_attention(const TokenRange& range);
   /// gate_up | swiglu | down, or with experts
   /// router | top_k | gather | grouped gate_up | swiglu | grouped down | weighted_sum
   /// and of a shared expert: shared gate_up | shared swiglu | shared down | add shared
   void add_mlp(const TokenRange& range);
   /// Of the partial sums that the block left: all_reduce | add + norm, or sequence-parallel, where `range` is all rows,
-  /// reduce_scatter | add + norm on the own rows | all_gather. Fused, one kernel.
+  /// reduce_scatter | add + norm on the own rows | all_gather. Fused, one kernel. Without the collectives that overlap
+  /// with the GEMMs before or after.
   void add_attention_reduction(StreamId stream, const TokenRange& range);
   void add_mlp_reduction(StreamId stream, const TokenRange& range);
 
@@ -57,6 +73,13 @@ class LayerProgram {
   Schedule finish() && { return std::move(program_).finish(); }
 
  private:
+  LayerProgram(const Case& request, const LayerWorkload& layer, std::optional<FusedReduction> fused,
+               OverlappedPairs pairs, const Machine* machine);
+  /// Half of a layer: what reduces its partial sums, and what reads the rows that they become.
+  struct Block {
+    const char* name;
+    LayerPair reduced_by, read_by;
+  };
   struct Weights {
     BufferId qkv = 0, o = 0, router = 0, gate_up = 0, down = 0, shared_gate_up = 0, shared_down = 0;
   };
@@ -65,13 +88,18 @@ class LayerProgram {
   }
   void add_gemm(const std::string& operation, const TokenRange& range, BufferId input, BufferId weight,
                 BufferId output);
+  void add_input_gemm(LayerPair pair, const std::string& gemm, const TokenRange& range, BufferId weight,
+                      BufferId output);
+  void add_output_gemm(LayerPair pair, const std::string& gemm, const TokenRange& range, BufferId input,
+                       BufferId weight, BufferId& partial);
+  Meaning add_pair(LayerPair pair, const std::string& gemm, PairOp op, NamedBuffers buffers);
   void add_experts(const TokenRange& range);
   void add_shared_expert(const TokenRange& range);
   void add_grouped_gemm(const std::string& operation, const TokenRange& range, BufferId input, BufferId weight,
                         BufferId output);
   void add_kernel(const std::string& operation, const TokenRange& range, MemoryKernel kernel, std::vector<Slice> reads,
                   const Slice& written);
-  void add_reduction(StreamId stream, const std::string& block, const TokenRange& range, BufferId partial);
+  void add_reduction(StreamId stream, const Block& block, const TokenRange& range, BufferId partial);
   void add_fused_reduction(StreamId stream, const std::string& block, const TokenRange& range, BufferId partial,
                            int ctas);
   Collective collective(CollectiveKind kind, const Slice& input, const Slice& output) const;
@@ -88,6 +116,8 @@ class LayerProgram {
   Program program_;
   const LayerWorkload layer_sizes_;
   const std::optional<FusedReduction> fused_;
+  const OverlappedPairs pairs_;
+  const Machine* machine_;  ///< null where no pair overlaps
   int gpus_;
   int max_ctas_;
   bool sequence_parallel_;
@@ -95,6 +125,7 @@ class LayerProgram {
   std::int64_t tokens_, hidden_, intermediate_;
   std::int64_t padded_tokens_;  ///< fused: a multiple of the GPUs
   std::string layer_;           ///< "layer 5 "
+  int row_chunks_ = 1;          ///< that the block's rows were gathered in
   Weights weights_;
   BufferId normed_ = 0, residual_ = 0, reduced_ = 0, normed_rows_ = 0;
   BufferId qkv_ = 0, attended_ = 0, o_input_ = 0, attention_partial_ = 0;

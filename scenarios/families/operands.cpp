@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "models/base/input_error.hpp"
+#include "scenarios/family_rules.hpp"
 #include "scenarios/rank_rows.hpp"
 
 namespace weft::scenarios::families {
@@ -35,6 +36,7 @@ const PairWorkload& pair_of(const Case& request, std::initializer_list<PairOp> o
   if (pair && std::find(ops.begin(), ops.end(), pair->op) != ops.end()) return *pair;
   std::string known;
   for (const PairOp op : ops) known += (known.empty() ? "" : ", ") + std::string(name_of(op));
+  if (rules_of(request.schedule.family).add_pair != nullptr) known += ", transformer_layer";
   throw InputError("schedule.family", "expected an op that " + std::string(family_of(request.schedule)) + " has (" +
                                           known + "), got " + std::string(op_of(request.workload)));
 }

@@ -6,7 +6,10 @@
 #pragma once
 
 #include <initializer_list>
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/schedule/schedule.hpp"
@@ -17,14 +20,16 @@ namespace weft::scenarios::families {
 /// CUDA's greatest stream priority on the GPUs at hand; what NCCL runs on beside a GEMM.
 inline constexpr int highest_priority = -5;
 
+/// Buffers by the names that the builder of a pair asks for them by.
+using NamedBuffers = std::map<std::string, BufferId>;
+
 class Program {
  public:
   /// Name, family, GPUs and launch as the case says; stream 0 is "s0", of normal priority.
   explicit Program(const Case& request);
 
   BufferId add_buffer(std::string name, std::int64_t rows, std::int64_t columns, DataType dtype = DataType::bf16,
-                      Memory memory = Memory::local);
-  void set_layout(BufferId id, Layout layout) { schedule_.buffers[id].layout = std::move(layout); }
+                      Memory memory = Memory::local, Layout layout = {});
   StreamId add_stream(std::string name, int priority);
   CounterId add_counter(Counter counter);
   /// Launches `work`; besides what precedes it on its stream it waits for the ends of `after`.
@@ -49,9 +54,17 @@ class Program {
   Slice shard(BufferId id, int rank_offset, int chunk = 0, int chunks = 1) const;
   const Buffer& buffer(BufferId id) const { return schedule_.buffers[id]; }
 
+  /// What is added until end_part() is a pair that stands in this program as if it were one of its own. Names begin
+  /// with `name`. A buffer that `given` names is that one, in symmetric memory where the part asks for it; others, and
+  /// streams, are shared with the parts before that asked for the same. Streams fork from the main stream where the
+  /// part asks for them.
+  void begin_part(std::string name, NamedBuffers given);
+  /// The main stream joins the part's streams. Returns what the part computes.
+  Meaning end_part();
+
   /// Whose tiles were counted.
   void set_machine(std::string name) { schedule_.machine = std::move(name); }
-  void set_meaning(Meaning meaning) { schedule_.meaning = std::move(meaning); }
+  void set_meaning(Meaning meaning) { (part_ ? part_->meaning : schedule_.meaning) = std::move(meaning); }
   void set_repeats_per_iteration(int repeats) { schedule_.repeats_per_iteration = repeats; }
   Schedule finish() && { return std::move(schedule_); }
 
@@ -60,8 +73,23 @@ class Program {
     OperationId last = -1;         ///< launched on it; -1: none yet
     std::vector<After> waits_for;  ///< the next operation
   };
+  struct Part {
+    std::string name;
+    NamedBuffers given;
+    std::vector<StreamId> streams = {};
+    std::optional<Meaning> meaning = {};
+  };
+  std::string in_part(const std::string& name) const { return part_ ? part_->name + name : name; }
+  BufferId buffer_of_part(Buffer buffer);
+  StreamId stream_of_part(const std::string& name, int priority);
+  StreamId new_stream(std::string name, int priority);
+  bool has_buffer(const std::string& name) const;
+
   Schedule schedule_;
   std::vector<StreamState> streams_;
+  std::optional<Part> part_;
+  std::vector<std::pair<Buffer, BufferId>> of_parts_;                              ///< as a part asked for them
+  std::vector<std::pair<std::pair<std::string, int>, StreamId>> stream_of_parts_;  ///< by name and priority
 };
 
 inline constexpr StreamId main_stream = 0;

@@ -56,9 +56,8 @@ int chunks_of(CollectiveKind kind, std::int64_t rows, int tile_rows, int gpus) {
 /// Storage of tiles one below the other.
 BufferId add_tiled_buffer(Program& program, std::string name, const Layout& layout) {
   const std::int64_t tiles = tile_grid(layout).tiles();
-  const BufferId id = program.add_buffer(std::move(name), tiles * layout.tile_rows, layout.tile_columns);
-  program.set_layout(id, layout);
-  return id;
+  return program.add_buffer(std::move(name), tiles * layout.tile_rows, layout.tile_columns, DataType::bf16,
+                            Memory::local, layout);
 }
 
 /// Where the collective's result is stored, tile by tile as its input.
@@ -205,7 +204,7 @@ struct SignalingRules {
     if (choice.scheduler) words += ", " + std::string(name_of(*choice.scheduler));
     return words;
   }
-  static Schedule build(const Case& request, const Machine& machine);
+  static void add_pair(Program& program, const Case& request, const Machine& machine);
   static bool is_open(const Signaling& choice) { return choice.groups.empty(); }
   static std::vector<Signaling> searched(const Case& request, const Machine& machine) {
     return best_signalings(request, machine);
@@ -240,10 +239,9 @@ struct SignalingRules {
   }
 };
 
-Schedule SignalingRules::build(const Case& request, const Machine& machine) {
-  if (op_of(request.workload) == name_of(PairOp::all_gather_gemm)) return build_flagged_gather(request, machine);
+void SignalingRules::add_pair(Program& program, const Case& request, const Machine& machine) {
+  if (op_of(request.workload) == name_of(PairOp::all_gather_gemm)) return add_flagged_gather(program, request, machine);
   const PairInWaves plan = in_waves(request, machine);
-  Program program(request);
   const StreamId s1 = program.add_stream("s1", highest_priority);
   const Gemm gemm = add_gemm(program, plan, std::get<Signaling>(request.schedule.family).groups);
   const BufferId result = add_result(program, gemm, plan.size, plan.kind, request.gpus);
@@ -282,7 +280,6 @@ Schedule SignalingRules::build(const Case& request, const Machine& machine) {
                                      : chunks_of(plan.kind, plan.size.m, gemm.kernel->tile_m, request.gpus),
                        .rows_of_rank = is_uneven(plan.rows_of_rank) ? plan.rows_of_rank : std::vector<std::int64_t>{}});
   program.set_machine(machine.name);
-  return std::move(program).finish();
 }
 
 }  // namespace

@@ -92,6 +92,12 @@ TEST(Golden, ExpertLayer) { compare_with_golden("expert_layer", built(small_laye
 TEST(Golden, ExpertLayerInTokenSplits) {
   compare_with_golden("expert_token_split", built(small_layer(8), 4, {TokenSplit{1024, true, 2}}));
 }
+TEST(Golden, LayerInChunks) { compare_with_golden("layer_in_chunks", built(small_layer(0), 4, {Decomposition{2}, 4})); }
+TEST(Golden, LayerWithAsyncTp) {
+  LayerWorkload layer = small_layer(0);
+  layer.sequence_parallel = true;
+  compare_with_golden("layer_with_async_tp", built(layer, 2, {AsyncTp{}}));
+}
 TEST(Golden, AsyncTp) { compare_with_golden("async_tp", by_hand("async_tp_all_gather_gemm")); }
 TEST(Golden, StagedAttention) {
   compare_with_golden("staged_attention",

@@ -120,8 +120,8 @@ TEST(AsyncTp, RowsMustDivideByGpus) {
 
 TEST(AsyncTp, OtherOpsAreRefused) {
   EXPECT_EQ(build_error(PairWorkload{PairOp::gemm_all_reduce, 64, 32, 16}, 4, AsyncTp{}),
-            "schedule.family: expected an op that async_tp has (all_gather+gemm, gemm+reduce_scatter), got "
-            "gemm+all_reduce");
+            "schedule.family: expected an op that async_tp has (all_gather+gemm, gemm+reduce_scatter, "
+            "transformer_layer), got gemm+all_reduce");
   EXPECT_NE(build_error(GemmWorkload{64, 32, 16}, 4, AsyncTp{}), "");
 }
 

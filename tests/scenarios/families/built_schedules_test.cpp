@@ -25,6 +25,24 @@ class Shapes {
   std::mt19937 generator_{20240817};
 };
 
+/// That overlap inside of the pairs of a layer, and serial.
+std::vector<Family> families_of_layers(bool sequence_parallel) {
+  const auto hybrid = [](HybridMover mover, HybridPieces pieces, int count, HybridLanes lanes = HybridLanes::one) {
+    return Hybrid{.mover = mover, .pieces = pieces, .count = count, .lanes = lanes};
+  };
+  std::vector<Family> all{Serial{},
+                          Decomposition{2},
+                          Decomposition{4},
+                          hybrid(HybridMover::nccl, HybridPieces::chunks, 2),
+                          hybrid(HybridMover::push, HybridPieces::shards, 1),
+                          hybrid(HybridMover::pull, HybridPieces::chunks, 4, HybridLanes::each_peer),
+                          hybrid(HybridMover::push, HybridPieces::columns, 2),
+                          hybrid(HybridMover::peer_kernel, HybridPieces::shards, 2)};
+  if (!sequence_parallel) return all;
+  all.insert(all.end(), {AsyncTp{}, AsyncTp{AsyncInput::symmetric, AsyncForm::rotating}});
+  return all;
+}
+
 /// Every op under every family that it has, on 2 to 8 GPUs, with shapes drawn from a fixed seed.
 std::vector<Case> random_cases() {
   Shapes draw;
@@ -103,16 +121,18 @@ std::vector<Case> random_cases() {
       cases.push_back(make_case(layer, gpus, TokenSplit{gpus * draw.between(1, (tokens - 1) / gpus), true}));
       cases.push_back(make_case(layer, gpus, TokenSplit{std::nullopt, true}));
     }
-    for (const bool sequence_parallel : {false, true})
-      cases.push_back(make_case(LayerWorkload{.tokens = gpus * draw.between(1, 50),
-                                              .hidden = 8 * draw.between(1, 50),
-                                              .heads = 2 * gpus,
-                                              .kv_heads = gpus,
-                                              .head_dim = 16,
-                                              .intermediate = gpus * draw.between(1, 50),
-                                              .dtype = DataType::bf16,
-                                              .sequence_parallel = sequence_parallel},
-                                gpus));
+    for (const bool sequence_parallel : {false, true}) {
+      const LayerWorkload layer{.tokens = 4 * gpus * draw.between(1, 12),
+                                .hidden = 8 * draw.between(1, 50),
+                                .heads = 2 * gpus,
+                                .kv_heads = gpus,
+                                .head_dim = 16,
+                                .intermediate = gpus * draw.between(1, 50),
+                                .dtype = DataType::bf16,
+                                .sequence_parallel = sequence_parallel};
+      for (const Family& family : families_of_layers(sequence_parallel))
+        cases.push_back(make_case(layer, gpus, family));
+    }
   }
   return cases;
 }
@@ -124,7 +144,7 @@ Bytes bytes_received(const Schedule& schedule) {
     total += bytes_of(full_slice(collective), schedule) * (schedule.gpus - 1) *
              (collective.kind == CollectiveKind::all_reduce ? 2 : 1);
   for (const Copy& copy : all_of_kind<Copy>(schedule))
-    if (copy.source.place != 0) total += bytes_of(copy.source, schedule) * schedule.gpus;
+    if (copy.source.place != copy.destination.place) total += bytes_of(copy.source, schedule) * schedule.gpus;
   return total;
 }
 
@@ -172,7 +192,9 @@ TEST(BuiltSchedules, NameEveryOperationOnce) {
 TEST(BuiltSchedules, CuttingChangesNeitherBytesNorFlops) {
   for (Case request : random_cases()) {
     const auto* pair = std::get_if<PairWorkload>(&request.workload);
-    if (!pair || pair->imbalance != 1) continue;  // rounding up to whole chunks adds rows
+    if (pair && pair->imbalance != 1) continue;  // rounding up to whole chunks adds rows
+    const bool is_layer = std::holds_alternative<LayerWorkload>(request.workload);
+    if (!pair && (!is_layer || std::holds_alternative<TokenSplit>(request.schedule.family))) continue;
     const Schedule schedule = built_by_model(request, round_machine());
     request.schedule.family = Serial{};
     const Schedule serial = built_by_model(request, round_machine());
@@ -183,7 +205,9 @@ TEST(BuiltSchedules, CuttingChangesNeitherBytesNorFlops) {
 
 TEST(BuiltSchedules, ChunksCoverEveryRowOnce) {
   for (const Case& request : random_cases()) {
-    if (!std::holds_alternative<Decomposition>(request.schedule.family)) continue;
+    if (!std::holds_alternative<Decomposition>(request.schedule.family) ||
+        !std::holds_alternative<PairWorkload>(request.workload))
+      continue;
     const Schedule schedule = built_by_model(request, round_machine());
     std::int64_t next_row = 0;
     for (const Gemm& gemm : all_of_kind<Gemm>(schedule)) {

@@ -140,7 +140,7 @@ TEST(Signaling, GroupsOfAGatherThatAreNotItsShardsAreRefused) {
 TEST(Signaling, OtherOpsAreRefused) {
   EXPECT_EQ(build_error(three_waves(PairOp::all_to_all_gemm), 4, Signaling{{1}}),
             "schedule.family: expected an op that signaling has (gemm+all_reduce, gemm+reduce_scatter, "
-            "gemm+all_to_all, all_gather+gemm), got all_to_all+gemm");
+            "gemm+all_to_all, all_gather+gemm, transformer_layer), got all_to_all+gemm");
 }
 
 }  // namespace

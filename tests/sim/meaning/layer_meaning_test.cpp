@@ -276,6 +276,99 @@ TEST(LayerMeaning, SeveralGpusComputeWhatOneDoes) {
       }
 }
 
+// --- Overlapped pairs leave what one operation after the other leaves, whatever the order of events ----------------
+
+/// Rows of rank `rank` where chunk after chunk leaves it its part (models/schedule/row_order.hpp), and back.
+IntegerMatrix own_rows(const IntegerMatrix& full, int rank, int gpus, int chunks) {
+  const std::int64_t chunk = full.rows / chunks, block = chunk / gpus;
+  IntegerMatrix own(full.rows / gpus, full.columns);
+  for (std::int64_t row = 0; row < own.rows; ++row)
+    std::copy_n(full.row(row / block * chunk + rank * block + row % block), full.columns, own.row(row));
+  return own;
+}
+
+/// Six layers with weights that are other ones on each rank; what the last norm leaves, by rank.
+std::vector<IntegerMatrix> normed_by(const LayerWorkload& layer, int gpus, const Family& family, int chunks,
+                                     std::uint64_t seed) {
+  LayerRun run(test_machine(), {.id = "layer", .gpus = gpus, .workload = layer, .schedule = {family}, .measured = {}});
+  run.set_weights(seed);
+  std::mt19937_64 random(seed);
+  const IntegerMatrix normed = random_matrix(layer.tokens, layer.hidden, random);
+  const IntegerMatrix residual = random_matrix(layer.tokens, layer.hidden, random);
+  for (int rank = 0; rank < gpus; ++rank) {
+    run.set_rows("normed", rank, 0, normed);
+    if (layer.sequence_parallel) run.set_rows("normed rows", rank, 0, own_rows(normed, rank, gpus, chunks));
+    run.set_rows("residual", rank, 0, layer.sequence_parallel ? own_rows(residual, rank, gpus, chunks) : residual);
+  }
+  run.run(seed);
+  std::vector<IntegerMatrix> results;
+  for (int rank = 0; rank < gpus; ++rank)
+    results.push_back(layer.sequence_parallel ? run.rows("normed rows", rank, 0, layer.tokens / gpus)
+                                              : run.rows("normed", rank, 0, layer.tokens));
+  return results;
+}
+
+/// `chunks`: in which a rank's rows lie.
+void expect_what_serial_leaves(const LayerWorkload& layer, int gpus, const Family& family, int chunks = 1) {
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    const std::vector<IntegerMatrix> serial = normed_by(layer, gpus, Serial{}, 1, seed);
+    IntegerMatrix full = serial.front();
+    if (layer.sequence_parallel) {
+      full = IntegerMatrix(layer.tokens, layer.hidden);
+      for (int rank = 0; rank < gpus; ++rank)
+        std::copy(serial[static_cast<std::size_t>(rank)].values.begin(),
+                  serial[static_cast<std::size_t>(rank)].values.end(), full.row(rank * layer.tokens / gpus));
+    }
+    ASSERT_TRUE(full.row_is_defined(layer.tokens - 1));
+    const std::vector<IntegerMatrix> found = normed_by(layer, gpus, family, chunks, seed);
+    for (int rank = 0; rank < gpus; ++rank)
+      EXPECT_EQ(found[static_cast<std::size_t>(rank)],
+                layer.sequence_parallel ? own_rows(full, rank, gpus, chunks) : full)
+          << "seed " << seed << ", rank " << rank << " of " << gpus;
+  }
+}
+
+LayerWorkload sequence_parallel(LayerWorkload layer) {
+  layer.sequence_parallel = true;
+  return layer;
+}
+
+TEST(LayerMeaning, ChunksLeaveWhatSerialLeaves) {
+  expect_what_serial_leaves(small_layer(12), 2, Decomposition{3});
+  expect_what_serial_leaves(sequence_parallel(small_layer(12)), 2, Decomposition{3}, 3);
+  expect_what_serial_leaves(sequence_parallel(small_layer(16)), 4, Decomposition{2}, 2);
+}
+
+TEST(LayerMeaning, SoDoesAsyncTp) {
+  for (const int gpus : {2, 4})
+    for (const AsyncTp& async :
+         {AsyncTp{}, AsyncTp{AsyncInput::symmetric}, AsyncTp{AsyncInput::copied, AsyncForm::rotating}})
+      expect_what_serial_leaves(sequence_parallel(small_layer(8)), gpus, async);
+}
+
+TEST(LayerMeaning, SoDoHybrids) {
+  const auto hybrid = [](HybridMover mover, HybridPieces pieces, int count, HybridLanes lanes = HybridLanes::one) {
+    return Hybrid{.mover = mover, .pieces = pieces, .count = count, .lanes = lanes};
+  };
+  for (const bool scattered : {false, true}) {
+    LayerWorkload layer = small_layer(16);
+    layer.sequence_parallel = scattered;
+    expect_what_serial_leaves(layer, 4, hybrid(HybridMover::nccl, HybridPieces::chunks, 2), 2);
+    expect_what_serial_leaves(layer, 4, hybrid(HybridMover::push, HybridPieces::shards, 1));
+    expect_what_serial_leaves(layer, 2, hybrid(HybridMover::pull, HybridPieces::chunks, 4), 4);
+    expect_what_serial_leaves(layer, 4, hybrid(HybridMover::push, HybridPieces::columns, 2, HybridLanes::each_peer));
+    expect_what_serial_leaves(layer, 2, hybrid(HybridMover::peer_kernel, HybridPieces::shards, 2));
+  }
+}
+
+TEST(LayerMeaning, ExpertsTakeRowsInTheOrderOfTheRanks) {
+  LayerWorkload layer = small_layer(12, 2);
+  expect_what_serial_leaves(layer, 2, Decomposition{3});
+  layer.sequence_parallel = true;
+  expect_what_serial_leaves(layer, 2, Decomposition{3}, 3);
+  expect_what_serial_leaves(layer, 2, AsyncTp{});
+}
+
 // --- The kernels on integers ---------------------------------------------------------------------------------------
 
 TEST(IntegerKernels, NormDividesByTheRootMeanSquare) {
