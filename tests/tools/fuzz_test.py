@@ -38,14 +38,15 @@ class Found(unittest.TestCase):
         self.place.close()
         self.folder.cleanup()
 
-    def outcome(self, script, arguments=("predict", "--in", "in.jsonl"), outputs=("out.json",)):
+    def outcome(self, script, arguments=("predict", "--in", "in.jsonl"), outputs=("out.json",),
+                content=b'{"m": 0}\n'):
         self.program.write_text("#!/bin/bash\n" + script + "\n")
         self.program.chmod(0o755)
-        self.question = Question(list(arguments), {"in.jsonl": b'{"m": 0}\n'}, outputs)
+        self.question = Question(list(arguments), {"in.jsonl": content}, outputs)
         return self.place.run(self.question)
 
-    def said_of(self, script, **question_of):
-        outcome = self.outcome(script, **question_of)
+    def said_of(self, script, *arguments, **question_of):
+        outcome = self.outcome(script, *arguments, **question_of)
         return complaint(self.question, outcome, LIMITS)
 
     def answer(self, text, status=0):
@@ -107,7 +108,11 @@ class Found(unittest.TestCase):
         self.assertIn("0 lines have an error", self.said_of(failed))
 
     def test_numbers_that_are_none_in_files_and_on_paper(self):
-        self.assertIn("nan or inf", self.said_of('echo "error  nan %"', arguments=("validate",)))
+        said = lambda content: self.said_of('echo "error  nan %  left out: table nan of no graph"', ("validate",), content=content)
+        self.assertIn("nan or inf", said(b"table nan of no graph\n"))
+        source = lambda content: self.said_of('echo "left out: table nan of no graph"', ("validate",), content=content)
+        self.assertIn("nan or inf", source(b"a table\n"))
+        self.assertEqual(source(b"table nan of no graph\n"), "")
         spans = '{"format": "weft.trace/1", "spans": [{"start_us": 5, "end_us": 4}]}'
         self.assertIn("a span from 5 to 4", self.said_of(f"echo '{spans}' > out.json", arguments=("simulate",)))
 

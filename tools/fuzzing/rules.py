@@ -9,6 +9,7 @@ LONGEST_US = 9.3e12  # 2^63 ps
 LIBRARY_WORDS = re.compile(
     r"std::|json\.exception|\[json|vector::|basic_string|bad_alloc|stoi|stod|terminate|what\(\)|_M_|nlohmann|CLI::|filesystem error"
 )
+NO_NUMBER = re.compile(r"(?<![\w.])-?(nan|inf)(?![\w.])")
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 # Where work that was asked for well can fail: a deadlock, a case of many.
 STATUS_1 = {"predict", "check", "simulate", "explore", "tune", "measure", "run", "ask", "doctor"}
@@ -149,6 +150,13 @@ def check_files(question, outcome):
             raise Nonsense(f"left {name} behind after refusing its input")
 
 
+def is_quoted(found, question):
+    """Whether an input has this word and those beside it: in a source, say."""
+    text, start, end = found.string, found.start(), found.end()
+    phrases = text[max(0, start - 8) : end].encode(), text[start : end + 8].encode()
+    return any(phrase in content for content in question.files.values() for phrase in phrases)
+
+
 def check_output(question, outcome):
     text = text_of(outcome.output, "standard output")
     found = CONTROL.search(text)
@@ -157,7 +165,7 @@ def check_output(question, outcome):
     command = question.arguments[0] if question.arguments else ""
     if command == "predict" and "--help" not in question.arguments and outcome.status < 2:
         check_predictions(text_of(outcome.written.get("out.jsonl", b""), "out.jsonl") or text, outcome.status)
-    if outcome.status == 0 and re.search(r"(?<![\w.])-?(nan|inf)(?![\w.])", text) and command != "predict":
+    if outcome.status == 0 and command != "predict" and any(not is_quoted(one, question) for one in NO_NUMBER.finditer(text)):
         raise Nonsense("nan or inf in what is printed")
     if outcome.status == 0 and "json" in question.arguments and "--help" not in question.arguments:
         check_json(text, "standard output")
