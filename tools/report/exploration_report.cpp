@@ -158,20 +158,6 @@ void add_all_schedules(const study::Exploration& exploration, const Scenario& sc
   }
 }
 
-std::string words_of(Grade grade) {
-  switch (grade) {
-    case Grade::measured:
-      return "the time rests on numbers measured on such a machine";
-    case Grade::measured_alike:
-      return "more than a tenth of the time rests on numbers measured on a machine that is alike there";
-    case Grade::published:
-      return "more than a tenth of the time rests on public figures";
-    case Grade::assumed:
-      break;
-  }
-  return "more than a tenth of the time rests on assumptions";
-}
-
 }  // namespace
 
 std::string size_word(const Scenario& scenario) { return scenario.model ? "tokens" : "rows"; }
@@ -179,13 +165,14 @@ std::string size_word(const Scenario& scenario) { return scenario.model ? "token
 Report exploration_report(const study::Exploration& exploration, const Scenario& scenario, const Machine& machine,
                           const ExplorationView& view) {
   constexpr std::size_t most_columns = 100;
-  Report report{.columns = view.is_wide || view.is_full ? 0 : most_columns,
-                .title = (scenario.name.empty() ? "" : scenario.name + ", ") + std::to_string(scenario.gpus) +
-                         " GPUs of " + machine.name,
-                .sections = {verdict_section(verdict_of(exploration, scenario), exploration, scenario, machine)},
-                .notes = {std::to_string(exploration.simulated) + " schedules simulated."},
-                .document = to_json(exploration, scenario, machine, view.crossovers, view.grade)};
-  if (view.grade) report.sections.front().notes.push_back("Evidence: " + words_of(*view.grade) + ".");
+  Report report{
+      .columns = view.is_wide || view.is_full ? 0 : most_columns,
+      .title = (scenario.name.empty() ? "" : scenario.name + ", ") + std::to_string(scenario.gpus) + " GPUs of " +
+               machine.name,
+      .sections = {verdict_section(verdict_of(exploration, scenario), exploration, scenario, machine, view.grade)},
+      .notes = not_counted(scenario),
+      .document = to_json(exploration, scenario, machine, view.crossovers, view.grade)};
+  report.notes.push_back(std::to_string(exploration.simulated) + " schedules simulated.");
   if (!view.crossovers.empty()) report.sections.push_back(crossover_section(view.crossovers, scenario));
   if (view.is_full) {
     add_all_schedules(exploration, scenario, machine, view.shown, report);

@@ -26,7 +26,8 @@ std::vector<std::string> folded(const std::string& text, std::size_t width) {
   std::vector<std::string> lines;
   std::string line;
   for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    std::size_t end = std::min(text.find(' ', begin), text.size());
+    if (text.compare(end, 2, " %") == 0) end = std::min(text.find(' ', end + 1), text.size());  // stays by its number
     const std::string word = text.substr(begin, end - begin);
     if (!line.empty() && width_of(line) + 1 + width_of(word) > width) lines.push_back(std::exchange(line, ""));
     line += (line.empty() ? "" : " ") + word;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "models/base/text.hpp"
+#include "models/machine/own_kernel_support.hpp"
 #include "scenarios/schedule_words.hpp"
 #include "scenarios/study/exploration_json.hpp"
 #include "scenarios/study/odds.hpp"
@@ -20,44 +21,51 @@ constexpr double nearly = 0.02;                  // schedules of a kind that are
 constexpr std::int64_t least_shown_ps = 50'000;  // 0.05 us: 0.1 in the table
 
 std::string share(double value) { return fixed(100 * value, 1) + " %"; }
-std::string ms(double time_us) { return fixed(time_us * 1e-3, time_us < 1e4 ? 3 : time_us < 1e5 ? 2 : 1) + " ms"; }
+/// In ms, to four digits or a tenth.
+std::string in_ms(double time_us) { return fixed(time_us * 1e-3, time_us < 1e4 ? 3 : time_us < 1e5 ? 2 : 1); }
+std::string change(double before_us, double time_us) { return in_ms(before_us) + " -> " + in_ms(time_us) + " ms"; }
 
 std::string first_words(const study::Verdict& verdict, const Scenario& scenario) {
   const std::string unit = " " + size_word(scenario);
-  if (verdict.pays_from && *verdict.pays_from == verdict.sizes.front().size && verdict.sizes.size() > 1)
-    return "Overlap pays at every size from " + std::to_string(*verdict.pays_from) + unit + " on.";
+  const std::string against = ", against " + verdict.largest().baseline.name + ".";
+  const bool is_of_several = verdict.sizes.size() > 1;
+  if (verdict.pays_from && *verdict.pays_from == verdict.sizes.front().size && is_of_several)
+    return "Overlap pays at every size from " + std::to_string(*verdict.pays_from) + unit + " on" + against;
   if (verdict.pays_from)
-    return verdict.sizes.size() > 1 ? "Overlap pays from " + std::to_string(*verdict.pays_from) + unit + " on."
-                                    : "Overlap pays.";
+    return "Overlap pays" + (is_of_several ? " from " + std::to_string(*verdict.pays_from) + unit + " on" : "") +
+           against;
   if (std::ranges::none_of(verdict.sizes, &study::SizePlans::pays)) return "Overlap does not pay: stay with serial.";
   return "Overlap does not pay at " + std::to_string(verdict.largest().size) + unit + ", only below.";
 }
 
-std::string what(const study::Verdict& verdict, const Scenario& scenario) {
-  if (verdict.is_of_layers) return "a layer";
-  return scenario.model ? "the pairs of a layer" : "it";
-}
-
-/// "a layer in 7.500 ms instead of 8.910 ms (-15.8 %), all 80 layers in 600.0 ms instead of 712.8 ms".
-std::string times(const study::Verdict& verdict, const study::Plan& plan, const study::Plan& baseline,
-                  const Scenario& scenario) {
-  std::string text = what(verdict, scenario) + " in " + ms(plan.time_us) + " instead of " + ms(baseline.time_us) +
-                     " (" + signed_percent(plan.time_us / baseline.time_us - 1) + ")";
+/// "layer 9.895 -> 7.979 ms (-19.4 %), 80 layers 791.6 -> 638.3 ms".
+std::string times(const study::Verdict& verdict, const study::SizePlans& plans, const Scenario& scenario) {
+  const double before_us = plans.baseline.time_us, time_us = plans.best.time_us;
+  const std::string what = verdict.is_of_layers ? "layer " : scenario.model ? "a layer's pairs " : "";
+  const std::string text = what + change(before_us, time_us) + " (" + signed_percent(time_us / before_us - 1) + ")";
   if (!verdict.is_of_layers) return text;
   const auto layers = static_cast<double>(verdict.layers);
-  return text + ", the prefill's " + std::to_string(verdict.layers) + " layers in " + ms(plan.time_us * layers) +
-         " instead of " + ms(baseline.time_us * layers);
+  return text + ", " + std::to_string(verdict.layers) + " layers " + change(before_us * layers, time_us * layers);
 }
 
-/// The schedules of a plan, each with the pairs that have it: "async TP (qkv projection, …)".
-std::string schedules_of(const study::Plan& plan) {
+/// "MLP down" of "MLP down projection, sequence parallel".
+std::string short_name(const std::string& pair) {
+  const std::string name = pair.substr(0, pair.find(','));
+  return name.substr(0, name.find(" projection"));
+}
+
+using Schedules = std::vector<std::pair<std::string, const scenarios::Candidate*>>;
+
+/// "async TP (qkv, MLP down); pushes shard by shard (attention output)"; a schedule alone with all its choices.
+std::string words_of(const Schedules& schedules) {
   std::vector<std::string> order;
   std::map<std::string, std::string> pairs;
-  for (const auto& [pair, candidate] : plan.schedules) {
-    const std::string words = scenarios::words_of(candidate->request.schedule);
+  for (const auto& [pair, candidate] : schedules) {
+    const scenarios::ScheduleChoice& schedule = candidate->request.schedule;
+    const std::string words = schedules.size() > 1 ? kind_of(schedule) : scenarios::words_of(schedule);
     if (!pairs.contains(words)) order.push_back(words);
     std::string& names = pairs[words];
-    names += (names.empty() ? "" : ", ") + pair.substr(0, pair.find(','));
+    names += (names.empty() ? "" : ", ") + short_name(pair);
   }
   std::string text;
   for (const std::string& words : order)
@@ -65,20 +73,45 @@ std::string schedules_of(const study::Plan& plan) {
   return text;
 }
 
-std::string software_of(const study::Plan& plan) {
+/// "sequence parallel, async TP (MLP down)": the form, where there is one, and the schedules.
+std::string words_of(const study::Plan& plan, const Scenario& scenario) {
+  if (!scenario.model) return scenarios::words_of(plan.schedules.front().second->request.schedule);
+  return plan.name.substr(0, plan.name.find(',')) + ", " + words_of(plan.schedules);
+}
+
+/// The schedules of a plan that another one, of the same pairs, has others for.
+Schedules others(const study::Plan& plan, const study::Plan& than) {
+  Schedules found;
+  for (std::size_t i = 0; i < plan.schedules.size(); ++i)
+    if (scenarios::words_of(plan.schedules[i].second->request.schedule) !=
+        scenarios::words_of(than.schedules[i].second->request.schedule))
+      found.push_back(plan.schedules[i]);
+  return found;
+}
+
+bool are_of_the_same_pairs(const study::Plan& one, const study::Plan& other) {
+  return std::ranges::equal(one.schedules, other.schedules,
+                            [](const auto& a, const auto& b) { return a.first == b.first; });
+}
+
+std::string software_for(const scenarios::ScheduleChoice& schedule, const Machine& machine) {
+  const bool is_by_own_kernel =
+      std::holds_alternative<scenarios::Signaling>(schedule.family) && runs_own_kernels(machine);
+  const std::string other = is_by_own_kernel ? "" : scenarios::other_software(schedule);
+  return other.empty() ? "weft run" : other;
+}
+
+std::string software_of(const study::Plan& plan, const Machine& machine) {
   std::set<std::string> names;
-  for (const auto& [pair, candidate] : plan.schedules) {
-    const std::string other = scenarios::other_software(candidate->request.schedule);
-    names.insert(other.empty() ? "weft run (" + kind_of(candidate->request.schedule) + ")" : other);
-  }
+  for (const auto& [pair, candidate] : plan.schedules) names.insert(software_for(candidate->request.schedule, machine));
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
 }
 
 std::string odds_of(const scenarios::Odds& odds) {
-  return fixed(100 * odds.faster, 0) + " % to be faster; " + share(odds.gain) + " gain expected, " +
-         share(odds.worst_gain) + " in the worst of twenty cases";
+  return fixed(100 * odds.faster, 0) + " % to be faster, " + share(odds.gain) + " gain expected, " +
+         share(odds.worst_gain) + " in the worst of 20 cases";
 }
 
 /// Of the largest size where overlap pays.
@@ -88,31 +121,52 @@ const study::SizePlans* example(const study::Verdict& verdict) {
   return found == verdict.sizes.rend() ? nullptr : &*found;
 }
 
-void add_gain(const study::Verdict& verdict, const study::SizePlans& plans, const Scenario& scenario,
-              const Machine& machine, std::vector<std::string>& notes) {
-  notes.push_back("At " + std::to_string(plans.size) + " " + size_word(scenario) + ": " + plans.best.name + ": " +
-                  times(verdict, plans.best, plans.baseline, scenario) + ".");
-  notes.push_back("How: " + schedules_of(plans.best) + ". Against: " + plans.baseline.name + "." +
-                  (verdict.is_of_layers && plans.best.schedules.front().first != ""
-                       ? " Savings of pairs are summed; whole layers were measured to gain less."
-                       : ""));
-  notes.push_back("Odds: " + odds_of(plans.best.odds) +
-                  (study::is_measured(machine) ? "." : "; widened, since this machine was not measured."));
-  if (!plans.runnable)
-    notes.push_back("Runs today: this very plan, by " + software_of(plans.best) + ".");
-  else if (plans.runnable->schedules.empty())
-    notes.emplace_back("Runs today: nothing of it.");
-  else
-    notes.push_back("Runs today: " + plans.runnable->name + ", " + schedules_of(*plans.runnable) + ": " +
-                    signed_percent(plans.runnable->time_us / plans.baseline.time_us - 1) + ", " +
-                    fixed(100 * plans.runnable->odds.faster, 0) + " % to be faster; by " +
-                    software_of(*plans.runnable) + ".");
+std::string runs_today(const study::SizePlans& plans, const Scenario& scenario, const Machine& machine) {
+  if (!plans.runnable) return "this plan, by " + software_of(plans.best, machine);
+  const study::Plan& plan = *plans.runnable;
+  if (plan.schedules.empty()) return "nothing of it";
+  const bool is_variant = plan.schedules.size() > 1 && are_of_the_same_pairs(plan, plans.best);
+  const std::string what =
+      is_variant ? "this plan with " + words_of(others(plan, plans.best)) : words_of(plan, scenario);
+  return what + ", " + signed_percent(plan.time_us / plans.baseline.time_us - 1) + ", " +
+         fixed(100 * plan.odds.faster, 0) + " % to be faster, by " + software_of(plan, machine);
 }
 
-std::string memory_of(const study::MemoryNeed& memory) {
-  return "Memory of a GPU: " + fixed(memory.total_GB(), 1) + " GB (" + fixed(memory.weights_GB, 1) +
-         " of the layers' weights, " + fixed(memory.keys_values_GB, 1) + " of keys and values, " +
-         fixed(memory.activations_GB, 1) + " of one layer's activations).";
+void add_gain(const study::Verdict& verdict, const study::SizePlans& plans, const Scenario& scenario,
+              const Machine& machine, std::vector<std::string>& notes) {
+  notes.push_back("At " + std::to_string(plans.size) + " " + size_word(scenario) + ": " +
+                  times(verdict, plans, scenario) + ".");
+  const bool is_sum = verdict.is_of_layers && !plans.best.schedules.front().first.empty();
+  notes.push_back("Plan: " + words_of(plans.best, scenario) + "." +
+                  (is_sum ? " Summed over pairs: layers gain less." : ""));
+  notes.push_back("Odds: " + odds_of(plans.best.odds) + ".");
+  notes.push_back("Runs today: " + runs_today(plans, scenario, machine) + ".");
+}
+
+std::string words_of(Grade grade) {
+  switch (grade) {
+    case Grade::measured:
+      return "measured on such machines";
+    case Grade::measured_alike:
+      return "over a tenth is from machines alike";
+    case Grade::published:
+      return "over a tenth is public figures";
+    case Grade::assumed:
+      break;
+  }
+  return "over a tenth is assumed";
+}
+
+/// What the answer needs and rests on: "Memory: 19.0 GB a GPU (weights 17.1). Evidence: measured on such machines."
+std::string conditions(const study::Verdict& verdict, const Scenario& scenario, std::optional<Grade> grade) {
+  std::string text;
+  const auto add = [&text](const std::string& sentence) { text += (text.empty() ? "" : " ") + sentence; };
+  if (const auto& memory = verdict.memory)
+    add("Memory: " + fixed(memory->total_GB(), 1) + " GB a GPU (weights " + fixed(memory->weights_GB, 1) + ").");
+  if (grade) add("Evidence: " + words_of(*grade) + ".");
+  if (scenario.model && !scenario.model->ignored.empty())
+    add("Not counted: " + std::to_string(scenario.model->ignored.size()) + ", below.");
+  return text;
 }
 
 /// Of the kinds of schedules, the fastest of each, and how many others of it are nearly as fast.
@@ -150,7 +204,7 @@ void keep_first(std::vector<Line>& lines) {
 }  // namespace
 
 Section verdict_section(const study::Verdict& verdict, const study::Exploration& exploration, const Scenario& scenario,
-                        const Machine& machine) {
+                        const Machine& machine, std::optional<Grade> grade) {
   Section section{"", {{}, {}}, {first_words(verdict, scenario)}};
   if (const study::SizePlans* plans = example(verdict)) {
     add_gain(verdict, *plans, scenario, machine, section.notes);
@@ -160,13 +214,15 @@ Section verdict_section(const study::Verdict& verdict, const study::Exploration&
       section.notes.push_back("The nearest to a gain: " + scenarios::words_of(fastest.request.schedule) + ", " +
                               odds_of(fastest.odds) + ".");
   }
-  if (verdict.memory) section.notes.push_back(memory_of(*verdict.memory));
-  if (scenario.model && !scenario.model->ignored.empty()) {
-    std::string text;
-    for (const std::string& one : scenario.model->ignored) text += (text.empty() ? "" : "; ") + one;
-    section.notes.push_back("Not counted: " + text + ".");
-  }
+  if (std::string text = conditions(verdict, scenario, grade); !text.empty()) section.notes.push_back(std::move(text));
   return section;
+}
+
+std::vector<std::string> not_counted(const Scenario& scenario) {
+  if (!scenario.model || scenario.model->ignored.empty()) return {};
+  std::string text;
+  for (const std::string& one : scenario.model->ignored) text += (text.empty() ? "" : "; ") + one;
+  return {"Not counted: " + text + "."};
 }
 
 Section crossover_section(const std::vector<study::Crossover>& crossovers, const Scenario& scenario) {

@@ -1,6 +1,11 @@
 // The first screen of weft explore: what to do, what it gains and how sure that is.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/machine/profile_grades.hpp"
 #include "scenarios/study/crossovers.hpp"
 #include "scenarios/study/verdict.hpp"
 #include "tools/report/report.hpp"
@@ -8,8 +13,12 @@
 
 namespace weft::tools::report {
 
+/// At most ten lines of 80 characters for the models that are shipped. `grade`: none where it was not asked for.
 Section verdict_section(const study::Verdict& verdict, const study::Exploration& exploration,
-                        const scenarios::Scenario& scenario, const Machine& machine);
+                        const scenarios::Scenario& scenario, const Machine& machine, std::optional<Grade> grade);
+
+/// What of the model the answer leaves out, in one sentence; nothing where that is nothing.
+std::vector<std::string> not_counted(const scenarios::Scenario& scenario);
 
 /// Patterns down, numbers of GPUs across: from which size on overlap pays.
 Section crossover_section(const std::vector<study::Crossover>& crossovers, const scenarios::Scenario& scenario);

@@ -66,10 +66,10 @@ TEST(OverlappedLayer, SequenceParallelEachGemmHasACollective) {
                   "s0: attention", "s0: o gemm 0", "s1: o reduce_scatter 0 after attention after o gemm 0",
                   "s0: o gemm 1", "s1: o reduce_scatter 1 after o gemm 1",
                   "s0: attention add_rms_norm after o reduce_scatter 1",
-                  "s1: gate_up all_gather 0 after attention add_rms_norm", "s0: gate_up gemm 0 after gate_up all_gather 0",
-                  "s1: gate_up all_gather 1", "s0: gate_up gemm 1 after gate_up all_gather 1",
-                  "s0: swiglu after gate_up all_gather 1", "s0: down gemm 0",
-                  "s1: down reduce_scatter 0 after swiglu after down gemm 0", "s0: down gemm 1",
+                  "s1: gate_up all_gather 0 after attention add_rms_norm",
+                  "s0: gate_up gemm 0 after gate_up all_gather 0", "s1: gate_up all_gather 1",
+                  "s0: gate_up gemm 1 after gate_up all_gather 1", "s0: swiglu after gate_up all_gather 1",
+                  "s0: down gemm 0", "s1: down reduce_scatter 0 after swiglu after down gemm 0", "s0: down gemm 1",
                   "s1: down reduce_scatter 1 after down gemm 1", "s0: mlp add_rms_norm after down reduce_scatter 1"));
   EXPECT_EQ(operands(schedule, "layer 0 qkv all_gather 1"), "normed rows[32:64, 0:64] -> normed[64:128, 0:64]");
   EXPECT_EQ(operands(schedule, "layer 0 qkv gemm 1"),
@@ -96,13 +96,15 @@ TEST(OverlappedLayer, SymmetricInputIsWhereTheNormWritesIt) {
   EXPECT_EQ(operands(schedule, "layer 0 o add 1"),
             "arrived[0:64, 0:64], product[0:64, 0:64] -> reduced rows[0:64, 0:64]");
   for (const Buffer& buffer : schedule.buffers)
-    EXPECT_EQ(buffer.memory == Memory::symmetric, buffer.name == "normed rows" || buffer.name.starts_with("accumulator"))
+    EXPECT_EQ(buffer.memory == Memory::symmetric,
+              buffer.name == "normed rows" || buffer.name.starts_with("accumulator"))
         << buffer.name;
 }
 
 TEST(OverlappedLayer, SixLayersShareTheirBuffersAndStreams) {
-  for (const Family& family : {Family{Decomposition{2}}, Family{AsyncTp{}},
-                               Family{Hybrid{.mover = HybridMover::push, .pieces = HybridPieces::shards, .count = 1}}}) {
+  for (const Family& family :
+       {Family{Decomposition{2}}, Family{AsyncTp{}},
+        Family{Hybrid{.mover = HybridMover::push, .pieces = HybridPieces::shards, .count = 1}}}) {
     const Schedule schedule = build_case(small_layer(true), 4, family);
     EXPECT_EQ(schedule.repeats_per_iteration, 6);
     EXPECT_EQ(std::count_if(schedule.buffers.begin(), schedule.buffers.end(),
@@ -137,7 +139,8 @@ TEST(OverlappedLayer, WhatDoesNotFitIsAnError) {
             "gpus: expected at least 2 for a transfer to overlap, got 1");
   EXPECT_EQ(build_error(small_layer(true), 2, Decomposition{3}),
             "workload.tokens: expected a multiple of gpus x chunks = 6, got 128");
-  EXPECT_EQ(build_error(small_layer(true), 3, Decomposition{2}), "workload.heads: expected a multiple of gpus = 3, got 8");
+  EXPECT_EQ(build_error(small_layer(true), 3, Decomposition{2}),
+            "workload.heads: expected a multiple of gpus = 3, got 8");
   EXPECT_EQ(build_error(small_layer(true), 2,
                         Hybrid{.mover = HybridMover::push, .pieces = HybridPieces::columns, .count = 3}),
             "schedule.count: expected a divisor of the 64 columns");
