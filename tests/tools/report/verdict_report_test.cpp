@@ -86,7 +86,8 @@ TEST(FirstScreen, SaysPlanGainOddsMemoryAndWhatRunsToday) {
   EXPECT_THAT(text, HasSubstr("layer 9.895 -> 7.979 ms (-19.4 %), 80 layers 791.6 -> 638.3 ms."));
   EXPECT_THAT(text, HasSubstr("async TP (qkv, MLP down); pushes shard by shard (attention output); "));
   EXPECT_THAT(text, HasSubstr("Odds: 100 % to be faster, 22.9 % gain expected, 19.9 % in the worst of 20 cases."));
-  EXPECT_THAT(text, HasSubstr("Runs today: this plan with async TP (attention output), -19.4 %, 100 % to be faster, by "));
+  EXPECT_THAT(text,
+              HasSubstr("Runs today: this plan with async TP (attention output), -19.4 %, 100 % to be faster, by "));
   EXPECT_THAT(text, HasSubstr("Memory: 130.0 GB a GPU (weights 127.9). Evidence: measured on such machines."));
   EXPECT_THAT(text, HasSubstr("Not counted: 3, below."));
 }
