@@ -35,6 +35,8 @@ class CopyEnginePool {
   }
   /// The engine waits for the next copy of this stream, which nothing holds back.
   void keep_for(StreamId stream) { kept_for_.push_back(stream); }
+  /// Engines that carry a copy, or wait for the next one of a stream.
+  int busy() const { return count_ - idle_; }
   /// All engines are idle again; nobody waits for one.
   void restart() {
     idle_ = count_;

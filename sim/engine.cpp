@@ -28,6 +28,7 @@ bool Engine::step() {
       call_first(*line);
       return true;
     }
+    if (onlooker_.call != nullptr) onlooker_.call(onlooker_.context);
     if (filled_ == 0 && ends_->is_empty()) return false;
     begin_next_instant();
     if (now_ >= end_of_time || sequence_ > most_events) fail_as_endless();

@@ -50,6 +50,8 @@ class Engine {
     ends_ = &ends;
     on_end_ = on_first;
   }
+  /// Whoever only looks: called whenever all of an instant has happened. It is not forgotten by restart().
+  void watch(Waiter onlooker) { onlooker_ = onlooker; }
   /// An end with this place leaves as if it had been scheduled now.
   std::uint64_t take_place() { return sequence_++; }
 
@@ -113,7 +115,7 @@ class Engine {
   std::uint64_t filled_ = 0;                         // bit b: buckets_[b] has events
   Picoseconds earliest_ = never;                     // of those in buckets_, or unknown
   const PlannedEnds* ends_ = &no_ends;
-  Waiter on_end_;
+  Waiter on_end_, onlooker_;
   Picoseconds base_;
   Picoseconds now_;
   std::uint64_t sequence_ = 0;

@@ -79,4 +79,18 @@ double FabricLinks::served_in(int gpu) const {
   return bytes;
 }
 
+double FabricLinks::load_out(int gpu) const {
+  double load = 0;
+  for (const Made& made : made_)
+    if (leaves(made.link, gpu)) load += pool_.load(made.resource);
+  return load;
+}
+
+double FabricLinks::load_in(int gpu) const {
+  double load = 0;
+  for (const Made& made : made_)
+    if (enters(made.link, gpu)) load += pool_.load(made.resource);
+  return load;
+}
+
 }  // namespace weft::sim

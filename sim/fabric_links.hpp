@@ -29,6 +29,9 @@ class FabricLinks {
   /// Bytes so far that left and entered a GPU.
   double served_out(int gpu) const;
   double served_in(int gpu) const;
+  /// Bytes per us that leave and enter a GPU at the end of an instant.
+  double load_out(int gpu) const;
+  double load_in(int gpu) const;
 
  private:
   static constexpr int all_gpus = -1;  // as the asker

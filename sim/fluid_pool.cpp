@@ -59,6 +59,14 @@ double FluidPool::served(int resource) const {
   return units;
 }
 
+double FluidPool::load(int resource) const {
+  double load = 0;
+  for (const FlowId id : resources_[resource].flows)
+    for (const Use& use : uses(flows_[id]))
+      if (use.resource == resource) load += flows_[id].rate * use.per_unit;
+  return load;
+}
+
 FlowId FluidPool::free_slot() {
   if (free_.empty()) {
     flows_.emplace_back();

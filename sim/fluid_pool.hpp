@@ -43,6 +43,8 @@ class FluidPool {
   void restart(int resources);
 
   double capacity(int resource) const { return resources_[resource].capacity; }
+  /// Units per us that go through a resource, at the end of an instant.
+  double load(int resource) const;
   /// Units that went through a resource so far.
   double served(int resource) const;
   /// Largest load over capacity that any plan so far gave a resource: never above 1 (a property that tests check).

@@ -35,8 +35,19 @@ bool ranks_are_alike(const Schedule& schedule) {
   });
 }
 
-Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& full_machine,
-                             SimulationStatistics* statistics) const {
+Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& machine, SimulationStatistics* statistics) const {
+  return run(schedule, machine, statistics, nullptr);
+}
+
+Timeline SimulatedExecutor::observe(const Schedule& schedule, const Machine& machine) const {
+  Timeline timeline;
+  timeline.trace = run(schedule, machine, nullptr, &timeline.tracks);
+  timeline.edges = edges_of(schedule, timeline.trace);
+  return timeline;
+}
+
+Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& full_machine, SimulationStatistics* statistics,
+                             std::vector<Track>* tracks) const {
   const Machine reduced = options_.mechanisms == Mechanisms{} ? Machine{} : without(options_.mechanisms, full_machine);
   const Machine& machine = options_.mechanisms == Mechanisms{} ? full_machine : reduced;
   Simulation simulation(schedule, machine, options_);
@@ -61,6 +72,7 @@ Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& full_machi
   }
   trace.source = "predicted";
   if (statistics != nullptr) *statistics = simulation.statistics(attempt);
+  if (tracks != nullptr) *tracks = simulation.tracks(attempt);
   return trace;
 }
 

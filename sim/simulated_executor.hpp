@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/execution/executor.hpp"
+#include "models/execution/timeline.hpp"
 #include "sim/simulation_options.hpp"
 
 namespace weft::sim {
@@ -24,8 +25,13 @@ class SimulatedExecutor : public Executor {
   /// Thread-safe: runs share nothing.
   Trace run(const Schedule& schedule, const Machine& machine) override { return run(schedule, machine, nullptr); }
   Trace run(const Schedule& schedule, const Machine& machine, SimulationStatistics* statistics) const;
+  /// The same with what each GPU's units did meanwhile, and what waited for what: the iteration is simulated twice.
+  Timeline observe(const Schedule& schedule, const Machine& machine) const;
 
  private:
+  Trace run(const Schedule& schedule, const Machine& machine, SimulationStatistics* statistics,
+            std::vector<Track>* tracks) const;
+
   SimulationOptions options_;
 };
 

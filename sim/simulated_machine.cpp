@@ -75,6 +75,20 @@ void SimulatedMachine::restart(double clock_share) {
   collectives_.clear();
 }
 
+UnitLoads SimulatedMachine::loads(int rank) const {
+  const GpuState& gpu = *gpus_[rank];
+  UnitLoads loads{.busy_sms = gpu.sms.busy_sms(),
+                  .hbm_GBps = pool_.load(gpu.hbm) / bytes_per_us(1),
+                  .in_GBps = links_.load_in(rank) / bytes_per_us(1),
+                  .out_GBps = links_.load_out(rank) / bytes_per_us(1),
+                  .copy_engines = gpu.copy_engines.busy()};
+  for (const Grid* grid : gpu.sms.holding())
+    if (grid->owner != nullptr && facts(grid->owner->operation->work).role == Role::communication)
+      loads.transfer_sms += grid->resident;
+  loads.transfer_sms = std::min(loads.transfer_sms, loads.busy_sms);
+  return loads;
+}
+
 /// Of a rank without rows there is no kernel or copy to launch.
 bool SimulatedMachine::has_no_rows(const Activity& activity) const {
   const auto is_empty = [&](const Slice& slice) { return row_count(slice.rows, activity.rank, schedule_.gpus) == 0; };

@@ -29,6 +29,13 @@ struct ServedBytes {
   double hbm = 0, in = 0, out = 0;
 };
 
+/// What the units of one GPU do at the end of an instant.
+struct UnitLoads {
+  int busy_sms = 0, transfer_sms = 0;  ///< with any CTA; with one of an operation that moves data between GPUs
+  double hbm_GBps = 0, in_GBps = 0, out_GBps = 0;
+  int copy_engines = 0;  ///< busy
+};
+
 class SimulatedMachine : public Device {
  public:
   /// `ranks` simulated GPUs: the schedule's, or 1 when all are the same. `clock_share` of the maximum clock.
@@ -50,6 +57,7 @@ class SimulatedMachine : public Device {
   ServedBytes served(int rank) const {
     return {pool_.served(gpus_[rank]->hbm), links_.served_in(rank), links_.served_out(rank)};
   }
+  UnitLoads loads(int rank) const;
   Processes& processes() { return copies_; }
 
  private:

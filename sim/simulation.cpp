@@ -6,6 +6,7 @@
 #include "models/cost/governor.hpp"
 #include "models/execution/timing_protocol.hpp"
 #include "sim/energy.hpp"
+#include "sim/observer.hpp"
 #include "sim/stream_timing.hpp"
 
 namespace weft::sim {
@@ -53,11 +54,11 @@ GovernedPower Simulation::governed_power(const Attempt& last) {
   return {root_mean_square_W(spans, last.time_us, power.idle_W) - power.idle_W, power.idle_W, power.limit_W};
 }
 
-/// Of the first rank in the last iteration, which it begins at 0.
-PowerSpan Simulation::span_of(OperationId id, const Attempt& last) {
+/// Of a rank in the last iteration, which it begins at 0.
+PowerSpan Simulation::span_of(OperationId id, const Attempt& last, int rank) {
   const int iteration = last.iterations - 1;
-  const Activity& activity = run_.activity(0, iteration, id);
-  const Picoseconds begin = run_.begin_of(0, iteration);
+  const Activity& activity = run_.activity(rank, iteration, id);
+  const Picoseconds begin = run_.begin_of(rank, iteration);
   return {to_us(activity.first_cta_started.time() - begin), to_us(activity.end.time() - begin),
           energy_.operation_uJ(id, tensor_clock_share(last.clock_share))};
 }
@@ -168,6 +169,42 @@ Trace Simulation::trace(const Attempt& last) {
       machine_.gpu.max_clock_MHz * std::lerp(last.clock_share, tensor_clock_share(last.clock_share), on_tensor_cores);
   trace.power_W = last.power_W;
   return trace;
+}
+
+std::vector<Track> Simulation::tracks(const Attempt& last) {
+  Observer observer(engine_, device_, machine_, schedule_.gpus, ranks_);
+  engine_.watch(waiter_for<&Observer::look>(&observer));
+  run_iterations(last.iterations, last.clock_share);
+  engine_.watch({});
+  const int iteration = last.iterations - 1;
+  Picoseconds begin = run_.begin_of(0, iteration), end = run_.end_of(0, iteration);
+  for (int rank = 1; rank < ranks_; ++rank) {
+    begin = std::min(begin, run_.begin_of(rank, iteration));
+    end = std::max(end, run_.end_of(rank, iteration));
+  }
+  std::vector<Track> tracks;
+  for (int gpu = 0; gpu < schedule_.gpus; ++gpu) {
+    const int rank = ranks_ == 1 ? 0 : gpu;  // equal ranks are simulated once and shown for each GPU
+    std::vector<Track> of_gpu = observer.tracks(rank, begin, end);
+    of_gpu.push_back(power_track(spans_of(last, rank, begin), machine_.power));
+    for (Track& track : of_gpu) {
+      track.gpu = gpu;
+      tracks.push_back(std::move(track));
+    }
+  }
+  return tracks;
+}
+
+std::vector<PowerSpan> Simulation::spans_of(const Attempt& last, int rank, Picoseconds origin) {
+  const double late_us = to_us(run_.begin_of(rank, last.iterations - 1) - origin);
+  std::vector<PowerSpan> spans;
+  for (OperationId id = 0; id < static_cast<OperationId>(costs_.size()); ++id) {
+    PowerSpan span = span_of(id, last, rank);
+    span.start_us += late_us;
+    span.end_us += late_us;
+    spans.push_back(span);
+  }
+  return spans;
 }
 
 SimulationStatistics Simulation::statistics(const Attempt& last) const {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "models/execution/timeline.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/energy.hpp"
 #include "sim/regime.hpp"
@@ -50,6 +51,8 @@ class Simulation {
 
   /// Of the last iteration of the last run.
   Trace trace(const Attempt& last);
+  /// Runs that iteration once more, and says what the units of every GPU of the schedule did in it.
+  std::vector<Track> tracks(const Attempt& last);
   SimulationStatistics statistics(const Attempt& last) const;
 
  private:
@@ -57,7 +60,8 @@ class Simulation {
   Attempt run_until_steady(double clock_share);
   Attempt run_iterations(int iterations, double clock_share, int mean_from = -1);
   double period_us(int rank, int iteration, int from) const;
-  PowerSpan span_of(OperationId id, const Attempt& last);
+  PowerSpan span_of(OperationId id, const Attempt& last, int rank = 0);
+  std::vector<PowerSpan> spans_of(const Attempt& last, int rank, Picoseconds origin);
   double tensor_time_us(const Attempt& last);
   double repetition_floor_us() const;
   double exposed_launch_us(double time_us) const;

@@ -49,6 +49,8 @@ class SmPool {
 
   /// SMs with at least one resident CTA.
   int busy_sms() const;
+  /// Grids with resident CTAs.
+  std::span<const Grid* const> holding() const { return holding_; }
 
  private:
   void request_dispatch();

@@ -1,13 +1,8 @@
 #include "models/execution/trace_json.hpp"
 
-#include <map>
 #include <nlohmann/json.hpp>
-#include <ostream>
-#include <set>
-#include <sstream>
 
 #include "models/base/json_object.hpp"
-#include "models/base/text_file.hpp"
 
 namespace weft {
 namespace {
@@ -53,76 +48,7 @@ Span span_from(JsonObject object) {
   return span;
 }
 
-/// Numbers of the processes and threads that Perfetto shows, and their names.
-class Lanes {
- public:
-  explicit Lanes(const std::vector<Trace>& traces) : traces_(traces) {
-    for (const Trace& trace : traces)
-      for (const Span& span : trace.spans) threads_.try_emplace(span.stream, static_cast<int>(threads_.size()) + 1);
-  }
-  /// The traces of one GPU stand beside each other.
-  int process(std::size_t trace, int gpu) const {
-    return gpu * static_cast<int>(traces_.size()) + static_cast<int>(trace) + 1;
-  }
-  int thread(const std::string& stream) const { return threads_.at(stream); }
-
- private:
-  const std::vector<Trace>& traces_;
-  std::map<std::string, int> threads_;  ///< of streams, numbered as they first appear
-};
-
-nlohmann::ordered_json name_event(const char* what, int process, int thread, const std::string& name) {
-  return {{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}};
-}
-
-nlohmann::ordered_json order_event(int process) {
-  return {{"ph", "M"}, {"name", "process_sort_index"}, {"pid", process}, {"args", {{"sort_index", process}}}};
-}
-
-nlohmann::ordered_json span_event(const Span& span, int process, int thread) {
-  nlohmann::ordered_json args = nlohmann::ordered_json::object();
-  if (!span.detail.empty()) args["detail"] = span.detail;
-  args["limit"] = name_of(span.limit);
-  return {{"ph", "X"},
-          {"name", span.operation},
-          {"cat", span.kind},
-          {"pid", process},
-          {"tid", thread},
-          {"ts", span.start_us},
-          {"dur", span.end_us - span.start_us},
-          {"args", args}};
-}
-
-std::vector<nlohmann::ordered_json> events_of(const std::vector<Trace>& traces) {
-  const Lanes lanes(traces);
-  std::set<int> named_processes;
-  std::set<std::pair<int, int>> named_threads;
-  std::vector<nlohmann::ordered_json> events;
-  for (std::size_t i = 0; i < traces.size(); ++i)
-    for (const Span& span : traces[i].spans) {
-      const int process = lanes.process(i, span.gpu), thread = lanes.thread(span.stream);
-      if (named_processes.insert(process).second) {
-        events.push_back(name_event("process_name", process, 0, traces[i].source + " GPU " + std::to_string(span.gpu)));
-        events.push_back(order_event(process));
-      }
-      if (named_threads.insert({process, thread}).second)
-        events.push_back(name_event("thread_name", process, thread, span.stream));
-      events.push_back(span_event(span, process, thread));
-    }
-  return events;
-}
-
 }  // namespace
-
-void write_perfetto(const std::vector<Trace>& traces, std::ostream& out) {
-  out << "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [";
-  const char* separator = "\n";
-  for (const auto& event : events_of(traces)) {
-    out << separator << event.dump();
-    separator = ",\n";
-  }
-  out << "\n]}\n";
-}
 
 nlohmann::json to_json(const Trace& trace) { return ordered_json_of(trace); }
 
@@ -149,12 +75,6 @@ Trace read_trace(const std::filesystem::path& path) {
   } catch (const InputError& error) {
     throw error.in_file(path.string());
   }
-}
-
-void write_perfetto(const std::filesystem::path& path, const std::vector<Trace>& traces) {
-  std::ostringstream text;
-  write_perfetto(traces, text);
-  write_text_file(path, text.str());
 }
 
 void write_trace(const std::filesystem::path& path, const Trace& trace) {

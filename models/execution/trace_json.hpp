@@ -1,20 +1,12 @@
-// Traces as files: our own form, and the trace-event form that Perfetto (ui.perfetto.dev) and chrome://tracing show.
+// Traces as files in our own form (perfetto.hpp has the one for people).
 #pragma once
 
 #include <filesystem>
-#include <iosfwd>
 #include <nlohmann/json_fwd.hpp>
-#include <vector>
 
 #include "models/execution/trace.hpp"
 
 namespace weft {
-
-/// All traces in one picture: a process for each GPU of each trace, such as "predicted GPU 0", the traces of one GPU
-/// side by side, and a thread for each stream.
-void write_perfetto(const std::vector<Trace>& traces, std::ostream& out);
-/// Into a file, as write_text_file() does.
-void write_perfetto(const std::filesystem::path& path, const std::vector<Trace>& traces);
 
 /// `"format": "weft.trace/1"`, times in microseconds. Reading it back gives an equal trace.
 nlohmann::json to_json(const Trace& trace);

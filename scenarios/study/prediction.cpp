@@ -95,6 +95,8 @@ double bound_us(const Case& request, const Machine& machine) {
   return scenarios::bound_us(request.workload, request.gpus, machine, known);
 }
 
+bool has_measured(const Case& asked) { return asked.measured.gemm_us || asked.measured.collective_us; }
+
 Case serial_case(Case request) {
   request.schedule.family = scenarios::Serial{};
   request.schedule.max_ctas = 0;
@@ -122,14 +124,21 @@ void require_machine(const Schedule& schedule, const Machine& machine) {
     throw InputError("machine", "expected a schedule for " + machine.name + ", got one for " + schedule.machine);
 }
 
+Machine machine_for(const Case& asked, const Machine& on_machine, Executor& executor) {
+  std::optional<Machine> changed;
+  const Machine& machine = as_asked(asked, on_machine, changed);
+  if (!has_measured(asked)) return machine;
+  return with_given_times(
+      asked, machine, [&](const Schedule& schedule, const Machine& on) { return executor.run(schedule, on).time_us; });
+}
+
 Prediction predict(const Case& asked, const Machine& on_machine, Executor& executor, const PredictionOptions& options) {
   require_gpus(asked.gpus, on_machine);
   std::optional<Machine> changed;
   const Machine& machine = as_asked(asked, on_machine, changed);
   const auto time_us = [&](const Schedule& schedule, const Machine& on) { return executor.run(schedule, on).time_us; };
-  const bool has_measured = asked.measured.gemm_us || asked.measured.collective_us;
-  const Machine scaled = has_measured ? with_given_times(asked, machine, time_us) : Machine{};
-  const Machine& used = has_measured ? scaled : machine;
+  const Machine scaled = has_measured(asked) ? with_given_times(asked, machine, time_us) : Machine{};
+  const Machine& used = has_measured(asked) ? scaled : machine;
   Settled settled = settle(asked, used, executor);
   const Case& request = settled.request;
 

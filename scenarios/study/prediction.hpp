@@ -37,6 +37,10 @@ void require_machine(const Schedule& schedule, const Machine& machine);
 Prediction predict(const scenarios::Case& asked, const Machine& machine, Executor& executor,
                    const PredictionOptions& options = {});
 
+/// The machine that predict() asks the executor about: in the condition, with the host code and with the given times of
+/// the case.
+Machine machine_for(const scenarios::Case& asked, const Machine& machine, Executor& executor);
+
 /// What the profile's error bands tell apart: pairs by family, all else by op.
 std::string stratum_of(const scenarios::Case& request);
 

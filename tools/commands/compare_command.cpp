@@ -6,6 +6,7 @@
 #include "calibration/evidence/trace_comparison.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/text_file.hpp"
+#include "models/execution/perfetto.hpp"
 #include "models/execution/trace_json.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
@@ -64,7 +65,7 @@ void compare_files(const Options& options) {
     predicted.source += " " + options.predicted;
     measured.source += " " + options.measured;
   }
-  if (!options.trace.empty()) write_perfetto(options.trace, {predicted, measured});
+  if (!options.trace.empty()) write_perfetto(options.trace, {{.trace = predicted}, {.trace = measured}});
   if (!options.svg.empty()) write_text_file(options.svg, report::svg_picture({predicted, measured}));
   options.output.write(report_of(comparison));
 }

@@ -7,7 +7,7 @@
 #include "models/base/text.hpp"
 #include "models/base/text_file.hpp"
 #include "models/check/schedule_file.hpp"
-#include "models/execution/trace_json.hpp"
+#include "models/execution/perfetto.hpp"
 #include "models/machine/machine_files.hpp"
 #include "scenarios/study/explanation.hpp"
 #include "scenarios/study/exploration.hpp"
@@ -100,14 +100,16 @@ void explain(const Options& options, const report::ExplorationView& view, study:
 
 void write_fastest(const Options& options, const study::Answer& answer, const Machine& machine) {
   sim::SimulatedExecutor executor;
-  const study::Prediction prediction =
-      study::predict(answer.ranking.fastest().request, machine, executor, {.serial = false});
+  const scenarios::Case& winner = answer.ranking.fastest().request;
+  const study::Prediction prediction = study::predict(winner, machine, executor, {.serial = false});
   if (!options.schedule.empty()) {
     Schedule schedule = prediction.schedule;
     schedule.machine = machine.name;
     write_checked(options.schedule, schedule);
   }
-  if (!options.trace.empty()) write_perfetto(options.trace, {prediction.trace});
+  if (!options.trace.empty())
+    write_perfetto(options.trace,
+                   {executor.observe(prediction.schedule, study::machine_for(winner, machine, executor))});
 }
 
 /// Of all schedules of the answer; of the whole space only those that were asked for their losses.

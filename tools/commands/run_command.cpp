@@ -9,6 +9,7 @@
 #include "models/base/text_file.hpp"
 #include "models/check/hardware_support.hpp"
 #include "models/check/schedule_file.hpp"
+#include "models/execution/perfetto.hpp"
 #include "models/execution/trace_json.hpp"
 #include "models/schedule/schedule_json.hpp"
 #include "tools/commands/commands.hpp"
@@ -50,9 +51,9 @@ report::Report report_of(const std::string& schedule, const LoneMeasurement& res
   return report;
 }
 
-void write_traces(const Options& options, const Trace& trace) {
+void write_traces(const Options& options, const Schedule& schedule, const Trace& trace) {
   if (!options.spans.empty()) write_trace(options.spans, trace);
-  if (!options.trace.empty()) write_perfetto(options.trace, {trace});
+  if (!options.trace.empty()) write_perfetto(options.trace, {{.trace = trace, .edges = edges_of(schedule, trace)}});
 }
 
 void run(Options options) {
@@ -73,7 +74,7 @@ void run(Options options) {
   options.output.require_writable();
   LoneMeasurement result = measure_alone(schedule, options.run);
   result.measurement.trace.machine = schedule.machine;
-  write_traces(options, result.measurement.trace);
+  write_traces(options, schedule, result.measurement.trace);
   options.output.write(report_of(schedule.name, result));
 }
 

@@ -5,7 +5,7 @@
 #include "models/base/text.hpp"
 #include "models/base/text_file.hpp"
 #include "models/check/schedule_file.hpp"
-#include "models/execution/trace_json.hpp"
+#include "models/execution/perfetto.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "scenarios/study/prediction.hpp"
@@ -29,15 +29,18 @@ void run(const Options& options) {
   for (const std::string& path : {options.trace, options.svg}) require_writable(path);
   options.output.require_writable();
   const Machine machine = read_machine(machine_path(options.machine));
-  Trace trace;
+  Timeline timeline;
   try {
     const Schedule schedule = read_schedule(options.schedule);
     study::require_machine(schedule, machine);
-    trace = sim::SimulatedExecutor().run(schedule, machine);
+    const sim::SimulatedExecutor executor;
+    timeline = options.trace.empty() ? Timeline{executor.run(schedule, machine, nullptr)}
+                                     : executor.observe(schedule, machine);
   } catch (const InputError& error) {
     throw std::string(error.what()).starts_with(options.schedule) ? error : error.in_file(options.schedule);
   }
-  if (!options.trace.empty()) write_perfetto(options.trace, {trace});
+  if (!options.trace.empty()) write_perfetto(options.trace, {timeline});
+  const Trace& trace = timeline.trace;
   if (!options.svg.empty()) write_text_file(options.svg, report::svg_picture({trace}));
   report::Report report = report::trace_report(trace);
   report.sections.front().notes.push_back("one iteration: " + fixed(trace.time_us, 1) + " us, limited by " +

@@ -16,7 +16,7 @@
 #include "models/base/json_file.hpp"
 #include "models/check/check.hpp"
 #include "models/execution/executor.hpp"
-#include "models/execution/trace_json.hpp"
+#include "models/execution/perfetto.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "models/schedule/schedule_json.hpp"
@@ -142,9 +142,11 @@ std::string check(const std::string& schedule_json) { return sim::meaning::meani
 Trace simulated(const std::string& schedule_json, const OpenProfile& profile, const std::string& perfetto) {
   const Schedule schedule = checked(schedule_json);
   study::require_machine(schedule, profile.machine);
-  Trace trace = sim::SimulatedExecutor().run(schedule, profile.machine);
-  if (!perfetto.empty()) write_perfetto(perfetto, {trace});
-  return trace;
+  const sim::SimulatedExecutor executor;
+  if (perfetto.empty()) return executor.run(schedule, profile.machine, nullptr);
+  const Timeline timeline = executor.observe(schedule, profile.machine);
+  write_perfetto(perfetto, {timeline});
+  return timeline.trace;
 }
 
 /// What `of` says of each span.

@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "tests/models/error_of.hpp"
 
@@ -26,46 +24,6 @@ Trace two_gpus(const std::string& source) {
   }
   return trace;
 }
-
-nlohmann::json perfetto(const std::vector<Trace>& traces) {
-  std::ostringstream out;
-  write_perfetto(traces, out);
-  return nlohmann::json::parse(out.str());
-}
-
-std::map<int, std::string> process_names(const nlohmann::json& picture) {
-  std::map<int, std::string> names;
-  for (const auto& event : picture["traceEvents"])
-    if (event["name"] == "process_name") names[event["pid"]] = event["args"]["name"];
-  return names;
-}
-
-TEST(Perfetto, processes_are_sources_and_gpus_with_the_sources_of_one_gpu_side_by_side) {
-  EXPECT_EQ(process_names(perfetto({two_gpus("predicted"), two_gpus("measured")})),
-            (std::map<int, std::string>{
-                {1, "predicted GPU 0"}, {2, "measured GPU 0"}, {3, "predicted GPU 1"}, {4, "measured GPU 1"}}));
-}
-
-TEST(Perfetto, a_span_has_its_time_in_microseconds_and_says_what_limits_it) {
-  const auto picture = perfetto({two_gpus("predicted")});
-  for (const auto& event : picture["traceEvents"]) {
-    if (event["ph"] != "X" || event["name"] != "gemm") continue;
-    EXPECT_EQ(event["ts"], 1.25);
-    EXPECT_EQ(event["dur"], 10.0);
-    EXPECT_EQ(event["args"], (nlohmann::json{{"detail", "132 CTAs"}, {"limit", "compute"}}));
-    return;
-  }
-  FAIL() << "no span of the GEMM";
-}
-
-TEST(Perfetto, a_thread_is_a_stream_named_once_for_each_process) {
-  int names = 0;
-  const auto picture = perfetto({two_gpus("predicted")});
-  for (const auto& event : picture["traceEvents"]) names += event["name"] == "thread_name";
-  EXPECT_EQ(names, 2 * 2);
-}
-
-TEST(Perfetto, no_traces_are_an_empty_picture) { EXPECT_TRUE(perfetto({})["traceEvents"].empty()); }
 
 TEST(TraceJson, a_trace_survives_a_file) {
   const auto path = std::filesystem::path(::testing::TempDir()) / "weft_trace.json";
