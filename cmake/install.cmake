@@ -1,6 +1,7 @@
 # cmake --install BUILD --prefix P gives, in any folder P and wherever P is moved:
 #   bin/weft                the command
 #   include/weft, lib       the library: one header, one archive, and the package that find_package(weft) finds
+#   share/weft/report.html  the page of weft explore --html, where npm was there to make it
 #   share/man, share/bash-completion, share/zsh, share/fish   the manual page and completions, where Python could make them
 #   share/doc/weft          the pages
 #   lib/python3/dist-packages/weft   the Python package, where it was built
@@ -43,6 +44,9 @@ if(TARGET weft_manual)
   endforeach()
   set(WEFT_ZSH_COMPLETIONS share/zsh/site-functions CACHE STRING "Where the completion of zsh is installed")
   install(FILES ${PROJECT_BINARY_DIR}/share/zsh/site-functions/_weft DESTINATION ${WEFT_ZSH_COMPLETIONS})
+endif()
+if(TARGET weft_report_page)  # of weft explore --html
+  install(FILES ${PROJECT_BINARY_DIR}/share/weft/report.html DESTINATION share/weft)
 endif()
 if(TARGET weft_python)
   set(WEFT_PYTHON_DESTINATION lib/python3/dist-packages CACHE STRING "Where the Python package is installed")

@@ -2,6 +2,7 @@
 option(WEFT_SANITIZE "Build with address and undefined-behaviour sanitizers" OFF)
 set(WEFT_CUDA AUTO CACHE STRING "Build the device part: AUTO (where a CUDA toolkit is found), ON or OFF")
 set(WEFT_PYTHON AUTO CACHE STRING "Build the Python module: AUTO (where Python's headers and pybind11 are found), ON or OFF")
+set(WEFT_REPORT_PAGE AUTO CACHE STRING "Bundle the page of weft explore --html: AUTO (where node and npm are), ON or OFF")
 option(WEFT_STATIC "Link everything but CUDA and NCCL statically, for machines that have nothing else" OFF)
 
 set(CMAKE_CXX_STANDARD 20)

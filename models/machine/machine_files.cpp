@@ -49,6 +49,13 @@ fs::path machine_folder(const fs::path& share) {
 
 fs::path scenario_folder() { return shipped_folders().scenarios; }
 
+fs::path report_page() {
+  std::error_code error;
+  for (fs::path folder = program_file().parent_path(); folder.has_relative_path(); folder = folder.parent_path())
+    if (fs::path page = folder / "share/weft/report.html"; fs::is_regular_file(page, error)) return page;
+  return {};
+}
+
 std::vector<std::string> machine_names(const fs::path& share) {
   std::vector<std::string> names;
   std::error_code error;

@@ -15,24 +15,26 @@ std::vector<Crossover> crossovers_of(const Exploration& exploration, int gpus) {
   return found;
 }
 
-std::vector<Crossover> crossovers(const Scenario& scenario, const Exploration& known, const Machine& machine,
-                                  Executor& executor, const ExploreOptions& options) {
-  std::vector<Crossover> all;
+Widths over_widths(const Scenario& scenario, const Exploration& known, const Machine& machine, Executor& executor,
+                   const ExploreOptions& options) {
+  Widths all;
+  const auto add = [&](const Exploration& exploration, const Scenario& asked) {
+    for (Crossover& one : crossovers_of(exploration, asked.gpus)) all.crossovers.push_back(std::move(one));
+    for (Gain& one : gains_of(exploration, asked, machine)) all.gains.push_back(std::move(one));
+  };
   for (int gpus = 2; gpus <= machine.gpus; gpus *= 2) {
-    std::vector<Crossover> some;
     if (gpus == scenario.gpus) {
-      some = crossovers_of(known, gpus);
-    } else {
-      Scenario other = scenario;
-      other.gpus = gpus;
-      try {
-        check_questions(other);
-        some = crossovers_of(explore(other, machine, executor, {.rule = options.rule}), gpus);
-      } catch (const InputError& error) {
-        for (const std::string& pattern : known.pairs()) some.push_back({pattern, gpus, {}, error.what()});
-      }
+      add(known, scenario);
+      continue;
     }
-    all.insert(all.end(), some.begin(), some.end());
+    Scenario other = scenario;
+    other.gpus = gpus;
+    try {
+      check_questions(other);
+      add(explore(other, machine, executor, {.rule = options.rule}), other);
+    } catch (const InputError& error) {
+      for (const std::string& pattern : known.pairs()) all.crossovers.push_back({pattern, gpus, {}, error.what()});
+    }
   }
   return all;
 }

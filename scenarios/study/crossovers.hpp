@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "scenarios/study/exploration.hpp"
+#include "scenarios/study/gains.hpp"
 
 namespace weft::scenarios::study {
 
@@ -20,9 +21,15 @@ struct Crossover {
 /// What the advice of an exploration says of each of its patterns.
 std::vector<Crossover> crossovers_of(const Exploration& exploration, int gpus);
 
+/// By number of GPUs.
+struct Widths {
+  std::vector<Crossover> crossovers;  ///< then by pattern
+  std::vector<Gain> gains;            ///< then as gains_of() has them
+};
+
 /// The same for 2, 4, 8, … of the machine's GPUs: those of `known`, which was asked with the scenario's GPUs, and of
-/// the schedules that have a name for the others. By number of GPUs, then by pattern. Only of models.
-std::vector<Crossover> crossovers(const Scenario& scenario, const Exploration& known, const Machine& machine,
-                                  Executor& executor, const ExploreOptions& options);
+/// the schedules that have a name for the others. The GEMMs of plain sizes are the same on any number of GPUs.
+Widths over_widths(const Scenario& scenario, const Exploration& known, const Machine& machine, Executor& executor,
+                   const ExploreOptions& options);
 
 }  // namespace weft::scenarios::study

@@ -41,20 +41,32 @@ double quantile(double share, const std::vector<double>& quantiles) {
 
 }  // namespace
 
-Odds RatioErrors::of(std::string_view family, double speedup, double serial_us, bool is_measured_machine) const {
+RatioErrors::Distribution RatioErrors::distribution(std::string_view family, double speedup, double serial_us,
+                                                    bool is_measured_machine) const {
   const auto is_own = [family](const RatioStratum& one) { return one.family == family; };
   const RatioStratum* stratum = class_of(strata, serial_us, is_own);
   const bool is_known = stratum != nullptr && is_measured_machine;
   if (stratum == nullptr)
     stratum = class_of(strata, serial_us, [](const RatioStratum& one) { return one.family == "any"; });
-  const std::vector<double>& z = class_of(residuals, serial_us, [](const Residuals&) { return true; })->quantiles;
-  const double x = std::log(speedup), scale = stratum->scale * (is_known ? 1 : widening);
-  const double expected = x + stratum->shift + stratum->slope * std::clamp(x, -most_slope_x, most_slope_x);
+  const double x = std::log(speedup);
+  return {.expected = x + stratum->shift + stratum->slope * std::clamp(x, -most_slope_x, most_slope_x),
+          .scale = stratum->scale * (is_known ? 1 : widening),
+          .z = class_of(residuals, serial_us, [](const Residuals&) { return true; })->quantiles};
+}
+
+Odds RatioErrors::of(std::string_view family, double speedup, double serial_us, bool is_measured_machine) const {
+  const auto [expected, scale, z] = distribution(family, speedup, serial_us, is_measured_machine);
   double mean_share = 0;  // of serial's time
   for (const double one : z) mean_share += std::exp(-expected - scale * one) / static_cast<double>(z.size());
   return {.faster = 1 - share_below(-expected / scale, z),
           .gain = 1 - mean_share,
           .worst_gain = 1 - std::exp(-expected - scale * quantile(worst_share, z))};
+}
+
+double RatioErrors::gain_at(double share, std::string_view family, double speedup, double serial_us,
+                            bool is_measured_machine) const {
+  const auto [expected, scale, z] = distribution(family, speedup, serial_us, is_measured_machine);
+  return 1 - std::exp(-expected - scale * quantile(share, z));
 }
 
 const RatioErrors& shipped_ratio_errors() {

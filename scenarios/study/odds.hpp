@@ -40,6 +40,18 @@ struct RatioErrors {
 
   /// `speedup` is the predicted one over serial, which is predicted to take `serial_us`.
   Odds of(std::string_view family, double speedup, double serial_us, bool is_measured_machine) const;
+  /// The share of serial's time that at least is saved in all but so large a share of such cases: Odds::worst_gain is
+  /// that of 0.05.
+  double gain_at(double share, std::string_view family, double speedup, double serial_us,
+                 bool is_measured_machine) const;
+
+ private:
+  /// ln(measured speedup) = expected + scale z.
+  struct Distribution {
+    double expected = 0, scale = 0;
+    const std::vector<double>& z;
+  };
+  Distribution distribution(std::string_view family, double speedup, double serial_us, bool is_measured_machine) const;
 };
 
 /// Those that weft ships.

@@ -1,6 +1,7 @@
 // weft explore: which schedule wins, by how much, why the others lose, and what it means for the layer.
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -8,7 +9,9 @@
 #include "models/base/text_file.hpp"
 #include "models/check/schedule_file.hpp"
 #include "models/execution/perfetto.hpp"
+#include "models/execution/trace_json.hpp"
 #include "models/machine/machine_files.hpp"
+#include "scenarios/study/answer_report.hpp"
 #include "scenarios/study/explanation.hpp"
 #include "scenarios/study/exploration.hpp"
 #include "scenarios/study/grade.hpp"
@@ -20,6 +23,7 @@
 #include "tools/commands/output.hpp"
 #include "tools/commands/question.hpp"
 #include "tools/report/exploration_report.hpp"
+#include "tools/report/html_report.hpp"
 #include "tools/report/losses_picture.hpp"
 #include "tools/report/terminal.hpp"
 #include "tools/rooms.hpp"
@@ -31,7 +35,7 @@ using scenarios::Scenario;
 
 struct Options {
   AskedQuestion question;
-  std::string trace, schedule, settings, why, svg, space = "likely";
+  std::string trace, schedule, settings, why, svg, html, measured, space = "likely";
   std::int64_t size = 0;
   bool all = false, careful = false;
   Output output;
@@ -72,13 +76,13 @@ study::Exploration explore(const Options& options, Scenario& scenario, const Mac
   }
 }
 
-/// Of models, whose numbers of GPUs are a choice.
-std::vector<study::Crossover> crossovers(const Options& options, const Scenario& scenario,
-                                         const study::Exploration& exploration, const Machine& machine) {
-  if (!scenario.model) return {};
+/// Of models, whose numbers of GPUs are a choice; a page shows them of plain sizes too.
+study::Widths widths(const Options& options, const Scenario& scenario, const study::Exploration& exploration,
+                     const Machine& machine) {
+  if (!scenario.model && options.html.empty()) return {};
   sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
-  return study::crossovers(scenario, exploration, machine, executor,
-                           {.rule = options.careful ? scenarios::Rule::careful : scenarios::Rule::least_regret});
+  return study::over_widths(scenario, exploration, machine, executor,
+                            {.rule = options.careful ? scenarios::Rule::careful : scenarios::Rule::least_regret});
 }
 
 std::size_t leading(const study::Exploration& exploration, const Scenario& scenario) {
@@ -92,7 +96,7 @@ void explain(const Options& options, const report::ExplorationView& view, study:
   const study::Answer* const winner = &exploration.answers[leading(exploration, scenario)];
   for (study::Answer& answer : exploration.answers)
     if ((view.is_full && (view.shown == 0 || view.shown == answer.size)) || &answer == winner ||
-        options.output.has_json())
+        options.output.has_json() || !options.html.empty())
       answers.push_back(&answer);
   study::explain(answers, machine, sim::simulate, {options.asks_for_all(), options.named()},
                  report::show_progress("explanations"));
@@ -125,6 +129,32 @@ std::string picture_of(study::Answer& answer, const Options& options, const Scen
                                 schedules);
 }
 
+/// Of all schedules of the answer its losses too, unless the whole space was walked.
+study::AnswerReport answer_report(const Options& options, const study::Exploration& exploration,
+                                  const Scenario& scenario, const Machine& machine, study::Widths widths,
+                                  std::optional<Grade> grade, std::optional<Trace> measured) {
+  study::AnswerReport report{.exploration = exploration,
+                             .scenario = scenario,
+                             .widths = std::move(widths),
+                             .grade = grade,
+                             .leading = leading(exploration, scenario),
+                             .runs = {}};
+  study::Answer& answer = report.exploration.answers[report.leading];
+  if (options.space != "all")
+    study::explain({&answer}, machine, sim::simulate, {.all = true}, report::show_progress("explanations"));
+  sim::SimulatedExecutor executor;
+  report.runs = study::drawn_runs(answer, machine, executor, [&](const Schedule& schedule, const Machine& on) {
+    return executor.observe(schedule, on);
+  });
+  if (!measured) return report;
+  try {
+    study::add_measured(report.runs, std::move(*measured));
+  } catch (const InputError& error) {
+    throw error.field() == "operation" ? error.in_file(options.measured) : error;
+  }
+  return report;
+}
+
 /// All of them or none; the folder is made where it is not there.
 void write_settings(const Options& options, const study::Exploration& exploration, const Scenario& scenario,
                     const Machine& machine) {
@@ -144,24 +174,37 @@ void require_folder(const std::string& path) {
 
 void run(const Options& options) {
   options.output.require_writable();
-  for (const std::string& path : {options.trace, options.schedule, options.svg}) require_writable(path);
+  for (const std::string& path : {options.trace, options.schedule, options.svg, options.html}) require_writable(path);
+  const std::string page = options.html.empty() ? "" : report::read_report_page();
+  std::optional<Trace> measured;
+  if (!options.measured.empty()) measured = read_trace(options.measured);
   require_folder(options.settings);
   auto [scenario, machine] = read_question(options.question);
   study::Exploration exploration = explore(options, scenario, machine);
   const std::string& profile = options.question.machine.empty() ? scenario.machine : options.question.machine;
+  study::Widths over_widths = widths(options, scenario, exploration, machine);
   const report::ExplorationView view{
-      .crossovers = crossovers(options, scenario, exploration, machine),
+      .crossovers = scenario.model ? over_widths.crossovers : std::vector<study::Crossover>{},
       .grade = grade_of_advice(exploration, scenario, machine, read_profile_grades(machine_path(profile))),
       .is_full = options.all || options.space == "all",
       .shown = options.space == "all" ? scenario.sizes.back() : 0,
       .is_wide = options.output.is_wide()};
   explain(options, view, exploration, scenario, machine);
   study::Answer& winner = exploration.answers[leading(exploration, scenario)];
+  const std::string picture = options.svg.empty() ? "" : picture_of(winner, options, scenario, machine);
+  report::Report report = report::exploration_report(exploration, scenario, machine, view);
+  std::string html;  // before anything is written: a run that is not of these schedules is refused
+  if (!options.html.empty())
+    html =
+        report::html_report(report::html_content(answer_report(options, exploration, scenario, machine,
+                                                               std::move(over_widths), view.grade, std::move(measured)),
+                                                 machine, report, machine_path(profile)),
+                            page);
   const bool writes_fastest = !options.trace.empty() || !options.schedule.empty();
   if (writes_fastest) write_fastest(options, winner, machine);
-  if (!options.svg.empty()) write_text_file(options.svg, picture_of(winner, options, scenario, machine));
+  if (!options.svg.empty()) write_text_file(options.svg, picture);
+  if (!options.html.empty()) write_text_file(options.html, html);
   if (!options.settings.empty()) write_settings(options, exploration, scenario, machine);
-  report::Report report = report::exploration_report(exploration, scenario, machine, view);
   if (writes_fastest)
     report.notes.push_back("Written: " + winner.ranking.fastest().request.id + " (" + winner.pair + ", " +
                            std::to_string(winner.size) + " " + report::size_word(scenario) + ").");
@@ -204,6 +247,11 @@ void add_explore_command(CLI::App& app) {
                    "every sensible hybrid too, at one size")
       ->check(CLI::IsMember({"likely", "named", "all"}));
   options->output.add_to(*command, "Write everything as one JSON object");
+  CLI::Option* html = writes(command->add_option(
+      "--html", options->html, "Write a page with curves, ranking, lanes and sources that needs no other file"));
+  reads(command->add_option("--measured", options->measured,
+                            "With --html: spans of the fastest schedule or of serial, by weft run, shown beside them"))
+      ->needs(html);
   command
       ->add_option("--settings", options->settings,
                    "Write what vLLM, SGLang, PyTorch, NCCL and others have to be told into this folder")

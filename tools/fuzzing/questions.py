@@ -8,7 +8,7 @@ from fuzzing.document import bytes_of, parsed
 from fuzzing.mutations import NUMBERS, STRINGS, mutated, mutated_lines, mutated_words
 
 FORMATS = ["text", "json", "csv", "markdown"]
-OUTPUTS = ("out.json", "out.jsonl", "trace.json", "out.svg", "spans.json", "won.json", "out.sqlite", "schedules/", "drawn/")
+OUTPUTS = ("out.json", "out.jsonl", "trace.json", "out.svg", "out.html", "spans.json", "won.json", "out.sqlite", "schedules/", "drawn/")
 NEW_PROFILE = ("out.json", "h100x8-nvswitch.gemm_kernels.txt")  # of the base, with its table of kernels
 
 
@@ -99,17 +99,17 @@ class Asker:
         files = {"scenario.json": scenario, "models/llama-3.3-70b.config.json": config}
         options = self.maybe(
             ["--json", "out.json"], ["--trace", "trace.json"], ["--svg", "out.svg"], ["--schedule", "won.json"],
-            ["--why", "all"], ["--all"], ["--space", self.random.choice(["named", "likely"])],
+            ["--html", "out.html"], ["--why", "all"], ["--all"], ["--space", self.random.choice(["named", "likely"])],
         )  # fmt: skip
         arguments = ["explore", "scenario.json", "--machine", self.machine(), *options, *self.printed()]
-        patience = 6 if "--why" in options or "--svg" in options else 2  # hundreds of schedules, each once more for each loss
+        patience = 6 if {"--why", "--svg", "--html"} & set(options) else 2  # hundreds of schedules, each once more for each loss
         return Question(arguments, files, OUTPUTS, patience=patience)
 
     def explore_model(self):
         """One of its layers is asked about, though no scenario says so."""
         config = self.random.choice(self.corpus.configs)
         donors = [text.decode() for text in self.some(self.corpus.configs, 2)]
-        question = ["--tokens", "1024", "--space", "named", *self.maybe(["--gpus", "4"], ["--json", "out.json"])]
+        question = ["--tokens", "1024", "--space", "named", *self.maybe(["--gpus", "4"], ["--json", "out.json"], ["--html", "out.html"])]
         arguments = ["explore", "config.json", "--machine", self.machine(), *question, *self.printed()]
         return Question(arguments, {"config.json": self.mutant("json", config, donors=donors)}, OUTPUTS, patience=2)
 
