@@ -21,15 +21,20 @@ struct Crossover {
 /// What the advice of an exploration says of each of its patterns.
 std::vector<Crossover> crossovers_of(const Exploration& exploration, int gpus);
 
+/// The same for 2, 4, 8, … of the machine's GPUs: those of `known`, which was asked with the scenario's GPUs, and of
+/// the schedules that have a name for the others. By number of GPUs, then by pattern. The GEMMs of plain sizes are the
+/// same on any number of GPUs.
+std::vector<Crossover> crossovers(const Scenario& scenario, const Exploration& known, const Machine& machine,
+                                  Executor& executor, Rule rule);
+
 /// By number of GPUs.
 struct Widths {
   std::vector<Crossover> crossovers;  ///< then by pattern
   std::vector<Gain> gains;            ///< then as gains_of() has them
 };
 
-/// The same for 2, 4, 8, … of the machine's GPUs: those of `known`, which was asked with the scenario's GPUs, and of
-/// the schedules that have a name for the others. The GEMMs of plain sizes are the same on any number of GPUs.
+/// crossovers(), and what overlap gains, for which every schedule has to be looked at.
 Widths over_widths(const Scenario& scenario, const Exploration& known, const Machine& machine, Executor& executor,
-                   const ExploreOptions& options);
+                   Rule rule);
 
 }  // namespace weft::scenarios::study

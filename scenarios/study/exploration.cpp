@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <span>
 #include <unordered_map>
@@ -88,7 +89,19 @@ class PairStudy {
     return std::max(cases_.size(), std::min(cases_.size() + hybrids_.size(), options_.least_schedules));
   }
 
+  /// Serial, and the schedules that have a name as a similar exploration ranked them, until overlap pays: more of them
+  /// do not change that, only by which one.
+  void run_until_it_pays(const Exploration& similar, ProgressCounter& progress) {
+    for (const Case* one : in_order_of(similar)) {
+      simulate_all({one, 1}, progress);
+      if (answer().ranking.overlap_pays()) return;
+    }
+  }
+  bool is_complete() const { return explored_.size() >= cases_.size(); }
+
   void run(ProgressCounter& progress) {
+    explored_.clear();
+    stuck_ = 0;
     simulate_all(cases_, progress);
     std::span<const Case> left = hybrids_;
     while (explored_.size() < options_.least_schedules && !left.empty()) {
@@ -124,6 +137,23 @@ class PairStudy {
   }
 
  private:
+  /// Serial first; what the other exploration has not got is last.
+  std::vector<const Case*> in_order_of(const Exploration& similar) const {
+    std::unordered_map<std::string, std::size_t> place;
+    for (const Answer& answer : similar.answers)
+      if (answer.pair == question_.name && answer.size == size_)
+        for (const Explored& one : answer.fastest_first) place.emplace(one.candidate.request.id, place.size());
+    const auto place_of = [&](const Case* one) {
+      if (one == &cases_.front()) return std::size_t{0};
+      const auto found = place.find(one->id);
+      return 1 + (found == place.end() ? place.size() : found->second);
+    };
+    std::vector<const Case*> ordered;
+    for (const Case& one : cases_) ordered.push_back(&one);
+    std::ranges::stable_sort(ordered, {}, place_of);
+    return ordered;
+  }
+
   void simulate_all(std::span<const Case> cases, ProgressCounter& progress) {
     std::vector<std::optional<Explored>> results(cases.size());
     for_each_index(cases.size(), [&](std::size_t i) {
@@ -205,15 +235,17 @@ void drown_island(Ranking& ranking) {
     ranking.advised = promising;
 }
 
-/// Answers come by ascending size, each size with the same patterns.
-void drown_islands(std::vector<Answer>& answers) {
-  std::map<std::string, std::vector<Ranking*>> by_pattern;
-  for (Answer& answer : answers) by_pattern[answer.pair].push_back(&answer.ranking);
-  for (auto& [pattern, sizes] : by_pattern)
+/// Answers come by ascending size, each size with the same patterns. An island is looked at whole first.
+void drown_islands(std::vector<Answer>& answers, const std::function<void(std::size_t)>& complete) {
+  std::map<std::string, std::vector<std::size_t>> by_pattern;
+  for (std::size_t i = 0; i < answers.size(); ++i) by_pattern[answers[i].pair].push_back(i);
+  const auto pays = [&](std::size_t index) { return answers[index].ranking.overlap_pays(); };
+  for (const auto& [pattern, sizes] : by_pattern)
     for (std::size_t i = 1; i + 1 < sizes.size(); ++i)
-      if (sizes[i - 1]->overlap_pays() == sizes[i + 1]->overlap_pays() &&
-          sizes[i]->overlap_pays() != sizes[i - 1]->overlap_pays())
-        drown_island(*sizes[i]);
+      if (pays(sizes[i - 1]) == pays(sizes[i + 1]) && pays(sizes[i]) != pays(sizes[i - 1])) {
+        complete(sizes[i]);
+        drown_island(answers[sizes[i]].ranking);
+      }
 }
 
 }  // namespace
@@ -296,15 +328,21 @@ Exploration explore(const Scenario& asked_scenario, const Machine& machine, Exec
   std::size_t expected = 0;
   for (const auto& study : studies) expected += study->expected();
   ProgressCounter progress(options.progress, expected);
-  for_each_index(studies.size(), [&](std::size_t i) { studies[i]->run(progress); });
+  for_each_index(studies.size(), [&](std::size_t i) {
+    options.until_it_pays_like ? studies[i]->run_until_it_pays(*options.until_it_pays_like, progress)
+                               : studies[i]->run(progress);
+  });
 
   Exploration exploration;
   std::vector<Answer> answers;
-  for (const auto& study : studies) {
-    exploration.simulated += study->simulated();
-    answers.push_back(study->answer());
-  }
-  if (options.rule == Rule::least_regret) drown_islands(answers);
+  for (const auto& study : studies) answers.push_back(study->answer());
+  const auto complete = [&](std::size_t i) {
+    if (studies[i]->is_complete()) return;
+    studies[i]->run(progress);
+    answers[i] = studies[i]->answer();
+  };
+  if (options.rule == Rule::least_regret) drown_islands(answers, complete);
+  for (const auto& study : studies) exploration.simulated += study->simulated();
   for (std::size_t i = 0; i < answers.size(); ++i) add_answer(exploration, asked[i], std::move(answers[i]));
   return exploration;
 }

@@ -73,7 +73,10 @@ struct ExploreOptions {
   /// A hybrid of this id is added as well, however unlikely it is; empty: none.
   std::string also = {};
   Rule rule = Rule::least_regret;  ///< by which schedules are advised
-  Progress progress = {};          ///< of schedules
+  /// Not null: a pair's schedules are looked at one by one, in the order in which this exploration of the same patterns
+  /// and sizes ranked them, until overlap pays. Answers say whether it does, but not by which schedule.
+  const Exploration* until_it_pays_like = nullptr;
+  Progress progress = {};  ///< of schedules
 };
 
 /// The scenario at one of its sizes. Throws InputError, field "size", where it has not got it.

@@ -76,13 +76,14 @@ study::Exploration explore(const Options& options, Scenario& scenario, const Mac
   }
 }
 
-/// Of models, whose numbers of GPUs are a choice; a page shows them of plain sizes too.
+/// Of models, whose numbers of GPUs are a choice; a page shows them of plain sizes too, and gains.
 study::Widths widths(const Options& options, const Scenario& scenario, const study::Exploration& exploration,
                      const Machine& machine) {
-  if (!scenario.model && options.html.empty()) return {};
+  const scenarios::Rule rule = options.careful ? scenarios::Rule::careful : scenarios::Rule::least_regret;
   sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
-  return study::over_widths(scenario, exploration, machine, executor,
-                            {.rule = options.careful ? scenarios::Rule::careful : scenarios::Rule::least_regret});
+  if (!options.html.empty()) return over_widths(scenario, exploration, machine, executor, rule);
+  if (!scenario.model) return {};
+  return {.crossovers = crossovers(scenario, exploration, machine, executor, rule), .gains = {}};
 }
 
 std::size_t leading(const study::Exploration& exploration, const Scenario& scenario) {

@@ -101,7 +101,7 @@ std::string explored(const scenarios::Scenario& scenario, const OpenProfile& pro
   for (study::Answer& answer : exploration.answers) answers.push_back(&answer);
   study::explain(answers, machine, sim::simulate);
   const std::vector<study::Crossover> crossovers =
-      scenario.model ? study::over_widths(scenario, exploration, machine, executor, {}).crossovers
+      scenario.model ? study::crossovers(scenario, exploration, machine, executor, scenarios::Rule::least_regret)
                      : std::vector<study::Crossover>{};
   return study::to_json(exploration, scenario, machine, crossovers,
                         grade_of_advice(exploration, scenario, machine, profile.grades))

@@ -2,7 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <set>
+
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
 #include "scenarios/study/crossovers.hpp"
+#include "tests/simulator.hpp"
 
 namespace weft::scenarios::study {
 namespace {
@@ -112,6 +117,31 @@ TEST(Crossovers, AreThoseOfTheAdvice) {
   ASSERT_EQ(crossovers.size(), 2u);
   EXPECT_EQ(crossovers[0].pattern, "a");
   EXPECT_EQ(crossovers[0].pays_from, 1024);
+}
+
+/// They look at a pattern's schedules only until one pays.
+TEST(Crossovers, AreThoseOfWholeExplorations) {
+  const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
+  Scenario asked = scenario();
+  asked.model =
+      ModelConfig{.hidden = 2048, .intermediate = 8192, .heads = 16, .kv_heads = 8, .head_dim = 128, .layers = 10};
+  asked.sizes = {256, 512, 1024, 2048};
+  const Exploration known = explore(asked, machine, tests::simulator());
+  std::vector<Crossover> whole = crossovers_of(known, 2);
+  for (const int gpus : {4, 8}) {
+    Scenario other = asked;
+    other.gpus = gpus;
+    for (Crossover& one : crossovers_of(explore(other, machine, tests::simulator()), gpus))
+      whole.push_back(std::move(one));
+  }
+  const std::vector<Crossover> found = crossovers(asked, known, machine, tests::simulator(), Rule::least_regret);
+  ASSERT_EQ(found.size(), whole.size());
+  std::set<std::optional<std::int64_t>> answers;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].pays_from, whole[i].pays_from) << found[i].pattern << ", " << found[i].gpus << " GPUs";
+    answers.insert(found[i].pays_from);
+  }
+  EXPECT_GT(answers.size(), 1u);  // there is something to get wrong
 }
 
 }  // namespace
