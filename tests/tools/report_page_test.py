@@ -137,7 +137,8 @@ class TheFile(InAFolder):
         self.assert_refused((*EXPLORE, *outputs, "--measured", other), "measured.json", "operation")
 
 
-COLOURS_OF_CHARTS = """return [...document.querySelectorAll('.chart canvas')].filter((one) => one.clientHeight > 0).map((canvas) => {
+COLOURS_OF_CHARTS = """return [...document.querySelectorAll('.chart')].filter((one) => one.clientHeight > 0).map((chart) => {
+  const canvas = chart.querySelector('canvas');
   const seen = new Set(), data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
   for (let i = 0; i < data.length; i += 4) seen.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);
   return seen.size; })"""
