@@ -319,14 +319,14 @@ Schedule flagged_gather(int gpus, const GemmKernel& kernel) {
 }
 
 /// A collective alone, by our own kernel over peer memory.
-Schedule peer_collective(CollectiveKind kind, int gpus, int ctas) {
+Schedule peer_collective(CollectiveKind kind, int gpus, int ctas, std::int64_t rows) {
   Schedule schedule = empty_schedule(std::string(name_of(kind)), gpus, 1);
-  schedule.name = std::string(name_of(kind)) + " by " + std::to_string(ctas) +
+  schedule.name = std::string(name_of(kind)) + " of " + std::to_string(rows) + " rows by " + std::to_string(ctas) +
                   " CTAs over peer memory, gpus=" + std::to_string(gpus);
   const bool gathers = kind == CollectiveKind::all_gather, scatters = kind == CollectiveKind::reduce_scatter;
-  schedule.buffers = {symmetric(matrix("input", gathers ? m / gpus : m, n)),
-                      symmetric(matrix("result", scatters ? m / gpus : m, n))};
-  schedule.meaning = Meaning{std::string(name_of(kind)), m, n, 1, 0, 0, 1, 1, {}};
+  schedule.buffers = {symmetric(matrix("input", gathers ? rows / gpus : rows, n)),
+                      symmetric(matrix("result", scatters ? rows / gpus : rows, n))};
+  schedule.meaning = Meaning{std::string(name_of(kind)), rows, n, 1, 0, 0, 1, 1, {}};
   Collective collective = collective_of(kind, rows_of(schedule, 0, 0, 1), rows_of(schedule, 1, 0, 1), ctas);
   collective.transport = Transport::peer_kernel;
   schedule.operations = {{"collective", compute, {}, collective}};
@@ -478,7 +478,9 @@ std::vector<Schedule> all_schedules(int gpus) {
   if (gpus == 1) return schedules;
   for (const CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather,
                                     CollectiveKind::reduce_scatter, CollectiveKind::all_to_all})
-    for (const int ctas : {1, 24}) schedules.push_back(peer_collective(kind, gpus, ctas));
+    for (const int ctas : {1, 24})
+      for (const std::int64_t rows : {8 * std::int64_t{gpus}, m})
+        schedules.push_back(peer_collective(kind, gpus, ctas, rows));
   schedules.push_back(follows_starts_and_tiles(gpus));
   schedules.push_back(kernels_of_a_layer(gpus));
   for (const GemmKernel& kernel : own_kernels)

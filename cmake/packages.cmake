@@ -49,7 +49,9 @@ if(NOT WEFT_CUDA STREQUAL "OFF")
   include(CheckLanguage)
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
-    set(CMAKE_CUDA_ARCHITECTURES 90a-real CACHE STRING "GPU architectures of the device part")
+    # A100, RTX 4090 and L40S, H100 and H200, B200, RTX 5090 and RTX PRO 6000; what comes later compiles the last at its
+    # first start. Kernels that only Hopper can run are built for it alone: calibration/device/CMakeLists.txt.
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 89-real 90-real 100-real 120 CACHE STRING "GPU architectures of the device part")
     enable_language(CUDA)
     find_package(CUDAToolkit)
     find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})

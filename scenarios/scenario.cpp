@@ -14,10 +14,14 @@ namespace weft::scenarios {
 namespace {
 
 constexpr std::string_view format = "weft.scenario/1";
+/// Each once, in the order of the file.
 std::vector<int> list_of_counts(const std::vector<JsonValue>& values, Range range) {
   std::vector<int> result;
-  result.reserve(values.size());
-  for (const JsonValue& value : values) result.push_back(static_cast<int>(value.integer(range.least, range.most)));
+  for (const JsonValue& value : values) {
+    const auto count = static_cast<int>(value.integer(range.least, range.most));
+    if (std::find(result.begin(), result.end(), count) != result.end()) value.fail("a value that is not there yet");
+    result.push_back(count);
+  }
   return result;
 }
 
@@ -43,12 +47,23 @@ void read_families(const JsonValue& words, SearchSpace& space) {
   }
 }
 
+/// NCCL is always there: serial by it is what all others are compared with.
+void read_collectives(const JsonValue& words, SearchSpace& space) {
+  space.two_shot = false;
+  for (const JsonValue& word : words.list()) {
+    const std::string name = word.string();
+    if (name != "nccl" && name != "two_shot") word.fail("nccl or two_shot");
+    space.two_shot = space.two_shot || name == "two_shot";
+  }
+}
+
 SearchSpace read_space(JsonObject& object) {
   SearchSpace space;
   if (const auto families = object.find("families")) read_families(*families, space);
   if (const auto chunks = object.find("chunks")) space.chunks = list_of_counts(chunks->list(), chunk_counts);
   if (const auto stages = object.find("stages")) space.stages = list_of_counts(stages->list(), piece_counts);
   if (const auto max_ctas = object.find("max_ctas")) space.max_ctas = list_of_counts(max_ctas->list(), counts);
+  if (const auto collectives = object.find("collectives")) read_collectives(*collectives, space);
   space.launch = object.word_or("launch", Launch::graph);
   return space;
 }

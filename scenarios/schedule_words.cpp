@@ -41,9 +41,9 @@ struct Words {
 };
 
 Words words_of_family(const Serial&) { return {"serial", ""}; }
-Words words_of_family(const Decomposition& one) { return {"chunks, NCCL", ", " + counted(one.chunks, "chunk")}; }
+Words words_of_family(const Decomposition& one) { return {"chunks", ", " + counted(one.chunks, "chunk")}; }
 Words words_of_family(const Signaling& one) {
-  return {"one GEMM that signals groups of tiles, NCCL",
+  return {"one GEMM that signals groups of tiles",
           one.groups.empty() ? "" : ", " + counted(static_cast<std::int64_t>(one.groups.size()), "group")};
 }
 Words words_of_family(const AsyncTp& one) {
@@ -81,8 +81,30 @@ Words words_of_family(const Hybrid& one) {
 }
 Words words_of_family(const Best&) { return {"the best", ""}; }
 
+std::string_view words_of_collectives(Collectives collectives) {
+  switch (collectives) {
+    case Collectives::nccl:
+      return "NCCL";
+    case Collectives::two_shot:
+      return "collectives over peer memory";
+    case Collectives::multimem:
+      return "collectives in the switch";
+    case Collectives::none:
+      break;
+  }
+  return "no collectives";
+}
+
+/// Where NCCL is what one expects, only what is not NCCL is said.
+bool says_nccl(const Family& family) {
+  return std::holds_alternative<Decomposition>(family) || std::holds_alternative<Signaling>(family);
+}
+
 Words words_of_any(const ScheduleChoice& choice) {
-  return std::visit([](const auto& family) { return words_of_family(family); }, choice.family);
+  Words words = std::visit([](const auto& family) { return words_of_family(family); }, choice.family);
+  if (choice.collectives != Collectives::nccl || says_nccl(choice.family))
+    words.kind += ", " + std::string(words_of_collectives(choice.collectives));
+  return words;
 }
 
 }  // namespace

@@ -17,6 +17,12 @@ std::vector<int> ctas_worth_trying(const Family& family, const Workload& workloa
   return max_ctas;
 }
 
+/// Attention's exchanges are grouped sends and receives.
+bool has_collectives(const Workload& workload) {
+  return !std::holds_alternative<GemmWorkload>(workload) && !std::holds_alternative<CopyWorkload>(workload) &&
+         !std::holds_alternative<AttentionWorkload>(workload);
+}
+
 }  // namespace
 
 bool SearchSpace::has(std::string_view family) const {
@@ -56,17 +62,30 @@ std::vector<int> fused_norm_ctas(const Machine& machine) {
   return {4, 8, 16};
 }
 
+std::vector<int> two_shot_ctas(const Machine& machine) {
+  if (!machine.direct_collectives || !machine.direct_collectives->two_shot) return {};
+  return {8, 16, 24};
+}
+
 std::vector<Case> candidates(const Workload& workload, int gpus, const SearchSpace& space) {
   std::vector<Case> cases;
-  const auto add = [&](const Family& family, int max_ctas) {
-    const ScheduleChoice choice{family, max_ctas, space.launch};
+  const auto add_choice = [&](const ScheduleChoice& choice) {
     cases.push_back({.id = describe(choice), .gpus = gpus, .workload = workload, .schedule = choice, .measured = {}});
   };
+  const auto add = [&](const Family& family, int max_ctas) { add_choice({family, max_ctas, space.launch}); };
+  const auto add_two_shot = [&](const Family& family) {
+    if (!has_collectives(workload) || !rules_of(family).runs_nccl(family, workload)) return;
+    for (const int ctas : space.two_shot_ctas)
+      add_choice({.family = family, .max_ctas = ctas, .launch = space.launch, .collectives = Collectives::two_shot});
+  };
   add(Serial{}, 0);
+  add_two_shot(Serial{});
   for (const FamilyRules* rules : all_families()) {
     if (rules->candidates == nullptr || !space.has(rules->name)) continue;
-    for (const Family& family : rules->candidates(workload, gpus, space))
+    for (const Family& family : rules->candidates(workload, gpus, space)) {
       for (const int max_ctas : ctas_worth_trying(family, workload, space)) add(family, max_ctas);
+      add_two_shot(family);
+    }
   }
   return cases;
 }

@@ -18,6 +18,8 @@ struct SearchSpace {
   std::vector<int> chunks{2, 4, 8};     ///< of decomposition; those that the rows cannot be cut into are skipped
   std::vector<int> stages{1, 2, 4, 8};  ///< of staged, besides the searched number
   std::vector<int> max_ctas{4, 8, 16};  ///< besides the library's default, wherever NCCL overlaps
+  bool two_shot = true;                 ///< collectives over peer memory as well, where the machine has them
+  std::vector<int> two_shot_ctas{};     ///< of collectives over peer memory; two_shot_ctas() has a machine's
   std::vector<int> fused_norm_ctas{};   ///< comm_ctas of token_split's fused norm; fused_norm_ctas() has a machine's
   Launch launch = Launch::graph;
   bool hybrids = false;         ///< all that the choices of a hybrid allow, besides the named families
@@ -31,6 +33,10 @@ struct SearchSpace {
 std::vector<Hybrid> sensible_hybrids(const PairWorkload& pair, int gpus, const SearchSpace& space);
 /// The same with the limits of CTAs that `space` has for those that NCCL moves.
 std::vector<ScheduleChoice> hybrid_choices(const PairWorkload& pair, int gpus, const SearchSpace& space);
+
+/// CTAs worth trying for collectives over peer memory in place of the library's; none where the machine has no such
+/// kernel.
+std::vector<int> two_shot_ctas(const Machine& machine);
 
 /// CTAs worth trying for the fused all-reduce and norm; none where the machine has no such kernel.
 std::vector<int> fused_norm_ctas(const Machine& machine);
@@ -75,7 +81,10 @@ struct Ranking {
   const Candidate& fastest() const { return fastest_first.front(); }
   const Candidate& reference() const { return fastest_first[serial]; }
   const Candidate& advice() const { return fastest_first[advised]; }
+  /// Something else than serial is advised.
   bool overlap_pays() const { return advised != serial; }
+  /// And it is more than serial with faster collectives.
+  bool overlaps() const { return !std::holds_alternative<Serial>(advice().request.schedule.family); }
   double saved_us() const { return reference().estimate.time_us - advice().estimate.time_us; }
 };
 

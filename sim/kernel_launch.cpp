@@ -98,6 +98,8 @@ double share_of_hbm(const OtherKernels& kernels, MemoryKernel kernel) {
       return kernels.swiglu_share;
     case MemoryKernel::rotary:
       return kernels.rotary_share;
+    case MemoryKernel::pytorch_sum:
+      return kernels.pytorch_sum_share;
     default:
       return as_fast_as_memory;
   }

@@ -153,7 +153,7 @@ double Simulation::repetition_floor_us() const {
 /// to hide it. Under load the host is far ahead.
 double Simulation::exposed_launch_us(double time_us) const {
   if (machine_.condition.condition == Condition::sustained || schedule_.launch != Launch::graph ||
-      !options_.mechanisms.gaps || schedule_.operations.size() < 2 || !has_collectives(schedule_))
+      !options_.mechanisms.gaps || schedule_.operations.size() < 2 || !has_library_collectives(schedule_))
     return 0;
   const Latencies& latencies = machine_.latencies;
   return std::clamp(latencies.short_graph_us - time_us, 0.0, latencies.short_graph_gap_us);

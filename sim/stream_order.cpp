@@ -31,7 +31,7 @@ StreamOrder::StreamOrder(const Schedule& schedule, StreamTiming timing)
       barrier_number_(edges_.size()) {
   for (OperationId id = 0; id < operations(); ++id) {
     on_stream_[schedule.operations[id].stream].push_back(id);
-    is_collective_.push_back(facts(schedule.operations[id].work).is_collective);
+    by_library_.push_back(facts(schedule.operations[id].work).by_library);
   }
   find_edges();
   schedule_.launch == Launch::graph ? set_graph_gaps() : set_eager_gaps();
@@ -56,7 +56,7 @@ void StreamOrder::find_edges() {
 Picoseconds StreamOrder::root_offset(OperationId id, int iteration, int iterations) const {
   if (timing_.starts_first == 0) return root_offset_[id];
   const bool is_won = iteration + 0.5 < timing_.starts_first * iterations;
-  if (is_collective_[id]) return is_won ? Picoseconds{} : timing_.fork_gap;
+  if (by_library_[id]) return is_won ? Picoseconds{} : timing_.fork_gap;
   return is_won ? root_offset_[id] : Picoseconds{};
 }
 
@@ -67,7 +67,7 @@ bool StreamOrder::goes_behind(OperationId id, OperationId chain) const {
       schedule_.operations[chain].work, [](const OneOf<Gemm, GroupedGemm> auto&) { return true; },
       [](const OneOf<Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention, Signal,
                      Wait, Barrier, Delay> auto&) { return false; });
-  return is_collective_[id] && is_matrix_kernel && priority(id) >= priority(chain);
+  return by_library_[id] && is_matrix_kernel && priority(id) >= priority(chain);
 }
 
 void StreamOrder::set_graph_gaps() {
@@ -78,7 +78,7 @@ void StreamOrder::set_graph_gaps() {
     if (edges_[id].empty() && id != first_root) root_offset_[id] = timing_.fork_gap;
     for (const StreamEdge& edge : edges_[id]) {
       OperationId& chain = continues[edge.operation];
-      if (chain < 0 || (is_collective_[chain] && !is_collective_[id])) chain = id;
+      if (chain < 0 || (by_library_[chain] && !by_library_[id])) chain = id;
     }
   }
   for (OperationId id = 0; id < operations(); ++id)
@@ -86,8 +86,8 @@ void StreamOrder::set_graph_gaps() {
       edge.gap = edges_[id].size() > 1 ? timing_.join_gap
                  : continues[edge.operation] != id
                      ? goes_behind(id, continues[edge.operation]) ? timing_.behind_gemm_gap : timing_.fork_gap
-                 : is_collective_[id] ? timing_.collective_gap
-                                      : timing_.kernel_gap;
+                 : by_library_[id] ? timing_.collective_gap
+                                   : timing_.kernel_gap;
   set_copy_gaps();
 }
 

@@ -14,7 +14,7 @@ namespace weft::sim {
 /// takes SMs then: another one goes behind the GEMM.
 struct StreamTiming {
   Picoseconds kernel_gap;        ///< end of an operation to the start of one that waits for it alone
-  Picoseconds collective_gap;    ///< the same where that one is a collective
+  Picoseconds collective_gap;    ///< the same where that one is a collective of the library
   Picoseconds join_gap;          ///< last end to the start of an operation that waits for several
   Picoseconds fork_gap;          ///< end to the start of an operation that does not continue the chain
   Picoseconds behind_gemm_gap;   ///< the same for a collective that is no more urgent than a GEMM on the chain
@@ -73,7 +73,7 @@ class StreamOrder {
 
   const Schedule& schedule_;
   const StreamTiming timing_;
-  std::vector<bool> is_collective_, is_peer_copy_;  // by operation
+  std::vector<bool> by_library_, is_peer_copy_;  // by operation
   std::vector<std::vector<OperationId>> on_stream_;
   std::vector<Edges> edges_;
   std::vector<Picoseconds> root_offset_;

@@ -8,14 +8,6 @@
 namespace weft::sim {
 namespace {
 
-/// Kernels of the collective library hold their SMs on all ranks before any goes on.
-bool is_library_collective(const Work& work) {
-  return match(
-      work, [](const Collective&) { return true; },
-      [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention,
-                     Signal, Wait, Barrier, Delay> auto&) { return false; });
-}
-
 /// In which share of launches a collective that begins a graph beside other operations starts first: on every rank at
 /// once, as each must hold its SMs before any goes on. 0 where nothing races.
 double starts_first(const Schedule& schedule, const CollectiveKernel& kernel) {
@@ -23,7 +15,7 @@ double starts_first(const Schedule& schedule, const CollectiveKernel& kernel) {
   int roots = 0, position = -1;
   for (const Operation& operation : schedule.operations) {
     if (!has_begun[operation.stream] && operation.after.empty()) {
-      if (is_library_collective(operation.work)) position = roots;
+      if (const Facts of_work = facts(operation.work); of_work.by_library && of_work.meetings > 0) position = roots;
       ++roots;
     }
     has_begun[operation.stream] = true;
@@ -37,9 +29,9 @@ double starts_first(const Schedule& schedule, const CollectiveKernel& kernel) {
 
 }  // namespace
 
-bool has_collectives(const Schedule& schedule) {
+bool has_library_collectives(const Schedule& schedule) {
   return std::any_of(schedule.operations.begin(), schedule.operations.end(),
-                     [](const Operation& operation) { return facts(operation.work).is_collective; });
+                     [](const Operation& operation) { return facts(operation.work).by_library; });
 }
 
 StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const Mechanisms& mechanisms) {
@@ -61,7 +53,8 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
   timing.behind_gemm_gap =
       graph ? std::max(timing.fork_gap, timing.kernel_gap + from_us(machine.gemm.counter_reset_us)) + Picoseconds{1}
             : timing.fork_gap;
-  const double graph_gap_us = has_collectives(schedule) ? latencies.collective_graph_gap_us : latencies.graph_gap_us;
+  const double graph_gap_us =
+      has_library_collectives(schedule) ? latencies.collective_graph_gap_us : latencies.graph_gap_us;
   timing.iteration_gap = from_us(graph ? graph_gap_us : latencies.eager_gap_us);
   if (graph) {
     timing.before_copy_gap = from_us(latencies.before_copy_gap_us);

@@ -9,6 +9,6 @@ namespace weft::sim {
 
 StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const Mechanisms& mechanisms);
 
-bool has_collectives(const Schedule& schedule);
+bool has_library_collectives(const Schedule& schedule);
 
 }  // namespace weft::sim

@@ -111,6 +111,18 @@ __device__ inline void store(const void* source, const CUtensorMap& map, int x, 
                "r"(y), "r"(shared_address(source))
                : "memory");
 }
+/// `bytes` in a row, a multiple of 16 from an address that is one; from any memory that the GPU addresses, peers' too.
+__device__ inline void load_bytes(void* destination, const void* source, int bytes, Barrier& arrived) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   shared_address(destination)),
+               "l"(source), "r"(bytes), "r"(shared_address(&arrived))
+               : "memory");
+}
+__device__ inline void store_bytes(const void* source, void* destination, int bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(destination),
+               "r"(shared_address(source)), "r"(bytes)
+               : "memory");
+}
 __device__ inline void end_group_of_stores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 /// Until all but the last `groups` groups of this thread's stores no longer need their source.
 template <int groups>

@@ -1,7 +1,8 @@
 #include "calibration/device/check.hpp"
+#include "calibration/device/meeting.cuh"
 #include "calibration/device/octet.cuh"
+#include "calibration/device/peer_bulk_kernels.hpp"
 #include "calibration/device/peer_kernels.hpp"
-#include "calibration/device/waiting.cuh"
 #include "models/schedule/own_kernels.hpp"
 
 namespace weft::calibration::device {
@@ -11,24 +12,6 @@ constexpr int threads = 512;
 constexpr int in_flight = 4;  // octets of each source that a thread asks for at once
 constexpr float norm_epsilon = 1e-6F;
 
-__device__ const Octet* octets(const PeerBuffer& buffer, int rank) {
-  return static_cast<const Octet*>(buffer.of_rank[rank]);
-}
-__device__ Octet* octets(PeerBuffer& buffer, int rank) { return static_cast<Octet*>(buffer.of_rank[rank]); }
-
-/// CTA i of this rank meets CTA i of all others. What any of their threads stored before, all see afterwards.
-__device__ void meet_cta(const BarrierFlags& flags, const WaitLimit& limit) {
-  __syncthreads();
-  const int peer = static_cast<int>(threadIdx.x);
-  if (peer < flags.ranks && peer != flags.rank) {
-    const int first = static_cast<int>(blockIdx.x) * flags.ranks;
-    __threadfence_system();
-    if (change(flags.of_rank[peer] + first + flags.rank, 0, 1, cuda::memory_order_release, limit, peer))
-      change(flags.of_rank[flags.rank] + first + peer, 1, 0, cuda::memory_order_acquire, limit, peer);
-  }
-  __syncthreads();
-}
-
 /// Calls work(first, stride) so that all threads of the grid share out `count` items, in_flight at a time.
 template <class Work>
 __device__ void share_out(std::int64_t count, const Work& work) {
@@ -37,25 +20,38 @@ __device__ void share_out(std::int64_t count, const Work& work) {
   for (std::int64_t first = own; first < count; first += stride * in_flight) work(first, stride);
 }
 
-/// The sum over all ranks of octets first, first + stride, … of each one's input from `offset` on.
+/// The octets first, first + stride, … of a share that one thread works on at once.
+template <class Visit>
+__device__ void for_each_in_flight(std::int64_t first, std::int64_t stride, std::int64_t count, const Visit& visit) {
+#pragma unroll
+  for (int i = 0; i < in_flight; ++i)
+    if (first + i * stride < count) visit(i, first + i * stride);
+}
+
+/// Adds to `sums` octets first, first + stride, … below `count` of every rank's input from `offset` on. Two ranks'
+/// octets are asked for at once: what is under way, not the adding, limits a CTA.
+__device__ void sum_of_ranks(const PeerBuffer& input, int ranks, std::int64_t offset, std::int64_t first,
+                             std::int64_t stride, std::int64_t count, OctetSum (&sums)[in_flight]) {
+  for (int rank = 0; rank < ranks; rank += 2) {
+    const Octet* const even = octets(input, rank) + offset;
+    const Octet* const odd = rank + 1 < ranks ? octets(input, rank + 1) + offset : nullptr;
+    Octet of_even[in_flight], of_odd[in_flight];
+    for_each_in_flight(first, stride, count, [&](int i, std::int64_t at) { of_even[i] = load_past_l1(even + at); });
+    if (odd != nullptr)
+      for_each_in_flight(first, stride, count, [&](int i, std::int64_t at) { of_odd[i] = load_past_l1(odd + at); });
+    for_each_in_flight(first, stride, count, [&](int i, std::int64_t) { sums[i].add(of_even[i]); });
+    if (odd != nullptr) for_each_in_flight(first, stride, count, [&](int i, std::int64_t) { sums[i].add(of_odd[i]); });
+  }
+}
+
+/// The sum over all ranks of a share of each one's input, from `offset` on.
 template <class Store>
-__device__ void sum_of_ranks(const PeerCollective& collective, std::int64_t offset, const Store& store) {
+__device__ void sum_share(const PeerCollective& collective, std::int64_t offset, const Store& store) {
   const std::int64_t count = collective.share_octets;
   share_out(count, [&](std::int64_t first, std::int64_t stride) {
     OctetSum sums[in_flight];
-    for (int rank = 0; rank < collective.flags.ranks; ++rank) {
-      const Octet* from = octets(collective.input, rank) + offset;
-      Octet loaded[in_flight];
-#pragma unroll
-      for (int i = 0; i < in_flight; ++i)
-        if (first + i * stride < count) loaded[i] = load_past_l1(from + first + i * stride);
-#pragma unroll
-      for (int i = 0; i < in_flight; ++i)
-        if (first + i * stride < count) sums[i].add(loaded[i]);
-    }
-#pragma unroll
-    for (int i = 0; i < in_flight; ++i)
-      if (first + i * stride < count) store(first + i * stride, sums[i].scaled(1));
+    sum_of_ranks(collective.input, collective.flags.ranks, offset, first, stride, count, sums);
+    for_each_in_flight(first, stride, count, [&](int i, std::int64_t at) { store(at, sums[i].scaled(1)); });
   });
 }
 
@@ -63,12 +59,8 @@ __device__ void sum_of_ranks(const PeerCollective& collective, std::int64_t offs
 __device__ void copy_share(const Octet* from, Octet* to, std::int64_t count) {
   share_out(count, [&](std::int64_t first, std::int64_t stride) {
     Octet loaded[in_flight];
-#pragma unroll
-    for (int i = 0; i < in_flight; ++i)
-      if (first + i * stride < count) loaded[i] = load_past_l1(from + first + i * stride);
-#pragma unroll
-    for (int i = 0; i < in_flight; ++i)
-      if (first + i * stride < count) to[first + i * stride] = loaded[i];
+    for_each_in_flight(first, stride, count, [&](int i, std::int64_t at) { loaded[i] = load_past_l1(from + at); });
+    for_each_in_flight(first, stride, count, [&](int i, std::int64_t at) { to[at] = loaded[i]; });
   });
 }
 
@@ -79,13 +71,13 @@ __global__ void __launch_bounds__(threads) peer_collective_kernel(PeerCollective
   meet_cta(flags, limit);
   switch (collective.kind) {
     case CollectiveKind::all_reduce:
-      sum_of_ranks(collective, own * share, [&](std::int64_t i, const Octet& sum) {
+      sum_share(collective, own * share, [&](std::int64_t i, const Octet& sum) {
         for (int step = 0; step < ranks; ++step) octets(collective.output, (own + step) % ranks)[own * share + i] = sum;
       });
       break;
     case CollectiveKind::reduce_scatter:
-      sum_of_ranks(collective, own * share,
-                   [&](std::int64_t i, const Octet& sum) { octets(collective.output, own)[i] = sum; });
+      sum_share(collective, own * share,
+                [&](std::int64_t i, const Octet& sum) { octets(collective.output, own)[i] = sum; });
       break;
     case CollectiveKind::all_gather:
       for (int step = 0; step < ranks; ++step) {
@@ -101,6 +93,28 @@ __global__ void __launch_bounds__(threads) peer_collective_kernel(PeerCollective
       break;
   }
   meet_cta(flags, limit);
+}
+
+/// An all-reduce of what fits the registers: every rank loads all that all have, and stores it to itself alone once
+/// they have met, since the output may be the input.
+__global__ void __launch_bounds__(threads) one_shot_kernel(PeerCollective collective, WaitLimit limit) {
+  const BarrierFlags& flags = collective.flags;
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x;
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * threads;
+  const std::int64_t count = collective.share_octets * flags.ranks;
+  meet_cta(flags, limit);
+  OctetSum sums[in_flight];
+  sum_of_ranks(collective.input, flags.ranks, 0, first, stride, count, sums);
+  meet_cta(flags, limit);
+  for_each_in_flight(first, stride, count,
+                     [&](int i, std::int64_t at) { octets(collective.output, flags.rank)[at] = sums[i].scaled(1); });
+}
+
+bool is_one_shot(const PeerCollective& collective) {
+  const std::int64_t octets = collective.share_octets * collective.flags.ranks;
+  return collective.kind == CollectiveKind::all_reduce &&
+         one_shot_pays(collective.flags.ranks, octets * static_cast<std::int64_t>(sizeof(Octet))) &&
+         octets <= static_cast<std::int64_t>(collective.ctas) * threads * in_flight;
 }
 
 /// Of the threads of a team, which share a row; every one gets it.
@@ -169,7 +183,9 @@ NormKernel norm_kernel_for(std::int64_t columns) {
 }  // namespace
 
 void enqueue(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream) {
-  peer_collective_kernel<<<collective.ctas, threads, 0, stream>>>(collective, limit);
+  if (moves_in_bulk(collective)) return enqueue_bulk(collective, limit, stream);
+  const auto kernel = is_one_shot(collective) ? one_shot_kernel : peer_collective_kernel;
+  kernel<<<collective.ctas, threads, 0, stream>>>(collective, limit);
   WEFT_CHECK(cudaGetLastError());
 }
 

@@ -387,6 +387,7 @@ void Program::enqueue(const MemoryBound& work, OperationId id, cudaStream_t stre
       for (const Slice& slice : work.reads) sources.matrix[sources.count++] = matrix(slice);
       return add(sources, destination, stream);
     }
+    case MemoryKernel::pytorch_sum:
     case MemoryKernel::gather:
     case MemoryKernel::scatter:
     case MemoryKernel::top_k:

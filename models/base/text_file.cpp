@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -150,6 +151,9 @@ void write_text_file(const fs::path& path, std::string_view text) { write_text_f
 
 void require_writable(const fs::path& path) {
   if (path.empty()) return;
+  for (const fs::path& name : path)
+    if (name.native().size() > NAME_MAX)
+      throw InputError(path.string(), "expected names of at most " + std::to_string(NAME_MAX) + " bytes");
   if (fs::is_directory(path)) throw InputError(path.string(), "expected a file, got a folder");
   const fs::path folder = folder_of(path);
   if (!fs::is_directory(folder))

@@ -118,7 +118,8 @@ class Support {
   /// Kernels of our own load from peers, and an all-reduce stores to them, in 16 bytes.
   void check_peer_collective(const Collective& collective) const {
     for (const Slice* slice : {&collective.input, &collective.output}) {
-      check_own_bf16(*slice);
+      if (slice->place != 0) refuse("a slice on another rank");
+      check_bf16(*slice);
       if (slice->columns != buffer(*slice).columns) refuse("a collective by peer_kernel on a part of the columns");
       const bool is_read_by_peers = slice == &collective.input || collective.kind == CollectiveKind::all_reduce;
       if (is_read_by_peers && buffer(*slice).memory != Memory::symmetric)
@@ -167,6 +168,7 @@ class Support {
       case MemoryKernel::add_rms_norm:
         check_rows(work);
         return check_counts(work, 2, 2);
+      case MemoryKernel::pytorch_sum:
       case MemoryKernel::gather:
       case MemoryKernel::scatter:
       case MemoryKernel::top_k:

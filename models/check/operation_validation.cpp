@@ -264,6 +264,7 @@ void check(const Check& here, const MemoryBound& work) {
       here.has_shape("reads", read, here.rows(write), 2 * write.columns);
       break;
     case MemoryKernel::partial_sum:
+    case MemoryKernel::pytorch_sum:
       here.require(here.rows(read) % here.rows(write) == 0 && read.columns == write.columns, "writes", [&] {
         return "a row block of the " + shape(here.rows(read), read.columns) + " that are read, got " +
                shape(here.rows(write), write.columns);

@@ -11,10 +11,18 @@
 namespace weft {
 namespace {
 
+/// What the CTAs of all of one rank do.
+struct CtaBytes {
+  double added = 0, stored = 0, copied = 0;
+};
+
 CollectiveTiming timing_of(const DirectCollective& kernel, CollectiveAlgorithm algorithm, double port_bytes,
-                           int max_ctas) {
+                           const CtaBytes& bytes, int max_ctas) {
   const int ctas = max_ctas > 0 ? std::min(max_ctas, kernel.ctas) : kernel.ctas;
-  const double few_us = port_bytes / bytes_per_us(kernel.cta_GBps * ctas);
+  const auto spread_us = [ctas](double some, double cta_GBps) { return some / bytes_per_us(cta_GBps * ctas); };
+  const double few_us = spread_us(bytes.added, kernel.cta_GBps) +
+                        (kernel.cta_store_GBps > 0 ? spread_us(bytes.stored, kernel.cta_store_GBps) : 0) +
+                        spread_us(bytes.copied, kernel.cta_copy_GBps > 0 ? kernel.cta_copy_GBps : kernel.cta_GBps);
   const double many_us = port_bytes / bytes_per_us(kernel.port_GBps);
   const double few_squared = few_us * few_us, many_squared = many_us * many_us;
   const double transfer_us = std::sqrt(std::sqrt(few_squared * few_squared + many_squared * many_squared));
@@ -25,6 +33,20 @@ CollectiveTiming timing_of(const DirectCollective& kernel, CollectiveAlgorithm a
           .alone_us = 0,
           .port_bytes = port_bytes,
           .algorithm = algorithm};
+}
+
+/// Every rank loads as many bytes as the full buffer has, its own part of them from its own memory.
+CtaBytes cta_bytes_of_two_shot(CollectiveKind kind, int gpus, double bytes) {
+  switch (kind) {
+    case CollectiveKind::all_reduce:
+      return {.added = bytes, .stored = bytes * (gpus - 1) / gpus};
+    case CollectiveKind::reduce_scatter:
+      return {.added = bytes};
+    case CollectiveKind::all_gather:
+    case CollectiveKind::all_to_all:
+      break;
+  }
+  return {.copied = bytes};
 }
 
 double time_us(const CollectiveTiming& timing) { return timing.latency_us + timing.transfer_us; }
@@ -38,9 +60,12 @@ CollectiveTiming time_over_peers(const Machine& machine, const DirectCollectives
                                  int gpus, double bytes, int max_ctas) {
   constexpr auto direct = CollectiveAlgorithm::direct;
   std::optional<CollectiveTiming> fastest;
-  if (kernels.two_shot) fastest = timing_of(*kernels.two_shot, direct, bytes_out(direct, kind, gpus, bytes), max_ctas);
+  if (kernels.two_shot)
+    fastest = timing_of(*kernels.two_shot, direct, bytes_out(direct, kind, gpus, bytes),
+                        cta_bytes_of_two_shot(kind, gpus, bytes), max_ctas);
   if (kernels.one_shot && kind == CollectiveKind::all_reduce) {
-    const CollectiveTiming one = timing_of(*kernels.one_shot, direct, port_bytes_of_one_shot(gpus, bytes), max_ctas);
+    const CollectiveTiming one =
+        timing_of(*kernels.one_shot, direct, port_bytes_of_one_shot(gpus, bytes), {.added = bytes * gpus}, max_ctas);
     if (!fastest || time_us(one) < time_us(*fastest)) fastest = one;
   }
   if (!fastest) refuse(machine, Transport::peer_kernel, "direct_collectives.two_shot in the profile");
@@ -65,8 +90,8 @@ CollectiveTiming time_direct_collective(const Machine& machine, Transport transp
     refuse(machine, transport, "nccl or peer_kernel for " + std::string(name_of(kind)));
   if (!machine.fabric.multicast) refuse(machine, transport, "a switch that multicasts");
   if (!kernels.multimem) refuse(machine, transport, "direct_collectives.multimem in the profile");
-  return timing_of(*kernels.multimem, CollectiveAlgorithm::in_switch, port_bytes_of_multimem(kind, gpus, size),
-                   max_ctas);
+  const double port_bytes = port_bytes_of_multimem(kind, gpus, size);
+  return timing_of(*kernels.multimem, CollectiveAlgorithm::in_switch, port_bytes, {.added = port_bytes}, max_ctas);
 }
 
 }  // namespace weft

@@ -13,6 +13,8 @@ namespace weft {
 ///   two-shot    as a ring: (W-1)/W B, all_reduce twice that
 ///   multimem    reduce_scatter: the switch loads all of every rank's B; all_gather: it stores B to every rank;
 ///               all_reduce: (W+1)/W B, since each rank's 1/W of the sum goes through its port besides
+/// What a CTA moves: two-shot loads B, and stores (W-1)/W B of an all-reduce to its peers; one-shot loads W B; multimem
+/// what goes through the port.
 double port_bytes_of_one_shot(int gpus, double bytes);
 double port_bytes_of_multimem(CollectiveKind kind, int gpus, double bytes);
 

@@ -140,6 +140,7 @@ struct OtherKernels {
   double norm_share = 1;
   double swiglu_share = 1;
   double rotary_share = 1;
+  double pytorch_sum_share = 1;
   double overhead_us = 0;
   double attention_efficiency = 0;
   double attention_efficiency_64 = 0;
@@ -186,12 +187,14 @@ struct FusedNormKernel {
   std::optional<FusedNormForm> peer, multicast;  ///< empty: not on this machine
 };
 
-/// A collective by a kernel that is none of the library's. Its `ctas` CTAs move bytes through each port at
-/// c CTAs x `cta_GBps`, at most at `port_GBps` (the fourth root of the sum of fourth powers: near a tie both cost),
-/// after `latency_us` for the meetings of the ranks.
+/// A collective by a kernel that is none of the library's, after `latency_us` for the meetings of the ranks. Two limits
+/// hold it, where near a tie both cost (the fourth root of the sum of fourth powers): its port at `port_GBps`, and its
+/// `ctas` CTAs, each of which loads and adds up at `cta_GBps`, stores what it has added up to its peers at
+/// `cta_store_GBps` (0: at no cost), and moves what needs no adding at `cta_copy_GBps` (0: at `cta_GBps`).
 struct DirectCollective {
   int ctas = 0;
   double cta_GBps = 0;
+  double cta_store_GBps = 0, cta_copy_GBps = 0;
   double port_GBps = 0;
   double latency_us = 0;
 };

@@ -245,6 +245,8 @@ void describe(auto& io, Like<OtherKernels> auto& kernels) {
   io.optional("swiglu_share", kernels.swiglu_share, {"ratio", "of the HBM rate that SwiGLU reaches", shares_of_hbm});
   io.optional("rotary_share", kernels.rotary_share,
               {"ratio", "of the HBM rate that the rotary embedding reaches", shares_of_hbm});
+  io.optional("pytorch_sum_share", kernels.pytorch_sum_share,
+              {"ratio", "of the HBM rate that torch.sum over the partial products of async TP reaches", shares_of_hbm});
   io.number("attention_efficiency", kernels.attention_efficiency,
             {"ratio", "share of the tensor cores' rate, FlashAttention 2, heads of 128 and more", shares});
   io.number("attention_efficiency_64", kernels.attention_efficiency_64,
@@ -318,8 +320,11 @@ void describe(auto& io, Like<FusedNormKernel> auto& kernel) {
 
 void describe(auto& io, Like<DirectCollective> auto& kernel) {
   io.number("ctas", kernel.ctas, {"CTAs", "by default", small_counts});
-  io.number("cta_bandwidth", kernel.cta_GBps,
-            {"GBps", "bytes out of a port for each CTA while there are few", bandwidths});
+  io.number("cta_bandwidth", kernel.cta_GBps, {"GBps", "bytes that a CTA loads and adds up", bandwidths});
+  io.optional("cta_store_bandwidth", kernel.cta_store_GBps,
+              {"GBps", "bytes of sums that a CTA stores to its peers besides; left out: at no cost", bandwidths});
+  io.optional("cta_copy_bandwidth", kernel.cta_copy_GBps,
+              {"GBps", "bytes that a CTA gathers or exchanges; left out: cta_bandwidth", bandwidths});
   io.number("port_bandwidth", kernel.port_GBps, {"GBps", "bytes out of a port with many CTAs", bandwidths});
   io.number("latency", kernel.latency_us, {"us", "of the meetings of the ranks", durations});
 }

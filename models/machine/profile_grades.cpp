@@ -66,6 +66,7 @@ ProfileGrades profile_grades(const json& profile) {
                        .copies = weakest_of(profile, "copy_engines", {"peer_bandwidth"}),
                        .launches = weakest_of(profile, "latencies", {"kernel_gap", "collective_gap", "graph_gap"}),
                        .fused_norm = weakest_of(profile, "fused_norm_kernel"),
+                       .two_shot = weakest_of(profile, "direct_collectives", {"two_shot"}),
                        .protocols = weakest_of(profile, "collective_protocols")};
   if (!profile.contains("collectives")) return grades;
   for (const json& curve : profile["collectives"])

@@ -43,10 +43,13 @@ struct ProfileGrades {
   Grade copies = Grade::assumed;     ///< rate of a copy engine
   Grade launches = Grade::assumed;   ///< gaps between kernels and between graphs
   Grade fused_norm = Grade::assumed;
+  Grade two_shot = Grade::assumed;             ///< of collectives over peer memory, on two GPUs
   Grade protocols = Grade::assumed;            ///< of collectives without a curve
   std::vector<OfCollective> collectives = {};  ///< by their curves
 
   Grade of(CollectiveKind kind, int gpus) const;
+  /// What two GPUs say of more is no measurement of them.
+  Grade of_two_shot(int gpus) const { return gpus > 2 ? std::max(two_shot, Grade::measured_alike) : two_shot; }
 };
 
 /// Of a profile that machine_from_json() reads; what it does not have is assumed.

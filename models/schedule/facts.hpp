@@ -23,6 +23,7 @@ struct Facts {
   std::string_view kind;             ///< word in JSON and traces: "gemm", "collective", …
   Role role = Role::matrix;          ///< a GEMM that stores to peers is a GEMM
   bool is_collective = false;        ///< all ranks take part in one transfer of data
+  bool by_library = false;           ///< NCCL runs it, which adds nodes of its own to a graph
   bool runs_on_copy_engine = false;  ///< and so takes no SM
   bool crosses_ranks = false;        ///< reads or writes a peer's memory, or adds to a peer's counter
   bool differs_by_rank = false;      ///< ranks may have different amounts of it

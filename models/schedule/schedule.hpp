@@ -181,6 +181,7 @@ enum class MemoryKernel {
   swiglu,
   rotary,
   partial_sum,
+  pytorch_sum,
   gather,
   scatter,
   top_k,
@@ -197,6 +198,7 @@ struct NamesOf<MemoryKernel> {
                                     std::pair{MemoryKernel::swiglu, std::string_view{"swiglu"}},
                                     std::pair{MemoryKernel::rotary, std::string_view{"rotary"}},
                                     std::pair{MemoryKernel::partial_sum, std::string_view{"partial_sum"}},
+                                    std::pair{MemoryKernel::pytorch_sum, std::string_view{"pytorch_sum"}},
                                     std::pair{MemoryKernel::gather, std::string_view{"gather"}},
                                     std::pair{MemoryKernel::scatter, std::string_view{"scatter"}},
                                     std::pair{MemoryKernel::top_k, std::string_view{"top_k"}},
@@ -206,11 +208,12 @@ struct NamesOf<MemoryKernel> {
 };
 
 /// A memory-bound kernel: reads and writes its slices once. `partial_sum` adds the row blocks of reads[0] (as many as
-/// writes[0] fits into it) into writes[0]; `weighted_sum` does so with the weights reads[1], a column for each block;
-/// `top_k` writes the largest elements of each row, the largest first; `add` sums its reads; `gather`/`scatter` move
-/// rows of equal shapes; `log_sum_exp_merge` makes one result of partial attentions: reads result, log_sum_exp, result,
-/// log_sum_exp, …; writes one of each; `quantize` stores what it reads in a buffer of another type. Any kernel may
-/// write another type than it reads, as a norm that quantises its result does.
+/// writes[0] fits into it) into writes[0], `pytorch_sum` does so as torch.sum over the ranks; `weighted_sum` does so
+/// with the weights reads[1], a column for each block; `top_k` writes the largest elements of each row, the largest
+/// first; `add` sums its reads; `gather`/`scatter` move rows of equal shapes; `log_sum_exp_merge` makes one result of
+/// partial attentions: reads result, log_sum_exp, result, log_sum_exp, …; writes one of each; `quantize` stores what it
+/// reads in a buffer of another type. Any kernel may write another type than it reads, as a norm that quantises its
+/// result does.
 struct MemoryBound {
   MemoryKernel kernel = MemoryKernel::fill;
   std::vector<Slice> reads, writes;

@@ -318,6 +318,7 @@ Answer explore_pair(const Question& question, std::int64_t size, const Scenario&
 Exploration explore(const Scenario& asked_scenario, const Machine& machine, Executor& executor,
                     const ExploreOptions& options) {
   Scenario scenario = asked_scenario;
+  if (scenario.space.two_shot) scenario.space.two_shot_ctas = two_shot_ctas(machine);
   scenario.space.fused_norm_ctas = fused_norm_ctas(machine);
   const std::vector<Asked> asked = asked_of(scenario);
   std::vector<std::optional<PairStudy>> studies(asked.size());

@@ -79,9 +79,11 @@ ordered_json json_of(const Answer& answer, const Machine& machine) {
 std::string verdict(const Answer& answer) {
   const Ranking& ranking = answer.ranking;
   const Candidate& advice = ranking.advice();
+  const bool is_serial = std::holds_alternative<Serial>(advice.request.schedule.family);
   if (ranking.overlap_pays())
-    return "Overlap: " + advice.request.id + ", " + fixed(advice.speedup, 3) + "x over serial (" +
-           fixed(ranking.saved_us(), 0) + " us saved), faster with " + fixed(100 * advice.odds.faster, 0) + " %.";
+    return std::string(is_serial ? "Faster collectives: " : "Overlap: ") + advice.request.id + ", " +
+           fixed(advice.speedup, 3) + "x over serial (" + fixed(ranking.saved_us(), 0) + " us saved), faster with " +
+           fixed(100 * advice.odds.faster, 0) + " %.";
   if (ranking.serial == 0) return "Serial wins: overlap does not pay.";
   return "Stay with serial: " + ranking.fastest().request.id + " is faster with " +
          fixed(100 * ranking.fastest().odds.faster, 0) + " % only.";

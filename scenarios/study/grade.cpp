@@ -4,6 +4,7 @@
 #include <array>
 
 #include "models/cost/collective_model.hpp"
+#include "models/cost/direct_collective_model.hpp"
 #include "models/schedule/amounts.hpp"
 #include "scenarios/families/build.hpp"
 #include "scenarios/study/verdict.hpp"
@@ -35,6 +36,12 @@ double bytes_of_all(const std::vector<Slice>& slices, const Schedule& schedule) 
   return bytes;
 }
 
+CollectiveTiming time_of(const Collective& collective, Bytes bytes, int gpus, const Machine& machine) {
+  if (collective.transport == Transport::peer_kernel)
+    return time_direct_collective(machine, collective.transport, collective.kind, gpus, bytes, collective.max_ctas);
+  return time_collective(machine, collective.kind, gpus, bytes, collective.max_ctas);
+}
+
 }  // namespace
 
 Grade grade_of(const Schedule& schedule, double time_us, const Machine& machine, const ProfileGrades& grades) {
@@ -54,9 +61,10 @@ Grade grade_of(const Schedule& schedule, double time_us, const Machine& machine,
         },
         [&](const Collective& collective) {
           const Bytes bytes = bytes_of(full_slice(collective), schedule);
-          const CollectiveTiming timing =
-              time_collective(machine, collective.kind, schedule.gpus, bytes, collective.max_ctas);
-          rests.add(grades.of(collective.kind, schedule.gpus), timing.latency_us + timing.transfer_us);
+          const CollectiveTiming timing = time_of(collective, bytes, schedule.gpus, machine);
+          rests.add(collective.transport == Transport::peer_kernel ? grades.of_two_shot(schedule.gpus)
+                                                                   : grades.of(collective.kind, schedule.gpus),
+                    timing.latency_us + timing.transfer_us);
         },
         [&](const Copy& copy) {
           rests.add(grades.copies, static_cast<double>(bytes_of(copy.source, schedule)) / copy_rate);

@@ -138,13 +138,14 @@ const char* tuner_word(CollectiveKind kind) {
   return nullptr;
 }
 
-/// The bytes of each collective of the schedule, as nccl-tests count them.
+/// The bytes of each collective that NCCL does in the schedule, as nccl-tests count them.
 std::vector<std::pair<CollectiveKind, Bytes>> collectives_of(const Schedule& schedule) {
   std::vector<std::pair<CollectiveKind, Bytes>> found;
   for (const Operation& operation : schedule.operations)
     match(
         operation.work,
         [&](const Collective& collective) {
+          if (collective.transport != Transport::nccl) return;
           const std::pair one{collective.kind, bytes_of(full_slice(collective), schedule)};
           if (std::ranges::find(found, one) == found.end()) found.push_back(one);
         },
@@ -165,7 +166,21 @@ std::string tuner_lines(const Answer& answer, const Machine& machine) {
   return lines;
 }
 
-void add_nccl(const Exploration& exploration, const Machine& machine, std::vector<SettingsFile>& files) {
+/// NCCL adds nodes to every graph so that graphs may also run beside one another or beside calls outside of graphs.
+SettingsFile nccl_configuration() {
+  return {.name = "nccl-2.28.conf",
+          .tool = "NCCL 2.28, its configuration file",
+          .use =
+              "NCCL_CONF_FILE=nccl-2.28.conf, where CUDA graphs with collectives are launched on one stream and no "
+              "call outside of them is under way at the same time",
+          .because = "NCCL's support for several graphs at once costs every one of them (docs/on_gpus.md has how much)",
+          .text = "# NCCL 2.28. Only for graphs that are all launched on one stream.\nNCCL_GRAPH_MIXING_SUPPORT=0\n"};
+}
+
+void add_nccl(const Exploration& exploration, const Scenario& scenario, const Machine& machine,
+              std::vector<SettingsFile>& files) {
+  if (machine.runtime == Runtime::cuda && scenario.space.launch == Launch::graph && scenario.gpus > 1)
+    files.push_back(nccl_configuration());
   std::string lines;
   for (const Answer& answer : exploration.answers)
     for (std::string added = tuner_lines(answer, machine); !added.empty(); added.clear())
@@ -331,7 +346,7 @@ std::vector<SettingsFile> settings_of(const Exploration& exploration, const Scen
   add_vllm(exploration, scenario, files);
   add_sglang(exploration, scenario, files);
   add_pytorch(exploration, scenario, files);
-  add_nccl(exploration, machine, files);
+  add_nccl(exploration, scenario, machine, files);
   add_tokenweave(exploration, files);
   add_flashoverlap(exploration, machine, files);
   add_transformer_engine(exploration, scenario, files);

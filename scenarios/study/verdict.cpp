@@ -181,13 +181,21 @@ MemoryNeed memory_need(const ModelConfig& model, std::int64_t tokens, int gpus) 
           .activations_GB = activations * bf16_bytes / bytes_of_GB};
 }
 
+bool SizePlans::overlaps() const {
+  return std::ranges::any_of(best.schedules, [](const auto& one) {
+    return !std::holds_alternative<Serial>(one.second->request.schedule.family);
+  });
+}
+
 Verdict verdict_of(const Exploration& exploration, const Scenario& scenario) {
   Verdict verdict;
-  std::vector<SizeVerdict> sizes;
-  for (const std::int64_t size : scenario.sizes) {
+  for (const std::int64_t size : scenario.sizes)
     verdict.sizes.push_back(SizeStudy(exploration, scenario, size).plans());
-    sizes.push_back({size, verdict.sizes.back().pays()});
-  }
+  const bool any_pays = std::ranges::any_of(verdict.sizes, &SizePlans::pays);
+  verdict.overlaps = !any_pays || std::ranges::any_of(verdict.sizes, &SizePlans::overlaps);
+  std::vector<SizeVerdict> sizes;
+  for (const SizePlans& plans : verdict.sizes)
+    sizes.push_back({plans.size, verdict.overlaps ? plans.overlaps() : plans.pays()});
   verdict.pays_from = crossover(sizes);
   verdict.is_of_layers = !exploration.layers.empty();
   if (!scenario.model) return verdict;

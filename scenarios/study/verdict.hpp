@@ -31,6 +31,8 @@ struct SizePlans {
   std::optional<Plan> runnable;  ///< the best that software of today runs, if that is another one
 
   bool pays() const { return !best.schedules.empty(); }
+  /// It pays by more than faster collectives of serial schedules.
+  bool overlaps() const;
 };
 
 /// Of one GPU; only what the layers need, no embeddings.
@@ -44,6 +46,7 @@ struct MemoryNeed {
 struct Verdict {
   std::vector<SizePlans> sizes;           ///< ascending
   std::optional<std::int64_t> pays_from;  ///< from which size on overlap pays at every size; empty: not at the largest
+  bool overlaps = true;                   ///< false: what pays are faster collectives alone, `pays_from` is theirs
   std::int64_t layers = 1;                ///< of a prefill; 1 for plain sizes
   std::optional<MemoryNeed> memory;       ///< of models
   bool is_of_layers = false;              ///< else of pairs alone

@@ -148,6 +148,7 @@ Matrices memory_kernel_result(MemoryKernel kernel, const Matrices& inputs, const
     case MemoryKernel::add:
       return {sum_of_all(inputs)};
     case MemoryKernel::partial_sum:
+    case MemoryKernel::pytorch_sum:
       return {sum_of_blocks(inputs.front(), writes.front().rows)};
     case MemoryKernel::weighted_sum:
       return {sum_of_blocks(inputs.front(), writes.front().rows, &inputs.at(1))};

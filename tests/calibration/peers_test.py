@@ -28,6 +28,11 @@ class Summaries(unittest.TestCase):
                         ROOT / "calibration/measurements/own-kernels-2026-11-22/gemm.jsonl.gz")
         self.assertEqual(found, (PEERS / "own_gemm_summary.json").read_text())
 
+    def test_of_collectives(self):
+        files = [ROOT / "calibration/measurements/own-kernels-2026-11-22" / f"{name}.jsonl.gz"
+                 for name in ("two_shot", "graph_mixing_on", "graph_mixing_off")]
+        self.assertEqual(printed("collectives_summary.py", *files), (PEERS / "collectives_summary.json").read_text())
+
 
 if __name__ == "__main__":
     unittest.main()

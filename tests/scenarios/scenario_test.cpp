@@ -142,6 +142,16 @@ TEST(Scenario, TheSearchSpaceIsWhatTheFileSays) {
       (SearchSpace{.families = {{"serial", "decomposition"}}, .chunks = {3}, .max_ctas = {}, .launch = Launch::eager}));
 }
 
+TEST(Scenario, CollectivesOverPeerMemoryCanBeLeftOut) {
+  EXPECT_TRUE(read(plain()).space.two_shot);
+  json scenario = plain();
+  scenario["collectives"] = {"nccl"};
+  EXPECT_FALSE(read(scenario).space.two_shot);
+  scenario["collectives"] = {"nccl", "two_shot"};
+  EXPECT_TRUE(read(scenario).space.two_shot);
+  EXPECT_EQ(error_with(plain(), "collectives", {"rccl"}), "collectives[0]: expected nccl or two_shot, got \"rccl\"");
+}
+
 TEST(Scenario, ShippedOnesCanBeBuiltOnEightGpus) {
   for (const char* file : {"llama-3.3-70b.json", "gemm_reduce_scatter.json", "distributed_attention.json"}) {
     const Scenario scenario = read_scenario(folder / file);

@@ -8,6 +8,8 @@ namespace {
 TEST(ScheduleWords, AreThoseOfThePeopleWhoRunThem) {
   EXPECT_EQ(words_of({Serial{}}), "serial");
   EXPECT_EQ(words_of({Decomposition{4}, 8}), "chunks, NCCL, 4 chunks, at most 8 CTAs");
+  EXPECT_EQ(words_of({.family = Serial{}, .max_ctas = 16, .collectives = Collectives::two_shot}),
+            "serial, collectives over peer memory, at most 16 CTAs");
   EXPECT_EQ(words_of({AsyncTp{.input = AsyncInput::symmetric}}), "async TP, symmetric input");
   EXPECT_EQ(words_of({Ficco{.chunks = FiccoChunks::rows}}), "FiCCO uniform fused 1d");
   EXPECT_EQ(words_of({TokenSplit{.first = 2048, .fused_norm = true, .comm_ctas = 4}}),

@@ -46,6 +46,15 @@ TEST(Candidates, OverlapIsTriedWithEveryCtaLimit) {
                           "decomposition, chunks 2, max_ctas 8"));
 }
 
+TEST(Candidates, CollectivesOverPeerMemoryAreTriedWithTheirCtas) {
+  const SearchSpace space{
+      .families = {{"decomposition", "async_tp"}}, .chunks = {2}, .max_ctas = {}, .two_shot_ctas = {8}};
+  EXPECT_THAT(ids(candidates(PairWorkload{PairOp::gemm_all_reduce, 64, 32, 16}, 4, space)),
+              ElementsAre("serial", "serial, max_ctas 8, collectives two_shot", "decomposition, chunks 2",
+                          "decomposition, chunks 2, max_ctas 8, collectives two_shot"));
+  EXPECT_THAT(ids(candidates(GemmWorkload{64, 32, 16}, 4, space)), ElementsAre("serial"));
+}
+
 TEST(Candidates, IndependentWorkIsTriedInBothOrders) {
   EXPECT_THAT(ids(candidates(ConcurrentPair{64, 32, 16, 64}, 4, {.max_ctas = {}})),
               ElementsAre("serial", "concurrent, first collective", "concurrent, first gemm"));

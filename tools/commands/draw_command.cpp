@@ -19,13 +19,15 @@ struct Options {
   bool both_priorities = false;
 };
 
+/// Draws all before it writes any, so that a number of GPUs that is refused leaves nothing behind.
 void run(const Options& options) {
-  for (const int gpus : options.gpus) {
-    const std::vector<scenarios::Case> cases = evidence::draw_cases(
-        options.seed, gpus, options.both_priorities ? evidence::Priorities::both : evidence::Priorities::urgent);
-    const std::filesystem::path path = options.out / ("cases_" + std::to_string(gpus) + "gpu.jsonl");
-    write_text_file(path, evidence::lines_of(cases));
-    std::cout << path.string() << ": " << cases.size() << " cases\n";
+  const auto priorities = options.both_priorities ? evidence::Priorities::both : evidence::Priorities::urgent;
+  std::vector<std::vector<scenarios::Case>> drawn;
+  for (const int gpus : options.gpus) drawn.push_back(evidence::draw_cases(options.seed, gpus, priorities));
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    const std::filesystem::path path = options.out / ("cases_" + std::to_string(options.gpus[i]) + "gpu.jsonl");
+    write_text_file(path, evidence::lines_of(drawn[i]));
+    std::cout << path.string() << ": " << drawn[i].size() << " cases\n";
   }
 }
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 
 LONGEST_ERROR = 610  # characters: 600 bytes and who says it
@@ -126,10 +127,18 @@ def check_end(question, outcome):
         raise Nonsense(f"exit status 1: {outcome.errors[:500].decode('utf-8', 'replace')!r}")
 
 
+def seen_from_work(output):
+    """Files above the folder of the work are named from the scratch folder, as trial.py does."""
+    if not output.startswith("../"):
+        return output
+    return os.path.normpath(os.path.join("deep/er/work", output))
+
+
 def is_asked_for(name, question):
     if re.fullmatch(r"out\.[0-9a-f]{16}\.gemm_kernels\.txt", name):
         return question.arguments[0] == "calibrate"  # the table of the profile that it writes
-    return any(name == output or (output.endswith("/") and name.startswith(output)) for output in question.outputs)
+    outputs = [seen_from_work(output) for output in question.outputs]
+    return any(name == output or (output.endswith("/") and name.startswith(output)) for output in outputs)
 
 
 def is_done_work(name, question):

@@ -129,7 +129,7 @@ Section sizes_of(const std::string& pair, const study::Exploration& exploration,
                                   us(advised.estimate.time_us), ratio(advised.speedup),
                                   ranking.overlap_pays() ? Cell(percent(advised.odds.faster)) : Cell("-"),
                                   advice(ranking)});
-    verdicts.push_back({answer.size, ranking.overlap_pays()});
+    verdicts.push_back({answer.size, ranking.overlaps()});
   }
   const auto from = scenarios::crossover(verdicts);
   section.notes.push_back(from ? "Overlap pays from " + std::to_string(*from) + " " + size_word(scenario) + " on."

@@ -26,14 +26,14 @@ std::string in_ms(double time_us) { return fixed(time_us * 1e-3, time_us < 1e4 ?
 std::string change(double before_us, double time_us) { return in_ms(before_us) + " -> " + in_ms(time_us) + " ms"; }
 
 std::string first_words(const study::Verdict& verdict, const Scenario& scenario) {
+  const std::string pays = verdict.overlaps ? "Overlap pays" : "Faster collectives pay";
   const std::string unit = " " + size_word(scenario);
   const std::string against = ", against " + verdict.largest().baseline.name + ".";
   const bool is_of_several = verdict.sizes.size() > 1;
   if (verdict.pays_from && *verdict.pays_from == verdict.sizes.front().size && is_of_several)
-    return "Overlap pays at every size from " + std::to_string(*verdict.pays_from) + unit + " on" + against;
+    return pays + " at every size from " + std::to_string(*verdict.pays_from) + unit + " on" + against;
   if (verdict.pays_from)
-    return "Overlap pays" + (is_of_several ? " from " + std::to_string(*verdict.pays_from) + unit + " on" : "") +
-           against;
+    return pays + (is_of_several ? " from " + std::to_string(*verdict.pays_from) + unit + " on" : "") + against;
   if (std::ranges::none_of(verdict.sizes, &study::SizePlans::pays)) return "Overlap does not pay: stay with serial.";
   return "Overlap does not pay at " + std::to_string(verdict.largest().size) + unit + ", only below.";
 }

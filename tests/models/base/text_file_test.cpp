@@ -98,6 +98,8 @@ TEST_F(TextFiles, AreRefusedBeforeTheyAreWritten) {
   EXPECT_EQ(error_of([&] { require_writable(path("a")); }), "");
   EXPECT_EQ(error_of([&] { require_writable(""); }), "");
   EXPECT_THAT(error_of([&] { require_writable(folder.path()); }), HasSubstr(": expected a file, got a folder"));
+  EXPECT_THAT(error_of([&] { require_writable(path(std::string(300, 'a'))); }),
+              HasSubstr(": expected names of at most 255 bytes"));
   EXPECT_THAT(error_of([&] { require_writable(path("nowhere/a")); }),
               HasSubstr("nowhere/a: expected a file in a folder that exists, found no "));
 }

@@ -27,10 +27,33 @@ double transfer_us(Transport transport, CollectiveKind kind, int max_ctas = 0) {
   return time_direct_collective(machine(), transport, kind, 4, 80'000'000, max_ctas).transfer_us;
 }
 
+double transfer_us_of(const DirectCollective& two_shot, CollectiveKind kind) {
+  Machine one = machine();
+  one.direct_collectives->one_shot.reset();
+  one.direct_collectives->two_shot = two_shot;
+  return time_direct_collective(one, peers, kind, 4, 80'000'000, 0).transfer_us;
+}
+
 // 10 CTAs at 10 GB/s are 0.1 MB in a microsecond.
-TEST(DirectCollective, OverPeersMovesARingsBytes) {
-  EXPECT_NEAR(transfer_us(peers, all_reduce), 2 * 60e6 / 1e5, 1e-3);
-  EXPECT_NEAR(transfer_us(peers, CollectiveKind::all_gather), 60e6 / 1e5, 1e-3);
+TEST(DirectCollective, OverPeersItsCtasLoadAllThatTheyAddUp) {
+  EXPECT_NEAR(transfer_us_of(kernel(10, 8), all_reduce), 80e6 / 1e5, 1e-3);
+  EXPECT_NEAR(transfer_us_of(kernel(10, 8), CollectiveKind::reduce_scatter), 80e6 / 1e5, 1e-3);
+}
+
+TEST(DirectCollective, StoringSumsToPeersAndCopyingHaveRatesOfTheirOwn) {
+  DirectCollective own = kernel(10, 8);
+  own.cta_store_GBps = 20, own.cta_copy_GBps = 40;
+  EXPECT_NEAR(transfer_us_of(own, all_reduce), 80e6 / 1e5 + 60e6 / 2e5, 1e-3);
+  EXPECT_NEAR(transfer_us_of(own, CollectiveKind::reduce_scatter), 80e6 / 1e5, 1e-3);
+  EXPECT_NEAR(transfer_us_of(own, CollectiveKind::all_gather), 80e6 / 4e5, 1e-3);
+  EXPECT_NEAR(transfer_us_of(own, CollectiveKind::all_to_all), 80e6 / 4e5, 1e-3);
+}
+
+TEST(DirectCollective, ItsPortMovesARingsBytes) {
+  DirectCollective slow = kernel(1e6, 8);
+  slow.port_GBps = 1;
+  EXPECT_NEAR(transfer_us_of(slow, all_reduce), 2 * 60e6 / 1e3, 1);
+  EXPECT_NEAR(transfer_us_of(slow, CollectiveKind::all_gather), 60e6 / 1e3, 1);
 }
 
 TEST(DirectCollective, OverTheSwitchMovesItsBytesOnceAndASharesSumBesides) {

@@ -97,6 +97,16 @@ TEST(AsyncTp, AnAccumulatorIsPulledFromTheRankBeforeAndEndsWhereItsRowsBelong) {
   EXPECT_EQ(operands(schedule, "add 3"), "arrived[0:16, 0:32], product[0:16, 0:32] -> result[0:16, 0:32]");
 }
 
+TEST(AsyncTp, ByPytorchDiffersInTheFinalSumAlone) {
+  const AsyncTp by_pytorch{.implementation = Implementation::pytorch};
+  Schedule schedule = build_case(scatter, 4, by_pytorch);
+  auto& sum = std::get<MemoryBound>(schedule.operations.back().work);
+  EXPECT_EQ(std::exchange(sum.kernel, MemoryKernel::partial_sum), MemoryKernel::pytorch_sum);
+  EXPECT_EQ(schedule.operations, build_case(scatter, 4, AsyncTp{}).operations);
+  EXPECT_EQ(build_error(scatter, 4, AsyncTp{.form = AsyncForm::rotating, .implementation = Implementation::pytorch}),
+            "schedule.form: expected all_to_all: PyTorch's sums do not go round, got rotating");
+}
+
 TEST(AsyncTp, AGatherHasNoAccumulators) {
   EXPECT_EQ(build_error(gather, 4, rotating),
             "schedule.form: expected none: all_gather+gemm sums nothing, got rotating");

@@ -14,11 +14,12 @@ const Machine& h200() {
   return machine;
 }
 
-Grade grade(std::int64_t k, const ProfileGrades& grades, double time_us) {
+Grade grade(std::int64_t k, const ProfileGrades& grades, double time_us, const ScheduleChoice& choice = {},
+            int gpus = 4) {
   const Case request{.id = "",
-                     .gpus = 4,
+                     .gpus = gpus,
                      .workload = PairWorkload{PairOp::gemm_all_reduce, 4096, 4096, k},
-                     .schedule = {},
+                     .schedule = choice,
                      .measured = {}};
   return grade_of(families::build(request, h200()), time_us, h200(), grades);
 }
@@ -39,6 +40,15 @@ TEST(Grade, WeakNumbersCountTogetherWithWeakerOnes) {
   both.gemm = Grade::assumed;
   EXPECT_EQ(grade(64, both, 1000), Grade::published);  // next to no flops: only the all-reduce counts
   EXPECT_EQ(grade(8192, both, 1000), Grade::assumed);
+}
+
+TEST(Grade, OfCollectivesOverPeerMemoryIsTheirOwn) {
+  const ScheduleChoice two_shot{.family = Serial{}, .collectives = Collectives::two_shot};
+  ProfileGrades measured = grades();
+  measured.two_shot = Grade::measured;
+  EXPECT_EQ(grade(4096, measured, 400, two_shot, 2), Grade::measured);
+  EXPECT_EQ(grade(4096, measured, 400, two_shot, 4), Grade::measured_alike);  // two GPUs were measured
+  EXPECT_EQ(grade(4096, grades(), 400, two_shot, 2), Grade::assumed);
 }
 
 }  // namespace

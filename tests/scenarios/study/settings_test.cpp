@@ -167,5 +167,23 @@ TEST(Settings, NcclsTunerReadsALineForEachLimitedCollective) {
     }
 }
 
+std::vector<std::string> names_of(const Scenario& scenario) {
+  std::vector<std::string> names;
+  for (const SettingsFile& one :
+       settings_of(with_limited_ctas(), scenario, read_machine(machine_path("h200x8-nvswitch"))))
+    names.push_back(one.name);
+  return names;
+}
+
+// NCCL's documentation: lines of KEY=VALUE, # begins a comment.
+TEST(Settings, NcclsConfigurationIsForGraphs) {
+  Scenario scenario;
+  scenario.sizes = {4096};
+  scenario.gpus = 4;
+  EXPECT_THAT(names_of(scenario), testing::Contains("nccl-2.28.conf"));
+  scenario.space.launch = Launch::eager;
+  EXPECT_THAT(names_of(scenario), testing::Not(testing::Contains("nccl-2.28.conf")));
+}
+
 }  // namespace
 }  // namespace weft::scenarios::study

@@ -94,6 +94,15 @@ TEST(Verdict, WithoutAGainTheBaselineIsBest) {
   EXPECT_EQ(smallest.best.name, smallest.baseline.name);
 }
 
+TEST(Verdict, FasterCollectivesOfSerialSchedulesAreNoOverlap) {
+  Exploration found = exploration();
+  for (Answer& answer : found.answers)
+    for (Candidate& one : answer.ranking.fastest_first) one.request.schedule.family = Serial{};
+  const Verdict verdict = verdict_of(found, scenario());
+  EXPECT_FALSE(verdict.overlaps);
+  EXPECT_EQ(verdict.pays_from, 1024);
+}
+
 TEST(Verdict, PairsAloneAreComparedInOneForm) {
   Exploration found = exploration();
   found.layers.clear();
@@ -126,6 +135,7 @@ TEST(Crossovers, AreThoseOfWholeExplorations) {
   asked.model =
       ModelConfig{.hidden = 2048, .intermediate = 8192, .heads = 16, .kv_heads = 8, .head_dim = 128, .layers = 10};
   asked.sizes = {256, 512, 1024, 2048};
+  asked.space.two_shot = false;  // it pays at any of these sizes
   const Exploration known = explore(asked, machine, tests::simulator());
   std::vector<Crossover> whole = crossovers_of(known, 2);
   for (const int gpus : {4, 8}) {
