@@ -88,6 +88,26 @@ TEST(FluidPool, NewCapHoldsFromThatInstantOn) {
   EXPECT_DOUBLE_EQ(to_us(engine.now()), 4 + 800.0 / 20);
 }
 
+// Two of 1000 bytes: 4 us at 40 bytes/us each, then at half of the link's 100.
+TEST(FluidPool, WhereCapsRiseAboveWhatThereIsItIsShared) {
+  struct Faster {
+    FluidPool* pool;
+    FlowId flows[2];
+  };
+  Engine engine;
+  FluidPool pool(engine);
+  const PathId path = pool.add_path(Uses{{pool.add_resource(100), 1}});
+  Faster faster{&pool, {}};
+  for (FlowId& flow : faster.flows) flow = pool.start(1000, 40, path, {[](void*) {}, nullptr});
+  engine.at(from_us(4), {[](void* context) {
+                           const auto* change = static_cast<Faster*>(context);
+                           for (const FlowId flow : change->flows) change->pool->set_cap(flow, 80);
+                         },
+                         &faster});
+  engine.run();
+  EXPECT_DOUBLE_EQ(to_us(engine.now()), 4 + (1000 - 160) / 50.0);
+}
+
 TEST(FluidPool, TwoEqualTransfersTakeTwiceAsLongTogether) {
   Transfers transfers;
   const int link = transfers.pool.add_resource(100);

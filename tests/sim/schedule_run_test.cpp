@@ -48,6 +48,18 @@ TEST(ScheduleRun, StreamsRunSideBySide) {
   EXPECT_DOUBLE_EQ(trace.time_us, 2 + 20 + 3);
 }
 
+TEST(ScheduleRun, AWaitThatResetsItsCounterLeavesNothingForTheNext) {
+  const Trace trace = run(schedule_of(1, {{"s"}, {"t"}}, {{"c", true}},
+                                      {{"first", 0, {}, Wait{0, 1, {}}},
+                                       {"second", 0, {}, Wait{0, 1, {}}},
+                                       {"after", 0, {}, Delay{1}},
+                                       {"signal", 1, {}, Signal{0, 0, 1, {}}},
+                                       {"late", 1, {}, Delay{100}},
+                                       {"signal again", 1, {}, Signal{0, 0, 1, {}}}}));
+  EXPECT_LT(span(trace, "first").end_us, 20);
+  EXPECT_GT(span(trace, "after").start_us, 100);
+}
+
 TEST(ScheduleRun, FirstSuccessorContinuesTheChainAndOthersStartLater) {
   const Trace trace = run(
       schedule_of(1, {{"s"}, {"t"}}, {}, {{"a", 0, {}, Delay{10}}, {"b", 0, {}, Delay{1}}, {"c", 1, {{0}}, Delay{1}}}));

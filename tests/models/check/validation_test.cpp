@@ -245,6 +245,20 @@ TEST(Validation, streams_that_wait_for_each_other_are_a_deadlock) {
             std::string::npos);
 }
 
+TEST(Validation, a_signal_behind_the_start_of_what_waits_for_it_is_a_deadlock) {
+  const auto start_behind_a_wait = [](Point point) {
+    return [point](Schedule& schedule) {
+      schedule.counters = {{"x", false}};
+      schedule.operations = {{"wait", 0, {}, Wait{0, 1, {}}},
+                             {"begun", 0, {}, Delay{1}},
+                             {"signal", 1, {{1, point}}, Signal{0, 0, 1, {}}}};
+    };
+  };
+  for (const Point point : {Point::first_cta_started, Point::all_ctas_started})
+    EXPECT_NE(complaint(two_copies_on_two_streams(), start_behind_a_wait(point)).find("expected no deadlock"),
+              std::string::npos);
+}
+
 TEST(Validation, a_wait_that_finds_what_another_one_took_is_a_deadlock) {
   const auto take_twice = [](Schedule& schedule) {
     schedule.counters = {{"x", true}};
