@@ -31,6 +31,8 @@ ordered_json value_of(const Field& field) {
       return number(field);
     case FieldType::word:
       return {{"enum", field.words()}};
+    case FieldType::words:
+      return {{"type", "array"}, {"items", {{"enum", searched_families()}}}, {"minItems", 1}};
     case FieldType::integers:
       break;
   }

@@ -1,5 +1,10 @@
 #include "scenarios/fields.hpp"
 
+#include <algorithm>
+
+#include "models/base/text.hpp"
+#include "scenarios/family_rules.hpp"
+
 namespace weft::scenarios {
 namespace {
 
@@ -28,6 +33,17 @@ void FieldReader::read_list(const JsonValue& json, std::vector<int>& values, Ran
   if (values.empty()) json.fail("at least one group");
 }
 
+void FieldReader::families(std::string_view key, std::vector<std::string>& names, const About&) {
+  const auto found = object_.find(key);
+  if (!found) return;
+  const std::vector<std::string> known = searched_families();
+  for (const JsonValue& word : found->list()) {
+    names.push_back(word.string());
+    if (std::find(known.begin(), known.end(), names.back()) == known.end()) word.fail("one of " + joined(known));
+  }
+  if (names.empty()) found->fail("at least one family");
+}
+
 bool FieldReader::is_searched(const JsonValue& value) {
   if (!value.is_string()) return false;
   if (value.string() != "searched") value.fail("\"searched\" or a value");
@@ -44,6 +60,16 @@ void FieldList::time_us(std::string_view key, const std::optional<double>& value
   Field& field = add(key, value, times_us);
   if (!value) field.is_written = false;
   field.excludes_least = true;
+}
+
+void FieldList::families(std::string_view key, const std::vector<std::string>& names, const About& about) {
+  Field& field = fields.emplace_back();
+  field.key = key;
+  field.value = names;
+  field.is_written = are_offered_ && !names.empty();
+  field.is_offered = are_offered_;
+  field.type = FieldType::words;
+  field.about = about;
 }
 
 }  // namespace weft::scenarios

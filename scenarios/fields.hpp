@@ -6,6 +6,7 @@
 //   optional(key, value, default[, about])    it may be left out, and is where it has its default
 //   searched(key, value[, about])             a value, or the word "searched" for one that is empty
 //   input_type(key, value)                    bf16 or fp8, bf16 where it is left out
+//   families(key, names)                      names of families, or left out
 //   time_us(key, value)                       a time above 0, or left out
 //   together({keys}, are_there, describe)     keys of which one brings the others
 // `about` is a range, what the key means, or {range, what it means}.
@@ -75,6 +76,7 @@ class FieldReader {
   }
   void input_type(std::string_view key, DataType& value);
   void time_us(std::string_view key, std::optional<double>& value);
+  void families(std::string_view key, std::vector<std::string>& names, const About& about);
   template <class Describe>
   void together(std::initializer_list<std::string_view> keys, bool, const Describe& describe) {
     for (const std::string_view key : keys)
@@ -104,9 +106,9 @@ class FieldReader {
   JsonObject& object_;
 };
 
-using FieldValue = std::variant<bool, std::int64_t, double, std::string, std::vector<int>>;
+using FieldValue = std::variant<bool, std::int64_t, double, std::string, std::vector<int>, std::vector<std::string>>;
 
-enum class FieldType { flag, integer, number, word, integers };
+enum class FieldType { flag, integer, number, word, integers, words };
 
 struct Field {
   std::string key;
@@ -151,6 +153,7 @@ class FieldList {
   }
   void input_type(std::string_view key, DataType value);
   void time_us(std::string_view key, const std::optional<double>& value);
+  void families(std::string_view key, const std::vector<std::string>& names, const About& about);
   template <class Describe>
   void together(std::initializer_list<std::string_view>, bool are_there, const Describe& describe) {
     are_offered_ = are_there;

@@ -186,7 +186,12 @@ struct Staged {
 /// The fastest of the others.
 struct Best {
   static const FamilyRules rules;
-  static void describe(auto&, auto&) {}
+  std::vector<std::string> among{};  ///< names of families; empty: all that the op has
+  bool runnable = false;             ///< of those that run today
+  static void describe(auto& io, auto& choice) {
+    io.families("among", choice.among, "families that are compared; left out: all that the op has");
+    io.optional("runnable", choice.runnable, false, "only what weft run executes");
+  }
   bool operator==(const Best&) const = default;
 };
 

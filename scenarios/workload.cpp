@@ -165,7 +165,8 @@ std::string describe(const Workload& workload) {
     if (!field.is_written) return;
     std::visit(
         Overloaded{[&](bool) { text << ' ' << field.key; }, [&](const std::string& word) { text << ' ' << word; },
-                   [](const std::vector<int>&) {}, [&](auto number) { text << ' ' << field.key << '=' << number; }},
+                   [](const std::vector<int>&) {}, [](const std::vector<std::string>&) {},
+                   [&](auto number) { text << ' ' << field.key << '=' << number; }},
         field.value);
   };
   for (const Field& field : fields_of(workload)) write(field);

@@ -8,7 +8,11 @@ namespace {
 struct BestRules {
   static constexpr std::string_view name = "best";
   static constexpr std::string_view meaning = "the fastest of the families that the op has";
-  static std::string in_words(const Best&) { return ""; }
+  static std::string in_words(const Best& choice) {
+    std::string text = choice.runnable ? " that runs" : "";
+    for (const std::string& family : choice.among) text += (&family == choice.among.data() ? ", among " : " ") + family;
+    return text;
+  }
   static bool is_open(const Best&) { return true; }
   static std::vector<Best> searched(const Case&, const Machine&) {
     throw InputError("schedule.family", "expected a family other than best, which is found by comparing the others");

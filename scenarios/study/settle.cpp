@@ -4,6 +4,9 @@
 #include <utility>
 #include <vector>
 
+#include "models/base/input_error.hpp"
+#include "models/base/text.hpp"
+#include "models/check/hardware_support.hpp"
 #include "scenarios/families/build.hpp"
 #include "scenarios/search.hpp"
 
@@ -13,7 +16,8 @@ namespace {
 /// The fastest of what it is shown.
 class Search {
  public:
-  Search(const Machine& machine, Executor& executor) : machine_(machine), executor_(executor) {}
+  Search(const Machine& machine, Executor& executor, bool only_runnable)
+      : machine_(machine), executor_(executor), only_runnable_(only_runnable) {}
 
   void add(const Case& open) {
     for (const ScheduleChoice& choice : families::closed_choices(open, machine_)) {
@@ -22,11 +26,15 @@ class Search {
       run(std::move(request));
     }
   }
-  Settled fastest() && { return std::move(*fastest_); }
+  Settled fastest() && {
+    if (!fastest_) throw InputError("schedule.runnable", "expected families of which something runs, got none");
+    return std::move(*fastest_);
+  }
 
  private:
   void run(Case request) {
     Schedule schedule = families::build(request, machine_);
+    if (only_runnable_ && !is_runnable(schedule, machine_)) return;
     Trace trace = executor_.run(schedule, machine_);
     if (!fastest_ || trace.time_us < fastest_->trace.time_us)
       fastest_ = Settled{std::move(request), std::move(schedule), std::move(trace)};
@@ -34,13 +42,18 @@ class Search {
 
   const Machine& machine_;
   Executor& executor_;
+  bool only_runnable_;
   std::optional<Settled> fastest_;
 };
 
 std::vector<Case> cases_of_best(const Case& request, const Machine& machine) {
-  std::vector<Case> cases =
-      candidates(request.workload, request.gpus,
-                 {.max_ctas = {}, .fused_norm_ctas = fused_norm_ctas(machine), .launch = request.schedule.launch});
+  const Best& best = std::get<Best>(request.schedule.family);
+  SearchSpace space{.max_ctas = {}, .fused_norm_ctas = fused_norm_ctas(machine), .launch = request.schedule.launch};
+  if (!best.among.empty()) space.families = best.among;
+  std::vector<Case> cases = candidates(request.workload, request.gpus, space);
+  // Serial is always listed, since others are compared with it.
+  if (!space.has("serial")) cases.erase(cases.begin());
+  if (cases.empty()) throw InputError("schedule.among", "expected a family that the op has, got " + joined(best.among));
   for (Case& one : cases) {
     one.id = request.id;
     one.schedule.max_ctas = request.schedule.max_ctas;
@@ -54,8 +67,9 @@ std::vector<Case> cases_of_best(const Case& request, const Machine& machine) {
 }  // namespace
 
 Settled settle(const Case& request, const Machine& machine, Executor& executor) {
-  Search search(machine, executor);
-  if (std::holds_alternative<Best>(request.schedule.family))
+  const auto* best = std::get_if<Best>(&request.schedule.family);
+  Search search(machine, executor, best != nullptr && best->runnable);
+  if (best != nullptr)
     for (const Case& one : cases_of_best(request, machine)) search.add(one);
   else
     search.add(request);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "models/check/hardware_support.hpp"
 #include "scenarios/families/build.hpp"
 #include "scenarios/search.hpp"
 #include "tests/models/error_of.hpp"
@@ -54,6 +55,28 @@ TEST(Settle, OfEquallyFastOnesTakesTheFirst) {
   CountingExecutor executor([](const Schedule&) { return 1; });
   EXPECT_EQ(settle(open_split, round_machine(), executor).request.schedule,
             families::closed_choices(open_split, round_machine()).front());
+}
+
+TEST(Settle, TheBestIsSoughtAmongTheFamiliesThatAreNamed) {
+  const PairWorkload pair{PairOp::gemm_reduce_scatter, 512, 256, 128};
+  CountingExecutor serial_first([](const Schedule& schedule) { return schedule.streams.size(); });
+  EXPECT_EQ(family_of(settle(make_case(pair, 2, Best{}), round_machine(), serial_first).request.schedule), "serial");
+  const Best among{.among = {"decomposition", "async_tp"}};
+  CountingExecutor executor([](const Schedule& schedule) { return schedule.family == "async_tp" ? 1 : 2; });
+  EXPECT_EQ(family_of(settle(make_case(pair, 2, among), round_machine(), executor).request.schedule), "async_tp");
+  for (const Schedule& schedule : executor.schedules()) EXPECT_NE(schedule.family, "serial");
+  EXPECT_EQ(error_of([&] { settle(make_case(pair, 2, Best{.among = {"token_split"}}), round_machine(), executor); }),
+            "schedule.among: expected a family that the op has, got token_split");
+}
+
+TEST(Settle, TheBestThatRunsLeavesOutWhatDoesNot) {
+  const PairWorkload pair{PairOp::all_gather_gemm, 512, 256, 128};
+  CountingExecutor executor([](const Schedule&) { return 1; });
+  settle(make_case(pair, 2, Best{.runnable = true}), round_machine(), executor);
+  const std::size_t that_run = executor.schedules().size();
+  for (const Schedule& schedule : executor.schedules()) EXPECT_TRUE(is_runnable(schedule, round_machine()));
+  settle(make_case(pair, 2, Best{}), round_machine(), executor);
+  EXPECT_GE(executor.schedules().size(), 2 * that_run);
 }
 
 TEST(Settle, RunsAClosedCaseOnce) {
