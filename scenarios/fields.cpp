@@ -1,9 +1,6 @@
 #include "scenarios/fields.hpp"
 
-#include <algorithm>
-
-#include "models/base/text.hpp"
-#include "scenarios/family_rules.hpp"
+#include "scenarios/family_names.hpp"
 
 namespace weft::scenarios {
 namespace {
@@ -36,11 +33,7 @@ void FieldReader::read_list(const JsonValue& json, std::vector<int>& values, Ran
 void FieldReader::families(std::string_view key, std::vector<std::string>& names, const About&) {
   const auto found = object_.find(key);
   if (!found) return;
-  const std::vector<std::string> known = searched_families();
-  for (const JsonValue& word : found->list()) {
-    names.push_back(word.string());
-    if (std::find(known.begin(), known.end(), names.back()) == known.end()) word.fail("one of " + joined(known));
-  }
+  names = family_names(*found);
   if (names.empty()) found->fail("at least one family");
 }
 

@@ -7,7 +7,7 @@
 #include "models/base/json_object.hpp"
 #include "models/base/text.hpp"
 #include "scenarios/case_json.hpp"
-#include "scenarios/family_rules.hpp"
+#include "scenarios/family_names.hpp"
 #include "scenarios/parts.hpp"
 
 namespace weft::scenarios {
@@ -37,16 +37,6 @@ std::vector<std::int64_t> ascending_sizes(const JsonValue& value) {
   return sizes;
 }
 
-void read_families(const JsonValue& words, SearchSpace& space) {
-  const std::vector<std::string> known = searched_families();
-  space.families.emplace();
-  for (const JsonValue& word : words.list()) {
-    const std::string name = word.string();
-    if (std::find(known.begin(), known.end(), name) == known.end()) word.fail("one of " + joined(known));
-    space.families->push_back(name);
-  }
-}
-
 /// NCCL is always there: serial by it is what all others are compared with.
 void read_collectives(const JsonValue& words, SearchSpace& space) {
   space.two_shot = false;
@@ -59,7 +49,7 @@ void read_collectives(const JsonValue& words, SearchSpace& space) {
 
 SearchSpace read_space(JsonObject& object) {
   SearchSpace space;
-  if (const auto families = object.find("families")) read_families(*families, space);
+  if (const auto families = object.find("families")) space.families = family_names(*families);
   if (const auto chunks = object.find("chunks")) space.chunks = list_of_counts(chunks->list(), chunk_counts);
   if (const auto stages = object.find("stages")) space.stages = list_of_counts(stages->list(), piece_counts);
   if (const auto max_ctas = object.find("max_ctas")) space.max_ctas = list_of_counts(max_ctas->list(), counts);
