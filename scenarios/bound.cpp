@@ -80,20 +80,24 @@ double layer_us(const LayerWorkload& layer, int gpus, const Machine& machine, co
   const double mlp_weights = 3 * hidden * as_double(layer.intermediate);              // gate, up, down
   const double shared_weights = 3 * hidden * as_double(layer.shared_intermediate);
   const double active = layer.experts > 0 ? as_double(layer.experts_per_token) : 1;
-  // Causal attention: half of the two products of tokens x tokens x head_dim for each head, in bf16.
+  // Causal attention: half of the two products of tokens x tokens x head_dim for each head and sequence, and all of
+  // those with earlier tokens, in bf16.
+  const double sequences = as_double(layer.sequences), prefix = as_double(layer.prefix);
   const Flops bf16_flops =
       2 * tokens * (attention_weights + active * mlp_weights + shared_weights) / machine.gpu.speedup(layer.dtype) +
-      2 * tokens * tokens * query_columns;
+      2 * tokens * (tokens / sequences + 2 * prefix) * query_columns;
   const auto weight_bytes =
       static_cast<Bytes>((attention_weights + busy_experts(layer) * mlp_weights + shared_weights) / gpus *
                          as_double(bytes_of(layer.dtype)));
+  const std::int64_t kv_heads = std::max<std::int64_t>(layer.kv_heads / gpus, 1);
+  const Bytes cached_bytes = layer.sequences * layer.prefix * 2 * kv_heads * layer.head_dim * bytes_of(DataType::bf16);
   const auto one_us = [&](CollectiveKind kind, DataType dtype) {
     return transfer_bound_us(machine.fabric, kind, layer.tokens * layer.hidden * bytes_of(dtype), gpus);
   };
   const double transfer_us = layer.sequence_parallel ? one_us(CollectiveKind::reduce_scatter, DataType::bf16) +
                                                            one_us(CollectiveKind::all_gather, layer.dtype)
                                                      : one_us(CollectiveKind::all_reduce, DataType::bf16);
-  return std::max({tensor_us(bf16_flops / gpus, DataType::bf16, machine), hbm_us(weight_bytes, machine),
+  return std::max({tensor_us(bf16_flops / gpus, DataType::bf16, machine), hbm_us(weight_bytes + cached_bytes, machine),
                    shorter(2 * transfer_us, measured.collective_us)});
 }
 

@@ -21,9 +21,9 @@ namespace weft::scenarios {
 ///   gemm+X   max(compute + transfer of the last wave, first wave + transfer)
 ///   X+gemm   max(compute, transfer + last wave): the own shard needs no transfer, so compute can begin at once
 ///
-/// transformer_layer, in the steady state of a stack: the longest of tensor work, weights through HBM and transfer, all
-/// summed over the layer. Only the active experts' share of tensor work counts for a mixture of experts. With fp8
-/// inputs attention and partial sums stay bf16.
+/// transformer_layer, in the steady state of a stack: the longest of tensor work, weights and cached keys and values
+/// through HBM, and transfer, all summed over the layer. Only the active experts' share of tensor work counts for a
+/// mixture of experts. With fp8 inputs attention and partial sums stay bf16.
 ///
 /// distributed_attention: the longer of tensor work and the bytes into one GPU: of each other GPU the keys and values
 /// that its queries see, or the results over them, whichever is less.

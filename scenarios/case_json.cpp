@@ -20,8 +20,13 @@ Family read_family(JsonObject& object) {
 }
 
 void write(nlohmann::ordered_json& json, const std::vector<Field>& fields) {
-  for (const Field& field : fields)
-    if (field.is_written) std::visit([&](const auto& value) { json[field.key] = value; }, field.value);
+  for (const Field& field : fields) {
+    if (!field.is_written) continue;
+    if (field.type == FieldType::pair_schedule)
+      write(json[field.key], field.fields);
+    else
+      std::visit([&](const auto& value) { json[field.key] = value; }, field.value);
+  }
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "scenarios/family_rules.hpp"
+#include "scenarios/pair_schedule.hpp"
 #include "scenarios/workload.hpp"
 
 namespace weft::scenarios {
@@ -33,6 +34,8 @@ ordered_json value_of(const Field& field) {
       return {{"enum", field.words()}};
     case FieldType::words:
       return {{"type", "array"}, {"items", {{"enum", searched_families()}}}, {"minItems", 1}};
+    case FieldType::pair_schedule:
+      return {{"$ref", "#/$defs/pair_schedule"}};
     case FieldType::integers:
       break;
   }
@@ -108,6 +111,17 @@ ordered_json schedule_schema() {
   return {{"oneOf", std::move(alternatives)}};
 }
 
+ordered_json pair_schedule_schema() {
+  ordered_json alternatives = ordered_json::array();
+  for (const FamilyRules* rules : families_of_pairs()) {
+    std::vector<Field> fields = rules->default_fields();
+    for (Field& field : fields_of(ScheduleChoice{}))
+      if (field.key == "max_ctas") fields.push_back(std::move(field));
+    alternatives.push_back(object_of(rules->meaning, {{"family", {{"enum", {rules->name}}}}}, {"family"}, fields));
+  }
+  return {{"oneOf", std::move(alternatives)}};
+}
+
 ordered_json condition_schema() {
   ordered_json words = ordered_json::array();
   for (const auto& [condition, word] : NamesOf<Condition>::names) words.push_back(word);
@@ -143,6 +157,7 @@ ordered_json case_schema() {
           {"$defs",
            {{"workload", workload_schema()},
             {"schedule", schedule_schema()},
+            {"pair_schedule", pair_schedule_schema()},
             {"measured",
              object_of(Measured::meaning, ordered_json::object(), ordered_json::array(), fields_of(Measured{}))},
             {"condition", condition_schema()},

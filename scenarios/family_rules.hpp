@@ -91,7 +91,7 @@ constexpr FamilyRules FamilyRules::of() {
   };
   if constexpr (requires { Rules::searched; })
     rules.searched = [](const Case& request, const Machine& machine) {
-      const std::vector<Choice> choices = Rules::searched(request, machine);
+      const auto choices = Rules::searched(request, machine);  // perhaps of another family, which can say more
       return std::vector<Family>(choices.begin(), choices.end());
     };
   if constexpr (requires { Rules::candidates; })

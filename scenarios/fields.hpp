@@ -8,6 +8,7 @@
 //   input_type(key, value)                    bf16 or fp8, bf16 where it is left out
 //   families(key, names)                      names of families, or left out
 //   time_us(key, value)                       a time above 0, or left out
+//   pair_schedule(key, value, about)          an object with the family of a pair, or left out
 //   together({keys}, are_there, describe)     keys of which one brings the others
 // `about` is a range, what the key means, or {range, what it means}.
 #pragma once
@@ -26,6 +27,8 @@
 #include "models/schedule/schedule.hpp"
 
 namespace weft::scenarios {
+
+struct PairSchedule;
 
 /// Largest accepted extent of a matrix (the libraries' index type) and size of one buffer (more than any GPU has).
 inline constexpr std::int64_t max_extent = (std::int64_t{1} << 31) - 1;
@@ -77,6 +80,7 @@ class FieldReader {
   void input_type(std::string_view key, DataType& value);
   void time_us(std::string_view key, std::optional<double>& value);
   void families(std::string_view key, std::vector<std::string>& names, const About& about);
+  void pair_schedule(std::string_view key, std::optional<PairSchedule>& value, const About& about);
   template <class Describe>
   void together(std::initializer_list<std::string_view> keys, bool, const Describe& describe) {
     for (const std::string_view key : keys)
@@ -108,7 +112,7 @@ class FieldReader {
 
 using FieldValue = std::variant<bool, std::int64_t, double, std::string, std::vector<int>, std::vector<std::string>>;
 
-enum class FieldType { flag, integer, number, word, integers, words };
+enum class FieldType { flag, integer, number, word, integers, words, pair_schedule };
 
 struct Field {
   std::string key;
@@ -122,6 +126,7 @@ struct Field {
   bool excludes_least = false;                         ///< of its range
   FieldValue otherwise{};                              ///< where it is left out; false, where that is nothing
   std::vector<std::string_view> (*words)() = nullptr;  ///< that it may be
+  std::vector<Field> fields{};                         ///< in place of a value, of an object
 };
 
 /// Lists the keys of a struct with its values, in their order.
@@ -154,6 +159,7 @@ class FieldList {
   void input_type(std::string_view key, DataType value);
   void time_us(std::string_view key, const std::optional<double>& value);
   void families(std::string_view key, const std::vector<std::string>& names, const About& about);
+  void pair_schedule(std::string_view key, const std::optional<PairSchedule>& value, const About& about);
   template <class Describe>
   void together(std::initializer_list<std::string_view>, bool are_there, const Describe& describe) {
     are_offered_ = are_there;

@@ -67,6 +67,8 @@ const char* key_of_sizes(const json& scenario) { return scenario.contains("m") ?
 void replace_sizes_and_gpus(json& scenario, const QuestionOptions& options) {
   if (!options.sizes.empty()) scenario[key_of_sizes(scenario)] = options.sizes;
   if (options.gpus) scenario["gpus"] = *options.gpus;
+  if (options.sequences) scenario["sequences"] = *options.sequences;
+  if (options.prefix) scenario["prefix"] = *options.prefix;
 }
 
 Scenario scenario_of_model(ModelConfig model, const std::string& what, const QuestionOptions& options) {
@@ -78,7 +80,10 @@ Scenario scenario_of_model(ModelConfig model, const std::string& what, const Que
   scenario.gpus = gpus_of(what, options);
   scenario.model = std::move(model);
   scenario.forms = {LayerForm::all_reduce, LayerForm::sequence_parallel};
-  scenario.sizes = options.sizes.empty() ? usual_tokens : options.sizes;
+  scenario.sequences = options.sequences.value_or(1);
+  scenario.prefix = options.prefix.value_or(0);
+  scenario.sizes = options.sequences ? std::vector{*options.sequences} : usual_tokens;
+  if (!options.sizes.empty()) scenario.sizes = options.sizes;
   std::ranges::sort(scenario.sizes);
   const auto repeated = std::ranges::unique(scenario.sizes);
   scenario.sizes.erase(repeated.begin(), repeated.end());

@@ -19,6 +19,9 @@ struct QuestionOptions {
   std::optional<int> gpus = {};          ///< instead of the scenario's; else all of the machine's
   std::vector<std::int64_t> sizes = {};  ///< tokens, or rows, instead of the scenario's; else `usual_tokens`
   std::optional<int> machine_gpus = {};  ///< empty: no machine was named
+  /// Of layers, instead of the scenario's: sequences that the tokens belong to, and cached tokens of each. A model that
+  /// is asked about with sequences and without sizes decodes: each sequence has one new token.
+  std::optional<std::int64_t> sequences = {}, prefix = {};
 };
 
 /// Of a question that names none.

@@ -63,6 +63,8 @@ void read_model(JsonObject& object, Scenario& scenario, const std::filesystem::p
   scenario.forms = {LayerForm::all_reduce, LayerForm::sequence_parallel};
   if (object.has("form")) scenario.forms = {object.word<LayerForm>("form")};
   scenario.sizes = ascending_sizes(object.at("tokens"));
+  scenario.sequences = object.integer_or("sequences", 1, 1, max_extent);
+  scenario.prefix = object.integer_or("prefix", 0, 0, max_extent);
 }
 
 /// The keys of a workload stand beside those of the scenario; m, or the tokens of attention, are written for each size.
@@ -152,6 +154,8 @@ std::vector<LayerWorkload> layers(const Scenario& scenario, std::size_t index) {
   for (const LayerForm form : scenario.forms)
     if (auto layer = layer_of(*scenario.model, scenario.sizes[index])) {
       layer->sequence_parallel = form == LayerForm::sequence_parallel;
+      layer->sequences = scenario.sequences;
+      layer->prefix = scenario.prefix;
       layers.push_back(*layer);
     }
   return layers;
@@ -167,8 +171,10 @@ std::string_view words_of(LayerForm form) {
 
 void check_questions(const Scenario& scenario) {
   try {
-    for (std::size_t index = 0; index < scenario.sizes.size(); ++index)
+    for (std::size_t index = 0; index < scenario.sizes.size(); ++index) {
       for (const Question& question : questions(scenario, index)) check_sizes(question.workload, scenario.gpus);
+      for (const LayerWorkload& layer : layers(scenario, index)) check_sizes(layer, scenario.gpus);
+    }
   } catch (const InputError& error) {
     throw as_written(error, scenario);
   }

@@ -13,6 +13,9 @@
 //   {"format": "weft.scenario/1", "op": "transformer_layer", "tokens": [4096], "hidden": 8192, "heads": 64,
 //    "kv_heads": 8, "head_dim": 128, "intermediate": 28672, "gpus": 8}
 //
+// A model's question may have "sequences" that its tokens belong to and a "prefix" of earlier, cached tokens of each:
+// "tokens": [64], "sequences": 64, "prefix": 4096 is a step of decoding.
+//
 // All may carry "name", "source" (where the numbers come from), "machine" (the profile for those who name none),
 // "families", "chunks", "stages", "max_ctas" and "launch".
 #pragma once
@@ -44,6 +47,8 @@ struct Scenario {
   std::optional<ModelConfig> model;  ///< empty: plain sizes
   std::vector<LayerForm> forms;      ///< of the model's layers; empty: plain sizes
   std::vector<std::int64_t> sizes;   ///< tokens of the model, or the values of m; ascending, each once
+  std::int64_t sequences = 1;        ///< that the model's tokens belong to, as many to each
+  std::int64_t prefix = 0;           ///< earlier tokens of each of them
   std::vector<Workload> plain;       ///< one for each size, where there is no model
   Measured measured;                 ///< of the only size's parts, where they are known
 };

@@ -165,6 +165,28 @@ struct Hybrid {
   bool operator==(const Hybrid&) const = default;
 };
 
+/// What may run a pair inside of a layer.
+using PairFamily = std::variant<Decomposition, Signaling, AsyncTp, Hybrid>;
+/// How a GEMM and its collective overlap inside of a layer.
+struct PairSchedule {
+  PairFamily family;
+  int max_ctas = 0;  ///< of this pair: NCCL's maxCTAs with minCTAs 1; 0: the library's default
+  bool operator==(const PairSchedule&) const = default;
+};
+/// A layer whose pairs run each in its own way; one that is left out runs its GEMM and its collective one after the
+/// other.
+struct Pairs {
+  static const FamilyRules rules;
+  std::optional<PairSchedule> qkv = {}, o = {}, gate_up = {}, down = {};
+  static void describe(auto& io, auto& choice) {
+    io.pair_schedule("qkv", choice.qkv, "the all-gather and the projection to queries, keys and values");
+    io.pair_schedule("o", choice.o, "attention's output projection and what reduces it");
+    io.pair_schedule("gate_up", choice.gate_up, "the all-gather and the first GEMM of the MLP");
+    io.pair_schedule("down", choice.down, "the last GEMM of the MLP and what reduces it");
+  }
+  bool operator==(const Pairs&) const = default;
+};
+
 /// What travels: the keys and values to the queries, or the queries to the keys and values and their results back.
 enum class AttentionExchange { keys_values, queries };
 struct Staged {
@@ -197,7 +219,7 @@ struct Best {
 
 /// In the order in which candidates are listed.
 using Family =
-    std::variant<Serial, Decomposition, Signaling, AsyncTp, Concurrent, Ficco, TokenSplit, Staged, Hybrid, Best>;
+    std::variant<Serial, Decomposition, Signaling, AsyncTp, Concurrent, Ficco, TokenSplit, Staged, Hybrid, Pairs, Best>;
 
 /// Whose host code enqueues the operations of an eager launch.
 enum class Host { pytorch, cuda, vllm_eager };

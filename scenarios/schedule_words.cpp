@@ -1,6 +1,10 @@
 #include "scenarios/schedule_words.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "models/base/text.hpp"
+#include "scenarios/pair_schedule.hpp"
 
 namespace weft::scenarios {
 namespace {
@@ -79,6 +83,14 @@ Words words_of_family(const Hybrid& one) {
   if (one.kernel_barrier) details += ", kernel barrier";
   return {mover_of(one) + " " + pieces_of(one), details};
 }
+Words words_of_family(const Pairs& one) {
+  std::string details;
+  const auto add = [&](const char* pair, const std::optional<PairSchedule>& schedule) {
+    if (schedule) details += std::string(", ") + pair + ": " + words_of(alone(*schedule, {}));
+  };
+  add("qkv", one.qkv), add("o", one.o), add("gate and up", one.gate_up), add("down", one.down);
+  return {"pairs overlapped", details};
+}
 Words words_of_family(const Best&) { return {"the best", ""}; }
 
 std::string_view words_of_collectives(Collectives collectives) {
@@ -123,6 +135,13 @@ std::string words_of(const ScheduleChoice& choice) {
 std::string other_software(const ScheduleChoice& choice) {
   if (std::holds_alternative<AsyncTp>(choice.family)) return "PyTorch (async TP), vLLM (fuse_gemm_comms)";
   if (std::holds_alternative<Signaling>(choice.family)) return "FlashOverlap (not on Hopper)";
+  if (const auto* pairs = std::get_if<Pairs>(&choice.family)) {
+    const std::array schedules{pairs->qkv, pairs->o, pairs->gate_up, pairs->down};
+    const bool is_async_tp = std::all_of(schedules.begin(), schedules.end(), [](const auto& one) {
+      return !one || std::holds_alternative<AsyncTp>(one->family);
+    });
+    return is_async_tp ? other_software({AsyncTp{}}) : "";
+  }
   if (const auto* split = std::get_if<TokenSplit>(&choice.family))
     return split->fused_norm ? "TokenWeave" : "vLLM (dual batch overlap), SGLang (two batch overlap)";
   return "";

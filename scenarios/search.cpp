@@ -9,10 +9,13 @@
 namespace weft::scenarios {
 namespace {
 
-/// The library's default, and the limits of NCCL's CTAs where they change anything.
+/// The library's default, and the limits of NCCL's CTAs where they change anything. The pairs of a layer are asked
+/// about by themselves, each with its limits.
 std::vector<int> ctas_worth_trying(const Family& family, const Workload& workload, const SearchSpace& space) {
   std::vector<int> max_ctas{0};
-  if (rules_of(family).runs_nccl(family, workload))
+  const bool is_pairs_of_layer =
+      std::holds_alternative<LayerWorkload>(workload) && rules_of(family).add_pair != nullptr;
+  if (!is_pairs_of_layer && rules_of(family).runs_nccl(family, workload))
     max_ctas.insert(max_ctas.end(), space.max_ctas.begin(), space.max_ctas.end());
   return max_ctas;
 }

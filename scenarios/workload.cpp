@@ -100,6 +100,24 @@ void check_heads(const WithHeads& workload) {
                                             std::to_string(workload.tokens));
 }
 
+/// Of sequences, over all heads: each is a tile of attention, however few tokens it has.
+constexpr std::int64_t most_attention_sequences = most_attention_rows / 128;
+
+void check_sequences(const LayerWorkload& layer) {
+  check_extent("sequences", layer.sequences);
+  if (layer.tokens % layer.sequences != 0)
+    throw InputError("workload.sequences", "expected a divisor of tokens = " + std::to_string(layer.tokens) + ", got " +
+                                               std::to_string(layer.sequences));
+  if (layer.sequences > most_attention_sequences / layer.heads)
+    throw InputError("workload.sequences",
+                     "expected at most " + std::to_string(most_attention_sequences / layer.heads) + " sequences of " +
+                         std::to_string(layer.heads) + " heads, got " + std::to_string(layer.sequences));
+  if (layer.prefix == 0) return;
+  check_extent("prefix", layer.prefix);
+  check_extent("prefix", layer.prefix + layer.tokens / layer.sequences);
+  check_matrix("prefix", layer.sequences * layer.prefix, 2 * layer.kv_heads * layer.head_dim, DataType::bf16);
+}
+
 void check_layer(const LayerWorkload& layer) {
   check_extent("tokens", layer.tokens);
   check_extent("hidden", layer.hidden);
@@ -112,6 +130,7 @@ void check_layer(const LayerWorkload& layer) {
       std::max(2 * layer.intermediate, (layer.heads + 2 * layer.kv_heads) * layer.head_dim);  // unsharded
   check_matrix("tokens", layer.tokens, std::max(widest, layer.hidden), layer.dtype);
   check_matrix("hidden", layer.hidden, widest, layer.dtype);
+  check_sequences(layer);
   if (layer.experts > 0) check_experts(layer);
 }
 

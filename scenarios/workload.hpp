@@ -101,16 +101,19 @@ struct ConcurrentPair {
   bool operator==(const ConcurrentPair&) const = default;
 };
 
-/// One decoder layer in prefill of one causal sequence; sizes of the unsharded model, tensor-parallel over all GPUs.
-/// `dtype` is that of the GEMMs' inputs; their outputs are bf16.
+/// One decoder layer over the new tokens of some causal sequences; sizes of the unsharded model, tensor-parallel over
+/// all GPUs. One sequence without earlier tokens is a prefill, with them a chunk of one; sequences of one new token
+/// each are a decode batch. `dtype` is that of the GEMMs' inputs; their outputs are bf16.
 struct LayerWorkload {
-  static constexpr const char* meaning = "a decoder layer in prefill, sizes of the unsharded model";
+  static constexpr const char* meaning = "a decoder layer in prefill or decode, sizes of the unsharded model";
   std::int64_t tokens = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, intermediate = 0;
   DataType dtype = DataType::bf16;
   bool sequence_parallel = false;
   std::int64_t experts = 0, experts_per_token = 0;  ///< 0: dense; else `intermediate` is the width of each expert
   double expert_imbalance = 1;                      ///< rows of the busiest expert over the mean
   std::int64_t shared_intermediate = 0;             ///< width of a dense MLP beside the experts; 0: none
+  std::int64_t sequences = 1;                       ///< that the tokens belong to, as many to each
+  std::int64_t prefix = 0;                          ///< earlier tokens of each, whose keys and values are cached
   static void describe(auto& io, auto& workload) {
     io.required("tokens", workload.tokens, extents);
     io.required("hidden", workload.hidden, extents);
@@ -120,6 +123,9 @@ struct LayerWorkload {
     io.required("intermediate", workload.intermediate, {extents, "width of the MLP, or of one expert"});
     io.input_type("dtype", workload.dtype);
     io.optional("sequence_parallel", workload.sequence_parallel, false);
+    io.optional("sequences", workload.sequences, 1, {extents, "that the tokens belong to, as many to each"});
+    io.optional("prefix", workload.prefix, 0,
+                {Range{0, max_extent}, "earlier tokens of each sequence, whose keys and values are cached"});
     io.together({"experts", "experts_per_token"}, workload.experts > 0, [&] {
       io.required("experts", workload.experts, extents);
       io.required("experts_per_token", workload.experts_per_token, {Range{1, workload.experts}, "at most experts"});

@@ -193,8 +193,11 @@ KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site) {
       [&](const Copy& copy) {  // bytes count the source and the destination
         add_link_uses(launch.work.uses, site, copy.source.place, copy.destination.place, 0.5);
       },
-      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, MemoryBound, Attention,
-                     PartialAttention, Signal, Wait, Barrier, Delay> auto&) {});
+      [&](const MemoryBound& kernel) {
+        launch.work.tile_us *= 1 + norm_reordering(site.machine, kernel, site.schedule);
+      },
+      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Attention, PartialAttention, Signal,
+                     Wait, Barrier, Delay> auto&) {});
   return launch;
 }
 
@@ -202,12 +205,16 @@ KernelLaunch attention_launch(const Attention& attention, const LaunchSite& site
   const Gpu& gpu = site.machine.gpu;
   const std::int64_t tokens = row_count(attention.output.rows, site.schedule.gpus);
   if (attention.max_sms > 0)  // it balances its tiles itself, and so splits no keys
-    return persistent_attention_launch(site, attention_blocks(tokens) * attention.heads, flops_of(attention, tokens),
-                                       attention.max_sms);
+    return persistent_attention_launch(
+        site, attention_blocks(tokens / attention.sequences) * attention.sequences * attention.heads,
+        flops_of(attention, tokens), attention.max_sms);
   const AttentionTiming timing = time_attention(site.machine, attention, tokens, site.clock_share);
   KernelLaunch launch;
   launch.cta = {gpu.threads_per_sm / 8, gpu.registers_per_sm, gpu.shared_memory_per_sm};
-  launch.limit = Limit::compute;
+  const double compute_us = static_cast<double>(timing.ctas) * timing.cta_us / site.sms.sms();
+  const bool is_slowed_by_cache =
+      attention.cached && site.cost.traffic.hbm_bytes / bytes_per_us(gpu.hbm_GBps) > compute_us;
+  launch.limit = is_slowed_by_cache ? Limit::hbm : Limit::compute;
   if (site.with_detail) launch.detail = std::to_string(timing.ctas) + " CTAs";
   launch.work = attention_work(site, timing.ctas);
   launch.work.tile_us = timing.cta_us;

@@ -96,7 +96,9 @@ Slices slices_of(const Schedule& schedule, const Operation& operation) {
         return slices;
       },
       [](const Attention& attention) {
-        return Slices{attention.qkv, attention.output};
+        Slices slices{attention.qkv, attention.output};
+        if (attention.cached) slices.push_back(*attention.cached);
+        return slices;
       },
       [](const PartialAttention& attention) {
         return Slices{attention.queries, attention.keys_values, attention.output, attention.log_sum_exp};

@@ -194,6 +194,8 @@ class Support {
       check_own_bf16(*slice);
       check_aligned(*slice);
     }
+    if (attention.cached) refuse("attention over cached keys and values");
+    if (attention.sequences > 1) refuse("attention of several sequences");
     if (attention.head_dim != 64 && attention.head_dim != 128)
       refuse("attention with heads of " + std::to_string(attention.head_dim));
   }

@@ -304,9 +304,13 @@ void check(const Check& here, const MemoryBound& work) {
       for (std::size_t i = 0; i < work.reads.size(); ++i) here.same_shape("reads", work.writes[i % 2], work.reads[i]);
       break;
     }
-    case MemoryKernel::fill:
     case MemoryKernel::rms_norm:
-    case MemoryKernel::add_rms_norm:
+    case MemoryKernel::add_rms_norm:  // it may put rows of tiles in order
+      for (const Slice& slice : work.reads)
+        if (!here.is_row_major(slice))
+          here.has_shape("reads", slice, here.buffer(slice).rows, here.buffer(slice).columns);
+      break;
+    case MemoryKernel::fill:
     case MemoryKernel::rotary:
       break;
   }
@@ -336,6 +340,19 @@ void check(const Check& here, const Attention& work) {
   here.require(work.prefix == 0 || (range && work.prefix <= range->first), "prefix", [&] {
     return "earlier tokens in the rows before qkv's, " + text(range ? range->first : 0) + " there, got " +
            text(work.prefix);
+  });
+  here.require(work.sequences >= 1 && rows % work.sequences == 0, "sequences",
+               [&] { return "a divisor of the " + text(rows) + " rows, got " + text(work.sequences); });
+  here.require(work.sequences == 1 || work.prefix == 0, "prefix",
+               [&] { return "0 with several sequences, whose earlier tokens are cached, got " + text(work.prefix); });
+  if (!work.cached) return;
+  here.slice("cached", *work.cached);
+  here.require(std::holds_alternative<RowRange>(work.cached->rows) && work.cached->place == 0, "cached",
+               [] { return "absolute rows on the own rank"; });
+  const std::int64_t cached = here.rows(*work.cached);
+  here.has_shape("cached", *work.cached, cached, std::int64_t{2} * work.kv_heads * head_dim);
+  here.require(cached % work.sequences == 0, "cached", [&] {
+    return "as many rows of each of the " + text(work.sequences) + " sequences, got " + text(cached);
   });
 }
 

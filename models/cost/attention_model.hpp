@@ -7,6 +7,9 @@ namespace weft {
 
 /// Queries of one CTA, and keys that it takes at a time.
 inline constexpr std::int64_t attention_block = 128;
+/// Rows of a CTA in decode, where each sequence has one new token (FlashAttention 2, run_mha_fwd_splitkv_dispatch in
+/// flash_fwd_launch_template.h): the query heads that share keys and values.
+inline constexpr std::int64_t decode_block = 64;
 /// Blocks that so many queries or keys are cut into.
 constexpr std::int64_t attention_blocks(std::int64_t tokens) {
   return (tokens + attention_block - 1) / attention_block;
@@ -14,14 +17,17 @@ constexpr std::int64_t attention_blocks(std::int64_t tokens) {
 
 /// Equal CTAs stand for unequal ones: a block of queries sees the prefix and all keys up to its own last one.
 struct AttentionTiming {
-  std::int64_t ctas = 0;  ///< blocks of queries x heads x splits
+  std::int64_t ctas = 0;  ///< blocks of queries x heads x sequences x splits
   double cta_us = 0;      ///< of the mean block, with an SM of its own
   double tail_us = 0;     ///< the last CTA ends so much after a mean one would
   double once_us = 0;     ///< once a kernel, with the kernel that merges splits
 };
 
-/// `tokens` queries of each of `heads` heads after `prefix` earlier keys, at `clock_share` of the maximum clock.
+/// `tokens` queries of all sequences together, of each of `heads` heads, each after the earlier keys of its sequence,
+/// at `clock_share` of the maximum clock.
 ///   cta = 4 x 128 x head_dim x mean keys / splits / (tensor rate of an SM x efficiency)
+/// In decode a CTA has 64 rows in place of 128, and there is one for each head of keys. How long the keys and values
+/// take to come from memory, which decides then, is the simulator's part: a kernel is as slow as its bytes.
 /// Keys are split over several CTAs where the query blocks alone would leave more than a fifth of two CTAs an SM idle.
 AttentionTiming time_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
                                double clock_share = 1);

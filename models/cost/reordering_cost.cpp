@@ -29,6 +29,15 @@ double gemm_reordering(const Machine& machine, const Layout& layout) {
   return layout.kind == LayoutKind::tile_ordered ? machine.reordering->gemm_tiles : machine.reordering->gemm_parts;
 }
 
+double norm_reordering(const Machine& machine, const MemoryBound& kernel, const Schedule& schedule) {
+  if (!machine.reordering) return 0;
+  for (const Slice& slice : kernel.reads) {
+    const LayoutKind kind = schedule.buffers[static_cast<std::size_t>(slice.buffer)].layout.kind;
+    if (kind != LayoutKind::row_major) return cost_of(*machine.reordering, kind).share;
+  }
+  return 0;
+}
+
 std::optional<NextKernelCost> next_kernel_reordering(const Machine& machine, const Schedule& schedule) {
   if (!machine.reordering || !schedule.meaning) return std::nullopt;
   for (const Operation& operation : schedule.operations) {

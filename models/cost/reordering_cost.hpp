@@ -11,6 +11,9 @@ namespace weft {
 /// Of a GEMM that stores `layout`, as a share of its time.
 double gemm_reordering(const Machine& machine, const Layout& layout);
 
+/// Of a norm that reads a result in another order than its rows', and puts it in order: a share of its time.
+double norm_reordering(const Machine& machine, const MemoryBound& kernel, const Schedule& schedule);
+
 /// Of the RMSNorm that reads the result of a collective and undoes the order. It belongs to the next kernel, so no time
 /// of the schedule itself holds it.
 struct NextKernelCost {

@@ -47,8 +47,9 @@ GroupedSize size_of(const GroupedGemm& gemm, int gpus) {
 }
 
 Flops flops_of(const Attention& attention, std::int64_t tokens) {
-  const auto queries = static_cast<double>(tokens);
-  return 4 * queries * (static_cast<double>(attention.prefix) + queries / 2) * attention.heads * attention.head_dim;
+  const auto queries = static_cast<double>(tokens), own = queries / attention.sequences;
+  return 4 * queries * (static_cast<double>(earlier_tokens(attention)) + own / 2) * attention.heads *
+         attention.head_dim;
 }
 
 Flops flops_of(const PartialAttention& attention, int rank) {

@@ -96,6 +96,7 @@ Footprint of(const Schedule&, const Copy& work) { return {{work.source}, {work.d
 Footprint of(const Schedule&, const MemoryBound& work) { return {work.reads, work.writes}; }
 Footprint of(const Schedule&, const Attention& work) {
   Footprint footprint{{work.qkv}, {work.output}};
+  if (work.cached) footprint.reads.push_back(*work.cached);
   if (work.prefix > 0) {  // keys and values of the earlier tokens, in the rows before
     const std::int64_t head_columns = work.head_dim;
     footprint.reads.push_back(

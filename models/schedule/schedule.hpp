@@ -220,16 +220,24 @@ struct MemoryBound {
   bool operator==(const MemoryBound&) const = default;
 };
 
-/// Causal prefill attention of one sequence over packed q, k, v rows: qkv[tokens, (heads + 2 kv_heads) x head_dim] ->
-/// output[tokens, heads x head_dim]. `prefix` earlier tokens, whose keys and values lie in the rows just before qkv's,
-/// are attended to as well.
+/// Causal attention over packed q, k, v rows: qkv[tokens, (heads + 2 kv_heads) x head_dim] -> output[tokens, heads x
+/// head_dim], of as many rows of each of `sequences` sequences, one after the other. `prefix` earlier tokens, whose
+/// keys and values lie in the rows just before qkv's, are attended to as well; then there is one sequence. So are those
+/// of `cached`[earlier tokens, 2 kv_heads x head_dim], as many of each sequence, which come before them.
 struct Attention {
   Slice qkv, output;
   int heads = 0, kv_heads = 0, head_dim = 0;
   std::int64_t prefix = 0;
   int max_sms = 0;  ///< a persistent kernel on so many SMs; 0: one CTA a tile, no limit
+  int sequences = 1;
+  std::optional<Slice> cached = {};
   bool operator==(const Attention&) const = default;
 };
+
+/// Before the rows of each sequence.
+inline std::int64_t earlier_tokens(const Attention& attention) {
+  return attention.prefix + (attention.cached ? row_count(attention.cached->rows, 1) / attention.sequences : 0);
+}
 
 enum class AttentionMask { full, causal };
 template <>

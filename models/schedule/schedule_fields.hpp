@@ -160,6 +160,8 @@ void describe(auto& io, Like<Attention> auto& attention) {
   io.required("head_dim", attention.head_dim, positive);
   io.optional("prefix", attention.prefix, std::int64_t{0});
   io.optional("max_sms", attention.max_sms, 0);
+  io.optional("sequences", attention.sequences, 1, positive);
+  io.optional("cached", attention.cached, std::nullopt);
 }
 
 void describe(auto& io, Like<AttentionPart> auto& part) {

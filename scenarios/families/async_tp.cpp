@@ -163,6 +163,8 @@ struct AsyncTpRules {
   static bool runs_nccl(const AsyncTp&, const Workload&) { return false; }
 
   static std::vector<AsyncTp> candidates(const Workload& workload, int gpus, const SearchSpace&) {
+    if (const auto* layer = std::get_if<LayerWorkload>(&workload); layer && layer->sequence_parallel && gpus > 1)
+      return {{AsyncInput::copied}, {AsyncInput::symmetric}};
     const auto* pair = std::get_if<PairWorkload>(&workload);
     if (pair == nullptr || pair->m % gpus != 0) return {};
     if (pair->op == PairOp::all_gather_gemm) return {{AsyncInput::copied}, {AsyncInput::symmetric}};

@@ -21,11 +21,17 @@ struct DecompositionRules {
 
   static std::vector<Decomposition> candidates(const Workload& workload, int gpus, const SearchSpace& space) {
     std::vector<Decomposition> found;
-    const auto* pair = std::get_if<PairWorkload>(&workload);
-    if (pair == nullptr || pair->op == PairOp::all_to_all_gemm) return found;
     for (const int chunks : space.chunks)
-      if (pair->m % (std::int64_t{gpus} * chunks) == 0) found.push_back({chunks});
+      if (rows_to_cut(workload, gpus) % (std::int64_t{gpus} * chunks) == 0) found.push_back({chunks});
     return found;
+  }
+
+ private:
+  /// Of what it has; 1, which no chunks divide, of everything else.
+  static std::int64_t rows_to_cut(const Workload& workload, int gpus) {
+    if (const auto* layer = std::get_if<LayerWorkload>(&workload); layer && gpus > 1) return layer->tokens;
+    const auto* pair = std::get_if<PairWorkload>(&workload);
+    return pair != nullptr && pair->op != PairOp::all_to_all_gemm ? pair->m : 1;
   }
 };
 

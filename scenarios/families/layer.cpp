@@ -36,23 +36,13 @@ ScheduleChoice choice_for(LayerPair pair, ScheduleChoice choice) {
   return choice;
 }
 
-/// All that the layer has; experts come with collectives that no pair has.
+/// All that the layer has.
 OverlappedPairs all_pairs(const Case& request, const LayerWorkload& layer) {
-  const ScheduleChoice& choice = request.schedule;
-  if (request.gpus < 2)
-    throw InputError("gpus", "expected at least 2 for a transfer to overlap, got " + std::to_string(request.gpus));
-  if (std::holds_alternative<AsyncTp>(choice.family) && !layer.sequence_parallel)
+  if (std::holds_alternative<AsyncTp>(request.schedule.family) && !layer.sequence_parallel)
     throw InputError("workload.sequence_parallel",
                      "expected true: async_tp overlaps all-gathers and reduce-scatters, not all-reduces");
-  if (std::holds_alternative<Signaling>(choice.family))
-    throw InputError("schedule.family", "expected one that runs inside of a layer, got signaling");
   OverlappedPairs pairs;
-  for (const LayerPair pair : {LayerPair::qkv, LayerPair::o, LayerPair::gate_up, LayerPair::down}) {
-    const bool gathers = pair == LayerPair::qkv || pair == LayerPair::gate_up;
-    const bool is_of_mlp = pair == LayerPair::gate_up || pair == LayerPair::down;
-    if ((gathers && !layer.sequence_parallel) || (is_of_mlp && layer.experts > 0)) continue;
-    pairs.of(pair) = choice_for(pair, choice);
-  }
+  for (const LayerPair pair : pairs_of(layer)) pairs.of(pair) = choice_for(pair, request.schedule);
   return pairs;
 }
 
@@ -63,11 +53,16 @@ Schedule build_layer(const Case& request, const LayerWorkload& workload) {
   return add_layers(LayerProgram(request, workload));
 }
 
+Schedule build_layer(const Case& request, const LayerWorkload& layer, OverlappedPairs pairs, const Machine& machine) {
+  if (request.gpus < 2)
+    throw InputError("gpus", "expected at least 2 for a transfer to overlap, got " + std::to_string(request.gpus));
+  check_tensor_parallel(layer, request.gpus);
+  return add_layers(LayerProgram(request, layer, std::move(pairs), machine));
+}
+
 Schedule build_pairs(const Case& request, const Machine& machine) {
-  if (const auto* layer = std::get_if<LayerWorkload>(&request.workload)) {
-    check_tensor_parallel(*layer, request.gpus);
-    return add_layers(LayerProgram(request, *layer, all_pairs(request, *layer), machine));
-  }
+  if (const auto* layer = std::get_if<LayerWorkload>(&request.workload))
+    return build_layer(request, *layer, all_pairs(request, *layer), machine);
   Program program(request);
   rules_of(request.schedule.family).add_pair(program, request, machine);
   return std::move(program).finish();

@@ -30,6 +30,16 @@ void check_tensor_parallel(const LayerWorkload& layer, int gpus) {
                                               ", got " + std::to_string(layer.kv_heads));
 }
 
+std::vector<LayerPair> pairs_of(const LayerWorkload& layer) {
+  std::vector<LayerPair> pairs;
+  for (const LayerPair pair : {LayerPair::qkv, LayerPair::o, LayerPair::gate_up, LayerPair::down}) {
+    const bool gathers = pair == LayerPair::qkv || pair == LayerPair::gate_up;
+    const bool is_of_mlp = pair == LayerPair::gate_up || pair == LayerPair::down;
+    if ((!gathers || layer.sequence_parallel) && (!is_of_mlp || layer.experts == 0)) pairs.push_back(pair);
+  }
+  return pairs;
+}
+
 LayerProgram::LayerProgram(const Case& request, const LayerWorkload& layer, std::optional<FusedReduction> fused)
     : LayerProgram(request, layer, fused, {}, nullptr) {}
 
@@ -96,6 +106,12 @@ void LayerProgram::begin_layer(int index) {
     return program_.add_buffer(layer_ + gemm + " weight", n, program_.buffer(input).columns, layer_sizes_.dtype);
   };
   const auto columns_of = [&](BufferId buffer) { return program_.buffer(buffer).columns; };
+  const auto add_cache = [&] {
+    if (layer_sizes_.prefix > 0)
+      weights_.keys_values =
+          program_.add_buffer(layer_ + "keys and values", layer_sizes_.sequences * layer_sizes_.prefix,
+                              std::int64_t{2} * kv_heads_ * head_dim_);
+  };
   if (layer_sizes_.experts > 0) {
     const auto add_expert_weights = [&](const std::string& gemm, std::int64_t n, std::int64_t k) {
       return program_.add_buffer(layer_ + gemm + " weights", layer_sizes_.experts * n, k, layer_sizes_.dtype);
@@ -109,13 +125,32 @@ void LayerProgram::begin_layer(int index) {
       weights_.shared_gate_up = add_weight("shared gate_up", columns_of(shared_gate_up_), normed_);
       weights_.shared_down = add_weight("shared down", hidden_, shared_activated_);
     }
-    return;
+    return add_cache();
   }
   weights_ = {.qkv = add_weight("qkv", columns_of(qkv_), normed_),
               .o = add_weight("o", hidden_, attended_),
               .router = 0,
               .gate_up = add_weight("gate_up", columns_of(gate_up_), normed_),
               .down = add_weight("down", hidden_, activated_)};
+  add_cache();
+}
+
+/// Of several sequences, whole ones; of one, rows behind earlier rows.
+Attention LayerProgram::attention_of(const TokenRange& range) const {
+  const std::int64_t rows_of_each = tokens_ / layer_sizes_.sequences;
+  const bool is_batch = layer_sizes_.sequences > 1;
+  const std::int64_t sequences = is_batch ? range.rows.count / rows_of_each : 1;
+  Attention attention{.qkv = rows(qkv_, range),
+                      .output = rows(attended_, range),
+                      .heads = heads_,
+                      .kv_heads = kv_heads_,
+                      .head_dim = head_dim_,
+                      .prefix = is_batch ? 0 : range.rows.first,
+                      .sequences = static_cast<int>(sequences)};
+  if (const std::int64_t prefix = layer_sizes_.prefix; prefix > 0)
+    attention.cached = program_.rows(weights_.keys_values, is_batch ? range.rows.first / rows_of_each * prefix : 0,
+                                     sequences * prefix);
+  return attention;
 }
 
 void LayerProgram::add_gemm(const std::string& operation, const TokenRange& range, BufferId input, BufferId weight,
@@ -156,6 +191,9 @@ void LayerProgram::add_output_gemm(LayerPair pair, const std::string& gemm, cons
 
 Meaning LayerProgram::add_pair(LayerPair pair, const std::string& gemm, PairOp op, NamedBuffers buffers) {
   const ScheduleChoice& choice = *pairs_.of(pair);
+  if (sequence_parallel_ && std::holds_alternative<Signaling>(choice.family))
+    throw InputError("workload.sequence_parallel",
+                     "expected false: signaling stores rows in an order of its own, which ranks would keep");
   const Buffer& weight = program_.buffer(buffers.at("b"));
   const Case request{
       .id = "",
@@ -179,13 +217,7 @@ void LayerProgram::add_attention(const TokenRange& range) {
   queries_and_keys.columns = std::int64_t{heads_ + kv_heads_} * head_dim_;
   program_.add(main_stream, name("rotary", range),
                MemoryBound{.kernel = MemoryKernel::rotary, .reads = {queries_and_keys}, .writes = {queries_and_keys}});
-  program_.add(main_stream, name("attention", range),
-               Attention{.qkv = rows(qkv_, range),
-                         .output = rows(attended_, range),
-                         .heads = heads_,
-                         .kv_heads = kv_heads_,
-                         .head_dim = head_dim_,
-                         .prefix = range.rows.first});
+  program_.add(main_stream, name("attention", range), attention_of(range));
   if (o_input_ != attended_)
     add_kernel("quantize", range, MemoryKernel::quantize, {rows(attended_, range)}, rows(o_input_, range));
   add_output_gemm(LayerPair::o, "o", range, o_input_, weights_.o, attention_partial_);
@@ -252,7 +284,7 @@ void LayerProgram::add_mlp_reduction(StreamId stream, const TokenRange& range) {
 void LayerProgram::add_reduction(StreamId stream, const Block& block, const TokenRange& range, BufferId partial) {
   const std::string half = block.name;
   const bool is_reduced = pairs_.of(block.reduced_by).has_value();
-  const Slice summands = rows(partial, range);
+  const Slice summands = is_reduced ? program_.whole(partial) : rows(partial, range);
   Slice sum = summands, normed = rows(normed_, range), residual = rows(residual_, range);
   if (sequence_parallel_) {
     sum = program_.whole(reduced_), normed = program_.whole(normed_rows_), residual = program_.whole(residual_);

@@ -41,22 +41,29 @@ struct OverlappedPairs {
   std::optional<ScheduleChoice>& of(LayerPair pair) { return choices[static_cast<std::size_t>(pair)]; }
 };
 
+/// The pairs that a layer has, in its order: with experts those of the attention block alone.
+std::vector<LayerPair> pairs_of(const LayerWorkload& layer);
+
 /// Throws InputError where the layer cannot be split over the GPUs.
 void check_tensor_parallel(const LayerWorkload& layer, int gpus);
+
+/// The layer with these pairs overlapped. Throws InputError where they do not fit it.
+Schedule build_layer(const Case& request, const LayerWorkload& layer, OverlappedPairs pairs, const Machine& machine);
 
 class LayerProgram {
  public:
   /// Of a layer that can be split over the GPUs. With `fused`, on at least two GPUs and without sequence parallelism,
   /// what is reduced begins at a multiple of the GPUs.
   LayerProgram(const Case& request, const LayerWorkload& layer, std::optional<FusedReduction> fused = std::nullopt);
-  /// With pairs that the layer has, of families that have add_pair(). What is added to the layer is all of its tokens.
+  /// With pairs that the layer has, of families that have add_pair(), and nothing left open. What is added to the layer
+  /// is all of its tokens.
   LayerProgram(const Case& request, const LayerWorkload& layer, OverlappedPairs pairs, const Machine& machine);
 
   /// Weights of its own; what is added next belongs to this layer, and before the first of them to the last of the
   /// iteration before.
   void begin_layer(int index);
-  /// qkv | rotary | attention to these and all earlier rows | o; with fp8 inputs | quantize before o. A pair that
-  /// overlaps stands in the place of its GEMM. Throws InputError where it does not fit the layer.
+  /// qkv | rotary | attention to these rows and all earlier ones of their sequences | o; with fp8 inputs | quantize
+  /// before o. A pair that overlaps stands in the place of its GEMM. Throws InputError where it does not fit the layer.
   void add_attention(const TokenRange& range);
   /// gate_up | swiglu | down, or with experts
   /// router | top_k | gather | grouped gate_up | swiglu | grouped down | weighted_sum
@@ -82,10 +89,12 @@ class LayerProgram {
   };
   struct Weights {
     BufferId qkv = 0, o = 0, router = 0, gate_up = 0, down = 0, shared_gate_up = 0, shared_down = 0;
+    BufferId keys_values = 0;  ///< of earlier tokens, sequence after sequence
   };
   std::string name(const std::string& operation, const TokenRange& range) const {
     return layer_ + operation + range.suffix;
   }
+  Attention attention_of(const TokenRange& range) const;
   void add_gemm(const std::string& operation, const TokenRange& range, BufferId input, BufferId weight,
                 BufferId output);
   void add_input_gemm(LayerPair pair, const std::string& gemm, const TokenRange& range, BufferId weight,

@@ -17,6 +17,7 @@
 #include "models/schedule/own_kernels.hpp"
 #include "scenarios/families/families.hpp"
 #include "scenarios/families/group_search.hpp"
+#include "scenarios/families/layer_pairs.hpp"
 #include "scenarios/families/operands.hpp"
 #include "scenarios/families/wave_groups.hpp"
 #include "scenarios/family_rules.hpp"
@@ -206,8 +207,12 @@ struct SignalingRules {
   }
   static void add_pair(Program& program, const Case& request, const Machine& machine);
   static bool is_open(const Signaling& choice) { return choice.groups.empty(); }
-  static std::vector<Signaling> searched(const Case& request, const Machine& machine) {
-    return best_signalings(request, machine);
+  /// In a layer each pair has groups of its own.
+  static std::vector<Family> searched(const Case& request, const Machine& machine) {
+    if (std::holds_alternative<LayerWorkload>(request.workload))
+      return searched_pairs(request, under_one_family(request), machine);
+    const std::vector<Signaling> best = best_signalings(request, machine);
+    return {best.begin(), best.end()};
   }
   /// Copy engines move the shards of all_gather+gemm.
   static bool runs_nccl(const Signaling&, const Workload& workload) {
@@ -216,6 +221,11 @@ struct SignalingRules {
 
   /// Groups are searched when the schedule is built.
   static std::vector<Signaling> candidates(const Workload& workload, int gpus, const SearchSpace&) {
+    if (const auto* layer = std::get_if<LayerWorkload>(&workload)) {
+      const bool has_whole_tiles = layer->tokens % tile_extent == 0 && layer->hidden % tile_extent == 0;
+      if (gpus < 2 || layer->sequence_parallel || !has_whole_tiles) return {};
+      return {Signaling{}};
+    }
     const auto* pair = std::get_if<PairWorkload>(&workload);
     if (pair == nullptr || !can_signal(*pair, gpus)) return {};
     return {Signaling{}};

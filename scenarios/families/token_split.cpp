@@ -9,6 +9,7 @@
 //
 // Each step begins with both streams at one point and ends when both are done. Attention 2 reads the keys and values of
 // split 1. The first F of an iteration takes what the last layer of the iteration before has left.
+#include <numeric>
 #include <optional>
 
 #include "models/base/input_error.hpp"
@@ -42,6 +43,9 @@ std::int64_t checked_first(std::int64_t first, const LayerWorkload& layer) {
   if (first >= layer.tokens)
     throw InputError("schedule.first", "expected fewer than the " + std::to_string(layer.tokens) + " tokens, got " +
                                            std::to_string(first));
+  if (const std::int64_t unit = unit_of_split(layer); first % unit != 0)
+    throw InputError("schedule.first", "expected whole sequences, a multiple of " + std::to_string(unit) +
+                                           " tokens, got " + std::to_string(first));
   return first;
 }
 
@@ -114,7 +118,8 @@ struct TokenSplitRules {
     const auto* layer = std::get_if<LayerWorkload>(&workload);
     if (layer == nullptr || gpus < 2 || layer->tokens < 2 || layer->sequence_parallel) return {};
     std::vector<TokenSplit> splits{{}};
-    if (layer->tokens <= gpus || layer->dtype != DataType::bf16) return splits;  // no fused norm
+    const std::int64_t fused_unit = std::lcm<std::int64_t>(gpus, unit_of_split(*layer));
+    if (layer->tokens <= fused_unit || layer->dtype != DataType::bf16) return splits;  // no fused norm
     for (const int ctas : space.fused_norm_ctas) {
       TokenSplit& split = splits.emplace_back();
       split.fused_norm = true;

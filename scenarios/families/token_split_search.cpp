@@ -1,6 +1,7 @@
 #include "scenarios/families/token_split_search.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "models/base/input_error.hpp"
 #include "models/cost/grouped_gemm_model.hpp"
@@ -63,9 +64,13 @@ std::int64_t wave_aware_first(std::int64_t ctas, std::int64_t ctas_of_wave) {
   return (ctas + 1) / 2;
 }
 
+std::int64_t unit_of_split(const LayerWorkload& layer) {
+  return layer.sequences > 1 ? layer.tokens / layer.sequences : 1;
+}
+
 std::vector<std::int64_t> first_candidates(const LayerWorkload& layer, int gpus, bool fused_norm,
                                            const Machine& machine, std::size_t count) {
-  const std::int64_t unit = fused_norm ? gpus : 1;
+  const std::int64_t unit = std::lcm(fused_norm ? gpus : 1, unit_of_split(layer));
   std::vector<std::pair<double, std::int64_t>> ranked;
   const auto consider = [&](std::int64_t rows) {
     const std::int64_t first = rows / unit * unit;

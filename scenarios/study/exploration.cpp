@@ -12,6 +12,8 @@
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "scenarios/likely_hybrids.hpp"
+#include "scenarios/schedule_words.hpp"
+#include "scenarios/study/composed_layer.hpp"
 #include "scenarios/study/odds.hpp"
 #include "scenarios/study/parallel.hpp"
 
@@ -46,8 +48,12 @@ const Explored* first_where(const std::vector<Explored>& all, const Condition& h
 }
 
 bool is_hybrid(const Case& request) { return std::holds_alternative<Hybrid>(request.schedule.family); }
+bool may_get_stuck(const Case& request) {
+  return is_hybrid(request) || std::holds_alternative<Pairs>(request.schedule.family);
+}
 
-/// Empty for a hybrid that gets stuck: on this machine what holds the SMs waits for what needs them.
+/// Empty for a hybrid, or a layer with some inside, that gets stuck: on this machine what holds the SMs waits for what
+/// needs them.
 std::optional<Explored> run_case(const Case& request, const Machine& machine, Executor& executor) {
   try {
     const Prediction prediction = predict(request, machine, executor, {.serial = false});
@@ -60,7 +66,7 @@ std::optional<Explored> run_case(const Case& request, const Machine& machine, Ex
                     .inefficiency = {},
                     .reordering = next_kernel_reordering(machine, prediction.schedule)};
   } catch (const ExecutionError&) {
-    if (!is_hybrid(request)) throw;
+    if (!may_get_stuck(request)) throw;
     return std::nullopt;
   }
 }
@@ -92,16 +98,19 @@ class PairStudy {
   /// Serial, and the schedules that have a name as a similar exploration ranked them, until overlap pays: more of them
   /// do not change that, only by which one.
   void run_until_it_pays(const Exploration& similar, ProgressCounter& progress) {
-    for (const Case* one : in_order_of(similar)) {
+    const std::vector<const Case*> ordered = in_order_of(similar);
+    for (const Case* one : ordered) {
       simulate_all({one, 1}, progress);
+      is_complete_ = one == ordered.back();
       if (answer().ranking.overlap_pays()) return;
     }
   }
-  bool is_complete() const { return explored_.size() >= cases_.size(); }
+  bool is_complete() const { return is_complete_; }
 
   void run(ProgressCounter& progress) {
     explored_.clear();
     stuck_ = 0;
+    is_complete_ = true;
     simulate_all(cases_, progress);
     std::span<const Case> left = hybrids_;
     while (explored_.size() < options_.least_schedules && !left.empty()) {
@@ -113,6 +122,23 @@ class PairStudy {
       if (one.id == options_.also) simulate_all({&one, 1}, progress);
   }
 
+  /// The layer with these pairs overlapped inside, each once.
+  void run_composed(const std::vector<std::optional<Pairs>>& layers, ProgressCounter& progress) {
+    std::vector<Case> composed;
+    for (const std::optional<Pairs>& pairs : layers) {
+      Case request = cases_.front();
+      if (pairs) request.schedule.family = *pairs;
+      request.id = describe(request.schedule);
+      const auto is_it = [&](const Case& other) { return other.id == request.id; };
+      if (pairs && std::none_of(composed.begin(), composed.end(), is_it))
+        composed.push_back(std::move(request));
+      else
+        progress.add();
+    }
+    simulate_all(composed, progress);
+  }
+
+  const Workload& workload() const { return question_.workload; }
   std::size_t simulated() const { return explored_.size(); }
 
   Answer answer() const {
@@ -171,6 +197,7 @@ class PairStudy {
   std::vector<Case> cases_, hybrids_;  // serial is the first case, the likeliest is the first hybrid
   std::vector<Explored> explored_;     // in the order of the cases
   std::size_t stuck_ = 0;
+  bool is_complete_ = false;  // all that has a name was simulated
 };
 
 struct Asked {
@@ -204,13 +231,22 @@ bool is_of_layer(const Answer& answer) {
   return std::holds_alternative<LayerWorkload>(answer.fastest().candidate.request.workload);
 }
 
+/// Of the pairs that are advised, inside of the layer.
+double saved_inside_us(const Answer& layer) {
+  for (const Explored& one : layer.fastest_first)
+    if (std::holds_alternative<Pairs>(one.candidate.request.schedule.family))
+      return layer.ranking.reference().estimate.time_us - one.candidate.estimate.time_us;
+  return 0;
+}
+
 /// Answers are made in the order of the questions; a layer that has no schedule but serial is none.
 void add_answer(Exploration& exploration, const Asked& asked, Answer answer) {
   if (!asked.is_layer) return exploration.answers.push_back(std::move(answer));
-  exploration.layers.push_back({answer.size, *answer.form, answer.ranking.reference().estimate.time_us, 0});
+  exploration.layers.push_back(
+      {answer.size, *answer.form, answer.ranking.reference().estimate.time_us, saved_inside_us(answer), 0});
   for (const Answer& pair : exploration.answers)
     if (pair.size == answer.size && pair.form == answer.form && !is_of_layer(pair))
-      exploration.layers.back().saved_us += pair.ranking.saved_us();
+      exploration.layers.back().saved_by_pairs_us += pair.ranking.saved_us();
   if (answer.fastest_first.size() > 1) exploration.answers.push_back(std::move(answer));
 }
 
@@ -235,20 +271,102 @@ void drown_island(Ranking& ranking) {
     ranking.advised = promising;
 }
 
-/// Answers come by ascending size, each size with the same patterns. An island is looked at whole first.
-void drown_islands(std::vector<Answer>& answers, const std::function<void(std::size_t)>& complete) {
+/// Answers come by ascending size, each size with the same patterns. An island is looked at whole first, which may change
+/// its answer in place.
+void drown_islands(const std::vector<Answer*>& answers, const std::function<void(std::size_t)>& complete) {
   std::map<std::string, std::vector<std::size_t>> by_pattern;
-  for (std::size_t i = 0; i < answers.size(); ++i) by_pattern[answers[i].pair].push_back(i);
-  const auto pays = [&](std::size_t index) { return answers[index].ranking.overlap_pays(); };
+  for (std::size_t i = 0; i < answers.size(); ++i) by_pattern[answers[i]->pair].push_back(i);
+  const auto pays = [&](std::size_t index) { return answers[index]->ranking.overlap_pays(); };
   for (const auto& [pattern, sizes] : by_pattern)
     for (std::size_t i = 1; i + 1 < sizes.size(); ++i)
       if (pays(sizes[i - 1]) == pays(sizes[i + 1]) && pays(sizes[i]) != pays(sizes[i - 1])) {
         complete(sizes[i]);
-        drown_island(answers[sizes[i]].ranking);
+        drown_island(answers[sizes[i]]->ranking);
       }
 }
 
+/// Schedules of a layer that are made of those of its pairs: the best, and the best that runs today.
+constexpr std::size_t composed_layers = 2;
+
+/// All questions of a scenario: first the pairs, then the layers with what is advised for their pairs inside.
+class Study {
+ public:
+  Study(const Scenario& scenario, const Machine& machine, Executor& executor, const ExploreOptions& options)
+      : options_(options), asked_(asked_of(scenario)), studies_(asked_.size()), answers_(asked_.size()) {
+    for_each_index(asked_.size(), [&](std::size_t i) {
+      studies_[i].emplace(asked_[i].question, scenario.sizes[asked_[i].size_index], scenario, machine, executor,
+                          options);
+    });
+    require_known(options.also, studies_);
+  }
+
+  Exploration run() {
+    std::size_t expected = 0;
+    for (std::size_t i = 0; i < asked_.size(); ++i)
+      expected += studies_[i]->expected() + (asked_[i].is_layer ? composed_layers : 0);
+    ProgressCounter progress(options_.progress, expected);
+    const Exploration* const similar = options_.until_it_pays_like;
+    for_each_index(studies_.size(), [&](std::size_t i) {
+      similar ? studies_[i]->run_until_it_pays(*similar, progress) : studies_[i]->run(progress);
+    });
+    make_answers(false, progress);
+    for_each_index(studies_.size(), [&](std::size_t i) {
+      if (asked_[i].is_layer && studies_[i]->is_complete()) studies_[i]->run_composed(layers_of(i), progress);
+    });
+    make_answers(true, progress);
+    return exploration();
+  }
+
+ private:
+  void make_answers(bool of_layers, ProgressCounter& progress) {
+    std::vector<std::size_t> meant;
+    std::vector<Answer*> made;
+    for (std::size_t i = 0; i < asked_.size(); ++i)
+      if (asked_[i].is_layer == of_layers) {
+        meant.push_back(i);
+        made.push_back(&answers_[i].emplace(studies_[i]->answer()));
+      }
+    const auto complete = [&](std::size_t index) {
+      const std::size_t i = meant[index];
+      if (studies_[i]->is_complete()) return;
+      studies_[i]->run(progress);
+      if (of_layers) studies_[i]->run_composed(layers_of(i), progress);
+      *answers_[i] = studies_[i]->answer();
+    };
+    if (options_.rule == Rule::least_regret) drown_islands(made, complete);
+  }
+
+  /// Made of the schedules of its pairs that were looked at.
+
+  std::vector<std::optional<Pairs>> layers_of(std::size_t index) const {
+    std::vector<const Answer*> pairs;
+    for (std::size_t i = 0; i < asked_.size(); ++i)
+      if (!asked_[i].is_layer && asked_[i].size_index == asked_[index].size_index &&
+          asked_[i].question.form == asked_[index].question.form)
+        pairs.push_back(&*answers_[i]);
+    const auto& layer = std::get<LayerWorkload>(studies_[index]->workload());
+    return {composed_layer(pairs, layer, [](const Explored&) { return true; }),
+            composed_layer(pairs, layer, [](const Explored& one) { return runs_today(one); })};
+  }
+
+  Exploration exploration() {
+    Exploration exploration;
+    for (std::size_t i = 0; i < asked_.size(); ++i) {
+      exploration.simulated += studies_[i]->simulated();
+      add_answer(exploration, asked_[i], std::move(*answers_[i]));
+    }
+    return exploration;
+  }
+
+  const ExploreOptions& options_;
+  std::vector<Asked> asked_;
+  std::vector<std::optional<PairStudy>> studies_;
+  std::vector<std::optional<Answer>> answers_;
+};
+
 }  // namespace
+
+bool runs_today(const Explored& one) { return one.runnable || !other_software(one.candidate.request.schedule).empty(); }
 
 const Explored* Answer::fastest_runnable() const {
   return first_where(fastest_first, [](const Explored& one) { return one.runnable; });
@@ -320,32 +438,7 @@ Exploration explore(const Scenario& asked_scenario, const Machine& machine, Exec
   Scenario scenario = asked_scenario;
   if (scenario.space.two_shot) scenario.space.two_shot_ctas = two_shot_ctas(machine);
   scenario.space.fused_norm_ctas = fused_norm_ctas(machine);
-  const std::vector<Asked> asked = asked_of(scenario);
-  std::vector<std::optional<PairStudy>> studies(asked.size());
-  for_each_index(asked.size(), [&](std::size_t i) {
-    studies[i].emplace(asked[i].question, scenario.sizes[asked[i].size_index], scenario, machine, executor, options);
-  });
-  require_known(options.also, studies);
-  std::size_t expected = 0;
-  for (const auto& study : studies) expected += study->expected();
-  ProgressCounter progress(options.progress, expected);
-  for_each_index(studies.size(), [&](std::size_t i) {
-    options.until_it_pays_like ? studies[i]->run_until_it_pays(*options.until_it_pays_like, progress)
-                               : studies[i]->run(progress);
-  });
-
-  Exploration exploration;
-  std::vector<Answer> answers;
-  for (const auto& study : studies) answers.push_back(study->answer());
-  const auto complete = [&](std::size_t i) {
-    if (studies[i]->is_complete()) return;
-    studies[i]->run(progress);
-    answers[i] = studies[i]->answer();
-  };
-  if (options.rule == Rule::least_regret) drown_islands(answers, complete);
-  for (const auto& study : studies) exploration.simulated += study->simulated();
-  for (std::size_t i = 0; i < answers.size(); ++i) add_answer(exploration, asked[i], std::move(answers[i]));
-  return exploration;
+  return Study(scenario, machine, executor, options).run();
 }
 
 }  // namespace weft::scenarios::study

@@ -28,6 +28,9 @@ struct Explored {
   std::optional<NextKernelCost> reordering;  ///< of signaling; no part of the candidate's time
 };
 
+/// Whether software of today runs it: weft run, or what other_software() names.
+bool runs_today(const Explored& one);
+
 /// One pair, or a whole layer, at one size.
 struct Answer {
   std::string pair;
@@ -45,8 +48,9 @@ struct Answer {
 struct LayerAnswer {
   std::int64_t size = 0;
   LayerForm form = LayerForm::all_reduce;
-  double serial_us = 0;  ///< the whole layer
-  double saved_us = 0;   ///< by the advised schedules of its pairs
+  double serial_us = 0;          ///< the whole layer
+  double saved_us = 0;           ///< by the advised schedules of its pairs inside of it; 0 where none is advised
+  double saved_by_pairs_us = 0;  ///< by each of them alone, all together
 };
 
 struct Exploration {

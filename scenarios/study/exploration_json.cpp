@@ -97,7 +97,8 @@ ordered_json to_json(const Exploration& exploration, const Scenario& scenario, c
     layers.push_back({{"tokens", layer.size},
                       {"form", name_of(layer.form)},
                       {"serial_us", layer.serial_us},
-                      {"saved_us", layer.saved_us}});
+                      {"saved_us", layer.saved_us},
+                      {"saved_by_pairs_us", layer.saved_by_pairs_us}});
   return {{"scenario", scenario.name},
           {"machine", machine.name},
           {"gpus", scenario.gpus},

@@ -62,7 +62,11 @@ std::vector<std::string> outside(const Schedule& schedule, const Machine& machin
           check("bytes", static_cast<double>(bytes_of(full_slice(collective), schedule)));
         },
         [&](const OneOf<AllReduceNorm, GroupedGemm> auto&) { require_range(std::string(kind_of(operation.work))); },
-        [&](const OneOf<Attention, PartialAttention> auto&) { check("attention", 1); },
+        [&](const Attention& attention) {
+          check("attention", 1);
+          if (attention.cached) require_range("cached_attention");
+        },
+        [&](const PartialAttention&) { check("attention", 1); },
         [](const OneOf<GroupedExchange, Copy, MemoryBound, Signal, Wait, Barrier, Delay> auto&) {});
   }
   return names;

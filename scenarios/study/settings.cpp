@@ -47,15 +47,12 @@ double layer_us(const Exploration& exploration, std::int64_t size, LayerForm for
 
 /// Expected time of a sequence-parallel layer, all of whose pairs are async TP where `fused`; 0: not known.
 double sequence_parallel_us(const Exploration& exploration, std::int64_t size, bool fused) {
-  double time_us = layer_us(exploration, size, LayerForm::sequence_parallel);
-  for (const Answer& answer : exploration.answers) {
-    if (!fused || answer.size != size || answer.form != LayerForm::sequence_parallel || is_whole_layer(answer))
-      continue;
-    const Explored* async = first(answer, is_async_tp);
-    if (async == nullptr) return 0;
-    time_us -= async->candidate.odds.gain * answer.ranking.reference().estimate.time_us;
-  }
-  return time_us;
+  const double serial_us = layer_us(exploration, size, LayerForm::sequence_parallel);
+  if (!fused) return serial_us;
+  for (const Answer& answer : exploration.answers)
+    if (answer.size == size && answer.form == LayerForm::sequence_parallel && is_whole_layer(answer))
+      if (const Explored* async = first(answer, is_async_tp)) return (1 - async->candidate.odds.gain) * serial_us;
+  return 0;
 }
 
 /// From which size on sequence-parallel layers are expected to be faster than those with all-reduces.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "scenarios/schedule_words.hpp"
+#include "scenarios/study/composed_layer.hpp"
 
 namespace weft::scenarios::study {
 namespace {
@@ -74,8 +75,8 @@ class SizeStudy {
     return plan;
   }
 
-  /// Gains are shares of the baseline's time, those of a case go together; the probability is that of the pair which
-  /// saves most.
+  /// Where no whole layer is simulated. Gains are shares of the baseline's time, those of a case go together; the
+  /// probability is that of the pair which saves most.
   Plan overlapped_pairs(Form form, const Plan& baseline, bool only_runnable) const {
     Plan plan = serial(form);
     plan.name = name(form, "pairs overlapped");
@@ -105,9 +106,16 @@ class SizeStudy {
                          .odds = {.faster = choice->odds.faster,
                                   .gain = 1 - share * (1 - choice->odds.gain),
                                   .worst_gain = 1 - share * (1 - choice->odds.worst_gain)},
-                         .schedules = {{"", choice}}});
+                         .schedules = schedules_of(choice, form)});
       }
     return plans;
+  }
+
+  /// Of a layer that is made of its pairs' schedules, those.
+  std::vector<std::pair<std::string, const Candidate*>> schedules_of(const Candidate* layer, Form form) const {
+    if (const auto* pairs = std::get_if<Pairs>(&layer->request.schedule.family))
+      return parts_of(*pairs, answers(form, false));
+    return {{"", layer}};
   }
 
   Plan best(const Plan& baseline, bool only_runnable) const {
@@ -116,7 +124,7 @@ class SizeStudy {
       if (!plan.schedules.empty() && plan.odds.gain > best.odds.gain) best = std::move(plan);
     };
     for (const Form form : forms()) {
-      consider(overlapped_pairs(form, baseline, only_runnable));
+      if (exploration_.layers.empty()) consider(overlapped_pairs(form, baseline, only_runnable));
       for (Plan& plan : whole_layers(form, baseline, only_runnable)) consider(std::move(plan));
     }
     return best;
@@ -164,9 +172,7 @@ std::size_t leading_answer(const Verdict& verdict, const Exploration& exploratio
   return leading;
 }
 
-bool runs_today(const Explored& one) { return one.runnable || !other_software(one.candidate.request.schedule).empty(); }
-
-MemoryNeed memory_need(const ModelConfig& model, std::int64_t tokens, int gpus) {
+MemoryNeed memory_need(const ModelConfig& model, std::int64_t tokens, int gpus, std::int64_t cached) {
   constexpr double bytes_of_GB = 1e9, bf16_bytes = 2;
   const double weight_bytes = model.dtype == DataType::fp8 ? 1 : 2;
   const auto rows = static_cast<double>(tokens), layers = static_cast<double>(model.layers);
@@ -177,7 +183,7 @@ MemoryNeed memory_need(const ModelConfig& model, std::int64_t tokens, int gpus) 
   const double activations = rows * static_cast<double>(3 * model.hidden + 2 * model.heads * model.head_dim / gpus) +
                              mlp_rows * 3 * static_cast<double>(model.intermediate) / gpus;
   return {.weights_GB = layers * weights_of_layer(model) * weight_bytes / gpus / bytes_of_GB,
-          .keys_values_GB = layers * rows * kept * bf16_bytes / bytes_of_GB,
+          .keys_values_GB = layers * static_cast<double>(tokens + cached) * kept * bf16_bytes / bytes_of_GB,
           .activations_GB = activations * bf16_bytes / bytes_of_GB};
 }
 
@@ -200,7 +206,8 @@ Verdict verdict_of(const Exploration& exploration, const Scenario& scenario) {
   verdict.is_of_layers = !exploration.layers.empty();
   if (!scenario.model) return verdict;
   verdict.layers = scenario.model->layers;
-  verdict.memory = memory_need(*scenario.model, scenario.sizes.back(), scenario.gpus);
+  verdict.memory =
+      memory_need(*scenario.model, scenario.sizes.back(), scenario.gpus, scenario.sequences * scenario.prefix);
   return verdict;
 }
 

@@ -1,10 +1,9 @@
 // The answer to a whole question: which way of running the layers is best at each size, from which size on overlap
 // pays, what a prefill gains, with which odds, and what runs today.
 //
-// A plan is a way of running one layer: serial in a form, its pairs overlapped as advised, or two token splits. The
-// time of a layer whose pairs are overlapped is that of the serial layer less what its pairs save, each measured
-// against serial by itself. Where no layer is simulated (plain sizes, latent attention) a plan is about the pairs of
-// one form alone.
+// A plan is a way of running one layer: serial in a form, its pairs overlapped, or two token splits, each simulated as
+// a whole layer. Where no layer is simulated (plain sizes, latent attention) a plan is about the pairs of one form
+// alone.
 #pragma once
 
 #include <optional>
@@ -63,9 +62,7 @@ std::size_t worth_looking_at(const Scenario& scenario);
 /// The answer that the plan of the largest size where overlap pays owes most to; else that which gains most.
 std::size_t leading_answer(const Verdict& verdict, const Exploration& exploration);
 
-/// Whether software of today runs it: weft run, or what other_software() names.
-bool runs_today(const Explored& one);
-
-MemoryNeed memory_need(const ModelConfig& model, std::int64_t tokens, int gpus);
+/// With keys and values of `cached` tokens besides.
+MemoryNeed memory_need(const ModelConfig& model, std::int64_t tokens, int gpus, std::int64_t cached = 0);
 
 }  // namespace weft::scenarios::study

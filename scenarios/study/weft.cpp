@@ -30,12 +30,22 @@ using nlohmann::json;
 json json_of(const Fields& fields) {
   json object = json::object();
   for (const auto& [key, value] : fields)
-    std::visit([&object, &key = key](const auto& content) { object[key] = content; }, value.content);
+    std::visit(
+        [&object, &key = key](const auto& content) {
+          if constexpr (std::is_same_v<decltype(content), const Fields&>)
+            object[key] = json_of(content);
+          else
+            object[key] = content;
+        },
+        value.content);
   return object;
 }
 
+Fields fields_of(const json& object);
+
 /// Of what case_json.hpp writes.
 Value value_of(const json& value) {
+  if (value.is_object()) return fields_of(value);
   if (value.is_boolean()) return value.get<bool>();
   if (value.is_number_integer()) return value.get<std::int64_t>();
   if (value.is_number()) return value.get<double>();

@@ -51,9 +51,13 @@ struct Value {
   Value(std::initializer_list<std::int64_t> numbers) : content(std::vector(numbers)) {}
   Value(std::vector<std::int64_t> numbers) : content(std::move(numbers)) {}
   Value(std::vector<std::string> words) : content(std::move(words)) {}
+  template <std::same_as<std::map<std::string, Value>> Object>
+  Value(Object fields) : content(std::move(fields)) {}
   bool operator==(const Value&) const = default;
 
-  std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<std::string>> content;
+  std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<std::string>,
+               std::map<std::string, Value>>
+      content;
 };
 
 /// A workload, such as {{"op", "gemm+all_reduce"}, {"m", 8192}, {"n", 8192}, {"k", 3584}}, or a schedule, such as

@@ -177,17 +177,43 @@ Matrices memory_kernel_result(MemoryKernel kernel, const Matrices& inputs, const
   return moved(inputs, writes);
 }
 
+/// The logical matrix of a whole buffer.
+IntegerMatrix in_rows(IntegerMatrix storage, const Layout& layout, int gpus) {
+  if (layout.kind == LayoutKind::row_major) return storage;
+  IntegerMatrix matrix(layout.rows, layout.columns);
+  for (std::int64_t row = 0; row < matrix.rows; ++row)
+    for (std::int64_t column = 0; column < matrix.columns; ++column) {
+      const Element stored = storage_of(layout, gpus, {row, column});
+      matrix.at(row, column) = storage.at(stored.row, stored.column);
+    }
+  return matrix;
+}
+
 std::vector<Effect> effects_of(const Schedule& schedule, const MemoryBound& work, int rank) {
   Effect effect;
   for (const Slice& slice : work.reads) effect.reads.push_back(rectangle_of(slice, rank, schedule.gpus));
   for (const Slice& slice : work.writes) effect.writes.push_back(rectangle_of(slice, rank, schedule.gpus));
-  effect.result = [kernel = work.kernel, reads = effect.reads, writes = effect.writes](const Matrices& inputs) {
+  std::vector<Layout> layouts;
+  for (const Slice& slice : work.reads)
+    layouts.push_back(schedule.buffers[static_cast<std::size_t>(slice.buffer)].layout);
+  effect.result = [kernel = work.kernel, reads = effect.reads, writes = effect.writes, layouts,
+                   gpus = schedule.gpus](Matrices inputs) {
+    if (kernel == MemoryKernel::rms_norm || kernel == MemoryKernel::add_rms_norm)
+      for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = in_rows(std::move(inputs[i]), layouts[i], gpus);
     return memory_kernel_result(kernel, inputs, reads, writes);
   };
   return {effect};
 }
 
 // --- Kernels of transformer layers ---------------------------------------------------------------------------------
+
+/// Rows of keys and values, with undefined queries before them.
+IntegerMatrix keys_alone(const IntegerMatrix& keys_values, std::int64_t columns, std::int64_t query_columns) {
+  IntegerMatrix rows(keys_values.rows, columns);
+  for (std::int64_t row = 0; row < rows.rows; ++row)
+    std::copy_n(keys_values.row(row), keys_values.columns, rows.row(row) + query_columns);
+  return rows;
+}
 
 std::vector<Effect> effects_of(const Schedule& schedule, const Attention& attention, int rank) {
   Effect effect;
@@ -199,13 +225,26 @@ std::vector<Effect> effects_of(const Schedule& schedule, const Attention& attent
     earlier.columns -= query_columns;
     effect.reads.push_back(earlier);
   }
+  if (attention.cached) effect.reads.push_back(rectangle_of(*attention.cached, rank, schedule.gpus));
   effect.writes = {rectangle_of(attention.output, rank, schedule.gpus)};
   effect.result = [attention, query_columns](const Matrices& inputs) {
-    if (attention.prefix == 0) return Matrices{attended(inputs.front(), attention)};
-    IntegerMatrix earlier(inputs[1].rows, inputs[0].columns);
-    for (std::int64_t row = 0; row < earlier.rows; ++row)
-      std::copy_n(inputs[1].row(row), inputs[1].columns, earlier.row(row) + query_columns);
-    return Matrices{attended(stacked({earlier, inputs[0]}), attention)};
+    Matrices results;
+    for (int sequence = 0; sequence < attention.sequences; ++sequence) {
+      const auto part_of = [&](const IntegerMatrix& all) {
+        const std::int64_t rows = all.rows / attention.sequences;
+        IntegerMatrix part(rows, all.columns);
+        std::copy_n(all.row(sequence * rows), rows * all.columns, part.values.data());
+        return part;
+      };
+      Matrices rows;  // the cached ones are the earliest
+      if (attention.cached) rows.push_back(keys_alone(part_of(inputs.back()), inputs[0].columns, query_columns));
+      if (attention.prefix > 0) rows.push_back(keys_alone(inputs[1], inputs[0].columns, query_columns));
+      rows.push_back(part_of(inputs.front()));
+      Attention of_sequence = attention;
+      of_sequence.prefix = earlier_tokens(attention);
+      results.push_back(attended(stacked(rows), of_sequence));
+    }
+    return Matrices{stacked(results)};
   };
   return {effect};
 }

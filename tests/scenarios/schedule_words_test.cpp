@@ -16,6 +16,8 @@ TEST(ScheduleWords, AreThoseOfThePeopleWhoRunThem) {
             "two token splits, first 2048 tokens, norm fused with the all-reduce on 4 CTAs");
   EXPECT_EQ(words_of({Hybrid{.mover = HybridMover::push, .pieces = HybridPieces::shards, .count = 1}}),
             "pushes shard by shard");
+  EXPECT_EQ(words_of({Pairs{.qkv = PairSchedule{AsyncTp{}}, .down = PairSchedule{Decomposition{2}, 8}}}),
+            "pairs overlapped, qkv: async TP, down: chunks, NCCL, 2 chunks, at most 8 CTAs");
   EXPECT_EQ(words_of({Hybrid{.trigger = HybridTrigger::kernel_start, .mover = HybridMover::nccl, .count = 4}}),
             "NCCL chunk by chunk, in 4, begun with the next GEMM");
 }
@@ -29,6 +31,8 @@ TEST(ScheduleWords, NameTheSoftwareThatRunsThem) {
   EXPECT_EQ(other_software({AsyncTp{}}), "PyTorch (async TP), vLLM (fuse_gemm_comms)");
   EXPECT_EQ(other_software({TokenSplit{.fused_norm = true}}), "TokenWeave");
   EXPECT_EQ(other_software({Hybrid{}}), "");
+  EXPECT_EQ(other_software({Pairs{.qkv = PairSchedule{AsyncTp{}}}}), other_software({AsyncTp{}}));
+  EXPECT_EQ(other_software({Pairs{.qkv = PairSchedule{AsyncTp{}}, .o = PairSchedule{Hybrid{}}}}), "");
 }
 
 }  // namespace

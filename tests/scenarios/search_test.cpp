@@ -99,17 +99,24 @@ TEST(Candidates, GroupsAreSearchedWhereTheResultHasWholeTilesForEveryRank) {
   EXPECT_EQ(of(PairOp::gemm_all_reduce, 300, 3), 1u);
 }
 
-TEST(Candidates, LayersAreSplitWhereAllReducesCanOverlap) {
+TEST(Candidates, LayersAreSplitOrOverlapInsideOfTheirPairs) {
   LayerWorkload layer{.tokens = 64, .hidden = 32, .heads = 4, .kv_heads = 4, .head_dim = 8, .intermediate = 32};
   const SearchSpace space{.max_ctas = {}};
-  EXPECT_THAT(ids(candidates(layer, 4, space)), ElementsAre("serial", "token_split, first searched, comm_ctas 8"));
+  EXPECT_THAT(ids(candidates(layer, 4, space)),
+              ElementsAre("serial", "decomposition, chunks 2", "decomposition, chunks 4", "decomposition, chunks 8",
+                          "token_split, first searched, comm_ctas 8"));
   EXPECT_THAT(ids(candidates(layer, 1, space)), ElementsAre("serial"));
   EXPECT_THAT(ids(candidates(layer, 4, {.max_ctas = {}, .fused_norm_ctas = {2, 4}})),
-              ElementsAre("serial", "token_split, first searched, comm_ctas 8",
-                          "token_split, first searched, comm_ctas 2, fused norm",
-                          "token_split, first searched, comm_ctas 4, fused norm"));
+              testing::IsSupersetOf({"serial", "token_split, first searched, comm_ctas 8",
+                                     "token_split, first searched, comm_ctas 2, fused norm",
+                                     "token_split, first searched, comm_ctas 4, fused norm"}));
   layer.sequence_parallel = true;
-  EXPECT_THAT(ids(candidates(layer, 4, space)), ElementsAre("serial"));
+  EXPECT_THAT(ids(candidates(layer, 4, space)),
+              ElementsAre("serial", "decomposition, chunks 2", "decomposition, chunks 4", "decomposition, chunks 8",
+                          "async_tp, input copied", "async_tp, input symmetric"));
+  layer.sequence_parallel = false;
+  layer.tokens = layer.hidden = 256;
+  EXPECT_THAT(ids(candidates(layer, 4, space)), testing::Contains("signaling, groups searched"));
 }
 
 TEST(Candidates, AttentionIsStagedWithEachExchange) {

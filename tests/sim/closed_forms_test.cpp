@@ -38,6 +38,57 @@ TEST(ClosedForm, LoneGemmIsWavesOfTiles) {
               1e-3 * 32 * tile_us);
 }
 
+double attention_us(std::int64_t tokens, int sequences, std::int64_t cached, const Machine& machine) {
+  constexpr int heads = 8, kv_heads = 1, head_dim = 128;
+  Schedule schedule;
+  schedule.name = "attention";
+  schedule.gpus = 1;
+  schedule.streams = {{"s0", 0}};
+  const auto add = [&](const char* name, std::int64_t rows, std::int64_t columns) {
+    schedule.buffers.push_back({.name = name, .rows = rows, .columns = columns, .layout = {}});
+  };
+  add("qkv", tokens, (heads + 2 * kv_heads) * head_dim);
+  add("output", tokens, heads * head_dim);
+  add("cached", sequences * cached, 2 * kv_heads * head_dim);
+  const auto whole = [&](BufferId id) {
+    const Buffer& buffer = schedule.buffers[static_cast<std::size_t>(id)];
+    return Slice{
+        .buffer = id, .place = 0, .rows = RowRange{0, buffer.rows}, .first_column = 0, .columns = buffer.columns};
+  };
+  schedule.operations = {{"attention",
+                          0,
+                          {},
+                          Attention{.qkv = whole(0),
+                                    .output = whole(1),
+                                    .heads = heads,
+                                    .kv_heads = kv_heads,
+                                    .head_dim = head_dim,
+                                    .sequences = sequences,
+                                    .cached = whole(2)}}};
+  return SimulatedExecutor().run(schedule, machine).time_us;
+}
+
+// A step of decoding reads what each sequence has cached once: 2 x 128 x 2 bytes a token, 256 sequences of 4096 tokens.
+// On a machine whose tensor cores take no time only these bytes count, twice as many for twice as long sequences.
+TEST(ClosedForm, DecodingReadsTheCachedKeysAndValuesOnce) {
+  Machine machine = unlimited_power();
+  machine.gpu.tensor_flops_per_clock_per_sm *= 1e3;
+  const double bytes = 256.0 * 4096 * 2 * 128 * 2;
+  const double more_us = attention_us(256, 256, 8192, machine) - attention_us(256, 256, 4096, machine);
+  EXPECT_NEAR(more_us, bytes / (machine.gpu.hbm_GBps * 1e3), 0.02 * more_us);
+}
+
+// Where memory is as fast as one likes, a block of 64 rows multiplies every cached key: 4 x 64 x 128 flops each, on 16
+// SMs. The eight heads that share keys are one block, so that eight sequences of 4096 tokens leave 16 splits.
+TEST(ClosedForm, DecodingMultipliesBlocksOfTheHeadsThatShareKeys) {
+  Machine machine = unlimited_power();
+  machine.gpu.hbm_GBps = machine.gpu.l2_GBps = machine.gpu.l2_unique_GBps = 1e9;
+  const double flops = 16.0 * 4096 * 4 * 64 * 128;
+  const double flops_per_us = 16 * machine.gpu.flops_per_us_of_sm() * machine.other_kernels.attention_efficiency;
+  const double more_us = attention_us(16, 16, 8192, machine) - attention_us(16, 16, 4096, machine);
+  EXPECT_NEAR(more_us, flops / flops_per_us, 0.02 * more_us);
+}
+
 /// The GEMM of a serial schedule beside a delay that holds SMs and was there first, both from the start.
 double time_beside_held_us(const GemmWorkload& workload, int held_sms, double held_us) {
   Schedule schedule = schedule_of(workload, 1);

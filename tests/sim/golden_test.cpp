@@ -98,6 +98,11 @@ TEST(Golden, LayerWithAsyncTp) {
   layer.sequence_parallel = true;
   compare_with_golden("layer_with_async_tp", built(layer, 2, {AsyncTp{}}));
 }
+TEST(Golden, LayerInDecode) {
+  LayerWorkload layer = small_layer(0);
+  layer.tokens = layer.sequences = 64, layer.prefix = 1000;
+  compare_with_golden("layer_in_decode", built(layer, 4));
+}
 TEST(Golden, AsyncTp) { compare_with_golden("async_tp", by_hand("async_tp_all_gather_gemm")); }
 TEST(Golden, StagedAttention) {
   compare_with_golden("staged_attention",

@@ -234,6 +234,16 @@ void add_explore_command(CLI::App& app) {
                    "Tokens, or rows, to ask about (default: the scenario's, else 512, 1024, … 16384)")
       ->delimiter(',')
       ->check(CLI::Range(std::int64_t{1}, scenarios::max_extent));
+  command
+      ->add_option("--sequences", options->question.sequences,
+                   "Sequences that the tokens belong to (default: the scenario's, else one); without --tokens each has "
+                   "one new token, a step of decoding")
+      ->check(CLI::Range(std::int64_t{1}, scenarios::max_extent));
+  command
+      ->add_option(
+          "--prefix", options->question.prefix,
+          "Earlier tokens of each sequence, whose keys and values are cached (default: the scenario's, else none)")
+      ->check(CLI::Range(std::int64_t{0}, scenarios::max_extent));
   command->add_option("--size", options->size, "Ask about this size alone (default: about all)");
   command->add_flag("--all", options->all, "Show all schedules of every pair and size, with the names that cases have");
   command->add_flag("--careful", options->careful,

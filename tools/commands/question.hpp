@@ -16,6 +16,7 @@ struct AskedQuestion {
   std::string what, machine;  ///< a scenario, a config.json or its folder, or words; a profile's name or path, or none
   std::optional<int> gpus;
   std::vector<std::int64_t> sizes;
+  std::optional<std::int64_t> sequences = {}, prefix = {};
 };
 
 /// A machine that is named says how many GPUs a question has that does not. Throws InputError as read_question() and

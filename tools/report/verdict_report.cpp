@@ -136,9 +136,7 @@ void add_gain(const study::Verdict& verdict, const study::SizePlans& plans, cons
               const Machine& machine, std::vector<std::string>& notes) {
   notes.push_back("At " + std::to_string(plans.size) + " " + size_word(scenario) + ": " +
                   times(verdict, plans, scenario) + ".");
-  const bool is_sum = verdict.is_of_layers && !plans.best.schedules.front().first.empty();
-  notes.push_back("Plan: " + words_of(plans.best, scenario) + "." +
-                  (is_sum ? " Summed over pairs: layers gain less." : ""));
+  notes.push_back("Plan: " + words_of(plans.best, scenario) + ".");
   notes.push_back("Odds: " + odds_of(plans.best.odds) + ".");
   notes.push_back("Runs today: " + runs_today(plans, scenario, machine) + ".");
 }

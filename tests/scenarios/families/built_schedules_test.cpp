@@ -132,6 +132,12 @@ std::vector<Case> random_cases() {
                                 .sequence_parallel = sequence_parallel};
       for (const Family& family : families_of_layers(sequence_parallel))
         cases.push_back(make_case(layer, gpus, family));
+      LayerWorkload batch = layer;
+      batch.sequences = batch.tokens / 4, batch.prefix = draw.between(1, 100);
+      const Hybrid pulls{.mover = HybridMover::pull, .pieces = HybridPieces::shards, .count = 1};
+      for (const Family& family : {Family{Serial{}}, Family{Pairs{.o = PairSchedule{pulls}}}})
+        cases.push_back(make_case(batch, gpus, family));
+      if (!sequence_parallel) cases.push_back(make_case(batch, gpus, TokenSplit{}));
     }
   }
   return cases;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "models/check/hardware_support.hpp"
+#include "scenarios/families/build.hpp"
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
@@ -121,6 +122,106 @@ TEST(OverlappedLayer, ExpertsKeepTheirCollectives) {
       testing::IsSupersetOf({"s0: attention all_gather", "s0: router", "s0: weighted_sum", "s0: mlp reduce_scatter"}));
   EXPECT_THAT(second_layer(build_case(experts_layer(false), 2, Decomposition{2})),
               testing::IsSupersetOf({"s0: o gemm 1", "s0: down", "s0: mlp all_reduce"}));
+}
+
+LayerWorkload layer_of_tiles() {
+  LayerWorkload layer = small_layer(false);
+  layer.tokens = 512, layer.hidden = 1024, layer.intermediate = 1024;
+  return layer;
+}
+
+TEST(OverlappedLayer, SignalingLeavesTilesToTheNextNorm) {
+  const Schedule schedule = build_case(layer_of_tiles(), 2, Signaling{{1}});
+  EXPECT_THAT(second_layer(schedule),
+              testing::IsSupersetOf({"s0: o gemm", "s1: o wait 0 after attention", "s1: o all_reduce 0",
+                                     "s0: attention add_rms_norm after o all_reduce 0", "s0: down gemm"}));
+  for (const Buffer& buffer : schedule.buffers)
+    EXPECT_EQ(buffer.layout.kind == LayoutKind::tile_ordered, buffer.name == "c") << buffer.name;
+  EXPECT_FALSE(is_runnable(schedule));  // no norm of ours reads tiles
+}
+
+TEST(OverlappedLayer, SearchedSignalingHasGroupsForEachPair) {
+  const std::vector<ScheduleChoice> choices =
+      closed_choices(make_case(layer_of_tiles(), 2, Signaling{}), round_machine());
+  ASSERT_FALSE(choices.empty());
+  for (const ScheduleChoice& choice : choices) {
+    const auto& pairs = std::get<Pairs>(choice.family);
+    EXPECT_FALSE(pairs.qkv || pairs.gate_up);
+    for (const auto& pair : {pairs.o, pairs.down})
+      EXPECT_FALSE(std::get<Signaling>(pair.value().family).groups.empty());
+  }
+}
+
+TEST(OverlappedLayer, PairsRunEachInItsOwnWay) {
+  const Schedule schedule = build_case(small_layer(true), 2,
+                                       Pairs{.qkv = PairSchedule{AsyncTp{}},
+                                             .gate_up = PairSchedule{Decomposition{2}, 4},
+                                             .down = PairSchedule{Decomposition{2}}});
+  EXPECT_THAT(second_layer(schedule),
+              testing::IsSupersetOf({"s1: qkv pull 1 after qkv published", "s0: attention reduce_scatter",
+                                     "s0: gate_up gemm 1 after gate_up all_gather 1"}));
+  EXPECT_EQ(schedule.streams.size(), 3u);  // async TP's is an ordinary one
+  std::vector<int> max_ctas;
+  for (const Collective& collective : all_of_kind<Collective>(schedule)) max_ctas.push_back(collective.max_ctas);
+  EXPECT_EQ(std::count(max_ctas.begin(), max_ctas.end(), 4), 6 * 2);
+}
+
+TEST(OverlappedLayer, PairsThatOrderRowsOtherwiseAreErrors) {
+  EXPECT_EQ(
+      build_error(small_layer(true), 2, Pairs{.qkv = PairSchedule{AsyncTp{}}, .o = PairSchedule{Decomposition{2}}}),
+      "schedule: expected rows that are scattered after o as they were gathered before, in 1 chunks, got 2");
+  EXPECT_EQ(build_error(small_layer(true), 2, Pairs{.gate_up = PairSchedule{Decomposition{4}}}),
+            "schedule: expected rows that are scattered after down as they were gathered before, in 4 chunks, got 1");
+  EXPECT_EQ(build_error(small_layer(false), 2, Pairs{.qkv = PairSchedule{AsyncTp{}}}),
+            "schedule.qkv: expected none: this layer has no such pair");
+  EXPECT_EQ(build_error(experts_layer(true), 2, Pairs{.down = PairSchedule{AsyncTp{}}}),
+            "schedule.down: expected none: this layer has no such pair");
+  EXPECT_EQ(build_error(small_layer(true), 2, Pairs{.o = PairSchedule{Signaling{{1}}}}),
+            "workload.sequence_parallel: expected false: signaling stores rows in an order of its own, which ranks "
+            "would keep");
+  EXPECT_EQ(build_error(PairWorkload{PairOp::gemm_all_reduce, 64, 32, 16}, 2, Pairs{}),
+            "schedule.family: expected the op that pairs has (transformer_layer), got gemm+all_reduce");
+}
+
+TEST(OverlappedLayer, SequencesAreAttendedToByThemselves) {
+  LayerWorkload layer = small_layer(false);
+  layer.tokens = 12, layer.sequences = 4, layer.prefix = 100;
+  const Schedule serial = build_case(layer, 2);
+  const Attention attention = all_of_kind<Attention>(serial).front();
+  EXPECT_EQ(attention.sequences, 4);
+  EXPECT_EQ(attention.prefix, 0);
+  EXPECT_EQ(text_of(attention.cached.value(), serial), "layer 0 keys and values[0:400, 0:64]");
+  EXPECT_FALSE(is_runnable(serial));
+  const Schedule split = build_case(layer, 2, TokenSplit{.first = 9});
+  const Attention second = all_of_kind<Attention>(split).at(1);
+  EXPECT_EQ(second.sequences, 1);
+  EXPECT_EQ(text_of(second.cached.value(), split), "layer 0 keys and values[300:400, 0:64]");
+  EXPECT_EQ(build_error(layer, 2, TokenSplit{.first = 8}),
+            "schedule.first: expected whole sequences, a multiple of 3 tokens, got 8");
+}
+
+TEST(OverlappedLayer, AChunkOfAPrefillSeesWhatIsCachedAndItsOwnEarlierRows) {
+  LayerWorkload layer = small_layer(false);
+  layer.prefix = 1000;
+  const Schedule split = build_case(layer, 2, TokenSplit{.first = 48});
+  const Attention second = all_of_kind<Attention>(split).at(1);
+  EXPECT_EQ(second.prefix, 48);
+  EXPECT_EQ(text_of(second.cached.value(), split), "layer 0 keys and values[0:1000, 0:64]");
+  EXPECT_EQ(earlier_tokens(second), 1048);
+}
+
+TEST(OverlappedLayer, SequencesThatCannotBeAreErrors) {
+  LayerWorkload layer = small_layer(false);
+  layer.sequences = 3;
+  EXPECT_EQ(build_error(layer, 2), "workload.sequences: expected a divisor of tokens = 128, got 3");
+  layer.sequences = 0;
+  EXPECT_EQ(build_error(layer, 2), "workload.sequences: expected an integer from 1 to 2147483647, got 0");
+  layer.sequences = 128;
+  layer.prefix = max_extent - 1;
+  EXPECT_EQ(build_error(layer, 2).substr(0, 36), "workload.prefix: expected matrices o");
+  layer.tokens = layer.sequences = 1 << 20;
+  layer.prefix = 0;
+  EXPECT_EQ(build_error(layer, 2), "workload.sequences: expected at most 262144 sequences of 8 heads, got 1048576");
 }
 
 TEST(OverlappedLayer, RunsOnGpusAsItsPairsDo) {

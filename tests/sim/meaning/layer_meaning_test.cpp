@@ -56,11 +56,11 @@ class LayerRun {
   LayerRun(const Machine& machine, const Case& request)
       : schedule_(scenarios::families::build(request, machine)), memory_(schedule_), gpus_(request.gpus) {}
 
-  /// Weights that depend on their name, rank and values' seed alone.
+  /// Weights and cached keys and values, that depend on their name, rank and values' seed alone.
   void set_weights(std::uint64_t seed) {
     for (BufferId id = 0; id < static_cast<BufferId>(schedule_.buffers.size()); ++id) {
       const Buffer& buffer = schedule_.buffers[static_cast<std::size_t>(id)];
-      if (buffer.name.find(" weight") == std::string::npos || !buffer.name.starts_with("layer ")) continue;
+      if (!buffer.name.starts_with("layer ")) continue;
       for (int rank = 0; rank < gpus_; ++rank) {
         std::mt19937_64 random(std::hash<std::string>{}(buffer.name) + seed * 1000 + static_cast<std::uint64_t>(rank));
         memory_.set(rank, id, {random_matrix(buffer.rows, buffer.columns, random)});
@@ -200,6 +200,14 @@ TEST(LayerMeaning, NorAreFp8Inputs) {
   expect_serial_result(layer, 2, {.first = 3}, test_machine());
 }
 
+TEST(LayerMeaning, NorIsWhatIsCached) {
+  LayerWorkload layer = small_layer(10);
+  layer.prefix = 3;
+  expect_serial_result(layer, 2, {.first = 4}, test_machine());
+  layer.sequences = 5;
+  expect_serial_result(layer, 2, {.first = 4, .fused_norm = true}, test_machine());
+}
+
 // --- Tensor parallel: each GPU has its share of every weight, and all together compute what one GPU does -----------
 
 IntegerMatrix columns_of(const IntegerMatrix& from, std::int64_t first, std::int64_t count) {
@@ -276,6 +284,47 @@ TEST(LayerMeaning, SeveralGpusComputeWhatOneDoes) {
       }
 }
 
+// --- Sequences and what is cached of them --------------------------------------------------------------------------
+
+/// Of a batch on one GPU, rows `first` to `first` + `count` and what their sequences have cached.
+struct Batch {
+  LayerWorkload layer;
+  IntegerMatrix normed, residual;
+  std::vector<IntegerMatrix> cached;  ///< by layer
+};
+IntegerMatrix result_of(const Batch& batch, std::uint64_t seed) {
+  LayerRun run(test_machine(), {.id = "batch", .gpus = 1, .workload = batch.layer, .schedule = {}, .measured = {}});
+  run.set_weights(seed);
+  for (std::size_t index = 0; index < batch.cached.size(); ++index)
+    run.set_rows("layer " + std::to_string(index) + " keys and values", 0, 0, batch.cached[index]);
+  run.set_rows("normed", 0, 0, batch.normed);
+  run.set_rows("residual", 0, 0, batch.residual);
+  run.run(seed);
+  return run.rows("normed", 0, 0, batch.layer.tokens);
+}
+
+TEST(LayerMeaning, SequencesSeeTheirOwnEarlierTokensAlone) {
+  constexpr std::int64_t sequences = 3, tokens = 4, prefix = 2, seed = 5;  // rotary has a period of four rows
+  std::mt19937_64 random(seed);
+  Batch all{.layer = small_layer(sequences * tokens), .normed = {}, .residual = {}, .cached = {}};
+  all.layer.sequences = sequences, all.layer.prefix = prefix;
+  all.normed = random_matrix(all.layer.tokens, all.layer.hidden, random);
+  all.residual = random_matrix(all.layer.tokens, all.layer.hidden, random);
+  for (int index = 0; index < scenarios::families::layers_per_iteration; ++index)
+    all.cached.push_back(random_matrix(sequences * prefix, 2 * all.layer.kv_heads * all.layer.head_dim, random));
+  const IntegerMatrix batch = result_of(all, seed);
+  ASSERT_TRUE(batch.row_is_defined(all.layer.tokens - 1));
+  for (std::int64_t sequence = 0; sequence < sequences; ++sequence) {
+    Batch one{.layer = all.layer,
+              .normed = rows_of(all.normed, sequence * tokens, tokens),
+              .residual = rows_of(all.residual, sequence * tokens, tokens),
+              .cached = {}};
+    one.layer.tokens = tokens, one.layer.sequences = 1;
+    for (const IntegerMatrix& cached : all.cached) one.cached.push_back(rows_of(cached, sequence * prefix, prefix));
+    EXPECT_EQ(result_of(one, seed), rows_of(batch, sequence * tokens, tokens)) << "sequence " << sequence;
+  }
+}
+
 // --- Overlapped pairs leave what one operation after the other leaves, whatever the order of events ----------------
 
 /// Rows of rank `rank` where chunk after chunk leaves it its part (models/schedule/row_order.hpp), and back.
@@ -288,9 +337,9 @@ IntegerMatrix own_rows(const IntegerMatrix& full, int rank, int gpus, int chunks
 }
 
 /// Six layers with weights that are other ones on each rank; what the last norm leaves, by rank.
-std::vector<IntegerMatrix> normed_by(const LayerWorkload& layer, int gpus, const Family& family, int chunks,
+std::vector<IntegerMatrix> normed_by(const LayerWorkload& layer, int gpus, const ScheduleChoice& choice, int chunks,
                                      std::uint64_t seed) {
-  LayerRun run(test_machine(), {.id = "layer", .gpus = gpus, .workload = layer, .schedule = {family}, .measured = {}});
+  LayerRun run(test_machine(), {.id = "layer", .gpus = gpus, .workload = layer, .schedule = choice, .measured = {}});
   run.set_weights(seed);
   std::mt19937_64 random(seed);
   const IntegerMatrix normed = random_matrix(layer.tokens, layer.hidden, random);
@@ -311,7 +360,7 @@ std::vector<IntegerMatrix> normed_by(const LayerWorkload& layer, int gpus, const
 /// `chunks`: in which a rank's rows lie.
 void expect_what_serial_leaves(const LayerWorkload& layer, int gpus, const Family& family, int chunks = 1) {
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
-    const std::vector<IntegerMatrix> serial = normed_by(layer, gpus, Serial{}, 1, seed);
+    const std::vector<IntegerMatrix> serial = normed_by(layer, gpus, {Serial{}}, 1, seed);
     IntegerMatrix full = serial.front();
     if (layer.sequence_parallel) {
       full = IntegerMatrix(layer.tokens, layer.hidden);
@@ -320,7 +369,7 @@ void expect_what_serial_leaves(const LayerWorkload& layer, int gpus, const Famil
                   serial[static_cast<std::size_t>(rank)].values.end(), full.row(rank * layer.tokens / gpus));
     }
     ASSERT_TRUE(full.row_is_defined(layer.tokens - 1));
-    const std::vector<IntegerMatrix> found = normed_by(layer, gpus, family, chunks, seed);
+    const std::vector<IntegerMatrix> found = normed_by(layer, gpus, {family}, chunks, seed);
     for (int rank = 0; rank < gpus; ++rank)
       EXPECT_EQ(found[static_cast<std::size_t>(rank)],
                 layer.sequence_parallel ? own_rows(full, rank, gpus, chunks) : full)
@@ -359,6 +408,32 @@ TEST(LayerMeaning, SoDoHybrids) {
     expect_what_serial_leaves(layer, 4, hybrid(HybridMover::push, HybridPieces::columns, 2, HybridLanes::each_peer));
     expect_what_serial_leaves(layer, 2, hybrid(HybridMover::peer_kernel, HybridPieces::shards, 2));
   }
+}
+
+/// In 16 tiles of 128 x 256 on the 12 SMs that a collective of four CTAs leaves.
+TEST(LayerMeaning, SoDoesSignalingWhoseTilesANormPutsInOrder) {
+  LayerWorkload layer = small_layer(512);
+  layer.hidden = 1024;
+  const Case request{.id = "layer", .gpus = 2, .workload = layer, .schedule = {Signaling{{1, 1}}, 4}, .measured = {}};
+  const Schedule schedule = scenarios::families::build(request, test_machine());
+  EXPECT_EQ(std::count_if(schedule.operations.begin(), schedule.operations.end(),
+                          [](const Operation& one) { return std::holds_alternative<Wait>(one.work); }),
+            6 * 2 * 2);
+  const std::uint64_t seed = 1;
+  EXPECT_EQ(normed_by(layer, 2, request.schedule, 1, seed), normed_by(layer, 2, {Serial{}}, 1, seed));
+}
+
+TEST(LayerMeaning, EachPairOfALayerMayRunInItsOwnWay) {
+  const Hybrid pushes{.mover = HybridMover::push, .pieces = HybridPieces::shards, .count = 1};
+  LayerWorkload layer = small_layer(16);
+  expect_what_serial_leaves(layer, 2, Pairs{.o = PairSchedule{Decomposition{2}}, .down = PairSchedule{pushes}});
+  layer.sequence_parallel = true;
+  expect_what_serial_leaves(layer, 4, Pairs{.qkv = PairSchedule{AsyncTp{}}, .o = PairSchedule{pushes}});
+  // Ranks own rows in one order; that of the MLP's rows is its own.
+  expect_what_serial_leaves(layer, 2,
+                            Pairs{.qkv = PairSchedule{AsyncTp{AsyncInput::symmetric}},
+                                  .gate_up = PairSchedule{Decomposition{4}},
+                                  .down = PairSchedule{Decomposition{4}}});
 }
 
 TEST(LayerMeaning, ExpertsTakeRowsInTheOrderOfTheRanks) {
