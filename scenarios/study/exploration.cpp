@@ -271,8 +271,8 @@ void drown_island(Ranking& ranking) {
     ranking.advised = promising;
 }
 
-/// Answers come by ascending size, each size with the same patterns. An island is looked at whole first, which may change
-/// its answer in place.
+/// Answers come by ascending size, each size with the same patterns. An island is looked at whole first, which may
+/// change its answer in place.
 void drown_islands(const std::vector<Answer*>& answers, const std::function<void(std::size_t)>& complete) {
   std::map<std::string, std::vector<std::size_t>> by_pattern;
   for (std::size_t i = 0; i < answers.size(); ++i) by_pattern[answers[i]->pair].push_back(i);
@@ -310,6 +310,7 @@ class Study {
       similar ? studies_[i]->run_until_it_pays(*similar, progress) : studies_[i]->run(progress);
     });
     make_answers(false, progress);
+    if (similar && complete_pairs_of_layers(progress)) make_answers(false, progress);
     for_each_index(studies_.size(), [&](std::size_t i) {
       if (asked_[i].is_layer && studies_[i]->is_complete()) studies_[i]->run_composed(layers_of(i), progress);
     });
@@ -336,14 +337,27 @@ class Study {
     if (options_.rule == Rule::least_regret) drown_islands(made, complete);
   }
 
-  /// Made of the schedules of its pairs that were looked at.
+  bool is_pair_of(std::size_t pair, std::size_t layer) const {
+    return !asked_[pair].is_layer && asked_[pair].size_index == asked_[layer].size_index &&
+           asked_[pair].question.form == asked_[layer].question.form;
+  }
+
+  /// Layers that do not pay by what has a name may pay by what is best for their pairs. True where pairs were left.
+  bool complete_pairs_of_layers(ProgressCounter& progress) {
+    std::vector<std::size_t> left;
+    for (std::size_t pair = 0; pair < asked_.size(); ++pair)
+      for (std::size_t layer = 0; layer < asked_.size(); ++layer)
+        if (asked_[layer].is_layer && studies_[layer]->is_complete() && is_pair_of(pair, layer) &&
+            !studies_[pair]->is_complete())
+          left.push_back(pair);
+    for_each_index(left.size(), [&](std::size_t i) { studies_[left[i]]->run(progress); });
+    return !left.empty();
+  }
 
   std::vector<std::optional<Pairs>> layers_of(std::size_t index) const {
     std::vector<const Answer*> pairs;
     for (std::size_t i = 0; i < asked_.size(); ++i)
-      if (!asked_[i].is_layer && asked_[i].size_index == asked_[index].size_index &&
-          asked_[i].question.form == asked_[index].question.form)
-        pairs.push_back(&*answers_[i]);
+      if (is_pair_of(i, index)) pairs.push_back(&*answers_[i]);
     const auto& layer = std::get<LayerWorkload>(studies_[index]->workload());
     return {composed_layer(pairs, layer, [](const Explored&) { return true; }),
             composed_layer(pairs, layer, [](const Explored& one) { return runs_today(one); })};

@@ -52,15 +52,15 @@ Scenario scenario() {
 }
 
 /// Serial, and pairs that are overlapped inside; those of two chunks run.
-Answer layer_answer(LayerForm form, std::int64_t size, double serial_us,
+Answer layer_answer(LayerForm form, std::int64_t size, double layer_us,
                     const std::vector<std::pair<Pairs, double>>& faster) {
   const Workload workload = LayerWorkload{.tokens = size};
   Answer answer{.pair = "whole layer", .form = form, .size = size, .ranking = {}, .fastest_first = {}};
   for (const auto& [pairs, time_us] : faster) {
     const bool runs = pairs.o && std::holds_alternative<Decomposition>(pairs.o->family);
-    answer.fastest_first.push_back(explored("inside", workload, pairs, time_us, 1 - time_us / serial_us, runs));
+    answer.fastest_first.push_back(explored("inside", workload, pairs, time_us, 1 - time_us / layer_us, runs));
   }
-  answer.fastest_first.push_back(explored("serial", workload, Serial{}, serial_us, 0, true));
+  answer.fastest_first.push_back(explored("serial", workload, Serial{}, layer_us, 0, true));
   for (const Explored& one : answer.fastest_first) answer.ranking.fastest_first.push_back(one.candidate);
   answer.ranking.serial = faster.size();
   return answer;
