@@ -180,7 +180,8 @@ const std::vector<std::string>& known_strata() {
                                                "token_split",
                                                "staged",
                                                "hybrid",
-                                               "best"};
+                                               "best",
+                                               "pairs"};
   return strata;
 }
 
