@@ -72,7 +72,7 @@ std::string name_of_cases(const std::vector<Case>& cases) {
 }
 
 bool is_of_schedule(Quantity quantity) {
-  return quantity == Quantity::hidden_share || quantity == Quantity::start_share;
+  return quantity == Quantity::hidden_share || quantity == Quantity::start_share || quantity == Quantity::slowdown;
 }
 
 bool needs_one_case(Quantity quantity) {
@@ -84,7 +84,7 @@ bool is_ratio_of_times(Quantity quantity) { return quantity == Quantity::speedup
 
 void check(const Observation& observation, const Claim& claim, const JsonValue& value) {
   if (observation.beside.has_value() != is_of_schedule(claim.quantity))
-    value.fail("a schedule for hidden_share and start_share, cases for everything else");
+    value.fail("a schedule for hidden_share, start_share and slowdown, cases for everything else");
   if (needs_one_case(claim.quantity) && observation.cases.size() != 1) value.fail("one case");
   if (!observation.beside && observation.cases.empty()) value.fail("at least one case");
   if (observation.over.empty() == (claim.quantity == Quantity::time_ratio))

@@ -39,6 +39,7 @@ enum class Quantity {
   stages,        ///< how many are chosen for the one case
   hidden_share,  ///< of a schedule's operation: the part of its time in which another one runs
   start_share,   ///< of a schedule's operation: the part of another one that is over when it starts
+  slowdown,      ///< of a schedule's operation: its time over that without another one, at the same clock
 };
 
 /// What of a claim's observations is compared with the published value; mean_error: each observation has a published
@@ -131,6 +132,7 @@ struct NamesOf<calibration::evidence::Quantity> {
       std::pair{stages, std::string_view{"stages"}},
       std::pair{hidden_share, std::string_view{"hidden_share"}},
       std::pair{start_share, std::string_view{"start_share"}},
+      std::pair{slowdown, std::string_view{"slowdown"}},
   };
 };
 template <>

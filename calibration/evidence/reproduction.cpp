@@ -163,6 +163,32 @@ double start_share(const TwoSpans& spans) {
   return std::clamp((span.start_us - beside.start_us) / (beside.end_us - beside.start_us), 0.0, 1.0);
 }
 
+Schedule without(Schedule schedule, const std::string& name) {
+  std::vector<Operation> kept;
+  std::vector<OperationId> place(schedule.operations.size(), -1);
+  for (std::size_t id = 0; id < place.size(); ++id) {
+    Operation& operation = schedule.operations[id];
+    if (operation.name == name) continue;
+    std::erase_if(operation.after, [&](const After& one) { return place[one.operation] < 0; });
+    for (After& one : operation.after) one.operation = place[one.operation];
+    place[id] = static_cast<OperationId>(kept.size());
+    kept.push_back(std::move(operation));
+  }
+  schedule.operations = std::move(kept);
+  return schedule;
+}
+
+double slowdown(const OperationBeside& asked, const Machine& machine) {
+  const auto operation_us = [&](const Schedule& schedule) {
+    const Span span =
+        span_of(sim::simulate(schedule, machine, {.spans = true, .mechanisms = {.power = false}, .given_us = {}}),
+                asked.operation);
+    return span.end_us - span.start_us;
+  };
+  const Schedule schedule = read_schedule(asked.schedule);
+  return operation_us(schedule) / operation_us(without(schedule, asked.beside));
+}
+
 int stages_of(const scenarios::study::Prediction& prediction) {
   const auto* staged = std::get_if<scenarios::Staged>(&prediction.choice.family);
   if (staged == nullptr) throw InputError("cases", "expected a schedule of the family staged");
@@ -218,6 +244,8 @@ double value_of(const Claim& claim, const Observation& observation, const Predic
       return hidden_share(spans_of(*observation.beside, machine));
     case Quantity::start_share:
       return start_share(spans_of(*observation.beside, machine));
+    case Quantity::slowdown:
+      return slowdown(*observation.beside, machine);
   }
   return 0;
 }

@@ -99,5 +99,19 @@ TEST(ReproduceCommand, TakesAFileOfAnybodysClaims) {
   EXPECT_EQ(std::count(refused.errors.begin(), refused.errors.end(), '\n'), 1);
 }
 
+// 64 of 132 SMs are held all the time, so the GEMM's waves take 132 / 68 = 1.94 times as long. A GEMM that fills its
+// waves less, or one that waits for the memory, would lose less.
+TEST(ReproduceCommand, AsksHowMuchAnotherOperationSlowsOneDown) {
+  const TemporaryFolder folder;
+  folder.write("mine.json", R"({"format": "weft.claims/1", "paper": "mine", "title": "t", "reference": "r", "claims": [
+    {"id": "c", "claim": "c", "source": "s", "machine": "h200x8-nvswitch", "quantity": "slowdown", "published": 1.94,
+     "tolerance": 0.1, "observations": [{"schedule": ")" +
+                                tests::source_folder() + R"(/docs/example/gemm_beside_64_held_sms.json",
+                                         "operation": "gemm", "beside": "hold"}]}]})");
+  const auto result = run_weft("reproduce mine.json", folder);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("1 of 1 claims hold"));
+}
+
 }  // namespace
 }  // namespace weft::tools::commands
