@@ -56,10 +56,12 @@ int ctas_per_sm(const Machine& machine, const GemmKernel& kernel, DataType dtype
 
 double rows_of_wave(const MatrixSize& size, const GemmKernel& kernel, double ctas) {
   const double area = ctas / kernel.split_k * kernel.tile_m * kernel.tile_n;
-  double rows_of_a = std::min(static_cast<double>(size.m), std::sqrt(area));
-  const double rows_of_b = std::min(static_cast<double>(size.n), area / rows_of_a);
-  rows_of_a = std::min(static_cast<double>(size.m), area / rows_of_b);
-  return (rows_of_a + rows_of_b) * kernel.split_k;
+  const auto m = static_cast<double>(size.m), n = static_cast<double>(size.n);
+  const double covered_m = std::max<double>(m, kernel.tile_m), covered_n = std::max<double>(n, kernel.tile_n);
+  double rows_of_a = std::min(covered_m, std::sqrt(area));
+  const double rows_of_b = std::min(covered_n, area / rows_of_a);
+  rows_of_a = std::min(covered_m, area / rows_of_b);
+  return (std::min(m, rows_of_a) + std::min(n, rows_of_b)) * kernel.split_k;
 }
 
 TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmKernel& kernel, DataType dtype,

@@ -41,7 +41,7 @@ TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmK
 double kernel_efficiency(const Machine& machine, const Gemm& gemm);
 
 /// Rows of A and of B that one wave reads between its CTAs: its tiles lie as nearly in a square as the matrix allows,
-/// and every slice along k has its own.
+/// what a tile covers beyond the matrix is not read, and every slice along k has its own.
 double rows_of_wave(const MatrixSize& size, const GemmKernel& kernel, double ctas);
 
 /// How long all SMs together are at work on that many tiles: what a GEMM's power counts.

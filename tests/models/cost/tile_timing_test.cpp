@@ -148,11 +148,17 @@ TEST(TileTiming, OfUniqueBytesIsTheRowsOfASquareOfTiles) {
 TEST(TileTiming, OfUniqueBytesIsTheRowsThatANarrowMatrixHas) {
   const double area = 4 * 128 * 64;
   for (const auto& [size, rows] :
-       {std::pair{MatrixSize{64, 4096, 640}, 64 + area / 64}, std::pair{MatrixSize{4096, 64, 640}, area / 64 + 64},
+       {std::pair{MatrixSize{128, 4096, 640}, 128 + area / 128}, std::pair{MatrixSize{4096, 64, 640}, area / 64 + 64},
         std::pair{MatrixSize{64, 64, 640}, 64.0 + 64}}) {
     const double ctas = 4;
     EXPECT_NEAR(rows_of_wave(size, small_kernel(), ctas), rows, 1e-9);
   }
+}
+
+// A wave of 4 tiles is 256 columns wide, however few rows the matrix has.
+TEST(TileTiming, OfUniqueBytesIsNotOfMoreColumnsWhereTilesAreHigherThanTheMatrix) {
+  EXPECT_NEAR(rows_of_wave({1, 4096, 640}, small_kernel(), 4), 1 + 4 * 64, 1e-9);
+  EXPECT_NEAR(rows_of_wave({4096, 1, 640}, small_kernel(), 4), 4 * 128 + 1, 1e-9);
 }
 
 TEST(TileTiming, OfUniqueBytesHasRowsOfItsOwnForEverySliceAlongK) {
