@@ -1,6 +1,7 @@
 #include "sim/collective_run.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::sim {
 
@@ -40,7 +41,21 @@ void CollectiveRun::start_complete_channels() {
   if (complete == started_) return;
   Batch& batch = batches_.emplace_back(Batch{this, started_, complete - started_, {}});
   started_ = complete;
-  engine_.after(from_us(timing_.latency_us * slowdown_ + crowded_us_), waiter_for<&Batch::start>(&batch));
+  batch.latency_us = timing_.latency_us + crowded_us_ / slowdown_;
+  wait_for_latency(batch);
+}
+
+/// Of the latency that is left, at the present slowdown.
+void CollectiveRun::wait_for_latency(Batch& batch) {
+  batch.since = engine_.now();
+  batch.due = batch.since + from_us(batch.latency_us * slowdown_);
+  engine_.after(batch.due - batch.since, waiter_for<&Batch::start>(&batch));
+}
+
+void CollectiveRun::Batch::start() {
+  if (is_started || run->engine_.now() < due) return;  // the slowdown has changed since this was planned
+  is_started = true;
+  run->start(*this);
 }
 
 double CollectiveRun::rate_of(const Share& share) const {
@@ -64,10 +79,15 @@ void CollectiveRun::start(Batch& batch) {
 
 void CollectiveRun::set_slowdown(double slowdown) {
   if (slowdown == slowdown_) return;
-  slowdown_ = slowdown;
-  for (const Batch& batch : batches_)
+  const double before = std::exchange(slowdown_, slowdown);
+  for (Batch& batch : batches_) {
+    if (!batch.is_started) {
+      batch.latency_us = std::max(0.0, batch.latency_us - to_us(engine_.now() - batch.since) / before);
+      wait_for_latency(batch);
+    }
     for (const Share& share : batch.shares)
       if (share.flow >= 0) pool_.set_cap(share.flow, rate_of(share));
+  }
 }
 
 void CollectiveRun::end(Share& share) {

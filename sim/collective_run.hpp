@@ -66,10 +66,14 @@ class CollectiveRun {
     CollectiveRun* run = nullptr;
     int first = 0, count = 0;
     std::vector<Share> shares;
-    void start() { run->start(*this); }
+    double latency_us = 0;   ///< left of it at `since`, beside nobody
+    Picoseconds since, due;  ///< of the latency
+    bool is_started = false;
+    void start();
   };
 
   void start_complete_channels();
+  void wait_for_latency(Batch& batch);
   double rate_of(const Share& share) const;
   void start(Batch& batch);
   void end(Share& share);

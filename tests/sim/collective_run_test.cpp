@@ -101,6 +101,22 @@ TEST(CollectiveRun, SlowedDownItTakesLonger) {
   EXPECT_DOUBLE_EQ(run.run(), 2 * (5 + 20));
 }
 
+// Of 5 us of latency at half the pace 2 us are over when it goes on at full pace, after 4 us.
+TEST(CollectiveRun, ItsLatencyIsSlowedDownOnlyWhileTheSlowdownLasts) {
+  TestRun run(2);
+  run.collective->set_slowdown(2);
+  run.engine.at(from_us(4),
+                {[](void* context) { static_cast<CollectiveRun*>(context)->set_slowdown(1); }, &*run.collective});
+  EXPECT_DOUBLE_EQ(run.run(), 4 + 3 + 20);
+}
+
+TEST(CollectiveRun, ASlowdownThatBeginsLaterSlowsWhatIsLeftOfItsLatency) {
+  TestRun run(2);
+  run.engine.at(from_us(1),
+                {[](void* context) { static_cast<CollectiveRun*>(context)->set_slowdown(2); }, &*run.collective});
+  EXPECT_DOUBLE_EQ(run.run(), 1 + 2 * 4 + 2 * 20);
+}
+
 // Two channels get their SMs at 12 us; they still have latency and transfer before them.
 TEST(CollectiveRun, EndsWithItsSlowestChannel) {
   TestRun run(1);
