@@ -48,10 +48,21 @@ double Simulation::tensor_clock_share(double clock_share) const {
 
 GovernedPower Simulation::governed_power(const Attempt& last) {
   const Power& power = machine_.power;
-  if (power.governor_exponent == 1) return {last.power_W - power.idle_W, power.idle_W, power.limit_W};
+  const double limit_W = is_steady_load() ? power.limit_of_steady_load_W() : power.limit_W;
+  if (power.governor_exponent == 1) return {last.power_W - power.idle_W, power.idle_W, limit_W};
   std::vector<PowerSpan> spans;
   for (OperationId id = 0; id < static_cast<OperationId>(costs_.size()); ++id) spans.push_back(span_of(id, last));
-  return {root_mean_square_W(spans, last.time_us, power.idle_W) - power.idle_W, power.idle_W, power.limit_W};
+  return {root_mean_square_W(spans, last.time_us, power.idle_W) - power.idle_W, power.idle_W, limit_W};
+}
+
+/// Does the GPU do one thing, again and again?
+bool Simulation::is_steady_load() const { return schedule_.operations.size() == 1; }
+
+/// Of the maximum: the governor of a load that comes and goes lets the clock up where no tensor core works.
+double Simulation::mean_clock_share(const Attempt& last) {
+  const bool goes_up = !is_steady_load() && machine_.condition.fixed_clock_MHz == 0;
+  return std::lerp(goes_up ? 1 : last.clock_share, tensor_clock_share(last.clock_share),
+                   tensor_time_us(last) / last.time_us);
 }
 
 /// Of a rank in the last iteration, which it begins at 0.
@@ -164,9 +175,7 @@ Trace Simulation::trace(const Attempt& last) {
   if (last.is_launch_bound) trace.limited_by = Limit::launch;
   trace.machine = machine_.name;
   trace.time_us = last.time_us / schedule_.repeats_per_iteration;
-  const double on_tensor_cores = tensor_time_us(last) / last.time_us;
-  trace.clock_MHz =
-      machine_.gpu.max_clock_MHz * std::lerp(last.clock_share, tensor_clock_share(last.clock_share), on_tensor_cores);
+  trace.clock_MHz = machine_.gpu.max_clock_MHz * mean_clock_share(last);
   trace.power_W = last.power_W;
   return trace;
 }

@@ -57,7 +57,7 @@ class Fit {
     for (const GemmObservation& one : observations) has_load_ = has_load_ || one.under_load;
     if (!has_load_) return;
     find_tensor_clock();
-    scale_powers();
+    find_steady_limit();
   }
 
   GemmFit run() {
@@ -93,12 +93,15 @@ class Fit {
     numbers_.push_back({"power", "tensor_clock", machine_.power.tensor_clock, spread, false});
   }
 
-  /// The energy counter and what the governor goes by differ by some percent: at the limit power is the limit.
-  void scale_powers() {
+  /// A GEMM that is repeated alone is held at some percent more than the limit, as the energy counter reads it.
+  void find_steady_limit() {
     std::vector<double> at_limit;
     for (const GemmObservation& one : observations_)
       if (one.under_load && is_held(*one.under_load)) at_limit.push_back(one.under_load->power_W);
-    if (at_limit.size() >= enough_to_tell) power_scale_ = machine_.power.limit_W / quantile(at_limit, 0.5);
+    if (at_limit.size() < enough_to_tell) return;
+    machine_.power.steady_limit_W = std::max(machine_.power.limit_W, quantile(at_limit, 0.5));
+    const double spread = (quantile(at_limit, 0.975) - quantile(at_limit, 0.025)) / 2;
+    numbers_.push_back({"power", "steady_limit", machine_.power.steady_limit_W, spread, false});
   }
   bool is_held(const LoadReading& reading) const {
     return reading.clock_share < held_below * machine_.power.tensor_clock;
@@ -150,9 +153,8 @@ class Fit {
       LoneGemm measured = predicted;
       measured.dynamic_W *= predicted.time_us / one.time_us;
       const Power& power = machine_.power;
-      const double share = is_held(*one.under_load)
-                               ? governed_W(power, measured) / power.limit_W
-                               : (power.idle_W + measured.dynamic_W) / (power_scale_ * one.under_load->power_W);
+      const double share = is_held(*one.under_load) ? governed_W(power, measured) / power.limit_of_steady_load_W()
+                                                    : (power.idle_W + measured.dynamic_W) / one.under_load->power_W;
       logarithms.push_back(weight_of_power * std::log(share));
     }
     return logarithms;
@@ -191,7 +193,6 @@ class Fit {
   Machine machine_;
   const std::vector<GemmObservation>& observations_;
   bool has_load_ = false;
-  double power_scale_ = 1;
   std::vector<GemmKernel> kernels_;
   std::vector<FittedNumber> numbers_;
 };

@@ -48,13 +48,14 @@ struct Gpu {
   double flops_per_us(DataType dtype = DataType::bf16) const { return sms() * flops_per_us_of_sm(dtype); }
 };
 
-/// The governor lowers the clock until the mean (`governor_exponent` 1) or the root mean square (2) of an iteration's
-/// power meets the limit. It waits first, so that a load that begins runs at the maximum clock for `governor_delay_ms`,
-/// and then slows down over `governor_ramp_ms`. A lower clock needs a lower voltage, so that the same work takes less
-/// energy: that of everything on the SMs' clock goes with the square of the voltage, which is linear in the clock and
-/// would be `voltage_floor` of its highest at a clock of 0.
+/// The governor lowers the clock until an iteration's power, its mean (`governor_exponent` 1) or root mean square (2),
+/// meets the limit: `steady_limit_W` for one operation repeated alone. It waits first: a load that begins runs at the
+/// maximum clock for `governor_delay_ms`, then slows down over `governor_ramp_ms`. A lower clock needs a lower voltage,
+/// so that the same work takes less energy: that of everything on the SMs' clock goes with the square of the voltage,
+/// which is linear in the clock and would be `voltage_floor` of its highest at a clock of 0.
 struct Power {
   double limit_W = 0;
+  double steady_limit_W = 0;  ///< 0: the limit
   double idle_W = 0;
   double gemm_W = 0;
   double tensor_pJ_per_flop = 0;
@@ -66,6 +67,8 @@ struct Power {
   double tensor_clock = 1;
   int governor_exponent = 1;
   double governor_delay_ms = 0, governor_ramp_ms = 0;
+
+  double limit_of_steady_load_W() const { return steady_limit_W > 0 ? steady_limit_W : limit_W; }
 };
 
 struct CopyEngines {

@@ -78,6 +78,9 @@ void describe(auto& io, Like<Gpu> auto& gpu) {
 
 void describe(auto& io, Like<Power> auto& power) {
   io.number("limit", power.limit_W, {"W", "mean power at which the governor lowers the clock", {1, 1e4}});
+  io.optional(
+      "steady_limit", power.steady_limit_W,
+      {"W", "mean power at which it lowers that of one operation which is repeated alone; 0: the limit", {0, 1e4}});
   io.number("idle", power.idle_W, {"W", "clocks up, nothing running", powers});
   io.number("gemm", power.gemm_W,
             {"W", "above idle, while every SM runs a GEMM's tile at the maximum clock, besides what its operands cost",

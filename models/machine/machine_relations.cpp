@@ -40,6 +40,9 @@ void check_gpu(const Machine& machine) {
   if (machine.power.idle_W >= machine.power.limit_W)
     throw InputError("power.idle", "expected less than power.limit = " + text(machine.power.limit_W) + ", got " +
                                        text(machine.power.idle_W));
+  if (machine.power.limit_of_steady_load_W() < machine.power.limit_W)
+    throw InputError("power.steady_limit", "expected at least power.limit = " + text(machine.power.limit_W) + ", got " +
+                                               text(machine.power.steady_limit_W));
 }
 
 // --- Fabric ----------------------------------------------------------------------------------------------------

@@ -81,6 +81,27 @@ TEST(Power, TheRootMeanSquareHoldsAlternatingLoadsBackMoreThanTheMean) {
   EXPECT_GT(run(pair, 8, machine).time_us, 1.005 * mean_us);
 }
 
+TEST(Power, OneOperationThatIsRepeatedIsHeldAtTheSteadyLimit) {
+  Machine machine = test_machine();
+  machine.power.steady_limit_W = 1.1 * machine.power.limit_W;
+  EXPECT_NEAR(run(large, 1, machine).power_W, machine.power.steady_limit_W, 0.01 * machine.power.limit_W);
+  const PairWorkload pair{PairOp::gemm_all_reduce, 8192, 8192, 8192};
+  EXPECT_NEAR(run(pair, 8, machine).power_W, machine.power.limit_W, 0.01 * machine.power.limit_W);
+}
+
+// The limit is far below the load, so that the tensor cores' clock is, too.
+TEST(Power, TheClockGoesUpWhereNoTensorCoreWorks) {
+  Machine machine = test_machine();
+  machine.power.limit_W = machine.power.idle_W + 0.3 * (machine.power.limit_W - machine.power.idle_W);
+  const PairWorkload pair{PairOp::gemm_all_reduce, 8192, 8192, 8192};
+  SimulationStatistics statistics;
+  const Trace trace = SimulatedExecutor().run(schedule_of(pair, 8), machine, &statistics);
+  const double gemm_us = trace.spans.front().end_us - trace.spans.front().start_us;
+  EXPECT_LT(statistics.clock_share, 0.9);
+  EXPECT_NEAR(trace.clock_MHz / machine.gpu.max_clock_MHz, 1 - (1 - statistics.clock_share) * gemm_us / trace.time_us,
+              0.01);
+}
+
 TEST(Condition, AfterAPauseTheGovernorHasNotDoneAllItWill) {
   Machine machine = test_machine();
   machine.power.governor_delay_ms = 60;

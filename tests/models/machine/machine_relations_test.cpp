@@ -60,6 +60,8 @@ TEST(MachineRelations, AGpuHasSmsAndPowerToRunThem) {
   EXPECT_EQ(error_with("/gpu/sms_per_gpc/value", json(std::vector<int>(5000, 1024))),
             "gpu.sms_per_gpc: expected at most 4096 SMs, got more");
   EXPECT_EQ(error_with("/power/idle/value", 700), "power.idle: expected less than power.limit = 700.0, got 700.0");
+  EXPECT_EQ(error_with("/power/steady_limit/value", 650),
+            "power.steady_limit: expected at least power.limit = 700.0, got 650.0");
 }
 
 TEST(MachineRelations, CtasFitAnSm) {
