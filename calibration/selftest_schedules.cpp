@@ -1,5 +1,6 @@
 #include "calibration/selftest_schedules.hpp"
 
+#include "calibration/selftest_attention.hpp"
 #include "models/schedule/own_kernels.hpp"
 
 namespace weft::calibration {
@@ -481,16 +482,15 @@ std::vector<Schedule> all_schedules(int gpus) {
     for (const int ctas : {1, 24})
       for (const std::int64_t rows : {8 * std::int64_t{gpus}, m})
         schedules.push_back(peer_collective(kind, gpus, ctas, rows));
-  schedules.push_back(follows_starts_and_tiles(gpus));
-  schedules.push_back(kernels_of_a_layer(gpus));
+  schedules.insert(schedules.end(), {follows_starts_and_tiles(gpus), kernels_of_a_layer(gpus)});
   for (const GemmKernel& kernel : own_kernels)
     if (kernel.cluster_m == 1) schedules.push_back(flagged_gather(gpus, kernel));
-  schedules.push_back(async_tp(gpus));
-  schedules.push_back(ficco(gpus));
+  schedules.insert(schedules.end(), {async_tp(gpus), ficco(gpus)});
   for (const CopyPath path : {CopyPath::copy_engine, CopyPath::sms})
     for (const Direction direction : {Direction::pull, Direction::push})
       for (const int parts : {1, 2}) schedules.push_back(copies_of_all_peers(gpus, direction, path, parts));
   schedules.push_back(signalled_pushes(gpus));
+  for (const Schedule& schedule : attention_schedules(gpus)) schedules.push_back(schedule);
   return schedules;
 }
 

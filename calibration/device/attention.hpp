@@ -1,6 +1,4 @@
-// Causal prefill attention of our own for Hopper: the flash algorithm (Dao 2023: tiles of keys with a running maximum
-// and sum) on tensor cores that read shared memory, in the order of FlashAttention-3 (Shah et al. 2024): the product
-// with the next keys is issued before the softmax of the ones before has been multiplied with their values.
+// Causal prefill attention of our own for Hopper (flash_tiles.cuh says how).
 #pragma once
 
 #include <cuda.h>

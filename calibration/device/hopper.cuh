@@ -5,6 +5,7 @@
 #include <cuda.h>
 #include <cuda_bf16.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace weft::calibration::device {
@@ -12,6 +13,15 @@ namespace hopper {
 
 __device__ inline std::uint32_t shared_address(const void* pointer) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+/// Of dynamic shared memory that is to hold a Memory where the accelerator and the tensor cores want it.
+template <class Memory>
+inline constexpr int bytes_to_align = static_cast<int>(sizeof(Memory) + alignof(Memory));
+template <class Memory>
+__device__ Memory& aligned(std::byte* memory) {
+  constexpr std::uint32_t alignment = alignof(Memory);
+  return *reinterpret_cast<Memory*>(memory + (alignment - shared_address(memory) % alignment) % alignment);
 }
 
 // --- Barriers in shared memory -----------------------------------------------------------------------------------

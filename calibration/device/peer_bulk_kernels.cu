@@ -18,68 +18,48 @@ struct SharedMemory {
   hopper::Barrier loaded[slots], freed[slots];
 };
 
-/// A gather or an exchange, and the pieces in which a CTA moves each rank's share.
+/// What a rank fetches, and the pieces in which a CTA does: the same ones of every pull.
 struct BulkWork {
-  PeerCollective collective;
-  std::int64_t chunk_octets;
+  PeerPulls pulls;
+  std::int64_t chunk_octets, most_octets;
 };
 
-/// The chunks of one CTA: the same of every rank's share.
-struct Chunks {
-  std::int64_t first, count, share, step, octets;
-  __device__ explicit Chunks(const BulkWork& work)
-      : first(blockIdx.x * work.chunk_octets),
-        share(work.collective.share_octets),
-        step(gridDim.x * work.chunk_octets),
-        octets(work.chunk_octets) {
-    fit();
-  }
-  __device__ bool remain() const { return first < share; }
-  __device__ void advance() {
-    first += step;
-    fit();
-  }
-
- private:
-  __device__ void fit() { count = share - first < octets ? share - first : octets; }
-};
-
-/// Of the rank that many places after the own one.
-__device__ int rank_after(const BarrierFlags& flags, int places) { return (flags.rank + places) % flags.ranks; }
-
-__device__ void load_chunks(SharedMemory& shared, const BulkWork& work) {
-  const PeerCollective& collective = work.collective;
-  const BarrierFlags& flags = collective.flags;
-  const std::int64_t offset = collective.kind == CollectiveKind::all_gather ? 0 : flags.rank * collective.share_octets;
-  hopper::Ring<slots> ring;
-  for (Chunks chunk(work); chunk.remain(); chunk.advance())
-    for (int place = 0; place < flags.ranks; ++place, ring.advance()) {
-      const auto bytes = static_cast<int>(chunk.count * sizeof(Octet));
-      hopper::wait(shared.freed[ring.slot], ring.parity ^ 1);
-      hopper::arrive_and_expect(shared.loaded[ring.slot], bytes);
-      hopper::load_bytes(shared.chunk[ring.slot],
-                         octets(collective.input, rank_after(flags, place)) + offset + chunk.first, bytes,
-                         shared.loaded[ring.slot]);
+/// Calls visit(pull, first octet, bytes) for each piece of this CTA, those of all ranks in turn.
+template <class Visit>
+__device__ void for_each_chunk(const BulkWork& work, const Visit& visit) {
+  const std::int64_t step = gridDim.x * work.chunk_octets;
+  for (std::int64_t first = blockIdx.x * work.chunk_octets; first < work.most_octets; first += step)
+    for (int i = 0; i < work.pulls.count; ++i) {
+      const Pull& pull = work.pulls.of_rank[i];
+      if (first >= pull.octets) continue;
+      const std::int64_t left = pull.octets - first, count = left < work.chunk_octets ? left : work.chunk_octets;
+      visit(pull, first, static_cast<int>(count * sizeof(Octet)));
     }
 }
 
-/// What has come from each rank to its place in the own output.
+__device__ void load_chunks(SharedMemory& shared, const BulkWork& work) {
+  hopper::Ring<slots> ring;
+  for_each_chunk(work, [&](const Pull& pull, std::int64_t first, int bytes) {
+    hopper::wait(shared.freed[ring.slot], ring.parity ^ 1);
+    hopper::arrive_and_expect(shared.loaded[ring.slot], bytes);
+    hopper::load_bytes(shared.chunk[ring.slot], static_cast<const Octet*>(pull.from) + first, bytes,
+                       shared.loaded[ring.slot]);
+    ring.advance();
+  });
+}
+
+/// What has come, to its place.
 __device__ void store_chunks(SharedMemory& shared, const BulkWork& work) {
-  const PeerCollective& collective = work.collective;
-  const BarrierFlags& flags = collective.flags;
   hopper::Ring<slots> ring;
   int stored = 0;
-  for (Chunks chunk(work); chunk.remain(); chunk.advance())
-    for (int place = 0; place < flags.ranks; ++place, ring.advance()) {
-      hopper::wait(shared.loaded[ring.slot], ring.parity);
-      hopper::store_bytes(
-          shared.chunk[ring.slot],
-          octets(collective.output, flags.rank) + rank_after(flags, place) * collective.share_octets + chunk.first,
-          static_cast<int>(chunk.count * sizeof(Octet)));
-      hopper::end_group_of_stores();
-      hopper::wait_until_read<stores_under_way>();
-      if (++stored > stores_under_way) hopper::arrive(shared.freed[(ring.slot + slots - stores_under_way) % slots]);
-    }
+  for_each_chunk(work, [&](const Pull& pull, std::int64_t first, int bytes) {
+    hopper::wait(shared.loaded[ring.slot], ring.parity);
+    hopper::store_bytes(shared.chunk[ring.slot], static_cast<Octet*>(pull.to) + first, bytes);
+    hopper::end_group_of_stores();
+    hopper::wait_until_read<stores_under_way>();
+    if (++stored > stores_under_way) hopper::arrive(shared.freed[(ring.slot + slots - stores_under_way) % slots]);
+    ring.advance();
+  });
   hopper::wait_until_stored();
   hopper::order_with_copies();
   __threadfence_system();
@@ -88,8 +68,7 @@ __device__ void store_chunks(SharedMemory& shared, const BulkWork& work) {
 __global__ void __launch_bounds__(threads, 1)
     peer_bulk_kernel(const __grid_constant__ BulkWork work, const __grid_constant__ WaitLimit limit) {
   extern __shared__ std::byte memory[];
-  const std::uint32_t unaligned = hopper::shared_address(memory) % 128;
-  auto& shared = *reinterpret_cast<SharedMemory*>(memory + (128 - unaligned) % 128);
+  auto& shared = hopper::aligned<SharedMemory>(memory);
   if (threadIdx.x == 0) {
     for (int i = 0; i < slots; ++i) {
       hopper::init(shared.loaded[i], 1);
@@ -97,7 +76,7 @@ __global__ void __launch_bounds__(threads, 1)
     }
     hopper::publish_barriers();
   }
-  CtaMeetings peers(work.collective.flags, limit);
+  CtaMeetings peers(work.pulls.flags, limit);
   peers.begin();
   hopper::order_with_copies();
   if (threadIdx.x == 0) load_chunks(shared, work);
@@ -105,32 +84,38 @@ __global__ void __launch_bounds__(threads, 1)
   peers.meet();
 }
 
-constexpr int shared_bytes = static_cast<int>(sizeof(SharedMemory)) + 128;
+constexpr int shared_bytes = hopper::bytes_to_align<SharedMemory>;
 
-std::int64_t octets_of_chunk(const PeerCollective& collective) {
-  const std::int64_t even = (collective.share_octets + collective.ctas - 1) / collective.ctas;
+std::int64_t most_octets(const PeerPulls& pulls) {
+  std::int64_t most = 0;
+  for (const Pull& pull : pulls.of_rank) most = std::max(most, pull.octets);
+  return most;
+}
+
+std::int64_t octets_of_chunk(const PeerPulls& pulls) {
+  const std::int64_t even = (most_octets(pulls) + pulls.ctas - 1) / pulls.ctas;
   return std::clamp<std::int64_t>(even, fewest_octets_of_chunk, octets_of_slot);
 }
 
 }  // namespace
 
-bool moves_in_bulk(const PeerCollective& collective) {
+bool moves_in_bulk(const PeerPulls& pulls) {
   // A CTA with less to move ends before its ring is full; threads that copy by registers are a few microseconds faster
   // then (8 to 24 CTAs of 2 H100s).
   constexpr std::int64_t fewest_octets_of_cta = (320 << 10) / static_cast<std::int64_t>(sizeof(Octet));
-  const bool is_copy = collective.kind == CollectiveKind::all_gather || collective.kind == CollectiveKind::all_to_all;
-  if (!is_copy || collective.share_octets * collective.flags.ranks < fewest_octets_of_cta * collective.ctas)
-    return false;
+  std::int64_t octets = 0;
+  for (const Pull& pull : pulls.of_rank) octets += pull.octets;
+  if (octets < fewest_octets_of_cta * pulls.ctas) return false;
   int device = 0, major = 0;
   WEFT_CHECK(cudaGetDevice(&device));
   WEFT_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
   return major >= 9;
 }
 
-void enqueue_bulk(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream) {
+void enqueue_bulk(const PeerPulls& pulls, const WaitLimit& limit, cudaStream_t stream) {
   WEFT_CHECK(cudaFuncSetAttribute(peer_bulk_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
-  peer_bulk_kernel<<<collective.ctas, threads, shared_bytes, stream>>>(
-      {.collective = collective, .chunk_octets = octets_of_chunk(collective)}, limit);
+  peer_bulk_kernel<<<pulls.ctas, threads, shared_bytes, stream>>>(
+      {.pulls = pulls, .chunk_octets = octets_of_chunk(pulls), .most_octets = most_octets(pulls)}, limit);
   WEFT_CHECK(cudaGetLastError());
 }
 

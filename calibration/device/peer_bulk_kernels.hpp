@@ -8,7 +8,7 @@
 namespace weft::calibration::device {
 
 /// Whether enqueue_bulk() is the faster way on the current GPU.
-bool moves_in_bulk(const PeerCollective& collective);
-void enqueue_bulk(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream);
+bool moves_in_bulk(const PeerPulls& pulls);
+void enqueue_bulk(const PeerPulls& pulls, const WaitLimit& limit, cudaStream_t stream);
 
 }  // namespace weft::calibration::device

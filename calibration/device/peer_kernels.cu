@@ -130,6 +130,34 @@ __global__ void __launch_bounds__(threads) one_shot_kernel(PeerCollective collec
   });
 }
 
+__global__ void __launch_bounds__(threads) pull_kernel(const __grid_constant__ PeerPulls pulls, WaitLimit limit) {
+  CtaMeetings peers(pulls.flags, limit);
+  peers.begin();
+  for (int i = 0; i < pulls.count; ++i) {
+    const Pull& pull = pulls.of_rank[i];
+    copy_share<FewThreads>(static_cast<const Octet*>(pull.from), static_cast<Octet*>(pull.to), pull.octets);
+  }
+  peers.meet();
+}
+
+/// A gather or an exchange as what this rank fetches: its own share, then the next rank's, so that no port is asked by all.
+PeerPulls pulls_of(const PeerCollective& collective) {
+  PeerPulls pulls{.ctas = collective.ctas, .flags = collective.flags};
+  const std::int64_t share = collective.share_octets;
+  const int ranks = collective.flags.ranks, own = collective.flags.rank;
+  const std::int64_t offset = collective.kind == CollectiveKind::all_gather ? 0 : own * share;
+  for (int place = 0; place < ranks; ++place) {
+    const int from = (own + place) % ranks;
+    pulls.add({static_cast<const Octet*>(collective.input.of_rank[from]) + offset,
+               static_cast<Octet*>(collective.output.of_rank[own]) + from * share, share});
+  }
+  return pulls;
+}
+
+bool is_copy(const PeerCollective& collective) {
+  return collective.kind == CollectiveKind::all_gather || collective.kind == CollectiveKind::all_to_all;
+}
+
 bool is_one_shot(const PeerCollective& collective) {
   const std::int64_t octets = collective.share_octets * collective.flags.ranks;
   return collective.kind == CollectiveKind::all_reduce &&
@@ -210,13 +238,20 @@ NormKernel norm_kernel_for(std::int64_t columns) {
 }  // namespace
 
 void enqueue(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream) {
-  if (moves_in_bulk(collective)) return enqueue_bulk(collective, limit, stream);
+  if (const PeerPulls pulls = pulls_of(collective); is_copy(collective) && moves_in_bulk(pulls))
+    return enqueue_bulk(pulls, limit, stream);
   if (is_one_shot(collective))
     one_shot_kernel<<<collective.ctas, FewThreads::threads, 0, stream>>>(collective, limit);
   else if (adds_up_by_many_threads(collective))
     peer_collective_kernel<ManyThreads><<<collective.ctas, ManyThreads::threads, 0, stream>>>(collective, limit);
   else
     peer_collective_kernel<FewThreads><<<collective.ctas, FewThreads::threads, 0, stream>>>(collective, limit);
+  WEFT_CHECK(cudaGetLastError());
+}
+
+void enqueue(const PeerPulls& pulls, const WaitLimit& limit, cudaStream_t stream) {
+  if (moves_in_bulk(pulls)) return enqueue_bulk(pulls, limit, stream);
+  pull_kernel<<<pulls.ctas, threads, 0, stream>>>(pulls, limit);
   WEFT_CHECK(cudaGetLastError());
 }
 

@@ -1,5 +1,5 @@
 // Collectives by kernels of our own that load from and store to the peers' memory: two-shot reductions, gathers and
-// exchanges by a few CTAs, and the all-reduce fused with a residual add and an RMSNorm.
+// exchanges by a few CTAs, uneven ones too, and the all-reduce fused with a residual add and an RMSNorm.
 //
 // CTA i of every rank works on the same part of the data as CTA i of the others, so that they meet by CTA: before they
 // read what the others computed, and before they end, so that all that was stored to a rank is there.
@@ -25,6 +25,9 @@ inline constexpr int default_peer_ctas = 24;
 inline int peer_ctas(const Collective& collective) {
   return collective.max_ctas > 0 ? collective.max_ctas : default_peer_ctas;
 }
+inline int peer_ctas(const GroupedExchange& exchange) {
+  return exchange.max_ctas > 0 ? exchange.max_ctas : default_peer_ctas;
+}
 
 struct PeerCollective {
   CollectiveKind kind = CollectiveKind::all_reduce;
@@ -34,6 +37,23 @@ struct PeerCollective {
   BarrierFlags flags;  ///< `ctas` times as many as of a barrier
 };
 void enqueue(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream);
+
+/// What a rank fetches, from one place of any rank each to one of its own: as many octets as they say.
+struct Pull {
+  const void* from = nullptr;
+  void* to = nullptr;
+  std::int64_t octets = 0;
+};
+struct PeerPulls {
+  Pull of_rank[16] = {};
+  int count = 0;
+  int ctas = default_peer_ctas;
+  BarrierFlags flags;  ///< as above
+  void add(const Pull& pull) {
+    if (pull.octets > 0) of_rank[count++] = pull;
+  }
+};
+void enqueue(const PeerPulls& pulls, const WaitLimit& limit, cudaStream_t stream);
 
 /// Row-major [rows, columns] bf16, columns a multiple of 8 and at most max_norm_columns (own_kernels.hpp). Rank r of W
 /// sums and norms rows [rows r/W, rows (r + 1)/W); of `residual` it has these alone in use.

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "calibration/device/exchange_plan.hpp"
 #include "calibration/device/layer_kernels.hpp"
+#include "calibration/device/merge_kernels.hpp"
 #include "calibration/device/require_hopper.hpp"
 #include "calibration/device/start_edges.hpp"
 
@@ -43,14 +45,6 @@ const Gemm* gemm_of(const Work& work) {
       work, [](const Gemm& gemm) { return &gemm; },
       [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
                      PartialAttention, Signal, Wait, Barrier, Delay> auto&) -> const Gemm* { return nullptr; });
-}
-
-/// Null where there is no attention to plan.
-const Attention* attention_of(const Work& work) {
-  return match(
-      work, [](const Attention& attention) { return &attention; },
-      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, PartialAttention,
-                     Signal, Wait, Barrier, Delay> auto&) -> const Attention* { return nullptr; });
 }
 
 }  // namespace
@@ -166,23 +160,42 @@ void Program::plan_gemms() {
 }
 
 void Program::plan_attentions() {
-  for (std::size_t id = 0; id < schedule_.operations.size(); ++id) {
-    const Attention* attention = attention_of(schedule_.operations[id].work);
-    if (attention == nullptr) continue;
-    require_hopper("attention");
-    const Matrix qkv = matrix(attention->qkv), output = matrix(attention->output);
-    const AttentionOperands operands{
-        .rows = static_cast<const std::byte*>(qkv.data) - attention->prefix * qkv.stride * bytes_of(DataType::bf16),
-        .row_stride = qkv.stride,
-        .output = output.data,
-        .output_stride = output.stride,
-        .prefix = attention->prefix,
-        .tokens = qkv.rows,
-        .heads = attention->heads,
-        .kv_heads = attention->kv_heads,
-        .head_dim = attention->head_dim};
-    attentions_.try_emplace(static_cast<OperationId>(id), operands, attention->max_sms);
-  }
+  for (std::size_t id = 0; id < schedule_.operations.size(); ++id)
+    match(
+        schedule_.operations[id].work,
+        [&](const OneOf<Attention, PartialAttention> auto& attention) {
+          require_hopper("attention");
+          plan_attention(attention, static_cast<OperationId>(id));
+        },
+        [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Signal, Wait,
+                       Barrier, Delay> auto&) {});
+}
+
+void Program::plan_attention(const Attention& attention, OperationId id) {
+  const Matrix qkv = matrix(attention.qkv), output = matrix(attention.output);
+  const AttentionOperands operands{
+      .rows = static_cast<const std::byte*>(qkv.data) - attention.prefix * qkv.stride * bytes_of(DataType::bf16),
+      .row_stride = qkv.stride,
+      .output = output.data,
+      .output_stride = output.stride,
+      .prefix = attention.prefix,
+      .tokens = qkv.rows,
+      .heads = attention.heads,
+      .kv_heads = attention.kv_heads,
+      .head_dim = attention.head_dim};
+  attentions_.try_emplace(id, operands, attention.max_sms);
+}
+
+void Program::plan_attention(const PartialAttention& attention, OperationId id) {
+  const PartialAttentionOperands operands{.queries = matrix(attention.queries),
+                                          .keys_values = matrix(attention.keys_values),
+                                          .output = matrix(attention.output),
+                                          .log_sum_exp = matrix(attention.log_sum_exp),
+                                          .heads = attention.heads,
+                                          .kv_heads = attention.kv_heads,
+                                          .head_dim = attention.head_dim,
+                                          .parts = attention.parts[index(rank_)]};
+  partial_attentions_.try_emplace(id, operands, attention.max_sms, resources_.arena);
 }
 
 void Program::connect() {
@@ -310,6 +323,23 @@ void Program::enqueue(const AllReduceNorm& norm, OperationId id, cudaStream_t st
                   signals_.limit(id), stream);
 }
 
+void Program::enqueue(const GroupedExchange& exchange, OperationId id, cudaStream_t stream) const {
+  if (is_absent_) return;
+  const Matrix output = matrix(exchange.output);
+  const PeerBuffer input = on_all_ranks(exchange.input);
+  if (exchange.kind == GroupedKind::cast) {
+    PeerPulls pulls = cast_pulls(exchange, rank_, input, output.data, output.columns / 8);
+    pulls.ctas = peer_ctas(exchange), pulls.flags = signals_.flags(id);
+    return device::enqueue(pulls, signals_.limit(id), stream);
+  }
+  const auto& of_input = exchange.input_log_sum_exp;
+  const auto& of_output = exchange.output_log_sum_exp;
+  PeerReduce reduce = peer_reduce(exchange, rank_, input, of_input ? on_all_ranks(*of_input) : PeerBuffer{},
+                                  {output, of_output ? matrix(*of_output) : Matrix{}});
+  reduce.ctas = peer_ctas(exchange), reduce.flags = signals_.flags(id);
+  device::enqueue(reduce, signals_.limit(id), stream);
+}
+
 void Program::enqueue(const Collective& collective, OperationId id, cudaStream_t stream) const {
   if (is_absent_) return;
   if (collective.transport == Transport::peer_kernel) return enqueue_peer_collective(collective, id, stream);
@@ -366,6 +396,14 @@ void Program::enqueue(const Copy& copy, OperationId, cudaStream_t stream) const 
                                  stream));
 }
 
+/// Of results that alternate with their logarithms.
+void Program::merge(const MemoryBound& work, cudaStream_t stream) const {
+  MergedResults sources;
+  for (std::size_t i = 0; i < work.reads.size(); i += 2)
+    sources.result[sources.count++] = {matrix(work.reads[i]), matrix(work.reads[i + 1])};
+  log_sum_exp_merge(sources, {matrix(work.writes[0]), matrix(work.writes[1])}, stream);
+}
+
 void Program::enqueue(const MemoryBound& work, OperationId id, cudaStream_t stream) const {
   const Matrix destination = matrix(work.writes.front());
   const auto read = [&](std::size_t i) { return matrix(work.reads[i]); };
@@ -387,12 +425,13 @@ void Program::enqueue(const MemoryBound& work, OperationId id, cudaStream_t stre
       for (const Slice& slice : work.reads) sources.matrix[sources.count++] = matrix(slice);
       return add(sources, destination, stream);
     }
+    case MemoryKernel::log_sum_exp_merge:
+      return merge(work, stream);
     case MemoryKernel::pytorch_sum:
     case MemoryKernel::gather:
     case MemoryKernel::scatter:
     case MemoryKernel::top_k:
     case MemoryKernel::weighted_sum:
-    case MemoryKernel::log_sum_exp_merge:
     case MemoryKernel::quantize:
       break;
   }

@@ -17,6 +17,7 @@
 #include "calibration/device/matmul.hpp"
 #include "calibration/device/own_gemm.hpp"
 #include "calibration/device/own_gemm_plan.hpp"
+#include "calibration/device/partial_attention.hpp"
 #include "calibration/device/peer_kernels.hpp"
 #include "calibration/device/rank_signals.hpp"
 #include "calibration/device/streams.hpp"
@@ -73,6 +74,9 @@ class Program {
   void plan_edge(OperationId id, const After& after);
   void plan_gemms();
   void plan_attentions();
+  void plan_attention(const Attention& attention, OperationId id);
+  void plan_attention(const PartialAttention& attention, OperationId id);
+  void merge(const MemoryBound& work, cudaStream_t stream) const;
   PeerBuffer on_all_ranks(const Slice& slice) const;
   void enqueue_peer_collective(const Collective& collective, OperationId id, cudaStream_t stream) const;
   void wait_until(const std::function<cudaError_t()>& query) const;
@@ -86,10 +90,12 @@ class Program {
   void enqueue(const Barrier&, OperationId id, cudaStream_t stream) const;
   void enqueue(const Delay& delay, OperationId id, cudaStream_t stream) const;
   void enqueue(const Attention&, OperationId id, cudaStream_t stream) const { attentions_.at(id).enqueue(stream); }
+  void enqueue(const PartialAttention&, OperationId id, cudaStream_t stream) const {
+    partial_attentions_.at(id).enqueue(stream);
+  }
   void enqueue(const AllReduceNorm& norm, OperationId id, cudaStream_t stream) const;
+  void enqueue(const GroupedExchange& exchange, OperationId id, cudaStream_t stream) const;
   [[noreturn]] void enqueue(const GroupedGemm&, OperationId id, cudaStream_t) const { refuse(id); }
-  [[noreturn]] void enqueue(const GroupedExchange&, OperationId id, cudaStream_t) const { refuse(id); }
-  [[noreturn]] void enqueue(const PartialAttention&, OperationId id, cudaStream_t) const { refuse(id); }
   [[noreturn]] void refuse(OperationId id) const;
   void exchange_blocks(const void* input, void* output, std::int64_t count, ncclDataType_t type,
                        ncclComm_t communicator, cudaStream_t stream) const;
@@ -105,6 +111,7 @@ class Program {
   std::map<OperationId, Matmul> matmuls_;
   std::map<OperationId, OwnGemm> own_gemms_;
   std::map<OperationId, OwnAttention> attentions_;
+  std::map<OperationId, OwnPartialAttention> partial_attentions_;
 
   std::vector<std::vector<OperationId>> waits_;         ///< of each operation: those on other streams that it follows
   std::vector<std::vector<CounterTarget>> tile_waits_;  ///< of each operation: the groups of tiles that it follows

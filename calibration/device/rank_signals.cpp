@@ -22,8 +22,10 @@ int ctas_that_meet(const Work& work) {
         return collective.transport == Transport::peer_kernel ? peer_ctas(collective) : 0;
       },
       [](const AllReduceNorm& norm) { return norm.ctas; },
-      [](const OneOf<Gemm, GroupedGemm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention, Signal, Wait,
-                     Delay> auto&) { return 0; });
+      [](const GroupedExchange& exchange) { return peer_ctas(exchange); },
+      [](const OneOf<Gemm, GroupedGemm, Copy, MemoryBound, Attention, PartialAttention, Signal, Wait, Delay> auto&) {
+        return 0;
+      });
 }
 
 bool has_meeting_or_counter(const Schedule& schedule) {

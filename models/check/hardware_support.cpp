@@ -14,9 +14,10 @@ namespace {
 /// Is it a kernel of our own for Hopper?
 bool is_own(const Work& work) {
   return match(
-      work, [](const Gemm& gemm) { return gemm.kernel.has_value(); }, [](const Attention&) { return true; },
-      [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, PartialAttention,
-                     Signal, Wait, Barrier, Delay> auto&) { return false; });
+      work, [](const Gemm& gemm) { return gemm.kernel.has_value(); },
+      [](const OneOf<Attention, PartialAttention> auto&) { return true; },
+      [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Signal, Wait, Barrier,
+                     Delay> auto&) { return false; });
 }
 
 /// Looks at one operation of a valid schedule; every refusal is an InputError on its field.
@@ -61,10 +62,9 @@ class Support {
   static bool is_one_kernel(const Work& work) {
     return match(
         work, [](const Collective& collective) { return collective.kind != CollectiveKind::all_to_all; },
-        [](const OneOf<Gemm, MemoryBound, Wait, Delay> auto&) { return true; },
+        [](const OneOf<Gemm, GroupedExchange, MemoryBound, PartialAttention, Wait, Delay> auto&) { return true; },
         [](const Copy& copy) { return copy.path == CopyPath::sms; },
-        [](const OneOf<GroupedGemm, AllReduceNorm, GroupedExchange, Attention, PartialAttention, Signal,
-                       Barrier> auto&) { return false; });
+        [](const OneOf<GroupedGemm, AllReduceNorm, Attention, Signal, Barrier> auto&) { return false; });
   }
 
   void check_layout(const Slice& slice) const {
@@ -144,14 +144,55 @@ class Support {
     if (slice.columns % 8 != 0 || slice.columns > max_norm_columns)
       refuse("rows that are no multiples of 16 bytes, or longer than " + std::to_string(max_norm_columns) + " columns");
   }
-  void check(const GroupedExchange&) const { refuse("a grouped exchange"); }
+  /// Ours loads whole rows from the peers.
+  void check(const GroupedExchange& exchange) const {
+    for (const Slice* slice : {&exchange.input, &exchange.output}) {
+      check_own_bf16(*slice);
+      check_whole_rows(*slice, "a grouped exchange");
+      check_aligned(*slice);
+    }
+    check_read_by_peers(exchange.input, "a grouped exchange");
+    if (!exchange.input_log_sum_exp) return;
+    for (const Slice* slice : {&*exchange.input_log_sum_exp, &*exchange.output_log_sum_exp}) {
+      check_logarithms(*slice, exchange.input);
+      check_whole_rows(*slice, "a grouped exchange");
+    }
+    check_read_by_peers(*exchange.input_log_sum_exp, "a grouped exchange");
+  }
+  void check_whole_rows(const Slice& slice, const std::string& what) const {
+    if (slice.columns != buffer(slice).columns) refuse(what + " on a part of the columns");
+    if (differ_by_rank(slice.rows)) refuse(what + " whose rows differ by rank");
+  }
+  void check_read_by_peers(const Slice& slice, const std::string& what) const {
+    if (buffer(slice).memory != Memory::symmetric) refuse(what + " on local memory");
+  }
+  /// A head's columns are merged by the threads of one warp, eight by each.
+  void check_logarithms(const Slice& slice, const Slice& results) const {
+    check_own(slice);
+    if (buffer(slice).dtype != DataType::fp32) refuse("log_sum_exp in " + std::string(name_of(buffer(slice).dtype)));
+    const std::int64_t head_columns = results.columns / slice.columns;
+    if (slice.columns * head_columns != results.columns || head_columns % 8 != 0 || 256 % head_columns != 0)
+      refuse("a merge of " + std::to_string(slice.columns) + " heads in " + std::to_string(results.columns) +
+             " columns");
+  }
   void check(const Copy& copy) const {
     check_layout(copy.source);
     check_layout(copy.destination);
     if (copy.path == CopyPath::sms) check_bf16(copy.source);
     if (differ_by_rank(copy.source.rows)) refuse("a copy whose rows differ by rank");
   }
+  /// Validation sees to it that results and their logarithms alternate.
+  void check_merge(const MemoryBound& work) const {
+    check_counts(work, 2 * max_merged, 2);
+    for (const std::vector<Slice>* slices : {&work.reads, &work.writes})
+      for (std::size_t i = 0; i < slices->size(); i += 2) {
+        check_own_bf16((*slices)[i]);
+        check_aligned((*slices)[i]);
+        check_logarithms((*slices)[i + 1], (*slices)[i]);
+      }
+  }
   void check(const MemoryBound& work) const {
+    if (work.kernel == MemoryKernel::log_sum_exp_merge) return check_merge(work);
     for (const Slice& slice : work.reads) check_own_bf16(slice);
     for (const Slice& slice : work.writes) check_own_bf16(slice);
     switch (work.kernel) {
@@ -196,10 +237,23 @@ class Support {
     }
     if (attention.cached) refuse("attention over cached keys and values");
     if (attention.sequences > 1) refuse("attention of several sequences");
-    if (attention.head_dim != 64 && attention.head_dim != 128)
-      refuse("attention with heads of " + std::to_string(attention.head_dim));
+    check_head_dim(attention.head_dim);
   }
-  void check(const PartialAttention&) const { refuse("partial attention"); }
+  void check(const PartialAttention& attention) const {
+    for (const Slice* slice : {&attention.queries, &attention.keys_values, &attention.output}) {
+      check_own_bf16(*slice);
+      check_aligned(*slice);
+      if (differ_by_rank(slice->rows)) refuse("partial attention whose rows differ by rank");
+    }
+    check_head_dim(attention.head_dim);
+    check_logarithms(attention.log_sum_exp, attention.output);
+    for (const std::vector<AttentionPart>& of_rank : attention.parts)
+      if (of_rank.size() > max_attention_parts)
+        refuse(std::to_string(of_rank.size()) + " parts of attention on one rank");
+  }
+  void check_head_dim(int head_dim) const {
+    if (head_dim != 64 && head_dim != 128) refuse("attention with heads of " + std::to_string(head_dim));
+  }
   void check(const Signal& signal) const {
     if (signal.path != SignalPath::kernel) refuse("signal path " + std::string(name_of(signal.path)));
   }
@@ -234,9 +288,8 @@ void check_counter(const Counter& counter, const CounterUse& use, int gpus) {
 /// Barriers and signals are words in the memory of peers; NCCL finds its own way.
 bool needs_peer_access(const Operation& operation) {
   return match(
-      operation.work, [](const OneOf<Barrier, Signal> auto&) { return true; },
+      operation.work, [](const OneOf<Barrier, Signal, GroupedExchange> auto&) { return true; },
       [](const Collective& collective) { return collective.transport != Transport::nccl; },
-      [](const GroupedExchange&) { return false; },
       [&](const OneOf<Gemm, GroupedGemm, AllReduceNorm, Copy, MemoryBound, Attention, PartialAttention, Wait,
                       Delay> auto&) { return facts(operation.work).crosses_ranks; });
 }

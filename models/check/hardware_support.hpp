@@ -9,7 +9,9 @@
 
 namespace weft {
 
-inline constexpr std::size_t max_summands = 8;  ///< slices that one `add` reads
+inline constexpr std::size_t max_summands = 8;          ///< slices that one `add` reads
+inline constexpr std::size_t max_merged = 16;           ///< results that one `log_sum_exp_merge` reads
+inline constexpr std::size_t max_attention_parts = 16;  ///< of one rank
 
 /// Empty: the schedule, which must be valid (validation.hpp), can be run. The error's field names the operation.
 std::optional<InputError> why_not_runnable(const Schedule& schedule);

@@ -8,7 +8,7 @@
 namespace weft {
 
 /// Position in the sequence of row `row` of rank `rank`'s shard, whose `tokens` / `gpus` rows AttentionShape describes.
-inline std::int64_t token_of_row(AttentionMask mask, std::int64_t tokens, int gpus, int rank, std::int64_t row) {
+constexpr std::int64_t token_of_row(AttentionMask mask, std::int64_t tokens, int gpus, int rank, std::int64_t row) {
   const std::int64_t rows = tokens / gpus;
   if (mask == AttentionMask::full) return rank * rows + row;
   const std::int64_t chunk_rows = rows / 2;

@@ -61,8 +61,10 @@ class AttentionProgram {
     if (stages > most_stages(attention, gpus_))
       throw InputError("schedule.stages", "expected at most the " + std::to_string(most_stages(attention, gpus_)) +
                                               " rows that a pair of GPUs exchanges, got " + std::to_string(stages));
-    queries_ = program_.add_buffer("queries", shards_.rows(), query_columns());
-    keys_values_ = program_.add_buffer("keys and values", shards_.rows(), key_columns());
+    queries_ = program_.add_buffer("queries", shards_.rows(), query_columns(), DataType::bf16,
+                                   queries_travel() ? Memory::symmetric : Memory::local);
+    keys_values_ = program_.add_buffer("keys and values", shards_.rows(), key_columns(), DataType::bf16,
+                                       queries_travel() ? Memory::local : Memory::symmetric);
     output_ = add_result("output", shards_.rows());
     program_.set_meaning(
         {.op = "distributed_attention",
@@ -107,8 +109,9 @@ class AttentionProgram {
     const std::string number = std::to_string(stage);
     std::vector<std::vector<AttentionPart>> parts;
     for (int rank = 0; rank < gpus_; ++rank) parts.push_back(parts_of(rank, stage));
-    const Result result =
-        add_result("result " + number, queries_travel() ? program_.buffer(received).rows : shards_.rows());
+    const Result result = queries_travel()
+                              ? add_result("result " + number, program_.buffer(received).rows, Memory::symmetric)
+                              : add_result("result " + number, shards_.rows());
     partial_results_.push_back(result);
     return add_attention(stream, "attention " + number, queries_travel() ? received : queries_,
                          queries_travel() ? keys_values_ : received, result, std::move(parts), {arrived});
@@ -146,9 +149,10 @@ class AttentionProgram {
   std::int64_t query_columns() const { return attention_.heads * attention_.head_dim; }
   std::int64_t key_columns() const { return 2 * attention_.kv_heads * attention_.head_dim; }
 
-  Result add_result(const std::string& name, std::int64_t rows) {
-    return {program_.add_buffer(name, rows, query_columns()),
-            program_.add_buffer(name + " log_sum_exp", rows, attention_.heads, DataType::fp32)};
+  /// Peers read what lies in symmetric memory.
+  Result add_result(const std::string& name, std::int64_t rows, Memory memory = Memory::local) {
+    return {program_.add_buffer(name, rows, query_columns(), DataType::bf16, memory),
+            program_.add_buffer(name + " log_sum_exp", rows, attention_.heads, DataType::fp32, memory)};
   }
 
   /// What rank `peer` sends to `rank` in a cast, or adds to it in a reduce.
@@ -341,7 +345,7 @@ Schedule StagedRules::build(const Case& request, const Machine& machine) {
   const StreamId reduces = queries_travel ? program.add_stream("s2", highest_priority) : casts;
   const auto wait_for_start = [&](OperationId exchange) {
     if (staged.kernel_barrier)
-      program.wait(main_stream, After{.operation = exchange, .point = Point::first_cta_started});
+      program.wait(main_stream, After{.operation = exchange, .point = Point::all_ctas_started});
   };
 
   OperationId arrived = parts.add_cast(casts, 0);

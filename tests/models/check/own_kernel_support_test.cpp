@@ -97,6 +97,60 @@ TEST(OwnKernels, AttentionHasHeadsOf64And128) {
   EXPECT_NE(refusal(schedule_of(attention)).find("heads of 96"), std::string::npos);
 }
 
+/// Of 4 heads of 128 columns over the keys and values of 2: results in "c", their logarithms in "d".
+Schedule partial_attention(std::size_t parts) {
+  PartialAttention work{.queries = whole(0),
+                        .keys_values = whole(1),
+                        .output = whole(2),
+                        .log_sum_exp = whole(3),
+                        .heads = 4,
+                        .kv_heads = 2,
+                        .head_dim = 128};
+  work.log_sum_exp.columns = work.heads;
+  work.parts.assign(2, {});
+  for (std::size_t i = 0; i < parts; ++i)
+    work.parts[1].push_back({.first_query = static_cast<std::int64_t>(i), .queries = 1, .first_key = 0, .keys = 8});
+  Schedule schedule = schedule_of(work);
+  schedule.buffers[3].columns = work.heads, schedule.buffers[3].dtype = DataType::fp32;
+  return schedule;
+}
+
+TEST(OwnKernels, PartialAttentionKnowsSomePartsOfTheMask) {
+  EXPECT_EQ(refusal(partial_attention(max_attention_parts)), "");
+  EXPECT_NE(refusal(partial_attention(max_attention_parts + 1)).find("17 parts of attention"), std::string::npos);
+  Schedule in_bf16 = partial_attention(1);
+  in_bf16.buffers[3].dtype = DataType::bf16;
+  EXPECT_NE(refusal(in_bf16).find("log_sum_exp in bf16"), std::string::npos);
+}
+
+TEST(OwnKernels, MergeHeadsThatAWarpHolds) {
+  const auto merge_of = [](std::int64_t heads) {
+    Schedule schedule = schedule_of(Delay{});
+    schedule.buffers[3].columns = heads, schedule.buffers[3].dtype = DataType::fp32;
+    Slice sums = whole(3);
+    sums.columns = heads;
+    schedule.operations[0].work =
+        MemoryBound{MemoryKernel::log_sum_exp_merge, {whole(0), sums, whole(1), sums}, {whole(2), sums}};
+    return schedule;
+  };
+  EXPECT_EQ(refusal(merge_of(4)), "");
+  EXPECT_NE(refusal(merge_of(1)).find("a merge of 1 heads in 512 columns"), std::string::npos);
+  Schedule many = merge_of(4);
+  auto& reads = std::get<MemoryBound>(many.operations[0].work).reads;
+  while (reads.size() <= 2 * max_merged) reads.insert(reads.end(), reads.begin(), reads.begin() + 2);
+  EXPECT_NE(refusal(many).find("reads of log_sum_exp_merge"), std::string::npos);
+}
+
+TEST(PeerKernels, ExchangeRowsThatPeersMap) {
+  GroupedExchange cast{.input = whole(0), .output = whole(1)};
+  cast.rows.assign(2, std::vector<RowRange>(2, RowRange{0, rows / 2}));
+  EXPECT_EQ(refusal(schedule_of(cast)), "");
+  EXPECT_NE(refusal(schedule_of(cast, Memory::local)).find("a grouped exchange on local memory"), std::string::npos);
+  Schedule followed = schedule_of(cast);
+  followed.operations.push_back({"beside", 0, {{0, Point::all_ctas_started, 0}}, Delay{1}});
+  EXPECT_EQ(refusal(followed), "") << "one kernel";
+}
+
 TEST(OwnKernels, NormsKeepARowInRegisters) {
   Schedule schedule = schedule_of(MemoryBound{MemoryKernel::rms_norm, {whole(0)}, {whole(1)}});
   EXPECT_EQ(refusal(schedule), "");

@@ -1,0 +1,278 @@
+#include <algorithm>
+
+#include "calibration/device/check.hpp"
+#include "calibration/device/flash_tiles.cuh"
+#include "calibration/device/octet.cuh"
+#include "calibration/device/partial_attention.hpp"
+
+namespace weft::calibration::device {
+namespace {
+
+using flash::Worker;
+using Work = OwnPartialAttention::Work;
+
+constexpr int registers_of_loader = 40, registers_of_workers = 232;  // the loader keeps where it is in the mask
+
+/// One head's queries of a tile.
+struct Item {
+  QueryTile tile;
+  int head;
+};
+
+/// What the loader tells the workers beside the queries.
+template <int head_dim>
+struct SharedMemory {
+  flash::SharedMemory<head_dim> tiles;
+  Item item;  ///< the one under way; without queries: there is none left
+};
+
+/// The tiles of keys that a tile of queries sees: part after part, each from its last tile to its first, so that those
+/// come first that a causal part masks.
+class KeyWalk {
+ public:
+  __device__ KeyWalk(const Work& work, const QueryTile& tile) : work_(work), tile_(tile), left_(tile.parts) {}
+
+  __device__ void advance() {
+    if (key_tile_ == 0) begin_part();
+    --key_tile_;
+  }
+  __device__ int part() const { return part_; }
+  __device__ int first_key() const { return key_tile_ * flash::tile_keys; }
+  /// The last key of the part that row `row` of the tile sees.
+  __device__ int last_seen(int row) const {
+    const OwnPartialAttention::Keys& keys = work_.parts[part_];
+    return keys.is_causal ? tile_.first_query + row - keys.first_query : keys.keys - 1;
+  }
+
+ private:
+  __device__ void begin_part() {
+    part_ = __ffs(static_cast<int>(left_)) - 1;
+    left_ &= left_ - 1;
+    key_tile_ = (last_seen(tile_.queries - 1) + flash::tile_keys) / flash::tile_keys;
+  }
+
+  const Work& work_;
+  const QueryTile& tile_;
+  std::uint32_t left_;
+  int part_ = 0, key_tile_ = 0;
+};
+
+/// Every CTA takes until nothing is left, once in vain: after as many the counter is 0 again.
+__device__ int take(const Work& work) {
+  return static_cast<int>(atomicInc(work.taken, static_cast<unsigned>(work.count) + gridDim.x - 1));
+}
+
+template <int head_dim>
+__device__ void load_item(flash::SharedMemory<head_dim>& shared, const Work& work, const Item& item,
+                          flash::Ring& ring) {
+  const int kv_head = item.head / (work.heads / work.kv_heads);
+  flash::load_boxes<head_dim>(shared.queries, work.queries, item.head * head_dim, item.tile.first_query,
+                              shared.queries_loaded);
+  KeyWalk walk(work, item.tile);
+  for (int left = item.tile.key_tiles; left > 0; --left) {
+    walk.advance();
+    flash::load_tile<head_dim>(shared, ring, work.keys_values[walk.part()], kv_head * head_dim,
+                               (work.kv_heads + kv_head) * head_dim, walk.first_key());
+  }
+}
+
+template <int head_dim>
+__device__ void load_items(SharedMemory<head_dim>& shared, const Work& work) {
+  flash::Ring ring;
+  std::uint32_t parity = 0;
+  for (int number = take(work);; parity ^= 1) {
+    Item item{};
+    if (number < work.count) item = {work.tiles[number / work.heads], number % work.heads};
+    hopper::wait(shared.tiles.queries_free, parity ^ 1);
+    shared.item = item;
+    if (item.tile.key_tiles > 0)
+      load_item<head_dim>(shared.tiles, work, item, ring);
+    else
+      hopper::arrive(shared.tiles.queries_loaded);
+    if (item.tile.queries == 0) return;
+    number = take(work);
+  }
+}
+
+/// Of a warpgroup's rows those that belong to the tile: the others are of the next one, or of nobody.
+__device__ int rows_of(const Worker& worker, const QueryTile& tile) {
+  return min(max(tile.queries - worker.first_row, 0), flash::rows_of_warpgroup);
+}
+
+/// Where the result of the item's query in row `row` begins.
+template <int head_dim>
+__device__ Octet* result_row(const Work& work, const Item& item, int row) {
+  auto* rows = static_cast<__nv_bfloat16*>(work.rows);
+  return reinterpret_cast<Octet*>(rows + (item.tile.first_query + row) * work.row_stride + item.head * head_dim);
+}
+__device__ float& log_sum_exp(const Work& work, const Item& item, int row) {
+  return work.log_sum_exp[(item.tile.first_query + row) * work.log_sum_exp_stride + item.head];
+}
+
+/// Calls visit(row of the tile, octet of the row) for what a warpgroup stores, by all of its threads.
+template <int head_dim, class Visit>
+__device__ void for_each_octet(const Worker& worker, int rows, const Visit& visit) {
+  constexpr int octets = head_dim / 8;
+  for (int i = worker.thread; i < rows * octets; i += flash::warpgroup)
+    visit(worker.first_row + i / octets, i % octets);
+}
+
+/// A query that sees no key has an empty result.
+template <int head_dim>
+__device__ void store_empty(const Worker& worker, const Work& work, const Item& item) {
+  const int rows = rows_of(worker, item.tile);
+  for_each_octet<head_dim>(
+      worker, rows, [&](int row, int octet) { result_row<head_dim>(work, item, row)[octet] = OctetSum().scaled(1); });
+  if (worker.thread < rows) log_sum_exp(work, item, worker.first_row + worker.thread) = -INFINITY;
+}
+
+/// A whole warpgroup's rows by the memory accelerator; fewer by the threads, since it stores whole boxes.
+template <int head_dim>
+__device__ void store_result(flash::SharedMemory<head_dim>& shared, const Worker& worker, const Work& work,
+                             const Item& item, const float (&sums)[head_dim / 2]) {
+  flash::stage_result<head_dim>(shared, worker, sums);
+  const int rows = rows_of(worker, item.tile);
+  if (rows == flash::rows_of_warpgroup) {
+    if (worker.thread == 0)
+      flash::store_staged<head_dim>(shared, worker, work.output, item.head * head_dim,
+                                    item.tile.first_query + worker.first_row);
+    return;
+  }
+  for_each_octet<head_dim>(worker, rows, [&](int row, int octet) {
+    result_row<head_dim>(work, item, row)[octet] =
+        *reinterpret_cast<const Octet*>(flash::staged<head_dim>(shared, row, octet));
+  });
+  hopper::meet_warpgroup(1 + worker.group);
+  worker.release(shared.queries_free);
+}
+
+/// Of the weights, which are powers of 2 of what is below the maximum.
+__device__ void store_log_sums(const Worker& worker, const Work& work, const Item& item, const flash::Softmax& softmax,
+                               float2 whole) {
+  constexpr float log_2 = 0.69314718F;
+  if (worker.thread % 4 != 0) return;  // four threads share a row
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const int row = worker.row + 8 * i;
+    const float sum = i == 0 ? whole.x : whole.y;
+    if (row < item.tile.queries) log_sum_exp(work, item, row) = (softmax.most[i] * work.scale + log2f(sum)) * log_2;
+  }
+}
+
+template <int head_dim>
+__device__ void attend(SharedMemory<head_dim>& shared, const Work& work) {
+  const Worker worker;
+  flash::Rings rings;
+  for (std::uint32_t parity = 0;; parity ^= 1) {
+    hopper::wait(shared.tiles.queries_loaded, parity);
+    const Item item = shared.item;
+    if (item.tile.queries == 0) return;
+    if (item.tile.key_tiles == 0) {
+      store_empty<head_dim>(worker, work, item);
+      hopper::meet_warpgroup(1 + worker.group);  // all have read the item
+      worker.release(shared.tiles.queries_free);
+      continue;
+    }
+    KeyWalk walk(work, item.tile);
+    const auto mask_next = [&](float(&products)[64]) {
+      walk.advance();
+      if (walk.first_key() + flash::tile_keys > walk.last_seen(worker.first_row) + 1)
+        flash::mask(products, walk.first_key(), {walk.last_seen(worker.row), walk.last_seen(worker.row + 8)});
+    };
+    float sums[head_dim / 2] = {};
+    flash::Softmax softmax;
+    flash::sum_values<head_dim>(shared.tiles, worker, rings, item.tile.key_tiles, work.scale, mask_next, softmax, sums);
+    const float2 whole = softmax.whole_sums();
+    flash::scale_rows(sums, {1 / whole.x, 1 / whole.y});
+    store_log_sums(worker, work, item, softmax, whole);
+    store_result<head_dim>(shared.tiles, worker, work, item, sums);
+  }
+}
+
+template <int head_dim>
+__global__ void __launch_bounds__(flash::threads, 1) partial_attention_kernel(const __grid_constant__ Work work) {
+  extern __shared__ std::byte memory[];
+  auto& shared = hopper::aligned<SharedMemory<head_dim>>(memory);
+  if (threadIdx.x == 0) flash::init_barriers<head_dim>(shared.tiles);
+  __syncthreads();
+  if (threadIdx.x < flash::warpgroup) {
+    hopper::give_registers_back<registers_of_loader>();
+    if (threadIdx.x == 0) load_items<head_dim>(shared, work);
+  } else {
+    hopper::take_registers<registers_of_workers>();
+    attend<head_dim>(shared, work);
+  }
+}
+
+using Kernel = void (*)(Work);
+struct Variant {
+  Kernel kernel;
+  int shared_bytes;
+};
+Variant variant_of(int head_dim) {
+  if (head_dim == 64) return {partial_attention_kernel<64>, hopper::bytes_to_align<SharedMemory<64>>};
+  return {partial_attention_kernel<128>, hopper::bytes_to_align<SharedMemory<128>>};
+}
+
+int sms_of_gpu() {
+  int device = 0, sms = 0;
+  WEFT_CHECK(cudaGetDevice(&device));
+  WEFT_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
+  return sms;
+}
+
+template <class Element>
+Element* on_device(const std::vector<Element>& values, Arena& arena) {
+  const std::size_t bytes = values.size() * sizeof(Element);
+  auto* data = static_cast<Element*>(arena.allocate(static_cast<Bytes>(bytes)));
+  WEFT_CHECK(cudaMemcpy(data, values.data(), bytes, cudaMemcpyHostToDevice));
+  return data;
+}
+
+/// The keys and values of one part.
+CUtensorMap map_of_part(const Matrix& keys_values, const AttentionPart& part) {
+  const auto* first = static_cast<const __nv_bfloat16*>(keys_values.data) + part.first_key * keys_values.stride;
+  return tensor_map(first, part.keys, keys_values.columns, keys_values.stride, flash::tile_keys);
+}
+
+Work work_of(const PartialAttentionOperands& operands, Arena& arena) {
+  const auto& [queries, keys_values, output, log_sum_exp, heads, kv_heads, head_dim, parts] = operands;
+  const std::vector<QueryTile> tiles = query_tiles(parts, queries.rows, flash::tile_queries, flash::tile_keys);
+  Work work{.queries = tensor_map(queries.data, queries.rows, queries.columns, queries.stride, flash::tile_queries),
+            .output = tensor_map(output.data, output.rows, output.columns, output.stride, flash::rows_of_warpgroup),
+            .tiles = on_device(tiles, arena),
+            .count = static_cast<int>(tiles.size()) * heads,
+            .heads = heads,
+            .kv_heads = kv_heads,
+            .scale = flash::scale_of(head_dim),
+            .rows = output.data,
+            .row_stride = output.stride,
+            .log_sum_exp = static_cast<float*>(log_sum_exp.data),
+            .log_sum_exp_stride = log_sum_exp.stride,
+            .taken = on_device(std::vector<std::uint32_t>{0}, arena)};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    work.keys_values[i] = map_of_part(keys_values, parts[i]);
+    work.parts[i] = {static_cast<int>(parts[i].first_query), static_cast<int>(parts[i].keys),
+                     parts[i].mask == AttentionMask::causal};
+  }
+  return work;
+}
+
+}  // namespace
+
+OwnPartialAttention::OwnPartialAttention(const PartialAttentionOperands& operands, int max_sms, Arena& arena)
+    : work_(work_of(operands, arena)),
+      head_dim_(operands.head_dim),
+      ctas_(std::min(max_sms > 0 ? max_sms : sms_of_gpu(), work_.count)) {
+  const Variant variant = variant_of(head_dim_);
+  WEFT_CHECK(cudaFuncSetAttribute(reinterpret_cast<const void*>(variant.kernel),
+                                  cudaFuncAttributeMaxDynamicSharedMemorySize, variant.shared_bytes));
+}
+
+void OwnPartialAttention::enqueue(cudaStream_t stream) const {
+  const Variant variant = variant_of(head_dim_);
+  variant.kernel<<<ctas_, flash::threads, static_cast<std::size_t>(variant.shared_bytes), stream>>>(work_);
+  WEFT_CHECK(cudaGetLastError());
+}
+
+}  // namespace weft::calibration::device

@@ -1,0 +1,90 @@
+#include "calibration/device/sampled_result.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "models/schedule/layout.hpp"
+
+namespace weft::calibration::device {
+namespace {
+
+constexpr std::uint64_t check_seed = 2;
+constexpr std::int64_t most_sampled = 64;
+
+}  // namespace
+
+SampledResult::SampledResult(const Program& program, const Meaning& meaning, const RankView& ranks,
+                             Resources& resources)
+    : program_(program), meaning_(meaning), rank_(ranks.rank()), ranks_(ranks.ranks()), arena_(resources.arena) {}
+
+CheckResult SampledResult::compare() {
+  sample_rows();
+  sums_ = {zeros(slots() * columns()), zeros(slots() * columns())};
+  add_reference();
+  return worst_element();
+}
+
+void SampledResult::fill(BufferId id) const {
+  const Buffer& of = buffer(id);
+  fill_normal(program_.buffer(id), of.dtype, 0, of.rows * of.columns, data_key(check_seed, id, rank_), stream());
+}
+
+void SampledResult::make_again(void* data, BufferId id, int of, std::int64_t first, std::int64_t count) const {
+  fill_normal(data, DataType::bf16, first, count, data_key(check_seed, id, of), stream());
+}
+
+float* SampledResult::zeros(std::int64_t count) {
+  auto* data = allocate<float>(count);
+  WEFT_CHECK(cudaMemsetAsync(data, 0, static_cast<std::size_t>(count) * sizeof(float), stream()));
+  return data;
+}
+
+/// The first and the last row, and a random sample of the others: different ones on each rank.
+void SampledResult::sample_rows() {
+  std::mt19937_64 random(static_cast<std::uint64_t>(rank_));
+  std::set<std::int64_t> chosen{0, rows() - 1};
+  std::uniform_int_distribution<std::int64_t> any_row(0, rows() - 1);
+  while (static_cast<std::int64_t>(chosen.size()) < std::min(most_sampled, rows())) chosen.insert(any_row(random));
+  rows_.assign(chosen.begin(), chosen.end());
+}
+
+/// Where an element of the result lies in its buffer.
+std::int64_t SampledResult::stored_at(std::int64_t row, std::int64_t column) const {
+  const Element place = storage_of(result().layout, ranks_, {row, column});
+  return place.row * result().columns + place.column;
+}
+
+CheckResult SampledResult::worst_element() {
+  std::vector<std::int64_t> starts;
+  for (const std::int64_t row : rows_)
+    for (std::int64_t column = 0; column < columns(); column += columns_of_part())
+      starts.push_back(stored_at(row, column));
+  const void* got = program_.buffer(meaning_.result);
+  auto* worst = allocate<unsigned long long>(1);
+  WEFT_CHECK(cudaMemsetAsync(worst, 0, sizeof *worst, stream()));
+  compare_parts({got, upload(starts), slots(), columns() / columns_of_part(), columns_of_part()}, sums_, bound(), worst,
+                stream());
+  const auto packed = download(worst);
+  const auto element = static_cast<std::int64_t>(packed & 0xffffffffU);
+  CheckResult found;
+  found.ratio = std::bit_cast<float>(static_cast<std::uint32_t>(packed >> 32));
+  found.row = rows_[static_cast<std::size_t>(element / columns())];
+  found.column = element % columns();
+  found.error_bound = bound().relative * download(sums_.magnitude + element) + bound().absolute;
+  const auto stored = download(static_cast<const std::uint16_t*>(got) + stored_at(found.row, found.column));
+  found.max_error = std::abs(std::bit_cast<float>(std::uint32_t{stored} << 16) - download(sums_.sum + element));
+  return found;
+}
+
+template <class Element>
+Element SampledResult::download(const Element* data) {
+  Element value{};
+  WEFT_CHECK(cudaMemcpyAsync(&value, data, sizeof value, cudaMemcpyDeviceToHost, stream()));
+  program_.wait();
+  return value;
+}
+
+}  // namespace weft::calibration::device

@@ -1,0 +1,78 @@
+// Some rows of what a schedule computed, element by element against a reference of the same inputs in fp32.
+#pragma once
+
+#include <vector>
+
+#include "calibration/device/reference_check.hpp"
+
+namespace weft::calibration::device {
+
+class SampledResult {
+ public:
+  SampledResult(const Program& program, const Meaning& meaning, const RankView& ranks, Resources& resources);
+  virtual ~SampledResult() = default;
+
+  /// Do the buffers have the sizes that the meaning needs?
+  virtual bool is_consistent() const = 0;
+  /// Those of this rank.
+  virtual void fill_inputs() const = 0;
+  /// After the schedule has run on these inputs.
+  CheckResult compare();
+
+ protected:
+  /// sums() of the sampled rows.
+  virtual void add_reference() = 0;
+  virtual ErrorBound bound() const = 0;
+
+  const Schedule& schedule() const { return program_.schedule(); }
+  const Meaning& meaning() const { return meaning_; }
+  const Buffer& buffer(BufferId id) const { return schedule().buffers[static_cast<std::size_t>(id)]; }
+  int rank() const { return rank_; }
+  int ranks() const { return ranks_; }
+  cudaStream_t stream() const { return program_.origin(); }
+  /// Of the matrix that the result's layout stores.
+  std::int64_t rows() const { return is_row_major() ? result().rows : result().layout.rows; }
+  std::int64_t columns() const { return is_row_major() ? result().columns : result().layout.columns; }
+
+  /// The sampled rows of the result; their position is their slot.
+  const std::vector<std::int64_t>& sampled() const { return rows_; }
+  std::int64_t slots() const { return static_cast<std::int64_t>(rows_.size()); }
+  const ReferenceSums& sums() const { return sums_; }
+
+  /// This rank's input.
+  void fill(BufferId id) const;
+  /// Elements `first` to `first` + `count` - 1 of rank `of`'s input, as that one has filled it.
+  void make_again(void* data, BufferId id, int of, std::int64_t first, std::int64_t count) const;
+
+  template <class Element>
+  Element* allocate(std::int64_t count) {
+    return static_cast<Element*>(arena_.allocate(count * static_cast<Bytes>(sizeof(Element))));
+  }
+  float* zeros(std::int64_t count);
+  template <class Element>
+  Element* upload(const std::vector<Element>& values) {
+    auto* data = allocate<Element>(static_cast<std::int64_t>(values.size()));
+    WEFT_CHECK(cudaMemcpyAsync(data, values.data(), values.size() * sizeof(Element), cudaMemcpyHostToDevice, stream()));
+    program_.wait();
+    return data;
+  }
+
+ private:
+  const Buffer& result() const { return buffer(meaning_.result); }
+  bool is_row_major() const { return result().layout.kind == LayoutKind::row_major; }
+  std::int64_t columns_of_part() const { return is_row_major() ? columns() : result().layout.tile_columns; }
+  std::int64_t stored_at(std::int64_t row, std::int64_t column) const;
+  void sample_rows();
+  CheckResult worst_element();
+  template <class Element>
+  Element download(const Element* data);
+
+  const Program& program_;
+  const Meaning& meaning_;
+  int rank_, ranks_;
+  Arena& arena_;
+  std::vector<std::int64_t> rows_;
+  ReferenceSums sums_;
+};
+
+}  // namespace weft::calibration::device

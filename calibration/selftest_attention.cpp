@@ -1,0 +1,201 @@
+#include "calibration/selftest_attention.hpp"
+
+namespace weft::calibration {
+namespace {
+
+constexpr int heads = 8, kv_heads = 2;
+constexpr StreamId compute = 0, communication = 1;
+
+struct Size {
+  AttentionMask mask = AttentionMask::causal;
+  int head_dim = 128;
+  std::int64_t rows = 0;  ///< of each rank, even
+};
+
+struct Result {
+  BufferId rows = 0, log_sum_exp = 0;
+};
+
+/// The schedules of one size: two stages, each with half of the rows that a pair of ranks exchanges.
+class Attentions {
+ public:
+  Attentions(const std::string& name, int gpus, const Size& size) : size_(size) {
+    schedule_.name = name + ", " + std::string(name_of(size.mask)) + ", heads of " + std::to_string(size.head_dim) +
+                     ", " + std::to_string(size.rows) + " rows, gpus=" + std::to_string(gpus);
+    schedule_.family = "staged";
+    schedule_.gpus = gpus;
+    schedule_.streams = {{"compute", 0}, {"communication", -5}};
+    queries_ = add_buffer("queries", size.rows, query_columns(), Memory::symmetric);
+    keys_values_ = add_buffer("keys and values", size.rows, 2 * kv_heads * size.head_dim, Memory::symmetric);
+    output_ = add_result("output", size.rows);
+    schedule_.meaning = Meaning{.op = "distributed_attention",
+                                .m = size.rows * gpus,
+                                .n = query_columns(),
+                                .k = query_columns(),
+                                .a = queries_,
+                                .b = keys_values_,
+                                .result = output_.rows,
+                                .attention = AttentionShape{heads, kv_heads, size.head_dim, size.mask}};
+  }
+
+  /// Each stage's attention begins once the next stage's cast has its CTAs.
+  Schedule keys_travel() && {
+    std::vector<BufferId> received;
+    for (int stage = 0; stage < stages; ++stage) received.push_back(add_cast(stage, keys_values_));
+    std::vector<Result> results{add_result("own result", size_.rows)};
+    add_attention("own", queries_, keys_values_, results[0], own_parts(), {{1, Point::all_ctas_started, 0}});
+    for (int stage = 0; stage < stages; ++stage) {
+      results.push_back(add_result("result " + std::to_string(stage), size_.rows));
+      add_attention("attention " + std::to_string(stage), queries_, received[at(stage)], results.back(),
+                    parts_of_stage(stage, false), {{stage, Point::end, 0}});
+    }
+    MemoryBound merge{.kernel = MemoryKernel::log_sum_exp_merge,
+                      .reads = {},
+                      .writes = {whole(output_.rows), whole(output_.log_sum_exp)}};
+    for (const Result& result : results)
+      for (const BufferId buffer : {result.rows, result.log_sum_exp}) merge.reads.push_back(whole(buffer));
+    schedule_.operations.push_back({"merge", compute, {}, merge});
+    return std::move(schedule_);
+  }
+
+  Schedule queries_travel() && {
+    std::vector<BufferId> received;
+    for (int stage = 0; stage < stages; ++stage) received.push_back(add_cast(stage, queries_));
+    add_attention("own", queries_, keys_values_, output_, own_parts(), {});
+    for (int stage = 0; stage < stages; ++stage) {
+      const std::string number = std::to_string(stage);
+      const Result result = add_result("result " + number, buffer(received[at(stage)]).rows, Memory::symmetric);
+      const OperationId computed = add_attention("attention " + number, received[at(stage)], keys_values_, result,
+                                                 parts_of_stage(stage, true), {{stage, Point::end, 0}});
+      GroupedExchange reduce{.kind = GroupedKind::reduce,
+                             .input = whole(result.rows),
+                             .output = whole(output_.rows),
+                             .input_log_sum_exp = whole(result.log_sum_exp),
+                             .output_log_sum_exp = whole(output_.log_sum_exp),
+                             .rows = exchanged_rows(stage, true)};
+      for (std::size_t i = 0; i < reduce.rows.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j) std::swap(reduce.rows[i][j], reduce.rows[j][i]);
+      schedule_.operations.push_back({"reduce " + number, communication, {{computed, Point::end, 0}}, reduce});
+    }
+    return std::move(schedule_);
+  }
+
+ private:
+  static constexpr int stages = 2;
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  std::int64_t query_columns() const { return std::int64_t{heads} * size_.head_dim; }
+  const Buffer& buffer(BufferId id) const { return schedule_.buffers[at(id)]; }
+
+  BufferId add_buffer(const std::string& name, std::int64_t rows, std::int64_t columns, Memory memory,
+                      DataType dtype = DataType::bf16) {
+    schedule_.buffers.push_back(
+        {.name = name, .rows = rows, .columns = columns, .dtype = dtype, .memory = memory, .layout = {}});
+    return static_cast<BufferId>(schedule_.buffers.size()) - 1;
+  }
+  Result add_result(const std::string& name, std::int64_t rows, Memory memory = Memory::local) {
+    const BufferId result = add_buffer(name, rows, query_columns(), memory);
+    return {result, add_buffer(name + " log_sum_exp", rows, heads, memory, DataType::fp32)};
+  }
+  Slice whole(BufferId id) const { return {id, 0, RowRange{0, buffer(id).rows}, 0, buffer(id).columns}; }
+
+  /// Of rank `holder`'s keys those that rank `asker`'s queries see, or of the asker's queries those that see them: a
+  /// causal mask's chunks are the ranks' and then the ranks' backwards.
+  RowRange needed(int asker, int holder, bool of_queries) const {
+    const std::int64_t half = size_.rows / 2;
+    if (size_.mask == AttentionMask::full || asker == holder) return {0, size_.rows};
+    if (of_queries) return holder > asker ? RowRange{half, half} : RowRange{0, size_.rows};
+    return holder < asker ? RowRange{0, half} : RowRange{0, size_.rows};
+  }
+  static RowRange of_stage(const RowRange& rows, int stage) {
+    const std::int64_t first = rows.count * stage / stages, last = rows.count * (stage + 1) / stages;
+    return {rows.first + first, last - first};
+  }
+  /// rows[source][destination] of a cast.
+  std::vector<std::vector<RowRange>> exchanged_rows(int stage, bool of_queries) const {
+    std::vector rows(at(schedule_.gpus), std::vector<RowRange>(at(schedule_.gpus)));
+    for (int source = 0; source < schedule_.gpus; ++source)
+      for (int destination = 0; destination < schedule_.gpus; ++destination)
+        if (source != destination)
+          rows[at(source)][at(destination)] =
+              of_stage(of_queries ? needed(source, destination, true) : needed(destination, source, false), stage);
+    return rows;
+  }
+
+  BufferId add_cast(int stage, BufferId source) {
+    const std::string number = std::to_string(stage);
+    const BufferId received =
+        add_buffer("received " + number, schedule_.gpus * size_.rows, buffer(source).columns, Memory::local);
+    schedule_.operations.push_back({"cast " + number,
+                                    communication,
+                                    {},
+                                    GroupedExchange{.kind = GroupedKind::cast,
+                                                    .input = whole(source),
+                                                    .output = whole(received),
+                                                    .rows = exchanged_rows(stage, source == queries_),
+                                                    .max_ctas = stage == 0 ? 8 : 0}});
+    return received;
+  }
+
+  using Parts = std::vector<std::vector<AttentionPart>>;
+  Parts own_parts() const {
+    const std::int64_t rows = size_.rows, half = rows / 2;
+    std::vector<AttentionPart> parts{{0, rows, 0, rows, AttentionMask::full}};
+    if (size_.mask == AttentionMask::causal)
+      parts = {{0, half, 0, half, AttentionMask::causal},
+               {half, half, 0, half, AttentionMask::full},
+               {half, half, half, half, AttentionMask::causal}};
+    return Parts(at(schedule_.gpus), parts);
+  }
+  Parts parts_of_stage(int stage, bool of_queries) const {
+    Parts parts(at(schedule_.gpus));
+    for (int rank = 0; rank < schedule_.gpus; ++rank) {
+      std::int64_t first = 0;
+      for (int peer = 0; peer < schedule_.gpus; ++peer) {
+        if (peer == rank) continue;
+        const std::int64_t count = exchanged_rows(stage, of_queries)[at(peer)][at(rank)].count;
+        const RowRange own = of_queries ? needed(peer, rank, false) : needed(rank, peer, true);
+        parts[at(rank)].push_back(of_queries ? AttentionPart{first, count, own.first, own.count}
+                                             : AttentionPart{own.first, own.count, first, count});
+        first += count;
+      }
+    }
+    return parts;
+  }
+
+  OperationId add_attention(const std::string& name, BufferId queries, BufferId keys_values, const Result& result,
+                            Parts parts, std::vector<After> after) {
+    schedule_.operations.push_back({name, compute, std::move(after),
+                                    PartialAttention{.queries = whole(queries),
+                                                     .keys_values = whole(keys_values),
+                                                     .output = whole(result.rows),
+                                                     .log_sum_exp = whole(result.log_sum_exp),
+                                                     .heads = heads,
+                                                     .kv_heads = kv_heads,
+                                                     .head_dim = size_.head_dim,
+                                                     .parts = std::move(parts),
+                                                     .max_sms = name == "own" ? 100 : 0}});
+    return static_cast<OperationId>(schedule_.operations.size()) - 1;
+  }
+
+  Size size_;
+  Schedule schedule_;
+  BufferId queries_ = 0, keys_values_ = 0;
+  Result output_;
+};
+
+}  // namespace
+
+std::vector<Schedule> attention_schedules(int gpus) {
+  constexpr std::int64_t even_rows = 2048, uneven_rows = 1000;  // tiles divide halves of halves, or none of them
+  std::vector<Schedule> schedules;
+  for (const AttentionMask mask : {AttentionMask::causal, AttentionMask::full})
+    for (const int head_dim : {64, 128})
+      for (const std::int64_t rows : {even_rows, uneven_rows}) {
+        const Size size{mask, head_dim, rows};
+        schedules.push_back(Attentions("keys travel", gpus, size).keys_travel());
+        schedules.push_back(Attentions("queries travel", gpus, size).queries_travel());
+      }
+  return schedules;
+}
+
+}  // namespace weft::calibration
