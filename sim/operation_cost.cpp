@@ -25,11 +25,8 @@ CollectiveTiming timing_of(const Collective& collective, const std::string& name
                            const Machine& machine) {
   const Bytes bytes = bytes_of(full_slice(collective), schedule);
   const auto timing = [&] {
-    if (collective.transport == Transport::nccl)
-      return time_collective(machine, collective.kind, schedule.gpus, bytes, collective.max_ctas);
     try {
-      return time_direct_collective(machine, collective.transport, collective.kind, schedule.gpus, bytes,
-                                    collective.max_ctas);
+      return time_over(machine, collective.transport, collective.kind, schedule.gpus, bytes, collective.max_ctas);
     } catch (const InputError& error) {
       throw InputError(name + "." + error.field(), error.expected());
     }

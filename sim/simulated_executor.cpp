@@ -18,6 +18,11 @@ Machine without(const Mechanisms& mechanisms, Machine machine) {
   if (!mechanisms.slowdown) {
     kernel.cold_factor = 1;
     kernel.crowded_us = kernel.beside_gemm = kernel.memory_pressure = machine.gemm.beside_copies = 0;
+    if (machine.direct_collectives) {
+      auto& [one_shot, two_shot, multimem] = *machine.direct_collectives;
+      for (std::optional<DirectCollective>* direct : {&one_shot, &two_shot, &multimem})
+        if (*direct) (*direct)->beside_gemm = 0;
+    }
   }
   if (!mechanisms.skew)
     machine.gpu.speed_spread = machine.latencies.barrier_skew_us = machine.latencies.start_skew_us =

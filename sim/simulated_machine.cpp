@@ -218,7 +218,7 @@ void SimulatedMachine::start_collective(Activity& activity) {
   activity.limit = timing.latency_us > timing.transfer_us ? Limit::latency : Limit::link;
   if (with_details_) activity.detail = std::to_string(timing.ctas) + " CTAs";
   const bool meets_gemm = gpus_[activity.rank]->running_gemms > 0;
-  run.set_slowdown(collective_slowdown());
+  run.set_slowdown(collective_slowdown(timing));
   run.arrive(activity, sms_for(activity), meets_gemm ? crowded_us(machine_.collective_kernel, timing) : 0);
 }
 
@@ -284,11 +284,14 @@ std::vector<Transfer> SimulatedMachine::transfers_of_exchange(const GroupedExcha
 }
 
 /// A collective is as slow as its slowest rank.
-double SimulatedMachine::collective_slowdown() const {
+double SimulatedMachine::collective_slowdown(const CollectiveTiming& timing) const {
   const CollectiveKernel& kernel = machine_.collective_kernel;
+  const auto has_gemm = [](const std::unique_ptr<GpuState>& gpu) { return gpu->running_gemms > 0; };
+  if (timing.beside_gemm_us > 0)
+    return std::any_of(gpus_.begin(), gpus_.end(), has_gemm) ? timing.beside_gemm_us / timing.transfer_us : 1;
   double slowdown = 1;
   for (const std::unique_ptr<GpuState>& gpu : gpus_)
-    if (gpu->running_gemms > 0)
+    if (has_gemm(gpu))
       slowdown = std::max(slowdown, 1 + kernel.beside_gemm + kernel.memory_pressure * gpu->gemm_memory_load);
   return slowdown;
 }
@@ -320,8 +323,8 @@ void SimulatedMachine::count_gemm(int rank, int change, double memory_load) {
   GpuState& gpu = *gpus_[rank];
   gpu.running_gemms += change;
   gpu.gemm_memory_load = gpu.running_gemms == 0 ? 0 : gpu.gemm_memory_load + change * memory_load;
-  const double slowdown = collective_slowdown();
-  for (auto& [key, collective] : collectives_) collective.set_slowdown(slowdown);
+  for (auto& [key, collective] : collectives_)
+    collective.set_slowdown(collective_slowdown(costs_[key.second].collective));
 }
 
 void SimulatedMachine::start_copy(Activity& activity, const Copy& copy) {

@@ -122,7 +122,7 @@ class SimulatedMachine : public Device {
   bool is_whole_rows(const Slice& slice) const;
   Hindrance who_holds_sms(const Grid& grid, int rank) const;
   void count_gemm(int rank, int change, double memory_load);
-  double collective_slowdown() const;
+  double collective_slowdown(const CollectiveTiming& timing) const;
   int gpu_of(int rank, int place) const { return (rank + place + ranks()) % ranks(); }
   int ranks() const { return static_cast<int>(gpus_.size()); }
 

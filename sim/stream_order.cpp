@@ -70,12 +70,23 @@ bool StreamOrder::goes_behind(OperationId id, OperationId chain) const {
   return by_library_[id] && is_matrix_kernel && priority(id) >= priority(chain);
 }
 
+Picoseconds StreamOrder::gap_of_fork(OperationId id) const {
+  return by_library_[id] || is_peer_copy_[id] ? timing_.fork_gap : timing_.kernel_gap;
+}
+
+/// Nodes that the library adds hold back whatever begins a graph beside its collectives.
+Picoseconds StreamOrder::gap_of_root(OperationId id) const {
+  for (OperationId other = 0; other < operations(); ++other)
+    if (by_library_[other] && edges_[other].empty()) return timing_.fork_gap;
+  return gap_of_fork(id);
+}
+
 void StreamOrder::set_graph_gaps() {
   std::vector<OperationId> continues(edges_.size(), -1);  // the successor that continues each chain
   OperationId first_root = -1;
   for (OperationId id = 0; id < operations(); ++id) {
     if (edges_[id].empty() && first_root < 0) first_root = id;
-    if (edges_[id].empty() && id != first_root) root_offset_[id] = timing_.fork_gap;
+    if (edges_[id].empty() && id != first_root) root_offset_[id] = gap_of_root(id);
     for (const StreamEdge& edge : edges_[id]) {
       OperationId& chain = continues[edge.operation];
       if (chain < 0 || (by_library_[chain] && !by_library_[id])) chain = id;
@@ -85,7 +96,7 @@ void StreamOrder::set_graph_gaps() {
     for (StreamEdge& edge : edges_[id])
       edge.gap = edges_[id].size() > 1 ? timing_.join_gap
                  : continues[edge.operation] != id
-                     ? goes_behind(id, continues[edge.operation]) ? timing_.behind_gemm_gap : timing_.fork_gap
+                     ? goes_behind(id, continues[edge.operation]) ? timing_.behind_gemm_gap : gap_of_fork(id)
                  : by_library_[id] ? timing_.collective_gap
                                    : timing_.kernel_gap;
   set_copy_gaps();

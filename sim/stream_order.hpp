@@ -9,14 +9,15 @@
 namespace weft::sim {
 
 /// Fixed times between operations. In a CUDA graph one successor of a node continues its chain, the first-created that
-/// is no collective; the others, and all operations without predecessors but the first, start later by `fork_gap`. That
-/// is before a GEMM on the chain whose tile counter is filled first, but only a collective on a more urgent stream
-/// takes SMs then: another one goes behind the GEMM.
+/// is no collective of the library. Other kernels start as soon as it does, but what brings nodes of its own starts
+/// later by `fork_gap`: the library's collectives and, where they begin a graph beside others, copies. That is before a
+/// GEMM on the chain whose tile counter is filled first, but only a collective on a more urgent stream takes SMs then:
+/// another one goes behind the GEMM.
 struct StreamTiming {
   Picoseconds kernel_gap;        ///< end of an operation to the start of one that waits for it alone
   Picoseconds collective_gap;    ///< the same where that one is a collective of the library
   Picoseconds join_gap;          ///< last end to the start of an operation that waits for several
-  Picoseconds fork_gap;          ///< end to the start of an operation that does not continue the chain
+  Picoseconds fork_gap;          ///< end to the start of a collective of the library that does not continue the chain
   Picoseconds behind_gemm_gap;   ///< the same for a collective that is no more urgent than a GEMM on the chain
   Picoseconds before_copy_gap;   ///< end of a kernel to the start of a copy from or to a peer
   Picoseconds after_copy_gap;    ///< end of such a copy to the start of a kernel
@@ -67,6 +68,8 @@ class StreamOrder {
  private:
   void find_edges();
   void set_graph_gaps();
+  Picoseconds gap_of_fork(OperationId id) const;
+  Picoseconds gap_of_root(OperationId id) const;
   bool goes_behind(OperationId id, OperationId chain) const;
   void set_copy_gaps();
   void set_eager_gaps();

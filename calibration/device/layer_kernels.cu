@@ -45,12 +45,12 @@ __global__ void __launch_bounds__(threads) norm_kernel(Matrix x, Matrix residual
   }
 }
 
-/// Calls work(row, octet) for every octet of `matrix`.
+/// Calls work(row, octet) for every octet of `matrix`: a CTA's threads lie along a row, and it goes down the rows.
 template <class Work>
 __device__ void for_each_octet(const Matrix& matrix, const Work& work) {
-  const std::int64_t octets = matrix.columns / columns_of_octet, stride = std::int64_t{gridDim.x} * threads;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * threads + threadIdx.x; i < matrix.rows * octets; i += stride)
-    work(i / octets, i % octets);
+  const std::int64_t octet = std::int64_t{blockIdx.x} * threads + threadIdx.x;
+  if (octet >= matrix.columns / columns_of_octet) return;
+  for (std::int64_t row = blockIdx.y; row < matrix.rows; row += gridDim.y) work(row, octet);
 }
 
 __global__ void __launch_bounds__(threads) swiglu_kernel(Matrix gate_up, Matrix activated) {
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(threads) swiglu_kernel(Matrix gate_up, Matrix 
     gate.add(row_of(gate_up, row)[octet]);
     up.add(row_of(gate_up, row)[octet + half]);
 #pragma unroll
-    for (int i = 0; i < columns_of_octet; ++i) gate.value[i] *= up.value[i] / (1 + __expf(-gate.value[i]));
+    for (int i = 0; i < columns_of_octet; ++i) gate.value[i] *= __fdividef(up.value[i], 1 + __expf(-gate.value[i]));
     row_of(activated, row)[octet] = gate.scaled(1);
   });
 }
@@ -83,17 +83,21 @@ __global__ void __launch_bounds__(threads) rotary_kernel(Matrix x, Matrix turned
   });
 }
 
-/// CTAs of a grid that strides over `items`: enough to fill any GPU several times.
-unsigned ctas_for(std::int64_t items) { return static_cast<unsigned>(std::clamp<std::int64_t>(items, 1, 132 * 8)); }
-unsigned ctas_for_octets(const Matrix& matrix) {
-  return ctas_for((matrix.rows * matrix.columns / columns_of_octet + threads - 1) / threads);
+/// Enough to fill any GPU several times.
+constexpr std::int64_t most_ctas = 132 * 8;
+
+dim3 grid_over(const Matrix& matrix) {
+  const std::int64_t across = (matrix.columns / columns_of_octet + threads - 1) / threads;
+  const std::int64_t down = std::clamp<std::int64_t>(most_ctas / across, 1, std::max<std::int64_t>(matrix.rows, 1));
+  return {static_cast<unsigned>(across), static_cast<unsigned>(down)};
 }
 
 template <bool adds>
 void norm(const Matrix& x, const Matrix& residual, const Matrix& normed, const Matrix& kept, cudaStream_t stream) {
   const bool is_usual = x.columns <= std::int64_t{usual_octets} * threads * columns_of_octet;
   const auto kernel = is_usual ? norm_kernel<adds, usual_octets> : norm_kernel<adds, most_octets>;
-  kernel<<<ctas_for(x.rows), threads, 0, stream>>>(x, residual, normed, kept);
+  const auto ctas = static_cast<unsigned>(std::clamp<std::int64_t>(x.rows, 1, most_ctas));
+  kernel<<<ctas, threads, 0, stream>>>(x, residual, normed, kept);
   WEFT_CHECK(cudaGetLastError());
 }
 
@@ -107,12 +111,12 @@ void add_rms_norm(const Matrix& x, const Matrix& residual, const Matrix& normed,
 }
 
 void swiglu(const Matrix& gate_up, const Matrix& activated, cudaStream_t stream) {
-  swiglu_kernel<<<ctas_for_octets(activated), threads, 0, stream>>>(gate_up, activated);
+  swiglu_kernel<<<grid_over(activated), threads, 0, stream>>>(gate_up, activated);
   WEFT_CHECK(cudaGetLastError());
 }
 
 void rotary(const Matrix& x, const Matrix& turned, cudaStream_t stream) {
-  rotary_kernel<<<ctas_for_octets(x), threads, 0, stream>>>(x, turned);
+  rotary_kernel<<<grid_over(x), threads, 0, stream>>>(x, turned);
   WEFT_CHECK(cudaGetLastError());
 }
 

@@ -140,7 +140,8 @@ __global__ void __launch_bounds__(threads) pull_kernel(const __grid_constant__ P
   peers.meet();
 }
 
-/// A gather or an exchange as what this rank fetches: its own share, then the next rank's, so that no port is asked by all.
+/// A gather or an exchange as what this rank fetches: its own share, then the next rank's, so that no port is asked by
+/// all.
 PeerPulls pulls_of(const PeerCollective& collective) {
   PeerPulls pulls{.ctas = collective.ctas, .flags = collective.flags};
   const std::int64_t share = collective.share_octets;

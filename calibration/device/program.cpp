@@ -91,8 +91,7 @@ void Program::check_delays() const {
 void Program::plan_edges() {
   const auto& operations = schedule_.operations;
   waits_.resize(operations.size());
-  tile_waits_.resize(operations.size());
-  start_waits_.resize(operations.size());
+  count_waits_.resize(operations.size());
   ends_.resize(operations.size());
   std::vector<OperationId> last_of_stream(schedule_.streams.size(), -1);
   std::vector<bool> joined(operations.size(), false);
@@ -122,17 +121,40 @@ void Program::plan_edge(OperationId id, const After& after) {
     case Point::end:
       return waits_[index(id)].push_back(after.operation);
     case Point::all_ctas_started:
-      return start_waits_[index(id)].push_back(after.operation);
-    case Point::tile_group: {
-      auto* words = static_cast<std::uint64_t*>(resources_.arena.allocate(2 * sizeof(std::uint64_t)));
-      WEFT_CHECK(cudaMemset(words, 0, 2 * sizeof(std::uint64_t)));
-      tile_edges_[after.operation].push_back({after.tile_group, words});
-      return tile_waits_[index(id)].push_back({.counter = words, .iterations = words + 1, .source = rank_});
-    }
+      return start_signals_[after.operation].push_back({wait_for_count_of_own(id), make_event(Timed::no)});
+    case Point::tile_group:
+      return tile_edges_[after.operation].push_back({after.tile_group, wait_for_count_of_own(id)});
     case Point::first_cta_started:
       break;
   }
   refuse(id);
+}
+
+/// Operation `id` waits until this counter is raised by 1 in every iteration.
+std::uint64_t* Program::wait_for_count_of_own(OperationId id) {
+  auto* words = static_cast<std::uint64_t*>(resources_.arena.allocate(2 * sizeof(std::uint64_t)));
+  WEFT_CHECK(cudaMemset(words, 0, 2 * sizeof(std::uint64_t)));
+  count_waits_[index(id)].push_back({.counter = words, .iterations = words + 1, .source = rank_});
+  return words;
+}
+
+cudaStream_t Program::stream_of_start_signals() const {
+  return resources_.streams.get(static_cast<int>(streams_.size()), 0);
+}
+
+/// Outside of a graph CUDA has no such edge: there who follows the start follows the end.
+void Program::signal_starts(OperationId id, cudaStream_t stream) const {
+  const auto found = start_signals_.find(id);
+  if (found == start_signals_.end()) return;
+  const cudaGraphNode_t kernel = last_kernel(stream);
+  for (const StartSignal& signal : found->second) {
+    const cudaStream_t beside = kernel == nullptr ? stream : stream_of_start_signals();
+    if (kernel == nullptr)
+      add_signal(signal.counter, 1, stream);
+    else
+      signal_start(kernel, signal.counter, beside);
+    WEFT_CHECK(cudaEventRecord(signal.end.get(), beside));
+  }
 }
 
 void Program::plan_gemms() {
@@ -242,10 +264,9 @@ void Program::initialise(std::uint64_t seed) const {
 }
 
 void Program::enqueue(const EnqueueHooks& hooks) const {
-  std::map<OperationId, cudaGraphNode_t> started;  // null while nothing is captured
-  for (const auto& followed : start_waits_)
-    for (const OperationId id : followed) started[id] = nullptr;
   WEFT_CHECK(cudaEventRecord(start_.get(), origin()));
+  if (!start_signals_.empty())
+    WEFT_CHECK(cudaStreamWaitEvent(stream_of_start_signals(), start_.get(), cudaEventWaitDefault));
   for (const StreamId stream : forks_)
     WEFT_CHECK(cudaStreamWaitEvent(streams_[index(stream)], start_.get(), cudaEventWaitDefault));
   for (std::size_t i = 0; i < schedule_.operations.size(); ++i) {
@@ -254,16 +275,18 @@ void Program::enqueue(const EnqueueHooks& hooks) const {
     for (const OperationId followed : waits_[i])
       WEFT_CHECK(cudaStreamWaitEvent(stream, ends_[index(followed)].get(), cudaEventWaitDefault));
     if (!is_absent_)
-      for (const CounterTarget& target : tile_waits_[i]) wait_for_signal(target, signals_.limit(id), stream);
-    for (const OperationId followed : start_waits_[i]) follow_start(started.at(followed), stream);
+      for (const CounterTarget& target : count_waits_[i]) wait_for_signal(target, signals_.limit(id), stream);
     if (hooks.before) hooks.before(id);
     enqueue_work(id, stream);
+    signal_starts(id, stream);
     if (hooks.after) hooks.after(id);
-    if (const auto found = started.find(id); found != started.end()) found->second = last_kernel(stream);
     if (ends_[i]) WEFT_CHECK(cudaEventRecord(ends_[i].get(), stream));
   }
   for (const OperationId last : joins_)
     WEFT_CHECK(cudaStreamWaitEvent(origin(), ends_[index(last)].get(), cudaEventWaitDefault));
+  for (const auto& [followed, signals] : start_signals_)
+    for (const StartSignal& signal : signals)
+      WEFT_CHECK(cudaStreamWaitEvent(origin(), signal.end.get(), cudaEventWaitDefault));
 }
 
 void Program::wait() const {

@@ -72,6 +72,9 @@ class Program {
   void* address(const Slice& slice, int rank) const;
   void plan_edges();
   void plan_edge(OperationId id, const After& after);
+  std::uint64_t* wait_for_count_of_own(OperationId id);
+  cudaStream_t stream_of_start_signals() const;
+  void signal_starts(OperationId id, cudaStream_t stream) const;
   void plan_gemms();
   void plan_attentions();
   void plan_attention(const Attention& attention, OperationId id);
@@ -113,13 +116,17 @@ class Program {
   std::map<OperationId, OwnAttention> attentions_;
   std::map<OperationId, OwnPartialAttention> partial_attentions_;
 
-  std::vector<std::vector<OperationId>> waits_;         ///< of each operation: those on other streams that it follows
-  std::vector<std::vector<CounterTarget>> tile_waits_;  ///< of each operation: the groups of tiles that it follows
-  std::vector<std::vector<OperationId>> start_waits_;   ///< of each operation: those whose start it follows
-  std::map<OperationId, std::vector<TileEdge>> tile_edges_;  ///< of each GEMM whose groups of tiles are followed
-  std::vector<Event> ends_;                                  ///< of each operation; empty where nobody waits for it
-  std::vector<StreamId> forks_;                              ///< streams that wait for the iteration's start
-  std::vector<OperationId> joins_;                           ///< operations that the origin waits for at the end
+  std::vector<std::vector<OperationId>> waits_;          ///< of each operation: those on other streams that it follows
+  std::vector<std::vector<CounterTarget>> count_waits_;  ///< of each operation: groups of tiles, starts that it follows
+  struct StartSignal {
+    std::uint64_t* counter;
+    Event end;
+  };
+  std::map<OperationId, std::vector<StartSignal>> start_signals_;  ///< of each kernel whose start is followed
+  std::map<OperationId, std::vector<TileEdge>> tile_edges_;        ///< of each GEMM whose groups of tiles are followed
+  std::vector<Event> ends_;         ///< of each operation; empty where nobody waits for it
+  std::vector<StreamId> forks_;     ///< streams that wait for the iteration's start
+  std::vector<OperationId> joins_;  ///< operations that the origin waits for at the end
   Event start_;
 };
 

@@ -1,10 +1,8 @@
 #include "calibration/device/start_edges.hpp"
+#include "calibration/device/waiting_kernels.hpp"
 
 namespace weft::calibration::device {
 namespace {
-
-/// Such an edge leads to a kernel: to this one, and from its end on.
-__global__ void gate_kernel() {}
 
 struct Capture {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -31,14 +29,12 @@ cudaGraphNode_t last_kernel(cudaStream_t stream) {
   return capture.nodes[0];
 }
 
-void follow_start(cudaGraphNode_t kernel, cudaStream_t stream) {
-  if (kernel == nullptr) return;
+void signal_start(cudaGraphNode_t kernel, std::uint64_t* counter, cudaStream_t stream) {
   cudaGraphEdgeData edge{};
   edge.from_port = cudaGraphKernelNodePortLaunchCompletion;
   edge.type = cudaGraphDependencyTypeProgrammatic;
-  WEFT_CHECK(cudaStreamUpdateCaptureDependencies(stream, &kernel, &edge, 1, cudaStreamAddCaptureDependencies));
-  gate_kernel<<<1, 1, 0, stream>>>();
-  WEFT_CHECK(cudaGetLastError());
+  WEFT_CHECK(cudaStreamUpdateCaptureDependencies(stream, &kernel, &edge, 1, cudaStreamSetCaptureDependencies));
+  add_signal(counter, 1, stream);
 }
 
 }  // namespace weft::calibration::device

@@ -1,6 +1,10 @@
 // Edges from a kernel's start: what follows begins once all CTAs of the kernel are resident, whoever wrote the kernel.
-// CUDA has them between kernel nodes of a graph, as the port "launch completion" of the node that is followed.
+// CUDA has them between kernel nodes of a graph, as the port "launch completion" of the node that is followed. What
+// follows such an edge starts then, but counts as ended only when the followed kernel has (seen on H100s). So a kernel
+// behind it counts, and who follows the start waits for the count.
 #pragma once
+
+#include <cstdint>
 
 #include "calibration/device/handles.hpp"
 
@@ -10,7 +14,7 @@ namespace weft::calibration::device {
 /// where what was captured last is no kernel, or more than one thing.
 cudaGraphNode_t last_kernel(cudaStream_t stream);
 
-/// What is captured on `stream` from now on follows the start of `kernel`; nothing where that is null.
-void follow_start(cudaGraphNode_t kernel, cudaStream_t stream);
+/// Adds 1 to the counter once all CTAs of `kernel` are resident. `stream` is captured, and follows nothing else then.
+void signal_start(cudaGraphNode_t kernel, std::uint64_t* counter, cudaStream_t stream);
 
 }  // namespace weft::calibration::device

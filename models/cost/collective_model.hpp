@@ -12,8 +12,9 @@ struct CollectiveTiming {
   double transfer_us = 0;  ///< with all channels and nobody beside
   int ctas = 0;            ///< channels; each moves an equal share
   int cluster = 1;
-  double alone_us = 0;                                        ///< see CurvePoint
-  double port_bytes = 0;                                      ///< out of each GPU, and as many into it
+  double alone_us = 0;        ///< see CurvePoint
+  double beside_gemm_us = 0;  ///< transfer_us while a GEMM runs; 0: as CollectiveKernel says for the library's
+  double port_bytes = 0;      ///< out of each GPU, and as many into it
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;  ///< says which links they take
 };
 

@@ -16,21 +16,22 @@ struct CtaBytes {
   double added = 0, stored = 0, copied = 0;
 };
 
+double root_of_fourth_powers(double a, double b) { return std::sqrt(std::sqrt(a * a * a * a + b * b * b * b)); }
+
 CollectiveTiming timing_of(const DirectCollective& kernel, CollectiveAlgorithm algorithm, double port_bytes,
                            const CtaBytes& bytes, int max_ctas) {
   const int ctas = max_ctas > 0 ? std::min(max_ctas, kernel.ctas) : kernel.ctas;
   const auto spread_us = [ctas](double some, double cta_GBps) { return some / bytes_per_us(cta_GBps * ctas); };
-  const double few_us = spread_us(bytes.added, kernel.cta_GBps) +
-                        (kernel.cta_store_GBps > 0 ? spread_us(bytes.stored, kernel.cta_store_GBps) : 0) +
-                        spread_us(bytes.copied, kernel.cta_copy_GBps > 0 ? kernel.cta_copy_GBps : kernel.cta_GBps);
-  const double many_us = port_bytes / bytes_per_us(kernel.port_GBps);
-  const double few_squared = few_us * few_us, many_squared = many_us * many_us;
-  const double transfer_us = std::sqrt(std::sqrt(few_squared * few_squared + many_squared * many_squared));
+  const double of_ctas_us = spread_us(bytes.added, kernel.cta_GBps) +
+                            (kernel.cta_store_GBps > 0 ? spread_us(bytes.stored, kernel.cta_store_GBps) : 0) +
+                            spread_us(bytes.copied, kernel.cta_copy_GBps > 0 ? kernel.cta_copy_GBps : kernel.cta_GBps);
+  const double of_port_us = port_bytes / bytes_per_us(kernel.port_GBps);
   return {.latency_us = kernel.latency_us,
-          .transfer_us = transfer_us,
+          .transfer_us = root_of_fourth_powers(of_ctas_us, of_port_us),
           .ctas = ctas,
           .cluster = 1,
           .alone_us = 0,
+          .beside_gemm_us = root_of_fourth_powers(of_ctas_us * (1 + kernel.beside_gemm), of_port_us),
           .port_bytes = port_bytes,
           .algorithm = algorithm};
 }
@@ -92,6 +93,12 @@ CollectiveTiming time_direct_collective(const Machine& machine, Transport transp
   if (!kernels.multimem) refuse(machine, transport, "direct_collectives.multimem in the profile");
   const double port_bytes = port_bytes_of_multimem(kind, gpus, size);
   return timing_of(*kernels.multimem, CollectiveAlgorithm::in_switch, port_bytes, {.added = port_bytes}, max_ctas);
+}
+
+CollectiveTiming time_over(const Machine& machine, Transport transport, CollectiveKind kind, int gpus, Bytes bytes,
+                           int max_ctas) {
+  return transport == Transport::nccl ? time_collective(machine, kind, gpus, bytes, max_ctas)
+                                      : time_direct_collective(machine, transport, kind, gpus, bytes, max_ctas);
 }
 
 }  // namespace weft

@@ -24,4 +24,8 @@ double port_bytes_of_multimem(CollectiveKind kind, int gpus, double bytes);
 CollectiveTiming time_direct_collective(const Machine& machine, Transport transport, CollectiveKind kind, int gpus,
                                         Bytes bytes, int max_ctas);
 
+/// By any transport, the library's too: time_collective() or time_direct_collective().
+CollectiveTiming time_over(const Machine& machine, Transport transport, CollectiveKind kind, int gpus, Bytes bytes,
+                           int max_ctas);
+
 }  // namespace weft

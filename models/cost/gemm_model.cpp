@@ -85,10 +85,11 @@ TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmK
                                         operand_bytes * ctas / bytes_per_us(machine.gpu.l2_GBps),
                                         unique_bytes / bytes_per_us(machine.gpu.l2_unique_GBps)});
   const double epilogue_us = elements * timing.epilogue_us_per_element / clock_share;
-  const bool starts_each_tile = is_own_kernel(kernel) && kernel.scheduler == TileScheduler::grid;
-  const double start_us = starts_each_tile ? timing.own_grid_tile_us : 0;
-  return {.tile_us = k_steps * step_us + (is_cooperative ? epilogue_us : 0) + start_us,
-          .once_us = timing.kernel_overhead_us + (is_cooperative ? 0 : epilogue_us),
+  const bool is_own = is_own_kernel(kernel), is_grid = kernel.scheduler == TileScheduler::grid;
+  const double each_us = is_own && is_grid ? timing.own_grid_tile_us : 0;
+  const double start_us = is_own && !is_grid ? timing.own_persistent_start_us : 0;
+  return {.tile_us = k_steps * step_us + (is_cooperative ? epilogue_us : 0) + each_us,
+          .once_us = timing.kernel_overhead_us + (is_cooperative ? 0 : epilogue_us) + start_us,
           .l2_bytes = k_steps * operand_bytes};
 }
 

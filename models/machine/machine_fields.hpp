@@ -237,6 +237,9 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
   io.optional("own_grid_tile", gemm.own_grid_tile_us,
               {"us", "what a CTA of a grid of weft's own kernels takes to begin and end, which one that stays does not",
                durations});
+  io.optional(
+      "own_persistent_start", gemm.own_persistent_start_us,
+      {"us", "once a GEMM by a kernel of one's own that is persistent, besides what every kernel takes", durations});
 }
 
 void describe(auto& io, Like<OtherKernels> auto& kernels) {
@@ -330,6 +333,8 @@ void describe(auto& io, Like<DirectCollective> auto& kernel) {
               {"GBps", "bytes that a CTA gathers or exchanges; left out: cta_bandwidth", bandwidths});
   io.number("port_bandwidth", kernel.port_GBps, {"GBps", "bytes out of a port with many CTAs", bandwidths});
   io.number("latency", kernel.latency_us, {"us", "of the meetings of the ranks", durations});
+  io.optional("beside_gemm", kernel.beside_gemm,
+              {"ratio", "while a GEMM runs a CTA takes 1 + beside_gemm times as long; left out: 0", parts});
 }
 
 void describe(auto& io, Like<DirectCollectives> auto& kernels) {

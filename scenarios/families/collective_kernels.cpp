@@ -95,12 +95,24 @@ std::vector<Slice> exchanged_by_peers(const Work& work) {
 
 }  // namespace
 
+Transport transport_of(Collectives choice) {
+  switch (choice) {
+    case Collectives::multimem:
+      return Transport::multicast;
+    case Collectives::two_shot:
+      return Transport::peer_kernel;
+    case Collectives::nccl:
+    case Collectives::none:
+      break;
+  }
+  return Transport::nccl;
+}
+
 Schedule with_collectives(Schedule schedule, Collectives choice) {
   if (choice == Collectives::none) return without_collectives(std::move(schedule));
   if (choice == Collectives::nccl) return schedule;
-  const Transport transport = choice == Collectives::multimem ? Transport::multicast : Transport::peer_kernel;
   for (Operation& operation : schedule.operations) {
-    operation.work = over(transport, operation.work);
+    operation.work = over(transport_of(choice), operation.work);
     for (const Slice& slice : exchanged_by_peers(operation.work))
       schedule.buffers[static_cast<std::size_t>(slice.buffer)].memory = Memory::symmetric;
   }

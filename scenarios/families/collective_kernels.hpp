@@ -6,6 +6,9 @@
 
 namespace weft::scenarios::families {
 
+/// Who moves the data; the library where nobody does.
+Transport transport_of(Collectives choice);
+
 /// Gives every collective the transport of `choice`. With none they are left out, and what followed them follows what
 /// they waited for: such a schedule computes nothing that is right, so its meaning is left out as well.
 Schedule with_collectives(Schedule schedule, Collectives choice);

@@ -12,9 +12,10 @@
 #include <numeric>
 
 #include "models/base/input_error.hpp"
-#include "models/cost/collective_model.hpp"
+#include "models/cost/direct_collective_model.hpp"
 #include "models/schedule/layout.hpp"
 #include "models/schedule/own_kernels.hpp"
+#include "scenarios/families/collective_kernels.hpp"
 #include "scenarios/families/families.hpp"
 #include "scenarios/families/group_search.hpp"
 #include "scenarios/families/layer_pairs.hpp"
@@ -83,7 +84,8 @@ struct PairInWaves {
 };
 
 CollectiveTiming time_sending(std::int64_t elements, const Case& request, CollectiveKind kind, const Machine& machine) {
-  return time_collective(machine, kind, request.gpus, elements * bytes_of(DataType::bf16), request.schedule.max_ctas);
+  return time_over(machine, transport_of(request.schedule.collectives), kind, request.gpus,
+                   elements * bytes_of(DataType::bf16), request.schedule.max_ctas);
 }
 
 /// From a group's last tile to the end of its collective. To the collective's own time come the wait that sees the
@@ -91,8 +93,9 @@ CollectiveTiming time_sending(std::int64_t elements, const Case& request, Collec
 /// left have gone to the next ones, and gets its own where those end.
 double sending_us(const CollectiveTiming& timing, bool beside_gemm, const Waves& waves, const Machine& machine) {
   const CollectiveKernel& kernel = machine.collective_kernel;
-  const double slowdown = beside_gemm ? 1 + kernel.beside_gemm : 1;
-  const double time_us = timing.latency_us + timing.transfer_us * slowdown;
+  const double beside_us =
+      timing.beside_gemm_us > 0 ? timing.beside_gemm_us : timing.transfer_us * (1 + kernel.beside_gemm);
+  const double time_us = timing.latency_us + (beside_gemm ? beside_us : timing.transfer_us);
   return machine.latencies.signal_us + machine.latencies.collective_gap_us + kernel.crowded_us +
          std::min(time_us * kernel.cold_factor, time_us + kernel.cold_most_us) + (beside_gemm ? waves.wave_us : 0);
 }

@@ -37,9 +37,7 @@ double bytes_of_all(const std::vector<Slice>& slices, const Schedule& schedule) 
 }
 
 CollectiveTiming time_of(const Collective& collective, Bytes bytes, int gpus, const Machine& machine) {
-  if (collective.transport == Transport::peer_kernel)
-    return time_direct_collective(machine, collective.transport, collective.kind, gpus, bytes, collective.max_ctas);
-  return time_collective(machine, collective.kind, gpus, bytes, collective.max_ctas);
+  return time_over(machine, collective.transport, collective.kind, gpus, bytes, collective.max_ctas);
 }
 
 }  // namespace

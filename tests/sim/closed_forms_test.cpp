@@ -128,7 +128,7 @@ double time_beside_pull_us(const GemmWorkload& workload, double beside_copies) {
   schedule.buffers.insert(schedule.buffers.end(), pulls.buffers.begin(), pulls.buffers.end());
   schedule.meaning.reset();
   schedule.streams.push_back({"copies", -1});
-  schedule.operations.insert(schedule.operations.begin(), {"pull", 1, {}, pull});
+  schedule.operations.insert(schedule.operations.begin(), {{"pull", 1, {}, pull}, {"meanwhile", 0, {}, Delay{10}}});
   Machine machine = unlimited_power();
   machine.gemm.beside_copies = beside_copies;
   for (const Span& span : SimulatedExecutor().run(schedule, machine).spans)

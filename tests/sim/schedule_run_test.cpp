@@ -44,8 +44,8 @@ TEST(ScheduleRun, StreamRunsItsOperationsInOrderWithGaps) {
 
 TEST(ScheduleRun, StreamsRunSideBySide) {
   const Trace trace = run(schedule_of(1, {{"s"}, {"t"}}, {}, {{"a", 0, {}, Delay{10}}, {"b", 1, {}, Delay{20}}}));
-  EXPECT_DOUBLE_EQ(span(trace, "b").start_us, 2);
-  EXPECT_DOUBLE_EQ(trace.time_us, 2 + 20 + 3);
+  EXPECT_DOUBLE_EQ(span(trace, "b").start_us, 1);
+  EXPECT_DOUBLE_EQ(trace.time_us, 1 + 20 + 3);
 }
 
 TEST(ScheduleRun, AWaitThatResetsItsCounterLeavesNothingForTheNext) {
@@ -60,11 +60,27 @@ TEST(ScheduleRun, AWaitThatResetsItsCounterLeavesNothingForTheNext) {
   EXPECT_GT(span(trace, "after").start_us, 100);
 }
 
-TEST(ScheduleRun, FirstSuccessorContinuesTheChainAndOthersStartLater) {
+TEST(ScheduleRun, KernelsThatFollowOneStartTogether) {
   const Trace trace = run(
       schedule_of(1, {{"s"}, {"t"}}, {}, {{"a", 0, {}, Delay{10}}, {"b", 0, {}, Delay{1}}, {"c", 1, {{0}}, Delay{1}}}));
   EXPECT_DOUBLE_EQ(span(trace, "b").start_us, 10 + 1);
-  EXPECT_DOUBLE_EQ(span(trace, "c").start_us, 10 + 2);
+  EXPECT_DOUBLE_EQ(span(trace, "c").start_us, 10 + 1);
+}
+
+TEST(ScheduleRun, ACollectiveOfTheLibraryThatLeavesTheChainStartsLater) {
+  Machine machine = test_machine();
+  machine.direct_collectives = DirectCollectives{
+      .one_shot = {}, .two_shot = DirectCollective{.ctas = 4, .cta_GBps = 10, .port_GBps = 100}, .multimem = {}};
+  const Slice whole{.buffer = 0, .rows = RowRange{0, 64}, .columns = 64};
+  for (const Transport transport : {Transport::nccl, Transport::peer_kernel}) {
+    const Collective collective{
+        .kind = CollectiveKind::all_reduce, .input = whole, .output = whole, .transport = transport};
+    Schedule schedule = schedule_of(2, {{"s"}, {"t"}}, {},
+                                    {{"a", 0, {}, Delay{10}}, {"b", 0, {}, Delay{1}}, {"c", 1, {{0}}, collective}});
+    schedule.buffers = {{"x", 64, 64, DataType::bf16, Memory::symmetric, {}}};
+    const Trace trace = SimulatedExecutor().run(schedule, machine);
+    EXPECT_DOUBLE_EQ(span(trace, "c").start_us, transport == Transport::nccl ? 10 + 2 : 10 + 1);
+  }
 }
 
 TEST(ScheduleRun, OperationThatFollowsTheStartOfAnotherDoesNotWaitForItsEnd) {

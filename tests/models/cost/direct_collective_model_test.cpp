@@ -56,6 +56,29 @@ TEST(DirectCollective, ItsPortMovesARingsBytes) {
   EXPECT_NEAR(transfer_us_of(slow, CollectiveKind::all_gather), 60e6 / 1e3, 1);
 }
 
+TEST(DirectCollective, AGemmSlowsDownItsCtasAndNotItsPort) {
+  const auto ratio = [](double cta_GBps, double port_GBps) {
+    Machine one = machine();
+    one.direct_collectives = {
+        .one_shot = {},
+        .two_shot =
+            DirectCollective{
+                .ctas = 10, .cta_GBps = cta_GBps, .port_GBps = port_GBps, .latency_us = 1, .beside_gemm = 0.5},
+        .multimem = {}};
+    const CollectiveTiming timing = time_direct_collective(one, peers, all_reduce, 4, 80'000'000, 0);
+    return timing.beside_gemm_us / timing.transfer_us;
+  };
+  EXPECT_NEAR(ratio(10, 1e6), 1.5, 1e-6);
+  EXPECT_NEAR(ratio(1e6, 1), 1, 1e-6);
+}
+
+TEST(DirectCollective, OfEveryTransportTheLibrarysIsItsCurve) {
+  Machine one = machine();
+  one.collectives = {{.kind = all_reduce, .gpus = 4, .ctas = 3, .points = {{.bytes = 1 << 20, .kernel_us = 70}}}};
+  EXPECT_EQ(time_over(one, Transport::nccl, all_reduce, 4, 1 << 20, 0).ctas, 3);
+  EXPECT_EQ(time_over(one, peers, all_reduce, 4, 1 << 20, 0).ctas, 10);
+}
+
 TEST(DirectCollective, OverTheSwitchMovesItsBytesOnceAndASharesSumBesides) {
   EXPECT_NEAR(transfer_us(multicast, all_reduce), 100e6 / 1e5, 1e-3);
   EXPECT_NEAR(transfer_us(multicast, CollectiveKind::reduce_scatter), 80e6 / 1e5, 1e-3);

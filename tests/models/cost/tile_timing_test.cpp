@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "models/cost/gemm_model.hpp"
+#include "models/schedule/own_kernels.hpp"
 
 namespace weft {
 namespace {
@@ -251,6 +252,20 @@ TEST(SplitK, AddsUpPartialSumsThroughTheL2) {
   EXPECT_EQ(split_k_reduction_us(machine, {1000, 100, 640}, kernel), 0);
   kernel.split_k = 3;
   EXPECT_NEAR(split_k_reduction_us(machine, {1000, 100, 640}, kernel), 5 + 1000 * 100 * (4 * 3 + 2) / 1e6, 1e-9);
+}
+
+TEST(TileTiming, OwnKernelsTakeLongerATileAsAGridAndOnceWherePersistent) {
+  Machine machine = machine_of_l2();
+  const auto timing = [&](TileScheduler scheduler) {
+    return time_tile(machine, {4096, 4096, 4096}, own_kernel(128, 1, scheduler), DataType::bf16, 1);
+  };
+  const TileTiming grid = timing(TileScheduler::grid), persistent = timing(TileScheduler::static_persistent);
+  machine.gemm.own_grid_tile_us = 3;
+  machine.gemm.own_persistent_start_us = 2;
+  EXPECT_NEAR(timing(TileScheduler::grid).tile_us - grid.tile_us, 3, 1e-9);
+  EXPECT_NEAR(timing(TileScheduler::grid).once_us, grid.once_us, 1e-9);
+  EXPECT_NEAR(timing(TileScheduler::static_persistent).tile_us, persistent.tile_us, 1e-9);
+  EXPECT_NEAR(timing(TileScheduler::static_persistent).once_us - persistent.once_us, 2, 1e-9);
 }
 
 TEST(KernelEfficiency, IsThatOfOwnKernelsWhereTilesSignalOrWait) {
