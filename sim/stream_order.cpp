@@ -74,19 +74,20 @@ Picoseconds StreamOrder::gap_of_fork(OperationId id) const {
   return by_library_[id] || is_peer_copy_[id] ? timing_.fork_gap : timing_.kernel_gap;
 }
 
-/// Nodes that the library adds hold back whatever begins a graph beside its collectives.
-Picoseconds StreamOrder::gap_of_root(OperationId id) const {
-  for (OperationId other = 0; other < operations(); ++other)
-    if (by_library_[other] && edges_[other].empty()) return timing_.fork_gap;
-  return gap_of_fork(id);
+/// Whether a collective of the library begins the graph, perhaps beside others.
+bool StreamOrder::begins_by_library() const {
+  for (OperationId id = 0; id < operations(); ++id)
+    if (by_library_[id] && edges_[id].empty()) return true;
+  return false;
 }
 
 void StreamOrder::set_graph_gaps() {
   std::vector<OperationId> continues(edges_.size(), -1);  // the successor that continues each chain
   OperationId first_root = -1;
+  const bool roots_wait = begins_by_library();  // the nodes that the library adds hold back all others
   for (OperationId id = 0; id < operations(); ++id) {
     if (edges_[id].empty() && first_root < 0) first_root = id;
-    if (edges_[id].empty() && id != first_root) root_offset_[id] = gap_of_root(id);
+    if (edges_[id].empty() && id != first_root) root_offset_[id] = roots_wait ? timing_.fork_gap : gap_of_fork(id);
     for (const StreamEdge& edge : edges_[id]) {
       OperationId& chain = continues[edge.operation];
       if (chain < 0 || (by_library_[chain] && !by_library_[id])) chain = id;

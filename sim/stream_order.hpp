@@ -69,7 +69,7 @@ class StreamOrder {
   void find_edges();
   void set_graph_gaps();
   Picoseconds gap_of_fork(OperationId id) const;
-  Picoseconds gap_of_root(OperationId id) const;
+  bool begins_by_library() const;
   bool goes_behind(OperationId id, OperationId chain) const;
   void set_copy_gaps();
   void set_eager_gaps();
