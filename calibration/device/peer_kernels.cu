@@ -69,7 +69,7 @@ __device__ void sum_share(const PeerCollective& collective, std::int64_t offset,
   });
 }
 
-/// One share of the own input to a rank's output.
+/// One share: of the own input to a rank's output, or of a peer's to the own.
 template <class Shape>
 __device__ void copy_share(const Octet* from, Octet* to, std::int64_t count) {
   constexpr int in_flight = Shape::in_flight;
