@@ -92,7 +92,9 @@ CollectiveTiming time_direct_collective(const Machine& machine, Transport transp
   if (!machine.fabric.multicast) refuse(machine, transport, "a switch that multicasts");
   if (!kernels.multimem) refuse(machine, transport, "direct_collectives.multimem in the profile");
   const double port_bytes = port_bytes_of_multimem(kind, gpus, size);
-  return timing_of(*kernels.multimem, CollectiveAlgorithm::in_switch, port_bytes, {.added = port_bytes}, max_ctas);
+  DirectCollective kernel = *kernels.multimem;
+  if (kind != CollectiveKind::all_reduce && kernel.one_way_GBps > 0) kernel.port_GBps = kernel.one_way_GBps;
+  return timing_of(kernel, CollectiveAlgorithm::in_switch, port_bytes, {.added = port_bytes}, max_ctas);
 }
 
 CollectiveTiming time_over(const Machine& machine, Transport transport, CollectiveKind kind, int gpus, Bytes bytes,

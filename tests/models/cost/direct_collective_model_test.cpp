@@ -104,6 +104,17 @@ TEST(DirectCollective, IsHeldByThePortAsWell) {
   EXPECT_NEAR(time_direct_collective(slow, multicast, all_reduce, 4, 80'000'000, 0).transfer_us, 100e6 / 1e3, 1);
 }
 
+TEST(DirectCollective, OverTheSwitchFillsOneDirectionUnlessItReducesToAll) {
+  Machine one = machine();
+  one.direct_collectives->multimem->port_GBps = 1, one.direct_collectives->multimem->one_way_GBps = 2;
+  const auto us = [&one](CollectiveKind kind) {
+    return time_direct_collective(one, multicast, kind, 4, 80'000'000, 0).transfer_us;
+  };
+  EXPECT_NEAR(us(all_reduce), 100e6 / 1e3, 1);
+  EXPECT_NEAR(us(CollectiveKind::reduce_scatter), 80e6 / 2e3, 1);
+  EXPECT_NEAR(us(CollectiveKind::all_gather), 80e6 / 2e3, 1);
+}
+
 std::string refusal(const Machine& machine, Transport transport, CollectiveKind kind = all_reduce) {
   try {
     time_direct_collective(machine, transport, kind, 4, 1000, 0);
