@@ -98,7 +98,15 @@ double IterationEnergy::operation_uJ(OperationId id, double clock_share) const {
   return demand.fixed_uJ + switching_energy_factor(machine_.power, clock_share) * (demand.switching_uJ + busy_uJ);
 }
 
-double root_mean_square_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W) {
+namespace {
+
+/// Power from `from_us` on, until that of the next one begins.
+struct PowerStep {
+  double from_us = 0, power_W = 0;
+};
+
+/// From 0 to the end of the period, at which the last one begins.
+std::vector<PowerStep> steps_of(const std::vector<PowerSpan>& spans, double period_us, double idle_W) {
   std::vector<std::pair<double, double>> changes;  // when, and by how many W
   for (const PowerSpan& span : spans) {
     if (span.end_us <= span.start_us) continue;
@@ -108,13 +116,53 @@ double root_mean_square_W(const std::vector<PowerSpan>& spans, double period_us,
   }
   changes.emplace_back(period_us, 0);
   std::ranges::sort(changes);
-  double sum = 0, now_us = 0, power_W = idle_W;
-  for (const auto& [at_us, change_W] : changes) {
-    sum += (at_us - now_us) * power_W * power_W;
-    now_us = at_us;
-    power_W = std::max(idle_W, power_W + change_W);
+  std::vector<PowerStep> steps{{0, idle_W}};
+  for (const auto& [at_us, change_W] : changes)
+    steps.push_back({at_us, std::max(idle_W, steps.back().power_W + change_W)});
+  return steps;
+}
+
+/// Integral from 0 of a step function that repeats, to within two of its periods.
+class RepeatedIntegral {
+ public:
+  explicit RepeatedIntegral(std::vector<PowerStep> steps) : steps_(std::move(steps)), before_(1, 0.0) {
+    for (std::size_t i = 1; i < steps_.size(); ++i)
+      before_.push_back(before_.back() + (steps_[i].from_us - steps_[i - 1].from_us) * steps_[i - 1].power_W);
   }
-  return std::sqrt(sum / now_us);
+
+  double until(double time_us) const {
+    const double period_us = steps_.back().from_us;
+    if (time_us > period_us) return before_.back() + until(time_us - period_us);
+    const auto next = std::ranges::upper_bound(steps_, time_us, {}, &PowerStep::from_us);
+    const auto step = static_cast<std::size_t>(next - steps_.begin()) - 1;
+    return before_[step] + (time_us - steps_[step].from_us) * steps_[step].power_W;
+  }
+
+ private:
+  std::vector<PowerStep> steps_;
+  std::vector<double> before_;  // up to each step
+};
+
+}  // namespace
+
+double root_mean_square_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W) {
+  const std::vector<PowerStep> steps = steps_of(spans, period_us, idle_W);
+  double sum = 0;
+  for (std::size_t i = 1; i < steps.size(); ++i)
+    sum += (steps[i].from_us - steps[i - 1].from_us) * steps[i - 1].power_W * steps[i - 1].power_W;
+  return std::sqrt(sum / steps.back().from_us);
+}
+
+/// The worst window begins or ends where power changes.
+double worst_window_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W, double window_us) {
+  const std::vector<PowerStep> steps = steps_of(spans, period_us, idle_W);
+  const RepeatedIntegral integral(steps);
+  const double whole_us = steps.back().from_us;
+  double most = 0;
+  for (const PowerStep& step : steps)
+    most = std::max({most, integral.until(step.from_us + window_us) - integral.until(step.from_us),
+                     integral.until(step.from_us + whole_us) - integral.until(step.from_us + whole_us - window_us)});
+  return most / window_us;
 }
 
 }  // namespace weft::sim

@@ -61,4 +61,8 @@ struct PowerSpan {
 /// begin at 0 or later; those that end after the period lengthen it.
 double root_mean_square_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W);
 
+/// The highest mean power of a window of `window_us`, in periods that follow each other. The window is above 0 and no
+/// longer than the period; spans are as above.
+double worst_window_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W, double window_us);
+
 }  // namespace weft::sim

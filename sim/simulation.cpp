@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "models/cost/governor.hpp"
 #include "models/execution/timing_protocol.hpp"
@@ -17,7 +18,14 @@ constexpr int iterations_of_a_race = 6;
 constexpr int iterations_of_meeting_ranks = 5;
 constexpr int most_operations_adrift = 4000;  // of all ranks and iterations: some tens of ms to simulate
 constexpr double agreement = 1e-3;            // of an iteration's time
-constexpr int most_clock_steps = 8;
+constexpr int most_clock_steps = 16, secants_alone = 5;
+
+/// After so long the governor has settled: in a longer iteration it sees phases by themselves. One that acts at once
+/// sees an iteration as a whole.
+double governor_window_us(const Power& power) {
+  const double settled_us = (power.governor_delay_ms + power.governor_ramp_ms) * 1e3;
+  return settled_us > 0 ? settled_us : std::numeric_limits<double>::infinity();
+}
 
 std::vector<OperationCost> costs_of(const Schedule& schedule, const Machine& machine,
                                     const SimulationOptions& options) {
@@ -46,13 +54,19 @@ double Simulation::tensor_clock_share(double clock_share) const {
   return std::min(clock_share, machine_.power.tensor_clock);
 }
 
+/// The clock of tensor cores is one number in an iteration, so the phase that needs most power sets it. The root mean
+/// square was fitted to whole iterations.
 GovernedPower Simulation::governed_power(const Attempt& last) {
   const Power& power = machine_.power;
   const double limit_W = is_steady_load() ? power.limit_of_steady_load_W() : power.limit_W;
-  if (power.governor_exponent == 1) return {last.power_W - power.idle_W, power.idle_W, limit_W};
+  const double window_us = governor_window_us(power);
+  const bool is_mean = power.governor_exponent == 1;
+  if (is_mean && last.time_us <= window_us) return {last.power_W - power.idle_W, power.idle_W, limit_W};
   std::vector<PowerSpan> spans;
   for (OperationId id = 0; id < static_cast<OperationId>(costs_.size()); ++id) spans.push_back(span_of(id, last));
-  return {root_mean_square_W(spans, last.time_us, power.idle_W) - power.idle_W, power.idle_W, limit_W};
+  const double governed_W = is_mean ? worst_window_W(spans, last.time_us, power.idle_W, window_us)
+                                    : root_mean_square_W(spans, last.time_us, power.idle_W);
+  return {governed_W - power.idle_W, power.idle_W, limit_W};
 }
 
 /// Does the GPU do one thing, again and again?
@@ -227,7 +241,8 @@ SimulationStatistics Simulation::statistics(const Attempt& last) const {
 
 /// The governor is slower than a short iteration, so the clock is one number: the highest at which power stays within
 /// the limit. With a longer cycle computation takes longer in proportion and the rest as long as before, so 1 / dynamic
-/// power is nearly linear in the cycle: a secant, kept inside what is known, finds it in a few runs.
+/// power is nearly linear in the cycle: a secant, kept inside what is known, finds it in a few runs. A bend, where a
+/// phase outgrows the governor's window, takes more, and halvings between them.
 Attempt at_power_limit(Simulation& simulation, Attempt attempt) {
   double shortest = 1 / simulation.tensor_clock_share(1), longest = 1 / lowest_clock_share;  // cycles, in those of
                                                                                              // the maximum clock
@@ -243,7 +258,8 @@ Attempt at_power_limit(Simulation& simulation, Attempt attempt) {
     const double guess = cycle + (1 - slack) * (cycle - before) / (slack - slack_before);
     before = cycle;
     slack_before = slack;
-    cycle = guess > shortest && guess < longest ? guess : (shortest + longest) / 2;
+    const bool halves = step >= secants_alone && step % 2 != 0;
+    cycle = guess > shortest && guess < longest && !halves ? guess : (shortest + longest) / 2;
   }
   return attempt;
 }

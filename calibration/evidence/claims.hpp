@@ -26,7 +26,7 @@ namespace weft::calibration::evidence {
 enum class Quantity {
   speedup,         ///< of the one case over serial
   ideal_speedup,   ///< of the bound over serial: what the one case could gain at most
-  ideal_overlap,   ///< serial over the longer of the one case's GEMM and collective, each alone
+  ideal_overlap,   ///< serial over parts of the one case's GEMM and collective that lose nothing
   share_of_bound,  ///< the bound over the one case's time
   time_us,         ///< of all cases together
   time_ratio,      ///< time_us, less that of `less`, over that of `over`, less that of `without`

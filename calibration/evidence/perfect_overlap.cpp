@@ -42,9 +42,9 @@ WavesOfTiles waves_of(const scenarios::PairWorkload& pair, const Machine& machin
 
 }  // namespace
 
-double longer_part_us(const scenarios::Case& request, const Machine& machine) {
-  const TimesAlone alone = times_alone(request, machine);
-  return std::max(alone.gemm_us, alone.collective_us);
+double parts_without_losses_us(const scenarios::Case& request, const Machine& machine) {
+  const auto [gemm_us, collective_us] = times_alone(request, machine);
+  return std::max(gemm_us, collective_us) + std::min(gemm_us, collective_us) / request.gpus;
 }
 
 double wave_bound_us(const scenarios::Case& request, const Machine& machine) {

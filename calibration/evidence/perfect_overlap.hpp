@@ -6,8 +6,10 @@
 
 namespace weft::calibration::evidence {
 
-/// The longer of both alone, as FiCCO's (section VI-B). Throws InputError for another workload than a pair.
-double longer_part_us(const scenarios::Case& request, const Machine& machine);
+/// FiCCO's ideal execution (sections IV-A and VI-B): both cut into as many parts as there are GPUs, each of which takes
+/// its share of the whole's time, and a part of the one beside the next part of the other. Throws InputError for
+/// another workload than a pair.
+double parts_without_losses_us(const scenarios::Case& request, const Machine& machine);
 
 /// FlashOverlap's theoretical latency: with perfect overlap (arXiv 2504.19519, section 6.4): the GEMM and the
 /// collective of its last wave's tiles where the GEMM takes longer, else the GEMM's first wave and the whole

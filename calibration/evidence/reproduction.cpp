@@ -219,7 +219,7 @@ double value_of(const Claim& claim, const Observation& observation, const Predic
     case Quantity::ideal_speedup:
       return predicted().serial_us / predicted().bound_us;
     case Quantity::ideal_overlap:
-      return predicted().serial_us / longer_part_us(observation.cases.front(), machine);
+      return predicted().serial_us / parts_without_losses_us(observation.cases.front(), machine);
     case Quantity::share_of_bound:
       return predicted().bound_us / predicted().time_us;
     case Quantity::time_us:

@@ -148,6 +148,32 @@ TEST(RootMeanSquare, OfAnEvenLoadIsItsPower) {
   EXPECT_NEAR(root_mean_square_W({{0, 5, 500}, {5, 10, 500}}, 10, 50), 150, 1e-9);
 }
 
+// Of periods of 10 us with 300 W for 2 us at their end and 3 us at their beginning, 100 W idle: a window of 5 us that
+// crosses the end has it all, one of 8 us has it for five eighths.
+TEST(WorstWindow, CrossesTheEndOfAPeriod) {
+  const std::vector<PowerSpan> spans{{0, 3, 600}, {8, 10, 400}};
+  EXPECT_NEAR(worst_window_W(spans, 10, 100, 5), 300, 1e-9);
+  EXPECT_NEAR(worst_window_W(spans, 10, 100, 8), 225, 1e-9);
+}
+
+TEST(WorstWindow, OfAPeriodIsTheMean) { EXPECT_NEAR(worst_window_W({{2, 6, 400}}, 8, 100, 8), 150, 1e-9); }
+
+// The all-reduce takes little power, so that the mean leaves more to the GEMM than a governor that sees the GEMM alone.
+TEST(Power, AGovernorThatIsFasterThanAnIterationSeesItsPhases) {
+  Machine machine = test_machine();
+  const PairWorkload pair{PairOp::gemm_all_reduce, 8192, 8192, 8192};
+  machine.power.governor_exponent = 1;
+  machine.power.governor_delay_ms = 0;
+  machine.power.governor_ramp_ms = 100;
+  const double slow_us = run(pair, 8, machine).time_us;
+  machine.power.governor_ramp_ms = 0.1;
+  const Trace fast = run(pair, 8, machine);
+  EXPECT_GT(fast.time_us, 1.01 * slow_us);
+  EXPECT_LT(fast.power_W, 0.99 * machine.power.limit_W);
+  const double gemm_us = fast.spans.front().end_us - fast.spans.front().start_us;
+  EXPECT_NEAR(gemm_us, run(large, 1, machine).time_us, 0.02 * gemm_us);
+}
+
 // The GEMM of the second chunk and the all-reduce of the first are ready at once. On a stream that is no more urgent
 // the all-reduce goes behind the GEMM, which holds all SMs to its end.
 TEST(Priority, OnAnOrdinaryStreamACollectiveGoesBehindTheNextGemm) {
