@@ -44,9 +44,11 @@ std::vector<Workload> workloads() {
 }
 
 TEST_P(Profile, AnswersEveryFamilyOfEveryWorkloadAboveItsBound) {
+  SearchSpace space{.chunks = {2}, .max_ctas = {4}};
+  if (machine().fused_norm_kernel) space.fused_norm_ctas = {8};
   for (const Workload& workload : workloads())
     for (const int gpus : {2, 4, 8})
-      for (const Case& request : candidates(workload, gpus, {.chunks = {2}, .max_ctas = {4}, .fused_norm_ctas = {8}})) {
+      for (const Case& request : candidates(workload, gpus, space)) {
         const std::string what = describe(workload) + " on " + std::to_string(gpus) + " GPUs, " + request.id;
         try {
           const scenarios::study::Prediction prediction =
