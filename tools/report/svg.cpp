@@ -46,8 +46,7 @@ void Svg::add_box(double x, double y, double width, double height, const Colour&
 
 void Svg::add_dot(double x, double y, const Colour& colour, const std::string& title) {
   drawing_ << "<circle cx=\"" << fixed(x, 1) << "\" cy=\"" << fixed(y, 1) << "\" r=\"" << fixed(dot_radius, 1)
-           << R"(" fill=")" << colour.edge << R"(" fill-opacity="0.6"><title>)" << escaped(title)
-           << "</title></circle>\n";
+           << R"(" fill=")" << colour.edge << "\"><title>" << escaped(title) << "</title></circle>\n";
 }
 
 std::string Svg::document(double width, double height) const {
@@ -55,6 +54,7 @@ std::string Svg::document(double width, double height) const {
   return R"(<svg xmlns="http://www.w3.org/2000/svg" width=")" + full_width + R"(" height=")" + full_height +
          R"(" viewBox="0 0 )" + full_width + " " + full_height +
          R"(" font-family="Helvetica, Arial, 'DejaVu Sans', sans-serif" font-size="11" fill="#222">
+<style>circle { fill-opacity: 0.6 }</style>
 <rect width="100%" height="100%" fill="#fff"/>
 )" + drawing_.str() +
          "</svg>\n";
