@@ -1,6 +1,7 @@
 // Who may include what, read from the #include lines, and how long a file may be.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <regex>
@@ -156,6 +157,13 @@ TEST(SourceFiles, KeepTheWholeOfJsonOutOfHeaders) {
                 return header == "nlohmann/json.hpp" && file.has_extension(".hpp") && file.folder != "tests";
               }),
               IsEmpty());
+}
+
+TEST(SourceFiles, OfHeadersAreReadOnce) {
+  std::vector<std::string> found;
+  for (const SourceFile& file : source_files())
+    if (file.has_extension(".hpp") && std::ranges::count(file.lines, "#pragma once") != 1) found.push_back(file.path);
+  EXPECT_THAT(found, IsEmpty());
 }
 
 // Programs that include it need nothing but the C++ standard library and what is installed beside it.
