@@ -51,7 +51,9 @@ if(NOT WEFT_CUDA STREQUAL "OFF")
   if(CMAKE_CUDA_COMPILER)
     # A100, RTX 4090 and L40S, H100 and H200, B200, RTX 5090 and RTX PRO 6000; what comes later compiles the last at its
     # first start. Kernels that only Hopper can run are built for it alone: calibration/device/CMakeLists.txt.
-    set(CMAKE_CUDA_ARCHITECTURES 80-real 89-real 90-real 100-real 120 CACHE STRING "GPU architectures of the device part")
+    if(NOT DEFINED ENV{CUDAARCHS})  # CMake's own variable
+      set(CMAKE_CUDA_ARCHITECTURES 80-real 89-real 90-real 100-real 120 CACHE STRING "GPU architectures of the device part")
+    endif()
     enable_language(CUDA)
     find_package(CUDAToolkit)
     find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
