@@ -175,10 +175,11 @@ double Simulation::repetition_floor_us() const {
 }
 
 /// What the host needs to launch a graph with collectives beside other operations, where the iteration is too short
-/// to hide it. Under load the host is far ahead.
+/// to hide it. Under load the hosts of two ranks are far ahead; of more, one is late now and then, and all wait for it.
 double Simulation::exposed_launch_us(double time_us) const {
-  if (machine_.condition.condition == Condition::sustained || schedule_.launch != Launch::graph ||
-      !options_.mechanisms.gaps || schedule_.operations.size() < 2 || !has_library_collectives(schedule_))
+  const bool is_far_ahead = machine_.condition.condition == Condition::sustained && schedule_.gpus <= 2;
+  if (is_far_ahead || schedule_.launch != Launch::graph || !options_.mechanisms.gaps ||
+      schedule_.operations.size() < 2 || !has_library_collectives(schedule_))
     return 0;
   const Latencies& latencies = machine_.latencies;
   return std::clamp(latencies.short_graph_us - time_us, 0.0, latencies.short_graph_gap_us);
