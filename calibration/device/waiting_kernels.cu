@@ -20,19 +20,29 @@ __global__ void wait_kernel(CounterTarget target, WaitLimit limit) {
   wait_for_count(target, (*target.iterations)++, limit);
 }
 
+/// Of a kernel that holds its SM while it waits: by default the SM would keep its memory as L1 cache, and a GEMM that
+/// needs nearly all of it as shared memory would find room for one CTA less until the wait is over.
+void leave_shared_memory(const void* kernel) {
+  WEFT_CHECK(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
+}
+
 }  // namespace
 
 void meet(const BarrierFlags& flags, const WaitLimit& limit, cudaStream_t stream) {
+  leave_shared_memory(reinterpret_cast<const void*>(barrier_kernel));
   barrier_kernel<<<1, flags.ranks, 0, stream>>>(flags, limit);
   WEFT_CHECK(cudaGetLastError());
 }
 
 void add_signal(std::uint64_t* counter, std::uint64_t add, cudaStream_t stream) {
+  leave_shared_memory(reinterpret_cast<const void*>(signal_kernel));
   signal_kernel<<<1, 1, 0, stream>>>(counter, add);
   WEFT_CHECK(cudaGetLastError());
 }
 
 void wait_for_signal(const CounterTarget& target, const WaitLimit& limit, cudaStream_t stream) {
+  leave_shared_memory(reinterpret_cast<const void*>(wait_kernel));
   wait_kernel<<<1, 1, 0, stream>>>(target, limit);
   WEFT_CHECK(cudaGetLastError());
 }
