@@ -1,12 +1,13 @@
 #include "calibration/selftest_schedules.hpp"
 
 #include "calibration/selftest_attention.hpp"
+#include "calibration/selftest_replicas.hpp"
 #include "models/schedule/own_kernels.hpp"
 
 namespace weft::calibration {
 namespace {
 
-constexpr std::int64_t m = 4096, n = 4096, k = 2048;
+constexpr std::int64_t m = 4096, n = 3072, k = 2048;  // whole tiles of all of our kernels
 constexpr StreamId compute = 0, communication = 1;
 
 Schedule empty_schedule(const std::string& op, int gpus, int chunks) {
@@ -343,7 +344,7 @@ Schedule follows_starts_and_tiles(int gpus) {
   Gemm gemm = own_gemm(gemm_of(rows_of(schedule, 0, 0, 1), rows_of(schedule, 1, 0, 1), rows_of(schedule, 2, 0, 1)),
                        own_kernels.front());
   gemm.max_sms = 96;
-  gemm.tile_groups = {128, 128, 256};
+  gemm.tile_groups = {96, 96, 192};
   const auto all_reduce = [&](int half) {
     const Slice rows = rows_of(schedule, 3, half, 2);
     return collective_of(CollectiveKind::all_reduce, rows, rows, 0);
@@ -460,32 +461,31 @@ Schedule signalled_pushes(int gpus) {
 }  // namespace
 
 std::vector<Schedule> all_schedules(int gpus) {
+  using enum CollectiveKind;
   std::vector<Schedule> schedules{gemm_alone(gpus), gemm_beside_held_sms(gpus), everything_else(gpus)};
-  for (const CollectiveKind kind :
-       {CollectiveKind::all_reduce, CollectiveKind::reduce_scatter, CollectiveKind::all_to_all})
+  for (const CollectiveKind kind : {all_reduce, reduce_scatter, all_to_all})
     for (const int chunks : {1, 2, 4}) schedules.push_back(gemm_then(kind, gpus, chunks));
-  for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::all_to_all})
+  for (const CollectiveKind kind : {all_gather, all_to_all})
     for (const int chunks : {1, 2, 4}) schedules.push_back(then_gemm(kind, gpus, chunks));
-  schedules.push_back(gemm_then(CollectiveKind::all_reduce, gpus, 2, 8));
-  schedules.push_back(gemm_then(CollectiveKind::all_reduce, gpus, 2));
-  schedules.back().launch = Launch::eager;
-  schedules.back().name += " eager";
+  schedules.push_back(gemm_then(all_reduce, gpus, 2, 8));
+  schedules.push_back(gemm_then(all_reduce, gpus, 2));
+  schedules.back().launch = Launch::eager, schedules.back().name += " eager";
   for (const GemmKernel& kernel : own_kernels) {
     schedules.push_back(own_gemm_with_edges(gpus, kernel));
-    for (const CollectiveKind kind :
-         {CollectiveKind::all_reduce, CollectiveKind::reduce_scatter, CollectiveKind::all_to_all})
+    for (const CollectiveKind kind : {all_reduce, reduce_scatter, all_to_all})
       schedules.push_back(signaling(kind, gpus, kernel));
   }
   if (gpus == 1) return schedules;
-  for (const CollectiveKind kind : {CollectiveKind::all_reduce, CollectiveKind::all_gather,
-                                    CollectiveKind::reduce_scatter, CollectiveKind::all_to_all})
+  for (const CollectiveKind kind : {all_reduce, all_gather, reduce_scatter, all_to_all})
     for (const int ctas : {1, 24})
       for (const std::int64_t rows : {8 * std::int64_t{gpus}, m})
         schedules.push_back(peer_collective(kind, gpus, ctas, rows));
-  schedules.insert(schedules.end(), {follows_starts_and_tiles(gpus), kernels_of_a_layer(gpus)});
-  for (const GemmKernel& kernel : own_kernels)
+  schedules.insert(schedules.end(),
+                   {follows_starts_and_tiles(gpus), kernels_of_a_layer(gpus), async_tp(gpus), ficco(gpus)});
+  for (const GemmKernel& kernel : own_kernels) {
     if (kernel.cluster_m == 1) schedules.push_back(flagged_gather(gpus, kernel));
-  schedules.insert(schedules.end(), {async_tp(gpus), ficco(gpus)});
+    schedules.push_back(stored_on_peers(gpus, kernel));
+  }
   for (const CopyPath path : {CopyPath::copy_engine, CopyPath::sms})
     for (const Direction direction : {Direction::pull, Direction::push})
       for (const int parts : {1, 2}) schedules.push_back(copies_of_all_peers(gpus, direction, path, parts));

@@ -24,9 +24,10 @@ class Pipeline {
         machine_(machine),
         gemm_first_(!collective_comes_first(pair.op)),
         pieces_(hybrid_.pieces == HybridPieces::shards ? gpus * hybrid_.count : hybrid_.count),
-        rows_(rows_of(pair, hybrid_)) {}
+        rows_(rows_of(pair, hybrid_, pieces_)) {}
 
   double time_us() const {
+    if (families::stores(hybrid_)) return stored_us();
     const double gemm = gemm_us(), transfer = transfer_us();
     // Of shards the own ones are not sent: they are the first to be multiplied or the last.
     const int own = is_copied() && hybrid_.pieces == HybridPieces::shards ? hybrid_.count : 0;
@@ -50,12 +51,15 @@ class Pipeline {
  private:
   bool is_copied() const { return hybrid_.mover != HybridMover::nccl; }
   bool uses_engines() const { return hybrid_.mover == HybridMover::pull || hybrid_.mover == HybridMover::push; }
-  bool reduces() const { return pair_.op == PairOp::gemm_all_reduce || pair_.op == PairOp::gemm_reduce_scatter; }
+  bool reduces() const { return families::reduces(pair_.op); }
+  bool sends_sums_of_pieces() const {
+    return pair_.op == PairOp::gemm_all_reduce && hybrid_.sums == HybridSums::by_piece;
+  }
   /// Of the busiest GPU; whole tiles for tile groups.
-  static std::int64_t rows_of(const PairWorkload& pair, const Hybrid& hybrid) {
+  static std::int64_t rows_of(const PairWorkload& pair, const Hybrid& hybrid, int pieces) {
     const auto rows = static_cast<std::int64_t>(std::ceil(static_cast<double>(pair.m) * pair.imbalance));
-    const std::int64_t unit =
-        hybrid.trigger == HybridTrigger::tile_group ? std::int64_t{hybrid.count} * families::tile_extent : 1;
+    const bool by_tiles = hybrid.trigger == HybridTrigger::tile_group || families::stores(hybrid);
+    const std::int64_t unit = by_tiles ? std::int64_t{pieces} * families::tile_extent : 1;
     return (rows + unit - 1) / unit * unit;
   }
   /// What nccl-tests would call the size of the whole collective.
@@ -74,8 +78,9 @@ class Pipeline {
     left = std::max(1, std::min(left, sms - sms_of_transfers()));
     const double fewer_sms = static_cast<double>(sms) / left;
     if (hybrid_.trigger == HybridTrigger::tile_group) {
-      const GemmKernel kernel = families::fastest_tiles(size, size.m / hybrid_.count, pair_.dtype,
-                                                        families::tiles_of(hybrid_, machine_), machine_);
+      const GemmKernel kernel =
+          families::fastest_tiles(size, size.m / hybrid_.count, pair_.dtype, families::tiles_of(hybrid_, machine_),
+                                  machine_, families::TileColumns::ragged);
       return estimated_gemm_us(machine_, size, kernel) / pieces_ * fewer_sms;
     }
     if (hybrid_.pieces == HybridPieces::columns)
@@ -101,7 +106,9 @@ class Pipeline {
     }
     const int parcels = hybrid_.pieces == HybridPieces::shards ? 1 : gpus_ - 1;
     const double meeting_us = gemm_first_ && hybrid_.mover != HybridMover::push ? machine_.latencies.barrier_us : 0;
-    return meeting_us + parcels_us(parcels, bytes() / gpus_ / hybrid_.count);
+    const bool goes_everywhere = hybrid_.sums == HybridSums::everywhere;
+    const double one_way_us = parcels_us(parcels, bytes() / (goes_everywhere ? 1 : gpus_) / hybrid_.count);
+    return meeting_us + (sends_sums_of_pieces() ? 2 : 1) * one_way_us;
   }
   /// Parcels to or from different peers, while all other GPUs do the same.
   double parcels_us(int parcels, double parcel_bytes) const {
@@ -125,11 +132,34 @@ class Pipeline {
     return least;
   }
 
+  // --- Tiles that the GEMM stores on peers ---------------------------------------------------------------------
+
+  /// They leave while the next ones are computed; those of the last wave, when nothing is left to compute.
+  double stored_us() const {
+    const bool goes_everywhere = hybrid_.sums == HybridSums::everywhere;
+    const int gemms = goes_everywhere ? 1 : pieces_;
+    const MatrixSize size{rows_ / gemms, pair_.n, pair_.k};
+    const GemmKernel kernel =
+        families::fastest_tiles(size, goes_everywhere ? rows_ / pieces_ : size.m, pair_.dtype,
+                                families::tiles_of(hybrid_, machine_), machine_, families::TileColumns::ragged);
+    const double stored_share = goes_everywhere ? gpus_ - 1 : 1 - 1.0 / gpus_;
+    const double GBps = machine_.gemm.own_store_GBps > 0 ? machine_.gemm.own_store_GBps : links_GBps();
+    const double links_us = stored_share * bytes() / bytes_per_us(GBps) + machine_.gemm.own_store_latency_us;
+    const auto waves = static_cast<double>(tile_count(size, kernel)) / machine_.gpu.sms();
+    const double last_us = goes_everywhere ? links_us / std::max(1.0, waves) : 0;  // a shard's, the own GEMM hides
+    const double gemm_us = gemms * (estimated_gemm_us(machine_, size, kernel) + machine_.latencies.kernel_gap_us);
+    if (kernel.scheduler == TileScheduler::grid) return gemm_us + links_us + added_us();  // a CTA stores, and ends
+    const double hold = machine_.gemm.own_store_hold;
+    const double held_us = hold > 0 ? hold * std::max(0.0, links_us - last_us) : 0;
+    return std::max(gemm_us + held_us + last_us, links_us) + added_us();
+  }
+
   // --- What the serial schedule does not do --------------------------------------------------------------------
 
   double added_us() const {
     if (!is_copied()) return 0;
     double time_us = 2 * machine_.latencies.barrier_us;
+    if (families::sums_pieces(hybrid_)) return time_us + last_sum_us();
     const double share_us = bytes() / gpus_ / bytes_per_us(machine_.gpu.hbm_GBps);
     if (reduces())
       time_us += (gpus_ + 1) * share_us;  // reads all partial sums, writes the sum
@@ -137,6 +167,14 @@ class Pipeline {
       time_us += 2 * share_us;                                                                   // copies the own rows
     if (pair_.op == PairOp::gemm_all_reduce) time_us += parcels_us(gpus_ - 1, bytes() / gpus_);  // of the sums
     return time_us;
+  }
+
+  /// Of the last piece: those before are added up beside the GEMM.
+  double last_sum_us() const {
+    const double summed_bytes = bytes() / (hybrid_.sums == HybridSums::everywhere ? 1 : gpus_) / hybrid_.count;
+    const double meeting_us = sends_sums_of_pieces() ? machine_.latencies.barrier_us : 0;
+    return meeting_us + machine_.other_kernels.overhead_us + machine_.latencies.kernel_gap_us +
+           (gpus_ + 1) * summed_bytes / bytes_per_us(machine_.gpu.hbm_GBps);
   }
 
   const PairWorkload& pair_;
@@ -152,7 +190,7 @@ class Pipeline {
 auto kind_of(const Hybrid& hybrid) { return std::tuple(hybrid.trigger, hybrid.mover, hybrid.pieces); }
 auto what_is_seen(const ScheduleChoice& choice) {
   const auto& hybrid = std::get<Hybrid>(choice.family);
-  return std::tuple(kind_of(hybrid), hybrid.count, hybrid.lanes, hybrid.gemm_sms, choice.max_ctas);
+  return std::tuple(kind_of(hybrid), hybrid.count, hybrid.lanes, hybrid.gemm_sms, hybrid.sums, choice.max_ctas);
 }
 
 }  // namespace

@@ -27,6 +27,10 @@ enum class GemmSource {
   own_256_grid,
   own_128_pairs_grid,
   own_128_grid,
+  own_192_pairs,
+  own_192,
+  own_192_pairs_grid,
+  own_192_grid,
 };
 
 struct Serial {
@@ -132,12 +136,19 @@ enum class HybridTrigger {
   tile_group,    ///< its data are tiles of one GEMM, which is never cut
   kernel_start,  ///< the next GEMM has its first CTA: transfers fill what a GEMM leaves
 };
-/// Who moves the bytes: NCCL on SMs; copy engines that read from a peer or write to it; a copy kernel that reads.
-enum class HybridMover { nccl, pull, push, peer_kernel };
+/// Who moves the bytes: NCCL on SMs; copy engines that read from a peer or write to it; a copy kernel that reads; the
+/// GEMM itself, which stores its tiles on the peers that want them.
+enum class HybridMover { nccl, pull, push, peer_kernel, store };
 /// How the work is cut: row chunks of all ranks' shards at once; each shard by itself, in row chunks; or columns (of k
 /// where the GEMM comes last, of n where it comes first).
 enum class HybridPieces { chunks, shards, columns };
 enum class HybridLanes { one, each_peer };
+/// Where a gemm+X reduces without NCCL: when the partial sums of the ranks are added up, and by whom.
+enum class HybridSums {
+  at_end,      ///< all at once after the last transfer, each rank its shard; an all-reduce then sends the sums
+  by_piece,    ///< each piece as soon as it has come, and the sums of an all-reduce are sent on at once
+  everywhere,  ///< each piece too, but every rank gets all partial sums and adds them up itself: one trip, more bytes
+};
 /// A schedule by its choices: the named families are some of the points of this space, the others have no name.
 struct Hybrid {
   static const FamilyRules rules;
@@ -150,6 +161,7 @@ struct Hybrid {
   bool urgent = false;                   ///< transfers have the highest priority
   int gemm_sms = 0;                      ///< limit of the GEMM; 0: none
   bool kernel_barrier = false;           ///< a GEMM starts only once the transfers beside it have all their SMs
+  HybridSums sums = HybridSums::at_end;
   static void describe(auto& io, auto& choice) {
     io.required("trigger", choice.trigger, "what a transfer, or a tile, waits for besides its data");
     io.required("mover", choice.mover, "who moves the bytes");
@@ -161,6 +173,7 @@ struct Hybrid {
     io.optional("gemm_sms", choice.gemm_sms, 0, {counts, "of the GEMM; left out: all"});
     io.optional("kernel_barrier", choice.kernel_barrier, false,
                 "a GEMM starts once the transfers beside it have their SMs");
+    io.optional("sums", choice.sums, HybridSums::at_end, "when and where what copies bring is added up");
   }
   bool operator==(const Hybrid&) const = default;
 };
@@ -281,7 +294,11 @@ struct NamesOf<scenarios::GemmSource> {
                                     std::pair{own_256_pairs_grid, std::string_view{"own_256_pairs_grid"}},
                                     std::pair{own_256_grid, std::string_view{"own_256_grid"}},
                                     std::pair{own_128_pairs_grid, std::string_view{"own_128_pairs_grid"}},
-                                    std::pair{own_128_grid, std::string_view{"own_128_grid"}}};
+                                    std::pair{own_128_grid, std::string_view{"own_128_grid"}},
+                                    std::pair{own_192_pairs, std::string_view{"own_192_pairs"}},
+                                    std::pair{own_192, std::string_view{"own_192"}},
+                                    std::pair{own_192_pairs_grid, std::string_view{"own_192_pairs_grid"}},
+                                    std::pair{own_192_grid, std::string_view{"own_192_grid"}}};
 };
 template <>
 struct NamesOf<scenarios::SignalingTiles> {
@@ -349,7 +366,8 @@ struct NamesOf<scenarios::HybridMover> {
   using enum scenarios::HybridMover;
   static constexpr std::array names{
       std::pair{nccl, std::string_view{"nccl"}}, std::pair{pull, std::string_view{"pull"}},
-      std::pair{push, std::string_view{"push"}}, std::pair{peer_kernel, std::string_view{"peer_kernel"}}};
+      std::pair{push, std::string_view{"push"}}, std::pair{peer_kernel, std::string_view{"peer_kernel"}},
+      std::pair{store, std::string_view{"store"}}};
 };
 template <>
 struct NamesOf<scenarios::HybridPieces> {
@@ -363,6 +381,13 @@ struct NamesOf<scenarios::HybridLanes> {
   using enum scenarios::HybridLanes;
   static constexpr std::array names{std::pair{one, std::string_view{"one"}},
                                     std::pair{each_peer, std::string_view{"each_peer"}}};
+};
+template <>
+struct NamesOf<scenarios::HybridSums> {
+  using enum scenarios::HybridSums;
+  static constexpr std::array names{std::pair{at_end, std::string_view{"at_end"}},
+                                    std::pair{by_piece, std::string_view{"by_piece"}},
+                                    std::pair{everywhere, std::string_view{"everywhere"}}};
 };
 template <>
 struct NamesOf<scenarios::AttentionExchange> {

@@ -22,9 +22,11 @@ std::string mover_of(const Hybrid& hybrid) {
     case HybridMover::push:
       return "pushes";
     case HybridMover::peer_kernel:
+      return "copy kernels";
+    case HybridMover::store:
       break;
   }
-  return "copy kernels";
+  return "tiles stored on peers";
 }
 
 std::string pieces_of(const Hybrid& hybrid) {
@@ -81,6 +83,8 @@ Words words_of_family(const Hybrid& one) {
   if (one.urgent) details += ", urgent";
   if (one.gemm_sms > 0) details += ", GEMM on " + counted(one.gemm_sms, "SM");
   if (one.kernel_barrier) details += ", kernel barrier";
+  if (one.sums == HybridSums::by_piece) details += ", summed piece by piece";
+  if (one.sums == HybridSums::everywhere) details += ", summed on every GPU";
   return {mover_of(one) + " " + pieces_of(one), details};
 }
 Words words_of_family(const Pairs& one) {

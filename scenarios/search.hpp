@@ -28,8 +28,8 @@ struct SearchSpace {
   bool operator==(const SearchSpace&) const = default;
 };
 
-/// Every combination of a hybrid's choices that makes sense for the pair, with its pieces cut in 2 or 4, shards also in
-/// one. Limits of SMs as `space` has them.
+/// Every combination of a hybrid's choices that makes sense for the pair and whose time is foreseen, with its pieces
+/// cut in 2 or 4, shards also in one. Limits of SMs as `space` has them.
 std::vector<Hybrid> sensible_hybrids(const PairWorkload& pair, int gpus, const SearchSpace& space);
 /// The same with the limits of CTAs that `space` has for those that NCCL moves.
 std::vector<ScheduleChoice> hybrid_choices(const PairWorkload& pair, int gpus, const SearchSpace& space);

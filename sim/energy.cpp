@@ -16,7 +16,12 @@ class IterationEnergy::DemandOf {
   DemandOf(IterationEnergy& energy, const Schedule& schedule, const OperationCost& cost)
       : energy_(energy), power_(energy.machine_.power), schedule_(schedule), cost_(cost) {}
 
-  Demand operator()(const Gemm& gemm) const { return of_matrix(gemm, gemm.a); }
+  Demand operator()(const Gemm& gemm) const {
+    Demand demand = of_matrix(gemm, gemm.a);
+    const auto to_peers = std::count_if(gemm.replicas.begin(), gemm.replicas.end(), is_on_peer) + is_on_peer(gemm.c);
+    demand.fixed_uJ = power_.copy_pJ_per_byte * static_cast<double>(to_peers * bytes_of(gemm.c, schedule_)) * 1e-6;
+    return demand;
+  }
   Demand operator()(const GroupedGemm& gemm) const { return of_matrix(gemm, gemm.a); }
   Demand operator()(const OneOf<Attention, PartialAttention> auto& attention) const {
     return {.switching_uJ = power_.tensor_pJ_per_flop * tensor_flops(attention, schedule_.gpus) * 1e-6,
@@ -32,6 +37,7 @@ class IterationEnergy::DemandOf {
   Demand operator()(const OneOf<MemoryBound, Signal, Wait, Barrier, Delay> auto&) const { return {}; }
 
  private:
+  static bool is_on_peer(const Slice& slice) { return slice.place != 0; }
   template <class AnyGemm>
   Demand of_matrix(const AnyGemm& gemm, const Slice& operand) const {
     const auto size = size_of(gemm, schedule_.gpus);

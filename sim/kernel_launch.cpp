@@ -141,6 +141,42 @@ KernelLaunch persistent_attention_launch(const LaunchSite& site, std::int64_t ti
 
 }  // namespace
 
+namespace {
+
+/// What several peers' shares pass, such as the own port, is used as often.
+void merge(Uses& uses) {
+  std::ranges::sort(uses, {}, &Use::resource);
+  Uses merged;
+  for (const Use& use : uses)
+    if (!merged.empty() && merged.back().resource == use.resource)
+      merged.back().per_unit += use.per_unit;
+    else
+      merged.push_back(use);
+  uses = merged;
+}
+
+/// Tiles that other GPUs get.
+void add_remote_stores(TiledWork& work, const Gemm& gemm, const LaunchSite& site, double tiles) {
+  int copies = 0;
+  const auto add = [&](const Slice& stored) {
+    if (stored.place == 0) return;
+    add_link_uses(work.store_uses, site, 0, stored.place, 1);
+    ++copies;
+  };
+  add(gemm.c);
+  for (const Slice& replica : gemm.replicas) add(replica);
+  if (copies == 0) return;
+  merge(work.store_uses);
+  work.stored_bytes_per_tile = static_cast<double>(bytes_of(gemm.c, site.schedule)) / tiles;
+  work.store_GBps = site.machine.gemm.own_store_GBps / copies;
+  work.tail_us += site.machine.gemm.own_store_latency_us;
+  const double wave_bytes = work.stored_bytes_per_tile * std::min<double>(work.ctas, static_cast<double>(work.tiles));
+  if (work.store_GBps > 0)
+    work.store_hold_us = site.machine.gemm.own_store_hold * wave_bytes / bytes_per_us(work.store_GBps);
+}
+
+}  // namespace
+
 KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   const GemmKernel& kernel = site.cost.kernel;
   const GemmTiming& library = site.machine.gemm;
@@ -156,8 +192,7 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   // Traffic is known of the rank that has most rows, and each tile of any rank has its share of it.
   const auto tiles_with_traffic = static_cast<double>(tile_count(size_of(gemm, site.schedule.gpus), kernel));
   work.uses = memory_uses(site, timing.l2_bytes * tiles_with_traffic);
-  const double stored_bytes = static_cast<double>(bytes_of(gemm.c, site.schedule));
-  add_link_uses(work.uses, site, 0, gemm.c.place, stored_bytes / (timing.l2_bytes * tiles_with_traffic));
+  add_remote_stores(work, gemm, site, tiles_with_traffic);
   work.tile_us *= 1 + gemm_reordering(site.machine, site.schedule.buffers[gemm.c.buffer].layout);
   if (kernel.scheduler == TileScheduler::dynamic_persistent && !gemm.kernel)
     work.setup_us = site.activity.is_root ? library.root_counter_reset_us : library.counter_reset_us;

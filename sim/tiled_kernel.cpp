@@ -5,9 +5,15 @@
 #include <numeric>
 #include <utility>
 
+#include "models/base/units.hpp"
 #include "models/schedule/layout.hpp"
 
 namespace weft::sim {
+namespace {
+
+constexpr double shortest_store_us = 1e-3;  // links are what limits stores
+
+}  // namespace
 
 TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, TiledWork work, TileGroups groups)
     : engine_(engine),
@@ -16,14 +22,23 @@ TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, TiledWork
       work_(std::move(work)),
       groups_(groups),
       path_(pool.add_path(work_.uses)),
+      store_path_(path_of_stores()),
       tail_(from_us(work_.tail_us)) {
   find_groups();
+}
+
+PathId TiledKernel::path_of_stores() {
+  Uses uses = work_.store_uses;
+  if (uses.empty()) return path_;
+  if (work_.store_GBps > 0) uses.push_back({pool_.add_resource(bytes_per_us(work_.store_GBps)), 1});
+  return pool_.add_path(uses);
 }
 
 void TiledKernel::change_work(TiledWork work) {
   assert(work.tiles == work_.tiles);
   work_ = std::move(work);
   path_ = pool_.add_path(work_.uses);
+  store_path_ = path_of_stores();
   tail_ = from_us(work_.tail_us);
 }
 
@@ -126,26 +141,51 @@ void TiledKernel::run(Cohort& cohort, std::int64_t first, std::int64_t count, do
   cohort.first = first;
   cohort.count = count;
   const double bytes = static_cast<double>(cohort.sms.size()) * work_.bytes_per_tile;
-  const double cap = bytes / work_.tile_us / (work_.slowdown != nullptr ? *work_.slowdown : 1);
+  const double hold_us = cohort.stored_count > 0 ? work_.store_hold_us : 0;
+  const double cap = bytes / (work_.tile_us + hold_us) / (work_.slowdown != nullptr ? *work_.slowdown : 1);
   pool_.start(bytes * share_of_tile, cap, path_, waiter_for<&Cohort::end>(&cohort));
 }
 
 void TiledKernel::on_cohort_end(Cohort& cohort) {
+  if (work_.stored_bytes_per_tile > 0) return store(cohort);
   if (is_amid_its_tiles(cohort)) return run_as_before(cohort);
   const std::int64_t first = cohort.first, count = cohort.count;
+  take_next_tiles(cohort);
+  count_done(first, count);
+}
+
+void TiledKernel::take_next_tiles(Cohort& cohort) {
   switch (work_.scheduler) {
     case TileScheduler::grid:
       leave(cohort);
       break;
     case TileScheduler::static_persistent:
-      run_own_tiles(cohort, first + work_.ctas);
+      run_own_tiles(cohort, cohort.first + work_.ctas);
       break;
     case TileScheduler::dynamic_persistent:
     case TileScheduler::stream_k:
       go_on(cohort);
       break;
   }
-  count_done(first, count);
+}
+
+/// What a CTA has computed leaves while it computes the next tile, and one tile's memory is all that it has for that.
+void TiledKernel::store(Cohort& cohort) {
+  if (cohort.stored_count > 0) {
+    cohort.is_full = true;
+    return;
+  }
+  cohort.stored_first = cohort.first;
+  cohort.stored_count = cohort.count;
+  const double bytes = static_cast<double>(cohort.count) * work_.stored_bytes_per_tile;
+  pool_.start(bytes, bytes / shortest_store_us, store_path_, waiter_for<&Cohort::end_stores>(&cohort));
+  take_next_tiles(cohort);
+}
+
+void TiledKernel::on_stored(Cohort& cohort) {
+  count_done(cohort.stored_first, std::exchange(cohort.stored_count, 0));
+  if (cohort.is_leaving) return leave(cohort);
+  if (std::exchange(cohort.is_full, false)) store(cohort);
 }
 
 /// Does the cohort go on with as many of the next tiles, and nobody learns of those that it has done?
@@ -200,6 +240,8 @@ TiledKernel::Cohort& TiledKernel::split(Cohort& cohort, std::int64_t ctas) {
 }
 
 void TiledKernel::leave(Cohort& cohort) {
+  cohort.is_leaving = cohort.stored_count > 0;
+  if (cohort.is_leaving) return;
   sms_.release(*this, cohort.sms);
   idle_cohorts_.push_back(&cohort);
 }

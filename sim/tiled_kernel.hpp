@@ -25,6 +25,10 @@ struct TiledWork {
   double setup_us = 0;        ///< before the CTAs are launched
   double tail_us = 0;         ///< the last CTA of a wave ends this much after the mean
   double epilogue_us = 0;     ///< from the last tile to the kernel's end
+  double stored_bytes_per_tile = 0;  ///< that leave by links after a tile is computed, while the CTA goes on; 0: none
+  Uses store_uses;                   ///< per byte of them
+  double store_GBps = 0;             ///< of all CTAs together; 0: what is used limits them
+  double store_hold_us = 0;          ///< a tile takes so much longer while those of the wave before are stored
   const double* slowdown = nullptr;  ///< a wave takes so many times as long, as this is when it starts; null: 1
 };
 
@@ -46,9 +50,13 @@ class TiledKernel : public Grid {
   /// CTAs that go through their tiles side by side.
   struct Cohort {
     TiledKernel* kernel = nullptr;
-    std::vector<int> sms;               // of each CTA
-    std::int64_t first = 0, count = 0;  // tiles of this step
+    std::vector<int> sms;                             // of each CTA
+    std::int64_t first = 0, count = 0;                // tiles of this step
+    std::int64_t stored_first = 0, stored_count = 0;  // of the step before, which are on their way; count 0: none
+    bool is_full = false;                             // this step's results wait for the memory of those
+    bool is_leaving = false;                          // holds its SMs until its last tiles are stored
     void end() { kernel->on_cohort_end(*this); }
+    void end_stores() { kernel->on_stored(*this); }
   };
   /// CTAs that hold their SMs until the next tile's group may start.
   struct Stalled {
@@ -61,6 +69,7 @@ class TiledKernel : public Grid {
     void happen() { kernel->activity_->tile_groups[group].happen(kernel->engine_); }
   };
 
+  PathId path_of_stores();
   void find_groups();
   void wait_for_groups();
   void submit() { sms_.submit(*this); }
@@ -72,6 +81,9 @@ class TiledKernel : public Grid {
   std::int64_t ready_tiles() const;
   void resume_stalled();
   void on_cohort_end(Cohort& cohort);
+  void take_next_tiles(Cohort& cohort);
+  void store(Cohort& cohort);
+  void on_stored(Cohort& cohort);
   bool is_amid_its_tiles(const Cohort& cohort) const;
   void run_as_before(Cohort& cohort);
   void count_done(std::int64_t first, std::int64_t count);
@@ -84,7 +96,7 @@ class TiledKernel : public Grid {
   FluidPool& pool_;
   TiledWork work_;
   const TileGroups groups_;
-  PathId path_;
+  PathId path_, store_path_;
   Picoseconds tail_;
   std::vector<std::int64_t> group_first_, group_tiles_;  // first tile and tiles of each tile group
   std::vector<GroupEnd> group_ends_;

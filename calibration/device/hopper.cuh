@@ -192,6 +192,21 @@ __device__ inline void multiply(float (&sums)[64], std::uint64_t a, std::uint64_
       : WEFT_SIXTY_FOUR(sums, 0)
       : "l"(a), "l"(b), "r"(add));
 }
+/// sums[64 x 192] = a[64 x 16] x b[192 x 16]^T, added to what they hold where `add` is not 0.
+__device__ inline void multiply(float (&sums)[96], std::uint64_t a, std::uint64_t b, int add) {
+  asm volatile(
+      "{\n.reg .pred adds;\nsetp.ne.b32 adds, %98, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
+      "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
+      "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
+      "}, %96, %97, adds, 1, 1, 0, 0;\n}\n"
+      : WEFT_SIXTY_FOUR(sums, 0), WEFT_EIGHT(sums, 64), WEFT_EIGHT(sums, 72), WEFT_EIGHT(sums, 80), WEFT_EIGHT(sums, 88)
+      : "l"(a), "l"(b), "r"(add));
+}
 /// sums[64 x 256] = a[64 x 16] x b[256 x 16]^T, added to what they hold where `add` is not 0.
 __device__ inline void multiply(float (&sums)[128], std::uint64_t a, std::uint64_t b, int add) {
   asm volatile(

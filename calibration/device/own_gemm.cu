@@ -96,7 +96,8 @@ __device__ void count_tile(const OwnGemmGroup& group, const OwnGemmWork& work) {
 }
 
 template <int tile_n, int cluster>
-__device__ void store_tiles(SharedMemory<tile_n>& shared, const CUtensorMap& c, const OwnGemmWork& work) {
+__device__ void store_tiles(SharedMemory<tile_n>& shared, const CUtensorMap& c, const OwnGemmReplicas& replicas,
+                            const OwnGemmWork& work) {
   constexpr int pieces = tile_n / piece_columns;
   const int block_rows = tile_m / work.blocks;
   std::uint32_t parity = 0;
@@ -106,7 +107,8 @@ __device__ void store_tiles(SharedMemory<tile_n>& shared, const CUtensorMap& c, 
     const OwnGemmGroup& group = *in.group;
     const Tile place = tile_at(work.order, work.grid, own.tile);
     hopper::wait(shared.tile_staged, parity);
-    for (int piece = 0; piece < pieces; ++piece)
+    const int row = static_cast<int>(place.row) * tile_m, column = static_cast<int>(place.column) * tile_n;
+    for (int piece = 0; piece < pieces; ++piece) {
       for (int block = 0; block < work.blocks; ++block) {
         const __nv_bfloat16* source = shared.staged[piece] + block * block_rows * piece_columns;
         if (work.by_tile)
@@ -114,9 +116,15 @@ __device__ void store_tiles(SharedMemory<tile_n>& shared, const CUtensorMap& c, 
                         static_cast<int>(group.first_tile * tile_m +
                                          (block * group.tiles + own.tile - group.first_tile) * block_rows));
         else
-          hopper::store(source, c, static_cast<int>(place.column) * tile_n + piece * piece_columns,
-                        static_cast<int>(place.row) * tile_m);
+          hopper::store(source, c, column + piece * piece_columns, row);
       }
+      if (replicas.count == 0) continue;
+      for (int replica = 0; replica < replicas.count; ++replica)
+        hopper::store(shared.staged[piece], replicas.maps[replica], column + piece * piece_columns, row);
+      // Links are slow: the loads of the next tiles, which the same unit makes, would stand behind all of these.
+      hopper::end_group_of_stores();
+      hopper::wait_until_read<1>();
+    }
     hopper::end_group_of_stores();
     hopper::wait_until_read<0>();
     hopper::arrive(shared.tile_read);
@@ -214,7 +222,8 @@ __device__ void count_iteration(const OwnGemmWork& work) {
 template <int tile_n, int cluster>
 __global__ void __maxnreg__(registers_of_thread)
     own_gemm_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
-                    const __grid_constant__ CUtensorMap c, const __grid_constant__ OwnGemmWork work) {
+                    const __grid_constant__ CUtensorMap c, const __grid_constant__ OwnGemmReplicas replicas,
+                    const __grid_constant__ OwnGemmWork work) {
   extern __shared__ std::byte memory[];
   const std::uint32_t unaligned = hopper::shared_address(memory) % 1024;
   auto& shared = *reinterpret_cast<SharedMemory<tile_n>*>(memory + (1024 - unaligned) % 1024);
@@ -236,7 +245,7 @@ __global__ void __maxnreg__(registers_of_thread)
   if (threadIdx.x < warpgroup) {
     hopper::give_registers_back<registers_of_movers>();
     if (threadIdx.x == 0) load_tiles<tile_n, cluster>(shared, a, b, work);
-    if (threadIdx.x == 32) store_tiles<tile_n, cluster>(shared, c, work);
+    if (threadIdx.x == 32) store_tiles<tile_n, cluster>(shared, c, replicas, work);
     __syncwarp();
   } else {
     hopper::take_registers<registers_of_multipliers>();
@@ -250,7 +259,7 @@ __global__ void __maxnreg__(registers_of_thread)
   if (work.iterations != nullptr && threadIdx.x == 0) count_iteration(work);
 }
 
-using Kernel = void (*)(CUtensorMap, CUtensorMap, CUtensorMap, OwnGemmWork);
+using Kernel = void (*)(CUtensorMap, CUtensorMap, CUtensorMap, OwnGemmReplicas, OwnGemmWork);
 struct Variant {
   int tile_n, cluster_m;
   Kernel kernel;
@@ -262,7 +271,8 @@ constexpr Variant variant() {
 }
 
 const Variant& variant_of(const GemmKernel& kernel) {
-  static constexpr Variant variants[] = {variant<256, 2>(), variant<256, 1>(), variant<128, 2>(), variant<128, 1>()};
+  static constexpr Variant variants[] = {variant<256, 2>(), variant<256, 1>(), variant<192, 2>(),
+                                         variant<192, 1>(), variant<128, 2>(), variant<128, 1>()};
   return *std::ranges::find_if(
       variants, [&](const Variant& one) { return one.tile_n == kernel.tile_n && one.cluster_m == kernel.cluster_m; });
 }
@@ -284,6 +294,8 @@ OwnGemm::OwnGemm(const Operands& operands, const GemmKernel& kernel, int max_sms
   b_ = tensor_map(operands.b, size.n, size.k, operands.b_stride, kernel.tile_n / kernel.cluster_m);
   c_ = work.by_tile ? tensor_map(operands.c, work.grid.tiles() * tile_m, kernel.tile_n, kernel.tile_n, block_rows)
                     : tensor_map(operands.c, size.m, size.n, operands.c_stride, tile_m);
+  for (const Operands::Replica& replica : operands.replicas)
+    replicas_.maps[replicas_.count++] = tensor_map(replica.data, size.m, size.n, replica.stride, tile_m);
   const auto tiles = static_cast<int>(work.grid.tiles());
   const bool is_grid = kernel.scheduler == TileScheduler::grid;
   ctas_ = is_grid ? tiles : std::min(tiles, max_sms > 0 ? max_sms : sms_of_device());
@@ -304,7 +316,7 @@ void OwnGemm::enqueue(cudaStream_t stream) const {
   cluster.id = cudaLaunchAttributeClusterDimension;
   cluster.val.clusterDim = {static_cast<unsigned>(kernel_.cluster_m), 1, 1};
   config.attrs = &cluster, config.numAttrs = 1;
-  WEFT_CHECK(cudaLaunchKernelEx(&config, variant.kernel, a_, b_, c_, work_));
+  WEFT_CHECK(cudaLaunchKernelEx(&config, variant.kernel, a_, b_, c_, replicas_, work_));
 }
 
 }  // namespace weft::calibration::device

@@ -43,6 +43,12 @@ struct OwnGemmWork {
   WaitLimit limit;
 };
 
+/// Row-major matrices of c's size in which its tiles are stored too, such as on peers.
+struct OwnGemmReplicas {
+  int count = 0;
+  CUtensorMap maps[max_own_replicas];
+};
+
 /// Ready to be enqueued. What its matrices and arrays point at must outlive it.
 class OwnGemm {
  public:
@@ -53,6 +59,12 @@ class OwnGemm {
     std::int64_t a_stride = 0, b_stride = 0;
     void* c = nullptr;
     std::int64_t c_stride = 0;
+    /// Of c's size; none where c is by tile.
+    struct Replica {
+      void* data = nullptr;
+      std::int64_t stride = 0;
+    };
+    std::vector<Replica> replicas = {};
   };
   /// `kernel` is one of own_kernels; with clusters of two the order's swizzle and the rows of tiles are even.
   /// `max_sms`: CTAs of a persistent kernel; 0: one for each SM. Throws ExecutionError where the driver refuses.
@@ -62,6 +74,7 @@ class OwnGemm {
  private:
   GemmKernel kernel_;
   CUtensorMap a_, b_, c_;
+  OwnGemmReplicas replicas_;
   OwnGemmWork work_;
   int ctas_ = 0;
 };

@@ -87,9 +87,10 @@ OwnGemm plan_own_gemm(const Schedule& schedule, OperationId id, const Gemm& gemm
                          .waits = upload(groups.waits, arena),
                          .iterations = groups.waits.empty() ? nullptr : static_cast<std::uint64_t*>(zeroed(16, arena)),
                          .limit = signals.limit(id)};
-  return OwnGemm({size, matrices.a.data, matrices.b.data, matrices.a.stride, matrices.b.stride, matrices.c.data,
-                  matrices.c.stride},
-                 *gemm.kernel, gemm.max_sms, work);
+  OwnGemm::Operands operands{
+      size, matrices.a.data, matrices.b.data, matrices.a.stride, matrices.b.stride, matrices.c.data, matrices.c.stride};
+  for (const Matrix& replica : matrices.replicas) operands.replicas.push_back({replica.data, replica.stride});
+  return OwnGemm(operands, *gemm.kernel, gemm.max_sms, work);
 }
 
 }  // namespace weft::calibration::device

@@ -13,6 +13,7 @@ namespace weft::calibration::device {
 /// The matrices as this rank addresses them.
 struct GemmMatrices {
   Matrix a, b, c;
+  std::vector<Matrix> replicas = {};
 };
 
 /// Another operation follows a group of tiles: its last tile adds 1 to this counter too.

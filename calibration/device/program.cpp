@@ -164,9 +164,10 @@ void Program::plan_gemms() {
     const Gemm* gemm = gemm_of(operation.work);
     if (gemm == nullptr) continue;
     if (gemm->kernel) {
+      GemmMatrices matrices{matrix(gemm->a), matrix(gemm->b), matrix(gemm->c)};
+      for (const Slice& replica : gemm->replicas) matrices.replicas.push_back(matrix(replica));
       own_gemms_.try_emplace(static_cast<OperationId>(id),
-                             plan_own_gemm(schedule_, static_cast<OperationId>(id), *gemm,
-                                           {matrix(gemm->a), matrix(gemm->b), matrix(gemm->c)},
+                             plan_own_gemm(schedule_, static_cast<OperationId>(id), *gemm, matrices,
                                            tile_edges_[static_cast<OperationId>(id)], signals_, resources_.arena));
       continue;
     }

@@ -100,6 +100,8 @@ class Support {
       refuse("clusters of two tiles one below the other in " + std::to_string(tile_rows) + " rows of tiles, " +
              std::to_string(gemm.order.swizzle) + " at a time");
     if (gemm.accumulate) check_own(gemm.c);
+    if (gemm.replicas.size() > max_own_replicas) refuse("more replicas than " + std::to_string(max_own_replicas));
+    for (const Slice& replica : gemm.replicas) check_bf16(replica), check_aligned(replica);
   }
   /// The tensor memory accelerator moves rows of multiples of 16 bytes, eight elements.
   void check_aligned(const Slice& slice) const {

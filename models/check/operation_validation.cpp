@@ -65,6 +65,22 @@ void check_tile_groups(const Check& here, const Gemm& gemm, const MatrixSize& si
   }
 }
 
+void check_replicas(const Check& here, const Gemm& gemm, const MatrixSize& size) {
+  const char* const key = "replicas";
+  if (gemm.replicas.empty()) return;
+  here.require(gemm.kernel.has_value(), "kernel", [] { return "an explicit kernel, since c has replicas"; });
+  here.require(!gemm.accumulate, "accumulate", [] { return "false, since c has replicas"; });
+  here.require(here.is_row_major(gemm.c) && !differ_by_rank(gemm.c.rows), "c",
+               [] { return "the same rows of a row-major buffer on every rank, since c has replicas"; });
+  here.at_most(key, gemm.replicas.size(), max_groups);
+  for (const Slice& replica : gemm.replicas) {
+    here.slice(key, replica);
+    here.require(here.is_row_major(replica), key, [] { return "row-major buffers"; });
+    here.has_shape(key, replica, size.m, size.n);
+    here.same_type(key, gemm.c, replica);
+  }
+}
+
 void check(const Check& here, const Gemm& gemm) {
   here.slice_of_each_rank("a", gemm.a);
   here.slice("b", gemm.b);
@@ -89,6 +105,7 @@ void check(const Check& here, const Gemm& gemm) {
     here.require(!differ_by_rank(gemm.c.rows), "c", [] { return "all tiles on every rank"; });
     check_tile_ordered_output(here, gemm, size);
   }
+  check_replicas(here, gemm, size);
 }
 
 void check(const Check& here, const GroupedGemm& gemm) {

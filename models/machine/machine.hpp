@@ -135,6 +135,7 @@ struct GemmTiming {
   double tile_spread = 0;
   double own_efficiency = 1;
   double own_grid_tile_us = 0, own_persistent_start_us = 0;
+  double own_store_GBps = 0, own_store_latency_us = 0, own_store_hold = 0;
 };
 
 /// Kernels that stream through memory (norms, activations, copies on SMs) and attention.

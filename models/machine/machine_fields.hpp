@@ -240,6 +240,13 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
   io.optional(
       "own_persistent_start", gemm.own_persistent_start_us,
       {"us", "once a GEMM by a kernel of one's own that is persistent, besides what every kernel takes", durations});
+  io.optional("own_store_bandwidth", gemm.own_store_GBps,
+              {"GBps", "of tiles that a GEMM stores on peers, out of each GPU; left out: the links'", bandwidths});
+  io.optional("own_store_latency", gemm.own_store_latency_us,
+              {"us", "from the last tile's end until all of a GEMM's tiles are stored on peers", durations});
+  io.optional(
+      "own_store_hold", gemm.own_store_hold,
+      {"ratio", "share of that time by which the tiles that a wave stores on peers slow down the next wave", parts});
 }
 
 void describe(auto& io, Like<OtherKernels> auto& kernels) {

@@ -1,6 +1,7 @@
 #include "models/schedule/footprint.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
@@ -44,12 +45,16 @@ Footprint of_tile_group(const Schedule& schedule, const Gemm& gemm, int tile_gro
     columns.cover(tiles.first_column, tiles.columns, kernel.tile_n, size.n);
     m.cover(tiles.first_row, tiles.rows, kernel.tile_m, size.m);
     n.cover(tiles.first_column, tiles.columns, kernel.tile_n, size.n);
-    if (is_row_major)
-      footprint.writes.push_back(part_of(gemm.c, rows.first, rows.count(), columns.first, columns.count()));
+    if (!is_row_major) continue;
+    footprint.writes.push_back(part_of(gemm.c, rows.first, rows.count(), columns.first, columns.count()));
+    for (const Slice& replica : gemm.replicas)
+      footprint.writes.push_back(part_of(replica, rows.first, rows.count(), columns.first, columns.count()));
   }
   if (!is_row_major)
     footprint.writes = {part_of(gemm.c, first * kernel.tile_m, *group * kernel.tile_m, 0, gemm.c.columns)};
-  if (gemm.accumulate) footprint.reads = footprint.writes;
+  if (gemm.accumulate)
+    std::copy_if(footprint.writes.begin(), footprint.writes.end(), std::back_inserter(footprint.reads),
+                 [&](const Slice& write) { return write.buffer == gemm.c.buffer && write.place == gemm.c.place; });
   footprint.reads.push_back(part_of(gemm.a, m.first, m.count(), 0, size.k));
   footprint.reads.push_back(part_of(gemm.b, n.first, n.count(), 0, size.k));
   return footprint;
@@ -58,6 +63,7 @@ Footprint of_tile_group(const Schedule& schedule, const Gemm& gemm, int tile_gro
 Footprint of(const Schedule&, const Gemm& gemm) {
   Footprint footprint{{gemm.a, gemm.b}, {gemm.c}};
   if (gemm.accumulate) footprint.reads.push_back(gemm.c);
+  footprint.writes.insert(footprint.writes.end(), gemm.replicas.begin(), gemm.replicas.end());
   return footprint;
 }
 /// Groups without rows read no matrix of b.

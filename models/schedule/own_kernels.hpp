@@ -11,7 +11,7 @@ namespace weft {
 
 inline constexpr int own_tile_m = 128, own_tile_k = 64;
 /// Pipeline stages that fit an SM's shared memory beside the staged tile.
-constexpr int own_stages(int tile_n) { return tile_n == 256 ? 3 : 5; }
+constexpr int own_stages(int tile_n) { return tile_n == 256 ? 3 : tile_n == 192 ? 4 : 5; }
 
 /// Clusters of two CTAs compute tiles one below the other; `scheduler` is grid or static_persistent.
 constexpr GemmKernel own_kernel(int tile_n, int cluster_m, TileScheduler scheduler) {
@@ -30,10 +30,17 @@ inline constexpr std::array own_kernels{own_kernel(256, 2, TileScheduler::static
                                         own_kernel(256, 2, TileScheduler::grid),
                                         own_kernel(256, 1, TileScheduler::grid),
                                         own_kernel(128, 2, TileScheduler::grid),
-                                        own_kernel(128, 1, TileScheduler::grid)};
+                                        own_kernel(128, 1, TileScheduler::grid),
+                                        own_kernel(192, 2, TileScheduler::static_persistent),
+                                        own_kernel(192, 1, TileScheduler::static_persistent),
+                                        own_kernel(192, 2, TileScheduler::grid),
+                                        own_kernel(192, 1, TileScheduler::grid)};
 
 /// A wave is several tiles wide and high, so that it shares operands; even, for clusters of two.
 inline constexpr TileOrder own_order{.swizzle = 8};
+
+/// One for each peer of eight GPUs: their descriptors are arguments of the kernel.
+inline constexpr std::size_t max_own_replicas = 7;
 
 constexpr bool is_own_kernel(const GemmKernel& kernel) {
   for (const GemmKernel& own : own_kernels)

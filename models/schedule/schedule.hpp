@@ -67,9 +67,10 @@ struct TileWait {
 };
 
 /// c[m, n] = a[m, k] x b[n, k]^T, or c += with `accumulate`. Sizes are those of a and b. In a tile-ordered buffer c is
-/// the whole storage. With a of RankRows each rank computes its own rows, by the kernel of the rank that has most,
-/// whose tiles the groups count; the tiles of a rank with fewer are the first ones of its groups, and it signals the
-/// groups that it has no tiles of when it starts.
+/// the whole storage. A tile of a row-major c is stored in every one of `replicas` too, on whatever ranks they lie.
+/// With a of RankRows each rank computes its own rows, by the kernel of the rank that has most, whose tiles the groups
+/// count; the tiles of a rank with fewer are the first ones of its groups, and it signals the groups that it has no
+/// tiles of when it starts.
 struct Gemm {
   Slice a, b, c;
   bool accumulate = false;
@@ -79,6 +80,7 @@ struct Gemm {
   std::vector<std::int64_t> tile_groups;  ///< tiles of each group in execution order; empty: one group of all tiles
   std::vector<TileSignal> signals;
   std::vector<TileWait> waits;
+  std::vector<Slice> replicas = {};  ///< of c's shape and type; used with an explicit kernel
   bool operator==(const Gemm&) const = default;
 };
 

@@ -102,6 +102,7 @@ void describe(auto& io, Like<Gemm> auto& gemm) {
   io.optional("tile_groups", gemm.tile_groups, {}, positive);
   io.optional("signals", gemm.signals, {});
   io.optional("waits", gemm.waits, {});
+  io.optional("replicas", gemm.replicas, {});
 }
 
 void describe(auto& io, Like<GroupedGemm> auto& gemm) {

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "models/schedule/layout.hpp"
+#include "models/schedule/own_kernels.hpp"
 #include "scenarios/families/families.hpp"
 #include "scenarios/families/hybrid_transfers.hpp"
 #include "scenarios/families/operands.hpp"
@@ -34,9 +35,11 @@ class HybridProgram {
         cut_(program_, hybrid_, request.gpus, rows_, gemm_first_),
         buffers_(add_buffers(program_, pair, hybrid_, request.gpus, rows_)),
         transfers_(program_, request, pair, cut_, buffers_) {
-    if (!has_one_gemm()) return;
-    kernel_ =
-        fastest_tiles({rows_, pair.n, pair.k}, rows_ / hybrid_.count, pair.dtype, tiles_of(hybrid_, machine), machine);
+    if (!has_one_gemm() && !stores(hybrid_)) return;
+    const std::int64_t rows_of_gemm = has_one_gemm() ? rows_ : rows_ / cut_.pieces();
+    const std::int64_t band_rows = has_one_gemm() ? rows_ / hybrid_.count : rows_of_gemm;
+    kernel_ = fastest_tiles({rows_of_gemm, pair.n, pair.k}, band_rows, pair.dtype, tiles_of(hybrid_, machine), machine,
+                            TileColumns::ragged);
     program_.set_machine(machine.name);
   }
 
@@ -71,11 +74,17 @@ class HybridProgram {
   }
   Gemm piece_gemm(int piece) const {
     const int chunk = cut_.chunk_of(piece);
-    const auto [a, b, c, input, result, partials] = buffers_;
+    const BufferId a = buffers_.a, b = buffers_.b, c = buffers_.c;
     if (cut_.by_shard()) {
       const int step = cut_.step_of(piece);
       const int shard = gemm_first_ ? step : transfers_.sender(step);
       const Slice from = gemm_first_ || step != 0 ? cut_.part(a, shard, chunk) : transfers_.input_for(0, chunk);
+      if (stores(hybrid_)) {
+        Gemm gemm = limited(gemm_of(from, program_.whole(b), transfers_.landing_on_peer(step, chunk)));
+        gemm.kernel = kernel_;
+        gemm.order = own_order;
+        return gemm;
+      }
       const Slice to = gemm_first_ && step == 0 ? transfers_.landing(0, chunk) : cut_.part(c, shard, chunk);
       return limited(gemm_of(from, program_.whole(b), to));
     }
@@ -95,7 +104,14 @@ class HybridProgram {
     const TileGrid grid = tile_grid(kernel_, {rows_, pair_.n, pair_.k});
     gemm.order.swizzle = static_cast<int>(grid.rows / hybrid_.count);
     gemm.tile_groups.assign(static_cast<std::size_t>(hybrid_.count), grid.tiles() / hybrid_.count);
+    if (stores(hybrid_)) gemm.order.swizzle = rows_of_band_that_shares(gemm.order.swizzle);
     return gemm;
+  }
+  /// Rows of tiles of a group are divided by it, so that its waves are wide and high and share operands.
+  static int rows_of_band_that_shares(int rows_of_group) {
+    for (int rows = own_order.swizzle; rows >= 4; rows -= 2)
+      if (rows_of_group % rows == 0) return rows;
+    return rows_of_group;
   }
   OperationId add_gemm(int piece) {
     return program_.add(main_stream, "gemm " + std::to_string(piece), piece_gemm(piece));
@@ -133,7 +149,11 @@ class HybridProgram {
 
   void build_producer() {
     std::vector<OperationId> gemms;
-    if (has_one_gemm()) gemms.push_back(program_.add(main_stream, "gemm", one_gemm()));
+    if (has_one_gemm()) {
+      Gemm gemm = one_gemm();
+      if (stores(hybrid_)) transfers_.let_store(gemm, hybrid_.count);
+      gemms.push_back(program_.add(main_stream, "gemm", gemm));
+    }
     const int ahead = hybrid_.ahead ? cut_.pieces() : waits_for_starts() ? 1 : 0;  // pieces
     for (int piece = 0; piece < cut_.pieces(); ++piece) {
       while (!has_one_gemm() && static_cast<int>(gemms.size()) < std::min(cut_.pieces(), piece + ahead + 1))
@@ -175,6 +195,18 @@ std::optional<InputError> why_not(const Hybrid& hybrid, const PairWorkload& pair
   const auto expected = [](const char* key, const std::string& what) {
     return InputError("schedule." + std::string(key), "expected " + what);
   };
+  if (stores(hybrid)) {
+    if (collective_first)
+      return expected("mover", "one of nccl, pull, push and peer_kernel: a GEMM stores its results");
+    const bool goes_everywhere = hybrid.sums == HybridSums::everywhere;
+    if (goes_everywhere ? hybrid.pieces != HybridPieces::chunks || !by_tiles
+                        : hybrid.pieces != HybridPieces::shards || hybrid.trigger != HybridTrigger::kernel_end)
+      return expected("pieces",
+                      "shards with trigger kernel_end, or with sums everywhere chunks with trigger tile_group");
+    if (hybrid.lanes != HybridLanes::one || hybrid.ahead)
+      return expected("mover", "nccl, pull, push or peer_kernel with lanes or ahead: what is stored has no stream");
+    if (pair.n % tile_extent != 0) return expected("mover", "another than store: tiles have 128 columns");
+  }
   if (is_nccl && hybrid.pieces != HybridPieces::chunks)
     return expected("pieces", "chunks: NCCL moves contiguous rows of all ranks");
   if (is_nccl && hybrid.lanes != HybridLanes::one) return expected("lanes", "one for NCCL");
@@ -193,6 +225,12 @@ std::optional<InputError> why_not(const Hybrid& hybrid, const PairWorkload& pair
     return expected("gemm_sms", "a limit: a GEMM whose tiles wait on every SM leaves none for what they wait for");
   if (by_tiles && (pair.m % (std::int64_t{hybrid.count} * tile_extent) != 0 || pair.n % tile_extent != 0))
     return expected("count", "chunks of whole tiles of 128 rows and columns");
+  if (hybrid.sums != HybridSums::at_end) {
+    if (is_nccl || !reduces(pair.op)) return expected("sums", "at_end but where copies bring partial sums");
+    if (hybrid.pieces == HybridPieces::shards) return expected("sums", "at_end with pieces shards: each has one owner");
+    if (hybrid.sums == HybridSums::everywhere && pair.op != PairOp::gemm_all_reduce)
+      return expected("sums", "at_end or by_piece: a reduce-scatter's ranks need their own rows only");
+  }
   if (const std::int64_t columns = collective_first ? pair.k : pair.n;
       hybrid.pieces == HybridPieces::columns && columns % hybrid.count != 0)
     return expected("count", "a divisor of the " + std::to_string(columns) + " columns");
@@ -212,6 +250,7 @@ struct HybridRules {
     if (choice.urgent) words += ", urgent";
     if (choice.gemm_sms > 0) words += ", gemm_sms " + std::to_string(choice.gemm_sms);
     if (choice.kernel_barrier) words += ", kernel_barrier";
+    if (choice.sums != HybridSums::at_end) words += ", summed " + std::string(name_of(choice.sums));
     return words;
   }
   /// A tile group's tiles are those that are the fastest on `machine`.

@@ -3,8 +3,6 @@
 namespace weft::scenarios::families {
 namespace {
 
-bool reduces(PairOp op) { return op == PairOp::gemm_all_reduce || op == PairOp::gemm_reduce_scatter; }
-
 Slice at(Slice slice, int place) {
   slice.place = place;
   return slice;
@@ -17,12 +15,15 @@ std::string suffix(int piece, int step) { return suffix(piece) + " with rank + "
 HybridBuffers add_buffers(Program& program, const PairWorkload& pair, const Hybrid& hybrid, int gpus,
                           std::int64_t rows) {
   const bool gemm_first = !collective_comes_first(pair.op);
-  const Memory pulled = pushes(hybrid) || !copies(hybrid) ? Memory::local : Memory::symmetric;
-  const Memory pushed = pushes(hybrid) ? Memory::symmetric : Memory::local;
+  const bool is_sent = pushes(hybrid) || stores(hybrid);
+  const Memory pulled = is_sent || !copies(hybrid) ? Memory::local : Memory::symmetric;
+  const Memory pushed = is_sent ? Memory::symmetric : Memory::local;
   HybridBuffers buffers;
   buffers.b = program.add_buffer("b", pair.n, pair.k, pair.dtype);
   buffers.a = program.add_buffer("a", rows, pair.k, pair.dtype, gemm_first ? Memory::local : pushed);
-  buffers.c = program.add_buffer("c", rows, pair.n, DataType::bf16, gemm_first ? pulled : Memory::local);
+  const bool stores_elsewhere = stores(hybrid) && hybrid.sums != HybridSums::everywhere;
+  if (!stores_elsewhere)
+    buffers.c = program.add_buffer("c", rows, pair.n, DataType::bf16, gemm_first ? pulled : Memory::local);
   switch (pair.op) {
     case PairOp::all_gather_gemm:
       buffers.input = program.add_buffer("shard", rows / gpus, pair.k, pair.dtype, pulled);
@@ -41,8 +42,15 @@ HybridBuffers add_buffers(Program& program, const PairWorkload& pair, const Hybr
                                       : buffers.c;  // in place
       break;
   }
-  if (copies(hybrid) && reduces(pair.op))
-    buffers.partials = program.add_buffer("partials", rows, pair.n, DataType::bf16, pushed);
+  if (!copies(hybrid) || !reduces(pair.op)) return buffers;
+  if (stores(hybrid) && hybrid.sums == HybridSums::everywhere) {
+    for (int peer = 1; peer < gpus; ++peer)
+      buffers.stored.push_back(
+          program.add_buffer("stored by rank - " + std::to_string(peer), rows, pair.n, DataType::bf16, pushed));
+  } else {
+    const std::int64_t copies_of_rows = hybrid.sums == HybridSums::everywhere ? gpus : 1;
+    buffers.partials = program.add_buffer("partials", copies_of_rows * rows, pair.n, DataType::bf16, pushed);
+  }
   return buffers;
 }
 
@@ -57,9 +65,11 @@ HybridTransfers::HybridTransfers(Program& program, const Case& request, const Pa
       buffers_(buffers),
       gemm_first_(!collective_comes_first(pair.op)),
       reduces_(reduces(pair.op)) {
-  const int lanes = hybrid_.lanes == HybridLanes::each_peer ? gpus_ - 1 : 1;
+  const bool sends = !stores(hybrid_) || sends_sums();
+  const int lanes = !sends ? 0 : hybrid_.lanes == HybridLanes::each_peer ? gpus_ - 1 : 1;
   for (int lane = 0; lane < lanes; ++lane)
     lanes_.push_back(program_.add_stream("s" + std::to_string(lane + 1), hybrid_.urgent ? highest_priority : 0));
+  if (sums_pieces(hybrid_)) sums_ = program_.add_stream("sums", highest_priority);
 }
 
 void HybridTransfers::enter() {
@@ -85,6 +95,10 @@ HybridTransfers::Sent HybridTransfers::add_collective(int piece) {
 
 HybridTransfers::Sent HybridTransfers::add_parcels(int piece) {
   Sent sent;
+  if (stores(hybrid_)) {
+    if (sums_pieces(hybrid_)) sum_piece(piece, sent);
+    return sent;
+  }
   const char* const verb = pushes(hybrid_) ? "push" : "pull";
   for (const int step : cut_.steps_of(piece)) {
     const StreamId lane = lane_of(step);
@@ -94,13 +108,16 @@ HybridTransfers::Sent HybridTransfers::add_parcels(int piece) {
     if (pushes(hybrid_) ? !gemm_first_ : flags_rows()) raise(piece, lane, pushes(hybrid_) ? step : 0);
   }
   if (lanes_.size() == 1 && !sent.last.empty()) sent.last = {sent.last.back()};
+  if (sums_pieces(hybrid_)) sum_piece(piece, sent);
   return sent;
 }
 
 /// What goes to the peer of a step (push) or comes from it (pull).
 Copy HybridTransfers::parcel(int step, int chunk) const {
   const CopyPath path = hybrid_.mover == HybridMover::peer_kernel ? CopyPath::sms : CopyPath::copy_engine;
-  const auto part = [&](BufferId buffer, int peer) { return cut_.part(buffer, peer, chunk); };
+  const auto part = [&](BufferId buffer, int peer) {
+    return hybrid_.sums == HybridSums::everywhere ? cut_.whole(buffer, chunk) : cut_.part(buffer, peer, chunk);
+  };
   if (gemm_first_)
     return pushes(hybrid_) ? Copy{part(buffers_.c, step), at(landing(0, chunk), step), path}
                            : Copy{at(part(buffers_.c, 0), -step), landing(-step, chunk), path};
@@ -125,12 +142,26 @@ Slice HybridTransfers::landing(int peer, int chunk) const {
   return reduces_ ? cut_.slot(buffers_.partials, peer, chunk) : cut_.part(buffers_.result, peer, chunk);
 }
 
+Slice HybridTransfers::landing_on_peer(int step, int chunk) const { return at(landing(0, chunk), step); }
+
+void HybridTransfers::let_store(Gemm& gemm, int groups) {
+  for (int peer = 1; peer < gpus_; ++peer)
+    gemm.replicas.push_back(program_.whole(buffers_.stored[static_cast<std::size_t>(peer) - 1], peer));
+  for (int group = 0; group < groups; ++group)
+    for (int peer = 1; peer < gpus_; ++peer)
+      gemm.signals.push_back({.tile_group = group, .counter = flag_of_peer(group, peer), .place = peer});
+}
+
 void HybridTransfers::wait(const After& after) {
+  if (stores(hybrid_)) {
+    if (sums_pieces(hybrid_)) program_.wait(sums_, after);
+    return;
+  }
   for (const StreamId lane : lanes_) program_.wait(lane, after);
 }
 
 void HybridTransfers::add_computed(int piece) {
-  if (!copies(hybrid_) || pushes(hybrid_)) return;
+  if (!copies(hybrid_) || pushes(hybrid_) || stores(hybrid_)) return;
   const OperationId computed = program_.add(lanes_.front(), "computed" + suffix(piece), Barrier{.channel = 1});
   for (std::size_t lane = 1; lane < lanes_.size(); ++lane) program_.wait(lanes_[lane], After{computed});
 }
@@ -144,7 +175,7 @@ void HybridTransfers::wait_for_arrival(int piece, const Sent& sent) {
 }
 
 void HybridTransfers::copy_own(int piece) {
-  if (!copies(hybrid_) || cut_.by_shard()) return;
+  if (!copies(hybrid_) || cut_.by_shard() || sums_pieces(hybrid_)) return;
   const int chunk = cut_.chunk_of(piece);
   const Copy copy = gemm_first_ ? Copy{cut_.part(buffers_.c, 0, chunk), landing(0, chunk)}
                                 : Copy{input_for(0, chunk), cut_.part(buffers_.a, 0, chunk)};
@@ -175,20 +206,45 @@ void HybridTransfers::join_lanes() {
 void HybridTransfers::leave() {
   if (!copies(hybrid_)) return;
   join_lanes();
-  program_.add(main_stream, "leave", Barrier{});
-  if (reduces_) reduce();
+  if (sums_pieces(hybrid_)) program_.wait(main_stream, sums_);
+  // Sums that no rank has sent need no meeting: before a rank writes into what others read it enters.
+  if (!sums_pieces(hybrid_) || sends_sums()) program_.add(main_stream, "leave", Barrier{});
+  if (reduces_ && !sums_pieces(hybrid_)) sum_at_end();
+}
+
+/// `own` and the peers' partial sums of a chunk, added up.
+void HybridTransfers::add_sum(int chunk, Slice own, Slice sums, StreamId stream) {
+  MemoryBound sum{MemoryKernel::add, {own}, {sums}};
+  for (int peer = 1; peer < gpus_; ++peer)
+    sum.reads.push_back(buffers_.stored.empty()
+                            ? cut_.slot(buffers_.partials, peer, chunk)
+                            : cut_.whole(buffers_.stored[static_cast<std::size_t>(peer) - 1], chunk));
+  program_.add(stream, "sum" + suffix(chunk), sum);
+}
+
+/// Adds up what a piece brought, and sends the sums of an all-reduce whose ranks have added up their shards only.
+void HybridTransfers::sum_piece(int piece, const Sent& sent) {
+  for (const OperationId id : sent.last) program_.wait(sums_, After{id});
+  if (pushes(hybrid_)) program_.add(sums_, "arrived" + suffix(piece), Barrier{.channel = 2});
+  for (int peer = 1; stores(hybrid_) && peer < gpus_; ++peer)
+    program_.add(sums_, "stored" + suffix(piece) + " by rank - " + std::to_string(peer),
+                 Wait{.counter = flag_of_peer(piece, peer)});
+  const int chunk = cut_.chunk_of(piece);
+  if (hybrid_.sums == HybridSums::everywhere)
+    return add_sum(chunk, cut_.whole(buffers_.c, chunk), cut_.whole(buffers_.result, chunk), sums_);
+  add_sum(chunk, cut_.part(buffers_.c, 0, chunk),
+          sends_sums() ? cut_.part(buffers_.result, 0, chunk) : cut_.own_part(buffers_.result, chunk), sums_);
+  if (!sends_sums()) return;
+  if (!pushes(hybrid_)) program_.add(sums_, "summed" + suffix(piece), Barrier{.channel = 2});
+  for (int step = 1; step < gpus_; ++step) program_.add(sums_, "sum of" + suffix(chunk, step), sum_parcel(step, chunk));
 }
 
 /// Adds the partial sums of all ranks up, and sends the sums of an all-reduce.
-void HybridTransfers::reduce() {
-  const bool is_scattered = op_ == PairOp::gemm_reduce_scatter;
-  for (int chunk = 0; chunk < hybrid_.count; ++chunk) {
-    const Slice sums = is_scattered ? cut_.own_part(buffers_.result, chunk) : cut_.part(buffers_.result, 0, chunk);
-    MemoryBound sum{MemoryKernel::add, {}, {sums}};
-    for (int peer = 0; peer < gpus_; ++peer) sum.reads.push_back(cut_.slot(buffers_.partials, peer, chunk));
-    program_.add(main_stream, "sum" + suffix(chunk), sum);
-  }
-  if (is_scattered) return;
+void HybridTransfers::sum_at_end() {
+  for (int chunk = 0; chunk < hybrid_.count; ++chunk)
+    add_sum(chunk, cut_.slot(buffers_.partials, 0, chunk),
+            sends_sums() ? cut_.part(buffers_.result, 0, chunk) : cut_.own_part(buffers_.result, chunk), main_stream);
+  if (!sends_sums()) return;
   program_.add(main_stream, "summed", Barrier{});
   for (const StreamId lane : lanes_) program_.wait(lane, main_stream);
   for (int step = 1; step < gpus_; ++step)

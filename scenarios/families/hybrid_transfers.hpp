@@ -6,8 +6,11 @@
 //   push         copy engines write a parcel to each peer, and raise a flag there (X+gemm) or are known to have arrived
 //                at the last barrier (gemm+X)
 //   peer_kernel  as pull, by copies on SMs
+//   store        gemm+X: the GEMM stores its tiles on the peers, which know that they are there from a counter or from
+//                the last barrier; nothing else is sent
 //
-// What is reduced without NCCL is added up by a kernel; an all-reduce then sends the sums in the same way.
+// What is reduced without NCCL is added up by a kernel, at the end or piece by piece on a stream of its own; an
+// all-reduce then sends the sums in the same way, unless every rank has got all partial sums.
 #pragma once
 
 #include <string>
@@ -21,6 +24,9 @@ namespace weft::scenarios::families {
 
 inline bool copies(const Hybrid& hybrid) { return hybrid.mover != HybridMover::nccl; }
 inline bool pushes(const Hybrid& hybrid) { return hybrid.mover == HybridMover::push; }
+inline bool stores(const Hybrid& hybrid) { return hybrid.mover == HybridMover::store; }
+inline bool reduces(PairOp op) { return op == PairOp::gemm_all_reduce || op == PairOp::gemm_reduce_scatter; }
+inline bool sums_pieces(const Hybrid& hybrid) { return hybrid.sums != HybridSums::at_end; }
 inline bool uses_sms(const Hybrid& hybrid) {
   return hybrid.mover == HybridMover::nccl || hybrid.mover == HybridMover::peer_kernel;
 }
@@ -33,9 +39,11 @@ inline SignalingTiles tiles_of(const Hybrid& hybrid, const Machine& machine) {
 }
 
 /// a[m, k] x b[n, k]^T = c[m, n]. `input` is what the ranks hold before all_gather+gemm and all_to_all+gemm, `result`
-/// what they hold after a gemm+X, `partials` what a gemm+X without NCCL adds up.
+/// what they hold after a gemm+X, `partials` what a gemm+X without NCCL adds up. `stored` has a buffer for each peer,
+/// where all of c of rank - 1, rank - 2, … is stored.
 struct HybridBuffers {
   BufferId a = 0, b = 0, c = 0, input = 0, result = 0, partials = 0;
+  std::vector<BufferId> stored = {};
 };
 HybridBuffers add_buffers(Program& program, const PairWorkload& pair, const Hybrid& hybrid, int gpus,
                           std::int64_t rows);
@@ -65,6 +73,9 @@ class HybridTransfers {
   /// After the last transfer: all ranks are done with each other's memory, and sums are added up.
   void leave();
 
+  /// The GEMM stores what it computes on all peers, and says which groups of tiles they have got.
+  void let_store(Gemm& gemm, int groups);
+
   /// For tiles that look for the rows of a piece: the counter and how far it counts.
   CounterId flag_of(int piece);
   std::int64_t signals_of(int piece) const;
@@ -72,6 +83,8 @@ class HybridTransfers {
   Slice input_for(int peer, int chunk) const;
   /// Where what rank + `peer` computed for this one goes.
   Slice landing(int peer, int chunk) const;
+  /// The same on the peer of a step: where a GEMM stores what it computes for it.
+  Slice landing_on_peer(int step, int chunk) const;
   /// Whose shard the parcel of a step belongs to here: that of the peer that it is pulled from or pushed by.
   int sender(int step) const { return pushes(hybrid_) || gemm_first_ ? -step : step; }
 
@@ -81,7 +94,14 @@ class HybridTransfers {
   Copy parcel(int step, int chunk) const;
   Copy sum_parcel(int step, int chunk) const;
   void raise(int piece, StreamId stream, int place);
-  void reduce();
+  /// Of a group of tiles that rank - `peer` stores here.
+  CounterId flag_of_peer(int group, int peer) { return flag_of(group * (gpus_ - 1) + peer - 1); }
+  bool sends_sums() const {
+    return op_ == PairOp::gemm_all_reduce && hybrid_.sums != HybridSums::everywhere && copies(hybrid_);
+  }
+  void add_sum(int chunk, Slice own, Slice sums, StreamId stream);
+  void sum_piece(int piece, const Sent& sent);
+  void sum_at_end();
   void join_lanes();
   StreamId lane_of(int step) const { return lanes_[static_cast<std::size_t>(step - 1) % lanes_.size()]; }
   /// Tiles of one GEMM look for the rows of a piece.
@@ -95,6 +115,7 @@ class HybridTransfers {
   HybridBuffers buffers_;
   bool gemm_first_, reduces_;
   std::vector<StreamId> lanes_;
+  StreamId sums_ = main_stream;  ///< of the sums of pieces
   std::vector<CounterId> flags_;
   int signals_ = 0;
 };

@@ -40,14 +40,15 @@ std::vector<SignalingTiles> tile_schedulers(const Machine& machine) {
 }
 
 GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataType dtype, SignalingTiles scheduler,
-                         const Machine& machine) {
+                         const Machine& machine, TileColumns columns) {
   require_whole_tiles("workload.m", band_rows);
   require_whole_tiles("workload.n", size.n);
   std::optional<GemmKernel> fastest;
   double fastest_us = 0;
   for (const GemmKernel& kernel : kernels_of(machine)) {
     if (kernel.scheduler != scheduler_of(scheduler)) continue;
-    const bool cuts_evenly = band_rows % (kernel.cluster_m * kernel.tile_m) == 0 && size.n % kernel.tile_n == 0;
+    const bool cuts_evenly = band_rows % (kernel.cluster_m * kernel.tile_m) == 0 &&
+                             (columns == TileColumns::ragged || size.n % kernel.tile_n == 0);
     if (!cuts_evenly || ctas_per_sm(machine, kernel, dtype) == 0) continue;
     const double time_us = estimated_gemm_us(machine, size, kernel);
     if (!fastest || time_us < fastest_us) fastest = kernel, fastest_us = time_us;

@@ -9,8 +9,11 @@
 
 namespace weft::scenarios::families {
 
-/// Tiles have this many rows and columns, or twice as many along one of both.
+/// Tiles have this many rows and columns, or up to twice as many along one of both.
 inline constexpr int tile_extent = 128;
+
+/// Whether tiles cover the columns exactly, as a buffer of whole tiles needs, or the last ones may reach beyond.
+enum class TileColumns { whole, ragged };
 
 /// A GEMM with a kernel of its own, one CTA a tile.
 struct Waves {
@@ -28,7 +31,7 @@ std::vector<SignalingTiles> tile_schedulers(const Machine& machine);
 /// InputError where those or the columns are no multiple of tile_extent, or no such kernel fits an SM or has that
 /// scheduler.
 GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataType dtype, SignalingTiles scheduler,
-                         const Machine& machine);
+                         const Machine& machine, TileColumns columns = TileColumns::whole);
 
 /// With the fastest tiles that divide `band_rows`. Throws InputError as fastest_tiles(), and where the collective
 /// leaves no SM.

@@ -299,7 +299,8 @@ std::string userbuffers_of(const ScheduleChoice& choice) {
            "\n  cga_size: 2\n  num_splits: " + std::to_string(chunks->chunks) + "\n  set_sm_margin: 1\n";
   if (std::holds_alternative<AsyncTp>(choice.family)) return ring;
   const auto* hybrid = std::get_if<Hybrid>(&choice.family);
-  return hybrid != nullptr && hybrid->pieces == HybridPieces::shards && hybrid->mover != HybridMover::nccl ? ring : "";
+  if (hybrid == nullptr || hybrid->pieces != HybridPieces::shards) return "";
+  return hybrid->mover != HybridMover::nccl && hybrid->mover != HybridMover::store ? ring : "";
 }
 
 void add_transformer_engine(const Exploration& exploration, const Scenario& scenario,

@@ -73,13 +73,16 @@ Rectangle stored_row(const Schedule& schedule, const Layout& layout, const Recta
   return {c.rank, c.buffer, c.first_row + place.row, 1, c.first_column + place.column, tile.columns};
 }
 
-Matrices tile_result(const Matrices& inputs, bool accumulate) {
+/// A row for c, and the same for each replica.
+Matrices tile_result(const Matrices& inputs, bool accumulate, std::size_t replicas) {
   const IntegerMatrix tile = product(inputs[0], inputs[1]);
   Matrices rows;
   for (std::int64_t row = 0; row < tile.rows; ++row) {
     rows.push_back(rows_of(tile, row, 1));
     if (accumulate) add_rows(rows.back(), inputs[static_cast<std::size_t>(row) + 2], 0);
   }
+  const std::size_t stored = rows.size();
+  for (std::size_t i = 0; i < replicas * stored; ++i) rows.push_back(rows[i]);
   return rows;
 }
 
@@ -95,7 +98,15 @@ std::vector<Effect> effects_of(const Schedule& schedule, const Gemm& gemm, int r
     for (std::int64_t row = 0; row < tile.rows; ++row)
       effect.writes.push_back(stored_row(schedule, layout, c, tile.first_row + row, tile));
     if (gemm.accumulate) effect.reads.insert(effect.reads.end(), effect.writes.begin(), effect.writes.end());
-    effect.result = [accumulate = gemm.accumulate](const Matrices& inputs) { return tile_result(inputs, accumulate); };
+    for (const Slice& replica : gemm.replicas) {
+      const Rectangle place = on_rank(replica);
+      for (std::int64_t row = 0; row < tile.rows; ++row)
+        effect.writes.push_back({place.rank, place.buffer, place.first_row + tile.first_row + row, 1,
+                                 place.first_column + tile.first_column, tile.columns});
+    }
+    effect.result = [accumulate = gemm.accumulate, replicas = gemm.replicas.size()](const Matrices& inputs) {
+      return tile_result(inputs, accumulate, replicas);
+    };
     all.push_back(std::move(effect));
   }
   return all;

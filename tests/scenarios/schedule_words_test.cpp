@@ -16,6 +16,9 @@ TEST(ScheduleWords, AreThoseOfThePeopleWhoRunThem) {
             "two token splits, first 2048 tokens, norm fused with the all-reduce on 4 CTAs");
   EXPECT_EQ(words_of({Hybrid{.mover = HybridMover::push, .pieces = HybridPieces::shards, .count = 1}}),
             "pushes shard by shard");
+  EXPECT_EQ(words_of({Hybrid{
+                .trigger = HybridTrigger::tile_group, .mover = HybridMover::store, .sums = HybridSums::everywhere}}),
+            "tiles stored on peers chunk by chunk, in 2, of one GEMM, summed on every GPU");
   EXPECT_EQ(words_of({Pairs{.qkv = PairSchedule{AsyncTp{}}, .down = PairSchedule{Decomposition{2}, 8}}}),
             "pairs overlapped, qkv: async TP, down: chunks, NCCL, 2 chunks, at most 8 CTAs");
   EXPECT_EQ(words_of({Hybrid{.trigger = HybridTrigger::kernel_start, .mover = HybridMover::nccl, .count = 4}}),

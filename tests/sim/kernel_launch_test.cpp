@@ -98,12 +98,23 @@ TEST(KernelLaunch, OfAGemmStoresItsResultOnAPeerOverEveryLinkOfTheWay) {
   Launched one(2, gemm(1));
   const KernelLaunch launch = gemm_launch(gemm(1), one.site());
   int links = 0;
-  for (const Use& use : launch.work.uses) {
-    if (use.resource == Launched::hbm || use.resource == Launched::l2) continue;
+  for (const Use& use : launch.work.store_uses) {
     ++links;
-    EXPECT_NEAR(bytes_through(launch, use.resource), 2.0 * rows * columns, 1);
+    EXPECT_NEAR(use.per_unit * launch.work.stored_bytes_per_tile * static_cast<double>(launch.work.tiles),
+                2.0 * rows * columns, 1);
   }
   EXPECT_EQ(links, 2);  // out of one GPU, into the other
+}
+
+TEST(KernelLaunch, OfAGemmStoresReplicasThroughTheSamePort) {
+  Launched one(4, gemm());
+  Gemm replicated = gemm();
+  for (const int place : {1, 2, 3}) replicated.replicas.push_back(whole(2, rows, columns, place));
+  const KernelLaunch launch = gemm_launch(replicated, one.site());
+  double most = 0;
+  for (const Use& use : launch.work.store_uses) most = std::max(most, use.per_unit);
+  EXPECT_EQ(most, 3);  // out of this GPU
+  EXPECT_EQ(gemm_launch(gemm(), one.site()).work.stored_bytes_per_tile, 0);
 }
 
 TEST(KernelLaunch, OfAGemmWithFewSmsHasFewerCtas) {

@@ -119,6 +119,73 @@ TEST(TiledKernel, StreamKHasNoLastPartialWave) {
   EXPECT_NEAR(waves(TileScheduler::stream_k, 4096, 16), 4096.0 / 116, 1e-3);
 }
 
+/// With a link over which the tiles of a wave of 132 leave in `store_us`.
+double waves_with_stores(TileScheduler scheduler, std::int64_t tiles, double store_us) {
+  Gpu132 gpu;
+  TiledWork work = tiles_of(gpu, scheduler, tiles);
+  work.stored_bytes_per_tile = 1000;
+  work.store_uses = {{gpu.pool.add_resource(132 * work.stored_bytes_per_tile / store_us), 1}};
+  Kernel kernel(gpu, {}, std::move(work));
+  gpu.engine.run();
+  EXPECT_EQ(gpu.sms.busy_sms(), 0);
+  return kernel.end_in_waves();
+}
+
+// Those of all waves but the last leave while the next is computed.
+TEST(TiledKernel, StoresOnPeersEndAfterTheLastWave) {
+  for (const TileScheduler scheduler :
+       {TileScheduler::static_persistent, TileScheduler::dynamic_persistent, TileScheduler::stream_k}) {
+    EXPECT_NEAR(waves_with_stores(scheduler, 4 * 132, tile_us / 2), 4.5, 1e-6) << name_of(scheduler);
+    EXPECT_NEAR(waves_with_stores(scheduler, 132, tile_us / 2), 1.5, 1e-6) << name_of(scheduler);
+  }
+}
+
+// Where they take longer than a wave a CTA waits until its last tile has left.
+TEST(TiledKernel, SlowStoresHoldUpTheNextTile) {
+  for (const TileScheduler scheduler : {TileScheduler::static_persistent, TileScheduler::dynamic_persistent})
+    EXPECT_NEAR(waves_with_stores(scheduler, 4 * 132, 1.5 * tile_us), 1 + 4 * 1.5, 1e-6) << name_of(scheduler);
+}
+
+// 132 x 1000 bytes in half a wave are 26.4 GB/s: at half of that stores take a wave.
+TEST(TiledKernel, StoresHaveARateOfTheirOwn) {
+  Gpu132 gpu;
+  TiledWork work = tiles_of(gpu, TileScheduler::static_persistent, 132);
+  work.stored_bytes_per_tile = 1000;
+  work.store_uses = {{gpu.pool.add_resource(1e9), 1}};
+  work.store_GBps = 13.2;
+  Kernel kernel(gpu, {}, std::move(work));
+  gpu.engine.run();
+  EXPECT_NEAR(kernel.end_in_waves(), 2, 1e-6);
+}
+
+TEST(TiledKernel, StoresSlowDownTheNextWave) {
+  Gpu132 gpu;
+  TiledWork work = tiles_of(gpu, TileScheduler::static_persistent, 3 * 132);
+  work.stored_bytes_per_tile = 1000;
+  work.store_uses = {{gpu.pool.add_resource(132 * 1000 / (tile_us / 4)), 1}};
+  work.store_hold_us = tile_us / 10;
+  Kernel kernel(gpu, {}, std::move(work));
+  gpu.engine.run();
+  EXPECT_NEAR(kernel.end_in_waves(), 3 + 2 * 0.1 + 0.25, 1e-6);
+}
+
+TEST(TiledKernel, OfAGridHoldsItsSmsUntilItsTilesAreStored) {
+  EXPECT_NEAR(waves_with_stores(TileScheduler::grid, 4 * 132, tile_us / 2), 4 * 1.5, 1e-6);
+}
+
+TEST(TiledKernel, TileGroupsEndWhenTheirTilesAreStored) {
+  Gpu132 gpu;
+  TiledWork work = tiles_of(gpu, TileScheduler::static_persistent, 2 * 132);
+  work.stored_bytes_per_tile = 1000;
+  work.store_uses = {{gpu.pool.add_resource(132 * 1000 / (tile_us / 4)), 1}};
+  Gemm gemm;
+  gemm.tile_groups = {132, 132};
+  Kernel kernel(gpu, gemm, std::move(work));
+  gpu.engine.run();
+  EXPECT_NEAR(kernel.group_end_in_waves(0), 1.25, 1e-6);
+  EXPECT_NEAR(kernel.group_end_in_waves(1), 2.25, 1e-6);
+}
+
 TEST(TiledKernel, FewTilesTakeOneWave) {
   for (const TileScheduler scheduler :
        {TileScheduler::grid, TileScheduler::static_persistent, TileScheduler::dynamic_persistent})

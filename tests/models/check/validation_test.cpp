@@ -1,6 +1,6 @@
 #include "models/check/validation.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <climits>
 #include <cmath>
@@ -160,6 +160,32 @@ TEST(Validation, tile_groups_must_add_up_to_the_tiles_of_the_kernel) {
 TEST(Validation, tile_groups_need_an_explicit_kernel) {
   EXPECT_EQ(complaint(flash_overlap(), [](Schedule& s) { work<Gemm>(s, "gemm").kernel.reset(); }),
             "operations[0].gemm.kernel: expected an explicit kernel, since tile groups are used");
+}
+
+TEST(Validation, replicas_are_of_a_row_major_c_with_an_explicit_kernel) {
+  const auto complaint_about = [](auto change) {
+    return complaint(async_tp(), [&](Schedule& s) {
+      Gemm& gemm = work<Gemm>(s, "gemm_1");
+      gemm.kernel = GemmKernel{};
+      gemm.replicas = {gemm.c};
+      gemm.replicas[0].place = 1;
+      s.buffers[static_cast<std::size_t>(gemm.c.buffer)].memory = Memory::symmetric;
+      change(gemm);
+    });
+  };
+  const auto says = [](const std::string& text) { return testing::HasSubstr(".gemm." + text); };
+  EXPECT_EQ(complaint_about([](Gemm&) {}), "");
+  EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.kernel.reset(); }),
+              says("kernel: expected an explicit kernel, since c has replicas"));
+  EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.accumulate = true; }),
+              says("accumulate: expected false, since c has replicas"));
+  EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.replicas[0].columns /= 2; }), says("replicas: expected "));
+  EXPECT_THAT(complaint(flash_overlap(),
+                        [](Schedule& s) {
+                          Gemm& gemm = work<Gemm>(s, "gemm");
+                          gemm.replicas = {gemm.c};
+                        }),
+              testing::HasSubstr("gemm.c: expected the same rows of a row-major buffer on every rank"));
 }
 
 TEST(Validation, the_layout_of_c_has_the_kernels_tiles_order_and_groups) {

@@ -15,7 +15,8 @@ Schedule grouped_gemm() {
                       {"B", 256, 64, DataType::bf16, {}, {}},
                       {"C", 512, 256, DataType::bf16, {}, {}}};
   schedule.streams = {{"s0", 0}};
-  Gemm gemm{whole(schedule, "A"), whole(schedule, "B"), whole(schedule, "C"), false, GemmKernel{}, 0, {}, {}, {}, {}};
+  Gemm gemm{
+      whole(schedule, "A"), whole(schedule, "B"), whole(schedule, "C"), false, GemmKernel{}, 0, {}, {}, {}, {}, {}};
   gemm.tile_groups = {3, 2, 3};
   schedule.operations = {{"gemm", 0, {}, gemm}};
   return schedule;
@@ -32,6 +33,21 @@ TEST(Footprint, accumulation_reads_c_as_well) {
   Schedule schedule = grouped_gemm();
   std::get<Gemm>(schedule.operations[0].work).accumulate = true;
   EXPECT_EQ(footprint(schedule, schedule.operations[0]).reads.back(), whole(schedule, "C"));
+}
+
+TEST(Footprint, a_tile_group_writes_its_tiles_of_replicas_too) {
+  Schedule schedule = grouped_gemm();
+  Slice replica = whole(schedule, "C");
+  replica.place = 1;
+  std::get<Gemm>(schedule.operations[0].work).replicas = {replica};
+  EXPECT_EQ(footprint(schedule, schedule.operations[0]).writes, (std::vector{whole(schedule, "C"), replica}));
+  const std::vector<Slice> writes = footprint(schedule, schedule.operations[0], 1).writes;
+  ASSERT_EQ(writes.size(), 4u);
+  for (const std::size_t tile : {0u, 2u}) {
+    Slice same = writes[tile];
+    same.place = 1;
+    EXPECT_EQ(writes[tile + 1], same);
+  }
 }
 
 TEST(Footprint, a_tile_group_writes_exactly_its_tiles) {

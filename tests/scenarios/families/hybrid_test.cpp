@@ -127,6 +127,24 @@ TEST(Hybrids, WhatMakesNoSenseIsRefusedByTheChoiceThatDoesNotFit) {
                         Hybrid{.trigger = HybridTrigger::tile_group}),
             "schedule.gemm_sms: expected a limit: a GEMM whose tiles wait on every SM leaves none for what they wait "
             "for");
+  EXPECT_EQ(error({.sums = HybridSums::by_piece}),
+            "schedule.sums: expected at_end but where copies bring partial sums");
+  EXPECT_EQ(error({.mover = HybridMover::pull, .pieces = HybridPieces::shards, .sums = HybridSums::by_piece}),
+            "schedule.sums: expected at_end with pieces shards: each has one owner");
+  EXPECT_EQ(error({.mover = HybridMover::pull, .sums = HybridSums::everywhere}),
+            "schedule.sums: expected at_end or by_piece: a reduce-scatter's ranks need their own rows only");
+  EXPECT_EQ(error({.mover = HybridMover::store}),
+            "schedule.pieces: expected shards with trigger kernel_end, or with sums everywhere chunks with trigger "
+            "tile_group");
+  EXPECT_EQ(
+      error({.mover = HybridMover::store, .pieces = HybridPieces::shards, .ahead = true}),
+      "schedule.mover: expected nccl, pull, push or peer_kernel with lanes or ahead: what is stored has no stream");
+  EXPECT_EQ(build_error(PairWorkload{PairOp::gemm_reduce_scatter, 4096, 4000, 4096}, 4,
+                        Hybrid{.mover = HybridMover::store, .pieces = HybridPieces::shards}),
+            "schedule.mover: expected another than store: tiles have 128 columns");
+  EXPECT_EQ(build_error(PairWorkload{PairOp::all_gather_gemm, 4096, 4096, 4096}, 4,
+                        Hybrid{.mover = HybridMover::store, .pieces = HybridPieces::shards}),
+            "schedule.mover: expected one of nccl, pull, push and peer_kernel: a GEMM stores its results");
   EXPECT_EQ(error({.count = 3}), "workload.m: expected a multiple of gpus x count = 12, got 4096");
 }
 

@@ -11,9 +11,9 @@ namespace {
 using testing::ElementsAre;
 
 /// On two GPUs, in two pieces.
-std::vector<std::string> program(PairOp op, Hybrid hybrid) {
+std::vector<std::string> program(PairOp op, Hybrid hybrid, std::int64_t rows = 256) {
   hybrid.count = 2;
-  return program_of(build_case(PairWorkload{op, 256, 128, 64}, 2, hybrid));
+  return program_of(build_case(PairWorkload{op, rows, 128, 64}, 2, hybrid));
 }
 
 TEST(HybridTransfers, PulledInputsAreThereWhenAllRanksAre) {
@@ -42,6 +42,41 @@ TEST(HybridTransfers, ReducedResultsAreAddedUpAtTheEnd) {
   const std::vector<std::string> lines = program(PairOp::gemm_reduce_scatter, {.mover = HybridMover::push});
   EXPECT_THAT(std::vector(lines.end() - 3, lines.end()),
               ElementsAre("s0: leave after push 1 with rank + 1", "s0: sum 0", "s0: sum 1"));
+}
+
+TEST(HybridTransfers, PiecesAreAddedUpAndSentOnAsTheyCome) {
+  EXPECT_THAT(
+      program(PairOp::gemm_all_reduce, {.mover = HybridMover::pull, .sums = HybridSums::by_piece}),
+      ElementsAre("s0: enter", "s0: gemm 0", "s1: computed 0 after enter after gemm 0", "s1: pull 0 with rank + 1",
+                  "sums: sum 0 after pull 0 with rank + 1", "sums: summed 0", "sums: sum of 0 with rank + 1",
+                  "s0: gemm 1", "s1: computed 1 after gemm 1", "s1: pull 1 with rank + 1",
+                  "sums: sum 1 after pull 1 with rank + 1", "sums: summed 1", "sums: sum of 1 with rank + 1",
+                  "s0: leave after pull 1 with rank + 1 after sum of 1 with rank + 1"));
+}
+
+TEST(HybridTransfers, PiecesThatGoEverywhereAreAddedUpEverywhere) {
+  EXPECT_THAT(program(PairOp::gemm_all_reduce, {.mover = HybridMover::push, .sums = HybridSums::everywhere}),
+              ElementsAre("s0: enter", "s0: gemm 0", "s1: push 0 with rank + 1 after enter after gemm 0",
+                          "sums: arrived 0 after push 0 with rank + 1", "sums: sum 0", "s0: gemm 1",
+                          "s1: push 1 with rank + 1 after gemm 1", "sums: arrived 1 after push 1 with rank + 1",
+                          "sums: sum 1"));
+}
+
+TEST(HybridTransfers, StoredTilesNeedNoTransfer) {
+  const Hybrid stores{.mover = HybridMover::store, .pieces = HybridPieces::shards};
+  EXPECT_THAT(program(PairOp::gemm_all_to_all, stores, 512),
+              ElementsAre("s0: enter", "s0: gemm 0", "s0: gemm 1", "s0: gemm 2", "s0: gemm 3", "s0: leave"));
+  EXPECT_THAT(program(PairOp::gemm_reduce_scatter, stores, 512),
+              ElementsAre("s0: enter", "s0: gemm 0", "s0: gemm 1", "s0: gemm 2", "s0: gemm 3", "s0: leave", "s0: sum 0",
+                          "s0: sum 1"));
+}
+
+TEST(HybridTransfers, TilesStoredEverywhereAreAddedUpGroupByGroup) {
+  EXPECT_THAT(
+      program(PairOp::gemm_all_reduce,
+              {.trigger = HybridTrigger::tile_group, .mover = HybridMover::store, .sums = HybridSums::everywhere}),
+      ElementsAre("s0: enter", "s0: gemm", "sums: stored 0 by rank - 1 after gemm", "sums: sum 0",
+                  "sums: stored 1 by rank - 1 after gemm", "sums: sum 1"));
 }
 
 TEST(HybridTransfers, NcclMovesAPieceInOneCollective) {
