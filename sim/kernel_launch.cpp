@@ -139,10 +139,6 @@ KernelLaunch persistent_attention_launch(const LaunchSite& site, std::int64_t ti
   return launch;
 }
 
-}  // namespace
-
-namespace {
-
 /// What several peers' shares pass, such as the own port, is used as often.
 void merge(Uses& uses) {
   std::ranges::sort(uses, {}, &Use::resource);
