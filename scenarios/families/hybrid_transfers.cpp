@@ -212,6 +212,11 @@ void HybridTransfers::leave() {
   if (reduces_ && !sums_pieces(hybrid_)) sum_at_end();
 }
 
+/// Where the own rows of a chunk are added up.
+Slice HybridTransfers::own_sums(int chunk) const {
+  return sends_sums() ? cut_.part(buffers_.result, 0, chunk) : cut_.own_part(buffers_.result, chunk);
+}
+
 /// `own` and the peers' partial sums of a chunk, added up.
 void HybridTransfers::add_sum(int chunk, Slice own, Slice sums, StreamId stream) {
   MemoryBound sum{MemoryKernel::add, {own}, {sums}};
@@ -232,8 +237,7 @@ void HybridTransfers::sum_piece(int piece, const Sent& sent) {
   const int chunk = cut_.chunk_of(piece);
   if (hybrid_.sums == HybridSums::everywhere)
     return add_sum(chunk, cut_.whole(buffers_.c, chunk), cut_.whole(buffers_.result, chunk), sums_);
-  add_sum(chunk, cut_.part(buffers_.c, 0, chunk),
-          sends_sums() ? cut_.part(buffers_.result, 0, chunk) : cut_.own_part(buffers_.result, chunk), sums_);
+  add_sum(chunk, cut_.part(buffers_.c, 0, chunk), own_sums(chunk), sums_);
   if (!sends_sums()) return;
   if (!pushes(hybrid_)) program_.add(sums_, "summed" + suffix(piece), Barrier{.channel = 2});
   for (int step = 1; step < gpus_; ++step) program_.add(sums_, "sum of" + suffix(chunk, step), sum_parcel(step, chunk));
@@ -242,8 +246,7 @@ void HybridTransfers::sum_piece(int piece, const Sent& sent) {
 /// Adds the partial sums of all ranks up, and sends the sums of an all-reduce.
 void HybridTransfers::sum_at_end() {
   for (int chunk = 0; chunk < hybrid_.count; ++chunk)
-    add_sum(chunk, cut_.slot(buffers_.partials, 0, chunk),
-            sends_sums() ? cut_.part(buffers_.result, 0, chunk) : cut_.own_part(buffers_.result, chunk), main_stream);
+    add_sum(chunk, cut_.slot(buffers_.partials, 0, chunk), own_sums(chunk), main_stream);
   if (!sends_sums()) return;
   program_.add(main_stream, "summed", Barrier{});
   for (const StreamId lane : lanes_) program_.wait(lane, main_stream);

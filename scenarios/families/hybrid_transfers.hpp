@@ -99,6 +99,7 @@ class HybridTransfers {
   bool sends_sums() const {
     return op_ == PairOp::gemm_all_reduce && hybrid_.sums != HybridSums::everywhere && copies(hybrid_);
   }
+  Slice own_sums(int chunk) const;
   void add_sum(int chunk, Slice own, Slice sums, StreamId stream);
   void sum_piece(int piece, const Sent& sent);
   void sum_at_end();
