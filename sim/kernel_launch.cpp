@@ -16,10 +16,11 @@ namespace {
 
 constexpr double shortest_us = 1e-3;  // ends are rounded up to that
 
-/// Of a kernel of which `bytes` flow through the L2, and some of them from or to HBM.
-Uses memory_uses(const LaunchSite& site, double bytes) {
+/// Of a kernel of which `bytes` flow through the L2, and some of them from or to HBM, which takes `slowdown` times as
+/// long for them as for a stream.
+Uses memory_uses(const LaunchSite& site, double bytes, double slowdown = 1) {
   Uses uses{{site.l2, 1.0}};
-  if (const double hbm_bytes = site.cost.traffic.hbm_bytes; hbm_bytes > 0)
+  if (const double hbm_bytes = site.cost.traffic.hbm_bytes * slowdown; hbm_bytes > 0)
     uses.push_back({site.hbm, hbm_bytes / bytes});
   return uses;
 }
@@ -55,6 +56,13 @@ std::string text_of(const GemmKernel& kernel, std::int64_t tiles, int ctas) {
   return std::to_string(kernel.tile_m) + "x" + std::to_string(kernel.tile_n) + "x" + std::to_string(kernel.tile_k) +
          (kernel.split_k > 1 ? " split-k " + std::to_string(kernel.split_k) : "") + ", " + std::to_string(tiles) +
          " tiles on " + std::to_string(ctas) + " CTAs";
+}
+
+/// How much longer the HBM takes for a GEMM that adds to a matrix, of which each byte is read and written.
+double slowdown_of_update(const Gemm& gemm, const LaunchSite& site) {
+  if (!gemm.accumulate || site.cost.traffic.touched_bytes == 0) return 1;
+  const double updated = 2 * static_cast<double>(bytes_of(gemm.c, site.schedule)) / site.cost.traffic.touched_bytes;
+  return 1 + std::min(1.0, updated) * (1 / site.machine.gpu.hbm_update_share - 1);
 }
 
 /// What a GEMM and a grouped GEMM have in common: `tiles` that take `timing` each, on at most `max_sms` SMs.
@@ -187,8 +195,8 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   if (kernel.scheduler == TileScheduler::grid) launch.most_sms = gemm.max_sms;
   // Traffic is known of the rank that has most rows, and each tile of any rank has its share of it.
   const auto tiles_with_traffic = static_cast<double>(tile_count(size_of(gemm, site.schedule.gpus), kernel));
-  work.uses = memory_uses(site, timing.l2_bytes * tiles_with_traffic);
-  add_remote_stores(work, gemm, site, tiles_with_traffic);
+    work.uses = memory_uses(site, timing.l2_bytes * tiles_with_traffic, slowdown_of_update(gemm, site));
+    add_remote_stores(work, gemm, site, tiles_with_traffic);
   work.tile_us *= 1 + gemm_reordering(site.machine, site.schedule.buffers[gemm.c.buffer].layout);
   if (kernel.scheduler == TileScheduler::dynamic_persistent && !gemm.kernel)
     work.setup_us = site.activity.is_root ? library.root_counter_reset_us : library.counter_reset_us;

@@ -166,20 +166,22 @@ double Simulation::period_us(int rank, int iteration, int from) const {
          (iteration - from + 1);
 }
 
-/// A graph does not repeat faster than with one of its collectives alone.
+/// A graph does not repeat faster than with one of its collectives alone, and among many ranks than their hosts launch
+/// it.
 double Simulation::repetition_floor_us() const {
-  double floor_us = 0;
-  if (schedule_.launch == Launch::graph && options_.mechanisms.gaps)
-    for (const OperationCost& cost : costs_) floor_us = std::max(floor_us, cost.collective.alone_us);
+  if (schedule_.launch != Launch::graph || !options_.mechanisms.gaps) return 0;
+  const bool is_launched_by_many = machine_.condition.condition == Condition::sustained && schedule_.gpus > 2 &&
+                                   schedule_.operations.size() > 1 && has_library_collectives(schedule_);
+  double floor_us = is_launched_by_many ? machine_.latencies.many_ranks_graph_us : 0;
+  for (const OperationCost& cost : costs_) floor_us = std::max(floor_us, cost.collective.alone_us);
   return floor_us;
 }
 
 /// What the host needs to launch a graph with collectives beside other operations, where the iteration is too short
-/// to hide it. Under load the hosts of two ranks are far ahead; of more, one is late now and then, and all wait for it.
+/// to hide it. Under load the host is far ahead.
 double Simulation::exposed_launch_us(double time_us) const {
-  const bool is_far_ahead = machine_.condition.condition == Condition::sustained && schedule_.gpus <= 2;
-  if (is_far_ahead || schedule_.launch != Launch::graph || !options_.mechanisms.gaps ||
-      schedule_.operations.size() < 2 || !has_library_collectives(schedule_))
+  if (machine_.condition.condition == Condition::sustained || schedule_.launch != Launch::graph ||
+      !options_.mechanisms.gaps || schedule_.operations.size() < 2 || !has_library_collectives(schedule_))
     return 0;
   const Latencies& latencies = machine_.latencies;
   return std::clamp(latencies.short_graph_us - time_us, 0.0, latencies.short_graph_gap_us);

@@ -29,6 +29,7 @@ struct Gpu {
   double fp8_speedup = 0;
   double speed_spread = 0;
   double hbm_GBps = 0;
+  double hbm_update_share = 1;
   double l2_GBps = 0;
   double l2_unique_GBps = 0;
   Bytes l2_bytes = 0;
@@ -98,6 +99,7 @@ struct Latencies {
   double collective_graph_gap_us = 0;
   double short_graph_us = 0;
   double short_graph_gap_us = 0;
+  double many_ranks_graph_us = 0;
   double eager_launch_us = 0;
   double eager_gap_us = 0;
   double eager_event_us = 0;

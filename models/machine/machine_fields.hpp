@@ -65,6 +65,8 @@ void describe(auto& io, Like<Gpu> auto& gpu) {
               {"ratio", "slowest GPU of a server over the fastest in the same work, less 1", parts});
   io.number("hbm_bandwidth", gpu.hbm_GBps,
             {"GBps", "what a streaming kernel reaches, read and write together", bandwidths});
+  io.optional("hbm_update_share", gpu.hbm_update_share,
+              {"ratio", "of hbm_bandwidth, where a GEMM adds to a matrix: its reads and writes are mixed", shares});
   io.number("l2_bandwidth", gpu.l2_GBps, {"GBps", "L2 to all SMs, what clusters share counted once", bandwidths});
   io.number("l2_unique_bandwidth", gpu.l2_unique_GBps,
             {"GBps", "L2 to all SMs where each byte goes to one SM only", bandwidths});
@@ -186,6 +188,11 @@ void describe(auto& io, Like<Latencies> auto& latencies) {
       {"us", "the launch of a graph with collectives is hidden only behind iterations at least so long", durations});
   io.optional("short_graph_gap", latencies.short_graph_gap_us,
               {"us", "at most so much of that launch shows behind shorter iterations", durations});
+  io.optional("many_ranks_graph", latencies.many_ranks_graph_us,
+              {"us",
+               "under load, graphs with collectives among more than two GPUs beside other operations do not follow "
+               "each other faster",
+               durations});
   io.number("eager_launch", latencies.eager_launch_us,
             {"us", "host time of one operation, enqueued by PyTorch", durations});
   io.number("eager_gap", latencies.eager_gap_us,

@@ -173,6 +173,27 @@ TEST(ClosedForm, GraphShorterThanItsLaunchTakesItsLaunch) {
   EXPECT_EQ(trace.limited_by, Limit::launch);
 }
 
+TEST(ClosedForm, UnderLoadMoreThanTwoRanksLaunchGraphsNoFasterThanTheirHostsCan) {
+  Machine machine = test_machine();
+  machine.latencies.many_ranks_graph_us = 5000;
+  const auto trace_of = [&](int gpus, Condition condition) {
+    machine.condition.condition = condition;
+    return SimulatedExecutor().run(
+        scenarios::families::build({.id = "",
+                                    .gpus = gpus,
+                                    .workload = scenarios::PairWorkload{PairOp::gemm_all_reduce, 512, 512, 512},
+                                    .schedule = {},
+                                    .measured = {}},
+                                   machine),
+        machine);
+  };
+  const Trace of_many = trace_of(4, Condition::sustained);
+  EXPECT_EQ(of_many.time_us, 5000);
+  EXPECT_EQ(of_many.limited_by, Limit::launch);
+  EXPECT_LT(trace_of(4, Condition::after_pause).time_us, 5000);
+  EXPECT_LT(trace_of(2, Condition::sustained).time_us, 5000);
+}
+
 TEST(ClosedForm, CollectiveBetweenMeasuredSizesLiesOnTheLine) {
   const auto at = [](Bytes bytes) { return time_us(CollectiveWorkload{CollectiveKind::all_reduce, bytes}, 4); };
   const Bytes low = 1 << 20, high = 1 << 24, middle = (low + high) / 2;

@@ -33,8 +33,10 @@ Schedule schedule_of(int gpus, Work work) {
 /// That operation on rank 0, and what it finds on its GPU: an empty L2.
 class Launched {
  public:
-  Launched(int gpus, Work work)
-      : schedule_(schedule_of(gpus, std::move(work))), costs_(operation_costs(schedule_, test_machine(), false)) {
+  Launched(int gpus, Work work, const Machine& machine = test_machine())
+      : schedule_(schedule_of(gpus, std::move(work))),
+        machine_(machine),
+        costs_(operation_costs(schedule_, machine, false)) {
     activity_.operation = &schedule_.operations.front();
     activity_.is_root = true;
   }
@@ -43,7 +45,7 @@ class Launched {
   const OperationCost& cost() const { return costs_.front(); }
   LaunchSite site() {
     return {.activity = activity_,
-            .machine = test_machine(),
+            .machine = machine_,
             .schedule = schedule_,
             .cost = cost(),
             .sms = sms_,
@@ -57,6 +59,7 @@ class Launched {
 
  private:
   Schedule schedule_;
+  Machine machine_;
   std::vector<OperationCost> costs_;
   Activity activity_;
   Engine engine_;
@@ -92,6 +95,19 @@ TEST(KernelLaunch, OfAGemmMovesItsBytesOverHbm) {
   EXPECT_GT(one.cost().traffic.hbm_bytes, 0);
   EXPECT_NEAR(bytes_through(launch, Launched::hbm), one.cost().traffic.hbm_bytes, 1);
   EXPECT_EQ(launch.limit, Limit::compute);
+}
+
+TEST(KernelLaunch, OfAGemmThatAddsTakesTheHbmLongerForWhatItReadsAndWrites) {
+  Machine machine = test_machine();
+  machine.gpu.hbm_update_share = 0.25;
+  Gemm adds = gemm();
+  adds.accumulate = true;
+  Launched one(1, adds, machine);
+  const double read = 2.0 * depth * (rows + columns), updated = 2 * 2.0 * rows * columns;
+  EXPECT_NEAR(bytes_through(gemm_launch(adds, one.site()), Launched::hbm), read + 4 * updated, 1);
+  machine.gpu.hbm_update_share = 1;
+  Launched as_a_stream(1, adds, machine);
+  EXPECT_NEAR(bytes_through(gemm_launch(adds, as_a_stream.site()), Launched::hbm), read + updated, 1);
 }
 
 TEST(KernelLaunch, OfAGemmStoresItsResultOnAPeerOverEveryLinkOfTheWay) {
