@@ -237,9 +237,10 @@ using Family =
 /// Whose host code enqueues the operations of an eager launch.
 enum class Host { pytorch, cuda, vllm_eager };
 
-/// What does the collectives: the library, kernels of one's own over peer access (one- or two-shot, whichever is
-/// faster) or the switch's multicast, or nothing, as a baseline without communication.
-enum class Collectives { nccl, two_shot, multimem, none };
+/// What does the collectives: the library, all-reduces told to be in the switch (nccl_nvls) or as it chooses, kernels
+/// of one's own over peer access (all-reduces in one shot, or in one or two, whichever is faster) or the switch's
+/// multicast, or nothing, as a baseline without communication.
+enum class Collectives { nccl, nccl_nvls, one_shot, two_shot, multimem, none };
 
 struct ScheduleChoice {
   Family family;
@@ -280,7 +281,8 @@ template <>
 struct NamesOf<scenarios::Collectives> {
   using enum scenarios::Collectives;
   static constexpr std::array names{
-      std::pair{nccl, std::string_view{"nccl"}}, std::pair{two_shot, std::string_view{"two_shot"}},
+      std::pair{nccl, std::string_view{"nccl"}},         std::pair{nccl_nvls, std::string_view{"nccl_nvls"}},
+      std::pair{one_shot, std::string_view{"one_shot"}}, std::pair{two_shot, std::string_view{"two_shot"}},
       std::pair{multimem, std::string_view{"multimem"}}, std::pair{none, std::string_view{"none"}}};
 };
 template <>

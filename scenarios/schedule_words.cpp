@@ -101,6 +101,10 @@ std::string_view words_of_collectives(Collectives collectives) {
   switch (collectives) {
     case Collectives::nccl:
       return "NCCL";
+    case Collectives::nccl_nvls:
+      return "NCCL in the switch";
+    case Collectives::one_shot:
+      return "all-reduces in one shot";
     case Collectives::two_shot:
       return "collectives over peer memory";
     case Collectives::multimem:

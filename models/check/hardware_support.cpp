@@ -291,7 +291,9 @@ void check_counter(const Counter& counter, const CounterUse& use, int gpus) {
 bool needs_peer_access(const Operation& operation) {
   return match(
       operation.work, [](const OneOf<Barrier, Signal, GroupedExchange> auto&) { return true; },
-      [](const Collective& collective) { return collective.transport != Transport::nccl; },
+      [](const Collective& collective) {
+        return collective.transport != Transport::nccl && collective.transport != Transport::nccl_nvls;
+      },
       [&](const OneOf<Gemm, GroupedGemm, AllReduceNorm, Copy, MemoryBound, Attention, PartialAttention, Wait,
                       Delay> auto&) { return facts(operation.work).crosses_ranks; });
 }

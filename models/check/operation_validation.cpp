@@ -151,7 +151,12 @@ void check(const Check& here, const Collective& work) {
   here.same_type("output", work.input, work.output);
   here.at_least("max_ctas", work.max_ctas, 0);
   here.at_least("cluster", work.cluster, 0);
-  if (work.transport == Transport::nccl || work.transport == Transport::nccl_copy_engine) {
+  const bool is_of_all_reduce = work.transport == Transport::nccl_nvls || work.transport == Transport::one_shot;
+  here.require(!is_of_all_reduce || work.kind == CollectiveKind::all_reduce, "transport", [&] {
+    return "one that does " + std::string(name_of(work.kind)) + ", got " + std::string(name_of(work.transport));
+  });
+  if (work.transport == Transport::nccl || work.transport == Transport::nccl_nvls ||
+      work.transport == Transport::nccl_copy_engine) {
     check_contiguous(here, "input", work.input);
     check_contiguous(here, "output", work.output);
   }

@@ -149,6 +149,16 @@ Reading read_or_model(const Machine& machine, CollectiveKind kind, int gpus, dou
   return read_limited(curves_of(machine, kind, gpus), max_ctas, read_curve, read_fewer);
 }
 
+CollectiveTiming timing_of(const Reading& reading, CollectiveAlgorithm algorithm, double port_bytes) {
+  return {.latency_us = reading.latency_us,
+          .transfer_us = reading.kernel_us - reading.latency_us,
+          .ctas = std::max(1, static_cast<int>(reading.ctas + 0.5)),
+          .cluster = reading.cluster,
+          .alone_us = reading.alone_us,
+          .port_bytes = port_bytes,
+          .algorithm = algorithm};
+}
+
 }  // namespace
 
 CollectiveTiming time_collective(const Machine& machine, CollectiveKind kind, int gpus, Bytes bytes, int max_ctas) {
@@ -159,13 +169,17 @@ CollectiveTiming time_collective(const Machine& machine, CollectiveKind kind, in
   CollectiveAlgorithm algorithm =
       kind == CollectiveKind::all_to_all ? CollectiveAlgorithm::direct : CollectiveAlgorithm::ring;
   if (has_protocols) algorithm = library_time(machine, kind, gpus, size, max_ctas).algorithm;
-  return {.latency_us = reading.latency_us,
-          .transfer_us = reading.kernel_us - reading.latency_us,
-          .ctas = std::max(1, static_cast<int>(reading.ctas + 0.5)),
-          .cluster = reading.cluster,
-          .alone_us = reading.alone_us,
-          .port_bytes = bytes_out(algorithm, kind, gpus, size),
-          .algorithm = algorithm};
+  return timing_of(reading, algorithm, bytes_out(algorithm, kind, gpus, size));
+}
+
+CollectiveTiming time_nvls_all_reduce(const Machine& machine, int gpus, Bytes bytes, int max_ctas) {
+  constexpr auto kind = CollectiveKind::all_reduce;
+  constexpr auto in_switch = CollectiveAlgorithm::in_switch;
+  const auto size = static_cast<double>(bytes);
+  const LibraryTime time = library_time(machine, kind, gpus, size, max_ctas, in_switch);
+  if (library_time(machine, kind, gpus, size, max_ctas).algorithm == in_switch)
+    return time_collective(machine, kind, gpus, bytes, max_ctas);
+  return timing_of(as_reading(time, machine), in_switch, bytes_out(in_switch, kind, gpus, size));
 }
 
 }  // namespace weft

@@ -29,4 +29,8 @@ struct CollectiveTiming {
 /// Throws InputError when the profile has neither a curve of this kind nor protocols.
 CollectiveTiming time_collective(const Machine& machine, CollectiveKind kind, int gpus, Bytes bytes, int max_ctas);
 
+/// An all-reduce that the library is told to do in the switch (NCCL_ALGO=NVLS): as time_collective() where it would by
+/// itself, else by library_time() of that algorithm. Throws InputError where the profile has no protocol in the switch.
+CollectiveTiming time_nvls_all_reduce(const Machine& machine, int gpus, Bytes bytes, int max_ctas);
+
 }  // namespace weft

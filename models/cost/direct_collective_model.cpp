@@ -57,6 +57,11 @@ double time_us(const CollectiveTiming& timing) { return timing.latency_us + timi
                                     std::string(name_of(transport)));
 }
 
+CollectiveTiming time_in_one_shot(const DirectCollective& kernel, int gpus, double bytes, int max_ctas) {
+  return timing_of(kernel, CollectiveAlgorithm::direct, port_bytes_of_one_shot(gpus, bytes), {.added = bytes * gpus},
+                   max_ctas);
+}
+
 CollectiveTiming time_over_peers(const Machine& machine, const DirectCollectives& kernels, CollectiveKind kind,
                                  int gpus, double bytes, int max_ctas) {
   constexpr auto direct = CollectiveAlgorithm::direct;
@@ -65,8 +70,7 @@ CollectiveTiming time_over_peers(const Machine& machine, const DirectCollectives
     fastest = timing_of(*kernels.two_shot, direct, bytes_out(direct, kind, gpus, bytes),
                         cta_bytes_of_two_shot(kind, gpus, bytes), max_ctas);
   if (kernels.one_shot && kind == CollectiveKind::all_reduce) {
-    const CollectiveTiming one =
-        timing_of(*kernels.one_shot, direct, port_bytes_of_one_shot(gpus, bytes), {.added = bytes * gpus}, max_ctas);
+    const CollectiveTiming one = time_in_one_shot(*kernels.one_shot, gpus, bytes, max_ctas);
     if (!fastest || time_us(one) < time_us(*fastest)) fastest = one;
   }
   if (!fastest) refuse(machine, Transport::peer_kernel, "direct_collectives.two_shot in the profile");
@@ -87,6 +91,10 @@ CollectiveTiming time_direct_collective(const Machine& machine, Transport transp
   const DirectCollectives& kernels = *machine.direct_collectives;
   const auto size = static_cast<double>(bytes);
   if (transport == Transport::peer_kernel) return time_over_peers(machine, kernels, kind, gpus, size, max_ctas);
+  if (transport == Transport::one_shot && kind == CollectiveKind::all_reduce) {
+    if (!kernels.one_shot) refuse(machine, transport, "direct_collectives.one_shot in the profile");
+    return time_in_one_shot(*kernels.one_shot, gpus, size, max_ctas);
+  }
   if (transport != Transport::multicast || kind == CollectiveKind::all_to_all)
     refuse(machine, transport, "nccl or peer_kernel for " + std::string(name_of(kind)));
   if (!machine.fabric.multicast) refuse(machine, transport, "a switch that multicasts");
@@ -99,8 +107,10 @@ CollectiveTiming time_direct_collective(const Machine& machine, Transport transp
 
 CollectiveTiming time_over(const Machine& machine, Transport transport, CollectiveKind kind, int gpus, Bytes bytes,
                            int max_ctas) {
-  return transport == Transport::nccl ? time_collective(machine, kind, gpus, bytes, max_ctas)
-                                      : time_direct_collective(machine, transport, kind, gpus, bytes, max_ctas);
+  if (transport == Transport::nccl) return time_collective(machine, kind, gpus, bytes, max_ctas);
+  if (transport == Transport::nccl_nvls && kind == CollectiveKind::all_reduce)
+    return time_nvls_all_reduce(machine, gpus, bytes, max_ctas);
+  return time_direct_collective(machine, transport, kind, gpus, bytes, max_ctas);
 }
 
 }  // namespace weft

@@ -18,13 +18,13 @@ namespace weft {
 double port_bytes_of_one_shot(int gpus, double bytes);
 double port_bytes_of_multimem(CollectiveKind kind, int gpus, double bytes);
 
-/// By Transport::peer_kernel, one- or two-shot, whichever is faster, or by Transport::multicast; see DirectCollective
+/// By Transport::peer_kernel, one- or two-shot, whichever is faster, one_shot or multicast; see DirectCollective
 /// for the formula. `max_ctas` 0: as many as the kernel takes by default. Throws InputError, field "transport", where
 /// the machine has no such kernel or its profile does not say how it runs there.
 CollectiveTiming time_direct_collective(const Machine& machine, Transport transport, CollectiveKind kind, int gpus,
                                         Bytes bytes, int max_ctas);
 
-/// By any transport, the library's too: time_collective() or time_direct_collective().
+/// By any transport, the library's too: time_collective(), time_nvls_all_reduce() or time_direct_collective().
 CollectiveTiming time_over(const Machine& machine, Transport transport, CollectiveKind kind, int gpus, Bytes bytes,
                            int max_ctas);
 

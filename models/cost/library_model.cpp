@@ -59,10 +59,11 @@ std::vector<LinkLoad> link_loads(const Fabric& fabric, CollectiveAlgorithm algor
   return loads;
 }
 
-LibraryTime library_time(const Machine& machine, CollectiveKind kind, int gpus, double bytes, int max_ctas) {
+LibraryTime library_time(const Machine& machine, CollectiveKind kind, int gpus, double bytes, int max_ctas,
+                         std::optional<CollectiveAlgorithm> only) {
   std::optional<LibraryTime> fastest;
   for (const CollectiveProtocol& protocol : machine.collective_protocols) {
-    if (!can_do(protocol, kind)) continue;
+    if (!can_do(protocol, kind) || (only && protocol.algorithm != *only)) continue;
     LibraryTime time;
     time.algorithm = protocol.algorithm;
     time.channels = max_ctas > 0 ? std::min(max_ctas, protocol.channels) : protocol.channels;
@@ -74,8 +75,9 @@ LibraryTime library_time(const Machine& machine, CollectiveKind kind, int gpus, 
     if (!fastest || time.time_us() < fastest->time_us()) fastest = time;
   }
   if (!fastest)
-    throw InputError("collectives",
-                     "expected a curve or a protocol of " + std::string(name_of(kind)) + " in profile " + machine.name);
+    throw InputError("collectives", "expected a curve or a protocol of " + std::string(name_of(kind)) +
+                                        (only == CollectiveAlgorithm::in_switch ? " in the switch" : "") +
+                                        " in profile " + machine.name);
   return *fastest;
 }
 

@@ -2,6 +2,7 @@
 // curve.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "models/machine/machine.hpp"
@@ -42,7 +43,9 @@ struct LibraryTime {
 ///   steps: ring W-1, for all_reduce 2 (W-1); direct W-1; in_switch 1
 ///   rate:  the least of  efficiency x (rate of the busiest link / its share)  and  channels x channel's rate
 ///
-/// `max_ctas` limits the channels; 0: the library's default. Throws InputError where the profile has no protocols.
-LibraryTime library_time(const Machine& machine, CollectiveKind kind, int gpus, double bytes, int max_ctas);
+/// `max_ctas` limits the channels; 0: the library's default. Throws InputError where the profile has no protocol of the
+/// kind, or, where `only` is named, of that algorithm.
+LibraryTime library_time(const Machine& machine, CollectiveKind kind, int gpus, double bytes, int max_ctas,
+                         std::optional<CollectiveAlgorithm> only = {});
 
 }  // namespace weft

@@ -29,14 +29,14 @@ struct FactsOf {
             .differs_by_rank = differ_by_rank(gemm.a.rows)};
   }
   Facts operator()(const Collective& collective) const {
-    return {
-        .kind = "collective",
-        .role = Role::communication,
-        .is_collective = true,
-        .by_library = collective.transport == Transport::nccl || collective.transport == Transport::nccl_copy_engine,
-        .runs_on_copy_engine = collective.transport == Transport::nccl_copy_engine,
-        .crosses_ranks = true,
-        .meetings = 1};
+    return {.kind = "collective",
+            .role = Role::communication,
+            .is_collective = true,
+            .by_library = collective.transport == Transport::nccl || collective.transport == Transport::nccl_nvls ||
+                          collective.transport == Transport::nccl_copy_engine,
+            .runs_on_copy_engine = collective.transport == Transport::nccl_copy_engine,
+            .crosses_ranks = true,
+            .meetings = 1};
   }
   Facts operator()(const AllReduceNorm&) const {
     return {.kind = "all_reduce_norm",

@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "models/schedule/facts.hpp"
+
 namespace weft::scenarios::families {
 namespace {
 
@@ -15,11 +17,11 @@ bool is_collective(const Work& work) {
                      Signal, Wait, Barrier, Delay> auto&) { return false; });
 }
 
-Work over(Transport transport, const Work& work) {
+Work over(Collectives choice, const Work& work) {
   return match(
       work,
       [&](Collective collective) -> Work {
-        collective.transport = transport;
+        collective.transport = transport_of(choice, collective.kind);
         return collective;
       },
       [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention,
@@ -95,8 +97,13 @@ std::vector<Slice> exchanged_by_peers(const Work& work) {
 
 }  // namespace
 
-Transport transport_of(Collectives choice) {
+Transport transport_of(Collectives choice, CollectiveKind kind) {
+  const bool is_all_reduce = kind == CollectiveKind::all_reduce;
   switch (choice) {
+    case Collectives::nccl_nvls:
+      return is_all_reduce ? Transport::nccl_nvls : Transport::nccl;
+    case Collectives::one_shot:
+      return is_all_reduce ? Transport::one_shot : Transport::peer_kernel;
     case Collectives::multimem:
       return Transport::multicast;
     case Collectives::two_shot:
@@ -112,7 +119,8 @@ Schedule with_collectives(Schedule schedule, Collectives choice) {
   if (choice == Collectives::none) return without_collectives(std::move(schedule));
   if (choice == Collectives::nccl) return schedule;
   for (Operation& operation : schedule.operations) {
-    operation.work = over(transport_of(choice), operation.work);
+    operation.work = over(choice, operation.work);
+    if (facts(operation.work).by_library) continue;
     for (const Slice& slice : exchanged_by_peers(operation.work))
       schedule.buffers[static_cast<std::size_t>(slice.buffer)].memory = Memory::symmetric;
   }

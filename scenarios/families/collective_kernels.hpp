@@ -6,8 +6,9 @@
 
 namespace weft::scenarios::families {
 
-/// Who moves the data; the library where nobody does.
-Transport transport_of(Collectives choice);
+/// Who moves the data; the library where nobody does. What is of all-reduces alone leaves the others to the library or
+/// to kernels over peer access.
+Transport transport_of(Collectives choice, CollectiveKind kind);
 
 /// Gives every collective the transport of `choice`. With none they are left out, and what followed them follows what
 /// they waited for: such a schedule computes nothing that is right, so its meaning is left out as well.

@@ -84,7 +84,7 @@ struct PairInWaves {
 };
 
 CollectiveTiming time_sending(std::int64_t elements, const Case& request, CollectiveKind kind, const Machine& machine) {
-  return time_over(machine, transport_of(request.schedule.collectives), kind, request.gpus,
+  return time_over(machine, transport_of(request.schedule.collectives, kind), kind, request.gpus,
                    elements * bytes_of(DataType::bf16), request.schedule.max_ctas);
 }
 

@@ -60,8 +60,9 @@ Grade grade_of(const Schedule& schedule, double time_us, const Machine& machine,
         [&](const Collective& collective) {
           const Bytes bytes = bytes_of(full_slice(collective), schedule);
           const CollectiveTiming timing = time_of(collective, bytes, schedule.gpus, machine);
-          rests.add(collective.transport == Transport::peer_kernel ? grades.of_two_shot(schedule.gpus)
-                                                                   : grades.of(collective.kind, schedule.gpus),
+          const bool is_by_peers =
+              collective.transport == Transport::peer_kernel || collective.transport == Transport::one_shot;
+          rests.add(is_by_peers ? grades.of_two_shot(schedule.gpus) : grades.of(collective.kind, schedule.gpus),
                     timing.latency_us + timing.transfer_us);
         },
         [&](const Copy& copy) {

@@ -72,6 +72,36 @@ TEST(DirectCollective, AGemmSlowsDownItsCtasAndNotItsPort) {
   EXPECT_NEAR(ratio(1e6, 1), 1, 1e-6);
 }
 
+// Each of 4 ranks loads 4 x 80 MB at 0.1 MB in a microsecond.
+TEST(DirectCollective, InOneShotEveryRankLoadsAllRanksData) {
+  EXPECT_NEAR(transfer_us(Transport::one_shot, all_reduce), 4 * 80e6 / 1e5, 1e-3);
+  EXPECT_EQ(time_direct_collective(machine(), Transport::one_shot, all_reduce, 4, 1 << 10, 0).latency_us, 2);
+  EXPECT_THROW(transfer_us(Transport::one_shot, CollectiveKind::all_gather), InputError);
+}
+
+// In the switch (W + 1) / W of 64 MB go through a port at 8 of its 10 GB/s; a ring's 2 (W - 1) / W at 5.
+TEST(DirectCollective, TheLibraryCanBeToldToBeInTheSwitch) {
+  Machine one = machine();
+  one.fabric.link = {.GBps = 10, .peak_GBps = 10};
+  one.collective_protocols = {
+      {.name = "ring", .algorithm = CollectiveAlgorithm::ring, .channels = 8, .channel_GBps = 10, .efficiency = 0.5},
+      {.name = "switch",
+       .algorithm = CollectiveAlgorithm::in_switch,
+       .channels = 4,
+       .channel_GBps = 10,
+       .efficiency = 0.8,
+       .base_us = 1e6}};
+  const CollectiveTiming chosen = time_over(one, Transport::nccl, all_reduce, 4, 64'000'000, 0);
+  const CollectiveTiming told = time_over(one, Transport::nccl_nvls, all_reduce, 4, 64'000'000, 0);
+  EXPECT_EQ(chosen.algorithm, CollectiveAlgorithm::ring);
+  EXPECT_EQ(told.algorithm, CollectiveAlgorithm::in_switch);
+  EXPECT_EQ(told.ctas, 4);
+  EXPECT_NEAR(told.transfer_us, 64e6 * 5 / 4 / 8e3, 1);
+  EXPECT_NEAR(time_over(one, Transport::nccl_nvls, all_reduce, 4, 64'000'000, 1).transfer_us, told.transfer_us, 1);
+  one.collective_protocols.pop_back();
+  EXPECT_THROW(time_over(one, Transport::nccl_nvls, all_reduce, 4, 64'000'000, 0), InputError);
+}
+
 TEST(DirectCollective, OfEveryTransportTheLibrarysIsItsCurve) {
   Machine one = machine();
   one.collectives = {{.kind = all_reduce, .gpus = 4, .ctas = 3, .points = {{.bytes = 1 << 20, .kernel_us = 70}}}};

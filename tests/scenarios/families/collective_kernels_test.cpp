@@ -25,8 +25,16 @@ TEST(CollectiveKernels, GiveEveryCollectiveItsTransport) {
   EXPECT_EQ(transport(Collectives::nccl), Transport::nccl);
   EXPECT_EQ(transport(Collectives::two_shot), Transport::peer_kernel);
   EXPECT_EQ(transport(Collectives::multimem), Transport::multicast);
+  EXPECT_EQ(transport(Collectives::nccl_nvls), Transport::nccl_nvls);
+  EXPECT_EQ(transport(Collectives::one_shot), Transport::one_shot);
+  EXPECT_EQ(with_collectives(schedule(), Collectives::nccl_nvls).buffers[0].memory, Memory::local);
   EXPECT_EQ(with_collectives(schedule(), Collectives::nccl).buffers[0].memory, Memory::local);
   EXPECT_EQ(with_collectives(schedule(), Collectives::two_shot).buffers[0].memory, Memory::symmetric);
+}
+
+TEST(CollectiveKernels, WhatIsOfAllReducesAloneLeavesTheOthersToItsKind) {
+  EXPECT_EQ(transport_of(Collectives::nccl_nvls, CollectiveKind::all_gather), Transport::nccl);
+  EXPECT_EQ(transport_of(Collectives::one_shot, CollectiveKind::reduce_scatter), Transport::peer_kernel);
 }
 
 TEST(CollectiveKernels, NoneLeavesThemOutAndKeepsTheOrderOfTheRest) {
