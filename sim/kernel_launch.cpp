@@ -195,8 +195,8 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   if (kernel.scheduler == TileScheduler::grid) launch.most_sms = gemm.max_sms;
   // Traffic is known of the rank that has most rows, and each tile of any rank has its share of it.
   const auto tiles_with_traffic = static_cast<double>(tile_count(size_of(gemm, site.schedule.gpus), kernel));
-    work.uses = memory_uses(site, timing.l2_bytes * tiles_with_traffic, slowdown_of_update(gemm, site));
-    add_remote_stores(work, gemm, site, tiles_with_traffic);
+  work.uses = memory_uses(site, timing.l2_bytes * tiles_with_traffic, slowdown_of_update(gemm, site));
+  add_remote_stores(work, gemm, site, tiles_with_traffic);
   work.tile_us *= 1 + gemm_reordering(site.machine, site.schedule.buffers[gemm.c.buffer].layout);
   if (kernel.scheduler == TileScheduler::dynamic_persistent && !gemm.kernel)
     work.setup_us = site.activity.is_root ? library.root_counter_reset_us : library.counter_reset_us;

@@ -8,11 +8,6 @@
 namespace weft::sim {
 namespace {
 
-/// Share of GPUs on which a collective that was created later starts first under load: where graphs of
-/// load-pairs-2026-11-22 lie between those in which it was created first and what is launched eagerly, GEMM first (14
-/// to 26 % of the way on 2 GPUs).
-constexpr double later_wins_under_load = 0.5;
-
 /// In which share of launches a collective that begins a graph beside other operations starts first: on every rank at
 /// once, as each must hold its SMs before any goes on. Under load, when the next graph waits at the GPU, one that was
 /// created first always does. 0 where nothing races.
@@ -29,7 +24,8 @@ double starts_first(const Schedule& schedule, const Machine& machine) {
   if (schedule.launch != Launch::graph || roots < 2 || position < 0) return 0;
   const CollectiveKernel& kernel = machine.collective_kernel;
   double on_a_rank = position == 0 ? kernel.created_first_wins : kernel.created_later_wins;
-  if (machine.condition.condition == Condition::sustained) on_a_rank = position == 0 ? 1 : later_wins_under_load;
+  if (machine.condition.condition == Condition::sustained)
+    on_a_rank = position == 0 ? 1 : kernel.created_later_wins_under_load;
   double on_all = 1;
   for (int rank = 0; rank < schedule.gpus; ++rank) on_all *= on_a_rank;
   return on_all;

@@ -167,6 +167,7 @@ struct CollectiveKernel {
   double crowded_us = 0;
   double created_first_wins = 1;
   double created_later_wins = 1;
+  double created_later_wins_under_load = 1;
   double beside_gemm = 0;
   double memory_pressure = 0;
 };

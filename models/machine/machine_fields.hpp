@@ -302,6 +302,11 @@ void describe(auto& io, Like<CollectiveKernel> auto& kernel) {
                parts});
   io.optional("created_later_wins", kernel.created_later_wins,
               {"ratio", "created_first_wins where the collective is a later one of their nodes", parts});
+  io.optional("created_later_wins_under_load", kernel.created_later_wins_under_load,
+              {"ratio",
+               "created_later_wins where the next graph waits at the GPU; there one that was created first always "
+               "starts first",
+               parts});
   io.optional("crowded", kernel.crowded_us,
               {"us",
                "longer where it gets its SMs from a GEMM that ends, bunched instead of spread over GPCs; in full "
