@@ -71,6 +71,17 @@ RunCondition read_condition(const JsonValue& value) {
   return {Condition::sustained, clock_MHz};
 }
 
+Timing read_timing(const JsonValue& value) {
+  if (!value.is_object()) {
+    if (value.string() != back_to_back) value.fail("back_to_back, or an object of added_us and l2");
+    return {};
+  }
+  JsonObject object = value.object();
+  const Timing timing{object.number_or("added_us", 0, 0, most_added_us), object.word_or("l2", L2Before::kept)};
+  object.finish();
+  return timing;
+}
+
 Case case_from_json(const nlohmann::json& json) {
   JsonObject object(json);
   Case result;
@@ -86,6 +97,7 @@ Case case_from_json(const nlohmann::json& json) {
     result.measured = read_measured(measured->object());
   }
   if (const auto condition = object.find("condition")) result.condition = read_condition(*condition);
+  if (const auto timing = object.find("timing")) result.condition.timing = read_timing(*timing);
   object.finish();
   check_sizes(result.workload, result.gpus);
   return result;
@@ -109,6 +121,11 @@ nlohmann::ordered_json to_json(const RunCondition& condition) {
   return name_of(condition.condition);
 }
 
+nlohmann::ordered_json to_json(const Timing& timing) {
+  if (timing == Timing{}) return back_to_back;
+  return {{"added_us", timing.added_us}, {"l2", name_of(timing.l2)}};
+}
+
 nlohmann::ordered_json to_json(const Case& value) {
   nlohmann::ordered_json json{{"id", value.id}, {"gpus", value.gpus}};
   json["workload"] = to_json(value.workload);
@@ -116,7 +133,9 @@ nlohmann::ordered_json to_json(const Case& value) {
   nlohmann::ordered_json measured;
   write(measured, fields_of(value.measured));
   if (!measured.empty()) json["measured"] = std::move(measured);
-  if (value.condition != RunCondition{}) json["condition"] = to_json(value.condition);
+  const Timing& timing = value.condition.timing;
+  if (value.condition != RunCondition{.timing = timing}) json["condition"] = to_json(value.condition);
+  if (timing != Timing{}) json["timing"] = to_json(timing);
   return json;
 }
 

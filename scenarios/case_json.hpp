@@ -10,6 +10,10 @@
 
 namespace weft::scenarios {
 
+/// The word for iterations that follow one another.
+inline constexpr const char* back_to_back = "back_to_back";
+inline constexpr double most_added_us = 1e6;
+
 /// Strict: a key that the op or the family does not have, a size that is no positive integer or above any limit is an
 /// InputError whose field is the path in the case ("workload.m"). Left out: `schedule` is serial, `dtype` bf16.
 /// Whether the sizes can be cut as the family needs is build()'s business.
@@ -18,12 +22,15 @@ Case case_from_json(const nlohmann::json& json);
 Workload read_workload(JsonObject object);
 ScheduleChoice read_schedule_choice(JsonObject object);
 Measured read_measured(JsonObject object);
+/// Of the keys `condition` and `timing`.
 RunCondition read_condition(const JsonValue& value);
+Timing read_timing(const JsonValue& value);
 
 /// Everything that is not a default, in the order of the documentation; case_from_json(to_json(c)) == c.
 nlohmann::ordered_json to_json(const Case& value);
 nlohmann::ordered_json to_json(const Workload& workload);
 nlohmann::ordered_json to_json(const ScheduleChoice& choice);
 nlohmann::ordered_json to_json(const RunCondition& condition);
+nlohmann::ordered_json to_json(const Timing& timing);
 
 }  // namespace weft::scenarios

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "scenarios/case_json.hpp"
 #include "scenarios/family_rules.hpp"
 #include "scenarios/pair_schedule.hpp"
 #include "scenarios/workload.hpp"
@@ -134,6 +135,25 @@ ordered_json condition_schema() {
           {"oneOf", {{{"enum", words}}, clock}}};
 }
 
+ordered_json timing_schema() {
+  ordered_json words = ordered_json::array();
+  for (const auto& [l2, word] : NamesOf<L2Before>::names) words.push_back(word);
+  const ordered_json object{
+      {"type", "object"},
+      {"properties",
+       {{"added_us",
+         {{"type", "number"},
+          {"minimum", 0},
+          {"maximum", most_added_us},
+          {"description", "to each iteration, by the events around it and launches that nothing hides"}}},
+        {"l2",
+         {{"enum", words},
+          {"description", "what an operation finds there: cold, nothing; flushed, what its own iteration left"}}}}},
+      {"additionalProperties", false}};
+  return {{"description", "how an iteration is timed; left out: back_to_back"},
+          {"oneOf", {{{"enum", {back_to_back}}}, object}}};
+}
+
 }  // namespace
 
 ordered_json case_schema() {
@@ -146,7 +166,8 @@ ordered_json case_schema() {
                                 {"workload", {{"$ref", "#/$defs/workload"}}},
                                 {"schedule", {{"$ref", "#/$defs/schedule"}, {"description", "left out: serial"}}},
                                 {"measured", {{"$ref", "#/$defs/measured"}}},
-                                {"condition", {{"$ref", "#/$defs/condition"}}}};
+                                {"condition", {{"$ref", "#/$defs/condition"}}},
+                                {"timing", {{"$ref", "#/$defs/timing"}}}};
   return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
           {"title", "A case of weft predict: one line"},
           {"description", "docs/formats.md says what the keys mean."},
@@ -161,6 +182,7 @@ ordered_json case_schema() {
             {"measured",
              object_of(Measured::meaning, ordered_json::object(), ordered_json::array(), fields_of(Measured{}))},
             {"condition", condition_schema()},
+            {"timing", timing_schema()},
             {"searched_family", {{"enum", searched_families()}}}}}};
 }
 

@@ -111,7 +111,8 @@ Slices slices_of(const Schedule& schedule, const Operation& operation) {
 std::vector<MemoryTraffic> memory_traffic(const Schedule& schedule, const Machine& machine) {
   RecentlyUsed l2(machine.gpu);
   std::vector<MemoryTraffic> traffic(schedule.operations.size());
-  for (int pass = 0; pass < 2; ++pass) {  // the second sees what the iteration before left
+  const int passes = machine.condition.timing.l2 == L2Before::kept ? 2 : 1;
+  for (int pass = 0; pass < passes; ++pass) {  // the second sees what the iteration before left
     for (std::size_t id = 0; id < traffic.size(); ++id) {
       traffic[id] = {};
       for (const Slice& slice : slices_of(schedule, schedule.operations[id])) {

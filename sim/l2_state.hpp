@@ -8,7 +8,8 @@
 
 namespace weft::sim {
 
-/// For each operation: bytes that it moves from or to HBM in a steady iteration, and all bytes that it touches once.
+/// For each operation: bytes that it moves from or to HBM in a steady iteration, which finds in the L2 what the
+/// machine's timing leaves there, and all bytes that it touches once.
 /// Found by replaying the operations' slices, in program order, over a list of row ranges by age
 /// (models/cost/l2_reuse.hpp says what is left of each).
 struct MemoryTraffic {

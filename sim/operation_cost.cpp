@@ -130,7 +130,8 @@ std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machi
   for (std::size_t id = 0; id < costs.size(); ++id) {
     const Operation& operation = schedule.operations[id];
     costs[id].traffic = traffic[id];
-    if (!l2_reuse) costs[id].traffic.hbm_bytes = traffic[id].touched_bytes;
+    if (!l2_reuse || machine.condition.timing.l2 == L2Before::cold)
+      costs[id].traffic.hbm_bytes = traffic[id].touched_bytes;
     match(operation.work, CostOf(schedule, machine, choices, operation, costs[id], traffic[id].touched_bytes));
   }
   return costs;

@@ -55,12 +55,13 @@ std::vector<std::string> strings(JsonObject& object, std::string_view key) {
   return texts;
 }
 
-std::vector<Case> named_cases(JsonObject& object, std::string_view key, const CasesById& known) {
+std::vector<Case> named_cases(JsonObject& object, std::string_view key, const CasesById& known, const Timing& timing) {
   std::vector<Case> cases;
   for (const JsonValue& value : object.list_or_empty(key)) {
     const auto found = known.find(value.string());
     if (found == known.end()) value.fail("the id of one of the cases");
     cases.push_back(found->second);
+    if (timing != Timing{}) cases.back().condition.timing = timing;
   }
   return cases;
 }
@@ -105,10 +106,10 @@ Observation read_observation(const JsonValue& value, const Claim& claim, const C
                              const fs::path& folder) {
   JsonObject object = value.object();
   Observation observation;
-  observation.cases = named_cases(object, "cases", known);
-  observation.less = named_cases(object, "less", known);
-  observation.over = named_cases(object, "over", known);
-  observation.without = named_cases(object, "without", known);
+  observation.cases = named_cases(object, "cases", known, claim.timing.timing);
+  observation.less = named_cases(object, "less", known, claim.timing.timing);
+  observation.over = named_cases(object, "over", known, claim.timing.timing);
+  observation.without = named_cases(object, "without", known, claim.timing.timing);
   observation.operations = strings(object, "operations");
   observation.over_operations = strings(object, "over_operations");
   observation.published = read_published(object);
@@ -123,7 +124,10 @@ Observation read_observation(const JsonValue& value, const Claim& claim, const C
 }
 
 ClaimTiming read_timing(JsonObject object) {
-  ClaimTiming timing{object.number("added_us", 0, 1e6), object.string("source")};
+  ClaimTiming timing;
+  timing.timing.added_us = object.number_or("added_us", 0, 0, scenarios::most_added_us);
+  timing.timing.l2 = object.word_or("l2", L2Before::kept);
+  timing.source = object.string("source");
   object.finish();
   return timing;
 }

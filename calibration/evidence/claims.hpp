@@ -6,9 +6,9 @@
 //    "observations": [{"cases": ["a1"]}, {"cases": ["a2"]}]}
 // "published" is a number or a range, [1.02, 1.65], of which one end may be null; one of the whole claim, or one of
 // each observation. A ratio whose source has times as well names them in each observation, "published_us": 277.2, the
-// time of its cases together; then both have to be met. "timing": {"added_us": 30, "source": "…"} is what the source's
-// way of timing adds to each of a claim's cases. "numbers": {"gpu.tensor_rate": {"value": 1024, "source": "…"}} are
-// those of the profile that were others in the source, such as another library's kernels.
+// time of its cases together; then both have to be met. "timing": {"added_us": 30, "l2": "flushed", "source": "…"} is
+// how the source timed, the timing of all of a claim's cases. "numbers": {"gpu.tensor_rate": {"value": 1024, "source":
+// "…"}} are those of the profile that were others in the source, such as another library's kernels.
 #pragma once
 
 #include <array>
@@ -67,9 +67,9 @@ struct Observation {
   std::optional<double> published_us;        ///< of the cases together, besides a published ratio
 };
 
-/// How the source timed.
+/// How the source timed, as the claim's cases say too.
 struct ClaimTiming {
-  double added_us = 0;  ///< to each case: launches, events, a cold L2
+  Timing timing;
   std::string source;
 };
 

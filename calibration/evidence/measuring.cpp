@@ -58,6 +58,8 @@ Schedule Measuring::schedule_of(const Case& one) {
 bool Measuring::add(const Case& one) {
   --before_;
   try {
+    if (one.condition.timing != Timing{})
+      throw InputError("timing", "expected back_to_back, as iterations on GPUs follow one another");
     Schedule schedule = schedule_of(one);
     require_runnable(schedule);
     schedules_.push_back(std::move(schedule));

@@ -7,6 +7,7 @@
 #include <exception>
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include "calibration/evidence/perfect_overlap.hpp"
 #include "models/base/input_error.hpp"
@@ -48,7 +49,7 @@ class Predictions {
   void add(const Claim& claim, const Observation& observation) {
     for (const auto* cases : {&observation.cases, &observation.less, &observation.over, &observation.without})
       for (const Case& one : *cases) {
-        Entry& entry = entries_[one.id];
+        Entry& entry = entries_[key_of(one)];
         entry.request = &one;
         entry.spans |= !(observation.operations.empty() && observation.over_operations.empty());
         entry.losses |= is_loss(claim.quantity);
@@ -58,7 +59,7 @@ class Predictions {
   /// On all cores.
   void simulate(const Machine& machine, ProgressCounter& progress) {
     std::vector<Entry*> all;
-    for (auto& [id, entry] : entries_) all.push_back(&entry);
+    for (auto& [key, entry] : entries_) all.push_back(&entry);
     on_all_cores(all.size(), [&](std::size_t i) {
       try {
         sim::SimulatedExecutor executor({.spans = all[i]->spans, .mechanisms = {}, .given_us = {}});
@@ -73,19 +74,22 @@ class Predictions {
   }
 
   std::size_t count() const { return entries_.size(); }
-  const scenarios::study::Prediction& of(const Case& request) const { return entries_.at(request.id).prediction; }
+  const scenarios::study::Prediction& of(const Case& request) const { return entries_.at(key_of(request)).prediction; }
   const scenarios::study::Inefficiency& losses_of(const Case& request) const {
-    return entries_.at(request.id).inefficiency;
+    return entries_.at(key_of(request)).inefficiency;
   }
 
  private:
+  /// Claims that are timed in other ways may ask for one case.
+  using Key = std::tuple<std::string, double, L2Before>;
+  static Key key_of(const Case& one) { return {one.id, one.condition.timing.added_us, one.condition.timing.l2}; }
   struct Entry {
     const Case* request = nullptr;
     bool spans = false, losses = false;  ///< asked for
     scenarios::study::Prediction prediction;
     scenarios::study::Inefficiency inefficiency;
   };
-  std::map<std::string, Entry> entries_;
+  std::map<Key, Entry> entries_;
 };
 
 /// Of the operations on GPU 0 with `part` in their names, in one of the schedule's equal parts.
@@ -101,12 +105,12 @@ double operations_us(const scenarios::study::Prediction& prediction, const std::
   return sum / prediction.schedule.repeats_per_iteration;
 }
 
-/// As the source times them, each with what its timing adds; whole iterations where `operations` is empty.
-double times_us(const std::vector<Case>& cases, const Predictions& predictions, const ClaimTiming& timing,
+/// As the source times them; whole iterations where `operations` is empty.
+double times_us(const std::vector<Case>& cases, const Predictions& predictions,
                 const std::vector<std::string>& operations = {}) {
-  double sum = static_cast<double>(cases.size()) * timing.added_us;
+  double sum = 0;
   for (const Case& one : cases) {
-    if (operations.empty()) sum += predictions.of(one).time_us;
+    sum += operations.empty() ? predictions.of(one).time_us : one.condition.timing.added_us;
     for (const std::string& part : operations) sum += operations_us(predictions.of(one), part);
   }
   return sum;
@@ -195,11 +199,6 @@ int stages_of(const scenarios::study::Prediction& prediction) {
   return *staged->stages;
 }
 
-/// Of the one case, whose serial form is timed in the same way.
-double speedup(const scenarios::study::Prediction& prediction, const ClaimTiming& timing) {
-  return (prediction.serial_us + timing.added_us) / (prediction.time_us + timing.added_us);
-}
-
 double value_of(const Claim& claim, const Observation& observation, const Predictions& predictions,
                 const Machine& machine) {
   const auto predicted = [&]() -> const scenarios::study::Prediction& {
@@ -208,14 +207,12 @@ double value_of(const Claim& claim, const Observation& observation, const Predic
   const auto losses = [&]() -> const scenarios::study::Inefficiency& {
     return predictions.losses_of(observation.cases.front());
   };
-  const auto cases_us = [&] { return times_us(observation.cases, predictions, claim.timing, observation.operations); };
-  const auto whole_us = [&](const std::vector<Case>& cases) { return times_us(cases, predictions, claim.timing); };
-  const auto over_us = [&] {
-    return times_us(observation.over, predictions, claim.timing, observation.over_operations);
-  };
+  const auto cases_us = [&] { return times_us(observation.cases, predictions, observation.operations); };
+  const auto whole_us = [&](const std::vector<Case>& cases) { return times_us(cases, predictions); };
+  const auto over_us = [&] { return times_us(observation.over, predictions, observation.over_operations); };
   switch (claim.quantity) {
     case Quantity::speedup:
-      return speedup(predicted(), claim.timing);
+      return predicted().serial_us / predicted().time_us;
     case Quantity::ideal_speedup:
       return predicted().serial_us / predicted().bound_us;
     case Quantity::ideal_overlap:
@@ -271,7 +268,7 @@ struct AskedObservation {
 Answer answer_of(const Claim& claim, const Observation& observation, const Profile& profile) {
   Answer answer{value_of(claim, observation, profile.predictions, profile.machine), {}, {}};
   if (observation.published_us)
-    answer.time_us = times_us(observation.cases, profile.predictions, claim.timing, observation.operations);
+    answer.time_us = times_us(observation.cases, profile.predictions, observation.operations);
   if (claim.quantity == Quantity::rule_share)
     answer.other_values = shares_of_fastest(observation.cases, profile.predictions);
   return answer;

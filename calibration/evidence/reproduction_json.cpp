@@ -48,7 +48,9 @@ ordered_json as_json(const Claim& claim, const Verdict& verdict) {
     json["random_holds"] = verdict.blind->random_holds;
   }
   if (!claim.timing.source.empty())
-    json["timing"] = {{"added_us", claim.timing.added_us}, {"source", claim.timing.source}};
+    json["timing"] = {{"added_us", claim.timing.timing.added_us},
+                      {"l2", name_of(claim.timing.timing.l2)},
+                      {"source", claim.timing.source}};
   for (const OtherNumber& number : claim.numbers)
     json["numbers"][number.section + "." + number.key] = {{"value", number.value}, {"source", number.source}};
   json["note"] = claim.note;

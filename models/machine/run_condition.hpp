@@ -1,5 +1,5 @@
-// What the GPUs have been doing before an iteration is timed: a time is worth nothing without it, since it decides how
-// much of the load the power governor has seen.
+// What the GPUs have been doing before an iteration is timed, and how it is timed: a time is worth nothing without
+// either, since they decide how much of the load the power governor has seen, and what is still in the L2.
 #pragma once
 
 #include "models/base/names.hpp"
@@ -18,9 +18,30 @@ struct NamesOf<Condition> {
                                     std::pair{Condition::after_pause, std::string_view{"short"}}};
 };
 
+/// What an operation finds in the L2.
+enum class L2Before {
+  kept,     ///< what the operations and iterations before it left
+  flushed,  ///< what the operations of its iteration left: benchmarks flush it before each iteration
+  cold,     ///< nothing: it is flushed before each kernel
+};
+template <>
+struct NamesOf<L2Before> {
+  static constexpr std::array names{std::pair{L2Before::kept, std::string_view{"kept"}},
+                                    std::pair{L2Before::flushed, std::string_view{"flushed"}},
+                                    std::pair{L2Before::cold, std::string_view{"cold"}}};
+};
+
+/// Left as it is: iterations back to back.
+struct Timing {
+  double added_us = 0;  ///< to an iteration, by the events around it and by launches that nothing hides
+  L2Before l2 = L2Before::kept;
+  bool operator==(const Timing&) const = default;
+};
+
 struct RunCondition {
   Condition condition = Condition::sustained;
   double fixed_clock_MHz = 0;  ///< SMs held at this clock, without a governor; 0: they are not
+  Timing timing = {};
   bool operator==(const RunCondition&) const = default;
 };
 

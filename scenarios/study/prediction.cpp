@@ -82,8 +82,8 @@ double eager_launch_us(scenarios::Host host, const Machine& machine) {
   return launch_us;
 }
 
-/// The machine in the condition, and with the host code, that is asked about; `changed` keeps a copy where they are
-/// others than the machine's.
+/// The machine in the condition, timed in the way and with the host code that is asked about; `changed` keeps a copy
+/// where they are others than the machine's.
 const Machine& as_asked(const Case& asked, const Machine& machine, std::optional<Machine>& changed) {
   const double launch_us = eager_launch_us(asked.schedule.host, machine);
   if (asked.condition == machine.condition && launch_us == machine.latencies.eager_launch_us) return machine;
@@ -150,10 +150,11 @@ Prediction predict(const Case& asked, const Machine& on_machine, Executor& execu
   prediction.choice = request.schedule;
   prediction.schedule = std::move(settled.schedule);
   prediction.trace = std::move(settled.trace);
-  prediction.time_us = prediction.serial_us = prediction.trace.time_us;
+  const double added_us = request.condition.timing.added_us;
+  prediction.time_us = prediction.serial_us = prediction.trace.time_us + added_us;
   prediction.limited_by = prediction.trace.limited_by;
   if (const Case serial = serial_case(request); options.serial && !(serial == request))
-    prediction.serial_us = time_us(families::build(serial, used), used);
+    prediction.serial_us = time_us(families::build(serial, used), used) + added_us;
   prediction.bound_us = bound_us(request, machine);
   prediction.runnable = is_runnable(prediction.schedule, machine);
   prediction.outside_calibration = outside(prediction.schedule, machine);

@@ -67,6 +67,28 @@ TEST(CaseJson, RefusesOtherConditions) {
             "condition.clock_MHz: expected this key, it is missing");
 }
 
+TEST(CaseJson, ReadsHowAnIterationIsTimed) {
+  json asked = gemm_case;
+  asked["timing"] = "back_to_back";
+  EXPECT_EQ(case_from_json(asked), case_from_json(gemm_case));
+  EXPECT_FALSE(to_json(case_from_json(asked)).contains("timing"));
+  asked["timing"] = {{"added_us", 7.5}, {"l2", "flushed"}};
+  EXPECT_EQ(case_from_json(asked).condition.timing, (Timing{7.5, L2Before::flushed}));
+  EXPECT_EQ(json(to_json(case_from_json(asked))["timing"]), asked["timing"]);
+  EXPECT_FALSE(to_json(case_from_json(asked)).contains("condition"));
+  asked["condition"] = "short";
+  EXPECT_EQ(case_from_json(to_json(case_from_json(asked))), case_from_json(asked));
+}
+
+TEST(CaseJson, RefusesOtherTimings) {
+  EXPECT_EQ(error_with(gemm_case, "/timing", "alone"),
+            "timing: expected back_to_back, or an object of added_us and l2, got \"alone\"");
+  EXPECT_EQ(error_with(gemm_case, "/timing", {{"added_us", -1}}),
+            "timing.added_us: expected a number from 0.0 to 1000000.0, got -1");
+  EXPECT_EQ(error_with(gemm_case, "/timing", {{"l2", "warm"}}),
+            "timing.l2: expected one of kept, flushed, cold, got \"warm\"");
+}
+
 TEST(CaseJson, EveryOpSurvivesWritingAndReading) {
   std::vector<Workload> workloads{
       GemmWorkload{8, 16, 32, DataType::fp8},   CopyWorkload{64, CopyPattern::one_peer},

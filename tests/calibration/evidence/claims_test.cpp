@@ -185,6 +185,7 @@ TEST(ReadClaims, NamesWhatIsWrong) {
   EXPECT_THAT(error_with("/claims/0/summary", "mean_error"), HasSubstr("a published value of its own"));
   EXPECT_THAT(error_with("/claims/0/observations/0/published_us", 1), HasSubstr("\"published_us\" only"));
   EXPECT_THAT(error_with("/claims/0/timing", json{{"added_us", 1}}), HasSubstr("claims[0].timing.source"));
+  EXPECT_THAT(error_with("/claims/0/timing", json{{"l2", "warm"}, {"source", "a page"}}), HasSubstr("timing.l2"));
 }
 
 }  // namespace

@@ -53,5 +53,11 @@ TEST_F(CasesToMeasure, InTurnAreAllOfAWorkloadOfWhichOneIsMissing) {
   EXPECT_EQ(again.measured_before(), 1u);
 }
 
+TEST_F(CasesToMeasure, AreTimedBackToBack) {
+  Case flushed = serial;
+  flushed.condition.timing.l2 = L2Before::flushed;
+  EXPECT_EQ(measuring({}, {flushed}).to_measure(), 0u);
+}
+
 }  // namespace
 }  // namespace weft::calibration::evidence

@@ -103,6 +103,26 @@ TEST(Predict, AnEagerLaunchTakesTheHostThatIsAskedFor) {
   }
 }
 
+/// GEMMs of 8 MB of operands, which stay in an L2 of 50 MB from one iteration to the next.
+TEST(Predict, HowAnIterationIsTimedDecidesWhatItFindsInTheL2) {
+  Case asked{.id = "a",
+             .gpus = 2,
+             .workload = PairWorkload{PairOp::gemm_all_reduce, 64, 4096, 1024},
+             .schedule = {Decomposition{2}, 0, Launch::graph},
+             .measured = {}};
+  const Prediction kept = predict(asked, h200(), simulator());
+  asked.condition.timing.l2 = L2Before::flushed;
+  const Prediction flushed = predict(asked, h200(), simulator());
+  EXPECT_GT(flushed.time_us, kept.time_us);
+  asked.condition.timing.l2 = L2Before::cold;
+  const Prediction cold = predict(asked, h200(), simulator());
+  EXPECT_GT(cold.time_us, flushed.time_us);  // whose second chunk finds the weights of the first
+  asked.condition.timing.added_us = 30;
+  const Prediction with_events = predict(asked, h200(), simulator());
+  EXPECT_DOUBLE_EQ(with_events.time_us, cold.time_us + 30);
+  EXPECT_DOUBLE_EQ(with_events.serial_us, cold.serial_us + 30);
+}
+
 TEST(Predict, ABaselineWithoutCollectivesIsTheGemmAlone) {
   const PairWorkload pair{PairOp::gemm_all_reduce, 8192, 8192, 4096};
   ScheduleChoice choice;
