@@ -105,6 +105,25 @@ Odds certain_odds(const Candidate& candidate, double) {
   return {.faster = gain > 0 ? 1.0 : 0.0, .gain = gain, .worst_gain = gain};
 }
 
+namespace {
+
+void mark_advisable(std::vector<Candidate>& all) {
+  const auto is_assumed = [](const Candidate& one) { return one.estimate.is_assumed; };
+  if (std::ranges::all_of(all, is_assumed)) return;
+  for (Candidate& one : all) one.is_advisable = !is_assumed(one);
+}
+
+template <class Promise>
+std::size_t most_promising(const Ranking& ranking, const Promise& promise) {
+  const std::vector<Candidate>& all = ranking.fastest_first;
+  std::size_t best = ranking.serial;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].is_advisable && promise(all[i].odds) > promise(all[best].odds)) best = i;
+  return best;
+}
+
+}  // namespace
+
 Ranking rank(const std::vector<Case>& cases, const std::function<Estimate(const Case&)>& estimate, const Judge& judge,
              Rule rule) {
   Ranking ranking;
@@ -122,9 +141,12 @@ Ranking rank(const std::vector<Case>& cases, const std::function<Estimate(const 
                     [&](const Candidate& other) { return is_faster(other, ranking.fastest_first.front()); }));
   std::stable_sort(ranking.fastest_first.begin(), ranking.fastest_first.end(), is_faster);
   const auto promise = [rule](const Odds& odds) { return rule == Rule::careful ? odds.worst_gain : odds.gain; };
-  ranking.advised = ranking.serial;
-  for (std::size_t i = 0; i < ranking.fastest_first.size(); ++i)
-    if (promise(ranking.fastest_first[i].odds) > promise(ranking.advice().odds)) ranking.advised = i;
+  mark_advisable(ranking.fastest_first);
+  ranking.advised = most_promising(ranking, promise);
+  if (!ranking.overlap_pays() && ranking.reference().estimate.is_assumed) {
+    for (Candidate& candidate : ranking.fastest_first) candidate.is_advisable = true;
+    ranking.advised = most_promising(ranking, promise);
+  }
   return ranking;
 }
 

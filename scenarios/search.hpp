@@ -47,6 +47,7 @@ std::vector<Case> candidates(const Workload& workload, int gpus, const SearchSpa
 struct Estimate {
   double time_us = 0;
   double low_us = 0, high_us = 0;  ///< where 90 % of measurements are expected
+  bool is_assumed = false;         ///< it rests on numbers of the profile that nobody has measured or published
 };
 
 /// What measurements let expect of a predicted speedup over serial.
@@ -60,8 +61,9 @@ struct Odds {
 struct Candidate {
   Case request;
   Estimate estimate;
-  double speedup = 1;  ///< over serial
-  Odds odds = {};      ///< of serial all 0
+  double speedup = 1;        ///< over serial
+  Odds odds = {};            ///< of serial all 0
+  bool is_advisable = true;  ///< not where it is assumed, and others are not
 };
 
 /// Which schedule is advised: that of the least expected regret, which is that of the least expected time; or, careful,
@@ -89,7 +91,8 @@ struct Ranking {
 };
 
 /// Asks `estimate` for each case once, in order, and `judge` for each but serial. `cases` holds serial first, as
-/// candidates() gives them. What promises no more than serial is not advised.
+/// candidates() gives them. What promises no more than serial is not advised; what is assumed only where all is, or
+/// where serial is and nothing better founded promises more.
 Ranking rank(const std::vector<Case>& cases, const std::function<Estimate(const Case&)>& estimate,
              const Judge& judge = certain_odds, Rule rule = Rule::least_regret);
 

@@ -1,10 +1,12 @@
 #include "models/machine/profile_grades.hpp"
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "models/base/json_file.hpp"
 
@@ -40,9 +42,33 @@ Grade weakest_of(const json& profile, const char* section) {
   return profile.contains(section) ? weakest_source(profile[section]).value_or(Grade::assumed) : Grade::assumed;
 }
 
+/// "assumption: as h100x8-nvswitch-nvls: repository: …": what is published of a machine whose part in question is
+/// alike.
+bool is_public_of_another(std::string_view source) {
+  constexpr std::string_view as = "assumption: as ", end_of_name = ": ";
+  if (!source.starts_with(as)) return false;
+  const std::size_t end = source.find(end_of_name, as.size());
+  if (end == std::string_view::npos) return false;
+  const std::string_view cited = source.substr(end + end_of_name.size());
+  return std::ranges::any_of(std::array<std::string_view, 4>{"repository", "datasheet", "documentation", "paper"},
+                             [&](std::string_view kind) { return cited.starts_with(kind); });
+}
+
+/// That of the all-reduce in it, which the switch does where it can, and of the memory that it norms rows in. It was
+/// measured nowhere itself.
+Grade grade_of_fused_norm(const json& profile, Grade memory) {
+  if (!profile.contains("fused_norm_kernel")) return Grade::assumed;
+  const json direct = profile.value("direct_collectives", json::object());
+  const char* const kernel = direct.contains("multimem") ? "multimem" : "two_shot";
+  const Grade all_reduce = direct.contains(kernel) ? weakest_of(profile, "direct_collectives", {kernel})
+                                                   : weakest_of(profile, "fused_norm_kernel", {"multicast", "peer"});
+  return std::max({all_reduce, memory, Grade::measured_alike});
+}
+
 }  // namespace
 
 Grade grade_of_source(std::string_view source) {
+  if (is_public_of_another(source)) return Grade::published;
   const auto has = [source](std::string_view words) { return source.find(words) != std::string_view::npos; };
   if (source.starts_with("measured")) return Grade::measured;
   const bool is_guess = has("derived, not measured") || has("assumption: max") || has("carried over");
@@ -65,9 +91,10 @@ ProfileGrades profile_grades(const json& profile) {
                                           weakest_of(profile, "other_kernels", {"memory_share_per_sm"})),
                        .copies = weakest_of(profile, "copy_engines", {"peer_bandwidth"}),
                        .launches = weakest_of(profile, "latencies", {"kernel_gap", "collective_gap", "graph_gap"}),
-                       .fused_norm = weakest_of(profile, "fused_norm_kernel"),
                        .two_shot = weakest_of(profile, "direct_collectives", {"two_shot"}),
+                       .multimem = weakest_of(profile, "direct_collectives", {"multimem"}),
                        .protocols = weakest_of(profile, "collective_protocols")};
+  grades.fused_norm = grade_of_fused_norm(profile, grades.memory);
   if (!profile.contains("collectives")) return grades;
   for (const json& curve : profile["collectives"])
     if (curve.value("max_ctas", 0) == 0)

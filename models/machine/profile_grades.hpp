@@ -44,6 +44,7 @@ struct ProfileGrades {
   Grade launches = Grade::assumed;   ///< gaps between kernels and between graphs
   Grade fused_norm = Grade::assumed;
   Grade two_shot = Grade::assumed;             ///< of collectives over peer memory, on two GPUs
+  Grade multimem = Grade::assumed;             ///< of those by kernels of one's own in the switch
   Grade protocols = Grade::assumed;            ///< of collectives without a curve
   std::vector<OfCollective> collectives = {};  ///< by their curves
 

@@ -21,7 +21,7 @@ std::vector<Choice> choices_of(const Answer& pair, bool ranks_own_rows,
   const double serial_us = pair.ranking.reference().estimate.time_us;
   for (const Explored& one : pair.fastest_first) {
     const auto schedule = inside_layer(one.as_run);
-    if (!schedule || !is_allowed(one) || one.candidate.odds.gain <= 0) continue;
+    if (!schedule || !is_allowed(one) || !one.candidate.is_advisable || one.candidate.odds.gain <= 0) continue;
     if (ranks_own_rows && std::holds_alternative<Signaling>(schedule->family)) continue;
     choices.push_back({schedule, one.candidate.odds.gain * serial_us, row_chunks(*schedule)});
   }

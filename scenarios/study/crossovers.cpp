@@ -54,7 +54,7 @@ std::vector<Crossover> crossovers(const Scenario& scenario, const Exploration& k
                                   Executor& executor, Rule rule) {
   std::vector<Crossover> all;
   explore_widths(
-      scenario, known, machine, executor, {.rule = rule, .until_it_pays_like = &known},
+      scenario, known, machine, executor, {.rule = rule, .grades = known.grades, .until_it_pays_like = &known},
       [&](const Exploration& exploration, const Scenario& asked) { add_crossovers(exploration, asked.gpus, all); },
       [&](int gpus, const InputError& error) { add_reasons(known, gpus, error, all); });
   return all;
@@ -64,7 +64,7 @@ Widths over_widths(const Scenario& scenario, const Exploration& known, const Mac
                    Rule rule) {
   Widths all;
   explore_widths(
-      scenario, known, machine, executor, {.rule = rule},
+      scenario, known, machine, executor, {.rule = rule, .grades = known.grades},
       [&](const Exploration& exploration, const Scenario& asked) {
         add_crossovers(exploration, asked.gpus, all.crossovers);
         for (Gain& one : gains_of(exploration, asked, machine)) all.gains.push_back(std::move(one));

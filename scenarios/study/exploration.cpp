@@ -14,6 +14,7 @@
 #include "scenarios/likely_hybrids.hpp"
 #include "scenarios/schedule_words.hpp"
 #include "scenarios/study/composed_layer.hpp"
+#include "scenarios/study/grade.hpp"
 #include "scenarios/study/odds.hpp"
 #include "scenarios/study/parallel.hpp"
 
@@ -54,10 +55,13 @@ bool may_get_stuck(const Case& request) {
 
 /// Empty for a hybrid, or a layer with some inside, that gets stuck: on this machine what holds the SMs waits for what
 /// needs them.
-std::optional<Explored> run_case(const Case& request, const Machine& machine, Executor& executor) {
+std::optional<Explored> run_case(const Case& request, const Machine& machine, Executor& executor,
+                                 const std::optional<ProfileGrades>& grades) {
   try {
     const Prediction prediction = predict(request, machine, executor, {.serial = false});
-    return Explored{.candidate = {request, {prediction.time_us, prediction.low_us, prediction.high_us}, 1},
+    const bool is_assumed =
+        grades && grade_of(prediction.schedule, prediction.time_us, machine, *grades) == Grade::assumed;
+    return Explored{.candidate = {request, {prediction.time_us, prediction.low_us, prediction.high_us, is_assumed}, 1},
                     .as_run = prediction.choice,
                     .bound_us = prediction.bound_us,
                     .limited_by = prediction.limited_by,
@@ -183,7 +187,7 @@ class PairStudy {
   void simulate_all(std::span<const Case> cases, ProgressCounter& progress) {
     std::vector<std::optional<Explored>> results(cases.size());
     for_each_index(cases.size(), [&](std::size_t i) {
-      results[i] = run_case(cases[i], machine_, executor_);
+      results[i] = run_case(cases[i], machine_, executor_, options_.grades);
       progress.add();
     });
     for (std::optional<Explored>& result : results) result ? explored_.push_back(std::move(*result)) : void(++stuck_);
@@ -253,11 +257,14 @@ void add_answer(Exploration& exploration, const Asked& asked, Answer answer) {
 /// Of the odds that a size's advice is right and the sizes around it are not: below that it is no island but noise.
 constexpr double sure_enough = 0.6;
 
-/// The overlapped schedule that promises most.
+/// The overlapped schedule that promises most of those that may be advised; serial where there is none.
 std::size_t most_promising(const Ranking& ranking) {
-  std::size_t best = ranking.serial == 0 && ranking.fastest_first.size() > 1 ? 1 : 0;
-  for (std::size_t i = 0; i < ranking.fastest_first.size(); ++i)
-    if (i != ranking.serial && ranking.fastest_first[i].odds.gain > ranking.fastest_first[best].odds.gain) best = i;
+  std::size_t best = ranking.serial;
+  for (std::size_t i = 0; i < ranking.fastest_first.size(); ++i) {
+    const Candidate& one = ranking.fastest_first[i];
+    const bool is_better = best == ranking.serial || one.odds.gain > ranking.fastest_first[best].odds.gain;
+    if (i != ranking.serial && one.is_advisable && is_better) best = i;
+  }
   return best;
 }
 
@@ -365,6 +372,7 @@ class Study {
 
   Exploration exploration() {
     Exploration exploration;
+    exploration.grades = options_.grades;
     for (std::size_t i = 0; i < asked_.size(); ++i) {
       exploration.simulated += studies_[i]->simulated();
       add_answer(exploration, asked_[i], std::move(*answers_[i]));

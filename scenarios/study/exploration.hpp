@@ -9,6 +9,7 @@
 #include "models/base/progress.hpp"
 #include "models/cost/reordering_cost.hpp"
 #include "models/machine/machine.hpp"
+#include "models/machine/profile_grades.hpp"
 #include "scenarios/scenario.hpp"
 #include "scenarios/search.hpp"
 #include "scenarios/study/inefficiency.hpp"
@@ -54,9 +55,10 @@ struct LayerAnswer {
 };
 
 struct Exploration {
-  std::vector<Answer> answers;      ///< by size, then by pair, then the layer that they belong to
-  std::vector<LayerAnswer> layers;  ///< by size, then by form; empty for plain sizes
-  std::size_t simulated = 0;        ///< schedules
+  std::vector<Answer> answers;               ///< by size, then by pair, then the layer that they belong to
+  std::vector<LayerAnswer> layers;           ///< by size, then by form; empty for plain sizes
+  std::size_t simulated = 0;                 ///< schedules
+  std::optional<ProfileGrades> grades = {};  ///< by which assumed schedules were told
 
   /// Names of pairs, and "whole layer" where it has schedules, each once, in the order of the answers.
   std::vector<std::string> pairs() const;
@@ -77,6 +79,8 @@ struct ExploreOptions {
   /// A hybrid of this id is added as well, however unlikely it is; empty: none.
   std::string also = {};
   Rule rule = Rule::least_regret;  ///< by which schedules are advised
+  /// Of the machine's profile: what rests on assumptions is advised only where everything does. None: all is advised.
+  std::optional<ProfileGrades> grades = {};
   /// Not null: a pair's schedules are looked at one by one, in the order in which this exploration of the same patterns
   /// and sizes ranked them, until overlap pays. Answers say whether it does, but not by which schedule.
   const Exploration* until_it_pays_like = nullptr;

@@ -40,6 +40,23 @@ CollectiveTiming time_of(const Collective& collective, Bytes bytes, int gpus, co
   return time_over(machine, collective.transport, collective.kind, gpus, bytes, collective.max_ctas);
 }
 
+Grade grade_of(const Collective& collective, int gpus, const ProfileGrades& grades) {
+  switch (collective.transport) {
+    case Transport::peer_kernel:
+    case Transport::one_shot:
+      return grades.of_two_shot(gpus);
+    case Transport::multicast:
+      return grades.multimem;
+    case Transport::nccl:
+    case Transport::nccl_nvls:
+    case Transport::nccl_copy_engine:
+    case Transport::pull:
+    case Transport::push:
+      break;
+  }
+  return grades.of(collective.kind, gpus);
+}
+
 }  // namespace
 
 Grade grade_of(const Schedule& schedule, double time_us, const Machine& machine, const ProfileGrades& grades) {
@@ -60,10 +77,7 @@ Grade grade_of(const Schedule& schedule, double time_us, const Machine& machine,
         [&](const Collective& collective) {
           const Bytes bytes = bytes_of(full_slice(collective), schedule);
           const CollectiveTiming timing = time_of(collective, bytes, schedule.gpus, machine);
-          const bool is_by_peers =
-              collective.transport == Transport::peer_kernel || collective.transport == Transport::one_shot;
-          rests.add(is_by_peers ? grades.of_two_shot(schedule.gpus) : grades.of(collective.kind, schedule.gpus),
-                    timing.latency_us + timing.transfer_us);
+          rests.add(grade_of(collective, schedule.gpus, grades), timing.latency_us + timing.transfer_us);
         },
         [&](const Copy& copy) {
           rests.add(grades.copies, static_cast<double>(bytes_of(copy.source, schedule)) / copy_rate);

@@ -18,7 +18,7 @@ const Candidate* advised(const Answer& answer, bool only_runnable) {
   const Candidate* best = nullptr;
   for (const Explored& one : answer.fastest_first) {
     const double least = best == nullptr ? 0 : best->odds.gain;
-    if (runs_today(one) && one.candidate.odds.gain > least) best = &one.candidate;
+    if (runs_today(one) && one.candidate.is_advisable && one.candidate.odds.gain > least) best = &one.candidate;
   }
   return best;
 }

@@ -216,5 +216,24 @@ TEST(Crossover, IsNowhereWhereTheLargestSizeDoesNotPay) {
   EXPECT_EQ(crossover({}), std::nullopt);
 }
 
+TEST(Rank, WhatIsAssumedIsAdvisedOnlyWhereEverythingIs) {
+  const auto ranked = [](const std::string& known) {
+    std::vector<Case> cases(3);
+    cases[0].id = "serial", cases[1].id = "assumed", cases[2].id = "published";
+    const std::map<std::string, double> time_us{{"serial", 10}, {"assumed", 5}, {"published", 8}};
+    return rank(cases, [&](const Case& one) {
+      const double time = time_us.at(one.id);
+      return Estimate{time, time, time, known.find(one.id) == std::string::npos};
+    });
+  };
+  const Ranking some = ranked("serial, published");
+  EXPECT_EQ(some.fastest().request.id, "assumed");
+  EXPECT_FALSE(some.fastest().is_advisable);
+  EXPECT_EQ(some.advice().request.id, "published");
+  EXPECT_EQ(ranked("serial").advice().request.id, "serial");
+  EXPECT_EQ(ranked("").advice().request.id, "assumed");
+  EXPECT_EQ(ranked("published").advice().request.id, "published");
+}
+
 }  // namespace
 }  // namespace weft::scenarios

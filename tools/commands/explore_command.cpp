@@ -61,7 +61,8 @@ InputError as_asked(const InputError& error, const Options& options, const Scena
 }
 
 /// `scenario` is left with what was asked of it.
-study::Exploration explore(const Options& options, Scenario& scenario, const Machine& machine) {
+study::Exploration explore(const Options& options, Scenario& scenario, const Machine& machine,
+                           const ProfileGrades& grades) {
   try {
     study::require_gpus(scenario.gpus, machine);
     scenario = asked_scenario(options, scenario, machine);
@@ -70,6 +71,7 @@ study::Exploration explore(const Options& options, Scenario& scenario, const Mac
                           {.least_schedules = options.space == "likely" ? study::worth_looking_at(scenario) : 0,
                            .also = options.named(),
                            .rule = options.careful ? scenarios::Rule::careful : scenarios::Rule::least_regret,
+                           .grades = grades,
                            .progress = report::show_progress("schedules")});
   } catch (const InputError& error) {
     throw as_asked(error, options, scenario);
@@ -181,12 +183,13 @@ void run(const Options& options) {
   if (!options.measured.empty()) measured = read_trace(options.measured);
   require_folder(options.settings);
   auto [scenario, machine] = read_question(options.question);
-  study::Exploration exploration = explore(options, scenario, machine);
   const std::string& profile = options.question.machine.empty() ? scenario.machine : options.question.machine;
+  const ProfileGrades grades = read_profile_grades(machine_path(profile));
+  study::Exploration exploration = explore(options, scenario, machine, grades);
   study::Widths over_widths = widths(options, scenario, exploration, machine);
   const report::ExplorationView view{
       .crossovers = scenario.model ? over_widths.crossovers : std::vector<study::Crossover>{},
-      .grade = grade_of_advice(exploration, scenario, machine, read_profile_grades(machine_path(profile))),
+      .grade = grade_of_advice(exploration, scenario, machine, grades),
       .is_full = options.all || options.space == "all",
       .shown = options.space == "all" ? scenario.sizes.back() : 0,
       .is_wide = options.output.is_wide()};

@@ -95,8 +95,8 @@ std::string explored(const scenarios::Scenario& scenario, const OpenProfile& pro
   const Machine& machine = profile.machine;
   study::require_gpus(scenario.gpus, machine);
   sim::SimulatedExecutor executor(without_spans);
-  study::Exploration exploration =
-      study::explore(scenario, machine, executor, {.least_schedules = study::worth_looking_at(scenario)});
+  study::Exploration exploration = study::explore(
+      scenario, machine, executor, {.least_schedules = study::worth_looking_at(scenario), .grades = profile.grades});
   std::vector<study::Answer*> answers;
   for (study::Answer& answer : exploration.answers) answers.push_back(&answer);
   study::explain(answers, machine, sim::simulate);

@@ -51,7 +51,7 @@ Section ranking_of(const study::Answer& answer, const Scenario& scenario) {
       continue;
     }
     const scenarios::Estimate& estimate = one.candidate.estimate;
-    section.table.rows.push_back({one.candidate.request.id, us(estimate.time_us),
+    section.table.rows.push_back({one.candidate.request.id + mark_of(one.candidate), us(estimate.time_us),
                                   Interval{estimate.low_us, estimate.high_us}, ratio(one.candidate.speedup),
                                   percent(one.bound_us / estimate.time_us), std::string(name_of(one.limited_by)),
                                   one.runnable ? "yes" : "no", one.losses ? why(*one.losses) : ""});
@@ -159,6 +159,8 @@ void add_all_schedules(const study::Exploration& exploration, const Scenario& sc
 }
 
 }  // namespace
+
+std::string mark_of(const scenarios::Candidate& candidate) { return candidate.is_advisable ? "" : ", assumed"; }
 
 std::string size_word(const Scenario& scenario) { return scenario.model ? "tokens" : "rows"; }
 

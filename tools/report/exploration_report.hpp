@@ -25,6 +25,9 @@ struct ExplorationView {
 Report exploration_report(const study::Exploration& exploration, const scenarios::Scenario& scenario,
                           const Machine& machine, const ExplorationView& view);
 
+/// ", assumed" behind the name of what is not advised for that; else nothing.
+std::string mark_of(const scenarios::Candidate& candidate);
+
 /// "tokens" or "rows".
 std::string size_word(const scenarios::Scenario& scenario);
 

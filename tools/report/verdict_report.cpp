@@ -177,7 +177,8 @@ std::vector<Line> lines_of(const study::Answer& answer) {
   std::vector<Line> lines;
   std::map<std::string, std::size_t> of_kind;
   for (const study::Explored& one : answer.fastest_first) {
-    const auto [known, is_new] = of_kind.try_emplace(kind_of(one.candidate.request.schedule), lines.size());
+    const auto [known, is_new] =
+        of_kind.try_emplace(kind_of(one.candidate.request.schedule) + mark_of(one.candidate), lines.size());
     if (is_new) {
       lines.push_back({&one});
       continue;
@@ -185,6 +186,7 @@ std::vector<Line> lines_of(const study::Answer& answer) {
     Line& line = lines[known->second];
     if (one.candidate.estimate.time_us <= line.one->candidate.estimate.time_us * (1 + nearly)) ++line.alike;
   }
+  std::stable_partition(lines.begin(), lines.end(), [](const Line& line) { return line.one->candidate.is_advisable; });
   return lines;
 }
 
@@ -259,11 +261,12 @@ Section short_ranking(const study::Answer& answer, const Scenario& scenario) {
     const auto of_odds = [&](double value, int decimals) {
       return is_serial ? Cell("-") : Cell(Number{100 * value, decimals, " %"});
     };
-    section.table.rows.push_back(
-        {words_of(candidate.request.schedule) + (alike > 0 ? " (+ " + std::to_string(alike) + " like it)" : ""),
-         Number{candidate.estimate.time_us, 1}, ratio(candidate.speedup), of_odds(candidate.odds.faster, 0),
-         of_odds(candidate.odds.gain, 1), of_odds(candidate.odds.worst_gain, 1), std::string(name_of(one->limited_by)),
-         one->runnable ? "yes" : "no"});
+    section.table.rows.push_back({words_of(candidate.request.schedule) + mark_of(candidate) +
+                                      (alike > 0 ? " (+ " + std::to_string(alike) + " like it)" : ""),
+                                  Number{candidate.estimate.time_us, 1}, ratio(candidate.speedup),
+                                  of_odds(candidate.odds.faster, 0), of_odds(candidate.odds.gain, 1),
+                                  of_odds(candidate.odds.worst_gain, 1), std::string(name_of(one->limited_by)),
+                                  one->runnable ? "yes" : "no"});
   }
   return section;
 }

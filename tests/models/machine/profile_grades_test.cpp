@@ -16,6 +16,9 @@ TEST(ProfileGrades, ASourceSaysHowANumberIsKnown) {
   EXPECT_EQ(grade_of_source("h200x8-nvswitch: measured 2026-11-21: copies"), Grade::measured_alike);
   EXPECT_EQ(grade_of_source("assumption: as h200x8-nvswitch: measured 2026-11-21"), Grade::measured_alike);
   EXPECT_EQ(grade_of_source("assumption: as h200x8-nvswitch, the same GH100"), Grade::measured_alike);
+  EXPECT_EQ(grade_of_source("assumption: as h100x8-nvswitch-nvls: repository: a table"), Grade::published);
+  EXPECT_EQ(grade_of_source("assumption: as h100x8-nvswitch-nvls: twice of what a repository says"), Grade::assumed);
+  EXPECT_EQ(grade_of_source("assumption: as h100x8-nvswitch-nvls"), Grade::assumed);
   EXPECT_EQ(grade_of_source("assumption: carried over from h200x8-nvswitch: measured"), Grade::assumed);
   EXPECT_EQ(grade_of_source("h200x8-nvswitch: derived, not measured: public curves"), Grade::assumed);
   EXPECT_EQ(grade_of_source("assumption"), Grade::assumed);
@@ -42,6 +45,18 @@ TEST(ProfileGrades, CollectivesAreThoseOfTheirCurvesElseOfTheProtocols) {
   const ProfileGrades grades = profile_grades(profile);
   EXPECT_EQ(grades.of(CollectiveKind::all_reduce, 2), Grade::measured);
   EXPECT_EQ(grades.of(CollectiveKind::all_reduce, 4), Grade::published);
+}
+
+TEST(ProfileGrades, TheFusedNormIsNoBetterThanItsAllReduceAndTheMemory) {
+  json profile{{"fused_norm_kernel", {{"threads_per_cta", number("assumption")}, {"peer", number("assumption")}}},
+               {"gpu", {{"hbm_bandwidth", number("measured")}}},
+               {"other_kernels", {{"memory_share_per_sm", number("measured")}}}};
+  EXPECT_EQ(profile_grades(profile).fused_norm, Grade::assumed);
+  profile["direct_collectives"] = {{"two_shot", {{"latency", number("measured")}}}};
+  EXPECT_EQ(profile_grades(profile).fused_norm, Grade::measured_alike);  // it was measured nowhere itself
+  profile["direct_collectives"]["multimem"] = {{"latency", number("repository: x")}};
+  EXPECT_EQ(profile_grades(profile).fused_norm, Grade::published);
+  EXPECT_EQ(profile_grades(profile).multimem, Grade::published);
 }
 
 TEST(ProfileGrades, OfShippedProfilesAreAsTheirOriginsSay) {
