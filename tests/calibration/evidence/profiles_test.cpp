@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "calibration/evidence/published_curves.hpp"
 #include "models/base/json_file.hpp"
@@ -73,6 +74,28 @@ TEST_P(Profile, MeetsItsPublishedCurves) {
       ++points;
     }
     EXPECT_LT(sum / points, 0.15) << name_of(curve.kind) << " on " << curve.gpus << " GPUs";
+  }
+}
+
+/// The name in a source that says whose number this is, as it is; empty: none, or another one was made of it.
+std::string owner_of(const std::string& source) {
+  static const std::regex pattern("assumption: (?:carried over from|as) ([a-z0-9-]+)(?:: .*)?");
+  std::smatch found;
+  const bool is_scaled = source.find("; of the rate at") != std::string::npos;
+  return !is_scaled && std::regex_match(source, found, pattern) ? found[1].str() : "";
+}
+
+// Those of H100s and H200s are written by weft calibrate, and as they were when it ran.
+TEST_P(Profile, CarriesOverWhatItsOwnerHasToday) {
+  if (GetParam().starts_with("h100") || GetParam().starts_with("h200")) return;
+  const nlohmann::json profile = read_json_file(machine_path(GetParam())).flatten();
+  for (const auto& [path, source] : profile.items()) {
+    if (!path.ends_with("/source")) continue;
+    const std::string number = path.substr(0, path.size() - std::string("source").size()) + "value";
+    const std::string owner = owner_of(source.get<std::string>());
+    if (owner.empty() || !profile.contains(number) || number.starts_with("/collective_protocols")) continue;
+    EXPECT_EQ(profile.at(number), read_json_file(machine_path(owner)).flatten().value(number, nlohmann::json()))
+        << number << ", as " << owner;
   }
 }
 
