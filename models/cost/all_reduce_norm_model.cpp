@@ -1,24 +1,55 @@
 #include "models/cost/all_reduce_norm_model.hpp"
 
-#include <cmath>
+#include <optional>
+#include <string>
 
 #include "models/base/input_error.hpp"
+#include "models/cost/direct_collective_model.hpp"
 
 namespace weft {
 namespace {
 
-const FusedNormForm& form_of(const Machine& machine, Transport transport) {
+/// Of a row that the kernel norms: it reads the residual, stores the new one, and reads that and the weights.
+constexpr int passes_of_norm = 4;
+
+DirectCollective all_reduce_of(const FusedNormForm& form) {
+  return {.cta_GBps = form.cta_GBps,
+          .cta_store_GBps = form.cta_GBps,
+          .port_GBps = form.port_GBps,
+          .latency_us = form.latency_us};
+}
+
+/// The all-reduce in the kernel: that of the profile by itself, where it says one.
+std::optional<DirectCollective> all_reduce_of(const Machine& machine, Transport transport) {
   const bool is_multicast = transport == Transport::multicast;
+  if (machine.direct_collectives) {
+    const auto& [one_shot, two_shot, multimem] = *machine.direct_collectives;
+    if (const std::optional<DirectCollective>& alone = is_multicast ? multimem : two_shot) return alone;
+  }
+  const FusedNormKernel& kernel = machine.fused_norm_kernel.value();
+  const std::optional<FusedNormForm>& form = is_multicast ? kernel.multicast : kernel.peer;
+  return form ? std::optional(all_reduce_of(*form)) : std::nullopt;
+}
+
+DirectCollective required_all_reduce(const Machine& machine, Transport transport) {
   const auto refuse = [&](const std::string& expected) {
     throw InputError("transport", "expected " + expected + ", which " + machine.name + " does not have, got " +
                                       std::string(name_of(transport)));
   };
+  const bool is_multicast = transport == Transport::multicast;
   if (is_multicast && !machine.fabric.multicast) refuse("a switch that multicasts");
   if (!machine.fused_norm_kernel) refuse("fused_norm_kernel in the profile");
-  const std::optional<FusedNormForm>& form =
-      is_multicast ? machine.fused_norm_kernel->multicast : machine.fused_norm_kernel->peer;
-  if (!form) refuse("fused_norm_kernel." + std::string(is_multicast ? "multicast" : "peer") + " in the profile");
-  return *form;
+  const std::optional<DirectCollective> kernel = all_reduce_of(machine, transport);
+  if (!kernel)
+    refuse(is_multicast ? "direct_collectives.multimem or fused_norm_kernel.multicast in the profile"
+                        : "direct_collectives.two_shot or fused_norm_kernel.peer in the profile");
+  return *kernel;
+}
+
+/// Of the rows of one rank, by one CTA.
+double norm_us(const Machine& machine, int gpus, double bytes) {
+  const double sm_GBps = machine.other_kernels.memory_share_per_sm * machine.gpu.hbm_GBps;
+  return passes_of_norm * bytes / gpus / bytes_per_us(sm_GBps);
 }
 
 }  // namespace
@@ -28,24 +59,13 @@ double port_bytes(Transport transport, int gpus, double bytes) {
 }
 
 CollectiveTiming time_all_reduce_norm(const Machine& machine, Transport transport, int ctas, int gpus, Bytes bytes) {
-  const FusedNormForm& form = form_of(machine, transport);
-  const double port = port_bytes(transport, gpus, static_cast<double>(bytes));
-  const double few_us = port / bytes_per_us(form.cta_GBps * ctas), many_us = port / bytes_per_us(form.port_GBps);
-  const double few_squared = few_us * few_us, many_squared = many_us * many_us;
-  return {
-      .latency_us = form.latency_us,
-      .transfer_us = std::sqrt(std::sqrt(few_squared * few_squared + many_squared * many_squared)),
-      .ctas = ctas,
-      .cluster = 1,
-      .alone_us = 0,
-      .port_bytes = port,
-      .algorithm = transport == Transport::multicast ? CollectiveAlgorithm::in_switch : CollectiveAlgorithm::direct};
+  const auto size = static_cast<double>(bytes);
+  return time_all_reduce_and_more(required_all_reduce(machine, transport), transport, gpus, size, ctas,
+                                  norm_us(machine, gpus, size));
 }
 
 bool has_all_reduce_norm(const Machine& machine) {
-  if (!machine.fused_norm_kernel) return false;
-  return machine.fabric.multicast ? machine.fused_norm_kernel->multicast.has_value()
-                                  : machine.fused_norm_kernel->peer.has_value();
+  return machine.fused_norm_kernel && all_reduce_of(machine, all_reduce_norm_transport(machine));
 }
 
 Transport all_reduce_norm_transport(const Machine& machine) {

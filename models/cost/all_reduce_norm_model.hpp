@@ -18,8 +18,10 @@ namespace weft {
 /// transport do: the links carry as many.
 double port_bytes(Transport transport, int gpus, double bytes);
 
-/// With all CTAs at work and nobody beside; see FusedNormKernel for the formula. Throws InputError where the machine
-/// cannot run this form, or its profile does not say how it runs there.
+/// With all CTAs at work and nobody beside: the all-reduce that it contains, as direct_collective_model.hpp has it of
+/// `direct_collectives` (else of the form in `fused_norm_kernel`), while each CTA also norms its share of the rank's
+/// rows at the rate at which an SM draws from memory. Throws InputError where the machine cannot run this form, or its
+/// profile does not say how it runs there.
 CollectiveTiming time_all_reduce_norm(const Machine& machine, Transport transport, int ctas, int gpus, Bytes bytes);
 
 /// Can the machine run one of the forms, and does its profile say how?

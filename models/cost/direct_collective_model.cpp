@@ -18,13 +18,15 @@ struct CtaBytes {
 
 double root_of_fourth_powers(double a, double b) { return std::sqrt(std::sqrt(a * a * a * a + b * b * b * b)); }
 
+/// `besides_us`: what one CTA would take for what the kernel does besides, which all of them share.
 CollectiveTiming timing_of(const DirectCollective& kernel, CollectiveAlgorithm algorithm, double port_bytes,
-                           const CtaBytes& bytes, int max_ctas) {
+                           const CtaBytes& bytes, int max_ctas, double besides_us = 0) {
   const int ctas = max_ctas > 0 ? std::min(max_ctas, kernel.ctas) : kernel.ctas;
   const auto spread_us = [ctas](double some, double cta_GBps) { return some / bytes_per_us(cta_GBps * ctas); };
   const double of_ctas_us = spread_us(bytes.added, kernel.cta_GBps) +
                             (kernel.cta_store_GBps > 0 ? spread_us(bytes.stored, kernel.cta_store_GBps) : 0) +
-                            spread_us(bytes.copied, kernel.cta_copy_GBps > 0 ? kernel.cta_copy_GBps : kernel.cta_GBps);
+                            spread_us(bytes.copied, kernel.cta_copy_GBps > 0 ? kernel.cta_copy_GBps : kernel.cta_GBps) +
+                            besides_us / ctas;
   const double of_port_us = port_bytes / bytes_per_us(kernel.port_GBps);
   return {.latency_us = kernel.latency_us,
           .transfer_us = root_of_fourth_powers(of_ctas_us, of_port_us),
@@ -103,6 +105,19 @@ CollectiveTiming time_direct_collective(const Machine& machine, Transport transp
   DirectCollective kernel = *kernels.multimem;
   if (kind != CollectiveKind::all_reduce && kernel.one_way_GBps > 0) kernel.port_GBps = kernel.one_way_GBps;
   return timing_of(kernel, CollectiveAlgorithm::in_switch, port_bytes, {.added = port_bytes}, max_ctas);
+}
+
+CollectiveTiming time_all_reduce_and_more(DirectCollective kernel, Transport transport, int gpus, double bytes,
+                                          int ctas, double besides_us) {
+  constexpr auto kind = CollectiveKind::all_reduce;
+  kernel.ctas = ctas;
+  if (transport == Transport::multicast) {
+    const double port_bytes = port_bytes_of_multimem(kind, gpus, bytes);
+    return timing_of(kernel, CollectiveAlgorithm::in_switch, port_bytes, {.added = port_bytes}, ctas, besides_us);
+  }
+  constexpr auto direct = CollectiveAlgorithm::direct;
+  return timing_of(kernel, direct, bytes_out(direct, kind, gpus, bytes), cta_bytes_of_two_shot(kind, gpus, bytes), ctas,
+                   besides_us);
 }
 
 CollectiveTiming time_over(const Machine& machine, Transport transport, CollectiveKind kind, int gpus, Bytes bytes,

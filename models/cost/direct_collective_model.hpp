@@ -24,6 +24,11 @@ double port_bytes_of_multimem(CollectiveKind kind, int gpus, double bytes);
 CollectiveTiming time_direct_collective(const Machine& machine, Transport transport, CollectiveKind kind, int gpus,
                                         Bytes bytes, int max_ctas);
 
+/// An all-reduce by `kernel`, two-shot or (multicast) in the switch, each of whose `ctas` CTAs also does its share of
+/// what one of them alone would take `besides_us` for.
+CollectiveTiming time_all_reduce_and_more(DirectCollective kernel, Transport transport, int gpus, double bytes,
+                                          int ctas, double besides_us);
+
 /// By any transport, the library's too: time_collective(), time_nvls_all_reduce() or time_direct_collective().
 CollectiveTiming time_over(const Machine& machine, Transport transport, CollectiveKind kind, int gpus, Bytes bytes,
                            int max_ctas);

@@ -180,18 +180,19 @@ struct Reordering {
   double norm_tiles = 0, norm_sub_tiles = 0, norm_rows = 0;
 };
 
-/// The kernel that fuses an all-reduce, a residual add and an RMSNorm (AllReduceNorm), in one of its two forms. It
-/// moves bytes through each port at c CTAs x `cta_GBps`, at most at `port_GBps` (the fourth root of the sum of fourth
-/// powers: near a tie both cost), after `latency_us` for its two meetings of the ranks.
+/// The all-reduce in such a kernel, as DirectCollective: for machines whose profile does not say how their collectives
+/// over peer memory run by themselves.
 struct FusedNormForm {
   double cta_GBps = 0;
   double port_GBps = 0;
   double latency_us = 0;
 };
+/// The kernel that fuses an all-reduce, a residual add and an RMSNorm (AllReduceNorm), one row of each CTA at a time.
+/// Its all-reduce is that of DirectCollectives where they are there, else that of its own forms.
 struct FusedNormKernel {
   int threads_per_cta = 0;
   int registers_per_thread = 0;
-  std::optional<FusedNormForm> peer, multicast;  ///< empty: not on this machine
+  std::optional<FusedNormForm> peer, multicast;
 };
 
 /// A collective by a kernel that is none of the library's, after `latency_us` for the meetings of the ranks. Two limits
@@ -253,11 +254,12 @@ struct CollectiveProtocol {
 };
 
 /// What programs the GPUs: `weft run` and NCCL's measurements need CUDA.
-enum class Runtime { cuda, rocm };
+enum class Runtime { cuda, rocm, cann };
 template <>
 struct NamesOf<Runtime> {
   static constexpr std::array names{std::pair{Runtime::cuda, std::string_view{"cuda"}},
-                                    std::pair{Runtime::rocm, std::string_view{"rocm"}}};
+                                    std::pair{Runtime::rocm, std::string_view{"rocm"}},
+                                    std::pair{Runtime::cann, std::string_view{"cann"}}};
 };
 
 /// Of the GPUs: what decides which of weft's own kernels run on them.

@@ -331,7 +331,7 @@ void describe(auto& io, Like<Reordering> auto& reordering) {
 
 void describe(auto& io, Like<FusedNormForm> auto& form) {
   io.number("cta_bandwidth", form.cta_GBps,
-            {"GBps", "bytes out of a port for each CTA while there are few", bandwidths});
+            {"GBps", "bytes that a CTA loads and adds up, or stores to its peers", bandwidths});
   io.number("port_bandwidth", form.port_GBps, {"GBps", "bytes out of a port with many CTAs", bandwidths});
   io.number("latency", form.latency_us, {"us", "of the two meetings of the ranks", durations});
 }

@@ -170,8 +170,8 @@ TEST(TokenSplit, WhatTheFusedKernelCannotDoIsRefused) {
   machine.fused_norm_kernel->peer.reset();
   const Case request = make_case(small_layer(), 2, fused(48));
   EXPECT_EQ(error_of([&] { build(request, machine); }),
-            "schedule.fused_norm: expected fused_norm_kernel.peer in the profile, which round does not have, got "
-            "peer_kernel");
+            "schedule.fused_norm: expected direct_collectives.two_shot or fused_norm_kernel.peer in the profile, which "
+            "round does not have, got peer_kernel");
 }
 
 TEST(TokenSplit, BothSplitsNeedTokens) {
