@@ -179,6 +179,9 @@ void add_remote_stores(TiledWork& work, const Gemm& gemm, const LaunchSite& site
     work.store_hold_us = site.machine.gemm.own_store_hold * wave_bytes / bytes_per_us(work.store_GBps);
 }
 
+/// Does it tell anybody of its groups of tiles as they are done? One that waits has groups for that.
+bool signals(const Gemm& gemm) { return !gemm.signals.empty() || (gemm.waits.empty() && !gemm.tile_groups.empty()); }
+
 }  // namespace
 
 KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
@@ -197,6 +200,7 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   const auto tiles_with_traffic = static_cast<double>(tile_count(size_of(gemm, site.schedule.gpus), kernel));
   work.uses = memory_uses(site, timing.l2_bytes * tiles_with_traffic, slowdown_of_update(gemm, site));
   add_remote_stores(work, gemm, site, tiles_with_traffic);
+  if (signals(gemm)) work.tail_us += library.own_signal_us;
   work.tile_us *= 1 + gemm_reordering(site.machine, site.schedule.buffers[gemm.c.buffer].layout);
   if (kernel.scheduler == TileScheduler::dynamic_persistent && !gemm.kernel)
     work.setup_us = site.activity.is_root ? library.root_counter_reset_us : library.counter_reset_us;

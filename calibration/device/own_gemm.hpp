@@ -24,6 +24,7 @@ struct OwnGemmGroup {
   std::int64_t first_tile = 0, tiles = 0;
   std::uint32_t* stored = nullptr;  ///< device memory, 0 at first: counts the group's tiles, and ends at 0
   int first_signal = 0, signals = 0, first_wait = 0, waits = 0;  ///< in the arrays of OwnGemmWork
+  bool signals_peers = false;  ///< some of the signals, or what they tell of, go to other GPUs
 };
 
 /// What one launch reads besides the matrices; arrays lie in device memory.

@@ -42,9 +42,13 @@ Groups groups_of(OperationId id, const Gemm& gemm, std::int64_t tiles, const std
   for (int number = 0; number < static_cast<int>(tiles_of.size()); ++number) {
     OwnGemmGroup group{
         .first_tile = first_tile, .tiles = tiles_of[static_cast<std::size_t>(number)], .stored = stored + number};
+    group.signals_peers = !gemm.replicas.empty() || gemm.c.place != 0;
     group.first_signal = static_cast<int>(all.signals.size());
     for (const TileSignal& signal : gemm.signals)
-      if (signal.tile_group == number) all.signals.push_back(signals.counter(signal.counter, signal.place));
+      if (signal.tile_group == number) {
+        all.signals.push_back(signals.counter(signal.counter, signal.place));
+        group.signals_peers |= signal.place != 0;
+      }
     for (const TileEdge& edge : edges)
       if (edge.tile_group == number) all.signals.push_back(edge.counter);
     group.signals = static_cast<int>(all.signals.size()) - group.first_signal;

@@ -8,7 +8,6 @@
 #include "calibration/device/layer_kernels.hpp"
 #include "calibration/device/merge_kernels.hpp"
 #include "calibration/device/require_hopper.hpp"
-#include "calibration/device/start_edges.hpp"
 
 namespace weft::calibration::device {
 namespace {
@@ -86,75 +85,6 @@ void Program::check_delays() const {
     if (const int held = held_sms(operation.work); held > sms)
       throw ExecutionError("operation \"" + operation.name + "\" holds " + std::to_string(held) + " SMs, the GPU has " +
                            std::to_string(sms));
-}
-
-void Program::plan_edges() {
-  const auto& operations = schedule_.operations;
-  waits_.resize(operations.size());
-  count_waits_.resize(operations.size());
-  ends_.resize(operations.size());
-  std::vector<OperationId> last_of_stream(schedule_.streams.size(), -1);
-  std::vector<bool> joined(operations.size(), false);
-  for (std::size_t id = 0; id < operations.size(); ++id) {
-    const Operation& operation = operations[id];
-    for (const After& after : operation.after) {
-      if (operations[index(after.operation)].stream == operation.stream) continue;
-      plan_edge(static_cast<OperationId>(id), after);
-      if (operation.stream == 0 && after.point == Point::end) joined[index(after.operation)] = true;
-    }
-    const bool is_first = last_of_stream[index(operation.stream)] < 0;
-    if (is_first && operation.stream != 0 && waits_[id].empty()) forks_.push_back(operation.stream);
-    last_of_stream[index(operation.stream)] = static_cast<OperationId>(id);
-  }
-  for (std::size_t stream = 1; stream < last_of_stream.size(); ++stream)
-    if (const OperationId last = last_of_stream[stream]; last >= 0 && !joined[index(last)]) joins_.push_back(last);
-
-  const auto record_end = [this](OperationId id) {
-    if (!ends_[index(id)]) ends_[index(id)] = make_event(Timed::no);
-  };
-  for (const auto& followed : waits_) std::ranges::for_each(followed, record_end);
-  std::ranges::for_each(joins_, record_end);
-}
-
-void Program::plan_edge(OperationId id, const After& after) {
-  switch (after.point) {
-    case Point::end:
-      return waits_[index(id)].push_back(after.operation);
-    case Point::all_ctas_started:
-      return start_signals_[after.operation].push_back({wait_for_count_of_own(id), make_event(Timed::no)});
-    case Point::tile_group:
-      return tile_edges_[after.operation].push_back({after.tile_group, wait_for_count_of_own(id)});
-    case Point::first_cta_started:
-      break;
-  }
-  refuse(id);
-}
-
-/// Operation `id` waits until this counter is raised by 1 in every iteration.
-std::uint64_t* Program::wait_for_count_of_own(OperationId id) {
-  auto* words = static_cast<std::uint64_t*>(resources_.arena.allocate(2 * sizeof(std::uint64_t)));
-  WEFT_CHECK(cudaMemset(words, 0, 2 * sizeof(std::uint64_t)));
-  count_waits_[index(id)].push_back({.counter = words, .iterations = words + 1, .source = rank_});
-  return words;
-}
-
-cudaStream_t Program::stream_of_start_signals() const {
-  return resources_.streams.get(static_cast<int>(streams_.size()), 0);
-}
-
-/// Outside of a graph CUDA has no such edge: there who follows the start follows the end.
-void Program::signal_starts(OperationId id, cudaStream_t stream) const {
-  const auto found = start_signals_.find(id);
-  if (found == start_signals_.end()) return;
-  const cudaGraphNode_t kernel = last_kernel(stream);
-  for (const StartSignal& signal : found->second) {
-    const cudaStream_t beside = kernel == nullptr ? stream : stream_of_start_signals();
-    if (kernel == nullptr)
-      add_signal(signal.counter, 1, stream);
-    else
-      signal_start(kernel, signal.counter, beside);
-    WEFT_CHECK(cudaEventRecord(signal.end.get(), beside));
-  }
 }
 
 void Program::plan_gemms() {
@@ -270,13 +200,14 @@ void Program::enqueue(const EnqueueHooks& hooks) const {
     WEFT_CHECK(cudaStreamWaitEvent(stream_of_start_signals(), start_.get(), cudaEventWaitDefault));
   for (const StreamId stream : forks_)
     WEFT_CHECK(cudaStreamWaitEvent(streams_[index(stream)], start_.get(), cudaEventWaitDefault));
+  for (const StreamId stream : count_waiting_)
+    WEFT_CHECK(cudaStreamWaitEvent(stream_of_count_waits(stream), start_.get(), cudaEventWaitDefault));
   for (std::size_t i = 0; i < schedule_.operations.size(); ++i) {
     const auto id = static_cast<OperationId>(i);
     const cudaStream_t stream = streams_[index(schedule_.operations[i].stream)];
     for (const OperationId followed : waits_[i])
       WEFT_CHECK(cudaStreamWaitEvent(stream, ends_[index(followed)].get(), cudaEventWaitDefault));
-    if (!is_absent_)
-      for (const CounterTarget& target : count_waits_[i]) wait_for_signal(target, signals_.limit(id), stream);
+    wait_for_counts(id, schedule_.operations[i].stream);
     if (hooks.before) hooks.before(id);
     enqueue_work(id, stream);
     signal_starts(id, stream);

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "calibration/device/arena.hpp"
@@ -74,6 +75,8 @@ class Program {
   void plan_edge(OperationId id, const After& after);
   std::uint64_t* wait_for_count_of_own(OperationId id);
   cudaStream_t stream_of_start_signals() const;
+  cudaStream_t stream_of_count_waits(StreamId stream) const;
+  void wait_for_counts(OperationId id, StreamId stream) const;
   void signal_starts(OperationId id, cudaStream_t stream) const;
   void plan_gemms();
   void plan_attentions();
@@ -118,6 +121,8 @@ class Program {
 
   std::vector<std::vector<OperationId>> waits_;          ///< of each operation: those on other streams that it follows
   std::vector<std::vector<CounterTarget>> count_waits_;  ///< of each operation: groups of tiles, starts that it follows
+  std::map<OperationId, Event> count_wait_ends_;         ///< of each operation that has some
+  std::set<StreamId> count_waiting_;                     ///< streams of those
   struct StartSignal {
     std::uint64_t* counter;
     Event end;

@@ -138,6 +138,7 @@ struct GemmTiming {
   double own_efficiency = 1;
   double own_grid_tile_us = 0, own_persistent_start_us = 0;
   double own_store_GBps = 0, own_store_latency_us = 0, own_store_hold = 0;
+  double own_signal_us = 0;
 };
 
 /// Kernels that stream through memory (norms, activations, copies on SMs) and attention.

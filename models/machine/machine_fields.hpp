@@ -254,6 +254,9 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
   io.optional(
       "own_store_hold", gemm.own_store_hold,
       {"ratio", "share of that time by which the tiles that a wave stores on peers slow down the next wave", parts});
+  io.optional(
+      "own_signal", gemm.own_signal_us,
+      {"us", "from the end of a tile until its group's counter is raised, by a kernel that signals", durations});
 }
 
 void describe(auto& io, Like<OtherKernels> auto& kernels) {

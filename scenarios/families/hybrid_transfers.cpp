@@ -67,9 +67,13 @@ HybridTransfers::HybridTransfers(Program& program, const Case& request, const Pa
       reduces_(reduces(pair.op)) {
   const bool sends = !stores(hybrid_) || sends_sums();
   const int lanes = !sends ? 0 : hybrid_.lanes == HybridLanes::each_peer ? gpus_ - 1 : 1;
+  // A sum that waits for SMs holds up every kernel behind it. The barriers between copies are more urgent, so that they
+  // do not come behind it.
+  const bool before_sums = sums_pieces(hybrid_) && hybrid_.mover != HybridMover::peer_kernel;
+  const int priority = hybrid_.urgent || before_sums ? highest_priority : 0;
   for (int lane = 0; lane < lanes; ++lane)
-    lanes_.push_back(program_.add_stream("s" + std::to_string(lane + 1), hybrid_.urgent ? highest_priority : 0));
-  if (sums_pieces(hybrid_)) sums_ = program_.add_stream("sums", highest_priority);
+    lanes_.push_back(program_.add_stream("s" + std::to_string(lane + 1), priority));
+  if (sums_pieces(hybrid_)) sums_ = program_.add_stream("sums", highest_priority + 1);
 }
 
 void HybridTransfers::enter() {

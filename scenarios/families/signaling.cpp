@@ -256,6 +256,10 @@ void SignalingRules::add_pair(Program& program, const Case& request, const Machi
   if (op_of(request.workload) == name_of(PairOp::all_gather_gemm)) return add_flagged_gather(program, request, machine);
   const PairInWaves plan = in_waves(request, machine);
   const StreamId s1 = program.add_stream("s1", highest_priority);
+  // FlashOverlap's waits stand between the library's collectives. Our own collectives are short, so that they have the
+  // waits on a stream beside theirs, where the next one waits while a group is sent.
+  const bool waits_beside = transport_of(request.schedule.collectives, plan.kind) != Transport::nccl;
+  const StreamId waits = waits_beside ? program.add_stream("waits", highest_priority) : s1;
   const Gemm gemm = add_gemm(program, plan, std::get<Signaling>(request.schedule.family).groups);
   const BufferId result = add_result(program, gemm, plan.size, plan.kind, request.gpus);
   program.add(main_stream, "gemm", gemm);
@@ -267,7 +271,8 @@ void SignalingRules::add_pair(Program& program, const Case& request, const Machi
   for (const TileSignal& signal : gemm.signals) {
     const std::string number = " " + std::to_string(signal.tile_group);
     const std::int64_t tiles = gemm.tile_groups[signal.tile_group];
-    program.add(s1, "wait" + number, Wait{.counter = signal.counter});
+    program.add(waits, "wait" + number, Wait{.counter = signal.counter});
+    if (waits_beside) program.wait(s1, waits);
     const Slice input = rows_of_tiles(gemm.c.buffer, first_tile, tiles);
     const Slice output = rows_of_tiles(result, first_tile, tiles);
     const int max_ctas = request.schedule.max_ctas;

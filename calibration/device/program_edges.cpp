@@ -1,0 +1,102 @@
+// How a program's operations follow one another: events between streams, and counters where an operation follows a group
+// of tiles or a kernel's start.
+#include <algorithm>
+
+#include "calibration/device/program.hpp"
+#include "calibration/device/start_edges.hpp"
+
+namespace weft::calibration::device {
+namespace {
+
+std::size_t index(int id) { return static_cast<std::size_t>(id); }
+
+}  // namespace
+
+void Program::plan_edges() {
+  const auto& operations = schedule_.operations;
+  waits_.resize(operations.size());
+  count_waits_.resize(operations.size());
+  ends_.resize(operations.size());
+  std::vector<OperationId> last_of_stream(schedule_.streams.size(), -1);
+  std::vector<bool> joined(operations.size(), false);
+  for (std::size_t id = 0; id < operations.size(); ++id) {
+    const Operation& operation = operations[id];
+    for (const After& after : operation.after) {
+      if (operations[index(after.operation)].stream == operation.stream) continue;
+      plan_edge(static_cast<OperationId>(id), after);
+      if (operation.stream == 0 && after.point == Point::end) joined[index(after.operation)] = true;
+    }
+    const bool is_first = last_of_stream[index(operation.stream)] < 0;
+    if (is_first && operation.stream != 0 && waits_[id].empty()) forks_.push_back(operation.stream);
+    last_of_stream[index(operation.stream)] = static_cast<OperationId>(id);
+  }
+  for (std::size_t stream = 1; stream < last_of_stream.size(); ++stream)
+    if (const OperationId last = last_of_stream[stream]; last >= 0 && !joined[index(last)]) joins_.push_back(last);
+
+  const auto record_end = [this](OperationId id) {
+    if (!ends_[index(id)]) ends_[index(id)] = make_event(Timed::no);
+  };
+  for (const auto& followed : waits_) std::ranges::for_each(followed, record_end);
+  std::ranges::for_each(joins_, record_end);
+}
+
+void Program::plan_edge(OperationId id, const After& after) {
+  switch (after.point) {
+    case Point::end:
+      return waits_[index(id)].push_back(after.operation);
+    case Point::all_ctas_started:
+      return start_signals_[after.operation].push_back({wait_for_count_of_own(id), make_event(Timed::no)});
+    case Point::tile_group:
+      return tile_edges_[after.operation].push_back({after.tile_group, wait_for_count_of_own(id)});
+    case Point::first_cta_started:
+      break;
+  }
+  refuse(id);
+}
+
+/// Operation `id` waits until this counter is raised by 1 in every iteration.
+std::uint64_t* Program::wait_for_count_of_own(OperationId id) {
+  auto* words = static_cast<std::uint64_t*>(resources_.arena.allocate(2 * sizeof(std::uint64_t)));
+  WEFT_CHECK(cudaMemset(words, 0, 2 * sizeof(std::uint64_t)));
+  count_waits_[index(id)].push_back({.counter = words, .iterations = words + 1, .source = rank_});
+  count_wait_ends_.try_emplace(id, make_event(Timed::no));
+  count_waiting_.insert(schedule_.operations[index(id)].stream);
+  return words;
+}
+
+cudaStream_t Program::stream_of_start_signals() const {
+  return resources_.streams.get(static_cast<int>(streams_.size()), 0);
+}
+
+/// Beside the stream: what it runs meanwhile does not have to end before the kernel that waits begins, nor does that
+/// stand between two copies.
+cudaStream_t Program::stream_of_count_waits(StreamId stream) const {
+  return resources_.streams.get(static_cast<int>(streams_.size()) + 1 + stream, 0);
+}
+
+void Program::wait_for_counts(OperationId id, StreamId stream) const {
+  const auto end = count_wait_ends_.find(id);
+  if (end == count_wait_ends_.end()) return;
+  const cudaStream_t beside = stream_of_count_waits(stream);
+  if (!is_absent_)
+    for (const CounterTarget& target : count_waits_[index(id)]) wait_for_signal(target, signals_.limit(id), beside);
+  WEFT_CHECK(cudaEventRecord(end->second.get(), beside));
+  WEFT_CHECK(cudaStreamWaitEvent(streams_[index(stream)], end->second.get(), cudaEventWaitDefault));
+}
+
+/// Outside of a graph CUDA has no such edge: there who follows the start follows the end.
+void Program::signal_starts(OperationId id, cudaStream_t stream) const {
+  const auto found = start_signals_.find(id);
+  if (found == start_signals_.end()) return;
+  const cudaGraphNode_t kernel = last_kernel(stream);
+  for (const StartSignal& signal : found->second) {
+    const cudaStream_t beside = kernel == nullptr ? stream : stream_of_start_signals();
+    if (kernel == nullptr)
+      add_signal(signal.counter, 1, stream);
+    else
+      signal_start(kernel, signal.counter, beside);
+    WEFT_CHECK(cudaEventRecord(signal.end.get(), beside));
+  }
+}
+
+}  // namespace weft::calibration::device
