@@ -19,6 +19,13 @@ int barrier_channel(const Work& work) {
                      PartialAttention, Signal, Wait, Delay> auto&) { return -1; });
 }
 
+bool is_matrix_kernel(const Work& work) {
+  return match(
+      work, [](const OneOf<Gemm, GroupedGemm> auto&) { return true; },
+      [](const OneOf<Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention, Signal,
+                     Wait, Barrier, Delay> auto&) { return false; });
+}
+
 }  // namespace
 
 StreamOrder::StreamOrder(const Schedule& schedule, StreamTiming timing)
@@ -63,11 +70,7 @@ Picoseconds StreamOrder::root_offset(OperationId id, int iteration, int iteratio
 /// A collective behind the GEMM that continues the chain: with a lower number a stream is more urgent.
 bool StreamOrder::goes_behind(OperationId id, OperationId chain) const {
   const auto priority = [&](OperationId of) { return schedule_.streams[schedule_.operations[of].stream].priority; };
-  const bool is_matrix_kernel = match(
-      schedule_.operations[chain].work, [](const OneOf<Gemm, GroupedGemm> auto&) { return true; },
-      [](const OneOf<Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention, Signal,
-                     Wait, Barrier, Delay> auto&) { return false; });
-  return by_library_[id] && is_matrix_kernel && priority(id) >= priority(chain);
+  return by_library_[id] && is_matrix_kernel(schedule_.operations[chain].work) && priority(id) >= priority(chain);
 }
 
 Picoseconds StreamOrder::gap_of_fork(OperationId id) const {
@@ -123,7 +126,8 @@ void StreamOrder::set_copy_gaps() {
       if (!to_copy) continue;
       const bool is_chain = schedule_.operations[edge.operation].stream == schedule_.operations[id].stream;
       edge.gap = comes_from_copy(edge) ? timing_.copy_gap : timing_.before_copy_gap;
-      if (!comes_from_copy(edge)) edge.spread = is_chain ? timing_.copy_gap_spread : timing_.copy_fork_spread;
+      const bool is_amid_kernels = is_chain || is_matrix_kernel(schedule_.operations[edge.operation].work);
+      if (!comes_from_copy(edge)) edge.spread = is_amid_kernels ? timing_.copy_gap_spread : timing_.copy_fork_spread;
     }
   }
 }

@@ -1,5 +1,5 @@
-// How a program's operations follow one another: events between streams, and counters where an operation follows a group
-// of tiles or a kernel's start.
+// How a program's operations follow one another: events between streams, and counters where an operation follows a
+// group of tiles or a kernel's start.
 #include <algorithm>
 
 #include "calibration/device/program.hpp"

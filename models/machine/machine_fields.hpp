@@ -171,7 +171,9 @@ void describe(auto& io, Like<Latencies> auto& latencies) {
               {"us", "graph: last end to the start of a kernel that waits for a copy from or to a peer", durations});
   io.optional(
       "copy_gap_spread", latencies.copy_gap_spread_us,
-      {"us", "graph: before_copy_gap is up to so much longer on one stream, each time another part of it", durations});
+      {"us",
+       "graph: before_copy_gap is up to so much longer on one stream and behind a GEMM, each time another part of it",
+       durations});
   io.optional("copy_fork_spread", latencies.copy_fork_spread_us,
               {"us",
                "graph: before_copy_gap is up to so much longer from one stream to another, so that copies start "
