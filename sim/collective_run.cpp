@@ -90,6 +90,13 @@ void CollectiveRun::set_slowdown(double slowdown) {
   }
 }
 
+bool CollectiveRun::has_ended() const {
+  return static_cast<int>(grids_.size()) == ranks_ &&
+         std::ranges::all_of(grids_, [&](const RankGrid& grid) { return grid.ended == timing_.ctas; }) &&
+         std::ranges::all_of(batches_,
+                             [](const Batch& batch) { return std::ranges::all_of(batch.shares, &Share::has_ended); });
+}
+
 void CollectiveRun::end(Share& share) {
   share.flow = -1;
   share.has_ended = true;

@@ -40,6 +40,8 @@ class CollectiveRun {
   const Grid* grid_of(int rank) const;
   /// From now on latency and transfer take so many times as long.
   void set_slowdown(double slowdown);
+  /// On all ranks: a slowdown changes nothing any more.
+  bool has_ended() const;
 
  private:
   struct RankGrid : Grid {

@@ -73,6 +73,7 @@ void SimulatedMachine::restart(double clock_share) {
   }
   for (std::vector<Transfer>& transfers : transfers_) transfers.clear();
   collectives_.clear();
+  collectives_under_way_.clear();
 }
 
 UnitLoads SimulatedMachine::loads(int rank) const {
@@ -234,7 +235,10 @@ CollectiveRun& SimulatedMachine::collective_run(const Activity& activity) {
                          std::to_string(timing.cluster) + " on one GPU, which holds " + std::to_string(most));
   std::vector<Transfer>& transfers = transfers_[activity.id];
   if (transfers.empty()) transfers = transfers_of(activity);
-  return collectives_.try_emplace(key, engine_, pool_, timing, cta, ranks(), transfers).first->second;
+  const auto added = collectives_.try_emplace(key, engine_, pool_, timing, cta, ranks(), transfers).first;
+  const auto key_of = [](const auto& one) { return one->first; };
+  collectives_under_way_.insert(std::ranges::upper_bound(collectives_under_way_, key, {}, key_of), added);
+  return added->second;
 }
 
 std::vector<Transfer> SimulatedMachine::transfers_of(const Activity& activity) {
@@ -323,8 +327,9 @@ void SimulatedMachine::count_gemm(int rank, int change, double memory_load) {
   GpuState& gpu = *gpus_[rank];
   gpu.running_gemms += change;
   gpu.gemm_memory_load = gpu.running_gemms == 0 ? 0 : gpu.gemm_memory_load + change * memory_load;
-  for (auto& [key, collective] : collectives_)
-    collective.set_slowdown(collective_slowdown(costs_[key.second].collective));
+  std::erase_if(collectives_under_way_, [](const auto& one) { return one->second.has_ended(); });
+  for (const auto& one : collectives_under_way_)
+    one->second.set_slowdown(collective_slowdown(costs_[one->first.second].collective));
 }
 
 void SimulatedMachine::start_copy(Activity& activity, const Copy& copy) {

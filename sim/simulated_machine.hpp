@@ -142,7 +142,8 @@ class SimulatedMachine : public Device {
   int lasting_resources_ = 0;                     // of the pool: not the links, which are made as they are used
   std::vector<Prepared> prepared_;                // by rank and operation
   std::vector<std::vector<Transfer>> transfers_;  // by operation: a collective's, once it started
-  std::map<std::pair<int, OperationId>, CollectiveRun> collectives_;  // iteration, operation
+  std::map<std::pair<int, OperationId>, CollectiveRun> collectives_;     // iteration, operation
+  std::vector<decltype(collectives_)::iterator> collectives_under_way_;  // in their order there; some that have ended
   Processes copies_;
 };
 
