@@ -1,6 +1,7 @@
 #include "sim/fluid_pool.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <tuple>
 #include <utility>
@@ -221,10 +222,21 @@ void FluidPool::find_group(int resource, const Counts& counts) {
   }
 }
 
+/// A large group is most of all flows: a bit for each of them costs less than comparisons.
+void FluidPool::sort_group() {
+  if (group_.size() < 8) return std::sort(group_.begin(), group_.end());
+  is_in_group_.assign(flows_.size() / 64 + 1, 0);
+  for (const FlowId id : group_) is_in_group_[static_cast<std::size_t>(id) / 64] |= std::uint64_t{1} << (id % 64);
+  group_.clear();
+  for (std::size_t word = 0; word < is_in_group_.size(); ++word)
+    for (std::uint64_t bits = is_in_group_[word]; bits != 0; bits &= bits - 1)
+      group_.push_back(static_cast<FlowId>(64 * word) + std::countr_zero(bits));
+}
+
 void FluidPool::plan_group(int resource) {
   find_group(resource, [&](int r) { return limits_[r] < unlimited; });
   if (group_.empty()) return;
-  std::sort(group_.begin(), group_.end());  // sums are rounded in this order
+  sort_group();  // sums are rounded in this order
   ++plans_;
   demands_.clear();
   for (const FlowId id : group_) demands_.push_back({flows_[id].cap, uses(flows_[id])});

@@ -102,6 +102,7 @@ class FluidPool {
   bool is_twin(const Flow& a, const Flow& b) const;
   void update_limits();
   void plan_group(int resource);
+  void sort_group();
   template <class Counts>
   void find_group(int resource, const Counts& counts);
   void note_peak_load(const std::vector<double>& rates);
@@ -138,6 +139,7 @@ class FluidPool {
   std::vector<int> settled_;  // the resources that were touched
   std::vector<int> part_of_;  // by flow
   std::vector<FlowId> group_;
+  std::vector<std::uint64_t> is_in_group_;  // a bit a flow
   std::vector<Demand> demands_;
   std::vector<int> open_;
   std::uint64_t searches_ = 0;
