@@ -1,0 +1,42 @@
+#include "sim/stream_order.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft::sim {
+namespace {
+
+constexpr Picoseconds chain_spread{7}, fork_spread{2}, before_copy{3}, signal{5};
+
+StreamTiming timing() {
+  StreamTiming timing;
+  timing.copy_gap_spread = chain_spread;
+  timing.copy_fork_spread = fork_spread;
+  timing.before_copy_gap = before_copy;
+  timing.signal = signal;
+  return timing;
+}
+
+/// The edge of a copy to a peer that follows `first` on another stream of a graph.
+StreamEdge edge_of_copy_behind(Work first, Point point = Point::end) {
+  Copy copy;
+  copy.destination.place = 1;
+  Schedule schedule;
+  schedule.gpus = 2;
+  schedule.launch = Launch::graph;
+  schedule.streams = {{"a"}, {"b"}};
+  schedule.operations = {{"first", 0, {}, std::move(first)}, {"copy", 1, {{0, point, 0}}, copy}};
+  return StreamOrder(schedule, timing()).edges(1).front();
+}
+
+TEST(StreamOrder, LetsCopiesBehindAGemmStartAsUnevenlyAsThoseOfOneStream) {
+  EXPECT_EQ(edge_of_copy_behind(Gemm{}).spread, chain_spread);
+  EXPECT_EQ(edge_of_copy_behind(Barrier{}).spread, fork_spread);
+}
+
+TEST(StreamOrder, PutsAWaitingKernelBetweenAGroupOfTilesAndWhoFollowsIt) {
+  EXPECT_EQ(edge_of_copy_behind(Gemm{}).gap, before_copy);
+  EXPECT_EQ(edge_of_copy_behind(Gemm{}, Point::tile_group).gap, before_copy + signal);
+}
+
+}  // namespace
+}  // namespace weft::sim
