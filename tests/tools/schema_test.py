@@ -49,7 +49,7 @@ class Schema:
             known = schema["properties"]
             return (
                 isinstance(value, dict)
-                and set(schema["required"]) <= value.keys() <= known.keys()
+                and set(schema.get("required", [])) <= value.keys() <= known.keys()
                 and all(self.fits(value[key], known[key]) for key in value)
             )
         if schema["type"] == "array":
@@ -158,7 +158,7 @@ class Probes:
         unknown = changed(value, path, lambda object: object.update(no_such_key=1))
         add((unknown, f"unknown key at {where}", lambda error: schema.says_keys(found, keys_of(error))))
         for key, one in found["properties"].items():
-            if key in found["required"]:
+            if key in found.get("required", []):
                 missing = changed(value, path, lambda object: object.pop(key))
                 add((missing, f"no {key} at {where}", lambda error, key=key: key in error or "it is missing" in error))
             is_size_asked_first = key == "op" and {"format", "tokens"} <= found["properties"].keys()

@@ -14,7 +14,7 @@
 namespace weft::calibration::evidence {
 namespace {
 
-constexpr int default_ctas = 24;
+constexpr int default_ctas = 20;  // no shipped profile has fewer SMs
 
 /// Some 20 us and then 0.1 GB/s for each CTA, less than any fabric carries, with a kernel that is 4 us shorter than the
 /// time from graph to graph. A limit of CTAs makes the first part longer too, as nothing but a curve of its own knows.
