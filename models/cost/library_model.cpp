@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "models/base/input_error.hpp"
 
@@ -30,12 +31,12 @@ bool any_goes_over_host(const Fabric& fabric, int gpus) {
   return fabric.kind == FabricKind::pcie || (fabric.kind == FabricKind::nvlink_pairs && gpus > 2);
 }
 
-/// GB/s out of each GPU that the links carry.
-double links_GBps(const Fabric& fabric, CollectiveAlgorithm algorithm, int gpus) {
-  double least = 0;
+/// GB/s out of each GPU that the links carry, and the kind of the link that limits them.
+std::pair<double, LinkKind> links_GBps(const Fabric& fabric, CollectiveAlgorithm algorithm, int gpus) {
+  std::pair<double, LinkKind> least{0, LinkKind::port_out};
   for (const LinkLoad& load : link_loads(fabric, algorithm, gpus)) {
     const double GBps = rate_of(fabric, load.link).GBps / load.share;
-    least = least == 0 ? GBps : std::min(least, GBps);
+    if (least.first == 0 || GBps < least.first) least = {GBps, load.link.kind};
   }
   return least;
 }
@@ -62,15 +63,21 @@ std::vector<LinkLoad> link_loads(const Fabric& fabric, CollectiveAlgorithm algor
 LibraryTime library_time(const Machine& machine, CollectiveKind kind, int gpus, double bytes, int max_ctas,
                          std::optional<CollectiveAlgorithm> only) {
   std::optional<LibraryTime> fastest;
-  for (const CollectiveProtocol& protocol : machine.collective_protocols) {
+  for (std::size_t i = 0; i < machine.collective_protocols.size(); ++i) {
+    const CollectiveProtocol& protocol = machine.collective_protocols[i];
     if (!can_do(protocol, kind) || (only && protocol.algorithm != *only)) continue;
     LibraryTime time;
+    time.protocol = i;
     time.algorithm = protocol.algorithm;
     time.channels = max_ctas > 0 ? std::min(max_ctas, protocol.channels) : protocol.channels;
     const double hop_us = any_goes_over_host(machine.fabric, gpus) ? protocol.host_hop_us : protocol.hop_us;
     time.latency_us = protocol.base_us + steps_of(protocol.algorithm, kind, gpus) * hop_us;
-    const double GBps = std::min(protocol.efficiency * links_GBps(machine.fabric, protocol.algorithm, gpus),
-                                 time.channels * protocol.channel_GBps);
+    const auto [of_links_GBps, busiest] = links_GBps(machine.fabric, protocol.algorithm, gpus);
+    const double by_links_GBps = protocol.efficiency * of_links_GBps;
+    const double by_channels_GBps = time.channels * protocol.channel_GBps;
+    time.is_limited_by_channels = by_channels_GBps < by_links_GBps;
+    time.busiest = busiest;
+    const double GBps = std::min(by_links_GBps, by_channels_GBps);
     time.transfer_us = bytes_out(protocol.algorithm, kind, gpus, bytes) / bytes_per_us(GBps);
     if (!fastest || time.time_us() < fastest->time_us()) fastest = time;
   }

@@ -2,6 +2,7 @@
 // curve.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -29,6 +30,9 @@ std::vector<LinkLoad> link_loads(const Fabric& fabric, CollectiveAlgorithm algor
 
 struct LibraryTime {
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
+  std::size_t protocol = 0;             ///< of the machine's
+  bool is_limited_by_channels = false;  ///< else by the busiest link
+  LinkKind busiest = LinkKind::port_out;
   double latency_us = 0;   ///< nothing moves
   double transfer_us = 0;  ///< besides
   int channels = 0;

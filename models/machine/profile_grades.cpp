@@ -27,19 +27,17 @@ std::optional<Grade> weakest_source(const json& value) {
   return weakest;
 }
 
-/// Of the keys of a section that are there.
-Grade weakest_of(const json& profile, const char* section, std::initializer_list<const char*> keys) {
-  if (!profile.contains(section)) return Grade::assumed;
+/// Of the keys of a part that are there.
+Grade weakest_of_part(const json& part, std::initializer_list<const char*> keys) {
   std::optional<Grade> weakest;
   for (const char* const key : keys)
-    if (profile[section].contains(key))
-      if (const auto grade = weakest_source(profile[section][key]))
-        weakest = std::max(weakest.value_or(*grade), *grade);
+    if (part.contains(key))
+      if (const auto grade = weakest_source(part[key])) weakest = std::max(weakest.value_or(*grade), *grade);
   return weakest.value_or(Grade::assumed);
 }
 
-Grade weakest_of(const json& profile, const char* section) {
-  return profile.contains(section) ? weakest_source(profile[section]).value_or(Grade::assumed) : Grade::assumed;
+Grade weakest_of(const json& profile, const char* section, std::initializer_list<const char*> keys) {
+  return profile.contains(section) ? weakest_of_part(profile[section], keys) : Grade::assumed;
 }
 
 /// "assumption: as h100x8-nvswitch-nvls: repository: …": what is published of a machine whose part in question is
@@ -52,6 +50,22 @@ bool is_public_of_another(std::string_view source) {
   const std::string_view cited = source.substr(end + end_of_name.size());
   return std::ranges::any_of(std::array<std::string_view, 4>{"repository", "datasheet", "documentation", "paper"},
                              [&](std::string_view kind) { return cited.starts_with(kind); });
+}
+
+/// "by a rule: repository: …: A100's times 12 / 8; meets the published all-reduce within 8 %".
+bool is_checked_rule(std::string_view source) {
+  const std::size_t met = source.find("; meets ");
+  return met != std::string_view::npos && source.find(" %", met) != std::string_view::npos;
+}
+
+/// What a share of a link's rate says of one kind of collective on so many GPUs holds for the others by a law (bytes
+/// out of each GPU over the busiest link): so it is public where the law was seen to meet a figure that it was not
+/// taken from.
+Grade grade_of_share(const json& protocol) {
+  if (!protocol.contains("efficiency")) return Grade::assumed;
+  const Grade grade = weakest_source(protocol["efficiency"]).value_or(Grade::assumed);
+  if (grade != Grade::published) return grade;
+  return is_checked_rule(protocol["efficiency"]["source"].get<std::string>()) ? grade : Grade::assumed;
 }
 
 /// That of the all-reduce in it, which the switch does where it can, and of the memory that it norms rows in. It was
@@ -69,6 +83,7 @@ Grade grade_of_fused_norm(const json& profile, Grade memory) {
 
 Grade grade_of_source(std::string_view source) {
   if (is_public_of_another(source)) return Grade::published;
+  if (source.starts_with("by a rule: ")) return is_checked_rule(source) ? Grade::published : Grade::assumed;
   const auto has = [source](std::string_view words) { return source.find(words) != std::string_view::npos; };
   if (source.starts_with("measured")) return Grade::measured;
   const bool is_guess = has("derived, not measured") || has("assumption: max") || has("carried over");
@@ -78,22 +93,51 @@ Grade grade_of_source(std::string_view source) {
   return Grade::published;
 }
 
-Grade ProfileGrades::of(CollectiveKind kind, int gpus) const {
+std::optional<Grade> ProfileGrades::of(CollectiveKind kind, int gpus) const {
   const auto found =
       std::ranges::find_if(collectives, [&](const OfCollective& one) { return one.kind == kind && one.gpus == gpus; });
-  return found == collectives.end() ? protocols : found->grade;
+  return found == collectives.end() ? std::nullopt : std::optional(found->grade);
+}
+
+Grade ProfileGrades::of(LinkKind kind) const {
+  switch (kind) {
+    case LinkKind::pcie_up:
+    case LinkKind::pcie_down:
+      return pcie;
+    case LinkKind::bridge:
+      return bridge;
+    case LinkKind::numa:
+      return numa;
+    case LinkKind::port_out:
+    case LinkKind::port_in:
+    case LinkKind::pair:
+    case LinkKind::peer:
+      break;
+  }
+  return link;
 }
 
 ProfileGrades profile_grades(const json& profile) {
-  ProfileGrades grades{.gemm = weakest_of(profile, "gemm", {"cooperative_efficiency", "pingpong_efficiency"}),
-                       .attention = weakest_of(profile, "other_kernels", {"attention_efficiency"}),
-                       .memory = std::max(weakest_of(profile, "gpu", {"hbm_bandwidth"}),
-                                          weakest_of(profile, "other_kernels", {"memory_share_per_sm"})),
-                       .copies = weakest_of(profile, "copy_engines", {"peer_bandwidth"}),
-                       .launches = weakest_of(profile, "latencies", {"kernel_gap", "collective_gap", "graph_gap"}),
-                       .two_shot = weakest_of(profile, "direct_collectives", {"two_shot"}),
-                       .multimem = weakest_of(profile, "direct_collectives", {"multimem"}),
-                       .protocols = weakest_of(profile, "collective_protocols")};
+  // memory_share_per_sm decides nothing here: how many SMs draw the whole rate matters only to kernels with few.
+  ProfileGrades grades{
+      .gemm = weakest_of(profile, "gemm", {"cooperative_efficiency"}),
+      .small_gemm = weakest_of(profile, "gemm", {"pingpong_efficiency"}),
+      .attention = weakest_of(profile, "other_kernels", {"attention_efficiency"}),
+      .memory = std::max(weakest_of(profile, "gpu", {"hbm_bandwidth"}),
+                         weakest_of(profile, "other_kernels", {"norm_share", "swiglu_share", "rotary_share"})),
+      .copies = weakest_of(profile, "copy_engines", {"peer_bandwidth"}),
+      .launches = weakest_of(profile, "latencies", {"kernel_gap", "collective_gap", "graph_gap"}),
+      .two_shot = weakest_of(profile, "direct_collectives", {"two_shot"}),
+      .multimem = weakest_of(profile, "direct_collectives", {"multimem"}),
+      .link = weakest_of(profile, "fabric", {"port_bandwidth", "link_bandwidth"})};
+  const json host = profile.value("fabric", json::object()).value("host", json::object());
+  grades.pcie = weakest_of_part(host, {"pcie_bandwidth"});
+  grades.bridge = weakest_of_part(host, {"bridge_bandwidth"});
+  grades.numa = weakest_of_part(host, {"numa_bandwidth"});
+  for (const json& protocol : profile.value("collective_protocols", json::array()))
+    grades.protocols.push_back({.links = grade_of_share(protocol),
+                                .channels = weakest_of_part(protocol, {"channels", "channel_bandwidth"}),
+                                .latency = weakest_of_part(protocol, {"base", "hop", "host_hop"})});
   grades.fused_norm = grade_of_fused_norm(profile, grades.memory);
   if (!profile.contains("collectives")) return grades;
   for (const json& curve : profile["collectives"])

@@ -2,10 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
+#include <utility>
 
 #include "models/cost/collective_model.hpp"
 #include "models/cost/direct_collective_model.hpp"
+#include "models/cost/gemm_model.hpp"
+#include "models/cost/library_model.hpp"
 #include "models/schedule/amounts.hpp"
+#include "models/schedule/own_kernels.hpp"
 #include "scenarios/families/build.hpp"
 #include "scenarios/study/verdict.hpp"
 
@@ -14,10 +20,13 @@ namespace {
 
 constexpr double enough = 0.1;  // of the time
 
-/// Microseconds that rest on numbers of each grade and kind.
+/// Microseconds that rest on numbers of each grade, and on which numbers.
 class Rests {
  public:
-  void add(Grade grade, double time_us) { us_[static_cast<std::size_t>(grade)] += time_us; }
+  void add(Grade grade, double time_us, const AssumedNumbers& numbers) {
+    us_[static_cast<std::size_t>(grade)] += time_us;
+    if (grade == Grade::assumed) assumed_us_[numbers] += time_us;
+  }
   /// Numbers that are weaker count with those that are not: what rests on them is no better.
   Grade weakest_above(double time_us) const {
     double sum_us = 0;
@@ -25,9 +34,24 @@ class Rests {
       if ((sum_us += us_[i]) > time_us) return static_cast<Grade>(i);
     return Grade::measured;
   }
+  /// Most time first, until what is left is no more than `time_us`.
+  std::vector<AssumedNumbers> assumed(double time_us) const {
+    std::vector<std::pair<double, AssumedNumbers>> parts;
+    double left_us = 0;
+    for (const auto& [numbers, us] : assumed_us_) parts.emplace_back(us, numbers), left_us += us;
+    std::ranges::sort(parts, std::greater());
+    std::vector<AssumedNumbers> names;
+    for (const auto& [us, numbers] : parts) {
+      if (left_us <= time_us) break;
+      names.push_back(numbers);
+      left_us -= us;
+    }
+    return names;
+  }
 
  private:
   std::array<double, 4> us_{};
+  std::map<AssumedNumbers, double> assumed_us_;
 };
 
 double bytes_of_all(const std::vector<Slice>& slices, const Schedule& schedule) {
@@ -36,17 +60,41 @@ double bytes_of_all(const std::vector<Slice>& slices, const Schedule& schedule) 
   return bytes;
 }
 
-CollectiveTiming time_of(const Collective& collective, Bytes bytes, int gpus, const Machine& machine) {
-  return time_over(machine, collective.transport, collective.kind, gpus, bytes, collective.max_ctas);
+std::string words_of(CollectiveKind kind, int gpus) {
+  std::string name(name_of(kind));
+  std::ranges::replace(name, '_', '-');
+  return name + " of " + std::to_string(gpus) + " GPUs";
 }
 
-Grade grade_of(const Collective& collective, int gpus, const ProfileGrades& grades) {
+void add_library(const Collective& collective, double bytes, int gpus, const Machine& machine,
+                 const ProfileGrades& grades, const CollectiveTiming& timing, Rests& rests) {
+  const std::string words = words_of(collective.kind, gpus);
+  constexpr MeasuredBy by_logs = MeasuredBy::nccl_tests;
+  if (const auto grade = grades.of(collective.kind, gpus))
+    return rests.add(*grade, timing.latency_us + timing.transfer_us, {words, by_logs});
+  if (machine.collective_protocols.empty())  // the curves of other numbers of GPUs
+    return rests.add(Grade::assumed, timing.latency_us + timing.transfer_us, {words, by_logs});
+  const LibraryTime time = library_time(machine, collective.kind, gpus, bytes, collective.max_ctas);
+  const ProfileGrades::OfProtocol& protocol = grades.protocols[time.protocol];
+  const Grade of_links = std::max(protocol.links, grades.of(time.busiest));
+  rests.add(protocol.latency, timing.latency_us, {"the latency of " + words, by_logs});
+  rests.add(time.is_limited_by_channels ? protocol.channels : of_links, timing.transfer_us,
+            {"the rate of " + words, by_logs});
+}
+
+void add(const Collective& collective, const Schedule& schedule, const Machine& machine, const ProfileGrades& grades,
+         Rests& rests) {
+  const int gpus = schedule.gpus;
+  const Bytes bytes = bytes_of(full_slice(collective), schedule);
+  const CollectiveTiming timing =
+      time_over(machine, collective.transport, collective.kind, gpus, bytes, collective.max_ctas);
+  const double time_us = timing.latency_us + timing.transfer_us;
   switch (collective.transport) {
     case Transport::peer_kernel:
     case Transport::one_shot:
-      return grades.of_two_shot(gpus);
+      return rests.add(grades.of_two_shot(gpus), time_us, {"collectives over peer memory"});
     case Transport::multicast:
-      return grades.multimem;
+      return rests.add(grades.multimem, time_us, {"collectives in the switch"});
     case Transport::nccl:
     case Transport::nccl_nvls:
     case Transport::nccl_copy_engine:
@@ -54,54 +102,75 @@ Grade grade_of(const Collective& collective, int gpus, const ProfileGrades& grad
     case Transport::push:
       break;
   }
-  return grades.of(collective.kind, gpus);
+  add_library(collective, static_cast<double>(bytes), gpus, machine, grades, timing, rests);
+}
+
+/// By the tiles that it has or that the library takes for it.
+Grade grade_of(const Gemm& gemm, int gpus, const Machine& machine, const ProfileGrades& grades) {
+  const GemmKernel kernel = gemm.kernel ? *gemm.kernel : choose_gemm_kernel(machine, size_of(gemm, gpus));
+  const bool is_large = kernel.tile_m * kernel.tile_n > machine.gemm.cooperative_above_elements;
+  return is_large || is_own_kernel(kernel) ? grades.gemm : grades.small_gemm;
+}
+
+/// Its groups may have tiles of both kinds.
+Grade grade_of(const GroupedGemm&, int, const Machine&, const ProfileGrades& grades) {
+  return std::max(grades.gemm, grades.small_gemm);
 }
 
 }  // namespace
 
-Grade grade_of(const Schedule& schedule, double time_us, const Machine& machine, const ProfileGrades& grades) {
+Evidence evidence_of(const Schedule& schedule, double time_us, const Machine& machine, const ProfileGrades& grades) {
   Rests rests;
   const double tensor_rate = machine.gpu.flops_per_us(), hbm_rate = machine.gpu.hbm_GBps * 1e3;
   const double copy_rate = machine.copy_engines.GBps * 1e3;  // bytes in a microsecond
-  rests.add(grades.launches, machine.latencies.graph_gap_us);
+  const auto add_gap = [&](double gap_us) { rests.add(grades.launches, gap_us, {"gaps between kernels"}); };
+  add_gap(machine.latencies.graph_gap_us);
   for (const Operation& operation : schedule.operations) {
-    rests.add(grades.launches, machine.latencies.kernel_gap_us);
+    add_gap(machine.latencies.kernel_gap_us);
     match(
         operation.work,
         [&](const OneOf<Gemm, GroupedGemm> auto& gemm) {
-          rests.add(grades.gemm, tensor_flops(Work(gemm), schedule.gpus) / tensor_rate);
+          rests.add(grade_of(gemm, schedule.gpus, machine, grades),
+                    tensor_flops(Work(gemm), schedule.gpus) / tensor_rate,
+                    {"the efficiency of GEMMs", MeasuredBy::gemms});
         },
         [&](const OneOf<Attention, PartialAttention> auto& attention) {
-          rests.add(grades.attention, tensor_flops(Work(attention), schedule.gpus) / tensor_rate);
+          rests.add(grades.attention, tensor_flops(Work(attention), schedule.gpus) / tensor_rate,
+                    {"the efficiency of attention"});
         },
-        [&](const Collective& collective) {
-          const Bytes bytes = bytes_of(full_slice(collective), schedule);
-          const CollectiveTiming timing = time_of(collective, bytes, schedule.gpus, machine);
-          rests.add(grade_of(collective, schedule.gpus, grades), timing.latency_us + timing.transfer_us);
-        },
+        [&](const Collective& collective) { add(collective, schedule, machine, grades, rests); },
         [&](const Copy& copy) {
-          rests.add(grades.copies, static_cast<double>(bytes_of(copy.source, schedule)) / copy_rate);
+          rests.add(grades.copies, static_cast<double>(bytes_of(copy.source, schedule)) / copy_rate,
+                    {"the rate of copies between GPUs"});
         },
         [&](const MemoryBound& kernel) {
           rests.add(grades.memory,
-                    (bytes_of_all(kernel.reads, schedule) + bytes_of_all(kernel.writes, schedule)) / hbm_rate);
+                    (bytes_of_all(kernel.reads, schedule) + bytes_of_all(kernel.writes, schedule)) / hbm_rate,
+                    {"the rate of the memory"});
         },
         [&](const AllReduceNorm& kernel) {
-          rests.add(grades.fused_norm, 2 * static_cast<double>(bytes_of(kernel.partial, schedule)) / hbm_rate);
+          rests.add(grades.fused_norm, 2 * static_cast<double>(bytes_of(kernel.partial, schedule)) / hbm_rate,
+                    {"the fused all-reduce and norm"});
         },
         [](const OneOf<GroupedExchange, Signal, Wait, Barrier, Delay> auto&) {});
   }
-  return rests.weakest_above(enough * time_us * schedule.repeats_per_iteration);
+  const double enough_us = enough * time_us * schedule.repeats_per_iteration;
+  const Grade grade = rests.weakest_above(enough_us);
+  return {grade, grade == Grade::assumed ? rests.assumed(enough_us) : std::vector<AssumedNumbers>{}};
 }
 
-Grade grade_of_advice(const Exploration& exploration, const Scenario& scenario, const Machine& machine,
-                      const ProfileGrades& grades) {
+Grade grade_of(const Schedule& schedule, double time_us, const Machine& machine, const ProfileGrades& grades) {
+  return evidence_of(schedule, time_us, machine, grades).grade;
+}
+
+Evidence evidence_of_advice(const Exploration& exploration, const Scenario& scenario, const Machine& machine,
+                            const ProfileGrades& grades) {
   const Answer& answer = exploration.answers[leading_answer(verdict_of(exploration, scenario), exploration)];
   const Candidate& advice = answer.ranking.advice();
   Case as_run = advice.request;
   for (const Explored& one : answer.fastest_first)
     if (one.candidate.request == advice.request) as_run.schedule = one.as_run;
-  return grade_of(families::build(as_run, machine), advice.estimate.time_us, machine, grades);
+  return evidence_of(families::build(as_run, machine), advice.estimate.time_us, machine, grades);
 }
 
 }  // namespace weft::scenarios::study

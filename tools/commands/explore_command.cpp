@@ -189,7 +189,7 @@ void run(const Options& options) {
   study::Widths over_widths = widths(options, scenario, exploration, machine);
   const report::ExplorationView view{
       .crossovers = scenario.model ? over_widths.crossovers : std::vector<study::Crossover>{},
-      .grade = grade_of_advice(exploration, scenario, machine, grades),
+      .evidence = study::evidence_of_advice(exploration, scenario, machine, grades),
       .is_full = options.all || options.space == "all",
       .shown = options.space == "all" ? scenario.sizes.back() : 0,
       .is_wide = options.output.is_wide()};
@@ -199,11 +199,11 @@ void run(const Options& options) {
   report::Report report = report::exploration_report(exploration, scenario, machine, view);
   std::string html;  // before anything is written: a run that is not of these schedules is refused
   if (!options.html.empty())
-    html =
-        report::html_report(report::html_content(answer_report(options, exploration, scenario, machine,
-                                                               std::move(over_widths), view.grade, std::move(measured)),
-                                                 machine, report, machine_path(profile)),
-                            page);
+    html = report::html_report(
+        report::html_content(answer_report(options, exploration, scenario, machine, std::move(over_widths),
+                                           view.evidence.grade, std::move(measured)),
+                             machine, report, machine_path(profile)),
+        page);
   const bool writes_fastest = !options.trace.empty() || !options.schedule.empty();
   if (writes_fastest) write_fastest(options, winner, machine);
   if (!options.svg.empty()) write_text_file(options.svg, picture);

@@ -104,7 +104,7 @@ std::string explored(const scenarios::Scenario& scenario, const OpenProfile& pro
       scenario.model ? study::crossovers(scenario, exploration, machine, executor, scenarios::Rule::least_regret)
                      : std::vector<study::Crossover>{};
   return study::to_json(exploration, scenario, machine, crossovers,
-                        grade_of_advice(exploration, scenario, machine, profile.grades))
+                        study::evidence_of_advice(exploration, scenario, machine, profile.grades).grade)
       .dump();
 }
 

@@ -171,9 +171,9 @@ Report exploration_report(const study::Exploration& exploration, const Scenario&
       .columns = view.is_wide || view.is_full ? 0 : most_columns,
       .title = (scenario.name.empty() ? "" : scenario.name + ", ") + std::to_string(scenario.gpus) + " GPUs of " +
                machine.name,
-      .sections = {verdict_section(verdict_of(exploration, scenario), exploration, scenario, machine, view.grade)},
+      .sections = {verdict_section(verdict_of(exploration, scenario), exploration, scenario, machine, view.evidence)},
       .notes = not_counted(scenario),
-      .document = to_json(exploration, scenario, machine, view.crossovers, view.grade)};
+      .document = to_json(exploration, scenario, machine, view.crossovers, view.evidence.grade)};
   report.notes.push_back(std::to_string(exploration.simulated) + " schedules simulated.");
   if (!view.crossovers.empty()) report.sections.push_back(crossover_section(view.crossovers, scenario));
   if (view.is_full) {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "models/machine/profile_grades.hpp"
 #include "scenarios/study/crossovers.hpp"
 #include "scenarios/study/exploration.hpp"
+#include "scenarios/study/grade.hpp"
 #include "tools/report/report.hpp"
 #include "tools/rooms.hpp"
 
@@ -16,7 +16,7 @@ namespace weft::tools::report {
 
 struct ExplorationView {
   std::vector<study::Crossover> crossovers = {};
-  std::optional<Grade> grade = {};  ///< of what is advised of the leading answer
+  study::Evidence evidence = {};  ///< of what is advised of the leading answer
   bool is_full = false;    ///< all schedules of all pairs, with the names that cases have, instead of the ranking
   std::int64_t shown = 0;  ///< of a full one: its size; 0: all
   bool is_wide = false;    ///< lines may have more than 100 characters

@@ -155,13 +155,34 @@ std::string words_of(Grade grade) {
   return "over a tenth is assumed";
 }
 
+/// ", since not published: the rate of all-reduce of 4 GPUs. Measure: weft profile new --nccl-tests LOG"
+std::string unknown_numbers(const study::Evidence& evidence, const Machine& machine) {
+  if (evidence.assumed.empty()) return "";
+  std::string numbers, logs;
+  bool by_calibration = false;
+  for (const auto& [words, measured_by] : evidence.assumed) {
+    numbers += (numbers.empty() ? "" : ", ") + words;
+    by_calibration |= measured_by == study::MeasuredBy::calibration;
+    const std::string log = measured_by == study::MeasuredBy::nccl_tests ? " --nccl-tests LOG"
+                            : measured_by == study::MeasuredBy::gemms    ? " --gemms CSV"
+                                                                         : "";
+    if (logs.find(log) == std::string::npos) logs += log;
+  }
+  std::string how = logs.empty() ? "" : "weft profile new" + logs;
+  if (by_calibration)  // which needs CUDA
+    how += (how.empty() ? "" : ", ") +
+           std::string(machine.runtime == Runtime::cuda ? "weft calibrate" : "into the profile by hand");
+  return ", since not published: " + numbers + ". Measure: " + how;
+}
+
 /// What the answer needs and rests on: "Memory: 19.0 GB a GPU (weights 17.1). Evidence: measured on such machines."
-std::string conditions(const study::Verdict& verdict, const Scenario& scenario, std::optional<Grade> grade) {
+std::string conditions(const study::Verdict& verdict, const Scenario& scenario, const Machine& machine,
+                       const study::Evidence& evidence) {
   std::string text;
   const auto add = [&text](const std::string& sentence) { text += (text.empty() ? "" : " ") + sentence; };
   if (const auto& memory = verdict.memory)
     add("Memory: " + fixed(memory->total_GB(), 1) + " GB a GPU (weights " + fixed(memory->weights_GB, 1) + ").");
-  if (grade) add("Evidence: " + words_of(*grade) + ".");
+  add("Evidence: " + words_of(evidence.grade) + unknown_numbers(evidence, machine) + ".");
   if (scenario.model && !scenario.model->ignored.empty())
     add("Not counted: " + std::to_string(scenario.model->ignored.size()) + ", below.");
   return text;
@@ -204,7 +225,7 @@ void keep_first(std::vector<Line>& lines) {
 }  // namespace
 
 Section verdict_section(const study::Verdict& verdict, const study::Exploration& exploration, const Scenario& scenario,
-                        const Machine& machine, std::optional<Grade> grade) {
+                        const Machine& machine, const study::Evidence& evidence) {
   Section section{"", {{}, {}}, {first_words(verdict, scenario)}};
   if (const study::SizePlans* plans = example(verdict)) {
     add_gain(verdict, *plans, scenario, machine, section.notes);
@@ -214,7 +235,8 @@ Section verdict_section(const study::Verdict& verdict, const study::Exploration&
       section.notes.push_back("The nearest to a gain: " + scenarios::words_of(fastest.request.schedule) + ", " +
                               odds_of(fastest.odds) + ".");
   }
-  if (std::string text = conditions(verdict, scenario, grade); !text.empty()) section.notes.push_back(std::move(text));
+  if (std::string text = conditions(verdict, scenario, machine, evidence); !text.empty())
+    section.notes.push_back(std::move(text));
   return section;
 }
 

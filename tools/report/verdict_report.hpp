@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "models/machine/profile_grades.hpp"
 #include "scenarios/study/crossovers.hpp"
+#include "scenarios/study/grade.hpp"
 #include "scenarios/study/verdict.hpp"
 #include "tools/report/report.hpp"
 #include "tools/rooms.hpp"
@@ -15,7 +15,7 @@ namespace weft::tools::report {
 
 /// At most ten lines of 80 characters for the models that are shipped. `grade`: none where it was not asked for.
 Section verdict_section(const study::Verdict& verdict, const study::Exploration& exploration,
-                        const scenarios::Scenario& scenario, const Machine& machine, std::optional<Grade> grade);
+                        const scenarios::Scenario& scenario, const Machine& machine, const study::Evidence& evidence);
 
 /// What of the model the answer leaves out, in one sentence; nothing where that is nothing.
 std::vector<std::string> not_counted(const scenarios::Scenario& scenario);

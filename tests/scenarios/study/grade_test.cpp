@@ -5,6 +5,8 @@
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "scenarios/families/build.hpp"
+#include "scenarios/study/prediction.hpp"
+#include "tests/simulator.hpp"
 
 namespace weft::scenarios::study {
 namespace {
@@ -24,9 +26,10 @@ Grade grade(std::int64_t k, const ProfileGrades& grades, double time_us, const S
   return grade_of(families::build(request, h200()), time_us, h200(), grades);
 }
 
-/// All measured but collectives.
+/// All measured but collectives, which are public.
 ProfileGrades grades() {
-  ProfileGrades grades{.gemm = Grade::measured, .launches = Grade::measured, .protocols = Grade::published};
+  ProfileGrades grades{.gemm = Grade::measured, .small_gemm = Grade::measured, .launches = Grade::measured};
+  for (const int gpus : {2, 4}) grades.collectives.push_back({CollectiveKind::all_reduce, gpus, Grade::published});
   return grades;
 }
 
@@ -40,6 +43,39 @@ TEST(Grade, WeakNumbersCountTogetherWithWeakerOnes) {
   both.gemm = Grade::assumed;
   EXPECT_EQ(grade(64, both, 1000), Grade::published);  // next to no flops: only the all-reduce counts
   EXPECT_EQ(grade(8192, both, 1000), Grade::assumed);
+}
+
+TEST(Grade, SaysWhichNumbersAreAssumedMostTimeFirst) {
+  ProfileGrades both = grades();
+  both.gemm = both.launches = Grade::assumed;
+  const Case request{.id = "",
+                     .gpus = 4,
+                     .workload = PairWorkload{PairOp::gemm_all_reduce, 4096, 4096, 8192},
+                     .schedule = {},
+                     .measured = {}};
+  const Schedule schedule = families::build(request, h200());
+  const Evidence found = evidence_of(schedule, 600, h200(), both);
+  EXPECT_EQ(found.grade, Grade::assumed);
+  ASSERT_EQ(found.assumed.size(), 1u);  // a few microseconds of gaps decide nothing
+  EXPECT_EQ(found.assumed[0].words, "the efficiency of GEMMs");
+  EXPECT_EQ(found.assumed[0].measured_by, MeasuredBy::gemms);
+  EXPECT_TRUE(evidence_of(schedule, 600, h200(), grades()).assumed.empty());
+}
+
+TEST(Grade, OfACollectiveWithoutACurveIsThatOfItsLatencyAndOfItsRate) {
+  static const Machine machine = read_machine(machine_path("mi300x8-mesh"));
+  const ProfileGrades grades = read_profile_grades(machine_path("mi300x8-mesh"));
+  const auto evidence = [&](std::int64_t rows) {
+    const Case request{.id = "",
+                       .gpus = 8,
+                       .workload = PairWorkload{PairOp::gemm_all_to_all, rows, 8192, 64},
+                       .schedule = {},
+                       .measured = {}};
+    const Prediction prediction = predict(request, machine, tests::simulator());
+    return evidence_of(prediction.schedule, prediction.time_us, machine, grades);
+  };
+  EXPECT_EQ(evidence(32768).grade, Grade::published);  // the rate decides
+  EXPECT_EQ(evidence(64).grade, Grade::assumed);       // the latency does
 }
 
 TEST(Grade, OfCollectivesOverPeerMemoryIsTheirOwn) {

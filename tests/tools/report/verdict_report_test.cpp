@@ -56,7 +56,7 @@ struct LongAnswer {
   std::string text(std::size_t width) const {
     tools::report::Report report{
         .title = "qwen3-235b-a22b, 8 GPUs of h200x8-nvswitch",
-        .sections = {tools::report::verdict_section(verdict, study::Exploration{}, scenario, machine, Grade::measured)},
+        .sections = {tools::report::verdict_section(verdict, study::Exploration{}, scenario, machine, evidence)},
         .notes = {},
         .document = {}};
     return to_text(report, {.width = width});
@@ -65,7 +65,20 @@ struct LongAnswer {
   Scenario scenario;
   study::Verdict verdict;
   Machine machine;
+  study::Evidence evidence{.grade = Grade::measured};
 };
+
+TEST(FirstScreen, SaysWhichNumbersNobodyPublishedAndHowToMeasureThem) {
+  LongAnswer answer;
+  answer.evidence = {.grade = Grade::assumed,
+                     .assumed = {{"the rate of all-gather of 4 GPUs", study::MeasuredBy::nccl_tests},
+                                 {"gaps between kernels", study::MeasuredBy::calibration}}};
+  EXPECT_THAT(answer.text(1000), HasSubstr("Evidence: over a tenth is assumed, since not published: the rate of "
+                                           "all-gather of 4 GPUs, gaps between kernels. Measure: weft profile new "
+                                           "--nccl-tests LOG, weft calibrate."));
+  answer.machine.runtime = Runtime::rocm;  // which weft does not calibrate
+  EXPECT_THAT(answer.text(1000), HasSubstr("--nccl-tests LOG, into the profile by hand."));
+}
 
 TEST(FirstScreen, HasAtMostTenLinesOf100CharactersAndElevenOf80) {
   for (const auto& [width, most] : {std::pair{80u, 11u}, {100u, 10u}}) {
