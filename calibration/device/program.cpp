@@ -29,8 +29,6 @@ ncclDataType_t nccl_type(DataType type) {
 /// Of the time limit: a rank that waits in vain says so before the parent, which knows less, ends it.
 constexpr double share_of_one_wait = 0.5;
 
-std::size_t index(int id) { return static_cast<std::size_t>(id); }
-
 int held_sms(const Work& work) {
   return match(
       work, [](const OneOf<Delay, Wait> auto& holder) { return holder.held_sms; },
@@ -200,8 +198,9 @@ void Program::enqueue(const EnqueueHooks& hooks) const {
     WEFT_CHECK(cudaStreamWaitEvent(stream_of_start_signals(), start_.get(), cudaEventWaitDefault));
   for (const StreamId stream : forks_)
     WEFT_CHECK(cudaStreamWaitEvent(streams_[index(stream)], start_.get(), cudaEventWaitDefault));
-  for (const StreamId stream : count_waiting_)
-    WEFT_CHECK(cudaStreamWaitEvent(stream_of_count_waits(stream), start_.get(), cudaEventWaitDefault));
+  for (const auto& [id, end] : count_wait_ends_)
+    WEFT_CHECK(cudaStreamWaitEvent(stream_of_count_waits(schedule_.operations[index(id)].stream), start_.get(),
+                                   cudaEventWaitDefault));
   for (std::size_t i = 0; i < schedule_.operations.size(); ++i) {
     const auto id = static_cast<OperationId>(i);
     const cudaStream_t stream = streams_[index(schedule_.operations[i].stream)];

@@ -8,7 +8,6 @@
 
 #include <functional>
 #include <map>
-#include <set>
 #include <vector>
 
 #include "calibration/device/arena.hpp"
@@ -122,7 +121,6 @@ class Program {
   std::vector<std::vector<OperationId>> waits_;          ///< of each operation: those on other streams that it follows
   std::vector<std::vector<CounterTarget>> count_waits_;  ///< of each operation: groups of tiles, starts that it follows
   std::map<OperationId, Event> count_wait_ends_;         ///< of each operation that has some
-  std::set<StreamId> count_waiting_;                     ///< streams of those
   struct StartSignal {
     std::uint64_t* counter;
     Event end;

@@ -6,11 +6,6 @@
 #include "calibration/device/start_edges.hpp"
 
 namespace weft::calibration::device {
-namespace {
-
-std::size_t index(int id) { return static_cast<std::size_t>(id); }
-
-}  // namespace
 
 void Program::plan_edges() {
   const auto& operations = schedule_.operations;
@@ -60,7 +55,6 @@ std::uint64_t* Program::wait_for_count_of_own(OperationId id) {
   WEFT_CHECK(cudaMemset(words, 0, 2 * sizeof(std::uint64_t)));
   count_waits_[index(id)].push_back({.counter = words, .iterations = words + 1, .source = rank_});
   count_wait_ends_.try_emplace(id, make_event(Timed::no));
-  count_waiting_.insert(schedule_.operations[index(id)].stream);
   return words;
 }
 

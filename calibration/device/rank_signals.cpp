@@ -12,8 +12,6 @@ namespace {
 
 constexpr Bytes flag_bytes = sizeof(std::uint32_t), counter_bytes = sizeof(std::uint64_t);
 
-std::size_t index(int id) { return static_cast<std::size_t>(id); }
-
 /// CTAs that meet those of the peers; 1 of a barrier, 0 of what meets nobody or by means of its own.
 int ctas_that_meet(const Work& work) {
   return match(

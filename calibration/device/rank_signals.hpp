@@ -15,6 +15,9 @@
 
 namespace weft::calibration::device {
 
+/// Into what there is one of for each operation or stream.
+inline std::size_t index(int id) { return static_cast<std::size_t>(id); }
+
 /// Who waited in vain, as a kernel noted it for the host.
 class WaitNote {
  public:
