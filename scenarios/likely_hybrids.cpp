@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "models/cost/collective_model.hpp"
+#include "models/cost/gemm_kernel_choice.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/library_model.hpp"
 #include "scenarios/families/hybrid_transfers.hpp"

@@ -24,7 +24,7 @@ class IterationEnergy {
   double operation_uJ(OperationId id, double clock_share) const;
 
   bool is_on_tensor_cores(OperationId id) const { return demands_[id].is_on_tensor_cores; }
-  /// Do any operations work on the tensor cores? Nothing else takes longer at a lower clock.
+  /// Do any operations work on the tensor cores? Nothing else draws so much that the clock is lowered.
   bool uses_tensor_cores() const;
 
  private:

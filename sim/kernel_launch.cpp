@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/base/input_error.hpp"
+#include "models/cost/about_longest.hpp"
 #include "models/cost/attention_model.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/grouped_gemm_model.hpp"
@@ -63,6 +64,19 @@ double slowdown_of_update(const Gemm& gemm, const LaunchSite& site) {
   if (!gemm.accumulate || site.cost.traffic.touched_bytes == 0) return 1;
   const double updated = 2 * static_cast<double>(bytes_of(gemm.c, site.schedule)) / site.cost.traffic.touched_bytes;
   return 1 + std::min(1.0, updated) * (1 / site.machine.gpu.hbm_update_share - 1);
+}
+
+/// Tiles and the stream of their operands from HBM now and then wait for each other, the more the nearer they are to a
+/// tie: tiles take longer for it, and where the stream is what lasts, what is left of it comes at the end.
+void overlap_with_hbm(TiledWork& work, const LaunchSite& site) {
+  const auto stream = std::ranges::find(work.uses, site.hbm, &Use::resource);
+  if (stream == work.uses.end()) return;
+  const double hbm_bytes = stream->per_unit * work.bytes_per_tile * static_cast<double>(work.tiles);
+  const double hbm_us = hbm_bytes / bytes_per_us(site.hbm_GBps);
+  const double tiles_us = work.tile_us * static_cast<double>((work.tiles + work.ctas - 1) / work.ctas);
+  const double together_us = about_longest({tiles_us, hbm_us}), longer = together_us / std::max(tiles_us, hbm_us);
+  work.tile_us *= longer;
+  work.epilogue_us += together_us - std::max(tiles_us * longer, hbm_us);
 }
 
 /// What a GEMM and a grouped GEMM have in common: `tiles` that take `timing` each, on at most `max_sms` SMs.
@@ -179,9 +193,6 @@ void add_remote_stores(TiledWork& work, const Gemm& gemm, const LaunchSite& site
     work.store_hold_us = site.machine.gemm.own_store_hold * wave_bytes / bytes_per_us(work.store_GBps);
 }
 
-/// Does it tell anybody of its groups of tiles as they are done? One that waits has groups for that.
-bool signals(const Gemm& gemm) { return !gemm.signals.empty() || (gemm.waits.empty() && !gemm.tile_groups.empty()); }
-
 }  // namespace
 
 KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
@@ -199,8 +210,9 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   // Traffic is known of the rank that has most rows, and each tile of any rank has its share of it.
   const auto tiles_with_traffic = static_cast<double>(tile_count(size_of(gemm, site.schedule.gpus), kernel));
   work.uses = memory_uses(site, timing.l2_bytes * tiles_with_traffic, slowdown_of_update(gemm, site));
+  overlap_with_hbm(work, site);
   add_remote_stores(work, gemm, site, tiles_with_traffic);
-  if (signals(gemm)) work.tail_us += library.own_signal_us;
+  if (site.cost.signals) work.tail_us += library.own_signal_us;
   work.tile_us *= 1 + gemm_reordering(site.machine, site.schedule.buffers[gemm.c.buffer].layout);
   if (kernel.scheduler == TileScheduler::dynamic_persistent && !gemm.kernel)
     work.setup_us = site.activity.is_root ? library.root_counter_reset_us : library.counter_reset_us;
@@ -212,7 +224,9 @@ KernelLaunch grouped_gemm_launch(const GroupedGemm& gemm, const LaunchSite& site
   const GroupedSize size = size_of(gemm, site.schedule.gpus);
   const DataType dtype = site.schedule.buffers[gemm.a.buffer].dtype;
   const TileTiming timing = time_tile(site.machine, size, site.cost.kernel, dtype, clock_share_of_rank(site));
-  return matrix_launch(site, dtype, tile_count(size, site.cost.kernel), timing, 1, 0);
+  KernelLaunch launch = matrix_launch(site, dtype, tile_count(size, site.cost.kernel), timing, 1, 0);
+  overlap_with_hbm(launch.work, site);
+  return launch;
 }
 
 KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site) {

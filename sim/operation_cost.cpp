@@ -4,6 +4,7 @@
 
 #include "models/cost/all_reduce_norm_model.hpp"
 #include "models/cost/direct_collective_model.hpp"
+#include "models/cost/gemm_kernel_choice.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/grouped_gemm_model.hpp"
 #include "models/schedule/amounts.hpp"
@@ -86,6 +87,7 @@ class CostOf {
       throw InputError(operation_.name + ".dtype", "expected one that " + machine_.name + " has, got fp8");
     const MatrixSize size = size_of(gemm, schedule_.gpus);
     cost_.kernel = gemm.kernel ? *gemm.kernel : choices_.of(size);
+    cost_.signals = cost_.signals || !gemm.signals.empty();
     cost_.memory_load = memory_load(machine_, size, cost_.kernel, touched_bytes_);
   }
   void operator()(const GroupedGemm& gemm) const {
@@ -132,6 +134,8 @@ std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machi
     costs[id].traffic = traffic[id];
     if (!l2_reuse || machine.condition.timing.l2 == L2Before::cold)
       costs[id].traffic.hbm_bytes = traffic[id].touched_bytes;
+    for (const After& after : operation.after)
+      if (after.point == Point::tile_group) costs[after.operation].signals = true;
     match(operation.work, CostOf(schedule, machine, choices, operation, costs[id], traffic[id].touched_bytes));
   }
   return costs;

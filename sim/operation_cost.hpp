@@ -13,6 +13,7 @@ namespace weft::sim {
 struct OperationCost {
   MemoryTraffic traffic;
   GemmKernel kernel;                   ///< a GEMM's, chosen as the library would where the schedule leaves it open
+  bool signals = false;                ///< a GEMM that tells others of its groups of tiles as they are done
   double memory_load = 0;              ///< a GEMM's: what it touches over what HBM could carry while it runs alone
   CollectiveTiming collective;         ///< a collective's or exchange's; cold where it is not the only operation
   double hbm_bytes_per_port_byte = 0;  ///< a collective's, read and written on each GPU

@@ -15,6 +15,10 @@ namespace {
 constexpr double unlimited = 1e6;  // a resource of so many times its capacity limits nobody
 constexpr int enough_copy_engines = 1 << 20;
 
+double hbm_GBps(const Machine& machine, const Mechanisms& mechanisms) {
+  return machine.gpu.hbm_GBps * (mechanisms.hbm ? 1 : unlimited);
+}
+
 double crowded_us(const CollectiveKernel& kernel, const CollectiveTiming& timing) {
   const double latencies = (timing.latency_us + timing.transfer_us) / timing.latency_us;
   return kernel.crowded_us * std::clamp((latencies - 2) / 2, 0.0, 1.0);
@@ -27,7 +31,7 @@ SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, Flu
     : sms(engine, placement),
       copy_engines(engine, mechanisms.copy_engines ? machine.copy_engines.per_gpu : enough_copy_engines,
                    from_us(machine.copy_engines.turnaround_us)),
-      hbm(pool.add_resource(bytes_per_us(machine.gpu.hbm_GBps) * (mechanisms.hbm ? 1 : unlimited))),
+      hbm(pool.add_resource(bytes_per_us(hbm_GBps(machine, mechanisms)))),
       l2(pool.add_resource(bytes_per_us(machine.gpu.l2_GBps) * (mechanisms.l2 ? 1 : unlimited))) {
   if (!mechanisms.sm_sharing) sms_of_collectives.emplace(engine, placement);
 }
@@ -150,6 +154,7 @@ LaunchSite SimulatedMachine::site_of(const Activity& activity) {
           .links = links_,
           .hbm = gpu.hbm,
           .l2 = gpu.l2,
+          .hbm_GBps = hbm_GBps(machine_, mechanisms_),
           .ranks = ranks(),
           .clock_share = std::min(clock_share_, machine_.power.tensor_clock),
           .with_detail = with_details_};
@@ -287,12 +292,16 @@ std::vector<Transfer> SimulatedMachine::transfers_of_exchange(const GroupedExcha
   return transfers;
 }
 
-/// A collective is as slow as its slowest rank.
+/// A collective is as slow as its slowest rank. Kernels of one's own that add up peers' memory are as fast as the SMs'
+/// clock, however many CTAs they have; the library's hardly slow down with it, and of those in the switch it is not
+/// known.
 double SimulatedMachine::collective_slowdown(const CollectiveTiming& timing) const {
   const CollectiveKernel& kernel = machine_.collective_kernel;
   const auto has_gemm = [](const std::unique_ptr<GpuState>& gpu) { return gpu->running_gemms > 0; };
-  if (timing.beside_gemm_us > 0)
-    return std::any_of(gpus_.begin(), gpus_.end(), has_gemm) ? timing.beside_gemm_us / timing.transfer_us : 1;
+  if (timing.beside_gemm_us > 0) {
+    const double clock = timing.algorithm == CollectiveAlgorithm::in_switch ? 1 : clock_share_;
+    return (std::any_of(gpus_.begin(), gpus_.end(), has_gemm) ? timing.beside_gemm_us / timing.transfer_us : 1) / clock;
+  }
   double slowdown = 1;
   for (const std::unique_ptr<GpuState>& gpu : gpus_)
     if (has_gemm(gpu))

@@ -42,6 +42,10 @@ StreamOrder::StreamOrder(const Schedule& schedule, StreamTiming timing)
   }
   find_edges();
   schedule_.launch == Launch::graph ? set_graph_gaps() : set_eager_gaps();
+  // Between a group of tiles and who follows it stands a kernel that waits for the group's counter.
+  for (Edges& edges : edges_)
+    for (StreamEdge& edge : edges)
+      if (edge.point == Point::tile_group) edge.gap += timing_.signal;
   queued_behind_ = weft::queued_behind(schedule_, timing_.hardware_queues);
 }
 
@@ -104,10 +108,6 @@ void StreamOrder::set_graph_gaps() {
                  : by_library_[id] ? timing_.collective_gap
                                    : timing_.kernel_gap;
   set_copy_gaps();
-  // Between a group of tiles and who follows it stands a kernel that waits for the group's counter.
-  for (Edges& edges : edges_)
-    for (StreamEdge& edge : edges)
-      if (edge.point == Point::tile_group) edge.gap += timing_.signal;
 }
 
 void StreamOrder::set_copy_gaps() {

@@ -12,6 +12,7 @@
 #include "calibration/evidence/calibration_profile.hpp"
 #include "calibration/evidence/error_bands.hpp"
 #include "calibration/evidence/progress_of_parts.hpp"
+#include "calibration/fitting/kernel_weights.hpp"
 #include "calibration/fitting/transfer_energy.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
@@ -65,6 +66,7 @@ class Fit {
     profile_["name"] = name;
     name_kernels(evidence, name);
     if (!input_.gemms.empty()) fit_gemms();
+    if (evidence.library_answers || !input_.gemms.empty()) weigh_kernels();
     if (!input_.collectives.empty()) build_curves();
     if (!input_.pairs.empty()) find_gaps();
     find_transfer_energies();
@@ -128,6 +130,24 @@ class Fit {
           number.is_at_bound ? "at the bound of what is possible: not determined by these cases"
                              : "95 % confidence: +-" + text_of(number.half_width));
     machine_ = fit.machine;
+  }
+
+  /// By the times that were fitted just before.
+  void weigh_kernels() {
+    const fitting::KernelWeights found = fitting::fit_kernel_weights(machine_);
+    machine_.kernel_weights = found.weights;
+    ordered_json& kernels = profile_.at("gemm").at("kernels");
+    kernels.erase("weights");
+    if (found.weights.empty()) return;
+    const std::string note = "the likeliest kernel is the library's for " + fixed(100 * found.right, 1) + " % of " +
+                             std::to_string(found.shapes) + " shapes kept aside";
+    std::vector<double> weights;
+    for (const double weight : found.weights) weights.push_back(rounded(weight));
+    kernels["weights"] = {{"value", weights},
+                          {"unit", "ratio"},
+                          {"source", source_text(input_.gemm_provenance, "answers of the GEMM library")},
+                          {"note", note}};
+    changes_.push_back({"gemm.kernels.weights", "", std::to_string(found.weights.size()), "ratio", note});
   }
 
   void build_curves() {

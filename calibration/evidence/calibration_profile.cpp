@@ -1,6 +1,7 @@
 #include "calibration/evidence/calibration_profile.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -42,7 +43,10 @@ void set_number(ordered_json& profile, const std::string& section, const std::st
   ordered_json& numbers = profile[section];
   if (!numbers.contains(key)) numbers[key] = {{"value", 0}, {"unit", unit}};  // was off
   ordered_json& number = numbers[key];
-  number["value"] = rounded(value);
+  if (unit == "bytes")  // whole ones
+    number["value"] = std::llround(value);
+  else
+    number["value"] = rounded(value);
   number["source"] = source;
   number.erase("note");
   if (!note.empty()) number["note"] = note;

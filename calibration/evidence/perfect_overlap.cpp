@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/base/input_error.hpp"
+#include "models/cost/gemm_kernel_choice.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "scenarios/parts.hpp"
 #include "scenarios/study/prediction.hpp"

@@ -9,6 +9,7 @@
 #include "calibration/fitting/lone_gemm.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/statistics.hpp"
+#include "models/cost/gemm_kernel_choice.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/machine/machine_numbers.hpp"
 
@@ -26,7 +27,8 @@ constexpr Number times[] = {
     {"gemm", "kernel_overhead", 0, 10},         {"gemm", "epilogue", 0, 1e-3},
     {"gemm", "cooperative_efficiency", 0.3, 1}, {"gemm", "pingpong_efficiency", 0.3, 1},
     {"gemm", "load_latency", 0.1, 10},          {"gemm", "unaligned_load", 1, 4},
-    {"gemm", "split_k_overhead", 0, 20},        {"gpu", "hbm_bandwidth", 1000, 8000},
+    {"gemm", "multicast_saves", 0, 1},          {"gemm", "split_k_overhead", 0, 20},
+    {"gemm", "split_k_bandwidth", 200, 40000},  {"gpu", "hbm_bandwidth", 1000, 8000},
     {"gpu", "l2_bandwidth", 2000, 40000},       {"gpu", "l2_unique_bandwidth", 1000, 40000},
 };
 /// Within what times alone tell, less of the tensor cores' energy and more of power.gemm are the same; joules at known
@@ -37,6 +39,13 @@ constexpr Number powers[] = {
     {"power", "l2_energy", 0, 200}, {"power", "hbm_energy", 0, 500}, {"power", "voltage_floor", 0, 1},
 };
 constexpr Number governor[] = {{"power", "governor_delay", 0, 1000}, {"power", "governor_ramp", 0.1, 1000}};
+
+/// What the L2 keeps, and how many more bytes it takes to lose all of it, are steps rather than slopes of the times:
+/// looked for among these shares of what the profile says.
+constexpr double least_kept = 0.6, most_kept = 1.6, step_of_kept = 0.01;
+constexpr double lost_over_kept[] = {1.02, 1.05, 1.1, 1.15, 1.2, 1.25, 1.3, 1.4, 1.5, 1.6};
+constexpr Bytes step_of_l2_bytes = 100'000;
+constexpr double within_95_percent = 3.84;  ///< of chi-square with one degree of freedom
 
 constexpr double usual_error = 0.03;  ///< residuals well above it count as outliers
 constexpr int rounds = 3;  ///< the numbers decide which kernel a shape gets that the library was not asked for
@@ -53,7 +62,10 @@ constexpr std::size_t enough_to_tell = 10;
 class Fit {
  public:
   Fit(const Machine& machine, const std::vector<GemmObservation>& observations)
-      : machine_(machine), observations_(observations) {
+      : machine_(machine),
+        observations_(observations),
+        given_l2_bytes_(machine.gpu.l2_bytes),
+        given_l2_lost_bytes_(machine.gpu.l2_lost_bytes) {
     for (const GemmObservation& one : observations) has_load_ = has_load_ || one.under_load;
     if (!has_load_) return;
     find_tensor_clock();
@@ -65,12 +77,14 @@ class Fit {
     const auto add = [&](std::span<const Number> more) { numbers.insert(numbers.end(), more.begin(), more.end()); };
     if (has_load_) {
       add(powers);
-      fit(numbers, [&] { return cycles_and_powers(); });
+      fit(
+          numbers, [&] { return cycles_and_powers(); }, true);
       if (after_pause() >= enough_to_tell) fit(governor, [&] { return times_after_pause(false); });
     } else {
       add(power_of_times);
       add(governor);
-      fit(numbers, [&] { return times_after_pause(true); });
+      fit(
+          numbers, [&] { return times_after_pause(true); }, true);
     }
     return result();
   }
@@ -112,7 +126,49 @@ class Fit {
     for (const GemmObservation& one : observations_) kernels_.push_back(choose_gemm_kernel(machine_, one.size));
   }
 
-  void fit(std::span<const Number> numbers, const std::function<std::vector<double>()>& residuals) {
+  /// Takes the likeliest capacity of the L2, the other numbers as they are now. Where the observations do not
+  /// speak against what was given, it stays.
+  void find_l2(const std::function<std::vector<double>()>& residuals) {
+    struct Kept {
+      Bytes kept = 0, lost = 0;
+      double cost = 0;
+    };
+    const auto cost_of = [&](Bytes kept, Bytes lost) {
+      machine_.gpu.l2_bytes = kept, machine_.gpu.l2_lost_bytes = lost;
+      double cost = 0;
+      for (const double residual : residuals()) cost += soft_square(residual, usual_error);
+      return Kept{kept, lost, cost};
+    };
+    const auto in_steps = [](double bytes) {
+      return std::llround(bytes / static_cast<double>(step_of_l2_bytes)) * step_of_l2_bytes;
+    };
+    std::vector<Kept> all{cost_of(given_l2_bytes_, given_l2_lost_bytes_)};
+    for (double share = least_kept; share < most_kept; share += step_of_kept)
+      for (const double over : lost_over_kept) {
+        const double kept = share * static_cast<double>(given_l2_bytes_);
+        all.push_back(cost_of(in_steps(kept), in_steps(kept * over)));
+      }
+    const Kept best = *std::ranges::min_element(all, {}, &Kept::cost);
+    machine_.gpu.l2_bytes = best.kept, machine_.gpu.l2_lost_bytes = best.lost;
+    l2_numbers_.clear();
+    const double variance = best.cost / static_cast<double>(residuals().size());
+    const auto is_likely = [&](const Kept& one) { return one.cost - best.cost <= within_95_percent * variance; };
+    if (is_likely(all.front())) {
+      machine_.gpu.l2_bytes = given_l2_bytes_, machine_.gpu.l2_lost_bytes = given_l2_lost_bytes_;
+      return;
+    }
+    const auto add = [&](const char* key, Bytes Kept::*bytes) {
+      Bytes spread = 0;
+      for (const Kept& one : all)
+        if (is_likely(one)) spread = std::max(spread, std::abs(one.*bytes - best.*bytes));
+      l2_numbers_.push_back({"gpu", key, static_cast<double>(best.*bytes), static_cast<double>(spread), false});
+    };
+    add("l2_capacity", &Kept::kept);
+    add("l2_lost", &Kept::lost);
+  }
+
+  void fit(std::span<const Number> numbers, const std::function<std::vector<double>()>& residuals,
+           bool with_l2 = false) {
     std::vector<double*> fitted;
     for (const Number& number : numbers) fitted.push_back(&number_of(machine_, number.section, number.key));
     std::vector<FittedParameter> estimates;
@@ -122,6 +178,7 @@ class Fit {
     };
     for (int round = 0; round < rounds; ++round) {
       choose_kernels();
+      if (with_l2) find_l2(residuals);
       std::vector<Parameter> parameters;
       for (std::size_t i = 0; i < numbers.size(); ++i)
         parameters.push_back(
@@ -133,6 +190,7 @@ class Fit {
       if (estimates[i].is_determined)
         numbers_.push_back({numbers[i].section, numbers[i].key, estimates[i].value, estimates[i].half_width,
                             estimates[i].is_at_bound});
+    if (with_l2) numbers_.insert(numbers_.end(), l2_numbers_.begin(), l2_numbers_.end());
   }
 
   /// What was read under load, at the clocks that were read, and recorded kernels that are too short for the clock of
@@ -192,9 +250,10 @@ class Fit {
 
   Machine machine_;
   const std::vector<GemmObservation>& observations_;
+  const Bytes given_l2_bytes_, given_l2_lost_bytes_;
   bool has_load_ = false;
   std::vector<GemmKernel> kernels_;
-  std::vector<FittedNumber> numbers_;
+  std::vector<FittedNumber> numbers_, l2_numbers_;
 };
 
 }  // namespace

@@ -125,6 +125,11 @@ class Search {
 
 }  // namespace
 
+double soft_square(double residual, double scale) {
+  const double share = residual / scale;
+  return 2 * scale * scale * (std::sqrt(1 + share * share) - 1);
+}
+
 std::vector<FittedParameter> fit_least_squares(const Residuals& residuals, const std::vector<Parameter>& parameters,
                                                double scale) {
   return Search(residuals, parameters, scale).run();

@@ -18,12 +18,14 @@ struct FittedParameter {
   bool is_at_bound = false;
 };
 
+/// 2 s^2 (sqrt(1 + (r/s)^2) - 1): r^2 where `residual` is small against `scale`, its absolute value where it is large.
+double soft_square(double residual, double scale);
+
 using Residuals = std::function<std::vector<double>(const std::vector<double>& values)>;
 
-/// Minimises the sum of 2 s^2 (sqrt(1 + (r/s)^2) - 1) over the residuals r, with s = `scale`: squares where a residual
-/// is small against the scale, its absolute value where it is large, so that an outlier pulls no more than a few good
-/// points. Levenberg-Marquardt on reweighted residuals with a numeric Jacobian; steps end at the bounds. There must be
-/// more residuals than parameters, always as many. Throws ExecutionError where a residual is not finite at the start.
+/// Minimises the sum of soft_square() over the residuals, so that an outlier pulls no more than a few good points.
+/// Levenberg-Marquardt on reweighted residuals with a numeric Jacobian; steps end at the bounds. There must be more
+/// residuals than parameters, always as many. Throws ExecutionError where a residual is not finite at the start.
 std::vector<FittedParameter> fit_least_squares(const Residuals& residuals, const std::vector<Parameter>& parameters,
                                                double scale);
 

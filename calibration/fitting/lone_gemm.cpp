@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/cost/about_longest.hpp"
+#include "models/cost/gemm_kernel_choice.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/governor.hpp"
 #include "models/cost/l2_reuse.hpp"
@@ -31,7 +33,8 @@ LoneGemm lone_gemm(const Machine& machine, const MatrixSize& size, DataType dtyp
   const double stream_us = from_hbm / bytes_per_us(machine.gpu.hbm_GBps);
   const bool is_dynamic = kernel.scheduler == TileScheduler::dynamic_persistent;
   const double kernels_us = (is_dynamic ? machine.gemm.root_counter_reset_us : 0) + tile.once_us +
-                            std::max(waves * tile.tile_us, stream_us) + split_k_reduction_us(machine, size, kernel);
+                            about_longest({waves * tile.tile_us, stream_us}) +
+                            split_k_reduction_us(machine, size, kernel);
   const double time_us = machine.latencies.graph_gap_us + kernels_us;
   const Power& power = machine.power;
   const double busy_uJ = power.gemm_W * clock_share * busy_us(machine.gpu, tiles, tile);

@@ -64,6 +64,13 @@ CollectiveTiming time_in_one_shot(const DirectCollective& kernel, int gpus, doub
                    max_ctas);
 }
 
+CollectiveTiming time_in_switch(DirectCollective kernel, CollectiveKind kind, int gpus, double bytes, int max_ctas,
+                                double besides_us = 0) {
+  if (kind != CollectiveKind::all_reduce && kernel.one_way_GBps > 0) kernel.port_GBps = kernel.one_way_GBps;
+  const double port_bytes = port_bytes_of_multimem(kind, gpus, bytes);
+  return timing_of(kernel, CollectiveAlgorithm::in_switch, port_bytes, {.added = port_bytes}, max_ctas, besides_us);
+}
+
 CollectiveTiming time_over_peers(const Machine& machine, const DirectCollectives& kernels, CollectiveKind kind,
                                  int gpus, double bytes, int max_ctas) {
   constexpr auto direct = CollectiveAlgorithm::direct;
@@ -101,20 +108,14 @@ CollectiveTiming time_direct_collective(const Machine& machine, Transport transp
     refuse(machine, transport, "nccl or peer_kernel for " + std::string(name_of(kind)));
   if (!machine.fabric.multicast) refuse(machine, transport, "a switch that multicasts");
   if (!kernels.multimem) refuse(machine, transport, "direct_collectives.multimem in the profile");
-  const double port_bytes = port_bytes_of_multimem(kind, gpus, size);
-  DirectCollective kernel = *kernels.multimem;
-  if (kind != CollectiveKind::all_reduce && kernel.one_way_GBps > 0) kernel.port_GBps = kernel.one_way_GBps;
-  return timing_of(kernel, CollectiveAlgorithm::in_switch, port_bytes, {.added = port_bytes}, max_ctas);
+  return time_in_switch(*kernels.multimem, kind, gpus, size, max_ctas);
 }
 
 CollectiveTiming time_all_reduce_and_more(DirectCollective kernel, Transport transport, int gpus, double bytes,
                                           int ctas, double besides_us) {
   constexpr auto kind = CollectiveKind::all_reduce;
   kernel.ctas = ctas;
-  if (transport == Transport::multicast) {
-    const double port_bytes = port_bytes_of_multimem(kind, gpus, bytes);
-    return timing_of(kernel, CollectiveAlgorithm::in_switch, port_bytes, {.added = port_bytes}, ctas, besides_us);
-  }
+  if (transport == Transport::multicast) return time_in_switch(kernel, kind, gpus, bytes, ctas, besides_us);
   constexpr auto direct = CollectiveAlgorithm::direct;
   return timing_of(kernel, direct, bytes_out(direct, kind, gpus, bytes), cta_bytes_of_two_shot(kind, gpus, bytes), ctas,
                    besides_us);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <vector>
 
+#include "models/cost/about_longest.hpp"
 #include "models/schedule/kernel_sizes.hpp"
 #include "models/schedule/own_kernels.hpp"
 
@@ -14,23 +14,7 @@ namespace {
 std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t rounded_up(std::int64_t a, std::int64_t multiple) { return divided_up(a, multiple) * multiple; }
 
-// Which of the nearest answers' kernels the library takes: found on 615 random shapes that it was not asked for, whose
-// kernels were recorded (calibration-2026-11-21/random_*). How much each number matters is flat around these.
-constexpr std::size_t neighbours = 32;
-constexpr double reach = 0.5;      ///< doublings of m or n within which an answer counts in full
-constexpr int preference = 10;     ///< a kernel that takes 10 % longer needs 2.6 times the votes
 constexpr Bytes line_bytes = 128;  ///< of the L2
-
-/// The eighth root of the sum of eighth powers: the longest, and up to 1.19 times that where all four tie.
-double about_longest(std::initializer_list<double> times_us) {
-  double longest = 0, sum = 0;
-  for (const double time_us : times_us) longest = std::max(longest, time_us);
-  for (const double time_us : times_us) {
-    const double square = (time_us / longest) * (time_us / longest);
-    sum += square * square * square * square;
-  }
-  return longest * std::sqrt(std::sqrt(std::sqrt(sum)));
-}
 
 }  // namespace
 
@@ -75,10 +59,12 @@ TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmK
                               (is_cooperative ? timing.cooperative_efficiency : timing.pingpong_efficiency);
   const double row_bytes = static_cast<double>(kernel.tile_k * bytes_of(dtype));
   const double load = k * bytes_of(dtype) % line_bytes == 0 ? 1 : timing.unaligned_load_factor;
-  // CTAs of a cluster along n share their rows of A, those along m their rows of B.
+  // CTAs of a cluster along n share their rows of A, those along m their rows of B: read once, delivered to each.
+  const auto rows_loaded = [&](int rows, int sharing) {
+    return rows * std::lerp(1.0, 1.0 / sharing, timing.multicast_saves);
+  };
   const double operand_bytes =
-      load * row_bytes *
-      (static_cast<double>(kernel.tile_m) / kernel.cluster_n + static_cast<double>(kernel.tile_n) / kernel.cluster_m);
+      load * row_bytes * (rows_loaded(kernel.tile_m, kernel.cluster_n) + rows_loaded(kernel.tile_n, kernel.cluster_m));
   const double unique_bytes = load * row_bytes * wave_rows;
   const double step_us = about_longest({2.0 * elements * kernel.tile_k / flops_per_us,
                                         timing.load_latency_us / kernel.stages / clock_share,
@@ -113,7 +99,8 @@ double split_k_reduction_us(const Machine& machine, const MatrixSize& size, cons
   if (kernel.split_k == 1) return 0;
   const double elements = static_cast<double>(size.m) * static_cast<double>(size.n);
   const double bytes = elements * (4.0 * kernel.split_k + 2.0);  // fp32 partial sums in, bf16 out
-  return machine.gemm.split_k_overhead_us + bytes / bytes_per_us(machine.gpu.l2_GBps);
+  const double GBps = machine.gemm.split_k_GBps > 0 ? machine.gemm.split_k_GBps : machine.gpu.l2_GBps;
+  return machine.gemm.split_k_overhead_us + bytes / bytes_per_us(GBps);
 }
 
 double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel) {
@@ -121,57 +108,6 @@ double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const G
   const TileTiming timing = time_tile(machine, size, kernel, DataType::bf16);
   const double reset_us = waves > machine.gemm.dynamic_above_waves ? machine.gemm.root_counter_reset_us : 0;
   return reset_us + timing.once_us + waves * timing.tile_us + split_k_reduction_us(machine, size, kernel);
-}
-
-namespace {
-
-/// More waves than `dynamic_above_waves` are worth a counter to the library.
-GemmKernel with_scheduler(GemmKernel kernel, const Machine& machine, const MatrixSize& size) {
-  const std::int64_t tiles = tile_count(size, kernel);
-  const bool is_dynamic = tiles > std::int64_t{machine.gemm.dynamic_above_waves} * persistent_ctas(machine.gpu, kernel);
-  kernel.scheduler = is_dynamic ? TileScheduler::dynamic_persistent : TileScheduler::static_persistent;
-  return kernel;
-}
-
-GemmKernel fastest_candidate(const Machine& machine, const MatrixSize& size) {
-  const auto time_us = [&](const GemmKernel& kernel) { return estimated_gemm_us(machine, size, kernel); };
-  return *std::min_element(machine.gemm_candidates.begin(), machine.gemm_candidates.end(),
-                           [&](const GemmKernel& a, const GemmKernel& b) { return time_us(a) < time_us(b); });
-}
-
-/// The kernel of the nearest answers with the most votes: nearer ones count more, and faster ones. The fastest alone
-/// would be too good: the library's own estimate is another than ours.
-GemmKernel likeliest_kernel(const Machine& machine, const MatrixSize& size) {
-  struct Candidate {
-    GemmKernel kernel;
-    double votes = 0, time_us = 0;
-  };
-  std::vector<Candidate> candidates;
-  for (const GemmChoices::Near& near : machine.gemm_choices.nearest(size, neighbours)) {
-    const GemmKernel& kernel = near.choice.kernel;
-    auto known = std::find_if(candidates.begin(), candidates.end(),
-                              [&](const Candidate& candidate) { return candidate.kernel == kernel; });
-    if (known == candidates.end())
-      known = candidates.insert(known, {kernel, 0, estimated_gemm_us(machine, size, kernel)});
-    const double closeness = 1 / (1 + near.squared_distance / (reach * reach));
-    known->votes += closeness * closeness;
-  }
-  const Candidate* likeliest = nullptr;
-  double most = 0;
-  for (const Candidate& candidate : candidates) {
-    double score = candidate.votes;
-    for (int i = 0; i < preference; ++i) score *= candidates.front().time_us / candidate.time_us;
-    if (score > most) likeliest = &candidate, most = score;
-  }
-  return likeliest != nullptr ? likeliest->kernel : GemmKernel{};
-}
-
-}  // namespace
-
-GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size) {
-  if (!machine.gemm_candidates.empty()) return fastest_candidate(machine, size);
-  if (const auto known = machine.gemm_choices.find(size)) return with_scheduler(*known, machine, size);
-  return with_scheduler(likeliest_kernel(machine, size), machine, size);
 }
 
 }  // namespace weft

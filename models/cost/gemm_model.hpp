@@ -1,16 +1,10 @@
-// Cost model of a tiled GEMM: which kernel the library takes, how many tiles, how long one tile. Waves are not a
+// Cost model of a tiled GEMM: how many tiles, how long one tile. Waves are not a
 // formula here: they come out of the dispatch of CTAs to SMs.
 #pragma once
 
 #include "models/machine/machine.hpp"
 
 namespace weft {
-
-/// The library's kernel for C[m, n] = A[m, k] B[n, k]^T. A shape that was asked for is looked up; for another one the
-/// kernels of its nearest neighbours (in the logarithms of m, n and k) are timed with this model and the fastest is
-/// taken, since a library picks tiles that fill the last wave. Where the profile has candidates in place of answers,
-/// the fastest of all is taken.
-GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size);
 
 /// CTA-sized pieces of work: output tiles, padded to whole clusters, times the slices along k.
 std::int64_t tile_count(const MatrixSize& size, const GemmKernel& kernel);
@@ -25,7 +19,7 @@ int ctas_per_sm(const Machine& machine, const GemmKernel& kernel, DataType dtype
 struct TileTiming {
   double tile_us = 0;
   double once_us = 0;
-  double l2_bytes = 0;  ///< operands that the tile reads from the L2
+  double l2_bytes = 0;  ///< operands that the tile reads from the L2, less what its cluster saves
 };
 /// At `clock_share` of the maximum clock, with the operands in reach of the L2 and all CTAs of a wave at work; see
 /// GemmTiming for the formula.

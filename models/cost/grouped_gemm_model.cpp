@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/cost/gemm_kernel_choice.hpp"
+
 namespace weft {
 namespace {
 

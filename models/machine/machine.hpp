@@ -114,11 +114,13 @@ struct Latencies {
 /// How the GEMM library's kernels run on this GPU. A k step of one tile takes about the longest of
 ///   2 x tile_m x tile_n x tile_k operations at `efficiency` of the tensor cores' rate,
 ///   load_latency over the stages of the pipeline that are in flight at once,
-///   the operands that the cluster does not share, for all CTAs at once, at the L2's rate to the SMs, and
+///   its operands, for all CTAs at once, at the L2's rate to the SMs, where what the CTAs of a cluster share costs
+///   each of them less by `multicast_saves` of what the others could have loaded for it, and
 ///   what the CTAs of a wave read between them, each byte once, at the L2's unique rate
 /// (the eighth root of the sum of eighth powers: at a tie both cost). A tile ends with an epilogue in proportion to
-/// its elements. Small tiles are computed by two groups of warps in turn (ping-pong: one's epilogue hides behind the
-/// other's main loop), large ones by both together (cooperative).
+/// its elements. Where operands come from HBM, all steps together and that stream take about the longer of both as
+/// well. Small tiles are computed by two groups of warps in turn (ping-pong: one's epilogue hides behind the other's
+/// main loop), large ones by both together (cooperative).
 struct GemmTiming {
   double kernel_overhead_us = 0;
   double epilogue_us_per_element = 0;
@@ -127,10 +129,11 @@ struct GemmTiming {
   int cooperative_above_elements = 0;
   double load_latency_us = 0;
   double unaligned_load_factor = 1;
+  double multicast_saves = 1;
   int dynamic_above_waves = 0;
   double counter_reset_us = 0;
   double root_counter_reset_us = 0;
-  double split_k_overhead_us = 0;
+  double split_k_overhead_us = 0, split_k_GBps = 0;
   int threads_per_cta = 0;
   int registers_per_thread = 0;
   double beside_copies = 0;
@@ -309,6 +312,7 @@ struct Machine {
   std::optional<DirectCollectives> direct_collectives;  ///< empty: none is known there
   GemmChoices gemm_choices;                             ///< what the GEMM library answered; where that is not known,
   std::vector<GemmKernel> gemm_candidates;              ///< the kernels that it may take
+  std::vector<double> kernel_weights;                   ///< of kernel_features(); empty: votes and times alone decide
   std::vector<CollectiveCurve> collectives;
   std::vector<CollectiveProtocol> collective_protocols;  ///< none: the curves are all that is known
   std::vector<ErrorBand> errors;

@@ -67,7 +67,8 @@ void describe(auto& io, Like<Gpu> auto& gpu) {
             {"GBps", "what a streaming kernel reaches, read and write together", bandwidths});
   io.optional("hbm_update_share", gpu.hbm_update_share,
               {"ratio", "of hbm_bandwidth, where a GEMM adds to a matrix: its reads and writes are mixed", shares});
-  io.number("l2_bandwidth", gpu.l2_GBps, {"GBps", "L2 to all SMs, what clusters share counted once", bandwidths});
+  io.number("l2_bandwidth", gpu.l2_GBps,
+            {"GBps", "L2 to all SMs; what clusters share counts less by gemm.multicast_saves", bandwidths});
   io.number("l2_unique_bandwidth", gpu.l2_unique_GBps,
             {"GBps", "L2 to all SMs where each byte goes to one SM only", bandwidths});
   io.number("l2_capacity", gpu.l2_bytes,
@@ -229,10 +230,15 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
   io.optional("root_counter_reset", gemm.root_counter_reset_us,
               {"us", "counter_reset where the GEMM is the first node of a graph", durations});
   io.number("split_k_overhead", gemm.split_k_overhead_us, {"us", "second kernel that adds the slices up", durations});
+  io.optional("split_k_bandwidth", gemm.split_k_GBps,
+              {"GBps", "of that kernel, slices in and sums out; left out: gpu.l2_bandwidth", bandwidths});
   io.number("load_latency", gemm.load_latency_us,
             {"us", "of operands on their way from the L2 into shared memory", durations});
   io.optional("unaligned_load", gemm.unaligned_load_factor,
               {"ratio", "loads of rows that do not begin on a 128-byte line take so much longer", slowdowns});
+  io.optional("multicast_saves", gemm.multicast_saves,
+              {"ratio", "share of an operand's way from the L2 that CTAs of a cluster which load it together take once",
+               parts});
   io.number("threads_per_cta", gemm.threads_per_cta, {"threads", "of a GEMM's CTA", small_counts});
   io.number("registers_per_thread", gemm.registers_per_thread, {"registers", "of a GEMM's kernel", small_counts});
   io.optional("beside_copies", gemm.beside_copies,

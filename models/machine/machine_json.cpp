@@ -84,6 +84,7 @@ class NumberReader {
 };
 
 constexpr std::size_t most_bytes_of_name = 256;
+constexpr double most_weight = 1e4;  // of a logarithm in a sum of such
 
 /// 0 where it is not known.
 double alone_us_from(const JsonValue& value) {
@@ -191,6 +192,9 @@ Machine machine_from(const nlohmann::json& json,
     machine.gemm_candidates = candidates_from(kernels);
   else
     machine.gemm_choices = table(kernels.string("file"), kernels.string_or("checksum", ""));
+  if (kernels.has("weights"))
+    for (const JsonValue& weight : quantity(kernels.object("weights"), "ratio").list())
+      machine.kernel_weights.push_back(weight.number(-most_weight, most_weight));
   kernels.finish();
   for (const JsonValue& curve : object.list("collectives")) machine.collectives.push_back(curve_from(curve.object()));
   machine.collective_protocols = protocols_from(object);

@@ -103,6 +103,9 @@ void check_kernels(const Machine& machine) {
             collective.shared_memory_per_cta, gpu);
   if (const auto& fused = machine.fused_norm_kernel)
     check_cta("fused_norm_kernel", fused->threads_per_cta, fused->registers_per_thread, 0, gpu);
+  if (const std::size_t weights = machine.kernel_weights.size(); weights != 0 && weights != kernel_feature_count)
+    throw InputError("gemm.kernels.weights",
+                     "expected " + std::to_string(kernel_feature_count) + " numbers, got " + std::to_string(weights));
   const std::vector<GemmKernel>& candidates = machine.gemm_candidates;
   for (auto one = candidates.begin(); one != candidates.end(); ++one) {
     check_candidate(*one, static_cast<std::size_t>(one - candidates.begin()), gpu);

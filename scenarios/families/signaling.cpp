@@ -13,6 +13,7 @@
 
 #include "models/base/input_error.hpp"
 #include "models/cost/direct_collective_model.hpp"
+#include "models/schedule/facts.hpp"
 #include "models/schedule/layout.hpp"
 #include "models/schedule/own_kernels.hpp"
 #include "scenarios/families/collective_kernels.hpp"
@@ -258,7 +259,8 @@ void SignalingRules::add_pair(Program& program, const Case& request, const Machi
   const StreamId s1 = program.add_stream("s1", highest_priority);
   // FlashOverlap's waits stand between the library's collectives. Our own collectives are short, so that they have the
   // waits on a stream beside theirs, where the next one waits while a group is sent.
-  const bool waits_beside = transport_of(request.schedule.collectives, plan.kind) != Transport::nccl;
+  const Work sent = Collective{.kind = plan.kind, .transport = transport_of(request.schedule.collectives, plan.kind)};
+  const bool waits_beside = !facts(sent).by_library;
   const StreamId waits = waits_beside ? program.add_stream("waits", highest_priority) : s1;
   const Gemm gemm = add_gemm(program, plan, std::get<Signaling>(request.schedule.family).groups);
   const BufferId result = add_result(program, gemm, plan.size, plan.kind, request.gpus);

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "models/base/input_error.hpp"
+#include "models/cost/gemm_kernel_choice.hpp"
 #include "models/cost/grouped_gemm_model.hpp"
 #include "scenarios/expert_rows.hpp"
 

@@ -8,6 +8,7 @@
 
 #include "models/cost/collective_model.hpp"
 #include "models/cost/direct_collective_model.hpp"
+#include "models/cost/gemm_kernel_choice.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/library_model.hpp"
 #include "models/schedule/amounts.hpp"

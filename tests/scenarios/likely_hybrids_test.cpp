@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "models/cost/collective_model.hpp"
+#include "models/cost/gemm_kernel_choice.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "tests/scenarios/program_text.hpp"
 

@@ -145,7 +145,7 @@ TEST(ClosedForm, WavesBesideACopyFromAPeerTakeLonger) {
 // 512 x 512 with split-k 2: 32 CTAs, two waves of half of the k steps (too few for a counter), then the reduction.
 TEST(ClosedForm, SplitKRunsSlicesAndThenReducesThem) {
   const double tile_us = 8192 / 2 / 64 * 0.64, epilogue_us = 128 * 128 * 1e-4;
-  const double reduction_us = 1 + 512 * 512 * (4 * 2 + 2) / 4e6;
+  const double reduction_us = 1 + 512 * 512 * (4 * 2 + 2) / 1e6;
   EXPECT_NEAR(time_us(GemmWorkload{512, 512, 8192}, 1),
               2 * tile_us + 0.05 * tile_us + 1 + epilogue_us + reduction_us + 3, 1e-3 * 2 * tile_us);
 }

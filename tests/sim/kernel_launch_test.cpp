@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "models/base/input_error.hpp"
 #include "tests/models/error_of.hpp"
 #include "tests/sim/test_machine.hpp"
@@ -43,6 +45,7 @@ class Launched {
 
   const Work& work() const { return schedule_.operations.front().work; }
   const OperationCost& cost() const { return costs_.front(); }
+  void let_it_signal() { costs_.front().signals = true; }
   LaunchSite site() {
     return {.activity = activity_,
             .machine = machine_,
@@ -52,6 +55,7 @@ class Launched {
             .links = links_,
             .hbm = hbm,
             .l2 = l2,
+            .hbm_GBps = machine_.gpu.hbm_GBps,
             .ranks = schedule_.gpus,
             .clock_share = 1};
   }
@@ -136,12 +140,33 @@ TEST(KernelLaunch, OfAGemmStoresReplicasThroughTheSamePort) {
 
 TEST(KernelLaunch, OfAGemmThatSignalsEndsLaterAndSoDoItsGroups) {
   Launched one(1, gemm());
-  Gemm signaling = gemm(), waiting = gemm();
-  signaling.tile_groups = waiting.tile_groups = {1, 1};
-  waiting.waits = {{.tile_group = 1, .counter = 0}};
   const double plain_us = gemm_launch(gemm(), one.site()).work.tail_us;
-  EXPECT_DOUBLE_EQ(gemm_launch(signaling, one.site()).work.tail_us, plain_us + test_machine().gemm.own_signal_us);
-  EXPECT_EQ(gemm_launch(waiting, one.site()).work.tail_us, plain_us);
+  one.let_it_signal();
+  EXPECT_DOUBLE_EQ(gemm_launch(gemm(), one.site()).work.tail_us, plain_us + test_machine().gemm.own_signal_us);
+}
+
+TEST(OperationCosts, KnowWhichGemmsTellOthersOfTheirGroupsOfTiles) {
+  Gemm in_groups = gemm();
+  in_groups.tile_groups = {1, 1};
+  Schedule schedule = schedule_of(1, in_groups);
+  EXPECT_FALSE(operation_costs(schedule, test_machine()).front().signals);
+  schedule.operations.push_back({"follows", 0, {{0, Point::tile_group, 1}}, Delay{1}});
+  EXPECT_TRUE(operation_costs(schedule, test_machine()).front().signals);
+}
+
+// Both take as long: the eighth root of two in all, of the tiles since they last as long as the stream.
+TEST(KernelLaunch, OfAGemmIsHeldUpByOperandsFromHbmAndMovesNoMoreBytes) {
+  Launched plain(1, gemm());
+  Machine machine = test_machine();
+  const KernelLaunch before = gemm_launch(gemm(), plain.site());
+  const double waves = std::ceil(static_cast<double>(before.work.tiles) / before.work.ctas);
+  machine.gpu.hbm_GBps = 1e12;
+  const double tile_us = gemm_launch(gemm(), Launched(1, gemm(), machine).site()).work.tile_us;
+  machine.gpu.hbm_GBps = plain.cost().traffic.hbm_bytes / (waves * tile_us) * 1e-3;
+  Launched tied(1, gemm(), machine);
+  const KernelLaunch launch = gemm_launch(gemm(), tied.site());
+  EXPECT_NEAR(launch.work.tile_us, tile_us * std::pow(2, 0.125), 1e-6);
+  EXPECT_NEAR(bytes_through(launch, Launched::hbm), tied.cost().traffic.hbm_bytes, 1);
 }
 
 TEST(KernelLaunch, OfAGemmWithFewSmsHasFewerCtas) {

@@ -126,6 +126,25 @@ TEST(Condition, AFixedClockIsHeldWhateverThePower) {
   EXPECT_EQ(half.clock_MHz, machine.gpu.max_clock_MHz / 2);
 }
 
+// Kernels over peer memory are as fast as the SMs' clock; the library's keep their measured times.
+TEST(Condition, AtHalfTheClockCollectivesOverPeerMemoryTakeTwiceAsLong) {
+  Machine machine = test_machine();
+  machine.direct_collectives =
+      DirectCollectives{.one_shot = {},
+                        .two_shot = DirectCollective{.ctas = 4, .cta_GBps = 10, .port_GBps = 100, .beside_gemm = 0.1},
+                        .multimem = {}};
+  const auto slowdown = [&](Collectives collectives) {
+    ScheduleChoice choice;
+    choice.collectives = collectives;
+    machine.condition.fixed_clock_MHz = machine.gpu.max_clock_MHz;
+    const double full_us = run(CollectiveWorkload{CollectiveKind::all_reduce, 64 << 20}, 2, machine, choice).time_us;
+    machine.condition.fixed_clock_MHz = machine.gpu.max_clock_MHz / 2;
+    return run(CollectiveWorkload{CollectiveKind::all_reduce, 64 << 20}, 2, machine, choice).time_us / full_us;
+  };
+  EXPECT_NEAR(slowdown(Collectives::two_shot), 2, 0.02);
+  EXPECT_NEAR(slowdown(Collectives::nccl), 1, 1e-6);
+}
+
 TEST(TensorClock, LowersTheClockOnlyWhileTensorCoresWork) {
   Machine machine = test_machine();
   machine.power.limit_W = 1e6;

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <vector>
+
+#include "models/cost/gemm_kernel_choice.hpp"
 #include "models/machine/machine_json.hpp"
 #include "tests/source_folder.hpp"
 
@@ -42,6 +46,44 @@ TEST(ChooseGemmKernel, OfEquallyFastKernelsTakesThatOfMoreOrNearerAnswers) {
 // Eight slices of k, each of all 16 SMs' time, and their reduction: several times as long.
 TEST(ChooseGemmKernel, DoesNotTakeANearAnswersKernelThatIsMuchSlowerHere) {
   EXPECT_EQ(chosen({{4096, 4096, 3072, kernel(16, 16)}, {4096, 4096, 1024, kernel(128, 128)}}).tile_m, 128);
+}
+
+// With a weight on nothing but the slices, the kernel that has most of them.
+TEST(ChooseGemmKernel, TakesTheKernelThatTheWeightsSpeakFor) {
+  Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
+  machine.gemm_candidates.clear();
+  machine.gemm_choices = {{4096, 4096, 3072, kernel(128, 128)},
+                          {4096, 4096, 2048, kernel(128, 128)},
+                          {4096, 4096, 1024, kernel(64, 64, 8)}};
+  EXPECT_EQ(choose_gemm_kernel(machine, {4096, 4096, 4096}).split_k, 1);
+  machine.kernel_weights.assign(kernel_feature_count, 0);
+  machine.kernel_weights[11] = 1;
+  EXPECT_EQ(choose_gemm_kernel(machine, {4096, 4096, 4096}).split_k, 8);
+}
+
+TEST(KernelFeatures, AreLogarithmsAndTheirProducts) {
+  Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
+  machine.gemm_candidates.clear();
+  machine.gemm_choices = {{4096, 4096, 3072, kernel(128, 64)}, {4096, 4096, 1024, kernel(64, 64, 8)}};
+  const MatrixSize size{96, 64, 4096};
+  const std::vector<NearKernel> near = near_kernels(machine, size);
+  ASSERT_EQ(near.size(), 2);
+  const std::vector<double> features = kernel_features(machine, size, near[0], near);
+  ASSERT_EQ(features.size(), kernel_feature_count);
+  EXPECT_NEAR(features[4], std::log(96.0 / 128), 1e-12);  // rows of its tiles that the matrix covers
+  EXPECT_EQ(features[5], 0);                              // columns
+  EXPECT_NEAR(features[8], std::log(2.0), 1e-12);         // twice as tall as wide
+  EXPECT_NEAR(features[12], std::log(4.0), 1e-12);        // stages
+  EXPECT_NEAR(features.back(), features[12] * features[12], 1e-12);
+  EXPECT_LE(features[0], 0);
+}
+
+TEST(NearKernels, LeaveOutTheAnswerForTheShapeItself) {
+  Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
+  machine.gemm_choices = {{4096, 4096, 4096, kernel(128, 64)}, {4096, 4096, 1024, kernel(64, 64)}};
+  const std::vector<NearKernel> near = near_kernels(machine, {4096, 4096, 4096});
+  ASSERT_EQ(near.size(), 1);
+  EXPECT_EQ(near[0].kernel.tile_m, 64);
 }
 
 TEST(ChooseGemmKernel, HasAKernelWhereTheLibraryWasNeverAsked) { EXPECT_GT(chosen({}).tile_m, 0); }

@@ -245,6 +245,26 @@ TEST(EstimatedGemm, OfManyWavesWaitsForItsTileCounter) {
   EXPECT_NEAR(estimated_gemm_us(machine, nine_tiles, small_kernel()), without_us, 1e-9);
 }
 
+TEST(TileTiming, OfTheL2IsAsIfNothingWereSharedWhereMulticastSavesNothing) {
+  Machine machine = machine_of_l2();
+  GemmKernel kernel = small_kernel();
+  kernel.cluster_n = kernel.cluster_m = 2;
+  const double shared_us = time_tile(machine, {512, 256, 640}, kernel, DataType::bf16).tile_us;
+  machine.gemm.multicast_saves = 0;
+  const double apart_us = time_tile(machine, {512, 256, 640}, kernel, DataType::bf16).tile_us;
+  EXPECT_NEAR(apart_us, 2 * shared_us, 1e-9);
+  machine.gemm.multicast_saves = 0.5;
+  EXPECT_NEAR(time_tile(machine, {512, 256, 640}, kernel, DataType::bf16).tile_us, 0.75 * apart_us, 1e-9);
+}
+
+TEST(SplitK, AddsUpPartialSumsAtARateOfItsOwn) {
+  Machine machine = machine_of_l2();
+  machine.gemm.split_k_GBps = GBps(1e5);
+  GemmKernel kernel = small_kernel();
+  kernel.split_k = 3;
+  EXPECT_NEAR(split_k_reduction_us(machine, {1000, 100, 640}, kernel), 1000 * 100 * (4 * 3 + 2) / 1e5, 1e-9);
+}
+
 TEST(SplitK, AddsUpPartialSumsThroughTheL2) {
   Machine machine = machine_of_l2();
   machine.gemm.split_k_overhead_us = 5;

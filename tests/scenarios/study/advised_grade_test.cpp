@@ -62,7 +62,8 @@ Evidence evidence(const std::string& profile, const std::string& question, const
 class AdvisedGrade : public testing::TestWithParam<std::string> {};
 
 TEST_P(AdvisedGrade, IsBetterThanAssumedButForWhatNobodyPublished) {
-  const std::string layer = std::filesystem::path(tests::source_folder()) / "scenarios/models/llama-3.3-70b.config.json";
+  const std::string layer =
+      std::filesystem::path(tests::source_folder()) / "scenarios/models/llama-3.3-70b.config.json";
   const std::map<std::string, std::string> pairs{{"gemm+all_reduce", " n=8192 k=3584"},
                                                  {"gemm+reduce_scatter", " n=8192 k=3584"},
                                                  {"all_gather+gemm", " n=3584 k=8192"},

@@ -26,7 +26,7 @@ struct Row {
 const Machine& machine() {
   static const Machine machine = [] {
     Machine h200 = read_machine(machine_path("h200x8-nvswitch"));
-    h200.copy_engines.setup_spread_us = 20;
+    h200.copy_engines.setup_spread_us = 40;
     h200.gpu.hbm_GBps /= 4, h200.gpu.l2_GBps /= 4;
     h200.gemm.own_efficiency = 0.9;  // a kernel that is faster than serial's is a gain, which counts as power
     h200.power.limit_W = 450;

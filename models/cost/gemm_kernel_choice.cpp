@@ -1,0 +1,110 @@
+#include "models/cost/gemm_kernel_choice.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+
+#include "models/cost/gemm_model.hpp"
+
+namespace weft {
+namespace {
+
+constexpr std::size_t neighbours = 64;  ///< 86 % of the kernels are among those of so many
+constexpr double reach = 0.5;           ///< doublings of m or n within which an answer counts in full
+constexpr int preference = 10;          ///< without weights: a kernel that takes 10 % longer needs 2.6 times the votes
+
+std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// More waves than `dynamic_above_waves` are worth a counter to the library.
+GemmKernel with_scheduler(GemmKernel kernel, const Machine& machine, const MatrixSize& size) {
+  const std::int64_t tiles = tile_count(size, kernel);
+  const bool is_dynamic = tiles > std::int64_t{machine.gemm.dynamic_above_waves} * persistent_ctas(machine.gpu, kernel);
+  kernel.scheduler = is_dynamic ? TileScheduler::dynamic_persistent : TileScheduler::static_persistent;
+  return kernel;
+}
+
+GemmKernel fastest_candidate(const Machine& machine, const MatrixSize& size) {
+  const auto time_us = [&](const GemmKernel& kernel) { return estimated_gemm_us(machine, size, kernel); };
+  return *std::min_element(machine.gemm_candidates.begin(), machine.gemm_candidates.end(),
+                           [&](const GemmKernel& a, const GemmKernel& b) { return time_us(a) < time_us(b); });
+}
+
+double votes_and_time(const NearKernel& one, const std::vector<NearKernel>& all) {
+  double score = one.votes;
+  for (int i = 0; i < preference; ++i) score *= all.front().time_us / one.time_us;
+  return score;
+}
+
+GemmKernel likeliest_kernel(const Machine& machine, const MatrixSize& size) {
+  const std::vector<NearKernel> all = near_kernels(machine, size);
+  const auto score_of = [&](const NearKernel& one) {
+    if (machine.kernel_weights.empty()) return votes_and_time(one, all);
+    const std::vector<double> speaks = kernel_features(machine, size, one, all);
+    return std::inner_product(speaks.begin(), speaks.end(), machine.kernel_weights.begin(), 0.0);
+  };
+  const NearKernel* likeliest = nullptr;
+  double most = 0;
+  for (const NearKernel& one : all)
+    if (const double score = score_of(one); likeliest == nullptr || score > most) likeliest = &one, most = score;
+  return likeliest != nullptr ? likeliest->kernel : GemmKernel{};
+}
+
+}  // namespace
+
+std::vector<NearKernel> near_kernels(const Machine& machine, const MatrixSize& size) {
+  std::vector<NearKernel> found;
+  for (const GemmChoices::Near& near : machine.gemm_choices.nearest(size, neighbours)) {
+    const GemmChoice& choice = near.choice;
+    if (choice.m == size.m && choice.n == size.n && choice.k == size.k) continue;
+    auto known =
+        std::ranges::find_if(found, [&](const NearKernel& candidate) { return candidate.kernel == choice.kernel; });
+    if (known == found.end())
+      known = found.insert(known, {choice.kernel, 0, estimated_gemm_us(machine, size, choice.kernel)});
+    const double closeness = 1 / (1 + near.squared_distance / (reach * reach));
+    known->votes += closeness * closeness;
+  }
+  return found;
+}
+
+std::vector<double> kernel_features(const Machine& machine, const MatrixSize& size, const NearKernel& one,
+                                    const std::vector<NearKernel>& all) {
+  const GemmKernel& kernel = one.kernel;
+  double votes = 0, fastest_us = one.time_us;
+  for (const NearKernel& other : all) {
+    votes += other.votes;
+    fastest_us = std::min(fastest_us, other.time_us);
+  }
+  const auto ratio = [](auto a, auto b) { return static_cast<double>(a) / static_cast<double>(b); };
+  const std::int64_t along_m = divided_up(size.m, kernel.tile_m), along_n = divided_up(size.n, kernel.tile_n);
+  const std::int64_t tiles = tile_count(size, kernel), ctas = persistent_ctas(machine.gpu, kernel);
+  const std::int64_t waves = divided_up(tiles, ctas);
+  std::array<double, plain_kernel_features> plain{one.votes / votes,
+                                                  one.time_us / fastest_us,
+                                                  static_cast<double>(waves),
+                                                  ratio(tiles, waves * ctas),
+                                                  ratio(size.m, along_m * kernel.tile_m),
+                                                  ratio(size.n, along_n * kernel.tile_n),
+                                                  ratio(along_m * along_n * kernel.split_k, tiles),
+                                                  static_cast<double>(kernel.tile_m * kernel.tile_n),
+                                                  ratio(kernel.tile_m, kernel.tile_n),
+                                                  static_cast<double>(kernel.cluster_m * kernel.cluster_n),
+                                                  static_cast<double>(kernel.cluster_m),
+                                                  static_cast<double>(kernel.split_k),
+                                                  static_cast<double>(kernel.stages)};
+  for (double& value : plain) value = std::log(value);
+  std::vector<double> all_features(plain.begin(), plain.end());
+  all_features.reserve(kernel_feature_count);
+  for (std::size_t i = 0; i < plain_kernel_features; ++i)
+    for (std::size_t j = i; j < plain_kernel_features; ++j) all_features.push_back(plain[i] * plain[j]);
+  return all_features;
+}
+
+GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size) {
+  if (!machine.gemm_candidates.empty()) return fastest_candidate(machine, size);
+  if (const auto known = machine.gemm_choices.find(size)) return with_scheduler(*known, machine, size);
+  return with_scheduler(likeliest_kernel(machine, size), machine, size);
+}
+
+}  // namespace weft

@@ -1,0 +1,34 @@
+// Which kernel the GEMM library takes for a shape.
+#pragma once
+
+#include <vector>
+
+#include "models/machine/machine.hpp"
+
+namespace weft {
+
+/// The library's kernel for C[m, n] = A[m, k] B[n, k]^T. A shape that was asked for is looked up. For another one the
+/// kernels of its nearest neighbours (in the logarithms of m, n and k) are compared: with the profile's kernel weights
+/// the one that these speak most for (the largest sum of weight x feature), else the one with the most votes x
+/// time^-10, as nearer answers and faster kernels count more. Where the profile has candidates in place of answers, the
+/// fastest of all is taken.
+GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size);
+
+/// A kernel that a neighbour of a shape got.
+struct NearKernel {
+  GemmKernel kernel;
+  double votes = 0;  ///< of the neighbours that got it, nearer ones more
+  double time_us = 0;
+};
+
+/// Of the answers that are nearest to `size`, itself left out; nearest first, each kernel once.
+std::vector<NearKernel> near_kernels(const Machine& machine, const MatrixSize& size);
+
+/// kernel_feature_count numbers: what may speak for the library's taking `one` of `all` for `size`: logarithms of its
+/// share of the votes, its time over the fastest's, its waves, how full they are, how much of its tiles' rows, columns
+/// and clusters the matrix covers, and of the tile's area, shape, clusters, slices and stages; then all products of two
+/// of these.
+std::vector<double> kernel_features(const Machine& machine, const MatrixSize& size, const NearKernel& one,
+                                    const std::vector<NearKernel>& all);
+
+}  // namespace weft
