@@ -35,7 +35,7 @@ std::vector<Question> questions_of(const Machine& machine) {
     const std::vector<NearKernel> near = near_kernels(machine, size);
     Question question{MatrixXd(static_cast<Index>(near.size()), static_cast<Index>(kernel_feature_count))};
     for (std::size_t row = 0; row < near.size(); ++row) {
-      const std::vector<double> features = kernel_features(machine, size, near[row], near);
+      const KernelFeatures features = kernel_features(machine, size, near[row], near);
       question.features.row(static_cast<Index>(row)) =
           Eigen::Map<const VectorXd>(features.data(), static_cast<Index>(features.size())).transpose();
       if (near[row].kernel == asked.kernel) question.answer = static_cast<Index>(row);

@@ -41,7 +41,7 @@ GemmKernel likeliest_kernel(const Machine& machine, const MatrixSize& size) {
   const std::vector<NearKernel> all = near_kernels(machine, size);
   const auto score_of = [&](const NearKernel& one) {
     if (machine.kernel_weights.empty()) return votes_and_time(one, all);
-    const std::vector<double> speaks = kernel_features(machine, size, one, all);
+    const KernelFeatures speaks = kernel_features(machine, size, one, all);
     return std::inner_product(speaks.begin(), speaks.end(), machine.kernel_weights.begin(), 0.0);
   };
   const NearKernel* likeliest = nullptr;
@@ -68,8 +68,8 @@ std::vector<NearKernel> near_kernels(const Machine& machine, const MatrixSize& s
   return found;
 }
 
-std::vector<double> kernel_features(const Machine& machine, const MatrixSize& size, const NearKernel& one,
-                                    const std::vector<NearKernel>& all) {
+KernelFeatures kernel_features(const Machine& machine, const MatrixSize& size, const NearKernel& one,
+                               const std::vector<NearKernel>& all) {
   const GemmKernel& kernel = one.kernel;
   double votes = 0, fastest_us = one.time_us;
   for (const NearKernel& other : all) {
@@ -94,11 +94,11 @@ std::vector<double> kernel_features(const Machine& machine, const MatrixSize& si
                                                   static_cast<double>(kernel.split_k),
                                                   static_cast<double>(kernel.stages)};
   for (double& value : plain) value = std::log(value);
-  std::vector<double> all_features(plain.begin(), plain.end());
-  all_features.reserve(kernel_feature_count);
+  KernelFeatures features;
+  auto next = std::ranges::copy(plain, features.begin()).out;
   for (std::size_t i = 0; i < plain_kernel_features; ++i)
-    for (std::size_t j = i; j < plain_kernel_features; ++j) all_features.push_back(plain[i] * plain[j]);
-  return all_features;
+    for (std::size_t j = i; j < plain_kernel_features; ++j) *next++ = plain[i] * plain[j];
+  return features;
 }
 
 GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size) {

@@ -1,6 +1,7 @@
 // Which kernel the GEMM library takes for a shape.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "models/machine/machine.hpp"
@@ -24,11 +25,13 @@ struct NearKernel {
 /// Of the answers that are nearest to `size`, itself left out; nearest first, each kernel once.
 std::vector<NearKernel> near_kernels(const Machine& machine, const MatrixSize& size);
 
-/// kernel_feature_count numbers: what may speak for the library's taking `one` of `all` for `size`: logarithms of its
+using KernelFeatures = std::array<double, kernel_feature_count>;
+
+/// What may speak for the library's taking `one` of `all` for `size`: logarithms of its
 /// share of the votes, its time over the fastest's, its waves, how full they are, how much of its tiles' rows, columns
 /// and clusters the matrix covers, and of the tile's area, shape, clusters, slices and stages; then all products of two
 /// of these.
-std::vector<double> kernel_features(const Machine& machine, const MatrixSize& size, const NearKernel& one,
-                                    const std::vector<NearKernel>& all);
+KernelFeatures kernel_features(const Machine& machine, const MatrixSize& size, const NearKernel& one,
+                               const std::vector<NearKernel>& all);
 
 }  // namespace weft

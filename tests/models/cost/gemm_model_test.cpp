@@ -68,7 +68,7 @@ TEST(KernelFeatures, AreLogarithmsAndTheirProducts) {
   const MatrixSize size{96, 64, 4096};
   const std::vector<NearKernel> near = near_kernels(machine, size);
   ASSERT_EQ(near.size(), 2);
-  const std::vector<double> features = kernel_features(machine, size, near[0], near);
+  const KernelFeatures features = kernel_features(machine, size, near[0], near);
   ASSERT_EQ(features.size(), kernel_feature_count);
   EXPECT_NEAR(features[4], std::log(96.0 / 128), 1e-12);  // rows of its tiles that the matrix covers
   EXPECT_EQ(features[5], 0);                              // columns
