@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Draws the workloads of a contest with PyTorch, and what weft would run of each: cases for `weft measure --in-turn`.
+
+    calibration/peers/contest_draw.py WEFT --machine NAME --gpus N --seed S > CASES.jsonl
+
+WEFT: the program weft. Fifteen workloads of each of four patterns in bf16: rows from 1,024 to 16,384 in steps of 512,
+columns from 1,280 to 14,336 in steps of 128, a depth from 768 to 14,336 in steps of 64, each uniform in its logarithm.
+A workload gives "W.serial" and "W.R" of the five schedules that `weft run --best 5` would try, R = 0 of the one that
+is predicted fastest. Draw before measuring: a choice made afterwards knows the answer. pytorch_pairs.py takes the same file.
+"""
+import argparse
+import collections
+import json
+import math
+import os
+import random
+import subprocess
+import tempfile
+
+PATTERNS = ("gemm+all_reduce", "gemm+reduce_scatter", "all_gather+gemm", "gemm+all_to_all")
+WORKLOADS_OF_A_PATTERN, SCHEDULES, OF_A_KIND = 15, 5, 2  # as calibration/evidence/choice_by_running.cpp
+
+
+def drawn(generator, least, most, step):
+    return round(math.exp(generator.uniform(math.log(least), math.log(most))) / step) * step
+
+
+def ranked(weft, machine, gpus, workload):
+    """The schedules that explore predicts fastest of those that run."""
+    words = " ".join(f"{key}={workload[key]}" for key in ("op", "m", "n", "k"))
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "explored.json")
+        subprocess.run([weft, "explore", words, "--machine", machine, "--gpus", str(gpus), "--tokens",
+                        str(workload["m"]), "--json", out], check=True, stdout=subprocess.DEVNULL)
+        with open(out) as file:
+            [answer] = json.load(file)["answers"]
+    run = [one for one in answer["schedules"] if one["runnable"] and one["schedule"] != {"family": "serial"}]
+    chosen, seen = [], collections.Counter()
+    for schedule in (one["schedule"] for one in sorted(run, key=lambda one: one["time_us"])):
+        kind = tuple(schedule.get(key) for key in ("family", "collectives", "trigger", "mover"))
+        seen[kind] += 1
+        if seen[kind] <= OF_A_KIND:
+            chosen.append(schedule)
+    return chosen[:SCHEDULES]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("weft")
+    parser.add_argument("--machine", required=True)
+    parser.add_argument("--gpus", type=int, default=2)
+    parser.add_argument("--seed", type=int, required=True)
+    arguments = parser.parse_args()
+    generator = random.Random(arguments.seed)
+    for number in range(WORKLOADS_OF_A_PATTERN * len(PATTERNS)):
+        workload = {"op": PATTERNS[number // WORKLOADS_OF_A_PATTERN], "m": drawn(generator, 1024, 16384, 512),
+                    "n": drawn(generator, 1280, 14336, 128), "k": drawn(generator, 768, 14336, 64), "dtype": "bf16"}
+        schedules = ranked(arguments.weft, arguments.machine, arguments.gpus, workload)
+        for name, schedule in [("serial", {"family": "serial"}), *enumerate(schedules)]:
+            print(json.dumps({"id": f"w{number:02}.{name}", "gpus": arguments.gpus, "workload": workload,
+                              "schedule": schedule}))
+
+
+if __name__ == "__main__":
+    main()
