@@ -1,7 +1,10 @@
 #include "calibration/evidence/choice_by_running.hpp"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <tuple>
 
 #include "models/base/statistics.hpp"
 #include "scenarios/case_json.hpp"
@@ -24,12 +27,23 @@ bool is_serial(const TriedSchedule& tried) {
   return std::holds_alternative<scenarios::Serial>(tried.request.schedule.family);
 }
 
+constexpr int most_of_a_kind = 2;
+
+/// What schedules have in common whose predictions err alike: running the third of a kind teaches little.
+auto kind_of(const scenarios::ScheduleChoice& choice) {
+  const auto* hybrid = std::get_if<scenarios::Hybrid>(&choice.family);
+  return std::tuple(choice.family.index(), choice.collectives, hybrid ? std::optional(hybrid->trigger) : std::nullopt,
+                    hybrid ? std::optional(hybrid->mover) : std::nullopt);
+}
+
 TriedPair pair_of(const Answer& answer, int best, const Machine& machine) {
   TriedPair pair{.pair = answer.pair, .size = answer.size};
   const std::string serial = answer.ranking.reference().request.id;
+  std::map<decltype(kind_of({})), int> of_kind;
   for (const Explored& one : answer.fastest_first) {
     const bool is_reference = one.candidate.request.id == serial;
     if (!one.runnable || (!is_reference && static_cast<int>(pair.fastest_first.size()) >= best)) continue;
+    if (!is_reference && ++of_kind[kind_of(one.as_run)] > most_of_a_kind) continue;
     pair.fastest_first.push_back(untried(one, machine));
   }
   return pair;

@@ -34,7 +34,8 @@ struct TriedPair {
   double speedup() const { return serial_us / choice().measured_us; }
 };
 
-/// Of each answer the first `best` schedules that run, and serial, built for this machine and not yet measured.
+/// Of each answer the first `best` schedules that run, at most two of a kind, and serial, built for this machine and
+/// not yet measured.
 std::vector<TriedPair> worth_trying(const scenarios::study::Exploration& exploration, int best, const Machine& machine);
 
 /// Measures all of them, those of a pair in turns; `progress` counts schedules. A schedule that fails or computes wrong

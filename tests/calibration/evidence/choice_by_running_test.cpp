@@ -1,0 +1,48 @@
+#include "calibration/evidence/choice_by_running.hpp"
+
+#include <gmock/gmock.h>
+
+#include <map>
+
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
+#include "scenarios/question_text.hpp"
+#include "tests/simulator.hpp"
+
+namespace weft::calibration::evidence {
+namespace {
+
+using namespace scenarios;
+
+TriedPair five_of(const std::string& question) {
+  const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
+  const Scenario scenario = read_question(question, {.gpus = 2});
+  const study::Exploration exploration =
+      study::explore(scenario, machine, tests::simulator(), {.least_schedules = study::usual_schedules});
+  return worth_trying(exploration, 5, machine).at(0);
+}
+
+// Copies of chunks that wait for tile groups are predicted fastest of all, six times over.
+TEST(WorthTrying, TakesTheFirstTwoOfAKindAndSerial) {
+  const TriedPair pair = five_of("m=8192 n=8192 k=3584 op=gemm+all_reduce");
+  std::map<std::tuple<std::size_t, int, int>, int> of_kind;
+  int serial = 0;
+  for (const TriedSchedule& one : pair.fastest_first) {
+    const Family& family = one.request.schedule.family;
+    serial += std::holds_alternative<Serial>(family);
+    if (const auto* hybrid = std::get_if<Hybrid>(&family))
+      EXPECT_LE((++of_kind[{family.index(), static_cast<int>(hybrid->trigger), static_cast<int>(hybrid->mover)}]), 2);
+  }
+  EXPECT_EQ(pair.fastest_first.size(), 6u);
+  EXPECT_EQ(serial, 1);
+  EXPECT_GE(of_kind.size(), 2u);
+}
+
+TEST(WorthTrying, BeginsWithTheFastestThatRuns) {
+  const TriedPair pair = five_of("m=1024 n=1536 k=1280 op=gemm+all_reduce");
+  for (const TriedSchedule& one : pair.fastest_first)
+    EXPECT_LE(pair.fastest_first.front().predicted_us, one.predicted_us);
+}
+
+}  // namespace
+}  // namespace weft::calibration::evidence
