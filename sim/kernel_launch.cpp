@@ -10,6 +10,7 @@
 #include "models/cost/reordering_cost.hpp"
 #include "models/schedule/amounts.hpp"
 #include "models/schedule/kernel_sizes.hpp"
+#include "models/schedule/own_kernels.hpp"
 #include "sim/skew.hpp"
 
 namespace weft::sim {
@@ -204,6 +205,9 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   timing.tile_us /= kernel_efficiency(site.machine, gemm);
   KernelLaunch launch =
       matrix_launch(site, dtype, tile_count(size, kernel), timing, kernel.cluster_m * kernel.cluster_n, gemm.max_sms);
+  if (runs_own_kernel(gemm))
+    launch.cta.registers =
+        library.threads_per_cta * std::min(library.registers_per_thread, own_gemm_registers_per_thread);
   TiledWork& work = launch.work;
   work.scheduler = kernel.scheduler;
   if (kernel.scheduler == TileScheduler::grid) launch.most_sms = gemm.max_sms;
@@ -229,6 +233,25 @@ KernelLaunch grouped_gemm_launch(const GroupedGemm& gemm, const LaunchSite& site
   return launch;
 }
 
+namespace {
+
+/// A quarter of an SM for a block. Our sums, which copies by SMs run too, have small CTAs that fit beside our own GEMM:
+/// the block stands for one of them there, for as many as fill its quarter where the SM is free.
+int registers_of_block(const Work& work, const Gpu& gpu) {
+  constexpr int sums = own_sum_threads * own_sum_registers_per_thread;
+  return match(
+      work, [](const Copy&) { return sums; },
+      [&](const MemoryBound& bound) {
+        const bool sums_up = bound.kernel == MemoryKernel::fill || bound.kernel == MemoryKernel::add ||
+                             bound.kernel == MemoryKernel::partial_sum;
+        return sums_up ? sums : gpu.registers_per_sm / 4;
+      },
+      [&](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Attention, PartialAttention,
+                      Signal, Wait, Barrier, Delay> auto&) { return gpu.registers_per_sm / 4; });
+}
+
+}  // namespace
+
 KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site) {
   const Gpu& gpu = site.machine.gpu;
   const OtherKernels& kernels = site.machine.other_kernels;
@@ -238,7 +261,7 @@ KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site) {
   const double sm_share = std::min(kernels.memory_share_per_sm, share_of_hbm(kernels, work) / site.sms.sms());
   const double sm_rate = bytes_per_us(gpu.hbm_GBps) * sm_share;
   KernelLaunch launch;
-  launch.cta = {gpu.threads_per_sm / 4, gpu.registers_per_sm / 4, 0};
+  launch.cta = {gpu.threads_per_sm / 4, registers_of_block(work, gpu), 0};
   launch.limit = Limit::hbm;
   launch.work = {.tiles = tiles,
                  .tile_us = bytes_per_tile / (sm_rate / 4),

@@ -99,49 +99,6 @@ __global__ void spin_kernel(std::uint64_t time_ns) {
   while (now_ns() - start_ns < time_ns) continue;
 }
 
-/// Eight bf16 at a time where addresses and sizes allow it.
-struct alignas(16) Octet {
-  bf16 value[8];
-};
-
-template <class Vector>
-__device__ const Vector* at(const Matrix& matrix, std::int64_t row, std::int64_t column) {
-  return reinterpret_cast<const Vector*>(static_cast<const bf16*>(matrix.data) + row * matrix.stride) + column;
-}
-
-template <class Vector>
-__global__ void sum_kernel(Sources sources, Matrix destination, int blocks) {
-  constexpr int width = sizeof(Vector) / sizeof(bf16);
-  const std::int64_t columns = destination.columns / width;
-  for (std::int64_t i = first_item(); i < destination.rows * columns; i += item_stride()) {
-    const std::int64_t row = i / columns, column = i % columns;
-    float sums[width] = {};
-    for (int source = 0; source < sources.count; ++source)
-      for (int block = 0; block < blocks; ++block) {
-        const Vector values = *at<Vector>(sources.matrix[source], row + block * destination.rows, column);
-        for (int j = 0; j < width; ++j) sums[j] += __bfloat162float(reinterpret_cast<const bf16*>(&values)[j]);
-      }
-    Vector result;
-    for (int j = 0; j < width; ++j) reinterpret_cast<bf16*>(&result)[j] = __float2bfloat16(sums[j]);
-    *const_cast<Vector*>(at<Vector>(destination, row, column)) = result;
-  }
-}
-
-bool allows_octets(const Matrix& matrix) {
-  return matrix.columns % 8 == 0 && matrix.stride % 8 == 0 && reinterpret_cast<std::uintptr_t>(matrix.data) % 16 == 0;
-}
-
-void sum(const Sources& sources, const Matrix& destination, int blocks, cudaStream_t stream) {
-  bool octets = allows_octets(destination);
-  for (int i = 0; i < sources.count; ++i) octets = octets && allows_octets(sources.matrix[i]);
-  const std::int64_t items = destination.rows * destination.columns;
-  if (octets)
-    sum_kernel<Octet><<<grid_for(items / 8), threads, 0, stream>>>(sources, destination, blocks);
-  else
-    sum_kernel<bf16><<<grid_for(items), threads, 0, stream>>>(sources, destination, blocks);
-  WEFT_CHECK(cudaGetLastError());
-}
-
 }  // namespace
 
 std::uint64_t data_key(std::uint64_t seed, int buffer, int rank) {
@@ -188,16 +145,6 @@ void spin(double time_us, int held_sms, cudaStream_t stream) {
   spin_kernel<<<std::max(held_sms, 1), 1, static_cast<std::size_t>(shared_memory_bytes), stream>>>(
       static_cast<std::uint64_t>(time_us * 1e3));
   WEFT_CHECK(cudaGetLastError());
-}
-
-void fill_zero(const Matrix& destination, cudaStream_t stream) { sum({}, destination, 0, stream); }
-
-void add(const Sources& sources, const Matrix& destination, cudaStream_t stream) {
-  sum(sources, destination, 1, stream);
-}
-
-void partial_sum(const Matrix& source, const Matrix& destination, cudaStream_t stream) {
-  sum({{source}, 1}, destination, static_cast<int>(source.rows / destination.rows), stream);
 }
 
 }  // namespace weft::calibration::device

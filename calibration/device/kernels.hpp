@@ -50,14 +50,5 @@ void compare_parts(const StoredParts& stored, const ReferenceSums& sums, ErrorBo
 
 /// One thread that shares its SM, or a CTA on each of `held_sms` SMs with all of its shared memory.
 void spin(double time_us, int held_sms, cudaStream_t stream);
-void fill_zero(const Matrix& destination, cudaStream_t stream);
-/// destination = sum of up to 8 bf16 sources of its shape, added in fp32.
-struct Sources {
-  Matrix matrix[8];  ///< max_summands of support.hpp
-  int count = 0;
-};
-void add(const Sources& sources, const Matrix& destination, cudaStream_t stream);
-/// destination = sum of the row blocks of source.
-void partial_sum(const Matrix& source, const Matrix& destination, cudaStream_t stream);
 
 }  // namespace weft::calibration::device

@@ -18,9 +18,10 @@ constexpr int warpgroup = 128, multiplying_warpgroups = 2, threads = warpgroup *
 constexpr int rows_of_warpgroup = tile_m / multiplying_warpgroups;
 constexpr int piece_columns = box_columns;
 constexpr int element_bytes = 2;
-// Of 160 registers a thread the multiplying warpgroups get most. An SM has 65,536: what is left lets kernels of one
-// warp in beside ours, such as those that signal what our tiles wait for.
-constexpr int registers_of_thread = 160, registers_of_movers = 40, registers_of_multipliers = 216;
+// The multiplying warpgroups get most of them. An SM has 65,536: what is left lets small kernels in beside ours, such
+// as those that signal what our tiles wait for, and sums.
+constexpr int registers_of_thread = own_gemm_registers_per_thread;
+constexpr int registers_of_movers = 40, registers_of_multipliers = 216;
 
 template <int tile_n>
 struct SharedMemory {

@@ -8,6 +8,7 @@
 #include "calibration/device/layer_kernels.hpp"
 #include "calibration/device/merge_kernels.hpp"
 #include "calibration/device/require_hopper.hpp"
+#include "calibration/device/sum_kernels.hpp"
 
 namespace weft::calibration::device {
 namespace {

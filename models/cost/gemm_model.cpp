@@ -87,8 +87,7 @@ TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmK
 }
 
 double kernel_efficiency(const Machine& machine, const Gemm& gemm) {
-  const bool is_own = gemm.kernel && is_own_kernel(*gemm.kernel);
-  return gemm.signals.empty() && gemm.waits.empty() && !is_own ? 1 : machine.gemm.own_efficiency;
+  return runs_own_kernel(gemm) ? machine.gemm.own_efficiency : 1;
 }
 
 double busy_us(const Gpu& gpu, std::int64_t tiles, const TileTiming& timing) {

@@ -1,5 +1,5 @@
-// The GEMM kernels that weft brings itself, for what no library's kernel does: tiles in a chosen order and layout that
-// signal and wait. They are written for Hopper (compute capability 9.0), whose tensor cores read shared memory and
+// The kernels that weft brings itself. Its GEMMs do what no library's kernel does: tiles in a chosen order and layout
+// that signal and wait. They are written for Hopper (compute capability 9.0), whose tensor cores read shared memory and
 // whose tensor memory accelerator fills it.
 #pragma once
 
@@ -47,6 +47,15 @@ constexpr bool is_own_kernel(const GemmKernel& kernel) {
     if (own == kernel) return true;
   return false;
 }
+
+/// Whether weft's own kernel computes it, which alone knows signals and waits.
+inline bool runs_own_kernel(const Gemm& gemm) {
+  return !gemm.signals.empty() || !gemm.waits.empty() || (gemm.kernel && is_own_kernel(*gemm.kernel));
+}
+
+/// Of 65,536 registers of an SM a GEMM of 384 threads leaves 4,096. CTAs of our sums take three quarters of them, so
+/// that they run beside it and leave room for kernels of one warp, which signal and wait.
+inline constexpr int own_gemm_registers_per_thread = 160, own_sum_threads = 96, own_sum_registers_per_thread = 32;
 
 /// Whether an all-reduce over peer memory loads all that all ranks have, rather than a share that it then stores to
 /// all: less waiting, more bytes through the port than two shots by as many as pass in a microsecond (300 GB/s).

@@ -191,13 +191,16 @@ TEST(Deadlock, TilesThatHoldEverySmWhileTheyWaitAreFoundWhileSimulating) {
   gemm.kernel = GemmKernel{.scheduler = TileScheduler::static_persistent};
   gemm.waits = {{0, 0, 1}};
   schedule.operations = {{"gemm", 0, {}, gemm},
-                         {"produce", 1, {}, MemoryBound{MemoryKernel::fill, {}, {whole(0)}}},
+                         {"produce", 1, {}, MemoryBound{MemoryKernel::rms_norm, {whole(1)}, {whole(0)}}},
                          {"ready", 1, {}, Signal{.counter = 0}}};
   validate(schedule);
   EXPECT_THAT([&] { SimulatedExecutor().run(schedule, h200()); },
               ThrowsMessage<ExecutionError>(HasSubstr("\"produce\" needs SMs for")));
   std::get<Gemm>(schedule.operations[0].work).max_sms = 120;
   EXPECT_GT(SimulatedExecutor().run(schedule, h200()).time_us, 0);
+  std::get<Gemm>(schedule.operations[0].work).max_sms = 0;
+  schedule.operations[1].work = MemoryBound{MemoryKernel::partial_sum, {whole(1)}, {whole(0)}};
+  EXPECT_GT(SimulatedExecutor().run(schedule, h200()).time_us, 0) << "CTAs of sums fit beside those of our GEMM";
 }
 
 TEST(Deadlock, WaitsThatHoldSmsOnlyLookAtTheirCounter) {
