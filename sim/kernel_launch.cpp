@@ -134,6 +134,21 @@ double share_of_hbm(const OtherKernels& kernels, const Work& work) {
                      Signal, Wait, Barrier, Delay> auto&) { return as_fast_as_memory; });
 }
 
+/// A quarter of an SM for a block. Our sums, which copies by SMs run too, have small CTAs that fit beside our own GEMM:
+/// the block stands for one of them there, for as many as fill its quarter where the SM is free.
+int registers_of_block(const Work& work, const Gpu& gpu) {
+  constexpr int sums = own_sum_threads * own_sum_registers_per_thread;
+  return match(
+      work, [](const Copy&) { return sums; },
+      [&](const MemoryBound& bound) {
+        const bool sums_up = bound.kernel == MemoryKernel::fill || bound.kernel == MemoryKernel::add ||
+                             bound.kernel == MemoryKernel::partial_sum;
+        return sums_up ? sums : gpu.registers_per_sm / 4;
+      },
+      [&](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Attention, PartialAttention,
+                      Signal, Wait, Barrier, Delay> auto&) { return gpu.registers_per_sm / 4; });
+}
+
 /// `tiles` that touch equal parts of the kernel's memory.
 TiledWork attention_work(const LaunchSite& site, std::int64_t tiles) {
   require_tiles(site, tiles);
@@ -232,25 +247,6 @@ KernelLaunch grouped_gemm_launch(const GroupedGemm& gemm, const LaunchSite& site
   overlap_with_hbm(launch.work, site);
   return launch;
 }
-
-namespace {
-
-/// A quarter of an SM for a block. Our sums, which copies by SMs run too, have small CTAs that fit beside our own GEMM:
-/// the block stands for one of them there, for as many as fill its quarter where the SM is free.
-int registers_of_block(const Work& work, const Gpu& gpu) {
-  constexpr int sums = own_sum_threads * own_sum_registers_per_thread;
-  return match(
-      work, [](const Copy&) { return sums; },
-      [&](const MemoryBound& bound) {
-        const bool sums_up = bound.kernel == MemoryKernel::fill || bound.kernel == MemoryKernel::add ||
-                             bound.kernel == MemoryKernel::partial_sum;
-        return sums_up ? sums : gpu.registers_per_sm / 4;
-      },
-      [&](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Attention, PartialAttention,
-                      Signal, Wait, Barrier, Delay> auto&) { return gpu.registers_per_sm / 4; });
-}
-
-}  // namespace
 
 KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site) {
   const Gpu& gpu = site.machine.gpu;

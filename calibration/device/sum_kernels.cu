@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "calibration/device/carveout.hpp"
 #include "calibration/device/check.hpp"
 #include "calibration/device/octet.cuh"
 #include "calibration/device/sum_kernels.hpp"
@@ -16,10 +17,19 @@ constexpr int threads = own_sum_threads, ctas_of_sm = 65536 / (threads * own_sum
 constexpr int most_ctas = 132 * ctas_of_sm;
 constexpr std::int64_t piece = 8 * threads;  // octets of a row that a CTA adds at a time
 
-/// Rows of octets of equal size; block b of a source begins `rows` rows behind block b - 1.
+/// What is added up: of every source as many blocks of rows, one behind the other.
 struct Addends {
   Sources sources;
   int blocks = 1;
+
+  int count() const { return sources.count * blocks; }
+  /// As large as the destination.
+  Matrix at(int number, const Matrix& destination) const {
+    const Matrix& source = sources.matrix[number / blocks];
+    const std::int64_t first_row = number % blocks * destination.rows;
+    return {static_cast<__nv_bfloat16*>(source.data) + first_row * source.stride, destination.rows, destination.columns,
+            source.stride};
+  }
 };
 
 /// What a CTA adds at a time: part of one row.
@@ -27,8 +37,11 @@ struct Piece {
   std::int64_t row, first;
   int count;
 };
+__host__ __device__ std::int64_t pieces_of_row(std::int64_t octets_of_row) {
+  return (octets_of_row + piece - 1) / piece;
+}
 __device__ Piece piece_of(std::int64_t number, std::int64_t octets_of_row) {
-  const std::int64_t of_row = (octets_of_row + piece - 1) / piece;
+  const std::int64_t of_row = pieces_of_row(octets_of_row);
   const std::int64_t row = number / of_row, first = number % of_row * piece;
   return {row, first, static_cast<int>(min(piece, octets_of_row - first))};
 }
@@ -102,13 +115,10 @@ Matrix in_one_row(const Matrix& matrix) {
   return {matrix.data, 1, matrix.rows * matrix.columns, matrix.rows * matrix.columns};
 }
 
-int grid_for(std::int64_t pieces) { return static_cast<int>(std::clamp<std::int64_t>(pieces, 1, most_ctas)); }
-
-/// A kernel that keeps its SM's memory as L1 would leave none to a GEMM that starts beside it.
 template <class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), int grid, cudaStream_t stream, const Arguments&... arguments) {
-  WEFT_CHECK(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
+void launch(void (*kernel)(Parameters...), std::int64_t pieces, cudaStream_t stream, const Arguments&... arguments) {
+  const auto grid = static_cast<int>(std::clamp<std::int64_t>(pieces, 1, most_ctas));
+  leave_shared_memory(reinterpret_cast<const void*>(kernel));
   kernel<<<grid, threads, 0, stream>>>(arguments...);
   WEFT_CHECK(cudaGetLastError());
 }
@@ -116,39 +126,27 @@ void launch(void (*kernel)(Parameters...), int grid, cudaStream_t stream, const 
 void add_two(Matrix left, Matrix right, Matrix destination, cudaStream_t stream) {
   if (is_dense(left) && is_dense(right) && is_dense(destination))
     for (Matrix* matrix : {&left, &right, &destination}) *matrix = in_one_row(*matrix);
-  const std::int64_t pieces = destination.rows * ((destination.columns / 8 + piece - 1) / piece);
-  launch(two_sum_kernel, grid_for(pieces), stream, left, right, destination, pieces);
+  const std::int64_t pieces = destination.rows * pieces_of_row(destination.columns / 8);
+  launch(two_sum_kernel, pieces, stream, left, right, destination, pieces);
 }
 
 void sum(const Addends& addends, const Matrix& destination, cudaStream_t stream) {
-  const Sources& sources = addends.sources;
   bool octets = allows_octets(destination);
-  for (int i = 0; i < sources.count; ++i) octets = octets && allows_octets(sources.matrix[i]);
-  if (!octets) return launch(element_sum_kernel, grid_for(destination.rows), stream, addends, destination);
-  const std::int64_t pieces = destination.rows * ((destination.columns / 8 + piece - 1) / piece);
-  launch(sum_kernel, grid_for(pieces), stream, addends, destination, pieces);
-}
-
-/// Block `block` of as many rows as the destination.
-Matrix block_of(const Matrix& source, const Matrix& destination, int block) {
-  auto* const first = static_cast<__nv_bfloat16*>(source.data) + block * destination.rows * source.stride;
-  return {first, destination.rows, destination.columns, source.stride};
+  for (int i = 0; i < addends.count(); ++i) octets = octets && allows_octets(addends.at(i, destination));
+  if (!octets) return launch(element_sum_kernel, destination.rows, stream, addends, destination);
+  if (addends.count() == 2) return add_two(addends.at(0, destination), addends.at(1, destination), destination, stream);
+  const std::int64_t pieces = destination.rows * pieces_of_row(destination.columns / 8);
+  launch(sum_kernel, pieces, stream, addends, destination, pieces);
 }
 
 }  // namespace
 
 void add(const Sources& sources, const Matrix& destination, cudaStream_t stream) {
-  const bool octets =
-      allows_octets(destination) && allows_octets(sources.matrix[0]) && allows_octets(sources.matrix[1]);
-  if (sources.count == 2 && octets) return add_two(sources.matrix[0], sources.matrix[1], destination, stream);
   sum({sources, 1}, destination, stream);
 }
 
 void partial_sum(const Matrix& source, const Matrix& destination, cudaStream_t stream) {
-  const auto blocks = static_cast<int>(source.rows / destination.rows);
-  if (blocks == 2)
-    return add({{block_of(source, destination, 0), block_of(source, destination, 1)}, 2}, destination, stream);
-  sum({{{source}, 1}, blocks}, destination, stream);
+  sum({{{source}, 1}, static_cast<int>(source.rows / destination.rows)}, destination, stream);
 }
 
 void fill_zero(const Matrix& destination, cudaStream_t stream) { sum({}, destination, stream); }

@@ -1,3 +1,4 @@
+#include "calibration/device/carveout.hpp"
 #include "calibration/device/check.hpp"
 #include "calibration/device/waiting.cuh"
 #include "calibration/device/waiting_kernels.hpp"
@@ -18,13 +19,6 @@ __global__ void signal_kernel(std::uint64_t* counter, std::uint64_t add) {
 
 __global__ void wait_kernel(CounterTarget target, WaitLimit limit) {
   wait_for_count(target, (*target.iterations)++, limit);
-}
-
-/// Of a kernel that holds its SM while it waits: by default the SM would keep its memory as L1 cache, and a GEMM that
-/// needs nearly all of it as shared memory would find room for one CTA less until the wait is over.
-void leave_shared_memory(const void* kernel) {
-  WEFT_CHECK(
-      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
 }
 
 }  // namespace
