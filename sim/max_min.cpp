@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace weft::sim {
 namespace {
@@ -16,66 +17,61 @@ constexpr double rounding_margin = 1e-9;
 }  // namespace
 
 void MaxMin::begin(const std::vector<double>& capacities, std::span<const Demand> demands) {
-  numbers_.resize(capacities.size(), -1);
+  std::size_t uses = 0;
+  for (const Demand& demand : demands) uses += demand.uses.size();
+  if (shares_.size() < uses) shares_.resize(uses);
   fillings_.clear();
-  shares_.clear();
-  rising_.clear();
-  for (const Demand& demand : demands) {
-    Rising flow{static_cast<int>(rising_.size()), demand.cap, shares_.size(), 0};
-    for (const Use& use : demand.uses) {
+  fillings_.reserve(std::min(uses, capacities.size()));
+  filling_by_resource_.resize(capacities.size(), nullptr);
+  rates_.resize(demands.size());
+  rising_.resize(demands.size());
+  Share* share = shares_.data();
+  for (std::size_t i = 0; i < demands.size(); ++i) {
+    Share* const first = share;
+    for (const Use& use : demands[i].uses) {
       if (capacities[use.resource] == infinity) continue;
-      const int number = filling_of(use.resource, capacities[use.resource]);
-      fillings_[number].weight += use.per_unit;
-      ++fillings_[number].rising;
-      shares_.push_back({number, use.per_unit});
+      Filling* const filling = filling_of(use.resource, capacities[use.resource]);
+      filling->weight += use.per_unit;
+      ++filling->rising;
+      *share++ = {filling, use.per_unit};
     }
-    flow.last_share = shares_.size();
-    rising_.push_back(flow);
+    rising_[i] = {&rates_[i], demands[i].cap, {first, share}};
   }
-  for (const Filling& filling : fillings_) numbers_[filling.resource] = -1;
-  rates_.assign(demands.size(), 0.0);
+  for (const Filling& filling : fillings_) filling_by_resource_[filling.resource] = nullptr;
 }
 
-int MaxMin::filling_of(int resource, double capacity) {
-  int& number = numbers_[resource];
-  if (number < 0) {
-    number = static_cast<int>(fillings_.size());
-    fillings_.push_back({resource, capacity});
-  }
-  return number;
-}
-
-/// The cap of the flows that stop next if no resource is full before.
-double MaxMin::least_cap() const {
-  double least = infinity;
-  for (const Rising& flow : rising_) least = std::min(least, flow.cap);
-  return least;
+inline MaxMin::Filling* MaxMin::filling_of(int resource, double capacity) {
+  Filling*& filling = filling_by_resource_[resource];
+  if (filling == nullptr) filling = &fillings_.emplace_back(Filling{.resource = resource, .free = capacity});
+  return filling;
 }
 
 /// The lowest level at which one of the resources that flows still rise through is full.
 double MaxMin::find_full() {
   double lowest = infinity;
   for (Filling& filling : fillings_) {
-    const bool is_open = filling.rising > 0 && filling.weight > 0;
-    filling.full_at = is_open ? std::max(filling.free, 0.0) / filling.weight : infinity;
+    if (std::exchange(filling.has_changed, false)) {
+      const bool is_open = filling.rising > 0 && filling.weight > 0;
+      filling.full_at = is_open ? std::max(filling.free, 0.0) / filling.weight : infinity;
+    }
     lowest = std::min(lowest, filling.full_at);
   }
   return lowest;
 }
 
-bool MaxMin::meets_full(const Rising& flow, double level) const {
-  for (std::size_t i = flow.first_share; i < flow.last_share; ++i)
-    if (fillings_[shares_[i].filling].full_at <= level) return true;
+inline bool MaxMin::meets_full(const Rising& flow, double level) {
+  for (const Share& share : flow.shares)
+    if (share.filling->full_at <= level) return true;
   return false;
 }
 
-void MaxMin::freeze(const Rising& flow, double rate) {
-  rates_[flow.flow] = rate;
-  for (std::size_t i = flow.first_share; i < flow.last_share; ++i) {
-    Filling& filling = fillings_[shares_[i].filling];
-    filling.free -= rate * shares_[i].per_unit;
-    filling.weight -= shares_[i].per_unit;
-    --filling.rising;
+inline void MaxMin::freeze(const Rising& flow, double rate) {
+  *flow.rate = rate;
+  for (const auto& [filling, per_unit] : flow.shares) {
+    filling->free -= rate * per_unit;
+    filling->weight -= per_unit;
+    --filling->rising;
+    filling->has_changed = true;
   }
 }
 
@@ -98,16 +94,23 @@ const std::vector<double>& MaxMin::rates(const std::vector<double>& capacities, 
   if (demands.size() == 1) return rate_of_one(capacities, demands.front());
   begin(capacities, demands);
   double full = find_full();
+  double cap = infinity;  // the least of those that still rise: they stop there if no resource is full before
+  for (const Rising& flow : rising_) cap = std::min(cap, flow.cap);
   for (bool is_first = true; !rising_.empty(); is_first = false) {
-    const double cap = least_cap();
     const bool is_cap_first = cap < full * (1 - rounding_margin);
     if (!is_cap_first && !is_first) full = find_full();
     const double level = std::min(cap, full), reached = level * (1 + relative_tolerance);
-    std::erase_if(rising_, [&](const Rising& flow) {
-      const bool stops = flow.cap <= reached || (!is_cap_first && meets_full(flow, reached));
-      if (stops) freeze(flow, std::min(level, flow.cap));
-      return stops;
-    });
+    cap = infinity;
+    auto kept = rising_.begin();
+    for (const Rising& flow : rising_) {
+      if (flow.cap <= reached || (!is_cap_first && meets_full(flow, reached))) {
+        freeze(flow, std::min(level, flow.cap));
+      } else {
+        cap = std::min(cap, flow.cap);
+        *kept++ = flow;
+      }
+    }
+    rising_.erase(kept, rising_.end());
   }
   return rates_;
 }

@@ -45,34 +45,34 @@ class MaxMin {
   /// A resource while the unfrozen flows rise together.
   struct Filling {
     int resource = 0;
-    double free = 0;     // capacity that frozen flows left
-    double weight = 0;   // sum of coefficients of unfrozen flows
-    int rising = 0;      // unfrozen flows: weight alone may keep a rounding error above 0
-    double full_at = 0;  // level at which it is full, as of the last find_full()
+    int rising = 0;           // unfrozen flows: weight alone may keep a rounding error above 0
+    double free = 0;          // capacity that frozen flows left
+    double weight = 0;        // sum of coefficients of unfrozen flows
+    double full_at = 0;       // level at which it is full, as of the last find_full()
+    bool has_changed = true;  // since then
   };
   /// What a flow takes of one of them.
   struct Share {
-    int filling = 0;
+    Filling* filling = nullptr;
     double per_unit = 0;
   };
   struct Rising {
-    int flow = 0;
+    double* rate = nullptr;
     double cap = 0;
-    std::size_t first_share = 0, last_share = 0;
+    std::span<const Share> shares;
   };
 
   const std::vector<double>& rate_of_one(const std::vector<double>& capacities, const Demand& demand);
   void begin(const std::vector<double>& capacities, std::span<const Demand> demands);
-  int filling_of(int resource, double capacity);
-  double least_cap() const;
+  Filling* filling_of(int resource, double capacity);
   double find_full();
-  bool meets_full(const Rising& flow, double level) const;
-  void freeze(const Rising& flow, double rate);
+  static bool meets_full(const Rising& flow, double level);
+  static void freeze(const Rising& flow, double rate);
 
-  std::vector<Filling> fillings_;  // resources that can be full
-  std::vector<int> numbers_;       // by resource: its place there, or -1; all -1 between calls
-  std::vector<Share> shares_;      // flow by flow
-  std::vector<Rising> rising_;     // in the order of the flows, since sums are rounded in it
+  std::vector<Filling> fillings_;              // resources that can be full; they stay where they are during a call
+  std::vector<Filling*> filling_by_resource_;  // by resource: null where it has none; all null between calls
+  std::vector<Share> shares_;                  // flow by flow
+  std::vector<Rising> rising_;                 // in the order of the flows, since sums are rounded in it
   std::vector<double> rates_;
 };
 
