@@ -17,12 +17,14 @@ namespace {
 
 class Pipeline {
  public:
-  Pipeline(const PairWorkload& pair, int gpus, const ScheduleChoice& choice, const Machine& machine)
+  Pipeline(const PairWorkload& pair, int gpus, const ScheduleChoice& choice, const Machine& machine,
+           KernelChoices& kernels)
       : pair_(pair),
         gpus_(gpus),
         hybrid_(std::get<Hybrid>(choice.family)),
         max_ctas_(choice.max_ctas),
         machine_(machine),
+        kernels_(kernels),
         gemm_first_(!collective_comes_first(pair.op)),
         pieces_(hybrid_.pieces == HybridPieces::shards ? gpus * hybrid_.count : hybrid_.count),
         rows_(rows_of(pair, hybrid_, pieces_)) {}
@@ -89,7 +91,7 @@ class Pipeline {
     else
       size.m /= pieces_;
     const double gap_us = machine_.latencies.join_gap_us;
-    return estimated_gemm_us(machine_, size, choose_gemm_kernel(machine_, size)) * fewer_sms + gap_us;
+    return estimated_gemm_us(machine_, size, kernels_.of(size)) * fewer_sms + gap_us;
   }
   int sms_of_transfers() const { return is_copied() ? 0 : collective().ctas; }
 
@@ -183,6 +185,7 @@ class Pipeline {
   const Hybrid hybrid_;
   const int max_ctas_;
   const Machine& machine_;
+  KernelChoices& kernels_;
   const bool gemm_first_;
   const int pieces_;
   const std::int64_t rows_;
@@ -197,7 +200,8 @@ auto what_is_seen(const ScheduleChoice& choice) {
 }  // namespace
 
 double estimated_hybrid_us(const PairWorkload& pair, int gpus, const ScheduleChoice& hybrid, const Machine& machine) {
-  return Pipeline(pair, gpus, hybrid, machine).time_us();
+  KernelChoices kernels(machine);
+  return Pipeline(pair, gpus, hybrid, machine, kernels).time_us();
 }
 
 std::vector<ScheduleChoice> likely_hybrids(const PairWorkload& pair, int gpus, const SearchSpace& space,
@@ -208,8 +212,9 @@ std::vector<ScheduleChoice> likely_hybrids(const PairWorkload& pair, int gpus, c
     int round;
   };
   std::vector<Rated> rated;
+  KernelChoices kernels(machine);
   for (const ScheduleChoice& choice : hybrid_choices(pair, gpus, space))
-    rated.push_back({choice, estimated_hybrid_us(pair, gpus, choice, machine), 0});
+    rated.push_back({choice, Pipeline(pair, gpus, choice, machine, kernels).time_us(), 0});
   std::stable_sort(rated.begin(), rated.end(), [](const Rated& a, const Rated& b) { return a.time_us < b.time_us; });
   std::set<decltype(kind_of(Hybrid{}))> kinds;
   std::set<decltype(what_is_seen(ScheduleChoice{}))> seen;

@@ -55,21 +55,6 @@ double memory_load(const Machine& machine, const MatrixSize& size, const GemmKer
   return touched_bytes / estimated_gemm_us(machine, size, kernel) / bytes_per_us(machine.gpu.hbm_GBps);
 }
 
-/// The library is asked once for each shape: most GEMMs of a schedule are equal chunks.
-class KernelChoices {
- public:
-  explicit KernelChoices(const Machine& machine) : machine_(machine) {}
-  const GemmKernel& of(const MatrixSize& size) {
-    for (const auto& [known, kernel] : choices_)
-      if (known.m == size.m && known.n == size.n && known.k == size.k) return kernel;
-    return choices_.emplace_back(size, choose_gemm_kernel(machine_, size)).second;
-  }
-
- private:
-  const Machine& machine_;
-  std::vector<std::pair<MatrixSize, GemmKernel>> choices_;
-};
-
 /// Adds to the cost of an operation what depends on its kind.
 class CostOf {
  public:

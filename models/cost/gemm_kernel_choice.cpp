@@ -107,4 +107,10 @@ GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size) {
   return with_scheduler(likeliest_kernel(machine, size), machine, size);
 }
 
+GemmKernel KernelChoices::of(const MatrixSize& size) {
+  for (const auto& [known, kernel] : known_)
+    if (known == size) return kernel;
+  return known_.emplace_back(size, choose_gemm_kernel(machine_, size)).second;
+}
+
 }  // namespace weft

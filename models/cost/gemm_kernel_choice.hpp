@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "models/machine/machine.hpp"
@@ -14,6 +15,18 @@ namespace weft {
 /// time^-10, as nearer answers and faster kernels count more. Where the profile has candidates in place of answers, the
 /// fastest of all is taken.
 GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size);
+
+/// The same for who asks for one shape again and again, such as for the equal chunks of a schedule: each is looked for
+/// once. Refers to the machine, which stays as it is.
+class KernelChoices {
+ public:
+  explicit KernelChoices(const Machine& machine) : machine_(machine) {}
+  GemmKernel of(const MatrixSize& size);
+
+ private:
+  const Machine& machine_;
+  std::vector<std::pair<MatrixSize, GemmKernel>> known_;  // of few shapes
+};
 
 /// A kernel that a neighbour of a shape got.
 struct NearKernel {

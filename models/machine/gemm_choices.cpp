@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -41,11 +42,14 @@ void arrange(std::span<Shape> shapes, int axis = 0) {
   arrange({middle + 1, shapes.end()}, next(axis));
 }
 
-/// Linear between powers of two: as good as the logarithm for telling neighbours, and the same on every machine.
+/// Linear between powers of two: as good as the logarithm for telling neighbours, and the same on every machine. The
+/// bits of a floating-point number are just that, exponent above fraction, and those of a size below 2^31 are all
+/// exact.
 double rough_log2(std::int64_t size) {
-  const int exponent = std::bit_width(static_cast<std::uint64_t>(size)) - 1;
-  const std::int64_t power = std::int64_t{1} << exponent;
-  return exponent + static_cast<double>(size - power) / static_cast<double>(power);
+  constexpr int fraction_bits = std::numeric_limits<double>::digits - 1;
+  constexpr std::int64_t zero = std::int64_t{1023} << fraction_bits;  // the bits of 1
+  return static_cast<double>(std::bit_cast<std::int64_t>(static_cast<double>(size)) - zero) *
+         (1.0 / static_cast<double>(std::int64_t{1} << fraction_bits));
 }
 
 using Point = std::array<double, axes>;

@@ -107,14 +107,15 @@ void add(const Collective& collective, const Schedule& schedule, const Machine& 
 }
 
 /// By the tiles that it has or that the library takes for it.
-Grade grade_of(const Gemm& gemm, int gpus, const Machine& machine, const ProfileGrades& grades) {
-  const GemmKernel kernel = gemm.kernel ? *gemm.kernel : choose_gemm_kernel(machine, size_of(gemm, gpus));
+Grade grade_of(const Gemm& gemm, int gpus, const Machine& machine, KernelChoices& choices,
+               const ProfileGrades& grades) {
+  const GemmKernel kernel = gemm.kernel ? *gemm.kernel : choices.of(size_of(gemm, gpus));
   const bool is_large = kernel.tile_m * kernel.tile_n > machine.gemm.cooperative_above_elements;
   return is_large || is_own_kernel(kernel) ? grades.gemm : grades.small_gemm;
 }
 
 /// Its groups may have tiles of both kinds.
-Grade grade_of(const GroupedGemm&, int, const Machine&, const ProfileGrades& grades) {
+Grade grade_of(const GroupedGemm&, int, const Machine&, KernelChoices&, const ProfileGrades& grades) {
   return std::max(grades.gemm, grades.small_gemm);
 }
 
@@ -122,6 +123,7 @@ Grade grade_of(const GroupedGemm&, int, const Machine&, const ProfileGrades& gra
 
 Evidence evidence_of(const Schedule& schedule, double time_us, const Machine& machine, const ProfileGrades& grades) {
   Rests rests;
+  KernelChoices choices(machine);
   const double tensor_rate = machine.gpu.flops_per_us(), hbm_rate = machine.gpu.hbm_GBps * 1e3;
   const double copy_rate = machine.copy_engines.GBps * 1e3;  // bytes in a microsecond
   const auto add_gap = [&](double gap_us) { rests.add(grades.launches, gap_us, {"gaps between kernels"}); };
@@ -131,7 +133,7 @@ Evidence evidence_of(const Schedule& schedule, double time_us, const Machine& ma
     match(
         operation.work,
         [&](const OneOf<Gemm, GroupedGemm> auto& gemm) {
-          rests.add(grade_of(gemm, schedule.gpus, machine, grades),
+          rests.add(grade_of(gemm, schedule.gpus, machine, choices, grades),
                     tensor_flops(Work(gemm), schedule.gpus) / tensor_rate,
                     {"the efficiency of GEMMs", MeasuredBy::gemms});
         },
