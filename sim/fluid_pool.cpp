@@ -202,10 +202,11 @@ void FluidPool::update_limits() {
 }
 
 /// All running flows of `resource`, and those that share resources that count with them, directly or through others, in
-/// any order.
+/// any order. Flows of one path share all resources: they are in one group.
 template <class Counts>
 void FluidPool::find_group(int resource, const Counts& counts) {
   group_.clear();
+  group_paths_.clear();
   open_.assign(1, resource);
   resources_[resource].seen = searches_;
   while (!open_.empty()) {
@@ -214,7 +215,10 @@ void FluidPool::find_group(int resource, const Counts& counts) {
     for (const FlowId id : resources_[r].flows) {
       if (std::exchange(flows_[id].seen, searches_) == searches_) continue;
       group_.push_back(id);
-      for (const Use& use : uses(flows_[id])) {
+      Path& path = paths_[flows_[id].path];
+      if (std::exchange(path.seen, searches_) == searches_) continue;
+      path.place = static_cast<int>(group_paths_.size());
+      for (const Use& use : group_paths_.emplace_back(uses(path))) {
         if (!counts(use.resource) || std::exchange(resources_[use.resource].seen, searches_) == searches_) continue;
         open_.push_back(use.resource);
       }
@@ -239,17 +243,17 @@ void FluidPool::plan_group(int resource) {
   sort_group();  // sums are rounded in this order
   ++plans_;
   demands_.clear();
-  for (const FlowId id : group_) demands_.push_back({flows_[id].cap, uses(flows_[id])});
-  const std::vector<double>& rates = max_min_.rates(limits_, demands_);
+  for (const FlowId id : group_) demands_.push_back({flows_[id].cap, paths_[flows_[id].path].place});
+  const std::vector<double>& rates = max_min_.rates(limits_, group_paths_, demands_);
   if (with_peak_load_) note_peak_load(rates);
   for (std::size_t i = 0; i < group_.size(); ++i) new_rates_.push_back({group_[i], rates[i]});
 }
 
 void FluidPool::note_peak_load(const std::vector<double>& rates) {
-  for (const Demand& demand : demands_)
-    for (const Use& use : demand.uses) resources_[use.resource].load = 0;
+  for (const PathUses& path : group_paths_)
+    for (const Use& use : path) resources_[use.resource].load = 0;
   for (std::size_t i = 0; i < demands_.size(); ++i)
-    for (const Use& use : demands_[i].uses) {
+    for (const Use& use : group_paths_[demands_[i].path]) {
       Resource& resource = resources_[use.resource];
       resource.load += rates[i] * use.per_unit;
       if (resource.load > peak_load_ * resource.capacity) peak_load_ = resource.load / resource.capacity;

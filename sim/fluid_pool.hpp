@@ -64,7 +64,9 @@ class FluidPool {
   };
   struct Path {
     std::size_t first_use = 0, last_use = 0;
-    double served = 0;  // units of the flows that ended
+    double served = 0;       // units of the flows that ended
+    std::uint64_t seen = 0;  // number of the search that met a flow of it last
+    int place = 0;           // in group_paths_, of the group that was found then
   };
   struct Flow {
     PathId path = 0;
@@ -88,10 +90,8 @@ class FluidPool {
   static constexpr FlowId none = -1;
   static constexpr Picoseconds never{std::numeric_limits<std::int64_t>::max()};
 
-  std::span<const Use> uses(const Flow& flow) const {
-    const Path& path = paths_[flow.path];
-    return {uses_.data() + path.first_use, uses_.data() + path.last_use};
-  }
+  PathUses uses(const Path& path) const { return {uses_.data() + path.first_use, uses_.data() + path.last_use}; }
+  PathUses uses(const Flow& flow) const { return uses(paths_[flow.path]); }
   FlowId free_slot();
   void join(FlowId id);
   void leave(FlowId id);
@@ -139,6 +139,7 @@ class FluidPool {
   std::vector<int> settled_;  // the resources that were touched
   std::vector<int> part_of_;  // by flow
   std::vector<FlowId> group_;
+  std::vector<PathUses> group_paths_;       // of its flows
   std::vector<std::uint64_t> is_in_group_;  // a bit a flow
   std::vector<Demand> demands_;
   std::vector<int> open_;

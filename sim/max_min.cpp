@@ -16,28 +16,37 @@ constexpr double rounding_margin = 1e-9;
 
 }  // namespace
 
-void MaxMin::begin(const std::vector<double>& capacities, std::span<const Demand> demands) {
+void MaxMin::find_fillings(const std::vector<double>& capacities, std::span<const PathUses> paths) {
   std::size_t uses = 0;
-  for (const Demand& demand : demands) uses += demand.uses.size();
+  for (const PathUses& path : paths) uses += path.size();
   if (shares_.size() < uses) shares_.resize(uses);
+  shares_of_path_.clear();
   fillings_.clear();
   fillings_.reserve(std::min(uses, capacities.size()));
   filling_by_resource_.resize(capacities.size(), nullptr);
-  rates_.resize(demands.size());
-  rising_.resize(demands.size());
   Share* share = shares_.data();
-  for (std::size_t i = 0; i < demands.size(); ++i) {
-    Share* const first = share;
-    for (const Use& use : demands[i].uses) {
-      if (capacities[use.resource] == infinity) continue;
-      Filling* const filling = filling_of(use.resource, capacities[use.resource]);
-      filling->weight += use.per_unit;
-      ++filling->rising;
-      *share++ = {filling, use.per_unit};
-    }
-    rising_[i] = {&rates_[i], demands[i].cap, {first, share}};
+  for (const PathUses& path : paths) {
+    const Share* const first = share;
+    for (const Use& use : path)
+      if (const double capacity = capacities[use.resource]; capacity < infinity)
+        *share++ = {filling_of(use.resource, capacity), use.per_unit};
+    shares_of_path_.emplace_back(first, share);
   }
   for (const Filling& filling : fillings_) filling_by_resource_[filling.resource] = nullptr;
+}
+
+void MaxMin::begin(std::span<const Demand> demands) {
+  rates_.resize(demands.size());
+  rising_.resize(demands.size());
+  for (std::size_t i = 0; i < demands.size(); ++i) {
+    const auto [cap, path] = demands[i];
+    const std::span<const Share> shares = shares_of_path_[path];
+    rising_[i] = {&rates_[i], cap, shares};
+    for (const Share& share : shares) {
+      share.filling->weight += share.per_unit;
+      ++share.filling->rising;
+    }
+  }
 }
 
 inline MaxMin::Filling* MaxMin::filling_of(int resource, double capacity) {
@@ -76,13 +85,13 @@ inline void MaxMin::freeze(const Rising& flow, double rate) {
 }
 
 /// It rises to its cap or until the narrowest of its resources is full.
-const std::vector<double>& MaxMin::rate_of_one(const std::vector<double>& capacities, const Demand& demand) {
-  double rate = demand.cap;
-  for (const Use& use : demand.uses) {
+const std::vector<double>& MaxMin::rate_of_one(const std::vector<double>& capacities, PathUses uses, double cap) {
+  double rate = cap;
+  for (const Use& use : uses) {
     const double capacity = capacities[use.resource];
     if (capacity == infinity) continue;
     double weight = 0;
-    for (const Use& other : demand.uses)
+    for (const Use& other : uses)
       if (other.resource == use.resource) weight += other.per_unit;
     if (weight > 0) rate = std::min(rate, std::max(capacity, 0.0) / weight);
   }
@@ -90,9 +99,11 @@ const std::vector<double>& MaxMin::rate_of_one(const std::vector<double>& capaci
   return rates_;
 }
 
-const std::vector<double>& MaxMin::rates(const std::vector<double>& capacities, std::span<const Demand> demands) {
-  if (demands.size() == 1) return rate_of_one(capacities, demands.front());
-  begin(capacities, demands);
+const std::vector<double>& MaxMin::rates(const std::vector<double>& capacities, std::span<const PathUses> paths,
+                                         std::span<const Demand> demands) {
+  if (demands.size() == 1) return rate_of_one(capacities, paths[demands.front().path], demands.front().cap);
+  find_fillings(capacities, paths);
+  begin(demands);
   double full = find_full();
   double cap = infinity;  // the least of those that still rise: they stop there if no resource is full before
   for (const Rising& flow : rising_) cap = std::min(cap, flow.cap);
@@ -115,8 +126,9 @@ const std::vector<double>& MaxMin::rates(const std::vector<double>& capacities, 
   return rates_;
 }
 
-std::vector<double> max_min_rates(const std::vector<double>& capacities, std::span<const Demand> demands) {
-  return MaxMin().rates(capacities, demands);
+std::vector<double> max_min_rates(const std::vector<double>& capacities, std::span<const PathUses> paths,
+                                  std::span<const Demand> demands) {
+  return MaxMin().rates(capacities, paths, demands);
 }
 
 }  // namespace weft::sim
