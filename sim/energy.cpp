@@ -45,7 +45,8 @@ class IterationEnergy::DemandOf {
     const std::int64_t tiles = tile_count(size, cost_.kernel);
     const TileTiming tile = time_tile(energy_.machine_, size, cost_.kernel, dtype);
     const double bf16_flops = size.flops() / energy_.machine_.gpu.speedup(dtype);  // fp8 takes as much less
-    return {.switching_uJ = (power_.tensor_pJ_per_flop * bf16_flops +
+    return {.switching_uJ = kernel_energy(energy_.machine_, cost_.kernel) *
+                            (power_.tensor_pJ_per_flop * bf16_flops +
                              power_.l2_pJ_per_byte * tile.l2_bytes * static_cast<double>(tiles)) *
                             1e-6,
             .busy = counted({size, cost_.kernel, dtype, tiles, 1}),
@@ -89,7 +90,8 @@ bool IterationEnergy::uses_tensor_cores() const { return std::ranges::any_of(dem
 double IterationEnergy::busy_uJ(const BusyGemm& gemm, double clock_share) const {
   const TileTiming tile = std::visit(
       [&](const auto& size) { return time_tile(machine_, size, gemm.kernel, gemm.dtype, clock_share); }, gemm.size);
-  return machine_.power.gemm_W * clock_share * busy_us(machine_.gpu, gemm.tiles, tile);
+  return kernel_energy(machine_, gemm.kernel) * machine_.power.gemm_W * clock_share *
+         busy_us(machine_.gpu, gemm.tiles, tile);
 }
 
 double IterationEnergy::total_uJ(double clock_share) const {

@@ -14,7 +14,13 @@ namespace {
 std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t rounded_up(std::int64_t a, std::int64_t multiple) { return divided_up(a, multiple) * multiple; }
 
-constexpr Bytes line_bytes = 128;  ///< of the L2
+constexpr Bytes line_bytes = 128, sector_bytes = 32;  ///< of the L2, which moves sectors
+
+/// How much longer loads of rows of `row_bytes` take than of whole lines.
+double load_factor(const GemmTiming& timing, Bytes row_bytes) {
+  if (row_bytes % line_bytes == 0) return 1;
+  return timing.unaligned_load_factor * (row_bytes % sector_bytes == 0 ? 1 : timing.split_sector_load_factor);
+}
 
 }  // namespace
 
@@ -58,7 +64,7 @@ TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmK
   const double flops_per_us = machine.gpu.flops_per_us_of_sm(dtype) * clock_share *
                               (is_cooperative ? timing.cooperative_efficiency : timing.pingpong_efficiency);
   const double row_bytes = static_cast<double>(kernel.tile_k * bytes_of(dtype));
-  const double load = k * bytes_of(dtype) % line_bytes == 0 ? 1 : timing.unaligned_load_factor;
+  const double load = load_factor(timing, k * bytes_of(dtype));
   // CTAs of a cluster along n share their rows of A, those along m their rows of B: read once, delivered to each.
   const auto rows_loaded = [&](int rows, int sharing) {
     return rows * std::lerp(1.0, 1.0 / sharing, timing.multicast_saves);
@@ -88,6 +94,10 @@ TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmK
 
 double kernel_efficiency(const Machine& machine, const Gemm& gemm) {
   return runs_own_kernel(gemm) ? machine.gemm.own_efficiency : 1;
+}
+
+double kernel_energy(const Machine& machine, const GemmKernel& kernel) {
+  return is_own_kernel(kernel) ? machine.gemm.own_energy : 1;
 }
 
 double busy_us(const Gpu& gpu, std::int64_t tiles, const TileTiming& timing) {

@@ -34,6 +34,9 @@ TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmK
 /// signals or waits tile by tile, as no library's kernel does.
 double kernel_efficiency(const Machine& machine, const Gemm& gemm);
 
+/// Energy of the tensor cores and of operands from the L2 over that of the library's kernel of the same tile.
+double kernel_energy(const Machine& machine, const GemmKernel& kernel);
+
 /// Rows of A and of B that one wave reads between its CTAs: its tiles lie as nearly in a square as the matrix allows,
 /// what a tile covers beyond the matrix is not read, and every slice along k has its own.
 double rows_of_wave(const MatrixSize& size, const GemmKernel& kernel, double ctas);

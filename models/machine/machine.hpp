@@ -128,7 +128,7 @@ struct GemmTiming {
   double pingpong_efficiency = 0;
   int cooperative_above_elements = 0;
   double load_latency_us = 0;
-  double unaligned_load_factor = 1;
+  double unaligned_load_factor = 1, split_sector_load_factor = 1;
   double multicast_saves = 1;
   int dynamic_above_waves = 0;
   double counter_reset_us = 0;
@@ -138,7 +138,7 @@ struct GemmTiming {
   int registers_per_thread = 0;
   double beside_copies = 0;
   double tile_spread = 0;
-  double own_efficiency = 1;
+  double own_efficiency = 1, own_energy = 1;
   double own_grid_tile_us = 0, own_persistent_start_us = 0;
   double own_store_GBps = 0, own_store_latency_us = 0, own_store_hold = 0;
   double own_signal_us = 0;

@@ -236,6 +236,10 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
             {"us", "of operands on their way from the L2 into shared memory", durations});
   io.optional("unaligned_load", gemm.unaligned_load_factor,
               {"ratio", "loads of rows that do not begin on a 128-byte line take so much longer", slowdowns});
+  io.optional(
+      "split_sector_load", gemm.split_sector_load_factor,
+      {"ratio", "loads of rows that do not even begin on a 32-byte sector take so much longer than of those that do",
+       slowdowns});
   io.optional("multicast_saves", gemm.multicast_saves,
               {"ratio", "share of an operand's way from the L2 that CTAs of a cluster which load it together take once",
                parts});
@@ -249,6 +253,10 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
               {"ratio",
                "rate of a kernel that signals or waits tile by tile, which no library has, over the library's",
                {0.01, 2}});
+  io.optional("own_energy", gemm.own_energy,
+              {"ratio",
+               "energy of the tensor cores and operands of such a kernel over the library's of the same tile",
+               {0.1, 10}});
   io.optional("own_grid_tile", gemm.own_grid_tile_us,
               {"us", "what a CTA of a grid of weft's own kernels takes to begin and end, which one that stays does not",
                durations});

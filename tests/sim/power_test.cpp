@@ -89,6 +89,18 @@ TEST(Power, OneOperationThatIsRepeatedIsHeldAtTheSteadyLimit) {
   EXPECT_NEAR(run(pair, 8, machine).power_W, machine.power.limit_W, 0.01 * machine.power.limit_W);
 }
 
+TEST(Power, OurOwnKernelsTakeTheirShareOfTheLibrarysEnergy) {
+  Machine machine = test_machine();
+  machine.power.limit_W = 1e6, machine.power.hbm_pJ_per_byte = 0;
+  const auto dynamic_W = [&](GemmSource source) {
+    return run(large, 1, machine, {.family = Serial{source}}).power_W - machine.power.idle_W;
+  };
+  const double library_W = dynamic_W(GemmSource::library), own_W = dynamic_W(GemmSource::own_256_pairs);
+  machine.gemm.own_energy = 1.5;
+  EXPECT_EQ(dynamic_W(GemmSource::library), library_W);
+  EXPECT_NEAR(dynamic_W(GemmSource::own_256_pairs), 1.5 * own_W, 1e-6 * own_W);
+}
+
 // The limit is far below the load, so that the tensor cores' clock is, too.
 TEST(Power, TheClockGoesUpWhereNoTensorCoreWorks) {
   Machine machine = test_machine();

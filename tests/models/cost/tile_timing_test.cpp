@@ -126,6 +126,16 @@ TEST(TileTiming, OfTheL2IsMoreWhereRowsAreNoWholeLines) {
   EXPECT_NEAR(of(639), 1.5 * of(640), 1e-9);
 }
 
+TEST(TileTiming, OfTheL2IsMoreStillWhereRowsSplitSectors) {
+  Machine machine = machine_of_l2();
+  machine.gemm.unaligned_load_factor = 1.5, machine.gemm.split_sector_load_factor = 1.2;
+  const auto of = [&](std::int64_t k) {
+    return time_tile(machine, {256, 128, k}, small_kernel(), DataType::bf16).tile_us;
+  };
+  EXPECT_NEAR(of(624), 1.5 * of(640), 1e-9);
+  EXPECT_NEAR(of(632), 1.5 * 1.2 * of(640), 1e-9);
+}
+
 TEST(TileTiming, SaysWhatATileReadsFromTheL2) {
   EXPECT_NEAR(time_tile(machine_of_l2(), four_small_tiles, small_kernel(), DataType::bf16).l2_bytes,
               steps * 2 * 64 * (128 + 64), 1e-9);
