@@ -21,6 +21,7 @@
 #include "models/machine/gemm_choices_file.hpp"
 #include "models/machine/gemm_choices_text.hpp"
 #include "models/machine/machine_json.hpp"
+#include "models/machine/machine_numbers.hpp"
 #include "scenarios/families/build.hpp"
 #include "sim/energy.hpp"
 #include "sim/operation_cost.hpp"
@@ -66,6 +67,7 @@ class Fit {
     profile_["name"] = name;
     name_kernels(evidence, name);
     if (!input_.gemms.empty()) fit_gemms();
+    fit_own_gemms();
     if (evidence.library_answers || !input_.gemms.empty()) weigh_kernels();
     if (!input_.collectives.empty()) build_curves();
     if (!input_.pairs.empty()) find_gaps();
@@ -125,11 +127,25 @@ class Fit {
     const std::string source =
         source_text(input_.gemm_provenance, "GEMMs alone, residual median " + fixed(100 * fit.median_error, 1) +
                                                 " %, 90 % below " + fixed(100 * fit.p90_error, 1) + " %");
-    for (const fitting::FittedNumber& number : fit.numbers)
-      set(number.section, number.key, number.value, source,
-          number.is_at_bound ? "at the bound of what is possible: not determined by these cases"
-                             : "95 % confidence: +-" + text_of(number.half_width));
+    for (const fitting::FittedNumber& number : fit.numbers) set_fitted(number, source);
     machine_ = fit.machine;
+  }
+
+  /// By what the library's were fitted to just before. What GPUs draw differs: those of the same files tell by how
+  /// much.
+  void fit_own_gemms() {
+    const std::string source = source_text(input_.own_gemm_provenance, "GEMMs of our own kernels alone under load");
+    const auto& library = input_.beside_own_gemms.empty() ? input_.gemms : input_.beside_own_gemms;
+    for (const fitting::FittedNumber& number : fitting::fit_own_gemms(machine_, input_.own_gemms, library)) {
+      set_fitted(number, source);
+      number_of(machine_, number.section, number.key) = number.value;
+    }
+  }
+
+  void set_fitted(const fitting::FittedNumber& number, const std::string& source) {
+    set(number.section, number.key, number.value, source,
+        number.is_at_bound ? "at the bound of what is possible: not determined by these cases"
+                           : "95 % confidence: +-" + text_of(number.half_width));
   }
 
   /// By the times that were fitted just before.

@@ -6,6 +6,7 @@
 
 #include "calibration/gemm_choices.hpp"
 #include "scenarios/case_json.hpp"
+#include "scenarios/own_kernel_of.hpp"
 
 namespace weft::calibration::evidence {
 namespace {
@@ -82,11 +83,14 @@ void add_pair(CalibrationInput& input, const MeasuredCase& one, const scenarios:
   input.pair_provenance.add(one.conditions);
 }
 
+/// In a mix it is that of all its cases.
+double own_power_W(const MeasuredCase& one) { return one.in_turn_with.empty() ? one.power_W : 0; }
+
 void add_gemm(CalibrationInput& input, const MeasuredCase& one, const scenarios::GemmWorkload& gemm, bool after_gemm) {
   fitting::GemmObservation observation{.size = {gemm.m, gemm.n, gemm.k}, .dtype = gemm.dtype, .time_us = one.time_us};
   if (one.condition == Condition::sustained) {
     if (one.sm_clock_MHz == 0 || one.conditions.max_sm_clock_MHz == 0) return;
-    observation.under_load = {one.sm_clock_MHz / one.conditions.max_sm_clock_MHz, one.power_W};
+    observation.under_load = {one.sm_clock_MHz / one.conditions.max_sm_clock_MHz, own_power_W(one)};
     input.gemms.push_back(observation);
     return;
   }
@@ -103,14 +107,30 @@ void add_gemm(CalibrationInput& input, const MeasuredCase& one, const scenarios:
   }
 }
 
+/// After a pause nobody knows their clocks.
+void add_own_gemm(CalibrationInput& input, const MeasuredCase& one, const scenarios::GemmWorkload& gemm,
+                  const GemmKernel& kernel) {
+  if (one.condition != Condition::sustained || one.sm_clock_MHz == 0 || one.conditions.max_sm_clock_MHz == 0) return;
+  input.own_gemms.push_back({.size = {gemm.m, gemm.n, gemm.k},
+                             .dtype = gemm.dtype,
+                             .kernel = kernel,
+                             .time_us = one.time_us,
+                             .reading = {one.sm_clock_MHz / one.conditions.max_sm_clock_MHz, own_power_W(one)}});
+  input.own_gemm_provenance.add(one.conditions);
+}
+
 void add(CalibrationInput& input, const MeasuredCase& one, bool after_gemm) {
   const Case& request = one.request;
   input.provenance.add(one.conditions);
   input.conditions.add(one);
   input.gpu_counts.insert(request.gpus);
   if (request.schedule.launch != Launch::graph) return;
-  const bool is_serial = std::holds_alternative<scenarios::Serial>(request.schedule.family);
-  if (const auto* gemm = std::get_if<scenarios::GemmWorkload>(&request.workload); gemm != nullptr && is_serial) {
+  const auto* serial = std::get_if<scenarios::Serial>(&request.schedule.family);
+  const bool is_serial = serial != nullptr;
+  const auto* gemm = std::get_if<scenarios::GemmWorkload>(&request.workload);
+  if (const auto* own = is_serial ? own_kernel_of(serial->gemm) : nullptr; gemm != nullptr && own != nullptr) {
+    add_own_gemm(input, one, *gemm, *own);
+  } else if (gemm != nullptr && is_serial) {
     add_gemm(input, one, *gemm, after_gemm);
     input.gemm_provenance.add(one.conditions);
   } else if (const auto* collective = std::get_if<scenarios::CollectiveWorkload>(&request.workload);
@@ -166,10 +186,14 @@ CalibrationInput calibration_input(const std::vector<MeasuredFile>& files) {
   CalibrationInput input;
   for (const MeasuredFile& file : files) {
     bool after_gemm = false;
+    const std::size_t gemms = input.gemms.size(), own_gemms = input.own_gemms.size();
     for (const MeasuredCase& one : distinct(file)) {
       add(input, one, after_gemm);
       after_gemm = std::holds_alternative<scenarios::GemmWorkload>(one.request.workload);
     }
+    if (input.own_gemms.size() > own_gemms)
+      input.beside_own_gemms.insert(input.beside_own_gemms.end(),
+                                    input.gemms.begin() + static_cast<std::ptrdiff_t>(gemms), input.gemms.end());
   }
   return input;
 }

@@ -11,6 +11,7 @@
 #include "calibration/fitting/collective_curves.hpp"
 #include "calibration/fitting/gemm_fit.hpp"
 #include "calibration/fitting/launch_gaps.hpp"
+#include "calibration/fitting/own_gemm_fit.hpp"
 
 namespace weft::calibration::evidence {
 
@@ -31,12 +32,14 @@ struct LoadedTransfer {
 };
 
 struct CalibrationInput {
-  std::vector<fitting::GemmObservation> gemms;
+  std::vector<fitting::GemmObservation> gemms;  ///< of the library
+  std::vector<fitting::OwnGemmObservation> own_gemms;
+  std::vector<fitting::GemmObservation> beside_own_gemms;  ///< of the library, from the files with own ones
   std::vector<fitting::CollectiveObservation> collectives;
   std::vector<fitting::CtaObservation> ctas;
   std::vector<LoadedTransfer> loaded_collectives, loaded_copies;
   std::vector<fitting::RecordedPair> pairs;  ///< with recorded kernels only
-  Provenance gemm_provenance, collective_provenance;
+  Provenance gemm_provenance, own_gemm_provenance, collective_provenance;
   Provenance pair_provenance;  ///< of `pairs`
   Provenance provenance;       ///< of all cases
   RunConditions conditions;    ///< of all cases

@@ -8,6 +8,7 @@
 #include "calibration/evidence/dice.hpp"
 #include "calibration/evidence/held_out_model.hpp"
 #include "models/base/input_error.hpp"
+#include "models/schedule/own_kernels.hpp"
 #include "scenarios/families/families.hpp"
 #include "scenarios/parts.hpp"
 
@@ -17,6 +18,8 @@ namespace {
 // Sizes of the sets: together some 4800 cases on 1, 2, 4 and 8 GPUs. Measured with kernels, 1000 cases of these kinds
 // took 66 to 93 s on H200s (calibration/measurements), so all of them stay below ten minutes.
 constexpr int gemms_alone = 1200;
+constexpr int own_gemm_shapes = 20;
+constexpr double least_own_flops = 2e10, most_own_flops = 1e12;  // some 40 us to 2 ms: what is split into tile groups
 constexpr int default_collectives_per_octave = 2, collectives_per_gemm = 3;
 constexpr int pairs_of_an_op = 5, concurrent_pairs = 8;
 constexpr int copies_per_octave = 1;
@@ -33,7 +36,14 @@ constexpr std::int64_t least_rows_of_a_chunk = 16;
 const std::vector<int> cta_limits{1, 2, 4, 8, 16, 32}, pair_cta_limits{4, 8, 16};
 
 /// Streams of the seed, one for each file and one for the questions.
-enum class Stream : std::uint32_t { gemms = 1, collectives = 100, pairs = 200, copies = 300, questions = 400 };
+enum class Stream : std::uint32_t {
+  gemms = 1,
+  own_gemms = 10,
+  collectives = 100,
+  pairs = 200,
+  copies = 300,
+  questions = 400
+};
 std::uint32_t stream_of(Stream kind, int gpus = 0) {
   return static_cast<std::uint32_t>(kind) + static_cast<std::uint32_t>(gpus);
 }
@@ -116,6 +126,23 @@ PlanFile gemm_file(std::uint64_t seed) {
   CaseList list("g", 1);
   for (int i = 0; i < gemms_alone; ++i) list.add(shapes.gemm());
   return std::move(list).file("gemm");
+}
+
+/// By our own kernels: of each width of tiles a persistent one, and a grid.
+PlanFile own_gemm_file(std::uint64_t seed) {
+  Shapes shapes(seed, stream_of(Stream::own_gemms), 1);
+  CaseList list("o", 1);
+  for (int i = 0; i < own_gemm_shapes;) {
+    const GemmWorkload gemm = shapes.gemm();
+    const double flops = MatrixSize{gemm.m, gemm.n, gemm.k}.flops();
+    const bool has_pairs_of_tiles = (gemm.m + own_tile_m - 1) / own_tile_m % 2 == 0;
+    if (flops < least_own_flops || flops > most_own_flops || !has_pairs_of_tiles) continue;
+    ++i;
+    for (const GemmSource source : {GemmSource::own_256_pairs, GemmSource::own_192_pairs, GemmSource::own_128_pairs,
+                                    GemmSource::own_256_pairs_grid})
+      list.add(gemm, {Serial{source}});
+  }
+  return std::move(list).file("own_gemm");
 }
 
 /// Each collective in each octave of sizes with each CTA limit, in random order. GPUs that only communicate run at
@@ -241,6 +268,7 @@ std::vector<PlanFile> calibration_plan(std::uint64_t seed, const std::vector<int
       throw InputError("gpus", "expected each number once, got " + std::to_string(gpus) + " twice");
     if (gpus == 1) {
       files.push_back(gemm_file(seed));
+      files.push_back(own_gemm_file(seed));
     } else {
       files.push_back(collective_file(seed, gpus));
       files.push_back(pair_file(seed, gpus));

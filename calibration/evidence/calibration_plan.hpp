@@ -15,8 +15,8 @@ struct PlanFile {
   std::vector<scenarios::Case> cases;
 };
 
-/// For 1 GPU "gemm"; for each larger number W "collectives_Wgpu", "pairs_Wgpu" and "copies_Wgpu". Shapes are
-/// log-uniform, and none is that of a GEMM of the held-out model. In a file each case stands once; ids are
+/// For 1 GPU "gemm" and "own_gemm"; for each larger number W "collectives_Wgpu", "pairs_Wgpu" and "copies_Wgpu". Shapes
+/// are log-uniform, and none is that of a GEMM of the held-out model. In a file each case stands once; ids are
 /// KINDgW-POSITION. GPU counts are 1, 2, 4 or 8, each once; InputError otherwise.
 std::vector<PlanFile> calibration_plan(std::uint64_t seed, const std::vector<int>& gpu_counts);
 

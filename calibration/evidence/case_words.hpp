@@ -22,6 +22,7 @@ using scenarios::FiccoCompute;
 using scenarios::FiccoGemm;
 using scenarios::FiccoTransport;
 using scenarios::FirstLaunched;
+using scenarios::GemmSource;
 using scenarios::GemmWorkload;
 using scenarios::PairOp;
 using scenarios::PairWorkload;

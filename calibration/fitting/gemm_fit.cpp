@@ -99,7 +99,7 @@ class Fit {
   void find_tensor_clock() {
     std::vector<double> shares;
     for (const GemmObservation& one : observations_)
-      if (one.under_load && one.time_us >= long_us &&
+      if (one.under_load && one.time_us >= long_us && one.under_load->power_W > 0 &&
           one.under_load->power_W < unlimited_power * machine_.power.limit_W)
         shares.push_back(std::min(1.0, one.under_load->clock_share));
     if (shares.size() < enough_to_tell) return;
@@ -112,7 +112,8 @@ class Fit {
   void find_steady_limit() {
     std::vector<double> at_limit;
     for (const GemmObservation& one : observations_)
-      if (one.under_load && is_held(*one.under_load)) at_limit.push_back(one.under_load->power_W);
+      if (one.under_load && one.under_load->power_W > 0 && is_held(*one.under_load))
+        at_limit.push_back(one.under_load->power_W);
     if (at_limit.size() < enough_to_tell) return;
     machine_.power.steady_limit_W = std::max(machine_.power.limit_W, quantile(at_limit, 0.5));
     const double spread = (quantile(at_limit, 0.975) - quantile(at_limit, 0.025)) / 2;

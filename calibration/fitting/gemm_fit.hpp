@@ -12,7 +12,7 @@ namespace weft::calibration::fitting {
 /// Means while a GEMM was under load: its time at its clock says what it takes in cycles, whatever the governor did.
 struct LoadReading {
   double clock_share = 0;  ///< of the maximum clock
-  double power_W = 0;
+  double power_W = 0;      ///< 0: nobody knows, as in a mix
 };
 
 /// A CUDA graph that holds one GEMM, launched again and again. A recorded iteration tells the kernels from the gap

@@ -8,6 +8,7 @@
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/governor.hpp"
 #include "models/cost/l2_reuse.hpp"
+#include "models/schedule/own_kernels.hpp"
 
 namespace weft::calibration::fitting {
 namespace {
@@ -28,7 +29,9 @@ LoneGemm lone_gemm(const Machine& machine, const MatrixSize& size, DataType dtyp
                    double clock_share) {
   const std::int64_t tiles = tile_count(size, kernel), ctas = persistent_ctas(machine.gpu, kernel);
   const auto waves = static_cast<double>((tiles + ctas - 1) / ctas);
-  const TileTiming tile = time_tile(machine, size, kernel, dtype, clock_share);
+  TileTiming tile = time_tile(machine, size, kernel, dtype, clock_share);
+  const double busy_at_library_us = busy_us(machine.gpu, tiles, tile);
+  if (is_own_kernel(kernel)) tile.tile_us /= machine.gemm.own_efficiency;
   const double from_hbm = hbm_bytes(machine, size, dtype);
   const double stream_us = from_hbm / bytes_per_us(machine.gpu.hbm_GBps);
   const bool is_dynamic = kernel.scheduler == TileScheduler::dynamic_persistent;
@@ -37,11 +40,12 @@ LoneGemm lone_gemm(const Machine& machine, const MatrixSize& size, DataType dtyp
                             split_k_reduction_us(machine, size, kernel);
   const double time_us = machine.latencies.graph_gap_us + kernels_us;
   const Power& power = machine.power;
-  const double busy_uJ = power.gemm_W * clock_share * busy_us(machine.gpu, tiles, tile);
+  const double busy_uJ = power.gemm_W * clock_share * busy_at_library_us;
   const double work_pJ = power.tensor_pJ_per_flop * size.flops() / machine.gpu.speedup(dtype) +
                          power.l2_pJ_per_byte * tile.l2_bytes * static_cast<double>(tiles);
-  const double energy_uJ = switching_energy_factor(power, clock_share) * (busy_uJ + work_pJ * 1e-6) +
-                           power.hbm_pJ_per_byte * from_hbm * 1e-6;
+  const double energy_uJ =
+      switching_energy_factor(power, clock_share) * kernel_energy(machine, kernel) * (busy_uJ + work_pJ * 1e-6) +
+      power.hbm_pJ_per_byte * from_hbm * 1e-6;
   return {time_us, kernels_us, energy_uJ / time_us};
 }
 

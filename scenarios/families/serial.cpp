@@ -5,10 +5,10 @@
 //   gemm||all_reduce                  s0: gemm | all_reduce    (the reference that `concurrent` is compared with)
 //   copy all_peers                    s0: pull from rank + 1 | pull from rank + 2 | …
 #include "models/base/input_error.hpp"
-#include "models/schedule/own_kernels.hpp"
 #include "scenarios/families/families.hpp"
 #include "scenarios/families/operands.hpp"
 #include "scenarios/family_rules.hpp"
+#include "scenarios/own_kernel_of.hpp"
 #include "scenarios/rank_rows.hpp"
 
 namespace weft::scenarios::families {
@@ -17,8 +17,8 @@ namespace {
 Schedule build_gemm(const Case& request, const GemmWorkload& workload) {
   Program program(request);
   Gemm gemm = add_gemm_operands(program, workload.m, workload.n, workload.k, workload.dtype);
-  if (const auto source = std::get<Serial>(request.schedule.family).gemm; source != GemmSource::library) {
-    gemm.kernel = own_kernels[static_cast<std::size_t>(source) - 1];
+  if (const GemmKernel* own = own_kernel_of(std::get<Serial>(request.schedule.family).gemm); own != nullptr) {
+    gemm.kernel = *own;
     gemm.order = own_order;
   }
   program.add(main_stream, "gemm", gemm);

@@ -63,6 +63,14 @@ TEST_F(CalibrateScript, PlansMeasuresEachFileAsksAndFits) {
                         "mine.measurements/copies_load_4gpu.jsonl --base near"));
 }
 
+TEST_F(CalibrateScript, MeasuresOurOwnGemmsWhereTheBaseWasMeasuredWithThem) {
+  be_weft("", "file a.txt\ngemm.own_persistent_start  2.3");
+  EXPECT_EQ(run("--base near --out mine.json --gpus 1"), 0) << folder.read("errors");
+  EXPECT_THAT(calls(), ElementsAre("plan --seed", "measure gemm.jsonl", "measure gemm_load.jsonl",
+                                   "measure own_gemm.jsonl", "ask library_questions.txt", "calibrate gemm.jsonl"));
+  EXPECT_THAT(folder.read("output"), HasSubstr("mine.measurements/own_gemm.jsonl --base near"));
+}
+
 TEST_F(CalibrateScript, DoesNotAskTheLibraryAgain) {
   std::filesystem::create_directory(folder.path() / "mine.measurements");
   folder.write("mine.measurements/library_answers.jsonl", "{}\n");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "models/schedule/own_kernels.hpp"
+
 namespace weft::calibration::evidence {
 namespace {
 
@@ -35,6 +37,37 @@ TEST(CalibrationInput, CasesThatDifferOnlyInTheirIdCountOnce) {
   ASSERT_EQ(input.collectives.size(), 1u);
   EXPECT_EQ(input.collectives[0].time_us, 40);
   EXPECT_EQ(input.collectives[0].kernel_us, 35);
+}
+
+MeasuredCase sustained_gemm(scenarios::GemmSource source) {
+  MeasuredCase measured;
+  measured.request = {"a", 1, scenarios::GemmWorkload{4096, 4096, 4096}, {scenarios::Serial{source}}, {}};
+  measured.time_us = 250;
+  measured.condition = Condition::sustained;
+  measured.sm_clock_MHz = 1500, measured.conditions.max_sm_clock_MHz = 2000;
+  measured.power_W = 700;
+  return measured;
+}
+
+TEST(CalibrationInput, GemmsOfOurOwnKernelsAreNoneOfTheLibrarys) {
+  const CalibrationInput input = calibration_input(
+      {{"gemm.jsonl",
+        {sustained_gemm(scenarios::GemmSource::library), sustained_gemm(scenarios::GemmSource::own_256_pairs)}}});
+  EXPECT_EQ(input.gemms.size(), 1u);
+  ASSERT_EQ(input.own_gemms.size(), 1u);
+  EXPECT_EQ(input.own_gemms[0].kernel, own_kernels[0]);
+  EXPECT_EQ(input.own_gemms[0].reading.clock_share, 0.75);
+  EXPECT_EQ(input.own_gemms[0].reading.power_W, 700);
+}
+
+TEST(CalibrationInput, ThePowerOfAMixIsNotThatOfItsCases) {
+  MeasuredCase library = sustained_gemm(scenarios::GemmSource::library),
+               own = sustained_gemm(scenarios::GemmSource::own_256_pairs);
+  library.in_turn_with = own.in_turn_with = "a";
+  const CalibrationInput input = calibration_input({{"gemm.jsonl", {library, own}}});
+  ASSERT_TRUE(input.gemms.at(0).under_load);
+  EXPECT_EQ(input.gemms[0].under_load->power_W, 0);
+  EXPECT_EQ(input.own_gemms.at(0).reading.power_W, 0);
 }
 
 }  // namespace

@@ -189,6 +189,17 @@ TEST(GemmFit, UnderLoadClocksAndPowersTellTheEnergiesApart) {
   EXPECT_LT(fit.p90_error, 0.02);
 }
 
+// Such GEMMs are far below the power limit as little as they are at it, whatever their clocks.
+TEST(GemmFit, ClocksWithoutPowersTellNeitherTheLimitNorTheHighestClock) {
+  std::vector<GemmObservation> observations = observe_under_load(machine()), in_mixes = observations;
+  const GemmFit fit = fit_gemms(machine(), observations);
+  for (GemmObservation& one : in_mixes) one.under_load = LoadReading{0.5 * one.under_load->clock_share, 0};
+  observations.insert(observations.end(), in_mixes.begin(), in_mixes.end());
+  const GemmFit with_mixes = fit_gemms(machine(), observations);
+  EXPECT_EQ(with_mixes.machine.power.tensor_clock, fit.machine.power.tensor_clock);
+  EXPECT_EQ(with_mixes.machine.power.steady_limit_W, fit.machine.power.steady_limit_W);
+}
+
 TEST(TransferEnergy, IsWhatTheHbmAndIdlingLeaveForEachByte) {
   const TransferObservation one{.bytes = 1e8, .other_uJ = 5000, .time_us = 500, .power_W = 250};
   const auto energy = transfer_energy({one, one, one}, 150);

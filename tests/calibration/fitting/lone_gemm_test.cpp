@@ -8,17 +8,19 @@
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "scenarios/families/build.hpp"
+#include "scenarios/own_kernel_of.hpp"
 #include "tests/simulator.hpp"
 #include "tests/tools/shipped_profiles.hpp"
 
 namespace weft::calibration::fitting {
 namespace {
 
-double simulated_us(const Machine& machine, const MatrixSize& size, DataType dtype) {
+double simulated_us(const Machine& machine, const MatrixSize& size, DataType dtype,
+                    scenarios::GemmSource source = scenarios::GemmSource::library) {
   const scenarios::Case gemm{.id = "gemm",
                              .gpus = 1,
                              .workload = scenarios::GemmWorkload{size.m, size.n, size.k, dtype},
-                             .schedule = {},
+                             .schedule = {scenarios::Serial{source}},
                              .measured = {}};
   return tests::simulator().run(scenarios::families::build(gemm, machine), machine).time_us;
 }
@@ -37,6 +39,19 @@ TEST_P(LoneGemmOn, TakesAsLongInTheFitAsInTheSimulator) {
               << m << " x " << n << " x " << k << ", " << name_of(dtype);
         }
   }
+}
+
+TEST_P(LoneGemmOn, OfOurOwnKernelsTakesAsLongInTheFitAsInTheSimulator) {
+  const Machine machine = read_machine(machine_path(GetParam()));
+  for (const auto source : {scenarios::GemmSource::own_256_pairs, scenarios::GemmSource::own_128_pairs})
+    for (const std::int64_t m : {1024, 4096, 12288})
+      for (const std::int64_t k : {2048, 8192}) {
+        const MatrixSize size{m, 8192, k};
+        const double fitted_us = governed_gemm_us(machine, size, DataType::bf16, *scenarios::own_kernel_of(source),
+                                                  machine.condition.condition);
+        EXPECT_NEAR(fitted_us / simulated_us(machine, size, DataType::bf16, source), 1, 0.0125)
+            << m << " x 8192 x " << k << ", " << name_of(source);
+      }
 }
 
 // Kernels that the profiles of the others choose are no persistent ones: the fit knows only those that it is fitted to.

@@ -1,0 +1,98 @@
+#include "calibration/fitting/own_gemm_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "calibration/fitting/least_squares.hpp"
+#include "calibration/fitting/lone_gemm.hpp"
+#include "models/base/statistics.hpp"
+#include "models/cost/gemm_kernel_choice.hpp"
+#include "models/machine/machine_numbers.hpp"
+
+namespace weft::calibration::fitting {
+namespace {
+
+constexpr double usual_error = 0.03;  ///< residuals well above it count as outliers
+constexpr std::size_t enough_to_tell = 10;
+constexpr double long_us = 20;  ///< in which gaps between graphs, at idle, hardly count
+
+struct Number {
+  const char* key;
+  double low, high;  ///< what is physically possible
+};
+
+/// Of times; a machine without kernels of the kind determines none of the last two.
+constexpr Number times[] = {{"own_efficiency", 0.5, 2}, {"own_persistent_start", 0, 20}, {"own_grid_tile", 0, 20}};
+
+/// Above idle and as the measured time has it: the energy of an iteration is what is predicted, not its power.
+double predicted_W(const Machine& machine, const OwnGemmObservation& one) {
+  const LoneGemm predicted = lone_gemm(machine, one.size, one.dtype, one.kernel, one.reading.clock_share);
+  return predicted.dynamic_W * predicted.time_us / one.time_us;
+}
+
+/// What the library's GEMMs draw above idle over what is predicted.
+std::optional<double> excess_of_library(const Machine& machine, const std::vector<GemmObservation>& library) {
+  std::vector<double> ratios;
+  for (const GemmObservation& one : library) {
+    if (!one.under_load || one.under_load->power_W <= 0 || one.time_us < long_us) continue;
+    const GemmKernel kernel = choose_gemm_kernel(machine, one.size);
+    ratios.push_back((one.under_load->power_W - machine.power.idle_W) /
+                     predicted_W(machine, {one.size, one.dtype, kernel, one.time_us, *one.under_load}));
+  }
+  if (ratios.size() < enough_to_tell) return std::nullopt;
+  return quantile(ratios, 0.5);
+}
+
+std::optional<FittedNumber> energy(Machine machine, const std::vector<OwnGemmObservation>& own,
+                                   const std::vector<GemmObservation>& library) {
+  const std::optional<double> excess = excess_of_library(machine, library);
+  if (!excess) return std::nullopt;
+  std::vector<double> ratios;
+  for (const OwnGemmObservation& one : own) {
+    if (one.reading.power_W <= 0 || one.time_us < long_us) continue;
+    const auto with = [&](double own_energy) {
+      machine.gemm.own_energy = own_energy;
+      return predicted_W(machine, one);
+    };
+    const double from_hbm_W = 2 * with(1) - with(2), of_kernel_W = with(2) - with(1);
+    ratios.push_back(((one.reading.power_W - machine.power.idle_W) / *excess - from_hbm_W) / of_kernel_W);
+  }
+  if (ratios.size() < enough_to_tell) return std::nullopt;
+  const double spread = 1.96 * (quantile(ratios, 0.84) - quantile(ratios, 0.16)) / 2;
+  return FittedNumber{"gemm", "own_energy", quantile(ratios, 0.5),
+                      spread / std::sqrt(static_cast<double>(ratios.size())), false};
+}
+
+}  // namespace
+
+std::vector<FittedNumber> fit_own_gemms(const Machine& given, const std::vector<OwnGemmObservation>& own,
+                                        const std::vector<GemmObservation>& library) {
+  if (own.size() < enough_to_tell) return {};
+  Machine machine = given;
+  std::vector<double*> numbers;
+  std::vector<Parameter> parameters;
+  for (const Number& number : times) {
+    numbers.push_back(&number_of(machine, "gemm", number.key));
+    parameters.push_back({std::clamp(*numbers.back(), number.low, number.high), number.low, number.high});
+  }
+  const auto errors = [&](const std::vector<double>& values) {
+    for (std::size_t i = 0; i < values.size(); ++i) *numbers[i] = values[i];
+    std::vector<double> logarithms;
+    for (const OwnGemmObservation& one : own)
+      logarithms.push_back(
+          std::log(lone_gemm(machine, one.size, one.dtype, one.kernel, one.reading.clock_share).time_us / one.time_us));
+    return logarithms;
+  };
+  const std::vector<FittedParameter> fitted = fit_least_squares(errors, parameters, usual_error);
+  std::vector<FittedNumber> found;
+  for (std::size_t i = 0; i < fitted.size(); ++i) {
+    *numbers[i] = fitted[i].value;
+    if (fitted[i].is_determined)
+      found.push_back({"gemm", times[i].key, fitted[i].value, fitted[i].half_width, fitted[i].is_at_bound});
+  }
+  if (const auto drawn = energy(machine, own, library)) found.push_back(*drawn);
+  return found;
+}
+
+}  // namespace weft::calibration::fitting
