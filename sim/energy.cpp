@@ -86,12 +86,21 @@ IterationEnergy::IterationEnergy(const Schedule& schedule, const Machine& machin
 
 bool IterationEnergy::uses_tensor_cores() const { return std::ranges::any_of(demands_, &Demand::is_on_tensor_cores); }
 
-/// At the voltage of the maximum clock; 1 W us is 1 uJ.
-double IterationEnergy::busy_uJ(const BusyGemm& gemm, double clock_share) const {
+double IterationEnergy::busy_us(const BusyGemm& gemm, double clock_share) const {
   const TileTiming tile = std::visit(
       [&](const auto& size) { return time_tile(machine_, size, gemm.kernel, gemm.dtype, clock_share); }, gemm.size);
-  return kernel_energy(machine_, gemm.kernel) * machine_.power.gemm_W * clock_share *
-         busy_us(machine_.gpu, gemm.tiles, tile);
+  return weft::busy_us(machine_.gpu, gemm.tiles, tile);
+}
+
+double IterationEnergy::busy_us(double clock_share) const {
+  double time_us = 0;
+  for (const BusyGemm& gemm : gemms_) time_us += gemm.count * busy_us(gemm, clock_share);
+  return time_us;
+}
+
+/// At the voltage of the maximum clock; 1 W us is 1 uJ.
+double IterationEnergy::busy_uJ(const BusyGemm& gemm, double clock_share) const {
+  return kernel_energy(machine_, gemm.kernel) * machine_.power.gemm_W * clock_share * busy_us(gemm, clock_share);
 }
 
 double IterationEnergy::total_uJ(double clock_share) const {

@@ -22,6 +22,8 @@ class IterationEnergy {
   /// With tensor cores at this share of the maximum clock.
   double total_uJ(double clock_share) const;
   double operation_uJ(OperationId id, double clock_share) const;
+  /// That all SMs are busy with the tiles of GEMMs.
+  double busy_us(double clock_share) const;
 
   bool is_on_tensor_cores(OperationId id) const { return demands_[id].is_on_tensor_cores; }
   /// Do any operations work on the tensor cores? Nothing else draws so much that the clock is lowered.
@@ -44,6 +46,7 @@ class IterationEnergy {
   };
   class DemandOf;
 
+  double busy_us(const BusyGemm& gemm, double clock_share) const;
   double busy_uJ(const BusyGemm& gemm, double clock_share) const;
 
   const Machine& machine_;
@@ -55,6 +58,7 @@ class IterationEnergy {
 /// Energy that flows evenly over a span of time.
 struct PowerSpan {
   double start_us = 0, end_us = 0, energy_uJ = 0;
+  bool on_tensor_cores = false;
 };
 
 /// The root of the mean square of power over `period_us`: of `idle_W` and what each span takes while it lasts. `spans`

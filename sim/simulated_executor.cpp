@@ -5,6 +5,7 @@
 
 #include "models/cost/governor.hpp"
 #include "models/schedule/facts.hpp"
+#include "sim/power_limit.hpp"
 #include "sim/simulation.hpp"
 
 namespace weft::sim {

@@ -18,7 +18,6 @@ constexpr int iterations_of_a_race = 6;
 constexpr int iterations_of_meeting_ranks = 5;
 constexpr int most_operations_adrift = 4000;  // of all ranks and iterations: some tens of ms to simulate
 constexpr double agreement = 1e-3;            // of an iteration's time
-constexpr int most_clock_steps = 16, secants_alone = 5;
 
 /// After so long the governor has settled: in a longer iteration it sees phases by themselves. One that acts at once
 /// sees an iteration as a whole.
@@ -60,13 +59,18 @@ GovernedPower Simulation::governed_power(const Attempt& last) {
   const Power& power = machine_.power;
   const double limit_W = is_steady_load() ? power.limit_of_steady_load_W() : power.limit_W;
   const double window_us = governor_window_us(power);
-  const bool is_mean = power.governor_exponent == 1;
+  const bool is_mean = governs_mean_power();
   if (is_mean && last.time_us <= window_us) return {last.power_W - power.idle_W, power.idle_W, limit_W};
-  std::vector<PowerSpan> spans;
-  for (OperationId id = 0; id < static_cast<OperationId>(costs_.size()); ++id) spans.push_back(span_of(id, last));
+  const std::vector<PowerSpan> spans = power_spans(last);
   const double governed_W = is_mean ? worst_window_W(spans, last.time_us, power.idle_W, window_us)
                                     : root_mean_square_W(spans, last.time_us, power.idle_W);
   return {governed_W - power.idle_W, power.idle_W, limit_W};
+}
+
+std::vector<PowerSpan> Simulation::power_spans(const Attempt& last) {
+  std::vector<PowerSpan> spans;
+  for (OperationId id = 0; id < static_cast<OperationId>(costs_.size()); ++id) spans.push_back(span_of(id, last));
+  return spans;
 }
 
 /// Does the GPU do one thing, again and again?
@@ -85,7 +89,7 @@ PowerSpan Simulation::span_of(OperationId id, const Attempt& last, int rank) {
   const Activity& activity = run_.activity(rank, iteration, id);
   const Picoseconds begin = run_.begin_of(rank, iteration);
   return {to_us(activity.first_cta_started.time() - begin), to_us(activity.end.time() - begin),
-          energy_.operation_uJ(id, tensor_clock_share(last.clock_share))};
+          energy_.operation_uJ(id, tensor_clock_share(last.clock_share)), energy_.is_on_tensor_cores(id)};
 }
 
 /// How long tensor cores are at work in an iteration, however many operations use them at once.
@@ -240,31 +244,6 @@ SimulationStatistics Simulation::statistics(const Attempt& last) const {
           .iterations = last.iterations,
           .ranks = ranks_,
           .clock_share = last.clock_share};
-}
-
-/// The governor is slower than a short iteration, so the clock is one number: the highest at which power stays within
-/// the limit. With a longer cycle computation takes longer in proportion and the rest as long as before, so 1 / dynamic
-/// power is nearly linear in the cycle: a secant, kept inside what is known, finds it in a few runs. A bend, where a
-/// phase outgrows the governor's window, takes more, and halvings between them.
-Attempt at_power_limit(Simulation& simulation, Attempt attempt) {
-  double shortest = 1 / simulation.tensor_clock_share(1), longest = 1 / lowest_clock_share;  // cycles, in those of
-                                                                                             // the maximum clock
-  double before = shortest, slack_before = simulation.governed_power(attempt).slack();
-  double cycle = slack_before > 0 ? before / slack_before : longest;
-  for (int step = 0; step < most_clock_steps; ++step) {
-    cycle = std::min(cycle, longest);
-    attempt = simulation.run(1 / cycle);
-    const GovernedPower power = simulation.governed_power(attempt);
-    const double slack = power.slack();
-    if (std::abs(power.excess() - 1) < agreement || (cycle == longest && slack < 1)) break;
-    (slack < 1 ? shortest : longest) = cycle;
-    const double guess = cycle + (1 - slack) * (cycle - before) / (slack - slack_before);
-    before = cycle;
-    slack_before = slack;
-    const bool halves = step >= secants_alone && step % 2 != 0;
-    cycle = guess > shortest && guess < longest && !halves ? guess : (shortest + longest) / 2;
-  }
-  return attempt;
 }
 
 }  // namespace weft::sim

@@ -27,8 +27,6 @@ struct Attempt {
 struct GovernedPower {
   double dynamic_W = 0;  ///< above idle
   double idle_W = 0, limit_W = 0;
-  /// What the limit leaves for dynamic power over what there is: below 1 where the clock is too high.
-  double slack() const { return (limit_W - idle_W) / dynamic_W; }
   double excess() const { return (idle_W + dynamic_W) / limit_W; }
 };
 
@@ -48,6 +46,13 @@ class Simulation {
   bool depends_on_clock() const { return energy_.uses_tensor_cores(); }
   /// Power of the last run as the governor sees it: a load that comes and goes counts for more than its mean.
   GovernedPower governed_power(const Attempt& last);
+  bool governs_mean_power() const { return machine_.power.governor_exponent == 1; }
+  /// Of a rank's operations in the last iteration of the last run.
+  std::vector<PowerSpan> power_spans(const Attempt& last);
+  /// What the operations of an iteration take with tensor cores at a share of the maximum clock, and how long their
+  /// GEMMs keep all SMs busy.
+  double energy_uJ(double clock_share) const { return energy_.total_uJ(clock_share); }
+  double busy_us(double clock_share) const { return energy_.busy_us(clock_share); }
 
   /// Of the last iteration of the last run.
   Trace trace(const Attempt& last);
@@ -80,8 +85,5 @@ class Simulation {
   SimulatedMachine device_;
   ScheduleRun run_;
 };
-
-/// The attempt at the clock that the power limit allows, from one at the highest clock that exceeds it.
-Attempt at_power_limit(Simulation& simulation, Attempt attempt);
 
 }  // namespace weft::sim

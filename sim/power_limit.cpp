@@ -1,0 +1,152 @@
+#include "sim/power_limit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <vector>
+
+#include "models/cost/governor.hpp"
+
+namespace weft::sim {
+namespace {
+
+// A cycle is the reciprocal of a clock's share of the maximum.
+constexpr int most_runs = 16, estimates_alone = 5;
+constexpr double agreement = 1e-3;     // of power and its limit
+constexpr double alike_cycles = 2e-3;  // relative: a quarter of the 15 MHz in which GPUs set their clocks
+constexpr double estimated_to = 3e-5;  // of the maximum clock's cycle
+constexpr double most_tilt = 0.5;
+
+/// An iteration's time and power, while tensor cores work and while they do not.
+struct PowerPhases {
+  double time_us = 0, tensor_us = 0;
+  double energy_uJ = 0, tensor_uJ = 0;  // above idle
+  double tensor_W2us = 0;               // of the square of power above idle
+  double other_W2us = 0;                // of the square of all power
+};
+
+PowerPhases phases_of(const std::vector<PowerSpan>& spans, double period_us, double idle_W) {
+  struct Change {
+    double at_us, power_W;
+    int on_tensor_cores;
+  };
+  std::vector<Change> changes{{period_us, 0, 0}};
+  for (const PowerSpan& span : spans) {
+    if (span.end_us <= span.start_us) continue;
+    const double power_W = span.energy_uJ / (span.end_us - span.start_us);
+    changes.push_back({span.start_us, power_W, span.on_tensor_cores ? 1 : 0});
+    changes.push_back({span.end_us, -power_W, span.on_tensor_cores ? -1 : 0});
+  }
+  std::ranges::sort(changes, {}, [](const Change& one) { return std::tuple(one.at_us, one.power_W); });
+  PowerPhases phases;
+  double power_W = 0;
+  int on_tensor_cores = 0;
+  for (const auto& [at_us, change_W, change] : changes) {
+    const double lasted_us = at_us - phases.time_us;
+    phases.time_us = at_us;
+    phases.energy_uJ += power_W * lasted_us;
+    if (on_tensor_cores > 0) {
+      phases.tensor_us += lasted_us;
+      phases.tensor_uJ += power_W * lasted_us;
+      phases.tensor_W2us += power_W * power_W * lasted_us;
+    } else {
+      phases.other_W2us += (idle_W + power_W) * (idle_W + power_W) * lasted_us;
+    }
+    power_W = std::max(0.0, power_W + change_W);
+    on_tensor_cores += change;
+  }
+  return phases;
+}
+
+/// The governed power at every clock, as well as runs at some of them tell. With a longer cycle the phases in which
+/// tensor cores work get longer as GEMMs do, and the others stay as they are; the energy of an iteration is known for
+/// each clock. What else changes with the clock shows in the difference between the last two runs.
+class PowerByCycle {
+ public:
+  PowerByCycle(Simulation& simulation, const Attempt& attempt) : simulation_(simulation) { see(attempt); }
+
+  void learn(const Attempt& attempt) {
+    const double before = cycle_, excess_before = excess_;
+    see(attempt);
+    tilt_ = std::clamp((excess_before / excess(before) - 1) / (before - cycle_), -most_tilt, most_tilt);
+  }
+
+  /// Over the limit, in the last run.
+  double excess() const { return excess_; }
+  /// At which power is within the limit, if no phase gets shorter.
+  double cautious_cycle(double longest) const {
+    const double left_W = limit_W_ - idle_W_;
+    return left_W > 0 ? std::min(longest, cycle_ * (excess_ * limit_W_ - idle_W_) / left_W) : longest;
+  }
+  /// Between these bounds; the longest where power is above the limit even there.
+  double cycle_at_limit(double shortest, double longest) const {
+    if (excess(longest) > 1) return longest;
+    while (longest - shortest > estimated_to) {
+      const double cycle = (shortest + longest) / 2;
+      (excess(cycle) > 1 ? shortest : longest) = cycle;
+    }
+    return longest;
+  }
+
+ private:
+  void see(const Attempt& attempt) {
+    const GovernedPower power = simulation_.governed_power(attempt);
+    cycle_ = 1 / simulation_.tensor_clock_share(attempt.clock_share);
+    excess_ = power.excess();
+    idle_W_ = power.idle_W;
+    limit_W_ = power.limit_W;
+    phases_ = phases_of(simulation_.power_spans(attempt), attempt.time_us, idle_W_);
+    energy_uJ_ = simulation_.energy_uJ(1 / cycle_);
+    gemms_us_ = simulation_.busy_us(1 / cycle_);
+    tilt_ = 0;
+    estimated_W_ = estimated_W(cycle_);
+  }
+
+  double excess(double cycle) const {
+    return excess_ * estimated_W(cycle) / estimated_W_ * (1 + tilt_ * (cycle - cycle_));
+  }
+
+  double estimated_W(double cycle) const {
+    const double more_uJ = simulation_.energy_uJ(1 / cycle) - energy_uJ_;
+    const double longer = gemms_us_ > 0 ? simulation_.busy_us(1 / cycle) / gemms_us_ : cycle / cycle_;
+    const double time_us = phases_.time_us + (longer - 1) * phases_.tensor_us;
+    if (simulation_.governs_mean_power()) return idle_W_ + (phases_.energy_uJ + more_uJ) / time_us;
+    const double energy = 1 + more_uJ / phases_.tensor_uJ;
+    const double tensor_W2us = idle_W_ * idle_W_ * phases_.tensor_us * longer +
+                               2 * idle_W_ * phases_.tensor_uJ * energy +
+                               phases_.tensor_W2us * energy * energy / longer;
+    return std::sqrt((tensor_W2us + phases_.other_W2us) / time_us);
+  }
+
+  Simulation& simulation_;
+  // Of the last run.
+  double cycle_ = 1, excess_ = 1, idle_W_ = 0, limit_W_ = 0, energy_uJ_ = 0, gemms_us_ = 0, estimated_W_ = 0;
+  PowerPhases phases_;
+  double tilt_ = 0;  // of the excess, for each cycle of the maximum clock, against what is estimated
+};
+
+}  // namespace
+
+/// The governor is slower than a short iteration, so the clock is one number: the highest at which power stays within
+/// the limit. The first run is at one that is low enough for most schedules, and each further one at the clock that is
+/// estimated from those before, between what is known to be too high and low enough: two are enough, unless copies of
+/// several ranks meet by chance. Then power jumps up and down from one clock to the next, and halvings find one of the
+/// jumps over the limit.
+Attempt at_power_limit(Simulation& simulation, const Attempt& at_highest_clock) {
+  double shortest = 1 / simulation.tensor_clock_share(1), longest = 1 / lowest_clock_share;
+  Attempt attempt = at_highest_clock;
+  PowerByCycle power(simulation, attempt);
+  for (int run = 0; run < most_runs && longest - shortest > alike_cycles * shortest; ++run) {
+    double cycle = run == 0 ? power.cautious_cycle(longest) : power.cycle_at_limit(shortest, longest);
+    const bool is_known = run > 0 && (cycle == longest || cycle - shortest <= estimated_to);
+    const bool halves = run >= estimates_alone && run % 2 != 0;
+    if (is_known || halves) cycle = (shortest + longest) / 2;
+    attempt = simulation.run(1 / cycle);
+    power.learn(attempt);
+    if (std::abs(power.excess() - 1) < agreement) break;
+    (power.excess() > 1 ? shortest : longest) = cycle;
+  }
+  return attempt;
+}
+
+}  // namespace weft::sim
