@@ -128,7 +128,8 @@ PlanFile gemm_file(std::uint64_t seed) {
   return std::move(list).file("gemm");
 }
 
-/// By our own kernels: of each width of tiles a persistent one, and a grid.
+/// By our own kernels, of each width of tiles a persistent one, and a grid; and by the library, since only beside it do
+/// their powers tell what is theirs and what the GPU's.
 PlanFile own_gemm_file(std::uint64_t seed) {
   Shapes shapes(seed, stream_of(Stream::own_gemms), 1);
   CaseList list("o", 1);
@@ -138,8 +139,8 @@ PlanFile own_gemm_file(std::uint64_t seed) {
     const bool has_pairs_of_tiles = (gemm.m + own_tile_m - 1) / own_tile_m % 2 == 0;
     if (flops < least_own_flops || flops > most_own_flops || !has_pairs_of_tiles) continue;
     ++i;
-    for (const GemmSource source : {GemmSource::own_256_pairs, GemmSource::own_192_pairs, GemmSource::own_128_pairs,
-                                    GemmSource::own_256_pairs_grid})
+    for (const GemmSource source : {GemmSource::library, GemmSource::own_256_pairs, GemmSource::own_192_pairs,
+                                    GemmSource::own_128_pairs, GemmSource::own_256_pairs_grid})
       list.add(gemm, {Serial{source}});
   }
   return std::move(list).file("own_gemm");
