@@ -32,13 +32,13 @@ std::vector<Question> questions_of(const Machine& machine) {
   for (std::size_t i = 0; i < count; ++i) {
     const GemmChoice& asked = answers[i * answers.size() / count];
     const MatrixSize size{asked.m, asked.n, asked.k};
-    const std::vector<NearKernel> near = near_kernels(machine, size);
-    Question question{MatrixXd(static_cast<Index>(near.size()), static_cast<Index>(kernel_feature_count))};
-    for (std::size_t row = 0; row < near.size(); ++row) {
-      const KernelFeatures features = kernel_features(machine, size, near[row], near);
+    const NearKernels near = near_kernels(machine, size);
+    Question question{MatrixXd(static_cast<Index>(near.kernels.size()), static_cast<Index>(kernel_feature_count))};
+    for (std::size_t row = 0; row < near.kernels.size(); ++row) {
+      const KernelFeatures features = kernel_features(machine, size, near.kernels[row], near);
       question.features.row(static_cast<Index>(row)) =
           Eigen::Map<const VectorXd>(features.data(), static_cast<Index>(features.size())).transpose();
-      if (near[row].kernel == asked.kernel) question.answer = static_cast<Index>(row);
+      if (near.kernels[row].kernel == asked.kernel) question.answer = static_cast<Index>(row);
     }
     questions.push_back(std::move(question));
   }

@@ -15,8 +15,6 @@ constexpr std::size_t neighbours = 64;  ///< 86 % of the kernels are among those
 constexpr double reach = 0.5;           ///< doublings of m or n within which an answer counts in full
 constexpr int preference = 10;          ///< without weights: a kernel that takes 10 % longer needs 2.6 times the votes
 
-std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// More waves than `dynamic_above_waves` are worth a counter to the library.
 GemmKernel with_scheduler(GemmKernel kernel, const Machine& machine, const MatrixSize& size) {
   const std::int64_t tiles = tile_count(size, kernel);
@@ -31,14 +29,14 @@ GemmKernel fastest_candidate(const Machine& machine, const MatrixSize& size) {
                            [&](const GemmKernel& a, const GemmKernel& b) { return time_us(a) < time_us(b); });
 }
 
-double votes_and_time(const NearKernel& one, const std::vector<NearKernel>& all) {
+double votes_and_time(const NearKernel& one, const NearKernels& all) {
   double score = one.votes;
-  for (int i = 0; i < preference; ++i) score *= all.front().time_us / one.time_us;
+  for (int i = 0; i < preference; ++i) score *= all.kernels.front().time_us / one.time_us;
   return score;
 }
 
 GemmKernel likeliest_kernel(const Machine& machine, const MatrixSize& size) {
-  const std::vector<NearKernel> all = near_kernels(machine, size);
+  const NearKernels all = near_kernels(machine, size);
   const auto score_of = [&](const NearKernel& one) {
     if (machine.kernel_weights.empty()) return votes_and_time(one, all);
     const KernelFeatures speaks = kernel_features(machine, size, one, all);
@@ -46,15 +44,16 @@ GemmKernel likeliest_kernel(const Machine& machine, const MatrixSize& size) {
   };
   const NearKernel* likeliest = nullptr;
   double most = 0;
-  for (const NearKernel& one : all)
+  for (const NearKernel& one : all.kernels)
     if (const double score = score_of(one); likeliest == nullptr || score > most) likeliest = &one, most = score;
   return likeliest != nullptr ? likeliest->kernel : GemmKernel{};
 }
 
 }  // namespace
 
-std::vector<NearKernel> near_kernels(const Machine& machine, const MatrixSize& size) {
-  std::vector<NearKernel> found;
+NearKernels near_kernels(const Machine& machine, const MatrixSize& size) {
+  NearKernels all;
+  std::vector<NearKernel>& found = all.kernels;
   for (const GemmChoices::Near& near : machine.gemm_choices.nearest(size, neighbours)) {
     const GemmChoice& choice = near.choice;
     if (choice.m == size.m && choice.n == size.n && choice.k == size.k) continue;
@@ -65,23 +64,23 @@ std::vector<NearKernel> near_kernels(const Machine& machine, const MatrixSize& s
     const double closeness = 1 / (1 + near.squared_distance / (reach * reach));
     known->votes += closeness * closeness;
   }
-  return found;
+  if (!found.empty()) all.fastest_us = found.front().time_us;
+  for (const NearKernel& one : found) {
+    all.votes += one.votes;
+    all.fastest_us = std::min(all.fastest_us, one.time_us);
+  }
+  return all;
 }
 
 KernelFeatures kernel_features(const Machine& machine, const MatrixSize& size, const NearKernel& one,
-                               const std::vector<NearKernel>& all) {
+                               const NearKernels& all) {
   const GemmKernel& kernel = one.kernel;
-  double votes = 0, fastest_us = one.time_us;
-  for (const NearKernel& other : all) {
-    votes += other.votes;
-    fastest_us = std::min(fastest_us, other.time_us);
-  }
   const auto ratio = [](auto a, auto b) { return static_cast<double>(a) / static_cast<double>(b); };
   const std::int64_t along_m = divided_up(size.m, kernel.tile_m), along_n = divided_up(size.n, kernel.tile_n);
   const std::int64_t tiles = tile_count(size, kernel), ctas = persistent_ctas(machine.gpu, kernel);
   const std::int64_t waves = divided_up(tiles, ctas);
-  std::array<double, plain_kernel_features> plain{one.votes / votes,
-                                                  one.time_us / fastest_us,
+  std::array<double, plain_kernel_features> plain{one.votes / all.votes,
+                                                  one.time_us / all.fastest_us,
                                                   static_cast<double>(waves),
                                                   ratio(tiles, waves * ctas),
                                                   ratio(size.m, along_m * kernel.tile_m),

@@ -35,8 +35,13 @@ struct NearKernel {
   double time_us = 0;
 };
 
-/// Of the answers that are nearest to `size`, itself left out; nearest first, each kernel once.
-std::vector<NearKernel> near_kernels(const Machine& machine, const MatrixSize& size);
+struct NearKernels {
+  std::vector<NearKernel> kernels;   ///< nearest first, each once
+  double votes = 0, fastest_us = 0;  ///< of all
+};
+
+/// Of the answers that are nearest to `size`, itself left out.
+NearKernels near_kernels(const Machine& machine, const MatrixSize& size);
 
 using KernelFeatures = std::array<double, kernel_feature_count>;
 
@@ -45,6 +50,6 @@ using KernelFeatures = std::array<double, kernel_feature_count>;
 /// and clusters the matrix covers, and of the tile's area, shape, clusters, slices and stages; then all products of two
 /// of these.
 KernelFeatures kernel_features(const Machine& machine, const MatrixSize& size, const NearKernel& one,
-                               const std::vector<NearKernel>& all);
+                               const NearKernels& all);
 
 }  // namespace weft

@@ -11,7 +11,6 @@
 namespace weft {
 namespace {
 
-std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t rounded_up(std::int64_t a, std::int64_t multiple) { return divided_up(a, multiple) * multiple; }
 
 constexpr Bytes line_bytes = 128, sector_bytes = 32;  ///< of the L2, which moves sectors

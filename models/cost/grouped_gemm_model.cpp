@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "models/cost/gemm_kernel_choice.hpp"
+#include "models/cost/gemm_model.hpp"
 
 namespace weft {
 namespace {
-
-std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 std::int64_t groups_with_rows(const GroupedSize& size) {
   return std::count_if(size.group_rows.begin(), size.group_rows.end(), [](std::int64_t rows) { return rows > 0; });

@@ -66,9 +66,9 @@ TEST(KernelFeatures, AreLogarithmsAndTheirProducts) {
   machine.gemm_candidates.clear();
   machine.gemm_choices = {{4096, 4096, 3072, kernel(128, 64)}, {4096, 4096, 1024, kernel(64, 64, 8)}};
   const MatrixSize size{96, 64, 4096};
-  const std::vector<NearKernel> near = near_kernels(machine, size);
-  ASSERT_EQ(near.size(), 2);
-  const KernelFeatures features = kernel_features(machine, size, near[0], near);
+  const NearKernels near = near_kernels(machine, size);
+  ASSERT_EQ(near.kernels.size(), 2);
+  const KernelFeatures features = kernel_features(machine, size, near.kernels[0], near);
   ASSERT_EQ(features.size(), kernel_feature_count);
   EXPECT_NEAR(features[4], std::log(96.0 / 128), 1e-12);  // rows of its tiles that the matrix covers
   EXPECT_EQ(features[5], 0);                              // columns
@@ -81,9 +81,11 @@ TEST(KernelFeatures, AreLogarithmsAndTheirProducts) {
 TEST(NearKernels, LeaveOutTheAnswerForTheShapeItself) {
   Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
   machine.gemm_choices = {{4096, 4096, 4096, kernel(128, 64)}, {4096, 4096, 1024, kernel(64, 64)}};
-  const std::vector<NearKernel> near = near_kernels(machine, {4096, 4096, 4096});
-  ASSERT_EQ(near.size(), 1);
-  EXPECT_EQ(near[0].kernel.tile_m, 64);
+  const NearKernels near = near_kernels(machine, {4096, 4096, 4096});
+  ASSERT_EQ(near.kernels.size(), 1);
+  EXPECT_EQ(near.kernels[0].kernel.tile_m, 64);
+  EXPECT_EQ(near.votes, near.kernels[0].votes);
+  EXPECT_EQ(near.fastest_us, near.kernels[0].time_us);
 }
 
 TEST(ChooseGemmKernel, HasAKernelWhereTheLibraryWasNeverAsked) { EXPECT_GT(chosen({}).tile_m, 0); }
