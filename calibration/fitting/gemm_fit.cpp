@@ -48,7 +48,6 @@ constexpr double lost_over_kept[] = {1.02, 1.05, 1.1, 1.15, 1.2, 1.25, 1.3, 1.4,
 constexpr Bytes step_of_l2_bytes = 100'000;
 constexpr double within_95_percent = 3.84;  ///< of chi-square with one degree of freedom
 
-constexpr double usual_error = 0.03;  ///< residuals well above it count as outliers
 constexpr int rounds = 3;  ///< the numbers decide which kernel a shape gets that the library was not asked for
 
 /// A reading of power says less of a GEMM than its time: what GPUs of one type draw for the same work differs by some
@@ -57,8 +56,6 @@ constexpr double weight_of_power = 0.5;
 /// The governor holds a clock back that lies so far below the one of unlimited GEMMs.
 constexpr double held_below = 0.95;
 constexpr double unlimited_power = 0.8;  ///< of the limit: below it the clock is the highest
-constexpr double long_us = 20;           ///< in which gaps between graphs, at another clock, hardly count
-constexpr std::size_t enough_to_tell = 10;
 
 class Fit {
  public:

@@ -1,6 +1,7 @@
 // The numbers of a machine profile that times of lone GEMMs determine.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,10 @@
 #include "models/machine/machine.hpp"
 
 namespace weft::calibration::fitting {
+
+inline constexpr double usual_error = 0.03;  ///< of a GEMM's time: residuals well above it count as outliers
+inline constexpr double long_us = 20;        ///< in which gaps between graphs, at another clock, hardly count
+inline constexpr std::size_t enough_to_tell = 10;
 
 /// Means while a GEMM was under load: its time at its clock says what it takes in cycles, whatever the governor did.
 struct LoadReading {

@@ -13,10 +13,6 @@
 namespace weft::calibration::fitting {
 namespace {
 
-constexpr double usual_error = 0.03;  ///< residuals well above it count as outliers
-constexpr std::size_t enough_to_tell = 10;
-constexpr double long_us = 20;  ///< in which gaps between graphs, at idle, hardly count
-
 struct Number {
   const char* key;
   double low, high;  ///< what is physically possible

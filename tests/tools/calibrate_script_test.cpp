@@ -71,6 +71,12 @@ TEST_F(CalibrateScript, MeasuresOurOwnGemmsWhereTheBaseWasMeasuredWithThem) {
   EXPECT_THAT(folder.read("output"), HasSubstr("mine.measurements/own_gemm.jsonl --base near"));
 }
 
+TEST_F(CalibrateScript, MeasuresNoGemmsOfOursWhereTheBaseHasNoNumbersOfThem) {
+  be_weft("", "file a.txt\ngemm.own_persistent_start  0");
+  EXPECT_EQ(run("--base near --out mine.json --gpus 1"), 0) << folder.read("errors");
+  EXPECT_THAT(calls(), testing::Not(testing::Contains("measure own_gemm.jsonl")));
+}
+
 TEST_F(CalibrateScript, DoesNotAskTheLibraryAgain) {
   std::filesystem::create_directory(folder.path() / "mine.measurements");
   folder.write("mine.measurements/library_answers.jsonl", "{}\n");
