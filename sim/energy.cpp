@@ -115,29 +115,27 @@ double IterationEnergy::operation_uJ(OperationId id, double clock_share) const {
   return demand.fixed_uJ + switching_energy_factor(machine_.power, clock_share) * (demand.switching_uJ + busy_uJ);
 }
 
-namespace {
-
-/// Power from `from_us` on, until that of the next one begins.
-struct PowerStep {
-  double from_us = 0, power_W = 0;
-};
-
-/// From 0 to the end of the period, at which the last one begins.
-std::vector<PowerStep> steps_of(const std::vector<PowerSpan>& spans, double period_us, double idle_W) {
-  std::vector<std::pair<double, double>> changes;  // when, and by how many W
+std::vector<PowerStep> power_steps(const std::vector<PowerSpan>& spans, double period_us, double idle_W) {
+  struct Change {
+    double at_us, power_W;
+    int on_tensor_cores;
+  };
+  std::vector<Change> changes;
   for (const PowerSpan& span : spans) {
     if (span.end_us <= span.start_us) continue;
     const double power_W = span.energy_uJ / (span.end_us - span.start_us);
-    changes.emplace_back(span.start_us, power_W);
-    changes.emplace_back(span.end_us, -power_W);
+    changes.push_back({span.start_us, power_W, span.on_tensor_cores ? 1 : 0});
+    changes.push_back({span.end_us, -power_W, span.on_tensor_cores ? -1 : 0});
   }
-  changes.emplace_back(period_us, 0);
-  std::ranges::sort(changes);
-  std::vector<PowerStep> steps{{0, idle_W}};
-  for (const auto& [at_us, change_W] : changes)
-    steps.push_back({at_us, std::max(idle_W, steps.back().power_W + change_W)});
+  changes.push_back({period_us, 0, 0});
+  std::ranges::sort(changes, {}, [](const Change& one) { return std::pair(one.at_us, one.power_W); });
+  std::vector<PowerStep> steps{{0, idle_W, 0}};
+  for (const auto& [at_us, change_W, change] : changes)
+    steps.push_back({at_us, std::max(idle_W, steps.back().power_W + change_W), steps.back().on_tensor_cores + change});
   return steps;
 }
+
+namespace {
 
 /// Integral from 0 of a step function that repeats, to within two of its periods.
 class RepeatedIntegral {
@@ -163,7 +161,7 @@ class RepeatedIntegral {
 }  // namespace
 
 double root_mean_square_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W) {
-  const std::vector<PowerStep> steps = steps_of(spans, period_us, idle_W);
+  const std::vector<PowerStep> steps = power_steps(spans, period_us, idle_W);
   double sum = 0;
   for (std::size_t i = 1; i < steps.size(); ++i)
     sum += (steps[i].from_us - steps[i - 1].from_us) * steps[i - 1].power_W * steps[i - 1].power_W;
@@ -172,7 +170,7 @@ double root_mean_square_W(const std::vector<PowerSpan>& spans, double period_us,
 
 /// The worst window begins or ends where power changes.
 double worst_window_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W, double window_us) {
-  const std::vector<PowerStep> steps = steps_of(spans, period_us, idle_W);
+  const std::vector<PowerStep> steps = power_steps(spans, period_us, idle_W);
   const RepeatedIntegral integral(steps);
   const double whole_us = steps.back().from_us;
   double most = 0;

@@ -61,6 +61,15 @@ struct PowerSpan {
   bool on_tensor_cores = false;
 };
 
+/// Power from `from_us` on, until that of the next one begins.
+struct PowerStep {
+  double from_us = 0, power_W = 0;
+  int on_tensor_cores = 0;  ///< spans that last
+};
+
+/// Of `idle_W` and what each span takes while it lasts: from 0 to the end of the period, at which the last one begins.
+std::vector<PowerStep> power_steps(const std::vector<PowerSpan>& spans, double period_us, double idle_W);
+
 /// The root of the mean square of power over `period_us`: of `idle_W` and what each span takes while it lasts. `spans`
 /// begin at 0 or later; those that end after the period lengthen it.
 double root_mean_square_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 #include <vector>
 
 #include "models/cost/governor.hpp"
@@ -26,24 +25,11 @@ struct PowerPhases {
 };
 
 PowerPhases phases_of(const std::vector<PowerSpan>& spans, double period_us, double idle_W) {
-  struct Change {
-    double at_us, power_W;
-    int on_tensor_cores;
-  };
-  std::vector<Change> changes{{period_us, 0, 0}};
-  for (const PowerSpan& span : spans) {
-    if (span.end_us <= span.start_us) continue;
-    const double power_W = span.energy_uJ / (span.end_us - span.start_us);
-    changes.push_back({span.start_us, power_W, span.on_tensor_cores ? 1 : 0});
-    changes.push_back({span.end_us, -power_W, span.on_tensor_cores ? -1 : 0});
-  }
-  std::ranges::sort(changes, {}, [](const Change& one) { return std::tuple(one.at_us, one.power_W); });
+  const std::vector<PowerStep> steps = power_steps(spans, period_us, 0);  // above idle
   PowerPhases phases;
-  double power_W = 0;
-  int on_tensor_cores = 0;
-  for (const auto& [at_us, change_W, change] : changes) {
-    const double lasted_us = at_us - phases.time_us;
-    phases.time_us = at_us;
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    const auto [from_us, power_W, on_tensor_cores] = steps[i - 1];
+    const double lasted_us = steps[i].from_us - from_us;
     phases.energy_uJ += power_W * lasted_us;
     if (on_tensor_cores > 0) {
       phases.tensor_us += lasted_us;
@@ -52,9 +38,8 @@ PowerPhases phases_of(const std::vector<PowerSpan>& spans, double period_us, dou
     } else {
       phases.other_W2us += (idle_W + power_W) * (idle_W + power_W) * lasted_us;
     }
-    power_W = std::max(0.0, power_W + change_W);
-    on_tensor_cores += change;
   }
+  phases.time_us = steps.back().from_us;
   return phases;
 }
 

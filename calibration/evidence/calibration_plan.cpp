@@ -8,6 +8,7 @@
 #include "calibration/evidence/dice.hpp"
 #include "calibration/evidence/held_out_model.hpp"
 #include "models/base/input_error.hpp"
+#include "models/cost/gemm_model.hpp"
 #include "models/schedule/own_kernels.hpp"
 #include "scenarios/families/families.hpp"
 #include "scenarios/parts.hpp"
@@ -136,7 +137,7 @@ PlanFile own_gemm_file(std::uint64_t seed) {
   for (int i = 0; i < own_gemm_shapes;) {
     const GemmWorkload gemm = shapes.gemm();
     const double flops = MatrixSize{gemm.m, gemm.n, gemm.k}.flops();
-    const bool has_pairs_of_tiles = (gemm.m + own_tile_m - 1) / own_tile_m % 2 == 0;
+    const bool has_pairs_of_tiles = divided_up(gemm.m, own_tile_m) % 2 == 0;
     if (flops < least_own_flops || flops > most_own_flops || !has_pairs_of_tiles) continue;
     ++i;
     for (const GemmSource source : {GemmSource::library, GemmSource::own_256_pairs, GemmSource::own_192_pairs,
