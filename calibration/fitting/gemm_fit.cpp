@@ -11,16 +11,9 @@
 #include "models/base/statistics.hpp"
 #include "models/cost/gemm_kernel_choice.hpp"
 #include "models/cost/gemm_model.hpp"
-#include "models/machine/machine_numbers.hpp"
 
 namespace weft::calibration::fitting {
 namespace {
-
-struct Number {
-  const char* section;
-  const char* key;
-  double low, high;  ///< what is physically possible
-};
 
 constexpr Number times[] = {
     {"latencies", "graph_gap", 0.2, 10},         {"gemm", "root_counter_reset", 0, 10},
@@ -168,27 +161,13 @@ class Fit {
 
   void fit(std::span<const Number> numbers, const std::function<std::vector<double>()>& residuals,
            bool with_l2 = false) {
-    std::vector<double*> fitted;
-    for (const Number& number : numbers) fitted.push_back(&number_of(machine_, number.section, number.key));
-    std::vector<FittedParameter> estimates;
-    const auto set_and_compare = [&](const std::vector<double>& values) {
-      for (std::size_t i = 0; i < values.size(); ++i) *fitted[i] = values[i];
-      return residuals();
-    };
+    std::vector<FittedNumber> found;
     for (int round = 0; round < rounds; ++round) {
       choose_kernels();
       if (with_l2) find_l2(residuals);
-      std::vector<Parameter> parameters;
-      for (std::size_t i = 0; i < numbers.size(); ++i)
-        parameters.push_back(
-            {std::clamp(*fitted[i], numbers[i].low, numbers[i].high), numbers[i].low, numbers[i].high});
-      estimates = fit_least_squares(set_and_compare, parameters, usual_error);
-      for (std::size_t i = 0; i < estimates.size(); ++i) *fitted[i] = estimates[i].value;
+      found = fit_numbers(machine_, numbers, residuals);
     }
-    for (std::size_t i = 0; i < estimates.size(); ++i)
-      if (estimates[i].is_determined)
-        numbers_.push_back({numbers[i].section, numbers[i].key, estimates[i].value, estimates[i].half_width,
-                            estimates[i].is_at_bound});
+    numbers_.insert(numbers_.end(), found.begin(), found.end());
     if (with_l2) numbers_.insert(numbers_.end(), l2_numbers_.begin(), l2_numbers_.end());
   }
 

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "calibration/fitting/number_fit.hpp"
 #include "models/machine/machine.hpp"
 
 namespace weft::calibration::fitting {
 
-inline constexpr double usual_error = 0.03;  ///< of a GEMM's time: residuals well above it count as outliers
-inline constexpr double long_us = 20;        ///< in which gaps between graphs, at another clock, hardly count
+inline constexpr double long_us = 20;  ///< in which gaps between graphs, at another clock, hardly count
 inline constexpr std::size_t enough_to_tell = 10;
 
 /// Means while a GEMM was under load: its time at its clock says what it takes in cycles, whatever the governor did.
@@ -30,13 +30,6 @@ struct GemmObservation {
   bool after_gemm = false;             ///< measured just after another GEMM, so that the governor may have acted before
   bool settled = false;                ///< measured after so many runs that the governor has done all it will
   std::optional<LoadReading> under_load{};
-};
-
-struct FittedNumber {
-  std::string section, key;  ///< in the machine profile
-  double value = 0;
-  double half_width = 0;  ///< of the 95 % confidence interval
-  bool is_at_bound = false;
 };
 
 struct GemmFit {

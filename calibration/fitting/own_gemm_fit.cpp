@@ -1,25 +1,18 @@
 #include "calibration/fitting/own_gemm_fit.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 
-#include "calibration/fitting/least_squares.hpp"
 #include "calibration/fitting/lone_gemm.hpp"
 #include "models/base/statistics.hpp"
 #include "models/cost/gemm_kernel_choice.hpp"
-#include "models/machine/machine_numbers.hpp"
 
 namespace weft::calibration::fitting {
 namespace {
 
-struct Number {
-  const char* key;
-  double low, high;  ///< what is physically possible
-};
-
 /// Of times; a machine without kernels of the kind determines none of the last two.
-constexpr Number times[] = {{"own_efficiency", 0.5, 2}, {"own_persistent_start", 0, 20}, {"own_grid_tile", 0, 20}};
+constexpr Number times[] = {
+    {"gemm", "own_efficiency", 0.5, 2}, {"gemm", "own_persistent_start", 0, 20}, {"gemm", "own_grid_tile", 0, 20}};
 
 /// Above idle and as the measured time has it: the energy of an iteration is what is predicted, not its power.
 double predicted_W(const Machine& machine, const OwnGemmObservation& one) {
@@ -66,27 +59,13 @@ std::vector<FittedNumber> fit_own_gemms(const Machine& given, const std::vector<
                                         const std::vector<GemmObservation>& library) {
   if (own.size() < enough_to_tell) return {};
   Machine machine = given;
-  std::vector<double*> numbers;
-  std::vector<Parameter> parameters;
-  for (const Number& number : times) {
-    numbers.push_back(&number_of(machine, "gemm", number.key));
-    parameters.push_back({std::clamp(*numbers.back(), number.low, number.high), number.low, number.high});
-  }
-  const auto errors = [&](const std::vector<double>& values) {
-    for (std::size_t i = 0; i < values.size(); ++i) *numbers[i] = values[i];
+  std::vector<FittedNumber> found = fit_numbers(machine, times, [&] {
     std::vector<double> logarithms;
     for (const OwnGemmObservation& one : own)
       logarithms.push_back(
           std::log(lone_gemm(machine, one.size, one.dtype, one.kernel, one.reading.clock_share).time_us / one.time_us));
     return logarithms;
-  };
-  const std::vector<FittedParameter> fitted = fit_least_squares(errors, parameters, usual_error);
-  std::vector<FittedNumber> found;
-  for (std::size_t i = 0; i < fitted.size(); ++i) {
-    *numbers[i] = fitted[i].value;
-    if (fitted[i].is_determined)
-      found.push_back({"gemm", times[i].key, fitted[i].value, fitted[i].half_width, fitted[i].is_at_bound});
-  }
+  });
   if (const auto drawn = energy(machine, own, library)) found.push_back(*drawn);
   return found;
 }
