@@ -33,7 +33,7 @@ enum class Quantity {
   share_of_waves,  ///< FlashOverlap's bound over the one case's time (perfect_overlap.hpp)
   gemm_dil,        ///< FiCCO's losses of the one case, as ratios (inefficiency.hpp)
   transfer_dil,
-  gemm_cil,
+  gemm_cil,  ///< of the one case without waits, at the clocks that the power limit leaves
   transfer_cil,
   rule_share,    ///< time of the fastest case over that of the one that FiCCO's rule chooses (ficco_rule.hpp)
   stages,        ///< how many are chosen for the one case

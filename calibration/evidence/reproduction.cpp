@@ -64,8 +64,11 @@ class Predictions {
       try {
         sim::SimulatedExecutor executor({.spans = all[i]->spans, .mechanisms = {}, .given_us = {}});
         all[i]->prediction = scenarios::study::predict(*all[i]->request, machine, executor);
-        if (all[i]->losses)
-          all[i]->inefficiency = scenarios::study::InefficiencyAccount(machine, sim::simulate).of(*all[i]->request);
+        if (all[i]->losses) {
+          scenarios::study::InefficiencyAccount account(machine, sim::simulate);
+          all[i]->inefficiency = account.of(*all[i]->request);
+          all[i]->contention = account.without_waits(*all[i]->request);
+        }
       } catch (const InputError& error) {
         throw error.in_file("case " + all[i]->request->id);
       }
@@ -78,6 +81,9 @@ class Predictions {
   const scenarios::study::Inefficiency& losses_of(const Case& request) const {
     return entries_.at(key_of(request)).inefficiency;
   }
+  const scenarios::study::Contention& contention_of(const Case& request) const {
+    return entries_.at(key_of(request)).contention;
+  }
 
  private:
   /// Claims that are timed in other ways may ask for one case.
@@ -88,6 +94,7 @@ class Predictions {
     bool spans = false, losses = false;  ///< asked for
     scenarios::study::Prediction prediction;
     scenarios::study::Inefficiency inefficiency;
+    scenarios::study::Contention contention;
   };
   std::map<Key, Entry> entries_;
 };
@@ -207,6 +214,9 @@ double value_of(const Claim& claim, const Observation& observation, const Predic
   const auto losses = [&]() -> const scenarios::study::Inefficiency& {
     return predictions.losses_of(observation.cases.front());
   };
+  const auto contention = [&]() -> const scenarios::study::Contention& {
+    return predictions.contention_of(observation.cases.front());
+  };
   const auto cases_us = [&] { return times_us(observation.cases, predictions, observation.operations); };
   const auto whole_us = [&](const std::vector<Case>& cases) { return times_us(cases, predictions); };
   const auto over_us = [&] { return times_us(observation.over, predictions, observation.over_operations); };
@@ -230,9 +240,9 @@ double value_of(const Claim& claim, const Observation& observation, const Predic
     case Quantity::transfer_dil:
       return losses().transfer_dil;
     case Quantity::gemm_cil:
-      return losses().gemm_cil;
+      return contention().gemm;
     case Quantity::transfer_cil:
-      return losses().transfer_cil;
+      return contention().transfer;
     case Quantity::rule_share:
       return rule_share(observation.cases, predictions, machine);
     case Quantity::stages:

@@ -1,6 +1,7 @@
 #include "scenarios/study/inefficiency.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <utility>
@@ -20,15 +21,16 @@ Part part_of(const Work& work) {
   return role == Role::matrix ? Part::gemm : role == Role::communication ? Part::transfer : Part::other;
 }
 
-/// The schedule with its operations of one part; transfers with its barriers, at which those of all ranks begin
-/// together.
-Schedule only(const Schedule& schedule, Part part) {
+/// The schedule with its operations of some parts, none of which waits for one on another stream; transfers with its
+/// barriers, at which those of all ranks begin together.
+Schedule only(const Schedule& schedule, std::initializer_list<Part> parts) {
+  const auto is_kept = [&](Part part) { return std::ranges::find(parts, part) != parts.end(); };
   Schedule alone = schedule;
   alone.meaning.reset();
   alone.operations.clear();
   for (const Operation& operation : schedule.operations) {
-    const bool begins_transfers = part == Part::transfer && is_barrier(facts(operation.work));
-    if (part_of(operation.work) != part && !begins_transfers) continue;
+    const bool begins_transfers = is_kept(Part::transfer) && is_barrier(facts(operation.work));
+    if (!is_kept(part_of(operation.work)) && !begins_transfers) continue;
     alone.operations.push_back(operation);
     alone.operations.back().after.clear();
   }
@@ -47,8 +49,9 @@ double covered_us(std::vector<std::pair<double, double>> spans) {
 
 }  // namespace
 
-InefficiencyAccount::Times InefficiencyAccount::times_of(const Schedule& schedule) const {
-  const Trace trace = clock_(schedule, machine_, {.spans = true, .mechanisms = {.power = false}, .given_us = {}});
+InefficiencyAccount::Times InefficiencyAccount::times_of(const Schedule& schedule, bool has_power_limit) const {
+  const Trace trace =
+      clock_(schedule, machine_, {.spans = true, .mechanisms = {.power = has_power_limit}, .given_us = {}});
   std::map<std::string, Part> parts;
   for (const Operation& operation : schedule.operations) parts[operation.name] = part_of(operation.work);
   Times times;
@@ -62,8 +65,9 @@ InefficiencyAccount::Times InefficiencyAccount::times_of(const Schedule& schedul
   return times;
 }
 
-InefficiencyAccount::Times InefficiencyAccount::alone(const Schedule& schedule) const {
-  return {times_of(only(schedule, Part::gemm)).gemm_us, times_of(only(schedule, Part::transfer)).transfer_us};
+InefficiencyAccount::Times InefficiencyAccount::alone(const Schedule& schedule, bool has_power_limit) const {
+  return {times_of(only(schedule, {Part::gemm}), has_power_limit).gemm_us,
+          times_of(only(schedule, {Part::transfer}), has_power_limit).transfer_us};
 }
 
 InefficiencyAccount::Times InefficiencyAccount::whole_of(const scenarios::Case& ficco) {
@@ -72,17 +76,23 @@ InefficiencyAccount::Times InefficiencyAccount::whole_of(const scenarios::Case& 
   const std::lock_guard lock(adding_);
   auto whole =
       std::find_if(wholes_.begin(), wholes_.end(), [&](const auto& known) { return known.first == undivided; });
-  if (whole == wholes_.end()) whole = wholes_.insert(whole, {undivided, alone(undivided)});
+  if (whole == wholes_.end()) whole = wholes_.insert(whole, {undivided, alone(undivided, false)});
   return whole->second;
 }
 
 Inefficiency InefficiencyAccount::of(const scenarios::Case& ficco) {
   const Schedule schedule = families::build(ficco, machine_);
-  const Times whole = whole_of(ficco), together = times_of(schedule), parts = alone(schedule);
+  const Times whole = whole_of(ficco), together = times_of(schedule, false), parts = alone(schedule, false);
   return {.gemm_dil = parts.gemm_us / whole.gemm_us,
           .transfer_dil = parts.transfer_us / whole.transfer_us,
           .gemm_cil = together.gemm_us / parts.gemm_us,
           .transfer_cil = together.transfer_us / parts.transfer_us};
+}
+
+Contention InefficiencyAccount::without_waits(const scenarios::Case& ficco) const {
+  const Schedule schedule = families::build(ficco, machine_);
+  const Times together = times_of(only(schedule, {Part::gemm, Part::transfer}), true), parts = alone(schedule, true);
+  return {together.gemm_us / parts.gemm_us, together.transfer_us / parts.transfer_us};
 }
 
 }  // namespace weft::scenarios::study

@@ -12,10 +12,18 @@ namespace {
 
 using namespace scenarios;
 
-Inefficiency of(const PairWorkload& pair, int gpus, const Ficco& point) {
+InefficiencyAccount& account_of_h200s() {
   static const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
   static InefficiencyAccount account(machine, sim::simulate);
-  return account.of({.id = "a", .gpus = gpus, .workload = pair, .schedule = {point}, .measured = {}});
+  return account;
+}
+
+Case case_of(const PairWorkload& pair, int gpus, const Ficco& point) {
+  return {.id = "a", .gpus = gpus, .workload = pair, .schedule = {point}, .measured = {}};
+}
+
+Inefficiency of(const PairWorkload& pair, int gpus, const Ficco& point) {
+  return account_of_h200s().of(case_of(pair, gpus, point));
 }
 
 constexpr Ficco fused_rows{FiccoCompute::uniform, FiccoGemm::fused, FiccoChunks::rows, FiccoTransport::copy_engine};
@@ -44,6 +52,14 @@ TEST(Inefficiency, CopyEnginesContendLessThanNccl) {
   Ficco nccl = fused_rows;
   nccl.transport = FiccoTransport::collective;
   EXPECT_LT(of(pair, 4, fused_rows).gemm_cil, of(pair, 4, nccl).gemm_cil);
+}
+
+// Copies draw power too, which the GEMMs beside them then lack; links do not slow down with the clock.
+TEST(Inefficiency, WhatCopiesDrawSlowsGemmsAtThePowerLimit) {
+  const Case rows = case_of({PairOp::all_gather_gemm, 32768, 8192, 8192}, 4, fused_rows);
+  const Contention limited = account_of_h200s().without_waits(rows);
+  EXPECT_GT(limited.gemm, account_of_h200s().of(rows).gemm_cil + 0.01);
+  EXPECT_NEAR(limited.transfer, 1, 0.02);
 }
 
 }  // namespace
