@@ -1,6 +1,7 @@
 // Sums are wanted while a GEMM goes on, and find room beside our own (own_kernels.hpp). CTAs that do not fit would hold
 // up every kernel that is launched behind them, such as those that wait for a tile group, until the GEMM ends.
 #include <cuda_bf16.h>
+#include <cuda_pipeline.h>
 
 #include <algorithm>
 
@@ -8,6 +9,7 @@
 #include "calibration/device/check.hpp"
 #include "calibration/device/octet.cuh"
 #include "calibration/device/sum_kernels.hpp"
+#include "models/base/division.hpp"
 #include "models/schedule/own_kernels.hpp"
 
 namespace weft::calibration::device {
@@ -15,7 +17,11 @@ namespace {
 
 constexpr int threads = own_sum_threads, ctas_of_sm = 65536 / (threads * own_sum_registers_per_thread);
 constexpr int most_ctas = 132 * ctas_of_sm;
-constexpr std::int64_t piece = 8 * threads;  // octets of a row that a CTA adds at a time
+
+// Of two addends, for a thread: 12 KiB of a CTA, of 228 of an SM, which keeps one for itself in each CTA.
+constexpr int octets_under_way = 4;
+constexpr int fetched_bytes = octets_under_way * 2 * threads * static_cast<int>(sizeof(Octet));
+constexpr int most_ctas_that_fetch = 132 * ((228 << 10) / (fetched_bytes + (1 << 10)));
 
 /// What is added up: of every source as many blocks of rows, one behind the other.
 struct Addends {
@@ -32,60 +38,71 @@ struct Addends {
   }
 };
 
-/// What a CTA adds at a time: part of one row.
-struct Piece {
-  std::int64_t row, first;
-  int count;
+/// Octets are numbered along the rows of the destination, whose rows may be parts of longer ones: threads side by side
+/// have octets side by side however short a row is.
+using OctetNumber = std::uint32_t;
+__host__ __device__ OctetNumber octets_of(const Matrix& matrix) {
+  return static_cast<OctetNumber>(matrix.rows * matrix.columns / 8);
+}
+
+struct Place {
+  std::int64_t row, octet;
 };
-__host__ __device__ std::int64_t pieces_of_row(std::int64_t octets_of_row) {
-  return (octets_of_row + piece - 1) / piece;
-}
-__device__ Piece piece_of(std::int64_t number, std::int64_t octets_of_row) {
-  const std::int64_t of_row = pieces_of_row(octets_of_row);
-  const std::int64_t row = number / of_row, first = number % of_row * piece;
-  return {row, first, static_cast<int>(min(piece, octets_of_row - first))};
+__device__ Place place_of(OctetNumber number, OctetNumber octets_of_row) {
+  const OctetNumber row = number / octets_of_row;
+  return {row, number - row * octets_of_row};
 }
 
-__device__ Octet* octet_at(const Matrix& matrix, std::int64_t row, std::int64_t octet) {
-  return reinterpret_cast<Octet*>(static_cast<__nv_bfloat16*>(matrix.data) + row * matrix.stride) + octet;
+__device__ Octet* octet_at(const Matrix& matrix, const Place& place) {
+  return reinterpret_cast<Octet*>(static_cast<__nv_bfloat16*>(matrix.data) + place.row * matrix.stride) + place.octet;
 }
 
-/// Two addends, of which a thread has two octets each under way.
+/// The first that the L2 gives up: what it holds of the addends, just computed or received, is read without HBM.
+__device__ void store_to_leave(Octet* to, const Octet& octet) {
+  __stcs(reinterpret_cast<uint4*>(to), reinterpret_cast<const uint4&>(octet));
+}
+
+/// Two addends. Beside a GEMM an SM has room for one CTA, and loads take microseconds there, for which registers would
+/// have too few bytes under way: what a thread adds comes through shared memory, of which a GEMM of ours leaves 16 KiB.
 __global__ void __launch_bounds__(threads, ctas_of_sm)
     two_sum_kernel(const __grid_constant__ Matrix left, const __grid_constant__ Matrix right,
-                   const __grid_constant__ Matrix destination, std::int64_t pieces) {
-  for (std::int64_t number = blockIdx.x; number < pieces; number += gridDim.x) {
-    const auto [row, first, count] = piece_of(number, destination.columns / 8);
-    const Octet* const lefts = octet_at(left, row, first);
-    const Octet* const rights = octet_at(right, row, first);
-    Octet* const sums = octet_at(destination, row, first);
-    const auto added = [](const Octet& one, const Octet& other) {
-      OctetSum sum;
-      sum.add(one), sum.add(other);
-      return sum.scaled(1);
-    };
-    for (int i = static_cast<int>(threadIdx.x); i < count; i += 2 * threads) {
-      const int next = i + threads < count ? i + threads : i;
-      const Octet first_left = load_past_l1(lefts + i), first_right = load_past_l1(rights + i);
-      const Octet next_left = load_past_l1(lefts + next), next_right = load_past_l1(rights + next);
-      sums[i] = added(first_left, first_right);
-      sums[next] = added(next_left, next_right);
+                   const __grid_constant__ Matrix destination) {
+  __shared__ Octet fetched[octets_under_way][2][threads];
+  const std::int64_t octets = octets_of(destination), step = gridDim.x * threads;
+  const auto octets_of_row = static_cast<OctetNumber>(destination.columns / 8);
+  const auto fetch = [&](std::int64_t number, int slot) {
+    if (number < octets) {
+      const Place place = place_of(static_cast<OctetNumber>(number), octets_of_row);
+      __pipeline_memcpy_async(&fetched[slot][0][threadIdx.x], octet_at(left, place), sizeof(Octet));
+      __pipeline_memcpy_async(&fetched[slot][1][threadIdx.x], octet_at(right, place), sizeof(Octet));
     }
+    __pipeline_commit();
+  };
+  const std::int64_t first = blockIdx.x * threads + threadIdx.x;
+  for (int slot = 0; slot < octets_under_way; ++slot) fetch(first + slot * step, slot);
+  int slot = 0;
+  for (std::int64_t number = first; number < octets; number += step) {
+    __pipeline_wait_prior(octets_under_way - 1);
+    OctetSum sum;
+    sum.add(fetched[slot][0][threadIdx.x]), sum.add(fetched[slot][1][threadIdx.x]);
+    fetch(number + octets_under_way * step, slot);
+    store_to_leave(octet_at(destination, place_of(static_cast<OctetNumber>(number), octets_of_row)), sum.scaled(1));
+    slot = (slot + 1) % octets_under_way;
   }
 }
 
 __global__ void __launch_bounds__(threads, ctas_of_sm)
-    sum_kernel(const __grid_constant__ Addends addends, const __grid_constant__ Matrix destination,
-               std::int64_t pieces) {
-  for (std::int64_t number = blockIdx.x; number < pieces; number += gridDim.x) {
-    const auto [row, first, count] = piece_of(number, destination.columns / 8);
-    for (int i = static_cast<int>(threadIdx.x); i < count; i += threads) {
-      OctetSum sum;
-      for (int source = 0; source < addends.sources.count; ++source)
-        for (int block = 0; block < addends.blocks; ++block)
-          sum.add(load_past_l1(octet_at(addends.sources.matrix[source], row + block * destination.rows, first + i)));
-      *octet_at(destination, row, first + i) = sum.scaled(1);
-    }
+    sum_kernel(const __grid_constant__ Addends addends, const __grid_constant__ Matrix destination) {
+  const auto octets_of_row = static_cast<OctetNumber>(destination.columns / 8);
+  const std::int64_t octets = octets_of(destination);
+  for (std::int64_t number = blockIdx.x * threads + threadIdx.x; number < octets; number += gridDim.x * threads) {
+    const Place place = place_of(static_cast<OctetNumber>(number), octets_of_row);
+    OctetSum sum;
+    for (int source = 0; source < addends.sources.count; ++source)
+      for (int block = 0; block < addends.blocks; ++block)
+        sum.add(load_past_l1(
+            octet_at(addends.sources.matrix[source], {place.row + block * destination.rows, place.octet})));
+    store_to_leave(octet_at(destination, place), sum.scaled(1));
   }
 }
 
@@ -109,34 +126,23 @@ bool allows_octets(const Matrix& matrix) {
   return matrix.columns % 8 == 0 && matrix.stride % 8 == 0 && reinterpret_cast<std::uintptr_t>(matrix.data) % 16 == 0;
 }
 
-/// One long row where rows follow one another without a gap.
-bool is_dense(const Matrix& matrix) { return matrix.stride == matrix.columns; }
-Matrix in_one_row(const Matrix& matrix) {
-  return {matrix.data, 1, matrix.rows * matrix.columns, matrix.rows * matrix.columns};
-}
-
 template <class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), std::int64_t pieces, cudaStream_t stream, const Arguments&... arguments) {
-  const auto grid = static_cast<int>(std::clamp<std::int64_t>(pieces, 1, most_ctas));
+void launch(void (*kernel)(Parameters...), std::int64_t wanted_ctas, int most, cudaStream_t stream,
+            const Arguments&... arguments) {
+  const auto ctas = static_cast<int>(std::clamp<std::int64_t>(wanted_ctas, 1, most));
   leave_shared_memory(reinterpret_cast<const void*>(kernel));
-  kernel<<<grid, threads, 0, stream>>>(arguments...);
+  kernel<<<ctas, threads, 0, stream>>>(arguments...);
   WEFT_CHECK(cudaGetLastError());
-}
-
-void add_two(Matrix left, Matrix right, Matrix destination, cudaStream_t stream) {
-  if (is_dense(left) && is_dense(right) && is_dense(destination))
-    for (Matrix* matrix : {&left, &right, &destination}) *matrix = in_one_row(*matrix);
-  const std::int64_t pieces = destination.rows * pieces_of_row(destination.columns / 8);
-  launch(two_sum_kernel, pieces, stream, left, right, destination, pieces);
 }
 
 void sum(const Addends& addends, const Matrix& destination, cudaStream_t stream) {
   bool octets = allows_octets(destination);
   for (int i = 0; i < addends.count(); ++i) octets = octets && allows_octets(addends.at(i, destination));
-  if (!octets) return launch(element_sum_kernel, destination.rows, stream, addends, destination);
-  if (addends.count() == 2) return add_two(addends.at(0, destination), addends.at(1, destination), destination, stream);
-  const std::int64_t pieces = destination.rows * pieces_of_row(destination.columns / 8);
-  launch(sum_kernel, pieces, stream, addends, destination, pieces);
+  if (!octets) return launch(element_sum_kernel, destination.rows, most_ctas, stream, addends, destination);
+  const std::int64_t ctas = divided_up(octets_of(destination), threads);
+  if (addends.count() != 2) return launch(sum_kernel, ctas, most_ctas, stream, addends, destination);
+  launch(two_sum_kernel, ctas, most_ctas_that_fetch, stream, addends.at(0, destination), addends.at(1, destination),
+         destination);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "calibration/evidence/case_words.hpp"
 #include "calibration/evidence/dice.hpp"
 #include "calibration/evidence/held_out_model.hpp"
+#include "models/base/division.hpp"
 #include "models/base/input_error.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/schedule/own_kernels.hpp"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/base/division.hpp"
 #include "models/cost/about_longest.hpp"
 #include "models/cost/gemm_kernel_choice.hpp"
 #include "models/cost/gemm_model.hpp"

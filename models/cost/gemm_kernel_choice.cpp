@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <numeric>
 
+#include "models/base/division.hpp"
 #include "models/cost/gemm_model.hpp"
 
 namespace weft {

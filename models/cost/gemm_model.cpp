@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "models/base/division.hpp"
 #include "models/cost/about_longest.hpp"
 #include "models/schedule/kernel_sizes.hpp"
 #include "models/schedule/own_kernels.hpp"

@@ -8,8 +8,6 @@
 
 namespace weft {
 
-constexpr std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// CTA-sized pieces of work: output tiles, padded to whole clusters, times the slices along k.
 std::int64_t tile_count(const MatrixSize& size, const GemmKernel& kernel);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/base/division.hpp"
 #include "models/cost/gemm_kernel_choice.hpp"
 #include "models/cost/gemm_model.hpp"
 

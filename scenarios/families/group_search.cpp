@@ -3,21 +3,19 @@
 #include <algorithm>
 #include <limits>
 
+#include "models/base/division.hpp"
+
 namespace weft::scenarios::families {
 namespace {
 
 constexpr std::int64_t most_units_of_algorithm_1 = 10, most_units = 256;
 
-std::int64_t rounded_up_quotient(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-std::int64_t unit_of_algorithm_1(const Waves& waves) {
-  return rounded_up_quotient(waves.count(), most_units_of_algorithm_1);
-}
+std::int64_t unit_of_algorithm_1(const Waves& waves) { return divided_up(waves.count(), most_units_of_algorithm_1); }
 
 std::int64_t finest_unit(const Waves& waves) {
   const std::int64_t coarsest = unit_of_algorithm_1(waves);
   std::int64_t unit = 1;
-  while (coarsest % unit != 0 || rounded_up_quotient(waves.count(), unit) > most_units) ++unit;
+  while (coarsest % unit != 0 || divided_up(waves.count(), unit) > most_units) ++unit;
   return unit;
 }
 
@@ -25,7 +23,7 @@ std::int64_t finest_unit(const Waves& waves) {
 class Units {
  public:
   Units(const Waves& waves, std::int64_t waves_of_unit, const TransferTime& transfer_time)
-      : waves_(waves), waves_of_unit_(waves_of_unit), count_(rounded_up_quotient(waves.count(), waves_of_unit)) {
+      : waves_(waves), waves_of_unit_(waves_of_unit), count_(divided_up(waves.count(), waves_of_unit)) {
     for (std::int64_t units = 0; units < count_; ++units) {
       group_time_.push_back(transfer_time(tiles_of(units), true));
       last_group_time_.push_back(transfer_time(waves.tiles - tiles_of(units), false));
@@ -42,7 +40,7 @@ class Units {
   /// Of all that follows the first `units`.
   double last_group_time(std::int64_t units) const { return last_group_time_[static_cast<std::size_t>(units)]; }
   double end_of_one_group() const {
-    return compute_time(rounded_up_quotient(waves_.tiles, waves_.tiles_of_wave_alone)) + last_group_time(0);
+    return compute_time(divided_up(waves_.tiles, waves_.tiles_of_wave_alone)) + last_group_time(0);
   }
 
  private:
