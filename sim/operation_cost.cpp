@@ -8,15 +8,18 @@
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/grouped_gemm_model.hpp"
 #include "models/schedule/amounts.hpp"
+#include "models/schedule/facts.hpp"
 
 namespace weft::sim {
 namespace {
 
-/// What a collective takes that is not the only operation, with the cluster that was asked for.
-CollectiveTiming among_others(CollectiveTiming timing, int cluster, const Schedule& schedule, const Machine& machine) {
+/// What a collective of the library takes that is not the only operation, with the cluster that was asked for. Kernels
+/// of one's own take as long as alone (measured 2026-11-23, two-shot all-reduces and reduce-scatters behind GEMMs).
+CollectiveTiming among_others(CollectiveTiming timing, bool by_library, int cluster, const Schedule& schedule,
+                              const Machine& machine) {
   const CollectiveKernel& kernel = machine.collective_kernel;
   const double alone_us = timing.latency_us + timing.transfer_us;
-  if (schedule.operations.size() > 1)
+  if (by_library && schedule.operations.size() > 1)
     timing.latency_us += std::min(alone_us * (kernel.cold_factor - 1), kernel.cold_most_us);
   if (cluster > 0) timing.cluster = cluster;
   return timing;
@@ -32,14 +35,14 @@ CollectiveTiming timing_of(const Collective& collective, const std::string& name
       throw InputError(name + "." + error.field(), error.expected());
     }
   };
-  return among_others(timing(), collective.cluster, schedule, machine);
+  return among_others(timing(), facts(collective).by_library, collective.cluster, schedule, machine);
 }
 
 /// As the all-to-all in which every rank sends as much as the busiest port of this exchange carries.
 CollectiveTiming timing_of(const GroupedExchange& exchange, const Schedule& schedule, const Machine& machine) {
   return among_others(time_collective(machine, CollectiveKind::all_to_all, schedule.gpus,
                                       equal_all_to_all_bytes(exchange, schedule), exchange.max_ctas),
-                      exchange.cluster, schedule, machine);
+                      facts(exchange).by_library, exchange.cluster, schedule, machine);
 }
 
 CollectiveTiming timing_of(const AllReduceNorm& work, const std::string& name, const Schedule& schedule,

@@ -54,6 +54,14 @@ CtaBytes cta_bytes_of_two_shot(CollectiveKind kind, int gpus, double bytes) {
 
 double time_us(const CollectiveTiming& timing) { return timing.latency_us + timing.transfer_us; }
 
+/// All but an all-reduce only load from peers, or only store to them.
+DirectCollective of_kind(CollectiveKind kind, DirectCollective kernel) {
+  if (kind == CollectiveKind::all_reduce) return kernel;
+  if (kernel.one_way_GBps > 0) kernel.port_GBps = kernel.one_way_GBps;
+  if (kernel.one_way_latency_us > 0) kernel.latency_us = kernel.one_way_latency_us;
+  return kernel;
+}
+
 [[noreturn]] void refuse(const Machine& machine, Transport transport, const std::string& expected) {
   throw InputError("transport", "expected " + expected + ", which " + machine.name + " does not have, got " +
                                     std::string(name_of(transport)));
@@ -64,11 +72,11 @@ CollectiveTiming time_in_one_shot(const DirectCollective& kernel, int gpus, doub
                    max_ctas);
 }
 
-CollectiveTiming time_in_switch(DirectCollective kernel, CollectiveKind kind, int gpus, double bytes, int max_ctas,
-                                double besides_us = 0) {
-  if (kind != CollectiveKind::all_reduce && kernel.one_way_GBps > 0) kernel.port_GBps = kernel.one_way_GBps;
+CollectiveTiming time_in_switch(const DirectCollective& kernel, CollectiveKind kind, int gpus, double bytes,
+                                int max_ctas, double besides_us = 0) {
   const double port_bytes = port_bytes_of_multimem(kind, gpus, bytes);
-  return timing_of(kernel, CollectiveAlgorithm::in_switch, port_bytes, {.added = port_bytes}, max_ctas, besides_us);
+  return timing_of(of_kind(kind, kernel), CollectiveAlgorithm::in_switch, port_bytes, {.added = port_bytes}, max_ctas,
+                   besides_us);
 }
 
 CollectiveTiming time_over_peers(const Machine& machine, const DirectCollectives& kernels, CollectiveKind kind,
@@ -76,7 +84,7 @@ CollectiveTiming time_over_peers(const Machine& machine, const DirectCollectives
   constexpr auto direct = CollectiveAlgorithm::direct;
   std::optional<CollectiveTiming> fastest;
   if (kernels.two_shot)
-    fastest = timing_of(*kernels.two_shot, direct, bytes_out(direct, kind, gpus, bytes),
+    fastest = timing_of(of_kind(kind, *kernels.two_shot), direct, bytes_out(direct, kind, gpus, bytes),
                         cta_bytes_of_two_shot(kind, gpus, bytes), max_ctas);
   if (kernels.one_shot && kind == CollectiveKind::all_reduce) {
     const CollectiveTiming one = time_in_one_shot(*kernels.one_shot, gpus, bytes, max_ctas);

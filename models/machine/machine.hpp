@@ -202,16 +202,16 @@ struct FusedNormKernel {
 /// A collective by a kernel that is none of the library's, after `latency_us` for the meetings of the ranks. Two limits
 /// hold it, where near a tie both cost (the fourth root of the sum of fourth powers): its port at `port_GBps`, and its
 /// `ctas` CTAs, each of which loads and adds up at `cta_GBps`, stores what it has added up to its peers at
-/// `cta_store_GBps` (0: at no cost), and moves what needs no adding at `cta_copy_GBps` (0: at `cta_GBps`). What fills
-/// one direction of the ports alone, as the switch's reduce-scatter and all-gather do, goes at `one_way_GBps` (0:
-/// `port_GBps`). While a GEMM runs, whose loads make those of a CTA wait longer, a CTA takes 1 + beside_gemm times as
-/// long; the port does not.
+/// `cta_store_GBps` (0: at no cost), and moves what needs no adding at `cta_copy_GBps` (0: at `cta_GBps`). All but an
+/// all-reduce only load from peers or only store to them, which goes at `one_way_GBps` after `one_way_latency_us` (0: as
+/// the all-reduce). While a GEMM runs, whose loads make those of a CTA wait longer, a CTA takes 1 + beside_gemm times
+/// as long; the port does not.
 struct DirectCollective {
   int ctas = 0;
   double cta_GBps = 0;
   double cta_store_GBps = 0, cta_copy_GBps = 0;
   double port_GBps = 0, one_way_GBps = 0;
-  double latency_us = 0;
+  double latency_us = 0, one_way_latency_us = 0;
   double beside_gemm = 0;
 };
 /// one_shot: every rank loads all ranks' buffers and adds them up; two_shot: each its share of them, which it stores to

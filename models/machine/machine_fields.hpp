@@ -371,8 +371,10 @@ void describe(auto& io, Like<DirectCollective> auto& kernel) {
               {"GBps", "bytes that a CTA gathers or exchanges; left out: cta_bandwidth", bandwidths});
   io.number("port_bandwidth", kernel.port_GBps, {"GBps", "bytes out of a port with many CTAs", bandwidths});
   io.optional("one_way_bandwidth", kernel.one_way_GBps,
-              {"GBps", "the same where the other direction is all but idle; left out: port_bandwidth", bandwidths});
+              {"GBps", "the same of collectives other than all-reduces; left out: port_bandwidth", bandwidths});
   io.number("latency", kernel.latency_us, {"us", "of the meetings of the ranks", durations});
+  io.optional("one_way_latency", kernel.one_way_latency_us,
+              {"us", "the same of collectives other than all-reduces; left out: latency", durations});
   io.optional("beside_gemm", kernel.beside_gemm,
               {"ratio", "while a GEMM runs a CTA takes 1 + beside_gemm times as long; left out: 0", parts});
 }
