@@ -15,7 +15,7 @@ struct OperationCost {
   GemmKernel kernel;                   ///< a GEMM's, chosen as the library would where the schedule leaves it open
   bool signals = false;                ///< a GEMM that tells others of its groups of tiles as they are done
   double memory_load = 0;              ///< a GEMM's: what it touches over what HBM could carry while it runs alone
-  CollectiveTiming collective;         ///< a collective's or exchange's; cold where it is not the only operation
+  CollectiveTiming collective;         ///< a collective's or exchange's; the library's are cold beside others
   double hbm_bytes_per_port_byte = 0;  ///< a collective's, read and written on each GPU
   double given_us = -1;                ///< below 0: none is given
 };

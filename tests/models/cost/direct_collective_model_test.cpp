@@ -145,6 +145,21 @@ TEST(DirectCollective, OverTheSwitchFillsOneDirectionUnlessItReducesToAll) {
   EXPECT_NEAR(us(CollectiveKind::all_gather), 80e6 / 2e3, 1);
 }
 
+TEST(DirectCollective, OverPeersFillsOneDirectionUnlessItReducesToAll) {
+  DirectCollective own = kernel(1e6, 8);
+  own.port_GBps = 1, own.one_way_GBps = 2, own.one_way_latency_us = 6;
+  Machine one = machine();
+  one.direct_collectives->one_shot.reset();
+  one.direct_collectives->two_shot = own;
+  const auto timing = [&one](CollectiveKind kind) {
+    return time_direct_collective(one, peers, kind, 4, 80'000'000, 0);
+  };
+  EXPECT_NEAR(timing(all_reduce).transfer_us, 120e6 / 1e3, 1);
+  EXPECT_EQ(timing(all_reduce).latency_us, 8);
+  EXPECT_NEAR(timing(CollectiveKind::reduce_scatter).transfer_us, 60e6 / 2e3, 1);
+  EXPECT_EQ(timing(CollectiveKind::all_to_all).latency_us, 6);
+}
+
 std::string refusal(const Machine& machine, Transport transport, CollectiveKind kind = all_reduce) {
   try {
     time_direct_collective(machine, transport, kind, 4, 1000, 0);
