@@ -115,14 +115,15 @@ class Pipeline {
   }
   /// Parcels to or from different peers, while all other GPUs do the same.
   double parcels_us(int parcels, double parcel_bytes) const {
-    const double through_port_us = parcels * parcel_bytes / bytes_per_us(links_GBps());
     const CopyEngines& engines = machine_.copy_engines;
+    const double through_port_us = parcels * parcel_bytes / bytes_per_us(links_GBps());
     const int at_once =
         hybrid_.lanes == HybridLanes::one ? 1 : std::min(parcels, uses_engines() ? engines.per_gpu : parcels);
     const int rounds = (parcels + at_once - 1) / std::max(1, at_once);
     const double begin_us = uses_engines() ? engines.setup_us + engines.turnaround_us
                                            : machine_.other_kernels.overhead_us + machine_.latencies.kernel_gap_us;
-    const double one_us = uses_engines() ? parcel_bytes / bytes_per_us(engines.GBps) : 0;
+    const double GBps = hybrid_.mover == HybridMover::push ? engines.rate_of_push_GBps() : engines.GBps;
+    const double one_us = uses_engines() ? parcel_bytes / bytes_per_us(GBps) : 0;
     return rounds * begin_us + std::max(through_port_us, rounds * one_us);
   }
   /// Out of each GPU, when all send as much to each of the others.

@@ -134,19 +134,22 @@ double share_of_hbm(const OtherKernels& kernels, const Work& work) {
                      Signal, Wait, Barrier, Delay> auto&) { return as_fast_as_memory; });
 }
 
-/// A quarter of an SM for a block. Our sums, which copies by SMs run too, have small CTAs that fit beside our own GEMM:
-/// the block stands for one of them there, for as many as fill its quarter where the SM is free.
-int registers_of_block(const Work& work, const Gpu& gpu) {
-  constexpr int sums = own_sum_threads * own_sum_registers_per_thread;
+/// Whether our sums do it (own_sum_threads), which copies by SMs run too.
+bool is_sum(const Work& work) {
   return match(
-      work, [](const Copy&) { return sums; },
-      [&](const MemoryBound& bound) {
-        const bool sums_up = bound.kernel == MemoryKernel::fill || bound.kernel == MemoryKernel::add ||
-                             bound.kernel == MemoryKernel::partial_sum;
-        return sums_up ? sums : gpu.registers_per_sm / 4;
+      work, [](const Copy&) { return true; },
+      [](const MemoryBound& bound) {
+        return bound.kernel == MemoryKernel::fill || bound.kernel == MemoryKernel::add ||
+               bound.kernel == MemoryKernel::partial_sum;
       },
-      [&](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Attention, PartialAttention,
-                      Signal, Wait, Barrier, Delay> auto&) { return gpu.registers_per_sm / 4; });
+      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Attention, PartialAttention, Signal,
+                     Wait, Barrier, Delay> auto&) { return false; });
+}
+
+/// A quarter of an SM for a block. Our sums have small CTAs that fit beside our own GEMM: the block stands for one of
+/// them there, for as many as fill its quarter where the SM is free.
+int registers_of_block(const Work& work, const Gpu& gpu) {
+  return is_sum(work) ? own_sum_threads * own_sum_registers_per_thread : gpu.registers_per_sm / 4;
 }
 
 /// `tiles` that touch equal parts of the kernel's memory.
@@ -264,6 +267,10 @@ KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site) {
                  .bytes_per_tile = bytes_per_tile,
                  .uses = memory_uses(site, bytes),
                  .epilogue_us = kernels.overhead_us};
+  if (is_sum(work) && kernels.sum_start_us > 0) {
+    launch.work.tile_us += kernels.sum_start_us;
+    launch.work.epilogue_us = 0;
+  }
   match(
       work,
       [&](const Copy& copy) {  // bytes count the source and the destination

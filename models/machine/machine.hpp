@@ -72,16 +72,19 @@ struct Power {
   double limit_of_steady_load_W() const { return steady_limit_W > 0 ? steady_limit_W : limit_W; }
 };
 
+/// A pull asks for its bytes over the links that the own answers to others' pulls take: a push has more of them.
 struct CopyEngines {
   int per_gpu = 0;
   double setup_us = 0;
   double setup_spread_us = 0;
   double turnaround_us = 0;
-  double GBps = 0;
+  double GBps = 0, push_GBps = 0;
   double speed_spread = 0;
   double local_setup_us = 0;
   double local_GBps = 0;
   double local_strided_GBps = 0;
+
+  double rate_of_push_GBps() const { return push_GBps > 0 ? push_GBps : GBps; }
 };
 
 /// Fixed times between operations.
@@ -151,7 +154,7 @@ struct OtherKernels {
   double swiglu_share = 1;
   double rotary_share = 1;
   double pytorch_sum_share = 1;
-  double overhead_us = 0;
+  double overhead_us = 0, sum_start_us = 0;
   double attention_efficiency = 0;
   double attention_efficiency_64 = 0;
   double attention_tail = 0;

@@ -120,6 +120,8 @@ void describe(auto& io, Like<CopyEngines> auto& engines) {
   io.number("local_strided_bandwidth", engines.local_strided_GBps,
             {"GBps", "local_bandwidth where rows are not one after the other on both sides", bandwidths});
   io.number("peer_bandwidth", engines.GBps, {"GBps", "one pull over the fabric, on average", bandwidths});
+  io.optional("push_bandwidth", engines.push_GBps,
+              {"GBps", "one push, by an engine of the GPU that has the data; left out: peer_bandwidth", bandwidths});
   io.optional("speed_spread", engines.speed_spread,
               {"ratio", "pulls take so much more or less of their transfer time, each its own share", parts});
   io.number("local_bandwidth", engines.local_GBps,
@@ -299,6 +301,8 @@ void describe(auto& io, Like<OtherKernels> auto& kernels) {
   io.number("persistent_attention_efficiency", kernels.persistent_attention_efficiency,
             {"ratio", "share of the tensor cores' rate, FlashAttention 3", shares});
   io.number("overhead", kernels.overhead_us, {"us", "once a kernel that streams through memory", durations});
+  io.optional("sum_start", kernels.sum_start_us,
+              {"us", "until a CTA of a sum has its first bytes, instead of the overhead; left out: 0", durations});
 }
 
 void describe(auto& io, Like<CollectiveKernel> auto& kernel) {

@@ -65,6 +65,7 @@ void check_fabric(const Machine& machine) {
   check_link("host.numa", fabric.host.numa);
   check_link(fabric.peer_access ? "host.bridge" : "host.memory", fabric.host.bridge);
   require_at_most({"copy_engines.peer_bandwidth", machine.copy_engines.GBps}, peak_to_peer(fabric));
+  require_at_most({"copy_engines.push_bandwidth", machine.copy_engines.push_GBps}, peak_to_peer(fabric));
   require_at_most({"copy_engines.local_strided_bandwidth", machine.copy_engines.local_strided_GBps},
                   {"copy_engines.local_bandwidth", machine.copy_engines.local_GBps});
   require_at_most({"fabric.host.gpus_per_node", static_cast<double>(fabric.host.gpus_per_node)},

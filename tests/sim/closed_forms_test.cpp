@@ -205,6 +205,22 @@ TEST(ClosedForm, LonePullTakesSetUpAndItsBytes) {
   EXPECT_NEAR(time_us(CopyWorkload{8000000, CopyPattern::one_peer}, 4), 2 + 8000000 / 80e3 + 3, rounding_us);
 }
 
+// The same the other way round, at 100 GB/s through ports of no more than pulls get of them.
+TEST(ClosedForm, APushHasItsOwnRateAndLeavesThePortAsMuch) {
+  Machine machine = unlimited_power();
+  machine.copy_engines.push_GBps = 100;
+  machine.fabric.link.GBps = machine.copy_engines.GBps;
+  Schedule schedule = schedule_of(CopyWorkload{8'000'000, CopyPattern::one_peer}, 4);
+  const double pull_us = SimulatedExecutor().run(schedule, machine).time_us;
+  Copy& copy = std::get<Copy>(schedule.operations.at(0).work);
+  for (Buffer& buffer : schedule.buffers) buffer.memory = Memory::symmetric;
+  std::swap(copy.source.place, copy.destination.place);
+  schedule.meaning.reset();
+  const double push_us = SimulatedExecutor().run(schedule, machine).time_us;
+  EXPECT_NEAR(pull_us, 2 + 8'000'000 / 80e3 + 3, rounding_us);
+  EXPECT_NEAR(push_us, 2 + 8'000'000 / 100e3 + 3, rounding_us);
+}
+
 TEST(ClosedForm, SerialPairIsTheSumOfItsPartsAndGaps) {
   const std::int64_t m = 4096, n = 2048, k = 1024;
   for (const auto& [op, kind, bytes] : {std::tuple{PairOp::gemm_all_reduce, CollectiveKind::all_reduce, m * n * 2},

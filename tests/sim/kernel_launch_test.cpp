@@ -198,6 +198,20 @@ TEST(KernelLaunch, OfAMemoryBoundKernelMovesItsBytesOverHbmInFourBlocksForEachSm
   EXPECT_NEAR(bytes_through(launch, Launched::hbm), one.cost().traffic.hbm_bytes, 1);
 }
 
+TEST(KernelLaunch, OfASumHasEveryBlockWaitForItsFirstBytes) {
+  Machine machine = test_machine();
+  const MemoryBound add{MemoryKernel::add, {}, {whole(2, rows, columns)}}, norm{MemoryKernel::rms_norm, {}, add.writes};
+  const auto work = [&](const MemoryBound& kernel, double start_us) {
+    machine.other_kernels.sum_start_us = start_us;
+    Launched one(1, kernel, machine);
+    return memory_bound_launch(one.work(), one.site()).work;
+  };
+  EXPECT_DOUBLE_EQ(work(add, 3).tile_us, work(add, 0).tile_us + 3);
+  EXPECT_EQ(work(add, 3).epilogue_us, 0);
+  EXPECT_EQ(work(add, 0).epilogue_us, machine.other_kernels.overhead_us);
+  EXPECT_EQ(work(norm, 3).tile_us, work(norm, 0).tile_us);
+}
+
 /// Two heads of 64 and one of keys and values, packed in the first columns of c.
 Attention attention(int max_sms) {
   return {.qkv = whole(2, 256, 4 * 64),

@@ -139,7 +139,7 @@ class Corpus:
             ("attention-2026-11-21/layers", 6, 7),
             ("load-2026-11-22/h100_priority_short", 8, 5),
             ("validation-2026-11-21/validation_2gpu", 12, 57),
-            ("calibration-2026-11-21/collectives_2gpu", 12, 23),
+            ("h200x4-2026-11-21/collectives_2gpu", 12, 23),
         ]:
             lines = lines_of(self.root / MEASUREMENTS / f"{name}.jsonl", count, stride)
             made.append(("\n".join(lines).encode() + b"\n", b""))
