@@ -396,7 +396,6 @@ void SimulatedMachine::prepare_copy(Prepared& one, const Activity& activity, con
     const CopyEngines& engines = machine_.copy_engines;
     one.GBps = source == activity.rank ? engines.rate_of_push_GBps() : engines.GBps;
     uses = links_.copy_uses(source, destination, activity.rank);
-    for (Use& link : uses) link.per_unit *= engines.GBps / one.GBps;  // links carry as much of it as of a pull
     for (const int gpu : {source, destination}) uses.push_back({gpus_[gpu]->hbm, 1.0});
   }
   one.path = pool_.add_path(uses);

@@ -18,9 +18,10 @@ namespace {
 constexpr int threads = own_sum_threads, ctas_of_sm = 65536 / (threads * own_sum_registers_per_thread);
 constexpr int most_ctas = 132 * ctas_of_sm;
 
-// Of two addends, for a thread: 12 KiB of a CTA. Beside a GEMM, where an SM has room for one CTA, a sum takes longer with
-// every CTA that has to come after another; alone it has all of its rate from four on (measured on an H100: of 20 MB
-// beside loads that fill HBM 44 us with one CTA for each SM, 49 with four and 82 with 17, and alone 8.0, 5.7 and 5.9).
+// Of two addends, for a thread: 12 KiB of a CTA. Beside a GEMM, where an SM has room for one CTA, a sum takes longer
+// with every CTA that has to come after another; alone it has all of its rate from four on (measured on an H100: of 20
+// MB beside loads that fill HBM 44 us with one CTA for each SM, 49 with four and 82 with 17, and alone 8.0, 5.7
+// and 5.9).
 constexpr int octets_under_way = 4;
 constexpr int most_ctas_that_fetch = 132 * 4;
 

@@ -104,12 +104,15 @@ class NewProfile {
 
   void scale_what_goes_through_links(double factor) {
     const std::string source = "assumption: the share of the link that it has on " + base_.machine.name;
-    std::vector<ordered_json*> rates{&profile_["copy_engines"]["peer_bandwidth"]};
-    if (profile_.contains("fused_norm_kernel"))
-      for (const char* form : {"peer", "multicast"})
-        if (profile_["fused_norm_kernel"].contains(form))
-          rates.push_back(&profile_["fused_norm_kernel"][form]["port_bandwidth"]);
-    for (ordered_json* rate : rates) set(*rate, (*rate)["value"].get<double>() * factor, source);
+    const auto scale = [&](ordered_json& section, const char* key) {
+      if (section.contains(key)) set(section[key], section[key]["value"].get<double>() * factor, source);
+    };
+    for (const char* rate : {"peer_bandwidth", "push_bandwidth"}) scale(profile_["copy_engines"], rate);
+    for (const char* kernels : {"fused_norm_kernel", "direct_collectives"})
+      if (profile_.contains(kernels))
+        for (ordered_json& kernel : profile_[kernels])
+          if (kernel.is_object())
+            for (const char* rate : {"port_bandwidth", "one_way_bandwidth"}) scale(kernel, rate);
   }
 
   /// What is left of a peak after the protocol is assumed to be the base's share of it.

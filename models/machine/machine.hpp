@@ -206,9 +206,9 @@ struct FusedNormKernel {
 /// hold it, where near a tie both cost (the fourth root of the sum of fourth powers): its port at `port_GBps`, and its
 /// `ctas` CTAs, each of which loads and adds up at `cta_GBps`, stores what it has added up to its peers at
 /// `cta_store_GBps` (0: at no cost), and moves what needs no adding at `cta_copy_GBps` (0: at `cta_GBps`). All but an
-/// all-reduce only load from peers or only store to them, which goes at `one_way_GBps` after `one_way_latency_us` (0: as
-/// the all-reduce). While a GEMM runs, whose loads make those of a CTA wait longer, a CTA takes 1 + beside_gemm times
-/// as long; the port does not.
+/// all-reduce only load from peers or only store to them, which goes at `one_way_GBps` after `one_way_latency_us` (0:
+/// as the all-reduce). While a GEMM runs, whose loads make those of a CTA wait longer, a CTA takes 1 + beside_gemm
+/// times as long; the port does not.
 struct DirectCollective {
   int ctas = 0;
   double cta_GBps = 0;

@@ -90,7 +90,7 @@ TEST_F(Explore, RefusesAnUnknownScheduleBeforeAnyIsSimulated) {
 }
 
 TEST_F(Explore, ExplainsAHybridThatTheRankingWouldNotHave) {
-  const std::string unlikely = "hybrid, kernel_end push, shards 2, gemm_sms 116";
+  const std::string unlikely = "hybrid, kernel_end pull, shards 2, gemm_sms 116";
   EXPECT_THAT(run("--size 2048 --all").output, Not(HasSubstr(unlikely + " ")));
   const CommandResult explained = run("--size 2048 --all --why '" + unlikely + "'");
   EXPECT_EQ(explained.status, 0) << explained.errors;
