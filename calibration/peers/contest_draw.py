@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Draws the workloads of a contest with PyTorch, and what weft would run of each: cases for `weft measure --in-turn`.
 
-    calibration/peers/contest_draw.py WEFT --machine NAME --gpus N --seed S > CASES.jsonl
+    calibration/peers/contest_draw.py WEFT --machine NAME --gpus N --seed S [--workloads M] > CASES.jsonl
 
-WEFT: the program weft. Fifteen workloads of each of four patterns in bf16: rows from 1,024 to 16,384 in steps of 512,
+WEFT: the program weft. M workloads (15) of each of four patterns in bf16: rows from 1,024 to 16,384 in steps of 512,
 columns from 1,280 to 14,336 in steps of 128, a depth from 768 to 14,336 in steps of 64, each uniform in its logarithm.
 A workload gives "W.serial" and "W.R" of the five schedules that `weft run --best 5` would try, R = 0 of the one that
 is predicted fastest. Draw before measuring: a choice made afterwards knows the answer. pytorch_pairs.py takes the same file.
@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 
 PATTERNS = ("gemm+all_reduce", "gemm+reduce_scatter", "all_gather+gemm", "gemm+all_to_all")
-WORKLOADS_OF_A_PATTERN, SCHEDULES, OF_A_KIND = 15, 5, 2  # as calibration/evidence/choice_by_running.cpp
+SCHEDULES, OF_A_KIND = 5, 2  # as calibration/evidence/choice_by_running.cpp
 
 
 def drawn(generator, least, most, step):
@@ -50,10 +50,11 @@ def main():
     parser.add_argument("--machine", required=True)
     parser.add_argument("--gpus", type=int, default=2)
     parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--workloads", type=int, default=15)
     arguments = parser.parse_args()
     generator = random.Random(arguments.seed)
-    for number in range(WORKLOADS_OF_A_PATTERN * len(PATTERNS)):
-        workload = {"op": PATTERNS[number // WORKLOADS_OF_A_PATTERN], "m": drawn(generator, 1024, 16384, 512),
+    for number in range(arguments.workloads * len(PATTERNS)):
+        workload = {"op": PATTERNS[number // arguments.workloads], "m": drawn(generator, 1024, 16384, 512),
                     "n": drawn(generator, 1280, 14336, 128), "k": drawn(generator, 768, 14336, 64), "dtype": "bf16"}
         schedules = ranked(arguments.weft, arguments.machine, arguments.gpus, workload)
         for name, schedule in [("serial", {"family": "serial"}), *enumerate(schedules)]:

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Draws schedules that have to run and to compute the right thing: cases for `weft measure --condition short`.
+
+    calibration/peers/random_draw.py WEFT --machine NAME --gpus N --seed S [--cases M] > CASES.jsonl
+
+WEFT: the program weft. Of M small pairs (500) in bf16 whose sides are multiples of few things, each with one of all
+the schedules that `weft explore --space all` says can run, whatever it predicts of it.
+"""
+import argparse
+import json
+import os
+import random
+import subprocess
+import tempfile
+
+PATTERNS = ("gemm+all_reduce", "gemm+reduce_scatter", "all_gather+gemm", "gemm+all_to_all", "all_to_all+gemm")
+
+
+def runnable(weft, machine, gpus, workload):
+    words = " ".join(f"{key}={workload[key]}" for key in ("op", "m", "n", "k"))
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "explored.json")
+        subprocess.run([weft, "explore", words, "--machine", machine, "--gpus", str(gpus), "--tokens",
+                        str(workload["m"]), "--space", "all", "--json", out], check=True, stdout=subprocess.DEVNULL)
+        with open(out) as file:
+            [answer] = json.load(file)["answers"]
+    return [one["schedule"] for one in answer["schedules"] if one["runnable"]]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("weft")
+    parser.add_argument("--machine", required=True)
+    parser.add_argument("--gpus", type=int, required=True)
+    parser.add_argument("--seed", type=int, required=True)
+    parser.add_argument("--cases", type=int, default=500)
+    arguments = parser.parse_args()
+    generator = random.Random(arguments.seed)
+    of_a_pair = 10
+    for first in range(0, arguments.cases, of_a_pair):
+        workload = {"op": generator.choice(PATTERNS), "m": 8 * arguments.gpus * generator.randint(1, 64),
+                    "n": 8 * arguments.gpus * generator.randint(1, 64), "k": 8 * generator.randint(8, 256),
+                    "dtype": "bf16"}
+        schedules = runnable(arguments.weft, arguments.machine, arguments.gpus, workload)
+        for number in range(first, min(first + of_a_pair, arguments.cases)):
+            print(json.dumps({"id": f"r{number:04}", "gpus": arguments.gpus, "workload": workload,
+                              "schedule": generator.choice(schedules)}))
+
+
+if __name__ == "__main__":
+    main()
