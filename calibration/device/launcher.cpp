@@ -1,5 +1,7 @@
 #include "calibration/device/launcher.hpp"
 
+#include "calibration/device/counter_fills.hpp"
+
 namespace weft::calibration::device {
 
 void Launcher::prepare(const EnqueueHooks& hooks) {
@@ -15,6 +17,7 @@ void Launcher::prepare(const EnqueueHooks& hooks) {
   }
   WEFT_CHECK(cudaStreamEndCapture(program_.origin(), &graph));
   graph_ = Graph(graph);
+  fill_counters_by_kernels(graph, hooks.replaced);
   cudaGraphExec_t executable = nullptr;
   // Without the second flag the priorities of the streams that were captured are lost (and with them who gets the SMs
   // where two branches are ready at once): PyTorch sets it too.

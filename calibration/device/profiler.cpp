@@ -182,6 +182,15 @@ void Profiler::note_captured(OperationId id, cudaStream_t stream) {
   }
 }
 
+void Profiler::note_replaced(cudaGraphNode_t from, cudaGraphNode_t to) {
+  std::uint64_t before = 0, after = 0;
+  WEFT_CHECK(cuptiGetGraphNodeId(from, &before));
+  WEFT_CHECK(cuptiGetGraphNodeId(to, &after));
+  const std::lock_guard lock(mutex_);
+  if (const auto found = operation_of_node_.find(before); found != operation_of_node_.end())
+    operation_of_node_[after] = found->second;
+}
+
 void Profiler::trace_host_calls(bool wanted) {
   if (wanted == traces_host_calls_) return;
   for (const CUpti_ActivityKind kind : {CUPTI_ACTIVITY_KIND_RUNTIME, CUPTI_ACTIVITY_KIND_DRIVER})

@@ -50,6 +50,8 @@ class Profiler {
   /// After operation `id` was captured on any stream of the capture that `stream` belongs to: the new nodes are its
   /// own.
   void note_captured(OperationId id, cudaStream_t stream);
+  /// A node that takes the place of a noted one is the same operation's.
+  void note_replaced(cudaGraphNode_t from, cudaGraphNode_t to);
   /// Whether host calls are traced too: CUPTI notes what was pushed only for calls that it traces.
   void trace_host_calls(bool wanted);
   /// Around eager enqueuing: what is launched meanwhile belongs to `tag`.

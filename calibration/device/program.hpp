@@ -39,6 +39,7 @@ struct Resources {
 /// Called around the enqueuing of each operation.
 struct EnqueueHooks {
   std::function<void(OperationId)> before, after;
+  std::function<void(cudaGraphNode_t from, cudaGraphNode_t to)> replaced;  ///< of a captured graph, before `from` ends
 };
 
 class Program {

@@ -172,6 +172,7 @@ RecordedIteration record_spans(const Program& program, RankView& ranks, Profiler
   profiler.begin_capture();
   EnqueueHooks capture_hooks;
   capture_hooks.after = [&](OperationId id) { profiler.note_captured(id, program.stream_of(id)); };
+  capture_hooks.replaced = [&](cudaGraphNode_t from, cudaGraphNode_t to) { profiler.note_replaced(from, to); };
   launcher.prepare(capture_hooks);
   for (int i = 0; i < 3; ++i) launcher.launch();
   WEFT_CHECK(cudaDeviceSynchronize());

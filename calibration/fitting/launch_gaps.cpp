@@ -70,7 +70,9 @@ std::optional<double> median_of(const std::vector<double>& samples) {
 
 }  // namespace
 
-bool is_counter_fill(const KernelRecord& kernel) { return kernel.launch.kernel == "memset"; }
+bool is_counter_fill(const KernelRecord& kernel) {
+  return kernel.launch.kernel == "memset" || kernel.launch.kernel == "counter_fill_kernel";
+}
 
 bool is_nccl_kernel(const KernelRecord& kernel) { return kernel.launch.kernel.find("nccl") != std::string::npos; }
 

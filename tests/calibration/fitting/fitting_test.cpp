@@ -375,15 +375,16 @@ TEST(LaunchGaps, OfASerialPairAreTheGapBeforeItsCollective) {
 }
 
 TEST(LaunchGaps, OfAFilledCounterAreWhatTheFillAdds) {
-  const GapSamples samples =
-      collect_gaps({{true, true, {record("gather", "ncclDevKernel", 0, 10), record("gemm", "nvjet", 10.5, 20)}},
-                    {true,
-                     true,
-                     {record("gather", "ncclDevKernel", 0, 10), record("gemm", "memset", 11, 12),
-                      record("gemm", "nvjet", 14, 20)}}});
-  EXPECT_THAT(samples.kernel, ElementsAre(0.5));
-  EXPECT_THAT(samples.reset, ElementsAre(4));
-  EXPECT_EQ(launch_gaps(samples).counter_reset_us, 4 - 0.5);
+  for (const char* fill : {"memset", "counter_fill_kernel"}) {
+    const GapSamples samples = collect_gaps(
+        {{true, true, {record("gather", "ncclDevKernel", 0, 10), record("gemm", "nvjet", 10.5, 20)}},
+         {true,
+          true,
+          {record("gather", "ncclDevKernel", 0, 10), record("gemm", fill, 11, 12), record("gemm", "nvjet", 14, 20)}}});
+    EXPECT_THAT(samples.kernel, ElementsAre(0.5));
+    EXPECT_THAT(samples.reset, ElementsAre(4));
+    EXPECT_EQ(launch_gaps(samples).counter_reset_us, 4 - 0.5);
+  }
 }
 
 // gemm 0 [0, 10]  gemm 1 [11, 20]
