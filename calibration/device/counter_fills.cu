@@ -55,7 +55,8 @@ void take_priority(cudaGraphNode_t fill, const Edges& after) {
 }
 
 cudaGraphNode_t replace(cudaGraph_t graph, cudaGraphNode_t node, const cudaMemsetParams& memset) {
-  const Edges before = edges_of(node, cudaGraphNodeGetDependencies), after = edges_of(node, cudaGraphNodeGetDependentNodes);
+  const Edges before = edges_of(node, cudaGraphNodeGetDependencies),
+              after = edges_of(node, cudaGraphNodeGetDependentNodes);
   Fill fill{memset.dst, memset.width, memset.elementSize, memset.value};
   void* arguments[] = {&fill};
   cudaKernelNodeParams kernel{};

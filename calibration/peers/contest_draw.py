@@ -25,16 +25,21 @@ def drawn(generator, least, most, step):
     return round(math.exp(generator.uniform(math.log(least), math.log(most))) / step) * step
 
 
-def ranked(weft, machine, gpus, workload):
-    """The schedules that explore predicts fastest of those that run."""
+def explored(weft, machine, gpus, workload, *options):
+    """What explore says of the schedules that run."""
     words = " ".join(f"{key}={workload[key]}" for key in ("op", "m", "n", "k"))
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "explored.json")
         subprocess.run([weft, "explore", words, "--machine", machine, "--gpus", str(gpus), "--tokens",
-                        str(workload["m"]), "--json", out], check=True, stdout=subprocess.DEVNULL)
+                        str(workload["m"]), "--json", out, *options], check=True, stdout=subprocess.DEVNULL)
         with open(out) as file:
             [answer] = json.load(file)["answers"]
-    run = [one for one in answer["schedules"] if one["runnable"] and one["schedule"] != {"family": "serial"}]
+    return [one for one in answer["schedules"] if one["runnable"]]
+
+
+def ranked(weft, machine, gpus, workload):
+    """Those that it predicts fastest."""
+    run = [one for one in explored(weft, machine, gpus, workload) if one["schedule"] != {"family": "serial"}]
     chosen, seen = [], collections.Counter()
     for schedule in (one["schedule"] for one in sorted(run, key=lambda one: one["time_us"])):
         kind = tuple(schedule.get(key) for key in ("family", "collectives", "trigger", "mover"))

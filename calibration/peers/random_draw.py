@@ -8,23 +8,11 @@ the schedules that `weft explore --space all` says can run, whatever it predicts
 """
 import argparse
 import json
-import os
 import random
-import subprocess
-import tempfile
+
+from contest_draw import explored
 
 PATTERNS = ("gemm+all_reduce", "gemm+reduce_scatter", "all_gather+gemm", "gemm+all_to_all", "all_to_all+gemm")
-
-
-def runnable(weft, machine, gpus, workload):
-    words = " ".join(f"{key}={workload[key]}" for key in ("op", "m", "n", "k"))
-    with tempfile.TemporaryDirectory() as folder:
-        out = os.path.join(folder, "explored.json")
-        subprocess.run([weft, "explore", words, "--machine", machine, "--gpus", str(gpus), "--tokens",
-                        str(workload["m"]), "--space", "all", "--json", out], check=True, stdout=subprocess.DEVNULL)
-        with open(out) as file:
-            [answer] = json.load(file)["answers"]
-    return [one["schedule"] for one in answer["schedules"] if one["runnable"]]
 
 
 def main():
@@ -41,10 +29,10 @@ def main():
         workload = {"op": generator.choice(PATTERNS), "m": 8 * arguments.gpus * generator.randint(1, 64),
                     "n": 8 * arguments.gpus * generator.randint(1, 64), "k": 8 * generator.randint(8, 256),
                     "dtype": "bf16"}
-        schedules = runnable(arguments.weft, arguments.machine, arguments.gpus, workload)
+        schedules = explored(arguments.weft, arguments.machine, arguments.gpus, workload, "--space", "all")
         for number in range(first, min(first + of_a_pair, arguments.cases)):
             print(json.dumps({"id": f"r{number:04}", "gpus": arguments.gpus, "workload": workload,
-                              "schedule": generator.choice(schedules)}))
+                              "schedule": generator.choice(schedules)["schedule"]}))
 
 
 if __name__ == "__main__":

@@ -74,6 +74,18 @@ TEST(Candidates, AsyncTpIsTriedWithEveryInputThatTheOpHas) {
   EXPECT_THAT(ids(candidates(PairWorkload{PairOp::gemm_all_to_all, 64, 32, 16}, 4, space)), ElementsAre("serial"));
 }
 
+TEST(Candidates, OfTwoGpusAsyncTpsSumsGoRoundUnlessItIsAskedForByName) {
+  const auto forms = [](int gpus, const SearchSpace& space) {
+    std::vector<std::string> found;
+    for (const std::string& id : ids(candidates(PairWorkload{PairOp::gemm_reduce_scatter, 64, 32, 16}, gpus, space)))
+      if (id.starts_with("async_tp")) found.push_back(id);
+    return found;
+  };
+  EXPECT_THAT(forms(2, {}), ElementsAre("async_tp, form rotating"));
+  EXPECT_THAT(forms(4, {}), ElementsAre("async_tp, input copied", "async_tp, form rotating"));
+  EXPECT_THAT(forms(2, {.families = {{"async_tp"}}}), ElementsAre("async_tp, input copied", "async_tp, form rotating"));
+}
+
 TEST(Candidates, FiccoIsTriedWithTheChunksThatDivide) {
   const SearchSpace space{.max_ctas = {}};
   const auto with = [&](std::int64_t m, std::int64_t k) {
