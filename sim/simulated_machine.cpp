@@ -396,6 +396,7 @@ void SimulatedMachine::prepare_copy(Prepared& one, const Activity& activity, con
     const CopyEngines& engines = machine_.copy_engines;
     one.GBps = source == activity.rank ? engines.rate_of_push_GBps() : engines.GBps;
     uses = links_.copy_uses(source, destination, activity.rank);
+    for (Use& link : uses) link.per_unit *= engines.rate_of_push_GBps() / one.GBps;  // a pull's requests take the rest
     for (const int gpu : {source, destination}) uses.push_back({gpus_[gpu]->hbm, 1.0});
   }
   one.path = pool_.add_path(uses);

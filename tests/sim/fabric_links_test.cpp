@@ -18,7 +18,7 @@ using namespace scenarios;
 Machine machine_on(FabricKind kind, bool peer_access = true) {
   Machine machine = test_machine();
   machine.copy_engines.per_gpu = 7;
-  machine.copy_engines.GBps = 1000;
+  machine.copy_engines.GBps = 1000, machine.copy_engines.push_GBps = 0;
   machine.copy_engines.setup_us = 0;
   machine.gpu.hbm_GBps = 1e5;
   machine.power.limit_W = 1e6;

@@ -105,12 +105,13 @@ class Shapes {
   int gpus_;
 };
 
-/// What leaves a rank and what comes to it over the fabric, as the schedule says. A collective below the sizes of the
-/// profile's curves is all latency: nothing flows.
+/// What leaves a rank and what comes to it over the fabric, as the schedule says, requests of pulls by copy engines
+/// included. A collective below the sizes of the profile's curves is all latency: nothing flows.
 struct SentBytes {
   double out = 0, in = 0;
 };
-SentBytes sent_bytes(const Schedule& schedule, const std::vector<sim::OperationCost>& costs, int rank) {
+SentBytes sent_bytes(const Schedule& schedule, const std::vector<sim::OperationCost>& costs, int rank,
+                     const CopyEngines& engines) {
   SentBytes sent;
   for (std::size_t id = 0; id < costs.size(); ++id) {
     const CollectiveTiming& timing = costs[id].collective;
@@ -137,8 +138,10 @@ SentBytes sent_bytes(const Schedule& schedule, const std::vector<sim::OperationC
                               const int by = (executing % schedule.gpus + schedule.gpus) % schedule.gpus;
                               return static_cast<double>(bytes_on_rank(copy.source, by, schedule));
                             };
-                            sent.out += bytes_by(rank - copy.source.place);
-                            sent.in += bytes_by(rank - copy.destination.place);
+                            const bool asks = copy.path == CopyPath::copy_engine && copy.source.place != 0;
+                            const double with_requests = asks ? engines.rate_of_push_GBps() / engines.GBps : 1;
+                            sent.out += with_requests * bytes_by(rank - copy.source.place);
+                            sent.in += with_requests * bytes_by(rank - copy.destination.place);
                           },
                           [](const auto&) {}},
                schedule.operations[id].work);
@@ -168,7 +171,7 @@ class EveryBuilder : public testing::TestWithParam<std::string> {
     run.run();
     EXPECT_LE(device.pool().peak_load(), 1 + 1e-9);
     for (int rank = 0; rank < schedule.gpus; ++rank) {
-      const SentBytes sent = sent_bytes(schedule, costs, rank);
+      const SentBytes sent = sent_bytes(schedule, costs, rank, machine_.copy_engines);
       EXPECT_NEAR(device.served(rank).out, sent.out, 1e-6 * sent.out) << "rank " << rank;
       EXPECT_NEAR(device.served(rank).in, sent.in, 1e-6 * sent.in) << "rank " << rank;
     }
