@@ -12,8 +12,8 @@ namespace {
 constexpr double best_share = 0.95;  // as far from the middle as the worst of twenty
 
 double best_gain(const Candidate& candidate, const Machine& machine) {
-  return shipped_ratio_errors().gain_at(best_share, family_of(candidate.request.schedule), candidate.speedup,
-                                        candidate.speedup * candidate.estimate.time_us, is_measured(machine));
+  const double serial_us = candidate.speedup * candidate.estimate.time_us;
+  return shipped_ratio_errors().gain_at(best_share, predicted_ratio(candidate, serial_us, is_measured(machine)));
 }
 
 std::optional<Gain> gain_of(const Answer& answer, int gpus, const Machine& machine) {

@@ -8,17 +8,31 @@
 namespace weft::scenarios::study {
 namespace {
 
-/// Beyond this the slope says nothing more: few speedups were measured there.
-constexpr double most_slope_x = 0.5;
+/// Beyond this slope and growth say nothing more: few speedups were measured there.
+constexpr double most_x = 0.5;
 constexpr double worst_share = 0.05;
 
-/// The last class that begins at or below the time.
-template <class Class>
-const Class* class_of(const std::vector<Class>& all, double serial_us, const auto& is_meant) {
-  const Class* found = nullptr;
-  for (const Class& one : all)
-    if (is_meant(one) && one.from_us <= serial_us && (found == nullptr || one.from_us >= found->from_us)) found = &one;
-  return found;
+/// The last that begins at or below the value.
+template <class Class, class Value>
+const Class* class_of(const std::vector<Class>& ascending, Value value, Value Class::*from) {
+  const auto above = std::ranges::upper_bound(ascending, value, {}, from);
+  return above == ascending.begin() ? nullptr : &*std::prev(above);
+}
+
+const RatioScale* scale_of(const std::vector<RatioScale>& scales, std::string_view family, const RatioClass& time) {
+  const auto is_meant = [&](const RatioScale& one) { return one.family == family && one.from_us == time.from_us; };
+  const auto found = std::ranges::find_if(scales, is_meant);
+  return found == scales.end() ? nullptr : &*found;
+}
+
+double shift_of(const std::vector<NamedShift>& shifts, std::string_view name) {
+  const auto found = std::ranges::find(shifts, name, &NamedShift::name);
+  return found == shifts.end() ? 0 : found->shift;
+}
+
+double shift_of(const std::vector<GpusShift>& shifts, int gpus) {
+  const GpusShift* found = class_of(shifts, gpus, &GpusShift::from_gpus);
+  return found == nullptr ? 0 : found->shift;
 }
 
 /// Share of the distribution below z: linear between quantiles, an exponential tail beyond them.
@@ -41,21 +55,20 @@ double quantile(double share, const std::vector<double>& quantiles) {
 
 }  // namespace
 
-RatioErrors::Distribution RatioErrors::distribution(std::string_view family, double speedup, double serial_us,
-                                                    bool is_measured_machine) const {
-  const auto is_own = [family](const RatioStratum& one) { return one.family == family; };
-  const RatioStratum* stratum = class_of(strata, serial_us, is_own);
-  const bool is_known = stratum != nullptr && is_measured_machine;
-  if (stratum == nullptr)
-    stratum = class_of(strata, serial_us, [](const RatioStratum& one) { return one.family == "any"; });
-  const double x = std::log(speedup);
-  return {.expected = x + stratum->shift + stratum->slope * std::clamp(x, -most_slope_x, most_slope_x),
-          .scale = stratum->scale * (is_known ? 1 : widening),
-          .z = class_of(residuals, serial_us, [](const Residuals&) { return true; })->quantiles};
+RatioErrors::Distribution RatioErrors::distribution(const PredictedRatio& ratio) const {
+  const RatioClass& time = *class_of(classes, ratio.serial_us, &RatioClass::from_us);
+  const RatioScale* own = scale_of(scales, ratio.family, time);
+  const bool is_known = own != nullptr && ratio.is_measured_machine;
+  const RatioScale& scale = own != nullptr ? *own : *scale_of(scales, "any", time);
+  const double x = std::log(ratio.speedup), measured_x = std::clamp(x, -most_x, most_x);
+  return {.expected = x + time.shift + time.slope * measured_x + shift_of(families, ratio.family) +
+                      shift_of(ops, ratio.op) + shift_of(gpus, ratio.gpus),
+          .scale = scale.scale * (1 + time.growth * std::abs(measured_x)) * (is_known ? 1 : widening),
+          .z = time.quantiles};
 }
 
-Odds RatioErrors::of(std::string_view family, double speedup, double serial_us, bool is_measured_machine) const {
-  const auto [expected, scale, z] = distribution(family, speedup, serial_us, is_measured_machine);
+Odds RatioErrors::of(const PredictedRatio& ratio) const {
+  const auto [expected, scale, z] = distribution(ratio);
   double mean_share = 0;  // of serial's time
   for (const double one : z) mean_share += std::exp(-expected - scale * one) / static_cast<double>(z.size());
   return {.faster = 1 - share_below(-expected / scale, z),
@@ -63,9 +76,8 @@ Odds RatioErrors::of(std::string_view family, double speedup, double serial_us, 
           .worst_gain = 1 - std::exp(-expected - scale * quantile(worst_share, z))};
 }
 
-double RatioErrors::gain_at(double share, std::string_view family, double speedup, double serial_us,
-                            bool is_measured_machine) const {
-  const auto [expected, scale, z] = distribution(family, speedup, serial_us, is_measured_machine);
+double RatioErrors::gain_at(double share, const PredictedRatio& ratio) const {
+  const auto [expected, scale, z] = distribution(ratio);
   return 1 - std::exp(-expected - scale * quantile(share, z));
 }
 
@@ -76,9 +88,18 @@ const RatioErrors& shipped_ratio_errors() {
 
 bool is_measured(const Machine& machine) { return !machine.errors.empty(); }
 
+PredictedRatio predicted_ratio(const Candidate& candidate, double serial_us, bool is_measured_machine) {
+  return {.family = family_of(candidate.request.schedule),
+          .op = op_of(candidate.request.workload),
+          .gpus = candidate.request.gpus,
+          .speedup = candidate.speedup,
+          .serial_us = serial_us,
+          .is_measured_machine = is_measured_machine};
+}
+
 Judge judge_of(const Machine& machine) {
   return [is_known = is_measured(machine)](const Candidate& candidate, double serial_us) {
-    return shipped_ratio_errors().of(family_of(candidate.request.schedule), candidate.speedup, serial_us, is_known);
+    return shipped_ratio_errors().of(predicted_ratio(candidate, serial_us, is_known));
   };
 }
 

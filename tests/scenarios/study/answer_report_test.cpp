@@ -52,9 +52,11 @@ TEST(Gains, AreOfEverySizeUnderTheBestOverlappedSchedule) {
 
 TEST(Gains, AtTheShareOfTheWorstOfTwentyAreTheWorstOfTwenty) {
   const RatioErrors& errors = shipped_ratio_errors();
-  for (const double serial_us : {30., 300., 3000.})
-    EXPECT_EQ(errors.gain_at(0.05, "decomposition", 1.1, serial_us, true),
-              errors.of("decomposition", 1.1, serial_us, true).worst_gain);
+  for (const double serial_us : {30., 300., 3000.}) {
+    const PredictedRatio ratio{
+        .family = "decomposition", .op = "gemm+all_reduce", .gpus = 4, .speedup = 1.1, .serial_us = serial_us};
+    EXPECT_EQ(errors.gain_at(0.05, ratio), errors.of(ratio).worst_gain);
+  }
 }
 
 TEST(Widths, HaveTheGainsOfAllNumbersOfGpus) {
