@@ -1,6 +1,7 @@
 #include "tools/report/verdict_report.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -36,6 +37,14 @@ std::string first_words(const study::Verdict& verdict, const Scenario& scenario)
     return pays + (is_of_several ? " from " + std::to_string(*verdict.pays_from) + unit + " on" : "") + against;
   if (std::ranges::none_of(verdict.sizes, &study::SizePlans::pays)) return "Overlap does not pay: stay with serial.";
   return "Overlap does not pay at " + std::to_string(verdict.largest().size) + unit + ", only below.";
+}
+
+/// What rests on numbers that nobody measured or published is no verdict, and its words say so.
+std::string headline(const study::Verdict& verdict, const Scenario& scenario, Grade grade) {
+  std::string words = first_words(verdict, scenario);
+  if (grade != Grade::assumed) return words;
+  words.front() = static_cast<char>(std::tolower(words.front()));
+  return "Not known; by assumed numbers: " + words;
 }
 
 /// "layer 9.895 -> 7.979 ms (-19.4 %), 80 layers 791.6 -> 638.3 ms".
@@ -226,7 +235,7 @@ void keep_first(std::vector<Line>& lines) {
 
 Section verdict_section(const study::Verdict& verdict, const study::Exploration& exploration, const Scenario& scenario,
                         const Machine& machine, const study::Evidence& evidence) {
-  Section section{"", {{}, {}}, {first_words(verdict, scenario)}};
+  Section section{"", {{}, {}}, {headline(verdict, scenario, evidence.grade)}};
   if (const study::SizePlans* plans = example(verdict)) {
     add_gain(verdict, *plans, scenario, machine, section.notes);
   } else {

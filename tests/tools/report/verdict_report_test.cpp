@@ -76,6 +76,7 @@ TEST(FirstScreen, SaysWhichNumbersNobodyPublishedAndHowToMeasureThem) {
   EXPECT_THAT(answer.text(1000), HasSubstr("Evidence: over a tenth is assumed, since not published: the rate of "
                                            "all-gather of 4 GPUs, gaps between kernels. Measure: weft profile new "
                                            "--nccl-tests LOG, weft calibrate."));
+  EXPECT_THAT(answer.text(1000), HasSubstr("\nNot known; by assumed numbers: overlap pays"));
   answer.machine.runtime = Runtime::rocm;  // which weft does not calibrate
   EXPECT_THAT(answer.text(1000), HasSubstr("--nccl-tests LOG, into the profile by hand."));
 }
