@@ -8,13 +8,8 @@ namespace weft::calibration::evidence {
 namespace {
 
 scenarios::Odds odds_of(const Comparison& one, const Comparison& serial, bool is_measured) {
-  const scenarios::Case& request = one.measured.request;
-  return scenarios::study::shipped_ratio_errors().of({.family = family_of(request.schedule),
-                                                      .op = op_of(request.workload),
-                                                      .gpus = request.gpus,
-                                                      .speedup = serial.predicted_us / one.predicted_us,
-                                                      .serial_us = serial.predicted_us,
-                                                      .is_measured_machine = is_measured});
+  return scenarios::study::shipped_ratio_errors().of(scenarios::study::predicted_ratio(
+      one.measured.request, serial.predicted_us / one.predicted_us, serial.predicted_us, is_measured));
 }
 
 }  // namespace

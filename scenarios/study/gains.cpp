@@ -13,7 +13,8 @@ constexpr double best_share = 0.95;  // as far from the middle as the worst of t
 
 double best_gain(const Candidate& candidate, const Machine& machine) {
   const double serial_us = candidate.speedup * candidate.estimate.time_us;
-  return shipped_ratio_errors().gain_at(best_share, predicted_ratio(candidate, serial_us, is_measured(machine)));
+  return shipped_ratio_errors().gain_at(
+      best_share, predicted_ratio(candidate.request, candidate.speedup, serial_us, is_measured(machine)));
 }
 
 std::optional<Gain> gain_of(const Answer& answer, int gpus, const Machine& machine) {

@@ -88,18 +88,18 @@ const RatioErrors& shipped_ratio_errors() {
 
 bool is_measured(const Machine& machine) { return !machine.errors.empty(); }
 
-PredictedRatio predicted_ratio(const Candidate& candidate, double serial_us, bool is_measured_machine) {
-  return {.family = family_of(candidate.request.schedule),
-          .op = op_of(candidate.request.workload),
-          .gpus = candidate.request.gpus,
-          .speedup = candidate.speedup,
+PredictedRatio predicted_ratio(const Case& request, double speedup, double serial_us, bool is_measured_machine) {
+  return {.family = family_of(request.schedule),
+          .op = op_of(request.workload),
+          .gpus = request.gpus,
+          .speedup = speedup,
           .serial_us = serial_us,
           .is_measured_machine = is_measured_machine};
 }
 
 Judge judge_of(const Machine& machine) {
   return [is_known = is_measured(machine)](const Candidate& candidate, double serial_us) {
-    return shipped_ratio_errors().of(predicted_ratio(candidate, serial_us, is_known));
+    return shipped_ratio_errors().of(predicted_ratio(candidate.request, candidate.speedup, serial_us, is_known));
   };
 }
 

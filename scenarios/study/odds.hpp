@@ -87,7 +87,7 @@ const RatioErrors& shipped_ratio_errors();
 /// Measured: the profile has error bands.
 bool is_measured(const Machine& machine);
 
-PredictedRatio predicted_ratio(const Candidate& candidate, double serial_us, bool is_measured_machine);
+PredictedRatio predicted_ratio(const Case& request, double speedup, double serial_us, bool is_measured_machine);
 
 /// By the shipped errors.
 Judge judge_of(const Machine& machine);
