@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -30,6 +31,7 @@ class Pipeline {
         rows_(rows_of(pair, hybrid_, pieces_)) {}
 
   double time_us() const {
+    if (families::sums_in_gemm(hybrid_)) return rotated_us();
     if (families::stores(hybrid_)) return stored_us();
     const double gemm = gemm_us(), transfer = transfer_us();
     // Of shards the own ones are not sent: they are the first to be multiplied or the last.
@@ -114,9 +116,10 @@ class Pipeline {
     return meeting_us + (sends_sums_of_pieces() ? 2 : 1) * one_way_us;
   }
   /// Parcels to or from different peers, while all other GPUs do the same.
-  double parcels_us(int parcels, double parcel_bytes) const {
+  double parcels_us(int parcels, double parcel_bytes) const { return parcels_us(parcels, parcel_bytes, links_GBps()); }
+  double parcels_us(int parcels, double parcel_bytes, double out_GBps) const {
     const CopyEngines& engines = machine_.copy_engines;
-    const double through_port_us = parcels * parcel_bytes / bytes_per_us(links_GBps());
+    const double through_port_us = parcels * parcel_bytes / bytes_per_us(out_GBps);
     const int at_once =
         hybrid_.lanes == HybridLanes::one ? 1 : std::min(parcels, uses_engines() ? engines.per_gpu : parcels);
     const int rounds = (parcels + at_once - 1) / std::max(1, at_once);
@@ -134,6 +137,40 @@ class Pipeline {
       least = least == 0 ? GBps : std::min(least, GBps);
     }
     return least;
+  }
+
+  // --- Accumulators that go round ------------------------------------------------------------------------------
+
+  /// From each GPU to the next, all at once.
+  double next_GBps() const {
+    std::map<FabricLink, int> passing;
+    for (int gpu = 0; gpu < gpus_; ++gpu)
+      for (const FabricLink& link : route(machine_.fabric, gpu, (gpu + 1) % gpus_)) ++passing[link];
+    double least = 0;
+    for (const auto& [link, count] : passing) {
+      const double GBps = rate_of(machine_.fabric, link).GBps / count;
+      least = least == 0 ? GBps : std::min(least, GBps);
+    }
+    return least;
+  }
+  /// A GEMM of a step waits for what the rank before computed in the step before.
+  double rotated_us() const {
+    const bool waits = hybrid_.mover == HybridMover::push;
+    const double meeting_us = waits ? 0 : machine_.latencies.barrier_us, piece_bytes = bytes() / pieces_;
+    const double gemm = gemm_us() + (waits ? machine_.latencies.kernel_gap_us : 0);
+    const double transfer = meeting_us + parcels_us(1, piece_bytes, next_GBps());
+    const double sum = meeting_us + parcels_us(gpus_ - 1, piece_bytes);
+    std::vector<double> arrived_us(static_cast<std::size_t>(hybrid_.count), 0);
+    double computed_us = 0, moved_us = 0;
+    for (int step = 0; step < gpus_; ++step)
+      for (double& piece_us : arrived_us) {
+        computed_us = std::max(computed_us, piece_us) + gemm;
+        if (step + 1 < gpus_)
+          piece_us = moved_us = std::max(computed_us, moved_us) + transfer;
+        else if (pair_.op == PairOp::gemm_all_reduce)
+          moved_us = std::max(computed_us, moved_us) + sum;
+      }
+    return std::max(computed_us, moved_us) + 2 * machine_.latencies.barrier_us;
   }
 
   // --- Tiles that the GEMM stores on peers ---------------------------------------------------------------------
@@ -192,7 +229,9 @@ class Pipeline {
   const std::int64_t rows_;
 };
 
-auto kind_of(const Hybrid& hybrid) { return std::tuple(hybrid.trigger, hybrid.mover, hybrid.pieces); }
+auto kind_of(const Hybrid& hybrid) {
+  return std::tuple(hybrid.trigger, hybrid.mover, hybrid.pieces, families::sums_in_gemm(hybrid));
+}
 auto what_is_seen(const ScheduleChoice& choice) {
   const auto& hybrid = std::get<Hybrid>(choice.family);
   return std::tuple(kind_of(hybrid), hybrid.count, hybrid.lanes, hybrid.gemm_sms, hybrid.sums, choice.max_ctas);

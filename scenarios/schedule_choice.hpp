@@ -148,6 +148,7 @@ enum class HybridSums {
   at_end,      ///< all at once after the last transfer, each rank its shard; an all-reduce then sends the sums
   by_piece,    ///< each piece as soon as it has come, and the sums of an all-reduce are sent on at once
   everywhere,  ///< each piece too, but every rank gets all partial sums and adds them up itself: one trip, more bytes
+  in_gemm,     ///< by GEMMs, each to what came from the rank before: accumulators go round (hybrid_rotation.hpp)
 };
 /// A schedule by its choices: the named families are some of the points of this space, the others have no name.
 struct Hybrid {
@@ -387,9 +388,9 @@ struct NamesOf<scenarios::HybridLanes> {
 template <>
 struct NamesOf<scenarios::HybridSums> {
   using enum scenarios::HybridSums;
-  static constexpr std::array names{std::pair{at_end, std::string_view{"at_end"}},
-                                    std::pair{by_piece, std::string_view{"by_piece"}},
-                                    std::pair{everywhere, std::string_view{"everywhere"}}};
+  static constexpr std::array names{
+      std::pair{at_end, std::string_view{"at_end"}}, std::pair{by_piece, std::string_view{"by_piece"}},
+      std::pair{everywhere, std::string_view{"everywhere"}}, std::pair{in_gemm, std::string_view{"in_gemm"}}};
 };
 template <>
 struct NamesOf<scenarios::AttentionExchange> {

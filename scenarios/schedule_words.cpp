@@ -85,6 +85,7 @@ Words words_of_family(const Hybrid& one) {
   if (one.kernel_barrier) details += ", kernel barrier";
   if (one.sums == HybridSums::by_piece) details += ", summed piece by piece";
   if (one.sums == HybridSums::everywhere) details += ", summed on every GPU";
+  if (one.sums == HybridSums::in_gemm) details += ", summed by the GEMMs";
   return {mover_of(one) + " " + pieces_of(one), details};
 }
 Words words_of_family(const Pairs& one) {

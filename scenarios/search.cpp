@@ -4,6 +4,7 @@
 
 #include "models/cost/all_reduce_norm_model.hpp"
 #include "scenarios/families/families.hpp"
+#include "scenarios/families/hybrid_transfers.hpp"
 #include "scenarios/family_rules.hpp"
 
 namespace weft::scenarios {
@@ -39,11 +40,12 @@ std::vector<Hybrid> sensible_hybrids(const PairWorkload& pair, int gpus, const S
   // Sums beside the library's GEMMs wait for SMs: piece by piece they took 10 % longer on two H100s than predicted, on
   // average, and were the fastest by 2 % at most. Our own GEMM, which signals tile groups, leaves room for them.
   const auto is_foreseen = [](const Hybrid& hybrid) {
+    if (hybrid.pieces == HybridPieces::shards && hybrid.count > 2 && !families::sums_in_gemm(hybrid)) return false;
     return hybrid.sums != HybridSums::by_piece || hybrid.mover == HybridMover::store ||
            hybrid.trigger == HybridTrigger::tile_group;
   };
   const auto counts = [](HybridTrigger trigger, HybridPieces pieces) {
-    if (pieces == HybridPieces::shards) return std::vector{1, 2};
+    if (pieces == HybridPieces::shards) return std::vector{1, 2, 4};
     return trigger == HybridTrigger::tile_group ? std::vector{2, 4, 8} : std::vector{2, 4};
   };
   std::vector lanes_to_peers{HybridLanes::one};

@@ -8,11 +8,14 @@
 //   kernel_end    pieces are kernels, which follow the ends of each other
 //   kernel_start  besides, transfers i + 1 (X+gemm) or i - 1 (gemm+X) wait for the start of gemm i
 //   tile_group    one GEMM; its tiles wait for the flag of their rows, or its rows are sent as soon as they are there
+//
+// Where the GEMMs add up what others have computed, the program is another one (hybrid_rotation.hpp).
 #include <algorithm>
 
 #include "models/schedule/layout.hpp"
 #include "models/schedule/own_kernels.hpp"
 #include "scenarios/families/families.hpp"
+#include "scenarios/families/hybrid_rotation.hpp"
 #include "scenarios/families/hybrid_transfers.hpp"
 #include "scenarios/families/operands.hpp"
 #include "scenarios/families/wave_groups.hpp"
@@ -227,9 +230,22 @@ std::optional<InputError> why_not(const Hybrid& hybrid, const PairWorkload& pair
     return expected("count", "chunks of whole tiles of 128 rows and columns");
   if (hybrid.sums != HybridSums::at_end) {
     if (is_nccl || !reduces(pair.op)) return expected("sums", "at_end but where copies bring partial sums");
-    if (hybrid.pieces == HybridPieces::shards) return expected("sums", "at_end with pieces shards: each has one owner");
+    if (hybrid.pieces == HybridPieces::shards && !sums_in_gemm(hybrid))
+      return expected("sums", "at_end or in_gemm with pieces shards: each has one owner");
     if (hybrid.sums == HybridSums::everywhere && pair.op != PairOp::gemm_all_reduce)
       return expected("sums", "at_end or by_piece: a reduce-scatter's ranks need their own rows only");
+  }
+  if (sums_in_gemm(hybrid)) {
+    const auto expected_with = [&](const char* key, const std::string& value) {
+      return expected(key, value + " with sums in_gemm: accumulators go from each rank to the next");
+    };
+    if (hybrid.pieces != HybridPieces::shards) return expected_with("pieces", "shards");
+    if (stores(hybrid)) return expected_with("mover", "one of pull, push and peer_kernel");
+    if (hybrid.trigger != HybridTrigger::kernel_end) return expected_with("trigger", "kernel_end");
+    if (hybrid.lanes != HybridLanes::one) return expected_with("lanes", "one");
+    if (hybrid.ahead) return expected_with("ahead", "false");
+    if (hybrid.kernel_barrier) return expected_with("kernel_barrier", "false");
+    if (hybrid.urgent) return expected_with("urgent", "false");
   }
   if (const std::int64_t columns = collective_first ? pair.k : pair.n;
       hybrid.pieces == HybridPieces::columns && columns % hybrid.count != 0)
@@ -267,7 +283,11 @@ void HybridRules::add_pair(Program& program, const Case& request, const Machine&
   const PairWorkload& pair =
       pair_of(request, {PairOp::gemm_all_reduce, PairOp::gemm_reduce_scatter, PairOp::gemm_all_to_all,
                         PairOp::all_gather_gemm, PairOp::all_to_all_gemm});
-  if (const auto why = why_not(std::get<Hybrid>(request.schedule.family), pair, request.gpus)) throw *why;
+  const auto& hybrid = std::get<Hybrid>(request.schedule.family);
+  if (const auto why = why_not(hybrid, pair, request.gpus)) throw *why;
+  if (sums_in_gemm(hybrid))
+    return add_rotation(program, request, pair,
+                        rows_of_busiest(pair, unit_of_rows(hybrid, request.gpus), "gpus x count"));
   HybridProgram(program, request, pair, machine).add();
 }
 

@@ -26,7 +26,11 @@ inline bool copies(const Hybrid& hybrid) { return hybrid.mover != HybridMover::n
 inline bool pushes(const Hybrid& hybrid) { return hybrid.mover == HybridMover::push; }
 inline bool stores(const Hybrid& hybrid) { return hybrid.mover == HybridMover::store; }
 inline bool reduces(PairOp op) { return op == PairOp::gemm_all_reduce || op == PairOp::gemm_reduce_scatter; }
-inline bool sums_pieces(const Hybrid& hybrid) { return hybrid.sums != HybridSums::at_end; }
+inline bool sums_in_gemm(const Hybrid& hybrid) { return hybrid.sums == HybridSums::in_gemm; }
+/// By kernels, as they come.
+inline bool sums_pieces(const Hybrid& hybrid) {
+  return hybrid.sums == HybridSums::by_piece || hybrid.sums == HybridSums::everywhere;
+}
 inline bool uses_sms(const Hybrid& hybrid) {
   return hybrid.mover == HybridMover::nccl || hybrid.mover == HybridMover::peer_kernel;
 }

@@ -24,7 +24,7 @@ std::vector<std::string> names_of(const std::vector<ScheduleChoice>& choices) {
 
 auto kind_of(const ScheduleChoice& choice) {
   const auto& hybrid = std::get<Hybrid>(choice.family);
-  return std::tuple(hybrid.trigger, hybrid.mover, hybrid.pieces);
+  return std::tuple(hybrid.trigger, hybrid.mover, hybrid.pieces, hybrid.sums == HybridSums::in_gemm);
 }
 
 TEST(LikelyHybrids, AreAllThatMakeSenseEachOnce) {

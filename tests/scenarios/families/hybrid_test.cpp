@@ -130,9 +130,16 @@ TEST(Hybrids, WhatMakesNoSenseIsRefusedByTheChoiceThatDoesNotFit) {
   EXPECT_EQ(error({.sums = HybridSums::by_piece}),
             "schedule.sums: expected at_end but where copies bring partial sums");
   EXPECT_EQ(error({.mover = HybridMover::pull, .pieces = HybridPieces::shards, .sums = HybridSums::by_piece}),
-            "schedule.sums: expected at_end with pieces shards: each has one owner");
+            "schedule.sums: expected at_end or in_gemm with pieces shards: each has one owner");
   EXPECT_EQ(error({.mover = HybridMover::pull, .sums = HybridSums::everywhere}),
             "schedule.sums: expected at_end or by_piece: a reduce-scatter's ranks need their own rows only");
+  EXPECT_EQ(error({.mover = HybridMover::push, .sums = HybridSums::in_gemm}),
+            "schedule.pieces: expected shards with sums in_gemm: accumulators go from each rank to the next");
+  EXPECT_EQ(error({.trigger = HybridTrigger::kernel_start,
+                   .mover = HybridMover::pull,
+                   .pieces = HybridPieces::shards,
+                   .sums = HybridSums::in_gemm}),
+            "schedule.trigger: expected kernel_end with sums in_gemm: accumulators go from each rank to the next");
   EXPECT_EQ(error({.mover = HybridMover::store}),
             "schedule.pieces: expected shards with trigger kernel_end, or with sums everywhere chunks with trigger "
             "tile_group");

@@ -407,6 +407,10 @@ TEST(LayerMeaning, SoDoHybrids) {
     expect_what_serial_leaves(layer, 2, hybrid(HybridMover::pull, HybridPieces::chunks, 4), 4);
     expect_what_serial_leaves(layer, 4, hybrid(HybridMover::push, HybridPieces::columns, 2, HybridLanes::each_peer));
     expect_what_serial_leaves(layer, 2, hybrid(HybridMover::peer_kernel, HybridPieces::shards, 2));
+    Hybrid rotating = hybrid(HybridMover::push, HybridPieces::shards, 2);
+    rotating.sums = HybridSums::in_gemm;
+    for (const int gpus : {2, 4})
+      expect_what_serial_leaves(layer, gpus, Pairs{.o = PairSchedule{rotating}, .down = PairSchedule{rotating}});
   }
 }
 
