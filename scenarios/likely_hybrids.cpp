@@ -210,12 +210,14 @@ class Pipeline {
     return time_us;
   }
 
-  /// Of the last piece: those before are added up beside the GEMM.
+  /// Of the last piece: those before are added up beside the GEMM, or after it, while the last piece travels.
   double last_sum_us() const {
     const double summed_bytes = bytes() / (hybrid_.sums == HybridSums::everywhere ? 1 : gpus_) / hybrid_.count;
     const double meeting_us = sends_sums_of_pieces() ? machine_.latencies.barrier_us : 0;
-    return meeting_us + machine_.other_kernels.overhead_us + machine_.latencies.kernel_gap_us +
-           (gpus_ + 1) * summed_bytes / bytes_per_us(machine_.gpu.hbm_GBps);
+    const double sum_us = machine_.other_kernels.overhead_us + machine_.latencies.kernel_gap_us +
+                          (gpus_ + 1) * summed_bytes / bytes_per_us(machine_.gpu.hbm_GBps);
+    const double before_us = hybrid_.late_sums ? (hybrid_.count - 1) * sum_us : 0;
+    return meeting_us + sum_us + std::max(0.0, before_us - transfer_us());
   }
 
   const PairWorkload& pair_;
@@ -234,7 +236,8 @@ auto kind_of(const Hybrid& hybrid) {
 }
 auto what_is_seen(const ScheduleChoice& choice) {
   const auto& hybrid = std::get<Hybrid>(choice.family);
-  return std::tuple(kind_of(hybrid), hybrid.count, hybrid.lanes, hybrid.gemm_sms, hybrid.sums, choice.max_ctas);
+  return std::tuple(kind_of(hybrid), hybrid.count, hybrid.lanes, hybrid.gemm_sms, hybrid.sums, hybrid.late_sums,
+                    choice.max_ctas);
 }
 
 }  // namespace

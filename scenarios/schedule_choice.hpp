@@ -163,6 +163,7 @@ struct Hybrid {
   int gemm_sms = 0;                      ///< limit of the GEMM; 0: none
   bool kernel_barrier = false;           ///< a GEMM starts only once the transfers beside it have all their SMs
   HybridSums sums = HybridSums::at_end;
+  bool late_sums = false;  ///< sums of pieces come after the last GEMM, while the last piece travels
   static void describe(auto& io, auto& choice) {
     io.required("trigger", choice.trigger, "what a transfer, or a tile, waits for besides its data");
     io.required("mover", choice.mover, "who moves the bytes");
@@ -175,6 +176,7 @@ struct Hybrid {
     io.optional("kernel_barrier", choice.kernel_barrier, false,
                 "a GEMM starts once the transfers beside it have their SMs");
     io.optional("sums", choice.sums, HybridSums::at_end, "when and where what copies bring is added up");
+    io.optional("late_sums", choice.late_sums, false, "pieces are added up after the last GEMM");
   }
   bool operator==(const Hybrid&) const = default;
 };

@@ -86,6 +86,7 @@ Words words_of_family(const Hybrid& one) {
   if (one.sums == HybridSums::by_piece) details += ", summed piece by piece";
   if (one.sums == HybridSums::everywhere) details += ", summed on every GPU";
   if (one.sums == HybridSums::in_gemm) details += ", summed by the GEMMs";
+  if (one.late_sums) details += ", after the last GEMM";
   return {mover_of(one) + " " + pieces_of(one), details};
 }
 Words words_of_family(const Pairs& one) {

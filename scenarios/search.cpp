@@ -37,11 +37,12 @@ std::vector<Hybrid> sensible_hybrids(const PairWorkload& pair, int gpus, const S
   std::vector<int> gemm_sms{0};
   gemm_sms.insert(gemm_sms.end(), space.gemm_sms.begin(), space.gemm_sms.end());
   std::vector<Hybrid> sensible;
-  // Sums beside the library's GEMMs wait for SMs: piece by piece they took 10 % longer on two H100s than predicted, on
-  // average, and were the fastest by 2 % at most. Our own GEMM, which signals tile groups, leaves room for them.
+  // Beside the library's GEMMs, whose CTAs leave no registers, sums wait for SMs and hold up tiles: recorded on two
+  // H200s and H100s, a GEMM of 24 to 50 us takes 3 to 17 us longer beside one, which is more than the sum takes alone.
+  // Our own GEMM, which signals tile groups, leaves room for them.
   const auto is_foreseen = [](const Hybrid& hybrid) {
     if (hybrid.pieces == HybridPieces::shards && hybrid.count > 2 && !families::sums_in_gemm(hybrid)) return false;
-    return hybrid.sums != HybridSums::by_piece || hybrid.mover == HybridMover::store ||
+    return !families::sums_pieces(hybrid) || hybrid.late_sums || hybrid.mover == HybridMover::store ||
            hybrid.trigger == HybridTrigger::tile_group;
   };
   const auto counts = [](HybridTrigger trigger, HybridPieces pieces) {
@@ -63,7 +64,8 @@ std::vector<Hybrid> sensible_hybrids(const PairWorkload& pair, int gpus, const S
                 for (const int sms : gemm_sms)
                   for (const bool barrier : {false, true})
                     for (const auto& [sums, sums_name] : NamesOf<HybridSums>::names)
-                      add({trigger, mover, pieces, count, lanes, ahead, urgent, sms, barrier, sums});
+                      for (const bool late : {false, true})
+                        add({trigger, mover, pieces, count, lanes, ahead, urgent, sms, barrier, sums, late});
   return sensible;
 }
 

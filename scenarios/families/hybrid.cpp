@@ -247,6 +247,12 @@ std::optional<InputError> why_not(const Hybrid& hybrid, const PairWorkload& pair
     if (hybrid.kernel_barrier) return expected_with("kernel_barrier", "false");
     if (hybrid.urgent) return expected_with("urgent", "false");
   }
+  if (hybrid.late_sums) {
+    if (!sums_pieces(hybrid)) return expected("late_sums", "false but where kernels add up pieces");
+    if (by_tiles) return expected("late_sums", "false with trigger tile_group: that GEMM leaves room for sums");
+    if (hybrid.sums == HybridSums::by_piece && pair.op == PairOp::gemm_all_reduce)
+      return expected("late_sums", "false where sums of pieces travel: they would all travel after the last GEMM");
+  }
   if (const std::int64_t columns = collective_first ? pair.k : pair.n;
       hybrid.pieces == HybridPieces::columns && columns % hybrid.count != 0)
     return expected("count", "a divisor of the " + std::to_string(columns) + " columns");
@@ -267,6 +273,7 @@ struct HybridRules {
     if (choice.gemm_sms > 0) words += ", gemm_sms " + std::to_string(choice.gemm_sms);
     if (choice.kernel_barrier) words += ", kernel_barrier";
     if (choice.sums != HybridSums::at_end) words += ", summed " + std::string(name_of(choice.sums));
+    if (choice.late_sums) words += " late";
     return words;
   }
   /// A tile group's tiles are those that are the fastest on `machine`.

@@ -209,6 +209,7 @@ void HybridTransfers::join_lanes() {
 
 void HybridTransfers::leave() {
   if (!copies(hybrid_)) return;
+  sum_late();
   join_lanes();
   if (sums_pieces(hybrid_)) program_.wait(main_stream, sums_);
   // Sums that no rank has sent need no meeting: before a rank writes into what others read it enters.
@@ -231,17 +232,32 @@ void HybridTransfers::add_sum(int chunk, Slice own, Slice sums, StreamId stream)
   program_.add(stream, "sum" + suffix(chunk), sum);
 }
 
+void HybridTransfers::add_sum_of_piece(int chunk, StreamId stream) {
+  if (hybrid_.sums == HybridSums::everywhere)
+    return add_sum(chunk, cut_.whole(buffers_.c, chunk), cut_.whole(buffers_.result, chunk), stream);
+  add_sum(chunk, cut_.part(buffers_.c, 0, chunk), own_sums(chunk), stream);
+}
+
+/// Behind the last GEMM, so that no sum takes the place of one of its CTAs.
+void HybridTransfers::sum_late() {
+  for (const Arrived& piece : unsummed_) {
+    for (const OperationId id : piece.after) program_.wait(main_stream, After{id});
+    add_sum_of_piece(piece.chunk, main_stream);
+  }
+}
+
 /// Adds up what a piece brought, and sends the sums of an all-reduce whose ranks have added up their shards only.
 void HybridTransfers::sum_piece(int piece, const Sent& sent) {
-  for (const OperationId id : sent.last) program_.wait(sums_, After{id});
-  if (pushes(hybrid_)) program_.add(sums_, "arrived" + suffix(piece), Barrier{.channel = 2});
+  Arrived arrived{cut_.chunk_of(piece), sent.last};
+  if (!hybrid_.late_sums || pushes(hybrid_))
+    for (const OperationId id : sent.last) program_.wait(sums_, After{id});
+  if (pushes(hybrid_)) arrived.after = {program_.add(sums_, "arrived" + suffix(piece), Barrier{.channel = 2})};
+  if (hybrid_.late_sums) return unsummed_.push_back(std::move(arrived));
   for (int peer = 1; stores(hybrid_) && peer < gpus_; ++peer)
     program_.add(sums_, "stored" + suffix(piece) + " by rank - " + std::to_string(peer),
                  Wait{.counter = flag_of_peer(piece, peer)});
-  const int chunk = cut_.chunk_of(piece);
-  if (hybrid_.sums == HybridSums::everywhere)
-    return add_sum(chunk, cut_.whole(buffers_.c, chunk), cut_.whole(buffers_.result, chunk), sums_);
-  add_sum(chunk, cut_.part(buffers_.c, 0, chunk), own_sums(chunk), sums_);
+  const int chunk = arrived.chunk;
+  add_sum_of_piece(chunk, sums_);
   if (!sends_sums()) return;
   if (!pushes(hybrid_)) program_.add(sums_, "summed" + suffix(piece), Barrier{.channel = 2});
   for (int step = 1; step < gpus_; ++step) program_.add(sums_, "sum of" + suffix(chunk, step), sum_parcel(step, chunk));

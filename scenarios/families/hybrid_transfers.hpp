@@ -105,7 +105,9 @@ class HybridTransfers {
   }
   Slice own_sums(int chunk) const;
   void add_sum(int chunk, Slice own, Slice sums, StreamId stream);
+  void add_sum_of_piece(int chunk, StreamId stream);
   void sum_piece(int piece, const Sent& sent);
+  void sum_late();
   void sum_at_end();
   void join_lanes();
   StreamId lane_of(int step) const { return lanes_[static_cast<std::size_t>(step - 1) % lanes_.size()]; }
@@ -121,6 +123,11 @@ class HybridTransfers {
   bool gemm_first_, reduces_;
   std::vector<StreamId> lanes_;
   StreamId sums_ = main_stream;  ///< of the sums of pieces
+  struct Arrived {
+    int chunk;
+    std::vector<OperationId> after;
+  };
+  std::vector<Arrived> unsummed_;  ///< pieces whose sums come after the last GEMM
   std::vector<CounterId> flags_;
   int signals_ = 0;
 };

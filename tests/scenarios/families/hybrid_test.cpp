@@ -140,6 +140,17 @@ TEST(Hybrids, WhatMakesNoSenseIsRefusedByTheChoiceThatDoesNotFit) {
                    .pieces = HybridPieces::shards,
                    .sums = HybridSums::in_gemm}),
             "schedule.trigger: expected kernel_end with sums in_gemm: accumulators go from each rank to the next");
+  EXPECT_EQ(error({.mover = HybridMover::pull, .late_sums = true}),
+            "schedule.late_sums: expected false but where kernels add up pieces");
+  EXPECT_EQ(error({.trigger = HybridTrigger::tile_group,
+                   .mover = HybridMover::pull,
+                   .sums = HybridSums::by_piece,
+                   .late_sums = true}),
+            "schedule.late_sums: expected false with trigger tile_group: that GEMM leaves room for sums");
+  EXPECT_EQ(build_error(PairWorkload{PairOp::gemm_all_reduce, 4096, 4096, 4096}, 4,
+                        Hybrid{.mover = HybridMover::pull, .sums = HybridSums::by_piece, .late_sums = true}),
+            "schedule.late_sums: expected false where sums of pieces travel: they would all travel after the last "
+            "GEMM");
   EXPECT_EQ(error({.mover = HybridMover::store}),
             "schedule.pieces: expected shards with trigger kernel_end, or with sums everywhere chunks with trigger "
             "tile_group");

@@ -62,6 +62,21 @@ TEST(HybridTransfers, PiecesThatGoEverywhereAreAddedUpEverywhere) {
                           "sums: sum 1"));
 }
 
+TEST(HybridTransfers, LateSumsComeAfterTheLastGemm) {
+  EXPECT_THAT(
+      program(PairOp::gemm_all_reduce, {.mover = HybridMover::push, .sums = HybridSums::everywhere, .late_sums = true}),
+      ElementsAre("s0: enter", "s0: gemm 0", "s1: push 0 with rank + 1 after enter after gemm 0",
+                  "sums: arrived 0 after push 0 with rank + 1", "s0: gemm 1", "s1: push 1 with rank + 1 after gemm 1",
+                  "sums: arrived 1 after push 1 with rank + 1", "s0: sum 0 after arrived 0",
+                  "s0: sum 1 after arrived 1"));
+  EXPECT_THAT(
+      program(PairOp::gemm_reduce_scatter,
+              {.mover = HybridMover::pull, .sums = HybridSums::by_piece, .late_sums = true}),
+      ElementsAre("s0: enter", "s0: gemm 0", "s1: computed 0 after enter after gemm 0", "s1: pull 0 with rank + 1",
+                  "s0: gemm 1", "s1: computed 1 after gemm 1", "s1: pull 1 with rank + 1",
+                  "s0: sum 0 after pull 0 with rank + 1", "s0: sum 1 after pull 1 with rank + 1"));
+}
+
 TEST(HybridTransfers, StoredTilesNeedNoTransfer) {
   const Hybrid stores{.mover = HybridMover::store, .pieces = HybridPieces::shards};
   EXPECT_THAT(program(PairOp::gemm_all_to_all, stores, 512),
