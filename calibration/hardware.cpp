@@ -15,6 +15,7 @@
 #include "models/base/json_object.hpp"
 #include "models/check/check.hpp"
 #include "models/check/hardware_support.hpp"
+#include "models/schedule/facts.hpp"
 
 namespace weft::calibration {
 namespace {
@@ -64,15 +65,25 @@ std::string count_line() {
   return line_of({{"gpus", found}, {"failed", failed}});
 }
 
-void require_gpus(const std::vector<Schedule>& schedules) {
+bool needs_own_gpus(const Schedule& schedule) {
+  return std::ranges::any_of(schedule.operations,
+                             [](const Operation& operation) { return facts(operation.work).by_library; });
+}
+
+void require_gpus(const std::vector<Schedule>& schedules, bool may_share) {
   require_device_part();
   const int visible = visible_gpus();
   if (visible == 0) throw InputError("device", "expected a machine with NVIDIA GPUs, found none");
-  for (const Schedule& schedule : schedules)
-    if (schedule.gpus < 1 || schedule.gpus > std::min(visible, max_ranks))
-      throw InputError("gpus", "expected 1 to " + std::to_string(std::min(visible, max_ranks)) +
-                                   " (the GPUs visible here), got " + std::to_string(schedule.gpus) +
-                                   " in schedule \"" + schedule.name + "\"");
+  for (const Schedule& schedule : schedules) {
+    const bool shares = may_share && !needs_own_gpus(schedule);
+    const int most = shares ? max_ranks : std::min(visible, max_ranks);
+    if (schedule.gpus >= 1 && schedule.gpus <= most) continue;
+    const std::string why = shares      ? ""
+                            : may_share ? " (the GPUs visible here, which NCCL's ranks cannot share)"
+                                        : " (the GPUs visible here)";
+    throw InputError("gpus", "expected 1 to " + std::to_string(most) + why + ", got " + std::to_string(schedule.gpus) +
+                                 " in schedule \"" + schedule.name + "\"");
+  }
 }
 
 }  // namespace
@@ -114,7 +125,7 @@ int visible_gpus(double limit_s) {
 }
 
 void measure(const std::vector<Schedule>& schedules, const RunOptions& options, const Observer& observer) {
-  require_gpus(schedules);
+  require_gpus(schedules, options.may_share_gpus);
   for (const auto& [gpus, mixes] : by_gpus(schedules, each_alone(schedules.size()), observer)) {
     std::map<std::size_t, Measurement> results;
     Pass(schedules, {.mixes = mixes, .options = options}, observer, results).run();
@@ -128,7 +139,7 @@ void measure(const std::vector<Schedule>& schedules, const RunOptions& options, 
 
 void measure_in_turn(const std::vector<Schedule>& schedules, const std::vector<Mix>& mixes, const RunOptions& options,
                      const Observer& observer) {
-  require_gpus(schedules);
+  require_gpus(schedules, options.may_share_gpus);
   for (const auto& [gpus, of_group] : by_gpus(schedules, mixes, observer)) {
     std::map<std::size_t, Measurement> results;
     Pass(schedules, {.mixes = of_group, .in_turn = true, .options = options}, observer, results).run();

@@ -26,6 +26,9 @@ struct RunOptions {
   double time_limit_s = 60;  ///< for each schedule and pass
   /// CUDA, NCCL and CUPTI start, communicators connect, and a process ends, in tens of seconds at worst.
   double start_up_limit_s = 120;
+  /// Where there are fewer GPUs than ranks, several ranks may have the same one: results are those of as many GPUs, but
+  /// ranks wait for each other's turns, and no time means anything. NCCL refuses it.
+  bool may_share_gpus = false;
   int absent_rank = -1;  ///< self-test: this rank leaves out what the others wait for, so that they hang
 
   /// What a rank may take over a schedule that finds it starting up.

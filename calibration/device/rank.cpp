@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "calibration/device/conditions.hpp"
+#include "calibration/device/gpu_of_rank.hpp"
 #include "calibration/device/reference_check.hpp"
 #include "calibration/device/schedule_error.hpp"
 #include "calibration/device/span_recording.hpp"
@@ -25,7 +26,7 @@ class RankProcess {
         send_(send),
         ranks_(*job.state, job.rank, job.ranks, job.options.rank_limit_s()),
         resources_{{}, {}, SymmetricMemory(ranks_), {}, make_lt_handle(), Communicators(ranks_)},
-        sensors_(job.rank) {}
+        sensors_(gpu_of_rank(job.rank)) {}
 
   void run(Profiler* profiler) {
     if (job_.rank == 0) send_json({{"conditions", to_json(read_conditions(job_.ranks, sensors_))}});
@@ -182,7 +183,7 @@ void run_rank(const RankJob& job, const Send& send) {
   setenv("NCCL_NVLS_ENABLE", "0", 0);
   std::optional<Profiler> profiler;  // before the CUDA context, so that it sees every graph
   if (job.profiled) profiler.emplace();
-  WEFT_CHECK(cudaSetDevice(job.rank));
+  WEFT_CHECK(cudaSetDevice(gpu_of_rank(job.rank)));
   WEFT_CHECK(cudaFree(nullptr));  // makes the context
   RankProcess(job, send).run(profiler ? &*profiler : nullptr);
 }

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "calibration/device/gpu_of_rank.hpp"
 #include "calibration/device/schedule_error.hpp"
 
 namespace weft::calibration::device {
@@ -12,13 +13,18 @@ namespace {
                        ", which " + user);
 }
 
-void require_peer_access(int own, int peer) {
+/// Ranks that share a GPU reach each other's memory as their own.
+void require_peer_access(int own_rank, int peer_rank) {
+  const int own = gpu_of_rank(own_rank), peer = gpu_of_rank(peer_rank);
+  if (own == peer) return;
   int access = 0;
   WEFT_CHECK(cudaDeviceCanAccessPeer(&access, own, peer));
   if (access == 0) refuse(own, "peer access", peer, "symmetric memory needs");
 }
 
-void require_peer_atomics(int own, int peer) {
+void require_peer_atomics(int own_rank, int peer_rank) {
+  const int own = gpu_of_rank(own_rank), peer = gpu_of_rank(peer_rank);
+  if (own == peer) return;
   int atomics = 0;
   WEFT_CHECK(cudaDeviceGetP2PAttribute(&atomics, cudaDevP2PAttrNativeAtomicSupported, own, peer));
   if (atomics == 0) refuse(own, "peer access with atomics", peer, "barriers and signals need");

@@ -78,6 +78,37 @@ TEST_F(FakeDevice, AnswersEachScheduleWithItsOwnTime) {
   EXPECT_EQ(results_.at(3).time_us, times.at(0).time_us);
 }
 
+/// What is refused of a schedule before anything starts.
+std::string refusal_of(const Schedule& schedule, bool may_share_gpus) {
+  RunOptions options;
+  options.may_share_gpus = may_share_gpus;
+  try {
+    measure({schedule}, options, {});
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(FakeDevice, HasAGpuForEachRankUnlessTheyMayShare) {
+  schedules_ = {schedule_named("six", 6)};
+  EXPECT_EQ(refusal_of(schedules_.front(), false),
+            "gpus: expected 1 to 4 (the GPUs visible here), got 6 in schedule \"six\"");
+  options_.may_share_gpus = true;
+  EXPECT_EQ(end_of(""), "no error");
+  EXPECT_EQ(results_.size(), 1);
+}
+
+TEST_F(FakeDevice, IsNotSharedByRanksOfNccl) {
+  Schedule schedule = schedule_named("six", 6);
+  schedule.buffers.push_back({.name = "c", .rows = 6, .columns = 8});
+  schedule.operations.push_back(
+      {.name = "sum", .stream = 0, .after = {}, .work = Collective{.kind = CollectiveKind::all_reduce}});
+  EXPECT_EQ(
+      refusal_of(schedule, true),
+      "gpus: expected 1 to 4 (the GPUs visible here, which NCCL's ranks cannot share), got 6 in schedule \"six\"");
+}
+
 TEST_F(FakeDevice, RecordsTheKernelsOfEveryRank) {
   options_.spans = true;
   EXPECT_EQ(end_of(""), "no error");

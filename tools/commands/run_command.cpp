@@ -27,7 +27,7 @@ struct Options {
   std::string schedule, trace, spans, condition{name_of(Condition::sustained)};
   Output output;
   calibration::RunOptions run;
-  bool no_check = false;
+  bool no_check = false, share_gpus = false;
   RunBest best;
 };
 
@@ -51,6 +51,26 @@ report::Report report_of(const std::string& schedule, const LoneMeasurement& res
   return report;
 }
 
+/// Of ranks that share GPUs: whether the result is right, and no time.
+report::Report report_of_shared(const Schedule& schedule, const LoneMeasurement& result) {
+  const auto& [conditions, measurement] = result;
+  std::ostringstream check;
+  if (measurement.checked)
+    check << "result right: largest error " << measurement.max_error << ", allowed " << measurement.error_bound;
+  else
+    check << "result not checked: the schedule does not say what it computes, or it is no product of matrices";
+  report::Report report;
+  report.title = schedule.name;
+  report.notes = {std::to_string(schedule.gpus) + " ranks shared " + conditions.gpu + ": no time means anything",
+                  check.str()};
+  report.document = nlohmann::ordered_json{{"schedule", schedule.name},
+                                           {"checked", measurement.checked},
+                                           {"max_error", measurement.max_error},
+                                           {"error_bound", measurement.error_bound},
+                                           {"conditions", calibration::to_json(conditions)}};
+  return report;
+}
+
 void write_traces(const Options& options, const Schedule& schedule, const Trace& trace) {
   if (!options.spans.empty()) write_trace(options.spans, trace);
   if (!options.trace.empty()) write_perfetto(options.trace, {{.trace = trace, .edges = edges_of(schedule, trace)}});
@@ -63,7 +83,12 @@ void run(Options options) {
     options.best.question.what = options.schedule;
     return run_best(options.best, options.run, options.output);
   }
-  options.run.spans = true;
+  options.run.spans = !options.share_gpus;
+  if (options.share_gpus) {
+    options.run.may_share_gpus = true;
+    options.run.condition = Condition::after_pause;
+    options.run.repeats = 1;
+  }
   const Schedule schedule = read_schedule(options.schedule);
   try {
     require_runnable(schedule);
@@ -74,6 +99,7 @@ void run(Options options) {
   options.output.require_writable();
   LoneMeasurement result = measure_alone(schedule, options.run);
   result.measurement.trace.machine = schedule.machine;
+  if (options.share_gpus) return options.output.write(report_of_shared(schedule, result));
   write_traces(options, schedule, result.measurement.trace);
   options.output.write(report_of(schedule.name, result));
 }
@@ -111,6 +137,10 @@ void add_run_command(CLI::App& app) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--no-check", options->no_check, "Do not compare the result with a reference");
+  CLI::Option* share = command->add_flag("--share-gpus", options->share_gpus,
+                                         "Ranks may share a GPU: says whether the result is right, and no times");
+  for (const char* of_times : {"--best", "--trace", "--spans", "--condition", "--repeats", "--no-check"})
+    share->excludes(of_times);
   command->callback([options] { run(*options); });
 }
 
