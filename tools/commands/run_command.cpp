@@ -31,16 +31,22 @@ struct Options {
   RunBest best;
 };
 
+std::string check_of(const calibration::Measurement& measurement) {
+  if (!measurement.checked) return "result not checked";
+  std::ostringstream check;
+  check << "result right: largest error " << measurement.max_error << ", allowed " << measurement.error_bound;
+  return check.str();
+}
+
 report::Report report_of(const std::string& schedule, const LoneMeasurement& result) {
   const auto& [conditions, measurement] = result;
   report::Report report = report::trace_report(measurement.trace);
-  std::ostringstream runs, check;
+  std::ostringstream runs;
   runs << "one iteration, " << name_of(measurement.condition) << ": " << fixed(measurement.time_us, 1) << " us on "
        << conditions.gpus << " x " << conditions.gpu << " (runs:";
   for (const double time_us : measurement.repeats_us) runs << ' ' << fixed(time_us, 1);
   runs << ")";
-  check << "result right: largest error " << measurement.max_error << ", allowed " << measurement.error_bound;
-  report.notes = {runs.str(), measurement.checked ? check.str() : "result not checked"};
+  report.notes = {runs.str(), check_of(measurement)};
   nlohmann::ordered_json json{{"schedule", schedule}};
   json.update(nlohmann::ordered_json(calibration::to_json(measurement)));
   auto kernels = nlohmann::json::array();
@@ -54,15 +60,10 @@ report::Report report_of(const std::string& schedule, const LoneMeasurement& res
 /// Of ranks that share GPUs: whether the result is right, and no time.
 report::Report report_of_shared(const Schedule& schedule, const LoneMeasurement& result) {
   const auto& [conditions, measurement] = result;
-  std::ostringstream check;
-  if (measurement.checked)
-    check << "result right: largest error " << measurement.max_error << ", allowed " << measurement.error_bound;
-  else
-    check << "result not checked: the schedule does not say what it computes, or it is no product of matrices";
   report::Report report;
   report.title = schedule.name;
   report.notes = {std::to_string(schedule.gpus) + " ranks shared " + conditions.gpu + ": no time means anything",
-                  check.str()};
+                  check_of(measurement)};
   report.document = nlohmann::ordered_json{{"schedule", schedule.name},
                                            {"checked", measurement.checked},
                                            {"max_error", measurement.max_error},
