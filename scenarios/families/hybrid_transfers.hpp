@@ -9,8 +9,9 @@
 //   store        gemm+X: the GEMM stores its tiles on the peers, which know that they are there from a counter or from
 //                the last barrier; nothing else is sent
 //
-// What is reduced without NCCL is added up by a kernel, at the end or piece by piece on a stream of its own; an
-// all-reduce then sends the sums in the same way, unless every rank has got all partial sums.
+// What is reduced without NCCL is added up by a kernel, at the end, or piece by piece, on a stream of its own or behind
+// the last GEMM (late sums); an all-reduce then sends the sums in the same way, unless every rank has got all partial
+// sums. Sums that the GEMMs make are another program (hybrid_rotation.hpp).
 #pragma once
 
 #include <string>
