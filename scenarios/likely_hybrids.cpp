@@ -130,9 +130,11 @@ class Pipeline {
     return rounds * begin_us + std::max(through_port_us, rounds * one_us);
   }
   /// Out of each GPU, when all send as much to each of the others.
-  double links_GBps() const {
+  double links_GBps() const { return least_GBps(link_loads(machine_.fabric, CollectiveAlgorithm::direct, gpus_)); }
+  /// Through the busiest of these links.
+  double least_GBps(const std::vector<LinkLoad>& loads) const {
     double least = 0;
-    for (const LinkLoad& load : link_loads(machine_.fabric, CollectiveAlgorithm::direct, gpus_)) {
+    for (const LinkLoad& load : loads) {
       const double GBps = rate_of(machine_.fabric, load.link).GBps / load.share;
       least = least == 0 ? GBps : std::min(least, GBps);
     }
@@ -146,12 +148,9 @@ class Pipeline {
     std::map<FabricLink, int> passing;
     for (int gpu = 0; gpu < gpus_; ++gpu)
       for (const FabricLink& link : route(machine_.fabric, gpu, (gpu + 1) % gpus_)) ++passing[link];
-    double least = 0;
-    for (const auto& [link, count] : passing) {
-      const double GBps = rate_of(machine_.fabric, link).GBps / count;
-      least = least == 0 ? GBps : std::min(least, GBps);
-    }
-    return least;
+    std::vector<LinkLoad> loads;
+    for (const auto& [link, count] : passing) loads.push_back({link, static_cast<double>(count)});
+    return least_GBps(loads);
   }
   /// A GEMM of a step waits for what the rank before computed in the step before.
   double rotated_us() const {

@@ -55,13 +55,7 @@ void add_all_gather_gemm(Program& program, const Case& request, const PairWorklo
   program.wait(main_stream, s1);
   program.add(main_stream, "leave", Barrier{.channel = 0});
 
-  Meaning meaning{.op = std::string(name_of(pair.op)),
-                  .m = rows,
-                  .n = pair.n,
-                  .k = pair.k,
-                  .a = shard,
-                  .b = whole.b.buffer,
-                  .result = c};
+  Meaning meaning = meaning_of(pair, rows, shard, whole.b.buffer, c);
   if (is_copied)
     meaning.also.push_back({.op = "all_gather", .m = rows, .n = pair.k, .k = 1, .a = shard, .b = shard, .result = a});
   program.set_meaning(std::move(meaning));
@@ -104,8 +98,7 @@ void add_gemm_reduce_scatter(Program& program, const Case& request, const PairWo
               MemoryBound{is_pytorch ? MemoryKernel::pytorch_sum : MemoryKernel::partial_sum,
                           {program.whole(partials)},
                           {program.whole(result)}});
-  program.set_meaning(
-      {.op = std::string(name_of(pair.op)), .m = rows, .n = pair.n, .k = pair.k, .a = a, .b = b, .result = result});
+  program.set_meaning(meaning_of(pair, rows, a, b, result));
 }
 
 /// The accumulator of rank r's rows begins on rank r + 1: in step i a rank adds its product of the rows of rank - 1 - i
@@ -143,13 +136,7 @@ void add_rotating_reduce_scatter(Program& program, const Case& request, const Pa
             MemoryKernel::add, {program.whole(arrived), program.whole(product)}, {program.whole(accumulator(step))}});
   }
   program.add(main_stream, "leave", Barrier{.channel = 0});
-  program.set_meaning({.op = std::string(name_of(pair.op)),
-                       .m = rows,
-                       .n = pair.n,
-                       .k = pair.k,
-                       .a = inputs.a.buffer,
-                       .b = inputs.b.buffer,
-                       .result = result});
+  program.set_meaning(meaning_of(pair, rows, inputs.a.buffer, inputs.b.buffer, result));
 }
 
 struct AsyncTpRules {

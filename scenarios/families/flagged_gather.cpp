@@ -6,6 +6,8 @@
 //
 // Rows are gathered in the order in which they arrive, so the result begins with the own rows on every rank; undoing
 // that is the next kernel's business.
+#include <utility>
+
 #include "models/base/input_error.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/schedule/layout.hpp"
@@ -86,14 +88,9 @@ void add_flagged_gather(Program& program, const Case& request, const Machine& ma
   }
   program.add(main_stream, "copy own", Copy{program.whole(shard), arrived(0)});
   program.add(main_stream, "gemm", gemm);
-  program.set_meaning({.op = std::string(name_of(pair.op)),
-                       .m = size.m,
-                       .n = pair.n,
-                       .k = pair.k,
-                       .a = shard,
-                       .b = gemm.b.buffer,
-                       .result = gemm.c.buffer,
-                       .own_rows_first = true});
+  Meaning meaning = meaning_of(pair, size.m, shard, gemm.b.buffer, gemm.c.buffer);
+  meaning.own_rows_first = true;
+  program.set_meaning(std::move(meaning));
   program.set_machine(machine.name);
 }
 

@@ -59,14 +59,10 @@ class HybridProgram {
 
   Meaning meaning() const {
     const bool is_cyclic = hybrid_.pieces == HybridPieces::chunks;
-    return {.op = std::string(name_of(pair_.op)),
-            .m = rows_,
-            .n = pair_.n,
-            .k = pair_.k,
-            .a = gemm_first_ ? buffers_.a : buffers_.input,
-            .b = buffers_.b,
-            .result = gemm_first_ ? buffers_.result : buffers_.c,
-            .chunks = is_cyclic && pair_.op != PairOp::gemm_all_reduce ? hybrid_.count : 1};
+    Meaning meaning = meaning_of(pair_, rows_, gemm_first_ ? buffers_.a : buffers_.input, buffers_.b,
+                                 gemm_first_ ? buffers_.result : buffers_.c);
+    if (is_cyclic && pair_.op != PairOp::gemm_all_reduce) meaning.chunks = hybrid_.count;
+    return meaning;
   }
 
   // --- GEMMs ---------------------------------------------------------------------------------------------------

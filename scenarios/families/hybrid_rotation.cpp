@@ -21,13 +21,7 @@ class Rotation {
                           : program.add_buffer("result", rows / gpus_, pair.n, DataType::bf16, Memory::symmetric)),
         lane_(program.add_stream("s1", highest_priority)),
         flagging_(pushes(hybrid_) ? program.add_stream("flags", highest_priority) : lane_) {
-    program.set_meaning({.op = std::string(name_of(pair.op)),
-                         .m = rows,
-                         .n = pair.n,
-                         .k = pair.k,
-                         .a = inputs_.a.buffer,
-                         .b = inputs_.b.buffer,
-                         .result = sums_});
+    program.set_meaning(meaning_of(pair, rows, inputs_.a.buffer, inputs_.b.buffer, sums_));
   }
 
   void add() && {
@@ -49,11 +43,6 @@ class Rotation {
 
  private:
   static std::string suffix(int step, int chunk) { return " " + std::to_string(step) + " " + std::to_string(chunk); }
-  static Slice at(Slice slice, int place) {
-    slice.place = place;
-    return slice;
-  }
-  CopyPath path() const { return uses_sms(hybrid_) ? CopyPath::sms : CopyPath::copy_engine; }
   /// Whose rows a step has, as a distance from this rank.
   int owner(int step) const { return gpus_ - 1 - step; }
   bool ends_at(int step) const { return step + 1 == gpus_ && !sends_sums_; }
@@ -73,7 +62,8 @@ class Rotation {
   void push_on(int step, int chunk) {
     const Slice computed = accumulator(step, chunk);
     const Slice wanted = ends_at(step + 1) ? accumulator(step + 1, chunk) : computed;
-    const OperationId push = program_.add(lane_, "push" + suffix(step, chunk), Copy{computed, at(wanted, 1), path()});
+    const OperationId push =
+        program_.add(lane_, "push" + suffix(step, chunk), Copy{computed, at(wanted, 1), path_of(hybrid_)});
     flags_.push_back(program_.add_counter({"arrived" + suffix(step, chunk), false}));
     program_.wait(flagging_, After{push});
     program_.add(flagging_, "flag" + suffix(step, chunk),
@@ -83,8 +73,8 @@ class Rotation {
   void pull_on(int step, int chunk) {
     const Slice computed = at(cut_.part(accumulators_, owner(step + 1), chunk), -1);
     program_.add(lane_, "computed" + suffix(step, chunk), Barrier{.channel = 1});
-    pulls_.push_back(
-        program_.add(lane_, "pull" + suffix(step, chunk), Copy{computed, accumulator(step + 1, chunk), path()}));
+    pulls_.push_back(program_.add(lane_, "pull" + suffix(step, chunk),
+                                  Copy{computed, accumulator(step + 1, chunk), path_of(hybrid_)}));
   }
   /// The main stream goes on when the rows that a step adds to have come.
   void await(int step, int chunk) {
@@ -100,7 +90,7 @@ class Rotation {
     for (int peer = 1; peer < gpus_; ++peer) {
       const Slice sum = cut_.part(sums_, pushes(hybrid_) ? 0 : peer, chunk), there = at(sum, peer);
       program_.add(lane_, "sum" + suffix(chunk, peer),
-                   pushes(hybrid_) ? Copy{sum, there, path()} : Copy{there, sum, path()});
+                   pushes(hybrid_) ? Copy{sum, there, path_of(hybrid_)} : Copy{there, sum, path_of(hybrid_)});
     }
   }
 

@@ -3,10 +3,6 @@
 namespace weft::scenarios::families {
 namespace {
 
-Slice at(Slice slice, int place) {
-  slice.place = place;
-  return slice;
-}
 std::string suffix(int piece) { return " " + std::to_string(piece); }
 std::string suffix(int piece, int step) { return suffix(piece) + " with rank + " + std::to_string(step); }
 
@@ -118,7 +114,7 @@ HybridTransfers::Sent HybridTransfers::add_parcels(int piece) {
 
 /// What goes to the peer of a step (push) or comes from it (pull).
 Copy HybridTransfers::parcel(int step, int chunk) const {
-  const CopyPath path = hybrid_.mover == HybridMover::peer_kernel ? CopyPath::sms : CopyPath::copy_engine;
+  const CopyPath path = path_of(hybrid_);
   const auto part = [&](BufferId buffer, int peer) {
     return hybrid_.sums == HybridSums::everywhere ? cut_.whole(buffer, chunk) : cut_.part(buffer, peer, chunk);
   };

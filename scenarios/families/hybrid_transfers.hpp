@@ -35,6 +35,13 @@ inline bool sums_pieces(const Hybrid& hybrid) {
 inline bool uses_sms(const Hybrid& hybrid) {
   return hybrid.mover == HybridMover::nccl || hybrid.mover == HybridMover::peer_kernel;
 }
+inline CopyPath path_of(const Hybrid& hybrid) { return uses_sms(hybrid) ? CopyPath::sms : CopyPath::copy_engine; }
+
+/// The same on rank + `place`.
+inline Slice at(Slice slice, int place) {
+  slice.place = place;
+  return slice;
+}
 
 /// How the tiles of a GEMM that signals are scheduled: a limit of SMs, and copies that need none, are for CTAs that
 /// stay.

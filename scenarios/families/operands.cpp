@@ -41,6 +41,10 @@ const PairWorkload& pair_of(const Case& request, std::initializer_list<PairOp> o
                                           known + "), got " + std::string(op_of(request.workload)));
 }
 
+Meaning meaning_of(const PairWorkload& pair, std::int64_t rows, BufferId a, BufferId b, BufferId result) {
+  return {.op = std::string(name_of(pair.op)), .m = rows, .n = pair.n, .k = pair.k, .a = a, .b = b, .result = result};
+}
+
 MatrixShape shape_of(Bytes bytes, int gpus) {
   const std::int64_t elements = bytes / bytes_of(DataType::bf16);
   const std::int64_t per_gpu = elements % gpus == 0 ? elements / gpus : elements;
