@@ -67,6 +67,13 @@ double slowdown_of_update(const Gemm& gemm, const LaunchSite& site) {
   return 1 + std::min(1.0, updated) * (1 / site.machine.gpu.hbm_update_share - 1);
 }
 
+/// A tile reads what it adds to when its product is there, so that nothing of it hides the read; the CTAs that are at
+/// it share the HBM, and what is still in the L2 costs nothing (calibration/measurements/gemms-2026-11-24).
+double addend_us(const TiledWork& work, const LaunchSite& site) {
+  const double tile_bytes = site.cost.traffic.addend_hbm_bytes / static_cast<double>(work.tiles);
+  return tile_bytes * work.ctas / bytes_per_us(site.hbm_GBps);
+}
+
 /// Tiles and the stream of their operands from HBM now and then wait for each other, the more the nearer they are to a
 /// tie: tiles take longer for it, and where the stream is what lasts, what is left of it comes at the end.
 void overlap_with_hbm(TiledWork& work, const LaunchSite& site) {
@@ -232,6 +239,7 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   // Traffic is known of the rank that has most rows, and each tile of any rank has its share of it.
   const auto tiles_with_traffic = static_cast<double>(tile_count(size_of(gemm, site.schedule.gpus), kernel));
   work.uses = memory_uses(site, timing.l2_bytes * tiles_with_traffic, slowdown_of_update(gemm, site));
+  work.tile_us += addend_us(work, site);
   overlap_with_hbm(work, site);
   add_remote_stores(work, gemm, site, tiles_with_traffic);
   if (site.cost.signals) work.tail_us += library.own_signal_us;

@@ -107,6 +107,16 @@ Slices slices_of(const Schedule& schedule, const Operation& operation) {
       [](const OneOf<Signal, Wait, Barrier, Delay> auto&) { return Slices{}; });
 }
 
+/// Which of the slices of a GEMM that adds is the matrix that it adds to, before it is written.
+constexpr std::size_t addend = 2;
+
+bool adds(const Operation& operation) {
+  return match(
+      operation.work, [](const Gemm& gemm) { return gemm.accumulate; },
+      [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                     PartialAttention, Signal, Wait, Barrier, Delay> auto&) { return false; });
+}
+
 }  // namespace
 
 std::vector<MemoryTraffic> memory_traffic(const Schedule& schedule, const Machine& machine) {
@@ -116,10 +126,15 @@ std::vector<MemoryTraffic> memory_traffic(const Schedule& schedule, const Machin
   for (int pass = 0; pass < passes; ++pass) {  // the second sees what the iteration before left
     for (std::size_t id = 0; id < traffic.size(); ++id) {
       traffic[id] = {};
-      for (const Slice& slice : slices_of(schedule, schedule.operations[id])) {
-        const Range range = range_of(slice, schedule);
+      const Slices slices = slices_of(schedule, schedule.operations[id]);
+      for (std::size_t i = 0; i < slices.size(); ++i) {
+        const Range range = range_of(slices[i], schedule);
+        const double missed = slices[i].place == 0 ? l2.miss(range) : 0;
         traffic[id].touched_bytes += range.bytes();
-        if (slice.place == 0) traffic[id].hbm_bytes += l2.miss(range);
+        traffic[id].hbm_bytes += missed;
+        if (i != addend || !adds(schedule.operations[id])) continue;
+        traffic[id].addend_bytes = range.bytes();
+        traffic[id].addend_hbm_bytes = missed;
       }
     }
   }

@@ -120,8 +120,10 @@ std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machi
   for (std::size_t id = 0; id < costs.size(); ++id) {
     const Operation& operation = schedule.operations[id];
     costs[id].traffic = traffic[id];
-    if (!l2_reuse || machine.condition.timing.l2 == L2Before::cold)
+    if (!l2_reuse || machine.condition.timing.l2 == L2Before::cold) {
       costs[id].traffic.hbm_bytes = traffic[id].touched_bytes;
+      costs[id].traffic.addend_hbm_bytes = traffic[id].addend_bytes;
+    }
     for (const After& after : operation.after)
       if (after.point == Point::tile_group) costs[after.operation].signals = true;
     match(operation.work, CostOf(schedule, machine, choices, operation, costs[id], traffic[id].touched_bytes));

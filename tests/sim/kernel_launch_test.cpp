@@ -117,6 +117,17 @@ TEST(KernelLaunch, OfAGemmThatAddsTakesTheHbmLongerForWhatItReadsAndWrites) {
   EXPECT_NEAR(bytes_through(gemm_launch(adds, as_a_stream.site()), Launched::hbm), one.cost().traffic.hbm_bytes, 1);
 }
 
+// What the stream of operands makes longer tiles wait is a tenth of that at most.
+TEST(KernelLaunch, OfAGemmThatAddsHasTilesThatWaitForWhatTheyAddTo) {
+  Gemm adds = gemm();
+  adds.accumulate = true;
+  Launched plain(1, gemm()), adding(1, adds);
+  const TiledWork work = gemm_launch(gemm(), plain.site()).work;
+  const double wave_bytes = 2.0 * rows * columns / static_cast<double>(work.tiles) * work.ctas;
+  const double read_us = wave_bytes / bytes_per_us(test_machine().gpu.hbm_GBps);
+  EXPECT_NEAR(gemm_launch(adds, adding.site()).work.tile_us - work.tile_us, read_us, 0.1 * read_us);
+}
+
 TEST(KernelLaunch, OfAGemmStoresItsResultOnAPeerOverEveryLinkOfTheWay) {
   Launched one(2, gemm(1));
   const KernelLaunch launch = gemm_launch(gemm(1), one.site());

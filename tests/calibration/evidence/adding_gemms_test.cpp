@@ -1,0 +1,79 @@
+// GEMMs that add to a matrix, beside the same that do not, as they were measured.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "models/base/text_file.hpp"
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
+#include "tests/simulator.hpp"
+#include "tests/source_folder.hpp"
+
+namespace weft::calibration {
+namespace {
+
+/// As many GEMMs of m / gemms rows, one after the other; the last `adding` of them add to their rows of c.
+Schedule row_of_gemms(const nlohmann::json& run) {
+  const std::int64_t m = run["m"], n = run["n"], k = run["k"], gemms = run["gemms"], adding = run["adding"];
+  Schedule schedule;
+  schedule.gpus = 1;
+  const auto add_buffer = [&](const char* name, std::int64_t rows, std::int64_t columns) {
+    Buffer& buffer = schedule.buffers.emplace_back();
+    buffer.name = name;
+    buffer.rows = rows;
+    buffer.columns = columns;
+  };
+  add_buffer("a", m, k);
+  add_buffer("b", n, k);
+  add_buffer("c", m, n);
+  schedule.streams.push_back({"main", 0});
+  const std::int64_t rows = m / gemms;
+  for (std::int64_t i = 0; i < gemms; ++i) {
+    Gemm gemm;
+    gemm.a = {.buffer = 0, .rows = RowRange{i * rows, rows}, .columns = k};
+    gemm.b = {.buffer = 1, .rows = RowRange{0, n}, .columns = k};
+    gemm.c = {.buffer = 2, .rows = RowRange{i * rows, rows}, .columns = n};
+    gemm.accumulate = i >= gemms - adding;
+    schedule.operations.push_back({"gemm " + std::to_string(i), 0, {}, gemm});
+  }
+  return schedule;
+}
+
+/// Mean and mean absolute error of how much longer rows take that add, predicted over measured.
+struct Errors {
+  double mean = 0, mean_absolute = 0;
+};
+
+Errors errors_on(const std::string& machine_name, const std::string& file) {
+  const Machine machine = read_machine(machine_path(machine_name));
+  const auto measured = nlohmann::json::parse(
+      read_text_file(tests::source_folder() + "/calibration/measurements/gemms-2026-11-24/" + file));
+  std::map<std::string, double> plain;  // predicted over measured
+  Errors errors;
+  for (const nlohmann::json& run : measured["runs"]) {
+    const double ratio = tests::simulator().run(row_of_gemms(run), machine).time_us / run["time_us"].get<double>();
+    const std::string shape = run["m"].dump() + "x" + run["n"].dump() + "x" + run["k"].dump();
+    if (run["adding"] == 0) {
+      plain[shape] = ratio;
+      continue;
+    }
+    const double error = std::log(ratio / plain.at(shape));
+    errors.mean += error / static_cast<double>(measured["runs"].size() / 2);
+    errors.mean_absolute += std::abs(error) / static_cast<double>(measured["runs"].size() / 2);
+  }
+  return errors;
+}
+
+// Without the time in which tiles wait for what they add to, rows that add are 2 to 3 % too fast.
+TEST(AddingGemms, TakeLongerThanOthersAsMeasured) {
+  for (const char* gpu : {"h100", "h200"}) {
+    const Errors errors = errors_on(std::string(gpu) + "x8-nvswitch", std::string(gpu) + "_adding.json");
+    EXPECT_LT(std::abs(errors.mean), 0.005) << gpu;
+    EXPECT_LT(errors.mean_absolute, 0.011) << gpu;
+  }
+}
+
+}  // namespace
+}  // namespace weft::calibration
