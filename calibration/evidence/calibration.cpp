@@ -58,6 +58,18 @@ std::vector<CalibratedRange> ranges_of(const CalibrationInput& input) {
   return found;
 }
 
+void set_bands(ordered_json& profile, const std::vector<FoundBand>& found, const Provenance& provenance,
+               std::vector<ProfileChange>& changes) {
+  std::vector<ErrorBand> bands;
+  for (const auto& [band, cases] : found) {
+    bands.push_back(band);
+    changes.push_back({"errors", "", text_of(band.low) + " to " + text_of(band.high),
+                       band.stratum + " " + std::string(name_of(band.condition)),
+                       std::to_string(cases) + " cases from " + text_of(band.from_us) + " us"});
+  }
+  set_errors(profile, bands, source_text(provenance, "5 % to 95 % of measured / predicted - 1"));
+}
+
 /// The profile that is being made, and what was done to it.
 class Fit {
  public:
@@ -80,16 +92,7 @@ class Fit {
   Machine machine() const { return machine_from_json(profile_, machine_.gemm_choices); }
 
   void set_errors(const std::vector<FoundBand>& found, const Provenance& provenance) {
-    std::vector<ErrorBand> bands;
-    for (const auto& [band, cases] : found) {
-      bands.push_back(band);
-      changes_.push_back({"errors", "", text_of(band.low) + " to " + text_of(band.high),
-                          band.stratum + " " + std::string(name_of(band.condition)),
-                          std::to_string(cases) + " cases from " + text_of(band.from_us) + " us"});
-    }
-    std::ranges::sort(bands, {},
-                      [](const ErrorBand& band) { return std::tie(band.condition, band.stratum, band.from_us); });
-    evidence::set_errors(profile_, bands, source_text(provenance, "5 % to 95 % of measured / predicted - 1"));
+    set_bands(profile_, found, provenance, changes_);
   }
 
   CalibratedProfile result() && {
@@ -253,6 +256,28 @@ std::vector<Comparison> unseen(const BaseProfile& base, const CalibrationEvidenc
   return comparisons;
 }
 
+/// The base with the bands of its own predictions, and with its own table of kernels.
+CalibratedProfile with_bands(const BaseProfile& base, const std::vector<MeasuredFile>& errors, const std::string& name,
+                             const Progress& progress) {
+  CalibratedProfile result;
+  std::vector<Comparison> comparisons;
+  std::size_t refused = 0, count = 0;
+  for (const MeasuredFile& file : errors) count += file.cases.size();
+  ProgressOfParts cases_done(progress, count);
+  for (const MeasuredFile& file : errors)
+    std::ranges::move(compare(file.cases, base.machine, refused, {}, cases_done.next(file.cases.size())),
+                      std::back_inserter(comparisons));
+  ordered_json profile = base.document;
+  profile["name"] = name;
+  set_bands(profile, error_bands(comparisons), calibration_input(errors).provenance, result.changes);
+  result.text = weft::to_text(profile);
+  const ordered_json& kernels = profile.at("gemm").at("kernels");
+  if (kernels.contains("candidates")) return result;
+  result.table_file = kernels.at("file");
+  result.table_text = weft::to_text(base.machine.gemm_choices);
+  return result;
+}
+
 }  // namespace
 
 CalibratedProfile calibrate(const BaseProfile& base, const CalibrationEvidence& evidence, const std::string& name,
@@ -260,6 +285,7 @@ CalibratedProfile calibrate(const BaseProfile& base, const CalibrationEvidence& 
   if (evidence.library_answers && !base.machine.gemm_candidates.empty())
     throw InputError("the library's answers", "expected none: " + base.machine.name +
                                                   " lists candidates for its kernels, and has no table of answers");
+  if (evidence.fitted.empty()) return with_bands(base, evidence.errors, name, progress);
   Fit fit(base, evidence.fitted, evidence, name);
   if (!evidence.errors.empty())
     fit.set_errors(error_bands(unseen(base, evidence, fit, name, progress)),

@@ -19,7 +19,7 @@ struct BaseProfile {
 };
 
 struct CalibrationEvidence {
-  std::vector<MeasuredFile> fitted;
+  std::vector<MeasuredFile> fitted;  ///< none: the base's numbers stay, and only its error bands are replaced
   /// They tell how far predictions are off: the cases of each folder are predicted from what was measured in the
   /// others. Without them the base's bands stay. Kernels are not needed.
   std::vector<MeasuredFile> errors = {};
@@ -34,7 +34,8 @@ struct ProfileChange {
 struct CalibratedProfile {
   std::string text;  ///< of its file, weft.machine/1
   /// The table of the GEMM library's kernels, and its name in the folder of the profile: it has the checksum of the
-  /// text in it, so that no other table ever takes its place. Both are empty for a profile that lists candidates.
+  /// text in it, so that no other table ever takes its place; where nothing was fitted it is the base's, by its name.
+  /// Both are empty for a profile that lists candidates.
   std::string table_file, table_text;
   std::vector<ProfileChange> changes;
 };

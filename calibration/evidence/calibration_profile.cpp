@@ -6,6 +6,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
+#include <vector>
 
 #include "models/base/json_file.hpp"
 #include "models/machine/machine_numbers.hpp"
@@ -87,14 +89,25 @@ void set_ranges(ordered_json& profile, const std::vector<CalibratedRange>& range
 }
 
 void set_errors(ordered_json& profile, const std::vector<ErrorBand>& bands, const std::string& source) {
-  ordered_json result = ordered_json::array();
-  for (const ErrorBand& band : bands)
+  const auto place = [](const ordered_json& band) {
+    return std::tuple(from_name<Condition>(band.at("condition").get<std::string>(), "errors.condition"),
+                      band.at("stratum").get<std::string>(), band.at("from_us").get<double>());
+  };
+  std::vector<ordered_json> result;
+  std::set<std::pair<Condition, std::string>> measured;
+  for (const ErrorBand& band : bands) {
+    measured.emplace(band.condition, band.stratum);
     result.push_back({{"stratum", band.stratum},
                       {"condition", name_of(band.condition)},
                       {"from_us", band.from_us},
                       {"low", rounded(band.low)},
                       {"high", rounded(band.high)},
                       {"source", source}});
+  }
+  for (const ordered_json& old : profile.at("errors"))
+    if (const auto [condition, stratum, from_us] = place(old); !measured.contains({condition, stratum}))
+      result.push_back(old);
+  std::ranges::sort(result, {}, place);
   profile["errors"] = result;
 }
 

@@ -27,6 +27,7 @@ void set_curves(nlohmann::ordered_json& profile, const std::vector<CollectiveCur
 /// Replaces the range of each quantity; those of other quantities stay.
 void set_ranges(nlohmann::ordered_json& profile, const std::vector<CalibratedRange>& ranges);
 
+/// Replaces the bands of each stratum and condition; those of others stay.
 void set_errors(nlohmann::ordered_json& profile, const std::vector<ErrorBand>& bands, const std::string& source);
 
 /// Replaces the section "conditions", or puts it before "gpu", where it stands by what the machine is.

@@ -77,6 +77,9 @@ const std::vector<BadInput> rows{
     {"a_machine_whose_links_beat_their_datasheet", "machines ./input.json", mesh, R"({"fabric": {"link_peak": {"value": 40}}})", {"input.json: fabric.link_bandwidth: expected at most fabric.link_peak = 40.0, got 46.55"}},
     {"a_machine_without_sms", "machines ./input.json", mesh, R"({"gpu": {"sms_per_gpc": {"value": []}}})", {"input.json: gpu.sms_per_gpc: expected at least one GPC, got none"}},
     {"a_machine_without_an_end", "machines /dev/zero", "", "", {"/dev/zero: expected at most 128 MB, got more"}},
+    // calibrate
+    {"nothing_to_fit_to", "calibrate --base h200x8-nvswitch --out new.json", "", "", {"MEASUREMENTS: expected files to fit to, or --errors"}},
+    {"answers_without_measurements", "calibrate --base h200x8-nvswitch --errors input.json --library-answers input.json --out new.json", "", "{}", {"--library-answers: expected MEASUREMENTS"}},
     // draw, plan
     {"a_seed_below_zero", "draw --seed -1 --out .", "", "", {"seed: expected 0 to 9007199254740992"}},
     {"a_seed_of_a_plan_below_zero", "plan --seed -1 --out .", "", "", {"seed: expected 0 to 9007199254740992"}},

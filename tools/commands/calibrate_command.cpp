@@ -5,6 +5,7 @@
 
 #include "calibration/evidence/calibration.hpp"
 #include "calibration/evidence/calibration_profile.hpp"
+#include "models/base/input_error.hpp"
 #include "models/base/text_file.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
@@ -56,7 +57,14 @@ Progress show_progress() {
   };
 }
 
+void require_evidence(const Options& options) {
+  if (!options.files.empty()) return;
+  if (options.error_files.empty()) throw InputError("MEASUREMENTS", "expected files to fit to, or --errors");
+  if (!options.library_answers.empty()) throw InputError("--library-answers", "expected MEASUREMENTS beside it");
+}
+
 void run(const Options& options) {
+  require_evidence(options);
   require_writable(options.out);
   const fs::path base = machine_path(options.base);
   const Machine machine = read_machine(base);
@@ -72,7 +80,8 @@ void run(const Options& options) {
 void add_calibrate_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("calibrate", "Fit a machine profile to measurements");
   auto options = std::make_shared<Options>();
-  reads(command->add_option("MEASUREMENTS", options->files, "Files that weft measure wrote"))->required();
+  reads(command->add_option("MEASUREMENTS", options->files,
+                            "Files that weft measure wrote; without any, only the error bands are replaced"));
   reads_machine(command->add_option("--base", options->base, "Name or path of the profile whose numbers are replaced"))
       ->required();
   reads(command->add_option("--library-answers", options->library_answers, "The GEMM library's kernels (JSON lines)"));

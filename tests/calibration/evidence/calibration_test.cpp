@@ -7,6 +7,7 @@
 #include "calibration/evidence/calibration_profile.hpp"
 #include "models/base/json_file.hpp"
 #include "models/machine/gemm_choices_file.hpp"
+#include "models/machine/gemm_choices_text.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "tests/models/error_of.hpp"
@@ -29,6 +30,7 @@ class CalibratedFrom : public testing::Test {
     const std::string folder = tests::source_folder() + "/calibration/measurements/";
     return {.fitted = read_measured_files({folder + "calibration-2026-11-21/gemm_again.jsonl"})};
   }
+  static bool is_of_short_gemms(const json& band) { return band["stratum"] == "gemm" && band["condition"] == "short"; }
   static GemmChoice answer() {
     return {256, 512, 1024, {.tile_m = 64, .tile_n = 128, .tile_k = 64, .cluster_m = 1, .cluster_n = 1, .stages = 4}};
   }
@@ -59,6 +61,19 @@ TEST_F(CalibratedFrom, AProfileThatListsCandidatesTakesNoAnswersOfTheLibrary) {
   CalibrationEvidence evidence = some_gemms();
   evidence.library_answers = {answer()};
   EXPECT_THAT(error_of([&] { calibrated("mi300x8-mesh", evidence); }), HasSubstr("mi300x8-mesh lists candidates"));
+}
+
+TEST_F(CalibratedFrom, NothingButErrorsABaseKeepsAllButTheBandsThatTheyTell) {
+  const CalibratedProfile profile = calibrated("h200x8-nvswitch", {.fitted = {}, .errors = some_gemms().fitted});
+  const json before = read_json_file(machine_path("h200x8-nvswitch"));
+  json now = json::parse(profile.text), other = before;
+  std::erase_if(now["errors"].get_ref<json::array_t&>(), is_of_short_gemms);
+  std::erase_if(other["errors"].get_ref<json::array_t&>(), is_of_short_gemms);
+  other["name"] = "mine";
+  EXPECT_EQ(now, other);
+  EXPECT_LT(now["errors"].size(), json::parse(profile.text)["errors"].size());
+  EXPECT_EQ(profile.table_file, before.at("gemm").at("kernels").at("file"));
+  EXPECT_EQ(profile.table_text, to_text(read_machine(machine_path("h200x8-nvswitch")).gemm_choices));
 }
 
 TEST_F(CalibratedFrom, CasesOfTwoFoldersTellHowManyAreDone) {
