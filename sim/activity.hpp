@@ -62,6 +62,10 @@ class Device {
   virtual ~Device() = default;
   /// Begins; the device lets the activity's points happen, `end` last, at the times that it finds right.
   virtual void start(Activity& activity) = 0;
+  /// Finds an SM for the one CTA of a kernel that only waits for others, whose points happen when it is there.
+  virtual void admit(Activity& activity) = 0;
+  /// That CTA leaves.
+  virtual void dismiss(Activity& activity) = 0;
   /// Of an activity that has begun and will not end, when no event is left.
   virtual Hindrance what_hinders(const Activity&) const { return {}; }
 };

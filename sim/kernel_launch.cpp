@@ -94,7 +94,7 @@ KernelLaunch matrix_launch(const LaunchSite& site, DataType dtype, std::int64_t 
   const GemmKernel& kernel = site.cost.kernel;
   KernelLaunch launch;
   launch.cta = {gemm.threads_per_cta, gemm.threads_per_cta * gemm.registers_per_thread,
-                shared_memory_of(kernel, dtype)};
+                shared_memory_of_cta(site.machine, kernel, dtype)};
   launch.cluster = cluster;
   const int at_once = site.sms.capacity(launch.cta, cluster);
   if (at_once == 0)

@@ -163,8 +163,14 @@ void ScheduleRun::begin(Activity& one) {
 }
 
 Process ScheduleRun::wait_for_counter(Activity& one, Wait wait) {
-  one.first_cta_started.happen(engine_);
-  one.all_ctas_started.happen(engine_);
+  const bool is_kernel = wait.path == WaitPath::spinning_kernel;
+  if (is_kernel) {
+    device_.admit(one);
+    co_await Until{one.first_cta_started};
+  } else {
+    one.first_cta_started.happen(engine_);
+    one.all_ctas_started.happen(engine_);
+  }
   CounterState& state = counter(one.rank, one.iteration, wait.counter);
   while (state.count() < wait.value) {  // again where another wait took what this one saw
     Occurrence& reached = state.reaching(engine_, wait.value);
@@ -172,17 +178,19 @@ Process ScheduleRun::wait_for_counter(Activity& one, Wait wait) {
   }
   if (schedule_.counters[wait.counter].reset_by_wait) state.take(wait.value);
   co_await Sleep{engine_, engine_.now() + timing_.signal};
+  if (is_kernel) device_.dismiss(one);
   one.end.happen(engine_);
 }
 
 Process ScheduleRun::meet(Activity& one, int channel) {
-  one.first_cta_started.happen(engine_);
-  one.all_ctas_started.happen(engine_);
+  device_.admit(one);
+  co_await Until{one.first_cta_started};
   Meeting& meeting = meetings_[{one.iteration, channel, order_.barrier_number(one.id)}];
   if (++meeting.arrived == ranks_) meeting.all_here.happen(engine_);
   co_await Until{meeting.all_here};
   const double late = lateness(one.rank, order_.barrier_number(one.id));
   co_await Sleep{engine_, engine_.now() + timing_.barrier + from_us(to_us(timing_.barrier_skew) * late)};
+  device_.dismiss(one);
   one.end.happen(engine_);
 }
 

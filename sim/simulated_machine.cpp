@@ -133,6 +133,15 @@ void SimulatedMachine::start(Activity& activity) {
       [](const Barrier&) {}, [&](const Delay& delay) { hold_sms(activity, delay.held_sms, delay.time_us); });
 }
 
+void SimulatedMachine::admit(Activity& activity) {
+  std::unique_ptr<WaitingCta>& cta = prepared(activity).waiting;
+  if (cta == nullptr)
+    cta = std::make_unique<WaitingCta>(engine_, gpus_[activity.rank]->sms, machine_.gpu.shared_memory_reserve);
+  cta->wait_for_room(activity);
+}
+
+void SimulatedMachine::dismiss(Activity& activity) { prepared(activity).waiting->leave(); }
+
 SmPool& SimulatedMachine::sms_for(const Activity& activity) {
   GpuState& gpu = *gpus_[activity.rank];
   const bool is_apart = match(
@@ -315,6 +324,7 @@ double SimulatedMachine::collective_slowdown(const CollectiveTiming& timing) con
 Hindrance SimulatedMachine::what_hinders(const Activity& activity) const {
   const Prepared& one = prepared_[static_cast<std::size_t>(activity.rank) * costs_.size() + activity.id];
   if (one.kernel != nullptr && one.kernel->owner == &activity) return who_holds_sms(*one.kernel, activity.rank);
+  if (one.waiting != nullptr && one.waiting->owner == &activity) return who_holds_sms(*one.waiting, activity.rank);
   const auto collective = collectives_.find({activity.iteration, activity.id});
   if (collective == collectives_.end()) return {};
   const int rank = collective->second.missing_rank(activity);

@@ -21,6 +21,7 @@
 #include "sim/operation_cost.hpp"
 #include "sim/sm_pool.hpp"
 #include "sim/tiled_kernel.hpp"
+#include "sim/waiting_cta.hpp"
 
 namespace weft::sim {
 
@@ -51,6 +52,8 @@ class SimulatedMachine : public Device {
   void leave_out_peak_load() { pool_.leave_out_peak_load(); }
 
   void start(Activity& activity) override;
+  void admit(Activity& activity) override;
+  void dismiss(Activity& activity) override;
   Hindrance what_hinders(const Activity& activity) const override;
 
   const FluidPool& pool() const { return pool_; }
@@ -85,6 +88,7 @@ class SimulatedMachine : public Device {
   /// What an operation of a rank is in every iteration, known once it has started for the first time.
   struct Prepared {
     std::unique_ptr<TiledKernel> kernel;
+    std::unique_ptr<WaitingCta> waiting;
     bool is_for_this_clock = false;  // the kernel
     Limit limit = Limit::latency;
     std::string detail;

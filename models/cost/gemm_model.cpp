@@ -36,12 +36,18 @@ int persistent_ctas(const Gpu& gpu, const GemmKernel& kernel) {
   return std::max(total, cluster);
 }
 
+Bytes shared_memory_of_cta(const Machine& machine, const GemmKernel& kernel, DataType dtype) {
+  const Bytes operands = shared_memory_of(kernel, dtype);
+  if (is_own_kernel(kernel)) return operands;
+  return operands + machine.gemm.shared_memory_beside_operands + machine.gpu.shared_memory_reserve;
+}
+
 int ctas_per_sm(const Machine& machine, const GemmKernel& kernel, DataType dtype) {
   const Gpu& gpu = machine.gpu;
   const int threads = machine.gemm.threads_per_cta, registers = threads * machine.gemm.registers_per_thread;
   return static_cast<int>(
       std::min<Bytes>({gpu.ctas_per_sm, gpu.threads_per_sm / threads, gpu.registers_per_sm / registers,
-                       gpu.shared_memory_per_sm / shared_memory_of(kernel, dtype)}));
+                       gpu.shared_memory_per_sm / shared_memory_of_cta(machine, kernel, dtype)}));
 }
 
 double rows_of_wave(const MatrixSize& size, const GemmKernel& kernel, double ctas) {

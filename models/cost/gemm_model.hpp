@@ -15,6 +15,10 @@ std::int64_t tile_count(const MatrixSize& size, const GemmKernel& kernel);
 int persistent_ctas(const Gpu& gpu, const GemmKernel& kernel);
 
 /// CTAs of this kernel that an empty SM holds.
+/// What a CTA takes of its SM's shared memory, the hardware's part included. Our own GEMMs leave room for small
+/// kernels.
+Bytes shared_memory_of_cta(const Machine& machine, const GemmKernel& kernel, DataType dtype);
+
 int ctas_per_sm(const Machine& machine, const GemmKernel& kernel, DataType dtype);
 
 /// A wave of tiles on one SM each, and what a kernel takes once whatever its waves.

@@ -21,6 +21,7 @@ struct Gpu {
   std::vector<int> gpc_sms;
   int registers_per_sm = 0;
   Bytes shared_memory_per_sm = 0;
+  Bytes shared_memory_reserve = 0;
   int threads_per_sm = 0;
   int ctas_per_sm = 0;
   int hardware_queues = 0;
@@ -139,6 +140,7 @@ struct GemmTiming {
   double split_k_overhead_us = 0, split_k_GBps = 0;
   int threads_per_cta = 0;
   int registers_per_thread = 0;
+  Bytes shared_memory_beside_operands = 0;
   double beside_copies = 0;
   double tile_spread = 0;
   double own_efficiency = 1, own_energy = 1;

@@ -52,6 +52,8 @@ void describe(auto& io, Like<Gpu> auto& gpu) {
   io.list("sms_per_gpc", gpu.gpc_sms, {"SMs", "SMs of each GPC; a cluster must fit into one", {1, 1 << 10}});
   io.number("registers_per_sm", gpu.registers_per_sm, {"registers", "registers of an SM", large_counts});
   io.number("shared_memory_per_sm", gpu.shared_memory_per_sm, {"bytes", "shared memory of an SM", large_counts});
+  io.optional("shared_memory_reserve", gpu.shared_memory_reserve,
+              {"bytes", "shared memory that the hardware keeps of each CTA", {0, 1e6}});
   io.number("threads_per_sm", gpu.threads_per_sm, {"threads", "threads that an SM holds", small_counts});
   io.number("ctas_per_sm", gpu.ctas_per_sm, {"CTAs", "CTAs that an SM holds", small_counts});
   io.number("hardware_queues", gpu.hardware_queues,
@@ -247,6 +249,8 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
                parts});
   io.number("threads_per_cta", gemm.threads_per_cta, {"threads", "of a GEMM's CTA", small_counts});
   io.number("registers_per_thread", gemm.registers_per_thread, {"registers", "of a GEMM's kernel", small_counts});
+  io.optional("shared_memory_beside_operands", gemm.shared_memory_beside_operands,
+              {"bytes", "shared memory of a CTA of the library's GEMMs, less the operands of all stages", {0, 1e6}});
   io.optional("beside_copies", gemm.beside_copies,
               {"ratio", "a wave that starts while a copy from a peer comes in takes 1 + so many times as long", parts});
   io.optional("tile_spread", gemm.tile_spread,

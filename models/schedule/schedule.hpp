@@ -298,8 +298,8 @@ struct NamesOf<WaitPath> {
 };
 
 /// Holds the stream until the own counter has reached `value`. A spinning kernel of one thread fits beside whatever
-/// runs; with `held_sms` it is one CTA on each of so many SMs and leaves no room there, as a kernel whose every CTA
-/// spins.
+/// leaves it an SM's `gpu.shared_memory_reserve`; with `held_sms` it is one CTA on each of so many SMs and leaves no
+/// room there, as a kernel whose every CTA spins.
 struct Wait {
   CounterId counter = 0;
   std::int64_t value = 1;

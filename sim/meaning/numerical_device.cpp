@@ -48,6 +48,12 @@ void NumericalDevice::start(Activity& activity) {
                       Delay> auto&) { run_alone(activity); });
 }
 
+/// SMs are no matter of meaning.
+void NumericalDevice::admit(Activity& activity) {
+  activity.first_cta_started.happen(engine_);
+  activity.all_ctas_started.happen(engine_);
+}
+
 Process NumericalDevice::run_alone(Activity& activity) {
   co_await sleep();
   activity.first_cta_started.happen(engine_);

@@ -47,6 +47,8 @@ class NumericalDevice : public Device {
   NumericalDevice(Engine& engine, const Schedule& schedule, NumericalMemory& memory, std::uint64_t seed);
 
   void start(Activity& activity) override;
+  void admit(Activity& activity) override;
+  void dismiss(Activity&) override {}
   Processes& processes() { return processes_; }
 
  private:
