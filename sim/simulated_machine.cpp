@@ -136,7 +136,7 @@ void SimulatedMachine::start(Activity& activity) {
 void SimulatedMachine::admit(Activity& activity) {
   std::unique_ptr<WaitingCta>& cta = prepared(activity).waiting;
   if (cta == nullptr)
-    cta = std::make_unique<WaitingCta>(engine_, gpus_[activity.rank]->sms, machine_.gpu.shared_memory_reserve);
+    cta = std::make_unique<WaitingCta>(engine_, sms_for(activity), machine_.gpu.shared_memory_reserve);
   cta->wait_for_room(activity);
 }
 

@@ -5,7 +5,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <tuple>
 #include <utility>
 
 #include "calibration/evidence/accuracy.hpp"
@@ -232,8 +231,9 @@ class Fit {
   std::vector<ProfileChange> changes_;
 };
 
-/// How far predictions are from measurements that nothing was fitted to, where there are those of other servers.
-std::vector<Comparison> unseen(const BaseProfile& base, const CalibrationEvidence& evidence, const Fit& all,
+/// How far predictions are from measurements that nothing was fitted to, where there are those of other servers. `all`
+/// is fitted to every file.
+std::vector<Comparison> unseen(const BaseProfile& base, const CalibrationEvidence& evidence, const Machine& all,
                                const std::string& name, const Progress& progress) {
   std::map<fs::path, std::vector<MeasuredCase>> measured;
   std::size_t count = 0;
@@ -248,7 +248,7 @@ std::vector<Comparison> unseen(const BaseProfile& base, const CalibrationEvidenc
     std::ranges::copy_if(evidence.fitted, std::back_inserter(others),
                          [&where = folder](const MeasuredFile& file) { return file.path.parent_path() != where; });
     const bool is_fitted_to_all = others.empty() || others.size() == evidence.fitted.size();
-    const Machine machine = is_fitted_to_all ? all.machine() : Fit(base, others, evidence, name).machine();
+    const Machine machine = is_fitted_to_all ? all : Fit(base, others, evidence, name).machine();
     std::size_t refused = 0;
     std::ranges::move(compare(cases, machine, refused, {}, cases_done.next(cases.size())),
                       std::back_inserter(comparisons));
@@ -257,19 +257,13 @@ std::vector<Comparison> unseen(const BaseProfile& base, const CalibrationEvidenc
 }
 
 /// The base with the bands of its own predictions, and with its own table of kernels.
-CalibratedProfile with_bands(const BaseProfile& base, const std::vector<MeasuredFile>& errors, const std::string& name,
+CalibratedProfile with_bands(const BaseProfile& base, const CalibrationEvidence& evidence, const std::string& name,
                              const Progress& progress) {
   CalibratedProfile result;
-  std::vector<Comparison> comparisons;
-  std::size_t refused = 0, count = 0;
-  for (const MeasuredFile& file : errors) count += file.cases.size();
-  ProgressOfParts cases_done(progress, count);
-  for (const MeasuredFile& file : errors)
-    std::ranges::move(compare(file.cases, base.machine, refused, {}, cases_done.next(file.cases.size())),
-                      std::back_inserter(comparisons));
   ordered_json profile = base.document;
   profile["name"] = name;
-  set_bands(profile, error_bands(comparisons), calibration_input(errors).provenance, result.changes);
+  set_bands(profile, error_bands(unseen(base, evidence, base.machine, name, progress)),
+            calibration_input(evidence.errors).provenance, result.changes);
   result.text = weft::to_text(profile);
   const ordered_json& kernels = profile.at("gemm").at("kernels");
   if (kernels.contains("candidates")) return result;
@@ -285,10 +279,10 @@ CalibratedProfile calibrate(const BaseProfile& base, const CalibrationEvidence& 
   if (evidence.library_answers && !base.machine.gemm_candidates.empty())
     throw InputError("the library's answers", "expected none: " + base.machine.name +
                                                   " lists candidates for its kernels, and has no table of answers");
-  if (evidence.fitted.empty()) return with_bands(base, evidence.errors, name, progress);
+  if (evidence.fitted.empty()) return with_bands(base, evidence, name, progress);
   Fit fit(base, evidence.fitted, evidence, name);
   if (!evidence.errors.empty())
-    fit.set_errors(error_bands(unseen(base, evidence, fit, name, progress)),
+    fit.set_errors(error_bands(unseen(base, evidence, fit.machine(), name, progress)),
                    calibration_input(evidence.errors).provenance);
   return std::move(fit).result();
 }

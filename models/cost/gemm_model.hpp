@@ -14,11 +14,11 @@ std::int64_t tile_count(const MatrixSize& size, const GemmKernel& kernel);
 /// Persistent CTAs of this cluster size that the GPU holds at once, one on an SM.
 int persistent_ctas(const Gpu& gpu, const GemmKernel& kernel);
 
-/// CTAs of this kernel that an empty SM holds.
 /// What a CTA takes of its SM's shared memory, the hardware's part included. Our own GEMMs leave room for small
 /// kernels.
 Bytes shared_memory_of_cta(const Machine& machine, const GemmKernel& kernel, DataType dtype);
 
+/// CTAs of this kernel that an empty SM holds.
 int ctas_per_sm(const Machine& machine, const GemmKernel& kernel, DataType dtype);
 
 /// A wave of tiles on one SM each, and what a kernel takes once whatever its waves.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/schedule_parts.hpp"
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
@@ -15,16 +16,11 @@ constexpr double square_bytes = 2.0 * side * side;
 Schedule product_and_sum() {
   Schedule schedule;
   schedule.gpus = 1;
-  for (const char* name : {"a", "b", "c"}) {
-    Buffer& buffer = schedule.buffers.emplace_back();
-    buffer.name = name;
-    buffer.rows = buffer.columns = side;
-  }
   schedule.streams.push_back({"main", 0});
   Gemm gemm;
-  BufferId buffer = 0;
-  for (Slice* slice : {&gemm.a, &gemm.b, &gemm.c})
-    *slice = {.buffer = buffer++, .rows = RowRange{0, side}, .columns = side};
+  gemm.a = tests::add_buffer(schedule, "a", side, side);
+  gemm.b = tests::add_buffer(schedule, "b", side, side);
+  gemm.c = tests::add_buffer(schedule, "c", side, side);
   schedule.operations.push_back({"product", 0, {}, gemm});
   gemm.accumulate = true;
   schedule.operations.push_back({"sum", 0, {}, gemm});

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/simulated_executor.hpp"
+#include "tests/schedule_parts.hpp"
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
@@ -18,18 +19,10 @@ Schedule beside_a_gemm(Work waiting) {
   const std::int64_t rows = test_machine().gpu.sms() * tile, columns = tile, depth = 4096;
   Schedule schedule;
   schedule.gpus = 1;
-  const auto add = [&](const char* name, std::int64_t buffer_rows, std::int64_t buffer_columns) {
-    Buffer& buffer = schedule.buffers.emplace_back();
-    buffer.name = name;
-    buffer.rows = buffer_rows;
-    buffer.columns = buffer_columns;
-    const auto id = static_cast<BufferId>(schedule.buffers.size() - 1);
-    return Slice{.buffer = id, .rows = RowRange{0, buffer_rows}, .columns = buffer_columns};
-  };
   Gemm gemm;
-  gemm.a = add("a", rows, depth);
-  gemm.b = add("b", columns, depth);
-  gemm.c = add("c", rows, columns);
+  gemm.a = tests::add_buffer(schedule, "a", rows, depth);
+  gemm.b = tests::add_buffer(schedule, "b", columns, depth);
+  gemm.c = tests::add_buffer(schedule, "c", rows, columns);
   gemm.kernel = kernel;
   schedule.counters.push_back({"given", false});
   schedule.streams = {{"main", 0}, {"other", 0}};

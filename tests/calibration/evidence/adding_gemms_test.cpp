@@ -8,6 +8,7 @@
 #include "models/base/text_file.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
+#include "tests/schedule_parts.hpp"
 #include "tests/simulator.hpp"
 #include "tests/source_folder.hpp"
 
@@ -19,22 +20,14 @@ Schedule row_of_gemms(const nlohmann::json& run) {
   const std::int64_t m = run["m"], n = run["n"], k = run["k"], gemms = run["gemms"], adding = run["adding"];
   Schedule schedule;
   schedule.gpus = 1;
-  const auto add_buffer = [&](const char* name, std::int64_t rows, std::int64_t columns) {
-    Buffer& buffer = schedule.buffers.emplace_back();
-    buffer.name = name;
-    buffer.rows = rows;
-    buffer.columns = columns;
-  };
-  add_buffer("a", m, k);
-  add_buffer("b", n, k);
-  add_buffer("c", m, n);
+  const Slice a = tests::add_buffer(schedule, "a", m, k), b = tests::add_buffer(schedule, "b", n, k);
+  const Slice c = tests::add_buffer(schedule, "c", m, n);
   schedule.streams.push_back({"main", 0});
   const std::int64_t rows = m / gemms;
   for (std::int64_t i = 0; i < gemms; ++i) {
     Gemm gemm;
-    gemm.a = {.buffer = 0, .rows = RowRange{i * rows, rows}, .columns = k};
-    gemm.b = {.buffer = 1, .rows = RowRange{0, n}, .columns = k};
-    gemm.c = {.buffer = 2, .rows = RowRange{i * rows, rows}, .columns = n};
+    gemm.a = a, gemm.b = b, gemm.c = c;
+    gemm.a.rows = gemm.c.rows = RowRange{i * rows, rows};
     gemm.accumulate = i >= gemms - adding;
     schedule.operations.push_back({"gemm " + std::to_string(i), 0, {}, gemm});
   }
