@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "models/cost/governor.hpp"
 #include "models/schedule/facts.hpp"
+#include "sim/mix_clock.hpp"
 #include "sim/power_limit.hpp"
 #include "sim/simulation.hpp"
 
@@ -18,7 +20,8 @@ Machine without(const Mechanisms& mechanisms, Machine machine) {
   if (!mechanisms.residency) kernel.threads_per_cta = kernel.registers_per_thread = 0, kernel.shared_memory_per_cta = 0;
   if (!mechanisms.slowdown) {
     kernel.cold_factor = 1;
-    kernel.crowded_us = kernel.beside_gemm = kernel.memory_pressure = machine.gemm.beside_copies = 0;
+    kernel.crowded_us = kernel.beside_gemm = kernel.memory_pressure = 0;
+    machine.gemm.beside_copies = machine.gemm.beside_pushes = 0;
     if (machine.direct_collectives) {
       auto& [one_shot, two_shot, multimem] = *machine.direct_collectives;
       for (std::optional<DirectCollective>* direct : {&one_shot, &two_shot, &multimem})
@@ -80,6 +83,17 @@ Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& full_machi
   if (statistics != nullptr) *statistics = simulation.statistics(attempt);
   if (tracks != nullptr) *tracks = simulation.tracks(attempt);
   return trace;
+}
+
+double SimulatedExecutor::clock_of_mix_MHz(const std::vector<Schedule>& schedules, const Machine& full_machine) const {
+  const Machine machine = without(options_.mechanisms, full_machine);
+  if (!options_.mechanisms.power) return machine.gpu.max_clock_MHz;
+  std::vector<std::unique_ptr<Simulation>> mix;
+  for (const Schedule& schedule : schedules) {
+    mix.push_back(std::make_unique<Simulation>(schedule, machine, options_));
+    mix.back()->leave_out_statistics();
+  }
+  return clock_share_of_mix(mix, machine.power) * machine.gpu.max_clock_MHz;
 }
 
 Trace simulate(const Schedule& schedule, const Machine& machine, const SimulationOptions& options) {

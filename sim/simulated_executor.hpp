@@ -27,6 +27,9 @@ class SimulatedExecutor : public Executor {
   Trace run(const Schedule& schedule, const Machine& machine, SimulationStatistics* statistics) const;
   /// The same with what each GPU's units did meanwhile, and what waited for what: the iteration is simulated twice.
   Timeline observe(const Schedule& schedule, const Machine& machine) const;
+  /// The SM clock in MHz that these schedules find when they take turns under one sustained load (sim/mix_clock.hpp);
+  /// the highest where nothing holds it back. At least one schedule.
+  double clock_of_mix_MHz(const std::vector<Schedule>& schedules, const Machine& machine) const;
 
  private:
   Trace run(const Schedule& schedule, const Machine& machine, SimulationStatistics* statistics,

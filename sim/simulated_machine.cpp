@@ -38,7 +38,7 @@ SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, Flu
 
 void SimulatedMachine::GpuState::restart() {
   copy_engines.restart();
-  copies_in = running_gemms = 0;
+  pulls_in = pushes_in = running_gemms = 0;
   gemm_slowdown = 1;
   gemm_memory_load = 0;
 }
@@ -365,14 +365,15 @@ Process SimulatedMachine::run_copy(Activity& activity, const Copy& copy) {
   CopyEnginePool& engines = gpus_[activity.rank]->copy_engines;
   const bool needs_engine = is_peer_copy_[activity.id];
   const int destination = gpu_of(activity.rank, copy.destination.place);
+  const bool is_push = destination != activity.rank;
   if (needs_engine) co_await engines.turn_of(activity.operation->stream);
   activity.first_cta_started.happen(engine_);
   activity.all_ctas_started.happen(engine_);
   co_await Pause{engine_, from_us(copy_setup_us(activity))};
-  if (needs_engine) count_copy(destination, +1);
+  if (needs_engine) count_copy(destination, is_push, +1);
   co_await bytes_of_copy(activity, copy);
   if (needs_engine) {
-    count_copy(destination, -1);
+    count_copy(destination, is_push, -1);
     keeps_copy_engine_[activity.id] ? engines.keep_for(activity.operation->stream) : engines.release();
   }
   activity.end.happen(engine_);
@@ -400,8 +401,10 @@ void SimulatedMachine::prepare_copy(Prepared& one, const Activity& activity, con
   Uses uses;
   if (source == destination) {
     const bool is_contiguous = is_whole_rows(copy.source) && is_whole_rows(copy.destination);
-    one.GBps = is_contiguous ? machine_.copy_engines.local_GBps : machine_.copy_engines.local_strided_GBps;
-    uses.push_back({gpus_[source]->hbm, 2.0});
+    const CopyEngines& engines = machine_.copy_engines;
+    one.GBps = is_contiguous ? engines.rate_within_gpu_GBps(static_cast<Bytes>(one.bytes)) : engines.local_strided_GBps;
+    if (const double hbm_bytes = costs_[activity.id].traffic.hbm_bytes; hbm_bytes > 0)
+      uses.push_back({gpus_[source]->hbm, hbm_bytes / one.bytes});
   } else {
     const CopyEngines& engines = machine_.copy_engines;
     one.GBps = source == activity.rank ? engines.rate_of_push_GBps() : engines.GBps;
@@ -417,10 +420,13 @@ bool SimulatedMachine::is_whole_rows(const Slice& slice) const {
   return slice.columns == schedule_.buffers[slice.buffer].columns || row_count(slice.rows, schedule_.gpus) == 1;
 }
 
-void SimulatedMachine::count_copy(int gpu, int change) {
+void SimulatedMachine::count_copy(int gpu, bool is_push, int change) {
   GpuState& into = *gpus_[gpu];
-  into.copies_in += change;
-  into.gemm_slowdown = into.copies_in > 0 ? 1 + machine_.gemm.beside_copies : 1;
+  (is_push ? into.pushes_in : into.pulls_in) += change;
+  const double longer = into.pushes_in > 0  ? machine_.gemm.beside_any_push()
+                        : into.pulls_in > 0 ? machine_.gemm.beside_copies
+                                            : 0;
+  into.gemm_slowdown = 1 + longer;
 }
 
 }  // namespace weft::sim

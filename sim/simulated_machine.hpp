@@ -71,9 +71,9 @@ class SimulatedMachine : public Device {
     SmPool sms;
     std::optional<SmPool> sms_of_collectives;  ///< where SMs are not shared
     CopyEnginePool copy_engines;
-    int hbm, l2;               // resources of the pool
-    int copies_in = 0;         // from peers
-    double gemm_slowdown = 1;  // by those
+    int hbm, l2;                      // resources of the pool
+    int pulls_in = 0, pushes_in = 0;  // from peers
+    double gemm_slowdown = 1;         // by those
     int running_gemms = 0;
     double gemm_memory_load = 0;  // of those
   };
@@ -122,7 +122,7 @@ class SimulatedMachine : public Device {
   double copy_setup_us(const Activity& activity) const;
   Flowing bytes_of_copy(const Activity& activity, const Copy& copy);
   void prepare_copy(Prepared& one, const Activity& activity, const Copy& copy);
-  void count_copy(int gpu, int change);
+  void count_copy(int gpu, bool is_push, int change);
   bool is_whole_rows(const Slice& slice) const;
   Hindrance who_holds_sms(const Grid& grid, int rank) const;
   void count_gemm(int rank, int change, double memory_load);

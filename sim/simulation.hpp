@@ -27,7 +27,8 @@ struct Attempt {
 struct GovernedPower {
   double dynamic_W = 0;  ///< above idle
   double idle_W = 0, limit_W = 0;
-  double excess() const { return (idle_W + dynamic_W) / limit_W; }
+  double governed_W() const { return idle_W + dynamic_W; }
+  double excess() const { return governed_W() / limit_W; }
 };
 
 class Simulation {

@@ -5,10 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "models/base/statistics.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/families/build.hpp"
+#include "scenarios/study/in_turn.hpp"
+#include "scenarios/study/prediction.hpp"
 
 namespace weft::calibration::evidence {
 namespace {
@@ -80,6 +83,18 @@ std::vector<TriedPair> worth_trying(const scenarios::study::Exploration& explora
   for (const Answer& answer : exploration.answers)
     if (TriedPair pair = pair_of(answer, best, machine); !pair.fastest_first.empty()) pairs.push_back(std::move(pair));
   return pairs;
+}
+
+void predict_in_turn(std::vector<TriedPair>& pairs, const Machine& machine, Executor& executor,
+                     const scenarios::study::MixClock& clock_of_mix_MHz) {
+  for (TriedPair& pair : pairs) {
+    std::vector<scenarios::Case> mix;
+    for (const TriedSchedule& tried : pair.fastest_first) mix.push_back(tried.request);
+    mix = scenarios::study::in_turn(std::move(mix), machine, executor, clock_of_mix_MHz);
+    for (std::size_t i = 0; i < mix.size(); ++i)
+      pair.fastest_first[i].predicted_us =
+          scenarios::study::predict(mix[i], machine, executor, {.serial = false}).time_us;
+  }
 }
 
 Conditions run_all(std::vector<TriedPair>& pairs, const RunOptions& options, const Progress& progress) {

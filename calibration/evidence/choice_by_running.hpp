@@ -8,7 +8,9 @@
 
 #include "calibration/hardware.hpp"
 #include "models/base/progress.hpp"
+#include "models/execution/executor.hpp"
 #include "models/machine/machine.hpp"
+#include "scenarios/study/clock.hpp"
 #include "scenarios/study/exploration.hpp"
 
 namespace weft::calibration::evidence {
@@ -37,6 +39,10 @@ struct TriedPair {
 /// Of each answer the first `best` schedules that run, at most two of a kind, and serial, built for this machine and
 /// not yet measured.
 std::vector<TriedPair> worth_trying(const scenarios::study::Exploration& exploration, int best, const Machine& machine);
+
+/// Predicts each at the clock that it finds in turn with the others of its pair, as run_all() measures it.
+void predict_in_turn(std::vector<TriedPair>& pairs, const Machine& machine, Executor& executor,
+                     const scenarios::study::MixClock& clock_of_mix_MHz);
 
 /// Measures all of them, those of a pair in turns; `progress` counts schedules. A schedule that fails or computes wrong
 /// results keeps its error. Throws as measure_in_turn() does, and ExecutionError where all schedules of a pair failed.

@@ -82,10 +82,16 @@ struct CopyEngines {
   double GBps = 0, push_GBps = 0;
   double speed_spread = 0;
   double local_setup_us = 0;
-  double local_GBps = 0;
+  double local_GBps = 0, local_page_GBps = 0;
   double local_strided_GBps = 0;
 
   double rate_of_push_GBps() const { return push_GBps > 0 ? push_GBps : GBps; }
+  /// Of a copy within one GPU from rows that lie one after the other to such rows: the driver moves whole pages by
+  /// another kernel than anything else.
+  double rate_within_gpu_GBps(Bytes bytes) const {
+    return bytes % bytes_of_page == 0 && local_page_GBps > 0 ? local_page_GBps : local_GBps;
+  }
+  static constexpr Bytes bytes_of_page = 4096;
 };
 
 /// Fixed times between operations.
@@ -141,12 +147,14 @@ struct GemmTiming {
   int threads_per_cta = 0;
   int registers_per_thread = 0;
   Bytes shared_memory_beside_operands = 0;
-  double beside_copies = 0;
+  double beside_copies = 0, beside_pushes = 0;
   double tile_spread = 0;
   double own_efficiency = 1, own_energy = 1;
   double own_grid_tile_us = 0, own_persistent_start_us = 0;
   double own_store_GBps = 0, own_store_latency_us = 0, own_store_hold = 0;
   double own_signal_us = 0;
+
+  double beside_any_push() const { return beside_pushes > 0 ? beside_pushes : beside_copies; }
 };
 
 /// Kernels that stream through memory (norms, activations, copies on SMs) and attention.

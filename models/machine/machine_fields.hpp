@@ -128,6 +128,9 @@ void describe(auto& io, Like<CopyEngines> auto& engines) {
               {"ratio", "pulls take so much more or less of their transfer time, each its own share", parts});
   io.number("local_bandwidth", engines.local_GBps,
             {"GBps", "device to device on one GPU, bytes copied (read and written once each)", bandwidths});
+  io.optional(
+      "local_page_bandwidth", engines.local_page_GBps,
+      {"GBps", "local_bandwidth of multiples of 4 KiB, in reach of the L2; left out: as any other", bandwidths});
 }
 
 /// `share` of what the file says is what the simulated link carries.
@@ -253,6 +256,8 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
               {"bytes", "shared memory of a CTA of the library's GEMMs, less the operands of all stages", {0, 1e6}});
   io.optional("beside_copies", gemm.beside_copies,
               {"ratio", "a wave that starts while a copy from a peer comes in takes 1 + so many times as long", parts});
+  io.optional("beside_pushes", gemm.beside_pushes,
+              {"ratio", "the same while a peer's engine pushes one; left out: beside_copies", parts});
   io.optional("tile_spread", gemm.tile_spread,
               {"ratio", "how much later than the mean the last CTA of a wave ends, as a share of its time", parts});
   io.optional("own_efficiency", gemm.own_efficiency,

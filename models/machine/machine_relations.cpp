@@ -68,6 +68,9 @@ void check_fabric(const Machine& machine) {
   require_at_most({"copy_engines.push_bandwidth", machine.copy_engines.push_GBps}, peak_to_peer(fabric));
   require_at_most({"copy_engines.local_strided_bandwidth", machine.copy_engines.local_strided_GBps},
                   {"copy_engines.local_bandwidth", machine.copy_engines.local_GBps});
+  if (machine.copy_engines.local_page_GBps > 0)
+    require_at_most({"copy_engines.local_bandwidth", machine.copy_engines.local_GBps},
+                    {"copy_engines.local_page_bandwidth", machine.copy_engines.local_page_GBps});
   require_at_most({"fabric.host.gpus_per_node", static_cast<double>(fabric.host.gpus_per_node)},
                   {"gpus", static_cast<double>(machine.gpus)});
   if (fabric.kind == FabricKind::nvlink_pairs && machine.gpus % 2 != 0)

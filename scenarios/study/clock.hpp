@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "models/execution/trace.hpp"
 #include "models/machine/machine.hpp"
@@ -13,5 +14,8 @@ namespace weft::scenarios::study {
 
 /// Called by several threads at once. Throws as Executor::run() does.
 using Clock = std::function<Trace(const Schedule&, const Machine&, const sim::SimulationOptions&)>;
+
+/// The SM clock, in MHz, that schedules find which take turns under one load. Called by several threads at once.
+using MixClock = std::function<double(const std::vector<Schedule>&, const Machine&)>;
 
 }  // namespace weft::scenarios::study

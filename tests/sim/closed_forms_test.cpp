@@ -118,19 +118,19 @@ TEST(ClosedForm, DynamicCtasShareWhatLateOnesLeave) {
   EXPECT_LT(beside_us, alone_us + held_us / 2 + 2 * tile_us);
 }
 
-/// The GEMM of a serial schedule on two GPUs, each of which pulls from the other all the while.
-double time_beside_pull_us(const GemmWorkload& workload, double beside_copies) {
+/// The GEMM of a serial schedule on two GPUs, each of which pulls from the other all the while, or pushes to it.
+double time_beside_copy_us(const GemmWorkload& workload, const Machine& machine, bool is_push = false) {
   Schedule schedule = schedule_of(workload, 2);
   const Schedule pulls = schedule_of(CopyWorkload{8'000'000, CopyPattern::one_peer}, 2);
   Copy pull = std::get<Copy>(pulls.operations.at(0).work);
   for (Slice* slice : {&pull.source, &pull.destination})
     slice->buffer += static_cast<BufferId>(schedule.buffers.size());
+  if (is_push) std::swap(pull.source.place, pull.destination.place);
   schedule.buffers.insert(schedule.buffers.end(), pulls.buffers.begin(), pulls.buffers.end());
   schedule.meaning.reset();
   schedule.streams.push_back({"copies", -1});
   schedule.operations.insert(schedule.operations.begin(), {{"pull", 1, {}, pull}, {"meanwhile", 0, {}, Delay{10}}});
-  Machine machine = unlimited_power();
-  machine.gemm.beside_copies = beside_copies;
+  for (Buffer& buffer : schedule.buffers) buffer.memory = Memory::symmetric;
   for (const Span& span : SimulatedExecutor().run(schedule, machine).spans)
     if (span.operation == "gemm") return span.end_us - span.start_us;
   return 0;
@@ -139,7 +139,22 @@ double time_beside_pull_us(const GemmWorkload& workload, double beside_copies) {
 // Two waves of 40 us while 8 MB come in at 80 GB/s, which takes 100 us.
 TEST(ClosedForm, WavesBesideACopyFromAPeerTakeLonger) {
   const GemmWorkload two_waves{1024, 512, 4096};
-  EXPECT_NEAR(time_beside_pull_us(two_waves, 0.25) - time_beside_pull_us(two_waves, 0), 0.25 * 2 * 64 * 0.64, 0.1);
+  Machine machine = unlimited_power();
+  machine.gemm.beside_copies = 0;
+  const double unharmed_us = time_beside_copy_us(two_waves, machine);
+  machine.gemm.beside_copies = 0.25;
+  EXPECT_NEAR(time_beside_copy_us(two_waves, machine) - unharmed_us, 0.25 * 2 * 64 * 0.64, 0.1);
+}
+
+TEST(ClosedForm, WavesBesideAPushTakeLongerByAShareOfTheirOwn) {
+  const GemmWorkload two_waves{1024, 512, 4096};
+  Machine machine = unlimited_power();
+  machine.gemm.beside_copies = 0.25;
+  const double beside_pull_us = time_beside_copy_us(two_waves, machine);
+  EXPECT_NEAR(time_beside_copy_us(two_waves, machine, true), beside_pull_us, 0.1);  // as a pull where nothing is said
+  machine.gemm.beside_pushes = 0.4;
+  EXPECT_NEAR(time_beside_copy_us(two_waves, machine), beside_pull_us, 1e-6);
+  EXPECT_NEAR(time_beside_copy_us(two_waves, machine, true) - beside_pull_us, 0.15 * 2 * 64 * 0.64, 0.1);
 }
 
 // 512 x 512 with split-k 2: 32 CTAs, two waves of half of the k steps (too few for a counter), then the reduction.

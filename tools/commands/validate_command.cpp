@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "calibration/evidence/parts_alone.hpp"
+#include "calibration/evidence/turns.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/text_file.hpp"
 #include "models/machine/machine_files.hpp"
@@ -23,7 +24,7 @@ using nlohmann::ordered_json;
 struct Options {
   std::vector<std::string> files;
   std::string machine, svg;
-  bool rows = false, given = false, targets = false;
+  bool rows = false, given = false, in_turn = false, targets = false;
   Output output;
 };
 
@@ -61,6 +62,8 @@ void run(const Options& options) {
   const Machine machine = read_machine(machine_path(options.machine));
   std::vector<evidence::MeasuredCase> measured = evidence::read_measurements(options.files);
   if (options.given) measured = evidence::with_parts_given(measured);
+  if (options.in_turn)
+    measured = evidence::in_their_mixes(std::move(measured), machine, {}, report::show_progress("mixes"));
   if (measured.empty()) throw InputError(options.files.front(), "expected pairs beside both of their parts, got none");
   options.targets ? run_targets(options, measured, machine) : run_report(options, measured, machine);
 }
@@ -77,6 +80,8 @@ void add_validate_command(CLI::App& app) {
   auto* svg = writes(command->add_option("--svg", options->svg, "Draw predicted over measured times"));
   auto* given = command->add_flag(
       "--given", options->given, "Only pairs whose parts the files have too, predicted from the parts' measured times");
+  command->add_flag("--in-turn", options->in_turn,
+                    "Predict what was measured in turn at the clock of its mix, not at that of each one's own load");
   command->add_flag("--targets", options->targets, "Only what the predictions have to reach, and whether they do")
       ->excludes(svg)
       ->excludes(given);
