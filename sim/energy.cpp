@@ -1,10 +1,10 @@
 #include "sim/energy.hpp"
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cmath>
 #include <utility>
 
-#include "models/cost/gemm_model.hpp"
 #include "models/cost/governor.hpp"
 #include "models/cost/grouped_gemm_model.hpp"
 
@@ -43,13 +43,14 @@ class IterationEnergy::DemandOf {
     const auto size = size_of(gemm, schedule_.gpus);
     const DataType dtype = schedule_.buffers[operand.buffer].dtype;
     const std::int64_t tiles = tile_count(size, cost_.kernel);
-    const TileTiming tile = time_tile(energy_.machine_, size, cost_.kernel, dtype);
+    const WaveOfTiles wave = wave_of_tiles(energy_.machine_, size, cost_.kernel);
+    const TileTiming tile = time_tile_of_wave(energy_.machine_, size.k, cost_.kernel, dtype, 1, wave.ctas, wave.rows);
     const double bf16_flops = size.flops() / energy_.machine_.gpu.speedup(dtype);  // fp8 takes as much less
     return {.switching_uJ = kernel_energy(energy_.machine_, cost_.kernel) *
                             (power_.tensor_pJ_per_flop * bf16_flops +
                              power_.l2_pJ_per_byte * tile.l2_bytes * static_cast<double>(tiles)) *
                             1e-6,
-            .busy = counted({size, cost_.kernel, dtype, tiles, 1}),
+            .busy = counted({size, cost_.kernel, dtype, tiles, 1, wave}),
             .is_on_tensor_cores = true};
   }
 
@@ -87,50 +88,59 @@ IterationEnergy::IterationEnergy(const Schedule& schedule, const Machine& machin
 bool IterationEnergy::uses_tensor_cores() const { return std::ranges::any_of(demands_, &Demand::is_on_tensor_cores); }
 
 double IterationEnergy::busy_us(const BusyGemm& gemm, double clock_share) const {
-  const TileTiming tile = std::visit(
-      [&](const auto& size) { return time_tile(machine_, size, gemm.kernel, gemm.dtype, clock_share); }, gemm.size);
+  const auto k = std::visit([](const auto& size) { return size.k; }, gemm.size);
+  const TileTiming tile =
+      time_tile_of_wave(machine_, k, gemm.kernel, gemm.dtype, clock_share, gemm.wave.ctas, gemm.wave.rows);
   return weft::busy_us(machine_.gpu, gemm.tiles, tile);
 }
 
-double IterationEnergy::busy_us(double clock_share) const {
-  double time_us = 0;
-  for (const BusyGemm& gemm : gemms_) time_us += gemm.count * busy_us(gemm, clock_share);
-  return time_us;
-}
-
 /// At the voltage of the maximum clock; 1 W us is 1 uJ.
-double IterationEnergy::busy_uJ(const BusyGemm& gemm, double clock_share) const {
-  return kernel_energy(machine_, gemm.kernel) * machine_.power.gemm_W * clock_share * busy_us(gemm, clock_share);
+double IterationEnergy::busy_uJ(const BusyGemm& gemm, double busy_us, double clock_share) const {
+  return kernel_energy(machine_, gemm.kernel) * machine_.power.gemm_W * clock_share * busy_us;
 }
 
-double IterationEnergy::total_uJ(double clock_share) const {
+EnergyAtClock IterationEnergy::at(double clock_share) const {
+  EnergyAtClock energy;
   double switching_uJ = switching_uJ_;
-  for (const BusyGemm& gemm : gemms_) switching_uJ += gemm.count * busy_uJ(gemm, clock_share);
-  return fixed_uJ_ + switching_energy_factor(machine_.power, clock_share) * switching_uJ;
+  for (const BusyGemm& gemm : gemms_) {
+    const double one_us = busy_us(gemm, clock_share);
+    energy.busy_us += gemm.count * one_us;
+    switching_uJ += gemm.count * busy_uJ(gemm, one_us, clock_share);
+  }
+  energy.total_uJ = fixed_uJ_ + switching_energy_factor(machine_.power, clock_share) * switching_uJ;
+  return energy;
 }
 
-double IterationEnergy::operation_uJ(OperationId id, double clock_share) const {
-  const Demand& demand = demands_[id];
-  const double busy_uJ = demand.busy < 0 ? 0 : this->busy_uJ(gemms_[demand.busy], clock_share);
-  return demand.fixed_uJ + switching_energy_factor(machine_.power, clock_share) * (demand.switching_uJ + busy_uJ);
+std::vector<double> IterationEnergy::operations_uJ(double clock_share) const {
+  boost::container::small_vector<double, 8> gemms_uJ;
+  for (const BusyGemm& gemm : gemms_) gemms_uJ.push_back(busy_uJ(gemm, busy_us(gemm, clock_share), clock_share));
+  const double factor = switching_energy_factor(machine_.power, clock_share);
+  std::vector<double> energies_uJ;
+  energies_uJ.reserve(demands_.size());
+  for (const Demand& demand : demands_) {
+    const double of_gemm_uJ = demand.busy < 0 ? 0 : gemms_uJ[static_cast<std::size_t>(demand.busy)];
+    energies_uJ.push_back(demand.fixed_uJ + factor * (demand.switching_uJ + of_gemm_uJ));
+  }
+  return energies_uJ;
 }
 
-std::vector<PowerStep> power_steps(const std::vector<PowerSpan>& spans, double period_us, double idle_W) {
-  struct Change {
-    double at_us, power_W;
-    int on_tensor_cores;
-  };
-  std::vector<Change> changes;
+PowerChanges::PowerChanges(const std::vector<PowerSpan>& spans, double period_us) {
+  changes_.reserve(2 * spans.size() + 1);
   for (const PowerSpan& span : spans) {
     if (span.end_us <= span.start_us) continue;
     const double power_W = span.energy_uJ / (span.end_us - span.start_us);
-    changes.push_back({span.start_us, power_W, span.on_tensor_cores ? 1 : 0});
-    changes.push_back({span.end_us, -power_W, span.on_tensor_cores ? -1 : 0});
+    changes_.push_back({span.start_us, power_W, span.on_tensor_cores ? 1 : 0});
+    changes_.push_back({span.end_us, -power_W, span.on_tensor_cores ? -1 : 0});
   }
-  changes.push_back({period_us, 0, 0});
-  std::ranges::sort(changes, {}, [](const Change& one) { return std::pair(one.at_us, one.power_W); });
-  std::vector<PowerStep> steps{{0, idle_W, 0}};
-  for (const auto& [at_us, change_W, change] : changes)
+  changes_.push_back({period_us, 0, 0});
+  std::ranges::sort(changes_, {}, [](const Change& one) { return std::pair(one.at_us, one.power_W); });
+}
+
+std::vector<PowerStep> PowerChanges::steps(double idle_W) const {
+  std::vector<PowerStep> steps;
+  steps.reserve(changes_.size() + 1);
+  steps.push_back({0, idle_W, 0});
+  for (const auto& [at_us, change_W, change] : changes_)
     steps.push_back({at_us, std::max(idle_W, steps.back().power_W + change_W), steps.back().on_tensor_cores + change});
   return steps;
 }
@@ -160,17 +170,21 @@ class RepeatedIntegral {
 
 }  // namespace
 
-double root_mean_square_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W) {
-  const std::vector<PowerStep> steps = power_steps(spans, period_us, idle_W);
+double root_mean_square_W(const PowerChanges& changes, double idle_W) {
+  const std::vector<PowerStep> steps = changes.steps(idle_W);
   double sum = 0;
   for (std::size_t i = 1; i < steps.size(); ++i)
     sum += (steps[i].from_us - steps[i - 1].from_us) * steps[i - 1].power_W * steps[i - 1].power_W;
   return std::sqrt(sum / steps.back().from_us);
 }
 
+double root_mean_square_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W) {
+  return root_mean_square_W(PowerChanges(spans, period_us), idle_W);
+}
+
 /// The worst window begins or ends where power changes.
-double worst_window_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W, double window_us) {
-  const std::vector<PowerStep> steps = power_steps(spans, period_us, idle_W);
+double worst_window_W(const PowerChanges& changes, double idle_W, double window_us) {
+  const std::vector<PowerStep> steps = changes.steps(idle_W);
   const RepeatedIntegral integral(steps);
   const double whole_us = steps.back().from_us;
   double most = 0;
@@ -178,6 +192,10 @@ double worst_window_W(const std::vector<PowerSpan>& spans, double period_us, dou
     most = std::max({most, integral.until(step.from_us + window_us) - integral.until(step.from_us),
                      integral.until(step.from_us + whole_us) - integral.until(step.from_us + whole_us - window_us)});
   return most / window_us;
+}
+
+double worst_window_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W, double window_us) {
+  return worst_window_W(PowerChanges(spans, period_us), idle_W, window_us);
 }
 
 }  // namespace weft::sim

@@ -4,12 +4,19 @@
 #include <variant>
 #include <vector>
 
+#include "models/cost/gemm_model.hpp"
 #include "models/machine/machine.hpp"
 #include "models/schedule/amounts.hpp"
 #include "models/schedule/schedule.hpp"
 #include "sim/operation_cost.hpp"
 
 namespace weft::sim {
+
+/// Of all operations of an iteration at one clock.
+struct EnergyAtClock {
+  double total_uJ = 0;
+  double busy_us = 0;  ///< that all SMs are busy with the tiles of GEMMs
+};
 
 /// What the operations of one iteration take, without what the GPU takes idle. SMs at a share g of the maximum clock
 /// take  v^2 (gemm_W g busy(g) + tensor energy x flops + L2 energy x operand bytes)  with a voltage of
@@ -20,10 +27,10 @@ class IterationEnergy {
   IterationEnergy(const Schedule& schedule, const Machine& machine, const std::vector<OperationCost>& costs);
 
   /// With tensor cores at this share of the maximum clock.
-  double total_uJ(double clock_share) const;
-  double operation_uJ(OperationId id, double clock_share) const;
-  /// That all SMs are busy with the tiles of GEMMs.
-  double busy_us(double clock_share) const;
+  double total_uJ(double clock_share) const { return at(clock_share).total_uJ; }
+  EnergyAtClock at(double clock_share) const;
+  /// The same of each operation.
+  std::vector<double> operations_uJ(double clock_share) const;
 
   bool is_on_tensor_cores(OperationId id) const { return demands_[id].is_on_tensor_cores; }
   /// Do any operations work on the tensor cores? Nothing else draws so much that the clock is lowered.
@@ -43,11 +50,12 @@ class IterationEnergy {
     DataType dtype;
     std::int64_t tiles = 0;
     int count = 0;
+    WaveOfTiles wave{};
   };
   class DemandOf;
 
   double busy_us(const BusyGemm& gemm, double clock_share) const;
-  double busy_uJ(const BusyGemm& gemm, double clock_share) const;
+  double busy_uJ(const BusyGemm& gemm, double busy_us, double clock_share) const;
 
   const Machine& machine_;
   std::vector<Demand> demands_;  ///< one for each operation
@@ -67,15 +75,30 @@ struct PowerStep {
   int on_tensor_cores = 0;  ///< spans that last
 };
 
-/// Of `idle_W` and what each span takes while it lasts: from 0 to the end of the period, at which the last one begins.
-std::vector<PowerStep> power_steps(const std::vector<PowerSpan>& spans, double period_us, double idle_W);
+/// When power changes in a period, in order: found once for all that is asked of the same spans.
+class PowerChanges {
+ public:
+  PowerChanges(const std::vector<PowerSpan>& spans, double period_us);
+  /// Of `idle_W` and what each span takes while it lasts: from 0 to the end of the period, at which the last one
+  /// begins.
+  std::vector<PowerStep> steps(double idle_W) const;
+
+ private:
+  struct Change {
+    double at_us, power_W;
+    int on_tensor_cores;
+  };
+  std::vector<Change> changes_;
+};
 
 /// The root of the mean square of power over `period_us`: of `idle_W` and what each span takes while it lasts. `spans`
 /// begin at 0 or later; those that end after the period lengthen it.
+double root_mean_square_W(const PowerChanges& changes, double idle_W);
 double root_mean_square_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W);
 
 /// The highest mean power of a window of `window_us`, in periods that follow each other. The window is above 0 and no
 /// longer than the period; spans are as above.
+double worst_window_W(const PowerChanges& changes, double idle_W, double window_us);
 double worst_window_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W, double window_us);
 
 }  // namespace weft::sim

@@ -22,7 +22,8 @@ double excess_at(double clock_share, const std::vector<std::unique_ptr<Simulatio
   double sum = 0, time_us = 0;
   for (const std::unique_ptr<Simulation>& one : mix) {
     const Attempt attempt = one->run(clock_share);
-    const double governed_W = one->governed_power(attempt).governed_W();
+    const PowerChanges changes(one->power_spans(attempt), attempt.time_us);
+    const double governed_W = one->governed_power(attempt, changes).governed_W();
     const double lasts_us = turn_us(attempt.time_us);
     sum += lasts_us * governed_W * (is_mean ? 1 : governed_W);
     time_us += lasts_us;

@@ -24,8 +24,8 @@ struct PowerPhases {
   double other_W2us = 0;                // of the square of all power
 };
 
-PowerPhases phases_of(const std::vector<PowerSpan>& spans, double period_us, double idle_W) {
-  const std::vector<PowerStep> steps = power_steps(spans, period_us, 0);  // above idle
+PowerPhases phases_of(const PowerChanges& changes, double idle_W) {
+  const std::vector<PowerStep> steps = changes.steps(0);  // above idle
   PowerPhases phases;
   for (std::size_t i = 1; i < steps.size(); ++i) {
     const auto [from_us, power_W, on_tensor_cores] = steps[i - 1];
@@ -48,11 +48,18 @@ PowerPhases phases_of(const std::vector<PowerSpan>& spans, double period_us, dou
 /// each clock. What else changes with the clock shows in the difference between the last two runs.
 class PowerByCycle {
  public:
-  PowerByCycle(Simulation& simulation, const Attempt& attempt) : simulation_(simulation) { see(attempt); }
+  PowerByCycle(Simulation& simulation, const Attempt& attempt)
+      : simulation_(simulation), changes_(simulation.power_spans(attempt), attempt.time_us) {
+    see(attempt);
+  }
+  /// From the run that it was made of.
+  void begin_estimates() { take_as_reference(); }
 
   void learn(const Attempt& attempt) {
     const double before = cycle_, excess_before = excess_;
+    changes_ = PowerChanges(simulation_.power_spans(attempt), attempt.time_us);
     see(attempt);
+    take_as_reference();
     tilt_ = std::clamp((excess_before / excess(before) - 1) / (before - cycle_), -most_tilt, most_tilt);
   }
 
@@ -75,14 +82,16 @@ class PowerByCycle {
 
  private:
   void see(const Attempt& attempt) {
-    const GovernedPower power = simulation_.governed_power(attempt);
+    const GovernedPower power = simulation_.governed_power(attempt, changes_);
     cycle_ = 1 / simulation_.tensor_clock_share(attempt.clock_share);
     excess_ = power.excess();
     idle_W_ = power.idle_W;
     limit_W_ = power.limit_W;
-    phases_ = phases_of(simulation_.power_spans(attempt), attempt.time_us, idle_W_);
-    energy_uJ_ = simulation_.energy_uJ(1 / cycle_);
-    gemms_us_ = simulation_.busy_us(1 / cycle_);
+  }
+
+  void take_as_reference() {
+    phases_ = phases_of(changes_, idle_W_);
+    reference_ = simulation_.energy(1 / cycle_);
     tilt_ = 0;
     estimated_W_ = estimated_W(cycle_);
   }
@@ -92,8 +101,9 @@ class PowerByCycle {
   }
 
   double estimated_W(double cycle) const {
-    const double more_uJ = simulation_.energy_uJ(1 / cycle) - energy_uJ_;
-    const double longer = gemms_us_ > 0 ? simulation_.busy_us(1 / cycle) / gemms_us_ : cycle / cycle_;
+    const EnergyAtClock there = simulation_.energy(1 / cycle);
+    const double more_uJ = there.total_uJ - reference_.total_uJ;
+    const double longer = reference_.busy_us > 0 ? there.busy_us / reference_.busy_us : cycle / cycle_;
     const double time_us = phases_.time_us + (longer - 1) * phases_.tensor_us;
     if (simulation_.governs_mean_power()) return idle_W_ + (phases_.energy_uJ + more_uJ) / time_us;
     const double energy = 1 + more_uJ / phases_.tensor_uJ;
@@ -105,7 +115,9 @@ class PowerByCycle {
 
   Simulation& simulation_;
   // Of the last run.
-  double cycle_ = 1, excess_ = 1, idle_W_ = 0, limit_W_ = 0, energy_uJ_ = 0, gemms_us_ = 0, estimated_W_ = 0;
+  PowerChanges changes_;
+  double cycle_ = 1, excess_ = 1, idle_W_ = 0, limit_W_ = 0, estimated_W_ = 0;
+  EnergyAtClock reference_;
   PowerPhases phases_;
   double tilt_ = 0;  // of the excess, for each cycle of the maximum clock, against what is estimated
 };
@@ -117,10 +129,12 @@ class PowerByCycle {
 /// estimated from those before, between what is known to be too high and low enough: two are enough, unless copies of
 /// several ranks meet by chance. Then power jumps up and down from one clock to the next, and halvings find one of the
 /// jumps over the limit.
-Attempt at_power_limit(Simulation& simulation, const Attempt& at_highest_clock) {
+std::optional<Attempt> at_power_limit(Simulation& simulation, const Attempt& at_highest_clock) {
   double shortest = 1 / simulation.tensor_clock_share(1), longest = 1 / lowest_clock_share;
   Attempt attempt = at_highest_clock;
   PowerByCycle power(simulation, attempt);
+  if (power.excess() <= 1) return std::nullopt;
+  power.begin_estimates();
   for (int run = 0; run < most_runs && longest - shortest > alike_cycles * shortest; ++run) {
     double cycle = run == 0 ? power.cautious_cycle(longest) : power.cycle_at_limit(shortest, longest);
     const bool is_known = run > 0 && (cycle == longest || cycle - shortest <= estimated_to);

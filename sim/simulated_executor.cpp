@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "models/cost/governor.hpp"
 #include "models/schedule/facts.hpp"
@@ -65,16 +66,16 @@ Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& full_machi
   const bool is_governed = options_.mechanisms.power && condition.fixed_clock_MHz == 0 && simulation.depends_on_clock();
   Attempt attempt =
       simulation.run(condition.fixed_clock_MHz > 0 ? condition.fixed_clock_MHz / machine.gpu.max_clock_MHz : 1);
-  const bool is_over_limit = is_governed && simulation.governed_power(attempt).excess() > 1;
-  if (is_over_limit) {
+  const std::optional<Attempt> limited = is_governed ? at_power_limit(simulation, attempt) : std::nullopt;
+  if (limited) {
     const double share =
         condition.condition == Condition::sustained ? 1 : throttled_share(machine.power, attempt.time_us);
     const double unlimited_cycle = 1 / simulation.tensor_clock_share(attempt.clock_share);
-    attempt = at_power_limit(simulation, attempt);
+    attempt = *limited;
     if (share < 1) attempt = simulation.run(1 / std::lerp(unlimited_cycle, 1 / attempt.clock_share, share));
   }
   Trace trace = simulation.trace(attempt);
-  if (is_over_limit) {
+  if (limited) {
     for (Span& span : trace.spans)
       if (span.limit == Limit::compute) span.limit = Limit::power;
     if (trace.limited_by == Limit::compute) trace.limited_by = Limit::power;

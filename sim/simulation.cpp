@@ -55,22 +55,19 @@ double Simulation::tensor_clock_share(double clock_share) const {
 
 /// The clock of tensor cores is one number in an iteration, so the phase that needs most power sets it. The root mean
 /// square was fitted to whole iterations.
-GovernedPower Simulation::governed_power(const Attempt& last) {
+GovernedPower Simulation::governed_power(const Attempt& last, const PowerChanges& changes) const {
   const Power& power = machine_.power;
   const double limit_W = is_steady_load() ? power.limit_of_steady_load_W() : power.limit_W;
   const double window_us = governor_window_us(power);
   const bool is_mean = governs_mean_power();
   if (is_mean && last.time_us <= window_us) return {last.power_W - power.idle_W, power.idle_W, limit_W};
-  const std::vector<PowerSpan> spans = power_spans(last);
-  const double governed_W = is_mean ? worst_window_W(spans, last.time_us, power.idle_W, window_us)
-                                    : root_mean_square_W(spans, last.time_us, power.idle_W);
+  const double governed_W =
+      is_mean ? worst_window_W(changes, power.idle_W, window_us) : root_mean_square_W(changes, power.idle_W);
   return {governed_W - power.idle_W, power.idle_W, limit_W};
 }
 
 std::vector<PowerSpan> Simulation::power_spans(const Attempt& last) {
-  std::vector<PowerSpan> spans;
-  for (OperationId id = 0; id < static_cast<OperationId>(costs_.size()); ++id) spans.push_back(span_of(id, last));
-  return spans;
+  return spans_of(last, 0, run_.begin_of(0, last.iterations - 1));
 }
 
 /// Does the GPU do one thing, again and again?
@@ -84,19 +81,19 @@ double Simulation::mean_clock_share(const Attempt& last) {
 }
 
 /// Of a rank in the last iteration, which it begins at 0.
-PowerSpan Simulation::span_of(OperationId id, const Attempt& last, int rank) {
+PowerSpan Simulation::span_of(OperationId id, const Attempt& last, int rank, double energy_uJ) {
   const int iteration = last.iterations - 1;
   const Activity& activity = run_.activity(rank, iteration, id);
   const Picoseconds begin = run_.begin_of(rank, iteration);
   return {to_us(activity.first_cta_started.time() - begin), to_us(activity.end.time() - begin),
-          energy_.operation_uJ(id, tensor_clock_share(last.clock_share)), energy_.is_on_tensor_cores(id)};
+          energy_uJ, energy_.is_on_tensor_cores(id)};
 }
 
 /// How long tensor cores are at work in an iteration, however many operations use them at once.
 double Simulation::tensor_time_us(const Attempt& last) {
   std::vector<PowerSpan> spans;
   for (OperationId id = 0; id < static_cast<OperationId>(costs_.size()); ++id)
-    if (energy_.is_on_tensor_cores(id)) spans.push_back(span_of(id, last));
+    if (energy_.is_on_tensor_cores(id)) spans.push_back(span_of(id, last, 0, 0));
   std::ranges::sort(spans, {}, &PowerSpan::start_us);
   double time_us = 0, until_us = 0;
   for (const PowerSpan& span : spans) {
@@ -227,9 +224,11 @@ std::vector<Track> Simulation::tracks(const Attempt& last) {
 
 std::vector<PowerSpan> Simulation::spans_of(const Attempt& last, int rank, Picoseconds origin) {
   const double late_us = to_us(run_.begin_of(rank, last.iterations - 1) - origin);
+  const std::vector<double> energies_uJ = energy_.operations_uJ(tensor_clock_share(last.clock_share));
   std::vector<PowerSpan> spans;
+  spans.reserve(costs_.size());
   for (OperationId id = 0; id < static_cast<OperationId>(costs_.size()); ++id) {
-    PowerSpan span = span_of(id, last, rank);
+    PowerSpan span = span_of(id, last, rank, energies_uJ[static_cast<std::size_t>(id)]);
     span.start_us += late_us;
     span.end_us += late_us;
     spans.push_back(span);

@@ -46,14 +46,12 @@ class Simulation {
   /// Does anything take longer at a lower clock?
   bool depends_on_clock() const { return energy_.uses_tensor_cores(); }
   /// Power of the last run as the governor sees it: a load that comes and goes counts for more than its mean.
-  GovernedPower governed_power(const Attempt& last);
+  GovernedPower governed_power(const Attempt& last, const PowerChanges& changes) const;
   bool governs_mean_power() const { return machine_.power.governor_exponent == 1; }
   /// Of a rank's operations in the last iteration of the last run.
   std::vector<PowerSpan> power_spans(const Attempt& last);
-  /// What the operations of an iteration take with tensor cores at a share of the maximum clock, and how long their
-  /// GEMMs keep all SMs busy.
-  double energy_uJ(double clock_share) const { return energy_.total_uJ(clock_share); }
-  double busy_us(double clock_share) const { return energy_.busy_us(clock_share); }
+  /// Of the operations of an iteration with tensor cores at a share of the maximum clock.
+  EnergyAtClock energy(double clock_share) const { return energy_.at(clock_share); }
 
   /// Of the last iteration of the last run.
   Trace trace(const Attempt& last);
@@ -66,7 +64,7 @@ class Simulation {
   Attempt run_until_steady(double clock_share);
   Attempt run_iterations(int iterations, double clock_share, int mean_from = -1);
   double period_us(int rank, int iteration, int from) const;
-  PowerSpan span_of(OperationId id, const Attempt& last, int rank = 0);
+  PowerSpan span_of(OperationId id, const Attempt& last, int rank, double energy_uJ);
   std::vector<PowerSpan> spans_of(const Attempt& last, int rank, Picoseconds origin);
   double tensor_time_us(const Attempt& last);
   bool is_steady_load() const;

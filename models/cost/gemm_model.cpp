@@ -91,11 +91,16 @@ TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmK
           .l2_bytes = k_steps * operand_bytes};
 }
 
-TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
-                     double clock_share) {
+WaveOfTiles wave_of_tiles(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel) {
   const auto ctas =
       static_cast<double>(std::min<std::int64_t>(tile_count(size, kernel), persistent_ctas(machine.gpu, kernel)));
-  return time_tile_of_wave(machine, size.k, kernel, dtype, clock_share, ctas, rows_of_wave(size, kernel, ctas));
+  return {ctas, rows_of_wave(size, kernel, ctas)};
+}
+
+TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
+                     double clock_share) {
+  const auto [ctas, rows] = wave_of_tiles(machine, size, kernel);
+  return time_tile_of_wave(machine, size.k, kernel, dtype, clock_share, ctas, rows);
 }
 
 double kernel_efficiency(const Machine& machine, const Gemm& gemm) {

@@ -32,6 +32,12 @@ struct TileTiming {
 TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
                      double clock_share = 1);
 
+/// CTAs that are at work at once, and the rows that they read between them: the same at every clock.
+struct WaveOfTiles {
+  double ctas = 0, rows = 0;
+};
+WaveOfTiles wave_of_tiles(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel);
+
 /// The same in a wave of `ctas` CTAs that read `wave_rows` rows of k elements between them.
 TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmKernel& kernel, DataType dtype,
                              double clock_share, double ctas, double wave_rows);

@@ -25,14 +25,18 @@ std::int64_t tile_count(const GroupedSize& size, const GemmKernel& kernel) {
   return tile_rows * divided_up(size.n, kernel.tile_n);
 }
 
-TileTiming time_tile(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel, DataType dtype,
-                     double clock_share) {
+WaveOfTiles wave_of_tiles(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel) {
   const auto tiles = static_cast<double>(tile_count(size, kernel));
   const double ctas = std::min(tiles, static_cast<double>(persistent_ctas(machine.gpu, kernel)));
   const double tiles_of_group = tiles / static_cast<double>(groups_with_rows(size));
   const double groups_of_wave = std::max(1.0, ctas / tiles_of_group);
-  const double wave_rows = groups_of_wave * rows_of_wave(mean_group(size), kernel, ctas / groups_of_wave);
-  return time_tile_of_wave(machine, size.k, kernel, dtype, clock_share, ctas, wave_rows);
+  return {ctas, groups_of_wave * rows_of_wave(mean_group(size), kernel, ctas / groups_of_wave)};
+}
+
+TileTiming time_tile(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel, DataType dtype,
+                     double clock_share) {
+  const auto [ctas, rows] = wave_of_tiles(machine, size, kernel);
+  return time_tile_of_wave(machine, size.k, kernel, dtype, clock_share, ctas, rows);
 }
 
 double estimated_grouped_gemm_us(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel,

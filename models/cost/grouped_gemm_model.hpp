@@ -12,6 +12,7 @@ namespace weft {
 std::int64_t tile_count(const GroupedSize& size, const GemmKernel& kernel);
 
 /// As for one GEMM (gemm_model.hpp); the groups of a wave are taken to be of mean size.
+WaveOfTiles wave_of_tiles(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel);
 TileTiming time_tile(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel, DataType dtype,
                      double clock_share = 1);
 
