@@ -21,7 +21,7 @@ class CopyEnginePool {
     CopyEnginePool& engines;
     StreamId stream;
     bool await_ready() const { return false; }
-    void await_suspend(std::coroutine_handle<> process) { engines.acquire(stream, resumption_of(process)); }
+    bool await_suspend(std::coroutine_handle<> process) { return !engines.is_granted(stream, resumption_of(process)); }
     void await_resume() const {}
   };
   Turn turn_of(StreamId stream) { return {*this, stream}; }
@@ -44,15 +44,27 @@ class CopyEnginePool {
   }
 
  private:
-  void acquire(StreamId stream, Waiter granted) {
+  /// At once, where whoever asks would go on next in any case; else it is resumed.
+  bool is_granted(StreamId stream, Waiter granted) {
+    if (!has_engine(stream)) {
+      queue_.push_back(granted);
+      return false;
+    }
+    if (engine_.is_next()) {
+      engine_.take_place();
+      return true;
+    }
+    engine_.at(engine_.now(), granted);
+    return false;
+  }
+  bool has_engine(StreamId stream) {
     if (const auto kept = std::find(kept_for_.begin(), kept_for_.end(), stream); kept != kept_for_.end()) {
       kept_for_.erase(kept);
-      engine_.at(engine_.now(), granted);
-      return;
+      return true;
     }
-    if (idle_ == 0) return queue_.push_back(granted);
+    if (idle_ == 0) return false;
     --idle_;
-    engine_.at(engine_.now(), granted);
+    return true;
   }
 
   Engine& engine_;

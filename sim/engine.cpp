@@ -20,6 +20,12 @@ constexpr std::uint64_t most_events = std::uint64_t{1} << 31;  // minutes of wor
 
 const PlannedEnds Engine::no_ends;
 
+inline void Engine::call_first(Line& line) {
+  const Waiter waiter = line.first().waiter;
+  line.leave();
+  waiter.call(waiter.context);
+}
+
 /// Ends that are due come before what was scheduled in the present instant: their times were set before, or when
 /// nothing was left of it.
 bool Engine::step() {
@@ -45,10 +51,9 @@ bool Engine::step() {
   return true;
 }
 
-void Engine::call_first(Line& line) {
-  const Waiter waiter = line.first().waiter;
-  line.leave();
-  waiter.call(waiter.context);
+void Engine::run() {
+  while (step()) {
+  }
 }
 
 void Engine::restart() {
@@ -56,12 +61,6 @@ void Engine::restart() {
   assert(ends_->is_empty());
   now_ = base_ = {};
   sequence_ = 0;
-}
-
-Engine::Line* Engine::first_line() {
-  for (Line& line : lines_)
-    if (!line.is_empty()) return &line;
-  return nullptr;
 }
 
 void Engine::wait_for(Picoseconds time, const Event& event) {
@@ -90,6 +89,7 @@ void Engine::begin_next_instant() {
   now_ = earliest;
   std::vector<TimedEvent>* bucket = &buckets_[std::countr_zero(filled_)];
   if (bucket->size() > few_events) bucket = &spread(*bucket);
+  Picoseconds next = never;
   for (std::size_t i = 0; i < bucket->size();) {
     TimedEvent& one = (*bucket)[i];
     if (one.time == earliest) {
@@ -97,11 +97,15 @@ void Engine::begin_next_instant() {
       one = bucket->back();
       bucket->pop_back();
     } else {
+      next = std::min(next, one.time);
       ++i;
     }
   }
-  if (bucket->empty()) filled_ &= filled_ - 1;
-  earliest_ = filled_ == 0 ? never : unknown;
+  if (bucket->empty()) {
+    filled_ &= filled_ - 1;
+    next = filled_ == 0 ? never : unknown;
+  }
+  earliest_ = next;
   if (early_.size() > 1) std::sort(early_.begin(), early_.end(), is_later);
 }
 

@@ -57,14 +57,14 @@ class Engine {
 
   /// Takes the earliest event, sets the clock, calls whoever waits. False when nothing is left.
   bool step();
-  void run() {
-    while (step()) {
-    }
-  }
+  void run();
   /// Is nothing left of the present instant but what is being called, and ends?
   bool is_instant_over() const {
     return early_.empty() && lines_[0].is_empty() && lines_[1].is_empty() && lines_[2].is_empty();
   }
+  /// Would an event for the present instant be the next one? Who would wait for it may go on at once if it takes the
+  /// event's place, and nothing that schedules events comes after it in who called it.
+  bool is_next() const { return early_.empty() && lines_[0].is_empty() && !is_end_due(); }
   /// Back to time 0; nobody waits any more.
   void restart();
   std::uint64_t events() const { return sequence_; }  ///< scheduled, and places taken
@@ -104,7 +104,11 @@ class Engine {
   bool is_end_due() const { return !ends_->is_empty() && ends_->first().end.time == now_; }
   void wait_for(Picoseconds time, const Event& event);
   Picoseconds earliest_waiting();
-  Line* first_line();
+  Line* first_line() {
+    if (!lines_[0].is_empty()) return &lines_[0];
+    if (!lines_[1].is_empty()) return &lines_[1];
+    return lines_[2].is_empty() ? nullptr : &lines_[2];
+  }
   static void call_first(Line& line);
   void begin_next_instant();
   std::vector<TimedEvent>& spread(std::vector<TimedEvent>& bucket);

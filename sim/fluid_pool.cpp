@@ -25,6 +25,21 @@ Picoseconds rounded_up(double time_ps) {
 
 }  // namespace
 
+/// Of most simulations, so that memory is not asked for again and again as they begin.
+FluidPool::FluidPool(Engine& engine) : engine_(engine) {
+  constexpr std::size_t usual_resources = 64, usual_flows = 32;
+  engine.serve(ends_, waiter_for<&FluidPool::on_end>(this));
+  for (auto* by_resource : {&touched_, &to_plan_, &settled_, &open_}) by_resource->reserve(usual_resources);
+  for (auto* of_flows : {&free_, &started_, &ended_, &unrated_, &group_}) of_flows->reserve(usual_flows);
+  resources_.reserve(usual_resources);
+  limits_.reserve(usual_resources);
+  flows_.reserve(usual_flows);
+  paths_.reserve(usual_flows);
+  uses_.reserve(4 * usual_flows);
+  new_rates_.reserve(usual_flows);
+  renewals_.reserve(usual_flows);
+}
+
 int FluidPool::add_resource(double capacity) {
   if (count_ == resources_.size()) resources_.emplace_back();
   resources_[count_].capacity = capacity;
@@ -112,7 +127,7 @@ void FluidPool::leave(FlowId id) {
   want(flow, -flow.cap);
   paths_[flow.path].served += flow.work;
   for (const Use& use : uses(flow)) {
-    std::vector<FlowId>& flows = resources_[use.resource].flows;
+    auto& flows = resources_[use.resource].flows;
     *std::find(flows.begin(), flows.end(), id) = flows.back();
     flows.pop_back();
   }
@@ -240,13 +255,19 @@ void FluidPool::sort_group() {
 void FluidPool::plan_group(int resource) {
   find_group(resource, [&](int r) { return limits_[r] < unlimited; });
   if (group_.empty()) return;
-  sort_group();  // sums are rounded in this order
   ++plans_;
+  if (group_.size() == 1 && !with_peak_load_) return plan_lone(group_.front());
+  sort_group();  // sums are rounded in this order
   demands_.clear();
   for (const FlowId id : group_) demands_.push_back({flows_[id].cap, paths_[flows_[id].path].place});
   const std::vector<double>& rates = max_min_.rates(limits_, group_paths_, demands_);
   if (with_peak_load_) note_peak_load(rates);
   for (std::size_t i = 0; i < group_.size(); ++i) new_rates_.push_back({group_[i], rates[i]});
+}
+
+/// What the plan of a group of one comes to.
+void FluidPool::plan_lone(FlowId id) {
+  new_rates_.push_back({id, MaxMin::rate_of_one(limits_, group_paths_.front(), flows_[id].cap)});
 }
 
 void FluidPool::note_peak_load(const std::vector<double>& rates) {

@@ -9,6 +9,7 @@
 // Each plan moves the ends of many flows; ends at one time leave in the order in which they were planned.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -25,7 +26,7 @@ using PathId = int;
 
 class FluidPool {
  public:
-  explicit FluidPool(Engine& engine) : engine_(engine) { engine.serve(ends_, waiter_for<&FluidPool::on_end>(this)); }
+  explicit FluidPool(Engine& engine);
   FluidPool(const FluidPool&) = delete;  // events in the engine point at it
 
   /// `capacity` in units per us.
@@ -56,11 +57,11 @@ class FluidPool {
  private:
   struct Resource {
     double capacity = 0;
-    double wanted = 0;          // what its running flows would take at their caps
-    double load = 0;            // in the plan that is made
-    std::vector<FlowId> flows;  // that run, in any order
-    bool is_touched = false;    // its flows have changed since the last settling
-    std::uint64_t seen = 0;     // number of the search that met it last
+    double wanted = 0;                                // what its running flows would take at their caps
+    double load = 0;                                  // in the plan that is made
+    boost::container::small_vector<FlowId, 4> flows;  // that run, in any order
+    bool is_touched = false;                          // its flows have changed since the last settling
+    std::uint64_t seen = 0;                           // number of the search that met it last
   };
   struct Path {
     std::size_t first_use = 0, last_use = 0;
@@ -102,6 +103,7 @@ class FluidPool {
   bool is_twin(const Flow& a, const Flow& b) const;
   void update_limits();
   void plan_group(int resource);
+  void plan_lone(FlowId id);
   void sort_group();
   template <class Counts>
   void find_group(int resource, const Counts& counts);

@@ -85,7 +85,7 @@ inline void MaxMin::freeze(const Rising& flow, double rate) {
 }
 
 /// It rises to its cap or until the narrowest of its resources is full.
-const std::vector<double>& MaxMin::rate_of_one(const std::vector<double>& capacities, PathUses uses, double cap) {
+double MaxMin::rate_of_one(const std::vector<double>& capacities, PathUses uses, double cap) {
   double rate = cap;
   for (const Use& use : uses) {
     const double capacity = capacities[use.resource];
@@ -95,13 +95,15 @@ const std::vector<double>& MaxMin::rate_of_one(const std::vector<double>& capaci
       if (other.resource == use.resource) weight += other.per_unit;
     if (weight > 0) rate = std::min(rate, std::max(capacity, 0.0) / weight);
   }
-  rates_.assign(1, rate);
-  return rates_;
+  return rate;
 }
 
 const std::vector<double>& MaxMin::rates(const std::vector<double>& capacities, std::span<const PathUses> paths,
                                          std::span<const Demand> demands) {
-  if (demands.size() == 1) return rate_of_one(capacities, paths[demands.front().path], demands.front().cap);
+  if (demands.size() == 1) {
+    rates_.assign(1, rate_of_one(capacities, paths[demands.front().path], demands.front().cap));
+    return rates_;
+  }
   find_fillings(capacities, paths);
   begin(demands);
   double full = find_full();

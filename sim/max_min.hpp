@@ -45,6 +45,8 @@ class MaxMin {
   /// Valid until the next call.
   const std::vector<double>& rates(const std::vector<double>& capacities, std::span<const PathUses> paths,
                                    std::span<const Demand> demands);
+  /// The rate of a flow that meets no other.
+  static double rate_of_one(const std::vector<double>& capacities, PathUses uses, double cap);
 
  private:
   /// A resource while the unfrozen flows rise together.
@@ -67,7 +69,6 @@ class MaxMin {
     std::span<const Share> shares;
   };
 
-  const std::vector<double>& rate_of_one(const std::vector<double>& capacities, PathUses uses, double cap);
   void find_fillings(const std::vector<double>& capacities, std::span<const PathUses> paths);
   void begin(std::span<const Demand> demands);
   Filling* filling_of(int resource, double capacity);

@@ -85,8 +85,8 @@ PowerSpan Simulation::span_of(OperationId id, const Attempt& last, int rank, dou
   const int iteration = last.iterations - 1;
   const Activity& activity = run_.activity(rank, iteration, id);
   const Picoseconds begin = run_.begin_of(rank, iteration);
-  return {to_us(activity.first_cta_started.time() - begin), to_us(activity.end.time() - begin),
-          energy_uJ, energy_.is_on_tensor_cores(id)};
+  return {to_us(activity.first_cta_started.time() - begin), to_us(activity.end.time() - begin), energy_uJ,
+          energy_.is_on_tensor_cores(id)};
 }
 
 /// How long tensor cores are at work in an iteration, however many operations use them at once.

@@ -142,6 +142,22 @@ TEST(Engine, SortsThousandsOfRandomEvents) {
   }
 }
 
+TEST(Engine, SaysWhetherAnEventForNowWouldBeTheNextOne) {
+  Recorder recorder;
+  EXPECT_TRUE(recorder.engine.is_next());
+  recorder.mark(1, 5);
+  recorder.mark(2, 0, Phase::settle);
+  EXPECT_TRUE(recorder.engine.is_next());  // before what is later, or of a later phase
+  recorder.mark(3, 5);
+  recorder.engine.step();
+  recorder.engine.step();
+  EXPECT_THAT(recorder.order, ElementsAre(2, 1));
+  EXPECT_FALSE(recorder.engine.is_next());  // behind what was scheduled for this instant before it
+  recorder.engine.step();
+  recorder.mark(4, 5);
+  EXPECT_FALSE(recorder.engine.is_next());  // behind what was scheduled in it
+}
+
 TEST(Engine, StopsWhenNothingIsLeft) {
   Recorder recorder;
   EXPECT_FALSE(recorder.engine.step());
