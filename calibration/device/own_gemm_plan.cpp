@@ -3,20 +3,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "calibration/device/on_device.hpp"
 #include "calibration/device/require_hopper.hpp"
 #include "models/schedule/layout.hpp"
 
 namespace weft::calibration::device {
 namespace {
-
-template <class Element>
-const Element* upload(const std::vector<Element>& values, Arena& arena) {
-  if (values.empty()) return nullptr;
-  const std::size_t bytes = values.size() * sizeof(Element);
-  void* data = arena.allocate(static_cast<Bytes>(bytes));
-  WEFT_CHECK(cudaMemcpy(data, values.data(), bytes, cudaMemcpyHostToDevice));
-  return static_cast<const Element*>(data);
-}
 
 void* zeroed(Bytes bytes, Arena& arena) {
   void* data = arena.allocate(bytes);
@@ -86,9 +78,9 @@ OwnGemm plan_own_gemm(const Schedule& schedule, OperationId id, const Gemm& gemm
                          .m = size.m,
                          .n = size.n,
                          .addend_stride = matrices.c.stride,
-                         .groups = upload(groups.groups, arena),
-                         .signals = upload(groups.signals, arena),
-                         .waits = upload(groups.waits, arena),
+                         .groups = on_device(groups.groups, arena),
+                         .signals = on_device(groups.signals, arena),
+                         .waits = on_device(groups.waits, arena),
                          .iterations = groups.waits.empty() ? nullptr : static_cast<std::uint64_t*>(zeroed(16, arena)),
                          .limit = signals.limit(id)};
   OwnGemm::Operands operands{

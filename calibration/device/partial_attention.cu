@@ -3,7 +3,9 @@
 #include "calibration/device/check.hpp"
 #include "calibration/device/flash_tiles.cuh"
 #include "calibration/device/octet.cuh"
+#include "calibration/device/on_device.hpp"
 #include "calibration/device/partial_attention.hpp"
+#include "calibration/device/sms_of_gpu.hpp"
 
 namespace weft::calibration::device {
 namespace {
@@ -212,21 +214,6 @@ struct Variant {
 Variant variant_of(int head_dim) {
   if (head_dim == 64) return {partial_attention_kernel<64>, hopper::bytes_to_align<SharedMemory<64>>};
   return {partial_attention_kernel<128>, hopper::bytes_to_align<SharedMemory<128>>};
-}
-
-int sms_of_gpu() {
-  int device = 0, sms = 0;
-  WEFT_CHECK(cudaGetDevice(&device));
-  WEFT_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
-  return sms;
-}
-
-template <class Element>
-Element* on_device(const std::vector<Element>& values, Arena& arena) {
-  const std::size_t bytes = values.size() * sizeof(Element);
-  auto* data = static_cast<Element*>(arena.allocate(static_cast<Bytes>(bytes)));
-  WEFT_CHECK(cudaMemcpy(data, values.data(), bytes, cudaMemcpyHostToDevice));
-  return data;
 }
 
 /// The keys and values of one part.

@@ -4,6 +4,7 @@
 
 #include "calibration/device/global_timer.cuh"
 #include "calibration/device/sm_clocks.hpp"
+#include "calibration/device/sms_of_gpu.hpp"
 
 namespace weft::calibration::device {
 namespace {
@@ -22,13 +23,6 @@ __global__ void read_clocks(Reading* of_sm) {
   if (threadIdx.x == 0 && sm < most_sms) of_sm[sm] = {static_cast<std::uint64_t>(clock64()), now_ns()};
 }
 
-int sm_count() {
-  int device = 0, sms = 0;
-  WEFT_CHECK(cudaGetDevice(&device));
-  WEFT_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
-  return sms;
-}
-
 }  // namespace
 
 SmClocks::SmClocks() : memory_(make_device_memory(most_readings * static_cast<Bytes>(sizeof(ReadingOfEverySm)))) {}
@@ -37,7 +31,7 @@ int SmClocks::read(cudaStream_t stream) {
   if (taken_ == most_readings) throw ExecutionError("too many readings of the clock");
   ReadingOfEverySm* reading = static_cast<ReadingOfEverySm*>(memory_.get()) + taken_;
   WEFT_CHECK(cudaMemsetAsync(reading, 0, sizeof *reading, stream));
-  read_clocks<<<sm_count(), 32, 0, stream>>>(reinterpret_cast<Reading*>(reading));
+  read_clocks<<<sms_of_gpu(), 32, 0, stream>>>(reinterpret_cast<Reading*>(reading));
   WEFT_CHECK(cudaGetLastError());
   return taken_++;
 }
