@@ -2,21 +2,18 @@
 
 #include "calibration/device/check.hpp"
 #include "calibration/device/layer_kernels.hpp"
-#include "calibration/device/octet.cuh"
+#include "calibration/device/octet_rows.cuh"
 #include "models/schedule/own_kernels.hpp"
 
 namespace weft::calibration::device {
 namespace {
 
-constexpr int threads = 256, columns_of_octet = 8;
+using namespace octet_rows;
+
 constexpr int most_octets = max_norm_columns / columns_of_octet / threads;  // of a row for each thread
 constexpr int usual_octets = most_octets / 2;                               // with which more CTAs fit an SM
 constexpr float norm_epsilon = 1e-6F;
 constexpr std::int64_t rotary_columns = 128;
-
-__device__ Octet* row_of(const Matrix& matrix, std::int64_t row) {
-  return reinterpret_cast<Octet*>(static_cast<__nv_bfloat16*>(matrix.data) + row * matrix.stride);
-}
 
 template <bool adds, int most>
 __global__ void __launch_bounds__(threads) norm_kernel(Matrix x, Matrix residual, Matrix normed, Matrix kept) {
@@ -43,14 +40,6 @@ __global__ void __launch_bounds__(threads) norm_kernel(Matrix x, Matrix residual
       row_of(normed, row)[column] = sums[i].scaled(factor);
     }
   }
-}
-
-/// Calls work(row, octet) for every octet of `matrix`: a CTA's threads lie along a row, and it goes down the rows.
-template <class Work>
-__device__ void for_each_octet(const Matrix& matrix, const Work& work) {
-  const std::int64_t octet = std::int64_t{blockIdx.x} * threads + threadIdx.x;
-  if (octet >= matrix.columns / columns_of_octet) return;
-  for (std::int64_t row = blockIdx.y; row < matrix.rows; row += gridDim.y) work(row, octet);
 }
 
 __global__ void __launch_bounds__(threads) swiglu_kernel(Matrix gate_up, Matrix activated) {
@@ -81,15 +70,6 @@ __global__ void __launch_bounds__(threads) rotary_kernel(Matrix x, Matrix turned
     }
     row_of(turned, row)[octet] = values.scaled(1);
   });
-}
-
-/// Enough to fill any GPU several times.
-constexpr std::int64_t most_ctas = 132 * 8;
-
-dim3 grid_over(const Matrix& matrix) {
-  const std::int64_t across = (matrix.columns / columns_of_octet + threads - 1) / threads;
-  const std::int64_t down = std::clamp<std::int64_t>(most_ctas / across, 1, std::max<std::int64_t>(matrix.rows, 1));
-  return {static_cast<unsigned>(across), static_cast<unsigned>(down)};
 }
 
 template <bool adds>

@@ -27,6 +27,13 @@ struct OctetSum {
       value[2 * i] += pair.x, value[2 * i + 1] += pair.y;
     }
   }
+  __device__ void add_scaled(const Octet& octet, float factor) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float2 pair = __bfloat1622float2(octet.pair[i]);
+      value[2 * i] += factor * pair.x, value[2 * i + 1] += factor * pair.y;
+    }
+  }
   __device__ float sum_of_squares() const {
     float sum = 0;
 #pragma unroll

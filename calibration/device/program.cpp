@@ -5,10 +5,13 @@
 #include <algorithm>
 
 #include "calibration/device/exchange_plan.hpp"
+#include "calibration/device/expert_kernels.hpp"
 #include "calibration/device/layer_kernels.hpp"
 #include "calibration/device/merge_kernels.hpp"
 #include "calibration/device/require_hopper.hpp"
+#include "calibration/device/sms_of_gpu.hpp"
 #include "calibration/device/sum_kernels.hpp"
+#include "models/schedule/amounts.hpp"
 
 namespace weft::calibration::device {
 namespace {
@@ -61,6 +64,7 @@ Program::Program(const Schedule& schedule, const RankView& ranks, Resources& res
     streams_.push_back(resources.streams.get(static_cast<int>(i), schedule.streams[i].priority));
   plan_edges();
   plan_gemms();
+  plan_grouped_gemms();
   plan_attentions();
 }
 
@@ -77,9 +81,7 @@ void Program::allocate_buffers() {
 }
 
 void Program::check_delays() const {
-  int device = 0, sms = 0;
-  WEFT_CHECK(cudaGetDevice(&device));
-  WEFT_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
+  const int sms = sms_of_gpu();
   for (const Operation& operation : schedule_.operations)
     if (const int held = held_sms(operation.work); held > sms)
       throw ExecutionError("operation \"" + operation.name + "\" holds " + std::to_string(held) + " SMs, the GPU has " +
@@ -109,6 +111,19 @@ void Program::plan_gemms() {
     matmuls_.try_emplace(static_cast<OperationId>(id), resources_.library.get(), size_of(*gemm, ranks_),
                          operand(gemm->a), operand(gemm->b), operand(gemm->c), gemm->accumulate, gemm->max_sms);
   }
+}
+
+void Program::plan_grouped_gemms() {
+  for (std::size_t id = 0; id < schedule_.operations.size(); ++id)
+    match(
+        schedule_.operations[id].work,
+        [&](const GroupedGemm& gemm) {
+          require_hopper("a grouped GEMM");
+          own_grouped_gemms_.try_emplace(static_cast<OperationId>(id), matrix(gemm.a), matrix(gemm.b), matrix(gemm.c),
+                                         size_of(gemm, ranks_), gemm.kernel, resources_.arena);
+        },
+        [](const OneOf<Gemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention,
+                       Signal, Wait, Barrier, Delay> auto&) {});
 }
 
 void Program::plan_attentions() {
@@ -351,6 +366,12 @@ void Program::enqueue(const Copy& copy, OperationId, cudaStream_t stream) const 
                                  stream));
 }
 
+std::vector<Matrix> Program::matrices(const std::vector<Slice>& slices) const {
+  std::vector<Matrix> all;
+  for (const Slice& slice : slices) all.push_back(matrix(slice));
+  return all;
+}
+
 /// Of results that alternate with their logarithms.
 void Program::merge(const MemoryBound& work, cudaStream_t stream) const {
   MergedResults sources;
@@ -382,11 +403,14 @@ void Program::enqueue(const MemoryBound& work, OperationId id, cudaStream_t stre
     }
     case MemoryKernel::log_sum_exp_merge:
       return merge(work, stream);
-    case MemoryKernel::pytorch_sum:
     case MemoryKernel::gather:
     case MemoryKernel::scatter:
+      return move_rows(matrices(work.reads), matrices(work.writes), stream);
     case MemoryKernel::top_k:
+      return top_k(read(0), destination, stream);
     case MemoryKernel::weighted_sum:
+      return weighted_sum(read(0), read(1), destination, stream);
+    case MemoryKernel::pytorch_sum:
     case MemoryKernel::quantize:
       break;
   }

@@ -17,6 +17,7 @@
 #include "calibration/device/matmul.hpp"
 #include "calibration/device/own_gemm.hpp"
 #include "calibration/device/own_gemm_plan.hpp"
+#include "calibration/device/own_grouped_gemm.hpp"
 #include "calibration/device/partial_attention.hpp"
 #include "calibration/device/peer_kernels.hpp"
 #include "calibration/device/rank_signals.hpp"
@@ -70,6 +71,7 @@ class Program {
   void allocate_buffers();
   void check_delays() const;
   Matrix matrix(const Slice& slice) const;
+  std::vector<Matrix> matrices(const std::vector<Slice>& slices) const;
   void* address(const Slice& slice, int rank) const;
   void plan_edges();
   void plan_edge(OperationId id, const After& after);
@@ -79,6 +81,7 @@ class Program {
   void wait_for_counts(OperationId id, StreamId stream) const;
   void signal_starts(OperationId id, cudaStream_t stream) const;
   void plan_gemms();
+  void plan_grouped_gemms();
   void plan_attentions();
   void plan_attention(const Attention& attention, OperationId id);
   void plan_attention(const PartialAttention& attention, OperationId id);
@@ -101,7 +104,9 @@ class Program {
   }
   void enqueue(const AllReduceNorm& norm, OperationId id, cudaStream_t stream) const;
   void enqueue(const GroupedExchange& exchange, OperationId id, cudaStream_t stream) const;
-  [[noreturn]] void enqueue(const GroupedGemm&, OperationId id, cudaStream_t) const { refuse(id); }
+  void enqueue(const GroupedGemm&, OperationId id, cudaStream_t stream) const {
+    own_grouped_gemms_.at(id).enqueue(stream);
+  }
   [[noreturn]] void refuse(OperationId id) const;
   void exchange_blocks(const void* input, void* output, std::int64_t count, ncclDataType_t type,
                        ncclComm_t communicator, cudaStream_t stream) const;
@@ -116,6 +121,7 @@ class Program {
   std::vector<void*> workspaces_;  ///< of each stream; empty where no GEMM runs
   std::map<OperationId, Matmul> matmuls_;
   std::map<OperationId, OwnGemm> own_gemms_;
+  std::map<OperationId, OwnGroupedGemm> own_grouped_gemms_;
   std::map<OperationId, OwnAttention> attentions_;
   std::map<OperationId, OwnPartialAttention> partial_attentions_;
 

@@ -15,8 +15,8 @@ namespace {
 bool is_own(const Work& work) {
   return match(
       work, [](const Gemm& gemm) { return gemm.kernel.has_value(); },
-      [](const OneOf<Attention, PartialAttention> auto&) { return true; },
-      [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Signal, Wait, Barrier,
+      [](const OneOf<GroupedGemm, Attention, PartialAttention> auto&) { return true; },
+      [](const OneOf<Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Signal, Wait, Barrier,
                      Delay> auto&) { return false; });
 }
 
@@ -62,9 +62,11 @@ class Support {
   static bool is_one_kernel(const Work& work) {
     return match(
         work, [](const Collective& collective) { return collective.kind != CollectiveKind::all_to_all; },
-        [](const OneOf<Gemm, GroupedExchange, MemoryBound, PartialAttention, Wait, Delay> auto&) { return true; },
+        [](const OneOf<Gemm, GroupedGemm, GroupedExchange, MemoryBound, PartialAttention, Wait, Delay> auto&) {
+          return true;
+        },
         [](const Copy& copy) { return copy.path == CopyPath::sms; },
-        [](const OneOf<GroupedGemm, AllReduceNorm, Attention, Signal, Barrier> auto&) { return false; });
+        [](const OneOf<AllReduceNorm, Attention, Signal, Barrier> auto&) { return false; });
   }
 
   void check_layout(const Slice& slice) const {
@@ -133,18 +135,27 @@ class Support {
     if (collective.kind != CollectiveKind::all_reduce && collective.input == collective.output)
       refuse("a collective by peer_kernel in place");
   }
-  void check(const GroupedGemm&) const { refuse("a grouped GEMM"); }
+  /// No library has one: without a kernel ours is chosen.
+  void check(const GroupedGemm& gemm) const {
+    for (const Slice* slice : {&gemm.a, &gemm.b, &gemm.c}) check_own_bf16(*slice), check_aligned(*slice);
+    if (gemm.kernel && !is_own_kernel(*gemm.kernel)) refuse("a grouped GEMM's kernel that weft does not have");
+  }
   void check(const AllReduceNorm& norm) const {
     if (norm.transport != Transport::peer_kernel) refuse("transport " + std::string(name_of(norm.transport)));
     for (const Slice* slice : {&norm.partial, &norm.residual, &norm.normed}) check_row_kernel(*slice);
     if (norm.partial.columns != buffer(norm.partial).columns) refuse("a norm on a part of the columns");
   }
-  /// A thread of these moves 16 bytes at a time; a CTA keeps a row in registers.
+  /// A thread moves 16 bytes at a time.
+  void check_octets(const Slice& slice) const {
+    check_aligned(slice);
+    if (slice.columns % 8 != 0) refuse("rows that are no multiples of 16 bytes");
+  }
+  /// A CTA of these keeps a row in registers.
   void check_row_kernel(const Slice& slice) const {
     check_own_bf16(slice);
-    check_aligned(slice);
-    if (slice.columns % 8 != 0 || slice.columns > max_norm_columns)
-      refuse("rows that are no multiples of 16 bytes, or longer than " + std::to_string(max_norm_columns) + " columns");
+    check_octets(slice);
+    if (slice.columns > max_norm_columns)
+      refuse("rows that are longer than " + std::to_string(max_norm_columns) + " columns");
   }
   /// Ours loads whole rows from the peers.
   void check(const GroupedExchange& exchange) const {
@@ -211,11 +222,18 @@ class Support {
       case MemoryKernel::add_rms_norm:
         check_rows(work);
         return check_counts(work, 2, 2);
-      case MemoryKernel::pytorch_sum:
       case MemoryKernel::gather:
       case MemoryKernel::scatter:
+        check_moved(work);
+        return check_counts(work, max_moved, max_moved);
       case MemoryKernel::top_k:
+        if (work.reads[0].columns > max_top_k_columns)
+          refuse("top_k of " + std::to_string(work.reads[0].columns) + " columns");
+        return check_counts(work, 1, 1);
       case MemoryKernel::weighted_sum:
+        check_octets(work.reads[0]), check_octets(work.writes[0]);
+        return check_counts(work, 2, 1);
+      case MemoryKernel::pytorch_sum:
       case MemoryKernel::log_sum_exp_merge:
       case MemoryKernel::quantize:
         break;
@@ -226,6 +244,16 @@ class Support {
     const std::string kernel = " of " + std::string(name_of(work.kernel));
     if (work.reads.size() > reads) refuse(std::to_string(work.reads.size()) + " reads" + kernel);
     if (work.writes.size() > writes) refuse(std::to_string(work.writes.size()) + " writes" + kernel);
+  }
+  /// Ours moves whole rows.
+  void check_moved(const MemoryBound& work) const {
+    for (const std::vector<Slice>* slices : {&work.reads, &work.writes})
+      for (const Slice& slice : *slices) {
+        check_octets(slice);
+        if (slice.columns != work.reads[0].columns)
+          refuse(std::string(name_of(work.kernel)) + " of rows of " + std::to_string(work.reads[0].columns) + " and " +
+                 std::to_string(slice.columns) + " columns");
+      }
   }
   void check_rows(const MemoryBound& work) const {
     for (const Slice& slice : work.reads)

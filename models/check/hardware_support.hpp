@@ -9,9 +9,11 @@
 
 namespace weft {
 
-inline constexpr std::size_t max_summands = 8;          ///< slices that one `add` reads
-inline constexpr std::size_t max_merged = 16;           ///< results that one `log_sum_exp_merge` reads
-inline constexpr std::size_t max_attention_parts = 16;  ///< of one rank
+inline constexpr std::size_t max_summands = 8;           ///< slices that one `add` reads
+inline constexpr std::size_t max_merged = 16;            ///< results that one `log_sum_exp_merge` reads
+inline constexpr std::size_t max_attention_parts = 16;   ///< of one rank
+inline constexpr std::size_t max_moved = 16;             ///< slices that one `gather` or `scatter` reads or writes
+inline constexpr std::int64_t max_top_k_columns = 1024;  ///< that the largest are chosen from
 
 /// Empty: the schedule, which must be valid (validation.hpp), can be run. The error's field names the operation.
 std::optional<InputError> why_not_runnable(const Schedule& schedule);

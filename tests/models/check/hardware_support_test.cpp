@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "models/schedule/own_kernels.hpp"
+
 namespace weft {
 namespace {
 
@@ -57,9 +59,73 @@ TEST(Support, RefusesKernelsThatItDoesNotHave) {
   EXPECT_EQ(refusal(schedule_of(fused)), "");
   fused.transport = Transport::multicast;
   EXPECT_NE(refusal(schedule_of(fused)).find("got transport multicast"), std::string::npos);
-  GroupedGemm grouped;
-  grouped.a = grouped.b = grouped.c = whole(0);
-  EXPECT_NE(refusal(schedule_of(grouped)).find("got a grouped GEMM"), std::string::npos);
+  const MemoryBound quantize{MemoryKernel::quantize, {whole(0)}, {whole(1)}};
+  EXPECT_NE(refusal(schedule_of(quantize)).find("got memory kernel quantize"), std::string::npos);
+}
+
+/// Four groups of 16 rows, with weights of 16 rows each.
+GroupedGemm grouped_gemm() {
+  GroupedGemm work;
+  work.a = whole(0), work.b = whole(1), work.c = whole(2);
+  work.c.columns = 16;
+  work.group_rows = {16, 0, 40, 8};
+  return work;
+}
+
+TEST(Support, RunsGroupedGemmsByKernelsOfItsOwn) {
+  GroupedGemm work = grouped_gemm();
+  EXPECT_EQ(refusal(schedule_of(work)), "");
+  work.kernel = own_kernels.front();
+  EXPECT_EQ(refusal(schedule_of(work)), "") << "of any number of rows, though its clusters are of two tiles";
+  work.kernel = GemmKernel{};
+  EXPECT_NE(refusal(schedule_of(work)).find("a grouped GEMM's kernel that weft does not have"), std::string::npos);
+  Schedule fp8 = schedule_of(grouped_gemm());
+  fp8.buffers[0].dtype = fp8.buffers[1].dtype = DataType::fp8;
+  EXPECT_NE(refusal(fp8).find("dtype fp8"), std::string::npos);
+  Machine machine;
+  machine.architecture = Architecture::ampere;
+  EXPECT_FALSE(is_runnable(schedule_of(grouped_gemm()), machine));
+  machine.architecture = Architecture::hopper;
+  EXPECT_TRUE(is_runnable(schedule_of(grouped_gemm()), machine));
+}
+
+TEST(Support, GroupedGemmsNeedRowsOf16Bytes) {
+  GroupedGemm work = grouped_gemm();
+  work.c.first_column = 4;
+  EXPECT_NE(refusal(schedule_of(work)).find("not aligned to 16 bytes"), std::string::npos);
+}
+
+Slice part(BufferId buffer, std::int64_t rows, std::int64_t columns) {
+  return {buffer, 0, RowRange{0, rows}, 0, columns};
+}
+
+TEST(Support, MovesWholeRows) {
+  for (const MemoryKernel kernel : {MemoryKernel::gather, MemoryKernel::scatter}) {
+    const auto refusal_of = [&](std::vector<Slice> reads, std::vector<Slice> writes) {
+      return refusal(schedule_of(MemoryBound{kernel, std::move(reads), std::move(writes)}));
+    };
+    EXPECT_EQ(refusal_of({part(0, 16, 64), part(0, 48, 64)}, {whole(1)}), "");
+    EXPECT_NE(refusal_of({part(0, 32, 32)}, {part(1, 16, 64)}).find("of rows of 32 and 64 columns"), std::string::npos);
+    EXPECT_NE(refusal_of({part(0, 32, 36)}, {part(1, 32, 36)}).find("no multiples of 16 bytes"), std::string::npos);
+    const std::vector<Slice> many(max_moved + 1, part(0, 1, 64));
+    EXPECT_NE(refusal_of(many, {part(1, 17, 64)}).find("17 reads of"), std::string::npos);
+  }
+}
+
+TEST(Support, ChoosesAmongTheColumnsThatAWarpHolds) {
+  Schedule schedule = schedule_of(MemoryBound{MemoryKernel::top_k, {part(0, 64, 60)}, {part(1, 64, 3)}});
+  EXPECT_EQ(refusal(schedule), "");
+  schedule.buffers[0].columns = std::get<MemoryBound>(schedule.operations[0].work).reads[0].columns = 2048;
+  EXPECT_NE(refusal(schedule).find("top_k of 2048 columns"), std::string::npos);
+}
+
+TEST(Support, AddsUpWeightedRows) {
+  const auto refusal_of = [](std::int64_t columns) {
+    return refusal(schedule_of(
+        MemoryBound{MemoryKernel::weighted_sum, {part(0, 64, columns), part(1, 16, 4)}, {part(2, 16, columns)}}));
+  };
+  EXPECT_EQ(refusal_of(64), "");
+  EXPECT_NE(refusal_of(60).find("no multiples of 16 bytes"), std::string::npos);
 }
 
 TEST(Support, FollowsTheStartOfAKernelInAGraph) {
