@@ -2,6 +2,7 @@
 // limit. Prints one line per schedule and one per kind of kernel.
 //
 //   weft_device_selftest --gpus N              all of it on N GPUs
+//   weft_device_selftest --gpus N --only TEXT  schedules whose names have TEXT, such as "experts:", without load
 //   weft_device_selftest --gpus N --hang       rank 1 takes no part: expects a clean end by the time limits
 #include <cstdio>
 #include <cstring>
@@ -56,8 +57,10 @@ int missing_spans(const Schedule& schedule, const Trace& trace) {
   return expected - static_cast<int>(seen.size());
 }
 
-int run_all(int gpus) {
-  const auto schedules = all_schedules(gpus);
+/// `only`: those whose names have it.
+int run_all(int gpus, const std::string& only) {
+  auto schedules = all_schedules(gpus);
+  std::erase_if(schedules, [&](const Schedule& schedule) { return schedule.name.find(only) == std::string::npos; });
   int failures = 0;
   std::map<std::size_t, Measurement> results;
   RunOptions options;
@@ -84,7 +87,7 @@ int run_all(int gpus) {
     std::printf("%-60s FAILED: %d spans missing, %s\n", schedules[i].name.c_str(), missing,
                 results[i].checked ? "checked" : "unchecked");
   }
-  if (gpus >= schedule_for_rules().gpus) {
+  if (only.empty() && gpus >= schedule_for_rules().gpus) {
     HardwareExecutor executor;
     failures += print_complaints(broken_rules(executor, Machine{}));
   }
@@ -147,17 +150,21 @@ int run_hang(int gpus) {
 int run(const std::vector<std::string>& arguments) {
   int gpus = 1;
   bool hang = false;
+  std::string only;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const bool has_value = i + 1 < arguments.size();
     if (arguments[i] == "--hang")
       hang = true;
     else if (arguments[i] == "--gpus" && has_value)
       gpus = std::stoi(arguments[++i]);
+    else if (arguments[i] == "--only" && has_value)
+      only = arguments[++i];
     else
-      throw InputError(arguments[i], "expected --gpus N [--hang]");
+      throw InputError(arguments[i], "expected --gpus N [--hang | --only TEXT]");
   }
   if (hang) return run_hang(gpus);
-  const int alone = run_all(gpus), under_load = run_under_load(gpus);
+  if (!only.empty()) return run_all(gpus, only);
+  const int alone = run_all(gpus, only), under_load = run_under_load(gpus);
   return alone != 0 ? alone : under_load;
 }
 

@@ -1,6 +1,7 @@
 #include "calibration/selftest_schedules.hpp"
 
 #include "calibration/selftest_attention.hpp"
+#include "calibration/selftest_experts.hpp"
 #include "calibration/selftest_replicas.hpp"
 #include "models/schedule/own_kernels.hpp"
 
@@ -35,12 +36,7 @@ Slice rows_of(const Schedule& schedule, BufferId buffer, int chunk, int chunks) 
 }
 
 Collective collective_of(CollectiveKind kind, const Slice& input, const Slice& output, int max_ctas) {
-  Collective collective;
-  collective.kind = kind;
-  collective.input = input;
-  collective.output = output;
-  collective.max_ctas = max_ctas;
-  return collective;
+  return {.kind = kind, .input = input, .output = output, .max_ctas = max_ctas};
 }
 
 Gemm gemm_of(const Slice& a, const Slice& b, const Slice& c) {
@@ -475,6 +471,7 @@ std::vector<Schedule> all_schedules(int gpus) {
     for (const CollectiveKind kind : {all_reduce, reduce_scatter, all_to_all})
       schedules.push_back(signaling(kind, gpus, kernel));
   }
+  for (const Schedule& schedule : expert_schedules(gpus)) schedules.push_back(schedule);
   if (gpus == 1) return schedules;
   for (const CollectiveKind kind : {all_reduce, all_gather, reduce_scatter, all_to_all})
     for (const int ctas : {1, 24})

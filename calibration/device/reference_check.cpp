@@ -1,20 +1,18 @@
 #include "calibration/device/reference_check.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "calibration/device/attention_check.hpp"
+#include "calibration/device/kernel_checks.hpp"
 #include "calibration/device/sampled_result.hpp"
 #include "calibration/device/schedule_error.hpp"
 #include "models/schedule/row_order.hpp"
 
 namespace weft::calibration::device {
 namespace {
-
-constexpr double bf16_rounding = 0x1p-8;  // half a unit in the last place of 8 significant bits, relative
 
 using GemmPlace = ResultForm::GemmPlace;
 
@@ -106,16 +104,13 @@ class ReferenceCheck : public SampledResult {
   }
 
   /// bf16 rounds by up to 2^-8 of the value: each contribution when a GEMM stores it, and the sum so far each time a
-  /// rank's or a k slice's is added. Sums on the way may be larger than what is left of them: with inputs of N(0, 1), a
-  /// product's intermediate values (k slices, split-K) stay below 6 sqrt(k). Of the fp32 accumulation, 2^-22 k sqrt(k)
-  /// is allowed. Rows that are only moved must be equal.
+  /// rank's or a k slice's is added. Sums on the way may be larger than what is left of them. Rows that are only moved
+  /// must be equal.
   ErrorBound bound() const override {
     const bool sums =
         form_.collective == CollectiveKind::all_reduce || form_.collective == CollectiveKind::reduce_scatter;
     const double summands = sums ? ranks() : 0, products = has_gemm() ? std::max(1.0, summands) : 0;
-    const auto k = static_cast<double>(buffer(meaning().a).columns);
-    const double stored = std::max(1.0, stored_partial_sums());
-    const double of_one_product = std::sqrt(k) * (6 * stored * bf16_rounding + 0x1p-22 * k);
+    const double of_one_product = error_of_product(buffer(meaning().a).columns, std::max(1.0, stored_partial_sums()));
     return {static_cast<float>((summands + (has_gemm() ? 1 : 0)) * bf16_rounding),
             static_cast<float>(products * of_one_product)};
   }
@@ -134,13 +129,21 @@ bool has_bf16_operands(const Schedule& schedule, const Meaning& meaning) {
 
 using Check = std::unique_ptr<SampledResult>;
 
+/// Empty where the buffers do not have the sizes that it needs.
+template <class Kind, class... Further>
+Check consistent(const Program& program, const Meaning& meaning, const RankView& ranks, Resources& resources,
+                 const Further&... further) {
+  auto check = std::make_unique<Kind>(program, meaning, ranks, resources, further...);
+  return check->is_consistent() ? std::move(check) : nullptr;
+}
+
 /// Empty where it cannot be checked.
 Check make_check(const Program& program, const Meaning& meaning, const RankView& ranks, Resources& resources) {
   if (!meaning.rows_of_rank.empty() || !has_bf16_operands(program.schedule(), meaning)) return nullptr;
-  if (meaning.attention) {
-    auto check = std::make_unique<AttentionCheck>(program, meaning, ranks, resources);
-    return check->is_consistent() ? std::move(check) : nullptr;
-  }
+  if (meaning.attention) return consistent<AttentionCheck>(program, meaning, ranks, resources);
+  if (meaning.op == "grouped_gemm") return consistent<GroupedGemmCheck>(program, meaning, ranks, resources);
+  for (const auto& [kernel, name] : NamesOf<MemoryKernel>::names)
+    if (meaning.op == name) return consistent<MemoryKernelCheck>(program, meaning, ranks, resources, kernel);
   const auto form = result_form(meaning.op);
   if (!form) return nullptr;
   auto check = std::make_unique<ReferenceCheck>(program, meaning, *form, ranks, resources);

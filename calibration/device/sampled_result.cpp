@@ -14,7 +14,14 @@ namespace {
 constexpr std::uint64_t check_seed = 2;
 constexpr std::int64_t most_sampled = 64;
 
+float value_of(std::uint16_t bf16) { return std::bit_cast<float>(std::uint32_t{bf16} << 16); }
+
 }  // namespace
+
+double error_of_product(std::int64_t k, double stored) {
+  const auto terms = static_cast<double>(k);
+  return std::sqrt(terms) * (6 * stored * bf16_rounding + 0x1p-22 * terms);
+}
 
 SampledResult::SampledResult(const Program& program, const Meaning& meaning, const RankView& ranks,
                              Resources& resources)
@@ -36,16 +43,28 @@ void SampledResult::make_again(void* data, BufferId id, int of, std::int64_t fir
   fill_normal(data, DataType::bf16, first, count, data_key(check_seed, id, of), stream());
 }
 
+std::vector<float> SampledResult::values_again(BufferId id, int of, std::int64_t first, std::int64_t count) {
+  auto* made = allocate<std::uint16_t>(count);
+  make_again(made, id, of, first, count);
+  std::vector<std::uint16_t> stored(static_cast<std::size_t>(count));
+  WEFT_CHECK(cudaMemcpyAsync(stored.data(), made, stored.size() * sizeof stored[0], cudaMemcpyDeviceToHost, stream()));
+  program_.wait();
+  std::vector<float> values(stored.size());
+  std::ranges::transform(stored, values.begin(), value_of);
+  return values;
+}
+
 float* SampledResult::zeros(std::int64_t count) {
   auto* data = allocate<float>(count);
   WEFT_CHECK(cudaMemsetAsync(data, 0, static_cast<std::size_t>(count) * sizeof(float), stream()));
   return data;
 }
 
-/// The first and the last row, and a random sample of the others: different ones on each rank.
+/// Those at edges, and a random sample of the others: different ones on each rank.
 void SampledResult::sample_rows() {
   std::mt19937_64 random(static_cast<std::uint64_t>(rank_));
-  std::set<std::int64_t> chosen{0, rows() - 1};
+  const std::vector<std::int64_t> edges = rows_at_edges();
+  std::set<std::int64_t> chosen(edges.begin(), edges.end());
   std::uniform_int_distribution<std::int64_t> any_row(0, rows() - 1);
   while (static_cast<std::int64_t>(chosen.size()) < std::min(most_sampled, rows())) chosen.insert(any_row(random));
   rows_.assign(chosen.begin(), chosen.end());
@@ -75,7 +94,7 @@ CheckResult SampledResult::worst_element() {
   found.column = element % columns();
   found.error_bound = bound().relative * download(sums_.magnitude + element) + bound().absolute;
   const auto stored = download(static_cast<const std::uint16_t*>(got) + stored_at(found.row, found.column));
-  found.max_error = std::abs(std::bit_cast<float>(std::uint32_t{stored} << 16) - download(sums_.sum + element));
+  found.max_error = std::abs(value_of(stored) - download(sums_.sum + element));
   return found;
 }
 

@@ -7,6 +7,13 @@
 
 namespace weft::calibration::device {
 
+/// Half a unit in the last place of 8 significant bits, relative.
+inline constexpr double bf16_rounding = 0x1p-8;
+/// Absolute, of what an element of a product of inputs of N(0, 1) has gone through before it is rounded for good: its
+/// intermediate values (k slices, split-K), `stored` times in bf16, stay below 6 sqrt(k). Of the fp32 accumulation,
+/// 2^-22 k sqrt(k) is allowed.
+double error_of_product(std::int64_t k, double stored = 1);
+
 class SampledResult {
  public:
   SampledResult(const Program& program, const Meaning& meaning, const RankView& ranks, Resources& resources);
@@ -23,6 +30,8 @@ class SampledResult {
   /// sums() of the sampled rows.
   virtual void add_reference() = 0;
   virtual ErrorBound bound() const = 0;
+  /// Rows that are looked at in any case.
+  virtual std::vector<std::int64_t> rows_at_edges() const { return {0, rows() - 1}; }
 
   const Schedule& schedule() const { return program_.schedule(); }
   const Meaning& meaning() const { return meaning_; }
@@ -43,6 +52,9 @@ class SampledResult {
   void fill(BufferId id) const;
   /// Elements `first` to `first` + `count` - 1 of rank `of`'s input, as that one has filled it.
   void make_again(void* data, BufferId id, int of, std::int64_t first, std::int64_t count) const;
+
+  /// The same on the host.
+  std::vector<float> values_again(BufferId id, int of, std::int64_t first, std::int64_t count);
 
   template <class Element>
   Element* allocate(std::int64_t count) {
