@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""How our grouped GEMM does beside PyTorch's, from what grouped_gemms.py printed.
+
+    calibration/peers/grouped_gemms_summary.py GROUPED.jsonl[.gz] > SUMMARY.json
+
+PyTorch's time over ours, by model and by whether the experts have as many rows each.
+"""
+import argparse
+import gzip
+import json
+import math
+
+
+def lines(path):
+    with (gzip.open if path.endswith(".gz") else open)(path, "rt") as file:
+        return [json.loads(line) for line in file]
+
+
+def ratio(values):
+    return {"geometric_mean": round(math.exp(sum(map(math.log, values)) / len(values)), 4), "worst": round(min(values), 4)}
+
+
+def summary(products):
+    rows = {}
+    for product in products:
+        rows.setdefault(f"{product['model']}, {'even' if product['even'] else 'uneven'}", []).append(product)
+    return {name: {"products": len(some),
+                   **{peer: ratio([one[f"{peer}_us"] / one["weft_us"] for one in some]) for peer in ("grouped_mm", "loop")}}
+            for name, some in rows.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("grouped")
+    [conditions, *products] = lines(parser.parse_args().grouped)
+    print(json.dumps({**conditions, "over_ours": summary(products)}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
