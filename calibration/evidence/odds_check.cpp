@@ -12,6 +12,11 @@ scenarios::Odds odds_of(const Comparison& one, const Comparison& serial, bool is
       one.measured.request, serial.predicted_us / one.predicted_us, serial.predicted_us, is_measured));
 }
 
+/// Serial by other collectives is what weft explore may advise, too.
+bool is_reference(const Comparison& one, const Comparison& serial) {
+  return one.measured.request.schedule == serial.measured.request.schedule;
+}
+
 }  // namespace
 
 std::array<OddsBin, 10> odds_bins(const std::vector<Contest>& contests, bool is_measured) {
@@ -41,9 +46,11 @@ std::vector<double> regrets_of_advice(const std::vector<Contest>& contests, bool
     const double best_us = measured_us(*std::ranges::min_element(contest.schedules, {}, measured_us));
     const Comparison* advised = &*contest.serial;
     double gain = 0;
-    for (const Comparison& one : contest.schedules)
-      if (const double other = is_overlapped(one) ? odds_of(one, *contest.serial, is_measured).gain : 0; other > gain)
+    for (const Comparison& one : contest.schedules) {
+      if (is_reference(one, *contest.serial)) continue;
+      if (const double other = odds_of(one, *contest.serial, is_measured).gain; other > gain)
         advised = &one, gain = other;
+    }
     regrets.push_back(advised->measured.time_us / best_us - 1);
   }
   return regrets;

@@ -149,6 +149,7 @@ TEST(ClosedForm, WavesBesideACopyFromAPeerTakeLonger) {
 TEST(ClosedForm, WavesBesideAPushTakeLongerByAShareOfTheirOwn) {
   const GemmWorkload two_waves{1024, 512, 4096};
   Machine machine = unlimited_power();
+  machine.gemm.beside_pushes = 0;
   machine.gemm.beside_copies = 0.25;
   const double beside_pull_us = time_beside_copy_us(two_waves, machine);
   EXPECT_NEAR(time_beside_copy_us(two_waves, machine, true), beside_pull_us, 0.1);  // as a pull where nothing is said

@@ -37,7 +37,7 @@ TEST(LocalCopy, OfWholePagesHasARateOfItsOwn) {
 }
 
 TEST(LocalCopy, HasOneRateWhereTheProfileSaysOne) {
-  EXPECT_NEAR(copy_us(test_machine(), 500), setup_us + 500 * 4096 / 400e3, 0.01);
+  EXPECT_NEAR(copy_us(with_pages_at(0), 500), setup_us + 500 * 4096 / 400e3, 0.01);
 }
 
 // 2 x 40 MB are more than an L2 of 10 MB holds from one iteration to the next: each byte is read and written.

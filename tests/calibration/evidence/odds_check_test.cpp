@@ -42,5 +42,15 @@ TEST(OddsCheck, AdviceIsSerialWhereALossIsExpected) {
               testing::ElementsAre(testing::DoubleNear(0.2, 1e-12)));
 }
 
+TEST(OddsCheck, AdviceMayBeSerialByOtherCollectives) {
+  scenarios::ScheduleChoice by_two_shot = serial;
+  by_two_shot.collectives = scenarios::Collectives::two_shot;
+  EXPECT_THAT(regrets_of_advice(contests_of({comparison(pair_workload, serial, 1000, 1000),
+                                             comparison(pair_workload, by_two_shot, 500, 500),
+                                             comparison(pair_workload, two_chunks, 990, 990)}),
+                                true),
+              testing::ElementsAre(0.0));
+}
+
 }  // namespace
 }  // namespace weft::calibration::evidence
