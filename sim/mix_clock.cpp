@@ -11,7 +11,7 @@ namespace {
 
 constexpr int most_rounds = 12;
 constexpr double alike = 2e-3;      // of the maximum clock: a quarter of the 15 MHz in which GPUs set their clocks
-constexpr double agreement = 1e-3;   // of power and its limit
+constexpr double agreement = 1e-3;  // of power and its limit
 
 /// How long a schedule is at work in each turn.
 double turn_us(double iteration_us) { return iteration_us * std::max(1.0, std::floor(turn_ms * 1e3 / iteration_us)); }

@@ -11,9 +11,9 @@
 
 namespace weft::scenarios::study {
 
-/// The cases at the clock of their mix (`condition.fixed_clock_MHz`): what predict() says of them then is what they take
-/// in turn. What they leave open is settled before, each case by itself, by the times of `executor`. A case that cannot
-/// be done counts for nothing and is given back as it came.
+/// The cases at the clock of their mix (`condition.fixed_clock_MHz`): what predict() says of them then is what they
+/// take in turn. What they leave open is settled before, each case by itself, by the times of `executor`. A case that
+/// cannot be done counts for nothing and is given back as it came.
 std::vector<Case> in_turn(std::vector<Case> mix, const Machine& machine, Executor& executor,
                           const MixClock& clock_of_mix_MHz);
 

@@ -23,7 +23,8 @@ class InTheirMixes : public testing::Test {
  protected:
   std::vector<double> clocks_MHz(const std::vector<MeasuredCase>& all) const {
     std::vector<double> clocks;
-    for (const MeasuredCase& one : in_their_mixes(all, machine)) clocks.push_back(one.request.condition.fixed_clock_MHz);
+    for (const MeasuredCase& one : in_their_mixes(all, machine))
+      clocks.push_back(one.request.condition.fixed_clock_MHz);
     return clocks;
   }
   const Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
