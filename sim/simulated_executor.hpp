@@ -30,6 +30,12 @@ class SimulatedExecutor : public Executor {
   /// The SM clock in MHz that these schedules find when they take turns under one sustained load (sim/mix_clock.hpp);
   /// the highest where nothing holds it back. At least one schedule.
   double clock_of_mix_MHz(const std::vector<Schedule>& schedules, const Machine& machine) const;
+  /// The same to hand on to a study, as long as this executor lives.
+  auto mix_clock() const {
+    return [this](const std::vector<Schedule>& schedules, const Machine& machine) {
+      return clock_of_mix_MHz(schedules, machine);
+    };
+  }
 
  private:
   Trace run(const Schedule& schedule, const Machine& machine, SimulationStatistics* statistics,

@@ -1,7 +1,6 @@
 #include "calibration/evidence/measuring.hpp"
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "models/execution/executor.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/families/build.hpp"
+#include "scenarios/study/in_turn.hpp"
 #include "scenarios/study/settle.hpp"
 
 namespace weft::calibration::evidence {
@@ -17,25 +17,17 @@ namespace {
 
 using scenarios::Case;
 
-/// Cases of one workload on as many GPUs, in the order of their first line.
-std::vector<std::vector<Case>> contests_in(const std::vector<Case>& requests) {
-  std::vector<std::vector<Case>> all;
-  std::map<std::pair<int, std::string>, std::size_t> position;
-  for (const Case& one : requests) {
-    const auto [known, is_new] = position.try_emplace({one.gpus, scenarios::to_json(one.workload).dump()}, all.size());
-    if (is_new) all.emplace_back();
-    all[known->second].push_back(one);
-  }
-  return all;
-}
-
 }  // namespace
 
 Measuring::Measuring(const std::vector<Case>& requests, const Machine& machine, const MeasuringOptions& options,
                      MeasurementFileWriter& file, Executor& simulator)
     : machine_(machine), options_(options), file_(file), simulator_(simulator), before_(requests.size()) {
   if (options.in_turn)
-    for (const std::vector<Case>& contest : contests_in(requests)) add_contest(contest);
+    for (const std::vector<std::size_t>& mix : scenarios::study::mixes_of(requests)) {
+      std::vector<Case> contest;
+      for (const std::size_t place : mix) contest.push_back(requests[place]);
+      add_contest(contest);
+    }
   else
     for (const Case& one : requests)
       if (!file_.holds(one)) add(one);

@@ -28,13 +28,10 @@ std::vector<MeasuredCase> in_their_mixes(std::vector<MeasuredCase> measured, con
   const std::vector<std::vector<std::size_t>> mixes = mixes_of(measured);
   ProgressCounter done(progress, mixes.size());
   sim::SimulatedExecutor executor({.spans = false, .mechanisms = mechanisms, .given_us = {}});
-  const auto clock_of_mix_MHz = [&](const std::vector<Schedule>& schedules, const Machine& on) {
-    return executor.clock_of_mix_MHz(schedules, on);
-  };
   scenarios::study::for_each_index(mixes.size(), [&](std::size_t index) {
     std::vector<scenarios::Case> cases;
     for (const std::size_t place : mixes[index]) cases.push_back(measured[place].request);
-    cases = scenarios::study::in_turn(std::move(cases), machine, executor, clock_of_mix_MHz);
+    cases = scenarios::study::in_turn(std::move(cases), machine, executor, executor.mix_clock());
     for (std::size_t i = 0; i < cases.size(); ++i) measured[mixes[index][i]].request = std::move(cases[i]);
     done.add();
   });

@@ -386,7 +386,7 @@ struct AttentionShape {
 /// contract (such as "gemm+reduce_scatter"); the collective was cut in `chunks` row chunks, which makes row ownership
 /// block-cyclic (row_order.hpp says how). m is the full row count, a the operand that the collective or else the GEMM
 /// reads, b the GEMM's other one; operands are row-major, the result has any layout. A collective alone has n columns,
-/// and any k and b.
+/// and any k and b. "grouped_gemm" and the names of memory-bound kernels mean one kernel alone, for checks on GPUs.
 struct Meaning {
   std::string op;
   std::int64_t m = 0, n = 0, k = 0;

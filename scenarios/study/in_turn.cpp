@@ -1,11 +1,26 @@
 #include "scenarios/study/in_turn.hpp"
 
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
 #include "models/base/input_error.hpp"
+#include "models/base/json_file.hpp"
+#include "scenarios/case_json.hpp"
 #include "scenarios/families/build.hpp"
+#include "scenarios/study/parallel.hpp"
 #include "scenarios/study/prediction.hpp"
 #include "scenarios/study/settle.hpp"
 
 namespace weft::scenarios::study {
+namespace {
+
+struct LineOfCase {
+  std::size_t line;
+  nlohmann::json json;
+};
+
+}  // namespace
 
 std::vector<Case> in_turn(std::vector<Case> mix, const Machine& machine, Executor& executor,
                           const MixClock& clock_of_mix_MHz) {
@@ -24,6 +39,46 @@ std::vector<Case> in_turn(std::vector<Case> mix, const Machine& machine, Executo
   const double clock_MHz = clock_of_mix_MHz(schedules, machine);
   for (Case* one : done) one->condition.fixed_clock_MHz = clock_MHz;
   return mix;
+}
+
+std::vector<std::vector<std::size_t>> mixes_of(const std::vector<Case>& cases) {
+  std::vector<std::vector<std::size_t>> mixes;
+  std::map<std::pair<int, std::string>, std::size_t> position;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const auto [known, is_new] = position.try_emplace({cases[i].gpus, to_json(cases[i].workload).dump()}, mixes.size());
+    if (is_new) mixes.emplace_back();
+    mixes[known->second].push_back(i);
+  }
+  return mixes;
+}
+
+std::vector<std::string> lines_in_turn(std::vector<std::string> lines, const Machine& machine, Executor& executor,
+                                       const MixClock& clock_of_mix_MHz) {
+  std::vector<Case> cases;
+  std::vector<LineOfCase> of_case;
+  for (std::size_t line = 0; line < lines.size(); ++line) {
+    try {
+      nlohmann::json json = parse_json(lines[line]);
+      Case one = case_from_json(json);
+      if (one.condition != RunCondition{}) continue;
+      cases.push_back(std::move(one));
+      of_case.push_back({line, std::move(json)});
+    } catch (const InputError&) {  // which predict_lines() says
+    }
+  }
+  const std::vector<std::vector<std::size_t>> mixes = mixes_of(cases);
+  for_each_index(mixes.size(), [&](std::size_t index) {
+    std::vector<Case> mix;
+    for (const std::size_t place : mixes[index]) mix.push_back(cases[place]);
+    mix = in_turn(std::move(mix), machine, executor, clock_of_mix_MHz);
+    for (std::size_t i = 0; i < mix.size(); ++i) {
+      if (mix[i].condition.fixed_clock_MHz == 0) continue;
+      auto& [line, json] = of_case[mixes[index][i]];
+      json["condition"] = {{"clock_MHz", mix[i].condition.fixed_clock_MHz}};
+      lines[line] = json.dump();
+    }
+  });
+  return lines;
 }
 
 }  // namespace weft::scenarios::study

@@ -2,6 +2,8 @@
 // so that their ratios are the speedups of the schedules themselves.
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <vector>
 
 #include "models/execution/executor.hpp"
@@ -16,5 +18,13 @@ namespace weft::scenarios::study {
 /// cannot be done counts for nothing and is given back as it came.
 std::vector<Case> in_turn(std::vector<Case> mix, const Machine& machine, Executor& executor,
                           const MixClock& clock_of_mix_MHz);
+
+/// The places of the cases of each mix: those of one workload on as many GPUs, in the order of their first.
+std::vector<std::vector<std::size_t>> mixes_of(const std::vector<Case>& cases);
+
+/// Lines of cases, as weft predict reads them, each at the clock of its mix. Lines that are no such case, and those of
+/// another condition than sustained load, stay as they are.
+std::vector<std::string> lines_in_turn(std::vector<std::string> lines, const Machine& machine, Executor& executor,
+                                       const MixClock& clock_of_mix_MHz);
 
 }  // namespace weft::scenarios::study

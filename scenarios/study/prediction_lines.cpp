@@ -20,6 +20,7 @@
 #include "models/check/schedule_file.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/study/grade.hpp"
+#include "scenarios/study/in_turn.hpp"
 #include "scenarios/study/prediction.hpp"
 #include "scenarios/study/prediction_json.hpp"
 
@@ -127,6 +128,13 @@ class Ids {
   std::set<std::string> known_;
 };
 
+std::vector<std::string> all_of(LineReader& reader) {
+  std::vector<std::string> all;
+  for (std::vector<std::string> some; !(some = reader.next(lines_at_once)).empty();)
+    all.insert(all.end(), some.begin(), some.end());
+  return all;
+}
+
 }  // namespace
 
 bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, Executor& executor,
@@ -135,7 +143,11 @@ bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, 
   LineReader reader(in);
   Ids ids;
   std::size_t before = 0;
-  for (std::vector<std::string> lines; !(lines = reader.next(lines_at_once)).empty(); before += lines.size()) {
+  const auto next = [&] {
+    if (!options.clock_of_mix_MHz) return reader.next(lines_at_once);
+    return lines_in_turn(all_of(reader), machine, executor, options.clock_of_mix_MHz);
+  };
+  for (std::vector<std::string> lines; !(lines = next()).empty(); before += lines.size()) {
     std::vector<ResultLine> results(lines.size());
     if (!options.schedules.empty())
       std::ranges::transform(lines, results.begin(), [&](const std::string& one) { return ids.refuse_repeated(one); });

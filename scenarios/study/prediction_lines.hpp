@@ -9,6 +9,7 @@
 #include "models/execution/executor.hpp"
 #include "models/machine/machine.hpp"
 #include "models/machine/profile_grades.hpp"
+#include "scenarios/study/clock.hpp"
 
 namespace weft::scenarios::study {
 
@@ -18,6 +19,7 @@ struct LineOptions {
   std::filesystem::path schedules = {};
   std::function<void()> on_answer = nullptr;  ///< after each line, on any thread; may be empty
   std::optional<ProfileGrades> grades = {};   ///< of the machine's profile: answers then have a grade (grade.hpp)
+  MixClock clock_of_mix_MHz = nullptr;        ///< cases take turns (in_turn.hpp), for which all are read first
 };
 
 /// One case a line in, one result a line out, in the order of the cases; empty lines are skipped. What has arrived is

@@ -1,8 +1,10 @@
 #include "sim/meaning/meaning_report.hpp"
 
 #include <cstdint>
+#include <string_view>
 
 #include "models/base/input_error.hpp"
+#include "models/base/names.hpp"
 #include "models/schedule/amounts.hpp"
 #include "sim/meaning/numerical_meaning.hpp"
 
@@ -21,6 +23,11 @@ bool is_small(const Schedule& schedule) {
   return flops * schedule.gpus * runs <= most_flops && elements * schedule.gpus <= most_elements;
 }
 
+/// Results of one kernel alone, which the GPUs are held to and the integers are not.
+bool is_of_one_kernel(std::string_view op) {
+  return op == kind_of(Work(GroupedGemm{})) || find_name<MemoryKernel>(op).has_value();
+}
+
 /// Throws InputError, field "operations…", for an operation that means nothing in integers.
 void require_meaning(const Schedule& schedule) {
   for (std::uint64_t seed = 0; seed < runs; ++seed)
@@ -31,6 +38,8 @@ void require_meaning(const Schedule& schedule) {
 
 std::string meaning_in_words(const Schedule& schedule) {
   if (!schedule.meaning) return "says nothing of what it computes";
+  if (is_of_one_kernel(schedule.meaning->op))
+    return "says that it computes " + schedule.meaning->op + ", which weft run checks on GPUs";
   if (!is_small(schedule)) return "too large to compute " + schedule.meaning->op + " in integers";
   try {
     require_meaning(schedule);

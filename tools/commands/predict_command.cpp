@@ -28,6 +28,7 @@ namespace {
 
 struct Options {
   std::string machine, in, out, schedules;
+  bool in_turn = false;
 };
 
 /// Of the cases of a file; of a stream nobody knows how many will come.
@@ -51,6 +52,7 @@ void run(const Options& options) {
   std::ostream& out = device.is_open() ? device : options.out.empty() ? std::cout : file;
   if (!options.out.empty() && std::filesystem::is_regular_file(options.in)) lines.on_answer = progress_of(options.in);
   sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
+  if (options.in_turn) lines.clock_of_mix_MHz = executor.mix_clock();
   const bool all = study::predict_lines(in_file ? *in_file : std::cin, out, machine, executor, lines);
   if (!device) throw ExecutionError(options.out + " could not be written" + reason_of(errno));
   if (&out == &file) write_text_file(options.out, file.view());
@@ -68,6 +70,8 @@ void add_predict_command(CLI::App& app) {
       command->add_option("--out", options->out, "File for results, written whole at the end; else standard output"));
   command->add_option("--schedules", options->schedules, "Folder: write each case's schedule there as ID.json")
       ->check(CLI::ExistingDirectory);
+  command->add_flag("--in-turn", options->in_turn,
+                    "Let the cases of one workload take turns under one load, as weft measure --in-turn does");
   command->callback([options] { run(*options); });
 }
 

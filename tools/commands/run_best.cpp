@@ -61,9 +61,7 @@ void run_best(const RunBest& best, const calibration::RunOptions& options, const
                      {.least_schedules = study::usual_schedules, .progress = report::show_progress("schedules")});
   std::vector<TriedPair> pairs = calibration::evidence::worth_trying(exploration, best.count, machine);
   if (pairs.empty()) throw InputError("--best", "expected a question with a schedule that runs on " + machine.name);
-  calibration::evidence::predict_in_turn(
-      pairs, machine, simulator,
-      [&](const std::vector<Schedule>& mix, const Machine& on) { return simulator.clock_of_mix_MHz(mix, on); });
+  calibration::evidence::predict_in_turn(pairs, machine, simulator, simulator.mix_clock());
   const calibration::Conditions conditions =
       calibration::evidence::run_all(pairs, options, report::show_progress("runs"));
   if (!best.schedule.empty())

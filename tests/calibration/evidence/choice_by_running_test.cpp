@@ -44,17 +44,13 @@ TEST(WorthTrying, BeginsWithTheFastestThatRuns) {
     EXPECT_LE(pair.fastest_first.front().predicted_us, one.predicted_us);
 }
 
-double clock_of_mix_MHz(const std::vector<Schedule>& mix, const Machine& machine) {
-  return tests::simulator().clock_of_mix_MHz(mix, machine);
-}
-
 // Serial draws less power than what overlaps, so that it has a lower clock in turn than by itself, and the others a
 // higher one.
 TEST(WorthTrying, IsPredictedAtTheClockOfTheTurns) {
   const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
   std::vector<TriedPair> pairs{five_of("m=8192 n=8192 k=3584 op=gemm+all_reduce")};
   const TriedPair alone = pairs.front();
-  predict_in_turn(pairs, machine, tests::simulator(), clock_of_mix_MHz);
+  predict_in_turn(pairs, machine, tests::simulator(), tests::simulator().mix_clock());
   double least = 1e9, most = 0;
   for (std::size_t i = 0; i < alone.fastest_first.size(); ++i) {
     const double longer = pairs[0].fastest_first[i].predicted_us / alone.fastest_first[i].predicted_us;

@@ -92,6 +92,29 @@ TEST(CheckCommand, SaysWhatIsTooLargeToCompute) {
   EXPECT_THAT(result.output, HasSubstr("too large to compute gemm+all_reduce"));
 }
 
+TEST(CheckCommand, LeavesTheResultOfOneKernelToTheGpus) {
+  const TemporaryFolder folder;
+  const nlohmann::json schedule = {
+      {"format", "weft.schedule/1"},
+      {"name", "grouped"},
+      {"gpus", 1},
+      {"buffers",
+       {{{"name", "A"}, {"rows", 256}, {"columns", 64}},
+        {{"name", "B"}, {"rows", 256}, {"columns", 64}},
+        {{"name", "C"}, {"rows", 256}, {"columns", 128}}}},
+      {"streams", {{{"name", "compute"}}}},
+      {"operations",
+       {{{"name", "grouped"},
+         {"stream", "compute"},
+         {"grouped_gemm", {{"a", "A"}, {"b", "B"}, {"c", "C"}, {"group_rows", {100, 156}}}}}}},
+      {"meaning",
+       {{"op", "grouped_gemm"}, {"m", 256}, {"n", 128}, {"k", 64}, {"a", "A"}, {"b", "B"}, {"result", "C"}}}};
+  folder.write("schedule.json", schedule.dump());
+  const CommandResult result = run_weft("check schedule.json", folder);
+  EXPECT_EQ(result.status, 0) << result.errors;
+  EXPECT_THAT(result.output, HasSubstr("says that it computes grouped_gemm, which weft run checks on GPUs"));
+}
+
 TEST(RunCommand, RefusesWhatCheckRefuses) {
   const TemporaryFolder folder;
   folder.write("schedule.json", racing_schedule().dump());

@@ -1,0 +1,58 @@
+// Cases in turn: which make a mix, and what becomes of their lines.
+#include "scenarios/study/in_turn.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "models/machine/machine_json.hpp"
+#include "tests/simulator.hpp"
+#include "tests/source_folder.hpp"
+
+namespace weft::scenarios::study {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+
+Case pair(int gpus, std::int64_t m, const Family& family = Serial{}) {
+  return {"a", gpus, PairWorkload{PairOp::gemm_all_reduce, m, 8192, 8192}, {family, 0, {}}, {}};
+}
+
+TEST(MixesOf, AreOfOneWorkloadOnAsManyGpus) {
+  EXPECT_THAT(mixes_of({pair(4, 8192), pair(2, 8192), pair(4, 8192, Decomposition{2}), pair(4, 4096)}),
+              ElementsAre(ElementsAre(0u, 2u), ElementsAre(1u), ElementsAre(3u)));
+}
+
+class LinesInTurn : public testing::Test {
+ protected:
+  std::vector<std::string> answered(const std::vector<std::string>& lines) const {
+    return lines_in_turn(lines, machine, tests::simulator(), tests::simulator().mix_clock());
+  }
+  const Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
+  const std::string serial = R"({"id": "s", "gpus": 4, "workload": {"op": "gemm+all_reduce", "m": 8192, "n": 8192, "k": 8192}})",
+                    chunks = R"({"id": "c", "gpus": 4, "workload": {"op": "gemm+all_reduce", "m": 8192, "n": 8192, "k": 8192},
+                                "schedule": {"family": "decomposition", "chunks": 4}})",
+                    short_run = R"({"id": "t", "gpus": 4, "condition": "short", "workload": {"op": "gemm+all_reduce",
+                                   "m": 8192, "n": 8192, "k": 8192}})";
+};
+
+TEST_F(LinesInTurn, HaveTheClockOfTheirMix) {
+  const std::vector<std::string> lines = answered({serial, chunks});
+  const double clock_MHz = json::parse(lines[0])["condition"]["clock_MHz"];
+  EXPECT_LT(clock_MHz, machine.gpu.max_clock_MHz);
+  EXPECT_EQ(json::parse(lines[1])["condition"]["clock_MHz"], clock_MHz);
+  EXPECT_EQ(json::parse(lines[1])["schedule"], json::parse(chunks)["schedule"]);
+}
+
+TEST_F(LinesInTurn, StayWhereTheyAreNoCaseOrHaveAConditionOfTheirOwn) {
+  EXPECT_THAT(answered({"no json", short_run, R"({"id": 1})"}), ElementsAre("no json", short_run, R"({"id": 1})"));
+}
+
+TEST_F(LinesInTurn, ThatCannotBeDoneStayAsTheyAre) {
+  const std::string impossible = R"({"id": "x", "gpus": 64, "workload": {"op": "gemm+all_reduce", "m": 8192, "n": 8192, "k": 8192}})";
+  EXPECT_EQ(answered({impossible}).front(), impossible);
+}
+
+}  // namespace
+}  // namespace weft::scenarios::study
