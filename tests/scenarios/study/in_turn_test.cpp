@@ -30,10 +30,11 @@ class LinesInTurn : public testing::Test {
     return lines_in_turn(lines, machine, tests::simulator(), tests::simulator().mix_clock());
   }
   const Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
-  const std::string serial = R"({"id": "s", "gpus": 4, "workload": {"op": "gemm+all_reduce", "m": 8192, "n": 8192, "k": 8192}})",
-                    chunks = R"({"id": "c", "gpus": 4, "workload": {"op": "gemm+all_reduce", "m": 8192, "n": 8192, "k": 8192},
+  const std::string
+      serial = R"({"id": "s", "gpus": 4, "workload": {"op": "gemm+all_reduce", "m": 8192, "n": 8192, "k": 8192}})",
+      chunks = R"({"id": "c", "gpus": 4, "workload": {"op": "gemm+all_reduce", "m": 8192, "n": 8192, "k": 8192},
                                 "schedule": {"family": "decomposition", "chunks": 4}})",
-                    short_run = R"({"id": "t", "gpus": 4, "condition": "short", "workload": {"op": "gemm+all_reduce",
+      short_run = R"({"id": "t", "gpus": 4, "condition": "short", "workload": {"op": "gemm+all_reduce",
                                    "m": 8192, "n": 8192, "k": 8192}})";
 };
 
@@ -50,7 +51,8 @@ TEST_F(LinesInTurn, StayWhereTheyAreNoCaseOrHaveAConditionOfTheirOwn) {
 }
 
 TEST_F(LinesInTurn, ThatCannotBeDoneStayAsTheyAre) {
-  const std::string impossible = R"({"id": "x", "gpus": 64, "workload": {"op": "gemm+all_reduce", "m": 8192, "n": 8192, "k": 8192}})";
+  const std::string impossible =
+      R"({"id": "x", "gpus": 64, "workload": {"op": "gemm+all_reduce", "m": 8192, "n": 8192, "k": 8192}})";
   EXPECT_EQ(answered({impossible}).front(), impossible);
 }
 
