@@ -1,23 +1,17 @@
 #include "calibration/evidence/measuring.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "models/base/input_error.hpp"
 #include "models/check/hardware_support.hpp"
 #include "models/execution/executor.hpp"
-#include "scenarios/case_json.hpp"
-#include "scenarios/families/build.hpp"
 #include "scenarios/study/in_turn.hpp"
 #include "scenarios/study/settle.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
 
 using scenarios::Case;
-
-}  // namespace
 
 Measuring::Measuring(const std::vector<Case>& requests, const Machine& machine, const MeasuringOptions& options,
                      MeasurementFileWriter& file, Executor& simulator)
@@ -42,17 +36,12 @@ void Measuring::add_contest(const std::vector<Case>& contest) {
   if (!mix.empty()) mixes_.push_back(std::move(mix));
 }
 
-Schedule Measuring::schedule_of(const Case& one) {
-  if (scenarios::families::is_open(one.schedule)) return scenarios::study::settle(one, machine_, simulator_).schedule;
-  return scenarios::families::build(one, machine_);
-}
-
 bool Measuring::add(const Case& one) {
   --before_;
   try {
     if (one.condition.timing != Timing{})
       throw InputError("timing", "expected back_to_back, as iterations on GPUs follow one another");
-    Schedule schedule = schedule_of(one);
+    Schedule schedule = scenarios::study::close_case(one, machine_, simulator_).schedule;
     require_runnable(schedule);
     schedules_.push_back(std::move(schedule));
   } catch (const InputError& error) {

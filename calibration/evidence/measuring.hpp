@@ -35,7 +35,6 @@ class Measuring {
 
  private:
   void add_contest(const std::vector<scenarios::Case>& contest);
-  Schedule schedule_of(const scenarios::Case& one);
   bool add(const scenarios::Case& one);
   std::string first_of_mix(std::size_t index) const;
   void take(std::size_t index, Measurement measurement);

@@ -7,7 +7,6 @@
 #include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
 #include "scenarios/case_json.hpp"
-#include "scenarios/families/build.hpp"
 #include "scenarios/study/parallel.hpp"
 #include "scenarios/study/prediction.hpp"
 #include "scenarios/study/settle.hpp"
@@ -29,8 +28,9 @@ std::vector<Case> in_turn(std::vector<Case> mix, const Machine& machine, Executo
   for (Case& one : mix) {
     try {
       require_gpus(one.gpus, machine);
-      if (families::is_open(one.schedule)) one = settle(one, machine, executor).request;
-      schedules.push_back(families::build(one, machine));
+      Closed closed = close_case(one, machine, executor);
+      one = std::move(closed.request);
+      schedules.push_back(std::move(closed.schedule));
       done.push_back(&one);
     } catch (const InputError&) {
     }
@@ -41,8 +41,21 @@ std::vector<Case> in_turn(std::vector<Case> mix, const Machine& machine, Executo
   return mix;
 }
 
-std::vector<std::vector<std::size_t>> mixes_of(const std::vector<Case>& cases) {
-  std::vector<std::vector<std::size_t>> mixes;
+std::vector<Case> in_turn(std::vector<Case> cases, const Mixes& mixes, const Machine& machine, Executor& executor,
+                          const MixClock& clock_of_mix_MHz, const Progress& progress) {
+  ProgressCounter done(progress, mixes.size());
+  for_each_index(mixes.size(), [&](std::size_t index) {
+    std::vector<Case> mix;
+    for (const std::size_t place : mixes[index]) mix.push_back(cases[place]);
+    mix = in_turn(std::move(mix), machine, executor, clock_of_mix_MHz);
+    for (std::size_t i = 0; i < mix.size(); ++i) cases[mixes[index][i]] = std::move(mix[i]);
+    done.add();
+  });
+  return cases;
+}
+
+Mixes mixes_of(const std::vector<Case>& cases) {
+  Mixes mixes;
   std::map<std::pair<int, std::string>, std::size_t> position;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const auto [known, is_new] = position.try_emplace({cases[i].gpus, to_json(cases[i].workload).dump()}, mixes.size());
@@ -66,18 +79,14 @@ std::vector<std::string> lines_in_turn(std::vector<std::string> lines, const Mac
     } catch (const InputError&) {  // which predict_lines() says
     }
   }
-  const std::vector<std::vector<std::size_t>> mixes = mixes_of(cases);
-  for_each_index(mixes.size(), [&](std::size_t index) {
-    std::vector<Case> mix;
-    for (const std::size_t place : mixes[index]) mix.push_back(cases[place]);
-    mix = in_turn(std::move(mix), machine, executor, clock_of_mix_MHz);
-    for (std::size_t i = 0; i < mix.size(); ++i) {
-      if (mix[i].condition.fixed_clock_MHz == 0) continue;
-      auto& [line, json] = of_case[mixes[index][i]];
-      json["condition"] = {{"clock_MHz", mix[i].condition.fixed_clock_MHz}};
-      lines[line] = json.dump();
-    }
-  });
+  const Mixes mixes = mixes_of(cases);
+  cases = in_turn(std::move(cases), mixes, machine, executor, clock_of_mix_MHz);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if (cases[i].condition.fixed_clock_MHz == 0) continue;
+    auto& [line, json] = of_case[i];
+    json["condition"] = {{"clock_MHz", cases[i].condition.fixed_clock_MHz}};
+    lines[line] = json.dump();
+  }
   return lines;
 }
 

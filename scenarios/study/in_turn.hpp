@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/base/progress.hpp"
 #include "models/execution/executor.hpp"
 #include "models/machine/machine.hpp"
 #include "scenarios/study/clock.hpp"
@@ -19,8 +20,15 @@ namespace weft::scenarios::study {
 std::vector<Case> in_turn(std::vector<Case> mix, const Machine& machine, Executor& executor,
                           const MixClock& clock_of_mix_MHz);
 
-/// The places of the cases of each mix: those of one workload on as many GPUs, in the order of their first.
-std::vector<std::vector<std::size_t>> mixes_of(const std::vector<Case>& cases);
+/// The places of the cases of each mix.
+using Mixes = std::vector<std::vector<std::size_t>>;
+
+/// The same of several mixes on all cores; cases of none stay as they are. `progress` counts mixes.
+std::vector<Case> in_turn(std::vector<Case> cases, const Mixes& mixes, const Machine& machine, Executor& executor,
+                          const MixClock& clock_of_mix_MHz, const Progress& progress = {});
+
+/// Of the cases of one workload on as many GPUs, in the order of their first.
+Mixes mixes_of(const std::vector<Case>& cases);
 
 /// Lines of cases, as weft predict reads them, each at the clock of its mix. Lines that are no such case, and those of
 /// another condition than sustained load, stay as they are.

@@ -76,4 +76,10 @@ Settled settle(const Case& request, const Machine& machine, Executor& executor) 
   return std::move(search).fastest();
 }
 
+Closed close_case(const Case& request, const Machine& machine, Executor& executor) {
+  if (!families::is_open(request.schedule)) return {request, families::build(request, machine)};
+  Settled settled = settle(request, machine, executor);
+  return {std::move(settled.request), std::move(settled.schedule)};
+}
+
 }  // namespace weft::scenarios::study

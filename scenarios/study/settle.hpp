@@ -20,4 +20,13 @@ struct Settled {
 /// case that cannot be done.
 Settled settle(const Case& request, const Machine& machine, Executor& executor);
 
+/// A case without open choices, and its schedule.
+struct Closed {
+  Case request;
+  Schedule schedule;
+};
+
+/// As settle(), but nothing runs where nothing is open.
+Closed close_case(const Case& request, const Machine& machine, Executor& executor);
+
 }  // namespace weft::scenarios::study
