@@ -237,8 +237,9 @@ struct Best {
 using Family =
     std::variant<Serial, Decomposition, Signaling, AsyncTp, Concurrent, Ficco, TokenSplit, Staged, Hybrid, Pairs, Best>;
 
-/// Whose host code enqueues the operations of an eager launch.
-enum class Host { pytorch, cuda, vllm_eager };
+/// Whose host code enqueues the operations of an eager launch: a process for each GPU, or (one_thread) a single thread
+/// that enqueues each operation for one GPU after another.
+enum class Host { pytorch, cuda, vllm_eager, one_thread };
 
 /// What does the collectives: the library, all-reduces told to be in the switch (nccl_nvls) or as it chooses, kernels
 /// of one's own over peer access (all-reduces in one shot, or in one or two, whichever is faster) or the switch's
@@ -278,7 +279,8 @@ struct NamesOf<scenarios::Host> {
   using enum scenarios::Host;
   static constexpr std::array names{std::pair{pytorch, std::string_view{"pytorch"}},
                                     std::pair{cuda, std::string_view{"cuda"}},
-                                    std::pair{vllm_eager, std::string_view{"vllm_eager"}}};
+                                    std::pair{vllm_eager, std::string_view{"vllm_eager"}},
+                                    std::pair{one_thread, std::string_view{"one_thread"}}};
 };
 template <>
 struct NamesOf<scenarios::Collectives> {

@@ -115,6 +115,7 @@ struct Latencies {
   double eager_event_us = 0;
   double cuda_launch_us = 0;
   double vllm_launch_us = 0;
+  double thread_launch_us = 0;
   double barrier_us = 0;
   double barrier_skew_us = 0;
   double start_skew_us = 0;

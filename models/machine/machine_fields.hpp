@@ -213,6 +213,8 @@ void describe(auto& io, Like<Latencies> auto& latencies) {
               {"us", "eager_launch of a program that calls CUDA itself; 0: not known", durations});
   io.optional("vllm_launch", latencies.vllm_launch_us,
               {"us", "eager_launch of vLLM without graphs; 0: not known", durations});
+  io.optional("thread_launch", latencies.thread_launch_us,
+              {"us", "eager_launch of one thread that drives all GPUs, for each of them; 0: not known", durations});
   io.number("barrier", latencies.barrier_us, {"us", "last rank's arrival to the first departure", durations});
   io.optional("barrier_skew", latencies.barrier_skew_us,
               {"us", "first rank's departure from a barrier to the last one's", durations});

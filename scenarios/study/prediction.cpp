@@ -72,10 +72,21 @@ std::vector<std::string> outside(const Schedule& schedule, const Machine& machin
   return names;
 }
 
-double eager_launch_us(scenarios::Host host, const Machine& machine) {
-  const Latencies& latencies = machine.latencies;
-  if (host == scenarios::Host::pytorch) return latencies.eager_launch_us;
-  const double launch_us = host == scenarios::Host::cuda ? latencies.cuda_launch_us : latencies.vllm_launch_us;
+double launch_us_of(scenarios::Host host, const Latencies& latencies, int gpus) {
+  switch (host) {
+    case scenarios::Host::pytorch: return latencies.eager_launch_us;
+    case scenarios::Host::cuda: return latencies.cuda_launch_us;
+    case scenarios::Host::vllm_eager: return latencies.vllm_launch_us;
+    case scenarios::Host::one_thread: break;
+  }
+  return gpus * latencies.thread_launch_us;
+}
+
+/// What passes between the launches of two operations of one GPU.
+double eager_launch_us(const Case& asked, const Machine& machine) {
+  const scenarios::Host host = asked.schedule.host;
+  const double launch_us = launch_us_of(host, machine.latencies, asked.gpus);
+  if (host == scenarios::Host::pytorch) return launch_us;
   if (launch_us == 0)
     throw InputError("schedule.host",
                      "expected one whose launch time " + machine.name + " says, got " + std::string(name_of(host)));
@@ -85,7 +96,7 @@ double eager_launch_us(scenarios::Host host, const Machine& machine) {
 /// The machine in the condition, timed in the way and with the host code that is asked about; `changed` keeps a copy
 /// where they are others than the machine's.
 const Machine& as_asked(const Case& asked, const Machine& machine, std::optional<Machine>& changed) {
-  const double launch_us = eager_launch_us(asked.schedule.host, machine);
+  const double launch_us = eager_launch_us(asked, machine);
   if (asked.condition == machine.condition && launch_us == machine.latencies.eager_launch_us) return machine;
   changed.emplace(machine).condition = asked.condition;
   changed->latencies.eager_launch_us = launch_us;

@@ -103,6 +103,18 @@ TEST(Predict, AnEagerLaunchTakesTheHostThatIsAskedFor) {
   }
 }
 
+/// Small all-reduces that nothing holds up but their launches, one after another for all GPUs.
+TEST(Predict, AThreadThatDrivesAllGpusTakesItsLaunchForEachOfThem) {
+  Machine machine = h200();
+  machine.latencies.thread_launch_us = 20;
+  for (const int gpus : {2, 4, 8}) {
+    Case small{.id = "a", .gpus = gpus, .workload = CollectiveWorkload{CollectiveKind::all_reduce, 4096}, .schedule = {}, .measured = {}};
+    small.schedule.launch = Launch::eager;
+    small.schedule.host = Host::one_thread;
+    EXPECT_NEAR(predict(small, machine, simulator()).time_us, gpus * 20, 1) << gpus;
+  }
+}
+
 /// GEMMs of 8 MB of operands, which stay in an L2 of 50 MB from one iteration to the next.
 TEST(Predict, HowAnIterationIsTimedDecidesWhatItFindsInTheL2) {
   Case asked{.id = "a",
