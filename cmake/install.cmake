@@ -16,7 +16,7 @@ add_library(weft_archive STATIC
 set_target_properties(weft_archive PROPERTIES OUTPUT_NAME weft EXPORT_NAME weft LINKER_LANGUAGE CXX)
 target_compile_features(weft_archive INTERFACE cxx_std_20)
 target_compile_definitions(weft_archive INTERFACE $<INSTALL_INTERFACE:WEFT_SHARE="$<INSTALL_PREFIX>/share/weft">)
-target_link_libraries(weft_archive PRIVATE TBB::tbb Threads::Threads)
+target_link_libraries(weft_archive PRIVATE TBB::tbb Threads::Threads ZLIB::ZLIB)
 
 install(TARGETS weft_command)
 install(TARGETS weft_archive EXPORT weft_targets ARCHIVE COMPONENT development INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

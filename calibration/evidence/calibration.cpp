@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
 #include "calibration/evidence/accuracy.hpp"
@@ -69,6 +70,18 @@ void set_bands(ordered_json& profile, const std::vector<FoundBand>& found, const
   set_errors(profile, bands, source_text(provenance, "5 % to 95 % of measured / predicted - 1"));
 }
 
+/// Tells `kernels`, the section of the profile `name`, its table of answers. Returns the table's name in the profile's
+/// folder and its text.
+std::pair<std::string, std::string> named_table(ordered_json& kernels, const GemmChoices& answers,
+                                                const std::string& name) {
+  std::string text = weft::to_text(answers);
+  const std::string checksum = table_checksum(text);
+  std::string file = name + "." + checksum + ".gemm_kernels.txt";
+  kernels["file"] = file;
+  kernels["checksum"] = checksum;
+  return {std::move(file), std::move(text)};
+}
+
 /// The profile that is being made, and what was done to it.
 class Fit {
  public:
@@ -110,11 +123,7 @@ class Fit {
       provenance.cases = machine_.gemm_choices.size();
       kernels["source"] = source_text(provenance, "answers of the GEMM library");
     }
-    table_text_ = weft::to_text(machine_.gemm_choices);
-    const std::string checksum = table_checksum(table_text_);
-    table_file_ = name + "." + checksum + ".gemm_kernels.txt";
-    kernels["file"] = table_file_;
-    kernels["checksum"] = checksum;
+    std::tie(table_file_, table_text_) = named_table(kernels, machine_.gemm_choices, name);
   }
 
   void set(const std::string& section, const std::string& key, double value, const std::string& source,
@@ -264,11 +273,10 @@ CalibratedProfile with_bands(const BaseProfile& base, const CalibrationEvidence&
   profile["name"] = name;
   set_bands(profile, error_bands(unseen(base, evidence, base.machine, name, progress)),
             calibration_input(evidence.errors).provenance, result.changes);
+  ordered_json& kernels = profile.at("gemm").at("kernels");
+  if (!kernels.contains("candidates"))
+    std::tie(result.table_file, result.table_text) = named_table(kernels, base.machine.gemm_choices, name);
   result.text = weft::to_text(profile);
-  const ordered_json& kernels = profile.at("gemm").at("kernels");
-  if (kernels.contains("candidates")) return result;
-  result.table_file = kernels.at("file");
-  result.table_text = weft::to_text(base.machine.gemm_choices);
   return result;
 }
 

@@ -34,8 +34,7 @@ struct ProfileChange {
 struct CalibratedProfile {
   std::string text;  ///< of its file, weft.machine/1
   /// The table of the GEMM library's kernels, and its name in the folder of the profile: it has the checksum of the
-  /// text in it, so that no other table ever takes its place; where nothing was fitted it is the base's, by its name.
-  /// Both are empty for a profile that lists candidates.
+  /// text in it, so that no other table ever takes its place. Both are empty for a profile that lists candidates.
   std::string table_file, table_text;
   std::vector<ProfileChange> changes;
 };

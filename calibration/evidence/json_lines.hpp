@@ -10,9 +10,6 @@
 
 namespace weft::calibration::evidence {
 
-/// Whether its name says so.
-bool is_compressed(const std::filesystem::path& path);
-
 /// Throws InputError "FILE: expected a readable file of CONTENTS" for one that is missing, unreadable or a folder, and
 /// "FILE: expected CONTENTS in a whole gzip file" for one that is compressed, but cut off, damaged or no gzip file. One
 /// that would hold more than `most_bytes_read` is refused as well.

@@ -8,6 +8,7 @@
 
 #include "calibration/evidence/json_lines.hpp"
 #include "calibration/measurement_json.hpp"
+#include "models/base/gzip_file.hpp"
 
 namespace weft::calibration::evidence {
 namespace {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "calibration/measurement_json.hpp"
+#include "models/base/gzip_file.hpp"
 #include "scenarios/case_json.hpp"
 
 namespace weft::calibration::evidence {

@@ -13,7 +13,7 @@ namespace weft {
 namespace {
 
 constexpr std::size_t neighbours = 64;  ///< 86 % of the kernels are among those of so many
-constexpr double reach = 0.5;           ///< doublings of m or n within which an answer counts in full
+constexpr double reach = 0.1;           ///< doublings of m or n within which an answer counts in full
 constexpr int preference = 10;          ///< without weights: a kernel that takes 10 % longer needs 2.6 times the votes
 
 /// More waves than `dynamic_above_waves` are worth a counter to the library.

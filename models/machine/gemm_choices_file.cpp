@@ -15,6 +15,7 @@
 #include <system_error>
 #include <type_traits>
 
+#include "models/base/gzip_file.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/text.hpp"
 #include "models/base/text_file.hpp"
@@ -160,6 +161,18 @@ GemmChoices choices_in(std::string_view text, const fs::path& path) {
   }
 }
 
+/// `bytes`: what the file holds.
+GemmChoices choices_of(std::string_view bytes, const fs::path& path) {
+  return is_compressed(path) ? choices_in(read_gzip_file(path, "the GEMM library's kernels"), path)
+                             : choices_in(bytes, path);
+}
+
+/// Where a table's compiled form stands beside it.
+fs::path compiled_beside(fs::path table) {
+  if (is_compressed(table)) table.replace_extension();
+  return table.replace_extension(".bin");
+}
+
 MappedFile text_of(const fs::path& path) {
   MappedFile text(path);
   if (text.bytes().empty()) throw InputError(path.string(), "expected a readable file with the GEMM library's kernels");
@@ -177,19 +190,19 @@ GemmChoices read_gemm_choices(const fs::path& path, const std::string& checksum)
   if (!checksum.empty() && checksum != hexadecimal(hash))
     throw InputError(path.string(), "expected a table with the checksum " + excerpt(checksum, 40) + ", got one with " +
                                         hexadecimal(hash));
-  if (text.size() < worth_compiling) return choices_in(text, path);
-  const fs::path beside = fs::path(path).replace_extension(".bin"), cache = cache_folder();
+  if (text.size() < worth_compiling) return choices_of(text, path);
+  const fs::path beside = compiled_beside(path), cache = cache_folder();
   const fs::path cached = cache.empty() ? cache : cache / (hexadecimal(hash) + file_of_compiled);
   for (const fs::path& place : {beside, around_the_program(beside.filename()), cached})
     if (auto choices = mapped(place, text, hash)) return *std::move(choices);
-  GemmChoices choices = choices_in(text, path);
+  GemmChoices choices = choices_of(text, path);
   if (!cached.empty()) try_to_write(cached, compiled(choices, text));
   return choices;
 }
 
 void compile_gemm_choices(const fs::path& text, const fs::path& to) {
   const MappedFile file = text_of(text);
-  write_text_file(to, compiled(choices_in(file.bytes(), text), file.bytes()));
+  write_text_file(to, compiled(choices_of(file.bytes(), text), file.bytes()));
 }
 
 }  // namespace weft

@@ -1,5 +1,5 @@
-// Files of the GEMM library's answers: a text that people read and compare, and its compiled form, which is mapped into
-// memory as it is, so that a program starts without reading the text.
+// Files of the GEMM library's answers: a text that people read and compare, compressed by gzip where its name ends in
+// .gz, and its compiled form, which is mapped into memory as it is, so that a program starts without reading the text.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,7 @@
 
 namespace weft {
 
-/// 16 hexadecimal digits that tell the text of one table from that of another (XXH64).
+/// 16 hexadecimal digits that tell the bytes of one table's file from those of another's (XXH64).
 std::string table_checksum(std::string_view text);
 
 /// The answers in a text file (gemm_choices_text.hpp), from the compiled form of exactly this text where one is found:

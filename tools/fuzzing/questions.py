@@ -9,7 +9,7 @@ from fuzzing.mutations import NUMBERS, STRINGS, mutated, mutated_lines, mutated_
 
 FORMATS = ["text", "json", "csv", "markdown"]
 OUTPUTS = ("out.json", "out.jsonl", "trace.json", "out.svg", "out.html", "spans.json", "won.json", "out.sqlite", "schedules/", "drawn/")
-NEW_PROFILE = ("out.json", "h100x8-nvswitch.gemm_kernels.txt")  # of the base, with its table of kernels
+NEW_PROFILE = ("out.json", "h100x8-nvswitch.gemm_kernels.txt.gz")  # of the base, with its table of kernels
 
 
 class Asker:

@@ -6,7 +6,12 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <random>
+#include <string>
 
+#include "models/base/input_error.hpp"
+#include "models/machine/gemm_choices_text.hpp"
+#include "tests/compressed.hpp"
 #include "tests/models/error_of.hpp"
 
 namespace weft {
@@ -87,6 +92,26 @@ TEST_F(GemmChoicesFile, IsMappedWhereItsCompiledFormLiesBesideIt) {
   change_tile(compiled());
   EXPECT_EQ(tile_m(), 32);
   EXPECT_TRUE(cached().empty());
+}
+
+TEST_F(GemmChoicesFile, MayBeCompressed) {
+  write_table(64);
+  const fs::path gz = folder / "a.gemm_kernels.txt.gz";
+  write_bytes(gz, tests::compressed(bytes_of(table())));
+  EXPECT_EQ(to_text(read_gemm_choices(gz)), to_text(read_gemm_choices(table())));
+  write_bytes(gz, bytes_of(table()));
+  EXPECT_THROW(read_gemm_choices(gz), InputError);
+}
+
+TEST_F(GemmChoicesFile, IsMappedWhereItIsCompressed) {
+  std::string comment;
+  for (std::mt19937_64 random; comment.size() < (1 << 20);) comment += std::to_string(random());
+  const std::string text = "weft.gemm_kernels/1\nkernel 64x128x64 1x1 4 1\n512 256:1024\n#" + comment + "\n";
+  const fs::path gz = folder / "a.gemm_kernels.txt.gz";
+  write_bytes(gz, tests::compressed(text));
+  compile_gemm_choices(gz, compiled());
+  change_tile(compiled());
+  EXPECT_EQ(read_gemm_choices(gz).find({256, 512, 1024}).value().tile_m, 32);
 }
 
 TEST_F(GemmChoicesFile, IsReadWhereItsCompiledFormWasMadeOfAnotherText) {
