@@ -75,7 +75,7 @@ class IterationEnergy::DemandOf {
 
 IterationEnergy::IterationEnergy(const Schedule& schedule, const Machine& machine,
                                  const std::vector<OperationCost>& costs)
-    : machine_(machine) {
+    : machine_(machine), mixed_(schedule.operations.size() > 1 ? machine.power.mixed_energy : 1) {
   for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
     Demand demand = match(schedule.operations[id].work, DemandOf(*this, schedule, costs[id]));
     demand.fixed_uJ += machine.power.hbm_pJ_per_byte * costs[id].traffic.hbm_bytes * 1e-6;
@@ -107,7 +107,7 @@ EnergyAtClock IterationEnergy::at(double clock_share) const {
     energy.busy_us += gemm.count * one_us;
     switching_uJ += gemm.count * busy_uJ(gemm, one_us, clock_share);
   }
-  energy.total_uJ = fixed_uJ_ + switching_energy_factor(machine_.power, clock_share) * switching_uJ;
+  energy.total_uJ = mixed_ * (fixed_uJ_ + switching_energy_factor(machine_.power, clock_share) * switching_uJ);
   return energy;
 }
 
@@ -119,7 +119,7 @@ std::vector<double> IterationEnergy::operations_uJ(double clock_share) const {
   energies_uJ.reserve(demands_.size());
   for (const Demand& demand : demands_) {
     const double of_gemm_uJ = demand.busy < 0 ? 0 : gemms_uJ[static_cast<std::size_t>(demand.busy)];
-    energies_uJ.push_back(demand.fixed_uJ + factor * (demand.switching_uJ + of_gemm_uJ));
+    energies_uJ.push_back(mixed_ * (demand.fixed_uJ + factor * (demand.switching_uJ + of_gemm_uJ)));
   }
   return energies_uJ;
 }

@@ -20,7 +20,8 @@ struct EnergyAtClock {
 
 /// What the operations of one iteration take, without what the GPU takes idle. SMs at a share g of the maximum clock
 /// take  v^2 (gemm_W g busy(g) + tensor energy x flops + L2 energy x operand bytes)  with a voltage of
-/// v = voltage_floor + (1 - voltage_floor) g; HBM, links and copy engines have clocks of their own.
+/// v = voltage_floor + (1 - voltage_floor) g; HBM, links and copy engines have clocks of their own. Several operations
+/// take mixed_energy times as much.
 class IterationEnergy {
  public:
   /// Refers to the machine.
@@ -61,6 +62,7 @@ class IterationEnergy {
   std::vector<Demand> demands_;  ///< one for each operation
   std::vector<BusyGemm> gemms_;
   double fixed_uJ_ = 0, switching_uJ_ = 0;
+  double mixed_ = 1;
 };
 
 /// Energy that flows evenly over a span of time.

@@ -65,6 +65,7 @@ struct Power {
   double hbm_pJ_per_byte = 0;
   double copy_pJ_per_byte = 0;
   double collective_pJ_per_byte = 0;
+  double mixed_energy = 1;  ///< of operations that take turns, over that of each repeated alone
   double voltage_floor = 1;
   double tensor_clock = 1;
   int governor_exponent = 1;

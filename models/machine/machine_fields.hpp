@@ -98,6 +98,9 @@ void describe(auto& io, Like<Power> auto& power) {
             {"pJ/byte", "through a GPU's port, by copy engines, besides its HBM traffic", energies});
   io.number("collective_energy", power.collective_pJ_per_byte,
             {"pJ/byte", "through a GPU's port, by a collective's kernel, besides its HBM traffic", energies});
+  io.optional("mixed_energy", power.mixed_energy,
+              {"ratio", "energy above idle of an iteration of several operations, over what they take repeated alone",
+               {0.5, 2}});
   io.optional(
       "voltage_floor", power.voltage_floor,
       {"ratio", "the SMs' voltage at a clock of 0 over that at the maximum, if a straight line went so far", parts});

@@ -89,6 +89,16 @@ TEST(Power, OneOperationThatIsRepeatedIsHeldAtTheSteadyLimit) {
   EXPECT_NEAR(run(pair, 8, machine).power_W, machine.power.limit_W, 0.01 * machine.power.limit_W);
 }
 
+TEST(Power, OperationsThatTakeTurnsMayNeedMoreThanEachAlone) {
+  Machine machine = test_machine();
+  machine.power.limit_W = 1e6;
+  const PairWorkload pair{PairOp::gemm_all_reduce, 8192, 8192, 8192};
+  const double alone_W = run(large, 1, machine).power_W, pair_W = run(pair, 8, machine).power_W - machine.power.idle_W;
+  machine.power.mixed_energy = 1.25;
+  EXPECT_EQ(run(large, 1, machine).power_W, alone_W);
+  EXPECT_NEAR(run(pair, 8, machine).power_W - machine.power.idle_W, 1.25 * pair_W, 1e-6 * pair_W);
+}
+
 TEST(Power, OurOwnKernelsTakeTheirShareOfTheLibrarysEnergy) {
   Machine machine = test_machine();
   machine.power.limit_W = 1e6, machine.power.hbm_pJ_per_byte = 0;
