@@ -24,7 +24,7 @@ install(FILES scenarios/study/weft.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/w
 install(FILES models/base/input_error.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft/models/base COMPONENT development)
 install(DIRECTORY calibration/machines calibration/published ${PROJECT_BINARY_DIR}/share/weft/machines DESTINATION share/weft)
 install(DIRECTORY scenarios/ DESTINATION share/weft/scenarios
-  FILES_MATCHING PATTERN "*.json" PATTERN families EXCLUDE PATTERN study EXCLUDE)
+  FILES_MATCHING PATTERN "*.json" PATTERN families EXCLUDE PATTERN study EXCLUDE PATTERN report EXCLUDE)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET weft_device)  # beside the command, which loads it

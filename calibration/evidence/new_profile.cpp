@@ -6,7 +6,6 @@
 #include <set>
 
 #include "calibration/evidence/calibration_profile.hpp"
-#include "calibration/evidence/profile_numbers.hpp"
 #include "calibration/fitting/collective_curves.hpp"
 #include "calibration/fitting/lone_gemm.hpp"
 #include "models/base/input_error.hpp"
@@ -14,6 +13,7 @@
 #include "models/base/statistics.hpp"
 #include "models/base/text.hpp"
 #include "models/machine/machine_json.hpp"
+#include "models/machine/profile_numbers.hpp"
 
 namespace weft::calibration::evidence {
 namespace {

@@ -56,27 +56,30 @@ std::map<std::string, Room> rooms() {
       up_to_machine + std::set<std::string>{"models/cost", "models/check", "models/execution"};
   const std::set<std::string> scenarios = models + std::set<std::string>{"scenarios", "scenarios/families"};
   const std::set<std::string> study = scenarios + std::set<std::string>{"sim", "scenarios/study"};
+  const std::set<std::string> report = study + std::set<std::string>{"models/report", "scenarios/report"};
   const std::set<std::string> evidence =
       study + std::set<std::string>{"calibration", "calibration/fitting", "calibration/evidence"};
   const std::set<std::string> tools =
-      evidence + std::set<std::string>{"sim/meaning", "tools", "tools/report", "tools/commands"};
+      evidence + report + std::set<std::string>{"sim/meaning", "calibration/report", "tools", "tools/commands"};
   return {{"models/base", {"weft", {}}},
           {"models/schedule", {"weft", up_to_schedule}},
           {"models/machine", {"weft", up_to_machine}},
           {"models/cost", {"weft", up_to_machine + std::set<std::string>{"models/execution"}}},
           {"models/check", {"weft", up_to_machine}},
           {"models/execution", {"weft", up_to_machine}},
+          {"models/report", {"weft::report", models}},
           {"sim", {"weft::sim", models}},
           {"sim/meaning", {"weft::sim::meaning", models + std::set<std::string>{"sim"}}},
           {"scenarios", {"weft::scenarios", scenarios}},
           {"scenarios/families", {"weft::scenarios::families", scenarios}},
           {"scenarios/study", {"weft::scenarios::study", study}},
+          {"scenarios/report", {"weft::scenarios::report", report}},
           {"calibration", {"weft::calibration", models}},
           {"calibration/device", {"weft::calibration::device", models + std::set<std::string>{"calibration"}}},
           {"calibration/fitting", {"weft::calibration::fitting", models + std::set<std::string>{"calibration"}}},
           {"calibration/evidence", {"weft::calibration::evidence", evidence}},
+          {"calibration/report", {"weft::calibration::report", evidence + std::set<std::string>{"models/report"}}},
           {"tools", {"weft::tools", tools}},
-          {"tools/report", {"weft::tools::report", evidence + std::set<std::string>{"tools"}}},
           {"tools/commands", {"weft::tools::commands", tools}},
           {"tools/python", {"weft::tools::python", tools}}};
 }

@@ -8,7 +8,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
-#include "tools/report/terminal.hpp"
+#include "tools/commands/terminal.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
@@ -28,7 +28,7 @@ void run(const Options& options) {
       {"switched off", "cases", "mean %", report::droppable("median %", 1), report::droppable("p90 %", 2), "bias %"},
       {}};
   nlohmann::ordered_json json{{"machine", machine.name}, {"files", options.files}};
-  for (const auto& [name, accuracy] : evidence::ablations(measured, machine, report::show_progress("cases"))) {
+  for (const auto& [name, accuracy] : evidence::ablations(measured, machine, show_progress("cases"))) {
     const auto percent = [](double share) { return report::Number{100 * share, 1}; };
     table.rows.push_back({std::string(name), report::count(accuracy.cases), percent(accuracy.mean),
                           percent(accuracy.median), percent(accuracy.p90), percent(accuracy.bias)});

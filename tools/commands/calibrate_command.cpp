@@ -12,7 +12,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
-#include "tools/report/terminal.hpp"
+#include "tools/commands/terminal.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
@@ -50,9 +50,9 @@ report::Report report_of(const evidence::CalibratedProfile& profile) {
 }
 
 /// Shown from the first case on: what comes before says nothing of how long the others take.
-Progress show_progress() {
+Progress progress_of_cases() {
   return [shown = Progress()](std::size_t done, std::size_t of) mutable {
-    if (!shown) shown = report::show_progress("cases");
+    if (!shown) shown = show_progress("cases");
     shown(done, of);
   };
 }
@@ -70,7 +70,7 @@ void run(const Options& options) {
   const Machine machine = read_machine(base);
   const evidence::CalibratedProfile profile =
       evidence::calibrate({evidence::read_profile(base), machine}, evidence_of(options, machine),
-                          options.out.stem().string(), show_progress());
+                          options.out.stem().string(), progress_of_cases());
   write(profile, options.out);
   options.output.write(report_of(profile));
 }

@@ -11,7 +11,7 @@
 #include "calibration/selftest_schedules.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/output.hpp"
-#include "tools/report/terminal.hpp"
+#include "tools/commands/terminal.hpp"
 
 namespace weft::tools::commands {
 namespace {

@@ -11,6 +11,9 @@
 #include "models/execution/perfetto.hpp"
 #include "models/execution/trace_json.hpp"
 #include "models/machine/machine_files.hpp"
+#include "scenarios/report/exploration_report.hpp"
+#include "scenarios/report/html_report.hpp"
+#include "scenarios/report/losses_picture.hpp"
 #include "scenarios/study/answer_report.hpp"
 #include "scenarios/study/explanation.hpp"
 #include "scenarios/study/exploration.hpp"
@@ -22,10 +25,7 @@
 #include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
 #include "tools/commands/question.hpp"
-#include "tools/report/exploration_report.hpp"
-#include "tools/report/html_report.hpp"
-#include "tools/report/losses_picture.hpp"
-#include "tools/report/terminal.hpp"
+#include "tools/commands/terminal.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
@@ -72,7 +72,7 @@ study::Exploration explore(const Options& options, Scenario& scenario, const Mac
                            .also = options.named(),
                            .rule = options.careful ? scenarios::Rule::careful : scenarios::Rule::least_regret,
                            .grades = grades,
-                           .progress = report::show_progress("schedules")});
+                           .progress = show_progress("schedules")});
   } catch (const InputError& error) {
     throw as_asked(error, options, scenario);
   }
@@ -93,7 +93,7 @@ std::size_t leading(const study::Exploration& exploration, const Scenario& scena
 }
 
 /// Losses of what is printed; of every answer where a program reads them.
-void explain(const Options& options, const report::ExplorationView& view, study::Exploration& exploration,
+void explain(const Options& options, const scenarios::report::ExplorationView& view, study::Exploration& exploration,
              const Scenario& scenario, const Machine& machine) {
   std::vector<study::Answer*> answers;
   const study::Answer* const winner = &exploration.answers[leading(exploration, scenario)];
@@ -102,7 +102,7 @@ void explain(const Options& options, const report::ExplorationView& view, study:
         options.output.has_json() || !options.html.empty())
       answers.push_back(&answer);
   study::explain(answers, machine, sim::simulate, {options.asks_for_all(), options.named()},
-                 report::show_progress("explanations"));
+                 show_progress("explanations"));
 }
 
 void write_fastest(const Options& options, const study::Answer& answer, const Machine& machine) {
@@ -123,13 +123,14 @@ void write_fastest(const Options& options, const study::Answer& answer, const Ma
 std::string picture_of(study::Answer& answer, const Options& options, const Scenario& scenario,
                        const Machine& machine) {
   if (options.space != "all")
-    study::explain({&answer}, machine, sim::simulate, {.all = true}, report::show_progress("explanations"));
-  std::vector<report::NamedLosses> schedules;
+    study::explain({&answer}, machine, sim::simulate, {.all = true}, show_progress("explanations"));
+  std::vector<scenarios::report::NamedLosses> schedules;
   for (const study::Explored& one : answer.fastest_first)
     if (one.losses) schedules.push_back({one.candidate.request.id, *one.losses});
-  return report::losses_picture(answer.pair + ", " + std::to_string(answer.size) + " " + report::size_word(scenario) +
-                                    ", " + std::to_string(scenario.gpus) + " GPUs, " + machine.name,
-                                schedules);
+  return scenarios::report::losses_picture(answer.pair + ", " + std::to_string(answer.size) + " " +
+                                               scenarios::report::size_word(scenario) + ", " +
+                                               std::to_string(scenario.gpus) + " GPUs, " + machine.name,
+                                           schedules);
 }
 
 /// Of all schedules of the answer its losses too, unless the whole space was walked.
@@ -144,7 +145,7 @@ study::AnswerReport answer_report(const Options& options, const study::Explorati
                              .runs = {}};
   study::Answer& answer = report.exploration.answers[report.leading];
   if (options.space != "all")
-    study::explain({&answer}, machine, sim::simulate, {.all = true}, report::show_progress("explanations"));
+    study::explain({&answer}, machine, sim::simulate, {.all = true}, show_progress("explanations"));
   sim::SimulatedExecutor executor;
   report.runs = study::drawn_runs(answer, machine, executor, [&](const Schedule& schedule, const Machine& on) {
     return executor.observe(schedule, on);
@@ -178,7 +179,7 @@ void require_folder(const std::string& path) {
 void run(const Options& options) {
   options.output.require_writable();
   for (const std::string& path : {options.trace, options.schedule, options.svg, options.html}) require_writable(path);
-  const std::string page = options.html.empty() ? "" : report::read_report_page();
+  const std::string page = options.html.empty() ? "" : scenarios::report::read_report_page();
   std::optional<Trace> measured;
   if (!options.measured.empty()) measured = read_trace(options.measured);
   require_folder(options.settings);
@@ -187,7 +188,7 @@ void run(const Options& options) {
   const ProfileGrades grades = read_profile_grades(machine_path(profile));
   study::Exploration exploration = explore(options, scenario, machine, grades);
   study::Widths over_widths = widths(options, scenario, exploration, machine);
-  const report::ExplorationView view{
+  const scenarios::report::ExplorationView view{
       .crossovers = scenario.model ? over_widths.crossovers : std::vector<study::Crossover>{},
       .evidence = study::evidence_of_advice(exploration, scenario, machine, grades),
       .is_full = options.all || options.space == "all",
@@ -196,13 +197,13 @@ void run(const Options& options) {
   explain(options, view, exploration, scenario, machine);
   study::Answer& winner = exploration.answers[leading(exploration, scenario)];
   const std::string picture = options.svg.empty() ? "" : picture_of(winner, options, scenario, machine);
-  report::Report report = report::exploration_report(exploration, scenario, machine, view);
+  report::Report report = scenarios::report::exploration_report(exploration, scenario, machine, view);
   std::string html;  // before anything is written: a run that is not of these schedules is refused
   if (!options.html.empty())
-    html = report::html_report(
-        report::html_content(answer_report(options, exploration, scenario, machine, std::move(over_widths),
-                                           view.evidence.grade, std::move(measured)),
-                             machine, report, machine_path(profile)),
+    html = scenarios::report::html_report(
+        scenarios::report::html_content(answer_report(options, exploration, scenario, machine, std::move(over_widths),
+                                                      view.evidence.grade, std::move(measured)),
+                                        machine, report, machine_path(profile)),
         page);
   const bool writes_fastest = !options.trace.empty() || !options.schedule.empty();
   if (writes_fastest) write_fastest(options, winner, machine);
@@ -211,7 +212,7 @@ void run(const Options& options) {
   if (!options.settings.empty()) write_settings(options, exploration, scenario, machine);
   if (writes_fastest)
     report.notes.push_back("Written: " + winner.ranking.fastest().request.id + " (" + winner.pair + ", " +
-                           std::to_string(winner.size) + " " + report::size_word(scenario) + ").");
+                           std::to_string(winner.size) + " " + scenarios::report::size_word(scenario) + ").");
   options.output.write(report);
 }
 

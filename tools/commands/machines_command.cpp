@@ -9,12 +9,12 @@
 #include <sstream>
 #include <string>
 
-#include "calibration/evidence/profile_numbers.hpp"
 #include "calibration/evidence/published_curves.hpp"
 #include "models/base/json_file.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "models/machine/machine_numbers.hpp"
+#include "models/machine/profile_numbers.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/output.hpp"
 #include "tools/rooms.hpp"
@@ -35,7 +35,7 @@ report::Table numbers_of(const std::string& name) {
   report::Table table{{"number", "value", "unit", report::droppable("meaning", 2), report::droppable("may be", 1),
                        report::droppable("source", 3)},
                       {}};
-  for (const evidence::ProfileNumber& number : evidence::profile_numbers(read_json_file(path))) {
+  for (const ProfileNumber& number : profile_numbers(read_json_file(path))) {
     const auto of = known.extract(number.path);
     table.rows.push_back({number.path, number.value, number.unit, of ? of.mapped().meaning : "",
                           of ? range_of(of.mapped()) : "", number.source});
@@ -98,8 +98,7 @@ report::Table curves_of(const std::string& name, bool every_point) {
 
 report::Table all_machines() {
   report::Table table{{"name", "what it is"}, {}};
-  for (const std::string& name : machine_names())
-    table.rows.push_back({name, evidence::profile_description(machine_path(name))});
+  for (const std::string& name : machine_names()) table.rows.push_back({name, profile_description(machine_path(name))});
   return table;
 }
 

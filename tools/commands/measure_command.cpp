@@ -10,7 +10,7 @@
 #include "sim/simulated_executor.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
-#include "tools/report/terminal.hpp"
+#include "tools/commands/terminal.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
@@ -33,7 +33,7 @@ void run(Options options) {
   sim::SimulatedExecutor simulator({.spans = false, .mechanisms = {}, .given_us = {}});
   evidence::Measuring measuring(cases, machine, {options.run, options.in_turn}, file, simulator);
   spdlog::info("{} cases to measure, {} measured before", measuring.to_measure(), measuring.measured_before());
-  measuring.run(report::show_progress("runs"));
+  measuring.run(show_progress("runs"));
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 
 #include "models/base/json_file.hpp"
 #include "models/base/text_file.hpp"
+#include "models/report/writers.hpp"
 #include "tools/commands/files.hpp"
-#include "tools/report/terminal.hpp"
-#include "tools/report/writers.hpp"
+#include "tools/commands/terminal.hpp"
 
 namespace weft::tools::commands {
 
@@ -32,7 +32,7 @@ void Output::write(const report::Report& report) const {
   const auto formats = report::formats();
   const auto format =
       std::find_if(formats.begin(), formats.end(), [this](const report::Format& one) { return one.name == format_; });
-  std::cout << format->write(report, report::style_of_output(is_wide_));
+  std::cout << format->write(report, style_of_output(is_wide_));
 }
 
 }  // namespace weft::tools::commands

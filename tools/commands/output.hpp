@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "tools/report/report.hpp"
+#include "models/report/report.hpp"
 
 namespace weft::tools::commands {
 

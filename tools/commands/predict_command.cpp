@@ -20,7 +20,7 @@
 #include "sim/simulated_executor.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
-#include "tools/report/terminal.hpp"
+#include "tools/commands/terminal.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
@@ -35,7 +35,7 @@ struct Options {
 std::function<void()> progress_of(const std::string& path) {
   const std::unique_ptr<std::istream> file = evidence::open_lines(path, "cases");
   const auto lines = static_cast<std::size_t>(std::count(std::istreambuf_iterator<char>(*file), {}, '\n'));
-  const auto counter = std::make_shared<ProgressCounter>(report::show_progress("cases"), lines);
+  const auto counter = std::make_shared<ProgressCounter>(show_progress("cases"), lines);
   return [counter] { counter->add(); };
 }
 

@@ -9,7 +9,7 @@
 #include "models/machine/machine_json.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/output.hpp"
-#include "tools/report/terminal.hpp"
+#include "tools/commands/terminal.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
@@ -115,7 +115,7 @@ void run(const Options& options) {
   options.output.require_writable();
   const evidence::ClaimFile file = evidence::read_claims(path_of(options.paper));
   const std::vector<evidence::Verdict> verdicts = evidence::reproduce(
-      file, [](const std::string& name) { return read_machine(machine_path(name)); }, report::show_progress("cases"));
+      file, [](const std::string& name) { return read_machine(machine_path(name)); }, show_progress("cases"));
   options.output.write(report_of(file, verdicts));
 }
 

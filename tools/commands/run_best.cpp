@@ -11,7 +11,7 @@
 #include "scenarios/study/exploration.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tools/commands/files.hpp"
-#include "tools/report/terminal.hpp"
+#include "tools/commands/terminal.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
@@ -58,12 +58,11 @@ void run_best(const RunBest& best, const calibration::RunOptions& options, const
   sim::SimulatedExecutor simulator({.spans = false, .mechanisms = {}, .given_us = {}});
   const study::Exploration exploration =
       study::explore(scenario, machine, simulator,
-                     {.least_schedules = study::usual_schedules, .progress = report::show_progress("schedules")});
+                     {.least_schedules = study::usual_schedules, .progress = show_progress("schedules")});
   std::vector<TriedPair> pairs = calibration::evidence::worth_trying(exploration, best.count, machine);
   if (pairs.empty()) throw InputError("--best", "expected a question with a schedule that runs on " + machine.name);
   calibration::evidence::predict_in_turn(pairs, machine, simulator, simulator.mix_clock());
-  const calibration::Conditions conditions =
-      calibration::evidence::run_all(pairs, options, report::show_progress("runs"));
+  const calibration::Conditions conditions = calibration::evidence::run_all(pairs, options, show_progress("runs"));
   if (!best.schedule.empty())
     write_checked(best.schedule, std::ranges::max_element(pairs, {}, &TriedPair::speedup)->choice().schedule);
   output.write(report_of(pairs, conditions));

@@ -11,12 +11,12 @@
 #include "models/check/schedule_file.hpp"
 #include "models/execution/perfetto.hpp"
 #include "models/execution/trace_json.hpp"
+#include "models/report/trace_report.hpp"
 #include "models/schedule/schedule_json.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
 #include "tools/commands/run_best.hpp"
-#include "tools/report/trace_report.hpp"
 
 namespace weft::tools::commands {
 namespace {

@@ -8,13 +8,13 @@
 #include "models/execution/perfetto.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
+#include "models/report/trace_picture.hpp"
+#include "models/report/trace_report.hpp"
 #include "scenarios/study/prediction.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
-#include "tools/report/trace_picture.hpp"
-#include "tools/report/trace_report.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {

@@ -2,14 +2,14 @@
 #include <memory>
 
 #include "models/base/text_file.hpp"
+#include "scenarios/report/heat_picture.hpp"
 #include "scenarios/study/sweep_findings.hpp"
 #include "scenarios/study/sweep_run.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
-#include "tools/report/heat_picture.hpp"
-#include "tools/report/terminal.hpp"
+#include "tools/commands/terminal.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
@@ -56,7 +56,7 @@ void write_heatmap(const Options& options, study::SweepFindings& findings) {
   }
   if (x.empty() || y.empty())
     throw InputError("--heatmap", "expected a sweep of which two of m, tokens, bytes, n, k and gpus vary");
-  write_text_file(options.heatmap, report::heat_picture(x, y, findings.heat(x, y)));
+  write_text_file(options.heatmap, scenarios::report::heat_picture(x, y, findings.heat(x, y)));
 }
 
 void report_on(const Options& options) {
@@ -86,7 +86,7 @@ void run(const Options& options) {
   {
     study::SweepStore store(options.store, sweep);
     ranks = study::join_ranks();
-    study::run_sweep(work, store, *ranks, report::show_progress("cases"));
+    study::run_sweep(work, store, *ranks, show_progress("cases"));
   }
   report_on(options);
 }

@@ -16,7 +16,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
-#include "tools/report/terminal.hpp"
+#include "tools/commands/terminal.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
@@ -64,7 +64,7 @@ std::vector<study::TableRow> rows_of(const study::TableQuestion& question, const
                                      const Machine& machine, const std::string& progress) {
   try {
     sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
-    return study::token_split_table(question, machine, executor, progress, report::show_progress("schedules"));
+    return study::token_split_table(question, machine, executor, progress, show_progress("schedules"));
   } catch (const InputError& error) {
     if (!error.field().starts_with("workload.")) throw;
     throw error.in_file(options.model);

@@ -4,6 +4,8 @@
 
 #include "calibration/evidence/parts_alone.hpp"
 #include "calibration/evidence/turns.hpp"
+#include "calibration/report/accuracy_picture.hpp"
+#include "calibration/report/accuracy_report.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/text_file.hpp"
 #include "models/machine/machine_files.hpp"
@@ -11,9 +13,7 @@
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
-#include "tools/report/accuracy_picture.hpp"
-#include "tools/report/accuracy_report.hpp"
-#include "tools/report/terminal.hpp"
+#include "tools/commands/terminal.hpp"
 #include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
@@ -34,22 +34,23 @@ ordered_json header_of(const Options& options, const Machine& machine) {
 
 void run_targets(const Options& options, const std::vector<evidence::MeasuredCase>& measured, const Machine& machine) {
   const std::vector<evidence::TargetResult> results =
-      evidence::target_results(evidence::evidence_of(measured, machine, report::show_progress("cases")));
+      evidence::target_results(evidence::evidence_of(measured, machine, show_progress("cases")));
   ordered_json json = header_of(options, machine);
   json["targets"] = to_json(results);
-  options.output.write({.title = "", .sections = {report::section_of(results)}, .notes = {}, .document = json});
+  options.output.write(
+      {.title = "", .sections = {calibration::report::section_of(results)}, .notes = {}, .document = json});
 }
 
 void run_report(const Options& options, const std::vector<evidence::MeasuredCase>& measured, const Machine& machine) {
   std::size_t refused = 0;
-  const std::vector<evidence::Comparison> comparisons =
-      compare(measured, machine, refused, {}, report::show_progress("cases"));
+  const std::vector<evidence::Comparison> comparisons = compare(measured, machine, refused, {}, show_progress("cases"));
   const evidence::AccuracyReport accuracy = evidence::report_of(measured, comparisons, machine);
   ordered_json json = header_of(options, machine);
   json.update(to_json(accuracy));
-  report::Report report{.title = "", .sections = report::sections_of(accuracy), .notes = {}, .document = json};
-  if (!options.svg.empty()) write_text_file(options.svg, report::accuracy_picture(comparisons));
-  if (options.rows) report.sections.insert(report.sections.begin(), report::section_of(comparisons));
+  report::Report report{
+      .title = "", .sections = calibration::report::sections_of(accuracy), .notes = {}, .document = json};
+  if (!options.svg.empty()) write_text_file(options.svg, calibration::report::accuracy_picture(comparisons));
+  if (options.rows) report.sections.insert(report.sections.begin(), calibration::report::section_of(comparisons));
   if (refused > 0)
     report.notes.push_back(std::to_string(refused) +
                            " measurements of schedules that the simulator does not have are left out.");
@@ -62,8 +63,7 @@ void run(const Options& options) {
   const Machine machine = read_machine(machine_path(options.machine));
   std::vector<evidence::MeasuredCase> measured = evidence::read_measurements(options.files);
   if (options.given) measured = evidence::with_parts_given(measured);
-  if (options.in_turn)
-    measured = evidence::in_their_mixes(std::move(measured), machine, {}, report::show_progress("mixes"));
+  if (options.in_turn) measured = evidence::in_their_mixes(std::move(measured), machine, {}, show_progress("mixes"));
   if (measured.empty()) throw InputError(options.files.front(), "expected pairs beside both of their parts, got none");
   options.targets ? run_targets(options, measured, machine) : run_report(options, measured, machine);
 }

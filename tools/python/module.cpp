@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "calibration/evidence/profile_numbers.hpp"
 #include "models/base/failure_text.hpp"
 #include "models/base/json_file.hpp"
 #include "models/check/check.hpp"
@@ -19,6 +18,7 @@
 #include "models/execution/perfetto.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
+#include "models/machine/profile_numbers.hpp"
 #include "models/schedule/schedule_json.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/question_text.hpp"
@@ -56,7 +56,7 @@ struct OpenProfile {
 
 std::vector<std::vector<std::string>> numbers_of(const OpenProfile& profile) {
   std::vector<std::vector<std::string>> rows;
-  for (const evidence::ProfileNumber& number : evidence::profile_numbers(read_json_file(profile.path)))
+  for (const ProfileNumber& number : profile_numbers(read_json_file(profile.path)))
     rows.push_back({number.path, number.value, number.unit, number.source});
   return rows;
 }
@@ -226,7 +226,7 @@ PYBIND11_MODULE(_weft, module) {
       .def_property_readonly("gpus", [](const OpenProfile& profile) { return profile.machine.gpus; })
       .def_property_readonly("path", [](const OpenProfile& profile) { return profile.path.string(); })
       .def_property_readonly("description",
-                             [](const OpenProfile& profile) { return evidence::profile_description(profile.path); })
+                             [](const OpenProfile& profile) { return profile_description(profile.path); })
       .def("__repr__", [](const OpenProfile& profile) { return "weft.machine('" + profile.machine.name + "')"; });
   module.def("machines", [] { return machine_names(); });
   module.def("numbers", numbers_of);

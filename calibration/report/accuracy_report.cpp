@@ -1,0 +1,71 @@
+#include "calibration/report/accuracy_report.hpp"
+
+#include "models/base/statistics.hpp"
+
+namespace weft::calibration::report {
+
+using namespace weft::report;
+
+namespace {
+
+/// Of a column whose name has the unit.
+Number percents(double share) { return {100 * share, 1}; }
+Number us(double time_us) { return {time_us, 1}; }
+
+Section section_of(const evidence::AccuracyTable& accuracies) {
+  Table table{{Column(accuracies.by), "cases", "mean %", droppable("median %", 6), "p90 %", droppable("p99 %", 3),
+               droppable("max %", 4), "bias %", droppable("noise %", 2), droppable("covered %", 5),
+               droppable("half width %", 1)},
+              {}};
+  for (const auto& [name, one] : accuracies.rows)
+    table.rows.push_back({name, count(one.cases), percents(one.mean), percents(one.median), percents(one.p90),
+                          percents(one.p99), percents(one.maximum), percents(one.bias), percents(one.noise),
+                          percents(one.coverage), percents(one.half_width)});
+  return {"", table, {}};
+}
+
+}  // namespace
+
+std::vector<Section> sections_of(const evidence::AccuracyReport& report) {
+  std::vector<Section> sections;
+  for (const evidence::AccuracyTable& table : report.tables)
+    if (!table.rows.empty()) sections.push_back(section_of(table));
+  Table choices{{"choice", "of", "%"}, {}};
+  for (const evidence::Fact& fact : report.facts)
+    choices.rows.push_back({fact.text, count(fact.count), percents(fact.share)});
+  if (!choices.rows.empty()) sections.push_back({"", choices, {}});
+  return sections;
+}
+
+Section section_of(const std::vector<evidence::Comparison>& comparisons) {
+  Table table{
+      {"workload", "schedule", droppable("GPUs", 2), "measured us", "predicted us", "error %", droppable("noise %", 1)},
+      {}};
+  for (const evidence::Comparison& one : comparisons) {
+    const auto& repeats = one.measured.repeats_us;
+    const scenarios::Case& request = one.measured.request;
+    table.rows.push_back({describe(request.workload), describe(request.schedule), count(request.gpus),
+                          us(one.measured.time_us), us(one.predicted_us), percents(one.error()),
+                          percents(repeats.empty() ? 0 : relative_spread(repeats))});
+  }
+  return {"", table, {}};
+}
+
+Section section_of(const std::vector<evidence::TargetResult>& results) {
+  Table table{{"what", "statistic", droppable("cases", 1), "reached %", "target %", ""}, {}};
+  std::size_t met = 0, asked = 0;
+  for (const evidence::TargetResult& one : results) {
+    const bool has_cases = one.cases > 0;
+    table.rows.push_back({std::string(one.row), std::string(name_of(one.statistic)), count(one.cases),
+                          has_cases ? Cell(Number{one.reached_percent, 1}) : Cell("-"),
+                          std::string(name_of(one.bound)) + " " + text_of(Number{one.target_percent, 1}),
+                          !has_cases     ? "no cases"
+                          : one.is_met() ? "met"
+                                         : "missed"});
+    met += one.is_met() ? 1 : 0;
+    asked += has_cases ? 1 : 0;
+  }
+  return {"", table, {std::to_string(met) + " of " + std::to_string(asked) + " targets met"}};
+}
+
+}  // namespace weft::calibration::report

@@ -1,0 +1,154 @@
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "models/base/text.hpp"
+#include "models/report/writers.hpp"
+
+namespace weft::report {
+namespace {
+
+constexpr std::size_t gap = 2;            // characters between two columns
+constexpr std::size_t least_folded = 24;  // a column of words is not folded below that
+
+/// Characters on the screen: bytes of UTF-8 that do not continue a character.
+std::size_t width_of(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::string bold(const std::string& words, const Style& style) {
+  const std::string text = printable(words);
+  return style.is_coloured && !text.empty() ? "\033[1m" + text + "\033[0m" : text;
+}
+
+/// Lines of at most `width` characters, cut at spaces; a longer word keeps a line of its own.
+std::vector<std::string> folded(const std::string& text, std::size_t width) {
+  std::vector<std::string> lines;
+  std::string line;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    std::size_t end = std::min(text.find(' ', begin), text.size());
+    if (text.compare(end, 2, " %") == 0) end = std::min(text.find(' ', end + 1), text.size());  // stays by its number
+    const std::string word = text.substr(begin, end - begin);
+    if (!line.empty() && width_of(line) + 1 + width_of(word) > width) lines.push_back(std::exchange(line, ""));
+    line += (line.empty() ? "" : " ") + word;
+    begin = end + 1;
+  }
+  lines.push_back(line);
+  return lines;
+}
+
+/// A table's cells as text, and which of its columns are shown how wide.
+class Layout {
+ public:
+  Layout(const Table& table, const Style& style) : table_(table), style_(style), shown_(table.columns.size()) {
+    std::iota(shown_.begin(), shown_.end(), std::size_t{0});
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      numeric_.push_back(is_numeric(table, i));
+      widths_.push_back(width_of(table.columns[i].name));
+    }
+    for (const auto& row : table.rows)
+      for (std::size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], width_of(text_of(row[i])));
+    while (is_too_wide() && drop_least_important()) {
+    }
+    if (is_too_wide()) fold_widest_words();
+  }
+
+  std::string text() const {
+    std::vector<std::string> names;
+    for (const Column& column : table_.columns) names.push_back(column.name);
+    std::string text = lines_of(names, true);
+    for (const auto& row : table_.rows) {
+      std::vector<std::string> cells;
+      for (const Cell& cell : row) cells.push_back(text_of(cell));
+      text += lines_of(cells, false);
+    }
+    return text + sentence_of_dropped();
+  }
+
+ private:
+  std::size_t width() const {
+    std::size_t sum = gap * (shown_.size() - 1);
+    for (const std::size_t column : shown_) sum += widths_[column];
+    return sum;
+  }
+  bool is_too_wide() const { return style_.width > 0 && width() > style_.width; }
+
+  /// Of equally important ones the last. False where all that are left must be shown.
+  bool drop_least_important() {
+    const auto importance = [&](std::size_t column) { return table_.columns[column].importance; };
+    const auto least =
+        std::min_element(shown_.rbegin(), shown_.rend(), [&](auto a, auto b) { return importance(a) < importance(b); });
+    if (importance(*least) == Column::always_shown) return false;
+    dropped_.push_back(table_.columns[*least].name);
+    shown_.erase(std::prev(least.base()));
+    return true;
+  }
+
+  void fold_widest_words() {
+    const auto width_of_words = [&](std::size_t column) { return numeric_[column] ? 0 : widths_[column]; };
+    const auto widest = std::max_element(shown_.begin(), shown_.end(),
+                                         [&](auto a, auto b) { return width_of_words(a) < width_of_words(b); });
+    if (numeric_[*widest]) return;
+    const std::size_t others = width() - widths_[*widest];
+    widths_[*widest] = std::max(least_folded, style_.width > others ? style_.width - others : 0);
+  }
+
+  std::string lines_of(const std::vector<std::string>& cells, bool is_header) const {
+    std::vector<std::vector<std::string>> parts;  // by shown column
+    std::size_t height = 1;
+    for (const std::size_t column : shown_) {
+      parts.push_back(width_of(cells[column]) > widths_[column] ? folded(cells[column], widths_[column])
+                                                                : std::vector{cells[column]});
+      height = std::max(height, parts.back().size());
+    }
+    std::string lines;
+    for (std::size_t level = 0; level < height; ++level) {
+      std::string line;
+      for (std::size_t i = 0; i < shown_.size(); ++i) {
+        const std::string part = level < parts[i].size() ? parts[i][level] : "";
+        const std::string padding(std::max(widths_[shown_[i]], width_of(part)) - width_of(part), ' ');
+        line += std::string(i > 0 ? gap : 0, ' ') + (numeric_[shown_[i]] ? padding + part : part + padding);
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      lines += (is_header ? bold(line, style_) : line) + '\n';
+    }
+    return lines;
+  }
+
+  std::string sentence_of_dropped() const {
+    std::string names;
+    for (const std::string& name : dropped_) names += (names.empty() ? "" : ", ") + name;
+    return names.empty() ? "" : "Left out, the lines being short (--wide shows all): " + names + ".\n";
+  }
+
+  const Table& table_;
+  const Style& style_;
+  std::vector<std::size_t> shown_, widths_;
+  std::vector<bool> numeric_;
+  std::vector<std::string> dropped_;
+};
+
+}  // namespace
+
+std::string to_text(const Report& report, const Style& of_terminal) {
+  Style style = of_terminal;
+  if (report.columns > 0) style.width = style.width == 0 ? report.columns : std::min(style.width, report.columns);
+  const auto sentence = [&](const std::string& note) {
+    if (style.width == 0) return printable(note) + '\n';
+    std::string lines;
+    for (const std::string& line : folded(printable(note), style.width)) lines += line + '\n';
+    return lines;
+  };
+  std::string text;
+  if (!report.title.empty()) text = bold(report.title, style) + '\n';
+  for (const auto& [heading, table, notes] : report.sections) {
+    if (!text.empty()) text += '\n';
+    if (!heading.empty()) text += bold(heading, style) + '\n';
+    if (!table.columns.empty()) text += Layout(table, style).text();
+    for (const std::string& note : notes) text += sentence(note);
+  }
+  for (const std::string& note : report.notes) text += sentence(note);
+  return text;
+}
+
+}  // namespace weft::report

@@ -1,0 +1,331 @@
+#include "scenarios/report/verdict_report.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <set>
+
+#include "models/base/text.hpp"
+#include "models/machine/own_kernel_support.hpp"
+#include "scenarios/report/exploration_report.hpp"
+#include "scenarios/schedule_words.hpp"
+#include "scenarios/study/exploration_json.hpp"
+#include "scenarios/study/odds.hpp"
+
+namespace weft::scenarios::report {
+
+using namespace weft::report;
+
+namespace {
+
+using scenarios::Scenario;
+
+constexpr std::size_t most_lines = 10;           // of the short ranking
+constexpr double nearly = 0.02;                  // schedules of a kind that are so much slower go on its line
+constexpr std::int64_t least_shown_ps = 50'000;  // 0.05 us: 0.1 in the table
+
+std::string share(double value) { return fixed(100 * value, 1) + " %"; }
+/// In ms, to four digits or a tenth.
+std::string in_ms(double time_us) { return fixed(time_us * 1e-3, time_us < 1e4 ? 3 : time_us < 1e5 ? 2 : 1); }
+std::string change(double before_us, double time_us) { return in_ms(before_us) + " -> " + in_ms(time_us) + " ms"; }
+
+std::string first_words(const study::Verdict& verdict, const Scenario& scenario) {
+  const std::string pays = verdict.overlaps ? "Overlap pays" : "Faster collectives pay";
+  const std::string unit = " " + size_word(scenario);
+  const std::string against = ", against " + verdict.largest().baseline.name + ".";
+  const bool is_of_several = verdict.sizes.size() > 1;
+  if (verdict.pays_from && *verdict.pays_from == verdict.sizes.front().size && is_of_several)
+    return pays + " at every size from " + std::to_string(*verdict.pays_from) + unit + " on" + against;
+  if (verdict.pays_from)
+    return pays + (is_of_several ? " from " + std::to_string(*verdict.pays_from) + unit + " on" : "") + against;
+  if (std::ranges::none_of(verdict.sizes, &study::SizePlans::pays)) return "Overlap does not pay: stay with serial.";
+  return "Overlap does not pay at " + std::to_string(verdict.largest().size) + unit + ", only below.";
+}
+
+/// What rests on numbers that nobody measured or published is no verdict, and its words say so.
+std::string headline(const study::Verdict& verdict, const Scenario& scenario, Grade grade) {
+  std::string words = first_words(verdict, scenario);
+  if (grade != Grade::assumed) return words;
+  words.front() = static_cast<char>(std::tolower(words.front()));
+  return "Not known; by assumed numbers: " + words;
+}
+
+/// "layer 9.895 -> 7.979 ms (-19.4 %), 80 layers 791.6 -> 638.3 ms".
+std::string times(const study::Verdict& verdict, const study::SizePlans& plans, const Scenario& scenario) {
+  const double before_us = plans.baseline.time_us, time_us = plans.best.time_us;
+  const std::string what = verdict.is_of_layers ? "layer " : scenario.model ? "a layer's pairs " : "";
+  const std::string text = what + change(before_us, time_us) + " (" + signed_percent(time_us / before_us - 1) + ")";
+  if (!verdict.is_of_layers) return text;
+  const auto layers = static_cast<double>(verdict.layers);
+  return text + ", " + std::to_string(verdict.layers) + " layers " + change(before_us * layers, time_us * layers);
+}
+
+/// "MLP down" of "MLP down projection, sequence parallel".
+std::string short_name(const std::string& pair) {
+  const std::string name = pair.substr(0, pair.find(','));
+  return name.substr(0, name.find(" projection"));
+}
+
+using Schedules = std::vector<std::pair<std::string, const scenarios::Candidate*>>;
+
+/// "async TP (qkv, MLP down); pushes shard by shard (attention output)"; a schedule alone with all its choices.
+std::string words_of(const Schedules& schedules) {
+  std::vector<std::string> order;
+  std::map<std::string, std::string> pairs;
+  for (const auto& [pair, candidate] : schedules) {
+    const scenarios::ScheduleChoice& schedule = candidate->request.schedule;
+    const std::string words = schedules.size() > 1 ? kind_of(schedule) : scenarios::words_of(schedule);
+    if (!pairs.contains(words)) order.push_back(words);
+    std::string& names = pairs[words];
+    names += (names.empty() ? "" : ", ") + short_name(pair);
+  }
+  std::string text;
+  for (const std::string& words : order)
+    text += (text.empty() ? "" : "; ") + words + (pairs[words].empty() ? "" : " (" + pairs[words] + ")");
+  return text;
+}
+
+/// "sequence parallel, async TP (MLP down)": the form, where there is one, and the schedules.
+std::string words_of(const study::Plan& plan, const Scenario& scenario) {
+  if (!scenario.model) return scenarios::words_of(plan.schedules.front().second->request.schedule);
+  return plan.name.substr(0, plan.name.find(',')) + ", " + words_of(plan.schedules);
+}
+
+/// The schedules of a plan that another one, of the same pairs, has others for.
+Schedules others(const study::Plan& plan, const study::Plan& than) {
+  Schedules found;
+  for (std::size_t i = 0; i < plan.schedules.size(); ++i)
+    if (scenarios::words_of(plan.schedules[i].second->request.schedule) !=
+        scenarios::words_of(than.schedules[i].second->request.schedule))
+      found.push_back(plan.schedules[i]);
+  return found;
+}
+
+bool are_of_the_same_pairs(const study::Plan& one, const study::Plan& other) {
+  return std::ranges::equal(one.schedules, other.schedules,
+                            [](const auto& a, const auto& b) { return a.first == b.first; });
+}
+
+std::string software_for(const scenarios::ScheduleChoice& schedule, const Machine& machine) {
+  const bool is_by_own_kernel =
+      std::holds_alternative<scenarios::Signaling>(schedule.family) && runs_own_kernels(machine);
+  const std::string other = is_by_own_kernel ? "" : scenarios::other_software(schedule);
+  return other.empty() ? "weft run" : other;
+}
+
+std::string software_of(const study::Plan& plan, const Machine& machine) {
+  std::set<std::string> names;
+  for (const auto& [pair, candidate] : plan.schedules) names.insert(software_for(candidate->request.schedule, machine));
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::string odds_of(const scenarios::Odds& odds) {
+  return fixed(100 * odds.faster, 0) + " % to be faster, " + share(odds.gain) + " gain expected, " +
+         share(odds.worst_gain) + " in the worst of 20 cases";
+}
+
+/// Of the largest size where overlap pays.
+const study::SizePlans* example(const study::Verdict& verdict) {
+  const auto found =
+      std::find_if(verdict.sizes.rbegin(), verdict.sizes.rend(), [](const auto& one) { return one.pays(); });
+  return found == verdict.sizes.rend() ? nullptr : &*found;
+}
+
+std::string runs_today(const study::SizePlans& plans, const Scenario& scenario, const Machine& machine) {
+  if (!plans.runnable) return "this plan, by " + software_of(plans.best, machine);
+  const study::Plan& plan = *plans.runnable;
+  if (plan.schedules.empty()) return "nothing of it";
+  const bool is_variant = plan.schedules.size() > 1 && are_of_the_same_pairs(plan, plans.best);
+  const std::string what =
+      is_variant ? "this plan with " + words_of(others(plan, plans.best)) : words_of(plan, scenario);
+  return what + ", " + signed_percent(plan.time_us / plans.baseline.time_us - 1) + ", " +
+         fixed(100 * plan.odds.faster, 0) + " % to be faster, by " + software_of(plan, machine);
+}
+
+void add_gain(const study::Verdict& verdict, const study::SizePlans& plans, const Scenario& scenario,
+              const Machine& machine, std::vector<std::string>& notes) {
+  notes.push_back("At " + std::to_string(plans.size) + " " + size_word(scenario) + ": " +
+                  times(verdict, plans, scenario) + ".");
+  notes.push_back("Plan: " + words_of(plans.best, scenario) + ".");
+  notes.push_back("Odds: " + odds_of(plans.best.odds) + ".");
+  notes.push_back("Runs today: " + runs_today(plans, scenario, machine) + ".");
+}
+
+std::string words_of(Grade grade) {
+  switch (grade) {
+    case Grade::measured:
+      return "measured on such machines";
+    case Grade::measured_alike:
+      return "over a tenth is from machines alike";
+    case Grade::published:
+      return "over a tenth is public figures";
+    case Grade::assumed:
+      break;
+  }
+  return "over a tenth is assumed";
+}
+
+/// ", since not published: the rate of all-reduce of 4 GPUs. Measure: weft profile new --nccl-tests LOG"
+std::string unknown_numbers(const study::Evidence& evidence, const Machine& machine) {
+  if (evidence.assumed.empty()) return "";
+  std::string numbers, logs;
+  bool by_calibration = false;
+  for (const auto& [words, measured_by] : evidence.assumed) {
+    numbers += (numbers.empty() ? "" : ", ") + words;
+    by_calibration |= measured_by == study::MeasuredBy::calibration;
+    const std::string log = measured_by == study::MeasuredBy::nccl_tests ? " --nccl-tests LOG"
+                            : measured_by == study::MeasuredBy::gemms    ? " --gemms CSV"
+                                                                         : "";
+    if (logs.find(log) == std::string::npos) logs += log;
+  }
+  std::string how = logs.empty() ? "" : "weft profile new" + logs;
+  if (by_calibration)  // which needs CUDA
+    how += (how.empty() ? "" : ", ") +
+           std::string(machine.runtime == Runtime::cuda ? "weft calibrate" : "into the profile by hand");
+  return ", since not published: " + numbers + ". Measure: " + how;
+}
+
+/// What the answer needs and rests on: "Memory: 19.0 GB a GPU (weights 17.1). Evidence: measured on such machines."
+std::string conditions(const study::Verdict& verdict, const Scenario& scenario, const Machine& machine,
+                       const study::Evidence& evidence) {
+  std::string text;
+  const auto add = [&text](const std::string& sentence) { text += (text.empty() ? "" : " ") + sentence; };
+  if (const auto& memory = verdict.memory)
+    add("Memory: " + fixed(memory->total_GB(), 1) + " GB a GPU (weights " + fixed(memory->weights_GB, 1) + ").");
+  add("Evidence: " + words_of(evidence.grade) + unknown_numbers(evidence, machine) + ".");
+  if (scenario.model && !scenario.model->ignored.empty())
+    add("Not counted: " + std::to_string(scenario.model->ignored.size()) + ", below.");
+  return text;
+}
+
+/// Of the kinds of schedules, the fastest of each, and how many others of it are nearly as fast.
+struct Line {
+  const study::Explored* one;
+  std::size_t alike = 0;
+};
+
+std::vector<Line> lines_of(const study::Answer& answer) {
+  std::vector<Line> lines;
+  std::map<std::string, std::size_t> of_kind;
+  for (const study::Explored& one : answer.fastest_first) {
+    const auto [known, is_new] =
+        of_kind.try_emplace(kind_of(one.candidate.request.schedule) + mark_of(one.candidate), lines.size());
+    if (is_new) {
+      lines.push_back({&one});
+      continue;
+    }
+    Line& line = lines[known->second];
+    if (one.candidate.estimate.time_us <= line.one->candidate.estimate.time_us * (1 + nearly)) ++line.alike;
+  }
+  std::stable_partition(lines.begin(), lines.end(), [](const Line& line) { return line.one->candidate.is_advisable; });
+  return lines;
+}
+
+/// The first lines, with serial in place of the last where it comes later.
+void keep_first(std::vector<Line>& lines) {
+  if (lines.size() <= most_lines) return;
+  const auto is_serial = [](const Line& line) {
+    return std::holds_alternative<scenarios::Serial>(line.one->candidate.request.schedule.family);
+  };
+  const auto serial = std::ranges::find_if(lines, is_serial);
+  if (serial - lines.begin() >= static_cast<std::ptrdiff_t>(most_lines)) lines[most_lines - 1] = *serial;
+  lines.resize(most_lines);
+}
+
+}  // namespace
+
+Section verdict_section(const study::Verdict& verdict, const study::Exploration& exploration, const Scenario& scenario,
+                        const Machine& machine, const study::Evidence& evidence) {
+  Section section{"", {{}, {}}, {headline(verdict, scenario, evidence.grade)}};
+  if (const study::SizePlans* plans = example(verdict)) {
+    add_gain(verdict, *plans, scenario, machine, section.notes);
+  } else {
+    const scenarios::Candidate& fastest = exploration.answers[exploration.most_gained()].ranking.fastest();
+    if (!std::holds_alternative<scenarios::Serial>(fastest.request.schedule.family))
+      section.notes.push_back("The nearest to a gain: " + scenarios::words_of(fastest.request.schedule) + ", " +
+                              odds_of(fastest.odds) + ".");
+  }
+  if (std::string text = conditions(verdict, scenario, machine, evidence); !text.empty())
+    section.notes.push_back(std::move(text));
+  return section;
+}
+
+std::vector<std::string> not_counted(const Scenario& scenario) {
+  if (!scenario.model || scenario.model->ignored.empty()) return {};
+  std::string text;
+  for (const std::string& one : scenario.model->ignored) text += (text.empty() ? "" : "; ") + one;
+  return {"Not counted: " + text + "."};
+}
+
+Section crossover_section(const std::vector<study::Crossover>& crossovers, const Scenario& scenario) {
+  Section section{"Overlap pays from so many " + size_word(scenario) + " on", {{"pattern"}, {}}, {}};
+  std::vector<int> counts;
+  std::vector<std::string> patterns;
+  std::map<std::pair<std::string, int>, std::string> cells;
+  for (const study::Crossover& one : crossovers) {
+    if (std::ranges::find(counts, one.gpus) == counts.end()) counts.push_back(one.gpus);
+    if (std::ranges::find(patterns, one.pattern) == patterns.end()) patterns.push_back(one.pattern);
+    cells[{one.pattern, one.gpus}] = !one.reason.empty() ? "-"
+                                     : one.pays_from     ? std::to_string(*one.pays_from)
+                                                         : "never";
+  }
+  for (const int gpus : counts) section.table.columns.emplace_back(std::to_string(gpus) + " GPUs");
+  for (const std::string& pattern : patterns) {
+    std::vector<Cell>& row = section.table.rows.emplace_back();
+    row.emplace_back(pattern);
+    for (const int gpus : counts) row.emplace_back(cells.contains({pattern, gpus}) ? cells[{pattern, gpus}] : "-");
+  }
+  return section;
+}
+
+Section short_ranking(const study::Answer& answer, const Scenario& scenario) {
+  Section section{answer.pair + ", " + std::to_string(answer.size) + " " + size_word(scenario) + ", " +
+                      std::to_string(scenario.gpus) + " GPUs",
+                  {{"schedule", "us", "speedup", "faster with", "expected", droppable("worst of 20", 2),
+                    droppable("limited by", 1), "weft run"},
+                   {}},
+                  {verdict(answer)}};
+  std::vector<Line> lines = lines_of(answer);
+  keep_first(lines);
+  for (const auto& [one, alike] : lines) {
+    const scenarios::Candidate& candidate = one->candidate;
+    const bool is_serial = std::holds_alternative<scenarios::Serial>(candidate.request.schedule.family);
+    const auto of_odds = [&](double value, int decimals) {
+      return is_serial ? Cell("-") : Cell(Number{100 * value, decimals, " %"});
+    };
+    section.table.rows.push_back({words_of(candidate.request.schedule) + mark_of(candidate) +
+                                      (alike > 0 ? " (+ " + std::to_string(alike) + " like it)" : ""),
+                                  Number{candidate.estimate.time_us, 1}, ratio(candidate.speedup),
+                                  of_odds(candidate.odds.faster, 0), of_odds(candidate.odds.gain, 1),
+                                  of_odds(candidate.odds.worst_gain, 1), std::string(name_of(one->limited_by)),
+                                  one->runnable ? "yes" : "no"});
+  }
+  return section;
+}
+
+Section short_losses(const study::Answer& answer) {
+  std::vector<const study::Explored*> explained;
+  for (const study::Explored& one : answer.fastest_first)
+    if (one.losses) explained.push_back(&one);
+  Section section{"Where the time goes, in us", {{""}, {}}, {}};
+  const auto add_row = [&](const std::string& name, const auto& value_ps) {
+    std::vector<Cell>& row = section.table.rows.emplace_back();
+    row.emplace_back(name);
+    for (const study::Explored* one : explained)
+      row.emplace_back(Number{static_cast<double>(value_ps(*one)) * 1e-6, 1});
+  };
+  for (const study::Explored* one : explained)
+    section.table.columns.emplace_back(words_of(one->candidate.request.schedule));
+  add_row("perfect overlap", [](const study::Explored& one) { return one.losses->overlap_ps; });
+  for (const auto& [cause, name] : NamesOf<study::Cause>::names) {
+    const auto value = [cause = cause](const study::Explored& one) { return one.losses->of(cause); };
+    if (std::ranges::any_of(explained, [&](const auto* one) { return std::abs(value(*one)) >= least_shown_ps; }))
+      add_row("+ " + std::string(text_of(cause)), value);
+  }
+  add_row("= time", [](const study::Explored& one) { return one.losses->time_ps; });
+  return section;
+}
+
+}  // namespace weft::scenarios::report

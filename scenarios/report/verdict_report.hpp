@@ -1,0 +1,33 @@
+// The first screen of weft explore: what to do, what it gains and how sure that is.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/report/report.hpp"
+#include "scenarios/study/crossovers.hpp"
+#include "scenarios/study/grade.hpp"
+#include "scenarios/study/verdict.hpp"
+
+namespace weft::scenarios::report {
+
+/// At most ten lines of 80 characters for the models that are shipped. `grade`: none where it was not asked for.
+weft::report::Section verdict_section(const study::Verdict& verdict, const study::Exploration& exploration,
+                                      const scenarios::Scenario& scenario, const Machine& machine,
+                                      const study::Evidence& evidence);
+
+/// What of the model the answer leaves out, in one sentence; nothing where that is nothing.
+std::vector<std::string> not_counted(const scenarios::Scenario& scenario);
+
+/// Patterns down, numbers of GPUs across: from which size on overlap pays.
+weft::report::Section crossover_section(const std::vector<study::Crossover>& crossovers,
+                                        const scenarios::Scenario& scenario);
+
+/// The schedules of an answer by time, those of one kind that take nearly as long on one line.
+weft::report::Section short_ranking(const study::Answer& answer, const scenarios::Scenario& scenario);
+
+/// What the explained schedules of an answer lose time to, a cause a line.
+weft::report::Section short_losses(const study::Answer& answer);
+
+}  // namespace weft::scenarios::report

@@ -1,0 +1,144 @@
+#include "models/report/writers.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "models/base/text.hpp"
+
+namespace weft::report {
+namespace {
+
+/// A report with every kind of cell.
+Report sample() {
+  Table table{{"name", droppable("us", 3), droppable("interval", 1), droppable("speedup", 2), "error"}, {}};
+  table.rows.push_back({"gemm", Number{812, 1}, Interval{780, 840}, ratio(1), "-"});
+  table.rows.push_back({"all_reduce, \"NCCL\" | 8", Number{55.5, 1}, Interval{50, 61}, ratio(1.2345), error(-0.051)});
+  return {.title = "Two kernels",
+          .sections = {{"8 GPUs", table, {"Overlap pays."}}},
+          .notes = {"2 simulated."},
+          .document = {}};
+}
+
+std::string written(std::string_view format, const Report& report) {
+  const auto all = formats();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Format& one) { return one.name == format; });
+  return found == all.end() ? "" : found->write(report, {});
+}
+
+TEST(Writers, TextSetsNumbersToTheRightAndWordsToTheLeft) {
+  EXPECT_EQ(written("text", sample()),
+            "Two kernels\n"
+            "\n"
+            "8 GPUs\n"
+            "name                       us   interval  speedup   error\n"
+            "gemm                    812.0  780 - 840   1.000x       -\n"
+            "all_reduce, \"NCCL\" | 8   55.5    50 - 61   1.234x  -5.1 %\n"
+            "Overlap pays.\n"
+            "2 simulated.\n");
+}
+
+TEST(Writers, CsvHasTheNumbersWithoutUnits) {
+  EXPECT_EQ(written("csv", sample()),
+            "name,us,interval,speedup,error\n"
+            "gemm,812.0,780 - 840,1.000,-\n"
+            "\"all_reduce, \"\"NCCL\"\" | 8\",55.5,50 - 61,1.234,-5.1\n");
+}
+
+TEST(Writers, MarkdownEscapesBars) {
+  EXPECT_EQ(written("markdown", sample()),
+            "# Two kernels\n"
+            "\n"
+            "## 8 GPUs\n"
+            "\n"
+            "| name | us | interval | speedup | error |\n"
+            "| :-- | --: | --: | --: | --: |\n"
+            "| gemm | 812.0 | 780 - 840 | 1.000x | - |\n"
+            "| all_reduce, \"NCCL\" \\| 8 | 55.5 | 50 - 61 | 1.234x | -5.1 % |\n"
+            "\n"
+            "Overlap pays.\n"
+            "\n"
+            "2 simulated.\n");
+}
+
+TEST(Writers, JsonIsThatOfTheReport) {
+  Report report = sample();
+  report.document = nlohmann::ordered_json{{"time_us", 812.5}};
+  EXPECT_EQ(nlohmann::json::parse(written("json", report)), nlohmann::json({{"time_us", 812.5}}));
+}
+
+TEST(Writers, JsonOfAReportWithoutItsOwnHasTheSections) {
+  const nlohmann::json json = nlohmann::json::parse(written("json", sample()));
+  EXPECT_EQ(json["title"], "Two kernels");
+  EXPECT_EQ(json["sections"][0]["columns"][1], "us");
+  EXPECT_EQ(json["sections"][0]["rows"][1][1], 55.5);
+  EXPECT_EQ(json["sections"][0]["notes"][0], "Overlap pays.");
+}
+
+std::size_t longest_line(const std::string& text) {
+  std::size_t longest = 0;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    longest = std::max(longest, end - begin);
+    begin = end + 1;
+  }
+  return longest;
+}
+
+Report table_alone() {
+  Report report = sample();
+  return {.title = "", .sections = {{"", report.sections[0].table, {}}}, .notes = {}, .document = {}};
+}
+
+TEST(TextWriter, ATableAsWideAsTheTerminalIsWhole) {
+  const std::string whole = to_text(table_alone());
+  EXPECT_EQ(to_text(table_alone(), {.width = longest_line(whole)}), whole);
+}
+
+TEST(TextWriter, ANarrowerTableLosesItsLeastImportantColumnsAndSaysSo) {
+  EXPECT_EQ(to_text(table_alone(), {.width = 46}),
+            "name                       us  speedup   error\n"
+            "gemm                    812.0   1.000x       -\n"
+            "all_reduce, \"NCCL\" | 8   55.5   1.234x  -5.1 %\n"
+            "Left out, the lines being short (--wide shows all): interval.\n");
+}
+
+TEST(TextWriter, WordsAreFoldedWhereEveryColumnMustBeShown) {
+  const Table table{{"what", "us"}, {{"a shared link between the two halves of the machine", Number{7}}}};
+  EXPECT_EQ(to_text({.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = {}}, {.width = 30}),
+            "what                        us\n"
+            "a shared link between the    7\n"
+            "two halves of the machine\n");
+}
+
+TEST(TextWriter, AWordThatIsOneCharacterTooLongGoesToTheNextLine) {
+  const std::string word(12, 'a'), shorter(11, 'b');
+  const Table table{{"what"}, {{word + " " + word}, {word + " " + shorter}}};
+  EXPECT_EQ(to_text({.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = {}}, {.width = 24}),
+            "what\n" + word + "\n" + word + "\n" + word + " " + shorter + "\n");
+}
+
+TEST(TextWriter, CountsCharactersAndNotBytes) {
+  const Table table{{"a", "b"}, {{"µµµ", "x"}}};
+  EXPECT_EQ(to_text({.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = {}}), "a    b\nµµµ  x\n");
+}
+
+TEST(TextWriter, WordsThatBeginWithADigitStandToTheLeft) {
+  const Table table{{"what"}, {{"8x H200"}, {"a server"}}};
+  EXPECT_EQ(to_text({.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = {}}),
+            "what\n8x H200\na server\n");
+}
+
+TEST(TextWriter, ColoursOnlyWhereAsked) {
+  EXPECT_EQ(to_text(sample()).find('\033'), std::string::npos);
+  EXPECT_NE(to_text(sample(), {.is_coloured = true}).find("\033[1mTwo kernels\033[0m\n"), std::string::npos);
+}
+
+TEST(SignedPercent, ShowsTheSignOfBoth) {
+  EXPECT_EQ(signed_percent(0.0312), "+3.1 %");
+  EXPECT_EQ(signed_percent(-0.0312), "-3.1 %");
+}
+
+}  // namespace
+}  // namespace weft::report

@@ -1,0 +1,122 @@
+#include "scenarios/report/verdict_report.hpp"
+
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "models/report/writers.hpp"
+
+namespace weft::tests {
+namespace {
+
+using namespace scenarios;
+using testing::HasSubstr;
+using testing::Not;
+using weft::report::to_text;
+
+Candidate candidate(const Family& family) {
+  Candidate one;
+  one.request = {.id = "", .gpus = 8, .workload = PairWorkload{}, .schedule = {family}, .measured = {}};
+  return one;
+}
+
+const Candidate async_tp = candidate(AsyncTp{});
+const Candidate pushes = candidate(Hybrid{.mover = HybridMover::push, .pieces = HybridPieces::shards});
+const Candidate signaling = candidate(Signaling{});
+
+/// The longest of answers: four pairs in three ways, of which something else runs today, and a lot that is not counted.
+struct LongAnswer {
+  LongAnswer() {
+    scenario.gpus = 8;
+    scenario.model = ModelConfig{.layers = 80};
+    scenario.model->ignored = {"sliding windows", "vision", "the first layers"};
+    verdict.sizes = {{.size = 16384,
+                      .baseline = {.name = "all-reduce, serial", .time_us = 9895.4, .odds = {}, .schedules = {}},
+                      .best = plan(pushes),
+                      .runnable = plan(async_tp)}};
+    verdict.pays_from = 16384;
+    verdict.layers = 80;
+    verdict.memory = {.weights_GB = 127.9, .keys_values_GB = 1.1, .activations_GB = 1.0};
+    verdict.is_of_layers = true;
+    machine.name = "h200x8-nvswitch";
+    machine.runtime = Runtime::cuda;
+    machine.architecture = Architecture::hopper;
+  }
+
+  static study::Plan plan(const Candidate& of_output) {
+    return {.name = "sequence parallel, pairs overlapped",
+            .time_us = 7978.9,
+            .odds = {.faster = 1, .gain = 0.229, .worst_gain = 0.199},
+            .schedules = {{"qkv projection, sequence parallel", &async_tp},
+                          {"attention output projection, sequence parallel", &of_output},
+                          {"MLP gate and up projection, sequence parallel", &signaling},
+                          {"MLP down projection, sequence parallel", &async_tp}}};
+  }
+
+  std::string text(std::size_t width) const {
+    weft::report::Report report{
+        .title = "qwen3-235b-a22b, 8 GPUs of h200x8-nvswitch",
+        .sections = {scenarios::report::verdict_section(verdict, study::Exploration{}, scenario, machine, evidence)},
+        .notes = {},
+        .document = {}};
+    return to_text(report, {.width = width});
+  }
+
+  Scenario scenario;
+  study::Verdict verdict;
+  Machine machine;
+  study::Evidence evidence{.grade = Grade::measured};
+};
+
+TEST(FirstScreen, SaysWhichNumbersNobodyPublishedAndHowToMeasureThem) {
+  LongAnswer answer;
+  answer.evidence = {.grade = Grade::assumed,
+                     .assumed = {{"the rate of all-gather of 4 GPUs", study::MeasuredBy::nccl_tests},
+                                 {"gaps between kernels", study::MeasuredBy::calibration}}};
+  EXPECT_THAT(answer.text(1000), HasSubstr("Evidence: over a tenth is assumed, since not published: the rate of "
+                                           "all-gather of 4 GPUs, gaps between kernels. Measure: weft profile new "
+                                           "--nccl-tests LOG, weft calibrate."));
+  EXPECT_THAT(answer.text(1000), HasSubstr("\nNot known; by assumed numbers: overlap pays"));
+  answer.machine.runtime = Runtime::rocm;  // which weft does not calibrate
+  EXPECT_THAT(answer.text(1000), HasSubstr("--nccl-tests LOG, into the profile by hand."));
+}
+
+TEST(FirstScreen, HasAtMostTenLinesOf100CharactersAndElevenOf80) {
+  for (const auto& [width, most] : {std::pair{80u, 11u}, {100u, 10u}}) {
+    const std::string text = LongAnswer().text(width);
+    std::istringstream stream(text);
+    std::size_t lines = 0;
+    for (std::string line; std::getline(stream, line);) {
+      EXPECT_LE(line.size(), width);
+      lines += line.empty() ? 0 : 1;
+    }
+    EXPECT_LE(lines, most) << text;
+  }
+}
+
+TEST(FirstScreen, SaysPlanGainOddsMemoryAndWhatRunsToday) {
+  const std::string text = LongAnswer().text(0);
+  EXPECT_THAT(text, HasSubstr("Overlap pays, against all-reduce, serial."));
+  EXPECT_THAT(text, HasSubstr("layer 9.895 -> 7.979 ms (-19.4 %), 80 layers 791.6 -> 638.3 ms."));
+  EXPECT_THAT(text, HasSubstr("async TP (qkv, MLP down); pushes shard by shard (attention output); "));
+  EXPECT_THAT(text, HasSubstr("Odds: 100 % to be faster, 22.9 % gain expected, 19.9 % in the worst of 20 cases."));
+  EXPECT_THAT(text,
+              HasSubstr("Runs today: this plan with async TP (attention output), -19.4 %, 100 % to be faster, by "));
+  EXPECT_THAT(text, HasSubstr("Memory: 130.0 GB a GPU (weights 127.9). Evidence: measured on such machines."));
+  EXPECT_THAT(text, HasSubstr("Not counted: 3, below."));
+}
+
+TEST(FirstScreen, SaysThatOurOwnKernelsSignalOnHopperAndFlashOverlapElsewhere) {
+  LongAnswer answer;
+  EXPECT_THAT(answer.text(0), HasSubstr("by PyTorch (async TP), vLLM (fuse_gemm_comms), weft run."));
+  answer.machine.architecture = Architecture::ampere;
+  EXPECT_THAT(answer.text(0), HasSubstr("by FlashOverlap"));
+}
+
+TEST(FirstScreen, DoesNotCutAPercentSignFromItsNumber) {
+  for (std::size_t width = 30; width < 100; ++width)
+    EXPECT_THAT(LongAnswer().text(width), Not(HasSubstr("\n%"))) << width;
+}
+
+}  // namespace
+}  // namespace weft::tests
