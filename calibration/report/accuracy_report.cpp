@@ -1,5 +1,7 @@
 #include "calibration/report/accuracy_report.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "models/base/statistics.hpp"
 
 namespace weft::calibration::report {
@@ -7,6 +9,8 @@ namespace weft::calibration::report {
 using namespace weft::report;
 
 namespace {
+
+using nlohmann::ordered_json;
 
 /// Of a column whose name has the unit.
 Number percents(double share) { return {100 * share, 1}; }
@@ -24,8 +28,7 @@ Section section_of(const evidence::AccuracyTable& accuracies) {
   return {"", table, {}};
 }
 
-}  // namespace
-
+/// A section for each table and one for the choices.
 std::vector<Section> sections_of(const evidence::AccuracyReport& report) {
   std::vector<Section> sections;
   for (const evidence::AccuracyTable& table : report.tables)
@@ -37,6 +40,7 @@ std::vector<Section> sections_of(const evidence::AccuracyReport& report) {
   return sections;
 }
 
+/// A row for each case.
 Section section_of(const std::vector<evidence::Comparison>& comparisons) {
   Table table{
       {"workload", "schedule", droppable("GPUs", 2), "measured us", "predicted us", "error %", droppable("noise %", 1)},
@@ -51,6 +55,7 @@ Section section_of(const std::vector<evidence::Comparison>& comparisons) {
   return {"", table, {}};
 }
 
+/// A row for each target.
 Section section_of(const std::vector<evidence::TargetResult>& results) {
   Table table{{"what", "statistic", droppable("cases", 1), "reached %", "target %", ""}, {}};
   std::size_t met = 0, asked = 0;
@@ -66,6 +71,45 @@ Section section_of(const std::vector<evidence::TargetResult>& results) {
     asked += has_cases ? 1 : 0;
   }
   return {"", table, {std::to_string(met) + " of " + std::to_string(asked) + " targets met"}};
+}
+
+ordered_json header_of(const Source& source) { return {{"machine", source.machine}, {"files", source.files}}; }
+
+}  // namespace
+
+Report accuracy_report(const std::vector<evidence::MeasuredCase>& measured,
+                       const std::vector<evidence::Comparison>& comparisons, std::size_t refused,
+                       const Machine& machine, const Source& source, bool has_rows) {
+  const evidence::AccuracyReport accuracy = evidence::report_of(measured, comparisons, machine);
+  ordered_json json = header_of(source);
+  json.update(to_json(accuracy));
+  Report made{.title = "", .sections = sections_of(accuracy), .notes = {}, .document = json};
+  if (has_rows) made.sections.insert(made.sections.begin(), section_of(comparisons));
+  if (refused > 0)
+    made.notes.push_back(std::to_string(refused) +
+                         " measurements of schedules that the simulator does not have are left out.");
+  return made;
+}
+
+Report targets_report(const std::vector<evidence::TargetResult>& results, const Source& source) {
+  ordered_json json = header_of(source);
+  json["targets"] = to_json(results);
+  return {.title = "", .sections = {section_of(results)}, .notes = {}, .document = json};
+}
+
+Report ablation_report(const std::vector<evidence::Ablation>& ablations, const Source& source) {
+  Table table{{"switched off", "cases", "mean %", droppable("median %", 1), droppable("p90 %", 2), "bias %"}, {}};
+  ordered_json json = header_of(source);
+  for (const auto& [name, accuracy] : ablations) {
+    table.rows.push_back({std::string(name), count(accuracy.cases), percents(accuracy.mean), percents(accuracy.median),
+                          percents(accuracy.p90), percents(accuracy.bias)});
+    json["switched_off"][std::string(name)] = {{"cases", accuracy.cases},
+                                               {"mean_error", accuracy.mean},
+                                               {"median_error", accuracy.median},
+                                               {"p90_error", accuracy.p90},
+                                               {"bias", accuracy.bias}};
+  }
+  return {.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = json};
 }
 
 }  // namespace weft::calibration::report

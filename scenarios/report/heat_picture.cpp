@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <vector>
 
+#include "models/base/input_error.hpp"
 #include "models/base/text.hpp"
 #include "models/report/svg.hpp"
 
@@ -89,9 +91,21 @@ double add_panel(Svg& svg, double y, const std::vector<HeatCell>& cells, const s
   return bottom + panel_foot;
 }
 
+void choose_axes(study::SweepFindings& findings, std::string& x, std::string& y) {
+  for (const std::string& axis : findings.axes()) {
+    if (x.empty() && axis != y)
+      x = axis;
+    else if (y.empty() && axis != x)
+      y = axis;
+  }
+  if (x.empty() || y.empty())
+    throw InputError("--heatmap", "expected a sweep of which two of m, tokens, bytes, n, k and gpus vary");
+}
+
 }  // namespace
 
-std::string heat_picture(const std::string& x, const std::string& y, const std::vector<HeatCell>& cells) {
+std::string heat_picture(study::SweepFindings& findings, std::string x, std::string y) {
+  choose_axes(findings, x, y);
   Svg svg;
   svg.add_text(left, top - 6, "Largest speedup over serial");
   double legend_x = left;
@@ -101,7 +115,7 @@ std::string heat_picture(const std::string& x, const std::string& y, const std::
     legend_x += legend_step;
   }
   double next = top + 30;
-  for (const std::vector<HeatCell>& group : by_group(cells)) next = add_panel(svg, next, group, x, y);
+  for (const std::vector<HeatCell>& group : by_group(findings.heat(x, y))) next = add_panel(svg, next, group, x, y);
   return svg.document(std::max(left + most_width, legend_x) + right, next);
 }
 

@@ -2,14 +2,14 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "scenarios/study/sweep_findings.hpp"
 
 namespace weft::scenarios::report {
 
 /// SVG: a panel for each machine, number of GPUs and op, x to the right and y upwards. The schedule of a cell is shown
-/// under the pointer. `cells` are ordered by group.
-std::string heat_picture(const std::string& x, const std::string& y, const std::vector<study::HeatCell>& cells);
+/// under the pointer. `x`, `y`: keys of questions; an empty one is the first other key that varies. Throws InputError
+/// where there are no two, and for a key that does not vary.
+std::string heat_picture(study::SweepFindings& findings, std::string x, std::string y);
 
 }  // namespace weft::scenarios::report

@@ -1,8 +1,8 @@
 // weft ablate: what each mechanism of the simulated machine is worth, against measurements.
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "calibration/evidence/ablation.hpp"
+#include "calibration/report/accuracy_report.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "tools/commands/commands.hpp"
@@ -24,21 +24,8 @@ void run(const Options& options) {
   options.output.require_writable();
   const Machine machine = read_machine(machine_path(options.machine));
   const std::vector<evidence::MeasuredCase> measured = evidence::read_measurements(options.files);
-  report::Table table{
-      {"switched off", "cases", "mean %", report::droppable("median %", 1), report::droppable("p90 %", 2), "bias %"},
-      {}};
-  nlohmann::ordered_json json{{"machine", machine.name}, {"files", options.files}};
-  for (const auto& [name, accuracy] : evidence::ablations(measured, machine, show_progress("cases"))) {
-    const auto percent = [](double share) { return report::Number{100 * share, 1}; };
-    table.rows.push_back({std::string(name), report::count(accuracy.cases), percent(accuracy.mean),
-                          percent(accuracy.median), percent(accuracy.p90), percent(accuracy.bias)});
-    json["switched_off"][std::string(name)] = {{"cases", accuracy.cases},
-                                               {"mean_error", accuracy.mean},
-                                               {"median_error", accuracy.median},
-                                               {"p90_error", accuracy.p90},
-                                               {"bias", accuracy.bias}};
-  }
-  options.output.write({.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = json});
+  options.output.write(calibration::report::ablation_report(
+      evidence::ablations(measured, machine, show_progress("cases")), {machine.name, options.files}));
 }
 
 }  // namespace

@@ -1,17 +1,12 @@
 // weft run: one schedule file on the GPUs of this machine.
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <sstream>
 
-#include "calibration/lone_measurement.hpp"
-#include "calibration/measurement_json.hpp"
-#include "models/base/text.hpp"
+#include "calibration/report/measurement_report.hpp"
 #include "models/base/text_file.hpp"
 #include "models/check/hardware_support.hpp"
 #include "models/check/schedule_file.hpp"
 #include "models/execution/perfetto.hpp"
 #include "models/execution/trace_json.hpp"
-#include "models/report/trace_report.hpp"
 #include "models/schedule/schedule_json.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
@@ -21,8 +16,6 @@
 namespace weft::tools::commands {
 namespace {
 
-using calibration::LoneMeasurement;
-
 struct Options {
   std::string schedule, trace, spans, condition{name_of(Condition::sustained)};
   Output output;
@@ -30,47 +23,6 @@ struct Options {
   bool no_check = false, share_gpus = false;
   RunBest best;
 };
-
-std::string check_of(const calibration::Measurement& measurement) {
-  if (!measurement.checked) return "result not checked";
-  std::ostringstream check;
-  check << "result right: largest error " << measurement.max_error << ", allowed " << measurement.error_bound;
-  return check.str();
-}
-
-report::Report report_of(const std::string& schedule, const LoneMeasurement& result) {
-  const auto& [conditions, measurement] = result;
-  report::Report report = report::trace_report(measurement.trace);
-  std::ostringstream runs;
-  runs << "one iteration, " << name_of(measurement.condition) << ": " << fixed(measurement.time_us, 1) << " us on "
-       << conditions.gpus << " x " << conditions.gpu << " (runs:";
-  for (const double time_us : measurement.repeats_us) runs << ' ' << fixed(time_us, 1);
-  runs << ")";
-  report.notes = {runs.str(), check_of(measurement)};
-  nlohmann::ordered_json json{{"schedule", schedule}};
-  json.update(nlohmann::ordered_json(calibration::to_json(measurement)));
-  auto kernels = nlohmann::json::array();
-  for (const calibration::KernelRecord& kernel : measurement.kernels) kernels.push_back(calibration::to_json(kernel));
-  json["kernels"] = kernels;
-  json["conditions"] = calibration::to_json(conditions);
-  report.document = json;
-  return report;
-}
-
-/// Of ranks that share GPUs: whether the result is right, and no time.
-report::Report report_of_shared(const Schedule& schedule, const LoneMeasurement& result) {
-  const auto& [conditions, measurement] = result;
-  report::Report report;
-  report.title = schedule.name;
-  report.notes = {std::to_string(schedule.gpus) + " ranks shared " + conditions.gpu + ": no time means anything",
-                  check_of(measurement)};
-  report.document = nlohmann::ordered_json{{"schedule", schedule.name},
-                                           {"checked", measurement.checked},
-                                           {"max_error", measurement.max_error},
-                                           {"error_bound", measurement.error_bound},
-                                           {"conditions", calibration::to_json(conditions)}};
-  return report;
-}
 
 void write_traces(const Options& options, const Schedule& schedule, const Trace& trace) {
   if (!options.spans.empty()) write_trace(options.spans, trace);
@@ -98,11 +50,11 @@ void run(Options options) {
   }
   for (const std::string& path : {options.trace, options.spans}) require_writable(path);
   options.output.require_writable();
-  LoneMeasurement result = measure_alone(schedule, options.run);
+  calibration::LoneMeasurement result = measure_alone(schedule, options.run);
   result.measurement.trace.machine = schedule.machine;
-  if (options.share_gpus) return options.output.write(report_of_shared(schedule, result));
+  if (options.share_gpus) return options.output.write(calibration::report::shared_report(schedule, result));
   write_traces(options, schedule, result.measurement.trace);
-  options.output.write(report_of(schedule.name, result));
+  options.output.write(calibration::report::measured_report(schedule.name, result));
 }
 
 }  // namespace

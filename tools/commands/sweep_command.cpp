@@ -3,6 +3,7 @@
 
 #include "models/base/text_file.hpp"
 #include "scenarios/report/heat_picture.hpp"
+#include "scenarios/report/sweep_report.hpp"
 #include "scenarios/study/sweep_findings.hpp"
 #include "scenarios/study/sweep_run.hpp"
 #include "sim/simulated_executor.hpp"
@@ -21,50 +22,15 @@ struct Options {
   Output output;
 };
 
-report::Section summary_of(study::SweepFindings& findings) {
-  report::Table table{{"machine", "GPUs", "op", report::droppable("questions", 3), "overlap gains", "mean speedup",
-                       report::droppable("largest", 2), report::droppable("most often fastest", 1)},
-                      {}};
-  for (const study::SweepSummary& one : findings.summaries())
-    table.rows.push_back({one.group.machine, report::count(one.group.gpus), one.group.op, report::count(one.questions),
-                          report::percent(static_cast<double>(one.gains) / static_cast<double>(one.questions)),
-                          report::ratio(one.mean_speedup), report::ratio(one.largest_speedup), one.usual_winner});
-  report::Section section{"The fastest schedule of each question", std::move(table), {}};
-  const std::int64_t errors = findings.errors();
-  section.notes.push_back(
-      std::to_string(findings.cases()) + " cases" +
-      (errors == 0 ? "." : ", of which " + std::to_string(errors) + " cannot be done (column error)."));
-  return section;
-}
-
-report::Section pareto_of(study::SweepFindings& findings) {
-  report::Table table{{"machine", "work", "GPUs", "schedule", "us", "mJ"}, {}};
-  for (const study::ParetoPoint& one : findings.pareto())
-    table.rows.push_back({one.machine, one.work, report::count(one.gpus), one.schedule, report::Number{one.time_us, 1},
-                          report::Number{one.energy_mJ, 1}});
-  return {"What no other schedule beats in time, GPUs and energy", std::move(table), {}};
-}
-
-/// The two keys that vary, where the user names none. Throws InputError where there are no two.
-void write_heatmap(const Options& options, study::SweepFindings& findings) {
-  std::string x = options.x, y = options.y;
-  for (const std::string& axis : findings.axes()) {
-    if (x.empty() && axis != y)
-      x = axis;
-    else if (y.empty() && axis != x)
-      y = axis;
-  }
-  if (x.empty() || y.empty())
-    throw InputError("--heatmap", "expected a sweep of which two of m, tokens, bytes, n, k and gpus vary");
-  write_text_file(options.heatmap, scenarios::report::heat_picture(x, y, findings.heat(x, y)));
-}
-
 void report_on(const Options& options) {
   study::SweepFindings findings(options.store);
-  if (!options.heatmap.empty()) write_heatmap(options, findings);
-  report::Report report;
-  report.sections.push_back(options.pareto ? pareto_of(findings) : summary_of(findings));
-  options.output.write(report);
+  if (!options.heatmap.empty())
+    write_text_file(options.heatmap, scenarios::report::heat_picture(findings, options.x, options.y));
+  options.output.write(
+      {.title = "",
+       .sections = {options.pareto ? scenarios::report::pareto_of(findings) : scenarios::report::summary_of(findings)},
+       .notes = {},
+       .document = {}});
 }
 
 /// Before MPI begins, rank 0 has refused what is wrong: the others wait for it, and mpirun ends them.

@@ -1,7 +1,6 @@
 // weft tune: TokenWeave's table for one model, the split and the CTAs of each number of tokens.
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
@@ -11,6 +10,7 @@
 #include "models/machine/machine_json.hpp"
 #include "models/machine/profile_checksum.hpp"
 #include "scenarios/model_config.hpp"
+#include "scenarios/report/token_split_report.hpp"
 #include "scenarios/study/token_split_table.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tools/commands/commands.hpp"
@@ -71,39 +71,13 @@ std::vector<study::TableRow> rows_of(const study::TableQuestion& question, const
   }
 }
 
-report::Table table_of(const std::vector<study::TableRow>& rows, bool fused_norm) {
-  report::Table table{{"tokens", "split 1", report::droppable("split 2", 1)}, {}};
-  if (fused_norm)
-    table.columns.insert(table.columns.end(), {"attention CTAs", "MLP CTAs"});
-  else
-    table.columns.emplace_back("max CTAs");
-  table.columns.insert(table.columns.end(), {report::droppable("us", 3), report::droppable("serial us", 2),
-                                             report::droppable("speedup", 4)});
-  for (const study::TableRow& row : rows) {
-    const auto& split = std::get<scenarios::TokenSplit>(row.choice.family);
-    std::vector<report::Cell>& cells = table.rows.emplace_back();
-    cells = {report::count(row.tokens), report::count(*split.first), report::count(row.tokens - *split.first)};
-    if (fused_norm)
-      cells.insert(cells.end(), {report::count(split.comm_ctas), report::count(split.mlp_comm_ctas.value())});
-    else
-      cells.push_back(row.choice.max_ctas == 0 ? report::Cell("default") : report::count(row.choice.max_ctas));
-    cells.insert(cells.end(),
-                 {report::Number{row.time_us, 1}, report::Number{row.serial_us, 1}, report::ratio(row.speedup())});
-  }
-  return table;
-}
-
 void run(const Options& options) {
   require_writable(options.out);
   const Machine machine = read_machine(machine_path(options.machine));
   const study::TableQuestion question = question_of(options, machine);
   const std::string progress = options.out.empty() ? "" : options.out + ".progress";
   const std::vector<study::TableRow> rows = rows_of(question, options, machine, progress);
-  const std::string title = "One layer, " + std::to_string(question.gpus) + " GPUs, " + machine.name;
-  report::Report report{.title = "",
-                        .sections = {{title, table_of(rows, question.fused_norm), {}}},
-                        .notes = {},
-                        .document = to_json(rows, question, options.model, machine)};
+  const report::Report report = scenarios::report::token_split_report(rows, question, options.model, machine);
   if (!options.out.empty()) {
     write_json_file(options.out, *report.document.json());
     remove_file(progress);

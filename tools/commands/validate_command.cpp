@@ -1,6 +1,5 @@
 // weft validate: how far predictions are from measurements.
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "calibration/evidence/parts_alone.hpp"
 #include "calibration/evidence/turns.hpp"
@@ -19,8 +18,6 @@
 namespace weft::tools::commands {
 namespace {
 
-using nlohmann::ordered_json;
-
 struct Options {
   std::vector<std::string> files;
   std::string machine, svg;
@@ -28,33 +25,18 @@ struct Options {
   Output output;
 };
 
-ordered_json header_of(const Options& options, const Machine& machine) {
-  return {{"machine", machine.name}, {"files", options.files}};
-}
-
-void run_targets(const Options& options, const std::vector<evidence::MeasuredCase>& measured, const Machine& machine) {
-  const std::vector<evidence::TargetResult> results =
-      evidence::target_results(evidence::evidence_of(measured, machine, show_progress("cases")));
-  ordered_json json = header_of(options, machine);
-  json["targets"] = to_json(results);
-  options.output.write(
-      {.title = "", .sections = {calibration::report::section_of(results)}, .notes = {}, .document = json});
-}
-
-void run_report(const Options& options, const std::vector<evidence::MeasuredCase>& measured, const Machine& machine) {
+report::Report report_of(const Options& options, const std::vector<evidence::MeasuredCase>& measured,
+                         const Machine& machine) {
+  const calibration::report::Source source{machine.name, options.files};
+  if (options.targets)
+    return calibration::report::targets_report(
+        evidence::target_results(evidence::evidence_of(measured, machine, show_progress("cases"))), source);
   std::size_t refused = 0;
   const std::vector<evidence::Comparison> comparisons = compare(measured, machine, refused, {}, show_progress("cases"));
-  const evidence::AccuracyReport accuracy = evidence::report_of(measured, comparisons, machine);
-  ordered_json json = header_of(options, machine);
-  json.update(to_json(accuracy));
-  report::Report report{
-      .title = "", .sections = calibration::report::sections_of(accuracy), .notes = {}, .document = json};
+  report::Report report =
+      calibration::report::accuracy_report(measured, comparisons, refused, machine, source, options.rows);
   if (!options.svg.empty()) write_text_file(options.svg, calibration::report::accuracy_picture(comparisons));
-  if (options.rows) report.sections.insert(report.sections.begin(), calibration::report::section_of(comparisons));
-  if (refused > 0)
-    report.notes.push_back(std::to_string(refused) +
-                           " measurements of schedules that the simulator does not have are left out.");
-  options.output.write(report);
+  return report;
 }
 
 void run(const Options& options) {
@@ -65,7 +47,7 @@ void run(const Options& options) {
   if (options.given) measured = evidence::with_parts_given(measured);
   if (options.in_turn) measured = evidence::in_their_mixes(std::move(measured), machine, {}, show_progress("mixes"));
   if (measured.empty()) throw InputError(options.files.front(), "expected pairs beside both of their parts, got none");
-  options.targets ? run_targets(options, measured, machine) : run_report(options, measured, machine);
+  options.output.write(report_of(options, measured, machine));
 }
 
 }  // namespace
