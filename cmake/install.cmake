@@ -20,11 +20,11 @@ target_link_libraries(weft_archive PRIVATE TBB::tbb Threads::Threads ZLIB::ZLIB)
 
 install(TARGETS weft_command)
 install(TARGETS weft_archive EXPORT weft_targets ARCHIVE COMPONENT development INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES scenarios/study/weft.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft COMPONENT development)
+install(FILES scenarios/library/weft.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft COMPONENT development)
 install(FILES models/base/input_error.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft/models/base COMPONENT development)
 install(DIRECTORY calibration/machines calibration/published ${PROJECT_BINARY_DIR}/share/weft/machines DESTINATION share/weft)
 install(DIRECTORY scenarios/ DESTINATION share/weft/scenarios
-  FILES_MATCHING PATTERN "*.json" PATTERN families EXCLUDE PATTERN study EXCLUDE PATTERN report EXCLUDE)
+  FILES_MATCHING PATTERN "*.json" PATTERN families EXCLUDE PATTERN study EXCLUDE PATTERN report EXCLUDE PATTERN library EXCLUDE)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET weft_device)  # beside the command, which loads it

@@ -49,8 +49,9 @@ fs::path machine_folder(const fs::path& share) {
 
 fs::path scenario_folder() { return shipped_folders().scenarios; }
 
-fs::path report_page() {
+fs::path report_page(const fs::path& share) {
   std::error_code error;
+  if (fs::path page = share / "report.html"; !share.empty() && fs::is_regular_file(page, error)) return page;
   for (fs::path folder = program_file().parent_path(); folder.has_relative_path(); folder = folder.parent_path())
     if (fs::path page = folder / "share/weft/report.html"; fs::is_regular_file(page, error)) return page;
   return {};

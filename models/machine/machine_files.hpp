@@ -19,9 +19,9 @@ std::filesystem::path machine_folder(const std::filesystem::path& share = {});
 /// The folder of shipped scenarios, around the running program or in the source tree as above.
 std::filesystem::path scenario_folder();
 
-/// The page that weft explore --html fills, in share/weft around the running program; empty where there is none: the
-/// build makes it with npm.
-std::filesystem::path report_page();
+/// The page that weft explore --html fills, in `share` or in share/weft around the running program or the loaded
+/// module; empty where there is none: the build makes it with npm.
+std::filesystem::path report_page(const std::filesystem::path& share = {});
 
 /// Names of the profiles in machine_folder(share), sorted.
 std::vector<std::string> machine_names(const std::filesystem::path& share = {});

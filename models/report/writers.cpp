@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
 #include "models/base/text.hpp"
 
@@ -130,6 +131,15 @@ bool is_numeric(const Table& table, std::size_t column) {
 std::span<const Format> formats() {
   static constexpr Format all[] = {{"text", to_text}, {"json", to_json}, {"csv", to_csv}, {"markdown", to_markdown}};
   return all;
+}
+
+std::string written(const Report& report, std::string_view format, const Style& style) {
+  std::string known;
+  for (const Format& one : formats()) {
+    if (one.name == format) return one.write(report, style);
+    known += (known.empty() ? "" : ", ") + std::string(one.name);
+  }
+  throw InputError("format", "expected one of " + known + ", got \"" + shown_name(std::string(format)) + "\"");
 }
 
 }  // namespace weft::report

@@ -24,6 +24,9 @@ struct Format {
 /// "text" is the first.
 std::span<const Format> formats();
 
+/// In the format of that name. Throws InputError, field "format", for one that is not there.
+std::string written(const Report& report, std::string_view format, const Style& style = {});
+
 /// Columns are as wide as their widest cell, and numbers stand to the right. A table that is wider than `style` allows
 /// loses its least important columns, and a line says which; then its widest column of words is folded.
 std::string to_text(const Report& report, const Style& style = {});

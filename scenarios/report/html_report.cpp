@@ -115,10 +115,10 @@ std::string html_report(const ordered_json& content, std::string_view page) {
   return text.append(page.substr(place + place_of_content.size()));
 }
 
-std::string read_report_page() {
-  const std::filesystem::path page = report_page();
+std::string read_report_page(const std::string& field, const std::filesystem::path& share) {
+  const std::filesystem::path page = report_page(share);
   if (page.empty())
-    throw InputError("--html",
+    throw InputError(field,
                      "expected a weft built where npm is, which bundles the page's charts, got one without: "
                      "install nodejs and npm, then run cmake again");
   return read_text_file(page);

@@ -24,7 +24,8 @@ nlohmann::ordered_json html_content(const study::AnswerReport& answer, const Mac
 /// The page with the content in it. Throws InputError, field "page", for one that has no place for it.
 std::string html_report(const nlohmann::ordered_json& content, std::string_view page);
 
-/// The bundled page. Throws InputError, field "--html", where this weft was built without npm and has none.
-std::string read_report_page();
+/// The bundled page, which is looked for as report_page() does. Throws InputError, `field`, where this weft was built
+/// without npm and has none.
+std::string read_report_page(const std::string& field, const std::filesystem::path& share = {});
 
 }  // namespace weft::scenarios::report

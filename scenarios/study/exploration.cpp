@@ -426,18 +426,6 @@ Scenario only_size(const Scenario& scenario, std::int64_t size) {
   return one;
 }
 
-Machine machine_of(const Scenario& scenario, const std::string& named, const std::string& file) {
-  if (named.empty() && scenario.machine.empty())
-    throw InputError("--machine", "expected the name or path of a profile, since " + file + " names none");
-  std::filesystem::path path;
-  try {
-    if (!scenario.machine.empty()) path = machine_path(scenario.machine);
-  } catch (const InputError& error) {
-    throw error.in_file(file);
-  }
-  return read_machine(named.empty() ? path : machine_path(named));
-}
-
 Scenario with_whole_space(const Scenario& scenario, const Machine& machine) {
   Scenario whole = scenario;
   whole.space.hybrids = true;

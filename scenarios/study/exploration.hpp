@@ -90,10 +90,6 @@ struct ExploreOptions {
 /// The scenario at one of its sizes. Throws InputError, field "size", where it has not got it.
 Scenario only_size(const Scenario& scenario, std::int64_t size);
 
-/// The profile `named`, or else that of the scenario, which stands in `file`. Throws InputError where neither says one,
-/// and for one that is not there, even if another is named.
-Machine machine_of(const Scenario& scenario, const std::string& named, const std::string& file);
-
 /// The scenario with every sensible hybrid, with and without SMs that are kept free of the GEMM for NCCL.
 Scenario with_whole_space(const Scenario& scenario, const Machine& machine);
 

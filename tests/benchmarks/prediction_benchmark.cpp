@@ -8,9 +8,9 @@
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "scenarios/case_json.hpp"
+#include "scenarios/library/weft.hpp"
 #include "scenarios/study/explanation.hpp"
 #include "scenarios/study/prediction.hpp"
-#include "scenarios/study/weft.hpp"
 #include "tests/benchmarks/peak_memory.hpp"
 #include "tests/simulator.hpp"
 

@@ -57,10 +57,11 @@ std::map<std::string, Room> rooms() {
   const std::set<std::string> scenarios = models + std::set<std::string>{"scenarios", "scenarios/families"};
   const std::set<std::string> study = scenarios + std::set<std::string>{"sim", "scenarios/study"};
   const std::set<std::string> report = study + std::set<std::string>{"models/report", "scenarios/report"};
+  const std::set<std::string> library = report + std::set<std::string>{"scenarios/library"};
   const std::set<std::string> evidence =
       study + std::set<std::string>{"calibration", "calibration/fitting", "calibration/evidence"};
   const std::set<std::string> tools =
-      evidence + report + std::set<std::string>{"sim/meaning", "calibration/report", "tools", "tools/commands"};
+      evidence + library + std::set<std::string>{"sim/meaning", "calibration/report", "tools", "tools/commands"};
   return {{"models/base", {"weft", {}}},
           {"models/schedule", {"weft", up_to_schedule}},
           {"models/machine", {"weft", up_to_machine}},
@@ -74,6 +75,7 @@ std::map<std::string, Room> rooms() {
           {"scenarios/families", {"weft::scenarios::families", scenarios}},
           {"scenarios/study", {"weft::scenarios::study", study}},
           {"scenarios/report", {"weft::scenarios::report", report}},
+          {"scenarios/library", {"weft::scenarios::library", library}},
           {"calibration", {"weft::calibration", models}},
           {"calibration/device", {"weft::calibration::device", models + std::set<std::string>{"calibration"}}},
           {"calibration/fitting", {"weft::calibration::fitting", models + std::set<std::string>{"calibration"}}},
@@ -172,7 +174,7 @@ TEST(SourceFiles, OfHeadersAreReadOnce) {
 // Programs that include it need nothing but the C++ standard library and what is installed beside it.
 TEST(SourceFiles, OfTheLibraryNeedNoHeaderOfOthers) {
   const std::regex standard("[a-z_0-9]+");
-  const std::set<std::string> installed{"scenarios/study/weft.hpp", "models/base/input_error.hpp"};
+  const std::set<std::string> installed{"scenarios/library/weft.hpp", "models/base/input_error.hpp"};
   EXPECT_THAT(includes_where([&](const SourceFile& file, const std::string& header) {
                 return installed.contains(file.path) && !installed.contains(header) &&
                        !std::regex_match(header, standard);
@@ -190,10 +192,10 @@ TEST(SourceFiles, OfTheSimulatorCallNoTranscendentalFunction) {
   EXPECT_THAT(found, IsEmpty());
 }
 
-// A study is handed an executor or a clock; who asks it makes them. The library's interface stands among the studies.
+// A study is handed an executor or a clock; who asks it makes them.
 TEST(SourceFiles, OfStudiesMakeNoExecutor) {
   EXPECT_THAT(includes_where([](const SourceFile& file, const std::string& header) {
-                return folder_of(file.path) == "scenarios/study" && file.path != "scenarios/study/weft.cpp" &&
+                return folder_of(file.path) == "scenarios/study" && file.path != "scenarios/library/weft.cpp" &&
                        header.starts_with("sim/") && header != "sim/simulation_options.hpp" &&
                        header != "sim/mechanisms.hpp";
               }),

@@ -1,8 +1,6 @@
 // weft explore: which schedule wins, by how much, why the others lose, and what it means for the layer.
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <utility>
 #include <vector>
 
 #include "models/base/text.hpp"
@@ -10,162 +8,58 @@
 #include "models/check/schedule_file.hpp"
 #include "models/execution/perfetto.hpp"
 #include "models/execution/trace_json.hpp"
-#include "models/machine/machine_files.hpp"
-#include "scenarios/report/exploration_report.hpp"
+#include "scenarios/library/full_answer.hpp"
+#include "scenarios/library/question.hpp"
 #include "scenarios/report/html_report.hpp"
-#include "scenarios/report/losses_picture.hpp"
-#include "scenarios/study/answer_report.hpp"
-#include "scenarios/study/explanation.hpp"
-#include "scenarios/study/exploration.hpp"
-#include "scenarios/study/grade.hpp"
-#include "scenarios/study/settings.hpp"
-#include "scenarios/study/verdict.hpp"
-#include "sim/simulated_executor.hpp"
 #include "tools/commands/commands.hpp"
 #include "tools/commands/files.hpp"
 #include "tools/commands/output.hpp"
-#include "tools/commands/question.hpp"
 #include "tools/commands/terminal.hpp"
-#include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
 namespace {
 
-using scenarios::Scenario;
+using scenarios::library::FullAnswer;
 
 struct Options {
-  AskedQuestion question;
-  std::string trace, schedule, settings, why, svg, html, measured, space = "likely";
-  std::int64_t size = 0;
-  bool all = false, careful = false;
+  scenarios::library::AskedQuestion question;
+  std::string trace, schedule, settings, svg, html, measured, space = "likely";
+  scenarios::library::AnswerOptions answer;
+  bool careful = false;
   Output output;
-
-  bool asks_for_all() const { return why == "all"; }
-  /// The schedule that --why names.
-  std::string named() const { return asks_for_all() ? "" : why; }
 };
 
-/// What is asked: one size, or all of the scenario's; the whole space is walked at one size.
-Scenario asked_scenario(const Options& options, const Scenario& scenario, const Machine& machine) {
-  const bool is_whole_space = options.space == "all";
-  if (options.size == 0 && !is_whole_space) return scenario;
-  const Scenario one = study::only_size(scenario, options.size != 0 ? options.size : scenario.sizes.back());
-  return is_whole_space ? study::with_whole_space(one, machine) : one;
-}
-
 /// Errors name the field as the scenario's file has it, or the option.
-InputError as_asked(const InputError& error, const Options& options, const Scenario& scenario) {
+InputError as_asked(const InputError& error, const Options& options, const scenarios::Scenario& scenario) {
   if (error.field() == "schedule") return InputError("--why", error.expected());
   if (error.field() == "size") return InputError("--size", error.expected());
   return scenarios::as_written(error, scenario).in_file(options.question.what);
 }
 
-/// `scenario` is left with what was asked of it.
-study::Exploration explore(const Options& options, Scenario& scenario, const Machine& machine,
-                           const ProfileGrades& grades) {
+FullAnswer answer_of(const Options& options) {
+  auto [scenario, profile] = scenarios::library::read_question(options.question);
   try {
-    study::require_gpus(scenario.gpus, machine);
-    scenario = asked_scenario(options, scenario, machine);
-    sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
-    return study::explore(scenario, machine, executor,
-                          {.least_schedules = options.space == "likely" ? study::worth_looking_at(scenario) : 0,
-                           .also = options.named(),
-                           .rule = options.careful ? scenarios::Rule::careful : scenarios::Rule::least_regret,
-                           .grades = grades,
-                           .progress = show_progress("schedules")});
+    return {scenario, profile, options.answer};
   } catch (const InputError& error) {
     throw as_asked(error, options, scenario);
   }
 }
 
-/// Of models, whose numbers of GPUs are a choice; a page shows them of plain sizes too, and gains.
-study::Widths widths(const Options& options, const Scenario& scenario, const study::Exploration& exploration,
-                     const Machine& machine) {
-  const scenarios::Rule rule = options.careful ? scenarios::Rule::careful : scenarios::Rule::least_regret;
-  sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
-  if (!options.html.empty()) return over_widths(scenario, exploration, machine, executor, rule);
-  if (!scenario.model) return {};
-  return {.crossovers = crossovers(scenario, exploration, machine, executor, rule), .gains = {}};
-}
-
-std::size_t leading(const study::Exploration& exploration, const Scenario& scenario) {
-  return study::leading_answer(verdict_of(exploration, scenario), exploration);
-}
-
-/// Losses of what is printed; of every answer where a program reads them.
-void explain(const Options& options, const scenarios::report::ExplorationView& view, study::Exploration& exploration,
-             const Scenario& scenario, const Machine& machine) {
-  std::vector<study::Answer*> answers;
-  const study::Answer* const winner = &exploration.answers[leading(exploration, scenario)];
-  for (study::Answer& answer : exploration.answers)
-    if ((view.is_full && (view.shown == 0 || view.shown == answer.size)) || &answer == winner ||
-        options.output.has_json() || !options.html.empty())
-      answers.push_back(&answer);
-  study::explain(answers, machine, sim::simulate, {options.asks_for_all(), options.named()},
-                 show_progress("explanations"));
-}
-
-void write_fastest(const Options& options, const study::Answer& answer, const Machine& machine) {
-  sim::SimulatedExecutor executor;
-  const scenarios::Case& winner = answer.ranking.fastest().request;
-  const study::Prediction prediction = study::predict(winner, machine, executor, {.serial = false});
-  if (!options.schedule.empty()) {
-    Schedule schedule = prediction.schedule;
-    schedule.machine = machine.name;
-    write_checked(options.schedule, schedule);
-  }
-  if (!options.trace.empty())
-    write_perfetto(options.trace,
-                   {executor.observe(prediction.schedule, study::machine_for(winner, machine, executor))});
-}
-
-/// Of all schedules of the answer; of the whole space only those that were asked for their losses.
-std::string picture_of(study::Answer& answer, const Options& options, const Scenario& scenario,
-                       const Machine& machine) {
-  if (options.space != "all")
-    study::explain({&answer}, machine, sim::simulate, {.all = true}, show_progress("explanations"));
-  std::vector<scenarios::report::NamedLosses> schedules;
-  for (const study::Explored& one : answer.fastest_first)
-    if (one.losses) schedules.push_back({one.candidate.request.id, *one.losses});
-  return scenarios::report::losses_picture(answer.pair + ", " + std::to_string(answer.size) + " " +
-                                               scenarios::report::size_word(scenario) + ", " +
-                                               std::to_string(scenario.gpus) + " GPUs, " + machine.name,
-                                           schedules);
-}
-
-/// Of all schedules of the answer its losses too, unless the whole space was walked.
-study::AnswerReport answer_report(const Options& options, const study::Exploration& exploration,
-                                  const Scenario& scenario, const Machine& machine, study::Widths widths,
-                                  std::optional<Grade> grade, std::optional<Trace> measured) {
-  study::AnswerReport report{.exploration = exploration,
-                             .scenario = scenario,
-                             .widths = std::move(widths),
-                             .grade = grade,
-                             .leading = leading(exploration, scenario),
-                             .runs = {}};
-  study::Answer& answer = report.exploration.answers[report.leading];
-  if (options.space != "all")
-    study::explain({&answer}, machine, sim::simulate, {.all = true}, show_progress("explanations"));
-  sim::SimulatedExecutor executor;
-  report.runs = study::drawn_runs(answer, machine, executor, [&](const Schedule& schedule, const Machine& on) {
-    return executor.observe(schedule, on);
-  });
-  if (!measured) return report;
+/// A run that is not of these schedules is refused.
+std::string page_of(const FullAnswer& answer, const Options& options, const std::string& empty_page,
+                    std::optional<Trace> measured) {
   try {
-    study::add_measured(report.runs, std::move(*measured));
+    return answer.page(empty_page, std::move(measured));
   } catch (const InputError& error) {
     throw error.field() == "operation" ? error.in_file(options.measured) : error;
   }
-  return report;
 }
 
 /// All of them or none; the folder is made where it is not there.
-void write_settings(const Options& options, const study::Exploration& exploration, const Scenario& scenario,
-                    const Machine& machine) {
+void write_settings(const std::filesystem::path& folder, const FullAnswer& answer) {
   std::vector<TextFile> files;
-  for (study::SettingsFile& file : settings_of(exploration, scenario, machine))
-    files.push_back({std::filesystem::path(options.settings) / file.name, std::move(file.text)});
-  std::filesystem::create_directories(options.settings);
+  for (auto& file : answer.settings()) files.push_back({folder / file.name, std::move(file.text)});
+  std::filesystem::create_directories(folder);
   write_text_files(files);
 }
 
@@ -176,43 +70,31 @@ void require_folder(const std::string& path) {
     throw InputError("--settings", "expected a folder, got the file " + shown_name(path));
 }
 
-void run(const Options& options) {
+void run(Options options) {
   options.output.require_writable();
   for (const std::string& path : {options.trace, options.schedule, options.svg, options.html}) require_writable(path);
-  const std::string page = options.html.empty() ? "" : scenarios::report::read_report_page();
+  const std::string empty_page = options.html.empty() ? "" : scenarios::report::read_report_page("--html");
   std::optional<Trace> measured;
   if (!options.measured.empty()) measured = read_trace(options.measured);
   require_folder(options.settings);
-  auto [scenario, machine] = read_question(options.question);
-  const std::string& profile = options.question.machine.empty() ? scenario.machine : options.question.machine;
-  const ProfileGrades grades = read_profile_grades(machine_path(profile));
-  study::Exploration exploration = explore(options, scenario, machine, grades);
-  study::Widths over_widths = widths(options, scenario, exploration, machine);
-  const scenarios::report::ExplorationView view{
-      .crossovers = scenario.model ? over_widths.crossovers : std::vector<study::Crossover>{},
-      .evidence = study::evidence_of_advice(exploration, scenario, machine, grades),
-      .is_full = options.all || options.space == "all",
-      .shown = options.space == "all" ? scenario.sizes.back() : 0,
-      .is_wide = options.output.is_wide()};
-  explain(options, view, exploration, scenario, machine);
-  study::Answer& winner = exploration.answers[leading(exploration, scenario)];
-  const std::string picture = options.svg.empty() ? "" : picture_of(winner, options, scenario, machine);
-  report::Report report = scenarios::report::exploration_report(exploration, scenario, machine, view);
-  std::string html;  // before anything is written: a run that is not of these schedules is refused
-  if (!options.html.empty())
-    html = scenarios::report::html_report(
-        scenarios::report::html_content(answer_report(options, exploration, scenario, machine, std::move(over_widths),
-                                                      view.evidence.grade, std::move(measured)),
-                                        machine, report, machine_path(profile)),
-        page);
-  const bool writes_fastest = !options.trace.empty() || !options.schedule.empty();
-  if (writes_fastest) write_fastest(options, winner, machine);
+  options.answer.space = from_name<scenarios::library::Space>(options.space, "--space");
+  if (options.careful) options.answer.rule = scenarios::Rule::careful;
+  options.answer.has_losses = options.output.has_json() || !options.html.empty();
+  options.answer.has_all_losses = !options.svg.empty();
+  options.answer.has_gains = !options.html.empty();
+  options.answer.is_wide = options.output.is_wide();
+  options.answer.show_progress = show_progress;
+  const FullAnswer answer = answer_of(options);
+  const std::string picture = options.svg.empty() ? "" : answer.losses_picture();
+  const std::string page = options.html.empty() ? "" : page_of(answer, options, empty_page, std::move(measured));
+  report::Report report = answer.report();
+  if (!options.schedule.empty()) write_checked(options.schedule, answer.fastest_schedule());
+  if (!options.trace.empty()) write_perfetto(options.trace, {answer.fastest_run()});
   if (!options.svg.empty()) write_text_file(options.svg, picture);
-  if (!options.html.empty()) write_text_file(options.html, html);
-  if (!options.settings.empty()) write_settings(options, exploration, scenario, machine);
-  if (writes_fastest)
-    report.notes.push_back("Written: " + winner.ranking.fastest().request.id + " (" + winner.pair + ", " +
-                           std::to_string(winner.size) + " " + scenarios::report::size_word(scenario) + ").");
+  if (!options.html.empty()) write_text_file(options.html, page);
+  if (!options.settings.empty()) write_settings(options.settings, answer);
+  if (!options.trace.empty() || !options.schedule.empty())
+    report.notes.push_back("Written: " + answer.fastest().id + " (" + answer.leading_in_words() + ").");
   options.output.write(report);
 }
 
@@ -248,11 +130,12 @@ void add_explore_command(CLI::App& app) {
           "--prefix", options->question.prefix,
           "Earlier tokens of each sequence, whose keys and values are cached (default: the scenario's, else none)")
       ->check(CLI::Range(std::int64_t{0}, scenarios::max_extent));
-  command->add_option("--size", options->size, "Ask about this size alone (default: about all)");
-  command->add_flag("--all", options->all, "Show all schedules of every pair and size, with the names that cases have");
+  command->add_option("--size", options->answer.size, "Ask about this size alone (default: about all)");
+  command->add_flag("--all", options->answer.shows_all,
+                    "Show all schedules of every pair and size, with the names that cases have");
   command->add_flag("--careful", options->careful,
                     "Advise what is fastest in the worst of twenty cases (default: the least expected regret)");
-  command->add_option("--why", options->why,
+  command->add_option("--why", options->answer.why,
                       "Say what this schedule loses time to, as for the winner and serial; or all of them");
   writes(command->add_option("--svg", options->svg,
                              "Draw where the time goes under each schedule of the pair that gains most"));

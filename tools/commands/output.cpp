@@ -1,6 +1,5 @@
 #include "tools/commands/output.hpp"
 
-#include <algorithm>
 #include <iostream>
 
 #include "models/base/json_file.hpp"
@@ -29,10 +28,7 @@ void Output::require_writable() const { weft::require_writable(json_); }
 
 void Output::write(const report::Report& report) const {
   if (!json_.empty()) write_json_file(json_, *report.document.json());
-  const auto formats = report::formats();
-  const auto format =
-      std::find_if(formats.begin(), formats.end(), [this](const report::Format& one) { return one.name == format_; });
-  std::cout << format->write(report, style_of_output(is_wide_));
+  std::cout << report::written(report, format_, style_of_output(is_wide_));
 }
 
 }  // namespace weft::tools::commands

@@ -18,7 +18,8 @@ void run_best(const RunBest& best, const calibration::RunOptions& options, const
   calibration::require_device_part();
   output.require_writable();
   require_writable(best.schedule);
-  const auto [scenario, machine] = read_question(best.question);
+  const auto [scenario, profile] = scenarios::library::read_question(best.question);
+  const Machine& machine = profile->machine;
   sim::SimulatedExecutor simulator({.spans = false, .mechanisms = {}, .given_us = {}});
   const study::Exploration exploration =
       study::explore(scenario, machine, simulator,

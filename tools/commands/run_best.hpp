@@ -4,14 +4,14 @@
 #include <string>
 
 #include "calibration/hardware.hpp"
+#include "scenarios/library/question.hpp"
 #include "tools/commands/output.hpp"
-#include "tools/commands/question.hpp"
 
 namespace weft::tools::commands {
 
 struct RunBest {
   int count = 0;  ///< of schedules besides serial; 0: --best was not given
-  AskedQuestion question;
+  scenarios::library::AskedQuestion question;
   std::string schedule;
 };
 

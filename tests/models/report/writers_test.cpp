@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "models/base/text.hpp"
+#include "tests/models/error_of.hpp"
 
 namespace weft::report {
 namespace {
@@ -21,14 +21,8 @@ Report sample() {
           .document = {}};
 }
 
-std::string written(std::string_view format, const Report& report) {
-  const auto all = formats();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Format& one) { return one.name == format; });
-  return found == all.end() ? "" : found->write(report, {});
-}
-
 TEST(Writers, TextSetsNumbersToTheRightAndWordsToTheLeft) {
-  EXPECT_EQ(written("text", sample()),
+  EXPECT_EQ(written(sample(), "text"),
             "Two kernels\n"
             "\n"
             "8 GPUs\n"
@@ -39,15 +33,20 @@ TEST(Writers, TextSetsNumbersToTheRightAndWordsToTheLeft) {
             "2 simulated.\n");
 }
 
+TEST(Writers, KnowTheirFormats) {
+  EXPECT_EQ(error_of([] { written(sample(), "xml"); }),
+            "format: expected one of text, json, csv, markdown, got \"xml\"");
+}
+
 TEST(Writers, CsvHasTheNumbersWithoutUnits) {
-  EXPECT_EQ(written("csv", sample()),
+  EXPECT_EQ(written(sample(), "csv"),
             "name,us,interval,speedup,error\n"
             "gemm,812.0,780 - 840,1.000,-\n"
             "\"all_reduce, \"\"NCCL\"\" | 8\",55.5,50 - 61,1.234,-5.1\n");
 }
 
 TEST(Writers, MarkdownEscapesBars) {
-  EXPECT_EQ(written("markdown", sample()),
+  EXPECT_EQ(written(sample(), "markdown"),
             "# Two kernels\n"
             "\n"
             "## 8 GPUs\n"
@@ -65,11 +64,11 @@ TEST(Writers, MarkdownEscapesBars) {
 TEST(Writers, JsonIsThatOfTheReport) {
   Report report = sample();
   report.document = nlohmann::ordered_json{{"time_us", 812.5}};
-  EXPECT_EQ(nlohmann::json::parse(written("json", report)), nlohmann::json({{"time_us", 812.5}}));
+  EXPECT_EQ(nlohmann::json::parse(written(report, "json")), nlohmann::json({{"time_us", 812.5}}));
 }
 
 TEST(Writers, JsonOfAReportWithoutItsOwnHasTheSections) {
-  const nlohmann::json json = nlohmann::json::parse(written("json", sample()));
+  const nlohmann::json json = nlohmann::json::parse(written(sample(), "json"));
   EXPECT_EQ(json["title"], "Two kernels");
   EXPECT_EQ(json["sections"][0]["columns"][1], "us");
   EXPECT_EQ(json["sections"][0]["rows"][1][1], 55.5);

@@ -1,5 +1,5 @@
 // The library as programs use it: its answers are those of the command, and what is wrong is said as there.
-#include "scenarios/study/weft.hpp"
+#include "scenarios/library/weft.hpp"
 
 #include <gmock/gmock.h>
 
@@ -21,12 +21,15 @@ namespace {
 
 using tests::simulator;
 
+using testing::AllOf;
+using testing::AnyOf;
 using testing::Contains;
 using testing::Each;
 using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::StartsWith;
 
 const std::string chunked_text =
     R"({"id": "a", "gpus": 4, "workload": {"op": "gemm+all_reduce", "m": 4096, "n": 4096, "k": 2048},
@@ -127,6 +130,25 @@ TEST(Library, ExploresTheQuestionsOfAScenario) {
   ASSERT_EQ(rankings.size(), 2u);
   EXPECT_EQ(rankings[0].size, 1024);
   EXPECT_EQ(rankings[1].size, 2048);
+}
+
+TEST(Library, ReportsWhatItFoundInWordsTablesAndPictures) {
+  const Report report = profile().report({.what = "m=4096 n=4096 k=2048 op=gemm+all_reduce", .gpus = 4});
+  ASSERT_FALSE(report.verdict().empty());
+  EXPECT_THAT(report.verdict().front(), AnyOf(StartsWith("Overlap"), StartsWith("Faster collectives")));
+  EXPECT_THAT(report.in("text"), HasSubstr("4 GPUs of h200x8-nvswitch\n\n" + report.verdict().front()));
+  EXPECT_THAT(report.in("csv"), StartsWith("schedule,us,"));
+  EXPECT_EQ(nlohmann::json::parse(report.in("json"))["answers"][0]["size"], 4096);
+  EXPECT_THAT(report.losses_picture(), AllOf(StartsWith("<svg"), HasSubstr(">serial<")));
+}
+
+TEST(Library, ReportsOfWrongQuestionsAndInUnknownFormatsAreRefused) {
+  EXPECT_THAT(error_of([] { profile().report({.what = "m=0 n=8 k=8 op=gemm+all_reduce"}); }),
+              StartsWith("m: expected"));
+  EXPECT_THAT(error_of([] { profile().report({.what = "m=8 n=8 k=8 op=gemm+all_reduce", .gpus = 64}); }),
+              StartsWith("gpus: expected at most 8"));
+  const Report report = profile().report({.what = "m=4096 n=4096 k=2048 op=gemm+all_reduce", .gpus = 2});
+  EXPECT_THAT(error_of([&] { report.in("xml"); }), StartsWith("format: expected one of text, json"));
 }
 
 TEST(Library, SimulatesTheScheduleThatItBuilt) {

@@ -1,16 +1,17 @@
-// The library's interface: its plain values to ours and back. It asks the studies of this folder, and hands them the
-// simulator.
-#include "scenarios/study/weft.hpp"
+// The library's interface: its plain values to ours and back. It asks the studies, and hands them the simulator.
+#include "scenarios/library/weft.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include "models/base/json_file.hpp"
 #include "models/check/check.hpp"
 #include "models/check/schedule_file.hpp"
-#include "models/machine/machine_files.hpp"
-#include "models/machine/machine_json.hpp"
+#include "models/report/writers.hpp"
 #include "models/schedule/schedule_json.hpp"
 #include "scenarios/case_json.hpp"
+#include "scenarios/library/full_answer.hpp"
+#include "scenarios/question_text.hpp"
+#include "scenarios/report/html_report.hpp"
 #include "scenarios/scenario.hpp"
 #include "scenarios/study/comparison.hpp"
 #include "scenarios/study/explanation.hpp"
@@ -216,19 +217,34 @@ Case case_from_json(std::string_view text) {
           .measured_collective_us = request.measured.collective_us};
 }
 
-Profile::Profile(const std::string& name_or_path, const std::string& share)
-    : machine_(std::make_shared<const Machine>(read_machine(machine_path(name_or_path, share)))) {}
+/// What is asked of it several times is made once.
+struct Report::Contents {
+  scenarios::library::FullAnswer answer;
+  std::string share;
+  report::Report report = answer.report();
+};
 
-const std::string& Profile::name() const { return machine_->name; }
-int Profile::gpus() const { return machine_->gpus; }
+const std::vector<std::string>& Report::verdict() const { return contents_->report.sections.front().notes; }
+std::string Report::in(std::string_view format) const { return report::written(contents_->report, format); }
+std::string Report::losses_picture() const { return contents_->answer.losses_picture(); }
+std::string Report::page() const {
+  return contents_->answer.page(scenarios::report::read_report_page("page", contents_->share));
+}
+
+Profile::Profile(const std::string& name_or_path, const std::string& share)
+    : opened_(std::make_shared<const scenarios::library::OpenProfile>(name_or_path, share)), share_(share) {}
+
+const Machine& Profile::machine() const { return opened_->machine; }
+const std::string& Profile::name() const { return machine().name; }
+int Profile::gpus() const { return machine().gpus; }
 
 Prediction Profile::predict(const Case& request) const {
-  return asked([&] { return written(request.id, predicted(read(request), *machine_)); });
+  return asked([&] { return written(request.id, predicted(read(request), machine())); });
 }
 
 Prediction Profile::predict(std::string_view case_json) const {
   const scenarios::Case request = scenarios::case_from_json(parse_json(case_json));
-  return asked([&] { return written(request.id, predicted(request, *machine_)); });
+  return asked([&] { return written(request.id, predicted(request, machine())); });
 }
 
 Ranking Profile::choose(const Case& request, const std::vector<Fields>& schedules) const {
@@ -236,40 +252,49 @@ Ranking Profile::choose(const Case& request, const std::vector<Fields>& schedule
   for (const Fields& schedule : schedules)
     if (scenarios::Case one = read_with(request, schedule); !(one == cases.front())) cases.push_back(std::move(one));
   for (scenarios::Case& one : cases) one.id = describe(one.schedule);
-  return compared(cases, *machine_);
+  return compared(cases, machine());
 }
 
 Ranking Profile::choose(const Case& request, Among among) const {
   const scenarios::Case one = read_with(request, {{"family", "serial"}});
-  return compared(study::named_cases(one, *machine_), *machine_, among == Among::runnable);
+  return compared(study::named_cases(one, machine()), machine(), among == Among::runnable);
 }
 
 Ranking Profile::explore(const Case& request) const {
   const scenarios::Case one = read_with(request, {{"family", "serial"}});
-  study::require_gpus(one.gpus, *machine_);
-  return written(explored(scenario_of(one), *machine_).answers.front());
+  study::require_gpus(one.gpus, machine());
+  return written(explored(scenario_of(one), machine()).answers.front());
 }
 
 std::vector<Ranking> Profile::explore_scenario(const std::string& path) const {
   const scenarios::Scenario scenario = scenarios::read_scenario(path);
-  study::require_gpus(scenario.gpus, *machine_);
+  study::require_gpus(scenario.gpus, machine());
   std::vector<Ranking> rankings;
-  for (const study::Answer& answer : explored(scenario, *machine_).answers) rankings.push_back(written(answer));
+  for (const study::Answer& answer : explored(scenario, machine()).answers) rankings.push_back(written(answer));
   return rankings;
 }
 
+Report Profile::report(const Question& question) const {
+  return asked([&] {
+    scenarios::Scenario scenario = scenarios::read_question(
+        question.what, {.gpus = question.gpus, .sizes = question.sizes, .machine_gpus = gpus()});
+    return Report(std::make_shared<const Report::Contents>(Report::Contents{
+        {scenarios::as_machine_computes(std::move(scenario), machine()), opened_, {.has_losses = true}}, share_}));
+  });
+}
+
 std::string Profile::build(const Case& request) const {
-  Schedule schedule = asked([&] { return predicted(read(request), *machine_, {.serial = false}).schedule; });
-  schedule.machine = machine_->name;
+  Schedule schedule = asked([&] { return predicted(read(request), machine(), {.serial = false}).schedule; });
+  schedule.machine = machine().name;
   return to_json(schedule).dump();
 }
 
 Simulation Profile::simulate(std::string_view schedule_json) const {
   const Schedule schedule = schedule_from_json(parse_json(schedule_json));
   check(schedule);
-  return simulated(schedule, *machine_);
+  return simulated(schedule, machine());
 }
 
-Simulation Profile::simulate_file(const std::string& path) const { return simulated(read_schedule(path), *machine_); }
+Simulation Profile::simulate_file(const std::string& path) const { return simulated(read_schedule(path), machine()); }
 
 }  // namespace weft

@@ -36,6 +36,9 @@
 namespace weft {
 
 struct Machine;
+namespace scenarios::library {
+struct OpenProfile;
+}
 
 // --- Questions -------------------------------------------------------------------------------------------------
 
@@ -76,6 +79,15 @@ struct Case {
 
 /// A case in JSON, as a line of `weft predict`.
 Case case_from_json(std::string_view json);
+
+/// What `weft explore` is asked.
+struct Question {
+  /// A model's config.json or its folder, a scenario file (weft.scenario/1), or words: "m=4096 n=8192 k=3584
+  /// op=gemm+all_reduce".
+  std::string what;
+  std::optional<int> gpus = {};          ///< where left out the scenario's, or else all of the machine
+  std::vector<std::int64_t> sizes = {};  ///< tokens or rows; where left out the scenario's, or else 512, 1024, … 16384
+};
 
 // --- Answers ---------------------------------------------------------------------------------------------------
 
@@ -138,6 +150,26 @@ struct Simulation {
   std::vector<Span> spans;
 };
 
+/// What `weft explore` says of a question, in words, tables and pictures. Copies share it.
+class Report {
+ public:
+  /// Sentences: what to do, what it gains, how sure that is, and what of it runs today.
+  const std::vector<std::string>& verdict() const;
+  /// All of it as "text", in lines of at most 100 characters, "json", "csv" or "markdown". InputError for other
+  /// formats.
+  std::string in(std::string_view format) const;
+  /// SVG: where the time goes under each schedule of the pair that gains most.
+  std::string losses_picture() const;
+  /// HTML that needs no other file: curves, ranking, lanes, sources. InputError where weft was built without the page.
+  std::string page() const;
+
+ private:
+  friend class Profile;
+  struct Contents;
+  explicit Report(std::shared_ptr<const Contents> contents) : contents_(std::move(contents)) {}
+  std::shared_ptr<const Contents> contents_;
+};
+
 // --- Asking ----------------------------------------------------------------------------------------------------
 
 /// The schedules that choose() looks at.
@@ -165,6 +197,8 @@ class Profile {
   Ranking explore(const Case& request) const;
   /// The same for each question of a scenario file (weft.scenario/1): by size, then by pair, then the whole layer.
   std::vector<Ranking> explore_scenario(const std::string& path) const;
+  /// The whole answer to a question: verdict, crossovers, ranking and losses. Uses all cores.
+  Report report(const Question& question) const;
 
   /// The operations of the case's schedule in JSON (weft.schedule/1), for simulate() and `weft run`.
   std::string build(const Case& request) const;
@@ -173,7 +207,10 @@ class Profile {
   Simulation simulate_file(const std::string& path) const;
 
  private:
-  std::shared_ptr<const Machine> machine_;
+  const Machine& machine() const;
+
+  std::shared_ptr<const scenarios::library::OpenProfile> opened_;
+  std::string share_;
 };
 
 }  // namespace weft

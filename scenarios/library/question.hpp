@@ -1,0 +1,31 @@
+// What is asked, and of which machine.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scenarios/library/open_profile.hpp"
+#include "scenarios/scenario.hpp"
+
+namespace weft::scenarios::library {
+
+struct AskedQuestion {
+  std::string what, machine;  ///< a scenario, a config.json or its folder, or words; a profile's name or path, or none
+  std::optional<int> gpus;
+  std::vector<std::int64_t> sizes;
+  std::optional<std::int64_t> sequences = {}, prefix = {};
+};
+
+struct OpenQuestion {
+  Scenario scenario;
+  std::shared_ptr<const OpenProfile> profile;
+};
+
+/// A machine that is named says how many GPUs a question has that does not. Throws InputError as
+/// scenarios::read_question() and OpenProfile do, and where neither the question nor `machine` names a profile.
+OpenQuestion read_question(const AskedQuestion& asked);
+
+}  // namespace weft::scenarios::library
