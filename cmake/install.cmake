@@ -24,7 +24,7 @@ install(FILES scenarios/library/weft.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
 install(FILES models/base/input_error.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft/models/base COMPONENT development)
 install(DIRECTORY calibration/machines calibration/published ${PROJECT_BINARY_DIR}/share/weft/machines DESTINATION share/weft)
 install(DIRECTORY scenarios/ DESTINATION share/weft/scenarios
-  FILES_MATCHING PATTERN "*.json" PATTERN families EXCLUDE PATTERN study EXCLUDE PATTERN report EXCLUDE PATTERN library EXCLUDE)
+  FILES_MATCHING PATTERN "*.json" PATTERN families EXCLUDE PATTERN study EXCLUDE PATTERN report EXCLUDE PATTERN library EXCLUDE PATTERN python EXCLUDE)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET weft_device)  # beside the command, which loads it
@@ -51,7 +51,7 @@ endif()
 if(TARGET weft_python)
   set(WEFT_PYTHON_DESTINATION lib/python3/dist-packages CACHE STRING "Where the Python package is installed")
   install(TARGETS weft_python LIBRARY DESTINATION ${WEFT_PYTHON_DESTINATION}/weft COMPONENT python)
-  install(DIRECTORY tools/python/weft DESTINATION ${WEFT_PYTHON_DESTINATION} COMPONENT python PATTERN __pycache__ EXCLUDE)
+  install(DIRECTORY scenarios/python/weft DESTINATION ${WEFT_PYTHON_DESTINATION} COMPONENT python PATTERN __pycache__ EXCLUDE)
 endif()
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/weft)

@@ -225,7 +225,7 @@ struct Report::Contents {
 };
 
 const std::vector<std::string>& Report::verdict() const { return contents_->report.sections.front().notes; }
-std::string Report::in(std::string_view format) const { return report::written(contents_->report, format); }
+std::string Report::written(std::string_view format) const { return report::written(contents_->report, format); }
 std::string Report::losses_picture() const { return contents_->answer.losses_picture(); }
 std::string Report::page() const {
   return contents_->answer.page(scenarios::report::read_report_page("page", contents_->share));

@@ -157,7 +157,7 @@ class Report {
   const std::vector<std::string>& verdict() const;
   /// All of it as "text", in lines of at most 100 characters, "json", "csv" or "markdown". InputError for other
   /// formats.
-  std::string in(std::string_view format) const;
+  std::string written(std::string_view format) const;
   /// SVG: where the time goes under each schedule of the pair that gains most.
   std::string losses_picture() const;
   /// HTML that needs no other file: curves, ranking, lanes, sources. InputError where weft was built without the page.

@@ -76,14 +76,14 @@ std::map<std::string, Room> rooms() {
           {"scenarios/study", {"weft::scenarios::study", study}},
           {"scenarios/report", {"weft::scenarios::report", report}},
           {"scenarios/library", {"weft::scenarios::library", library}},
+          {"scenarios/python", {"weft::scenarios::python", library + std::set<std::string>{"sim/meaning"}}},
           {"calibration", {"weft::calibration", models}},
           {"calibration/device", {"weft::calibration::device", models + std::set<std::string>{"calibration"}}},
           {"calibration/fitting", {"weft::calibration::fitting", models + std::set<std::string>{"calibration"}}},
           {"calibration/evidence", {"weft::calibration::evidence", evidence}},
           {"calibration/report", {"weft::calibration::report", evidence + std::set<std::string>{"models/report"}}},
           {"tools", {"weft::tools", tools}},
-          {"tools/commands", {"weft::tools::commands", tools}},
-          {"tools/python", {"weft::tools::python", tools}}};
+          {"tools/commands", {"weft::tools::commands", tools}}};
 }
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }

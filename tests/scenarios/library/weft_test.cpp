@@ -136,9 +136,9 @@ TEST(Library, ReportsWhatItFoundInWordsTablesAndPictures) {
   const Report report = profile().report({.what = "m=4096 n=4096 k=2048 op=gemm+all_reduce", .gpus = 4});
   ASSERT_FALSE(report.verdict().empty());
   EXPECT_THAT(report.verdict().front(), AnyOf(StartsWith("Overlap"), StartsWith("Faster collectives")));
-  EXPECT_THAT(report.in("text"), HasSubstr("4 GPUs of h200x8-nvswitch\n\n" + report.verdict().front()));
-  EXPECT_THAT(report.in("csv"), StartsWith("schedule,us,"));
-  EXPECT_EQ(nlohmann::json::parse(report.in("json"))["answers"][0]["size"], 4096);
+  EXPECT_THAT(report.written("text"), HasSubstr("4 GPUs of h200x8-nvswitch\n\n" + report.verdict().front()));
+  EXPECT_THAT(report.written("csv"), StartsWith("schedule,us,"));
+  EXPECT_EQ(nlohmann::json::parse(report.written("json"))["answers"][0]["size"], 4096);
   EXPECT_THAT(report.losses_picture(), AllOf(StartsWith("<svg"), HasSubstr(">serial<")));
 }
 
@@ -148,7 +148,7 @@ TEST(Library, ReportsOfWrongQuestionsAndInUnknownFormatsAreRefused) {
   EXPECT_THAT(error_of([] { profile().report({.what = "m=8 n=8 k=8 op=gemm+all_reduce", .gpus = 64}); }),
               StartsWith("gpus: expected at most 8"));
   const Report report = profile().report({.what = "m=4096 n=4096 k=2048 op=gemm+all_reduce", .gpus = 2});
-  EXPECT_THAT(error_of([&] { report.in("xml"); }), StartsWith("format: expected one of text, json"));
+  EXPECT_THAT(error_of([&] { report.written("xml"); }), StartsWith("format: expected one of text, json"));
 }
 
 TEST(Library, SimulatesTheScheduleThatItBuilt) {

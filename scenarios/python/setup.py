@@ -1,4 +1,4 @@
-"""The part of a wheel that CMake builds: the extension, and the machine profiles where the extension looks for them."""
+"""The part of a wheel that CMake builds: the extension, and where it looks for them the machine profiles and the page."""
 
 import os
 import pathlib
@@ -27,6 +27,8 @@ class CMakeExtension(build_ext):
         machines = place.parent / "share/weft/machines"
         for folder in (ROOT / "calibration/machines", build / "share/weft/machines"):
             shutil.copytree(folder, machines, dirs_exist_ok=True)
+        for page in (build / "share/weft").glob("report.html"):  # where the build could make it
+            shutil.copy(page, machines.parent)
 
 
 def version():

@@ -23,12 +23,13 @@ from typing import Any, Optional, Union, overload
 import numpy
 
 from . import _weft
-from ._weft import ExecutionError, InputError, Machine, __version__
+from ._weft import ExecutionError, InputError, Machine, Report, __version__
 
 __all__ = [
     "ExecutionError",
     "InputError",
     "Machine",
+    "Report",
     "__version__",
     "build",
     "check",
@@ -37,6 +38,7 @@ __all__ = [
     "machines",
     "numbers",
     "predict",
+    "report",
     "simulate",
 ]
 
@@ -47,6 +49,12 @@ Json = dict[str, Any]
 InputError.__doc__ = """Something that was asked is wrong. The text names the field, `field` is its path alone."""
 ExecutionError.__doc__ = """A schedule could not be run to its end, such as one that gets stuck on this machine."""
 Machine.__doc__ = """An open profile: `name`, `gpus`, `path` of its file, `description`. Opened once, it answers sooner."""
+Report.__doc__ = """What a question was answered, for people: str() of it is what `weft explore` prints.
+
+`verdict`: sentences: what to do, what it gains, how sure that is, and what of it runs today. `written(format)`: all of
+it as "text", "markdown", "csv" or "json". `losses_picture()`: SVG of where the time goes under each schedule of the pair
+that gains most. `page()`: HTML that needs no other file; InputError where weft was built without it.
+"""
 
 
 def machines() -> list[str]:
@@ -114,11 +122,23 @@ def explore(
     picoseconds). Uses all cores.
     """
     opened = _opened(machine)
+    return json.loads(report(question, machine, gpus=gpus, tokens=tokens).written("json"))
+
+
+def report(
+    question: Union[Mapping[str, Any], Path],
+    machine: AnyMachine,
+    *,
+    gpus: Optional[int] = None,
+    tokens: Sequence[int] = (),
+) -> Report:
+    """The same answer for people: its verdict in sentences, tables, a picture and a page. Asked as explore() is."""
+    opened = _opened(machine)
     if not isinstance(question, Mapping):
-        return json.loads(_weft.explore_question(os.fspath(question), opened, gpus, [int(one) for one in tokens]))
+        return _weft.report_question(os.fspath(question), opened, gpus, [int(one) for one in tokens])
     if gpus is not None or len(tokens) > 0:
         raise InputError("gpus: expected in the dict of the question, as are its sizes")
-    return json.loads(_weft.explore(_text(_scenario_of(question)), os.getcwd(), opened))
+    return _weft.report_scenario(_text(_scenario_of(question)), os.getcwd(), opened)
 
 
 def build(case: Mapping[str, Any], machine: AnyMachine) -> Json:
@@ -137,15 +157,17 @@ def check(schedule: Union[Mapping[str, Any], Path]) -> str:
     return _weft.check(_schedule_text(schedule))
 
 
-def simulate(schedule: Union[Mapping[str, Any], Path], machine: AnyMachine, *, perfetto: Path = "") -> Json:
+def simulate(
+    schedule: Union[Mapping[str, Any], Path], machine: AnyMachine, *, perfetto: Path = "", svg: Path = ""
+) -> Json:
     """One iteration of a schedule in the steady state: a dict, or the path of a file.
 
     The answer has `time_us`, `limited_by`, `clock_MHz`, `power_W` (means over the iteration) and `spans`, columns of
     equal length: `operation`, `kind`, `stream`, `limited_by`, `detail` (texts), `gpu`, and `start_us`, `end_us`, which
     count from the start of the iteration. pandas.DataFrame(answer["spans"]) is a table of them. `perfetto`: a file that
-    takes the trace for ui.perfetto.dev.
+    takes the trace for ui.perfetto.dev; `svg`: one that takes a picture of GPU 0.
     """
-    answer = _weft.simulate(_schedule_text(schedule), _opened(machine), os.fspath(perfetto))
+    answer = _weft.simulate(_schedule_text(schedule), _opened(machine), os.fspath(perfetto), os.fspath(svg))
     answer["spans"] = {name: numpy.asarray(column) for name, column in answer["spans"].items()}
     return answer
 

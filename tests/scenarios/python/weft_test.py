@@ -153,6 +153,31 @@ class Package(unittest.TestCase):
         with self.assertRaisesRegex(weft.InputError, "got a race"):
             weft.simulate(schedule, self.machine)
 
+    def test_a_report_says_what_the_command_prints(self):
+        words = "m=4096 n=4096 k=2048 op=gemm+all_reduce"
+        arguments = ("explore", words, "--machine", MACHINE, "--gpus", "4")
+        report = weft.report(words, self.machine, gpus=4)
+        self.assertEqual(str(report), command(*arguments))
+        for format in ("text", "markdown", "csv", "json"):
+            self.assertEqual(report.written(format), command(*arguments, "--format", format))
+        self.assertIn(report.verdict[0], str(report))
+        self.assertTrue(report.losses_picture().startswith("<svg"))
+        self.assertEqual(weft.report(PAIR, MACHINE).verdict, report.verdict)
+        with self.assertRaisesRegex(weft.InputError, "format: expected one of text, json, csv, markdown"):
+            report.written("xml")
+
+    def test_a_report_has_the_page_where_the_build_has_it(self):
+        report = weft.report("m=4096 n=4096 k=2048 op=gemm+all_reduce", self.machine, gpus=2)
+        if (WEFT.parent.parent / "share/weft/report.html").exists():
+            self.assertIn("weft.report/1", report.page())
+        else:
+            with self.assertRaisesRegex(weft.InputError, "page: expected a weft built where npm is"):
+                report.page()
+
+    def test_a_simulation_is_drawn(self):
+        weft.simulate(weft.build(CHUNKED, self.machine), self.machine, svg=self.path / "lanes.svg")
+        self.assertTrue((self.path / "lanes.svg").read_text().startswith("<svg"))
+
     def test_other_threads_go_on_while_one_asks(self):
         """The interpreter changes threads only where one lets go of it, so nothing is counted in a call that does not."""
         lines = "\n".join(json.dumps({"id": str(i), **CHUNKED}) for i in range(3000))
@@ -194,7 +219,7 @@ class Wheel(unittest.TestCase):
             built = subprocess.run(
                 [sys.executable, "setup.py", "-q", "build", "--build-base", f"{folder}/base", "egg_info", "--egg-base",
                  folder, "bdist_wheel", "--bdist-dir", f"{folder}/tree", "--dist-dir", folder],
-                cwd=ROOT / "tools/python", env=environment, capture_output=True, text=True)
+                cwd=ROOT / "scenarios/python", env=environment, capture_output=True, text=True)
             self.assertEqual(built.returncode, 0, built.stderr)
             (wheel,) = pathlib.Path(folder).glob("weft-*.whl")
             zipfile.ZipFile(wheel).extractall(f"{folder}/site")
@@ -208,7 +233,7 @@ class Wheel(unittest.TestCase):
 
 class Examples(unittest.TestCase):
     def printed(self, name, *arguments):
-        example = ROOT / "tools/python/examples" / name
+        example = ROOT / "scenarios/python/examples" / name
         return subprocess.run([sys.executable, example, *arguments], capture_output=True, text=True, check=True).stdout
 
     def test_crossover_has_a_row_for_each_size(self):

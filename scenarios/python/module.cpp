@@ -4,6 +4,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -13,46 +14,37 @@
 
 #include "models/base/failure_text.hpp"
 #include "models/base/json_file.hpp"
+#include "models/base/text_file.hpp"
 #include "models/check/check.hpp"
 #include "models/execution/executor.hpp"
 #include "models/execution/perfetto.hpp"
 #include "models/machine/machine_files.hpp"
-#include "models/machine/machine_json.hpp"
 #include "models/machine/profile_numbers.hpp"
+#include "models/report/trace_picture.hpp"
+#include "models/report/writers.hpp"
 #include "models/schedule/schedule_json.hpp"
 #include "scenarios/case_json.hpp"
+#include "scenarios/library/full_answer.hpp"
 #include "scenarios/question_text.hpp"
-#include "scenarios/study/explanation.hpp"
-#include "scenarios/study/exploration.hpp"
-#include "scenarios/study/exploration_json.hpp"
+#include "scenarios/report/html_report.hpp"
 #include "scenarios/study/grade.hpp"
 #include "scenarios/study/prediction.hpp"
 #include "scenarios/study/prediction_json.hpp"
 #include "scenarios/study/prediction_lines.hpp"
-#include "scenarios/study/verdict.hpp"
 #include "sim/meaning/meaning_report.hpp"
 #include "sim/simulated_executor.hpp"
-#include "tools/rooms.hpp"
 
-namespace weft::tools::python {
+namespace weft::scenarios::python {
 namespace {
 
 namespace py = pybind11;
+using library::OpenProfile;
+using Profile = std::shared_ptr<OpenProfile>;
 
 /// Others of the interpreter's threads go on while one of ours works.
 using WithoutInterpreter = py::call_guard<py::gil_scoped_release>;
 
 // --- Machines --------------------------------------------------------------------------------------------------
-
-/// What the class Machine of Python holds.
-struct OpenProfile {
-  explicit OpenProfile(const std::string& name_or_path)
-      : path(machine_path(name_or_path)), machine(read_machine(path)) {}
-
-  std::filesystem::path path;
-  Machine machine;
-  ProfileGrades grades = read_profile_grades(path);
-};
 
 std::vector<std::vector<std::string>> numbers_of(const OpenProfile& profile) {
   std::vector<std::vector<std::string>> rows;
@@ -67,7 +59,7 @@ const sim::SimulationOptions without_spans{.spans = false, .mechanisms = {}, .gi
 
 study::Prediction predicted(const std::string& case_json, const OpenProfile& profile, std::string& id,
                             const study::PredictionOptions& options) {
-  const scenarios::Case request = scenarios::case_from_json(parse_json(case_json));
+  const Case request = case_from_json(parse_json(case_json));
   id = request.id;
   sim::SimulatedExecutor executor(without_spans);
   return study::predict(request, profile.machine, executor, options);
@@ -91,35 +83,27 @@ std::string predict_lines(const std::string& cases, const OpenProfile& profile) 
   return std::move(out).str();
 }
 
-std::string explored(const scenarios::Scenario& scenario, const OpenProfile& profile) {
-  const Machine& machine = profile.machine;
-  study::require_gpus(scenario.gpus, machine);
-  sim::SimulatedExecutor executor(without_spans);
-  study::Exploration exploration = study::explore(
-      scenario, machine, executor, {.least_schedules = study::worth_looking_at(scenario), .grades = profile.grades});
-  std::vector<study::Answer*> answers;
-  for (study::Answer& answer : exploration.answers) answers.push_back(&answer);
-  study::explain(answers, machine, sim::simulate);
-  const std::vector<study::Crossover> crossovers =
-      scenario.model ? study::crossovers(scenario, exploration, machine, executor, scenarios::Rule::least_regret)
-                     : std::vector<study::Crossover>{};
-  return study::to_json(exploration, scenario, machine, crossovers,
-                        study::evidence_of_advice(exploration, scenario, machine, profile.grades).grade)
-      .dump();
+/// What the class Report of Python holds.
+struct WholeReport {
+  explicit WholeReport(library::FullAnswer full) : answer(std::move(full)) {}
+
+  library::FullAnswer answer;
+  weft::report::Report report = answer.report();
+};
+
+WholeReport reported(const Scenario& scenario, const Profile& profile) {
+  return WholeReport({as_machine_computes(scenario, profile->machine), profile, {.has_losses = true}});
 }
 
-std::string explore(const std::string& scenario_json, const std::string& folder, const OpenProfile& profile) {
-  const scenarios::Scenario scenario = scenarios::scenario_from_json(parse_json(scenario_json), folder);
-  return explored(scenarios::as_machine_computes(scenario, profile.machine), profile);
+WholeReport report_scenario(const std::string& scenario_json, const std::string& folder, const Profile& profile) {
+  return reported(scenario_from_json(parse_json(scenario_json), folder), profile);
 }
 
 /// `what`: a file, a folder or words; without `gpus` and `sizes` those of the scenario, or else all of the machine's
 /// GPUs and the usual sizes.
-std::string explore_question(const std::string& what, const OpenProfile& profile, std::optional<int> gpus,
-                             const std::vector<std::int64_t>& sizes) {
-  const scenarios::Scenario scenario =
-      scenarios::read_question(what, {.gpus = gpus, .sizes = sizes, .machine_gpus = profile.machine.gpus});
-  return explored(scenarios::as_machine_computes(scenario, profile.machine), profile);
+WholeReport report_question(const std::string& what, const Profile& profile, std::optional<int> gpus,
+                            const std::vector<std::int64_t>& sizes) {
+  return reported(read_question(what, {.gpus = gpus, .sizes = sizes, .machine_gpus = profile->machine.gpus}), profile);
 }
 
 // --- Schedules -------------------------------------------------------------------------------------------------
@@ -139,7 +123,7 @@ Schedule checked(const std::string& schedule_json) {
 
 std::string check(const std::string& schedule_json) { return sim::meaning::meaning_in_words(checked(schedule_json)); }
 
-Trace simulated(const std::string& schedule_json, const OpenProfile& profile, const std::string& perfetto) {
+Trace traced(const std::string& schedule_json, const OpenProfile& profile, const std::string& perfetto) {
   const Schedule schedule = checked(schedule_json);
   study::require_machine(schedule, profile.machine);
   const sim::SimulatedExecutor executor;
@@ -147,6 +131,13 @@ Trace simulated(const std::string& schedule_json, const OpenProfile& profile, co
   const Timeline timeline = executor.observe(schedule, profile.machine);
   write_perfetto(perfetto, {timeline});
   return timeline.trace;
+}
+
+Trace simulated(const std::string& schedule_json, const OpenProfile& profile, const std::string& perfetto,
+                const std::string& svg) {
+  Trace trace = traced(schedule_json, profile, perfetto);
+  if (!svg.empty()) write_text_file(svg, weft::report::svg_picture({trace}));
+  return trace;
 }
 
 /// What `of` says of each span.
@@ -178,10 +169,11 @@ py::dict columns_of(const std::vector<Span>& spans) {
   return columns;
 }
 
-py::dict simulate(const std::string& schedule_json, const OpenProfile& profile, const std::string& perfetto) {
+py::dict simulate(const std::string& schedule_json, const OpenProfile& profile, const std::string& perfetto,
+                  const std::string& svg) {
   const Trace trace = [&] {
     const py::gil_scoped_release released;
-    return simulated(schedule_json, profile, perfetto);
+    return simulated(schedule_json, profile, perfetto, svg);
   }();
   py::dict result;
   result["machine"] = trace.machine;
@@ -220,7 +212,7 @@ void add_errors(py::module_& module) {
 PYBIND11_MODULE(_weft, module) {
   add_errors(module);
   module.attr("__version__") = WEFT_VERSION;
-  py::class_<OpenProfile>(module, "Machine")
+  py::class_<OpenProfile, Profile>(module, "Machine")
       .def(py::init<const std::string&>(), py::arg("name_or_path"), WithoutInterpreter())
       .def_property_readonly("name", [](const OpenProfile& profile) { return profile.machine.name; })
       .def_property_readonly("gpus", [](const OpenProfile& profile) { return profile.machine.gpus; })
@@ -228,15 +220,26 @@ PYBIND11_MODULE(_weft, module) {
       .def_property_readonly("description",
                              [](const OpenProfile& profile) { return profile_description(profile.path); })
       .def("__repr__", [](const OpenProfile& profile) { return "weft.machine('" + profile.machine.name + "')"; });
+  py::class_<WholeReport>(module, "Report")
+      .def_property_readonly("verdict", [](const WholeReport& whole) { return whole.report.sections.front().notes; })
+      .def("written", [](const WholeReport& whole, const std::string& format) { return written(whole.report, format); })
+      .def(
+          "losses_picture", [](const WholeReport& whole) { return whole.answer.losses_picture(); },
+          WithoutInterpreter())
+      .def(
+          "page", [](const WholeReport& whole) { return whole.answer.page(report::read_report_page("page")); },
+          WithoutInterpreter())
+      .def("__str__", [](const WholeReport& whole) { return written(whole.report, "text"); })
+      .def("_repr_markdown_", [](const WholeReport& whole) { return written(whole.report, "markdown"); });
   module.def("machines", [] { return machine_names(); });
   module.def("numbers", numbers_of);
   module.def("predict", predict, WithoutInterpreter());
   module.def("predict_lines", predict_lines, WithoutInterpreter());
-  module.def("explore", explore, WithoutInterpreter());
-  module.def("explore_question", explore_question, WithoutInterpreter());
+  module.def("report_scenario", report_scenario, WithoutInterpreter());
+  module.def("report_question", report_question, WithoutInterpreter());
   module.def("build", build, WithoutInterpreter());
   module.def("check", check, WithoutInterpreter());
   module.def("simulate", simulate);
 }
 
-}  // namespace weft::tools::python
+}  // namespace weft::scenarios::python
