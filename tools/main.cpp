@@ -14,7 +14,6 @@
 #include "models/base/failure_text.hpp"
 #include "models/base/input_error.hpp"
 #include "tools/commands/commands.hpp"
-#include "tools/commands/files.hpp"
 
 namespace {
 
@@ -44,27 +43,7 @@ int run(int argc, char** argv) {
   CLI::App app{"Will overlapping communication with computation pay, by which schedule, and by how much?", "weft"};
   app.require_subcommand(0, 1);  // an unknown word is named before a missing command
   app.set_version_flag("--version", WEFT_VERSION);
-  weft::tools::commands::add_predict_command(app);
-  weft::tools::commands::add_compare_command(app);
-  weft::tools::commands::add_explore_command(app);
-  weft::tools::commands::add_check_command(app);
-  weft::tools::commands::add_simulate_command(app);
-  weft::tools::commands::add_run_command(app);
-  weft::tools::commands::add_measure_command(app);
-  weft::tools::commands::add_doctor_command(app);
-  weft::tools::commands::add_ablate_command(app);
-  weft::tools::commands::add_draw_command(app);
-  weft::tools::commands::add_plan_command(app);
-  weft::tools::commands::add_ask_command(app);
-  weft::tools::commands::add_tune_command(app);
-  weft::tools::commands::add_sweep_command(app);
-  weft::tools::commands::add_validate_command(app);
-  weft::tools::commands::add_reproduce_command(app);
-  weft::tools::commands::add_machines_command(app);
-  weft::tools::commands::add_calibrate_command(app);
-  weft::tools::commands::add_profile_command(app);
-  for (CLI::App* command : app.get_subcommands({}))
-    command->parse_complete_callback([command] { weft::tools::commands::refuse_same_files(*command); });
+  for (weft::tools::commands::AddCommand* add : weft::tools::commands::all_commands) add(app);
   try {
     app.parse(argc, argv);
     if (app.get_subcommands().empty()) throw weft::InputError("", "expected a command: " + commands_of(app));

@@ -25,7 +25,7 @@ Section section_of(const evidence::AccuracyTable& accuracies) {
     table.rows.push_back({name, count(one.cases), percents(one.mean), percents(one.median), percents(one.p90),
                           percents(one.p99), percents(one.maximum), percents(one.bias), percents(one.noise),
                           percents(one.coverage), percents(one.half_width)});
-  return {"", table, {}};
+  return {.table = table};
 }
 
 /// A section for each table and one for the choices.
@@ -52,7 +52,7 @@ Section section_of(const std::vector<evidence::Comparison>& comparisons) {
                           us(one.measured.time_us), us(one.predicted_us), percents(one.error()),
                           percents(repeats.empty() ? 0 : relative_spread(repeats))});
   }
-  return {"", table, {}};
+  return {.table = table};
 }
 
 /// A row for each target.
@@ -83,7 +83,7 @@ Report accuracy_report(const std::vector<evidence::MeasuredCase>& measured,
   const evidence::AccuracyReport accuracy = evidence::report_of(measured, comparisons, machine);
   ordered_json json = header_of(source);
   json.update(to_json(accuracy));
-  Report made{.title = "", .sections = sections_of(accuracy), .notes = {}, .document = json};
+  Report made{.sections = sections_of(accuracy), .document = json};
   if (has_rows) made.sections.insert(made.sections.begin(), section_of(comparisons));
   if (refused > 0)
     made.notes.push_back(std::to_string(refused) +
@@ -94,7 +94,7 @@ Report accuracy_report(const std::vector<evidence::MeasuredCase>& measured,
 Report targets_report(const std::vector<evidence::TargetResult>& results, const Source& source) {
   ordered_json json = header_of(source);
   json["targets"] = to_json(results);
-  return {.title = "", .sections = {section_of(results)}, .notes = {}, .document = json};
+  return {.sections = {section_of(results)}, .document = json};
 }
 
 Report ablation_report(const std::vector<evidence::Ablation>& ablations, const Source& source) {
@@ -109,7 +109,7 @@ Report ablation_report(const std::vector<evidence::Ablation>& ablations, const S
                                                {"p90_error", accuracy.p90},
                                                {"bias", accuracy.bias}};
   }
-  return {.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = json};
+  return {.sections = {{.table = table}}, .document = json};
 }
 
 }  // namespace weft::calibration::report

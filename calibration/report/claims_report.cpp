@@ -79,7 +79,6 @@ Section claims_of(const evidence::ClaimFile& file, const std::vector<evidence::V
 Report claims_report(const evidence::ClaimFile& file, const std::vector<evidence::Verdict>& verdicts) {
   Report made{.title = file.title + " (" + file.reference + ")",
               .sections = {claims_of(file, verdicts)},
-              .notes = {},
               .document = to_json(file, verdicts)};
   if (const Section reasons = reasons_of(shortfalls(file, verdicts)); !reasons.notes.empty())
     made.sections.push_back(reasons);

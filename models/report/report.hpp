@@ -51,8 +51,8 @@ inline Column droppable(std::string name, int importance) { return {std::move(na
 
 /// Every row has a cell for each column.
 struct Table {
-  std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows;
+  std::vector<Column> columns = {};
+  std::vector<std::vector<Cell>> rows = {};
 };
 
 /// A column without words other than "-": numbers stand to the right.
@@ -60,9 +60,9 @@ bool is_numeric(const Table& table, std::size_t column);
 
 /// A table with a line above it and sentences below it; each may be missing.
 struct Section {
-  std::string heading;
-  Table table;
-  std::vector<std::string> notes;
+  std::string heading = {};
+  Table table = {};
+  std::vector<std::string> notes = {};
 };
 
 /// What programs read of a report: fixed once made, and shared by copies.
@@ -80,10 +80,10 @@ class Document {
 
 struct Report {
   std::size_t columns = 0;  ///< that text has at most, however wide the terminal is; 0: no limit
-  std::string title;
-  std::vector<Section> sections;
-  std::vector<std::string> notes;  ///< about all sections
-  Document document;               ///< the same for programs, keys with units; none: the sections as they are
+  std::string title = {};
+  std::vector<Section> sections = {};
+  std::vector<std::string> notes = {};  ///< about all sections
+  Document document = {};               ///< the same for programs, keys with units; none: the sections as they are
 };
 
 }  // namespace weft::report

@@ -25,7 +25,7 @@ Report trace_report(const Trace& trace) {
     if (has_limits) row.emplace_back(std::string(name_of(span.limit)));
     row.emplace_back(span.detail);
   }
-  return {.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = nlohmann::ordered_json(to_json(trace))};
+  return {.sections = {{.table = table}}, .document = nlohmann::ordered_json(to_json(trace))};
 }
 
 Report comparison_report(const TraceComparison& comparison) {
@@ -48,7 +48,7 @@ Report comparison_report(const TraceComparison& comparison) {
   for (const UnmatchedSpan& span : comparison.unmatched)
     section.notes.push_back("Only in the " + span.trace + " trace: " + span.operation + " on GPU " +
                             std::to_string(span.gpu));
-  return {.title = "", .sections = {section}, .notes = {}, .document = to_json(comparison)};
+  return {.sections = {section}, .document = to_json(comparison)};
 }
 
 }  // namespace weft::report

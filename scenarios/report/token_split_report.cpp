@@ -33,9 +33,7 @@ Table table_of(const std::vector<study::TableRow>& rows, bool fused_norm) {
 Report token_split_report(const std::vector<study::TableRow>& rows, const study::TableQuestion& question,
                           const std::string& model, const Machine& machine) {
   const std::string heading = "One layer, " + std::to_string(question.gpus) + " GPUs, " + machine.name;
-  return {.title = "",
-          .sections = {{heading, table_of(rows, question.fused_norm), {}}},
-          .notes = {},
+  return {.sections = {{heading, table_of(rows, question.fused_norm), {}}},
           .document = to_json(rows, question, model, machine)};
 }
 

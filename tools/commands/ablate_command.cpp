@@ -1,15 +1,9 @@
 // weft ablate: what each mechanism of the simulated machine is worth, against measurements.
-#include <memory>
-
 #include "calibration/evidence/ablation.hpp"
 #include "calibration/report/accuracy_report.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
-#include "tools/commands/commands.hpp"
-#include "tools/commands/files.hpp"
-#include "tools/commands/output.hpp"
-#include "tools/commands/terminal.hpp"
-#include "tools/rooms.hpp"
+#include "tools/commands/command.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -31,13 +25,11 @@ void run(const Options& options) {
 }  // namespace
 
 void add_ablate_command(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("ablate", "Errors of predictions with each mechanism of the simulator switched off");
-  auto options = std::make_shared<Options>();
-  reads(command->add_option("MEASUREMENTS", options->files, "Files that weft measure wrote"))->required();
-  reads_machine(command->add_option("--machine", options->machine, "Name or path of a machine profile"))->required();
-  options->output.add_to(*command, "Write the table as one JSON object");
-  command->callback([options] { run(*options); });
+  auto [command, options] =
+      add_command(app, "ablate", "Errors of predictions with each mechanism of the simulator switched off", run);
+  reads(command.add_option("MEASUREMENTS", options.files, "Files that weft measure wrote"))->required();
+  reads_machine(command.add_option("--machine", options.machine, "Name or path of a machine profile"))->required();
+  options.output.add_to(command, "Write the table as one JSON object");
 }
 
 }  // namespace weft::tools::commands

@@ -1,13 +1,10 @@
 // weft ask: which kernels the GEMM library of this machine would take, without running any.
 #include <iostream>
-#include <memory>
 
 #include "calibration/evidence/library_questions.hpp"
 #include "calibration/gemm_choices.hpp"
 #include "models/base/text_file.hpp"
-#include "tools/commands/commands.hpp"
-#include "tools/commands/files.hpp"
-#include "tools/rooms.hpp"
+#include "tools/commands/command.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -32,13 +29,12 @@ void run(const Options& options) {
 }  // namespace
 
 void add_ask_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("ask", "Ask the GEMM library of this machine which kernels it would take");
-  auto options = std::make_shared<Options>();
-  reads(command->add_option("QUESTIONS", options->questions, "Lines \"m n k\", as weft plan writes them"))->required();
-  writes(command->add_option("--out", options->out,
-                             "Answers (JSON lines), as weft calibrate --library-answers reads them"))
+  auto [command, options] =
+      add_command(app, "ask", "Ask the GEMM library of this machine which kernels it would take", run);
+  reads(command.add_option("QUESTIONS", options.questions, "Lines \"m n k\", as weft plan writes them"))->required();
+  writes(
+      command.add_option("--out", options.out, "Answers (JSON lines), as weft calibrate --library-answers reads them"))
       ->required();
-  command->callback([options] { run(*options); });
 }
 
 }  // namespace weft::tools::commands

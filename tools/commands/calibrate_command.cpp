@@ -1,6 +1,5 @@
 // weft calibrate: the numbers of a machine profile, from measurements.
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "calibration/evidence/calibration.hpp"
@@ -9,11 +8,7 @@
 #include "models/base/text_file.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
-#include "tools/commands/commands.hpp"
-#include "tools/commands/files.hpp"
-#include "tools/commands/output.hpp"
-#include "tools/commands/terminal.hpp"
-#include "tools/rooms.hpp"
+#include "tools/commands/command.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -46,7 +41,7 @@ report::Report report_of(const evidence::CalibratedProfile& profile) {
   report::Table table{{"number", report::droppable("before", 2), "now", "unit", report::droppable("note", 1)}, {}};
   for (const auto& [number, before, now, unit, note] : profile.changes)
     table.rows.push_back({number, before, now, unit, note});
-  return {.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = {}};
+  return {.sections = {{.table = table}}};
 }
 
 /// Shown from the first case on: what comes before says nothing of how long the others take.
@@ -78,20 +73,17 @@ void run(const Options& options) {
 }  // namespace
 
 void add_calibrate_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("calibrate", "Fit a machine profile to measurements");
-  auto options = std::make_shared<Options>();
-  reads(command->add_option("MEASUREMENTS", options->files,
-                            "Files that weft measure wrote; without any, only the error bands are replaced"));
-  reads_machine(command->add_option("--base", options->base, "Name or path of the profile whose numbers are replaced"))
+  auto [command, options] = add_command(app, "calibrate", "Fit a machine profile to measurements", run);
+  reads(command.add_option("MEASUREMENTS", options.files,
+                           "Files that weft measure wrote; without any, only the error bands are replaced"));
+  reads_machine(command.add_option("--base", options.base, "Name or path of the profile whose numbers are replaced"))
       ->required();
-  reads(command->add_option("--library-answers", options->library_answers, "The GEMM library's kernels (JSON lines)"));
-  reads(command->add_option(
-      "--errors", options->error_files,
+  reads(command.add_option("--library-answers", options.library_answers, "The GEMM library's kernels (JSON lines)"));
+  reads(command.add_option(
+      "--errors", options.error_files,
       "Measurements that tell how far predictions are off: those of a folder, from what all other folders measured"));
-  writes(command->add_option("--out", options->out, "Profile to write; its table of kernels goes beside it"))
-      ->required();
-  options->output.add_to(*command);
-  command->callback([options] { run(*options); });
+  writes(command.add_option("--out", options.out, "Profile to write; its table of kernels goes beside it"))->required();
+  options.output.add_to(command);
 }
 
 }  // namespace weft::tools::commands

@@ -1,14 +1,11 @@
 // weft check: is a schedule file one that can run, and does it compute what it says?
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "models/base/input_error.hpp"
 #include "models/check/schedule_file.hpp"
 #include "sim/meaning/meaning_report.hpp"
-#include "tools/commands/commands.hpp"
-#include "tools/commands/files.hpp"
-#include "tools/commands/output.hpp"
+#include "tools/commands/command.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -24,7 +21,6 @@ report::Report report_of(const Schedule& schedule, const std::string& meaning) {
                         {{"check", "result"},
                          {{"valid", "yes"}, {"deadlock", "none"}, {"race", "none"}, {"meaning", meaning}}},
                         {}}},
-          .notes = {},
           .document = nlohmann::ordered_json{
               {"schedule", schedule.name}, {"valid", true}, {"deadlocks", 0}, {"races", 0}, {"meaning", meaning}}};
 }
@@ -42,12 +38,10 @@ void run(const Options& options) {
 }  // namespace
 
 void add_check_command(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("check", "Is a schedule file right: valid, no deadlock, no race, does it mean what it says?");
-  auto options = std::make_shared<Options>();
-  reads(command->add_option("SCHEDULE", options->schedule, "Schedule file (weft.schedule/1)"))->required();
-  options->output.add_to(*command, "Write what was checked");
-  command->callback([options] { run(*options); });
+  auto [command, options] = add_command(
+      app, "check", "Is a schedule file right: valid, no deadlock, no race, does it mean what it says?", run);
+  reads(command.add_option("SCHEDULE", options.schedule, "Schedule file (weft.schedule/1)"))->required();
+  options.output.add_to(command, "Write what was checked");
 }
 
 }  // namespace weft::tools::commands

@@ -1,5 +1,4 @@
 // weft compare: a predicted and a measured run of one schedule, span by span, as a table and in one picture.
-#include <memory>
 #include <string>
 
 #include "models/base/input_error.hpp"
@@ -9,9 +8,7 @@
 #include "models/execution/trace_json.hpp"
 #include "models/report/trace_picture.hpp"
 #include "models/report/trace_report.hpp"
-#include "tools/commands/commands.hpp"
-#include "tools/commands/files.hpp"
-#include "tools/commands/output.hpp"
+#include "tools/commands/command.hpp"
 
 namespace weft::tools::commands {
 
@@ -22,7 +19,7 @@ struct Options {
   Output output;
 };
 
-void compare_files(const Options& options) {
+void run(const Options& options) {
   for (const std::string& path : {options.trace, options.svg}) require_writable(path);
   options.output.require_writable();
   Trace predicted = read_trace(options.predicted);
@@ -43,14 +40,12 @@ void compare_files(const Options& options) {
 }  // namespace
 
 void add_compare_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("compare", "Compare two traces of one schedule, span by span");
-  auto options = std::make_shared<Options>();
-  reads(command->add_option("PREDICTED", options->predicted, "Trace of weft simulate"))->required();
-  reads(command->add_option("MEASURED", options->measured, "Trace of weft run"))->required();
-  writes(command->add_option("--trace", options->trace, "Write both runs into this file, for https://ui.perfetto.dev"));
-  writes(command->add_option("--svg", options->svg, "Draw both runs on GPU 0 into this file"));
-  options->output.add_to(*command, "Write the comparison into this file");
-  command->callback([options] { compare_files(*options); });
+  auto [command, options] = add_command(app, "compare", "Compare two traces of one schedule, span by span", run);
+  reads(command.add_option("PREDICTED", options.predicted, "Trace of weft simulate"))->required();
+  reads(command.add_option("MEASURED", options.measured, "Trace of weft run"))->required();
+  writes(command.add_option("--trace", options.trace, "Write both runs into this file, for https://ui.perfetto.dev"));
+  writes(command.add_option("--svg", options.svg, "Draw both runs on GPU 0 into this file"));
+  options.output.add_to(command, "Write the comparison into this file");
 }
 
 }  // namespace weft::tools::commands

@@ -1,13 +1,11 @@
 // weft draw: validation sets, one file of cases for each number of GPUs.
 #include <filesystem>
 #include <iostream>
-#include <memory>
 
 #include "calibration/evidence/draw.hpp"
 #include "calibration/evidence/measurement_file.hpp"
 #include "models/base/text_file.hpp"
-#include "tools/commands/commands.hpp"
-#include "tools/rooms.hpp"
+#include "tools/commands/command.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -34,16 +32,13 @@ void run(const Options& options) {
 }  // namespace
 
 void add_draw_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("draw", "Draw a validation set from a seed, before anything is measured");
-  auto options = std::make_shared<Options>();
-  command->add_option("--seed", options->seed, "The same seed draws the same cases on every machine")->required();
-  command->add_option("--out", options->out, "Folder for cases_2gpu.jsonl, …")
-      ->required()
-      ->check(CLI::ExistingDirectory);
-  command->add_option("--gpus", options->gpus, "Numbers of GPUs, of 2, 4 and 8; 2,4 where left out")->delimiter(',');
-  command->add_flag("--both-priorities", options->both_priorities,
-                    "Chunks with their collectives on an ordinary stream as well");
-  command->callback([options] { run(*options); });
+  auto [command, options] =
+      add_command(app, "draw", "Draw a validation set from a seed, before anything is measured", run);
+  command.add_option("--seed", options.seed, "The same seed draws the same cases on every machine")->required();
+  command.add_option("--out", options.out, "Folder for cases_2gpu.jsonl, …")->required()->check(CLI::ExistingDirectory);
+  command.add_option("--gpus", options.gpus, "Numbers of GPUs, of 2, 4 and 8; 2,4 where left out")->delimiter(',');
+  command.add_flag("--both-priorities", options.both_priorities,
+                   "Chunks with their collectives on an ordinary stream as well");
 }
 
 }  // namespace weft::tools::commands

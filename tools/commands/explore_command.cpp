@@ -1,6 +1,5 @@
 // weft explore: which schedule wins, by how much, why the others lose, and what it means for the layer.
 #include <filesystem>
-#include <memory>
 #include <vector>
 
 #include "models/base/text.hpp"
@@ -11,10 +10,7 @@
 #include "scenarios/library/full_answer.hpp"
 #include "scenarios/library/question.hpp"
 #include "scenarios/report/html_report.hpp"
-#include "tools/commands/commands.hpp"
-#include "tools/commands/files.hpp"
-#include "tools/commands/output.hpp"
-#include "tools/commands/terminal.hpp"
+#include "tools/commands/command.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -101,63 +97,59 @@ void run(Options options) {
 }  // namespace
 
 void add_explore_command(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("explore", "Does overlap pay for a model or a shape, by which schedule, from which size on?");
-  auto options = std::make_shared<Options>();
-  reads(
-      command->add_option("MODEL", options->question.what,
-                          "A model's config.json or its folder, a scenario file (weft.scenario/1), or words: \"m=4096 "
-                          "n=8192 k=3584 op=gemm+all_reduce\""))
+  auto [command, options] = add_command(
+      app, "explore", "Does overlap pay for a model or a shape, by which schedule, from which size on?", run);
+  reads(command.add_option("MODEL", options.question.what,
+                           "A model's config.json or its folder, a scenario file (weft.scenario/1), or words: \"m=4096 "
+                           "n=8192 k=3584 op=gemm+all_reduce\""))
       ->required();
-  reads_machine(command->add_option("--machine", options->question.machine,
-                                    "Name or path of a machine profile (default: the scenario's, where it names one)"));
+  reads_machine(command.add_option("--machine", options.question.machine,
+                                   "Name or path of a machine profile (default: the scenario's, where it names one)"));
   command
-      ->add_option("--gpus", options->question.gpus,
-                   "Tensor-parallel over so many GPUs (default: the scenario's, else all of the machine)")
+      .add_option("--gpus", options.question.gpus,
+                  "Tensor-parallel over so many GPUs (default: the scenario's, else all of the machine)")
       ->check(CLI::Range(scenarios::gpu_counts.least, scenarios::gpu_counts.most));
   command
-      ->add_option("--tokens", options->question.sizes,
-                   "Tokens, or rows, to ask about (default: the scenario's, else 512, 1024, … 16384)")
+      .add_option("--tokens", options.question.sizes,
+                  "Tokens, or rows, to ask about (default: the scenario's, else 512, 1024, … 16384)")
       ->delimiter(',')
       ->check(CLI::Range(std::int64_t{1}, scenarios::max_extent));
   command
-      ->add_option("--sequences", options->question.sequences,
-                   "Sequences that the tokens belong to (default: the scenario's, else one); without --tokens each has "
-                   "one new token, a step of decoding")
+      .add_option("--sequences", options.question.sequences,
+                  "Sequences that the tokens belong to (default: the scenario's, else one); without --tokens each has "
+                  "one new token, a step of decoding")
       ->check(CLI::Range(std::int64_t{1}, scenarios::max_extent));
   command
-      ->add_option(
-          "--prefix", options->question.prefix,
+      .add_option(
+          "--prefix", options.question.prefix,
           "Earlier tokens of each sequence, whose keys and values are cached (default: the scenario's, else none)")
       ->check(CLI::Range(std::int64_t{0}, scenarios::max_extent));
-  command->add_option("--size", options->answer.size, "Ask about this size alone (default: about all)");
-  command->add_flag("--all", options->answer.shows_all,
-                    "Show all schedules of every pair and size, with the names that cases have");
-  command->add_flag("--careful", options->careful,
-                    "Advise what is fastest in the worst of twenty cases (default: the least expected regret)");
-  command->add_option("--why", options->answer.why,
-                      "Say what this schedule loses time to, as for the winner and serial; or all of them");
-  writes(command->add_option("--svg", options->svg,
-                             "Draw where the time goes under each schedule of the pair that gains most"));
+  command.add_option("--size", options.answer.size, "Ask about this size alone (default: about all)");
+  command.add_flag("--all", options.answer.shows_all,
+                   "Show all schedules of every pair and size, with the names that cases have");
+  command.add_flag("--careful", options.careful,
+                   "Advise what is fastest in the worst of twenty cases (default: the least expected regret)");
+  command.add_option("--why", options.answer.why,
+                     "Say what this schedule loses time to, as for the winner and serial; or all of them");
+  writes(command.add_option("--svg", options.svg,
+                            "Draw where the time goes under each schedule of the pair that gains most"));
   command
-      ->add_option("--space", options->space,
-                   "likely: the families, and the hybrids that an estimate likes best; named: the families alone; all: "
-                   "every sensible hybrid too, at one size")
+      .add_option("--space", options.space,
+                  "likely: the families, and the hybrids that an estimate likes best; named: the families alone; all: "
+                  "every sensible hybrid too, at one size")
       ->check(CLI::IsMember({"likely", "named", "all"}));
-  options->output.add_to(*command, "Write everything as one JSON object");
-  CLI::Option* html = writes(command->add_option(
-      "--html", options->html, "Write a page with curves, ranking, lanes and sources that needs no other file"));
-  reads(command->add_option("--measured", options->measured,
-                            "With --html: spans of the fastest schedule or of serial, by weft run, shown beside them"))
+  options.output.add_to(command, "Write everything as one JSON object");
+  CLI::Option* html = writes(command.add_option(
+      "--html", options.html, "Write a page with curves, ranking, lanes and sources that needs no other file"));
+  reads(command.add_option("--measured", options.measured,
+                           "With --html: spans of the fastest schedule or of serial, by weft run, shown beside them"))
       ->needs(html);
   command
-      ->add_option("--settings", options->settings,
-                   "Write what vLLM, SGLang, PyTorch, NCCL and others have to be told into this folder")
+      .add_option("--settings", options.settings,
+                  "Write what vLLM, SGLang, PyTorch, NCCL and others have to be told into this folder")
       ->type_name("FOLDER");
-  writes(
-      command->add_option("--trace", options->trace, "Write the trace of the schedule that saves most, for Perfetto"));
-  writes(command->add_option("--schedule", options->schedule, "Write the schedule that saves most, for weft run"));
-  command->callback([options] { run(*options); });
+  writes(command.add_option("--trace", options.trace, "Write the trace of the schedule that saves most, for Perfetto"));
+  writes(command.add_option("--schedule", options.schedule, "Write the schedule that saves most, for weft run"));
 }
 
 }  // namespace weft::tools::commands

@@ -1,17 +1,12 @@
 // weft measure: the cases that `weft predict` answers, on real GPUs.
 #include <spdlog/spdlog.h>
 
-#include <memory>
-
 #include "calibration/evidence/measuring.hpp"
 #include "models/base/input_error.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "sim/simulated_executor.hpp"
-#include "tools/commands/commands.hpp"
-#include "tools/commands/files.hpp"
-#include "tools/commands/terminal.hpp"
-#include "tools/rooms.hpp"
+#include "tools/commands/command.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -39,35 +34,31 @@ void run(Options options) {
 }  // namespace
 
 void add_measure_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("measure", "Measure cases on the GPUs of this machine (JSON lines)");
-  auto options = std::make_shared<Options>();
-  reads(command->add_option("CASES", options->cases, "File of cases, as weft predict reads them"))->required();
-  reads_machine(command->add_option("--machine", options->machine, "Profile of this machine"))->required();
+  auto [command, options] = add_command(app, "measure", "Measure cases on the GPUs of this machine (JSON lines)", run);
+  reads(command.add_option("CASES", options.cases, "File of cases, as weft predict reads them"))->required();
+  reads_machine(command.add_option("--machine", options.machine, "Profile of this machine"))->required();
   writes(
-      command->add_option("--out", options->out, "File to append measurements to; what it holds is not measured again"))
+      command.add_option("--out", options.out, "File to append measurements to; what it holds is not measured again"))
       ->required();
   command
-      ->add_option("--condition", options->condition,
-                   "sustained: under load without a pause until times agree; short: runs of --target-ms after a pause")
+      .add_option("--condition", options.condition,
+                  "sustained: under load without a pause until times agree; short: runs of --target-ms after a pause")
       ->capture_default_str();
-  command->add_option("--windows", options->run.windows, "Windows of 50 ms of load at least, the last six count")
+  command.add_option("--windows", options.run.windows, "Windows of 50 ms of load at least, the last six count")
       ->check(CLI::Range(fewest_windows, most_windows))
       ->capture_default_str();
-  command->add_flag("--in-turn", options->in_turn,
-                    "Let the cases of one workload take turns every few milliseconds: their ratios are of one clock");
+  command.add_flag("--in-turn", options.in_turn,
+                   "Let the cases of one workload take turns every few milliseconds: their ratios are of one clock");
   command
-      ->add_option("--repeats", options->run.repeats,
-                   "Timed runs of each case with --condition short; the median counts")
+      .add_option("--repeats", options.run.repeats, "Timed runs of each case with --condition short; the median counts")
       ->check(CLI::Range(1, 100));
-  command->add_option("--target-ms", options->run.target_ms, "Load of one timed run with --condition short")
+  command.add_option("--target-ms", options.run.target_ms, "Load of one timed run with --condition short")
       ->check(CLI::Range(1.0, 10000.0));
-  command->add_option("--time-limit", options->run.time_limit_s, "Seconds for each case")
-      ->check(CLI::Range(1.0, 3600.0));
-  command->add_flag("!--no-check", options->run.check, "Do not compare results with a reference");
-  command->add_flag(
-      "--kernels", options->run.spans,
+  command.add_option("--time-limit", options.run.time_limit_s, "Seconds for each case")->check(CLI::Range(1.0, 3600.0));
+  command.add_flag("!--no-check", options.run.check, "Do not compare results with a reference");
+  command.add_flag(
+      "--kernels", options.run.spans,
       "Record the kernels of each case in a second, profiled run, into a file beside it that ends in .kernels");
-  command->callback([options] { run(*options); });
 }
 
 }  // namespace weft::tools::commands

@@ -1,14 +1,12 @@
 // weft plan: what to measure on a machine so that its profile can be fitted.
 #include <filesystem>
 #include <iostream>
-#include <memory>
 
 #include "calibration/evidence/calibration_plan.hpp"
 #include "calibration/evidence/library_questions.hpp"
 #include "calibration/evidence/measurement_file.hpp"
 #include "models/base/text_file.hpp"
-#include "tools/commands/commands.hpp"
-#include "tools/rooms.hpp"
+#include "tools/commands/command.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -35,15 +33,13 @@ void run(const Options& options) {
 }  // namespace
 
 void add_plan_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("plan", "Write the cases that calibrate a machine, drawn from a seed");
-  auto options = std::make_shared<Options>();
-  command->add_option("--seed", options->seed, "The same seed draws the same cases on every machine")->required();
-  command->add_option("--out", options->out, "Folder for gemm.jsonl, pairs_2gpu.jsonl, …, library_questions.txt")
+  auto [command, options] =
+      add_command(app, "plan", "Write the cases that calibrate a machine, drawn from a seed", run);
+  command.add_option("--seed", options.seed, "The same seed draws the same cases on every machine")->required();
+  command.add_option("--out", options.out, "Folder for gemm.jsonl, pairs_2gpu.jsonl, …, library_questions.txt")
       ->required()
       ->check(CLI::ExistingDirectory);
-  command->add_option("--gpus", options->gpus, "Numbers of GPUs, of 1, 2, 4 and 8; 1,2,4 where left out")
-      ->delimiter(',');
-  command->callback([options] { run(*options); });
+  command.add_option("--gpus", options.gpus, "Numbers of GPUs, of 1, 2, 4 and 8; 1,2,4 where left out")->delimiter(',');
 }
 
 }  // namespace weft::tools::commands

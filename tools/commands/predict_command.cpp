@@ -5,7 +5,6 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <memory>
 #include <sstream>
 #include <string>
 
@@ -18,10 +17,7 @@
 #include "models/machine/machine_json.hpp"
 #include "scenarios/study/prediction_lines.hpp"
 #include "sim/simulated_executor.hpp"
-#include "tools/commands/commands.hpp"
-#include "tools/commands/files.hpp"
-#include "tools/commands/terminal.hpp"
-#include "tools/rooms.hpp"
+#include "tools/commands/command.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -62,17 +58,15 @@ void run(const Options& options) {
 }  // namespace
 
 void add_predict_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("predict", "Predict the time of each case (JSON lines in, JSON lines out)");
-  auto options = std::make_shared<Options>();
-  reads_machine(command->add_option("--machine", options->machine, "Name or path of a machine profile"))->required();
-  reads(command->add_option("--in", options->in, "File of cases; standard input where left out"));
-  writes(
-      command->add_option("--out", options->out, "File for results, written whole at the end; else standard output"));
-  command->add_option("--schedules", options->schedules, "Folder: write each case's schedule there as ID.json")
+  auto [command, options] =
+      add_command(app, "predict", "Predict the time of each case (JSON lines in, JSON lines out)", run);
+  reads_machine(command.add_option("--machine", options.machine, "Name or path of a machine profile"))->required();
+  reads(command.add_option("--in", options.in, "File of cases; standard input where left out"));
+  writes(command.add_option("--out", options.out, "File for results, written whole at the end; else standard output"));
+  command.add_option("--schedules", options.schedules, "Folder: write each case's schedule there as ID.json")
       ->check(CLI::ExistingDirectory);
-  command->add_flag("--in-turn", options->in_turn,
-                    "Let the cases of one workload take turns under one load, as weft measure --in-turn does");
-  command->callback([options] { run(*options); });
+  command.add_flag("--in-turn", options.in_turn,
+                   "Let the cases of one workload take turns under one load, as weft measure --in-turn does");
 }
 
 }  // namespace weft::tools::commands

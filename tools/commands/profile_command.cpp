@@ -1,5 +1,4 @@
 // weft profile new: a profile of a server from what its owner has of it, without running anything of weft on it.
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "calibration/evidence/calibration_profile.hpp"
@@ -9,10 +8,7 @@
 #include "models/base/text_file.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
-#include "tools/commands/commands.hpp"
-#include "tools/commands/files.hpp"
-#include "tools/commands/output.hpp"
-#include "tools/rooms.hpp"
+#include "tools/commands/command.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -56,11 +52,9 @@ report::Report report_of(const evidence::CalibratedProfile& profile) {
   for (const auto& [number, before, now, unit, source] : profile.changes)
     table.rows.push_back({number, before, now, unit, source});
   return {
-      .title = "",
-      .sections = {{"", table, {}}},
-      .notes =
-          {"All other numbers are assumed as the base has them; weft machines FILE lists every one with its source."},
-      .document = {}};
+      .sections = {{.table = table}},
+      .notes = {
+          "All other numbers are assumed as the base has them; weft machines FILE lists every one with its source."}};
 }
 
 void run(const Options& options) {
@@ -84,18 +78,15 @@ void add_profile_command(CLI::App& app) {
   profile->callback([profile] {
     if (profile->get_subcommands().empty()) throw InputError("profile", "expected a command: new");
   });
-  CLI::App* command =
-      profile->add_subcommand("new", "From logs and topologies of other tools, and a profile of a machine like it");
-  command->parse_complete_callback([command] { refuse_same_files(*command); });
-  auto options = std::make_shared<Options>();
-  reads_machine(command->add_option("--base", options->base, "Name or path of the profile of a machine like it"))
+  auto [command, options] =
+      add_command(*profile, "new", "From logs and topologies of other tools, and a profile of a machine like it", run);
+  reads_machine(command.add_option("--base", options.base, "Name or path of the profile of a machine like it"))
       ->required();
-  reads(command->add_option("--nccl-tests", options->logs, "Output of nccl-tests: text, or JSON of --json"));
-  reads(command->add_option("--gemms", options->gemms, "CSV with the columns m, n, k, time_us and dtype"));
-  reads(command->add_option("--topology", options->topology, "nvidia-smi topo -m, NCCL's topology or hwloc's (XML)"));
-  writes(command->add_option("--out", options->out, "Profile to write"))->required();
-  options->output.add_to(*command);
-  command->callback([options] { run(*options); });
+  reads(command.add_option("--nccl-tests", options.logs, "Output of nccl-tests: text, or JSON of --json"));
+  reads(command.add_option("--gemms", options.gemms, "CSV with the columns m, n, k, time_us and dtype"));
+  reads(command.add_option("--topology", options.topology, "nvidia-smi topo -m, NCCL's topology or hwloc's (XML)"));
+  writes(command.add_option("--out", options.out, "Profile to write"))->required();
+  options.output.add_to(command);
 }
 
 }  // namespace weft::tools::commands

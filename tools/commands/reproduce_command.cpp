@@ -1,15 +1,10 @@
 // weft reproduce: what a paper claims, beside what the simulator says of it.
-#include <memory>
-
 #include "calibration/evidence/reproduction.hpp"
 #include "calibration/report/claims_report.hpp"
 #include "models/base/input_error.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
-#include "tools/commands/commands.hpp"
-#include "tools/commands/output.hpp"
-#include "tools/commands/terminal.hpp"
-#include "tools/rooms.hpp"
+#include "tools/commands/command.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -42,14 +37,12 @@ void run(const Options& options) {
 }  // namespace
 
 void add_reproduce_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("reproduce", "What a paper claims, beside what the simulator says");
-  auto options = std::make_shared<Options>();
+  auto [command, options] = add_command(app, "reproduce", "What a paper claims, beside what the simulator says", run);
   command
-      ->add_option("PAPER", options->paper,
-                   "flashoverlap, tokenweave, async_tp, magiattention, ficco or strangers, or a file of claims")
+      .add_option("PAPER", options.paper,
+                  "flashoverlap, tokenweave, async_tp, magiattention, ficco or strangers, or a file of claims")
       ->required();
-  options->output.add_to(*command, "Write claims and verdicts as one JSON object");
-  command->callback([options] { run(*options); });
+  options.output.add_to(command, "Write claims and verdicts as one JSON object");
 }
 
 }  // namespace weft::tools::commands

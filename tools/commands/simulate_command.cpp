@@ -1,5 +1,4 @@
 // weft simulate: one schedule file on the simulator.
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "models/base/text.hpp"
@@ -12,10 +11,7 @@
 #include "models/report/trace_report.hpp"
 #include "scenarios/study/prediction.hpp"
 #include "sim/simulated_executor.hpp"
-#include "tools/commands/commands.hpp"
-#include "tools/commands/files.hpp"
-#include "tools/commands/output.hpp"
-#include "tools/rooms.hpp"
+#include "tools/commands/command.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -51,14 +47,12 @@ void run(const Options& options) {
 }  // namespace
 
 void add_simulate_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("simulate", "Simulate one schedule file");
-  auto options = std::make_shared<Options>();
-  reads(command->add_option("SCHEDULE", options->schedule, "Schedule file (weft.schedule/1)"))->required();
-  reads_machine(command->add_option("--machine", options->machine, "Name or path of a machine profile"))->required();
-  writes(command->add_option("--trace", options->trace, "Write the trace for Perfetto"));
-  writes(command->add_option("--svg", options->svg, "Draw GPU 0 into this file"));
-  options->output.add_to(*command, "Write the trace as weft.trace/1, for weft compare");
-  command->callback([options] { run(*options); });
+  auto [command, options] = add_command(app, "simulate", "Simulate one schedule file", run);
+  reads(command.add_option("SCHEDULE", options.schedule, "Schedule file (weft.schedule/1)"))->required();
+  reads_machine(command.add_option("--machine", options.machine, "Name or path of a machine profile"))->required();
+  writes(command.add_option("--trace", options.trace, "Write the trace for Perfetto"));
+  writes(command.add_option("--svg", options.svg, "Draw GPU 0 into this file"));
+  options.output.add_to(command, "Write the trace as weft.trace/1, for weft compare");
 }
 
 }  // namespace weft::tools::commands

@@ -1,17 +1,11 @@
 // weft sweep: a file that spans many cases, answered on all cores into a store that survives being killed.
-#include <memory>
-
 #include "models/base/text_file.hpp"
 #include "scenarios/report/heat_picture.hpp"
 #include "scenarios/report/sweep_report.hpp"
 #include "scenarios/study/sweep_findings.hpp"
 #include "scenarios/study/sweep_run.hpp"
 #include "sim/simulated_executor.hpp"
-#include "tools/commands/commands.hpp"
-#include "tools/commands/files.hpp"
-#include "tools/commands/output.hpp"
-#include "tools/commands/terminal.hpp"
-#include "tools/rooms.hpp"
+#include "tools/commands/command.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -26,11 +20,8 @@ void report_on(const Options& options) {
   study::SweepFindings findings(options.store);
   if (!options.heatmap.empty())
     write_text_file(options.heatmap, scenarios::report::heat_picture(findings, options.x, options.y));
-  options.output.write(
-      {.title = "",
-       .sections = {options.pareto ? scenarios::report::pareto_of(findings) : scenarios::report::summary_of(findings)},
-       .notes = {},
-       .document = {}});
+  options.output.write({.sections = {options.pareto ? scenarios::report::pareto_of(findings)
+                                                    : scenarios::report::summary_of(findings)}});
 }
 
 /// Before MPI begins, rank 0 has refused what is wrong: the others wait for it, and mpirun ends them.
@@ -60,22 +51,19 @@ void run(const Options& options) {
 }  // namespace
 
 void add_sweep_command(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("sweep", "Predict all cases that a file spans, into a store that goes on when killed");
-  auto options = std::make_shared<Options>();
-  reads(command->add_option("SWEEP", options->sweep, "Sweep file (weft.sweep/1)"))->required();
-  writes(command->add_option("--store", options->store,
-                             "SQLite file that takes the answers as they come; a sweep that was "
-                             "interrupted goes on in it"))
+  auto [command, options] =
+      add_command(app, "sweep", "Predict all cases that a file spans, into a store that goes on when killed", run);
+  reads(command.add_option("SWEEP", options.sweep, "Sweep file (weft.sweep/1)"))->required();
+  writes(command.add_option("--store", options.store,
+                            "SQLite file that takes the answers as they come; a sweep that was "
+                            "interrupted goes on in it"))
       ->required();
   auto* heatmap =
-      writes(command->add_option("--heatmap", options->heatmap, "Draw the largest speedups into this SVG file"));
-  command->add_option("--x", options->x, "Key to the right (default: the first that varies)")->needs(heatmap);
-  command->add_option("--y", options->y, "Key upwards (default: the second that varies)")->needs(heatmap);
-  command->add_flag("--pareto", options->pareto,
-                    "Print the schedules that no other one beats in time, GPUs and energy");
-  options->output.add_to(*command);
-  command->callback([options] { run(*options); });
+      writes(command.add_option("--heatmap", options.heatmap, "Draw the largest speedups into this SVG file"));
+  command.add_option("--x", options.x, "Key to the right (default: the first that varies)")->needs(heatmap);
+  command.add_option("--y", options.y, "Key upwards (default: the second that varies)")->needs(heatmap);
+  command.add_flag("--pareto", options.pareto, "Print the schedules that no other one beats in time, GPUs and energy");
+  options.output.add_to(command);
 }
 
 }  // namespace weft::tools::commands

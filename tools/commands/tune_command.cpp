@@ -1,6 +1,5 @@
 // weft tune: TokenWeave's table for one model, the split and the CTAs of each number of tokens.
 #include <algorithm>
-#include <memory>
 
 #include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
@@ -13,11 +12,7 @@
 #include "scenarios/report/token_split_report.hpp"
 #include "scenarios/study/token_split_table.hpp"
 #include "sim/simulated_executor.hpp"
-#include "tools/commands/commands.hpp"
-#include "tools/commands/files.hpp"
-#include "tools/commands/output.hpp"
-#include "tools/commands/terminal.hpp"
-#include "tools/rooms.hpp"
+#include "tools/commands/command.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -88,21 +83,20 @@ void run(const Options& options) {
 }  // namespace
 
 void add_tune_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("tune", "Find the token split and the CTAs for each number of tokens");
-  auto options = std::make_shared<Options>();
-  reads(command->add_option("MODEL", options->model, "config.json of a model, as Hugging Face has it"))->required();
-  reads_machine(command->add_option("--machine", options->machine, "Name or path of a machine profile"))->required();
-  command->add_option("--gpus", options->gpus, "Tensor-parallel GPUs (default: all of the machine)")
+  auto [command, options] =
+      add_command(app, "tune", "Find the token split and the CTAs for each number of tokens", run);
+  reads(command.add_option("MODEL", options.model, "config.json of a model, as Hugging Face has it"))->required();
+  reads_machine(command.add_option("--machine", options.machine, "Name or path of a machine profile"))->required();
+  command.add_option("--gpus", options.gpus, "Tensor-parallel GPUs (default: all of the machine)")
       ->check(CLI::Range(2, 1024));
-  command->add_option("--tokens", options->tokens, "Numbers of tokens (default: 1024, 2048, ... 65536)");
-  command->add_option(
-      "--ctas", options->ctas,
+  command.add_option("--tokens", options.tokens, "Numbers of tokens (default: 1024, 2048, ... 65536)");
+  command.add_option(
+      "--ctas", options.ctas,
       "CTAs to try for the reductions (default: 2 4 8 16 32; with --nccl 0 4 8 16, 0 being the default)");
-  command->add_flag("--nccl", options->nccl, "Reduce with NCCL and norm in a kernel of its own");
-  writes(command->add_option("--out", options->out,
-                             "Write the table as one JSON object; an interrupted search goes on from OUT.progress"));
-  options->output.add_to(*command);
-  command->callback([options] { run(*options); });
+  command.add_flag("--nccl", options.nccl, "Reduce with NCCL and norm in a kernel of its own");
+  writes(command.add_option("--out", options.out,
+                            "Write the table as one JSON object; an interrupted search goes on from OUT.progress"));
+  options.output.add_to(command);
 }
 
 }  // namespace weft::tools::commands

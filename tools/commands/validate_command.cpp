@@ -1,6 +1,4 @@
 // weft validate: how far predictions are from measurements.
-#include <memory>
-
 #include "calibration/evidence/parts_alone.hpp"
 #include "calibration/evidence/turns.hpp"
 #include "calibration/report/accuracy_picture.hpp"
@@ -9,11 +7,7 @@
 #include "models/base/text_file.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
-#include "tools/commands/commands.hpp"
-#include "tools/commands/files.hpp"
-#include "tools/commands/output.hpp"
-#include "tools/commands/terminal.hpp"
-#include "tools/rooms.hpp"
+#include "tools/commands/command.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -53,21 +47,19 @@ void run(const Options& options) {
 }  // namespace
 
 void add_validate_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("validate", "Compare predictions with measurements");
-  auto options = std::make_shared<Options>();
-  reads(command->add_option("MEASUREMENTS", options->files, "Files that weft measure wrote"))->required();
-  reads_machine(command->add_option("--machine", options->machine, "Name or path of a machine profile"))->required();
-  options->output.add_to(*command, "Write the tables as one JSON object");
-  command->add_flag("--rows", options->rows, "Print every case");
-  auto* svg = writes(command->add_option("--svg", options->svg, "Draw predicted over measured times"));
-  auto* given = command->add_flag(
-      "--given", options->given, "Only pairs whose parts the files have too, predicted from the parts' measured times");
-  command->add_flag("--in-turn", options->in_turn,
-                    "Predict what was measured in turn at the clock of its mix, not at that of each one's own load");
-  command->add_flag("--targets", options->targets, "Only what the predictions have to reach, and whether they do")
+  auto [command, options] = add_command(app, "validate", "Compare predictions with measurements", run);
+  reads(command.add_option("MEASUREMENTS", options.files, "Files that weft measure wrote"))->required();
+  reads_machine(command.add_option("--machine", options.machine, "Name or path of a machine profile"))->required();
+  options.output.add_to(command, "Write the tables as one JSON object");
+  command.add_flag("--rows", options.rows, "Print every case");
+  auto* svg = writes(command.add_option("--svg", options.svg, "Draw predicted over measured times"));
+  auto* given = command.add_flag("--given", options.given,
+                                 "Only pairs whose parts the files have too, predicted from the parts' measured times");
+  command.add_flag("--in-turn", options.in_turn,
+                   "Predict what was measured in turn at the clock of its mix, not at that of each one's own load");
+  command.add_flag("--targets", options.targets, "Only what the predictions have to reach, and whether they do")
       ->excludes(svg)
       ->excludes(given);
-  command->callback([options] { run(*options); });
 }
 
 }  // namespace weft::tools::commands

@@ -15,10 +15,7 @@ Report sample() {
   Table table{{"name", droppable("us", 3), droppable("interval", 1), droppable("speedup", 2), "error"}, {}};
   table.rows.push_back({"gemm", Number{812, 1}, Interval{780, 840}, ratio(1), "-"});
   table.rows.push_back({"all_reduce, \"NCCL\" | 8", Number{55.5, 1}, Interval{50, 61}, ratio(1.2345), error(-0.051)});
-  return {.title = "Two kernels",
-          .sections = {{"8 GPUs", table, {"Overlap pays."}}},
-          .notes = {"2 simulated."},
-          .document = {}};
+  return {.title = "Two kernels", .sections = {{"8 GPUs", table, {"Overlap pays."}}}, .notes = {"2 simulated."}};
 }
 
 TEST(Writers, TextSetsNumbersToTheRightAndWordsToTheLeft) {
@@ -87,7 +84,7 @@ std::size_t longest_line(const std::string& text) {
 
 Report table_alone() {
   Report report = sample();
-  return {.title = "", .sections = {{"", report.sections[0].table, {}}}, .notes = {}, .document = {}};
+  return {.sections = {{"", report.sections[0].table, {}}}};
 }
 
 TEST(TextWriter, ATableAsWideAsTheTerminalIsWhole) {
@@ -105,7 +102,7 @@ TEST(TextWriter, ANarrowerTableLosesItsLeastImportantColumnsAndSaysSo) {
 
 TEST(TextWriter, WordsAreFoldedWhereEveryColumnMustBeShown) {
   const Table table{{"what", "us"}, {{"a shared link between the two halves of the machine", Number{7}}}};
-  EXPECT_EQ(to_text({.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = {}}, {.width = 30}),
+  EXPECT_EQ(to_text({.sections = {{.table = table}}}, {.width = 30}),
             "what                        us\n"
             "a shared link between the    7\n"
             "two halves of the machine\n");
@@ -114,19 +111,18 @@ TEST(TextWriter, WordsAreFoldedWhereEveryColumnMustBeShown) {
 TEST(TextWriter, AWordThatIsOneCharacterTooLongGoesToTheNextLine) {
   const std::string word(12, 'a'), shorter(11, 'b');
   const Table table{{"what"}, {{word + " " + word}, {word + " " + shorter}}};
-  EXPECT_EQ(to_text({.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = {}}, {.width = 24}),
+  EXPECT_EQ(to_text({.sections = {{.table = table}}}, {.width = 24}),
             "what\n" + word + "\n" + word + "\n" + word + " " + shorter + "\n");
 }
 
 TEST(TextWriter, CountsCharactersAndNotBytes) {
   const Table table{{"a", "b"}, {{"µµµ", "x"}}};
-  EXPECT_EQ(to_text({.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = {}}), "a    b\nµµµ  x\n");
+  EXPECT_EQ(to_text({.sections = {{.table = table}}}), "a    b\nµµµ  x\n");
 }
 
 TEST(TextWriter, WordsThatBeginWithADigitStandToTheLeft) {
   const Table table{{"what"}, {{"8x H200"}, {"a server"}}};
-  EXPECT_EQ(to_text({.title = "", .sections = {{"", table, {}}}, .notes = {}, .document = {}}),
-            "what\n8x H200\na server\n");
+  EXPECT_EQ(to_text({.sections = {{.table = table}}}), "what\n8x H200\na server\n");
 }
 
 TEST(TextWriter, ColoursOnlyWhereAsked) {

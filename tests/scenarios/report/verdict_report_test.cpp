@@ -56,9 +56,7 @@ struct LongAnswer {
   std::string text(std::size_t width) const {
     weft::report::Report report{
         .title = "qwen3-235b-a22b, 8 GPUs of h200x8-nvswitch",
-        .sections = {scenarios::report::verdict_section(verdict, study::Exploration{}, scenario, machine, evidence)},
-        .notes = {},
-        .document = {}};
+        .sections = {scenarios::report::verdict_section(verdict, study::Exploration{}, scenario, machine, evidence)}};
     return to_text(report, {.width = width});
   }
 

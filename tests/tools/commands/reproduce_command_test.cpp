@@ -9,11 +9,11 @@
 #include "models/machine/machine_files.hpp"
 #include "tests/source_folder.hpp"
 #include "tests/tools/command_line.hpp"
-#include "tools/rooms.hpp"
 
 namespace weft::tools::commands {
 namespace {
 
+namespace evidence = calibration::evidence;
 using nlohmann::json;
 using nlohmann::ordered_json;
 using testing::HasSubstr;
