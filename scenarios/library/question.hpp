@@ -13,9 +13,10 @@
 namespace weft::scenarios::library {
 
 struct AskedQuestion {
-  std::string what, machine;  ///< a scenario, a config.json or its folder, or words; a profile's name or path, or none
-  std::optional<int> gpus;
-  std::vector<std::int64_t> sizes;
+  std::string what = {};     ///< a scenario, a config.json or its folder, or words
+  std::string machine = {};  ///< a profile's name or path; empty: the question's own
+  std::optional<int> gpus = {};
+  std::vector<std::int64_t> sizes = {};
   std::optional<std::int64_t> sequences = {}, prefix = {};
 };
 
