@@ -38,7 +38,7 @@ void try_all(int gpus, double time_limit_s, Findings& findings) {
 Findings examine(double time_limit_s) {
   Findings findings;
   if (!has_device_part()) {
-    findings.notes.push_back(
+    findings.notes.emplace_back(
         "Nothing runs on GPUs: this weft was built without a CUDA toolkit. It predicts, explores and simulates.");
     return findings;
   }

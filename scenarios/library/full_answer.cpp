@@ -22,9 +22,8 @@ Progress progress_of(const AnswerOptions& options, const std::string& what) {
 
 }  // namespace
 
-FullAnswer::FullAnswer(const Scenario& scenario, std::shared_ptr<const OpenProfile> profile,
-                       const AnswerOptions& options)
-    : scenario_(scenario), profile_(std::move(profile)), options_(options) {
+FullAnswer::FullAnswer(Scenario scenario, std::shared_ptr<const OpenProfile> profile, AnswerOptions options)
+    : scenario_(std::move(scenario)), profile_(std::move(profile)), options_(std::move(options)) {
   study::require_gpus(scenario_.gpus, machine());
   if (options_.size != 0 || is_whole_space())
     scenario_ = study::only_size(scenario_, options_.size != 0 ? options_.size : scenario_.sizes.back());

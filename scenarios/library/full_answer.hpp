@@ -46,7 +46,7 @@ class FullAnswer {
   /// `scenario`: as as_machine_computes() leaves it. Throws InputError for more GPUs than the machine has and for a
   /// schedule that cannot be built; field "size" where the question has not got that size, and "schedule" where `why`
   /// names none. Uses all cores.
-  FullAnswer(const Scenario& scenario, std::shared_ptr<const OpenProfile> profile, const AnswerOptions& options = {});
+  FullAnswer(Scenario scenario, std::shared_ptr<const OpenProfile> profile, AnswerOptions options = {});
 
   /// The pair and size that the advice owes most to; else those that gain most.
   const study::Answer& leading() const { return exploration_.answers[leading_]; }

@@ -6,6 +6,7 @@
 #include "models/base/json_file.hpp"
 #include "models/check/check.hpp"
 #include "models/check/schedule_file.hpp"
+#include "models/report/trace_picture.hpp"
 #include "models/report/writers.hpp"
 #include "models/schedule/schedule_json.hpp"
 #include "scenarios/case_json.hpp"
@@ -178,9 +179,16 @@ Ranking compared(const std::vector<scenarios::Case>& cases, const Machine& machi
 }
 
 /// The schedule has been checked.
-Simulation simulated(const Schedule& schedule, const Machine& machine) {
+Trace simulated(const Schedule& schedule, const Machine& machine) {
   study::require_gpus(schedule.gpus, machine);
-  return asked([&] { return written(sim::simulate(schedule, machine)); });
+  return asked([&] { return sim::simulate(schedule, machine); });
+}
+
+/// A schedule in JSON.
+Trace simulated(std::string_view schedule_json, const Machine& machine) {
+  const Schedule schedule = schedule_from_json(parse_json(schedule_json));
+  check(schedule);
+  return simulated(schedule, machine);
 }
 
 scenarios::Scenario scenario_of(const scenarios::Case& request) {
@@ -290,11 +298,15 @@ std::string Profile::build(const Case& request) const {
 }
 
 Simulation Profile::simulate(std::string_view schedule_json) const {
-  const Schedule schedule = schedule_from_json(parse_json(schedule_json));
-  check(schedule);
-  return simulated(schedule, machine());
+  return written(simulated(schedule_json, machine()));
 }
 
-Simulation Profile::simulate_file(const std::string& path) const { return simulated(read_schedule(path), machine()); }
+Simulation Profile::simulate_file(const std::string& path) const {
+  return written(simulated(read_schedule(path), machine()));
+}
+
+std::string Profile::lanes_picture(std::string_view schedule_json) const {
+  return report::svg_picture({simulated(schedule_json, machine())});
+}
 
 }  // namespace weft

@@ -205,6 +205,8 @@ class Profile {
   /// A schedule in JSON.
   Simulation simulate(std::string_view schedule_json) const;
   Simulation simulate_file(const std::string& path) const;
+  /// SVG: what GPU 0 does in one iteration of a schedule in JSON, a lane for each stream.
+  std::string lanes_picture(std::string_view schedule_json) const;
 
  private:
   const Machine& machine() const;

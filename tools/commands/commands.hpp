@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <array>
 
 namespace weft::tools::commands {
 
@@ -14,7 +15,7 @@ AddCommand add_predict_command, add_compare_command, add_explore_command, add_ch
     add_machines_command, add_calibrate_command, add_profile_command;
 
 /// In the order of the help.
-inline constexpr AddCommand* all_commands[] = {
+inline constexpr std::array all_commands{
     add_predict_command,   add_compare_command,  add_explore_command,   add_check_command,  add_simulate_command,
     add_run_command,       add_measure_command,  add_doctor_command,    add_ablate_command, add_draw_command,
     add_plan_command,      add_ask_command,      add_tune_command,      add_sweep_command,  add_validate_command,

@@ -164,6 +164,10 @@ TEST(Library, SimulatesTheScheduleThatItBuilt) {
   EXPECT_EQ(profile().simulate_file(folder.path() / "schedule.json").time_us, simulation.time_us);
 }
 
+TEST(Library, DrawsTheScheduleThatItBuilt) {
+  EXPECT_THAT(profile().lanes_picture(profile().build(chunked)), AllOf(StartsWith("<svg"), HasSubstr("<title>")));
+}
+
 TEST(Library, SimulatesOneIterationOfAScheduleThatRepeatsItself) {
   const weft::Case layer{.id = "layer",
                          .gpus = 4,
