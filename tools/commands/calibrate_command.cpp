@@ -4,6 +4,7 @@
 
 #include "calibration/evidence/calibration.hpp"
 #include "calibration/evidence/calibration_profile.hpp"
+#include "calibration/report/profile_report.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/text_file.hpp"
 #include "models/machine/machine_files.hpp"
@@ -37,13 +38,6 @@ void write(const evidence::CalibratedProfile& profile, const fs::path& out) {
   write_text_files(files);
 }
 
-report::Report report_of(const evidence::CalibratedProfile& profile) {
-  report::Table table{{"number", report::droppable("before", 2), "now", "unit", report::droppable("note", 1)}, {}};
-  for (const auto& [number, before, now, unit, note] : profile.changes)
-    table.rows.push_back({number, before, now, unit, note});
-  return {.sections = {{.table = table}}};
-}
-
 /// Shown from the first case on: what comes before says nothing of how long the others take.
 Progress progress_of_cases() {
   return [shown = Progress()](std::size_t done, std::size_t of) mutable {
@@ -67,7 +61,7 @@ void run(const Options& options) {
       evidence::calibrate({evidence::read_profile(base), machine}, evidence_of(options, machine),
                           options.out.stem().string(), progress_of_cases());
   write(profile, options.out);
-  options.output.write(report_of(profile));
+  options.output.write(calibration::report::calibrated_report(profile));
 }
 
 }  // namespace

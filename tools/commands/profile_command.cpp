@@ -4,6 +4,7 @@
 #include "calibration/evidence/calibration_profile.hpp"
 #include "calibration/evidence/gemm_times.hpp"
 #include "calibration/evidence/new_profile.hpp"
+#include "calibration/report/profile_report.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/text_file.hpp"
 #include "models/machine/machine_files.hpp"
@@ -37,7 +38,6 @@ evidence::KnownOfServer known_of_server(const Options& options) {
 void write(const nlohmann::ordered_json& base, const fs::path& base_path, const std::string& text,
            const fs::path& out) {
   std::vector<TextFile> files;
-  const nlohmann::json::json_pointer table("/gemm/kernels/file");
   if (base.contains("gemm") && base["gemm"]["kernels"].contains("file")) {
     const std::string name = base["gemm"]["kernels"]["file"];
     const fs::path from = base_path.parent_path() / name, to = out.parent_path() / name;
@@ -45,16 +45,6 @@ void write(const nlohmann::ordered_json& base, const fs::path& base_path, const 
   }
   files.push_back({out, text});
   write_text_files(files);
-}
-
-report::Report report_of(const evidence::CalibratedProfile& profile) {
-  report::Table table{{"number", "before", "now", "unit", report::droppable("source", 1)}, {}};
-  for (const auto& [number, before, now, unit, source] : profile.changes)
-    table.rows.push_back({number, before, now, unit, source});
-  return {
-      .sections = {{.table = table}},
-      .notes = {
-          "All other numbers are assumed as the base has them; weft machines FILE lists every one with its source."}};
 }
 
 void run(const Options& options) {
@@ -67,7 +57,7 @@ void run(const Options& options) {
   const evidence::CalibratedProfile profile =
       evidence::new_profile({document, machine}, known_of_server(options), options.out.stem().string());
   write(document, path, profile.text, options.out);
-  options.output.write(report_of(profile));
+  options.output.write(calibration::report::new_profile_report(profile));
 }
 
 }  // namespace
