@@ -10,15 +10,22 @@
 
 namespace weft::sim {
 
+/// Of one rank.
+struct Iteration {
+  Occurrence begin, end;
+  int operations_left = 0;  ///< that have not ended
+};
+
 struct Activity {
   const Operation* operation = nullptr;
   OperationId id = 0;
   int rank = 0;
   int iteration = 0;
-  int occasion = 0;      ///< its place among all activities of its rank, for skew.hpp
-  int priority = 0;      ///< of its stream
-  bool is_root = false;  ///< follows nothing in its iteration
-  Occurrence launched;   ///< it may begin: the hardware queue goes on to what was enqueued behind it
+  int occasion = 0;              ///< its place among all activities of its rank, for skew.hpp
+  int priority = 0;              ///< of its stream
+  bool is_root = false;          ///< follows nothing in its iteration
+  Iteration* part_of = nullptr;  ///< ends with the last of its activities; null: with none
+  Occurrence launched;           ///< it may begin: the hardware queue goes on to what was enqueued behind it
   Occurrence first_cta_started, all_ctas_started, end;
   std::vector<Occurrence> tile_groups;  ///< a GEMM's; made before anybody waits, since waiters hold references
   /// Occurrence that releases each of Gemm::waits, in their order; of a Wait that holds SMs, what releases it.
@@ -26,6 +33,11 @@ struct Activity {
   Limit limit = Limit::latency;
   std::string detail;
 
+  /// By the device that carries it out, and nobody lets `end` happen otherwise.
+  void finish(Engine& engine) {
+    end.happen(engine);
+    if (part_of != nullptr && --part_of->operations_left == 0) part_of->end.happen(engine);
+  }
   /// Nobody looks at what it was any more.
   void rearm() {
     for (Occurrence* occurrence : {&launched, &first_cta_started, &all_ctas_started, &end}) occurrence->rearm();
@@ -60,7 +72,7 @@ struct Hindrance {
 class Device {
  public:
   virtual ~Device() = default;
-  /// Begins; the device lets the activity's points happen, `end` last, at the times that it finds right.
+  /// Begins; the device lets the activity's points happen, and finishes it at last, at the times that it finds right.
   virtual void start(Activity& activity) = 0;
   /// Finds an SM for the one CTA of a kernel that only waits for others, whose points happen when it is there.
   virtual void admit(Activity& activity) = 0;

@@ -115,7 +115,7 @@ void CollectiveRun::end_ranks(Batch& batch, const Transfer* ended) {
     if (std::any_of(batch.shares.begin(), batch.shares.end(), is_open)) continue;
     grid.sms->release(grid, std::span(grid.held).subspan(batch.first, batch.count));
     grid.ended += batch.count;
-    if (grid.ended == timing_.ctas) grid.activity->end.happen(engine_);
+    if (grid.ended == timing_.ctas) grid.activity->finish(engine_);
   }
 }
 

@@ -86,7 +86,7 @@ void IdealUnits::flow(Run& run, double work_us, Waiter done) {
 void IdealUnits::end(Run& run) {
   for (Activity* activity : run.activities) {
     if (!activity->tile_groups.empty()) activity->tile_groups.back().happen(engine_);
-    activity->end.happen(engine_);
+    activity->finish(engine_);
   }
 }
 

@@ -40,10 +40,8 @@ void ScheduleRun::prepare(int iterations) {
   iterations_ = iterations;
   counters_.clear();
   meetings_.clear();
-  for (std::vector<Occurrence>* occurrences : {&begins_, &ends_}) {
-    occurrences->clear();
-    occurrences->resize(index(0, iterations));
-  }
+  rank_iterations_.clear();
+  rank_iterations_.resize(index(0, iterations));
   const int kept = std::min(iterations, most_kept);
   activities_.resize(index(0, kept) * order_.operations());
   for (int iteration = 0; iteration < kept; ++iteration)
@@ -51,19 +49,26 @@ void ScheduleRun::prepare(int iterations) {
 }
 
 void ScheduleRun::prepare_activities(int rank, int iteration) {
+  rank_iterations_[index(rank, iteration)].operations_left = order_.operations();
   for (OperationId id = 0; id < order_.operations(); ++id) {
     Activity& one = activity(rank, iteration, id);
-    const Operation& operation = schedule_.operations[id];
-    one.operation = &operation;
-    one.id = id;
-    one.rank = rank;
+    if (one.operation == nullptr) introduce(one, rank, id);
     one.iteration = iteration;
     one.occasion = iteration * order_.operations() + id;
-    one.priority = schedule_.streams[operation.stream].priority;
-    one.is_root = order_.edges(id).empty();
+    one.part_of = &rank_iterations_[index(rank, iteration)];
     one.rearm();
     prepare_tiles(one);
   }
+}
+
+/// What is the same in every iteration.
+void ScheduleRun::introduce(Activity& one, int rank, OperationId id) {
+  const Operation& operation = schedule_.operations[id];
+  one.operation = &operation;
+  one.id = id;
+  one.rank = rank;
+  one.priority = schedule_.streams[operation.stream].priority;
+  one.is_root = order_.edges(id).empty();
 }
 
 /// A GEMM's tile groups are points, add to counters and may wait for counters; so may a wait that holds SMs.
@@ -93,8 +98,8 @@ void ScheduleRun::run() {
   }
   engine_.run();
   processes_.rethrow_failure();
-  for (const Occurrence& end : ends_)
-    if (!end.has_happened()) throw ExecutionError(stuck());
+  for (const Iteration& one : rank_iterations_)
+    if (!one.end.has_happened()) throw ExecutionError(stuck());
 }
 
 Process ScheduleRun::run_rank(int rank) {
@@ -102,16 +107,17 @@ Process ScheduleRun::run_rank(int rank) {
   for (int iteration = 0; iteration < iterations_; ++iteration) {
     co_await Sleep{engine_, start};
     if (iteration >= most_kept) prepare_activities(rank, iteration);
-    begins_[index(rank, iteration)].happen(engine_);
-    for (OperationId id = 0; id < order_.operations(); ++id) co_await Until{activity(rank, iteration, id).end};
-    ends_[index(rank, iteration)].happen(engine_);
+    Iteration& present = rank_iterations_[index(rank, iteration)];
+    present.begin.happen(engine_);
+    if (order_.operations() == 0) present.end.happen(engine_);
+    co_await Until{present.end};
     start = engine_.now() + timing_.iteration_gap;
   }
 }
 
 Process ScheduleRun::run_stream(int rank, StreamId stream) {
   for (int iteration = 0; iteration < iterations_; ++iteration) {
-    co_await Until{begins_[index(rank, iteration)]};
+    co_await Until{rank_iterations_[index(rank, iteration)].begin};
     for (const OperationId id : order_.on_stream(stream)) {
       Activity& one = activity(rank, iteration, id);
       Picoseconds ready = begin_of(rank, iteration) + order_.root_offset(id, iteration, iterations_);
@@ -143,7 +149,7 @@ void ScheduleRun::begin(Activity& one) {
         counter(peer(one.rank, signal.place), one.iteration, signal.counter).add(engine_, signal.add);
         one.first_cta_started.happen(engine_);
         one.all_ctas_started.happen(engine_);
-        one.end.happen(engine_);
+        one.finish(engine_);
       },
       [&](const Wait& wait) {
         if (wait.held_sms > 0) return device_.start(one);
@@ -179,7 +185,7 @@ Process ScheduleRun::wait_for_counter(Activity& one, Wait wait) {
   if (schedule_.counters[wait.counter].reset_by_wait) state.take(wait.value);
   co_await Sleep{engine_, engine_.now() + timing_.signal};
   if (is_kernel) device_.dismiss(one);
-  one.end.happen(engine_);
+  one.finish(engine_);
 }
 
 Process ScheduleRun::meet(Activity& one, int channel) {
@@ -191,7 +197,7 @@ Process ScheduleRun::meet(Activity& one, int channel) {
   const double late = lateness(one.rank, order_.barrier_number(one.id));
   co_await Sleep{engine_, engine_.now() + timing_.barrier + from_us(to_us(timing_.barrier_skew) * late)};
   device_.dismiss(one);
-  one.end.happen(engine_);
+  one.finish(engine_);
 }
 
 Process ScheduleRun::signal_tile_group(Activity& one, TileSignal signal) {
@@ -203,7 +209,7 @@ Process ScheduleRun::delay(Activity& one, Picoseconds time) {
   one.first_cta_started.happen(engine_);
   one.all_ctas_started.happen(engine_);
   co_await Sleep{engine_, engine_.now() + time};
-  one.end.happen(engine_);
+  one.finish(engine_);
 }
 
 int ScheduleRun::key(int rank, OperationId id) const { return rank * order_.operations() + id; }
@@ -280,7 +286,7 @@ std::string ScheduleRun::stuck() {
   std::vector<int> stuck_iterations;  // by rank; that of one that has ended is none
   for (int rank = 0; rank < ranks_; ++rank) {
     int iteration = 0;
-    while (iteration < iterations_ && ends_[index(rank, iteration)].has_happened()) ++iteration;
+    while (iteration < iterations_ && rank_iterations_[index(rank, iteration)].end.has_happened()) ++iteration;
     stuck_iterations.push_back(iteration);
   }
   const auto why = [&](int key) -> std::optional<Blocked> {

@@ -46,8 +46,8 @@ class ScheduleRun {
   Activity& activity(int rank, int iteration, OperationId id) {
     return activities_[index(rank, iteration % most_kept) * order_.operations() + id];
   }
-  Picoseconds begin_of(int rank, int iteration) const { return begins_[index(rank, iteration)].time(); }
-  Picoseconds end_of(int rank, int iteration) const { return ends_[index(rank, iteration)].time(); }
+  Picoseconds begin_of(int rank, int iteration) const { return rank_iterations_[index(rank, iteration)].begin.time(); }
+  Picoseconds end_of(int rank, int iteration) const { return rank_iterations_[index(rank, iteration)].end.time(); }
   Processes& processes() { return processes_; }
 
  private:
@@ -59,6 +59,7 @@ class ScheduleRun {
 
   std::size_t index(int rank, int iteration) const { return static_cast<std::size_t>(iteration) * ranks_ + rank; }
   void prepare_activities(int rank, int iteration);
+  void introduce(Activity& activity, int rank, OperationId id);
   void prepare_tiles(Activity& activity);
   Process run_rank(int rank);
   Process run_stream(int rank, StreamId stream);
@@ -84,8 +85,8 @@ class ScheduleRun {
   const StreamTiming& timing_;
   const int ranks_;
   int iterations_ = 0;
-  std::vector<Activity> activities_;       // never more nor fewer during a run: waiters hold references
-  std::vector<Occurrence> begins_, ends_;  // of iterations
+  std::vector<Activity> activities_;  // never more nor fewer during a run: waiters hold references
+  std::vector<Iteration> rank_iterations_;
   std::map<std::tuple<int, int, CounterId>, CounterState> counters_;  // iteration, rank, counter
   std::map<std::tuple<int, int, int>, Meeting> meetings_;             // iteration, channel, number
   Processes processes_;

@@ -108,7 +108,7 @@ void SimulatedMachine::do_nothing(Activity& activity) {
   activity.first_cta_started.happen(engine_);
   activity.all_ctas_started.happen(engine_);
   for (Occurrence& group : activity.tile_groups) group.happen(engine_);
-  activity.end.happen(engine_);
+  activity.finish(engine_);
 }
 
 void SimulatedMachine::start(Activity& activity) {
@@ -376,7 +376,7 @@ Process SimulatedMachine::run_copy(Activity& activity, const Copy& copy) {
     count_copy(destination, is_push, -1);
     keeps_copy_engine_[activity.id] ? engines.keep_for(activity.operation->stream) : engines.release();
   }
-  activity.end.happen(engine_);
+  activity.finish(engine_);
 }
 
 double SimulatedMachine::copy_setup_us(const Activity& activity) const {

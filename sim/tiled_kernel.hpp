@@ -73,7 +73,7 @@ class TiledKernel : public Grid {
   void find_groups();
   void wait_for_groups();
   void submit() { sms_.submit(*this); }
-  void end() { activity_->end.happen(engine_); }
+  void end() { activity_->finish(engine_); }
   bool begins_with_own_tiles() const;
   void go_on(Cohort& cohort);
   void run(Cohort& cohort, std::int64_t first, std::int64_t count, double share_of_tile);

@@ -63,7 +63,7 @@ Process NumericalDevice::run_alone(Activity& activity) {
   for (Occurrence* released : activity.tile_waits) co_await Until{*released};  // of a wait that holds SMs
   co_await work(activity);
   finish(underway, activity.iteration);
-  activity.end.happen(engine_);
+  activity.finish(engine_);
 }
 
 Process NumericalDevice::run_gemm(Activity& activity, const Gemm& gemm) {
@@ -74,7 +74,7 @@ Process NumericalDevice::run_gemm(Activity& activity, const Gemm& gemm) {
   activity.all_ctas_started.happen(engine_);
   for (Occurrence& group_end : activity.tile_groups) co_await Until{group_end};
   co_await sleep();
-  activity.end.happen(engine_);
+  activity.finish(engine_);
 }
 
 Process NumericalDevice::run_tile_group(Activity& activity, const Gemm& gemm, int tile_group) {
@@ -102,7 +102,7 @@ Process NumericalDevice::run_collective(Activity& activity, const Collective& co
   co_await Until{meeting.is_over};
   co_await work(activity);
   memory_.write(output, collective_result(collective.kind, meeting.inputs, activity.rank));
-  activity.end.happen(engine_);
+  activity.finish(engine_);
 }
 
 Process NumericalDevice::run_between_meetings(Activity& activity) {
@@ -122,7 +122,7 @@ Process NumericalDevice::run_between_meetings(Activity& activity) {
   if (++exit.arrived == schedule_.gpus) exit.is_over.happen(engine_);
   co_await Until{exit.is_over};
   co_await sleep();
-  activity.end.happen(engine_);
+  activity.finish(engine_);
 }
 
 /// Inputs are in use on every rank until the last rank has come and a while longer. `last` is of that rank.
@@ -209,7 +209,7 @@ Process NumericalDevice::run_exchange(Activity& activity, const GroupedExchange&
       memory_.write(target, received);
     }
   }
-  activity.end.happen(engine_);
+  activity.finish(engine_);
 }
 
 NumericalDevice::Underway NumericalDevice::begin(const Activity& activity, int tile_group) {

@@ -36,6 +36,18 @@ const Span& span(const Trace& trace, const std::string& operation, int gpu = 0) 
 
 // Latencies of the test machine: kernel gap 1, fork gap 2, graph gap 3, barrier 3, signal 1 us.
 
+TEST(Activity, TheLastOneEndsItsIteration) {
+  Engine engine;
+  Iteration iteration{.begin = {}, .end = {}, .operations_left = 2};
+  Activity first, second;
+  first.part_of = second.part_of = &iteration;
+  second.finish(engine);
+  EXPECT_TRUE(second.end.has_happened());
+  EXPECT_FALSE(iteration.end.has_happened());
+  first.finish(engine);
+  EXPECT_TRUE(iteration.end.has_happened());
+}
+
 TEST(ScheduleRun, StreamRunsItsOperationsInOrderWithGaps) {
   const Trace trace = run(schedule_of(1, {{"s"}}, {}, {{"a", 0, {}, Delay{10}}, {"b", 0, {}, Delay{20}}}));
   EXPECT_DOUBLE_EQ(span(trace, "b").start_us, 10 + 1);
