@@ -79,6 +79,19 @@ Picoseconds Engine::earliest_waiting() {
   return earliest_;
 }
 
+Picoseconds Engine::quiet_until() {
+  if (!is_instant_over() || onlooker_.call != nullptr || sequence_ > most_events) return now_;
+  const Picoseconds next_end = std::min(ends_->second_time(), end_of_time);
+  return filled_ == 0 ? next_end : std::min(next_end, earliest_waiting());
+}
+
+bool Engine::goes_on_with_first_end() {
+  const Picoseconds first = ends_->first().end.time;
+  if (!(first < quiet_until())) return false;
+  now_ = first;
+  return true;
+}
+
 /// Sets the clock to the earliest time and lines its events up.
 void Engine::begin_next_instant() {
   const Picoseconds earliest = earliest_waiting();

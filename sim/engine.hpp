@@ -62,6 +62,17 @@ class Engine {
   bool is_instant_over() const {
     return early_.empty() && lines_[0].is_empty() && lines_[1].is_empty() && lines_[2].is_empty();
   }
+  /// Until then nothing happens but the first end, which is due, and what comes of it: the next event or end is for
+  /// this time. The present where something is left of this instant, or somebody looks on.
+  Picoseconds quiet_until();
+  /// Whoever has taken the first end out may go on with the one that is first now, if nothing else comes before it or
+  /// with it: sets the clock to its time then.
+  bool goes_on_with_first_end();
+  /// Such an end has been followed by as many others, the last of them at this time: none of them called anybody.
+  void pass_ends(std::uint64_t ends, Picoseconds last) {
+    sequence_ += ends;
+    now_ = last;
+  }
   /// Would an event for the present instant be the next one? Who would wait for it may go on at once if it takes the
   /// event's place, and nothing that schedules events comes after it in who called it.
   bool is_next() const { return early_.empty() && lines_[0].is_empty() && !is_end_due(); }

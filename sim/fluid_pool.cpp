@@ -23,6 +23,11 @@ Picoseconds rounded_up(double time_ps) {
   return {static_cast<std::int64_t>(std::ceil(time_ps / grid - 1e-6)) * end_grid_ps};
 }
 
+Picoseconds end_after(double left_ps, Picoseconds since) {
+  const double end_ps = static_cast<double>(since.count) + left_ps;
+  return rounded_up(std::min(end_ps, static_cast<double>(end_of_time.count)));
+}
+
 }  // namespace
 
 /// Of most simulations, so that memory is not asked for again and again as they begin.
@@ -103,6 +108,34 @@ FlowId FluidPool::start(double work, double cap, PathId path, Waiter done) {
   return id;
 }
 
+/// What starting them one by one comes to: each takes the rate of the one before, and the slot that is free then.
+std::int64_t FluidPool::start_and_end(double work, double cap, PathId path, std::int64_t most) {
+  if (!is_lone_end_ || !renewals_.empty() || ending_ == none || !is_equal(flows_[ending_], cap, path)) return 0;
+  const double rate = flows_[ending_].rate;
+  if (!(rate > 0)) return 0;
+  const Picoseconds quiet_until = engine_.quiet_until();
+  const double lasts_ps = work / rate * picoseconds_per_us;
+  Picoseconds now = engine_.now();
+  std::int64_t ended = 0;
+  for (; ended < most; ++ended) {
+    const Picoseconds end = std::max(end_after(lasts_ps, now), now);
+    if (!(end < quiet_until)) break;
+    now = end;
+    paths_[path].served += work;
+  }
+  if (ended == 0) return 0;
+  engine_.pass_ends(static_cast<std::uint64_t>(ended), now);
+  if (ended % 2 != 0) {
+    const FlowId id = free_slot();
+    flows_[id] = flows_[ending_];
+    change_places(ending_, id);
+    ending_ = id;
+    ends_.replace_first(id, {now, 0});
+  }
+  flows_[ending_].updated = now;
+  return ended;
+}
+
 void FluidPool::set_cap(FlowId id, double cap) {
   part();
   Flow& flow = flows_[id];
@@ -115,8 +148,11 @@ void FluidPool::set_cap(FlowId id, double cap) {
 
 void FluidPool::join(FlowId id) {
   const Flow& flow = flows_[id];
-  for (const Use& use : uses(flow)) resources_[use.resource].flows.push_back(id);
-  want(flow, flow.cap);
+  for (const Use& use : uses(flow)) {
+    Resource& resource = resources_[use.resource];
+    resource.flows.push_back(id);
+    resource.wanted += flow.cap * use.per_unit;
+  }
   started_.push_back(id);
   request_settle();
 }
@@ -124,12 +160,12 @@ void FluidPool::join(FlowId id) {
 void FluidPool::leave(FlowId id) {
   Flow& flow = flows_[id];
   flow.runs = false;
-  want(flow, -flow.cap);
   paths_[flow.path].served += flow.work;
   for (const Use& use : uses(flow)) {
-    auto& flows = resources_[use.resource].flows;
-    *std::find(flows.begin(), flows.end(), id) = flows.back();
-    flows.pop_back();
+    Resource& resource = resources_[use.resource];
+    resource.wanted -= flow.cap * use.per_unit;
+    *std::find(resource.flows.begin(), resource.flows.end(), id) = resource.flows.back();
+    resource.flows.pop_back();
   }
   ended_.push_back(id);
   request_settle();
@@ -152,7 +188,8 @@ void FluidPool::touch(const Flow& flow) {
 
 void FluidPool::settle() {
   settling_ = false;
-  started_.empty() && ended_.empty() && unrated_.empty() ? renew_all() : part();
+  if (started_.empty() && ended_.empty() && unrated_.empty()) return renew_all();
+  part();
   take_over_rates();
   update_limits();
   ++searches_;
@@ -253,10 +290,12 @@ void FluidPool::sort_group() {
 }
 
 void FluidPool::plan_group(int resource) {
+  const auto& flows = resources_[resource].flows;
+  if (flows.empty()) return;
+  if (flows.size() == 1 && !with_peak_load_ && meets_nobody(flows.front())) return plan_lone(flows.front());
   find_group(resource, [&](int r) { return limits_[r] < unlimited; });
   if (group_.empty()) return;
   ++plans_;
-  if (group_.size() == 1 && !with_peak_load_) return plan_lone(group_.front());
   sort_group();  // sums are rounded in this order
   demands_.clear();
   for (const FlowId id : group_) demands_.push_back({flows_[id].cap, paths_[flows_[id].path].place});
@@ -265,9 +304,18 @@ void FluidPool::plan_group(int resource) {
   for (std::size_t i = 0; i < group_.size(); ++i) new_rates_.push_back({group_[i], rates[i]});
 }
 
+/// On the resources that count.
+bool FluidPool::meets_nobody(FlowId id) const {
+  return std::ranges::all_of(uses(flows_[id]), [&](const Use& use) {
+    return limits_[use.resource] == unlimited || resources_[use.resource].flows.size() == 1;
+  });
+}
+
 /// What the plan of a group of one comes to.
 void FluidPool::plan_lone(FlowId id) {
-  new_rates_.push_back({id, MaxMin::rate_of_one(limits_, group_paths_.front(), flows_[id].cap)});
+  if (std::exchange(flows_[id].seen, searches_) == searches_) return;
+  ++plans_;
+  new_rates_.push_back({id, MaxMin::rate_of_one(limits_, uses(flows_[id]), flows_[id].cap)});
 }
 
 void FluidPool::note_peak_load(const std::vector<double>& rates) {
@@ -283,6 +331,7 @@ void FluidPool::note_peak_load(const std::vector<double>& rates) {
 
 /// Ends at one time leave in the order in which they are planned here.
 void FluidPool::set_rates() {
+  if (new_rates_.empty()) return;
   std::erase_if(new_rates_, [&](const NewRate& change) {
     const Flow& flow = flows_[change.flow];
     return flow.has_rate && flow.rate == change.rate;
@@ -334,9 +383,8 @@ void FluidPool::advance(Flow& flow) {
 
 Picoseconds FluidPool::end_of(const Flow& flow) const {
   if (flow.rate <= 0 && flow.left > 0) return never;  // stands still until the next plan
-  const double end_ps =
-      static_cast<double>(flow.updated.count) + (flow.left > 0 ? flow.left / flow.rate * picoseconds_per_us : 0.0);
-  return std::max(rounded_up(std::min(end_ps, static_cast<double>(end_of_time.count))), engine_.now());
+  const double left_ps = flow.left > 0 ? flow.left / flow.rate * picoseconds_per_us : 0.0;
+  return std::max(end_after(left_ps, flow.updated), engine_.now());
 }
 
 void FluidPool::plan_end(FlowId id, Picoseconds time) {
@@ -345,19 +393,27 @@ void FluidPool::plan_end(FlowId id, Picoseconds time) {
 }
 
 void FluidPool::on_end() {
-  const FlowId id = ends_.first().flow;
-  const bool is_tied = ends_.is_first_tied();
-  if (is_tied) ends_.forget(id);
-  ending_ = id;
-  flows_[id].done.call(flows_[id].done.context);
-  if (!is_tied && is_lone_renewal()) {
+  while (follows_on_first_end())
+    if (!engine_.goes_on_with_first_end()) return;
+}
+
+/// Tells of the first end. Has an equal flow followed at once, and nothing else has happened?
+bool FluidPool::follows_on_first_end() {
+  ending_ = ends_.first().flow;
+  is_lone_end_ = !ends_.is_first_tied();
+  if (!is_lone_end_) ends_.forget(ending_);
+  const Waiter done = flows_[ending_].done;
+  done.call(done.context);
+  if (is_lone_end_ && is_lone_renewal()) {
     const FlowId follows = renew({std::exchange(ending_, none), std::exchange(renewed_, none)});
-    return ends_.replace_first(follows, {end_of(flows_[follows]), engine_.take_place()});
+    ends_.replace_first(follows, {end_of(flows_[follows]), engine_.take_place()});
+    return true;
   }
-  ends_.forget(id);
+  if (is_lone_end_) ends_.forget(ends_.first().flow);
   if (renewed_ == none) part();
   if (ending_ != none) renewals_.push_back({std::exchange(ending_, none), std::exchange(renewed_, none)});
   request_settle();
+  return false;
 }
 
 /// Is all that happens in this instant that one flow follows on an equal one?
@@ -387,15 +443,18 @@ void FluidPool::renew_all() {
 FlowId FluidPool::renew(const Renewal& renewal) {
   const auto [gone, id] = renewal;
   Flow &before = flows_[gone], &flow = flows_[id];
-  before.runs = false;
   paths_[flow.path].served += before.work;
   flow.rate = before.rate;
   flow.has_rate = true;
-  want(flow, -flow.cap);
-  want(flow, flow.cap);
-  for (const Use& use : uses(flow)) *std::ranges::find(resources_[use.resource].flows, gone) = id;
-  free_.push_back(gone);
+  change_places(gone, id);
   return id;
+}
+
+/// `id` runs on the resources of `gone`, whose slot is free.
+void FluidPool::change_places(FlowId gone, FlowId id) {
+  flows_[gone].runs = false;
+  for (const Use& use : uses(flows_[id])) *std::ranges::find(resources_[use.resource].flows, gone) = id;
+  free_.push_back(gone);
 }
 
 }  // namespace weft::sim

@@ -37,6 +37,10 @@ class FluidPool {
   /// `work` units at most at `cap` units per us; `done` is called at the end, in the phase `happen`. Ends are rounded
   /// up to the next nanosecond, so that what is equal stays simultaneous.
   FlowId start(double work, double cap, PathId path, Waiter done);
+  /// Asked when a flow ends, by whom that is told: what starts equal ones one after the other as long as nobody else
+  /// does anything meanwhile. So many of them, `most` or fewer, have ended when it comes back, at what is then the
+  /// present; nobody is told.
+  std::int64_t start_and_end(double work, double cap, PathId path, std::int64_t most);
   /// Changes the largest rate of a flow that has not ended yet.
   void set_cap(FlowId id, double cap);
 
@@ -103,6 +107,7 @@ class FluidPool {
   bool is_twin(const Flow& a, const Flow& b) const;
   void update_limits();
   void plan_group(int resource);
+  bool meets_nobody(FlowId id) const;
   void plan_lone(FlowId id);
   void sort_group();
   template <class Counts>
@@ -115,10 +120,12 @@ class FluidPool {
   Picoseconds end_of(const Flow& flow) const;
   void plan_end(FlowId id, Picoseconds time);
   void on_end();
+  bool follows_on_first_end();
   bool is_lone_renewal() const;
   void part();
   void renew_all();
   FlowId renew(const Renewal& renewal);
+  void change_places(FlowId gone, FlowId id);
   void want(const Flow& flow, double cap);
   void touch(const Flow& flow);
 
@@ -149,6 +156,7 @@ class FluidPool {
   std::vector<Renewal> renewals_;  // of this instant, as long as nothing else has changed in it
   FlowId ending_ = none;           // has ended, and still counts as running while its end is told
   FlowId renewed_ = none;          // an equal one that was started then, and does not count yet
+  bool is_lone_end_ = false;       // no other flow ends when `ending_` does
   bool settling_ = false;
   bool with_peak_load_ = true;
   double peak_load_ = 0;

@@ -1,4 +1,5 @@
-// Memory of coroutines that have ended, for those that follow: a simulation starts thousands, all of a few sizes.
+// Memory of coroutines and kernels that have ended, for those that follow: a simulation starts thousands, all of a few
+// sizes.
 #pragma once
 
 #include <array>

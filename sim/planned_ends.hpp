@@ -1,6 +1,7 @@
 // When each flow of a pool will end, as far as is known: the first end is always at hand.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -31,9 +32,13 @@ class PlannedEnds {
   bool is_empty() const { return heap_.empty(); }
   const Entry& first() const { return heap_.front(); }
   /// Do several flows end when the first does?
-  bool is_first_tied() const {
-    const Picoseconds time = heap_.front().end.time;
-    return (heap_.size() > 1 && heap_[1].end.time == time) || (heap_.size() > 2 && heap_[2].end.time == time);
+  bool is_first_tied() const { return second_time() == heap_.front().end.time; }
+  /// Of the end after the first; the end of time where there is none.
+  Picoseconds second_time() const {
+    Picoseconds time = end_of_time;
+    if (heap_.size() > 1) time = std::min(time, heap_[1].end.time);
+    if (heap_.size() > 2) time = std::min(time, heap_[2].end.time);
+    return time;
   }
   /// For the first time, or another time than before.
   void plan(int flow, PlannedEnd end);

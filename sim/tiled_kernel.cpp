@@ -43,9 +43,12 @@ void TiledKernel::change_work(TiledWork work) {
 }
 
 void TiledKernel::find_groups() {
-  group_tiles_ = groups_.tiles.empty()
-                     ? std::vector{work_.tiles}
-                     : groups_of_first_tiles({groups_.tiles.begin(), groups_.tiles.end()}, work_.tiles);
+  if (groups_.tiles.empty()) {
+    group_tiles_.assign(1, work_.tiles);
+  } else {
+    const auto tiles = groups_of_first_tiles({groups_.tiles.begin(), groups_.tiles.end()}, work_.tiles);
+    group_tiles_.assign(tiles.begin(), tiles.end());
+  }
   group_first_.resize(group_tiles_.size());
   std::exclusive_scan(group_tiles_.begin(), group_tiles_.end(), group_first_.begin(), std::int64_t{0});
   for (std::size_t group = 0; group < group_tiles_.size(); ++group)
@@ -140,10 +143,15 @@ void TiledKernel::run(Cohort& cohort, std::int64_t first, std::int64_t count, do
   ++waves_;
   cohort.first = first;
   cohort.count = count;
+  const auto [bytes, rate] = flow_of(cohort);
+  pool_.start(bytes * share_of_tile, rate, path_, waiter_for<&Cohort::end>(&cohort));
+}
+
+/// Of a tile on each of its CTAs.
+TiledKernel::WaveFlow TiledKernel::flow_of(const Cohort& cohort) const {
   const double bytes = static_cast<double>(cohort.sms.size()) * work_.bytes_per_tile;
   const double hold_us = cohort.stored_count > 0 ? work_.store_hold_us : 0;
-  const double cap = bytes / (work_.tile_us + hold_us) / (work_.slowdown != nullptr ? *work_.slowdown : 1);
-  pool_.start(bytes * share_of_tile, cap, path_, waiter_for<&Cohort::end>(&cohort));
+  return {bytes, bytes / (work_.tile_us + hold_us) / (work_.slowdown != nullptr ? *work_.slowdown : 1)};
 }
 
 void TiledKernel::on_cohort_end(Cohort& cohort) {
@@ -196,10 +204,16 @@ bool TiledKernel::is_amid_its_tiles(const Cohort& cohort) const {
          cohort.count == static_cast<std::int64_t>(cohort.sms.size()) && next_tile_ + cohort.count < work_.tiles;
 }
 
+/// As often as it can, of which the last time is run here.
 void TiledKernel::run_as_before(Cohort& cohort) {
-  const std::int64_t first = std::exchange(next_tile_, next_tile_ + cohort.count);
-  done_tiles_ += cohort.count;
-  group_left_.front() -= cohort.count;
+  const auto [bytes, rate] = flow_of(cohort);
+  const std::int64_t most = (work_.tiles - 1 - next_tile_) / cohort.count;
+  const std::int64_t passed = pool_.start_and_end(bytes, rate, path_, most - 1);
+  const std::int64_t first = next_tile_ + passed * cohort.count;
+  next_tile_ = first + cohort.count;
+  done_tiles_ += (passed + 1) * cohort.count;
+  group_left_.front() -= (passed + 1) * cohort.count;
+  waves_ += static_cast<int>(passed);
   run(cohort, first, cohort.count, 1);
 }
 
@@ -228,13 +242,13 @@ TiledKernel::Cohort& TiledKernel::cohort_of(std::span<const int> sms) {
   Cohort& cohort = *idle_cohorts_.back();
   idle_cohorts_.pop_back();
   cohort.kernel = this;
-  cohort.sms.assign(sms.begin(), sms.end());
+  cohort.sms.assign(sms.data(), sms.data() + sms.size());
   return cohort;
 }
 
 /// All but the first CTAs become another cohort.
 TiledKernel::Cohort& TiledKernel::split(Cohort& cohort, std::int64_t ctas) {
-  Cohort& others = cohort_of(std::span(cohort.sms).subspan(static_cast<std::size_t>(ctas)));
+  Cohort& others = cohort_of(cohort.held().subspan(static_cast<std::size_t>(ctas)));
   cohort.sms.resize(static_cast<std::size_t>(ctas));
   return others;
 }
@@ -242,7 +256,7 @@ TiledKernel::Cohort& TiledKernel::split(Cohort& cohort, std::int64_t ctas) {
 void TiledKernel::leave(Cohort& cohort) {
   cohort.is_leaving = cohort.stored_count > 0;
   if (cohort.is_leaving) return;
-  sms_.release(*this, cohort.sms);
+  sms_.release(*this, cohort.held());
   idle_cohorts_.push_back(&cohort);
 }
 

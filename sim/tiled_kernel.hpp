@@ -4,6 +4,7 @@
 // and not per tile.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <memory>
 #include <span>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "models/schedule/facts.hpp"
 #include "sim/activity.hpp"
 #include "sim/fluid_pool.hpp"
+#include "sim/frame_store.hpp"
 #include "sim/sm_pool.hpp"
 
 namespace weft::sim {
@@ -37,6 +39,8 @@ class TiledKernel : public Grid {
   /// `groups` point into the schedule; empty: all tiles are one group.
   TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, TiledWork work, TileGroups groups);
   TiledKernel(const TiledKernel&) = delete;
+  static void* operator new(std::size_t bytes) { return FrameStore::of_thread().take(bytes); }
+  static void operator delete(void* kernel, std::size_t bytes) { FrameStore::of_thread().give_back(kernel, bytes); }
 
   /// What its tiles cost from the next start on, at another clock; they are as many as before.
   void change_work(TiledWork work);
@@ -50,11 +54,14 @@ class TiledKernel : public Grid {
   /// CTAs that go through their tiles side by side.
   struct Cohort {
     TiledKernel* kernel = nullptr;
-    std::vector<int> sms;                             // of each CTA
+    boost::container::small_vector<int, 160> sms;     // of each CTA
     std::int64_t first = 0, count = 0;                // tiles of this step
     std::int64_t stored_first = 0, stored_count = 0;  // of the step before, which are on their way; count 0: none
     bool is_full = false;                             // this step's results wait for the memory of those
     bool is_leaving = false;                          // holds its SMs until its last tiles are stored
+    std::span<const int> held() const { return {sms.data(), sms.size()}; }
+    static void* operator new(std::size_t bytes) { return FrameStore::of_thread().take(bytes); }
+    static void operator delete(void* cohort, std::size_t bytes) { FrameStore::of_thread().give_back(cohort, bytes); }
     void end() { kernel->on_cohort_end(*this); }
     void end_stores() { kernel->on_stored(*this); }
   };
@@ -69,6 +76,11 @@ class TiledKernel : public Grid {
     void happen() { kernel->activity_->tile_groups[group].happen(kernel->engine_); }
   };
 
+  /// Bytes, and how many of them in a us with nobody beside.
+  struct WaveFlow {
+    double bytes, rate;
+  };
+
   PathId path_of_stores();
   void find_groups();
   void wait_for_groups();
@@ -77,6 +89,7 @@ class TiledKernel : public Grid {
   bool begins_with_own_tiles() const;
   void go_on(Cohort& cohort);
   void run(Cohort& cohort, std::int64_t first, std::int64_t count, double share_of_tile);
+  WaveFlow flow_of(const Cohort& cohort) const;
   void run_own_tiles(Cohort& cohort, std::int64_t first);
   std::int64_t ready_tiles() const;
   void resume_stalled();
@@ -98,17 +111,19 @@ class TiledKernel : public Grid {
   const TileGroups groups_;
   PathId path_, store_path_;
   Picoseconds tail_;
-  std::vector<std::int64_t> group_first_, group_tiles_;  // first tile and tiles of each tile group
-  std::vector<GroupEnd> group_ends_;
+  template <class Value>
+  using ByGroup = boost::container::small_vector<Value, 1>;  // most have one
+  ByGroup<std::int64_t> group_first_, group_tiles_;          // first tile and tiles of each tile group
+  ByGroup<GroupEnd> group_ends_;
 
   Activity* activity_ = nullptr;
-  std::vector<std::int64_t> group_left_;                        // unfinished tiles
+  ByGroup<std::int64_t> group_left_;                            // unfinished tiles
   std::vector<std::pair<int, const Occurrence*>> group_waits_;  // group, and what holds it back
   std::int64_t next_tile_ = 0, done_tiles_ = 0;
   int placed_ctas_ = 0, waves_ = 0;
   std::vector<Stalled> stalled_;
-  std::vector<std::unique_ptr<Cohort>> cohorts_;
-  std::vector<Cohort*> idle_cohorts_;
+  boost::container::small_vector<std::unique_ptr<Cohort>, 2> cohorts_;
+  boost::container::small_vector<Cohort*, 2> idle_cohorts_;
 };
 
 }  // namespace weft::sim

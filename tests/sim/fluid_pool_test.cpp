@@ -275,6 +275,44 @@ TEST(FluidPool, EqualFlowsFollowOnEachOtherAtOneRateUntilAnotherComes) {
   EXPECT_DOUBLE_EQ(pool.served(0), 2 * 4 * 500 + 10000);
 }
 
+/// The same, told only of ends that somebody else could see.
+struct QuietFlowChain : FlowChain {
+  static void go_on_quietly(void* context) {
+    auto* chain = static_cast<QuietFlowChain*>(context);
+    chain->left -=
+        1 + static_cast<int>(chain->pool.start_and_end(chain->work, chain->cap, chain->path, chain->left - 2));
+    chain->ends_us.push_back(to_us(chain->engine.now()));
+    if (chain->left > 0) chain->pool.start(chain->work, chain->cap, chain->path, {go_on_quietly, chain});
+  }
+  void start() { pool.start(work, cap, path, {go_on_quietly, this}); }
+};
+
+// Beside a chain with flows of another length, and one that comes later and shares the link with them.
+TEST(FluidPool, FlowsThatStartAndEndUnseenEndAsIfTheyWereTold) {
+  const auto ends_us = [](auto chain_of) {
+    Engine engine;
+    FluidPool pool(engine);
+    const PathId path = pool.add_path({{pool.add_resource(100), 1}});
+    auto short_ones = chain_of(pool, engine, 333.3, 40.0, path, 100),
+         long_ones = chain_of(pool, engine, 2000, 30.0, path, 20);
+    auto late = chain_of(pool, engine, 700, 50.0, path, 9);
+    short_ones.start();
+    long_ones.start();
+    engine.at(from_us(501), {[](void* chain) { static_cast<decltype(late)*>(chain)->start(); }, &late});
+    engine.run();
+    EXPECT_NEAR(pool.served(0), 100 * 333.3 + 20 * 2000 + 9 * 700, 1e-6);
+    return std::tuple(short_ones.ends_us.back(), long_ones.ends_us.back(), late.ends_us.back(), engine.events(),
+                      short_ones.ends_us.size() + long_ones.ends_us.size() + late.ends_us.size());
+  };
+  const auto told = ends_us([](auto&&... of) { return FlowChain{of...}; });
+  const auto quiet = ends_us([](auto&&... of) { return QuietFlowChain{{of...}}; });
+  EXPECT_EQ(std::get<0>(quiet), std::get<0>(told));
+  EXPECT_EQ(std::get<1>(quiet), std::get<1>(told));
+  EXPECT_EQ(std::get<2>(quiet), std::get<2>(told));
+  EXPECT_EQ(std::get<3>(quiet), std::get<3>(told));
+  EXPECT_LT(std::get<4>(quiet), std::get<4>(told));
+}
+
 TEST(FluidPool, NoWorkEndsInItsOwnInstant) {
   Transfers transfers;
   const int link = transfers.pool.add_resource(100);
