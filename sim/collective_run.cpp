@@ -29,7 +29,7 @@ void CollectiveRun::arrive(Activity& activity, SmPool& sms, double crowded_us) {
 void CollectiveRun::RankGrid::on_placed(std::span<const int> placed) {
   activity->first_cta_started.happen(run->engine_);
   if (run->engine_.now() > arrived) run->crowded_us_ = std::max(run->crowded_us_, crowded_us);
-  held.insert(held.end(), placed.begin(), placed.end());
+  held.insert(held.end(), placed.data(), placed.data() + placed.size());
   if (unplaced == 0) activity->all_ctas_started.happen(run->engine_);
   run->start_complete_channels();
 }
@@ -113,7 +113,7 @@ void CollectiveRun::end_ranks(Batch& batch, const Transfer* ended) {
       return share.transfer->involves(rank) && (ended == nullptr || !share.has_ended);
     };
     if (std::any_of(batch.shares.begin(), batch.shares.end(), is_open)) continue;
-    grid.sms->release(grid, std::span(grid.held).subspan(batch.first, batch.count));
+    grid.sms->release(grid, std::span(grid.held.data() + batch.first, static_cast<std::size_t>(batch.count)));
     grid.ended += batch.count;
     if (grid.ended == timing_.ctas) grid.activity->finish(engine_);
   }

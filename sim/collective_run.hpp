@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <list>
 #include <span>
 #include <vector>
@@ -48,8 +49,8 @@ class CollectiveRun {
     CollectiveRun* run = nullptr;
     Activity* activity = nullptr;
     SmPool* sms = nullptr;
-    std::vector<int> held;  // SM of each resident channel
-    int ended = 0;          // channels
+    boost::container::small_vector<int, 32> held;  // SM of each resident channel
+    int ended = 0;                                 // channels
     Picoseconds arrived;
     double crowded_us = 0;
     void on_placed(std::span<const int> placed) override;
@@ -67,7 +68,7 @@ class CollectiveRun {
   struct Batch {
     CollectiveRun* run = nullptr;
     int first = 0, count = 0;
-    std::vector<Share> shares;
+    boost::container::small_vector<Share, 1> shares;
     double latency_us = 0;   ///< left of it at `since`, beside nobody
     Picoseconds since, due;  ///< of the latency
     bool is_started = false;
@@ -88,8 +89,8 @@ class CollectiveRun {
   const std::vector<Transfer>& transfers_;
   const int ranks_;
   double crowded_us_ = 0, slowdown_ = 1;
-  int started_ = 0;              // channels
-  std::vector<RankGrid> grids_;  // in the order of their arrival; never more than ranks_
+  int started_ = 0;                                    // channels
+  boost::container::small_vector<RankGrid, 1> grids_;  // in the order of their arrival; never more than ranks_
   std::list<Batch> batches_;
 };
 

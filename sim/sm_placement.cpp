@@ -55,12 +55,15 @@ std::span<const int> SmPlacement::place(SmOccupancy& occupancy, const CtaShape& 
   if (free == 0) return {};
   const int enough = free + cluster;
   const Request request{cta, cluster, most > enough ? enough + (most - enough) % cluster : most};
-  const std::size_t place = (occupancy.digest() * 31 + static_cast<std::size_t>(request.most)) % answers_.size();
+  const bool is_empty = occupancy.residents == 0;  // nothing is left to compare
+  const std::size_t digest = is_empty ? 0 : occupancy.digest();
+  const std::size_t place = (digest * 31 + static_cast<std::size_t>(request.most)) % answers_.size();
   if (answers_[place] == nullptr) answers_[place] = std::make_unique<Answer>();
   Answer& answer = *answers_[place];
-  if (!(answer.request == request && answer.before == occupancy)) {
+  const auto is_known = [&] { return is_empty ? answer.before.residents == 0 : answer.before == occupancy; };
+  if (!(answer.request == request && is_known())) {
     answer.request = request;
-    answer.before = answer.after = occupancy;
+    answer.before = answer.after = is_empty ? nobody_ : occupancy;
     find(answer);
   }
   occupancy = answer.after;
