@@ -1,6 +1,8 @@
 #include "sim/operation_cost.hpp"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "models/cost/all_reduce_norm_model.hpp"
 #include "models/cost/direct_collective_model.hpp"
@@ -25,12 +27,31 @@ CollectiveTiming among_others(CollectiveTiming timing, bool by_library, int clus
   return timing;
 }
 
+/// Of the equal collectives of a schedule each is looked for once. Refers to the machine.
+class CollectiveTimings {
+ public:
+  explicit CollectiveTimings(const Machine& machine) : machine_(machine) {}
+  /// As time_over().
+  const CollectiveTiming& of(const Collective& work, int gpus, Bytes bytes) {
+    const Key key{work.transport, work.kind, gpus, bytes, work.max_ctas};
+    for (const auto& [known, timing] : known_)
+      if (known == key) return timing;
+    const CollectiveTiming timing = time_over(machine_, work.transport, work.kind, gpus, bytes, work.max_ctas);
+    return known_.emplace_back(key, timing).second;
+  }
+
+ private:
+  using Key = std::tuple<Transport, CollectiveKind, int, Bytes, int>;
+  const Machine& machine_;
+  std::vector<std::pair<Key, CollectiveTiming>> known_;
+};
+
 CollectiveTiming timing_of(const Collective& collective, const std::string& name, const Schedule& schedule,
-                           const Machine& machine) {
+                           const Machine& machine, CollectiveTimings& timings) {
   const Bytes bytes = bytes_of(full_slice(collective), schedule);
   const auto timing = [&] {
     try {
-      return time_over(machine, collective.transport, collective.kind, schedule.gpus, bytes, collective.max_ctas);
+      return timings.of(collective, schedule.gpus, bytes);
     } catch (const InputError& error) {
       throw InputError(name + "." + error.field(), error.expected());
     }
@@ -61,11 +82,12 @@ double memory_load(const Machine& machine, const MatrixSize& size, const GemmKer
 /// Adds to the cost of an operation what depends on its kind.
 class CostOf {
  public:
-  CostOf(const Schedule& schedule, const Machine& machine, KernelChoices& choices, const Operation& operation,
-         OperationCost& cost, double touched_bytes)
+  CostOf(const Schedule& schedule, const Machine& machine, KernelChoices& choices, CollectiveTimings& timings,
+         const Operation& operation, OperationCost& cost, double touched_bytes)
       : schedule_(schedule),
         machine_(machine),
         choices_(choices),
+        timings_(timings),
         operation_(operation),
         cost_(cost),
         touched_bytes_(touched_bytes) {}
@@ -86,7 +108,7 @@ class CostOf {
                         bytes_per_us(machine_.gpu.hbm_GBps);
   }
   void operator()(const Collective& collective) const {
-    cost_.collective = timing_of(collective, operation_.name, schedule_, machine_);
+    cost_.collective = timing_of(collective, operation_.name, schedule_, machine_, timings_);
     cost_.hbm_bytes_per_port_byte = machine_.collective_kernel.hbm_bytes_per_port_byte;
   }
   void operator()(const AllReduceNorm& fused) const {
@@ -106,6 +128,7 @@ class CostOf {
   const Schedule& schedule_;
   const Machine& machine_;
   KernelChoices& choices_;
+  CollectiveTimings& timings_;
   const Operation& operation_;
   OperationCost& cost_;
   double touched_bytes_;
@@ -117,6 +140,7 @@ std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machi
   const std::vector<MemoryTraffic> traffic = memory_traffic(schedule, machine);
   std::vector<OperationCost> costs(schedule.operations.size());
   KernelChoices choices(machine);
+  CollectiveTimings timings(machine);
   for (std::size_t id = 0; id < costs.size(); ++id) {
     const Operation& operation = schedule.operations[id];
     costs[id].traffic = traffic[id];
@@ -126,7 +150,7 @@ std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machi
     }
     for (const After& after : operation.after)
       if (after.point == Point::tile_group) costs[after.operation].signals = true;
-    match(operation.work, CostOf(schedule, machine, choices, operation, costs[id], traffic[id].touched_bytes));
+    match(operation.work, CostOf(schedule, machine, choices, timings, operation, costs[id], traffic[id].touched_bytes));
   }
   return costs;
 }

@@ -24,9 +24,7 @@ bool is_own(const Work& work) {
 class Support {
  public:
   Support(const Schedule& schedule, std::size_t index)
-      : schedule_(schedule),
-        operation_(schedule.operations[index]),
-        field_("operations[" + std::to_string(index) + "] \"" + operation_.name + "\"") {}
+      : schedule_(schedule), operation_(schedule.operations[index]), index_(index) {}
 
   void check() const {
     for (const After& after : operation_.after) check(after);
@@ -37,7 +35,8 @@ class Support {
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    throw InputError(field_, "expected what the hardware executor supports, got " + what);
+    throw InputError("operations[" + std::to_string(index_) + "] \"" + operation_.name + "\"",
+                     "expected what the hardware executor supports, got " + what);
   }
   const Buffer& buffer(const Slice& slice) const { return schedule_.buffers[static_cast<std::size_t>(slice.buffer)]; }
 
@@ -241,9 +240,11 @@ class Support {
     refuse("memory kernel " + std::string(name_of(work.kernel)));
   }
   void check_counts(const MemoryBound& work, std::size_t reads, std::size_t writes) const {
-    const std::string kernel = " of " + std::string(name_of(work.kernel));
-    if (work.reads.size() > reads) refuse(std::to_string(work.reads.size()) + " reads" + kernel);
-    if (work.writes.size() > writes) refuse(std::to_string(work.writes.size()) + " writes" + kernel);
+    const auto refuse_count = [&](std::size_t count, const std::string& of_what) {
+      refuse(std::to_string(count) + of_what + " of " + std::string(name_of(work.kernel)));
+    };
+    if (work.reads.size() > reads) refuse_count(work.reads.size(), " reads");
+    if (work.writes.size() > writes) refuse_count(work.writes.size(), " writes");
   }
   /// Ours moves whole rows.
   void check_moved(const MemoryBound& work) const {
@@ -296,7 +297,7 @@ class Support {
 
   const Schedule& schedule_;
   const Operation& operation_;
-  std::string field_;
+  std::size_t index_;
 };
 
 /// A wait compares with all that was ever added, so nobody but the one rank that it waits for may add, not even of the
