@@ -190,8 +190,13 @@ void FluidPool::settle() {
   settling_ = false;
   if (started_.empty() && ended_.empty() && unrated_.empty()) return renew_all();
   part();
-  take_over_rates();
-  update_limits();
+  to_plan_.clear();
+  if (unrated_.empty() && started_.size() + ended_.size() == 1) {
+    note_lone_change();
+  } else {
+    take_over_rates();
+    update_limits();
+  }
   ++searches_;
   new_rates_.clear();
   for (const int r : to_plan_)
@@ -201,6 +206,29 @@ void FluidPool::settle() {
       new_rates_.push_back({id, flows_[id].cap});
   unrated_.clear();
   set_rates();
+}
+
+/// Whether the resource can hold flows back, or could until now.
+inline void FluidPool::update_limit(int r) {
+  Resource& resource = resources_[r];
+  if (resource.flows.empty()) {  // nobody is held back, and what rounding left is forgotten
+    resource.wanted = 0;
+    limits_[r] = unlimited;
+    return;
+  }
+  const bool is_enough = resource.wanted < surely_enough * resource.capacity;
+  const double before = std::exchange(limits_[r], is_enough ? unlimited : resource.capacity);
+  if (std::min(before, limits_[r]) < unlimited) to_plan_.push_back(r);
+}
+
+/// What is most common: one flow has started or ended, which can have no twin. The same as for several comes of it.
+void FluidPool::note_lone_change() {
+  const bool has_started = !started_.empty();
+  std::vector<FlowId>& changed = has_started ? started_ : ended_;
+  lone_change_ = changed.front();
+  for (const Use& use : uses(flows_[lone_change_])) update_limit(use.resource);
+  (has_started ? unrated_ : free_).push_back(lone_change_);
+  changed.clear();
 }
 
 /// Pairs each start with an equal end of this instant: the sum over each resource is then what it was.
@@ -238,19 +266,15 @@ bool FluidPool::is_twin(const Flow& gone, const Flow& flow) const {
          (gone.path == flow.path || std::ranges::equal(uses(gone), uses(flow)));
 }
 
-/// Finds which of the touched resources can hold flows back, and could until now.
+/// Finds which of the touched resources can hold flows back, or could until now.
 void FluidPool::update_limits() {
-  to_plan_.clear();
-  for (const int r : touched_) {
-    Resource& resource = resources_[r];
-    resource.is_touched = false;
-    if (resource.flows.empty()) resource.wanted = 0;  // forgets what rounding left
-    const bool is_enough = resource.wanted < surely_enough * resource.capacity;
-    const double before = std::exchange(limits_[r], is_enough ? unlimited : resource.capacity);
-    if (std::min(before, limits_[r]) < unlimited) to_plan_.push_back(r);
-  }
+  lone_change_ = none;
   settled_.swap(touched_);
   touched_.clear();
+  for (const int r : settled_) {
+    resources_[r].is_touched = false;
+    update_limit(r);
+  }
 }
 
 /// All running flows of `resource`, and those that share resources that count with them, directly or through others, in
@@ -291,7 +315,6 @@ void FluidPool::sort_group() {
 
 void FluidPool::plan_group(int resource) {
   const auto& flows = resources_[resource].flows;
-  if (flows.empty()) return;
   if (flows.size() == 1 && !with_peak_load_ && meets_nobody(flows.front())) return plan_lone(flows.front());
   find_group(resource, [&](int r) { return limits_[r] < unlimited; });
   if (group_.empty()) return;
@@ -343,14 +366,13 @@ void FluidPool::set_rates() {
     flow.has_rate = true;
     change.end = end_of(flow);
   }
-  order_ties();
+  if (new_rates_.size() > 1) order_ties();
   for (const NewRate& change : new_rates_) plan_end(change.flow, change.end);
 }
 
 /// Ends at one time come by the first touched resource that a flow shares with them, directly or through others; then
 /// by slot. Of ends at different times the order says nothing.
 void FluidPool::order_ties() {
-  if (new_rates_.size() < 2) return;
   std::sort(new_rates_.begin(), new_rates_.end(),
             [](const NewRate& a, const NewRate& b) { return std::pair(a.end, a.flow) < std::pair(b.end, b.flow); });
   const auto is_open = [&](const NewRate& a, const NewRate& b) {
@@ -366,6 +388,10 @@ void FluidPool::order_ties() {
 
 void FluidPool::find_parts() {
   ++searches_;
+  if (lone_change_ != none) {
+    settled_.clear();
+    for (const Use& use : uses(flows_[lone_change_])) settled_.push_back(use.resource);
+  }
   std::sort(settled_.begin(), settled_.end());
   part_of_.assign(flows_.size(), -1);
   for (const int first : settled_) {

@@ -105,7 +105,9 @@ class FluidPool {
   void take_over_rates();
   bool is_equal(const Flow& gone, double cap, PathId path) const;
   bool is_twin(const Flow& a, const Flow& b) const;
+  void note_lone_change();
   void update_limits();
+  void update_limit(int resource);
   void plan_group(int resource);
   bool meets_nobody(FlowId id) const;
   void plan_lone(FlowId id);
@@ -145,8 +147,9 @@ class FluidPool {
   MaxMin max_min_;
   std::vector<int> to_plan_;  // resources whose flows' rates may change
   std::vector<NewRate> new_rates_;
-  std::vector<int> settled_;  // the resources that were touched
-  std::vector<int> part_of_;  // by flow
+  std::vector<int> settled_;   // the resources that were touched,
+  FlowId lone_change_ = none;  // or the flow whose resources alone were
+  std::vector<int> part_of_;   // by flow
   std::vector<FlowId> group_;
   std::vector<PathUses> group_paths_;       // of its flows
   std::vector<std::uint64_t> is_in_group_;  // a bit a flow
