@@ -11,6 +11,12 @@
 namespace weft::scenarios::families {
 namespace {
 
+const LayerWorkload& layer_of(const Case& request) {
+  if (const auto* layer = std::get_if<LayerWorkload>(&request.workload)) return *layer;
+  throw InputError("schedule.family",
+                   "expected the op that pairs has (transformer_layer), got " + std::string(op_of(request.workload)));
+}
+
 struct PairsRules {
   static constexpr std::string_view name = "pairs";
   static constexpr std::string_view meaning = "a layer whose pairs run each in its own way";
@@ -31,16 +37,14 @@ struct PairsRules {
     });
   }
   static std::vector<Family> searched(const Case& request, const Machine& machine) {
+    layer_of(request);  // refuses what has none
     return searched_pairs(request, std::get<Pairs>(request.schedule.family), machine);
   }
 };
 
 Schedule PairsRules::build(const Case& request, const Machine& machine) {
-  const auto* layer = std::get_if<LayerWorkload>(&request.workload);
-  if (layer == nullptr)
-    throw InputError("schedule.family",
-                     "expected the op that pairs has (transformer_layer), got " + std::string(op_of(request.workload)));
-  const std::vector<LayerPair> known = pairs_of(*layer);
+  const LayerWorkload& layer = layer_of(request);
+  const std::vector<LayerPair> known = pairs_of(layer);
   OverlappedPairs pairs;
   for (std::size_t index = 0; index < named_pairs.size(); ++index) {
     const auto& [key, pair] = named_pairs[index];
@@ -50,7 +54,7 @@ Schedule PairsRules::build(const Case& request, const Machine& machine) {
       throw InputError("schedule." + std::string(key), "expected none: this layer has no such pair");
     pairs.of(static_cast<LayerPair>(index)) = alone(*schedule, request.schedule);
   }
-  return build_layer(request, *layer, std::move(pairs), machine);
+  return build_layer(request, layer, std::move(pairs), machine);
 }
 
 }  // namespace
