@@ -16,11 +16,13 @@ struct Closing {
 };
 using File = std::unique_ptr<gzFile_s, Closing>;
 
-/// Whether the file is one of gzip and was whole as far as it was read: zlib hands out others as they are.
-bool is_whole(const File& file) {
+/// Before anything is read: zlib hands out what is no gzip file as it is.
+bool is_of_gzip(const File& file) { return file && gzdirect(file.get()) == 0; }
+
+bool was_read_whole(const File& file) {
   int error = Z_OK;
   gzerror(file.get(), &error);
-  return (error == Z_OK || error == Z_STREAM_END) && gzdirect(file.get()) == 0;
+  return error == Z_OK || error == Z_STREAM_END;
 }
 
 }  // namespace
@@ -31,7 +33,8 @@ std::string read_gzip_file(const std::filesystem::path& path, const std::string&
   constexpr unsigned bytes_at_once = 1 << 20;
   const File file(gzopen(path.c_str(), "rb"));
   std::string text;
-  for (int got = file ? 1 : -1; got > 0;) {
+  const bool is_compressed_file = is_of_gzip(file);
+  for (int got = is_compressed_file ? 1 : -1; got > 0;) {
     const std::size_t before = text.size();
     text.resize(before + bytes_at_once);
     got = gzread(file.get(), text.data() + before, bytes_at_once);
@@ -40,7 +43,7 @@ std::string read_gzip_file(const std::filesystem::path& path, const std::string&
       throw InputError(path.string(), "expected at most " + std::to_string(most_bytes_read >> 20) + " MB of " +
                                           contents + ", got more");
   }
-  if (!file || !is_whole(file)) throw InputError(path.string(), "expected " + contents + " in a whole gzip file");
+  if (!is_compressed_file || !was_read_whole(file)) throw InputError(path.string(), "expected " + contents + " in a whole gzip file");
   return text;
 }
 
