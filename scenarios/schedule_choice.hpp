@@ -277,10 +277,9 @@ namespace weft {
 template <>
 struct NamesOf<scenarios::Host> {
   using enum scenarios::Host;
-  static constexpr std::array names{std::pair{pytorch, std::string_view{"pytorch"}},
-                                    std::pair{cuda, std::string_view{"cuda"}},
-                                    std::pair{vllm_eager, std::string_view{"vllm_eager"}},
-                                    std::pair{one_thread, std::string_view{"one_thread"}}};
+  static constexpr std::array names{
+      std::pair{pytorch, std::string_view{"pytorch"}}, std::pair{cuda, std::string_view{"cuda"}},
+      std::pair{vllm_eager, std::string_view{"vllm_eager"}}, std::pair{one_thread, std::string_view{"one_thread"}}};
 };
 template <>
 struct NamesOf<scenarios::Collectives> {

@@ -43,7 +43,8 @@ std::string read_gzip_file(const std::filesystem::path& path, const std::string&
       throw InputError(path.string(), "expected at most " + std::to_string(most_bytes_read >> 20) + " MB of " +
                                           contents + ", got more");
   }
-  if (!is_compressed_file || !was_read_whole(file)) throw InputError(path.string(), "expected " + contents + " in a whole gzip file");
+  if (!is_compressed_file || !was_read_whole(file))
+    throw InputError(path.string(), "expected " + contents + " in a whole gzip file");
   return text;
 }
 

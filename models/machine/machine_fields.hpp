@@ -99,7 +99,8 @@ void describe(auto& io, Like<Power> auto& power) {
   io.number("collective_energy", power.collective_pJ_per_byte,
             {"pJ/byte", "through a GPU's port, by a collective's kernel, besides its HBM traffic", energies});
   io.optional("mixed_energy", power.mixed_energy,
-              {"ratio", "energy above idle of an iteration of several operations, over what they take repeated alone",
+              {"ratio",
+               "energy above idle of an iteration of several operations, over what they take repeated alone",
                {0.5, 2}});
   io.optional(
       "voltage_floor", power.voltage_floor,

@@ -74,10 +74,14 @@ std::vector<std::string> outside(const Schedule& schedule, const Machine& machin
 
 double launch_us_of(scenarios::Host host, const Latencies& latencies, int gpus) {
   switch (host) {
-    case scenarios::Host::pytorch: return latencies.eager_launch_us;
-    case scenarios::Host::cuda: return latencies.cuda_launch_us;
-    case scenarios::Host::vllm_eager: return latencies.vllm_launch_us;
-    case scenarios::Host::one_thread: break;
+    case scenarios::Host::pytorch:
+      return latencies.eager_launch_us;
+    case scenarios::Host::cuda:
+      return latencies.cuda_launch_us;
+    case scenarios::Host::vllm_eager:
+      return latencies.vllm_launch_us;
+    case scenarios::Host::one_thread:
+      break;
   }
   return gpus * latencies.thread_launch_us;
 }

@@ -108,7 +108,11 @@ TEST(Predict, AThreadThatDrivesAllGpusTakesItsLaunchForEachOfThem) {
   Machine machine = h200();
   machine.latencies.thread_launch_us = 20;
   for (const int gpus : {2, 4, 8}) {
-    Case small{.id = "a", .gpus = gpus, .workload = CollectiveWorkload{CollectiveKind::all_reduce, 4096}, .schedule = {}, .measured = {}};
+    Case small{.id = "a",
+               .gpus = gpus,
+               .workload = CollectiveWorkload{CollectiveKind::all_reduce, 4096},
+               .schedule = {},
+               .measured = {}};
     small.schedule.launch = Launch::eager;
     small.schedule.host = Host::one_thread;
     EXPECT_NEAR(predict(small, machine, simulator()).time_us, gpus * 20, 1) << gpus;
