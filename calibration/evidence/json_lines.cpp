@@ -1,6 +1,5 @@
 #include "calibration/evidence/json_lines.hpp"
 
-#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -9,9 +8,9 @@
 #include "models/base/json_file.hpp"
 #include "models/base/line_reader.hpp"
 #include "models/base/names.hpp"
-#include "models/base/text_file.hpp"
 
 namespace weft::calibration::evidence {
+
 std::unique_ptr<std::istream> open_lines(const std::filesystem::path& path, const std::string& contents) {
   auto file = std::make_unique<std::ifstream>(path, std::ios::binary);
   if (!*file || std::filesystem::is_directory(path))

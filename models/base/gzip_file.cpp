@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 
@@ -33,18 +34,18 @@ std::string read_gzip_file(const std::filesystem::path& path, const std::string&
   constexpr unsigned bytes_at_once = 1 << 20;
   const File file(gzopen(path.c_str(), "rb"));
   std::string text;
-  const bool is_compressed_file = is_of_gzip(file);
-  for (int got = is_compressed_file ? 1 : -1; got > 0;) {
+  const InputError not_whole(path.string(), "expected " + contents + " in a whole gzip file");
+  if (!is_of_gzip(file)) throw not_whole;
+  for (int got = 1; got > 0;) {
     const std::size_t before = text.size();
     text.resize(before + bytes_at_once);
     got = gzread(file.get(), text.data() + before, bytes_at_once);
-    text.resize(before + static_cast<std::size_t>(got > 0 ? got : 0));
+    text.resize(before + static_cast<std::size_t>(std::max(got, 0)));
     if (text.size() > most_bytes_read)  // a few KB can become as much as one likes
       throw InputError(path.string(), "expected at most " + std::to_string(most_bytes_read >> 20) + " MB of " +
                                           contents + ", got more");
   }
-  if (!is_compressed_file || !was_read_whole(file))
-    throw InputError(path.string(), "expected " + contents + " in a whole gzip file");
+  if (!was_read_whole(file)) throw not_whole;
   return text;
 }
 
