@@ -121,7 +121,6 @@ def explore(
     their `time_us`, `interval_us` and `speedup` over serial; the first and serial also have `losses` (parts in
     picoseconds). Uses all cores.
     """
-    opened = _opened(machine)
     return json.loads(report(question, machine, gpus=gpus, tokens=tokens).written("json"))
 
 
