@@ -117,9 +117,10 @@ std::string advice(const scenarios::Ranking& ranking) {
 }
 
 /// One row a size: what is advised, and from which size on overlap pays.
-Section sizes_of(const std::string& pair, const study::Exploration& exploration, const Scenario& scenario) {
+Section sizes_of(const std::string& pair, const study::Exploration& exploration, const Scenario& scenario,
+                 Grade grade) {
   Section section{
-      pair,
+      pair + (grade == Grade::assumed ? ", by assumed numbers" : ""),
       {{size_word(scenario), droppable("serial us", 1), droppable("advised us", 2), "speedup", "faster with", "advice"},
        {}},
       {}};
@@ -184,12 +185,12 @@ Report exploration_report(const study::Exploration& exploration, const Scenario&
   } else {
     const study::Answer& answer =
         exploration.answers[study::leading_answer(verdict_of(exploration, scenario), exploration)];
-    report.sections.push_back(short_ranking(answer, scenario));
+    report.sections.push_back(short_ranking(answer, scenario, view.evidence.grade));
     report.sections.push_back(short_losses(answer));
   }
   if (view.is_full || view.crossovers.empty())
     for (const std::string& pair : exploration.pairs())
-      report.sections.push_back(sizes_of(pair, exploration, scenario));
+      report.sections.push_back(sizes_of(pair, exploration, scenario, view.evidence.grade));
   if (view.is_full && !exploration.layers.empty()) report.sections.push_back(layers_of(exploration));
   if (!view.is_full) report.notes.emplace_back("All schedules with the names of cases: --all; for programs: --json.");
   return report;

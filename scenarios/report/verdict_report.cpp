@@ -1,7 +1,6 @@
 #include "scenarios/report/verdict_report.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <set>
 
@@ -29,7 +28,7 @@ std::string share(double value) { return fixed(100 * value, 1) + " %"; }
 std::string in_ms(double time_us) { return fixed(time_us * 1e-3, time_us < 1e4 ? 3 : time_us < 1e5 ? 2 : 1); }
 std::string change(double before_us, double time_us) { return in_ms(before_us) + " -> " + in_ms(time_us) + " ms"; }
 
-std::string first_words(const study::Verdict& verdict, const Scenario& scenario) {
+std::string headline(const study::Verdict& verdict, const Scenario& scenario) {
   const std::string pays = verdict.overlaps ? "Overlap pays" : "Faster collectives pay";
   const std::string unit = " " + size_word(scenario);
   const std::string against = ", against " + verdict.largest().baseline.name + ".";
@@ -40,14 +39,6 @@ std::string first_words(const study::Verdict& verdict, const Scenario& scenario)
     return pays + (is_of_several ? " from " + std::to_string(*verdict.pays_from) + unit + " on" : "") + against;
   if (std::ranges::none_of(verdict.sizes, &study::SizePlans::pays)) return "Overlap does not pay: stay with serial.";
   return "Overlap does not pay at " + std::to_string(verdict.largest().size) + unit + ", only below.";
-}
-
-/// What rests on numbers that nobody measured or published is no verdict, and its words say so.
-std::string headline(const study::Verdict& verdict, const Scenario& scenario, Grade grade) {
-  std::string words = first_words(verdict, scenario);
-  if (grade != Grade::assumed) return words;
-  words.front() = static_cast<char>(std::tolower(words.front()));
-  return "Not known; by assumed numbers: " + words;
 }
 
 /// "layer 9.895 -> 7.979 ms (-19.4 %), 80 layers 791.6 -> 638.3 ms".
@@ -153,6 +144,18 @@ void add_gain(const study::Verdict& verdict, const study::SizePlans& plans, cons
   notes.push_back("Runs today: " + runs_today(plans, scenario, machine) + ".");
 }
 
+/// What rests on numbers that nobody measured or published wins nothing: it is a guess, below the headline, and says
+/// so.
+void add_guess(const study::Verdict& verdict, const study::SizePlans* plans, const Scenario& scenario,
+               std::vector<std::string>& notes) {
+  notes.push_back("No winner: too much is assumed. Stay with " + verdict.largest().baseline.name +
+                  " until it is measured; all times below are guesses.");
+  if (plans == nullptr) return;
+  notes.push_back("A guess at " + std::to_string(plans->size) + " " + size_word(scenario) + ": " +
+                  words_of(plans->best, scenario) + ", " + times(verdict, *plans, scenario) + ", " +
+                  fixed(100 * plans->best.odds.faster, 0) + " % to be faster.");
+}
+
 std::string words_of(Grade grade) {
   switch (grade) {
     case Grade::measured:
@@ -238,10 +241,15 @@ void keep_first(std::vector<Line>& lines) {
 
 Section verdict_section(const study::Verdict& verdict, const study::Exploration& exploration, const Scenario& scenario,
                         const Machine& machine, const study::Evidence& evidence) {
-  Section section{"", {{}, {}}, {headline(verdict, scenario, evidence.grade)}};
-  if (const study::SizePlans* plans = example(verdict)) {
+  Section section{"", {{}, {}}, {}};
+  const study::SizePlans* plans = example(verdict);
+  if (evidence.grade == Grade::assumed) {
+    add_guess(verdict, plans, scenario, section.notes);
+  } else if (plans != nullptr) {
+    section.notes.push_back(headline(verdict, scenario));
     add_gain(verdict, *plans, scenario, machine, section.notes);
   } else {
+    section.notes.push_back(headline(verdict, scenario));
     const scenarios::Candidate& fastest = exploration.answers[exploration.most_gained()].ranking.fastest();
     if (!std::holds_alternative<scenarios::Serial>(fastest.request.schedule.family))
       section.notes.push_back("The nearest to a gain: " + scenarios::words_of(fastest.request.schedule) + ", " +
@@ -280,13 +288,13 @@ Section crossover_section(const std::vector<study::Crossover>& crossovers, const
   return section;
 }
 
-Section short_ranking(const study::Answer& answer, const Scenario& scenario) {
+Section short_ranking(const study::Answer& answer, const Scenario& scenario, Grade grade) {
   Section section{answer.pair + ", " + std::to_string(answer.size) + " " + size_word(scenario) + ", " +
-                      std::to_string(scenario.gpus) + " GPUs",
+                      std::to_string(scenario.gpus) + " GPUs" + (grade == Grade::assumed ? ", by assumed numbers" : ""),
                   {{"schedule", "us", "speedup", "faster with", "expected", droppable("worst of 20", 2),
                     droppable("limited by", 1), "weft run"},
                    {}},
-                  {verdict(answer)}};
+                  {(grade == Grade::assumed ? "A guess: " : "") + verdict(answer)}};
   std::vector<Line> lines = lines_of(answer);
   keep_first(lines);
   for (const auto& [one, alike] : lines) {

@@ -12,7 +12,8 @@
 
 namespace weft::scenarios::report {
 
-/// At most ten lines of 80 characters for the models that are shipped. `grade`: none where it was not asked for.
+/// At most ten lines of 80 characters for the models that are shipped. What rests on assumed numbers is no winner: then
+/// the first sentence advises serial, and a guess stands below it.
 weft::report::Section verdict_section(const study::Verdict& verdict, const study::Exploration& exploration,
                                       const scenarios::Scenario& scenario, const Machine& machine,
                                       const study::Evidence& evidence);
@@ -24,8 +25,9 @@ std::vector<std::string> not_counted(const scenarios::Scenario& scenario);
 weft::report::Section crossover_section(const std::vector<study::Crossover>& crossovers,
                                         const scenarios::Scenario& scenario);
 
-/// The schedules of an answer by time, those of one kind that take nearly as long on one line.
-weft::report::Section short_ranking(const study::Answer& answer, const scenarios::Scenario& scenario);
+/// The schedules of an answer by time, those of one kind that take nearly as long on one line. `grade` is that of what
+/// is advised.
+weft::report::Section short_ranking(const study::Answer& answer, const scenarios::Scenario& scenario, Grade grade);
 
 /// What the explained schedules of an answer lose time to, a cause a line.
 weft::report::Section short_losses(const study::Answer& answer);

@@ -74,7 +74,9 @@ TEST(FirstScreen, SaysWhichNumbersNobodyPublishedAndHowToMeasureThem) {
   EXPECT_THAT(answer.text(1000), HasSubstr("Evidence: over a tenth is assumed, since not published: the rate of "
                                            "all-gather of 4 GPUs, gaps between kernels. Measure: weft profile new "
                                            "--nccl-tests LOG, weft calibrate."));
-  EXPECT_THAT(answer.text(1000), HasSubstr("\nNot known; by assumed numbers: overlap pays"));
+  EXPECT_THAT(answer.text(1000), HasSubstr("\nNo winner: too much is assumed. Stay with "));
+  EXPECT_THAT(answer.text(1000), HasSubstr("\nA guess at "));
+  EXPECT_THAT(answer.text(1000), Not(HasSubstr("Plan: ")));
   answer.machine.runtime = Runtime::rocm;  // which weft does not calibrate
   EXPECT_THAT(answer.text(1000), HasSubstr("--nccl-tests LOG, into the profile by hand."));
 }
