@@ -76,6 +76,8 @@ struct Measurement {
   int iterations = 0;              ///< in each timed run or window
   bool checked = false;
   double max_error = 0, error_bound = 0;  ///< of the element that comes closest to its bound (absolute values)
+  /// After a pause: mean clock of GPU 0 in each of `repeats_us`. Empty: unknown.
+  std::vector<double> repeat_clocks_MHz;
   /// Sustained: means of the GPU with the lowest clock. After a pause: of GPU 0 right after the last run. 0: unknown.
   double sm_clock_MHz = 0, power_W = 0;
   GpuReadings gpus;  ///< sustained

@@ -78,6 +78,7 @@ void describe(auto& io, Like<Measurement> auto& measurement) {
   io.required("time_us", measurement.time_us, shortest_us);
   io.usual("repeats_us", measurement.repeats_us, shortest_us);
   io.derived("noise", [&] { return measurement.repeats_us.empty() ? 0.0 : relative_spread(measurement.repeats_us); });
+  io.optional("repeat_clocks_MHz", measurement.repeat_clocks_MHz);
   io.usual("iterations", measurement.iterations);
   io.usual("sm_clock_MHz", measurement.sm_clock_MHz);
   io.usual("power_W", measurement.power_W);

@@ -14,16 +14,25 @@ namespace {
 constexpr std::size_t queued_windows = 3;
 constexpr double queued_ms_of_turns = 60;
 
-/// Mean time of `launches` iterations on the slowest rank after a pause, in microseconds.
-double timed(int launches, const TimedProgram& one, RankView& ranks) {
+/// Means over the iterations of one run after a pause.
+struct TimedRun {
+  double iteration_us = 0;  ///< on the slowest rank
+  double clock_MHz = 0;     ///< of this rank's GPU
+};
+
+TimedRun timed(int launches, const TimedProgram& one, RankView& ranks, SmClocks& clocks) {
   const Event start = make_event(Timed::yes), end = make_event(Timed::yes);
+  const cudaStream_t stream = one.program.origin();
   one.program.wait();
   ranks.barrier();
-  WEFT_CHECK(cudaEventRecord(start.get(), one.program.origin()));
+  clocks.restart();
+  const int before = clocks.read(stream);
+  WEFT_CHECK(cudaEventRecord(start.get(), stream));
   for (int i = 0; i < launches; ++i) one.launcher.launch();
-  WEFT_CHECK(cudaEventRecord(end.get(), one.program.origin()));
+  WEFT_CHECK(cudaEventRecord(end.get(), stream));
+  const int after = clocks.read(stream);
   one.program.wait();
-  return ranks.maximum(elapsed_us(start, end) / launches);
+  return {ranks.maximum(elapsed_us(start, end) / launches), clocks.mean_MHz(before, after)};
 }
 
 int launches_to_fill(double ms, double iteration_us, int at_least) {
@@ -133,10 +142,14 @@ void measure_after_pause(const TimedProgram& one, RankView& ranks, const RunOpti
                          const Instruments& instruments) {
   Measurement& measurement = one.measurement;
   measurement.condition = Condition::after_pause;
-  measurement.iterations = launches_for(options.target_ms * 1e3, timed(2, one, ranks));
+  const auto run = [&](int launches) { return timed(launches, one, ranks, instruments.clocks); };
+  measurement.iterations = launches_for(options.target_ms * 1e3, run(2).iteration_us);
   const int parts = one.program.schedule().repeats_per_iteration;
-  for (int i = 0; i < options.repeats; ++i)
-    measurement.repeats_us.push_back(timed(measurement.iterations, one, ranks) / parts);
+  for (int i = 0; i < options.repeats; ++i) {
+    const TimedRun timed_run = run(measurement.iterations);
+    measurement.repeats_us.push_back(timed_run.iteration_us / parts);
+    measurement.repeat_clocks_MHz.push_back(timed_run.clock_MHz);
+  }
   measurement.time_us = median(measurement.repeats_us);
   measurement.sm_clock_MHz = instruments.sensors.sm_clock_MHz();
   measurement.power_W = instruments.sensors.power_W();
@@ -144,7 +157,7 @@ void measure_after_pause(const TimedProgram& one, RankView& ranks, const RunOpti
 
 void measure_sustained(const TimedProgram& one, RankView& ranks, const RunOptions& options,
                        const Instruments& instruments) {
-  const int launches = launches_to_fill(window_ms, timed(3, one, ranks), 3);
+  const int launches = launches_to_fill(window_ms, timed(3, one, ranks, instruments.clocks).iteration_us, 3);
   Settling settling(queued_windows, options.windows, ranks, instruments);
   settling.run([&](Windows& windows) { windows.add(one.program, one.launcher, launches); });
   const int parts = one.program.schedule().repeats_per_iteration;
@@ -159,7 +172,7 @@ void measure_in_turn(const std::vector<TimedProgram>& mix, RankView& ranks, cons
   std::vector<int> launches;
   double round_us = 0;
   for (const TimedProgram& one : mix) {
-    const double iteration_us = timed(3, one, ranks);
+    const double iteration_us = timed(3, one, ranks, instruments.clocks).iteration_us;
     launches.push_back(launches_to_fill(turn_ms, iteration_us, 1));
     round_us += launches.back() * iteration_us;
   }

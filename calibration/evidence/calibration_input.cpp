@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "calibration/gemm_choices.hpp"
+#include "models/base/statistics.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/own_kernel_of.hpp"
 
@@ -90,7 +91,13 @@ void add_gemm(CalibrationInput& input, const MeasuredCase& one, const scenarios:
   fitting::GemmObservation observation{.size = {gemm.m, gemm.n, gemm.k}, .dtype = gemm.dtype, .time_us = one.time_us};
   if (one.condition == Condition::sustained) {
     if (one.sm_clock_MHz == 0 || one.conditions.max_sm_clock_MHz == 0) return;
-    observation.under_load = {one.sm_clock_MHz / one.conditions.max_sm_clock_MHz, own_power_W(one)};
+    observation.reading = {one.sm_clock_MHz / one.conditions.max_sm_clock_MHz, own_power_W(one)};
+    input.gemms.push_back(observation);
+    return;
+  }
+  if (!one.repeat_clocks_MHz.empty() && one.conditions.max_sm_clock_MHz > 0) {
+    observation.time_us = mean(one.repeats_us);
+    observation.reading = {mean(one.repeat_clocks_MHz) / one.conditions.max_sm_clock_MHz, 0};
     input.gemms.push_back(observation);
     return;
   }

@@ -21,6 +21,7 @@ constexpr Number times[] = {
     {"gemm", "cooperative_efficiency", 0.3, 1},  {"gemm", "pingpong_efficiency", 0.3, 1},
     {"gemm", "load_latency", 0.1, 10},           {"gemm", "unaligned_load", 1, 4},
     {"gemm", "split_sector_load", 1, 4},         {"gemm", "multicast_saves", 0, 1},
+    {"gemm", "outside_rows_cost", 1, 20},        {"gemm", "cluster_start", 0, 2},
     {"gemm", "split_k_overhead", 0, 20},         {"gemm", "split_k_bandwidth", 200, 40000},
     {"gpu", "hbm_bandwidth", 1000, 8000},        {"gpu", "l2_bandwidth", 2000, 40000},
     {"gpu", "l2_unique_bandwidth", 1000, 40000},
@@ -57,7 +58,7 @@ class Fit {
         observations_(observations),
         given_l2_bytes_(machine.gpu.l2_bytes),
         given_l2_lost_bytes_(machine.gpu.l2_lost_bytes) {
-    for (const GemmObservation& one : observations) has_load_ = has_load_ || one.under_load;
+    has_load_ = std::ranges::any_of(observations, is_under_load);
     if (!has_load_) return;
     find_tensor_clock();
     find_steady_limit();
@@ -81,17 +82,19 @@ class Fit {
   }
 
  private:
+  static bool is_under_load(const GemmObservation& one) { return one.reading && one.reading->power_W > 0; }
+
   std::size_t after_pause() const {
     return static_cast<std::size_t>(
-        std::ranges::count_if(observations_, [](const GemmObservation& one) { return !one.under_load; }));
+        std::ranges::count_if(observations_, [](const GemmObservation& one) { return !one.reading; }));
   }
 
   void find_tensor_clock() {
     std::vector<double> shares;
     for (const GemmObservation& one : observations_)
-      if (one.under_load && one.time_us >= long_us && one.under_load->power_W > 0 &&
-          one.under_load->power_W < unlimited_power * machine_.power.limit_W)
-        shares.push_back(std::min(1.0, one.under_load->clock_share));
+      if (one.reading && one.time_us >= long_us && one.reading->power_W > 0 &&
+          one.reading->power_W < unlimited_power * machine_.power.limit_W)
+        shares.push_back(std::min(1.0, one.reading->clock_share));
     if (shares.size() < enough_to_tell) return;
     machine_.power.tensor_clock = quantile(shares, 0.5);
     const double spread = (quantile(shares, 0.975) - quantile(shares, 0.025)) / 2;
@@ -102,14 +105,13 @@ class Fit {
   void find_steady_limit() {
     std::vector<double> at_limit;
     for (const GemmObservation& one : observations_)
-      if (one.under_load && one.under_load->power_W > 0 && is_held(*one.under_load))
-        at_limit.push_back(one.under_load->power_W);
+      if (one.reading && one.reading->power_W > 0 && is_held(*one.reading)) at_limit.push_back(one.reading->power_W);
     if (at_limit.size() < enough_to_tell) return;
     machine_.power.steady_limit_W = std::max(machine_.power.limit_W, quantile(at_limit, 0.5));
     const double spread = (quantile(at_limit, 0.975) - quantile(at_limit, 0.025)) / 2;
     numbers_.push_back({"power", "steady_limit", machine_.power.steady_limit_W, spread, false});
   }
-  bool is_held(const LoadReading& reading) const {
+  bool is_held(const ClockReading& reading) const {
     return reading.clock_share < held_below * machine_.power.tensor_clock;
   }
 
@@ -182,15 +184,15 @@ class Fit {
       };
       if (one.kernels_us && *one.kernels_us < long_us)
         logarithms.push_back(std::log(at(machine_.power.tensor_clock).kernels_us / *one.kernels_us));
-      if (!one.under_load) continue;
-      const LoneGemm predicted = at(std::min(1.0, one.under_load->clock_share));
+      if (!one.reading) continue;
+      const LoneGemm predicted = at(std::min(1.0, one.reading->clock_share));
       logarithms.push_back(std::log(predicted.time_us / one.time_us));
-      if (one.under_load->power_W <= 0) continue;
+      if (one.reading->power_W <= 0) continue;
       LoneGemm measured = predicted;
       measured.dynamic_W *= predicted.time_us / one.time_us;
       const Power& power = machine_.power;
-      const double share = is_held(*one.under_load) ? governed_W(power, measured) / power.limit_of_steady_load_W()
-                                                    : (power.idle_W + measured.dynamic_W) / one.under_load->power_W;
+      const double share = is_held(*one.reading) ? governed_W(power, measured) / power.limit_of_steady_load_W()
+                                                 : (power.idle_W + measured.dynamic_W) / one.reading->power_W;
       logarithms.push_back(weight_of_power * std::log(share));
     }
     return logarithms;
@@ -200,7 +202,13 @@ class Fit {
     std::vector<double> logarithms;
     for (std::size_t i = 0; i < observations_.size(); ++i) {
       const GemmObservation& one = observations_[i];
-      if (one.under_load) continue;
+      if (one.reading && has_load_) continue;
+      if (one.reading) {
+        const double clock_share = std::min(1.0, one.reading->clock_share);
+        const LoneGemm predicted = lone_gemm(machine_, one.size, one.dtype, kernels_[i], clock_share);
+        logarithms.push_back(std::log(predicted.time_us / one.time_us));
+        continue;
+      }
       if (!one.after_gemm || !one.kernels_us) logarithms.push_back(std::log(predicted_us(i) / one.time_us));
       if (with_kernels && one.kernels_us)
         logarithms.push_back(
@@ -212,7 +220,7 @@ class Fit {
 
   double predicted_us(std::size_t i) const {
     const GemmObservation& one = observations_[i];
-    const bool is_settled = one.settled || one.under_load;
+    const bool is_settled = one.settled || one.reading;
     return governed_gemm_us(machine_, one.size, one.dtype, kernels_[i],
                             is_settled ? Condition::sustained : Condition::after_pause);
   }
@@ -221,7 +229,7 @@ class Fit {
     choose_kernels();
     std::vector<double> errors;
     for (std::size_t i = 0; i < observations_.size(); ++i)
-      if (observations_[i].under_load || !has_load_)
+      if (has_load_ ? is_under_load(observations_[i]) : !observations_[i].reading)
         errors.push_back(std::abs(predicted_us(i) / observations_[i].time_us - 1));
     return {machine_, std::move(numbers_), quantile(errors, 0.5), quantile(errors, 0.9)};
   }

@@ -14,10 +14,10 @@ namespace weft::calibration::fitting {
 inline constexpr double long_us = 20;  ///< in which gaps between graphs, at another clock, hardly count
 inline constexpr std::size_t enough_to_tell = 10;
 
-/// Means while a GEMM was under load: its time at its clock says what it takes in cycles, whatever the governor did.
-struct LoadReading {
+/// Means while a GEMM ran: its time at its clock says what it takes in cycles, whatever the governor did.
+struct ClockReading {
   double clock_share = 0;  ///< of the maximum clock
-  double power_W = 0;      ///< 0: nobody knows, as in a mix
+  double power_W = 0;      ///< under load; 0: nobody knows, as in a mix or in a short run
 };
 
 /// A CUDA graph that holds one GEMM, launched again and again. A recorded iteration tells the kernels from the gap
@@ -29,7 +29,7 @@ struct GemmObservation {
   std::optional<double> kernels_us{};  ///< first start to last end, of one iteration below the power limit
   bool after_gemm = false;             ///< measured just after another GEMM, so that the governor may have acted before
   bool settled = false;                ///< measured after so many runs that the governor has done all it will
-  std::optional<LoadReading> under_load{};
+  std::optional<ClockReading> reading{};
 };
 
 struct GemmFit {

