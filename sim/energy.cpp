@@ -44,7 +44,7 @@ class IterationEnergy::DemandOf {
     const DataType dtype = schedule_.buffers[operand.buffer].dtype;
     const std::int64_t tiles = tile_count(size, cost_.kernel);
     const WaveOfTiles wave = wave_of_tiles(energy_.machine_, size, cost_.kernel);
-    const TileTiming tile = time_tile_of_wave(energy_.machine_, size.k, cost_.kernel, dtype, 1, wave.ctas, wave.rows);
+    const TileTiming tile = time_tile_of_wave(energy_.machine_, size.k, cost_.kernel, dtype, 1, wave);
     const double bf16_flops = size.flops() / energy_.machine_.gpu.speedup(dtype);  // fp8 takes as much less
     return {.switching_uJ = kernel_energy(energy_.machine_, cost_.kernel) *
                             (power_.tensor_pJ_per_flop * bf16_flops +
@@ -89,8 +89,7 @@ bool IterationEnergy::uses_tensor_cores() const { return std::ranges::any_of(dem
 
 double IterationEnergy::busy_us(const BusyGemm& gemm, double clock_share) const {
   const auto k = std::visit([](const auto& size) { return size.k; }, gemm.size);
-  const TileTiming tile =
-      time_tile_of_wave(machine_, k, gemm.kernel, gemm.dtype, clock_share, gemm.wave.ctas, gemm.wave.rows);
+  const TileTiming tile = time_tile_of_wave(machine_, k, gemm.kernel, gemm.dtype, clock_share, gemm.wave);
   return weft::busy_us(machine_.gpu, gemm.tiles, tile);
 }
 

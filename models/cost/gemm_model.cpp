@@ -22,6 +22,17 @@ double load_factor(const GemmTiming& timing, Bytes row_bytes) {
   return timing.unaligned_load_factor * (row_bytes % sector_bytes == 0 ? 1 : timing.split_sector_load_factor);
 }
 
+/// Share of the rows that whole clusters of tiles cover which lie outside of a matrix of so many.
+double outside_share(std::int64_t rows, int tile_rows, int cluster) {
+  const std::int64_t covered = rounded_up(divided_up(rows, tile_rows), cluster) * tile_rows;
+  return 1 - static_cast<double>(rows) / static_cast<double>(covered);
+}
+
+/// What rows that `sharing` CTAs load together cost each of them, in rows that it loads by itself.
+double rows_loaded(const GemmTiming& timing, int rows, int sharing) {
+  return sharing == 1 ? rows : rows * std::pow(sharing, -timing.multicast_saves);
+}
+
 }  // namespace
 
 std::int64_t tile_count(const MatrixSize& size, const GemmKernel& kernel) {
@@ -61,7 +72,7 @@ double rows_of_wave(const MatrixSize& size, const GemmKernel& kernel, double cta
 }
 
 TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmKernel& kernel, DataType dtype,
-                             double clock_share, double ctas, double wave_rows) {
+                             double clock_share, const WaveOfTiles& wave) {
   const GemmTiming& timing = machine.gemm;
   const int elements = kernel.tile_m * kernel.tile_n;
   // All warps of our own kernels work on one tile, whatever its size.
@@ -72,35 +83,38 @@ TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmK
   const double row_bytes = static_cast<double>(kernel.tile_k * bytes_of(dtype));
   const double load = load_factor(timing, k * bytes_of(dtype));
   // CTAs of a cluster along n share their rows of A, those along m their rows of B: read once, delivered to each.
-  const auto rows_loaded = [&](int rows, int sharing) {
-    return rows * std::lerp(1.0, 1.0 / sharing, timing.multicast_saves);
+  const double rows_of_a = rows_loaded(timing, kernel.tile_m, kernel.cluster_n);
+  const double rows_of_b = rows_loaded(timing, kernel.tile_n, kernel.cluster_m);
+  const auto with_outside = [&](double rows, double outside) {
+    return rows * (1 + (timing.outside_rows_cost - 1) * outside);
   };
-  const double operand_bytes =
-      load * row_bytes * (rows_loaded(kernel.tile_m, kernel.cluster_n) + rows_loaded(kernel.tile_n, kernel.cluster_m));
-  const double unique_bytes = load * row_bytes * wave_rows;
+  const double delivered_bytes =
+      load * row_bytes * (with_outside(rows_of_a, wave.outside_m) + with_outside(rows_of_b, wave.outside_n));
+  const double unique_bytes = load * row_bytes * wave.rows;
   const double step_us = about_longest({2.0 * elements * kernel.tile_k / flops_per_us,
                                         timing.load_latency_us / kernel.stages / clock_share,
-                                        operand_bytes * ctas / bytes_per_us(machine.gpu.l2_GBps),
+                                        delivered_bytes * wave.ctas / bytes_per_us(machine.gpu.l2_GBps),
                                         unique_bytes / bytes_per_us(machine.gpu.l2_unique_GBps)});
   const double epilogue_us = elements * timing.epilogue_us_per_element / clock_share;
   const bool is_own = is_own_kernel(kernel), is_grid = kernel.scheduler == TileScheduler::grid;
   const double each_us = is_own && is_grid ? timing.own_grid_tile_us : 0;
-  const double start_us = is_own && !is_grid ? timing.own_persistent_start_us : 0;
+  const double start_us = (is_own && !is_grid ? timing.own_persistent_start_us : 0) +
+                          timing.cluster_start_us * std::log2(kernel.cluster_m * kernel.cluster_n);
   return {.tile_us = k_steps * step_us + (is_cooperative ? epilogue_us : 0) + each_us,
           .once_us = timing.kernel_overhead_us + (is_cooperative ? 0 : epilogue_us) + start_us,
-          .l2_bytes = k_steps * operand_bytes};
+          .l2_bytes = k_steps * load * row_bytes * (rows_of_a + rows_of_b)};
 }
 
 WaveOfTiles wave_of_tiles(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel) {
   const auto ctas =
       static_cast<double>(std::min<std::int64_t>(tile_count(size, kernel), persistent_ctas(machine.gpu, kernel)));
-  return {ctas, rows_of_wave(size, kernel, ctas)};
+  return {ctas, rows_of_wave(size, kernel, ctas), outside_share(size.m, kernel.tile_m, kernel.cluster_m),
+          outside_share(size.n, kernel.tile_n, kernel.cluster_n)};
 }
 
 TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
                      double clock_share) {
-  const auto [ctas, rows] = wave_of_tiles(machine, size, kernel);
-  return time_tile_of_wave(machine, size.k, kernel, dtype, clock_share, ctas, rows);
+  return time_tile_of_wave(machine, size.k, kernel, dtype, clock_share, wave_of_tiles(machine, size, kernel));
 }
 
 double kernel_efficiency(const Machine& machine, const Gemm& gemm) {

@@ -32,15 +32,17 @@ struct TileTiming {
 TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
                      double clock_share = 1);
 
-/// CTAs that are at work at once, and the rows that they read between them: the same at every clock.
+/// CTAs that are at work at once, the rows that they read between them, and which shares of the rows of A and of B that
+/// their tiles cover lie outside of the matrix: the same at every clock.
 struct WaveOfTiles {
   double ctas = 0, rows = 0;
+  double outside_m = 0, outside_n = 0;
 };
 WaveOfTiles wave_of_tiles(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel);
 
-/// The same in a wave of `ctas` CTAs that read `wave_rows` rows of k elements between them.
+/// The same in such a wave, with rows of k elements.
 TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmKernel& kernel, DataType dtype,
-                             double clock_share, double ctas, double wave_rows);
+                             double clock_share, const WaveOfTiles& wave);
 
 /// Rate of the GEMM's kernel over that of the library's, of the same tiles and at the same clock: below 1 for one that
 /// signals or waits tile by tile, as no library's kernel does.

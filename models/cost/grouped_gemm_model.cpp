@@ -30,13 +30,15 @@ WaveOfTiles wave_of_tiles(const Machine& machine, const GroupedSize& size, const
   const double ctas = std::min(tiles, static_cast<double>(persistent_ctas(machine.gpu, kernel)));
   const double tiles_of_group = tiles / static_cast<double>(groups_with_rows(size));
   const double groups_of_wave = std::max(1.0, ctas / tiles_of_group);
-  return {ctas, groups_of_wave * rows_of_wave(mean_group(size), kernel, ctas / groups_of_wave)};
+  const auto covered_m = tiles / static_cast<double>(divided_up(size.n, kernel.tile_n)) * kernel.tile_m;
+  const auto covered_n = static_cast<double>(divided_up(size.n, kernel.tile_n) * kernel.tile_n);
+  return {ctas, groups_of_wave * rows_of_wave(mean_group(size), kernel, ctas / groups_of_wave),
+          1 - static_cast<double>(size.rows()) / covered_m, 1 - static_cast<double>(size.n) / covered_n};
 }
 
 TileTiming time_tile(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel, DataType dtype,
                      double clock_share) {
-  const auto [ctas, rows] = wave_of_tiles(machine, size, kernel);
-  return time_tile_of_wave(machine, size.k, kernel, dtype, clock_share, ctas, rows);
+  return time_tile_of_wave(machine, size.k, kernel, dtype, clock_share, wave_of_tiles(machine, size, kernel));
 }
 
 double estimated_grouped_gemm_us(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel,

@@ -126,13 +126,15 @@ struct Latencies {
 /// How the GEMM library's kernels run on this GPU. A k step of one tile takes about the longest of
 ///   2 x tile_m x tile_n x tile_k operations at `efficiency` of the tensor cores' rate,
 ///   load_latency over the stages of the pipeline that are in flight at once,
-///   its operands, for all CTAs at once, at the L2's rate to the SMs, where what the CTAs of a cluster share costs
-///   each of them less by `multicast_saves` of what the others could have loaded for it, and
+///   its operands, for all CTAs at once, at the L2's rate to the SMs, where what `s` CTAs of a cluster load together
+///   costs each of them s^-multicast_saves of what it would cost it alone, and rows of a tile that lie outside of the
+///   matrix cost `outside_rows_cost` times as much as those within, and
 ///   what the CTAs of a wave read between them, each byte once, at the L2's unique rate
 /// (the eighth root of the sum of eighth powers: at a tie both cost). A tile ends with an epilogue in proportion to
 /// its elements. Where operands come from HBM, all steps together and that stream take about the longer of both as
-/// well. Small tiles are computed by two groups of warps in turn (ping-pong: one's epilogue hides behind the other's
-/// main loop), large ones by both together (cooperative).
+/// well. A kernel starts later by `cluster_start` for each doubling of its clusters. Small tiles are computed by two
+/// groups of warps in turn (ping-pong: one's epilogue hides behind the other's main loop), large ones by both together
+/// (cooperative).
 struct GemmTiming {
   double kernel_overhead_us = 0;
   double epilogue_us_per_element = 0;
@@ -141,7 +143,8 @@ struct GemmTiming {
   int cooperative_above_elements = 0;
   double load_latency_us = 0;
   double unaligned_load_factor = 1, split_sector_load_factor = 1;
-  double multicast_saves = 1;
+  double multicast_saves = 1, outside_rows_cost = 1;
+  double cluster_start_us = 0;
   int dynamic_above_waves = 0;
   double counter_reset_us = 0;
   double root_counter_reset_us = 0;

@@ -253,9 +253,16 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
       "split_sector_load", gemm.split_sector_load_factor,
       {"ratio", "loads of rows that do not even begin on a 32-byte sector take so much longer than of those that do",
        slowdowns});
-  io.optional("multicast_saves", gemm.multicast_saves,
-              {"ratio", "share of an operand's way from the L2 that CTAs of a cluster which load it together take once",
-               parts});
+  io.optional(
+      "multicast_saves", gemm.multicast_saves,
+      {"exponent",
+       "what s CTAs of a cluster load together costs each s to the minus so much: 0 nothing is saved, 1 all", parts});
+  io.optional("outside_rows_cost", gemm.outside_rows_cost,
+              {"ratio",
+               "a row of a tile outside of the matrix takes so many times as long from the L2 as one within",
+               {1, 100}});
+  io.optional("cluster_start", gemm.cluster_start_us,
+              {"us", "later start of a kernel for each doubling of the CTAs of its clusters", durations});
   io.number("threads_per_cta", gemm.threads_per_cta, {"threads", "of a GEMM's CTA", small_counts});
   io.number("registers_per_thread", gemm.registers_per_thread, {"registers", "of a GEMM's kernel", small_counts});
   io.optional("shared_memory_beside_operands", gemm.shared_memory_beside_operands,

@@ -37,6 +37,10 @@ class Summaries(unittest.TestCase):
         found = printed("grouped_gemms_summary.py", PEERS / "grouped_gemms_h100.jsonl.gz")
         self.assertEqual(found, (PEERS / "grouped_gemms_summary.json").read_text())
 
+    def test_of_placement(self):
+        files = [ROOT / "calibration/measurements/gemms-2026-11-25" / f"h200_{name}.jsonl.gz" for name in ("first", "again")]
+        self.assertEqual(printed("placement_summary.py", *files), (PEERS / "placement_summary.json").read_text())
+
 
 if __name__ == "__main__":
     unittest.main()

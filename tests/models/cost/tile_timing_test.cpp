@@ -264,7 +264,33 @@ TEST(TileTiming, OfTheL2IsAsIfNothingWereSharedWhereMulticastSavesNothing) {
   const double apart_us = time_tile(machine, {512, 256, 640}, kernel, DataType::bf16).tile_us;
   EXPECT_NEAR(apart_us, 2 * shared_us, 1e-9);
   machine.gemm.multicast_saves = 0.5;
-  EXPECT_NEAR(time_tile(machine, {512, 256, 640}, kernel, DataType::bf16).tile_us, 0.75 * apart_us, 1e-9);
+  EXPECT_NEAR(time_tile(machine, {512, 256, 640}, kernel, DataType::bf16).tile_us, apart_us / std::sqrt(2), 1e-9);
+}
+
+// Tiles of 128 x 64 in clusters of two along m cover 512 x 64 of a matrix of 260 x 48.
+TEST(TileTiming, OfTheL2CountsRowsOutsideOfTheMatrixAsOftenAsTheyCost) {
+  Machine machine = machine_of_l2();
+  GemmKernel kernel = small_kernel();
+  kernel.cluster_m = 2;
+  const MatrixSize size{260, 48, 640};
+  const double within_us = time_tile(machine, size, kernel, DataType::bf16).tile_us;
+  const Bytes within_bytes = static_cast<Bytes>(time_tile(machine, size, kernel, DataType::bf16).l2_bytes);
+  machine.gemm.outside_rows_cost = 3;
+  const double rows_of_a = 128, rows_of_b = 64.0 / 2, outside_m = 1 - 260.0 / 512, outside_n = 1 - 48.0 / 64;
+  const TileTiming timing = time_tile(machine, size, kernel, DataType::bf16);
+  EXPECT_NEAR(timing.tile_us / within_us,
+              (rows_of_a * (1 + 2 * outside_m) + rows_of_b * (1 + 2 * outside_n)) / (rows_of_a + rows_of_b), 1e-9);
+  EXPECT_EQ(static_cast<Bytes>(timing.l2_bytes), within_bytes);
+}
+
+TEST(TileTiming, OfAClusterStartsLaterWithEachDoubling) {
+  Machine machine = machine_of_tensor_cores();
+  GemmKernel kernel = small_kernel();
+  const double alone_us = time_tile(machine, {512, 256, 640}, kernel, DataType::bf16).once_us;
+  machine.gemm.cluster_start_us = 0.5;
+  EXPECT_EQ(time_tile(machine, {512, 256, 640}, kernel, DataType::bf16).once_us, alone_us);
+  kernel.cluster_m = 4, kernel.cluster_n = 2;
+  EXPECT_NEAR(time_tile(machine, {512, 256, 640}, kernel, DataType::bf16).once_us, alone_us + 3 * 0.5, 1e-9);
 }
 
 TEST(SplitK, AddsUpPartialSumsAtARateOfItsOwn) {
