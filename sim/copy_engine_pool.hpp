@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/schedule/schedule.hpp"
-#include "sim/process.hpp"
+#include "sim/engine.hpp"
 
 namespace weft::sim {
 
@@ -15,16 +15,20 @@ class CopyEnginePool {
   CopyEnginePool(Engine& engine, int count, Picoseconds turnaround)
       : engine_(engine), count_(count), idle_(count), turnaround_(turnaround) {}
 
-  /// co_await engines.turn_of(stream); then an engine is the caller's, who gives it back with release() or keeps it for
-  /// the next copy of the stream.
-  struct Turn {
-    CopyEnginePool& engines;
-    StreamId stream;
-    bool await_ready() const { return false; }
-    bool await_suspend(std::coroutine_handle<> process) { return !engines.is_granted(stream, resumption_of(process)); }
-    void await_resume() const {}
-  };
-  Turn turn_of(StreamId stream) { return {*this, stream}; }
+  /// Does the caller get an engine at once, and may go on? Else `granted` is called when one is his. He gives it back
+  /// with release() or keeps it for the next copy of the stream.
+  bool is_granted(StreamId stream, Waiter granted) {
+    if (!has_engine(stream)) {
+      queue_.push_back(granted);
+      return false;
+    }
+    if (engine_.is_next()) {  // who asks would go on next in any case
+      engine_.take_place();
+      return true;
+    }
+    engine_.at(engine_.now(), granted);
+    return false;
+  }
   void release() {
     if (queue_.empty()) {
       ++idle_;
@@ -44,19 +48,6 @@ class CopyEnginePool {
   }
 
  private:
-  /// At once, where whoever asks would go on next in any case; else it is resumed.
-  bool is_granted(StreamId stream, Waiter granted) {
-    if (!has_engine(stream)) {
-      queue_.push_back(granted);
-      return false;
-    }
-    if (engine_.is_next()) {
-      engine_.take_place();
-      return true;
-    }
-    engine_.at(engine_.now(), granted);
-    return false;
-  }
   bool has_engine(StreamId stream) {
     if (const auto kept = std::find(kept_for_.begin(), kept_for_.end(), stream); kept != kept_for_.end()) {
       kept_for_.erase(kept);

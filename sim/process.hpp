@@ -136,13 +136,4 @@ struct Sleep {
   void await_resume() const {}
 };
 
-/// co_await Pause{engine, delay}; lets what is due in this instant go first, even where the delay is 0.
-struct Pause {
-  Engine& engine;
-  Picoseconds delay;
-  bool await_ready() const { return false; }
-  void await_suspend(std::coroutine_handle<> process) { engine.after(delay, resumption_of(process)); }
-  void await_resume() const {}
-};
-
 }  // namespace weft::sim

@@ -73,7 +73,7 @@ void SimulatedMachine::restart(double clock_share) {
   for (const std::unique_ptr<GpuState>& gpu : gpus_) gpu->restart();
   for (Prepared& one : prepared_) {
     one.is_for_this_clock = false;
-    one.path = -1;
+    one.copy.path = -1;
   }
   for (std::vector<Transfer>& transfers : transfers_) transfers.clear();
   collectives_.clear();
@@ -354,29 +354,23 @@ void SimulatedMachine::count_gemm(int rank, int change, double memory_load) {
     one->second.set_slowdown(collective_slowdown(costs_[one->first.second].collective));
 }
 
+/// A copy within one GPU needs no engine: it starts as a kernel does.
 void SimulatedMachine::start_copy(Activity& activity, const Copy& copy) {
   if (copy.path == CopyPath::sms) return start_memory_bound(activity);
   activity.limit = Limit::copy_engine;
-  run_copy(activity, copy);
-}
-
-/// A copy within one GPU needs no engine: it starts as a kernel does.
-Process SimulatedMachine::run_copy(Activity& activity, const Copy& copy) {
+  CopyRun& run = prepared(activity).copy;
+  run.machine = this;
+  run.activity = &activity;
+  run.work = &copy;
   CopyEnginePool& engines = gpus_[activity.rank]->copy_engines;
   const bool needs_engine = is_peer_copy_[activity.id];
-  const int destination = gpu_of(activity.rank, copy.destination.place);
-  const bool is_push = destination != activity.rank;
-  if (needs_engine) co_await engines.turn_of(activity.operation->stream);
-  activity.first_cta_started.happen(engine_);
-  activity.all_ctas_started.happen(engine_);
-  co_await Pause{engine_, from_us(copy_setup_us(activity))};
-  if (needs_engine) count_copy(destination, is_push, +1);
-  co_await bytes_of_copy(activity, copy);
-  if (needs_engine) {
-    count_copy(destination, is_push, -1);
-    keeps_copy_engine_[activity.id] ? engines.keep_for(activity.operation->stream) : engines.release();
-  }
-  activity.finish(engine_);
+  if (!needs_engine || engines.is_granted(activity.operation->stream, waiter_for<&CopyRun::begin>(&run))) run.begin();
+}
+
+void SimulatedMachine::begin_copy(CopyRun& run) {
+  run.activity->first_cta_started.happen(engine_);
+  run.activity->all_ctas_started.happen(engine_);
+  engine_.after(from_us(copy_setup_us(*run.activity)), waiter_for<&CopyRun::flow>(&run));
 }
 
 double SimulatedMachine::copy_setup_us(const Activity& activity) const {
@@ -385,34 +379,46 @@ double SimulatedMachine::copy_setup_us(const Activity& activity) const {
   return engines.setup_us + engines.setup_spread_us * lateness(activity.rank, activity.occasion);
 }
 
-Flowing SimulatedMachine::bytes_of_copy(const Activity& activity, const Copy& copy) {
-  Prepared& one = prepared(activity);
-  if (one.path < 0) prepare_copy(one, activity, copy);
-  double GBps = one.GBps;
-  if (gpu_of(activity.rank, copy.source.place) != gpu_of(activity.rank, copy.destination.place))
-    GBps /= 1 + machine_.copy_engines.speed_spread * (2 * throw_of(activity.rank, activity.occasion) - 1);
-  return {pool_, one.bytes, bytes_per_us(GBps), one.path};
+void SimulatedMachine::prepare_copy(CopyRun& run) {
+  const Activity& activity = *run.activity;
+  const Copy& copy = *run.work;
+  const CopyEngines& engines = machine_.copy_engines;
+  run.source = gpu_of(activity.rank, copy.source.place);
+  run.destination = gpu_of(activity.rank, copy.destination.place);
+  run.bytes = static_cast<double>(bytes_on_rank(copy.source, activity.rank, schedule_));
+  Uses uses;
+  if (run.source == run.destination) {
+    const bool is_contiguous = is_whole_rows(copy.source) && is_whole_rows(copy.destination);
+    run.GBps = is_contiguous ? engines.rate_within_gpu_GBps(static_cast<Bytes>(run.bytes)) : engines.local_strided_GBps;
+    if (const double hbm_bytes = costs_[activity.id].traffic.hbm_bytes; hbm_bytes > 0)
+      uses.push_back({gpus_[run.source]->hbm, hbm_bytes / run.bytes});
+  } else {
+    run.GBps = run.source == activity.rank ? engines.rate_of_push_GBps() : engines.GBps;
+    uses = links_.copy_uses(run.source, run.destination, activity.rank);
+    for (Use& link : uses) link.per_unit *= engines.rate_of_push_GBps() / run.GBps;  // a pull's requests take the rest
+    for (const int gpu : {run.source, run.destination}) uses.push_back({gpus_[gpu]->hbm, 1.0});
+  }
+  run.path = pool_.add_path(uses);
 }
 
-void SimulatedMachine::prepare_copy(Prepared& one, const Activity& activity, const Copy& copy) {
-  const int source = gpu_of(activity.rank, copy.source.place);
-  const int destination = gpu_of(activity.rank, copy.destination.place);
-  one.bytes = static_cast<double>(bytes_on_rank(copy.source, activity.rank, schedule_));
-  Uses uses;
-  if (source == destination) {
-    const bool is_contiguous = is_whole_rows(copy.source) && is_whole_rows(copy.destination);
-    const CopyEngines& engines = machine_.copy_engines;
-    one.GBps = is_contiguous ? engines.rate_within_gpu_GBps(static_cast<Bytes>(one.bytes)) : engines.local_strided_GBps;
-    if (const double hbm_bytes = costs_[activity.id].traffic.hbm_bytes; hbm_bytes > 0)
-      uses.push_back({gpus_[source]->hbm, hbm_bytes / one.bytes});
-  } else {
-    const CopyEngines& engines = machine_.copy_engines;
-    one.GBps = source == activity.rank ? engines.rate_of_push_GBps() : engines.GBps;
-    uses = links_.copy_uses(source, destination, activity.rank);
-    for (Use& link : uses) link.per_unit *= engines.rate_of_push_GBps() / one.GBps;  // a pull's requests take the rest
-    for (const int gpu : {source, destination}) uses.push_back({gpus_[gpu]->hbm, 1.0});
+void SimulatedMachine::flow_copy(CopyRun& run) {
+  const Activity& activity = *run.activity;
+  if (run.path < 0) prepare_copy(run);
+  if (is_peer_copy_[activity.id]) count_copy(run.destination, run.is_push(), +1);
+  double GBps = run.GBps;
+  if (run.source != run.destination)
+    GBps /= 1 + machine_.copy_engines.speed_spread * (2 * throw_of(activity.rank, activity.occasion) - 1);
+  pool_.start(run.bytes, bytes_per_us(GBps), run.path, waiter_for<&CopyRun::end>(&run));
+}
+
+void SimulatedMachine::end_copy(CopyRun& run) {
+  Activity& activity = *run.activity;
+  if (is_peer_copy_[activity.id]) {
+    CopyEnginePool& engines = gpus_[activity.rank]->copy_engines;
+    count_copy(run.destination, run.is_push(), -1);
+    keeps_copy_engine_[activity.id] ? engines.keep_for(activity.operation->stream) : engines.release();
   }
-  one.path = pool_.add_path(uses);
+  activity.finish(engine_);
 }
 
 /// Its rows lie one after the other in memory.

@@ -61,7 +61,6 @@ class SimulatedMachine : public Device {
     return {pool_.served(gpus_[rank]->hbm), links_.served_in(rank), links_.served_out(rank)};
   }
   UnitLoads loads(int rank) const;
-  Processes& processes() { return copies_; }
 
  private:
   struct GpuState {
@@ -85,6 +84,20 @@ class SimulatedMachine : public Device {
     void begin() { machine->count_gemm(rank, +1, memory_load); }
     void end() { machine->count_gemm(rank, -1, memory_load); }
   };
+  /// A copy of a rank in execution. What it moves and where is known once it has flowed at the
+  /// present clock.
+  struct CopyRun {
+    SimulatedMachine* machine = nullptr;
+    Activity* activity = nullptr;
+    const Copy* work = nullptr;  // of the activity
+    PathId path = -1;
+    double bytes = 0, GBps = 0;
+    int source = 0, destination = 0;  // GPUs
+    bool is_push() const { return destination != activity->rank; }
+    void begin() { machine->begin_copy(*this); }
+    void flow() { machine->flow_copy(*this); }
+    void end() { machine->end_copy(*this); }
+  };
   /// What an operation of a rank is in every iteration, known once it has started for the first time.
   struct Prepared {
     std::unique_ptr<TiledKernel> kernel;
@@ -93,8 +106,7 @@ class SimulatedMachine : public Device {
     Limit limit = Limit::latency;
     std::string detail;
     GemmWatch watch;
-    PathId path = -1;            // of a copy
-    double bytes = 0, GBps = 0;  // of a copy
+    CopyRun copy;
   };
 
   Prepared& prepared(const Activity& activity) {
@@ -118,10 +130,11 @@ class SimulatedMachine : public Device {
   void hold_sms(Activity& activity, int sms, double time_us);
   SmPool& sms_for(const Activity& activity);
   void start_copy(Activity& activity, const Copy& copy);
-  Process run_copy(Activity& activity, const Copy& copy);
+  void begin_copy(CopyRun& run);
   double copy_setup_us(const Activity& activity) const;
-  Flowing bytes_of_copy(const Activity& activity, const Copy& copy);
-  void prepare_copy(Prepared& one, const Activity& activity, const Copy& copy);
+  void prepare_copy(CopyRun& run);
+  void flow_copy(CopyRun& run);
+  void end_copy(CopyRun& run);
   void count_copy(int gpu, bool is_push, int change);
   bool is_whole_rows(const Slice& slice) const;
   Hindrance who_holds_sms(const Grid& grid, int rank) const;
@@ -148,7 +161,6 @@ class SimulatedMachine : public Device {
   std::vector<std::vector<Transfer>> transfers_;  // by operation: a collective's, once it started
   std::map<std::pair<int, OperationId>, CollectiveRun> collectives_;     // iteration, operation
   std::vector<decltype(collectives_)::iterator> collectives_under_way_;  // in their order there; some that have ended
-  Processes copies_;
 };
 
 }  // namespace weft::sim
