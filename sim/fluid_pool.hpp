@@ -9,15 +9,16 @@
 // Each plan moves the ends of many flows; ends at one time leave in the order in which they were planned.
 #pragma once
 
+#include <algorithm>
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
 
+#include "sim/engine.hpp"
 #include "sim/max_min.hpp"
 #include "sim/planned_ends.hpp"
-#include "sim/process.hpp"
 
 namespace weft::sim {
 
@@ -69,9 +70,7 @@ class FluidPool {
   };
   struct Path {
     std::size_t first_use = 0, last_use = 0;
-    double served = 0;       // units of the flows that ended
-    std::uint64_t seen = 0;  // number of the search that met a flow of it last
-    int place = 0;           // in group_paths_, of the group that was found then
+    double served = 0;  // units of the flows that ended
   };
   struct Flow {
     PathId path = 0;
@@ -86,10 +85,9 @@ class FluidPool {
   struct Renewal {
     FlowId gone, follows;
   };
-  struct NewRate {
+  struct NewEnd {
     FlowId flow;
-    double rate;
-    Picoseconds end = {};
+    Picoseconds end;
     int part = 0;  // see order_ties()
   };
   static constexpr FlowId none = -1;
@@ -100,22 +98,24 @@ class FluidPool {
   FlowId free_slot();
   void join(FlowId id);
   void leave(FlowId id);
+  void count_changes();
+  void count(FlowId id, const Flow& flow, const Use& use);
   void request_settle();
   void settle();
+  void settle_lone(FlowId id);
+  void settle_several();
   void take_over_rates();
   bool is_equal(const Flow& gone, double cap, PathId path) const;
   bool is_twin(const Flow& a, const Flow& b) const;
-  void note_lone_change();
   void update_limits();
-  void update_limit(int resource);
+  bool update_limit(int resource);
+  void plan();
   void plan_group(int resource);
-  bool meets_nobody(FlowId id) const;
-  void plan_lone(FlowId id);
   void sort_group();
   template <class Counts>
   void find_group(int resource, const Counts& counts);
   void note_peak_load(const std::vector<double>& rates);
-  void set_rates();
+  void set_rate(FlowId id, double rate);
   void order_ties();
   void find_parts();
   void advance(Flow& flow);
@@ -140,18 +140,20 @@ class FluidPool {
   std::vector<Use> uses_;  // path by path
   std::vector<Flow> flows_;
   PlannedEnds ends_;  // of flows that run and do not stand still
-  std::vector<FlowId> free_, started_, ended_;
+  std::vector<FlowId> free_;
+  std::vector<FlowId> changed_;  // have started or ended since the last settling, in this order,
+  std::size_t counted_ = 0;      // and so many of them count among the flows of their resources, or no more
   std::vector<FlowId> unrated_;  // need a rate: new ones, and those with another cap
 
   // Memory of settle().
   MaxMin max_min_;
   std::vector<int> to_plan_;  // resources whose flows' rates may change
-  std::vector<NewRate> new_rates_;
+  std::vector<NewEnd> new_ends_;
+  std::vector<FlowId> started_, ended_;
   std::vector<int> settled_;   // the resources that were touched,
   FlowId lone_change_ = none;  // or the flow whose resources alone were
   std::vector<int> part_of_;   // by flow
   std::vector<FlowId> group_;
-  std::vector<PathUses> group_paths_;       // of its flows
   std::vector<std::uint64_t> is_in_group_;  // a bit a flow
   std::vector<Demand> demands_;
   std::vector<int> open_;
@@ -166,14 +168,15 @@ class FluidPool {
   std::uint64_t plans_ = 0;
 };
 
-/// co_await Flowing{pool, work, cap, path}: until the flow has ended.
-struct Flowing {
-  FluidPool& pool;
-  double work, cap;
-  PathId path;
-  bool await_ready() const { return false; }
-  void await_suspend(std::coroutine_handle<> process) { pool.start(work, cap, path, resumption_of(process)); }
-  void await_resume() const {}
-};
+inline Picoseconds FluidPool::end_of(const Flow& flow) const {
+  if (flow.rate <= 0 && flow.left > 0) return never;  // stands still until the next plan
+  const double left_ps = flow.left > 0 ? flow.left / flow.rate * picoseconds_per_us : 0.0;
+  return std::max(end_after(left_ps, flow.updated), engine_.now());
+}
+
+inline void FluidPool::plan_end(FlowId id, Picoseconds time) {
+  if (time == never) return ends_.forget(id);
+  ends_.plan(id, {time, engine_.take_place()});
+}
 
 }  // namespace weft::sim

@@ -16,54 +16,47 @@ constexpr double rounding_margin = 1e-9;
 
 }  // namespace
 
-void MaxMin::find_fillings(const std::vector<double>& capacities, std::span<const PathUses> paths) {
+void MaxMin::begin(const std::vector<double>& capacities, std::span<const Demand> demands) {
   std::size_t uses = 0;
-  for (const PathUses& path : paths) uses += path.size();
+  for (const Demand& demand : demands) uses += demand.uses.size();
   if (shares_.size() < uses) shares_.resize(uses);
-  shares_of_path_.clear();
+  if (filling_by_resource_.size() < capacities.size()) filling_by_resource_.resize(capacities.size());
   fillings_.clear();
-  fillings_.reserve(std::min(uses, capacities.size()));
-  filling_by_resource_.resize(capacities.size(), nullptr);
-  Share* share = shares_.data();
-  for (const PathUses& path : paths) {
-    const Share* const first = share;
-    for (const Use& use : path)
-      if (const double capacity = capacities[use.resource]; capacity < infinity)
-        *share++ = {filling_of(use.resource, capacity), use.per_unit};
-    shares_of_path_.emplace_back(first, share);
-  }
-  for (const Filling& filling : fillings_) filling_by_resource_[filling.resource] = nullptr;
-}
-
-void MaxMin::begin(std::span<const Demand> demands) {
   rates_.resize(demands.size());
   rising_.resize(demands.size());
+  Share* share = shares_.data();
   for (std::size_t i = 0; i < demands.size(); ++i) {
-    const auto [cap, path] = demands[i];
-    const std::span<const Share> shares = shares_of_path_[path];
-    rising_[i] = {&rates_[i], cap, shares};
-    for (const Share& share : shares) {
-      share.filling->weight += share.per_unit;
-      ++share.filling->rising;
+    const Share* const first = share;
+    for (const Use& use : demands[i].uses) {
+      const double capacity = capacities[use.resource];
+      if (capacity == infinity) continue;
+      Filling& filling = filling_of(use.resource, capacity);
+      filling.weight += use.per_unit;
+      ++filling.rising;
+      *share++ = {&filling, use.per_unit};
     }
+    rising_[i] = {&rates_[i], demands[i].cap, {first, share}};
   }
 }
 
-inline MaxMin::Filling* MaxMin::filling_of(int resource, double capacity) {
-  Filling*& filling = filling_by_resource_[resource];
-  if (filling == nullptr) filling = &fillings_.emplace_back(Filling{.resource = resource, .free = capacity});
+inline MaxMin::Filling& MaxMin::filling_of(int resource, double capacity) {
+  Filling& filling = filling_by_resource_[resource];
+  if (filling.rising == 0) {
+    filling = {.free = capacity};
+    fillings_.push_back(&filling);
+  }
   return filling;
 }
 
 /// The lowest level at which one of the resources that flows still rise through is full.
 double MaxMin::find_full() {
   double lowest = infinity;
-  for (Filling& filling : fillings_) {
-    if (std::exchange(filling.has_changed, false)) {
-      const bool is_open = filling.rising > 0 && filling.weight > 0;
-      filling.full_at = is_open ? std::max(filling.free, 0.0) / filling.weight : infinity;
+  for (Filling* filling : fillings_) {
+    if (std::exchange(filling->has_changed, false)) {
+      const bool is_open = filling->rising > 0 && filling->weight > 0;
+      filling->full_at = is_open ? std::max(filling->free, 0.0) / filling->weight : infinity;
     }
-    lowest = std::min(lowest, filling.full_at);
+    lowest = std::min(lowest, filling->full_at);
   }
   return lowest;
 }
@@ -98,14 +91,12 @@ double MaxMin::rate_of_one(const std::vector<double>& capacities, PathUses uses,
   return rate;
 }
 
-const std::vector<double>& MaxMin::rates(const std::vector<double>& capacities, std::span<const PathUses> paths,
-                                         std::span<const Demand> demands) {
+const std::vector<double>& MaxMin::rates(const std::vector<double>& capacities, std::span<const Demand> demands) {
   if (demands.size() == 1) {
-    rates_.assign(1, rate_of_one(capacities, paths[demands.front().path], demands.front().cap));
+    rates_.assign(1, rate_of_one(capacities, demands.front().uses, demands.front().cap));
     return rates_;
   }
-  find_fillings(capacities, paths);
-  begin(demands);
+  begin(capacities, demands);
   double full = find_full();
   double cap = infinity;  // the least of those that still rise: they stop there if no resource is full before
   for (const Rising& flow : rising_) cap = std::min(cap, flow.cap);
@@ -128,9 +119,8 @@ const std::vector<double>& MaxMin::rates(const std::vector<double>& capacities, 
   return rates_;
 }
 
-std::vector<double> max_min_rates(const std::vector<double>& capacities, std::span<const PathUses> paths,
-                                  std::span<const Demand> demands) {
-  return MaxMin().rates(capacities, paths, demands);
+std::vector<double> max_min_rates(const std::vector<double>& capacities, std::span<const Demand> demands) {
+  return MaxMin().rates(capacities, demands);
 }
 
 }  // namespace weft::sim

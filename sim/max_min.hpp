@@ -31,34 +31,31 @@ using PathUses = std::span<const Use>;
 
 struct Demand {
   double cap = 0;  ///< largest rate; must be finite and positive
-  int path = 0;    ///< its place among the paths
+  PathUses uses;
 };
 
 /// Rates in the order of `demands`. Deterministic: the order of operations depends on nothing but the arguments.
-std::vector<double> max_min_rates(const std::vector<double>& capacities, std::span<const PathUses> paths,
-                                  std::span<const Demand> demands);
+std::vector<double> max_min_rates(const std::vector<double>& capacities, std::span<const Demand> demands);
 
 /// The same for who asks again and again: it keeps nothing from one call to the next but memory. Resources are looked
 /// at only in rounds in which one of them may be full, not where flows stop at their caps.
 class MaxMin {
  public:
   /// Valid until the next call.
-  const std::vector<double>& rates(const std::vector<double>& capacities, std::span<const PathUses> paths,
-                                   std::span<const Demand> demands);
+  const std::vector<double>& rates(const std::vector<double>& capacities, std::span<const Demand> demands);
   /// The rate of a flow that meets no other.
   static double rate_of_one(const std::vector<double>& capacities, PathUses uses, double cap);
 
  private:
   /// A resource while the unfrozen flows rise together.
   struct Filling {
-    int resource = 0;
     int rising = 0;           // unfrozen flows: weight alone may keep a rounding error above 0
     double free = 0;          // capacity that frozen flows left
     double weight = 0;        // sum of coefficients of unfrozen flows
     double full_at = 0;       // level at which it is full, as of the last find_full()
     bool has_changed = true;  // since then
   };
-  /// What the flows of a path take of one of them.
+  /// What a flow takes of one of them.
   struct Share {
     Filling* filling = nullptr;
     double per_unit = 0;
@@ -69,18 +66,16 @@ class MaxMin {
     std::span<const Share> shares;
   };
 
-  void find_fillings(const std::vector<double>& capacities, std::span<const PathUses> paths);
-  void begin(std::span<const Demand> demands);
-  Filling* filling_of(int resource, double capacity);
+  void begin(const std::vector<double>& capacities, std::span<const Demand> demands);
+  Filling& filling_of(int resource, double capacity);
   double find_full();
   static bool meets_full(const Rising& flow, double level);
   static void freeze(const Rising& flow, double rate);
 
-  std::vector<Filling> fillings_;              // resources that can be full; they stay where they are during a call
-  std::vector<Filling*> filling_by_resource_;  // by resource: null where it has none; all null between calls
-  std::vector<Share> shares_;                  // path by path
-  std::vector<std::span<const Share>> shares_of_path_;
-  std::vector<Rising> rising_;  // in the order of the flows, since sums are rounded in it
+  std::vector<Filling> filling_by_resource_;  // no flow rises through any between calls
+  std::vector<Filling*> fillings_;            // that flows of this call use and that can be full
+  std::vector<Share> shares_;                 // flow by flow
+  std::vector<Rising> rising_;                // in the order of the flows, since sums are rounded in it
   std::vector<double> rates_;
 };
 

@@ -10,6 +10,17 @@
 
 namespace weft::sim {
 
+/// When something ends that needs `left_ps` from `since` on: at a whole nanosecond, rounded up after taking off what
+/// floating point may have added. Plain rounding up would let equal flows drift apart, rounding to nearest could end a
+/// flow in the instant in which it was planned, for ever.
+inline Picoseconds end_after(double left_ps, Picoseconds since) {
+  constexpr std::int64_t grid_ps = 1000;
+  const double end_ps = static_cast<double>(since.count) + left_ps;
+  const double end = std::min(end_ps, static_cast<double>(end_of_time.count)) / static_cast<double>(grid_ps) - 1e-6;
+  const auto whole = static_cast<std::int64_t>(end);  // rounded towards 0, which std::ceil() is a call for
+  return {(whole + (static_cast<double>(whole) < end ? 1 : 0)) * grid_ps};
+}
+
 /// In the order in which ends leave the engine.
 struct PlannedEnd {
   Picoseconds time;

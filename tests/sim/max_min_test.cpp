@@ -20,13 +20,9 @@ struct Flow {
 };
 
 std::vector<double> rates_of(const std::vector<double>& capacities, const std::vector<Flow>& flows) {
-  std::vector<PathUses> paths;
   std::vector<Demand> demands;
-  for (const Flow& flow : flows) {
-    demands.push_back({flow.cap, static_cast<int>(paths.size())});
-    paths.emplace_back(flow.uses);
-  }
-  return max_min_rates(capacities, paths, demands);
+  for (const Flow& flow : flows) demands.push_back({flow.cap, flow.uses});
+  return max_min_rates(capacities, demands);
 }
 
 TEST(MaxMin, NoFlowsHaveNoRates) { EXPECT_TRUE(rates_of({100}, {}).empty()); }
