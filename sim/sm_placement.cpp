@@ -45,29 +45,52 @@ std::uint16_t SmOccupancy::kind_with(const SmRoom& room) {
 
 SmPlacement::SmPlacement(SmLayout& layout)
     : layout_(layout),
-      nobody_(layout),
+      nobody_(new SmState(SmOccupancy(layout), 0)),
       candidates_(static_cast<std::size_t>(layout.gpcs())),
       candidate_sms_(static_cast<std::size_t>(layout.sms())) {}
 
 /// Of requests for more than there is room for, all that leave as many CTAs over for a last cluster are the same.
-std::span<const int> SmPlacement::place(SmOccupancy& occupancy, const CtaShape& cta, int cluster, int most) {
-  const int free = room(occupancy, cta);
+std::span<const int> SmPlacement::place(SmStatePointer& state, const CtaShape& cta, int cluster, int most) {
+  const int free = room(state->occupancy, cta);
   if (free == 0) return {};
   const int enough = free + cluster;
   const Request request{cta, cluster, most > enough ? enough + (most - enough) % cluster : most};
-  const bool is_empty = occupancy.residents == 0;  // nothing is left to compare
-  const std::size_t digest = is_empty ? 0 : occupancy.digest();
-  const std::size_t place = (digest * 31 + static_cast<std::size_t>(request.most)) % answers_.size();
-  if (answers_[place] == nullptr) answers_[place] = std::make_unique<Answer>();
-  Answer& answer = *answers_[place];
-  const auto is_known = [&] { return is_empty ? answer.before.residents == 0 : answer.before == occupancy; };
-  if (!(answer.request == request && is_known())) {
+  Placed& answer = placed_[(state->number * 31 + static_cast<std::size_t>(request.most)) % kept];
+  if (answer.after == nullptr || answer.before != state->number || answer.request != request) {
+    SmOccupancy occupancy = state->occupancy;
     answer.request = request;
-    answer.before = answer.after = is_empty ? nobody_ : occupancy;
-    find(answer);
+    answer.before = state->number;
+    find(answer, occupancy);
+    answer.after = state_of(occupancy);
   }
-  occupancy = answer.after;
-  return answer.placed;
+  state = answer.after;
+  return answer.sms;
+}
+
+void SmPlacement::leave(SmStatePointer& state, std::span<const int> sms, const CtaShape& cta) {
+  if (state->occupancy.residents == static_cast<int>(sms.size())) {
+    state = nobody_;
+    return;
+  }
+  Left& answer = left_[(state->number * 31 + static_cast<std::size_t>(sms.front())) % kept];
+  if (answer.after == nullptr || answer.before != state->number || answer.cta != cta ||
+      !std::ranges::equal(answer.sms, sms)) {
+    SmOccupancy occupancy = state->occupancy;
+    occupancy.take_room(sms, cta, -1);
+    answer.cta = cta;
+    answer.before = state->number;
+    answer.sms.assign(sms.begin(), sms.end());
+    answer.after = state_of(occupancy);
+  }
+  state = answer.after;
+}
+
+/// That of this occupancy; a new one where none is kept.
+SmStatePointer SmPlacement::state_of(const SmOccupancy& occupancy) {
+  if (occupancy.residents == 0) return nobody_;
+  SmStatePointer& known = states_[occupancy.digest() % kept];
+  if (known == nullptr || known->occupancy != occupancy) known = new SmState(occupancy, ++last_number_);
+  return known;
 }
 
 /// For so many such CTAs, wherever they are.
@@ -78,49 +101,49 @@ int SmPlacement::room(const SmOccupancy& occupancy, const CtaShape& cta) {
   return ctas;
 }
 
-void SmPlacement::find(Answer& answer) {
-  answer.placed.clear();
-  is_placed_at_once(answer) ? place_at_once(answer) : place_round_by_round(answer);
+void SmPlacement::find(Placed& answer, SmOccupancy& occupancy) {
+  answer.sms.clear();
+  is_placed_at_once(answer.request, occupancy) ? place_at_once(answer, occupancy)
+                                               : place_round_by_round(answer, occupancy);
 }
 
 /// On an empty GPU all rounds are the same: single CTAs, or whole clusters of which an SM holds one CTA.
-bool SmPlacement::is_placed_at_once(const Answer& answer) const {
-  const auto& [cta, cluster, most] = answer.request;
-  return answer.before.residents == 0 && (cluster == 1 || (most % cluster == 0 && layout_.empty_sm().ctas(cta) == 1));
+bool SmPlacement::is_placed_at_once(const Request& request, const SmOccupancy& occupancy) const {
+  const auto& [cta, cluster, most] = request;
+  return occupancy.residents == 0 && (cluster == 1 || (most % cluster == 0 && layout_.empty_sm().ctas(cta) == 1));
 }
 
 /// What place_round_by_round() comes to there: every SM of the round gets as many, or one less.
-void SmPlacement::place_at_once(Answer& answer) {
+void SmPlacement::place_at_once(Placed& answer, SmOccupancy& occupancy) {
   const auto& [cta, cluster, most] = answer.request;
   const std::span<const int> round = layout_.round_of(cluster);
   const auto width = static_cast<int>(round.size());
   const int ctas = std::min(most, layout_.empty_sm().ctas(cta) * width);
   if (ctas == 0) return;
   for (int left = ctas; left > 0; left -= width)
-    answer.placed.insert(answer.placed.end(), round.begin(), round.begin() + std::min(left, width));
+    answer.sms.insert(answer.sms.end(), round.begin(), round.begin() + std::min(left, width));
   const int each = ctas / width, one_more = ctas % width;
-  if (one_more > 0) answer.after.take_room(round.first(one_more), cta, each + 1);
-  if (each > 0) answer.after.take_room(round.subspan(one_more), cta, each);
+  if (one_more > 0) occupancy.take_room(round.first(one_more), cta, each + 1);
+  if (each > 0) occupancy.take_room(round.subspan(one_more), cta, each);
 }
 
 /// SMs with more residents come in when no emptier ones can take any.
-void SmPlacement::place_round_by_round(Answer& answer) {
+void SmPlacement::place_round_by_round(Placed& answer, SmOccupancy& occupancy) {
   const int full = layout_.empty_sm().slots;
-  find_fitting(answer);
-  for (int most_load = least_load(0);
-       most_load < full && static_cast<int>(answer.placed.size()) < answer.request.most;) {
-    find_candidates(answer.after, most_load);
-    const std::size_t before = answer.placed.size();
+  find_fitting(answer.request, occupancy);
+  for (int most_load = least_load(0); most_load < full && static_cast<int>(answer.sms.size()) < answer.request.most;) {
+    find_candidates(occupancy, most_load);
+    const std::size_t before = answer.sms.size();
     place_round(answer);
-    answer.after.take_room(std::span(answer.placed).subspan(before), answer.request.cta, 1);
-    find_fitting(answer);
-    most_load = answer.placed.size() > before ? std::max(most_load + 1, least_load(0)) : least_load(most_load + 1);
+    occupancy.take_room(std::span(answer.sms).subspan(before), answer.request.cta, 1);
+    find_fitting(answer.request, occupancy);
+    most_load = answer.sms.size() > before ? std::max(most_load + 1, least_load(0)) : least_load(most_load + 1);
   }
 }
 
 /// A cluster to each GPC in turn, as long as one takes any.
-void SmPlacement::place_round(Answer& answer) {
-  std::vector<int>& placed = answer.placed;
+void SmPlacement::place_round(Placed& answer) {
+  std::vector<int>& placed = answer.sms;
   for (bool some_placed = true; some_placed;) {
     some_placed = false;
     for (Candidates& candidates : candidates_) {
@@ -132,10 +155,10 @@ void SmPlacement::place_round(Answer& answer) {
   }
 }
 
-void SmPlacement::find_fitting(const Answer& answer) {
+void SmPlacement::find_fitting(const Request& request, const SmOccupancy& occupancy) {
   fitting_load_.clear();
-  for (const SmOccupancy::Kind& kind : answer.after.kinds) {
-    const bool is_fitting = kind.sms > 0 && kind.room.fits(answer.request.cta);
+  for (const SmOccupancy::Kind& kind : occupancy.kinds) {
+    const bool is_fitting = kind.sms > 0 && kind.room.fits(request.cta);
     fitting_load_.push_back(is_fitting ? layout_.empty_sm().slots - kind.room.slots : -1);
   }
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -35,6 +37,15 @@ struct SmOccupancy {
   std::uint16_t kind_with(const SmRoom& room);
 };
 
+/// An occupancy that does not change, so that all GPUs and moments that are in it can share it.
+struct SmState : boost::intrusive_ref_counter<SmState, boost::thread_unsafe_counter> {
+  explicit SmState(SmOccupancy of_sms, std::uint64_t number_of_state)
+      : occupancy(std::move(of_sms)), number(number_of_state) {}
+  const SmOccupancy occupancy;
+  const std::uint64_t number;  ///< no other state of the placement has it
+};
+using SmStatePointer = boost::intrusive_ptr<const SmState>;
+
 /// Serves all GPUs of a machine: the same CTAs on a GPU that holds the same find the same SMs, which happens wave after
 /// wave, so that the last answers are kept.
 class SmPlacement {
@@ -43,9 +54,11 @@ class SmPlacement {
   SmPlacement(const SmPlacement&) = delete;
 
   const SmLayout& layout() const { return layout_; }
-  const SmOccupancy& nobody() const { return nobody_; }
+  const SmStatePointer& nobody() const { return nobody_; }
   /// Places at most so many CTAs; the SMs that took them, one entry a CTA, are valid until the next call.
-  std::span<const int> place(SmOccupancy& occupancy, const CtaShape& cta, int cluster, int most);
+  std::span<const int> place(SmStatePointer& state, const CtaShape& cta, int cluster, int most);
+  /// One such CTA leaves each of the SMs.
+  void leave(SmStatePointer& state, std::span<const int> sms, const CtaShape& cta);
 
  private:
   struct Request {
@@ -53,30 +66,42 @@ class SmPlacement {
     int cluster = 0, most = 0;
     bool operator==(const Request&) const = default;
   };
-  struct Answer {
+  struct Placed {
     Request request;
-    SmOccupancy before, after;
-    std::vector<int> placed;
+    std::uint64_t before = 0;  // number of the state
+    SmStatePointer after;
+    std::vector<int> sms;
+  };
+  struct Left {
+    CtaShape cta;
+    std::uint64_t before = 0;
+    SmStatePointer after;
+    std::vector<int> sms;
   };
   /// SMs of one GPC that may take a CTA in this round, the emptiest first.
   struct Candidates {
     const int* next = nullptr;
     int* end = nullptr;
   };
+  static constexpr std::size_t kept = 256;  // answers of each kind: a question has one place among them
 
   static int room(const SmOccupancy& occupancy, const CtaShape& cta);
-  void find(Answer& answer);
-  bool is_placed_at_once(const Answer& answer) const;
-  void place_at_once(Answer& answer);
-  void place_round_by_round(Answer& answer);
-  void place_round(Answer& answer);
-  void find_fitting(const Answer& answer);
+  SmStatePointer state_of(const SmOccupancy& occupancy);
+  void find(Placed& answer, SmOccupancy& occupancy);
+  bool is_placed_at_once(const Request& request, const SmOccupancy& occupancy) const;
+  void place_at_once(Placed& answer, SmOccupancy& occupancy);
+  void place_round_by_round(Placed& answer, SmOccupancy& occupancy);
+  void place_round(Placed& answer);
+  void find_fitting(const Request& request, const SmOccupancy& occupancy);
   int least_load(int from) const;
   void find_candidates(const SmOccupancy& occupancy, int most_load);
 
   SmLayout& layout_;
-  const SmOccupancy nobody_;
-  std::array<std::unique_ptr<Answer>, 256> answers_;  // a request has one place
+  const SmStatePointer nobody_;
+  std::uint64_t last_number_ = 0;
+  std::array<SmStatePointer, kept> states_;  // by digest
+  std::array<Placed, kept> placed_;
+  std::array<Left, kept> left_;
   std::vector<int> fitting_load_;       // by kind: residents of an SM that can take one more; -1: it cannot
   std::vector<Candidates> candidates_;  // by GPC
   std::vector<int> candidate_sms_;      // GPC by GPC

@@ -5,7 +5,7 @@
 namespace weft::sim {
 
 SmPool::SmPool(Engine& engine, SmPlacement& placement)
-    : engine_(engine), placement_(placement), occupancy_(placement.layout()) {}
+    : engine_(engine), placement_(placement), state_(placement.nobody()) {}
 
 void SmPool::submit(Grid& grid) {
   const auto behind = std::upper_bound(waiting_.begin(), waiting_.end(), grid.priority,
@@ -15,10 +15,7 @@ void SmPool::submit(Grid& grid) {
 }
 
 void SmPool::release(Grid& grid, std::span<const int> sms) {
-  if (occupancy_.residents == static_cast<int>(sms.size()))
-    occupancy_ = placement_.nobody();
-  else
-    occupancy_.take_room(sms, grid.cta, -1);
+  placement_.leave(state_, sms, grid.cta);
   grid.resident -= static_cast<int>(sms.size());
   if (grid.resident == 0) std::erase(holding_, &grid);
   request_dispatch();
@@ -37,7 +34,7 @@ const Grid* SmPool::what_holds_back(const Grid& grid) const {
 
 int SmPool::busy_sms() const {
   int busy = 0;
-  for (const SmOccupancy::Kind& kind : occupancy_.kinds)
+  for (const SmOccupancy::Kind& kind : state_->occupancy.kinds)
     if (kind.room != placement_.layout().empty_sm()) busy += kind.sms;
   return busy;
 }
@@ -72,7 +69,7 @@ int SmPool::allowed(const Grid& grid) {
 std::span<const int> SmPool::place(Grid& grid) {
   const int most = allowed(grid);
   if (most == 0) return {};
-  const std::span<const int> sms = placement_.place(occupancy_, grid.cta, grid.cluster, most);
+  const std::span<const int> sms = placement_.place(state_, grid.cta, grid.cluster, most);
   const auto placed = static_cast<int>(sms.size());
   if (grid.resident == 0 && placed > 0) holding_.push_back(&grid);
   grid.unplaced -= placed;

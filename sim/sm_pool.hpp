@@ -60,7 +60,7 @@ class SmPool {
 
   Engine& engine_;
   SmPlacement& placement_;
-  SmOccupancy occupancy_;
+  SmStatePointer state_;
   std::vector<Grid*> waiting_;        // by priority, then arrival
   std::vector<const Grid*> holding_;  // grids with resident CTAs, in the order of their first
   bool dispatch_requested_ = false;

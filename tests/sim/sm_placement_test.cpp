@@ -17,15 +17,15 @@ constexpr CtaShape whole_sm{1024, 1, 1}, half_sm{512, 1, 1}, quarter_sm{256, 1, 
 TEST(SmPlacement, ClustersGoRoundTheGpcs) {
   SmLayout layout(test_gpu(2, 4));
   SmPlacement placement(layout);
-  SmOccupancy occupancy(layout);
-  EXPECT_THAT(placement.place(occupancy, whole_sm, 2, 6), ElementsAre(0, 1, 4, 5, 2, 3));
-  EXPECT_EQ(occupancy.residents, 6);
+  SmStatePointer state = placement.nobody();
+  EXPECT_THAT(placement.place(state, whole_sm, 2, 6), ElementsAre(0, 1, 4, 5, 2, 3));
+  EXPECT_EQ(state->occupancy.residents, 6);
 }
 
 TEST(SmPlacement, KeptAnswersAreThoseFoundAnew) {
   SmLayout layout(test_gpu(3, 4));
   SmPlacement kept(layout);
-  SmOccupancy occupancy(layout);
+  SmStatePointer state = kept.nobody();
   struct Resident {
     CtaShape cta;
     std::vector<int> sms;
@@ -35,18 +35,21 @@ TEST(SmPlacement, KeptAnswersAreThoseFoundAnew) {
   for (int step = 0; step < 3000; ++step) {
     if (!residents.empty() && draw() % 2 == 0) {
       const std::size_t leaving = draw() % residents.size();
-      occupancy.take_room(residents[leaving].sms, residents[leaving].cta, -1);
+      SmOccupancy same = state->occupancy;
+      same.take_room(residents[leaving].sms, residents[leaving].cta, -1);
+      kept.leave(state, residents[leaving].sms, residents[leaving].cta);
+      ASSERT_EQ(state->occupancy, same.residents > 0 ? same : kept.nobody()->occupancy);
       residents.erase(residents.begin() + static_cast<std::ptrdiff_t>(leaving));
       continue;
     }
     const CtaShape cta = std::array{whole_sm, half_sm, quarter_sm}[draw() % 3];
     const int cluster = 1 + static_cast<int>(draw() % 2);
     const int most = 1 + static_cast<int>(draw() % 60);
-    SmOccupancy same = occupancy;
-    const std::span<const int> placed = kept.place(occupancy, cta, cluster, most);
+    SmStatePointer same(new SmState(state->occupancy, 1));
+    const std::span<const int> placed = kept.place(state, cta, cluster, most);
     SmPlacement fresh(layout);
     ASSERT_THAT(placed, ElementsAreArray(fresh.place(same, cta, cluster, most)));
-    ASSERT_EQ(occupancy, same);
+    ASSERT_EQ(state->occupancy, same->occupancy);
     if (!placed.empty()) residents.push_back({cta, {placed.begin(), placed.end()}});
   }
 }
@@ -57,7 +60,8 @@ TEST(SmPlacement, AskingForMoreThanThereIsRoomForChangesNothing) {
   for (const int most : {6, 8, 600}) {
     SmOccupancy occupancy(layout);
     occupancy.take_room(std::vector{2}, quarter_sm, 1);
-    EXPECT_THAT(placement.place(occupancy, whole_sm, 2, most), ElementsAre(0, 1, 3, 4));
+    SmStatePointer state(new SmState(occupancy, 1));
+    EXPECT_THAT(placement.place(state, whole_sm, 2, most), ElementsAre(0, 1, 3, 4));
   }
 }
 
