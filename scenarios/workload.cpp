@@ -178,18 +178,24 @@ std::vector<Field> fields_of(const Workload& workload) {
 }
 
 std::string describe(const Workload& workload) {
-  std::ostringstream text;
-  text << op_of(workload);
-  const auto write = [&text](const Field& field) {
-    if (!field.is_written) return;
-    std::visit(
-        Overloaded{[&](bool) { text << ' ' << field.key; }, [&](const std::string& word) { text << ' ' << word; },
-                   [](const std::vector<int>&) {}, [](const std::vector<std::string>&) {},
-                   [&](auto number) { text << ' ' << field.key << '=' << number; }},
-        field.value);
+  std::string text(op_of(workload));
+  const auto add_number = [&](const Field& field, const std::string& digits) {
+    text += ' ' + field.key + '=' + digits;
   };
-  for (const Field& field : fields_of(workload)) write(field);
-  return text.str();
+  const auto add = [&](const Field& field) {
+    if (!field.is_written) return;
+    std::visit(Overloaded{[&](bool) { text += ' ' + field.key; }, [&](const std::string& word) { text += ' ' + word; },
+                          [](const std::vector<int>&) {}, [](const std::vector<std::string>&) {},
+                          [&](std::int64_t number) { add_number(field, std::to_string(number)); },
+                          [&](double number) {
+                            std::ostringstream digits;  // as many as tell it apart at a glance
+                            digits << number;
+                            add_number(field, digits.str());
+                          }},
+               field.value);
+  };
+  for (const Field& field : fields_of(workload)) add(field);
+  return text;
 }
 
 CollectiveKind collective_of(PairOp op) {

@@ -42,28 +42,34 @@ class IterationEnergy::DemandOf {
   Demand of_matrix(const AnyGemm& gemm, const Slice& operand) const {
     const auto size = size_of(gemm, schedule_.gpus);
     const DataType dtype = schedule_.buffers[operand.buffer].dtype;
-    const std::int64_t tiles = tile_count(size, cost_.kernel);
-    const WaveOfTiles wave = wave_of_tiles(energy_.machine_, size, cost_.kernel);
-    const TileTiming tile = time_tile_of_wave(energy_.machine_, size.k, cost_.kernel, dtype, 1, wave);
+    const int busy = counted(size, dtype);
+    const BusyGemm& one = energy_.gemms_[static_cast<std::size_t>(busy)];
     const double bf16_flops = size.flops() / energy_.machine_.gpu.speedup(dtype);  // fp8 takes as much less
-    return {.switching_uJ = kernel_energy(energy_.machine_, cost_.kernel) *
+    return {.switching_uJ = one.energy *
                             (power_.tensor_pJ_per_flop * bf16_flops +
-                             power_.l2_pJ_per_byte * tile.l2_bytes * static_cast<double>(tiles)) *
+                             power_.l2_pJ_per_byte * one.tile.l2_bytes() * static_cast<double>(one.tiles)) *
                             1e-6,
-            .busy = counted({size, cost_.kernel, dtype, tiles, 1, wave}),
+            .busy = busy,
             .is_on_tensor_cores = true};
   }
 
-  int counted(BusyGemm gemm) const {
+  /// The place of this GEMM among those that differ.
+  template <class Size>
+  int counted(const Size& size, DataType dtype) const {
+    const GemmKernel& kernel = cost_.kernel;
     std::vector<BusyGemm>& gemms = energy_.gemms_;
     const auto equal = std::find_if(gemms.begin(), gemms.end(), [&](const BusyGemm& one) {
-      return one.size == gemm.size && one.dtype == gemm.dtype && one.kernel == gemm.kernel;
+      const auto* of_kind = std::get_if<Size>(&one.size);
+      return of_kind != nullptr && *of_kind == size && one.dtype == dtype && one.kernel == kernel;
     });
     const auto place = static_cast<int>(equal - gemms.begin());
-    if (equal != gemms.end())
+    if (equal != gemms.end()) {
       ++equal->count;
-    else
-      gemms.push_back(std::move(gemm));
+    } else {
+      const Machine& machine = energy_.machine_;
+      gemms.push_back({size, kernel, dtype, tile_count(size, kernel), 1, kernel_energy(machine, kernel),
+                       TileOfWave(machine, size.k, kernel, dtype, wave_of_tiles(machine, size, kernel))});
+    }
     return place;
   }
 
@@ -88,14 +94,12 @@ IterationEnergy::IterationEnergy(const Schedule& schedule, const Machine& machin
 bool IterationEnergy::uses_tensor_cores() const { return std::ranges::any_of(demands_, &Demand::is_on_tensor_cores); }
 
 double IterationEnergy::busy_us(const BusyGemm& gemm, double clock_share) const {
-  const auto k = std::visit([](const auto& size) { return size.k; }, gemm.size);
-  const TileTiming tile = time_tile_of_wave(machine_, k, gemm.kernel, gemm.dtype, clock_share, gemm.wave);
-  return weft::busy_us(machine_.gpu, gemm.tiles, tile);
+  return weft::busy_us(machine_.gpu, gemm.tiles, gemm.tile.at(clock_share));
 }
 
 /// At the voltage of the maximum clock; 1 W us is 1 uJ.
 double IterationEnergy::busy_uJ(const BusyGemm& gemm, double busy_us, double clock_share) const {
-  return kernel_energy(machine_, gemm.kernel) * machine_.power.gemm_W * clock_share * busy_us;
+  return gemm.energy * machine_.power.gemm_W * clock_share * busy_us;
 }
 
 EnergyAtClock IterationEnergy::at(double clock_share) const {

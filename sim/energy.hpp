@@ -51,7 +51,8 @@ class IterationEnergy {
     DataType dtype;
     std::int64_t tiles = 0;
     int count = 0;
-    WaveOfTiles wave{};
+    double energy = 1;  ///< over that of the library's kernel of the same tile
+    TileOfWave tile;
   };
   class DemandOf;
 

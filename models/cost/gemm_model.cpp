@@ -71,15 +71,17 @@ double rows_of_wave(const MatrixSize& size, const GemmKernel& kernel, double cta
   return (std::min(m, rows_of_a) + std::min(n, rows_of_b)) * kernel.split_k;
 }
 
-TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmKernel& kernel, DataType dtype,
-                             double clock_share, const WaveOfTiles& wave) {
+TileOfWave::TileOfWave(const Machine& machine, std::int64_t k, const GemmKernel& kernel, DataType dtype,
+                       const WaveOfTiles& wave) {
   const GemmTiming& timing = machine.gemm;
   const int elements = kernel.tile_m * kernel.tile_n;
+  const bool is_own = is_own_kernel(kernel), is_grid = kernel.scheduler == TileScheduler::grid;
   // All warps of our own kernels work on one tile, whatever its size.
-  const bool is_cooperative = elements > timing.cooperative_above_elements || is_own_kernel(kernel);
-  const auto k_steps = static_cast<double>(divided_up(divided_up(k, kernel.split_k), kernel.tile_k));
-  const double flops_per_us = machine.gpu.flops_per_us_of_sm(dtype) * clock_share *
-                              (is_cooperative ? timing.cooperative_efficiency : timing.pingpong_efficiency);
+  is_cooperative_ = elements > timing.cooperative_above_elements || is_own;
+  k_steps_ = static_cast<double>(divided_up(divided_up(k, kernel.split_k), kernel.tile_k));
+  step_flops_ = 2.0 * elements * kernel.tile_k;
+  flops_per_us_ = machine.gpu.flops_per_us_of_sm(dtype);
+  efficiency_ = is_cooperative_ ? timing.cooperative_efficiency : timing.pingpong_efficiency;
   const double row_bytes = static_cast<double>(kernel.tile_k * bytes_of(dtype));
   const double load = load_factor(timing, k * bytes_of(dtype));
   // CTAs of a cluster along n share their rows of A, those along m their rows of B: read once, delivered to each.
@@ -91,18 +93,25 @@ TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmK
   const double delivered_bytes =
       load * row_bytes * (with_outside(rows_of_a, wave.outside_m) + with_outside(rows_of_b, wave.outside_n));
   const double unique_bytes = load * row_bytes * wave.rows;
-  const double step_us = about_longest({2.0 * elements * kernel.tile_k / flops_per_us,
-                                        timing.load_latency_us / kernel.stages / clock_share,
-                                        delivered_bytes * wave.ctas / bytes_per_us(machine.gpu.l2_GBps),
-                                        unique_bytes / bytes_per_us(machine.gpu.l2_unique_GBps)});
-  const double epilogue_us = elements * timing.epilogue_us_per_element / clock_share;
-  const bool is_own = is_own_kernel(kernel), is_grid = kernel.scheduler == TileScheduler::grid;
-  const double each_us = is_own && is_grid ? timing.own_grid_tile_us : 0;
-  const double start_us = (is_own && !is_grid ? timing.own_persistent_start_us : 0) +
-                          timing.cluster_start_us * std::log2(kernel.cluster_m * kernel.cluster_n);
-  return {.tile_us = k_steps * step_us + (is_cooperative ? epilogue_us : 0) + each_us,
-          .once_us = timing.kernel_overhead_us + (is_cooperative ? 0 : epilogue_us) + start_us,
-          .l2_bytes = k_steps * load * row_bytes * (rows_of_a + rows_of_b)};
+  l2_bytes_ = k_steps_ * load * row_bytes * (rows_of_a + rows_of_b);
+  load_latency_us_ = timing.load_latency_us / kernel.stages;
+  operands_us_ = delivered_bytes * wave.ctas / bytes_per_us(machine.gpu.l2_GBps);
+  unique_us_ = unique_bytes / bytes_per_us(machine.gpu.l2_unique_GBps);
+  epilogue_us_ = elements * timing.epilogue_us_per_element;
+  each_us_ = is_own && is_grid ? timing.own_grid_tile_us : 0;
+  once_us_ = timing.kernel_overhead_us;
+  start_us_ = (is_own && !is_grid ? timing.own_persistent_start_us : 0) +
+              timing.cluster_start_us * std::log2(kernel.cluster_m * kernel.cluster_n);
+}
+
+TileTiming TileOfWave::at(double clock_share) const {
+  const double flops_per_us = flops_per_us_ * clock_share * efficiency_;
+  const double step_us =
+      about_longest({step_flops_ / flops_per_us, load_latency_us_ / clock_share, operands_us_, unique_us_});
+  const double epilogue_us = epilogue_us_ / clock_share;
+  return {.tile_us = k_steps_ * step_us + (is_cooperative_ ? epilogue_us : 0) + each_us_,
+          .once_us = once_us_ + (is_cooperative_ ? 0 : epilogue_us) + start_us_,
+          .l2_bytes = l2_bytes_};
 }
 
 WaveOfTiles wave_of_tiles(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel) {
@@ -114,7 +123,7 @@ WaveOfTiles wave_of_tiles(const Machine& machine, const MatrixSize& size, const 
 
 TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
                      double clock_share) {
-  return time_tile_of_wave(machine, size.k, kernel, dtype, clock_share, wave_of_tiles(machine, size, kernel));
+  return TileOfWave(machine, size.k, kernel, dtype, wave_of_tiles(machine, size, kernel)).at(clock_share);
 }
 
 double kernel_efficiency(const Machine& machine, const Gemm& gemm) {

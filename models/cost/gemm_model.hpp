@@ -40,9 +40,24 @@ struct WaveOfTiles {
 };
 WaveOfTiles wave_of_tiles(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel);
 
-/// The same in such a wave, with rows of k elements.
-TileTiming time_tile_of_wave(const Machine& machine, std::int64_t k, const GemmKernel& kernel, DataType dtype,
-                             double clock_share, const WaveOfTiles& wave);
+/// The tiles of such a wave, which read rows of k elements: at each clock they take another time.
+class TileOfWave {
+ public:
+  TileOfWave(const Machine& machine, std::int64_t k, const GemmKernel& kernel, DataType dtype, const WaveOfTiles& wave);
+
+  double l2_bytes() const { return l2_bytes_; }
+  TileTiming at(double clock_share) const;
+
+ private:
+  double k_steps_ = 0, l2_bytes_ = 0;
+  // Of a step: the tensor cores' operations and rate at the maximum clock, and what their efficiency leaves of it,
+  double step_flops_ = 0, flops_per_us_ = 0, efficiency_ = 0;
+  double load_latency_us_ = 0;                       // what loads wait at the maximum clock,
+  double operands_us_ = 0, unique_us_ = 0;           // and what the L2 takes.
+  bool is_cooperative_ = false;                      // the next tile waits for the epilogue of this one
+  double epilogue_us_ = 0;                           // at the maximum clock
+  double each_us_ = 0, once_us_ = 0, start_us_ = 0;  // of a tile, and of the kernel
+};
 
 /// Rate of the GEMM's kernel over that of the library's, of the same tiles and at the same clock: below 1 for one that
 /// signals or waits tile by tile, as no library's kernel does.

@@ -38,7 +38,7 @@ WaveOfTiles wave_of_tiles(const Machine& machine, const GroupedSize& size, const
 
 TileTiming time_tile(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel, DataType dtype,
                      double clock_share) {
-  return time_tile_of_wave(machine, size.k, kernel, dtype, clock_share, wave_of_tiles(machine, size, kernel));
+  return TileOfWave(machine, size.k, kernel, dtype, wave_of_tiles(machine, size, kernel)).at(clock_share);
 }
 
 double estimated_grouped_gemm_us(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel,
