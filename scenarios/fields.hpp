@@ -132,6 +132,8 @@ struct Field {
 /// Lists the keys of a struct with its values, in their order.
 class FieldList {
  public:
+  FieldList() { fields.reserve(usual_keys); }
+
   std::vector<Field> fields;
 
   template <class Value>
@@ -168,6 +170,8 @@ class FieldList {
   }
 
  private:
+  static constexpr std::size_t usual_keys = 12;
+
   template <class Value>
   Field& add(std::string_view key, const Value& value, const About& about) {
     Field& field = fields.emplace_back();

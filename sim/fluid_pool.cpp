@@ -12,7 +12,7 @@ constexpr double unlimited = std::numeric_limits<double>::infinity();
 
 /// Of most simulations, so that memory is not asked for again and again as they begin.
 FluidPool::FluidPool(Engine& engine) : engine_(engine) {
-  constexpr std::size_t usual_resources = 64, usual_flows = 32;
+  constexpr std::size_t usual_resources = 12, usual_flows = 14;
   engine.serve(ends_, waiter_for<&FluidPool::on_end>(this));
   for (auto* by_resource : {&touched_, &to_plan_, &settled_, &open_}) by_resource->reserve(usual_resources);
   for (auto* of_flows : {&free_, &changed_, &unrated_, &started_, &ended_, &group_}) of_flows->reserve(usual_flows);
@@ -167,7 +167,7 @@ bool FluidPool::follows_on_first_end() {
 bool FluidPool::is_lone_renewal() const { return renewed_ != none && renewals_.empty() && engine_.is_instant_over(); }
 
 /// Flows that have ended in this instant leave, and the equal ones that follow on them join as any others do.
-void FluidPool::part() {
+void FluidPool::part_now() {
   for (const Renewal& one : renewals_) {
     leave(one.gone);
     join(one.follows);

@@ -124,7 +124,10 @@ class FluidPool {
   void on_end();
   bool follows_on_first_end();
   bool is_lone_renewal() const;
-  void part();
+  void part() {
+    if (ending_ != none || !renewals_.empty()) part_now();
+  }
+  void part_now();
   void renew_all();
   FlowId renew(const Renewal& renewal);
   void change_places(FlowId gone, FlowId id);

@@ -83,7 +83,7 @@ class SmPlacement {
     const int* next = nullptr;
     int* end = nullptr;
   };
-  static constexpr std::size_t kept = 256;  // answers of each kind: a question has one place among them
+  static constexpr std::size_t kept = 1024;  // answers of each kind: a question has one place among them
 
   static int room(const SmOccupancy& occupancy, const CtaShape& cta);
   SmStatePointer state_of(const SmOccupancy& occupancy);

@@ -2,7 +2,6 @@
 // events and the results are the same on every run and machine.
 #pragma once
 
-#include <cmath>
 #include <compare>
 #include <cstdint>
 
@@ -33,7 +32,9 @@ inline Picoseconds from_us(double time_us) {
   const double time_ps = time_us * picoseconds_per_us;
   if (!(time_ps < static_cast<double>(end_of_time.count)))
     throw InputError("", "expected times below 27 days, got one of " + std::to_string(time_us) + " us");
-  return {std::llround(time_ps)};
+  const auto whole = static_cast<std::int64_t>(time_ps);  // rounded towards 0, which std::llround() is a call for
+  const double rest = time_ps - static_cast<double>(whole);
+  return {whole + (rest >= 0.5 ? 1 : 0) - (rest <= -0.5 ? 1 : 0)};
 }
 constexpr double to_us(Picoseconds time) { return static_cast<double>(time.count) / picoseconds_per_us; }
 

@@ -1,7 +1,6 @@
 #include "models/cost/library_model.hpp"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -51,12 +50,20 @@ double bytes_out(CollectiveAlgorithm algorithm, CollectiveKind kind, int gpus, d
 
 std::vector<LinkLoad> link_loads(const Fabric& fabric, CollectiveAlgorithm algorithm, int gpus) {
   const bool is_ring = algorithm == CollectiveAlgorithm::ring && fabric.kind != FabricKind::mesh;
-  std::map<FabricLink, int> messages;  // that cross a link when each GPU sends one to each of its receivers
+  std::vector<FabricLink> crossed;  // a link for each message that crosses it: each GPU sends one to all its receivers
   for (int gpu = 0; gpu < gpus; ++gpu)
-    for (int step = 1; step <= (is_ring ? 1 : gpus - 1); ++step)
-      for (const FabricLink& link : route(fabric, gpu, (gpu + step) % gpus)) ++messages[link];
+    for (int step = 1; step <= (is_ring ? 1 : gpus - 1); ++step) {
+      const Route links = route(fabric, gpu, (gpu + step) % gpus);
+      crossed.insert(crossed.end(), links.begin(), links.end());
+    }
+  std::sort(crossed.begin(), crossed.end());
   std::vector<LinkLoad> loads;
-  for (const auto& [link, count] : messages) loads.push_back({link, is_ring ? count : double(count) / (gpus - 1)});
+  for (auto first = crossed.begin(); first != crossed.end();) {
+    const auto last = std::find_if(first, crossed.end(), [&](const FabricLink& link) { return link != *first; });
+    const auto messages = static_cast<double>(last - first);
+    loads.push_back({*first, is_ring ? messages : messages / (gpus - 1)});
+    first = last;
+  }
   return loads;
 }
 
