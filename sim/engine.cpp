@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <utility>
 
 namespace weft::sim {
 namespace {
@@ -34,6 +35,10 @@ bool Engine::step() {
       call_first(*line);
       return true;
     }
+    if (std::exchange(is_settling_requested_, false)) {
+      settler_.call(settler_.context);
+      return true;
+    }
     if (onlooker_.call != nullptr) onlooker_.call(onlooker_.context);
     if (filled_ == 0 && ends_->is_empty()) return false;
     begin_next_instant();
@@ -57,7 +62,7 @@ void Engine::run() {
 }
 
 void Engine::restart() {
-  assert(filled_ == 0 && early_.empty() && first_line() == nullptr);
+  assert(filled_ == 0 && is_instant_over());
   assert(ends_->is_empty());
   now_ = base_ = {};
   sequence_ = 0;

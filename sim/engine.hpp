@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "models/base/units.hpp"
@@ -16,9 +17,9 @@
 
 namespace weft::sim {
 
-/// Phases of one instant: first everything that happens, then free SMs go to waiting CTAs, then rates are shared out
-/// anew, once, for all of it.
-enum class Phase : std::uint8_t { happen, dispatch, settle };
+/// Phases of one instant: first everything that happens, then free SMs go to waiting CTAs. Then rates are shared out
+/// anew, once, for all of it (Engine::request_settling).
+enum class Phase : std::uint8_t { happen, dispatch };
 
 /// Whoever waits for an event: a function and its context, so that an event costs no allocation.
 struct Waiter {
@@ -50,6 +51,11 @@ class Engine {
     ends_ = &ends;
     on_end_ = on_first;
   }
+  /// Who settles what has changed in an instant, once nothing else is left of it: one for all that wish it.
+  void settle_by(Waiter settler) { settler_ = settler; }
+  void request_settling() {
+    if (!std::exchange(is_settling_requested_, true)) ++sequence_;
+  }
   /// Whoever only looks: called whenever all of an instant has happened. It is not forgotten by restart().
   void watch(Waiter onlooker) { onlooker_ = onlooker; }
   /// An end with this place leaves as if it had been scheduled now.
@@ -60,7 +66,7 @@ class Engine {
   void run();
   /// Is nothing left of the present instant but what is being called, and ends?
   bool is_instant_over() const {
-    return early_.empty() && lines_[0].is_empty() && lines_[1].is_empty() && lines_[2].is_empty();
+    return early_.empty() && lines_[0].is_empty() && lines_[1].is_empty() && !is_settling_requested_;
   }
   /// Until then nothing happens but the first end, which is due, and what comes of it: the next event or end is for
   /// this time. The present where something is left of this instant, or somebody looks on.
@@ -117,20 +123,20 @@ class Engine {
   Picoseconds earliest_waiting();
   Line* first_line() {
     if (!lines_[0].is_empty()) return &lines_[0];
-    if (!lines_[1].is_empty()) return &lines_[1];
-    return lines_[2].is_empty() ? nullptr : &lines_[2];
+    return lines_[1].is_empty() ? nullptr : &lines_[1];
   }
   static void call_first(Line& line);
   void begin_next_instant();
   std::vector<TimedEvent>& spread(std::vector<TimedEvent>& bucket);
 
   std::vector<Event> early_;                         // of the present instant, scheduled before it: the first one last
-  std::array<Line, 3> lines_;                        // by phase
+  std::array<Line, 2> lines_;                        // by phase
   std::array<std::vector<TimedEvent>, 64> buckets_;  // later events, by the highest bit that differs from base_
   std::uint64_t filled_ = 0;                         // bit b: buckets_[b] has events
   Picoseconds earliest_ = never;                     // of those in buckets_, or unknown
   const PlannedEnds* ends_ = &no_ends;
-  Waiter on_end_, onlooker_;
+  Waiter on_end_, settler_, onlooker_;
+  bool is_settling_requested_ = false;
   Picoseconds base_;
   Picoseconds now_;
   std::uint64_t sequence_ = 0;

@@ -25,7 +25,7 @@ void FluidPool::set_cap(FlowId id, double cap) {
   flow.cap = cap;
   touch(flow);
   unrated_.push_back(id);
-  request_settle();
+  engine_.request_settling();
 }
 
 /// Counts the change of a flow's cap among what its resources have to give.
@@ -39,7 +39,6 @@ inline void FluidPool::touch(const Flow& flow) {
 }
 
 void FluidPool::settle() {
-  settling_ = false;
   if (changed_.empty() && unrated_.empty()) return renew_all();
   part();
   to_plan_.clear();
@@ -172,6 +171,8 @@ void FluidPool::plan() {
 }
 
 void FluidPool::plan_group(int resource) {
+  const auto& flows = resources_[resource].flows;
+  if (flows.size() == 1 && !with_peak_load_ && meets_nobody(flows.front())) return plan_lone(flows.front());
   find_group(resource, [&](int r) { return limits_[r] < unlimited; });
   if (group_.empty()) return;
   ++plans_;
@@ -181,6 +182,20 @@ void FluidPool::plan_group(int resource) {
   const std::vector<double>& rates = max_min_.rates(limits_, demands_);
   if (with_peak_load_) note_peak_load(rates);
   for (std::size_t i = 0; i < group_.size(); ++i) set_rate(group_[i], rates[i]);
+}
+
+/// On the resources that count.
+bool FluidPool::meets_nobody(FlowId id) const {
+  return std::ranges::all_of(uses(flows_[id]), [&](const Use& use) {
+    return limits_[use.resource] == unlimited || resources_[use.resource].flows.size() == 1;
+  });
+}
+
+/// What the plan of a group of one comes to.
+void FluidPool::plan_lone(FlowId id) {
+  if (std::exchange(flows_[id].seen, searches_) == searches_) return;
+  ++plans_;
+  set_rate(id, MaxMin::rate_of_one(limits_, uses(flows_[id]), flows_[id].cap));
 }
 
 /// All running flows of `resource`, and those that share resources that count with them, directly or through others, in

@@ -14,6 +14,7 @@ constexpr double unlimited = std::numeric_limits<double>::infinity();
 FluidPool::FluidPool(Engine& engine) : engine_(engine) {
   constexpr std::size_t usual_resources = 12, usual_flows = 14;
   engine.serve(ends_, waiter_for<&FluidPool::on_end>(this));
+  engine.settle_by(waiter_for<&FluidPool::settle>(this));
   for (auto* by_resource : {&touched_, &to_plan_, &settled_, &open_}) by_resource->reserve(usual_resources);
   for (auto* of_flows : {&free_, &changed_, &unrated_, &started_, &ended_, &group_}) of_flows->reserve(usual_flows);
   resources_.reserve(usual_resources);
@@ -118,7 +119,7 @@ std::int64_t FluidPool::start_and_end(double work, double cap, PathId path, std:
 
 void FluidPool::join(FlowId id) {
   changed_.push_back(id);
-  request_settle();
+  engine_.request_settling();
 }
 
 void FluidPool::leave(FlowId id) {
@@ -126,12 +127,7 @@ void FluidPool::leave(FlowId id) {
   flow.runs = false;
   paths_[flow.path].served += flow.work;
   changed_.push_back(id);
-  request_settle();
-}
-
-void FluidPool::request_settle() {
-  if (std::exchange(settling_, true)) return;
-  engine_.at(engine_.now(), waiter_for<&FluidPool::settle>(this), Phase::settle);
+  engine_.request_settling();
 }
 
 /// Does `gone`, which has ended, leave a rate that is right for `flow`?
@@ -159,7 +155,7 @@ bool FluidPool::follows_on_first_end() {
   if (is_lone_end_) ends_.forget(ends_.first().flow);
   if (renewed_ == none) part();
   if (ending_ != none) renewals_.push_back({std::exchange(ending_, none), std::exchange(renewed_, none)});
-  request_settle();
+  engine_.request_settling();
   return false;
 }
 

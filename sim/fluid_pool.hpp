@@ -100,7 +100,6 @@ class FluidPool {
   void leave(FlowId id);
   void count_changes();
   void count(FlowId id, const Flow& flow, const Use& use);
-  void request_settle();
   void settle();
   void settle_lone(FlowId id);
   void settle_several();
@@ -111,6 +110,8 @@ class FluidPool {
   bool update_limit(int resource);
   void plan();
   void plan_group(int resource);
+  bool meets_nobody(FlowId id) const;
+  void plan_lone(FlowId id);
   void sort_group();
   template <class Counts>
   void find_group(int resource, const Counts& counts);
@@ -165,7 +166,6 @@ class FluidPool {
   FlowId ending_ = none;           // has ended, and still counts as running while its end is told
   FlowId renewed_ = none;          // an equal one that was started then, and does not count yet
   bool is_lone_end_ = false;       // no other flow ends when `ending_` does
-  bool settling_ = false;
   bool with_peak_load_ = true;
   double peak_load_ = 0;
   std::uint64_t plans_ = 0;

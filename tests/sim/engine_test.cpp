@@ -22,6 +22,12 @@ class Recorder {
     marks_.push_back({this, name});
     engine.at({time}, {note, &marks_.back()}, phase);
   }
+  /// The settling of the instant that it is then is noted by this name.
+  void mark_settling(int name, std::int64_t time) {
+    marks_.push_back({this, name});
+    engine.settle_by({note, &marks_.back()});
+    engine.at({time}, waiter_for<&Engine::request_settling>(&engine));
+  }
 
  private:
   struct Mark {
@@ -108,7 +114,7 @@ TEST(Engine, ServesEventsOfOneTimeInTheOrderOfScheduling) {
 
 TEST(Engine, ServesThePhasesOfOneInstantInTheirOrder) {
   Recorder recorder;
-  recorder.mark(3, 5, Phase::settle);
+  recorder.mark_settling(3, 5);
   recorder.mark(2, 5, Phase::dispatch);
   recorder.mark(1, 5, Phase::happen);
   recorder.mark(4, 6, Phase::happen);
@@ -118,7 +124,7 @@ TEST(Engine, ServesThePhasesOfOneInstantInTheirOrder) {
 
 TEST(Engine, WhatHappensNowComesBeforeTheSettlingOfNow) {
   Recorder recorder;
-  recorder.mark(9, 5, Phase::settle);
+  recorder.mark_settling(9, 5);
   recorder.engine.at({5}, {[](void* context) { static_cast<Recorder*>(context)->mark(1, 5); }, &recorder});
   recorder.engine.run();
   EXPECT_THAT(recorder.order, ElementsAre(1, 9));
@@ -146,7 +152,7 @@ TEST(Engine, SaysWhetherAnEventForNowWouldBeTheNextOne) {
   Recorder recorder;
   EXPECT_TRUE(recorder.engine.is_next());
   recorder.mark(1, 5);
-  recorder.mark(2, 0, Phase::settle);
+  recorder.mark(2, 0, Phase::dispatch);
   EXPECT_TRUE(recorder.engine.is_next());  // before what is later, or of a later phase
   recorder.mark(3, 5);
   recorder.engine.step();
