@@ -26,8 +26,11 @@ struct PlannedEnd {
   Picoseconds time;
   std::uint64_t place = 0;  ///< of Engine::take_place()
   bool operator==(const PlannedEnd&) const = default;
+  /// Without branches, which in a heap nobody can predict.
   bool operator<(const PlannedEnd& other) const {
-    return time.count < other.time.count || (time.count == other.time.count && place < other.place);
+    const bool is_sooner = time.count < other.time.count, is_tied = time.count == other.time.count;
+    return static_cast<bool>(static_cast<int>(is_sooner) |
+                             (static_cast<int>(is_tied) & static_cast<int>(place < other.place)));
   }
 };
 
@@ -86,7 +89,7 @@ inline void PlannedEnds::move_up(std::size_t place, const Entry& entry) {
 
 inline void PlannedEnds::move_down(std::size_t place, const Entry& entry) {
   for (std::size_t child = 2 * place + 1; child < heap_.size(); child = 2 * place + 1) {
-    if (child + 1 < heap_.size() && heap_[child + 1].end < heap_[child].end) ++child;
+    if (child + 1 < heap_.size()) child += static_cast<std::size_t>(heap_[child + 1].end < heap_[child].end);
     if (!(heap_[child].end < entry.end)) break;
     put(place, heap_[child]);
     place = child;
