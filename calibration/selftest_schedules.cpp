@@ -3,6 +3,7 @@
 #include "calibration/selftest_attention.hpp"
 #include "calibration/selftest_experts.hpp"
 #include "calibration/selftest_replicas.hpp"
+#include "calibration/selftest_windows.hpp"
 #include "models/schedule/own_kernels.hpp"
 
 namespace weft::calibration {
@@ -487,7 +488,8 @@ std::vector<Schedule> all_schedules(int gpus) {
     for (const Direction direction : {Direction::pull, Direction::push})
       for (const int parts : {1, 2}) schedules.push_back(copies_of_all_peers(gpus, direction, path, parts));
   schedules.push_back(signalled_pushes(gpus));
-  for (const Schedule& schedule : attention_schedules(gpus)) schedules.push_back(schedule);
+  for (const auto& more : {attention_schedules(gpus), window_schedules(gpus)})
+    schedules.insert(schedules.end(), more.begin(), more.end());
   return schedules;
 }
 

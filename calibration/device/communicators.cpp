@@ -2,10 +2,16 @@
 
 #include <cstring>
 
+#include "calibration/device/nccl_windows.hpp"
+
 namespace weft::calibration::device {
 
-void Communicators::connect(int max_ctas) {
-  if (communicators_.contains(max_ctas)) return;
+NcclSetting setting_for(const Collective& collective) {
+  return {collective.max_ctas, collective.transport == Transport::nccl_copy_engine};
+}
+
+void Communicators::connect(const NcclSetting& setting) {
+  if (communicators_.contains(setting)) return;
   ranks_.enter(Activity::connecting);
   ranks_.restart_clock();
   ncclUniqueId id;
@@ -17,19 +23,20 @@ void Communicators::connect(int max_ctas) {
   ranks_.barrier();
   std::memcpy(id.internal, ranks_.unique_id().data(), sizeof id.internal);
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  if (max_ctas > 0) {
+  if (setting.max_ctas > 0) {
     config.minCTAs = 1;
-    config.maxCTAs = max_ctas;
+    config.maxCTAs = setting.max_ctas;
   }
+  if (setting.by_copy_engines) take_no_ctas(config);
   ncclComm_t communicator = nullptr;
   WEFT_CHECK(ncclCommInitRankConfig(&communicator, ranks_.ranks(), id, ranks_.rank(), &config));
-  communicators_.emplace(max_ctas, Communicator(communicator));
+  communicators_.emplace(setting, Communicator(communicator));
   ranks_.barrier();
   ranks_.restart_clock();
 }
 
 void Communicators::check_health() const {
-  for (const auto& [max_ctas, communicator] : communicators_) {
+  for (const auto& [setting, communicator] : communicators_) {
     ncclResult_t asynchronous = ncclSuccess;
     WEFT_CHECK(ncclCommGetAsyncError(communicator.get(), &asynchronous));
     WEFT_CHECK(asynchronous);

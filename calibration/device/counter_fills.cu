@@ -28,6 +28,19 @@ __global__ void __launch_bounds__(warp) counter_fill_kernel(Fill fill) {
     }
 }
 
+/// The runtime has no word for what only the driver can capture, such as the waits for values in memory of NCCL's
+/// copy-engine collectives.
+bool is_of(cudaGraphNode_t node, cudaGraphNodeType wanted) {
+  cudaGraphNodeType type{};
+  const cudaError_t result = cudaGraphNodeGetType(node, &type);
+  if (result == cudaErrorUnknown) {
+    cudaGetLastError();  // no lasting error
+    return false;
+  }
+  WEFT_CHECK(result);
+  return type == wanted;
+}
+
 struct Edges {
   std::vector<cudaGraphNode_t> nodes;
   std::vector<cudaGraphEdgeData> data;
@@ -45,9 +58,7 @@ Edges edges_of(cudaGraphNode_t node, const Ask& ask) {
 /// So that the fill is as urgent as the GEMM behind it.
 void take_priority(cudaGraphNode_t fill, const Edges& after) {
   for (const cudaGraphNode_t node : after.nodes) {
-    cudaGraphNodeType type{};
-    WEFT_CHECK(cudaGraphNodeGetType(node, &type));
-    if (type != cudaGraphNodeTypeKernel) continue;
+    if (!is_of(node, cudaGraphNodeTypeKernel)) continue;
     cudaLaunchAttributeValue value{};
     WEFT_CHECK(cudaGraphKernelNodeGetAttribute(node, cudaLaunchAttributePriority, &value));
     WEFT_CHECK(cudaGraphKernelNodeSetAttribute(fill, cudaLaunchAttributePriority, &value));
@@ -83,9 +94,7 @@ void fill_counters_by_kernels(cudaGraph_t graph,
   std::vector<cudaGraphNode_t> nodes(count);
   WEFT_CHECK(cudaGraphGetNodes(graph, nodes.data(), &count));
   for (const cudaGraphNode_t node : nodes) {
-    cudaGraphNodeType type{};
-    WEFT_CHECK(cudaGraphNodeGetType(node, &type));
-    if (type != cudaGraphNodeTypeMemset) continue;
+    if (!is_of(node, cudaGraphNodeTypeMemset)) continue;
     cudaMemsetParams memset{};
     WEFT_CHECK(cudaGraphMemsetNodeGetParams(node, &memset));
     if (memset.height != 1 || memset.width * memset.elementSize > most_bytes) continue;

@@ -8,10 +8,13 @@
 #include "calibration/device/expert_kernels.hpp"
 #include "calibration/device/layer_kernels.hpp"
 #include "calibration/device/merge_kernels.hpp"
+#include "calibration/device/nccl_windows.hpp"
 #include "calibration/device/require_hopper.hpp"
 #include "calibration/device/sms_of_gpu.hpp"
 #include "calibration/device/sum_kernels.hpp"
 #include "models/schedule/amounts.hpp"
+#include "models/schedule/facts.hpp"
+#include "models/schedule/transports.hpp"
 
 namespace weft::calibration::device {
 namespace {
@@ -71,9 +74,12 @@ Program::Program(const Schedule& schedule, const RankView& ranks, Resources& res
 void Program::allocate_buffers() {
   const auto bytes = [](const Buffer& buffer) { return buffer.rows * buffer.columns * bytes_of(buffer.dtype); };
   buffers_.assign(schedule_.buffers.size(), PeerAddresses(index(ranks_), nullptr));
+  const std::vector<bool> in_window = buffers_in_windows(schedule_);
   // Symmetric ones first: they throw on all ranks, local ones perhaps on one.
   for (std::size_t id = 0; id < buffers_.size(); ++id)
-    if (const Buffer& buffer = schedule_.buffers[id]; buffer.memory == Memory::symmetric)
+    if (const Buffer& buffer = schedule_.buffers[id]; in_window[id])
+      buffers_[id][index(rank_)] = resources_.windows.allocate(bytes(buffer));
+    else if (buffer.memory == Memory::symmetric)
       buffers_[id] = resources_.symmetric.allocate(bytes(buffer));
   for (std::size_t id = 0; id < buffers_.size(); ++id)
     if (const Buffer& buffer = schedule_.buffers[id]; buffer.memory == Memory::local)
@@ -170,7 +176,11 @@ void Program::connect() {
     match(
         operation.work,
         [&](const Collective& collective) {
-          if (collective.transport == Transport::nccl) resources_.communicators.connect(collective.max_ctas);
+          if (!facts(collective).by_library) return;
+          const NcclSetting setting = setting_for(collective);
+          resources_.communicators.connect(setting);
+          if (needs_window(collective.transport))
+            resources_.windows.register_with(resources_.communicators.get(setting));
         },
         [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
                        PartialAttention, Signal, Wait, Barrier, Delay> auto&) {});
@@ -317,7 +327,7 @@ void Program::enqueue(const Collective& collective, OperationId id, cudaStream_t
   const auto count_in = static_cast<std::size_t>(input.rows * input.columns);
   const auto count_out = static_cast<std::size_t>(output.rows * output.columns);
   const ncclDataType_t type = nccl_type(schedule_.buffers[index(collective.input.buffer)].dtype);
-  const ncclComm_t communicator = resources_.communicators.get(collective.max_ctas);
+  const ncclComm_t communicator = resources_.communicators.get(setting_for(collective));
   switch (collective.kind) {
     case CollectiveKind::all_reduce:
       WEFT_CHECK(ncclAllReduce(input.data, output.data, count_in, type, ncclSum, communicator, stream));
@@ -329,6 +339,9 @@ void Program::enqueue(const Collective& collective, OperationId id, cudaStream_t
       WEFT_CHECK(ncclReduceScatter(input.data, output.data, count_out, type, ncclSum, communicator, stream));
       return;
     case CollectiveKind::all_to_all:
+      if (collective.transport == Transport::nccl_copy_engine)
+        return all_to_all_of_nccl(input.data, output.data, count_in / static_cast<std::size_t>(ranks_), type,
+                                  communicator, stream);
       exchange_blocks(input.data, output.data, input.rows * input.columns / ranks_, type, communicator, stream);
       return;
   }

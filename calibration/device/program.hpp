@@ -22,6 +22,7 @@
 #include "calibration/device/peer_kernels.hpp"
 #include "calibration/device/rank_signals.hpp"
 #include "calibration/device/streams.hpp"
+#include "calibration/device/window_memory.hpp"
 #include "calibration/hardware.hpp"
 #include "models/schedule/schedule.hpp"
 
@@ -34,6 +35,7 @@ struct Resources {
   SymmetricMemory symmetric;
   WaitNote wait_note;
   LtHandle library;
+  WindowMemory windows;
   Communicators communicators;
 };
 
@@ -49,7 +51,7 @@ class Program {
   /// ScheduleError on all ranks, or anything else on some of them.
   Program(const Schedule& schedule, const RankView& ranks, Resources& resources, const RunOptions& options);
 
-  /// Collective: connects the communicators that the schedule needs.
+  /// Collective: connects the communicators that the schedule needs, with windows to its buffers where it needs them.
   void connect();
   /// One iteration, on the program's streams; the origin stream has joined all others at its end.
   void enqueue(const EnqueueHooks& hooks = {}) const;
@@ -116,7 +118,7 @@ class Program {
   Resources& resources_;
   bool is_absent_;  ///< self-test: leaves out what the other ranks wait for
   RankSignals signals_;
-  std::vector<PeerAddresses> buffers_;  ///< by rank; only the own one of a local buffer
+  std::vector<PeerAddresses> buffers_;  ///< by rank; only the own one of what is local, or in a window
   std::vector<cudaStream_t> streams_;
   std::vector<void*> workspaces_;  ///< of each stream; empty where no GEMM runs
   std::map<OperationId, Matmul> matmuls_;

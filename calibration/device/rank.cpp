@@ -25,7 +25,7 @@ class RankProcess {
       : job_(job),
         send_(send),
         ranks_(*job.state, job.rank, job.ranks, job.options.rank_limit_s()),
-        resources_{{}, {}, SymmetricMemory(ranks_), {}, make_lt_handle(), Communicators(ranks_)},
+        resources_{{}, {}, SymmetricMemory(ranks_), {}, make_lt_handle(), WindowMemory(ranks_), Communicators(ranks_)},
         sensors_(gpu_of_rank(job.rank)) {}
 
   void run(Profiler* profiler) {
@@ -34,6 +34,7 @@ class RankProcess {
     for (const Mix& mix : job_.mixes) {
       resources_.arena.reset();
       resources_.symmetric.reset();
+      resources_.windows.reset();
       std::vector<std::unique_ptr<Ready>> ready = prepare(mix);
       if (profiler != nullptr)
         for (const auto& one : ready) record_or_say_why_not(one->program, one->index, *profiler);

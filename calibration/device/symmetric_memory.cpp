@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "calibration/device/gpu_of_rank.hpp"
-#include "calibration/device/schedule_error.hpp"
+#include "calibration/device/together.hpp"
 
 namespace weft::calibration::device {
 namespace {
@@ -11,15 +11,6 @@ namespace {
 [[noreturn]] void refuse(int own, const std::string& what, int peer, const std::string& user) {
   throw ExecutionError("GPU " + std::to_string(own) + " has no " + what + " to GPU " + std::to_string(peer) +
                        ", which " + user);
-}
-
-/// Ranks that share a GPU reach each other's memory as their own.
-void require_peer_access(int own_rank, int peer_rank) {
-  const int own = gpu_of_rank(own_rank), peer = gpu_of_rank(peer_rank);
-  if (own == peer) return;
-  int access = 0;
-  WEFT_CHECK(cudaDeviceCanAccessPeer(&access, own, peer));
-  if (access == 0) refuse(own, "peer access", peer, "symmetric memory needs");
 }
 
 void require_peer_atomics(int own_rank, int peer_rank) {
@@ -30,20 +21,15 @@ void require_peer_atomics(int own_rank, int peer_rank) {
   if (atomics == 0) refuse(own, "peer access with atomics", peer, "barriers and signals need");
 }
 
-/// All ranks do `work`; where it fails on one, all throw.
-template <class Work>
-void together(RankView& ranks, const Work& work) {
-  std::string problem;
-  try {
-    work();
-  } catch (const ExecutionError& error) {
-    problem = error.what();
-  }
-  problem = ranks.first_problem(problem);
-  if (!problem.empty()) throw ScheduleError(problem);
-}
-
 }  // namespace
+
+void require_peer_access(int own_rank, int peer_rank, const std::string& user) {
+  const int own = gpu_of_rank(own_rank), peer = gpu_of_rank(peer_rank);
+  if (own == peer) return;
+  int access = 0;
+  WEFT_CHECK(cudaDeviceCanAccessPeer(&access, own, peer));
+  if (access == 0) refuse(own, "peer access", peer, user);
+}
 
 PeerAddresses SymmetricMemory::allocate(Bytes bytes) {
   const auto place = blocks_.place(bytes, [this](Bytes least) { return make_block(least); });
@@ -81,7 +67,7 @@ SymmetricMemory::Block SymmetricMemory::make_block(Bytes bytes) {
 
 IpcHandle SymmetricMemory::export_memory(Block& block) const {
   for (int peer = 0; peer < ranks_.ranks(); ++peer)
-    if (peer != ranks_.rank()) require_peer_access(ranks_.rank(), peer);
+    if (peer != ranks_.rank()) require_peer_access(ranks_.rank(), peer, "symmetric memory needs");
   block.own = make_device_memory(block.bytes);
   cudaIpcMemHandle_t exported;
   WEFT_CHECK(cudaIpcGetMemHandle(&exported, block.own.get()));

@@ -1,6 +1,7 @@
 // Memory that the peers map: each rank has its own pieces, and reads and writes those of the others through CUDA IPC.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "calibration/device/blocks.hpp"
@@ -11,6 +12,10 @@ namespace weft::calibration::device {
 
 /// Where one piece lies on each rank, as this rank addresses it.
 using PeerAddresses = std::vector<void*>;
+
+/// Ranks that share a GPU reach each other's memory as their own. Throws ExecutionError; `user` needs it: "a window
+/// needs".
+void require_peer_access(int own_rank, int peer_rank, const std::string& user);
 
 /// Blocks stay as in arena.hpp. All calls are collective, in the same order and with the same sizes on every rank.
 class SymmetricMemory {

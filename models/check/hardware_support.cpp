@@ -7,6 +7,7 @@
 #include "models/schedule/facts.hpp"
 #include "models/schedule/layout.hpp"
 #include "models/schedule/own_kernels.hpp"
+#include "models/schedule/transports.hpp"
 
 namespace weft {
 namespace {
@@ -60,7 +61,10 @@ class Support {
   /// Split-K and grouped sends and receives are several, a copy engine's copy is none.
   static bool is_one_kernel(const Work& work) {
     return match(
-        work, [](const Collective& collective) { return collective.kind != CollectiveKind::all_to_all; },
+        work,
+        [](const Collective& collective) {
+          return collective.kind != CollectiveKind::all_to_all && collective.transport != Transport::nccl_copy_engine;
+        },
         [](const OneOf<Gemm, GroupedGemm, GroupedExchange, MemoryBound, PartialAttention, Wait, Delay> auto&) {
           return true;
         },
@@ -111,8 +115,13 @@ class Support {
   }
   void check(const Collective& collective) const {
     if (collective.transport == Transport::peer_kernel) return check_peer_collective(collective);
-    if (collective.transport != Transport::nccl) refuse("transport " + std::string(name_of(collective.transport)));
-    if (collective.input.place != 0 || collective.output.place != 0) refuse("a slice on another rank");
+    if (collective.transport != Transport::nccl && !needs_window(collective.transport))
+      refuse("transport " + std::string(name_of(collective.transport)));
+    for (const Slice* slice : {&collective.input, &collective.output}) {
+      if (slice->place != 0) refuse("a slice on another rank");
+      if (needs_window(collective.transport) && buffer(*slice).memory != Memory::symmetric)
+        refuse("a collective by " + std::string(name_of(collective.transport)) + " on local memory");
+    }
     if (buffer(collective.input).dtype == DataType::fp8) refuse("a collective of fp8");
     if (collective.cluster != 0) refuse("a collective with a cluster size of its own");
     if (collective.kind == CollectiveKind::all_to_all && collective.input == collective.output)
@@ -316,6 +325,18 @@ void check_counter(const Counter& counter, const CounterUse& use, int gpus) {
   if (counter.reset_by_wait && use.waits.size() > 1) refuse("several waits that reset it");
 }
 
+/// NCCL maps the memory of its windows itself, and tells nobody where the peers' lies.
+void check_windows(const Schedule& schedule) {
+  const std::vector<bool> in_window = buffers_in_windows(schedule);
+  if (std::ranges::find(in_window, true) == in_window.end()) return;
+  for (const Operation& operation : schedule.operations)
+    for (const BufferId reached : reached_on_peers(schedule, operation))
+      if (in_window[reached])
+        throw InputError("buffers \"" + schedule.buffers[reached].name + "\"",
+                         "expected what the hardware executor supports, got a window of NCCL that operation \"" +
+                             operation.name + "\" reaches on a peer");
+}
+
 /// Barriers and signals are words in the memory of peers; NCCL finds its own way.
 bool needs_peer_access(const Operation& operation) {
   return match(
@@ -340,6 +361,7 @@ std::optional<InputError> why_not_runnable(const Schedule& schedule) {
     for (std::size_t i = 0; i < schedule.operations.size(); ++i) Support(schedule, i).check();
     const std::vector<CounterUse> uses = counter_uses(schedule);
     for (std::size_t i = 0; i < uses.size(); ++i) check_counter(schedule.counters[i], uses[i], schedule.gpus);
+    check_windows(schedule);
   } catch (const InputError& error) {
     return error;
   }

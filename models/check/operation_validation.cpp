@@ -7,6 +7,7 @@
 #include "models/schedule/footprint.hpp"
 #include "models/schedule/kernel_sizes.hpp"
 #include "models/schedule/layout.hpp"
+#include "models/schedule/transports.hpp"
 
 namespace weft::schedule_check {
 namespace {
@@ -151,12 +152,12 @@ void check(const Check& here, const Collective& work) {
   here.same_type("output", work.input, work.output);
   here.at_least("max_ctas", work.max_ctas, 0);
   here.at_least("cluster", work.cluster, 0);
-  const bool is_of_all_reduce = work.transport == Transport::nccl_nvls || work.transport == Transport::one_shot;
-  here.require(!is_of_all_reduce || work.kind == CollectiveKind::all_reduce, "transport", [&] {
+  here.require(does(work.transport, work.kind), "transport", [&] {
     return "one that does " + std::string(name_of(work.kind)) + ", got " + std::string(name_of(work.transport));
   });
-  if (work.transport == Transport::nccl || work.transport == Transport::nccl_nvls ||
-      work.transport == Transport::nccl_copy_engine) {
+  here.require(work.transport != Transport::nccl_copy_engine || work.max_ctas == 0, "max_ctas",
+               [&] { return "0, since nccl_copy_engine takes no CTAs, got " + text(work.max_ctas); });
+  if (facts(work).by_library) {
     check_contiguous(here, "input", work.input);
     check_contiguous(here, "output", work.output);
   }

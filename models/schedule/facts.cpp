@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "models/schedule/transports.hpp"
+
 namespace weft {
 namespace {
 
@@ -33,7 +35,7 @@ struct FactsOf {
             .role = Role::communication,
             .is_collective = true,
             .by_library = collective.transport == Transport::nccl || collective.transport == Transport::nccl_nvls ||
-                          collective.transport == Transport::nccl_copy_engine,
+                          needs_window(collective.transport),
             .runs_on_copy_engine = collective.transport == Transport::nccl_copy_engine,
             .crosses_ranks = true,
             .meetings = 1};

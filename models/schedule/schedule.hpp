@@ -103,14 +103,27 @@ struct NamesOf<CollectiveKind> {
                                     std::pair{CollectiveKind::all_to_all, std::string_view{"all_to_all"}}};
 };
 
-/// nccl: the library as it chooses; nccl_nvls: told to add up in the switch (NCCL_ALGO=NVLS); peer_kernel: a kernel of
-/// one's own over peer access, in one or two shots; one_shot: in one, every rank loads all ranks' data; multicast: by
-/// the switch's multicast. nccl_nvls and one_shot are of all_reduce alone.
-enum class Transport { nccl, nccl_nvls, nccl_copy_engine, pull, push, peer_kernel, one_shot, multicast };
+/// nccl: the library as it chooses; nccl_nvls: told to add up in the switch (NCCL_ALGO=NVLS); nccl_symmetric: by its
+/// kernels for windows of symmetric memory; nccl_copy_engine: by copies between such windows, without SMs
+/// (NCCL_CTA_POLICY_ZERO); peer_kernel: a kernel of one's own over peer access, in one or two shots; one_shot: in one,
+/// every rank loads all ranks' data; multicast: by the switch's multicast. nccl_nvls and one_shot are of all_reduce
+/// alone, nccl_copy_engine of all_gather and all_to_all, nccl_symmetric of all but all_to_all.
+enum class Transport {
+  nccl,
+  nccl_nvls,
+  nccl_symmetric,
+  nccl_copy_engine,
+  pull,
+  push,
+  peer_kernel,
+  one_shot,
+  multicast
+};
 template <>
 struct NamesOf<Transport> {
   static constexpr std::array names{std::pair{Transport::nccl, std::string_view{"nccl"}},
                                     std::pair{Transport::nccl_nvls, std::string_view{"nccl_nvls"}},
+                                    std::pair{Transport::nccl_symmetric, std::string_view{"nccl_symmetric"}},
                                     std::pair{Transport::nccl_copy_engine, std::string_view{"nccl_copy_engine"}},
                                     std::pair{Transport::pull, std::string_view{"pull"}},
                                     std::pair{Transport::push, std::string_view{"push"}},

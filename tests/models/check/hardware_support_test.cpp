@@ -179,6 +179,45 @@ TEST(Support, RefusesOtherTransports) {
   EXPECT_NE(refusal(schedule_of(pulls)).find("transport pull"), std::string::npos);
 }
 
+/// On symmetric matrices.
+Schedule by_window(const Collective& collective) {
+  Schedule schedule = schedule_of(collective);
+  for (Buffer& buffer : schedule.buffers) buffer.memory = Memory::symmetric;
+  return schedule;
+}
+
+TEST(Support, RunsNcclOnWindowsOfSymmetricMemory) {
+  Collective sum{.input = whole(0), .output = whole(0), .transport = Transport::nccl_symmetric};
+  EXPECT_EQ(refusal(by_window(sum)), "");
+  EXPECT_NE(refusal(schedule_of(sum)).find("a collective by nccl_symmetric on local memory"), std::string::npos);
+  Collective exchange = all_to_all(0, 1);
+  exchange.transport = Transport::nccl_copy_engine;
+  EXPECT_EQ(refusal(by_window(exchange)), "");
+  exchange.output = exchange.input;
+  EXPECT_NE(refusal(by_window(exchange)).find("in place"), std::string::npos);
+}
+
+TEST(Support, RefusesAWindowThatPeersReachByAnotherWay) {
+  Schedule schedule = by_window({.input = whole(0), .output = whole(0), .transport = Transport::nccl_symmetric});
+  Slice far = whole(0);
+  far.place = 1;
+  schedule.operations.push_back({"pull", 0, {}, Copy{far, whole(1)}});
+  EXPECT_EQ(refusal(schedule),
+            "buffers \"x\": expected what the hardware executor supports, got a window of NCCL that operation "
+            "\"pull\" reaches on a peer");
+}
+
+TEST(Support, NobodyFollowsTheStartOfCopyEngines) {
+  Collective gather{.kind = CollectiveKind::all_gather,
+                    .input = whole(0),
+                    .output = whole(1),
+                    .transport = Transport::nccl_copy_engine};
+  Schedule schedule = by_window(gather);
+  schedule.streams.push_back({"s1", 0});
+  schedule.operations.push_back({"after", 1, {{0, Point::all_ctas_started, 0}}, Delay{1}});
+  EXPECT_NE(refusal(schedule).find("the start of what is not one kernel"), std::string::npos);
+}
+
 TEST(Support, RunsBarriers) { EXPECT_EQ(refusal(schedule_of(Barrier{})), ""); }
 
 /// A signal to the next rank, then a wait for the one from the rank before.
