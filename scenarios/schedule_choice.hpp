@@ -241,10 +241,11 @@ using Family =
 /// that enqueues each operation for one GPU after another.
 enum class Host { pytorch, cuda, vllm_eager, one_thread };
 
-/// What does the collectives: the library, all-reduces told to be in the switch (nccl_nvls) or as it chooses, kernels
-/// of one's own over peer access (all-reduces in one shot, or in one or two, whichever is faster) or the switch's
-/// multicast, or nothing, as a baseline without communication.
-enum class Collectives { nccl, nccl_nvls, one_shot, two_shot, multimem, none };
+/// What does the collectives: the library, all-reduces told to be in the switch (nccl_nvls) or as it chooses; the
+/// library on windows of symmetric memory, by its kernels (nccl_symmetric) or, what is not added up, by copy engines
+/// (nccl_copy_engine); kernels of one's own over peer access (all-reduces in one shot, or in one or two, whichever is
+/// faster) or the switch's multicast; or nothing, as a baseline without communication.
+enum class Collectives { nccl, nccl_nvls, nccl_symmetric, nccl_copy_engine, one_shot, two_shot, multimem, none };
 
 struct ScheduleChoice {
   Family family;
@@ -284,10 +285,14 @@ struct NamesOf<scenarios::Host> {
 template <>
 struct NamesOf<scenarios::Collectives> {
   using enum scenarios::Collectives;
-  static constexpr std::array names{
-      std::pair{nccl, std::string_view{"nccl"}},         std::pair{nccl_nvls, std::string_view{"nccl_nvls"}},
-      std::pair{one_shot, std::string_view{"one_shot"}}, std::pair{two_shot, std::string_view{"two_shot"}},
-      std::pair{multimem, std::string_view{"multimem"}}, std::pair{none, std::string_view{"none"}}};
+  static constexpr std::array names{std::pair{nccl, std::string_view{"nccl"}},
+                                    std::pair{nccl_nvls, std::string_view{"nccl_nvls"}},
+                                    std::pair{nccl_symmetric, std::string_view{"nccl_symmetric"}},
+                                    std::pair{nccl_copy_engine, std::string_view{"nccl_copy_engine"}},
+                                    std::pair{one_shot, std::string_view{"one_shot"}},
+                                    std::pair{two_shot, std::string_view{"two_shot"}},
+                                    std::pair{multimem, std::string_view{"multimem"}},
+                                    std::pair{none, std::string_view{"none"}}};
 };
 template <>
 struct NamesOf<scenarios::GemmSource> {

@@ -105,6 +105,10 @@ std::string_view words_of_collectives(Collectives collectives) {
       return "NCCL";
     case Collectives::nccl_nvls:
       return "NCCL in the switch";
+    case Collectives::nccl_symmetric:
+      return "NCCL on symmetric memory";
+    case Collectives::nccl_copy_engine:
+      return "NCCL's copy engines";
     case Collectives::one_shot:
       return "all-reduces in one shot";
     case Collectives::two_shot:

@@ -7,16 +7,32 @@ namespace weft::sim {
 
 CollectiveRun::CollectiveRun(Engine& engine, FluidPool& pool, const CollectiveTiming& timing, const CtaShape& cta,
                              int ranks, const std::vector<Transfer>& transfers)
-    : engine_(engine), pool_(pool), timing_(timing), cta_(cta), transfers_(transfers), ranks_(ranks) {
+    : engine_(engine),
+      pool_(pool),
+      timing_(timing),
+      channels_(std::max(1, timing.ctas)),
+      cta_(cta),
+      transfers_(transfers),
+      ranks_(ranks) {
   grids_.reserve(static_cast<std::size_t>(ranks));
 }
 
-void CollectiveRun::arrive(Activity& activity, SmPool& sms, double crowded_us) {
+CollectiveRun::RankGrid& CollectiveRun::add_rank(Activity& activity) {
   RankGrid& grid = grids_.emplace_back();
   grid.arrived = engine_.now();
-  grid.crowded_us = crowded_us;
   grid.run = this;
   grid.activity = &activity;
+  return grid;
+}
+
+void CollectiveRun::arrive(Activity& activity) {
+  constexpr int no_sm = -1;
+  add_rank(activity).on_placed({&no_sm, 1});
+}
+
+void CollectiveRun::arrive(Activity& activity, SmPool& sms, double crowded_us) {
+  RankGrid& grid = add_rank(activity);
+  grid.crowded_us = crowded_us;
   grid.sms = &sms;
   grid.owner = &activity;
   grid.cta = cta_;
@@ -36,7 +52,7 @@ void CollectiveRun::RankGrid::on_placed(std::span<const int> placed) {
 
 void CollectiveRun::start_complete_channels() {
   if (static_cast<int>(grids_.size()) < ranks_) return;
-  int complete = timing_.ctas;
+  int complete = channels_;
   for (const RankGrid& grid : grids_) complete = std::min(complete, static_cast<int>(grid.held.size()));
   if (complete == started_) return;
   Batch& batch = batches_.emplace_back(Batch{this, started_, complete - started_, {}});
@@ -60,14 +76,14 @@ void CollectiveRun::Batch::start() {
 
 double CollectiveRun::rate_of(const Share& share) const {
   const Transfer& transfer = *share.transfer;
-  return transfer.bytes * share.batch->count / timing_.ctas / transfer.alone_us / slowdown_;
+  return transfer.bytes * share.batch->count / channels_ / transfer.alone_us / slowdown_;
 }
 
 void CollectiveRun::start(Batch& batch) {
   batch.shares.reserve(transfers_.size());
   for (const Transfer& transfer : transfers_) batch.shares.push_back({&batch, &transfer});
   for (Share& share : batch.shares) {
-    const double bytes = share.transfer->bytes * batch.count / timing_.ctas;
+    const double bytes = share.transfer->bytes * batch.count / channels_;
     if (bytes <= 0 || share.transfer->alone_us <= 0) {
       end(share);
       continue;
@@ -92,7 +108,7 @@ void CollectiveRun::set_slowdown(double slowdown) {
 
 bool CollectiveRun::has_ended() const {
   return static_cast<int>(grids_.size()) == ranks_ &&
-         std::ranges::all_of(grids_, [&](const RankGrid& grid) { return grid.ended == timing_.ctas; }) &&
+         std::ranges::all_of(grids_, [&](const RankGrid& grid) { return grid.ended == channels_; }) &&
          std::ranges::all_of(batches_,
                              [](const Batch& batch) { return std::ranges::all_of(batch.shares, &Share::has_ended); });
 }
@@ -113,9 +129,10 @@ void CollectiveRun::end_ranks(Batch& batch, const Transfer* ended) {
       return share.transfer->involves(rank) && (ended == nullptr || !share.has_ended);
     };
     if (std::any_of(batch.shares.begin(), batch.shares.end(), is_open)) continue;
-    grid.sms->release(grid, std::span(grid.held.data() + batch.first, static_cast<std::size_t>(batch.count)));
+    if (grid.sms != nullptr)
+      grid.sms->release(grid, std::span(grid.held.data() + batch.first, static_cast<std::size_t>(batch.count)));
     grid.ended += batch.count;
-    if (grid.ended == timing_.ctas) grid.activity->finish(engine_);
+    if (grid.ended == channels_) grid.activity->finish(engine_);
   }
 }
 

@@ -1,5 +1,6 @@
 // A collective in execution: channels that hold an SM each from their own dispatch on, and move their share once their
-// CTA is resident on every rank. The collective ends with its slowest channel.
+// CTA is resident on every rank. The collective ends with its slowest channel. Where copy engines move it, it is one
+// channel that holds no SM.
 #pragma once
 
 #include <algorithm>
@@ -34,6 +35,8 @@ class CollectiveRun {
 
   /// This rank's kernel asks for SMs. Where it must wait for them, each channel's latency is longer by `crowded_us`.
   void arrive(Activity& activity, SmPool& sms, double crowded_us = 0);
+  /// This rank's copy engine is ready.
+  void arrive(Activity& activity);
   /// A rank that holds back `activity`, which has arrived and not all of whose channels go on; its own where it waits
   /// for SMs itself, -1 where nobody does.
   int missing_rank(const Activity& activity) const;
@@ -48,7 +51,7 @@ class CollectiveRun {
   struct RankGrid : Grid {
     CollectiveRun* run = nullptr;
     Activity* activity = nullptr;
-    SmPool* sms = nullptr;
+    SmPool* sms = nullptr;                         ///< null: a copy engine moves it
     boost::container::small_vector<int, 32> held;  // SM of each resident channel
     int ended = 0;                                 // channels
     Picoseconds arrived;
@@ -77,6 +80,7 @@ class CollectiveRun {
 
   void start_complete_channels();
   void wait_for_latency(Batch& batch);
+  RankGrid& add_rank(Activity& activity);
   double rate_of(const Share& share) const;
   void start(Batch& batch);
   void end(Share& share);
@@ -85,6 +89,7 @@ class CollectiveRun {
   Engine& engine_;
   FluidPool& pool_;
   const CollectiveTiming timing_;
+  const int channels_;
   const CtaShape cta_;
   const std::vector<Transfer>& transfers_;
   const int ranks_;

@@ -7,6 +7,7 @@
 
 #include "models/cost/governor.hpp"
 #include "models/cost/grouped_gemm_model.hpp"
+#include "models/schedule/facts.hpp"
 
 namespace weft::sim {
 
@@ -27,8 +28,10 @@ class IterationEnergy::DemandOf {
     return {.switching_uJ = power_.tensor_pJ_per_flop * tensor_flops(attention, schedule_.gpus) * 1e-6,
             .is_on_tensor_cores = true};
   }
-  Demand operator()(const OneOf<Collective, AllReduceNorm, GroupedExchange> auto&) const {
-    return {.fixed_uJ = power_.collective_pJ_per_byte * cost_.collective.port_bytes * 1e-6};
+  Demand operator()(const OneOf<Collective, AllReduceNorm, GroupedExchange> auto& work) const {
+    const double pJ_per_byte =
+        facts(work).runs_on_copy_engine ? power_.copy_pJ_per_byte : power_.collective_pJ_per_byte;
+    return {.fixed_uJ = pJ_per_byte * cost_.collective.port_bytes * 1e-6};
   }
   Demand operator()(const Copy& copy) const {
     if (copy.source.place == copy.destination.place) return {};

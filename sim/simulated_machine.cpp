@@ -231,10 +231,24 @@ void SimulatedMachine::start_collective(Activity& activity) {
   const CollectiveTiming& timing = costs_[activity.id].collective;
   CollectiveRun& run = collective_run(activity);
   activity.limit = timing.latency_us > timing.transfer_us ? Limit::latency : Limit::link;
+  if (timing.ctas == 0) {
+    push_to_all(activity, run);
+    return;
+  }
   if (with_details_) activity.detail = std::to_string(timing.ctas) + " CTAs";
   const bool meets_gemm = gpus_[activity.rank]->running_gemms > 0;
   run.set_slowdown(collective_slowdown(timing));
   run.arrive(activity, sms_for(activity), meets_gemm ? crowded_us(machine_.collective_kernel, timing) : 0);
+}
+
+/// A collective by copy engines: each rank pushes to all others, so as many pushes arrive. They share the links with
+/// other copies, and wait for none: each rank's first wait for all ranks in front of the engines.
+Process SimulatedMachine::push_to_all(Activity& activity, CollectiveRun& run) {
+  if (with_details_) activity.detail = "copy engines";
+  count_copy(activity.rank, true, +1);
+  run.arrive(activity);
+  co_await Until{activity.end};
+  count_copy(activity.rank, true, -1);
 }
 
 /// That of all ranks in this iteration.
@@ -306,6 +320,7 @@ std::vector<Transfer> SimulatedMachine::transfers_of_exchange(const GroupedExcha
 /// 2026-11-23, 24 all-reduces of 4 to 24 CTAs behind GEMMs, H100). The library's hardly slow down with it, and of those
 /// in the switch it is not known.
 double SimulatedMachine::collective_slowdown(const CollectiveTiming& timing) const {
+  if (timing.ctas == 0) return 1;
   const CollectiveKernel& kernel = machine_.collective_kernel;
   const auto has_gemm = [](const std::unique_ptr<GpuState>& gpu) { return gpu->running_gemms > 0; };
   if (timing.beside_gemm_us > 0) {

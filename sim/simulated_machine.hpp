@@ -121,6 +121,7 @@ class SimulatedMachine : public Device {
   void start_matrix_kernel(Activity& activity, const Launch& launch);
   void prepare_kernel(Prepared& one, const Activity& activity, KernelLaunch launch);
   void start_collective(Activity& activity);
+  Process push_to_all(Activity& activity, CollectiveRun& run);
   CtaShape collective_cta(const Activity& activity) const;
   CollectiveRun& collective_run(const Activity& activity);
   std::vector<Transfer> transfers_of(const Activity& activity);

@@ -180,8 +180,18 @@ class Fit {
   void build_curves() {
     const std::vector<CollectiveCurve> curves = fitting::build_curves(
         input_.collectives, input_.ctas, machine_.collectives, machine_.latencies.collective_graph_gap_us);
-    set_curves(profile_, curves, source_text(input_.collective_provenance, "collectives alone"));
-    changes_.push_back({"collectives", "", std::to_string(curves.size()), "curves", ""});
+    std::vector<CollectiveCurve> by_default, in_windows;
+    for (const CollectiveCurve& curve : curves)
+      (curve.transport == Transport::nccl ? by_default : in_windows).push_back(curve);
+    set_curves("collectives", by_default, input_.collective_provenance, "collectives alone");
+    set_curves("symmetric_collectives", in_windows, input_.window_provenance, "collectives on symmetric memory alone");
+  }
+
+  void set_curves(const std::string& key, const std::vector<CollectiveCurve>& curves, const Provenance& provenance,
+                  const std::string& probe) {
+    if (curves.empty()) return;
+    evidence::set_curves(profile_, key, curves, source_text(provenance, probe));
+    changes_.push_back({key, "", std::to_string(curves.size()), "curves", ""});
   }
 
   void find_transfer_energies() {

@@ -6,7 +6,9 @@
 
 #include "calibration/gemm_choices.hpp"
 #include "models/base/statistics.hpp"
+#include "models/schedule/transports.hpp"
 #include "scenarios/case_json.hpp"
+#include "scenarios/families/collective_kernels.hpp"
 #include "scenarios/own_kernel_of.hpp"
 
 namespace weft::calibration::evidence {
@@ -67,8 +69,13 @@ int ctas_of(const std::vector<KernelRecord>& kernels) {
   return collective == kernels.end() ? 0 : collective->launch.grid[0];
 }
 
+fitting::CollectiveSetting setting_of(const Case& request, CollectiveKind kind) {
+  return {kind, request.gpus, request.schedule.max_ctas,
+          scenarios::families::transport_of(request.schedule.collectives, kind)};
+}
+
 void add_ctas(CalibrationInput& input, const MeasuredCase& one, CollectiveKind kind) {
-  const fitting::CollectiveSetting setting{kind, one.request.gpus, one.request.schedule.max_ctas};
+  const fitting::CollectiveSetting setting = setting_of(one.request, kind);
   for (const KernelRecord& kernel : one.kernels)
     if (fitting::is_nccl_kernel(kernel))
       input.ctas.push_back({setting, kernel.launch.grid[0], kernel.launch.cluster[0]});
@@ -126,6 +133,21 @@ void add_own_gemm(CalibrationInput& input, const MeasuredCase& one, const scenar
   input.own_gemm_provenance.add(one.conditions);
 }
 
+/// Curves are of NCCL, energies of what it does by default.
+void add_collective(CalibrationInput& input, const MeasuredCase& one, const scenarios::CollectiveWorkload& collective) {
+  const fitting::CollectiveSetting setting = setting_of(one.request, collective.kind);
+  const bool by_default = setting.transport == Transport::nccl;
+  if (one.condition == Condition::sustained) {
+    if (by_default) input.loaded_collectives.push_back({one.request, one.time_us, one.power_W});
+    return;
+  }
+  if (!by_default && !needs_window(setting.transport)) return;
+  add_ctas(input, one, collective.kind);
+  input.collectives.push_back(
+      {setting, collective.bytes, one.time_us, collective_us(one.kernels), ctas_of(one.kernels)});
+  (by_default ? input.collective_provenance : input.window_provenance).add(one.conditions);
+}
+
 void add(CalibrationInput& input, const MeasuredCase& one, bool after_gemm) {
   const Case& request = one.request;
   input.provenance.add(one.conditions);
@@ -141,16 +163,8 @@ void add(CalibrationInput& input, const MeasuredCase& one, bool after_gemm) {
     add_gemm(input, one, *gemm, after_gemm);
     input.gemm_provenance.add(one.conditions);
   } else if (const auto* collective = std::get_if<scenarios::CollectiveWorkload>(&request.workload);
-             collective != nullptr && is_serial && one.condition == Condition::sustained) {
-    input.loaded_collectives.push_back({request, one.time_us, one.power_W});
-  } else if (collective != nullptr && is_serial) {
-    add_ctas(input, one, collective->kind);
-    input.collectives.push_back({{collective->kind, request.gpus, request.schedule.max_ctas},
-                                 collective->bytes,
-                                 one.time_us,
-                                 collective_us(one.kernels),
-                                 ctas_of(one.kernels)});
-    input.collective_provenance.add(one.conditions);
+             collective != nullptr && is_serial) {
+    add_collective(input, one, *collective);
   } else if (std::holds_alternative<scenarios::CopyWorkload>(request.workload)) {
     if (one.condition == Condition::sustained) input.loaded_copies.push_back({request, one.time_us, one.power_W});
   } else if (const auto* pair = std::get_if<scenarios::PairWorkload>(&request.workload)) {

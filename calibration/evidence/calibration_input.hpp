@@ -40,10 +40,11 @@ struct CalibrationInput {
   std::vector<LoadedTransfer> loaded_collectives, loaded_copies;
   std::vector<fitting::RecordedPair> pairs;  ///< with recorded kernels only
   Provenance gemm_provenance, own_gemm_provenance, collective_provenance;
-  Provenance pair_provenance;  ///< of `pairs`
-  Provenance provenance;       ///< of all cases
-  RunConditions conditions;    ///< of all cases
-  std::set<int> gpu_counts;    ///< of all cases
+  Provenance window_provenance;  ///< of collectives on windows of symmetric memory
+  Provenance pair_provenance;    ///< of `pairs`
+  Provenance provenance;         ///< of all cases
+  RunConditions conditions;      ///< of all cases
+  std::set<int> gpu_counts;      ///< of all cases
 };
 
 /// The cases of one file, with their kernels.

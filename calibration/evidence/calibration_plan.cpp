@@ -11,13 +11,14 @@
 #include "models/base/input_error.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/schedule/own_kernels.hpp"
+#include "models/schedule/transports.hpp"
 #include "scenarios/families/families.hpp"
 #include "scenarios/parts.hpp"
 
 namespace weft::calibration::evidence {
 namespace {
 
-// Sizes of the sets: together some 4800 cases on 1, 2, 4 and 8 GPUs. Measured with kernels, 1000 cases of these kinds
+// Sizes of the sets: together some 5700 cases on 1, 2, 4 and 8 GPUs. Measured with kernels, 1000 cases of these kinds
 // took 66 to 93 s on H200s (calibration/measurements), so all of them stay below ten minutes.
 constexpr int gemms_alone = 1200;
 constexpr int own_gemm_shapes = 20;
@@ -35,7 +36,7 @@ constexpr Bytes bytes_unit = 4096;
 constexpr int most_chunks = 8;
 constexpr std::int64_t least_rows_of_a_chunk = 16;
 
-const std::vector<int> cta_limits{1, 2, 4, 8, 16, 32}, pair_cta_limits{4, 8, 16};
+const std::vector<int> cta_limits{1, 2, 4, 8, 16, 32}, pair_cta_limits{4, 8, 16}, window_cta_limits{0, 4, 8, 16};
 
 /// Streams of the seed, one for each file and one for the questions.
 enum class Stream : std::uint32_t {
@@ -44,6 +45,7 @@ enum class Stream : std::uint32_t {
   collectives = 100,
   pairs = 200,
   copies = 300,
+  windows = 500,
   questions = 400
 };
 std::uint32_t stream_of(Stream kind, int gpus = 0) {
@@ -148,14 +150,24 @@ PlanFile own_gemm_file(std::uint64_t seed) {
   return std::move(list).file("own_gemm");
 }
 
-/// Each collective in each octave of sizes with each CTA limit, in random order. GPUs that only communicate run at
-/// their highest clock, so work comes before every few of them.
+constexpr Bytes least_collective_bytes = 32 << 10, most_collective_bytes = 1 << 30;
+
+/// In random order. GPUs that only communicate run at their highest clock, so work comes before every few of them.
+PlanFile among_gemms(std::vector<Case> drawn, Shapes& shapes, CaseList list, const std::string& name) {
+  shapes.dice().shuffle(drawn);
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    if (i % collectives_per_gemm == 0) list.add(shapes.gemm());
+    list.add(drawn[i].workload, drawn[i].schedule);
+  }
+  return std::move(list).file(name);
+}
+
+/// Each collective in each octave of sizes with each CTA limit.
 PlanFile collective_file(std::uint64_t seed, int gpus) {
-  constexpr Bytes least_bytes = 32 << 10, most_bytes = 1 << 30;
   Shapes shapes(seed, stream_of(Stream::collectives, gpus), gpus);
   std::vector<Case> drawn;
   for (const auto& [kind, name] : NamesOf<CollectiveKind>::names)
-    for (Bytes low = least_bytes; low < most_bytes; low *= 2) {
+    for (Bytes low = least_collective_bytes; low < most_collective_bytes; low *= 2) {
       const auto draw = [&, kind = kind](int max_ctas) {
         Case one;
         one.workload = CollectiveWorkload{kind, shapes.bytes_of_octave(low)};
@@ -165,13 +177,27 @@ PlanFile collective_file(std::uint64_t seed, int gpus) {
       for (int i = 0; i < default_collectives_per_octave; ++i) draw(0);
       for (const int max_ctas : cta_limits) draw(max_ctas);
     }
-  shapes.dice().shuffle(drawn);
-  CaseList list("c", gpus);
-  for (std::size_t i = 0; i < drawn.size(); ++i) {
-    if (i % collectives_per_gemm == 0) list.add(shapes.gemm());
-    list.add(drawn[i].workload, drawn[i].schedule);
-  }
-  return std::move(list).file(on_gpus("collectives", gpus));
+  return among_gemms(std::move(drawn), shapes, CaseList("c", gpus), on_gpus("collectives", gpus));
+}
+
+/// The same on NCCL's windows of symmetric memory, by its kernels and by copy engines.
+PlanFile window_file(std::uint64_t seed, int gpus) {
+  Shapes shapes(seed, stream_of(Stream::windows, gpus), gpus);
+  std::vector<Case> drawn;
+  for (const auto& [kind, name] : NamesOf<CollectiveKind>::names)
+    for (Bytes low = least_collective_bytes; low < most_collective_bytes; low *= 2) {
+      const auto draw = [&, kind = kind](scenarios::Collectives by, int max_ctas) {
+        Case one;
+        one.workload = CollectiveWorkload{kind, shapes.bytes_of_octave(low)};
+        one.schedule.collectives = by;
+        one.schedule.max_ctas = max_ctas;
+        drawn.push_back(one);
+      };
+      if (does(Transport::nccl_symmetric, kind))
+        for (const int max_ctas : window_cta_limits) draw(scenarios::Collectives::nccl_symmetric, max_ctas);
+      if (does(Transport::nccl_copy_engine, kind)) draw(scenarios::Collectives::nccl_copy_engine, 0);
+    }
+  return among_gemms(std::move(drawn), shapes, CaseList("w", gpus), on_gpus("windows", gpus));
 }
 
 /// The pair serial and in chunks, after each of its parts alone: whole, and as the chunks have them.
@@ -274,6 +300,7 @@ std::vector<PlanFile> calibration_plan(std::uint64_t seed, const std::vector<int
       files.push_back(own_gemm_file(seed));
     } else {
       files.push_back(collective_file(seed, gpus));
+      files.push_back(window_file(seed, gpus));
       files.push_back(pair_file(seed, gpus));
       files.push_back(copy_file(seed, gpus));
     }

@@ -54,26 +54,34 @@ void set_number(ordered_json& profile, const std::string& section, const std::st
   if (!note.empty()) number["note"] = note;
 }
 
-void set_curves(ordered_json& profile, const std::vector<CollectiveCurve>& curves, const std::string& source) {
-  std::set<std::pair<std::string, int>> measured;
+void set_curves(ordered_json& profile, const std::string& key, const std::vector<CollectiveCurve>& curves,
+                const std::string& source) {
+  const auto setting_of = [](const ordered_json& curve) {
+    return std::tuple(curve.value("transport", std::string()), curve.at("collective").get<std::string>(),
+                      curve.at("gpus").get<int>());
+  };
+  std::set<std::tuple<std::string, std::string, int>> measured;
   ordered_json result = ordered_json::array();
   for (const CollectiveCurve& curve : curves) {
-    measured.emplace(name_of(curve.kind), curve.gpus);
     ordered_json points = ordered_json::array();
-    for (const CurvePoint& point : curve.points)
-      points.push_back(
-          {point.bytes, rounded(point.kernel_us), rounded(point.alone_us), point.ctas > 0 ? point.ctas : curve.ctas});
-    result.push_back({{"collective", name_of(curve.kind)},
-                      {"gpus", curve.gpus},
-                      {"max_ctas", curve.max_ctas},
-                      {"ctas", curve.ctas},
-                      {"cluster", curve.cluster},
-                      {"source", source},
-                      {"points", points}});
+    for (const CurvePoint& point : curve.points) {
+      points.push_back({point.bytes, rounded(point.kernel_us), rounded(point.alone_us)});
+      if (curve.ctas > 0) points.back().push_back(point.ctas > 0 ? point.ctas : curve.ctas);
+    }
+    ordered_json written{{"collective", name_of(curve.kind)},
+                         {"gpus", curve.gpus},
+                         {"max_ctas", curve.max_ctas},
+                         {"ctas", curve.ctas},
+                         {"cluster", curve.cluster},
+                         {"source", source},
+                         {"points", points}};
+    if (curve.transport != Transport::nccl) written["transport"] = name_of(curve.transport);
+    measured.insert(setting_of(written));
+    result.push_back(std::move(written));
   }
-  for (const ordered_json& curve : profile.at("collectives"))
-    if (!measured.contains({curve.at("collective"), curve.at("gpus")})) result.push_back(curve);
-  profile["collectives"] = result;
+  for (const ordered_json& curve : profile.value(key, ordered_json::array()))
+    if (!measured.contains(setting_of(curve))) result.push_back(curve);
+  profile[key] = result;
 }
 
 void set_ranges(ordered_json& profile, const std::vector<CalibratedRange>& ranges) {

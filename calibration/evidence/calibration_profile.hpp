@@ -21,8 +21,10 @@ double rounded(double value);
 void set_number(nlohmann::ordered_json& profile, const std::string& section, const std::string& key, double value,
                 const std::string& source, const std::string& note);
 
-/// Replaces all curves of the same collective and GPU count; the others stay.
-void set_curves(nlohmann::ordered_json& profile, const std::vector<CollectiveCurve>& curves, const std::string& source);
+/// Replaces all curves under `key` (collectives, symmetric_collectives) of the same transport, collective and GPU
+/// count; the others stay.
+void set_curves(nlohmann::ordered_json& profile, const std::string& key, const std::vector<CollectiveCurve>& curves,
+                const std::string& source);
 
 /// Replaces the range of each quantity; those of other quantities stay.
 void set_ranges(nlohmann::ordered_json& profile, const std::vector<CalibratedRange>& ranges);

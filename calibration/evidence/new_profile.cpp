@@ -183,7 +183,7 @@ class NewProfile {
     std::string source = "measured: nccl-tests, " + file + ", " + std::to_string(run.points.size()) + " sizes";
     if (!run.nccl.empty()) source += ", NCCL " + run.nccl;
     if (!run.gpu.empty()) source += ", " + run.gpu;
-    set_curves(profile_,
+    set_curves(profile_, "collectives",
                fitting::build_curves(observations, ctas_of(run.kind), base_.machine.collectives,
                                      base_.machine.latencies.collective_graph_gap_us),
                source);

@@ -28,21 +28,22 @@ std::optional<Launch> largest(const std::vector<CtaObservation>& observations, c
 int default_ctas(CollectiveSetting setting, const std::vector<CtaObservation>& observations,
                  const std::vector<CollectiveCurve>& known) {
   const auto same_gpus = [&](const CollectiveSetting& other) {
-    return other == CollectiveSetting{setting.kind, setting.gpus, 0};
+    return other == CollectiveSetting{setting.kind, setting.gpus, 0, setting.transport};
   };
   const auto any_gpus = [&](const CollectiveSetting& other) {
-    return other.kind == setting.kind && other.max_ctas == 0;
+    return other.kind == setting.kind && other.max_ctas == 0 && other.transport == setting.transport;
   };
   if (const auto launch = largest(observations, same_gpus)) return launch->first;
   if (const auto launch = largest(observations, any_gpus)) return launch->first;
   for (const CollectiveCurve& curve : known)
-    if (curve.kind == setting.kind && curve.max_ctas == 0) return curve.ctas;
+    if (curve.kind == setting.kind && curve.max_ctas == 0 && curve.transport == setting.transport) return curve.ctas;
   throw ExecutionError("how many CTAs " + std::string(name_of(setting.kind)) +
                        " uses by default is unknown: expected a measurement with its kernels recorded");
 }
 
 Launch launch_of(const CollectiveSetting& setting, const std::vector<CtaObservation>& observations,
                  const std::vector<CollectiveCurve>& known) {
+  if (setting.transport == Transport::nccl_copy_engine) return {0, 1};
   const auto same = [&](const CollectiveSetting& other) { return other == setting; };
   if (const auto launch = largest(observations, same)) return *launch;
   const int most = default_ctas(setting, observations, known);
@@ -102,8 +103,8 @@ std::vector<CollectiveCurve> build_curves(const std::vector<CollectiveObservatio
   for (const auto& [setting, by_size] : samples) {
     if (by_size.size() < 2) continue;
     const auto [count, cluster] = launch_of(setting, ctas, known);
-    curves.push_back(
-        {setting.kind, setting.gpus, setting.max_ctas, count, cluster, points_of(by_size, collective_graph_gap_us)});
+    curves.push_back({setting.kind, setting.gpus, setting.max_ctas, count, cluster,
+                      points_of(by_size, collective_graph_gap_us), setting.transport});
   }
   return curves;
 }

@@ -1,6 +1,7 @@
 #include "models/cost/collective_model.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "models/base/input_error.hpp"
 #include "models/cost/library_model.hpp"
@@ -29,7 +30,7 @@ Reading read(const CollectiveCurve& curve, double bytes) {
   const auto between_points = [&](double at_low, double at_high) {
     return line(bytes, static_cast<double>(lower->bytes), at_low, static_cast<double>(upper->bytes), at_high);
   };
-  const double ctas = std::clamp(between_points(ctas_at(*lower), ctas_at(*upper)), 1.0, double(curve.ctas));
+  const double ctas = std::min(std::max(between_points(ctas_at(*lower), ctas_at(*upper)), 1.0), double(curve.ctas));
   return {std::max(between_points(lower->kernel_us, upper->kernel_us), latency_us), latency_us,
           between_points(lower->alone_us, upper->alone_us), ctas, curve.cluster};
 }
@@ -40,10 +41,12 @@ Reading between(const Reading& a, const Reading& b, double share) {
           share < 0.5 ? a.cluster : b.cluster};
 }
 
-/// Curves of one kind and GPU count, ascending in CTAs held.
-std::vector<const CollectiveCurve*> curves_of(const Machine& machine, CollectiveKind kind, int gpus) {
+using Curves = std::vector<CollectiveCurve>;
+
+/// Those of one kind and GPU count, ascending in CTAs held.
+std::vector<const CollectiveCurve*> curves_of(const Curves& curves, CollectiveKind kind, int gpus) {
   std::vector<const CollectiveCurve*> found;
-  for (const CollectiveCurve& curve : machine.collectives)
+  for (const CollectiveCurve& curve : curves)
     if (curve.kind == kind && curve.gpus == gpus) found.push_back(&curve);
   std::sort(found.begin(), found.end(), [](const auto* a, const auto* b) { return a->ctas < b->ctas; });
   return found;
@@ -84,26 +87,24 @@ Reading read_limited(const std::vector<const CollectiveCurve*>& curves, double b
   return read_limited(curves, max_ctas, read_curve, read_fewer);
 }
 
-std::vector<int> measured_gpu_counts(const Machine& machine, CollectiveKind kind) {
+std::vector<int> measured_gpu_counts(const Curves& curves, CollectiveKind kind) {
   std::vector<int> counts;
-  for (const CollectiveCurve& curve : machine.collectives)
+  for (const CollectiveCurve& curve : curves)
     if (curve.kind == kind) counts.push_back(curve.gpus);
   std::sort(counts.begin(), counts.end());
   counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
   return counts;
 }
 
-/// Linear between measured GPU counts; beyond them the nearest count's time for the same bytes through each port.
-Reading read_any(const Machine& machine, CollectiveKind kind, int gpus, double bytes, int max_ctas) {
-  const std::vector<int> counts = measured_gpu_counts(machine, kind);
-  if (counts.empty())
-    throw InputError("collectives",
-                     "expected a curve of " + std::string(name_of(kind)) + " in profile " + machine.name);
+/// Linear between measured GPU counts, of which there is one; beyond them the nearest count's time for the same bytes
+/// through each port.
+Reading read_any(const Curves& curves, CollectiveKind kind, int gpus, double bytes, int max_ctas) {
+  const std::vector<int> counts = measured_gpu_counts(curves, kind);
   const auto upper = std::lower_bound(counts.begin(), counts.end(), gpus);
   const auto at = [&](int count) {
     const double same_port_bytes = bytes * bytes_out(CollectiveAlgorithm::ring, kind, gpus, 1) /
                                    bytes_out(CollectiveAlgorithm::ring, kind, count, 1);
-    return read_limited(curves_of(machine, kind, count), count == gpus ? bytes : same_port_bytes, max_ctas);
+    return read_limited(curves_of(curves, kind, count), count == gpus ? bytes : same_port_bytes, max_ctas);
   };
   if (upper != counts.end() && *upper == gpus) return at(gpus);
   if (upper == counts.begin()) return at(counts.front());
@@ -112,8 +113,8 @@ Reading read_any(const Machine& machine, CollectiveKind kind, int gpus, double b
   return between(at(low), at(high), line(gpus, low, 0, high, 1));
 }
 
-bool has_curve(const Machine& machine, CollectiveKind kind, int gpus) {
-  return std::any_of(machine.collectives.begin(), machine.collectives.end(),
+bool has_curve(const Curves& curves, CollectiveKind kind, int gpus) {
+  return std::any_of(curves.begin(), curves.end(),
                      [&](const CollectiveCurve& curve) { return curve.kind == kind && curve.gpus == gpus; });
 }
 
@@ -128,7 +129,7 @@ Reading as_reading(const LibraryTime& time, const Machine& machine) {
 /// channels are than were measured.
 Reading read_or_model(const Machine& machine, CollectiveKind kind, int gpus, double bytes, int max_ctas) {
   const LibraryTime model = library_time(machine, kind, gpus, bytes, max_ctas);
-  if (!has_curve(machine, kind, gpus)) return as_reading(model, machine);
+  if (!has_curve(machine.collectives, kind, gpus)) return as_reading(model, machine);
   const auto read_curve = [&](const CollectiveCurve& curve) {
     const auto smallest = static_cast<double>(curve.points.front().bytes);
     Reading reading = read(curve, std::max(bytes, smallest));
@@ -146,7 +147,14 @@ Reading read_or_model(const Machine& machine, CollectiveKind kind, int gpus, dou
     reading.ctas = max_ctas;
     return reading;
   };
-  return read_limited(curves_of(machine, kind, gpus), max_ctas, read_curve, read_fewer);
+  return read_limited(curves_of(machine.collectives, kind, gpus), max_ctas, read_curve, read_fewer);
+}
+
+Curves curves_of(const Machine& machine, Transport transport) {
+  Curves found;
+  std::ranges::copy_if(machine.symmetric_collectives, std::back_inserter(found),
+                       [&](const CollectiveCurve& curve) { return curve.transport == transport; });
+  return found;
 }
 
 CollectiveTiming timing_of(const Reading& reading, CollectiveAlgorithm algorithm, double port_bytes) {
@@ -164,12 +172,29 @@ CollectiveTiming timing_of(const Reading& reading, CollectiveAlgorithm algorithm
 CollectiveTiming time_collective(const Machine& machine, CollectiveKind kind, int gpus, Bytes bytes, int max_ctas) {
   const auto size = static_cast<double>(bytes);
   const bool has_protocols = !machine.collective_protocols.empty();
+  if (!has_protocols && measured_gpu_counts(machine.collectives, kind).empty())
+    throw InputError("collectives",
+                     "expected a curve of " + std::string(name_of(kind)) + " in profile " + machine.name);
   const Reading reading = has_protocols ? read_or_model(machine, kind, gpus, size, max_ctas)
-                                        : read_any(machine, kind, gpus, size, max_ctas);
+                                        : read_any(machine.collectives, kind, gpus, size, max_ctas);
   CollectiveAlgorithm algorithm =
       kind == CollectiveKind::all_to_all ? CollectiveAlgorithm::direct : CollectiveAlgorithm::ring;
   if (has_protocols) algorithm = library_time(machine, kind, gpus, size, max_ctas).algorithm;
   return timing_of(reading, algorithm, bytes_out(algorithm, kind, gpus, size));
+}
+
+CollectiveTiming time_in_windows(const Machine& machine, Transport transport, CollectiveKind kind, int gpus,
+                                 Bytes bytes, int max_ctas) {
+  const Curves curves = curves_of(machine, transport);
+  if (measured_gpu_counts(curves, kind).empty())
+    throw InputError("transport", "expected one that " + machine.name + " has a curve of, for " +
+                                      std::string(name_of(kind)) + ", got " + std::string(name_of(transport)));
+  constexpr auto direct = CollectiveAlgorithm::direct;
+  const auto size = static_cast<double>(bytes);
+  CollectiveTiming timing =
+      timing_of(read_any(curves, kind, gpus, size, max_ctas), direct, bytes_out(direct, kind, gpus, size));
+  if (transport == Transport::nccl_copy_engine) timing.ctas = 0;
+  return timing;
 }
 
 CollectiveTiming time_nvls_all_reduce(const Machine& machine, int gpus, Bytes bytes, int max_ctas) {

@@ -10,7 +10,7 @@ namespace weft {
 struct CollectiveTiming {
   double latency_us = 0;   ///< channels hold their SMs and move nothing
   double transfer_us = 0;  ///< with all channels and nobody beside
-  int ctas = 0;            ///< channels; each moves an equal share
+  int ctas = 0;            ///< channels; each moves an equal share; 0: a copy engine moves all, without SMs
   int cluster = 1;
   double alone_us = 0;        ///< see CurvePoint
   double beside_gemm_us = 0;  ///< transfer_us while a GEMM runs; 0: as CollectiveKernel says for the library's
@@ -28,6 +28,12 @@ struct CollectiveTiming {
 /// rate.
 /// Throws InputError when the profile has neither a curve of this kind nor protocols.
 CollectiveTiming time_collective(const Machine& machine, CollectiveKind kind, int gpus, Bytes bytes, int max_ctas);
+
+/// A collective on NCCL's windows of symmetric memory (nccl_symmetric, nccl_copy_engine), by the profile's curves of
+/// that transport as time_collective() reads them without protocols. Throws InputError, field "transport", where it has
+/// none of this kind.
+CollectiveTiming time_in_windows(const Machine& machine, Transport transport, CollectiveKind kind, int gpus,
+                                 Bytes bytes, int max_ctas);
 
 /// An all-reduce that the library is told to do in the switch (NCCL_ALGO=NVLS): as time_collective() where it would by
 /// itself, else by library_time() of that algorithm. Throws InputError where the profile has no protocol in the switch.

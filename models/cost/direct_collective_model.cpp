@@ -7,6 +7,7 @@
 
 #include "models/base/input_error.hpp"
 #include "models/cost/library_model.hpp"
+#include "models/schedule/transports.hpp"
 
 namespace weft {
 namespace {
@@ -132,6 +133,7 @@ CollectiveTiming time_all_reduce_and_more(DirectCollective kernel, Transport tra
 CollectiveTiming time_over(const Machine& machine, Transport transport, CollectiveKind kind, int gpus, Bytes bytes,
                            int max_ctas) {
   if (transport == Transport::nccl) return time_collective(machine, kind, gpus, bytes, max_ctas);
+  if (needs_window(transport)) return time_in_windows(machine, transport, kind, gpus, bytes, max_ctas);
   if (transport == Transport::nccl_nvls && kind == CollectiveKind::all_reduce)
     return time_nvls_all_reduce(machine, gpus, bytes, max_ctas);
   return time_direct_collective(machine, transport, kind, gpus, bytes, max_ctas);

@@ -29,7 +29,8 @@ CollectiveTiming time_direct_collective(const Machine& machine, Transport transp
 CollectiveTiming time_all_reduce_and_more(DirectCollective kernel, Transport transport, int gpus, double bytes,
                                           int ctas, double besides_us);
 
-/// By any transport, the library's too: time_collective(), time_nvls_all_reduce() or time_direct_collective().
+/// By any transport, the library's too: time_collective(), time_in_windows(), time_nvls_all_reduce() or
+/// time_direct_collective().
 CollectiveTiming time_over(const Machine& machine, Transport transport, CollectiveKind kind, int gpus, Bytes bytes,
                            int max_ctas);
 

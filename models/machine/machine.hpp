@@ -245,7 +245,8 @@ struct CurvePoint {
   int ctas = 0;          ///< small collectives hold fewer than the curve's; 0: as many
 };
 
-/// A measured time over size, nccl-tests' byte counts. `ctas` is what the collective holds of the SMs.
+/// A measured time over size, nccl-tests' byte counts. `ctas` is what the collective holds of the SMs, 0 where copy
+/// engines move it.
 struct CollectiveCurve {
   CollectiveKind kind = CollectiveKind::all_reduce;
   int gpus = 0;
@@ -253,6 +254,7 @@ struct CollectiveCurve {
   int ctas = 0;
   int cluster = 1;
   std::vector<CurvePoint> points;  ///< ascending sizes, at least two
+  Transport transport = Transport::nccl;
 };
 
 enum class CollectiveAlgorithm { ring, direct, in_switch };
@@ -332,6 +334,7 @@ struct Machine {
   std::vector<GemmKernel> gemm_candidates;              ///< the kernels that it may take
   std::vector<double> kernel_weights;                   ///< of kernel_features(); empty: votes and times alone decide
   std::vector<CollectiveCurve> collectives;
+  std::vector<CollectiveCurve> symmetric_collectives;    ///< of NCCL's windows: nccl_symmetric, nccl_copy_engine
   std::vector<CollectiveProtocol> collective_protocols;  ///< none: the curves are all that is known
   std::vector<ErrorBand> errors;
   std::vector<CalibratedRange> calibrated;

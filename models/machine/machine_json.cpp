@@ -11,6 +11,7 @@
 #include "models/machine/machine_fields.hpp"
 #include "models/machine/machine_relations.hpp"
 #include "models/schedule/kernel_sizes.hpp"
+#include "models/schedule/transports.hpp"
 
 namespace weft {
 namespace {
@@ -94,12 +95,12 @@ double alone_us_from(const JsonValue& value) {
 }
 
 /// {"collective", "gpus", "max_ctas", "ctas", "cluster", "source", "points": [[bytes, kernel_us, alone_us, CTAs], …]}
-CollectiveCurve curve_from(JsonObject object) {
-  CollectiveCurve curve;
+CollectiveCurve curve_from(JsonObject object, Transport transport = Transport::nccl) {
+  CollectiveCurve curve{.transport = transport};
   curve.kind = object.word<CollectiveKind>("collective");
   curve.gpus = static_cast<int>(object.integer("gpus", 2, 1024));
   curve.max_ctas = static_cast<int>(object.integer_or("max_ctas", 0, 0, 1024));
-  curve.ctas = static_cast<int>(object.integer("ctas", 1, 1024));
+  curve.ctas = static_cast<int>(object.integer("ctas", transport == Transport::nccl_copy_engine ? 0 : 1, 1024));
   curve.cluster = static_cast<int>(object.integer_or("cluster", 1, 1, 16));
   object.string("source");
   for (const JsonValue& point : object.list("points")) {
@@ -111,6 +112,16 @@ CollectiveCurve curve_from(JsonObject object) {
   }
   if (curve.points.size() < 2) object.at("points").fail("at least two points");
   object.finish();
+  return curve;
+}
+
+/// The same with "transport".
+CollectiveCurve symmetric_curve_from(JsonObject object) {
+  const auto transport = object.word<Transport>("transport");
+  if (!needs_window(transport)) object.at("transport").fail("nccl_symmetric or nccl_copy_engine");
+  CollectiveCurve curve = curve_from(object, transport);
+  if (!does(transport, curve.kind))
+    object.at("collective").fail("one that " + std::string(name_of(transport)) + " does");
   return curve;
 }
 
@@ -197,6 +208,8 @@ Machine machine_from(const nlohmann::json& json,
       machine.kernel_weights.push_back(weight.number(-most_weight, most_weight));
   kernels.finish();
   for (const JsonValue& curve : object.list("collectives")) machine.collectives.push_back(curve_from(curve.object()));
+  for (const JsonValue& curve : object.list_or_empty("symmetric_collectives"))
+    machine.symmetric_collectives.push_back(symmetric_curve_from(curve.object()));
   machine.collective_protocols = protocols_from(object);
   for (const JsonValue& value : object.list_or_empty("errors")) {
     JsonObject error = value.object();

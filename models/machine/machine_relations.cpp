@@ -130,13 +130,15 @@ void check_curve(const CollectiveCurve& curve, const std::string& name, const Ma
 }
 
 void check_curves(const Machine& machine) {
-  std::set<std::tuple<CollectiveKind, int, int>> known;
-  for (std::size_t i = 0; i < machine.collectives.size(); ++i) {
-    const CollectiveCurve& curve = machine.collectives[i];
-    check_curve(curve, entry("collectives", i), machine);
-    if (!known.emplace(curve.kind, curve.gpus, curve.max_ctas).second)
-      throw InputError(entry("collectives", i), "expected one curve for a collective, gpus and max_ctas, got two");
-  }
+  std::set<std::tuple<Transport, CollectiveKind, int, int>> known;
+  for (const auto& [key, curves] :
+       {std::pair{"collectives", &machine.collectives}, {"symmetric_collectives", &machine.symmetric_collectives}})
+    for (std::size_t i = 0; i < curves->size(); ++i) {
+      const CollectiveCurve& curve = (*curves)[i];
+      check_curve(curve, entry(key, i), machine);
+      if (!known.emplace(curve.transport, curve.kind, curve.gpus, curve.max_ctas).second)
+        throw InputError(entry(key, i), "expected one curve for a collective, gpus and max_ctas, got two");
+    }
 }
 
 void require_one_of(const std::vector<std::string>& known, const std::string& word, const std::string& name) {

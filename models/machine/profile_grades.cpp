@@ -93,9 +93,10 @@ Grade grade_of_source(std::string_view source) {
   return Grade::published;
 }
 
-std::optional<Grade> ProfileGrades::of(CollectiveKind kind, int gpus) const {
-  const auto found =
-      std::ranges::find_if(collectives, [&](const OfCollective& one) { return one.kind == kind && one.gpus == gpus; });
+std::optional<Grade> ProfileGrades::of(CollectiveKind kind, int gpus, Transport transport) const {
+  const auto found = std::ranges::find_if(collectives, [&](const OfCollective& one) {
+    return one.kind == kind && one.gpus == gpus && one.transport == transport;
+  });
   return found == collectives.end() ? std::nullopt : std::optional(found->grade);
 }
 
@@ -139,11 +140,12 @@ ProfileGrades profile_grades(const json& profile) {
                                 .channels = weakest_of_part(protocol, {"channels", "channel_bandwidth"}),
                                 .latency = weakest_of_part(protocol, {"base", "hop", "host_hop"})});
   grades.fused_norm = grade_of_fused_norm(profile, grades.memory);
-  if (!profile.contains("collectives")) return grades;
-  for (const json& curve : profile["collectives"])
-    if (curve.value("max_ctas", 0) == 0)
-      grades.collectives.push_back({from_name<CollectiveKind>(curve["collective"].get<std::string>(), "collective"),
-                                    curve["gpus"].get<int>(), weakest_source(curve).value_or(Grade::assumed)});
+  for (const char* key : {"collectives", "symmetric_collectives"})
+    for (const json& curve : profile.value(key, json::array()))
+      if (curve.value("max_ctas", 0) == 0)
+        grades.collectives.push_back({from_name<CollectiveKind>(curve["collective"].get<std::string>(), "collective"),
+                                      curve["gpus"].get<int>(), weakest_source(curve).value_or(Grade::assumed),
+                                      from_name<Transport>(curve.value("transport", "nccl"), "transport")});
   return grades;
 }
 

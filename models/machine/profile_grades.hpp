@@ -39,6 +39,7 @@ struct ProfileGrades {
     CollectiveKind kind = CollectiveKind::all_reduce;
     int gpus = 0;
     Grade grade = Grade::assumed;
+    Transport transport = Transport::nccl;
   };
   /// How fast and how soon the library answers where no curve does, by one of its protocols (library_model.hpp).
   struct OfProtocol {
@@ -63,7 +64,7 @@ struct ProfileGrades {
   std::vector<OfCollective> collectives = {};  ///< by their curves
 
   /// Of a curve; empty where there is none.
-  std::optional<Grade> of(CollectiveKind kind, int gpus) const;
+  std::optional<Grade> of(CollectiveKind kind, int gpus, Transport transport = Transport::nccl) const;
   Grade of(LinkKind kind) const;
   /// What two GPUs say of more is no measurement of them.
   Grade of_two_shot(int gpus) const { return gpus > 2 ? std::max(two_shot, Grade::measured_alike) : two_shot; }

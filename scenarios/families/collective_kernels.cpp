@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/schedule/facts.hpp"
+#include "models/schedule/transports.hpp"
 
 namespace weft::scenarios::families {
 namespace {
@@ -22,6 +23,7 @@ Work over(Collectives choice, const Work& work) {
       work,
       [&](Collective collective) -> Work {
         collective.transport = transport_of(choice, collective.kind);
+        if (collective.transport == Transport::nccl_copy_engine) collective.max_ctas = 0;
         return collective;
       },
       [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention,
@@ -84,12 +86,13 @@ Schedule without_collectives(Schedule schedule) {
   return schedule;
 }
 
-/// What peers load from and store to; nothing of what is no collective.
+/// What has to lie in symmetric memory; nothing of what is no collective.
 std::vector<Slice> exchanged_by_peers(const Work& work) {
   return match(
       work,
       [](const Collective& collective) {
-        return std::vector{collective.input, collective.output};
+        const bool is_mapped = !facts(collective).by_library || needs_window(collective.transport);
+        return is_mapped ? std::vector{collective.input, collective.output} : std::vector<Slice>{};
       },
       [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention,
                      Signal, Wait, Barrier, Delay> auto&) { return std::vector<Slice>{}; });
@@ -102,6 +105,10 @@ Transport transport_of(Collectives choice, CollectiveKind kind) {
   switch (choice) {
     case Collectives::nccl_nvls:
       return is_all_reduce ? Transport::nccl_nvls : Transport::nccl;
+    case Collectives::nccl_symmetric:
+      return does(Transport::nccl_symmetric, kind) ? Transport::nccl_symmetric : Transport::nccl;
+    case Collectives::nccl_copy_engine:
+      return does(Transport::nccl_copy_engine, kind) ? Transport::nccl_copy_engine : Transport::nccl_symmetric;
     case Collectives::one_shot:
       return is_all_reduce ? Transport::one_shot : Transport::peer_kernel;
     case Collectives::multimem:
@@ -120,7 +127,6 @@ Schedule with_collectives(Schedule schedule, Collectives choice) {
   if (choice == Collectives::nccl) return schedule;
   for (Operation& operation : schedule.operations) {
     operation.work = over(choice, operation.work);
-    if (facts(operation.work).by_library) continue;
     for (const Slice& slice : exchanged_by_peers(operation.work))
       schedule.buffers[static_cast<std::size_t>(slice.buffer)].memory = Memory::symmetric;
   }

@@ -6,8 +6,8 @@
 
 namespace weft::scenarios::families {
 
-/// Who moves the data; the library where nobody does. What is of all-reduces alone leaves the others to the library or
-/// to kernels over peer access.
+/// Who moves the data; the library where nobody does. What is not of all kinds leaves the others to the library, to its
+/// kernels for windows (copy engines what they would have to add up) or to kernels over peer access.
 Transport transport_of(Collectives choice, CollectiveKind kind);
 
 /// Gives every collective the transport of `choice`. With none they are left out, and what followed them follows what

@@ -13,6 +13,7 @@
 #include "models/cost/library_model.hpp"
 #include "models/schedule/amounts.hpp"
 #include "models/schedule/own_kernels.hpp"
+#include "models/schedule/transports.hpp"
 #include "scenarios/families/build.hpp"
 #include "scenarios/study/verdict.hpp"
 
@@ -71,9 +72,10 @@ void add_library(const Collective& collective, double bytes, int gpus, const Mac
                  const ProfileGrades& grades, const CollectiveTiming& timing, Rests& rests) {
   const std::string words = words_of(collective.kind, gpus);
   constexpr MeasuredBy by_logs = MeasuredBy::nccl_tests;
-  if (const auto grade = grades.of(collective.kind, gpus))
+  const bool in_window = needs_window(collective.transport);
+  if (const auto grade = grades.of(collective.kind, gpus, in_window ? collective.transport : Transport::nccl))
     return rests.add(*grade, timing.latency_us + timing.transfer_us, {words, by_logs});
-  if (machine.collective_protocols.empty())  // the curves of other numbers of GPUs
+  if (machine.collective_protocols.empty() || in_window)  // the curves of other numbers of GPUs
     return rests.add(Grade::assumed, timing.latency_us + timing.transfer_us, {words, by_logs});
   const LibraryTime time = library_time(machine, collective.kind, gpus, bytes, collective.max_ctas);
   const ProfileGrades::OfProtocol& protocol = grades.protocols[time.protocol];
@@ -98,6 +100,7 @@ void add(const Collective& collective, const Schedule& schedule, const Machine& 
       return rests.add(grades.multimem, time_us, {"collectives in the switch"});
     case Transport::nccl:
     case Transport::nccl_nvls:
+    case Transport::nccl_symmetric:
     case Transport::nccl_copy_engine:
     case Transport::pull:
     case Transport::push:

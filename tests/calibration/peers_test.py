@@ -33,6 +33,11 @@ class Summaries(unittest.TestCase):
                  for name in ("two_shot", "graph_mixing_on", "graph_mixing_off")]
         self.assertEqual(printed("collectives_summary.py", *files), (PEERS / "collectives_summary.json").read_text())
 
+    def test_of_windows(self):
+        found = printed("windows_summary.py",
+                        ROOT / "calibration/measurements/windows-2026-11-25/collectives_h200.jsonl.gz")
+        self.assertEqual(found, (PEERS / "windows_summary.json").read_text())
+
     def test_of_grouped_gemms(self):
         found = printed("grouped_gemms_summary.py", PEERS / "grouped_gemms_h100.jsonl.gz")
         self.assertEqual(found, (PEERS / "grouped_gemms_summary.json").read_text())

@@ -10,6 +10,10 @@ TEST(ScheduleWords, AreThoseOfThePeopleWhoRunThem) {
   EXPECT_EQ(words_of({Decomposition{4}, 8}), "chunks, NCCL, 4 chunks, at most 8 CTAs");
   EXPECT_EQ(words_of({.family = Serial{}, .max_ctas = 16, .collectives = Collectives::two_shot}),
             "serial, collectives over peer memory, at most 16 CTAs");
+  EXPECT_EQ(words_of({.family = Decomposition{2}, .collectives = Collectives::nccl_copy_engine}),
+            "chunks, NCCL's copy engines, 2 chunks");
+  EXPECT_EQ(words_of({.family = Serial{}, .collectives = Collectives::nccl_symmetric}),
+            "serial, NCCL on symmetric memory");
   EXPECT_EQ(words_of({AsyncTp{.input = AsyncInput::symmetric}}), "async TP, symmetric input");
   EXPECT_EQ(words_of({Ficco{.chunks = FiccoChunks::rows}}), "FiCCO uniform fused 1d");
   EXPECT_EQ(words_of({TokenSplit{.first = 2048, .fused_norm = true, .comm_ctas = 4}}),

@@ -64,6 +64,15 @@ struct TestRun {
                                  },
                                  &arrivals_.back()});
   }
+  void arrive_by_engine_at(int rank, double time_us) {
+    arrivals_.push_back({this, rank});
+    engine.at(from_us(time_us), {[](void* context) {
+                                   const auto* arrival = static_cast<Arrival*>(context);
+                                   TestRun& run = *arrival->run;
+                                   run.collective->arrive(run.activities[arrival->rank]);
+                                 },
+                                 &arrivals_.back()});
+  }
   /// All ranks at once; returns when rank 0's kernel ended.
   double run() {
     for (int rank = 0; rank < static_cast<int>(sms.size()); ++rank) arrive_at(rank, 0);
@@ -88,6 +97,19 @@ TEST(CollectiveRun, NothingToMoveTakesItsLatency) {
   CollectiveTiming small = timing;
   small.transfer_us = 0;
   EXPECT_DOUBLE_EQ(TestRun(2, 1e6, small).run(), 5);
+}
+
+// All SMs are held for good; the second rank is there after 3 us.
+TEST(CollectiveRun, ByCopyEnginesItNeedsNoSm) {
+  CollectiveTiming by_engine = timing;
+  by_engine.ctas = 0;
+  TestRun run(2, 1e6, by_engine);
+  run.hold(0, 4, 1000);
+  run.collective->arrive(run.activities[0]);
+  run.arrive_by_engine_at(1, 3);
+  run.engine.run();
+  EXPECT_DOUBLE_EQ(to_us(run.activities[0].end.time()), 3 + 5 + 20);
+  EXPECT_TRUE(run.collective->has_ended());
 }
 
 // The link carries 25 bytes/us, half of what the channels could.

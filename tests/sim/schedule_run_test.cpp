@@ -95,6 +95,25 @@ TEST(ScheduleRun, ACollectiveOfTheLibraryThatLeavesTheChainStartsLater) {
   }
 }
 
+// 16 SMs are held for 100 us.
+TEST(ScheduleRun, ACollectiveByCopyEnginesWaitsForNoSm) {
+  Machine machine = test_machine();
+  machine.symmetric_collectives = {{.kind = CollectiveKind::all_gather,
+                                    .gpus = 2,
+                                    .points = {{1 << 10, 10, 12}, {1 << 20, 20, 22}},
+                                    .transport = Transport::nccl_copy_engine}};
+  const Collective gather{.kind = CollectiveKind::all_gather,
+                          .input = {.buffer = 0, .rows = RowRange{0, 64}, .columns = 64},
+                          .output = {.buffer = 1, .rows = RowRange{0, 128}, .columns = 64},
+                          .transport = Transport::nccl_copy_engine};
+  Schedule schedule = schedule_of(2, {{"s"}, {"t"}}, {}, {{"hold", 0, {}, Delay{100, 16}}, {"gather", 1, {}, gather}});
+  schedule.buffers = {{"x", 64, 64, DataType::bf16, Memory::symmetric, {}},
+                      {"y", 128, 64, DataType::bf16, Memory::symmetric, {}}};
+  const Trace trace = SimulatedExecutor().run(schedule, machine);
+  EXPECT_LT(span(trace, "gather").end_us, 30);
+  EXPECT_EQ(span(trace, "gather").detail, "copy engines");
+}
+
 TEST(ScheduleRun, OperationThatFollowsTheStartOfAnotherDoesNotWaitForItsEnd) {
   const Trace trace = run(schedule_of(1, {{"s"}, {"t"}}, {},
                                       {{"a", 0, {}, Delay{50}}, {"b", 1, {{0, Point::first_cta_started}}, Delay{1}}}));

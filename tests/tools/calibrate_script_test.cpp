@@ -52,13 +52,15 @@ class CalibrateScript : public testing::Test {
 
 TEST_F(CalibrateScript, PlansMeasuresEachFileAsksAndFits) {
   EXPECT_EQ(run("--base near --out mine.json --gpus 1,4"), 0) << folder.read("errors");
-  EXPECT_THAT(calls(), ElementsAre("plan --seed", "measure gemm.jsonl", "measure collectives_4gpu.jsonl",
-                                   "measure pairs_4gpu.jsonl", "measure copies_4gpu.jsonl", "measure gemm_load.jsonl",
-                                   "measure collectives_load_4gpu.jsonl", "measure copies_load_4gpu.jsonl",
-                                   "ask library_questions.txt", "calibrate gemm.jsonl"));
+  EXPECT_THAT(calls(),
+              ElementsAre("plan --seed", "measure gemm.jsonl", "measure collectives_4gpu.jsonl",
+                          "measure windows_4gpu.jsonl", "measure pairs_4gpu.jsonl", "measure copies_4gpu.jsonl",
+                          "measure gemm_load.jsonl", "measure collectives_load_4gpu.jsonl",
+                          "measure copies_load_4gpu.jsonl", "ask library_questions.txt", "calibrate gemm.jsonl"));
   EXPECT_THAT(folder.read("output"),
               HasSubstr("calibrate mine.measurements/gemm.jsonl mine.measurements/collectives_4gpu.jsonl "
-                        "mine.measurements/pairs_4gpu.jsonl mine.measurements/gemm_load.jsonl "
+                        "mine.measurements/windows_4gpu.jsonl mine.measurements/pairs_4gpu.jsonl "
+                        "mine.measurements/gemm_load.jsonl "
                         "mine.measurements/collectives_load_4gpu.jsonl "
                         "mine.measurements/copies_load_4gpu.jsonl --base near"));
 }

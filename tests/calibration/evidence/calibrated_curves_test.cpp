@@ -45,7 +45,7 @@ class CalibratedCurves : public testing::TestWithParam<std::string> {};
 TEST_P(CalibratedCurves, AreMetByPredictions) {
   const auto path = machine_path(GetParam());
   nlohmann::ordered_json profile = read_profile(path);
-  set_curves(profile, calibrated_curves(), "measured: a test");
+  set_curves(profile, "collectives", calibrated_curves(), "measured: a test");
   const Machine machine = machine_from_json(profile, path.parent_path());
   for (const PublishedCurve& curve : published_curves(machine, ""))
     for (const PublishedPoint& point : curve.points)

@@ -16,6 +16,7 @@ namespace weft::calibration::evidence {
 namespace {
 
 using scenarios::Case;
+using scenarios::Collectives;
 using scenarios::CollectiveWorkload;
 using scenarios::Decomposition;
 using scenarios::GemmWorkload;
@@ -46,9 +47,10 @@ bool is(const Case& one) {
 TEST(CalibrationPlan, HasAFileForEachKindOnEachNumberOfGpus) {
   std::vector<std::string> names;
   for (const PlanFile& file : plan()) names.push_back(file.name);
-  EXPECT_EQ(names, (std::vector<std::string>{"gemm", "own_gemm", "collectives_2gpu", "pairs_2gpu", "copies_2gpu",
-                                             "collectives_4gpu", "pairs_4gpu", "copies_4gpu", "collectives_8gpu",
-                                             "pairs_8gpu", "copies_8gpu"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"gemm", "own_gemm", "collectives_2gpu", "windows_2gpu", "pairs_2gpu",
+                                      "copies_2gpu", "collectives_4gpu", "windows_4gpu", "pairs_4gpu", "copies_4gpu",
+                                      "collectives_8gpu", "windows_8gpu", "pairs_8gpu", "copies_8gpu"}));
 }
 
 TEST(CalibrationPlan, IsTheSameForTheSameSeed) {
@@ -135,11 +137,26 @@ TEST_P(PlannedOn, CollectivesCoverEveryOctaveWithEveryLimit) {
         EXPECT_GE((found[{kind, max_ctas, octave}]), 1) << name << " " << max_ctas << " " << octave;
 }
 
+TEST_P(PlannedOn, WhatIsDoneOnWindowsIsWhatNcclHasThere) {
+  std::map<std::pair<Collectives, int>, std::set<CollectiveKind>> found;
+  for (const Case& one : cases("windows"))
+    if (const auto* collective = std::get_if<CollectiveWorkload>(&one.workload))
+      found[{one.schedule.collectives, one.schedule.max_ctas}].insert(collective->kind);
+  using enum CollectiveKind;
+  for (const int max_ctas : {0, 4, 8, 16})
+    EXPECT_EQ((found[{Collectives::nccl_symmetric, max_ctas}]),
+              (std::set<CollectiveKind>{all_reduce, all_gather, reduce_scatter}));
+  EXPECT_EQ((found[{Collectives::nccl_copy_engine, 0}]), (std::set<CollectiveKind>{all_gather, all_to_all}));
+  EXPECT_EQ(found.size(), 5u);
+}
+
 TEST_P(PlannedOn, AGemmStandsBeforeEveryThreeCollectives) {
-  int since_gemm = 3;
-  for (const Case& one : cases("collectives")) {
-    since_gemm = is<GemmWorkload>(one) ? 0 : since_gemm + 1;
-    EXPECT_LE(since_gemm, 3) << one.id;
+  for (const std::string kind : {"collectives", "windows"}) {
+    int since_gemm = 3;
+    for (const Case& one : cases(kind)) {
+      since_gemm = is<GemmWorkload>(one) ? 0 : since_gemm + 1;
+      EXPECT_LE(since_gemm, 3) << one.id;
+    }
   }
 }
 

@@ -353,6 +353,19 @@ TEST(CollectiveCurves, WithoutRecordsHoldTheDefaultUpToTheirLimit) {
   EXPECT_EQ(curves.at(0).cluster, 2);
 }
 
+TEST(CollectiveCurves, OfCopyEnginesHoldNoCtasAndThoseOfATransportAreItsOwn) {
+  const CollectiveSetting by_engine{CollectiveKind::all_gather, 2, 0, Transport::nccl_copy_engine};
+  const CollectiveSetting by_window{CollectiveKind::all_gather, 2, 0, Transport::nccl_symmetric};
+  const auto curves = build_curves({{by_engine, 1, 5}, {by_engine, 2, 6}, {by_window, 1, 3}, {by_window, 2, 4}},
+                                   {{by_window, 32, 1}}, {}, 0);
+  ASSERT_EQ(curves.size(), 2u);
+  EXPECT_EQ(curves[0].transport, Transport::nccl_symmetric);
+  EXPECT_EQ(curves[0].ctas, 32);
+  EXPECT_EQ(curves[1].transport, Transport::nccl_copy_engine);
+  EXPECT_EQ(curves[1].ctas, 0);
+  EXPECT_EQ(curves[1].points[0].kernel_us, 5);
+}
+
 TEST(CollectiveCurves, WithoutAnyDefaultAreAnError) {
   EXPECT_THROW(build_curves({{limited, 1, 1}, {limited, 2, 2}}, {}, {}, 0), ExecutionError);
 }

@@ -90,6 +90,44 @@ TEST(TimeCollective, OfALimitBetweenTwoCurvesIsNearerToTheCurveOfNearerCtas) {
   EXPECT_EQ(time_collective(machine, all_gather, 4, 6'000'000, 7).ctas, 7);
 }
 
+/// 1 MB in 20 us and 11 MB in 120 us on two GPUs, by both transports on windows.
+Machine machine_with_windows() {
+  Machine machine = machine_with_curve();
+  for (const auto& [transport, ctas] : {std::pair{Transport::nccl_symmetric, 8}, {Transport::nccl_copy_engine, 0}})
+    machine.symmetric_collectives.push_back({.kind = all_gather,
+                                             .gpus = 2,
+                                             .ctas = ctas,
+                                             .points = {{.bytes = 1'000'000, .kernel_us = 20, .alone_us = 25},
+                                                        {.bytes = 11'000'000, .kernel_us = 120, .alone_us = 125}},
+                                             .transport = transport});
+  return machine;
+}
+
+TEST(TimeInWindows, ReadsTheCurveOfItsTransport) {
+  const Machine machine = machine_with_windows();
+  for (const Transport transport : {Transport::nccl_symmetric, Transport::nccl_copy_engine}) {
+    const CollectiveTiming timing = time_in_windows(machine, transport, all_gather, 2, 6'000'000, 0);
+    EXPECT_DOUBLE_EQ(kernel_us(timing), 70);
+    EXPECT_DOUBLE_EQ(timing.alone_us, 75);
+    EXPECT_DOUBLE_EQ(timing.port_bytes, 3'000'000);
+    EXPECT_EQ(timing.ctas, transport == Transport::nccl_copy_engine ? 0 : 8);
+  }
+}
+
+// 3/4 of 4 MB leave each of four GPUs, as many bytes as half of 6 MB leave each of two.
+TEST(TimeInWindows, OfMoreGpusIsThatOfTheSameBytesThroughEachPort) {
+  const CollectiveTiming timing =
+      time_in_windows(machine_with_windows(), Transport::nccl_copy_engine, all_gather, 4, 4'000'000, 0);
+  EXPECT_DOUBLE_EQ(kernel_us(timing), 70);
+}
+
+TEST(TimeInWindows, WithoutACurveIsRefused) {
+  const Machine machine = machine_with_windows();
+  EXPECT_THROW(time_in_windows(machine, Transport::nccl_copy_engine, CollectiveKind::all_to_all, 2, 1000, 0),
+               InputError);
+  EXPECT_THROW(time_in_windows(machine_with_curve(), Transport::nccl_symmetric, all_gather, 2, 1000, 0), InputError);
+}
+
 TEST(TimeCollective, OfAnUnknownKindIsRefused) {
   Machine machine = machine_with_curve();
   machine.collective_protocols.clear();

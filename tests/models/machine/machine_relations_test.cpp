@@ -99,6 +99,17 @@ TEST(MachineRelations, CurvesAscendAndStandOnce) {
   EXPECT_THAT(error_with("/collectives/1", curves[0]), HasSubstr("collectives[1]: expected one curve"));
 }
 
+TEST(MachineRelations, CurvesOnSymmetricMemoryNameATransportThatDoesThem) {
+  const json curves = read_json_file(machines() / "h200x8-nvswitch.json")["symmetric_collectives"];
+  const auto error = [&](const std::string& pointer, const json& value) {
+    return error_with("h200x8-nvswitch", "/symmetric_collectives" + pointer, value);
+  };
+  EXPECT_THAT(error("/0/transport", "nccl"), HasSubstr("expected nccl_symmetric or nccl_copy_engine"));
+  EXPECT_THAT(error("/0/transport", "nccl_copy_engine"), HasSubstr("expected one that nccl_copy_engine does"));
+  EXPECT_THAT(error("/0/ctas", 0), HasSubstr("ctas: expected"));
+  EXPECT_THAT(error("/1", curves[0]), HasSubstr("symmetric_collectives[1]: expected one curve"));
+}
+
 TEST(MachineRelations, BandsAndRangesHaveTwoEndsInTheirOrder) {
   EXPECT_EQ(error_with("/errors", json::array({band("gemm", 0, 0.2, 0.1)})),
             "errors[0].low: expected at most high = 0.1, got 0.2");

@@ -27,6 +27,8 @@ TEST(CollectiveKernels, GiveEveryCollectiveItsTransport) {
   EXPECT_EQ(transport(Collectives::multimem), Transport::multicast);
   EXPECT_EQ(transport(Collectives::nccl_nvls), Transport::nccl_nvls);
   EXPECT_EQ(transport(Collectives::one_shot), Transport::one_shot);
+  EXPECT_EQ(transport(Collectives::nccl_symmetric), Transport::nccl_symmetric);
+  EXPECT_EQ(with_collectives(schedule(), Collectives::nccl_symmetric).buffers[0].memory, Memory::symmetric);
   EXPECT_EQ(with_collectives(schedule(), Collectives::nccl_nvls).buffers[0].memory, Memory::local);
   EXPECT_EQ(with_collectives(schedule(), Collectives::nccl).buffers[0].memory, Memory::local);
   EXPECT_EQ(with_collectives(schedule(), Collectives::two_shot).buffers[0].memory, Memory::symmetric);
@@ -35,6 +37,20 @@ TEST(CollectiveKernels, GiveEveryCollectiveItsTransport) {
 TEST(CollectiveKernels, WhatIsOfAllReducesAloneLeavesTheOthersToItsKind) {
   EXPECT_EQ(transport_of(Collectives::nccl_nvls, CollectiveKind::all_gather), Transport::nccl);
   EXPECT_EQ(transport_of(Collectives::one_shot, CollectiveKind::reduce_scatter), Transport::peer_kernel);
+}
+
+TEST(CollectiveKernels, CopyEnginesLeaveWhatIsAddedUpToNcclsKernelsForWindows) {
+  using enum CollectiveKind;
+  EXPECT_EQ(transport_of(Collectives::nccl_copy_engine, all_gather), Transport::nccl_copy_engine);
+  EXPECT_EQ(transport_of(Collectives::nccl_copy_engine, reduce_scatter), Transport::nccl_symmetric);
+  EXPECT_EQ(transport_of(Collectives::nccl_symmetric, all_to_all), Transport::nccl);
+  Schedule limited = schedule();
+  auto& gather = std::get<Collective>(limited.operations[1].work);
+  gather.kind = all_gather, gather.max_ctas = 8;
+  EXPECT_EQ(std::get<Collective>(with_collectives(limited, Collectives::nccl_copy_engine).operations[1].work).max_ctas,
+            0);
+  EXPECT_EQ(std::get<Collective>(with_collectives(limited, Collectives::nccl_symmetric).operations[1].work).max_ctas,
+            8);
 }
 
 TEST(CollectiveKernels, NoneLeavesThemOutAndKeepsTheOrderOfTheRest) {
