@@ -40,10 +40,17 @@ std::vector<std::int64_t> ascending_sizes(const JsonValue& value) {
 /// NCCL is always there: serial by it is what all others are compared with.
 void read_collectives(const JsonValue& words, SearchSpace& space) {
   space.two_shot = false;
+  space.symmetric.clear();
   for (const JsonValue& word : words.list()) {
     const std::string name = word.string();
-    if (name != "nccl" && name != "two_shot") word.fail("nccl or two_shot");
-    space.two_shot = space.two_shot || name == "two_shot";
+    if (name == "two_shot")
+      space.two_shot = true;
+    else if (name == "nccl_symmetric")
+      space.symmetric.push_back(Collectives::nccl_symmetric);
+    else if (name == "nccl_copy_engine")
+      space.symmetric.push_back(Collectives::nccl_copy_engine);
+    else if (name != "nccl")
+      word.fail("nccl, nccl_symmetric, nccl_copy_engine or two_shot");
   }
 }
 

@@ -6,6 +6,7 @@
 #include "scenarios/families/families.hpp"
 #include "scenarios/families/hybrid_transfers.hpp"
 #include "scenarios/family_rules.hpp"
+#include "scenarios/parts.hpp"
 
 namespace weft::scenarios {
 namespace {
@@ -88,6 +89,18 @@ std::vector<int> two_shot_ctas(const Machine& machine) {
   return {16, 24};
 }
 
+std::vector<WindowCollective> window_collectives(const Machine& machine, int gpus,
+                                                 const std::vector<Collectives>& ways) {
+  std::vector<WindowCollective> found;
+  for (const Collectives by : ways) {
+    const bool by_engines = by == Collectives::nccl_copy_engine;
+    const Transport transport = by_engines ? Transport::nccl_copy_engine : Transport::nccl_symmetric;
+    for (const CollectiveCurve& curve : machine.symmetric_collectives)
+      if (curve.gpus == gpus && curve.max_ctas == 0 && curve.transport == transport) found.push_back({by, curve.kind});
+  }
+  return found;
+}
+
 std::vector<Case> candidates(const Workload& workload, int gpus, const SearchSpace& space) {
   std::vector<Case> cases;
   const auto add_choice = [&](const ScheduleChoice& choice) {
@@ -99,13 +112,21 @@ std::vector<Case> candidates(const Workload& workload, int gpus, const SearchSpa
     for (const int ctas : space.two_shot_ctas)
       add_choice({.family = family, .max_ctas = ctas, .launch = space.launch, .collectives = Collectives::two_shot});
   };
+  const std::optional<Parts> parts = parts_of(workload);
+  const auto add_windows = [&](const Family& family) {
+    if (!parts || !rules_of(family).runs_nccl(family, workload)) return;
+    for (const auto& [by, kind] : space.windows)
+      if (kind == parts->collective.kind) add_choice({.family = family, .launch = space.launch, .collectives = by});
+  };
   add(Serial{}, 0);
   add_two_shot(Serial{});
+  add_windows(Serial{});
   for (const FamilyRules* rules : all_families()) {
     if (rules->candidates == nullptr || !space.has(rules->name)) continue;
     for (const Family& family : rules->candidates(workload, gpus, space)) {
       for (const int max_ctas : ctas_worth_trying(family, workload, space)) add(family, max_ctas);
       add_two_shot(family);
+      add_windows(family);
     }
   }
   return cases;

@@ -12,6 +12,13 @@
 
 namespace weft::scenarios {
 
+/// A kind of collective that NCCL does on windows of symmetric memory: by nccl_symmetric or nccl_copy_engine.
+struct WindowCollective {
+  Collectives by = Collectives::nccl_symmetric;
+  CollectiveKind kind = CollectiveKind::all_reduce;
+  bool operator==(const WindowCollective&) const = default;
+};
+
 /// What candidates are made of. Serial is always among them: it is what the others are compared with.
 struct SearchSpace {
   std::optional<std::vector<std::string>> families{};  ///< names of those to look at besides serial; empty: all
@@ -20,7 +27,9 @@ struct SearchSpace {
   std::vector<int> max_ctas{4, 8, 16};  ///< besides the library's default, wherever NCCL overlaps
   bool two_shot = true;                 ///< collectives over peer memory as well, where the machine has them
   std::vector<int> two_shot_ctas{};     ///< of collectives over peer memory; two_shot_ctas() has a machine's
-  std::vector<int> fused_norm_ctas{};   ///< comm_ctas of token_split's fused norm; fused_norm_ctas() has a machine's
+  std::vector<Collectives> symmetric{Collectives::nccl_symmetric, Collectives::nccl_copy_engine};  ///< likewise
+  std::vector<WindowCollective> windows{};  ///< of these; window_collectives() has a machine's
+  std::vector<int> fused_norm_ctas{};  ///< comm_ctas of token_split's fused norm; fused_norm_ctas() has a machine's
   Launch launch = Launch::graph;
   bool hybrids = false;         ///< all that the choices of a hybrid allow, besides the named families
   std::vector<int> gemm_sms{};  ///< of hybrids, besides no limit
@@ -37,6 +46,11 @@ std::vector<ScheduleChoice> hybrid_choices(const PairWorkload& pair, int gpus, c
 /// CTAs worth trying for collectives over peer memory in place of the library's; none where the machine has no such
 /// kernel.
 std::vector<int> two_shot_ctas(const Machine& machine);
+
+/// Those of `ways` that the machine's profile has curves of for so many GPUs. NCCL needs few CTAs for them, or none, so
+/// that no limits are tried.
+std::vector<WindowCollective> window_collectives(const Machine& machine, int gpus,
+                                                 const std::vector<Collectives>& ways);
 
 /// CTAs worth trying for the fused all-reduce and norm; none where the machine has no such kernel.
 std::vector<int> fused_norm_ctas(const Machine& machine);

@@ -447,6 +447,7 @@ Exploration explore(const Scenario& asked_scenario, const Machine& machine, Exec
                     const ExploreOptions& options) {
   Scenario scenario = asked_scenario;
   if (scenario.space.two_shot) scenario.space.two_shot_ctas = two_shot_ctas(machine);
+  scenario.space.windows = window_collectives(machine, scenario.gpus, scenario.space.symmetric);
   scenario.space.fused_norm_ctas = fused_norm_ctas(machine);
   return Study(scenario, machine, executor, options).run();
 }

@@ -149,7 +149,11 @@ TEST(Scenario, CollectivesOverPeerMemoryCanBeLeftOut) {
   EXPECT_FALSE(read(scenario).space.two_shot);
   scenario["collectives"] = {"nccl", "two_shot"};
   EXPECT_TRUE(read(scenario).space.two_shot);
-  EXPECT_EQ(error_with(plain(), "collectives", {"rccl"}), "collectives[0]: expected nccl or two_shot, got \"rccl\"");
+  EXPECT_TRUE(read(scenario).space.symmetric.empty());
+  scenario["collectives"] = {"nccl_copy_engine"};
+  EXPECT_EQ(read(scenario).space.symmetric, std::vector{Collectives::nccl_copy_engine});
+  EXPECT_EQ(error_with(plain(), "collectives", {"rccl"}),
+            "collectives[0]: expected nccl, nccl_symmetric, nccl_copy_engine or two_shot, got \"rccl\"");
 }
 
 TEST(Scenario, ShippedOnesCanBeBuiltOnEightGpus) {

@@ -55,6 +55,36 @@ TEST(Candidates, CollectivesOverPeerMemoryAreTriedWithTheirCtas) {
   EXPECT_THAT(ids(candidates(GemmWorkload{64, 32, 16}, 4, space)), ElementsAre("serial"));
 }
 
+TEST(Candidates, NcclOnSymmetricMemoryIsTriedWhereThePairsCollectiveIsOneOfIts) {
+  const SearchSpace space{.families = {{"decomposition", "async_tp"}},
+                          .chunks = {2},
+                          .max_ctas = {},
+                          .windows = {{Collectives::nccl_symmetric, CollectiveKind::all_gather},
+                                      {Collectives::nccl_copy_engine, CollectiveKind::all_gather}}};
+  EXPECT_THAT(ids(candidates(PairWorkload{PairOp::all_gather_gemm, 64, 32, 16}, 2, space)),
+              ElementsAre("serial", "serial, collectives nccl_symmetric", "serial, collectives nccl_copy_engine",
+                          "decomposition, chunks 2", "decomposition, chunks 2, collectives nccl_symmetric",
+                          "decomposition, chunks 2, collectives nccl_copy_engine", "async_tp, input copied",
+                          "async_tp, input symmetric"));
+  EXPECT_THAT(ids(candidates(PairWorkload{PairOp::gemm_all_reduce, 64, 32, 16}, 2, space)),
+              ElementsAre("serial", "decomposition, chunks 2"));
+}
+
+TEST(WindowCollectives, AreThoseThatTheMachineHasCurvesOf) {
+  using enum CollectiveKind;
+  Machine machine;
+  machine.symmetric_collectives = {
+      {.kind = all_reduce, .gpus = 2, .transport = Transport::nccl_symmetric},
+      {.kind = all_reduce, .gpus = 2, .max_ctas = 4, .transport = Transport::nccl_symmetric},
+      {.kind = all_gather, .gpus = 2, .transport = Transport::nccl_copy_engine}};
+  const std::vector ways{Collectives::nccl_symmetric, Collectives::nccl_copy_engine};
+  EXPECT_EQ(window_collectives(machine, 2, ways),
+            (std::vector<WindowCollective>{{Collectives::nccl_symmetric, all_reduce},
+                                           {Collectives::nccl_copy_engine, all_gather}}));
+  EXPECT_TRUE(window_collectives(machine, 4, ways).empty());
+  EXPECT_TRUE(window_collectives(machine, 2, {}).empty());
+}
+
 TEST(Candidates, IndependentWorkIsTriedInBothOrders) {
   EXPECT_THAT(ids(candidates(ConcurrentPair{64, 32, 16, 64}, 4, {.max_ctas = {}})),
               ElementsAre("serial", "concurrent, first collective", "concurrent, first gemm"));
