@@ -243,12 +243,13 @@ void SimulatedMachine::start_collective(Activity& activity) {
 
 /// A collective by copy engines: each rank pushes to all others, so as many pushes arrive. They share the links with
 /// other copies, and wait for none: each rank's first wait for all ranks in front of the engines.
-Process SimulatedMachine::push_to_all(Activity& activity, CollectiveRun& run) {
+void SimulatedMachine::push_to_all(Activity& activity, CollectiveRun& run) {
   if (with_details_) activity.detail = "copy engines";
   count_copy(activity.rank, true, +1);
+  PushWatch& pushes = prepared(activity).pushes;
+  pushes = {this, activity.rank};
+  activity.end.call_when_happened(waiter_for<&PushWatch::end>(&pushes));
   run.arrive(activity);
-  co_await Until{activity.end};
-  count_copy(activity.rank, true, -1);
 }
 
 /// That of all ranks in this iteration.

@@ -84,6 +84,12 @@ class SimulatedMachine : public Device {
     void begin() { machine->count_gemm(rank, +1, memory_load); }
     void end() { machine->count_gemm(rank, -1, memory_load); }
   };
+  /// Pushes of a collective by copy engines that arrive at a rank.
+  struct PushWatch {
+    SimulatedMachine* machine = nullptr;
+    int rank = 0;
+    void end() { machine->count_copy(rank, true, -1); }
+  };
   /// A copy of a rank in execution. What it moves and where is known once it has flowed at the
   /// present clock.
   struct CopyRun {
@@ -107,6 +113,7 @@ class SimulatedMachine : public Device {
     std::string detail;
     GemmWatch watch;
     CopyRun copy;
+    PushWatch pushes;
   };
 
   Prepared& prepared(const Activity& activity) {
@@ -121,7 +128,7 @@ class SimulatedMachine : public Device {
   void start_matrix_kernel(Activity& activity, const Launch& launch);
   void prepare_kernel(Prepared& one, const Activity& activity, KernelLaunch launch);
   void start_collective(Activity& activity);
-  Process push_to_all(Activity& activity, CollectiveRun& run);
+  void push_to_all(Activity& activity, CollectiveRun& run);
   CtaShape collective_cta(const Activity& activity) const;
   CollectiveRun& collective_run(const Activity& activity);
   std::vector<Transfer> transfers_of(const Activity& activity);

@@ -132,16 +132,16 @@ class Corpus:
         """(measurements, recorded kernels or nothing): a few lines of each kind of file."""
         made = []
         for name, count, stride in [
-            ("rulers-2026-11-21/weft", 7, 1),
-            ("steady-2026-11-21/gemm", 12, 3),
-            ("h200x4-2026-11-21/gemm", 24, 9),
-            ("steady-2026-11-21/pairs", 8, 9),
-            ("attention-2026-11-21/layers", 6, 7),
-            ("load-2026-11-22/h100_priority_short", 8, 5),
-            ("validation-2026-11-21/validation_2gpu", 12, 57),
-            ("h200x4-2026-11-21/collectives_2gpu", 12, 23),
+            ("rulers-2026-11-21/weft.jsonl", 7, 1),
+            ("steady-2026-11-21/gemm.jsonl", 12, 3),
+            ("h200x4-2026-11-21/gemm.jsonl", 24, 9),
+            ("steady-2026-11-21/pairs.jsonl", 8, 9),
+            ("attention-2026-11-21/layers.jsonl", 6, 7),
+            ("load-2026-11-22/h100_priority_short.jsonl", 8, 5),
+            ("validation-2026-11-21/validation_2gpu.jsonl.gz", 12, 57),
+            ("h200x4-2026-11-21/collectives_2gpu.jsonl", 12, 23),
         ]:
-            lines = lines_of(self.root / MEASUREMENTS / f"{name}.jsonl", count, stride)
+            lines = lines_of(self.root / MEASUREMENTS / name, count, stride)
             made.append(("\n".join(lines).encode() + b"\n", b""))
         for name in ("h200x4-2026-11-21/gemm", "h200x4-2026-11-21/pairs_2gpu"):
             lines = lines_of(self.root / MEASUREMENTS / f"{name}.jsonl", 9)
