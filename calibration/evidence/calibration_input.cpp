@@ -104,6 +104,7 @@ void add_gemm(CalibrationInput& input, const MeasuredCase& one, const scenarios:
   }
   if (!one.repeat_clocks_MHz.empty() && one.conditions.max_sm_clock_MHz > 0) {
     observation.time_us = mean(one.repeats_us);
+    observation.kernels_us = kernels_us(one.kernels);
     observation.reading = {mean(one.repeat_clocks_MHz) / one.conditions.max_sm_clock_MHz, 0};
     input.gemms.push_back(observation);
     return;

@@ -92,7 +92,7 @@ class Fit {
   void find_tensor_clock() {
     std::vector<double> shares;
     for (const GemmObservation& one : observations_)
-      if (one.reading && one.time_us >= long_us && one.reading->power_W > 0 &&
+      if (is_under_load(one) && one.time_us >= long_us &&
           one.reading->power_W < unlimited_power * machine_.power.limit_W)
         shares.push_back(std::min(1.0, one.reading->clock_share));
     if (shares.size() < enough_to_tell) return;
@@ -105,7 +105,7 @@ class Fit {
   void find_steady_limit() {
     std::vector<double> at_limit;
     for (const GemmObservation& one : observations_)
-      if (one.reading && one.reading->power_W > 0 && is_held(*one.reading)) at_limit.push_back(one.reading->power_W);
+      if (is_under_load(one) && is_held(*one.reading)) at_limit.push_back(one.reading->power_W);
     if (at_limit.size() < enough_to_tell) return;
     machine_.power.steady_limit_W = std::max(machine_.power.limit_W, quantile(at_limit, 0.5));
     const double spread = (quantile(at_limit, 0.975) - quantile(at_limit, 0.025)) / 2;
@@ -179,15 +179,12 @@ class Fit {
     std::vector<double> logarithms;
     for (std::size_t i = 0; i < observations_.size(); ++i) {
       const GemmObservation& one = observations_[i];
-      const auto at = [&](double clock_share) {
-        return lone_gemm(machine_, one.size, one.dtype, kernels_[i], clock_share);
-      };
       if (one.kernels_us && *one.kernels_us < long_us)
-        logarithms.push_back(std::log(at(machine_.power.tensor_clock).kernels_us / *one.kernels_us));
+        logarithms.push_back(std::log(at(i, machine_.power.tensor_clock).kernels_us / *one.kernels_us));
       if (!one.reading) continue;
-      const LoneGemm predicted = at(std::min(1.0, one.reading->clock_share));
+      const LoneGemm predicted = at_its_clock(i);
       logarithms.push_back(std::log(predicted.time_us / one.time_us));
-      if (one.reading->power_W <= 0) continue;
+      if (!is_under_load(one)) continue;
       LoneGemm measured = predicted;
       measured.dynamic_W *= predicted.time_us / one.time_us;
       const Power& power = machine_.power;
@@ -204,19 +201,21 @@ class Fit {
       const GemmObservation& one = observations_[i];
       if (one.reading && has_load_) continue;
       if (one.reading) {
-        const double clock_share = std::min(1.0, one.reading->clock_share);
-        const LoneGemm predicted = lone_gemm(machine_, one.size, one.dtype, kernels_[i], clock_share);
-        logarithms.push_back(std::log(predicted.time_us / one.time_us));
+        logarithms.push_back(std::log(at_its_clock(i).time_us / one.time_us));
         continue;
       }
       if (!one.after_gemm || !one.kernels_us) logarithms.push_back(std::log(predicted_us(i) / one.time_us));
       if (with_kernels && one.kernels_us)
-        logarithms.push_back(
-            std::log(lone_gemm(machine_, one.size, one.dtype, kernels_[i], machine_.power.tensor_clock).kernels_us /
-                     *one.kernels_us));
+        logarithms.push_back(std::log(at(i, machine_.power.tensor_clock).kernels_us / *one.kernels_us));
     }
     return logarithms;
   }
+
+  LoneGemm at(std::size_t i, double clock_share) const {
+    const GemmObservation& one = observations_[i];
+    return lone_gemm(machine_, one.size, one.dtype, kernels_[i], clock_share);
+  }
+  LoneGemm at_its_clock(std::size_t i) const { return at(i, std::min(1.0, observations_[i].reading->clock_share)); }
 
   double predicted_us(std::size_t i) const {
     const GemmObservation& one = observations_[i];
@@ -228,9 +227,12 @@ class Fit {
   GemmFit result() {
     choose_kernels();
     std::vector<double> errors;
-    for (std::size_t i = 0; i < observations_.size(); ++i)
-      if (has_load_ ? is_under_load(observations_[i]) : !observations_[i].reading)
-        errors.push_back(std::abs(predicted_us(i) / observations_[i].time_us - 1));
+    for (std::size_t i = 0; i < observations_.size(); ++i) {
+      const GemmObservation& one = observations_[i];
+      if (has_load_ && !is_under_load(one)) continue;
+      const double time_us = one.reading && !has_load_ ? at_its_clock(i).time_us : predicted_us(i);
+      errors.push_back(std::abs(time_us / one.time_us - 1));
+    }
     return {machine_, std::move(numbers_), quantile(errors, 0.5), quantile(errors, 0.9)};
   }
 

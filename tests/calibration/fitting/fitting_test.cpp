@@ -201,6 +201,13 @@ TEST(GemmFit, ClocksWithoutPowersTellNeitherTheLimitNorTheHighestClock) {
   EXPECT_EQ(with_mixes.machine.power.steady_limit_W, fit.machine.power.steady_limit_W);
 }
 
+TEST(GemmFit, ClocksAloneTellCycles) {
+  const Machine truth = machine();
+  std::vector<GemmObservation> observations = observe_under_load(truth);
+  for (GemmObservation& one : observations) one.reading->power_W = 0;
+  EXPECT_LT(fit_gemms(machine(), observations).p90_error, 0.01);
+}
+
 TEST(TransferEnergy, IsWhatTheHbmAndIdlingLeaveForEachByte) {
   const TransferObservation one{.bytes = 1e8, .other_uJ = 5000, .time_us = 500, .power_W = 250};
   const auto energy = transfer_energy({one, one, one}, 150);
