@@ -19,7 +19,8 @@ class IterationEnergy::DemandOf {
 
   Demand operator()(const Gemm& gemm) const {
     Demand demand = of_matrix(gemm, gemm.a);
-    const auto to_peers = std::count_if(gemm.replicas.begin(), gemm.replicas.end(), is_on_peer) + is_on_peer(gemm.c);
+    auto to_peers = stored_on_peers(gemm.c, gemm.replicas);
+    for (const RowBlock& block : gemm.earlier) to_peers += stored_on_peers(block.c, block.replicas);
     demand.fixed_uJ = power_.copy_pJ_per_byte * static_cast<double>(to_peers * bytes_of(gemm.c, schedule_)) * 1e-6;
     return demand;
   }
@@ -41,6 +42,9 @@ class IterationEnergy::DemandOf {
 
  private:
   static bool is_on_peer(const Slice& slice) { return slice.place != 0; }
+  static std::ptrdiff_t stored_on_peers(const Slice& c, const std::vector<Slice>& replicas) {
+    return std::ranges::count_if(replicas, is_on_peer) + is_on_peer(c);
+  }
   template <class AnyGemm>
   Demand of_matrix(const AnyGemm& gemm, const Slice& operand) const {
     const auto size = size_of(gemm, schedule_.gpus);

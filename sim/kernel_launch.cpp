@@ -62,13 +62,18 @@ std::string text_of(const GemmKernel& kernel, std::int64_t tiles, int ctas) {
 
 /// How much longer the HBM takes for a GEMM that adds to a matrix, of which each byte is read and written.
 double slowdown_of_update(const Gemm& gemm, const LaunchSite& site) {
-  if (!gemm.accumulate || site.cost.traffic.touched_bytes == 0) return 1;
-  const double updated = 2 * static_cast<double>(bytes_of(gemm.c, site.schedule)) / site.cost.traffic.touched_bytes;
+  const auto adding =
+      std::ranges::count_if(gemm.earlier, [](const RowBlock& block) { return block.addend.has_value(); }) +
+      (gemm.addend ? 1 : 0);
+  if (adding == 0 || site.cost.traffic.touched_bytes == 0) return 1;
+  const auto updated_bytes = 2 * static_cast<double>(adding * bytes_of(gemm.c, site.schedule));
+  const double updated = updated_bytes / site.cost.traffic.touched_bytes;
   return 1 + std::min(1.0, updated) * (1 / site.machine.gpu.hbm_update_share - 1);
 }
 
-/// A tile reads what it adds to when its product is there, so that nothing of it hides the read; the CTAs that are at
-/// it share the HBM, and what is still in the L2 costs nothing (calibration/measurements/gemms-2026-11-24).
+/// A tile of the library reads what it adds to when its product is there (ours does before), so that nothing of it
+/// hides the read; the CTAs that are at it share the HBM, and what is still in the L2 costs nothing
+/// (calibration/measurements/gemms-2026-11-24).
 double addend_us(const TiledWork& work, const LaunchSite& site) {
   const double tile_bytes = site.cost.traffic.addend_hbm_bytes / static_cast<double>(work.tiles);
   return tile_bytes * work.ctas / bytes_per_us(site.hbm_GBps);
@@ -199,24 +204,45 @@ void merge(Uses& uses) {
   uses = merged;
 }
 
-/// Tiles that other GPUs get.
-void add_remote_stores(TiledWork& work, const Gemm& gemm, const LaunchSite& site, double tiles) {
+/// Of one row block, of which other GPUs may get the tiles.
+TileStores stores_of(const RowBlock& block, std::int64_t tiles, int tiles_of_wave, const LaunchSite& site) {
+  TileStores stores{.tiles = tiles, .uses = {}};
   int copies = 0;
   const auto add = [&](const Slice& stored) {
     if (stored.place == 0) return;
-    add_link_uses(work.store_uses, site, 0, stored.place, 1);
+    add_link_uses(stores.uses, site, 0, stored.place, 1);
     ++copies;
   };
-  add(gemm.c);
-  for (const Slice& replica : gemm.replicas) add(replica);
-  if (copies == 0) return;
-  merge(work.store_uses);
-  work.stored_bytes_per_tile = static_cast<double>(bytes_of(gemm.c, site.schedule)) / tiles;
-  work.store_GBps = site.machine.gemm.own_store_GBps / copies;
-  work.tail_us += site.machine.gemm.own_store_latency_us;
-  const double wave_bytes = work.stored_bytes_per_tile * std::min<double>(work.ctas, static_cast<double>(work.tiles));
-  if (work.store_GBps > 0)
-    work.store_hold_us = site.machine.gemm.own_store_hold * wave_bytes / bytes_per_us(work.store_GBps);
+  add(block.c);
+  for (const Slice& replica : block.replicas) add(replica);
+  if (copies == 0) return stores;
+  const GemmTiming& gemm = site.machine.gemm;
+  merge(stores.uses);
+  stores.bytes_per_tile = static_cast<double>(bytes_of(block.c, site.schedule)) / static_cast<double>(tiles);
+  stores.GBps = gemm.own_store_GBps / copies;
+  stores.latency_us = gemm.own_store_latency_us;
+  if (stores.GBps > 0)
+    stores.hold_us = gemm.own_store_hold * stores.bytes_per_tile * tiles_of_wave / bytes_per_us(stores.GBps);
+  return stores;
+}
+
+/// Of all row blocks; neighbours that go to as many peers are one.
+std::vector<TileStores> stores_of(const Gemm& gemm, const TiledWork& work, const LaunchSite& site) {
+  if (gemm.earlier.empty() && gemm.c.place == 0 && gemm.replicas.empty()) return {};
+  const auto blocks = row_blocks(gemm);
+  const auto tiles = work.tiles / static_cast<std::int64_t>(blocks.size());
+  const auto tiles_of_wave = static_cast<int>(std::min<std::int64_t>(work.ctas, work.tiles));
+  std::vector<TileStores> all;
+  for (const RowBlock& block : blocks) {
+    TileStores stores = stores_of(block, tiles, tiles_of_wave, site);
+    const bool goes_on = !all.empty() && all.back().uses == stores.uses;
+    if (goes_on)
+      all.back().tiles += stores.tiles;
+    else
+      all.push_back(std::move(stores));
+  }
+  const auto stay = [](const TileStores& stores) { return stores.bytes_per_tile == 0; };
+  return std::ranges::all_of(all, stay) ? std::vector<TileStores>{} : all;
 }
 
 }  // namespace
@@ -239,9 +265,9 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   // Traffic is known of the rank that has most rows, and each tile of any rank has its share of it.
   const auto tiles_with_traffic = static_cast<double>(tile_count(size_of(gemm, site.schedule.gpus), kernel));
   work.uses = memory_uses(site, timing.l2_bytes * tiles_with_traffic, slowdown_of_update(gemm, site));
-  work.tile_us += addend_us(work, site);
+  if (!runs_own_kernel(gemm)) work.tile_us += addend_us(work, site);
   overlap_with_hbm(work, site);
-  add_remote_stores(work, gemm, site, tiles_with_traffic);
+  work.stores = stores_of(gemm, work, site);
   if (site.cost.signals) work.tail_us += library.own_signal_us;
   work.tile_us *= 1 + gemm_reordering(site.machine, site.schedule.buffers[gemm.c.buffer].layout);
   if (kernel.scheduler == TileScheduler::dynamic_persistent && !gemm.kernel)

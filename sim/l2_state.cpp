@@ -66,7 +66,12 @@ Slices slices_of(const Schedule& schedule, const Operation& operation) {
   return match(
       operation.work,
       [](const Gemm& gemm) {
-        return gemm.accumulate ? Slices{gemm.a, gemm.b, gemm.c, gemm.c} : Slices{gemm.a, gemm.b, gemm.c};
+        Slices slices = gemm.addend ? Slices{gemm.a, gemm.b, *gemm.addend, gemm.c} : Slices{gemm.a, gemm.b, gemm.c};
+        for (const RowBlock& block : gemm.earlier) {
+          slices.insert(slices.end(), {block.a, block.c});
+          if (block.addend) slices.push_back(*block.addend);
+        }
+        return slices;
       },
       [&](const GroupedGemm&) {
         Footprint all = footprint(schedule, operation);
@@ -112,7 +117,7 @@ constexpr std::size_t addend = 2;
 
 bool adds(const Operation& operation) {
   return match(
-      operation.work, [](const Gemm& gemm) { return gemm.accumulate; },
+      operation.work, [](const Gemm& gemm) { return gemm.addend.has_value(); },
       [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
                      PartialAttention, Signal, Wait, Barrier, Delay> auto&) { return false; });
 }

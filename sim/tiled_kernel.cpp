@@ -22,23 +22,26 @@ TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, TiledWork
       work_(std::move(work)),
       groups_(groups),
       path_(pool.add_path(work_.uses)),
-      store_path_(path_of_stores()),
       tail_(from_us(work_.tail_us)) {
+  find_paths_of_stores();
   find_groups();
 }
 
-PathId TiledKernel::path_of_stores() {
-  Uses uses = work_.store_uses;
-  if (uses.empty()) return path_;
-  if (work_.store_GBps > 0) uses.push_back({pool_.add_resource(bytes_per_us(work_.store_GBps)), 1});
-  return pool_.add_path(uses);
+void TiledKernel::find_paths_of_stores() {
+  store_paths_.clear();
+  for (const TileStores& stores : work_.stores) {
+    Uses uses = stores.uses;
+    if (stores.bytes_per_tile > 0 && stores.GBps > 0)
+      uses.push_back({pool_.add_resource(bytes_per_us(stores.GBps)), 1});
+    store_paths_.push_back(uses.empty() ? path_ : pool_.add_path(uses));
+  }
 }
 
 void TiledKernel::change_work(TiledWork work) {
   assert(work.tiles == work_.tiles);
   work_ = std::move(work);
   path_ = pool_.add_path(work_.uses);
-  store_path_ = path_of_stores();
+  find_paths_of_stores();
   tail_ = from_us(work_.tail_us);
 }
 
@@ -70,11 +73,15 @@ void TiledKernel::start(Activity& activity) {
 
 void TiledKernel::wait_for_groups() {
   group_waits_.clear();
+  addend_waits_.clear();
   for (std::size_t i = 0; i < activity_->tile_waits.size(); ++i) {
     Occurrence& release = *activity_->tile_waits[i];
     if (release.has_happened()) continue;
-    group_waits_.emplace_back(groups_.waits.empty() ? 0 : groups_.waits[i].tile_group, &release);
-    release.call_when_happened(waiter_for<&TiledKernel::resume_stalled>(this));
+    const bool for_addend = !groups_.waits.empty() && groups_.waits[i].for_addend;
+    (for_addend ? addend_waits_ : group_waits_)
+        .emplace_back(groups_.waits.empty() ? 0 : groups_.waits[i].tile_group, &release);
+    release.call_when_happened(for_addend ? waiter_for<&TiledKernel::resume_held>(this)
+                                          : waiter_for<&TiledKernel::resume_stalled>(this));
   }
 }
 
@@ -150,16 +157,41 @@ void TiledKernel::run(Cohort& cohort, std::int64_t first, std::int64_t count, do
 /// Of a tile on each of its CTAs.
 TiledKernel::WaveFlow TiledKernel::flow_of(const Cohort& cohort) const {
   const double bytes = static_cast<double>(cohort.sms.size()) * work_.bytes_per_tile;
-  const double hold_us = cohort.stored_count > 0 ? work_.store_hold_us : 0;
+  const double hold_us = cohort.stored_count > 0 ? work_.stores[cohort.stores].hold_us : 0;
   return {bytes, bytes / (work_.tile_us + hold_us) / (work_.slowdown != nullptr ? *work_.slowdown : 1)};
 }
 
 void TiledKernel::on_cohort_end(Cohort& cohort) {
-  if (work_.stored_bytes_per_tile > 0) return store(cohort);
+  if (const std::int64_t summed = tiles_with_addends(cohort); summed < cohort.count) {
+    if (summed == 0) return held_.push_back(&cohort);
+    Cohort& others = split(cohort, summed);
+    others.first = cohort.first + summed;
+    others.count = std::exchange(cohort.count, summed) - summed;
+    held_.push_back(&others);
+  }
+  if (!work_.stores.empty()) return store(cohort);
   if (is_amid_its_tiles(cohort)) return run_as_before(cohort);
+  go_on_after(cohort);
+}
+
+/// Its tiles stay where they are.
+void TiledKernel::go_on_after(Cohort& cohort) {
   const std::int64_t first = cohort.first, count = cohort.count;
   take_next_tiles(cohort);
-  count_done(first, count);
+  count_done(first, count, tail_);
+}
+
+/// Of its tiles those before the first group whose addend has not come.
+std::int64_t TiledKernel::tiles_with_addends(const Cohort& cohort) const {
+  std::int64_t end = cohort.first + cohort.count;
+  for (const auto& [group, release] : addend_waits_)
+    if (!release->has_happened() && group_first_[group] + group_tiles_[group] > cohort.first)
+      end = std::min(end, std::max(group_first_[group], cohort.first));
+  return end - cohort.first;
+}
+
+void TiledKernel::resume_held() {
+  for (Cohort* cohort : std::exchange(held_, {})) on_cohort_end(*cohort);
 }
 
 void TiledKernel::take_next_tiles(Cohort& cohort) {
@@ -183,15 +215,26 @@ void TiledKernel::store(Cohort& cohort) {
     cohort.is_full = true;
     return;
   }
+  double bytes = 0;
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < work_.stores.size(); first += work_.stores[i++].tiles) {
+    const TileStores& stores = work_.stores[i];
+    const std::int64_t common =
+        std::min(cohort.first + cohort.count, first + stores.tiles) - std::max(cohort.first, first);
+    if (common <= 0 || stores.bytes_per_tile <= 0) continue;
+    if (bytes == 0) cohort.stores = i;
+    bytes += static_cast<double>(common) * stores.bytes_per_tile;
+  }
+  if (bytes == 0) return go_on_after(cohort);
   cohort.stored_first = cohort.first;
   cohort.stored_count = cohort.count;
-  const double bytes = static_cast<double>(cohort.count) * work_.stored_bytes_per_tile;
-  pool_.start(bytes, bytes / shortest_store_us, store_path_, waiter_for<&Cohort::end_stores>(&cohort));
+  pool_.start(bytes, bytes / shortest_store_us, store_paths_[cohort.stores], waiter_for<&Cohort::end_stores>(&cohort));
   take_next_tiles(cohort);
 }
 
 void TiledKernel::on_stored(Cohort& cohort) {
-  count_done(cohort.stored_first, std::exchange(cohort.stored_count, 0));
+  count_done(cohort.stored_first, std::exchange(cohort.stored_count, 0),
+             from_us(work_.tail_us + work_.stores[cohort.stores].latency_us));
   if (cohort.is_leaving) return leave(cohort);
   if (std::exchange(cohort.is_full, false)) store(cohort);
 }
@@ -200,7 +243,7 @@ void TiledKernel::on_stored(Cohort& cohort) {
 bool TiledKernel::is_amid_its_tiles(const Cohort& cohort) const {
   const bool takes_next =
       work_.scheduler == TileScheduler::dynamic_persistent || work_.scheduler == TileScheduler::stream_k;
-  return takes_next && group_left_.size() == 1 && group_waits_.empty() &&
+  return takes_next && group_left_.size() == 1 && group_waits_.empty() && addend_waits_.empty() &&
          cohort.count == static_cast<std::int64_t>(cohort.sms.size()) && next_tile_ + cohort.count < work_.tiles;
 }
 
@@ -218,7 +261,7 @@ void TiledKernel::run_as_before(Cohort& cohort) {
 }
 
 /// A group is done when its last tile is: the mean end of the cohort plus the tail.
-void TiledKernel::count_done(std::int64_t first, std::int64_t count) {
+void TiledKernel::count_done(std::int64_t first, std::int64_t count, Picoseconds tail) {
   done_tiles_ += count;
   for (std::size_t group = 0; group < group_left_.size(); ++group) {
     const std::int64_t group_end = group_first_[group] + group_tiles_[group];
@@ -226,10 +269,9 @@ void TiledKernel::count_done(std::int64_t first, std::int64_t count) {
     if (overlap <= 0) continue;
     group_left_[group] -= overlap;
     if (group_left_[group] == 0 && !activity_->tile_groups.empty())
-      engine_.after(tail_, waiter_for<&GroupEnd::happen>(&group_ends_[group]));
+      engine_.after(tail, waiter_for<&GroupEnd::happen>(&group_ends_[group]));
   }
-  if (done_tiles_ == work_.tiles)
-    engine_.after(tail_ + from_us(work_.epilogue_us), waiter_for<&TiledKernel::end>(this));
+  if (done_tiles_ == work_.tiles) engine_.after(tail + from_us(work_.epilogue_us), waiter_for<&TiledKernel::end>(this));
 }
 
 void TiledKernel::resume_stalled() {

@@ -17,6 +17,16 @@
 
 namespace weft::sim {
 
+/// Tiles that leave by links after they are computed, while their CTA goes on.
+struct TileStores {
+  std::int64_t tiles = 0;     ///< behind those of the stores before
+  double bytes_per_tile = 0;  ///< 0: they stay
+  Uses uses;                  ///< per byte
+  double GBps = 0;            ///< of all CTAs together; 0: what is used limits them
+  double hold_us = 0;         ///< a tile takes so much longer while those of the wave before are stored
+  double latency_us = 0;      ///< until they are known to have come
+};
+
 struct TiledWork {
   TileScheduler scheduler = TileScheduler::grid;
   std::int64_t tiles = 1;
@@ -27,10 +37,7 @@ struct TiledWork {
   double setup_us = 0;        ///< before the CTAs are launched
   double tail_us = 0;         ///< the last CTA of a wave ends this much after the mean
   double epilogue_us = 0;     ///< from the last tile to the kernel's end
-  double stored_bytes_per_tile = 0;  ///< that leave by links after a tile is computed, while the CTA goes on; 0: none
-  Uses store_uses;                   ///< per byte of them
-  double store_GBps = 0;             ///< of all CTAs together; 0: what is used limits them
-  double store_hold_us = 0;          ///< a tile takes so much longer while those of the wave before are stored
+  std::vector<TileStores> stores;    ///< of all tiles; empty: all stay
   const double* slowdown = nullptr;  ///< a wave takes so many times as long, as this is when it starts; null: 1
 };
 
@@ -57,6 +64,7 @@ class TiledKernel : public Grid {
     boost::container::small_vector<int, 160> sms;     // of each CTA
     std::int64_t first = 0, count = 0;                // tiles of this step
     std::int64_t stored_first = 0, stored_count = 0;  // of the step before, which are on their way; count 0: none
+    std::size_t stores = 0;                           // which of the work's those are
     bool is_full = false;                             // this step's results wait for the memory of those
     bool is_leaving = false;                          // holds its SMs until its last tiles are stored
     std::span<const int> held() const { return {sms.data(), sms.size()}; }
@@ -81,9 +89,10 @@ class TiledKernel : public Grid {
     double bytes, rate;
   };
 
-  PathId path_of_stores();
+  void find_paths_of_stores();
   void find_groups();
   void wait_for_groups();
+  std::int64_t tiles_with_addends(const Cohort& cohort) const;
   void submit() { sms_.submit(*this); }
   void end() { activity_->finish(engine_); }
   bool begins_with_own_tiles() const;
@@ -93,13 +102,15 @@ class TiledKernel : public Grid {
   void run_own_tiles(Cohort& cohort, std::int64_t first);
   std::int64_t ready_tiles() const;
   void resume_stalled();
+  void resume_held();
   void on_cohort_end(Cohort& cohort);
   void take_next_tiles(Cohort& cohort);
   void store(Cohort& cohort);
   void on_stored(Cohort& cohort);
   bool is_amid_its_tiles(const Cohort& cohort) const;
   void run_as_before(Cohort& cohort);
-  void count_done(std::int64_t first, std::int64_t count);
+  void count_done(std::int64_t first, std::int64_t count, Picoseconds tail);
+  void go_on_after(Cohort& cohort);
   Cohort& cohort_of(std::span<const int> sms);
   Cohort& split(Cohort& cohort, std::int64_t ctas);
   void leave(Cohort& cohort);
@@ -109,7 +120,8 @@ class TiledKernel : public Grid {
   FluidPool& pool_;
   TiledWork work_;
   const TileGroups groups_;
-  PathId path_, store_path_;
+  PathId path_;
+  boost::container::small_vector<PathId, 1> store_paths_;
   Picoseconds tail_;
   template <class Value>
   using ByGroup = boost::container::small_vector<Value, 1>;  // most have one
@@ -117,11 +129,13 @@ class TiledKernel : public Grid {
   ByGroup<GroupEnd> group_ends_;
 
   Activity* activity_ = nullptr;
-  ByGroup<std::int64_t> group_left_;                            // unfinished tiles
-  std::vector<std::pair<int, const Occurrence*>> group_waits_;  // group, and what holds it back
+  ByGroup<std::int64_t> group_left_;  // unfinished tiles
+  using GroupWaits = std::vector<std::pair<int, const Occurrence*>>;
+  GroupWaits group_waits_, addend_waits_;  // group, and what holds it, or its sums, back
   std::int64_t next_tile_ = 0, done_tiles_ = 0;
   int placed_ctas_ = 0, waves_ = 0;
   std::vector<Stalled> stalled_;
+  std::vector<Cohort*> held_;  // whose products are made, and what they are added to has not come
   boost::container::small_vector<std::unique_ptr<Cohort>, 2> cohorts_;
   boost::container::small_vector<Cohort*, 2> idle_cohorts_;
 };

@@ -71,7 +71,7 @@ nlohmann::json describe(const MatrixSize& size, const cublasLtMatmulHeuristicRes
 nlohmann::json answer(cublasLtHandle_t library, const MatrixSize& size) {
   try {
     // Whole row-major buffers, aligned as allocations are: addresses are only looked at for their alignment.
-    const Matmul matmul(library, size, {nullptr, size.k}, {nullptr, size.k}, {nullptr, size.n}, false, 0);
+    const Matmul matmul(library, size, {nullptr, size.k}, {nullptr, size.k}, {nullptr, size.n}, std::nullopt, 0);
     return describe(size, matmul.choice());
   } catch (const ExecutionError& error) {
     return {{"m", size.m}, {"n", size.n}, {"k", size.k}, {"error", error.what()}};

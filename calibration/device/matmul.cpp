@@ -52,20 +52,23 @@ MatmulPreference make_preference(const void* first, const void* second, const vo
 }  // namespace
 
 Matmul::Matmul(cublasLtHandle_t library, const MatrixSize& size, const MatrixOperand& a, const MatrixOperand& b,
-               const MatrixOperand& c, bool accumulate, int max_sms)
+               const MatrixOperand& c, const std::optional<MatrixOperand>& addend, int max_sms)
     : library_(library),
       a_(a),
       b_(b),
       c_(c),
-      beta_(accumulate ? 1.0F : 0.0F),
+      addend_(addend.value_or(c)),
+      beta_(addend ? 1.0F : 0.0F),
       descriptor_(make_descriptor(max_sms)),
       layout_a_(make_layout(size.m, size.k, a.stride)),
       layout_b_(make_layout(size.n, size.k, b.stride)),
-      layout_c_(make_layout(size.m, size.n, c.stride)) {
+      layout_c_(make_layout(size.m, size.n, c.stride)),
+      layout_addend_(make_layout(size.m, size.n, addend_.stride)) {
   const MatmulPreference preference = make_preference(b.data, a.data, c.data);
   int found = 0;
   WEFT_CHECK(cublasLtMatmulAlgoGetHeuristic(library_, descriptor_.get(), layout_b_.get(), layout_a_.get(),
-                                            layout_c_.get(), layout_c_.get(), preference.get(), 1, &choice_, &found));
+                                            layout_addend_.get(), layout_c_.get(), preference.get(), 1, &choice_,
+                                            &found));
   if (found == 0) throw ExecutionError("cuBLASLt knows no kernel for this GEMM");
   WEFT_CHECK(choice_.state);
 }
@@ -73,8 +76,8 @@ Matmul::Matmul(cublasLtHandle_t library, const MatrixSize& size, const MatrixOpe
 void Matmul::enqueue(void* workspace, cudaStream_t stream) const {
   const float alpha = 1.0F;
   WEFT_CHECK(cublasLtMatmul(library_, descriptor_.get(), &alpha, b_.data, layout_b_.get(), a_.data, layout_a_.get(),
-                            &beta_, c_.data, layout_c_.get(), c_.data, layout_c_.get(), &choice_.algo, workspace,
-                            matmul_workspace_bytes, stream));
+                            &beta_, addend_.data, layout_addend_.get(), c_.data, layout_c_.get(), &choice_.algo,
+                            workspace, matmul_workspace_bytes, stream));
 }
 
 }  // namespace weft::calibration::device

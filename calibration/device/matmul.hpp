@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "calibration/device/handles.hpp"
 #include "models/schedule/schedule.hpp"
@@ -22,19 +23,20 @@ struct MatrixOperand {
 /// A GEMM with the library's choice made, ready to be enqueued.
 class Matmul {
  public:
-  /// Asks the library's heuristic; throws ExecutionError when it knows no kernel. `max_sms` 0: no limit.
+  /// c = a x b^T + addend. Asks the library's heuristic; throws ExecutionError when it knows no kernel. `max_sms` 0: no
+  /// limit.
   Matmul(cublasLtHandle_t library, const MatrixSize& size, const MatrixOperand& a, const MatrixOperand& b,
-         const MatrixOperand& c, bool accumulate, int max_sms);
+         const MatrixOperand& c, const std::optional<MatrixOperand>& addend, int max_sms);
   /// `workspace`: matmul_workspace_bytes that no other stream uses.
   void enqueue(void* workspace, cudaStream_t stream) const;
   const cublasLtMatmulHeuristicResult_t& choice() const { return choice_; }
 
  private:
   cublasLtHandle_t library_;
-  MatrixOperand a_, b_, c_;
+  MatrixOperand a_, b_, c_, addend_;  ///< the last is c where nothing is added
   float beta_;
   MatmulDescriptor descriptor_;
-  MatrixLayout layout_a_, layout_b_, layout_c_;
+  MatrixLayout layout_a_, layout_b_, layout_c_, layout_addend_;
   cublasLtMatmulHeuristicResult_t choice_{};
 };
 

@@ -85,7 +85,7 @@ class ReferenceCheck : public SampledResult {
   /// Null where the operation adds to nothing that is stored.
   static const Slice* accumulated_into(const Work& work) {
     return match(
-        work, [](const Gemm& gemm) { return gemm.accumulate ? &gemm.c : nullptr; },
+        work, [](const Gemm& gemm) { return gemm.addend == gemm.c ? &gemm.c : nullptr; },
         [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
                        PartialAttention, Signal, Wait, Barrier, Delay> auto&) -> const Slice* { return nullptr; });
   }

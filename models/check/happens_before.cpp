@@ -57,7 +57,7 @@ void HappensBefore::number_moments() {
     Moments moments{block_size_};
     const TileGroups groups = tile_groups(operation.work);
     const bool lies_between_meetings = facts(operation.work).meetings > 1;
-    moments.parts = std::max(1, groups.count);
+    moments.parts = std::max(1, groups.count) + (groups.reads_operands_before_waits() ? 1 : 0);
     moments.has_own_parts =
         lies_between_meetings || !groups.tiles.empty() || !groups.waits.empty() || !groups.signals.empty();
     block_size_ += 2 + (moments.has_own_parts ? 2 * moments.parts : 0);

@@ -39,8 +39,8 @@ class HappensBefore {
   explicit HappensBefore(const Schedule& schedule);
 
   std::size_t moments() const { return first_target_.size() - 1; }
-  /// Parts that begin and end on their own: tile groups of a GEMM, one for everything else (of a fused all-reduce and
-  /// norm, what it does between its two meetings).
+  /// Parts that begin and end on their own: tile groups of a GEMM, and its operands where groups that wait have read
+  /// them before; one for everything else (of a fused all-reduce and norm, what it does between its two meetings).
   int parts(OperationId id) const;
   /// Do they begin and end at other moments than the operation?
   bool has_own_parts(OperationId id) const { return of(id).has_own_parts; }

@@ -89,9 +89,13 @@ class Support {
   }
 
   void check(const Gemm& gemm) const {
-    for (const Slice* slice : {&gemm.a, &gemm.b}) check_own_bf16(*slice);
-    check_bf16(gemm.c);
+    check_own_bf16(gemm.b);
     if (differ_by_rank(gemm.a.rows)) refuse("a GEMM whose rows differ by rank");
+    for (const RowBlock& block : row_blocks(gemm)) {
+      check_own_bf16(block.a);
+      check_bf16(block.c);
+      if (block.addend) check_own_bf16(*block.addend);
+    }
     if (gemm.kernel) return check_own_kernel(gemm);
     check_own(gemm.c);
   }
@@ -99,14 +103,17 @@ class Support {
     const GemmKernel& kernel = *gemm.kernel;
     if (!is_own_kernel(kernel)) refuse("a GEMM kernel that weft does not have");
     if (kernel.scheduler == TileScheduler::grid && gemm.max_sms > 0) refuse("a limit of SMs for a grid of tiles");
-    for (const Slice* slice : {&gemm.a, &gemm.b, &gemm.c}) check_aligned(*slice);
-    const std::int64_t tile_rows = tile_grid(kernel, size_of(gemm, schedule_.gpus)).rows;
+    const MatrixSize size = size_of_block(gemm, schedule_.gpus);
+    const std::int64_t tile_rows = tile_grid(kernel, size).rows;
     if (kernel.cluster_m == 2 && (tile_rows % 2 != 0 || gemm.order.swizzle % 2 != 0))
       refuse("clusters of two tiles one below the other in " + std::to_string(tile_rows) + " rows of tiles, " +
              std::to_string(gemm.order.swizzle) + " at a time");
-    if (gemm.accumulate) check_own(gemm.c);
-    if (gemm.replicas.size() > max_own_replicas) refuse("more replicas than " + std::to_string(max_own_replicas));
-    for (const Slice& replica : gemm.replicas) check_bf16(replica), check_aligned(replica);
+    for (const RowBlock& block : row_blocks(gemm)) {
+      for (const Slice* slice : {&block.a, &gemm.b, &block.c}) check_aligned(*slice);
+      if (block.addend) check_aligned(*block.addend);
+      if (block.replicas.size() > max_own_replicas) refuse("more replicas than " + std::to_string(max_own_replicas));
+      for (const Slice& replica : block.replicas) check_bf16(replica), check_aligned(replica);
+    }
   }
   /// The tensor memory accelerator moves rows of multiples of 16 bytes, eight elements.
   void check_aligned(const Slice& slice) const {
@@ -310,17 +317,18 @@ class Support {
 };
 
 /// A wait compares with all that was ever added, so nobody but the one rank that it waits for may add, not even of the
-/// next iteration. Signals come before it in the host's order: the driver may load a kernel only once those before it
-/// have ended.
-void check_counter(const Counter& counter, const CounterUse& use, int gpus) {
+/// next iteration. Outside of a graph signals come before it in the host's order: what is launched behind a wait may
+/// stand behind it in its hardware queue.
+void check_counter(const Counter& counter, const CounterUse& use, const Schedule& schedule) {
   const auto refuse = [&](const std::string& what) {
     throw InputError("counters \"" + counter.name + "\"", "expected what the hardware executor supports, got " + what);
   };
-  const auto source = [&](const CounterSignal& signal) { return (signal.place + gpus) % gpus; };
+  const auto source = [&](const CounterSignal& signal) { return (signal.place + schedule.gpus) % schedule.gpus; };
   for (const CounterSignal& signal : use.signals) {
     if (source(signal) != source(use.signals.front())) refuse("signals of several ranks");
     for (const CounterWait& wait : use.waits)
-      if (wait.operation < signal.operation) refuse("a wait that is launched before a signal");
+      if (schedule.launch == Launch::eager && wait.operation < signal.operation)
+        refuse("a wait that is launched before a signal");
   }
   if (counter.reset_by_wait && use.waits.size() > 1) refuse("several waits that reset it");
 }
@@ -360,7 +368,7 @@ std::optional<InputError> why_not_runnable(const Schedule& schedule) {
                        "expected none: weft run reads CUDA_DEVICE_MAX_CONNECTIONS from the environment");
     for (std::size_t i = 0; i < schedule.operations.size(); ++i) Support(schedule, i).check();
     const std::vector<CounterUse> uses = counter_uses(schedule);
-    for (std::size_t i = 0; i < uses.size(); ++i) check_counter(schedule.counters[i], uses[i], schedule.gpus);
+    for (std::size_t i = 0; i < uses.size(); ++i) check_counter(schedule.counters[i], uses[i], schedule);
     check_windows(schedule);
   } catch (const InputError& error) {
     return error;

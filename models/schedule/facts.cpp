@@ -19,10 +19,12 @@ struct FactsOf {
   Facts operator()(const Gemm& gemm) const {
     const bool signals_peer = std::any_of(gemm.signals.begin(), gemm.signals.end(),
                                           [](const TileSignal& signal) { return signal.place != 0; });
-    return {.kind = "gemm",
-            .role = Role::matrix,
-            .crosses_ranks = signals_peer || any_on_peer({&gemm.a, &gemm.b, &gemm.c}),
-            .differs_by_rank = differ_by_rank(gemm.a.rows)};
+    return {
+        .kind = "gemm",
+        .role = Role::matrix,
+        .crosses_ranks = signals_peer || any_on_peer({&gemm.a, &gemm.b, &gemm.c}) ||
+                         std::ranges::any_of(gemm.earlier, [](const RowBlock& block) { return block.c.place != 0; }),
+        .differs_by_rank = differ_by_rank(gemm.a.rows)};
   }
   Facts operator()(const GroupedGemm& gemm) const {
     return {.kind = "grouped_gemm",
@@ -98,6 +100,10 @@ struct FactsOf {
 Facts facts(const Work& work) { return match(work, FactsOf{}); }
 
 std::string_view kind_of(const Work& work) { return facts(work).kind; }
+
+bool TileGroups::reads_operands_before_waits() const {
+  return std::any_of(waits.begin(), waits.end(), [](const TileWait& wait) { return wait.for_addend; });
+}
 
 TileGroups tile_groups(const Work& work) {
   return match(

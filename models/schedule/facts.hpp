@@ -42,6 +42,9 @@ struct TileGroups {
   std::span<const std::int64_t> tiles;  ///< of each group; empty: one group of all tiles
   std::span<const TileSignal> signals;
   std::span<const TileWait> waits;
+  /// Some groups wait for what they add to and have read the operands before: those are a part by itself
+  /// (footprint.hpp).
+  bool reads_operands_before_waits() const;
 };
 /// Points into `work`.
 TileGroups tile_groups(const Work& work);

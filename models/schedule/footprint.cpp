@@ -30,40 +30,60 @@ struct Extent {
   }
 };
 
+bool waits_for_addend(const Gemm& gemm) {
+  return std::any_of(gemm.waits.begin(), gemm.waits.end(), [](const TileWait& wait) { return wait.for_addend; });
+}
+
+/// a and b of all row blocks.
+std::vector<Slice> operands_of(const Gemm& gemm) {
+  std::vector<Slice> operands{gemm.a, gemm.b};
+  for (const RowBlock& block : gemm.earlier) operands.push_back(block.a);
+  return operands;
+}
+
 Footprint of_tile_group(const Schedule& schedule, const Gemm& gemm, int tile_group) {
+  if (tile_group == tile_group_count(gemm)) return {operands_of(gemm), {}};
   const GemmKernel& kernel = gemm.kernel.value();
-  const MatrixSize size = size_of(gemm, schedule.gpus);
+  const MatrixSize size = size_of_block(gemm, schedule.gpus);
+  const TileGrid grid = tile_grid(kernel, size);
   const auto group = gemm.tile_groups.begin() + tile_group;
-  const std::int64_t first = std::accumulate(gemm.tile_groups.begin(), group, std::int64_t{0});
-  const bool is_row_major = schedule.buffers[gemm.c.buffer].layout.kind == LayoutKind::row_major;
+  const auto [number, first] = place_in_blocks(std::accumulate(gemm.tile_groups.begin(), group, std::int64_t{0}), grid);
+  const RowBlock block = row_blocks(gemm)[number];
+  const bool is_row_major = schedule.buffers[block.c.buffer].layout.kind == LayoutKind::row_major;
 
   Footprint footprint;
   Extent m, n;
-  for (const TileRectangle& tiles : tile_rectangles(gemm.order, tile_grid(kernel, size), first, *group)) {
+  for (const TileRectangle& tiles : tile_rectangles(gemm.order, grid, first, *group)) {
     Extent rows, columns;
     rows.cover(tiles.first_row, tiles.rows, kernel.tile_m, size.m);
     columns.cover(tiles.first_column, tiles.columns, kernel.tile_n, size.n);
     m.cover(tiles.first_row, tiles.rows, kernel.tile_m, size.m);
     n.cover(tiles.first_column, tiles.columns, kernel.tile_n, size.n);
+    const auto tiles_of = [&](const Slice& matrix) {
+      return part_of(matrix, rows.first, rows.count(), columns.first, columns.count());
+    };
     if (!is_row_major) continue;
-    footprint.writes.push_back(part_of(gemm.c, rows.first, rows.count(), columns.first, columns.count()));
-    for (const Slice& replica : gemm.replicas)
-      footprint.writes.push_back(part_of(replica, rows.first, rows.count(), columns.first, columns.count()));
+    if (block.addend) footprint.reads.push_back(tiles_of(*block.addend));
+    footprint.writes.push_back(tiles_of(block.c));
+    for (const Slice& replica : block.replicas) footprint.writes.push_back(tiles_of(replica));
   }
-  if (!is_row_major)
-    footprint.writes = {part_of(gemm.c, first * kernel.tile_m, *group * kernel.tile_m, 0, gemm.c.columns)};
-  if (gemm.accumulate)
-    std::copy_if(footprint.writes.begin(), footprint.writes.end(), std::back_inserter(footprint.reads),
-                 [&](const Slice& write) { return write.buffer == gemm.c.buffer && write.place == gemm.c.place; });
-  footprint.reads.push_back(part_of(gemm.a, m.first, m.count(), 0, size.k));
+  if (!is_row_major) {
+    footprint.writes = {part_of(block.c, first * kernel.tile_m, *group * kernel.tile_m, 0, block.c.columns)};
+    if (block.addend) footprint.reads = footprint.writes;
+  }
+  if (waits_for_addend(gemm)) return footprint;
+  footprint.reads.push_back(part_of(block.a, m.first, m.count(), 0, size.k));
   footprint.reads.push_back(part_of(gemm.b, n.first, n.count(), 0, size.k));
   return footprint;
 }
 
 Footprint of(const Schedule&, const Gemm& gemm) {
-  Footprint footprint{{gemm.a, gemm.b}, {gemm.c}};
-  if (gemm.accumulate) footprint.reads.push_back(gemm.c);
-  footprint.writes.insert(footprint.writes.end(), gemm.replicas.begin(), gemm.replicas.end());
+  Footprint footprint{operands_of(gemm), {}};
+  for (const RowBlock& block : row_blocks(gemm)) {
+    footprint.writes.push_back(block.c);
+    if (block.addend) footprint.reads.push_back(*block.addend);
+    footprint.writes.insert(footprint.writes.end(), block.replicas.begin(), block.replicas.end());
+  }
   return footprint;
 }
 /// Groups without rows read no matrix of b.

@@ -14,6 +14,15 @@ TileGrid tile_grid(std::int64_t rows, std::int64_t columns, std::int64_t tile_ro
 TileGrid tile_grid(const Layout& layout);
 TileGrid tile_grid(const GemmKernel& kernel, const MatrixSize& size);
 
+/// The block of rows in which a GEMM's tile or tile group begins, and its place there.
+struct PlaceInBlocks {
+  std::size_t block = 0;
+  std::int64_t first = 0;  ///< tile of the block, in execution order
+};
+inline PlaceInBlocks place_in_blocks(std::int64_t tile, const TileGrid& of_block) {
+  return {static_cast<std::size_t>(tile / of_block.tiles()), tile % of_block.tiles()};
+}
+
 /// The number of a tile in the order in which they run, the inverse of tile_at().
 std::int64_t index_of(const TileOrder& order, const TileGrid& grid, const Tile& tile);
 

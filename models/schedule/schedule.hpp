@@ -16,6 +16,7 @@
 #include "models/base/names.hpp"
 #include "models/base/units.hpp"
 #include "models/schedule/buffers.hpp"
+#include "models/schedule/gemm_kernel.hpp"
 
 namespace weft {
 
@@ -25,31 +26,6 @@ using OperationId = int;
 
 // --- Operations ------------------------------------------------------------------------------------------------
 
-enum class TileScheduler {
-  grid,                ///< one CTA a tile: an SM that becomes free goes to the next CTA by priority and arrival
-  static_persistent,   ///< CTA i computes tiles i, i + CTAs, …; whoever holds an SM delays its whole share
-  dynamic_persistent,  ///< resident CTAs take the next tile; SMs come free only when no tile is left
-  stream_k,            ///< like dynamic_persistent, with the last partial wave cut along k
-};
-template <>
-struct NamesOf<TileScheduler> {
-  static constexpr std::array names{
-      std::pair{TileScheduler::grid, std::string_view{"grid"}},
-      std::pair{TileScheduler::static_persistent, std::string_view{"static_persistent"}},
-      std::pair{TileScheduler::dynamic_persistent, std::string_view{"dynamic_persistent"}},
-      std::pair{TileScheduler::stream_k, std::string_view{"stream_k"}}};
-};
-
-/// A GEMM kernel: output tile per CTA, k step, CTAs of a cluster, pipeline stages, slices along k.
-struct GemmKernel {
-  int tile_m = 128, tile_n = 128, tile_k = 64;
-  int cluster_m = 1, cluster_n = 1;
-  int stages = 4;
-  int split_k = 1;
-  TileScheduler scheduler = TileScheduler::grid;
-  bool operator==(const GemmKernel&) const = default;
-};
-
 /// When the last tile of group `tile_group` is stored, adds 1 to the counter of rank (rank + place) mod gpus.
 struct TileSignal {
   int tile_group = 0;
@@ -58,22 +34,34 @@ struct TileSignal {
   bool operator==(const TileSignal&) const = default;
 };
 
-/// Tiles of group `tile_group` start only once the own counter has reached `value`.
+/// Tiles of group `tile_group` start only once the own counter has reached `value`; with `for_addend` they start
+/// before, and what they add to is read only then.
 struct TileWait {
   int tile_group = 0;
   CounterId counter = 0;
   std::int64_t value = 1;
+  bool for_addend = false;
   bool operator==(const TileWait&) const = default;
 };
 
-/// c[m, n] = a[m, k] x b[n, k]^T, or c += with `accumulate`. Sizes are those of a and b. In a tile-ordered buffer c is
-/// the whole storage. A tile of a row-major c is stored in every one of `replicas` too, on whatever ranks they lie.
+/// Rows of a GEMM's result, with operands, places and sums of their own.
+struct RowBlock {
+  Slice a, c;
+  std::optional<Slice> addend = {};
+  std::vector<Slice> replicas = {};
+  bool operator==(const RowBlock&) const = default;
+};
+
+/// c[m, n] = a[m, k] x b[n, k]^T + `addend`, of c's shape, which may be c itself. Sizes are those of a and b. In a
+/// tile-ordered buffer c is the whole storage. A tile of a row-major c is stored in every one of `replicas` too, on
+/// whatever ranks they lie. The `earlier` blocks, of as many rows each, are computed before by the same launch of an
+/// explicit kernel, one after the other; tile groups count the tiles of all, and none has tiles of two blocks.
 /// With a of RankRows each rank computes its own rows, by the kernel of the rank that has most, whose tiles the groups
 /// count; the tiles of a rank with fewer are the first ones of its groups, and it signals the groups that it has no
 /// tiles of when it starts.
 struct Gemm {
   Slice a, b, c;
-  bool accumulate = false;
+  std::optional<Slice> addend = {};
   std::optional<GemmKernel> kernel;       ///< empty: what the machine's library chooses
   int max_sms = 0;                        ///< 0: no limit
   TileOrder order;                        ///< used with an explicit kernel
@@ -81,8 +69,15 @@ struct Gemm {
   std::vector<TileSignal> signals;
   std::vector<TileWait> waits;
   std::vector<Slice> replicas = {};  ///< of c's shape and type; used with an explicit kernel
+  std::vector<RowBlock> earlier = {};
   bool operator==(const Gemm&) const = default;
 };
+/// All of them, in the order in which they are computed.
+inline std::vector<RowBlock> row_blocks(const Gemm& gemm) {
+  std::vector<RowBlock> blocks = gemm.earlier;
+  blocks.push_back({gemm.a, gemm.c, gemm.addend, gemm.replicas});
+  return blocks;
+}
 
 /// One kernel for the GEMM of each group, such as the experts of a layer: c[rows of g] = a[rows of g] x b_g[n, k]^T.
 /// The rows of a and c are sorted by group, `group_rows` of each (0 is allowed); b holds the groups' matrices one below
@@ -466,12 +461,20 @@ struct MatrixSize {
   Flops flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
   bool operator==(const MatrixSize&) const = default;
 };
-/// Of the rank that has most rows.
-inline MatrixSize size_of(const Gemm& gemm, int gpus) {
+/// Of one of its row blocks, on the rank that has most rows.
+inline MatrixSize size_of_block(const Gemm& gemm, int gpus) {
   return {row_count(gemm.a.rows, gpus), row_count(gemm.b.rows, gpus), gemm.a.columns};
 }
+/// Of all row blocks together, on the rank that has most rows.
+inline MatrixSize size_of(const Gemm& gemm, int gpus) {
+  MatrixSize size = size_of_block(gemm, gpus);
+  size.m *= 1 + static_cast<std::int64_t>(gemm.earlier.size());
+  return size;
+}
 inline MatrixSize size_on_rank(const Gemm& gemm, int rank, int gpus) {
-  return {row_count(gemm.a.rows, rank, gpus), row_count(gemm.b.rows, gpus), gemm.a.columns};
+  const std::int64_t rows_of_block = row_count(gemm.a.rows, rank, gpus);
+  return {rows_of_block * (1 + static_cast<std::int64_t>(gemm.earlier.size())), row_count(gemm.b.rows, gpus),
+          gemm.a.columns};
 }
 /// Of the rank that has most rows.
 inline Bytes bytes_of(const Slice& slice, const Schedule& schedule) {

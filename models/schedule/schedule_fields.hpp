@@ -89,13 +89,21 @@ void describe(auto& io, Like<TileWait> auto& wait) {
   io.required("tile_group", wait.tile_group);
   io.counter("counter", wait.counter);
   io.optional("value", wait.value, std::int64_t{1}, positive);
+  io.optional("for_addend", wait.for_addend, false);
+}
+
+void describe(auto& io, Like<RowBlock> auto& block) {
+  io.required("a", block.a);
+  io.required("c", block.c);
+  io.optional("addend", block.addend, std::nullopt);
+  io.optional("replicas", block.replicas, {});
 }
 
 void describe(auto& io, Like<Gemm> auto& gemm) {
   io.required("a", gemm.a);
   io.required("b", gemm.b);
   io.required("c", gemm.c);
-  io.optional("accumulate", gemm.accumulate, false);
+  io.optional("addend", gemm.addend, std::nullopt);
   io.optional("kernel", gemm.kernel, std::nullopt);
   io.optional("max_sms", gemm.max_sms, 0);
   io.optional("order", gemm.order, {});
@@ -103,6 +111,7 @@ void describe(auto& io, Like<Gemm> auto& gemm) {
   io.optional("signals", gemm.signals, {});
   io.optional("waits", gemm.waits, {});
   io.optional("replicas", gemm.replicas, {});
+  io.optional("earlier", gemm.earlier, {});
 }
 
 void describe(auto& io, Like<GroupedGemm> auto& gemm) {

@@ -172,7 +172,7 @@ class FiccoProgram {
   }
   Gemm step_gemm(const Slice& a, const Slice& c, int step) const {
     Gemm gemm = gemm_of(a, columns_of_step(program_.whole(b_), step), c);
-    gemm.accumulate = !cuts_rows() && step > 0;
+    if (!cuts_rows() && step > 0) gemm.addend = gemm.c;
     return gemm;
   }
 

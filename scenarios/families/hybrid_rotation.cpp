@@ -53,7 +53,7 @@ class Rotation {
 
   OperationId add_gemm(int step, int chunk) {
     Gemm gemm = gemm_of(cut_.part(inputs_.a.buffer, owner(step), chunk), inputs_.b, accumulator(step, chunk));
-    gemm.accumulate = step > 0;
+    if (step > 0) gemm.addend = gemm.c;
     gemm.max_sms = hybrid_.gemm_sms;
     return program_.add(main_stream, "gemm" + suffix(step, chunk), gemm);
   }

@@ -40,18 +40,20 @@ struct TileExtent {
   std::int64_t first_row = 0, rows = 0, first_column = 0, columns = 0;
 };
 
-std::vector<TileExtent> tiles_of(const Gemm& gemm, const MatrixSize& size, int tile_group) {
+/// Those of a row block of `size` that a group has, or all.
+std::vector<TileExtent> tiles_of(const Gemm& gemm, const MatrixSize& size, std::size_t block, int tile_group) {
   if (size.m == 0) return {};
   if (!gemm.kernel) return {{0, size.m, 0, size.n}};
   const TileGrid grid = tile_grid(*gemm.kernel, size);
-  std::int64_t first = 0, count = grid.tiles();
+  std::int64_t first = 0, end = grid.tiles();
   if (!gemm.tile_groups.empty()) {
     const auto group = gemm.tile_groups.begin() + tile_group;
-    first = std::accumulate(gemm.tile_groups.begin(), group, std::int64_t{0});
-    count = std::clamp<std::int64_t>(grid.tiles() - first, 0, *group);
+    first = std::accumulate(gemm.tile_groups.begin(), group, std::int64_t{0}) -
+            static_cast<std::int64_t>(block) * grid.tiles();
+    end = std::min(end, first + *group);
   }
   std::vector<TileExtent> tiles;
-  for (std::int64_t index = first; index < first + count; ++index) {
+  for (std::int64_t index = first; index >= 0 && index < end; ++index) {
     const Tile tile = tile_at(gemm.order, grid, index);
     const std::int64_t row = tile.row * gemm.kernel->tile_m, column = tile.column * gemm.kernel->tile_n;
     tiles.push_back({row, std::min<std::int64_t>(gemm.kernel->tile_m, size.m - row), column,
@@ -73,13 +75,20 @@ Rectangle stored_row(const Schedule& schedule, const Layout& layout, const Recta
   return {c.rank, c.buffer, c.first_row + place.row, 1, c.first_column + place.column, tile.columns};
 }
 
+/// The rows of a tile in a row-major matrix.
+void add_tile_rows(std::vector<Rectangle>& rows, const Rectangle& matrix, const TileExtent& tile) {
+  for (std::int64_t row = 0; row < tile.rows; ++row)
+    rows.push_back({matrix.rank, matrix.buffer, matrix.first_row + tile.first_row + row, 1,
+                    matrix.first_column + tile.first_column, tile.columns});
+}
+
 /// A row for c, and the same for each replica.
-Matrices tile_result(const Matrices& inputs, bool accumulate, std::size_t replicas) {
+Matrices tile_result(const Matrices& inputs, bool adds, std::size_t replicas) {
   const IntegerMatrix tile = product(inputs[0], inputs[1]);
   Matrices rows;
   for (std::int64_t row = 0; row < tile.rows; ++row) {
     rows.push_back(rows_of(tile, row, 1));
-    if (accumulate) add_rows(rows.back(), inputs[static_cast<std::size_t>(row) + 2], 0);
+    if (adds) add_rows(rows.back(), inputs[static_cast<std::size_t>(row) + 2], 0);
   }
   const std::size_t stored = rows.size();
   for (std::size_t i = 0; i < replicas * stored; ++i) rows.push_back(rows[i]);
@@ -88,26 +97,29 @@ Matrices tile_result(const Matrices& inputs, bool accumulate, std::size_t replic
 
 std::vector<Effect> effects_of(const Schedule& schedule, const Gemm& gemm, int rank, int tile_group) {
   const auto on_rank = [&](const Slice& slice) { return rectangle_of(slice, rank, schedule.gpus); };
-  const Rectangle a = on_rank(gemm.a), b = on_rank(gemm.b), c = on_rank(gemm.c);
-  const MatrixSize size = size_on_rank(gemm, rank, schedule.gpus);
-  const Layout layout = of_first_rows(schedule.buffers[static_cast<std::size_t>(c.buffer)].layout, size.m);
+  const MatrixSize size{row_count(gemm.a.rows, rank, schedule.gpus), row_count(gemm.b.rows, schedule.gpus), 0};
+  const Rectangle b = on_rank(gemm.b);
+  const std::vector<RowBlock> blocks = row_blocks(gemm);
   std::vector<Effect> all;
-  for (const TileExtent& tile : tiles_of(gemm, size, tile_group)) {
-    Effect effect;
-    effect.reads = {rows_of(a, tile.first_row, tile.rows), rows_of(b, tile.first_column, tile.columns)};
-    for (std::int64_t row = 0; row < tile.rows; ++row)
-      effect.writes.push_back(stored_row(schedule, layout, c, tile.first_row + row, tile));
-    if (gemm.accumulate) effect.reads.insert(effect.reads.end(), effect.writes.begin(), effect.writes.end());
-    for (const Slice& replica : gemm.replicas) {
-      const Rectangle place = on_rank(replica);
+  for (std::size_t number = 0; number < blocks.size(); ++number) {
+    const RowBlock& block = blocks[number];
+    const Rectangle a = on_rank(block.a), c = on_rank(block.c);
+    const Layout layout = of_first_rows(schedule.buffers[static_cast<std::size_t>(c.buffer)].layout, size.m);
+    for (const TileExtent& tile : tiles_of(gemm, size, number, tile_group)) {
+      Effect effect;
+      effect.reads = {rows_of(a, tile.first_row, tile.rows), rows_of(b, tile.first_column, tile.columns)};
       for (std::int64_t row = 0; row < tile.rows; ++row)
-        effect.writes.push_back({place.rank, place.buffer, place.first_row + tile.first_row + row, 1,
-                                 place.first_column + tile.first_column, tile.columns});
+        effect.writes.push_back(stored_row(schedule, layout, c, tile.first_row + row, tile));
+      if (block.addend == block.c)
+        effect.reads.insert(effect.reads.end(), effect.writes.begin(), effect.writes.end());
+      else if (block.addend)
+        add_tile_rows(effect.reads, on_rank(*block.addend), tile);
+      for (const Slice& replica : block.replicas) add_tile_rows(effect.writes, on_rank(replica), tile);
+      effect.result = [adds = block.addend.has_value(), replicas = block.replicas.size()](const Matrices& inputs) {
+        return tile_result(inputs, adds, replicas);
+      };
+      all.push_back(std::move(effect));
     }
-    effect.result = [accumulate = gemm.accumulate, replicas = gemm.replicas.size()](const Matrices& inputs) {
-      return tile_result(inputs, accumulate, replicas);
-    };
-    all.push_back(std::move(effect));
   }
   return all;
 }

@@ -52,7 +52,7 @@ inline Schedule signalled_all_gather_gemm() {
                       {"C", 256, 128, DataType::bf16, {}, {}}};
   schedule.streams = {{"s0", 0}, {"s1", 0}};
   schedule.counters = {{"flag_0", false}, {"flag_1", false}};
-  Gemm gemm{whole(schedule, "A"), whole(schedule, "B"), whole(schedule, "C"), false, GemmKernel{}, 0, {}, {}, {}, {}};
+  Gemm gemm{whole(schedule, "A"), whole(schedule, "B"), whole(schedule, "C"), {}, GemmKernel{}, 0, {}, {}, {}, {}};
   gemm.tile_groups = {1, 1};
   gemm.waits = {{0, 0, 1}, {1, 1, 1}};
   schedule.operations.push_back({"gemm", 0, {}, gemm});

@@ -105,7 +105,7 @@ TEST(KernelLaunch, OfAGemmThatAddsTakesTheHbmLongerForWhatItReadsAndWrites) {
   Machine machine = test_machine();
   machine.gpu.hbm_update_share = 0.25;
   Gemm adds = gemm();
-  adds.accumulate = true;
+  adds.addend = adds.c;
   Launched one(1, adds, machine);
   const double added_to = 2.0 * rows * columns, operands = 2.0 * depth * (rows + columns);
   const double touched = operands + 2 * added_to;
@@ -120,7 +120,7 @@ TEST(KernelLaunch, OfAGemmThatAddsTakesTheHbmLongerForWhatItReadsAndWrites) {
 // What the stream of operands makes longer tiles wait is a tenth of that at most.
 TEST(KernelLaunch, OfAGemmThatAddsHasTilesThatWaitForWhatTheyAddTo) {
   Gemm adds = gemm();
-  adds.accumulate = true;
+  adds.addend = adds.c;
   Launched plain(1, gemm()), adding(1, adds);
   const TiledWork work = gemm_launch(gemm(), plain.site()).work;
   const double wave_bytes = 2.0 * rows * columns / static_cast<double>(work.tiles) * work.ctas;
@@ -132,10 +132,12 @@ TEST(KernelLaunch, OfAGemmStoresItsResultOnAPeerOverEveryLinkOfTheWay) {
   Launched one(2, gemm(1));
   const KernelLaunch launch = gemm_launch(gemm(1), one.site());
   int links = 0;
-  for (const Use& use : launch.work.store_uses) {
+  ASSERT_EQ(launch.work.stores.size(), 1u);
+  const TileStores& stores = launch.work.stores.front();
+  EXPECT_EQ(stores.tiles, launch.work.tiles);
+  for (const Use& use : stores.uses) {
     ++links;
-    EXPECT_NEAR(use.per_unit * launch.work.stored_bytes_per_tile * static_cast<double>(launch.work.tiles),
-                2.0 * rows * columns, 1);
+    EXPECT_NEAR(use.per_unit * stores.bytes_per_tile * static_cast<double>(launch.work.tiles), 2.0 * rows * columns, 1);
   }
   EXPECT_EQ(links, 2);  // out of one GPU, into the other
 }
@@ -146,9 +148,24 @@ TEST(KernelLaunch, OfAGemmStoresReplicasThroughTheSamePort) {
   for (const int place : {1, 2, 3}) replicated.replicas.push_back(whole(2, rows, columns, place));
   const KernelLaunch launch = gemm_launch(replicated, one.site());
   double most = 0;
-  for (const Use& use : launch.work.store_uses) most = std::max(most, use.per_unit);
+  ASSERT_EQ(launch.work.stores.size(), 1u);
+  for (const Use& use : launch.work.stores.front().uses) most = std::max(most, use.per_unit);
   EXPECT_EQ(most, 3);  // out of this GPU
-  EXPECT_EQ(gemm_launch(gemm(), one.site()).work.stored_bytes_per_tile, 0);
+  EXPECT_TRUE(gemm_launch(gemm(), one.site()).work.stores.empty());
+}
+
+// Two blocks of rows as one GEMM of all rows; only the first one's tiles leave.
+TEST(KernelLaunch, OfAGemmOfTwoBlocksHasTheTilesOfBothAndStoresThoseOnThePeer) {
+  Gemm both = gemm();
+  both.earlier = {{.a = both.a, .c = whole(2, rows, columns, 1)}};
+  Launched one(2, both), alone(2, gemm());
+  const KernelLaunch launch = gemm_launch(both, one.site());
+  EXPECT_EQ(launch.work.tiles, 2 * gemm_launch(gemm(), alone.site()).work.tiles);
+  ASSERT_EQ(launch.work.stores.size(), 2u);
+  EXPECT_EQ(launch.work.stores[0].tiles, launch.work.tiles / 2);
+  EXPECT_NEAR(launch.work.stores[0].bytes_per_tile * static_cast<double>(launch.work.tiles / 2), 2.0 * rows * columns,
+              1);
+  EXPECT_EQ(launch.work.stores[1].bytes_per_tile, 0);
 }
 
 TEST(KernelLaunch, OfAGemmThatSignalsEndsLaterAndSoDoItsGroups) {

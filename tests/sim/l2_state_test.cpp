@@ -22,7 +22,7 @@ Schedule product_and_sum() {
   gemm.b = tests::add_buffer(schedule, "b", side, side);
   gemm.c = tests::add_buffer(schedule, "c", side, side);
   schedule.operations.push_back({"product", 0, {}, gemm});
-  gemm.accumulate = true;
+  gemm.addend = gemm.c;
   schedule.operations.push_back({"sum", 0, {}, gemm});
   return schedule;
 }

@@ -119,12 +119,16 @@ TEST(TiledKernel, StreamKHasNoLastPartialWave) {
   EXPECT_NEAR(waves(TileScheduler::stream_k, 4096, 16), 4096.0 / 116, 1e-3);
 }
 
-/// With a link over which the tiles of a wave of 132 leave in `store_us`.
+/// Over a link on which the tiles of a wave of 132 leave in `store_us`.
+TileStores stored_in(double store_us, std::int64_t tiles, Gpu132& gpu) {
+  constexpr double bytes = 1000;
+  return {.tiles = tiles, .bytes_per_tile = bytes, .uses = {{gpu.pool.add_resource(132 * bytes / store_us), 1}}};
+}
+
 double waves_with_stores(TileScheduler scheduler, std::int64_t tiles, double store_us) {
   Gpu132 gpu;
   TiledWork work = tiles_of(gpu, scheduler, tiles);
-  work.stored_bytes_per_tile = 1000;
-  work.store_uses = {{gpu.pool.add_resource(132 * work.stored_bytes_per_tile / store_us), 1}};
+  work.stores = {stored_in(store_us, work.tiles, gpu)};
   Kernel kernel(gpu, {}, std::move(work));
   gpu.engine.run();
   EXPECT_EQ(gpu.sms.busy_sms(), 0);
@@ -150,9 +154,8 @@ TEST(TiledKernel, SlowStoresHoldUpTheNextTile) {
 TEST(TiledKernel, StoresHaveARateOfTheirOwn) {
   Gpu132 gpu;
   TiledWork work = tiles_of(gpu, TileScheduler::static_persistent, 132);
-  work.stored_bytes_per_tile = 1000;
-  work.store_uses = {{gpu.pool.add_resource(1e9), 1}};
-  work.store_GBps = 13.2;
+  work.stores = {stored_in(1e-6, 132, gpu)};
+  work.stores.front().GBps = 13.2;
   Kernel kernel(gpu, {}, std::move(work));
   gpu.engine.run();
   EXPECT_NEAR(kernel.end_in_waves(), 2, 1e-6);
@@ -161,9 +164,8 @@ TEST(TiledKernel, StoresHaveARateOfTheirOwn) {
 TEST(TiledKernel, StoresSlowDownTheNextWave) {
   Gpu132 gpu;
   TiledWork work = tiles_of(gpu, TileScheduler::static_persistent, 3 * 132);
-  work.stored_bytes_per_tile = 1000;
-  work.store_uses = {{gpu.pool.add_resource(132 * 1000 / (tile_us / 4)), 1}};
-  work.store_hold_us = tile_us / 10;
+  work.stores = {stored_in(tile_us / 4, work.tiles, gpu)};
+  work.stores.front().hold_us = tile_us / 10;
   Kernel kernel(gpu, {}, std::move(work));
   gpu.engine.run();
   EXPECT_NEAR(kernel.end_in_waves(), 3 + 2 * 0.1 + 0.25, 1e-6);
@@ -176,14 +178,27 @@ TEST(TiledKernel, OfAGridHoldsItsSmsUntilItsTilesAreStored) {
 TEST(TiledKernel, TileGroupsEndWhenTheirTilesAreStored) {
   Gpu132 gpu;
   TiledWork work = tiles_of(gpu, TileScheduler::static_persistent, 2 * 132);
-  work.stored_bytes_per_tile = 1000;
-  work.store_uses = {{gpu.pool.add_resource(132 * 1000 / (tile_us / 4)), 1}};
+  work.stores = {stored_in(tile_us / 4, work.tiles, gpu)};
   Gemm gemm;
   gemm.tile_groups = {132, 132};
   Kernel kernel(gpu, gemm, std::move(work));
   gpu.engine.run();
   EXPECT_NEAR(kernel.group_end_in_waves(0), 1.25, 1e-6);
   EXPECT_NEAR(kernel.group_end_in_waves(1), 2.25, 1e-6);
+}
+
+// Of two waves the first leaves, and is known to have come a tenth of a wave later; the second stays.
+TEST(TiledKernel, TilesOfABlockThatStaysEndWithTheirWave) {
+  Gpu132 gpu;
+  TiledWork work = tiles_of(gpu, TileScheduler::static_persistent, 2 * 132);
+  work.stores = {stored_in(tile_us / 4, 132, gpu), {.tiles = 132, .uses = {}}};
+  work.stores.front().latency_us = tile_us / 10;
+  Gemm gemm;
+  gemm.tile_groups = {132, 132};
+  Kernel kernel(gpu, gemm, std::move(work));
+  gpu.engine.run();
+  EXPECT_NEAR(kernel.group_end_in_waves(0), 1.35, 1e-6);
+  EXPECT_NEAR(kernel.group_end_in_waves(1), 2, 1e-6);
 }
 
 TEST(TiledKernel, FewTilesTakeOneWave) {

@@ -28,7 +28,7 @@ Schedule row_of_gemms(const nlohmann::json& run) {
     Gemm gemm;
     gemm.a = a, gemm.b = b, gemm.c = c;
     gemm.a.rows = gemm.c.rows = RowRange{i * rows, rows};
-    gemm.accumulate = i >= gemms - adding;
+    if (i >= gemms - adding) gemm.addend = gemm.c;
     schedule.operations.push_back({"gemm " + std::to_string(i), 0, {}, gemm});
   }
   return schedule;

@@ -162,6 +162,47 @@ TEST(Validation, tile_groups_need_an_explicit_kernel) {
             "operations[0].gemm.kernel: expected an explicit kernel, since tile groups are used");
 }
 
+TEST(Validation, what_is_added_has_the_shape_of_c) {
+  const auto complaint_about = [](auto change) {
+    return complaint(async_tp(), [&](Schedule& s) {
+      Gemm& gemm = work<Gemm>(s, "gemm_1");
+      gemm.addend = gemm.c;
+      gemm.addend->place = 1;
+      s.buffers[static_cast<std::size_t>(gemm.c.buffer)].memory = Memory::symmetric;
+      change(gemm);
+    });
+  };
+  const auto says = [](const std::string& text) { return testing::HasSubstr(".gemm." + text); };
+  EXPECT_EQ(complaint_about([](Gemm&) {}), "");
+  EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.addend->columns /= 2; }), says("addend: expected "));
+  EXPECT_THAT(complaint_about([](Gemm& gemm) {
+                gemm.kernel = GemmKernel{};
+                gemm.waits = {{.counter = 0, .for_addend = true}};
+              }),
+              says("waits: expected "));
+}
+
+TEST(Validation, earlier_blocks_have_as_many_rows_and_an_explicit_kernel) {
+  const auto complaint_about = [](auto change) {
+    return complaint(async_tp(), [&](Schedule& s) {
+      Gemm& gemm = work<Gemm>(s, "gemm_1");
+      gemm.kernel = GemmKernel{.tile_m = 1};
+      gemm.earlier = {{.a = gemm.a, .c = gemm.c}};
+      gemm.earlier[0].c.place = 1;
+      s.buffers[static_cast<std::size_t>(gemm.c.buffer)].memory = Memory::symmetric;
+      change(gemm);
+    });
+  };
+  const auto says = [](const std::string& text) { return testing::HasSubstr(".gemm." + text); };
+  EXPECT_EQ(complaint_about([](Gemm&) {}), "");
+  EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.kernel.reset(); }),
+              says("kernel: expected an explicit kernel, since there are earlier blocks"));
+  EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.kernel->tile_m = 1 << 10; }),
+              says("a: expected blocks of whole tiles"));
+  EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.earlier[0].c.columns /= 2; }), says("earlier[0].c: expected "));
+  EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.tile_groups = {1}; }), says("tile_groups: expected "));
+}
+
 TEST(Validation, replicas_are_of_a_row_major_c_with_an_explicit_kernel) {
   const auto complaint_about = [](auto change) {
     return complaint(async_tp(), [&](Schedule& s) {
@@ -177,8 +218,7 @@ TEST(Validation, replicas_are_of_a_row_major_c_with_an_explicit_kernel) {
   EXPECT_EQ(complaint_about([](Gemm&) {}), "");
   EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.kernel.reset(); }),
               says("kernel: expected an explicit kernel, since c has replicas"));
-  EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.accumulate = true; }),
-              says("accumulate: expected false, since c has replicas"));
+  EXPECT_EQ(complaint_about([](Gemm& gemm) { gemm.addend = gemm.c; }), "");
   EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.replicas[0].columns /= 2; }), says("replicas: expected "));
   EXPECT_THAT(complaint(flash_overlap(),
                         [](Schedule& s) {

@@ -15,8 +15,7 @@ Schedule grouped_gemm() {
                       {"B", 256, 64, DataType::bf16, {}, {}},
                       {"C", 512, 256, DataType::bf16, {}, {}}};
   schedule.streams = {{"s0", 0}};
-  Gemm gemm{
-      whole(schedule, "A"), whole(schedule, "B"), whole(schedule, "C"), false, GemmKernel{}, 0, {}, {}, {}, {}, {}};
+  Gemm gemm{whole(schedule, "A"), whole(schedule, "B"), whole(schedule, "C"), {}, GemmKernel{}, 0, {}, {}, {}, {}, {}};
   gemm.tile_groups = {3, 2, 3};
   schedule.operations = {{"gemm", 0, {}, gemm}};
   return schedule;
@@ -29,10 +28,41 @@ TEST(Footprint, a_gemm_reads_a_and_b_and_writes_c) {
   EXPECT_EQ(all.writes, (std::vector{whole(schedule, "C")}));
 }
 
-TEST(Footprint, accumulation_reads_c_as_well) {
+TEST(Footprint, a_gemm_reads_what_it_adds_to) {
   Schedule schedule = grouped_gemm();
-  std::get<Gemm>(schedule.operations[0].work).accumulate = true;
+  std::get<Gemm>(schedule.operations[0].work).addend = whole(schedule, "C");
   EXPECT_EQ(footprint(schedule, schedule.operations[0]).reads.back(), whole(schedule, "C"));
+}
+
+// The first block has C's first half, its own second one and operands of its own; a group of it names those.
+TEST(Footprint, a_tile_group_of_an_earlier_block_has_the_matrices_of_that_block) {
+  Schedule schedule = grouped_gemm();
+  Gemm& gemm = std::get<Gemm>(schedule.operations[0].work);
+  const auto half = [&](const char* name, std::int64_t first) {
+    Slice slice = whole(schedule, name);
+    slice.rows = RowRange{first, 256};
+    return slice;
+  };
+  gemm.earlier = {{.a = half("A", 256), .c = half("C", 256), .addend = half("C", 256)}};
+  gemm.a = half("A", 0), gemm.c = half("C", 0);
+  gemm.tile_groups = {2, 2, 4};
+  EXPECT_EQ(row_count(footprint(schedule, schedule.operations[0], 1).writes.front().rows, 4), 128);
+  EXPECT_EQ(first_row(footprint(schedule, schedule.operations[0], 1).writes.front().rows, 0, 4), 384);
+  EXPECT_EQ(first_row(footprint(schedule, schedule.operations[0], 2).writes.front().rows, 0, 4), 0);
+  const Footprint all = footprint(schedule, schedule.operations[0]);
+  EXPECT_EQ(all.writes, (std::vector{half("C", 256), half("C", 0)}));
+  EXPECT_EQ(all.reads, (std::vector{half("A", 0), whole(schedule, "B"), half("A", 256), half("C", 256)}));
+}
+
+TEST(Footprint, operands_are_a_part_of_their_own_where_tiles_wait_for_what_they_add_to) {
+  Schedule schedule = grouped_gemm();
+  Gemm& gemm = std::get<Gemm>(schedule.operations[0].work);
+  gemm.addend = whole(schedule, "C");
+  gemm.waits = {{.tile_group = 0, .counter = 0, .for_addend = true}};
+  const Footprint group = footprint(schedule, schedule.operations[0], 0);
+  EXPECT_EQ(group.reads, group.writes);
+  EXPECT_EQ(footprint(schedule, schedule.operations[0], 3).reads,
+            (std::vector{whole(schedule, "A"), whole(schedule, "B")}));
 }
 
 TEST(Footprint, a_tile_group_writes_its_tiles_of_replicas_too) {

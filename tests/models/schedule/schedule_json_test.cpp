@@ -32,7 +32,21 @@ Schedule everything() {
   const Slice shard{1, 2, ShardRows{3, 1, 2, 256, 512}, 0, 64};
   const GemmKernel kernel{256, 64, 32, 2, 4, 3, 5, TileScheduler::stream_k};
   schedule.operations = {
-      {"gemm", 0, {}, Gemm{whole, part, shard, true, kernel, 100, {4}, {3, 5}, {{1, 0, 3}}, {{1, 1, 7}}}},
+      {"gemm",
+       0,
+       {},
+       Gemm{whole,
+            part,
+            shard,
+            shard,
+            kernel,
+            100,
+            {4},
+            {3, 5},
+            {{1, 0, 3}},
+            {{1, 1, 7, true}},
+            {part},
+            {{whole, shard, shard, {part}}}}},
       {"collective",
        1,
        {{0, Point::tile_group, 1}},

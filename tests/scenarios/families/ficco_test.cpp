@@ -82,8 +82,8 @@ TEST(Ficco, TwoDimensionalChunksAreSlicesOfKThatAccumulate) {
   EXPECT_THAT(step_of(schedule, 1), ElementsAre("pull 1 of rank + 1: shard@1[0:4, 2:4] -> arrived[12:16, 0:2]",
                                                 "copy own 1: shard[0:4, 2:4] -> arrived[8:12, 0:2]",
                                                 "gemm 1: arrived[8:16, 0:2] x b[0:6, 2:4] -> c[0:8, 0:6]"));
-  EXPECT_FALSE(all_of_kind<Gemm>(schedule)[0].accumulate);
-  EXPECT_TRUE(all_of_kind<Gemm>(schedule)[1].accumulate);
+  EXPECT_FALSE(all_of_kind<Gemm>(schedule)[0].addend.has_value());
+  EXPECT_TRUE(all_of_kind<Gemm>(schedule)[1].addend.has_value());
 }
 
 TEST(Ficco, TwoDimensionalHeteroFusedScattersOnceItsRowsAreComplete) {

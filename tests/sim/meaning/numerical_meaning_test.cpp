@@ -137,6 +137,7 @@ Schedule scaled_down(Schedule schedule) {
     }
     if (auto* gemm = std::get_if<Gemm>(&operation.work)) {
       for (Slice* slice : {&gemm->a, &gemm->b, &gemm->c}) divide(*slice, factor);
+      if (gemm->addend) divide(*gemm->addend, factor);
       if (gemm->kernel)
         for (int* extent : {&gemm->kernel->tile_m, &gemm->kernel->tile_n, &gemm->kernel->tile_k})
           divide(*extent, factor);
@@ -424,7 +425,7 @@ TEST(Mistakes, FiccoMultipliesBeforeAPeersChunkIsThere) {
 
 TEST(Mistakes, FiccoForgetsToAccumulate) {
   Schedule schedule = ficco();
-  std::get<Gemm>(operation(schedule, "gemm_3").work).accumulate = false;
+  std::get<Gemm>(operation(schedule, "gemm_3").work).addend.reset();
   EXPECT_NE(failure_of(schedule, 1), "");
 }
 
