@@ -3,6 +3,7 @@
 #include "calibration/selftest_attention.hpp"
 #include "calibration/selftest_experts.hpp"
 #include "calibration/selftest_replicas.hpp"
+#include "calibration/selftest_rotation.hpp"
 #include "calibration/selftest_windows.hpp"
 #include "models/schedule/own_kernels.hpp"
 
@@ -127,7 +128,7 @@ Schedule everything_else(int gpus) {
   };
   Gemm first = gemm_of(columns(3, 0), columns(1, 0), rows_of(schedule, 2, 0, 1));
   Gemm second = gemm_of(columns(3, half), columns(1, half), rows_of(schedule, 2, 0, 1));
-  second.accumulate = true;
+  second.addend = second.c;
   second.max_sms = 64;
   const Slice c = rows_of(schedule, 2, 0, 1), sum = rows_of(schedule, 4, 0, 1);
   schedule.operations = {
@@ -167,7 +168,7 @@ Schedule own_gemm_with_edges(int gpus, const GemmKernel& kernel) {
   };
   Gemm left = own_gemm(gemm_of(part_of_k(a, 0, 600), part_of_k(b, 0, 600), c), kernel);
   Gemm right = own_gemm(gemm_of(part_of_k(a, 600, 400), part_of_k(b, 600, 400), c), kernel);
-  right.accumulate = true;
+  right.addend = right.c;
   if (kernel.scheduler == TileScheduler::static_persistent) right.max_sms = 6;
   schedule.operations = {{"left", compute, {}, left}, {"right", compute, {}, right}};
   return schedule;
@@ -411,7 +412,7 @@ Schedule ficco(int gpus) {
     }
     Gemm gemm = gemm_of(rows_of(schedule, 3, step, gpus), part(rows_of(schedule, 1, 0, 1), 0, step * columns, columns),
                         rows_of(schedule, 2, 0, 1));
-    gemm.accumulate = step > 0;
+    if (step > 0) gemm.addend = gemm.c;
     schedule.operations.push_back({"gemm" + suffix, 0, arrived, gemm});
   }
   schedule.operations.push_back({"leave", 0, {}, Barrier{}});
@@ -483,6 +484,8 @@ std::vector<Schedule> all_schedules(int gpus) {
   for (const GemmKernel& kernel : own_kernels) {
     if (kernel.cluster_m == 1) schedules.push_back(flagged_gather(gpus, kernel));
     schedules.push_back(stored_on_peers(gpus, kernel));
+    for (const CollectiveKind kind : {reduce_scatter, all_reduce})
+      if (kernel.scheduler != TileScheduler::grid) schedules.push_back(sums_going_round(kind, gpus, kernel));
   }
   for (const CopyPath path : {CopyPath::copy_engine, CopyPath::sms})
     for (const Direction direction : {Direction::pull, Direction::push})

@@ -259,6 +259,12 @@ __device__ inline std::uint32_t packed(float low, float high) {
 
 /// Four 8 x 8 matrices of bf16 as wgmma leaves them in registers; lane l names the address of row l % 8 of matrix l
 /// / 8.
+__device__ inline void load_matrices(std::uint32_t (&values)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(values[0]), "=r"(values[1]), "=r"(values[2]), "=r"(values[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
 __device__ inline void store_matrices(void* row, const std::uint32_t (&values)[4]) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(row)),
                "r"(values[0]), "r"(values[1]), "r"(values[2]), "r"(values[3])

@@ -1,3 +1,4 @@
+#include "calibration/device/on_device.hpp"
 #include "calibration/device/own_gemm.cuh"
 #include "calibration/device/own_gemm.hpp"
 #include "calibration/device/waiting.cuh"
@@ -7,6 +8,8 @@ namespace weft::calibration::device {
 namespace {
 
 using namespace own_tiles;
+
+constexpr int rows_of_peer_box = 16;
 
 /// Follows a CTA's tiles through the groups.
 struct GroupOfTile {
@@ -18,22 +21,38 @@ struct GroupOfTile {
   }
 };
 
+/// Until the first `waits` things that a group's tiles wait for have come, for the calling thread's copies too.
+__device__ void wait_for_group(const OwnGemmGroup& group, int waits, const OwnGemmWork& work, std::uint64_t iteration) {
+  for (int i = 0; i < waits; ++i) wait_for_count(work.waits[group.first_wait + i], iteration, work.limit);
+  if (waits > 0) hopper::order_with_copies();
+}
+__device__ std::uint64_t iteration_of(const OwnGemmWork& work) {
+  return work.iterations != nullptr ? *work.iterations : 0;
+}
+
+/// Where a tile lies: its block of rows, and in it the first row and column.
+struct PlaceOfTile {
+  const OwnGemmBlock* block;
+  int row, column;
+  __device__ PlaceOfTile(std::int64_t number, int tile_n, const OwnGemmWork& work) : block(work.block_of_rows) {
+    const std::int64_t tiles = work.grid.tiles();
+    for (; number >= tiles; number -= tiles) ++block;
+    const Tile tile = tile_at(work.order, work.grid, number);
+    row = static_cast<int>(tile.row) * tile_m, column = static_cast<int>(tile.column) * tile_n;
+  }
+};
+
 template <int tile_n, int cluster>
-__device__ void load_tiles(SharedMemory<tile_n>& shared, const CUtensorMap& a, const CUtensorMap& b,
-                           const OwnGemmWork& work) {
-  Loader<tile_n, cluster> loader{shared, a, b, work.k_steps};
-  const std::uint64_t iteration = work.iterations != nullptr ? *work.iterations : 0;
+__device__ void load_tiles(SharedMemory<tile_n>& shared, const CUtensorMap& b, const OwnGemmWork& work) {
+  Loader<tile_n, cluster> loader{shared, b, work.k_steps};
+  const std::uint64_t iteration = iteration_of(work);
   GroupOfTile in{work.groups};
   bool is_first = true;
-  for (CtaTiles own; own.tile < work.grid.tiles(); own.advance()) {
-    if (in.advance_to(own.tile) || is_first) {
-      for (int i = 0; i < in.group->waits; ++i)
-        wait_for_count(work.waits[in.group->first_wait + i], iteration, work.limit);
-      if (in.group->waits > 0) hopper::order_with_copies();
-    }
+  for (CtaTiles own; own.tile < work.tiles; own.advance()) {
+    if (in.advance_to(own.tile) || is_first) wait_for_group(*in.group, in.group->waits_to_start, work, iteration);
     is_first = false;
-    const Tile place = tile_at(work.order, work.grid, own.tile);
-    loader.load(static_cast<int>(place.row) * tile_m, static_cast<int>(place.column) * tile_n);
+    const PlaceOfTile place(own.tile, tile_n, work);
+    loader.load(place.block->a, place.row, place.column);
   }
 }
 
@@ -53,55 +72,68 @@ __device__ void count_tile(const OwnGemmGroup& group, const OwnGemmWork& work) {
     SharedWord<std::uint64_t>(*work.signals[group.first_signal + i]).fetch_add(1, cuda::memory_order_relaxed);
 }
 
+/// Into the place where the product will be staged, which nobody reads any more: it comes while the product is made.
 template <int tile_n>
-__device__ void store_tiles(SharedMemory<tile_n>& shared, const CUtensorMap& c, const OwnGemmReplicas& replicas,
-                            const OwnGemmWork& work) {
-  constexpr int pieces = tile_n / piece_columns;
-  const int block_rows = tile_m / work.blocks;
-  std::uint32_t parity = 0;
-  GroupOfTile in{work.groups};
-  for (CtaTiles own; own.tile < work.grid.tiles(); own.advance(), parity ^= 1) {
-    in.advance_to(own.tile);
-    const OwnGemmGroup& group = *in.group;
-    const Tile place = tile_at(work.order, work.grid, own.tile);
-    hopper::wait(shared.tile_staged, parity);
-    const int row = static_cast<int>(place.row) * tile_m, column = static_cast<int>(place.column) * tile_n;
-    for (int piece = 0; piece < pieces; ++piece) {
-      for (int block = 0; block < work.blocks; ++block) {
-        const __nv_bfloat16* source = shared.staged[piece] + block * block_rows * piece_columns;
-        if (work.by_tile)
-          hopper::store(source, c, piece * piece_columns,
-                        static_cast<int>(group.first_tile * tile_m +
-                                         (block * group.tiles + own.tile - group.first_tile) * block_rows));
-        else
-          hopper::store(source, c, column + piece * piece_columns, row);
-      }
-      if (replicas.count == 0) continue;
-      for (int replica = 0; replica < replicas.count; ++replica)
-        hopper::store(shared.staged[piece], replicas.maps[replica], column + piece * piece_columns, row);
-      // Links are slow: the loads of the next tiles, which the same unit makes, would stand behind all of these.
+__device__ void load_addend(SharedMemory<tile_n>& shared, const CUtensorMap& addend, int row, int column) {
+  hopper::arrive_and_expect(shared.addend_loaded, tile_m * tile_n * element_bytes);
+  for (int piece = 0; piece < tile_n / piece_columns; ++piece)
+    hopper::load(shared.staged[piece], addend, column + piece * piece_columns, row, shared.addend_loaded);
+}
+
+/// Links are slow: the loads of the next tiles, which the same unit makes, stand behind what it has been given to
+/// store, and so it gets little at a time.
+template <int tile_n>
+__device__ void store_on_peers(SharedMemory<tile_n>& shared, const OwnGemmBlock& rows, int row, int column) {
+  if (rows.peer_count == 0) return;
+  for (int first = 0; first < tile_m; first += rows_of_peer_box)
+    for (int piece = 0; piece < tile_n / piece_columns; ++piece) {
+      for (int peer = 0; peer < rows.peer_count; ++peer)
+        hopper::store(shared.staged[piece] + first * piece_columns, rows.on_peers[peer], column + piece * piece_columns,
+                      row + first);
       hopper::end_group_of_stores();
       hopper::wait_until_read<1>();
     }
+}
+
+template <int tile_n>
+__device__ void store_tiles(SharedMemory<tile_n>& shared, const OwnGemmWork& work) {
+  constexpr int pieces = tile_n / piece_columns;
+  const int block_rows = tile_m / work.blocks;
+  const std::uint64_t iteration = iteration_of(work);
+  std::uint32_t parity = 0;
+  GroupOfTile in{work.groups};
+  bool is_first = true;
+  for (CtaTiles own; own.tile < work.tiles; own.advance(), parity ^= 1) {
+    const bool is_new = in.advance_to(own.tile) || is_first;
+    is_first = false;
+    const OwnGemmGroup& group = *in.group;
+    const PlaceOfTile place(own.tile, tile_n, work);
+    const OwnGemmBlock& rows = *place.block;
+    if (rows.adds) {
+      if (is_new) wait_for_group(group, group.waits, work, iteration);
+      load_addend<tile_n>(shared, rows.addend, place.row, place.column);
+    }
+    hopper::wait(shared.tile_staged, parity);
+    for (int piece = 0; piece < pieces && rows.keeps_c; ++piece)
+      for (int block = 0; block < work.blocks; ++block) {
+        const __nv_bfloat16* source = shared.staged[piece] + block * block_rows * piece_columns;
+        if (work.by_tile)
+          hopper::store(source, rows.c, piece * piece_columns,
+                        static_cast<int>(group.first_tile * tile_m +
+                                         (block * group.tiles + own.tile - group.first_tile) * block_rows));
+        else
+          hopper::store(source, rows.c, place.column + piece * piece_columns, place.row);
+      }
+    for (int piece = 0; piece < pieces; ++piece)
+      for (int replica = 0; replica < rows.replica_count; ++replica)
+        hopper::store(shared.staged[piece], rows.replicas[replica], place.column + piece * piece_columns, place.row);
+    store_on_peers<tile_n>(shared, rows, place.row, place.column);
     hopper::end_group_of_stores();
     hopper::wait_until_read<0>();
     hopper::arrive(shared.tile_read);
     if (group.signals > 0) count_tile(group, work);
   }
   hopper::wait_until_stored();
-}
-
-template <int count>
-__device__ void add_stored(float (&sums)[count], const OwnGemmWork& work, std::int64_t first_row,
-                           std::int64_t first_column) {
-  const auto* c = static_cast<const __nv_bfloat16*>(work.addend);
-#pragma unroll
-  for (int i = 0; i < count; i += 2) {
-    const std::int64_t row = first_row + i / 2 % 2 * 8, column = first_column + i / 4 * 8;
-    if (row >= work.m || column >= work.n) continue;
-    const auto pair = *reinterpret_cast<const __nv_bfloat162*>(c + row * work.addend_stride + column);
-    sums[i] += __low2float(pair), sums[i + 1] += __high2float(pair);
-  }
 }
 
 /// Where a row of a tile lies among the staged rows: those of each block together.
@@ -112,17 +144,20 @@ __device__ int staged_row(const OwnGemmWork& work, int row) {
 template <int tile_n, int cluster>
 __device__ void multiply_tiles(SharedMemory<tile_n>& shared, const OwnGemmWork& work) {
   Multiplier<tile_n, cluster> multiplier{shared, work.k_steps};
-  const int lane = multiplier.thread % 32, first_row = multiplier.first_row_of_warp();
+  const int first_row = multiplier.first_row_of_warp();
   float sums[tile_n / 2];
-  std::uint32_t parity = 0;
-  for (CtaTiles own; own.tile < work.grid.tiles(); own.advance(), parity ^= 1) {
+  std::uint32_t parity = 0, addend_parity = 0;
+  for (CtaTiles own; own.tile < work.tiles; own.advance(), parity ^= 1) {
     multiplier.multiply(sums);
-    if (work.addend != nullptr) {
-      const Tile place = tile_at(work.order, work.grid, own.tile);
-      add_stored(sums, work, place.row * tile_m + first_row + lane / 4, place.column * tile_n + lane % 4 * 2);
+    const int staged = staged_row(work, first_row + row_of_lane());
+    if (PlaceOfTile(own.tile, tile_n, work).block->adds) {
+      hopper::wait(shared.addend_loaded, addend_parity);
+      addend_parity ^= 1;
+      add_staged<tile_n>(shared, sums, staged);
+    } else {
+      hopper::wait(shared.tile_read, parity ^ 1);
     }
-    hopper::wait(shared.tile_read, parity ^ 1);
-    stage<tile_n>(shared, sums, staged_row(work, first_row + row_of_lane()));
+    stage<tile_n>(shared, sums, staged);
     hopper::order_with_copies();
     hopper::arrive(shared.tile_staged);
   }
@@ -137,18 +172,15 @@ __device__ void count_iteration(const OwnGemmWork& work) {
 
 template <int tile_n, int cluster>
 __global__ void __maxnreg__(registers_of_thread)
-    own_gemm_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
-                    const __grid_constant__ CUtensorMap c, const __grid_constant__ OwnGemmReplicas replicas,
-                    const __grid_constant__ OwnGemmWork work) {
+    own_gemm_kernel(const __grid_constant__ CUtensorMap b, const __grid_constant__ OwnGemmWork work) {
   extern __shared__ std::byte memory[];
-  SharedMemory<tile_n>& shared = begin<tile_n, cluster>(memory, a, b, c);
-  share_out<cluster>([&] { load_tiles<tile_n, cluster>(shared, a, b, work); },
-                     [&] { store_tiles<tile_n>(shared, c, replicas, work); },
+  SharedMemory<tile_n>& shared = begin<tile_n, cluster>(memory, work.block_of_rows->a, b, work.block_of_rows->c);
+  share_out<cluster>([&] { load_tiles<tile_n, cluster>(shared, b, work); }, [&] { store_tiles<tile_n>(shared, work); },
                      [&] { multiply_tiles<tile_n, cluster>(shared, work); });
   if (work.iterations != nullptr && threadIdx.x == 0) count_iteration(work);
 }
 
-using Kernel = void (*)(CUtensorMap, CUtensorMap, CUtensorMap, OwnGemmReplicas, OwnGemmWork);
+using Kernel = void (*)(CUtensorMap, OwnGemmWork);
 
 const Variant<Kernel>& variant_of(const GemmKernel& kernel) {
   static constexpr Variant<Kernel> variants[] = {
@@ -160,21 +192,36 @@ const Variant<Kernel>& variant_of(const GemmKernel& kernel) {
 
 }  // namespace
 
-OwnGemm::OwnGemm(const Operands& operands, const GemmKernel& kernel, int max_sms, const OwnGemmWork& work)
-    : kernel_(kernel), work_(work), ctas_(ctas_for(kernel, work.grid.tiles(), max_sms)) {
-  const MatrixSize& size = operands.size;
-  const int block_rows = tile_m / work.blocks;
-  a_ = tensor_map(operands.a, size.m, size.k, operands.a_stride, tile_m);
-  b_ = tensor_map(operands.b, size.n, size.k, operands.b_stride, kernel.tile_n / kernel.cluster_m);
-  c_ = work.by_tile ? tensor_map(operands.c, work.grid.tiles() * tile_m, kernel.tile_n, kernel.tile_n, block_rows)
-                    : tensor_map(operands.c, size.m, size.n, operands.c_stride, tile_m);
-  for (const Operands::Replica& replica : operands.replicas)
-    replicas_.maps[replicas_.count++] = tensor_map(replica.data, size.m, size.n, replica.stride, tile_m);
+OwnGemm::OwnGemm(const MatrixSize& size, const std::vector<RowBlockMatrices>& blocks, const Matrix& b,
+                 const GemmKernel& kernel, int max_sms, const OwnGemmWork& work, Arena& arena)
+    : kernel_(kernel),
+      b_(tensor_map(b.data, size.n, size.k, b.stride, kernel.tile_n / kernel.cluster_m)),
+      work_(work),
+      ctas_(ctas_for(kernel, work.tiles, max_sms)) {
+  const auto tiles_of = [&](const Matrix& matrix) {
+    return tensor_map(matrix.data, size.m, size.n, matrix.stride, tile_m);
+  };
+  std::vector<OwnGemmBlock> rows;
+  for (const RowBlockMatrices& block : blocks) {
+    OwnGemmBlock& one = rows.emplace_back();
+    one.a = tensor_map(block.a.data, size.m, size.k, block.a.stride, tile_m);
+    one.c = work.by_tile
+                ? tensor_map(block.c.data, work.tiles * tile_m, kernel.tile_n, kernel.tile_n, tile_m / work.blocks)
+                : tiles_of(block.c);
+    one.adds = block.addend.has_value();
+    if (one.adds) one.addend = tiles_of(*block.addend);
+    for (const Matrix& replica : block.replicas) one.replicas[one.replica_count++] = tiles_of(replica);
+    const auto add_on_peer = [&](const Matrix& matrix) {
+      one.on_peers[one.peer_count++] = tensor_map(matrix.data, size.m, size.n, matrix.stride, rows_of_peer_box);
+    };
+    one.keeps_c = !block.c_is_on_peer;
+    if (block.c_is_on_peer) add_on_peer(block.c);
+    for (const Matrix& replica : block.replicas_on_peers) add_on_peer(replica);
+  }
+  work_.block_of_rows = on_device(rows, arena);
   allow_shared_memory(variant_of(kernel));
 }
 
-void OwnGemm::enqueue(cudaStream_t stream) const {
-  launch(variant_of(kernel_), ctas_, stream, a_, b_, c_, replicas_, work_);
-}
+void OwnGemm::enqueue(cudaStream_t stream) const { launch(variant_of(kernel_), ctas_, stream, b_, work_); }
 
 }  // namespace weft::calibration::device

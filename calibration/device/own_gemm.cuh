@@ -36,7 +36,7 @@ struct SharedMemory {
   alignas(1024) __nv_bfloat16 b[stages][tile_n * tile_k];
   alignas(1024) __nv_bfloat16 staged[tile_n / piece_columns][tile_m * piece_columns];
   hopper::Barrier loaded[stages], multiplied[stages];
-  hopper::Barrier tile_staged, tile_read;
+  hopper::Barrier tile_staged, tile_read, addend_loaded;
 };
 
 /// The tiles of one CTA, ascending.
@@ -68,6 +68,7 @@ __device__ SharedMemory<tile_n>& begin(std::byte* memory, const CUtensorMap& a, 
     }
     hopper::init(shared.tile_staged, multiplying_warpgroups * warpgroup);
     hopper::init(shared.tile_read, 1);
+    hopper::init(shared.addend_loaded, 1);
     hopper::publish_barriers();
   }
   meet<cluster>();
@@ -96,14 +97,14 @@ struct Loader {
   static constexpr int stage_bytes = (tile_m + tile_n) * tile_k * element_bytes;
   static constexpr int rows_of_b = tile_n / cluster;
   SharedMemory<tile_n>& shared;
-  const CUtensorMap &a, &b;
+  const CUtensorMap& b;
   int k_steps;
   int cta = cluster > 1 ? hopper::cta_of_cluster() : 0;
   hopper::Ring<own_stages(tile_n)> ring = {};
 
-  /// The operands of one tile: rows from `row_a` on, and from `row_b` on, of which a CTA of a cluster loads its share
-  /// for all. Boxes that reach over an edge bring all of their bytes, zeros for what lies outside.
-  __device__ void load(int row_a, int row_b) {
+  /// The operands of one tile: rows of a from `row_a` on, and of b from `row_b` on, of which a CTA of a cluster loads
+  /// its share for all. Boxes that reach over an edge bring all of their bytes, zeros for what lies outside.
+  __device__ void load(const CUtensorMap& a, int row_a, int row_b) {
     const int own_row_b = row_b + cta * rows_of_b;
     for (int step = 0; step < k_steps; ++step, ring.advance()) {
       hopper::wait(shared.multiplied[ring.slot], ring.parity ^ 1);
@@ -161,19 +162,40 @@ struct Multiplier {
   }
 };
 
-/// For the thread that stores: in pieces of 64 columns, swizzled as its boxes are. `staged_row` is where the calling
-/// lane's row of its warp's sixteen goes.
+/// Where the calling lane's row of its warp's sixteen lies, from a column on, among the staged pieces of 64 columns,
+/// swizzled as the boxes that copies move are.
+template <int tile_n>
+__device__ std::byte* place_of(SharedMemory<tile_n>& shared, int staged_row, int column) {
+  const int chunk = column / 8 % 8 + static_cast<int>(threadIdx.x) % 32 / 16;
+  auto* piece = reinterpret_cast<std::byte*>(shared.staged[column / piece_columns]);
+  return piece + staged_row * 128 + (chunk ^ staged_row % 8) * 16;
+}
+
+/// sums += the staged tile.
+template <int tile_n>
+__device__ void add_staged(SharedMemory<tile_n>& shared, float (&sums)[tile_n / 2], int staged_row) {
+#pragma unroll
+  for (int column = 0; column < tile_n; column += 16) {
+    std::uint32_t pairs[4];
+    hopper::load_matrices(pairs, place_of(shared, staged_row, column));
+#pragma unroll
+    for (int pair = 0; pair < 4; ++pair) {
+      const float2 two = __bfloat1622float2(reinterpret_cast<const __nv_bfloat162&>(pairs[pair]));
+      sums[column / 2 + 2 * pair] += two.x, sums[column / 2 + 2 * pair + 1] += two.y;
+    }
+  }
+}
+
+/// For the thread that stores. `staged_row` is where the calling lane's row of its warp's sixteen goes.
 template <int tile_n>
 __device__ void stage(SharedMemory<tile_n>& shared, const float (&sums)[tile_n / 2], int staged_row) {
-  const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
-  for (int columns = 0; columns < tile_n; columns += 16) {
-    const int i = columns / 2, chunk = columns / 8 % 8 + lane / 16;
+  for (int column = 0; column < tile_n; column += 16) {
+    const int i = column / 2;
     const std::uint32_t values[4] = {hopper::packed(sums[i], sums[i + 1]), hopper::packed(sums[i + 2], sums[i + 3]),
                                      hopper::packed(sums[i + 4], sums[i + 5]),
                                      hopper::packed(sums[i + 6], sums[i + 7])};
-    auto* piece = reinterpret_cast<std::byte*>(shared.staged[columns / piece_columns]);
-    hopper::store_matrices(piece + staged_row * 128 + (chunk ^ staged_row % 8) * 16, values);
+    hopper::store_matrices(place_of(shared, staged_row, column), values);
   }
 }
 /// The row of its warp's sixteen whose address a lane names.

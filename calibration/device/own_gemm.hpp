@@ -1,5 +1,5 @@
-// A GEMM kernel of our own for Hopper: c = a x b^T of bf16, accumulated in fp32, whose tiles run in a chosen order, are
-// stored in a chosen layout, are counted by groups, and may wait for counters before they read.
+// A GEMM kernel of our own for Hopper: c = a x b^T (+ addend) of bf16, accumulated in fp32, whose tiles run in a chosen
+// order, are stored in a chosen layout, are counted by groups, and may wait for counters before they read.
 //
 // One CTA of three warpgroups computes a tile at a time. The first warpgroup moves data: one of its threads loads
 // operands by TMA into a ring of stages, another stores finished tiles and signals; the other two multiply, each the
@@ -10,8 +10,11 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "calibration/device/arena.hpp"
+#include "calibration/device/kernels.hpp"
 #include "calibration/device/waiting_kernels.hpp"
 #include "models/schedule/own_kernels.hpp"
 #include "models/schedule/schedule.hpp"
@@ -22,60 +25,60 @@ namespace weft::calibration::device {
 /// Consecutive tiles in execution order.
 struct OwnGemmGroup {
   std::int64_t first_tile = 0, tiles = 0;
-  std::uint32_t* stored = nullptr;  ///< device memory, 0 at first: counts the group's tiles, and ends at 0
-  int first_signal = 0, signals = 0, first_wait = 0, waits = 0;  ///< in the arrays of OwnGemmWork
+  std::uint32_t* stored = nullptr;    ///< device memory, 0 at first: counts the group's tiles, and ends at 0
+  int first_signal = 0, signals = 0;  ///< in the arrays of OwnGemmWork
+  /// First those that the tiles wait for before they start, then those before they read what they add to.
+  int first_wait = 0, waits_to_start = 0, waits = 0;
   bool signals_peers = false;  ///< some of the signals, or what they tell of, go to other GPUs
+};
+
+/// The matrices of a block of rows, in device memory. Replicas are matrices of c's size in which its tiles are stored
+/// too. Those on peers, c among them where it lies there, are stored in small boxes.
+struct alignas(64) OwnGemmBlock {
+  CUtensorMap a, c, addend;
+  CUtensorMap replicas[max_own_replicas], on_peers[max_own_replicas + 1];
+  int replica_count = 0, peer_count = 0;
+  bool adds = false, keeps_c = true;
 };
 
 /// What one launch reads besides the matrices; arrays lie in device memory.
 struct OwnGemmWork {
-  TileGrid grid;
+  TileGrid grid;           ///< of one block of rows
+  std::int64_t tiles = 0;  ///< of all blocks
   TileOrder order;
   int k_steps = 0;
-  bool by_tile = false;          ///< tiles are stored one below the other; false: row-major
-  bool rows_in_turn = false;     ///< of a tile go to the blocks in turn; false: block after block
-  int blocks = 1;                ///< of a tile's rows, by destination; a group holds first all first blocks, and so on
-  const void* addend = nullptr;  ///< row-major c to add to, or null
-  std::int64_t m = 0, n = 0, addend_stride = 0;
+  bool by_tile = false;       ///< tiles are stored one below the other; false: row-major
+  bool rows_in_turn = false;  ///< of a tile go to the blocks in turn; false: block after block
+  int blocks = 1;             ///< of a tile's rows, by destination; a group holds first all first blocks, and so on
   const OwnGemmGroup* groups = nullptr;
   std::uint64_t* const* signals = nullptr;
   const CounterTarget* waits = nullptr;  ///< `iterations` of none is used
   std::uint64_t* iterations = nullptr;   ///< of this GEMM so far, where it waits; two words, the other one is scratch
   WaitLimit limit;
+  const OwnGemmBlock* block_of_rows = nullptr;
 };
 
-/// Row-major matrices of c's size in which its tiles are stored too, such as on peers.
-struct OwnGemmReplicas {
-  int count = 0;
-  CUtensorMap maps[max_own_replicas];
+/// Row-major matrices whose addresses and strides are multiples of 16 bytes; c of a block that is alone may be by tile.
+struct RowBlockMatrices {
+  Matrix a, c;
+  bool c_is_on_peer = false;
+  std::optional<Matrix> addend = {};
+  std::vector<Matrix> replicas = {}, replicas_on_peers = {};
 };
 
 /// Ready to be enqueued. What its matrices and arrays point at must outlive it.
 class OwnGemm {
  public:
-  /// Row-major operands; of `c` where it is not by tile. Their addresses and strides are multiples of 16 bytes.
-  struct Operands {
-    MatrixSize size;
-    const void *a = nullptr, *b = nullptr;
-    std::int64_t a_stride = 0, b_stride = 0;
-    void* c = nullptr;
-    std::int64_t c_stride = 0;
-    /// Of c's size; none where c is by tile.
-    struct Replica {
-      void* data = nullptr;
-      std::int64_t stride = 0;
-    };
-    std::vector<Replica> replicas = {};
-  };
-  /// `kernel` is one of own_kernels; with clusters of two the order's swizzle and the rows of tiles are even.
-  /// `max_sms`: CTAs of a persistent kernel; 0: one for each SM. Throws ExecutionError where the driver refuses.
-  OwnGemm(const Operands& operands, const GemmKernel& kernel, int max_sms, const OwnGemmWork& work);
+  /// `size` is that of one block. `kernel` is one of own_kernels; with clusters of two the order's swizzle and the rows
+  /// of tiles are even. `max_sms`: CTAs of a persistent kernel; 0: one for each SM. `work` lacks its blocks of rows,
+  /// which are put into `arena`. Throws ExecutionError where the driver refuses.
+  OwnGemm(const MatrixSize& size, const std::vector<RowBlockMatrices>& blocks, const Matrix& b,
+          const GemmKernel& kernel, int max_sms, const OwnGemmWork& work, Arena& arena);
   void enqueue(cudaStream_t stream) const;
 
  private:
   GemmKernel kernel_;
-  CUtensorMap a_, b_, c_;
-  OwnGemmReplicas replicas_;
+  CUtensorMap b_;
   OwnGemmWork work_;
   int ctas_ = 0;
 };

@@ -23,10 +23,11 @@ struct Groups {
   std::vector<CounterTarget> waits;
 };
 
-Groups groups_of(OperationId id, const Gemm& gemm, std::int64_t tiles, const std::vector<TileEdge>& edges,
+Groups groups_of(OperationId id, const Gemm& gemm, const TileGrid& grid, const std::vector<TileEdge>& edges,
                  const RankSignals& signals, Arena& arena) {
+  const std::vector<RowBlock> blocks = row_blocks(gemm);
   std::vector<std::int64_t> tiles_of = gemm.tile_groups;
-  if (tiles_of.empty()) tiles_of = {tiles};
+  if (tiles_of.empty()) tiles_of = {grid.tiles() * static_cast<std::int64_t>(blocks.size())};
   auto* stored =
       static_cast<std::uint32_t*>(zeroed(static_cast<Bytes>(tiles_of.size() * sizeof(std::uint32_t)), arena));
   Groups all;
@@ -34,7 +35,8 @@ Groups groups_of(OperationId id, const Gemm& gemm, std::int64_t tiles, const std
   for (int number = 0; number < static_cast<int>(tiles_of.size()); ++number) {
     OwnGemmGroup group{
         .first_tile = first_tile, .tiles = tiles_of[static_cast<std::size_t>(number)], .stored = stored + number};
-    group.signals_peers = !gemm.replicas.empty() || gemm.c.place != 0;
+    const RowBlock& block = blocks[place_in_blocks(first_tile, grid).block];
+    group.signals_peers = !block.replicas.empty() || block.c.place != 0;
     group.first_signal = static_cast<int>(all.signals.size());
     for (const TileSignal& signal : gemm.signals)
       if (signal.tile_group == number) {
@@ -45,9 +47,13 @@ Groups groups_of(OperationId id, const Gemm& gemm, std::int64_t tiles, const std
       if (edge.tile_group == number) all.signals.push_back(edge.counter);
     group.signals = static_cast<int>(all.signals.size()) - group.first_signal;
     group.first_wait = static_cast<int>(all.waits.size());
-    for (const TileWait& wait : gemm.waits)
-      if (wait.tile_group == number) all.waits.push_back(signals.target(id, number));
-    group.waits = static_cast<int>(all.waits.size()) - group.first_wait;
+    const auto add_waits = [&](bool for_addend) {
+      for (const TileWait& wait : gemm.waits)
+        if (wait.tile_group == number && wait.for_addend == for_addend) all.waits.push_back(signals.target(id, number));
+      return static_cast<int>(all.waits.size()) - group.first_wait;
+    };
+    group.waits_to_start = add_waits(false);
+    group.waits = add_waits(true);
     first_tile += group.tiles;
     all.groups.push_back(group);
   }
@@ -64,29 +70,23 @@ int blocks_of(LayoutKind kind, int gpus) {
 OwnGemm plan_own_gemm(const Schedule& schedule, OperationId id, const Gemm& gemm, const GemmMatrices& matrices,
                       const std::vector<TileEdge>& edges, const RankSignals& signals, Arena& arena) {
   require_hopper("a GEMM with a kernel of its own");
-  const MatrixSize size = size_of(gemm, schedule.gpus);
+  const MatrixSize size = size_of_block(gemm, schedule.gpus);
   const LayoutKind layout = schedule.buffers[static_cast<std::size_t>(gemm.c.buffer)].layout.kind;
   const TileGrid grid = tile_grid(*gemm.kernel, size);
-  const Groups groups = groups_of(id, gemm, grid.tiles(), edges, signals, arena);
+  const Groups groups = groups_of(id, gemm, grid, edges, signals, arena);
   const OwnGemmWork work{.grid = grid,
+                         .tiles = grid.tiles() * static_cast<std::int64_t>(matrices.blocks.size()),
                          .order = gemm.order,
                          .k_steps = static_cast<int>((size.k + own_tile_k - 1) / own_tile_k),
                          .by_tile = layout != LayoutKind::row_major,
                          .rows_in_turn = layout == LayoutKind::per_destination,
                          .blocks = blocks_of(layout, schedule.gpus),
-                         .addend = gemm.accumulate ? matrices.c.data : nullptr,
-                         .m = size.m,
-                         .n = size.n,
-                         .addend_stride = matrices.c.stride,
                          .groups = on_device(groups.groups, arena),
                          .signals = on_device(groups.signals, arena),
                          .waits = on_device(groups.waits, arena),
                          .iterations = groups.waits.empty() ? nullptr : static_cast<std::uint64_t*>(zeroed(16, arena)),
                          .limit = signals.limit(id)};
-  OwnGemm::Operands operands{
-      size, matrices.a.data, matrices.b.data, matrices.a.stride, matrices.b.stride, matrices.c.data, matrices.c.stride};
-  for (const Matrix& replica : matrices.replicas) operands.replicas.push_back({replica.data, replica.stride});
-  return OwnGemm(operands, *gemm.kernel, gemm.max_sms, work);
+  return OwnGemm(size, matrices.blocks, matrices.b, *gemm.kernel, gemm.max_sms, work, arena);
 }
 
 }  // namespace weft::calibration::device

@@ -12,8 +12,8 @@ namespace weft::calibration::device {
 
 /// The matrices as this rank addresses them.
 struct GemmMatrices {
-  Matrix a, b, c;
-  std::vector<Matrix> replicas = {};
+  Matrix b;
+  std::vector<RowBlockMatrices> blocks;
 };
 
 /// Another operation follows a group of tiles: its last tile adds 1 to this counter too.

@@ -12,10 +12,10 @@ using namespace own_tiles;
 template <int tile_n, int cluster>
 __device__ void load_tiles(SharedMemory<tile_n>& shared, const CUtensorMap& a, const CUtensorMap& b,
                            const OwnGroupedGemmWork& work) {
-  Loader<tile_n, cluster> loader{shared, a, b, work.k_steps};
+  Loader<tile_n, cluster> loader{shared, b, work.k_steps};
   for (CtaTiles own; own.tile < work.count; own.advance()) {
     const GroupedTile tile = work.tiles[own.tile];
-    loader.load(tile.row, tile.weight_row);
+    loader.load(a, tile.row, tile.weight_row);
   }
 }
 

@@ -61,6 +61,7 @@ Program::Program(const Schedule& schedule, const RankView& ranks, Resources& res
       is_absent_(options.absent_rank == rank_),
       signals_(schedule, rank_, resources.symmetric, resources.wait_note, options.time_limit_s * share_of_one_wait),
       start_(make_event(Timed::no)) {
+  load_waiting_kernels();
   allocate_buffers();
   check_delays();
   for (std::size_t i = 0; i < schedule.streams.size(); ++i)
@@ -94,6 +95,18 @@ void Program::check_delays() const {
                            std::to_string(sms));
 }
 
+GemmMatrices Program::matrices_of(const Gemm& gemm) const {
+  GemmMatrices matrices{matrix(gemm.b), {}};
+  for (const RowBlock& block : row_blocks(gemm)) {
+    RowBlockMatrices& rows =
+        matrices.blocks.emplace_back(RowBlockMatrices{matrix(block.a), matrix(block.c), block.c.place != 0});
+    if (block.addend) rows.addend = matrix(*block.addend);
+    for (const Slice& replica : block.replicas)
+      (replica.place != 0 ? rows.replicas_on_peers : rows.replicas).push_back(matrix(replica));
+  }
+  return matrices;
+}
+
 void Program::plan_gemms() {
   workspaces_.resize(streams_.size(), nullptr);
   for (std::size_t id = 0; id < schedule_.operations.size(); ++id) {
@@ -101,10 +114,8 @@ void Program::plan_gemms() {
     const Gemm* gemm = gemm_of(operation.work);
     if (gemm == nullptr) continue;
     if (gemm->kernel) {
-      GemmMatrices matrices{matrix(gemm->a), matrix(gemm->b), matrix(gemm->c)};
-      for (const Slice& replica : gemm->replicas) matrices.replicas.push_back(matrix(replica));
       own_gemms_.try_emplace(static_cast<OperationId>(id),
-                             plan_own_gemm(schedule_, static_cast<OperationId>(id), *gemm, matrices,
+                             plan_own_gemm(schedule_, static_cast<OperationId>(id), *gemm, matrices_of(*gemm),
                                            tile_edges_[static_cast<OperationId>(id)], signals_, resources_.arena));
       continue;
     }
@@ -114,8 +125,9 @@ void Program::plan_gemms() {
       const Matrix whole = matrix(slice);
       return MatrixOperand{whole.data, whole.stride};
     };
+    const auto addend = gemm->addend ? std::optional(operand(*gemm->addend)) : std::nullopt;
     matmuls_.try_emplace(static_cast<OperationId>(id), resources_.library.get(), size_of(*gemm, ranks_),
-                         operand(gemm->a), operand(gemm->b), operand(gemm->c), gemm->accumulate, gemm->max_sms);
+                         operand(gemm->a), operand(gemm->b), operand(gemm->c), addend, gemm->max_sms);
   }
 }
 

@@ -82,6 +82,7 @@ class Program {
   cudaStream_t stream_of_count_waits(StreamId stream) const;
   void wait_for_counts(OperationId id, StreamId stream) const;
   void signal_starts(OperationId id, cudaStream_t stream) const;
+  GemmMatrices matrices_of(const Gemm& gemm) const;
   void plan_gemms();
   void plan_grouped_gemms();
   void plan_attentions();

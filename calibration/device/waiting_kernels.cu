@@ -23,6 +23,15 @@ __global__ void wait_kernel(CounterTarget target, WaitLimit limit) {
 
 }  // namespace
 
+void load_waiting_kernels() {
+  for (const void* kernel :
+       {reinterpret_cast<const void*>(barrier_kernel), reinterpret_cast<const void*>(signal_kernel),
+        reinterpret_cast<const void*>(wait_kernel)}) {
+    cudaFuncAttributes attributes{};
+    WEFT_CHECK(cudaFuncGetAttributes(&attributes, kernel));
+  }
+}
+
 void meet(const BarrierFlags& flags, const WaitLimit& limit, cudaStream_t stream) {
   leave_shared_memory(reinterpret_cast<const void*>(barrier_kernel));
   barrier_kernel<<<1, flags.ranks, 0, stream>>>(flags, limit);

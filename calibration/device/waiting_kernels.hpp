@@ -10,6 +10,10 @@
 
 namespace weft::calibration::device {
 
+/// The driver loads a kernel when it is first launched, and only once those before it have ended: too late where one of
+/// those waits for its signal. To be called before anything of a program is launched.
+void load_waiting_kernels();
+
 /// How long operation `operation` may wait. When the time is up it notes so; from then on no kernel waits any more, and
 /// what was enqueued comes to its end.
 struct WaitLimit {
