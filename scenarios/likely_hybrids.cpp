@@ -28,10 +28,11 @@ class Pipeline {
         kernels_(kernels),
         gemm_first_(!collective_comes_first(pair.op)),
         pieces_(hybrid_.pieces == HybridPieces::shards ? gpus * hybrid_.count : hybrid_.count),
-        rows_(rows_of(pair, hybrid_, pieces_)) {}
+        rows_(rows_of(pair, hybrid_, gpus)) {}
 
   double time_us() const {
-    if (families::sums_in_gemm(hybrid_)) return rotated_us();
+    if (families::sums_in_gemm(hybrid_))
+      return hybrid_.trigger == HybridTrigger::tile_group ? fused_rotation_us() : rotated_us();
     if (families::stores(hybrid_)) return stored_us();
     const double gemm = gemm_us(), transfer = transfer_us();
     // Of shards the own ones are not sent: they are the first to be multiplied or the last.
@@ -61,10 +62,10 @@ class Pipeline {
     return pair_.op == PairOp::gemm_all_reduce && hybrid_.sums == HybridSums::by_piece;
   }
   /// Of the busiest GPU; whole tiles for tile groups.
-  static std::int64_t rows_of(const PairWorkload& pair, const Hybrid& hybrid, int pieces) {
+  static std::int64_t rows_of(const PairWorkload& pair, const Hybrid& hybrid, int gpus) {
     const auto rows = static_cast<std::int64_t>(std::ceil(static_cast<double>(pair.m) * pair.imbalance));
     const bool by_tiles = hybrid.trigger == HybridTrigger::tile_group || families::stores(hybrid);
-    const std::int64_t unit = by_tiles ? std::int64_t{pieces} * families::tile_extent : 1;
+    const std::int64_t unit = by_tiles ? families::unit_of_rows(hybrid, gpus) : 1;
     return (rows + unit - 1) / unit * unit;
   }
   /// What nccl-tests would call the size of the whole collective.
@@ -192,6 +193,29 @@ class Pipeline {
     const double hold = machine_.gemm.own_store_hold;
     const double held_us = hold > 0 ? hold * std::max(0.0, links_us - last_us) : 0;
     return std::max(gemm_us + held_us + last_us, links_us) + added_us();
+  }
+
+  /// All but the first block's rows travel while the GEMM goes on; an all-reduce's last block does when it is over.
+  double fused_rotation_us() const {
+    const MatrixSize size{rows_, pair_.n, pair_.k};
+    const GemmKernel kernel =
+        families::fastest_tiles(size, rows_ / pieces_, pair_.dtype, families::tiles_of(hybrid_, machine_), machine_,
+                                families::TileColumns::ragged);
+    const bool is_all_reduce = pair_.op == PairOp::gemm_all_reduce;
+    const double gemm_us = estimated_gemm_us(machine_, size, kernel), piece_bytes = bytes() / pieces_;
+    const int sent = hybrid_.count * (gpus_ - 1);
+    double links_us = 0, last_us = 0;
+    if (families::stores(hybrid_)) {
+      const double GBps = machine_.gemm.own_store_GBps > 0 ? machine_.gemm.own_store_GBps : links_GBps();
+      links_us = (is_all_reduce ? 2 : 1) * sent * piece_bytes / bytes_per_us(GBps);
+      last_us = machine_.gemm.own_store_latency_us;
+    } else {
+      last_us = parcels_us(gpus_ - 1, piece_bytes);
+      links_us = sent * parcels_us(1, piece_bytes, next_GBps()) + (is_all_reduce ? hybrid_.count * last_us : 0);
+    }
+    const double first_us = gemm_us / pieces_;
+    return std::max(gemm_us + (is_all_reduce ? last_us : 0), first_us + links_us) +
+           (is_all_reduce ? 2 : 1) * machine_.latencies.barrier_us;
   }
 
   // --- What the serial schedule does not do --------------------------------------------------------------------

@@ -133,7 +133,7 @@ struct TokenSplit {
 /// What lets a piece's transfers (gemm+X) or tiles (X+gemm) begin, besides its data.
 enum class HybridTrigger {
   kernel_end,    ///< nothing
-  tile_group,    ///< its data are tiles of one GEMM, which is never cut
+  tile_group,    ///< its data are tiles of a GEMM, which is cut no further
   kernel_start,  ///< the next GEMM has its first CTA: transfers fill what a GEMM leaves
 };
 /// Who moves the bytes: NCCL on SMs; copy engines that read from a peer or write to it; a copy kernel that reads; the
@@ -148,7 +148,8 @@ enum class HybridSums {
   at_end,      ///< all at once after the last transfer, each rank its shard; an all-reduce then sends the sums
   by_piece,    ///< each piece as soon as it has come, and the sums of an all-reduce are sent on at once
   everywhere,  ///< each piece too, but every rank gets all partial sums and adds them up itself: one trip, more bytes
-  in_gemm,     ///< by GEMMs, each to what came from the rank before: accumulators go round (hybrid_rotation.hpp)
+  in_gemm,     ///< by GEMMs, each to what came from the rank before: accumulators go round (hybrid_rotation.hpp,
+               ///< fused_rotation.hpp)
 };
 /// A schedule by its choices: the named families are some of the points of this space, the others have no name.
 struct Hybrid {

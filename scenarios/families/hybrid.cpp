@@ -9,12 +9,14 @@
 //   kernel_start  besides, transfers i + 1 (X+gemm) or i - 1 (gemm+X) wait for the start of gemm i
 //   tile_group    one GEMM; its tiles wait for the flag of their rows, or its rows are sent as soon as they are there
 //
-// Where the GEMMs add up what others have computed, the program is another one (hybrid_rotation.hpp).
+// Where the GEMMs add up what others have computed, the program is another one (hybrid_rotation.hpp,
+// fused_rotation.hpp).
 #include <algorithm>
 
 #include "models/schedule/layout.hpp"
 #include "models/schedule/own_kernels.hpp"
 #include "scenarios/families/families.hpp"
+#include "scenarios/families/fused_rotation.hpp"
 #include "scenarios/families/hybrid_rotation.hpp"
 #include "scenarios/families/hybrid_transfers.hpp"
 #include "scenarios/families/operands.hpp"
@@ -93,7 +95,7 @@ class HybridProgram {
       return limited(gemm_of(program_.whole(a), program_.rows(b, chunk * slice, slice), cut_.whole(c, chunk)));
     }
     Gemm gemm = limited(gemm_of(cut_.whole(a, chunk), cut_.whole(b, chunk), program_.whole(c)));  // a slice of k
-    gemm.accumulate = chunk > 0;
+    if (chunk > 0) gemm.addend = gemm.c;
     return gemm;
   }
   /// Tiles in bands of the rows of a chunk, each a group.
@@ -197,11 +199,13 @@ std::optional<InputError> why_not(const Hybrid& hybrid, const PairWorkload& pair
   if (stores(hybrid)) {
     if (collective_first)
       return expected("mover", "one of nccl, pull, push and peer_kernel: a GEMM stores its results");
-    const bool goes_everywhere = hybrid.sums == HybridSums::everywhere;
-    if (goes_everywhere ? hybrid.pieces != HybridPieces::chunks || !by_tiles
-                        : hybrid.pieces != HybridPieces::shards || hybrid.trigger != HybridTrigger::kernel_end)
+    const bool needs_chunks = hybrid.sums == HybridSums::everywhere;
+    const bool follows_tiles = needs_chunks || sums_in_gemm(hybrid);
+    if (needs_chunks != (hybrid.pieces == HybridPieces::chunks) || hybrid.pieces == HybridPieces::columns ||
+        hybrid.trigger != (follows_tiles ? HybridTrigger::tile_group : HybridTrigger::kernel_end))
       return expected("pieces",
-                      "shards with trigger kernel_end, or with sums everywhere chunks with trigger tile_group");
+                      "shards with trigger kernel_end, with sums in_gemm shards and with sums everywhere chunks with "
+                      "trigger tile_group");
     if (hybrid.lanes != HybridLanes::one || hybrid.ahead)
       return expected("mover", "nccl, pull, push or peer_kernel with lanes or ahead: what is stored has no stream");
     if (pair.n % tile_extent != 0) return expected("mover", "another than store: tiles have 128 columns");
@@ -216,7 +220,7 @@ std::optional<InputError> why_not(const Hybrid& hybrid, const PairWorkload& pair
     return expected("kernel_barrier", "false but with trigger kernel_end and without ahead");
   if (hybrid.trigger == HybridTrigger::kernel_start && hybrid.ahead)
     return expected("ahead", "false with trigger kernel_start");
-  if (by_tiles && hybrid.pieces != HybridPieces::chunks)
+  if (by_tiles && !sums_in_gemm(hybrid) && hybrid.pieces != HybridPieces::chunks)
     return expected("pieces", "chunks with trigger tile_group: bands of tile rows");
   if (by_tiles && hybrid.ahead && !collective_first)
     return expected("ahead", "false with trigger tile_group: there is one GEMM");
@@ -236,8 +240,9 @@ std::optional<InputError> why_not(const Hybrid& hybrid, const PairWorkload& pair
       return expected(key, value + " with sums in_gemm: accumulators go from each rank to the next");
     };
     if (hybrid.pieces != HybridPieces::shards) return expected_with("pieces", "shards");
-    if (stores(hybrid)) return expected_with("mover", "one of pull, push and peer_kernel");
-    if (hybrid.trigger != HybridTrigger::kernel_end) return expected_with("trigger", "kernel_end");
+    if (hybrid.trigger == HybridTrigger::kernel_start) return expected_with("trigger", "kernel_end or tile_group");
+    if (by_tiles && !pushes(hybrid) && !stores(hybrid))
+      return expected("mover", "push or store with trigger tile_group and sums in_gemm");
     if (hybrid.lanes != HybridLanes::one) return expected_with("lanes", "one");
     if (hybrid.ahead) return expected_with("ahead", "false");
     if (hybrid.kernel_barrier) return expected_with("kernel_barrier", "false");
@@ -288,9 +293,11 @@ void HybridRules::add_pair(Program& program, const Case& request, const Machine&
                         PairOp::all_gather_gemm, PairOp::all_to_all_gemm});
   const auto& hybrid = std::get<Hybrid>(request.schedule.family);
   if (const auto why = why_not(hybrid, pair, request.gpus)) throw *why;
-  if (sums_in_gemm(hybrid))
-    return add_rotation(program, request, pair,
-                        rows_of_busiest(pair, unit_of_rows(hybrid, request.gpus), "gpus x count"));
+  if (sums_in_gemm(hybrid)) {
+    const std::int64_t rows = rows_of_busiest(pair, unit_of_rows(hybrid, request.gpus), "gpus x count");
+    return hybrid.trigger == HybridTrigger::tile_group ? add_fused_rotation(program, request, pair, rows, machine)
+                                                       : add_rotation(program, request, pair, rows);
+  }
   HybridProgram(program, request, pair, machine).add();
 }
 

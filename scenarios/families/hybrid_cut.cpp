@@ -8,8 +8,11 @@ namespace weft::scenarios::families {
 
 std::int64_t unit_of_rows(const Hybrid& hybrid, int gpus) {
   if (hybrid.pieces == HybridPieces::columns) return gpus;
+  if (hybrid.pieces == HybridPieces::shards &&
+      (hybrid.mover == HybridMover::store || hybrid.trigger == HybridTrigger::tile_group))
+    return std::int64_t{hybrid.count} * gpus * tile_extent;
   if (hybrid.trigger == HybridTrigger::tile_group) return std::int64_t{hybrid.count} * std::lcm(gpus, tile_extent);
-  return std::int64_t{hybrid.count} * gpus * (hybrid.mover == HybridMover::store ? tile_extent : 1);
+  return std::int64_t{hybrid.count} * gpus;
 }
 
 std::vector<int> HybridCut::steps_of(int piece) const {

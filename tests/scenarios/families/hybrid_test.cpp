@@ -139,7 +139,8 @@ TEST(Hybrids, WhatMakesNoSenseIsRefusedByTheChoiceThatDoesNotFit) {
                    .mover = HybridMover::pull,
                    .pieces = HybridPieces::shards,
                    .sums = HybridSums::in_gemm}),
-            "schedule.trigger: expected kernel_end with sums in_gemm: accumulators go from each rank to the next");
+            "schedule.trigger: expected kernel_end or tile_group with sums in_gemm: accumulators go from each rank to "
+            "the next");
   EXPECT_EQ(error({.mover = HybridMover::pull, .late_sums = true}),
             "schedule.late_sums: expected false but where kernels add up pieces");
   EXPECT_EQ(error({.trigger = HybridTrigger::tile_group,
