@@ -29,9 +29,27 @@ inline void Engine::call_first(Line& line) {
 
 /// Ends that are due come before what was scheduled in the present instant: their times were set before, or when
 /// nothing was left of it.
+inline void Engine::call_first_due() {
+  if (early_.empty() || (is_end_due() && ends_->first().end.place < early_.back().order))
+    return on_end_.call(on_end_.context);
+  if (Line* line = first_line(); line != nullptr && line->first().order < early_.back().order) return call_first(*line);
+  const Waiter waiter = early_.back().waiter;
+  early_.pop_back();
+  waiter.call(waiter.context);
+}
+
+/// Nothing is left of the present instant. False when nothing is left at all.
+inline bool Engine::begins_next_instant() {
+  if (onlooker_.call != nullptr) onlooker_.call(onlooker_.context);
+  if (filled_ == 0 && ends_->is_empty()) return false;
+  begin_next_instant();
+  if (now_ >= end_of_time || sequence_ > most_events) fail_as_endless();
+  return true;
+}
+
 bool Engine::step() {
-  if (early_.empty() && !is_end_due()) {
-    if (Line* line = first_line(); line != nullptr) {  // most events
+  if (!is_anything_due()) {
+    if (Line* line = first_line(); line != nullptr) {
       call_first(*line);
       return true;
     }
@@ -39,26 +57,20 @@ bool Engine::step() {
       settler_.call(settler_.context);
       return true;
     }
-    if (onlooker_.call != nullptr) onlooker_.call(onlooker_.context);
-    if (filled_ == 0 && ends_->is_empty()) return false;
-    begin_next_instant();
-    if (now_ >= end_of_time || sequence_ > most_events) fail_as_endless();
+    if (!begins_next_instant()) return false;
   }
-  if (is_end_due() && (early_.empty() || ends_->first().end.place < early_.back().order)) {
-    on_end_.call(on_end_.context);
-  } else if (Line* line = first_line(); line != nullptr && line->first().order < early_.back().order) {
-    call_first(*line);
-  } else {
-    const Waiter waiter = early_.back().waiter;
-    early_.pop_back();
-    waiter.call(waiter.context);
-  }
+  call_first_due();
   return true;
 }
 
+/// As step() does, phase by phase: ends move only where one is told and where an instant is settled, so that none
+/// becomes due while a line is called.
 void Engine::run() {
-  while (step()) {
-  }
+  do {
+    while (is_anything_due()) call_first_due();
+    while (Line* line = first_line()) call_first(*line);
+    if (std::exchange(is_settling_requested_, false)) settler_.call(settler_.context);
+  } while (is_anything_due() || !is_instant_over() || begins_next_instant());
 }
 
 void Engine::restart() {

@@ -125,7 +125,11 @@ class Engine {
     if (!lines_[0].is_empty()) return &lines_[0];
     return lines_[1].is_empty() ? nullptr : &lines_[1];
   }
+  /// Is anything due that was planned before this instant, or an end?
+  bool is_anything_due() const { return !early_.empty() || is_end_due(); }
   static void call_first(Line& line);
+  void call_first_due();
+  bool begins_next_instant();
   void begin_next_instant();
   std::vector<TimedEvent>& spread(std::vector<TimedEvent>& bucket);
 
