@@ -35,6 +35,11 @@ class Occurrence {
     else
       others_.push_back(waiter);
   }
+  /// It has happened then. Nobody waits for it.
+  void note(Picoseconds time) {
+    happened_ = true;
+    time_ = time;
+  }
   /// It may happen once more. Nobody waits for it.
   void rearm() {
     happened_ = false;

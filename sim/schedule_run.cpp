@@ -102,6 +102,24 @@ void ScheduleRun::run() {
     if (!one.end.has_happened()) throw ExecutionError(stuck());
 }
 
+void ScheduleRun::note_begin(int rank, int iteration, Picoseconds time) {
+  if (iteration >= most_kept && iteration == iterations_ - 1) prepare_activities(rank, iteration);
+  rank_iterations_[index(rank, iteration)].begin.note(time);
+}
+
+/// Only operations of the last iteration are asked for when a run is over.
+void ScheduleRun::note_start(int rank, int iteration, OperationId copy, Picoseconds time) {
+  if (iteration < iterations_ - 1) return;
+  Activity& one = activity(rank, iteration, copy);
+  one.limit = Limit::copy_engine;
+  for (Occurrence* occurrence : {&one.launched, &one.first_cta_started, &one.all_ctas_started}) occurrence->note(time);
+}
+
+void ScheduleRun::note_end(int rank, int iteration, OperationId copy, Picoseconds time) {
+  if (copy == order_.operations() - 1) rank_iterations_[index(rank, iteration)].end.note(time);
+  if (iteration == iterations_ - 1) activity(rank, iteration, copy).end.note(time);
+}
+
 Process ScheduleRun::run_rank(int rank) {
   Picoseconds start = timing_.start_skew.empty() ? Picoseconds{} : timing_.start_skew[rank];
   for (int iteration = 0; iteration < iterations_; ++iteration) {

@@ -42,6 +42,12 @@ class ScheduleRun {
   /// the cycle: who waits for whom, and for what.
   void run();
 
+  /// Instead of run(), by who knows without it when an iteration, and a copy in it, began and ended: from the first one
+  /// on, in their order.
+  void note_begin(int rank, int iteration, Picoseconds time);
+  void note_start(int rank, int iteration, OperationId copy, Picoseconds time);
+  void note_end(int rank, int iteration, OperationId copy, Picoseconds time);
+
   /// Until the rank begins the second iteration after this one, which uses the same memory.
   Activity& activity(int rank, int iteration, OperationId id) {
     return activities_[index(rank, iteration % most_kept) * order_.operations() + id];

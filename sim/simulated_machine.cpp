@@ -384,54 +384,73 @@ void SimulatedMachine::start_copy(Activity& activity, const Copy& copy) {
 }
 
 void SimulatedMachine::begin_copy(CopyRun& run) {
+  const Activity& activity = *run.activity;
   run.activity->first_cta_started.happen(engine_);
   run.activity->all_ctas_started.happen(engine_);
-  engine_.after(from_us(copy_setup_us(*run.activity)), waiter_for<&CopyRun::flow>(&run));
+  engine_.after(from_us(copy_setup_us(activity.rank, activity.id, activity.occasion)),
+                waiter_for<&CopyRun::flow>(&run));
 }
 
-double SimulatedMachine::copy_setup_us(const Activity& activity) const {
+double SimulatedMachine::copy_setup_us(int rank, OperationId id, int occasion) const {
   const CopyEngines& engines = machine_.copy_engines;
-  if (!is_peer_copy_[activity.id]) return engines.local_setup_us;
-  return engines.setup_us + engines.setup_spread_us * lateness(activity.rank, activity.occasion);
+  if (!is_peer_copy_[id]) return engines.local_setup_us;
+  return engines.setup_us + engines.setup_spread_us * lateness(rank, occasion);
 }
 
-void SimulatedMachine::prepare_copy(CopyRun& run) {
-  const Activity& activity = *run.activity;
-  const Copy& copy = *run.work;
+CopyRoute SimulatedMachine::copy_route(int rank, const Copy& copy) const {
   const CopyEngines& engines = machine_.copy_engines;
-  run.source = gpu_of(activity.rank, copy.source.place);
-  run.destination = gpu_of(activity.rank, copy.destination.place);
-  run.bytes = static_cast<double>(bytes_on_rank(copy.source, activity.rank, schedule_));
-  Uses uses;
-  if (run.source == run.destination) {
+  CopyRoute route{gpu_of(rank, copy.source.place), gpu_of(rank, copy.destination.place),
+                  static_cast<double>(bytes_on_rank(copy.source, rank, schedule_)), 0};
+  if (route.source == route.destination) {
     const bool is_contiguous = is_whole_rows(copy.source) && is_whole_rows(copy.destination);
-    run.GBps = is_contiguous ? engines.rate_within_gpu_GBps(static_cast<Bytes>(run.bytes)) : engines.local_strided_GBps;
-    if (const double hbm_bytes = costs_[activity.id].traffic.hbm_bytes; hbm_bytes > 0)
-      uses.push_back({gpus_[run.source]->hbm, hbm_bytes / run.bytes});
+    route.GBps =
+        is_contiguous ? engines.rate_within_gpu_GBps(static_cast<Bytes>(route.bytes)) : engines.local_strided_GBps;
   } else {
-    run.GBps = run.source == activity.rank ? engines.rate_of_push_GBps() : engines.GBps;
-    uses = links_.copy_uses(run.source, run.destination, activity.rank);
-    for (Use& link : uses) link.per_unit *= engines.rate_of_push_GBps() / run.GBps;  // a pull's requests take the rest
-    for (const int gpu : {run.source, run.destination}) uses.push_back({gpus_[gpu]->hbm, 1.0});
+    route.GBps = route.source == rank ? engines.rate_of_push_GBps() : engines.GBps;
   }
-  run.path = pool_.add_path(uses);
+  return route;
+}
+
+Uses SimulatedMachine::copy_uses(const CopyRoute& route, int rank, OperationId id) {
+  Uses uses;
+  if (route.source == route.destination) {
+    if (const double hbm_bytes = costs_[id].traffic.hbm_bytes; hbm_bytes > 0)
+      uses.push_back({gpus_[route.source]->hbm, hbm_bytes / route.bytes});
+  } else {
+    uses = links_.copy_uses(route.source, route.destination, rank);
+    const double longer = machine_.copy_engines.rate_of_push_GBps() / route.GBps;  // a pull's requests take the rest
+    for (Use& link : uses) link.per_unit *= longer;
+    for (const int gpu : {route.source, route.destination}) uses.push_back({gpus_[gpu]->hbm, 1.0});
+  }
+  return uses;
+}
+
+double SimulatedMachine::copy_GBps(const CopyRoute& route, int rank, int occasion) const {
+  if (route.source == route.destination) return route.GBps;
+  return route.GBps / (1 + machine_.copy_engines.speed_spread * (2 * throw_of(rank, occasion) - 1));
+}
+
+/// Whatever is thrown.
+double SimulatedMachine::most_copy_GBps(const CopyRoute& route) const {
+  return route.GBps / (1 - machine_.copy_engines.speed_spread);
 }
 
 void SimulatedMachine::flow_copy(CopyRun& run) {
   const Activity& activity = *run.activity;
-  if (run.path < 0) prepare_copy(run);
-  if (is_peer_copy_[activity.id]) count_copy(run.destination, run.is_push(), +1);
-  double GBps = run.GBps;
-  if (run.source != run.destination)
-    GBps /= 1 + machine_.copy_engines.speed_spread * (2 * throw_of(activity.rank, activity.occasion) - 1);
-  pool_.start(run.bytes, bytes_per_us(GBps), run.path, waiter_for<&CopyRun::end>(&run));
+  if (run.path < 0) {
+    run.route = copy_route(activity.rank, *run.work);
+    run.path = pool_.add_path(copy_uses(run.route, activity.rank, activity.id));
+  }
+  if (is_peer_copy_[activity.id]) count_copy(run.route.destination, run.is_push(), +1);
+  const double GBps = copy_GBps(run.route, activity.rank, activity.occasion);
+  pool_.start(run.route.bytes, bytes_per_us(GBps), run.path, waiter_for<&CopyRun::end>(&run));
 }
 
 void SimulatedMachine::end_copy(CopyRun& run) {
   Activity& activity = *run.activity;
   if (is_peer_copy_[activity.id]) {
     CopyEnginePool& engines = gpus_[activity.rank]->copy_engines;
-    count_copy(run.destination, run.is_push(), -1);
+    count_copy(run.route.destination, run.is_push(), -1);
     keeps_copy_engine_[activity.id] ? engines.keep_for(activity.operation->stream) : engines.release();
   }
   activity.finish(engine_);

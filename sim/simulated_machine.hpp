@@ -37,6 +37,12 @@ struct UnitLoads {
   int copy_engines = 0;  ///< busy
 };
 
+/// What a copy of a rank moves, and how fast at most.
+struct CopyRoute {
+  int source = 0, destination = 0;  ///< GPUs
+  double bytes = 0, GBps = 0;
+};
+
 class SimulatedMachine : public Device {
  public:
   /// `ranks` simulated GPUs: the schedule's, or 1 when all are the same. `clock_share` of the maximum clock.
@@ -55,6 +61,15 @@ class SimulatedMachine : public Device {
   void admit(Activity& activity) override;
   void dismiss(Activity& activity) override;
   Hindrance what_hinders(const Activity& activity) const override;
+
+  CopyRoute copy_route(int rank, const Copy& copy) const;
+  /// For each byte of it.
+  Uses copy_uses(const CopyRoute& route, int rank, OperationId id);
+  /// From when its engine takes a copy until its bytes flow, and the rate at which they do with nobody beside: each
+  /// time another.
+  double copy_setup_us(int rank, OperationId id, int occasion) const;
+  double copy_GBps(const CopyRoute& route, int rank, int occasion) const;
+  double most_copy_GBps(const CopyRoute& route) const;
 
   const FluidPool& pool() const { return pool_; }
   ServedBytes served(int rank) const {
@@ -97,9 +112,8 @@ class SimulatedMachine : public Device {
     Activity* activity = nullptr;
     const Copy* work = nullptr;  // of the activity
     PathId path = -1;
-    double bytes = 0, GBps = 0;
-    int source = 0, destination = 0;  // GPUs
-    bool is_push() const { return destination != activity->rank; }
+    CopyRoute route;
+    bool is_push() const { return route.destination != activity->rank; }
     void begin() { machine->begin_copy(*this); }
     void flow() { machine->flow_copy(*this); }
     void end() { machine->end_copy(*this); }
@@ -139,8 +153,6 @@ class SimulatedMachine : public Device {
   SmPool& sms_for(const Activity& activity);
   void start_copy(Activity& activity, const Copy& copy);
   void begin_copy(CopyRun& run);
-  double copy_setup_us(const Activity& activity) const;
-  void prepare_copy(CopyRun& run);
   void flow_copy(CopyRun& run);
   void end_copy(CopyRun& run);
   void count_copy(int gpu, bool is_push, int change);

@@ -49,6 +49,11 @@ Simulation::Simulation(const Schedule& schedule, const Machine& machine, const S
   if (!options.spans) device_.leave_out_details();
 }
 
+void Simulation::leave_out_statistics() {
+  device_.leave_out_peak_load();
+  if (regime_ == Regime::adrift && CopyChains::are_all(order_, costs_)) chains_.emplace(order_, device_, ranks_);
+}
+
 double Simulation::tensor_clock_share(double clock_share) const {
   return std::min(clock_share, machine_.power.tensor_clock);
 }
@@ -134,13 +139,20 @@ Attempt Simulation::run_until_steady(double clock_share) {
   }
 }
 
-/// The time is that of the last iteration, or the mean since iteration `mean_from` where one is named.
-Attempt Simulation::run_iterations(int iterations, double clock_share, int mean_from) {
+void Simulation::simulate(int iterations, double clock_share) {
+  if (chains_) {
+    run_.prepare(iterations);
+    if (chains_->tell(run_, iterations)) return;
+  }
   engine_.restart();
   device_.restart(clock_share);
   run_.prepare(iterations);
   run_.run();
+}
 
+/// The time is that of the last iteration, or the mean since iteration `mean_from` where one is named.
+Attempt Simulation::run_iterations(int iterations, double clock_share, int mean_from) {
+  simulate(iterations, clock_share);
   Attempt attempt{.clock_share = clock_share, .iterations = iterations};
   double before_us = 0;
   for (int rank = 0; rank < ranks_; ++rank) {
@@ -201,6 +213,7 @@ Trace Simulation::trace(const Attempt& last) {
 std::vector<Track> Simulation::tracks(const Attempt& last) {
   Observer observer(engine_, device_, machine_, schedule_.gpus, ranks_);
   engine_.watch(waiter_for<&Observer::look>(&observer));
+  chains_.reset();
   run_iterations(last.iterations, last.clock_share);
   engine_.watch({});
   const int iteration = last.iterations - 1;

@@ -1,9 +1,11 @@
 // A schedule on a machine, simulated at one clock after another.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "models/execution/timeline.hpp"
+#include "sim/copy_chains.hpp"
 #include "sim/critical_path.hpp"
 #include "sim/energy.hpp"
 #include "sim/regime.hpp"
@@ -39,7 +41,7 @@ class Simulation {
   /// At `clock_share` of the maximum clock.
   Attempt run(double clock_share);
   /// statistics() will not be asked for.
-  void leave_out_statistics() { device_.leave_out_peak_load(); }
+  void leave_out_statistics();
 
   /// The tensor cores' share of the maximum clock, of an SM clock at `clock_share` of it.
   double tensor_clock_share(double clock_share) const;
@@ -62,6 +64,7 @@ class Simulation {
  private:
   Attempt run_adrift(double clock_share);
   Attempt run_until_steady(double clock_share);
+  void simulate(int iterations, double clock_share);
   Attempt run_iterations(int iterations, double clock_share, int mean_from = -1);
   double period_us(int rank, int iteration, int from) const;
   PowerSpan span_of(OperationId id, const Attempt& last, int rank, double energy_uJ);
@@ -83,6 +86,7 @@ class Simulation {
   Engine engine_;
   SimulatedMachine device_;
   ScheduleRun run_;
+  std::optional<CopyChains> chains_;  // where the ranks do nothing else, and nobody asks how it was found
 };
 
 }  // namespace weft::sim
