@@ -172,7 +172,7 @@ void FluidPool::plan() {
 
 void FluidPool::plan_group(int resource) {
   const auto& flows = resources_[resource].flows;
-  if (flows.size() == 1 && !with_peak_load_ && meets_nobody(flows.front())) return plan_lone(flows.front());
+  if (flows.size() == 1 && meets_nobody(flows.front())) return plan_lone(flows.front());
   find_group(resource, [&](int r) { return limits_[r] < unlimited; });
   if (group_.empty()) return;
   ++plans_;
@@ -195,7 +195,12 @@ bool FluidPool::meets_nobody(FlowId id) const {
 void FluidPool::plan_lone(FlowId id) {
   if (std::exchange(flows_[id].seen, searches_) == searches_) return;
   ++plans_;
-  set_rate(id, MaxMin::rate_of_one(limits_, uses(flows_[id]), flows_[id].cap));
+  const double rate = MaxMin::rate_of_one(limits_, uses(flows_[id]), flows_[id].cap);
+  if (with_peak_load_) {
+    demands_.assign(1, {flows_[id].cap, uses(flows_[id])});
+    note_peak_load({&rate, 1});
+  }
+  set_rate(id, rate);
 }
 
 /// All running flows of `resource`, and those that share resources that count with them, directly or through others, in
@@ -229,7 +234,7 @@ void FluidPool::sort_group() {
       group_.push_back(static_cast<FlowId>(64 * word) + std::countr_zero(bits));
 }
 
-void FluidPool::note_peak_load(const std::vector<double>& rates) {
+void FluidPool::note_peak_load(std::span<const double> rates) {
   for (const Demand& demand : demands_)
     for (const Use& use : demand.uses) resources_[use.resource].load = 0;
   for (std::size_t i = 0; i < demands_.size(); ++i)
@@ -261,13 +266,20 @@ void FluidPool::order_ties() {
   std::sort(new_ends_.begin(), new_ends_.end(),
             [](const NewEnd& a, const NewEnd& b) { return std::pair(a.end, a.flow) < std::pair(b.end, b.flow); });
   const auto is_open = [&](const NewEnd& a, const NewEnd& b) {
-    return a.end == b.end && flows_[a.flow].path != flows_[b.flow].path;
+    return a.end == b.end && !share_a_resource(flows_[a.flow], flows_[b.flow]);
   };
   if (std::ranges::adjacent_find(new_ends_, is_open) == new_ends_.end()) return;
   find_parts();
   for (NewEnd& one : new_ends_) one.part = part_of_[one.flow];
   std::sort(new_ends_.begin(), new_ends_.end(), [](const NewEnd& a, const NewEnd& b) {
     return std::tuple(a.end, a.part, a.flow) < std::tuple(b.end, b.part, b.flow);
+  });
+}
+
+bool FluidPool::share_a_resource(const Flow& a, const Flow& b) const {
+  if (a.path == b.path) return true;
+  return std::ranges::any_of(uses(a), [&](const Use& use) {
+    return std::ranges::find(uses(b), use.resource, &Use::resource) != uses(b).end();
   });
 }
 

@@ -115,9 +115,10 @@ class FluidPool {
   void sort_group();
   template <class Counts>
   void find_group(int resource, const Counts& counts);
-  void note_peak_load(const std::vector<double>& rates);
+  void note_peak_load(std::span<const double> rates);
   void set_rate(FlowId id, double rate);
   void order_ties();
+  bool share_a_resource(const Flow& a, const Flow& b) const;
   void find_parts();
   void advance(Flow& flow);
   Picoseconds end_of(const Flow& flow) const;
