@@ -43,6 +43,15 @@ std::uint16_t SmOccupancy::kind_with(const SmRoom& room) {
   return static_cast<std::uint16_t>(found - kinds.begin());
 }
 
+int SmState::room(const CtaShape& cta) const {
+  if (room_ >= 0 && asked_ == cta) return room_;
+  asked_ = cta;
+  room_ = 0;
+  for (const SmOccupancy::Kind& kind : occupancy.kinds)
+    if (kind.sms > 0) room_ += kind.sms * kind.room.ctas(cta);
+  return room_;
+}
+
 SmPlacement::SmPlacement(SmLayout& layout)
     : layout_(layout),
       nobody_(new SmState(SmOccupancy(layout), 0)),
@@ -51,7 +60,7 @@ SmPlacement::SmPlacement(SmLayout& layout)
 
 /// Of requests for more than there is room for, all that leave as many CTAs over for a last cluster are the same.
 std::span<const int> SmPlacement::place(SmStatePointer& state, const CtaShape& cta, int cluster, int most) {
-  const int free = room(state->occupancy, cta);
+  const int free = state->room(cta);
   if (free == 0) return {};
   const int enough = free + cluster;
   const Request request{cta, cluster, most > enough ? enough + (most - enough) % cluster : most};
@@ -91,14 +100,6 @@ SmStatePointer SmPlacement::state_of(const SmOccupancy& occupancy) {
   SmStatePointer& known = states_[occupancy.digest() % kept];
   if (known == nullptr || known->occupancy != occupancy) known = new SmState(occupancy, ++last_number_);
   return known;
-}
-
-/// For so many such CTAs, wherever they are.
-int SmPlacement::room(const SmOccupancy& occupancy, const CtaShape& cta) {
-  int ctas = 0;
-  for (const SmOccupancy::Kind& kind : occupancy.kinds)
-    if (kind.sms > 0) ctas += kind.sms * kind.room.ctas(cta);
-  return ctas;
 }
 
 void SmPlacement::find(Placed& answer, SmOccupancy& occupancy) {

@@ -43,6 +43,13 @@ struct SmState : boost::intrusive_ref_counter<SmState, boost::thread_unsafe_coun
       : occupancy(std::move(of_sms)), number(number_of_state) {}
   const SmOccupancy occupancy;
   const std::uint64_t number;  ///< no other state of the placement has it
+
+  /// CTAs of this shape that would fit at once, wherever they are: mostly those are asked about that were before.
+  int room(const CtaShape& cta) const;
+
+ private:
+  mutable CtaShape asked_;
+  mutable int room_ = -1;  // for those; -1: nobody has asked
 };
 using SmStatePointer = boost::intrusive_ptr<const SmState>;
 
@@ -85,7 +92,6 @@ class SmPlacement {
   };
   static constexpr std::size_t kept = 1024;  // answers of each kind: a question has one place among them
 
-  static int room(const SmOccupancy& occupancy, const CtaShape& cta);
   SmStatePointer state_of(const SmOccupancy& occupancy);
   void find(Placed& answer, SmOccupancy& occupancy);
   bool is_placed_at_once(const Request& request, const SmOccupancy& occupancy) const;
