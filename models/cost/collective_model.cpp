@@ -87,30 +87,31 @@ Reading read_limited(const std::vector<const CollectiveCurve*>& curves, double b
   return read_limited(curves, max_ctas, read_curve, read_fewer);
 }
 
-std::vector<int> measured_gpu_counts(const Curves& curves, CollectiveKind kind) {
-  std::vector<int> counts;
-  for (const CollectiveCurve& curve : curves)
-    if (curve.kind == kind) counts.push_back(curve.gpus);
-  std::sort(counts.begin(), counts.end());
-  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
-  return counts;
+bool has_curve(const Curves& curves, CollectiveKind kind) {
+  return std::any_of(curves.begin(), curves.end(), [&](const CollectiveCurve& curve) { return curve.kind == kind; });
 }
 
 /// Linear between measured GPU counts, of which there is one; beyond them the nearest count's time for the same bytes
 /// through each port.
 Reading read_any(const Curves& curves, CollectiveKind kind, int gpus, double bytes, int max_ctas) {
-  const std::vector<int> counts = measured_gpu_counts(curves, kind);
-  const auto upper = std::lower_bound(counts.begin(), counts.end(), gpus);
   const auto at = [&](int count) {
     const double same_port_bytes = bytes * bytes_out(CollectiveAlgorithm::ring, kind, gpus, 1) /
                                    bytes_out(CollectiveAlgorithm::ring, kind, count, 1);
     return read_limited(curves_of(curves, kind, count), count == gpus ? bytes : same_port_bytes, max_ctas);
   };
-  if (upper != counts.end() && *upper == gpus) return at(gpus);
-  if (upper == counts.begin()) return at(counts.front());
-  if (upper == counts.end()) return at(counts.back());
-  const int low = *(upper - 1), high = *upper;
-  return between(at(low), at(high), line(gpus, low, 0, high, 1));
+  constexpr int none = 0;
+  int fewer = none, more = none;  // of the measured counts, the nearest
+  for (const CollectiveCurve& curve : curves) {
+    if (curve.kind != kind) continue;
+    if (curve.gpus == gpus) return at(gpus);
+    if (curve.gpus < gpus)
+      fewer = std::max(fewer, curve.gpus);
+    else
+      more = more == none ? curve.gpus : std::min(more, curve.gpus);
+  }
+  if (fewer == none) return at(more);
+  if (more == none) return at(fewer);
+  return between(at(fewer), at(more), line(gpus, fewer, 0, more, 1));
 }
 
 bool has_curve(const Curves& curves, CollectiveKind kind, int gpus) {
@@ -172,7 +173,7 @@ CollectiveTiming timing_of(const Reading& reading, CollectiveAlgorithm algorithm
 CollectiveTiming time_collective(const Machine& machine, CollectiveKind kind, int gpus, Bytes bytes, int max_ctas) {
   const auto size = static_cast<double>(bytes);
   const bool has_protocols = !machine.collective_protocols.empty();
-  if (!has_protocols && measured_gpu_counts(machine.collectives, kind).empty())
+  if (!has_protocols && !has_curve(machine.collectives, kind))
     throw InputError("collectives",
                      "expected a curve of " + std::string(name_of(kind)) + " in profile " + machine.name);
   const Reading reading = has_protocols ? read_or_model(machine, kind, gpus, size, max_ctas)
@@ -186,7 +187,7 @@ CollectiveTiming time_collective(const Machine& machine, CollectiveKind kind, in
 CollectiveTiming time_in_windows(const Machine& machine, Transport transport, CollectiveKind kind, int gpus,
                                  Bytes bytes, int max_ctas) {
   const Curves curves = curves_of(machine, transport);
-  if (measured_gpu_counts(curves, kind).empty())
+  if (!has_curve(curves, kind))
     throw InputError("transport", "expected one that " + machine.name + " has a curve of, for " +
                                       std::string(name_of(kind)) + ", got " + std::string(name_of(transport)));
   constexpr auto direct = CollectiveAlgorithm::direct;
