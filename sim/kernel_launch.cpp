@@ -252,7 +252,8 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   const GemmTiming& library = site.machine.gemm;
   const MatrixSize size = size_on_rank(gemm, site.activity.rank, site.schedule.gpus);
   const DataType dtype = site.schedule.buffers[gemm.a.buffer].dtype;
-  TileTiming timing = time_tile(site.machine, size, kernel, dtype, clock_share_of_rank(site));
+  if (!site.tile) site.tile.emplace(site.machine, size.k, kernel, dtype, wave_of_tiles(site.machine, size, kernel));
+  TileTiming timing = site.tile->at(clock_share_of_rank(site));
   timing.tile_us /= kernel_efficiency(site.machine, gemm);
   KernelLaunch launch =
       matrix_launch(site, dtype, tile_count(size, kernel), timing, kernel.cluster_m * kernel.cluster_n, gemm.max_sms);

@@ -2,8 +2,10 @@
 // does. When CTAs find room and how fast their bytes flow is the business of SmPool, FluidPool and TiledKernel.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "models/cost/gemm_model.hpp"
 #include "models/machine/machine.hpp"
 #include "sim/activity.hpp"
 #include "sim/fabric_links.hpp"
@@ -21,10 +23,11 @@ struct LaunchSite {
   const OperationCost& cost;
   const SmLayout& sms;
   FabricLinks& links;
-  int hbm = 0, l2 = 0;     ///< of the own GPU, resources of the fluid pool
-  double hbm_GBps = 0;     ///< of the former
-  int ranks = 1;           ///< that are simulated
-  double clock_share = 1;  ///< of the maximum clock, with tensor cores at work
+  int hbm = 0, l2 = 0;              ///< of the own GPU, resources of the fluid pool
+  double hbm_GBps = 0;              ///< of the former
+  int ranks = 1;                    ///< that are simulated
+  double clock_share = 1;           ///< of the maximum clock, with tensor cores at work
+  std::optional<TileOfWave>& tile;  ///< of a GEMM, once it has been launched at any clock
   bool with_detail = true;
 };
 

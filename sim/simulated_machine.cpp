@@ -166,6 +166,7 @@ LaunchSite SimulatedMachine::site_of(const Activity& activity) {
           .hbm_GBps = hbm_GBps(machine_, mechanisms_),
           .ranks = ranks(),
           .clock_share = std::min(clock_share_, machine_.power.tensor_clock),
+          .tile = prepared(activity).tile,
           .with_detail = with_details_};
 }
 

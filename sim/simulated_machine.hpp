@@ -122,6 +122,7 @@ class SimulatedMachine : public Device {
   struct Prepared {
     std::unique_ptr<TiledKernel> kernel;
     std::unique_ptr<WaitingCta> waiting;
+    std::optional<TileOfWave> tile;  // a GEMM's, at every clock
     bool is_for_this_clock = false;  // the kernel
     Limit limit = Limit::latency;
     std::string detail;

@@ -35,6 +35,7 @@ bool SmLayout::is_of(const Gpu& gpu) const { return gpc_sms_ == gpu.gpc_sms && e
 
 int SmLayout::capacity(const CtaShape& cta, int cluster) const {
   const int per_sm = empty_sm_.ctas(cta);
+  if (cluster == 1) return sms() * per_sm;
   int total = 0;
   for (const int sms_of_gpc : gpc_sms_)
     if (sms_of_gpc >= cluster) total += sms_of_gpc * per_sm / cluster * cluster;

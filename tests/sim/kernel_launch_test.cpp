@@ -47,6 +47,7 @@ class Launched {
   const OperationCost& cost() const { return costs_.front(); }
   void let_it_signal() { costs_.front().signals = true; }
   LaunchSite site() {
+    tile_.reset();
     return {.activity = activity_,
             .machine = machine_,
             .schedule = schedule_,
@@ -57,13 +58,15 @@ class Launched {
             .l2 = l2,
             .hbm_GBps = machine_.gpu.hbm_GBps,
             .ranks = schedule_.gpus,
-            .clock_share = 1};
+            .clock_share = 1,
+            .tile = tile_};
   }
   static constexpr int hbm = 100, l2 = 101;  // no resources of the pool: those are the links
 
  private:
   Schedule schedule_;
   Machine machine_;
+  std::optional<TileOfWave> tile_;
   std::vector<OperationCost> costs_;
   Activity activity_;
   Engine engine_;
