@@ -218,6 +218,7 @@ void CopyChains::plan(int resource) {
     if (std::exchange(one.seen, searches_) == searches_) return;
     return set_rate(flowing.front(), MaxMin::rate_of_one(limits_, one.link->uses, one.cap));
   }
+  if (share_evenly(resource)) return;
   find_group(resource);
   if (group_.empty()) return;
   std::ranges::sort(group_, {}, [&](int rank) { return ranks_[rank].slot; });  // sums are rounded in this order
@@ -225,6 +226,35 @@ void CopyChains::plan(int resource) {
   for (const int rank : group_) demands_.push_back({ranks_[rank].cap, ranks_[rank].link->uses});
   const std::vector<double>& rates = max_min_.rates(limits_, demands_);
   for (std::size_t i = 0; i < group_.size(); ++i) set_rate(group_[i], rates[i]);
+}
+
+/// What is most common: the flows of a resource meet nowhere else, and it is full before anything else stops one of
+/// them. Then all get the level at which it is, as in the first and only round of MaxMin.
+bool CopyChains::share_evenly(int resource) {
+  const auto& flowing = resources_[resource].flowing;
+  group_.assign(flowing.begin(), flowing.end());
+  std::ranges::sort(group_, {}, [&](int rank) { return ranks_[rank].slot; });  // as sums are rounded
+  double weight = 0, next = unlimited;  // the latter: where something else would stop one of them
+  for (std::size_t i = 0; i < group_.size(); ++i) {
+    if (i > 0 && group_[i] == group_[i - 1]) return false;  // it is on one path twice
+    const Rank& one = ranks_[group_[i]];
+    next = std::min(next, one.cap);
+    for (const Use& use : one.link->uses) {
+      if (use.resource == resource) {
+        weight += use.per_unit;
+      } else if (limits_[use.resource] < unlimited) {
+        if (resources_[use.resource].flowing.size() > 1) return false;
+        next = std::min(next, std::max(limits_[use.resource], 0.0) / use.per_unit);
+      }
+    }
+  }
+  const double level = std::max(limits_[resource], 0.0) / weight;
+  if (next < level) return false;
+  for (const int rank : group_) {
+    ranks_[rank].seen = searches_;
+    set_rate(rank, level);
+  }
+  return true;
 }
 
 /// On the resources that can hold somebody back.

@@ -65,6 +65,7 @@ class CopyChains {
   void settle(int changed);
   bool update_limit(int resource);
   void plan(int resource);
+  bool share_evenly(int resource);
   bool meets_nobody(int rank) const;
   void find_group(int resource);
   void set_rate(int rank, double rate);
