@@ -23,8 +23,9 @@ constexpr double unknown_low = -0.25, unknown_high = 0.25;
 void set_interval(Prediction& prediction, const Case& request, const Machine& machine) {
   double low = unknown_low, high = unknown_high;
   bool is_of_condition = false;
+  const std::string stratum = stratum_of(request);
   for (const ErrorBand& band : machine.errors) {
-    if (band.stratum != stratum_of(request) || band.from_us > prediction.time_us) continue;
+    if (band.stratum != stratum || band.from_us > prediction.time_us) continue;
     const bool is_asked = band.condition == machine.condition.condition;
     if (is_asked || !is_of_condition) low = band.low, high = band.high;
     is_of_condition = is_of_condition || is_asked;
