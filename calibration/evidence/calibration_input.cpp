@@ -95,13 +95,15 @@ void add_pair(CalibrationInput& input, const MeasuredCase& one, const scenarios:
 double own_power_W(const MeasuredCase& one) { return one.in_turn_with.empty() ? one.power_W : 0; }
 
 void add_gemm(CalibrationInput& input, const MeasuredCase& one, const scenarios::GemmWorkload& gemm, bool after_gemm) {
-  fitting::GemmObservation observation{.size = {gemm.m, gemm.n, gemm.k}, .dtype = gemm.dtype, .time_us = one.time_us};
+  fitting::GemmObservation observation{
+      .size = {gemm.m, gemm.n, gemm.k}, .dtype = gemm.dtype, .time_us = one.time_us, .condition = one.condition};
   if (one.condition == Condition::sustained) {
     if (one.sm_clock_MHz == 0 || one.conditions.max_sm_clock_MHz == 0) return;
     observation.reading = {one.sm_clock_MHz / one.conditions.max_sm_clock_MHz, own_power_W(one)};
     input.gemms.push_back(observation);
     return;
   }
+  observation.after_gemm = after_gemm;
   if (!one.repeat_clocks_MHz.empty() && one.conditions.max_sm_clock_MHz > 0) {
     observation.time_us = mean(one.repeats_us);
     observation.kernels_us = kernels_us(one.kernels);
@@ -109,7 +111,6 @@ void add_gemm(CalibrationInput& input, const MeasuredCase& one, const scenarios:
     input.gemms.push_back(observation);
     return;
   }
-  observation.after_gemm = after_gemm;
   if (one.repeats_us.size() < runs_to_settle) {
     observation.kernels_us = kernels_us(one.kernels);
     input.gemms.push_back(observation);

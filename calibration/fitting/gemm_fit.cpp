@@ -83,10 +83,15 @@ class Fit {
 
  private:
   static bool is_under_load(const GemmObservation& one) { return one.reading && one.reading->power_W > 0; }
+  /// Its time after a pause is what the governor makes of it, and not of what ran before. Where kernels or clocks tell
+  /// its cycles, those are all that counts of one that follows another GEMM.
+  static bool tells_governor(const GemmObservation& one) {
+    return one.condition == Condition::after_pause && !(one.after_gemm && (one.kernels_us || one.reading));
+  }
 
   std::size_t after_pause() const {
     return static_cast<std::size_t>(
-        std::ranges::count_if(observations_, [](const GemmObservation& one) { return !one.reading; }));
+        std::ranges::count_if(observations_, [](const GemmObservation& one) { return tells_governor(one); }));
   }
 
   void find_tensor_clock() {
@@ -199,12 +204,8 @@ class Fit {
     std::vector<double> logarithms;
     for (std::size_t i = 0; i < observations_.size(); ++i) {
       const GemmObservation& one = observations_[i];
-      if (one.reading && has_load_) continue;
-      if (one.reading) {
-        logarithms.push_back(std::log(at_its_clock(i).time_us / one.time_us));
-        continue;
-      }
-      if (!one.after_gemm || !one.kernels_us) logarithms.push_back(std::log(predicted_us(i) / one.time_us));
+      if (one.reading && !has_load_) logarithms.push_back(std::log(at_its_clock(i).time_us / one.time_us));
+      if (tells_governor(one)) logarithms.push_back(std::log(predicted_us(i) / one.time_us));
       if (with_kernels && one.kernels_us)
         logarithms.push_back(std::log(at(i, machine_.power.tensor_clock).kernels_us / *one.kernels_us));
     }
@@ -219,9 +220,8 @@ class Fit {
 
   double predicted_us(std::size_t i) const {
     const GemmObservation& one = observations_[i];
-    const bool is_settled = one.settled || one.reading;
     return governed_gemm_us(machine_, one.size, one.dtype, kernels_[i],
-                            is_settled ? Condition::sustained : Condition::after_pause);
+                            one.settled ? Condition::sustained : one.condition);
   }
 
   GemmFit result() {

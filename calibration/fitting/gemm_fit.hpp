@@ -30,6 +30,7 @@ struct GemmObservation {
   bool after_gemm = false;             ///< measured just after another GEMM, so that the governor may have acted before
   bool settled = false;                ///< measured after so many runs that the governor has done all it will
   std::optional<ClockReading> reading{};
+  Condition condition = Condition::after_pause;  ///< whether or not its clock was read
 };
 
 struct GemmFit {
@@ -38,8 +39,8 @@ struct GemmFit {
   double median_error = 0, p90_error = 0;  ///< of |predicted / measured - 1|, of times under load where there are some
 };
 
-/// Where GEMMs were read under load, those alone say what a GEMM takes and draws, at the clocks that were read, and
-/// times after a pause say how the governor begins; without them times after a pause have to tell both. Throws
+/// Where GEMMs were read under load, those say what a GEMM draws, and all whose clock was read, under load or not, what
+/// it takes; times after a pause say how the governor begins, and without a load they have to tell both. Throws
 /// InputError with fewer observations than numbers to fit.
 GemmFit fit_gemms(const Machine& machine, const std::vector<GemmObservation>& observations);
 

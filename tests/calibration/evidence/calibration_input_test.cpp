@@ -71,6 +71,7 @@ TEST(CalibrationInput, AShortRunWithItsOwnClocksTellsCycles) {
   EXPECT_EQ(input.gemms[0].time_us, 11);
   EXPECT_EQ(input.gemms[0].reading->clock_share, 0.625);
   EXPECT_EQ(input.gemms[0].reading->power_W, 0);
+  EXPECT_EQ(input.gemms[0].condition, Condition::after_pause);
 }
 
 TEST(CalibrationInput, ThePowerOfAMixIsNotThatOfItsCases) {

@@ -157,6 +157,17 @@ TEST(GemmFit, OfASlowGovernorOnlySettledRunsTellThePower) {
   EXPECT_NEAR(fit_gemms(start, observations).machine.power.gemm_W, truth.power.gemm_W, 0.01 * truth.power.gemm_W);
 }
 
+/// The share of the maximum clock at which the GEMM takes this time.
+double clock_of(const Machine& machine, const MatrixSize& size, double time_us) {
+  const GemmKernel kernel = choose_gemm_kernel(machine, size);
+  double clock = machine.power.tensor_clock;
+  for (double low = 0.2, high = clock; high - low > 1e-9;) {
+    clock = (low + high) / 2;
+    (lone_gemm(machine, size, DataType::bf16, kernel, clock).time_us < time_us - 1e-9 ? high : low) = clock;
+  }
+  return clock;
+}
+
 /// Under load, at the clock that the limit leaves, with the power that the model says.
 std::vector<GemmObservation> observe_under_load(const Machine& machine) {
   std::vector<GemmObservation> observations;
@@ -164,14 +175,12 @@ std::vector<GemmObservation> observe_under_load(const Machine& machine) {
     const MatrixSize size{choice.m, choice.n, choice.k};
     const GemmKernel kernel = choose_gemm_kernel(machine, size);
     const double time_us = lone_gemm_us(machine, size);
-    double clock = machine.power.tensor_clock;
-    for (double low = 0.2, high = clock; high - low > 1e-9;) {
-      clock = (low + high) / 2;
-      (lone_gemm(machine, size, DataType::bf16, kernel, clock).time_us < time_us - 1e-9 ? high : low) = clock;
-    }
+    const double clock = clock_of(machine, size, time_us);
     const LoneGemm one = lone_gemm(machine, size, DataType::bf16, kernel, clock);
-    observations.push_back(
-        {.size = size, .time_us = one.time_us, .reading = ClockReading{clock, machine.power.idle_W + one.dynamic_W}});
+    observations.push_back({.size = size,
+                            .time_us = one.time_us,
+                            .reading = ClockReading{clock, machine.power.idle_W + one.dynamic_W},
+                            .condition = Condition::sustained});
   }
   return observations;
 }
@@ -206,6 +215,22 @@ TEST(GemmFit, ClocksAloneTellCycles) {
   std::vector<GemmObservation> observations = observe_under_load(truth);
   for (GemmObservation& one : observations) one.reading->power_W = 0;
   EXPECT_LT(fit_gemms(machine(), observations).p90_error, 0.01);
+}
+
+// What the clocks of short runs say of cycles, and their times of the governor, are two things.
+TEST(GemmFit, ShortRunsWithClocksTellTheGovernorAsThoseWithout) {
+  Machine truth = machine();
+  truth.power.governor_delay_ms = 20;
+  truth.power.governor_ramp_ms = 30;
+  std::vector<GemmObservation> observations = observe(truth), under_load = observe_under_load(truth);
+  for (GemmObservation& one : observations) one.reading = ClockReading{clock_of(truth, one.size, one.time_us), 0};
+  under_load.insert(under_load.end(), observations.begin(), observations.end());
+  Machine start = machine();
+  start.power.governor_delay_ms = 10;
+  start.power.governor_ramp_ms = 60;
+  const GemmFit fit = fit_gemms(start, under_load);
+  EXPECT_NEAR(fit.machine.power.governor_delay_ms, 20, 2);
+  EXPECT_NEAR(fit.machine.power.governor_ramp_ms, 30, 6);
 }
 
 TEST(TransferEnergy, IsWhatTheHbmAndIdlingLeaveForEachByte) {
