@@ -66,9 +66,10 @@ Measured read_measured(JsonObject object) {
 RunCondition read_condition(const JsonValue& value) {
   if (!value.is_object()) return {value.word<Condition>()};
   JsonObject object = value.object();
-  const double clock_MHz = object.number("clock_MHz", least_clock_MHz, most_clock_MHz);
+  const bool is_of_mix = object.has("mix_clock_MHz");
+  const double clock_MHz = object.number(is_of_mix ? "mix_clock_MHz" : "clock_MHz", least_clock_MHz, most_clock_MHz);
   object.finish();
-  return {Condition::sustained, clock_MHz};
+  return {Condition::sustained, clock_MHz, is_of_mix};
 }
 
 Timing read_timing(const JsonValue& value) {
@@ -117,7 +118,8 @@ nlohmann::ordered_json to_json(const ScheduleChoice& choice) {
 }
 
 nlohmann::ordered_json to_json(const RunCondition& condition) {
-  if (condition.fixed_clock_MHz > 0) return {{"clock_MHz", condition.fixed_clock_MHz}};
+  if (condition.fixed_clock_MHz > 0)
+    return {{condition.is_of_mix ? "mix_clock_MHz" : "clock_MHz", condition.fixed_clock_MHz}};
   return name_of(condition.condition);
 }
 

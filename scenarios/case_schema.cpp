@@ -126,13 +126,13 @@ ordered_json pair_schedule_schema() {
 ordered_json condition_schema() {
   ordered_json words = ordered_json::array();
   for (const auto& [condition, word] : NamesOf<Condition>::names) words.push_back(word);
-  const ordered_json clock{
-      {"type", "object"},
-      {"properties", {{"clock_MHz", {{"type", "number"}, {"minimum", least_clock_MHz}, {"maximum", most_clock_MHz}}}}},
-      {"required", {"clock_MHz"}},
-      {"additionalProperties", false}};
+  const ordered_json clock{{"type", "number"}, {"minimum", least_clock_MHz}, {"maximum", most_clock_MHz}};
+  const auto at = [&](const char* key) {
+    return ordered_json{
+        {"type", "object"}, {"properties", {{key, clock}}}, {"required", {key}}, {"additionalProperties", false}};
+  };
   return {{"description", "what the GPUs were doing before; left out: sustained"},
-          {"oneOf", {{{"enum", words}}, clock}}};
+          {"oneOf", {{{"enum", words}}, at("clock_MHz"), at("mix_clock_MHz")}}};
 }
 
 ordered_json timing_schema() {

@@ -329,7 +329,7 @@ double SimulatedMachine::collective_slowdown(const CollectiveTiming& timing) con
     const double clock = timing.algorithm == CollectiveAlgorithm::in_switch ? 1 : clock_share_;
     const bool is_beside_gemm = std::any_of(gpus_.begin(), gpus_.end(), has_gemm);
     if (is_beside_gemm) return timing.beside_gemm_us / timing.transfer_us / clock;
-    return 1 / (machine_.condition.fixed_clock_MHz > 0 ? clock : std::sqrt(clock));
+    return 1 / (machine_.condition.holds_clock() ? clock : std::sqrt(clock));
   }
   double slowdown = 1;
   for (const std::unique_ptr<GpuState>& gpu : gpus_)

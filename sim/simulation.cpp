@@ -78,11 +78,14 @@ std::vector<PowerSpan> Simulation::power_spans(const Attempt& last) {
 /// Does the GPU do one thing, again and again?
 bool Simulation::is_steady_load() const { return schedule_.operations.size() == 1; }
 
-/// Of the maximum: the governor of a load that comes and goes lets the clock up where no tensor core works.
+/// Of the maximum: the governor of a load that comes and goes lets the clock up where no tensor core works, but that of
+/// a GEMM which is repeated alone does not see its gaps.
 double Simulation::mean_clock_share(const Attempt& last) {
-  const bool goes_up = !is_steady_load() && machine_.condition.fixed_clock_MHz == 0;
-  return std::lerp(goes_up ? 1 : last.clock_share, tensor_clock_share(last.clock_share),
-                   tensor_time_us(last) / last.time_us);
+  const double at_work = tensor_clock_share(last.clock_share);
+  const bool is_governed = !machine_.condition.holds_clock() && energy_.uses_tensor_cores();
+  if (is_governed && is_steady_load()) return at_work;
+  const double between = is_governed ? std::max(at_work, machine_.power.clock_between) : last.clock_share;
+  return std::lerp(between, at_work, tensor_time_us(last) / last.time_us);
 }
 
 /// Of a rank in the last iteration, which it begins at 0.

@@ -67,7 +67,7 @@ struct Power {
   double collective_pJ_per_byte = 0;
   double mixed_energy = 1;  ///< of operations that take turns, over that of each repeated alone
   double voltage_floor = 1;
-  double tensor_clock = 1;
+  double tensor_clock = 1, clock_between = 1;
   int governor_exponent = 1;
   double governor_delay_ms = 0, governor_ramp_ms = 0;
 

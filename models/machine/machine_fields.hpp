@@ -107,6 +107,9 @@ void describe(auto& io, Like<Power> auto& power) {
       {"ratio", "the SMs' voltage at a clock of 0 over that at the maximum, if a straight line went so far", parts});
   io.optional("tensor_clock", power.tensor_clock,
               {"ratio", "most of the maximum clock while tensor cores work, however little power they draw", shares});
+  io.optional(
+      "clock_between", power.clock_between,
+      {"ratio", "most of the maximum clock between the operations on tensor cores of a load that has others", shares});
   io.optional("governor_exponent", power.governor_exponent,
               {"exponent", "1: an iteration's mean power meets the limit, 2: its root mean square", {1, 2}});
   io.optional("governor_delay", power.governor_delay_ms,

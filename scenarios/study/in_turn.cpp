@@ -37,7 +37,7 @@ std::vector<Case> in_turn(std::vector<Case> mix, const Machine& machine, Executo
   }
   if (done.empty()) return mix;
   const double clock_MHz = clock_of_mix_MHz(schedules, machine);
-  for (Case* one : done) one->condition.fixed_clock_MHz = clock_MHz;
+  for (Case* one : done) one->condition.fixed_clock_MHz = clock_MHz, one->condition.is_of_mix = true;
   return mix;
 }
 
@@ -84,7 +84,7 @@ std::vector<std::string> lines_in_turn(std::vector<std::string> lines, const Mac
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (cases[i].condition.fixed_clock_MHz == 0) continue;
     auto& [line, json] = of_case[i];
-    json["condition"] = {{"clock_MHz", cases[i].condition.fixed_clock_MHz}};
+    json["condition"] = to_json(cases[i].condition);
     lines[line] = json.dump();
   }
   return lines;

@@ -55,6 +55,9 @@ TEST(CaseJson, ReadsTheConditionOfTheRun) {
   asked["condition"] = {{"clock_MHz", 1700}};
   EXPECT_EQ(case_from_json(asked).condition, (RunCondition{Condition::sustained, 1700}));
   EXPECT_EQ(case_from_json(to_json(case_from_json(asked))), case_from_json(asked));
+  asked["condition"] = {{"mix_clock_MHz", 1700}};
+  EXPECT_EQ(case_from_json(asked).condition, (RunCondition{Condition::sustained, 1700, /*is_of_mix=*/true}));
+  EXPECT_EQ(case_from_json(to_json(case_from_json(asked))), case_from_json(asked));
   asked["condition"] = "sustained";
   EXPECT_FALSE(to_json(case_from_json(asked)).contains("condition"));
 }

@@ -124,6 +124,21 @@ TEST(Power, TheClockGoesUpWhereNoTensorCoreWorks) {
               0.01);
 }
 
+// As far as loads with tensor cores let it; the clock of a mix is that of the tensor cores, too.
+TEST(Power, TheClockOfAMixGoesUpToTheOneBetweenTensorCoresWork) {
+  Machine machine = test_machine();
+  machine.power.clock_between = 0.9;
+  machine.condition.fixed_clock_MHz = 0.5 * machine.gpu.max_clock_MHz;
+  const Schedule pair = schedule_of(PairWorkload{PairOp::gemm_all_reduce, 8192, 8192, 8192}, 8);
+  EXPECT_EQ(SimulatedExecutor().run(pair, machine).clock_MHz, machine.condition.fixed_clock_MHz);
+  machine.condition.is_of_mix = true;
+  const Trace trace = SimulatedExecutor().run(pair, machine);
+  const double gemm_us = trace.spans.front().end_us - trace.spans.front().start_us;
+  EXPECT_NEAR(trace.clock_MHz / machine.gpu.max_clock_MHz, std::lerp(0.9, 0.5, gemm_us / trace.time_us), 0.01);
+  const Schedule gemm = schedule_of(large, 1);
+  EXPECT_EQ(SimulatedExecutor().run(gemm, machine).clock_MHz, machine.condition.fixed_clock_MHz);
+}
+
 TEST(Condition, AfterAPauseTheGovernorHasNotDoneAllItWill) {
   Machine machine = test_machine();
   machine.power.governor_delay_ms = 60;

@@ -40,9 +40,9 @@ class LinesInTurn : public testing::Test {
 
 TEST_F(LinesInTurn, HaveTheClockOfTheirMix) {
   const std::vector<std::string> lines = answered({serial, chunks});
-  const double clock_MHz = json::parse(lines[0])["condition"]["clock_MHz"];
+  const double clock_MHz = json::parse(lines[0])["condition"]["mix_clock_MHz"];
   EXPECT_LT(clock_MHz, machine.gpu.max_clock_MHz);
-  EXPECT_EQ(json::parse(lines[1])["condition"]["clock_MHz"], clock_MHz);
+  EXPECT_EQ(json::parse(lines[1])["condition"]["mix_clock_MHz"], clock_MHz);
   EXPECT_EQ(json::parse(lines[1])["schedule"], json::parse(chunks)["schedule"]);
 }
 
