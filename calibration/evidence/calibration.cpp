@@ -96,6 +96,7 @@ class Fit {
     if (!input_.collectives.empty()) build_curves();
     if (!input_.pairs.empty()) find_gaps();
     find_transfer_energies();
+    find_power_of_mixed_loads();
     evidence::set_conditions(profile_, to_json(input_.conditions));
     evidence::set_ranges(profile_, ranges_of(input_));
   }
@@ -220,6 +221,23 @@ class Fit {
       set("power", key, energy->pJ_per_byte, source_text(input_.provenance, what + " alone under load"),
           "median of " + std::to_string(energy->transfers) + "; 10 % to 90 %: " + text_of(energy->low) + " to " +
               text_of(energy->high));
+  }
+
+  void find_power_of_mixed_loads() {
+    set_power_of_loads("mixed_energy", mixed_energy(machine_, input_.mixed_loads));
+    set_power_of_loads("clock_between", clock_between(machine_, input_.mixed_loads));
+  }
+
+  /// What too few loads tell stays as it is, and is listed.
+  void set_power_of_loads(const std::string& key, const std::optional<MedianOfLoads>& found) {
+    if (found)
+      return set("power", key, found->value, source_text(input_.mixed_provenance, "pairs under load"),
+                 "median of " + std::to_string(found->loads) + "; 10 % to 90 %: " + text_of(found->low) + " to " +
+                     text_of(found->high));
+    if (!profile_.at("power").contains(key)) return;
+    const ordered_json& kept = profile_["power"][key];
+    const std::string value = kept.at("value").dump();
+    changes_.push_back({"power." + key, value, value, kept.at("unit"), "kept: not determined by these cases"});
   }
 
   void find_gaps() {

@@ -81,18 +81,22 @@ void add_ctas(CalibrationInput& input, const MeasuredCase& one, CollectiveKind k
       input.ctas.push_back({setting, kernel.launch.grid[0], kernel.launch.cluster[0]});
 }
 
+/// In a mix it is that of all its cases.
+double own_power_W(const MeasuredCase& one) { return one.in_turn_with.empty() ? one.power_W : 0; }
+
 void add_pair(CalibrationInput& input, const MeasuredCase& one, const scenarios::PairWorkload& pair) {
   add_ctas(input, one, collective_of(pair.op));
   const bool is_serial = std::holds_alternative<scenarios::Serial>(one.request.schedule.family);
-  if (one.kernels.empty() ||
-      (!is_serial && !std::holds_alternative<scenarios::Decomposition>(one.request.schedule.family)))
-    return;
+  if (!is_serial && !std::holds_alternative<scenarios::Decomposition>(one.request.schedule.family)) return;
+  const double max_clock_MHz = one.conditions.max_sm_clock_MHz;
+  if (one.condition == Condition::sustained && own_power_W(one) > 0 && one.sm_clock_MHz > 0 && max_clock_MHz > 0) {
+    input.mixed_loads.push_back({one.request, one.time_us, one.power_W, one.sm_clock_MHz / max_clock_MHz});
+    input.mixed_provenance.add(one.conditions);
+  }
+  if (one.kernels.empty()) return;
   input.pairs.push_back({is_serial, collective_comes_first(pair.op), one.kernels});
   input.pair_provenance.add(one.conditions);
 }
-
-/// In a mix it is that of all its cases.
-double own_power_W(const MeasuredCase& one) { return one.in_turn_with.empty() ? one.power_W : 0; }
 
 void add_gemm(CalibrationInput& input, const MeasuredCase& one, const scenarios::GemmWorkload& gemm, bool after_gemm) {
   fitting::GemmObservation observation{

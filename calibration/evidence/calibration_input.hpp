@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "calibration/evidence/measurement_file.hpp"
+#include "calibration/evidence/mixed_loads.hpp"
 #include "calibration/evidence/run_conditions.hpp"
 #include "calibration/fitting/collective_curves.hpp"
 #include "calibration/fitting/gemm_fit.hpp"
@@ -38,10 +39,12 @@ struct CalibrationInput {
   std::vector<fitting::CollectiveObservation> collectives;
   std::vector<fitting::CtaObservation> ctas;
   std::vector<LoadedTransfer> loaded_collectives, loaded_copies;
+  std::vector<MixedLoad> mixed_loads;        ///< serial pairs and such in chunks
   std::vector<fitting::RecordedPair> pairs;  ///< with recorded kernels only
   Provenance gemm_provenance, own_gemm_provenance, collective_provenance;
   Provenance window_provenance;  ///< of collectives on windows of symmetric memory
   Provenance pair_provenance;    ///< of `pairs`
+  Provenance mixed_provenance;   ///< of `mixed_loads`
   Provenance provenance;         ///< of all cases
   RunConditions conditions;      ///< of all cases
   std::set<int> gpu_counts;      ///< of all cases

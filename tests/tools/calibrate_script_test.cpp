@@ -21,9 +21,9 @@ class CalibrateScript : public testing::Test {
 
   /// Files that hold a line of each kind that is measured under load as well.
   static constexpr const char* plan =
-      "if [[ $1 == plan ]]; then for name in gemm collectives_4gpu copies_4gpu; do\n"
+      "if [[ $1 == plan ]]; then for name in gemm collectives_4gpu copies_4gpu pairs_4gpu; do\n"
       "echo '\"op\":\"gemm\" \"op\":\"copy\",\"bytes\":12345678 "
-      "\"bytes\":12345678},\"schedule\":{\"family\":\"serial\"}}' "
+      "\"bytes\":12345678},\"schedule\":{\"family\":\"serial\"}} \"op\":\"a+b\" \"family\":\"serial\"' "
       ">\"${!#}/$name.jsonl\"; done; exit; fi\n";
 
   /// What the command does after it has noted its call.
@@ -52,17 +52,19 @@ class CalibrateScript : public testing::Test {
 
 TEST_F(CalibrateScript, PlansMeasuresEachFileAsksAndFits) {
   EXPECT_EQ(run("--base near --out mine.json --gpus 1,4"), 0) << folder.read("errors");
-  EXPECT_THAT(calls(),
-              ElementsAre("plan --seed", "measure gemm.jsonl", "measure collectives_4gpu.jsonl",
-                          "measure windows_4gpu.jsonl", "measure pairs_4gpu.jsonl", "measure copies_4gpu.jsonl",
-                          "measure gemm_load.jsonl", "measure collectives_load_4gpu.jsonl",
-                          "measure copies_load_4gpu.jsonl", "ask library_questions.txt", "calibrate gemm.jsonl"));
+  EXPECT_THAT(
+      calls(),
+      ElementsAre("plan --seed", "measure gemm.jsonl", "measure collectives_4gpu.jsonl", "measure windows_4gpu.jsonl",
+                  "measure pairs_4gpu.jsonl", "measure copies_4gpu.jsonl", "measure gemm_load.jsonl",
+                  "measure collectives_load_4gpu.jsonl", "measure copies_load_4gpu.jsonl",
+                  "measure pairs_load_4gpu.jsonl", "ask library_questions.txt", "calibrate gemm.jsonl"));
   EXPECT_THAT(folder.read("output"),
               HasSubstr("calibrate mine.measurements/gemm.jsonl mine.measurements/collectives_4gpu.jsonl "
                         "mine.measurements/windows_4gpu.jsonl mine.measurements/pairs_4gpu.jsonl "
                         "mine.measurements/gemm_load.jsonl "
                         "mine.measurements/collectives_load_4gpu.jsonl "
-                        "mine.measurements/copies_load_4gpu.jsonl --base near"));
+                        "mine.measurements/copies_load_4gpu.jsonl "
+                        "mine.measurements/pairs_load_4gpu.jsonl --base near"));
 }
 
 TEST_F(CalibrateScript, MeasuresOurOwnGemmsWhereTheBaseWasMeasuredWithThem) {
