@@ -77,11 +77,11 @@ TileOfWave::TileOfWave(const Machine& machine, std::int64_t k, const GemmKernel&
   const int elements = kernel.tile_m * kernel.tile_n;
   const bool is_own = is_own_kernel(kernel), is_grid = kernel.scheduler == TileScheduler::grid;
   // All warps of our own kernels work on one tile, whatever its size.
-  is_cooperative_ = elements > timing.cooperative_above_elements || is_own;
+  const bool is_cooperative = elements > timing.cooperative_above_elements || is_own;
   k_steps_ = static_cast<double>(divided_up(divided_up(k, kernel.split_k), kernel.tile_k));
   step_flops_ = 2.0 * elements * kernel.tile_k;
   flops_per_us_ = machine.gpu.flops_per_us_of_sm(dtype);
-  efficiency_ = is_cooperative_ ? timing.cooperative_efficiency : timing.pingpong_efficiency;
+  efficiency_ = is_cooperative ? timing.cooperative_efficiency : timing.pingpong_efficiency;
   const double row_bytes = static_cast<double>(kernel.tile_k * bytes_of(dtype));
   const double load = load_factor(timing, k * bytes_of(dtype));
   // CTAs of a cluster along n share their rows of A, those along m their rows of B: read once, delivered to each.
@@ -95,9 +95,10 @@ TileOfWave::TileOfWave(const Machine& machine, std::int64_t k, const GemmKernel&
   const double unique_bytes = load * row_bytes * wave.rows;
   l2_bytes_ = k_steps_ * load * row_bytes * (rows_of_a + rows_of_b);
   load_latency_us_ = timing.load_latency_us / kernel.stages;
-  operands_us_ = delivered_bytes * wave.ctas / bytes_per_us(machine.gpu.l2_GBps);
-  unique_us_ = unique_bytes / bytes_per_us(machine.gpu.l2_unique_GBps);
+  l2_us_ = std::hypot(delivered_bytes * wave.ctas / bytes_per_us(machine.gpu.l2_GBps),
+                      unique_bytes / bytes_per_us(machine.gpu.l2_unique_GBps));
   epilogue_us_ = elements * timing.epilogue_us_per_element;
+  epilogue_waited_for_ = !is_cooperative ? 0 : is_grid ? 1 : 1 - timing.epilogue_hidden;
   each_us_ = is_own && is_grid ? timing.own_grid_tile_us : 0;
   once_us_ = timing.kernel_overhead_us;
   start_us_ = (is_own && !is_grid ? timing.own_persistent_start_us : 0) +
@@ -106,11 +107,10 @@ TileOfWave::TileOfWave(const Machine& machine, std::int64_t k, const GemmKernel&
 
 TileTiming TileOfWave::at(double clock_share) const {
   const double flops_per_us = flops_per_us_ * clock_share * efficiency_;
-  const double step_us =
-      about_longest({step_flops_ / flops_per_us, load_latency_us_ / clock_share, operands_us_, unique_us_});
+  const double step_us = about_longest({step_flops_ / flops_per_us, load_latency_us_ / clock_share, l2_us_});
   const double epilogue_us = epilogue_us_ / clock_share;
-  return {.tile_us = k_steps_ * step_us + (is_cooperative_ ? epilogue_us : 0) + each_us_,
-          .once_us = once_us_ + (is_cooperative_ ? 0 : epilogue_us) + start_us_,
+  return {.tile_us = k_steps_ * step_us + epilogue_waited_for_ * epilogue_us + each_us_,
+          .once_us = once_us_ + (1 - epilogue_waited_for_) * epilogue_us + start_us_,
           .l2_bytes = l2_bytes_};
 }
 

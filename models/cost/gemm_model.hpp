@@ -53,9 +53,9 @@ class TileOfWave {
   // Of a step: the tensor cores' operations and rate at the maximum clock, and what their efficiency leaves of it,
   double step_flops_ = 0, flops_per_us_ = 0, efficiency_ = 0;
   double load_latency_us_ = 0;                       // what loads wait at the maximum clock,
-  double operands_us_ = 0, unique_us_ = 0;           // and what the L2 takes.
-  bool is_cooperative_ = false;                      // the next tile waits for the epilogue of this one
-  double epilogue_us_ = 0;                           // at the maximum clock
+  double l2_us_ = 0;                                 // and what the L2 takes.
+  double epilogue_us_ = 0;                           // at the maximum clock,
+  double epilogue_waited_for_ = 0;                   // and the share of it that the next tile waits for
   double each_us_ = 0, once_us_ = 0, start_us_ = 0;  // of a tile, and of the kernel
 };
 

@@ -129,15 +129,17 @@ struct Latencies {
 ///   its operands, for all CTAs at once, at the L2's rate to the SMs, where what `s` CTAs of a cluster load together
 ///   costs each of them s^-multicast_saves of what it would cost it alone, and rows of a tile that lie outside of the
 ///   matrix cost `outside_rows_cost` times as much as those within, and
-///   what the CTAs of a wave read between them, each byte once, at the L2's unique rate
-/// (the eighth root of the sum of eighth powers: at a tie both cost). A tile ends with an epilogue in proportion to
-/// its elements. Where operands come from HBM, all steps together and that stream take about the longer of both as
+///   what the CTAs of a wave read between them, each byte once, at the L2's unique rate,
+/// of which the last two take the root of the sum of their squares together, as the same L2 does both, and that and the
+/// others the eighth root of the sum of eighth powers: at a tie both cost. A tile ends with an epilogue in proportion
+/// to its elements, of which `epilogue_hidden` costs nothing where the CTA goes on with another tile, whose operands it
+/// loads meanwhile. Where operands come from HBM, all steps together and that stream take about the longer of both as
 /// well. A kernel starts later by `cluster_start` for each doubling of its clusters. Small tiles are computed by two
 /// groups of warps in turn (ping-pong: one's epilogue hides behind the other's main loop), large ones by both together
 /// (cooperative).
 struct GemmTiming {
   double kernel_overhead_us = 0;
-  double epilogue_us_per_element = 0;
+  double epilogue_us_per_element = 0, epilogue_hidden = 0;
   double cooperative_efficiency = 0;
   double pingpong_efficiency = 0;
   int cooperative_above_elements = 0;

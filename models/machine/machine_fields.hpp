@@ -233,6 +233,9 @@ void describe(auto& io, Like<Latencies> auto& latencies) {
 void describe(auto& io, Like<GemmTiming> auto& gemm) {
   io.number("kernel_overhead", gemm.kernel_overhead_us, {"us", "once a kernel", durations});
   io.number("epilogue", gemm.epilogue_us_per_element, {"us/element", "of the output tile", {0, 1}});
+  io.optional(
+      "epilogue_hidden", gemm.epilogue_hidden,
+      {"ratio", "share of a large tile's epilogue that costs nothing where its CTA goes on with another tile", parts});
   io.number("cooperative_efficiency", gemm.cooperative_efficiency,
             {"ratio", "share of the tensor cores' rate in the main loop of large tiles", shares});
   io.number("pingpong_efficiency", gemm.pingpong_efficiency,
