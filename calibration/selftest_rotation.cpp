@@ -2,6 +2,7 @@
 
 #include "models/base/names.hpp"
 #include "models/schedule/layout.hpp"
+#include "models/schedule/own_kernels.hpp"
 
 namespace weft::calibration {
 namespace {
@@ -9,8 +10,6 @@ namespace {
 constexpr std::int64_t rows = 768, n = 1928, k = 1032;  // of a block; no multiples of a tile's columns and depth
 constexpr int groups = 3;
 constexpr BufferId a = 0, b = 1, result = 2, first_sums = 3;
-
-}  // namespace
 
 Schedule sums_going_round(CollectiveKind kind, int gpus, const GemmKernel& kernel) {
   const bool everywhere = kind == CollectiveKind::all_reduce;
@@ -64,6 +63,16 @@ Schedule sums_going_round(CollectiveKind kind, int gpus, const GemmKernel& kerne
   schedule.meaning = Meaning{everywhere ? "gemm+all_reduce" : "gemm+reduce_scatter", m, n, k, a, b, result, 1};
   schedule.operations = {{"enter", 0, {}, Barrier{}}, {"gemm", 0, {}, gemm}, {"leave", 0, {}, Barrier{}}};
   return schedule;
+}
+
+}  // namespace
+
+std::vector<Schedule> rotation_schedules(int gpus) {
+  std::vector<Schedule> schedules;
+  for (const GemmKernel& kernel : own_kernels)
+    for (const CollectiveKind kind : {CollectiveKind::reduce_scatter, CollectiveKind::all_reduce})
+      if (kernel.scheduler != TileScheduler::grid) schedules.push_back(sums_going_round(kind, gpus, kernel));
+  return schedules;
 }
 
 }  // namespace weft::calibration

@@ -484,14 +484,12 @@ std::vector<Schedule> all_schedules(int gpus) {
   for (const GemmKernel& kernel : own_kernels) {
     if (kernel.cluster_m == 1) schedules.push_back(flagged_gather(gpus, kernel));
     schedules.push_back(stored_on_peers(gpus, kernel));
-    for (const CollectiveKind kind : {reduce_scatter, all_reduce})
-      if (kernel.scheduler != TileScheduler::grid) schedules.push_back(sums_going_round(kind, gpus, kernel));
   }
   for (const CopyPath path : {CopyPath::copy_engine, CopyPath::sms})
     for (const Direction direction : {Direction::pull, Direction::push})
       for (const int parts : {1, 2}) schedules.push_back(copies_of_all_peers(gpus, direction, path, parts));
   schedules.push_back(signalled_pushes(gpus));
-  for (const auto& more : {attention_schedules(gpus), window_schedules(gpus)})
+  for (const auto& more : {rotation_schedules(gpus), attention_schedules(gpus), window_schedules(gpus)})
     schedules.insert(schedules.end(), more.begin(), more.end());
   return schedules;
 }

@@ -42,9 +42,9 @@ std::vector<Hybrid> sensible_hybrids(const PairWorkload& pair, int gpus, const S
   // H200s and H100s, a GEMM of 24 to 50 us takes 3 to 17 us longer beside one, which is more than the sum takes alone.
   // Our own GEMM, which signals tile groups, leaves room for them.
   // Blocks of one GEMM that copy engines bring to who adds them take 4 to 9 % longer than predicted, and seldom win.
-  const auto is_foreseen = [](const Hybrid& hybrid) {
+  const auto is_foreseen = [&](const Hybrid& hybrid) {
     if (families::sums_in_gemm(hybrid) && hybrid.trigger == HybridTrigger::tile_group)
-      return hybrid.mover == HybridMover::store && hybrid.count <= 2;
+      return space.fused_sums && hybrid.mover == HybridMover::store && hybrid.count <= 2;
     if (hybrid.pieces == HybridPieces::shards && hybrid.count > 2 && !families::sums_in_gemm(hybrid)) return false;
     return !families::sums_pieces(hybrid) || hybrid.late_sums || hybrid.mover == HybridMover::store ||
            hybrid.trigger == HybridTrigger::tile_group;

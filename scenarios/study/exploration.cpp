@@ -11,6 +11,7 @@
 #include "models/execution/executor.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
+#include "models/machine/own_kernel_support.hpp"
 #include "scenarios/likely_hybrids.hpp"
 #include "scenarios/schedule_words.hpp"
 #include "scenarios/study/composed_layer.hpp"
@@ -449,6 +450,7 @@ Exploration explore(const Scenario& asked_scenario, const Machine& machine, Exec
   if (scenario.space.two_shot) scenario.space.two_shot_ctas = two_shot_ctas(machine);
   scenario.space.windows = window_collectives(machine, scenario.gpus, scenario.space.symmetric);
   scenario.space.fused_norm_ctas = fused_norm_ctas(machine);
+  scenario.space.fused_sums = runs_own_kernels(machine);
   return Study(scenario, machine, executor, options).run();
 }
 

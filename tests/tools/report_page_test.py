@@ -110,7 +110,7 @@ class TheFile(InAFolder):
             for first, second, from_us, to_us, _ in run["edges"]:
                 self.assertLessEqual(run["spans"][first][3], from_us)
                 self.assertLessEqual(to_us, run["spans"][second][4])
-        self.assertGreater(len(fastest["edges"]), 0)
+        self.assertTrue(any(run["edges"] for run in (fastest, serial)))
 
     def test_a_measured_run_stands_behind_its_simulated_one(self):
         measured = ROOT / "docs/example/measured.json"

@@ -122,10 +122,12 @@ SentBytes sent_bytes(const Schedule& schedule, const std::vector<sim::OperationC
                             both = bytes_out(timing.algorithm, collective.kind, schedule.gpus, bytes);
                           },
                           [&](const Gemm& gemm) {  // every rank stores as much on its peers as they on it
-                            std::vector<Slice> stored = gemm.replicas;
-                            stored.push_back(gemm.c);
-                            for (const Slice& slice : stored)
-                              if (slice.place != 0) both += static_cast<double>(bytes_of(slice, schedule));
+                            for (const RowBlock& block : row_blocks(gemm)) {
+                              std::vector<Slice> stored = block.replicas;
+                              stored.push_back(block.c);
+                              for (const Slice& slice : stored)
+                                if (slice.place != 0) both += static_cast<double>(bytes_of(slice, schedule));
+                            }
                           },
                           [&](const AllReduceNorm& norm) {
                             const auto bytes = static_cast<double>(bytes_of(norm.partial, schedule));

@@ -153,8 +153,9 @@ TEST(Hybrids, WhatMakesNoSenseIsRefusedByTheChoiceThatDoesNotFit) {
             "schedule.late_sums: expected false where sums of pieces travel: they would all travel after the last "
             "GEMM");
   EXPECT_EQ(error({.mover = HybridMover::store}),
-            "schedule.pieces: expected shards with trigger kernel_end, or with sums everywhere chunks with trigger "
-            "tile_group");
+            "schedule.pieces: expected shards with trigger kernel_end, with sums in_gemm shards and with sums "
+            "everywhere chunks with "
+            "trigger tile_group");
   EXPECT_EQ(
       error({.mover = HybridMover::store, .pieces = HybridPieces::shards, .ahead = true}),
       "schedule.mover: expected nccl, pull, push or peer_kernel with lanes or ahead: what is stored has no stream");
