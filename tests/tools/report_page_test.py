@@ -92,7 +92,8 @@ class TheFile(InAFolder):
             self.assertLess(one["odds"]["expected_gain"], one["best_of_20_gain"])
 
     def test_runs_have_lanes_tracks_and_edges(self):
-        fastest, serial = content_of(self.report(SHAPE, "--gpus", 4))["runs"]
+        pulled = SHAPE.replace("gemm+reduce_scatter", "all_gather+gemm")
+        fastest, serial = content_of(self.report(pulled, "--gpus", 4))["runs"]
         self.assertEqual(serial["schedule"], "serial")
         self.assertLess(fastest["time_us"], serial["time_us"])
         for run in (fastest, serial):
@@ -110,7 +111,7 @@ class TheFile(InAFolder):
             for first, second, from_us, to_us, _ in run["edges"]:
                 self.assertLessEqual(run["spans"][first][3], from_us)
                 self.assertLessEqual(to_us, run["spans"][second][4])
-        self.assertTrue(any(run["edges"] for run in (fastest, serial)))
+        self.assertGreater(len(fastest["edges"]), 0)
 
     def test_a_measured_run_stands_behind_its_simulated_one(self):
         measured = ROOT / "docs/example/measured.json"
