@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "models/schedule/facts.hpp"
 #include "models/schedule/layout.hpp"
 
 namespace weft {
@@ -29,10 +30,6 @@ struct Extent {
     last = std::max(last, std::min((tile + tiles) * tile_size, size));
   }
 };
-
-bool waits_for_addend(const Gemm& gemm) {
-  return std::any_of(gemm.waits.begin(), gemm.waits.end(), [](const TileWait& wait) { return wait.for_addend; });
-}
 
 /// a and b of all row blocks.
 std::vector<Slice> operands_of(const Gemm& gemm) {
@@ -71,7 +68,7 @@ Footprint of_tile_group(const Schedule& schedule, const Gemm& gemm, int tile_gro
     footprint.writes = {part_of(block.c, first * kernel.tile_m, *group * kernel.tile_m, 0, block.c.columns)};
     if (block.addend) footprint.reads = footprint.writes;
   }
-  if (waits_for_addend(gemm)) return footprint;
+  if (TileGroups{.waits = gemm.waits}.reads_operands_before_waits()) return footprint;
   footprint.reads.push_back(part_of(block.a, m.first, m.count(), 0, size.k));
   footprint.reads.push_back(part_of(gemm.b, n.first, n.count(), 0, size.k));
   return footprint;
