@@ -23,6 +23,7 @@ inline constexpr std::size_t max_name = 256;         ///< bytes
 
 /// What one signal adds: the sums over all of a schedule stay far from overflow.
 inline constexpr std::int64_t max_count = (std::int64_t{1} << 31) - 1;
+inline constexpr std::int64_t max_total = std::int64_t{1} << 53;  ///< above what they all add up to
 
 inline bool is_size(std::int64_t rows, std::int64_t columns) {
   return rows >= 1 && columns >= 1 && rows < max_elements && columns < max_elements && rows <= max_elements / columns;
