@@ -30,7 +30,8 @@ using Send = std::function<void(const std::string& line)>;
 struct DeviceModule {
   int (*run_rank)(const RankJob& job, const Send& send, std::string& failed) = nullptr;
   int (*count_gpus)(int& gpus, std::string& failed) = nullptr;
-  int (*ask_library)(const std::vector<MatrixSize>& sizes, const Send& send, std::string& failed) = nullptr;
+  int (*ask_library)(const std::vector<MatrixSize>& sizes, DataType factors, const Send& send,
+                     std::string& failed) = nullptr;
 };
 extern "C" using FillDeviceModule = void(*)(DeviceModule&);
 inline constexpr const char* fill_device_module_name = "weft_fill_device_module";

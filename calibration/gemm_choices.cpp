@@ -20,6 +20,7 @@ LibraryAnswer library_answer_from(const nlohmann::json& json) {
   const auto size = [&](std::string_view key) { return object.integer(key, 1, largest_size); };
   answer.size = {size("m"), size("n"), size("k")};
   answer.raw = json.dump();
+  if (object.has("dtype")) answer.factors = from_name<DataType>(object.string("dtype"), "dtype");
   if (object.has("error")) return answer;
   answer.waves = object.number("waves", 0);
   GemmKernel kernel;  // 0: the library does not say
@@ -35,9 +36,10 @@ namespace {
 
 const std::string asking_process = "the process that asks cuBLASLt";
 
-int ask_all(const std::vector<MatrixSize>& sizes, const Send& send) {
-  return run_device_part(
-      send, [&](const DeviceModule& device, std::string& failed) { return device.ask_library(sizes, send, failed); });
+int ask_all(const std::vector<MatrixSize>& sizes, DataType factors, const Send& send) {
+  return run_device_part(send, [&](const DeviceModule& device, std::string& failed) {
+    return device.ask_library(sizes, factors, send, failed);
+  });
 }
 
 bool is_same(const MatrixSize& a, const MatrixSize& b) { return a.m == b.m && a.n == b.n && a.k == b.k; }
@@ -55,9 +57,9 @@ LibraryAnswer answer_in(const std::string& line) {
 
 }  // namespace
 
-std::vector<LibraryAnswer> ask_library(const std::vector<MatrixSize>& sizes, double limit_s) {
+std::vector<LibraryAnswer> ask_library(const std::vector<MatrixSize>& sizes, DataType factors, double limit_s) {
   require_device_part();
-  ProcessGroup group(1, [&](int, const Send& send) { return ask_all(sizes, send); });
+  ProcessGroup group(1, [&](int, const Send& send) { return ask_all(sizes, factors, send); });
   SilenceLimit limit(asking_process, limit_s);
   std::vector<LibraryAnswer> answers;
   const auto take = [&](int, const std::string& line) {

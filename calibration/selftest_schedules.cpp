@@ -2,6 +2,7 @@
 
 #include "calibration/selftest_attention.hpp"
 #include "calibration/selftest_experts.hpp"
+#include "calibration/selftest_fp8.hpp"
 #include "calibration/selftest_replicas.hpp"
 #include "calibration/selftest_rotation.hpp"
 #include "calibration/selftest_windows.hpp"
@@ -25,9 +26,7 @@ Schedule empty_schedule(const std::string& op, int gpus, int chunks) {
 
 Buffer matrix(const std::string& name, std::int64_t rows, std::int64_t columns) {
   Buffer buffer;
-  buffer.name = name;
-  buffer.rows = rows;
-  buffer.columns = columns;
+  buffer.name = name, buffer.rows = rows, buffer.columns = columns;
   return buffer;
 }
 
@@ -473,7 +472,8 @@ std::vector<Schedule> all_schedules(int gpus) {
     for (const CollectiveKind kind : {all_reduce, reduce_scatter, all_to_all})
       schedules.push_back(signaling(kind, gpus, kernel));
   }
-  for (const Schedule& schedule : expert_schedules(gpus)) schedules.push_back(schedule);
+  for (const auto& more : {expert_schedules(gpus), fp8_schedules(gpus)})
+    schedules.insert(schedules.end(), more.begin(), more.end());
   if (gpus == 1) return schedules;
   for (const CollectiveKind kind : {all_reduce, all_gather, reduce_scatter, all_to_all})
     for (const int ctas : {1, 24})

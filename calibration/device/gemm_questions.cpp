@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "calibration/device/matmul.hpp"
+#include "calibration/device/require_hopper.hpp"
 #include "calibration/rank_message.hpp"
 
 namespace weft::calibration::device {
@@ -68,10 +69,11 @@ nlohmann::json describe(const MatrixSize& size, const cublasLtMatmulHeuristicRes
           {"waves", choice.wavesCount}};
 }
 
-nlohmann::json answer(cublasLtHandle_t library, const MatrixSize& size) {
+nlohmann::json answer(cublasLtHandle_t library, const MatrixSize& size, DataType factors) {
   try {
     // Whole row-major buffers, aligned as allocations are: addresses are only looked at for their alignment.
-    const Matmul matmul(library, size, {nullptr, size.k}, {nullptr, size.k}, {nullptr, size.n}, std::nullopt, 0);
+    const Matmul matmul(library, size, {nullptr, size.k}, {nullptr, size.k}, {nullptr, size.n}, std::nullopt, 0,
+                        factors);
     return describe(size, matmul.choice());
   } catch (const ExecutionError& error) {
     return {{"m", size.m}, {"n", size.n}, {"k", size.k}, {"error", error.what()}};
@@ -80,10 +82,15 @@ nlohmann::json answer(cublasLtHandle_t library, const MatrixSize& size) {
 
 }  // namespace
 
-void answer_questions(const std::vector<MatrixSize>& sizes, const Send& send) {
+void answer_questions(const std::vector<MatrixSize>& sizes, DataType factors, const Send& send) {
   WEFT_CHECK(cudaSetDevice(0));
   const LtHandle library = make_lt_handle();
-  for (const MatrixSize& size : sizes) send(line_of(answer(library.get(), size)));
+  if (factors == DataType::fp8) require_fp8();
+  for (const MatrixSize& size : sizes) {
+    nlohmann::json line = answer(library.get(), size, factors);
+    if (factors != DataType::bf16) line["dtype"] = name_of(factors);
+    send(line_of(line));
+  }
 }
 
 }  // namespace weft::calibration::device

@@ -6,6 +6,6 @@
 namespace weft::calibration::device {
 
 /// Sends one JSON line for each size, in order; {"m", "n", "k", "error"} where the library knows no kernel.
-void answer_questions(const std::vector<MatrixSize>& sizes, const Send& send);
+void answer_questions(const std::vector<MatrixSize>& sizes, DataType factors, const Send& send);
 
 }  // namespace weft::calibration::device

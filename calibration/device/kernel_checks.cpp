@@ -139,11 +139,7 @@ void MemoryKernelCheck::add_reference() {
     all.sum.insert(all.sum.end(), one.sum.begin(), one.sum.end());
     all.magnitude.insert(all.magnitude.end(), one.magnitude.begin(), one.magnitude.end());
   }
-  const auto put = [&](float* to, const std::vector<float>& values) {
-    WEFT_CHECK(cudaMemcpyAsync(to, values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice, stream()));
-  };
-  put(sums().sum, all.sum), put(sums().magnitude, all.magnitude);
-  WEFT_CHECK(cudaStreamSynchronize(stream()));
+  set_sums(all.sum, all.magnitude);
 }
 
 /// What is only moved must be equal. A sum is rounded once, and each of its steps in fp32.

@@ -1,6 +1,7 @@
 // See kernels.hpp for what each kernel promises. Indices are 64 bits wide: buffers pass 2^31 elements.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <algorithm>
 
@@ -42,10 +43,25 @@ __device__ float normal_at(std::uint64_t key, std::int64_t index) {
 __device__ void store(bf16* to, float value) { *to = __float2bfloat16(value); }
 __device__ void store(__half* to, float value) { *to = __float2half(value); }
 __device__ void store(float* to, float value) { *to = value; }
+__device__ void store(__nv_fp8_e4m3* to, float value) { *to = __nv_fp8_e4m3(value); }
+
+__device__ float value_of(bf16 element) { return __bfloat162float(element); }
+__device__ float value_of(__nv_fp8_e4m3 element) { return static_cast<float>(element); }
 
 template <class Element>
-__global__ void fill_normal_kernel(Element* data, std::int64_t first, std::int64_t count, std::uint64_t key) {
-  for (std::int64_t i = first_item(); i < count; i += item_stride()) store(data + i, normal_at(key, first + i));
+__global__ void fill_normal_kernel(Element* data, std::int64_t first, std::int64_t count, std::uint64_t key,
+                                   Spread spread) {
+  for (std::int64_t i = first_item(); i < count; i += item_stride()) {
+    const float value = normal_at(key, first + i) * spread.deviation;
+    store(data + i, spread.whole ? rintf(value) : value);
+  }
+}
+
+template <class Element>
+void fill_with(void* data, std::int64_t first, std::int64_t count, std::uint64_t key, cudaStream_t stream,
+               Spread spread) {
+  fill_normal_kernel<<<grid_for(count), threads, 0, stream>>>(static_cast<Element*>(data), first, count, key, spread);
+  WEFT_CHECK(cudaGetLastError());
 }
 
 __device__ float warp_sum(float value) {
@@ -81,11 +97,12 @@ __global__ void add_reference_values(ReferenceSums sums, std::int64_t columns, c
   }
 }
 
+template <class Element>
 __global__ void compare_kernel(StoredParts stored, ReferenceSums sums, ErrorBound bound, unsigned long long* worst) {
   unsigned long long own_worst = 0;
   for (std::int64_t i = first_item(); i < stored.slots * stored.parts * stored.columns; i += item_stride()) {
-    const auto* part = static_cast<const bf16*>(stored.got) + stored.starts[i / stored.columns];
-    const float error = fabsf(__bfloat162float(part[i % stored.columns]) - sums.sum[i]);
+    const auto* part = static_cast<const Element*>(stored.got) + stored.starts[i / stored.columns];
+    const float error = fabsf(value_of(part[i % stored.columns]) - sums.sum[i]);
     const float allowed = bound.relative * sums.magnitude[i] + bound.absolute;
     const float ratio = error == 0 ? 0.0F : isfinite(error) ? error / allowed : __int_as_float(0x7f800000);
     const auto packed = static_cast<unsigned long long>(__float_as_uint(ratio)) << 32 | static_cast<std::uint32_t>(i);
@@ -106,15 +123,17 @@ std::uint64_t data_key(std::uint64_t seed, int buffer, int rank) {
 }
 
 void fill_normal(void* data, DataType dtype, std::int64_t first, std::int64_t count, std::uint64_t key,
-                 cudaStream_t stream) {
-  const int grid = grid_for(count);
-  if (dtype == DataType::bf16)
-    fill_normal_kernel<<<grid, threads, 0, stream>>>(static_cast<bf16*>(data), first, count, key);
-  else if (dtype == DataType::fp16)
-    fill_normal_kernel<<<grid, threads, 0, stream>>>(static_cast<__half*>(data), first, count, key);
-  else if (dtype == DataType::fp32)
-    fill_normal_kernel<<<grid, threads, 0, stream>>>(static_cast<float*>(data), first, count, key);
-  WEFT_CHECK(cudaGetLastError());
+                 cudaStream_t stream, Spread spread) {
+  switch (dtype) {
+    case DataType::bf16:
+      return fill_with<bf16>(data, first, count, key, stream, spread);
+    case DataType::fp16:
+      return fill_with<__half>(data, first, count, key, stream, spread);
+    case DataType::fp32:
+      return fill_with<float>(data, first, count, key, stream, spread);
+    case DataType::fp8:
+      return fill_with<__nv_fp8_e4m3>(data, first, count, key, stream, spread);
+  }
 }
 
 void add_reference_rows(const ReferenceSums& sums, std::int64_t columns, const void* rows, const std::int32_t* slot_of,
@@ -131,7 +150,8 @@ void add_reference_rows(const ReferenceSums& sums, std::int64_t columns, const v
 void compare_parts(const StoredParts& stored, const ReferenceSums& sums, ErrorBound bound, unsigned long long* worst,
                    cudaStream_t stream) {
   const std::int64_t elements = stored.slots * stored.parts * stored.columns;
-  compare_kernel<<<grid_for(elements), threads, 0, stream>>>(stored, sums, bound, worst);
+  const auto kernel = stored.dtype == DataType::fp8 ? compare_kernel<__nv_fp8_e4m3> : compare_kernel<bf16>;
+  kernel<<<grid_for(elements), threads, 0, stream>>>(stored, sums, bound, worst);
   WEFT_CHECK(cudaGetLastError());
 }
 

@@ -19,9 +19,14 @@ struct Matrix {
 /// every rank can make every rank's data again.
 std::uint64_t data_key(std::uint64_t seed, int buffer, int rank);
 
-/// data[i] = element `first` + i of the normal distribution N(0, 1) named by `key`. Not for fp8, whose bytes are left.
+/// What random numbers are made of those of N(0, 1): times `deviation`, rounded to whole ones or not.
+struct Spread {
+  float deviation = 1;
+  bool whole = false;
+};
+/// data[i] = element `first` + i of the normal distribution N(0, 1) named by `key`, spread and rounded to `dtype`.
 void fill_normal(void* data, DataType dtype, std::int64_t first, std::int64_t count, std::uint64_t key,
-                 cudaStream_t stream);
+                 cudaStream_t stream, Spread spread = {});
 
 /// Sums of the reference and what bounds the error of the result, in fp32: [slots x columns].
 struct ReferenceSums {
@@ -35,13 +40,14 @@ void add_reference_rows(const ReferenceSums& sums, std::int64_t columns, const v
 
 /// |got - sum| <= relative x magnitude + absolute, element by element. *worst holds, after the call has run, the index
 /// of the element with the largest error over bound in its low half and that ratio, as float bits, in its high half;
-/// a ratio that is not a number counts as infinite. `got` (bf16) has the elements of a slot in parts of `columns`
-/// columns, part j of slot s from element starts[s * parts + j] on.
+/// a ratio that is not a number counts as infinite. `got` (bf16 or fp8) has the elements of a slot in parts of
+/// `columns` columns, part j of slot s from element starts[s * parts + j] on.
 struct ErrorBound {
   float relative = 0, absolute = 0;
 };
 struct StoredParts {
   const void* got = nullptr;
+  DataType dtype = DataType::bf16;
   const std::int64_t* starts = nullptr;  ///< on the device
   std::int64_t slots = 0, parts = 1, columns = 0;
 };

@@ -15,7 +15,7 @@ constexpr int usual_octets = most_octets / 2;                               // w
 constexpr float norm_epsilon = 1e-6F;
 constexpr std::int64_t rotary_columns = 128;
 
-template <bool adds, int most>
+template <bool adds, int most, DataType stored>
 __global__ void __launch_bounds__(threads) norm_kernel(Matrix x, Matrix residual, Matrix normed, Matrix kept) {
   const std::int64_t octets = x.columns / columns_of_octet;
   for (std::int64_t row = blockIdx.x; row < x.rows; row += gridDim.x) {
@@ -37,11 +37,12 @@ __global__ void __launch_bounds__(threads) norm_kernel(Matrix x, Matrix residual
     for (int i = 0; i < most; ++i) {
       const std::int64_t column = i * threads + static_cast<std::int64_t>(threadIdx.x);
       if (column >= octets) break;
-      row_of(normed, row)[column] = sums[i].scaled(factor);
+      store_scaled<stored>(normed, row, column, sums[i], factor);
     }
   }
 }
 
+template <DataType stored>
 __global__ void __launch_bounds__(threads) swiglu_kernel(Matrix gate_up, Matrix activated) {
   const std::int64_t half = activated.columns / columns_of_octet;
   for_each_octet(activated, [&](std::int64_t row, std::int64_t octet) {
@@ -50,7 +51,15 @@ __global__ void __launch_bounds__(threads) swiglu_kernel(Matrix gate_up, Matrix 
     up.add(row_of(gate_up, row)[octet + half]);
 #pragma unroll
     for (int i = 0; i < columns_of_octet; ++i) gate.value[i] *= __fdividef(up.value[i], 1 + __expf(-gate.value[i]));
-    row_of(activated, row)[octet] = gate.scaled(1);
+    store_scaled<stored>(activated, row, octet, gate, 1);
+  });
+}
+
+__global__ void __launch_bounds__(threads) quantize_kernel(Matrix x, Matrix quantized) {
+  for_each_octet(x, [&](std::int64_t row, std::int64_t octet) {
+    OctetSum values;
+    values.add(row_of(x, row)[octet]);
+    store_scaled<DataType::fp8>(quantized, row, octet, values, 1);
   });
 }
 
@@ -72,26 +81,41 @@ __global__ void __launch_bounds__(threads) rotary_kernel(Matrix x, Matrix turned
   });
 }
 
-template <bool adds>
-void norm(const Matrix& x, const Matrix& residual, const Matrix& normed, const Matrix& kept, cudaStream_t stream) {
+template <bool adds, DataType stored>
+void norm_to(const Matrix& x, const Matrix& residual, const Matrix& normed, const Matrix& kept, cudaStream_t stream) {
   const bool is_usual = x.columns <= std::int64_t{usual_octets} * threads * columns_of_octet;
-  const auto kernel = is_usual ? norm_kernel<adds, usual_octets> : norm_kernel<adds, most_octets>;
+  const auto kernel = is_usual ? norm_kernel<adds, usual_octets, stored> : norm_kernel<adds, most_octets, stored>;
   const auto ctas = static_cast<unsigned>(std::clamp<std::int64_t>(x.rows, 1, most_ctas));
   kernel<<<ctas, threads, 0, stream>>>(x, residual, normed, kept);
   WEFT_CHECK(cudaGetLastError());
 }
 
-}  // namespace
-
-void rms_norm(const Matrix& x, const Matrix& normed, cudaStream_t stream) { norm<false>(x, {}, normed, {}, stream); }
-
-void add_rms_norm(const Matrix& x, const Matrix& residual, const Matrix& normed, const Matrix& kept,
-                  cudaStream_t stream) {
-  norm<true>(x, residual, normed, kept, stream);
+template <bool adds>
+void norm(const Matrix& x, const Matrix& residual, const Matrix& normed, DataType stored, const Matrix& kept,
+          cudaStream_t stream) {
+  const auto run = stored == DataType::fp8 ? norm_to<adds, DataType::fp8> : norm_to<adds, DataType::bf16>;
+  run(x, residual, normed, kept, stream);
 }
 
-void swiglu(const Matrix& gate_up, const Matrix& activated, cudaStream_t stream) {
-  swiglu_kernel<<<grid_over(activated), threads, 0, stream>>>(gate_up, activated);
+}  // namespace
+
+void rms_norm(const Matrix& x, const Matrix& normed, DataType stored, cudaStream_t stream) {
+  norm<false>(x, {}, normed, stored, {}, stream);
+}
+
+void add_rms_norm(const Matrix& x, const Matrix& residual, const Matrix& normed, DataType stored, const Matrix& kept,
+                  cudaStream_t stream) {
+  norm<true>(x, residual, normed, stored, kept, stream);
+}
+
+void swiglu(const Matrix& gate_up, const Matrix& activated, DataType stored, cudaStream_t stream) {
+  const auto kernel = stored == DataType::fp8 ? swiglu_kernel<DataType::fp8> : swiglu_kernel<DataType::bf16>;
+  kernel<<<grid_over(activated), threads, 0, stream>>>(gate_up, activated);
+  WEFT_CHECK(cudaGetLastError());
+}
+
+void quantize(const Matrix& x, const Matrix& quantized, cudaStream_t stream) {
+  quantize_kernel<<<grid_over(x), threads, 0, stream>>>(x, quantized);
   WEFT_CHECK(cudaGetLastError());
 }
 

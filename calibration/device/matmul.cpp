@@ -7,9 +7,10 @@ namespace weft::calibration::device {
 namespace {
 
 /// Column-major view of a row-major matrix: its rows become columns.
-MatrixLayout make_layout(std::int64_t rows, std::int64_t columns, std::int64_t stride) {
+MatrixLayout make_layout(DataType type, std::int64_t rows, std::int64_t columns, std::int64_t stride) {
   cublasLtMatrixLayout_t layout = nullptr;
-  WEFT_CHECK(cublasLtMatrixLayoutCreate(&layout, CUDA_R_16BF, static_cast<std::uint64_t>(columns),
+  const cudaDataType_t stored = type == DataType::fp8 ? CUDA_R_8F_E4M3 : CUDA_R_16BF;
+  WEFT_CHECK(cublasLtMatrixLayoutCreate(&layout, stored, static_cast<std::uint64_t>(columns),
                                         static_cast<std::uint64_t>(rows), stride));
   return MatrixLayout(layout);
 }
@@ -52,7 +53,7 @@ MatmulPreference make_preference(const void* first, const void* second, const vo
 }  // namespace
 
 Matmul::Matmul(cublasLtHandle_t library, const MatrixSize& size, const MatrixOperand& a, const MatrixOperand& b,
-               const MatrixOperand& c, const std::optional<MatrixOperand>& addend, int max_sms)
+               const MatrixOperand& c, const std::optional<MatrixOperand>& addend, int max_sms, DataType factors)
     : library_(library),
       a_(a),
       b_(b),
@@ -60,10 +61,10 @@ Matmul::Matmul(cublasLtHandle_t library, const MatrixSize& size, const MatrixOpe
       addend_(addend.value_or(c)),
       beta_(addend ? 1.0F : 0.0F),
       descriptor_(make_descriptor(max_sms)),
-      layout_a_(make_layout(size.m, size.k, a.stride)),
-      layout_b_(make_layout(size.n, size.k, b.stride)),
-      layout_c_(make_layout(size.m, size.n, c.stride)),
-      layout_addend_(make_layout(size.m, size.n, addend_.stride)) {
+      layout_a_(make_layout(factors, size.m, size.k, a.stride)),
+      layout_b_(make_layout(factors, size.n, size.k, b.stride)),
+      layout_c_(make_layout(DataType::bf16, size.m, size.n, c.stride)),
+      layout_addend_(make_layout(DataType::bf16, size.m, size.n, addend_.stride)) {
   const MatmulPreference preference = make_preference(b.data, a.data, c.data);
   int found = 0;
   WEFT_CHECK(cublasLtMatmulAlgoGetHeuristic(library_, descriptor_.get(), layout_b_.get(), layout_a_.get(),

@@ -36,8 +36,8 @@ int count_gpus(int& gpus, std::string& failed) {
   });
 }
 
-int ask_library_guarded(const std::vector<MatrixSize>& sizes, const Send& send, std::string& failed) {
-  return guarded(failed, [&] { answer_questions(sizes, send); });
+int ask_library_guarded(const std::vector<MatrixSize>& sizes, DataType factors, const Send& send, std::string& failed) {
+  return guarded(failed, [&] { answer_questions(sizes, factors, send); });
 }
 
 }  // namespace

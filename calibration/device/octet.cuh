@@ -1,7 +1,8 @@
-// Eight bf16 in one 16-byte access, summed in fp32.
+// Eight bf16 in one 16-byte access, summed in fp32; eight e4m3 in one of 8 bytes.
 #pragma once
 
 #include <cuda_bf16.h>
+#include <cuda_fp8.h>
 
 #include <cstdint>
 
@@ -9,6 +10,10 @@ namespace weft::calibration::device {
 
 struct alignas(16) Octet {
   __nv_bfloat162 pair[4];
+};
+
+struct alignas(8) ByteOctet {
+  __nv_fp8x2_storage_t pair[4];
 };
 
 /// Past the L1, which does not see what peers store.
@@ -44,6 +49,15 @@ struct OctetSum {
     Octet octet;
 #pragma unroll
     for (int i = 0; i < 4; ++i) octet.pair[i] = __floats2bfloat162_rn(value[2 * i] * factor, value[2 * i + 1] * factor);
+    return octet;
+  }
+  /// What is too large becomes the largest.
+  __device__ ByteOctet scaled_to_fp8(float factor) const {
+    ByteOctet octet;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      octet.pair[i] = __nv_cvt_float2_to_fp8x2(make_float2(value[2 * i] * factor, value[2 * i + 1] * factor),
+                                               __NV_SATFINITE, __NV_E4M3);
     return octet;
   }
 };

@@ -19,6 +19,18 @@ __device__ inline Octet* row_of(const Matrix& matrix, std::int64_t row) {
   return reinterpret_cast<Octet*>(static_cast<__nv_bfloat16*>(matrix.data) + row * matrix.stride);
 }
 
+/// Octet `octet` of a row of bf16 or fp8 becomes these values times `factor`.
+template <DataType stored>
+__device__ void store_scaled(const Matrix& matrix, std::int64_t row, std::int64_t octet, const OctetSum& values,
+                             float factor) {
+  if constexpr (stored == DataType::fp8) {
+    auto* bytes = static_cast<std::uint8_t*>(matrix.data) + row * matrix.stride;
+    reinterpret_cast<ByteOctet*>(bytes)[octet] = values.scaled_to_fp8(factor);
+  } else {
+    row_of(matrix, row)[octet] = values.scaled(factor);
+  }
+}
+
 /// Calls work(row, octet) for every octet of `matrix`.
 template <class Work>
 __device__ void for_each_octet(const Matrix& matrix, const Work& work) {

@@ -28,9 +28,9 @@ ncclDataType_t nccl_type(DataType type) {
     case DataType::fp32:
       return ncclFloat32;
     case DataType::fp8:
-      break;
+      return ncclUint8;  // is only moved
   }
-  throw ExecutionError("no fp8 collectives");
+  throw ExecutionError("a collective of a type that NCCL does not know");
 }
 
 /// Of the time limit: a rank that waits in vain says so before the parent, which knows less, ends it.
@@ -119,6 +119,8 @@ void Program::plan_gemms() {
                                            tile_edges_[static_cast<OperationId>(id)], signals_, resources_.arena));
       continue;
     }
+    const DataType factors = schedule_.buffers[index(gemm->b.buffer)].dtype;
+    if (factors == DataType::fp8) require_fp8();
     void*& workspace = workspaces_[index(operation.stream)];
     if (workspace == nullptr) workspace = resources_.arena.allocate(static_cast<Bytes>(matmul_workspace_bytes));
     const auto operand = [this](const Slice& slice) {
@@ -127,7 +129,7 @@ void Program::plan_gemms() {
     };
     const auto addend = gemm->addend ? std::optional(operand(*gemm->addend)) : std::nullopt;
     matmuls_.try_emplace(static_cast<OperationId>(id), resources_.library.get(), size_of(*gemm, ranks_),
-                         operand(gemm->a), operand(gemm->b), operand(gemm->c), addend, gemm->max_sms);
+                         operand(gemm->a), operand(gemm->b), operand(gemm->c), addend, gemm->max_sms, factors);
   }
 }
 
@@ -221,12 +223,7 @@ void Program::initialise(std::uint64_t seed) const {
   signals_.clear(origin());
   for (BufferId id = 0; id < static_cast<BufferId>(buffers_.size()); ++id) {
     const Buffer& buffer = schedule_.buffers[index(id)];
-    const std::int64_t count = buffer.rows * buffer.columns;
-    if (buffer.dtype == DataType::fp8) {
-      WEFT_CHECK(cudaMemsetAsync(this->buffer(id), 0, static_cast<std::size_t>(count), origin()));
-      continue;
-    }
-    fill_normal(this->buffer(id), buffer.dtype, 0, count, data_key(seed, id, rank_), origin());
+    fill_normal(this->buffer(id), buffer.dtype, 0, buffer.rows * buffer.columns, data_key(seed, id, rank_), origin());
   }
 }
 
@@ -292,11 +289,12 @@ void Program::enqueue(const Gemm& gemm, OperationId id, cudaStream_t stream) con
 
 void Program::enqueue_peer_collective(const Collective& collective, OperationId id, cudaStream_t stream) const {
   const Slice& full = full_slice(collective);
-  const std::int64_t elements = row_count(full.rows, ranks_) * full.columns;
+  const Bytes bytes =
+      row_count(full.rows, ranks_) * full.columns * bytes_of(schedule_.buffers[index(full.buffer)].dtype);
   device::enqueue({.kind = collective.kind,
                    .input = on_all_ranks(collective.input),
                    .output = on_all_ranks(collective.output),
-                   .share_octets = elements / ranks_ / 8,
+                   .share_octets = bytes / ranks_ / 16,
                    .ctas = peer_ctas(collective),
                    .flags = signals_.flags(id)},
                   signals_.limit(id), stream);
@@ -363,7 +361,7 @@ void Program::enqueue(const Collective& collective, OperationId id, cudaStream_t
 // algorithm, and what is measured here should be what a PyTorch program gets.
 void Program::exchange_blocks(const void* input, void* output, std::int64_t count, ncclDataType_t type,
                               ncclComm_t communicator, cudaStream_t stream) const {
-  const std::int64_t block_bytes = count * (type == ncclFloat32 ? 4 : 2);
+  const std::int64_t block_bytes = count * (type == ncclFloat32 ? 4 : type == ncclUint8 ? 1 : 2);
   WEFT_CHECK(ncclGroupStart());
   for (int peer = 0; peer < ranks_; ++peer) {
     const auto elements = static_cast<std::size_t>(count);
@@ -377,7 +375,7 @@ void Program::exchange_blocks(const void* input, void* output, std::int64_t coun
 
 void Program::enqueue(const Copy& copy, OperationId, cudaStream_t stream) const {
   const Matrix source = matrix(copy.source), destination = matrix(copy.destination);
-  if (copy.path == CopyPath::sms) return add({{source}, 1}, destination, stream);
+  if (copy.path == CopyPath::sms) return copy_by_sms(copy, stream);
   const auto bytes = [&](std::int64_t elements) {
     return static_cast<std::size_t>(elements * bytes_of(schedule_.buffers[index(copy.source.buffer)].dtype));
   };
@@ -391,9 +389,21 @@ void Program::enqueue(const Copy& copy, OperationId, cudaStream_t stream) const 
                                  stream));
 }
 
-std::vector<Matrix> Program::matrices(const std::vector<Slice>& slices) const {
+/// The sum of one matrix; bytes are only moved.
+void Program::copy_by_sms(const Copy& copy, cudaStream_t stream) const {
+  if (schedule_.buffers[index(copy.source.buffer)].dtype == DataType::fp8)
+    return move_rows(moved({copy.source}), moved({copy.destination}), stream);
+  add({{matrix(copy.source)}, 1}, matrix(copy.destination), stream);
+}
+
+/// As what moves them sees them: two bytes are one element.
+std::vector<Matrix> Program::moved(const std::vector<Slice>& slices) const {
   std::vector<Matrix> all;
-  for (const Slice& slice : slices) all.push_back(matrix(slice));
+  for (const Slice& slice : slices) {
+    const Bytes bytes = bytes_of(schedule_.buffers[index(slice.buffer)].dtype);
+    Matrix& one = all.emplace_back(matrix(slice));
+    one.columns = one.columns * bytes / 2, one.stride = one.stride * bytes / 2;
+  }
   return all;
 }
 
@@ -408,17 +418,18 @@ void Program::merge(const MemoryBound& work, cudaStream_t stream) const {
 void Program::enqueue(const MemoryBound& work, OperationId id, cudaStream_t stream) const {
   const Matrix destination = matrix(work.writes.front());
   const auto read = [&](std::size_t i) { return matrix(work.reads[i]); };
+  const DataType stored = schedule_.buffers[index(work.writes.front().buffer)].dtype;
   switch (work.kernel) {
     case MemoryKernel::fill:
       return fill_zero(destination, stream);
     case MemoryKernel::partial_sum:
       return partial_sum(read(0), destination, stream);
     case MemoryKernel::rms_norm:
-      return rms_norm(read(0), destination, stream);
+      return rms_norm(read(0), destination, stored, stream);
     case MemoryKernel::add_rms_norm:
-      return add_rms_norm(read(0), read(1), destination, matrix(work.writes[1]), stream);
+      return add_rms_norm(read(0), read(1), destination, stored, matrix(work.writes[1]), stream);
     case MemoryKernel::swiglu:
-      return swiglu(read(0), destination, stream);
+      return swiglu(read(0), destination, stored, stream);
     case MemoryKernel::rotary:
       return rotary(read(0), destination, stream);
     case MemoryKernel::add: {
@@ -430,13 +441,14 @@ void Program::enqueue(const MemoryBound& work, OperationId id, cudaStream_t stre
       return merge(work, stream);
     case MemoryKernel::gather:
     case MemoryKernel::scatter:
-      return move_rows(matrices(work.reads), matrices(work.writes), stream);
+      return move_rows(moved(work.reads), moved(work.writes), stream);
     case MemoryKernel::top_k:
       return top_k(read(0), destination, stream);
     case MemoryKernel::weighted_sum:
       return weighted_sum(read(0), read(1), destination, stream);
-    case MemoryKernel::pytorch_sum:
     case MemoryKernel::quantize:
+      return quantize(read(0), destination, stream);
+    case MemoryKernel::pytorch_sum:
       break;
   }
   refuse(id);

@@ -73,7 +73,8 @@ class Program {
   void allocate_buffers();
   void check_delays() const;
   Matrix matrix(const Slice& slice) const;
-  std::vector<Matrix> matrices(const std::vector<Slice>& slices) const;
+  std::vector<Matrix> moved(const std::vector<Slice>& slices) const;
+  void copy_by_sms(const Copy& copy, cudaStream_t stream) const;
   void* address(const Slice& slice, int rank) const;
   void plan_edges();
   void plan_edge(OperationId id, const After& after);

@@ -7,6 +7,7 @@
 
 #include "calibration/device/attention_check.hpp"
 #include "calibration/device/kernel_checks.hpp"
+#include "calibration/device/layer_kernel_checks.hpp"
 #include "calibration/device/sampled_result.hpp"
 #include "calibration/device/schedule_error.hpp"
 #include "models/schedule/row_order.hpp"
@@ -103,6 +104,7 @@ class ReferenceCheck : public SampledResult {
     return static_cast<double>(most);
   }
 
+  /// fp8 is only moved, or multiplied without an error of its own (see spread()).
   /// bf16 rounds by up to 2^-8 of the value: each contribution when a GEMM stores it, and the sum so far each time a
   /// rank's or a k slice's is added. Sums on the way may be larger than what is left of them. Rows that are only moved
   /// must be equal.
@@ -120,11 +122,12 @@ class ReferenceCheck : public SampledResult {
   std::uint16_t *rows_scratch_ = nullptr, *factor_scratch_ = nullptr;
 };
 
-bool has_bf16_operands(const Schedule& schedule, const Meaning& meaning) {
-  const auto is_bf16 = [&](BufferId id) {
-    return schedule.buffers[static_cast<std::size_t>(id)].dtype == DataType::bf16;
+bool has_known_types(const Schedule& schedule, const Meaning& meaning) {
+  const auto is_known = [&](BufferId id) {
+    const DataType type = schedule.buffers[static_cast<std::size_t>(id)].dtype;
+    return type == DataType::bf16 || type == DataType::fp8;
   };
-  return is_bf16(meaning.a) && is_bf16(meaning.b) && is_bf16(meaning.result);
+  return is_known(meaning.a) && is_known(meaning.b) && is_known(meaning.result);
 }
 
 using Check = std::unique_ptr<SampledResult>;
@@ -139,11 +142,14 @@ Check consistent(const Program& program, const Meaning& meaning, const RankView&
 
 /// Empty where it cannot be checked.
 Check make_check(const Program& program, const Meaning& meaning, const RankView& ranks, Resources& resources) {
-  if (!meaning.rows_of_rank.empty() || !has_bf16_operands(program.schedule(), meaning)) return nullptr;
+  if (!meaning.rows_of_rank.empty() || !has_known_types(program.schedule(), meaning)) return nullptr;
   if (meaning.attention) return consistent<AttentionCheck>(program, meaning, ranks, resources);
   if (meaning.op == "grouped_gemm") return consistent<GroupedGemmCheck>(program, meaning, ranks, resources);
   for (const auto& [kernel, name] : NamesOf<MemoryKernel>::names)
-    if (meaning.op == name) return consistent<MemoryKernelCheck>(program, meaning, ranks, resources, kernel);
+    if (meaning.op == name)
+      return LayerKernelCheck::knows(kernel)
+                 ? consistent<LayerKernelCheck>(program, meaning, ranks, resources, kernel)
+                 : consistent<MemoryKernelCheck>(program, meaning, ranks, resources, kernel);
   const auto form = result_form(meaning.op);
   if (!form) return nullptr;
   auto check = std::make_unique<ReferenceCheck>(program, meaning, *form, ranks, resources);

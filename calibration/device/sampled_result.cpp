@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 
+#include "models/base/e4m3.hpp"
 #include "models/schedule/layout.hpp"
 
 namespace weft::calibration::device {
@@ -36,11 +37,17 @@ CheckResult SampledResult::compare() {
 
 void SampledResult::fill(BufferId id) const {
   const Buffer& of = buffer(id);
-  fill_normal(program_.buffer(id), of.dtype, 0, of.rows * of.columns, data_key(check_seed, id, rank_), stream());
+  fill_normal(program_.buffer(id), of.dtype, 0, of.rows * of.columns, data_key(check_seed, id, rank_), stream(),
+              spread());
 }
 
 void SampledResult::make_again(void* data, BufferId id, int of, std::int64_t first, std::int64_t count) const {
-  fill_normal(data, DataType::bf16, first, count, data_key(check_seed, id, of), stream());
+  fill_normal(data, DataType::bf16, first, count, data_key(check_seed, id, of), stream(), spread());
+}
+
+Spread SampledResult::spread() const {
+  const auto is_fp8 = [this](BufferId id) { return buffer(id).dtype == DataType::fp8; };
+  return {.whole = is_fp8(meaning().a) || is_fp8(meaning().b) || is_fp8(meaning().result)};
 }
 
 std::vector<float> SampledResult::values_again(BufferId id, int of, std::int64_t first, std::int64_t count) {
@@ -58,6 +65,14 @@ float* SampledResult::zeros(std::int64_t count) {
   auto* data = allocate<float>(count);
   WEFT_CHECK(cudaMemsetAsync(data, 0, static_cast<std::size_t>(count) * sizeof(float), stream()));
   return data;
+}
+
+void SampledResult::set_sums(const std::vector<float>& sum, const std::vector<float>& magnitude) {
+  const auto put = [&](float* to, const std::vector<float>& values) {
+    WEFT_CHECK(cudaMemcpyAsync(to, values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice, stream()));
+  };
+  put(sums().sum, sum), put(sums().magnitude, magnitude);
+  WEFT_CHECK(cudaStreamSynchronize(stream()));
 }
 
 /// Those at edges, and a random sample of the others: different ones on each rank.
@@ -84,8 +99,8 @@ CheckResult SampledResult::worst_element() {
   const void* got = program_.buffer(meaning_.result);
   auto* worst = allocate<unsigned long long>(1);
   WEFT_CHECK(cudaMemsetAsync(worst, 0, sizeof *worst, stream()));
-  compare_parts({got, upload(starts), slots(), columns() / columns_of_part(), columns_of_part()}, sums_, bound(), worst,
-                stream());
+  compare_parts({got, result().dtype, upload(starts), slots(), columns() / columns_of_part(), columns_of_part()}, sums_,
+                bound(), worst, stream());
   const auto packed = download(worst);
   const auto element = static_cast<std::int64_t>(packed & 0xffffffffU);
   CheckResult found;
@@ -93,9 +108,14 @@ CheckResult SampledResult::worst_element() {
   found.row = rows_[static_cast<std::size_t>(element / columns())];
   found.column = element % columns();
   found.error_bound = bound().relative * download(sums_.magnitude + element) + bound().absolute;
-  const auto stored = download(static_cast<const std::uint16_t*>(got) + stored_at(found.row, found.column));
-  found.max_error = std::abs(value_of(stored) - download(sums_.sum + element));
+  found.max_error = std::abs(stored_value(stored_at(found.row, found.column)) - download(sums_.sum + element));
   return found;
+}
+
+float SampledResult::stored_value(std::int64_t element) {
+  const void* got = program_.buffer(meaning_.result);
+  if (result().dtype == DataType::fp8) return value_of_e4m3(download(static_cast<const std::uint8_t*>(got) + element));
+  return value_of(download(static_cast<const std::uint16_t*>(got) + element));
 }
 
 template <class Element>

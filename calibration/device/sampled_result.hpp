@@ -48,6 +48,11 @@ class SampledResult {
   std::int64_t slots() const { return static_cast<std::int64_t>(rows_.size()); }
   const ReferenceSums& sums() const { return sums_; }
 
+  /// Of the inputs. Where fp8 takes part they are whole numbers, hardly any beyond 5, which it holds exactly. So are
+  /// then the sums of their products: below 6.5 sqrt(k), which the tensor cores' 14 bits hold up to k = 2^20. What is
+  /// left of errors is the result's rounding, and one wrong factor shows.
+  virtual Spread spread() const;
+
   /// This rank's input.
   void fill(BufferId id) const;
   /// Elements `first` to `first` + `count` - 1 of rank `of`'s input, as that one has filled it.
@@ -61,6 +66,8 @@ class SampledResult {
     return static_cast<Element*>(arena_.allocate(count * static_cast<Bytes>(sizeof(Element))));
   }
   float* zeros(std::int64_t count);
+  /// Instead of what add_reference_rows() adds up: of slot after slot.
+  void set_sums(const std::vector<float>& sum, const std::vector<float>& magnitude);
   template <class Element>
   Element* upload(const std::vector<Element>& values) {
     auto* data = allocate<Element>(static_cast<std::int64_t>(values.size()));
@@ -78,6 +85,7 @@ class SampledResult {
   CheckResult worst_element();
   template <class Element>
   Element download(const Element* data);
+  float stored_value(std::int64_t element);
 
   const Program& program_;
   const Meaning& meaning_;

@@ -230,7 +230,11 @@ std::vector<GemmChoice> read_library_answers(const std::filesystem::path& file, 
   constexpr Bytes reserved = 16 << 10;  // barriers, and the tile on its way out
   std::vector<GemmChoice> choices;
   for_each_json_line(file, [&](const nlohmann::json& json, int) {
-    std::optional<GemmChoice> choice = calibration::library_answer_from(json).choice;
+    const calibration::LibraryAnswer answer = calibration::library_answer_from(json);
+    if (answer.factors != DataType::bf16)
+      throw InputError("dtype", "expected answers of bf16, as the table of a profile has, got " +
+                                    std::string(name_of(answer.factors)));
+    std::optional<GemmChoice> choice = answer.choice;
     if (!choice) return;
     GemmKernel& kernel = choice->kernel;
     const Bytes stage = (kernel.tile_m + kernel.tile_n) * kernel.tile_k * bytes_of(DataType::bf16);

@@ -80,8 +80,13 @@ class Support {
     if (slice.place != 0) refuse("a slice on another rank");
     check_layout(slice);
   }
+  DataType dtype(const Slice& slice) const { return buffer(slice).dtype; }
   void check_bf16(const Slice& slice) const {
-    if (buffer(slice).dtype != DataType::bf16) refuse("dtype " + std::string(name_of(buffer(slice).dtype)));
+    if (dtype(slice) != DataType::bf16) refuse("dtype " + std::string(name_of(dtype(slice))));
+  }
+  void check_own_bf16_or_fp8(const Slice& slice) const {
+    check_own(slice);
+    if (dtype(slice) != DataType::fp8) check_bf16(slice);
   }
   void check_own_bf16(const Slice& slice) const {
     check_own(slice);
@@ -89,15 +94,28 @@ class Support {
   }
 
   void check(const Gemm& gemm) const {
-    check_own_bf16(gemm.b);
+    check_own_bf16_or_fp8(gemm.b);
     if (differ_by_rank(gemm.a.rows)) refuse("a GEMM whose rows differ by rank");
+    if (gemm.kernel && dtype(gemm.b) == DataType::fp8) refuse("fp8 for a GEMM kernel of ours, which multiplies bf16");
     for (const RowBlock& block : row_blocks(gemm)) {
-      check_own_bf16(block.a);
+      check_own_bf16_or_fp8(block.a);
       check_bf16(block.c);
       if (block.addend) check_own_bf16(*block.addend);
     }
     if (gemm.kernel) return check_own_kernel(gemm);
     check_own(gemm.c);
+    if (dtype(gemm.b) == DataType::fp8) check_fp8_product(gemm);
+  }
+  /// cuBLASLt's conditions for fp8 (its documentation of cublasLtMatmul): sizes and rows in multiples of 16 bytes, of
+  /// the result, too. The rows of a are free.
+  void check_fp8_product(const Gemm& gemm) const {
+    constexpr std::int64_t unit = 16;
+    const MatrixSize size = size_of(gemm, schedule_.gpus);
+    if (size.n % unit != 0 || size.k % unit != 0)
+      refuse("a product of fp8 with n = " + std::to_string(size.n) + " and k = " + std::to_string(size.k) +
+             ", which are no multiples of " + std::to_string(unit));
+    for (const Slice* slice : {&gemm.a, &gemm.b, &gemm.c}) check_aligned(*slice);
+    if (gemm.addend) check_aligned(*gemm.addend);
   }
   void check_own_kernel(const Gemm& gemm) const {
     const GemmKernel& kernel = *gemm.kernel;
@@ -115,9 +133,10 @@ class Support {
       for (const Slice& replica : block.replicas) check_bf16(replica), check_aligned(replica);
     }
   }
-  /// The tensor memory accelerator moves rows of multiples of 16 bytes, eight elements.
+  /// Of 16 bytes, which a thread and the tensor memory accelerator move at a time.
+  std::int64_t unit_of(const Slice& slice) const { return 16 / bytes_of(dtype(slice)); }
   void check_aligned(const Slice& slice) const {
-    if (buffer(slice).columns % 8 != 0 || slice.first_column % 8 != 0)
+    if (buffer(slice).columns % unit_of(slice) != 0 || slice.first_column % unit_of(slice) != 0)
       refuse("rows of \"" + buffer(slice).name + "\" that are not aligned to 16 bytes");
   }
   void check(const Collective& collective) const {
@@ -129,45 +148,54 @@ class Support {
       if (needs_window(collective.transport) && buffer(*slice).memory != Memory::symmetric)
         refuse("a collective by " + std::string(name_of(collective.transport)) + " on local memory");
     }
-    if (buffer(collective.input).dtype == DataType::fp8) refuse("a collective of fp8");
+    check_sum(collective);
     if (collective.cluster != 0) refuse("a collective with a cluster size of its own");
     if (collective.kind == CollectiveKind::all_to_all && collective.input == collective.output)
       refuse("an all_to_all in place");
   }
+  /// Bytes can be moved; NCCL would round a sum of fp8 at every rank, to 4 bits, and nobody asks for that.
+  void check_sum(const Collective& collective) const {
+    const bool sums =
+        collective.kind == CollectiveKind::all_reduce || collective.kind == CollectiveKind::reduce_scatter;
+    if (sums && dtype(collective.input) == DataType::fp8)
+      refuse("a sum of fp8, which would be rounded to 4 bits at every rank");
+  }
   /// Kernels of our own load from peers, and an all-reduce stores to them, in 16 bytes.
   void check_peer_collective(const Collective& collective) const {
+    check_sum(collective);
     for (const Slice* slice : {&collective.input, &collective.output}) {
       if (slice->place != 0) refuse("a slice on another rank");
-      check_bf16(*slice);
+      if (dtype(*slice) != DataType::fp8) check_bf16(*slice);
       if (slice->columns != buffer(*slice).columns) refuse("a collective by peer_kernel on a part of the columns");
       const bool is_read_by_peers = slice == &collective.input || collective.kind == CollectiveKind::all_reduce;
       if (is_read_by_peers && buffer(*slice).memory != Memory::symmetric)
         refuse("a collective by peer_kernel on local memory");
     }
     const Slice& full = full_slice(collective);
-    if (row_count(full.rows, schedule_.gpus) * full.columns / schedule_.gpus % 8 != 0 || full.columns % 8 != 0)
+    const std::int64_t unit = unit_of(full);
+    if (row_count(full.rows, schedule_.gpus) * full.columns / schedule_.gpus % unit != 0 || full.columns % unit != 0)
       refuse("a collective by peer_kernel of shares that are no multiples of 16 bytes");
     if (collective.kind != CollectiveKind::all_reduce && collective.input == collective.output)
       refuse("a collective by peer_kernel in place");
   }
   /// No library has one: without a kernel ours is chosen.
   void check(const GroupedGemm& gemm) const {
+    if (dtype(gemm.b) == DataType::fp8) refuse("fp8 for a grouped GEMM, whose kernels multiply bf16");
     for (const Slice* slice : {&gemm.a, &gemm.b, &gemm.c}) check_own_bf16(*slice), check_aligned(*slice);
     if (gemm.kernel && !is_own_kernel(*gemm.kernel)) refuse("a grouped GEMM's kernel that weft does not have");
   }
   void check(const AllReduceNorm& norm) const {
     if (norm.transport != Transport::peer_kernel) refuse("transport " + std::string(name_of(norm.transport)));
-    for (const Slice* slice : {&norm.partial, &norm.residual, &norm.normed}) check_row_kernel(*slice);
+    for (const Slice* slice : {&norm.partial, &norm.residual, &norm.normed})
+      check_own_bf16(*slice), check_row_kernel(*slice);
     if (norm.partial.columns != buffer(norm.partial).columns) refuse("a norm on a part of the columns");
   }
-  /// A thread moves 16 bytes at a time.
   void check_octets(const Slice& slice) const {
     check_aligned(slice);
-    if (slice.columns % 8 != 0) refuse("rows that are no multiples of 16 bytes");
+    if (slice.columns % unit_of(slice) != 0) refuse("rows that are no multiples of 16 bytes");
   }
   /// A CTA of these keeps a row in registers.
   void check_row_kernel(const Slice& slice) const {
-    check_own_bf16(slice);
     check_octets(slice);
     if (slice.columns > max_norm_columns)
       refuse("rows that are longer than " + std::to_string(max_norm_columns) + " columns");
@@ -206,8 +234,12 @@ class Support {
   void check(const Copy& copy) const {
     check_layout(copy.source);
     check_layout(copy.destination);
-    if (copy.path == CopyPath::sms) check_bf16(copy.source);
+    if (copy.path == CopyPath::sms) check_copy_by_sms(copy);
     if (differ_by_rank(copy.source.rows)) refuse("a copy whose rows differ by rank");
+  }
+  void check_copy_by_sms(const Copy& copy) const {
+    if (dtype(copy.source) != DataType::fp8) return check_bf16(copy.source);
+    check_octets(copy.source), check_octets(copy.destination);
   }
   /// Validation sees to it that results and their logarithms alternate.
   void check_merge(const MemoryBound& work) const {
@@ -221,8 +253,7 @@ class Support {
   }
   void check(const MemoryBound& work) const {
     if (work.kernel == MemoryKernel::log_sum_exp_merge) return check_merge(work);
-    for (const Slice& slice : work.reads) check_own_bf16(slice);
-    for (const Slice& slice : work.writes) check_own_bf16(slice);
+    check_types(work);
     switch (work.kernel) {
       case MemoryKernel::fill:
       case MemoryKernel::add:
@@ -248,12 +279,36 @@ class Support {
       case MemoryKernel::weighted_sum:
         check_octets(work.reads[0]), check_octets(work.writes[0]);
         return check_counts(work, 2, 1);
+      case MemoryKernel::quantize:
+        if (dtype(work.writes[0]) != DataType::fp8)
+          refuse("quantize to " + std::string(name_of(dtype(work.writes[0]))));
+        check_octets(work.reads[0]), check_octets(work.writes[0]);
+        return check_counts(work, 1, 1);
       case MemoryKernel::pytorch_sum:
       case MemoryKernel::log_sum_exp_merge:
-      case MemoryKernel::quantize:
         break;
     }
     refuse("memory kernel " + std::string(name_of(work.kernel)));
+  }
+  /// bf16, but for rows that are only moved, and for what a GEMM of fp8 reads next.
+  void check_types(const MemoryBound& work) const {
+    const bool moves = work.kernel == MemoryKernel::gather || work.kernel == MemoryKernel::scatter;
+    for (const Slice& slice : work.reads) moves ? check_own_bf16_or_fp8(slice) : check_own_bf16(slice);
+    for (const Slice& slice : work.writes) {
+      const bool is_result = &slice == &work.writes.front() && stores_fp8(work.kernel);
+      moves || is_result ? check_own_bf16_or_fp8(slice) : check_own_bf16(slice);
+      if (moves && dtype(slice) != dtype(work.reads[0])) refuse_type_change(work, slice);
+    }
+    for (const Slice& slice : work.reads)
+      if (moves && dtype(slice) != dtype(work.reads[0])) refuse_type_change(work, slice);
+  }
+  [[noreturn]] void refuse_type_change(const MemoryBound& work, const Slice& slice) const {
+    refuse(std::string(name_of(work.kernel)) + " of " + std::string(name_of(dtype(work.reads[0]))) + " and " +
+           std::string(name_of(dtype(slice))));
+  }
+  static bool stores_fp8(MemoryKernel kernel) {
+    return kernel == MemoryKernel::rms_norm || kernel == MemoryKernel::add_rms_norm || kernel == MemoryKernel::swiglu ||
+           kernel == MemoryKernel::quantize;
   }
   void check_counts(const MemoryBound& work, std::size_t reads, std::size_t writes) const {
     const auto refuse_count = [&](std::size_t count, const std::string& of_what) {
@@ -356,7 +411,35 @@ bool needs_peer_access(const Operation& operation) {
                       Delay> auto&) { return facts(operation.work).crosses_ranks; });
 }
 
-bool has_own_kernel(const Operation& operation) { return is_own(operation.work); }
+bool has_fp8_product(const Schedule& schedule, const Operation& operation) {
+  const auto is_fp8 = [&](const Slice& slice) {
+    return schedule.buffers[static_cast<std::size_t>(slice.buffer)].dtype == DataType::fp8;
+  };
+  return match(
+      operation.work, [&](const OneOf<Gemm, GroupedGemm> auto& gemm) { return is_fp8(gemm.b); },
+      [](const OneOf<Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention, Signal,
+                     Wait, Barrier, Delay> auto&) { return false; });
+}
+
+/// Throws where these GPUs cannot do what the executor can.
+void check_machine(const Schedule& schedule, const Machine& machine) {
+  if (machine.runtime != Runtime::cuda)
+    throw InputError("machine",
+                     "expected GPUs with CUDA, which the hardware executor is made for, got " + machine.name);
+  for (std::size_t i = 0; i < schedule.operations.size(); ++i) {
+    const Operation& operation = schedule.operations[i];
+    const auto refuse_without = [&](bool has, const std::string& what) {
+      if (!has)
+        throw InputError("operations[" + std::to_string(i) + "] \"" + operation.name + "\"",
+                         "expected what the GPUs of " + machine.name + " can run, got " + what);
+    };
+    refuse_without(runs_own_kernels(machine) || !is_own(operation.work), "a kernel of our own, which needs Hopper");
+    refuse_without(multiplies_fp8(machine) || !has_fp8_product(schedule, operation),
+                   "a product of fp8, which needs compute capability 8.9 or newer (Ada, Hopper, Blackwell)");
+    refuse_without(machine.fabric.peer_access || !needs_peer_access(operation),
+                   "what reaches the memory of peers, without peer access");
+  }
+}
 
 }  // namespace
 
@@ -376,14 +459,13 @@ std::optional<InputError> why_not_runnable(const Schedule& schedule) {
   return std::nullopt;
 }
 
-bool is_runnable(const Schedule& schedule, const Machine& machine) {
-  if (machine.runtime != Runtime::cuda) return false;
-  if (!runs_own_kernels(machine) && std::any_of(schedule.operations.begin(), schedule.operations.end(), has_own_kernel))
-    return false;
-  if (!machine.fabric.peer_access &&
-      std::any_of(schedule.operations.begin(), schedule.operations.end(), needs_peer_access))
-    return false;
-  return is_runnable(schedule);
+std::optional<InputError> why_not_runnable(const Schedule& schedule, const Machine& machine) {
+  try {
+    check_machine(schedule, machine);
+  } catch (const InputError& error) {
+    return error;
+  }
+  return why_not_runnable(schedule);
 }
 
 }  // namespace weft

@@ -24,6 +24,13 @@ TEST(LibraryAnswer, KeepsTileClusterStagesAndSplit) {
   EXPECT_EQ(choice->kernel, expected);
 }
 
+TEST(LibraryAnswer, SaysOfWhichFactorsItIs) {
+  auto json = answer();
+  EXPECT_EQ(library_answer_from(json).factors, DataType::bf16);
+  json["dtype"] = "fp8";
+  EXPECT_EQ(library_answer_from(json).factors, DataType::fp8);
+}
+
 TEST(LibraryAnswer, HasNoChoiceWhereTheTileHasNoName) {
   auto json = answer();
   json["tile_m"] = 0;

@@ -229,7 +229,8 @@ class FakeLibrary : public FakeDevice {
   static std::string end_of_asking(const std::string& trouble, double limit_s) {
     setenv("WEFT_FAKE_DEVICE", trouble.c_str(), 1);
     try {
-      return std::to_string(ask_library({{16, 512, 512}, {32, 512, 512}, {64, 512, 512}}, limit_s).size());
+      return std::to_string(
+          ask_library({{16, 512, 512}, {32, 512, 512}, {64, 512, 512}}, DataType::bf16, limit_s).size());
     } catch (const ExecutionError& error) {
       return error.what();
     }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "calibration/selftest_fp8.hpp"
 #include "models/check/hardware_support.hpp"
 #include "models/check/race_check.hpp"
 #include "models/check/validation.hpp"
@@ -27,6 +28,21 @@ TEST(SelftestSchedules, AreFreeOfRaces) {
       const std::vector<Race> races = find_races(schedule);
       EXPECT_TRUE(races.empty()) << schedule.name << ": " << races.front().message;
     }
+}
+
+TEST(SelftestSchedules, AreSpoiltInARowThatIsLookedAt) {
+  for (const int gpus : {1, 2, 4, 8}) {
+    const std::vector<Schedule> schedules = spoilt_fp8_schedules(gpus);
+    EXPECT_GE(schedules.size(), gpus == 1 ? 8u : 11u);
+    for (const Schedule& schedule : schedules) {
+      EXPECT_NO_THROW(validate(schedule)) << schedule.name;
+      EXPECT_NO_THROW(require_runnable(schedule)) << schedule.name;
+      EXPECT_TRUE(find_races(schedule).empty()) << schedule.name;
+      const auto& spoils = std::get<Copy>(schedule.operations.back().work);
+      EXPECT_EQ(spoils.destination.buffer, schedule.meaning->result);
+      EXPECT_EQ(first_row(spoils.destination.rows, 0, gpus), 0);
+    }
+  }
 }
 
 TEST(SelftestSchedules, ReachPeersOnlyWhereThereAreSome) {

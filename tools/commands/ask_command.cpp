@@ -10,15 +10,16 @@ namespace weft::tools::commands {
 namespace {
 
 struct Options {
-  std::string questions, out;
+  std::string questions, out, dtype{name_of(DataType::bf16)};
 };
 
 void run(const Options& options) {
   const std::vector<MatrixSize> sizes = evidence::read_library_questions(options.questions);
+  const auto factors = from_name<DataType>(options.dtype, "--dtype");
   require_writable(options.out);
   std::string lines;
   std::size_t kernels = 0;
-  for (const calibration::LibraryAnswer& answer : calibration::ask_library(sizes)) {
+  for (const calibration::LibraryAnswer& answer : calibration::ask_library(sizes, factors)) {
     lines += answer.raw + "\n";
     if (answer.choice) ++kernels;
   }
@@ -35,6 +36,9 @@ void add_ask_command(CLI::App& app) {
   writes(
       command.add_option("--out", options.out, "Answers (JSON lines), as weft calibrate --library-answers reads them"))
       ->required();
+  command.add_option("--dtype", options.dtype, "Type of both factors; weft calibrate reads answers of bf16")
+      ->check(CLI::IsMember({name_of(DataType::bf16), name_of(DataType::fp8)}))
+      ->capture_default_str();
 }
 
 }  // namespace weft::tools::commands

@@ -138,7 +138,7 @@ int count_gpus(int& gpus, std::string&) {
   return 0;
 }
 
-int ask_library(const std::vector<MatrixSize>& sizes, const Send& send, std::string&) {
+int ask_library(const std::vector<MatrixSize>& sizes, DataType, const Send& send, std::string&) {
   const Trouble trouble = trouble_of_environment();
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (trouble.position == i && trouble.what == "hang_asking") hang();

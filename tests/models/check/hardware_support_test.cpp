@@ -59,8 +59,8 @@ TEST(Support, RefusesKernelsThatItDoesNotHave) {
   EXPECT_EQ(refusal(schedule_of(fused)), "");
   fused.transport = Transport::multicast;
   EXPECT_NE(refusal(schedule_of(fused)).find("got transport multicast"), std::string::npos);
-  const MemoryBound quantize{MemoryKernel::quantize, {whole(0)}, {whole(1)}};
-  EXPECT_NE(refusal(schedule_of(quantize)).find("got memory kernel quantize"), std::string::npos);
+  const MemoryBound sum{MemoryKernel::pytorch_sum, {whole(0)}, {whole(1)}};
+  EXPECT_NE(refusal(schedule_of(sum)).find("got memory kernel pytorch_sum"), std::string::npos);
 }
 
 /// Four groups of 16 rows, with weights of 16 rows each.
@@ -81,7 +81,7 @@ TEST(Support, RunsGroupedGemmsByKernelsOfItsOwn) {
   EXPECT_NE(refusal(schedule_of(work)).find("a grouped GEMM's kernel that weft does not have"), std::string::npos);
   Schedule fp8 = schedule_of(grouped_gemm());
   fp8.buffers[0].dtype = fp8.buffers[1].dtype = DataType::fp8;
-  EXPECT_NE(refusal(fp8).find("dtype fp8"), std::string::npos);
+  EXPECT_NE(refusal(fp8).find("fp8 for a grouped GEMM, whose kernels multiply bf16"), std::string::npos);
   Machine machine;
   machine.architecture = Architecture::ampere;
   EXPECT_FALSE(is_runnable(schedule_of(grouped_gemm()), machine));
@@ -263,10 +263,10 @@ TEST(Support, RefusesSeveralWaitsThatResetOneCounter) {
   EXPECT_NE(refusal(schedule).find("several waits that reset it"), std::string::npos);
 }
 
-TEST(Support, RefusesAGemmThatIsNotBf16) {
+TEST(Support, RefusesAGemmThatIsNeitherBf16NorFp8) {
   Schedule schedule = schedule_of(gemm());
-  schedule.buffers[0].dtype = DataType::fp8;
-  EXPECT_NE(refusal(schedule).find("dtype fp8"), std::string::npos);
+  schedule.buffers[0].dtype = schedule.buffers[1].dtype = DataType::fp16;
+  EXPECT_NE(refusal(schedule).find("dtype fp16"), std::string::npos);
 }
 
 TEST(Support, CopiesBetweenGpusNeedPeerAccess) {

@@ -1,0 +1,91 @@
+#include "calibration/device/layer_kernel_checks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "models/base/e4m3.hpp"
+
+namespace weft::calibration::device {
+namespace {
+
+constexpr float epsilon_of_norm = 1e-6F;
+
+std::vector<float> normed(std::vector<float> row) {
+  double squares = 0;
+  for (const float value : row) squares += static_cast<double>(value) * value;
+  const double factor = 1 / std::sqrt(squares / static_cast<double>(row.size()) + epsilon_of_norm);
+  for (float& value : row) value = static_cast<float>(value * factor);
+  return row;
+}
+
+std::vector<float> activated(const std::vector<float>& gate_up) {
+  std::vector<float> row(gate_up.size() / 2);
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const double gate = gate_up[i], up = gate_up[i + row.size()];
+    row[i] = static_cast<float>(gate / (1 + std::exp(-gate)) * up);
+  }
+  return row;
+}
+
+}  // namespace
+
+bool LayerKernelCheck::knows(MemoryKernel kernel) {
+  using enum MemoryKernel;
+  return kernel == quantize || kernel == rms_norm || kernel == add_rms_norm || kernel == swiglu;
+}
+
+bool LayerKernelCheck::is_consistent() const {
+  const Buffer &a = buffer(meaning().a), &b = buffer(meaning().b);
+  const std::int64_t columns_of_a = kernel_ == MemoryKernel::swiglu ? 2 * columns() : columns();
+  const bool fits = a.rows == rows() && a.columns == columns_of_a;
+  if (kernel_ == MemoryKernel::quantize) return fits && is_fp8();
+  return fits && (kernel_ != MemoryKernel::add_rms_norm || (b.rows == rows() && b.columns == columns()));
+}
+
+/// What is quantized reaches beyond fp8's largest number, 448, and below its least normal one, 2^-6. Others are near 1.
+Spread LayerKernelCheck::spread() const { return {.deviation = kernel_ == MemoryKernel::quantize ? 128.0F : 1.0F}; }
+
+void LayerKernelCheck::fill_inputs() const {
+  fill(meaning().a);
+  if (kernel_ == MemoryKernel::add_rms_norm) fill(meaning().b);
+}
+
+std::vector<float> LayerKernelCheck::input_row(BufferId id, std::int64_t row) {
+  const std::int64_t columns = buffer(id).columns;
+  return values_again(id, rank(), row * columns, columns);
+}
+
+std::vector<float> LayerKernelCheck::row_again(std::int64_t row) {
+  std::vector<float> values = input_row(meaning().a, row);
+  if (kernel_ == MemoryKernel::swiglu) return activated(values);
+  if (kernel_ == MemoryKernel::quantize) {
+    std::ranges::transform(values, values.begin(), rounded_to_e4m3);
+    return values;
+  }
+  if (kernel_ == MemoryKernel::add_rms_norm)
+    std::ranges::transform(values, input_row(meaning().b, row), values.begin(), std::plus<>{});
+  return normed(std::move(values));
+}
+
+void LayerKernelCheck::add_reference() {
+  std::vector<float> sum, magnitude;
+  for (const std::int64_t row : sampled()) {
+    const std::vector<float> one = row_again(row);
+    sum.insert(sum.end(), one.begin(), one.end());
+  }
+  magnitude.resize(sum.size());
+  std::ranges::transform(sum, magnitude.begin(), [](float value) { return std::abs(value); });
+  set_sums(sum, magnitude);
+}
+
+/// Quantizing rounds once, to what the host rounds to. The others compute in fp32, with at most 80 additions one after
+/// the other (2^-24 each), an exponential, a root or a quotient of a few 2^-23: 2^-16 in all. Then they round once.
+ErrorBound LayerKernelCheck::bound() const {
+  constexpr double of_fp32 = 0x1p-16;
+  if (kernel_ == MemoryKernel::quantize) return {};
+  if (!is_fp8()) return {static_cast<float>(bf16_rounding + of_fp32), 0};
+  return {static_cast<float>(e4m3_rounding + of_fp32), static_cast<float>(e4m3_least_rounding)};
+}
+
+}  // namespace weft::calibration::device
