@@ -56,8 +56,8 @@ TEST(Fp8OnGpus, ExpertsNeedGroupedGemmsWhichMultiplyBf16) {
 }
 
 TEST(Fp8OnGpus, SignalingNeedsAKernelThatMultipliesBf16) {
-  EXPECT_NE(refusal(pair(PairOp::gemm_all_reduce), Signaling{}).find("fp8 for a GEMM kernel of ours"),
-            std::string::npos);
+  const PairWorkload two_waves{PairOp::gemm_all_reduce, 4096, 4096, 1024, DataType::fp8};
+  EXPECT_NE(refusal(two_waves, Signaling{{1, 1}}).find("got fp8 for a GEMM kernel of ours"), std::string::npos);
 }
 
 }  // namespace
