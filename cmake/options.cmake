@@ -31,6 +31,17 @@ if(WEFT_SANITIZE)
   target_link_options(weft_options INTERFACE -fsanitize=address,undefined)
 endif()
 
+# A library that takes its time in thousands of small calls an answer: as one source it lets the compiler put their
+# bodies where they are called, GCC where it is told that this is worth a larger program. Only for Release, so that
+# every file is compiled by itself elsewhere, and must stand alone.
+function(weft_is_compiled_as_one library)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    set_target_properties(${library} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+    target_compile_options(${library} PRIVATE $<$<CXX_COMPILER_ID:GNU>:--param=inline-unit-growth=400
+      --param=early-inlining-insns=40 --param=max-inline-insns-auto=60>)
+  endif()
+endfunction()
+
 # What modules that other programs load are made of: the extension of Python and the device part. Calls within it stay as
 # direct as in a program.
 function(weft_may_be_loaded)

@@ -11,10 +11,8 @@
 namespace weft::sim {
 namespace {
 
-constexpr double unlimited = std::numeric_limits<double>::infinity();
 constexpr Picoseconds never{std::numeric_limits<std::int64_t>::max()};
-constexpr double surely_enough = 1 - 1e-6;  // as in FluidPool
-constexpr double wide = 0.9;                // far enough below that, whatever rounding does
+constexpr double wide = 0.9;  // far enough below what is surely enough, whatever rounding does
 
 /// Of the one before, and of nothing else.
 bool follows_the_one_before(const StreamOrder& order, OperationId id) {

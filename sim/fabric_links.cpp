@@ -24,11 +24,10 @@ void FabricLinks::restart() {
 }
 
 int FabricLinks::resource(const FabricLink& link, int asker) {
-  constexpr double unlimited = 1e6;  // times the capacity: limits nobody
   const std::size_t kind = asker_place(asker) * link_kinds + static_cast<std::size_t>(link.kind);
   const std::size_t place = (kind * gpus_ + link.from) * gpus_ + link.to;
   if (resources_[place] < 0) {
-    const double scale = are_shared_ || asker != all_gpus ? 1 : unlimited;
+    const double scale = are_shared_ || asker != all_gpus ? 1 : more_than_enough;
     resources_[place] = pool_.add_resource(bytes_per_us(rate_of(fabric_, link).GBps) * scale);
     made_.push_back({link, place, resources_[place]});
   }

@@ -7,15 +7,6 @@
 #include "sim/fluid_pool.hpp"
 
 namespace weft::sim {
-namespace {
-
-constexpr double unlimited = std::numeric_limits<double>::infinity();
-
-/// A resource whose flows together want less than this share of it holds none of them back, whatever rounding did to
-/// their sum and does to the rates.
-constexpr double surely_enough = 1 - 1e-6;
-
-}  // namespace
 
 void FluidPool::set_cap(FlowId id, double cap) {
   part();

@@ -4,11 +4,6 @@
 #include <utility>
 
 namespace weft::sim {
-namespace {
-
-constexpr double unlimited = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 /// Of most simulations, so that memory is not asked for again and again as they begin.
 FluidPool::FluidPool(Engine& engine) : engine_(engine) {

@@ -12,10 +12,21 @@
 #pragma once
 
 #include <boost/container/small_vector.hpp>
+#include <limits>
 #include <span>
 #include <vector>
 
 namespace weft::sim {
+
+/// The limit of a resource that holds no flow back.
+inline constexpr double unlimited = std::numeric_limits<double>::infinity();
+
+/// A resource whose flows together want less than this share of it holds none of them back, whatever rounding did to
+/// their sum and does to the rates.
+inline constexpr double surely_enough = 1 - 1e-6;
+
+/// A resource of so many times its capacity holds no flow back.
+inline constexpr double more_than_enough = 1e6;
 
 struct Use {
   int resource = 0;

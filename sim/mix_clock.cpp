@@ -5,13 +5,13 @@
 
 #include "models/cost/governor.hpp"
 #include "models/execution/timing_protocol.hpp"
+#include "sim/power_limit.hpp"
 
 namespace weft::sim {
 namespace {
 
 constexpr int most_rounds = 12;
-constexpr double alike = 2e-3;      // of the maximum clock: a quarter of the 15 MHz in which GPUs set their clocks
-constexpr double agreement = 1e-3;  // of power and its limit
+constexpr double alike = 2e-3;  // of the maximum clock: a quarter of the 15 MHz in which GPUs set their clocks
 
 /// How long a schedule is at work in each turn.
 double turn_us(double iteration_us) { return iteration_us * std::max(1.0, std::floor(turn_ms * 1e3 / iteration_us)); }
@@ -45,7 +45,7 @@ double clock_share_of_mix(const std::vector<std::unique_ptr<Simulation>>& mix, c
   for (int round = 0; round < most_rounds && high - low > alike; ++round) {
     share = (low * over - high * under) / (over - under);
     const double excess = excess_at(share, mix, power) - 1;
-    if (std::abs(excess) < agreement) break;
+    if (std::abs(excess) < agreement_of_power) break;
     (excess > 0 ? high : low) = share;
     (excess > 0 ? over : under) = excess;
     if (excess * before > 0) (excess > 0 ? under : over) /= 2;  // the other end stayed once more

@@ -11,7 +11,6 @@ namespace {
 
 // A cycle is the reciprocal of a clock's share of the maximum.
 constexpr int most_runs = 16, estimates_alone = 5;
-constexpr double agreement = 1e-3;     // of power and its limit
 constexpr double alike_cycles = 2e-3;  // relative: a quarter of the 15 MHz in which GPUs set their clocks
 constexpr double estimated_to = 3e-5;  // of the maximum clock's cycle
 constexpr double most_tilt = 0.5;
@@ -142,7 +141,7 @@ std::optional<Attempt> at_power_limit(Simulation& simulation, const Attempt& at_
     if (is_known || halves) cycle = (shortest + longest) / 2;
     attempt = simulation.run(1 / cycle);
     power.learn(attempt);
-    if (std::abs(power.excess() - 1) < agreement) break;
+    if (std::abs(power.excess() - 1) < agreement_of_power) break;
     (power.excess() > 1 ? shortest : longest) = cycle;
   }
   return attempt;

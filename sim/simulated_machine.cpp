@@ -12,11 +12,10 @@
 namespace weft::sim {
 namespace {
 
-constexpr double unlimited = 1e6;  // a resource of so many times its capacity limits nobody
 constexpr int enough_copy_engines = 1 << 20;
 
 double hbm_GBps(const Machine& machine, const Mechanisms& mechanisms) {
-  return machine.gpu.hbm_GBps * (mechanisms.hbm ? 1 : unlimited);
+  return machine.gpu.hbm_GBps * (mechanisms.hbm ? 1 : more_than_enough);
 }
 
 double crowded_us(const CollectiveKernel& kernel, const CollectiveTiming& timing) {
@@ -32,7 +31,7 @@ SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, Flu
       copy_engines(engine, mechanisms.copy_engines ? machine.copy_engines.per_gpu : enough_copy_engines,
                    from_us(machine.copy_engines.turnaround_us)),
       hbm(pool.add_resource(bytes_per_us(hbm_GBps(machine, mechanisms)))),
-      l2(pool.add_resource(bytes_per_us(machine.gpu.l2_GBps) * (mechanisms.l2 ? 1 : unlimited))) {
+      l2(pool.add_resource(bytes_per_us(machine.gpu.l2_GBps) * (mechanisms.l2 ? 1 : more_than_enough))) {
   if (!mechanisms.sm_sharing) sms_of_collectives.emplace(engine, placement);
 }
 

@@ -17,7 +17,7 @@ constexpr int most_iterations = 12;
 constexpr int iterations_of_a_race = 6;
 constexpr int iterations_of_meeting_ranks = 5;
 constexpr int most_operations_adrift = 4000;  // of all ranks and iterations: some tens of ms to simulate
-constexpr double agreement = 1e-3;            // of an iteration's time
+constexpr double steady_to = 1e-3;            // of an iteration's time
 
 /// After so long the governor has settled: in a longer iteration it sees phases by themselves. One that acts at once
 /// sees an iteration as a whole.
@@ -172,7 +172,7 @@ Attempt Simulation::run_iterations(int iterations, double clock_share, int mean_
   attempt.time_us = std::max(attempt.time_us, floor_us);
   before_us = std::max(before_us, floor_us);
   attempt.power_W = machine_.power.idle_W + energy_.total_uJ(tensor_clock_share(clock_share)) / attempt.time_us;
-  attempt.is_steady = iterations == 1 || std::abs(before_us - attempt.time_us) <= agreement * attempt.time_us;
+  attempt.is_steady = iterations == 1 || std::abs(before_us - attempt.time_us) <= steady_to * attempt.time_us;
   return attempt;
 }
 
