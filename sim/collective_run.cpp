@@ -6,7 +6,7 @@
 namespace weft::sim {
 
 CollectiveRun::CollectiveRun(Engine& engine, FluidPool& pool, const CollectiveTiming& timing, const CtaShape& cta,
-                             int ranks, const std::vector<Transfer>& transfers)
+                             int ranks, const Transfers& transfers)
     : engine_(engine),
       pool_(pool),
       timing_(timing),

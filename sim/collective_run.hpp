@@ -12,6 +12,7 @@
 #include "models/cost/collective_model.hpp"
 #include "sim/activity.hpp"
 #include "sim/fluid_pool.hpp"
+#include "sim/frame_store.hpp"
 #include "sim/sm_pool.hpp"
 
 namespace weft::sim {
@@ -25,12 +26,15 @@ struct Transfer {
   bool involves(int rank) const { return source < 0 || rank == source || rank == destination; }
 };
 
+/// Mostly one for all ranks.
+using Transfers = boost::container::small_vector<Transfer, 1>;
+
 class CollectiveRun {
  public:
   /// `transfers` of all simulated ranks together: one for a collective, those of each pair of ranks for an exchange. A
   /// rank's channels end with the transfers that involve it. They outlive the run.
   CollectiveRun(Engine& engine, FluidPool& pool, const CollectiveTiming& timing, const CtaShape& cta, int ranks,
-                const std::vector<Transfer>& transfers);
+                const Transfers& transfers);
   CollectiveRun(const CollectiveRun&) = delete;
 
   /// This rank's kernel asks for SMs. Where it must wait for them, each channel's latency is longer by `crowded_us`.
@@ -91,12 +95,12 @@ class CollectiveRun {
   const CollectiveTiming timing_;
   const int channels_;
   const CtaShape cta_;
-  const std::vector<Transfer>& transfers_;
+  const Transfers& transfers_;
   const int ranks_;
   double crowded_us_ = 0, slowdown_ = 1;
   int started_ = 0;                                    // channels
   boost::container::small_vector<RankGrid, 1> grids_;  // in the order of their arrival; never more than ranks_
-  std::list<Batch> batches_;
+  std::list<Batch, FrameAllocator<Batch>> batches_;
 };
 
 }  // namespace weft::sim

@@ -141,7 +141,7 @@ bool FluidPool::is_twin(const Flow& gone, const Flow& flow) const {
 /// Finds which of the touched resources can hold flows back, or could until now.
 void FluidPool::update_limits() {
   lone_change_ = none;
-  settled_.swap(touched_);
+  settled_.assign(touched_.begin(), touched_.end());
   touched_.clear();
   for (const int r : settled_) {
     resources_[r].is_touched = false;

@@ -5,20 +5,14 @@
 
 namespace weft::sim {
 
-/// Of most simulations, so that memory is not asked for again and again as they begin.
 FluidPool::FluidPool(Engine& engine) : engine_(engine) {
-  constexpr std::size_t usual_resources = 12, usual_flows = 14;
   engine.serve(ends_, waiter_for<&FluidPool::on_end>(this));
   engine.settle_by(waiter_for<&FluidPool::settle>(this));
-  for (auto* by_resource : {&touched_, &to_plan_, &settled_, &open_}) by_resource->reserve(usual_resources);
-  for (auto* of_flows : {&free_, &changed_, &unrated_, &started_, &ended_, &group_}) of_flows->reserve(usual_flows);
   resources_.reserve(usual_resources);
   limits_.reserve(usual_resources);
   flows_.reserve(usual_flows);
   paths_.reserve(usual_flows);
   uses_.reserve(4 * usual_flows);
-  new_ends_.reserve(usual_flows);
-  renewals_.reserve(usual_flows);
 }
 
 int FluidPool::add_resource(double capacity) {

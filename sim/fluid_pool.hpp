@@ -90,6 +90,10 @@ class FluidPool {
     Picoseconds end;
     int part = 0;  // see order_ties()
   };
+  /// Of most simulations, so that memory is not asked for again and again as they begin.
+  static constexpr std::size_t usual_resources = 12, usual_flows = 14;
+  using ResourceList = boost::container::small_vector<int, usual_resources>;
+  using FlowList = boost::container::small_vector<FlowId, usual_flows>;
   static constexpr FlowId none = -1;
   static constexpr Picoseconds never{std::numeric_limits<std::int64_t>::max()};
 
@@ -140,33 +144,34 @@ class FluidPool {
   std::vector<Resource> resources_;
   std::size_t count_ = 0;       // of resources; those beyond are memory only
   std::vector<double> limits_;  // by resource: its capacity, or infinite where nobody is held back
-  std::vector<int> touched_;    // resources whose flows have changed since the last settling
+  ResourceList touched_;        // resources whose flows have changed since the last settling
   std::vector<Path> paths_;
   std::vector<Use> uses_;  // path by path
   std::vector<Flow> flows_;
   PlannedEnds ends_;  // of flows that run and do not stand still
-  std::vector<FlowId> free_;
-  std::vector<FlowId> changed_;  // have started or ended since the last settling, in this order,
-  std::size_t counted_ = 0;      // and so many of them count among the flows of their resources, or no more
-  std::vector<FlowId> unrated_;  // need a rate: new ones, and those with another cap
+  FlowList free_;
+  FlowList changed_;         // have started or ended since the last settling, in this order,
+  std::size_t counted_ = 0;  // and so many of them count among the flows of their resources, or no more
+  FlowList unrated_;         // need a rate: new ones, and those with another cap
 
   // Memory of settle().
   MaxMin max_min_;
-  std::vector<int> to_plan_;  // resources whose flows' rates may change
-  std::vector<NewEnd> new_ends_;
-  std::vector<FlowId> started_, ended_;
-  std::vector<int> settled_;   // the resources that were touched,
+  ResourceList to_plan_;  // resources whose flows' rates may change
+  boost::container::small_vector<NewEnd, usual_flows> new_ends_;
+  FlowList started_, ended_;
+  ResourceList settled_;       // the resources that were touched,
   FlowId lone_change_ = none;  // or the flow whose resources alone were
   std::vector<int> part_of_;   // by flow
-  std::vector<FlowId> group_;
+  FlowList group_;
   std::vector<std::uint64_t> is_in_group_;  // a bit a flow
   std::vector<Demand> demands_;
-  std::vector<int> open_;
+  ResourceList open_;
   std::uint64_t searches_ = 0;
-  std::vector<Renewal> renewals_;  // of this instant, as long as nothing else has changed in it
-  FlowId ending_ = none;           // has ended, and still counts as running while its end is told
-  FlowId renewed_ = none;          // an equal one that was started then, and does not count yet
-  bool is_lone_end_ = false;       // no other flow ends when `ending_` does
+  boost::container::small_vector<Renewal, usual_flows>
+      renewals_;              // of this instant, as long as nothing else has changed in it
+  FlowId ending_ = none;      // has ended, and still counts as running while its end is told
+  FlowId renewed_ = none;     // an equal one that was started then, and does not count yet
+  bool is_lone_end_ = false;  // no other flow ends when `ending_` does
   bool with_peak_load_ = true;
   double peak_load_ = 0;
   std::uint64_t plans_ = 0;

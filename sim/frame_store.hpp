@@ -1,5 +1,5 @@
-// Memory of coroutines and kernels that have ended, for those that follow: a simulation starts thousands, all of a few
-// sizes.
+// Memory of coroutines, kernels and collectives that have ended, for those that follow: a simulation starts thousands,
+// all of a few sizes.
 #pragma once
 
 #include <array>
@@ -25,6 +25,22 @@ class FrameStore {
   static std::size_t size_class(std::size_t bytes) { return (bytes - 1) / step; }
 
   std::array<std::vector<void*>, sizes> idle_;
+};
+
+/// For containers whose elements come and go one by one in the thread that made them.
+template <class Element>
+struct FrameAllocator {
+  using value_type = Element;
+  FrameAllocator() = default;
+  template <class Other>
+  FrameAllocator(const FrameAllocator<Other>&) {}
+  Element* allocate(std::size_t count) {
+    return static_cast<Element*>(FrameStore::of_thread().take(count * sizeof(Element)));
+  }
+  void deallocate(Element* elements, std::size_t count) {
+    FrameStore::of_thread().give_back(elements, count * sizeof(Element));
+  }
+  bool operator==(const FrameAllocator&) const = default;
 };
 
 }  // namespace weft::sim

@@ -3,7 +3,8 @@
 // its transfers, and what it takes beyond the longer of both is due to the order of its operations alone.
 #pragma once
 
-#include <deque>
+#include <boost/container/small_vector.hpp>
+#include <list>
 #include <map>
 #include <utility>
 #include <vector>
@@ -46,8 +47,8 @@ class IdealUnits {
 
   Engine& engine_;
   FluidPool& pool_;
-  std::vector<int> computes_, transfers_;  // resources of the pool, by rank
-  std::deque<Run> runs_;
+  boost::container::small_vector<int, 8> computes_, transfers_;  // resources of the pool, by rank
+  std::list<Run> runs_;
   std::map<std::pair<int, OperationId>, Run*> meetings_;  // of collectives: iteration, operation
 };
 

@@ -20,7 +20,11 @@ struct Range {
 
 class RecentlyUsed {
  public:
-  explicit RecentlyUsed(const Gpu& gpu) : gpu_(gpu) {}
+  explicit RecentlyUsed(const Gpu& gpu) : gpu_(gpu) {
+    constexpr std::size_t usual_ranges = 16;
+    ranges_.reserve(usual_ranges);
+    kept_.reserve(usual_ranges);
+  }
 
   /// Bytes of `range` that are not here; afterwards it is the most recent.
   double miss(const Range& range) {

@@ -74,7 +74,7 @@ void SimulatedMachine::restart(double clock_share) {
     one.is_for_this_clock = false;
     one.copy.path = -1;
   }
-  for (std::vector<Transfer>& transfers : transfers_) transfers.clear();
+  for (Transfers& transfers : transfers_) transfers.clear();
   collectives_.clear();
   collectives_under_way_.clear();
 }
@@ -262,7 +262,7 @@ CollectiveRun& SimulatedMachine::collective_run(const Activity& activity) {
     throw InputError(activity.operation->name + ".cluster",
                      "expected room for " + std::to_string(timing.ctas) + " CTAs in clusters of " +
                          std::to_string(timing.cluster) + " on one GPU, which holds " + std::to_string(most));
-  std::vector<Transfer>& transfers = transfers_[activity.id];
+  Transfers& transfers = transfers_[activity.id];
   if (transfers.empty()) transfers = transfers_of(activity);
   const auto added = collectives_.try_emplace(key, engine_, pool_, timing, cta, ranks(), transfers).first;
   const auto key_of = [](const auto& one) { return one->first; };
@@ -270,7 +270,7 @@ CollectiveRun& SimulatedMachine::collective_run(const Activity& activity) {
   return added->second;
 }
 
-std::vector<Transfer> SimulatedMachine::transfers_of(const Activity& activity) {
+Transfers SimulatedMachine::transfers_of(const Activity& activity) {
   return match(
       activity.operation->work,
       [&](const GroupedExchange& exchange) { return transfers_of_exchange(exchange, activity.id); },
@@ -279,7 +279,7 @@ std::vector<Transfer> SimulatedMachine::transfers_of(const Activity& activity) {
 }
 
 /// A collective's bytes go over all links at one rate.
-std::vector<Transfer> SimulatedMachine::transfers_of_collective(OperationId id) {
+Transfers SimulatedMachine::transfers_of_collective(OperationId id) {
   const CollectiveTiming& timing = costs_[id].collective;
   Uses uses = links_.collective_uses(timing.algorithm, ranks() < schedule_.gpus);
   if (const double hbm_bytes = costs_[id].hbm_bytes_per_port_byte; hbm_bytes > 0)
@@ -289,7 +289,7 @@ std::vector<Transfer> SimulatedMachine::transfers_of_collective(OperationId id) 
 
 /// Those of an exchange go over the links between their two ranks, pair by pair: a rank's kernel moves the bytes of its
 /// peers in proportion, so that they end together, as fast as the busiest port of the exchange would.
-std::vector<Transfer> SimulatedMachine::transfers_of_exchange(const GroupedExchange& exchange, OperationId id) {
+Transfers SimulatedMachine::transfers_of_exchange(const GroupedExchange& exchange, OperationId id) {
   const CollectiveTiming& timing = costs_[id].collective;
   const double hbm_bytes = costs_[id].hbm_bytes_per_port_byte;
   const auto bytes = [&](int source, int destination) {
@@ -302,7 +302,7 @@ std::vector<Transfer> SimulatedMachine::transfers_of_exchange(const GroupedExcha
       out[source] += bytes(source, destination);
       in[destination] += bytes(source, destination);
     }
-  std::vector<Transfer> transfers;
+  Transfers transfers;
   for (int source = 0; source < ranks(); ++source)
     for (int destination = 0; destination < ranks(); ++destination) {
       if (source == destination || bytes(source, destination) == 0) continue;

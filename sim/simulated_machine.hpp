@@ -2,6 +2,7 @@
 // operation uses them.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "sim/copy_engine_pool.hpp"
 #include "sim/fabric_links.hpp"
 #include "sim/fluid_pool.hpp"
+#include "sim/frame_store.hpp"
 #include "sim/ideal_units.hpp"
 #include "sim/kernel_launch.hpp"
 #include "sim/mechanisms.hpp"
@@ -146,9 +148,9 @@ class SimulatedMachine : public Device {
   void push_to_all(Activity& activity, CollectiveRun& run);
   CtaShape collective_cta(const Activity& activity) const;
   CollectiveRun& collective_run(const Activity& activity);
-  std::vector<Transfer> transfers_of(const Activity& activity);
-  std::vector<Transfer> transfers_of_collective(OperationId id);
-  std::vector<Transfer> transfers_of_exchange(const GroupedExchange& exchange, OperationId id);
+  Transfers transfers_of(const Activity& activity);
+  Transfers transfers_of_collective(OperationId id);
+  Transfers transfers_of_exchange(const GroupedExchange& exchange, OperationId id);
   void start_memory_bound(Activity& activity);
   void hold_sms(Activity& activity, int sms, double time_us);
   SmPool& sms_for(const Activity& activity);
@@ -177,11 +179,14 @@ class SimulatedMachine : public Device {
   FabricLinks links_;
   IdealUnits units_;
   std::vector<std::unique_ptr<GpuState>> gpus_;
-  int lasting_resources_ = 0;                     // of the pool: not the links, which are made as they are used
-  std::vector<Prepared> prepared_;                // by rank and operation
-  std::vector<std::vector<Transfer>> transfers_;  // by operation: a collective's, once it started
-  std::map<std::pair<int, OperationId>, CollectiveRun> collectives_;     // iteration, operation
-  std::vector<decltype(collectives_)::iterator> collectives_under_way_;  // in their order there; some that have ended
+  int lasting_resources_ = 0;                         // of the pool: not the links, which are made as they are used
+  std::vector<Prepared> prepared_;                    // by rank and operation
+  std::vector<Transfers> transfers_;                  // by operation: a collective's, once it started
+  using CollectiveKey = std::pair<int, OperationId>;  // iteration, operation
+  using Collectives = std::map<CollectiveKey, CollectiveRun, std::less<>,
+                               FrameAllocator<std::pair<const CollectiveKey, CollectiveRun>>>;
+  Collectives collectives_;
+  std::vector<Collectives::iterator> collectives_under_way_;  // in their order there; some that have ended
 };
 
 }  // namespace weft::sim

@@ -36,6 +36,7 @@ StreamOrder::StreamOrder(const Schedule& schedule, StreamTiming timing)
       edges_(schedule.operations.size()),
       root_offset_(edges_.size()),
       barrier_number_(edges_.size()) {
+  by_library_.reserve(edges_.size());
   for (OperationId id = 0; id < operations(); ++id) {
     on_stream_[schedule.operations[id].stream].push_back(id);
     by_library_.push_back(facts(schedule.operations[id].work).by_library);

@@ -48,6 +48,7 @@ struct StreamEdge {
 class StreamOrder {
  public:
   using Edges = boost::container::small_vector<StreamEdge, 2>;
+  using StreamOperations = boost::container::small_vector<OperationId, 8>;
 
   /// Refers to the schedule.
   StreamOrder(const Schedule& schedule, StreamTiming timing);
@@ -56,7 +57,7 @@ class StreamOrder {
   const StreamTiming& timing() const { return timing_; }
   OperationId operations() const { return static_cast<OperationId>(edges_.size()); }
   /// Of a stream, in its order.
-  const std::vector<OperationId>& on_stream(StreamId stream) const { return on_stream_[stream]; }
+  const StreamOperations& on_stream(StreamId stream) const { return on_stream_[stream]; }
   const Edges& edges(OperationId id) const { return edges_[id]; }
   /// From the beginning of an iteration to the first moment at which the operation may begin.
   Picoseconds root_offset(OperationId id, int iteration, int iterations) const;
@@ -77,7 +78,7 @@ class StreamOrder {
   const Schedule& schedule_;
   const StreamTiming timing_;
   std::vector<bool> by_library_, is_peer_copy_;  // by operation
-  std::vector<std::vector<OperationId>> on_stream_;
+  std::vector<StreamOperations> on_stream_;
   std::vector<Edges> edges_;
   std::vector<Picoseconds> root_offset_;
   std::vector<OperationId> queued_behind_;

@@ -46,6 +46,7 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
     timing.signal = from_us(latencies.signal_us);
   }
   timing.barrier_skew = from_us(latencies.barrier_skew_us);
+  timing.start_skew.reserve(static_cast<std::size_t>(schedule.gpus));
   for (int rank = 0; rank < schedule.gpus; ++rank)
     timing.start_skew.push_back(from_us(latencies.start_skew_us * lateness(rank, 0)));
   if (!mechanisms.gaps) return timing;

@@ -51,13 +51,16 @@ double bytes_out(CollectiveAlgorithm algorithm, CollectiveKind kind, int gpus, d
 std::vector<LinkLoad> link_loads(const Fabric& fabric, CollectiveAlgorithm algorithm, int gpus) {
   const bool is_ring = algorithm == CollectiveAlgorithm::ring && fabric.kind != FabricKind::mesh;
   std::vector<FabricLink> crossed;  // a link for each message that crosses it: each GPU sends one to all its receivers
+  const int receivers = is_ring ? 1 : gpus - 1;
+  crossed.reserve(2 * static_cast<std::size_t>(gpus * receivers));
   for (int gpu = 0; gpu < gpus; ++gpu)
-    for (int step = 1; step <= (is_ring ? 1 : gpus - 1); ++step) {
+    for (int step = 1; step <= receivers; ++step) {
       const Route links = route(fabric, gpu, (gpu + step) % gpus);
       crossed.insert(crossed.end(), links.begin(), links.end());
     }
   std::sort(crossed.begin(), crossed.end());
   std::vector<LinkLoad> loads;
+  loads.reserve(2 * static_cast<std::size_t>(gpus));
   for (auto first = crossed.begin(); first != crossed.end();) {
     const auto last = std::find_if(first, crossed.end(), [&](const FabricLink& link) { return link != *first; });
     const auto messages = static_cast<double>(last - first);

@@ -30,7 +30,7 @@ struct TestRun {
   std::deque<SmPool> sms;
   std::deque<Activity> activities;
   std::deque<Holder> holders;
-  std::vector<Transfer> transfers;
+  Transfers transfers;
   std::optional<CollectiveRun> collective;
 
   explicit TestRun(int ranks, double link_rate = 1e6, const CollectiveTiming& model = timing) {
