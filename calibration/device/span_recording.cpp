@@ -155,10 +155,11 @@ std::string what_is_missing(const std::vector<Iteration>& iterations, std::size_
   return "CUPTI recorded " + std::to_string(iterations.size()) + " of " + std::to_string(launches) + " iterations";
 }
 
-/// Position of the iteration with the median length; the same on all ranks.
+/// Position of the iteration whose length, on the rank where it is longest, is the median; the same on all ranks. A
+/// rank that starts one early waits in it for the others.
 std::size_t choose(const std::vector<Iteration>& iterations, RankView& ranks) {
   std::vector<double> lengths;
-  for (const Iteration& iteration : iterations) lengths.push_back(length_us(iteration));
+  for (const Iteration& iteration : iterations) lengths.push_back(-ranks.minimum(-length_us(iteration)));
   const auto middle = std::ranges::find(lengths, median(lengths)) - lengths.begin();
   return static_cast<std::size_t>(ranks.from_rank_zero(static_cast<double>(middle)));
 }

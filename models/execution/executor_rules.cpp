@@ -12,6 +12,9 @@ namespace weft {
 namespace {
 
 constexpr double room = 1.05;  // iterations differ, and a trace shows one of them
+/// Of recorded ones: repeats lie 12 % apart in one case of twenty (conditions.repeat_noise of h100x8-nvswitch), and
+/// single iterations further. What mixes two of them is twice as long.
+constexpr double recorded_room = 1.25;
 
 std::string text(double value) { return std::to_string(value); }
 
@@ -62,8 +65,27 @@ class Rules {
     for (const Span& span : trace_.spans)
       if (span.gpu == gpu) first_us = std::min(first_us, span.start_us), last_us = std::max(last_us, span.end_us);
     const double iteration_us = trace_.time_us * schedule_.repeats_per_iteration;
-    if (last_us - first_us > room * iteration_us)
-      complain("spans over " + text(last_us - first_us) + " us in an iteration of " + text(iteration_us));
+    const double spans_us = last_us - first_us - awaited_us(gpu);
+    if (spans_us > (trace_.source == "measured" ? recorded_room : room) * iteration_us)
+      complain("spans over " + text(spans_us) + " us in an iteration of " + text(iteration_us));
+  }
+
+  bool ranks_meet_in(const Span& span) const {
+    const auto operation = std::ranges::find(schedule_.operations, span.operation, &Operation::name);
+    return operation != schedule_.operations.end() && facts(operation->work).meetings > 0;
+  }
+
+  /// What a GPU waits in the first operation in which all ranks meet: hosts start a recorded iteration apart, by more
+  /// than short ones take. Where iterations follow each other nobody waits so, and their time has none of it.
+  double awaited_us(int gpu) const {
+    const Span* met = nullptr;
+    for (const Span& span : trace_.spans)
+      if (span.gpu == gpu && ranks_meet_in(span) && (met == nullptr || span.start_us < met->start_us)) met = &span;
+    if (met == nullptr) return 0;
+    double last_start_us = met->start_us;
+    for (const Span& span : trace_.spans)
+      if (span.operation == met->operation) last_start_us = std::max(last_start_us, span.start_us);
+    return std::min(last_start_us, met->end_us) - met->start_us;
   }
 
   const Schedule& schedule_;

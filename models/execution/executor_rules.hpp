@@ -10,8 +10,8 @@
 namespace weft {
 
 /// What is wrong with a run of the schedule; empty: nothing. Its spans are of known operations, each once on a GPU and
-/// on its own stream, and lie within one iteration. An executor may show GPU 0 alone where all are alike, and count
-/// what only synchronises to another operation.
+/// on its own stream, and lie within one iteration, but for what GPUs wait for those that started later. An executor
+/// may show GPU 0 alone where all are alike, and count what only synchronises to another operation.
 std::vector<std::string> broken_rules(const Schedule& schedule, const Trace& trace);
 
 /// A GEMM, a copy from the next rank and an all-reduce on two GPUs, on two streams that join: what both executors run.

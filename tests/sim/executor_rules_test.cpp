@@ -13,6 +13,7 @@ namespace weft::sim {
 namespace {
 
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -62,6 +63,45 @@ TEST(ExecutorRules, AreBrokenByAWrongTrace) {
               Contains(HasSubstr("has 2 spans")));
   EXPECT_THAT(complaint_of([](Trace& trace) { trace.spans.front().stream = "other"; }),
               Contains(HasSubstr("stands on stream other")));
+}
+
+/// The all-reduce of two GPUs, of which one starts it so much earlier: as recorded, under an iteration time of 30 us.
+Trace recorded_all_reduce(double early_us, double longer_us = 0) {
+  Trace trace{.source = "measured", .machine = {}, .time_us = 30, .spans = {}};
+  const auto span = [&](int gpu, double start_us) {
+    return Span{"all_reduce", "collective", "s", gpu, start_us, early_us + 28 + longer_us, {}, {}};
+  };
+  trace.spans = {span(0, early_us), span(1, 0)};
+  return trace;
+}
+
+Schedule all_reduce_alone() {
+  Schedule schedule;
+  schedule.gpus = 2;
+  schedule.streams = {{"s"}};
+  schedule.buffers = {{.name = "x", .rows = 64, .columns = 64, .layout = {}}};
+  const Slice x{0, 0, RowRange{0, 64}, 0, 64};
+  schedule.operations = {{"all_reduce", 0, {}, Collective{.input = x, .output = x}}};
+  return schedule;
+}
+
+TEST(ExecutorRules, LetAGpuThatStartsARecordedIterationEarlyWaitForTheOthers) {
+  EXPECT_THAT(broken_rules(all_reduce_alone(), recorded_all_reduce(0)), IsEmpty());
+  EXPECT_THAT(broken_rules(all_reduce_alone(), recorded_all_reduce(44)), IsEmpty());
+}
+
+TEST(ExecutorRules, FindSpansOfTwoIterationsWhoeverStartsEarly) {
+  for (const double early_us : {0., 44.})
+    EXPECT_THAT(broken_rules(all_reduce_alone(), recorded_all_reduce(early_us, 30)),
+                ElementsAre(HasSubstr("spans over 58"), HasSubstr("spans over 58")));
+}
+
+TEST(ExecutorRules, LetNobodyWaitWhereRanksDoNotMeet) {
+  Schedule schedule = all_reduce_alone();
+  schedule.operations[0].work = Delay{};
+  Trace trace = recorded_all_reduce(44);
+  for (Span& span : trace.spans) span.kind = "delay";
+  EXPECT_THAT(broken_rules(schedule, trace), ElementsAre(HasSubstr("spans over 72")));
 }
 
 }  // namespace
