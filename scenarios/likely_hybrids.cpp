@@ -87,14 +87,14 @@ class Pipeline {
       const GemmKernel kernel =
           families::fastest_tiles(size, size.m / hybrid_.count, pair_.dtype, families::tiles_of(hybrid_, machine_),
                                   machine_, families::TileColumns::ragged);
-      return estimated_gemm_us(machine_, size, kernel) / pieces_ * fewer_sms;
+      return estimated_gemm_us(machine_, size, kernel, pair_.dtype) / pieces_ * fewer_sms;
     }
     if (hybrid_.pieces == HybridPieces::columns)
       (gemm_first_ ? size.n : size.k) /= hybrid_.count;
     else
       size.m /= pieces_;
     const double gap_us = machine_.latencies.join_gap_us;
-    return estimated_gemm_us(machine_, size, kernels_.of(size)) * fewer_sms + gap_us;
+    return estimated_gemm_us(machine_, size, kernels_.of(size, pair_.dtype), pair_.dtype) * fewer_sms + gap_us;
   }
   int sms_of_transfers() const { return is_copied() ? 0 : collective().ctas; }
 
@@ -188,7 +188,8 @@ class Pipeline {
     const double links_us = stored_share * bytes() / bytes_per_us(GBps) + machine_.gemm.own_store_latency_us;
     const auto waves = static_cast<double>(tile_count(size, kernel)) / machine_.gpu.sms();
     const double last_us = goes_everywhere ? links_us / std::max(1.0, waves) : 0;  // a shard's, the own GEMM hides
-    const double gemm_us = gemms * (estimated_gemm_us(machine_, size, kernel) + machine_.latencies.kernel_gap_us);
+    const double gemm_us =
+        gemms * (estimated_gemm_us(machine_, size, kernel, pair_.dtype) + machine_.latencies.kernel_gap_us);
     if (kernel.scheduler == TileScheduler::grid) return gemm_us + links_us + added_us();  // a CTA stores, and ends
     const double hold = machine_.gemm.own_store_hold;
     const double held_us = hold > 0 ? hold * std::max(0.0, links_us - last_us) : 0;
@@ -202,7 +203,7 @@ class Pipeline {
         families::fastest_tiles(size, rows_ / pieces_, pair_.dtype, families::tiles_of(hybrid_, machine_), machine_,
                                 families::TileColumns::ragged);
     const bool is_all_reduce = pair_.op == PairOp::gemm_all_reduce;
-    const double gemm_us = estimated_gemm_us(machine_, size, kernel), piece_bytes = bytes() / pieces_;
+    const double gemm_us = estimated_gemm_us(machine_, size, kernel, pair_.dtype), piece_bytes = bytes() / pieces_;
     const int sent = hybrid_.count * (gpus_ - 1);
     double links_us = 0, last_us = 0;
     if (families::stores(hybrid_)) {

@@ -75,8 +75,9 @@ CollectiveTiming timing_of(const AllReduceNorm& work, const std::string& name, c
   }
 }
 
-double memory_load(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, double touched_bytes) {
-  return touched_bytes / estimated_gemm_us(machine, size, kernel) / bytes_per_us(machine.gpu.hbm_GBps);
+double memory_load(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
+                   double touched_bytes) {
+  return touched_bytes / estimated_gemm_us(machine, size, kernel, dtype) / bytes_per_us(machine.gpu.hbm_GBps);
 }
 
 /// Adds to the cost of an operation what depends on its kind.
@@ -93,12 +94,13 @@ class CostOf {
         touched_bytes_(touched_bytes) {}
 
   void operator()(const Gemm& gemm) const {
-    if (dtype_of(gemm.a) == DataType::fp8 && machine_.gpu.fp8_speedup == 0)
+    const DataType dtype = dtype_of(gemm.a);
+    if (dtype == DataType::fp8 && machine_.gpu.fp8_speedup == 0)
       throw InputError(operation_.name + ".dtype", "expected one that " + machine_.name + " has, got fp8");
     const MatrixSize size = size_of(gemm, schedule_.gpus);
-    cost_.kernel = gemm.kernel ? *gemm.kernel : choices_.of(size);
+    cost_.kernel = gemm.kernel ? *gemm.kernel : choices_.of(size, dtype);
     cost_.signals = cost_.signals || !gemm.signals.empty();
-    cost_.memory_load = memory_load(machine_, size, cost_.kernel, touched_bytes_);
+    cost_.memory_load = memory_load(machine_, size, cost_.kernel, dtype, touched_bytes_);
   }
   void operator()(const GroupedGemm& gemm) const {
     const GroupedSize size = size_of(gemm, schedule_.gpus);

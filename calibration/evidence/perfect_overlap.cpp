@@ -36,7 +36,7 @@ struct WavesOfTiles {
 };
 WavesOfTiles waves_of(const scenarios::PairWorkload& pair, const Machine& machine) {
   const MatrixSize size{pair.m, pair.n, pair.k};
-  const GemmKernel kernel = choose_gemm_kernel(machine, size);
+  const GemmKernel kernel = choose_gemm_kernel(machine, size, pair.dtype);
   const std::int64_t tiles = tile_count(size, kernel), at_once = machine.gpu.sms();
   return {tiles, (tiles - 1) % at_once + 1, static_cast<double>((tiles + at_once - 1) / at_once)};
 }

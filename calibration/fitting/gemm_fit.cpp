@@ -122,7 +122,8 @@ class Fit {
 
   void choose_kernels() {
     kernels_.clear();
-    for (const GemmObservation& one : observations_) kernels_.push_back(choose_gemm_kernel(machine_, one.size));
+    for (const GemmObservation& one : observations_)
+      kernels_.push_back(choose_gemm_kernel(machine_, one.size, one.dtype));
   }
 
   /// Takes the likeliest capacity of the L2, the other numbers as they are now. Where the observations do not

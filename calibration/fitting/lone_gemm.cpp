@@ -74,7 +74,7 @@ double governed_gemm_us(const Machine& machine, const MatrixSize& size, DataType
 }
 
 double lone_gemm_us(const Machine& machine, const MatrixSize& size, DataType dtype) {
-  return governed_gemm_us(machine, size, dtype, choose_gemm_kernel(machine, size), machine.condition.condition);
+  return governed_gemm_us(machine, size, dtype, choose_gemm_kernel(machine, size, dtype), machine.condition.condition);
 }
 
 }  // namespace weft::calibration::fitting

@@ -50,6 +50,25 @@ GemmKernel likeliest_kernel(const Machine& machine, const MatrixSize& size) {
   return likeliest != nullptr ? likeliest->kernel : GemmKernel{};
 }
 
+constexpr int unit_of_tiles = 8;
+
+/// Where all accumulators find no room the longer side is halved, and what that leaves of the shared memory goes to
+/// more stages.
+GemmKernel of_as_many_bytes_in_fp8(GemmKernel kernel, const Machine& machine) {
+  kernel.tile_k *= 2;
+  const GemmTiming& timing = machine.gemm;
+  const int accumulators = timing.accumulators(DataType::fp8) * kernel.tile_m * kernel.tile_n;
+  if (timing.largest_tile_elements == 0 || accumulators <= timing.largest_tile_elements) return kernel;
+  const int held = ctas_per_sm(machine, kernel, DataType::fp8);
+  int& longer = kernel.tile_m >= kernel.tile_n ? kernel.tile_m : kernel.tile_n;
+  longer = divided_up(longer, 2 * unit_of_tiles) * unit_of_tiles;
+  const auto fits = [&](const GemmKernel& one) {
+    return ctas_per_sm(machine, one, DataType::fp8) >= std::max(held, 1);
+  };
+  for (GemmKernel deeper = kernel; fits(deeper); ++deeper.stages) kernel = deeper;
+  return kernel;
+}
+
 }  // namespace
 
 NearKernels near_kernels(const Machine& machine, const MatrixSize& size) {
@@ -101,16 +120,20 @@ KernelFeatures kernel_features(const Machine& machine, const MatrixSize& size, c
   return features;
 }
 
-GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size) {
-  if (!machine.gemm_candidates.empty()) return fastest_candidate(machine, size);
-  if (const auto known = machine.gemm_choices.find(size)) return with_scheduler(*known, machine, size);
-  return with_scheduler(likeliest_kernel(machine, size), machine, size);
+GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size, DataType dtype) {
+  const MatrixSize in_bf16{size.m, size.n, dtype == DataType::fp8 ? divided_up(size.k, 2) : size.k};
+  const auto of_dtype = [&](const GemmKernel& kernel) {
+    return dtype == DataType::fp8 ? of_as_many_bytes_in_fp8(kernel, machine) : kernel;
+  };
+  if (!machine.gemm_candidates.empty()) return of_dtype(fastest_candidate(machine, in_bf16));
+  const auto known = machine.gemm_choices.find(in_bf16);
+  return with_scheduler(of_dtype(known ? *known : likeliest_kernel(machine, in_bf16)), machine, size);
 }
 
-GemmKernel KernelChoices::of(const MatrixSize& size) {
-  for (const auto& [known, kernel] : known_)
-    if (known == size) return kernel;
-  return known_.emplace_back(size, choose_gemm_kernel(machine_, size)).second;
+GemmKernel KernelChoices::of(const MatrixSize& size, DataType dtype) {
+  for (const Known& known : known_)
+    if (known.size == size && known.dtype == dtype) return known.kernel;
+  return known_.emplace_back(Known{size, dtype, choose_gemm_kernel(machine_, size, dtype)}).kernel;
 }
 
 }  // namespace weft

@@ -35,6 +35,10 @@ double rows_loaded(const GemmTiming& timing, int rows, int sharing) {
 
 }  // namespace
 
+bool is_cooperative(const GemmTiming& timing, const GemmKernel& kernel, DataType dtype) {
+  return kernel.tile_m * kernel.tile_n * timing.accumulators(dtype) > timing.cooperative_above_elements;
+}
+
 std::int64_t tile_count(const MatrixSize& size, const GemmKernel& kernel) {
   return rounded_up(divided_up(size.m, kernel.tile_m), kernel.cluster_m) *
          rounded_up(divided_up(size.n, kernel.tile_n), kernel.cluster_n) * kernel.split_k;
@@ -77,11 +81,11 @@ TileOfWave::TileOfWave(const Machine& machine, std::int64_t k, const GemmKernel&
   const int elements = kernel.tile_m * kernel.tile_n;
   const bool is_own = is_own_kernel(kernel), is_grid = kernel.scheduler == TileScheduler::grid;
   // All warps of our own kernels work on one tile, whatever its size.
-  const bool is_cooperative = elements > timing.cooperative_above_elements || is_own;
+  const bool is_shared = is_own || is_cooperative(timing, kernel, dtype);
   k_steps_ = static_cast<double>(divided_up(divided_up(k, kernel.split_k), kernel.tile_k));
   step_flops_ = 2.0 * elements * kernel.tile_k;
   flops_per_us_ = machine.gpu.flops_per_us_of_sm(dtype);
-  efficiency_ = is_cooperative ? timing.cooperative_efficiency : timing.pingpong_efficiency;
+  efficiency_ = is_shared ? timing.cooperative_efficiency : timing.pingpong_efficiency;
   const double row_bytes = static_cast<double>(kernel.tile_k * bytes_of(dtype));
   const double load = load_factor(timing, k * bytes_of(dtype));
   // CTAs of a cluster along n share their rows of A, those along m their rows of B: read once, delivered to each.
@@ -98,9 +102,9 @@ TileOfWave::TileOfWave(const Machine& machine, std::int64_t k, const GemmKernel&
   l2_us_ = std::hypot(delivered_bytes * wave.ctas / bytes_per_us(machine.gpu.l2_GBps),
                       unique_bytes / bytes_per_us(machine.gpu.l2_unique_GBps));
   epilogue_us_ = elements * timing.epilogue_us_per_element;
-  epilogue_waited_for_ = !is_cooperative ? 0 : is_grid ? 1 : 1 - timing.epilogue_hidden;
+  epilogue_waited_for_ = !is_shared ? 0 : is_grid ? 1 : 1 - timing.epilogue_hidden;
   each_us_ = is_own && is_grid ? timing.own_grid_tile_us : 0;
-  once_us_ = timing.kernel_overhead_us;
+  once_us_ = timing.kernel_overhead_us + (dtype == DataType::fp8 && !is_own ? timing.fp8_start_us : 0);
   start_us_ = (is_own && !is_grid ? timing.own_persistent_start_us : 0) +
               timing.cluster_start_us * std::log2(kernel.cluster_m * kernel.cluster_n);
 }
@@ -146,9 +150,9 @@ double split_k_reduction_us(const Machine& machine, const MatrixSize& size, cons
   return machine.gemm.split_k_overhead_us + bytes / bytes_per_us(GBps);
 }
 
-double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel) {
+double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype) {
   const auto waves = static_cast<double>(divided_up(tile_count(size, kernel), persistent_ctas(machine.gpu, kernel)));
-  const TileTiming timing = time_tile(machine, size, kernel, DataType::bf16);
+  const TileTiming timing = time_tile(machine, size, kernel, dtype);
   const double reset_us = waves > machine.gemm.dynamic_above_waves ? machine.gemm.root_counter_reset_us : 0;
   return reset_us + timing.once_us + waves * timing.tile_us + split_k_reduction_us(machine, size, kernel);
 }

@@ -8,6 +8,9 @@
 
 namespace weft {
 
+/// Whether all warps of a CTA work on one tile of the library's kernel, as they do on large ones.
+bool is_cooperative(const GemmTiming& timing, const GemmKernel& kernel, DataType dtype);
+
 /// CTA-sized pieces of work: output tiles, padded to whole clusters, times the slices along k.
 std::int64_t tile_count(const MatrixSize& size, const GemmKernel& kernel);
 
@@ -77,6 +80,7 @@ double busy_us(const Gpu& gpu, std::int64_t tiles, const TileTiming& timing);
 double split_k_reduction_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel);
 
 /// Time of the whole GEMM on an otherwise idle GPU: waves x tile time. For choosing kernels, not for predictions.
-double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel);
+double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel,
+                         DataType dtype = DataType::bf16);
 
 }  // namespace weft

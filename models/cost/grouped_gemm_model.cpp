@@ -54,8 +54,8 @@ GemmKernel choose_grouped_kernel(const Machine& machine, const GroupedSize& size
     kernel.scheduler = TileScheduler::grid;
     return kernel;
   };
-  const GemmKernel of_mean = without_clusters(choose_gemm_kernel(machine, mean_group(size)));
-  const GemmKernel of_all = without_clusters(choose_gemm_kernel(machine, {size.rows(), size.n, size.k}));
+  const GemmKernel of_mean = without_clusters(choose_gemm_kernel(machine, mean_group(size), dtype));
+  const GemmKernel of_all = without_clusters(choose_gemm_kernel(machine, {size.rows(), size.n, size.k}, dtype));
   return estimated_grouped_gemm_us(machine, size, of_mean, dtype) <=
                  estimated_grouped_gemm_us(machine, size, of_all, dtype)
              ? of_mean

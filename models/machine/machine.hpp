@@ -136,13 +136,17 @@ struct Latencies {
 /// loads meanwhile. Where operands come from HBM, all steps together and that stream take about the longer of both as
 /// well. A kernel starts later by `cluster_start` for each doubling of its clusters. Small tiles are computed by two
 /// groups of warps in turn (ping-pong: one's epilogue hides behind the other's main loop), large ones by both together
-/// (cooperative).
+/// (cooperative). An element of a tile of fp8 counts `fp8_accumulators` times in all that depends on a tile's size but
+/// its epilogue.
 struct GemmTiming {
   double kernel_overhead_us = 0;
   double epilogue_us_per_element = 0, epilogue_hidden = 0;
   double cooperative_efficiency = 0;
   double pingpong_efficiency = 0;
   int cooperative_above_elements = 0;
+  int largest_tile_elements = 0;
+  int fp8_accumulators = 1;
+  double fp8_start_us = 0;
   double load_latency_us = 0;
   double unaligned_load_factor = 1, split_sector_load_factor = 1;
   double multicast_saves = 1, outside_rows_cost = 1;
@@ -161,6 +165,8 @@ struct GemmTiming {
   double own_store_GBps = 0, own_store_latency_us = 0, own_store_hold = 0;
   double own_signal_us = 0;
 
+  /// Accumulators of one element of a tile of the library's kernels.
+  int accumulators(DataType dtype) const { return dtype == DataType::fp8 ? fp8_accumulators : 1; }
   double beside_any_push() const { return beside_pushes > 0 ? beside_pushes : beside_copies; }
 };
 

@@ -242,6 +242,14 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
             {"ratio", "share of the tensor cores' rate in the main loop of small tiles", shares});
   io.number("cooperative_above", gemm.cooperative_above_elements,
             {"elements", "of the output tile: larger tiles are cooperative", large_counts});
+  io.optional("largest_tile", gemm.largest_tile_elements,
+              {"elements", "of the output tile: the library has no larger ones; 0: not known", {0, 1 << 20}});
+  io.optional("fp8_accumulators", gemm.fp8_accumulators,
+              {"accumulators",
+               "of an element of a tile of fp8: 2 where sums of products go to a second one, in fp32, step by step",
+               {1, 2}});
+  io.optional("fp8_start", gemm.fp8_start_us,
+              {"us", "once a kernel of fp8, besides what every kernel takes", durations});
   io.number("dynamic_above", gemm.dynamic_above_waves,
             {"waves", "with more waves tiles are handed out by a counter, with fewer by position", {0, 1 << 12}});
   io.optional("counter_reset", gemm.counter_reset_us,

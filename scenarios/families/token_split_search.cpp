@@ -29,7 +29,7 @@ std::vector<MatrixSize> gemms_of(std::int64_t rows, const LayerWorkload& layer, 
 double gemms_us(std::int64_t rows, const LayerWorkload& layer, int gpus, const Machine& machine) {
   double total_us = 0;
   for (const MatrixSize& size : gemms_of(rows, layer, gpus))
-    total_us += estimated_gemm_us(machine, size, choose_gemm_kernel(machine, size));
+    total_us += estimated_gemm_us(machine, size, choose_gemm_kernel(machine, size, layer.dtype), layer.dtype);
   if (layer.experts == 0) return total_us;
   const std::int64_t width = layer.intermediate / gpus;
   const std::vector<std::int64_t> groups = expert_rows(rows, layer);
@@ -41,8 +41,8 @@ double gemms_us(std::int64_t rows, const LayerWorkload& layer, int gpus, const M
 }
 
 /// Rows of whole rows of tiles, of about wave_aware_first() tiles.
-std::int64_t wave_aware_rows(const MatrixSize& size, const Machine& machine) {
-  const GemmKernel kernel = choose_gemm_kernel(machine, size);
+std::int64_t wave_aware_rows(const MatrixSize& size, DataType dtype, const Machine& machine) {
+  const GemmKernel kernel = choose_gemm_kernel(machine, size, dtype);
   const std::int64_t columns = (size.n + kernel.tile_n - 1) / kernel.tile_n;
   const std::int64_t tiles = (size.m + kernel.tile_m - 1) / kernel.tile_m * columns;
   return wave_aware_first(tiles, persistent_ctas(machine.gpu, kernel)) / columns * kernel.tile_m;
@@ -53,7 +53,8 @@ std::vector<std::int64_t> proposals(const LayerWorkload& layer, int gpus, const 
   std::vector<std::int64_t> proposed;
   for (const std::int64_t offset : {0, 1, -1, 2, -2}) proposed.push_back((half / tile_rows + offset) * tile_rows);
   for (const std::int64_t offset : {0, 128, 256}) proposed.push_back((layer.tokens + 255) / 256 * 128 + offset);
-  for (const MatrixSize& size : gemms_of(layer.tokens, layer, gpus)) proposed.push_back(wave_aware_rows(size, machine));
+  for (const MatrixSize& size : gemms_of(layer.tokens, layer, gpus))
+    proposed.push_back(wave_aware_rows(size, layer.dtype, machine));
   return proposed;
 }
 

@@ -50,7 +50,7 @@ GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataTyp
     const bool cuts_evenly = band_rows % (kernel.cluster_m * kernel.tile_m) == 0 &&
                              (columns == TileColumns::ragged || size.n % kernel.tile_n == 0);
     if (!cuts_evenly || ctas_per_sm(machine, kernel, dtype) == 0) continue;
-    const double time_us = estimated_gemm_us(machine, size, kernel);
+    const double time_us = estimated_gemm_us(machine, size, kernel, dtype);
     if (!fastest || time_us < fastest_us) fastest = kernel, fastest_us = time_us;
   }
   if (!fastest)

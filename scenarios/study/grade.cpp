@@ -110,15 +110,16 @@ void add(const Collective& collective, const Schedule& schedule, const Machine& 
 }
 
 /// By the tiles that it has or that the library takes for it.
-Grade grade_of(const Gemm& gemm, int gpus, const Machine& machine, KernelChoices& choices,
+Grade grade_of(const Gemm& gemm, const Schedule& schedule, const Machine& machine, KernelChoices& choices,
                const ProfileGrades& grades) {
-  const GemmKernel kernel = gemm.kernel ? *gemm.kernel : choices.of(size_of(gemm, gpus));
-  const bool is_large = kernel.tile_m * kernel.tile_n > machine.gemm.cooperative_above_elements;
+  const DataType dtype = schedule.buffers[static_cast<std::size_t>(gemm.a.buffer)].dtype;
+  const GemmKernel kernel = gemm.kernel ? *gemm.kernel : choices.of(size_of(gemm, schedule.gpus), dtype);
+  const bool is_large = is_cooperative(machine.gemm, kernel, dtype);
   return is_large || is_own_kernel(kernel) ? grades.gemm : grades.small_gemm;
 }
 
 /// Its groups may have tiles of both kinds.
-Grade grade_of(const GroupedGemm&, int, const Machine&, KernelChoices&, const ProfileGrades& grades) {
+Grade grade_of(const GroupedGemm&, const Schedule&, const Machine&, KernelChoices&, const ProfileGrades& grades) {
   return std::max(grades.gemm, grades.small_gemm);
 }
 
@@ -136,7 +137,7 @@ Evidence evidence_of(const Schedule& schedule, double time_us, const Machine& ma
     match(
         operation.work,
         [&](const OneOf<Gemm, GroupedGemm> auto& gemm) {
-          rests.add(grade_of(gemm, schedule.gpus, machine, choices, grades),
+          rests.add(grade_of(gemm, schedule, machine, choices, grades),
                     tensor_flops(Work(gemm), schedule.gpus) / tensor_rate,
                     {"the efficiency of GEMMs", MeasuredBy::gemms});
         },

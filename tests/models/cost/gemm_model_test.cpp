@@ -61,6 +61,53 @@ TEST(ChooseGemmKernel, TakesTheKernelThatTheWeightsSpeakFor) {
   EXPECT_EQ(choose_gemm_kernel(machine, {4096, 4096, 4096}).split_k, 8);
 }
 
+/// As `chosen`, for fp8 on a machine whose library has tiles of up to 128 x 256, and half of that for fp8.
+GemmKernel chosen_for_fp8(const std::vector<GemmChoice>& answers) {
+  Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
+  machine.gemm_candidates.clear();
+  machine.gemm_choices = GemmChoices(answers);
+  machine.gemm.largest_tile_elements = 128 * 256;
+  machine.gemm.fp8_accumulators = 2;
+  return choose_gemm_kernel(machine, {4096, 4096, 4096}, DataType::fp8);
+}
+
+TEST(ChooseGemmKernel, TakesForFp8TheKernelOfAsManyBytes) {
+  const GemmKernel found = chosen_for_fp8({{4096, 4096, 4096, kernel(64, 64)}, {4096, 4096, 2048, kernel(96, 128)}});
+  EXPECT_EQ(found.tile_m, 96);
+  EXPECT_EQ(found.tile_n, 128);
+  EXPECT_EQ(found.tile_k, 128);
+  EXPECT_EQ(found.stages, 4);
+}
+
+TEST(ChooseGemmKernel, HalvesTheLongerSideForFp8WhereTwiceTheAccumulatorsFindNoRoom) {
+  const GemmKernel wide = chosen_for_fp8({{4096, 4096, 2048, kernel(128, 200)}});
+  EXPECT_EQ(wide.tile_m, 128);
+  EXPECT_EQ(wide.tile_n, 104);  // in steps of 8
+  const GemmKernel square = chosen_for_fp8({{4096, 4096, 2048, kernel(160, 160)}});
+  EXPECT_EQ(square.tile_m, 80);
+  EXPECT_EQ(square.tile_n, 160);
+  // 200,000 bytes of shared memory over (80 + 160) x 128 of a stage.
+  EXPECT_EQ(square.stages, 6);
+}
+
+TEST(ChooseGemmKernel, LeavesFp8TheTilesOfBf16OnGpusOfOneAccumulator) {
+  Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
+  machine.gemm_candidates.clear();
+  machine.gemm_choices = {{4096, 4096, 2048, kernel(128, 256)}};
+  EXPECT_EQ(choose_gemm_kernel(machine, {4096, 4096, 4096}, DataType::fp8).tile_n, 256);
+}
+
+TEST(KernelChoices, KeepFp8AndBf16Apart) {
+  Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
+  machine.gemm_candidates.clear();
+  machine.gemm_choices = {{4096, 4096, 2048, kernel(128, 256)}, {4096, 4096, 4096, kernel(64, 64)}};
+  KernelChoices choices(machine);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(choices.of({4096, 4096, 4096}, DataType::bf16).tile_n, 64);
+    EXPECT_EQ(choices.of({4096, 4096, 4096}, DataType::fp8).tile_n, 256);
+  }
+}
+
 TEST(KernelFeatures, AreLogarithmsAndTheirProducts) {
   Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
   machine.gemm_candidates.clear();

@@ -73,6 +73,29 @@ TEST(TileTiming, OfTensorCoresIsShorterInFp8) {
   EXPECT_NEAR(step_us(machine, small_kernel(), DataType::fp8), small_tensor_us / 2, 1e-9);
 }
 
+TEST(TileTiming, OfFp8IsThatOfLargeTilesWhereItsAccumulatorsAreAsMany) {
+  Machine machine = machine_of_tensor_cores();
+  machine.gemm.cooperative_efficiency = 0.5;
+  GemmKernel kernel = small_kernel();
+  kernel.tile_n = 128;
+  const double bf16_us = 2 * small_tensor_us;
+  EXPECT_NEAR(step_us(machine, kernel, DataType::fp8), bf16_us, 1e-9);
+  machine.gemm.fp8_accumulators = 2;
+  EXPECT_NEAR(step_us(machine, kernel, DataType::fp8), bf16_us / 0.5, 1e-9);
+  EXPECT_NEAR(step_us(machine, kernel), bf16_us, 1e-9);
+}
+
+TEST(TileTiming, OfTheLibrarysKernelStartsLaterInFp8) {
+  Machine machine = machine_of_nothing();
+  machine.gemm.kernel_overhead_us = 2;
+  machine.gemm.fp8_start_us = 3;
+  const auto once_us = [&](DataType dtype) {
+    return time_tile(machine, four_small_tiles, small_kernel(), dtype).once_us;
+  };
+  EXPECT_NEAR(once_us(DataType::bf16), 2, 1e-9);
+  EXPECT_NEAR(once_us(DataType::fp8), 5, 1e-9);
+}
+
 // --- gemm.load_latency / (S f) -----------------------------------------------------------------------------------
 
 TEST(TileTiming, OfLoadsIsTheirLatencyOverTheStagesAndTheClock) {
