@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """How weft's choices did against serial and against the best of PyTorch, from what was measured.
 
-    calibration/peers/contest_summary.py WEFT.jsonl[.gz] PYTORCH.jsonl[.gz] > SUMMARY.json
+    calibration/peers/contest_summary.py WEFT.jsonl[.gz] PYTORCH.jsonl[.gz] [--each] > SUMMARY.json
 
 WEFT.jsonl: what `weft measure --in-turn` wrote of cases named "W.serial" and "W.R", R = 0 of the schedule that weft
 predicted fastest of those that run, 1 of the next. PYTORCH.jsonl: what pytorch_pairs.py wrote of the same workloads on
 the same server. The two ran one after the other, each under its own load: times are compared as speedups over each
-one's own serial, a matrix product by cuBLAS and a collective by NCCL in both, whose times are compared too.
+one's own serial, a matrix product by cuBLAS and a collective by NCCL in both, whose times are compared too. With --each
+every workload gets a line of its own instead.
 """
 import argparse
 import gzip
@@ -87,6 +88,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("weft")
     parser.add_argument("pytorch")
+    parser.add_argument("--each", action="store_true")
     arguments = parser.parse_args()
     own, peers = weft_times(arguments.weft), pytorch_times(arguments.pytorch)
     contests = [contest(workload, own[workload], peers[workload]) for workload in own
@@ -95,7 +97,10 @@ def main():
         for key, value in one.items():
             if isinstance(value, float):
                 one[key] = round(value, 4)
-    print(json.dumps({"summary": summary(contests), "contests": contests}, indent=1))
+    if arguments.each:
+        print("\n".join(map(json.dumps, contests)))
+    else:
+        print(json.dumps({"summary": summary(contests)}, indent=1))
 
 
 if __name__ == "__main__":
