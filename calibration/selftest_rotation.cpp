@@ -10,14 +10,15 @@ namespace {
 constexpr std::int64_t rows = 768, n = 1928, k = 1032;  // of a block; no multiples of a tile's columns and depth
 constexpr int groups = 3;
 constexpr BufferId a = 0, b = 1, result = 2, first_sums = 3;
+enum class Meeting { in_barriers, in_gemm };
 
-Schedule sums_going_round(CollectiveKind kind, int gpus, const GemmKernel& kernel) {
-  const bool everywhere = kind == CollectiveKind::all_reduce;
+Schedule sums_going_round(CollectiveKind kind, int gpus, const GemmKernel& kernel, Meeting meeting) {
+  const bool everywhere = kind == CollectiveKind::all_reduce, in_gemm = meeting == Meeting::in_gemm;
   const std::int64_t m = rows * gpus;
   Schedule schedule;
   schedule.name = std::string(name_of(kind)) + " of sums going round gpus=" + std::to_string(gpus) +
                   ", own kernel of " + std::to_string(kernel.tile_n) + " columns, clusters of " +
-                  std::to_string(kernel.cluster_m);
+                  std::to_string(kernel.cluster_m) + (in_gemm ? ", in one launch" : "");
   schedule.family = "hybrid";
   schedule.gpus = gpus;
   schedule.streams = {{"compute", 0}};
@@ -61,7 +62,12 @@ Schedule sums_going_round(CollectiveKind kind, int gpus, const GemmKernel& kerne
       gemm.earlier.push_back(std::move(block));
   }
   schedule.meaning = Meaning{everywhere ? "gemm+all_reduce" : "gemm+reduce_scatter", m, n, k, a, b, result, 1};
-  schedule.operations = {{"enter", 0, {}, Barrier{}}, {"gemm", 0, {}, gemm}, {"leave", 0, {}, Barrier{}}};
+  if (in_gemm) {
+    gemm.meets = everywhere ? PeerMeeting::begin_and_end : PeerMeeting::begin;
+    schedule.operations = {{"gemm", 0, {}, gemm}};
+  } else {
+    schedule.operations = {{"enter", 0, {}, Barrier{}}, {"gemm", 0, {}, gemm}, {"leave", 0, {}, Barrier{}}};
+  }
   return schedule;
 }
 
@@ -71,7 +77,8 @@ std::vector<Schedule> rotation_schedules(int gpus) {
   std::vector<Schedule> schedules;
   for (const GemmKernel& kernel : own_kernels)
     for (const CollectiveKind kind : {CollectiveKind::reduce_scatter, CollectiveKind::all_reduce})
-      if (kernel.scheduler != TileScheduler::grid) schedules.push_back(sums_going_round(kind, gpus, kernel));
+      for (const Meeting meeting : {Meeting::in_barriers, Meeting::in_gemm})
+        if (kernel.scheduler != TileScheduler::grid) schedules.push_back(sums_going_round(kind, gpus, kernel, meeting));
   return schedules;
 }
 

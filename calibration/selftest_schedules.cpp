@@ -3,6 +3,7 @@
 #include "calibration/selftest_attention.hpp"
 #include "calibration/selftest_experts.hpp"
 #include "calibration/selftest_fp8.hpp"
+#include "calibration/selftest_one_launch.hpp"
 #include "calibration/selftest_replicas.hpp"
 #include "calibration/selftest_rotation.hpp"
 #include "calibration/selftest_windows.hpp"
@@ -25,9 +26,7 @@ Schedule empty_schedule(const std::string& op, int gpus, int chunks) {
 }
 
 Buffer matrix(const std::string& name, std::int64_t rows, std::int64_t columns) {
-  Buffer buffer;
-  buffer.name = name, buffer.rows = rows, buffer.columns = columns;
-  return buffer;
+  return {.name = name, .rows = rows, .columns = columns, .layout = {}};
 }
 
 Slice rows_of(const Schedule& schedule, BufferId buffer, int chunk, int chunks) {
@@ -472,15 +471,17 @@ std::vector<Schedule> all_schedules(int gpus) {
     for (const CollectiveKind kind : {all_reduce, reduce_scatter, all_to_all})
       schedules.push_back(signaling(kind, gpus, kernel));
   }
-  for (const auto& more : {expert_schedules(gpus), fp8_schedules(gpus)})
-    schedules.insert(schedules.end(), more.begin(), more.end());
+  const auto add = [&](std::vector<Schedule> (*make)(int)) {
+    for (Schedule& schedule : make(gpus)) schedules.push_back(std::move(schedule));
+  };
+  add(expert_schedules), add(fp8_schedules);
   if (gpus == 1) return schedules;
   for (const CollectiveKind kind : {all_reduce, all_gather, reduce_scatter, all_to_all})
     for (const int ctas : {1, 24})
       for (const std::int64_t rows : {8 * std::int64_t{gpus}, m})
         schedules.push_back(peer_collective(kind, gpus, ctas, rows));
-  schedules.insert(schedules.end(),
-                   {follows_starts_and_tiles(gpus), kernels_of_a_layer(gpus), async_tp(gpus), ficco(gpus)});
+  for (const auto make : {follows_starts_and_tiles, kernels_of_a_layer, async_tp, ficco, signalled_pushes})
+    schedules.push_back(make(gpus));
   for (const GemmKernel& kernel : own_kernels) {
     if (kernel.cluster_m == 1) schedules.push_back(flagged_gather(gpus, kernel));
     schedules.push_back(stored_on_peers(gpus, kernel));
@@ -488,9 +489,7 @@ std::vector<Schedule> all_schedules(int gpus) {
   for (const CopyPath path : {CopyPath::copy_engine, CopyPath::sms})
     for (const Direction direction : {Direction::pull, Direction::push})
       for (const int parts : {1, 2}) schedules.push_back(copies_of_all_peers(gpus, direction, path, parts));
-  schedules.push_back(signalled_pushes(gpus));
-  for (const auto& more : {rotation_schedules(gpus), attention_schedules(gpus), window_schedules(gpus)})
-    schedules.insert(schedules.end(), more.begin(), more.end());
+  for (const auto make : {rotation_schedules, one_launch_schedules, attention_schedules, window_schedules}) add(make);
   return schedules;
 }
 

@@ -11,6 +11,7 @@
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/library_model.hpp"
 #include "scenarios/families/hybrid_transfers.hpp"
+#include "scenarios/families/one_launch.hpp"
 #include "scenarios/families/wave_groups.hpp"
 
 namespace weft::scenarios {
@@ -31,6 +32,7 @@ class Pipeline {
         rows_(rows_of(pair, hybrid_, gpus)) {}
 
   double time_us() const {
+    if (families::is_one_launch(hybrid_)) return one_launch_us();
     if (families::sums_in_gemm(hybrid_))
       return hybrid_.trigger == HybridTrigger::tile_group ? fused_rotation_us() : rotated_us();
     if (families::stores(hybrid_)) return stored_us();
@@ -64,7 +66,8 @@ class Pipeline {
   /// Of the busiest GPU; whole tiles for tile groups.
   static std::int64_t rows_of(const PairWorkload& pair, const Hybrid& hybrid, int gpus) {
     const auto rows = static_cast<std::int64_t>(std::ceil(static_cast<double>(pair.m) * pair.imbalance));
-    const bool by_tiles = hybrid.trigger == HybridTrigger::tile_group || families::stores(hybrid);
+    const bool by_tiles =
+        hybrid.trigger == HybridTrigger::tile_group || families::is_one_launch(hybrid) || families::stores(hybrid);
     const std::int64_t unit = by_tiles ? families::unit_of_rows(hybrid, gpus) : 1;
     return (rows + unit - 1) / unit * unit;
   }
@@ -217,6 +220,18 @@ class Pipeline {
     const double first_us = gemm_us / pieces_;
     return std::max(gemm_us + (is_all_reduce ? last_us : 0), first_us + links_us) +
            (is_all_reduce ? 2 : 1) * machine_.latencies.barrier_us;
+  }
+
+  /// The product or the links, with the tile that is stored first or fetched last besides.
+  double one_launch_us() const {
+    const MatrixSize size{rows_, pair_.n, pair_.k};
+    const GemmKernel kernel = families::tiles_of_launch(pair_, hybrid_, gpus_, rows_, machine_);
+    const double own_GBps = gemm_first_ ? machine_.gemm.own_store_GBps : machine_.gemm.own_fetch_GBps;
+    const double sent = pair_.op == PairOp::gemm_all_reduce ? 2 : 1;
+    const double links_us = sent * bytes() * (gpus_ - 1) / gpus_ / bytes_per_us(own_GBps > 0 ? own_GBps : links_GBps());
+    return std::max(estimated_gemm_us(machine_, size, kernel, pair_.dtype),
+                    links_us + time_tile(machine_, size, kernel, pair_.dtype).tile_us) +
+           2 * machine_.latencies.signal_us;
   }
 
   // --- What the serial schedule does not do --------------------------------------------------------------------

@@ -135,10 +135,11 @@ enum class HybridTrigger {
   kernel_end,    ///< nothing
   tile_group,    ///< its data are tiles of a GEMM, which is cut no further
   kernel_start,  ///< the next GEMM has its first CTA: transfers fill what a GEMM leaves
+  one_launch,    ///< nothing, since all is one launch of a GEMM that fetches or stores, and in which the ranks meet
 };
 /// Who moves the bytes: NCCL on SMs; copy engines that read from a peer or write to it; a copy kernel that reads; the
-/// GEMM itself, which stores its tiles on the peers that want them.
-enum class HybridMover { nccl, pull, push, peer_kernel, store };
+/// GEMM itself, which stores its tiles on the peers that want them, or fetches its rows from the peers that have them.
+enum class HybridMover { nccl, pull, push, peer_kernel, store, fetch };
 /// How the work is cut: row chunks of all ranks' shards at once; each shard by itself, in row chunks; or columns (of k
 /// where the GEMM comes last, of n where it comes first).
 enum class HybridPieces { chunks, shards, columns };
@@ -369,17 +370,17 @@ struct NamesOf<scenarios::FiccoTransport> {
 template <>
 struct NamesOf<scenarios::HybridTrigger> {
   using enum scenarios::HybridTrigger;
-  static constexpr std::array names{std::pair{kernel_end, std::string_view{"kernel_end"}},
-                                    std::pair{tile_group, std::string_view{"tile_group"}},
-                                    std::pair{kernel_start, std::string_view{"kernel_start"}}};
+  static constexpr std::array names{
+      std::pair{kernel_end, std::string_view{"kernel_end"}}, std::pair{tile_group, std::string_view{"tile_group"}},
+      std::pair{kernel_start, std::string_view{"kernel_start"}}, std::pair{one_launch, std::string_view{"one_launch"}}};
 };
 template <>
 struct NamesOf<scenarios::HybridMover> {
   using enum scenarios::HybridMover;
   static constexpr std::array names{
-      std::pair{nccl, std::string_view{"nccl"}}, std::pair{pull, std::string_view{"pull"}},
-      std::pair{push, std::string_view{"push"}}, std::pair{peer_kernel, std::string_view{"peer_kernel"}},
-      std::pair{store, std::string_view{"store"}}};
+      std::pair{nccl, std::string_view{"nccl"}},   std::pair{pull, std::string_view{"pull"}},
+      std::pair{push, std::string_view{"push"}},   std::pair{peer_kernel, std::string_view{"peer_kernel"}},
+      std::pair{store, std::string_view{"store"}}, std::pair{fetch, std::string_view{"fetch"}}};
 };
 template <>
 struct NamesOf<scenarios::HybridPieces> {

@@ -23,6 +23,8 @@ std::string mover_of(const Hybrid& hybrid) {
       return "pushes";
     case HybridMover::peer_kernel:
       return "copy kernels";
+    case HybridMover::fetch:
+      return "rows fetched by the GEMM";
     case HybridMover::store:
       break;
   }
@@ -79,6 +81,7 @@ Words words_of_family(const Hybrid& one) {
   if (one.lanes == HybridLanes::each_peer) details += ", all peers at once";
   if (one.trigger == HybridTrigger::kernel_start) details += ", begun with the next GEMM";
   if (one.trigger == HybridTrigger::tile_group) details += ", of one GEMM";
+  if (one.trigger == HybridTrigger::one_launch) details += ", in one launch";
   if (one.ahead) details += ", launched ahead";
   if (one.urgent) details += ", urgent";
   if (one.gemm_sms > 0) details += ", GEMM on " + counted(one.gemm_sms, "SM");

@@ -43,8 +43,9 @@ std::vector<Hybrid> sensible_hybrids(const PairWorkload& pair, int gpus, const S
   // Our own GEMM, which signals tile groups, leaves room for them.
   // Blocks of one GEMM that copy engines bring to who adds them take 4 to 9 % longer than predicted, and seldom win.
   const auto is_foreseen = [&](const Hybrid& hybrid) {
-    if (families::sums_in_gemm(hybrid) && hybrid.trigger == HybridTrigger::tile_group)
-      return space.fused_sums && hybrid.mover == HybridMover::store && hybrid.count <= 2;
+    if (families::is_one_launch(hybrid))
+      return space.own_launches && hybrid.count <= (families::sums_in_gemm(hybrid) ? 2 : 1);
+    if (families::sums_in_gemm(hybrid) && hybrid.trigger == HybridTrigger::tile_group) return false;
     if (hybrid.pieces == HybridPieces::shards && hybrid.count > 2 && !families::sums_in_gemm(hybrid)) return false;
     return !families::sums_pieces(hybrid) || hybrid.late_sums || hybrid.mover == HybridMover::store ||
            hybrid.trigger == HybridTrigger::tile_group;

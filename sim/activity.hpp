@@ -1,6 +1,7 @@
 // One execution of one operation on one rank, and the devices that carry it out.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,12 @@ namespace weft::sim {
 struct Iteration {
   Occurrence begin, end;
   int operations_left = 0;  ///< that have not ended
+};
+
+/// Of a kernel in which the ranks meet at its begin and at its end.
+struct RankMeeting {
+  Occurrence all_began;   ///< known to this rank
+  Occurrence all_stored;  ///< by this rank
 };
 
 struct Activity {
@@ -30,9 +37,12 @@ struct Activity {
   std::vector<Occurrence> tile_groups;  ///< a GEMM's; made before anybody waits, since waiters hold references
   /// Occurrence that releases each of Gemm::waits, in their order; of a Wait that holds SMs, what releases it.
   std::vector<Occurrence*> tile_waits;
+  std::unique_ptr<RankMeeting> meeting;  ///< null: the ranks do not meet in it
   Limit limit = Limit::latency;
   std::string detail;
 
+  /// By the device, when it has stored everything.
+  void finish_stores(Engine& engine) { meeting != nullptr ? meeting->all_stored.happen(engine) : finish(engine); }
   /// By the device that carries it out, and nobody lets `end` happen otherwise.
   void finish(Engine& engine) {
     end.happen(engine);
@@ -42,6 +52,7 @@ struct Activity {
   void rearm() {
     for (Occurrence* occurrence : {&launched, &first_cta_started, &all_ctas_started, &end}) occurrence->rearm();
     for (Occurrence& group : tile_groups) group.rearm();
+    if (meeting != nullptr) meeting->all_began.rearm(), meeting->all_stored.rearm();
     limit = Limit::latency;
     detail.clear();
   }

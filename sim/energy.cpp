@@ -11,6 +11,12 @@
 
 namespace weft::sim {
 
+bool is_steady_load(const Schedule& schedule) {
+  if (schedule.operations.size() != 1) return false;
+  const Facts only = facts(schedule.operations.front().work);
+  return only.role != Role::matrix || only.meetings == 0;
+}
+
 /// What an operation needs besides its HBM traffic.
 class IterationEnergy::DemandOf {
  public:
@@ -21,7 +27,10 @@ class IterationEnergy::DemandOf {
     Demand demand = of_matrix(gemm, gemm.a);
     auto to_peers = stored_on_peers(gemm.c, gemm.replicas);
     for (const RowBlock& block : gemm.earlier) to_peers += stored_on_peers(block.c, block.replicas);
-    demand.fixed_uJ = power_.copy_pJ_per_byte * static_cast<double>(to_peers * bytes_of(gemm.c, schedule_)) * 1e-6;
+    const auto fetched = std::ranges::count_if(
+        row_blocks(gemm), [](const RowBlock& block) { return block.a_from && is_on_peer(*block.a_from); });
+    const Bytes over_links = to_peers * bytes_of(gemm.c, schedule_) + fetched * bytes_of(gemm.a, schedule_);
+    demand.fixed_uJ = power_.copy_pJ_per_byte * static_cast<double>(over_links) * 1e-6;
     return demand;
   }
   Demand operator()(const GroupedGemm& gemm) const { return of_matrix(gemm, gemm.a); }
@@ -88,7 +97,7 @@ class IterationEnergy::DemandOf {
 
 IterationEnergy::IterationEnergy(const Schedule& schedule, const Machine& machine,
                                  const std::vector<OperationCost>& costs)
-    : machine_(machine), mixed_(schedule.operations.size() > 1 ? machine.power.mixed_energy : 1) {
+    : machine_(machine), mixed_(is_steady_load(schedule) ? 1 : machine.power.mixed_energy) {
   for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
     Demand demand = match(schedule.operations[id].work, DemandOf(*this, schedule, costs[id]));
     demand.fixed_uJ += machine.power.hbm_pJ_per_byte * costs[id].traffic.hbm_bytes * 1e-6;

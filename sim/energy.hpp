@@ -18,6 +18,10 @@ struct EnergyAtClock {
   double busy_us = 0;  ///< that all SMs are busy with the tiles of GEMMs
 };
 
+/// Does a GPU do one thing, again and again? A GEMM in which the ranks meet waits for them, stores and fetches as well:
+/// on two H100s twelve of them were held to the limit of mixed loads, not to that of GEMMs alone.
+bool is_steady_load(const Schedule& schedule);
+
 /// What the operations of one iteration take, without what the GPU takes idle. SMs at a share g of the maximum clock
 /// take  v^2 (gemm_W g busy(g) + tensor energy x flops + L2 energy x operand bytes)  with a voltage of
 /// v = voltage_floor + (1 - voltage_floor) g; HBM, links and copy engines have clocks of their own. Several operations

@@ -41,7 +41,8 @@ void IdealUnits::start_gemm(Run& run) {
   Activity& activity = *run.activities.front();
   activity.first_cta_started.happen(engine_);
   activity.all_ctas_started.happen(engine_);
-  go_on(run);
+  if (activity.meeting == nullptr) return go_on(run);
+  activity.meeting->all_began.call_when_happened(waiter_for<&Run::go_on>(&run));
 }
 
 void IdealUnits::go_on(Run& run) {
@@ -86,7 +87,7 @@ void IdealUnits::flow(Run& run, double work_us, Waiter done) {
 void IdealUnits::end(Run& run) {
   for (Activity* activity : run.activities) {
     if (!activity->tile_groups.empty()) activity->tile_groups.back().happen(engine_);
-    activity->finish(engine_);
+    activity->finish_stores(engine_);
   }
 }
 

@@ -9,7 +9,9 @@
 #include "models/cost/grouped_gemm_model.hpp"
 #include "models/cost/reordering_cost.hpp"
 #include "models/schedule/amounts.hpp"
+#include "models/schedule/fetch_order.hpp"
 #include "models/schedule/kernel_sizes.hpp"
+#include "models/schedule/layout.hpp"
 #include "models/schedule/own_kernels.hpp"
 #include "sim/skew.hpp"
 
@@ -207,6 +209,7 @@ void merge(Uses& uses) {
 /// Of one row block, of which other GPUs may get the tiles.
 TileStores stores_of(const RowBlock& block, std::int64_t tiles, int tiles_of_wave, const LaunchSite& site) {
   TileStores stores{.tiles = tiles, .uses = {}};
+  if (block.addend) stores.addend_us = site.machine.gemm.own_addend_us * site.cost.kernel.tile_n / largest_own_tile_n;
   int copies = 0;
   const auto add = [&](const Slice& stored) {
     if (stored.place == 0) return;
@@ -226,7 +229,7 @@ TileStores stores_of(const RowBlock& block, std::int64_t tiles, int tiles_of_wav
   return stores;
 }
 
-/// Of all row blocks; neighbours that go to as many peers are one.
+/// Of all row blocks; neighbours that go to as many peers, and add alike, are one.
 std::vector<TileStores> stores_of(const Gemm& gemm, const TiledWork& work, const LaunchSite& site) {
   if (gemm.earlier.empty() && gemm.c.place == 0 && gemm.replicas.empty()) return {};
   const auto blocks = row_blocks(gemm);
@@ -235,7 +238,7 @@ std::vector<TileStores> stores_of(const Gemm& gemm, const TiledWork& work, const
   std::vector<TileStores> all;
   for (const RowBlock& block : blocks) {
     TileStores stores = stores_of(block, tiles, tiles_of_wave, site);
-    const bool goes_on = !all.empty() && all.back().uses == stores.uses;
+    const bool goes_on = !all.empty() && all.back().uses == stores.uses && all.back().addend_us == stores.addend_us;
     if (goes_on)
       all.back().tiles += stores.tiles;
     else
@@ -243,6 +246,32 @@ std::vector<TileStores> stores_of(const Gemm& gemm, const TiledWork& work, const
   }
   const auto stay = [](const TileStores& stores) { return stores.bytes_per_tile == 0; };
   return std::ranges::all_of(all, stay) ? std::vector<TileStores>{} : all;
+}
+
+/// The bands of tile rows whose operands the kernel fetches, in the order of its tiles.
+std::vector<TileFetch> fetches_of(const Gemm& gemm, const LaunchSite& site) {
+  std::vector<TileFetch> fetches;
+  if (!ranks_meet(gemm)) return fetches;
+  const auto blocks = row_blocks(gemm);
+  const MatrixSize size = size_of_block(gemm, site.schedule.gpus);
+  const TileGrid grid = tile_grid(site.cost.kernel, size);
+  const FetchOrder order = fetch_order(size, site.schedule.buffers[gemm.a.buffer].dtype, gemm.order, grid);
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    if (!blocks[i].a_from) continue;
+    Uses uses{{site.l2, 1.0}};
+    add_link_uses(uses, site, blocks[i].a_from->place, 0, 1);
+    for (int band = 0; band < order.bands; ++band) {
+      const double rows = std::min(order.band_rows, order.rows - band * order.band_rows);
+      fetches.push_back({.first_tile = static_cast<std::int64_t>(i) * grid.tiles() +
+                                       band * band_rows(gemm.order, grid) * grid.columns,
+                         .bytes = rows * order.row_bytes,
+                         .first_bytes = rows * std::min(order.chunk_bytes, order.row_bytes),
+                         .share_after_last = order.chunks > 1 ? 1.0 / order.chunks : 0,
+                         .uses = uses,
+                         .GBps = site.machine.gemm.own_fetch_GBps});
+    }
+  }
+  return fetches;
 }
 
 }  // namespace
@@ -269,6 +298,9 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   if (!runs_own_kernel(gemm)) work.tile_us += addend_us(work, site);
   overlap_with_hbm(work, site);
   work.stores = stores_of(gemm, work, site);
+  work.fetches = fetches_of(gemm, site);
+  work.fetch_latency_us = library.own_fetch_latency_us;
+  if (ranks_meet_at_end(gemm)) work.epilogue_us += library.own_end_us;
   if (site.cost.signals) work.tail_us += library.own_signal_us;
   work.tile_us *= 1 + gemm_reordering(site.machine, site.schedule.buffers[gemm.c.buffer].layout);
   if (kernel.scheduler == TileScheduler::dynamic_persistent && !gemm.kernel)

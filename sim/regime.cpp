@@ -10,7 +10,8 @@ namespace {
 bool holds_ranks_together(const Work& work) {
   return match(
       work, [](const OneOf<Collective, AllReduceNorm, GroupedExchange, Barrier, Wait> auto&) { return true; },
-      [](const OneOf<Gemm, GroupedGemm, Copy, MemoryBound, Attention, PartialAttention, Signal, Delay> auto&) {
+      [](const Gemm& gemm) { return ranks_meet(gemm); },
+      [](const OneOf<GroupedGemm, Copy, MemoryBound, Attention, PartialAttention, Signal, Delay> auto&) {
         return false;
       });
 }

@@ -85,6 +85,7 @@ void ScheduleRun::prepare_tiles(Activity& one) {
       [&](const Gemm& gemm) {
         one.tile_groups.resize(static_cast<std::size_t>(tile_groups(one.operation->work).count));
         for (const TileWait& wait : gemm.waits) wait_for(wait.counter, wait.value);
+        if (ranks_meet(gemm) && !one.meeting) one.meeting = std::make_unique<RankMeeting>();
       },
       [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
                      PartialAttention, Signal, Barrier, Delay> auto&) {});
@@ -180,6 +181,7 @@ void ScheduleRun::begin(Activity& one) {
       },
       [&](const Gemm& gemm) {
         for (const TileSignal& tile_signal : gemm.signals) signal_tile_group(one, tile_signal);
+        if (ranks_meet(gemm)) meet_in_kernel(one, ranks_meet_at_end(gemm));
         device_.start(one);
       },
       [&](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
@@ -215,6 +217,24 @@ Process ScheduleRun::meet(Activity& one, int channel) {
   const double late = lateness(one.rank, order_.barrier_number(one.id));
   co_await Sleep{engine_, engine_.now() + timing_.barrier + from_us(to_us(timing_.barrier_skew) * late)};
   device_.dismiss(one);
+  one.finish(engine_);
+}
+
+/// Each rank tells the others when it begins and, where they meet at the end, when it has stored everything; it goes on
+/// once it knows of all.
+Process ScheduleRun::meet_in_kernel(Activity& one, bool at_end) {
+  co_await Until{one.first_cta_started};
+  Meeting& begin = meeting_in_kernel(one, 0);
+  if (++begin.arrived == ranks_) begin.all_here.happen(engine_);
+  co_await Until{begin.all_here};
+  co_await Sleep{engine_, engine_.now() + timing_.signal};
+  one.meeting->all_began.happen(engine_);
+  co_await Until{one.meeting->all_stored};
+  if (!at_end) co_return one.finish(engine_);
+  Meeting& end = meeting_in_kernel(one, 1);
+  if (++end.arrived == ranks_) end.all_here.happen(engine_);
+  co_await Until{end.all_here};
+  co_await Sleep{engine_, engine_.now() + timing_.signal};
   one.finish(engine_);
 }
 

@@ -71,11 +71,16 @@ class ScheduleRun {
   Process run_stream(int rank, StreamId stream);
   Process wait_for_counter(Activity& activity, Wait wait);
   Process meet(Activity& activity, int channel);
+  Process meet_in_kernel(Activity& activity, bool at_end);
   Process signal_tile_group(Activity& activity, TileSignal signal);
   Process delay(Activity& activity, Picoseconds time);
   void begin(Activity& activity);
   Picoseconds share_of(Picoseconds spread, const Activity& activity) const;
   CounterState& counter(int rank, int iteration, CounterId id) { return counters_[{iteration, rank, id}]; }
+  /// Number 0: all have begun the operation; 1: all have stored.
+  Meeting& meeting_in_kernel(const Activity& one, int number) {
+    return meetings_[{one.iteration, -1 - static_cast<int>(one.id), number}];
+  }
   int peer(int rank, int place) const { return (rank + place + ranks_) % ranks_; }
   int key(int rank, OperationId id) const;
   std::string name(int rank, OperationId id) const;

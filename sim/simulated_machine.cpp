@@ -107,7 +107,7 @@ void SimulatedMachine::do_nothing(Activity& activity) {
   activity.first_cta_started.happen(engine_);
   activity.all_ctas_started.happen(engine_);
   for (Occurrence& group : activity.tile_groups) group.happen(engine_);
-  activity.finish(engine_);
+  activity.finish_stores(engine_);
 }
 
 void SimulatedMachine::start(Activity& activity) {

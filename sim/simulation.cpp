@@ -62,7 +62,7 @@ double Simulation::tensor_clock_share(double clock_share) const {
 /// square was fitted to whole iterations.
 GovernedPower Simulation::governed_power(const Attempt& last, const PowerChanges& changes) const {
   const Power& power = machine_.power;
-  const double limit_W = is_steady_load() ? power.limit_of_steady_load_W() : power.limit_W;
+  const double limit_W = is_steady_load(schedule_) ? power.limit_of_steady_load_W() : power.limit_W;
   const double window_us = governor_window_us(power);
   const bool is_mean = governs_mean_power();
   if (is_mean && last.time_us <= window_us) return {last.power_W - power.idle_W, power.idle_W, limit_W};
@@ -75,15 +75,12 @@ std::vector<PowerSpan> Simulation::power_spans(const Attempt& last) {
   return spans_of(last, 0, run_.begin_of(0, last.iterations - 1));
 }
 
-/// Does the GPU do one thing, again and again?
-bool Simulation::is_steady_load() const { return schedule_.operations.size() == 1; }
-
 /// Of the maximum: the governor of a load that comes and goes lets the clock up where no tensor core works, but that of
 /// a GEMM which is repeated alone does not see its gaps.
 double Simulation::mean_clock_share(const Attempt& last) {
   const double at_work = tensor_clock_share(last.clock_share);
   const bool is_governed = !machine_.condition.holds_clock() && energy_.uses_tensor_cores();
-  if (is_governed && is_steady_load()) return at_work;
+  if (is_governed && is_steady_load(schedule_)) return at_work;
   const double between = is_governed ? std::max(at_work, machine_.power.clock_between) : last.clock_share;
   return std::lerp(between, at_work, tensor_time_us(last) / last.time_us);
 }

@@ -70,7 +70,6 @@ class Simulation {
   PowerSpan span_of(OperationId id, const Attempt& last, int rank, double energy_uJ);
   std::vector<PowerSpan> spans_of(const Attempt& last, int rank, Picoseconds origin);
   double tensor_time_us(const Attempt& last);
-  bool is_steady_load() const;
   double mean_clock_share(const Attempt& last);
   double repetition_floor_us() const;
   double exposed_launch_us(double time_us) const;

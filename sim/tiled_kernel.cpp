@@ -11,7 +11,7 @@
 namespace weft::sim {
 namespace {
 
-constexpr double shortest_store_us = 1e-3;  // links are what limits stores
+constexpr double shortest_transfer_us = 1e-3;  // links are what limits stores and fetches
 
 }  // namespace
 
@@ -23,25 +23,28 @@ TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, TiledWork
       groups_(groups),
       path_(pool.add_path(work_.uses)),
       tail_(from_us(work_.tail_us)) {
-  find_paths_of_stores();
+  find_paths();
   find_groups();
 }
 
-void TiledKernel::find_paths_of_stores() {
+void TiledKernel::find_paths() {
   store_paths_.clear();
-  for (const TileStores& stores : work_.stores) {
-    Uses uses = stores.uses;
-    if (stores.bytes_per_tile > 0 && stores.GBps > 0)
-      uses.push_back({pool_.add_resource(bytes_per_us(stores.GBps)), 1});
-    store_paths_.push_back(uses.empty() ? path_ : pool_.add_path(uses));
-  }
+  fetch_paths_.clear();
+  for (const TileStores& stores : work_.stores)
+    store_paths_.push_back(path_of(stores.uses, stores.bytes_per_tile > 0 ? stores.GBps : 0));
+  for (const TileFetch& fetch : work_.fetches) fetch_paths_.push_back(path_of(fetch.uses, fetch.GBps));
+}
+
+PathId TiledKernel::path_of(Uses uses, double GBps) {
+  if (GBps > 0) uses.push_back({pool_.add_resource(bytes_per_us(GBps)), 1});
+  return uses.empty() ? path_ : pool_.add_path(uses);
 }
 
 void TiledKernel::change_work(TiledWork work) {
   assert(work.tiles == work_.tiles);
   work_ = std::move(work);
   path_ = pool_.add_path(work_.uses);
-  find_paths_of_stores();
+  find_paths();
   tail_ = from_us(work_.tail_us);
 }
 
@@ -63,6 +66,8 @@ void TiledKernel::start(Activity& activity) {
   unplaced = work_.scheduler == TileScheduler::grid ? static_cast<int>(work_.tiles) : work_.ctas;
   next_tile_ = begins_with_own_tiles() ? std::min<std::int64_t>(work_.ctas, work_.tiles) : 0;
   done_tiles_ = placed_ctas_ = waves_ = 0;
+  fetched_ = multiplied_ = 0;
+  fetched_first_ = false;
   group_left_ = group_tiles_;
   wait_for_groups();
   for (std::size_t group = 0; group < activity.tile_groups.size(); ++group)
@@ -74,6 +79,8 @@ void TiledKernel::start(Activity& activity) {
 void TiledKernel::wait_for_groups() {
   group_waits_.clear();
   addend_waits_.clear();
+  if (activity_->meeting != nullptr)
+    activity_->meeting->all_began.call_when_happened(waiter_for<&TiledKernel::on_met>(this));
   for (std::size_t i = 0; i < activity_->tile_waits.size(); ++i) {
     Occurrence& release = *activity_->tile_waits[i];
     if (release.has_happened()) continue;
@@ -83,6 +90,40 @@ void TiledKernel::wait_for_groups() {
     release.call_when_happened(for_addend ? waiter_for<&TiledKernel::resume_held>(this)
                                           : waiter_for<&TiledKernel::resume_stalled>(this));
   }
+}
+
+/// All ranks have begun: rows may be fetched, and tiles stored.
+void TiledKernel::on_met() {
+  if (!work_.fetches.empty()) engine_.after(from_us(work_.fetch_latency_us), waiter_for<&TiledKernel::fetch>(this));
+  resume_held();
+}
+
+/// The next bytes, while tiles run that have theirs.
+void TiledKernel::fetch() {
+  if (fetched_ == work_.fetches.size()) return;
+  const TileFetch& next = work_.fetches[fetched_];
+  const double bytes = fetched_first_ ? next.bytes - next.first_bytes : next.first_bytes;
+  pool_.start(bytes, bytes / shortest_transfer_us, fetch_paths_[fetched_], waiter_for<&TiledKernel::on_fetched>(this));
+}
+
+void TiledKernel::on_fetched() {
+  const TileFetch& fetch_of = work_.fetches[fetched_];
+  fetched_first_ = !fetched_first_ && fetch_of.first_bytes < fetch_of.bytes;
+  if (!fetched_first_) {
+    ++fetched_;
+    engine_.after(from_us(fetch_of.share_after_last * work_.tile_us), waiter_for<&TiledKernel::on_multiplied>(this));
+  }
+  fetch();
+  resume_stalled();
+}
+
+void TiledKernel::on_multiplied() {
+  ++multiplied_;
+  resume_held();
+}
+
+std::int64_t TiledKernel::first_tile_of(std::size_t fetch) const {
+  return fetch < work_.fetches.size() ? work_.fetches[fetch].first_tile : work_.tiles;
 }
 
 void TiledKernel::on_placed(std::span<const int> sms) {
@@ -103,7 +144,7 @@ std::int64_t TiledKernel::ready_tiles() const {
   std::int64_t ready = work_.tiles;
   for (const auto& [group, release] : group_waits_)
     if (!release->has_happened()) ready = std::min(ready, group_first_[group]);
-  return ready;
+  return std::min(ready, first_tile_of(fetched_ + (fetched_first_ ? 1 : 0)));
 }
 
 /// Gives CTAs that are free the next tiles; who finds none leaves.
@@ -158,11 +199,19 @@ void TiledKernel::run(Cohort& cohort, std::int64_t first, std::int64_t count, do
 TiledKernel::WaveFlow TiledKernel::flow_of(const Cohort& cohort) const {
   const double bytes = static_cast<double>(cohort.sms.size()) * work_.bytes_per_tile;
   const double hold_us = cohort.stored_count > 0 ? work_.stores[cohort.stores].hold_us : 0;
-  return {bytes, bytes / (work_.tile_us + hold_us) / (work_.slowdown != nullptr ? *work_.slowdown : 1)};
+  return {bytes,
+          bytes / (work_.tile_us + hold_us + addend_us(cohort)) / (work_.slowdown != nullptr ? *work_.slowdown : 1)};
+}
+
+double TiledKernel::addend_us(const Cohort& cohort) const {
+  std::int64_t end = 0;
+  for (const TileStores& stores : work_.stores)
+    if (cohort.first < (end += stores.tiles)) return stores.addend_us;
+  return 0;
 }
 
 void TiledKernel::on_cohort_end(Cohort& cohort) {
-  if (const std::int64_t summed = tiles_with_addends(cohort); summed < cohort.count) {
+  if (const std::int64_t summed = complete_tiles(cohort); summed < cohort.count) {
     if (summed == 0) return held_.push_back(&cohort);
     Cohort& others = split(cohort, summed);
     others.first = cohort.first + summed;
@@ -181,9 +230,11 @@ void TiledKernel::go_on_after(Cohort& cohort) {
   count_done(first, count, tail_);
 }
 
-/// Of its tiles those before the first group whose addend has not come.
-std::int64_t TiledKernel::tiles_with_addends(const Cohort& cohort) const {
-  std::int64_t end = cohort.first + cohort.count;
+/// Of its tiles those before the first group whose addend, or the first one whose rows, have not come; none before all
+/// ranks have begun.
+std::int64_t TiledKernel::complete_tiles(const Cohort& cohort) const {
+  if (activity_->meeting != nullptr && !activity_->meeting->all_began.has_happened()) return 0;
+  std::int64_t end = std::clamp(first_tile_of(multiplied_), cohort.first, cohort.first + cohort.count);
   for (const auto& [group, release] : addend_waits_)
     if (!release->has_happened() && group_first_[group] + group_tiles_[group] > cohort.first)
       end = std::min(end, std::max(group_first_[group], cohort.first));
@@ -228,7 +279,8 @@ void TiledKernel::store(Cohort& cohort) {
   if (bytes == 0) return go_on_after(cohort);
   cohort.stored_first = cohort.first;
   cohort.stored_count = cohort.count;
-  pool_.start(bytes, bytes / shortest_store_us, store_paths_[cohort.stores], waiter_for<&Cohort::end_stores>(&cohort));
+  pool_.start(bytes, bytes / shortest_transfer_us, store_paths_[cohort.stores],
+              waiter_for<&Cohort::end_stores>(&cohort));
   take_next_tiles(cohort);
 }
 
@@ -244,6 +296,7 @@ bool TiledKernel::is_amid_its_tiles(const Cohort& cohort) const {
   const bool takes_next =
       work_.scheduler == TileScheduler::dynamic_persistent || work_.scheduler == TileScheduler::stream_k;
   return takes_next && group_left_.size() == 1 && group_waits_.empty() && addend_waits_.empty() &&
+         work_.fetches.empty() && activity_->meeting == nullptr &&
          cohort.count == static_cast<std::int64_t>(cohort.sms.size()) && next_tile_ + cohort.count < work_.tiles;
 }
 

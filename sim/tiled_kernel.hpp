@@ -24,7 +24,18 @@ struct TileStores {
   Uses uses;                  ///< per byte
   double GBps = 0;            ///< of all CTAs together; 0: what is used limits them
   double hold_us = 0;         ///< a tile takes so much longer while those of the wave before are stored
+  double addend_us = 0;       ///< a tile of these takes so much longer, since it adds up
   double latency_us = 0;      ///< until they are known to have come
+};
+
+/// Bytes that the kernel brings for its tiles from `first_tile` on: these start when the first ones have come, and end
+/// a share of their time after the last ones.
+struct TileFetch {
+  std::int64_t first_tile = 0;
+  double bytes = 0, first_bytes = 0;
+  double share_after_last = 0;
+  Uses uses;        ///< per byte
+  double GBps = 0;  ///< 0: what is used limits them
 };
 
 struct TiledWork {
@@ -37,8 +48,10 @@ struct TiledWork {
   double setup_us = 0;        ///< before the CTAs are launched
   double tail_us = 0;         ///< the last CTA of a wave ends this much after the mean
   double epilogue_us = 0;     ///< from the last tile to the kernel's end
-  std::vector<TileStores> stores;    ///< of all tiles; empty: all stay
-  const double* slowdown = nullptr;  ///< a wave takes so many times as long, as this is when it starts; null: 1
+  std::vector<TileStores> stores = {};  ///< of all tiles; empty: all stay
+  std::vector<TileFetch> fetches = {};  ///< one after the other, in the order of their tiles
+  double fetch_latency_us = 0;          ///< from the meeting of the ranks to the first byte
+  const double* slowdown = nullptr;     ///< a wave takes so many times as long, as this is when it starts; null: 1
 };
 
 class TiledKernel : public Grid {
@@ -89,12 +102,19 @@ class TiledKernel : public Grid {
     double bytes, rate;
   };
 
-  void find_paths_of_stores();
+  void find_paths();
+  PathId path_of(Uses uses, double GBps);
   void find_groups();
   void wait_for_groups();
-  std::int64_t tiles_with_addends(const Cohort& cohort) const;
+  void on_met();
+  void fetch();
+  void on_fetched();
+  void on_multiplied();
+  std::int64_t first_tile_of(std::size_t fetch) const;
+  double addend_us(const Cohort& cohort) const;
+  std::int64_t complete_tiles(const Cohort& cohort) const;
   void submit() { sms_.submit(*this); }
-  void end() { activity_->finish(engine_); }
+  void end() { activity_->finish_stores(engine_); }
   bool begins_with_own_tiles() const;
   void go_on(Cohort& cohort);
   void run(Cohort& cohort, std::int64_t first, std::int64_t count, double share_of_tile);
@@ -121,7 +141,9 @@ class TiledKernel : public Grid {
   TiledWork work_;
   const TileGroups groups_;
   PathId path_;
-  boost::container::small_vector<PathId, 1> store_paths_;
+  boost::container::small_vector<PathId, 1> store_paths_, fetch_paths_;
+  std::size_t fetched_ = 0, multiplied_ = 0;  ///< of the work's fetches, completely
+  bool fetched_first_ = false;                ///< of the next one
   Picoseconds tail_;
   template <class Value>
   using ByGroup = boost::container::small_vector<Value, 1>;  // most have one

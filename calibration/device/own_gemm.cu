@@ -1,6 +1,9 @@
+#include <limits>
+
 #include "calibration/device/on_device.hpp"
 #include "calibration/device/own_gemm.cuh"
 #include "calibration/device/own_gemm.hpp"
+#include "calibration/device/own_gemm_peers.cuh"
 #include "calibration/device/waiting.cuh"
 #include "calibration/hardware.hpp"
 
@@ -46,13 +49,15 @@ template <int tile_n, int cluster>
 __device__ void load_tiles(SharedMemory<tile_n>& shared, const CUtensorMap& b, const OwnGemmWork& work) {
   Loader<tile_n, cluster> loader{shared, b, work.k_steps};
   const std::uint64_t iteration = iteration_of(work);
+  RowsThatCome coming(work, iteration);
   GroupOfTile in{work.groups};
   bool is_first = true;
   for (CtaTiles own; own.tile < work.tiles; own.advance()) {
     if (in.advance_to(own.tile) || is_first) wait_for_group(*in.group, in.group->waits_to_start, work, iteration);
     is_first = false;
     const PlaceOfTile place(own.tile, tile_n, work);
-    loader.load(place.block->a, place.row, place.column);
+    coming.begin_tile(place.block->fetched, place.row);
+    loader.load(place.block->a, place.row, place.column, [&](int step) { coming.wait_for(step); });
   }
 }
 
@@ -100,11 +105,14 @@ __device__ void store_tiles(SharedMemory<tile_n>& shared, const OwnGemmWork& wor
   constexpr int pieces = tile_n / piece_columns;
   const int block_rows = tile_m / work.blocks;
   const std::uint64_t iteration = iteration_of(work);
+  const MeetingOfRanks ranks(work, iteration);
+  if (meets_peers(work) && blockIdx.x == 0) ranks.say(Moment::begin);
   std::uint32_t parity = 0;
   GroupOfTile in{work.groups};
   bool is_first = true;
   for (CtaTiles own; own.tile < work.tiles; own.advance(), parity ^= 1) {
     const bool is_new = in.advance_to(own.tile) || is_first;
+    if (is_first && meets_peers(work)) ranks.wait_for(Moment::begin);
     is_first = false;
     const OwnGemmGroup& group = *in.group;
     const PlaceOfTile place(own.tile, tile_n, work);
@@ -134,6 +142,9 @@ __device__ void store_tiles(SharedMemory<tile_n>& shared, const OwnGemmWork& wor
     if (group.signals > 0) count_tile(group, work);
   }
   hopper::wait_until_stored();
+  if (!work.meeting.at_end) return;
+  if (work.meeting.ends_with_stores) leave_peers(work, ranks);
+  if (blockIdx.x == 0) ranks.wait_for(Moment::end);
 }
 
 /// Where a row of a tile lies among the staged rows: those of each block together.
@@ -176,7 +187,10 @@ __global__ void __maxnreg__(registers_of_thread)
   extern __shared__ std::byte memory[];
   SharedMemory<tile_n>& shared = begin<tile_n, cluster>(memory, work.block_of_rows->a, b, work.block_of_rows->c);
   share_out<cluster>([&] { load_tiles<tile_n, cluster>(shared, b, work); }, [&] { store_tiles<tile_n>(shared, work); },
-                     [&] { multiply_tiles<tile_n, cluster>(shared, work); });
+                     [&] { multiply_tiles<tile_n, cluster>(shared, work); },
+                     [&] {
+                       if (work.meeting.fetches) fetch_rows(work, iteration_of(work));
+                     });
   if (work.iterations != nullptr && threadIdx.x == 0) count_iteration(work);
 }
 
@@ -190,6 +204,15 @@ const Variant<Kernel>& variant_of(const GemmKernel& kernel) {
   return variant_of(kernel, variants);
 }
 
+FetchedRows fetched(const Matrix& from, const Matrix& to, const OwnGemmWork& work, Arena& arena) {
+  return {.from = static_cast<const std::byte*>(from.data),
+          .to = static_cast<std::byte*>(to.data),
+          .from_stride = from.stride * element_bytes,
+          .to_stride = to.stride * element_bytes,
+          .come = on_device(std::vector<std::uint64_t>(static_cast<std::size_t>(work.fetch.bands * work.fetch.chunks)),
+                            arena)};
+}
+
 }  // namespace
 
 OwnGemm::OwnGemm(const MatrixSize& size, const std::vector<RowBlockMatrices>& blocks, const Matrix& b,
@@ -197,7 +220,8 @@ OwnGemm::OwnGemm(const MatrixSize& size, const std::vector<RowBlockMatrices>& bl
     : kernel_(kernel),
       b_(tensor_map(b.data, size.n, size.k, b.stride, kernel.tile_n / kernel.cluster_m)),
       work_(work),
-      ctas_(ctas_for(kernel, work.tiles, max_sms)) {
+      // Who has no tile fetches rows.
+      ctas_(ctas_for(kernel, work.meeting.fetches ? std::numeric_limits<int>::max() : work.tiles, max_sms)) {
   const auto tiles_of = [&](const Matrix& matrix) {
     return tensor_map(matrix.data, size.m, size.n, matrix.stride, tile_m);
   };
@@ -214,11 +238,13 @@ OwnGemm::OwnGemm(const MatrixSize& size, const std::vector<RowBlockMatrices>& bl
     const auto add_on_peer = [&](const Matrix& matrix) {
       one.on_peers[one.peer_count++] = tensor_map(matrix.data, size.m, size.n, matrix.stride, rows_of_peer_box);
     };
+    if (block.a_from) one.fetched = fetched(*block.a_from, block.a, work, arena);
     one.keeps_c = !block.c_is_on_peer;
     if (block.c_is_on_peer) add_on_peer(block.c);
     for (const Matrix& replica : block.replicas_on_peers) add_on_peer(replica);
   }
   work_.block_of_rows = on_device(rows, arena);
+  work_.blocks_of_rows = static_cast<int>(rows.size());
   allow_shared_memory(variant_of(kernel));
 }
 

@@ -1,7 +1,7 @@
 // What our GEMM kernels for Hopper are made of. A CTA of three warpgroups computes a tile at a time: of the first one a
-// thread loads operands by TMA into a ring of stages, another stores finished tiles; the other two multiply, each the
-// half of the tile's rows. CTAs of a cluster compute tiles one below the other and share the loads of b. Which tiles
-// there are, and where they are stored, is up to the kernel.
+// thread loads operands by TMA into a ring of stages, another stores finished tiles, and two warps may do what else
+// there is; the other two multiply, each the half of the tile's rows. CTAs of a cluster compute tiles one below the
+// other and share the loads of b. Which tiles there are, and where they are stored, is up to the kernel.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -22,12 +22,13 @@ namespace own_tiles {
 inline constexpr int tile_m = own_tile_m, tile_k = own_tile_k;
 inline constexpr int warpgroup = 128, multiplying_warpgroups = 2, threads = warpgroup * (1 + multiplying_warpgroups);
 inline constexpr int rows_of_warpgroup = tile_m / multiplying_warpgroups;
+inline constexpr int first_idle_warp = 2, idle_warps = warpgroup / 32 - first_idle_warp;  // of the first warpgroup
 inline constexpr int piece_columns = box_columns;
 inline constexpr int element_bytes = 2;
 // The multiplying warpgroups get most of them. An SM has 65,536: what is left lets small kernels in beside ours, such
 // as those that signal what our tiles wait for, and sums.
 inline constexpr int registers_of_thread = own_gemm_registers_per_thread;
-inline constexpr int registers_of_movers = 40, registers_of_multipliers = 216;
+inline constexpr int registers_of_movers = 48, registers_of_multipliers = 216;
 
 template <int tile_n>
 struct SharedMemory {
@@ -77,12 +78,14 @@ __device__ SharedMemory<tile_n>& begin(std::byte* memory, const CUtensorMap& a, 
 
 /// Each part of the CTA does its own, and all end together: nobody leaves while a peer may still load into its memory
 /// or arrive at its barriers.
-template <int cluster, class Load, class Store, class Multiply>
-__device__ void share_out(const Load& load_tiles, const Store& store_tiles, const Multiply& multiply_tiles) {
+template <int cluster, class Load, class Store, class Multiply, class Beside>
+__device__ void share_out(const Load& load_tiles, const Store& store_tiles, const Multiply& multiply_tiles,
+                          const Beside& do_beside) {
   if (threadIdx.x < warpgroup) {
     hopper::give_registers_back<registers_of_movers>();
     if (threadIdx.x == 0) load_tiles();
     if (threadIdx.x == 32) store_tiles();
+    if (threadIdx.x >= 32 * first_idle_warp) do_beside();
     __syncwarp();
   } else {
     hopper::take_registers<registers_of_multipliers>();
@@ -103,10 +106,13 @@ struct Loader {
   hopper::Ring<own_stages(tile_n)> ring = {};
 
   /// The operands of one tile: rows of a from `row_a` on, and of b from `row_b` on, of which a CTA of a cluster loads
-  /// its share for all. Boxes that reach over an edge bring all of their bytes, zeros for what lies outside.
-  __device__ void load(const CUtensorMap& a, int row_a, int row_b) {
+  /// its share for all. Boxes that reach over an edge bring all of their bytes, zeros for what lies outside. Each step
+  /// of a is loaded behind `wait_for` of it.
+  template <class Wait>
+  __device__ void load(const CUtensorMap& a, int row_a, int row_b, const Wait& wait_for) {
     const int own_row_b = row_b + cta * rows_of_b;
     for (int step = 0; step < k_steps; ++step, ring.advance()) {
+      wait_for(step);
       hopper::wait(shared.multiplied[ring.slot], ring.parity ^ 1);
       hopper::Barrier& loaded = shared.loaded[ring.slot];
       hopper::arrive_and_expect(loaded, stage_bytes);

@@ -1,9 +1,11 @@
 // A GEMM kernel of our own for Hopper: c = a x b^T (+ addend) of bf16, accumulated in fp32, whose tiles run in a chosen
-// order, are stored in a chosen layout, are counted by groups, and may wait for counters before they read.
+// order, are stored in a chosen layout, are counted by groups, and may wait for counters before they read. Ranks can
+// meet in it, and rows of a can come from peers meanwhile (own_gemm_peers.cuh).
 //
 // One CTA of three warpgroups computes a tile at a time. The first warpgroup moves data: one of its threads loads
-// operands by TMA into a ring of stages, another stores finished tiles and signals; the other two multiply, each the
-// half of the tile's rows. CTAs of a cluster compute tiles one below the other and share the loads of b.
+// operands by TMA into a ring of stages, another stores finished tiles and signals, and two warps fetch rows of peers;
+// the other two multiply, each the half of the tile's rows. CTAs of a cluster compute tiles one below the other and
+// share the loads of b.
 #pragma once
 
 #include <cuda.h>
@@ -16,6 +18,7 @@
 #include "calibration/device/arena.hpp"
 #include "calibration/device/kernels.hpp"
 #include "calibration/device/waiting_kernels.hpp"
+#include "models/schedule/fetch_order.hpp"
 #include "models/schedule/own_kernels.hpp"
 #include "models/schedule/schedule.hpp"
 #include "models/schedule/tile_order.hpp"
@@ -32,6 +35,14 @@ struct OwnGemmGroup {
   bool signals_peers = false;  ///< some of the signals, or what they tell of, go to other GPUs
 };
 
+/// Rows of a that a GEMM copies from a peer while it computes others; addresses and strides are multiples of 16 bytes.
+struct FetchedRows {
+  const std::byte* from = nullptr;
+  std::byte* to = nullptr;
+  std::int64_t from_stride = 0, to_stride = 0;  ///< bytes
+  std::uint64_t* come = nullptr;                ///< device memory, 0 at first: a word for each chunk of each band
+};
+
 /// The matrices of a block of rows, in device memory. Replicas are matrices of c's size in which its tiles are stored
 /// too. Those on peers, c among them where it lies there, are stored in small boxes.
 struct alignas(64) OwnGemmBlock {
@@ -39,6 +50,16 @@ struct alignas(64) OwnGemmBlock {
   CUtensorMap replicas[max_own_replicas], on_peers[max_own_replicas + 1];
   int replica_count = 0, peer_count = 0;
   bool adds = false, keeps_c = true;
+  FetchedRows fetched;  ///< from nowhere where the rows are there
+};
+
+/// How the ranks meet in a GEMM.
+struct OwnGemmMeeting {
+  BarrierFlags flags;  ///< a word of each rank for its begin, and behind those one for its end; 1 rank: no meeting
+  std::uint32_t* left = nullptr;  ///< device memory, 0 at first: counts those that need no peer any more, and ends at 0
+  bool at_end = false;            ///< too, and not only when they begin
+  bool fetches = false;
+  bool ends_with_stores = false;  ///< peers may wait for what it stores, and not only for what it fetches
 };
 
 /// What one launch reads besides the matrices; arrays lie in device memory.
@@ -53,9 +74,13 @@ struct OwnGemmWork {
   const OwnGemmGroup* groups = nullptr;
   std::uint64_t* const* signals = nullptr;
   const CounterTarget* waits = nullptr;  ///< `iterations` of none is used
-  std::uint64_t* iterations = nullptr;   ///< of this GEMM so far, where it waits; two words, the other one is scratch
+  /// Of this GEMM so far, where it waits or meets the peers; two words, the other one is scratch.
+  std::uint64_t* iterations = nullptr;
   WaitLimit limit;
+  OwnGemmMeeting meeting;
   const OwnGemmBlock* block_of_rows = nullptr;
+  int blocks_of_rows = 1;
+  FetchOrder fetch;
 };
 
 /// Row-major matrices whose addresses and strides are multiples of 16 bytes; c of a block that is alone may be by tile.
@@ -64,6 +89,7 @@ struct RowBlockMatrices {
   bool c_is_on_peer = false;
   std::optional<Matrix> addend = {};
   std::vector<Matrix> replicas = {}, replicas_on_peers = {};
+  std::optional<Matrix> a_from = {};
 };
 
 /// Ready to be enqueued. What its matrices and arrays point at must outlive it.

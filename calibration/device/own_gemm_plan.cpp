@@ -60,6 +60,29 @@ Groups groups_of(OperationId id, const Gemm& gemm, const TileGrid& grid, const s
   return all;
 }
 
+/// Whether peers may read what it writes, and not only have their memory back from it.
+bool is_seen_by_peers(const Schedule& schedule, const Gemm& gemm) {
+  const auto is_symmetric = [&](const Slice& slice) {
+    return schedule.buffers[static_cast<std::size_t>(slice.buffer)].memory == Memory::symmetric;
+  };
+  return std::ranges::any_of(row_blocks(gemm), [&](const RowBlock& block) {
+    return is_symmetric(block.c) || std::ranges::any_of(block.replicas, is_symmetric) ||
+           (block.a_from && is_symmetric(block.a));
+  });
+}
+
+OwnGemmMeeting meeting_of(const Schedule& schedule, OperationId id, const Gemm& gemm, const RankSignals& signals,
+                          Arena& arena) {
+  if (!ranks_meet(gemm)) return {};
+  const bool fetches =
+      std::ranges::any_of(row_blocks(gemm), [](const RowBlock& block) { return block.a_from.has_value(); });
+  return {.flags = signals.flags(id),
+          .left = static_cast<std::uint32_t*>(zeroed(sizeof(std::uint32_t), arena)),
+          .at_end = ranks_meet_at_end(gemm),
+          .fetches = fetches,
+          .ends_with_stores = !fetches || is_seen_by_peers(schedule, gemm)};
+}
+
 /// Sub-tiles and pools: how many blocks a tile's rows are cut in.
 int blocks_of(LayoutKind kind, int gpus) {
   return kind == LayoutKind::sub_tile_ordered || kind == LayoutKind::per_destination ? gpus : 1;
@@ -84,8 +107,12 @@ OwnGemm plan_own_gemm(const Schedule& schedule, OperationId id, const Gemm& gemm
                          .groups = on_device(groups.groups, arena),
                          .signals = on_device(groups.signals, arena),
                          .waits = on_device(groups.waits, arena),
-                         .iterations = groups.waits.empty() ? nullptr : static_cast<std::uint64_t*>(zeroed(16, arena)),
-                         .limit = signals.limit(id)};
+                         .iterations = groups.waits.empty() && !ranks_meet(gemm)
+                                           ? nullptr
+                                           : static_cast<std::uint64_t*>(zeroed(16, arena)),
+                         .limit = signals.limit(id),
+                         .meeting = meeting_of(schedule, id, gemm, signals, arena),
+                         .fetch = fetch_order(size, DataType::bf16, gemm.order, grid)};
   return OwnGemm(size, matrices.blocks, matrices.b, *gemm.kernel, gemm.max_sms, work, arena);
 }
 

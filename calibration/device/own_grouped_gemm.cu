@@ -15,7 +15,7 @@ __device__ void load_tiles(SharedMemory<tile_n>& shared, const CUtensorMap& a, c
   Loader<tile_n, cluster> loader{shared, b, work.k_steps};
   for (CtaTiles own; own.tile < work.count; own.advance()) {
     const GroupedTile tile = work.tiles[own.tile];
-    loader.load(a, tile.row, tile.weight_row);
+    loader.load(a, tile.row, tile.weight_row, [](int) {});
   }
 }
 
@@ -69,7 +69,7 @@ __global__ void __maxnreg__(registers_of_thread)
   SharedMemory<tile_n>& shared = begin<tile_n, cluster>(memory, a, b, c.maps[0]);
   share_out<cluster>([&] { load_tiles<tile_n, cluster>(shared, a, b, work); },
                      [&] { store_tiles<tile_n>(shared, c, work); },
-                     [&] { multiply_tiles<tile_n, cluster>(shared, work); });
+                     [&] { multiply_tiles<tile_n, cluster>(shared, work); }, [] {});
 }
 
 using Kernel = void (*)(CUtensorMap, CUtensorMap, RowBoxes, OwnGroupedGemmWork);

@@ -101,6 +101,7 @@ GemmMatrices Program::matrices_of(const Gemm& gemm) const {
     RowBlockMatrices& rows =
         matrices.blocks.emplace_back(RowBlockMatrices{matrix(block.a), matrix(block.c), block.c.place != 0});
     if (block.addend) rows.addend = matrix(*block.addend);
+    if (block.a_from) rows.a_from = matrix(*block.a_from);
     for (const Slice& replica : block.replicas)
       (replica.place != 0 ? rows.replicas_on_peers : rows.replicas).push_back(matrix(replica));
   }
@@ -283,6 +284,7 @@ void Program::enqueue_work(OperationId id, cudaStream_t stream) const {
 }
 
 void Program::enqueue(const Gemm& gemm, OperationId id, cudaStream_t stream) const {
+  if (is_absent_ && ranks_meet(gemm)) return;
   if (gemm.kernel) return own_gemms_.at(id).enqueue(stream);
   matmuls_.at(id).enqueue(workspaces_[index(schedule_.operations[index(id)].stream)], stream);
 }

@@ -12,8 +12,10 @@ namespace {
 
 constexpr Bytes flag_bytes = sizeof(std::uint32_t), counter_bytes = sizeof(std::uint64_t);
 
-/// CTAs that meet those of the peers; 1 of a barrier, 0 of what meets nobody or by means of its own.
-int ctas_that_meet(const Work& work) {
+/// Words that each rank has on every other: one for each CTA that meets those of the peers, 1 of a barrier, 2 of a
+/// GEMM, in which ranks say that they have begun and that they have ended; 0 of what meets nobody or by means of its
+/// own.
+int words_of_meeting(const Work& work) {
   return match(
       work, [](const Barrier&) { return 1; },
       [](const Collective& collective) {
@@ -21,13 +23,14 @@ int ctas_that_meet(const Work& work) {
       },
       [](const AllReduceNorm& norm) { return norm.ctas; },
       [](const GroupedExchange& exchange) { return peer_ctas(exchange); },
-      [](const OneOf<Gemm, GroupedGemm, Copy, MemoryBound, Attention, PartialAttention, Signal, Wait, Delay> auto&) {
+      [](const Gemm& gemm) { return ranks_meet(gemm) ? 2 : 0; },
+      [](const OneOf<GroupedGemm, Copy, MemoryBound, Attention, PartialAttention, Signal, Wait, Delay> auto&) {
         return 0;
       });
 }
 
 bool has_meeting_or_counter(const Schedule& schedule) {
-  const auto meets = [](const Operation& operation) { return ctas_that_meet(operation.work) > 0; };
+  const auto meets = [](const Operation& operation) { return words_of_meeting(operation.work) > 0; };
   return std::ranges::any_of(schedule.operations, meets) || !counter_uses(schedule).empty();
 }
 
@@ -55,11 +58,11 @@ RankSignals::RankSignals(const Schedule& schedule, int rank, SymmetricMemory& sy
   static_assert(std::extent_v<decltype(BarrierFlags::of_rank)> == max_ranks);
   if (has_meeting_or_counter(schedule)) symmetric.require_atomics();
   for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
-    const int ctas = ctas_that_meet(schedule.operations[id].work);
-    if (ctas == 0) continue;
+    const int words = words_of_meeting(schedule.operations[id].work);
+    if (words == 0) continue;
     auto& [flags, bytes] = meetings_[static_cast<OperationId>(id)];
     flags.rank = rank_, flags.ranks = ranks_;
-    bytes = ctas * ranks_ * flag_bytes;
+    bytes = words * ranks_ * flag_bytes;
     const PeerAddresses addresses = symmetric.allocate(bytes);
     for (int peer = 0; peer < ranks_; ++peer) flags.of_rank[peer] = static_cast<std::uint32_t*>(addresses[index(peer)]);
   }

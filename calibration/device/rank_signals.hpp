@@ -48,7 +48,7 @@ class RankSignals {
   /// What the tiles of a group wait for.
   const CounterTarget& target(OperationId id, int tile_group) const { return waits_.at({id, tile_group}); }
   WaitLimit limit(OperationId id) const { return {limit_ns_, note_, id}; }
-  /// Of a kernel whose CTAs meet the peers': those of CTA i begin at i x ranks.
+  /// Of a kernel that meets the peers': word i of all ranks begin at i x ranks; CTA i has word i, where CTAs meet.
   const BarrierFlags& flags(OperationId id) const { return meetings_.at(id).flags; }
 
  private:

@@ -71,6 +71,9 @@ void check_tile_groups(const Check& here, const Gemm& gemm, const MatrixSize& si
     });
     here.require(!wait.for_addend || !gemm.tile_groups.empty(), "tile_groups",
                  [] { return "tile groups, since some wait for an addend"; });
+    here.require(wait.for_addend || gemm.tile_groups.empty() ||
+                     !block_of_group(gemm, wait.tile_group, here.schedule()).a_from.has_value(),
+                 "waits", [] { return "none but for an addend where rows of a are fetched"; });
     here.require(!wait.for_addend || block_of_group(gemm, wait.tile_group, here.schedule()).addend.has_value(), "waits",
                  [] { return "none for an addend where nothing is added"; });
   }
@@ -103,6 +106,25 @@ void check_replicas(const Check& here, const Gemm& gemm, const RowBlock& block, 
   }
 }
 
+void check_fetched_rows(const Check& here, const Gemm& gemm, const RowBlock& block, const MatrixSize& size) {
+  const char* const key = "a_from";
+  if (!block.a_from) return;
+  here.require(ranks_meet_at_end(gemm), "meets", [] { return "begin_and_end, since rows of a are fetched"; });
+  here.require(!differ_by_rank(block.a.rows), "a",
+               [] { return "the same rows on every rank, since they are fetched"; });
+  here.slice(key, *block.a_from);
+  here.require(here.is_row_major(*block.a_from), key, [] { return "a row-major buffer"; });
+  here.has_shape(key, *block.a_from, size.m, size.k);
+  here.same_type(key, block.a, *block.a_from);
+}
+
+/// Groups of tiles say what comes behind the meeting.
+void check_meeting(const Check& here, const Gemm& gemm) {
+  if (!ranks_meet(gemm)) return;
+  here.require(gemm.kernel.has_value(), "kernel", [] { return "an explicit kernel, since the ranks meet"; });
+  here.require(!gemm.tile_groups.empty(), "tile_groups", [] { return "tile groups, since the ranks meet"; });
+}
+
 void check_earlier_blocks(const Check& here, const Gemm& gemm, const MatrixSize& size) {
   if (gemm.earlier.empty()) return;
   here.at_most("earlier", gemm.earlier.size(), max_groups);
@@ -123,6 +145,7 @@ void check_earlier_blocks(const Check& here, const Gemm& gemm, const MatrixSize&
     }
     check_sums(block_here, block, size);
     check_replicas(block_here, gemm, block, size);
+    check_fetched_rows(block_here, gemm, block, size);
   }
 }
 
@@ -157,9 +180,11 @@ void check(const Check& here, const Gemm& gemm) {
     here.require(!differ_by_rank(gemm.c.rows), "c", [] { return "all tiles on every rank"; });
     check_tile_ordered_output(here, gemm, size);
   }
-  const RowBlock last{gemm.a, gemm.c, gemm.addend, gemm.replicas};
+  const RowBlock last{gemm.a, gemm.c, gemm.addend, gemm.replicas, gemm.a_from};
   check_sums(here, last, size);
   check_replicas(here, gemm, last, size);
+  check_fetched_rows(here, gemm, last, size);
+  check_meeting(here, gemm);
 }
 
 }  // namespace weft::schedule_check

@@ -75,8 +75,8 @@ int HappensBefore::end(int iteration, int rank, OperationId id, int part) const 
   return begin(iteration, rank, id, part) + 1;
 }
 
-/// Between the last start and the first end of a barrier or collective; the second one of a fused all-reduce and norm
-/// lies between its last store and its first end.
+/// Between the last start and the first end of a barrier or collective; the second one of a kernel in which the ranks
+/// meet twice lies between its last store and its first end.
 int HappensBefore::meeting(int iteration, OperationId id, bool second) const {
   const int operations = static_cast<int>(schedule_.operations.size());
   return iterations * schedule_.gpus * block_size_ + 2 * (iteration * operations + id) + (second ? 1 : 0);
@@ -118,12 +118,14 @@ void HappensBefore::order_operation(int iteration, int rank, OperationId id) {
   if (meetings > 0) {
     edge(start, meeting(iteration, id));
     edge(meeting(iteration, id), end_moment);
+    const int behind =
+        of(id).has_own_parts ? std::max(1, tile_groups(operation.work).count) : 0;  // not a GEMM's operands
+    for (int part = 0; part < behind; ++part) {
+      edge(meeting(iteration, id), begin(iteration, rank, id, part));
+      if (meetings > 1) edge(end(iteration, rank, id, part), meeting(iteration, id, true));
+    }
   }
-  if (meetings > 1) {
-    edge(meeting(iteration, id), begin(iteration, rank, id, 0));
-    edge(end(iteration, rank, id, 0), meeting(iteration, id, true));
-    edge(meeting(iteration, id, true), end_moment);
-  }
+  if (meetings > 1) edge(meeting(iteration, id, true), end_moment);
   for (int offset = 1; offset < schedule_.gpus; ++offset)
     if (every_rank_receives_from(operation.work, offset, schedule_.gpus))
       edge(start_of(iteration, (rank + schedule_.gpus - offset) % schedule_.gpus, id), end_moment);

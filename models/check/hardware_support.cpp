@@ -101,6 +101,7 @@ class Support {
       check_own_bf16_or_fp8(block.a);
       check_bf16(block.c);
       if (block.addend) check_own_bf16(*block.addend);
+      if (block.a_from) check_bf16(*block.a_from), check_layout(*block.a_from);
     }
     if (gemm.kernel) return check_own_kernel(gemm);
     check_own(gemm.c);
@@ -129,6 +130,10 @@ class Support {
     for (const RowBlock& block : row_blocks(gemm)) {
       for (const Slice* slice : {&block.a, &gemm.b, &block.c}) check_aligned(*slice);
       if (block.addend) check_aligned(*block.addend);
+      if (block.a_from) {
+        check_octets(*block.a_from);
+        if (kernel.scheduler == TileScheduler::grid) refuse("rows fetched by a grid of tiles");
+      }
       if (block.replicas.size() > max_own_replicas) refuse("more replicas than " + std::to_string(max_own_replicas));
       for (const Slice& replica : block.replicas) check_bf16(replica), check_aligned(replica);
     }

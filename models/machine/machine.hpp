@@ -163,6 +163,8 @@ struct GemmTiming {
   double own_efficiency = 1, own_energy = 1;
   double own_grid_tile_us = 0, own_persistent_start_us = 0;
   double own_store_GBps = 0, own_store_latency_us = 0, own_store_hold = 0;
+  double own_fetch_GBps = 0, own_fetch_latency_us = 0;
+  double own_addend_us = 0, own_end_us = 0;
   double own_signal_us = 0;
 
   /// Accumulators of one element of a tile of the library's kernels.

@@ -308,6 +308,14 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
   io.optional(
       "own_store_hold", gemm.own_store_hold,
       {"ratio", "share of that time by which the tiles that a wave stores on peers slow down the next wave", parts});
+  io.optional("own_fetch_bandwidth", gemm.own_fetch_GBps,
+              {"GBps", "of rows that a GEMM fetches from peers, into each GPU; left out: the links'", bandwidths});
+  io.optional("own_fetch_latency", gemm.own_fetch_latency_us,
+              {"us", "from the meeting of the ranks in a GEMM that fetches rows until they begin to come", durations});
+  io.optional("own_addend", gemm.own_addend_us,
+              {"us", "that a tile of 128 x 256 takes longer where it adds what came from a peer", durations});
+  io.optional("own_end", gemm.own_end_us,
+              {"us", "from the last tile of a kernel at whose end the ranks meet until it tells them", durations});
   io.optional(
       "own_signal", gemm.own_signal_us,
       {"us", "from the end of a tile until its group's counter is raised, by a kernel that signals", durations});

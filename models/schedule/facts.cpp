@@ -15,16 +15,18 @@ bool any_on_peer(std::initializer_list<const Slice*> slices) {
   return std::any_of(slices.begin(), slices.end(), [](const Slice* slice) { return slice->place != 0; });
 }
 
+bool is_on_peer(const RowBlock& block) { return block.c.place != 0 || (block.a_from && block.a_from->place != 0); }
+
 struct FactsOf {
   Facts operator()(const Gemm& gemm) const {
     const bool signals_peer = std::any_of(gemm.signals.begin(), gemm.signals.end(),
                                           [](const TileSignal& signal) { return signal.place != 0; });
-    return {
-        .kind = "gemm",
-        .role = Role::matrix,
-        .crosses_ranks = signals_peer || any_on_peer({&gemm.a, &gemm.b, &gemm.c}) ||
-                         std::ranges::any_of(gemm.earlier, [](const RowBlock& block) { return block.c.place != 0; }),
-        .differs_by_rank = differ_by_rank(gemm.a.rows)};
+    return {.kind = "gemm",
+            .role = Role::matrix,
+            .crosses_ranks = signals_peer || ranks_meet(gemm) || any_on_peer({&gemm.a, &gemm.b, &gemm.c}) ||
+                             std::ranges::any_of(gemm.earlier, is_on_peer) || (gemm.a_from && gemm.a_from->place != 0),
+            .differs_by_rank = differ_by_rank(gemm.a.rows),
+            .meetings = static_cast<int>(gemm.meets)};
   }
   Facts operator()(const GroupedGemm& gemm) const {
     return {.kind = "grouped_gemm",
@@ -102,7 +104,7 @@ Facts facts(const Work& work) { return match(work, FactsOf{}); }
 std::string_view kind_of(const Work& work) { return facts(work).kind; }
 
 bool TileGroups::reads_operands_before_waits() const {
-  return std::any_of(waits.begin(), waits.end(), [](const TileWait& wait) { return wait.for_addend; });
+  return meets || std::any_of(waits.begin(), waits.end(), [](const TileWait& wait) { return wait.for_addend; });
 }
 
 TileGroups tile_groups(const Work& work) {
@@ -110,7 +112,7 @@ TileGroups tile_groups(const Work& work) {
       work,
       [](const Gemm& gemm) {
         return TileGroups{static_cast<int>(std::max<std::size_t>(1, gemm.tile_groups.size())), gemm.tile_groups,
-                          gemm.signals, gemm.waits};
+                          gemm.signals, gemm.waits, ranks_meet(gemm)};
       },
       [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
                      PartialAttention, Signal, Wait, Barrier, Delay> auto&) { return TileGroups{}; });

@@ -42,7 +42,8 @@ struct TileGroups {
   std::span<const std::int64_t> tiles;  ///< of each group; empty: one group of all tiles
   std::span<const TileSignal> signals;
   std::span<const TileWait> waits;
-  /// Some groups wait for what they add to and have read the operands before: those are a part by itself
+  bool meets = false;  ///< no group fetches, adds or stores before all ranks have begun the operation
+  /// Groups wait for what they add to, or for the ranks, and have read the operands before: those are a part by itself
   /// (footprint.hpp).
   bool reads_operands_before_waits() const;
 };

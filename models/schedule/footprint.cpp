@@ -31,11 +31,20 @@ struct Extent {
   }
 };
 
-/// a and b of all row blocks.
+/// b, and a of the row blocks whose rows are there.
 std::vector<Slice> operands_of(const Gemm& gemm) {
-  std::vector<Slice> operands{gemm.a, gemm.b};
-  for (const RowBlock& block : gemm.earlier) operands.push_back(block.a);
+  std::vector<Slice> operands{gemm.b};
+  if (!gemm.a_from) operands.insert(operands.begin(), gemm.a);
+  for (const RowBlock& block : gemm.earlier)
+    if (!block.a_from) operands.push_back(block.a);
   return operands;
+}
+
+/// From where to where rows of a are fetched, of the tiles that have `count` rows from `first` on.
+void add_fetch(Footprint& footprint, const RowBlock& block, std::int64_t first, std::int64_t count) {
+  if (!block.a_from) return;
+  footprint.reads.push_back(part_of(*block.a_from, first, count, 0, block.a.columns));
+  footprint.writes.push_back(part_of(block.a, first, count, 0, block.a.columns));
 }
 
 Footprint of_tile_group(const Schedule& schedule, const Gemm& gemm, int tile_group) {
@@ -68,15 +77,18 @@ Footprint of_tile_group(const Schedule& schedule, const Gemm& gemm, int tile_gro
     footprint.writes = {part_of(block.c, first * kernel.tile_m, *group * kernel.tile_m, 0, block.c.columns)};
     if (block.addend) footprint.reads = footprint.writes;
   }
-  if (TileGroups{.waits = gemm.waits}.reads_operands_before_waits()) return footprint;
+  add_fetch(footprint, block, m.first, m.count());
+  if (TileGroups{.waits = gemm.waits, .meets = ranks_meet(gemm)}.reads_operands_before_waits()) return footprint;
   footprint.reads.push_back(part_of(block.a, m.first, m.count(), 0, size.k));
   footprint.reads.push_back(part_of(gemm.b, n.first, n.count(), 0, size.k));
   return footprint;
 }
 
-Footprint of(const Schedule&, const Gemm& gemm) {
+Footprint of(const Schedule& schedule, const Gemm& gemm) {
   Footprint footprint{operands_of(gemm), {}};
+  const std::int64_t rows = size_of_block(gemm, schedule.gpus).m;
   for (const RowBlock& block : row_blocks(gemm)) {
+    add_fetch(footprint, block, 0, rows);
     footprint.writes.push_back(block.c);
     if (block.addend) footprint.reads.push_back(*block.addend);
     footprint.writes.insert(footprint.writes.end(), block.replicas.begin(), block.replicas.end());

@@ -17,10 +17,10 @@ struct Footprint {
 
 /// The whole operation, or with `tile_group` >= 0 that group of a GEMM with an explicit kernel: exactly the tiles that
 /// it writes (a contiguous range of storage for a tile-ordered c), and of a and b the rows from the first to the last
-/// one that the group needs. Where groups wait for what they add to (TileWait::for_addend), the part behind the last
-/// group stands for the operands, which are read before. A part of shard rows, or of rows that differ by rank, cannot
-/// be named as a slice: there a group counts as all of them. A collective reads and writes the rank's own memory,
-/// whatever its transport.
+/// one that the group needs. Where groups wait for what they add to (TileWait::for_addend) or for the ranks,
+/// the part behind the last group stands for the operands that are there, which are read before. A part of shard rows,
+/// or of rows that differ by rank, cannot be named as a slice: there a group counts as all of them. A collective reads
+/// and writes the rank's own memory, whatever its transport.
 Footprint footprint(const Schedule& schedule, const Operation& operation, int tile_group = -1);
 
 /// A part of one rank's buffer, in storage order.

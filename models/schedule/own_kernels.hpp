@@ -9,7 +9,7 @@
 
 namespace weft {
 
-inline constexpr int own_tile_m = 128, own_tile_k = 64;
+inline constexpr int own_tile_m = 128, own_tile_k = 64, largest_own_tile_n = 256;
 /// Pipeline stages that fit an SM's shared memory beside the staged tile.
 constexpr int own_stages(int tile_n) { return tile_n == 256 ? 3 : tile_n == 192 ? 4 : 5; }
 
@@ -48,7 +48,7 @@ constexpr bool is_own_kernel(const GemmKernel& kernel) {
   return false;
 }
 
-/// Whether weft's own kernel computes it, which alone knows signals and waits.
+/// Whether weft's own kernel computes it, which alone knows signals and waits, meets the peers and fetches rows.
 inline bool runs_own_kernel(const Gemm& gemm) {
   return !gemm.signals.empty() || !gemm.waits.empty() || (gemm.kernel && is_own_kernel(*gemm.kernel));
 }

@@ -97,6 +97,7 @@ void describe(auto& io, Like<RowBlock> auto& block) {
   io.required("c", block.c);
   io.optional("addend", block.addend, std::nullopt);
   io.optional("replicas", block.replicas, {});
+  io.optional("a_from", block.a_from, std::nullopt);
 }
 
 void describe(auto& io, Like<Gemm> auto& gemm) {
@@ -112,6 +113,8 @@ void describe(auto& io, Like<Gemm> auto& gemm) {
   io.optional("waits", gemm.waits, {});
   io.optional("replicas", gemm.replicas, {});
   io.optional("earlier", gemm.earlier, {});
+  io.optional("a_from", gemm.a_from, std::nullopt);
+  io.optional("meets", gemm.meets, PeerMeeting::nowhere);
 }
 
 void describe(auto& io, Like<GroupedGemm> auto& gemm) {

@@ -7,6 +7,7 @@
 #include "models/schedule/layout.hpp"
 #include "models/schedule/own_kernels.hpp"
 #include "scenarios/families/hybrid_transfers.hpp"
+#include "scenarios/families/one_launch.hpp"
 #include "scenarios/families/operands.hpp"
 #include "scenarios/families/wave_groups.hpp"
 
@@ -39,8 +40,7 @@ class FusedRotation {
         result_(sends_sums_ ? program.add_buffer("result", rows, pair.n, DataType::bf16, Memory::symmetric)
                             : program.add_buffer("result", rows / gpus_, pair.n)) {
     const std::int64_t rows_of_block = rows / gpus_ / hybrid_.count;
-    kernel_ = fastest_tiles({rows, pair.n, pair.k}, rows_of_block, pair.dtype, tiles_of(hybrid_, machine), machine,
-                            TileColumns::ragged);
+    kernel_ = tiles_of_launch(pair, hybrid_, request.gpus, rows, machine);
     groups_ = equal_groups(tile_grid(kernel_, {rows_of_block, pair.n, pair.k}).tiles(),
                            pushes(hybrid_) ? 1 : stored_groups_of_block);
     const auto add_shards = [&](const char* name, Memory memory, std::vector<BufferId>& shards) {
@@ -54,7 +54,7 @@ class FusedRotation {
   }
 
   void add() && {
-    program_.add(main_stream, "enter", Barrier{});
+    if (!is_one_launch(hybrid_)) program_.add(main_stream, "enter", Barrier{});
     // What a rank needs last it gets last: chunks of one step alternate with those of the next, so that the links are
     // busy all the while.
     for (int diagonal = 0; diagonal < gpus_ + hybrid_.count - 1; ++diagonal)
@@ -62,7 +62,7 @@ class FusedRotation {
         if (const int chunk = diagonal - step; chunk >= 0 && chunk < hybrid_.count) blocks_.push_back({step, chunk});
     const OperationId gemm = program_.add(main_stream, "gemm", gemm_of_blocks());
     if (pushes(hybrid_)) push_blocks(gemm);
-    if (sends_sums_) program_.add(main_stream, "leave", Barrier{});
+    if (sends_sums_ && !is_one_launch(hybrid_)) program_.add(main_stream, "leave", Barrier{});
   }
 
  private:
@@ -78,13 +78,12 @@ class FusedRotation {
     gemm.kernel = kernel_;
     gemm.order = own_order;
     gemm.max_sms = hybrid_.gemm_sms;
+    if (is_one_launch(hybrid_)) gemm.meets = sends_sums_ ? PeerMeeting::begin_and_end : PeerMeeting::begin;
     for (const Block& block : blocks_) {
       gemm.earlier.push_back(rows_of(block));
       add_groups(gemm, block);
     }
-    const RowBlock last = gemm.earlier.back();
-    gemm.earlier.pop_back();
-    gemm.a = last.a, gemm.c = last.c, gemm.addend = last.addend, gemm.replicas = last.replicas;
+    make_last_block(gemm);
     return gemm;
   }
 

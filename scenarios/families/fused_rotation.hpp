@@ -1,4 +1,5 @@
-// A hybrid whose sums one GEMM makes (`"trigger": "tile_group"` with `"sums": "in_gemm"`): accumulators go round all
+// A hybrid whose sums one GEMM makes (`"sums": "in_gemm"` with `"trigger": "tile_group"`, between two barriers, or
+// `"one_launch"`, which meets the peers itself): accumulators go round all
 // ranks as in hybrid_rotation.hpp, but one launch computes the blocks of rows of all steps, so that blocks travel while
 // the next ones are computed and the last wave of a step is filled by the next step.
 //

@@ -9,8 +9,8 @@
 //   kernel_start  besides, transfers i + 1 (X+gemm) or i - 1 (gemm+X) wait for the start of gemm i
 //   tile_group    one GEMM; its tiles wait for the flag of their rows, or its rows are sent as soon as they are there
 //
-// Where the GEMMs add up what others have computed, the program is another one (hybrid_rotation.hpp,
-// fused_rotation.hpp).
+// Where the GEMMs add up what others have computed, or all is one launch, the program is another one
+// (hybrid_rotation.hpp, fused_rotation.hpp, one_launch.hpp).
 #include <algorithm>
 
 #include "models/schedule/layout.hpp"
@@ -19,6 +19,7 @@
 #include "scenarios/families/fused_rotation.hpp"
 #include "scenarios/families/hybrid_rotation.hpp"
 #include "scenarios/families/hybrid_transfers.hpp"
+#include "scenarios/families/one_launch.hpp"
 #include "scenarios/families/operands.hpp"
 #include "scenarios/families/wave_groups.hpp"
 #include "scenarios/family_rules.hpp"
@@ -188,6 +189,23 @@ class HybridProgram {
   GemmKernel kernel_;
 };
 
+std::optional<InputError> why_not_one_launch(const Hybrid& hybrid, const PairWorkload& pair) {
+  const auto expected = [](const char* key, const std::string& what) {
+    return InputError("schedule." + std::string(key), "expected " + what);
+  };
+  if (!is_one_launch(hybrid)) return expected("trigger", "one_launch with mover fetch");
+  const HybridMover mover = collective_comes_first(pair.op) ? HybridMover::fetch : HybridMover::store;
+  if (hybrid.mover != mover)
+    return expected("mover", std::string(name_of(mover)) + " with trigger one_launch: the GEMM moves the bytes");
+  if (hybrid.pieces != HybridPieces::shards) return expected("pieces", "shards with trigger one_launch");
+  if (reduces(pair.op) != sums_in_gemm(hybrid))
+    return expected("sums", std::string(reduces(pair.op) ? "in_gemm" : "at_end") + " with trigger one_launch");
+  if (hybrid.lanes != HybridLanes::one || hybrid.ahead)
+    return expected("trigger", "another than one_launch with lanes or ahead: there is one stream");
+  if (pair.n % tile_extent != 0) return expected("trigger", "another than one_launch: tiles have 128 columns");
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<InputError> why_not(const Hybrid& hybrid, const PairWorkload& pair, int gpus) {
@@ -196,7 +214,9 @@ std::optional<InputError> why_not(const Hybrid& hybrid, const PairWorkload& pair
   const auto expected = [](const char* key, const std::string& what) {
     return InputError("schedule." + std::string(key), "expected " + what);
   };
-  if (stores(hybrid)) {
+  if (is_one_launch(hybrid) || hybrid.mover == HybridMover::fetch)
+    if (auto why = why_not_one_launch(hybrid, pair)) return why;
+  if (stores(hybrid) && !is_one_launch(hybrid)) {
     if (collective_first)
       return expected("mover", "one of nccl, pull, push and peer_kernel: a GEMM stores its results");
     const bool needs_chunks = hybrid.sums == HybridSums::everywhere;
@@ -240,7 +260,8 @@ std::optional<InputError> why_not(const Hybrid& hybrid, const PairWorkload& pair
       return expected(key, value + " with sums in_gemm: accumulators go from each rank to the next");
     };
     if (hybrid.pieces != HybridPieces::shards) return expected_with("pieces", "shards");
-    if (hybrid.trigger == HybridTrigger::kernel_start) return expected_with("trigger", "kernel_end or tile_group");
+    if (hybrid.trigger == HybridTrigger::kernel_start)
+      return expected_with("trigger", "kernel_end, tile_group or one_launch");
     if (by_tiles && !pushes(hybrid) && !stores(hybrid))
       return expected("mover", "push or store with trigger tile_group and sums in_gemm");
     if (hybrid.lanes != HybridLanes::one) return expected_with("lanes", "one");
@@ -293,8 +314,9 @@ void HybridRules::add_pair(Program& program, const Case& request, const Machine&
                         PairOp::all_gather_gemm, PairOp::all_to_all_gemm});
   const auto& hybrid = std::get<Hybrid>(request.schedule.family);
   if (const auto why = why_not(hybrid, pair, request.gpus)) throw *why;
-  if (sums_in_gemm(hybrid)) {
+  if (sums_in_gemm(hybrid) || is_one_launch(hybrid)) {
     const std::int64_t rows = rows_of_busiest(pair, unit_of_rows(hybrid, request.gpus), "gpus x count");
+    if (is_one_launch(hybrid)) return add_one_launch(program, request, pair, rows, machine);
     return hybrid.trigger == HybridTrigger::tile_group ? add_fused_rotation(program, request, pair, rows, machine)
                                                        : add_rotation(program, request, pair, rows);
   }

@@ -8,8 +8,8 @@ namespace weft::scenarios::families {
 
 std::int64_t unit_of_rows(const Hybrid& hybrid, int gpus) {
   if (hybrid.pieces == HybridPieces::columns) return gpus;
-  if (hybrid.pieces == HybridPieces::shards &&
-      (hybrid.mover == HybridMover::store || hybrid.trigger == HybridTrigger::tile_group))
+  const bool by_tiles = hybrid.trigger == HybridTrigger::tile_group || hybrid.trigger == HybridTrigger::one_launch;
+  if (hybrid.pieces == HybridPieces::shards && (hybrid.mover == HybridMover::store || by_tiles))
     return std::int64_t{hybrid.count} * gpus * tile_extent;
   if (hybrid.trigger == HybridTrigger::tile_group) return std::int64_t{hybrid.count} * std::lcm(gpus, tile_extent);
   return std::int64_t{hybrid.count} * gpus;

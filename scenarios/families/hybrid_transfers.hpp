@@ -8,6 +8,7 @@
 //   peer_kernel  as pull, by copies on SMs
 //   store        gemm+X: the GEMM stores its tiles on the peers, which know that they are there from a counter or from
 //                the last barrier; nothing else is sent
+//   fetch        X+gemm: the GEMM fetches its rows, always in one launch (one_launch.hpp)
 //
 // What is reduced without NCCL is added up by a kernel, at the end, or piece by piece, on a stream of its own or behind
 // the last GEMM (late sums); an all-reduce then sends the sums in the same way, unless every rank has got all partial
@@ -26,6 +27,7 @@ namespace weft::scenarios::families {
 inline bool copies(const Hybrid& hybrid) { return hybrid.mover != HybridMover::nccl; }
 inline bool pushes(const Hybrid& hybrid) { return hybrid.mover == HybridMover::push; }
 inline bool stores(const Hybrid& hybrid) { return hybrid.mover == HybridMover::store; }
+inline bool is_one_launch(const Hybrid& hybrid) { return hybrid.trigger == HybridTrigger::one_launch; }
 inline bool reduces(PairOp op) { return op == PairOp::gemm_all_reduce || op == PairOp::gemm_reduce_scatter; }
 inline bool sums_in_gemm(const Hybrid& hybrid) { return hybrid.sums == HybridSums::in_gemm; }
 /// By kernels, as they come.

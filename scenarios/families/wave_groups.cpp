@@ -40,7 +40,7 @@ std::vector<SignalingTiles> tile_schedulers(const Machine& machine) {
 }
 
 GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataType dtype, SignalingTiles scheduler,
-                         const Machine& machine, TileColumns columns) {
+                         const Machine& machine, TileColumns columns, double links_us) {
   require_whole_tiles("workload.m", band_rows);
   require_whole_tiles("workload.n", size.n);
   std::optional<GemmKernel> fastest;
@@ -50,7 +50,8 @@ GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataTyp
     const bool cuts_evenly = band_rows % (kernel.cluster_m * kernel.tile_m) == 0 &&
                              (columns == TileColumns::ragged || size.n % kernel.tile_n == 0);
     if (!cuts_evenly || ctas_per_sm(machine, kernel, dtype) == 0) continue;
-    const double time_us = estimated_gemm_us(machine, size, kernel, dtype);
+    double time_us = estimated_gemm_us(machine, size, kernel, dtype);
+    if (links_us > 0) time_us = std::max(time_us, links_us + time_tile(machine, size, kernel, dtype).tile_us);
     if (!fastest || time_us < fastest_us) fastest = kernel, fastest_us = time_us;
   }
   if (!fastest)

@@ -95,10 +95,12 @@ class PairStudy {
     const auto is_it = [&](const Case& one) { return one.id == id; };
     return std::any_of(cases_.begin(), cases_.end(), is_it) || std::any_of(hybrids_.begin(), hybrids_.end(), is_it);
   }
-  /// Schedules, unless some get stuck.
-  std::size_t expected() const {
-    return std::max(cases_.size(), std::min(cases_.size() + hybrids_.size(), options_.least_schedules));
+  /// Schedules, where there are hybrids enough.
+  std::size_t wanted() const {
+    return hybrids_.empty() ? 0 : std::max(options_.least_schedules, cases_.size() + least_hybrids);
   }
+  /// Schedules, unless some get stuck.
+  std::size_t expected() const { return std::max(cases_.size(), std::min(cases_.size() + hybrids_.size(), wanted())); }
 
   /// Serial, and the schedules that have a name as a similar exploration ranked them, until overlap pays: more of them
   /// do not change that, only by which one.
@@ -118,8 +120,8 @@ class PairStudy {
     is_complete_ = true;
     simulate_all(cases_, progress);
     std::span<const Case> left = hybrids_;
-    while (explored_.size() < options_.least_schedules && !left.empty()) {
-      const std::size_t count = std::min(options_.least_schedules - explored_.size(), left.size());
+    while (explored_.size() < wanted() && !left.empty()) {
+      const std::size_t count = std::min(wanted() - explored_.size(), left.size());
       simulate_all(left.first(count), progress);
       left = left.subspan(count);
     }
@@ -450,7 +452,7 @@ Exploration explore(const Scenario& asked_scenario, const Machine& machine, Exec
   if (scenario.space.two_shot) scenario.space.two_shot_ctas = two_shot_ctas(machine);
   scenario.space.windows = window_collectives(machine, scenario.gpus, scenario.space.symmetric);
   scenario.space.fused_norm_ctas = fused_norm_ctas(machine);
-  scenario.space.fused_sums = runs_own_kernels(machine);
+  scenario.space.own_launches = runs_own_kernels(machine);
   return Study(scenario, machine, executor, options).run();
 }
 

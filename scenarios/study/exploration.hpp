@@ -67,14 +67,16 @@ struct Exploration {
   std::size_t most_gained() const;
 };
 
+/// Hybrids that are looked at however many named families there are.
+inline constexpr std::size_t least_hybrids = 8;
 /// How many schedules of a pair are looked at, unless its named families are more.
 inline constexpr std::size_t usual_schedules = 60;
 /// The same where both forms of a model are asked about, with six pairs a layer.
 inline constexpr std::size_t usual_schedules_of_both_forms = 36;
 
 struct ExploreOptions {
-  /// Where a pair has fewer schedules by name, the most likely hybrids (likely_hybrids.hpp) are added until there are
-  /// so many that run, or no more hybrids.
+  /// The most likely hybrids (likely_hybrids.hpp) are added to a pair's schedules by name until there are so many that
+  /// run, `least_hybrids` of them at least, or no more hybrids. 0: none are.
   std::size_t least_schedules = 0;
   /// A hybrid of this id is added as well, however unlikely it is; empty: none.
   std::string also = {};

@@ -69,10 +69,20 @@ Process NumericalDevice::run_alone(Activity& activity) {
 Process NumericalDevice::run_gemm(Activity& activity, const Gemm& gemm) {
   co_await sleep();
   activity.first_cta_started.happen(engine_);
+  if (ranks_meet(gemm)) {
+    Meeting& entry = meetings_[{activity.iteration, activity.id}];
+    if (++entry.arrived == schedule_.gpus) entry.is_over.happen(engine_);
+    co_await Until{entry.is_over};
+  }
   for (int group = 0; group < tile_group_count(gemm); ++group) run_tile_group(activity, gemm, group);
   co_await sleep();
   activity.all_ctas_started.happen(engine_);
   for (Occurrence& group_end : activity.tile_groups) co_await Until{group_end};
+  if (ranks_meet_at_end(gemm)) {
+    Meeting& exit = exits_[{activity.iteration, activity.id}];
+    if (++exit.arrived == schedule_.gpus) exit.is_over.happen(engine_);
+    co_await Until{exit.is_over};
+  }
   co_await sleep();
   activity.finish(engine_);
 }

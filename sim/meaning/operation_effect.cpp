@@ -95,6 +95,11 @@ Matrices tile_result(const Matrices& inputs, bool adds, std::size_t replicas) {
   return rows;
 }
 
+/// The rows of a tile, from where they are fetched to where they go.
+Effect fetched(const Rectangle& from, const Rectangle& to) {
+  return {.reads = {from}, .writes = {to}, .result = [](const Matrices& inputs) { return inputs; }};
+}
+
 std::vector<Effect> effects_of(const Schedule& schedule, const Gemm& gemm, int rank, int tile_group) {
   const auto on_rank = [&](const Slice& slice) { return rectangle_of(slice, rank, schedule.gpus); };
   const MatrixSize size{row_count(gemm.a.rows, rank, schedule.gpus), row_count(gemm.b.rows, schedule.gpus), 0};
@@ -103,7 +108,7 @@ std::vector<Effect> effects_of(const Schedule& schedule, const Gemm& gemm, int r
   std::vector<Effect> all;
   for (std::size_t number = 0; number < blocks.size(); ++number) {
     const RowBlock& block = blocks[number];
-    const Rectangle a = on_rank(block.a), c = on_rank(block.c);
+    const Rectangle a = on_rank(block.a_from.value_or(block.a)), c = on_rank(block.c);
     const Layout layout = of_first_rows(schedule.buffers[static_cast<std::size_t>(c.buffer)].layout, size.m);
     for (const TileExtent& tile : tiles_of(gemm, size, number, tile_group)) {
       Effect effect;
@@ -115,6 +120,8 @@ std::vector<Effect> effects_of(const Schedule& schedule, const Gemm& gemm, int r
       else if (block.addend)
         add_tile_rows(effect.reads, on_rank(*block.addend), tile);
       for (const Slice& replica : block.replicas) add_tile_rows(effect.writes, on_rank(replica), tile);
+      if (block.a_from)
+        all.push_back(fetched(effect.reads.front(), rows_of(on_rank(block.a), tile.first_row, tile.rows)));
       effect.result = [adds = block.addend.has_value(), replicas = block.replicas.size()](const Matrices& inputs) {
         return tile_result(inputs, adds, replicas);
       };

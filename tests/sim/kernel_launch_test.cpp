@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "models/base/input_error.hpp"
+#include "models/schedule/layout.hpp"
+#include "models/schedule/own_kernels.hpp"
 #include "tests/models/error_of.hpp"
 #include "tests/sim/test_machine.hpp"
 
@@ -169,6 +171,59 @@ TEST(KernelLaunch, OfAGemmOfTwoBlocksHasTheTilesOfBothAndStoresThoseOnThePeer) {
   EXPECT_NEAR(launch.work.stores[0].bytes_per_tile * static_cast<double>(launch.work.tiles / 2), 2.0 * rows * columns,
               1);
   EXPECT_EQ(launch.work.stores[1].bytes_per_tile, 0);
+}
+
+/// Two blocks of rows in one launch in which the ranks meet; the first one goes to the peer, the second one comes from
+/// it.
+Gemm stored_and_fetched() {
+  Gemm both = gemm();
+  both.earlier = {{.a = both.a, .c = whole(2, rows, columns, 1)}};
+  both.a_from = both.a;
+  both.a_from->place = 1;
+  both.kernel = own_kernel(256, 1, TileScheduler::static_persistent);
+  both.order = own_order;
+  both.meets = PeerMeeting::begin_and_end;
+  return both;
+}
+
+TEST(KernelLaunch, OfAGemmThatFetchesBringsEachRowOnceBandAfterBand) {
+  const Gemm both = stored_and_fetched();
+  Launched one(2, both);
+  const TiledWork work = gemm_launch(both, one.site()).work;
+  const TileGrid grid = tile_grid(*both.kernel, {rows, columns, depth});
+  const std::int64_t band = band_rows(both.order, grid);
+  ASSERT_EQ(work.fetches.size(), static_cast<std::size_t>((grid.rows + band - 1) / band));
+  double bytes = 0;
+  for (std::size_t i = 0; i < work.fetches.size(); ++i) {
+    const TileFetch& fetch = work.fetches[i];
+    EXPECT_EQ(fetch.first_tile, grid.tiles() + static_cast<std::int64_t>(i) * band * grid.columns);
+    EXPECT_LE(fetch.first_bytes, fetch.bytes);
+    EXPECT_EQ(fetch.GBps, test_machine().gemm.own_fetch_GBps);
+    bytes += fetch.bytes;
+  }
+  EXPECT_EQ(bytes, 2.0 * rows * depth);
+}
+
+TEST(KernelLaunch, OfAGemmAtWhoseEndTheRanksMeetTellsThemAfterItsLastTile) {
+  Gemm both = stored_and_fetched();
+  Launched one(2, both);
+  const double with_us = gemm_launch(both, one.site()).work.epilogue_us;
+  both.a_from.reset();
+  both.meets = PeerMeeting::begin;
+  EXPECT_DOUBLE_EQ(with_us - gemm_launch(both, one.site()).work.epilogue_us, test_machine().gemm.own_end_us);
+}
+
+// Of a tile of half the largest one's columns half.
+TEST(KernelLaunch, OfOurGemmTakesLongerForTilesThatAdd) {
+  Gemm both = gemm();
+  both.earlier = {{.a = both.a, .c = whole(2, rows, columns, 1)}};
+  both.addend = both.c;
+  both.kernel = own_kernel(128, 1, TileScheduler::static_persistent);
+  Launched one(2, both);
+  const TiledWork work = gemm_launch(both, one.site()).work;
+  ASSERT_EQ(work.stores.size(), 2u);
+  EXPECT_EQ(work.stores[0].addend_us, 0);
+  EXPECT_DOUBLE_EQ(work.stores[1].addend_us, test_machine().gemm.own_addend_us / 2);
 }
 
 TEST(KernelLaunch, OfAGemmThatSignalsEndsLaterAndSoDoItsGroups) {

@@ -89,6 +89,15 @@ TEST(Power, OneOperationThatIsRepeatedIsHeldAtTheSteadyLimit) {
   EXPECT_NEAR(run(pair, 8, machine).power_W, machine.power.limit_W, 0.01 * machine.power.limit_W);
 }
 
+TEST(Power, OneLaunchInWhichTheRanksMeetIsHeldAtTheLimit) {
+  Machine machine = test_machine();
+  machine.power.steady_limit_W = 1.1 * machine.power.limit_W;
+  const Hybrid stored{
+      .trigger = HybridTrigger::one_launch, .mover = HybridMover::store, .pieces = HybridPieces::shards, .count = 1};
+  const PairWorkload pair{PairOp::gemm_all_to_all, 8192, 8192, 8192};
+  EXPECT_NEAR(run(pair, 2, machine, {stored}).power_W, machine.power.limit_W, 0.01 * machine.power.limit_W);
+}
+
 TEST(Power, OperationsThatTakeTurnsMayNeedMoreThanEachAlone) {
   Machine machine = test_machine();
   machine.power.limit_W = 1e6;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <memory>
 
 #include "tests/sim/test_machine.hpp"
 
@@ -72,6 +73,7 @@ struct Kernel {
     activity.operation = &operation;
     activity.tile_groups.resize(std::max<std::size_t>(1, gemm.tile_groups.size()));
     for (Occurrence& counter : counters) activity.tile_waits.push_back(&counter);
+    if (ranks_meet(gemm)) activity.meeting = std::make_unique<RankMeeting>();
     return activity;
   }
 };
@@ -171,6 +173,15 @@ TEST(TiledKernel, StoresSlowDownTheNextWave) {
   EXPECT_NEAR(kernel.end_in_waves(), 3 + 2 * 0.1 + 0.25, 1e-6);
 }
 
+TEST(TiledKernel, TilesThatAddTakeLonger) {
+  Gpu132 gpu;
+  TiledWork work = tiles_of(gpu, TileScheduler::static_persistent, 3 * 132);
+  work.stores = {stored_in(tile_us / 4, 132, gpu), {.tiles = 2 * 132, .uses = {}, .addend_us = tile_us / 10}};
+  Kernel kernel(gpu, {}, std::move(work));
+  gpu.engine.run();
+  EXPECT_NEAR(kernel.end_in_waves(), 3 + 2 * 0.1, 1e-6);
+}
+
 TEST(TiledKernel, OfAGridHoldsItsSmsUntilItsTilesAreStored) {
   EXPECT_NEAR(waves_with_stores(TileScheduler::grid, 4 * 132, tile_us / 2), 4 * 1.5, 1e-6);
 }
@@ -199,6 +210,56 @@ TEST(TiledKernel, TilesOfABlockThatStaysEndWithTheirWave) {
   gpu.engine.run();
   EXPECT_NEAR(kernel.group_end_in_waves(0), 1.35, 1e-6);
   EXPECT_NEAR(kernel.group_end_in_waves(1), 2, 1e-6);
+}
+
+// The first wave has its products after 10 us, and nowhere to put them before all ranks have begun at 25 us.
+TEST(TiledKernel, NothingIsStoredBeforeAllRanksHaveBegun) {
+  Gpu132 gpu;
+  Kernel kernel(gpu, {.meets = PeerMeeting::begin}, tiles_of(gpu, TileScheduler::static_persistent, 3 * 132));
+  gpu.happen_at(25, kernel.activity.meeting->all_began);
+  gpu.engine.run();
+  EXPECT_DOUBLE_EQ(to_us(kernel.activity.meeting->all_stored.time()), 25 + 2 * tile_us);
+}
+
+/// Two waves, the rows of the second of which come in `fetch_us`, after 2 us, once all ranks have begun at 1 us. Its
+/// tiles start when a share of these has come, and end as large a share of their time after the last have.
+double end_with_fetched_rows(double fetch_us, double share = 1) {
+  Gpu132 gpu;
+  constexpr double bytes = 1e6;
+  TiledWork work = tiles_of(gpu, TileScheduler::static_persistent, 2 * 132);
+  work.fetches = {{.first_tile = 132,
+                   .bytes = bytes,
+                   .first_bytes = share * bytes,
+                   .share_after_last = share < 1 ? share : 0,
+                   .uses = {{gpu.pool.add_resource(bytes / fetch_us), 1}}}};
+  work.fetch_latency_us = 2;
+  Kernel kernel(gpu, {.meets = PeerMeeting::begin_and_end}, std::move(work));
+  gpu.happen_at(1, kernel.activity.meeting->all_began);
+  gpu.engine.run();
+  return to_us(kernel.activity.meeting->all_stored.time());
+}
+
+TEST(TiledKernel, TilesWhoseRowsAreThereRunWhileOthersAreFetched) {
+  EXPECT_NEAR(end_with_fetched_rows(tile_us / 2), 2 * tile_us, 1e-6);
+  EXPECT_NEAR(end_with_fetched_rows(1.5 * tile_us), 1 + 2 + 1.5 * tile_us + tile_us, 1e-6);
+}
+
+TEST(TiledKernel, TilesMultiplyWhatHasComeOfTheirRows) {
+  EXPECT_NEAR(end_with_fetched_rows(1.2 * tile_us, 0.25), 2 * tile_us, 1e-6);
+  EXPECT_NEAR(end_with_fetched_rows(3 * tile_us, 0.25), 1 + 2 + 3 * tile_us + 0.25 * tile_us, 1e-6);
+}
+
+// Of three bands that take 12 us each, each but the first comes after the wave before it has ended.
+TEST(TiledKernel, RowsAreFetchedOneBandAfterTheOther) {
+  Gpu132 gpu;
+  TiledWork work = tiles_of(gpu, TileScheduler::static_persistent, 3 * 132);
+  const int link = gpu.pool.add_resource(1e6);
+  for (const std::int64_t first : {0, 132, 264})
+    work.fetches.push_back({.first_tile = first, .bytes = 12e6, .first_bytes = 12e6, .uses = {{link, 1}}});
+  Kernel kernel(gpu, {.meets = PeerMeeting::begin_and_end}, std::move(work));
+  gpu.happen_at(0, kernel.activity.meeting->all_began);
+  gpu.engine.run();
+  EXPECT_NEAR(to_us(kernel.activity.meeting->all_stored.time()), 3 * 12 + tile_us, 1e-6);
 }
 
 TEST(TiledKernel, FewTilesTakeOneWave) {

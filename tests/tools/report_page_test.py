@@ -92,7 +92,8 @@ class TheFile(InAFolder):
             self.assertLess(one["odds"]["expected_gain"], one["best_of_20_gain"])
 
     def test_runs_have_lanes_tracks_and_edges(self):
-        pulled = SHAPE.replace("gemm+reduce_scatter", "all_gather+gemm")
+        # No tile of a kernel that fetches divides such columns: copies bring the rows.
+        pulled = SHAPE.replace("gemm+reduce_scatter", "all_gather+gemm").replace("n=8192", "n=8200")
         fastest, serial = content_of(self.report(pulled, "--gpus", 4))["runs"]
         self.assertEqual(serial["schedule"], "serial")
         self.assertLess(fastest["time_us"], serial["time_us"])

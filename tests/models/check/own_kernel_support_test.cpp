@@ -61,6 +61,20 @@ TEST(OwnKernels, LimitSmsWhereTheirCtasStay) {
   EXPECT_EQ(refusal(schedule_of(gemm)), "");
 }
 
+// A grid's CTAs that have no SM yet would have their share of the rows to fetch.
+TEST(OwnKernels, FetchWholeOctetsOfRowsWhereTheirCtasStay) {
+  Gemm gemm = gemm_by(own_kernel(128, 1, TileScheduler::static_persistent));
+  gemm.meets = PeerMeeting::begin_and_end;
+  gemm.a_from = whole(3);
+  gemm.a_from->place = 1;
+  EXPECT_EQ(refusal(schedule_of(gemm)), "");
+  gemm.kernel->scheduler = TileScheduler::grid;
+  EXPECT_NE(refusal(schedule_of(gemm)).find("rows fetched by a grid of tiles"), std::string::npos);
+  gemm.kernel->scheduler = TileScheduler::static_persistent;
+  for (Slice* slice : {&gemm.a, &gemm.b, &*gemm.a_from}) slice->columns = 500;
+  EXPECT_NE(refusal(schedule_of(gemm)).find("rows that are no multiples of 16 bytes"), std::string::npos);
+}
+
 TEST(OwnKernels, MoveSixteenBytesAtATime) {
   Gemm gemm = gemm_by(own_kernels.front());
   gemm.a.first_column = gemm.b.first_column = 4;

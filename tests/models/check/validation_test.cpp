@@ -8,27 +8,12 @@
 #include <limits>
 
 #include "models/schedule/kernel_sizes.hpp"
+#include "tests/models/check/complaint.hpp"
 #include "tests/models/error_of.hpp"
 #include "tests/models/small_schedules.hpp"
 
 namespace weft {
 namespace {
-
-/// The complaint after `change`; the schedule is valid before.
-template <class Change>
-std::string complaint(Schedule schedule, Change change) {
-  EXPECT_EQ(error_of([&] { validate(schedule); }), "");
-  change(schedule);
-  return error_of([&] { validate(schedule); });
-}
-
-template <class T>
-T& work(Schedule& schedule, const std::string& name) {
-  return std::get<T>(operation(schedule, name).work);
-}
-
-Schedule async_tp() { return hand_written("async_tp_all_gather_gemm"); }
-Schedule flash_overlap() { return hand_written("flashoverlap_gemm_reduce_scatter"); }
 
 TEST(Validation, a_name_used_twice_is_refused) {
   EXPECT_EQ(complaint(async_tp(), [](Schedule& schedule) { schedule.buffers[1].name = "A_shard"; }),
@@ -107,13 +92,6 @@ TEST(Validation, copies_have_equal_shapes_and_one_end_at_home) {
             "");
 }
 
-TEST(Validation, gemm_operands_must_fit) {
-  EXPECT_EQ(complaint(async_tp(), [](Schedule& s) { work<Gemm>(s, "gemm_1").b.columns = 64; }),
-            "operations[5].gemm.b: expected 128 columns as a has, got 64");
-  EXPECT_EQ(complaint(async_tp(), [](Schedule& s) { work<Gemm>(s, "gemm_1").c.columns = 128; }),
-            "operations[5].gemm.c: expected 128 x 256, got 128 x 128");
-}
-
 TEST(Validation, groups_of_a_gemm_have_all_rows) {
   Schedule schedule = two_copies_on_two_streams();
   schedule.buffers[2].rows = 8;
@@ -147,96 +125,6 @@ TEST(Validation, an_edge_must_point_backwards) {
                         s.operations[3].after = {{3, Point::end, 0}};
                       }),
             "operations[3].after: expected an earlier operation");
-}
-
-TEST(Validation, tile_groups_must_add_up_to_the_tiles_of_the_kernel) {
-  EXPECT_EQ(complaint(flash_overlap(),
-                      [](Schedule& s) {
-                        work<Gemm>(s, "gemm").tile_groups = {6, 6, 5};
-                      }),
-            "operations[0].gemm.tile_groups: expected 16 tiles in all groups together, got 17");
-}
-
-TEST(Validation, tile_groups_need_an_explicit_kernel) {
-  EXPECT_EQ(complaint(flash_overlap(), [](Schedule& s) { work<Gemm>(s, "gemm").kernel.reset(); }),
-            "operations[0].gemm.kernel: expected an explicit kernel, since tile groups are used");
-}
-
-TEST(Validation, what_is_added_has_the_shape_of_c) {
-  const auto complaint_about = [](auto change) {
-    return complaint(async_tp(), [&](Schedule& s) {
-      Gemm& gemm = work<Gemm>(s, "gemm_1");
-      gemm.addend = gemm.c;
-      gemm.addend->place = 1;
-      s.buffers[static_cast<std::size_t>(gemm.c.buffer)].memory = Memory::symmetric;
-      change(gemm);
-    });
-  };
-  const auto says = [](const std::string& text) { return testing::HasSubstr(".gemm." + text); };
-  EXPECT_EQ(complaint_about([](Gemm&) {}), "");
-  EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.addend->columns /= 2; }), says("addend: expected "));
-  EXPECT_THAT(complaint_about([](Gemm& gemm) {
-                gemm.kernel = GemmKernel{};
-                gemm.waits = {{.counter = 0, .for_addend = true}};
-              }),
-              says("waits: expected "));
-}
-
-TEST(Validation, earlier_blocks_have_as_many_rows_and_an_explicit_kernel) {
-  const auto complaint_about = [](auto change) {
-    return complaint(async_tp(), [&](Schedule& s) {
-      Gemm& gemm = work<Gemm>(s, "gemm_1");
-      gemm.kernel = GemmKernel{.tile_m = 1};
-      gemm.earlier = {{.a = gemm.a, .c = gemm.c}};
-      gemm.earlier[0].c.place = 1;
-      s.buffers[static_cast<std::size_t>(gemm.c.buffer)].memory = Memory::symmetric;
-      change(gemm);
-    });
-  };
-  const auto says = [](const std::string& text) { return testing::HasSubstr(".gemm." + text); };
-  EXPECT_EQ(complaint_about([](Gemm&) {}), "");
-  EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.kernel.reset(); }),
-              says("kernel: expected an explicit kernel, since there are earlier blocks"));
-  EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.kernel->tile_m = 1 << 10; }),
-              says("a: expected blocks of whole tiles"));
-  EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.earlier[0].c.columns /= 2; }), says("earlier[0].c: expected "));
-  EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.tile_groups = {1}; }), says("tile_groups: expected "));
-}
-
-TEST(Validation, replicas_are_of_a_row_major_c_with_an_explicit_kernel) {
-  const auto complaint_about = [](auto change) {
-    return complaint(async_tp(), [&](Schedule& s) {
-      Gemm& gemm = work<Gemm>(s, "gemm_1");
-      gemm.kernel = GemmKernel{};
-      gemm.replicas = {gemm.c};
-      gemm.replicas[0].place = 1;
-      s.buffers[static_cast<std::size_t>(gemm.c.buffer)].memory = Memory::symmetric;
-      change(gemm);
-    });
-  };
-  const auto says = [](const std::string& text) { return testing::HasSubstr(".gemm." + text); };
-  EXPECT_EQ(complaint_about([](Gemm&) {}), "");
-  EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.kernel.reset(); }),
-              says("kernel: expected an explicit kernel, since c has replicas"));
-  EXPECT_EQ(complaint_about([](Gemm& gemm) { gemm.addend = gemm.c; }), "");
-  EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.replicas[0].columns /= 2; }), says("replicas: expected "));
-  EXPECT_THAT(complaint(flash_overlap(),
-                        [](Schedule& s) {
-                          Gemm& gemm = work<Gemm>(s, "gemm");
-                          gemm.replicas = {gemm.c};
-                        }),
-              testing::HasSubstr("gemm.c: expected the same rows of a row-major buffer on every rank"));
-}
-
-TEST(Validation, the_layout_of_c_has_the_kernels_tiles_order_and_groups) {
-  EXPECT_NE(complaint(flash_overlap(), [](Schedule& s) { work<Gemm>(s, "gemm").order.swizzle = 1; }).find("gemm.order"),
-            std::string::npos);
-  EXPECT_NE(complaint(flash_overlap(),
-                      [](Schedule& s) {
-                        s.buffers[2].layout.group_tiles = {4, 6, 6};
-                      })
-                .find("tile_groups"),
-            std::string::npos);
 }
 
 TEST(Validation, storage_must_fit_its_layout) {

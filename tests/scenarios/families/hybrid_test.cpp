@@ -135,12 +135,13 @@ TEST(Hybrids, WhatMakesNoSenseIsRefusedByTheChoiceThatDoesNotFit) {
             "schedule.sums: expected at_end or by_piece: a reduce-scatter's ranks need their own rows only");
   EXPECT_EQ(error({.mover = HybridMover::push, .sums = HybridSums::in_gemm}),
             "schedule.pieces: expected shards with sums in_gemm: accumulators go from each rank to the next");
-  EXPECT_EQ(error({.trigger = HybridTrigger::kernel_start,
-                   .mover = HybridMover::pull,
-                   .pieces = HybridPieces::shards,
-                   .sums = HybridSums::in_gemm}),
-            "schedule.trigger: expected kernel_end or tile_group with sums in_gemm: accumulators go from each rank to "
-            "the next");
+  EXPECT_EQ(
+      error({.trigger = HybridTrigger::kernel_start,
+             .mover = HybridMover::pull,
+             .pieces = HybridPieces::shards,
+             .sums = HybridSums::in_gemm}),
+      "schedule.trigger: expected kernel_end, tile_group or one_launch with sums in_gemm: accumulators go from each "
+      "rank to the next");
   EXPECT_EQ(error({.mover = HybridMover::pull, .late_sums = true}),
             "schedule.late_sums: expected false but where kernels add up pieces");
   EXPECT_EQ(error({.trigger = HybridTrigger::tile_group,

@@ -1,0 +1,28 @@
+// A hybrid that is one launch of a GEMM of our own (`"trigger": "one_launch"`): no other kernel, no copy, no barrier.
+// The ranks meet in it, so that it is as long as its product or its bytes on the links, whatever is more, and little
+// else.
+//
+//   gemm+all_to_all            tiles for peers come first, and are stored there (`"mover": "store"`)
+//   X+gemm                     rows of the own shard come first; those of peers are fetched meanwhile (`"fetch"`)
+//   gemm+all_reduce,
+//   gemm+reduce_scatter        accumulators go round all ranks (`"store"`, fused_rotation.hpp)
+#pragma once
+
+#include "models/machine/machine.hpp"
+#include "scenarios/families/program.hpp"
+
+namespace weft::scenarios::families {
+
+/// The kernel of a GEMM that stores or fetches in one launch, of blocks of `rows` / gpus / count rows.
+GemmKernel tiles_of_launch(const PairWorkload& pair, const Hybrid& hybrid, int gpus, std::int64_t rows,
+                           const Machine& machine);
+
+/// The last of its earlier blocks becomes what the GEMM itself names.
+void make_last_block(Gemm& gemm);
+
+/// Of a pair of `rows` rows whose hybrid is sensible (why_not). Throws InputError where no kernel of `machine` fits a
+/// block.
+void add_one_launch(Program& program, const Case& request, const PairWorkload& pair, std::int64_t rows,
+                    const Machine& machine);
+
+}  // namespace weft::scenarios::families
