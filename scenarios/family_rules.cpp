@@ -33,6 +33,7 @@ std::string describe(const ScheduleChoice& choice) {
   if (choice.launch == Launch::eager) text += ", eager";
   if (choice.host != Host::pytorch) text += ", host " + std::string(name_of(choice.host));
   if (choice.collectives != Collectives::nccl) text += ", collectives " + std::string(name_of(choice.collectives));
+  if (choice.implementation == Implementation::pytorch) text += ", by PyTorch";
   return text;
 }
 

@@ -53,17 +53,13 @@ enum class AsyncInput { copied, symmetric };
 /// How gemm+reduce_scatter sums: every rank's partial products are sent to their owner and added up there, or
 /// accumulators go round.
 enum class AsyncForm { all_to_all, rotating };
-/// Whose kernels run the program: ours, or those that PyTorch takes, of which only the final sum is another one.
-enum class Implementation { weft, pytorch };
 struct AsyncTp {
   static const FamilyRules rules;
   AsyncInput input = AsyncInput::copied;
   AsyncForm form = AsyncForm::all_to_all;
-  Implementation implementation = Implementation::weft;
   static void describe(auto& io, auto& choice) {
     io.stated("input", choice.input, AsyncInput::copied);
     io.optional("form", choice.form, AsyncForm::all_to_all);
-    io.optional("implementation", choice.implementation, Implementation::weft, "whose kernels run it");
   }
   bool operator==(const AsyncTp&) const = default;
 };
@@ -256,12 +252,14 @@ struct ScheduleChoice {
   bool urgent = true;  ///< streams that carry transfers have the highest priority; else all are ordinary ones
   Host host = Host::pytorch;
   Collectives collectives = Collectives::nccl;
+  Implementation implementation = Implementation::weft;
   /// Besides the family and its keys. A hybrid chooses its transfers' priority itself, under the same key.
   static void describe(auto& io, auto& choice) {
     io.optional("max_ctas", choice.max_ctas, 0, {counts, "NCCL's maxCTAs; left out: its default"});
     io.optional("launch", choice.launch, Launch::graph);
     io.optional("host", choice.host, Host::pytorch, "whose host code enqueues an eager launch");
     io.optional("collectives", choice.collectives, Collectives::nccl, "what does the collectives");
+    io.optional("implementation", choice.implementation, Implementation::weft, "whose kernels and graphs run it");
     if (!std::holds_alternative<Hybrid>(choice.family))
       io.optional("urgent", choice.urgent, true, "false: collectives and copies on streams of ordinary priority");
   }
@@ -330,12 +328,6 @@ struct NamesOf<scenarios::AsyncForm> {
   using enum scenarios::AsyncForm;
   static constexpr std::array names{std::pair{all_to_all, std::string_view{"all_to_all"}},
                                     std::pair{rotating, std::string_view{"rotating"}}};
-};
-template <>
-struct NamesOf<scenarios::Implementation> {
-  using enum scenarios::Implementation;
-  static constexpr std::array names{std::pair{weft, std::string_view{"weft"}},
-                                    std::pair{pytorch, std::string_view{"pytorch"}}};
 };
 template <>
 struct NamesOf<scenarios::FirstLaunched> {

@@ -148,6 +148,53 @@ double share_of_hbm(const OtherKernels& kernels, const Work& work) {
                      Signal, Wait, Barrier, Delay> auto&) { return as_fast_as_memory; });
 }
 
+/// What one SM can draw of the HBM's rate for a norm, activation or gather of ours; 0: it is none, or not known.
+double own_share_of_sm(const OtherKernels& kernels, MemoryKernel kernel) {
+  switch (kernel) {
+    case MemoryKernel::swiglu:
+    case MemoryKernel::quantize:
+      return kernels.own_memory_share_per_sm;
+    case MemoryKernel::gather:
+      return kernels.own_gather_share_per_sm;
+    case MemoryKernel::rms_norm:
+    case MemoryKernel::add_rms_norm:
+      return kernels.own_norm_share_per_sm;
+    case MemoryKernel::rotary:  // sines and cosines take about as long as sums take memory
+      return kernels.own_memory_share_per_sm > 0 ? kernels.memory_share_per_sm : 0;
+    default:
+      return 0;
+  }
+}
+double own_share_of_sm(const Work& work, const LaunchSite& site) {
+  if (site.schedule.implementation != Implementation::weft) return 0;
+  return match(
+      work, [&](const MemoryBound& bound) { return own_share_of_sm(site.machine.other_kernels, bound.kernel); },
+      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, Attention, PartialAttention,
+                     Signal, Wait, Barrier, Delay> auto&) { return 0.0; });
+}
+
+double share_of_sm(const Work& work, const LaunchSite& site) {
+  const OtherKernels& kernels = site.machine.other_kernels;
+  if (const double own = own_share_of_sm(work, site); own > 0) return own;
+  return std::min(kernels.memory_share_per_sm, share_of_hbm(kernels, work) / site.sms.sms());
+}
+
+/// How often memory is passed through for what a kernel of ours touches: what it changes in place is read and written
+/// back. What PyTorch's kernels reach, and our sums, is told of bytes that are touched.
+double passes_of(const Work& work, const LaunchSite& site) {
+  if (own_share_of_sm(work, site) == 0 || site.cost.traffic.touched_bytes == 0) return 1;
+  double bytes = 0;
+  match(
+      work,
+      [&](const MemoryBound& bound) {
+        for (const auto* slices : {&bound.reads, &bound.writes})
+          for (const Slice& slice : *slices) bytes += static_cast<double>(bytes_of(slice, site.schedule));
+      },
+      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, Attention, PartialAttention,
+                     Signal, Wait, Barrier, Delay> auto&) {});
+  return std::max(1.0, bytes / site.cost.traffic.touched_bytes);
+}
+
 /// Whether our sums do it (own_sum_threads), which copies by SMs run too.
 bool is_sum(const Work& work) {
   return match(
@@ -304,7 +351,8 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   if (site.cost.signals) work.tail_us += library.own_signal_us;
   work.tile_us *= 1 + gemm_reordering(site.machine, site.schedule.buffers[gemm.c.buffer].layout);
   if (kernel.scheduler == TileScheduler::dynamic_persistent && !gemm.kernel)
-    work.setup_us = site.activity.is_root ? library.root_counter_reset_us : library.counter_reset_us;
+    work.setup_us =
+        site.activity.is_root ? library.root_counter_reset_us : counter_fill_us(site.machine, site.schedule);
   work.epilogue_us += split_k_reduction_us(site.machine, size, kernel);
   return launch;
 }
@@ -322,17 +370,17 @@ KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site) {
   const Gpu& gpu = site.machine.gpu;
   const OtherKernels& kernels = site.machine.other_kernels;
   const std::int64_t tiles = 4 * site.sms.sms();
-  const double bytes = std::max(1.0, site.cost.traffic.touched_bytes);
+  const double passes = passes_of(work, site);
+  const double bytes = std::max(1.0, site.cost.traffic.touched_bytes) * passes;
   const double bytes_per_tile = bytes / static_cast<double>(tiles);
-  const double sm_share = std::min(kernels.memory_share_per_sm, share_of_hbm(kernels, work) / site.sms.sms());
-  const double sm_rate = bytes_per_us(gpu.hbm_GBps) * sm_share;
+  const double sm_rate = bytes_per_us(gpu.hbm_GBps) * share_of_sm(work, site);
   KernelLaunch launch;
   launch.cta = {gpu.threads_per_sm / 4, registers_of_block(work, gpu), 0};
   launch.limit = Limit::hbm;
   launch.work = {.tiles = tiles,
                  .tile_us = bytes_per_tile / (sm_rate / 4),
                  .bytes_per_tile = bytes_per_tile,
-                 .uses = memory_uses(site, bytes),
+                 .uses = memory_uses(site, bytes, passes),
                  .epilogue_us = kernels.overhead_us};
   if (is_sum(work) && kernels.sum_start_us > 0) {
     launch.work.tile_us += kernels.sum_start_us;
@@ -358,7 +406,8 @@ KernelLaunch attention_launch(const Attention& attention, const LaunchSite& site
     return persistent_attention_launch(
         site, attention_blocks(tokens / attention.sequences) * attention.sequences * attention.heads,
         flops_of(attention, tokens), attention.max_sms);
-  const AttentionTiming timing = time_attention(site.machine, attention, tokens, site.clock_share);
+  const auto time = runs_own_attention(site.machine, site.schedule, attention) ? time_own_attention : time_attention;
+  const AttentionTiming timing = time(site.machine, attention, tokens, site.clock_share);
   KernelLaunch launch;
   launch.cta = {gpu.threads_per_sm / 8, gpu.registers_per_sm, gpu.shared_memory_per_sm};
   const double compute_us = static_cast<double>(timing.ctas) * timing.cta_us / site.sms.sms();

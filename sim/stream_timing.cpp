@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/cost/gemm_model.hpp"
 #include "models/schedule/facts.hpp"
 #include "sim/skew.hpp"
 
@@ -56,8 +57,9 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
   timing.join_gap = from_us(graph ? latencies.join_gap_us : latencies.eager_event_us);
   timing.fork_gap = from_us(graph ? latencies.fork_gap_us : latencies.eager_event_us);
   timing.behind_gemm_gap =
-      graph ? std::max(timing.fork_gap, timing.kernel_gap + from_us(machine.gemm.counter_reset_us)) + Picoseconds{1}
-            : timing.fork_gap;
+      graph
+          ? std::max(timing.fork_gap, timing.kernel_gap + from_us(counter_fill_us(machine, schedule))) + Picoseconds{1}
+          : timing.fork_gap;
   const double graph_gap_us =
       has_library_collectives(schedule) ? latencies.collective_graph_gap_us : latencies.graph_gap_us;
   timing.iteration_gap = from_us(graph ? graph_gap_us : latencies.eager_gap_us);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <string_view>
 
 #include "models/base/input_error.hpp"
 #include "models/base/statistics.hpp"
@@ -14,13 +15,17 @@ namespace weft::calibration::evidence {
 
 namespace {
 
+constexpr std::string_view first_fills_by_kernels = "2026-11-24";  // UTC: when graphs of weft had no memsets any more
+
+}  // namespace
+
 scenarios::Case in_its_condition(const MeasuredCase& one) {
   scenarios::Case request = one.request;
   request.condition.condition = one.condition;
+  request.condition.memsets = !one.conditions.date.empty() && one.conditions.date < first_fills_by_kernels;
+  if (!one.conditions.torch.empty()) request.schedule.implementation = Implementation::pytorch;
   return request;
 }
-
-}  // namespace
 
 std::vector<Comparison> compare(const std::vector<MeasuredCase>& measured, const Machine& machine, std::size_t& refused,
                                 const sim::Mechanisms& mechanisms, const Progress& progress) {

@@ -32,6 +32,10 @@ struct Accuracy {
   double half_width = 0;  ///< median of half the intervals' width over the prediction
 };
 
+/// The case in the condition that it was measured in, in the graphs of its day, and with the kernels of the program
+/// that measured it.
+scenarios::Case in_its_condition(const MeasuredCase& one);
+
 /// Cases that the simulator cannot do are left out and counted in `refused`.
 std::vector<Comparison> compare(const std::vector<MeasuredCase>& measured, const Machine& machine, std::size_t& refused,
                                 const sim::Mechanisms& mechanisms = {}, const Progress& progress = {});

@@ -246,10 +246,14 @@ class Fit {
     set_gap("kernel_gap", gaps.kernel_us, samples.kernel);
     set_gap("collective_gap", gaps.collective_us, samples.collective);
     set_gap("join_gap", gaps.join_us, samples.join);
-    if (gaps.counter_reset_us)
-      set("gemm", "counter_reset", *gaps.counter_reset_us, gap_source(),
-          "median gap of " + std::to_string(samples.reset.size()) + " GEMMs with a counter to fill, less that of " +
+    const auto set_fill = [&](const char* key, const std::optional<double>& added_us, std::size_t filled) {
+      if (!added_us) return;
+      set("gemm", key, *added_us, gap_source(),
+          "median gap of " + std::to_string(filled) + " GEMMs with a counter to fill, less that of " +
               std::to_string(samples.kernel.size()) + " without");
+    };
+    set_fill("counter_reset", gaps.counter_reset_us, samples.reset.size());
+    set_fill("counter_fill", gaps.counter_fill_us, samples.fill.size());
   }
 
   void set_gap(const std::string& key, const std::optional<double>& gap_us, const std::vector<double>& samples) {

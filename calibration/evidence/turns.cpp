@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "calibration/evidence/accuracy.hpp"
 #include "scenarios/study/in_turn.hpp"
 #include "sim/simulated_executor.hpp"
 
@@ -25,7 +26,7 @@ std::vector<MeasuredCase> in_their_mixes(std::vector<MeasuredCase> measured, con
                                          const sim::Mechanisms& mechanisms, const Progress& progress) {
   sim::SimulatedExecutor executor({.spans = false, .mechanisms = mechanisms, .given_us = {}});
   std::vector<scenarios::Case> cases;
-  for (const MeasuredCase& one : measured) cases.push_back(one.request);
+  for (const MeasuredCase& one : measured) cases.push_back(in_its_condition(one));
   cases = scenarios::study::in_turn(std::move(cases), measured_mixes(measured), machine, executor, executor.mix_clock(),
                                     progress);
   for (std::size_t i = 0; i < cases.size(); ++i) measured[i].request = std::move(cases[i]);

@@ -13,7 +13,7 @@ namespace {
 struct Node {
   double start_us = std::numeric_limits<double>::max();  ///< of the first kernel that is no fill
   double end_us = 0;
-  bool has_fill = false, is_nccl_kernel = false;
+  bool has_fill = false, is_filled_by_kernel = false, is_nccl_kernel = false;
 };
 
 struct Nodes {
@@ -27,6 +27,7 @@ std::map<int, Nodes> nodes_by_gpu(const std::vector<KernelRecord>& kernels) {
     node.end_us = std::max(node.end_us, kernel.end_us);
     if (is_counter_fill(kernel)) {
       node.has_fill = true;
+      node.is_filled_by_kernel = kernel.launch.kernel != "memset";
       continue;
     }
     node.start_us = std::min(node.start_us, kernel.start_us);
@@ -46,7 +47,8 @@ std::map<int, Nodes> nodes_by_gpu(const std::vector<KernelRecord>& kernels) {
 }
 
 void add_gemm(GapSamples& samples, const Node& before, const Node& gemm) {
-  (gemm.has_fill ? samples.reset : samples.kernel).push_back(gemm.start_us - before.end_us);
+  std::vector<double>& gaps = gemm.is_filled_by_kernel ? samples.fill : gemm.has_fill ? samples.reset : samples.kernel;
+  gaps.push_back(gemm.start_us - before.end_us);
 }
 
 void add_chunks(GapSamples& samples, const RecordedPair& pair, const Nodes& nodes) {
@@ -93,9 +95,13 @@ GapSamples collect_gaps(const std::vector<RecordedPair>& pairs) {
 }
 
 LaunchGaps launch_gaps(const GapSamples& samples) {
-  LaunchGaps gaps{median_of(samples.kernel), median_of(samples.collective), median_of(samples.join), {}};
-  if (gaps.kernel_us && !samples.reset.empty())
-    gaps.counter_reset_us = std::max(0.0, median(samples.reset) - *gaps.kernel_us);
+  LaunchGaps gaps{median_of(samples.kernel), median_of(samples.collective), median_of(samples.join), {}, {}};
+  const auto added_us = [&](const std::vector<double>& filled) -> std::optional<double> {
+    if (!gaps.kernel_us || filled.empty()) return std::nullopt;
+    return std::max(0.0, median(filled) - *gaps.kernel_us);
+  };
+  gaps.counter_reset_us = added_us(samples.reset);
+  gaps.counter_fill_us = added_us(samples.fill);
   return gaps;
 }
 

@@ -18,7 +18,8 @@ struct RecordedPair {
 /// Each sample is the time on one GPU from the last end among the predecessors to the start of the kernel itself.
 struct GapSamples {
   std::vector<double> kernel;      ///< a GEMM that waits for one node
-  std::vector<double> reset;       ///< the same for a GEMM whose tile counter is filled first
+  std::vector<double> reset;       ///< the same for a GEMM whose tile counter is filled first, by a memset
+  std::vector<double> fill;        ///< and by a kernel of ours
   std::vector<double> collective;  ///< a collective that waits for one node
   std::vector<double> join;        ///< a node that waits for two and has the GPU for itself
 };
@@ -26,7 +27,7 @@ struct GapSamples {
 /// Medians of the samples; empty without samples.
 struct LaunchGaps {
   std::optional<double> kernel_us, collective_us, join_us;
-  std::optional<double> counter_reset_us;  ///< what the fill adds to the gap before a GEMM
+  std::optional<double> counter_reset_us, counter_fill_us;  ///< what each fill adds to the gap before a GEMM
 };
 
 GapSamples collect_gaps(const std::vector<RecordedPair>& pairs);

@@ -451,6 +451,8 @@ void check_machine(const Schedule& schedule, const Machine& machine) {
 std::optional<InputError> why_not_runnable(const Schedule& schedule) {
   try {
     if (schedule.operations.empty()) throw InputError("operations", "expected at least one");
+    if (schedule.implementation != Implementation::weft)
+      throw InputError("implementation", "expected weft, got " + std::string(name_of(schedule.implementation)));
     if (schedule.max_connections != 0)
       throw InputError("max_connections",
                        "expected none: weft run reads CUDA_DEVICE_MAX_CONNECTIONS from the environment");

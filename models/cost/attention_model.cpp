@@ -28,17 +28,30 @@ QueryBlocks blocks_of(const Attention& attention, std::int64_t queries) {
 
 }  // namespace
 
+namespace {
+
+/// Of keys that the longest block sees, and all blocks of a head together.
+struct KeyBlocks {
+  std::int64_t most = 0, all = 0;
+};
+KeyBlocks key_blocks_of(const Attention& attention, std::int64_t tokens, std::int64_t query_blocks) {
+  const std::int64_t earlier = earlier_tokens(attention), most_keys = earlier + tokens / attention.sequences;
+  KeyBlocks blocks{.most = attention_blocks(most_keys)};
+  for (std::int64_t block = 1; block <= query_blocks; ++block)
+    blocks.all += attention_blocks(std::min(most_keys, earlier + block * attention_block));
+  return blocks;
+}
+
+}  // namespace
+
 AttentionTiming time_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
                                double clock_share) {
   const OtherKernels& kernels = machine.other_kernels;
   const QueryBlocks queries = blocks_of(attention, tokens / attention.sequences);
-  const std::int64_t earlier = earlier_tokens(attention), query_blocks = queries.of_head;
-  const std::int64_t most_keys = earlier + tokens / attention.sequences;
-  std::int64_t key_blocks = 0;
-  for (std::int64_t block = 1; block <= query_blocks; ++block)
-    key_blocks += attention_blocks(std::min(most_keys, earlier + block * attention_block));
-  const double mean_blocks = static_cast<double>(key_blocks) / static_cast<double>(query_blocks);
-  const auto most_blocks = static_cast<double>(attention_blocks(most_keys));
+  const std::int64_t query_blocks = queries.of_head;
+  const KeyBlocks keys = key_blocks_of(attention, tokens, query_blocks);
+  const double mean_blocks = static_cast<double>(keys.all) / static_cast<double>(query_blocks);
+  const auto most_blocks = static_cast<double>(keys.most);
 
   const std::int64_t unsplit = query_blocks * queries.heads * attention.sequences,
                      room = ctas_per_sm * machine.gpu.sms();
@@ -54,6 +67,32 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
           .cta_us = mean_blocks * block_us,
           .tail_us = kernels.attention_tail * (most_blocks - mean_blocks) * block_us,
           .once_us = kernels.attention_overhead_us + (splits > 1 ? kernels.attention_split_us : 0)};
+}
+
+AttentionTiming time_own_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
+                                   double clock_share) {
+  const OtherKernels& kernels = machine.other_kernels;
+  const std::int64_t query_blocks = attention_blocks(tokens / attention.sequences);
+  const KeyBlocks keys = key_blocks_of(attention, tokens, query_blocks);
+  const double flops_per_us = machine.gpu.flops_per_us_of_sm() * clock_share * kernels.own_attention_efficiency;
+  const double block_us = 4.0 * attention_block * attention_block * attention.head_dim / flops_per_us;
+  const std::int64_t heads = std::int64_t{attention.heads} * attention.sequences;
+  const std::int64_t sms = std::min<std::int64_t>(machine.gpu.sms(), query_blocks * heads);
+  const std::int64_t waves = (query_blocks * heads + sms - 1) / sms;
+  const double all_us =
+      static_cast<double>(heads) *
+      (static_cast<double>(query_blocks) * kernels.own_attention_start_us + static_cast<double>(keys.all) * block_us);
+  const double of_sm_us = all_us / static_cast<double>(sms);
+  const double longest_us = kernels.own_attention_start_us + static_cast<double>(keys.most) * block_us;
+  return {.ctas = sms * waves,
+          .cta_us = of_sm_us / static_cast<double>(waves),
+          .tail_us = std::max(0.0, longest_us - of_sm_us),
+          .once_us = kernels.attention_overhead_us};
+}
+
+bool runs_own_attention(const Machine& machine, const Schedule& schedule, const Attention& attention) {
+  return schedule.implementation == Implementation::weft && machine.other_kernels.own_attention_efficiency > 0 &&
+         attention.max_sms == 0 && !attention.cached;
 }
 
 }  // namespace weft

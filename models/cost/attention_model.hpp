@@ -32,4 +32,14 @@ struct AttentionTiming {
 AttentionTiming time_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
                                double clock_share = 1);
 
+/// Of our own kernel, which has an SM for each block of queries and takes those with most keys first, so that all SMs
+/// end nearly together: equal CTAs, as many waves of them as blocks need, that do all work between them.
+///   time = max(all blocks' time / SMs, that of the longest),  block = start + keys / 128 x (4 x 128 x 128 x head_dim)
+///   / (tensor rate of an SM x efficiency)
+AttentionTiming time_own_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
+                                   double clock_share = 1);
+
+/// Whether our own kernel runs it, and the profile says how fast.
+bool runs_own_attention(const Machine& machine, const Schedule& schedule, const Attention& attention);
+
 }  // namespace weft

@@ -142,6 +142,12 @@ double busy_us(const Gpu& gpu, std::int64_t tiles, const TileTiming& timing) {
   return static_cast<double>(tiles) * timing.tile_us / gpu.sms();
 }
 
+double counter_fill_us(const Machine& machine, const Schedule& schedule) {
+  const bool is_by_kernel = schedule.launch == Launch::graph && schedule.implementation == Implementation::weft &&
+                            !machine.condition.memsets && machine.gemm.counter_fill_us > 0;
+  return is_by_kernel ? machine.gemm.counter_fill_us : machine.gemm.counter_reset_us;
+}
+
 double split_k_reduction_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel) {
   if (kernel.split_k == 1) return 0;
   const double elements = static_cast<double>(size.m) * static_cast<double>(size.n);

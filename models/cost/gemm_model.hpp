@@ -76,6 +76,9 @@ double rows_of_wave(const MatrixSize& size, const GemmKernel& kernel, double cta
 /// How long all SMs together are at work on that many tiles: what a GEMM's power counts.
 double busy_us(const Gpu& gpu, std::int64_t tiles, const TileTiming& timing);
 
+/// What the gap before a GEMM is longer by where its tile counter is filled first.
+double counter_fill_us(const Machine& machine, const Schedule& schedule);
+
 /// Split-K leaves partial sums in fp32 that a second kernel adds up; 0 without split-K.
 double split_k_reduction_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel);
 

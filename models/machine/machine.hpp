@@ -152,7 +152,7 @@ struct GemmTiming {
   double multicast_saves = 1, outside_rows_cost = 1;
   double cluster_start_us = 0;
   int dynamic_above_waves = 0;
-  double counter_reset_us = 0;
+  double counter_reset_us = 0, counter_fill_us = 0;
   double root_counter_reset_us = 0;
   double split_k_overhead_us = 0, split_k_GBps = 0;
   int threads_per_cta = 0;
@@ -186,6 +186,8 @@ struct OtherKernels {
   double attention_overhead_us = 0;
   double attention_split_us = 0;
   double persistent_attention_efficiency = 0;
+  double own_attention_efficiency = 0, own_attention_start_us = 0;
+  double own_memory_share_per_sm = 0, own_norm_share_per_sm = 0, own_gather_share_per_sm = 0;
 };
 
 /// What one CTA (channel) of a collective kernel takes of its SM, and what it moves through memory.

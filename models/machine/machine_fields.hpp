@@ -253,7 +253,9 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
   io.number("dynamic_above", gemm.dynamic_above_waves,
             {"waves", "with more waves tiles are handed out by a counter, with fewer by position", {0, 1 << 12}});
   io.optional("counter_reset", gemm.counter_reset_us,
-              {"us", "for the fill of that counter before the kernel", durations});
+              {"us", "for the fill of that counter before the kernel, by the library's memset", durations});
+  io.optional("counter_fill", gemm.counter_fill_us,
+              {"us", "the same in graphs of weft, by a kernel of one warp; left out: counter_reset", durations});
   io.optional("root_counter_reset", gemm.root_counter_reset_us,
               {"us", "counter_reset where the GEMM is the first node of a graph", durations});
   io.number("split_k_overhead", gemm.split_k_overhead_us, {"us", "second kernel that adds the slices up", durations});
@@ -344,6 +346,18 @@ void describe(auto& io, Like<OtherKernels> auto& kernels) {
               {"us", "longer where keys are split and a second kernel merges the parts", durations});
   io.number("persistent_attention_efficiency", kernels.persistent_attention_efficiency,
             {"ratio", "share of the tensor cores' rate, FlashAttention 3", shares});
+  io.optional(
+      "own_attention_efficiency", kernels.own_attention_efficiency,
+      {"ratio", "share of the tensor cores' rate between the blocks of our own kernel; left out: not known", parts});
+  io.optional("own_attention_start", kernels.own_attention_start_us,
+              {"us", "for each block of queries of our own kernel, before and after its keys", durations});
+  io.optional(
+      "own_memory_share_per_sm", kernels.own_memory_share_per_sm,
+      {"ratio", "of the HBM rate that one SM can draw for our own SwiGLU and quantize; left out: not known", parts});
+  io.optional("own_norm_share_per_sm", kernels.own_norm_share_per_sm,
+              {"ratio", "the same for our own RMSNorm, whose CTAs wait for a row before they store it", parts});
+  io.optional("own_gather_share_per_sm", kernels.own_gather_share_per_sm,
+              {"ratio", "the same for our own gathers, whose threads load one octet of a row at a time", parts});
   io.number("overhead", kernels.overhead_us, {"us", "once a kernel that streams through memory", durations});
   io.optional("sum_start", kernels.sum_start_us,
               {"us", "until a CTA of a sum has its first bytes, instead of the overhead; left out: 0", durations});

@@ -43,6 +43,7 @@ struct RunCondition {
   double fixed_clock_MHz = 0;  ///< SMs held at this clock, without a governor; 0: they are not
   bool is_of_mix = false;  ///< that clock is where a governor holds a mix while tensor cores work: it goes up between
   Timing timing = {};
+  bool memsets = false;  ///< fill the tile counters of graphs of weft, too, as they did until 2026-11-24
   bool operator==(const RunCondition&) const = default;
 
   bool holds_clock() const { return fixed_clock_MHz > 0 && !is_of_mix; }

@@ -359,12 +359,21 @@ struct Meaning {
   bool operator==(const Meaning&) const = default;
 };
 
+/// Whose kernels run it, and whose graphs: ours, as `weft run` has them, or PyTorch's.
+enum class Implementation { weft, pytorch };
+template <>
+struct NamesOf<Implementation> {
+  static constexpr std::array names{std::pair{Implementation::weft, std::string_view{"weft"}},
+                                    std::pair{Implementation::pytorch, std::string_view{"pytorch"}}};
+};
+
 struct Schedule {
   std::string name;
   std::string family;   ///< which builder made it; free text for hand-written ones
   std::string machine;  ///< profile that its tiles were counted for; empty: any
   int gpus = 1;
   Launch launch = Launch::graph;
+  Implementation implementation = Implementation::weft;
   /// Eager: CUDA_DEVICE_MAX_CONNECTIONS, the number of hardware queues; streams beyond it share one. 0: the machine's.
   int max_connections = 0;
   int repeats_per_iteration = 1;  ///< equal parts, such as layers, of one iteration; its time is reported per part

@@ -254,6 +254,7 @@ void describe(auto& io, Like<Schedule> auto& schedule) {
   io.optional("machine", schedule.machine, {});
   io.required("gpus", schedule.gpus, positive);
   io.optional("launch", schedule.launch, Launch::graph);
+  io.optional("implementation", schedule.implementation, Implementation::weft);
   io.optional("max_connections", schedule.max_connections, 0);
   io.optional("repeats_per_iteration", schedule.repeats_per_iteration, 1, positive);
   io.required("buffers", schedule.buffers);

@@ -66,7 +66,7 @@ void add_all_gather_gemm(Program& program, const Case& request, const PairWorklo
 void add_gemm_reduce_scatter(Program& program, const Case& request, const PairWorkload& pair, std::int64_t rows,
                              const Machine& machine) {
   const int gpus = request.gpus;
-  const bool is_pytorch = std::get<AsyncTp>(request.schedule.family).implementation == Implementation::pytorch;
+  const bool is_pytorch = request.schedule.implementation == Implementation::pytorch;
   const StreamId s1 = program.add_stream("s1", 0);
   const BufferId a = program.add_buffer("a", rows, pair.k, pair.dtype);
   const BufferId b = program.add_buffer("b", pair.n, pair.k, pair.dtype);
@@ -143,9 +143,8 @@ struct AsyncTpRules {
   static constexpr std::string_view name = "async_tp";
   static constexpr std::string_view meaning = "shard after shard, by copy engines";
   static std::string in_words(const AsyncTp& choice) {
-    const std::string by = choice.implementation == Implementation::pytorch ? ", by PyTorch" : "";
-    if (choice.form != AsyncForm::all_to_all) return ", form " + std::string(name_of(choice.form)) + by;
-    return ", input " + std::string(name_of(choice.input)) + by;
+    if (choice.form != AsyncForm::all_to_all) return ", form " + std::string(name_of(choice.form));
+    return ", input " + std::string(name_of(choice.input));
   }
   static void add_pair(Program& program, const Case& request, const Machine& machine);
   static bool runs_nccl(const AsyncTp&, const Workload&) { return false; }
@@ -179,7 +178,7 @@ void AsyncTpRules::add_pair(Program& program, const Case& request, const Machine
   }
   if (async.input != AsyncInput::copied)
     throw InputError("schedule.input", "expected none: gemm+reduce_scatter gathers no input, got symmetric");
-  if (async.form == AsyncForm::rotating && async.implementation == Implementation::pytorch)
+  if (async.form == AsyncForm::rotating && request.schedule.implementation == Implementation::pytorch)
     throw InputError("schedule.form", "expected all_to_all: PyTorch's sums do not go round, got rotating");
   if (async.form == AsyncForm::rotating) return add_rotating_reduce_scatter(program, request, pair, rows);
   add_gemm_reduce_scatter(program, request, pair, rows, machine);

@@ -11,6 +11,7 @@ Program::Program(const Case& request) {
   schedule_.family = family_of(request.schedule);
   schedule_.gpus = request.gpus;
   schedule_.launch = request.schedule.launch;
+  schedule_.implementation = request.schedule.implementation;
   add_stream("s0", 0);
 }
 

@@ -10,7 +10,10 @@ namespace weft::scenarios::study {
 std::vector<Case> named_cases(const Case& request, const Machine& machine) {
   std::vector<Case> cases = candidates(
       request.workload, request.gpus, {.fused_norm_ctas = fused_norm_ctas(machine), .launch = request.schedule.launch});
-  for (Case& one : cases) one.measured = request.measured;
+  for (Case& one : cases) {
+    one.measured = request.measured;
+    one.schedule.implementation = request.schedule.implementation;
+  }
   return cases;
 }
 

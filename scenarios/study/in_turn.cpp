@@ -36,7 +36,9 @@ std::vector<Case> in_turn(std::vector<Case> mix, const Machine& machine, Executo
     }
   }
   if (done.empty()) return mix;
-  const double clock_MHz = clock_of_mix_MHz(schedules, machine);
+  Machine of_mix = machine;
+  of_mix.condition.memsets = done.front()->condition.memsets;
+  const double clock_MHz = clock_of_mix_MHz(schedules, of_mix);
   for (Case* one : done) one->condition.fixed_clock_MHz = clock_MHz, one->condition.is_of_mix = true;
   return mix;
 }

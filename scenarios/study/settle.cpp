@@ -59,6 +59,7 @@ std::vector<Case> cases_of_best(const Case& request, const Machine& machine) {
     one.schedule.max_ctas = request.schedule.max_ctas;
     one.schedule.host = request.schedule.host;
     one.schedule.collectives = request.schedule.collectives;
+    one.schedule.implementation = request.schedule.implementation;
     one.measured = request.measured;
   }
   return cases;

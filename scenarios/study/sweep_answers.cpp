@@ -24,14 +24,16 @@ std::vector<std::size_t> case_counts(const Sweep& sweep, const std::vector<Machi
   return counts;
 }
 
-/// Times of a question's serial schedules, by how they are launched.
+/// Times of a question's serial schedules, by how they are launched, and whose they are.
 class SerialTimes {
  public:
   SerialTimes(const Machine& machine, Executor& executor) : machine_(machine), executor_(executor) {}
 
   double of(Case request) {
-    request.schedule = {Serial{}, 0, request.schedule.launch};
-    const auto [known, is_new] = times_us_.try_emplace(request.schedule.launch, 0);
+    const ScheduleChoice asked = std::exchange(request.schedule, {});
+    request.schedule.launch = asked.launch;
+    request.schedule.implementation = asked.implementation;
+    const auto [known, is_new] = times_us_.try_emplace({asked.launch, asked.implementation}, 0);
     if (is_new) known->second = predict(request, machine_, executor_, {.serial = false}).time_us;
     return known->second;
   }
@@ -39,7 +41,7 @@ class SerialTimes {
  private:
   const Machine& machine_;
   Executor& executor_;
-  std::map<Launch, double> times_us_;
+  std::map<std::pair<Launch, Implementation>, double> times_us_;
 };
 
 void fill(SweepAnswer& answer, const Prediction& prediction, const ScheduleChoice& asked) {

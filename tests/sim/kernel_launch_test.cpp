@@ -47,6 +47,7 @@ class Launched {
 
   const Work& work() const { return schedule_.operations.front().work; }
   const OperationCost& cost() const { return costs_.front(); }
+  void is_by(Implementation implementation) { schedule_.implementation = implementation; }
   void let_it_signal() { costs_.front().signals = true; }
   LaunchSite site() {
     tile_.reset();
@@ -298,6 +299,44 @@ TEST(KernelLaunch, OfASumHasEveryBlockWaitForItsFirstBytes) {
   EXPECT_EQ(work(add, 3).epilogue_us, 0);
   EXPECT_EQ(work(add, 0).epilogue_us, machine.other_kernels.overhead_us);
   EXPECT_EQ(work(norm, 3).tile_us, work(norm, 0).tile_us);
+}
+
+// In proportion to the time of a block: what an SM draws.
+TEST(KernelLaunch, OfOurOwnNormsAndActivationsDrawsWhatTheProfileSaysOfThem) {
+  Machine machine = test_machine();
+  machine.other_kernels.norm_share = machine.other_kernels.swiglu_share = machine.other_kernels.rotary_share = 0.1;
+  const auto time_us = [&](MemoryKernel kernel, Implementation implementation) {
+    Launched one(1, MemoryBound{kernel, {}, {whole(2, rows, columns)}}, machine);
+    one.is_by(implementation);
+    return memory_bound_launch(one.work(), one.site()).work.tile_us;
+  };
+  const auto gain = [&](MemoryKernel kernel) {
+    return time_us(kernel, Implementation::pytorch) / time_us(kernel, Implementation::weft);
+  };
+  const double others = 0.1 / machine.gpu.sms(), memory = machine.other_kernels.memory_share_per_sm;
+  EXPECT_DOUBLE_EQ(gain(MemoryKernel::swiglu), 1) << "where the profile says nothing";
+  machine.other_kernels.own_memory_share_per_sm = 0.4;
+  machine.other_kernels.own_norm_share_per_sm = 0.3;
+  EXPECT_DOUBLE_EQ(gain(MemoryKernel::swiglu), 0.4 / others);
+  EXPECT_DOUBLE_EQ(gain(MemoryKernel::quantize), 0.4 / memory);
+  EXPECT_DOUBLE_EQ(gain(MemoryKernel::add_rms_norm), 0.3 / others);
+  EXPECT_DOUBLE_EQ(gain(MemoryKernel::rotary), memory / others);
+  EXPECT_DOUBLE_EQ(gain(MemoryKernel::gather), 1);
+  machine.other_kernels.own_gather_share_per_sm = 0.02;
+  EXPECT_DOUBLE_EQ(gain(MemoryKernel::gather), 0.02 / memory);
+}
+
+TEST(KernelLaunch, OfOurOwnRotaryPassesTwiceThroughWhatItTurnsInPlace) {
+  Machine machine = test_machine();
+  machine.other_kernels.own_memory_share_per_sm = 0.4;
+  const MemoryBound in_place{MemoryKernel::rotary, {whole(2, rows, columns)}, {whole(2, rows, columns)}};
+  Launched one(1, in_place, machine);
+  const KernelLaunch launch = memory_bound_launch(one.work(), one.site());
+  EXPECT_NEAR(bytes_through(launch, Launched::l2), 2 * one.cost().traffic.touched_bytes, 1);
+  EXPECT_NEAR(bytes_through(launch, Launched::hbm), 2 * one.cost().traffic.hbm_bytes, 1);
+  one.is_by(Implementation::pytorch);
+  EXPECT_NEAR(bytes_through(memory_bound_launch(one.work(), one.site()), Launched::l2),
+              one.cost().traffic.touched_bytes, 1);
 }
 
 /// Two heads of 64 and one of keys and values, packed in the first columns of c.

@@ -28,6 +28,18 @@ TEST(Accuracy, StatisticsAreThoseOfAbsoluteErrors) {
   EXPECT_NEAR(accuracy.half_width, 0.1, 1e-12);
 }
 
+TEST(MeasuredCases, ArePredictedInTheGraphsOfTheirDayAndOfTheirProgram) {
+  MeasuredCase one = measured_case(pair_workload, two_chunks, 100);
+  EXPECT_FALSE(in_its_condition(one).condition.memsets);  // not known when
+  one.conditions.date = "2026-11-23T22:37:17Z";
+  EXPECT_TRUE(in_its_condition(one).condition.memsets);
+  one.conditions.date = "2026-11-24T00:17:06Z";
+  EXPECT_FALSE(in_its_condition(one).condition.memsets);
+  EXPECT_EQ(in_its_condition(one).schedule.implementation, Implementation::weft);
+  one.conditions.torch = "2.11.0";
+  EXPECT_EQ(in_its_condition(one).schedule.implementation, Implementation::pytorch);
+}
+
 TEST(Accuracy, GroupsLeaveOutWhatHasNoName) {
   const std::vector<Comparison> comparisons{comparison(pair_workload, two_chunks, 1, 1),
                                             comparison(pair_workload, serial, 1, 1)};

@@ -18,6 +18,7 @@ namespace {
 Schedule alone(std::int64_t tokens, int heads, int kv_heads, int head_dim, std::int64_t prefix) {
   Schedule schedule;
   schedule.name = "attention";
+  schedule.implementation = Implementation::pytorch;
   schedule.streams = {{.name = "s0"}};
   const std::int64_t columns = std::int64_t{heads + 2 * kv_heads} * head_dim;
   schedule.buffers = {{.name = "qkv", .rows = prefix + tokens, .columns = columns, .layout = {}},

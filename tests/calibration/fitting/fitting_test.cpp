@@ -421,15 +421,18 @@ TEST(LaunchGaps, OfASerialPairAreTheGapBeforeItsCollective) {
 }
 
 TEST(LaunchGaps, OfAFilledCounterAreWhatTheFillAdds) {
-  for (const char* fill : {"memset", "counter_fill_kernel"}) {
+  for (const bool is_kernel : {false, true}) {
+    const char* fill = is_kernel ? "counter_fill_kernel" : "memset";
     const GapSamples samples = collect_gaps(
         {{true, true, {record("gather", "ncclDevKernel", 0, 10), record("gemm", "nvjet", 10.5, 20)}},
          {true,
           true,
           {record("gather", "ncclDevKernel", 0, 10), record("gemm", fill, 11, 12), record("gemm", "nvjet", 14, 20)}}});
     EXPECT_THAT(samples.kernel, ElementsAre(0.5));
-    EXPECT_THAT(samples.reset, ElementsAre(4));
-    EXPECT_EQ(launch_gaps(samples).counter_reset_us, 4 - 0.5);
+    EXPECT_THAT(is_kernel ? samples.fill : samples.reset, ElementsAre(4));
+    EXPECT_THAT(is_kernel ? samples.reset : samples.fill, IsEmpty());
+    const LaunchGaps gaps = launch_gaps(samples);
+    EXPECT_EQ(is_kernel ? gaps.counter_fill_us : gaps.counter_reset_us, 4 - 0.5);
   }
 }
 

@@ -45,6 +45,12 @@ TEST(Support, RunsLibraryGemmsAndNcclCollectives) {
   EXPECT_EQ(refusal(schedule_of(all_to_all(0, 1))), "");
 }
 
+TEST(Support, RefusesWhatOtherProgramsRun) {
+  Schedule by_pytorch = schedule_of(gemm());
+  by_pytorch.implementation = Implementation::pytorch;
+  EXPECT_EQ(refusal(by_pytorch), "implementation: expected weft, got pytorch");
+}
+
 TEST(Support, NamesTheOperationAndTheReason) {
   Gemm own_kernel = gemm();
   own_kernel.kernel = GemmKernel{};

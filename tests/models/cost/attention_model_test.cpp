@@ -57,6 +57,49 @@ TEST(AttentionModel, SmallHeadsAndSlowClocksTakeLonger) {
   EXPECT_DOUBLE_EQ(time_attention(machine(), heads(16, 128), 512, 0.5).cta_us, 2 * usual);
 }
 
+Machine machine_of_own_attention() {
+  Machine one = machine();
+  one.other_kernels.own_attention_efficiency = 0.5;
+  one.other_kernels.own_attention_start_us = 2;
+  return one;
+}
+
+TEST(OwnAttention, SharesAllBlocksOutOverTheSms) {
+  // 16 heads have blocks of 1 to 4 blocks of keys: 64 blocks of queries for 8 SMs, 8 waves.
+  const AttentionTiming timing = time_own_attention(machine_of_own_attention(), heads(16, 128), 512);
+  EXPECT_EQ(timing.ctas, 64);
+  EXPECT_DOUBLE_EQ(timing.cta_us, 2 + 2.5 * block_flops / 0.5e6);
+  EXPECT_EQ(timing.tail_us, 0);
+  EXPECT_EQ(timing.once_us, 3);
+}
+
+TEST(OwnAttention, OfUnevenWavesKeepsAllSmsBusyAlike) {
+  // 3 heads have 12 blocks of queries, which are two waves of 8 SMs with the work of one and a half.
+  const AttentionTiming timing = time_own_attention(machine_of_own_attention(), heads(3, 128), 512);
+  EXPECT_EQ(timing.ctas, 16);
+  EXPECT_DOUBLE_EQ(2 * timing.cta_us, 1.5 * (2 + 2.5 * block_flops / 0.5e6));
+}
+
+TEST(OwnAttention, TakesAtLeastAsLongAsItsLongestBlock) {
+  const AttentionTiming timing = time_own_attention(machine_of_own_attention(), heads(1, 128), 512);
+  EXPECT_EQ(timing.ctas, 4);
+  EXPECT_DOUBLE_EQ(timing.cta_us + timing.tail_us, 2 + 4 * block_flops / 0.5e6);
+}
+
+TEST(OwnAttention, RunsNeitherForOthersNorOverCachedKeysNorOnFewSms) {
+  const Machine one = machine_of_own_attention();
+  Schedule schedule;
+  EXPECT_TRUE(runs_own_attention(one, schedule, heads(1, 128)));
+  EXPECT_FALSE(runs_own_attention(machine(), schedule, heads(1, 128)));
+  Attention other = heads(1, 128);
+  other.max_sms = 4;
+  EXPECT_FALSE(runs_own_attention(one, schedule, other));
+  other.max_sms = 0, other.cached = Slice{};
+  EXPECT_FALSE(runs_own_attention(one, schedule, other));
+  schedule.implementation = Implementation::pytorch;
+  EXPECT_FALSE(runs_own_attention(one, schedule, heads(1, 128)));
+}
+
 TEST(AttentionModel, CountsBothProductsOfACausalSequence) {
   EXPECT_DOUBLE_EQ(flops_of(heads(2, 64, 100), 200), 4.0 * 200 * 200 * 2 * 64);
 }

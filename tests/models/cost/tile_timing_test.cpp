@@ -290,6 +290,23 @@ TEST(EstimatedGemm, OfManyWavesWaitsForItsTileCounter) {
   EXPECT_NEAR(estimated_gemm_us(machine, nine_tiles, small_kernel()), without_us, 1e-9);
 }
 
+TEST(CounterFill, IsAKernelInGraphsOfWeftAndOtherwiseAMemset) {
+  Machine machine;
+  machine.gemm.counter_reset_us = 4;
+  Schedule schedule;
+  EXPECT_EQ(counter_fill_us(machine, schedule), 4);  // the profile knows no other
+  machine.gemm.counter_fill_us = 1.5;
+  EXPECT_EQ(counter_fill_us(machine, schedule), 1.5);
+  machine.condition.memsets = true;
+  EXPECT_EQ(counter_fill_us(machine, schedule), 4);
+  machine.condition.memsets = false;
+  schedule.launch = Launch::eager;
+  EXPECT_EQ(counter_fill_us(machine, schedule), 4);
+  schedule.launch = Launch::graph;
+  schedule.implementation = Implementation::pytorch;
+  EXPECT_EQ(counter_fill_us(machine, schedule), 4);
+}
+
 TEST(TileTiming, OfTheL2IsAsIfNothingWereSharedWhereMulticastSavesNothing) {
   Machine machine = machine_of_l2();
   GemmKernel kernel = small_kernel();

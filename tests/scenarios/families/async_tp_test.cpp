@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "scenarios/families/build.hpp"
+#include "tests/models/error_of.hpp"
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
@@ -98,12 +100,15 @@ TEST(AsyncTp, AnAccumulatorIsPulledFromTheRankBeforeAndEndsWhereItsRowsBelong) {
 }
 
 TEST(AsyncTp, ByPytorchDiffersInTheFinalSumAlone) {
-  const AsyncTp by_pytorch{.implementation = Implementation::pytorch};
-  Schedule schedule = build_case(scatter, 4, by_pytorch);
+  Case by_pytorch = make_case(scatter, 4, AsyncTp{});
+  by_pytorch.schedule.implementation = Implementation::pytorch;
+  Schedule schedule = build(by_pytorch, round_machine());
+  EXPECT_EQ(schedule.implementation, Implementation::pytorch);
   auto& sum = std::get<MemoryBound>(schedule.operations.back().work);
   EXPECT_EQ(std::exchange(sum.kernel, MemoryKernel::partial_sum), MemoryKernel::pytorch_sum);
   EXPECT_EQ(schedule.operations, build_case(scatter, 4, AsyncTp{}).operations);
-  EXPECT_EQ(build_error(scatter, 4, AsyncTp{.form = AsyncForm::rotating, .implementation = Implementation::pytorch}),
+  by_pytorch.schedule.family = AsyncTp{.form = AsyncForm::rotating};
+  EXPECT_EQ(error_of([&] { build(by_pytorch, round_machine()); }),
             "schedule.form: expected all_to_all: PyTorch's sums do not go round, got rotating");
 }
 
