@@ -41,7 +41,8 @@ std::vector<Hybrid> sensible_hybrids(const PairWorkload& pair, int gpus, const S
   // Beside the library's GEMMs, whose CTAs leave no registers, sums wait for SMs and hold up tiles: recorded on two
   // H200s and H100s, a GEMM of 24 to 50 us takes 3 to 17 us longer beside one, which is more than the sum takes alone.
   // Our own GEMM, which signals tile groups, leaves room for them.
-  // Blocks of one GEMM that copy engines bring to who adds them take 4 to 9 % longer than predicted, and seldom win.
+  // Sums that one GEMM makes between two barriers take 2 to 4 % longer than in one launch (64 pairs); where copy
+  // engines bring them, 4 to 9 % longer than predicted.
   const auto is_foreseen = [&](const Hybrid& hybrid) {
     if (families::is_one_launch(hybrid))
       return space.own_launches && hybrid.count <= (families::sums_in_gemm(hybrid) ? 2 : 1);

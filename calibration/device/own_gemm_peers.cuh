@@ -6,7 +6,6 @@
 // next iteration can follow at once.
 #pragma once
 
-#include "calibration/device/octet.cuh"
 #include "calibration/device/own_gemm.cuh"
 #include "calibration/device/own_gemm.hpp"
 #include "calibration/device/waiting.cuh"

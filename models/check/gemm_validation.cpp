@@ -180,7 +180,7 @@ void check(const Check& here, const Gemm& gemm) {
     here.require(!differ_by_rank(gemm.c.rows), "c", [] { return "all tiles on every rank"; });
     check_tile_ordered_output(here, gemm, size);
   }
-  const RowBlock last{gemm.a, gemm.c, gemm.addend, gemm.replicas, gemm.a_from};
+  const RowBlock last = row_blocks(gemm).back();
   check_sums(here, last, size);
   check_replicas(here, gemm, last, size);
   check_fetched_rows(here, gemm, last, size);

@@ -26,10 +26,6 @@ QueryBlocks blocks_of(const Attention& attention, std::int64_t queries) {
   return {.rows = decode_block, .of_head = (rows + decode_block - 1) / decode_block, .heads = attention.kv_heads};
 }
 
-}  // namespace
-
-namespace {
-
 /// Of keys that the longest block sees, and all blocks of a head together.
 struct KeyBlocks {
   std::int64_t most = 0, all = 0;
