@@ -1,6 +1,8 @@
 #include "models/cost/collective_model.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <iterator>
 
 #include "models/base/input_error.hpp"
@@ -17,16 +19,34 @@ struct Reading {
 
 double line(double x, double x0, double y0, double x1, double y1) { return y0 + (y1 - y0) * (x - x0) / (x1 - x0); }
 
+constexpr std::size_t sizes_of_gap = 5;
+
+/// What a graph with nothing but the collective takes besides its kernel: of the smallest sizes the median, since the
+/// launch of each graph takes one of two times, and the smallest size of all may have drawn the longer one.
+double usual_gap_us(const std::vector<CurvePoint>& points) {
+  std::array<double, sizes_of_gap> gaps_us;
+  const std::size_t count = std::min(sizes_of_gap, points.size());
+  std::transform(points.begin(), points.begin() + static_cast<std::ptrdiff_t>(count), gaps_us.begin(),
+                 [](const CurvePoint& point) { return point.alone_us - point.kernel_us; });
+  const auto median = gaps_us.begin() + static_cast<std::ptrdiff_t>((count - 1) / 2);
+  std::nth_element(gaps_us.begin(), median, gaps_us.begin() + static_cast<std::ptrdiff_t>(count));
+  return *median;
+}
+
 Reading read(const CollectiveCurve& curve, double bytes) {
   const std::vector<CurvePoint>& points = curve.points;
   const double latency_us = points.front().kernel_us;
   const auto ctas_at = [&](const CurvePoint& point) { return point.ctas > 0 ? point.ctas : double(curve.ctas); };
-  if (bytes <= static_cast<double>(points.front().bytes))
+  const auto smallest = static_cast<double>(points.front().bytes);
+  if (bytes < smallest)
+    return {latency_us, latency_us, latency_us + usual_gap_us(points), ctas_at(points.front()), curve.cluster};
+  if (bytes == smallest)
     return {latency_us, latency_us, points.front().alone_us, ctas_at(points.front()), curve.cluster};
   auto upper = std::lower_bound(points.begin(), points.end(), bytes,
                                 [](const CurvePoint& point, double b) { return static_cast<double>(point.bytes) < b; });
-  if (upper == points.end()) --upper;
-  const auto lower = upper - 1;
+  const bool is_behind = upper == points.end();  // the last two sizes may be near, and their slope is noise then
+  if (is_behind) --upper;
+  const auto lower = is_behind ? points.begin() : upper - 1;
   const auto between_points = [&](double at_low, double at_high) {
     return line(bytes, static_cast<double>(lower->bytes), at_low, static_cast<double>(upper->bytes), at_high);
   };

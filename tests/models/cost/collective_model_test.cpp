@@ -46,6 +46,28 @@ TEST(TimeCollective, ReadsTheCurveWhereThereIsOne) {
   EXPECT_EQ(timing.ctas, 8);
 }
 
+// 1 MB in 20 us and 22 MB in 209 us are 9 us for each MB; of 21 and 22 MB alone one would say that more takes less.
+TEST(TimeCollective, GoesOnBehindTheCurveAtTheRateOfAllOfIt) {
+  Machine machine = machine_with_curve();
+  machine.collectives.front().points.push_back({.bytes = 21'000'000, .kernel_us = 220, .alone_us = 222});
+  machine.collectives.front().points.push_back({.bytes = 22'000'000, .kernel_us = 209, .alone_us = 211});
+  const CollectiveTiming timing = time_collective(machine, all_gather, 4, 64'000'000, 0);
+  EXPECT_DOUBLE_EQ(kernel_us(timing), 20 + 63 * 9);
+  EXPECT_DOUBLE_EQ(timing.alone_us, 22 + 63 * 9);
+}
+
+// The graph of the smallest size was one of those that are launched slowly; of the first five, gaps of 2 us are usual.
+TEST(TimeCollective, BelowTheCurveOfAProfileWithoutProtocolsTakesTheUsualGap) {
+  Machine machine = machine_with_curve();
+  machine.collective_protocols.clear();
+  std::vector<CurvePoint>& points = machine.collectives.front().points;
+  points.front().alone_us = 42;
+  for (const int us : {30, 40, 50})
+    points.insert(points.end() - 1, {.bytes = 100'000 * (us - 10), .kernel_us = double(us), .alone_us = us + 2.0});
+  EXPECT_DOUBLE_EQ(time_collective(machine, all_gather, 4, 1000, 0).alone_us, 22);
+  EXPECT_DOUBLE_EQ(time_collective(machine, all_gather, 4, 1'000'000, 0).alone_us, 42);
+}
+
 // 8 GPUs: 7/8 of 8 MB at 100 GB/s are 70 us, after 10 + 7 us; the kernel lacks the gap of 2 us between two calls.
 TEST(TimeCollective, AsksTheLibrarysModelWhereThereIsNoCurve) {
   const CollectiveTiming timing = time_collective(machine_with_curve(), all_gather, 8, 8'000'000, 0);
