@@ -2,11 +2,40 @@
 
 #include <algorithm>
 
+#include "models/base/division.hpp"
+
 namespace weft {
 namespace {
 
 constexpr std::int64_t ctas_per_sm = 2;           // that the library counts on when it splits keys
 constexpr double enough_ctas_to_not_split = 0.8;  // of them
+constexpr std::int64_t most_splits = 128;         // of decode
+constexpr double nearly_as_full = 0.85;
+
+bool is_enough(std::int64_t ctas, std::int64_t room) {
+  return static_cast<double>(ctas) >= enough_ctas_to_not_split * static_cast<double>(room);
+}
+
+/// Of a prefill; those that were measured are split no further (attention-2026-11-21).
+std::int64_t splits_that_fit(std::int64_t unsplit_ctas, std::int64_t room, std::int64_t key_blocks) {
+  return std::clamp<std::int64_t>(room / unsplit_ctas, 1, key_blocks);
+}
+
+/// Of decode: FlashAttention 2's num_splits_heuristic (flash_api.cpp). The fewest splits whose waves of CTAs are nearly
+/// as full as they can be; those that leave a CTA as many blocks of keys as fewer do are passed over.
+std::int64_t splits_that_fill(std::int64_t unsplit_ctas, std::int64_t room, std::int64_t key_blocks) {
+  const std::int64_t most = std::min({most_splits, room, key_blocks});
+  const auto fullness = [&](std::int64_t splits) {
+    if (splits > 1 && divided_up(key_blocks, splits) == divided_up(key_blocks, splits - 1)) return 0.0;
+    const std::int64_t ctas = unsplit_ctas * splits;
+    return static_cast<double>(ctas) / static_cast<double>(divided_up(ctas, room) * room);
+  };
+  double fullest = 0;
+  for (std::int64_t splits = 1; splits <= most; ++splits) fullest = std::max(fullest, fullness(splits));
+  std::int64_t splits = 1;
+  while (fullness(splits) < nearly_as_full * fullest) ++splits;
+  return splits;
+}
 
 /// Linear between heads of 64 and of 128, and the nearest one's beyond.
 double efficiency_of(const OtherKernels& kernels, int head_dim) {
@@ -20,8 +49,9 @@ struct QueryBlocks {
   double rows = attention_block;
   std::int64_t of_head = 0, heads = 0;
 };
+bool is_decode(const Attention& attention, std::int64_t queries) { return queries <= 1 && attention.cached; }
 QueryBlocks blocks_of(const Attention& attention, std::int64_t queries) {
-  if (queries > 1 || !attention.cached) return {.of_head = attention_blocks(queries), .heads = attention.heads};
+  if (!is_decode(attention, queries)) return {.of_head = attention_blocks(queries), .heads = attention.heads};
   const std::int64_t rows = attention.heads / attention.kv_heads;
   return {.rows = decode_block, .of_head = (rows + decode_block - 1) / decode_block, .heads = attention.kv_heads};
 }
@@ -51,9 +81,8 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
 
   const std::int64_t unsplit = query_blocks * queries.heads * attention.sequences,
                      room = ctas_per_sm * machine.gpu.sms();
-  const bool is_split = static_cast<double>(unsplit) < enough_ctas_to_not_split * static_cast<double>(room);
-  const std::int64_t splits =
-      is_split ? std::clamp<std::int64_t>(room / unsplit, 1, static_cast<std::int64_t>(most_blocks)) : 1;
+  const auto split = is_decode(attention, tokens / attention.sequences) ? splits_that_fill : splits_that_fit;
+  const std::int64_t splits = is_enough(unsplit, room) ? 1 : split(unsplit, room, keys.most);
 
   const double block_flops = 4.0 * queries.rows * attention_block * attention.head_dim;
   const double flops_per_us =

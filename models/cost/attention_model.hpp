@@ -28,7 +28,8 @@ struct AttentionTiming {
 ///   cta = 4 x 128 x head_dim x mean keys / splits / (tensor rate of an SM x efficiency)
 /// In decode a CTA has 64 rows in place of 128, and there is one for each head of keys. How long the keys and values
 /// take to come from memory, which decides then, is the simulator's part: a kernel is as slow as its bytes.
-/// Keys are split over several CTAs where the query blocks alone would leave more than a fifth of two CTAs an SM idle.
+/// Keys are split over several CTAs where the query blocks alone would leave more than a fifth of two CTAs an SM idle;
+/// in decode so that the last wave of them is nearly full.
 AttentionTiming time_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
                                double clock_share = 1);
 

@@ -49,6 +49,16 @@ TEST(AttentionModel, FewBlocksSplitTheirKeys) {
   EXPECT_DOUBLE_EQ(timing.once_us, 5);
 }
 
+// 9 sequences with one head of keys where 16 CTAs have room, and 16 blocks of keys: 3 splits are 27 CTAs, which fill
+// 84 % of two waves, 6 as much of four; 4 fill less, 5 and 7 leave a CTA no fewer blocks; 8 fill 90 % of five.
+TEST(AttentionModel, OfDecodeKeysAreSplitUntilTheLastWaveIsNearlyFull) {
+  Attention decode = heads(1, 128);
+  decode.sequences = 9;
+  decode.cached =
+      Slice{.buffer = 0, .place = 0, .rows = RowRange{0, 9 * (16 * 128 - 1)}, .first_column = 0, .columns = 256};
+  EXPECT_EQ(time_attention(machine(), decode, 9).ctas, 9 * 8);
+}
+
 TEST(AttentionModel, SmallHeadsAndSlowClocksTakeLonger) {
   const double usual = time_attention(machine(), heads(16, 128), 512).cta_us;
   EXPECT_DOUBLE_EQ(time_attention(machine(), heads(16, 64), 512).cta_us, usual);  // half the work at half the rate
