@@ -1,6 +1,7 @@
 #include "models/cost/grouped_gemm_model.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "models/base/division.hpp"
 #include "models/cost/gemm_kernel_choice.hpp"
@@ -54,12 +55,14 @@ GemmKernel choose_grouped_kernel(const Machine& machine, const GroupedSize& size
     kernel.scheduler = TileScheduler::grid;
     return kernel;
   };
-  const GemmKernel of_mean = without_clusters(choose_gemm_kernel(machine, mean_group(size), dtype));
-  const GemmKernel of_all = without_clusters(choose_gemm_kernel(machine, {size.rows(), size.n, size.k}, dtype));
-  return estimated_grouped_gemm_us(machine, size, of_mean, dtype) <=
-                 estimated_grouped_gemm_us(machine, size, of_all, dtype)
-             ? of_mean
-             : of_all;
+  // One group may be so small that its kernel cuts it finely to reach all SMs, which the other groups do as well.
+  const MatrixSize mean = mean_group(size);
+  const MatrixSize side_by_side{mean.m, mean.n * groups_with_rows(size), mean.k};
+  std::array kernels{without_clusters(choose_gemm_kernel(machine, mean, dtype)),
+                     without_clusters(choose_gemm_kernel(machine, {size.rows(), size.n, size.k}, dtype)),
+                     without_clusters(choose_gemm_kernel(machine, side_by_side, dtype))};
+  return *std::ranges::min_element(
+      kernels, {}, [&](const GemmKernel& kernel) { return estimated_grouped_gemm_us(machine, size, kernel, dtype); });
 }
 
 }  // namespace weft

@@ -16,9 +16,9 @@ WaveOfTiles wave_of_tiles(const Machine& machine, const GroupedSize& size, const
 TileTiming time_tile(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel, DataType dtype,
                      double clock_share = 1);
 
-/// Of the kernels that the library would take for one group of mean size and for all rows in one GEMM, the faster one,
-/// a CTA for each tile in the order of the groups (as vLLM's fused MoE kernel has it): which one a library takes for
-/// groups, nobody has asked it.
+/// Of the kernels that the library would take for one group of mean size, for all rows in one GEMM and for all groups
+/// side by side in one, the fastest, a CTA for each tile in the order of the groups (as vLLM's fused MoE kernel has
+/// it): which one a library takes for groups, nobody has asked it.
 GemmKernel choose_grouped_kernel(const Machine& machine, const GroupedSize& size, DataType dtype);
 
 /// Time alone: waves x tile time. For choosing kernels, not for predictions.

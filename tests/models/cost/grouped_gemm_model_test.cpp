@@ -1,0 +1,27 @@
+#include "models/cost/grouped_gemm_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/machine/machine_json.hpp"
+#include "tests/source_folder.hpp"
+
+namespace weft {
+namespace {
+
+GemmKernel kernel(int tile_m, int tile_n) {
+  return {.tile_m = tile_m, .tile_n = tile_n, .tile_k = 64, .cluster_m = 1, .cluster_n = 1, .stages = 4};
+}
+
+// For a row by itself, and for eight in one GEMM, the library takes small tiles to reach all SMs. In eight groups these
+// would be eight times as many, nearly all of whose rows are empty.
+TEST(ChooseGroupedKernel, OfSmallGroupsIsNotOneThatCutsEachForAllSms) {
+  Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
+  machine.gemm_candidates.clear();
+  const GemmKernel fine = kernel(64, 8), wide = kernel(8, 64);
+  machine.gemm_choices = {{1, 128, 4096, fine}, {8, 128, 4096, fine}, {1, 1024, 4096, wide}};
+  const GroupedSize size{.group_rows = std::vector<std::int64_t>(8, 1), .n = 128, .k = 4096};
+  EXPECT_EQ(choose_grouped_kernel(machine, size, DataType::bf16).tile_m, wide.tile_m);
+}
+
+}  // namespace
+}  // namespace weft
