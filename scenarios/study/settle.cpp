@@ -26,7 +26,16 @@ class Search {
       run(std::move(request));
     }
   }
+  /// As add(), but what cannot be built as it is asked, such as a schedule that PyTorch has not, is left out.
+  void add_where_possible(const Case& open) {
+    try {
+      add(open);
+    } catch (const InputError& error) {
+      if (!refusal_) refusal_ = error;
+    }
+  }
   Settled fastest() && {
+    if (!fastest_ && refusal_) throw InputError(*refusal_);
     if (!fastest_) throw InputError("schedule.runnable", "expected families of which something runs, got none");
     return std::move(*fastest_);
   }
@@ -44,6 +53,7 @@ class Search {
   Executor& executor_;
   bool only_runnable_;
   std::optional<Settled> fastest_;
+  std::optional<InputError> refusal_;  ///< the first
 };
 
 std::vector<Case> cases_of_best(const Case& request, const Machine& machine) {
@@ -54,13 +64,10 @@ std::vector<Case> cases_of_best(const Case& request, const Machine& machine) {
   // Serial is always listed, since others are compared with it.
   if (!space.has("serial")) cases.erase(cases.begin());
   if (cases.empty()) throw InputError("schedule.among", "expected a family that the op has, got " + joined(best.among));
-  for (Case& one : cases) {
-    one.id = request.id;
-    one.schedule.max_ctas = request.schedule.max_ctas;
-    one.schedule.host = request.schedule.host;
-    one.schedule.collectives = request.schedule.collectives;
-    one.schedule.implementation = request.schedule.implementation;
-    one.measured = request.measured;
+  for (Case& one : cases) {  // all but the family is as it was asked
+    Family family = std::move(one.schedule.family);
+    one = request;
+    one.schedule.family = std::move(family);
   }
   return cases;
 }
@@ -71,7 +78,7 @@ Settled settle(const Case& request, const Machine& machine, Executor& executor) 
   const auto* best = std::get_if<Best>(&request.schedule.family);
   Search search(machine, executor, best != nullptr && best->runnable);
   if (best != nullptr)
-    for (const Case& one : cases_of_best(request, machine)) search.add(one);
+    for (const Case& one : cases_of_best(request, machine)) search.add_where_possible(one);
   else
     search.add(request);
   return std::move(search).fastest();

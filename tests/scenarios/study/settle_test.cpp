@@ -69,6 +69,29 @@ TEST(Settle, TheBestIsSoughtAmongTheFamiliesThatAreNamed) {
             "schedule.among: expected a family that the op has, got token_split");
 }
 
+TEST(Settle, TheBestIsAsItWasAskedForInAllButTheFamily) {
+  Case asked = make_case(PairWorkload{PairOp::gemm_reduce_scatter, 512, 256, 128}, 2, Best{});
+  asked.schedule.urgent = false;
+  asked.condition.timing.added_us = 7;
+  CountingExecutor executor([](const Schedule& schedule) { return schedule.family == "decomposition" ? 1 : 2; });
+  Case expected = asked;
+  const Settled settled = settle(asked, round_machine(), executor);
+  expected.schedule.family = settled.request.schedule.family;
+  EXPECT_TRUE(std::holds_alternative<Decomposition>(settled.request.schedule.family));
+  EXPECT_EQ(settled.request, expected);
+  for (const Stream& stream : settled.schedule.streams) EXPECT_EQ(stream.priority, 0);
+}
+
+TEST(Settle, TheBestLeavesOutWhatCannotBeBuiltAsAsked) {
+  Case asked = make_case(PairWorkload{PairOp::gemm_reduce_scatter, 512, 256, 128}, 2, Best{});
+  asked.schedule.implementation = Implementation::pytorch;  // whose sums do not go round
+  CountingExecutor executor([](const Schedule&) { return 1; });
+  EXPECT_EQ(error_of([&] { settle(asked, round_machine(), executor); }), "");
+  std::get<PairWorkload>(asked.workload).m = 511;
+  EXPECT_EQ(error_of([&] { settle(asked, round_machine(), executor); }),
+            "workload.m: expected a multiple of gpus = 2, got 511");
+}
+
 TEST(Settle, TheBestThatRunsLeavesOutWhatDoesNot) {
   const PairWorkload pair{PairOp::all_gather_gemm, 512, 256, 128};
   CountingExecutor executor([](const Schedule&) { return 1; });
