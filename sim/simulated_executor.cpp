@@ -64,8 +64,9 @@ Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& full_machi
   if (statistics == nullptr) simulation.leave_out_statistics();
   const RunCondition& condition = machine.condition;
   const bool is_governed = options_.mechanisms.power && condition.fixed_clock_MHz == 0 && simulation.depends_on_clock();
-  Attempt attempt =
-      simulation.run(condition.fixed_clock_MHz > 0 ? condition.fixed_clock_MHz / machine.gpu.max_clock_MHz : 1);
+  // A GPU that is held at more than its highest clock runs at that.
+  Attempt attempt = simulation.run(
+      condition.fixed_clock_MHz > 0 ? std::min(1.0, condition.fixed_clock_MHz / machine.gpu.max_clock_MHz) : 1);
   const std::optional<Attempt> limited = is_governed ? at_power_limit(simulation, attempt) : std::nullopt;
   if (limited) {
     const double share =

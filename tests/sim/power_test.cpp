@@ -133,6 +133,17 @@ TEST(Power, TheClockGoesUpWhereNoTensorCoreWorks) {
               0.01);
 }
 
+TEST(Power, AClockAboveTheHighestIsTheHighest) {
+  Machine machine = test_machine();
+  const Schedule gemm = schedule_of(large, 1);
+  machine.condition.fixed_clock_MHz = machine.gpu.max_clock_MHz;
+  const Trace highest = SimulatedExecutor().run(gemm, machine);
+  machine.condition.fixed_clock_MHz = 2 * machine.gpu.max_clock_MHz;
+  const Trace above = SimulatedExecutor().run(gemm, machine);
+  EXPECT_EQ(above.time_us, highest.time_us);
+  EXPECT_EQ(above.clock_MHz, machine.gpu.max_clock_MHz);
+}
+
 // As far as loads with tensor cores let it; the clock of a mix is that of the tensor cores, too.
 TEST(Power, TheClockOfAMixGoesUpToTheOneBetweenTensorCoresWork) {
   Machine machine = test_machine();
