@@ -111,6 +111,25 @@ bool has_curve(const Curves& curves, CollectiveKind kind) {
   return std::any_of(curves.begin(), curves.end(), [&](const CollectiveCurve& curve) { return curve.kind == kind; });
 }
 
+bool has_curve(const Curves& curves, CollectiveKind kind, int gpus) {
+  return std::any_of(curves.begin(), curves.end(),
+                     [&](const CollectiveCurve& curve) { return curve.kind == kind && curve.gpus == gpus; });
+}
+
+/// The nearest counts below and above that have a curve; 0: none.
+struct MeasuredCounts {
+  int fewer = 0, more = 0;
+};
+MeasuredCounts counts_around(const Curves& curves, CollectiveKind kind, int gpus) {
+  MeasuredCounts counts;
+  for (const CollectiveCurve& curve : curves) {
+    if (curve.kind != kind) continue;
+    if (curve.gpus < gpus) counts.fewer = std::max(counts.fewer, curve.gpus);
+    if (curve.gpus > gpus) counts.more = counts.more == 0 ? curve.gpus : std::min(counts.more, curve.gpus);
+  }
+  return counts;
+}
+
 /// Linear between measured GPU counts, of which there is one; beyond them the nearest count's time for the same bytes
 /// through each port.
 Reading read_any(const Curves& curves, CollectiveKind kind, int gpus, double bytes, int max_ctas) {
@@ -119,24 +138,11 @@ Reading read_any(const Curves& curves, CollectiveKind kind, int gpus, double byt
                                    bytes_out(CollectiveAlgorithm::ring, kind, count, 1);
     return read_limited(curves_of(curves, kind, count), count == gpus ? bytes : same_port_bytes, max_ctas);
   };
-  constexpr int none = 0;
-  int fewer = none, more = none;  // of the measured counts, the nearest
-  for (const CollectiveCurve& curve : curves) {
-    if (curve.kind != kind) continue;
-    if (curve.gpus == gpus) return at(gpus);
-    if (curve.gpus < gpus)
-      fewer = std::max(fewer, curve.gpus);
-    else
-      more = more == none ? curve.gpus : std::min(more, curve.gpus);
-  }
-  if (fewer == none) return at(more);
-  if (more == none) return at(fewer);
+  if (has_curve(curves, kind, gpus)) return at(gpus);
+  const auto [fewer, more] = counts_around(curves, kind, gpus);
+  if (fewer == 0) return at(more);
+  if (more == 0) return at(fewer);
   return between(at(fewer), at(more), line(gpus, fewer, 0, more, 1));
-}
-
-bool has_curve(const Curves& curves, CollectiveKind kind, int gpus) {
-  return std::any_of(curves.begin(), curves.end(),
-                     [&](const CollectiveCurve& curve) { return curve.kind == kind && curve.gpus == gpus; });
 }
 
 /// The library's time is from call to call; its kernel is shorter by the gap between two.
@@ -146,18 +152,21 @@ Reading as_reading(const LibraryTime& time, const Machine& machine) {
   return {latency_us + time.transfer_us, latency_us, time.time_us(), double(time.channels), 1};
 }
 
-/// Of a profile with protocols, whose model says how a curve goes on below its smallest size, and how fast fewer
-/// channels are than were measured.
-Reading read_or_model(const Machine& machine, CollectiveKind kind, int gpus, double bytes, int max_ctas) {
+Reading scaled(Reading reading, double scale) {
+  for (double* time_us : {&reading.kernel_us, &reading.latency_us, &reading.alone_us}) *time_us *= scale;
+  return reading;
+}
+
+/// Of a count with a curve; the model says how it goes on below its smallest size, and how fast fewer channels are
+/// than were measured.
+Reading read_with_model(const Machine& machine, CollectiveKind kind, int gpus, double bytes, int max_ctas) {
   const LibraryTime model = library_time(machine, kind, gpus, bytes, max_ctas);
-  if (!has_curve(machine.collectives, kind, gpus)) return as_reading(model, machine);
   const auto read_curve = [&](const CollectiveCurve& curve) {
     const auto smallest = static_cast<double>(curve.points.front().bytes);
     Reading reading = read(curve, std::max(bytes, smallest));
     if (bytes >= smallest) return reading;
     const double scale = model.time_us() / library_time(machine, kind, gpus, smallest, max_ctas).time_us();
-    for (double* time_us : {&reading.kernel_us, &reading.latency_us, &reading.alone_us}) *time_us *= scale;
-    return reading;
+    return scaled(reading, scale);
   };
   const auto read_fewer = [&](const CollectiveCurve& above) {
     Reading reading = read_curve(above);
@@ -169,6 +178,19 @@ Reading read_or_model(const Machine& machine, CollectiveKind kind, int gpus, dou
     return reading;
   };
   return read_limited(curves_of(machine.collectives, kind, gpus), max_ctas, read_curve, read_fewer);
+}
+
+/// Of a profile with protocols. Between two counts with curves the model is taken to be as far off as there.
+Reading read_or_model(const Machine& machine, CollectiveKind kind, int gpus, double bytes, int max_ctas) {
+  if (has_curve(machine.collectives, kind, gpus)) return read_with_model(machine, kind, gpus, bytes, max_ctas);
+  const Reading model = as_reading(library_time(machine, kind, gpus, bytes, max_ctas), machine);
+  const auto [fewer, more] = counts_around(machine.collectives, kind, gpus);
+  if (fewer == 0 || more == 0) return model;
+  const auto over_model = [&](int count) {
+    return read_with_model(machine, kind, count, bytes, max_ctas).alone_us /
+           library_time(machine, kind, count, bytes, max_ctas).time_us();
+  };
+  return scaled(model, line(gpus, fewer, over_model(fewer), more, over_model(more)));
 }
 
 Curves curves_of(const Machine& machine, Transport transport) {

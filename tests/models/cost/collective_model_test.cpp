@@ -76,6 +76,20 @@ TEST(TimeCollective, AsksTheLibrarysModelWhereThereIsNoCurve) {
   EXPECT_DOUBLE_EQ(timing.transfer_us, 70);
 }
 
+// Of 4 GPUs 11 MB take 122 us, and of 8 three times what the model says: so of 6 it is off by the mean of both.
+TEST(TimeCollective, BetweenTwoMeasuredCountsIsAsFarFromTheModelAsThese) {
+  Machine machine = machine_with_curve();
+  const auto model_us = [&](int gpus) { return library_time(machine, all_gather, gpus, 11e6, 0).time_us(); };
+  const double of_eight_us = 3 * model_us(8);
+  machine.collectives.push_back({.kind = all_gather,
+                                 .gpus = 8,
+                                 .ctas = 8,
+                                 .points = {{.bytes = 1'000'000, .kernel_us = 20, .alone_us = 22},
+                                            {.bytes = 11'000'000, .kernel_us = of_eight_us, .alone_us = of_eight_us}}});
+  EXPECT_NEAR(time_collective(machine, all_gather, 6, 11'000'000, 0).alone_us,
+              model_us(6) * (122 / model_us(4) + 3) / 2, 1e-9);
+}
+
 TEST(TimeCollective, GoesOnBelowTheCurveInTheProportionOfTheModel) {
   const Machine machine = machine_with_curve();
   const auto model_us = [&](double bytes) { return library_time(machine, all_gather, 4, bytes, 0).time_us(); };
