@@ -46,9 +46,14 @@ class Layout {
       numeric_.push_back(is_numeric(table, i));
       widths_.push_back(width_of(table.columns[i].name));
     }
+    cell_widths_.resize(widths_.size());
     for (const auto& row : table.rows)
-      for (std::size_t i = 0; i < row.size(); ++i) widths_[i] = std::max(widths_[i], width_of(text_of(row[i])));
+      for (std::size_t i = 0; i < row.size(); ++i)
+        cell_widths_[i] = std::max(cell_widths_[i], width_of(text_of(row[i])));
+    for (std::size_t i = 0; i < widths_.size(); ++i) widths_[i] = std::max(widths_[i], cell_widths_[i]);
     while (is_too_wide() && drop_least_important()) {
+    }
+    while (is_too_wide() && fold_longest_name_of_numbers()) {
     }
     if (is_too_wide()) fold_widest_words();
   }
@@ -82,6 +87,19 @@ class Layout {
     dropped_.push_back(table_.columns[*least].name);
     shown_.erase(std::prev(least.base()));
     return true;
+  }
+
+  /// False where none is left that can be folded.
+  bool fold_longest_name_of_numbers() {
+    const auto foldable = [&](std::size_t column) {
+      const std::size_t least = std::max(least_folded, cell_widths_[column]);
+      return numeric_[column] && widths_[column] > least ? widths_[column] - least : 0;
+    };
+    const auto longest =
+        std::max_element(shown_.begin(), shown_.end(), [&](auto a, auto b) { return foldable(a) < foldable(b); });
+    const std::size_t surplus = std::min(foldable(*longest), width() - style_.width);
+    widths_[*longest] -= surplus;
+    return surplus > 0;
   }
 
   void fold_widest_words() {
@@ -123,7 +141,7 @@ class Layout {
 
   const Table& table_;
   const Style& style_;
-  std::vector<std::size_t> shown_, widths_;
+  std::vector<std::size_t> shown_, widths_, cell_widths_;
   std::vector<bool> numeric_;
   std::vector<std::string> dropped_;
 };

@@ -108,6 +108,15 @@ TEST(TextWriter, WordsAreFoldedWhereEveryColumnMustBeShown) {
             "two halves of the machine\n");
 }
 
+TEST(TextWriter, LongNamesOfNumbersAreFoldedToo) {
+  const Table table{.columns = {{"cause"}, {"pushes chunk by chunk, in four pieces"}, {"serial"}},
+                    .rows = {{std::string("gaps"), Number{1, 1}, Number{2, 1}}}};
+  EXPECT_EQ(to_text({.sections = {{.table = table}}}, {.width = 40}),
+            "cause  pushes chunk by chunk, in  serial\n"
+            "                     four pieces\n"
+            "gaps                         1.0     2.0\n");
+}
+
 TEST(TextWriter, AWordThatIsOneCharacterTooLongGoesToTheNextLine) {
   const std::string word(12, 'a'), shorter(11, 'b');
   const Table table{{"what"}, {{word + " " + word}, {word + " " + shorter}}};
