@@ -83,13 +83,15 @@ double addend_us(const TiledWork& work, const LaunchSite& site) {
 
 /// Tiles and the stream of their operands from HBM now and then wait for each other, the more the nearer they are to a
 /// tie: tiles take longer for it, and where the stream is what lasts, what is left of it comes at the end.
-void overlap_with_hbm(TiledWork& work, const LaunchSite& site) {
+void overlap_with_hbm(KernelLaunch& launch, const LaunchSite& site) {
+  TiledWork& work = launch.work;
   const auto stream = std::ranges::find(work.uses, site.hbm, &Use::resource);
   if (stream == work.uses.end()) return;
   const double hbm_bytes = stream->per_unit * work.bytes_per_tile * static_cast<double>(work.tiles);
   const double hbm_us = hbm_bytes / bytes_per_us(site.hbm_GBps);
   const double tiles_us = work.tile_us * static_cast<double>((work.tiles + work.ctas - 1) / work.ctas);
   const double together_us = about_longest({tiles_us, hbm_us}), longer = together_us / std::max(tiles_us, hbm_us);
+  if (hbm_us > tiles_us) launch.limit = Limit::hbm;
   work.tile_us *= longer;
   work.epilogue_us += together_us - std::max(tiles_us * longer, hbm_us);
 }
@@ -343,7 +345,7 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   const auto tiles_with_traffic = static_cast<double>(tile_count(size_of(gemm, site.schedule.gpus), kernel));
   work.uses = memory_uses(site, timing.l2_bytes * tiles_with_traffic, slowdown_of_update(gemm, site));
   if (!runs_own_kernel(gemm)) work.tile_us += addend_us(work, site);
-  overlap_with_hbm(work, site);
+  overlap_with_hbm(launch, site);
   work.stores = stores_of(gemm, work, site);
   work.fetches = fetches_of(gemm, site);
   work.fetch_latency_us = library.own_fetch_latency_us;
@@ -362,7 +364,7 @@ KernelLaunch grouped_gemm_launch(const GroupedGemm& gemm, const LaunchSite& site
   const DataType dtype = site.schedule.buffers[gemm.a.buffer].dtype;
   const TileTiming timing = time_tile(site.machine, size, site.cost.kernel, dtype, clock_share_of_rank(site));
   KernelLaunch launch = matrix_launch(site, dtype, tile_count(size, site.cost.kernel), timing, 1, 0);
-  overlap_with_hbm(launch.work, site);
+  overlap_with_hbm(launch, site);
   return launch;
 }
 

@@ -31,6 +31,11 @@ TEST(CriticalPath, OfOverlappedChunksFollowsTheGemmsWhereTheLinkIsFast) {
   EXPECT_EQ(limit_of(gathered, {Decomposition{4}}, 20), Limit::compute);
 }
 
+TEST(CriticalPath, OfAGemmIsMemoryWhereItsOperandsComeSlowerThanTheyAreMultiplied) {
+  EXPECT_EQ(limit_of(GemmWorkload{1, 32768, 16384}, {}, 1), Limit::hbm);
+  EXPECT_EQ(limit_of(GemmWorkload{16384, 32768, 16384}, {}, 1), Limit::compute);
+}
+
 /// Rank 0 computes for long, rank 1 copies for a moment.
 TEST(CriticalPath, IsThatOfTheSlowestRank) {
   Machine machine = test_machine();
