@@ -165,7 +165,10 @@ Reading read_with_model(const Machine& machine, CollectiveKind kind, int gpus, d
     const auto smallest = static_cast<double>(curve.points.front().bytes);
     Reading reading = read(curve, std::max(bytes, smallest));
     if (bytes >= smallest) return reading;
-    const double scale = model.time_us() / library_time(machine, kind, gpus, smallest, max_ctas).time_us();
+    const auto model_us = [&](double size) {
+      return library_time(machine, kind, gpus, size, curve.max_ctas).time_us();
+    };
+    const double scale = model_us(bytes) / model_us(smallest);
     return scaled(reading, scale);
   };
   const auto read_fewer = [&](const CollectiveCurve& above) {

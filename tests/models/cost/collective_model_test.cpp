@@ -106,6 +106,14 @@ TEST(TimeCollective, OfFewerCtasThanTheCurveIsBoundByTheirRate) {
   EXPECT_DOUBLE_EQ(kernel_us(time_collective(machine_with_curve(), all_gather, 4, 6'000'000, 6)), 70);
 }
 
+TEST(TimeCollective, OfFewerCtasIsNoFasterBelowTheCurve) {
+  const auto time_us = [](int max_ctas) {
+    return kernel_us(time_collective(machine_with_curve(), all_gather, 4, 1000, max_ctas));
+  };
+  EXPECT_GE(time_us(1), time_us(0));
+  EXPECT_LT(time_us(1), time_us(0) + 1);
+}
+
 /// 6 MB take 70 us with 8 CTAs, and 110 us with 4.
 TEST(TimeCollective, OfALimitBetweenTwoCurvesIsNearerToTheCurveOfNearerCtas) {
   Machine machine = machine_with_curve();
