@@ -67,11 +67,12 @@ std::vector<Schedule> grouped_gemms(int gpus) {
       grouped_gemm(gpus, "2 experts", {300, 85}, {}), grouped_gemm(gpus, "2 experts, one idle", {0, 517}, {}),
       grouped_gemm(gpus, "8 experts", uneven_groups(), {}), grouped_gemm(gpus, "60 experts", many_small_groups(), {})};
   for (const GemmKernel& kernel : own_kernels)
-    schedules.push_back(grouped_gemm(gpus,
-                                     "8 experts, own kernel of " + std::to_string(kernel.tile_n) +
-                                         " columns, clusters of " + std::to_string(kernel.cluster_m) + ", " +
-                                         std::string(name_of(kernel.scheduler)),
-                                     uneven_groups(), kernel));
+    if (kernel.scheduler != TileScheduler::stream_k)
+      schedules.push_back(grouped_gemm(gpus,
+                                       "8 experts, own kernel of " + std::to_string(kernel.tile_n) +
+                                           " columns, clusters of " + std::to_string(kernel.cluster_m) + ", " +
+                                           std::string(name_of(kernel.scheduler)),
+                                       uneven_groups(), kernel));
   return schedules;
 }
 

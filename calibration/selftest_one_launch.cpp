@@ -33,7 +33,7 @@ Schedule exchange(const std::string& op, int gpus, const MatrixSize& of_block, c
   Schedule schedule;
   schedule.name = op + " in one launch of " + std::to_string(of_block.m) + " rows a GPU, gpus=" + std::to_string(gpus) +
                   ", own kernel of " + std::to_string(kernel.tile_n) + " columns, clusters of " +
-                  std::to_string(kernel.cluster_m);
+                  std::to_string(kernel.cluster_m) + ", " + std::string(name_of(kernel.scheduler));
   schedule.family = "hybrid";
   schedule.gpus = gpus;
   schedule.streams = {{"compute", 0}};

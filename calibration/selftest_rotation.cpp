@@ -18,7 +18,8 @@ Schedule sums_going_round(CollectiveKind kind, int gpus, const GemmKernel& kerne
   Schedule schedule;
   schedule.name = std::string(name_of(kind)) + " of sums going round gpus=" + std::to_string(gpus) +
                   ", own kernel of " + std::to_string(kernel.tile_n) + " columns, clusters of " +
-                  std::to_string(kernel.cluster_m) + (in_gemm ? ", in one launch" : "");
+                  std::to_string(kernel.cluster_m) + ", " + std::string(name_of(kernel.scheduler)) +
+                  (in_gemm ? ", in one launch" : "");
   schedule.family = "hybrid";
   schedule.gpus = gpus;
   schedule.streams = {{"compute", 0}};

@@ -31,6 +31,12 @@ enum class GemmSource {
   own_192,
   own_192_pairs_grid,
   own_192_grid,
+  own_256_pairs_stream_k,
+  own_256_stream_k,
+  own_192_pairs_stream_k,
+  own_192_stream_k,
+  own_128_pairs_stream_k,
+  own_128_stream_k,
 };
 
 struct Serial {
@@ -309,7 +315,13 @@ struct NamesOf<scenarios::GemmSource> {
                                     std::pair{own_192_pairs, std::string_view{"own_192_pairs"}},
                                     std::pair{own_192, std::string_view{"own_192"}},
                                     std::pair{own_192_pairs_grid, std::string_view{"own_192_pairs_grid"}},
-                                    std::pair{own_192_grid, std::string_view{"own_192_grid"}}};
+                                    std::pair{own_192_grid, std::string_view{"own_192_grid"}},
+                                    std::pair{own_256_pairs_stream_k, std::string_view{"own_256_pairs_stream_k"}},
+                                    std::pair{own_256_stream_k, std::string_view{"own_256_stream_k"}},
+                                    std::pair{own_192_pairs_stream_k, std::string_view{"own_192_pairs_stream_k"}},
+                                    std::pair{own_192_stream_k, std::string_view{"own_192_stream_k"}},
+                                    std::pair{own_128_pairs_stream_k, std::string_view{"own_128_pairs_stream_k"}},
+                                    std::pair{own_128_stream_k, std::string_view{"own_128_stream_k"}}};
 };
 template <>
 struct NamesOf<scenarios::SignalingTiles> {

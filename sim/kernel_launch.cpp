@@ -89,7 +89,7 @@ void overlap_with_hbm(KernelLaunch& launch, const LaunchSite& site) {
   if (stream == work.uses.end()) return;
   const double hbm_bytes = stream->per_unit * work.bytes_per_tile * static_cast<double>(work.tiles);
   const double hbm_us = hbm_bytes / bytes_per_us(site.hbm_GBps);
-  const double tiles_us = work.tile_us * static_cast<double>((work.tiles + work.ctas - 1) / work.ctas);
+  const double tiles_us = work.tile_us * work.waves();
   const double together_us = about_longest({tiles_us, hbm_us}), longer = together_us / std::max(tiles_us, hbm_us);
   if (hbm_us > tiles_us) launch.limit = Limit::hbm;
   work.tile_us *= longer;
@@ -97,8 +97,8 @@ void overlap_with_hbm(KernelLaunch& launch, const LaunchSite& site) {
 }
 
 /// What a GEMM and a grouped GEMM have in common: `tiles` that take `timing` each, on at most `max_sms` SMs.
-KernelLaunch matrix_launch(const LaunchSite& site, DataType dtype, std::int64_t tiles, const TileTiming& timing,
-                           int cluster, int max_sms) {
+KernelLaunch matrix_launch(const LaunchSite& site, std::int64_t k, DataType dtype, std::int64_t tiles,
+                           const TileTiming& timing, int cluster, int max_sms) {
   const GemmTiming& gemm = site.machine.gemm;
   const GemmKernel& kernel = site.cost.kernel;
   KernelLaunch launch;
@@ -110,15 +110,18 @@ KernelLaunch matrix_launch(const LaunchSite& site, DataType dtype, std::int64_t 
     throw InputError(site.activity.operation->name + ".kernel",
                      "expected a tile and stages that fit one SM's shared memory, and a cluster that fits one GPC");
   require_tiles(site, tiles);
-  const int most = max_sms > 0 ? std::min(at_once, max_sms / cluster * cluster) : at_once;
+  const int most = std::max(max_sms > 0 ? std::min(at_once, max_sms / cluster * cluster) : at_once, cluster);
+  const std::int64_t slices = last_wave_slices(kernel, k, tiles, most);
   launch.limit = Limit::compute;
-  launch.work = {.tiles = tiles,
-                 .ctas = static_cast<int>(std::min<std::int64_t>(tiles, std::max(most, cluster))),
-                 .tile_us = timing.tile_us,
-                 .bytes_per_tile = timing.l2_bytes,
-                 .uses = memory_uses(site, timing.l2_bytes * static_cast<double>(tiles)),
-                 .tail_us = gemm.tile_spread * timing.tile_us,
-                 .epilogue_us = timing.once_us};
+  launch.work = {
+      .tiles = tiles,
+      .ctas = static_cast<int>(std::min<std::int64_t>(tiles * slices, most)),
+      .tile_us = timing.tile_us,
+      .bytes_per_tile = timing.l2_bytes,
+      .uses = memory_uses(site, timing.l2_bytes * static_cast<double>(tiles)),
+      .last_wave = is_own_kernel(kernel) ? share_of_last_wave(site.machine, kernel, slices, timing.tile_us) : 0,
+      .tail_us = gemm.tile_spread * timing.tile_us,
+      .epilogue_us = timing.once_us};
   if (site.with_detail) launch.detail = text_of(kernel, tiles, launch.work.ctas);
   return launch;
 }
@@ -333,8 +336,8 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   if (!site.tile) site.tile.emplace(site.machine, size.k, kernel, dtype, wave_of_tiles(site.machine, size, kernel));
   TileTiming timing = site.tile->at(clock_share_of_rank(site));
   timing.tile_us /= kernel_efficiency(site.machine, gemm);
-  KernelLaunch launch =
-      matrix_launch(site, dtype, tile_count(size, kernel), timing, kernel.cluster_m * kernel.cluster_n, gemm.max_sms);
+  KernelLaunch launch = matrix_launch(site, size.k, dtype, tile_count(size, kernel), timing,
+                                      kernel.cluster_m * kernel.cluster_n, gemm.max_sms);
   if (runs_own_kernel(gemm))
     launch.cta.registers =
         library.threads_per_cta * std::min(library.registers_per_thread, own_gemm_registers_per_thread);
@@ -363,7 +366,7 @@ KernelLaunch grouped_gemm_launch(const GroupedGemm& gemm, const LaunchSite& site
   const GroupedSize size = size_of(gemm, site.schedule.gpus);
   const DataType dtype = site.schedule.buffers[gemm.a.buffer].dtype;
   const TileTiming timing = time_tile(site.machine, size, site.cost.kernel, dtype, clock_share_of_rank(site));
-  KernelLaunch launch = matrix_launch(site, dtype, tile_count(size, site.cost.kernel), timing, 1, 0);
+  KernelLaunch launch = matrix_launch(site, size.k, dtype, tile_count(size, site.cost.kernel), timing, 1, 0);
   overlap_with_hbm(launch, site);
   return launch;
 }

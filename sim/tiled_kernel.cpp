@@ -15,6 +15,13 @@ constexpr double shortest_transfer_us = 1e-3;  // links are what limits stores a
 
 }  // namespace
 
+double TiledWork::waves() const {
+  const std::int64_t whole = tiles / ctas, left = tiles % ctas;
+  if (left == 0) return static_cast<double>(whole);
+  if (scheduler != TileScheduler::stream_k) return static_cast<double>(whole + 1);
+  return static_cast<double>(whole) + (last_wave > 0 ? last_wave : static_cast<double>(left) / ctas);
+}
+
 TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, TiledWork work, TileGroups groups)
     : engine_(engine),
       sms_(sms),
@@ -153,7 +160,8 @@ void TiledKernel::go_on(Cohort& cohort) {
   const std::int64_t left = work_.tiles - next_tile_;
   if (left == 0) return leave(cohort);
   const std::int64_t ready = std::min(ctas, ready_tiles() - next_tile_);
-  if (ready == 0) {
+  const bool cuts_tiles = work_.scheduler == TileScheduler::stream_k && left < ctas;
+  if (ready == 0 || (cuts_tiles && ready < left)) {
     stalled_.push_back({&cohort, -1});
     return;
   }
@@ -164,8 +172,9 @@ void TiledKernel::go_on(Cohort& cohort) {
     sms_.withdraw(*this);
     activity_->all_ctas_started.happen(engine_);
   }
-  if (work_.scheduler == TileScheduler::stream_k && left < ctas && ready == left)
-    return run(cohort, first, ready, static_cast<double>(left) / static_cast<double>(ctas));
+  if (cuts_tiles)
+    return run(cohort, first, left,
+               work_.last_wave > 0 ? work_.last_wave : static_cast<double>(left) / static_cast<double>(ctas));
   Cohort* others = ready < ctas ? &split(cohort, ready) : nullptr;
   run(cohort, first, ready, 1);
   if (others != nullptr) go_on(*others);

@@ -39,12 +39,16 @@ struct TileFetch {
 };
 
 struct TiledWork {
+  /// On all CTAs, in the time of a tile.
+  double waves() const;
+
   TileScheduler scheduler = TileScheduler::grid;
   std::int64_t tiles = 1;
   int ctas = 1;               ///< of the launched grid; not read with TileScheduler::grid, which has one for each tile
   double tile_us = 0;         ///< of one tile on one CTA with nobody beside
   double bytes_per_tile = 1;  ///< the unit in which a cohort's progress flows; > 0
   Uses uses;                  ///< per byte of bytes_per_tile
+  double last_wave = 0;       ///< of stream_k, in tiles; 0: as many CTAs as there are share its tiles evenly
   double setup_us = 0;        ///< before the CTAs are launched
   double tail_us = 0;         ///< the last CTA of a wave ends this much after the mean
   double epilogue_us = 0;     ///< from the last tile to the kernel's end

@@ -148,6 +148,11 @@ __device__ inline void prefetch(const CUtensorMap& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }
 
+/// Brings the line of this address into the L2.
+__device__ inline void prefetch_line(const void* address) {
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(address) : "memory");
+}
+
 // --- Tensor cores ------------------------------------------------------------------------------------------------
 
 /// Of a matrix in shared memory whose rows are 64 bf16 in k, 128 bytes, swizzled in groups of 8 rows.

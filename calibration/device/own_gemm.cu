@@ -4,6 +4,7 @@
 #include "calibration/device/own_gemm.cuh"
 #include "calibration/device/own_gemm.hpp"
 #include "calibration/device/own_gemm_peers.cuh"
+#include "calibration/device/own_gemm_slices.cuh"
 #include "calibration/device/waiting.cuh"
 #include "calibration/hardware.hpp"
 
@@ -47,17 +48,20 @@ struct PlaceOfTile {
 
 template <int tile_n, int cluster>
 __device__ void load_tiles(SharedMemory<tile_n>& shared, const CUtensorMap& b, const OwnGemmWork& work) {
-  Loader<tile_n, cluster> loader{shared, b, work.k_steps};
+  Loader<tile_n, cluster> loader{shared, b};
   const std::uint64_t iteration = iteration_of(work);
   RowsThatCome coming(work, iteration);
   GroupOfTile in{work.groups};
   bool is_first = true;
-  for (CtaTiles own; own.tile < work.tiles; own.advance()) {
-    if (in.advance_to(own.tile) || is_first) wait_for_group(*in.group, in.group->waits_to_start, work, iteration);
+  for (OwnTiles<cluster> own(work); own.is_there(); own.advance()) {
+    if (work.waits_to_start && (in.advance_to(own.tile()) || is_first))
+      wait_for_group(*in.group, in.group->waits_to_start, work, iteration);
     is_first = false;
-    const PlaceOfTile place(own.tile, tile_n, work);
-    coming.begin_tile(place.block->fetched, place.row);
-    loader.load(place.block->a, place.row, place.column, [&](int step) { coming.wait_for(step); });
+    const PlaceOfTile place(own.tile(), tile_n, work);
+    if (work.meeting.fetches) coming.begin_tile(place.block->fetched, place.row);
+    loader.load(place.block->a, place.row, place.column, own.steps(), [&](int step) {
+      if (work.meeting.fetches) coming.wait_for(step);
+    });
   }
 }
 
@@ -100,7 +104,7 @@ __device__ void store_on_peers(SharedMemory<tile_n>& shared, const OwnGemmBlock&
     }
 }
 
-template <int tile_n>
+template <int tile_n, int cluster>
 __device__ void store_tiles(SharedMemory<tile_n>& shared, const OwnGemmWork& work) {
   constexpr int pieces = tile_n / piece_columns;
   const int block_rows = tile_m / work.blocks;
@@ -109,13 +113,13 @@ __device__ void store_tiles(SharedMemory<tile_n>& shared, const OwnGemmWork& wor
   if (meets_peers(work) && blockIdx.x == 0) ranks.say(Moment::begin);
   std::uint32_t parity = 0;
   GroupOfTile in{work.groups};
-  bool is_first = true;
-  for (CtaTiles own; own.tile < work.tiles; own.advance(), parity ^= 1) {
-    const bool is_new = in.advance_to(own.tile) || is_first;
+  bool is_first = true, stores_on_peers = false;
+  for (OwnTiles<cluster> own(work); own.is_there() && own.is_last_slice(); own.advance(), parity ^= 1) {
+    const bool is_new = in.advance_to(own.tile()) || is_first;
     if (is_first && meets_peers(work)) ranks.wait_for(Moment::begin);
     is_first = false;
     const OwnGemmGroup& group = *in.group;
-    const PlaceOfTile place(own.tile, tile_n, work);
+    const PlaceOfTile place(own.tile(), tile_n, work);
     const OwnGemmBlock& rows = *place.block;
     if (rows.adds) {
       if (is_new) wait_for_group(group, group.waits, work, iteration);
@@ -128,7 +132,7 @@ __device__ void store_tiles(SharedMemory<tile_n>& shared, const OwnGemmWork& wor
         if (work.by_tile)
           hopper::store(source, rows.c, piece * piece_columns,
                         static_cast<int>(group.first_tile * tile_m +
-                                         (block * group.tiles + own.tile - group.first_tile) * block_rows));
+                                         (block * group.tiles + own.tile() - group.first_tile) * block_rows));
         else
           hopper::store(source, rows.c, place.column + piece * piece_columns, place.row);
       }
@@ -136,12 +140,13 @@ __device__ void store_tiles(SharedMemory<tile_n>& shared, const OwnGemmWork& wor
       for (int replica = 0; replica < rows.replica_count; ++replica)
         hopper::store(shared.staged[piece], rows.replicas[replica], place.column + piece * piece_columns, place.row);
     store_on_peers<tile_n>(shared, rows, place.row, place.column);
+    stores_on_peers |= rows.peer_count > 0;
     hopper::end_group_of_stores();
     hopper::wait_until_read<0>();
     hopper::arrive(shared.tile_read);
     if (group.signals > 0) count_tile(group, work);
   }
-  hopper::wait_until_stored();
+  if (stores_on_peers || work.meeting.at_end) hopper::wait_until_stored();  // the kernel's end waits for its own GPU's
   if (!work.meeting.at_end) return;
   if (work.meeting.ends_with_stores) leave_peers(work, ranks);
   if (blockIdx.x == 0) ranks.wait_for(Moment::end);
@@ -154,14 +159,20 @@ __device__ int staged_row(const OwnGemmWork& work, int row) {
 
 template <int tile_n, int cluster>
 __device__ void multiply_tiles(SharedMemory<tile_n>& shared, const OwnGemmWork& work) {
-  Multiplier<tile_n, cluster> multiplier{shared, work.k_steps};
+  Multiplier<tile_n, cluster> multiplier{shared};
   const int first_row = multiplier.first_row_of_warp();
   float sums[tile_n / 2];
   std::uint32_t parity = 0, addend_parity = 0;
-  for (CtaTiles own; own.tile < work.tiles; own.advance(), parity ^= 1) {
-    multiplier.multiply(sums);
+  for (OwnTiles<cluster> own(work); own.is_there(); own.advance(), parity ^= 1) {
+    const bool adds = work.adds && PlaceOfTile(own.tile(), tile_n, work).block->adds;
+    multiplier.multiply(sums, own.steps().count());
+    if (own.is_cut()) {
+      const SumsOfSlices<tile_n> others(work, own.tile());
+      if (!own.is_last_slice()) return others.give(sums, own.slice());  // the CTA has no other tile
+      others.take(sums);
+    }
     const int staged = staged_row(work, first_row + row_of_lane());
-    if (PlaceOfTile(own.tile, tile_n, work).block->adds) {
+    if (adds) {
       hopper::wait(shared.addend_loaded, addend_parity);
       addend_parity ^= 1;
       add_staged<tile_n>(shared, sums, staged);
@@ -181,12 +192,25 @@ __device__ void count_iteration(const OwnGemmWork& work) {
   if (atomicInc(ended, gridDim.x - 1) + 1 == gridDim.x) ++*work.iterations;
 }
 
+/// What the first tile needs is read from several places, each behind the other and, since the last GEMM swept the L2,
+/// from HBM, in a microsecond: all of them at once, while the CTA sets itself up.
+__device__ void prefetch_arrays(const OwnGemmWork& work) {
+  constexpr int line_bytes = 128, lines_of_block = (sizeof(OwnGemmBlock) + line_bytes - 1) / line_bytes;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const auto* block = reinterpret_cast<const std::byte*>(work.block_of_rows);
+  for (int line = lane; line < lines_of_block; line += 32) hopper::prefetch_line(block + line * line_bytes);
+  if (lane == 0) hopper::prefetch_line(work.groups);
+  if (lane == 1 && work.iterations != nullptr) hopper::prefetch_line(work.iterations);
+}
+
 template <int tile_n, int cluster>
 __global__ void __maxnreg__(registers_of_thread)
     own_gemm_kernel(const __grid_constant__ CUtensorMap b, const __grid_constant__ OwnGemmWork work) {
   extern __shared__ std::byte memory[];
+  if (threadIdx.x / 32 == first_idle_warp) prefetch_arrays(work);
   SharedMemory<tile_n>& shared = begin<tile_n, cluster>(memory, work.block_of_rows->a, b, work.block_of_rows->c);
-  share_out<cluster>([&] { load_tiles<tile_n, cluster>(shared, b, work); }, [&] { store_tiles<tile_n>(shared, work); },
+  share_out<cluster>([&] { load_tiles<tile_n, cluster>(shared, b, work); },
+                     [&] { store_tiles<tile_n, cluster>(shared, work); },
                      [&] { multiply_tiles<tile_n, cluster>(shared, work); },
                      [&] {
                        if (work.meeting.fetches) fetch_rows(work, iteration_of(work));
@@ -213,6 +237,28 @@ FetchedRows fetched(const Matrix& from, const Matrix& to, const OwnGemmWork& wor
                             arena)};
 }
 
+/// The tiles of a last wave that does not fill the CTAs; none of another scheduler's.
+CutTiles cut_of(const OwnGemmWork& work, const GemmKernel& kernel, int ctas, Arena& arena) {
+  CutTiles cut{.first_tile = work.tiles};
+  if (kernel.scheduler != TileScheduler::stream_k) return cut;
+  cut.slices = static_cast<int>(slices_of_last_wave(work.tiles, ctas, work.k_steps));
+  if (cut.slices == 1) return cut;
+  const std::int64_t tiles = work.tiles % ctas;
+  cut.first_tile -= tiles;
+  const auto given = static_cast<std::size_t>(tiles * (cut.slices - 1));
+  cut.sums = static_cast<float*>(arena.allocate(static_cast<Bytes>(given * sizeof(float)) * tile_m * kernel.tile_n));
+  cut.come = on_device(std::vector<std::uint32_t>(static_cast<std::size_t>(tiles * multiplying_warpgroups)), arena);
+  return cut;
+}
+
+/// Of a kernel that fetches rows, CTAs without a tile do so too; others only cut tiles need.
+int ctas_of(const OwnGemmWork& work, const GemmKernel& kernel, int max_sms) {
+  if (work.meeting.fetches) return ctas_for(kernel, std::numeric_limits<int>::max(), max_sms);
+  if (kernel.scheduler != TileScheduler::stream_k) return ctas_for(kernel, work.tiles, max_sms);
+  const int most = ctas_for(kernel, std::numeric_limits<int>::max(), max_sms);
+  return ctas_for(kernel, work.tiles * slices_of_last_wave(work.tiles, most, work.k_steps), max_sms);
+}
+
 }  // namespace
 
 OwnGemm::OwnGemm(const MatrixSize& size, const std::vector<RowBlockMatrices>& blocks, const Matrix& b,
@@ -220,13 +266,13 @@ OwnGemm::OwnGemm(const MatrixSize& size, const std::vector<RowBlockMatrices>& bl
     : kernel_(kernel),
       b_(tensor_map(b.data, size.n, size.k, b.stride, kernel.tile_n / kernel.cluster_m)),
       work_(work),
-      // Who has no tile fetches rows.
-      ctas_(ctas_for(kernel, work.meeting.fetches ? std::numeric_limits<int>::max() : work.tiles, max_sms)) {
+      ctas_(ctas_of(work, kernel, max_sms)) {
   const auto tiles_of = [&](const Matrix& matrix) {
     return tensor_map(matrix.data, size.m, size.n, matrix.stride, tile_m);
   };
   std::vector<OwnGemmBlock> rows;
   for (const RowBlockMatrices& block : blocks) {
+    work_.adds |= block.addend.has_value();
     OwnGemmBlock& one = rows.emplace_back();
     one.a = tensor_map(block.a.data, size.m, size.k, block.a.stride, tile_m);
     one.c = work.by_tile
@@ -245,6 +291,7 @@ OwnGemm::OwnGemm(const MatrixSize& size, const std::vector<RowBlockMatrices>& bl
   }
   work_.block_of_rows = on_device(rows, arena);
   work_.blocks_of_rows = static_cast<int>(rows.size());
+  work_.cut = cut_of(work, kernel, ctas_, arena);
   allow_shared_memory(variant_of(kernel));
 }
 

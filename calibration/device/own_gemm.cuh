@@ -40,6 +40,12 @@ struct SharedMemory {
   hopper::Barrier tile_staged, tile_read, addend_loaded;
 };
 
+/// Of a tile, those that a CTA multiplies.
+struct StepsAlongK {
+  int first = 0, end = 0;
+  __device__ int count() const { return end - first; }
+};
+
 /// The tiles of one CTA, ascending.
 struct CtaTiles {
   std::int64_t tile, step;
@@ -101,17 +107,16 @@ struct Loader {
   static constexpr int rows_of_b = tile_n / cluster;
   SharedMemory<tile_n>& shared;
   const CUtensorMap& b;
-  int k_steps;
   int cta = cluster > 1 ? hopper::cta_of_cluster() : 0;
   hopper::Ring<own_stages(tile_n)> ring = {};
 
-  /// The operands of one tile: rows of a from `row_a` on, and of b from `row_b` on, of which a CTA of a cluster loads
-  /// its share for all. Boxes that reach over an edge bring all of their bytes, zeros for what lies outside. Each step
-  /// of a is loaded behind `wait_for` of it.
+  /// The operands of one tile, of which `steps` are read along k: rows of a from `row_a` on, and of b from `row_b` on,
+  /// of which a CTA of a cluster loads its share for all. Boxes that reach over an edge bring all of their bytes, zeros
+  /// for what lies outside. Each step of a is loaded behind `wait_for` of it.
   template <class Wait>
-  __device__ void load(const CUtensorMap& a, int row_a, int row_b, const Wait& wait_for) {
+  __device__ void load(const CUtensorMap& a, int row_a, int row_b, StepsAlongK steps, const Wait& wait_for) {
     const int own_row_b = row_b + cta * rows_of_b;
-    for (int step = 0; step < k_steps; ++step, ring.advance()) {
+    for (int step = steps.first; step < steps.end; ++step, ring.advance()) {
       wait_for(step);
       hopper::wait(shared.multiplied[ring.slot], ring.parity ^ 1);
       hopper::Barrier& loaded = shared.loaded[ring.slot];
@@ -130,7 +135,6 @@ struct Loader {
 template <int tile_n, int cluster>
 struct Multiplier {
   SharedMemory<tile_n>& shared;
-  int k_steps;
   int thread = static_cast<int>(threadIdx.x) % warpgroup;
   int first_row = (static_cast<int>(threadIdx.x) / warpgroup - 1) * rows_of_warpgroup;
   hopper::Ring<own_stages(tile_n)> ring = {};
@@ -145,8 +149,8 @@ struct Multiplier {
       hopper::arrive(shared.multiplied[slot]);
   }
 
-  /// sums = the rows of the warpgroup in the next tile.
-  __device__ void multiply(float (&sums)[tile_n / 2]) {
+  /// sums = the rows of the warpgroup in the next tile, of which so many steps along k are loaded.
+  __device__ void multiply(float (&sums)[tile_n / 2], int k_steps) {
     int previous = 0;
     for (int step = 0; step < k_steps; ++step, ring.advance()) {
       hopper::wait(shared.loaded[ring.slot], ring.parity);
@@ -254,7 +258,7 @@ void launch(const Variant<Kernel>& variant, int ctas, cudaStream_t stream, const
   cudaLaunchAttribute cluster{};
   cluster.id = cudaLaunchAttributeClusterDimension;
   cluster.val.clusterDim = {static_cast<unsigned>(variant.cluster_m), 1, 1};
-  config.attrs = &cluster, config.numAttrs = 1;
+  if (variant.cluster_m > 1) config.attrs = &cluster, config.numAttrs = 1;
   WEFT_CHECK(cudaLaunchKernelEx(&config, variant.kernel, arguments...));
 }
 

@@ -62,6 +62,15 @@ struct OwnGemmMeeting {
   bool ends_with_stores = false;  ///< peers may wait for what it stores, and not only for what it fetches
 };
 
+/// The tiles of the last wave, where they are cut along k; memory of the device.
+struct CutTiles {
+  std::int64_t first_tile = 0;  ///< those before are whole
+  int slices = 1;               ///< of each
+  float* sums = nullptr;        ///< of all slices but the last ones
+  std::uint32_t* come =
+      nullptr;  ///< of each tile and multiplying warpgroup how many have come, 0 at first and at the end
+};
+
 /// What one launch reads besides the matrices; arrays lie in device memory.
 struct OwnGemmWork {
   TileGrid grid;           ///< of one block of rows
@@ -71,6 +80,8 @@ struct OwnGemmWork {
   bool by_tile = false;       ///< tiles are stored one below the other; false: row-major
   bool rows_in_turn = false;  ///< of a tile go to the blocks in turn; false: block after block
   int blocks = 1;             ///< of a tile's rows, by destination; a group holds first all first blocks, and so on
+  // What is said here needs not be read from memory: that takes a microsecond, and until then nothing is loaded.
+  bool waits_to_start = false, adds = false;  ///< some tile, whose group or block says more
   const OwnGemmGroup* groups = nullptr;
   std::uint64_t* const* signals = nullptr;
   const CounterTarget* waits = nullptr;  ///< `iterations` of none is used
@@ -80,6 +91,7 @@ struct OwnGemmWork {
   OwnGemmMeeting meeting;
   const OwnGemmBlock* block_of_rows = nullptr;
   int blocks_of_rows = 1;
+  CutTiles cut;
   FetchOrder fetch;
 };
 
@@ -96,8 +108,8 @@ struct RowBlockMatrices {
 class OwnGemm {
  public:
   /// `size` is that of one block. `kernel` is one of own_kernels; with clusters of two the order's swizzle and the rows
-  /// of tiles are even. `max_sms`: CTAs of a persistent kernel; 0: one for each SM. `work` lacks its blocks of rows,
-  /// which are put into `arena`. Throws ExecutionError where the driver refuses.
+  /// of tiles are even. `max_sms`: CTAs of a persistent kernel; 0: one for each SM. `work` lacks its blocks of rows
+  /// and the cut of its tiles, which are put into `arena`. Throws ExecutionError where the driver refuses.
   OwnGemm(const MatrixSize& size, const std::vector<RowBlockMatrices>& blocks, const Matrix& b,
           const GemmKernel& kernel, int max_sms, const OwnGemmWork& work, Arena& arena);
   void enqueue(cudaStream_t stream) const;

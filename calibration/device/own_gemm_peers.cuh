@@ -170,7 +170,12 @@ class RowsThatCome {
   }
   /// Until what step `step` of the tile reads has come, for the calling thread's copies too.
   __device__ void wait_for(int step) {
-    if (known_ == work_.fetch.chunks || step < known_ * work_.fetch.chunk_steps) return;
+    while (known_ < work_.fetch.chunks && step >= known_ * work_.fetch.chunk_steps) learn_of_next();
+  }
+
+ private:
+  static constexpr int chunks_at_once = 4;
+  __device__ void learn_of_next() {
     bool has_come[chunks_at_once];
     try_until(work_.limit, work_.meeting.flags.rank, [&] {
 #pragma unroll
@@ -183,9 +188,6 @@ class RowsThatCome {
 #pragma unroll
     for (int i = 0; i < chunks_at_once; ++i) known_ += (all &= has_come[i] || i == 0) ? 1 : 0;
   }
-
- private:
-  static constexpr int chunks_at_once = 4;
   __device__ bool is_there(int chunk) const {
     const cuda::atomic_ref<std::uint64_t, cuda::thread_scope_device> come(come_[band_ * work_.fetch.chunks + chunk]);
     const auto units = static_cast<std::uint64_t>(FetchedChunk(work_, band_, chunk).units);

@@ -97,22 +97,24 @@ OwnGemm plan_own_gemm(const Schedule& schedule, OperationId id, const Gemm& gemm
   const LayoutKind layout = schedule.buffers[static_cast<std::size_t>(gemm.c.buffer)].layout.kind;
   const TileGrid grid = tile_grid(*gemm.kernel, size);
   const Groups groups = groups_of(id, gemm, grid, edges, signals, arena);
-  const OwnGemmWork work{.grid = grid,
-                         .tiles = grid.tiles() * static_cast<std::int64_t>(matrices.blocks.size()),
-                         .order = gemm.order,
-                         .k_steps = static_cast<int>((size.k + own_tile_k - 1) / own_tile_k),
-                         .by_tile = layout != LayoutKind::row_major,
-                         .rows_in_turn = layout == LayoutKind::per_destination,
-                         .blocks = blocks_of(layout, schedule.gpus),
-                         .groups = on_device(groups.groups, arena),
-                         .signals = on_device(groups.signals, arena),
-                         .waits = on_device(groups.waits, arena),
-                         .iterations = groups.waits.empty() && !ranks_meet(gemm)
-                                           ? nullptr
-                                           : static_cast<std::uint64_t*>(zeroed(16, arena)),
-                         .limit = signals.limit(id),
-                         .meeting = meeting_of(schedule, id, gemm, signals, arena),
-                         .fetch = fetch_order(size, DataType::bf16, gemm.order, grid)};
+  const OwnGemmWork work{
+      .grid = grid,
+      .tiles = grid.tiles() * static_cast<std::int64_t>(matrices.blocks.size()),
+      .order = gemm.order,
+      .k_steps = static_cast<int>((size.k + own_tile_k - 1) / own_tile_k),
+      .by_tile = layout != LayoutKind::row_major,
+      .rows_in_turn = layout == LayoutKind::per_destination,
+      .blocks = blocks_of(layout, schedule.gpus),
+      .waits_to_start =
+          std::ranges::any_of(groups.groups, [](const OwnGemmGroup& group) { return group.waits_to_start > 0; }),
+      .groups = on_device(groups.groups, arena),
+      .signals = on_device(groups.signals, arena),
+      .waits = on_device(groups.waits, arena),
+      .iterations =
+          groups.waits.empty() && !ranks_meet(gemm) ? nullptr : static_cast<std::uint64_t*>(zeroed(16, arena)),
+      .limit = signals.limit(id),
+      .meeting = meeting_of(schedule, id, gemm, signals, arena),
+      .fetch = fetch_order(size, DataType::bf16, gemm.order, grid)};
   return OwnGemm(size, matrices.blocks, matrices.b, *gemm.kernel, gemm.max_sms, work, arena);
 }
 

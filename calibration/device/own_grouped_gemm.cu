@@ -12,10 +12,10 @@ using namespace own_tiles;
 template <int tile_n, int cluster>
 __device__ void load_tiles(SharedMemory<tile_n>& shared, const CUtensorMap& a, const CUtensorMap& b,
                            const OwnGroupedGemmWork& work) {
-  Loader<tile_n, cluster> loader{shared, b, work.k_steps};
+  Loader<tile_n, cluster> loader{shared, b};
   for (CtaTiles own; own.tile < work.count; own.advance()) {
     const GroupedTile tile = work.tiles[own.tile];
-    loader.load(a, tile.row, tile.weight_row, [](int) {});
+    loader.load(a, tile.row, tile.weight_row, {0, work.k_steps}, [](int) {});
   }
 }
 
@@ -43,17 +43,16 @@ __device__ void store_tiles(SharedMemory<tile_n>& shared, const RowBoxes& c, con
     hopper::wait_until_read<0>();
     hopper::arrive(shared.tile_read);
   }
-  hopper::wait_until_stored();
 }
 
 template <int tile_n, int cluster>
 __device__ void multiply_tiles(SharedMemory<tile_n>& shared, const OwnGroupedGemmWork& work) {
-  Multiplier<tile_n, cluster> multiplier{shared, work.k_steps};
+  Multiplier<tile_n, cluster> multiplier{shared};
   const int staged_row = multiplier.first_row_of_warp() + row_of_lane();
   float sums[tile_n / 2];
   std::uint32_t parity = 0;
   for (CtaTiles own; own.tile < work.count; own.advance(), parity ^= 1) {
-    multiplier.multiply(sums);
+    multiplier.multiply(sums, work.k_steps);
     hopper::wait(shared.tile_read, parity ^ 1);
     stage<tile_n>(shared, sums, staged_row);
     hopper::order_with_copies();

@@ -21,7 +21,7 @@ namespace {
 // Sizes of the sets: together some 5700 cases on 1, 2, 4 and 8 GPUs. Measured with kernels, 1000 cases of these kinds
 // took 66 to 93 s on H200s (calibration/measurements), so all of them stay below ten minutes.
 constexpr int gemms_alone = 1200;
-constexpr int own_gemm_shapes = 20;
+constexpr int own_gemm_shapes = 17;
 constexpr double least_own_flops = 2e10, most_own_flops = 1e12;  // some 40 us to 2 ms: what is split into tile groups
 constexpr int default_collectives_per_octave = 2, collectives_per_gemm = 3;
 constexpr int pairs_of_an_op = 5, concurrent_pairs = 8;
@@ -132,8 +132,8 @@ PlanFile gemm_file(std::uint64_t seed) {
   return std::move(list).file("gemm");
 }
 
-/// By our own kernels, of each width of tiles a persistent one, and a grid; and by the library, since only beside it do
-/// their powers tell what is theirs and what the GPU's.
+/// By our own kernels, of each width of tiles a persistent one, in clusters and not, one that cuts tiles along k, and a
+/// grid; and by the library, since only beside it do their powers tell what is theirs and what the GPU's.
 PlanFile own_gemm_file(std::uint64_t seed) {
   Shapes shapes(seed, stream_of(Stream::own_gemms), 1);
   CaseList list("o", 1);
@@ -143,8 +143,9 @@ PlanFile own_gemm_file(std::uint64_t seed) {
     const bool has_pairs_of_tiles = divided_up(gemm.m, own_tile_m) % 2 == 0;
     if (flops < least_own_flops || flops > most_own_flops || !has_pairs_of_tiles) continue;
     ++i;
-    for (const GemmSource source : {GemmSource::library, GemmSource::own_256_pairs, GemmSource::own_192_pairs,
-                                    GemmSource::own_128_pairs, GemmSource::own_256_pairs_grid})
+    for (const GemmSource source :
+         {GemmSource::library, GemmSource::own_256_pairs, GemmSource::own_192, GemmSource::own_128_pairs,
+          GemmSource::own_192_stream_k, GemmSource::own_256_pairs_grid})
       list.add(gemm, {Serial{source}});
   }
   return std::move(list).file("own_gemm");

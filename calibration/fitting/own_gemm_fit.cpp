@@ -10,9 +10,13 @@
 namespace weft::calibration::fitting {
 namespace {
 
-/// Of times; a machine without kernels of the kind determines none of the last two.
-constexpr Number times[] = {
-    {"gemm", "own_efficiency", 0.5, 2}, {"gemm", "own_persistent_start", 0, 20}, {"gemm", "own_grid_tile", 0, 20}};
+/// Of times; what no observed kernel depends on stays as it is.
+constexpr Number times[] = {{"gemm", "own_efficiency", 0.5, 2},
+                            {"gemm", "own_narrow_efficiency", 0.5, 2},
+                            {"gemm", "own_persistent_start", 0, 20},
+                            {"gemm", "own_cluster_start", 0, 20},
+                            {"gemm", "own_slice", 0, 20},
+                            {"gemm", "own_grid_tile", 0, 20}};
 
 /// Above idle and as the measured time has it: the energy of an iteration is what is predicted, not its power.
 double predicted_W(const Machine& machine, const OwnGemmObservation& one) {

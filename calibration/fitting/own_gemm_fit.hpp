@@ -17,11 +17,11 @@ struct OwnGemmObservation {
   ClockReading reading;  ///< meanwhile
 };
 
-/// gemm.own_efficiency and, where there are kernels of the kind, gemm.own_persistent_start and gemm.own_grid_tile: by
-/// least squares of times at the clocks that were read. gemm.own_energy: the median of what our kernels draw, over the
-/// same of the `library`'s GEMMs under load, since GPUs of one type differ in what they draw. Empty with fewer than ten
-/// of ours; without energy where fewer than ten of either have their power. `machine` is the one that the library's
-/// GEMMs were fitted to.
+/// gemm.own_efficiency and, where there are kernels of the kind, gemm.own_narrow_efficiency, own_persistent_start,
+/// own_cluster_start, own_slice and own_grid_tile: by least squares of times at the clocks that were read.
+/// gemm.own_energy: the median of what our kernels draw, over the same of the `library`'s GEMMs under load, since GPUs
+/// of one type differ in what they draw. Empty with fewer than ten of ours; without energy where fewer than ten of
+/// either have their power. `machine` is the one that the library's GEMMs were fitted to.
 std::vector<FittedNumber> fit_own_gemms(const Machine& machine, const std::vector<OwnGemmObservation>& own,
                                         const std::vector<GemmObservation>& library);
 

@@ -187,7 +187,8 @@ class Support {
   void check(const GroupedGemm& gemm) const {
     if (dtype(gemm.b) == DataType::fp8) refuse("fp8 for a grouped GEMM, whose kernels multiply bf16");
     for (const Slice* slice : {&gemm.a, &gemm.b, &gemm.c}) check_own_bf16(*slice), check_aligned(*slice);
-    if (gemm.kernel && !is_own_kernel(*gemm.kernel)) refuse("a grouped GEMM's kernel that weft does not have");
+    if (gemm.kernel && (!is_own_kernel(*gemm.kernel) || gemm.kernel->scheduler == TileScheduler::stream_k))
+      refuse("a grouped GEMM's kernel that weft does not have");
   }
   void check(const AllReduceNorm& norm) const {
     if (norm.transport != Transport::peer_kernel) refuse("transport " + std::string(name_of(norm.transport)));

@@ -101,17 +101,20 @@ TileOfWave::TileOfWave(const Machine& machine, std::int64_t k, const GemmKernel&
   load_latency_us_ = timing.load_latency_us / kernel.stages;
   l2_us_ = std::hypot(delivered_bytes * wave.ctas / bytes_per_us(machine.gpu.l2_GBps),
                       unique_bytes / bytes_per_us(machine.gpu.l2_unique_GBps));
+  narrow_efficiency_ = is_own && kernel.tile_n == narrow_own_tile_n ? timing.own_narrow_efficiency : 1;
   epilogue_us_ = elements * timing.epilogue_us_per_element;
   epilogue_waited_for_ = !is_shared ? 0 : is_grid ? 1 : 1 - timing.epilogue_hidden;
   each_us_ = is_own && is_grid ? timing.own_grid_tile_us : 0;
   once_us_ = timing.kernel_overhead_us + (dtype == DataType::fp8 && !is_own ? timing.fp8_start_us : 0);
   start_us_ = (is_own && !is_grid ? timing.own_persistent_start_us : 0) +
+              (is_own && kernel.cluster_m > 1 ? timing.own_cluster_start_us : 0) +
               timing.cluster_start_us * std::log2(kernel.cluster_m * kernel.cluster_n);
 }
 
 TileTiming TileOfWave::at(double clock_share) const {
   const double flops_per_us = flops_per_us_ * clock_share * efficiency_;
-  const double step_us = about_longest({step_flops_ / flops_per_us, load_latency_us_ / clock_share, l2_us_});
+  const double step_us =
+      about_longest({step_flops_ / flops_per_us, load_latency_us_ / clock_share, l2_us_}) / narrow_efficiency_;
   const double epilogue_us = epilogue_us_ / clock_share;
   return {.tile_us = k_steps_ * step_us + epilogue_waited_for_ * epilogue_us + each_us_,
           .once_us = once_us_ + (1 - epilogue_waited_for_) * epilogue_us + start_us_,
@@ -132,6 +135,26 @@ TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmK
 
 double kernel_efficiency(const Machine& machine, const Gemm& gemm) {
   return runs_own_kernel(gemm) ? machine.gemm.own_efficiency : 1;
+}
+
+std::int64_t last_wave_slices(const GemmKernel& kernel, std::int64_t k, std::int64_t tiles, std::int64_t ctas) {
+  if (!is_own_kernel(kernel) || kernel.scheduler != TileScheduler::stream_k) return 1;
+  return slices_of_last_wave(tiles, ctas, divided_up(k, kernel.tile_k));
+}
+
+double share_of_last_wave(const Machine& machine, const GemmKernel& kernel, std::int64_t slices, double tile_us) {
+  if (slices == 1) return 1;
+  // A slice is given away, the last CTA waits for all, which takes as long whatever their size, and adds one by one.
+  const auto count = static_cast<double>(slices);
+  const double size_of_tile = static_cast<double>(kernel.tile_n) / largest_own_tile_n;
+  return 1 / count + machine.gemm.own_slice_us * (1 + count * size_of_tile) / tile_us;
+}
+
+double lone_waves(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, const TileTiming& timing) {
+  const std::int64_t tiles = tile_count(size, kernel), ctas = persistent_ctas(machine.gpu, kernel);
+  const std::int64_t slices = last_wave_slices(kernel, size.k, tiles, ctas);
+  const double last = tiles % ctas > 0 ? share_of_last_wave(machine, kernel, slices, timing.tile_us) : 0;
+  return static_cast<double>(tiles / ctas) + last;
 }
 
 double kernel_energy(const Machine& machine, const GemmKernel& kernel) {
@@ -157,8 +180,8 @@ double split_k_reduction_us(const Machine& machine, const MatrixSize& size, cons
 }
 
 double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype) {
-  const auto waves = static_cast<double>(divided_up(tile_count(size, kernel), persistent_ctas(machine.gpu, kernel)));
   const TileTiming timing = time_tile(machine, size, kernel, dtype);
+  const double waves = lone_waves(machine, size, kernel, timing);
   const double reset_us = waves > machine.gemm.dynamic_above_waves ? machine.gemm.root_counter_reset_us : 0;
   return reset_us + timing.once_us + waves * timing.tile_us + split_k_reduction_us(machine, size, kernel);
 }

@@ -56,7 +56,8 @@ class TileOfWave {
   // Of a step: the tensor cores' operations and rate at the maximum clock, and what their efficiency leaves of it,
   double step_flops_ = 0, flops_per_us_ = 0, efficiency_ = 0;
   double load_latency_us_ = 0;                       // what loads wait at the maximum clock,
-  double l2_us_ = 0;                                 // and what the L2 takes.
+  double l2_us_ = 0;                                 // what the L2 takes, and the share of these rates that is
+  double narrow_efficiency_ = 1;                     // reached.
   double epilogue_us_ = 0;                           // at the maximum clock,
   double epilogue_waited_for_ = 0;                   // and the share of it that the next tile waits for
   double each_us_ = 0, once_us_ = 0, start_us_ = 0;  // of a tile, and of the kernel
@@ -65,6 +66,15 @@ class TileOfWave {
 /// Rate of the GEMM's kernel over that of the library's, of the same tiles and at the same clock: below 1 for one that
 /// signals or waits tile by tile, as no library's kernel does.
 double kernel_efficiency(const Machine& machine, const Gemm& gemm);
+
+/// Slices along k of each tile of a last wave that is not full: 1 but for stream_k kernels of ours.
+std::int64_t last_wave_slices(const GemmKernel& kernel, std::int64_t k, std::int64_t tiles, std::int64_t ctas);
+
+/// How long such a wave takes, in tiles of `tile_us`.
+double share_of_last_wave(const Machine& machine, const GemmKernel& kernel, std::int64_t slices, double tile_us);
+
+/// Of the GEMM alone, in the time of a tile.
+double lone_waves(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, const TileTiming& timing);
 
 /// Energy of the tensor cores and of operands from the L2 over that of the library's kernel of the same tile.
 double kernel_energy(const Machine& machine, const GemmKernel& kernel);

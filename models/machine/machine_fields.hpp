@@ -293,6 +293,8 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
               {"ratio",
                "rate of a kernel that signals or waits tile by tile, which no library has, over the library's",
                {0.01, 2}});
+  io.optional("own_narrow_efficiency", gemm.own_narrow_efficiency,
+              {"ratio", "the same of its tiles of 128 columns over that of its wider ones", {0.01, 2}});
   io.optional("own_energy", gemm.own_energy,
               {"ratio",
                "energy of the tensor cores and operands of such a kernel over the library's of the same tile",
@@ -303,6 +305,8 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
   io.optional(
       "own_persistent_start", gemm.own_persistent_start_us,
       {"us", "once a GEMM by a kernel of one's own that is persistent, besides what every kernel takes", durations});
+  io.optional("own_cluster_start", gemm.own_cluster_start_us,
+              {"us", "once a GEMM by a kernel of one's own in clusters of two, besides that", durations});
   io.optional("own_store_bandwidth", gemm.own_store_GBps,
               {"GBps", "of tiles that a GEMM stores on peers, out of each GPU; left out: the links'", bandwidths});
   io.optional("own_store_latency", gemm.own_store_latency_us,
@@ -321,6 +325,9 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
   io.optional(
       "own_signal", gemm.own_signal_us,
       {"us", "from the end of a tile until its group's counter is raised, by a kernel that signals", durations});
+  io.optional(
+      "own_slice", gemm.own_slice_us,
+      {"us", "that a CTA takes to give or to add the sums of one slice along k of a tile of 128 x 256", durations});
 }
 
 void describe(auto& io, Like<OtherKernels> auto& kernels) {

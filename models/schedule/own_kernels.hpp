@@ -3,17 +3,20 @@
 // whose tensor memory accelerator fills it.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 
 #include "models/schedule/schedule.hpp"
 
 namespace weft {
 
-inline constexpr int own_tile_m = 128, own_tile_k = 64, largest_own_tile_n = 256;
+inline constexpr int own_tile_m = 128, own_tile_k = 64, largest_own_tile_n = 256, narrow_own_tile_n = 128;
 /// Pipeline stages that fit an SM's shared memory beside the staged tile.
 constexpr int own_stages(int tile_n) { return tile_n == 256 ? 3 : tile_n == 192 ? 4 : 5; }
 
-/// Clusters of two CTAs compute tiles one below the other; `scheduler` is grid or static_persistent.
+/// Clusters of two CTAs compute tiles one below the other. `scheduler` is grid, static_persistent or stream_k, which is
+/// static_persistent but for tiles of a last wave that leaves CTAs without one (slices_of_last_wave).
 constexpr GemmKernel own_kernel(int tile_n, int cluster_m, TileScheduler scheduler) {
   return {.tile_m = own_tile_m,
           .tile_n = tile_n,
@@ -34,7 +37,22 @@ inline constexpr std::array own_kernels{own_kernel(256, 2, TileScheduler::static
                                         own_kernel(192, 2, TileScheduler::static_persistent),
                                         own_kernel(192, 1, TileScheduler::static_persistent),
                                         own_kernel(192, 2, TileScheduler::grid),
-                                        own_kernel(192, 1, TileScheduler::grid)};
+                                        own_kernel(192, 1, TileScheduler::grid),
+                                        own_kernel(256, 2, TileScheduler::stream_k),
+                                        own_kernel(256, 1, TileScheduler::stream_k),
+                                        own_kernel(192, 2, TileScheduler::stream_k),
+                                        own_kernel(192, 1, TileScheduler::stream_k),
+                                        own_kernel(128, 2, TileScheduler::stream_k),
+                                        own_kernel(128, 1, TileScheduler::stream_k)};
+
+/// Into how many slices along k a stream_k kernel of ours cuts the tiles of the last wave, each for a CTA of its own:
+/// as many as find a CTA, while the tensor cores have longer to do with a slice than its sums take through the L2.
+constexpr std::int64_t slices_of_last_wave(std::int64_t tiles, std::int64_t ctas, std::int64_t k_steps) {
+  constexpr std::int64_t most_slices = 4, least_steps = 8;
+  const std::int64_t left = tiles % ctas;
+  if (left == 0) return 1;
+  return std::clamp<std::int64_t>(std::min(ctas / left, k_steps / least_steps), 1, most_slices);
+}
 
 /// A wave is several tiles wide and high, so that it shares operands; even, for clusters of two.
 inline constexpr TileOrder own_order{.swizzle = 8};

@@ -25,6 +25,12 @@ std::vector<GemmKernel> kernels_of(const Machine& machine) {
   return {cutlass_kernels.begin(), cutlass_kernels.end()};
 }
 
+bool runs_as(const GemmKernel& kernel, SignalingTiles scheduler, LastWave last_wave) {
+  if (kernel.scheduler == scheduler_of(scheduler)) return true;
+  return last_wave == LastWave::may_be_cut && scheduler == SignalingTiles::static_persistent &&
+         kernel.scheduler == TileScheduler::stream_k;
+}
+
 void require_whole_tiles(const std::string& field, std::int64_t extent) {
   if (extent % tile_extent != 0)
     throw InputError(
@@ -40,13 +46,13 @@ std::vector<SignalingTiles> tile_schedulers(const Machine& machine) {
 }
 
 GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataType dtype, SignalingTiles scheduler,
-                         const Machine& machine, TileColumns columns, double links_us) {
+                         const Machine& machine, TileColumns columns, double links_us, LastWave last_wave) {
   require_whole_tiles("workload.m", band_rows);
   require_whole_tiles("workload.n", size.n);
   std::optional<GemmKernel> fastest;
   double fastest_us = 0;
   for (const GemmKernel& kernel : kernels_of(machine)) {
-    if (kernel.scheduler != scheduler_of(scheduler)) continue;
+    if (!runs_as(kernel, scheduler, last_wave)) continue;
     const bool cuts_evenly = band_rows % (kernel.cluster_m * kernel.tile_m) == 0 &&
                              (columns == TileColumns::ragged || size.n % kernel.tile_n == 0);
     if (!cuts_evenly || ctas_per_sm(machine, kernel, dtype) == 0) continue;

@@ -15,6 +15,9 @@ inline constexpr int tile_extent = 128;
 /// Whether tiles cover the columns exactly, as a buffer of whole tiles needs, or the last ones may reach beyond.
 enum class TileColumns { whole, ragged };
 
+/// Whether a static_persistent kernel may give way to a stream_k one.
+enum class LastWave { whole, may_be_cut };
+
 /// A GEMM with a kernel of its own, one CTA a tile.
 struct Waves {
   GemmKernel kernel;
@@ -32,7 +35,8 @@ std::vector<SignalingTiles> tile_schedulers(const Machine& machine);
 /// Throws InputError where those rows or the columns are no multiple of tile_extent, or no such kernel fits an SM or
 /// has that scheduler.
 GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataType dtype, SignalingTiles scheduler,
-                         const Machine& machine, TileColumns columns = TileColumns::whole, double links_us = 0);
+                         const Machine& machine, TileColumns columns = TileColumns::whole, double links_us = 0,
+                         LastWave last_wave = LastWave::whole);
 
 /// With the fastest tiles that divide `band_rows`. Throws InputError as fastest_tiles(), and where the collective
 /// leaves no SM.

@@ -121,6 +121,31 @@ TEST(TiledKernel, StreamKHasNoLastPartialWave) {
   EXPECT_NEAR(waves(TileScheduler::stream_k, 4096, 16), 4096.0 / 116, 1e-3);
 }
 
+// A kernel that says how it cuts them: 0.6 tiles rather than 4 / 132.
+TEST(TiledKernel, ALastWaveTakesWhatItsSlicesTake) {
+  Gpu132 gpu;
+  TiledWork work = tiles_of(gpu, TileScheduler::stream_k, 4096);
+  work.last_wave = 0.6;
+  EXPECT_DOUBLE_EQ(work.waves(), 31.6);
+  Kernel kernel(gpu, {}, std::move(work));
+  gpu.engine.run();
+  EXPECT_NEAR(kernel.end_in_waves(), 31.6, 1e-6);
+}
+
+// Of 132 + 8 tiles the last 4 wait for a counter, and so do all slices of the last wave.
+TEST(TiledKernel, ALastWaveStartsWhenAllOfItsTilesMay) {
+  Gpu132 gpu;
+  Gemm gemm;
+  gemm.tile_groups = {136, 4};
+  gemm.waits = {{.tile_group = 1, .counter = 0}};
+  TiledWork work = tiles_of(gpu, TileScheduler::stream_k, 140);
+  work.last_wave = 0.5;
+  Kernel kernel(gpu, gemm, std::move(work));
+  gpu.happen_at(3 * tile_us, kernel.counters[0]);
+  gpu.engine.run();
+  EXPECT_NEAR(kernel.end_in_waves(), 3.5, 1e-6);
+}
+
 /// Over a link on which the tiles of a wave of 132 leave in `store_us`.
 TileStores stored_in(double store_us, std::int64_t tiles, Gpu132& gpu) {
   constexpr double bytes = 1000;

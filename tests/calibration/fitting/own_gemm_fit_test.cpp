@@ -25,7 +25,8 @@ std::vector<OwnGemmObservation> own_gemms(const Machine& machine, double excess 
   std::vector<OwnGemmObservation> observations;
   for (const std::int64_t m : {2048, 5000, 8192})
     for (const std::int64_t k : {2048, 6144})
-      for (const GemmKernel& kernel : {own_kernels[0], own_kernels[2], own_kernels[4]}) {
+      for (const GemmKernel& kernel : {own_kernels[0], own_kernels[2], own_kernels[4], own_kernels[9],
+                                       own_kernel(192, 1, TileScheduler::stream_k)}) {
         const MatrixSize size{m, 8192, k};
         const LoneGemm gemm = lone_gemm(machine, size, DataType::bf16, kernel, clock_share);
         observations.push_back({size, DataType::bf16, kernel, gemm.time_us, reading_of(machine, gemm, excess)});
@@ -55,6 +56,9 @@ class OwnGemmFit : public testing::Test {
     observed.gemm.own_efficiency = 0.9;
     observed.gemm.own_persistent_start_us = 4;
     observed.gemm.own_grid_tile_us = 1.5;
+    observed.gemm.own_narrow_efficiency = 0.8;
+    observed.gemm.own_cluster_start_us = 2;
+    observed.gemm.own_slice_us = 5;
     observed.gemm.own_energy = 1.2;
   }
   const Machine given;
@@ -66,6 +70,9 @@ TEST_F(OwnGemmFit, RecoversTheKernelsThatWereObserved) {
   EXPECT_NEAR(found["own_efficiency"], 0.9, 1e-3);
   EXPECT_NEAR(found["own_persistent_start"], 4, 0.02);
   EXPECT_NEAR(found["own_grid_tile"], 1.5, 0.02);
+  EXPECT_NEAR(found["own_narrow_efficiency"], 0.8, 1e-3);
+  EXPECT_NEAR(found["own_cluster_start"], 2, 0.02);
+  EXPECT_NEAR(found["own_slice"], 5, 0.02);
   EXPECT_NEAR(found["own_energy"], 1.2, 1e-3);
 }
 

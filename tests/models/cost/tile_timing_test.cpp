@@ -388,5 +388,29 @@ TEST(KernelEfficiency, IsThatOfOwnKernelsWhereTilesSignalOrWait) {
   EXPECT_EQ(kernel_efficiency(machine, gemm), 0.8);
 }
 
+// --- Waves of a GEMM alone ---------------------------------------------------------------------------------------
+
+// Two tiles of 32 steps on 4 SMs, in two slices: one is given, one waited for, one added.
+TEST(LoneWaves, OfATileInSlicesAreItsShareAndTheirSums) {
+  Machine machine = machine_of_tensor_cores();
+  const GemmKernel whole = own_kernel(256, 1, TileScheduler::static_persistent);
+  const GemmKernel cut = own_kernel(256, 1, TileScheduler::stream_k);
+  const MatrixSize two_tiles{128, 512, 32 * 64};
+  const TileTiming timing = time_tile(machine, two_tiles, cut, DataType::bf16);
+  EXPECT_DOUBLE_EQ(lone_waves(machine, two_tiles, whole, timing), 1);
+  EXPECT_DOUBLE_EQ(lone_waves(machine, two_tiles, cut, timing), 0.5);
+  machine.gemm.own_slice_us = timing.tile_us / 10;
+  EXPECT_NEAR(lone_waves(machine, two_tiles, cut, timing), 0.5 + 3 * 0.1, 1e-9);
+  EXPECT_DOUBLE_EQ(lone_waves(machine, {128, 256 * 6, 32 * 64}, cut, timing), 1 + 0.5 + 3 * 0.1);
+}
+
+TEST(LoneWaves, OfAFullWaveOrOfTooFewStepsAreWhole) {
+  Machine machine = machine_of_tensor_cores();
+  machine.gemm.own_slice_us = 1;
+  const GemmKernel cut = own_kernel(256, 1, TileScheduler::stream_k);
+  for (const MatrixSize& size : {MatrixSize{128, 4 * 256, 32 * 64}, MatrixSize{128, 512, 15 * 64}})
+    EXPECT_DOUBLE_EQ(lone_waves(machine, size, cut, time_tile(machine, size, cut, DataType::bf16)), 1);
+}
+
 }  // namespace
 }  // namespace weft

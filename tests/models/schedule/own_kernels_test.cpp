@@ -1,0 +1,35 @@
+#include "models/schedule/own_kernels.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+constexpr std::int64_t ctas = 132, many_steps = 1000;
+
+TEST(SlicesOfLastWave, AreAsManyAsFindACta) {
+  EXPECT_EQ(slices_of_last_wave(66, ctas, many_steps), 2);
+  EXPECT_EQ(slices_of_last_wave(67, ctas, many_steps), 1);
+  EXPECT_EQ(slices_of_last_wave(44, ctas, many_steps), 3);
+  EXPECT_EQ(slices_of_last_wave(3 * ctas + 66, ctas, many_steps), 2);
+}
+
+TEST(SlicesOfLastWave, AreNoneOfAFullWave) {
+  EXPECT_EQ(slices_of_last_wave(ctas, ctas, many_steps), 1);
+  EXPECT_EQ(slices_of_last_wave(5 * ctas, ctas, many_steps), 1);
+}
+
+TEST(SlicesOfLastWave, HaveEightStepsAndAreFourAtMost) {
+  EXPECT_EQ(slices_of_last_wave(1, ctas, many_steps), 4);
+  EXPECT_EQ(slices_of_last_wave(1, ctas, 24), 3);
+  EXPECT_EQ(slices_of_last_wave(1, ctas, 15), 1);
+}
+
+// With clusters of two, a slice is a whole cluster's.
+TEST(SlicesOfLastWave, FitClustersOfTwo) {
+  for (std::int64_t tiles = 2; tiles < 3 * ctas; tiles += 2)
+    EXPECT_LE(tiles % ctas / 2 * slices_of_last_wave(tiles, ctas, many_steps), ctas / 2) << tiles;
+}
+
+}  // namespace
+}  // namespace weft
