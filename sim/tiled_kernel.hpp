@@ -39,9 +39,6 @@ struct TileFetch {
 };
 
 struct TiledWork {
-  /// On all CTAs, in the time of a tile.
-  double waves() const;
-
   TileScheduler scheduler = TileScheduler::grid;
   std::int64_t tiles = 1;
   int ctas = 1;               ///< of the launched grid; not read with TileScheduler::grid, which has one for each tile
@@ -56,6 +53,9 @@ struct TiledWork {
   std::vector<TileFetch> fetches = {};  ///< one after the other, in the order of their tiles
   double fetch_latency_us = 0;          ///< from the meeting of the ranks to the first byte
   const double* slowdown = nullptr;     ///< a wave takes so many times as long, as this is when it starts; null: 1
+
+  /// On all CTAs at once, in the time of a tile.
+  double waves() const;
 };
 
 class TiledKernel : public Grid {

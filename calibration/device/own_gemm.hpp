@@ -5,7 +5,8 @@
 // One CTA of three warpgroups computes a tile at a time. The first warpgroup moves data: one of its threads loads
 // operands by TMA into a ring of stages, another stores finished tiles and signals, and two warps fetch rows of peers;
 // the other two multiply, each the half of the tile's rows. CTAs of a cluster compute tiles one below the other and
-// share the loads of b.
+// share the loads of b. CTAs that a last wave leaves without a tile may compute slices of others'
+// (own_gemm_slices.cuh).
 #pragma once
 
 #include <cuda.h>
@@ -68,7 +69,7 @@ struct CutTiles {
   int slices = 1;               ///< of each
   float* sums = nullptr;        ///< of all slices but the last ones
   std::uint32_t* come =
-      nullptr;  ///< of each tile and multiplying warpgroup how many have come, 0 at first and at the end
+      nullptr;  ///< how many have, for each tile and warpgroup that multiplies; 0 at first and at last
 };
 
 /// What one launch reads besides the matrices; arrays lie in device memory.

@@ -14,7 +14,6 @@ constexpr CtaShape whole_sm{1024, 1, 1};
 constexpr double tile_us = 10;
 
 /// One GPU of 132 SMs where nothing is ever short, so that a tile takes exactly tile_us.
-/// One GPU where nothing is ever short, so that a tile takes exactly tile_us.
 struct Gpu132 {
   Engine engine;
   SmLayout layout{test_gpu(11, 12)};
