@@ -3,6 +3,7 @@
 #include <numeric>
 #include <optional>
 
+#include "calibration/selftest_kernel_name.hpp"
 #include "models/schedule/own_kernels.hpp"
 
 namespace weft::calibration {
@@ -69,9 +70,7 @@ std::vector<Schedule> grouped_gemms(int gpus) {
   for (const GemmKernel& kernel : own_kernels)
     if (kernel.scheduler != TileScheduler::stream_k)
       schedules.push_back(grouped_gemm(gpus,
-                                       "8 experts, own kernel of " + std::to_string(kernel.tile_n) +
-                                           " columns, clusters of " + std::to_string(kernel.cluster_m) + ", " +
-                                           std::string(name_of(kernel.scheduler)),
+                                       "8 experts, " + own_kernel_name(kernel),
                                        uneven_groups(), kernel));
   return schedules;
 }

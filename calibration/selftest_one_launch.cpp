@@ -1,5 +1,6 @@
 #include "calibration/selftest_one_launch.hpp"
 
+#include "calibration/selftest_kernel_name.hpp"
 #include "models/base/names.hpp"
 #include "models/schedule/layout.hpp"
 #include "models/schedule/own_kernels.hpp"
@@ -32,8 +33,7 @@ Schedule exchange(const std::string& op, int gpus, const MatrixSize& of_block, c
   const MatrixSize size{of_block.m * gpus, of_block.n, of_block.k};
   Schedule schedule;
   schedule.name = op + " in one launch of " + std::to_string(of_block.m) + " rows a GPU, gpus=" + std::to_string(gpus) +
-                  ", own kernel of " + std::to_string(kernel.tile_n) + " columns, clusters of " +
-                  std::to_string(kernel.cluster_m) + ", " + std::string(name_of(kernel.scheduler));
+                  ", " + own_kernel_name(kernel);
   schedule.family = "hybrid";
   schedule.gpus = gpus;
   schedule.streams = {{"compute", 0}};

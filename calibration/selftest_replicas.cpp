@@ -1,5 +1,6 @@
 #include "calibration/selftest_replicas.hpp"
 
+#include "calibration/selftest_kernel_name.hpp"
 #include "models/schedule/amounts.hpp"
 #include "models/schedule/layout.hpp"
 
@@ -36,9 +37,7 @@ Gemm replicated_gemm(int gpus, const GemmKernel& kernel) {
 
 Schedule stored_on_peers(int gpus, const GemmKernel& kernel) {
   Schedule schedule;
-  schedule.name = "tiles stored on peers gpus=" + std::to_string(gpus) + ", own kernel of " +
-                  std::to_string(kernel.tile_n) + " columns, clusters of " + std::to_string(kernel.cluster_m) + ", " +
-                  std::string(name_of(kernel.scheduler));
+  schedule.name = "tiles stored on peers gpus=" + std::to_string(gpus) + ", " + own_kernel_name(kernel);
   schedule.family = "hybrid";
   schedule.gpus = gpus;
   schedule.streams = {{"compute", 0}, {"sums", -5}};

@@ -1,5 +1,6 @@
 #include "calibration/selftest_rotation.hpp"
 
+#include "calibration/selftest_kernel_name.hpp"
 #include "models/base/names.hpp"
 #include "models/schedule/layout.hpp"
 #include "models/schedule/own_kernels.hpp"
@@ -17,8 +18,7 @@ Schedule sums_going_round(CollectiveKind kind, int gpus, const GemmKernel& kerne
   const std::int64_t m = rows * gpus;
   Schedule schedule;
   schedule.name = std::string(name_of(kind)) + " of sums going round gpus=" + std::to_string(gpus) +
-                  ", own kernel of " + std::to_string(kernel.tile_n) + " columns, clusters of " +
-                  std::to_string(kernel.cluster_m) + ", " + std::string(name_of(kernel.scheduler)) +
+                  ", " + own_kernel_name(kernel) +
                   (in_gemm ? ", in one launch" : "");
   schedule.family = "hybrid";
   schedule.gpus = gpus;

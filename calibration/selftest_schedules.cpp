@@ -1,5 +1,6 @@
 #include "calibration/selftest_schedules.hpp"
 
+#include "calibration/selftest_kernel_name.hpp"
 #include "calibration/selftest_attention.hpp"
 #include "calibration/selftest_experts.hpp"
 #include "calibration/selftest_fp8.hpp"
@@ -154,8 +155,7 @@ Gemm own_gemm(Gemm gemm, const GemmKernel& kernel) {
 Schedule own_gemm_with_edges(int gpus, const GemmKernel& kernel) {
   Schedule schedule = empty_schedule("gemm", gpus, 1);
   const std::int64_t rows = 7 * own_tile_m + 40, columns = 5 * own_tile_m + 24, inner = 1000;
-  schedule.name = "own kernel of " + std::to_string(kernel.tile_n) + " columns, clusters of " +
-                  std::to_string(kernel.cluster_m) + ", " + std::string(name_of(kernel.scheduler)) +
+  schedule.name = own_kernel_name(kernel) +
                   ", with edges gpus=" + std::to_string(gpus);
   schedule.buffers = {matrix("a", rows, inner), matrix("b", columns, inner), matrix("c", rows, columns)};
   schedule.meaning->m = rows, schedule.meaning->n = columns, schedule.meaning->k = inner;
