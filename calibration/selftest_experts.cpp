@@ -69,9 +69,7 @@ std::vector<Schedule> grouped_gemms(int gpus) {
       grouped_gemm(gpus, "8 experts", uneven_groups(), {}), grouped_gemm(gpus, "60 experts", many_small_groups(), {})};
   for (const GemmKernel& kernel : own_kernels)
     if (kernel.scheduler != TileScheduler::stream_k)
-      schedules.push_back(grouped_gemm(gpus,
-                                       "8 experts, " + own_kernel_name(kernel),
-                                       uneven_groups(), kernel));
+      schedules.push_back(grouped_gemm(gpus, "8 experts, " + own_kernel_name(kernel), uneven_groups(), kernel));
   return schedules;
 }
 

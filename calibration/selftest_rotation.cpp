@@ -17,9 +17,8 @@ Schedule sums_going_round(CollectiveKind kind, int gpus, const GemmKernel& kerne
   const bool everywhere = kind == CollectiveKind::all_reduce, in_gemm = meeting == Meeting::in_gemm;
   const std::int64_t m = rows * gpus;
   Schedule schedule;
-  schedule.name = std::string(name_of(kind)) + " of sums going round gpus=" + std::to_string(gpus) +
-                  ", " + own_kernel_name(kernel) +
-                  (in_gemm ? ", in one launch" : "");
+  schedule.name = std::string(name_of(kind)) + " of sums going round gpus=" + std::to_string(gpus) + ", " +
+                  own_kernel_name(kernel) + (in_gemm ? ", in one launch" : "");
   schedule.family = "hybrid";
   schedule.gpus = gpus;
   schedule.streams = {{"compute", 0}};

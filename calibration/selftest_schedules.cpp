@@ -1,9 +1,9 @@
 #include "calibration/selftest_schedules.hpp"
 
-#include "calibration/selftest_kernel_name.hpp"
 #include "calibration/selftest_attention.hpp"
 #include "calibration/selftest_experts.hpp"
 #include "calibration/selftest_fp8.hpp"
+#include "calibration/selftest_kernel_name.hpp"
 #include "calibration/selftest_one_launch.hpp"
 #include "calibration/selftest_replicas.hpp"
 #include "calibration/selftest_rotation.hpp"
@@ -155,8 +155,7 @@ Gemm own_gemm(Gemm gemm, const GemmKernel& kernel) {
 Schedule own_gemm_with_edges(int gpus, const GemmKernel& kernel) {
   Schedule schedule = empty_schedule("gemm", gpus, 1);
   const std::int64_t rows = 7 * own_tile_m + 40, columns = 5 * own_tile_m + 24, inner = 1000;
-  schedule.name = own_kernel_name(kernel) +
-                  ", with edges gpus=" + std::to_string(gpus);
+  schedule.name = own_kernel_name(kernel) + ", with edges gpus=" + std::to_string(gpus);
   schedule.buffers = {matrix("a", rows, inner), matrix("b", columns, inner), matrix("c", rows, columns)};
   schedule.meaning->m = rows, schedule.meaning->n = columns, schedule.meaning->k = inner;
   const Slice a = rows_of(schedule, 0, 0, 1), b = rows_of(schedule, 1, 0, 1), c = rows_of(schedule, 2, 0, 1);
