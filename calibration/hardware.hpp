@@ -16,6 +16,16 @@
 
 namespace weft::calibration {
 
+/// Programs that take turns with the schedules of a mix, one for each rank: see guest.hpp.
+struct Guests {
+  std::string folder;  ///< of their sockets; empty: there are none
+  /// By position in the list of schedules: the case that a schedule is of, as weft predict reads it, in one line.
+  /// Guests are told that of the first of each mix.
+  std::vector<std::string> cases;
+
+  bool are_there() const { return !folder.empty(); }
+};
+
 struct RunOptions {
   Condition condition = Condition::sustained;
   int windows = fewest_windows;  ///< sustained: at least so many, up to `most_windows`
@@ -29,6 +39,7 @@ struct RunOptions {
   /// Where there are fewer GPUs than ranks, several ranks may have the same one: results are those of as many GPUs, but
   /// ranks wait for each other's turns, and no time means anything. NCCL refuses it.
   bool may_share_gpus = false;
+  Guests guests;         ///< in turn only
   int absent_rank = -1;  ///< self-test: this rank leaves out what the others wait for, so that they hang
 
   /// What a rank may take over a schedule that finds it starting up.
@@ -70,8 +81,9 @@ struct GpuReadings {
 
 struct Measurement {
   Condition condition = Condition::after_pause;
-  std::string in_turn_with;        ///< id of the first case of the mix that it was measured in; empty: alone
-  double time_us = 0;              ///< of one iteration: the mean of `repeats_us`; after a pause their median
+  std::string in_turn_with;    ///< id of the first case of the mix that it was measured in; empty: alone
+  bool beside_guests = false;  ///< in turn with what weft does not know: the clock of the mix is not that of its cases
+  double time_us = 0;          ///< of one iteration: the mean of `repeats_us`; after a pause their median
   std::vector<double> repeats_us;  ///< each the slowest rank's mean iteration, over repeats_per_iteration
   int iterations = 0;              ///< in each timed run or window
   bool checked = false;

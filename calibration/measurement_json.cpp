@@ -75,6 +75,7 @@ void describe(auto& io, Like<Span> auto& span) {
 void describe(auto& io, Like<Measurement> auto& measurement) {
   io.optional("condition", measurement.condition);
   io.optional("in_turn_with", measurement.in_turn_with);
+  io.optional("beside_guests", measurement.beside_guests);
   io.required("time_us", measurement.time_us, shortest_us);
   io.usual("repeats_us", measurement.repeats_us, shortest_us);
   io.derived("noise", [&] { return measurement.repeats_us.empty() ? 0.0 : relative_spread(measurement.repeats_us); });

@@ -45,6 +45,8 @@ std::string_view describe(Activity activity) {
       return "capturing the graph";
     case Activity::timing:
       return "timing";
+    case Activity::waiting_for_guest:
+      return "waiting for the guest";
     case Activity::checking:
       return "checking the result";
     case Activity::profiling:

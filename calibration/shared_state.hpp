@@ -38,6 +38,7 @@ enum class Activity {
   warming_up,
   capturing,
   timing,
+  waiting_for_guest,
   checking,
   profiling,
   finished

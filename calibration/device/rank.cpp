@@ -1,5 +1,6 @@
 #include "calibration/device/rank.hpp"
 
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -26,7 +27,10 @@ class RankProcess {
         send_(send),
         ranks_(*job.state, job.rank, job.ranks, job.options.rank_limit_s()),
         resources_{{}, {}, SymmetricMemory(ranks_), {}, make_lt_handle(), WindowMemory(ranks_), Communicators(ranks_)},
-        sensors_(gpu_of_rank(job.rank)) {}
+        sensors_(gpu_of_rank(job.rank)) {
+    if (job.in_turn && job.options.guests.are_there())
+      guest_.emplace(job.options.guests.folder, job.rank, std::chrono::duration<double>(job.options.longest_limit_s()));
+  }
 
   void run(Profiler* profiler) {
     if (job_.rank == 0) send_json({{"conditions", to_json(read_conditions(job_.ranks, sensors_))}});
@@ -109,6 +113,10 @@ class RankProcess {
       ranks_.enter(Activity::capturing);
       one->launcher.prepare();
     }
+    if (guest_) {
+      ranks_.enter(Activity::waiting_for_guest);
+      guest_->prepare(job_.options.guests.cases[mix.front()->index]);
+    }
     ranks_.enter(Activity::timing);
     time(mix);
     for (const auto& one : mix) {
@@ -126,7 +134,7 @@ class RankProcess {
     const Instruments instruments{sensors_, clocks_};
     std::vector<TimedProgram> timed;
     for (const auto& one : mix) timed.push_back({one->program, one->launcher, one->measurement});
-    if (job_.in_turn) return measure_in_turn(timed, ranks_, job_.options, instruments);
+    if (job_.in_turn) return measure_in_turn(timed, ranks_, job_.options, instruments, guest_ ? &*guest_ : nullptr);
     for (const TimedProgram& one : timed) {
       if (job_.options.condition == Condition::sustained)
         measure_sustained(one, ranks_, job_.options, instruments);
@@ -175,6 +183,7 @@ class RankProcess {
   Resources resources_;
   Sensors sensors_;
   SmClocks clocks_;
+  std::optional<Guest> guest_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "calibration/device/timing.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "calibration/device/power_log.hpp"
 #include "calibration/device/windows.hpp"
@@ -13,6 +14,9 @@ namespace {
 /// Windows that the GPU is given ahead, so that a slow moment of the host is no pause.
 constexpr std::size_t queued_windows = 3;
 constexpr double queued_ms_of_turns = 60;
+/// After a guest's turn the GPU is idle: so much of the first schedule goes before what is timed, for the host to get
+/// ahead.
+constexpr double lead_ms = 0.2;
 
 /// Means over the iterations of one run after a pause.
 struct TimedRun {
@@ -168,7 +172,7 @@ void measure_sustained(const TimedProgram& one, RankView& ranks, const RunOption
 }
 
 void measure_in_turn(const std::vector<TimedProgram>& mix, RankView& ranks, const RunOptions& options,
-                     const Instruments& instruments) {
+                     const Instruments& instruments, Guest* guest) {
   std::vector<int> launches;
   double round_us = 0;
   for (const TimedProgram& one : mix) {
@@ -178,11 +182,23 @@ void measure_in_turn(const std::vector<TimedProgram>& mix, RankView& ranks, cons
   }
   const int rounds = std::max(1, static_cast<int>(rounds_ms * 1e3 / round_us));
   const auto queued = static_cast<std::size_t>(queued_ms_of_turns * 1e3 / round_us * static_cast<double>(mix.size()));
+  const int leading = launches_to_fill(lead_ms, round_us / std::accumulate(launches.begin(), launches.end(), 0), 1);
   Settling settling(std::max(queued_windows, queued), options.windows, ranks, instruments);
   settling.run([&](Windows& windows) {
-    for (int round = 0; round < rounds; ++round)
+    for (int round = 0; round < rounds; ++round) {
+      if (guest != nullptr) {
+        windows.finish();
+        ranks.barrier();
+        ranks.enter(Activity::waiting_for_guest);
+        guest->turn();
+        ranks.enter(Activity::timing);
+        ranks.barrier();
+        for (int i = 0; i < leading; ++i) mix.front().launcher.launch();
+      }
       for (std::size_t i = 0; i < mix.size(); ++i) windows.add(mix[i].program, mix[i].launcher, launches[i]);
+    }
   });
+  if (guest != nullptr) guest->end(counted_windows * rounds, counted_windows);
 
   const GpuReadings gpus = settling.readings();
   for (std::size_t i = 0; i < mix.size(); ++i) {
@@ -194,6 +210,7 @@ void measure_in_turn(const std::vector<TimedProgram>& mix, RankView& ranks, cons
       repeats_us.push_back(ranks.maximum(sum_us / rounds) / mix[i].program.schedule().repeats_per_iteration);
     }
     fill(mix[i].measurement, std::move(repeats_us), launches[i], gpus);
+    mix[i].measurement.beside_guests = guest != nullptr;
   }
   keep_windows(settling, mix.front().measurement);
 }

@@ -4,6 +4,7 @@
 #include "calibration/device/conditions.hpp"
 #include "calibration/device/launcher.hpp"
 #include "calibration/device/sm_clocks.hpp"
+#include "calibration/guest.hpp"
 #include "calibration/hardware.hpp"
 
 namespace weft::calibration::device {
@@ -29,8 +30,8 @@ void measure_after_pause(const TimedProgram& one, RankView& ranks, const RunOpti
                          const Instruments& instruments);
 void measure_sustained(const TimedProgram& one, RankView& ranks, const RunOptions& options,
                        const Instruments& instruments);
-/// The schedules take turns; `mix` is not empty.
+/// The schedules take turns, with the guest where there is one (it is prepared); `mix` is not empty.
 void measure_in_turn(const std::vector<TimedProgram>& mix, RankView& ranks, const RunOptions& options,
-                     const Instruments& instruments);
+                     const Instruments& instruments, Guest* guest);
 
 }  // namespace weft::calibration::device

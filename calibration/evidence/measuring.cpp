@@ -1,11 +1,13 @@
 #include "calibration/evidence/measuring.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "models/base/input_error.hpp"
 #include "models/check/hardware_support.hpp"
 #include "models/execution/executor.hpp"
+#include "scenarios/case_json.hpp"
 #include "scenarios/study/in_turn.hpp"
 #include "scenarios/study/settle.hpp"
 
@@ -90,6 +92,8 @@ void Measuring::run(const Progress& progress) {
                                 runs_done.add();
                                 ++failed;
                               }};
+  if (options_.run.guests.are_there())
+    for (const Case& one : cases_) options_.run.guests.cases.push_back(scenarios::to_json(one).dump());
   if (options_.in_turn)
     measure_in_turn(schedules_, mixes_, options_.run, observer);
   else

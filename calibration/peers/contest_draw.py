@@ -6,7 +6,7 @@
 WEFT: the program weft. M workloads (15) of each of four patterns in bf16: rows from 1,024 to 16,384 in steps of 512,
 columns from 1,280 to 14,336 in steps of 128, a depth from 768 to 14,336 in steps of 64, each uniform in its logarithm.
 A workload gives "W.serial" and "W.R" of the five schedules that `weft run --best 5` would try, R = 0 of the one that
-is predicted fastest. Draw before measuring: a choice made afterwards knows the answer. pytorch_pairs.py takes the same file.
+is predicted fastest. Draw before measuring: a choice made afterwards knows the answer. contest_run.py takes the file.
 """
 import argparse
 import collections

@@ -5,9 +5,10 @@
 
 WEFT.jsonl: what `weft measure --in-turn` wrote of cases named "W.serial" and "W.R", R = 0 of the schedule that weft
 predicted fastest of those that run, 1 of the next. PYTORCH.jsonl: what pytorch_pairs.py wrote of the same workloads on
-the same server. The two ran one after the other, each under its own load: times are compared as speedups over each
-one's own serial, a matrix product by cuBLAS and a collective by NCCL in both, whose times are compared too. With --each
-every workload gets a line of its own instead.
+the same server. Beside guests all took turns under one load, and times are compared as they are. Until 2026-11-25 the two
+ran one after the other, each under its own load: those are compared as speedups over each one's own serial, a matrix
+product by cuBLAS and a collective by NCCL in both, whose times are compared too. With --each every workload gets a line of
+its own instead.
 """
 import argparse
 import gzip
@@ -25,7 +26,7 @@ def geometric_mean(values):
 
 
 def weft_times(path):
-    """By workload: {"serial" or rank: (time, schedule)}."""
+    """By workload: {"serial" or rank: (time, schedule, checked, beside guests)}."""
     times = {}
     for line in lines(path):
         if "case" not in line or "time_us" not in line:
@@ -33,7 +34,8 @@ def weft_times(path):
         case = line["case"]
         rank = case["id"].rsplit(".", 1)[1]
         workload = json.dumps(case["workload"], sort_keys=True)
-        times.setdefault(workload, {})[rank] = (line["time_us"], case["schedule"], line["checked"])
+        times.setdefault(workload, {})[rank] = (line["time_us"], case["schedule"], line["checked"],
+                                                    line.get("beside_guests", False))
     return times
 
 
@@ -50,6 +52,8 @@ def contest(workload, own, peers):
     best_rank = min(ranks + ["serial"], key=lambda rank: own[rank][0])
     peer_serial = peers["pytorch serial"]
     best_peer = min(peers, key=peers.get)
+    # What it would take under our load, where it had its own.
+    best_peer_us = peers[best_peer] if own["serial"][3] else peers[best_peer] * serial / peer_serial
     return {
         "workload": json.loads(workload),
         "choice": own[ranks[0]][1],
@@ -59,10 +63,10 @@ def contest(workload, own, peers):
         "best_over_serial": serial / own[best_rank][0],
         "best_peer": best_peer,
         "best_peer_over_serial": peer_serial / peers[best_peer],
-        "choice_over_best_peer": serial / own[ranks[0]][0] / (peer_serial / peers[best_peer]),
-        "best_over_best_peer": serial / own[best_rank][0] / (peer_serial / peers[best_peer]),
+        "choice_over_best_peer": best_peer_us / own[ranks[0]][0],
+        "best_over_best_peer": best_peer_us / own[best_rank][0],
         "serial_over_peer_serial": serial / peer_serial,
-        "all_checked": all(checked for _, _, checked in own.values()),
+        "all_checked": all(checked for _, _, checked, _ in own.values()),
     }
 
 

@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
-"""What PyTorch makes of a GEMM beside a collective, measured as `weft measure --in-turn` measures weft's schedules.
+"""What PyTorch makes of a GEMM beside a collective, in turn with weft's schedules of the same workload.
 
-    torchrun --standalone --nproc-per-node N calibration/peers/pytorch_pairs.py CASES.jsonl --out OUT.jsonl
+    torchrun --standalone --nproc-per-node N calibration/peers/pytorch_pairs.py --guest-of FOLDER --out OUT.jsonl
 
-Of CASES (as `weft predict` reads them) the workloads count, each once: pairs in bf16 on N GPUs. Of each workload all
-that PyTorch 2.11 offers takes turns under one sustained load, every schedule as a CUDA graph of its own: serial (a
-matrix product and NCCL), the same in two and four chunks on two streams, its symmetric-memory all-reduces, and its
-asynchronous tensor parallelism (fused_all_gather_matmul, fused_matmul_reduce_scatter). One line a schedule:
-{"workload": {...}, "gpus": N, "peer": "pytorch two_shot", "time_us": ..., "noise": ..., "sm_clock_MHz": ...}.
-Turns are 50 ms long, in four rounds of which the last three count; a time is that of the slowest rank. Results are
-compared with those of serial; a schedule that fails or computes something else gets an "error". An existing OUT is
-continued: workloads that it holds are left out. Switch multicast stays off.
+The guest of `weft measure CASES --in-turn --guests FOLDER` on N GPUs, whose ranks say what to prepare and when it is our
+turn (calibration/guest.hpp): contest_run.py starts both. Of each workload, a pair in bf16, all that PyTorch 2.11 offers
+takes turns, every schedule as a CUDA graph of its own: serial (a matrix product and NCCL), the same in two and four chunks
+on two streams, its symmetric-memory all-reduces, and its asynchronous tensor parallelism (fused_all_gather_matmul,
+fused_matmul_reduce_scatter). One line a schedule:
+{"workload": {...}, "gpus": N, "peer": "pytorch two_shot", "time_us": ..., "noise": ...}.
+A time is the mean over those turns that count for weft's schedules too, of the slowest rank. Results are compared with
+those of serial; a schedule that fails or computes something else gets an "error". Switch multicast stays off.
 """
 import argparse
 import datetime
 import json
 import os
+import socket
 
 os.environ.setdefault("NCCL_NVLS_ENABLE", "0")
 os.environ.setdefault("TORCH_SYMM_MEM_DISABLE_MULTICAST", "1")
@@ -24,7 +25,7 @@ import torch
 import torch.distributed as dist
 import torch.distributed._symmetric_memory as symmetric
 
-TURN_US, ROUNDS = 50e3, 4
+TURN_US, LEAD_US = 2e3, 200  # as weft's: what a schedule runs in a turn; what goes before, for the host to get ahead
 
 
 class Pair:
@@ -157,96 +158,104 @@ def error_over(result, reference):
     return slowest(difference.item())
 
 
-def windows(graphs, launches, rounds):
-    dist.barrier()
-    torch.cuda.synchronize()
-    recorded = []
-    for turn in range(rounds):
-        for graph, count in zip(graphs, launches):
+class Mix:
+    """All that PyTorch makes of one workload, ready to take turns."""
+
+    def __init__(self, workload, group):
+        self.pair = pair = Pair(workload, group)  # graphs only borrow its tensors
+        self.lines, self.graphs, self.launches, self.turns = [], [], [], []
+        reference = None
+        for name, (way, is_compared) in pair.ways().items():
+            line = {"workload": workload, "gpus": pair.ranks, "peer": name}
+            self.lines.append(line)
+            try:
+                graph, result = captured(way)
+                graph.replay()
+                torch.cuda.synchronize()
+                if reference is None:
+                    reference = result.clone()
+                elif is_compared and (off := error_over(result, reference)) > 0.05:
+                    raise RuntimeError(f"the result is off by {off:.3g} standard deviations")
+                self.graphs.append((line, graph))
+            except Exception as error:  # a kernel that does not take these sizes is no reason to stop
+                line["error"] = str(error).splitlines()[0][:200]
+        self.lead, self.launches = 1, [3] * len(self.graphs)
+        for _ in range(2):
+            self.turn()
+        # Of the slowest rank: the ranks' collectives have to match.
+        times_us = [slowest(us) for us in self.turns.pop()]
+        self.lead = max(1, int(LEAD_US / times_us[0]))
+        self.launches = [max(1, int(TURN_US / us)) for us in times_us]
+        self.turns.clear()
+
+    def turn(self):
+        torch.cuda.synchronize()
+        for _ in range(self.lead):
+            self.graphs[0][1].replay()
+        events = []
+        for (_, graph), count in zip(self.graphs, self.launches):
             start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
             start.record()
             for _ in range(count):
                 graph.replay()
             end.record()
-            recorded.append((start, end, count))
-            if len(recorded) > 3:
-                recorded[-3][1].synchronize()
-    torch.cuda.synchronize()
-    return [slowest(start.elapsed_time(end) * 1e3 / count) for start, end, count in recorded]
+            events.append((start, end))
+        torch.cuda.synchronize()
+        self.turns.append([start.elapsed_time(end) * 1e3 / count
+                           for (start, end), count in zip(events, self.launches)])
+
+    def measured(self, turns, periods):
+        """Lines with the times of the last turns."""
+        of_period = turns // periods
+        counted = self.turns[-turns:]
+        for i, (line, _) in enumerate(self.graphs):
+            of_schedule = [turn[i] for turn in counted]
+            means = [slowest(sum(of_schedule[first:first + of_period]) / of_period)
+                     for first in range(0, turns, of_period)]
+            line["time_us"] = sum(means) / len(means)
+            line["noise"] = (max(means) - min(means)) / line["time_us"]
+        return self.lines
 
 
-def clock_MHz():
-    try:
-        import pynvml
-        pynvml.nvmlInit()
-        handle = pynvml.nvmlDeviceGetHandleByIndex(torch.cuda.current_device())
-        return pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM)
-    except Exception:
-        return None
-
-
-def measured(workload, group):
-    pair = Pair(workload, group)
-    lines, graphs = [], []
-    reference = None
-    for name, (way, is_compared) in pair.ways().items():
-        line = {"workload": workload, "gpus": pair.ranks, "peer": name}
-        lines.append(line)
-        try:
-            graph, result = captured(way)
-            graph.replay()
-            torch.cuda.synchronize()
-            if reference is None:
-                reference = result.clone()
-            elif is_compared and (off := error_over(result, reference)) > 0.05:
-                raise RuntimeError(f"the result is off by {off:.3g} standard deviations")
-            graphs.append((line, graph))
-        except Exception as error:  # a kernel that does not take these sizes is no reason to stop
-            line["error"] = str(error).splitlines()[0][:200]
-    alone = [graph for _, graph in graphs]
-    first = windows(alone, [3] * len(alone), 2)[len(alone):]
-    times = windows(alone, [max(3, int(TURN_US / us)) for us in first], ROUNDS)
-    clock = clock_MHz()
-    for i, (line, _) in enumerate(graphs):
-        own = [times[turn * len(alone) + i] for turn in range(1, ROUNDS)]
-        line["time_us"] = sum(own) / len(own)
-        line["noise"] = (max(own) - min(own)) / line["time_us"]
-        if clock is not None:
-            line["sm_clock_MHz"] = clock
-    return lines
+def orders(path):
+    """What weft's rank says, line by line; answered "done" when the next is asked for."""
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen()
+        connection, _ = listening.accept()
+    with connection, connection.makefile() as lines:
+        for line in lines:
+            yield line.rstrip().partition(" ")
+            connection.sendall(b"done\n")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases")
+    parser.add_argument("--guest-of", required=True, metavar="FOLDER")
     parser.add_argument("--out", required=True)
     arguments = parser.parse_args()
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group("nccl", timeout=datetime.timedelta(seconds=120))
-    ranks, is_first = dist.get_world_size(), dist.get_rank() == 0
+    rank, ranks = dist.get_rank(), dist.get_world_size()
     group = dist.group.WORLD.group_name
-    done = set()
-    if os.path.exists(arguments.out):
-        with open(arguments.out) as file:
-            done = {json.dumps(json.loads(line).get("workload"), sort_keys=True) for line in file}
     dist.barrier()
-    workloads = []
-    with open(arguments.cases) as file:
-        for case in map(json.loads, file):
-            key = json.dumps(case["workload"], sort_keys=True)
-            if case["gpus"] == ranks and key not in done:
-                done.add(key)
-                workloads.append(case["workload"])
-    with open(arguments.out if is_first else os.devnull, "a") as out:
-        if is_first:
+    with open(arguments.out if rank == 0 else os.devnull, "a") as out:
+        if rank == 0:
             out.write(json.dumps({"conditions": {
                 "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
                 "gpu": torch.cuda.get_device_name(), "gpus": ranks, "torch": torch.__version__,
                 "cuda": torch.version.cuda, "nccl": ".".join(map(str, torch.cuda.nccl.version()))}}) + "\n")
-        for workload in workloads:
-            for line in measured(workload, group):
-                out.write(json.dumps(line) + "\n")
-            out.flush()
+        mix = None
+        for order, _, rest in orders(os.path.join(arguments.guest_of, f"rank-{rank}")):
+            if order == "mix":
+                mix = None  # gives its memory back
+                mix = Mix(json.loads(rest)["workload"], group)
+            elif order == "turn":
+                mix.turn()
+            elif order == "end":
+                for line in mix.measured(*map(int, rest.split())):
+                    out.write(json.dumps(line) + "\n")
+                out.flush()
     dist.destroy_process_group()
 
 

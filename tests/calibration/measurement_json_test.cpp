@@ -35,7 +35,7 @@ TEST(MeasurementJson, ReadsBackWhatItWrote) {
 TEST(MeasurementJson, ReadsBackASustainedOneAndWhatTheGpusDid) {
   Measurement measurement = example();
   measurement.condition = Condition::sustained;
-  measurement.in_turn_with = "7.0";
+  measurement.in_turn_with = "7.0", measurement.beside_guests = true;
   measurement.gpus = {{1755, 1820}, {690, 655}, {"power cap"}};
   measurement.repeat_clocks_MHz = {1900, 1890, 1895};
   measurement.windows_us = {98, 100, 101.5}, measurement.window_clocks_MHz = {1900, 1850};

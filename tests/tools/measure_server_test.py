@@ -12,14 +12,30 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WEFT, DEVICE_PART = sys.argv.pop(1), sys.argv.pop(1)
 
-# What pytorch_pairs.py would write, with serial alone.
+# PyTorch's part, with serial alone: the ranks' guests, of which the first writes.
 TORCHRUN = """#!/usr/bin/env python3
-import json, sys
-cases, out = sys.argv[-3], sys.argv[-1]
-workloads = {json.dumps(json.loads(line)["workload"]): None for line in open(cases)}
-with open(out, "w") as file:
-    for workload in workloads:
-        file.write(json.dumps({"workload": json.loads(workload), "gpus": 2, "peer": "pytorch serial", "time_us": 100}) + "\\n")
+import json, os, socket, sys, threading
+ranks, folder, out = int(sys.argv[sys.argv.index("--nproc-per-node") + 1]), sys.argv[-3], sys.argv[-1]
+
+def guest(rank):
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(os.path.join(folder, f"rank-{rank}"))
+        listening.listen()
+        connection, _ = listening.accept()
+    with connection, connection.makefile() as lines, open(out if rank == 0 else os.devnull, "a") as file:
+        for line in lines:
+            order, _, rest = line.rstrip().partition(" ")
+            if order == "mix":
+                workload, turns = json.loads(rest)["workload"], 0
+            turns += order == "turn"
+            if order == "end":
+                assert (turns, rest) == (3, "2 2")
+                file.write(json.dumps({"workload": workload, "gpus": ranks, "peer": "pytorch serial", "time_us": 100}) + "\\n")
+                file.flush()
+            connection.sendall(b"done\\n")
+
+for thread in [threading.Thread(target=guest, args=(rank,)) for rank in range(ranks)]:
+    thread.start()
 """
 
 
@@ -63,6 +79,7 @@ class MeasureServer(unittest.TestCase):
                              sorted(self.measured(f"{measured}.jsonl")))
         [summary] = [json.loads((self.path / "out/contest_summary.json").read_text())["summary"]]
         self.assertEqual(summary["all"]["workloads"], 40)
+        self.assertTrue(all(line["beside_guests"] for line in self.lines("contest.jsonl") if "time_us" in line))
 
     def test_goes_on_where_its_time_was_over(self):
         done = self.run_script("--gpus", "2", "--seconds", "3", "validate", pace_ms=20)

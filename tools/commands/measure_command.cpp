@@ -21,6 +21,7 @@ void run(Options options) {
   options.run.condition = from_name<Condition>(options.condition, "--condition");
   if (options.in_turn && (options.run.condition != Condition::sustained || options.run.spans))
     throw InputError("--in-turn", "expected neither --condition short nor --kernels beside it");
+  if (options.run.guests.are_there() && !options.in_turn) throw InputError("--guests", "expected --in-turn beside it");
   const Machine machine = read_machine(machine_path(options.machine));
   const std::vector<scenarios::Case> cases = evidence::read_cases(options.cases);
   calibration::require_device_part();
@@ -49,6 +50,10 @@ void add_measure_command(CLI::App& app) {
       ->capture_default_str();
   command.add_flag("--in-turn", options.in_turn,
                    "Let the cases of one workload take turns every few milliseconds: their ratios are of one clock");
+  command
+      .add_option("--guests", options.run.guests.folder,
+                  "With --in-turn: folder of the sockets rank-0, rank-1, ... of programs that take turns too")
+      ->type_name("FOLDER");
   command
       .add_option("--repeats", options.run.repeats, "Timed runs of each case with --condition short; the median counts")
       ->check(CLI::Range(1, 100));

@@ -38,6 +38,12 @@ TEST_F(InTheirMixes, CasesOfOneMixHaveOneClock) {
   EXPECT_NE(clocks[0], clocks[2]);  // of another run
 }
 
+TEST_F(InTheirMixes, BesideGuestsTheClockIsTheOneThatWasMeasured) {
+  MeasuredCase one = measured("x", "1", Serial{});
+  one.beside_guests = true, one.sm_clock_MHz = 1234;
+  EXPECT_EQ(clocks_MHz({one}), std::vector<double>{1234});
+}
+
 TEST_F(InTheirMixes, WhatWasMeasuredAloneStaysAsItIs) {
   EXPECT_EQ(clocks_MHz({measured("x", "", Serial{})}), std::vector<double>{0});
 }

@@ -7,10 +7,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <thread>
 
 #include "calibration/device_module.hpp"
+#include "calibration/guest.hpp"
 
 namespace weft::calibration {
 namespace {
@@ -64,7 +66,9 @@ json kernel_of(const Schedule& schedule, int rank) {
 json answer_of(const Schedule& schedule, std::size_t index, const RankJob& job) {
   if (job.profiled) return {{"index", index}, {"spans", json::array()}, {"kernels", {kernel_of(schedule, job.rank)}}};
   const double time_us = time_us_of(schedule);
-  return {{"index", index}, {"measurement", {{"time_us", time_us}, {"repeats_us", {time_us}}}}};
+  json measurement{{"time_us", time_us}, {"repeats_us", {time_us}}};
+  if (job.options.guests.are_there()) measurement["beside_guests"] = true;
+  return {{"index", index}, {"measurement", measurement}};
 }
 
 /// It has the rank's pipe open, and ends by itself should nobody end it; a `daemon` is not in the rank's group.
@@ -104,12 +108,22 @@ void answer(std::size_t index, const Trouble& trouble, const RankJob& job, const
   }
 }
 
+void take_turns(Guest& guest, const std::string& one_case) {
+  guest.prepare(one_case);
+  for (int i = 0; i < 3; ++i) guest.turn();
+  guest.end(2, 2);
+}
+
 void run_schedules(const RankJob& job, const Send& send) {
   const Trouble trouble = trouble_of_environment();
   const char* pace_ms = std::getenv("WEFT_FAKE_DEVICE_MS");
   RankView ranks(*job.state, job.rank, job.ranks, job.options.rank_limit_s());
   if (job.rank == 0) send(json{{"conditions", {{"gpu", "fake"}, {"gpus", job.ranks}}}}.dump());
-  for (const Mix& mix : job.mixes)
+  std::optional<Guest> guest;
+  const std::chrono::duration<double> limit(job.options.longest_limit_s());
+  if (job.in_turn && job.options.guests.are_there()) guest.emplace(job.options.guests.folder, job.rank, limit);
+  for (const Mix& mix : job.mixes) {
+    if (guest) take_turns(*guest, job.options.guests.cases[mix.front()]);
     for (const std::size_t index : mix) {
       ranks.begin(static_cast<int>(index), Activity::timing);
       if (trouble.rank == job.rank && trouble.position == index) get_into(trouble, job, send);
@@ -117,6 +131,7 @@ void run_schedules(const RankJob& job, const Send& send) {
       ranks.barrier();
       answer(index, trouble, job, send);
     }
+  }
   ranks.enter(Activity::finished);
   if (trouble.what == "linger") hang();
 }
