@@ -15,6 +15,9 @@ constexpr double room = 1.05;  // iterations differ, and a trace shows one of th
 /// Of recorded ones: repeats lie 12 % apart in one case of twenty (conditions.repeat_noise of h100x8-nvswitch), and
 /// single iterations further. What mixes two of them is twice as long.
 constexpr double recorded_room = 1.25;
+/// And the profiler delays what it records: pulls and flags of a gather on 4 GPUs stand 2 to 6 us further apart under
+/// it.
+constexpr double recorded_delay_us = 3;
 
 std::string text(double value) { return std::to_string(value); }
 
@@ -61,13 +64,16 @@ class Rules {
   }
 
   void measure(int gpu) {
-    double first_us = std::numeric_limits<double>::max(), last_us = 0;
-    for (const Span& span : trace_.spans)
-      if (span.gpu == gpu) first_us = std::min(first_us, span.start_us), last_us = std::max(last_us, span.end_us);
+    double first_us = std::numeric_limits<double>::max(), last_us = 0, delays_us = 0;
+    for (const Span& span : trace_.spans) {
+      if (span.gpu != gpu) continue;
+      first_us = std::min(first_us, span.start_us), last_us = std::max(last_us, span.end_us);
+      delays_us += recorded_delay_us;
+    }
     const double iteration_us = trace_.time_us * schedule_.repeats_per_iteration;
     const double spans_us = last_us - first_us - awaited_us(gpu);
-    if (spans_us > (trace_.source == "measured" ? recorded_room : room) * iteration_us)
-      complain("spans over " + text(spans_us) + " us in an iteration of " + text(iteration_us));
+    const double most_us = trace_.source == "measured" ? recorded_room * iteration_us + delays_us : room * iteration_us;
+    if (spans_us > most_us) complain("spans over " + text(spans_us) + " us in an iteration of " + text(iteration_us));
   }
 
   bool ranks_meet_in(const Span& span) const {

@@ -90,6 +90,15 @@ TEST(ExecutorRules, LetAGpuThatStartsARecordedIterationEarlyWaitForTheOthers) {
   EXPECT_THAT(broken_rules(all_reduce_alone(), recorded_all_reduce(44)), IsEmpty());
 }
 
+TEST(ExecutorRules, LetTheProfilerDelayEachSpan) {
+  Trace trace = recorded_all_reduce(0);
+  trace.time_us = 20;
+  EXPECT_THAT(broken_rules(all_reduce_alone(), trace), IsEmpty());
+  trace.time_us = 19;
+  EXPECT_THAT(broken_rules(all_reduce_alone(), trace),
+              ElementsAre(HasSubstr("spans over 28"), HasSubstr("spans over 28")));
+}
+
 TEST(ExecutorRules, FindSpansOfTwoIterationsWhoeverStartsEarly) {
   for (const double early_us : {0., 44.})
     EXPECT_THAT(broken_rules(all_reduce_alone(), recorded_all_reduce(early_us, 30)),
