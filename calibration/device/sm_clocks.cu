@@ -36,17 +36,23 @@ int SmClocks::read(cudaStream_t stream) {
   return taken_++;
 }
 
-double SmClocks::mean_MHz(int first, int last) const {
-  std::array<ReadingOfEverySm, 2> readings;
-  const auto* all = static_cast<const ReadingOfEverySm*>(memory_.get());
-  WEFT_CHECK(cudaMemcpy(&readings[0], all + first, sizeof(ReadingOfEverySm), cudaMemcpyDeviceToHost));
-  WEFT_CHECK(cudaMemcpy(&readings[1], all + last, sizeof(ReadingOfEverySm), cudaMemcpyDeviceToHost));
+double SmClocks::mean_MHz(const std::vector<Stretch>& stretches) const {
+  std::vector<ReadingOfEverySm> readings(static_cast<std::size_t>(taken_));
+  WEFT_CHECK(
+      cudaMemcpy(readings.data(), memory_.get(), readings.size() * sizeof(ReadingOfEverySm), cudaMemcpyDeviceToHost));
   std::vector<double> clocks;
   for (int sm = 0; sm < most_sms; ++sm) {
-    const Reading &from = readings[0][sm], &to = readings[1][sm];
-    if (from.time_ns == 0 || to.time_ns <= from.time_ns) continue;
-    clocks.push_back(static_cast<double>(to.cycles - from.cycles) * 1e3 /
-                     static_cast<double>(to.time_ns - from.time_ns));
+    std::uint64_t cycles = 0, time_ns = 0;
+    for (const Stretch& stretch : stretches) {
+      const Reading &from = readings[stretch.first][sm], &to = readings[stretch.last][sm];
+      if (from.time_ns == 0 || to.time_ns <= from.time_ns) {
+        time_ns = 0;
+        break;
+      }
+      cycles += to.cycles - from.cycles;
+      time_ns += to.time_ns - from.time_ns;
+    }
+    if (time_ns > 0) clocks.push_back(static_cast<double>(cycles) * 1e3 / static_cast<double>(time_ns));
   }
   if (clocks.empty()) return 0;
   std::nth_element(clocks.begin(), clocks.begin() + clocks.size() / 2, clocks.end());

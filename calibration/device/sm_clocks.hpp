@@ -3,14 +3,20 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "calibration/device/handles.hpp"
 
 namespace weft::calibration::device {
 
+/// Time between two readings, by their numbers.
+struct Stretch {
+  int first = 0, last = 0;
+};
+
 class SmClocks {
  public:
-  static constexpr int most_readings = 64;
+  static constexpr int most_readings = 2048;
 
   SmClocks();
 
@@ -19,8 +25,8 @@ class SmClocks {
   /// Enqueues a reading of a few microseconds behind what the stream holds; returns its number, from 0. There is room
   /// for `most_readings`.
   int read(cudaStream_t stream);
-  /// Mean clock between two readings that have run: of the middle SM, in MHz; 0 where no SM was met by both.
-  double mean_MHz(int first, int last) const;
+  /// Mean clock over stretches whose readings have run: of the middle SM, in MHz; 0 where no SM was met by all.
+  double mean_MHz(const std::vector<Stretch>& stretches) const;
 
  private:
   DeviceMemory memory_;

@@ -36,7 +36,7 @@ TimedRun timed(int launches, const TimedProgram& one, RankView& ranks, SmClocks&
   WEFT_CHECK(cudaEventRecord(end.get(), stream));
   const int after = clocks.read(stream);
   one.program.wait();
-  return {ranks.maximum(elapsed_us(start, end) / launches), clocks.mean_MHz(before, after)};
+  return {ranks.maximum(elapsed_us(start, end) / launches), clocks.mean_MHz({{before, after}})};
 }
 
 int launches_to_fill(double ms, double iteration_us, int at_least) {
@@ -56,10 +56,11 @@ class Settling {
   /// `add_period` adds the windows of one period, always as many.
   template <class AddPeriod>
   void run(const AddPeriod& add_period) {
-    while (readings_.size() < most_windows && !agree()) {
+    while (periods_.size() < most_windows && !agree()) {
+      periods_.emplace_back();
       add_period(windows_);
-      readings_.push_back(windows_.read_clock());
-      per_period_ = windows_.size() / readings_.size();
+      end_stretch();
+      per_period_ = windows_.size() / periods_.size();
       collect();
     }
     const bool settled = agree();
@@ -69,15 +70,27 @@ class Settling {
     end_ = settled ? known : period_us_.size();
   }
 
+  /// Between two windows of a period: the GPU is idle, and another program has it. What `others` enqueues afterwards is
+  /// of `first`, and counts for nothing.
+  template <class Others>
+  void pause(const Program& first, const Others& others) {
+    if (windows_.size() > 0) end_stretch();
+    windows_.finish();
+    others();
+    stretch_begins_ = windows_.read_clock(first);
+  }
+
   /// Mean iteration in window `of_period` of counted period `i` on this rank.
   double iteration_us(int i, std::size_t of_period) const {
     return windows_.iteration_us((first_counted() + static_cast<std::size_t>(i)) * per_period_ + of_period);
   }
   GpuReadings readings() {
-    const std::size_t before = first_counted() - 1, last = end_ - 1;
-    const std::int64_t from = seen_end_ns(before), to = seen_end_ns(last);
+    std::vector<Stretch> counted;
+    for (std::size_t i = first_counted(); i < end_; ++i)
+      counted.insert(counted.end(), periods_[i].begin(), periods_[i].end());
+    const std::int64_t from = seen_end_ns(first_counted() - 1), to = seen_end_ns(end_ - 1);
     GpuReadings gpus;
-    gpus.sm_clock_MHz = ranks_.of_every_rank(windows_.clocks().mean_MHz(readings_[before], readings_[last]));
+    gpus.sm_clock_MHz = ranks_.of_every_rank(windows_.clocks().mean_MHz(counted));
     gpus.power_W = ranks_.of_every_rank(log_.mean_W(from, to));
     std::uint64_t limits = 0;
     for (const double of_rank : ranks_.of_every_rank(static_cast<double>(log_.clock_limits(from, to))))
@@ -89,8 +102,7 @@ class Settling {
   const std::vector<double>& periods_us() const { return period_us_; }
   std::vector<double> clocks_MHz() const {
     std::vector<double> clocks;
-    for (std::size_t i = 1; i < readings_.size(); ++i)
-      clocks.push_back(windows_.clocks().mean_MHz(readings_[i - 1], readings_[i]));
+    for (std::size_t i = 1; i < periods_.size(); ++i) clocks.push_back(windows_.clocks().mean_MHz(periods_[i]));
     return clocks;
   }
 
@@ -100,6 +112,11 @@ class Settling {
   bool agree() const {
     return period_us_.size() >= fewest_ &&
            relative_spread({period_us_.end() - counted_windows, period_us_.end()}) <= settled_spread;
+  }
+  void end_stretch() {
+    const int reading = windows_.read_clock();
+    if (stretch_begins_ >= 0) periods_.back().push_back({stretch_begins_, reading});
+    stretch_begins_ = reading;
   }
   void collect() {
     for (; (period_us_.size() + 1) * per_period_ <= windows_.ended();) {
@@ -115,7 +132,8 @@ class Settling {
   PowerLog log_;
   Windows windows_;
   std::size_t per_period_ = 1, end_ = 0;
-  std::vector<int> readings_;  ///< behind each period
+  std::vector<std::vector<Stretch>> periods_;  ///< when the GPU was ours
+  int stretch_begins_ = -1;                    ///< a reading; -1: there was none yet
   std::vector<double> period_us_;
 };
 
@@ -186,15 +204,15 @@ void measure_in_turn(const std::vector<TimedProgram>& mix, RankView& ranks, cons
   Settling settling(std::max(queued_windows, queued), options.windows, ranks, instruments);
   settling.run([&](Windows& windows) {
     for (int round = 0; round < rounds; ++round) {
-      if (guest != nullptr) {
-        windows.finish();
-        ranks.barrier();
-        ranks.enter(Activity::waiting_for_guest);
-        guest->turn();
-        ranks.enter(Activity::timing);
-        ranks.barrier();
-        for (int i = 0; i < leading; ++i) mix.front().launcher.launch();
-      }
+      if (guest != nullptr)
+        settling.pause(mix.front().program, [&] {
+          ranks.barrier();
+          ranks.enter(Activity::waiting_for_guest);
+          guest->turn();
+          ranks.enter(Activity::timing);
+          ranks.barrier();
+          for (int i = 0; i < leading; ++i) mix.front().launcher.launch();
+        });
       for (std::size_t i = 0; i < mix.size(); ++i) windows.add(mix[i].program, mix[i].launcher, launches[i]);
     }
   });

@@ -14,7 +14,7 @@ void Windows::add(const Program& program, const Launcher& launcher, int launches
   if (windows_.size() > queued_) wait_for(windows_.size() - queued_);
 }
 
-int Windows::read_clock() { return clocks_.read(windows_.back().program->origin()); }
+int Windows::read_clock() { return read_clock(*windows_.back().program); }
 
 void Windows::finish() { wait_for(windows_.size()); }
 

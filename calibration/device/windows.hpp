@@ -17,8 +17,9 @@ class Windows {
   /// Enqueues `launches` iterations behind all windows so far, of whatever program, and waits until no more than
   /// `queued` windows are ahead: after the call all before those have ended.
   void add(const Program& program, const Launcher& launcher, int launches);
-  /// Reads the clock behind all windows so far; returns the reading's number.
+  /// Reads the clock behind all windows so far, or behind what this program enqueued; returns the reading's number.
   int read_clock();
+  int read_clock(const Program& program) { return clocks_.read(program.origin()); }
   /// Waits until all windows have ended.
   void finish();
 
