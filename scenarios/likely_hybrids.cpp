@@ -229,7 +229,8 @@ class Pipeline {
     const double own_GBps = gemm_first_ ? machine_.gemm.own_store_GBps : machine_.gemm.own_fetch_GBps;
     const double sent = pair_.op == PairOp::gemm_all_reduce ? 2 : 1;
     const double links_us = sent * bytes() * (gpus_ - 1) / gpus_ / bytes_per_us(own_GBps > 0 ? own_GBps : links_GBps());
-    return std::max(estimated_gemm_us(machine_, size, kernel, pair_.dtype),
+    const double hold = gemm_first_ ? 0 : machine_.gemm.own_fetch_hold;
+    return std::max(estimated_gemm_us(machine_, size, kernel, pair_.dtype) + hold * links_us,
                     links_us + time_tile(machine_, size, kernel, pair_.dtype).tile_us) +
            2 * machine_.latencies.signal_us;
   }

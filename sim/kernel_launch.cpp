@@ -352,6 +352,7 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   work.stores = stores_of(gemm, work, site);
   work.fetches = fetches_of(gemm, site);
   work.fetch_latency_us = library.own_fetch_latency_us;
+  work.fetch_hold_us = library.own_fetch_hold * work.tile_us;
   if (ranks_meet_at_end(gemm)) work.epilogue_us += library.own_end_us;
   if (site.cost.signals) work.tail_us += library.own_signal_us;
   work.tile_us *= 1 + gemm_reordering(site.machine, site.schedule.buffers[gemm.c.buffer].layout);

@@ -207,7 +207,8 @@ void TiledKernel::run(Cohort& cohort, std::int64_t first, std::int64_t count, do
 /// Of a tile on each of its CTAs.
 TiledKernel::WaveFlow TiledKernel::flow_of(const Cohort& cohort) const {
   const double bytes = static_cast<double>(cohort.sms.size()) * work_.bytes_per_tile;
-  const double hold_us = cohort.stored_count > 0 ? work_.stores[cohort.stores].hold_us : 0;
+  const double hold_us = (cohort.stored_count > 0 ? work_.stores[cohort.stores].hold_us : 0) +
+                         (fetched_ < work_.fetches.size() ? work_.fetch_hold_us : 0);
   return {bytes,
           bytes / (work_.tile_us + hold_us + addend_us(cohort)) / (work_.slowdown != nullptr ? *work_.slowdown : 1)};
 }

@@ -52,6 +52,7 @@ struct TiledWork {
   std::vector<TileStores> stores = {};  ///< of all tiles; empty: all stay
   std::vector<TileFetch> fetches = {};  ///< one after the other, in the order of their tiles
   double fetch_latency_us = 0;          ///< from the meeting of the ranks to the first byte
+  double fetch_hold_us = 0;             ///< a tile takes so much longer that starts before all of them have come
   const double* slowdown = nullptr;     ///< a wave takes so many times as long, as this is when it starts; null: 1
 
   /// On all CTAs at once, in the time of a tile.

@@ -163,7 +163,7 @@ struct GemmTiming {
   double own_efficiency = 1, own_narrow_efficiency = 1, own_energy = 1;
   double own_grid_tile_us = 0, own_persistent_start_us = 0, own_cluster_start_us = 0;
   double own_store_GBps = 0, own_store_latency_us = 0, own_store_hold = 0;
-  double own_fetch_GBps = 0, own_fetch_latency_us = 0;
+  double own_fetch_GBps = 0, own_fetch_latency_us = 0, own_fetch_hold = 0;
   double own_addend_us = 0, own_end_us = 0;
   double own_signal_us = 0;
   double own_slice_us = 0;

@@ -318,6 +318,8 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
               {"GBps", "of rows that a GEMM fetches from peers, into each GPU; left out: the links'", bandwidths});
   io.optional("own_fetch_latency", gemm.own_fetch_latency_us,
               {"us", "from the meeting of the ranks in a GEMM that fetches rows until they begin to come", durations});
+  io.optional("own_fetch_hold", gemm.own_fetch_hold,
+              {"ratio", "share of its time that a tile takes longer which is computed while rows are fetched", parts});
   io.optional("own_addend", gemm.own_addend_us,
               {"us", "that a tile of 128 x 256 takes longer where it adds what came from a peer", durations});
   io.optional("own_end", gemm.own_end_us,

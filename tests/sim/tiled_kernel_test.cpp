@@ -247,7 +247,7 @@ TEST(TiledKernel, NothingIsStoredBeforeAllRanksHaveBegun) {
 
 /// Two waves, the rows of the second of which come in `fetch_us`, after 2 us, once all ranks have begun at 1 us. Its
 /// tiles start when a share of these has come, and end as large a share of their time after the last have.
-double end_with_fetched_rows(double fetch_us, double share = 1) {
+double end_with_fetched_rows(double fetch_us, double share = 1, double hold_us = 0) {
   Gpu132 gpu;
   constexpr double bytes = 1e6;
   TiledWork work = tiles_of(gpu, TileScheduler::static_persistent, 2 * 132);
@@ -257,6 +257,7 @@ double end_with_fetched_rows(double fetch_us, double share = 1) {
                    .share_after_last = share < 1 ? share : 0,
                    .uses = {{gpu.pool.add_resource(bytes / fetch_us), 1}}}};
   work.fetch_latency_us = 2;
+  work.fetch_hold_us = hold_us;
   Kernel kernel(gpu, {.meets = PeerMeeting::begin_and_end}, std::move(work));
   gpu.happen_at(1, kernel.activity.meeting->all_began);
   gpu.engine.run();
@@ -271,6 +272,11 @@ TEST(TiledKernel, TilesWhoseRowsAreThereRunWhileOthersAreFetched) {
 TEST(TiledKernel, TilesMultiplyWhatHasComeOfTheirRows) {
   EXPECT_NEAR(end_with_fetched_rows(1.2 * tile_us, 0.25), 2 * tile_us, 1e-6);
   EXPECT_NEAR(end_with_fetched_rows(3 * tile_us, 0.25), 1 + 2 + 3 * tile_us + 0.25 * tile_us, 1e-6);
+}
+
+TEST(TiledKernel, TilesThatStartWhileRowsAreFetchedTakeLonger) {
+  EXPECT_NEAR(end_with_fetched_rows(tile_us / 2, 1, 3), 2 * tile_us + 3, 1e-6);
+  EXPECT_NEAR(end_with_fetched_rows(2 * tile_us, 0.25, 3), 2 * (tile_us + 3), 1e-6);
 }
 
 // Of three bands that take 12 us each, each but the first comes after the wave before it has ended.
