@@ -180,6 +180,12 @@ CollectiveTiming time_all_reduce_and_more(DirectCollective kernel, Transport tra
                    gpus, ctas);
 }
 
+double peer_kernel_GBps(const Machine& machine) {
+  if (!machine.direct_collectives || !machine.direct_collectives->two_shot) return 0;
+  const DirectCollective& kernel = *machine.direct_collectives->two_shot;
+  return kernel.one_way_GBps > 0 ? kernel.one_way_GBps : kernel.port_GBps;
+}
+
 CollectiveTiming time_over(const Machine& machine, Transport transport, CollectiveKind kind, int gpus, Bytes bytes,
                            int max_ctas) {
   if (transport == Transport::nccl) return time_collective(machine, kind, gpus, bytes, max_ctas);

@@ -29,6 +29,10 @@ CollectiveTiming time_direct_collective(const Machine& machine, Transport transp
 CollectiveTiming time_all_reduce_and_more(DirectCollective kernel, Transport transport, int gpus, double bytes,
                                           int ctas, double besides_us);
 
+/// What a kernel loads from peers or stores to them, over all links of its GPU: each line is asked for, so that it is
+/// less than copy engines move. 0: the profile does not say it.
+double peer_kernel_GBps(const Machine& machine);
+
 /// By any transport, the library's too: time_collective(), time_in_windows(), time_nvls_all_reduce() or
 /// time_direct_collective().
 CollectiveTiming time_over(const Machine& machine, Transport transport, CollectiveKind kind, int gpus, Bytes bytes,
