@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "models/cost/collective_model.hpp"
+#include "models/cost/direct_collective_model.hpp"
 #include "models/cost/gemm_kernel_choice.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/library_model.hpp"
@@ -123,6 +124,8 @@ class Pipeline {
   double parcels_us(int parcels, double parcel_bytes) const { return parcels_us(parcels, parcel_bytes, links_GBps()); }
   double parcels_us(int parcels, double parcel_bytes, double out_GBps) const {
     const CopyEngines& engines = machine_.copy_engines;
+    if (const double kernels_GBps = peer_kernel_GBps(machine_); !uses_engines() && kernels_GBps > 0)
+      out_GBps = std::min(out_GBps, kernels_GBps);
     const double through_port_us = parcels * parcel_bytes / bytes_per_us(out_GBps);
     const int at_once =
         hybrid_.lanes == HybridLanes::one ? 1 : std::min(parcels, uses_engines() ? engines.per_gpu : parcels);

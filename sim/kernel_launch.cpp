@@ -396,6 +396,8 @@ KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site) {
       work,
       [&](const Copy& copy) {  // bytes count the source and the destination
         add_link_uses(launch.work.uses, site, copy.source.place, copy.destination.place, 0.5);
+        if (copy.source.place != copy.destination.place && site.peer_access >= 0)
+          launch.work.uses.push_back({site.peer_access, 0.5});
       },
       [&](const MemoryBound& kernel) {
         launch.work.tile_us *= 1 + norm_reordering(site.machine, kernel, site.schedule);

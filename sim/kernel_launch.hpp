@@ -24,6 +24,7 @@ struct LaunchSite {
   const SmLayout& sms;
   FabricLinks& links;
   int hbm = 0, l2 = 0;              ///< of the own GPU, resources of the fluid pool
+  int peer_access = -1;             ///< likewise, of what its kernels load from peers or store to them; -1: no limit
   double hbm_GBps = 0;              ///< of the former
   int ranks = 1;                    ///< that are simulated
   double clock_share = 1;           ///< of the maximum clock, with tensor cores at work

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/base/input_error.hpp"
+#include "models/cost/direct_collective_model.hpp"
 #include "models/schedule/amounts.hpp"
 #include "models/schedule/facts.hpp"
 #include "sim/copy_order.hpp"
@@ -31,7 +32,8 @@ SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, Flu
       copy_engines(engine, mechanisms.copy_engines ? machine.copy_engines.per_gpu : enough_copy_engines,
                    from_us(machine.copy_engines.turnaround_us)),
       hbm(pool.add_resource(bytes_per_us(hbm_GBps(machine, mechanisms)))),
-      l2(pool.add_resource(bytes_per_us(machine.gpu.l2_GBps) * (mechanisms.l2 ? 1 : more_than_enough))) {
+      l2(pool.add_resource(bytes_per_us(machine.gpu.l2_GBps) * (mechanisms.l2 ? 1 : more_than_enough))),
+      peer_access(peer_kernel_GBps(machine) > 0 ? pool.add_resource(bytes_per_us(peer_kernel_GBps(machine))) : -1) {
   if (!mechanisms.sm_sharing) sms_of_collectives.emplace(engine, placement);
 }
 
@@ -162,6 +164,7 @@ LaunchSite SimulatedMachine::site_of(const Activity& activity) {
           .links = links_,
           .hbm = gpu.hbm,
           .l2 = gpu.l2,
+          .peer_access = gpu.peer_access,
           .hbm_GBps = hbm_GBps(machine_, mechanisms_),
           .ranks = ranks(),
           .clock_share = std::min(clock_share_, machine_.power.tensor_clock),

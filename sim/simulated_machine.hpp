@@ -88,6 +88,7 @@ class SimulatedMachine : public Device {
     std::optional<SmPool> sms_of_collectives;  ///< where SMs are not shared
     CopyEnginePool copy_engines;
     int hbm, l2;                      // resources of the pool
+    int peer_access;                  // likewise, of kernels; -1: nothing but links limits it
     int pulls_in = 0, pushes_in = 0;  // from peers
     double gemm_slowdown = 1;         // by those
     int running_gemms = 0;

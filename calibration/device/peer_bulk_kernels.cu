@@ -4,6 +4,7 @@
 #include "calibration/device/hopper.cuh"
 #include "calibration/device/meeting.cuh"
 #include "calibration/device/peer_bulk_kernels.hpp"
+#include "models/schedule/own_kernels.hpp"
 
 namespace weft::calibration::device {
 namespace {
@@ -100,12 +101,9 @@ std::int64_t octets_of_chunk(const PeerPulls& pulls) {
 }  // namespace
 
 bool moves_in_bulk(const PeerPulls& pulls) {
-  // A CTA with less to move ends before its ring is full; threads that copy by registers are a few microseconds faster
-  // then (8 to 24 CTAs of 2 H100s).
-  constexpr std::int64_t fewest_octets_of_cta = (320 << 10) / static_cast<std::int64_t>(sizeof(Octet));
   std::int64_t octets = 0;
   for (const Pull& pull : pulls.of_rank) octets += pull.octets;
-  if (octets < fewest_octets_of_cta * pulls.ctas) return false;
+  if (!weft::moves_in_bulk(pulls.ctas, octets * static_cast<Bytes>(sizeof(Octet)))) return false;
   int device = 0, major = 0;
   WEFT_CHECK(cudaGetDevice(&device));
   WEFT_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));

@@ -160,10 +160,11 @@ bool is_copy(const PeerCollective& collective) {
 }
 
 bool is_one_shot(const PeerCollective& collective) {
+  static_assert(FewThreads::threads * FewThreads::in_flight * sizeof(Octet) == own_sum_batch &&
+                ManyThreads::threads * ManyThreads::in_flight * sizeof(Octet) == own_sum_batch);
   const std::int64_t octets = collective.share_octets * collective.flags.ranks;
   return collective.kind == CollectiveKind::all_reduce &&
-         one_shot_pays(collective.flags.ranks, octets * static_cast<std::int64_t>(sizeof(Octet))) &&
-         octets <= static_cast<std::int64_t>(collective.ctas) * FewThreads::threads * FewThreads::in_flight;
+         runs_one_shot(collective.flags.ranks, collective.ctas, octets * static_cast<Bytes>(sizeof(Octet)));
 }
 
 bool adds_up_by_many_threads(const PeerCollective& collective) {

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "models/base/input_error.hpp"
+#include "models/cost/about_longest.hpp"
 #include "models/cost/library_model.hpp"
+#include "models/schedule/own_kernels.hpp"
 #include "models/schedule/transports.hpp"
 
 namespace weft {
@@ -19,24 +22,51 @@ struct CtaBytes {
 
 double root_of_fourth_powers(double a, double b) { return std::sqrt(std::sqrt(a * a * a * a + b * b * b * b)); }
 
-/// `besides_us`: what one CTA would take for what the kernel does besides, which all of them share.
-CollectiveTiming timing_of(const DirectCollective& kernel, CollectiveAlgorithm algorithm, double port_bytes,
-                           const CtaBytes& bytes, int max_ctas, double besides_us = 0) {
-  const int ctas = max_ctas > 0 ? std::min(max_ctas, kernel.ctas) : kernel.ctas;
+/// How much both limits cost near a tie: the root of the sum of their fourth powers, of their eighth where threads wait
+/// for what they load before they ask for more, of their sixteenth where the memory accelerator always has more to do.
+enum class Tie : std::uint8_t { in_switch, by_threads, in_bulk };
+double longer_of(double a, double b, Tie tie) {
+  if (tie == Tie::in_switch) return root_of_fourth_powers(a, b);
+  if (tie == Tie::by_threads) return about_longest({a, b});
+  const double longer = std::max(a, b);
+  if (longer == 0) return 0;
+  const double first = a / longer, second = b / longer;
+  return longer * std::sqrt(about_longest({first * first, second * second}));
+}
+
+/// What a rank does, but for the meetings.
+struct RankWork {
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::direct;
+  double port_bytes = 0;
+  CtaBytes bytes;
+  Tie tie = Tie::by_threads;
+  double idle_port_us = 0;  ///< while all ranks load from the same two
+  double besides_us = 0;    ///< what one CTA would take for what the kernel does besides, which all of them share
+};
+
+int ctas_of(const DirectCollective& kernel, int max_ctas) {
+  return max_ctas > 0 ? std::min(max_ctas, kernel.ctas) : kernel.ctas;
+}
+
+CollectiveTiming timing_of(const DirectCollective& kernel, const RankWork& work, int gpus, int max_ctas) {
+  const int ctas = ctas_of(kernel, max_ctas);
   const auto spread_us = [ctas](double some, double cta_GBps) { return some / bytes_per_us(cta_GBps * ctas); };
-  const double of_ctas_us = spread_us(bytes.added, kernel.cta_GBps) +
-                            (kernel.cta_store_GBps > 0 ? spread_us(bytes.stored, kernel.cta_store_GBps) : 0) +
-                            spread_us(bytes.copied, kernel.cta_copy_GBps > 0 ? kernel.cta_copy_GBps : kernel.cta_GBps) +
-                            besides_us / ctas;
-  const double of_port_us = port_bytes / bytes_per_us(kernel.port_GBps);
-  return {.latency_us = kernel.latency_us,
-          .transfer_us = root_of_fourth_powers(of_ctas_us, of_port_us),
+  const double of_ctas_us =
+      spread_us(work.bytes.added, kernel.cta_GBps) +
+      (kernel.cta_store_GBps > 0 ? spread_us(work.bytes.stored, kernel.cta_store_GBps) : 0) +
+      spread_us(work.bytes.copied,
+                work.tie == Tie::in_bulk && kernel.cta_bulk_GBps > 0 ? kernel.cta_bulk_GBps : kernel.cta_GBps) +
+      work.besides_us / ctas;
+  const double of_port_us = work.port_bytes / bytes_per_us(kernel.port_GBps);
+  return {.latency_us = kernel.latency_us + (work.tie == Tie::in_bulk ? kernel.bulk_latency_us : 0) +
+                        kernel.peer_latency_us * std::max(0, gpus - 2),
+          .transfer_us = longer_of(of_ctas_us, of_port_us, work.tie) + work.idle_port_us,
           .ctas = ctas,
           .cluster = 1,
           .alone_us = 0,
-          .beside_gemm_us = root_of_fourth_powers(of_ctas_us * (1 + kernel.beside_gemm), of_port_us),
-          .port_bytes = port_bytes,
-          .algorithm = algorithm};
+          .beside_gemm_us = longer_of(of_ctas_us * (1 + kernel.beside_gemm), of_port_us, work.tie) + work.idle_port_us,
+          .port_bytes = work.port_bytes,
+          .algorithm = work.algorithm};
 }
 
 /// Every rank loads as many bytes as the full buffer has, its own part of them from its own memory.
@@ -53,13 +83,11 @@ CtaBytes cta_bytes_of_two_shot(CollectiveKind kind, int gpus, double bytes) {
   return {.copied = bytes};
 }
 
-double time_us(const CollectiveTiming& timing) { return timing.latency_us + timing.transfer_us; }
-
-/// All but an all-reduce only load from peers, or only store to them.
+/// All but an all-reduce only load from peers, or only store to them, and gathers and exchanges add nothing.
 DirectCollective of_kind(CollectiveKind kind, DirectCollective kernel) {
   if (kind == CollectiveKind::all_reduce) return kernel;
   if (kernel.one_way_GBps > 0) kernel.port_GBps = kernel.one_way_GBps;
-  if (kernel.one_way_latency_us > 0) kernel.latency_us = kernel.one_way_latency_us;
+  if (kernel.copy_latency_us > 0 && kind != CollectiveKind::reduce_scatter) kernel.latency_us = kernel.copy_latency_us;
   return kernel;
 }
 
@@ -69,30 +97,50 @@ DirectCollective of_kind(CollectiveKind kind, DirectCollective kernel) {
 }
 
 CollectiveTiming time_in_one_shot(const DirectCollective& kernel, int gpus, double bytes, int max_ctas) {
-  return timing_of(kernel, CollectiveAlgorithm::direct, port_bytes_of_one_shot(gpus, bytes), {.added = bytes * gpus},
+  return timing_of(kernel, {.port_bytes = port_bytes_of_one_shot(gpus, bytes), .bytes = {.added = bytes * gpus}}, gpus,
                    max_ctas);
 }
 
 CollectiveTiming time_in_switch(const DirectCollective& kernel, CollectiveKind kind, int gpus, double bytes,
                                 int max_ctas, double besides_us = 0) {
   const double port_bytes = port_bytes_of_multimem(kind, gpus, bytes);
-  return timing_of(of_kind(kind, kernel), CollectiveAlgorithm::in_switch, port_bytes, {.added = port_bytes}, max_ctas,
-                   besides_us);
+  return timing_of(of_kind(kind, kernel),
+                   {.algorithm = CollectiveAlgorithm::in_switch,
+                    .port_bytes = port_bytes,
+                    .bytes = {.added = port_bytes},
+                    .tie = Tie::in_switch,
+                    .besides_us = besides_us},
+                   gpus, max_ctas);
+}
+
+/// Sums begin with ranks 0 and 1 on every rank: until what all CTAs ask these two for has passed through their ports,
+/// those of the other W - 2 idle.
+double idle_port_us(const DirectCollective& kernel, int gpus, double bytes, int ctas) {
+  const double asked = std::min(bytes / gpus, static_cast<double>(own_sum_batch) * ctas);
+  return kernel.in_step * (gpus - 1) * asked / bytes_per_us(kernel.port_GBps) * (gpus - 2) / gpus;
+}
+
+CollectiveTiming time_in_two_shots(const DirectCollective& two_shot, CollectiveKind kind, int gpus, double bytes,
+                                   int max_ctas) {
+  const DirectCollective kernel = of_kind(kind, two_shot);
+  const int ctas = ctas_of(kernel, max_ctas);
+  const bool adds_up = kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
+  return timing_of(kernel,
+                   {.port_bytes = bytes_out(CollectiveAlgorithm::direct, kind, gpus, bytes),
+                    .bytes = cta_bytes_of_two_shot(kind, gpus, bytes),
+                    .tie = !adds_up && moves_in_bulk(ctas, static_cast<Bytes>(bytes)) ? Tie::in_bulk : Tie::by_threads,
+                    .idle_port_us = adds_up ? idle_port_us(kernel, gpus, bytes, ctas) : 0},
+                   gpus, max_ctas);
 }
 
 CollectiveTiming time_over_peers(const Machine& machine, const DirectCollectives& kernels, CollectiveKind kind,
                                  int gpus, double bytes, int max_ctas) {
-  constexpr auto direct = CollectiveAlgorithm::direct;
-  std::optional<CollectiveTiming> fastest;
-  if (kernels.two_shot)
-    fastest = timing_of(of_kind(kind, *kernels.two_shot), direct, bytes_out(direct, kind, gpus, bytes),
-                        cta_bytes_of_two_shot(kind, gpus, bytes), max_ctas);
-  if (kernels.one_shot && kind == CollectiveKind::all_reduce) {
-    const CollectiveTiming one = time_in_one_shot(*kernels.one_shot, gpus, bytes, max_ctas);
-    if (!fastest || time_us(one) < time_us(*fastest)) fastest = one;
-  }
-  if (!fastest) refuse(machine, Transport::peer_kernel, "direct_collectives.two_shot in the profile");
-  return *fastest;
+  const bool is_all_reduce = kind == CollectiveKind::all_reduce;
+  if (kernels.one_shot && is_all_reduce &&
+      (!kernels.two_shot || runs_one_shot(gpus, ctas_of(*kernels.one_shot, max_ctas), static_cast<Bytes>(bytes))))
+    return time_in_one_shot(*kernels.one_shot, gpus, bytes, max_ctas);
+  if (!kernels.two_shot) refuse(machine, Transport::peer_kernel, "direct_collectives.two_shot in the profile");
+  return time_in_two_shots(*kernels.two_shot, kind, gpus, bytes, max_ctas);
 }
 
 }  // namespace
@@ -125,9 +173,17 @@ CollectiveTiming time_all_reduce_and_more(DirectCollective kernel, Transport tra
   constexpr auto kind = CollectiveKind::all_reduce;
   kernel.ctas = ctas;
   if (transport == Transport::multicast) return time_in_switch(kernel, kind, gpus, bytes, ctas, besides_us);
-  constexpr auto direct = CollectiveAlgorithm::direct;
-  return timing_of(kernel, direct, bytes_out(direct, kind, gpus, bytes), cta_bytes_of_two_shot(kind, gpus, bytes), ctas,
-                   besides_us);
+  return timing_of(kernel,
+                   {.port_bytes = bytes_out(CollectiveAlgorithm::direct, kind, gpus, bytes),
+                    .bytes = cta_bytes_of_two_shot(kind, gpus, bytes),
+                    .besides_us = besides_us},
+                   gpus, ctas);
+}
+
+double peer_kernel_GBps(const Machine& machine) {
+  if (!machine.direct_collectives || !machine.direct_collectives->two_shot) return 0;
+  const DirectCollective& kernel = *machine.direct_collectives->two_shot;
+  return kernel.one_way_GBps > 0 ? kernel.one_way_GBps : kernel.port_GBps;
 }
 
 CollectiveTiming time_over(const Machine& machine, Transport transport, CollectiveKind kind, int gpus, Bytes bytes,

@@ -18,9 +18,9 @@ namespace weft {
 double port_bytes_of_one_shot(int gpus, double bytes);
 double port_bytes_of_multimem(CollectiveKind kind, int gpus, double bytes);
 
-/// By Transport::peer_kernel, one- or two-shot, whichever is faster, one_shot or multicast; see DirectCollective
-/// for the formula. `max_ctas` 0: as many as the kernel takes by default. Throws InputError, field "transport", where
-/// the machine has no such kernel or its profile does not say how it runs there.
+/// By Transport::peer_kernel, one- or two-shot as our kernel is (runs_one_shot), one_shot or multicast; see
+/// DirectCollective for the formula. `max_ctas` 0: as many as the kernel takes by default. Throws InputError, field
+/// "transport", where the machine has no such kernel or its profile does not say how it runs there.
 CollectiveTiming time_direct_collective(const Machine& machine, Transport transport, CollectiveKind kind, int gpus,
                                         Bytes bytes, int max_ctas);
 
@@ -28,6 +28,10 @@ CollectiveTiming time_direct_collective(const Machine& machine, Transport transp
 /// what one of them alone would take `besides_us` for.
 CollectiveTiming time_all_reduce_and_more(DirectCollective kernel, Transport transport, int gpus, double bytes,
                                           int ctas, double besides_us);
+
+/// What a kernel loads from peers or stores to them, over all links of its GPU: each line is asked for, so that it is
+/// less than copy engines move. 0: the profile does not say it.
+double peer_kernel_GBps(const Machine& machine);
 
 /// By any transport, the library's too: time_collective(), time_in_windows(), time_nvls_all_reduce() or
 /// time_direct_collective().

@@ -438,14 +438,19 @@ void describe(auto& io, Like<DirectCollective> auto& kernel) {
   io.number("cta_bandwidth", kernel.cta_GBps, {"GBps", "bytes that a CTA loads and adds up", bandwidths});
   io.optional("cta_store_bandwidth", kernel.cta_store_GBps,
               {"GBps", "bytes of sums that a CTA stores to its peers besides; left out: at no cost", bandwidths});
-  io.optional("cta_copy_bandwidth", kernel.cta_copy_GBps,
-              {"GBps", "bytes that a CTA gathers or exchanges; left out: cta_bandwidth", bandwidths});
+  io.optional("cta_bulk_bandwidth", kernel.cta_bulk_GBps,
+              {"GBps", "bytes that a CTA gathers or exchanges in bulk; left out: cta_bandwidth", bandwidths});
   io.number("port_bandwidth", kernel.port_GBps, {"GBps", "bytes out of a port with many CTAs", bandwidths});
   io.optional("one_way_bandwidth", kernel.one_way_GBps,
               {"GBps", "the same of collectives other than all-reduces; left out: port_bandwidth", bandwidths});
-  io.number("latency", kernel.latency_us, {"us", "of the meetings of the ranks", durations});
-  io.optional("one_way_latency", kernel.one_way_latency_us,
-              {"us", "the same of collectives other than all-reduces; left out: latency", durations});
+  io.number("latency", kernel.latency_us, {"us", "of the meetings of two ranks", durations});
+  io.optional("copy_latency", kernel.copy_latency_us,
+              {"us", "the same of gathers and exchanges; left out: latency", durations});
+  io.optional("bulk_latency", kernel.bulk_latency_us,
+              {"us", "longer where gathers and exchanges go in bulk; left out: 0", durations});
+  io.optional("peer_latency", kernel.peer_latency_us, {"us", "for each rank beyond two; left out: 0", durations});
+  io.optional("in_step", kernel.in_step,
+              {"ratio", "of the time that ports idle while all ranks load from the same two; left out: 0", parts});
   io.optional("beside_gemm", kernel.beside_gemm,
               {"ratio", "while a GEMM runs a CTA takes 1 + beside_gemm times as long; left out: 0", parts});
 }

@@ -81,6 +81,19 @@ constexpr bool one_shot_pays(int gpus, Bytes bytes) {
   return bytes * (gpus - 1) * (gpus - 2) / gpus <= 300'000 && bytes <= 1 << 20;
 }
 
+/// Bytes of each rank that a CTA of our sums asks for at once, of two ranks at a time.
+inline constexpr Bytes own_sum_batch = 32 << 10;
+
+/// A one-shot kernel keeps in registers what it adds up, since its output may be its input.
+constexpr bool runs_one_shot(int gpus, int ctas, Bytes bytes) {
+  return one_shot_pays(gpus, bytes) && bytes <= ctas * own_sum_batch;
+}
+
+/// Whether the memory accelerator gathers or exchanges these bytes of a rank: a CTA with less to move ends before its
+/// ring of chunks is full, and threads that copy by registers are a few microseconds faster then (8 to 24 CTAs of 2
+/// H100s).
+constexpr bool moves_in_bulk(int ctas, Bytes bytes) { return bytes >= ctas * Bytes{320 << 10}; }
+
 /// Of a row that a CTA of our norms keeps in registers.
 inline constexpr std::int64_t max_norm_columns = 16384;
 

@@ -68,6 +68,22 @@ TEST(Switch, APullOfOnePeerTakesAsLongAsTheSameBytesFromAll) {
   EXPECT_NEAR(one_us / time_us(pulls_at_once(total / 7), one_switch), 1, 0.001);
 }
 
+// What kernels load fills the port at the 80 GB/s that our collectives reach.
+TEST(Switch, AKernelsCopyTakesMoreOfALinkThanACopyEngines) {
+  Machine machine = machine_on(FabricKind::nvswitch);
+  machine.other_kernels.overhead_us = 0;
+  Schedule schedule = pulls(total, CopyPattern::one_peer);
+  std::get<Copy>(schedule.operations.front().work).path = CopyPath::sms;
+  EXPECT_NEAR(time_us(schedule, machine), 700, 0.1);
+  machine.direct_collectives = DirectCollectives{
+      .one_shot = {},
+      .two_shot = DirectCollective{.ctas = 4, .cta_GBps = 10, .port_GBps = 60, .one_way_GBps = 80, .latency_us = 1},
+      .multimem = {}};
+  EXPECT_NEAR(time_us(schedule, machine), 875, 0.1);
+  machine.direct_collectives->two_shot->one_way_GBps = 200;
+  EXPECT_NEAR(time_us(schedule, machine), 700, 0.1);
+}
+
 // 4 GPUs of one node at 20 GB/s each fill its bridge. Of 8, one in four pulls crosses the NUMA link, alone.
 TEST(Pcie, PullsRunAtTheRateOfAGpusLink) {
   EXPECT_NEAR(time_us(pulls(total, CopyPattern::one_peer, 4), machine_on(FabricKind::pcie)), 3500, 0.01);

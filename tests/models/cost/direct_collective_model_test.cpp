@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "models/base/input_error.hpp"
 
 namespace weft {
@@ -42,7 +44,7 @@ TEST(DirectCollective, OverPeersItsCtasLoadAllThatTheyAddUp) {
 
 TEST(DirectCollective, StoringSumsToPeersAndCopyingHaveRatesOfTheirOwn) {
   DirectCollective own = kernel(10, 8);
-  own.cta_store_GBps = 20, own.cta_copy_GBps = 40;
+  own.cta_store_GBps = 20, own.cta_bulk_GBps = 40;
   EXPECT_NEAR(transfer_us_of(own, all_reduce), 80e6 / 1e5 + 60e6 / 2e5, 1e-3);
   EXPECT_NEAR(transfer_us_of(own, CollectiveKind::reduce_scatter), 80e6 / 1e5, 1e-3);
   EXPECT_NEAR(transfer_us_of(own, CollectiveKind::all_gather), 80e6 / 4e5, 1e-3);
@@ -147,7 +149,7 @@ TEST(DirectCollective, OverTheSwitchFillsOneDirectionUnlessItReducesToAll) {
 
 TEST(DirectCollective, OverPeersFillsOneDirectionUnlessItReducesToAll) {
   DirectCollective own = kernel(1e6, 8);
-  own.port_GBps = 1, own.one_way_GBps = 2, own.one_way_latency_us = 6;
+  own.port_GBps = 1, own.one_way_GBps = 2;
   Machine one = machine();
   one.direct_collectives->one_shot.reset();
   one.direct_collectives->two_shot = own;
@@ -157,7 +159,75 @@ TEST(DirectCollective, OverPeersFillsOneDirectionUnlessItReducesToAll) {
   EXPECT_NEAR(timing(all_reduce).transfer_us, 120e6 / 1e3, 1);
   EXPECT_EQ(timing(all_reduce).latency_us, 8);
   EXPECT_NEAR(timing(CollectiveKind::reduce_scatter).transfer_us, 60e6 / 2e3, 1);
-  EXPECT_EQ(timing(CollectiveKind::all_to_all).latency_us, 6);
+  EXPECT_EQ(timing(CollectiveKind::all_to_all).latency_us, 8);
+}
+
+Machine with_two_shot(const DirectCollective& two_shot) {
+  Machine one = machine();
+  one.direct_collectives->one_shot.reset();
+  one.direct_collectives->two_shot = two_shot;
+  return one;
+}
+
+double latency_us(const Machine& one, CollectiveKind kind, int gpus, Bytes bytes) {
+  return time_direct_collective(one, peers, kind, gpus, bytes, 0).latency_us;
+}
+
+TEST(DirectCollective, EachRankBeyondTwoTakesLonger) {
+  DirectCollective own = kernel(10, 8);
+  own.peer_latency_us = 0.5;
+  EXPECT_EQ(latency_us(with_two_shot(own), all_reduce, 2, 1000), 8);
+  EXPECT_EQ(latency_us(with_two_shot(own), all_reduce, 4, 1000), 9);
+  EXPECT_EQ(latency_us(with_two_shot(own), all_reduce, 8, 1000), 11);
+}
+
+// In bulk from 10 CTAs x 320 KiB on.
+TEST(DirectCollective, GathersAndExchangesStartSoonerAndMoveInBulkWhereTheyAreLarge) {
+  DirectCollective own = kernel(10, 8);
+  own.copy_latency_us = 6, own.bulk_latency_us = 2, own.cta_bulk_GBps = 20;
+  const Machine one = with_two_shot(own);
+  constexpr Bytes large = 3'276'800, small = large - 8;
+  for (const CollectiveKind kind : {CollectiveKind::all_gather, CollectiveKind::all_to_all}) {
+    EXPECT_EQ(latency_us(one, kind, 2, small), 6);
+    EXPECT_EQ(latency_us(one, kind, 2, large), 8);
+    EXPECT_NEAR(time_direct_collective(one, peers, kind, 2, small, 0).transfer_us, 32.768, 1e-2);
+    EXPECT_NEAR(time_direct_collective(one, peers, kind, 2, large, 0).transfer_us, 16.384, 1e-2);
+  }
+  EXPECT_EQ(latency_us(one, CollectiveKind::reduce_scatter, 2, large), 8);
+}
+
+// All 4 ranks ask ranks 0 and 1 first: 3 x 10 CTAs x 32 KiB pass a port at 1 GB/s while two of four ports idle.
+TEST(DirectCollective, RanksThatLoadInStepLeavePortsIdle) {
+  DirectCollective own = kernel(1e6, 8);
+  own.port_GBps = 1;
+  const auto transfer_us = [&](CollectiveKind kind, int gpus, Bytes bytes) {
+    return time_direct_collective(with_two_shot(own), peers, kind, gpus, bytes, 0).transfer_us;
+  };
+  const double without_us = transfer_us(CollectiveKind::reduce_scatter, 4, 80'000'000);
+  own.in_step = 0.5;
+  EXPECT_NEAR(transfer_us(CollectiveKind::reduce_scatter, 4, 80'000'000) - without_us, 0.5 * 3 * 10 * 32.768 * 2 / 4,
+              1e-3);
+  EXPECT_NEAR(transfer_us(CollectiveKind::reduce_scatter, 4, 40'000), 30 + 0.5 * 3 * 10 * 2 / 4, 1e-3);
+  EXPECT_NEAR(transfer_us(CollectiveKind::reduce_scatter, 2, 80'000'000), 40e3, 1);
+  EXPECT_NEAR(transfer_us(CollectiveKind::all_gather, 4, 80'000'000), 60e3, 1);
+}
+
+TEST(DirectCollective, WhatTheMemoryAcceleratorMovesIsHeldByTheSlowerOfItsLimitsAlone) {
+  const auto over_either = [](CollectiveKind kind) {
+    DirectCollective own = kernel(10, 8);
+    own.port_GBps = 50;  // 40 MB through it take as long as 80 MB by the CTAs
+    return time_direct_collective(with_two_shot(own), peers, kind, 2, 80'000'000, 0).transfer_us / 800;
+  };
+  EXPECT_NEAR(over_either(CollectiveKind::all_gather), std::pow(2, 1.0 / 16), 1e-6);
+  EXPECT_NEAR(over_either(CollectiveKind::reduce_scatter), std::pow(2, 1.0 / 8), 1e-6);
+}
+
+// By what fits the registers and passes a port in the time of a meeting (one_shot_pays).
+TEST(DirectCollective, IsOneShotWhereOurKernelIs) {
+  EXPECT_EQ(latency_us(machine(), all_reduce, 2, 10 * (32 << 10)), 2);
+  EXPECT_EQ(latency_us(machine(), all_reduce, 2, 10 * (32 << 10) + 8), 8);
+  EXPECT_EQ(latency_us(machine(), all_reduce, 4, 200'000), 2);
+  EXPECT_EQ(latency_us(machine(), all_reduce, 4, 200'008), 8);
 }
 
 std::string refusal(const Machine& machine, Transport transport, CollectiveKind kind = all_reduce) {
