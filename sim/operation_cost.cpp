@@ -11,6 +11,7 @@
 #include "models/cost/grouped_gemm_model.hpp"
 #include "models/schedule/amounts.hpp"
 #include "models/schedule/facts.hpp"
+#include "sim/band_traffic.hpp"
 
 namespace weft::sim {
 namespace {
@@ -152,6 +153,8 @@ std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machi
     }
     for (const After& after : operation.after)
       if (after.point == Point::tile_group) costs[after.operation].signals = true;
+    const bool keeps = l2_reuse && machine.condition.timing.l2 != L2Before::cold;
+    if (keeps) costs[id].traffic.hbm_bytes += bytes_read_again(schedule, static_cast<OperationId>(id), machine);
     match(operation.work, CostOf(schedule, machine, choices, timings, operation, costs[id], traffic[id].touched_bytes));
   }
   return costs;
