@@ -37,14 +37,15 @@ __device__ void for_each_in_flight(std::int64_t first, std::int64_t stride, std:
     if (first + i * stride < count) visit(i, first + i * stride);
 }
 
-/// Adds to `sums` octets first, first + stride, … below `count` of every rank's input from `offset` on. Two ranks'
-/// octets are asked for at once: what is under way, not the adding, limits a CTA.
+/// Adds to `sums` octets first, first + stride, … below `count` of every rank's input from `offset` on, in the order of
+/// the ranks from `begin` on. Two ranks' octets are asked for at once: what is under way, not the adding, limits a CTA.
 template <int in_flight>
-__device__ void sum_of_ranks(const PeerBuffer& input, int ranks, std::int64_t offset, std::int64_t first,
+__device__ void sum_of_ranks(const PeerBuffer& input, int ranks, int begin, std::int64_t offset, std::int64_t first,
                              std::int64_t stride, std::int64_t count, OctetSum (&sums)[in_flight]) {
-  for (int rank = 0; rank < ranks; rank += 2) {
-    const Octet* const even = octets(input, rank) + offset;
-    const Octet* const odd = rank + 1 < ranks ? octets(input, rank + 1) + offset : nullptr;
+  const auto of_rank = [&](int place) { return octets(input, (begin + place) % ranks) + offset; };
+  for (int place = 0; place < ranks; place += 2) {
+    const Octet* const even = of_rank(place);
+    const Octet* const odd = place + 1 < ranks ? of_rank(place + 1) : nullptr;
     Octet of_even[in_flight], of_odd[in_flight];
     for_each_in_flight<in_flight>(first, stride, count,
                                   [&](int i, std::int64_t at) { of_even[i] = load_past_l1(even + at); });
@@ -57,14 +58,15 @@ __device__ void sum_of_ranks(const PeerBuffer& input, int ranks, std::int64_t of
   }
 }
 
-/// The sum over all ranks of a share of each one's input, from `offset` on.
+/// The sum over all ranks of a share of each one's input, from `offset` on. Each rank begins with its own, so that no
+/// two ask the same port at once: a share is summed by one rank, so all see the same bits.
 template <class Shape, class Store>
 __device__ void sum_share(const PeerCollective& collective, std::int64_t offset, const Store& store) {
   constexpr int in_flight = Shape::in_flight;
   const std::int64_t count = collective.share_octets;
   share_out<Shape>(count, [&](std::int64_t first, std::int64_t stride) {
     OctetSum sums[in_flight];
-    sum_of_ranks(collective.input, collective.flags.ranks, offset, first, stride, count, sums);
+    sum_of_ranks(collective.input, collective.flags.ranks, collective.flags.rank, offset, first, stride, count, sums);
     for_each_in_flight<in_flight>(first, stride, count, [&](int i, std::int64_t at) { store(at, sums[i].scaled(1)); });
   });
 }
@@ -123,7 +125,8 @@ __global__ void __launch_bounds__(threads) one_shot_kernel(PeerCollective collec
   const std::int64_t count = collective.share_octets * flags.ranks;
   peers.begin();
   OctetSum sums[in_flight];
-  sum_of_ranks(collective.input, flags.ranks, 0, first, stride, count, sums);
+  sum_of_ranks(collective.input, flags.ranks, 0, 0, first, stride, count,
+               sums);  // all ranks in one order: the same bits
   peers.meet();
   for_each_in_flight<in_flight>(first, stride, count, [&](int i, std::int64_t at) {
     octets(collective.output, flags.rank)[at] = sums[i].scaled(1);
@@ -208,7 +211,7 @@ __global__ void __launch_bounds__(threads, 1) peer_norm_kernel(PeerAllReduceNorm
     const std::int64_t first = (flags.rank * own_rows + row) * octets_of_row;
     OctetSum sums[most];
     for (int step = 0; step < flags.ranks; ++step) {
-      const Octet* from = octets(norm.partial, step) + first;
+      const Octet* from = octets(norm.partial, (flags.rank + step) % flags.ranks) + first;
       Octet loaded[most];
       for_each_octet([&](int i, int column) { loaded[i] = load_past_l1(from + column); });
       for_each_octet([&](int i, int) { sums[i].add(loaded[i]); });
