@@ -40,8 +40,7 @@ struct RankWork {
   double port_bytes = 0;
   CtaBytes bytes;
   Tie tie = Tie::by_threads;
-  double idle_port_us = 0;  ///< while all ranks load from the same two
-  double besides_us = 0;    ///< what one CTA would take for what the kernel does besides, which all of them share
+  double besides_us = 0;  ///< what one CTA would take for what the kernel does besides, which all of them share
 };
 
 int ctas_of(const DirectCollective& kernel, int max_ctas) {
@@ -60,11 +59,11 @@ CollectiveTiming timing_of(const DirectCollective& kernel, const RankWork& work,
   const double of_port_us = work.port_bytes / bytes_per_us(kernel.port_GBps);
   return {.latency_us = kernel.latency_us + (work.tie == Tie::in_bulk ? kernel.bulk_latency_us : 0) +
                         kernel.peer_latency_us * std::max(0, gpus - 2),
-          .transfer_us = longer_of(of_ctas_us, of_port_us, work.tie) + work.idle_port_us,
+          .transfer_us = longer_of(of_ctas_us, of_port_us, work.tie),
           .ctas = ctas,
           .cluster = 1,
           .alone_us = 0,
-          .beside_gemm_us = longer_of(of_ctas_us * (1 + kernel.beside_gemm), of_port_us, work.tie) + work.idle_port_us,
+          .beside_gemm_us = longer_of(of_ctas_us * (1 + kernel.beside_gemm), of_port_us, work.tie),
           .port_bytes = work.port_bytes,
           .algorithm = work.algorithm};
 }
@@ -113,13 +112,6 @@ CollectiveTiming time_in_switch(const DirectCollective& kernel, CollectiveKind k
                    gpus, max_ctas);
 }
 
-/// Sums begin with ranks 0 and 1 on every rank: until what all CTAs ask these two for has passed through their ports,
-/// those of the other W - 2 idle.
-double idle_port_us(const DirectCollective& kernel, int gpus, double bytes, int ctas) {
-  const double asked = std::min(bytes / gpus, static_cast<double>(own_sum_batch) * ctas);
-  return kernel.in_step * (gpus - 1) * asked / bytes_per_us(kernel.port_GBps) * (gpus - 2) / gpus;
-}
-
 CollectiveTiming time_in_two_shots(const DirectCollective& two_shot, CollectiveKind kind, int gpus, double bytes,
                                    int max_ctas) {
   const DirectCollective kernel = of_kind(kind, two_shot);
@@ -128,8 +120,7 @@ CollectiveTiming time_in_two_shots(const DirectCollective& two_shot, CollectiveK
   return timing_of(kernel,
                    {.port_bytes = bytes_out(CollectiveAlgorithm::direct, kind, gpus, bytes),
                     .bytes = cta_bytes_of_two_shot(kind, gpus, bytes),
-                    .tie = !adds_up && moves_in_bulk(ctas, static_cast<Bytes>(bytes)) ? Tie::in_bulk : Tie::by_threads,
-                    .idle_port_us = adds_up ? idle_port_us(kernel, gpus, bytes, ctas) : 0},
+                    .tie = !adds_up && moves_in_bulk(ctas, static_cast<Bytes>(bytes)) ? Tie::in_bulk : Tie::by_threads},
                    gpus, max_ctas);
 }
 

@@ -236,9 +236,8 @@ struct FusedNormKernel {
 /// `port_GBps`, or `one_way_GBps` where it only loads from peers or only stores to them (0: the same), and its `ctas`
 /// CTAs, each of which loads and adds up at `cta_GBps` and stores what it has added up to its peers at `cta_store_GBps`
 /// (0: at no cost). A copy with enough for each CTA goes in bulk, at `cta_bulk_GBps` (0: at `cta_GBps`) after
-/// `bulk_latency_us` more. `in_step`: of the time that ports idle while all ranks load from the same two, the share
-/// that is lost. While a GEMM runs, whose loads make those of a CTA wait longer, a CTA takes 1 + beside_gemm times as
-/// long; the port does not.
+/// `bulk_latency_us` more. While a GEMM runs, whose loads make those of a CTA wait longer, a CTA takes 1 + beside_gemm
+/// times as long; the port does not.
 struct DirectCollective {
   int ctas = 0;
   double cta_GBps = 0;
@@ -246,7 +245,6 @@ struct DirectCollective {
   double port_GBps = 0, one_way_GBps = 0;
   double latency_us = 0, copy_latency_us = 0;
   double bulk_latency_us = 0, peer_latency_us = 0;
-  double in_step = 0;
   double beside_gemm = 0;
 };
 /// one_shot: every rank loads all ranks' buffers and adds them up; two_shot: each its share of them, which it stores to

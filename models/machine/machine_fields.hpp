@@ -449,8 +449,6 @@ void describe(auto& io, Like<DirectCollective> auto& kernel) {
   io.optional("bulk_latency", kernel.bulk_latency_us,
               {"us", "longer where gathers and exchanges go in bulk; left out: 0", durations});
   io.optional("peer_latency", kernel.peer_latency_us, {"us", "for each rank beyond two; left out: 0", durations});
-  io.optional("in_step", kernel.in_step,
-              {"ratio", "of the time that ports idle while all ranks load from the same two; left out: 0", parts});
   io.optional("beside_gemm", kernel.beside_gemm,
               {"ratio", "while a GEMM runs a CTA takes 1 + beside_gemm times as long; left out: 0", parts});
 }

@@ -196,22 +196,6 @@ TEST(DirectCollective, GathersAndExchangesStartSoonerAndMoveInBulkWhereTheyAreLa
   EXPECT_EQ(latency_us(one, CollectiveKind::reduce_scatter, 2, large), 8);
 }
 
-// All 4 ranks ask ranks 0 and 1 first: 3 x 10 CTAs x 32 KiB pass a port at 1 GB/s while two of four ports idle.
-TEST(DirectCollective, RanksThatLoadInStepLeavePortsIdle) {
-  DirectCollective own = kernel(1e6, 8);
-  own.port_GBps = 1;
-  const auto transfer_us = [&](CollectiveKind kind, int gpus, Bytes bytes) {
-    return time_direct_collective(with_two_shot(own), peers, kind, gpus, bytes, 0).transfer_us;
-  };
-  const double without_us = transfer_us(CollectiveKind::reduce_scatter, 4, 80'000'000);
-  own.in_step = 0.5;
-  EXPECT_NEAR(transfer_us(CollectiveKind::reduce_scatter, 4, 80'000'000) - without_us, 0.5 * 3 * 10 * 32.768 * 2 / 4,
-              1e-3);
-  EXPECT_NEAR(transfer_us(CollectiveKind::reduce_scatter, 4, 40'000), 30 + 0.5 * 3 * 10 * 2 / 4, 1e-3);
-  EXPECT_NEAR(transfer_us(CollectiveKind::reduce_scatter, 2, 80'000'000), 40e3, 1);
-  EXPECT_NEAR(transfer_us(CollectiveKind::all_gather, 4, 80'000'000), 60e3, 1);
-}
-
 TEST(DirectCollective, WhatTheMemoryAcceleratorMovesIsHeldByTheSlowerOfItsLimitsAlone) {
   const auto over_either = [](CollectiveKind kind) {
     DirectCollective own = kernel(10, 8);
