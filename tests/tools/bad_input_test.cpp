@@ -126,6 +126,7 @@ const std::vector<BadInput> rows{
     {"an_unknown_key_of_a_schedule_to_run", run, schedule, R"({"colour": 1})", {"input.json", "colour"}},
     {"a_schedule_that_the_gpus_cannot_run", run, signaling, "{}", {"input.json", "operations[0]", "a GEMM kernel that weft does not have"}},
     // measure
+    {"guests_who_never_have_a_turn", measure + " --guests there", "", "{}", {"--guests: expected --in-turn beside it"}},
     {"missing_cases_to_measure", measure, "", "", {"input.json"}},
     {"cases_to_measure_that_are_no_json", measure, "", "gemm", {"input.json", "line 1"}},
     {"an_unknown_key_of_a_case_to_measure", measure, "", case_with_a_colour, {"input.json", "line 1", "colour"}},
