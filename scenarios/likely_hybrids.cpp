@@ -88,9 +88,7 @@ class Pipeline {
     left = std::max(1, std::min(left, sms - sms_of_transfers()));
     const double fewer_sms = static_cast<double>(sms) / left;
     if (hybrid_.trigger == HybridTrigger::tile_group) {
-      const GemmKernel kernel =
-          families::fastest_tiles(size, size.m / hybrid_.count, pair_.dtype, families::tiles_of(hybrid_, machine_),
-                                  machine_, families::TileColumns::ragged);
+      const GemmKernel kernel = families::fastest_tiles(size, choice_of_tiles(size.m / hybrid_.count), machine_);
       return estimated_gemm_us(machine_, size, kernel, pair_.dtype) / pieces_ * fewer_sms;
     }
     if (hybrid_.pieces == HybridPieces::columns)
@@ -181,14 +179,20 @@ class Pipeline {
 
   // --- Tiles that the GEMM stores on peers ---------------------------------------------------------------------
 
+  families::TileChoice choice_of_tiles(std::int64_t band_rows) const {
+    return {.band_rows = band_rows,
+            .dtype = pair_.dtype,
+            .scheduler = families::tiles_of(hybrid_, machine_),
+            .columns = families::TileColumns::ragged};
+  }
+
   /// They leave while the next ones are computed; those of the last wave, when nothing is left to compute.
   double stored_us() const {
     const bool goes_everywhere = hybrid_.sums == HybridSums::everywhere;
     const int gemms = goes_everywhere ? 1 : pieces_;
     const MatrixSize size{rows_ / gemms, pair_.n, pair_.k};
     const GemmKernel kernel =
-        families::fastest_tiles(size, goes_everywhere ? rows_ / pieces_ : size.m, pair_.dtype,
-                                families::tiles_of(hybrid_, machine_), machine_, families::TileColumns::ragged);
+        families::fastest_tiles(size, choice_of_tiles(goes_everywhere ? rows_ / pieces_ : size.m), machine_);
     const double stored_share = goes_everywhere ? gpus_ - 1 : 1 - 1.0 / gpus_;
     const double GBps = machine_.gemm.own_store_GBps > 0 ? machine_.gemm.own_store_GBps : links_GBps();
     const double links_us = stored_share * bytes() / bytes_per_us(GBps) + machine_.gemm.own_store_latency_us;
@@ -205,9 +209,7 @@ class Pipeline {
   /// All but the first block's rows travel while the GEMM goes on; an all-reduce's last block does when it is over.
   double fused_rotation_us() const {
     const MatrixSize size{rows_, pair_.n, pair_.k};
-    const GemmKernel kernel =
-        families::fastest_tiles(size, rows_ / pieces_, pair_.dtype, families::tiles_of(hybrid_, machine_), machine_,
-                                families::TileColumns::ragged);
+    const GemmKernel kernel = families::fastest_tiles(size, choice_of_tiles(rows_ / pieces_), machine_);
     const bool is_all_reduce = pair_.op == PairOp::gemm_all_reduce;
     const double gemm_us = estimated_gemm_us(machine_, size, kernel, pair_.dtype), piece_bytes = bytes() / pieces_;
     const int sent = hybrid_.count * (gpus_ - 1);

@@ -33,7 +33,8 @@ ShardedGemm in_shards(const Case& request, const Machine& machine) {
   const std::int64_t shard_rows = rows / request.gpus;
   const std::optional<SignalingTiles> chosen = std::get<Signaling>(request.schedule.family).scheduler;
   const SignalingTiles scheduler = chosen.value_or(tile_schedulers(machine).back());  // no collective needs an SM
-  return {pair, size, shard_rows, fastest_tiles(size, shard_rows, pair.dtype, scheduler, machine)};
+  return {pair, size, shard_rows,
+          fastest_tiles(size, {.band_rows = shard_rows, .dtype = pair.dtype, .scheduler = scheduler}, machine)};
 }
 
 /// Tiles run shard by shard: a band of tile rows is a shard.

@@ -44,8 +44,12 @@ class HybridProgram {
     if (!has_one_gemm() && !stores(hybrid_)) return;
     const std::int64_t rows_of_gemm = has_one_gemm() ? rows_ : rows_ / cut_.pieces();
     const std::int64_t band_rows = has_one_gemm() ? rows_ / hybrid_.count : rows_of_gemm;
-    kernel_ = fastest_tiles({rows_of_gemm, pair.n, pair.k}, band_rows, pair.dtype, tiles_of(hybrid_, machine), machine,
-                            TileColumns::ragged);
+    kernel_ = fastest_tiles({rows_of_gemm, pair.n, pair.k},
+                            {.band_rows = band_rows,
+                             .dtype = pair.dtype,
+                             .scheduler = tiles_of(hybrid_, machine),
+                             .columns = TileColumns::ragged},
+                            machine);
     program_.set_machine(machine.name);
   }
 

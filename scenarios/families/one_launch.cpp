@@ -74,8 +74,14 @@ GemmKernel tiles_of_launch(const PairWorkload& pair, const Hybrid& hybrid, int g
   const GemmTiming& gemm = machine.gemm;
   const double GBps = collective_comes_first(pair.op) ? gemm.own_fetch_GBps : gemm.own_store_GBps;
   const double links_us = is_one_launch(hybrid) && GBps > 0 ? bytes_on_links(pair, gpus, rows) / bytes_per_us(GBps) : 0;
-  return fastest_tiles({rows, pair.n, pair.k}, rows / gpus / hybrid.count, pair.dtype, tiles_of(hybrid, machine),
-                       machine, TileColumns::ragged, links_us, LastWave::may_be_cut);
+  return fastest_tiles({rows, pair.n, pair.k},
+                       {.band_rows = rows / gpus / hybrid.count,
+                        .dtype = pair.dtype,
+                        .scheduler = tiles_of(hybrid, machine),
+                        .columns = TileColumns::ragged,
+                        .last_wave = LastWave::may_be_cut,
+                        .links_us = links_us},
+                       machine);
 }
 
 void make_last_block(Gemm& gemm) {

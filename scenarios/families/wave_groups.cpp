@@ -45,19 +45,19 @@ std::vector<SignalingTiles> tile_schedulers(const Machine& machine) {
   return schedulers;
 }
 
-GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataType dtype, SignalingTiles scheduler,
-                         const Machine& machine, TileColumns columns, double links_us, LastWave last_wave) {
-  require_whole_tiles("workload.m", band_rows);
+GemmKernel fastest_tiles(const MatrixSize& size, const TileChoice& choice, const Machine& machine) {
+  require_whole_tiles("workload.m", choice.band_rows);
   require_whole_tiles("workload.n", size.n);
   std::optional<GemmKernel> fastest;
   double fastest_us = 0;
   for (const GemmKernel& kernel : kernels_of(machine)) {
-    if (!runs_as(kernel, scheduler, last_wave)) continue;
-    const bool cuts_evenly = band_rows % (kernel.cluster_m * kernel.tile_m) == 0 &&
-                             (columns == TileColumns::ragged || size.n % kernel.tile_n == 0);
-    if (!cuts_evenly || ctas_per_sm(machine, kernel, dtype) == 0) continue;
-    double time_us = estimated_gemm_us(machine, size, kernel, dtype);
-    if (links_us > 0) time_us = std::max(time_us, links_us + time_tile(machine, size, kernel, dtype).tile_us);
+    if (!runs_as(kernel, choice.scheduler, choice.last_wave)) continue;
+    const bool cuts_evenly = choice.band_rows % (kernel.cluster_m * kernel.tile_m) == 0 &&
+                             (choice.columns == TileColumns::ragged || size.n % kernel.tile_n == 0);
+    if (!cuts_evenly || ctas_per_sm(machine, kernel, choice.dtype) == 0) continue;
+    double time_us = estimated_gemm_us(machine, size, kernel, choice.dtype);
+    if (choice.links_us > 0)
+      time_us = std::max(time_us, choice.links_us + time_tile(machine, size, kernel, choice.dtype).tile_us);
     if (!fastest || time_us < fastest_us) fastest = kernel, fastest_us = time_us;
   }
   if (!fastest)
@@ -72,7 +72,8 @@ Waves waves_of(const MatrixSize& size, std::int64_t band_rows, DataType dtype, S
   if (left < 1)
     throw InputError("schedule.max_ctas", "expected fewer than the " + std::to_string(machine.gpu.sms()) + " SMs of " +
                                               machine.name + ", got " + std::to_string(collective_ctas));
-  const GemmKernel kernel = fastest_tiles(size, band_rows, dtype, scheduler, machine);
+  const GemmKernel kernel =
+      fastest_tiles(size, {.band_rows = band_rows, .dtype = dtype, .scheduler = scheduler}, machine);
   const std::int64_t ctas = ctas_per_sm(machine, kernel, dtype);
   return {.kernel = kernel,
           .wave_us =

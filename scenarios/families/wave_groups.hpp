@@ -30,13 +30,18 @@ struct Waves {
 /// How the tiles of the kernels that signal may be scheduled on this machine, the usual one first.
 std::vector<SignalingTiles> tile_schedulers(const Machine& machine);
 
-/// The kernel of these that is the fastest for this GEMM alone, with tiles that divide `band_rows` of its rows; where
-/// it stores or fetches over links for `links_us` meanwhile, with one tile before or behind, the fastest for both.
-/// Throws InputError where those rows or the columns are no multiple of tile_extent, or no such kernel fits an SM or
-/// has that scheduler.
-GemmKernel fastest_tiles(const MatrixSize& size, std::int64_t band_rows, DataType dtype, SignalingTiles scheduler,
-                         const Machine& machine, TileColumns columns = TileColumns::whole, double links_us = 0,
-                         LastWave last_wave = LastWave::whole);
+/// What tiles a GEMM may have.
+struct TileChoice {
+  std::int64_t band_rows = 0;  ///< whole tiles divide so many of its rows
+  DataType dtype = DataType::bf16;
+  SignalingTiles scheduler = SignalingTiles::grid;
+  TileColumns columns = TileColumns::whole;
+  LastWave last_wave = LastWave::whole;
+  double links_us = 0;  ///< that it stores or fetches over links meanwhile, with one tile before or behind
+};
+/// The kernel of these that is the fastest for this GEMM alone, and its links. Throws InputError where the rows of a
+/// band or the columns are no multiple of tile_extent, or no such kernel fits an SM or has that scheduler.
+GemmKernel fastest_tiles(const MatrixSize& size, const TileChoice& choice, const Machine& machine);
 
 /// With the fastest tiles that divide `band_rows`. Throws InputError as fastest_tiles(), and where the collective
 /// leaves no SM.
