@@ -8,9 +8,7 @@ turns under one load, so that all find the same clock. Interrupted, it goes on w
 `weft measure`.
 """
 import argparse
-import os
 import pathlib
-import signal
 import subprocess
 import sys
 import tempfile
@@ -29,20 +27,18 @@ def main():
     parser.add_argument("--pytorch", required=True)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        # In our process group: who kills this kills the guest, too.
         guest = subprocess.Popen(["torchrun", "--standalone", "--nproc-per-node", str(arguments.gpus), PYTORCH, "--guest-of",
-                                  folder, "--out", arguments.pytorch], start_new_session=True)
+                                  folder, "--out", arguments.pytorch])
         try:
             status = subprocess.run([arguments.weft, "measure", arguments.cases, "--machine", arguments.machine, "--in-turn",
                                      "--guests", folder, "--out", arguments.out]).returncode
-            if status == 0:
-                guest.wait(END_S)
+            guest.wait(END_S if status == 0 else 0)
         except subprocess.TimeoutExpired:
             pass
         finally:
-            try:
-                os.killpg(guest.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+            guest.terminate()  # torchrun ends its ranks
+            guest.wait()
     return status
 
 
