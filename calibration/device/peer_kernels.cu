@@ -130,8 +130,8 @@ __global__ void __launch_bounds__(threads) one_shot_kernel(PeerCollective collec
   const std::int64_t count = collective.share_octets * flags.ranks;
   peers.begin();
   OctetSum sums[in_flight];
-  sum_of_ranks(collective.input, flags.ranks, 0, 0, first, stride, count,
-               sums);  // all ranks in one order: the same bits
+  constexpr int begin = 0;  // all ranks add in one order: the same bits
+  sum_of_ranks(collective.input, flags.ranks, begin, 0, first, stride, count, sums);
   peers.meet();
   for_each_in_flight<in_flight>(first, stride, count, [&](int i, std::int64_t at) {
     octets(collective.output, flags.rank)[at] = sums[i].scaled(1);

@@ -37,14 +37,16 @@ int SmClocks::read(cudaStream_t stream) {
 }
 
 double SmClocks::mean_MHz(const std::vector<Stretch>& stretches) const {
-  std::vector<ReadingOfEverySm> readings(static_cast<std::size_t>(taken_));
-  WEFT_CHECK(
-      cudaMemcpy(readings.data(), memory_.get(), readings.size() * sizeof(ReadingOfEverySm), cudaMemcpyDeviceToHost));
+  if (stretches.empty()) return 0;
+  const int first = stretches.front().first;
+  std::vector<ReadingOfEverySm> readings(static_cast<std::size_t>(stretches.back().last - first + 1));
+  WEFT_CHECK(cudaMemcpy(readings.data(), static_cast<const ReadingOfEverySm*>(memory_.get()) + first,
+                        readings.size() * sizeof(ReadingOfEverySm), cudaMemcpyDeviceToHost));
   std::vector<double> clocks;
   for (int sm = 0; sm < most_sms; ++sm) {
     std::uint64_t cycles = 0, time_ns = 0;
     for (const Stretch& stretch : stretches) {
-      const Reading &from = readings[stretch.first][sm], &to = readings[stretch.last][sm];
+      const Reading &from = readings[stretch.first - first][sm], &to = readings[stretch.last - first][sm];
       if (from.time_ns == 0 || to.time_ns <= from.time_ns) {
         time_ns = 0;
         break;

@@ -25,7 +25,8 @@ class SmClocks {
   /// Enqueues a reading of a few microseconds behind what the stream holds; returns its number, from 0. There is room
   /// for `most_readings`.
   int read(cudaStream_t stream);
-  /// Mean clock over stretches whose readings have run: of the middle SM, in MHz; 0 where no SM was met by all.
+  /// Mean clock over stretches, one after the other, whose readings have run: of the middle SM, in MHz; 0 where no SM
+  /// was met by all.
   double mean_MHz(const std::vector<Stretch>& stretches) const;
 
  private:

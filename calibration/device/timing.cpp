@@ -1,7 +1,6 @@
 #include "calibration/device/timing.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "calibration/device/power_log.hpp"
 #include "calibration/device/windows.hpp"
@@ -200,7 +199,7 @@ void measure_in_turn(const std::vector<TimedProgram>& mix, RankView& ranks, cons
   }
   const int rounds = std::max(1, static_cast<int>(rounds_ms * 1e3 / round_us));
   const auto queued = static_cast<std::size_t>(queued_ms_of_turns * 1e3 / round_us * static_cast<double>(mix.size()));
-  const int leading = launches_to_fill(lead_ms, round_us / std::accumulate(launches.begin(), launches.end(), 0), 1);
+  const int leading = std::max(1, static_cast<int>(launches.front() * lead_ms / turn_ms));
   Settling settling(std::max(queued_windows, queued), options.windows, ranks, instruments);
   settling.run([&](Windows& windows) {
     for (int round = 0; round < rounds; ++round) {

@@ -163,7 +163,7 @@ class Mix:
 
     def __init__(self, workload, group):
         self.pair = pair = Pair(workload, group)  # graphs only borrow its tensors
-        self.lines, self.graphs, self.launches, self.turns = [], [], [], []
+        self.lines, self.graphs, self.turns = [], [], []
         reference = None
         for name, (way, is_compared) in pair.ways().items():
             line = {"workload": workload, "gpus": pair.ranks, "peer": name}

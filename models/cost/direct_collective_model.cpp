@@ -113,14 +113,15 @@ CollectiveTiming time_in_switch(const DirectCollective& kernel, CollectiveKind k
 }
 
 CollectiveTiming time_in_two_shots(const DirectCollective& two_shot, CollectiveKind kind, int gpus, double bytes,
-                                   int max_ctas) {
+                                   int max_ctas, double besides_us = 0) {
   const DirectCollective kernel = of_kind(kind, two_shot);
   const int ctas = ctas_of(kernel, max_ctas);
   const bool adds_up = kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
   return timing_of(kernel,
                    {.port_bytes = bytes_out(CollectiveAlgorithm::direct, kind, gpus, bytes),
                     .bytes = cta_bytes_of_two_shot(kind, gpus, bytes),
-                    .tie = !adds_up && moves_in_bulk(ctas, static_cast<Bytes>(bytes)) ? Tie::in_bulk : Tie::by_threads},
+                    .tie = !adds_up && moves_in_bulk(ctas, static_cast<Bytes>(bytes)) ? Tie::in_bulk : Tie::by_threads,
+                    .besides_us = besides_us},
                    gpus, max_ctas);
 }
 
@@ -164,17 +165,12 @@ CollectiveTiming time_all_reduce_and_more(DirectCollective kernel, Transport tra
   constexpr auto kind = CollectiveKind::all_reduce;
   kernel.ctas = ctas;
   if (transport == Transport::multicast) return time_in_switch(kernel, kind, gpus, bytes, ctas, besides_us);
-  return timing_of(kernel,
-                   {.port_bytes = bytes_out(CollectiveAlgorithm::direct, kind, gpus, bytes),
-                    .bytes = cta_bytes_of_two_shot(kind, gpus, bytes),
-                    .besides_us = besides_us},
-                   gpus, ctas);
+  return time_in_two_shots(kernel, kind, gpus, bytes, ctas, besides_us);
 }
 
 double peer_kernel_GBps(const Machine& machine) {
   if (!machine.direct_collectives || !machine.direct_collectives->two_shot) return 0;
-  const DirectCollective& kernel = *machine.direct_collectives->two_shot;
-  return kernel.one_way_GBps > 0 ? kernel.one_way_GBps : kernel.port_GBps;
+  return of_kind(CollectiveKind::all_gather, *machine.direct_collectives->two_shot).port_GBps;
 }
 
 CollectiveTiming time_over(const Machine& machine, Transport transport, CollectiveKind kind, int gpus, Bytes bytes,
