@@ -139,8 +139,11 @@ template <int groups>
 __device__ inline void wait_until_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(groups) : "memory");
 }
-/// Until all of this thread's stores are done.
-__device__ inline void wait_until_stored() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
+/// Until all but the last `groups` of this thread's stores are done.
+template <int groups>
+__device__ inline void wait_until_stored() {
+  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(groups) : "memory");
+}
 /// Orders what this thread wrote or read by ordinary instructions before what the TMA does next, and the other way
 /// round.
 __device__ inline void order_with_copies() { asm volatile("fence.proxy.async;" ::: "memory"); }

@@ -13,7 +13,7 @@ namespace {
 
 using namespace own_tiles;
 
-constexpr int rows_of_peer_box = 16;
+constexpr int rows_of_peer_box = 16, boxes_on_the_way = 4;
 
 /// Follows a CTA's tiles through the groups.
 struct GroupOfTile {
@@ -69,7 +69,7 @@ __device__ void load_tiles(SharedMemory<tile_n>& shared, const CUtensorMap& b, c
 /// the last one, and by that to whoever waits. Fences are as weak as they may be, and few: on H100s one for the whole
 /// system takes 2 us.
 __device__ void count_tile(const OwnGemmGroup& group, const OwnGemmWork& work) {
-  hopper::wait_until_stored();
+  hopper::wait_until_stored<0>();
   cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device> stored(*group.stored);
   if (stored.fetch_add(1, cuda::memory_order_acq_rel) + 1 != group.tiles) return;
   stored.store(0, cuda::memory_order_relaxed);
@@ -89,10 +89,11 @@ __device__ void load_addend(SharedMemory<tile_n>& shared, const CUtensorMap& add
     hopper::load(shared.staged[piece], addend, column + piece * piece_columns, row, shared.addend_loaded);
 }
 
-/// Links are slow: the loads of the next tiles, which the same unit makes, stand behind what it has been given to
-/// store, and so it gets little at a time.
+/// Links are slow, and the loads of the next tile, which the same unit makes, stand behind what it has been given to
+/// store. With `gives_way` that is little at a time.
 template <int tile_n>
-__device__ void store_on_peers(SharedMemory<tile_n>& shared, const OwnGemmBlock& rows, int row, int column) {
+__device__ void store_on_peers(SharedMemory<tile_n>& shared, const OwnGemmBlock& rows, int row, int column,
+                               bool gives_way) {
   if (rows.peer_count == 0) return;
   for (int first = 0; first < tile_m; first += rows_of_peer_box)
     for (int piece = 0; piece < tile_n / piece_columns; ++piece) {
@@ -100,7 +101,7 @@ __device__ void store_on_peers(SharedMemory<tile_n>& shared, const OwnGemmBlock&
         hopper::store(shared.staged[piece] + first * piece_columns, rows.on_peers[peer], column + piece * piece_columns,
                       row + first);
       hopper::end_group_of_stores();
-      hopper::wait_until_read<1>();
+      if (gives_way) hopper::wait_until_stored<boxes_on_the_way>();
     }
 }
 
@@ -139,14 +140,15 @@ __device__ void store_tiles(SharedMemory<tile_n>& shared, const OwnGemmWork& wor
     for (int piece = 0; piece < pieces; ++piece)
       for (int replica = 0; replica < rows.replica_count; ++replica)
         hopper::store(shared.staged[piece], rows.replicas[replica], place.column + piece * piece_columns, place.row);
-    store_on_peers<tile_n>(shared, rows, place.row, place.column);
+    store_on_peers<tile_n>(shared, rows, place.row, place.column, work.stores_give_way && !own.is_last());
     stores_on_peers |= rows.peer_count > 0;
     hopper::end_group_of_stores();
     hopper::wait_until_read<0>();
     hopper::arrive(shared.tile_read);
     if (group.signals > 0) count_tile(group, work);
   }
-  if (stores_on_peers || work.meeting.at_end) hopper::wait_until_stored();  // the kernel's end waits for its own GPU's
+  if (stores_on_peers || work.meeting.at_end)
+    hopper::wait_until_stored<0>();  // the kernel's end waits for its own GPU's
   if (!work.meeting.at_end) return;
   if (work.meeting.ends_with_stores) leave_peers(work, ranks);
   if (blockIdx.x == 0) ranks.wait_for(Moment::end);

@@ -83,6 +83,7 @@ struct OwnGemmWork {
   int blocks = 1;             ///< of a tile's rows, by destination; a group holds first all first blocks, and so on
   // What is said here needs not be read from memory: that takes a microsecond, and until then nothing is loaded.
   bool waits_to_start = false, adds = false;  ///< some tile, whose group or block says more
+  bool stores_give_way = false;               ///< those on peers, to the loads of the next tile
   const OwnGemmGroup* groups = nullptr;
   std::uint64_t* const* signals = nullptr;
   const CounterTarget* waits = nullptr;  ///< `iterations` of none is used

@@ -107,6 +107,7 @@ OwnGemm plan_own_gemm(const Schedule& schedule, OperationId id, const Gemm& gemm
       .blocks = blocks_of(layout, schedule.gpus),
       .waits_to_start =
           std::ranges::any_of(groups.groups, [](const OwnGemmGroup& group) { return group.waits_to_start > 0; }),
+      .stores_give_way = stores_give_way(gemm, size.k, gemm.kernel->tile_n),
       .groups = on_device(groups.groups, arena),
       .signals = on_device(groups.signals, arena),
       .waits = on_device(groups.waits, arena),

@@ -27,6 +27,11 @@ class OwnTiles {
   __device__ StepsAlongK steps() const { return steps_; }
   __device__ int slice() const { return slice_; }
   __device__ bool is_cut() const { return slices_ > 1; }
+  __device__ bool is_last() const {
+    OwnTiles next = *this;
+    next.advance();
+    return !next.is_there();
+  }
   /// Whether the tile's sums end up with this CTA, which stores them.
   __device__ bool is_last_slice() const { return slice_ + 1 == slices_; }
 

@@ -61,7 +61,7 @@ __device__ void store_chunks(SharedMemory& shared, const BulkWork& work) {
     if (++stored > stores_under_way) hopper::arrive(shared.freed[(ring.slot + slots - stores_under_way) % slots]);
     ring.advance();
   });
-  hopper::wait_until_stored();
+  hopper::wait_until_stored<0>();
   hopper::order_with_copies();
   __threadfence_system();
 }

@@ -31,5 +31,24 @@ TEST(SlicesOfLastWave, FitClustersOfTwo) {
     EXPECT_LE(tiles % ctas / 2 * slices_of_last_wave(tiles, ctas, many_steps), ctas / 2) << tiles;
 }
 
+/// With a group whose last tile tells rank + `place`.
+Gemm that_tells(int place) {
+  Gemm gemm;
+  gemm.signals = {{.tile_group = 0, .counter = 0, .place = place}};
+  return gemm;
+}
+
+TEST(StoresGiveWay, WhereNoOtherRankWaits) {
+  EXPECT_TRUE(stores_give_way(Gemm{}, 64, 128));
+  EXPECT_TRUE(stores_give_way(that_tells(0), 64, 128));
+  EXPECT_FALSE(stores_give_way(that_tells(1), 64, 128));
+}
+
+TEST(StoresGiveWay, WhereATileTakesLong) {
+  EXPECT_FALSE(stores_give_way(that_tells(1), 28 * 64, 128));
+  EXPECT_TRUE(stores_give_way(that_tells(1), 31 * 64, 128));
+  EXPECT_TRUE(stores_give_way(that_tells(1), 28 * 64, 256));
+}
+
 }  // namespace
 }  // namespace weft
