@@ -80,7 +80,8 @@ GemmKernel tiles_of_launch(const PairWorkload& pair, const Hybrid& hybrid, int g
                         .scheduler = tiles_of(hybrid, machine),
                         .columns = TileColumns::ragged,
                         .last_wave = LastWave::may_be_cut,
-                        .links_us = links_us},
+                        .links_us = links_us,
+                        .free_rows = reduces(pair.op) ? rows / gpus : 0},
                        machine);
 }
 

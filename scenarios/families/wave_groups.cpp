@@ -31,6 +31,15 @@ bool runs_as(const GemmKernel& kernel, SignalingTiles scheduler, LastWave last_w
          kernel.scheduler == TileScheduler::stream_k;
 }
 
+/// Whether slices of the last wave's tiles would go to CTAs that still wait for another rank with a tile of the first.
+bool cuts_behind_waits(const MatrixSize& size, const GemmKernel& kernel, std::int64_t free_rows,
+                       const Machine& machine) {
+  if (free_rows == 0 || kernel.scheduler != TileScheduler::stream_k) return false;
+  const std::int64_t tiles = tile_count(size, kernel), ctas = persistent_ctas(machine.gpu, kernel);
+  const std::int64_t slices = last_wave_slices(kernel, size.k, tiles, ctas);
+  return slices > 1 && slices * (tiles % ctas) > tile_count({free_rows, size.n, size.k}, kernel);
+}
+
 void require_whole_tiles(const std::string& field, std::int64_t extent) {
   if (extent % tile_extent != 0)
     throw InputError(
@@ -55,6 +64,7 @@ GemmKernel fastest_tiles(const MatrixSize& size, const TileChoice& choice, const
     const bool cuts_evenly = choice.band_rows % (kernel.cluster_m * kernel.tile_m) == 0 &&
                              (choice.columns == TileColumns::ragged || size.n % kernel.tile_n == 0);
     if (!cuts_evenly || ctas_per_sm(machine, kernel, choice.dtype) == 0) continue;
+    if (cuts_behind_waits(size, kernel, choice.free_rows, machine)) continue;
     double time_us = estimated_gemm_us(machine, size, kernel, choice.dtype);
     if (choice.links_us > 0)
       time_us = std::max(time_us, choice.links_us + time_tile(machine, size, kernel, choice.dtype).tile_us);

@@ -37,7 +37,8 @@ struct TileChoice {
   SignalingTiles scheduler = SignalingTiles::grid;
   TileColumns columns = TileColumns::whole;
   LastWave last_wave = LastWave::whole;
-  double links_us = 0;  ///< that it stores or fetches over links meanwhile, with one tile before or behind
+  double links_us = 0;         ///< that it stores or fetches over links meanwhile, with one tile before or behind
+  std::int64_t free_rows = 0;  ///< their tiles wait for no rank, those of all others do; 0: none does
 };
 /// The kernel of these that is the fastest for this GEMM alone, and its links. Throws InputError where the rows of a
 /// band or the columns are no multiple of tile_extent, or no such kernel fits an SM or has that scheduler.

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
 #include "tests/models/error_of.hpp"
 #include "tests/scenarios/program_text.hpp"
 
@@ -47,6 +49,23 @@ TEST(Waves, NeedWholeTilesAndSmsToRunOn) {
   EXPECT_EQ(error({100, 128, 64}, 20), "workload.m: expected a multiple of a tile's 128, got 100");
   EXPECT_EQ(error({128, 100, 64}, 20), "workload.n: expected a multiple of a tile's 128, got 100");
   EXPECT_EQ(error({128, 128, 64}, 100), "schedule.max_ctas: expected fewer than the 100 SMs of round, got 100");
+}
+
+// 66 tiles of the last wave are cut in two for 132 CTAs, of which the first 98 have a tile that waits for nobody.
+TEST(FastestTiles, AreNotCutForCtasThatStillWaitForOtherRanks) {
+  const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
+  const auto scheduler = [&](std::int64_t free_rows) {
+    return fastest_tiles({3584, 1280, 2560},
+                         {.band_rows = 1792,
+                          .scheduler = SignalingTiles::static_persistent,
+                          .columns = TileColumns::ragged,
+                          .last_wave = LastWave::may_be_cut,
+                          .free_rows = free_rows},
+                         machine)
+        .scheduler;
+  };
+  EXPECT_EQ(scheduler(0), TileScheduler::stream_k);
+  EXPECT_EQ(scheduler(1792), TileScheduler::static_persistent);
 }
 
 TEST(TilesOfGroups, AreWavesAndTheRest) {
