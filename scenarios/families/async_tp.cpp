@@ -4,8 +4,8 @@
 //
 //   all_gather+gemm      s0: enter | publish | published | gemm own | pull 2 | gemm 2 | … | leave
 //                        s1:                               pull 1 | gemm 1 | pull 3 | gemm 3 | …
-//   gemm+reduce_scatter  s0: enter | delay | gemm 2 | computed 2 | pull 2 | pulled 2 | … | gemm own | leave | sum
-//                        s1:         gemm 1 | computed 1 | pull 1 | pulled 1 | gemm 3 | …
+//   gemm+reduce_scatter  s0: enter | gemm 1 | computed 1 | pull 1 | pulled 1 | gemm 3 | … | leave | sum
+//                        s1:         gemm 2 | computed 2 | pull 2 | pulled 2 | gemm own
 //     form rotating      s0: gemm 0 | gemm 1 |          add 1 | gemm 2 |          add 2 | … | leave
 //                        s1:          summed 0 | pull 1 |       summed 1 | pull 2 |       …
 //
@@ -74,24 +74,30 @@ void add_gemm_reduce_scatter(Program& program, const Case& request, const PairWo
   const BufferId even_chunk = program.add_buffer("chunk 1", rows / gpus, pair.n, DataType::bf16, Memory::symmetric);
   const BufferId partials = program.add_buffer("partials", rows, pair.n);
   const BufferId result = program.add_buffer("result", rows / gpus, pair.n);
-  // Something on s0 first, so that on every rank the GEMM on s1 is the first to get the SMs.
-  const auto delay_s0 = [&] { program.add(main_stream, "delay", Delay{delay_clocks / machine.gpu.max_clock_MHz}); };
+  // On every rank the GEMM of step 1 has to be the first to get the SMs. PyTorch puts it on the other stream, and
+  // something before the second on this one; but whoever follows the barrier on its own stream is first anyway, and
+  // the delay finds no SM beside a GEMM of one CTA on each, so that the second GEMM comes when the first has ended.
+  const auto stream_of = [&](int step) { return (step % 2 == 0) == is_pytorch ? main_stream : s1; };
+  const auto delay = [&](StreamId stream) {
+    if (is_pytorch) program.add(stream, "delay", Delay{delay_clocks / machine.gpu.max_clock_MHz});
+  };
 
   program.add(main_stream, "enter", Barrier{.channel = 0});
   program.wait(s1, main_stream);
   for (int step = 1; step < gpus; ++step) {
     const bool is_odd = step % 2 != 0;
-    const StreamId stream = is_odd ? s1 : main_stream;
+    const StreamId stream = stream_of(step);
     const BufferId chunk = is_odd ? odd_chunk : even_chunk;
     const std::string number = std::to_string(step);
-    if (step == 2) delay_s0();
+    if (step == 2) delay(stream);
     program.add(stream, "gemm " + number, gemm_of(program.shard(a, step), program.whole(b), program.whole(chunk)));
     program.add(stream, "computed " + number, Barrier{.channel = step % 2});
     program.add(stream, "pull " + number, Copy{program.whole(chunk, -step), program.shard(partials, -step)});
     program.add(stream, "pulled " + number, Barrier{.channel = step % 2});
   }
-  if (gpus == 2) delay_s0();
-  program.add(main_stream, "gemm own", gemm_of(program.shard(a, 0), program.whole(b), program.shard(partials, 0)));
+  const StreamId last = is_pytorch ? main_stream : stream_of(gpus);
+  if (gpus == 2) delay(last);
+  program.add(last, "gemm own", gemm_of(program.shard(a, 0), program.whole(b), program.shard(partials, 0)));
   program.wait(main_stream, s1);
   program.add(main_stream, "leave", Barrier{.channel = 0});
   program.add(main_stream, "sum",

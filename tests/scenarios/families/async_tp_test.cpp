@@ -55,15 +55,32 @@ TEST(AsyncTp, EachPulledShardIsMultipliedIntoItsRows) {
 
 TEST(AsyncTp, ComputesForOnePeerWhileItPullsFromAnother) {
   EXPECT_THAT(program_of(build_case(scatter, 4, AsyncTp{})),
+              ElementsAre("s0: enter", "s0: gemm 1", "s0: computed 1", "s0: pull 1", "s0: pulled 1",  //
+                          "s1: gemm 2 after enter", "s1: computed 2", "s1: pull 2", "s1: pulled 2",   //
+                          "s0: gemm 3", "s0: computed 3", "s0: pull 3", "s0: pulled 3",               //
+                          "s1: gemm own", "s0: leave after gemm own", "s0: sum"));
+}
+
+TEST(AsyncTp, OfTwoRanksTheGemmWhoseResultIsPulledContinuesTheChain) {
+  EXPECT_THAT(program_of(build_case(scatter, 2, AsyncTp{})),
+              ElementsAre("s0: enter", "s0: gemm 1", "s0: computed 1", "s0: pull 1", "s0: pulled 1",  //
+                          "s1: gemm own after enter", "s0: leave after gemm own", "s0: sum"));
+}
+
+Schedule by_pytorch(const PairWorkload& pair, int gpus) {
+  Case request = make_case(pair, gpus, AsyncTp{});
+  request.schedule.implementation = Implementation::pytorch;
+  return build(request, round_machine());
+}
+
+TEST(AsyncTp, PytorchsFirstGemmIsOnTheOtherStreamAndTheNextOneBehindADelay) {
+  EXPECT_THAT(program_of(by_pytorch(scatter, 4)),
               ElementsAre("s0: enter",                                                                //
                           "s1: gemm 1 after enter", "s1: computed 1", "s1: pull 1", "s1: pulled 1",   //
                           "s0: delay", "s0: gemm 2", "s0: computed 2", "s0: pull 2", "s0: pulled 2",  //
                           "s1: gemm 3", "s1: computed 3", "s1: pull 3", "s1: pulled 3",               //
                           "s0: gemm own", "s0: leave after pulled 3", "s0: sum"));
-}
-
-TEST(AsyncTp, TwoRanksAlsoLetTheOtherStreamStartFirst) {
-  EXPECT_THAT(program_of(build_case(scatter, 2, AsyncTp{})),
+  EXPECT_THAT(program_of(by_pytorch(scatter, 2)),
               ElementsAre("s0: enter",                                                               //
                           "s1: gemm 1 after enter", "s1: computed 1", "s1: pull 1", "s1: pulled 1",  //
                           "s0: delay", "s0: gemm own", "s0: leave after pulled 1", "s0: sum"));
@@ -99,16 +116,13 @@ TEST(AsyncTp, AnAccumulatorIsPulledFromTheRankBeforeAndEndsWhereItsRowsBelong) {
   EXPECT_EQ(operands(schedule, "add 3"), "arrived[0:16, 0:32], product[0:16, 0:32] -> result[0:16, 0:32]");
 }
 
-TEST(AsyncTp, ByPytorchDiffersInTheFinalSumAlone) {
-  Case by_pytorch = make_case(scatter, 4, AsyncTp{});
-  by_pytorch.schedule.implementation = Implementation::pytorch;
-  Schedule schedule = build(by_pytorch, round_machine());
+TEST(AsyncTp, PytorchSumsByItsOwnKernelAndNothingGoesRound) {
+  const Schedule schedule = by_pytorch(scatter, 4);
   EXPECT_EQ(schedule.implementation, Implementation::pytorch);
-  auto& sum = std::get<MemoryBound>(schedule.operations.back().work);
-  EXPECT_EQ(std::exchange(sum.kernel, MemoryKernel::partial_sum), MemoryKernel::pytorch_sum);
-  EXPECT_EQ(schedule.operations, build_case(scatter, 4, AsyncTp{}).operations);
-  by_pytorch.schedule.family = AsyncTp{.form = AsyncForm::rotating};
-  EXPECT_EQ(error_of([&] { build(by_pytorch, round_machine()); }),
+  EXPECT_EQ(std::get<MemoryBound>(schedule.operations.back().work).kernel, MemoryKernel::pytorch_sum);
+  Case request = make_case(scatter, 4, rotating);
+  request.schedule.implementation = Implementation::pytorch;
+  EXPECT_EQ(error_of([&] { build(request, round_machine()); }),
             "schedule.form: expected all_to_all: PyTorch's sums do not go round, got rotating");
 }
 
@@ -117,9 +131,8 @@ TEST(AsyncTp, AGatherHasNoAccumulators) {
             "schedule.form: expected none: all_gather+gemm sums nothing, got rotating");
 }
 
-TEST(AsyncTp, DelaysAHundredClocks) {
-  const Schedule schedule = build_case(scatter, 4, AsyncTp{});
-  EXPECT_THAT(all_of_kind<Delay>(schedule), ElementsAre(Delay{100 / round_machine().gpu.max_clock_MHz}));
+TEST(AsyncTp, PytorchsDelaysAHundredClocks) {
+  EXPECT_THAT(all_of_kind<Delay>(by_pytorch(scatter, 4)), ElementsAre(Delay{100 / round_machine().gpu.max_clock_MHz}));
 }
 
 TEST(AsyncTp, BothStreamsAreOfNormalPriority) {
