@@ -89,6 +89,10 @@ class Device {
   virtual void admit(Activity& activity) = 0;
   /// That CTA leaves.
   virtual void dismiss(Activity& activity) = 0;
+  /// At present, on the rank's GPU.
+  virtual bool runs_gemm(int /*rank*/) const { return false; }
+  /// Copies between GPUs that are on their way at present, for each GPU; 1 at most.
+  virtual double copies_on_their_way() const { return 0; }
   /// Of an activity that has begun and will not end, when no event is left.
   virtual Hindrance what_hinders(const Activity&) const { return {}; }
 };

@@ -120,8 +120,9 @@ KernelLaunch matrix_launch(const LaunchSite& site, std::int64_t k, DataType dtyp
       .bytes_per_tile = timing.l2_bytes,
       .uses = memory_uses(site, timing.l2_bytes * static_cast<double>(tiles)),
       .last_wave = is_own_kernel(kernel) ? share_of_last_wave(site.machine, kernel, slices, timing.tile_us) : 0,
+      .start_us = timing.start_us,
       .tail_us = gemm.tile_spread * timing.tile_us,
-      .epilogue_us = timing.once_us};
+      .epilogue_us = timing.once_us - timing.start_us};
   if (site.with_detail) launch.detail = text_of(kernel, tiles, launch.work.ctas);
   return launch;
 }
@@ -259,7 +260,8 @@ void merge(Uses& uses) {
 }
 
 /// Of one row block, of which other GPUs may get the tiles.
-TileStores stores_of(const RowBlock& block, std::int64_t tiles, int tiles_of_wave, const LaunchSite& site) {
+TileStores stores_of(const RowBlock& block, std::int64_t tiles, int tiles_of_wave, bool gives_way,
+                     const LaunchSite& site) {
   TileStores stores{.tiles = tiles, .uses = {}};
   if (block.addend) stores.addend_us = site.machine.gemm.own_addend_us * site.cost.kernel.tile_n / largest_own_tile_n;
   int copies = 0;
@@ -277,7 +279,8 @@ TileStores stores_of(const RowBlock& block, std::int64_t tiles, int tiles_of_wav
   stores.GBps = gemm.own_store_GBps / copies;
   stores.latency_us = gemm.own_store_latency_us;
   if (stores.GBps > 0)
-    stores.hold_us = gemm.own_store_hold * stores.bytes_per_tile * tiles_of_wave / bytes_per_us(stores.GBps);
+    stores.hold_us = (gives_way ? gemm.own_store_hold : gemm.own_hasty_store_hold) * stores.bytes_per_tile *
+                     tiles_of_wave / bytes_per_us(stores.GBps);
   return stores;
 }
 
@@ -287,9 +290,10 @@ std::vector<TileStores> stores_of(const Gemm& gemm, const TiledWork& work, const
   const auto blocks = row_blocks(gemm);
   const auto tiles = work.tiles / static_cast<std::int64_t>(blocks.size());
   const auto tiles_of_wave = static_cast<int>(std::min<std::int64_t>(work.ctas, work.tiles));
+  const bool gives_way = stores_give_way(gemm, size_of_block(gemm, site.schedule.gpus).k, site.cost.kernel.tile_n);
   std::vector<TileStores> all;
   for (const RowBlock& block : blocks) {
-    TileStores stores = stores_of(block, tiles, tiles_of_wave, site);
+    TileStores stores = stores_of(block, tiles, tiles_of_wave, gives_way, site);
     const bool goes_on = !all.empty() && all.back().uses == stores.uses && all.back().addend_us == stores.addend_us;
     if (goes_on)
       all.back().tiles += stores.tiles;
@@ -354,7 +358,7 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   work.fetch_latency_us = library.own_fetch_latency_us;
   work.fetch_hold_us = library.own_fetch_hold * work.tile_us;
   if (ranks_meet_at_end(gemm)) work.epilogue_us += library.own_end_us;
-  if (site.cost.signals) work.tail_us += library.own_signal_us;
+  if (site.cost.signals) work.signal_us = library.own_signal_us;
   work.tile_us *= 1 + gemm_reordering(site.machine, site.schedule.buffers[gemm.c.buffer].layout);
   if (kernel.scheduler == TileScheduler::dynamic_persistent && !gemm.kernel)
     work.setup_us =

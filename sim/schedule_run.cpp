@@ -155,6 +155,14 @@ Process ScheduleRun::run_stream(int rank, StreamId stream) {
   }
 }
 
+/// Of a barrier that all have reached.
+Picoseconds ScheduleRun::crossing(const Activity& barrier) const {
+  const double late = lateness(barrier.rank, order_.barrier_number(barrier.id));
+  const Picoseconds beside_gemm = device_.runs_gemm(barrier.rank) ? timing_.barrier_beside_gemm : Picoseconds{};
+  return timing_.barrier + from_us(to_us(timing_.barrier_skew) * late) + beside_gemm +
+         from_us(to_us(timing_.barrier_beside_copies) * device_.copies_on_their_way());
+}
+
 Picoseconds ScheduleRun::share_of(Picoseconds spread, const Activity& one) const {
   if (spread == Picoseconds{}) return {};
   return from_us(to_us(spread) * lateness(one.rank, one.occasion));
@@ -163,13 +171,7 @@ Picoseconds ScheduleRun::share_of(Picoseconds spread, const Activity& one) const
 void ScheduleRun::begin(Activity& one) {
   one.launched.happen(engine_);
   match(
-      one.operation->work,
-      [&](const Signal& signal) {
-        counter(peer(one.rank, signal.place), one.iteration, signal.counter).add(engine_, signal.add);
-        one.first_cta_started.happen(engine_);
-        one.all_ctas_started.happen(engine_);
-        one.finish(engine_);
-      },
+      one.operation->work, [&](const Signal& signal) { raise_counter(one, signal); },
       [&](const Wait& wait) {
         if (wait.held_sms > 0) return device_.start(one);
         wait_for_counter(one, wait);
@@ -186,6 +188,14 @@ void ScheduleRun::begin(Activity& one) {
       },
       [&](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
                       PartialAttention> auto&) { device_.start(one); });
+}
+
+Process ScheduleRun::raise_counter(Activity& one, Signal signal) {
+  one.first_cta_started.happen(engine_);
+  one.all_ctas_started.happen(engine_);
+  if (signal.path == SignalPath::kernel) co_await Sleep{engine_, engine_.now() + timing_.signal_kernel};
+  counter(peer(one.rank, signal.place), one.iteration, signal.counter).add(engine_, signal.add);
+  one.finish(engine_);
 }
 
 Process ScheduleRun::wait_for_counter(Activity& one, Wait wait) {
@@ -214,8 +224,7 @@ Process ScheduleRun::meet(Activity& one, int channel) {
   Meeting& meeting = meetings_[{one.iteration, channel, order_.barrier_number(one.id)}];
   if (++meeting.arrived == ranks_) meeting.all_here.happen(engine_);
   co_await Until{meeting.all_here};
-  const double late = lateness(one.rank, order_.barrier_number(one.id));
-  co_await Sleep{engine_, engine_.now() + timing_.barrier + from_us(to_us(timing_.barrier_skew) * late)};
+  co_await Sleep{engine_, engine_.now() + crossing(one)};
   device_.dismiss(one);
   one.finish(engine_);
 }

@@ -69,12 +69,14 @@ class ScheduleRun {
   void prepare_tiles(Activity& activity);
   Process run_rank(int rank);
   Process run_stream(int rank, StreamId stream);
+  Process raise_counter(Activity& activity, Signal signal);
   Process wait_for_counter(Activity& activity, Wait wait);
   Process meet(Activity& activity, int channel);
   Process meet_in_kernel(Activity& activity, bool at_end);
   Process signal_tile_group(Activity& activity, TileSignal signal);
   Process delay(Activity& activity, Picoseconds time);
   void begin(Activity& activity);
+  Picoseconds crossing(const Activity& barrier) const;
   Picoseconds share_of(Picoseconds spread, const Activity& activity) const;
   CounterState& counter(int rank, int iteration, CounterId id) { return counters_[{iteration, rank, id}]; }
   /// Number 0: all have begun the operation; 1: all have stored.

@@ -143,6 +143,12 @@ void SimulatedMachine::admit(Activity& activity) {
 
 void SimulatedMachine::dismiss(Activity& activity) { prepared(activity).waiting->leave(); }
 
+double SimulatedMachine::copies_on_their_way() const {
+  int copies = 0;
+  for (const std::unique_ptr<GpuState>& gpu : gpus_) copies += gpu->pulls_in + gpu->pushes_in;
+  return std::min(1.0, static_cast<double>(copies) / ranks());
+}
+
 SmPool& SimulatedMachine::sms_for(const Activity& activity) {
   GpuState& gpu = *gpus_[activity.rank];
   const bool is_apart = match(
@@ -239,7 +245,7 @@ void SimulatedMachine::start_collective(Activity& activity) {
     return;
   }
   if (with_details_) activity.detail = std::to_string(timing.ctas) + " CTAs";
-  const bool meets_gemm = gpus_[activity.rank]->running_gemms > 0;
+  const bool meets_gemm = runs_gemm(activity.rank);
   run.set_slowdown(collective_slowdown(timing));
   run.arrive(activity, sms_for(activity), meets_gemm ? crowded_us(machine_.collective_kernel, timing) : 0);
 }

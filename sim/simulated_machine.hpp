@@ -62,6 +62,8 @@ class SimulatedMachine : public Device {
   void start(Activity& activity) override;
   void admit(Activity& activity) override;
   void dismiss(Activity& activity) override;
+  bool runs_gemm(int rank) const override { return gpus_[rank]->running_gemms > 0; }
+  double copies_on_their_way() const override;
   Hindrance what_hinders(const Activity& activity) const override;
 
   CopyRoute copy_route(int rank, const Copy& copy) const;

@@ -72,14 +72,20 @@ Picoseconds StreamOrder::root_offset(OperationId id, int iteration, int iteratio
   return is_won ? root_offset_[id] : Picoseconds{};
 }
 
-/// A collective behind the GEMM that continues the chain: with a lower number a stream is more urgent.
-bool StreamOrder::goes_behind(OperationId id, OperationId chain) const {
+/// With a lower number a stream is more urgent.
+bool StreamOrder::is_more_urgent(OperationId id, OperationId other) const {
   const auto priority = [&](OperationId of) { return schedule_.streams[schedule_.operations[of].stream].priority; };
-  return by_library_[id] && is_matrix_kernel(schedule_.operations[chain].work) && priority(id) >= priority(chain);
+  return priority(id) < priority(other);
 }
 
-Picoseconds StreamOrder::gap_of_fork(OperationId id) const {
-  return by_library_[id] || is_peer_copy_[id] ? timing_.fork_gap : timing_.kernel_gap;
+/// To the start of one that does not continue the chain. Of two kernels on streams of one priority who continues it is
+/// there just before, and takes the SMs first.
+Picoseconds StreamOrder::gap_of_fork(OperationId id, OperationId chain) const {
+  const bool is_behind = !is_more_urgent(id, chain);
+  if (by_library_[id])
+    return is_behind && is_matrix_kernel(schedule_.operations[chain].work) ? timing_.behind_gemm_gap : timing_.fork_gap;
+  if (is_peer_copy_[id]) return timing_.fork_gap;
+  return timing_.kernel_gap + Picoseconds{is_behind ? 1 : 0};
 }
 
 /// Whether a collective of the library begins the graph, perhaps beside others.
@@ -95,7 +101,8 @@ void StreamOrder::set_graph_gaps() {
   const bool roots_wait = begins_by_library();  // the nodes that the library adds hold back all others
   for (OperationId id = 0; id < operations(); ++id) {
     if (edges_[id].empty() && first_root < 0) first_root = id;
-    if (edges_[id].empty() && id != first_root) root_offset_[id] = roots_wait ? timing_.fork_gap : gap_of_fork(id);
+    if (edges_[id].empty() && id != first_root)
+      root_offset_[id] = roots_wait || by_library_[id] || is_peer_copy_[id] ? timing_.fork_gap : timing_.kernel_gap;
     for (const StreamEdge& edge : edges_[id]) {
       OperationId& chain = continues[edge.operation];
       if (chain < 0 || (by_library_[chain] && !by_library_[id])) chain = id;
@@ -103,11 +110,10 @@ void StreamOrder::set_graph_gaps() {
   }
   for (OperationId id = 0; id < operations(); ++id)
     for (StreamEdge& edge : edges_[id])
-      edge.gap = edges_[id].size() > 1 ? timing_.join_gap
-                 : continues[edge.operation] != id
-                     ? goes_behind(id, continues[edge.operation]) ? timing_.behind_gemm_gap : gap_of_fork(id)
-                 : by_library_[id] ? timing_.collective_gap
-                                   : timing_.kernel_gap;
+      edge.gap = edges_[id].size() > 1             ? timing_.join_gap
+                 : continues[edge.operation] != id ? gap_of_fork(id, continues[edge.operation])
+                 : by_library_[id]                 ? timing_.collective_gap
+                                                   : timing_.kernel_gap;
   set_copy_gaps();
 }
 

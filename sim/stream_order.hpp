@@ -29,8 +29,11 @@ struct StreamTiming {
   Picoseconds host_launch;       ///< eager: host time of one operation
   Picoseconds barrier;           ///< last arrival to the first departure
   Picoseconds barrier_skew;      ///< first to last departure
-  Picoseconds signal;            ///< counter written until who waits for it goes on
-  int hardware_queues = 0;       ///< eager: streams beyond that share one; 0: each has its own
+  Picoseconds barrier_beside_gemm;    ///< later by so much where a GEMM runs beside it
+  Picoseconds barrier_beside_copies;  ///< where every rank has a copy from or to a peer on its way
+  Picoseconds signal_kernel;          ///< start of a kernel that signals until it has written the counter
+  Picoseconds signal;                 ///< counter written until who waits for it goes on
+  int hardware_queues = 0;            ///< eager: streams beyond that share one; 0: each has its own
   double starts_first = 0;  ///< share of iterations in which a collective at the beginning of a graph starts before the
                             ///< other operations there; 0: nothing races
   std::vector<Picoseconds> start_skew;  ///< by rank; empty: all start together
@@ -69,9 +72,9 @@ class StreamOrder {
  private:
   void find_edges();
   void set_graph_gaps();
-  Picoseconds gap_of_fork(OperationId id) const;
+  bool is_more_urgent(OperationId id, OperationId other) const;
+  Picoseconds gap_of_fork(OperationId id, OperationId chain) const;
   bool begins_by_library() const;
-  bool goes_behind(OperationId id, OperationId chain) const;
   void set_copy_gaps();
   void set_eager_gaps();
 

@@ -1,6 +1,7 @@
 #include "sim/stream_timing.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/cost/gemm_model.hpp"
 #include "models/schedule/facts.hpp"
@@ -32,6 +33,13 @@ double starts_first(const Schedule& schedule, const Machine& machine) {
   return on_all;
 }
 
+/// Mean of the last of so many random times, each of mean 1, if they are exponential: the harmonic number.
+double last_of(int times) {
+  double mean = 0;
+  for (int i = 1; i <= times; ++i) mean += 1.0 / i;
+  return mean;
+}
+
 }  // namespace
 
 bool has_library_collectives(const Schedule& schedule) {
@@ -44,6 +52,10 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
   StreamTiming timing;
   if (mechanisms.synchronisation) {
     timing.barrier = from_us(latencies.barrier_us);
+    timing.barrier_beside_gemm = from_us(latencies.barrier_beside_gemm_us);
+    timing.barrier_beside_copies =
+        from_us(latencies.barrier_beside_copies_us * last_of(schedule.gpus * (schedule.gpus - 1)));
+    timing.signal_kernel = from_us(latencies.signal_kernel_us);
     timing.signal = from_us(latencies.signal_us);
   }
   timing.barrier_skew = from_us(latencies.barrier_skew_us);
@@ -65,7 +77,8 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
   timing.iteration_gap = from_us(graph ? graph_gap_us : latencies.eager_gap_us);
   if (graph) {
     timing.before_copy_gap = from_us(latencies.before_copy_gap_us);
-    timing.after_copy_gap = from_us(latencies.after_copy_gap_us);
+    const double doublings = std::max(0.0, std::log2(schedule.gpus / 2.0));  // beyond two GPUs
+    timing.after_copy_gap = from_us(latencies.after_copy_gap_us + latencies.copy_ranks_gap_us * doublings);
     timing.copy_gap_spread = from_us(latencies.copy_gap_spread_us);
     timing.copy_fork_spread = from_us(latencies.copy_fork_spread_us);
     timing.copy_stream_gap = from_us(latencies.copy_stream_gap_us);

@@ -64,8 +64,11 @@ void TiledKernel::find_groups() {
   }
   group_first_.resize(group_tiles_.size());
   std::exclusive_scan(group_tiles_.begin(), group_tiles_.end(), group_first_.begin(), std::int64_t{0});
-  for (std::size_t group = 0; group < group_tiles_.size(); ++group)
+  for (std::size_t group = 0; group < group_tiles_.size(); ++group) {
     group_ends_.push_back({this, static_cast<int>(group)});
+    const auto of_group = [&](const TileSignal& signal) { return signal.tile_group == static_cast<int>(group); };
+    tells_.push_back(groups_.signals.empty() || std::ranges::any_of(groups_.signals, of_group));
+  }
 }
 
 void TiledKernel::start(Activity& activity) {
@@ -73,6 +76,7 @@ void TiledKernel::start(Activity& activity) {
   unplaced = work_.scheduler == TileScheduler::grid ? static_cast<int>(work_.tiles) : work_.ctas;
   next_tile_ = begins_with_own_tiles() ? std::min<std::int64_t>(work_.ctas, work_.tiles) : 0;
   done_tiles_ = placed_ctas_ = waves_ = 0;
+  all_known_ = {};
   fetched_ = multiplied_ = 0;
   fetched_first_ = false;
   group_left_ = group_tiles_;
@@ -200,17 +204,18 @@ void TiledKernel::run(Cohort& cohort, std::int64_t first, std::int64_t count, do
   ++waves_;
   cohort.first = first;
   cohort.count = count;
-  const auto [bytes, rate] = flow_of(cohort);
-  pool_.start(bytes * share_of_tile, rate, path_, waiter_for<&Cohort::end>(&cohort));
+  const double begin_us = std::exchange(cohort.has_begun, true) ? 0 : work_.start_us;
+  const auto [bytes, rate] = flow_of(cohort, share_of_tile, begin_us);
+  pool_.start(bytes, rate, path_, waiter_for<&Cohort::end>(&cohort));
 }
 
-/// Of a tile on each of its CTAs.
-TiledKernel::WaveFlow TiledKernel::flow_of(const Cohort& cohort) const {
-  const double bytes = static_cast<double>(cohort.sms.size()) * work_.bytes_per_tile;
+/// Of a share of a tile on each of its CTAs, which take `begin_us` before.
+TiledKernel::WaveFlow TiledKernel::flow_of(const Cohort& cohort, double share_of_tile, double begin_us) const {
+  const double bytes = static_cast<double>(cohort.sms.size()) * work_.bytes_per_tile * share_of_tile;
   const double hold_us = (cohort.stored_count > 0 ? work_.stores[cohort.stores].hold_us : 0) +
                          (fetched_ < work_.fetches.size() ? work_.fetch_hold_us : 0);
-  return {bytes,
-          bytes / (work_.tile_us + hold_us + addend_us(cohort)) / (work_.slowdown != nullptr ? *work_.slowdown : 1)};
+  const double tile_us = work_.tile_us + hold_us + addend_us(cohort);
+  return {bytes, bytes / (begin_us + tile_us * share_of_tile) / (work_.slowdown != nullptr ? *work_.slowdown : 1)};
 }
 
 double TiledKernel::addend_us(const Cohort& cohort) const {
@@ -312,7 +317,7 @@ bool TiledKernel::is_amid_its_tiles(const Cohort& cohort) const {
 
 /// As often as it can, of which the last time is run here.
 void TiledKernel::run_as_before(Cohort& cohort) {
-  const auto [bytes, rate] = flow_of(cohort);
+  const auto [bytes, rate] = flow_of(cohort, 1, 0);
   const std::int64_t most = (work_.tiles - 1 - next_tile_) / cohort.count;
   const std::int64_t passed = pool_.start_and_end(bytes, rate, path_, most - 1);
   const std::int64_t first = next_tile_ + passed * cohort.count;
@@ -323,7 +328,8 @@ void TiledKernel::run_as_before(Cohort& cohort) {
   run(cohort, first, cohort.count, 1);
 }
 
-/// A group is done when its last tile is: the mean end of the cohort plus the tail.
+/// A group is done when its last tile is: the mean end of the cohort plus the tail. A CTA of the kernel tells of it, so
+/// the kernel ends no sooner.
 void TiledKernel::count_done(std::int64_t first, std::int64_t count, Picoseconds tail) {
   done_tiles_ += count;
   for (std::size_t group = 0; group < group_left_.size(); ++group) {
@@ -331,10 +337,14 @@ void TiledKernel::count_done(std::int64_t first, std::int64_t count, Picoseconds
     const std::int64_t overlap = std::min(first + count, group_end) - std::max(first, group_first_[group]);
     if (overlap <= 0) continue;
     group_left_[group] -= overlap;
-    if (group_left_[group] == 0 && !activity_->tile_groups.empty())
-      engine_.after(tail, waiter_for<&GroupEnd::happen>(&group_ends_[group]));
+    if (group_left_[group] > 0 || activity_->tile_groups.empty()) continue;
+    const Picoseconds known = engine_.now() + tail + (tells_[group] ? from_us(work_.signal_us) : Picoseconds{});
+    engine_.at(known, waiter_for<&GroupEnd::happen>(&group_ends_[group]));
+    all_known_ = std::max(all_known_, known);
   }
-  if (done_tiles_ == work_.tiles) engine_.after(tail + from_us(work_.epilogue_us), waiter_for<&TiledKernel::end>(this));
+  if (done_tiles_ < work_.tiles) return;
+  const Picoseconds end = engine_.now() + tail + from_us(work_.epilogue_us);
+  engine_.at(std::max(end, all_known_), waiter_for<&TiledKernel::end>(this));
 }
 
 void TiledKernel::resume_stalled() {
@@ -347,6 +357,7 @@ TiledKernel::Cohort& TiledKernel::cohort_of(std::span<const int> sms) {
   Cohort& cohort = *idle_cohorts_.back();
   idle_cohorts_.pop_back();
   cohort.kernel = this;
+  cohort.has_begun = false;
   cohort.sms.assign(sms.data(), sms.data() + sms.size());
   return cohort;
 }
@@ -354,6 +365,7 @@ TiledKernel::Cohort& TiledKernel::cohort_of(std::span<const int> sms) {
 /// All but the first CTAs become another cohort.
 TiledKernel::Cohort& TiledKernel::split(Cohort& cohort, std::int64_t ctas) {
   Cohort& others = cohort_of(cohort.held().subspan(static_cast<std::size_t>(ctas)));
+  others.has_begun = cohort.has_begun;
   cohort.sms.resize(static_cast<std::size_t>(ctas));
   return others;
 }

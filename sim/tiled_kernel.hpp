@@ -47,7 +47,9 @@ struct TiledWork {
   Uses uses;                  ///< per byte of bytes_per_tile
   double last_wave = 0;       ///< of stream_k, in tiles; 0: as many CTAs as there are share its tiles evenly
   double setup_us = 0;        ///< before the CTAs are launched
+  double start_us = 0;        ///< before a CTA computes its first tile
   double tail_us = 0;         ///< the last CTA of a wave ends this much after the mean
+  double signal_us = 0;       ///< from the last tile of a group that tells of its end until that is known
   double epilogue_us = 0;     ///< from the last tile to the kernel's end
   std::vector<TileStores> stores = {};  ///< of all tiles; empty: all stay
   std::vector<TileFetch> fetches = {};  ///< one after the other, in the order of their tiles
@@ -83,6 +85,7 @@ class TiledKernel : public Grid {
     std::int64_t first = 0, count = 0;                // tiles of this step
     std::int64_t stored_first = 0, stored_count = 0;  // of the step before, which are on their way; count 0: none
     std::size_t stores = 0;                           // which of the work's those are
+    bool has_begun = false;                           // its first tiles
     bool is_full = false;                             // this step's results wait for the memory of those
     bool is_leaving = false;                          // holds its SMs until its last tiles are stored
     std::span<const int> held() const { return {sms.data(), sms.size()}; }
@@ -123,7 +126,7 @@ class TiledKernel : public Grid {
   bool begins_with_own_tiles() const;
   void go_on(Cohort& cohort);
   void run(Cohort& cohort, std::int64_t first, std::int64_t count, double share_of_tile);
-  WaveFlow flow_of(const Cohort& cohort) const;
+  WaveFlow flow_of(const Cohort& cohort, double share_of_tile, double begin_us) const;
   void run_own_tiles(Cohort& cohort, std::int64_t first);
   std::int64_t ready_tiles() const;
   void resume_stalled();
@@ -154,9 +157,11 @@ class TiledKernel : public Grid {
   using ByGroup = boost::container::small_vector<Value, 1>;  // most have one
   ByGroup<std::int64_t> group_first_, group_tiles_;          // first tile and tiles of each tile group
   ByGroup<GroupEnd> group_ends_;
+  ByGroup<bool> tells_;  // whether a group signals, or any may, since points of groups are all that is followed
 
   Activity* activity_ = nullptr;
   ByGroup<std::int64_t> group_left_;  // unfinished tiles
+  Picoseconds all_known_;             // when the groups that are done so far are known to be
   using GroupWaits = std::vector<std::pair<int, const Occurrence*>>;
   GroupWaits group_waits_, addend_waits_;  // group, and what holds it, or its sums, back
   std::int64_t next_tile_ = 0, done_tiles_ = 0;

@@ -106,9 +106,10 @@ TileOfWave::TileOfWave(const Machine& machine, std::int64_t k, const GemmKernel&
   epilogue_waited_for_ = !is_shared ? 0 : is_grid ? 1 : 1 - timing.epilogue_hidden;
   each_us_ = is_own && is_grid ? timing.own_grid_tile_us : 0;
   once_us_ = timing.kernel_overhead_us + (dtype == DataType::fp8 && !is_own ? timing.fp8_start_us : 0);
-  start_us_ = (is_own && !is_grid ? timing.own_persistent_start_us : 0) +
+  once_us_ += (is_own && !is_grid ? timing.own_persistent_start_us : 0) +
               (is_own && kernel.cluster_m > 1 ? timing.own_cluster_start_us : 0) +
               timing.cluster_start_us * std::log2(kernel.cluster_m * kernel.cluster_n);
+  start_us_ = is_own ? once_us_ : 0;
 }
 
 TileTiming TileOfWave::at(double clock_share) const {
@@ -117,7 +118,8 @@ TileTiming TileOfWave::at(double clock_share) const {
       about_longest({step_flops_ / flops_per_us, load_latency_us_ / clock_share, l2_us_}) / narrow_efficiency_;
   const double epilogue_us = epilogue_us_ / clock_share;
   return {.tile_us = k_steps_ * step_us + epilogue_waited_for_ * epilogue_us + each_us_,
-          .once_us = once_us_ + (1 - epilogue_waited_for_) * epilogue_us + start_us_,
+          .once_us = once_us_ + (1 - epilogue_waited_for_) * epilogue_us,
+          .start_us = start_us_,
           .l2_bytes = l2_bytes_};
 }
 

@@ -106,6 +106,7 @@ struct Latencies {
   double copy_fork_spread_us = 0;
   double after_copy_gap_us = 0;
   double copy_stream_gap_us = 0;
+  double copy_ranks_gap_us = 0;
   double graph_gap_us = 0;
   double collective_graph_gap_us = 0;
   double short_graph_us = 0;
@@ -118,9 +119,12 @@ struct Latencies {
   double vllm_launch_us = 0;
   double thread_launch_us = 0;
   double barrier_us = 0;
+  double barrier_beside_gemm_us = 0;
+  double barrier_beside_copies_us = 0;
   double barrier_skew_us = 0;
   double start_skew_us = 0;
   double signal_us = 0;
+  double signal_kernel_us = 0;
 };
 
 /// How the GEMM library's kernels run on this GPU. A k step of one tile takes about the longest of
@@ -162,7 +166,8 @@ struct GemmTiming {
   double tile_spread = 0;
   double own_efficiency = 1, own_narrow_efficiency = 1, own_energy = 1;
   double own_grid_tile_us = 0, own_persistent_start_us = 0, own_cluster_start_us = 0;
-  double own_store_GBps = 0, own_store_latency_us = 0, own_store_hold = 0;
+  double own_store_GBps = 0, own_store_latency_us = 0;
+  double own_store_hold = 0, own_hasty_store_hold = 0;
   double own_fetch_GBps = 0, own_fetch_latency_us = 0, own_fetch_hold = 0;
   double own_addend_us = 0, own_end_us = 0;
   double own_signal_us = 0;

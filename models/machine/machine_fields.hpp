@@ -184,19 +184,15 @@ void describe(auto& io, Like<Latencies> auto& latencies) {
               {"us", "graph: end of a kernel to the start of a copy from or to a peer", durations});
   io.optional("after_copy_gap", latencies.after_copy_gap_us,
               {"us", "graph: last end to the start of a kernel that waits for a copy from or to a peer", durations});
-  io.optional(
-      "copy_gap_spread", latencies.copy_gap_spread_us,
-      {"us",
-       "graph: before_copy_gap is up to so much longer on one stream and behind a GEMM, each time another part of it",
-       durations});
+  io.optional("copy_gap_spread", latencies.copy_gap_spread_us,
+              {"us", "graph: before_copy_gap is up to so much longer on one stream and behind a GEMM", durations});
   io.optional("copy_fork_spread", latencies.copy_fork_spread_us,
-              {"us",
-               "graph: before_copy_gap is up to so much longer from one stream to another, so that copies start "
-               "in any order",
-               durations});
+              {"us", "graph: before_copy_gap is up to so much longer from one stream to another", durations});
   io.optional(
       "copy_stream_gap", latencies.copy_stream_gap_us,
       {"us", "graph: after_copy_gap is longer by so much for each stream with peer copies but the first", durations});
+  io.optional("copy_ranks_gap", latencies.copy_ranks_gap_us,
+              {"us", "graph: after_copy_gap is longer by so much for each doubling of the GPUs beyond two", durations});
   io.number("graph_gap", latencies.graph_gap_us, {"us", "between two graphs on one stream", durations});
   io.number("collective_graph_gap", latencies.collective_graph_gap_us,
             {"us", "between two graphs that hold collectives: their ranks arrive apart", durations});
@@ -223,11 +219,20 @@ void describe(auto& io, Like<Latencies> auto& latencies) {
   io.optional("thread_launch", latencies.thread_launch_us,
               {"us", "eager_launch of one thread that drives all GPUs, for each of them; 0: not known", durations});
   io.number("barrier", latencies.barrier_us, {"us", "last rank's arrival to the first departure", durations});
+  io.optional("barrier_beside_gemm", latencies.barrier_beside_gemm_us,
+              {"us", "so much later where a GEMM runs beside it", durations});
+  io.optional("barrier_beside_copies", latencies.barrier_beside_copies_us,
+              {"us",
+               "so much later where copies between GPUs are on their way, whose bytes its words queue behind: times "
+               "1 + 1/2 + ... + 1/N for the N = gpus x (gpus - 1) words, the last of which counts",
+               durations});
   io.optional("barrier_skew", latencies.barrier_skew_us,
               {"us", "first rank's departure from a barrier to the last one's", durations});
   io.optional("start_skew", latencies.start_skew_us,
               {"us", "first rank's start to the last one's where the ranks' hosts start a run together", durations});
   io.number("signal", latencies.signal_us, {"us", "counter written until a waiting kernel sees it", durations});
+  io.optional("signal_kernel", latencies.signal_kernel_us,
+              {"us", "start of a kernel that signals, in a stream, until the counter is written", durations});
 }
 
 void describe(auto& io, Like<GemmTiming> auto& gemm) {
@@ -311,9 +316,13 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
               {"GBps", "of tiles that a GEMM stores on peers, out of each GPU; left out: the links'", bandwidths});
   io.optional("own_store_latency", gemm.own_store_latency_us,
               {"us", "from the last tile's end until all of a GEMM's tiles are stored on peers", durations});
-  io.optional(
-      "own_store_hold", gemm.own_store_hold,
-      {"ratio", "share of that time by which the tiles that a wave stores on peers slow down the next wave", parts});
+  io.optional("own_store_hold", gemm.own_store_hold,
+              {"ratio",
+               "share of that time by which the tiles that a wave stores on peers slow down the next wave, to whose "
+               "loads they give way",
+               parts});
+  io.optional("own_hasty_store_hold", gemm.own_hasty_store_hold,
+              {"ratio", "the same of tiles that give way to none, since other ranks wait for them", parts});
   io.optional("own_fetch_bandwidth", gemm.own_fetch_GBps,
               {"GBps", "of rows that a GEMM fetches from peers, into each GPU; left out: the links'", bandwidths});
   io.optional("own_fetch_latency", gemm.own_fetch_latency_us,

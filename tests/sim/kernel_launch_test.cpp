@@ -227,11 +227,36 @@ TEST(KernelLaunch, OfOurGemmTakesLongerForTilesThatAdd) {
   EXPECT_DOUBLE_EQ(work.stores[1].addend_us, test_machine().gemm.own_addend_us / 2);
 }
 
-TEST(KernelLaunch, OfAGemmThatSignalsEndsLaterAndSoDoItsGroups) {
+TEST(KernelLaunch, OfAGemmThatSignalsTellsOfItsGroupsLater) {
   Launched one(1, gemm());
-  const double plain_us = gemm_launch(gemm(), one.site()).work.tail_us;
+  EXPECT_EQ(gemm_launch(gemm(), one.site()).work.signal_us, 0);
   one.let_it_signal();
-  EXPECT_DOUBLE_EQ(gemm_launch(gemm(), one.site()).work.tail_us, plain_us + test_machine().gemm.own_signal_us);
+  EXPECT_EQ(gemm_launch(gemm(), one.site()).work.signal_us, test_machine().gemm.own_signal_us);
+}
+
+TEST(KernelLaunch, OfOurGemmTakesBeforeItsFirstTileWhatItTakesOnce) {
+  Gemm own = gemm();
+  own.kernel = own_kernel(256, 1, TileScheduler::static_persistent);
+  Launched one(1, own), library(1, gemm());
+  const TiledWork work = gemm_launch(own, one.site()).work;
+  EXPECT_DOUBLE_EQ(work.start_us, test_machine().gemm.kernel_overhead_us + test_machine().gemm.own_persistent_start_us);
+  EXPECT_EQ(gemm_launch(gemm(), library.site()).work.start_us, 0);
+}
+
+// What ranks wait for that comes fast does not give way: with a depth of 64 a tile is there at once.
+TEST(KernelLaunch, OfAGemmThatIsWaitedForIsHeldUpMoreByItsStores) {
+  Gemm both = gemm();
+  both.earlier = {{.a = both.a, .c = whole(2, rows, columns, 1)}};
+  both.kernel = own_kernel(128, 1, TileScheduler::static_persistent);
+  const auto hold_us = [&] {
+    Launched one(2, both);
+    return gemm_launch(both, one.site()).work.stores.front().hold_us;
+  };
+  const double gives_way_us = hold_us();
+  both.signals = {{.tile_group = 0, .counter = 0, .place = 1}};
+  ASSERT_FALSE(stores_give_way(both, depth, both.kernel->tile_n));
+  const GemmTiming& gemm_of = test_machine().gemm;
+  EXPECT_NEAR(hold_us() / gives_way_us, gemm_of.own_hasty_store_hold / gemm_of.own_store_hold, 1e-9);
 }
 
 TEST(OperationCosts, KnowWhichGemmsTellOthersOfTheirGroupsOfTiles) {

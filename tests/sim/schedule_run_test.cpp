@@ -72,11 +72,31 @@ TEST(ScheduleRun, AWaitThatResetsItsCounterLeavesNothingForTheNext) {
   EXPECT_GT(span(trace, "after").start_us, 100);
 }
 
-TEST(ScheduleRun, KernelsThatFollowOneStartTogether) {
+constexpr double picosecond_us = 1e-6;
+
+TEST(ScheduleRun, OfKernelsThatFollowOneTheFirstCreatedIsThereJustBefore) {
   const Trace trace = run(
       schedule_of(1, {{"s"}, {"t"}}, {}, {{"a", 0, {}, Delay{10}}, {"b", 0, {}, Delay{1}}, {"c", 1, {{0}}, Delay{1}}}));
   EXPECT_DOUBLE_EQ(span(trace, "b").start_us, 10 + 1);
+  EXPECT_DOUBLE_EQ(span(trace, "c").start_us, 10 + 1 + picosecond_us);
+}
+
+TEST(ScheduleRun, AKernelOnAMoreUrgentStreamIsThereWithTheOneThatContinuesTheChain) {
+  const Trace trace = run(schedule_of(1, {{"s"}, {"t", -1}}, {},
+                                      {{"a", 0, {}, Delay{10}}, {"b", 0, {}, Delay{1}}, {"c", 1, {{0}}, Delay{1}}}));
   EXPECT_DOUBLE_EQ(span(trace, "c").start_us, 10 + 1);
+}
+
+TEST(ScheduleRun, ASignalByAKernelIsWrittenWhenTheKernelHasDoneSo) {
+  Machine machine = test_machine();
+  machine.latencies.signal_kernel_us = 5;
+  for (const SignalPath path : {SignalPath::kernel, SignalPath::stream_write}) {
+    const Trace trace = SimulatedExecutor().run(
+        schedule_of(1, {{"s"}, {"t"}}, {{"c", true}},
+                    {{"tell", 0, {}, Signal{.counter = 0, .path = path}}, {"hear", 1, {}, Wait{.counter = 0}}}),
+        machine);
+    EXPECT_DOUBLE_EQ(span(trace, "hear").end_us, path == SignalPath::kernel ? 5 + 1 : 1 + 1);
+  }
 }
 
 TEST(ScheduleRun, ACollectiveOfTheLibraryThatLeavesTheChainStartsLater) {
@@ -91,8 +111,26 @@ TEST(ScheduleRun, ACollectiveOfTheLibraryThatLeavesTheChainStartsLater) {
                                     {{"a", 0, {}, Delay{10}}, {"b", 0, {}, Delay{1}}, {"c", 1, {{0}}, collective}});
     schedule.buffers = {{"x", 64, 64, DataType::bf16, Memory::symmetric, {}}};
     const Trace trace = SimulatedExecutor().run(schedule, machine);
-    EXPECT_DOUBLE_EQ(span(trace, "c").start_us, transport == Transport::nccl ? 10 + 2 : 10 + 1);
+    EXPECT_DOUBLE_EQ(span(trace, "c").start_us, transport == Transport::nccl ? 10 + 2 : 10 + 1 + picosecond_us);
   }
+}
+
+// Two words pass between two ranks: the last one is 1 + 1/2 times as late as one alone.
+TEST(ScheduleRun, ABarrierIsPassedLaterBesideCopiesBetweenGpus) {
+  Machine machine = test_machine();
+  machine.latencies.barrier_beside_copies_us = 2;
+  const auto meeting_us = [&](int place) {
+    const Slice from{.buffer = 0, .place = place, .rows = RowRange{0, 4096}, .columns = 4096};
+    Slice to = from;
+    to.buffer = 1, to.place = 0;
+    Schedule schedule =
+        schedule_of(2, {{"s"}, {"t"}}, {},
+                    {{"copy", 0, {}, Copy{from, to}}, {"later", 1, {}, Delay{20}}, {"meet", 1, {}, Barrier{}}});
+    schedule.buffers = {{"x", 4096, 4096, DataType::bf16, Memory::symmetric, {}}, {"y", 4096, 4096}};
+    const Trace trace = SimulatedExecutor().run(schedule, machine);
+    return span(trace, "meet").end_us - span(trace, "meet").start_us;
+  };
+  EXPECT_NEAR(meeting_us(1) - meeting_us(0), 2 * 1.5, 0.1);
 }
 
 // 16 SMs are held for 100 us.

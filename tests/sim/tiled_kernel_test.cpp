@@ -187,6 +187,15 @@ TEST(TiledKernel, StoresHaveARateOfTheirOwn) {
   EXPECT_NEAR(kernel.end_in_waves(), 2, 1e-6);
 }
 
+TEST(TiledKernel, OnlyTheFirstTileOfACtaWaitsForItToStart) {
+  Gpu132 gpu;
+  TiledWork work = tiles_of(gpu, TileScheduler::static_persistent, 3 * 132);
+  work.start_us = tile_us / 2;
+  Kernel kernel(gpu, {}, std::move(work));
+  gpu.engine.run();
+  EXPECT_NEAR(kernel.end_in_waves(), 3 + 0.5, 1e-6);
+}
+
 TEST(TiledKernel, StoresSlowDownTheNextWave) {
   Gpu132 gpu;
   TiledWork work = tiles_of(gpu, TileScheduler::static_persistent, 3 * 132);
@@ -299,6 +308,23 @@ TEST(TiledKernel, FewTilesTakeOneWave) {
 }
 
 // 300 tiles on 132 SMs: groups of 100 are complete with waves 1, 2 and 3.
+// Two waves, whose last tiles are known to be done half a wave later: the kernel waits for those that it tells of.
+TEST(TiledKernel, EndsNoSoonerThanItHasToldOfItsGroups) {
+  for (const int told : {0, 1}) {
+    Gpu132 gpu;
+    Gemm gemm;
+    gemm.tile_groups = {132, 132};
+    gemm.signals = {{.tile_group = told, .counter = 0}};
+    TiledWork work = tiles_of(gpu, TileScheduler::static_persistent, 2 * 132);
+    work.signal_us = tile_us / 2;
+    Kernel kernel(gpu, gemm, std::move(work));
+    gpu.engine.run();
+    EXPECT_NEAR(kernel.group_end_in_waves(0), told == 0 ? 1.5 : 1, 1e-6);
+    EXPECT_NEAR(kernel.group_end_in_waves(1), told == 0 ? 2 : 2.5, 1e-6);
+    EXPECT_NEAR(kernel.end_in_waves(), told == 0 ? 2 : 2.5, 1e-6);
+  }
+}
+
 TEST(TiledKernel, TileGroupsEndWithTheWaveOfTheirLastTile) {
   for (const auto& [scheduler, name] : NamesOf<TileScheduler>::names) {
     Gpu132 gpu;

@@ -26,9 +26,6 @@ using Questions = std::set<std::string>;
 const std::map<std::string, Questions> exceptions{
     // No rate of send and receive or of copies over PCIe between pairs was posted.
     {"a800x8-nvlink-pairs", {"gemm+all_to_all 256 on 4", "gemm+all_to_all 8192 on 4"}},
-    // The only posted collectives of more than 2 GPUs are of a host whose GPUs hardly reach each other, at 1 to 5 GB/s:
-    // what the law says of this profile's host nobody has measured.
-    {"l40sx8-pcie", {"gemm+all_reduce 256 on 8", "all_gather+gemm 8192 on 8"}},
     // Small GEMMs, gaps between kernels, and collectives of a few MiB other than the all-reduce of 8 GPUs.
     {"mi300x8-mesh",
      {"gemm+reduce_scatter 256 on 2", "gemm+all_to_all 256 on 2", "gemm+all_reduce 256 on 4",
