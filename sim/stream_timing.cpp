@@ -1,7 +1,6 @@
 #include "sim/stream_timing.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "models/cost/gemm_model.hpp"
 #include "models/schedule/facts.hpp"
@@ -31,6 +30,14 @@ double starts_first(const Schedule& schedule, const Machine& machine) {
   double on_all = 1;
   for (int rank = 0; rank < schedule.gpus; ++rank) on_all *= on_a_rank;
   return on_all;
+}
+
+/// 0 for two, 1 for four, 2 for eight; between them on a straight line.
+double doublings_beyond_two(int gpus) {
+  double doublings = 0;
+  int reached = 2;
+  for (; 2 * reached <= gpus; reached *= 2) ++doublings;
+  return doublings + std::max(0.0, static_cast<double>(gpus) / reached - 1);
 }
 
 /// Mean of the last of so many random times, each of mean 1, if they are exponential: the harmonic number.
@@ -77,8 +84,8 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
   timing.iteration_gap = from_us(graph ? graph_gap_us : latencies.eager_gap_us);
   if (graph) {
     timing.before_copy_gap = from_us(latencies.before_copy_gap_us);
-    const double doublings = std::max(0.0, std::log2(schedule.gpus / 2.0));  // beyond two GPUs
-    timing.after_copy_gap = from_us(latencies.after_copy_gap_us + latencies.copy_ranks_gap_us * doublings);
+    timing.after_copy_gap =
+        from_us(latencies.after_copy_gap_us + latencies.copy_ranks_gap_us * doublings_beyond_two(schedule.gpus));
     timing.copy_gap_spread = from_us(latencies.copy_gap_spread_us);
     timing.copy_fork_spread = from_us(latencies.copy_fork_spread_us);
     timing.copy_stream_gap = from_us(latencies.copy_stream_gap_us);
