@@ -9,6 +9,11 @@
 #include "sim/skew.hpp"
 
 namespace weft::sim {
+namespace {
+
+Picoseconds part_of(Picoseconds time, double share) { return from_us(to_us(time) * share); }
+
+}  // namespace
 
 void CounterState::add(Engine& engine, std::int64_t value) {
   count_ += value;
@@ -159,13 +164,13 @@ Process ScheduleRun::run_stream(int rank, StreamId stream) {
 Picoseconds ScheduleRun::crossing(const Activity& barrier) const {
   const double late = lateness(barrier.rank, order_.barrier_number(barrier.id));
   const Picoseconds beside_gemm = device_.runs_gemm(barrier.rank) ? timing_.barrier_beside_gemm : Picoseconds{};
-  return timing_.barrier + from_us(to_us(timing_.barrier_skew) * late) + beside_gemm +
-         from_us(to_us(timing_.barrier_beside_copies) * device_.copies_on_their_way());
+  return timing_.barrier + part_of(timing_.barrier_skew, late) + beside_gemm +
+         part_of(timing_.barrier_beside_copies, device_.copies_on_their_way());
 }
 
 Picoseconds ScheduleRun::share_of(Picoseconds spread, const Activity& one) const {
   if (spread == Picoseconds{}) return {};
-  return from_us(to_us(spread) * lateness(one.rank, one.occasion));
+  return part_of(spread, lateness(one.rank, one.occasion));
 }
 
 void ScheduleRun::begin(Activity& one) {

@@ -78,14 +78,16 @@ bool StreamOrder::is_more_urgent(OperationId id, OperationId other) const {
   return priority(id) < priority(other);
 }
 
+/// The library's collectives and copies between GPUs do so, and start later for it.
+bool StreamOrder::brings_nodes(OperationId id) const { return by_library_[id] || is_peer_copy_[id]; }
+
 /// To the start of one that does not continue the chain. Of two kernels on streams of one priority who continues it is
 /// there just before, and takes the SMs first.
 Picoseconds StreamOrder::gap_of_fork(OperationId id, OperationId chain) const {
   const bool is_behind = !is_more_urgent(id, chain);
-  if (by_library_[id])
-    return is_behind && is_matrix_kernel(schedule_.operations[chain].work) ? timing_.behind_gemm_gap : timing_.fork_gap;
-  if (is_peer_copy_[id]) return timing_.fork_gap;
-  return timing_.kernel_gap + Picoseconds{is_behind ? 1 : 0};
+  if (!brings_nodes(id)) return timing_.kernel_gap + Picoseconds{is_behind ? 1 : 0};
+  const bool goes_behind = by_library_[id] && is_behind && is_matrix_kernel(schedule_.operations[chain].work);
+  return goes_behind ? timing_.behind_gemm_gap : timing_.fork_gap;
 }
 
 /// Whether a collective of the library begins the graph, perhaps beside others.
@@ -102,7 +104,7 @@ void StreamOrder::set_graph_gaps() {
   for (OperationId id = 0; id < operations(); ++id) {
     if (edges_[id].empty() && first_root < 0) first_root = id;
     if (edges_[id].empty() && id != first_root)
-      root_offset_[id] = roots_wait || by_library_[id] || is_peer_copy_[id] ? timing_.fork_gap : timing_.kernel_gap;
+      root_offset_[id] = roots_wait || brings_nodes(id) ? timing_.fork_gap : timing_.kernel_gap;
     for (const StreamEdge& edge : edges_[id]) {
       OperationId& chain = continues[edge.operation];
       if (chain < 0 || (by_library_[chain] && !by_library_[id])) chain = id;

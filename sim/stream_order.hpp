@@ -72,6 +72,7 @@ class StreamOrder {
  private:
   void find_edges();
   void set_graph_gaps();
+  bool brings_nodes(OperationId id) const;
   bool is_more_urgent(OperationId id, OperationId other) const;
   Picoseconds gap_of_fork(OperationId id, OperationId chain) const;
   bool begins_by_library() const;
