@@ -85,6 +85,7 @@ __device__ inline int cta_of_cluster() {
 }
 /// Threads of one warpgroup, by a barrier of their own (not 0, which is __syncthreads').
 __device__ inline void meet_warpgroup(int barrier) { asm volatile("bar.sync %0, 128;" ::"r"(barrier) : "memory"); }
+__device__ inline void meet_two_warps(int barrier) { asm volatile("bar.sync %0, 64;" ::"r"(barrier) : "memory"); }
 __device__ inline void meet_cluster() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }

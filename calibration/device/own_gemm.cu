@@ -3,6 +3,7 @@
 #include "calibration/device/on_device.hpp"
 #include "calibration/device/own_gemm.cuh"
 #include "calibration/device/own_gemm.hpp"
+#include "calibration/device/own_gemm_fetch.cuh"
 #include "calibration/device/own_gemm_peers.cuh"
 #include "calibration/device/own_gemm_slices.cuh"
 #include "calibration/device/waiting.cuh"
@@ -215,7 +216,8 @@ __global__ void __maxnreg__(registers_of_thread)
                      [&] { store_tiles<tile_n, cluster>(shared, work); },
                      [&] { multiply_tiles<tile_n, cluster>(shared, work); },
                      [&] {
-                       if (work.meeting.fetches) fetch_rows(work, iteration_of(work));
+                       if (work.meeting.fetches)
+                         fetch_rows(work, iteration_of(work), reinterpret_cast<FetchRing&>(*(&shared + 1)));
                      });
   if (work.iterations != nullptr && threadIdx.x == 0) count_iteration(work);
 }
@@ -228,6 +230,10 @@ const Variant<Kernel>& variant_of(const GemmKernel& kernel) {
       variant<192, 2>(own_gemm_kernel<192, 2>), variant<192, 1>(own_gemm_kernel<192, 1>),
       variant<128, 2>(own_gemm_kernel<128, 2>), variant<128, 1>(own_gemm_kernel<128, 1>)};
   return variant_of(kernel, variants);
+}
+Variant<Kernel> with_ring(Variant<Kernel> variant) {
+  variant.shared_bytes += static_cast<int>(sizeof(FetchRing));
+  return variant;
 }
 
 FetchedRows fetched(const Matrix& from, const Matrix& to, const OwnGemmWork& work, Arena& arena) {
@@ -294,9 +300,12 @@ OwnGemm::OwnGemm(const MatrixSize& size, const std::vector<RowBlockMatrices>& bl
   work_.block_of_rows = on_device(rows, arena);
   work_.blocks_of_rows = static_cast<int>(rows.size());
   work_.cut = cut_of(work, kernel, ctas_, arena);
-  allow_shared_memory(variant_of(kernel));
+  allow_shared_memory(with_ring(variant_of(kernel)));
 }
 
-void OwnGemm::enqueue(cudaStream_t stream) const { launch(variant_of(kernel_), ctas_, stream, b_, work_); }
+void OwnGemm::enqueue(cudaStream_t stream) const {
+  const Variant<Kernel>& variant = variant_of(kernel_);
+  launch(work_.meeting.fetches ? with_ring(variant) : variant, ctas_, stream, b_, work_);
+}
 
 }  // namespace weft::calibration::device
