@@ -1,6 +1,8 @@
 #include "calibration/evidence/calibration_plan.hpp"
 
 #include <algorithm>
+#include <array>
+#include <initializer_list>
 #include <set>
 #include <tuple>
 
@@ -309,6 +311,24 @@ std::vector<PlanFile> calibration_plan(std::uint64_t seed, const std::vector<int
   return files;
 }
 
+namespace {
+
+struct Steps {
+  std::int64_t step, most;
+};
+/// Of each step those beyond the ones before.
+std::vector<std::int64_t> multiples(std::initializer_list<Steps> of) {
+  std::vector<std::int64_t> all;
+  for (const auto& [step, most] : of)
+    for (std::int64_t next = (all.empty() ? 0 : all.back()) + step; next <= most; next += step) all.push_back(next);
+  return all;
+}
+
+/// The library changes its kernel at few depths, so that two answers tell what lies between them.
+constexpr std::array<std::int64_t, 10> depths_asked{512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384};
+
+}  // namespace
+
 std::vector<MatrixSize> library_questions(std::uint64_t seed, const std::vector<PlanFile>& plan) {
   std::set<MatrixSize, BySize> sizes;
   const auto ask = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -328,6 +348,9 @@ std::vector<MatrixSize> library_questions(std::uint64_t seed, const std::vector<
       ask(gemm.m, gemm.n, gemm.k / one.gpus);  // FiCCO's column slices, of all rows and of one shard
       ask(gemm.m / one.gpus, gemm.n, gemm.k / one.gpus);
     }
+  for (const std::int64_t m : multiples({{64, 2048}, {128, 8192}, {512, 16384}}))
+    for (const std::int64_t n : multiples({{128, 16384}}))
+      for (const std::int64_t k : depths_asked) ask(m, n, k);
   Shapes shapes(seed, stream_of(Stream::questions), 1);
   for (int i = 0; i < background_questions; ++i) {
     const GemmWorkload gemm = shapes.gemm();

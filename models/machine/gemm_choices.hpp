@@ -2,7 +2,9 @@
 // schedule.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -18,6 +20,13 @@ struct GemmChoice {
   std::int64_t m = 0, n = 0, k = 0;
   GemmKernel kernel;
 };
+
+/// Power of two that divides a number of elements of bf16, up to a line of 128 bytes: where rows begin, and how tiles
+/// end, the library goes by.
+constexpr std::int64_t alignment_of(std::int64_t elements) {
+  constexpr std::int64_t line = 64;
+  return std::min(elements & -elements, line);
+}
 
 /// What may speak for a kernel (models/cost/gemm_kernel_choice.hpp), and all products of two of these.
 inline constexpr std::size_t plain_kernel_features = 13;
@@ -64,6 +73,12 @@ class GemmChoices {
     GemmChoice choice;
     double squared_distance;  ///< of doublings of m, n and k, k counting half
   };
+  struct Around {
+    std::optional<GemmChoice> below, above;
+  };
+  /// Of the answers for the same m and n, and for another k of the same alignment_of(), that of the next smaller k and
+  /// that of the next larger one.
+  Around around(const MatrixSize& size) const;
   /// The `count` answers (or all) that are nearest, nearest first; of equally near ones those of the smaller m, n, k.
   std::vector<Near> nearest(const MatrixSize& size, std::size_t count) const;
 

@@ -38,27 +38,41 @@ TEST(ChooseGemmKernel, TakesTheLibrarysAnswerForTheShapeWhateverItTakes) {
 
 TEST(ChooseGemmKernel, OfEquallyFastKernelsTakesThatOfMoreOrNearerAnswers) {
   const GemmKernel wide = kernel(64, 128), tall = kernel(128, 64);  // as fast: sizes and tiles mirror each other
-  EXPECT_EQ(chosen({{4096, 4096, 2048, wide}, {4096, 4096, 1024, tall}}).tile_n, 128);
-  EXPECT_EQ(chosen({{4096, 4096, 2048, tall}, {4096, 4096, 1024, wide}}).tile_n, 64);
-  EXPECT_EQ(chosen({{4096, 4096, 2048, wide}, {4096, 4096, 2560, tall}, {4096, 4096, 8192, tall}}).tile_n, 64);
+  EXPECT_EQ(chosen({{3968, 4096, 2048, wide}, {3968, 4096, 1024, tall}}).tile_n, 128);
+  EXPECT_EQ(chosen({{3968, 4096, 2048, tall}, {3968, 4096, 1024, wide}}).tile_n, 64);
+  EXPECT_EQ(chosen({{3968, 4096, 2048, wide}, {3968, 4096, 2560, tall}, {3968, 4096, 8192, tall}}).tile_n, 64);
 }
 
 // Eight slices of k, each of all 16 SMs' time, and their reduction: several times as long.
 TEST(ChooseGemmKernel, DoesNotTakeANearAnswersKernelThatIsMuchSlowerHere) {
-  EXPECT_EQ(chosen({{4096, 4096, 3072, kernel(16, 16)}, {4096, 4096, 1024, kernel(128, 128)}}).tile_m, 128);
+  EXPECT_EQ(chosen({{3968, 4096, 3072, kernel(16, 16)}, {3968, 4096, 1024, kernel(128, 128)}}).tile_m, 128);
 }
 
 // With a weight on nothing but the slices, the kernel that has most of them.
 TEST(ChooseGemmKernel, TakesTheKernelThatTheWeightsSpeakFor) {
   Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
   machine.gemm_candidates.clear();
-  machine.gemm_choices = {{4096, 4096, 3072, kernel(128, 128)},
-                          {4096, 4096, 2048, kernel(128, 128)},
-                          {4096, 4096, 1024, kernel(64, 64, 8)}};
+  machine.gemm_choices = {{3968, 4096, 3072, kernel(128, 128)},
+                          {3968, 4096, 2048, kernel(128, 128)},
+                          {3968, 4096, 1024, kernel(64, 64, 8)}};
   EXPECT_EQ(choose_gemm_kernel(machine, {4096, 4096, 4096}).split_k, 1);
   machine.kernel_weights.assign(kernel_feature_count, 0);
   machine.kernel_weights[11] = 1;
   EXPECT_EQ(choose_gemm_kernel(machine, {4096, 4096, 4096}).split_k, 8);
+}
+
+TEST(ChooseGemmKernel, TakesTheKernelOfTheNearestKWhereTheSameRowsAndColumnsWereAsked) {
+  const GemmKernel small = kernel(64, 64), slow = kernel(16, 16), other = kernel(128, 128);
+  EXPECT_EQ(chosen({{4096, 4096, 3072, slow}, {4096, 4096, 8192, slow}, {4096, 3968, 4096, other}}).tile_m, 16);
+  EXPECT_EQ(chosen({{4096, 4096, 3072, small}, {4096, 4096, 6144, slow}}).tile_m, 64);
+  EXPECT_EQ(chosen({{4096, 4096, 2048, small}, {4096, 4096, 6144, slow}}).tile_m, 16);
+}
+
+TEST(ChooseGemmKernel, AsksNoFartherThanTwiceTheKWhereOneSideAloneWasAsked) {
+  const GemmKernel slow = kernel(16, 16), other = kernel(128, 128);
+  EXPECT_EQ(chosen({{4096, 4096, 2048, slow}, {4096, 3968, 4096, other}}).tile_m, 16);
+  EXPECT_EQ(chosen({{4096, 4096, 1984, slow}, {4096, 3968, 4096, other}}).tile_m, 128);
+  EXPECT_EQ(chosen({{4096, 4096, 8192, slow}, {4096, 3968, 4096, other}}).tile_m, 16);
 }
 
 /// As `chosen`, for fp8 on a machine whose library has tiles of up to 128 x 256, and half of that for fp8.
@@ -123,6 +137,15 @@ TEST(KernelFeatures, AreLogarithmsAndTheirProducts) {
   EXPECT_NEAR(features[12], std::log(4.0), 1e-12);        // stages
   EXPECT_NEAR(features.back(), features[12] * features[12], 1e-12);
   EXPECT_LE(features[0], 0);
+}
+
+TEST(NearKernels, AnswersForRowsThatAreOtherwiseAlignedCountLess) {
+  Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
+  machine.gemm_choices = {{4096 + 64, 4096, 4096, kernel(128, 64)}, {4096 + 32, 4096, 4096, kernel(64, 64)}};
+  const NearKernels near = near_kernels(machine, {4096, 4096, 4096});
+  ASSERT_EQ(near.kernels.size(), 2);
+  EXPECT_EQ(near.kernels[0].kernel.tile_m, 64);  // the nearer one
+  EXPECT_LT(near.kernels[0].votes, 0.31 * near.kernels[1].votes * 1.2);
 }
 
 TEST(NearKernels, LeaveOutTheAnswerForTheShapeItself) {

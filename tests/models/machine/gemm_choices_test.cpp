@@ -97,6 +97,29 @@ TEST_F(ManyShapes, AreNeighboursAsInAFullScan) {
     }
 }
 
+TEST_F(ManyShapes, AroundAreTheNextKOfTheSameRowsAndColumnsAndAlignment) {
+  int found = 0;
+  for (const GemmChoice& one : answers) {
+    const MatrixSize here{one.m, one.n, size()};
+    std::int64_t below = 0, above = 0;
+    for (const GemmChoice& other : choices.answers()) {
+      if (other.m != here.m || other.n != here.n || alignment_of(other.k) != alignment_of(here.k)) continue;
+      if (other.k < here.k) below = std::max(below, other.k);
+      if (other.k > here.k && (above == 0 || other.k < above)) above = other.k;
+    }
+    const auto around = choices.around(here);
+    EXPECT_EQ(around.below ? around.below->k : 0, below);
+    EXPECT_EQ(around.above ? around.above->k : 0, above);
+    if (++found == 200) break;
+  }
+}
+
+TEST(GemmChoices, RowsAreAlignedToALineAtMost) {
+  EXPECT_EQ(alignment_of(3), 1);
+  EXPECT_EQ(alignment_of(48), 16);
+  EXPECT_EQ(alignment_of(4096), 64);
+}
+
 TEST(GemmChoices, OfSeveralAnswersToOneShapeTheFirstCounts) {
   const GemmChoices choices{{64, 128, 256, {.tile_m = 16}}, {64, 128, 256, {.tile_m = 32}}};
   EXPECT_EQ(choices.size(), 1u);
