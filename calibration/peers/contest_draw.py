@@ -6,10 +6,12 @@
 WEFT: the program weft. M workloads (15) of each of four patterns in bf16: rows from 1,024 to 16,384 in steps of 512,
 columns from 1,280 to 14,336 in steps of 128, a depth from 768 to 14,336 in steps of 64, each uniform in its logarithm.
 A workload gives "W.serial" and "W.R" of the five schedules that `weft run --best 5` would try, R = 0 of the one that
-is predicted fastest. Draw before measuring: a choice made afterwards knows the answer. contest_run.py takes the file.
+is predicted fastest where they and serial take turns, as they will be measured. Draw before measuring: a choice made
+afterwards knows the answer. contest_run.py takes the file.
 """
 import argparse
 import collections
+import itertools
 import json
 import math
 import os
@@ -49,6 +51,20 @@ def ranked(weft, machine, gpus, workload):
     return chosen[:SCHEDULES]
 
 
+def fastest_first(weft, machine, cases):
+    """The cases of each workload by what they are predicted to take under one clock, where they take turns."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+        file.write("".join(json.dumps(case | {"id": str(number)}) + "\n" for number, case in enumerate(cases)))
+        file.flush()
+        answers = subprocess.run([weft, "predict", "--machine", machine, "--in-turn", "--in", file.name], check=True,
+                                 stdout=subprocess.PIPE, text=True).stdout
+    time_us = {int(answer["id"]): answer["time_us"] for answer in map(json.loads, answers.splitlines())}
+    ranked_cases = {json.dumps(case["workload"]): [] for case in cases}
+    for number in sorted(time_us, key=time_us.get):
+        ranked_cases[json.dumps(cases[number]["workload"])].append(cases[number])
+    return ranked_cases
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("weft")
@@ -58,13 +74,18 @@ def main():
     parser.add_argument("--workloads", type=int, default=15)
     arguments = parser.parse_args()
     generator = random.Random(arguments.seed)
+    cases = []
     for number in range(arguments.workloads * len(PATTERNS)):
         workload = {"op": PATTERNS[number // arguments.workloads], "m": drawn(generator, 1024, 16384, 512),
                     "n": drawn(generator, 1280, 14336, 128), "k": drawn(generator, 768, 14336, 64), "dtype": "bf16"}
         schedules = ranked(arguments.weft, arguments.machine, arguments.gpus, workload)
-        for name, schedule in [("serial", {"family": "serial"}), *enumerate(schedules)]:
-            print(json.dumps({"id": f"w{number:02}.{name}", "gpus": arguments.gpus, "workload": workload,
-                              "schedule": schedule}))
+        cases += [{"gpus": arguments.gpus, "workload": workload, "schedule": schedule}
+                  for schedule in [{"family": "serial"}, *schedules]]
+    for number, of_workload in enumerate(fastest_first(arguments.weft, arguments.machine, cases).values()):
+        names = itertools.count()
+        for case in of_workload:
+            name = "serial" if case["schedule"] == {"family": "serial"} else next(names)
+            print(json.dumps({"id": f"w{number:02}.{name}"} | case))
 
 
 if __name__ == "__main__":
