@@ -135,16 +135,7 @@ class Pipeline {
     return rounds * begin_us + std::max(through_port_us, rounds * one_us);
   }
   /// Out of each GPU, when all send as much to each of the others.
-  double links_GBps() const { return least_GBps(link_loads(machine_.fabric, CollectiveAlgorithm::direct, gpus_)); }
-  /// Through the busiest of these links.
-  double least_GBps(const std::vector<LinkLoad>& loads) const {
-    double least = 0;
-    for (const LinkLoad& load : loads) {
-      const double GBps = rate_of(machine_.fabric, load.link).GBps / load.share;
-      least = least == 0 ? GBps : std::min(least, GBps);
-    }
-    return least;
-  }
+  double links_GBps() const { return busiest_link(machine_.fabric, CollectiveAlgorithm::direct, gpus_).GBps; }
 
   // --- Accumulators that go round ------------------------------------------------------------------------------
 
@@ -153,9 +144,12 @@ class Pipeline {
     std::map<FabricLink, int> passing;
     for (int gpu = 0; gpu < gpus_; ++gpu)
       for (const FabricLink& link : route(machine_.fabric, gpu, (gpu + 1) % gpus_)) ++passing[link];
-    std::vector<LinkLoad> loads;
-    for (const auto& [link, count] : passing) loads.push_back({link, static_cast<double>(count)});
-    return least_GBps(loads);
+    double least = 0;
+    for (const auto& [link, count] : passing) {
+      const double GBps = rate_of(machine_.fabric, link).GBps / count;
+      least = least == 0 ? GBps : std::min(least, GBps);
+    }
+    return least;
   }
   /// A GEMM of a step waits for what the rank before computed in the step before.
   double rotated_us() const {
@@ -227,16 +221,9 @@ class Pipeline {
            (is_all_reduce ? 2 : 1) * machine_.latencies.barrier_us;
   }
 
-  /// The product or the links, with the tile that is stored first or fetched last besides.
   double one_launch_us() const {
-    const MatrixSize size{rows_, pair_.n, pair_.k};
     const GemmKernel kernel = families::tiles_of_launch(pair_, hybrid_, gpus_, rows_, machine_);
-    const double own_GBps = gemm_first_ ? machine_.gemm.own_store_GBps : machine_.gemm.own_fetch_GBps;
-    const double sent = pair_.op == PairOp::gemm_all_reduce ? 2 : 1;
-    const double links_us = sent * bytes() * (gpus_ - 1) / gpus_ / bytes_per_us(own_GBps > 0 ? own_GBps : links_GBps());
-    const double hold = gemm_first_ ? 0 : machine_.gemm.own_fetch_hold;
-    return std::max(estimated_gemm_us(machine_, size, kernel, pair_.dtype) + hold * links_us,
-                    links_us + time_tile(machine_, size, kernel, pair_.dtype).tile_us) +
+    return families::estimated_launch_us(pair_, hybrid_, gpus_, rows_, kernel, machine_) +
            2 * machine_.latencies.signal_us;
   }
 

@@ -30,16 +30,6 @@ bool any_goes_over_host(const Fabric& fabric, int gpus) {
   return fabric.kind == FabricKind::pcie || (fabric.kind == FabricKind::nvlink_pairs && gpus > 2);
 }
 
-/// GB/s out of each GPU that the links carry, and the kind of the link that limits them.
-std::pair<double, LinkKind> links_GBps(const Fabric& fabric, CollectiveAlgorithm algorithm, int gpus) {
-  std::pair<double, LinkKind> least{0, LinkKind::port_out};
-  for (const LinkLoad& load : link_loads(fabric, algorithm, gpus)) {
-    const double GBps = rate_of(fabric, load.link).GBps / load.share;
-    if (least.first == 0 || GBps < least.first) least = {GBps, load.link.kind};
-  }
-  return least;
-}
-
 }  // namespace
 
 double bytes_out(CollectiveAlgorithm algorithm, CollectiveKind kind, int gpus, double bytes) {
@@ -70,6 +60,15 @@ std::vector<LinkLoad> link_loads(const Fabric& fabric, CollectiveAlgorithm algor
   return loads;
 }
 
+BusiestLink busiest_link(const Fabric& fabric, CollectiveAlgorithm algorithm, int gpus) {
+  BusiestLink busiest;
+  for (const LinkLoad& load : link_loads(fabric, algorithm, gpus)) {
+    const double GBps = rate_of(fabric, load.link).GBps / load.share;
+    if (busiest.GBps == 0 || GBps < busiest.GBps) busiest = {GBps, load.link.kind};
+  }
+  return busiest;
+}
+
 LibraryTime library_time(const Machine& machine, CollectiveKind kind, int gpus, double bytes, int max_ctas,
                          std::optional<CollectiveAlgorithm> only) {
   std::optional<LibraryTime> fastest;
@@ -82,7 +81,7 @@ LibraryTime library_time(const Machine& machine, CollectiveKind kind, int gpus, 
     time.channels = max_ctas > 0 ? std::min(max_ctas, protocol.channels) : protocol.channels;
     const double hop_us = any_goes_over_host(machine.fabric, gpus) ? protocol.host_hop_us : protocol.hop_us;
     time.latency_us = protocol.base_us + steps_of(protocol.algorithm, kind, gpus) * hop_us;
-    const auto [of_links_GBps, busiest] = links_GBps(machine.fabric, protocol.algorithm, gpus);
+    const auto [of_links_GBps, busiest] = busiest_link(machine.fabric, protocol.algorithm, gpus);
     const double by_links_GBps = protocol.efficiency * of_links_GBps;
     const double by_channels_GBps = time.channels * protocol.channel_GBps;
     time.is_limited_by_channels = by_channels_GBps < by_links_GBps;

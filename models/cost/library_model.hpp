@@ -28,6 +28,13 @@ struct LinkLoad {
 ///   in_switch  all that leaves or enters a GPU passes its port
 std::vector<LinkLoad> link_loads(const Fabric& fabric, CollectiveAlgorithm algorithm, int gpus);
 
+/// The link that limits what leaves each GPU.
+struct BusiestLink {
+  double GBps = 0;  ///< out of each GPU
+  LinkKind kind = LinkKind::port_out;
+};
+BusiestLink busiest_link(const Fabric& fabric, CollectiveAlgorithm algorithm, int gpus);
+
 struct LibraryTime {
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
   std::size_t protocol = 0;             ///< of the machine's

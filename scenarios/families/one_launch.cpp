@@ -1,5 +1,10 @@
 #include "scenarios/families/one_launch.hpp"
 
+#include <algorithm>
+
+#include "models/cost/gemm_model.hpp"
+#include "models/cost/library_model.hpp"
+#include "models/schedule/fetch_order.hpp"
 #include "models/schedule/layout.hpp"
 #include "models/schedule/own_kernels.hpp"
 #include "scenarios/families/fused_rotation.hpp"
@@ -69,20 +74,33 @@ class ExchangeInGemm {
 
 }  // namespace
 
+double estimated_launch_us(const PairWorkload& pair, const Hybrid& hybrid, int gpus, std::int64_t rows,
+                           const GemmKernel& kernel, const Machine& machine) {
+  const GemmTiming& gemm = machine.gemm;
+  const bool fetches = collective_comes_first(pair.op);
+  const double own_GBps = fetches ? gemm.own_fetch_GBps : gemm.own_store_GBps;
+  const double GBps = own_GBps > 0 ? own_GBps : busiest_link(machine.fabric, CollectiveAlgorithm::direct, gpus).GBps;
+  const double links_us = bytes_on_links(pair, gpus, rows) / bytes_per_us(GBps);
+  const MatrixSize size{rows, pair.n, pair.k}, block{rows / gpus / hybrid.count, pair.n, pair.k};
+  const int parts_of_tile = fetches ? fetch_order(block, pair.dtype, own_order, tile_grid(kernel, block)).chunks : 1;
+  const double held_us = fetches ? gemm.own_fetch_hold * links_us : 0;
+  return std::max(estimated_gemm_us(machine, size, kernel, pair.dtype) + held_us,
+                  links_us + time_tile(machine, size, kernel, pair.dtype).tile_us / parts_of_tile);
+}
+
 GemmKernel tiles_of_launch(const PairWorkload& pair, const Hybrid& hybrid, int gpus, std::int64_t rows,
                            const Machine& machine) {
-  const GemmTiming& gemm = machine.gemm;
-  const double GBps = collective_comes_first(pair.op) ? gemm.own_fetch_GBps : gemm.own_store_GBps;
-  const double links_us = is_one_launch(hybrid) && GBps > 0 ? bytes_on_links(pair, gpus, rows) / bytes_per_us(GBps) : 0;
-  return fastest_tiles({rows, pair.n, pair.k},
-                       {.band_rows = rows / gpus / hybrid.count,
-                        .dtype = pair.dtype,
-                        .scheduler = tiles_of(hybrid, machine),
-                        .columns = TileColumns::ragged,
-                        .last_wave = LastWave::may_be_cut,
-                        .links_us = links_us,
-                        .free_rows = reduces(pair.op) ? rows / gpus : 0},
-                       machine);
+  TileChoice choice{.band_rows = rows / gpus / hybrid.count,
+                    .dtype = pair.dtype,
+                    .scheduler = tiles_of(hybrid, machine),
+                    .columns = TileColumns::ragged,
+                    .last_wave = LastWave::may_be_cut,
+                    .free_rows = reduces(pair.op) ? rows / gpus : 0};
+  if (is_one_launch(hybrid))
+    choice.time_us = [&](const GemmKernel& kernel) {
+      return estimated_launch_us(pair, hybrid, gpus, rows, kernel, machine);
+    };
+  return fastest_tiles({rows, pair.n, pair.k}, choice, machine);
 }
 
 void make_last_block(Gemm& gemm) {

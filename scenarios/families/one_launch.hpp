@@ -13,6 +13,14 @@
 
 namespace weft::scenarios::families {
 
+/// Roughly, what is more of
+///
+///   time = product (+ what fetches hold it up)
+///   time = bytes on the links / their rate + the tile stored first, or what is left of one when the last chunk of its
+///          rows has come (fetch_order.hpp)
+double estimated_launch_us(const PairWorkload& pair, const Hybrid& hybrid, int gpus, std::int64_t rows,
+                           const GemmKernel& kernel, const Machine& machine);
+
 /// The kernel of a GEMM that stores or fetches in one launch, of blocks of `rows` / gpus / count rows.
 GemmKernel tiles_of_launch(const PairWorkload& pair, const Hybrid& hybrid, int gpus, std::int64_t rows,
                            const Machine& machine);

@@ -65,9 +65,8 @@ GemmKernel fastest_tiles(const MatrixSize& size, const TileChoice& choice, const
                              (choice.columns == TileColumns::ragged || size.n % kernel.tile_n == 0);
     if (!cuts_evenly || ctas_per_sm(machine, kernel, choice.dtype) == 0) continue;
     if (cuts_behind_waits(size, kernel, choice.free_rows, machine)) continue;
-    double time_us = estimated_gemm_us(machine, size, kernel, choice.dtype);
-    if (choice.links_us > 0)
-      time_us = std::max(time_us, choice.links_us + time_tile(machine, size, kernel, choice.dtype).tile_us);
+    const double time_us =
+        choice.time_us ? choice.time_us(kernel) : estimated_gemm_us(machine, size, kernel, choice.dtype);
     if (!fastest || time_us < fastest_us) fastest = kernel, fastest_us = time_us;
   }
   if (!fastest)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "models/machine/machine.hpp"
@@ -37,10 +38,10 @@ struct TileChoice {
   SignalingTiles scheduler = SignalingTiles::grid;
   TileColumns columns = TileColumns::whole;
   LastWave last_wave = LastWave::whole;
-  double links_us = 0;         ///< that it stores or fetches over links meanwhile, with one tile before or behind
   std::int64_t free_rows = 0;  ///< their tiles wait for no rank, those of all others do; 0: none does
+  std::function<double(const GemmKernel&)> time_us{};  ///< what is to be short; where empty: the GEMM alone
 };
-/// The kernel of these that is the fastest for this GEMM alone, and its links. Throws InputError where the rows of a
+/// The fastest kernel of these. Throws InputError where the rows of a
 /// band or the columns are no multiple of tile_extent, or no such kernel fits an SM or has that scheduler.
 GemmKernel fastest_tiles(const MatrixSize& size, const TileChoice& choice, const Machine& machine);
 

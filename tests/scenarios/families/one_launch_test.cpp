@@ -5,6 +5,10 @@
 
 #include "models/check/check.hpp"
 #include "models/check/race_check.hpp"
+#include "models/cost/gemm_model.hpp"
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
+#include "models/schedule/own_kernels.hpp"
 #include "scenarios/families/families.hpp"
 #include "scenarios/families/hybrid_transfers.hpp"
 #include "sim/meaning/numerical_meaning.hpp"
@@ -32,6 +36,18 @@ Schedule launch(PairOp op, int gpus, int count = 1) {
 }
 
 Gemm& gemm_of(Schedule& schedule) { return std::get<Gemm>(schedule.operations.at(0).work); }
+
+// When the links are what lasts, a tile of n columns is behind them by a chunk's share: of two chunks half of it.
+TEST(OneLaunch, LastsAsLongAsItsRowsComeAndWhatIsLeftOfATile) {
+  Machine machine = read_machine(machine_path("h200x8-nvswitch"));
+  machine.gemm.own_fetch_GBps = 1;
+  const PairWorkload gather{PairOp::all_gather_gemm, 4096, 384, 2048};
+  const GemmKernel kernel = own_kernel(128, 1, TileScheduler::static_persistent);
+  const double links_us = 2048.0 * 2048 * 2 / 1e3;
+  const double tile_us = time_tile(machine, {4096, 384, 2048}, kernel, DataType::bf16).tile_us;
+  EXPECT_NEAR(estimated_launch_us(gather, in_one_launch(gather.op), 2, 4096, kernel, machine), links_us + tile_us / 2,
+              1e-6 * links_us);
+}
 
 TEST(OneLaunch, IsOneOperation) {
   for (const PairOp op : all_ops) EXPECT_THAT(program_of(launch(op, 4, 2)), ElementsAre("s0: gemm"));
