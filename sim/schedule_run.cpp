@@ -208,6 +208,7 @@ Process ScheduleRun::wait_for_counter(Activity& one, Wait wait) {
   if (is_kernel) {
     device_.admit(one);
     co_await Until{one.first_cta_started};
+    co_await Sleep{engine_, engine_.now() + timing_.wait_kernel};
   } else {
     one.first_cta_started.happen(engine_);
     one.all_ctas_started.happen(engine_);

@@ -127,9 +127,18 @@ void StreamOrder::set_copy_gaps() {
   if (copy_streams == 0) return;
   const Picoseconds after_copy_gap = timing_.after_copy_gap + timing_.copy_stream_gap * (copy_streams - 1);
   const auto comes_from_copy = [&](const StreamEdge& edge) { return is_peer_copy_[edge.operation]; };
+  // One that another operation before has waited for is over, and noticed.
+  const auto is_noticed = [&](const StreamEdge& copy, const auto& edges) {
+    return std::any_of(edges.begin(), edges.end(), [&](const StreamEdge& other) {
+      return std::any_of(edges_[other.operation].begin(), edges_[other.operation].end(),
+                         [&](const StreamEdge& before) { return before.operation == copy.operation; });
+    });
+  };
   for (OperationId id = 0; id < operations(); ++id) {
     const bool to_copy = is_peer_copy_[id];
-    const bool waits_for_copy = std::any_of(edges_[id].begin(), edges_[id].end(), comes_from_copy);
+    const bool waits_for_copy = std::any_of(edges_[id].begin(), edges_[id].end(), [&](const StreamEdge& edge) {
+      return comes_from_copy(edge) && !is_noticed(edge, edges_[id]);
+    });
     for (StreamEdge& edge : edges_[id]) {
       if (!to_copy && waits_for_copy) edge.gap = std::max(edge.gap, after_copy_gap);
       if (!to_copy) continue;

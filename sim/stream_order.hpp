@@ -32,6 +32,7 @@ struct StreamTiming {
   Picoseconds barrier_beside_gemm;    ///< later by so much where a GEMM runs beside it
   Picoseconds barrier_beside_copies;  ///< where every rank has a copy from or to a peer on its way
   Picoseconds signal_kernel;          ///< start of a kernel that signals until it has written the counter
+  Picoseconds wait_kernel;            ///< start of a kernel that waits until it reads the counter
   Picoseconds signal;                 ///< counter written until who waits for it goes on
   int hardware_queues = 0;            ///< eager: streams beyond that share one; 0: each has its own
   double starts_first = 0;  ///< share of iterations in which a collective at the beginning of a graph starts before the

@@ -63,6 +63,7 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
     timing.barrier_beside_copies =
         from_us(latencies.barrier_beside_copies_us * last_of(schedule.gpus * (schedule.gpus - 1)));
     timing.signal_kernel = from_us(latencies.signal_kernel_us);
+    timing.wait_kernel = from_us(latencies.wait_kernel_us);
     timing.signal = from_us(latencies.signal_us);
   }
   timing.barrier_skew = from_us(latencies.barrier_skew_us);

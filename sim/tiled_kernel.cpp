@@ -204,18 +204,23 @@ void TiledKernel::run(Cohort& cohort, std::int64_t first, std::int64_t count, do
   ++waves_;
   cohort.first = first;
   cohort.count = count;
-  const double begin_us = std::exchange(cohort.has_begun, true) ? 0 : work_.start_us;
-  const auto [bytes, rate] = flow_of(cohort, share_of_tile, begin_us);
+  cohort.share_of_tile = share_of_tile;
+  if (std::exchange(cohort.has_begun, true) || work_.start_us <= 0) return compute(cohort);
+  engine_.after(from_us(work_.start_us), waiter_for<&Cohort::begin>(&cohort));
+}
+
+void TiledKernel::compute(Cohort& cohort) {
+  const auto [bytes, rate] = flow_of(cohort);
   pool_.start(bytes, rate, path_, waiter_for<&Cohort::end>(&cohort));
 }
 
-/// Of a share of a tile on each of its CTAs, which take `begin_us` before.
-TiledKernel::WaveFlow TiledKernel::flow_of(const Cohort& cohort, double share_of_tile, double begin_us) const {
-  const double bytes = static_cast<double>(cohort.sms.size()) * work_.bytes_per_tile * share_of_tile;
+/// Of its share of a tile on each of its CTAs.
+TiledKernel::WaveFlow TiledKernel::flow_of(const Cohort& cohort) const {
+  const double bytes = static_cast<double>(cohort.sms.size()) * work_.bytes_per_tile * cohort.share_of_tile;
   const double hold_us = (cohort.stored_count > 0 ? work_.stores[cohort.stores].hold_us : 0) +
                          (fetched_ < work_.fetches.size() ? work_.fetch_hold_us : 0);
   const double tile_us = work_.tile_us + hold_us + addend_us(cohort);
-  return {bytes, bytes / (begin_us + tile_us * share_of_tile) / (work_.slowdown != nullptr ? *work_.slowdown : 1)};
+  return {bytes, bytes / (tile_us * cohort.share_of_tile) / (work_.slowdown != nullptr ? *work_.slowdown : 1)};
 }
 
 double TiledKernel::addend_us(const Cohort& cohort) const {
@@ -317,7 +322,7 @@ bool TiledKernel::is_amid_its_tiles(const Cohort& cohort) const {
 
 /// As often as it can, of which the last time is run here.
 void TiledKernel::run_as_before(Cohort& cohort) {
-  const auto [bytes, rate] = flow_of(cohort, 1, 0);
+  const auto [bytes, rate] = flow_of(cohort);
   const std::int64_t most = (work_.tiles - 1 - next_tile_) / cohort.count;
   const std::int64_t passed = pool_.start_and_end(bytes, rate, path_, most - 1);
   const std::int64_t first = next_tile_ + passed * cohort.count;

@@ -85,12 +85,14 @@ class TiledKernel : public Grid {
     std::int64_t first = 0, count = 0;                // tiles of this step
     std::int64_t stored_first = 0, stored_count = 0;  // of the step before, which are on their way; count 0: none
     std::size_t stores = 0;                           // which of the work's those are
+    double share_of_tile = 1;                         // of this step's: less where a last wave is cut
     bool has_begun = false;                           // its first tiles
     bool is_full = false;                             // this step's results wait for the memory of those
     bool is_leaving = false;                          // holds its SMs until its last tiles are stored
     std::span<const int> held() const { return {sms.data(), sms.size()}; }
     static void* operator new(std::size_t bytes) { return FrameStore::of_thread().take(bytes); }
     static void operator delete(void* cohort, std::size_t bytes) { FrameStore::of_thread().give_back(cohort, bytes); }
+    void begin() { kernel->compute(*this); }
     void end() { kernel->on_cohort_end(*this); }
     void end_stores() { kernel->on_stored(*this); }
   };
@@ -126,7 +128,8 @@ class TiledKernel : public Grid {
   bool begins_with_own_tiles() const;
   void go_on(Cohort& cohort);
   void run(Cohort& cohort, std::int64_t first, std::int64_t count, double share_of_tile);
-  WaveFlow flow_of(const Cohort& cohort, double share_of_tile, double begin_us) const;
+  void compute(Cohort& cohort);
+  WaveFlow flow_of(const Cohort& cohort) const;
   void run_own_tiles(Cohort& cohort, std::int64_t first);
   std::int64_t ready_tiles() const;
   void resume_stalled();

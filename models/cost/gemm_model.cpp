@@ -110,6 +110,8 @@ TileOfWave::TileOfWave(const Machine& machine, std::int64_t k, const GemmKernel&
               (is_own && kernel.cluster_m > 1 ? timing.own_cluster_start_us : 0) +
               timing.cluster_start_us * std::log2(kernel.cluster_m * kernel.cluster_n);
   start_us_ = is_own ? once_us_ : 0;
+  ends_with_last_cta_ = !is_own && !is_grid;
+  end_us_ = timing.end_us;
 }
 
 TileTiming TileOfWave::at(double clock_share) const {
@@ -117,9 +119,10 @@ TileTiming TileOfWave::at(double clock_share) const {
   const double step_us =
       about_longest({step_flops_ / flops_per_us, load_latency_us_ / clock_share, l2_us_}) / narrow_efficiency_;
   const double epilogue_us = epilogue_us_ / clock_share;
+  const double once_us = once_us_ + (1 - epilogue_waited_for_) * epilogue_us;
   return {.tile_us = k_steps_ * step_us + epilogue_waited_for_ * epilogue_us + each_us_,
-          .once_us = once_us_ + (1 - epilogue_waited_for_) * epilogue_us,
-          .start_us = start_us_,
+          .once_us = once_us,
+          .start_us = ends_with_last_cta_ ? std::max(0.0, once_us - end_us_) : start_us_,
           .l2_bytes = l2_bytes_};
 }
 

@@ -28,7 +28,7 @@ int ctas_per_sm(const Machine& machine, const GemmKernel& kernel, DataType dtype
 struct TileTiming {
   double tile_us = 0;
   double once_us = 0;
-  double start_us = 0;  ///< of once_us: before the first tile is computed; only known of our own kernels
+  double start_us = 0;  ///< of once_us: while the CTAs hold their SMs; 0 of kernels with a CTA for each tile
   double l2_bytes = 0;  ///< operands that the tile reads from the L2, less what its cluster saves
 };
 /// At `clock_share` of the maximum clock, with the operands in reach of the L2 and all CTAs of a wave at work; see
@@ -62,6 +62,8 @@ class TileOfWave {
   double epilogue_us_ = 0;                           // at the maximum clock,
   double epilogue_waited_for_ = 0;                   // and the share of it that the next tile waits for
   double each_us_ = 0, once_us_ = 0, start_us_ = 0;  // of a tile, of the kernel, and of that before its first tile
+  bool ends_with_last_cta_ = false;                  // or so much
+  double end_us_ = 0;                                // later
 };
 
 /// Rate of the GEMM's kernel over that of the library's, of the same tiles and at the same clock: below 1 for one that

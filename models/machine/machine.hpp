@@ -124,7 +124,7 @@ struct Latencies {
   double barrier_skew_us = 0;
   double start_skew_us = 0;
   double signal_us = 0;
-  double signal_kernel_us = 0;
+  double signal_kernel_us = 0, wait_kernel_us = 0;
 };
 
 /// How the GEMM library's kernels run on this GPU. A k step of one tile takes about the longest of
@@ -154,7 +154,7 @@ struct GemmTiming {
   double load_latency_us = 0;
   double unaligned_load_factor = 1, split_sector_load_factor = 1;
   double multicast_saves = 1, outside_rows_cost = 1;
-  double cluster_start_us = 0;
+  double cluster_start_us = 0, end_us = 0;
   int dynamic_above_waves = 0;
   double counter_reset_us = 0, counter_fill_us = 0;
   double root_counter_reset_us = 0;

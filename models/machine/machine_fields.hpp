@@ -233,6 +233,8 @@ void describe(auto& io, Like<Latencies> auto& latencies) {
   io.number("signal", latencies.signal_us, {"us", "counter written until a waiting kernel sees it", durations});
   io.optional("signal_kernel", latencies.signal_kernel_us,
               {"us", "start of a kernel that signals, in a stream, until the counter is written", durations});
+  io.optional("wait_kernel", latencies.wait_kernel_us,
+              {"us", "start of a kernel that waits for a counter until it reads it", durations});
 }
 
 void describe(auto& io, Like<GemmTiming> auto& gemm) {
@@ -284,6 +286,7 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
                {1, 100}});
   io.optional("cluster_start", gemm.cluster_start_us,
               {"us", "later start of a kernel for each doubling of the CTAs of its clusters", durations});
+  io.optional("end", gemm.end_us, {"us", "end of a kernel of the library after that of its last CTA", durations});
   io.number("threads_per_cta", gemm.threads_per_cta, {"threads", "of a GEMM's CTA", small_counts});
   io.number("registers_per_thread", gemm.registers_per_thread, {"registers", "of a GEMM's kernel", small_counts});
   io.optional("shared_memory_beside_operands", gemm.shared_memory_beside_operands,

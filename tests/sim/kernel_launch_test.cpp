@@ -237,10 +237,18 @@ TEST(KernelLaunch, OfAGemmThatSignalsTellsOfItsGroupsLater) {
 TEST(KernelLaunch, OfOurGemmTakesBeforeItsFirstTileWhatItTakesOnce) {
   Gemm own = gemm();
   own.kernel = own_kernel(256, 1, TileScheduler::static_persistent);
-  Launched one(1, own), library(1, gemm());
+  Launched one(1, own);
   const TiledWork work = gemm_launch(own, one.site()).work;
   EXPECT_DOUBLE_EQ(work.start_us, test_machine().gemm.kernel_overhead_us + test_machine().gemm.own_persistent_start_us);
-  EXPECT_EQ(gemm_launch(gemm(), library.site()).work.start_us, 0);
+}
+
+TEST(KernelLaunch, OfTheLibrarysGemmHoldsItsSmsUntilShortlyBeforeItsEnd) {
+  Launched one(1, gemm());
+  const TileTiming timing = time_tile(test_machine(), {rows, columns, depth}, one.site().cost.kernel, DataType::bf16);
+  const TiledWork work = gemm_launch(gemm(), one.site()).work;
+  EXPECT_DOUBLE_EQ(work.epilogue_us, test_machine().gemm.end_us);
+  EXPECT_DOUBLE_EQ(work.start_us + work.epilogue_us, timing.once_us);
+  EXPECT_GT(work.start_us, 0);
 }
 
 // What ranks wait for that comes fast does not give way: with a depth of 64 a tile is there at once.

@@ -99,6 +99,19 @@ TEST(ScheduleRun, ASignalByAKernelIsWrittenWhenTheKernelHasDoneSo) {
   }
 }
 
+TEST(ScheduleRun, AKernelThatWaitsLooksWhenItHasBegunTo) {
+  Machine machine = test_machine();
+  machine.latencies.wait_kernel_us = 3;
+  for (const WaitPath path : {WaitPath::spinning_kernel, WaitPath::stream_memory_operation}) {
+    const Trace trace = SimulatedExecutor().run(
+        schedule_of(1, {{"s"}}, {{"c", true}},
+                    {{"tell", 0, {}, Signal{.counter = 0}}, {"hear", 0, {}, Wait{.counter = 0, .path = path}}}),
+        machine);
+    EXPECT_DOUBLE_EQ(span(trace, "hear").end_us - span(trace, "hear").start_us,
+                     path == WaitPath::spinning_kernel ? 3 + 1 : 1);
+  }
+}
+
 TEST(ScheduleRun, ACollectiveOfTheLibraryThatLeavesTheChainStartsLater) {
   Machine machine = test_machine();
   machine.direct_collectives = DirectCollectives{

@@ -38,5 +38,25 @@ TEST(StreamOrder, PutsAWaitingKernelBetweenAGroupOfTilesAndWhoFollowsIt) {
   EXPECT_EQ(edge_of_copy_behind(Gemm{}, Point::tile_group).gap, before_copy + signal);
 }
 
+// "gemm" waits for the copy, and "leave" for both: for the copy no more than for what is long over.
+TEST(StreamOrder, DoesNotWaitAgainForACopyThatAnOperationBeforeHasWaitedFor) {
+  Copy copy;
+  copy.source.place = 1;
+  Schedule schedule;
+  schedule.gpus = 2;
+  schedule.launch = Launch::graph;
+  schedule.streams = {{"a"}, {"b"}};
+  StreamTiming timing;
+  timing.join_gap = Picoseconds{4};
+  timing.after_copy_gap = Picoseconds{9};
+  for (const bool gemm_waits : {true, false}) {
+    std::vector<After> before_gemm;
+    if (gemm_waits) before_gemm.push_back({0});
+    schedule.operations = {{"copy", 1, {}, copy}, {"gemm", 0, before_gemm, Gemm{}}, {"leave", 0, {{0}}, Barrier{}}};
+    const StreamOrder order(schedule, timing);
+    for (const StreamEdge& edge : order.edges(2)) EXPECT_EQ(edge.gap, Picoseconds{gemm_waits ? 4 : 9});
+  }
+}
+
 }  // namespace
 }  // namespace weft::sim
