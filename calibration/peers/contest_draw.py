@@ -6,8 +6,8 @@
 WEFT: the program weft. M workloads (15) of each of four patterns in bf16: rows from 1,024 to 16,384 in steps of 512,
 columns from 1,280 to 14,336 in steps of 128, a depth from 768 to 14,336 in steps of 64, each uniform in its logarithm.
 A workload gives "W.serial" and "W.R" of the five schedules that `weft run --best 5` would try, R = 0 of the one that
-is predicted fastest where they and serial take turns, as they will be measured. Draw before measuring: a choice made
-afterwards knows the answer. contest_run.py takes the file.
+is predicted fastest where they, serial and PyTorch's take turns, as they will be measured. Draw before measuring: a choice
+made afterwards knows the answer. contest_run.py takes the file.
 """
 import argparse
 import collections
@@ -51,16 +51,25 @@ def ranked(weft, machine, gpus, workload):
     return chosen[:SCHEDULES]
 
 
+def peers_of(case):
+    """What stands for PyTorch's schedules, whose turns have a part in the clock of all."""
+    families = [{"family": "serial"}, {"family": "decomposition", "chunks": 2}, {"family": "decomposition", "chunks": 4}]
+    if case["workload"]["op"] in ("all_gather+gemm", "gemm+reduce_scatter"):
+        families.append({"family": "async_tp"})
+    return [case | {"schedule": family | {"implementation": "pytorch"}} for family in families]
+
+
 def fastest_first(weft, machine, cases):
     """The cases of each workload by what they are predicted to take under one clock, where they take turns."""
+    peers = [peer for case in cases if case["schedule"] == {"family": "serial"} for peer in peers_of(case)]
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
-        file.write("".join(json.dumps(case | {"id": str(number)}) + "\n" for number, case in enumerate(cases)))
+        file.write("".join(json.dumps(case | {"id": str(number)}) + "\n" for number, case in enumerate(cases + peers)))
         file.flush()
         answers = subprocess.run([weft, "predict", "--machine", machine, "--in-turn", "--in", file.name], check=True,
                                  stdout=subprocess.PIPE, text=True).stdout
     time_us = {int(answer["id"]): answer["time_us"] for answer in map(json.loads, answers.splitlines())}
     ranked_cases = {json.dumps(case["workload"]): [] for case in cases}
-    for number in sorted(time_us, key=time_us.get):
+    for number in sorted(range(len(cases)), key=time_us.get):
         ranked_cases[json.dumps(cases[number]["workload"])].append(cases[number])
     return ranked_cases
 
