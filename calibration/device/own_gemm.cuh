@@ -22,7 +22,7 @@ namespace own_tiles {
 inline constexpr int tile_m = own_tile_m, tile_k = own_tile_k;
 inline constexpr int warpgroup = 128, multiplying_warpgroups = 2, threads = warpgroup * (1 + multiplying_warpgroups);
 inline constexpr int rows_of_warpgroup = tile_m / multiplying_warpgroups;
-inline constexpr int first_idle_warp = 2, idle_warps = warpgroup / 32 - first_idle_warp;  // of the first warpgroup
+inline constexpr int first_idle_warp = 2;  // of the first warpgroup, and the last one behind it
 inline constexpr int piece_columns = box_columns;
 inline constexpr int element_bytes = 2;
 // The multiplying warpgroups get most of them. An SM has 65,536: what is left lets small kernels in beside ours, such

@@ -1,10 +1,10 @@
 // A GEMM kernel of our own for Hopper: c = a x b^T (+ addend) of bf16, accumulated in fp32, whose tiles run in a chosen
 // order, are stored in a chosen layout, are counted by groups, and may wait for counters before they read. Ranks can
-// meet in it, and rows of a can come from peers meanwhile (own_gemm_peers.cuh).
+// meet in it (own_gemm_peers.cuh), and rows of a can come from peers meanwhile (own_gemm_fetch.cuh).
 //
 // One CTA of three warpgroups computes a tile at a time. The first warpgroup moves data: one of its threads loads
-// operands by TMA into a ring of stages, another stores finished tiles and signals, and two warps fetch rows of peers;
-// the other two multiply, each the half of the tile's rows. CTAs of a cluster compute tiles one below the other and
+// operands by TMA into a ring of stages, another stores finished tiles and signals, and two fetch rows of peers; the
+// other two warpgroups multiply, each the half of the tile's rows. CTAs of a cluster compute tiles one below the other and
 // share the loads of b. CTAs that a last wave leaves without a tile may compute slices of others'
 // (own_gemm_slices.cuh).
 #pragma once
@@ -46,7 +46,7 @@ struct FetchedRows {
 
 /// The matrices of a block of rows, in device memory. Replicas are matrices of c's size in which its tiles are stored
 /// too. Those on peers, c among them where it lies there, are stored in small boxes.
-struct alignas(64) OwnGemmBlock {
+struct OwnGemmBlock {
   CUtensorMap a, c, addend;
   CUtensorMap replicas[max_own_replicas], on_peers[max_own_replicas + 1];
   int replica_count = 0, peer_count = 0;
