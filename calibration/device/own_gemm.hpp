@@ -4,8 +4,8 @@
 //
 // One CTA of three warpgroups computes a tile at a time. The first warpgroup moves data: one of its threads loads
 // operands by TMA into a ring of stages, another stores finished tiles and signals, and two fetch rows of peers; the
-// other two warpgroups multiply, each the half of the tile's rows. CTAs of a cluster compute tiles one below the other and
-// share the loads of b. CTAs that a last wave leaves without a tile may compute slices of others'
+// other two warpgroups multiply, each the half of the tile's rows. CTAs of a cluster compute tiles one below the other
+// and share the loads of b. CTAs that a last wave leaves without a tile may compute slices of others'
 // (own_gemm_slices.cuh).
 #pragma once
 

@@ -18,9 +18,9 @@ struct FetchOrder {
   int chunk_steps = 1, chunk_bytes = 0, chunks = 0;  ///< of a row; as much as so many steps along k read
 };
 
-/// Of the blocks of `size` of a GEMM. A chunk of a band has at least 2 MiB, where the band has so much, which is 2 KiB of
-/// each of its rows: pieces of 1 KiB come at a lower rate, and launches whose links bind took up to 1.4 times as long
-/// with them; with 4 MiB they are alike (64 gathers on 2 and on 4 H200s).
+/// Of the blocks of `size` of a GEMM. A chunk of a band has at least 2 MiB, where the band has so much, which is 2 KiB
+/// of each of its rows: pieces of 1 KiB come at a lower rate, and launches whose links bind took up to 1.4 times as
+/// long with them; with 4 MiB they are alike (64 gathers on 2 and on 4 H200s).
 constexpr FetchOrder fetch_order(const MatrixSize& size, DataType dtype, const TileOrder& order, const TileGrid& grid) {
   const auto element_bytes = static_cast<int>(bytes_of(dtype));
   const int step_bytes = own_tile_k * element_bytes, bytes_at_once = 512;  // a warp's lanes load 16 bytes each
