@@ -26,10 +26,12 @@ SMALL = {
                    "n": {"from": 1024, "to": 3072, "step": 1024}, "k": 1024}],
     "schedules": [{"family": "serial"}, {"family": "decomposition", "chunks": [2, 4]}],
 }
-MANY = {**SMALL, "workloads": [{"op": "gemm+all_reduce", "m": {"from": 64, "to": 64 * 250, "step": 64}, "n": [1024, 2048],
+MANY = {**SMALL, "workloads": [{"op": "gemm+all_reduce", "m": {"from": 64, "to": 64 * 750, "step": 64}, "n": [1024, 2048],
                                 "k": [1024, 2048]}],
         "schedules": [{"family": "serial"}, {"family": "decomposition", "chunks": 2}, {"family": "async_tp"},
                       {"family": "signaling", "groups": "searched"}]}
+# So many that it is at it for as long as a test takes.
+LONG = {**MANY, "workloads": [{**MANY["workloads"][0], "m": {"from": 64, "to": 64 * 750, "step": 1}}]}
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2"]
 
 
@@ -217,10 +219,10 @@ class Sweeps(unittest.TestCase):
         self.assertEqual((wrong.returncode, wrong.stderr.count("gpus: expected at most 8")), (2, 1))
 
     def test_a_store_is_read_while_it_grows_and_written_by_one(self):
-        process = subprocess.Popen(self.command(MANY), cwd=self.path, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen(self.command(LONG), cwd=self.path, stdout=subprocess.DEVNULL)
         self.assertTrue(wait_until(lambda: self.count("store.sqlite") > 0, process))
         process.send_signal(signal.SIGSTOP)
-        second = self.run_sweep(MANY)
+        second = self.run_sweep(LONG)
         process.kill()
         process.wait()
         self.assertEqual(second.returncode, 2)
