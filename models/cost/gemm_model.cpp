@@ -79,9 +79,9 @@ TileOfWave::TileOfWave(const Machine& machine, std::int64_t k, const GemmKernel&
                        const WaveOfTiles& wave) {
   const GemmTiming& timing = machine.gemm;
   const int elements = kernel.tile_m * kernel.tile_n;
-  const bool is_own = is_own_kernel(kernel), is_grid = kernel.scheduler == TileScheduler::grid;
+  is_own_ = is_own_kernel(kernel), is_grid_ = kernel.scheduler == TileScheduler::grid;
   // All warps of our own kernels work on one tile, whatever its size.
-  const bool is_shared = is_own || is_cooperative(timing, kernel, dtype);
+  const bool is_shared = is_own_ || is_cooperative(timing, kernel, dtype);
   k_steps_ = static_cast<double>(divided_up(divided_up(k, kernel.split_k), kernel.tile_k));
   step_flops_ = 2.0 * elements * kernel.tile_k;
   flops_per_us_ = machine.gpu.flops_per_us_of_sm(dtype);
@@ -101,16 +101,14 @@ TileOfWave::TileOfWave(const Machine& machine, std::int64_t k, const GemmKernel&
   load_latency_us_ = timing.load_latency_us / kernel.stages;
   l2_us_ = std::hypot(delivered_bytes * wave.ctas / bytes_per_us(machine.gpu.l2_GBps),
                       unique_bytes / bytes_per_us(machine.gpu.l2_unique_GBps));
-  narrow_efficiency_ = is_own && kernel.tile_n == narrow_own_tile_n ? timing.own_narrow_efficiency : 1;
+  narrow_efficiency_ = is_own_ && kernel.tile_n == narrow_own_tile_n ? timing.own_narrow_efficiency : 1;
   epilogue_us_ = elements * timing.epilogue_us_per_element;
-  epilogue_waited_for_ = !is_shared ? 0 : is_grid ? 1 : 1 - timing.epilogue_hidden;
-  each_us_ = is_own && is_grid ? timing.own_grid_tile_us : 0;
-  once_us_ = timing.kernel_overhead_us + (dtype == DataType::fp8 && !is_own ? timing.fp8_start_us : 0);
-  once_us_ += (is_own && !is_grid ? timing.own_persistent_start_us : 0) +
-              (is_own && kernel.cluster_m > 1 ? timing.own_cluster_start_us : 0) +
+  epilogue_waited_for_ = !is_shared ? 0 : is_grid_ ? 1 : 1 - timing.epilogue_hidden;
+  each_us_ = is_own_ && is_grid_ ? timing.own_grid_tile_us : 0;
+  once_us_ = timing.kernel_overhead_us + (dtype == DataType::fp8 && !is_own_ ? timing.fp8_start_us : 0);
+  once_us_ += (is_own_ && !is_grid_ ? timing.own_persistent_start_us : 0) +
+              (is_own_ && kernel.cluster_m > 1 ? timing.own_cluster_start_us : 0) +
               timing.cluster_start_us * std::log2(kernel.cluster_m * kernel.cluster_n);
-  start_us_ = is_own ? once_us_ : 0;
-  ends_with_last_cta_ = !is_own && !is_grid;
   end_us_ = timing.end_us;
 }
 
@@ -122,7 +120,9 @@ TileTiming TileOfWave::at(double clock_share) const {
   const double once_us = once_us_ + (1 - epilogue_waited_for_) * epilogue_us;
   return {.tile_us = k_steps_ * step_us + epilogue_waited_for_ * epilogue_us + each_us_,
           .once_us = once_us,
-          .start_us = ends_with_last_cta_ ? std::max(0.0, once_us - end_us_) : start_us_,
+          .start_us = is_own_    ? once_us_
+                      : is_grid_ ? 0
+                                 : std::max(0.0, once_us - end_us_),
           .l2_bytes = l2_bytes_};
 }
 

@@ -28,7 +28,7 @@ int ctas_per_sm(const Machine& machine, const GemmKernel& kernel, DataType dtype
 struct TileTiming {
   double tile_us = 0;
   double once_us = 0;
-  double start_us = 0;  ///< of once_us: while the CTAs hold their SMs; 0 of kernels with a CTA for each tile
+  double start_us = 0;  ///< of once_us: while a CTA holds its SM; 0 of the library's with a CTA for each tile
   double l2_bytes = 0;  ///< operands that the tile reads from the L2, less what its cluster saves
 };
 /// At `clock_share` of the maximum clock, with the operands in reach of the L2 and all CTAs of a wave at work; see
@@ -56,14 +56,14 @@ class TileOfWave {
   double k_steps_ = 0, l2_bytes_ = 0;
   // Of a step: the tensor cores' operations and rate at the maximum clock, and what their efficiency leaves of it,
   double step_flops_ = 0, flops_per_us_ = 0, efficiency_ = 0;
-  double load_latency_us_ = 0;                       // what loads wait at the maximum clock,
-  double l2_us_ = 0;                                 // what the L2 takes, and the share of these rates that is
-  double narrow_efficiency_ = 1;                     // reached.
-  double epilogue_us_ = 0;                           // at the maximum clock,
-  double epilogue_waited_for_ = 0;                   // and the share of it that the next tile waits for
-  double each_us_ = 0, once_us_ = 0, start_us_ = 0;  // of a tile, of the kernel, and of that before its first tile
-  bool ends_with_last_cta_ = false;                  // or so much
-  double end_us_ = 0;                                // later
+  double load_latency_us_ = 0;        // what loads wait at the maximum clock,
+  double l2_us_ = 0;                  // what the L2 takes, and the share of these rates that is
+  double narrow_efficiency_ = 1;      // reached.
+  double epilogue_us_ = 0;            // at the maximum clock,
+  double epilogue_waited_for_ = 0;    // and the share of it that the next tile waits for
+  double each_us_ = 0, once_us_ = 0;  // of a tile, and of the kernel without its epilogue
+  bool is_own_ = false, is_grid_ = false;
+  double end_us_ = 0;  // of a kernel of the library after its last CTA's
 };
 
 /// Rate of the GEMM's kernel over that of the library's, of the same tiles and at the same clock: below 1 for one that

@@ -19,8 +19,7 @@ namespace {
 double bytes_on_links(const PairWorkload& pair, int gpus, std::int64_t rows) {
   const bool gemm_first = !collective_comes_first(pair.op);
   const std::int64_t row_bytes = gemm_first ? pair.n * bytes_of(DataType::bf16) : pair.k * bytes_of(pair.dtype);
-  const double once = static_cast<double>(rows * row_bytes) * (gpus - 1) / gpus;
-  return pair.op == PairOp::gemm_all_reduce ? 2 * once : once;
+  return bytes_out(CollectiveAlgorithm::direct, collective_of(pair.op), gpus, static_cast<double>(rows * row_bytes));
 }
 
 /// The blocks of rows of an exchange, in the order in which they are computed.

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 namespace weft::sim {
 namespace {
 
@@ -16,15 +19,21 @@ StreamTiming timing() {
   return timing;
 }
 
-/// The edge of a copy to a peer that follows `first` on another stream of a graph.
-StreamEdge edge_of_copy_behind(Work first, Point point = Point::end) {
-  Copy copy;
-  copy.destination.place = 1;
+/// A graph of two ranks on two streams.
+Schedule graph_of(std::vector<Operation> operations) {
   Schedule schedule;
   schedule.gpus = 2;
   schedule.launch = Launch::graph;
   schedule.streams = {{"a"}, {"b"}};
-  schedule.operations = {{"first", 0, {}, std::move(first)}, {"copy", 1, {{0, point, 0}}, copy}};
+  schedule.operations = std::move(operations);
+  return schedule;
+}
+
+/// The edge of a copy to a peer that follows `first` on another stream of a graph.
+StreamEdge edge_of_copy_behind(Work first, Point point = Point::end) {
+  Copy copy;
+  copy.destination.place = 1;
+  const Schedule schedule = graph_of({{"first", 0, {}, std::move(first)}, {"copy", 1, {{0, point, 0}}, copy}});
   return StreamOrder(schedule, timing()).edges(1).front();
 }
 
@@ -42,17 +51,14 @@ TEST(StreamOrder, PutsAWaitingKernelBetweenAGroupOfTilesAndWhoFollowsIt) {
 TEST(StreamOrder, DoesNotWaitAgainForACopyThatAnOperationBeforeHasWaitedFor) {
   Copy copy;
   copy.source.place = 1;
-  Schedule schedule;
-  schedule.gpus = 2;
-  schedule.launch = Launch::graph;
-  schedule.streams = {{"a"}, {"b"}};
   StreamTiming timing;
   timing.join_gap = Picoseconds{4};
   timing.after_copy_gap = Picoseconds{9};
   for (const bool gemm_waits : {true, false}) {
     std::vector<After> before_gemm;
     if (gemm_waits) before_gemm.push_back({0});
-    schedule.operations = {{"copy", 1, {}, copy}, {"gemm", 0, before_gemm, Gemm{}}, {"leave", 0, {{0}}, Barrier{}}};
+    const Schedule schedule =
+        graph_of({{"copy", 1, {}, copy}, {"gemm", 0, before_gemm, Gemm{}}, {"leave", 0, {{0}}, Barrier{}}});
     const StreamOrder order(schedule, timing);
     for (const StreamEdge& edge : order.edges(2)) EXPECT_EQ(edge.gap, Picoseconds{gemm_waits ? 4 : 9});
   }
