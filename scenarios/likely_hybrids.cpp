@@ -18,6 +18,14 @@
 namespace weft::scenarios {
 namespace {
 
+/// Of what the first tiles hold up that a CTA stores: CTAs drift apart, so that its n-th ones hold up 1 / n of that.
+double mean_hold(double waves) {
+  const auto stored = static_cast<int>(std::max(1.0, waves));
+  double sum = 0;
+  for (int n = 1; n <= stored; ++n) sum += 1.0 / n;
+  return sum / stored;
+}
+
 class Pipeline {
  public:
   Pipeline(const PairWorkload& pair, int gpus, const ScheduleChoice& choice, const Machine& machine,
@@ -195,8 +203,7 @@ class Pipeline {
     const double gemm_us =
         gemms * (estimated_gemm_us(machine_, size, kernel, pair_.dtype) + machine_.latencies.kernel_gap_us);
     if (kernel.scheduler == TileScheduler::grid) return gemm_us + links_us + added_us();  // a CTA stores, and ends
-    const double hold = machine_.gemm.own_store_hold;
-    const double held_us = hold > 0 ? hold * std::max(0.0, links_us - last_us) : 0;
+    const double held_us = machine_.gemm.own_store_hold * mean_hold(waves) * std::max(0.0, links_us - last_us);
     return std::max(gemm_us + held_us + last_us, links_us) + added_us();
   }
 

@@ -217,10 +217,16 @@ void TiledKernel::compute(Cohort& cohort) {
 /// Of its share of a tile on each of its CTAs.
 TiledKernel::WaveFlow TiledKernel::flow_of(const Cohort& cohort) const {
   const double bytes = static_cast<double>(cohort.sms.size()) * work_.bytes_per_tile * cohort.share_of_tile;
-  const double hold_us = (cohort.stored_count > 0 ? work_.stores[cohort.stores].hold_us : 0) +
+  const double tile_us = work_.tile_us + store_hold_us(cohort) + addend_us(cohort) +
                          (fetched_ < work_.fetches.size() ? work_.fetch_hold_us : 0);
-  const double tile_us = work_.tile_us + hold_us + addend_us(cohort);
   return {bytes, bytes / (tile_us * cohort.share_of_tile) / (work_.slowdown != nullptr ? *work_.slowdown : 1)};
+}
+
+/// CTAs drift apart from tile to tile, so that fewer of them store at a time: the n-th tiles hold up 1 / n of the first.
+double TiledKernel::store_hold_us(const Cohort& cohort) const {
+  if (cohort.stored_count == 0) return 0;
+  const std::int64_t stored_before = cohort.first / work_.ctas;
+  return work_.stores[cohort.stores].hold_us / static_cast<double>(std::max<std::int64_t>(1, stored_before));
 }
 
 double TiledKernel::addend_us(const Cohort& cohort) const {

@@ -23,7 +23,7 @@ struct TileStores {
   double bytes_per_tile = 0;  ///< 0: they stay
   Uses uses;                  ///< per byte
   double GBps = 0;            ///< of all CTAs together; 0: what is used limits them
-  double hold_us = 0;         ///< a tile takes so much longer while those of the wave before are stored
+  double hold_us = 0;         ///< a CTA's second tile takes so much longer while its first one is stored
   double addend_us = 0;       ///< a tile of these takes so much longer, since it adds up
   double latency_us = 0;      ///< until they are known to have come
 };
@@ -121,6 +121,7 @@ class TiledKernel : public Grid {
   void on_fetched();
   void on_multiplied();
   std::int64_t first_tile_of(std::size_t fetch) const;
+  double store_hold_us(const Cohort& cohort) const;
   double addend_us(const Cohort& cohort) const;
   std::int64_t complete_tiles(const Cohort& cohort) const;
   void submit() { sms_.submit(*this); }

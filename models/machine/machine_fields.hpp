@@ -321,8 +321,8 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
               {"us", "from the last tile's end until all of a GEMM's tiles are stored on peers", durations});
   io.optional("own_store_hold", gemm.own_store_hold,
               {"ratio",
-               "share of that time by which the tiles that a wave stores on peers slow down the next wave, to whose "
-               "loads they give way",
+               "share of that time by which the first tiles that CTAs store on peers slow down their second ones, to "
+               "whose loads they give way; the n-th tiles do so by 1 / n of that",
                parts});
   io.optional("own_hasty_store_hold", gemm.own_hasty_store_hold,
               {"ratio", "the same of tiles that give way to none, since other ranks wait for them", parts});
