@@ -85,8 +85,9 @@ class Device {
   virtual ~Device() = default;
   /// Begins; the device lets the activity's points happen, and finishes it at last, at the times that it finds right.
   virtual void start(Activity& activity) = 0;
-  /// Finds an SM for the one CTA of a kernel that only waits for others, whose points happen when it is there.
-  virtual void admit(Activity& activity) = 0;
+  /// Finds an SM for the one CTA of a kernel that only waits for others or tells them, whose points happen when it is
+  /// there. Before it come CTAs of at least its priority, which is that of a stream.
+  virtual void admit(Activity& activity, int priority) = 0;
   /// That CTA leaves.
   virtual void dismiss(Activity& activity) = 0;
   /// At present, on the rank's GPU.

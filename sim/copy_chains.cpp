@@ -32,10 +32,10 @@ const Copy* copy_of(const Work& work) {
 
 /// From or to a peer; a rank without rows has none.
 bool is_copy_of_all_ranks(const Work& work, const Schedule& schedule) {
-  if (!is_peer_copy(work)) return false;
-  const Slice& source = copy_of(work)->source;
+  const Copy* const copy = copy_of(work);
+  if (copy == nullptr || !is_peer_copy(work)) return false;
   for (int rank = 0; rank < schedule.gpus; ++rank)
-    if (bytes_on_rank(source, rank, schedule) == 0) return false;
+    if (bytes_on_rank(copy->source, rank, schedule) == 0) return false;
   return true;
 }
 

@@ -7,7 +7,8 @@
 
 namespace weft::sim {
 
-/// A copy from or to a peer, by the copy engine. Copies within a GPU run beside them.
+/// A copy from or to a peer, by the copy engine, or of a word that tells a peer of one. Copies within a GPU run beside
+/// them.
 bool is_peer_copy(const Work& work);
 /// The same by operation.
 std::vector<bool> peer_copies(const Schedule& schedule);

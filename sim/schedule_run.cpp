@@ -1,6 +1,7 @@
 #include "sim/schedule_run.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "models/check/wait_chain.hpp"
 #include "models/execution/executor.hpp"
@@ -196,17 +197,35 @@ void ScheduleRun::begin(Activity& one) {
 }
 
 Process ScheduleRun::raise_counter(Activity& one, Signal signal) {
-  one.first_cta_started.happen(engine_);
-  one.all_ctas_started.happen(engine_);
-  if (signal.path == SignalPath::kernel) co_await Sleep{engine_, engine_.now() + timing_.signal_kernel};
-  counter(peer(one.rank, signal.place), one.iteration, signal.counter).add(engine_, signal.add);
+  const auto raise = [&] {
+    counter(peer(one.rank, signal.place), one.iteration, signal.counter).add(engine_, signal.add);
+  };
+  switch (signal.path) {
+    case SignalPath::kernel:
+      // A GEMM whose CTAs wait for this very signal may have more of them that wait for SMs.
+      device_.admit(one, std::numeric_limits<int>::min());
+      co_await Until{one.first_cta_started};
+      co_await Sleep{engine_, engine_.now() + timing_.signal_kernel};
+      raise();
+      device_.dismiss(one);
+      break;
+    case SignalPath::stream_write:
+      one.first_cta_started.happen(engine_);
+      one.all_ctas_started.happen(engine_);
+      raise();
+      break;
+    case SignalPath::copied_word:
+      device_.start(one);
+      co_await Until{one.end};
+      co_return raise();
+  }
   one.finish(engine_);
 }
 
 Process ScheduleRun::wait_for_counter(Activity& one, Wait wait) {
   const bool is_kernel = wait.path == WaitPath::spinning_kernel;
   if (is_kernel) {
-    device_.admit(one);
+    device_.admit(one, one.priority);
     co_await Until{one.first_cta_started};
     co_await Sleep{engine_, engine_.now() + timing_.wait_kernel};
   } else {
@@ -225,7 +244,7 @@ Process ScheduleRun::wait_for_counter(Activity& one, Wait wait) {
 }
 
 Process ScheduleRun::meet(Activity& one, int channel) {
-  device_.admit(one);
+  device_.admit(one, one.priority);
   co_await Until{one.first_cta_started};
   Meeting& meeting = meetings_[{one.iteration, channel, order_.barrier_number(one.id)}];
   if (++meeting.arrived == ranks_) meeting.all_here.happen(engine_);

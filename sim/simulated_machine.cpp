@@ -130,15 +130,16 @@ void SimulatedMachine::start(Activity& activity) {
       [&](const PartialAttention& attention) {
         start_kernel(activity, [&] { return partial_attention_launch(attention, site_of(activity)); });
       },
-      [](const Signal&) {}, [&](const Wait& wait) { hold_sms(activity, wait.held_sms, machine_.latencies.signal_us); },
+      [&](const Signal& signal) { start_word(activity, signal); },
+      [&](const Wait& wait) { hold_sms(activity, wait.held_sms, machine_.latencies.signal_us); },
       [](const Barrier&) {}, [&](const Delay& delay) { hold_sms(activity, delay.held_sms, delay.time_us); });
 }
 
-void SimulatedMachine::admit(Activity& activity) {
+void SimulatedMachine::admit(Activity& activity, int priority) {
   std::unique_ptr<WaitingCta>& cta = prepared(activity).waiting;
   if (cta == nullptr)
     cta = std::make_unique<WaitingCta>(engine_, sms_for(activity), machine_.gpu.shared_memory_reserve);
-  cta->wait_for_room(activity);
+  cta->wait_for_room(activity, priority);
 }
 
 void SimulatedMachine::dismiss(Activity& activity) { prepared(activity).waiting->leave(); }
@@ -382,11 +383,21 @@ void SimulatedMachine::count_gemm(int rank, int change, double memory_load) {
 /// A copy within one GPU needs no engine: it starts as a kernel does.
 void SimulatedMachine::start_copy(Activity& activity, const Copy& copy) {
   if (copy.path == CopyPath::sms) return start_memory_bound(activity);
+  start_on_engine(activity, [&] { return copy_route(activity.rank, copy); });
+}
+
+/// It takes what every copy takes before its first byte.
+void SimulatedMachine::start_word(Activity& activity, const Signal& signal) {
+  start_on_engine(activity, [&] { return CopyRoute{activity.rank, gpu_of(activity.rank, signal.place), 0, 0}; });
+}
+
+template <class Route>
+void SimulatedMachine::start_on_engine(Activity& activity, const Route& route) {
   activity.limit = Limit::copy_engine;
   CopyRun& run = prepared(activity).copy;
   run.machine = this;
   run.activity = &activity;
-  run.work = &copy;
+  if (run.path < 0) run.route = route();
   CopyEnginePool& engines = gpus_[activity.rank]->copy_engines;
   const bool needs_engine = is_peer_copy_[activity.id];
   if (!needs_engine || engines.is_granted(activity.operation->stream, waiter_for<&CopyRun::begin>(&run))) run.begin();
@@ -446,10 +457,8 @@ double SimulatedMachine::most_copy_GBps(const CopyRoute& route) const {
 
 void SimulatedMachine::flow_copy(CopyRun& run) {
   const Activity& activity = *run.activity;
-  if (run.path < 0) {
-    run.route = copy_route(activity.rank, *run.work);
-    run.path = pool_.add_path(copy_uses(run.route, activity.rank, activity.id));
-  }
+  if (run.route.bytes == 0) return end_copy(run);
+  if (run.path < 0) run.path = pool_.add_path(copy_uses(run.route, activity.rank, activity.id));
   if (is_peer_copy_[activity.id]) count_copy(run.route.destination, run.is_push(), +1);
   const double GBps = copy_GBps(run.route, activity.rank, activity.occasion);
   pool_.start(run.route.bytes, bytes_per_us(GBps), run.path, waiter_for<&CopyRun::end>(&run));
@@ -459,7 +468,7 @@ void SimulatedMachine::end_copy(CopyRun& run) {
   Activity& activity = *run.activity;
   if (is_peer_copy_[activity.id]) {
     CopyEnginePool& engines = gpus_[activity.rank]->copy_engines;
-    count_copy(run.route.destination, run.is_push(), -1);
+    if (run.route.bytes > 0) count_copy(run.route.destination, run.is_push(), -1);
     keeps_copy_engine_[activity.id] ? engines.keep_for(activity.operation->stream) : engines.release();
   }
   activity.finish(engine_);

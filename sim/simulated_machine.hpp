@@ -60,7 +60,7 @@ class SimulatedMachine : public Device {
   void leave_out_peak_load() { pool_.leave_out_peak_load(); }
 
   void start(Activity& activity) override;
-  void admit(Activity& activity) override;
+  void admit(Activity& activity, int priority) override;
   void dismiss(Activity& activity) override;
   bool runs_gemm(int rank) const override { return gpus_[rank]->running_gemms > 0; }
   double copies_on_their_way() const override;
@@ -115,8 +115,7 @@ class SimulatedMachine : public Device {
   struct CopyRun {
     SimulatedMachine* machine = nullptr;
     Activity* activity = nullptr;
-    const Copy* work = nullptr;  // of the activity
-    PathId path = -1;
+    PathId path = -1;  // of the first time on
     CopyRoute route;
     bool is_push() const { return route.destination != activity->rank; }
     void begin() { machine->begin_copy(*this); }
@@ -158,6 +157,9 @@ class SimulatedMachine : public Device {
   void hold_sms(Activity& activity, int sms, double time_us);
   SmPool& sms_for(const Activity& activity);
   void start_copy(Activity& activity, const Copy& copy);
+  void start_word(Activity& activity, const Signal& signal);
+  template <class Route>
+  void start_on_engine(Activity& activity, const Route& route);
   void begin_copy(CopyRun& run);
   void flow_copy(CopyRun& run);
   void end_copy(CopyRun& run);

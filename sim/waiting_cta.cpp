@@ -6,9 +6,9 @@ WaitingCta::WaitingCta(Engine& engine, SmPool& sms, Bytes shared_memory_reserve)
   cta = {.threads = 0, .registers = 0, .shared_memory = shared_memory_reserve};
 }
 
-void WaitingCta::wait_for_room(Activity& activity) {
+void WaitingCta::wait_for_room(Activity& activity, int of_kernel) {
   owner = activity_ = &activity;
-  priority = activity.priority;
+  priority = of_kernel;
   unplaced = 1;
   sms_.submit(*this);
 }

@@ -1,5 +1,5 @@
-// The one CTA of a kernel that waits for other ranks or for a counter: it takes next to nothing of its SM, but where a
-// GEMM leaves nothing, it begins when a CTA of the GEMM ends.
+// The one CTA of a kernel that waits for other ranks or for a counter, or that raises one: it takes next to nothing of
+// its SM, but where a GEMM leaves nothing, it begins when a CTA of the GEMM ends.
 #pragma once
 
 #include "sim/activity.hpp"
@@ -13,7 +13,7 @@ class WaitingCta : public Grid {
   WaitingCta(Engine& engine, SmPool& sms, Bytes shared_memory_reserve);
 
   /// Lets both points of the activity that say when CTAs have started happen once the CTA has its place.
-  void wait_for_room(Activity& activity);
+  void wait_for_room(Activity& activity, int priority);
   void leave();
 
  private:

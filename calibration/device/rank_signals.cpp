@@ -67,6 +67,9 @@ RankSignals::RankSignals(const Schedule& schedule, int rank, SymmetricMemory& sy
     for (int peer = 0; peer < ranks_; ++peer) flags.of_rank[peer] = static_cast<std::uint32_t*>(addresses[index(peer)]);
   }
   plan_counters(schedule, symmetric);
+  const std::uint64_t one = 1;
+  one_ = make_device_memory(sizeof one);
+  WEFT_CHECK(cudaMemcpy(one_.get(), &one, sizeof one, cudaMemcpyHostToDevice));
 }
 
 void RankSignals::plan_counters(const Schedule& schedule, SymmetricMemory& symmetric) {
@@ -79,6 +82,7 @@ void RankSignals::plan_counters(const Schedule& schedule, SymmetricMemory& symme
       target.value = static_cast<std::uint64_t>(wait.value);
       target.total = static_cast<std::uint64_t>(use.total());
       target.source = rank_of(-use.signals.front().place);
+      target.is_word = use.signals.front().is_copied_word;
     }
   }
 }
@@ -95,7 +99,11 @@ void RankSignals::clear(cudaStream_t stream) const {
 void RankSignals::barrier(OperationId id, cudaStream_t stream) const { meet(flags(id), limit(id), stream); }
 
 void RankSignals::signal(const Signal& signal, cudaStream_t stream) const {
-  add_signal(counter(signal.counter, signal.place), static_cast<std::uint64_t>(signal.add), stream);
+  std::uint64_t* const there = counter(signal.counter, signal.place);
+  if (signal.path == SignalPath::copied_word)
+    WEFT_CHECK(cudaMemcpyAsync(there, one_.get(), sizeof *there, cudaMemcpyDeviceToDevice, stream));
+  else
+    add_signal(there, static_cast<std::uint64_t>(signal.add), stream);
 }
 
 void RankSignals::wait(OperationId id, cudaStream_t stream) const {

@@ -58,6 +58,7 @@ class RankSignals {
   int rank_, ranks_;
   std::uint64_t* note_;
   std::uint64_t limit_ns_;
+  DeviceMemory one_;  ///< a word, which copies write into counters
   struct Meeting {
     BarrierFlags flags;
     Bytes bytes = 0;

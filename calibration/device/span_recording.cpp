@@ -26,6 +26,7 @@ double length_us(const Iteration& iteration) {
 
 /// What a record looks like it came from: the names of the libraries' kernels tell.
 std::string_view class_of(const ActivityRecord& record) {
+  if (record.bytes == sizeof(std::uint64_t)) return "signal";  // the word that tells of a copy
   if (record.bytes > 0 || record.name == "memcpy") return "copy";
   if (record.name.find("nccl") != std::string::npos) return "collective";
   if (record.name.find("spin_kernel") != std::string::npos) return "delay";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cuda/atomic>
+#include <type_traits>
 
 #include "calibration/device/global_timer.cuh"
 #include "calibration/device/waiting_kernels.hpp"
@@ -33,11 +34,12 @@ __device__ bool try_until(const WaitLimit& limit, int awaited_rank, const Attemp
 }
 
 /// A flag of two ranks: one raises it when it is down, the other takes it down when it is up.
-__device__ inline bool change(std::uint32_t* flag, std::uint32_t from, std::uint32_t to, cuda::memory_order order,
-                              const WaitLimit& limit, int awaited_rank) {
-  const SharedWord<std::uint32_t> word(*flag);
+template <class Word>
+__device__ bool change(Word* flag, std::type_identity_t<Word> from, std::type_identity_t<Word> to,
+                       cuda::memory_order order, const WaitLimit& limit, int awaited_rank) {
+  const SharedWord<Word> word(*flag);
   return try_until(limit, awaited_rank, [&] {
-    std::uint32_t expected = from;
+    Word expected = from;
     return word.compare_exchange_strong(expected, to, order, cuda::memory_order_relaxed);
   });
 }

@@ -18,7 +18,10 @@ __global__ void signal_kernel(std::uint64_t* counter, std::uint64_t add) {
 }
 
 __global__ void wait_kernel(CounterTarget target, WaitLimit limit) {
-  wait_for_count(target, (*target.iterations)++, limit);
+  if (target.is_word)
+    change(target.counter, 1, 0, cuda::memory_order_acquire, limit, target.source);
+  else
+    wait_for_count(target, (*target.iterations)++, limit);
 }
 
 }  // namespace

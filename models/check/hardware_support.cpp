@@ -363,7 +363,7 @@ class Support {
     if (head_dim != 64 && head_dim != 128) refuse("attention with heads of " + std::to_string(head_dim));
   }
   void check(const Signal& signal) const {
-    if (signal.path != SignalPath::kernel) refuse("signal path " + std::string(name_of(signal.path)));
+    if (signal.path == SignalPath::stream_write) refuse("signal path " + std::string(name_of(signal.path)));
   }
   void check(const Wait& wait) const {
     if (wait.path != WaitPath::spinning_kernel) refuse("wait path " + std::string(name_of(wait.path)));
@@ -376,6 +376,17 @@ class Support {
   const Operation& operation_;
   std::size_t index_;
 };
+
+/// A copy writes 1 and adds nothing; the one wait sets it back, before the ranks meet in the next iteration.
+template <class Refuse>
+void check_word(const Counter& counter, const CounterUse& use, const Schedule& schedule, const Refuse& refuse) {
+  if (use.signals.size() != 1 || use.total() != 1) refuse("a copied word that is not its only signal, of 1");
+  const auto is_kernel = [](const CounterWait& wait) { return wait.tile_group < 0; };
+  if (!counter.reset_by_wait || use.waits.size() != 1 || !is_kernel(use.waits.front()))
+    refuse("a copied word that no wait in a stream resets");
+  const auto ranks_meet = [](const Operation& operation) { return facts(operation.work).meetings > 0; };
+  if (std::ranges::none_of(schedule.operations, ranks_meet)) refuse("a copied word in an iteration without a meeting");
+}
 
 /// A wait compares with all that was ever added, so nobody but the one rank that it waits for may add, not even of the
 /// next iteration. Outside of a graph signals come before it in the host's order: what is launched behind a wait may
@@ -392,6 +403,7 @@ void check_counter(const Counter& counter, const CounterUse& use, const Schedule
         refuse("a wait that is launched before a signal");
   }
   if (counter.reset_by_wait && use.waits.size() > 1) refuse("several waits that reset it");
+  if (std::ranges::any_of(use.signals, &CounterSignal::is_copied_word)) check_word(counter, use, schedule, refuse);
 }
 
 /// NCCL maps the memory of its windows itself, and tells nobody where the peers' lies.

@@ -16,7 +16,8 @@ std::vector<CounterUse> counter_uses(const Schedule& schedule) {
     match(
         work,
         [&](const Signal& signal) {
-          use(signal.counter).signals.push_back({id, -1, signal.place, signal.add});
+          use(signal.counter)
+              .signals.push_back({id, -1, signal.place, signal.add, signal.path == SignalPath::copied_word});
         },
         [&](const Wait& wait) {
           use(wait.counter).waits.push_back({id, -1, wait.value});

@@ -13,6 +13,7 @@ struct CounterSignal {
   int tile_group = -1;
   int place = 0;
   std::int64_t add = 1;
+  bool is_copied_word = false;  ///< a copy engine writes it
 };
 struct CounterWait {
   OperationId operation = 0;

@@ -186,12 +186,20 @@ void HybridTransfers::copy_own(int piece) {
 void HybridTransfers::raise(int piece, StreamId stream, int place) {
   const CounterId flag = flag_of(piece);
   const std::string name = "flag " + std::to_string(++signals_);
-  program_.add(stream, name, Signal{.counter = flag, .place = place, .path = SignalPath::kernel});
+  const SignalPath path = is_copied_word(piece) ? SignalPath::copied_word : SignalPath::kernel;
+  program_.add(stream, name, Signal{.counter = flag, .place = place, .path = path});
+}
+
+/// The engine that pushes a piece in one copy can tell of it as well; a kernel would wait for an SM that leaves it room.
+/// Not where tiles wait, since none of them could set the word back.
+bool HybridTransfers::is_copied_word(int piece) const {
+  return pushes(hybrid_) && !uses_sms(hybrid_) && !flags_rows() && signals_of(piece) == 1;
 }
 
 CounterId HybridTransfers::flag_of(int piece) {
   while (static_cast<int>(flags_.size()) <= piece)
-    flags_.push_back(program_.add_counter({"piece" + suffix(static_cast<int>(flags_.size())), false}));
+    flags_.push_back(program_.add_counter(
+        {"piece" + suffix(static_cast<int>(flags_.size())), is_copied_word(static_cast<int>(flags_.size()))}));
   return flags_[static_cast<std::size_t>(piece)];
 }
 

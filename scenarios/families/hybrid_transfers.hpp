@@ -93,6 +93,7 @@ class HybridTransfers {
   /// For tiles that look for the rows of a piece: the counter and how far it counts.
   CounterId flag_of(int piece);
   std::int64_t signals_of(int piece) const;
+  bool is_copied_word(int piece) const;
   /// Input rows of this rank that rank + `peer` multiplies.
   Slice input_for(int peer, int chunk) const;
   /// Where what rank + `peer` computed for this one goes.

@@ -49,7 +49,7 @@ void NumericalDevice::start(Activity& activity) {
 }
 
 /// SMs are no matter of meaning.
-void NumericalDevice::admit(Activity& activity) {
+void NumericalDevice::admit(Activity& activity, int) {
   activity.first_cta_started.happen(engine_);
   activity.all_ctas_started.happen(engine_);
 }

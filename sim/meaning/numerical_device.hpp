@@ -47,7 +47,7 @@ class NumericalDevice : public Device {
   NumericalDevice(Engine& engine, const Schedule& schedule, NumericalMemory& memory, std::uint64_t seed);
 
   void start(Activity& activity) override;
-  void admit(Activity& activity) override;
+  void admit(Activity& activity, int priority) override;
   void dismiss(Activity&) override {}
   Processes& processes() { return processes_; }
 

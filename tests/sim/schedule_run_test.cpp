@@ -99,6 +99,17 @@ TEST(ScheduleRun, ASignalByAKernelIsWrittenWhenTheKernelHasDoneSo) {
   }
 }
 
+TEST(ScheduleRun, AWordIsCopiedInTheTimeThatEveryCopyTakes) {
+  Machine machine = test_machine();
+  machine.copy_engines.setup_us = 7;
+  machine.copy_engines.setup_spread_us = 0;
+  const Signal tell{.counter = 0, .place = 1, .path = SignalPath::copied_word};
+  const Trace trace = SimulatedExecutor().run(
+      schedule_of(2, {{"s"}, {"t"}}, {{"c", true}}, {{"tell", 0, {}, tell}, {"hear", 1, {}, Wait{.counter = 0}}}),
+      machine);
+  EXPECT_DOUBLE_EQ(span(trace, "hear").end_us, 7 + 1);
+}
+
 TEST(ScheduleRun, AKernelThatWaitsLooksWhenItHasBegunTo) {
   Machine machine = test_machine();
   machine.latencies.wait_kernel_us = 3;

@@ -203,7 +203,7 @@ TEST(TiledKernel, StoresSlowDownTheNextWave) {
   work.stores.front().hold_us = tile_us / 10;
   Kernel kernel(gpu, {}, std::move(work));
   gpu.engine.run();
-  EXPECT_NEAR(kernel.end_in_waves(), 3 + 2 * 0.1 + 0.25, 1e-6);
+  EXPECT_NEAR(kernel.end_in_waves(), 3 + 0.1 + 0.1 / 2 + 0.25, 1e-6);
 }
 
 TEST(TiledKernel, TilesThatAddTakeLonger) {

@@ -56,8 +56,15 @@ TEST(WaitingCta, BeginsWhenAGemmThatLeavesLessEnds) {
   EXPECT_GT(end_of_wait(Wait{.counter = 0}, 1023), 0.9);
 }
 
-TEST(WaitingCta, IsNoneWhereTheStreamItselfWaits) {
+TEST(WaitingCta, IsWhatAKernelThatSignalsHas) {
+  EXPECT_LT(end_of_wait(Signal{.counter = 0}, 1024), 0.5);
+  EXPECT_GT(end_of_wait(Signal{.counter = 0}, 1023), 0.9);
+}
+
+TEST(WaitingCta, IsNoneWhereNoKernelWaitsOrSignals) {
   EXPECT_LT(end_of_wait(Wait{.counter = 0, .path = WaitPath::stream_memory_operation}, 1023), 0.5);
+  EXPECT_LT(end_of_wait(Signal{.counter = 0, .path = SignalPath::stream_write}, 1023), 0.5);
+  EXPECT_LT(end_of_wait(Signal{.counter = 0, .path = SignalPath::copied_word}, 1023), 0.5);
 }
 
 }  // namespace

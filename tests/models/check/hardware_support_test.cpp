@@ -269,6 +269,29 @@ TEST(Support, RefusesSeveralWaitsThatResetOneCounter) {
   EXPECT_NE(refusal(schedule).find("several waits that reset it"), std::string::npos);
 }
 
+/// As signal_and_wait(), by a copy engine, and the ranks meet before.
+Schedule copied_word_and_wait() {
+  Schedule schedule = signal_and_wait();
+  std::get<Signal>(schedule.operations[0].work).path = SignalPath::copied_word;
+  schedule.counters[0].reset_by_wait = true;
+  schedule.operations.push_back({"meet", 0, {}, Barrier{}});
+  return schedule;
+}
+
+TEST(Support, RunsACopiedWordThatOneWaitResets) { EXPECT_EQ(refusal(copied_word_and_wait()), ""); }
+
+TEST(Support, RefusesACopiedWordThatCouldBeLost) {
+  Schedule kept = copied_word_and_wait(), added = kept, unmet = kept, second = kept;
+  kept.counters[0].reset_by_wait = false;
+  EXPECT_NE(refusal(kept).find("a copied word that no wait in a stream resets"), std::string::npos);
+  std::get<Signal>(added.operations[0].work).add = 2;
+  EXPECT_NE(refusal(added).find("a copied word that is not its only signal, of 1"), std::string::npos);
+  second.operations.push_back({"again", 0, {}, Signal{0, 1}});
+  EXPECT_NE(refusal(second).find("a copied word that is not its only signal, of 1"), std::string::npos);
+  unmet.operations.pop_back();
+  EXPECT_NE(refusal(unmet).find("a copied word in an iteration without a meeting"), std::string::npos);
+}
+
 TEST(Support, RefusesAGemmThatIsNeitherBf16NorFp8) {
   Schedule schedule = schedule_of(gemm());
   schedule.buffers[0].dtype = schedule.buffers[1].dtype = DataType::fp16;

@@ -38,6 +38,25 @@ TEST(HybridTransfers, PushedInputsRaiseAFlag) {
                           "s0: arrived 1", "s0: gemm 1", "s0: leave after flag 2"));
 }
 
+/// Of each signal of a hybrid that pushes what is gathered.
+std::vector<SignalPath> paths(Hybrid hybrid, int gpus) {
+  hybrid.mover = HybridMover::push;
+  hybrid.count = 2;
+  std::vector<SignalPath> paths;
+  for (const Signal& signal :
+       all_of_kind<Signal>(build_case(PairWorkload{PairOp::all_gather_gemm, 1024, 128, 64}, gpus, hybrid)))
+    paths.push_back(signal.path);
+  return paths;
+}
+
+TEST(HybridTransfers, TheEngineThatPushesAPieceInOneCopyTellsOfIt) {
+  using enum SignalPath;
+  EXPECT_THAT(paths({.pieces = HybridPieces::chunks}, 2), ElementsAre(copied_word, copied_word));
+  EXPECT_THAT(paths({.pieces = HybridPieces::shards}, 4), testing::Each(copied_word));
+  EXPECT_THAT(paths({.pieces = HybridPieces::chunks}, 4), testing::Each(kernel)) << "three ranks tell of each piece";
+  EXPECT_THAT(paths({.trigger = HybridTrigger::tile_group}, 2), testing::Each(kernel)) << "tiles wait";
+}
+
 TEST(HybridTransfers, ReducedResultsAreAddedUpAtTheEnd) {
   const std::vector<std::string> lines = program(PairOp::gemm_reduce_scatter, {.mover = HybridMover::push});
   EXPECT_THAT(std::vector(lines.end() - 3, lines.end()),
