@@ -8,8 +8,8 @@ namespace weft::sim {
 
 bool is_peer_copy(const Work& work) {
   const Facts of_work = facts(work);
-  const bool goes_to_peer = of_work.role == Role::communication ||
-                            (of_work.role == Role::synchronisation && of_work.crosses_ranks);
+  const bool goes_to_peer =
+      of_work.role == Role::communication || (of_work.role == Role::synchronisation && of_work.crosses_ranks);
   return of_work.runs_on_copy_engine && goes_to_peer && !of_work.is_collective;
 }
 

@@ -131,8 +131,8 @@ void SimulatedMachine::start(Activity& activity) {
         start_kernel(activity, [&] { return partial_attention_launch(attention, site_of(activity)); });
       },
       [&](const Signal& signal) { start_word(activity, signal); },
-      [&](const Wait& wait) { hold_sms(activity, wait.held_sms, machine_.latencies.signal_us); },
-      [](const Barrier&) {}, [&](const Delay& delay) { hold_sms(activity, delay.held_sms, delay.time_us); });
+      [&](const Wait& wait) { hold_sms(activity, wait.held_sms, machine_.latencies.signal_us); }, [](const Barrier&) {},
+      [&](const Delay& delay) { hold_sms(activity, delay.held_sms, delay.time_us); });
 }
 
 void SimulatedMachine::admit(Activity& activity, int priority) {

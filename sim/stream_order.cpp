@@ -81,6 +81,17 @@ bool StreamOrder::is_more_urgent(OperationId id, OperationId other) const {
 /// The library's collectives and copies between GPUs do so, and start later for it.
 bool StreamOrder::brings_nodes(OperationId id) const { return by_library_[id] || is_peer_copy_[id]; }
 
+/// Does it wait for several, one of which brings nodes of its own or continues the chain of one that does? Where all
+/// are kernels among kernels the last one's end is seen as soon as it would be alone.
+bool StreamOrder::joins_branches(OperationId id) const {
+  const auto comes_after_nodes = [&](const StreamEdge& edge) {
+    return brings_nodes(edge.operation) ||
+           std::any_of(edges_[edge.operation].begin(), edges_[edge.operation].end(),
+                       [&](const StreamEdge& before) { return brings_nodes(before.operation); });
+  };
+  return edges_[id].size() > 1 && std::any_of(edges_[id].begin(), edges_[id].end(), comes_after_nodes);
+}
+
 /// To the start of one that does not continue the chain. Of two kernels on streams of one priority who continues it is
 /// there just before, and takes the SMs first.
 Picoseconds StreamOrder::gap_of_fork(OperationId id, OperationId chain) const {
@@ -112,7 +123,7 @@ void StreamOrder::set_graph_gaps() {
   }
   for (OperationId id = 0; id < operations(); ++id)
     for (StreamEdge& edge : edges_[id])
-      edge.gap = edges_[id].size() > 1             ? timing_.join_gap
+      edge.gap = joins_branches(id)                ? timing_.join_gap
                  : continues[edge.operation] != id ? gap_of_fork(id, continues[edge.operation])
                  : by_library_[id]                 ? timing_.collective_gap
                                                    : timing_.kernel_gap;

@@ -14,21 +14,21 @@ namespace weft::sim {
 /// GEMM on the chain whose tile counter is filled first, but only a collective on a more urgent stream takes SMs then:
 /// another one goes behind the GEMM.
 struct StreamTiming {
-  Picoseconds kernel_gap;        ///< end of an operation to the start of one that waits for it alone
-  Picoseconds collective_gap;    ///< the same where that one is a collective of the library
-  Picoseconds join_gap;          ///< last end to the start of an operation that waits for several
-  Picoseconds fork_gap;          ///< end to the start of a collective of the library that does not continue the chain
-  Picoseconds behind_gemm_gap;   ///< the same for a collective that is no more urgent than a GEMM on the chain
-  Picoseconds before_copy_gap;   ///< end of a kernel to the start of a copy from or to a peer
-  Picoseconds after_copy_gap;    ///< end of such a copy to the start of a kernel
-  Picoseconds copy_gap_spread;   ///< before_copy_gap is up to so much longer on one stream
-  Picoseconds copy_fork_spread;  ///< and up to so much from one stream to another
-  Picoseconds copy_gap;          ///< end of such a copy to the start of another
-  Picoseconds copy_stream_gap;   ///< after_copy_gap is longer for each stream with such copies but the first
-  Picoseconds iteration_gap;     ///< end of an iteration to the start of the next
-  Picoseconds host_launch;       ///< eager: host time of one operation
-  Picoseconds barrier;           ///< last arrival to the first departure
-  Picoseconds barrier_skew;      ///< first to last departure
+  Picoseconds kernel_gap;      ///< end of an operation to the start of one that waits for it alone
+  Picoseconds collective_gap;  ///< the same where that one is a collective of the library
+  Picoseconds join_gap;  ///< last end to the start of an operation that waits for several, as joins_branches() says
+  Picoseconds fork_gap;  ///< end to the start of a collective of the library that does not continue the chain
+  Picoseconds behind_gemm_gap;        ///< the same for a collective that is no more urgent than a GEMM on the chain
+  Picoseconds before_copy_gap;        ///< end of a kernel to the start of a copy from or to a peer
+  Picoseconds after_copy_gap;         ///< end of such a copy to the start of a kernel
+  Picoseconds copy_gap_spread;        ///< before_copy_gap is up to so much longer on one stream
+  Picoseconds copy_fork_spread;       ///< and up to so much from one stream to another
+  Picoseconds copy_gap;               ///< end of such a copy to the start of another
+  Picoseconds copy_stream_gap;        ///< after_copy_gap is longer for each stream with such copies but the first
+  Picoseconds iteration_gap;          ///< end of an iteration to the start of the next
+  Picoseconds host_launch;            ///< eager: host time of one operation
+  Picoseconds barrier;                ///< last arrival to the first departure
+  Picoseconds barrier_skew;           ///< first to last departure
   Picoseconds barrier_beside_gemm;    ///< later by so much where a GEMM runs beside it
   Picoseconds barrier_beside_copies;  ///< where every rank has a copy from or to a peer on its way
   Picoseconds signal_kernel;          ///< start of a kernel that signals until it has written the counter
@@ -74,6 +74,7 @@ class StreamOrder {
   void find_edges();
   void set_graph_gaps();
   bool brings_nodes(OperationId id) const;
+  bool joins_branches(OperationId id) const;
   bool is_more_urgent(OperationId id, OperationId other) const;
   Picoseconds gap_of_fork(OperationId id, OperationId chain) const;
   bool begins_by_library() const;

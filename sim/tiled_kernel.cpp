@@ -222,7 +222,8 @@ TiledKernel::WaveFlow TiledKernel::flow_of(const Cohort& cohort) const {
   return {bytes, bytes / (tile_us * cohort.share_of_tile) / (work_.slowdown != nullptr ? *work_.slowdown : 1)};
 }
 
-/// CTAs drift apart from tile to tile, so that fewer of them store at a time: the n-th tiles hold up 1 / n of the first.
+/// CTAs drift apart from tile to tile, so that fewer of them store at a time: the n-th tiles hold up 1 / n of the
+/// first.
 double TiledKernel::store_hold_us(const Cohort& cohort) const {
   if (cohort.stored_count == 0) return 0;
   const std::int64_t stored_before = cohort.first / work_.ctas;

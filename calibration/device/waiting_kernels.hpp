@@ -35,8 +35,8 @@ void meet(const BarrierFlags& flags, const WaitLimit& limit, cudaStream_t stream
 void add_signal(std::uint64_t* counter, std::uint64_t add, cudaStream_t stream);
 
 /// Waits until `counter`, to which rank `source` adds `total` in every iteration, has reached `value` in this one.
-/// Nothing sets a counter back: `iterations` counts the runs of this wait. Where `is_word`, a copy writes 1 there, and the
-/// wait sets it back to 0.
+/// Nothing sets a counter back: `iterations` counts the runs of this wait. Where `is_word`, a copy writes 1 there, and
+/// the wait sets it back to 0.
 struct CounterTarget {
   std::uint64_t* counter = nullptr;
   std::uint64_t* iterations = nullptr;

@@ -190,8 +190,8 @@ void HybridTransfers::raise(int piece, StreamId stream, int place) {
   program_.add(stream, name, Signal{.counter = flag, .place = place, .path = path});
 }
 
-/// The engine that pushes a piece in one copy can tell of it as well; a kernel would wait for an SM that leaves it room.
-/// Not where tiles wait, since none of them could set the word back.
+/// The engine that pushes a piece in one copy can tell of it as well; a kernel would wait for an SM that leaves it
+/// room. Not where tiles wait, since none of them could set the word back.
 bool HybridTransfers::is_copied_word(int piece) const {
   return pushes(hybrid_) && !uses_sms(hybrid_) && !flags_rows() && signals_of(piece) == 1;
 }

@@ -64,5 +64,24 @@ TEST(StreamOrder, DoesNotWaitAgainForACopyThatAnOperationBeforeHasWaitedFor) {
   }
 }
 
+/// Two streams that meet again: what waits for both begins later where one of them comes from a copy.
+TEST(StreamOrder, KernelsAmongKernelsJoinAtOnce) {
+  Copy copy;
+  copy.source.place = 1;
+  StreamTiming timing;
+  timing.kernel_gap = Picoseconds{2};
+  timing.join_gap = Picoseconds{4};
+  for (const Work& first : {Work{copy}, Work{Gemm{}}}) {
+    const Schedule schedule = graph_of({{"first", 1, {}, first},
+                                        {"behind it", 1, {}, Gemm{}},
+                                        {"beside it", 0, {}, Gemm{}},
+                                        {"last", 0, {{1}}, Gemm{}}});
+    const StreamOrder order(schedule, timing);
+    ASSERT_EQ(order.edges(3).size(), 2);
+    for (const StreamEdge& edge : order.edges(3))
+      EXPECT_EQ(edge.gap, Picoseconds{std::holds_alternative<Copy>(first) ? 4 : 2});
+  }
+}
+
 }  // namespace
 }  // namespace weft::sim
