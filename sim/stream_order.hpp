@@ -21,6 +21,7 @@ struct StreamTiming {
   Picoseconds behind_gemm_gap;        ///< the same for a collective that is no more urgent than a GEMM on the chain
   Picoseconds before_copy_gap;        ///< end of a kernel to the start of a copy from or to a peer
   Picoseconds after_copy_gap;         ///< end of such a copy to the start of a kernel
+  Picoseconds copy_ranks_gap;         ///< after_copy_gap is longer by so much but for GEMMs that wait for others, too
   Picoseconds copy_gap_spread;        ///< before_copy_gap is up to so much longer on one stream
   Picoseconds copy_fork_spread;       ///< and up to so much from one stream to another
   Picoseconds copy_gap;               ///< end of such a copy to the start of another

@@ -85,8 +85,8 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
   timing.iteration_gap = from_us(graph ? graph_gap_us : latencies.eager_gap_us);
   if (graph) {
     timing.before_copy_gap = from_us(latencies.before_copy_gap_us);
-    timing.after_copy_gap =
-        from_us(latencies.after_copy_gap_us + latencies.copy_ranks_gap_us * doublings_beyond_two(schedule.gpus));
+    timing.after_copy_gap = from_us(latencies.after_copy_gap_us);
+    timing.copy_ranks_gap = from_us(latencies.copy_ranks_gap_us * doublings_beyond_two(schedule.gpus));
     timing.copy_gap_spread = from_us(latencies.copy_gap_spread_us);
     timing.copy_fork_spread = from_us(latencies.copy_fork_spread_us);
     timing.copy_stream_gap = from_us(latencies.copy_stream_gap_us);
