@@ -185,6 +185,7 @@ const std::vector<std::string>& known_strata() {
                                                "distributed_attention",
                                                "serial",
                                                "decomposition",
+                                               "fine_decomposition",
                                                "signaling",
                                                "async_tp",
                                                "concurrent",

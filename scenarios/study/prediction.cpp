@@ -19,11 +19,25 @@ using scenarios::PairWorkload;
 /// Without a stratum of its own in the profile a case gets this band.
 constexpr double unknown_low = -0.25, unknown_high = 0.25;
 
+/// Gaps and waits of many chunks add up: their errors are half as large again as those of few.
+constexpr int most_coarse_chunks = 4;
+const std::string fine_decomposition = "fine_decomposition";
+
+/// Of a case the finest stratum that the profile has bands of in the machine's condition.
+std::string banded_stratum(const Case& request, const Machine& machine) {
+  const std::string stratum = stratum_of(request);
+  const auto is_of_it = [&](const ErrorBand& band) {
+    return band.stratum == stratum && band.condition == machine.condition.condition;
+  };
+  if (stratum != fine_decomposition || std::ranges::any_of(machine.errors, is_of_it)) return stratum;
+  return std::string(family_of(request.schedule));
+}
+
 /// A stratum that was measured in one condition only has its bands for the other as well.
 void set_interval(Prediction& prediction, const Case& request, const Machine& machine) {
   double low = unknown_low, high = unknown_high;
   bool is_of_condition = false;
-  const std::string stratum = stratum_of(request);
+  const std::string stratum = banded_stratum(request, machine);
   for (const ErrorBand& band : machine.errors) {
     if (band.stratum != stratum || band.from_us > prediction.time_us) continue;
     const bool is_asked = band.condition == machine.condition.condition;
@@ -129,6 +143,8 @@ Case serial_case(Case request) {
 std::string stratum_of(const Case& request) {
   const bool is_pair = std::holds_alternative<PairWorkload>(request.workload) ||
                        std::holds_alternative<scenarios::ConcurrentPair>(request.workload);
+  const auto* const chunked = std::get_if<scenarios::Decomposition>(&request.schedule.family);
+  if (is_pair && chunked != nullptr && chunked->chunks > most_coarse_chunks) return fine_decomposition;
   return std::string(is_pair ? family_of(request.schedule) : op_of(request.workload));
 }
 

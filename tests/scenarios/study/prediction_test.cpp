@@ -56,6 +56,24 @@ TEST(Predict, TheIntervalIsThatOfTheTimesClass) {
   EXPECT_DOUBLE_EQ(prediction.high_us, 1.75 * time_us);
 }
 
+TEST(Predict, ManyChunksHaveBandsOfTheirOwnWhereTheProfileDoes) {
+  Machine machine = h200();
+  const ErrorBand few{"decomposition", 0, -0.1, 0.1, {}}, many{"fine_decomposition", 0, -0.3, 0.3, {}};
+  const auto width = [&](int chunks, std::vector<ErrorBand> errors) {
+    machine.errors = std::move(errors);
+    const Prediction prediction = predict({.id = "a",
+                                           .gpus = 2,
+                                           .workload = PairWorkload{PairOp::gemm_all_reduce, 4096, 4096, 4096},
+                                           .schedule = {Decomposition{chunks}},
+                                           .measured = {}},
+                                          machine, simulator());
+    return prediction.high_us / prediction.time_us - 1;
+  };
+  EXPECT_NEAR(width(4, {few, many}), 0.1, 1e-9);
+  EXPECT_NEAR(width(8, {few, many}), 0.3, 1e-9);
+  EXPECT_NEAR(width(8, {few}), 0.1, 1e-9);
+}
+
 TEST(Predict, SearchedValuesAreFilledIn) {
   const PairWorkload pair{PairOp::gemm_all_reduce, 8192, 8192, 3584};
   const Prediction found =
