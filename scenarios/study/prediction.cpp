@@ -19,7 +19,7 @@ using scenarios::PairWorkload;
 /// Without a stratum of its own in the profile a case gets this band.
 constexpr double unknown_low = -0.25, unknown_high = 0.25;
 
-/// Gaps and waits of many chunks add up: their errors are half as large again as those of few.
+/// Gaps and waits of many chunks add up: their errors are up to twice those of few.
 constexpr int most_coarse_chunks = 4;
 const std::string fine_decomposition = "fine_decomposition";
 
