@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "models/base/harmonic_number.hpp"
 #include "models/cost/collective_model.hpp"
 #include "models/cost/direct_collective_model.hpp"
 #include "models/cost/gemm_kernel_choice.hpp"
@@ -21,9 +22,7 @@ namespace {
 /// Of what the first tiles hold up that a CTA stores: CTAs drift apart, so that its n-th ones hold up 1 / n of that.
 double mean_hold(double waves) {
   const auto stored = static_cast<int>(std::max(1.0, waves));
-  double sum = 0;
-  for (int n = 1; n <= stored; ++n) sum += 1.0 / n;
-  return sum / stored;
+  return harmonic_number(stored) / stored;
 }
 
 class Pipeline {

@@ -121,12 +121,14 @@ void StreamOrder::set_graph_gaps() {
       if (chain < 0 || (by_library_[chain] && !by_library_[id])) chain = id;
     }
   }
-  for (OperationId id = 0; id < operations(); ++id)
+  for (OperationId id = 0; id < operations(); ++id) {
+    const bool is_join = joins_branches(id);
     for (StreamEdge& edge : edges_[id])
-      edge.gap = joins_branches(id)                ? timing_.join_gap
+      edge.gap = is_join                           ? timing_.join_gap
                  : continues[edge.operation] != id ? gap_of_fork(id, continues[edge.operation])
                  : by_library_[id]                 ? timing_.collective_gap
                                                    : timing_.kernel_gap;
+  }
   set_copy_gaps();
 }
 

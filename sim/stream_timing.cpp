@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/base/harmonic_number.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/schedule/facts.hpp"
 #include "sim/skew.hpp"
@@ -40,13 +41,6 @@ double doublings_beyond_two(int gpus) {
   return doublings + std::max(0.0, static_cast<double>(gpus) / reached - 1);
 }
 
-/// Mean of the last of so many random times, each of mean 1, if they are exponential: the harmonic number.
-double last_of(int times) {
-  double mean = 0;
-  for (int i = 1; i <= times; ++i) mean += 1.0 / i;
-  return mean;
-}
-
 }  // namespace
 
 bool has_library_collectives(const Schedule& schedule) {
@@ -60,8 +54,9 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
   if (mechanisms.synchronisation) {
     timing.barrier = from_us(latencies.barrier_us);
     timing.barrier_beside_gemm = from_us(latencies.barrier_beside_gemm_us);
-    timing.barrier_beside_copies =
-        from_us(latencies.barrier_beside_copies_us * last_of(schedule.gpus * (schedule.gpus - 1)));
+    // The mean of the last of so many random times, each of mean 1, if they are exponential.
+    const double last_of_copies = harmonic_number(schedule.gpus * (schedule.gpus - 1));
+    timing.barrier_beside_copies = from_us(latencies.barrier_beside_copies_us * last_of_copies);
     timing.signal_kernel = from_us(latencies.signal_kernel_us);
     timing.wait_kernel = from_us(latencies.wait_kernel_us);
     timing.signal = from_us(latencies.signal_us);

@@ -197,9 +197,8 @@ bool HybridTransfers::is_copied_word(int piece) const {
 }
 
 CounterId HybridTransfers::flag_of(int piece) {
-  while (static_cast<int>(flags_.size()) <= piece)
-    flags_.push_back(program_.add_counter(
-        {"piece" + suffix(static_cast<int>(flags_.size())), is_copied_word(static_cast<int>(flags_.size()))}));
+  for (auto next = static_cast<int>(flags_.size()); next <= piece; ++next)
+    flags_.push_back(program_.add_counter({"piece" + suffix(next), is_copied_word(next)}));
   return flags_[static_cast<std::size_t>(piece)];
 }
 

@@ -29,6 +29,12 @@ Schedule graph_of(std::vector<Operation> operations) {
   return schedule;
 }
 
+Copy pull() {
+  Copy copy;
+  copy.source.place = 1;
+  return copy;
+}
+
 /// The edge of a copy to a peer that follows `first` on another stream of a graph.
 StreamEdge edge_of_copy_behind(Work first, Point point = Point::end) {
   Copy copy;
@@ -49,8 +55,6 @@ TEST(StreamOrder, PutsAWaitingKernelBetweenAGroupOfTilesAndWhoFollowsIt) {
 
 // "gemm" waits for the copy, and "leave" for both: for the copy no more than for what is long over.
 TEST(StreamOrder, DoesNotWaitAgainForACopyThatAnOperationBeforeHasWaitedFor) {
-  Copy copy;
-  copy.source.place = 1;
   StreamTiming timing;
   timing.join_gap = Picoseconds{4};
   timing.after_copy_gap = Picoseconds{9};
@@ -58,7 +62,7 @@ TEST(StreamOrder, DoesNotWaitAgainForACopyThatAnOperationBeforeHasWaitedFor) {
     std::vector<After> before_gemm;
     if (gemm_waits) before_gemm.push_back({0});
     const Schedule schedule =
-        graph_of({{"copy", 1, {}, copy}, {"gemm", 0, before_gemm, Gemm{}}, {"leave", 0, {{0}}, Barrier{}}});
+        graph_of({{"copy", 1, {}, pull()}, {"gemm", 0, before_gemm, Gemm{}}, {"leave", 0, {{0}}, Barrier{}}});
     const StreamOrder order(schedule, timing);
     for (const StreamEdge& edge : order.edges(2)) EXPECT_EQ(edge.gap, Picoseconds{gemm_waits ? 4 : 9});
   }
@@ -66,12 +70,10 @@ TEST(StreamOrder, DoesNotWaitAgainForACopyThatAnOperationBeforeHasWaitedFor) {
 
 /// Two streams that meet again: what waits for both begins later where one of them comes from a copy.
 TEST(StreamOrder, KernelsAmongKernelsJoinAtOnce) {
-  Copy copy;
-  copy.source.place = 1;
   StreamTiming timing;
   timing.kernel_gap = Picoseconds{2};
   timing.join_gap = Picoseconds{4};
-  for (const Work& first : {Work{copy}, Work{Gemm{}}}) {
+  for (const Work& first : {Work{pull()}, Work{Gemm{}}}) {
     const Schedule schedule = graph_of({{"first", 1, {}, first},
                                         {"behind it", 1, {}, Gemm{}},
                                         {"beside it", 0, {}, Gemm{}},
