@@ -57,11 +57,12 @@ CopyChains::CopyChains(const StreamOrder& order, SimulatedMachine& machine, int 
     for (OperationId id = 0; id < order.operations(); ++id) {
       const CopyRoute route = machine.copy_route(rank, *copy_of(order.schedule().operations[id].work));
       const Uses uses = machine.copy_uses(route, rank, id);
-      links_.push_back({route, {uses.begin(), uses.end()}});
+      links_.push_back({route, {uses.begin(), uses.end()}, {}});
     }
   for (int resource = 0; resource < machine.pool().resources(); ++resource)
     resources_.push_back({machine.pool().capacity(resource), 0, {}, 0});
   forget_wide_resources();
+  set_own_resources_apart();
 }
 
 /// Those that could not hold anybody back if each rank took the most that any of its copies takes: memory, as a rule.
@@ -82,6 +83,27 @@ void CopyChains::forget_wide_resources() {
   for (Link& link : links_) std::erase_if(link.uses, is_wide);
 }
 
+/// Those that copies of one rank alone use, each once: a rank's own port, as a rule.
+void CopyChains::set_own_resources_apart() {
+  constexpr int nobody = -1, several = -2;
+  std::vector<int> users(resources_.size(), nobody);
+  const auto uses_it_once = [&](const Link& link, int resource) {
+    return std::ranges::count(link.uses, resource, &Use::resource) == 1;
+  };
+  for (std::size_t i = 0; i < links_.size(); ++i)
+    for (const Use& use : links_[i].uses) {
+      const int rank = static_cast<int>(i) / order_.operations();
+      int& user = users[use.resource];
+      user = (user == nobody || user == rank) && uses_it_once(links_[i], use.resource) ? rank : several;
+    }
+  const auto is_shared = [&](const Use& use) { return users[use.resource] == several; };
+  for (Link& link : links_) {
+    const auto own = std::stable_partition(link.uses.begin(), link.uses.end(), is_shared);
+    link.own.assign(own, link.uses.end());
+    link.uses.erase(own, link.uses.end());
+  }
+}
+
 bool CopyChains::tell(ScheduleRun& run, int iterations) {
   run_ = &run;
   iterations_ = iterations;
@@ -91,111 +113,119 @@ bool CopyChains::tell(ScheduleRun& run, int iterations) {
   limits_.assign(resources_.size(), unlimited);
   for (Resource& resource : resources_) resource.wanted = 0, resource.flowing.clear();
   const std::vector<Picoseconds>& skew = order_.timing().start_skew;
+  next_.resize(ranks_.size());
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
     ranks_[rank] = {};
-    begin_iteration(rank, skew.empty() ? Picoseconds{} : skew[rank]);
+    ranks_[rank].number = rank;
+    begin_iteration(ranks_[rank], skew.empty() ? Picoseconds{} : skew[rank]);
   }
   for (now_ = Picoseconds{-1}; at_work_ > 0;) {
-    const auto [first, is_tied] = first_rank();
-    const Picoseconds next = ranks_[first].next;
-    if (is_tied || next <= now_ || next >= end_of_time) return false;
-    now_ = next;
-    ranks_[first].flows ? end_flow(first) : begin_flow(first);
+    const First first = first_rank();
+    if (first.is_tied || first.time <= now_ || first.time >= end_of_time) return false;
+    now_ = first.time;
+    Rank& one = ranks_[first.rank];
+    one.flows ? end_flow(one) : begin_flow(one);
   }
   return true;
 }
 
-/// Whose copy begins or ends first, and does another one at the same time?
-std::pair<int, bool> CopyChains::first_rank() const {
-  int first = 0;
-  Picoseconds others = never;
-  for (int rank = 1; rank < static_cast<int>(ranks_.size()); ++rank) {
-    const bool is_sooner = ranks_[rank].next < ranks_[first].next;
-    others = std::min(others, ranks_[is_sooner ? first : rank].next);
-    if (is_sooner) first = rank;
+/// Without branches, since nobody can predict who is first.
+inline CopyChains::First CopyChains::first_rank() const {
+  std::int64_t first = next_.front().count, others = never.count;
+  int rank_of_first = 0;
+  for (int rank = 1; rank < static_cast<int>(next_.size()); ++rank) {
+    const std::int64_t next = next_[rank].count, later = next < first ? first : next;
+    rank_of_first = next < first ? rank : rank_of_first;
+    first = next < first ? next : first;
+    others = later < others ? later : others;
   }
-  return {first, others == ranks_[first].next};
+  return {rank_of_first, {first}, first == others};
 }
 
-void CopyChains::begin_iteration(int rank, Picoseconds time) {
-  Rank& one = ranks_[rank];
+void CopyChains::begin_iteration(Rank& one, Picoseconds time) {
   if (one.iteration == iterations_) {
-    one.next = never;
+    next(one) = never;
     --at_work_;
     return;
   }
-  run_->note_begin(rank, one.iteration, time);
-  wait_for_copy(rank, time + order_.root_offset(0, one.iteration, iterations_));
+  run_->note_begin(one.number, one.iteration, time);
+  wait_for_copy(one, time + order_.root_offset(0, one.iteration, iterations_));
 }
 
 /// Of one that may begin at `begin`, when the host has launched it.
-void CopyChains::wait_for_copy(int rank, Picoseconds begin) {
-  Rank& one = ranks_[rank];
-  one.link = &links_[static_cast<std::size_t>(rank) * order_.operations() + one.id];
-  const int occasion = one.iteration * order_.operations() + one.id;
-  begin = std::max(begin, order_.timing().host_launch * (occasion + 1));
-  run_->note_start(rank, one.iteration, one.id, begin);
-  one.next = begin + from_us(machine_.copy_setup_us(rank, one.id, occasion));
+void CopyChains::wait_for_copy(Rank& one, Picoseconds begin) {
+  one.link = &links_[static_cast<std::size_t>(one.number) * order_.operations() + one.id];
+  begin = std::max(begin, order_.timing().host_launch * (one.occasion + 1));
+  run_->note_start(one.number, one.iteration, one.id, begin);
+  next(one) = begin + from_us(machine_.copy_setup_us(one.number, one.id, one.occasion));
 }
 
-void CopyChains::begin_flow(int rank) {
-  Rank& one = ranks_[rank];
-  const CopyRoute& route = one.link->route;
+void CopyChains::begin_flow(Rank& one) {
   one.flows = true;
   one.has_rate = false;
-  one.cap = bytes_per_us(machine_.copy_GBps(route, rank, one.iteration * order_.operations() + one.id));
-  one.left = route.bytes;
+  one.wanted = one.cap = bytes_per_us(machine_.copy_GBps(one.link->route, one.number, one.occasion));
+  for (const Use& use : one.link->own)
+    if (const double capacity = resources_[use.resource].capacity;
+        !(one.wanted * use.per_unit < surely_enough * capacity))
+      one.cap = std::min(one.cap, capacity / use.per_unit);
+  one.left = one.link->route.bytes;
   one.rate = 0;
   one.updated = now_;
   if (free_slots_.empty()) free_slots_.push_back(slots_++);
   one.slot = free_slots_.back();
   free_slots_.pop_back();
-  one.next = never;
-  settle(rank);
+  next(one) = never;
+  settle(one);
 }
 
-void CopyChains::end_flow(int rank) {
-  Rank& one = ranks_[rank];
+void CopyChains::end_flow(Rank& one) {
   one.flows = false;
-  settle(rank);
+  settle(one);
   free_slots_.push_back(one.slot);
-  run_->note_end(rank, one.iteration, one.id, now_);
-  if (++one.id < order_.operations()) return wait_for_copy(rank, now_ + order_.edges(one.id).front().gap);
+  run_->note_end(one.number, one.iteration, one.id, now_);
+  ++one.occasion;
+  if (++one.id < order_.operations()) return wait_for_copy(one, now_ + order_.edges(one.id).front().gap);
   one.id = 0;
   ++one.iteration;
-  begin_iteration(rank, now_ + order_.timing().iteration_gap);
+  begin_iteration(one, now_ + order_.timing().iteration_gap);
 }
 
 /// Rates anew of all whom it concerns that this rank's copy has begun or ended.
-void CopyChains::settle(int changed) {
-  Rank& one = ranks_[changed];
-  const PathUses uses = one.link->uses;
+void CopyChains::settle(Rank& changed) {
+  const std::size_t itself = changed.flows ? 1 : 0;
   to_plan_.clear();
   bool is_alone = true;
-  for (const Use& use : uses) {
+  for (const Use& use : changed.link->uses) {
     Resource& resource = resources_[use.resource];
-    if (one.flows) {
-      resource.flowing.push_back(changed);
-      resource.wanted += one.cap * use.per_unit;
-    } else {
-      *std::ranges::find(resource.flowing, changed) = resource.flowing.back();
-      resource.flowing.pop_back();
-      resource.wanted -= one.cap * use.per_unit;
-    }
-    if (update_limit(use.resource) && resource.flowing.size() > (one.flows ? 1 : 0)) is_alone = false;
+    count(changed, resource, changed.wanted * use.per_unit);
+    if (update_limit(use.resource) && resource.flowing.size() > itself) is_alone = false;
   }
   if (is_alone) {
-    if (one.flows) set_rate(changed, to_plan_.empty() ? one.cap : MaxMin::rate_of_one(limits_, uses, one.cap));
-    return;
+    if (!changed.flows) return;
+    const PathUses uses = changed.link->uses;
+    return set_rate(changed, to_plan_.empty() ? changed.cap : MaxMin::rate_of_one(limits_, uses, changed.cap));
   }
   ++searches_;
   for (const int resource : to_plan_)
     if (resources_[resource].seen != searches_) plan(resource);
-  if (one.flows && one.seen != searches_) set_rate(changed, one.cap);
+  if (changed.flows && changed.seen != searches_) set_rate(changed, changed.cap);
+}
+
+inline void CopyChains::count(Rank& changed, Resource& resource, double wanted) {
+  auto& flowing = resource.flowing;
+  if (changed.flows) {
+    resource.wanted += wanted;
+    flowing.push_back(&changed);
+    for (auto place = flowing.end() - 1; place != flowing.begin() && (*(place - 1))->slot > changed.slot; --place)
+      std::iter_swap(place, place - 1);
+  } else {
+    resource.wanted -= wanted;
+    flowing.erase(std::ranges::find(flowing, &changed));
+  }
 }
 
 /// Can it hold anybody back, or could it until now?
-bool CopyChains::update_limit(int resource) {
+inline bool CopyChains::update_limit(int resource) {
   Resource& one = resources_[resource];
   if (one.flowing.empty()) {
     one.wanted = 0;
@@ -209,35 +239,33 @@ bool CopyChains::update_limit(int resource) {
   return true;
 }
 
-void CopyChains::plan(int resource) {
+inline void CopyChains::plan(int resource) {
   const auto& flowing = resources_[resource].flowing;
-  if (flowing.size() == 1 && meets_nobody(flowing.front())) {
-    Rank& one = ranks_[flowing.front()];
+  if (flowing.size() == 1 && meets_nobody(*flowing.front())) {
+    Rank& one = *flowing.front();
     if (std::exchange(one.seen, searches_) == searches_) return;
-    return set_rate(flowing.front(), MaxMin::rate_of_one(limits_, one.link->uses, one.cap));
+    return set_rate(one, MaxMin::rate_of_one(limits_, one.link->uses, one.cap));
   }
   if (share_evenly(resource)) return;
   find_group(resource);
   if (group_.empty()) return;
-  std::ranges::sort(group_, {}, [&](int rank) { return ranks_[rank].slot; });  // sums are rounded in this order
+  std::ranges::sort(group_, {}, &Rank::slot);  // sums are rounded in this order
   demands_.clear();
-  for (const int rank : group_) demands_.push_back({ranks_[rank].cap, ranks_[rank].link->uses});
+  for (const Rank* one : group_) demands_.push_back({one->cap, one->link->uses});
   const std::vector<double>& rates = max_min_.rates(limits_, demands_);
-  for (std::size_t i = 0; i < group_.size(); ++i) set_rate(group_[i], rates[i]);
+  for (std::size_t i = 0; i < group_.size(); ++i) set_rate(*group_[i], rates[i]);
 }
 
 /// What is most common: the flows of a resource meet nowhere else, and it is full before anything else stops one of
 /// them. Then all get the level at which it is, as in the first and only round of MaxMin.
-bool CopyChains::share_evenly(int resource) {
+inline bool CopyChains::share_evenly(int resource) {
   const auto& flowing = resources_[resource].flowing;
-  group_.assign(flowing.begin(), flowing.end());
-  std::ranges::sort(group_, {}, [&](int rank) { return ranks_[rank].slot; });  // as sums are rounded
   double weight = 0, next = unlimited;  // the latter: where something else would stop one of them
-  for (std::size_t i = 0; i < group_.size(); ++i) {
-    if (i > 0 && group_[i] == group_[i - 1]) return false;  // it is on one path twice
-    const Rank& one = ranks_[group_[i]];
-    next = std::min(next, one.cap);
-    for (const Use& use : one.link->uses) {
+  const Rank* before = nullptr;
+  for (const Rank* one : flowing) {
+    if (one == std::exchange(before, one)) return false;  // it is on one path twice
+    next = std::min(next, one->cap);
+    for (const Use& use : one->link->uses) {
       if (use.resource == resource) {
         weight += use.per_unit;
       } else if (limits_[use.resource] < unlimited) {
@@ -248,16 +276,16 @@ bool CopyChains::share_evenly(int resource) {
   }
   const double level = std::max(limits_[resource], 0.0) / weight;
   if (next < level) return false;
-  for (const int rank : group_) {
-    ranks_[rank].seen = searches_;
-    set_rate(rank, level);
+  for (Rank* one : flowing) {
+    one->seen = searches_;
+    set_rate(*one, level);
   }
   return true;
 }
 
 /// On the resources that can hold somebody back.
-bool CopyChains::meets_nobody(int rank) const {
-  return std::ranges::all_of(ranks_[rank].link->uses, [&](const Use& use) {
+bool CopyChains::meets_nobody(const Rank& one) const {
+  return std::ranges::all_of(one.link->uses, [&](const Use& use) {
     return limits_[use.resource] == unlimited || resources_[use.resource].flowing.size() == 1;
   });
 }
@@ -270,31 +298,30 @@ void CopyChains::find_group(int resource) {
   while (!open_.empty()) {
     const int r = open_.back();
     open_.pop_back();
-    for (const int rank : resources_[r].flowing) {
-      if (std::exchange(ranks_[rank].seen, searches_) == searches_) continue;
-      group_.push_back(rank);
-      for (const Use& use : ranks_[rank].link->uses)
+    for (Rank* one : resources_[r].flowing) {
+      if (std::exchange(one->seen, searches_) == searches_) continue;
+      group_.push_back(one);
+      for (const Use& use : one->link->uses)
         if (limits_[use.resource] < unlimited && std::exchange(resources_[use.resource].seen, searches_) != searches_)
           open_.push_back(use.resource);
     }
   }
 }
 
-void CopyChains::set_rate(int rank, double rate) {
-  Rank& one = ranks_[rank];
+inline void CopyChains::set_rate(Rank& one, double rate) {
   if (one.has_rate && one.rate == rate) return;
   const double elapsed_us = to_us(now_ - one.updated);
   one.updated = now_;
   if (one.has_rate) one.left = std::max(0.0, one.left - one.rate * elapsed_us);
   one.rate = rate;
   one.has_rate = true;
-  one.next = end_of(one);
+  next(one) = end_of(one);
 }
 
-Picoseconds CopyChains::end_of(const Rank& rank) const {
-  if (rank.rate <= 0 && rank.left > 0) return never;
-  const double left_ps = rank.left > 0 ? rank.left / rank.rate * picoseconds_per_us : 0.0;
-  return std::max(end_after(left_ps, rank.updated), now_);
+inline Picoseconds CopyChains::end_of(const Rank& one) const {
+  if (one.rate <= 0 && one.left > 0) return never;
+  const double left_ps = one.left > 0 ? one.left / one.rate * picoseconds_per_us : 0.0;
+  return std::max(end_after(left_ps, one.updated), now_);
 }
 
 }  // namespace weft::sim

@@ -37,39 +37,50 @@ class CopyChains {
   struct Link {
     CopyRoute route;
     std::vector<Use> uses;  // but for what can hold nobody back
-  };
-  struct Resource {
-    double capacity = 0, wanted = 0;                 // as in FluidPool
-    boost::container::small_vector<int, 4> flowing;  // ranks
-    std::uint64_t seen = 0;                          // number of the search that met it last
+    std::vector<Use> own;   // those of them that no other rank uses: they cap its rate
   };
   /// A rank, which is at one copy or before it.
   struct Rank {
-    int iteration = 0;
+    int number = 0, iteration = 0;
     OperationId id = 0;
-    const Link* link = nullptr;  // of that copy
-    Picoseconds next;            // its bytes begin or cease to flow
+    int occasion = 0;            // of that copy, for skew.hpp
+    const Link* link = nullptr;  // likewise
     bool flows = false, has_rate = false;
-    int slot = 0;  // as the pool would number its flows
-    double cap = 0, left = 0, rate = 0;
+    int slot = 0;                // as the pool would number its flows
+    double wanted = 0, cap = 0;  // rate with nobody beside and nothing in the way; at most
+    double left = 0, rate = 0;
     Picoseconds updated;
-    std::uint64_t seen = 0;
+    std::uint64_t seen = 0;  // number of the search that met it last
+  };
+  struct Resource {
+    double capacity = 0, wanted = 0;                   // as in FluidPool
+    boost::container::small_vector<Rank*, 4> flowing;  // by slot, since sums are rounded in this order
+    std::uint64_t seen = 0;                            // number of the search that met it last
+  };
+  /// Whose copy begins or ends first, and does another one at the same time?
+  struct First {
+    int rank = 0;
+    Picoseconds time;
+    bool is_tied = false;
   };
 
   void forget_wide_resources();
-  std::pair<int, bool> first_rank() const;
-  void begin_iteration(int rank, Picoseconds time);
-  void wait_for_copy(int rank, Picoseconds begin);
-  void begin_flow(int rank);
-  void end_flow(int rank);
-  void settle(int changed);
+  void set_own_resources_apart();
+  First first_rank() const;
+  Picoseconds& next(const Rank& one) { return next_[one.number]; }
+  void begin_iteration(Rank& one, Picoseconds time);
+  void wait_for_copy(Rank& one, Picoseconds begin);
+  void begin_flow(Rank& one);
+  void end_flow(Rank& one);
+  void settle(Rank& changed);
+  void count(Rank& changed, Resource& resource, double wanted);
   bool update_limit(int resource);
   void plan(int resource);
   bool share_evenly(int resource);
-  bool meets_nobody(int rank) const;
+  bool meets_nobody(const Rank& one) const;
   void find_group(int resource);
-  void set_rate(int rank, double rate);
-  Picoseconds end_of(const Rank& rank) const;
+  void set_rate(Rank& one, double rate);
+  Picoseconds end_of(const Rank& one) const;
 
   const StreamOrder& order_;
   SimulatedMachine& machine_;
@@ -78,9 +89,11 @@ class CopyChains {
   int iterations_ = 0, at_work_ = 0;  // the latter: ranks
   Picoseconds now_;
   std::vector<Rank> ranks_;
+  std::vector<Picoseconds> next_;  // by rank: its bytes begin or cease to flow
   std::vector<Resource> resources_;
   std::vector<double> limits_;  // by resource: its capacity, or infinite where nobody is held back
-  std::vector<int> free_slots_, to_plan_, group_, open_;
+  std::vector<int> free_slots_, to_plan_, open_;
+  std::vector<Rank*> group_;
   int slots_ = 0;
   std::uint64_t searches_ = 0;
   MaxMin max_min_;
