@@ -23,11 +23,14 @@ void SmOccupancy::take_room(std::span<const int> sms, const CtaShape& cta, int c
 
 std::size_t SmOccupancy::digest() const {
   constexpr std::size_t at_once = sizeof(std::uint64_t) / sizeof(std::uint16_t);
+  constexpr std::uint64_t golden = 0x9e3779b97f4a7c15;
   auto digest = static_cast<std::uint64_t>(residents);
+  for (const Kind& kind : kinds)
+    digest = digest * golden + static_cast<std::uint64_t>(kind.room.registers + kind.room.shared_memory);
   for (std::size_t sm = 0; sm + at_once <= kind_of.size(); sm += at_once) {  // the last few SMs say little
     std::uint64_t kinds_of_some = 0;
     std::memcpy(&kinds_of_some, &kind_of[sm], sizeof kinds_of_some);
-    digest = digest * 0x9e3779b97f4a7c15 + kinds_of_some;
+    digest = digest * golden + kinds_of_some;
   }
   return digest ^ (digest >> 32);
 }
@@ -64,12 +67,14 @@ std::span<const int> SmPlacement::place(SmStatePointer& state, const CtaShape& c
   if (free == 0) return {};
   const int enough = free + cluster;
   const Request request{cta, cluster, most > enough ? enough + (most - enough) % cluster : most};
-  Placed& answer = placed_[(state->number * 31 + static_cast<std::size_t>(request.most)) % kept];
-  if (answer.after == nullptr || answer.before != state->number || answer.request != request) {
+  const auto is_answered = [&](const Placed& one) { return one.before == state->number && one.request == request; };
+  const auto [answer, is_known] =
+      find(placed_, state->number * 31 + static_cast<std::size_t>(request.most), is_answered);
+  if (!is_known) {
     SmOccupancy occupancy = state->occupancy;
     answer.request = request;
     answer.before = state->number;
-    find(answer, occupancy);
+    place_ctas(answer, occupancy);
     answer.after = state_of(occupancy);
   }
   state = answer.after;
@@ -81,9 +86,12 @@ void SmPlacement::leave(SmStatePointer& state, std::span<const int> sms, const C
     state = nobody_;
     return;
   }
-  Left& answer = left_[(state->number * 31 + static_cast<std::size_t>(sms.front())) % kept];
-  if (answer.after == nullptr || answer.before != state->number || answer.cta != cta ||
-      !std::ranges::equal(answer.sms, sms)) {
+  const auto is_answered = [&](const Left& one) {
+    return one.before == state->number && one.cta == cta && std::ranges::equal(one.sms, sms);
+  };
+  const std::size_t question = (state->number * 31 + static_cast<std::size_t>(sms.front())) * 31 + sms.size();
+  const auto [answer, is_known] = find(left_, question, is_answered);
+  if (!is_known) {
     SmOccupancy occupancy = state->occupancy;
     occupancy.take_room(sms, cta, -1);
     answer.cta = cta;
@@ -94,15 +102,28 @@ void SmPlacement::leave(SmStatePointer& state, std::span<const int> sms, const C
   state = answer.after;
 }
 
+/// Where all places that the question has are taken, the answer takes the first.
+template <class Answer, class IsIt>
+inline std::pair<Answer&, bool> SmPlacement::find(std::array<Answer, kept>& answers, std::size_t first,
+                                                  const IsIt& is_it) {
+  for (std::size_t i = 0; i < places; ++i) {
+    Answer& one = answers[(first + i) % kept];
+    if (!one) return {one, false};
+    if (is_it(one)) return {one, true};
+  }
+  return {answers[first % kept], false};
+}
+
 /// That of this occupancy; a new one where none is kept.
 SmStatePointer SmPlacement::state_of(const SmOccupancy& occupancy) {
   if (occupancy.residents == 0) return nobody_;
-  SmStatePointer& known = states_[occupancy.digest() % kept];
-  if (known == nullptr || known->occupancy != occupancy) known = new SmState(occupancy, ++last_number_);
+  const auto is_it = [&](const SmStatePointer& one) { return one->occupancy == occupancy; };
+  const auto [known, is_known] = find(states_, occupancy.digest(), is_it);
+  if (!is_known) known = new SmState(occupancy, ++last_number_);
   return known;
 }
 
-void SmPlacement::find(Placed& answer, SmOccupancy& occupancy) {
+void SmPlacement::place_ctas(Placed& answer, SmOccupancy& occupancy) {
   answer.sms.clear();
   is_placed_at_once(answer.request, occupancy) ? place_at_once(answer, occupancy)
                                                : place_round_by_round(answer, occupancy);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "sim/sm_layout.hpp"
@@ -76,24 +77,31 @@ class SmPlacement {
   struct Placed {
     Request request;
     std::uint64_t before = 0;  // number of the state
-    SmStatePointer after;
+    SmStatePointer after;      // null: it is no answer
     std::vector<int> sms;
+    explicit operator bool() const { return after != nullptr; }
   };
   struct Left {
     CtaShape cta;
     std::uint64_t before = 0;
     SmStatePointer after;
     std::vector<int> sms;
+    explicit operator bool() const { return after != nullptr; }
   };
   /// SMs of one GPC that may take a CTA in this round, the emptiest first.
   struct Candidates {
     const int* next = nullptr;
     int* end = nullptr;
   };
-  static constexpr std::size_t kept = 1024;  // answers of each kind: a question has one place among them
+  static constexpr std::size_t kept = 1024,
+                               places = 4;  // answers of each kind; among them a question has so many places
+
+  /// Where the answer stands that `is_it`, or is to stand; and is it there?
+  template <class Answer, class IsIt>
+  static std::pair<Answer&, bool> find(std::array<Answer, kept>& answers, std::size_t first, const IsIt& is_it);
 
   SmStatePointer state_of(const SmOccupancy& occupancy);
-  void find(Placed& answer, SmOccupancy& occupancy);
+  void place_ctas(Placed& answer, SmOccupancy& occupancy);
   bool is_placed_at_once(const Request& request, const SmOccupancy& occupancy) const;
   void place_at_once(Placed& answer, SmOccupancy& occupancy);
   void place_round_by_round(Placed& answer, SmOccupancy& occupancy);
