@@ -11,7 +11,7 @@ namespace weft::sim {
 
 class CopyEnginePool {
  public:
-  /// An engine needs `turnaround` between two copies.
+  /// An engine needs `turnaround` between the copies of two streams.
   CopyEnginePool(Engine& engine, int count, Picoseconds turnaround)
       : engine_(engine), count_(count), idle_(count), turnaround_(turnaround) {}
 

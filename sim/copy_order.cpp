@@ -31,9 +31,10 @@ std::vector<bool> keeps_copy_engine(const Schedule& schedule) {
     if (before >= 0 && operation.after.empty() && is_peer_copy(operation.work) && is_peer_copy(operations[before].work))
       keeps[before] = true;
   }
-  for (const Operation& operation : operations)
-    if (std::count_if(operation.after.begin(), operation.after.end(), follows_copy) == 1)
-      keeps[std::find_if(operation.after.begin(), operation.after.end(), follows_copy)->operation] = false;
+  for (const Operation& operation : operations) {
+    const auto first = std::find_if(operation.after.begin(), operation.after.end(), follows_copy);
+    if (first != operation.after.end()) keeps[first->operation] = false;
+  }
   return keeps;
 }
 

@@ -30,7 +30,7 @@ SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, Flu
                                      const Mechanisms& mechanisms)
     : sms(engine, placement),
       copy_engines(engine, mechanisms.copy_engines ? machine.copy_engines.per_gpu : enough_copy_engines,
-                   from_us(machine.copy_engines.turnaround_us)),
+                   from_us(machine.copy_engines.turnaround_us + machine.copy_engines.stream_turnaround_us)),
       hbm(pool.add_resource(bytes_per_us(hbm_GBps(machine, mechanisms)))),
       l2(pool.add_resource(bytes_per_us(machine.gpu.l2_GBps) * (mechanisms.l2 ? 1 : more_than_enough))),
       peer_access(peer_kernel_GBps(machine) > 0 ? pool.add_resource(bytes_per_us(peer_kernel_GBps(machine))) : -1) {

@@ -159,7 +159,8 @@ void StreamOrder::set_copy_gaps() {
       if (!to_copy && waits_for_copy) edge.gap = std::max(edge.gap, after_copy_gap);
       if (!to_copy) continue;
       const bool is_chain = schedule_.operations[edge.operation].stream == schedule_.operations[id].stream;
-      edge.gap = comes_from_copy(edge) ? timing_.copy_gap : timing_.before_copy_gap;
+      const Picoseconds copy_gap = timing_.copy_gap + (edges_[id].size() > 1 ? timing_.copy_join_gap : Picoseconds{});
+      edge.gap = comes_from_copy(edge) ? copy_gap : timing_.before_copy_gap;
       const bool is_amid_kernels = is_chain || is_matrix_kernel(schedule_.operations[edge.operation].work);
       if (!comes_from_copy(edge)) edge.spread = is_amid_kernels ? timing_.copy_gap_spread : timing_.copy_fork_spread;
     }

@@ -25,6 +25,7 @@ struct StreamTiming {
   Picoseconds copy_gap_spread;        ///< before_copy_gap is up to so much longer on one stream
   Picoseconds copy_fork_spread;       ///< and up to so much from one stream to another
   Picoseconds copy_gap;               ///< end of such a copy to the start of another
+  Picoseconds copy_join_gap;          ///< copy_gap is longer by so much where that one waits for others, too
   Picoseconds copy_stream_gap;        ///< after_copy_gap is longer for each stream with such copies but the first
   Picoseconds iteration_gap;          ///< end of an iteration to the start of the next
   Picoseconds host_launch;            ///< eager: host time of one operation

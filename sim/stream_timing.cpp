@@ -86,6 +86,7 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
     timing.copy_fork_spread = from_us(latencies.copy_fork_spread_us);
     timing.copy_stream_gap = from_us(latencies.copy_stream_gap_us);
     timing.copy_gap = from_us(machine.copy_engines.turnaround_us);
+    timing.copy_join_gap = from_us(latencies.copy_join_gap_us);
   }
   timing.starts_first = starts_first(schedule, machine);
   timing.host_launch = from_us(graph ? 0 : latencies.eager_launch_us);

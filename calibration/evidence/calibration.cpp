@@ -12,6 +12,7 @@
 #include "calibration/evidence/calibration_profile.hpp"
 #include "calibration/evidence/error_bands.hpp"
 #include "calibration/evidence/progress_of_parts.hpp"
+#include "calibration/evidence/turns.hpp"
 #include "calibration/fitting/kernel_weights.hpp"
 #include "calibration/fitting/transfer_energy.hpp"
 #include "models/base/input_error.hpp"
@@ -272,8 +273,8 @@ class Fit {
   std::vector<ProfileChange> changes_;
 };
 
-/// How far predictions are from measurements that nothing was fitted to, where there are those of other servers. `all`
-/// is fitted to every file.
+/// How far predictions are from measurements that nothing was fitted to, where there are those of other servers: each
+/// at the clock of its mix, where it was measured in turn. `all` is fitted to every file.
 std::vector<Comparison> unseen(const BaseProfile& base, const CalibrationEvidence& evidence, const Machine& all,
                                const std::string& name, const Progress& progress) {
   std::map<fs::path, std::vector<MeasuredCase>> measured;
@@ -291,7 +292,7 @@ std::vector<Comparison> unseen(const BaseProfile& base, const CalibrationEvidenc
     const bool is_fitted_to_all = others.empty() || others.size() == evidence.fitted.size();
     const Machine machine = is_fitted_to_all ? all : Fit(base, others, evidence, name).machine();
     std::size_t refused = 0;
-    std::ranges::move(compare(cases, machine, refused, {}, cases_done.next(cases.size())),
+    std::ranges::move(compare(in_their_mixes(cases, machine), machine, refused, {}, cases_done.next(cases.size())),
                       std::back_inserter(comparisons));
   }
   return comparisons;

@@ -79,7 +79,7 @@ struct CopyEngines {
   int per_gpu = 0;
   double setup_us = 0;
   double setup_spread_us = 0;
-  double turnaround_us = 0;
+  double turnaround_us = 0, stream_turnaround_us = 0;
   double GBps = 0, push_GBps = 0;
   double speed_spread = 0;
   double local_setup_us = 0;
@@ -107,6 +107,7 @@ struct Latencies {
   double after_copy_gap_us = 0;
   double copy_stream_gap_us = 0;
   double copy_ranks_gap_us = 0;
+  double copy_join_gap_us = 0;
   double graph_gap_us = 0;
   double collective_graph_gap_us = 0;
   double short_graph_us = 0;

@@ -12,41 +12,12 @@
 //   word(key, value)                                               an enum, without unit and source
 #pragma once
 
-#include <concepts>
 #include <string>
-#include <type_traits>
 
 #include "models/machine/machine.hpp"
+#include "models/machine/quantity.hpp"
 
 namespace weft::machine_file {
-
-/// T or const T.
-template <class T, class Plain>
-concept Like = std::same_as<std::remove_const_t<T>, Plain>;
-
-/// What a number can physically be, with room for machines to come: wide enough for every GPU and fabric that is sold,
-/// narrow enough to refuse a wrong unit. What a model divides by is never 0.
-struct NumberRange {
-  double least = 0, most = 0;
-};
-inline constexpr NumberRange durations{0, 1e4};           ///< us: whatever begins or ends one operation
-inline constexpr NumberRange governor_times{0, 1e5};      ///< ms
-inline constexpr NumberRange bandwidths{0.1, 1e6};        ///< GB/s
-inline constexpr NumberRange powers{0, 1e4};              ///< W
-inline constexpr NumberRange energies{0, 1e5};            ///< pJ for each byte or flop
-inline constexpr NumberRange shares{0.001, 1};            ///< of a rate that is reached
-inline constexpr NumberRange shares_of_hbm{0.001, 1000};  ///< above 1 where rows lie in the L2
-inline constexpr NumberRange parts{0, 1};                 ///< of something, or as much more than it
-inline constexpr NumberRange slowdowns{1, 10};            ///< times as long
-inline constexpr NumberRange small_counts{1, 1 << 12};    ///< of a GPU or a CTA: engines, queues, threads, registers
-inline constexpr NumberRange large_counts{1, 1 << 24};    ///< of an SM: bytes, registers, elements
-inline constexpr NumberRange cache_sizes{1, 1ll << 40};   ///< bytes
-
-struct Quantity {
-  const char* unit;
-  const char* meaning;
-  NumberRange range;
-};
 
 void describe(auto& io, Like<Gpu> auto& gpu) {
   io.list("sms_per_gpc", gpu.gpc_sms, {"SMs", "SMs of each GPC; a cluster must fit into one", {1, 1 << 10}});
@@ -125,6 +96,8 @@ void describe(auto& io, Like<CopyEngines> auto& engines) {
               {"us", "copies need up to so much longer, each its own time", durations});
   io.optional("turnaround", engines.turnaround_us,
               {"us", "from the end of a copy until the engine begins the next one", durations});
+  io.optional("stream_turnaround", engines.stream_turnaround_us,
+              {"us", "so much later where the next one is a copy of another stream", durations});
   io.number("local_setup", engines.local_setup_us, {"us", "setup of a copy within one GPU", durations});
   io.number("local_strided_bandwidth", engines.local_strided_GBps,
             {"GBps", "local_bandwidth where rows are not one after the other on both sides", bandwidths});
@@ -193,6 +166,8 @@ void describe(auto& io, Like<Latencies> auto& latencies) {
       {"us", "graph: after_copy_gap is longer by so much for each stream with peer copies but the first", durations});
   io.optional("copy_ranks_gap", latencies.copy_ranks_gap_us,
               {"us", "graph: after_copy_gap is longer by so much for each doubling of the GPUs beyond two", durations});
+  io.optional("copy_join_gap", latencies.copy_join_gap_us,
+              {"us", "graph: a copy behind a copy begins so much later where it waits for others, too", durations});
   io.number("graph_gap", latencies.graph_gap_us, {"us", "between two graphs on one stream", durations});
   io.number("collective_graph_gap", latencies.collective_graph_gap_us,
             {"us", "between two graphs that hold collectives: their ranks arrive apart", durations});

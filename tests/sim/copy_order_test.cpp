@@ -34,6 +34,12 @@ TEST(KeepsCopyEngine, NotWhereAKernelWaitsForThisCopyAlone) {
   EXPECT_EQ(keeps_copy_engine(two_streams({pull(1), kernel, pull(1)})), (std::vector<bool>{false, false, false}));
 }
 
+TEST(KeepsCopyEngine, NotWhereAKernelContinuesTheBranchOfTheFirstCopyItWaitsFor) {
+  const Operation kernel{.name = "kernel", .stream = 0, .after = {{.operation = 1}, {.operation = 0}}, .work = Gemm{}};
+  EXPECT_EQ(keeps_copy_engine(two_streams({pull(1), pull(2), kernel, pull(1), pull(2)})),
+            (std::vector<bool>{true, false, false, false, false}));
+}
+
 TEST(KeepsCopyEngine, NotWithoutAGraph) {
   Schedule schedule = two_streams({pull(1), pull(1)});
   schedule.launch = Launch::eager;

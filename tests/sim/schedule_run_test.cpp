@@ -110,6 +110,26 @@ TEST(ScheduleRun, AWordIsCopiedInTheTimeThatEveryCopyTakes) {
   EXPECT_DOUBLE_EQ(span(trace, "hear").end_us, 7 + 1);
 }
 
+TEST(ScheduleRun, AnEngineTurnsMoreSlowlyToTheCopyOfAnotherStream) {
+  Machine machine = test_machine();
+  machine.copy_engines.per_gpu = 1;
+  const auto tell = [](CounterId counter) {
+    return Signal{.counter = counter, .place = 1, .path = SignalPath::copied_word};
+  };
+  const auto last_end_us = [&](double stream_turnaround_us) {
+    machine.copy_engines.stream_turnaround_us = stream_turnaround_us;
+    return SimulatedExecutor()
+        .run(schedule_of(2, {{"s"}, {"t"}, {"u"}}, {{"c", true}, {"d", true}},
+                         {{"c", 0, {}, tell(0)},
+                          {"d", 1, {}, tell(1)},
+                          {"hear c", 2, {}, Wait{.counter = 0}},
+                          {"hear d", 2, {}, Wait{.counter = 1}}}),
+             machine)
+        .time_us;
+  };
+  EXPECT_DOUBLE_EQ(last_end_us(3) - last_end_us(0), 3);
+}
+
 TEST(ScheduleRun, AKernelThatWaitsLooksWhenItHasBegunTo) {
   Machine machine = test_machine();
   machine.latencies.wait_kernel_us = 3;

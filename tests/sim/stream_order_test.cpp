@@ -85,5 +85,19 @@ TEST(StreamOrder, KernelsAmongKernelsJoinAtOnce) {
   }
 }
 
+/// Two copies on one stream, the second of which waits for a GEMM as well.
+TEST(StreamOrder, ACopyBehindACopyBeginsLaterWhereItWaitsForOthersToo) {
+  StreamTiming timing;
+  timing.copy_gap = Picoseconds{2};
+  timing.copy_join_gap = Picoseconds{5};
+  for (const bool waits_for_gemm : {false, true}) {
+    std::vector<After> after;
+    if (waits_for_gemm) after.push_back({1});
+    const Schedule schedule =
+        graph_of({{"first", 1, {}, pull()}, {"gemm", 0, {}, Gemm{}}, {"second", 1, after, pull()}});
+    EXPECT_EQ(StreamOrder(schedule, timing).edges(2).front().gap, Picoseconds{waits_for_gemm ? 7 : 2});
+  }
+}
+
 }  // namespace
 }  // namespace weft::sim

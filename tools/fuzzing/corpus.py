@@ -107,7 +107,7 @@ class Corpus:
         sources = sorted((self.root / MEASUREMENTS / "validation-cases").glob("*.jsonl"))
         lines = [line for path in sources for line in lines_of(path, 10_000, 7)]
         lines += [json.dumps(case) for text in self.claims.values() for case in json.loads(text)["cases"]]
-        hybrids = lines_of(self.root / MEASUREMENTS / "hybrids-2026-11-21/hybrids_4gpu.jsonl", 400, 9)
+        hybrids = lines_of(self.root / MEASUREMENTS / "hybrids-2026-11-21/hybrids_4gpu.jsonl.gz", 400, 9)
         lines += [json.dumps(json.loads(line)["case"]) for line in hybrids if '"case"' in line]
         kinds = {}
         for line in MORE_CASES + lines:

@@ -5,12 +5,15 @@
 #include <nlohmann/json.hpp>
 
 #include "calibration/evidence/calibration_profile.hpp"
+#include "calibration/evidence/turns.hpp"
 #include "models/base/json_file.hpp"
 #include "models/machine/gemm_choices_file.hpp"
 #include "models/machine/gemm_choices_text.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
+#include "scenarios/study/prediction.hpp"
 #include "tests/models/error_of.hpp"
+#include "tests/simulator.hpp"
 #include "tests/source_folder.hpp"
 
 namespace weft::calibration::evidence {
@@ -92,6 +95,32 @@ TEST_F(CalibratedFrom, CasesOfTwoFoldersTellHowManyAreDone) {
   ASSERT_EQ(told.size(), all);
   EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
   EXPECT_EQ(told.back(), all);
+}
+
+TEST_F(CalibratedFrom, WhatWasMeasuredInTurnErrsAgainstTheClockOfItsMix) {
+  const std::filesystem::path path = machine_path("h200x8-nvswitch");
+  const Machine machine = read_machine(path);
+  std::vector<MeasuredCase> mix(2);
+  for (MeasuredCase& one : mix) {
+    const scenarios::PairWorkload pair{scenarios::PairOp::gemm_all_reduce, 8192, 8192, 8192};
+    one.request = {"a", 4, pair, {scenarios::Serial{}, 0, {}}, {}};
+    one.condition = Condition::sustained;
+    one.in_turn_with = "a";
+  }
+  mix.back().request.schedule.family = scenarios::Decomposition{2};
+  const std::vector<MeasuredCase> at_its_clock = in_their_mixes(mix, machine);
+  for (std::size_t i = 0; i < mix.size(); ++i)
+    mix[i].time_us = scenarios::study::predict(at_its_clock[i].request, machine, tests::simulator()).time_us;
+  const json profile =
+      json::parse(calibrate({read_profile(path), machine}, {.fitted = {}, .errors = {{"f.jsonl", mix}}}, "mine").text);
+  int bands = 0;
+  for (const json& band : profile.at("errors"))
+    if (band["stratum"] == "serial" && band["condition"] == "sustained") {
+      ++bands;
+      EXPECT_EQ(band["low"], -0.02);  // the narrowest
+      EXPECT_EQ(band["high"], 0.02);
+    }
+  EXPECT_EQ(bands, 1);
 }
 
 }  // namespace
