@@ -143,7 +143,7 @@ double kernel_efficiency(const Machine& machine, const Gemm& gemm) {
 }
 
 std::int64_t last_wave_slices(const GemmKernel& kernel, std::int64_t k, std::int64_t tiles, std::int64_t ctas) {
-  if (!is_own_kernel(kernel) || kernel.scheduler != TileScheduler::stream_k) return 1;
+  if (kernel.scheduler != TileScheduler::stream_k || !is_own_kernel(kernel)) return 1;
   return slices_of_last_wave(tiles, ctas, divided_up(k, kernel.tile_k));
 }
 

@@ -61,6 +61,7 @@ inline constexpr TileOrder own_order{.swizzle = 8};
 inline constexpr std::size_t max_own_replicas = 7;
 
 constexpr bool is_own_kernel(const GemmKernel& kernel) {
+  if (kernel != own_kernel(kernel.tile_n, kernel.cluster_m, kernel.scheduler)) return false;  // as most of a library
   for (const GemmKernel& own : own_kernels)
     if (own == kernel) return true;
   return false;
