@@ -126,25 +126,45 @@ bool adds(const Operation& operation) {
                      PartialAttention, Signal, Wait, Barrier, Delay> auto&) { return false; });
 }
 
+/// What an operation reads or writes.
+struct Touch {
+  std::size_t operation = 0;
+  Range range;
+  bool is_here = true;  // in the GPU's own memory
+  bool is_addend = false;
+};
+
+/// In program order.
+std::vector<Touch> touches_of(const Schedule& schedule) {
+  std::vector<Touch> touches;
+  touches.reserve(3 * schedule.operations.size());
+  for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
+    const Operation& operation = schedule.operations[id];
+    const Slices slices = slices_of(schedule, operation);
+    const bool is_adding = adds(operation);
+    for (std::size_t i = 0; i < slices.size(); ++i)
+      touches.push_back({id, range_of(slices[i], schedule), slices[i].place == 0, is_adding && i == addend});
+  }
+  return touches;
+}
+
 }  // namespace
 
 std::vector<MemoryTraffic> memory_traffic(const Schedule& schedule, const Machine& machine) {
   RecentlyUsed l2(machine.gpu);
   std::vector<MemoryTraffic> traffic(schedule.operations.size());
+  const std::vector<Touch> touches = touches_of(schedule);
   const int passes = machine.condition.timing.l2 == L2Before::kept ? 2 : 1;
   for (int pass = 0; pass < passes; ++pass) {  // the second sees what the iteration before left
-    for (std::size_t id = 0; id < traffic.size(); ++id) {
-      traffic[id] = {};
-      const Slices slices = slices_of(schedule, schedule.operations[id]);
-      for (std::size_t i = 0; i < slices.size(); ++i) {
-        const Range range = range_of(slices[i], schedule);
-        const double missed = slices[i].place == 0 ? l2.miss(range) : 0;
-        traffic[id].touched_bytes += range.bytes();
-        traffic[id].hbm_bytes += missed;
-        if (i != addend || !adds(schedule.operations[id])) continue;
-        traffic[id].addend_bytes = range.bytes();
-        traffic[id].addend_hbm_bytes = missed;
-      }
+    std::ranges::fill(traffic, MemoryTraffic{});
+    for (const Touch& touch : touches) {
+      MemoryTraffic& of_operation = traffic[touch.operation];
+      const double bytes = touch.range.bytes(), missed = touch.is_here ? l2.miss(touch.range) : 0;
+      of_operation.touched_bytes += bytes;
+      of_operation.hbm_bytes += missed;
+      if (!touch.is_addend) continue;
+      of_operation.addend_bytes = bytes;
+      of_operation.addend_hbm_bytes = missed;
     }
   }
   return traffic;
