@@ -446,7 +446,7 @@ void check_machine(const Schedule& schedule, const Machine& machine) {
                      "expected GPUs with CUDA, which the hardware executor is made for, got " + machine.name);
   for (std::size_t i = 0; i < schedule.operations.size(); ++i) {
     const Operation& operation = schedule.operations[i];
-    const auto refuse_without = [&](bool has, const std::string& what) {
+    const auto refuse_without = [&](bool has, const char* what) {
       if (!has)
         throw InputError("operations[" + std::to_string(i) + "] \"" + operation.name + "\"",
                          "expected what the GPUs of " + machine.name + " can run, got " + what);
