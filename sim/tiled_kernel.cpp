@@ -332,12 +332,12 @@ void TiledKernel::run_as_before(Cohort& cohort) {
   const auto [bytes, rate] = flow_of(cohort);
   const std::int64_t most = (work_.tiles - 1 - next_tile_) / cohort.count;
   const std::int64_t passed = pool_.start_and_end(bytes, rate, path_, most - 1);
-  const std::int64_t first = next_tile_ + passed * cohort.count;
-  next_tile_ = first + cohort.count;
+  cohort.first = next_tile_ + passed * cohort.count;
+  next_tile_ = cohort.first + cohort.count;
   done_tiles_ += (passed + 1) * cohort.count;
   group_left_.front() -= (passed + 1) * cohort.count;
-  waves_ += static_cast<int>(passed);
-  run(cohort, first, cohort.count, 1);
+  waves_ += static_cast<int>(passed) + 1;
+  pool_.start(bytes, rate, path_, waiter_for<&Cohort::end>(&cohort));
 }
 
 /// A group is done when its last tile is: the mean end of the cohort plus the tail. A CTA of the kernel tells of it, so
