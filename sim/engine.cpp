@@ -117,7 +117,7 @@ void Engine::begin_next_instant() {
     return;
   }
   now_ = earliest;
-  std::vector<TimedEvent>* bucket = &buckets_[std::countr_zero(filled_)];
+  Bucket* bucket = &buckets_[std::countr_zero(filled_)];
   if (bucket->size() > few_events) bucket = &spread(*bucket);
   Picoseconds next = never;
   for (std::size_t i = 0; i < bucket->size();) {
@@ -141,7 +141,7 @@ void Engine::begin_next_instant() {
 
 /// Puts the events of the lowest bucket into those below, about the present time, which differs from theirs in lower
 /// bits only; the lowest of them is the result.
-std::vector<Engine::TimedEvent>& Engine::spread(std::vector<TimedEvent>& bucket) {
+Engine::Bucket& Engine::spread(Bucket& bucket) {
   base_ = now_;
   filled_ &= filled_ - 1;
   for (const TimedEvent& one : bucket) wait_for(one.time, one.event);

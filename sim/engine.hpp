@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "models/base/units.hpp"
+#include "sim/frame_store.hpp"
 #include "sim/planned_ends.hpp"
 
 namespace weft::sim {
@@ -97,7 +98,7 @@ class Engine {
   };
   /// Events of one phase that were scheduled in the present instant: their order is that of their coming.
   struct Line {
-    std::vector<Event> events;
+    FrameVector<Event> events;
     std::size_t next = 0, waiting = 0;
 
     bool is_empty() const { return waiting == 0; }
@@ -131,13 +132,14 @@ class Engine {
   void call_first_due();
   bool begins_next_instant();
   void begin_next_instant();
-  std::vector<TimedEvent>& spread(std::vector<TimedEvent>& bucket);
+  using Bucket = FrameVector<TimedEvent>;
+  Bucket& spread(Bucket& bucket);
 
-  std::vector<Event> early_;                         // of the present instant, scheduled before it: the first one last
-  std::array<Line, 2> lines_;                        // by phase
-  std::array<std::vector<TimedEvent>, 64> buckets_;  // later events, by the highest bit that differs from base_
-  std::uint64_t filled_ = 0;                         // bit b: buckets_[b] has events
-  Picoseconds earliest_ = never;                     // of those in buckets_, or unknown
+  FrameVector<Event> early_;        // of the present instant, scheduled before it: the first one last
+  std::array<Line, 2> lines_;       // by phase
+  std::array<Bucket, 64> buckets_;  // later events, by the highest bit that differs from base_
+  std::uint64_t filled_ = 0;        // bit b: buckets_[b] has events
+  Picoseconds earliest_ = never;    // of those in buckets_, or unknown
   const PlannedEnds* ends_ = &no_ends;
   Waiter on_end_, settler_, onlooker_;
   bool is_settling_requested_ = false;

@@ -43,4 +43,8 @@ struct FrameAllocator {
   bool operator==(const FrameAllocator&) const = default;
 };
 
+/// A short list that each simulation begins anew.
+template <class Element>
+using FrameVector = std::vector<Element, FrameAllocator<Element>>;
+
 }  // namespace weft::sim

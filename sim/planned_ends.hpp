@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include "models/base/units.hpp"
+#include "sim/frame_store.hpp"
 
 namespace weft::sim {
 
@@ -69,8 +69,8 @@ class PlannedEnds {
   void move_up(std::size_t place, const Entry& entry);
   void move_down(std::size_t place, const Entry& entry);
 
-  std::vector<Entry> heap_;
-  std::vector<std::size_t> place_of_;  // by flow
+  FrameVector<Entry> heap_;
+  FrameVector<std::size_t> place_of_;  // by flow
 };
 
 inline void PlannedEnds::put(std::size_t place, const Entry& entry) {

@@ -12,6 +12,8 @@ Program::Program(const Case& request) {
   schedule_.gpus = request.gpus;
   schedule_.launch = request.schedule.launch;
   schedule_.implementation = request.schedule.implementation;
+  constexpr std::size_t usual_operations = 16;  // which are large to move
+  schedule_.operations.reserve(usual_operations);
   add_stream("s0", 0);
 }
 
