@@ -123,7 +123,8 @@ void SimulatedMachine::start(Activity& activity) {
       },
       [&](const Collective&) { start_collective(activity); }, [&](const AllReduceNorm&) { start_collective(activity); },
       [&](const GroupedExchange&) { start_collective(activity); },
-      [&](const Copy& copy) { start_copy(activity, copy); }, [&](const MemoryBound&) { start_memory_bound(activity); },
+      [&](const Copy& copy) { start_copy(activity, copy); },
+      [&](const MemoryBound&) { start_memory_bound(activity, false); },
       [&](const Attention& attention) {
         start_kernel(activity, [&] { return attention_launch(attention, site_of(activity)); });
       },
@@ -180,15 +181,16 @@ LaunchSite SimulatedMachine::site_of(const Activity& activity) {
 }
 
 template <class Launch>
-void SimulatedMachine::start_kernel(Activity& activity, const Launch& launch) {
+void SimulatedMachine::start_kernel(Activity& activity, const Launch& launch, bool depends_on_clock) {
   Prepared& one = prepared(activity);
-  if (!std::exchange(one.is_for_this_clock, true)) prepare_kernel(one, activity, launch());
+  if (!std::exchange(one.is_for_this_clock, true))
+    one.kernel != nullptr && !depends_on_clock ? one.kernel->keep_work() : prepare_kernel(one, activity, launch());
   activity.limit = one.limit;
   activity.detail = one.detail;
   one.kernel->start(activity);
 }
 
-void SimulatedMachine::prepare_kernel(Prepared& one, const Activity& activity, KernelLaunch launch) {
+void SimulatedMachine::prepare_kernel(Prepared& one, const Activity& activity, KernelLaunch&& launch) {
   one.limit = launch.limit;
   one.detail = std::move(launch.detail);
   if (one.kernel != nullptr) return one.kernel->change_work(std::move(launch.work));
@@ -213,12 +215,15 @@ void SimulatedMachine::start_matrix_kernel(Activity& activity, const Launch& lau
   });
 }
 
-void SimulatedMachine::start_memory_bound(Activity& activity) {
-  start_kernel(activity, [&] { return memory_bound_launch(activity.operation->work, site_of(activity)); });
+/// At every clock alike, but that links are other resources each time, which a copy may use.
+void SimulatedMachine::start_memory_bound(Activity& activity, bool uses_links) {
+  start_kernel(
+      activity, [&] { return memory_bound_launch(activity.operation->work, site_of(activity)); }, uses_links);
 }
 
 void SimulatedMachine::hold_sms(Activity& activity, int sms, double time_us) {
-  start_kernel(activity, [&] { return holding_launch(sms, time_us, site_of(activity)); });
+  start_kernel(
+      activity, [&] { return holding_launch(sms, time_us, site_of(activity)); }, false);
 }
 
 /// What a channel of the collective library, or a CTA of the fused kernel, takes of its SM.
@@ -382,7 +387,7 @@ void SimulatedMachine::count_gemm(int rank, int change, double memory_load) {
 
 /// A copy within one GPU needs no engine: it starts as a kernel does.
 void SimulatedMachine::start_copy(Activity& activity, const Copy& copy) {
-  if (copy.path == CopyPath::sms) return start_memory_bound(activity);
+  if (copy.path == CopyPath::sms) return start_memory_bound(activity, true);
   start_on_engine(activity, [&] { return copy_route(activity.rank, copy); });
 }
 

@@ -142,10 +142,10 @@ class SimulatedMachine : public Device {
   bool has_no_rows(const Activity& activity) const;
   void do_nothing(Activity& activity);
   template <class Launch>
-  void start_kernel(Activity& activity, const Launch& launch);
+  void start_kernel(Activity& activity, const Launch& launch, bool depends_on_clock = true);
   template <class Launch>
   void start_matrix_kernel(Activity& activity, const Launch& launch);
-  void prepare_kernel(Prepared& one, const Activity& activity, KernelLaunch launch);
+  void prepare_kernel(Prepared& one, const Activity& activity, KernelLaunch&& launch);
   void start_collective(Activity& activity);
   void push_to_all(Activity& activity, CollectiveRun& run);
   CtaShape collective_cta(const Activity& activity) const;
@@ -153,7 +153,7 @@ class SimulatedMachine : public Device {
   Transfers transfers_of(const Activity& activity);
   Transfers transfers_of_collective(OperationId id);
   Transfers transfers_of_exchange(const GroupedExchange& exchange, OperationId id);
-  void start_memory_bound(Activity& activity);
+  void start_memory_bound(Activity& activity, bool uses_links);
   void hold_sms(Activity& activity, int sms, double time_us);
   SmPool& sms_for(const Activity& activity);
   void start_copy(Activity& activity, const Copy& copy);

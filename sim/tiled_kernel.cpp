@@ -22,19 +22,14 @@ double TiledWork::waves() const {
   return static_cast<double>(whole) + (last_wave > 0 ? last_wave : static_cast<double>(left) / ctas);
 }
 
-TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, TiledWork work, TileGroups groups)
-    : engine_(engine),
-      sms_(sms),
-      pool_(pool),
-      work_(std::move(work)),
-      groups_(groups),
-      path_(pool.add_path(work_.uses)),
-      tail_(from_us(work_.tail_us)) {
+TiledKernel::TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, TiledWork&& work, TileGroups groups)
+    : engine_(engine), sms_(sms), pool_(pool), work_(std::move(work)), groups_(groups), tail_(from_us(work_.tail_us)) {
   find_paths();
   find_groups();
 }
 
 void TiledKernel::find_paths() {
+  path_ = pool_.add_path(work_.uses);
   store_paths_.clear();
   fetch_paths_.clear();
   for (const TileStores& stores : work_.stores)
@@ -47,10 +42,9 @@ PathId TiledKernel::path_of(Uses uses, double GBps) {
   return uses.empty() ? path_ : pool_.add_path(uses);
 }
 
-void TiledKernel::change_work(TiledWork work) {
+void TiledKernel::change_work(TiledWork&& work) {
   assert(work.tiles == work_.tiles);
   work_ = std::move(work);
-  path_ = pool_.add_path(work_.uses);
   find_paths();
   tail_ = from_us(work_.tail_us);
 }

@@ -64,13 +64,15 @@ struct TiledWork {
 class TiledKernel : public Grid {
  public:
   /// `groups` point into the schedule; empty: all tiles are one group.
-  TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, TiledWork work, TileGroups groups);
+  TiledKernel(Engine& engine, SmPool& sms, FluidPool& pool, TiledWork&& work, TileGroups groups);
   TiledKernel(const TiledKernel&) = delete;
   static void* operator new(std::size_t bytes) { return FrameStore::of_thread().take(bytes); }
   static void operator delete(void* kernel, std::size_t bytes) { FrameStore::of_thread().give_back(kernel, bytes); }
 
   /// What its tiles cost from the next start on, at another clock; they are as many as before.
-  void change_work(TiledWork work);
+  void change_work(TiledWork&& work);
+  /// They cost the same. The pool has forgotten on which ways they flow, and gets them once more.
+  void keep_work() { find_paths(); }
   /// Launches it, for the first time or again after it has ended.
   void start(Activity& activity);
   void on_placed(std::span<const int> sms) override;
@@ -152,7 +154,7 @@ class TiledKernel : public Grid {
   FluidPool& pool_;
   TiledWork work_;
   const TileGroups groups_;
-  PathId path_;
+  PathId path_ = 0;
   boost::container::small_vector<PathId, 1> store_paths_, fetch_paths_;
   std::size_t fetched_ = 0, multiplied_ = 0;  ///< of the work's fetches, completely
   bool fetched_first_ = false;                ///< of the next one
