@@ -27,8 +27,8 @@ class IterationEnergy::DemandOf {
     Demand demand = of_matrix(gemm, gemm.a);
     auto to_peers = stored_on_peers(gemm.c, gemm.replicas);
     for (const RowBlock& block : gemm.earlier) to_peers += stored_on_peers(block.c, block.replicas);
-    const auto fetched = std::ranges::count_if(
-        row_blocks(gemm), [](const RowBlock& block) { return block.a_from && is_on_peer(*block.a_from); });
+    const auto is_fetched = [](const auto& block) { return block.a_from && is_on_peer(*block.a_from); };
+    const auto fetched = std::ranges::count_if(gemm.earlier, is_fetched) + (is_fetched(gemm) ? 1 : 0);
     const Bytes over_links = to_peers * bytes_of(gemm.c, schedule_) + fetched * bytes_of(gemm.a, schedule_);
     demand.fixed_uJ = power_.copy_pJ_per_byte * static_cast<double>(over_links) * 1e-6;
     return demand;

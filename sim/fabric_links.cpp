@@ -55,12 +55,14 @@ Uses FabricLinks::copy_uses(int source, int destination, int asker) {
 
 Uses FabricLinks::collective_uses(CollectiveAlgorithm algorithm, bool is_merged) {
   std::vector<LinkLoad>& loads = loads_[static_cast<std::size_t>(algorithm)];
-  if (loads.empty()) loads = link_loads(fabric_, algorithm, gpus_);
-  const bool is_uniform = fabric_.kind == FabricKind::nvswitch || fabric_.kind == FabricKind::mesh;
+  if (loads.empty()) {
+    loads = link_loads(fabric_, algorithm, gpus_);
+    const bool is_uniform = fabric_.kind == FabricKind::nvswitch || fabric_.kind == FabricKind::mesh;
+    if (is_merged && is_uniform)
+      std::erase_if(loads, [](const LinkLoad& load) { return load.link.from != 0 || load.link.to > 1; });
+  }
   Uses uses;
-  for (const LinkLoad& load : loads)
-    if (!is_merged || !is_uniform || (load.link.from == 0 && load.link.to <= 1))
-      uses.push_back({resource(load.link, all_gpus), load.share});
+  for (const LinkLoad& load : loads) uses.push_back({resource(load.link, all_gpus), load.share});
   return uses;
 }
 

@@ -20,8 +20,8 @@ class FabricLinks {
   Uses kernel_uses(int source, int destination, int asker, double share);
   /// A copy by `asker` from one GPU to another; without peer access also through the staging buffers of both.
   Uses copy_uses(int source, int destination, int asker);
-  /// For each byte that leaves a GPU. Where one GPU stands for all (`is_merged`) and the fabric treats all alike, one
-  /// link stands for all of its kind.
+  /// For each byte that leaves a GPU. Where one GPU stands for all (`is_merged`, the same whenever it is asked) and the
+  /// fabric treats all alike, one link stands for all of its kind.
   Uses collective_uses(CollectiveAlgorithm algorithm, bool is_merged);
   /// The pool has forgotten the links, which it gets once more as they are used.
   void restart();
