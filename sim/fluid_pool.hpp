@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "sim/engine.hpp"
+#include "sim/frame_store.hpp"
 #include "sim/max_min.hpp"
 #include "sim/planned_ends.hpp"
 
@@ -141,13 +142,13 @@ class FluidPool {
   void touch(const Flow& flow);
 
   Engine& engine_;
-  std::vector<Resource> resources_;
+  FrameVector<Resource> resources_;
   std::size_t count_ = 0;       // of resources; those beyond are memory only
-  std::vector<double> limits_;  // by resource: its capacity, or infinite where nobody is held back
+  FrameVector<double> limits_;  // by resource: its capacity, or infinite where nobody is held back
   ResourceList touched_;        // resources whose flows have changed since the last settling
-  std::vector<Path> paths_;
-  std::vector<Use> uses_;  // path by path
-  std::vector<Flow> flows_;
+  FrameVector<Path> paths_;
+  FrameVector<Use> uses_;  // path by path
+  FrameVector<Flow> flows_;
   PlannedEnds ends_;  // of flows that run and do not stand still
   FlowList free_;
   FlowList changed_;         // have started or ended since the last settling, in this order,

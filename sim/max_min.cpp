@@ -16,7 +16,7 @@ constexpr double rounding_margin = 1e-9;
 
 }  // namespace
 
-void MaxMin::begin(const std::vector<double>& capacities, std::span<const Demand> demands) {
+void MaxMin::begin(std::span<const double> capacities, std::span<const Demand> demands) {
   std::size_t uses = 0;
   for (const Demand& demand : demands) uses += demand.uses.size();
   if (shares_.size() < uses) shares_.resize(uses);
@@ -78,7 +78,7 @@ inline void MaxMin::freeze(const Rising& flow, double rate) {
 }
 
 /// It rises to its cap or until the narrowest of its resources is full.
-double MaxMin::rate_of_one(const std::vector<double>& capacities, PathUses uses, double cap) {
+double MaxMin::rate_of_one(std::span<const double> capacities, PathUses uses, double cap) {
   double rate = cap;
   for (const Use& use : uses) {
     const double capacity = capacities[use.resource];
@@ -91,7 +91,7 @@ double MaxMin::rate_of_one(const std::vector<double>& capacities, PathUses uses,
   return rate;
 }
 
-const std::vector<double>& MaxMin::rates(const std::vector<double>& capacities, std::span<const Demand> demands) {
+const std::vector<double>& MaxMin::rates(std::span<const double> capacities, std::span<const Demand> demands) {
   if (demands.size() == 1) {
     rates_.assign(1, rate_of_one(capacities, demands.front().uses, demands.front().cap));
     return rates_;
@@ -119,7 +119,7 @@ const std::vector<double>& MaxMin::rates(const std::vector<double>& capacities, 
   return rates_;
 }
 
-std::vector<double> max_min_rates(const std::vector<double>& capacities, std::span<const Demand> demands) {
+std::vector<double> max_min_rates(std::span<const double> capacities, std::span<const Demand> demands) {
   return MaxMin().rates(capacities, demands);
 }
 

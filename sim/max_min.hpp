@@ -46,16 +46,16 @@ struct Demand {
 };
 
 /// Rates in the order of `demands`. Deterministic: the order of operations depends on nothing but the arguments.
-std::vector<double> max_min_rates(const std::vector<double>& capacities, std::span<const Demand> demands);
+std::vector<double> max_min_rates(std::span<const double> capacities, std::span<const Demand> demands);
 
 /// The same for who asks again and again: it keeps nothing from one call to the next but memory. Resources are looked
 /// at only in rounds in which one of them may be full, not where flows stop at their caps.
 class MaxMin {
  public:
   /// Valid until the next call.
-  const std::vector<double>& rates(const std::vector<double>& capacities, std::span<const Demand> demands);
+  const std::vector<double>& rates(std::span<const double> capacities, std::span<const Demand> demands);
   /// The rate of a flow that meets no other.
-  static double rate_of_one(const std::vector<double>& capacities, PathUses uses, double cap);
+  static double rate_of_one(std::span<const double> capacities, PathUses uses, double cap);
 
  private:
   /// A resource while the unfrozen flows rise together.
@@ -77,7 +77,7 @@ class MaxMin {
     std::span<const Share> shares;
   };
 
-  void begin(const std::vector<double>& capacities, std::span<const Demand> demands);
+  void begin(std::span<const double> capacities, std::span<const Demand> demands);
   Filling& filling_of(int resource, double capacity);
   double find_full();
   static bool meets_full(const Rising& flow, double level);

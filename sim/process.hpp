@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <exception>
 #include <utility>
-#include <vector>
 
 #include "sim/engine.hpp"
 #include "sim/frame_store.hpp"
@@ -51,7 +50,7 @@ class Occurrence {
   bool happened_ = false;
   Picoseconds time_;
   Waiter first_;  // few have more than one
-  std::vector<Waiter> others_;
+  FrameVector<Waiter> others_;
 };
 
 class Processes;
