@@ -82,23 +82,24 @@ double addend_us(const TiledWork& work, const LaunchSite& site) {
 }
 
 /// Tiles and the stream of their operands from HBM now and then wait for each other, the more the nearer they are to a
-/// tie: tiles take longer for it, and where the stream is what lasts, what is left of it comes at the end.
-void overlap_with_hbm(KernelLaunch& launch, const LaunchSite& site) {
-  TiledWork& work = launch.work;
+/// tie: tiles take longer for it, and where the stream is what lasts, what is left of it comes at the end. What limits
+/// them together?
+Limit overlap_with_hbm(TiledWork& work, const LaunchSite& site) {
   const auto stream = std::ranges::find(work.uses, site.hbm, &Use::resource);
-  if (stream == work.uses.end()) return;
+  if (stream == work.uses.end()) return Limit::compute;
   const double hbm_bytes = stream->per_unit * work.bytes_per_tile * static_cast<double>(work.tiles);
   const double hbm_us = hbm_bytes / bytes_per_us(site.hbm_GBps);
   const double tiles_us = work.tile_us * work.waves();
   const double together_us = about_longest({tiles_us, hbm_us}), longer = together_us / std::max(tiles_us, hbm_us);
-  if (hbm_us > tiles_us) launch.limit = Limit::hbm;
   work.tile_us *= longer;
   work.epilogue_us += together_us - std::max(tiles_us * longer, hbm_us);
+  return hbm_us > tiles_us ? Limit::hbm : Limit::compute;
 }
 
-/// What a GEMM and a grouped GEMM have in common: `tiles` that take `timing` each, on at most `max_sms` SMs.
-KernelLaunch matrix_launch(const LaunchSite& site, std::int64_t k, DataType dtype, std::int64_t tiles,
-                           const TileTiming& timing, int cluster, int max_sms) {
+/// What a GEMM and a grouped GEMM have in common: `tiles` that read so many bytes from the L2 each, on at most
+/// `max_sms` SMs. It is the same at every clock.
+KernelLaunch matrix_launch(const LaunchSite& site, std::int64_t k, DataType dtype, std::int64_t tiles, double l2_bytes,
+                           int cluster, int max_sms) {
   const GemmTiming& gemm = site.machine.gemm;
   const GemmKernel& kernel = site.cost.kernel;
   KernelLaunch launch;
@@ -112,19 +113,24 @@ KernelLaunch matrix_launch(const LaunchSite& site, std::int64_t k, DataType dtyp
   require_tiles(site, tiles);
   const int most = std::max(max_sms > 0 ? std::min(at_once, max_sms / cluster * cluster) : at_once, cluster);
   const std::int64_t slices = last_wave_slices(kernel, k, tiles, most);
-  launch.limit = Limit::compute;
-  launch.work = {
-      .tiles = tiles,
-      .ctas = static_cast<int>(std::min<std::int64_t>(tiles * slices, most)),
-      .tile_us = timing.tile_us,
-      .bytes_per_tile = timing.l2_bytes,
-      .uses = memory_uses(site, timing.l2_bytes * static_cast<double>(tiles)),
-      .last_wave = is_own_kernel(kernel) ? share_of_last_wave(site.machine, kernel, slices, timing.tile_us) : 0,
-      .start_us = timing.start_us,
-      .tail_us = gemm.tile_spread * timing.tile_us,
-      .epilogue_us = timing.once_us - timing.start_us};
+  launch.work = {.tiles = tiles,
+                 .ctas = static_cast<int>(std::min<std::int64_t>(tiles * slices, most)),
+                 .bytes_per_tile = l2_bytes,
+                 .uses = memory_uses(site, l2_bytes * static_cast<double>(tiles))};
   if (site.with_detail) launch.detail = text_of(kernel, tiles, launch.work.ctas);
   return launch;
+}
+
+/// The times of such work where each tile takes `timing`.
+void set_tile_times(TiledWork& work, const LaunchSite& site, std::int64_t k, const TileTiming& timing) {
+  const GemmKernel& kernel = site.cost.kernel;
+  work.tile_us = timing.tile_us;
+  work.start_us = timing.start_us;
+  work.tail_us = site.machine.gemm.tile_spread * timing.tile_us;
+  work.epilogue_us = timing.once_us - timing.start_us;
+  if (is_own_kernel(kernel))
+    work.last_wave =
+        share_of_last_wave(site.machine, kernel, last_wave_slices(kernel, k, work.tiles, work.ctas), timing.tile_us);
 }
 
 // --- Memory-bound kernels and attention ------------------------------------------------------------------------
@@ -338,9 +344,8 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   const MatrixSize size = size_on_rank(gemm, site.activity.rank, site.schedule.gpus);
   const DataType dtype = site.schedule.buffers[gemm.a.buffer].dtype;
   if (!site.tile) site.tile.emplace(site.machine, size.k, kernel, dtype, wave_of_tiles(site.machine, size, kernel));
-  TileTiming timing = site.tile->at(clock_share_of_rank(site));
-  timing.tile_us /= kernel_efficiency(site.machine, gemm);
-  KernelLaunch launch = matrix_launch(site, size.k, dtype, tile_count(size, kernel), timing,
+  const double l2_bytes = site.tile->l2_bytes();
+  KernelLaunch launch = matrix_launch(site, size.k, dtype, tile_count(size, kernel), l2_bytes,
                                       kernel.cluster_m * kernel.cluster_n, gemm.max_sms);
   if (runs_own_kernel(gemm))
     launch.cta.registers =
@@ -350,29 +355,40 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   if (kernel.scheduler == TileScheduler::grid) launch.most_sms = gemm.max_sms;
   // Traffic is known of the rank that has most rows, and each tile of any rank has its share of it.
   const auto tiles_with_traffic = static_cast<double>(tile_count(size_of(gemm, site.schedule.gpus), kernel));
-  work.uses = memory_uses(site, timing.l2_bytes * tiles_with_traffic, slowdown_of_update(gemm, site));
-  if (!runs_own_kernel(gemm)) work.tile_us += addend_us(work, site);
-  overlap_with_hbm(launch, site);
+  work.uses = memory_uses(site, l2_bytes * tiles_with_traffic, slowdown_of_update(gemm, site));
   work.stores = stores_of(gemm, work, site);
   work.fetches = fetches_of(gemm, site);
   work.fetch_latency_us = library.own_fetch_latency_us;
-  work.fetch_hold_us = library.own_fetch_hold * work.tile_us;
-  if (ranks_meet_at_end(gemm)) work.epilogue_us += library.own_end_us;
   if (site.cost.signals) work.signal_us = library.own_signal_us;
-  work.tile_us *= 1 + gemm_reordering(site.machine, site.schedule.buffers[gemm.c.buffer].layout);
   if (kernel.scheduler == TileScheduler::dynamic_persistent && !gemm.kernel)
     work.setup_us =
         site.activity.is_root ? library.root_counter_reset_us : counter_fill_us(site.machine, site.schedule);
-  work.epilogue_us += split_k_reduction_us(site.machine, size, kernel);
+  launch.limit = set_gemm_times(work, gemm, site);
   return launch;
+}
+
+Limit set_gemm_times(TiledWork& work, const Gemm& gemm, const LaunchSite& site) {
+  const GemmTiming& library = site.machine.gemm;
+  const MatrixSize size = size_on_rank(gemm, site.activity.rank, site.schedule.gpus);
+  TileTiming timing = site.tile->at(clock_share_of_rank(site));
+  timing.tile_us /= kernel_efficiency(site.machine, gemm);
+  set_tile_times(work, site, size.k, timing);
+  if (!runs_own_kernel(gemm)) work.tile_us += addend_us(work, site);
+  const Limit limit = overlap_with_hbm(work, site);
+  work.fetch_hold_us = library.own_fetch_hold * work.tile_us;
+  if (ranks_meet_at_end(gemm)) work.epilogue_us += library.own_end_us;
+  work.tile_us *= 1 + gemm_reordering(site.machine, site.schedule.buffers[gemm.c.buffer].layout);
+  work.epilogue_us += split_k_reduction_us(site.machine, size, site.cost.kernel);
+  return limit;
 }
 
 KernelLaunch grouped_gemm_launch(const GroupedGemm& gemm, const LaunchSite& site) {
   const GroupedSize size = size_of(gemm, site.schedule.gpus);
   const DataType dtype = site.schedule.buffers[gemm.a.buffer].dtype;
   const TileTiming timing = time_tile(site.machine, size, site.cost.kernel, dtype, clock_share_of_rank(site));
-  KernelLaunch launch = matrix_launch(site, size.k, dtype, tile_count(size, site.cost.kernel), timing, 1, 0);
-  overlap_with_hbm(launch, site);
+  KernelLaunch launch = matrix_launch(site, size.k, dtype, tile_count(size, site.cost.kernel), timing.l2_bytes, 1, 0);
+  set_tile_times(launch.work, site, size.k, timing);
+  launch.limit = overlap_with_hbm(launch.work, site);
   return launch;
 }
 

@@ -44,6 +44,8 @@ struct KernelLaunch {
 /// Both throw InputError, field "OPERATION.kernel", for a kernel that fits no SM.
 KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site);
 KernelLaunch grouped_gemm_launch(const GroupedGemm& gemm, const LaunchSite& site);
+/// For a GEMM that was launched before at another clock than the site's: all of its work that depends on the clock.
+Limit set_gemm_times(TiledWork& work, const Gemm& gemm, const LaunchSite& site);
 
 /// Blocks of equal size, four for each SM, so that the kernel shares the SMs with others as grids do. For memory-bound
 /// kernels and copies by SMs.

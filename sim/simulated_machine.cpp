@@ -8,7 +8,6 @@
 #include "models/schedule/amounts.hpp"
 #include "models/schedule/facts.hpp"
 #include "sim/copy_order.hpp"
-#include "sim/skew.hpp"
 
 namespace weft::sim {
 namespace {
@@ -116,20 +115,22 @@ void SimulatedMachine::start(Activity& activity) {
   if (has_no_rows(activity)) return do_nothing(activity);
   if (const double given_us = costs_[activity.id].given_us; given_us >= 0) return units_.start(activity, given_us);
   match(
-      activity.operation->work,
-      [&](const Gemm& gemm) { start_matrix_kernel(activity, [&] { return gemm_launch(gemm, site_of(activity)); }); },
+      activity.operation->work, [&](const Gemm& gemm) { start_gemm(activity, gemm); },
       [&](const GroupedGemm& gemm) {
-        start_matrix_kernel(activity, [&] { return grouped_gemm_launch(gemm, site_of(activity)); });
+        start_matrix_kernel(
+            activity, [&] { return grouped_gemm_launch(gemm, site_of(activity)); }, never_adapts);
       },
       [&](const Collective&) { start_collective(activity); }, [&](const AllReduceNorm&) { start_collective(activity); },
       [&](const GroupedExchange&) { start_collective(activity); },
       [&](const Copy& copy) { start_copy(activity, copy); },
       [&](const MemoryBound&) { start_memory_bound(activity, false); },
       [&](const Attention& attention) {
-        start_kernel(activity, [&] { return attention_launch(attention, site_of(activity)); });
+        start_kernel(
+            activity, [&] { return attention_launch(attention, site_of(activity)); }, never_adapts);
       },
       [&](const PartialAttention& attention) {
-        start_kernel(activity, [&] { return partial_attention_launch(attention, site_of(activity)); });
+        start_kernel(
+            activity, [&] { return partial_attention_launch(attention, site_of(activity)); }, never_adapts);
       },
       [&](const Signal& signal) { start_word(activity, signal); },
       [&](const Wait& wait) { hold_sms(activity, wait.held_sms, machine_.latencies.signal_us); }, [](const Barrier&) {},
@@ -180,11 +181,12 @@ LaunchSite SimulatedMachine::site_of(const Activity& activity) {
           .with_detail = with_details_};
 }
 
-template <class Launch>
-void SimulatedMachine::start_kernel(Activity& activity, const Launch& launch, bool depends_on_clock) {
+/// `adapts` makes what was prepared at another clock right for this one; false: it has to be launched anew.
+template <class Launch, class Adapts>
+void SimulatedMachine::start_kernel(Activity& activity, const Launch& launch, const Adapts& adapts) {
   Prepared& one = prepared(activity);
-  if (!std::exchange(one.is_for_this_clock, true))
-    one.kernel != nullptr && !depends_on_clock ? one.kernel->keep_work() : prepare_kernel(one, activity, launch());
+  if (!std::exchange(one.is_for_this_clock, true) && (one.kernel == nullptr || !adapts(one)))
+    prepare_kernel(one, activity, launch());
   activity.limit = one.limit;
   activity.detail = one.detail;
   one.kernel->start(activity);
@@ -202,28 +204,47 @@ void SimulatedMachine::prepare_kernel(Prepared& one, const Activity& activity, K
   one.kernel->most_sms = launch.most_sms;
 }
 
-template <class Launch>
-void SimulatedMachine::start_matrix_kernel(Activity& activity, const Launch& launch) {
+template <class Launch, class Adapts>
+void SimulatedMachine::start_matrix_kernel(Activity& activity, const Launch& launch, const Adapts& adapts) {
   GemmWatch& watch = prepared(activity).watch;
   watch = {this, activity.rank, costs_[activity.id].memory_load};
   activity.first_cta_started.call_when_happened(waiter_for<&GemmWatch::begin>(&watch));
   activity.end.call_when_happened(waiter_for<&GemmWatch::end>(&watch));
-  start_kernel(activity, [&] {
-    KernelLaunch beside_copies = launch();
-    beside_copies.work.slowdown = &gpus_[activity.rank]->gemm_slowdown;
-    return beside_copies;
-  });
+  start_kernel(
+      activity,
+      [&] {
+        KernelLaunch beside_copies = launch();
+        beside_copies.work.slowdown = &gpus_[activity.rank]->gemm_slowdown;
+        return beside_copies;
+      },
+      adapts);
 }
 
-/// At every clock alike, but that links are other resources each time, which a copy may use.
+void SimulatedMachine::start_gemm(Activity& activity, const Gemm& gemm) {
+  start_matrix_kernel(
+      activity, [&] { return gemm_launch(gemm, site_of(activity)); },
+      [&](Prepared& one) {
+        if (one.kernel->uses_links()) return false;
+        one.kernel->adapt_work([&](TiledWork& work) { one.limit = set_gemm_times(work, gemm, site_of(activity)); });
+        return true;
+      });
+}
+
+/// At every clock alike. Links are other resources each time, though, which a copy may use.
 void SimulatedMachine::start_memory_bound(Activity& activity, bool uses_links) {
   start_kernel(
-      activity, [&] { return memory_bound_launch(activity.operation->work, site_of(activity)); }, uses_links);
+      activity, [&] { return memory_bound_launch(activity.operation->work, site_of(activity)); },
+      [&](const Prepared& one) { return !uses_links && keeps_work(one); });
 }
 
 void SimulatedMachine::hold_sms(Activity& activity, int sms, double time_us) {
   start_kernel(
-      activity, [&] { return holding_launch(sms, time_us, site_of(activity)); }, false);
+      activity, [&] { return holding_launch(sms, time_us, site_of(activity)); }, keeps_work);
+}
+
+bool SimulatedMachine::keeps_work(const Prepared& one) {
+  one.kernel->adapt_work([](const TiledWork&) {});
+  return true;
 }
 
 /// What a channel of the collective library, or a CTA of the fused kernel, takes of its SM.
@@ -383,114 +404,6 @@ void SimulatedMachine::count_gemm(int rank, int change, double memory_load) {
   std::erase_if(collectives_under_way_, [](const auto& one) { return one->second.has_ended(); });
   for (const auto& one : collectives_under_way_)
     one->second.set_slowdown(collective_slowdown(costs_[one->first.second].collective));
-}
-
-/// A copy within one GPU needs no engine: it starts as a kernel does.
-void SimulatedMachine::start_copy(Activity& activity, const Copy& copy) {
-  if (copy.path == CopyPath::sms) return start_memory_bound(activity, true);
-  start_on_engine(activity, [&] { return copy_route(activity.rank, copy); });
-}
-
-/// It takes what every copy takes before its first byte.
-void SimulatedMachine::start_word(Activity& activity, const Signal& signal) {
-  start_on_engine(activity, [&] { return CopyRoute{activity.rank, gpu_of(activity.rank, signal.place), 0, 0}; });
-}
-
-template <class Route>
-void SimulatedMachine::start_on_engine(Activity& activity, const Route& route) {
-  activity.limit = Limit::copy_engine;
-  CopyRun& run = prepared(activity).copy;
-  run.machine = this;
-  run.activity = &activity;
-  if (run.path < 0) run.route = route();
-  CopyEnginePool& engines = gpus_[activity.rank]->copy_engines;
-  const bool needs_engine = is_peer_copy_[activity.id];
-  if (!needs_engine || engines.is_granted(activity.operation->stream, waiter_for<&CopyRun::begin>(&run))) run.begin();
-}
-
-void SimulatedMachine::begin_copy(CopyRun& run) {
-  const Activity& activity = *run.activity;
-  run.activity->first_cta_started.happen(engine_);
-  run.activity->all_ctas_started.happen(engine_);
-  engine_.after(from_us(copy_setup_us(activity.rank, activity.id, activity.occasion)),
-                waiter_for<&CopyRun::flow>(&run));
-}
-
-double SimulatedMachine::copy_setup_us(int rank, OperationId id, int occasion) const {
-  const CopyEngines& engines = machine_.copy_engines;
-  if (!is_peer_copy_[id]) return engines.local_setup_us;
-  return engines.setup_us + engines.setup_spread_us * lateness(rank, occasion);
-}
-
-CopyRoute SimulatedMachine::copy_route(int rank, const Copy& copy) const {
-  const CopyEngines& engines = machine_.copy_engines;
-  CopyRoute route{gpu_of(rank, copy.source.place), gpu_of(rank, copy.destination.place),
-                  static_cast<double>(bytes_on_rank(copy.source, rank, schedule_)), 0};
-  if (route.source == route.destination) {
-    const bool is_contiguous = is_whole_rows(copy.source) && is_whole_rows(copy.destination);
-    route.GBps =
-        is_contiguous ? engines.rate_within_gpu_GBps(static_cast<Bytes>(route.bytes)) : engines.local_strided_GBps;
-  } else {
-    route.GBps = route.source == rank ? engines.rate_of_push_GBps() : engines.GBps;
-  }
-  return route;
-}
-
-Uses SimulatedMachine::copy_uses(const CopyRoute& route, int rank, OperationId id) {
-  Uses uses;
-  if (route.source == route.destination) {
-    if (const double hbm_bytes = costs_[id].traffic.hbm_bytes; hbm_bytes > 0)
-      uses.push_back({gpus_[route.source]->hbm, hbm_bytes / route.bytes});
-  } else {
-    uses = links_.copy_uses(route.source, route.destination, rank);
-    const double longer = machine_.copy_engines.rate_of_push_GBps() / route.GBps;  // a pull's requests take the rest
-    for (Use& link : uses) link.per_unit *= longer;
-    for (const int gpu : {route.source, route.destination}) uses.push_back({gpus_[gpu]->hbm, 1.0});
-  }
-  return uses;
-}
-
-double SimulatedMachine::copy_GBps(const CopyRoute& route, int rank, int occasion) const {
-  if (route.source == route.destination) return route.GBps;
-  return route.GBps / (1 + machine_.copy_engines.speed_spread * (2 * throw_of(rank, occasion) - 1));
-}
-
-/// Whatever is thrown.
-double SimulatedMachine::most_copy_GBps(const CopyRoute& route) const {
-  return route.GBps / (1 - machine_.copy_engines.speed_spread);
-}
-
-void SimulatedMachine::flow_copy(CopyRun& run) {
-  const Activity& activity = *run.activity;
-  if (run.route.bytes == 0) return end_copy(run);
-  if (run.path < 0) run.path = pool_.add_path(copy_uses(run.route, activity.rank, activity.id));
-  if (is_peer_copy_[activity.id]) count_copy(run.route.destination, run.is_push(), +1);
-  const double GBps = copy_GBps(run.route, activity.rank, activity.occasion);
-  pool_.start(run.route.bytes, bytes_per_us(GBps), run.path, waiter_for<&CopyRun::end>(&run));
-}
-
-void SimulatedMachine::end_copy(CopyRun& run) {
-  Activity& activity = *run.activity;
-  if (is_peer_copy_[activity.id]) {
-    CopyEnginePool& engines = gpus_[activity.rank]->copy_engines;
-    if (run.route.bytes > 0) count_copy(run.route.destination, run.is_push(), -1);
-    keeps_copy_engine_[activity.id] ? engines.keep_for(activity.operation->stream) : engines.release();
-  }
-  activity.finish(engine_);
-}
-
-/// Its rows lie one after the other in memory.
-bool SimulatedMachine::is_whole_rows(const Slice& slice) const {
-  return slice.columns == schedule_.buffers[slice.buffer].columns || row_count(slice.rows, schedule_.gpus) == 1;
-}
-
-void SimulatedMachine::count_copy(int gpu, bool is_push, int change) {
-  GpuState& into = *gpus_[gpu];
-  (is_push ? into.pushes_in : into.pulls_in) += change;
-  const double longer = into.pushes_in > 0  ? machine_.gemm.beside_any_push()
-                        : into.pulls_in > 0 ? machine_.gemm.beside_copies
-                                            : 0;
-  into.gemm_slowdown = 1 + longer;
 }
 
 }  // namespace weft::sim

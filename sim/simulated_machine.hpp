@@ -141,10 +141,13 @@ class SimulatedMachine : public Device {
   LaunchSite site_of(const Activity& activity);
   bool has_no_rows(const Activity& activity) const;
   void do_nothing(Activity& activity);
-  template <class Launch>
-  void start_kernel(Activity& activity, const Launch& launch, bool depends_on_clock = true);
-  template <class Launch>
-  void start_matrix_kernel(Activity& activity, const Launch& launch);
+  static constexpr auto never_adapts = [](const Prepared&) { return false; };
+  static bool keeps_work(const Prepared& one);
+  template <class Launch, class Adapts>
+  void start_kernel(Activity& activity, const Launch& launch, const Adapts& adapts);
+  template <class Launch, class Adapts>
+  void start_matrix_kernel(Activity& activity, const Launch& launch, const Adapts& adapts);
+  void start_gemm(Activity& activity, const Gemm& gemm);
   void prepare_kernel(Prepared& one, const Activity& activity, KernelLaunch&& launch);
   void start_collective(Activity& activity);
   void push_to_all(Activity& activity, CollectiveRun& run);

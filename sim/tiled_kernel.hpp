@@ -71,8 +71,16 @@ class TiledKernel : public Grid {
 
   /// What its tiles cost from the next start on, at another clock; they are as many as before.
   void change_work(TiledWork&& work);
-  /// They cost the same. The pool has forgotten on which ways they flow, and gets them once more.
-  void keep_work() { find_paths(); }
+  /// Where links are among what it uses they are other resources from one restart of the pool to the next.
+  bool uses_links() const { return !work_.stores.empty() || !work_.fetches.empty(); }
+  /// The same but for what `change` does to it. The pool has forgotten on which ways tiles flow, and gets them once
+  /// more.
+  template <class Change>
+  void adapt_work(const Change& change) {
+    change(work_);
+    find_paths();
+    tail_ = from_us(work_.tail_us);
+  }
   /// Launches it, for the first time or again after it has ended.
   void start(Activity& activity);
   void on_placed(std::span<const int> sms) override;
