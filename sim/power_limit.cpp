@@ -54,12 +54,15 @@ class PowerByCycle {
   /// From the run that it was made of.
   void begin_estimates() { take_as_reference(); }
 
-  void learn(const Attempt& attempt) {
-    const double before = cycle_, excess_before = excess_;
+  void look_at(const Attempt& attempt) {
+    cycle_before_ = cycle_, excess_before_ = excess_;
     changes_ = PowerChanges(simulation_.power_spans(attempt), attempt.time_us);
     see(attempt);
+  }
+  /// From the two runs that it has looked at last.
+  void learn() {
     take_as_reference();
-    tilt_ = std::clamp((excess_before / excess(before) - 1) / (before - cycle_), -most_tilt, most_tilt);
+    tilt_ = std::clamp((excess_before_ / excess(cycle_before_) - 1) / (cycle_before_ - cycle_), -most_tilt, most_tilt);
   }
 
   /// Over the limit, in the last run.
@@ -116,6 +119,7 @@ class PowerByCycle {
   // Of the last run.
   PowerChanges changes_;
   double cycle_ = 1, excess_ = 1, idle_W_ = 0, limit_W_ = 0, estimated_W_ = 0;
+  double cycle_before_ = 1, excess_before_ = 1;  // of the one before
   EnergyAtClock reference_;
   PowerPhases phases_;
   double tilt_ = 0;  // of the excess, for each cycle of the maximum clock, against what is estimated
@@ -140,8 +144,9 @@ std::optional<Attempt> at_power_limit(Simulation& simulation, const Attempt& at_
     const bool halves = run >= estimates_alone && run % 2 != 0;
     if (is_known || halves) cycle = (shortest + longest) / 2;
     attempt = simulation.run(1 / cycle);
-    power.learn(attempt);
+    power.look_at(attempt);
     if (std::abs(power.excess() - 1) < agreement_of_power) break;
+    power.learn();
     (power.excess() > 1 ? shortest : longest) = cycle;
   }
   return attempt;
