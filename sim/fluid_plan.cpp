@@ -54,13 +54,12 @@ void FluidPool::settle_lone(FlowId id) {
   }
   lone_change_ = id;
   if (!flow.runs) free_.push_back(id);
-  if (!is_alone || (with_peak_load_ && !to_plan_.empty())) {
+  if (!is_alone) {
     if (flow.runs) unrated_.push_back(id);
     return plan();
   }
   if (!flow.runs) return;
-  if (!to_plan_.empty()) ++plans_;
-  flow.rate = to_plan_.empty() ? flow.cap : MaxMin::rate_of_one(limits_, uses(flow), flow.cap);
+  flow.rate = to_plan_.empty() ? flow.cap : lone_rate(flow);
   flow.has_rate = true;
   plan_end(id, end_of(flow));
 }
@@ -182,16 +181,19 @@ bool FluidPool::meets_nobody(FlowId id) const {
   });
 }
 
-/// What the plan of a group of one comes to.
 void FluidPool::plan_lone(FlowId id) {
-  if (std::exchange(flows_[id].seen, searches_) == searches_) return;
+  if (std::exchange(flows_[id].seen, searches_) != searches_) set_rate(id, lone_rate(flows_[id]));
+}
+
+/// What the plan of a group of one comes to.
+double FluidPool::lone_rate(const Flow& flow) {
   ++plans_;
-  const double rate = MaxMin::rate_of_one(limits_, uses(flows_[id]), flows_[id].cap);
+  const double rate = MaxMin::rate_of_one(limits_, uses(flow), flow.cap);
   if (with_peak_load_) {
-    demands_.assign(1, {flows_[id].cap, uses(flows_[id])});
+    demands_.assign(1, {flow.cap, uses(flow)});
     note_peak_load({&rate, 1});
   }
-  set_rate(id, rate);
+  return rate;
 }
 
 /// All running flows of `resource`, and those that share resources that count with them, directly or through others, in

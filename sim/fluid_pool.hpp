@@ -117,6 +117,7 @@ class FluidPool {
   void plan_group(int resource);
   bool meets_nobody(FlowId id) const;
   void plan_lone(FlowId id);
+  double lone_rate(const Flow& flow);
   void sort_group();
   template <class Counts>
   void find_group(int resource, const Counts& counts);
