@@ -62,9 +62,9 @@ SmPlacement::SmPlacement(SmLayout& layout)
       candidate_sms_(static_cast<std::size_t>(layout.sms())) {}
 
 /// Of requests for more than there is room for, all that leave as many CTAs over for a last cluster are the same.
-std::span<const int> SmPlacement::place(SmStatePointer& state, const CtaShape& cta, int cluster, int most) {
+SmListPointer SmPlacement::place(SmStatePointer& state, const CtaShape& cta, int cluster, int most) {
   const int free = state->room(cta);
-  if (free == 0) return {};
+  if (free == 0) return no_sms_;
   const int enough = free + cluster;
   const Request request{cta, cluster, most > enough ? enough + (most - enough) % cluster : most};
   const auto is_answered = [&](const Placed& one) { return one.before == state->number && one.request == request; };
@@ -74,11 +74,11 @@ std::span<const int> SmPlacement::place(SmStatePointer& state, const CtaShape& c
     SmOccupancy occupancy = state->occupancy;
     answer.request = request;
     answer.before = state->number;
-    place_ctas(answer, occupancy);
+    answer.list = place_ctas(request, occupancy);
     answer.after = state_of(occupancy);
   }
   state = answer.after;
-  return answer.sms;
+  return answer.list;
 }
 
 void SmPlacement::leave(SmStatePointer& state, std::span<const int> sms, const CtaShape& cta) {
@@ -123,10 +123,11 @@ SmStatePointer SmPlacement::state_of(const SmOccupancy& occupancy) {
   return known;
 }
 
-void SmPlacement::place_ctas(Placed& answer, SmOccupancy& occupancy) {
-  answer.sms.clear();
-  is_placed_at_once(answer.request, occupancy) ? place_at_once(answer, occupancy)
-                                               : place_round_by_round(answer, occupancy);
+SmListPointer SmPlacement::place_ctas(const Request& request, SmOccupancy& occupancy) {
+  const boost::intrusive_ptr<SmList> list(new SmList);
+  is_placed_at_once(request, occupancy) ? place_at_once(request, occupancy, list->sms)
+                                        : place_round_by_round(request, occupancy, list->sms);
+  return list;
 }
 
 /// On an empty GPU all rounds are the same: single CTAs, or whole clusters of which an SM holds one CTA.
@@ -136,40 +137,39 @@ bool SmPlacement::is_placed_at_once(const Request& request, const SmOccupancy& o
 }
 
 /// What place_round_by_round() comes to there: every SM of the round gets as many, or one less.
-void SmPlacement::place_at_once(Placed& answer, SmOccupancy& occupancy) {
-  const auto& [cta, cluster, most] = answer.request;
+void SmPlacement::place_at_once(const Request& request, SmOccupancy& occupancy, std::vector<int>& placed) {
+  const auto& [cta, cluster, most] = request;
   const std::span<const int> round = layout_.round_of(cluster);
   const auto width = static_cast<int>(round.size());
   const int ctas = std::min(most, layout_.empty_sm().ctas(cta) * width);
   if (ctas == 0) return;
   for (int left = ctas; left > 0; left -= width)
-    answer.sms.insert(answer.sms.end(), round.begin(), round.begin() + std::min(left, width));
+    placed.insert(placed.end(), round.begin(), round.begin() + std::min(left, width));
   const int each = ctas / width, one_more = ctas % width;
   if (one_more > 0) occupancy.take_room(round.first(one_more), cta, each + 1);
   if (each > 0) occupancy.take_room(round.subspan(one_more), cta, each);
 }
 
 /// SMs with more residents come in when no emptier ones can take any.
-void SmPlacement::place_round_by_round(Placed& answer, SmOccupancy& occupancy) {
+void SmPlacement::place_round_by_round(const Request& request, SmOccupancy& occupancy, std::vector<int>& placed) {
   const int full = layout_.empty_sm().slots;
-  find_fitting(answer.request, occupancy);
-  for (int most_load = least_load(0); most_load < full && static_cast<int>(answer.sms.size()) < answer.request.most;) {
+  find_fitting(request, occupancy);
+  for (int most_load = least_load(0); most_load < full && static_cast<int>(placed.size()) < request.most;) {
     find_candidates(occupancy, most_load);
-    const std::size_t before = answer.sms.size();
-    place_round(answer);
-    occupancy.take_room(std::span(answer.sms).subspan(before), answer.request.cta, 1);
-    find_fitting(answer.request, occupancy);
-    most_load = answer.sms.size() > before ? std::max(most_load + 1, least_load(0)) : least_load(most_load + 1);
+    const std::size_t before = placed.size();
+    place_round(request, placed);
+    occupancy.take_room(std::span(placed).subspan(before), request.cta, 1);
+    find_fitting(request, occupancy);
+    most_load = placed.size() > before ? std::max(most_load + 1, least_load(0)) : least_load(most_load + 1);
   }
 }
 
 /// A cluster to each GPC in turn, as long as one takes any.
-void SmPlacement::place_round(Placed& answer) {
-  std::vector<int>& placed = answer.sms;
+void SmPlacement::place_round(const Request& request, std::vector<int>& placed) {
   for (bool some_placed = true; some_placed;) {
     some_placed = false;
     for (Candidates& candidates : candidates_) {
-      const int wanted = std::min(answer.request.cluster, answer.request.most - static_cast<int>(placed.size()));
+      const int wanted = std::min(request.cluster, request.most - static_cast<int>(placed.size()));
       if (wanted == 0 || wanted > candidates.end - candidates.next) continue;
       for (int i = 0; i < wanted; ++i) placed.push_back(*candidates.next++);
       some_placed = true;

@@ -54,6 +54,12 @@ struct SmState : boost::intrusive_ref_counter<SmState, boost::thread_unsafe_coun
 };
 using SmStatePointer = boost::intrusive_ptr<const SmState>;
 
+/// SMs that took CTAs, one entry a CTA: whoever holds them may share it.
+struct SmList : boost::intrusive_ref_counter<SmList, boost::thread_unsafe_counter> {
+  std::vector<int> sms;
+};
+using SmListPointer = boost::intrusive_ptr<const SmList>;
+
 /// Serves all GPUs of a machine: the same CTAs on a GPU that holds the same find the same SMs, which happens wave after
 /// wave, so that the last answers are kept.
 class SmPlacement {
@@ -63,8 +69,8 @@ class SmPlacement {
 
   const SmLayout& layout() const { return layout_; }
   const SmStatePointer& nobody() const { return nobody_; }
-  /// Places at most so many CTAs; the SMs that took them, one entry a CTA, are valid until the next call.
-  std::span<const int> place(SmStatePointer& state, const CtaShape& cta, int cluster, int most);
+  /// Places at most so many CTAs on the SMs that it returns.
+  SmListPointer place(SmStatePointer& state, const CtaShape& cta, int cluster, int most);
   /// One such CTA leaves each of the SMs.
   void leave(SmStatePointer& state, std::span<const int> sms, const CtaShape& cta);
 
@@ -78,7 +84,7 @@ class SmPlacement {
     Request request;
     std::uint64_t before = 0;  // number of the state
     SmStatePointer after;      // null: it is no answer
-    std::vector<int> sms;
+    SmListPointer list;
     explicit operator bool() const { return after != nullptr; }
   };
   struct Left {
@@ -101,17 +107,18 @@ class SmPlacement {
   static std::pair<Answer&, bool> find(std::array<Answer, kept>& answers, std::size_t first, const IsIt& is_it);
 
   SmStatePointer state_of(const SmOccupancy& occupancy);
-  void place_ctas(Placed& answer, SmOccupancy& occupancy);
+  SmListPointer place_ctas(const Request& request, SmOccupancy& occupancy);
   bool is_placed_at_once(const Request& request, const SmOccupancy& occupancy) const;
-  void place_at_once(Placed& answer, SmOccupancy& occupancy);
-  void place_round_by_round(Placed& answer, SmOccupancy& occupancy);
-  void place_round(Placed& answer);
+  void place_at_once(const Request& request, SmOccupancy& occupancy, std::vector<int>& placed);
+  void place_round_by_round(const Request& request, SmOccupancy& occupancy, std::vector<int>& placed);
+  void place_round(const Request& request, std::vector<int>& placed);
   void find_fitting(const Request& request, const SmOccupancy& occupancy);
   int least_load(int from) const;
   void find_candidates(const SmOccupancy& occupancy, int most_load);
 
   SmLayout& layout_;
   const SmStatePointer nobody_;
+  const SmListPointer no_sms_{new SmList};
   std::uint64_t last_number_ = 0;
   std::array<SmStatePointer, kept> states_;  // by digest
   std::array<Placed, kept> placed_;

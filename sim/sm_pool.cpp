@@ -17,7 +17,10 @@ void SmPool::submit(Grid& grid) {
 void SmPool::release(Grid& grid, std::span<const int> sms) {
   placement_.leave(state_, sms, grid.cta);
   grid.resident -= static_cast<int>(sms.size());
-  if (grid.resident == 0) std::erase(holding_, &grid);
+  if (grid.resident == 0) {
+    std::erase(holding_, &grid);
+    grid.lists.clear();
+  }
   request_dispatch();
 }
 
@@ -69,12 +72,14 @@ int SmPool::allowed(const Grid& grid) {
 std::span<const int> SmPool::place(Grid& grid) {
   const int most = allowed(grid);
   if (most == 0) return {};
-  const std::span<const int> sms = placement_.place(state_, grid.cta, grid.cluster, most);
-  const auto placed = static_cast<int>(sms.size());
-  if (grid.resident == 0 && placed > 0) holding_.push_back(&grid);
+  const SmListPointer list = placement_.place(state_, grid.cta, grid.cluster, most);
+  const auto placed = static_cast<int>(list->sms.size());
+  if (placed == 0) return {};
+  if (grid.resident == 0) holding_.push_back(&grid);
+  if (grid.lists.empty() || grid.lists.back() != list) grid.lists.push_back(list);
   grid.unplaced -= placed;
   grid.resident += placed;
-  return sms;
+  return list->sms;
 }
 
 }  // namespace weft::sim

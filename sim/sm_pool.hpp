@@ -5,6 +5,7 @@
 // Nothing is taken away from a resident CTA. CTAs of a cluster need one GPC, an SM each, at one instant.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -20,7 +21,8 @@ struct Activity;
 class Grid {
  public:
   virtual ~Grid() = default;
-  /// Called in the phase `dispatch` with the SMs that took CTAs, one entry a CTA; they are valid during the call.
+  /// Called in the phase `dispatch` with the SMs that took CTAs, one entry a CTA; they are valid until none is
+  /// resident.
   virtual void on_placed(std::span<const int> sms) = 0;
 
   CtaShape cta;
@@ -29,7 +31,8 @@ class Grid {
   int unplaced = 0;  ///< CTAs that wait for an SM; set before submit, counted down by the pool
   int most_sms = 0;  ///< at most so many CTAs resident at once; 0: no limit
   int resident = 0;
-  const Activity* owner = nullptr;  ///< for messages
+  boost::container::small_vector<SmListPointer, 2> lists;  ///< by the pool: of the SMs that resident CTAs are on
+  const Activity* owner = nullptr;                         ///< for messages
 };
 
 class SmPool {

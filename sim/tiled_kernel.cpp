@@ -364,22 +364,22 @@ TiledKernel::Cohort& TiledKernel::cohort_of(std::span<const int> sms) {
   idle_cohorts_.pop_back();
   cohort.kernel = this;
   cohort.has_begun = false;
-  cohort.sms.assign(sms.data(), sms.data() + sms.size());
+  cohort.sms = sms;
   return cohort;
 }
 
 /// All but the first CTAs become another cohort.
 TiledKernel::Cohort& TiledKernel::split(Cohort& cohort, std::int64_t ctas) {
-  Cohort& others = cohort_of(cohort.held().subspan(static_cast<std::size_t>(ctas)));
+  Cohort& others = cohort_of(cohort.sms.subspan(static_cast<std::size_t>(ctas)));
   others.has_begun = cohort.has_begun;
-  cohort.sms.resize(static_cast<std::size_t>(ctas));
+  cohort.sms = cohort.sms.first(static_cast<std::size_t>(ctas));
   return others;
 }
 
 void TiledKernel::leave(Cohort& cohort) {
   cohort.is_leaving = cohort.stored_count > 0;
   if (cohort.is_leaving) return;
-  sms_.release(*this, cohort.held());
+  sms_.release(*this, cohort.sms);
   idle_cohorts_.push_back(&cohort);
 }
 

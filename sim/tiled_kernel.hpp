@@ -91,7 +91,7 @@ class TiledKernel : public Grid {
   /// CTAs that go through their tiles side by side.
   struct Cohort {
     TiledKernel* kernel = nullptr;
-    boost::container::small_vector<int, 160> sms;     // of each CTA
+    std::span<const int> sms;                         // of each CTA
     std::int64_t first = 0, count = 0;                // tiles of this step
     std::int64_t stored_first = 0, stored_count = 0;  // of the step before, which are on their way; count 0: none
     std::size_t stores = 0;                           // which of the work's those are
@@ -99,7 +99,6 @@ class TiledKernel : public Grid {
     bool has_begun = false;                           // its first tiles
     bool is_full = false;                             // this step's results wait for the memory of those
     bool is_leaving = false;                          // holds its SMs until its last tiles are stored
-    std::span<const int> held() const { return {sms.data(), sms.size()}; }
     static void* operator new(std::size_t bytes) { return FrameStore::of_thread().take(bytes); }
     static void operator delete(void* cohort, std::size_t bytes) { FrameStore::of_thread().give_back(cohort, bytes); }
     void begin() { kernel->compute(*this); }

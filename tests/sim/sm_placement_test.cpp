@@ -18,7 +18,7 @@ TEST(SmPlacement, ClustersGoRoundTheGpcs) {
   SmLayout layout(test_gpu(2, 4));
   SmPlacement placement(layout);
   SmStatePointer state = placement.nobody();
-  EXPECT_THAT(placement.place(state, whole_sm, 2, 6), ElementsAre(0, 1, 4, 5, 2, 3));
+  EXPECT_THAT(placement.place(state, whole_sm, 2, 6)->sms, ElementsAre(0, 1, 4, 5, 2, 3));
   EXPECT_EQ(state->occupancy.residents, 6);
 }
 
@@ -46,11 +46,11 @@ TEST(SmPlacement, KeptAnswersAreThoseFoundAnew) {
     const int cluster = 1 + static_cast<int>(draw() % 2);
     const int most = 1 + static_cast<int>(draw() % 60);
     SmStatePointer same(new SmState(state->occupancy, 1));
-    const std::span<const int> placed = kept.place(state, cta, cluster, most);
+    const std::vector<int> placed = kept.place(state, cta, cluster, most)->sms;
     SmPlacement fresh(layout);
-    ASSERT_THAT(placed, ElementsAreArray(fresh.place(same, cta, cluster, most)));
+    ASSERT_THAT(placed, ElementsAreArray(fresh.place(same, cta, cluster, most)->sms));
     ASSERT_EQ(state->occupancy, same->occupancy);
-    if (!placed.empty()) residents.push_back({cta, {placed.begin(), placed.end()}});
+    if (!placed.empty()) residents.push_back({cta, placed});
   }
 }
 
@@ -61,7 +61,7 @@ TEST(SmPlacement, AskingForMoreThanThereIsRoomForChangesNothing) {
     SmOccupancy occupancy(layout);
     occupancy.take_room(std::vector{2}, quarter_sm, 1);
     SmStatePointer state(new SmState(occupancy, 1));
-    EXPECT_THAT(placement.place(state, whole_sm, 2, most), ElementsAre(0, 1, 3, 4));
+    EXPECT_THAT(placement.place(state, whole_sm, 2, most)->sms, ElementsAre(0, 1, 3, 4));
   }
 }
 
