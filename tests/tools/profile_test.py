@@ -188,7 +188,7 @@ class Profiles(unittest.TestCase):
         profile = self.made("--topology", self.write("topo.txt", matrix(gpus=4, cell=lambda i, j: "NV12")))
         self.assertEqual((profile["gpus"], profile["fabric"]["port_peak"]["value"]), (4, 300))
         self.assertEqual(profile["fabric"]["port_peak"]["source"], "measured: nvidia-smi topo -m, topo.txt")
-        base = json.loads((ROOT / "calibration/machines/h200x8-nvswitch.json").read_text())
+        base = json.loads((ROOT / f"calibration/machines/{BASE}.json").read_text())
         for section, kernel, rate in (("fabric", None, "port_bandwidth"), ("copy_engines", None, "push_bandwidth"),
                                       ("direct_collectives", "two_shot", "one_way_bandwidth")):
             of = lambda one: (one[section][kernel] if kernel else one[section])[rate]["value"]

@@ -143,8 +143,8 @@ class Corpus:
         ]:
             lines = lines_of(self.root / MEASUREMENTS / name, count, stride)
             made.append(("\n".join(lines).encode() + b"\n", b""))
-        for name in ("h200x4-2026-11-21/gemm", "h200x4-2026-11-21/pairs_2gpu"):
-            lines = lines_of(self.root / MEASUREMENTS / f"{name}.jsonl", 9)
+        for name, ending in (("h200x4-2026-11-21/gemm", "jsonl"), ("h200x4-2026-11-21/pairs_2gpu", "jsonl.gz")):
+            lines = lines_of(self.root / MEASUREMENTS / f"{name}.{ending}", 9)
             kernels = [
                 line
                 for line in lines_of(self.root / MEASUREMENTS / f"{name}.kernels.gz", 10_000)
