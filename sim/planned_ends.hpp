@@ -87,14 +87,19 @@ inline void PlannedEnds::move_up(std::size_t place, const Entry& entry) {
   put(place, entry);
 }
 
+/// By way of the bottom, without a look at the entry: who moves down comes late, as a rule.
 inline void PlannedEnds::move_down(std::size_t place, const Entry& entry) {
-  for (std::size_t child = 2 * place + 1; child < heap_.size(); child = 2 * place + 1) {
-    if (child + 1 < heap_.size()) child += static_cast<std::size_t>(heap_[child + 1].end < heap_[child].end);
-    if (!(heap_[child].end < entry.end)) break;
-    put(place, heap_[child]);
-    place = child;
+  std::size_t right = 2 * place + 2;
+  for (; right < heap_.size(); right = 2 * place + 2) {
+    const std::size_t sooner = right - static_cast<std::size_t>(heap_[right - 1].end < heap_[right].end);
+    put(place, heap_[sooner]);
+    place = sooner;
   }
-  put(place, entry);
+  if (right == heap_.size()) {
+    put(place, heap_[right - 1]);
+    place = right - 1;
+  }
+  move_up(place, entry);
 }
 
 inline void PlannedEnds::plan(int flow, PlannedEnd end) {
@@ -123,7 +128,7 @@ inline void PlannedEnds::forget(int flow) {
   const Entry last = heap_.back();
   heap_.pop_back();
   if (place == heap_.size()) return;
-  place > 0 && last.end < heap_[(place - 1) / 2].end ? move_up(place, last) : move_down(place, last);
+  move_down(place, last);
 }
 
 }  // namespace weft::sim
