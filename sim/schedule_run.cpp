@@ -63,7 +63,7 @@ void ScheduleRun::prepare_activities(int rank, int iteration) {
     one.occasion = iteration * order_.operations() + id;
     one.part_of = &rank_iterations_[index(rank, iteration)];
     one.rearm();
-    prepare_tiles(one);
+    prepare_waits(one);
   }
 }
 
@@ -75,10 +75,18 @@ void ScheduleRun::introduce(Activity& one, int rank, OperationId id) {
   one.rank = rank;
   one.priority = schedule_.streams[operation.stream].priority;
   one.is_root = order_.edges(id).empty();
+  match(
+      operation.work,
+      [&](const Gemm& gemm) {
+        one.tile_groups.resize(static_cast<std::size_t>(tile_groups(operation.work).count));
+        if (ranks_meet(gemm)) one.meeting = std::make_unique<RankMeeting>();
+      },
+      [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                     PartialAttention, Signal, Wait, Barrier, Delay> auto&) {});
 }
 
-/// A GEMM's tile groups are points, add to counters and may wait for counters; so may a wait that holds SMs.
-void ScheduleRun::prepare_tiles(Activity& one) {
+/// A GEMM's tile groups may wait for counters; so may a wait that holds SMs.
+void ScheduleRun::prepare_waits(Activity& one) {
   one.tile_waits.clear();
   const auto wait_for = [&](CounterId id, std::int64_t value) {
     one.tile_waits.push_back(&counter(one.rank, one.iteration, id).reaching(engine_, value));
@@ -89,9 +97,7 @@ void ScheduleRun::prepare_tiles(Activity& one) {
         if (wait.held_sms > 0) wait_for(wait.counter, wait.value);
       },
       [&](const Gemm& gemm) {
-        one.tile_groups.resize(static_cast<std::size_t>(tile_groups(one.operation->work).count));
         for (const TileWait& wait : gemm.waits) wait_for(wait.counter, wait.value);
-        if (ranks_meet(gemm) && !one.meeting) one.meeting = std::make_unique<RankMeeting>();
       },
       [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
                      PartialAttention, Signal, Barrier, Delay> auto&) {});

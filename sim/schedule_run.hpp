@@ -66,7 +66,7 @@ class ScheduleRun {
   std::size_t index(int rank, int iteration) const { return static_cast<std::size_t>(iteration) * ranks_ + rank; }
   void prepare_activities(int rank, int iteration);
   void introduce(Activity& activity, int rank, OperationId id);
-  void prepare_tiles(Activity& activity);
+  void prepare_waits(Activity& activity);
   Process run_rank(int rank);
   Process run_stream(int rank, StreamId stream);
   Process raise_counter(Activity& activity, Signal signal);
