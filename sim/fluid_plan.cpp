@@ -86,7 +86,7 @@ inline void FluidPool::count(FlowId id, const Flow& flow, const Use& use) {
     resource.wanted += flow.cap * use.per_unit;
   } else {
     resource.wanted -= flow.cap * use.per_unit;
-    *std::find(resource.flows.begin(), resource.flows.end(), id) = resource.flows.back();
+    resource.place_of(id) = resource.flows.back();
     resource.flows.pop_back();
   }
 }

@@ -185,7 +185,7 @@ FlowId FluidPool::renew(const Renewal& renewal) {
 /// `id` runs on the resources of `gone`, whose slot is free.
 void FluidPool::change_places(FlowId gone, FlowId id) {
   flows_[gone].runs = false;
-  for (const Use& use : uses(flows_[id])) *std::ranges::find(resources_[use.resource].flows, gone) = id;
+  for (const Use& use : uses(flows_[id])) resources_[use.resource].place_of(gone) = id;
   free_.push_back(gone);
 }
 

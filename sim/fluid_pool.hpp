@@ -68,6 +68,13 @@ class FluidPool {
     boost::container::small_vector<FlowId, 4> flows;  // that run, in any order
     bool is_touched = false;                          // its flows have changed since the last settling
     std::uint64_t seen = 0;                           // number of the search that met it last
+
+    /// Of one that runs: most have few beside them.
+    FlowId& place_of(FlowId id) {
+      FlowId* place = flows.data();
+      while (*place != id) ++place;
+      return *place;
+    }
   };
   struct Path {
     std::size_t first_use = 0, last_use = 0;
