@@ -108,11 +108,12 @@ inline bool FluidPool::update_limit(int r) {
 
 /// Pairs each start with an equal end of this instant: the sum over each resource is then what it was.
 void FluidPool::take_over_rates() {
-  started_.clear();
   ended_.clear();
-  for (const FlowId id : changed_) (flows_[id].runs ? started_ : ended_).push_back(id);
-  for (const FlowId id : started_) {
+  for (const FlowId id : changed_)
+    if (!flows_[id].runs) ended_.push_back(id);
+  for (const FlowId id : changed_) {
     Flow& flow = flows_[id];
+    if (!flow.runs) continue;
     const auto twin =
         std::find_if(ended_.begin(), ended_.end(), [&](FlowId other) { return is_twin(flows_[other], flow); });
     if (twin != ended_.end()) {

@@ -167,7 +167,7 @@ class FluidPool {
   MaxMin max_min_;
   ResourceList to_plan_;  // resources whose flows' rates may change
   boost::container::small_vector<NewEnd, usual_flows> new_ends_;
-  FlowList started_, ended_;
+  FlowList ended_;
   ResourceList settled_;       // the resources that were touched,
   FlowId lone_change_ = none;  // or the flow whose resources alone were
   std::vector<int> part_of_;   // by flow

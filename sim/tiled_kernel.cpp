@@ -232,6 +232,7 @@ double TiledKernel::addend_us(const Cohort& cohort) const {
 }
 
 void TiledKernel::on_cohort_end(Cohort& cohort) {
+  if (is_amid_its_tiles(cohort)) return run_as_before(cohort);
   if (const std::int64_t summed = complete_tiles(cohort); summed < cohort.count) {
     if (summed == 0) return held_.push_back(&cohort);
     Cohort& others = split(cohort, summed);
@@ -239,9 +240,7 @@ void TiledKernel::on_cohort_end(Cohort& cohort) {
     others.count = std::exchange(cohort.count, summed) - summed;
     held_.push_back(&others);
   }
-  if (!work_.stores.empty()) return store(cohort);
-  if (is_amid_its_tiles(cohort)) return run_as_before(cohort);
-  go_on_after(cohort);
+  work_.stores.empty() ? go_on_after(cohort) : store(cohort);
 }
 
 /// Its tiles stay where they are.
@@ -312,12 +311,12 @@ void TiledKernel::on_stored(Cohort& cohort) {
   if (std::exchange(cohort.is_full, false)) store(cohort);
 }
 
-/// Does the cohort go on with as many of the next tiles, and nobody learns of those that it has done?
+/// Does the cohort go on with as many of the next tiles, and nobody learns of those that it has done nor holds them up?
 bool TiledKernel::is_amid_its_tiles(const Cohort& cohort) const {
   const bool takes_next =
       work_.scheduler == TileScheduler::dynamic_persistent || work_.scheduler == TileScheduler::stream_k;
   return takes_next && group_left_.size() == 1 && group_waits_.empty() && addend_waits_.empty() &&
-         work_.fetches.empty() && activity_->meeting == nullptr &&
+         work_.fetches.empty() && work_.stores.empty() && activity_->meeting == nullptr &&
          cohort.count == static_cast<std::int64_t>(cohort.sms.size()) && next_tile_ + cohort.count < work_.tiles;
 }
 
