@@ -73,7 +73,7 @@ class IterationEnergy::DemandOf {
   template <class Size>
   int counted(const Size& size, DataType dtype) const {
     const GemmKernel& kernel = cost_.kernel;
-    std::vector<BusyGemm>& gemms = energy_.gemms_;
+    FrameVector<BusyGemm>& gemms = energy_.gemms_;
     const auto equal = std::find_if(gemms.begin(), gemms.end(), [&](const BusyGemm& one) {
       const auto* of_kind = std::get_if<Size>(&one.size);
       return of_kind != nullptr && *of_kind == size && one.dtype == dtype && one.kernel == kernel;

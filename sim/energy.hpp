@@ -8,6 +8,7 @@
 #include "models/machine/machine.hpp"
 #include "models/schedule/amounts.hpp"
 #include "models/schedule/schedule.hpp"
+#include "sim/frame_store.hpp"
 #include "sim/operation_cost.hpp"
 
 namespace weft::sim {
@@ -64,8 +65,8 @@ class IterationEnergy {
   double busy_uJ(const BusyGemm& gemm, double busy_us, double clock_share) const;
 
   const Machine& machine_;
-  std::vector<Demand> demands_;  ///< one for each operation
-  std::vector<BusyGemm> gemms_;
+  FrameVector<Demand> demands_;  ///< one for each operation
+  FrameVector<BusyGemm> gemms_;
   double fixed_uJ_ = 0, switching_uJ_ = 0;
   double mixed_ = 1;
 };
@@ -95,7 +96,7 @@ class PowerChanges {
     double at_us, power_W;
     int on_tensor_cores;
   };
-  std::vector<Change> changes_;
+  FrameVector<Change> changes_;
 };
 
 /// The root of the mean square of power over `period_us`: of `idle_W` and what each span takes while it lasts. `spans`

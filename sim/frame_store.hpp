@@ -20,7 +20,7 @@ class FrameStore {
   void give_back(void* frame, std::size_t bytes);
 
  private:
-  static constexpr std::size_t step = 64, sizes = 16;  // frames above 1 KiB come and go
+  static constexpr std::size_t step = 64, sizes = 64;  // frames above 4 KiB come and go
 
   static std::size_t size_class(std::size_t bytes) { return (bytes - 1) / step; }
 

@@ -98,8 +98,8 @@ class ScheduleRun {
   const StreamTiming& timing_;
   const int ranks_;
   int iterations_ = 0;
-  std::vector<Activity> activities_;  // never more nor fewer during a run: waiters hold references
-  std::vector<Iteration> rank_iterations_;
+  FrameVector<Activity> activities_;  // never more nor fewer during a run: waiters hold references
+  FrameVector<Iteration> rank_iterations_;
   std::map<std::tuple<int, int, CounterId>, CounterState> counters_;  // iteration, rank, counter
   std::map<std::tuple<int, int, int>, Meeting> meetings_;             // iteration, channel, number
   Processes processes_;

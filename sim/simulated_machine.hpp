@@ -188,8 +188,8 @@ class SimulatedMachine : public Device {
   IdealUnits units_;
   std::vector<std::unique_ptr<GpuState>> gpus_;
   int lasting_resources_ = 0;                         // of the pool: not the links, which are made as they are used
-  std::vector<Prepared> prepared_;                    // by rank and operation
-  std::vector<Transfers> transfers_;                  // by operation: a collective's, once it started
+  FrameVector<Prepared> prepared_;                    // by rank and operation
+  FrameVector<Transfers> transfers_;                  // by operation: a collective's, once it started
   using CollectiveKey = std::pair<int, OperationId>;  // iteration, operation
   using Collectives = std::map<CollectiveKey, CollectiveRun, std::less<>,
                                FrameAllocator<std::pair<const CollectiveKey, CollectiveRun>>>;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/schedule/schedule.hpp"
+#include "sim/frame_store.hpp"
 
 namespace weft::sim {
 
@@ -86,11 +87,11 @@ class StreamOrder {
   const Schedule& schedule_;
   const StreamTiming timing_;
   std::vector<bool> by_library_, is_peer_copy_;  // by operation
-  std::vector<StreamOperations> on_stream_;
-  std::vector<Edges> edges_;
-  std::vector<Picoseconds> root_offset_;
+  FrameVector<StreamOperations> on_stream_;
+  FrameVector<Edges> edges_;
+  FrameVector<Picoseconds> root_offset_;
   std::vector<OperationId> queued_behind_;
-  std::vector<int> barrier_number_;
+  FrameVector<int> barrier_number_;
 };
 
 }  // namespace weft::sim
