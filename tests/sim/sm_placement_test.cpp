@@ -54,6 +54,20 @@ TEST(SmPlacement, KeptAnswersAreThoseFoundAnew) {
   }
 }
 
+TEST(SmPlacement, FindsWhatIsFullOfLargeCtasAgainAfterItWasFullOfSmallOnes) {
+  SmLayout layout(test_gpu(2, 4));
+  SmPlacement placement(layout);
+  const auto with_one_on_each_sm = [&](const CtaShape& cta) {
+    SmStatePointer state = placement.nobody();
+    placement.place(state, cta, 1, layout.sms());
+    return state;
+  };
+  const SmStatePointer first = with_one_on_each_sm(whole_sm), other = with_one_on_each_sm(half_sm);
+  EXPECT_NE(first, other);
+  EXPECT_EQ(with_one_on_each_sm(whole_sm), first);
+  EXPECT_EQ(with_one_on_each_sm(half_sm), other);
+}
+
 TEST(SmPlacement, AskingForMoreThanThereIsRoomForChangesNothing) {
   SmLayout layout(test_gpu(1, 5));
   SmPlacement placement(layout);

@@ -11,6 +11,7 @@ namespace weft::sim {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 
 constexpr CtaShape whole_sm{1024, 1, 1}, half_sm{512, 1, 1}, quarter_sm{1, 256, 1};
 
@@ -170,6 +171,25 @@ TEST_F(SmPoolTest, AsManyClustersFitAsCapacitySays) {
   engine.run();
   EXPECT_EQ(odd_layout.capacity(half_sm, 2), 10);
   EXPECT_THAT(kernel.start_times, ElementsAre(0));
+}
+
+TEST_F(SmPoolTest, SmsOfAGridStayAsTheyAreWhileItsCtasAreResident) {
+  struct Keeper : Grid {
+    std::span<const int> sms;
+    void on_placed(std::span<const int> placed) override { sms = placed; }
+  } keeper;
+  keeper.cta = whole_sm;
+  keeper.unplaced = 3;
+  pool.submit(keeper);
+  engine.run();
+  const std::vector<int> sms{keeper.sms.begin(), keeper.sms.end()};
+  SmPool other(engine, placement);  // asks for as many of other shapes, more than answers are kept of
+  for (int registers = 1; registers <= 20; ++registers) {
+    TimedGrid passing(engine, other, 3, {1, registers, 1}, 100);
+    other.submit(passing);
+    engine.run();
+  }
+  EXPECT_THAT(keeper.sms, ElementsAreArray(sms));
 }
 
 TEST_F(SmPoolTest, WithdrawnGridNoLongerHoldsBackThoseBehind) {
