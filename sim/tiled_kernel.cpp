@@ -44,9 +44,7 @@ PathId TiledKernel::path_of(Uses uses, double GBps) {
 
 void TiledKernel::change_work(TiledWork&& work) {
   assert(work.tiles == work_.tiles);
-  work_ = std::move(work);
-  find_paths();
-  tail_ = from_us(work_.tail_us);
+  adapt_work([&](TiledWork& own) { own = std::move(work); });
 }
 
 void TiledKernel::find_groups() {

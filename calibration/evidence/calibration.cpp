@@ -285,14 +285,15 @@ std::vector<Comparison> unseen(const BaseProfile& base, const CalibrationEvidenc
   }
   ProgressOfParts cases_done(progress, count);
   std::vector<Comparison> comparisons;
-  for (const auto& [folder, cases] : measured) {
+  for (auto& [folder, cases] : measured) {
     std::vector<MeasuredFile> others;
     std::ranges::copy_if(evidence.fitted, std::back_inserter(others),
                          [&where = folder](const MeasuredFile& file) { return file.path.parent_path() != where; });
     const bool is_fitted_to_all = others.empty() || others.size() == evidence.fitted.size();
     const Machine machine = is_fitted_to_all ? all : Fit(base, others, evidence, name).machine();
     std::size_t refused = 0;
-    std::ranges::move(compare(in_their_mixes(cases, machine), machine, refused, {}, cases_done.next(cases.size())),
+    const Progress some_done = cases_done.next(cases.size());
+    std::ranges::move(compare(in_their_mixes(std::move(cases), machine), machine, refused, {}, some_done),
                       std::back_inserter(comparisons));
   }
   return comparisons;
