@@ -31,6 +31,18 @@ double excess_at(double clock_share, const std::vector<std::unique_ptr<Simulatio
   return (is_mean ? sum / time_us : std::sqrt(sum / time_us)) / power.limit_W;
 }
 
+/// Mean clock over the turns, as a share of the maximum.
+double mean_share_at(double clock_share, const std::vector<std::unique_ptr<Simulation>>& mix) {
+  double sum = 0, time_us = 0;
+  for (const std::unique_ptr<Simulation>& one : mix) {
+    const Attempt attempt = one->run(clock_share);
+    const double lasts_us = turn_us(attempt.time_us);
+    sum += lasts_us * one->mean_clock_share(attempt);
+    time_us += lasts_us;
+  }
+  return sum / time_us;
+}
+
 }  // namespace
 
 /// By false position, in which an end that stays counts for half the next time (the Illinois rule).
@@ -52,6 +64,17 @@ double clock_share_of_mix(const std::vector<std::unique_ptr<Simulation>>& mix, c
     before = excess;
   }
   return share;
+}
+
+/// By halving: where some schedule waits on links alone, the mean hardly moves.
+double clock_share_of_mean(const std::vector<std::unique_ptr<Simulation>>& mix, double mean_share) {
+  double high = 1, low = lowest_clock_share;
+  if (mean_share_at(high, mix) <= mean_share) return high;
+  while (high - low > alike) {
+    const double share = (low + high) / 2;
+    (mean_share_at(share, mix) > mean_share ? high : low) = share;
+  }
+  return low;
 }
 
 }  // namespace weft::sim

@@ -16,4 +16,8 @@ namespace weft::sim {
 /// iterations. At least lowest_clock_share.
 double clock_share_of_mix(const std::vector<std::unique_ptr<Simulation>>& mix, const Power& power);
 
+/// The same share where it is the mean clock that is known, `mean_share` of the maximum over such turns: that is higher
+/// than the clock while tensor cores work, since it goes up between (Simulation::mean_clock_share()).
+double clock_share_of_mean(const std::vector<std::unique_ptr<Simulation>>& mix, double mean_share);
+
 }  // namespace weft::sim

@@ -36,6 +36,17 @@ Machine without(const Mechanisms& mechanisms, Machine machine) {
   return machine;
 }
 
+/// Refers to its arguments.
+std::vector<std::unique_ptr<Simulation>> mix_of(const std::vector<Schedule>& schedules, const Machine& machine,
+                                                const SimulationOptions& options) {
+  std::vector<std::unique_ptr<Simulation>> mix;
+  for (const Schedule& schedule : schedules) {
+    mix.push_back(std::make_unique<Simulation>(schedule, machine, options));
+    mix.back()->leave_out_statistics();
+  }
+  return mix;
+}
+
 }  // namespace
 
 bool ranks_are_alike(const Schedule& schedule) {
@@ -90,12 +101,15 @@ Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& full_machi
 double SimulatedExecutor::clock_of_mix_MHz(const std::vector<Schedule>& schedules, const Machine& full_machine) const {
   const Machine machine = without(options_.mechanisms, full_machine);
   if (!options_.mechanisms.power) return machine.gpu.max_clock_MHz;
-  std::vector<std::unique_ptr<Simulation>> mix;
-  for (const Schedule& schedule : schedules) {
-    mix.push_back(std::make_unique<Simulation>(schedule, machine, options_));
-    mix.back()->leave_out_statistics();
-  }
-  return clock_share_of_mix(mix, machine.power) * machine.gpu.max_clock_MHz;
+  return clock_share_of_mix(mix_of(schedules, machine, options_), machine.power) * machine.gpu.max_clock_MHz;
+}
+
+double SimulatedExecutor::clock_at_mean_MHz(const std::vector<Schedule>& schedules, const Machine& full_machine,
+                                            double mean_MHz) const {
+  const Machine machine = without(options_.mechanisms, full_machine);
+  if (!options_.mechanisms.power) return machine.gpu.max_clock_MHz;
+  const double max_MHz = machine.gpu.max_clock_MHz;
+  return clock_share_of_mean(mix_of(schedules, machine, options_), mean_MHz / max_MHz) * max_MHz;
 }
 
 Trace simulate(const Schedule& schedule, const Machine& machine, const SimulationOptions& options) {

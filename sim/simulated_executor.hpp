@@ -30,7 +30,10 @@ class SimulatedExecutor : public Executor {
   /// The SM clock in MHz that these schedules find when they take turns under one sustained load (sim/mix_clock.hpp);
   /// the highest where nothing holds it back. At least one schedule.
   double clock_of_mix_MHz(const std::vector<Schedule>& schedules, const Machine& machine) const;
-  /// The same to hand on to a study, as long as this executor lives.
+  /// The same where their mean clock over the turns has been measured: that of the tensor cores' phases, at which such
+  /// schedules are asked about (RunCondition::is_of_mix).
+  double clock_at_mean_MHz(const std::vector<Schedule>& schedules, const Machine& machine, double mean_MHz) const;
+  /// clock_of_mix_MHz() to hand on to a study, as long as this executor lives.
   auto mix_clock() const {
     return [this](const std::vector<Schedule>& schedules, const Machine& machine) {
       return clock_of_mix_MHz(schedules, machine);

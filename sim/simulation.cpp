@@ -18,6 +18,7 @@ constexpr int iterations_of_a_race = 6;
 constexpr int iterations_of_meeting_ranks = 5;
 constexpr int most_operations_adrift = 4000;  // of all ranks and iterations: some tens of ms to simulate
 constexpr double steady_to = 1e-3;            // of an iteration's time
+constexpr double worth_naming = 0.05;         // of it: launches that take no more are not what limits it
 
 /// After so long the governor has settled: in a longer iteration it sees phases by themselves. One that acts at once
 /// sees an iteration as a whole.
@@ -75,13 +76,13 @@ std::vector<PowerSpan> Simulation::power_spans(const Attempt& last) {
   return spans_of(last, 0, run_.begin_of(0, last.iterations - 1));
 }
 
-/// Of the maximum: the governor of a load that comes and goes lets the clock up where no tensor core works, but that of
-/// a GEMM which is repeated alone does not see its gaps.
 double Simulation::mean_clock_share(const Attempt& last) {
   const double at_work = tensor_clock_share(last.clock_share);
   const bool is_governed = !machine_.condition.holds_clock() && energy_.uses_tensor_cores();
   if (is_governed && is_steady_load(schedule_)) return at_work;
-  const double between = is_governed ? std::max(at_work, machine_.power.clock_between) : last.clock_share;
+  const Power& power = machine_.power;
+  const double goes_up_to = std::min(power.clock_between, power.clock_rise * at_work);
+  const double between = is_governed ? std::max(at_work, goes_up_to) : last.clock_share;
   return std::lerp(between, at_work, tensor_time_us(last) / last.time_us);
 }
 
@@ -165,7 +166,7 @@ Attempt Simulation::run_iterations(int iterations, double clock_share, int mean_
     before_us += exposed_us;
   }
   const double floor_us = repetition_floor_us();
-  attempt.is_launch_bound = attempt.time_us < floor_us;
+  attempt.is_launch_bound = attempt.time_us * (1 + worth_naming) < floor_us;
   attempt.time_us = std::max(attempt.time_us, floor_us);
   before_us = std::max(before_us, floor_us);
   attempt.power_W = machine_.power.idle_W + energy_.total_uJ(tensor_clock_share(clock_share)) / attempt.time_us;

@@ -55,6 +55,10 @@ class Simulation {
   /// Of the operations of an iteration with tensor cores at a share of the maximum clock.
   EnergyAtClock energy(double clock_share) const { return energy_.at(clock_share); }
 
+  /// Of the maximum, as the SMs count cycles: the governor of a load that comes and goes lets the clock up where no
+  /// tensor core works, but that of a GEMM which is repeated alone does not see its gaps.
+  double mean_clock_share(const Attempt& last);
+
   /// Of the last iteration of the last run.
   Trace trace(const Attempt& last);
   /// Runs that iteration once more, and says what the units of every GPU of the schedule did in it.
@@ -70,7 +74,6 @@ class Simulation {
   PowerSpan span_of(OperationId id, const Attempt& last, int rank, double energy_uJ);
   std::vector<PowerSpan> spans_of(const Attempt& last, int rank, Picoseconds origin);
   double tensor_time_us(const Attempt& last);
-  double mean_clock_share(const Attempt& last);
   double repetition_floor_us() const;
   double exposed_launch_us(double time_us) const;
 

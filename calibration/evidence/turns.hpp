@@ -10,9 +10,9 @@
 
 namespace weft::calibration::evidence {
 
-/// Each case that was measured in turn, asked at the clock that its mix finds on the simulated machine, or, beside
-/// guests, whose load nobody tells, at the clock that was measured; the others stay as they are. `progress` counts
-/// mixes.
+/// Each case that was measured in turn, asked at the clock that its mix finds on the simulated machine; beside guests,
+/// whose load nobody tells, at the one whose mean over the mix is the clock that was read. The others stay as they
+/// are. `progress` counts mixes.
 std::vector<MeasuredCase> in_their_mixes(std::vector<MeasuredCase> measured, const Machine& machine,
                                          const sim::Mechanisms& mechanisms = {}, const Progress& progress = {});
 

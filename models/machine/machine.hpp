@@ -68,6 +68,7 @@ struct Power {
   double mixed_energy = 1;  ///< of operations that take turns, over that of each repeated alone
   double voltage_floor = 1;
   double tensor_clock = 1, clock_between = 1;
+  double clock_rise = 10;  ///< no limit by default: the highest clock is less than 10 times the lowest
   int governor_exponent = 1;
   double governor_delay_ms = 0, governor_ramp_ms = 0;
 

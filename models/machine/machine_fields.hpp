@@ -81,6 +81,8 @@ void describe(auto& io, Like<Power> auto& power) {
   io.optional(
       "clock_between", power.clock_between,
       {"ratio", "most of the maximum clock between the operations on tensor cores of a load that has others", shares});
+  io.optional("clock_rise", power.clock_rise,
+              {"ratio", "the clock there over that while tensor cores work, at most", {1, 10}});
   io.optional("governor_exponent", power.governor_exponent,
               {"exponent", "1: an iteration's mean power meets the limit, 2: its root mean square", {1, 2}});
   io.optional("governor_delay", power.governor_delay_ms,

@@ -44,12 +44,12 @@ std::vector<Case> in_turn(std::vector<Case> mix, const Machine& machine, Executo
 }
 
 std::vector<Case> in_turn(std::vector<Case> cases, const Mixes& mixes, const Machine& machine, Executor& executor,
-                          const MixClock& clock_of_mix_MHz, const Progress& progress) {
+                          const ClockOfEachMix& clock_of, const Progress& progress) {
   ProgressCounter done(progress, mixes.size());
   for_each_index(mixes.size(), [&](std::size_t index) {
     std::vector<Case> mix;
     for (const std::size_t place : mixes[index]) mix.push_back(cases[place]);
-    mix = in_turn(std::move(mix), machine, executor, clock_of_mix_MHz);
+    mix = in_turn(std::move(mix), machine, executor, clock_of(index));
     for (std::size_t i = 0; i < mix.size(); ++i) cases[mixes[index][i]] = std::move(mix[i]);
     done.add();
   });
@@ -82,7 +82,7 @@ std::vector<std::string> lines_in_turn(std::vector<std::string> lines, const Mac
     }
   }
   const Mixes mixes = mixes_of(cases);
-  cases = in_turn(std::move(cases), mixes, machine, executor, clock_of_mix_MHz);
+  cases = in_turn(std::move(cases), mixes, machine, executor, [&](std::size_t) { return clock_of_mix_MHz; });
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (cases[i].condition.fixed_clock_MHz == 0) continue;
     auto& [line, json] = of_case[i];

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,12 @@ std::vector<Case> in_turn(std::vector<Case> mix, const Machine& machine, Executo
 /// The places of the cases of each mix.
 using Mixes = std::vector<std::vector<std::size_t>>;
 
+/// What finds the clock of the mix at that place.
+using ClockOfEachMix = std::function<MixClock(std::size_t mix)>;
+
 /// The same of several mixes on all cores; cases of none stay as they are. `progress` counts mixes.
 std::vector<Case> in_turn(std::vector<Case> cases, const Mixes& mixes, const Machine& machine, Executor& executor,
-                          const MixClock& clock_of_mix_MHz, const Progress& progress = {});
+                          const ClockOfEachMix& clock_of, const Progress& progress = {});
 
 /// Of the cases of one workload on as many GPUs, in the order of their first.
 Mixes mixes_of(const std::vector<Case>& cases);

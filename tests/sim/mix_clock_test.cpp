@@ -65,6 +65,29 @@ TEST(MixClock, IsTheLowestWhereNoClockMeetsTheLimit) {
   EXPECT_NEAR(clock_MHz({hot}, machine), 0.3 * machine.gpu.max_clock_MHz, 1e-9);
 }
 
+// The clock goes up between GEMMs: whoever asks at the mean that was read asks too high.
+TEST(MixClock, IsBelowTheMeanThatItGives) {
+  Machine machine = test_machine();
+  machine.power.clock_between = 0.95;
+  const double at_work_MHz = 0.6 * machine.gpu.max_clock_MHz;
+  const auto mean_of = [&](const Schedule& schedule) {
+    Machine at_work = machine;
+    at_work.condition.fixed_clock_MHz = at_work_MHz, at_work.condition.is_of_mix = true;
+    return SimulatedExecutor().run(schedule, at_work);
+  };
+  double sum = 0, time_us = 0;
+  for (const Schedule& one : {hot, cool}) {
+    const Trace trace = mean_of(one);
+    const double turn_us = trace.time_us * std::max(1.0, std::floor(2000 / trace.time_us));
+    sum += turn_us * trace.clock_MHz;
+    time_us += turn_us;
+  }
+  EXPECT_GT(sum / time_us, 1.05 * at_work_MHz);
+  EXPECT_NEAR(SimulatedExecutor().clock_at_mean_MHz({hot, cool}, machine, sum / time_us), at_work_MHz,
+              0.004 * machine.gpu.max_clock_MHz);
+  EXPECT_EQ(SimulatedExecutor().clock_at_mean_MHz({hot}, machine, machine.gpu.max_clock_MHz), machine.gpu.max_clock_MHz);
+}
+
 TEST(MixClock, HasNoLimitWithoutPower) {
   SimulatedExecutor executor({.spans = false, .mechanisms = {.power = false}, .given_us = {}});
   EXPECT_EQ(executor.clock_of_mix_MHz({hot}, test_machine()), test_machine().gpu.max_clock_MHz);

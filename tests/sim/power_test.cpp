@@ -155,6 +155,9 @@ TEST(Power, TheClockOfAMixGoesUpToTheOneBetweenTensorCoresWork) {
   const Trace trace = SimulatedExecutor().run(pair, machine);
   const double gemm_us = trace.spans.front().end_us - trace.spans.front().start_us;
   EXPECT_NEAR(trace.clock_MHz / machine.gpu.max_clock_MHz, std::lerp(0.9, 0.5, gemm_us / trace.time_us), 0.01);
+  machine.power.clock_rise = 1.2;
+  EXPECT_NEAR(SimulatedExecutor().run(pair, machine).clock_MHz / machine.gpu.max_clock_MHz,
+              std::lerp(0.5 * 1.2, 0.5, gemm_us / trace.time_us), 0.01);
   const Schedule gemm = schedule_of(large, 1);
   EXPECT_EQ(SimulatedExecutor().run(gemm, machine).clock_MHz, machine.condition.fixed_clock_MHz);
 }

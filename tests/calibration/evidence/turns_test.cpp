@@ -38,10 +38,15 @@ TEST_F(InTheirMixes, CasesOfOneMixHaveOneClock) {
   EXPECT_NE(clocks[0], clocks[2]);  // of another run
 }
 
-TEST_F(InTheirMixes, BesideGuestsTheClockIsTheOneThatWasMeasured) {
-  MeasuredCase one = measured("x", "1", Serial{});
-  one.beside_guests = true, one.sm_clock_MHz = 1234;
-  EXPECT_EQ(clocks_MHz({one}), std::vector<double>{1234});
+TEST_F(InTheirMixes, BesideGuestsTheClockIsTheOneWhoseMeanWasMeasured) {
+  MeasuredCase one = measured("x", "1", Serial{}), other = measured("x", "1", Decomposition{2});
+  for (MeasuredCase* each : {&one, &other}) each->beside_guests = true, each->sm_clock_MHz = 1400;
+  const std::vector<double> clocks = clocks_MHz({one, other});
+  EXPECT_EQ(clocks[0], clocks[1]);
+  EXPECT_LT(clocks[0], 1400);  // it goes up between the GEMMs
+  EXPECT_GT(clocks[0], 1100);
+  one.sm_clock_MHz = other.sm_clock_MHz = 1500;
+  EXPECT_GT(clocks_MHz({one, other})[0], clocks[0]);
 }
 
 TEST_F(InTheirMixes, WhatWasMeasuredAloneStaysAsItIs) {
