@@ -142,6 +142,19 @@ std::vector<Question> questions_of_layer(const ModelConfig& model, LayerForm for
   return questions;
 }
 
+/// Those that are named have some schedule of the op at some size: else nothing would be compared with serial.
+void check_families(const Scenario& scenario) {
+  const auto has_more_than_serial = [&](const Workload& workload) {
+    return std::ranges::any_of(candidates(workload, scenario.gpus, scenario.space), [](const Case& one) {
+      return !std::holds_alternative<Serial>(one.schedule.family);
+    });
+  };
+  const auto& families = scenario.space.families;
+  if (!families || families->empty() || scenario.model || std::ranges::any_of(scenario.plain, has_more_than_serial))
+    return;
+  throw InputError("families", "expected one that has a schedule of the op and its sizes, got " + joined(*families));
+}
+
 }  // namespace
 
 std::vector<Question> questions(const Scenario& scenario, std::size_t index) {
@@ -204,6 +217,7 @@ Scenario scenario_from_json(const nlohmann::json& json, const std::filesystem::p
     throw InputError(object.path_of("model"), "expected this key, or op with m, n and k; both are missing");
   object.finish();
   check_questions(scenario);
+  check_families(scenario);
   return scenario;
 }
 

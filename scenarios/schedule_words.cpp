@@ -149,19 +149,31 @@ std::string words_of(const ScheduleChoice& choice) {
   return text;
 }
 
-std::string other_software(const ScheduleChoice& choice) {
-  if (std::holds_alternative<AsyncTp>(choice.family)) return "PyTorch (async TP), vLLM (fuse_gemm_comms)";
-  if (std::holds_alternative<Signaling>(choice.family)) return "FlashOverlap (not on Hopper)";
+std::vector<std::string> other_software(const ScheduleChoice& choice, const Workload& workload, const Machine& machine) {
+  const Fabric& fabric = machine.fabric;
+  if (!fabric.peer_access) return {};  // all of it reads or writes other GPUs' memory
+  const std::vector<std::string> async_tp{"PyTorch (async TP)", "vLLM (fuse_gemm_comms)"};
+  if (std::holds_alternative<AsyncTp>(choice.family)) return async_tp;
+  if (std::holds_alternative<Signaling>(choice.family)) {
+    const bool is_written_for_it = machine.runtime == Runtime::cuda && machine.architecture != Architecture::hopper;
+    return is_written_for_it ? std::vector<std::string>{"FlashOverlap"} : std::vector<std::string>{};
+  }
   if (const auto* pairs = std::get_if<Pairs>(&choice.family)) {
     const std::array schedules{pairs->qkv, pairs->o, pairs->gate_up, pairs->down};
     const bool is_async_tp = std::all_of(schedules.begin(), schedules.end(), [](const auto& one) {
       return !one || std::holds_alternative<AsyncTp>(one->family);
     });
-    return is_async_tp ? other_software({AsyncTp{}}) : "";
+    return is_async_tp ? async_tp : std::vector<std::string>{};
   }
-  if (const auto* split = std::get_if<TokenSplit>(&choice.family))
-    return split->fused_norm ? "TokenWeave" : "vLLM (dual batch overlap), SGLang (two batch overlap)";
-  return "";
+  const auto* split = std::get_if<TokenSplit>(&choice.family);
+  if (split == nullptr) return {};
+  if (split->fused_norm) {  // its sums are made by the switch
+    const bool has_switch = machine.runtime == Runtime::cuda && fabric.kind == FabricKind::nvswitch;
+    return has_switch ? std::vector<std::string>{"TokenWeave"} : std::vector<std::string>{};
+  }
+  const auto* layer = std::get_if<LayerWorkload>(&workload);  // both overlap layers with experts alone
+  if (layer == nullptr || layer->experts == 0) return {};
+  return {"vLLM (dual batch overlap)", "SGLang (two batch overlap)"};
 }
 
 }  // namespace weft::scenarios

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "scenarios/schedule_choice.hpp"
+#include "models/machine/machine.hpp"
+#include "scenarios/workload.hpp"
 
 namespace weft::scenarios {
 
@@ -13,7 +15,7 @@ std::string words_of(const ScheduleChoice& choice);
 /// What schedules that differ in details only have in common: "chunks, NCCL", "pushes shard by shard".
 std::string kind_of(const ScheduleChoice& choice);
 
-/// Which software runs it today, besides `weft run`; empty: none that is known.
-std::string other_software(const ScheduleChoice& choice);
+/// Which software runs it today, besides `weft run`, for such work and on such a machine; empty: none that is known.
+std::vector<std::string> other_software(const ScheduleChoice& choice, const Workload& workload, const Machine& machine);
 
 }  // namespace weft::scenarios

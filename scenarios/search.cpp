@@ -155,7 +155,7 @@ std::size_t most_promising(const Ranking& ranking, const Promise& promise) {
   const std::vector<Candidate>& all = ranking.fastest_first;
   std::size_t best = ranking.serial;
   for (std::size_t i = 0; i < all.size(); ++i)
-    if (all[i].is_advisable && promise(all[i].odds) > promise(all[best].odds)) best = i;
+    if (all[i].may_be_advised() && promise(all[i].odds) > promise(all[best].odds)) best = i;
   return best;
 }
 

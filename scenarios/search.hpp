@@ -79,6 +79,9 @@ struct Candidate {
   double speedup = 1;        ///< over serial
   Odds odds = {};            ///< of serial all 0
   bool is_advisable = true;  ///< not where it is assumed, and others are not
+
+  /// Never what is predicted to be slower than serial, whatever the errors of the past let expect.
+  bool may_be_advised() const { return is_advisable && speedup > 1; }
 };
 
 /// Which schedule is advised: that of the least expected regret, which is that of the least expected time; or, careful,

@@ -124,6 +124,7 @@ ProfileGrades profile_grades(const json& profile) {
       .gemm = weakest_of(profile, "gemm", {"cooperative_efficiency"}),
       .small_gemm = weakest_of(profile, "gemm", {"pingpong_efficiency"}),
       .attention = weakest_of(profile, "other_kernels", {"attention_efficiency"}),
+      .hbm = weakest_of(profile, "gpu", {"hbm_bandwidth"}),
       .memory = std::max(weakest_of(profile, "gpu", {"hbm_bandwidth"}),
                          weakest_of(profile, "other_kernels", {"norm_share", "swiglu_share", "rotary_share"})),
       .copies = weakest_of(profile, "copy_engines", {"peer_bandwidth"}),

@@ -50,6 +50,7 @@ struct ProfileGrades {
   Grade gemm = Grade::assumed;        ///< efficiency of the tensor cores in large tiles
   Grade small_gemm = Grade::assumed;  ///< in small ones (GemmTiming::cooperative_above_elements)
   Grade attention = Grade::assumed;   ///< its efficiency
+  Grade hbm = Grade::assumed;         ///< its bandwidth
   Grade memory = Grade::assumed;    ///< bandwidth of the HBM, and the shares of it that norms, SwiGLU and rotary reach
   Grade copies = Grade::assumed;    ///< rate of a copy engine
   Grade launches = Grade::assumed;  ///< gaps between kernels and between graphs

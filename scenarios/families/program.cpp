@@ -3,11 +3,23 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/check/schedule_check.hpp"
+
 namespace weft::scenarios::families {
 
+namespace {
+
+/// The pairs of a layer have more to say than a name may hold.
+std::string name_of(const Case& request) {
+  const std::string on = describe(request.workload) + " on " + std::to_string(request.gpus) + " GPUs, ";
+  const std::string name = on + describe(request.schedule);
+  return name.size() <= schedule_check::max_name ? name : on + family_of(request.schedule);
+}
+
+}  // namespace
+
 Program::Program(const Case& request) {
-  schedule_.name =
-      describe(request.workload) + " on " + std::to_string(request.gpus) + " GPUs, " + describe(request.schedule);
+  schedule_.name = name_of(request);
   schedule_.family = family_of(request.schedule);
   schedule_.gpus = request.gpus;
   schedule_.launch = request.schedule.launch;

@@ -66,8 +66,10 @@ study::Answer FullAnswer::with_all_losses() const {
   return answer;
 }
 
-std::string FullAnswer::leading_in_words() const {
-  return leading().pair + ", " + std::to_string(leading().size) + " " + report::size_word(scenario_);
+std::string FullAnswer::leading_in_words() const { return in_words(leading()); }
+
+std::string FullAnswer::in_words(const study::Answer& answer) const {
+  return answer.pair + ", " + std::to_string(answer.size) + " " + report::size_word(scenario_);
 }
 
 weft::report::Report FullAnswer::report() const {
@@ -107,20 +109,27 @@ std::string FullAnswer::page(std::string_view empty_page, std::optional<Trace> m
 }
 
 std::vector<study::SettingsFile> FullAnswer::settings() const {
-  return settings_of(exploration_, scenario_, machine());
+  return settings_of(exploration_, scenario_, machine(), evidence_.grade);
 }
 
-Schedule FullAnswer::fastest_schedule() const {
+std::string FullAnswer::winner_in_words() const {
+  const auto [answer, schedule] = winner();
+  return schedule->candidate.request.id + " (" + in_words(*answer) + ")";
+}
+
+Schedule FullAnswer::winning_schedule() const {
   sim::SimulatedExecutor executor;
-  Schedule schedule = study::predict(fastest(), machine(), executor, {.serial = false}).schedule;
+  Schedule schedule =
+      study::predict(winner().schedule->candidate.request, machine(), executor, {.serial = false}).schedule;
   schedule.machine = machine().name;
   return schedule;
 }
 
-Timeline FullAnswer::fastest_run() const {
+Timeline FullAnswer::winning_run() const {
   sim::SimulatedExecutor executor;
-  const Schedule schedule = study::predict(fastest(), machine(), executor, {.serial = false}).schedule;
-  return executor.observe(schedule, study::machine_for(fastest(), machine(), executor));
+  const Case& asked = winner().schedule->candidate.request;
+  const Schedule schedule = study::predict(asked, machine(), executor, {.serial = false}).schedule;
+  return executor.observe(schedule, study::machine_for(asked, machine(), executor));
 }
 
 }  // namespace weft::scenarios::library

@@ -20,6 +20,7 @@
 #include "scenarios/study/exploration.hpp"
 #include "scenarios/study/grade.hpp"
 #include "scenarios/study/settings.hpp"
+#include "scenarios/study/verdict.hpp"
 
 namespace weft::scenarios::library {
 
@@ -50,7 +51,6 @@ class FullAnswer {
 
   /// The pair and size that the advice owes most to; else those that gain most.
   const study::Answer& leading() const { return exploration_.answers[leading_]; }
-  const Case& fastest() const { return leading().ranking.fastest().request; }
   /// "MLP down projection, 4096 tokens"
   std::string leading_in_words() const;
 
@@ -63,12 +63,16 @@ class FullAnswer {
   std::string page(std::string_view empty_page, std::optional<Trace> measured = {}) const;
   /// What other software has to be told.
   std::vector<study::SettingsFile> settings() const;
-  /// Of the leading answer's fastest schedule: what it does, and one iteration of it.
-  Schedule fastest_schedule() const;
-  Timeline fastest_run() const;
+  /// Of what is advised (study::winner_of()): in words, "two_shot … (MLP down projection, 4096 tokens)", what it does,
+  /// and one iteration of it.
+  std::string winner_in_words() const;
+  Schedule winning_schedule() const;
+  Timeline winning_run() const;
 
  private:
   const Machine& machine() const { return profile_->machine; }
+  study::Winner winner() const { return winner_of(verdict_of(exploration_, scenario_), exploration_); }
+  std::string in_words(const study::Answer& answer) const;
   void explore();
   void explain();
   bool is_whole_space() const { return options_.space == Space::all; }

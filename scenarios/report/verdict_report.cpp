@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "models/base/text.hpp"
-#include "models/machine/own_kernel_support.hpp"
 #include "scenarios/report/exploration_report.hpp"
 #include "scenarios/schedule_words.hpp"
 #include "scenarios/study/exploration_json.hpp"
@@ -57,14 +55,14 @@ std::string short_name(const std::string& pair) {
   return name.substr(0, name.find(" projection"));
 }
 
-using Schedules = std::vector<std::pair<std::string, const scenarios::Candidate*>>;
+using Schedules = std::vector<std::pair<std::string, const study::Explored*>>;
 
 /// "async TP (qkv, MLP down); pushes shard by shard (attention output)"; a schedule alone with all its choices.
 std::string words_of(const Schedules& schedules) {
   std::vector<std::string> order;
   std::map<std::string, std::string> pairs;
-  for (const auto& [pair, candidate] : schedules) {
-    const scenarios::ScheduleChoice& schedule = candidate->request.schedule;
+  for (const auto& [pair, one] : schedules) {
+    const scenarios::ScheduleChoice& schedule = one->candidate.request.schedule;
     const std::string words = schedules.size() > 1 ? kind_of(schedule) : scenarios::words_of(schedule);
     if (!pairs.contains(words)) order.push_back(words);
     std::string& names = pairs[words];
@@ -78,7 +76,7 @@ std::string words_of(const Schedules& schedules) {
 
 /// "sequence parallel, async TP (MLP down)": the form, where there is one, and the schedules.
 std::string words_of(const study::Plan& plan, const Scenario& scenario) {
-  if (!scenario.model) return scenarios::words_of(plan.schedules.front().second->request.schedule);
+  if (!scenario.model) return scenarios::words_of(plan.schedules.front().second->candidate.request.schedule);
   return plan.name.substr(0, plan.name.find(',')) + ", " + words_of(plan.schedules);
 }
 
@@ -86,8 +84,8 @@ std::string words_of(const study::Plan& plan, const Scenario& scenario) {
 Schedules others(const study::Plan& plan, const study::Plan& than) {
   Schedules found;
   for (std::size_t i = 0; i < plan.schedules.size(); ++i)
-    if (scenarios::words_of(plan.schedules[i].second->request.schedule) !=
-        scenarios::words_of(than.schedules[i].second->request.schedule))
+    if (scenarios::words_of(plan.schedules[i].second->candidate.request.schedule) !=
+        scenarios::words_of(than.schedules[i].second->candidate.request.schedule))
       found.push_back(plan.schedules[i]);
   return found;
 }
@@ -97,19 +95,19 @@ bool are_of_the_same_pairs(const study::Plan& one, const study::Plan& other) {
                             [](const auto& a, const auto& b) { return a.first == b.first; });
 }
 
-std::string software_for(const scenarios::ScheduleChoice& schedule, const Machine& machine) {
-  const bool is_by_own_kernel =
-      std::holds_alternative<scenarios::Signaling>(schedule.family) && runs_own_kernels(machine);
-  const std::string other = is_by_own_kernel ? "" : scenarios::other_software(schedule);
-  return other.empty() ? "weft run" : other;
-}
-
-std::string software_of(const study::Plan& plan, const Machine& machine) {
-  std::set<std::string> names;
-  for (const auto& [pair, candidate] : plan.schedules) names.insert(software_for(candidate->request.schedule, machine));
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
+/// "by " what runs all schedules of a plan; else "in parts by " what runs some of them.
+std::string by_software(const study::Plan& plan) {
+  std::map<std::string, std::size_t> runs;  // how many of the schedules
+  for (const auto& [pair, one] : plan.schedules) {
+    for (const std::string& name : one->other_software) ++runs[name];
+    if (one->runnable) ++runs["weft run"];
+  }
+  std::string whole, parts;
+  for (const auto& [name, schedules] : runs) {
+    std::string& text = schedules == plan.schedules.size() ? whole : parts;
+    text += (text.empty() ? "" : ", ") + name;
+  }
+  return whole.empty() ? "in parts by " + parts : "by " + whole;
 }
 
 std::string odds_of(const scenarios::Odds& odds) {
@@ -117,31 +115,24 @@ std::string odds_of(const scenarios::Odds& odds) {
          share(odds.worst_gain) + " in the worst of 20 cases";
 }
 
-/// Of the largest size where overlap pays.
-const study::SizePlans* example(const study::Verdict& verdict) {
-  const auto found =
-      std::find_if(verdict.sizes.rbegin(), verdict.sizes.rend(), [](const auto& one) { return one.pays(); });
-  return found == verdict.sizes.rend() ? nullptr : &*found;
-}
-
-std::string runs_today(const study::SizePlans& plans, const Scenario& scenario, const Machine& machine) {
-  if (!plans.runnable) return "this plan, by " + software_of(plans.best, machine);
+std::string runs_today(const study::SizePlans& plans, const Scenario& scenario) {
+  if (!plans.runnable) return "this plan, " + by_software(plans.best);
   const study::Plan& plan = *plans.runnable;
   if (plan.schedules.empty()) return "nothing of it";
   const bool is_variant = plan.schedules.size() > 1 && are_of_the_same_pairs(plan, plans.best);
   const std::string what =
       is_variant ? "this plan with " + words_of(others(plan, plans.best)) : words_of(plan, scenario);
   return what + ", " + signed_percent(plan.time_us / plans.baseline.time_us - 1) + ", " +
-         fixed(100 * plan.odds.faster, 0) + " % to be faster, by " + software_of(plan, machine);
+         fixed(100 * plan.odds.faster, 0) + " % to be faster, " + by_software(plan);
 }
 
 void add_gain(const study::Verdict& verdict, const study::SizePlans& plans, const Scenario& scenario,
-              const Machine& machine, std::vector<std::string>& notes) {
+              std::vector<std::string>& notes) {
   notes.push_back("At " + std::to_string(plans.size) + " " + size_word(scenario) + ": " +
                   times(verdict, plans, scenario) + ".");
   notes.push_back("Plan: " + words_of(plans.best, scenario) + ".");
   notes.push_back("Odds: " + odds_of(plans.best.odds) + ".");
-  notes.push_back("Runs today: " + runs_today(plans, scenario, machine) + ".");
+  notes.push_back("Runs today: " + runs_today(plans, scenario) + ".");
 }
 
 /// What rests on numbers that nobody measured or published wins nothing: it is a guess, below the headline, and says
@@ -242,12 +233,12 @@ void keep_first(std::vector<Line>& lines) {
 Section verdict_section(const study::Verdict& verdict, const study::Exploration& exploration, const Scenario& scenario,
                         const Machine& machine, const study::Evidence& evidence) {
   Section section{"", {{}, {}}, {}};
-  const study::SizePlans* plans = example(verdict);
+  const study::SizePlans* plans = largest_that_pays(verdict);
   if (evidence.grade == Grade::assumed) {
     add_guess(verdict, plans, scenario, section.notes);
   } else if (plans != nullptr) {
     section.notes.push_back(headline(verdict, scenario));
-    add_gain(verdict, *plans, scenario, machine, section.notes);
+    add_gain(verdict, *plans, scenario, section.notes);
   } else {
     section.notes.push_back(headline(verdict, scenario));
     const scenarios::Candidate& fastest = exploration.answers[exploration.most_gained()].ranking.fastest();

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "models/base/text.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/schedule_words.hpp"
 #include "scenarios/study/answer_report.hpp"
@@ -104,9 +105,9 @@ void shorten(ordered_json& json, const Answer& answer) {
   for (std::size_t i = 0; i < answer.fastest_first.size(); ++i) {
     if (i >= most_schedules && i != answer.ranking.serial && i != answer.ranking.advised) continue;
     schedules.push_back(std::move(json["schedules"][i]));
-    const ScheduleChoice& choice = answer.fastest_first[i].candidate.request.schedule;
-    schedules.back()["words"] = words_of(choice);
-    schedules.back()["software"] = other_software(choice);
+    const Explored& one = answer.fastest_first[i];
+    schedules.back()["words"] = words_of(one.candidate.request.schedule);
+    schedules.back()["software"] = joined(one.other_software);
     schedules.back()["is_serial"] = i == answer.ranking.serial;
     schedules.back()["is_advised"] = i == answer.ranking.advised;
   }

@@ -21,7 +21,7 @@ std::vector<Choice> choices_of(const Answer& pair, bool ranks_own_rows,
   const double serial_us = pair.ranking.reference().estimate.time_us;
   for (const Explored& one : pair.fastest_first) {
     const auto schedule = inside_layer(one.as_run);
-    if (!schedule || !is_allowed(one) || !one.candidate.is_advisable || one.candidate.odds.gain <= 0) continue;
+    if (!schedule || !is_allowed(one) || !one.candidate.may_be_advised() || one.candidate.odds.gain <= 0) continue;
     if (ranks_own_rows && std::holds_alternative<Signaling>(schedule->family)) continue;
     choices.push_back({schedule, one.candidate.odds.gain * serial_us, row_chunks(*schedule)});
   }
@@ -77,15 +77,15 @@ std::optional<Pairs> composed_layer(const std::vector<const Answer*>& pairs, con
   return composed;
 }
 
-std::vector<std::pair<std::string, const Candidate*>> parts_of(const Pairs& layer,
-                                                               const std::vector<const Answer*>& pairs) {
-  std::vector<std::pair<std::string, const Candidate*>> parts;
+std::vector<std::pair<std::string, const Explored*>> parts_of(const Pairs& layer,
+                                                             const std::vector<const Answer*>& pairs) {
+  std::vector<std::pair<std::string, const Explored*>> parts;
   const bool ranks_own_rows = !pairs.empty() && pairs.front()->form == LayerForm::sequence_parallel;
   const auto keys = keys_of(ranks_own_rows, pairs.size());
   for (std::size_t i = 0; i < keys.size(); ++i)
     for (const Explored& one : pairs[i]->fastest_first)
       if (const auto& schedule = layer.*keys[i]; schedule && inside_layer(one.as_run) == schedule) {
-        parts.emplace_back(pairs[i]->pair, &one.candidate);
+        parts.emplace_back(pairs[i]->pair, &one);
         break;
       }
   return parts;

@@ -15,8 +15,8 @@ namespace weft::scenarios::study {
 std::optional<Pairs> composed_layer(const std::vector<const Answer*>& pairs, const LayerWorkload& layer,
                                     const std::function<bool(const Explored&)>& is_allowed);
 
-/// The candidates of the `pairs` that `layer` runs, by the names of their answers.
-std::vector<std::pair<std::string, const Candidate*>> parts_of(const Pairs& layer,
-                                                               const std::vector<const Answer*>& pairs);
+/// The schedules of the `pairs` that `layer` runs, by the names of their answers.
+std::vector<std::pair<std::string, const Explored*>> parts_of(const Pairs& layer,
+                                                             const std::vector<const Answer*>& pairs);
 
 }  // namespace weft::scenarios::study

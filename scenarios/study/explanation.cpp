@@ -16,7 +16,7 @@ bool has_ficco_losses(const Case& request) {
 bool is_asked(const Explored& one, const Answer& answer, const Why& why) {
   const std::string& id = one.candidate.request.id;
   return why.all || id == why.id || id == answer.fastest().candidate.request.id ||
-         id == answer.ranking.reference().request.id;
+         id == answer.advice().candidate.request.id || id == answer.ranking.reference().request.id;
 }
 
 /// What all schedules of one answer are compared with.

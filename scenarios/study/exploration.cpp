@@ -67,6 +67,7 @@ std::optional<Explored> run_case(const Case& request, const Machine& machine, Ex
                     .bound_us = prediction.bound_us,
                     .limited_by = prediction.limited_by,
                     .runnable = prediction.runnable,
+                    .other_software = other_software(request.schedule, request.workload, machine),
                     .losses = {},
                     .inefficiency = {},
                     .reordering = next_kernel_reordering(machine, prediction.schedule)};
@@ -266,7 +267,7 @@ std::size_t most_promising(const Ranking& ranking) {
   for (std::size_t i = 0; i < ranking.fastest_first.size(); ++i) {
     const Candidate& one = ranking.fastest_first[i];
     const bool is_better = best == ranking.serial || one.odds.gain > ranking.fastest_first[best].odds.gain;
-    if (i != ranking.serial && one.is_advisable && is_better) best = i;
+    if (i != ranking.serial && one.may_be_advised() && is_better) best = i;
   }
   return best;
 }
@@ -391,7 +392,7 @@ class Study {
 
 }  // namespace
 
-bool runs_today(const Explored& one) { return one.runnable || !other_software(one.candidate.request.schedule).empty(); }
+bool runs_today(const Explored& one) { return one.runnable || !one.other_software.empty(); }
 
 const Explored* Answer::fastest_runnable() const {
   return first_where(fastest_first, [](const Explored& one) { return one.runnable; });

@@ -24,12 +24,13 @@ struct Explored {
   double bound_us = 0;
   Limit limited_by = Limit::latency;
   bool runnable = false;                     ///< by weft run, today
+  std::vector<std::string> other_software;   ///< that runs it today
   std::optional<Losses> losses;              ///< where explain() was asked for them
   std::optional<Inefficiency> inefficiency;  ///< of ficco with the library's number of CTAs, by explain()
   std::optional<NextKernelCost> reordering;  ///< of signaling; no part of the candidate's time
 };
 
-/// Whether software of today runs it: weft run, or what other_software() names.
+/// Whether software of today runs it: weft run, or another.
 bool runs_today(const Explored& one);
 
 /// One pair, or a whole layer, at one size.
@@ -42,6 +43,7 @@ struct Answer {
   std::size_t stuck = 0;  ///< hybrids that deadlock on this machine
 
   const Explored& fastest() const { return fastest_first.front(); }
+  const Explored& advice() const { return fastest_first[ranking.advised]; }
   const Explored* fastest_runnable() const;  ///< null where weft run can run none
   const Explored* fastest_named() const;     ///< null where there are hybrids only
 };

@@ -47,10 +47,10 @@ Gain gain_of(const SizePlans& plans, int gpus, const Machine& machine) {
             .odds = plans.best.odds,
             .best_gain = plans.best.odds.worst_gain,
             .is_advised = plans.pays()};
-  for (const auto& [pair, candidate] : plans.best.schedules) {
-    const double serial_us = candidate->speedup * candidate->estimate.time_us;
-    gain.best_gain +=
-        (best_gain(*candidate, machine) - candidate->odds.worst_gain) * serial_us / plans.baseline.time_us;
+  for (const auto& [pair, schedule] : plans.best.schedules) {
+    const Candidate& one = schedule->candidate;
+    const double serial_us = one.speedup * one.estimate.time_us;
+    gain.best_gain += (best_gain(one, machine) - one.odds.worst_gain) * serial_us / plans.baseline.time_us;
   }
   return gain;
 }

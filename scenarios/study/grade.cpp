@@ -12,6 +12,7 @@
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/library_model.hpp"
 #include "models/schedule/amounts.hpp"
+#include "models/schedule/footprint.hpp"
 #include "models/schedule/own_kernels.hpp"
 #include "models/schedule/transports.hpp"
 #include "scenarios/families/build.hpp"
@@ -137,9 +138,14 @@ Evidence evidence_of(const Schedule& schedule, double time_us, const Machine& ma
     match(
         operation.work,
         [&](const OneOf<Gemm, GroupedGemm> auto& gemm) {
-          rests.add(grade_of(gemm, schedule, machine, choices, grades),
-                    tensor_flops(Work(gemm), schedule.gpus) / tensor_rate,
+          const double tensor_us = tensor_flops(operation.work, schedule.gpus) / tensor_rate;
+          const Footprint operands = footprint(schedule, operation);
+          const double memory_us =
+              (bytes_of_all(operands.reads, schedule) + bytes_of_all(operands.writes, schedule)) / hbm_rate;
+          rests.add(grade_of(gemm, schedule, machine, choices, grades), tensor_us,
                     {"the efficiency of GEMMs", MeasuredBy::gemms});
+          // Behind the tensor cores' time what an L2 spares is not known.
+          if (memory_us > tensor_us) rests.add(grades.hbm, memory_us, {"the rate of the memory"});
         },
         [&](const OneOf<Attention, PartialAttention> auto& attention) {
           rests.add(grades.attention, tensor_flops(Work(attention), schedule.gpus) / tensor_rate,

@@ -68,13 +68,19 @@ ordered_json id_of_refused(std::string_view line) {
   return id.is_structured() ? ordered_json(nullptr) : id;
 }
 
-ResultLine failed(ordered_json id, const std::string& error) {
-  return {ordered_json{{"id", std::move(id)}, {"error", shown_message(error)}}.dump(), true};
+/// An answer without an id says in which line its question stands.
+ResultLine failed(ordered_json id, std::size_t number, const std::string& error) {
+  ordered_json answer{{"id", std::move(id)}};
+  if (answer["id"].is_null()) answer["line"] = number;
+  answer["error"] = shown_message(error);
+  return {answer.dump(), true};
 }
 
-ResultLine refusal(ordered_json id, std::size_t number, const InputError& error) {
-  if (!id.is_null()) return failed(std::move(id), error.what());
-  return {ordered_json{{"id", nullptr}, {"line", number}, {"error", shown_message(error.what())}}.dump(), true};
+/// What the parser says of the one line that it was given, which has another number here.
+std::string without_line_number(std::string error) {
+  constexpr std::string_view number = "line 1, ";
+  if (const std::size_t place = error.find(number); place != std::string::npos) error.erase(place, number.size());
+  return error;
 }
 
 /// Throws InputError for an id that names no file of that folder.
@@ -90,7 +96,7 @@ ResultLine result_of(const std::string& line, std::size_t number, const Machine&
   try {
     parsed = parse_json(line);
   } catch (const InputError& error) {
-    return refusal(id_of_refused(line), number, error);
+    return failed(id_of_refused(line), number, without_line_number(error.what()));
   }
   try {
     const Case request = case_from_json(parsed);
@@ -101,7 +107,7 @@ ResultLine result_of(const std::string& line, std::size_t number, const Machine&
       answer["grade"] = name_of(grade_of(prediction.schedule, prediction.time_us, machine, *options.grades));
     return {answer.dump(), false};
   } catch (const std::exception& error) {  // of this case; the others go on
-    return failed(id_of(parsed), failure_text(error));
+    return failed(id_of(parsed), number, failure_text(error));
   }
 }
 
@@ -112,7 +118,7 @@ class Ids {
   ResultLine refuse_repeated(const std::string& line) {
     const ordered_json id = id_in(line);
     if (id.is_null() || known_.insert(id.dump()).second) return {};
-    return failed(id, "id: expected each once, for its schedule's file, got " + id.dump() + " again");
+    return failed(id, 0, "id: expected each once, for its schedule's file, got " + id.dump() + " again");
   }
 
  private:

@@ -66,9 +66,10 @@ std::optional<std::int64_t> sequence_parallel_from(const Exploration& exploratio
   return crossover(sizes);
 }
 
-void add_vllm(const Exploration& exploration, const Scenario& scenario, std::vector<SettingsFile>& files) {
+void add_vllm(const Exploration& exploration, const Scenario& scenario, const Machine& machine,
+              std::vector<SettingsFile>& files) {
   if (exploration.layers.empty() || scenario.forms.size() < 2) return;
-  const auto fused = sequence_parallel_from(exploration, scenario, true);
+  const auto fused = machine.fabric.peer_access ? sequence_parallel_from(exploration, scenario, true) : std::nullopt;
   const auto plain = sequence_parallel_from(exploration, scenario, false);
   const auto from = fused ? fused : plain;
   ordered_json passes{{"enable_sp", from.has_value()}, {"fuse_gemm_comms", fused.has_value()}};
@@ -91,7 +92,9 @@ const char* fused_op(PairOp op) {
   return nullptr;
 }
 
-void add_pytorch(const Exploration& exploration, const Scenario& scenario, std::vector<SettingsFile>& files) {
+void add_pytorch(const Exploration& exploration, const Scenario& scenario, const Machine& machine,
+                 std::vector<SettingsFile>& files) {
+  if (!machine.fabric.peer_access) return;
   ordered_json pairs = ordered_json::array();
   for (const std::string& name : exploration.pairs()) {
     std::vector<SizeVerdict> sizes;
@@ -208,7 +211,7 @@ void add_tokenweave(const Exploration& exploration, std::vector<SettingsFile>& f
   ordered_json rows = ordered_json::object();
   for (const Answer& answer : exploration.answers) {
     const Explored* best = is_whole_layer(answer) ? first(answer, is_fused_split) : nullptr;
-    if (best == nullptr || best->candidate.odds.gain <= 0) continue;
+    if (best == nullptr || best->candidate.odds.gain <= 0 || best->other_software.empty()) continue;
     const auto& split = std::get<TokenSplit>(best->as_run.family);
     const std::int64_t half = (answer.size + rounding - 1) / rounding * rounding / 2;
     rows[std::to_string(answer.size)] = {{"attention_ctas", split.comm_ctas},
@@ -229,14 +232,13 @@ void add_sglang(const Exploration& exploration, const Scenario& scenario, std::v
     if (is_whole_layer(answer))
       if (const Explored* best = first(answer, is_plain_split))
         sizes.push_back({answer.size, best->candidate.odds.gain > 0});
-  if (sizes.empty() || !scenario.model) return;
+  if (sizes.empty() || !scenario.model || scenario.model->experts == 0) return;  // it overlaps no others
   const auto from = crossover(sizes);
   files.push_back({.name = "sglang-0.5.args",
                    .tool = "SGLang 0.5",
                    .use = "python -m sglang.launch_server $(cat sglang-0.5.args) …",
                    .because = "two token splits with NCCL are expected to gain " + sizes_text(from) +
-                              "; SGLang has no threshold of tokens, so keep prefills that long, and it overlaps models "
-                              "with experts only",
+                              "; SGLang has no threshold of tokens, so keep prefills that long",
                    .text = from ? "--enable-two-batch-overlap\n" : "\n"});
 }
 
@@ -303,8 +305,9 @@ std::string userbuffers_of(const ScheduleChoice& choice) {
   return hybrid->mover != HybridMover::nccl && hybrid->mover != HybridMover::store ? ring : "";
 }
 
-void add_transformer_engine(const Exploration& exploration, const Scenario& scenario,
+void add_transformer_engine(const Exploration& exploration, const Scenario& scenario, const Machine& machine,
                             std::vector<SettingsFile>& files) {
+  if (!machine.fabric.peer_access) return;
   std::string entries;
   for (const Answer& answer : exploration.answers) {
     if (answer.size != scenario.sizes.back() || answer.form != LayerForm::sequence_parallel) continue;
@@ -339,15 +342,17 @@ SettingsFile manifest_of(const std::vector<SettingsFile>& files, const Scenario&
 }  // namespace
 
 std::vector<SettingsFile> settings_of(const Exploration& exploration, const Scenario& scenario,
-                                      const Machine& machine) {
+                                      const Machine& machine, Grade grade) {
   std::vector<SettingsFile> files;
-  add_vllm(exploration, scenario, files);
-  add_sglang(exploration, scenario, files);
-  add_pytorch(exploration, scenario, files);
   add_nccl(exploration, scenario, machine, files);
-  add_tokenweave(exploration, files);
-  add_flashoverlap(exploration, machine, files);
-  add_transformer_engine(exploration, scenario, files);
+  if (grade != Grade::assumed) {  // else nothing is advised
+    add_vllm(exploration, scenario, machine, files);
+    add_sglang(exploration, scenario, files);
+    add_pytorch(exploration, scenario, machine, files);
+    add_tokenweave(exploration, files);
+    add_flashoverlap(exploration, machine, files);
+    add_transformer_engine(exploration, scenario, machine, files);
+  }
   files.push_back(manifest_of(files, scenario, machine));
   return files;
 }

@@ -17,7 +17,9 @@ struct SettingsFile {
   std::string text;
 };
 
-/// Of each software that some answer says something about; the last is settings.json.
-std::vector<SettingsFile> settings_of(const Exploration& exploration, const Scenario& scenario, const Machine& machine);
+/// Of each software that some answer says something about; the last is settings.json. Where too much is assumed for
+/// any advice (`grade`, of evidence_of_advice()) nobody is told to overlap anything.
+std::vector<SettingsFile> settings_of(const Exploration& exploration, const Scenario& scenario, const Machine& machine,
+                                      Grade grade);
 
 }  // namespace weft::scenarios::study

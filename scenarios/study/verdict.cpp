@@ -13,12 +13,12 @@ bool is_layer(const Answer& answer) {
 }
 
 /// What is advised of an answer, or of those of its schedules that run today; null: serial.
-const Candidate* advised(const Answer& answer, bool only_runnable) {
-  if (!only_runnable) return answer.ranking.overlap_pays() ? &answer.ranking.advice() : nullptr;
-  const Candidate* best = nullptr;
+const Explored* advised(const Answer& answer, bool only_runnable) {
+  if (!only_runnable) return answer.ranking.overlap_pays() ? &answer.advice() : nullptr;
+  const Explored* best = nullptr;
   for (const Explored& one : answer.fastest_first) {
-    const double least = best == nullptr ? 0 : best->odds.gain;
-    if (runs_today(one) && one.candidate.is_advisable && one.candidate.odds.gain > least) best = &one.candidate;
+    const double least = best == nullptr ? 0 : best->candidate.odds.gain;
+    if (runs_today(one) && one.candidate.may_be_advised() && one.candidate.odds.gain > least) best = &one;
   }
   return best;
 }
@@ -50,7 +50,7 @@ class SizeStudy {
 
   static std::string words(const Plan& plan) {
     std::string text;
-    for (const auto& [pair, candidate] : plan.schedules) text += pair + candidate->request.id;
+    for (const auto& [pair, one] : plan.schedules) text += pair + one->candidate.request.id;
     return text;
   }
 
@@ -83,15 +83,16 @@ class SizeStudy {
     plan.odds.gain = plan.odds.worst_gain = 1 - plan.time_us / baseline.time_us;
     double most = 0;
     for (const Answer* pair : answers(form, false)) {
-      const Candidate* choice = advised(*pair, only_runnable);
-      if (choice == nullptr) continue;
+      const Explored* schedule = advised(*pair, only_runnable);
+      if (schedule == nullptr) continue;
+      const Candidate& choice = schedule->candidate;
       const double serial_us = pair->ranking.reference().estimate.time_us;
-      plan.time_us += choice->estimate.time_us - serial_us;
-      plan.schedules.emplace_back(pair->pair, choice);
-      plan.odds.gain += choice->odds.gain * serial_us / baseline.time_us;
-      plan.odds.worst_gain += choice->odds.worst_gain * serial_us / baseline.time_us;
-      if (const double saved = choice->odds.gain * serial_us; saved > most)
-        most = saved, plan.odds.faster = choice->odds.faster;
+      plan.time_us += choice.estimate.time_us - serial_us;
+      plan.schedules.emplace_back(pair->pair, schedule);
+      plan.odds.gain += choice.odds.gain * serial_us / baseline.time_us;
+      plan.odds.worst_gain += choice.odds.worst_gain * serial_us / baseline.time_us;
+      if (const double saved = choice.odds.gain * serial_us; saved > most)
+        most = saved, plan.odds.faster = choice.odds.faster;
     }
     return plan;
   }
@@ -99,21 +100,23 @@ class SizeStudy {
   std::vector<Plan> whole_layers(Form form, const Plan& baseline, bool only_runnable) const {
     std::vector<Plan> plans;
     for (const Answer* layer : answers(form, true))
-      if (const Candidate* choice = advised(*layer, only_runnable); choice != nullptr) {
+      if (const Explored* schedule = advised(*layer, only_runnable); schedule != nullptr) {
+        const Candidate& choice = schedule->candidate;
         const double share = layer->ranking.reference().estimate.time_us / baseline.time_us;
-        plans.push_back({.name = name(form, kind_of(choice->request.schedule)),
-                         .time_us = choice->estimate.time_us,
-                         .odds = {.faster = choice->odds.faster,
-                                  .gain = 1 - share * (1 - choice->odds.gain),
-                                  .worst_gain = 1 - share * (1 - choice->odds.worst_gain)},
-                         .schedules = schedules_of(choice, form)});
+        plans.push_back({.name = name(form, kind_of(choice.request.schedule)),
+                         .time_us = choice.estimate.time_us,
+                         .odds = {.faster = choice.odds.faster,
+                                  .gain = 1 - share * (1 - choice.odds.gain),
+                                  .worst_gain = 1 - share * (1 - choice.odds.worst_gain)},
+                         .schedules = schedules_of(schedule, form),
+                         .layer = schedule});
       }
     return plans;
   }
 
   /// Of a layer that is made of its pairs' schedules, those.
-  std::vector<std::pair<std::string, const Candidate*>> schedules_of(const Candidate* layer, Form form) const {
-    if (const auto* pairs = std::get_if<Pairs>(&layer->request.schedule.family))
+  std::vector<std::pair<std::string, const Explored*>> schedules_of(const Explored* layer, Form form) const {
+    if (const auto* pairs = std::get_if<Pairs>(&layer->candidate.request.schedule.family))
       return parts_of(*pairs, answers(form, false));
     return {{"", layer}};
   }
@@ -150,26 +153,45 @@ double weights_of_layer(const ModelConfig& model) {
   return mlp + query_weights + hidden * (keys + rope) + keys * heads * (nope + head_dim) + heads * head_dim * hidden;
 }
 
+Winner leading_schedule(const Verdict& verdict, const Exploration& exploration) {
+  const Answer& most_gained = exploration.answers[exploration.most_gained()];
+  Winner leading{&most_gained, &most_gained.fastest()};
+  const SizePlans* plans = largest_that_pays(verdict);
+  if (plans == nullptr) return leading;
+  double most_us = 0;
+  for (const Answer& answer : exploration.answers)
+    for (const auto& [pair, schedule] : plans->best.schedules)
+      for (const Explored& one : answer.fastest_first) {
+        const double gain_us = one.candidate.speedup * one.candidate.estimate.time_us * one.candidate.odds.gain;
+        if (&one == schedule && gain_us > most_us) most_us = gain_us, leading = {&answer, &one};
+      }
+  return leading;
+}
+
 }  // namespace
 
 std::size_t worth_looking_at(const Scenario& scenario) {
   return scenario.forms.size() > 1 ? usual_schedules_of_both_forms : usual_schedules;
 }
 
-std::size_t leading_answer(const Verdict& verdict, const Exploration& exploration) {
-  const auto plans =
+const SizePlans* largest_that_pays(const Verdict& verdict) {
+  const auto found =
       std::find_if(verdict.sizes.rbegin(), verdict.sizes.rend(), [](const SizePlans& one) { return one.pays(); });
-  if (plans == verdict.sizes.rend()) return exploration.most_gained();
-  std::size_t leading = exploration.most_gained();
-  double most_us = 0;
-  for (std::size_t i = 0; i < exploration.answers.size(); ++i)
-    for (const auto& [pair, candidate] : plans->best.schedules)
-      for (const Candidate& one : exploration.answers[i].ranking.fastest_first)
-        if (&one == candidate && candidate->speedup * candidate->estimate.time_us * candidate->odds.gain > most_us) {
-          most_us = candidate->speedup * candidate->estimate.time_us * candidate->odds.gain;
-          leading = i;
-        }
-  return leading;
+  return found == verdict.sizes.rend() ? nullptr : &*found;
+}
+
+std::size_t leading_answer(const Verdict& verdict, const Exploration& exploration) {
+  const Winner winner = leading_schedule(verdict, exploration);
+  return static_cast<std::size_t>(winner.answer - exploration.answers.data());
+}
+
+Winner winner_of(const Verdict& verdict, const Exploration& exploration) {
+  const SizePlans* plans = largest_that_pays(verdict);
+  if (plans != nullptr && plans->best.layer != nullptr)
+    for (const Answer& answer : exploration.answers)
+      for (const Explored& one : answer.fastest_first)
+        if (&one == plans->best.layer) return {&answer, &one};
+  return leading_schedule(verdict, exploration);
 }
 
 MemoryNeed memory_need(const ModelConfig& model, std::int64_t tokens, int gpus, std::int64_t cached) {
@@ -189,7 +211,7 @@ MemoryNeed memory_need(const ModelConfig& model, std::int64_t tokens, int gpus, 
 
 bool SizePlans::overlaps() const {
   return std::ranges::any_of(best.schedules, [](const auto& one) {
-    return !std::holds_alternative<Serial>(one.second->request.schedule.family);
+    return !std::holds_alternative<Serial>(one.second->candidate.request.schedule.family);
   });
 }
 

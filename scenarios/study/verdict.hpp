@@ -20,7 +20,8 @@ struct Plan {
   double time_us = 0;
   Odds odds;  ///< over the baseline; of that all 0
   /// What differs from serial, by pair; "" for a whole layer.
-  std::vector<std::pair<std::string, const Candidate*>> schedules;
+  std::vector<std::pair<std::string, const Explored*>> schedules;
+  const Explored* layer = nullptr;  ///< the whole layer that it is; null: of pairs alone
 };
 
 struct SizePlans {
@@ -53,11 +54,23 @@ struct Verdict {
   const SizePlans& largest() const { return sizes.back(); }
 };
 
-/// Candidates are those of the exploration, which must outlive the verdict.
+/// Schedules are those of the exploration, which must outlive the verdict.
 Verdict verdict_of(const Exploration& exploration, const Scenario& scenario);
 
 /// How many schedules of each pair are looked at: fewer where both forms of a model are asked about.
 std::size_t worth_looking_at(const Scenario& scenario);
+
+/// Null: overlap pays at none.
+const SizePlans* largest_that_pays(const Verdict& verdict);
+
+struct Winner {
+  const Answer* answer = nullptr;
+  const Explored* schedule = nullptr;
+};
+
+/// At the largest size where overlap pays the layer that is advised, or, of pairs alone, the schedule that the plan owes
+/// most to; where it pays at no size, the fastest of the answer that gains most.
+Winner winner_of(const Verdict& verdict, const Exploration& exploration);
 
 /// The answer that the plan of the largest size where overlap pays owes most to; else that which gains most.
 std::size_t leading_answer(const Verdict& verdict, const Exploration& exploration);

@@ -11,9 +11,9 @@ using nlohmann::ordered_json;
 
 ordered_json json_of(const Plan& plan, std::int64_t layers) {
   ordered_json schedules = ordered_json::array();
-  for (const auto& [pair, candidate] : plan.schedules)
+  for (const auto& [pair, one] : plan.schedules)
     schedules.push_back({{"pair", pair.empty() ? ordered_json() : ordered_json(pair)},
-                         {"schedule", to_json(candidate->request.schedule)}});
+                         {"schedule", to_json(one->candidate.request.schedule)}});
   return {{"plan", plan.name},
           {"time_us", plan.time_us},
           {"prefill_ms", plan.time_us * static_cast<double>(layers) * 1e-3},

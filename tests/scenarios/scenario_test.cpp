@@ -183,6 +183,8 @@ TEST(Scenario, BadInputNamesTheField) {
   EXPECT_EQ(error_with(llama(), "tokens", {1024, 0}).rfind("tokens[1]: ", 0), 0);
   EXPECT_EQ(error_with(llama(), "form", "ring").rfind("form: expected one of all_reduce", 0), 0);
   EXPECT_EQ(error_with(llama(), "families", {"magic"}).rfind("families[0]: ", 0), 0);
+  EXPECT_EQ(error_with(plain(), "families", {"staged"}),
+            "families: expected one that has a schedule of the op and its sizes, got staged");
   EXPECT_EQ(error_with(plain(), "n", 0).rfind("n: ", 0), 0);
   EXPECT_EQ(error_with(plain(), "k", std::int64_t{1} << 60).rfind("k: ", 0), 0);
   EXPECT_EQ(error_with(plain(), "bytes", 64).rfind("bytes: ", 0), 0);

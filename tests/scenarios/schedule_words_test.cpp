@@ -1,9 +1,12 @@
 #include "scenarios/schedule_words.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 namespace weft::scenarios {
 namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
 
 TEST(ScheduleWords, AreThoseOfThePeopleWhoRunThem) {
   EXPECT_EQ(words_of({Serial{}}), "serial");
@@ -34,12 +37,42 @@ TEST(ScheduleWords, AKindIsWhatDetailsDoNotChange) {
   EXPECT_NE(kind_of({Hybrid{.mover = HybridMover::push}}), kind_of({Hybrid{.mover = HybridMover::pull}}));
 }
 
-TEST(ScheduleWords, NameTheSoftwareThatRunsThem) {
-  EXPECT_EQ(other_software({AsyncTp{}}), "PyTorch (async TP), vLLM (fuse_gemm_comms)");
-  EXPECT_EQ(other_software({TokenSplit{.fused_norm = true}}), "TokenWeave");
-  EXPECT_EQ(other_software({Hybrid{}}), "");
-  EXPECT_EQ(other_software({Pairs{.qkv = PairSchedule{AsyncTp{}}}}), other_software({AsyncTp{}}));
-  EXPECT_EQ(other_software({Pairs{.qkv = PairSchedule{AsyncTp{}}, .o = PairSchedule{Hybrid{}}}}), "");
+class OtherSoftware : public testing::Test {
+ protected:
+  std::vector<std::string> of(const Family& family) const { return other_software({family}, workload, machine); }
+
+  Workload workload = LayerWorkload{};
+  Machine machine = [] {
+    Machine one;
+    one.runtime = Runtime::cuda;
+    one.architecture = Architecture::hopper;
+    one.fabric.kind = FabricKind::nvswitch;
+    return one;
+  }();
+};
+
+TEST_F(OtherSoftware, RunsWhatItWasWrittenFor) {
+  EXPECT_THAT(of(AsyncTp{}), ElementsAre("PyTorch (async TP)", "vLLM (fuse_gemm_comms)"));
+  EXPECT_THAT(of(TokenSplit{.fused_norm = true}), ElementsAre("TokenWeave"));
+  EXPECT_THAT(of(Hybrid{}), IsEmpty());
+  EXPECT_EQ(of(Pairs{.qkv = PairSchedule{AsyncTp{}}}), of(AsyncTp{}));
+  EXPECT_THAT(of(Pairs{.qkv = PairSchedule{AsyncTp{}}, .o = PairSchedule{Hybrid{}}}), IsEmpty());
+}
+
+TEST_F(OtherSoftware, OverlapsTwoTokenSplitsOfLayersWithExpertsAlone) {
+  EXPECT_THAT(of(TokenSplit{}), IsEmpty());
+  workload = LayerWorkload{.experts = 8, .experts_per_token = 2};
+  EXPECT_THAT(of(TokenSplit{}), ElementsAre("vLLM (dual batch overlap)", "SGLang (two batch overlap)"));
+}
+
+TEST_F(OtherSoftware, NeedsMachinesThatItRunsOn) {
+  EXPECT_THAT(of(Signaling{}), IsEmpty());
+  machine.architecture = Architecture::ampere;
+  EXPECT_THAT(of(Signaling{}), ElementsAre("FlashOverlap"));
+  machine.fabric.kind = FabricKind::pcie;
+  EXPECT_THAT(of(TokenSplit{.fused_norm = true}), IsEmpty());
+  machine.fabric.peer_access = false;
+  EXPECT_THAT(of(AsyncTp{}), IsEmpty());
 }
 
 }  // namespace

@@ -245,6 +245,11 @@ TEST(Ranking, AnExpectedLossStaysWithSerial) {
   EXPECT_DOUBLE_EQ(ranking.saved_us(), 0);
 }
 
+TEST(Ranking, WhatIsPredictedSlowerIsNotAdvisedHoweverMuchPastErrorsPromise) {
+  const Ranking ranking = rank_times({{"serial", 100}, {"c", 103}}, judge_with({{"c", {.5, .01, -.1}}}));
+  EXPECT_FALSE(ranking.overlap_pays());
+}
+
 TEST(Crossover, IsTheSizeFromWhichOnOverlapAlwaysPays) {
   EXPECT_EQ(crossover({{256, false}, {512, true}, {1024, false}, {2048, true}, {4096, true}}), 2048);
 }

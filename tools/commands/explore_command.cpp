@@ -84,13 +84,13 @@ void run(Options options) {
   const std::string picture = options.svg.empty() ? "" : answer.losses_picture();
   const std::string page = options.html.empty() ? "" : page_of(answer, options, empty_page, std::move(measured));
   report::Report report = answer.report();
-  if (!options.schedule.empty()) write_checked(options.schedule, answer.fastest_schedule());
-  if (!options.trace.empty()) write_perfetto(options.trace, {answer.fastest_run()});
+  if (!options.schedule.empty()) write_checked(options.schedule, answer.winning_schedule());
+  if (!options.trace.empty()) write_perfetto(options.trace, {answer.winning_run()});
   if (!options.svg.empty()) write_text_file(options.svg, picture);
   if (!options.html.empty()) write_text_file(options.html, page);
   if (!options.settings.empty()) write_settings(options.settings, answer);
   if (!options.trace.empty() || !options.schedule.empty())
-    report.notes.push_back("Written: " + answer.fastest().id + " (" + answer.leading_in_words() + ").");
+    report.notes.push_back("Written: " + answer.winner_in_words() + ".");
   options.output.write(report);
 }
 
@@ -148,8 +148,8 @@ void add_explore_command(CLI::App& app) {
       .add_option("--settings", options.settings,
                   "Write what vLLM, SGLang, PyTorch, NCCL and others have to be told into this folder")
       ->type_name("FOLDER");
-  writes(command.add_option("--trace", options.trace, "Write the trace of the schedule that saves most, for Perfetto"));
-  writes(command.add_option("--schedule", options.schedule, "Write the schedule that saves most, for weft run"));
+  writes(command.add_option("--trace", options.trace, "Write the trace of what is advised, for Perfetto"));
+  writes(command.add_option("--schedule", options.schedule, "Write what is advised as a schedule, for weft run"));
 }
 
 }  // namespace weft::tools::commands

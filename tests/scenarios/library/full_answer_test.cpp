@@ -29,7 +29,7 @@ TEST(FullAnswer, HasAVerdictTheRankingAndWhatItLosesTimeTo) {
   EXPECT_THAT(text, StartsWith("4 GPUs of h200x8-nvswitch\n\n"));
   EXPECT_THAT(text, HasSubstr(answer.leading_in_words() + ", 4 GPUs\nschedule"));
   EXPECT_THAT(text, HasSubstr("\nWhere the time goes, in us\n"));
-  EXPECT_THAT(answer.losses_picture(), HasSubstr(">" + answer.fastest().id + "<"));
+  EXPECT_THAT(answer.losses_picture(), HasSubstr(">" + answer.leading().fastest().candidate.request.id + "<"));
 }
 
 TEST(FullAnswer, IsAboutOneSizeWhereOneIsAsked) {
@@ -55,8 +55,8 @@ TEST(FullAnswer, HasTheLossesThatWereAskedFor) {
 
 TEST(FullAnswer, RunsItsFastestSchedule) {
   const FullAnswer answer = answer_of({.space = Space::named});
-  EXPECT_EQ(answer.fastest_schedule().machine, "h200x8-nvswitch");
-  EXPECT_DOUBLE_EQ(answer.fastest_run().trace.time_us, answer.leading().fastest().candidate.estimate.time_us);
+  EXPECT_EQ(answer.winning_schedule().machine, "h200x8-nvswitch");
+  EXPECT_DOUBLE_EQ(answer.winning_run().trace.time_us, answer.leading().advice().candidate.estimate.time_us);
 }
 
 TEST(FullAnswer, FillsAPageWithGainsThatItAsksForItself) {

@@ -37,7 +37,7 @@ const Written& written() {
     scenario.sizes = {512, 8192};
     Written result{scenario, {}};
     const Exploration exploration = explore(scenario, machine, simulator());
-    for (const SettingsFile& file : settings_of(exploration, scenario, machine)) result.files[file.name] = file.text;
+    for (const SettingsFile& file : settings_of(exploration, scenario, machine, Grade::measured)) result.files[file.name] = file.text;
     return result;
   }();
   return once;
@@ -157,7 +157,7 @@ TEST(Settings, NcclsTunerReadsALineForEachLimitedCollective) {
   Scenario scenario;
   scenario.sizes = {4096};
   std::string text;
-  for (const SettingsFile& one : settings_of(with_limited_ctas(), scenario, machine))
+  for (const SettingsFile& one : settings_of(with_limited_ctas(), scenario, machine, Grade::measured))
     if (one.name == "nccl-2.28.tuner.conf") text = one.text;
   EXPECT_THAT(text, testing::HasSubstr("\nallreduce,8388608,8388608,ring,simple,8,1,4,-1,-1\n"));  // 1024 x 4096 bf16
   std::istringstream lines(text);
@@ -170,7 +170,7 @@ TEST(Settings, NcclsTunerReadsALineForEachLimitedCollective) {
 std::vector<std::string> names_of(const Scenario& scenario) {
   std::vector<std::string> names;
   for (const SettingsFile& one :
-       settings_of(with_limited_ctas(), scenario, read_machine(machine_path("h200x8-nvswitch"))))
+       settings_of(with_limited_ctas(), scenario, read_machine(machine_path("h200x8-nvswitch")), Grade::measured))
     names.push_back(one.name);
   return names;
 }

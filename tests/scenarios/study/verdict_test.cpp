@@ -21,6 +21,7 @@ Explored explored(const std::string& id, const Workload& workload, const Family&
   Explored one;
   one.candidate.request = {.id = id, .gpus = 2, .workload = workload, .schedule = {family}, .measured = {}};
   one.candidate.estimate = {time_us, time_us, time_us};
+  one.candidate.speedup = 1 / (1 - gain);
   one.candidate.odds = {.faster = 0.5 + gain, .gain = gain, .worst_gain = gain - 0.1};
   one.as_run = one.candidate.request.schedule;
   one.runnable = runnable;
@@ -102,7 +103,7 @@ TEST(Verdict, IsThePlanOfTheHighestExpectedGain) {
   EXPECT_DOUBLE_EQ(largest.best.odds.gain, 1 - 380. / 400);
   EXPECT_DOUBLE_EQ(largest.best.odds.faster, 0.5 + 1 - 380. / 410);
   ASSERT_EQ(largest.best.schedules.size(), 1u);
-  EXPECT_EQ(largest.best.schedules.front().second->request.id, "pushes");
+  EXPECT_EQ(largest.best.schedules.front().second->candidate.request.id, "pushes");
 }
 
 TEST(Verdict, NamesThePlanThatRunsToday) {
@@ -111,7 +112,19 @@ TEST(Verdict, NamesThePlanThatRunsToday) {
   ASSERT_TRUE(largest.runnable);
   EXPECT_EQ(largest.runnable->name, "all-reduce, pairs overlapped");
   EXPECT_EQ(largest.runnable->time_us, 396);
-  EXPECT_EQ(largest.runnable->schedules.front().second->request.id, "chunks");
+  EXPECT_EQ(largest.runnable->schedules.front().second->candidate.request.id, "chunks");
+}
+
+TEST(Verdict, TheWinnerIsTheLayerThatIsAdvisedOrOfPairsTheScheduleThatSavesMost) {
+  Exploration found = exploration();
+  const Winner layer = winner_of(verdict_of(found, scenario()), found);
+  EXPECT_EQ(layer.answer->pair, "whole layer");
+  EXPECT_TRUE(std::holds_alternative<Pairs>(layer.schedule->candidate.request.schedule.family));
+  found.layers.clear();
+  const Verdict of_pairs = verdict_of(found, scenario());
+  const Winner pair = winner_of(of_pairs, found);
+  EXPECT_EQ(pair.schedule, of_pairs.largest().best.schedules.front().second);
+  EXPECT_EQ(pair.answer, &found.answers[leading_answer(of_pairs, found)]);
 }
 
 TEST(Verdict, WithoutAGainTheBaselineIsBest) {
@@ -124,7 +137,7 @@ TEST(Verdict, WithoutAGainTheBaselineIsBest) {
 TEST(Verdict, FasterCollectivesOfSerialSchedulesAreNoOverlap) {
   Exploration found = exploration();
   for (Answer& answer : found.answers)
-    for (Candidate& one : answer.ranking.fastest_first) one.request.schedule.family = Serial{};
+    for (Explored& one : answer.fastest_first) one.candidate.request.schedule.family = Serial{};
   const Verdict verdict = verdict_of(found, scenario());
   EXPECT_FALSE(verdict.overlaps);
   EXPECT_EQ(verdict.pays_from, 1024);

@@ -15,7 +15,9 @@ namespace weft::tests {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 const std::string predict = "predict --machine h200x8-nvswitch --in cases.jsonl";
 const std::string all_reduce = R"({"id": "a", "gpus": 4, "workload": {"op": "all_reduce", "bytes": 1048576}})";
@@ -56,8 +58,14 @@ TEST_F(PredictCommand, GoesOnAfterALineThatIsNoJson) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     EXPECT_EQ(lines[i + 1]["id"], nullptr);
     EXPECT_EQ(lines[i + 1]["line"], numbers[i]);
-    EXPECT_THAT(lines[i + 1]["error"], HasSubstr("expected JSON"));
+    EXPECT_THAT(lines[i + 1]["error"], AllOf(HasSubstr("expected JSON"), Not(HasSubstr("line 1"))));
   }
+}
+
+TEST_F(PredictCommand, SaysWhereACaseWithoutAnIdStands) {
+  const std::vector<json> lines = lines_of(answer(all_reduce + "\n[1, 2]\n" + R"({"gpus": 2})" + "\n").output);
+  ASSERT_EQ(lines.size(), 3u);
+  for (const int line : {2, 3}) EXPECT_EQ(lines[line - 1]["line"], line);
 }
 
 TEST_F(PredictCommand, AnswersACaseThatCannotBeDoneUnderItsId) {
