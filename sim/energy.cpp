@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "models/cost/attention_model.hpp"
 #include "models/cost/governor.hpp"
 #include "models/cost/grouped_gemm_model.hpp"
 #include "models/schedule/facts.hpp"
@@ -35,8 +36,9 @@ class IterationEnergy::DemandOf {
   }
   Demand operator()(const GroupedGemm& gemm) const { return of_matrix(gemm, gemm.a); }
   Demand operator()(const OneOf<Attention, PartialAttention> auto& attention) const {
-    return {.switching_uJ = power_.tensor_pJ_per_flop * tensor_flops(attention, schedule_.gpus) * 1e-6,
-            .is_on_tensor_cores = true};
+    const Flops flops = tensor_flops(attention, schedule_.gpus);
+    energy_.attention_us_ += flops / energy_.machine_.gpu.flops_per_us() / efficiency(attention);
+    return {.switching_uJ = power_.tensor_pJ_per_flop * flops * 1e-6, .is_on_tensor_cores = true};
   }
   Demand operator()(const OneOf<Collective, AllReduceNorm, GroupedExchange> auto& work) const {
     const double pJ_per_byte =
@@ -53,6 +55,15 @@ class IterationEnergy::DemandOf {
   static bool is_on_peer(const Slice& slice) { return slice.place != 0; }
   static std::ptrdiff_t stored_on_peers(const Slice& c, const std::vector<Slice>& replicas) {
     return std::ranges::count_if(replicas, is_on_peer) + is_on_peer(c);
+  }
+  double efficiency(const PartialAttention&) const {
+    return energy_.machine_.other_kernels.persistent_attention_efficiency;
+  }
+  double efficiency(const Attention& attention) const {
+    const OtherKernels& kernels = energy_.machine_.other_kernels;
+    if (attention.max_sms > 0) return kernels.persistent_attention_efficiency;
+    return runs_own_attention(energy_.machine_, schedule_, attention) ? kernels.own_attention_efficiency
+                                                                      : kernels.attention_efficiency;
   }
   template <class AnyGemm>
   Demand of_matrix(const AnyGemm& gemm, const Slice& operand) const {
@@ -83,8 +94,12 @@ class IterationEnergy::DemandOf {
       ++equal->count;
     } else {
       const Machine& machine = energy_.machine_;
-      gemms.push_back({size, kernel, dtype, tile_count(size, kernel), 1, kernel_energy(machine, kernel),
-                       TileOfWave(machine, size.k, kernel, dtype, wave_of_tiles(machine, size, kernel))});
+      const WaveOfTiles wave = wave_of_tiles(machine, size, kernel);
+      const std::int64_t tiles = tile_count(size, kernel);
+      const double waves = static_cast<double>(tiles) / wave.ctas;
+      const double whole_waves = kernel.scheduler == TileScheduler::stream_k ? waves : std::ceil(waves);
+      gemms.push_back({size, kernel, dtype, tiles, whole_waves + machine.gemm.tile_spread, 1,
+                       kernel_energy(machine, kernel), TileOfWave(machine, size.k, kernel, dtype, wave)});
     }
     return place;
   }
@@ -109,22 +124,18 @@ IterationEnergy::IterationEnergy(const Schedule& schedule, const Machine& machin
 
 bool IterationEnergy::uses_tensor_cores() const { return std::ranges::any_of(demands_, &Demand::is_on_tensor_cores); }
 
-double IterationEnergy::busy_us(const BusyGemm& gemm, double clock_share) const {
-  return weft::busy_us(machine_.gpu, gemm.tiles, gemm.tile.at(clock_share));
-}
-
 /// At the voltage of the maximum clock; 1 W us is 1 uJ.
-double IterationEnergy::busy_uJ(const BusyGemm& gemm, double busy_us, double clock_share) const {
-  return gemm.energy * machine_.power.gemm_W * clock_share * busy_us;
+double IterationEnergy::busy_uJ(const BusyGemm& gemm, const TileTiming& timing, double clock_share) const {
+  return gemm.energy * machine_.power.gemm_W * clock_share * busy_us(machine_.gpu, gemm.tiles, timing);
 }
 
 EnergyAtClock IterationEnergy::at(double clock_share) const {
-  EnergyAtClock energy;
+  EnergyAtClock energy{.lone_us = attention_us_ / clock_share};
   double switching_uJ = switching_uJ_;
   for (const BusyGemm& gemm : gemms_) {
-    const double one_us = busy_us(gemm, clock_share);
-    energy.busy_us += gemm.count * one_us;
-    switching_uJ += gemm.count * busy_uJ(gemm, one_us, clock_share);
+    const TileTiming timing = gemm.tile.at(clock_share);
+    energy.lone_us += gemm.count * (gemm.waves * timing.tile_us + timing.once_us);
+    switching_uJ += gemm.count * busy_uJ(gemm, timing, clock_share);
   }
   energy.total_uJ = mixed_ * (fixed_uJ_ + switching_energy_factor(machine_.power, clock_share) * switching_uJ);
   return energy;
@@ -132,7 +143,7 @@ EnergyAtClock IterationEnergy::at(double clock_share) const {
 
 std::vector<double> IterationEnergy::operations_uJ(double clock_share) const {
   boost::container::small_vector<double, 8> gemms_uJ;
-  for (const BusyGemm& gemm : gemms_) gemms_uJ.push_back(busy_uJ(gemm, busy_us(gemm, clock_share), clock_share));
+  for (const BusyGemm& gemm : gemms_) gemms_uJ.push_back(busy_uJ(gemm, gemm.tile.at(clock_share), clock_share));
   const double factor = switching_energy_factor(machine_.power, clock_share);
   std::vector<double> energies_uJ;
   energies_uJ.reserve(demands_.size());

@@ -16,7 +16,7 @@ namespace weft::sim {
 /// Of all operations of an iteration at one clock.
 struct EnergyAtClock {
   double total_uJ = 0;
-  double busy_us = 0;  ///< that all SMs are busy with the tiles of GEMMs
+  double lone_us = 0;  ///< of GEMMs and, roughly, of attention with nobody beside
 };
 
 /// Does a GPU do one thing, again and again? A GEMM in which the ranks meet waits for them, stores and fetches as well:
@@ -55,19 +55,20 @@ class IterationEnergy {
     GemmKernel kernel;
     DataType dtype;
     std::int64_t tiles = 0;
+    double waves = 0;  ///< of them, with the tail of the last
     int count = 0;
     double energy = 1;  ///< over that of the library's kernel of the same tile
     TileOfWave tile;
   };
   class DemandOf;
 
-  double busy_us(const BusyGemm& gemm, double clock_share) const;
-  double busy_uJ(const BusyGemm& gemm, double busy_us, double clock_share) const;
+  double busy_uJ(const BusyGemm& gemm, const TileTiming& timing, double clock_share) const;
 
   const Machine& machine_;
   FrameVector<Demand> demands_;  ///< one for each operation
   FrameVector<BusyGemm> gemms_;
   double fixed_uJ_ = 0, switching_uJ_ = 0;
+  double attention_us_ = 0;  ///< at the maximum clock
   double mixed_ = 1;
 };
 

@@ -12,7 +12,7 @@ namespace {
 // A cycle is the reciprocal of a clock's share of the maximum.
 constexpr int most_runs = 16, estimates_alone = 5;
 constexpr double alike_cycles = 2e-3;  // relative: a quarter of the 15 MHz in which GPUs set their clocks
-constexpr double estimated_to = 3e-5;  // of the maximum clock's cycle
+constexpr double estimated_to = 3e-5;  // of the maximum clock's cycle, or of power
 constexpr double most_tilt = 0.5;
 
 /// An iteration's time and power, while tensor cores work and while they do not.
@@ -43,8 +43,9 @@ PowerPhases phases_of(const PowerChanges& changes, double idle_W) {
 }
 
 /// The governed power at every clock, as well as runs at some of them tell. With a longer cycle the phases in which
-/// tensor cores work get longer as GEMMs do, and the others stay as they are; the energy of an iteration is known for
-/// each clock. What else changes with the clock shows in the difference between the last two runs.
+/// tensor cores work get longer by what their kernels would alone, and the others stay as they are; the energy of an
+/// iteration is known for each clock. What else changes with the clock shows in the difference between the last two
+/// runs.
 class PowerByCycle {
  public:
   PowerByCycle(Simulation& simulation, const Attempt& attempt)
@@ -67,17 +68,21 @@ class PowerByCycle {
 
   /// Over the limit, in the last run.
   double excess() const { return excess_; }
-  /// At which power is within the limit, if no phase gets shorter.
-  double cautious_cycle(double longest) const {
-    const double left_W = limit_W_ - idle_W_;
-    return left_W > 0 ? std::min(longest, cycle_ * (excess_ * limit_W_ - idle_W_) / left_W) : longest;
-  }
-  /// Between these bounds; the longest where power is above the limit even there.
+  /// Between these bounds; the longest where power is above the limit even there. By false position, where an end that
+  /// stays twice counts half.
   double cycle_at_limit(double shortest, double longest) const {
-    if (excess(longest) > 1) return longest;
-    while (longest - shortest > estimated_to) {
-      const double cycle = (shortest + longest) / 2;
-      (excess(cycle) > 1 ? shortest : longest) = cycle;
+    double above = excess(shortest) - 1, below = excess(longest) - 1;
+    if (below > 0) return longest;
+    if (above <= 0) return shortest;
+    for (double before = 0; longest - shortest > estimated_to;) {
+      const double cycle = std::lerp(shortest, longest, above / (above - below)), here = excess(cycle) - 1;
+      if (std::abs(here) < estimated_to) return cycle;
+      const double weight = here * before > 0 ? 0.5 : 1;
+      if (here > 0)
+        shortest = cycle, above = here, below *= weight;
+      else
+        longest = cycle, below = here, above *= weight;
+      before = here;
     }
     return longest;
   }
@@ -88,7 +93,6 @@ class PowerByCycle {
     cycle_ = 1 / simulation_.tensor_clock_share(attempt.clock_share);
     excess_ = power.excess();
     idle_W_ = power.idle_W;
-    limit_W_ = power.limit_W;
   }
 
   void take_as_reference() {
@@ -105,20 +109,18 @@ class PowerByCycle {
   double estimated_W(double cycle) const {
     const EnergyAtClock there = simulation_.energy(1 / cycle);
     const double more_uJ = there.total_uJ - reference_.total_uJ;
-    const double longer = reference_.busy_us > 0 ? there.busy_us / reference_.busy_us : cycle / cycle_;
-    const double time_us = phases_.time_us + (longer - 1) * phases_.tensor_us;
+    const double longer_us = there.lone_us - reference_.lone_us, time_us = phases_.time_us + longer_us;
     if (simulation_.governs_mean_power()) return idle_W_ + (phases_.energy_uJ + more_uJ) / time_us;
-    const double energy = 1 + more_uJ / phases_.tensor_uJ;
-    const double tensor_W2us = idle_W_ * idle_W_ * phases_.tensor_us * longer +
-                               2 * idle_W_ * phases_.tensor_uJ * energy +
-                               phases_.tensor_W2us * energy * energy / longer;
+    const double tensor_us = phases_.tensor_us + longer_us, energy = 1 + more_uJ / phases_.tensor_uJ;
+    const double tensor_W2us = idle_W_ * idle_W_ * tensor_us + 2 * idle_W_ * phases_.tensor_uJ * energy +
+                               phases_.tensor_W2us * energy * energy * phases_.tensor_us / tensor_us;
     return std::sqrt((tensor_W2us + phases_.other_W2us) / time_us);
   }
 
   Simulation& simulation_;
   // Of the last run.
   PowerChanges changes_;
-  double cycle_ = 1, excess_ = 1, idle_W_ = 0, limit_W_ = 0, estimated_W_ = 0;
+  double cycle_ = 1, excess_ = 1, idle_W_ = 0, estimated_W_ = 0;
   double cycle_before_ = 1, excess_before_ = 1;  // of the one before
   EnergyAtClock reference_;
   PowerPhases phases_;
@@ -128,10 +130,10 @@ class PowerByCycle {
 }  // namespace
 
 /// The governor is slower than a short iteration, so the clock is one number: the highest at which power stays within
-/// the limit. The first run is at one that is low enough for most schedules, and each further one at the clock that is
-/// estimated from those before, between what is known to be too high and low enough: two are enough, unless copies of
-/// several ranks meet by chance. Then power jumps up and down from one clock to the next, and halvings find one of the
-/// jumps over the limit.
+/// the limit. Each run is at the clock that is estimated from those before, between what is known to be too high and
+/// low enough: one is enough for GEMMs that nothing disturbs and two for most others, unless copies of several ranks
+/// meet by chance. Then power jumps up and down from one clock to the next, and halvings find one of the jumps over the
+/// limit.
 std::optional<Attempt> at_power_limit(Simulation& simulation, const Attempt& at_highest_clock) {
   double shortest = 1 / simulation.tensor_clock_share(1), longest = 1 / lowest_clock_share;
   Attempt attempt = at_highest_clock;
@@ -139,8 +141,8 @@ std::optional<Attempt> at_power_limit(Simulation& simulation, const Attempt& at_
   if (power.excess() <= 1) return std::nullopt;
   power.begin_estimates();
   for (int run = 0; run < most_runs && longest - shortest > alike_cycles * shortest; ++run) {
-    double cycle = run == 0 ? power.cautious_cycle(longest) : power.cycle_at_limit(shortest, longest);
-    const bool is_known = run > 0 && (cycle == longest || cycle - shortest <= estimated_to);
+    double cycle = power.cycle_at_limit(shortest, longest);
+    const bool is_known = cycle == longest || cycle - shortest <= estimated_to;
     const bool halves = run >= estimates_alone && run % 2 != 0;
     if (is_known || halves) cycle = (shortest + longest) / 2;
     attempt = simulation.run(1 / cycle);
