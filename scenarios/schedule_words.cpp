@@ -150,14 +150,14 @@ std::string words_of(const ScheduleChoice& choice) {
 }
 
 std::vector<std::string> other_software(const ScheduleChoice& choice, const Workload& workload, const Machine& machine) {
-  const Fabric& fabric = machine.fabric;
-  if (!fabric.peer_access) return {};  // all of it reads or writes other GPUs' memory
-  const std::vector<std::string> async_tp{"PyTorch (async TP)", "vLLM (fuse_gemm_comms)"};
-  if (std::holds_alternative<AsyncTp>(choice.family)) return async_tp;
   if (std::holds_alternative<Signaling>(choice.family)) {
     const bool is_written_for_it = machine.runtime == Runtime::cuda && machine.architecture != Architecture::hopper;
     return is_written_for_it ? std::vector<std::string>{"FlashOverlap"} : std::vector<std::string>{};
   }
+  const Fabric& fabric = machine.fabric;
+  if (!fabric.peer_access) return {};  // all else reads or writes other GPUs' memory
+  const std::vector<std::string> async_tp{"PyTorch (async TP)", "vLLM (fuse_gemm_comms)"};
+  if (std::holds_alternative<AsyncTp>(choice.family)) return async_tp;
   if (const auto* pairs = std::get_if<Pairs>(&choice.family)) {
     const std::array schedules{pairs->qkv, pairs->o, pairs->gate_up, pairs->down};
     const bool is_async_tp = std::all_of(schedules.begin(), schedules.end(), [](const auto& one) {

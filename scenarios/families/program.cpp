@@ -13,7 +13,7 @@ namespace {
 std::string name_of(const Case& request) {
   const std::string on = describe(request.workload) + " on " + std::to_string(request.gpus) + " GPUs, ";
   const std::string name = on + describe(request.schedule);
-  return name.size() <= schedule_check::max_name ? name : on + family_of(request.schedule);
+  return name.size() <= schedule_check::max_name ? name : on + std::string(family_of(request.schedule));
 }
 
 }  // namespace

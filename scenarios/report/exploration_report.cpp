@@ -135,6 +135,7 @@ Section sizes_of(const std::string& pair, const study::Exploration& exploration,
                                   advice(ranking)});
     verdicts.push_back({answer.size, ranking.overlaps()});
   }
+  if (verdicts.size() < 2) return section;
   const auto from = scenarios::crossover(verdicts);
   section.notes.push_back(from ? "Overlap pays from " + std::to_string(*from) + " " + size_word(scenario) + " on."
                                : "Overlap does not pay at the largest size.");

@@ -243,8 +243,8 @@ Section verdict_section(const study::Verdict& verdict, const study::Exploration&
     section.notes.push_back(headline(verdict, scenario));
     const scenarios::Candidate& fastest = exploration.answers[exploration.most_gained()].ranking.fastest();
     if (!std::holds_alternative<scenarios::Serial>(fastest.request.schedule.family))
-      section.notes.push_back("The nearest to a gain: " + scenarios::words_of(fastest.request.schedule) + ", " +
-                              odds_of(fastest.odds) + ".");
+      section.notes.push_back("The nearest to a gain: " + scenarios::words_of(fastest.request.schedule) +
+                              mark_of(fastest) + ", " + odds_of(fastest.odds) + ".");
   }
   if (std::string text = conditions(verdict, scenario, machine, evidence); !text.empty())
     section.notes.push_back(std::move(text));

@@ -73,6 +73,7 @@ TEST_F(OtherSoftware, NeedsMachinesThatItRunsOn) {
   EXPECT_THAT(of(TokenSplit{.fused_norm = true}), IsEmpty());
   machine.fabric.peer_access = false;
   EXPECT_THAT(of(AsyncTp{}), IsEmpty());
+  EXPECT_THAT(of(Signaling{}), ElementsAre("FlashOverlap"));  // over NCCL
 }
 
 }  // namespace
