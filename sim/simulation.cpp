@@ -78,8 +78,9 @@ std::vector<PowerSpan> Simulation::power_spans(const Attempt& last) {
 
 double Simulation::mean_clock_share(const Attempt& last) {
   const double at_work = tensor_clock_share(last.clock_share);
-  const bool is_governed = !machine_.condition.holds_clock() && energy_.uses_tensor_cores();
-  if (is_governed && is_steady_load(schedule_)) return at_work;
+  const bool uses_tensor_cores = energy_.uses_tensor_cores();
+  const bool is_governed = !machine_.condition.holds_clock() && (uses_tensor_cores || machine_.condition.is_of_mix);
+  if (is_governed && uses_tensor_cores && is_steady_load(schedule_)) return at_work;
   const Power& power = machine_.power;
   const double goes_up_to = std::min(power.clock_between, power.clock_rise * at_work);
   const double between = is_governed ? std::max(at_work, goes_up_to) : last.clock_share;
