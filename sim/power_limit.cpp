@@ -11,6 +11,7 @@ namespace {
 
 // A cycle is the reciprocal of a clock's share of the maximum.
 constexpr int most_runs = 16, estimates_alone = 5;
+constexpr int most_steps = 32;         // of an estimate, which takes six as a rule
 constexpr double alike_cycles = 2e-3;  // relative: a quarter of the 15 MHz in which GPUs set their clocks
 constexpr double estimated_to = 3e-5;  // of the maximum clock's cycle, or of power
 constexpr double most_tilt = 0.5;
@@ -68,13 +69,14 @@ class PowerByCycle {
 
   /// Over the limit, in the last run.
   double excess() const { return excess_; }
-  /// Between these bounds; the longest where power is above the limit even there. By false position, where an end that
-  /// stays twice counts half.
+  /// Between these bounds; the longest where power is above the limit even there, the shortest where nothing is
+  /// estimated (NaN), as without energy on tensor cores. By false position, where an end that stays twice counts half.
   double cycle_at_limit(double shortest, double longest) const {
     double above = excess(shortest) - 1, below = excess(longest) - 1;
     if (below > 0) return longest;
-    if (above <= 0) return shortest;
-    for (double before = 0; longest - shortest > estimated_to;) {
+    if (!(above > 0)) return shortest;
+    double before = 0;
+    for (int step = 0; step < most_steps && longest - shortest > estimated_to; ++step) {
       const double cycle = std::lerp(shortest, longest, above / (above - below)), here = excess(cycle) - 1;
       if (std::abs(here) < estimated_to) return cycle;
       const double weight = here * before > 0 ? 0.5 : 1;
