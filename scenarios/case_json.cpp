@@ -1,5 +1,6 @@
 #include "scenarios/case_json.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "models/base/text.hpp"
@@ -11,11 +12,10 @@ namespace {
 Family read_family(JsonObject& object) {
   const JsonValue family = object.at("family");
   const std::string word = family.string();
-  std::vector<std::string> known;
-  for (const FamilyRules* rules : all_families()) {
+  for (const FamilyRules* rules : all_families())
     if (rules->name == word) return rules->read(object);
-    known.emplace_back(rules->name);
-  }
+  std::vector<std::string> known;
+  for (const FamilyRules* rules : all_families()) known.emplace_back(rules->name);
   family.fail("one of " + joined(known));
 }
 
@@ -33,17 +33,17 @@ void write(nlohmann::ordered_json& json, const std::vector<Field>& fields) {
 
 Workload read_workload(JsonObject object) {
   const JsonValue op = object.at("op");
-  const std::string word = op.string();
-  std::vector<std::string> known;
-  for (Workload workload : workload_of_each_op()) {
-    known.emplace_back(op_of(workload));
-    if (known.back() != word) continue;
-    FieldReader reader(object);
-    std::visit([&](auto& one) { one.describe(reader, one); }, workload);
-    object.finish();
-    return workload;
+  const auto found = std::ranges::find(workload_of_each_op(), op.string(), op_of);
+  if (found == workload_of_each_op().end()) {
+    std::vector<std::string> known;
+    for (const Workload& workload : workload_of_each_op()) known.emplace_back(op_of(workload));
+    op.fail("one of " + joined(known));
   }
-  op.fail("one of " + joined(known));
+  Workload workload = *found;
+  FieldReader reader(object);
+  std::visit([&](auto& one) { one.describe(reader, one); }, workload);
+  object.finish();
+  return workload;
 }
 
 ScheduleChoice read_schedule_choice(JsonObject object) {

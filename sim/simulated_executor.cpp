@@ -69,8 +69,9 @@ Timeline SimulatedExecutor::observe(const Schedule& schedule, const Machine& mac
 
 Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& full_machine, SimulationStatistics* statistics,
                              std::vector<Track>* tracks) const {
-  const Machine reduced = options_.mechanisms == Mechanisms{} ? Machine{} : without(options_.mechanisms, full_machine);
-  const Machine& machine = options_.mechanisms == Mechanisms{} ? full_machine : reduced;
+  std::optional<Machine> reduced;
+  if (options_.mechanisms != Mechanisms{}) reduced = without(options_.mechanisms, full_machine);
+  const Machine& machine = reduced ? *reduced : full_machine;
   Simulation simulation(schedule, machine, options_);
   if (statistics == nullptr) simulation.leave_out_statistics();
   const RunCondition& condition = machine.condition;

@@ -51,17 +51,17 @@ void set_interval(Prediction& prediction, const Case& request, const Machine& ma
 /// Sizes of the largest GEMM and collective of the schedule, and its GPUs, against what was calibrated.
 std::vector<std::string> outside(const Schedule& schedule, const Machine& machine) {
   std::vector<std::string> names;
-  const auto check = [&](const std::string& quantity, double value) {
+  const auto check = [&](std::string_view quantity, double value) {
     for (const CalibratedRange& range : machine.calibrated)
       if (range.quantity == quantity && (value < range.low || value > range.high) &&
           std::find(names.begin(), names.end(), quantity) == names.end())
-        names.push_back(quantity);
+        names.emplace_back(quantity);
   };
-  const auto require_range = [&](const std::string& quantity) {  // where there is none, nobody has measured it
+  const auto require_range = [&](std::string_view quantity) {  // where there is none, nobody has measured it
     const auto is_it = [&](const CalibratedRange& range) { return range.quantity == quantity; };
     if (std::none_of(machine.calibrated.begin(), machine.calibrated.end(), is_it) &&
         std::find(names.begin(), names.end(), quantity) == names.end())
-      names.push_back(quantity);
+      names.emplace_back(quantity);
   };
   check("gpus", schedule.gpus);
   for (const Operation& operation : schedule.operations) {
@@ -76,7 +76,7 @@ std::vector<std::string> outside(const Schedule& schedule, const Machine& machin
         [&](const Collective& collective) {
           check("bytes", static_cast<double>(bytes_of(full_slice(collective), schedule)));
         },
-        [&](const OneOf<AllReduceNorm, GroupedGemm> auto&) { require_range(std::string(kind_of(operation.work))); },
+        [&](const OneOf<AllReduceNorm, GroupedGemm> auto&) { require_range(kind_of(operation.work)); },
         [&](const Attention& attention) {
           check("attention", 1);
           if (attention.cached) require_range("cached_attention");
@@ -173,8 +173,9 @@ Prediction predict(const Case& asked, const Machine& on_machine, Executor& execu
   std::optional<Machine> changed;
   const Machine& machine = as_asked(asked, on_machine, changed);
   const auto time_us = [&](const Schedule& schedule, const Machine& on) { return executor.run(schedule, on).time_us; };
-  const Machine scaled = has_measured(asked) ? with_given_times(asked, machine, time_us) : Machine{};
-  const Machine& used = has_measured(asked) ? scaled : machine;
+  std::optional<Machine> scaled;
+  if (has_measured(asked)) scaled = with_given_times(asked, machine, time_us);
+  const Machine& used = scaled ? *scaled : machine;
   Settled settled = settle(asked, used, executor);
   const Case& request = settled.request;
 
