@@ -115,7 +115,7 @@ using FieldValue = std::variant<bool, std::int64_t, double, std::string, std::ve
 enum class FieldType { flag, integer, number, word, integers, words, pair_schedule };
 
 struct Field {
-  std::string key;
+  std::string_view key;
   FieldValue value;
   bool is_written = true;  ///< not, where it has its default and need not be said
   bool is_offered = true;  ///< not, where none of the keys is there that bring it

@@ -83,7 +83,7 @@ void read_plain(JsonObject& object, Scenario& scenario, const nlohmann::json& js
   std::set<std::string> keys;  // of every op that is asked about by rows or tokens
   for (const Workload& one : workload_of_each_op()) {
     std::set<std::string> of_op;
-    for (const Field& field : fields_of(one)) of_op.insert(field.key);
+    for (const Field& field : fields_of(one)) of_op.emplace(field.key);
     if (of_op.erase("m") + of_op.erase("tokens") > 0) keys.merge(of_op);
   }
   for (const std::string& key : keys)

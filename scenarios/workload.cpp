@@ -179,13 +179,15 @@ std::vector<Field> fields_of(const Workload& workload) {
 
 std::string describe(const Workload& workload) {
   std::string text(op_of(workload));
+  const auto add_word = [&](std::string_view word) { text.append(1, ' ').append(word); };
   const auto add_number = [&](const Field& field, const std::string& digits) {
-    text += ' ' + field.key + '=' + digits;
+    add_word(field.key);
+    text.append(1, '=').append(digits);
   };
   const auto add = [&](const Field& field) {
     if (!field.is_written) return;
-    std::visit(Overloaded{[&](bool) { text += ' ' + field.key; }, [&](const std::string& word) { text += ' ' + word; },
-                          [](const std::vector<int>&) {}, [](const std::vector<std::string>&) {},
+    std::visit(Overloaded{[&](bool) { add_word(field.key); }, add_word, [](const std::vector<int>&) {},
+                          [](const std::vector<std::string>&) {},
                           [&](std::int64_t number) { add_number(field, std::to_string(number)); },
                           [&](double number) {
                             std::ostringstream digits;  // as many as tell it apart at a glance

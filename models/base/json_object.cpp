@@ -105,6 +105,8 @@ std::vector<JsonValue> JsonValue::list() const {
 JsonObject::JsonObject(const nlohmann::json& json, const nlohmann::json& document)
     : json_(&json), document_(&document) {
   if (!json.is_object()) JsonValue(json, document).fail("an object");
+  constexpr std::size_t usual_keys = 12;
+  known_.reserve(usual_keys);
 }
 
 std::string JsonObject::path_of(std::string_view key) const {

@@ -98,6 +98,8 @@ LayerProgram::LayerProgram(const Case& request, const LayerWorkload& layer, std:
     normed_rows_ = program_.add_buffer("normed rows", own_rows, hidden_, layer.dtype);
   }
   program_.set_repeats_per_iteration(layers_per_iteration);
+  constexpr std::size_t most_of_dense_layer = 12;
+  program_.expect_operations(layers_per_iteration * most_of_dense_layer);
 }
 
 void LayerProgram::begin_layer(int index) {

@@ -65,6 +65,8 @@ class Program {
   /// Whose tiles were counted.
   void set_machine(std::string name) { schedule_.machine = std::move(name); }
   void set_meaning(Meaning meaning) { (part_ ? part_->meaning : schedule_.meaning) = std::move(meaning); }
+  /// So many operations will be added, which are large to move.
+  void expect_operations(std::size_t count) { schedule_.operations.reserve(count); }
   void set_repeats_per_iteration(int repeats) { schedule_.repeats_per_iteration = repeats; }
   Schedule finish() && { return std::move(schedule_); }
 
