@@ -142,15 +142,16 @@ std::vector<Question> questions_of_layer(const ModelConfig& model, LayerForm for
   return questions;
 }
 
-/// Those that are named have some schedule of the op at some size: else nothing would be compared with serial.
+/// Those that are named, serial not among them, have some schedule of the op at some size: else nothing would be
+/// compared.
 void check_families(const Scenario& scenario) {
   const auto has_more_than_serial = [&](const Workload& workload) {
-    return std::ranges::any_of(candidates(workload, scenario.gpus, scenario.space), [](const Case& one) {
-      return !std::holds_alternative<Serial>(one.schedule.family);
-    });
+    return std::ranges::any_of(candidates(workload, scenario.gpus, scenario.space),
+                               [](const Case& one) { return !std::holds_alternative<Serial>(one.schedule.family); });
   };
   const auto& families = scenario.space.families;
-  if (!families || families->empty() || scenario.model || std::ranges::any_of(scenario.plain, has_more_than_serial))
+  if (!families || families->empty() || std::ranges::count(*families, "serial") > 0 || scenario.model ||
+      std::ranges::any_of(scenario.plain, has_more_than_serial))
     return;
   throw InputError("families", "expected one that has a schedule of the op and its sizes, got " + joined(*families));
 }

@@ -149,7 +149,8 @@ std::string words_of(const ScheduleChoice& choice) {
   return text;
 }
 
-std::vector<std::string> other_software(const ScheduleChoice& choice, const Workload& workload, const Machine& machine) {
+std::vector<std::string> other_software(const ScheduleChoice& choice, const Workload& workload,
+                                        const Machine& machine) {
   if (std::holds_alternative<Signaling>(choice.family)) {
     const bool is_written_for_it = machine.runtime == Runtime::cuda && machine.architecture != Architecture::hopper;
     return is_written_for_it ? std::vector<std::string>{"FlashOverlap"} : std::vector<std::string>{};

@@ -78,7 +78,7 @@ std::optional<Pairs> composed_layer(const std::vector<const Answer*>& pairs, con
 }
 
 std::vector<std::pair<std::string, const Explored*>> parts_of(const Pairs& layer,
-                                                             const std::vector<const Answer*>& pairs) {
+                                                              const std::vector<const Answer*>& pairs) {
   std::vector<std::pair<std::string, const Explored*>> parts;
   const bool ranks_own_rows = !pairs.empty() && pairs.front()->form == LayerForm::sequence_parallel;
   const auto keys = keys_of(ranks_own_rows, pairs.size());

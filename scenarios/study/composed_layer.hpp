@@ -17,6 +17,6 @@ std::optional<Pairs> composed_layer(const std::vector<const Answer*>& pairs, con
 
 /// The schedules of the `pairs` that `layer` runs, by the names of their answers.
 std::vector<std::pair<std::string, const Explored*>> parts_of(const Pairs& layer,
-                                                             const std::vector<const Answer*>& pairs);
+                                                              const std::vector<const Answer*>& pairs);
 
 }  // namespace weft::scenarios::study

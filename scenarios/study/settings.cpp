@@ -341,8 +341,8 @@ SettingsFile manifest_of(const std::vector<SettingsFile>& files, const Scenario&
 
 }  // namespace
 
-std::vector<SettingsFile> settings_of(const Exploration& exploration, const Scenario& scenario,
-                                      const Machine& machine, Grade grade) {
+std::vector<SettingsFile> settings_of(const Exploration& exploration, const Scenario& scenario, const Machine& machine,
+                                      Grade grade) {
   std::vector<SettingsFile> files;
   add_nccl(exploration, scenario, machine, files);
   if (grade != Grade::assumed) {  // else nothing is advised

@@ -68,8 +68,8 @@ struct Winner {
   const Explored* schedule = nullptr;
 };
 
-/// At the largest size where overlap pays the layer that is advised, or, of pairs alone, the schedule that the plan owes
-/// most to; where it pays at no size, the fastest of the answer that gains most.
+/// At the largest size where overlap pays the layer that is advised, or, of pairs alone, the schedule that the plan
+/// owes most to; where it pays at no size, the fastest of the answer that gains most.
 Winner winner_of(const Verdict& verdict, const Exploration& exploration);
 
 /// The answer that the plan of the largest size where overlap pays owes most to; else that which gains most.

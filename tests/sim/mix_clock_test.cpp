@@ -85,7 +85,8 @@ TEST(MixClock, IsBelowTheMeanThatItGives) {
   EXPECT_GT(sum / time_us, 1.05 * at_work_MHz);
   EXPECT_NEAR(SimulatedExecutor().clock_at_mean_MHz({hot, cool}, machine, sum / time_us), at_work_MHz,
               0.004 * machine.gpu.max_clock_MHz);
-  EXPECT_EQ(SimulatedExecutor().clock_at_mean_MHz({hot}, machine, machine.gpu.max_clock_MHz), machine.gpu.max_clock_MHz);
+  EXPECT_EQ(SimulatedExecutor().clock_at_mean_MHz({hot}, machine, machine.gpu.max_clock_MHz),
+            machine.gpu.max_clock_MHz);
 }
 
 TEST(MixClock, HasNoLimitWithoutPower) {

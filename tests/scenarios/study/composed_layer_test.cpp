@@ -23,6 +23,7 @@ Answer pair_of(const std::vector<Gain>& gains) {
     Explored& one = answer.fastest_first.emplace_back();
     one.candidate.request.schedule.family = one.as_run.family = gain.family;
     one.candidate.estimate.time_us = 100 * (1 - gain.gain);
+    one.candidate.speedup = 1 / (1 - gain.gain);
     one.candidate.odds.gain = gain.gain;
     one.runnable = gain.runnable;
   }

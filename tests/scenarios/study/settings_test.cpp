@@ -20,10 +20,19 @@ using nlohmann::json;
 using testing::AnyOf;
 using tests::simulator;
 
+using Files = std::map<std::string, std::string>;
+
 struct Written {
   Scenario scenario;
-  std::map<std::string, std::string> files;
+  Files files, with_experts;  ///< the latter if the model had some
 };
+
+Files files_of(const Exploration& exploration, const Scenario& scenario, const Machine& machine) {
+  Files files;
+  for (const SettingsFile& file : settings_of(exploration, scenario, machine, Grade::measured))
+    files[file.name] = file.text;
+  return files;
+}
 
 /// Large pairs on two GPUs, where most of all pays, with NCCL under limits of CTAs; named schedules alone.
 const Written& written() {
@@ -35,10 +44,10 @@ const Written& written() {
         read_model_config(std::filesystem::path(tests::source_folder()) / "scenarios/models/llama-3.3-70b.config.json");
     scenario.forms = {LayerForm::all_reduce, LayerForm::sequence_parallel};
     scenario.sizes = {512, 8192};
-    Written result{scenario, {}};
     const Exploration exploration = explore(scenario, machine, simulator());
-    for (const SettingsFile& file : settings_of(exploration, scenario, machine, Grade::measured)) result.files[file.name] = file.text;
-    return result;
+    Scenario with_experts = scenario;
+    with_experts.model->experts = 8;
+    return Written{scenario, files_of(exploration, scenario, machine), files_of(exploration, with_experts, machine)};
   }();
   return once;
 }
@@ -75,8 +84,15 @@ TEST(Settings, VllmReadsItsCompilationConfig) {
   EXPECT_EQ(passes["enable_sp"].get<bool>(), passes.contains("sp_min_token_num"));
 }
 
-TEST(Settings, SglangGetsOneFlagOrNone) {
-  EXPECT_THAT(file("sglang-0.5.args"), AnyOf("--enable-two-batch-overlap\n", "\n"));
+TEST(Settings, SglangGetsOneFlagOrNoneForModelsWithExpertsAndNoFileForOthers) {
+  EXPECT_THAT(written().with_experts.at("sglang-0.5.args"), AnyOf("--enable-two-batch-overlap\n", "\n"));
+  EXPECT_FALSE(written().files.contains("sglang-0.5.args"));
+}
+
+TEST(Settings, NobodyIsToldToOverlapWhereTooMuchIsAssumed) {
+  const Machine machine = read_machine(machine_path("h100x8-nvswitch-nvls"));
+  for (const SettingsFile& one : settings_of({}, written().scenario, machine, Grade::assumed))
+    EXPECT_THAT(one.name, AnyOf("nccl-2.28.conf", "settings.json"));
 }
 
 TEST(Settings, PytorchHasAFusedOpForEachSequenceParallelPair) {
