@@ -16,31 +16,36 @@ constexpr double alike = 2e-3;  // of the maximum clock: a quarter of the 15 MHz
 /// How long a schedule is at work in each turn.
 double turn_us(double iteration_us) { return iteration_us * std::max(1.0, std::floor(turn_ms * 1e3 / iteration_us)); }
 
-/// Power of the mix over the limit, as the governor sees it: the mean over the turns, or their root mean square.
-double excess_at(double clock_share, const std::vector<std::unique_ptr<Simulation>>& mix, const Power& power) {
-  const bool is_mean = mix.front()->governs_mean_power();
+/// Of a quantity that `in_its_turn` gives for each schedule, times `lasts_us`, the length of its turn.
+template <class InItsTurn>
+double mean_over_turns(double clock_share, const std::vector<std::unique_ptr<Simulation>>& mix,
+                       const InItsTurn& in_its_turn) {
   double sum = 0, time_us = 0;
   for (const std::unique_ptr<Simulation>& one : mix) {
     const Attempt attempt = one->run(clock_share);
-    const PowerChanges changes(one->power_spans(attempt), attempt.time_us);
-    const double governed_W = one->governed_power(attempt, changes).governed_W();
     const double lasts_us = turn_us(attempt.time_us);
-    sum += lasts_us * governed_W * (is_mean ? 1 : governed_W);
+    sum += in_its_turn(*one, attempt, lasts_us);
     time_us += lasts_us;
   }
-  return (is_mean ? sum / time_us : std::sqrt(sum / time_us)) / power.limit_W;
+  return sum / time_us;
+}
+
+/// Power of the mix over the limit, as the governor sees it: the mean over the turns, or their root mean square.
+double excess_at(double clock_share, const std::vector<std::unique_ptr<Simulation>>& mix, const Power& power) {
+  const bool is_mean = mix.front()->governs_mean_power();
+  const double mean = mean_over_turns(clock_share, mix, [&](Simulation& one, const Attempt& attempt, double lasts_us) {
+    const PowerChanges changes(one.power_spans(attempt), attempt.time_us);
+    const double governed_W = one.governed_power(attempt, changes).governed_W();
+    return lasts_us * governed_W * (is_mean ? 1 : governed_W);
+  });
+  return (is_mean ? mean : std::sqrt(mean)) / power.limit_W;
 }
 
 /// Mean clock over the turns, as a share of the maximum.
 double mean_share_at(double clock_share, const std::vector<std::unique_ptr<Simulation>>& mix) {
-  double sum = 0, time_us = 0;
-  for (const std::unique_ptr<Simulation>& one : mix) {
-    const Attempt attempt = one->run(clock_share);
-    const double lasts_us = turn_us(attempt.time_us);
-    sum += lasts_us * one->mean_clock_share(attempt);
-    time_us += lasts_us;
-  }
-  return sum / time_us;
+  return mean_over_turns(clock_share, mix, [](Simulation& one, const Attempt& attempt, double lasts_us) {
+    return lasts_us * one.mean_clock_share(attempt);
+  });
 }
 
 }  // namespace

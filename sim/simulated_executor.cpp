@@ -107,10 +107,10 @@ double SimulatedExecutor::clock_of_mix_MHz(const std::vector<Schedule>& schedule
 
 double SimulatedExecutor::clock_at_mean_MHz(const std::vector<Schedule>& schedules, const Machine& full_machine,
                                             double mean_MHz) const {
+  const double max_MHz = full_machine.gpu.max_clock_MHz;
+  if (!options_.mechanisms.power) return max_MHz;
   Machine machine = without(options_.mechanisms, full_machine);
   machine.condition.is_of_mix = true;
-  if (!options_.mechanisms.power) return machine.gpu.max_clock_MHz;
-  const double max_MHz = machine.gpu.max_clock_MHz;
   return clock_share_of_mean(mix_of(schedules, machine, options_), mean_MHz / max_MHz) * max_MHz;
 }
 
