@@ -5,6 +5,8 @@ import math
 import os
 import re
 
+from fuzzing.trial import WORK
+
 LONGEST_ERROR = 610  # characters: 600 bytes and who says it
 LONGEST_US = 9.3e12  # 2^63 ps
 LIBRARY_WORDS = re.compile(
@@ -131,7 +133,7 @@ def seen_from_work(output):
     """Files above the folder of the work are named from the scratch folder, as trial.py does."""
     if not output.startswith("../"):
         return output
-    return os.path.normpath(os.path.join("deep/er/work", output))
+    return os.path.normpath(os.path.join(WORK, output))
 
 
 def is_asked_for(name, question):

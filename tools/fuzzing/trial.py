@@ -12,6 +12,7 @@ import threading
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 EXIT_OF_SANITIZERS = 86
+WORK = "deep/er/work"  # of a scratch folder: where the program works
 
 
 @dataclasses.dataclass
@@ -93,7 +94,7 @@ class Place:
 
     def __init__(self, program, limits, environment):
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="weft-fuzz-"))
-        self.work = self.root / "deep/er/work"
+        self.work = self.root / WORK
         self.program, self.limits = program, limits
         self.environment = {
             "PATH": os.environ["PATH"],
@@ -147,14 +148,14 @@ class Place:
 
     def afterwards(self, question):
         written, changed = {}, []
-        inputs = {f"deep/er/work/{name}": content for name, content in question.files.items()}
+        inputs = {f"{WORK}/{name}": content for name, content in question.files.items()}
         for name, path in files_in(self.root).items():
-            if name.startswith(("streams/", "deep/er/work/tree/bin/")):
+            if name.startswith(("streams/", f"{WORK}/tree/bin/")):
                 continue
             content = path.read_bytes()
             if name not in inputs:
-                written[name.removeprefix("deep/er/work/")] = content
+                written[name.removeprefix(f"{WORK}/")] = content
             elif inputs[name] != content:
-                changed.append(name.removeprefix("deep/er/work/"))
-        changed += [name.removeprefix("deep/er/work/") for name in inputs if not (self.root / name).exists()]
+                changed.append(name.removeprefix(f"{WORK}/"))
+        changed += [name.removeprefix(f"{WORK}/") for name in inputs if not (self.root / name).exists()]
         return dict(sorted(written.items())), sorted(changed)
