@@ -270,23 +270,22 @@ TileStores stores_of(const RowBlock& block, std::int64_t tiles, int tiles_of_wav
                      const LaunchSite& site) {
   TileStores stores{.tiles = tiles, .uses = {}};
   if (block.addend) stores.addend_us = site.machine.gemm.own_addend_us * site.cost.kernel.tile_n / largest_own_tile_n;
-  int copies = 0;
+  stores.copies = 0;
   const auto add = [&](const Slice& stored) {
     if (stored.place == 0) return;
     add_link_uses(stores.uses, site, 0, stored.place, 1);
-    ++copies;
+    ++stores.copies;
   };
   add(block.c);
   for (const Slice& replica : block.replicas) add(replica);
-  if (copies == 0) return stores;
+  if (stores.copies == 0) return stores;
   const GemmTiming& gemm = site.machine.gemm;
   merge(stores.uses);
   stores.bytes_per_tile = static_cast<double>(bytes_of(block.c, site.schedule)) / static_cast<double>(tiles);
-  stores.GBps = gemm.own_store_GBps / copies;
   stores.latency_us = gemm.own_store_latency_us;
-  if (stores.GBps > 0)
+  if (gemm.own_store_GBps > 0)
     stores.hold_us = (gives_way ? gemm.own_store_hold : gemm.own_hasty_store_hold) * stores.bytes_per_tile *
-                     tiles_of_wave / bytes_per_us(stores.GBps);
+                     tiles_of_wave * stores.copies / bytes_per_us(gemm.own_store_GBps);
   return stores;
 }
 
@@ -357,6 +356,7 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   const auto tiles_with_traffic = static_cast<double>(tile_count(size_of(gemm, site.schedule.gpus), kernel));
   work.uses = memory_uses(site, l2_bytes * tiles_with_traffic, slowdown_of_update(gemm, site));
   work.stores = stores_of(gemm, work, site);
+  work.store_GBps = library.own_store_GBps;
   work.fetches = fetches_of(gemm, site);
   work.fetch_latency_us = library.own_fetch_latency_us;
   if (site.cost.signals) work.signal_us = library.own_signal_us;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "models/base/units.hpp"
@@ -32,15 +33,21 @@ void TiledKernel::find_paths() {
   path_ = pool_.add_path(work_.uses);
   store_paths_.clear();
   fetch_paths_.clear();
-  for (const TileStores& stores : work_.stores)
-    store_paths_.push_back(path_of(stores.uses, stores.bytes_per_tile > 0 ? stores.GBps : 0));
-  for (const TileFetch& fetch : work_.fetches) fetch_paths_.push_back(path_of(fetch.uses, fetch.GBps));
+  std::optional<int> all_stores;
+  if (work_.store_GBps > 0 && !work_.stores.empty()) all_stores = pool_.add_resource(bytes_per_us(work_.store_GBps));
+  for (const TileStores& stores : work_.stores) {
+    Uses uses = stores.uses;
+    if (all_stores && stores.bytes_per_tile > 0) uses.push_back({*all_stores, static_cast<double>(stores.copies)});
+    store_paths_.push_back(path_of(uses));
+  }
+  for (const TileFetch& fetch : work_.fetches) {
+    Uses uses = fetch.uses;
+    if (fetch.GBps > 0) uses.push_back({pool_.add_resource(bytes_per_us(fetch.GBps)), 1});
+    fetch_paths_.push_back(path_of(uses));
+  }
 }
 
-PathId TiledKernel::path_of(Uses uses, double GBps) {
-  if (GBps > 0) uses.push_back({pool_.add_resource(bytes_per_us(GBps)), 1});
-  return uses.empty() ? path_ : pool_.add_path(uses);
-}
+PathId TiledKernel::path_of(const Uses& uses) { return uses.empty() ? path_ : pool_.add_path(uses); }
 
 void TiledKernel::change_work(TiledWork&& work) {
   assert(work.tiles == work_.tiles);
@@ -284,25 +291,24 @@ void TiledKernel::store(Cohort& cohort) {
     cohort.is_full = true;
     return;
   }
-  double bytes = 0;
   std::int64_t first = 0;
   for (std::size_t i = 0; i < work_.stores.size(); first += work_.stores[i++].tiles) {
     const TileStores& stores = work_.stores[i];
     const std::int64_t common =
         std::min(cohort.first + cohort.count, first + stores.tiles) - std::max(cohort.first, first);
     if (common <= 0 || stores.bytes_per_tile <= 0) continue;
-    if (bytes == 0) cohort.stores = i;
-    bytes += static_cast<double>(common) * stores.bytes_per_tile;
+    if (cohort.stores_left++ == 0) cohort.stores = i;
+    const double bytes = static_cast<double>(common) * stores.bytes_per_tile;
+    pool_.start(bytes, bytes / shortest_transfer_us, store_paths_[i], waiter_for<&Cohort::end_stores>(&cohort));
   }
-  if (bytes == 0) return go_on_after(cohort);
+  if (cohort.stores_left == 0) return go_on_after(cohort);
   cohort.stored_first = cohort.first;
   cohort.stored_count = cohort.count;
-  pool_.start(bytes, bytes / shortest_transfer_us, store_paths_[cohort.stores],
-              waiter_for<&Cohort::end_stores>(&cohort));
   take_next_tiles(cohort);
 }
 
 void TiledKernel::on_stored(Cohort& cohort) {
+  if (--cohort.stores_left > 0) return;
   count_done(cohort.stored_first, std::exchange(cohort.stored_count, 0),
              from_us(work_.tail_us + work_.stores[cohort.stores].latency_us));
   if (cohort.is_leaving) return leave(cohort);

@@ -21,8 +21,8 @@ namespace weft::sim {
 struct TileStores {
   std::int64_t tiles = 0;     ///< behind those of the stores before
   double bytes_per_tile = 0;  ///< 0: they stay
-  Uses uses;                  ///< per byte
-  double GBps = 0;            ///< of all CTAs together; 0: what is used limits them
+  int copies = 1;             ///< GPUs that get each byte
+  Uses uses;                  ///< per byte, of all copies
   double hold_us = 0;         ///< a CTA's second tile takes so much longer while its first one is stored
   double addend_us = 0;       ///< a tile of these takes so much longer, since it adds up
   double latency_us = 0;      ///< until they are known to have come
@@ -52,6 +52,7 @@ struct TiledWork {
   double signal_us = 0;       ///< from the last tile of a group that tells of its end until that is known
   double epilogue_us = 0;     ///< from the last tile to the kernel's end
   std::vector<TileStores> stores = {};  ///< of all tiles; empty: all stay
+  double store_GBps = 0;                ///< of all CTAs and copies together; 0: what stores use limits them
   std::vector<TileFetch> fetches = {};  ///< one after the other, in the order of their tiles
   double fetch_latency_us = 0;          ///< from the meeting of the ranks to the first byte
   double fetch_hold_us = 0;             ///< a tile takes so much longer that starts before all of them have come
@@ -94,7 +95,8 @@ class TiledKernel : public Grid {
     std::span<const int> sms;                         // of each CTA
     std::int64_t first = 0, count = 0;                // tiles of this step
     std::int64_t stored_first = 0, stored_count = 0;  // of the step before, which are on their way; count 0: none
-    std::size_t stores = 0;                           // which of the work's those are
+    std::size_t stores = 0;                           // the first of the work's that those belong to
+    int stores_left = 0;                              // of those, on their way still
     double share_of_tile = 1;                         // of this step's: less where a last wave is cut
     bool has_begun = false;                           // its first tiles
     bool is_full = false;                             // this step's results wait for the memory of those
@@ -122,7 +124,7 @@ class TiledKernel : public Grid {
   };
 
   void find_paths();
-  PathId path_of(Uses uses, double GBps);
+  PathId path_of(const Uses& uses);
   void find_groups();
   void wait_for_groups();
   void on_met();

@@ -181,10 +181,27 @@ TEST(TiledKernel, StoresHaveARateOfTheirOwn) {
   Gpu132 gpu;
   TiledWork work = tiles_of(gpu, TileScheduler::static_persistent, 132);
   work.stores = {stored_in(1e-6, 132, gpu)};
-  work.stores.front().GBps = 13.2;
+  work.store_GBps = 13.2;
   Kernel kernel(gpu, {}, std::move(work));
   gpu.engine.run();
   EXPECT_NEAR(kernel.end_in_waves(), 2, 1e-6);
+}
+
+// Of the 132 tiles of a wave 66 go to one GPU, half a wave for 66 by its link, and 66 to three others, a wave.
+TEST(TiledKernel, TilesOfOneWaveThatGoToDifferentGpusTakeDifferentWays) {
+  const auto end_in_waves = [](double store_GBps) {
+    Gpu132 gpu;
+    TiledWork work = tiles_of(gpu, TileScheduler::static_persistent, 132);
+    work.stores = {stored_in(tile_us, 66, gpu), stored_in(2 * tile_us, 66, gpu)};
+    work.stores.back().copies = 3;
+    work.store_GBps = store_GBps;
+    Kernel kernel(gpu, {}, std::move(work));
+    gpu.engine.run();
+    return kernel.end_in_waves();
+  };
+  EXPECT_NEAR(end_in_waves(0), 2, 1e-6);
+  // 66 x 1000 x (1 + 3) bytes of all copies, in two waves.
+  EXPECT_NEAR(end_in_waves(66 * 4 * 1000 / (2 * tile_us) * 1e-3), 3, 1e-6);
 }
 
 TEST(TiledKernel, OnlyTheFirstTileOfACtaWaitsForItToStart) {
