@@ -86,6 +86,8 @@ Schedule without_delays(Schedule schedule) {
   return schedule;
 }
 
+constexpr sim::Mechanisms without_power{.power = false};
+
 /// Everything off up to a cause, in the order of Cause.
 struct Switch {
   Cause cause;
@@ -135,7 +137,7 @@ std::string_view text_of(Cause cause) {
     case Cause::launch:
       return "launch gaps";
     case Cause::transfers:
-      return "small transfers";
+      return "other transfers";
     case Cause::added_kernels:
       return "added kernels";
     case Cause::gemms:
@@ -163,6 +165,7 @@ LossAccount::LossAccount(const Schedule& serial, const Machine& machine, Clock c
   };
   sim::Mechanisms mechanisms;
   overlap_ps_ = overlap_ps(mechanisms);
+  overlap_without_power_ps_ = overlap_ps(without_power);
   for (const auto& [cause, off] : switches()) {
     for (const auto mechanism : off) mechanisms.*mechanism = false;
     steps_.push_back({cause, mechanisms, overlap_ps(mechanisms)});
@@ -188,7 +191,12 @@ Losses LossAccount::of(const Schedule& schedule) const {
     losses.parts_ps[static_cast<std::size_t>(cause)] += loss_ps - still_ps;
     loss_ps = still_ps;
   };
-  losses.parts_ps[static_cast<std::size_t>(Cause::power)] = std::min<std::int64_t>(losses.whole_ps(), 0);
+  if (losses.whole_ps() < 0) {
+    const std::int64_t left_ps = time_ps(schedule, without_power) - overlap_without_power_ps_;
+    std::int64_t& by_transfers_ps = losses.parts_ps[static_cast<std::size_t>(Cause::transfers)];
+    by_transfers_ps = std::clamp<std::int64_t>(left_ps, losses.whole_ps(), 0);
+    losses.parts_ps[static_cast<std::size_t>(Cause::power)] = losses.whole_ps() - by_transfers_ps;
+  }
   const Schedule undelayed = without_delays(schedule);
   for (const Step& step : steps_) {
     const Schedule& simulated = step.mechanisms.synchronisation ? schedule : undelayed;

@@ -11,8 +11,9 @@
 // The order of the parts is that of `Cause`, and it matters: two causes of one delay are charged to the one that comes
 // first. Contention is first, so that it is seen whole. No part is above the loss, and none is below zero: a cause
 // whose end costs perfect overlap more than the schedule is charged with nothing, and what comes next only with what is
-// left. A schedule that is faster than perfect overlap has one part below zero, that of power: a GPU that computes and
-// transfers in turn draws less of it than in one GEMM.
+// left. A schedule that is faster than perfect overlap has parts below zero instead: that of transfers is what is left
+// of the gain without a power limit, since copies and stores may be faster than the library's collective, and that of
+// power the rest, since a GPU that computes and transfers in turn draws less than in one GEMM.
 #pragma once
 
 #include <array>
@@ -82,6 +83,7 @@ class LossAccount {
   const Machine& machine_;
   Clock clock_;
   std::int64_t overlap_ps_ = 0;  ///< with all mechanisms
+  std::int64_t overlap_without_power_ps_ = 0;
   std::vector<Step> steps_;
   std::array<double, 4> whole_us_{};  ///< by kind of work, with all mechanisms off
 };

@@ -82,7 +82,7 @@ TEST(Losses, OfSerialAreTheShorterOfItsTwoParts) {
 
 TEST(Losses, OfAPieceOfWorkAloneAreNone) { EXPECT_EQ(losses_of(GemmWorkload{4096, 4096, 4096}, 2, {}).whole_ps(), 0); }
 
-TEST(Losses, TinyChunksAreSmallTransfersOrSmallGemms) {
+TEST(Losses, TinyChunksAreOtherTransfersOrSmallGemms) {
   const Losses losses = losses_of(PairWorkload{PairOp::gemm_all_reduce, 4096, 1024, 16384}, 2, {Decomposition{32}});
   EXPECT_TRUE(losses.largest() == Cause::transfers || losses.largest() == Cause::gemms) << text(losses);
   EXPECT_GT(losses.of(Cause::transfers) + losses.of(Cause::gemms), losses.whole_ps() / 2) << text(losses);
@@ -105,6 +105,17 @@ TEST(Losses, PullsThatMeetAtASourceAreSharedLinks) {
 TEST(Losses, ALongChainRunEagerlyIsLaunch) {
   expect_largest(Cause::launch,
                  losses_of(PairWorkload{PairOp::all_gather_gemm, 256, 128, 512}, 4, {Ficco{}, 0, Launch::eager}));
+}
+
+// Copies between PCIe cards pass the host once, and a ring's blocks again and again.
+TEST(Losses, CopiesThatAreFasterThanTheCollectiveAreAGainOfTransfers) {
+  const Machine cards = read_machine(machine_path("rtxpro6000x8-pcie"));
+  const PairWorkload pair{PairOp::all_gather_gemm, 12288, 2048, 1024};
+  const Losses losses = losses_of(pair, 8, {AsyncTp{}}, cards);
+  ASSERT_LT(losses.whole_ps(), 0);
+  EXPECT_EQ(sum(losses), losses.whole_ps());
+  EXPECT_LT(losses.of(Cause::transfers), losses.whole_ps() / 2) << text(losses);
+  EXPECT_LE(losses.of(Cause::power), 0) << text(losses);
 }
 
 TEST(Losses, TheTextNamesTheLargest) {
