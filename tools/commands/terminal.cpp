@@ -13,14 +13,16 @@
 namespace weft::tools::commands {
 namespace {
 
-constexpr double interval_s = 0.5;
+constexpr double interval_s = 0.5, interval_of_log_s = 5;
 constexpr const char* start_of_empty_line = "\r\033[K";
 
+/// One line that is written again and again on a terminal, and a new one each time in a log.
 class ProgressLine {
  public:
-  explicit ProgressLine(const std::string& what) : text_(what, interval_s) {}
+  ProgressLine(const std::string& what, bool is_terminal)
+      : is_terminal_(is_terminal), text_(what, is_terminal ? interval_s : interval_of_log_s) {}
   ~ProgressLine() {
-    if (is_shown_) std::cerr << start_of_empty_line << std::flush;
+    if (is_shown_ && is_terminal_) std::cerr << start_of_empty_line << std::flush;
   }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
@@ -29,12 +31,15 @@ class ProgressLine {
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin_;
     const std::string text = text_.at(done, of, elapsed.count());
     if (text.empty()) return;
-    std::cerr << start_of_empty_line << text << std::flush;
+    if (is_terminal_)
+      std::cerr << start_of_empty_line << text << std::flush;
+    else
+      std::cerr << "weft: " << text << '\n';
     is_shown_ = true;
   }
 
  private:
-  bool is_shown_ = false;
+  bool is_terminal_, is_shown_ = false;
   ProgressText text_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
@@ -60,8 +65,7 @@ std::string ProgressText::at(std::size_t done, std::size_t of, double elapsed_s)
 }
 
 Progress show_progress(const std::string& what) {
-  if (isatty(STDERR_FILENO) != 1) return [](std::size_t, std::size_t) {};
-  const auto line = std::make_shared<ProgressLine>(what);
+  const auto line = std::make_shared<ProgressLine>(what, isatty(STDERR_FILENO) == 1);
   return [line](std::size_t done, std::size_t of) { line->show(done, of); };
 }
 

@@ -23,7 +23,7 @@ class ProgressText {
   double interval_s_, shown_s_ = 0;
 };
 
-/// Work that began now: one line on a terminal, which is gone when the callback is; nothing elsewhere.
+/// Work that began now: one line on a terminal, which is gone when the callback is; elsewhere one every five seconds.
 Progress show_progress(const std::string& what);
 
 }  // namespace weft::tools::commands
