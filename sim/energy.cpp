@@ -200,16 +200,16 @@ class RepeatedIntegral {
 
 }  // namespace
 
-double root_mean_square_W(const PowerChanges& changes, double idle_W) {
+double peak_W(const PowerChanges& changes, double idle_W) {
   const std::vector<PowerStep> steps = changes.steps(idle_W);
   double sum = 0;
   for (std::size_t i = 1; i < steps.size(); ++i)
-    sum += (steps[i].from_us - steps[i - 1].from_us) * steps[i - 1].power_W * steps[i - 1].power_W;
-  return std::sqrt(sum / steps.back().from_us);
+    sum += (steps[i].from_us - steps[i - 1].from_us) * eighth_power(steps[i - 1].power_W);
+  return eighth_root(sum / steps.back().from_us);
 }
 
-double root_mean_square_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W) {
-  return root_mean_square_W(PowerChanges(spans, period_us), idle_W);
+double peak_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W) {
+  return peak_W(PowerChanges(spans, period_us), idle_W);
 }
 
 /// The worst window begins or ends where power changes.

@@ -1,6 +1,7 @@
 // Energy of one iteration on one GPU, from what the schedule says must be done, and the power that it makes.
 #pragma once
 
+#include <cmath>
 #include <variant>
 #include <vector>
 
@@ -91,6 +92,7 @@ class PowerChanges {
   /// Of `idle_W` and what each span takes while it lasts: from 0 to the end of the period, at which the last one
   /// begins.
   std::vector<PowerStep> steps(double idle_W) const;
+  double period_us() const { return changes_.back().at_us; }
 
  private:
   struct Change {
@@ -100,10 +102,17 @@ class PowerChanges {
   FrameVector<Change> changes_;
 };
 
-/// The root of the mean square of power over `period_us`: of `idle_W` and what each span takes while it lasts. `spans`
-/// begin at 0 or later; those that end after the period lengthen it.
-double root_mean_square_W(const PowerChanges& changes, double idle_W);
-double root_mean_square_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W);
+/// The eighth root of the mean of the eighth power of power over `period_us`, which its peaks determine: of `idle_W` and
+/// what each span takes while it lasts. `spans` begin at 0 or later; those that end after the period lengthen it.
+double peak_W(const PowerChanges& changes, double idle_W);
+double peak_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W);
+
+/// Of products and square roots, which are the same bits everywhere.
+inline double eighth_power(double value) {
+  const double square = value * value, fourth = square * square;
+  return fourth * fourth;
+}
+inline double eighth_root(double value) { return std::sqrt(std::sqrt(std::sqrt(value))); }
 
 /// The highest mean power of a window of `window_us`, in periods that follow each other. The window is above 0 and no
 /// longer than the period; spans are as above.

@@ -16,36 +16,38 @@ constexpr double alike = 2e-3;  // of the maximum clock: a quarter of the 15 MHz
 /// How long a schedule is at work in each turn.
 double turn_us(double iteration_us) { return iteration_us * std::max(1.0, std::floor(turn_ms * 1e3 / iteration_us)); }
 
-/// Of a quantity that `in_its_turn` gives for each schedule, times `lasts_us`, the length of its turn.
-template <class InItsTurn>
-double mean_over_turns(double clock_share, const std::vector<std::unique_ptr<Simulation>>& mix,
-                       const InItsTurn& in_its_turn) {
-  double sum = 0, time_us = 0;
+/// Calls `visit` with each schedule, its attempt, and how long its turn lasts.
+template <class Visit>
+void for_each_turn(double clock_share, const std::vector<std::unique_ptr<Simulation>>& mix, const Visit& visit) {
   for (const std::unique_ptr<Simulation>& one : mix) {
     const Attempt attempt = one->run(clock_share);
-    const double lasts_us = turn_us(attempt.time_us);
-    sum += in_its_turn(*one, attempt, lasts_us);
-    time_us += lasts_us;
+    visit(*one, attempt, turn_us(attempt.time_us));
   }
-  return sum / time_us;
 }
 
-/// Power of the mix over the limit, as the governor sees it: the mean over the turns, or their root mean square.
+/// Power of the mix over the limit that is met first, of its mean over the turns and of its peaks.
 double excess_at(double clock_share, const std::vector<std::unique_ptr<Simulation>>& mix, const Power& power) {
-  const bool is_mean = mix.front()->governs_mean_power();
-  const double mean = mean_over_turns(clock_share, mix, [&](Simulation& one, const Attempt& attempt, double lasts_us) {
-    const PowerChanges changes(one.power_spans(attempt), attempt.time_us);
-    const double governed_W = one.governed_power(attempt, changes).governed_W();
-    return lasts_us * governed_W * (is_mean ? 1 : governed_W);
+  GovernedPower of_mix{.limit_W = power.limit_W, .peak_limit_W = power.peak_limit_W};
+  double eighth_powers = 0, time_us = 0;
+  for_each_turn(clock_share, mix, [&](Simulation& one, const Attempt& attempt, double lasts_us) {
+    const GovernedPower governed = one.governed_power(attempt, PowerChanges(one.power_spans(attempt), attempt.time_us));
+    of_mix.mean_W += lasts_us * governed.mean_W;
+    eighth_powers += lasts_us * eighth_power(governed.peak_W);
+    time_us += lasts_us;
   });
-  return (is_mean ? mean : std::sqrt(mean)) / power.limit_W;
+  of_mix.mean_W /= time_us;
+  of_mix.peak_W = eighth_root(eighth_powers / time_us);
+  return of_mix.excess();
 }
 
 /// Mean clock over the turns, as a share of the maximum.
 double mean_share_at(double clock_share, const std::vector<std::unique_ptr<Simulation>>& mix) {
-  return mean_over_turns(clock_share, mix, [](Simulation& one, const Attempt& attempt, double lasts_us) {
-    return lasts_us * one.mean_clock_share(attempt);
+  double sum = 0, time_us = 0;
+  for_each_turn(clock_share, mix, [&](Simulation& one, const Attempt& attempt, double lasts_us) {
+    sum += lasts_us * one.mean_clock_share(attempt);
+    time_us += lasts_us;
   });
+  return sum / time_us;
 }
 
 }  // namespace

@@ -16,33 +16,6 @@ constexpr double alike_cycles = 2e-3;  // relative: a quarter of the 15 MHz in w
 constexpr double estimated_to = 3e-5;  // of the maximum clock's cycle, or of power
 constexpr double most_tilt = 0.5;
 
-/// An iteration's time and power, while tensor cores work and while they do not.
-struct PowerPhases {
-  double time_us = 0, tensor_us = 0;
-  double energy_uJ = 0, tensor_uJ = 0;  // above idle
-  double tensor_W2us = 0;               // of the square of power above idle
-  double other_W2us = 0;                // of the square of all power
-};
-
-PowerPhases phases_of(const PowerChanges& changes, double idle_W) {
-  const std::vector<PowerStep> steps = changes.steps(0);  // above idle
-  PowerPhases phases;
-  for (std::size_t i = 1; i < steps.size(); ++i) {
-    const auto [from_us, power_W, on_tensor_cores] = steps[i - 1];
-    const double lasted_us = steps[i].from_us - from_us;
-    phases.energy_uJ += power_W * lasted_us;
-    if (on_tensor_cores > 0) {
-      phases.tensor_us += lasted_us;
-      phases.tensor_uJ += power_W * lasted_us;
-      phases.tensor_W2us += power_W * power_W * lasted_us;
-    } else {
-      phases.other_W2us += (idle_W + power_W) * (idle_W + power_W) * lasted_us;
-    }
-  }
-  phases.time_us = steps.back().from_us;
-  return phases;
-}
-
 /// The governed power at every clock, as well as runs at some of them tell. With a longer cycle the phases in which
 /// tensor cores work get longer by what their kernels would alone, and the others stay as they are; the energy of an
 /// iteration is known for each clock. What else changes with the clock shows in the difference between the last two
@@ -91,41 +64,57 @@ class PowerByCycle {
 
  private:
   void see(const Attempt& attempt) {
-    const GovernedPower power = simulation_.governed_power(attempt, changes_);
+    power_ = simulation_.governed_power(attempt, changes_);
     cycle_ = 1 / simulation_.tensor_clock_share(attempt.clock_share);
-    excess_ = power.excess();
-    idle_W_ = power.idle_W;
+    excess_ = power_.excess();
   }
 
   void take_as_reference() {
-    phases_ = phases_of(changes_, idle_W_);
+    steps_ = changes_.steps(0);
+    tensor_us_ = tensor_uJ_ = 0;
+    for (std::size_t i = 1; i < steps_.size(); ++i) {
+      if (steps_[i - 1].on_tensor_cores == 0) continue;
+      tensor_us_ += steps_[i].from_us - steps_[i - 1].from_us;
+      tensor_uJ_ += (steps_[i].from_us - steps_[i - 1].from_us) * steps_[i - 1].power_W;
+    }
     reference_ = simulation_.energy(1 / cycle_);
     tilt_ = 0;
-    estimated_W_ = estimated_W(cycle_);
+    estimated_ = estimated(cycle_);
   }
 
   double excess(double cycle) const {
-    return excess_ * estimated_W(cycle) / estimated_W_ * (1 + tilt_ * (cycle - cycle_));
+    return excess_ * estimated(cycle) / estimated_ * (1 + tilt_ * (cycle - cycle_));
   }
 
-  double estimated_W(double cycle) const {
+  /// Over the limit that is met first.
+  double estimated(double cycle) const {
     const EnergyAtClock there = simulation_.energy(1 / cycle);
-    const double more_uJ = there.total_uJ - reference_.total_uJ;
-    const double longer_us = there.lone_us - reference_.lone_us, time_us = phases_.time_us + longer_us;
-    if (simulation_.governs_mean_power()) return idle_W_ + (phases_.energy_uJ + more_uJ) / time_us;
-    const double tensor_us = phases_.tensor_us + longer_us, energy = 1 + more_uJ / phases_.tensor_uJ;
-    const double tensor_W2us = idle_W_ * idle_W_ * tensor_us + 2 * idle_W_ * phases_.tensor_uJ * energy +
-                               phases_.tensor_W2us * energy * energy * phases_.tensor_us / tensor_us;
-    return std::sqrt((tensor_W2us + phases_.other_W2us) / time_us);
+    const double longer = 1 + (there.lone_us - reference_.lone_us) / tensor_us_;
+    const double more = (1 + (there.total_uJ - reference_.total_uJ) / tensor_uJ_) / longer;  // power above idle
+    double time_us = 0, energy_uJ = 0, eighth_powers = 0;
+    for (std::size_t i = 1; i < steps_.size(); ++i) {
+      const auto [from_us, power_W, on_tensor_cores] = steps_[i - 1];
+      const double lasts_us = (steps_[i].from_us - from_us) * (on_tensor_cores > 0 ? longer : 1);
+      const double above_idle_W = power_W * (on_tensor_cores > 0 ? more : 1);
+      time_us += lasts_us;
+      energy_uJ += lasts_us * above_idle_W;
+      eighth_powers += lasts_us * eighth_power(power_.idle_W + above_idle_W);
+    }
+    GovernedPower power = power_;
+    power.mean_W = power.idle_W + energy_uJ / time_us;
+    power.peak_W = eighth_root(eighth_powers / time_us);
+    return power.excess();
   }
 
   Simulation& simulation_;
   // Of the last run.
   PowerChanges changes_;
-  double cycle_ = 1, excess_ = 1, idle_W_ = 0, estimated_W_ = 0;
+  GovernedPower power_;
+  double cycle_ = 1, excess_ = 1, estimated_ = 1;
   double cycle_before_ = 1, excess_before_ = 1;  // of the one before
   EnergyAtClock reference_;
-  PowerPhases phases_;
+  std::vector<PowerStep> steps_;  // above idle, of the run that is estimated from
+  double tensor_us_ = 0, tensor_uJ_ = 0;  // while tensor cores work
   double tilt_ = 0;  // of the excess, for each cycle of the maximum clock, against what is estimated
 };
 

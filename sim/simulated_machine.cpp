@@ -1,6 +1,7 @@
 #include "sim/simulated_machine.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "models/base/input_error.hpp"
@@ -18,9 +19,12 @@ double hbm_GBps(const Machine& machine, const Mechanisms& mechanisms) {
   return machine.gpu.hbm_GBps * (mechanisms.hbm ? 1 : more_than_enough);
 }
 
-double crowded_us(const CollectiveKernel& kernel, const CollectiveTiming& timing) {
+/// A channel begins when the last GPU has an SM for it, and the more there are the later that is: with two it is
+/// `crowded`, with every doubling as much again.
+double crowded_us(const CollectiveKernel& kernel, const CollectiveTiming& timing, int gpus) {
   const double latencies = (timing.latency_us + timing.transfer_us) / timing.latency_us;
-  return kernel.crowded_us * std::clamp((latencies - 2) / 2, 0.0, 1.0);
+  const int doublings = std::bit_width(static_cast<unsigned>(gpus)) - 1;
+  return kernel.crowded_us * doublings * std::clamp((latencies - 2) / 2, 0.0, 1.0);
 }
 
 }  // namespace
@@ -274,7 +278,7 @@ void SimulatedMachine::start_collective(Activity& activity) {
   if (with_details_) activity.detail = std::to_string(timing.ctas) + " CTAs";
   const bool meets_gemm = runs_gemm(activity.rank);
   run.set_slowdown(collective_slowdown(timing));
-  run.arrive(activity, sms_for(activity), meets_gemm ? crowded_us(machine_.collective_kernel, timing) : 0);
+  run.arrive(activity, sms_for(activity), meets_gemm ? crowded_us(machine_.collective_kernel, timing, schedule_.gpus) : 0);
 }
 
 /// A collective by copy engines: each rank pushes to all others, so as many pushes arrive. They share the links with

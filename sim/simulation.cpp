@@ -59,17 +59,17 @@ double Simulation::tensor_clock_share(double clock_share) const {
   return std::min(clock_share, machine_.power.tensor_clock);
 }
 
-/// The clock of tensor cores is one number in an iteration, so the phase that needs most power sets it. The root mean
-/// square was fitted to whole iterations.
+/// The mean is that of an iteration or, in a longer one, of the window of the governor that has most.
 GovernedPower Simulation::governed_power(const Attempt& last, const PowerChanges& changes) const {
   const Power& power = machine_.power;
-  const double limit_W = is_steady_load(schedule_) ? power.limit_of_steady_load_W() : power.limit_W;
   const double window_us = governor_window_us(power);
-  const bool is_mean = governs_mean_power();
-  if (is_mean && last.time_us <= window_us) return {last.power_W - power.idle_W, power.idle_W, limit_W};
-  const double governed_W =
-      is_mean ? worst_window_W(changes, power.idle_W, window_us) : root_mean_square_W(changes, power.idle_W);
-  return {governed_W - power.idle_W, power.idle_W, limit_W};
+  GovernedPower governed{
+      .idle_W = power.idle_W,
+      .mean_W = last.time_us > window_us ? worst_window_W(changes, power.idle_W, window_us) : last.power_W,
+      .limit_W = is_steady_load(schedule_) ? power.limit_of_steady_load_W() : power.limit_W,
+      .peak_limit_W = power.peak_limit_W};
+  if (governed.peak_limit_W > 0) governed.peak_W = peak_W(changes, power.idle_W);
+  return governed;
 }
 
 std::vector<PowerSpan> Simulation::power_spans(const Attempt& last) {

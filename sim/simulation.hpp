@@ -1,6 +1,7 @@
 // A schedule on a machine, simulated at one clock after another.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -25,12 +26,12 @@ struct Attempt {
   bool is_launch_bound = false;
 };
 
-/// An iteration's power as the governor sees it, against the limit.
+/// An iteration's power as the governor sees it, against its limits.
 struct GovernedPower {
-  double dynamic_W = 0;  ///< above idle
-  double idle_W = 0, limit_W = 0;
-  double governed_W() const { return idle_W + dynamic_W; }
-  double excess() const { return governed_W() / limit_W; }
+  double idle_W = 0, mean_W = 0, limit_W = 0;
+  double peak_W = 0, peak_limit_W = 0;  ///< see peak_W(); a limit of 0: none, nor is it known
+  /// Over the limit that is met first.
+  double excess() const { return std::max(mean_W / limit_W, peak_limit_W > 0 ? peak_W / peak_limit_W : 0); }
 };
 
 class Simulation {
@@ -47,9 +48,8 @@ class Simulation {
   double tensor_clock_share(double clock_share) const;
   /// Does anything take longer at a lower clock?
   bool depends_on_clock() const { return energy_.uses_tensor_cores(); }
-  /// Power of the last run as the governor sees it: a load that comes and goes counts for more than its mean.
+  /// Power of the last run as the governor sees it.
   GovernedPower governed_power(const Attempt& last, const PowerChanges& changes) const;
-  bool governs_mean_power() const { return machine_.power.governor_exponent == 1; }
   /// Of a rank's operations in the last iteration of the last run.
   std::vector<PowerSpan> power_spans(const Attempt& last);
   /// Of the operations of an iteration with tensor cores at a share of the maximum clock.

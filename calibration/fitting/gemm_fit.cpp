@@ -194,9 +194,8 @@ class Fit {
       LoneGemm measured = predicted;
       measured.dynamic_W *= predicted.time_us / one.time_us;
       const Power& power = machine_.power;
-      const double share = is_held(*one.reading) ? governed_W(power, measured) / power.limit_of_steady_load_W()
-                                                 : (power.idle_W + measured.dynamic_W) / one.reading->power_W;
-      logarithms.push_back(weight_of_power * std::log(share));
+      const double at_W = is_held(*one.reading) ? power.limit_of_steady_load_W() : one.reading->power_W;
+      logarithms.push_back(weight_of_power * std::log((power.idle_W + measured.dynamic_W) / at_W));
     }
     return logarithms;
   }

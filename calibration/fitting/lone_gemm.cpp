@@ -50,18 +50,11 @@ LoneGemm lone_gemm(const Machine& machine, const MatrixSize& size, DataType dtyp
   return {time_us, kernels_us, energy_uJ / time_us};
 }
 
-double governed_W(const Power& power, const LoneGemm& gemm) {
-  if (power.governor_exponent == 1) return power.idle_W + gemm.dynamic_W;
-  const double busy = gemm.kernels_us / gemm.time_us;
-  const double busy_W = power.idle_W + gemm.dynamic_W / busy;
-  return std::sqrt(busy * busy_W * busy_W + (1 - busy) * power.idle_W * power.idle_W);
-}
-
 double governed_gemm_us(const Machine& machine, const MatrixSize& size, DataType dtype, const GemmKernel& kernel,
                         Condition condition) {
   const Power& power = machine.power;
   const auto at = [&](double clock_share) { return lone_gemm(machine, size, dtype, kernel, clock_share); };
-  const auto exceeds = [&](const LoneGemm& one) { return governed_W(power, one) > power.limit_of_steady_load_W(); };
+  const auto exceeds = [&](const LoneGemm& one) { return power.idle_W + one.dynamic_W > power.limit_of_steady_load_W(); };
   const LoneGemm unlimited = at(power.tensor_clock);
   if (!exceeds(unlimited)) return unlimited.time_us;
   double low = lowest_clock_share, high = power.tensor_clock;

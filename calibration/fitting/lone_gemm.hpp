@@ -19,9 +19,6 @@ struct LoneGemm {
 LoneGemm lone_gemm(const Machine& machine, const MatrixSize& size, DataType dtype, const GemmKernel& kernel,
                    double clock_share);
 
-/// Power as the governor sees it: its mean, or its root mean square with the gap between graphs at idle.
-double governed_W(const Power& power, const LoneGemm& gemm);
-
 /// The time at the clock that the power limit leaves in this condition, but for a fixed clock.
 double governed_gemm_us(const Machine& machine, const MatrixSize& size, DataType dtype, const GemmKernel& kernel,
                         Condition condition);

@@ -29,6 +29,7 @@ struct Gpu {
   double tensor_flops_per_clock_per_sm = 0;
   double fp8_speedup = 0;
   double speed_spread = 0;
+  double memory_GB = 0;  ///< 0: not known
   double hbm_GBps = 0;
   double hbm_update_share = 1;
   double l2_GBps = 0;
@@ -50,14 +51,16 @@ struct Gpu {
   double flops_per_us(DataType dtype = DataType::bf16) const { return sms() * flops_per_us_of_sm(dtype); }
 };
 
-/// The governor lowers the clock until an iteration's power, its mean (`governor_exponent` 1) or root mean square (2),
-/// meets the limit: `steady_limit_W` for one operation repeated alone. It waits first: a load that begins runs at the
+/// The governor lowers the clock until an iteration's mean power meets the limit, `steady_limit_W` for one operation
+/// repeated alone, and the eighth root of the mean of its eighth power `peak_limit_W`: what comes in peaks is held back
+/// before its mean is. It waits first: a load that begins runs at the
 /// maximum clock for `governor_delay_ms`, then slows down over `governor_ramp_ms`. A lower clock needs a lower voltage,
 /// so that the same work takes less energy: that of everything on the SMs' clock goes with the square of the voltage,
 /// which is linear in the clock and would be `voltage_floor` of its highest at a clock of 0.
 struct Power {
   double limit_W = 0;
   double steady_limit_W = 0;  ///< 0: the limit
+  double peak_limit_W = 0;    ///< 0: none
   double idle_W = 0;
   double gemm_W = 0;
   double tensor_pJ_per_flop = 0;
@@ -69,7 +72,6 @@ struct Power {
   double voltage_floor = 1;
   double tensor_clock = 1, clock_between = 1;
   double clock_rise = 10;  ///< no limit by default: the highest clock is less than 10 times the lowest
-  int governor_exponent = 1;
   double governor_delay_ms = 0, governor_ramp_ms = 0;
 
   double limit_of_steady_load_W() const { return steady_limit_W > 0 ? steady_limit_W : limit_W; }

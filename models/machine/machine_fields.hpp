@@ -36,6 +36,7 @@ void describe(auto& io, Like<Gpu> auto& gpu) {
               {"ratio", "fp8 over bf16 on the tensor cores; 0: the GPU has no fp8", {0, 8}});
   io.optional("speed_spread", gpu.speed_spread,
               {"ratio", "slowest GPU of a server over the fastest in the same work, less 1", parts});
+  io.optional("memory", gpu.memory_GB, {"GB", "what operands have room in; 0: not known", {0, 1e5}});
   io.number("hbm_bandwidth", gpu.hbm_GBps,
             {"GBps", "what a streaming kernel reaches, read and write together", bandwidths});
   io.optional("hbm_update_share", gpu.hbm_update_share,
@@ -57,6 +58,10 @@ void describe(auto& io, Like<Power> auto& power) {
   io.optional(
       "steady_limit", power.steady_limit_W,
       {"W", "mean power at which it lowers that of one operation which is repeated alone; 0: the limit", {0, 1e4}});
+  io.optional("peak_limit", power.peak_limit_W,
+              {"W",
+               "eighth root of the mean eighth power at which it lowers the clock too, of whatever load; 0: none",
+               {0, 1e4}});
   io.number("idle", power.idle_W, {"W", "clocks up, nothing running", powers});
   io.number("gemm", power.gemm_W,
             {"W", "above idle, while every SM runs a GEMM's tile at the maximum clock, besides what its operands cost",
@@ -83,8 +88,6 @@ void describe(auto& io, Like<Power> auto& power) {
       {"ratio", "most of the maximum clock between the operations on tensor cores of a load that has others", shares});
   io.optional("clock_rise", power.clock_rise,
               {"ratio", "the clock there over that while tensor cores work, at most", {1, 10}});
-  io.optional("governor_exponent", power.governor_exponent,
-              {"exponent", "1: an iteration's mean power meets the limit, 2: its root mean square", {1, 2}});
   io.optional("governor_delay", power.governor_delay_ms,
               {"ms", "a load that begins runs at the maximum clock for so long", governor_times});
   io.optional("governor_ramp", power.governor_ramp_ms,

@@ -315,7 +315,7 @@ TEST(LoneGemm, IsNoFasterThanThePowerLimitAllows) {
   Machine one = machine();
   one.power.tensor_pJ_per_flop = 1.5;
   one.power.hbm_pJ_per_byte = one.power.l2_pJ_per_byte = one.power.gemm_W = 0;
-  one.power.voltage_floor = one.power.governor_exponent = 1;
+  one.power.voltage_floor = 1;
   const MatrixSize size{16384, 8192, 8192};
   EXPECT_NEAR(
       lone_gemm_us(one, size) / (size.flops() * 1.5e-6 / (one.power.limit_of_steady_load_W() - one.power.idle_W)), 1,
