@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/base/text.hpp"
+#include "models/check/memory_fit.hpp"
 #include "models/machine/own_kernel_support.hpp"
 #include "models/schedule/counters.hpp"
 #include "models/schedule/facts.hpp"
@@ -444,6 +446,9 @@ void check_machine(const Schedule& schedule, const Machine& machine) {
   if (machine.runtime != Runtime::cuda)
     throw InputError("machine",
                      "expected GPUs with CUDA, which the hardware executor is made for, got " + machine.name);
+  if (!fits_memory(schedule, machine))
+    throw InputError("buffers", "expected at most the " + fixed(machine.gpu.memory_GB, 0) + " GB of a GPU of " +
+                                    machine.name + ", got " + fixed(memory_GB(schedule), 1));
   for (std::size_t i = 0; i < schedule.operations.size(); ++i) {
     const Operation& operation = schedule.operations[i];
     const auto refuse_without = [&](bool has, const char* what) {

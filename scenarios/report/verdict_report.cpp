@@ -181,13 +181,27 @@ std::string unknown_numbers(const study::Evidence& evidence, const Machine& mach
   return ", since not published: " + numbers + ". Measure: " + how;
 }
 
+/// "Memory: 19.0 GB a GPU (weights 17.1)."; of plain sizes only what is too much: "Memory: 69.3 GB a GPU, too much for
+/// its 24 GB."
+std::string memory_sentence(const study::Verdict& verdict, const study::Exploration& exploration,
+                            const Machine& machine) {
+  double need_GB = 0;
+  if (verdict.memory) need_GB = verdict.memory->total_GB();
+  for (const study::Answer& answer : exploration.answers) need_GB = std::max(need_GB, answer.advice().memory_GB);
+  const bool is_too_much = machine.gpu.memory_GB > 0 && need_GB > machine.gpu.memory_GB;
+  if (!verdict.memory && !is_too_much) return "";
+  std::string text = "Memory: " + fixed(need_GB, 1) + " GB a GPU";
+  if (verdict.memory) text += " (weights " + fixed(verdict.memory->weights_GB, 1) + ")";
+  if (is_too_much) text += ", too much for its " + fixed(machine.gpu.memory_GB, 0) + " GB";
+  return text + ".";
+}
+
 /// What the answer needs and rests on: "Memory: 19.0 GB a GPU (weights 17.1). Evidence: measured on such machines."
-std::string conditions(const study::Verdict& verdict, const Scenario& scenario, const Machine& machine,
-                       const study::Evidence& evidence) {
+std::string conditions(const study::Verdict& verdict, const study::Exploration& exploration, const Scenario& scenario,
+                       const Machine& machine, const study::Evidence& evidence) {
   std::string text;
   const auto add = [&text](const std::string& sentence) { text += (text.empty() ? "" : " ") + sentence; };
-  if (const auto& memory = verdict.memory)
-    add("Memory: " + fixed(memory->total_GB(), 1) + " GB a GPU (weights " + fixed(memory->weights_GB, 1) + ").");
+  if (const std::string memory = memory_sentence(verdict, exploration, machine); !memory.empty()) add(memory);
   add("Evidence: " + words_of(evidence.grade) + unknown_numbers(evidence, machine) + ".");
   if (scenario.model && !scenario.model->ignored.empty())
     add("Not counted: " + std::to_string(scenario.model->ignored.size()) + ", below.");
@@ -246,7 +260,7 @@ Section verdict_section(const study::Verdict& verdict, const study::Exploration&
       section.notes.push_back("The nearest to a gain: " + scenarios::words_of(fastest.request.schedule) +
                               mark_of(fastest) + ", " + odds_of(fastest.odds) + ".");
   }
-  if (std::string text = conditions(verdict, scenario, machine, evidence); !text.empty())
+  if (std::string text = conditions(verdict, exploration, scenario, machine, evidence); !text.empty())
     section.notes.push_back(std::move(text));
   return section;
 }

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "models/base/input_error.hpp"
+#include "models/check/memory_fit.hpp"
 #include "models/execution/executor.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
@@ -66,8 +67,11 @@ std::optional<Explored> run_case(const Case& request, const Machine& machine, Ex
                     .as_run = prediction.choice,
                     .bound_us = prediction.bound_us,
                     .limited_by = prediction.limited_by,
+                    .memory_GB = memory_GB(prediction.schedule),
                     .runnable = prediction.runnable,
-                    .other_software = other_software(request.schedule, request.workload, machine),
+                    .other_software = fits_memory(prediction.schedule, machine)
+                                          ? other_software(request.schedule, request.workload, machine)
+                                          : std::vector<std::string>{},
                     .losses = {},
                     .inefficiency = {},
                     .reordering = next_kernel_reordering(machine, prediction.schedule)};

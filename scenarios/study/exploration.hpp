@@ -23,6 +23,7 @@ struct Explored {
   ScheduleChoice as_run;  ///< searched values filled in
   double bound_us = 0;
   Limit limited_by = Limit::latency;
+  double memory_GB = 0;                      ///< of its buffers, on each GPU
   bool runnable = false;                     ///< by weft run, today
   std::vector<std::string> other_software;   ///< that runs it today
   std::optional<Losses> losses;              ///< where explain() was asked for them

@@ -69,6 +69,14 @@ struct LongAnswer {
   study::Evidence evidence{.grade = Grade::measured};
 };
 
+TEST(FirstScreen, SaysWhatTheMemoryOfAGpuDoesNotHold) {
+  LongAnswer answer;
+  answer.machine.gpu.memory_GB = 141;
+  EXPECT_THAT(answer.text(1000), HasSubstr("Memory: 130.0 GB a GPU (weights 127.9). "));
+  answer.machine.gpu.memory_GB = 80;
+  EXPECT_THAT(answer.text(1000), HasSubstr("Memory: 130.0 GB a GPU (weights 127.9), too much for its 80 GB. "));
+}
+
 TEST(FirstScreen, SaysWhichNumbersNobodyPublishedAndHowToMeasureThem) {
   LongAnswer answer;
   answer.evidence = {.grade = Grade::assumed,
