@@ -37,8 +37,9 @@ class IterationEnergy::DemandOf {
   Demand operator()(const GroupedGemm& gemm) const { return of_matrix(gemm, gemm.a); }
   Demand operator()(const OneOf<Attention, PartialAttention> auto& attention) const {
     const Flops flops = tensor_flops(attention, schedule_.gpus);
-    energy_.attention_us_ += flops / energy_.machine_.gpu.flops_per_us() / efficiency(attention);
-    return {.switching_uJ = power_.tensor_pJ_per_flop * flops * 1e-6, .is_on_tensor_cores = true};
+    return {.switching_uJ = power_.tensor_pJ_per_flop * flops * 1e-6,
+            .attention_us = flops / energy_.machine_.gpu.flops_per_us() / efficiency(attention),
+            .is_on_tensor_cores = true};
   }
   Demand operator()(const OneOf<Collective, AllReduceNorm, GroupedExchange> auto& work) const {
     const double pJ_per_byte =
@@ -118,6 +119,7 @@ IterationEnergy::IterationEnergy(const Schedule& schedule, const Machine& machin
     demand.fixed_uJ += machine.power.hbm_pJ_per_byte * costs[id].traffic.hbm_bytes * 1e-6;
     fixed_uJ_ += demand.fixed_uJ;
     switching_uJ_ += demand.switching_uJ;
+    attention_us_ += demand.attention_us;
     demands_.push_back(demand);
   }
 }
@@ -125,33 +127,36 @@ IterationEnergy::IterationEnergy(const Schedule& schedule, const Machine& machin
 bool IterationEnergy::uses_tensor_cores() const { return std::ranges::any_of(demands_, &Demand::is_on_tensor_cores); }
 
 /// At the voltage of the maximum clock; 1 W us is 1 uJ.
-double IterationEnergy::busy_uJ(const BusyGemm& gemm, const TileTiming& timing, double clock_share) const {
-  return gemm.energy * machine_.power.gemm_W * clock_share * busy_us(machine_.gpu, gemm.tiles, timing);
+EnergyAtClock IterationEnergy::of_one(const BusyGemm& gemm, double clock_share) const {
+  const TileTiming timing = gemm.tile.at(clock_share);
+  return {.total_uJ = gemm.energy * machine_.power.gemm_W * clock_share * busy_us(machine_.gpu, gemm.tiles, timing),
+          .lone_us = gemm.waves * timing.tile_us + timing.once_us};
 }
 
 EnergyAtClock IterationEnergy::at(double clock_share) const {
   EnergyAtClock energy{.lone_us = attention_us_ / clock_share};
   double switching_uJ = switching_uJ_;
   for (const BusyGemm& gemm : gemms_) {
-    const TileTiming timing = gemm.tile.at(clock_share);
-    energy.lone_us += gemm.count * (gemm.waves * timing.tile_us + timing.once_us);
-    switching_uJ += gemm.count * busy_uJ(gemm, timing, clock_share);
+    const EnergyAtClock one = of_one(gemm, clock_share);
+    energy.lone_us += gemm.count * one.lone_us;
+    switching_uJ += gemm.count * one.total_uJ;
   }
   energy.total_uJ = mixed_ * (fixed_uJ_ + switching_energy_factor(machine_.power, clock_share) * switching_uJ);
   return energy;
 }
 
-std::vector<double> IterationEnergy::operations_uJ(double clock_share) const {
-  boost::container::small_vector<double, 8> gemms_uJ;
-  for (const BusyGemm& gemm : gemms_) gemms_uJ.push_back(busy_uJ(gemm, gemm.tile.at(clock_share), clock_share));
+std::vector<EnergyAtClock> IterationEnergy::of_each(double clock_share) const {
+  boost::container::small_vector<EnergyAtClock, 8> gemms;
+  for (const BusyGemm& gemm : gemms_) gemms.push_back(of_one(gemm, clock_share));
   const double factor = switching_energy_factor(machine_.power, clock_share);
-  std::vector<double> energies_uJ;
-  energies_uJ.reserve(demands_.size());
+  std::vector<EnergyAtClock> operations;
+  operations.reserve(demands_.size());
   for (const Demand& demand : demands_) {
-    const double of_gemm_uJ = demand.busy < 0 ? 0 : gemms_uJ[static_cast<std::size_t>(demand.busy)];
-    energies_uJ.push_back(mixed_ * (demand.fixed_uJ + factor * (demand.switching_uJ + of_gemm_uJ)));
+    const EnergyAtClock gemm = demand.busy < 0 ? EnergyAtClock{} : gemms[static_cast<std::size_t>(demand.busy)];
+    operations.push_back({.total_uJ = mixed_ * (demand.fixed_uJ + factor * (demand.switching_uJ + gemm.total_uJ)),
+                          .lone_us = demand.attention_us / clock_share + gemm.lone_us});
   }
-  return energies_uJ;
+  return operations;
 }
 
 PowerChanges::PowerChanges(const std::vector<PowerSpan>& spans, double period_us) {

@@ -14,7 +14,7 @@
 
 namespace weft::sim {
 
-/// Of all operations of an iteration at one clock.
+/// Of an operation, or of all in an iteration, at one clock.
 struct EnergyAtClock {
   double total_uJ = 0;
   double lone_us = 0;  ///< of GEMMs and, roughly, of attention with nobody beside
@@ -37,7 +37,7 @@ class IterationEnergy {
   double total_uJ(double clock_share) const { return at(clock_share).total_uJ; }
   EnergyAtClock at(double clock_share) const;
   /// The same of each operation.
-  std::vector<double> operations_uJ(double clock_share) const;
+  std::vector<EnergyAtClock> of_each(double clock_share) const;
 
   bool is_on_tensor_cores(OperationId id) const { return demands_[id].is_on_tensor_cores; }
   /// Do any operations work on the tensor cores? Nothing else draws so much that the clock is lowered.
@@ -47,6 +47,7 @@ class IterationEnergy {
   struct Demand {
     double fixed_uJ = 0;      ///< whatever the clock
     double switching_uJ = 0;  ///< on the SMs, at the voltage of the maximum clock
+    double attention_us = 0;  ///< alone, at the maximum clock
     int busy = -1;            ///< a GEMM's place in `gemms_`
     bool is_on_tensor_cores = false;
   };
@@ -63,13 +64,14 @@ class IterationEnergy {
   };
   class DemandOf;
 
-  double busy_uJ(const BusyGemm& gemm, const TileTiming& timing, double clock_share) const;
+  /// On the SMs, and how long it takes alone.
+  EnergyAtClock of_one(const BusyGemm& gemm, double clock_share) const;
 
   const Machine& machine_;
   FrameVector<Demand> demands_;  ///< one for each operation
   FrameVector<BusyGemm> gemms_;
   double fixed_uJ_ = 0, switching_uJ_ = 0;
-  double attention_us_ = 0;  ///< at the maximum clock
+  double attention_us_ = 0;
   double mixed_ = 1;
 };
 

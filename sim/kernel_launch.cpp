@@ -337,6 +337,12 @@ std::vector<TileFetch> fetches_of(const Gemm& gemm, const LaunchSite& site) {
 
 }  // namespace
 
+double gemm_setup_us(const Gemm& gemm, const GemmKernel& kernel, bool is_root, const Schedule& schedule,
+                     const Machine& machine) {
+  if (kernel.scheduler != TileScheduler::dynamic_persistent || gemm.kernel) return 0;
+  return is_root ? machine.gemm.root_counter_reset_us : counter_fill_us(machine, schedule);
+}
+
 KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   const GemmKernel& kernel = site.cost.kernel;
   const GemmTiming& library = site.machine.gemm;
@@ -360,9 +366,7 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   work.fetches = fetches_of(gemm, site);
   work.fetch_latency_us = library.own_fetch_latency_us;
   if (site.cost.signals) work.signal_us = library.own_signal_us;
-  if (kernel.scheduler == TileScheduler::dynamic_persistent && !gemm.kernel)
-    work.setup_us =
-        site.activity.is_root ? library.root_counter_reset_us : counter_fill_us(site.machine, site.schedule);
+  work.setup_us = gemm_setup_us(gemm, kernel, site.activity.is_root, site.schedule, site.machine);
   launch.limit = set_gemm_times(work, gemm, site);
   return launch;
 }

@@ -44,6 +44,9 @@ struct KernelLaunch {
 /// Both throw InputError, field "OPERATION.kernel", for a kernel that fits no SM.
 KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site);
 KernelLaunch grouped_gemm_launch(const GroupedGemm& gemm, const LaunchSite& site);
+/// From the start of its kernel to that of its CTAs, with `is_root` at the beginning of an iteration.
+double gemm_setup_us(const Gemm& gemm, const GemmKernel& kernel, bool is_root, const Schedule& schedule,
+                     const Machine& machine);
 /// For a GEMM that was launched before at another clock than the site's: all of its work that depends on the clock.
 Limit set_gemm_times(TiledWork& work, const Gemm& gemm, const LaunchSite& site);
 

@@ -10,37 +10,42 @@ namespace weft::sim {
 namespace {
 
 // A cycle is the reciprocal of a clock's share of the maximum.
-constexpr int most_runs = 16, estimates_alone = 5;
-constexpr int most_steps = 32;         // of an estimate, which takes six as a rule
-constexpr double alike_cycles = 2e-3;  // relative: a quarter of the 15 MHz in which GPUs set their clocks
-constexpr double estimated_to = 3e-5;  // of the maximum clock's cycle, or of power
+constexpr int most_runs = 16, estimates_alone = 5;  // after the first
+constexpr int most_steps = 32;                      // of an estimate, which takes six as a rule
+constexpr double alike_cycles = 2e-3;               // relative: a quarter of the 15 MHz in which GPUs set their clocks
+constexpr double estimated_to = 3e-5;               // of the maximum clock's cycle, or of power
 constexpr double most_tilt = 0.5;
 
-/// The governed power at every clock, as well as runs at some of them tell. With a longer cycle the phases in which
-/// tensor cores work get longer by what their kernels would alone, and the others stay as they are; the energy of an
-/// iteration is known for each clock. What else changes with the clock shows in the difference between the last two
-/// runs.
+/// The governed power at every clock, as well as a sketch or runs at some of them tell. With a longer cycle the phases
+/// in which tensor cores work get longer by what their kernels would alone, and the others stay as they are; the energy
+/// of an iteration is known for each clock. What else changes with the clock shows in the difference between the last
+/// two runs.
 class PowerByCycle {
  public:
+  PowerByCycle(Simulation& simulation, const Sketch& sketch)
+      : simulation_(simulation), changes_(sketch.spans, sketch.time_us) {
+    see({.time_us = sketch.time_us, .power_W = sketch.power_W});
+  }
   PowerByCycle(Simulation& simulation, const Attempt& attempt)
       : simulation_(simulation), changes_(simulation.power_spans(attempt), attempt.time_us) {
     see(attempt);
   }
-  /// From the run that it was made of.
-  void begin_estimates() { take_as_reference(); }
 
   void look_at(const Attempt& attempt) {
     cycle_before_ = cycle_, excess_before_ = excess_;
     changes_ = PowerChanges(simulation_.power_spans(attempt), attempt.time_us);
     see(attempt);
   }
+  /// From the run or sketch that it was made of.
+  void begin_estimates() { take_as_reference(); }
   /// From the two runs that it has looked at last.
   void learn() {
     take_as_reference();
     tilt_ = std::clamp((excess_before_ / excess(cycle_before_) - 1) / (cycle_before_ - cycle_), -most_tilt, most_tilt);
   }
 
-  /// Over the limit, in the last run.
+  /// Of the last run, and its power over the limit.
+  double cycle() const { return cycle_; }
   double excess() const { return excess_; }
   /// Between these bounds; the longest where power is above the limit even there, the shortest where nothing is
   /// estimated (NaN), as without energy on tensor cores. By false position, where an end that stays twice counts half.
@@ -120,29 +125,38 @@ class PowerByCycle {
 
 }  // namespace
 
+double guessed_clock_share(Simulation& simulation) {
+  PowerByCycle power(simulation, simulation.sketch());
+  if (power.excess() <= 1) return 1;
+  power.begin_estimates();
+  return 1 / power.cycle_at_limit(1 / simulation.tensor_clock_share(1), 1 / lowest_clock_share);
+}
+
 /// The governor is slower than a short iteration, so the clock is one number: the highest at which power stays within
 /// the limit. Each run is at the clock that is estimated from those before, between what is known to be too high and
-/// low enough: one is enough for GEMMs that nothing disturbs and two for most others, unless copies of several ranks
-/// meet by chance. Then power jumps up and down from one clock to the next, and halvings find one of the jumps over the
-/// limit.
-std::optional<Attempt> at_power_limit(Simulation& simulation, const Attempt& at_highest_clock) {
+/// low enough: at a guess that is near none or one is enough for most, unless copies of several ranks meet by chance.
+/// Then power jumps up and down from one clock to the next, and halvings find one of the jumps over the limit.
+Attempt at_power_limit(Simulation& simulation, Attempt attempt) {
   double shortest = 1 / simulation.tensor_clock_share(1), longest = 1 / lowest_clock_share;
-  Attempt attempt = at_highest_clock;
+  bool may_be_highest = true;  // nothing has been above the limit
   PowerByCycle power(simulation, attempt);
-  if (power.excess() <= 1) return std::nullopt;
-  power.begin_estimates();
-  for (int run = 0; run < most_runs && longest - shortest > alike_cycles * shortest; ++run) {
+  for (int run = 0;; ++run) {
+    const bool is_highest = attempt.clock_share == 1, is_above = power.excess() > 1;
+    attempt.is_power_limited = is_above || !is_highest;
+    const bool agrees = std::abs(power.excess() - 1) < agreement_of_power;
+    if (is_highest ? !is_above : agrees) return attempt;
+    (is_above ? shortest : longest) = power.cycle();
+    may_be_highest = may_be_highest && !is_above;
+    const bool are_alike = longest - shortest <= alike_cycles * shortest;
+    if (run == most_runs || (are_alike && !may_be_highest)) return attempt;
+    run == 0 ? power.begin_estimates() : power.learn();
     double cycle = power.cycle_at_limit(shortest, longest);
-    const bool is_known = cycle == longest || cycle - shortest <= estimated_to;
+    const bool is_shortest = cycle - shortest <= estimated_to;
     const bool halves = run >= estimates_alone && run % 2 != 0;
-    if (is_known || halves) cycle = (shortest + longest) / 2;
-    attempt = simulation.run(1 / cycle);
+    if (cycle == longest || (is_shortest && !may_be_highest) || halves) cycle = (shortest + longest) / 2;
+    attempt = simulation.run(may_be_highest && (is_shortest || are_alike) ? 1 : 1 / cycle);
     power.look_at(attempt);
-    if (std::abs(power.excess() - 1) < agreement_of_power) break;
-    power.learn();
-    (power.excess() > 1 ? shortest : longest) = cycle;
   }
-  return attempt;
 }
 
 }  // namespace weft::sim

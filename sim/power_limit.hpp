@@ -1,8 +1,6 @@
 // The clock at which a simulation's power meets the limit.
 #pragma once
 
-#include <optional>
-
 #include "sim/simulation.hpp"
 
 namespace weft::sim {
@@ -10,8 +8,10 @@ namespace weft::sim {
 /// Of power and its limit.
 inline constexpr double agreement_of_power = 1e-3;
 
-/// The attempt at the clock that the power limit allows, from one at the highest clock; nothing where that one is
-/// within the limit.
-std::optional<Attempt> at_power_limit(Simulation& simulation, const Attempt& at_highest_clock);
+/// Near the clock that the power limit allows, before there is a run; 1: nothing seems to be above the limit.
+double guessed_clock_share(Simulation& simulation);
+
+/// The attempt at the clock that the power limit allows, from one at the highest clock or at a guess.
+Attempt at_power_limit(Simulation& simulation, Attempt attempt);
 
 }  // namespace weft::sim

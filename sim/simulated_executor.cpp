@@ -36,6 +36,26 @@ Machine without(const Mechanisms& mechanisms, Machine machine) {
   return machine;
 }
 
+/// A GPU that is held at more than its highest clock runs at that, as does one that nothing holds.
+double held_clock_share(const RunCondition& condition, const Gpu& gpu) {
+  return condition.fixed_clock_MHz > 0 ? std::min(1.0, condition.fixed_clock_MHz / gpu.max_clock_MHz) : 1;
+}
+
+/// Under load the clock is where the power limit lets it settle. A short run begins at the highest, and is over before
+/// the governor has brought it all the way down.
+Attempt run_governed(Simulation& simulation, const Machine& machine) {
+  if (machine.condition.condition == Condition::sustained)
+    return at_power_limit(simulation, simulation.run(guessed_clock_share(simulation)));
+  const Attempt unlimited = simulation.run(1);
+  Attempt attempt = at_power_limit(simulation, unlimited);
+  const double share = throttled_share(machine.power, unlimited.time_us);
+  if (!attempt.is_power_limited || share == 1) return attempt;
+  const double unlimited_cycle = 1 / simulation.tensor_clock_share(1);
+  attempt = simulation.run(1 / std::lerp(unlimited_cycle, 1 / attempt.clock_share, share));
+  attempt.is_power_limited = true;
+  return attempt;
+}
+
 /// Refers to its arguments.
 std::vector<std::unique_ptr<Simulation>> mix_of(const std::vector<Schedule>& schedules, const Machine& machine,
                                                 const SimulationOptions& options) {
@@ -76,19 +96,10 @@ Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& full_machi
   if (statistics == nullptr) simulation.leave_out_statistics();
   const RunCondition& condition = machine.condition;
   const bool is_governed = options_.mechanisms.power && condition.fixed_clock_MHz == 0 && simulation.depends_on_clock();
-  // A GPU that is held at more than its highest clock runs at that.
-  Attempt attempt = simulation.run(
-      condition.fixed_clock_MHz > 0 ? std::min(1.0, condition.fixed_clock_MHz / machine.gpu.max_clock_MHz) : 1);
-  const std::optional<Attempt> limited = is_governed ? at_power_limit(simulation, attempt) : std::nullopt;
-  if (limited) {
-    const double share =
-        condition.condition == Condition::sustained ? 1 : throttled_share(machine.power, attempt.time_us);
-    const double unlimited_cycle = 1 / simulation.tensor_clock_share(attempt.clock_share);
-    attempt = *limited;
-    if (share < 1) attempt = simulation.run(1 / std::lerp(unlimited_cycle, 1 / attempt.clock_share, share));
-  }
+  const Attempt attempt =
+      is_governed ? run_governed(simulation, machine) : simulation.run(held_clock_share(condition, machine.gpu));
   Trace trace = simulation.trace(attempt);
-  if (limited) {
+  if (attempt.is_power_limited) {
     for (Span& span : trace.spans)
       if (span.limit == Limit::compute) span.limit = Limit::power;
     if (trace.limited_by == Limit::compute) trace.limited_by = Limit::power;

@@ -175,6 +175,10 @@ Attempt Simulation::run_iterations(int iterations, double clock_share, int mean_
   return attempt;
 }
 
+Sketch Simulation::sketch() const {
+  return one_after_the_other(order_, costs_, energy_, machine_, tensor_clock_share(1), repetition_floor_us());
+}
+
 /// From the beginning of one iteration to that of the one after another, for each between them.
 double Simulation::period_us(int rank, int iteration, int from) const {
   return to_us(run_.end_of(rank, iteration) + order_.timing().iteration_gap - run_.begin_of(rank, from)) /
@@ -239,11 +243,11 @@ std::vector<Track> Simulation::tracks(const Attempt& last) {
 
 std::vector<PowerSpan> Simulation::spans_of(const Attempt& last, int rank, Picoseconds origin) {
   const double late_us = to_us(run_.begin_of(rank, last.iterations - 1) - origin);
-  const std::vector<double> energies_uJ = energy_.operations_uJ(tensor_clock_share(last.clock_share));
+  const std::vector<EnergyAtClock> energies = energy_.of_each(tensor_clock_share(last.clock_share));
   std::vector<PowerSpan> spans;
   spans.reserve(costs_.size());
   for (OperationId id = 0; id < static_cast<OperationId>(costs_.size()); ++id) {
-    PowerSpan span = span_of(id, last, rank, energies_uJ[static_cast<std::size_t>(id)]);
+    PowerSpan span = span_of(id, last, rank, energies[static_cast<std::size_t>(id)].total_uJ);
     span.start_us += late_us;
     span.end_us += late_us;
     spans.push_back(span);

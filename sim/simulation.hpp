@@ -13,6 +13,7 @@
 #include "sim/schedule_run.hpp"
 #include "sim/simulated_executor.hpp"
 #include "sim/simulated_machine.hpp"
+#include "sim/sketch.hpp"
 
 namespace weft::sim {
 
@@ -24,6 +25,7 @@ struct Attempt {
   int iterations = 0;
   bool is_steady = false;
   bool is_launch_bound = false;
+  bool is_power_limited = false;  ///< its clock is not the highest, but the one that the power limit allows
 };
 
 /// An iteration's power as the governor sees it, against its limits.
@@ -41,6 +43,8 @@ class Simulation {
 
   /// At `clock_share` of the maximum clock.
   Attempt run(double clock_share);
+  /// What run() is taken for before there is one, at the maximum clock.
+  Sketch sketch() const;
   /// statistics() will not be asked for.
   void leave_out_statistics();
 
