@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "models/base/division.hpp"
 #include "models/cost/attention_model.hpp"
 #include "models/cost/governor.hpp"
 #include "models/cost/grouped_gemm_model.hpp"
@@ -36,9 +37,8 @@ class IterationEnergy::DemandOf {
   }
   Demand operator()(const GroupedGemm& gemm) const { return of_matrix(gemm, gemm.a); }
   Demand operator()(const OneOf<Attention, PartialAttention> auto& attention) const {
-    const Flops flops = tensor_flops(attention, schedule_.gpus);
-    return {.switching_uJ = power_.tensor_pJ_per_flop * flops * 1e-6,
-            .attention_us = flops / energy_.machine_.gpu.flops_per_us() / efficiency(attention),
+    return {.switching_uJ = power_.tensor_pJ_per_flop * tensor_flops(attention, schedule_.gpus) * 1e-6,
+            .attention_us = lone_us(attention),
             .is_on_tensor_cores = true};
   }
   Demand operator()(const OneOf<Collective, AllReduceNorm, GroupedExchange> auto& work) const {
@@ -57,14 +57,18 @@ class IterationEnergy::DemandOf {
   static std::ptrdiff_t stored_on_peers(const Slice& c, const std::vector<Slice>& replicas) {
     return std::ranges::count_if(replicas, is_on_peer) + is_on_peer(c);
   }
-  double efficiency(const PartialAttention&) const {
-    return energy_.machine_.other_kernels.persistent_attention_efficiency;
+  double lone_us(const PartialAttention& attention) const { return persistent_us(attention); }
+  double lone_us(const Attention& attention) const {
+    if (attention.max_sms > 0) return persistent_us(attention);
+    const Machine& machine = energy_.machine_;
+    const auto time = runs_own_attention(machine, schedule_, attention) ? time_own_attention : time_attention;
+    const AttentionTiming timing = time(machine, attention, row_count(attention.output.rows, schedule_.gpus), 1);
+    const auto waves = static_cast<double>(divided_up(timing.ctas, machine.gpu.sms()));
+    return waves * timing.cta_us + timing.tail_us + timing.once_us;
   }
-  double efficiency(const Attention& attention) const {
-    const OtherKernels& kernels = energy_.machine_.other_kernels;
-    if (attention.max_sms > 0) return kernels.persistent_attention_efficiency;
-    return runs_own_attention(energy_.machine_, schedule_, attention) ? kernels.own_attention_efficiency
-                                                                      : kernels.attention_efficiency;
+  double persistent_us(const OneOf<Attention, PartialAttention> auto& attention) const {
+    return tensor_flops(attention, schedule_.gpus) / energy_.machine_.gpu.flops_per_us() /
+           energy_.machine_.other_kernels.persistent_attention_efficiency;
   }
   template <class AnyGemm>
   Demand of_matrix(const AnyGemm& gemm, const Slice& operand) const {

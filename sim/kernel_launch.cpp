@@ -177,34 +177,35 @@ double own_share_of_sm(const OtherKernels& kernels, MemoryKernel kernel) {
       return 0;
   }
 }
-double own_share_of_sm(const Work& work, const LaunchSite& site) {
-  if (site.schedule.implementation != Implementation::weft) return 0;
+double own_share_of_sm(const Work& work, const Schedule& schedule, const OtherKernels& kernels) {
+  if (schedule.implementation != Implementation::weft) return 0;
   return match(
-      work, [&](const MemoryBound& bound) { return own_share_of_sm(site.machine.other_kernels, bound.kernel); },
+      work, [&](const MemoryBound& bound) { return own_share_of_sm(kernels, bound.kernel); },
       [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, Attention, PartialAttention,
                      Signal, Wait, Barrier, Delay> auto&) { return 0.0; });
 }
 
-double share_of_sm(const Work& work, const LaunchSite& site) {
-  const OtherKernels& kernels = site.machine.other_kernels;
-  if (const double own = own_share_of_sm(work, site); own > 0) return own;
-  return std::min(kernels.memory_share_per_sm, share_of_hbm(kernels, work) / site.sms.sms());
+double share_of_sm(const Work& work, const Schedule& schedule, const Machine& machine) {
+  const OtherKernels& kernels = machine.other_kernels;
+  if (const double own = own_share_of_sm(work, schedule, kernels); own > 0) return own;
+  return std::min(kernels.memory_share_per_sm, share_of_hbm(kernels, work) / machine.gpu.sms());
 }
 
 /// How often memory is passed through for what a kernel of ours touches: what it changes in place is read and written
 /// back. What PyTorch's kernels reach, and our sums, is told of bytes that are touched.
-double passes_of(const Work& work, const LaunchSite& site) {
-  if (own_share_of_sm(work, site) == 0 || site.cost.traffic.touched_bytes == 0) return 1;
+double passes_of(const Work& work, const OperationCost& cost, const Schedule& schedule, const Machine& machine) {
+  const double touched_bytes = cost.traffic.touched_bytes;
+  if (own_share_of_sm(work, schedule, machine.other_kernels) == 0 || touched_bytes == 0) return 1;
   double bytes = 0;
   match(
       work,
       [&](const MemoryBound& bound) {
         for (const auto* slices : {&bound.reads, &bound.writes})
-          for (const Slice& slice : *slices) bytes += static_cast<double>(bytes_of(slice, site.schedule));
+          for (const Slice& slice : *slices) bytes += static_cast<double>(bytes_of(slice, schedule));
       },
       [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, Attention, PartialAttention,
                      Signal, Wait, Barrier, Delay> auto&) {});
-  return std::max(1.0, bytes / site.cost.traffic.touched_bytes);
+  return std::max(1.0, bytes / touched_bytes);
 }
 
 /// Whether our sums do it (own_sum_threads), which copies by SMs run too.
@@ -396,26 +397,38 @@ KernelLaunch grouped_gemm_launch(const GroupedGemm& gemm, const LaunchSite& site
   return launch;
 }
 
+MemoryBlocks memory_blocks(const Work& work, const OperationCost& cost, const Schedule& schedule,
+                           const Machine& machine) {
+  const OtherKernels& kernels = machine.other_kernels;
+  MemoryBlocks blocks{.count = std::int64_t{4} * machine.gpu.sms(),
+                      .passes = passes_of(work, cost, schedule, machine),
+                      .once_us = kernels.overhead_us};
+  blocks.bytes = std::max(1.0, cost.traffic.touched_bytes) * blocks.passes / static_cast<double>(blocks.count);
+  const double sm_rate = bytes_per_us(machine.gpu.hbm_GBps) * share_of_sm(work, schedule, machine);
+  blocks.block_us = blocks.bytes / (sm_rate / 4);
+  if (is_sum(work) && kernels.sum_start_us > 0) {
+    blocks.block_us += kernels.sum_start_us;
+    blocks.once_us = 0;
+  }
+  match(
+      work, [&](const MemoryBound& kernel) { blocks.block_us *= 1 + norm_reordering(machine, kernel, schedule); },
+      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, Attention, PartialAttention,
+                     Signal, Wait, Barrier, Delay> auto&) {});
+  return blocks;
+}
+
 KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site) {
   const Gpu& gpu = site.machine.gpu;
-  const OtherKernels& kernels = site.machine.other_kernels;
-  const std::int64_t tiles = 4 * site.sms.sms();
-  const double passes = passes_of(work, site);
-  const double bytes = std::max(1.0, site.cost.traffic.touched_bytes) * passes;
-  const double bytes_per_tile = bytes / static_cast<double>(tiles);
-  const double sm_rate = bytes_per_us(gpu.hbm_GBps) * share_of_sm(work, site);
+  const MemoryBlocks blocks = memory_blocks(work, site.cost, site.schedule, site.machine);
+  const double bytes = std::max(1.0, site.cost.traffic.touched_bytes) * blocks.passes;
   KernelLaunch launch;
   launch.cta = {gpu.threads_per_sm / 4, registers_of_block(work, gpu), 0};
   launch.limit = Limit::hbm;
-  launch.work = {.tiles = tiles,
-                 .tile_us = bytes_per_tile / (sm_rate / 4),
-                 .bytes_per_tile = bytes_per_tile,
-                 .uses = memory_uses(site, bytes, passes),
-                 .epilogue_us = kernels.overhead_us};
-  if (is_sum(work) && kernels.sum_start_us > 0) {
-    launch.work.tile_us += kernels.sum_start_us;
-    launch.work.epilogue_us = 0;
-  }
+  launch.work = {.tiles = blocks.count,
+                 .tile_us = blocks.block_us,
+                 .bytes_per_tile = blocks.bytes,
+                 .uses = memory_uses(site, bytes, blocks.passes),
+                 .epilogue_us = blocks.once_us};
   match(
       work,
       [&](const Copy& copy) {  // bytes count the source and the destination
@@ -423,11 +436,8 @@ KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site) {
         if (copy.source.place != copy.destination.place && site.peer_access >= 0)
           launch.work.uses.push_back({site.peer_access, 0.5});
       },
-      [&](const MemoryBound& kernel) {
-        launch.work.tile_us *= 1 + norm_reordering(site.machine, kernel, site.schedule);
-      },
-      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Attention, PartialAttention, Signal,
-                     Wait, Barrier, Delay> auto&) {});
+      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, MemoryBound, Attention,
+                     PartialAttention, Signal, Wait, Barrier, Delay> auto&) {});
   return launch;
 }
 

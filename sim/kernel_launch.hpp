@@ -50,8 +50,17 @@ double gemm_setup_us(const Gemm& gemm, const GemmKernel& kernel, bool is_root, c
 /// For a GEMM that was launched before at another clock than the site's: all of its work that depends on the clock.
 Limit set_gemm_times(TiledWork& work, const Gemm& gemm, const LaunchSite& site);
 
-/// Blocks of equal size, four for each SM, so that the kernel shares the SMs with others as grids do. For memory-bound
-/// kernels and copies by SMs.
+/// Of a memory-bound kernel or a copy by SMs: equal blocks, four for each SM, all at once, so that the kernel shares
+/// the SMs with others as grids do.
+struct MemoryBlocks {
+  std::int64_t count = 0;
+  double passes = 1;    ///< as often memory is passed through for what the kernel touches
+  double bytes = 0;     ///< of a block, with all passes
+  double block_us = 0;  ///< of one where nothing but its SM holds it up
+  double once_us = 0;   ///< of the kernel
+};
+MemoryBlocks memory_blocks(const Work& work, const OperationCost& cost, const Schedule& schedule,
+                           const Machine& machine);
 KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site);
 
 /// One CTA for each 128 queries of a head (attention_model.hpp); with `max_sms` a persistent kernel.

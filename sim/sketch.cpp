@@ -40,7 +40,10 @@ double lone_us(const Schedule& schedule, OperationId id, const OperationCost& co
         if (copy.source.place == copy.destination.place) return memory_us;
         return static_cast<double>(bytes_of(copy.source, schedule)) / bytes_per_us(machine.copy_engines.GBps);
       },
-      [&](const MemoryBound&) { return machine.other_kernels.overhead_us + memory_us; },
+      [&](const MemoryBound&) {
+        const MemoryBlocks blocks = memory_blocks(schedule.operations[id].work, cost, schedule, machine);
+        return std::max(blocks.block_us, memory_us * blocks.passes) + blocks.once_us;
+      },
       [](const Delay& pause) { return pause.time_us; }, [](const OneOf<Signal, Wait, Barrier> auto&) { return 0.0; });
 }
 
