@@ -88,11 +88,13 @@ class PowerByCycle {
   }
 
   double excess(double cycle) const {
-    return excess_ * estimated(cycle) / estimated_ * (1 + tilt_ * (cycle - cycle_));
+    GovernedPower there = estimated(cycle);
+    there.mean_W *= power_.mean_W / estimated_.mean_W;
+    there.peak_W *= power_.peak_W / estimated_.peak_W;
+    return there.excess() * (1 + tilt_ * (cycle - cycle_));
   }
 
-  /// Over the limit that is met first.
-  double estimated(double cycle) const {
+  GovernedPower estimated(double cycle) const {
     const EnergyAtClock there = simulation_.energy(1 / cycle);
     const double longer = 1 + (there.lone_us - reference_.lone_us) / tensor_us_;
     const double more = (1 + (there.total_uJ - reference_.total_uJ) / tensor_uJ_) / longer;  // power above idle
@@ -108,14 +110,15 @@ class PowerByCycle {
     GovernedPower power = power_;
     power.mean_W = power.idle_W + energy_uJ / time_us;
     power.peak_W = eighth_root(eighth_powers / time_us);
-    return power.excess();
+    return power;
   }
 
   Simulation& simulation_;
   // Of the last run.
   PowerChanges changes_;
   GovernedPower power_;
-  double cycle_ = 1, excess_ = 1, estimated_ = 1;
+  GovernedPower estimated_;
+  double cycle_ = 1, excess_ = 1;
   double cycle_before_ = 1, excess_before_ = 1;  // of the one before
   EnergyAtClock reference_;
   std::vector<PowerStep> steps_;  // above idle, of the run that is estimated from

@@ -138,7 +138,7 @@ TEST(GemmFit, RecoversTheMachineThatWasObserved) {
   EXPECT_NEAR(fit.machine.gemm.kernel_overhead_us, truth.gemm.kernel_overhead_us, 0.05);
   EXPECT_NEAR(fit.machine.gemm.cooperative_efficiency, truth.gemm.cooperative_efficiency, 0.005);
   // Times alone hardly tell the power of busy SMs from what operands take on their way from the L2.
-  EXPECT_NEAR(fit.machine.power.gemm_W, truth.power.gemm_W, 0.2 * truth.power.gemm_W);
+  EXPECT_NEAR(fit.machine.power.gemm_W, truth.power.gemm_W, 0.25 * truth.power.gemm_W);
   EXPECT_LT(fit.p90_error, 0.005);
 }
 
