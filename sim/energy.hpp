@@ -104,8 +104,8 @@ class PowerChanges {
   FrameVector<Change> changes_;
 };
 
-/// The eighth root of the mean of the eighth power of power over `period_us`, which its peaks determine: of `idle_W` and
-/// what each span takes while it lasts. `spans` begin at 0 or later; those that end after the period lengthen it.
+/// The eighth root of the mean of the eighth power of power over `period_us`, which its peaks determine: of `idle_W`
+/// and what each span takes while it lasts. `spans` begin at 0 or later; those that end after the period lengthen it.
 double peak_W(const PowerChanges& changes, double idle_W);
 double peak_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W);
 

@@ -121,7 +121,7 @@ class PowerByCycle {
   double cycle_ = 1, excess_ = 1;
   double cycle_before_ = 1, excess_before_ = 1;  // of the one before
   EnergyAtClock reference_;
-  std::vector<PowerStep> steps_;  // above idle, of the run that is estimated from
+  std::vector<PowerStep> steps_;          // above idle, of the run that is estimated from
   double tensor_us_ = 0, tensor_uJ_ = 0;  // while tensor cores work
   double tilt_ = 0;  // of the excess, for each cycle of the maximum clock, against what is estimated
 };

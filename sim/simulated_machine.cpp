@@ -278,7 +278,8 @@ void SimulatedMachine::start_collective(Activity& activity) {
   if (with_details_) activity.detail = std::to_string(timing.ctas) + " CTAs";
   const bool meets_gemm = runs_gemm(activity.rank);
   run.set_slowdown(collective_slowdown(timing));
-  run.arrive(activity, sms_for(activity), meets_gemm ? crowded_us(machine_.collective_kernel, timing, schedule_.gpus) : 0);
+  run.arrive(activity, sms_for(activity),
+             meets_gemm ? crowded_us(machine_.collective_kernel, timing, schedule_.gpus) : 0);
 }
 
 /// A collective by copy engines: each rank pushes to all others, so as many pushes arrive. They share the links with

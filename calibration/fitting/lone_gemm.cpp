@@ -54,7 +54,9 @@ double governed_gemm_us(const Machine& machine, const MatrixSize& size, DataType
                         Condition condition) {
   const Power& power = machine.power;
   const auto at = [&](double clock_share) { return lone_gemm(machine, size, dtype, kernel, clock_share); };
-  const auto exceeds = [&](const LoneGemm& one) { return power.idle_W + one.dynamic_W > power.limit_of_steady_load_W(); };
+  const auto exceeds = [&](const LoneGemm& one) {
+    return power.idle_W + one.dynamic_W > power.limit_of_steady_load_W();
+  };
   const LoneGemm unlimited = at(power.tensor_clock);
   if (!exceeds(unlimited)) return unlimited.time_us;
   double low = lowest_clock_share, high = power.tensor_clock;

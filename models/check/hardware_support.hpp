@@ -19,8 +19,8 @@ inline constexpr std::int64_t max_top_k_columns = 1024;  ///< that the largest a
 std::optional<InputError> why_not_runnable(const Schedule& schedule);
 
 inline bool is_runnable(const Schedule& schedule) { return !why_not_runnable(schedule); }
-/// The same on GPUs of that kind: their memory has to hold the buffers, copies between them need peer access, products of
-/// fp8 compute capability 8.9, and the executor is made for CUDA.
+/// The same on GPUs of that kind: their memory has to hold the buffers, copies between them need peer access, products
+/// of fp8 compute capability 8.9, and the executor is made for CUDA.
 std::optional<InputError> why_not_runnable(const Schedule& schedule, const Machine& machine);
 inline bool is_runnable(const Schedule& schedule, const Machine& machine) {
   return !why_not_runnable(schedule, machine);

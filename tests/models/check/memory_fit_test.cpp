@@ -21,9 +21,7 @@ Schedule copy_of(std::int64_t rows) {
   return schedule;
 }
 
-Machine of_80_GB() {
-  return read_machine(tests::source_folder() + "/calibration/machines/h100x8-nvswitch.json");
-}
+Machine of_80_GB() { return read_machine(tests::source_folder() + "/calibration/machines/h100x8-nvswitch.json"); }
 
 TEST(MemoryFit, CountsEachBufferInItsType) {
   Schedule schedule = copy_of(1'000'000);
