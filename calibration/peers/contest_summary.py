@@ -47,13 +47,26 @@ def pytorch_times(path):
     return times
 
 
-def contest(workload, own, peers):
+def workloads_with_refused_peers(path):
+    """Those of which a time of PyTorch is missing since its result was refused, and not since it cannot run them: who the
+    best of PyTorch is, is not known there."""
+    return {json.dumps(line["workload"], sort_keys=True) for line in lines(path)
+            if line.get("error", "").startswith("the result is off by")}
+
+
+def contest(workload, own, peers, is_peer_known):
     serial, ranks = own["serial"][0], sorted((rank for rank in own if rank != "serial"), key=int)
     best_rank = min(ranks + ["serial"], key=lambda rank: own[rank][0])
     peer_serial = peers["pytorch serial"]
     best_peer = min(peers, key=peers.get)
     # What it would take under our load, where it had its own.
     best_peer_us = peers[best_peer] if own["serial"][3] else peers[best_peer] * serial / peer_serial
+    against_peer = {
+        "best_peer": best_peer,
+        "best_peer_over_serial": peer_serial / peers[best_peer],
+        "choice_over_best_peer": best_peer_us / own[ranks[0]][0],
+        "best_over_best_peer": best_peer_us / own[best_rank][0],
+    }
     return {
         "workload": json.loads(workload),
         "choice": own[ranks[0]][1],
@@ -61,10 +74,7 @@ def contest(workload, own, peers):
         "regret": own[ranks[0]][0] / own[best_rank][0] - 1,
         "best_of_run": own[best_rank][1],
         "best_over_serial": serial / own[best_rank][0],
-        "best_peer": best_peer,
-        "best_peer_over_serial": peer_serial / peers[best_peer],
-        "choice_over_best_peer": best_peer_us / own[ranks[0]][0],
-        "best_over_best_peer": best_peer_us / own[best_rank][0],
+        **(against_peer if is_peer_known else dict.fromkeys(against_peer)),
         "serial_over_peer_serial": serial / peer_serial,
         "all_checked": all(checked for _, _, checked, _ in own.values()),
     }
@@ -72,12 +82,12 @@ def contest(workload, own, peers):
 
 def summary(contests):
     def of(key, some):
-        values = [one[key] for one in some]
+        values = [one[key] for one in some if one[key] is not None]
         return {"geometric_mean": round(geometric_mean(values), 4), "worst": round(min(values), 4)}
 
     def row(some):
         regrets = [one["regret"] for one in some]
-        return {"workloads": len(some),
+        return {"workloads": len(some), "best_peer_known": sum(one["best_peer"] is not None for one in some),
                 **{key: of(key, some) for key in ("choice_over_serial", "best_over_serial", "best_peer_over_serial",
                                                   "choice_over_best_peer", "best_over_best_peer",
                                                   "serial_over_peer_serial")},
@@ -95,7 +105,8 @@ def main():
     parser.add_argument("--each", action="store_true")
     arguments = parser.parse_args()
     own, peers = weft_times(arguments.weft), pytorch_times(arguments.pytorch)
-    contests = [contest(workload, own[workload], peers[workload]) for workload in own
+    refused = workloads_with_refused_peers(arguments.pytorch)
+    contests = [contest(workload, own[workload], peers[workload], workload not in refused) for workload in own
                 if "serial" in own[workload] and "0" in own[workload] and "pytorch serial" in peers.get(workload, {})]
     for one in contests:
         for key, value in one.items():

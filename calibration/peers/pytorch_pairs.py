@@ -152,6 +152,11 @@ def captured(way):
     return graph, result
 
 
+# Of bf16: at five standard deviations two roundings of a sum that go different ways are 1/16 apart; whatever is missing
+# or comes twice is a standard deviation or more.
+rounding_of_sums = 0.1
+
+
 def error_over(result, reference):
     """Largest difference of any rank in standard deviations of the reference."""
     difference = (result.float() - reference.float()).abs().max() / reference.float().std()
@@ -174,7 +179,7 @@ class Mix:
                 torch.cuda.synchronize()
                 if reference is None:
                     reference = result.clone()
-                elif is_compared and (off := error_over(result, reference)) > 0.05:
+                elif is_compared and (off := error_over(result, reference)) > rounding_of_sums:
                     raise RuntimeError(f"the result is off by {off:.3g} standard deviations")
                 self.graphs.append((line, graph))
             except Exception as error:  # a kernel that does not take these sizes is no reason to stop

@@ -135,11 +135,11 @@ class Corpus:
             ("rulers-2026-11-21/weft.jsonl", 7, 1),
             ("steady-2026-11-21/gemm.jsonl", 12, 3),
             ("h200x4-2026-11-21/gemm.jsonl", 24, 9),
-            ("steady-2026-11-21/pairs.jsonl", 8, 9),
+            ("steady-2026-11-21/pairs.jsonl.gz", 8, 9),
             ("attention-2026-11-21/layers.jsonl", 6, 7),
             ("load-2026-11-22/h100_priority_short.jsonl", 8, 5),
             ("validation-2026-11-21/validation_2gpu.jsonl.gz", 12, 57),
-            ("h200x4-2026-11-21/collectives_2gpu.jsonl", 12, 23),
+            ("h200x4-2026-11-21/collectives_2gpu.jsonl.gz", 12, 23),
         ]:
             lines = lines_of(self.root / MEASUREMENTS / name, count, stride)
             made.append(("\n".join(lines).encode() + b"\n", b""))

@@ -31,7 +31,7 @@ class CalibratedFrom : public testing::Test {
   }
   static CalibrationEvidence some_gemms() {
     const std::string folder = tests::source_folder() + "/calibration/measurements/";
-    return {.fitted = read_measured_files({folder + "calibration-2026-11-21/gemm_again.jsonl"})};
+    return {.fitted = read_measured_files({folder + "calibration-2026-11-21/gemm_again.jsonl.gz"})};
   }
   static bool is_of_short_gemms(const json& band) { return band["stratum"] == "gemm" && band["condition"] == "short"; }
   static GemmChoice answer() {

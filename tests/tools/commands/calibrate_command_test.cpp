@@ -15,7 +15,7 @@ namespace {
 
 const std::string measurements = tests::source_folder() + "/calibration/measurements/";
 const std::string one_server = measurements + "h200x4-2026-11-21/gemm.jsonl",
-                  another = measurements + "calibration-2026-11-21/gemm_again.jsonl";
+                  another = measurements + "calibration-2026-11-21/gemm_again.jsonl.gz";
 
 nlohmann::json errors_of(const std::string& files, const TemporaryFolder& folder) {
   const CommandResult result =
