@@ -94,7 +94,6 @@ class PowerChanges {
   /// Of `idle_W` and what each span takes while it lasts: from 0 to the end of the period, at which the last one
   /// begins.
   std::vector<PowerStep> steps(double idle_W) const;
-  double period_us() const { return changes_.back().at_us; }
 
  private:
   struct Change {

@@ -403,9 +403,9 @@ MemoryBlocks memory_blocks(const Work& work, const OperationCost& cost, const Sc
   MemoryBlocks blocks{.count = std::int64_t{4} * machine.gpu.sms(),
                       .passes = passes_of(work, cost, schedule, machine),
                       .once_us = kernels.overhead_us};
-  blocks.bytes = std::max(1.0, cost.traffic.touched_bytes) * blocks.passes / static_cast<double>(blocks.count);
+  blocks.bytes = std::max(1.0, cost.traffic.touched_bytes) * blocks.passes;
   const double sm_rate = bytes_per_us(machine.gpu.hbm_GBps) * share_of_sm(work, schedule, machine);
-  blocks.block_us = blocks.bytes / (sm_rate / 4);
+  blocks.block_us = blocks.bytes / static_cast<double>(blocks.count) / (sm_rate / 4);
   if (is_sum(work) && kernels.sum_start_us > 0) {
     blocks.block_us += kernels.sum_start_us;
     blocks.once_us = 0;
@@ -420,14 +420,13 @@ MemoryBlocks memory_blocks(const Work& work, const OperationCost& cost, const Sc
 KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site) {
   const Gpu& gpu = site.machine.gpu;
   const MemoryBlocks blocks = memory_blocks(work, site.cost, site.schedule, site.machine);
-  const double bytes = std::max(1.0, site.cost.traffic.touched_bytes) * blocks.passes;
   KernelLaunch launch;
   launch.cta = {gpu.threads_per_sm / 4, registers_of_block(work, gpu), 0};
   launch.limit = Limit::hbm;
   launch.work = {.tiles = blocks.count,
                  .tile_us = blocks.block_us,
-                 .bytes_per_tile = blocks.bytes,
-                 .uses = memory_uses(site, bytes, blocks.passes),
+                 .bytes_per_tile = blocks.bytes / static_cast<double>(blocks.count),
+                 .uses = memory_uses(site, blocks.bytes, blocks.passes),
                  .epilogue_us = blocks.once_us};
   match(
       work,

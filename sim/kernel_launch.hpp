@@ -55,7 +55,7 @@ Limit set_gemm_times(TiledWork& work, const Gemm& gemm, const LaunchSite& site);
 struct MemoryBlocks {
   std::int64_t count = 0;
   double passes = 1;    ///< as often memory is passed through for what the kernel touches
-  double bytes = 0;     ///< of a block, with all passes
+  double bytes = 0;     ///< of all of them, with all passes
   double block_us = 0;  ///< of one where nothing but its SM holds it up
   double once_us = 0;   ///< of the kernel
 };

@@ -32,7 +32,7 @@ class PowerByCycle {
   }
 
   void look_at(const Attempt& attempt) {
-    cycle_before_ = cycle_, excess_before_ = excess_;
+    cycle_before_ = cycle_, excess_before_ = excess();
     changes_ = PowerChanges(simulation_.power_spans(attempt), attempt.time_us);
     see(attempt);
   }
@@ -46,7 +46,7 @@ class PowerByCycle {
 
   /// Of the last run, and its power over the limit.
   double cycle() const { return cycle_; }
-  double excess() const { return excess_; }
+  double excess() const { return power_.excess(); }
   /// Between these bounds; the longest where power is above the limit even there, the shortest where nothing is
   /// estimated (NaN), as without energy on tensor cores. By false position, where an end that stays twice counts half.
   double cycle_at_limit(double shortest, double longest) const {
@@ -71,7 +71,6 @@ class PowerByCycle {
   void see(const Attempt& attempt) {
     power_ = simulation_.governed_power(attempt, changes_);
     cycle_ = 1 / simulation_.tensor_clock_share(attempt.clock_share);
-    excess_ = power_.excess();
   }
 
   void take_as_reference() {
@@ -116,9 +115,8 @@ class PowerByCycle {
   Simulation& simulation_;
   // Of the last run.
   PowerChanges changes_;
-  GovernedPower power_;
-  GovernedPower estimated_;
-  double cycle_ = 1, excess_ = 1;
+  GovernedPower power_, estimated_;
+  double cycle_ = 1;
   double cycle_before_ = 1, excess_before_ = 1;  // of the one before
   EnergyAtClock reference_;
   std::vector<PowerStep> steps_;          // above idle, of the run that is estimated from
