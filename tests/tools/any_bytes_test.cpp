@@ -139,9 +139,9 @@ std::vector<Reader> readers() {
   using namespace calibration::evidence;
   return {
       {"profile", file("calibration/machines/mi300x8-mesh.json"), [](const fs::path& path) { read_machine(path); }},
-      {"cases", file("calibration/measurements/validation-cases/cases_2gpu.jsonl", 20),
+      {"cases", file("calibration/measurements/validation-cases/cases_2gpu.jsonl.gz", 20),
        [](const fs::path& path) { read_cases(path); }},
-      {"lines_to_predict", file("calibration/measurements/validation-cases/cases_2gpu.jsonl", 4), answer_lines},
+      {"lines_to_predict", file("calibration/measurements/validation-cases/cases_2gpu.jsonl.gz", 4), answer_lines},
       {"scenario", file("scenarios/gemm_reduce_scatter.json"),
        [](const fs::path& path) { scenarios::read_scenario(path); }},
       {"attention_scenario", file("scenarios/distributed_attention.json"),

@@ -7,6 +7,7 @@ follow its schema.
 
 import copy
 import functools
+import gzip
 import json
 import pathlib
 import re
@@ -268,8 +269,8 @@ class Schemas(unittest.TestCase):
             for path in paths:
                 self.assertTrue(schema.fits(json.loads(path.read_text())), path)
         schema = Schema("case")
-        for path in ROOT.glob("calibration/measurements/validation-cases/*.jsonl"):
-            for line in path.read_text().splitlines():
+        for path in ROOT.glob("calibration/measurements/validation-cases/*.jsonl.gz"):
+            for line in gzip.decompress(path.read_bytes()).splitlines():
                 self.assertTrue(schema.fits(json.loads(line)), line)
 
     def test_schemas_refuse_what_is_wrong(self):

@@ -104,7 +104,7 @@ class Corpus:
 
     def all_cases(self):
         """One of each op and family that the tree's lists of cases have."""
-        sources = sorted((self.root / MEASUREMENTS / "validation-cases").glob("*.jsonl"))
+        sources = sorted((self.root / MEASUREMENTS / "validation-cases").glob("*.jsonl.gz"))
         lines = [line for path in sources for line in lines_of(path, 10_000, 7)]
         lines += [json.dumps(case) for text in self.claims.values() for case in json.loads(text)["cases"]]
         hybrids = lines_of(self.root / MEASUREMENTS / "hybrids-2026-11-21/hybrids_4gpu.jsonl.gz", 400, 9)

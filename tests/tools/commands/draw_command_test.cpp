@@ -1,8 +1,6 @@
 #include <gmock/gmock.h>
 
-#include <fstream>
-#include <iterator>
-
+#include "models/base/gzip_file.hpp"
 #include "tests/source_folder.hpp"
 #include "tests/tools/command_line.hpp"
 
@@ -17,8 +15,8 @@ TEST(DrawCommand, DrawsTheCommittedValidationCasesAgain) {
   EXPECT_EQ(result.status, 0) << result.errors;
   EXPECT_THAT(result.output, HasSubstr("cases_2gpu.jsonl: 958 cases"));
   for (const std::string name : {"cases_2gpu.jsonl", "cases_4gpu.jsonl", "cases_8gpu.jsonl"}) {
-    std::ifstream committed(tests::source_folder() + "/calibration/measurements/validation-cases/" + name);
-    EXPECT_EQ(folder.read(name), std::string(std::istreambuf_iterator<char>(committed), {})) << name;
+    const std::string committed = tests::source_folder() + "/calibration/measurements/validation-cases/" + name + ".gz";
+    EXPECT_EQ(folder.read(name), read_gzip_file(committed, "cases")) << name;
   }
 }
 
