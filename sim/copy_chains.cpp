@@ -112,12 +112,11 @@ bool CopyChains::tell(ScheduleRun& run, int iterations) {
   slots_ = 0;
   limits_.assign(resources_.size(), unlimited);
   for (Resource& resource : resources_) resource.wanted = 0, resource.flowing.clear();
-  const std::vector<Picoseconds>& skew = order_.timing().start_skew;
   next_.resize(ranks_.size());
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
     ranks_[rank] = {};
     ranks_[rank].number = rank;
-    begin_iteration(ranks_[rank], skew.empty() ? Picoseconds{} : skew[rank]);
+    begin_iteration(ranks_[rank], run.begin_of_first(rank));
   }
   for (now_ = Picoseconds{-1}; at_work_ > 0;) {
     const First first = first_rank();

@@ -10,7 +10,7 @@ enum class Regime {
   racing,
   /// Equal ranks run a graph: each iteration starts from rest, so the first is as good as any.
   from_rest,
-  /// Ranks differ and nothing holds them in step, so that no two iterations are alike: the mean of a timed run counts.
+  /// Ranks differ and nothing holds them in step, so that no two iterations are alike: the mean of many counts.
   adrift,
   /// Ranks differ and meet in every iteration of a graph: the mean counts but for the first, which they begin together.
   meeting,

@@ -40,7 +40,17 @@ ScheduleRun::ScheduleRun(Engine& engine, Device& device, const StreamOrder& orde
       order_(order),
       schedule_(order.schedule()),
       timing_(order.timing()),
-      ranks_(ranks) {}
+      ranks_(ranks),
+      begins_(static_cast<std::size_t>(ranks)) {
+  scatter(0);
+}
+
+void ScheduleRun::scatter(double over_us) {
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const Picoseconds skew = timing_.start_skew.empty() ? Picoseconds{} : timing_.start_skew[rank];
+    begins_[rank] = skew + from_us(over_us * throw_of(rank, 0));
+  }
+}
 
 void ScheduleRun::prepare(int iterations) {
   iterations_ = iterations;
@@ -134,7 +144,7 @@ void ScheduleRun::note_end(int rank, int iteration, OperationId copy, Picosecond
 }
 
 Process ScheduleRun::run_rank(int rank) {
-  Picoseconds start = timing_.start_skew.empty() ? Picoseconds{} : timing_.start_skew[rank];
+  Picoseconds start = begins_[rank];
   for (int iteration = 0; iteration < iterations_; ++iteration) {
     co_await Sleep{engine_, start};
     if (iteration >= most_kept) prepare_activities(rank, iteration);

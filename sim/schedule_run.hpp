@@ -36,6 +36,10 @@ class ScheduleRun {
   ScheduleRun(Engine& engine, Device& device, const StreamOrder& order, int ranks);
   ScheduleRun(const ScheduleRun&) = delete;  // coroutines point at it
 
+  /// From the next prepare() on ranks begin their first iterations scattered over so much time, besides the timing's
+  /// start_skew.
+  void scatter(double over_us);
+  Picoseconds begin_of_first(int rank) const { return begins_[rank]; }
   /// Begins anew, at time 0. Whoever waits for an activity of the first two iterations may do so before run().
   void prepare(int iterations);
   /// Starts all streams and runs the engine until nothing is left. Throws ExecutionError for a deadlock, which names
@@ -97,6 +101,7 @@ class ScheduleRun {
   const Schedule& schedule_;
   const StreamTiming& timing_;
   const int ranks_;
+  std::vector<Picoseconds> begins_;  // by rank
   int iterations_ = 0;
   FrameVector<Activity> activities_;  // never more nor fewer during a run: waiters hold references
   FrameVector<Iteration> rank_iterations_;

@@ -106,6 +106,27 @@ TEST(CopyChains, GiveUpWhereCopiesBeginTogether) {
   EXPECT_TRUE(Ends(schedule, machine, 3).by_chains().empty());
 }
 
+/// In the mean of thousands of iterations, the first of which count for nothing.
+double drifted_us(const Schedule& schedule, const Machine& machine) {
+  const auto mean_end_us = [&](int iterations) {
+    double sum_us = 0;
+    for (const Picoseconds end : Ends(schedule, machine, iterations).by_chains()) sum_us += to_us(end) / schedule.gpus;
+    return sum_us;
+  };
+  return (mean_end_us(4000) - mean_end_us(1000)) / 3000;
+}
+
+// A run after a pause is over before ranks that began in step have lost it.
+TEST(CopyChains, UnderLoadAreOfRanksThatHaveLostStep) {
+  Machine machine = machine_with_spread();
+  const Schedule schedule = pulls(4, {1, 2, 3}, {100000, 100000, 100000});
+  const double drifted = drifted_us(schedule, machine);
+  const double under_load = SimulatedExecutor().run(schedule, machine).time_us;
+  EXPECT_NEAR(under_load, drifted, 0.1 * drifted);
+  machine.condition.condition = Condition::after_pause;
+  EXPECT_LT(SimulatedExecutor().run(schedule, machine).time_us, 0.9 * drifted);
+}
+
 TEST(CopyChains, GiveTheSameTraceAsAnExecutorThatCountsEvents) {
   for (const int gpus : {2, 4, 8}) {
     const Schedule schedule = pulls(gpus, {1, gpus - 1}, {3000, 5000});
