@@ -29,10 +29,17 @@ std::optional<InputError> why_refused(const Schedule& schedule) {
   return why_not_runnable(schedule);
 }
 
-/// Mixes of the schedules for each number of GPUs, in the order of the list; what cannot be run is reported.
-std::map<int, std::vector<Mix>> by_gpus(const std::vector<Schedule>& schedules, const std::vector<Mix>& mixes,
-                                        const Observer& observer) {
-  std::map<int, std::vector<Mix>> groups;
+/// What processes of ranks are started for: a number of GPUs, and of connections, which CUDA reads when it starts.
+struct RanksFor {
+  int gpus = 1, max_connections = 0;
+  auto operator<=>(const RanksFor&) const = default;
+};
+
+/// Mixes of the schedules for each kind of ranks, that of a mix's first schedule, in the order of the list; what cannot
+/// be run is reported.
+std::map<RanksFor, std::vector<Mix>> by_ranks(const std::vector<Schedule>& schedules, const std::vector<Mix>& mixes,
+                                              const Observer& observer) {
+  std::map<RanksFor, std::vector<Mix>> groups;
   for (const Mix& mix : mixes) {
     Mix runnable;
     for (const std::size_t i : mix) {
@@ -42,7 +49,9 @@ std::map<int, std::vector<Mix>> by_gpus(const std::vector<Schedule>& schedules, 
       else if (observer.on_error)
         observer.on_error(i, error->what());
     }
-    if (!runnable.empty()) groups[schedules[runnable.front()].gpus].push_back(std::move(runnable));
+    if (runnable.empty()) continue;
+    const Schedule& first = schedules[runnable.front()];
+    groups[{first.gpus, first.max_connections}].push_back(std::move(runnable));
   }
   return groups;
 }
@@ -126,7 +135,7 @@ int visible_gpus(double limit_s) {
 
 void measure(const std::vector<Schedule>& schedules, const RunOptions& options, const Observer& observer) {
   require_gpus(schedules, options.may_share_gpus);
-  for (const auto& [gpus, mixes] : by_gpus(schedules, each_alone(schedules.size()), observer)) {
+  for (const auto& [ranks, mixes] : by_ranks(schedules, each_alone(schedules.size()), observer)) {
     std::map<std::size_t, Measurement> results;
     Pass(schedules, {.mixes = mixes, .options = options}, observer, results).run();
     if (!options.spans) continue;
@@ -140,7 +149,7 @@ void measure(const std::vector<Schedule>& schedules, const RunOptions& options, 
 void measure_in_turn(const std::vector<Schedule>& schedules, const std::vector<Mix>& mixes, const RunOptions& options,
                      const Observer& observer) {
   require_gpus(schedules, options.may_share_gpus);
-  for (const auto& [gpus, of_group] : by_gpus(schedules, mixes, observer)) {
+  for (const auto& [ranks, of_group] : by_ranks(schedules, mixes, observer)) {
     std::map<std::size_t, Measurement> results;
     Pass(schedules, {.mixes = of_group, .in_turn = true, .options = options}, observer, results).run();
   }

@@ -31,6 +31,7 @@ std::string describe(const ScheduleChoice& choice) {
   std::string text = std::string(family_of(choice)) + rules_of(choice.family).in_words(choice.family);
   if (choice.max_ctas > 0) text += ", max_ctas " + std::to_string(choice.max_ctas);
   if (choice.launch == Launch::eager) text += ", eager";
+  if (choice.max_connections > 0) text += ", max_connections " + std::to_string(choice.max_connections);
   if (choice.host != Host::pytorch) text += ", host " + std::string(name_of(choice.host));
   if (choice.collectives != Collectives::nccl) text += ", collectives " + std::string(name_of(choice.collectives));
   if (choice.implementation == Implementation::pytorch) text += ", by PyTorch";

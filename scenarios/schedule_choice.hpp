@@ -255,7 +255,8 @@ struct ScheduleChoice {
   Family family;
   int max_ctas = 0;  ///< NCCL's maxCTAs with minCTAs 1; 0: the library's default
   Launch launch = Launch::graph;
-  bool urgent = true;  ///< streams that carry transfers have the highest priority; else all are ordinary ones
+  bool urgent = true;       ///< streams that carry transfers have the highest priority; else all are ordinary ones
+  int max_connections = 0;  ///< CUDA_DEVICE_MAX_CONNECTIONS; 0: the driver's default
   Host host = Host::pytorch;
   Collectives collectives = Collectives::nccl;
   Implementation implementation = Implementation::weft;
@@ -266,6 +267,8 @@ struct ScheduleChoice {
     io.optional("host", choice.host, Host::pytorch, "whose host code enqueues an eager launch");
     io.optional("collectives", choice.collectives, Collectives::nccl, "what does the collectives");
     io.optional("implementation", choice.implementation, Implementation::weft, "whose kernels and graphs run it");
+    io.optional("max_connections", choice.max_connections, 0,
+                {counts, "CUDA_DEVICE_MAX_CONNECTIONS; left out: the driver's default"});
     if (!std::holds_alternative<Hybrid>(choice.family))
       io.optional("urgent", choice.urgent, true, "false: collectives and copies on streams of ordinary priority");
   }

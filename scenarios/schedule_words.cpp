@@ -146,6 +146,7 @@ std::string words_of(const ScheduleChoice& choice) {
   if (choice.max_ctas > 0) text += ", at most " + counted(choice.max_ctas, "CTA");
   if (choice.launch == Launch::eager) text += ", eager";
   if (!choice.urgent) text += ", ordinary streams";
+  if (choice.max_connections > 0) text += ", " + counted(choice.max_connections, "connection");
   return text;
 }
 

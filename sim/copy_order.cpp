@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/schedule/facts.hpp"
+#include "models/schedule/hardware_queues.hpp"
 
 namespace weft::sim {
 
@@ -22,7 +23,7 @@ std::vector<bool> peer_copies(const Schedule& schedule) {
 std::vector<bool> keeps_copy_engine(const Schedule& schedule) {
   const std::vector<Operation>& operations = schedule.operations;
   std::vector<bool> keeps(operations.size());
-  if (schedule.launch != Launch::graph) return keeps;
+  if (schedule.launch != Launch::graph || branches_share_queue(schedule)) return keeps;
   const auto follows_copy = [&](const After& after) { return is_peer_copy(operations[after.operation].work); };
   std::vector<OperationId> last_on_stream(schedule.streams.size(), -1);
   for (OperationId id = 0; id < static_cast<OperationId>(operations.size()); ++id) {

@@ -8,6 +8,7 @@
 #include "models/cost/direct_collective_model.hpp"
 #include "models/schedule/amounts.hpp"
 #include "models/schedule/facts.hpp"
+#include "models/schedule/hardware_queues.hpp"
 #include "sim/copy_order.hpp"
 
 namespace weft::sim {
@@ -30,10 +31,10 @@ double crowded_us(const CollectiveKernel& kernel, const CollectiveTiming& timing
 }  // namespace
 
 SimulatedMachine::GpuState::GpuState(Engine& engine, const Machine& machine, FluidPool& pool, SmPlacement& placement,
-                                     const Mechanisms& mechanisms)
+                                     const Mechanisms& mechanisms, double turnaround_us)
     : sms(engine, placement),
       copy_engines(engine, mechanisms.copy_engines ? machine.copy_engines.per_gpu : enough_copy_engines,
-                   from_us(machine.copy_engines.turnaround_us + machine.copy_engines.stream_turnaround_us)),
+                   from_us(turnaround_us)),
       hbm(pool.add_resource(bytes_per_us(hbm_GBps(machine, mechanisms)))),
       l2(pool.add_resource(bytes_per_us(machine.gpu.l2_GBps) * (mechanisms.l2 ? 1 : more_than_enough))),
       peer_access(peer_kernel_GBps(machine) > 0 ? pool.add_resource(bytes_per_us(peer_kernel_GBps(machine))) : -1) {
@@ -64,8 +65,11 @@ SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const
       units_(engine, pool_, ranks),
       prepared_(static_cast<std::size_t>(ranks) * costs.size()),
       transfers_(costs.size()) {
+  const CopyEngines& engines = machine.copy_engines;
+  const double between_streams_us = branches_share_queue(schedule) ? 0 : engines.stream_turnaround_us;
   for (int rank = 0; rank < ranks; ++rank)
-    gpus_.push_back(std::make_unique<GpuState>(engine, machine, pool_, sms_->placement, mechanisms));
+    gpus_.push_back(std::make_unique<GpuState>(engine, machine, pool_, sms_->placement, mechanisms,
+                                               engines.turnaround_us + between_streams_us));
   lasting_resources_ = pool_.resources();
 }
 

@@ -84,7 +84,7 @@ class SimulatedMachine : public Device {
  private:
   struct GpuState {
     GpuState(Engine& engine, const Machine& machine, FluidPool& pool, SmPlacement& placement,
-             const Mechanisms& mechanisms);
+             const Mechanisms& mechanisms, double turnaround_us);
     void restart();
     SmPool sms;
     std::optional<SmPool> sms_of_collectives;  ///< where SMs are not shared

@@ -31,6 +31,7 @@ bool is_matrix_kernel(const Work& work) {
 StreamOrder::StreamOrder(const Schedule& schedule, StreamTiming timing)
     : schedule_(schedule),
       timing_(std::move(timing)),
+      shares_queue_(branches_share_queue(schedule)),
       is_peer_copy_(peer_copies(schedule)),
       on_stream_(schedule.streams.size()),
       edges_(schedule.operations.size()),
@@ -108,6 +109,13 @@ bool StreamOrder::begins_by_library() const {
   return false;
 }
 
+/// Of `before`, from `other`, which was created earlier.
+bool StreamOrder::takes_chain(OperationId id, OperationId other, OperationId before) const {
+  const auto keeps_queue = [&](OperationId next) { return shares_queue_ && by_library_[before] && by_library_[next]; };
+  if (keeps_queue(id) || keeps_queue(other)) return keeps_queue(id) && !keeps_queue(other);
+  return by_library_[other] && !by_library_[id];
+}
+
 void StreamOrder::set_graph_gaps() {
   std::vector<OperationId> continues(edges_.size(), -1);  // the successor that continues each chain
   OperationId first_root = -1;
@@ -116,10 +124,9 @@ void StreamOrder::set_graph_gaps() {
     if (edges_[id].empty() && first_root < 0) first_root = id;
     if (edges_[id].empty() && id != first_root)
       root_offset_[id] = roots_wait || brings_nodes(id) ? timing_.fork_gap : timing_.kernel_gap;
-    for (const StreamEdge& edge : edges_[id]) {
-      OperationId& chain = continues[edge.operation];
-      if (chain < 0 || (by_library_[chain] && !by_library_[id])) chain = id;
-    }
+    for (const StreamEdge& edge : edges_[id])
+      if (OperationId& chain = continues[edge.operation]; chain < 0 || takes_chain(id, chain, edge.operation))
+        chain = id;
   }
   for (OperationId id = 0; id < operations(); ++id) {
     const bool is_join = joins_branches(id);

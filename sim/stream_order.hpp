@@ -13,7 +13,8 @@ namespace weft::sim {
 /// is no collective of the library. Other kernels start as soon as it does, but what brings nodes of its own starts
 /// later by `fork_gap`: the library's collectives and, where they begin a graph beside others, copies. That is before a
 /// GEMM on the chain whose tile counter is filled first, but only a collective on a more urgent stream takes SMs then:
-/// another one goes behind the GEMM.
+/// another one goes behind the GEMM. Where branches share a queue, a collective that follows another one of the library
+/// continues its chain, and who waits for that one, too, comes after it.
 struct StreamTiming {
   Picoseconds kernel_gap;      ///< end of an operation to the start of one that waits for it alone
   Picoseconds collective_gap;  ///< the same where that one is a collective of the library
@@ -75,6 +76,7 @@ class StreamOrder {
 
  private:
   void find_edges();
+  bool takes_chain(OperationId id, OperationId other, OperationId before) const;
   void set_graph_gaps();
   bool brings_nodes(OperationId id) const;
   bool joins_branches(OperationId id) const;
@@ -86,6 +88,7 @@ class StreamOrder {
 
   const Schedule& schedule_;
   const StreamTiming timing_;
+  const bool shares_queue_;                      // branches of the graph do
   std::vector<bool> by_library_, is_peer_copy_;  // by operation
   FrameVector<StreamOperations> on_stream_;
   FrameVector<Edges> edges_;

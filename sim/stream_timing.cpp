@@ -5,6 +5,7 @@
 #include "models/base/harmonic_number.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/schedule/facts.hpp"
+#include "models/schedule/hardware_queues.hpp"
 #include "sim/skew.hpp"
 
 namespace weft::sim {
@@ -88,6 +89,7 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
     timing.copy_gap = from_us(machine.copy_engines.turnaround_us);
     timing.copy_join_gap = from_us(latencies.copy_join_gap_us);
   }
+  if (branches_share_queue(schedule)) timing.copy_fork_spread = timing.copy_stream_gap = {};
   timing.starts_first = starts_first(schedule, machine);
   timing.host_launch = from_us(graph ? 0 : latencies.eager_launch_us);
   if (!graph)

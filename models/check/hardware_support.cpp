@@ -471,9 +471,6 @@ std::optional<InputError> why_not_runnable(const Schedule& schedule) {
     if (schedule.operations.empty()) throw InputError("operations", "expected at least one");
     if (schedule.implementation != Implementation::weft)
       throw InputError("implementation", "expected weft, got " + std::string(name_of(schedule.implementation)));
-    if (schedule.max_connections != 0)
-      throw InputError("max_connections",
-                       "expected none: weft run reads CUDA_DEVICE_MAX_CONNECTIONS from the environment");
     for (std::size_t i = 0; i < schedule.operations.size(); ++i) Support(schedule, i).check();
     const std::vector<CounterUse> uses = counter_uses(schedule);
     for (std::size_t i = 0; i < uses.size(); ++i) check_counter(schedule.counters[i], uses[i], schedule);

@@ -8,6 +8,7 @@
 #include "models/check/schedule_check.hpp"
 #include "models/schedule/counters.hpp"
 #include "models/schedule/facts.hpp"
+#include "models/schedule/hardware_queues.hpp"
 #include "models/schedule/layout.hpp"
 
 namespace weft {
@@ -89,8 +90,14 @@ void check_tables(const Schedule& schedule) {
     check_name(top, key, *name);
   top.require(schedule.max_connections >= 0 && schedule.max_connections <= max_connections, "max_connections",
               [&] { return "1 to " + text(max_connections) + " queues, got " + text(schedule.max_connections); });
-  top.require(schedule.max_connections == 0 || schedule.launch == Launch::eager, "max_connections",
-              [] { return "launch eager: a graph's branches do not share queues by stream"; });
+  top.require(schedule.max_connections <= connections_of_shared_queue || schedule.launch == Launch::eager,
+              "max_connections", [&] {
+                return "1 or 2 for a graph, whose branches share a queue then and have their own with more, got " +
+                       text(schedule.max_connections);
+              });
+  const bool has_one_queue = schedule.max_connections == 1 && schedule.launch == Launch::graph;
+  top.require(!has_one_queue || schedule.counters.empty(), "max_connections",
+              [] { return "2 for a graph with counters: who waits for one holds up the only queue"; });
   check_names(schedule, "buffers", schedule.buffers);
   check_names(schedule, "streams", schedule.streams);
   check_names(schedule, "counters", schedule.counters);

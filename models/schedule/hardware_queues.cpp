@@ -15,7 +15,7 @@ bool stands_in_no_queue(const Work& work) {
 
 std::vector<OperationId> queued_behind(const Schedule& schedule, int queues) {
   std::vector<OperationId> behind(schedule.operations.size(), -1);
-  if (queues == 0) return behind;
+  if (queues == 0 || schedule.launch == Launch::graph) return behind;
   std::vector<OperationId> last(static_cast<std::size_t>(queues), -1);
   for (std::size_t id = 0; id < behind.size(); ++id) {
     if (stands_in_no_queue(schedule.operations[id].work)) continue;
@@ -25,6 +25,11 @@ std::vector<OperationId> queued_behind(const Schedule& schedule, int queues) {
     before = static_cast<OperationId>(id);
   }
   return behind;
+}
+
+bool branches_share_queue(const Schedule& schedule) {
+  return schedule.launch == Launch::graph && schedule.max_connections > 0 &&
+         schedule.max_connections <= connections_of_shared_queue;
 }
 
 }  // namespace weft

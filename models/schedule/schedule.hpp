@@ -374,7 +374,8 @@ struct Schedule {
   int gpus = 1;
   Launch launch = Launch::graph;
   Implementation implementation = Implementation::weft;
-  /// Eager: CUDA_DEVICE_MAX_CONNECTIONS, the number of hardware queues; streams beyond it share one. 0: the machine's.
+  /// CUDA_DEVICE_MAX_CONNECTIONS, the number of hardware queues. Eager: streams beyond it share one. Graphs: with 1 or
+  /// 2 all branches share one. 0: the machine's.
   int max_connections = 0;
   int repeats_per_iteration = 1;  ///< equal parts, such as layers, of one iteration; its time is reported per part
   std::vector<Buffer> buffers;

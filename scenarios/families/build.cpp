@@ -45,6 +45,7 @@ Schedule build(const Case& request, const Machine& machine) {
   Schedule schedule = rules_of(request.schedule.family).build(request, machine);
   if (!request.schedule.urgent)
     for (Stream& stream : schedule.streams) stream.priority = 0;
+  schedule.max_connections = request.schedule.max_connections;
   return with_collectives(std::move(schedule), request.schedule.collectives);
 }
 

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "models/base/input_error.hpp"
@@ -58,9 +59,11 @@ std::vector<Case> in_turn(std::vector<Case> cases, const Mixes& mixes, const Mac
 
 Mixes mixes_of(const std::vector<Case>& cases) {
   Mixes mixes;
-  std::map<std::pair<int, std::string>, std::size_t> position;
+  std::map<std::tuple<int, int, std::string>, std::size_t> position;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    const auto [known, is_new] = position.try_emplace({cases[i].gpus, to_json(cases[i].workload).dump()}, mixes.size());
+    const Case& one = cases[i];
+    const auto [known, is_new] =
+        position.try_emplace({one.gpus, one.schedule.max_connections, to_json(one.workload).dump()}, mixes.size());
     if (is_new) mixes.emplace_back();
     mixes[known->second].push_back(i);
   }

@@ -31,7 +31,8 @@ using ClockOfEachMix = std::function<MixClock(std::size_t mix)>;
 std::vector<Case> in_turn(std::vector<Case> cases, const Mixes& mixes, const Machine& machine, Executor& executor,
                           const ClockOfEachMix& clock_of, const Progress& progress = {});
 
-/// Of the cases of one workload on as many GPUs, in the order of their first.
+/// Of the cases of one workload on as many GPUs with as many connections, which are those of one process, in the order
+/// of their first.
 Mixes mixes_of(const std::vector<Case>& cases);
 
 /// Lines of cases, as weft predict reads them, each at the clock of its mix. Lines that are no such case, and those of

@@ -135,6 +135,7 @@ Case serial_case(Case request) {
   request.schedule.family = scenarios::Serial{};
   request.schedule.max_ctas = 0;
   request.schedule.urgent = true;
+  request.schedule.max_connections = 0;
   return request;
 }
 

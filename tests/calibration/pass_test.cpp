@@ -45,11 +45,11 @@ class FakeDevice : public testing::Test {
   /// What ends a run in that trouble; "no error" where nothing does.
   std::string end_of(const std::string& trouble, bool may_leave_children = false) {
     setenv("WEFT_FAKE_DEVICE", trouble.c_str(), 1);
-    results_.clear(), errors_.clear(), conditions_ = 0;
+    results_.clear(), errors_.clear(), conditions_.clear();
     std::string end = "no error";
     try {
       measure(schedules_, options_,
-              {.on_conditions = [this](const Conditions&) { ++conditions_; },
+              {.on_conditions = [this](const Conditions& conditions) { conditions_.push_back(conditions); },
                .on_result = [this](std::size_t index, const Measurement& one) { results_[index] = one; },
                .on_error = [this](std::size_t index, const std::string& error) { errors_[index] = error; }});
     } catch (const ExecutionError& error) {
@@ -63,19 +63,29 @@ class FakeDevice : public testing::Test {
   RunOptions options_;
   std::map<std::size_t, Measurement> results_;
   std::map<std::size_t, std::string> errors_;
-  int conditions_ = 0;
+  std::vector<Conditions> conditions_;
 };
 
 TEST_F(FakeDevice, AnswersEachScheduleWithItsOwnTime) {
   EXPECT_EQ(end_of(""), "no error");
   ASSERT_EQ(results_.size(), 4u);
-  EXPECT_EQ(conditions_, 1);
+  EXPECT_EQ(conditions_.size(), 1);
   const auto times = results_;
   std::swap(schedules_.front(), schedules_.back());
   EXPECT_EQ(end_of(""), "no error");
   EXPECT_NE(times.at(0).time_us, times.at(3).time_us);
   EXPECT_EQ(results_.at(0).time_us, times.at(3).time_us);
   EXPECT_EQ(results_.at(3).time_us, times.at(0).time_us);
+}
+
+// CUDA reads them when it starts, so that schedules with others run in other processes.
+TEST_F(FakeDevice, HasTheConnectionsOfItsSchedules) {
+  schedules_[1].max_connections = schedules_[2].max_connections = 2;
+  EXPECT_EQ(end_of(""), "no error");
+  EXPECT_EQ(results_.size(), 4);
+  ASSERT_EQ(conditions_.size(), 2);
+  EXPECT_EQ(conditions_[0].environment, std::vector<std::string>{});
+  EXPECT_EQ(conditions_[1].environment, std::vector<std::string>{"2"});
 }
 
 /// What is refused of a schedule before anything starts.

@@ -40,6 +40,12 @@ TEST(KeepsCopyEngine, NotWhereAKernelContinuesTheBranchOfTheFirstCopyItWaitsFor)
             (std::vector<bool>{true, false, false, false, false}));
 }
 
+TEST(KeepsCopyEngine, NotWhereBranchesShareAQueue) {
+  Schedule schedule = two_streams({pull(1), pull(2), pull(1), pull(2)});
+  schedule.max_connections = 2;
+  EXPECT_EQ(keeps_copy_engine(schedule), std::vector<bool>(4));
+}
+
 TEST(KeepsCopyEngine, NotWithoutAGraph) {
   Schedule schedule = two_streams({pull(1), pull(1)});
   schedule.launch = Launch::eager;

@@ -111,10 +111,15 @@ TEST(LaunchControl, ClusterThatNoGpcHoldsIsRefused) {
   EXPECT_THAT(error_of([&] { times_of(schedule); }), HasSubstr("all_to_all.cluster: expected room for"));
 }
 
-TEST(LaunchControl, GraphsHaveNoConnections) {
+TEST(LaunchControl, BranchesOfAGraphShareAQueueOrHaveTheirOwn) {
   Schedule schedule = file("one_connection");
   schedule.launch = Launch::graph;
-  EXPECT_THAT(error_of([&] { validate(schedule); }), StartsWith("max_connections: expected launch eager"));
+  EXPECT_EQ(error_of([&] { validate(schedule); }), "");
+  schedule.counters = {{"ready"}};
+  EXPECT_THAT(error_of([&] { validate(schedule); }),
+              StartsWith("max_connections: expected 2 for a graph with counters"));
+  schedule.max_connections = 4;
+  EXPECT_THAT(error_of([&] { validate(schedule); }), StartsWith("max_connections: expected 1 or 2 for a graph"));
   schedule.launch = Launch::eager;
   schedule.max_connections = 33;
   EXPECT_THAT(error_of([&] { validate(schedule); }), StartsWith("max_connections: expected 1 to 32 queues, got 33"));

@@ -85,6 +85,21 @@ TEST(StreamOrder, KernelsAmongKernelsJoinAtOnce) {
   }
 }
 
+/// Gathers on one stream, and a GEMM on another that waits for the first of them: it continues the chain, and the next
+/// gather comes later, unless the branches share a queue.
+TEST(StreamOrder, CollectivesFollowEachOtherInAQueueThatBranchesShare) {
+  StreamTiming timing;
+  timing.kernel_gap = Picoseconds{1};
+  timing.collective_gap = Picoseconds{2};
+  timing.behind_gemm_gap = Picoseconds{6};
+  for (const int connections : {0, 1, 2}) {
+    Schedule schedule =
+        graph_of({{"gather 0", 1, {}, Collective{}}, {"gemm", 0, {{0}}, Gemm{}}, {"gather 1", 1, {}, Collective{}}});
+    schedule.max_connections = connections;
+    EXPECT_EQ(StreamOrder(schedule, timing).edges(2).front().gap, Picoseconds{connections == 0 ? 6 : 2});
+  }
+}
+
 /// Two copies on one stream, the second of which waits for a GEMM as well.
 TEST(StreamOrder, ACopyBehindACopyBeginsLaterWhereItWaitsForOthersToo) {
   StreamTiming timing;

@@ -118,7 +118,10 @@ void run_schedules(const RankJob& job, const Send& send) {
   const Trouble trouble = trouble_of_environment();
   const char* pace_ms = std::getenv("WEFT_FAKE_DEVICE_MS");
   RankView ranks(*job.state, job.rank, job.ranks, job.options.rank_limit_s());
-  if (job.rank == 0) send(json{{"conditions", {{"gpu", "fake"}, {"gpus", job.ranks}}}}.dump());
+  json environment = json::array();
+  if (const char* connections = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS")) environment.push_back(connections);
+  if (job.rank == 0)
+    send(json{{"conditions", {{"gpu", "fake"}, {"gpus", job.ranks}, {"environment", environment}}}}.dump());
   std::optional<Guest> guest;
   const std::chrono::duration<double> limit(job.options.longest_limit_s());
   if (job.in_turn && job.options.guests.are_there()) guest.emplace(job.options.guests.folder, job.rank, limit);

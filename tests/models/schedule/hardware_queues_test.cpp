@@ -7,9 +7,10 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// One operation for each entry, on that stream.
+/// One operation for each entry, on that stream, launched by the host.
 Schedule on_streams(const std::vector<StreamId>& streams) {
   Schedule schedule;
+  schedule.launch = Launch::eager;
   for (const StreamId stream : streams) schedule.operations.push_back({"operation", stream, {}, Delay{1}});
   return schedule;
 }
@@ -25,6 +26,23 @@ TEST(HardwareQueues, StreamsTakeThemInTurn) {
 TEST(HardwareQueues, EnoughOfThemHoldNobodyBack) {
   EXPECT_THAT(queued_behind(on_streams({0, 1, 2, 0}), 3), ElementsAre(-1, -1, -1, -1));
   EXPECT_THAT(queued_behind(on_streams({0, 1, 2, 0}), 0), ElementsAre(-1, -1, -1, -1));
+}
+
+TEST(HardwareQueues, NodesOfAGraphStandInNone) {
+  Schedule schedule = on_streams({0, 1, 2});
+  schedule.launch = Launch::graph;
+  EXPECT_THAT(queued_behind(schedule, 1), ElementsAre(-1, -1, -1));
+}
+
+TEST(HardwareQueues, BranchesOfAGraphShareOneOfOneOrTwo) {
+  Schedule schedule = on_streams({0, 1});
+  for (const auto& [connections, share] : {std::pair{0, false}, {1, true}, {2, true}, {3, false}}) {
+    schedule.max_connections = connections;
+    schedule.launch = Launch::graph;
+    EXPECT_EQ(branches_share_queue(schedule), share) << connections;
+    schedule.launch = Launch::eager;
+    EXPECT_FALSE(branches_share_queue(schedule)) << connections;
+  }
 }
 
 Copy pull_by(CopyPath path) {

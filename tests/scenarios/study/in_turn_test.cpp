@@ -24,6 +24,13 @@ TEST(MixesOf, AreOfOneWorkloadOnAsManyGpus) {
               ElementsAre(ElementsAre(0u, 2u), ElementsAre(1u), ElementsAre(3u)));
 }
 
+TEST(MixesOf, AreOfOneNumberOfConnections) {
+  Case of_one_queue = pair(4, 8192, Decomposition{2});
+  of_one_queue.schedule.max_connections = 2;
+  EXPECT_THAT(mixes_of({pair(4, 8192), of_one_queue, pair(4, 8192, Decomposition{2})}),
+              ElementsAre(ElementsAre(0u, 2u), ElementsAre(1u)));
+}
+
 class LinesInTurn : public testing::Test {
  protected:
   std::vector<std::string> answered(const std::vector<std::string>& lines) const {
