@@ -109,7 +109,7 @@ bool StreamOrder::begins_by_library() const {
   return false;
 }
 
-/// Of `before`, from `other`, which was created earlier.
+/// Does it continue the chain of `before`, and not `other`, which was created earlier?
 bool StreamOrder::takes_chain(OperationId id, OperationId other, OperationId before) const {
   const auto keeps_queue = [&](OperationId next) { return shares_queue_ && by_library_[before] && by_library_[next]; };
   if (keeps_queue(id) || keeps_queue(other)) return keeps_queue(id) && !keeps_queue(other);
