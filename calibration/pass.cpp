@@ -34,7 +34,6 @@ Pass::Pass(const std::vector<Schedule>& schedules, RankJob job, const Observer& 
       observer_(observer),
       results_(results),
       ranks_(schedules[job_.mixes.front().front()].gpus),
-      max_connections_(schedules[job_.mixes.front().front()].max_connections),
       state_(make_shared_state(ranks_)) {
   job_.ranks = ranks_, job_.schedules = &schedules_, job_.state = state_.get();
   for (const Mix& mix : job_.mixes)
@@ -52,7 +51,8 @@ void Pass::run() {
 
 int Pass::rank_main(int rank, const Send& send) const {
   // In the forked process, before CUDA starts there. Else the environment's, or the driver's default.
-  if (max_connections_ > 0) setenv("CUDA_DEVICE_MAX_CONNECTIONS", std::to_string(max_connections_).c_str(), 1);
+  if (const int connections = schedules_[job_.mixes.front().front()].max_connections; connections > 0)
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", std::to_string(connections).c_str(), 1);
   RankJob job = job_;
   job.rank = rank;
   return run_device_part(

@@ -46,7 +46,7 @@ class Pass {
   std::map<std::size_t, Measurement>& results_;
   std::map<std::size_t, int> awaited_;  ///< how many answers are still to come about a schedule
   std::set<int> ended_;                 ///< ranks whose work is done
-  int ranks_, max_connections_;
+  int ranks_;
   SharedStatePointer state_;
 };
 

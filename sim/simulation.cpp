@@ -17,12 +17,13 @@ constexpr int most_iterations = 12;
 constexpr int iterations_of_a_race = 6;
 constexpr int iterations_of_meeting_ranks = 5;
 constexpr int most_operations_adrift = 4000;  // of all ranks and iterations, after a pause: 0.2 to 0.5 ms to simulate
-/// Measured on three and four H200s: pulls from all peers that take 10 to 21 us stay in step under load, those of 31 us
-/// and more do not (calibration/measurements/pulls-2026-11-27).
-constexpr double longest_in_step_us = 25;
 constexpr int operations_adrift_under_load = 2000;  // likewise: the mean is within 3 % of that of a million
 constexpr double steady_to = 1e-3;                  // of an iteration's time
 constexpr double worth_naming = 0.05;               // of it: launches that take no more are not what limits it
+
+/// Measured on three and four H200s: pulls from all peers that take 10 to 21 us stay in step under load, those of 31 us
+/// and more do not (calibration/measurements/pulls-2026-11-27).
+constexpr double longest_in_step_us = 25;
 
 /// After so long the governor has settled: in a longer iteration it sees phases by themselves. One that acts at once
 /// sees an iteration as a whole.
@@ -138,8 +139,9 @@ Attempt Simulation::run_adrift(double clock_share) {
   run_.scatter(0);
   const double once_us = run_iterations(1, clock_share).time_us;
   const int operations = ranks_ * static_cast<int>(schedule_.operations.size());
-  if (const bool is_skewed = machine_.latencies.start_skew_us > 0;
-      is_skewed && once_us > longest_in_step_us && machine_.condition.condition == Condition::sustained) {
+  const bool loses_step = machine_.condition.condition == Condition::sustained &&
+                          machine_.latencies.start_skew_us > 0 && once_us > longest_in_step_us;
+  if (loses_step) {
     const int iterations = std::max(most_iterations, operations_adrift_under_load / operations);
     run_.scatter(once_us);
     return run_iterations(iterations, clock_share, iterations / 4);
