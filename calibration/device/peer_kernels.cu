@@ -11,15 +11,13 @@ namespace {
 constexpr int threads = 512;
 constexpr float norm_epsilon = 1e-6F;
 
-/// How many threads a CTA has, and how many octets of each source each of them asks for at once.
-template <int threads_of_cta, int octets_at_once>
+/// How many threads a CTA has, and how many octets of how many ranks each of them asks for at once.
+template <int threads_of_cta, int octets_at_once, int ranks_asked>
 struct CtaShape {
-  static constexpr int threads = threads_of_cta, in_flight = octets_at_once;
+  static constexpr int threads = threads_of_cta, in_flight = octets_at_once, ranks_at_once = ranks_asked;
 };
-/// With as much under way, more threads add up faster (8 CTAs, 8 MiB on 2 H100s: reduce-scatter 30 instead of 35 us)
-/// and store worse to two ranks at once (24 CTAs, 4 MiB: all-reduce 21 instead of 19 us).
-using ManyThreads = CtaShape<1024, 2>;
-using FewThreads = CtaShape<threads, 4>;
+/// Of copies, and of sums in one shot.
+using FewThreads = CtaShape<threads, 4, 2>;
 
 /// Calls work(first, stride) so that all threads of the grid share out `count` items, in_flight at a time.
 template <class Shape, class Work>
@@ -38,42 +36,27 @@ __device__ void for_each_in_flight(std::int64_t first, std::int64_t stride, std:
 }
 
 /// Adds to `sums` octets first, first + stride, … below `count` of every rank's input from `offset` on, in the order of
-/// the ranks from `begin` on. Two ranks' octets are asked for at once: what is under way, not the adding, limits a CTA.
-template <int in_flight>
+/// the ranks from `begin` on. Several ranks' octets are asked for at once: what is under way, not the adding, limits a
+/// CTA.
+template <class Shape>
 __device__ void sum_of_ranks(const PeerBuffer& input, int ranks, int begin, std::int64_t offset, std::int64_t first,
-                             std::int64_t stride, std::int64_t count, OctetSum (&sums)[in_flight]) {
-  const auto of_rank = [&](int place) { return octets(input, (begin + place) % ranks) + offset; };
-  for (int place = 0; place < ranks; place += 2) {
-    const Octet* const even = of_rank(place);
-    const Octet* const odd = place + 1 < ranks ? of_rank(place + 1) : nullptr;
-    Octet of_even[in_flight], of_odd[in_flight];
-    for_each_in_flight<in_flight>(first, stride, count,
-                                  [&](int i, std::int64_t at) { of_even[i] = load_past_l1(even + at); });
-    if (odd != nullptr)
+                             std::int64_t stride, std::int64_t count, OctetSum (&sums)[Shape::in_flight]) {
+  constexpr int in_flight = Shape::in_flight, at_once = Shape::ranks_at_once;
+  for (int place = 0; place < ranks; place += at_once) {
+    Octet loaded[at_once][in_flight];
+    const auto for_each_rank = [&](const auto& visit) {
+#pragma unroll
+      for (int i = 0; i < at_once; ++i)
+        if (place + i < ranks) visit(loaded[i], octets(input, (begin + place + i) % ranks) + offset);
+    };
+    for_each_rank([&](Octet(&of_rank)[in_flight], const Octet* from) {
       for_each_in_flight<in_flight>(first, stride, count,
-                                    [&](int i, std::int64_t at) { of_odd[i] = load_past_l1(odd + at); });
-    for_each_in_flight<in_flight>(first, stride, count, [&](int i, std::int64_t) { sums[i].add(of_even[i]); });
-    if (odd != nullptr)
-      for_each_in_flight<in_flight>(first, stride, count, [&](int i, std::int64_t) { sums[i].add(of_odd[i]); });
+                                    [&](int i, std::int64_t at) { of_rank[i] = load_past_l1(from + at); });
+    });
+    for_each_rank([&](const Octet(&of_rank)[in_flight], const Octet*) {
+      for_each_in_flight<in_flight>(first, stride, count, [&](int i, std::int64_t) { sums[i].add(of_rank[i]); });
+    });
   }
-}
-
-/// Of so few CTAs the adding takes longer than the links.
-constexpr int few_ctas = 12;
-
-/// The sum over all ranks of a share of each one's input, from `offset` on. Each rank begins with its own, so that no
-/// two ask the same port at once: a share is summed by one rank, so all see the same bits. On 4 H200s that takes a
-/// tenth less by 16 to 32 CTAs and 1 to 8 MiB, and a tenth more by 8, which leave ports idle anyway.
-template <class Shape, class Store>
-__device__ void sum_share(const PeerCollective& collective, std::int64_t offset, const Store& store) {
-  constexpr int in_flight = Shape::in_flight;
-  const std::int64_t count = collective.share_octets;
-  share_out<Shape>(count, [&](std::int64_t first, std::int64_t stride) {
-    OctetSum sums[in_flight];
-    const int begin = static_cast<int>(gridDim.x) > few_ctas ? collective.flags.rank : 0;
-    sum_of_ranks(collective.input, collective.flags.ranks, begin, offset, first, stride, count, sums);
-    for_each_in_flight<in_flight>(first, stride, count, [&](int i, std::int64_t at) { store(at, sums[i].scaled(1)); });
-  });
 }
 
 /// One share: of the own input to a rank's output, or of a peer's to the own.
@@ -88,33 +71,45 @@ __device__ void copy_share(const Octet* from, Octet* to, std::int64_t count) {
   });
 }
 
-template <class Shape>
-__global__ void __launch_bounds__(Shape::threads) peer_collective_kernel(PeerCollective collective, WaitLimit limit) {
+/// Where this rank's share lies in what a rank gets of an all-reduce or a gather, in an exchange what it has for it.
+__device__ Octet* own_place(const PeerCollective& collective, int rank) {
+  return octets(collective.output, rank) + collective.flags.rank * collective.share_octets;
+}
+
+/// Each rank adds up its share of what all have, for itself or for all. It asks the next rank first and itself last, so
+/// that no two ask the same port at once and what is near does not hold up what is far (by 8 CTAs of 2 H100s that takes
+/// a tenth less). A share is summed by one rank, so all see the same bits.
+template <class Shape, bool is_for_all>
+__global__ void __launch_bounds__(Shape::threads) sum_kernel(PeerCollective collective, WaitLimit limit) {
+  constexpr int in_flight = Shape::in_flight;
   CtaMeetings peers(collective.flags, limit);
   const std::int64_t share = collective.share_octets;
   const int ranks = collective.flags.ranks, own = collective.flags.rank;
-  const auto place = [&](int rank) { return octets(collective.output, rank) + own * share; };
   peers.begin();
-  switch (collective.kind) {
-    case CollectiveKind::all_reduce:
-      sum_share<Shape>(collective, own * share, [&](std::int64_t i, const Octet& sum) {
-        for (int step = 0; step < ranks; ++step) place((own + step) % ranks)[i] = sum;
-      });
-      break;
-    case CollectiveKind::reduce_scatter:
-      sum_share<Shape>(collective, own * share,
-                       [&](std::int64_t i, const Octet& sum) { octets(collective.output, own)[i] = sum; });
-      break;
-    case CollectiveKind::all_gather:
-      for (int step = 0; step < ranks; ++step)
-        copy_share<Shape>(octets(collective.input, own), place((own + step) % ranks), share);
-      break;
-    case CollectiveKind::all_to_all:
-      for (int step = 0; step < ranks; ++step) {
-        const int to = (own + step) % ranks;
-        copy_share<Shape>(octets(collective.input, own) + to * share, place(to), share);
-      }
-      break;
+  share_out<Shape>(share, [&](std::int64_t first, std::int64_t stride) {
+    OctetSum sums[in_flight];
+    sum_of_ranks<Shape>(collective.input, ranks, own + 1, own * share, first, stride, share, sums);
+    for_each_in_flight<in_flight>(first, stride, share, [&](int i, std::int64_t at) {
+      const Octet sum = sums[i].scaled(1);
+      if constexpr (is_for_all)
+        for (int step = 0; step < ranks; ++step) own_place(collective, (own + step) % ranks)[at] = sum;
+      else
+        octets(collective.output, own)[at] = sum;
+    });
+  });
+  peers.meet();
+}
+
+__global__ void __launch_bounds__(threads) push_kernel(PeerCollective collective, WaitLimit limit) {
+  CtaMeetings peers(collective.flags, limit);
+  const std::int64_t share = collective.share_octets;
+  const int ranks = collective.flags.ranks, own = collective.flags.rank;
+  const bool is_exchange = collective.kind == CollectiveKind::all_to_all;
+  peers.begin();
+  for (int step = 0; step < ranks; ++step) {
+    const int to = (own + step) % ranks;
+    copy_share<FewThreads>(octets(collective.input, own) + (is_exchange ? to * share : 0), own_place(collective, to),
+                           share);
   }
   peers.meet();
 }
@@ -131,7 +126,7 @@ __global__ void __launch_bounds__(threads) one_shot_kernel(PeerCollective collec
   peers.begin();
   OctetSum sums[in_flight];
   constexpr int begin = 0;  // all ranks add in one order: the same bits
-  sum_of_ranks(collective.input, flags.ranks, begin, 0, first, stride, count, sums);
+  sum_of_ranks<FewThreads>(collective.input, flags.ranks, begin, 0, first, stride, count, sums);
   peers.meet();
   for_each_in_flight<in_flight>(first, stride, count, [&](int i, std::int64_t at) {
     octets(collective.output, flags.rank)[at] = sums[i].scaled(1);
@@ -168,16 +163,32 @@ bool is_copy(const PeerCollective& collective) {
 }
 
 bool is_one_shot(const PeerCollective& collective) {
-  static_assert(FewThreads::threads * FewThreads::in_flight * sizeof(Octet) == own_sum_batch &&
-                ManyThreads::threads * ManyThreads::in_flight * sizeof(Octet) == own_sum_batch);
+  static_assert(FewThreads::threads * FewThreads::in_flight * sizeof(Octet) == own_sum_batch);
   const std::int64_t octets = collective.share_octets * collective.flags.ranks;
   return collective.kind == CollectiveKind::all_reduce &&
          runs_one_shot(collective.flags.ranks, collective.ctas, octets * static_cast<Bytes>(sizeof(Octet)));
 }
 
-bool adds_up_by_many_threads(const PeerCollective& collective) {
-  return collective.kind == CollectiveKind::reduce_scatter ||
-         (collective.kind == CollectiveKind::all_reduce && collective.ctas <= few_ctas);
+template <class Shape, bool is_for_all>
+void enqueue_sum(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream) {
+  sum_kernel<Shape, is_for_all><<<collective.ctas, Shape::threads, 0, stream>>>(collective, limit);
+}
+
+/// What is under way hides the links' latency. What is under way beyond that waits at the ports, and makes it worse
+/// where an all-reduce stores to all ranks what it loads from all: more CTAs ask for less at once. Of more ranks four
+/// are asked at once, so that a batch waits for the links once. Between which shapes to change was measured on 4 H100s
+/// (calibration/measurements/two-shot-2026-11-27); the best of one number of CTAs is up to 20 % slower with another.
+void enqueue_two_shots(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream) {
+  const int ctas = collective.ctas;
+  const bool is_pair = collective.flags.ranks == 2;
+  if (collective.kind == CollectiveKind::all_reduce) {
+    if (is_pair && ctas <= 16) return enqueue_sum<CtaShape<1024, 2, 2>, true>(collective, limit, stream);
+    if (is_pair || ctas <= 8) return enqueue_sum<CtaShape<1024, 1, 4>, true>(collective, limit, stream);
+    return enqueue_sum<CtaShape<512, 1, 4>, true>(collective, limit, stream);
+  }
+  if (is_pair) return enqueue_sum<CtaShape<1024, 2, 2>, false>(collective, limit, stream);
+  if (ctas <= 12) return enqueue_sum<CtaShape<1024, 2, 4>, false>(collective, limit, stream);
+  enqueue_sum<CtaShape<1024, 1, 4>, false>(collective, limit, stream);
 }
 
 /// Of the threads of a team, which share a row; every one gets it.
@@ -251,10 +262,10 @@ void enqueue(const PeerCollective& collective, const WaitLimit& limit, cudaStrea
     return enqueue_bulk(pulls, limit, stream);
   if (is_one_shot(collective))
     one_shot_kernel<<<collective.ctas, FewThreads::threads, 0, stream>>>(collective, limit);
-  else if (adds_up_by_many_threads(collective))
-    peer_collective_kernel<ManyThreads><<<collective.ctas, ManyThreads::threads, 0, stream>>>(collective, limit);
+  else if (is_copy(collective))
+    push_kernel<<<collective.ctas, FewThreads::threads, 0, stream>>>(collective, limit);
   else
-    peer_collective_kernel<FewThreads><<<collective.ctas, FewThreads::threads, 0, stream>>>(collective, limit);
+    enqueue_two_shots(collective, limit, stream);
   WEFT_CHECK(cudaGetLastError());
 }
 
