@@ -176,8 +176,9 @@ void enqueue_sum(const PeerCollective& collective, const WaitLimit& limit, cudaS
 
 /// What is under way hides the links' latency. What is under way beyond that waits at the ports, and makes it worse
 /// where an all-reduce stores to all ranks what it loads from all: more CTAs ask for less at once. Of more ranks four
-/// are asked at once, so that a batch waits for the links once. Between which shapes to change was measured on 4 H100s
-/// (calibration/measurements/two-shot-2026-11-27); the best of one number of CTAs is up to 20 % slower with another.
+/// are asked at once, so that a batch waits for the links once. Between which of nine shapes to change was measured on
+/// 2 and 4 H100s: the best for one number of CTAs is up to 20 % slower with another. What came of it:
+/// calibration/measurements/two-shot-2026-11-27.
 void enqueue_two_shots(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream) {
   const int ctas = collective.ctas;
   const bool is_pair = collective.flags.ranks == 2;

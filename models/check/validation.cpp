@@ -92,7 +92,8 @@ void check_tables(const Schedule& schedule) {
               [&] { return "1 to " + text(max_connections) + " queues, got " + text(schedule.max_connections); });
   top.require(schedule.max_connections <= connections_of_shared_queue || schedule.launch == Launch::eager,
               "max_connections", [&] {
-                return "1 or 2 for a graph, whose branches share a queue then and have their own with more, got " +
+                return "1 or " + text(connections_of_shared_queue) +
+                       " for a graph, whose branches share a queue then and have their own with more, got " +
                        text(schedule.max_connections);
               });
   const bool has_one_queue = schedule.max_connections == 1 && schedule.launch == Launch::graph;
