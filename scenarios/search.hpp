@@ -31,8 +31,8 @@ struct SearchSpace {
   std::vector<WindowCollective> windows{};  ///< of these; window_collectives() has a machine's
   std::vector<int> fused_norm_ctas{};  ///< comm_ctas of token_split's fused norm; fused_norm_ctas() has a machine's
   Launch launch = Launch::graph;
-  bool hybrids = false;         ///< all that the choices of a hybrid allow, besides the named families
-  bool own_launches = false;    ///< hybrids that are one launch (one_launch.hpp), where a machine runs our kernels
+  bool hybrids = false;       ///< all that the choices of a hybrid allow, besides the named families
+  bool own_launches = false;  ///< hybrids that are one launch and not sent by tile groups, on machines with our kernels
   std::vector<int> gemm_sms{};  ///< of hybrids, besides no limit
   bool has(std::string_view family) const;
   bool operator==(const SearchSpace&) const = default;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "tests/scenarios/program_text.hpp"
@@ -172,6 +173,19 @@ TEST(Candidates, OnlyCollectivesAreTriedWithEveryCtaLimit) {
   const SearchSpace space{.families = {{"async_tp", "signaling", "ficco"}}, .max_ctas = {8}};
   for (const Case& request : candidates(PairWorkload{PairOp::all_gather_gemm, 512, 128, 16}, 4, space))
     EXPECT_EQ(request.schedule.max_ctas > 0, request.id.find("collective, max_ctas") != std::string::npos);
+}
+
+TEST(Candidates, HybridsAreOneLaunchWhereTheMachineRunsItAndByTileGroupsElsewhere) {
+  for (const PairOp op : {PairOp::gemm_all_reduce, PairOp::gemm_reduce_scatter, PairOp::gemm_all_to_all})
+    for (const bool own_launches : {false, true}) {
+      const auto hybrids = sensible_hybrids({op, 4096, 2048, 1024}, 4, {.own_launches = own_launches});
+      const auto begins_by = [&](HybridTrigger trigger) {
+        return std::ranges::any_of(hybrids, [&](const Hybrid& hybrid) { return hybrid.trigger == trigger; });
+      };
+      EXPECT_EQ(begins_by(HybridTrigger::one_launch), own_launches);
+      EXPECT_EQ(begins_by(HybridTrigger::tile_group), !own_launches);
+      EXPECT_TRUE(begins_by(HybridTrigger::kernel_end));
+    }
 }
 
 TEST(Candidates, AllCanBeBuilt) {
