@@ -43,7 +43,9 @@ std::vector<Hybrid> sensible_hybrids(const PairWorkload& pair, int gpus, const S
   // Our own GEMM, which signals tile groups, leaves room for them.
   // Where a machine runs one launch, nothing else is sent by groups of tiles: of 271 such hybrids that 21 contests ran
   // because they were predicted to be among the best five, none was the best, six came within 3 % of it, and on
-  // average they took 16 % longer (calibration/peers, seeds 97 to 119).
+  // average they took 16 % longer (calibration/peers, seeds 97 to 119). Accumulators that go round are not sent by them
+  // on any machine: between two barriers that takes 2 to 4 % longer than in one launch (64 pairs), and where copy
+  // engines bring them 4 to 9 % longer than predicted.
   const auto is_foreseen = [&](const Hybrid& hybrid) {
     if (families::is_one_launch(hybrid))
       return space.own_launches && hybrid.count <= (families::sums_in_gemm(hybrid) ? 2 : 1);

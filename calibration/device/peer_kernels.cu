@@ -16,8 +16,9 @@ template <int threads_of_cta, int octets_at_once, int ranks_asked>
 struct CtaShape {
   static constexpr int threads = threads_of_cta, in_flight = octets_at_once, ranks_at_once = ranks_asked;
 };
-/// Of copies, and of sums in one shot.
-using FewThreads = CtaShape<threads, 4, 2>;
+/// Of copies, and of sums in one shot: all threads together ask for a batch of each rank.
+using BatchShape = CtaShape<threads, 4, 2>;
+static_assert(BatchShape::threads * BatchShape::in_flight * sizeof(Octet) == own_sum_batch);
 
 /// Calls work(first, stride) so that all threads of the grid share out `count` items, in_flight at a time.
 template <class Shape, class Work>
@@ -60,10 +61,9 @@ __device__ void sum_of_ranks(const PeerBuffer& input, int ranks, int begin, std:
 }
 
 /// One share: of the own input to a rank's output, or of a peer's to the own.
-template <class Shape>
 __device__ void copy_share(const Octet* from, Octet* to, std::int64_t count) {
-  constexpr int in_flight = Shape::in_flight;
-  share_out<Shape>(count, [&](std::int64_t first, std::int64_t stride) {
+  constexpr int in_flight = BatchShape::in_flight;
+  share_out<BatchShape>(count, [&](std::int64_t first, std::int64_t stride) {
     Octet loaded[in_flight];
     for_each_in_flight<in_flight>(first, stride, count,
                                   [&](int i, std::int64_t at) { loaded[i] = load_past_l1(from + at); });
@@ -108,8 +108,7 @@ __global__ void __launch_bounds__(threads) push_kernel(PeerCollective collective
   peers.begin();
   for (int step = 0; step < ranks; ++step) {
     const int to = (own + step) % ranks;
-    copy_share<FewThreads>(octets(collective.input, own) + (is_exchange ? to * share : 0), own_place(collective, to),
-                           share);
+    copy_share(octets(collective.input, own) + (is_exchange ? to * share : 0), own_place(collective, to), share);
   }
   peers.meet();
 }
@@ -117,7 +116,7 @@ __global__ void __launch_bounds__(threads) push_kernel(PeerCollective collective
 /// An all-reduce of what fits the registers: every rank loads all that all have, and stores it to itself alone once
 /// they have met, since the output may be the input.
 __global__ void __launch_bounds__(threads) one_shot_kernel(PeerCollective collective, WaitLimit limit) {
-  constexpr int in_flight = FewThreads::in_flight;
+  constexpr int in_flight = BatchShape::in_flight;
   const BarrierFlags& flags = collective.flags;
   CtaMeetings peers(flags, limit);
   const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x;
@@ -126,7 +125,7 @@ __global__ void __launch_bounds__(threads) one_shot_kernel(PeerCollective collec
   peers.begin();
   OctetSum sums[in_flight];
   constexpr int begin = 0;  // all ranks add in one order: the same bits
-  sum_of_ranks<FewThreads>(collective.input, flags.ranks, begin, 0, first, stride, count, sums);
+  sum_of_ranks<BatchShape>(collective.input, flags.ranks, begin, 0, first, stride, count, sums);
   peers.meet();
   for_each_in_flight<in_flight>(first, stride, count, [&](int i, std::int64_t at) {
     octets(collective.output, flags.rank)[at] = sums[i].scaled(1);
@@ -138,7 +137,7 @@ __global__ void __launch_bounds__(threads) pull_kernel(const __grid_constant__ P
   peers.begin();
   for (int i = 0; i < pulls.count; ++i) {
     const Pull& pull = pulls.of_rank[i];
-    copy_share<FewThreads>(static_cast<const Octet*>(pull.from), static_cast<Octet*>(pull.to), pull.octets);
+    copy_share(static_cast<const Octet*>(pull.from), static_cast<Octet*>(pull.to), pull.octets);
   }
   peers.meet();
 }
@@ -158,17 +157,6 @@ PeerPulls pulls_of(const PeerCollective& collective) {
   return pulls;
 }
 
-bool is_copy(const PeerCollective& collective) {
-  return collective.kind == CollectiveKind::all_gather || collective.kind == CollectiveKind::all_to_all;
-}
-
-bool is_one_shot(const PeerCollective& collective) {
-  static_assert(FewThreads::threads * FewThreads::in_flight * sizeof(Octet) == own_sum_batch);
-  const std::int64_t octets = collective.share_octets * collective.flags.ranks;
-  return collective.kind == CollectiveKind::all_reduce &&
-         runs_one_shot(collective.flags.ranks, collective.ctas, octets * static_cast<Bytes>(sizeof(Octet)));
-}
-
 template <class Shape, bool is_for_all>
 void enqueue_sum(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream) {
   sum_kernel<Shape, is_for_all><<<collective.ctas, Shape::threads, 0, stream>>>(collective, limit);
@@ -179,17 +167,31 @@ void enqueue_sum(const PeerCollective& collective, const WaitLimit& limit, cudaS
 /// are asked at once, so that a batch waits for the links once. Between which of nine shapes to change was measured on
 /// 2 and 4 H100s: the best for one number of CTAs is up to 20 % slower with another. What came of it:
 /// calibration/measurements/two-shot-2026-11-27.
-void enqueue_two_shots(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream) {
-  const int ctas = collective.ctas;
-  const bool is_pair = collective.flags.ranks == 2;
-  if (collective.kind == CollectiveKind::all_reduce) {
-    if (is_pair && ctas <= 16) return enqueue_sum<CtaShape<1024, 2, 2>, true>(collective, limit, stream);
-    if (is_pair || ctas <= 8) return enqueue_sum<CtaShape<1024, 1, 4>, true>(collective, limit, stream);
-    return enqueue_sum<CtaShape<512, 1, 4>, true>(collective, limit, stream);
-  }
-  if (is_pair) return enqueue_sum<CtaShape<1024, 2, 2>, false>(collective, limit, stream);
-  if (ctas <= 12) return enqueue_sum<CtaShape<1024, 2, 4>, false>(collective, limit, stream);
-  enqueue_sum<CtaShape<1024, 1, 4>, false>(collective, limit, stream);
+void enqueue_all_reduce(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream) {
+  const int ctas = collective.ctas, ranks = collective.flags.ranks;
+  const auto bytes = collective.share_octets * ranks * static_cast<Bytes>(sizeof(Octet));
+  if (runs_one_shot(ranks, ctas, bytes))
+    one_shot_kernel<<<ctas, BatchShape::threads, 0, stream>>>(collective, limit);
+  else if (ranks == 2 && ctas <= 16)
+    enqueue_sum<CtaShape<1024, 2, 2>, true>(collective, limit, stream);
+  else if (ranks == 2 || ctas <= 8)
+    enqueue_sum<CtaShape<1024, 1, 4>, true>(collective, limit, stream);
+  else
+    enqueue_sum<CtaShape<512, 1, 4>, true>(collective, limit, stream);
+}
+
+void enqueue_reduce_scatter(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream) {
+  if (collective.flags.ranks == 2)
+    enqueue_sum<CtaShape<1024, 2, 2>, false>(collective, limit, stream);
+  else if (collective.ctas <= 12)
+    enqueue_sum<CtaShape<1024, 2, 4>, false>(collective, limit, stream);
+  else
+    enqueue_sum<CtaShape<1024, 1, 4>, false>(collective, limit, stream);
+}
+
+void enqueue_copies(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream) {
+  if (const PeerPulls pulls = pulls_of(collective); moves_in_bulk(pulls)) return enqueue_bulk(pulls, limit, stream);
+  push_kernel<<<collective.ctas, BatchShape::threads, 0, stream>>>(collective, limit);
 }
 
 /// Of the threads of a team, which share a row; every one gets it.
@@ -259,14 +261,18 @@ NormKernel norm_kernel_for(std::int64_t columns) {
 }  // namespace
 
 void enqueue(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream) {
-  if (const PeerPulls pulls = pulls_of(collective); is_copy(collective) && moves_in_bulk(pulls))
-    return enqueue_bulk(pulls, limit, stream);
-  if (is_one_shot(collective))
-    one_shot_kernel<<<collective.ctas, FewThreads::threads, 0, stream>>>(collective, limit);
-  else if (is_copy(collective))
-    push_kernel<<<collective.ctas, FewThreads::threads, 0, stream>>>(collective, limit);
-  else
-    enqueue_two_shots(collective, limit, stream);
+  switch (collective.kind) {
+    case CollectiveKind::all_reduce:
+      enqueue_all_reduce(collective, limit, stream);
+      break;
+    case CollectiveKind::reduce_scatter:
+      enqueue_reduce_scatter(collective, limit, stream);
+      break;
+    case CollectiveKind::all_gather:
+    case CollectiveKind::all_to_all:
+      enqueue_copies(collective, limit, stream);
+      break;
+  }
   WEFT_CHECK(cudaGetLastError());
 }
 
