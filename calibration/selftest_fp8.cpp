@@ -161,6 +161,8 @@ std::vector<Schedule> kernels_that_store_fp8(int gpus) {
       schedules.push_back(stored_by(kernel, shape, DataType::fp8, gpus));
   for (const MemoryKernel kernel : {MemoryKernel::rms_norm, MemoryKernel::add_rms_norm, MemoryKernel::swiglu})
     schedules.push_back(stored_by(kernel, {333, 2064}, bf16, gpus));
+  for (const DataType stored : {bf16, DataType::fp8})
+    schedules.push_back(stored_by(MemoryKernel::swiglu, {64, 26'624}, stored, gpus));  // of Llama 405B on two GPUs
   schedules.push_back(gathered_twice(gpus));
   return schedules;
 }

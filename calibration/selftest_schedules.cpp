@@ -4,6 +4,7 @@
 #include "calibration/selftest_experts.hpp"
 #include "calibration/selftest_fp8.hpp"
 #include "calibration/selftest_kernel_name.hpp"
+#include "calibration/selftest_norms.hpp"
 #include "calibration/selftest_one_launch.hpp"
 #include "calibration/selftest_replicas.hpp"
 #include "calibration/selftest_rotation.hpp"
@@ -489,6 +490,7 @@ std::vector<Schedule> all_schedules(int gpus) {
     for (const Direction direction : {Direction::pull, Direction::push})
       for (const int parts : {1, 2}) schedules.push_back(copies_of_all_peers(gpus, direction, path, parts));
   for (const auto make : {rotation_schedules, one_launch_schedules, attention_schedules, window_schedules}) add(make);
+  add(norm_schedules);
   return schedules;
 }
 

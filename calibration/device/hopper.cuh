@@ -53,7 +53,21 @@ __device__ inline void arrive_and_expect(Barrier& barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(&barrier)), "r"(bytes)
                : "memory");
 }
-/// Until the phase of this parity has ended. A new barrier is in phase 0, so that parity 1 has ended already.
+/// Whether the phase of this parity has ended. A new barrier is in phase 0, so that parity 1 has ended already.
+__device__ inline bool has_ended(Barrier& barrier, std::uint32_t parity) {
+  std::uint32_t done;
+  asm volatile(
+      "{\n"
+      ".reg .pred done;\n"
+      "mbarrier.test_wait.parity.shared::cta.b64 done, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, done;\n"
+      "}\n"
+      : "=r"(done)
+      : "r"(shared_address(&barrier)), "r"(parity)
+      : "memory");
+  return done != 0;
+}
+/// Until it has.
 __device__ inline void wait(Barrier& barrier, std::uint32_t parity) {
   asm volatile(
       "{\n"

@@ -10,6 +10,9 @@ namespace weft::calibration::device {
 namespace {
 
 constexpr float epsilon_of_norm = 1e-6F;
+/// Of norms and activations that compute in fp32, with at most 80 additions one after the other (2^-24 each), an
+/// exponential, a root or a quotient of a few 2^-23, relative.
+constexpr double error_of_fp32 = 0x1p-16;
 
 std::vector<float> normed(std::vector<float> row) {
   double squares = 0;
@@ -69,23 +72,42 @@ std::vector<float> LayerKernelCheck::row_again(std::int64_t row) {
 }
 
 void LayerKernelCheck::add_reference() {
-  std::vector<float> sum, magnitude;
-  for (const std::int64_t row : sampled()) {
-    const std::vector<float> one = row_again(row);
-    sum.insert(sum.end(), one.begin(), one.end());
-  }
-  magnitude.resize(sum.size());
-  std::ranges::transform(sum, magnitude.begin(), [](float value) { return std::abs(value); });
-  set_sums(sum, magnitude);
+  set_rows([this](std::int64_t row) { return row_again(row); });
 }
 
-/// Quantizing rounds once, to what the host rounds to. The others compute in fp32, with at most 80 additions one after
-/// the other (2^-24 each), an exponential, a root or a quotient of a few 2^-23: 2^-16 in all. Then they round once.
+/// Quantizing rounds once, to what the host rounds to. The others compute in fp32, and then round once.
 ErrorBound LayerKernelCheck::bound() const {
-  constexpr double of_fp32 = 0x1p-16;
   if (kernel_ == MemoryKernel::quantize) return {};
-  if (!is_fp8()) return {static_cast<float>(bf16_rounding + of_fp32), 0};
-  return {static_cast<float>(e4m3_rounding + of_fp32), static_cast<float>(e4m3_least_rounding)};
+  if (!is_fp8()) return {static_cast<float>(bf16_rounding + error_of_fp32), 0};
+  return {static_cast<float>(e4m3_rounding + error_of_fp32), static_cast<float>(e4m3_least_rounding)};
+}
+
+// --- The fused all-reduce ----------------------------------------------------------------------------------------
+
+bool AllReduceNormCheck::is_consistent() const {
+  const auto is_as_large = [&](const Buffer& one) { return one.rows == rows() && one.columns == columns(); };
+  return is_as_large(buffer(meaning().a)) && is_as_large(buffer(meaning().b)) && rows() % ranks() == 0;
+}
+
+void AllReduceNormCheck::fill_inputs() const {
+  fill(meaning().a);
+  fill(meaning().b);
+}
+
+void AllReduceNormCheck::add_reference() {
+  set_rows([this](std::int64_t row) {
+    const int owner = static_cast<int>(row / (rows() / ranks()));
+    std::vector<float> sum = values_again(meaning().b, owner, row * columns(), columns());
+    for (int of = 0; of < ranks(); ++of)
+      std::ranges::transform(sum, values_again(meaning().a, of, row * columns(), columns()), sum.begin(),
+                             std::plus<>{});
+    return normed(std::move(sum));
+  });
+}
+
+/// Ranks are added up in any order: summands of a few deviations, of which little may be left.
+ErrorBound AllReduceNormCheck::bound() const {
+  return {static_cast<float>(bf16_rounding + error_of_fp32), static_cast<float>(ranks() * 0x1p-20)};
 }
 
 }  // namespace weft::calibration::device

@@ -26,4 +26,16 @@ class LayerKernelCheck : public SampledResult {
   MemoryKernel kernel_;
 };
 
+/// Op "all_reduce_norm": the norm of the sum of all ranks' a and of the b of the rank that norms the row.
+class AllReduceNormCheck : public SampledResult {
+ public:
+  using SampledResult::SampledResult;
+  bool is_consistent() const override;
+  void fill_inputs() const override;
+
+ private:
+  void add_reference() override;
+  ErrorBound bound() const override;
+};
+
 }  // namespace weft::calibration::device

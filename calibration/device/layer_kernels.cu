@@ -2,6 +2,7 @@
 
 #include "calibration/device/check.hpp"
 #include "calibration/device/layer_kernels.hpp"
+#include "calibration/device/norm.cuh"
 #include "calibration/device/octet_rows.cuh"
 #include "models/schedule/own_kernels.hpp"
 
@@ -12,7 +13,6 @@ using namespace octet_rows;
 
 constexpr int most_octets = max_norm_columns / columns_of_octet / threads;  // of a row for each thread
 constexpr int usual_octets = most_octets / 2;                               // with which more CTAs fit an SM
-constexpr float norm_epsilon = 1e-6F;
 constexpr std::int64_t rotary_columns = 128;
 
 template <bool adds, int most, DataType stored>
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(threads) norm_kernel(Matrix x, Matrix residual
       }
       squares += sums[i].sum_of_squares();
     }
-    const float factor = rsqrtf(sum_of_cta<threads>(squares) / static_cast<float>(x.columns) + norm_epsilon);
+    const float factor = factor_of_norm<threads, threads>(squares, x.columns);
 #pragma unroll
     for (int i = 0; i < most; ++i) {
       const std::int64_t column = i * threads + static_cast<std::int64_t>(threadIdx.x);

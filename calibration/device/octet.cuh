@@ -62,17 +62,4 @@ struct OctetSum {
   }
 };
 
-/// Of all threads of a CTA of `threads`; every thread gets it.
-template <int threads>
-__device__ float sum_of_cta(float value) {
-  __shared__ float of_warp[threads / 32];
-  for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_xor_sync(0xffffffffU, value, lanes);
-  __syncthreads();  // the sums of the call before have been read
-  if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = value;
-  __syncthreads();
-  float sum = 0;
-  for (const float one : of_warp) sum += one;
-  return sum;
-}
-
 }  // namespace weft::calibration::device

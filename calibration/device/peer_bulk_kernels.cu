@@ -100,14 +100,17 @@ std::int64_t octets_of_chunk(const PeerPulls& pulls) {
 
 }  // namespace
 
-bool moves_in_bulk(const PeerPulls& pulls) {
-  std::int64_t octets = 0;
-  for (const Pull& pull : pulls.of_rank) octets += pull.octets;
-  if (!weft::moves_in_bulk(pulls.ctas, octets * static_cast<Bytes>(sizeof(Octet)))) return false;
+bool has_memory_accelerator() {
   int device = 0, major = 0;
   WEFT_CHECK(cudaGetDevice(&device));
   WEFT_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
   return major >= 9;
+}
+
+bool moves_in_bulk(const PeerPulls& pulls) {
+  std::int64_t octets = 0;
+  for (const Pull& pull : pulls.of_rank) octets += pull.octets;
+  return weft::moves_in_bulk(pulls.ctas, octets * static_cast<Bytes>(sizeof(Octet))) && has_memory_accelerator();
 }
 
 void enqueue_bulk(const PeerPulls& pulls, const WaitLimit& limit, cudaStream_t stream) {

@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include "calibration/device/check.hpp"
 #include "calibration/device/meeting.cuh"
+#include "calibration/device/norm.cuh"
 #include "calibration/device/octet.cuh"
 #include "calibration/device/peer_bulk_kernels.hpp"
 #include "calibration/device/peer_kernels.hpp"
@@ -9,23 +12,20 @@ namespace weft::calibration::device {
 namespace {
 
 constexpr int threads = 512;
-constexpr float norm_epsilon = 1e-6F;
 
-/// How many threads a CTA has, and how many octets of how many ranks each of them asks for at once.
+/// How many threads a CTA has at most, and how many octets of how many ranks each of them asks for at once.
 template <int threads_of_cta, int octets_at_once, int ranks_asked>
 struct CtaShape {
   static constexpr int threads = threads_of_cta, in_flight = octets_at_once, ranks_at_once = ranks_asked;
 };
-/// Of copies, and of sums in one shot: all threads together ask for a batch of each rank.
-using BatchShape = CtaShape<threads, 4, 2>;
-static_assert(BatchShape::threads * BatchShape::in_flight * sizeof(Octet) == own_sum_batch);
+constexpr int copies_in_flight = 4;
 
 /// Calls work(first, stride) so that all threads of the grid share out `count` items, in_flight at a time.
-template <class Shape, class Work>
+template <int in_flight, class Work>
 __device__ void share_out(std::int64_t count, const Work& work) {
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * Shape::threads;
-  const std::int64_t own = static_cast<std::int64_t>(blockIdx.x) * Shape::threads + threadIdx.x;
-  for (std::int64_t first = own; first < count; first += stride * Shape::in_flight) work(first, stride);
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  const std::int64_t own = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  for (std::int64_t first = own; first < count; first += stride * in_flight) work(first, stride);
 }
 
 /// The octets first, first + stride, … of a share that one thread works on at once.
@@ -62,8 +62,8 @@ __device__ void sum_of_ranks(const PeerBuffer& input, int ranks, int begin, std:
 
 /// One share: of the own input to a rank's output, or of a peer's to the own.
 __device__ void copy_share(const Octet* from, Octet* to, std::int64_t count) {
-  constexpr int in_flight = BatchShape::in_flight;
-  share_out<BatchShape>(count, [&](std::int64_t first, std::int64_t stride) {
+  constexpr int in_flight = copies_in_flight;
+  share_out<in_flight>(count, [&](std::int64_t first, std::int64_t stride) {
     Octet loaded[in_flight];
     for_each_in_flight<in_flight>(first, stride, count,
                                   [&](int i, std::int64_t at) { loaded[i] = load_past_l1(from + at); });
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(Shape::threads) sum_kernel(PeerCollective coll
   const std::int64_t share = collective.share_octets;
   const int ranks = collective.flags.ranks, own = collective.flags.rank;
   peers.begin();
-  share_out<Shape>(share, [&](std::int64_t first, std::int64_t stride) {
+  share_out<in_flight>(share, [&](std::int64_t first, std::int64_t stride) {
     OctetSum sums[in_flight];
     sum_of_ranks<Shape>(collective.input, ranks, own + 1, own * share, first, stride, share, sums);
     for_each_in_flight<in_flight>(first, stride, share, [&](int i, std::int64_t at) {
@@ -111,25 +111,6 @@ __global__ void __launch_bounds__(threads) push_kernel(PeerCollective collective
     copy_share(octets(collective.input, own) + (is_exchange ? to * share : 0), own_place(collective, to), share);
   }
   peers.meet();
-}
-
-/// An all-reduce of what fits the registers: every rank loads all that all have, and stores it to itself alone once
-/// they have met, since the output may be the input.
-__global__ void __launch_bounds__(threads) one_shot_kernel(PeerCollective collective, WaitLimit limit) {
-  constexpr int in_flight = BatchShape::in_flight;
-  const BarrierFlags& flags = collective.flags;
-  CtaMeetings peers(flags, limit);
-  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x;
-  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * threads;
-  const std::int64_t count = collective.share_octets * flags.ranks;
-  peers.begin();
-  OctetSum sums[in_flight];
-  constexpr int begin = 0;  // all ranks add in one order: the same bits
-  sum_of_ranks<BatchShape>(collective.input, flags.ranks, begin, 0, first, stride, count, sums);
-  peers.meet();
-  for_each_in_flight<in_flight>(first, stride, count, [&](int i, std::int64_t at) {
-    octets(collective.output, flags.rank)[at] = sums[i].scaled(1);
-  });
 }
 
 __global__ void __launch_bounds__(threads) pull_kernel(const __grid_constant__ PeerPulls pulls, WaitLimit limit) {
@@ -157,60 +138,57 @@ PeerPulls pulls_of(const PeerCollective& collective) {
   return pulls;
 }
 
+/// What the busiest CTA adds up of each rank.
+std::int64_t octets_of_cta(const PeerCollective& collective) {
+  return (collective.share_octets + collective.ctas - 1) / collective.ctas;
+}
+
+/// With no more threads than find work, so that no CTA has less than others; fewer than 256 gain nothing.
 template <class Shape, bool is_for_all>
 void enqueue_sum(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream) {
-  sum_kernel<Shape, is_for_all><<<collective.ctas, Shape::threads, 0, stream>>>(collective, limit);
+  constexpr std::int64_t warp = 32, fewest = 256;
+  const std::int64_t needed = (octets_of_cta(collective) + warp - 1) / warp * warp;
+  const auto threads_of_cta = static_cast<unsigned>(std::clamp<std::int64_t>(needed, fewest, Shape::threads));
+  sum_kernel<Shape, is_for_all><<<collective.ctas, threads_of_cta, 0, stream>>>(collective, limit);
 }
 
 /// What is under way hides the links' latency. What is under way beyond that waits at the ports, and makes it worse
 /// where an all-reduce stores to all ranks what it loads from all: more CTAs ask for less at once. Of more ranks four
 /// are asked at once, so that a batch waits for the links once. Between which of nine shapes to change was measured on
-/// 2 and 4 H100s: the best for one number of CTAs is up to 20 % slower with another. What came of it:
-/// calibration/measurements/two-shot-2026-11-27.
+/// 2 and 4 H100s, and where there is little to add up on 2 and 4 H200s: the best for one number of CTAs is up to 20 %
+/// slower with another. What came of it: calibration/measurements/two-shot-2026-11-27.
 void enqueue_all_reduce(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream) {
-  const int ctas = collective.ctas, ranks = collective.flags.ranks;
-  const auto bytes = collective.share_octets * ranks * static_cast<Bytes>(sizeof(Octet));
-  if (runs_one_shot(ranks, ctas, bytes))
-    one_shot_kernel<<<ctas, BatchShape::threads, 0, stream>>>(collective, limit);
-  else if (ranks == 2 && ctas <= 16)
-    enqueue_sum<CtaShape<1024, 2, 2>, true>(collective, limit, stream);
-  else if (ranks == 2 || ctas <= 8)
+  const int ctas = collective.ctas;
+  const std::int64_t octets = octets_of_cta(collective);
+  const bool has_many_ranks = collective.flags.ranks > 2;
+  if (octets <= (has_many_ranks ? 1536 : 512) || (has_many_ranks && ctas > 8))
+    enqueue_sum<CtaShape<512, 1, 4>, true>(collective, limit, stream);
+  else if (octets <= 1024 || has_many_ranks || ctas > 16)
     enqueue_sum<CtaShape<1024, 1, 4>, true>(collective, limit, stream);
   else
-    enqueue_sum<CtaShape<512, 1, 4>, true>(collective, limit, stream);
+    enqueue_sum<CtaShape<1024, 2, 2>, true>(collective, limit, stream);
 }
 
 void enqueue_reduce_scatter(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream) {
-  if (collective.flags.ranks == 2)
-    enqueue_sum<CtaShape<1024, 2, 2>, false>(collective, limit, stream);
-  else if (collective.ctas <= 12)
+  const std::int64_t octets = octets_of_cta(collective);
+  const bool has_many_ranks = collective.flags.ranks > 2;
+  if (octets <= 512)
+    enqueue_sum<CtaShape<512, 1, 4>, false>(collective, limit, stream);
+  else if (octets <= 1024 || (has_many_ranks && collective.ctas > 12))
+    enqueue_sum<CtaShape<1024, 1, 4>, false>(collective, limit, stream);
+  else if (has_many_ranks)
     enqueue_sum<CtaShape<1024, 2, 4>, false>(collective, limit, stream);
   else
-    enqueue_sum<CtaShape<1024, 1, 4>, false>(collective, limit, stream);
+    enqueue_sum<CtaShape<1024, 2, 2>, false>(collective, limit, stream);
 }
 
 void enqueue_copies(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream) {
   if (const PeerPulls pulls = pulls_of(collective); moves_in_bulk(pulls)) return enqueue_bulk(pulls, limit, stream);
-  push_kernel<<<collective.ctas, BatchShape::threads, 0, stream>>>(collective, limit);
+  push_kernel<<<collective.ctas, threads, 0, stream>>>(collective, limit);
 }
 
-/// Of the threads of a team, which share a row; every one gets it.
-template <int team>
-__device__ float sum_of_team(float value) {
-  __shared__ float of_warp[threads / 32];
-  const int warp = static_cast<int>(threadIdx.x) / 32, first_warp = warp / (team / 32) * (team / 32);
-  for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_xor_sync(0xffffffffU, value, lanes);
-  const auto meet = [&] { asm volatile("bar.sync %0, %1;" ::"r"(1 + warp / (team / 32)), "n"(team) : "memory"); };
-  meet();  // the sums of the row before have been read
-  if (threadIdx.x % 32 == 0) of_warp[warp] = value;
-  meet();
-  float sum = 0;
-  for (int i = 0; i < team / 32; ++i) sum += of_warp[first_warp + i];
-  return sum;
-}
-
-/// A team of threads for each row, `most` octets for each thread, which asks for all of them at once to hide the links'
-/// latency.
+/// Where nothing brings the rows but the threads: a team for each row, `most` octets for each thread, which asks for
+/// all of them at once to hide the links' latency.
 template <int team, int most>
 __global__ void __launch_bounds__(threads, 1) peer_norm_kernel(PeerAllReduceNorm norm, WaitLimit limit) {
   const BarrierFlags& flags = norm.flags;
@@ -240,7 +218,7 @@ __global__ void __launch_bounds__(threads, 1) peer_norm_kernel(PeerAllReduceNorm
       residual[first + column] = sums[i].scaled(1);
       squares += sums[i].sum_of_squares();
     });
-    const float factor = rsqrtf(sum_of_team<team>(squares) / static_cast<float>(norm.columns) + norm_epsilon);
+    const float factor = factor_of_norm<threads, team>(squares, norm.columns);
     for_each_octet([&](int i, int column) {
       const Octet scaled = sums[i].scaled(factor);
       for (int step = 0; step < flags.ranks; ++step)
@@ -283,6 +261,7 @@ void enqueue(const PeerPulls& pulls, const WaitLimit& limit, cudaStream_t stream
 }
 
 void enqueue(const PeerAllReduceNorm& norm, const WaitLimit& limit, cudaStream_t stream) {
+  if (has_memory_accelerator()) return enqueue_bulk(norm, limit, stream);
   norm_kernel_for(norm.columns)<<<norm.ctas, threads, 0, stream>>>(norm, limit);
   WEFT_CHECK(cudaGetLastError());
 }

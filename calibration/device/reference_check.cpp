@@ -145,6 +145,7 @@ Check make_check(const Program& program, const Meaning& meaning, const RankView&
   if (!meaning.rows_of_rank.empty() || !has_known_types(program.schedule(), meaning)) return nullptr;
   if (meaning.attention) return consistent<AttentionCheck>(program, meaning, ranks, resources);
   if (meaning.op == "grouped_gemm") return consistent<GroupedGemmCheck>(program, meaning, ranks, resources);
+  if (meaning.op == "all_reduce_norm") return consistent<AllReduceNormCheck>(program, meaning, ranks, resources);
   for (const auto& [kernel, name] : NamesOf<MemoryKernel>::names)
     if (meaning.op == name)
       return LayerKernelCheck::knows(kernel)

@@ -75,6 +75,17 @@ void SampledResult::set_sums(const std::vector<float>& sum, const std::vector<fl
   WEFT_CHECK(cudaStreamSynchronize(stream()));
 }
 
+void SampledResult::set_rows(const std::function<std::vector<float>(std::int64_t)>& row_again) {
+  std::vector<float> values;
+  for (const std::int64_t row : sampled()) {
+    const std::vector<float> one = row_again(row);
+    values.insert(values.end(), one.begin(), one.end());
+  }
+  std::vector<float> magnitudes(values.size());
+  std::ranges::transform(values, magnitudes.begin(), [](float value) { return std::abs(value); });
+  set_sums(values, magnitudes);
+}
+
 /// Those at edges, and a random sample of the others: different ones on each rank.
 void SampledResult::sample_rows() {
   std::mt19937_64 random(static_cast<std::uint64_t>(rank_));

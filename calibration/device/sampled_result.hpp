@@ -1,6 +1,7 @@
 // Some rows of what a schedule computed, element by element against a reference of the same inputs in fp32.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "calibration/device/reference_check.hpp"
@@ -68,6 +69,8 @@ class SampledResult {
   float* zeros(std::int64_t count);
   /// Instead of what add_reference_rows() adds up: of slot after slot.
   void set_sums(const std::vector<float>& sum, const std::vector<float>& magnitude);
+  /// The same of the sampled rows, where their values are their magnitudes.
+  void set_rows(const std::function<std::vector<float>(std::int64_t)>& row_again);
   template <class Element>
   Element* upload(const std::vector<Element>& values) {
     auto* data = allocate<Element>(static_cast<std::int64_t>(values.size()));

@@ -269,13 +269,17 @@ class Support {
       case MemoryKernel::partial_sum:
         return check_counts(work, 1, 1);
       case MemoryKernel::rms_norm:
-      case MemoryKernel::swiglu:
-      case MemoryKernel::rotary:
         check_rows(work);
         return check_counts(work, 1, 1);
       case MemoryKernel::add_rms_norm:
         check_rows(work);
         return check_counts(work, 2, 2);
+      case MemoryKernel::swiglu:
+        check_aligned(work.reads[0]), check_octets(work.writes[0]);
+        return check_counts(work, 1, 1);
+      case MemoryKernel::rotary:
+        check_octets(work.reads[0]), check_octets(work.writes[0]);
+        return check_counts(work, 1, 1);
       case MemoryKernel::gather:
       case MemoryKernel::scatter:
         check_moved(work);
@@ -336,8 +340,7 @@ class Support {
       }
   }
   void check_rows(const MemoryBound& work) const {
-    for (const Slice& slice : work.reads)
-      work.kernel == MemoryKernel::swiglu ? check_aligned(slice) : check_row_kernel(slice);
+    for (const Slice& slice : work.reads) check_row_kernel(slice);
     for (const Slice& slice : work.writes) check_row_kernel(slice);
   }
   void check(const Attention& attention) const {

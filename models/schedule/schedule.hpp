@@ -47,7 +47,7 @@ struct NamesOf<CollectiveKind> {
 
 /// nccl: the library as it chooses; nccl_nvls: told to add up in the switch (NCCL_ALGO=NVLS); nccl_symmetric: by its
 /// kernels for windows of symmetric memory; nccl_copy_engine: by copies between such windows, without SMs
-/// (NCCL_CTA_POLICY_ZERO); peer_kernel: a kernel of one's own over peer access, in one or two shots; one_shot: in one,
+/// (NCCL_CTA_POLICY_ZERO); peer_kernel: a kernel of one's own over peer access, in two shots; one_shot: in one,
 /// every rank loads all ranks' data; multicast: by the switch's multicast. nccl_nvls and one_shot are of all_reduce
 /// alone, nccl_copy_engine of all_gather and all_to_all, nccl_symmetric of all but all_to_all.
 enum class Transport {
@@ -341,7 +341,8 @@ struct AttentionShape {
 /// contract (such as "gemm+reduce_scatter"); the collective was cut in `chunks` row chunks, which makes row ownership
 /// block-cyclic (row_order.hpp says how). m is the full row count, a the operand that the collective or else the GEMM
 /// reads, b the GEMM's other one; operands are row-major, the result has any layout. A collective alone has n columns,
-/// and any k and b. "grouped_gemm" and the names of memory-bound kernels mean one kernel alone, for checks on GPUs.
+/// and any k and b. "grouped_gemm", "all_reduce_norm" (the residual is b) and the names of memory-bound kernels mean
+/// one kernel alone, for checks on GPUs.
 struct Meaning {
   std::string op;
   std::int64_t m = 0, n = 0, k = 0;

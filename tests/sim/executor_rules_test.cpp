@@ -90,6 +90,16 @@ TEST(ExecutorRules, LetAGpuThatStartsARecordedIterationEarlyWaitForTheOthers) {
   EXPECT_THAT(broken_rules(all_reduce_alone(), recorded_all_reduce(44)), IsEmpty());
 }
 
+TEST(ExecutorRules, MissNoSpanOfWhatHasNothingToDo) {
+  Schedule schedule = all_reduce_alone();
+  const Trace nothing{.source = "measured", .machine = {}, .time_us = 30, .spans = {}};
+  EXPECT_THAT(broken_rules(schedule, nothing), ElementsAre(HasSubstr("has 0 spans on GPU 0")));
+  schedule.gpus = 1;
+  EXPECT_THAT(broken_rules(schedule, nothing), IsEmpty());
+  std::get<Collective>(schedule.operations[0].work).kind = CollectiveKind::all_gather;
+  EXPECT_THAT(broken_rules(schedule, nothing), ElementsAre(HasSubstr("has 0 spans on GPU 0")));
+}
+
 TEST(ExecutorRules, LetTheProfilerDelayEachSpan) {
   Trace trace = recorded_all_reduce(0);
   trace.time_us = 20;

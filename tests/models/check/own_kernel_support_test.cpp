@@ -172,6 +172,8 @@ TEST(OwnKernels, NormsKeepARowInRegisters) {
   auto& work = std::get<MemoryBound>(schedule.operations[0].work);
   work.reads[0].columns = work.writes[0].columns = max_norm_columns + 8;
   EXPECT_NE(refusal(schedule).find("longer than 16384 columns"), std::string::npos);
+  work.kernel = MemoryKernel::rotary;  // as swiglu it keeps no row
+  EXPECT_EQ(refusal(schedule), "");
 }
 
 TEST(OwnKernels, RunOnHopperOnly) {
