@@ -47,9 +47,13 @@ const std::vector<int>& SmLayout::round_of(int cluster) {
   std::vector<int>& round = known->second;
   if (!is_new) return round;
   const int largest_gpc = *std::max_element(gpc_sms_.begin(), gpc_sms_.end());
-  for (int place = 0; place + cluster <= largest_gpc; place += cluster)
-    for (int gpc = 0; gpc < gpcs(); ++gpc)
-      for (int i = 0; i < cluster && place + cluster <= gpc_sms_[gpc]; ++i) round.push_back(first_sm_[gpc] + place + i);
+  for (const bool pairs : {true, false})
+    for (int place = 0; place + cluster <= largest_gpc; place += cluster)
+      for (int gpc = 0; gpc < gpcs(); ++gpc) {
+        if (is_pair(gpc) != pairs) continue;
+        for (int i = 0; i < cluster && place + cluster <= gpc_sms_[gpc]; ++i)
+          round.push_back(first_sm_[gpc] + place + i);
+      }
   return round;
 }
 

@@ -42,10 +42,13 @@ class SmLayout {
   int gpcs() const { return static_cast<int>(gpc_sms_.size()); }
   int first_sm(int gpc) const { return first_sm_[gpc]; }
   int gpc_of(int sm) const { return gpc_of_[sm]; }
+  /// Two SMs that form clusters with no others: they are taken first.
+  bool is_pair(int gpc) const { return gpc_sms_[gpc] == 2; }
   const SmRoom& empty_sm() const { return empty_sm_; }
   /// CTAs of this shape that the empty GPU holds at once, in whole clusters.
   int capacity(const CtaShape& cta, int cluster) const;
-  /// The order in which an empty GPU's SMs take a CTA each: clusters go round the GPCs, one to each in turn.
+  /// The order in which an empty GPU's SMs take a CTA each: clusters go round the GPCs, one to each in turn, first
+  /// round those that are pairs.
   const std::vector<int>& round_of(int cluster);
 
  private:

@@ -48,8 +48,9 @@ DirectCollective required_all_reduce(const Machine& machine, Transport transport
 
 /// Of the rows of one rank, by one CTA.
 double norm_us(const Machine& machine, int gpus, double bytes) {
-  const double sm_GBps = machine.other_kernels.memory_share_per_sm * machine.gpu.hbm_GBps;
-  return passes_of_norm * bytes / gpus / bytes_per_us(sm_GBps);
+  const double measured = machine.fused_norm_kernel.value().norm_GBps;
+  const double cta_GBps = measured > 0 ? measured : machine.other_kernels.memory_share_per_sm * machine.gpu.hbm_GBps;
+  return passes_of_norm * bytes / gpus / bytes_per_us(cta_GBps);
 }
 
 }  // namespace
@@ -60,8 +61,11 @@ double port_bytes(Transport transport, int gpus, double bytes) {
 
 CollectiveTiming time_all_reduce_norm(const Machine& machine, Transport transport, int ctas, int gpus, Bytes bytes) {
   const auto size = static_cast<double>(bytes);
-  return time_all_reduce_and_more(required_all_reduce(machine, transport), transport, gpus, size, ctas,
-                                  norm_us(machine, gpus, size));
+  DirectCollective kernel = required_all_reduce(machine, transport);
+  const FusedNormKernel& fused = machine.fused_norm_kernel.value();
+  kernel.latency_us += fused.norm_latency_us;
+  if (fused.norm_GBps > 0) kernel.beside_gemm = 0;  // what a ring of rows asks for early may come late
+  return time_all_reduce_and_more(kernel, transport, gpus, size, ctas, norm_us(machine, gpus, size));
 }
 
 bool has_all_reduce_norm(const Machine& machine) {

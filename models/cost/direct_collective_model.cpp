@@ -127,10 +127,6 @@ CollectiveTiming time_in_two_shots(const DirectCollective& two_shot, CollectiveK
 
 CollectiveTiming time_over_peers(const Machine& machine, const DirectCollectives& kernels, CollectiveKind kind,
                                  int gpus, double bytes, int max_ctas) {
-  const bool is_all_reduce = kind == CollectiveKind::all_reduce;
-  if (kernels.one_shot && is_all_reduce &&
-      (!kernels.two_shot || runs_one_shot(gpus, ctas_of(*kernels.one_shot, max_ctas), static_cast<Bytes>(bytes))))
-    return time_in_one_shot(*kernels.one_shot, gpus, bytes, max_ctas);
   if (!kernels.two_shot) refuse(machine, Transport::peer_kernel, "direct_collectives.two_shot in the profile");
   return time_in_two_shots(*kernels.two_shot, kind, gpus, bytes, max_ctas);
 }

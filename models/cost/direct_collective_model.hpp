@@ -18,9 +18,9 @@ namespace weft {
 double port_bytes_of_one_shot(int gpus, double bytes);
 double port_bytes_of_multimem(CollectiveKind kind, int gpus, double bytes);
 
-/// By Transport::peer_kernel, one- or two-shot as our kernel is (runs_one_shot), one_shot or multicast; see
-/// DirectCollective for the formula. `max_ctas` 0: as many as the kernel takes by default. Throws InputError, field
-/// "transport", where the machine has no such kernel or its profile does not say how it runs there.
+/// By Transport::peer_kernel, which is two-shot, one_shot or multicast; see DirectCollective for the formula.
+/// `max_ctas` 0: as many as the kernel takes by default. Throws InputError, field "transport", where the machine has no
+/// such kernel or its profile does not say how it runs there.
 CollectiveTiming time_direct_collective(const Machine& machine, Transport transport, CollectiveKind kind, int gpus,
                                         Bytes bytes, int max_ctas);
 

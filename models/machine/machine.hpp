@@ -231,11 +231,13 @@ struct FusedNormForm {
   double port_GBps = 0;
   double latency_us = 0;
 };
-/// The kernel that fuses an all-reduce, a residual add and an RMSNorm (AllReduceNorm), one row of each CTA at a time.
-/// Its all-reduce is that of DirectCollectives where they are there, else that of its own forms.
+/// The kernel that fuses an all-reduce, a residual add and an RMSNorm (AllReduceNorm). Its all-reduce is that of
+/// DirectCollectives where they are there, else that of its own forms, and takes `norm_latency_us` longer. A CTA passes
+/// each row that it norms four times through memory besides, at `norm_GBps` (0: what an SM gets of its GPU's memory).
 struct FusedNormKernel {
   int threads_per_cta = 0;
   int registers_per_thread = 0;
+  double norm_GBps = 0, norm_latency_us = 0;
   std::optional<FusedNormForm> peer, multicast;
 };
 

@@ -421,6 +421,13 @@ void describe(auto& io, Like<FusedNormForm> auto& form) {
 void describe(auto& io, Like<FusedNormKernel> auto& kernel) {
   io.number("threads_per_cta", kernel.threads_per_cta, {"threads", "of a CTA", small_counts});
   io.number("registers_per_thread", kernel.registers_per_thread, {"registers", "of the kernel", small_counts});
+  io.optional("norm_bandwidth", kernel.norm_GBps,
+              {"GBps",
+               "bytes of rows that a CTA adds to the residual and norms, which pass four times; left out: what an SM "
+               "gets of its memory",
+               bandwidths});
+  io.optional("norm_latency", kernel.norm_latency_us,
+              {"us", "longer than the all-reduce alone; left out: 0", durations});
   io.optional_section("peer", kernel.peer);
   io.optional_section("multicast", kernel.multicast);
 }

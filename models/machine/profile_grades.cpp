@@ -68,14 +68,17 @@ Grade grade_of_share(const json& protocol) {
   return is_checked_rule(protocol["efficiency"]["source"].get<std::string>()) ? grade : Grade::assumed;
 }
 
-/// That of the all-reduce in it, which the switch does where it can, and of the memory that it norms rows in. It was
-/// measured nowhere itself.
+/// That of the all-reduce in it, which the switch does where it can, and of how fast it norms: measured, or no better
+/// than the memory that it norms rows in.
 Grade grade_of_fused_norm(const json& profile, Grade memory) {
   if (!profile.contains("fused_norm_kernel")) return Grade::assumed;
   const json direct = profile.value("direct_collectives", json::object());
   const char* const kernel = direct.contains("multimem") ? "multimem" : "two_shot";
   const Grade all_reduce = direct.contains(kernel) ? weakest_of(profile, "direct_collectives", {kernel})
                                                    : weakest_of(profile, "fused_norm_kernel", {"multicast", "peer"});
+  const json& kernel_itself = profile["fused_norm_kernel"];
+  if (kernel_itself.contains("norm_bandwidth"))
+    return std::max(all_reduce, weakest_source(kernel_itself["norm_bandwidth"]).value_or(Grade::assumed));
   return std::max({all_reduce, memory, Grade::measured_alike});
 }
 

@@ -86,20 +86,6 @@ inline bool stores_give_way(const Gemm& gemm, std::int64_t k, int tile_n) {
 /// that they run beside it and leave room for kernels of one warp, which signal and wait.
 inline constexpr int own_gemm_registers_per_thread = 160, own_sum_threads = 96, own_sum_registers_per_thread = 32;
 
-/// Whether an all-reduce over peer memory loads all that all ranks have, rather than a share that it then stores to
-/// all: less waiting, more bytes through the port than two shots by as many as pass in a microsecond (300 GB/s).
-constexpr bool one_shot_pays(int gpus, Bytes bytes) {
-  return bytes * (gpus - 1) * (gpus - 2) / gpus <= 300'000 && bytes <= 1 << 20;
-}
-
-/// Bytes of each rank that a CTA of our sums asks for at once, of two ranks at a time.
-inline constexpr Bytes own_sum_batch = 32 << 10;
-
-/// A one-shot kernel keeps in registers what it adds up, since its output may be its input.
-constexpr bool runs_one_shot(int gpus, int ctas, Bytes bytes) {
-  return one_shot_pays(gpus, bytes) && bytes <= ctas * own_sum_batch;
-}
-
 /// Whether the memory accelerator gathers or exchanges these bytes of a rank: a CTA with less to move ends before its
 /// ring of chunks is full, and threads that copy by registers are a few microseconds faster then (8 to 24 CTAs of 2
 /// H100s).

@@ -36,5 +36,14 @@ TEST(SmLayout, ARoundGivesEachGpcAClusterInTurn) {
   EXPECT_THAT(layout.round_of(5), ElementsAre());
 }
 
+TEST(SmLayout, ARoundBeginsWithSmsThatAreAPairByThemselves) {
+  Gpu gpu = test_gpu(1, 4);
+  gpu.gpc_sms = {4, 4, 2, 2};
+  SmLayout layout(gpu);
+  EXPECT_THAT(layout.round_of(1), ElementsAre(8, 10, 9, 11, 0, 4, 1, 5, 2, 6, 3, 7));
+  EXPECT_THAT(layout.round_of(2), ElementsAre(8, 9, 10, 11, 0, 1, 4, 5, 2, 3, 6, 7));
+  EXPECT_THAT(layout.round_of(4), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
 }  // namespace
 }  // namespace weft::sim

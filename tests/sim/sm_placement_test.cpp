@@ -2,9 +2,14 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <random>
 
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
 #include "tests/sim/test_machine.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft::sim {
 namespace {
@@ -20,6 +25,42 @@ TEST(SmPlacement, ClustersGoRoundTheGpcs) {
   SmStatePointer state = placement.nobody();
   EXPECT_THAT(placement.place(state, whole_sm, 2, 6)->sms, ElementsAre(0, 1, 4, 5, 2, 3));
   EXPECT_EQ(state->occupancy.residents, 6);
+}
+
+constexpr CtaShape measured_cta{128, 1, 190 << 10};  // of which an SM holds one
+
+/// CTAs of clusters that find room at once beside so many others.
+int room_beside(SmLayout& layout, int first, int cluster_of_first, int cluster) {
+  SmPlacement placement(layout);
+  SmStatePointer state = placement.nobody();
+  if (first > 0) placement.place(state, measured_cta, cluster_of_first, first);
+  return static_cast<int>(placement.place(state, measured_cta, cluster, layout.sms())->sms.size());
+}
+
+TEST(SmPlacement, IsThatOfH100sAndH200s) {
+  constexpr int met_exactly = 40, room = 8;  // beside more CTAs some SMs are filled out of turn
+  std::ifstream lines(tests::source_folder() + "/calibration/measurements/placement-2026-11-27/placement.jsonl");
+  int compared = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const auto found = nlohmann::json::parse(line);
+    if (!found.contains("gpu")) continue;
+    const bool is_h200 = found["gpu"] == "NVIDIA H200";
+    SmLayout layout(read_machine(machine_path(is_h200 ? "h200x8-nvswitch" : "h100x8-nvswitch")).gpu);
+    for (const auto& [cluster, most] : found["clusters_at_once"].items()) {
+      const int size = std::stoi(cluster);
+      EXPECT_EQ(layout.capacity(measured_cta, size), size * most.get<int>())
+          << found["gpu"] << ", clusters of " << cluster;
+    }
+    for (const auto& beside : found["ctas_at_once"])
+      for (const auto& [first, at_once] : beside["by_first"].items()) {
+        ++compared;
+        EXPECT_NEAR(room_beside(layout, std::stoi(first), beside["cluster_of_first"], beside["cluster"]), at_once,
+                    std::stoi(first) <= met_exactly ? 0 : room)
+            << found["gpu"] << ": clusters of " << beside["cluster"] << " beside " << first << " CTAs in clusters of "
+            << beside["cluster_of_first"];
+      }
+  }
+  EXPECT_GE(compared, 200);
 }
 
 TEST(SmPlacement, KeptAnswersAreThoseFoundAnew) {

@@ -1,5 +1,5 @@
-// Its all-reduce is that of the profile, and the norm goes at the rate of an SM: what is published of the kernel itself
-// is met without having been fitted.
+// Its all-reduce is that of the profile, and the norm goes at the rate of an SM unless the profile says another: what
+// is published of TokenWeave's kernel is met without having been fitted.
 #include "models/cost/all_reduce_norm_model.hpp"
 
 #include <gtest/gtest.h>
@@ -64,6 +64,21 @@ TEST(AllReduceNormLaw, WithFewCtasTheNormCostsAndWithManyThePortIsTheLimit) {
   };
   EXPECT_GT(fused_us(2, bytes), 1.5 * all_reduce_us(2));
   EXPECT_LT(fused_us(16, bytes), 1.02 * all_reduce_us(16));
+}
+
+TEST(AllReduceNormLaw, TakesTheProfilesRateAndLatencyOfTheNorm) {
+  Machine machine = h100();
+  FusedNormKernel& kernel = machine.fused_norm_kernel.value();
+  const auto timing = [&] { return time_all_reduce_norm(machine, Transport::peer_kernel, 2, 8, Bytes{512} << 20); };
+  const CollectiveTiming before = timing();
+  kernel.norm_latency_us = 3;
+  EXPECT_NEAR(timing().latency_us, before.latency_us + 3, 1e-9);
+  kernel.norm_GBps = 1e9;
+  const double without_us =
+      time_direct_collective(machine, Transport::peer_kernel, CollectiveKind::all_reduce, 8, Bytes{512} << 20, 2)
+          .transfer_us;
+  EXPECT_NEAR(timing().transfer_us, without_us, 0.01 * without_us);
+  EXPECT_GT(before.transfer_us, 1.2 * without_us);
 }
 
 }  // namespace

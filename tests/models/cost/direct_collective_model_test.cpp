@@ -31,7 +31,6 @@ double transfer_us(Transport transport, CollectiveKind kind, int max_ctas = 0) {
 
 double transfer_us_of(const DirectCollective& two_shot, CollectiveKind kind) {
   Machine one = machine();
-  one.direct_collectives->one_shot.reset();
   one.direct_collectives->two_shot = two_shot;
   return time_direct_collective(one, peers, kind, 4, 80'000'000, 0).transfer_us;
 }
@@ -117,14 +116,6 @@ TEST(DirectCollective, OverTheSwitchMovesItsBytesOnceAndASharesSumBesides) {
   EXPECT_NEAR(transfer_us(multicast, CollectiveKind::all_gather), 80e6 / 1e5, 1e-3);
 }
 
-TEST(DirectCollective, IsOneShotWhileLatencyCounts) {
-  const auto latency_us = [](Bytes bytes) {
-    return time_direct_collective(machine(), peers, all_reduce, 4, bytes, 0).latency_us;
-  };
-  EXPECT_EQ(latency_us(1000), 2);
-  EXPECT_EQ(latency_us(80'000'000), 8);
-}
-
 TEST(DirectCollective, WithFewerCtasMovesLess) {
   EXPECT_NEAR(transfer_us(multicast, all_reduce, 5), 2 * transfer_us(multicast, all_reduce), 1e-3);
   EXPECT_EQ(time_direct_collective(machine(), multicast, all_reduce, 4, 1000, 20).ctas, 10);
@@ -151,7 +142,6 @@ TEST(DirectCollective, OverPeersFillsOneDirectionUnlessItReducesToAll) {
   DirectCollective own = kernel(1e6, 8);
   own.port_GBps = 1, own.one_way_GBps = 2;
   Machine one = machine();
-  one.direct_collectives->one_shot.reset();
   one.direct_collectives->two_shot = own;
   const auto timing = [&one](CollectiveKind kind) {
     return time_direct_collective(one, peers, kind, 4, 80'000'000, 0);
@@ -164,7 +154,6 @@ TEST(DirectCollective, OverPeersFillsOneDirectionUnlessItReducesToAll) {
 
 Machine with_two_shot(const DirectCollective& two_shot) {
   Machine one = machine();
-  one.direct_collectives->one_shot.reset();
   one.direct_collectives->two_shot = two_shot;
   return one;
 }
@@ -204,14 +193,6 @@ TEST(DirectCollective, WhatTheMemoryAcceleratorMovesIsHeldByTheSlowerOfItsLimits
   };
   EXPECT_NEAR(over_either(CollectiveKind::all_gather), std::pow(2, 1.0 / 16), 1e-6);
   EXPECT_NEAR(over_either(CollectiveKind::reduce_scatter), std::pow(2, 1.0 / 8), 1e-6);
-}
-
-// By what fits the registers and passes a port in the time of a meeting (one_shot_pays).
-TEST(DirectCollective, IsOneShotWhereOurKernelIs) {
-  EXPECT_EQ(latency_us(machine(), all_reduce, 2, 10 * (32 << 10)), 2);
-  EXPECT_EQ(latency_us(machine(), all_reduce, 2, 10 * (32 << 10) + 8), 8);
-  EXPECT_EQ(latency_us(machine(), all_reduce, 4, 200'000), 2);
-  EXPECT_EQ(latency_us(machine(), all_reduce, 4, 200'008), 8);
 }
 
 std::string refusal(const Machine& machine, Transport transport, CollectiveKind kind = all_reduce) {

@@ -75,6 +75,14 @@ TEST(ProfileGrades, TheFusedNormIsNoBetterThanItsAllReduceAndTheMemory) {
   EXPECT_EQ(profile_grades(profile).multimem, Grade::published);
 }
 
+TEST(ProfileGrades, TheFusedNormIsMeasuredWhereItsNormAndItsAllReduceAre) {
+  json profile{{"fused_norm_kernel", {{"norm_bandwidth", number("measured")}, {"peer", number("assumption")}}},
+               {"direct_collectives", {{"two_shot", {{"latency", number("measured")}}}}}};
+  EXPECT_EQ(profile_grades(profile).fused_norm, Grade::measured);
+  profile["fused_norm_kernel"]["norm_bandwidth"] = number("assumption");
+  EXPECT_EQ(profile_grades(profile).fused_norm, Grade::assumed);
+}
+
 TEST(ProfileGrades, OfShippedProfilesAreAsTheirOriginsSay) {
   const auto grades = [](const std::string& name) { return read_profile_grades(machine_path(name)); };
   EXPECT_EQ(grades("h200x8-nvswitch").gemm, Grade::measured);
