@@ -42,6 +42,11 @@ class Summaries(unittest.TestCase):
         found = printed("grouped_gemms_summary.py", PEERS / "grouped_gemms_h100.jsonl.gz")
         self.assertEqual(found, (PEERS / "grouped_gemms_summary.json").read_text())
 
+    def test_of_fused_norms(self):
+        found = printed("fused_norms_summary.py", PEERS / "fused_norms_h200x2.jsonl", "--layers",
+                        ROOT / "calibration/measurements/fused-norm-2026-11-27/layers_h200.jsonl.gz")
+        self.assertEqual(found, (PEERS / "fused_norms_summary.json").read_text())
+
     def test_of_placement(self):
         files = [ROOT / "calibration/measurements/gemms-2026-11-25" / f"h200_{name}.jsonl.gz" for name in ("first", "again")]
         self.assertEqual(printed("placement_summary.py", *files), (PEERS / "placement_summary.json").read_text())

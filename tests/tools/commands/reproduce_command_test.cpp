@@ -104,7 +104,7 @@ TEST(ReproduceCommand, TakesAFileOfAnybodysClaims) {
 TEST(ReproduceCommand, AsksHowMuchAnotherOperationSlowsOneDown) {
   const TemporaryFolder folder;
   folder.write("mine.json", R"({"format": "weft.claims/1", "paper": "mine", "title": "t", "reference": "r", "claims": [
-    {"id": "c", "claim": "c", "source": "s", "machine": "h200x8-nvswitch", "quantity": "slowdown", "published": 1.94,
+    {"id": "c", "claim": "c", "source": "s", "machine": "h200x8-nvswitch", "quantity": "slowdown", "published": 2.24,
      "tolerance": 0.1, "observations": [{"schedule": ")" +
                                 tests::source_folder() + R"(/docs/example/gemm_beside_64_held_sms.json",
                                          "operation": "gemm", "beside": "hold"}]}]})");
