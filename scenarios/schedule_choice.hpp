@@ -247,8 +247,8 @@ enum class Host { pytorch, cuda, vllm_eager, one_thread };
 
 /// What does the collectives: the library, all-reduces told to be in the switch (nccl_nvls) or as it chooses; the
 /// library on windows of symmetric memory, by its kernels (nccl_symmetric) or, what is not added up, by copy engines
-/// (nccl_copy_engine); kernels of one's own over peer access (all-reduces in one shot, or in one or two as their size
-/// asks for) or the switch's multicast; or nothing, as a baseline without communication.
+/// (nccl_copy_engine); kernels of one's own over peer access (all-reduces in one shot, as PyTorch also has them, or
+/// in two as ours are) or the switch's multicast; or nothing, as a baseline without communication.
 enum class Collectives { nccl, nccl_nvls, nccl_symmetric, nccl_copy_engine, one_shot, two_shot, multimem, none };
 
 struct ScheduleChoice {

@@ -7,13 +7,9 @@ Of the kernels alone, by number of GPUs: microseconds by shape. Of the layers, w
 serial each token split is, by hidden size and tokens.
 """
 import argparse
-import gzip
 import json
 
-
-def lines(path):
-    with (gzip.open if path.endswith(".gz") else open)(path, "rt") as file:
-        return [json.loads(line) for line in file]
+from contest_summary import lines
 
 
 def kernels(files):

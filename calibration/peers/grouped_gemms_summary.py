@@ -6,14 +6,10 @@
 PyTorch's time over ours, by model and by whether the experts have as many rows each.
 """
 import argparse
-import gzip
 import json
 import math
 
-
-def lines(path):
-    with (gzip.open if path.endswith(".gz") else open)(path, "rt") as file:
-        return [json.loads(line) for line in file]
+from contest_summary import lines
 
 
 def ratio(values):
