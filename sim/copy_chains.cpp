@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "models/schedule/amounts.hpp"
@@ -57,65 +58,77 @@ CopyChains::CopyChains(const StreamOrder& order, SimulatedMachine& machine, int 
     for (OperationId id = 0; id < order.operations(); ++id) {
       const CopyRoute route = machine.copy_route(rank, *copy_of(order.schedule().operations[id].work));
       const Uses uses = machine.copy_uses(route, rank, id);
-      links_.push_back({route, {uses.begin(), uses.end()}, {}});
+      links_.push_back({.route = route, .shared = {uses.begin(), uses.end()}});
     }
-  for (int resource = 0; resource < machine.pool().resources(); ++resource)
-    resources_.push_back({machine.pool().capacity(resource), 0, {}, 0});
-  forget_wide_resources();
-  set_own_resources_apart();
+  find_meetings();
 }
 
 /// Those that could not hold anybody back if each rank took the most that any of its copies takes: memory, as a rule.
-void CopyChains::forget_wide_resources() {
-  std::vector<double> most(resources_.size());
+std::vector<bool> CopyChains::wide_resources() const {
+  const auto resources = static_cast<std::size_t>(machine_.pool().resources());
+  std::vector<double> most(resources);
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-    std::vector<double> of_rank(resources_.size());
+    std::vector<double> of_rank(resources);
     for (OperationId id = 0; id < order_.operations(); ++id) {
       const Link& link = links_[rank * order_.operations() + id];
-      std::vector<double> of_copy(resources_.size());
-      for (const Use& use : link.uses)
+      std::vector<double> of_copy(resources);
+      for (const Use& use : link.shared)
         of_copy[use.resource] += bytes_per_us(machine_.most_copy_GBps(link.route)) * use.per_unit;
       std::ranges::transform(of_rank, of_copy, of_rank.begin(), std::ranges::max);
     }
     std::ranges::transform(most, of_rank, most.begin(), std::plus());
   }
-  const auto is_wide = [&](const Use& use) { return most[use.resource] < wide * resources_[use.resource].capacity; };
-  for (Link& link : links_) std::erase_if(link.uses, is_wide);
+  std::vector<bool> are_wide(resources);
+  for (std::size_t resource = 0; resource < resources; ++resource)
+    are_wide[resource] = most[resource] < wide * machine_.pool().capacity(static_cast<int>(resource));
+  return are_wide;
 }
 
-/// Those that copies of one rank alone use, each once: a rank's own port, as a rule.
-void CopyChains::set_own_resources_apart() {
+/// What copies of one rank alone use, each once, caps them; the rest is shared.
+void CopyChains::find_meetings() {
+  const std::vector<bool> are_wide = wide_resources();
+  for (Link& link : links_) std::erase_if(link.shared, [&](const Use& use) { return are_wide[use.resource]; });
   constexpr int nobody = -1, several = -2;
-  std::vector<int> users(resources_.size(), nobody);
-  const auto uses_it_once = [&](const Link& link, int resource) {
-    return std::ranges::count(link.uses, resource, &Use::resource) == 1;
-  };
+  std::vector<int> users(are_wide.size(), nobody);
   for (std::size_t i = 0; i < links_.size(); ++i)
-    for (const Use& use : links_[i].uses) {
+    for (const Use& use : links_[i].shared) {
       const int rank = static_cast<int>(i) / order_.operations();
+      const bool is_once = std::ranges::count(links_[i].shared, use.resource, &Use::resource) == 1;
       int& user = users[use.resource];
-      user = (user == nobody || user == rank) && uses_it_once(links_[i], use.resource) ? rank : several;
+      user = (user == nobody || user == rank) && is_once ? rank : several;
     }
-  const auto is_shared = [&](const Use& use) { return users[use.resource] == several; };
+  for (std::size_t resource = 0; resource < are_wide.size(); ++resource) {
+    const double capacity = machine_.pool().capacity(static_cast<int>(resource));
+    meetings_.push_back({.capacity = capacity, .enough = surely_enough * capacity});
+  }
   for (Link& link : links_) {
-    const auto own = std::stable_partition(link.uses.begin(), link.uses.end(), is_shared);
-    link.own.assign(own, link.uses.end());
-    link.uses.erase(own, link.uses.end());
+    const auto own = std::stable_partition(link.shared.begin(), link.shared.end(),
+                                           [&](const Use& use) { return users[use.resource] == several; });
+    for (const Use& use : std::span(own, link.shared.end())) {
+      const auto& [capacity, enough, wanted, holds_back, flowing] = meetings_[use.resource];
+      link.caps.push_back({use.per_unit, enough, capacity / use.per_unit});
+    }
+    link.shared.erase(own, link.shared.end());
+    meets_once_ = meets_once_ && link.shared.size() <= 1;
+    if (link.shared.empty()) continue;
+    link.meeting = &meetings_[link.shared.front().resource];
+    link.per_unit = link.shared.front().per_unit;
   }
 }
 
 bool CopyChains::tell(ScheduleRun& run, int iterations) {
+  if (!meets_once_) return false;
   run_ = &run;
   iterations_ = iterations;
   at_work_ = static_cast<int>(ranks_.size());
   free_slots_.clear();
   slots_ = 0;
-  limits_.assign(resources_.size(), unlimited);
-  for (Resource& resource : resources_) resource.wanted = 0, resource.flowing.clear();
+  for (Meeting& meeting : meetings_) meeting.wanted = 0, meeting.holds_back = false, meeting.flowing.clear();
   next_.resize(ranks_.size());
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
     ranks_[rank] = {};
     ranks_[rank].number = rank;
+    ranks_[rank].next_copy = throw_for(ranks_[rank], 0, 0);
     begin_iteration(ranks_[rank], run.begin_of_first(rank));
   }
   for (now_ = Picoseconds{-1}; at_work_ > 0;) {
@@ -151,35 +164,42 @@ void CopyChains::begin_iteration(Rank& one, Picoseconds time) {
   wait_for_copy(one, time + order_.root_offset(0, one.iteration, iterations_));
 }
 
+CopyChains::Throw CopyChains::throw_for(const Rank& one, OperationId id, int occasion) const {
+  const Link& link = links_[static_cast<std::size_t>(one.number) * order_.operations() + id];
+  const double wanted = bytes_per_us(machine_.copy_GBps(link.route, one.number, occasion));
+  double most = wanted;
+  for (const auto& [per_unit, enough, rate] : link.caps)
+    if (!(wanted * per_unit < enough)) most = std::min(most, rate);
+  return {&link, from_us(machine_.copy_setup_us(one.number, id, occasion)), wanted, most};
+}
+
 /// Of one that may begin at `begin`, when the host has launched it.
 void CopyChains::wait_for_copy(Rank& one, Picoseconds begin) {
-  one.link = &links_[static_cast<std::size_t>(one.number) * order_.operations() + one.id];
+  one.copy = one.next_copy;
   begin = std::max(begin, order_.timing().host_launch * (one.occasion + 1));
   run_->note_start(one.number, one.iteration, one.id, begin);
-  next(one) = begin + from_us(machine_.copy_setup_us(one.number, one.id, one.occasion));
+  next(one) = begin + one.copy.setup;
 }
 
 void CopyChains::begin_flow(Rank& one) {
   one.flows = true;
-  one.has_rate = false;
-  one.wanted = one.cap = bytes_per_us(machine_.copy_GBps(one.link->route, one.number, one.occasion));
-  for (const Use& use : one.link->own)
-    if (const double capacity = resources_[use.resource].capacity;
-        !(one.wanted * use.per_unit < surely_enough * capacity))
-      one.cap = std::min(one.cap, capacity / use.per_unit);
-  one.left = one.link->route.bytes;
+  one.left = one.copy.link->route.bytes;
   one.rate = 0;
   one.updated = now_;
   if (free_slots_.empty()) free_slots_.push_back(slots_++);
   one.slot = free_slots_.back();
   free_slots_.pop_back();
   next(one) = never;
-  settle(one);
+  if (Meeting* const meeting = one.copy.link->meeting)
+    join(one, *meeting);
+  else
+    set_rate(one, one.copy.cap);
+  one.next_copy = throw_for(one, one.id + 1 < order_.operations() ? one.id + 1 : 0, one.occasion + 1);
 }
 
 void CopyChains::end_flow(Rank& one) {
   one.flows = false;
-  settle(one);
+  if (Meeting* const meeting = one.copy.link->meeting) leave(one, *meeting);
   free_slots_.push_back(one.slot);
   run_->note_end(one.number, one.iteration, one.id, now_);
   ++one.occasion;
@@ -189,131 +209,49 @@ void CopyChains::end_flow(Rank& one) {
   begin_iteration(one, now_ + order_.timing().iteration_gap);
 }
 
-/// Rates anew of all whom it concerns that this rank's copy has begun or ended.
-void CopyChains::settle(Rank& changed) {
-  const std::size_t itself = changed.flows ? 1 : 0;
-  to_plan_.clear();
-  bool is_alone = true;
-  for (const Use& use : changed.link->uses) {
-    Resource& resource = resources_[use.resource];
-    count(changed, resource, changed.wanted * use.per_unit);
-    if (update_limit(use.resource) && resource.flowing.size() > itself) is_alone = false;
-  }
-  if (is_alone) {
-    if (!changed.flows) return;
-    const PathUses uses = changed.link->uses;
-    return set_rate(changed, to_plan_.empty() ? changed.cap : MaxMin::rate_of_one(limits_, uses, changed.cap));
-  }
-  ++searches_;
-  for (const int resource : to_plan_)
-    if (resources_[resource].seen != searches_) plan(resource);
-  if (changed.flows && changed.seen != searches_) set_rate(changed, changed.cap);
+inline void CopyChains::join(Rank& one, Meeting& meeting) {
+  meeting.wanted += one.copy.wanted * one.copy.link->per_unit;
+  auto place = meeting.flowing.insert(meeting.flowing.end(), &one);
+  for (; place != meeting.flowing.begin() && (*(place - 1))->slot > one.slot; --place) std::iter_swap(place, place - 1);
+  const bool held_back = std::exchange(meeting.holds_back, !(meeting.wanted < meeting.enough));
+  held_back || meeting.holds_back ? share(meeting) : set_rate(one, one.copy.cap);
 }
 
-inline void CopyChains::count(Rank& changed, Resource& resource, double wanted) {
-  auto& flowing = resource.flowing;
-  if (changed.flows) {
-    resource.wanted += wanted;
-    flowing.push_back(&changed);
-    for (auto place = flowing.end() - 1; place != flowing.begin() && (*(place - 1))->slot > changed.slot; --place)
-      std::iter_swap(place, place - 1);
-  } else {
-    resource.wanted -= wanted;
-    flowing.erase(std::ranges::find(flowing, &changed));
-  }
+inline void CopyChains::leave(Rank& one, Meeting& meeting) {
+  meeting.wanted -= one.copy.wanted * one.copy.link->per_unit;
+  meeting.flowing.erase(std::ranges::find(meeting.flowing, &one));
+  if (meeting.flowing.empty()) meeting.wanted = 0;
+  const bool held_back = std::exchange(meeting.holds_back, !(meeting.wanted < meeting.enough));
+  if (held_back || meeting.holds_back) share(meeting);
 }
 
-/// Can it hold anybody back, or could it until now?
-inline bool CopyChains::update_limit(int resource) {
-  Resource& one = resources_[resource];
-  if (one.flowing.empty()) {
-    one.wanted = 0;
-    limits_[resource] = unlimited;
-    return false;
+/// As a rule all get the level at which it is full, as in the first and only round of MaxMin.
+void CopyChains::share(Meeting& meeting) {
+  const double capacity = meeting.holds_back ? meeting.capacity : unlimited;
+  double weight = 0, least = unlimited;
+  for (const Rank* one : meeting.flowing) {
+    weight += one->copy.link->per_unit;
+    least = std::min(least, one->copy.cap);
   }
-  const bool is_enough = one.wanted < surely_enough * one.capacity;
-  const double before = std::exchange(limits_[resource], is_enough ? unlimited : one.capacity);
-  if (std::min(before, limits_[resource]) == unlimited) return false;
-  to_plan_.push_back(resource);
-  return true;
-}
-
-inline void CopyChains::plan(int resource) {
-  const auto& flowing = resources_[resource].flowing;
-  if (flowing.size() == 1 && meets_nobody(*flowing.front())) {
-    Rank& one = *flowing.front();
-    if (std::exchange(one.seen, searches_) == searches_) return;
-    return set_rate(one, MaxMin::rate_of_one(limits_, one.link->uses, one.cap));
+  if (const double level = std::max(capacity, 0.0) / weight; level <= least) {
+    for (Rank* one : meeting.flowing) set_rate(*one, level);
+    return;
   }
-  if (share_evenly(resource)) return;
-  find_group(resource);
-  if (group_.empty()) return;
-  std::ranges::sort(group_, {}, &Rank::slot);  // sums are rounded in this order
+  demanded_.clear();
+  for (const Rank* one : meeting.flowing) demanded_.push_back({0, one->copy.link->per_unit});
   demands_.clear();
-  for (const Rank* one : group_) demands_.push_back({one->cap, one->link->uses});
-  const std::vector<double>& rates = max_min_.rates(limits_, demands_);
-  for (std::size_t i = 0; i < group_.size(); ++i) set_rate(*group_[i], rates[i]);
-}
-
-/// What is most common: the flows of a resource meet nowhere else, and it is full before anything else stops one of
-/// them. Then all get the level at which it is, as in the first and only round of MaxMin.
-inline bool CopyChains::share_evenly(int resource) {
-  const auto& flowing = resources_[resource].flowing;
-  double weight = 0, next = unlimited;  // the latter: where something else would stop one of them
-  const Rank* before = nullptr;
-  for (const Rank* one : flowing) {
-    if (one == std::exchange(before, one)) return false;  // it is on one path twice
-    next = std::min(next, one->cap);
-    for (const Use& use : one->link->uses) {
-      if (use.resource == resource) {
-        weight += use.per_unit;
-      } else if (limits_[use.resource] < unlimited) {
-        if (resources_[use.resource].flowing.size() > 1) return false;
-        next = std::min(next, std::max(limits_[use.resource], 0.0) / use.per_unit);
-      }
-    }
-  }
-  const double level = std::max(limits_[resource], 0.0) / weight;
-  if (next < level) return false;
-  for (Rank* one : flowing) {
-    one->seen = searches_;
-    set_rate(*one, level);
-  }
-  return true;
-}
-
-/// On the resources that can hold somebody back.
-bool CopyChains::meets_nobody(const Rank& one) const {
-  return std::ranges::all_of(one.link->uses, [&](const Use& use) {
-    return limits_[use.resource] == unlimited || resources_[use.resource].flowing.size() == 1;
-  });
-}
-
-/// All who share such resources with those of `resource`, directly or through others.
-void CopyChains::find_group(int resource) {
-  group_.clear();
-  open_.assign(1, resource);
-  resources_[resource].seen = searches_;
-  while (!open_.empty()) {
-    const int r = open_.back();
-    open_.pop_back();
-    for (Rank* one : resources_[r].flowing) {
-      if (std::exchange(one->seen, searches_) == searches_) continue;
-      group_.push_back(one);
-      for (const Use& use : one->link->uses)
-        if (limits_[use.resource] < unlimited && std::exchange(resources_[use.resource].seen, searches_) != searches_)
-          open_.push_back(use.resource);
-    }
-  }
+  for (std::size_t i = 0; i < demanded_.size(); ++i)
+    demands_.push_back({meeting.flowing[i]->copy.cap, {&demanded_[i], 1}});
+  const std::vector<double>& rates = max_min_.rates({&capacity, 1}, demands_);
+  for (std::size_t i = 0; i < demanded_.size(); ++i) set_rate(*meeting.flowing[i], rates[i]);
 }
 
 inline void CopyChains::set_rate(Rank& one, double rate) {
-  if (one.has_rate && one.rate == rate) return;
+  if (one.rate == rate) return;
   const double elapsed_us = to_us(now_ - one.updated);
   one.updated = now_;
-  if (one.has_rate) one.left = std::max(0.0, one.left - one.rate * elapsed_us);
+  one.left = std::max(0.0, one.left - one.rate * elapsed_us);
   one.rate = rate;
-  one.has_rate = true;
   next(one) = end_of(one);
 }
 

@@ -106,6 +106,17 @@ TEST(CopyChains, GiveUpWhereCopiesBeginTogether) {
   EXPECT_TRUE(Ends(schedule, machine, 3).by_chains().empty());
 }
 
+// On PCIe a pull across sockets shares its source's link, the bridge and the interconnect.
+TEST(CopyChains, GiveUpWhereACopyMeetsOthersAtSeveralResources) {
+  Machine machine = machine_with_spread();
+  machine.fabric.kind = FabricKind::pcie;
+  machine.fabric.host = {.gpus_per_node = 2, .pcie = {20, 30}, .bridge = {25, 100}, .numa = {25, 60}};
+  const Schedule schedule = pulls(4, {1, 2, 3}, {1000, 2000, 3000});
+  ASSERT_TRUE(are_chains(schedule, machine));
+  EXPECT_TRUE(Ends(schedule, machine, 3).by_chains().empty());
+  EXPECT_FALSE(Ends(schedule, machine, 3).by_events().empty());
+}
+
 /// In the mean of thousands of iterations, the first of which count for nothing.
 double drifted_us(const Schedule& schedule, const Machine& machine) {
   const auto mean_end_us = [&](int iterations) {
