@@ -6,7 +6,7 @@
 namespace weft::sim {
 
 enum class Regime {
-  /// Operations that begin a graph start in another order each time: the mean of a few iterations counts.
+  /// Operations that begin a graph start in one order or another: the mean of an iteration with each counts.
   racing,
   /// Equal ranks run a graph: each iteration starts from rest, so the first is as good as any.
   from_rest,

@@ -14,12 +14,12 @@ namespace weft::sim {
 namespace {
 
 constexpr int most_iterations = 12;
-constexpr int iterations_of_a_race = 6;
 constexpr int iterations_of_meeting_ranks = 5;
 constexpr int most_operations_adrift = 4000;  // of all ranks and iterations, after a pause: 0.2 to 0.5 ms to simulate
-constexpr int operations_adrift_under_load = 2000;  // likewise: the mean is within 3 % of that of a million
-constexpr double steady_to = 1e-3;                  // of an iteration's time
-constexpr double worth_naming = 0.05;               // of it: launches that take no more are not what limits it
+constexpr int operations_adrift_under_load = 2000;    // likewise
+constexpr int iterations_of_copies_under_load = 160;  // where ranks only copy: within 3 % of the mean of thousands
+constexpr double steady_to = 1e-3;                    // of an iteration's time
+constexpr double worth_naming = 0.05;                 // of it: launches that take no more are not what limits it
 
 /// Measured on three and four H200s: pulls from all peers that take 10 to 21 us stay in step under load, those of 31 us
 /// and more do not (calibration/measurements/pulls-2026-11-27).
@@ -49,6 +49,7 @@ Simulation::Simulation(const Schedule& schedule, const Machine& machine, const S
       order_(schedule, timing_of(schedule, machine, options.mechanisms)),
       regime_(regime_of(order_, ranks_)),
       costs_(costs_of(schedule, machine, options)),
+      are_only_copies_(regime_ == Regime::adrift && CopyChains::are_all(order_, costs_)),
       energy_(schedule, machine, costs_),
       device_(engine_, machine, schedule, costs_, ranks_, 1.0, options.mechanisms),
       run_(engine_, device_, order_, ranks_) {
@@ -57,7 +58,7 @@ Simulation::Simulation(const Schedule& schedule, const Machine& machine, const S
 
 void Simulation::leave_out_statistics() {
   device_.leave_out_peak_load();
-  if (regime_ == Regime::adrift && CopyChains::are_all(order_, costs_)) chains_.emplace(order_, device_, ranks_);
+  if (are_only_copies_) chains_.emplace(order_, device_, ranks_);
 }
 
 double Simulation::tensor_clock_share(double clock_share) const {
@@ -118,7 +119,7 @@ double Simulation::tensor_time_us(const Attempt& last) {
 Attempt Simulation::run(double clock_share) {
   switch (regime_) {
     case Regime::racing:
-      return run_iterations(iterations_of_a_race, clock_share, 0);
+      return run_race(clock_share);
     case Regime::from_rest:
       return run_iterations(1, clock_share);
     case Regime::adrift:
@@ -129,6 +130,17 @@ Attempt Simulation::run(double clock_share) {
       break;
   }
   return run_until_steady(clock_share);
+}
+
+/// One iteration with each outcome, the usual one last, and their mean by how often each comes.
+Attempt Simulation::run_race(double clock_share) {
+  const double share = std::max(order_.timing().starts_first, 1 - order_.timing().starts_first);
+  if (share == 1) return run_iterations(1, clock_share);
+  simulate(2, clock_share);
+  double time_us = 0;
+  for (int rank = 0; rank < ranks_; ++rank)
+    time_us = std::max(time_us, std::lerp(period_us(rank, 0, 0), period_us(rank, 1, 1), share));
+  return attempt_of(2, clock_share, time_us);
 }
 
 /// After a pause ranks begin in step, and the mean of a timed run's iterations counts, or of the later half where it
@@ -142,7 +154,8 @@ Attempt Simulation::run_adrift(double clock_share) {
   const bool loses_step = machine_.condition.condition == Condition::sustained &&
                           machine_.latencies.start_skew_us > 0 && once_us > longest_in_step_us;
   if (loses_step) {
-    const int iterations = std::max(most_iterations, operations_adrift_under_load / operations);
+    const int least = are_only_copies_ ? iterations_of_copies_under_load : most_iterations;
+    const int iterations = std::max(least, operations_adrift_under_load / operations);
     run_.scatter(once_us);
     return run_iterations(iterations, clock_share, iterations / 4);
   }
@@ -173,23 +186,23 @@ void Simulation::simulate(int iterations, double clock_share) {
 /// The time is that of the last iteration, or the mean since iteration `mean_from` where one is named.
 Attempt Simulation::run_iterations(int iterations, double clock_share, int mean_from) {
   simulate(iterations, clock_share);
-  Attempt attempt{.clock_share = clock_share, .iterations = iterations};
-  double before_us = 0;
+  const int last = iterations - 1;
+  double time_us = 0, before_us = 0;
   for (int rank = 0; rank < ranks_; ++rank) {
-    const int last = iterations - 1;
-    attempt.time_us = std::max(attempt.time_us, period_us(rank, last, mean_from >= 0 ? mean_from : last));
+    time_us = std::max(time_us, period_us(rank, last, mean_from >= 0 ? mean_from : last));
     if (iterations > 1) before_us = std::max(before_us, period_us(rank, last - 1, last - 1));
   }
-  if (const double exposed_us = exposed_launch_us(attempt.time_us); exposed_us > 0) {
-    attempt.time_us += exposed_us;
-    before_us += exposed_us;
-  }
-  const double floor_us = repetition_floor_us();
-  attempt.is_launch_bound = attempt.time_us * (1 + worth_naming) < floor_us;
-  attempt.time_us = std::max(attempt.time_us, floor_us);
-  before_us = std::max(before_us, floor_us);
+  Attempt attempt = attempt_of(iterations, clock_share, time_us);
+  attempt.is_steady = iterations == 1 || std::abs(before_us - time_us) <= steady_to * time_us;
+  return attempt;
+}
+
+/// Whose iterations take so long on GPUs that the host does not hold up.
+Attempt Simulation::attempt_of(int iterations, double clock_share, double time_us) const {
+  const double launched_us = time_us + exposed_launch_us(time_us), floor_us = repetition_floor_us();
+  Attempt attempt{.time_us = std::max(launched_us, floor_us), .clock_share = clock_share, .iterations = iterations};
+  attempt.is_launch_bound = launched_us * (1 + worth_naming) < floor_us;
   attempt.power_W = machine_.power.idle_W + energy_.total_uJ(tensor_clock_share(clock_share)) / attempt.time_us;
-  attempt.is_steady = iterations == 1 || std::abs(before_us - attempt.time_us) <= steady_to * attempt.time_us;
   return attempt;
 }
 

@@ -70,10 +70,12 @@ class Simulation {
   SimulationStatistics statistics(const Attempt& last) const;
 
  private:
+  Attempt run_race(double clock_share);
   Attempt run_adrift(double clock_share);
   Attempt run_until_steady(double clock_share);
   void simulate(int iterations, double clock_share);
   Attempt run_iterations(int iterations, double clock_share, int mean_from = -1);
+  Attempt attempt_of(int iterations, double clock_share, double time_us) const;
   double period_us(int rank, int iteration, int from) const;
   PowerSpan span_of(OperationId id, const Attempt& last, int rank, double energy_uJ);
   std::vector<PowerSpan> spans_of(const Attempt& last, int rank, Picoseconds origin);
@@ -88,6 +90,7 @@ class Simulation {
   const StreamOrder order_;
   const Regime regime_;
   const std::vector<OperationCost> costs_;
+  const bool are_only_copies_;  // by ranks that nothing holds in step
   const IterationEnergy energy_;
   Engine engine_;
   SimulatedMachine device_;

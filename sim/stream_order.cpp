@@ -65,10 +65,10 @@ void StreamOrder::find_edges() {
   }
 }
 
-/// Where a collective races with other roots it starts first in its share of the iterations, and they do in the rest.
 Picoseconds StreamOrder::root_offset(OperationId id, int iteration, int iterations) const {
   if (timing_.starts_first == 0) return root_offset_[id];
-  const bool is_won = iteration + 0.5 < timing_.starts_first * iterations;
+  const bool wins_mostly = timing_.starts_first >= 0.5, is_last = iteration == iterations - 1;
+  const bool is_won = is_last == wins_mostly;
   if (by_library_[id]) return is_won ? Picoseconds{} : timing_.fork_gap;
   return is_won ? root_offset_[id] : Picoseconds{};
 }

@@ -67,7 +67,8 @@ class StreamOrder {
   /// Of a stream, in its order.
   const StreamOperations& on_stream(StreamId stream) const { return on_stream_[stream]; }
   const Edges& edges(OperationId id) const { return edges_[id]; }
-  /// From the beginning of an iteration to the first moment at which the operation may begin.
+  /// From the beginning of an iteration to the first moment at which the operation may begin. Where a collective races
+  /// with other roots, the last iteration has the usual outcome and the ones before it the other.
   Picoseconds root_offset(OperationId id, int iteration, int iterations) const;
   /// The operation of another stream before it in its hardware queue, or -1.
   OperationId queued_behind(OperationId id) const { return queued_behind_[id]; }
