@@ -46,14 +46,12 @@ const std::vector<int>& SmLayout::round_of(int cluster) {
   const auto [known, is_new] = rounds_.try_emplace(cluster);
   std::vector<int>& round = known->second;
   if (!is_new) return round;
-  const int largest_gpc = *std::max_element(gpc_sms_.begin(), gpc_sms_.end());
-  for (const bool pairs : {true, false})
-    for (int place = 0; place + cluster <= largest_gpc; place += cluster)
-      for (int gpc = 0; gpc < gpcs(); ++gpc) {
-        if (is_pair(gpc) != pairs) continue;
-        for (int i = 0; i < cluster && place + cluster <= gpc_sms_[gpc]; ++i)
-          round.push_back(first_sm_[gpc] + place + i);
-      }
+  std::vector<int> taken(gpc_sms_.size());
+  go_round([&](int gpc) {
+    if (taken[gpc] + cluster > gpc_sms_[gpc]) return false;
+    for (int i = 0; i < cluster; ++i) round.push_back(first_sm_[gpc] + taken[gpc]++);
+    return true;
+  });
   return round;
 }
 

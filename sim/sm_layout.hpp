@@ -47,14 +47,27 @@ class SmLayout {
   const SmRoom& empty_sm() const { return empty_sm_; }
   /// CTAs of this shape that the empty GPU holds at once, in whole clusters.
   int capacity(const CtaShape& cta, int cluster) const;
-  /// The order in which an empty GPU's SMs take a CTA each: clusters go round the GPCs, one to each in turn, first
-  /// round those that are pairs.
+  /// The order in which an empty GPU's SMs take a CTA each, in clusters of so many.
   const std::vector<int>& round_of(int cluster);
+  /// How clusters go to GPCs: `takes_one(gpc)` is asked of each in turn, round and round as long as one takes any,
+  /// first of those that are pairs.
+  template <class TakesOne>
+  void go_round(const TakesOne& takes_one) const;
 
  private:
   std::vector<int> gpc_sms_, first_sm_, gpc_of_;
   SmRoom empty_sm_;
   std::map<int, std::vector<int>> rounds_;  // by cluster
 };
+
+template <class TakesOne>
+void SmLayout::go_round(const TakesOne& takes_one) const {
+  for (const bool pairs : {true, false})
+    for (bool one_took = true; one_took;) {
+      one_took = false;
+      for (int gpc = 0; gpc < gpcs(); ++gpc)
+        if (is_pair(gpc) == pairs && takes_one(gpc)) one_took = true;
+    }
+}
 
 }  // namespace weft::sim

@@ -164,19 +164,14 @@ void SmPlacement::place_round_by_round(const Request& request, SmOccupancy& occu
   }
 }
 
-/// A cluster to each GPC in turn, as long as one takes any; first to those that are pairs of SMs.
 void SmPlacement::place_round(const Request& request, std::vector<int>& placed) {
-  for (const bool pairs : {true, false})
-    for (bool some_placed = true; some_placed;) {
-      some_placed = false;
-      for (int gpc = 0; gpc < layout_.gpcs(); ++gpc) {
-        Candidates& candidates = candidates_[gpc];
-        const int wanted = std::min(request.cluster, request.most - static_cast<int>(placed.size()));
-        if (layout_.is_pair(gpc) != pairs || wanted == 0 || wanted > candidates.end - candidates.next) continue;
-        for (int i = 0; i < wanted; ++i) placed.push_back(*candidates.next++);
-        some_placed = true;
-      }
-    }
+  layout_.go_round([&](int gpc) {
+    Candidates& candidates = candidates_[gpc];
+    const int wanted = std::min(request.cluster, request.most - static_cast<int>(placed.size()));
+    if (wanted == 0 || wanted > candidates.end - candidates.next) return false;
+    for (int i = 0; i < wanted; ++i) placed.push_back(*candidates.next++);
+    return true;
+  });
 }
 
 void SmPlacement::find_fitting(const Request& request, const SmOccupancy& occupancy) {
