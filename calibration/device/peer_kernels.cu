@@ -172,9 +172,10 @@ void enqueue_all_reduce(const PeerCollective& collective, const WaitLimit& limit
 void enqueue_reduce_scatter(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream) {
   const std::int64_t octets = octets_of_cta(collective);
   const bool has_many_ranks = collective.flags.ranks > 2;
+  const bool asks_for_more = sums_ask_for_more(collective.flags.ranks, collective.ctas);
   if (octets <= 512)
     enqueue_sum<CtaShape<512, 1, 4>, false>(collective, limit, stream);
-  else if (octets <= 1024 || (has_many_ranks && collective.ctas > 12))
+  else if (octets <= 1024 || (has_many_ranks && !asks_for_more))
     enqueue_sum<CtaShape<1024, 1, 4>, false>(collective, limit, stream);
   else if (has_many_ranks)
     enqueue_sum<CtaShape<1024, 2, 4>, false>(collective, limit, stream);

@@ -16,19 +16,18 @@ DirectCollective all_reduce_of(const FusedNormForm& form) {
   return {.cta_GBps = form.cta_GBps,
           .cta_store_GBps = form.cta_GBps,
           .port_GBps = form.port_GBps,
-          .latency_us = form.latency_us};
+          .latency_us = form.latency_us,
+          .peer_latency_us = form.peer_latency_us};
 }
 
-/// The all-reduce in the kernel: that of the profile by itself, where it says one.
+/// The all-reduce in the kernel: its own, or that of the profile by itself.
 std::optional<DirectCollective> all_reduce_of(const Machine& machine, Transport transport) {
   const bool is_multicast = transport == Transport::multicast;
-  if (machine.direct_collectives) {
-    const auto& [one_shot, two_shot, multimem] = *machine.direct_collectives;
-    if (const std::optional<DirectCollective>& alone = is_multicast ? multimem : two_shot) return alone;
-  }
   const FusedNormKernel& kernel = machine.fused_norm_kernel.value();
-  const std::optional<FusedNormForm>& form = is_multicast ? kernel.multicast : kernel.peer;
-  return form ? std::optional(all_reduce_of(*form)) : std::nullopt;
+  if (const std::optional<FusedNormForm>& form = is_multicast ? kernel.multicast : kernel.peer)
+    return all_reduce_of(*form);
+  if (!machine.direct_collectives) return std::nullopt;
+  return is_multicast ? machine.direct_collectives->multimem : machine.direct_collectives->two_shot;
 }
 
 DirectCollective required_all_reduce(const Machine& machine, Transport transport) {
@@ -61,10 +60,7 @@ double port_bytes(Transport transport, int gpus, double bytes) {
 
 CollectiveTiming time_all_reduce_norm(const Machine& machine, Transport transport, int ctas, int gpus, Bytes bytes) {
   const auto size = static_cast<double>(bytes);
-  DirectCollective kernel = required_all_reduce(machine, transport);
-  const FusedNormKernel& fused = machine.fused_norm_kernel.value();
-  kernel.latency_us += fused.norm_latency_us;
-  if (fused.norm_GBps > 0) kernel.beside_gemm = 0;  // what a ring of rows asks for early may come late
+  const DirectCollective kernel = required_all_reduce(machine, transport);
   return time_all_reduce_and_more(kernel, transport, gpus, size, ctas, norm_us(machine, gpus, size));
 }
 

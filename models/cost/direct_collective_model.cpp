@@ -86,7 +86,9 @@ CtaBytes cta_bytes_of_two_shot(CollectiveKind kind, int gpus, double bytes) {
 DirectCollective of_kind(CollectiveKind kind, DirectCollective kernel) {
   if (kind == CollectiveKind::all_reduce) return kernel;
   if (kernel.one_way_GBps > 0) kernel.port_GBps = kernel.one_way_GBps;
-  if (kernel.copy_latency_us > 0 && kind != CollectiveKind::reduce_scatter) kernel.latency_us = kernel.copy_latency_us;
+  if (kind == CollectiveKind::reduce_scatter) return kernel;
+  if (kernel.copy_latency_us > 0) kernel.latency_us = kernel.copy_latency_us;
+  if (kernel.copy_peer_latency_us > 0) kernel.peer_latency_us = kernel.copy_peer_latency_us;
   return kernel;
 }
 
@@ -113,15 +115,16 @@ CollectiveTiming time_in_switch(const DirectCollective& kernel, CollectiveKind k
 }
 
 CollectiveTiming time_in_two_shots(const DirectCollective& two_shot, CollectiveKind kind, int gpus, double bytes,
-                                   int max_ctas, double besides_us = 0) {
-  const DirectCollective kernel = of_kind(kind, two_shot);
+                                   int max_ctas) {
+  DirectCollective kernel = of_kind(kind, two_shot);
   const int ctas = ctas_of(kernel, max_ctas);
+  if (kind == CollectiveKind::reduce_scatter && kernel.cta_wide_GBps > 0 && sums_ask_for_more(gpus, ctas))
+    kernel.cta_GBps = kernel.cta_wide_GBps;
   const bool adds_up = kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
   return timing_of(kernel,
                    {.port_bytes = bytes_out(CollectiveAlgorithm::direct, kind, gpus, bytes),
                     .bytes = cta_bytes_of_two_shot(kind, gpus, bytes),
-                    .tie = !adds_up && moves_in_bulk(ctas, static_cast<Bytes>(bytes)) ? Tie::in_bulk : Tie::by_threads,
-                    .besides_us = besides_us},
+                    .tie = !adds_up && moves_in_bulk(ctas, static_cast<Bytes>(bytes)) ? Tie::in_bulk : Tie::by_threads},
                    gpus, max_ctas);
 }
 
@@ -161,7 +164,13 @@ CollectiveTiming time_all_reduce_and_more(DirectCollective kernel, Transport tra
   constexpr auto kind = CollectiveKind::all_reduce;
   kernel.ctas = ctas;
   if (transport == Transport::multicast) return time_in_switch(kernel, kind, gpus, bytes, ctas, besides_us);
-  return time_in_two_shots(kernel, kind, gpus, bytes, ctas, besides_us);
+  kernel.bulk_latency_us = 0;  // of gathers and exchanges
+  return timing_of(kernel,
+                   {.port_bytes = bytes_out(CollectiveAlgorithm::direct, kind, gpus, bytes),
+                    .bytes = cta_bytes_of_two_shot(kind, gpus, bytes),
+                    .tie = Tie::in_bulk,
+                    .besides_us = besides_us},
+                   gpus, ctas);
 }
 
 double peer_kernel_GBps(const Machine& machine) {

@@ -224,38 +224,40 @@ struct Reordering {
   double norm_tiles = 0, norm_sub_tiles = 0, norm_rows = 0;
 };
 
-/// The all-reduce in such a kernel, as DirectCollective: for machines whose profile does not say how their collectives
-/// over peer memory run by themselves.
+/// The all-reduce in such a kernel, as DirectCollective: where it is another than that of the collectives by
+/// themselves, or the profile does not say how those run.
 struct FusedNormForm {
   double cta_GBps = 0;
   double port_GBps = 0;
-  double latency_us = 0;
+  double latency_us = 0, peer_latency_us = 0;
 };
-/// The kernel that fuses an all-reduce, a residual add and an RMSNorm (AllReduceNorm). Its all-reduce is that of
-/// DirectCollectives where they are there, else that of its own forms, and takes `norm_latency_us` longer. A CTA passes
-/// each row that it norms four times through memory besides, at `norm_GBps` (0: what an SM gets of its GPU's memory).
+/// The kernel that fuses an all-reduce, a residual add and an RMSNorm (AllReduceNorm). Its all-reduce is that of its
+/// own form, where it has one, else that of DirectCollectives. A CTA passes each row that it norms four times through
+/// memory besides, at `norm_GBps` (0: what an SM gets of its GPU's memory).
 struct FusedNormKernel {
   int threads_per_cta = 0;
   int registers_per_thread = 0;
-  double norm_GBps = 0, norm_latency_us = 0;
+  double norm_GBps = 0;
   std::optional<FusedNormForm> peer, multicast;
 };
 
 /// A collective by a kernel that is none of the library's, after `latency_us` for the meetings of the ranks
 /// (`copy_latency_us` of gathers and exchanges, which add nothing; 0: the same) and `peer_latency_us` for each rank
-/// beyond two, since a CTA goes from one peer to the next. Two limits hold it, where near a tie both cost: its port at
-/// `port_GBps`, or `one_way_GBps` where it only loads from peers or only stores to them (0: the same), and its `ctas`
-/// CTAs, each of which loads and adds up at `cta_GBps` and stores what it has added up to its peers at `cta_store_GBps`
-/// (0: at no cost). A copy with enough for each CTA goes in bulk, at `cta_bulk_GBps` (0: at `cta_GBps`) after
-/// `bulk_latency_us` more. While a GEMM runs, whose loads make those of a CTA wait longer, a CTA takes 1 + beside_gemm
-/// times as long; the port does not.
+/// beyond two (`copy_peer_latency_us` of gathers and exchanges, whose CTAs go from one peer to the next; 0: the same).
+/// Two limits hold it, where near a tie both cost: its port at `port_GBps`, or `one_way_GBps` where it only loads from
+/// peers or only stores to them (0: the same), and its `ctas` CTAs, each of which loads and adds up at `cta_GBps`
+/// (`cta_wide_GBps` where it asks for twice as much at once; 0: the same) and stores what it has added up to its peers
+/// at `cta_store_GBps` (0: at no cost). A copy with enough for each CTA goes in bulk, at `cta_bulk_GBps` (0: at
+/// `cta_GBps`) after `bulk_latency_us` more. While a GEMM runs, whose loads make those of a CTA wait longer, a CTA
+/// takes 1 + beside_gemm times as long; the port does not.
 struct DirectCollective {
   int ctas = 0;
   double cta_GBps = 0;
-  double cta_store_GBps = 0, cta_bulk_GBps = 0;
+  double cta_wide_GBps = 0, cta_store_GBps = 0, cta_bulk_GBps = 0;
   double port_GBps = 0, one_way_GBps = 0;
   double latency_us = 0, copy_latency_us = 0;
-  double bulk_latency_us = 0, peer_latency_us = 0;
+  double bulk_latency_us = 0;
+  double peer_latency_us = 0, copy_peer_latency_us = 0;
   double beside_gemm = 0;
 };
 /// one_shot: every rank loads all ranks' buffers and adds them up; two_shot: each its share of them, which it stores to

@@ -416,6 +416,7 @@ void describe(auto& io, Like<FusedNormForm> auto& form) {
             {"GBps", "bytes that a CTA loads and adds up, or stores to its peers", bandwidths});
   io.number("port_bandwidth", form.port_GBps, {"GBps", "bytes out of a port with many CTAs", bandwidths});
   io.number("latency", form.latency_us, {"us", "of the two meetings of the ranks", durations});
+  io.optional("peer_latency", form.peer_latency_us, {"us", "for each rank beyond two; left out: 0", durations});
 }
 
 void describe(auto& io, Like<FusedNormKernel> auto& kernel) {
@@ -426,8 +427,6 @@ void describe(auto& io, Like<FusedNormKernel> auto& kernel) {
                "bytes of rows that a CTA adds to the residual and norms, which pass four times; left out: what an SM "
                "gets of its memory",
                bandwidths});
-  io.optional("norm_latency", kernel.norm_latency_us,
-              {"us", "longer than the all-reduce alone; left out: 0", durations});
   io.optional_section("peer", kernel.peer);
   io.optional_section("multicast", kernel.multicast);
 }
@@ -435,6 +434,12 @@ void describe(auto& io, Like<FusedNormKernel> auto& kernel) {
 void describe(auto& io, Like<DirectCollective> auto& kernel) {
   io.number("ctas", kernel.ctas, {"CTAs", "by default", small_counts});
   io.number("cta_bandwidth", kernel.cta_GBps, {"GBps", "bytes that a CTA loads and adds up", bandwidths});
+  io.optional(
+      "cta_wide_bandwidth", kernel.cta_wide_GBps,
+      {"GBps",
+       "the same where it asks for twice as much at once: in a reduce-scatter of more than two ranks by up to 12 "
+       "CTAs; left out: cta_bandwidth",
+       bandwidths});
   io.optional("cta_store_bandwidth", kernel.cta_store_GBps,
               {"GBps", "bytes of sums that a CTA stores to its peers besides; left out: at no cost", bandwidths});
   io.optional("cta_bulk_bandwidth", kernel.cta_bulk_GBps,
@@ -448,6 +453,8 @@ void describe(auto& io, Like<DirectCollective> auto& kernel) {
   io.optional("bulk_latency", kernel.bulk_latency_us,
               {"us", "longer where gathers and exchanges go in bulk; left out: 0", durations});
   io.optional("peer_latency", kernel.peer_latency_us, {"us", "for each rank beyond two; left out: 0", durations});
+  io.optional("copy_peer_latency", kernel.copy_peer_latency_us,
+              {"us", "the same of gathers and exchanges; left out: peer_latency", durations});
   io.optional("beside_gemm", kernel.beside_gemm,
               {"ratio", "while a GEMM runs a CTA takes 1 + beside_gemm times as long; left out: 0", parts});
 }

@@ -73,10 +73,11 @@ Grade grade_of_share(const json& protocol) {
 Grade grade_of_fused_norm(const json& profile, Grade memory) {
   if (!profile.contains("fused_norm_kernel")) return Grade::assumed;
   const json direct = profile.value("direct_collectives", json::object());
-  const char* const kernel = direct.contains("multimem") ? "multimem" : "two_shot";
-  const Grade all_reduce = direct.contains(kernel) ? weakest_of(profile, "direct_collectives", {kernel})
-                                                   : weakest_of(profile, "fused_norm_kernel", {"multicast", "peer"});
   const json& kernel_itself = profile["fused_norm_kernel"];
+  const bool has_own = kernel_itself.contains("multicast") || kernel_itself.contains("peer");
+  const Grade all_reduce =
+      has_own ? weakest_of(profile, "fused_norm_kernel", {"multicast", "peer"})
+              : weakest_of(profile, "direct_collectives", {direct.contains("multimem") ? "multimem" : "two_shot"});
   if (kernel_itself.contains("norm_bandwidth"))
     return std::max(all_reduce, weakest_source(kernel_itself["norm_bandwidth"]).value_or(Grade::assumed));
   return std::max({all_reduce, memory, Grade::measured_alike});

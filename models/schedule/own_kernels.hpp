@@ -91,6 +91,10 @@ inline constexpr int own_gemm_registers_per_thread = 160, own_sum_threads = 96, 
 /// H100s).
 constexpr bool moves_in_bulk(int ctas, Bytes bytes) { return bytes >= ctas * Bytes{320 << 10}; }
 
+/// Whether a CTA of a reduce-scatter over peer memory asks for 128 KiB at once, and not for 64: where more than two
+/// ranks are there to ask, and so few CTAs that the ports have room.
+constexpr bool sums_ask_for_more(int ranks, int ctas) { return ranks > 2 && ctas <= 12; }
+
 /// Of a row that a CTA of our norms keeps in registers.
 inline constexpr std::int64_t max_norm_columns = 16384;
 

@@ -66,19 +66,20 @@ TEST(AllReduceNormLaw, WithFewCtasTheNormCostsAndWithManyThePortIsTheLimit) {
   EXPECT_LT(fused_us(16, bytes), 1.02 * all_reduce_us(16));
 }
 
-TEST(AllReduceNormLaw, TakesTheProfilesRateAndLatencyOfTheNorm) {
+TEST(AllReduceNormLaw, TakesTheKernelsOwnRates) {
   Machine machine = h100();
   FusedNormKernel& kernel = machine.fused_norm_kernel.value();
   const auto timing = [&] { return time_all_reduce_norm(machine, Transport::peer_kernel, 2, 8, Bytes{512} << 20); };
   const CollectiveTiming before = timing();
-  kernel.norm_latency_us = 3;
-  EXPECT_NEAR(timing().latency_us, before.latency_us + 3, 1e-9);
   kernel.norm_GBps = 1e9;
   const double without_us =
       time_direct_collective(machine, Transport::peer_kernel, CollectiveKind::all_reduce, 8, Bytes{512} << 20, 2)
           .transfer_us;
   EXPECT_NEAR(timing().transfer_us, without_us, 0.01 * without_us);
   EXPECT_GT(before.transfer_us, 1.2 * without_us);
+  kernel.peer = {.cta_GBps = 1, .port_GBps = 1e9, .latency_us = 5, .peer_latency_us = 2};
+  EXPECT_NEAR(timing().latency_us, 5 + 6 * 2, 1e-9);
+  EXPECT_NEAR(timing().transfer_us, (Bytes{512} << 20) * (1 + 7 / 8.) / 2e3, 1);
 }
 
 }  // namespace

@@ -168,6 +168,22 @@ TEST(DirectCollective, EachRankBeyondTwoTakesLonger) {
   EXPECT_EQ(latency_us(with_two_shot(own), all_reduce, 2, 1000), 8);
   EXPECT_EQ(latency_us(with_two_shot(own), all_reduce, 4, 1000), 9);
   EXPECT_EQ(latency_us(with_two_shot(own), all_reduce, 8, 1000), 11);
+  own.copy_peer_latency_us = 1;
+  EXPECT_EQ(latency_us(with_two_shot(own), CollectiveKind::reduce_scatter, 4, 1000), 9);
+  EXPECT_EQ(latency_us(with_two_shot(own), CollectiveKind::all_gather, 4, 1000), 10);
+}
+
+TEST(DirectCollective, CtasThatAskForMoreAddUpFaster) {
+  DirectCollective own = kernel(10, 8);
+  own.cta_wide_GBps = 2 * own.cta_GBps;
+  const Machine one = with_two_shot(own), narrow = with_two_shot(kernel(10, 8));
+  const auto transfer_us = [](const Machine& machine, CollectiveKind kind, int gpus, int ctas) {
+    return time_direct_collective(machine, peers, kind, gpus, 1'000'000, ctas).transfer_us;
+  };
+  constexpr auto reduce_scatter = CollectiveKind::reduce_scatter;
+  EXPECT_DOUBLE_EQ(transfer_us(one, reduce_scatter, 4, 2), transfer_us(narrow, reduce_scatter, 4, 2) / 2);
+  EXPECT_EQ(transfer_us(one, reduce_scatter, 2, 2), transfer_us(narrow, reduce_scatter, 2, 2));
+  EXPECT_EQ(transfer_us(one, all_reduce, 4, 2), transfer_us(narrow, all_reduce, 4, 2));
 }
 
 // In bulk from 10 CTAs x 320 KiB on.

@@ -69,6 +69,8 @@ TEST(ProfileGrades, TheFusedNormIsNoBetterThanItsAllReduceAndTheMemory) {
                {"other_kernels", {{"norm_share", number("measured")}}}};
   EXPECT_EQ(profile_grades(profile).fused_norm, Grade::assumed);
   profile["direct_collectives"] = {{"two_shot", {{"latency", number("measured")}}}};
+  EXPECT_EQ(profile_grades(profile).fused_norm, Grade::assumed);
+  profile["fused_norm_kernel"].erase("peer");
   EXPECT_EQ(profile_grades(profile).fused_norm, Grade::measured_alike);  // it was measured nowhere itself
   profile["direct_collectives"]["multimem"] = {{"latency", number("repository: x")}};
   EXPECT_EQ(profile_grades(profile).fused_norm, Grade::published);
@@ -76,8 +78,8 @@ TEST(ProfileGrades, TheFusedNormIsNoBetterThanItsAllReduceAndTheMemory) {
 }
 
 TEST(ProfileGrades, TheFusedNormIsMeasuredWhereItsNormAndItsAllReduceAre) {
-  json profile{{"fused_norm_kernel", {{"norm_bandwidth", number("measured")}, {"peer", number("assumption")}}},
-               {"direct_collectives", {{"two_shot", {{"latency", number("measured")}}}}}};
+  json profile{{"fused_norm_kernel", {{"norm_bandwidth", number("measured")}, {"peer", number("measured")}}},
+               {"direct_collectives", {{"two_shot", {{"latency", number("assumption")}}}}}};
   EXPECT_EQ(profile_grades(profile).fused_norm, Grade::measured);
   profile["fused_norm_kernel"]["norm_bandwidth"] = number("assumption");
   EXPECT_EQ(profile_grades(profile).fused_norm, Grade::assumed);
