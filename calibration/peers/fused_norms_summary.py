@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What fusing the all-reduce with the norm gains, from what fused_norms.py printed and from layers that were measured.
 
-    calibration/peers/fused_norms_summary.py NORMS.jsonl ... --layers LAYERS.jsonl.gz > SUMMARY.json
+    calibration/peers/fused_norms_summary.py NORMS.jsonl ... --layers LAYERS.jsonl.gz ... > SUMMARY.json
 
-Of the kernels alone, by number of GPUs: microseconds by shape. Of the layers, which took turns: how many times as fast as
+By number of GPUs: of the kernels alone microseconds by shape, of the layers, which took turns, how many times as fast as
 serial each token split is, by hidden size and tokens.
 """
 import argparse
@@ -27,20 +27,22 @@ def way_of(schedule):
     return str(schedule["comm_ctas"]) if schedule.get("fused_norm") else "nccl"
 
 
-def layers(file):
+def layers(files):
     times = {}
-    for line in (line for line in lines(file) if "time_us" in line):
-        workload = line["case"]["workload"]
-        layer = f"{workload['hidden']}, {workload['tokens']} tokens"
-        times.setdefault(layer, {})[way_of(line["case"]["schedule"])] = line["time_us"]
-    return {layer: {way: round(of["serial"] / time, 3) for way, time in of.items() if way != "serial"}
-            for layer, of in times.items()}
+    for line in (line for file in files for line in lines(file) if "time_us" in line):
+        case = line["case"]
+        layer = f"{case['workload']['hidden']}, {case['workload']['tokens']} tokens"
+        of_gpus = times.setdefault(str(case["gpus"]), {})
+        of_gpus.setdefault(layer, {})[way_of(case["schedule"])] = line["time_us"]
+    return {gpus: {layer: {way: round(of["serial"] / time, 3) for way, time in of.items() if way != "serial"}
+                   for layer, of in of_gpus.items()}
+            for gpus, of_gpus in times.items()}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("norms", nargs="+")
-    parser.add_argument("--layers", required=True)
+    parser.add_argument("--layers", nargs="+", required=True)
     arguments = parser.parse_args()
     print(json.dumps({"kernels": kernels(arguments.norms), "over_serial": layers(arguments.layers)}, indent=1))
 

@@ -43,8 +43,10 @@ class Summaries(unittest.TestCase):
         self.assertEqual(found, (PEERS / "grouped_gemms_summary.json").read_text())
 
     def test_of_fused_norms(self):
-        found = printed("fused_norms_summary.py", PEERS / "fused_norms_h200x2.jsonl", "--layers",
-                        ROOT / "calibration/measurements/fused-norm-2026-11-27/layers_h200.jsonl.gz")
+        kernels = [PEERS / f"fused_norms_h200x{gpus}.jsonl" for gpus in (2, 4)]
+        layers = [ROOT / "calibration/measurements/fused-norm-2026-11-27" / f"layers_{name}.jsonl.gz"
+                  for name in ("h200", "h200_4gpu")]
+        found = printed("fused_norms_summary.py", *kernels, "--layers", *layers)
         self.assertEqual(found, (PEERS / "fused_norms_summary.json").read_text())
 
     def test_of_placement(self):
