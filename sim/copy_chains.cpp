@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <span>
 #include <utility>
 
 #include "models/schedule/amounts.hpp"
@@ -54,66 +53,62 @@ bool CopyChains::are_all(const StreamOrder& order, const std::vector<OperationCo
 
 CopyChains::CopyChains(const StreamOrder& order, SimulatedMachine& machine, int ranks)
     : order_(order), machine_(machine), ranks_(static_cast<std::size_t>(ranks)) {
+  std::vector<Uses> uses;
   for (int rank = 0; rank < ranks; ++rank)
     for (OperationId id = 0; id < order.operations(); ++id) {
-      const CopyRoute route = machine.copy_route(rank, *copy_of(order.schedule().operations[id].work));
-      const Uses uses = machine.copy_uses(route, rank, id);
-      links_.push_back({.route = route, .shared = {uses.begin(), uses.end()}});
+      const Copy& copy = *copy_of(order.schedule().operations[id].work);
+      links_.push_back({.route = machine.copy_route(rank, copy), .caps = {}});
+      uses.push_back(machine.copy_uses(links_.back().route, rank, id));
     }
-  find_meetings();
+  for (int resource = 0; resource < machine.pool().resources(); ++resource) {
+    const double capacity = machine.pool().capacity(resource);
+    meetings_.push_back({.capacity = capacity, .enough = surely_enough * capacity, .flowing = {}});
+  }
+  forget_wide_resources(uses);
+  find_meetings(uses);
 }
 
 /// Those that could not hold anybody back if each rank took the most that any of its copies takes: memory, as a rule.
-std::vector<bool> CopyChains::wide_resources() const {
-  const auto resources = static_cast<std::size_t>(machine_.pool().resources());
-  std::vector<double> most(resources);
+void CopyChains::forget_wide_resources(std::vector<Uses>& uses) const {
+  std::vector<double> most(meetings_.size());
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-    std::vector<double> of_rank(resources);
+    std::vector<double> of_rank(most.size());
     for (OperationId id = 0; id < order_.operations(); ++id) {
-      const Link& link = links_[rank * order_.operations() + id];
-      std::vector<double> of_copy(resources);
-      for (const Use& use : link.shared)
-        of_copy[use.resource] += bytes_per_us(machine_.most_copy_GBps(link.route)) * use.per_unit;
+      const std::size_t link = rank * order_.operations() + id;
+      std::vector<double> of_copy(most.size());
+      for (const Use& use : uses[link])
+        of_copy[use.resource] += bytes_per_us(machine_.most_copy_GBps(links_[link].route)) * use.per_unit;
       std::ranges::transform(of_rank, of_copy, of_rank.begin(), std::ranges::max);
     }
     std::ranges::transform(most, of_rank, most.begin(), std::plus());
   }
-  std::vector<bool> are_wide(resources);
-  for (std::size_t resource = 0; resource < resources; ++resource)
-    are_wide[resource] = most[resource] < wide * machine_.pool().capacity(static_cast<int>(resource));
-  return are_wide;
+  const auto is_wide = [&](const Use& use) { return most[use.resource] < wide * meetings_[use.resource].capacity; };
+  for (Uses& of_link : uses) of_link.erase(std::remove_if(of_link.begin(), of_link.end(), is_wide), of_link.end());
 }
 
-/// What copies of one rank alone use, each once, caps them; the rest is shared.
-void CopyChains::find_meetings() {
-  const std::vector<bool> are_wide = wide_resources();
-  for (Link& link : links_) std::erase_if(link.shared, [&](const Use& use) { return are_wide[use.resource]; });
+/// What copies of one rank alone use, each once, caps them; they meet others at the rest.
+void CopyChains::find_meetings(const std::vector<Uses>& uses) {
   constexpr int nobody = -1, several = -2;
-  std::vector<int> users(are_wide.size(), nobody);
-  for (std::size_t i = 0; i < links_.size(); ++i)
-    for (const Use& use : links_[i].shared) {
-      const int rank = static_cast<int>(i) / order_.operations();
-      const bool is_once = std::ranges::count(links_[i].shared, use.resource, &Use::resource) == 1;
+  std::vector<int> users(meetings_.size(), nobody);
+  for (std::size_t link = 0; link < links_.size(); ++link)
+    for (const Use& use : uses[link]) {
+      const int rank = static_cast<int>(link) / order_.operations();
+      const bool is_once = std::ranges::count(uses[link], use.resource, &Use::resource) == 1;
       int& user = users[use.resource];
       user = (user == nobody || user == rank) && is_once ? rank : several;
     }
-  for (std::size_t resource = 0; resource < are_wide.size(); ++resource) {
-    const double capacity = machine_.pool().capacity(static_cast<int>(resource));
-    meetings_.push_back({.capacity = capacity, .enough = surely_enough * capacity});
-  }
-  for (Link& link : links_) {
-    const auto own = std::stable_partition(link.shared.begin(), link.shared.end(),
-                                           [&](const Use& use) { return users[use.resource] == several; });
-    for (const Use& use : std::span(own, link.shared.end())) {
-      const auto& [capacity, enough, wanted, holds_back, flowing] = meetings_[use.resource];
-      link.caps.push_back({use.per_unit, enough, capacity / use.per_unit});
+  for (std::size_t i = 0; i < links_.size(); ++i)
+    for (const auto& [resource, per_unit] : uses[i]) {
+      Link& link = links_[i];
+      Meeting& meeting = meetings_[resource];
+      if (users[resource] != several) {
+        link.caps.push_back({per_unit, meeting.enough, meeting.capacity / per_unit});
+        continue;
+      }
+      meets_once_ = meets_once_ && link.meeting == nullptr;
+      link.meeting = &meeting;
+      link.per_unit = per_unit;
     }
-    link.shared.erase(own, link.shared.end());
-    meets_once_ = meets_once_ && link.shared.size() <= 1;
-    if (link.shared.empty()) continue;
-    link.meeting = &meetings_[link.shared.front().resource];
-    link.per_unit = link.shared.front().per_unit;
-  }
 }
 
 bool CopyChains::tell(ScheduleRun& run, int iterations) {

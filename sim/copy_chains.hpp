@@ -51,9 +51,8 @@ class CopyChains {
   struct Link {
     CopyRoute route;
     std::vector<Cap> caps;
-    std::vector<Use> shared;     // but for what can hold nobody back
-    Meeting* meeting = nullptr;  // of the one that it shares, if any
-    double per_unit = 1;         // likewise
+    Meeting* meeting = nullptr;  // where it meets others, if anywhere
+    double per_unit = 1;         // of what flows there
   };
   /// What is thrown for a copy of a rank. It is found while the one before flows, when nothing waits for it.
   struct Throw {
@@ -80,8 +79,8 @@ class CopyChains {
     bool is_tied = false;
   };
 
-  std::vector<bool> wide_resources() const;
-  void find_meetings();
+  void forget_wide_resources(std::vector<Uses>& uses) const;
+  void find_meetings(const std::vector<Uses>& uses);
   First first_rank() const;
   Picoseconds& next(const Rank& one) { return next_[one.number]; }
   Throw throw_for(const Rank& one, OperationId id, int occasion) const;
@@ -99,7 +98,7 @@ class CopyChains {
   SimulatedMachine& machine_;
   std::vector<Link> links_;        // by rank and operation
   std::vector<Meeting> meetings_;  // by resource
-  bool meets_once_ = true;         // no copy shares more than one resource
+  bool meets_once_ = true;         // each copy meets others at one of them at most
   ScheduleRun* run_ = nullptr;
   int iterations_ = 0, at_work_ = 0;  // the latter: ranks
   Picoseconds now_;
