@@ -19,6 +19,11 @@ void check_machine(const Case& request, const Machine& machine) {
   };
   if (machine.gpu.fp8_speedup <= 0 && std::visit(is_fp8, request.workload))
     throw InputError("workload.dtype", "expected bf16 (" + machine.name + " has no fp8), got fp8");
+  // What sharing a queue does was measured with CUDA alone.
+  if (request.schedule.max_connections > 0 && machine.runtime != Runtime::cuda)
+    throw InputError("schedule.max_connections", "expected none on " + machine.name + ", whose runtime is " +
+                                                     std::string(name_of(machine.runtime)) + ", got " +
+                                                     std::to_string(request.schedule.max_connections));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/families/build.hpp"
+#include "tests/models/error_of.hpp"
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
@@ -27,6 +28,16 @@ TEST(Serial, Fp8IsTheTypeOfInputsOnly) {
 TEST(Serial, Fp8NeedsAMachineThatHasIt) {
   EXPECT_EQ(build_error(GemmWorkload{64, 32, 16, DataType::fp8}, 1),
             "workload.dtype: expected bf16 (round has no fp8), got fp8");
+}
+
+TEST(Serial, QueuesAreSharedUnderCudaAlone) {
+  Machine machine = round_machine();
+  Case request = make_case(GemmWorkload{64, 32, 16}, 1);
+  request.schedule.max_connections = 2;
+  EXPECT_EQ(build(request, machine).max_connections, 2);
+  machine.runtime = Runtime::rocm;
+  EXPECT_EQ(error_of([&] { build(request, machine); }),
+            "schedule.max_connections: expected none on round, whose runtime is rocm, got 2");
 }
 
 TEST(Serial, ReductionsFollowTheGemmOnTheSameStream) {
