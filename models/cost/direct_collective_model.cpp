@@ -17,7 +17,7 @@ namespace {
 
 /// What the CTAs of all of one rank do.
 struct CtaBytes {
-  double added = 0, stored = 0, copied = 0;
+  double loaded = 0, stored = 0;
 };
 
 double root_of_fourth_powers(double a, double b) { return std::sqrt(std::sqrt(a * a * a * a + b * b * b * b)); }
@@ -50,15 +50,11 @@ int ctas_of(const DirectCollective& kernel, int max_ctas) {
 CollectiveTiming timing_of(const DirectCollective& kernel, const RankWork& work, int gpus, int max_ctas) {
   const int ctas = ctas_of(kernel, max_ctas);
   const auto spread_us = [ctas](double some, double cta_GBps) { return some / bytes_per_us(cta_GBps * ctas); };
-  const double of_ctas_us =
-      spread_us(work.bytes.added, kernel.cta_GBps) +
-      (kernel.cta_store_GBps > 0 ? spread_us(work.bytes.stored, kernel.cta_store_GBps) : 0) +
-      spread_us(work.bytes.copied,
-                work.tie == Tie::in_bulk && kernel.cta_bulk_GBps > 0 ? kernel.cta_bulk_GBps : kernel.cta_GBps) +
-      work.besides_us / ctas;
+  const double of_ctas_us = spread_us(work.bytes.loaded, kernel.cta_GBps) +
+                            (kernel.cta_store_GBps > 0 ? spread_us(work.bytes.stored, kernel.cta_store_GBps) : 0) +
+                            work.besides_us / ctas;
   const double of_port_us = work.port_bytes / bytes_per_us(kernel.port_GBps);
-  return {.latency_us = kernel.latency_us + (work.tie == Tie::in_bulk ? kernel.bulk_latency_us : 0) +
-                        kernel.peer_latency_us * std::max(0, gpus - 2),
+  return {.latency_us = kernel.latency_us + kernel.peer_latency_us * std::max(0, gpus - 2),
           .transfer_us = longer_of(of_ctas_us, of_port_us, work.tie),
           .ctas = ctas,
           .cluster = 1,
@@ -69,17 +65,12 @@ CollectiveTiming timing_of(const DirectCollective& kernel, const RankWork& work,
 }
 
 /// Every rank loads as many bytes as the full buffer has, its own part of them from its own memory.
-CtaBytes cta_bytes_of_two_shot(CollectiveKind kind, int gpus, double bytes) {
-  switch (kind) {
-    case CollectiveKind::all_reduce:
-      return {.added = bytes, .stored = bytes * (gpus - 1) / gpus};
-    case CollectiveKind::reduce_scatter:
-      return {.added = bytes};
-    case CollectiveKind::all_gather:
-    case CollectiveKind::all_to_all:
-      break;
-  }
-  return {.copied = bytes};
+RankWork work_in_two_shots(CollectiveKind kind, int gpus, double bytes, Tie tie, double besides_us = 0) {
+  const double stored = kind == CollectiveKind::all_reduce ? bytes * (gpus - 1) / gpus : 0;
+  return {.port_bytes = bytes_out(CollectiveAlgorithm::direct, kind, gpus, bytes),
+          .bytes = {.loaded = bytes, .stored = stored},
+          .tie = tie,
+          .besides_us = besides_us};
 }
 
 /// All but an all-reduce only load from peers, or only store to them, and gathers and exchanges add nothing.
@@ -98,7 +89,7 @@ DirectCollective of_kind(CollectiveKind kind, DirectCollective kernel) {
 }
 
 CollectiveTiming time_in_one_shot(const DirectCollective& kernel, int gpus, double bytes, int max_ctas) {
-  return timing_of(kernel, {.port_bytes = port_bytes_of_one_shot(gpus, bytes), .bytes = {.added = bytes * gpus}}, gpus,
+  return timing_of(kernel, {.port_bytes = port_bytes_of_one_shot(gpus, bytes), .bytes = {.loaded = bytes * gpus}}, gpus,
                    max_ctas);
 }
 
@@ -108,7 +99,7 @@ CollectiveTiming time_in_switch(const DirectCollective& kernel, CollectiveKind k
   return timing_of(of_kind(kind, kernel),
                    {.algorithm = CollectiveAlgorithm::in_switch,
                     .port_bytes = port_bytes,
-                    .bytes = {.added = port_bytes},
+                    .bytes = {.loaded = port_bytes},
                     .tie = Tie::in_switch,
                     .besides_us = besides_us},
                    gpus, max_ctas);
@@ -118,14 +109,14 @@ CollectiveTiming time_in_two_shots(const DirectCollective& two_shot, CollectiveK
                                    int max_ctas) {
   DirectCollective kernel = of_kind(kind, two_shot);
   const int ctas = ctas_of(kernel, max_ctas);
-  if (kind == CollectiveKind::reduce_scatter && kernel.cta_wide_GBps > 0 && sums_ask_for_more(gpus, ctas))
-    kernel.cta_GBps = kernel.cta_wide_GBps;
   const bool adds_up = kind == CollectiveKind::all_reduce || kind == CollectiveKind::reduce_scatter;
-  return timing_of(kernel,
-                   {.port_bytes = bytes_out(CollectiveAlgorithm::direct, kind, gpus, bytes),
-                    .bytes = cta_bytes_of_two_shot(kind, gpus, bytes),
-                    .tie = !adds_up && moves_in_bulk(ctas, static_cast<Bytes>(bytes)) ? Tie::in_bulk : Tie::by_threads},
-                   gpus, max_ctas);
+  const bool is_in_bulk = !adds_up && moves_in_bulk(ctas, static_cast<Bytes>(bytes));
+  const bool is_wide = kind == CollectiveKind::reduce_scatter && sums_ask_for_more(gpus, ctas);
+  if (is_in_bulk) kernel.latency_us += kernel.bulk_latency_us;
+  if (is_in_bulk && kernel.cta_bulk_GBps > 0) kernel.cta_GBps = kernel.cta_bulk_GBps;
+  if (is_wide && kernel.cta_wide_GBps > 0) kernel.cta_GBps = kernel.cta_wide_GBps;
+  const Tie tie = is_in_bulk ? Tie::in_bulk : Tie::by_threads;
+  return timing_of(kernel, work_in_two_shots(kind, gpus, bytes, tie), gpus, max_ctas);
 }
 
 CollectiveTiming time_over_peers(const Machine& machine, const DirectCollectives& kernels, CollectiveKind kind,
@@ -164,13 +155,7 @@ CollectiveTiming time_all_reduce_and_more(DirectCollective kernel, Transport tra
   constexpr auto kind = CollectiveKind::all_reduce;
   kernel.ctas = ctas;
   if (transport == Transport::multicast) return time_in_switch(kernel, kind, gpus, bytes, ctas, besides_us);
-  kernel.bulk_latency_us = 0;  // of gathers and exchanges
-  return timing_of(kernel,
-                   {.port_bytes = bytes_out(CollectiveAlgorithm::direct, kind, gpus, bytes),
-                    .bytes = cta_bytes_of_two_shot(kind, gpus, bytes),
-                    .tie = Tie::in_bulk,
-                    .besides_us = besides_us},
-                   gpus, ctas);
+  return timing_of(kernel, work_in_two_shots(kind, gpus, bytes, Tie::in_bulk, besides_us), gpus, ctas);
 }
 
 double peer_kernel_GBps(const Machine& machine) {
