@@ -24,9 +24,9 @@ LibraryAnswer library_answer_from(const nlohmann::json& json) {
   if (object.has("error")) return answer;
   answer.waves = object.number("waves", 0);
   GemmKernel kernel;  // 0: the library does not say
-  for (const KernelSize& size : kernel_sizes)
-    if (const std::int64_t named = object.integer(size.key, 0, size.most); named > 0)
-      kernel.*size.size = static_cast<int>(named);
+  for (const KernelSize& of_kernel : kernel_sizes)
+    if (const std::int64_t named = object.integer(of_kernel.key, 0, of_kernel.most); named > 0)
+      kernel.*of_kernel.size = static_cast<int>(named);
   if (object.integer("tile_m") > 0 && object.integer("tile_n") > 0)
     answer.choice = GemmChoice{answer.size.m, answer.size.n, answer.size.k, kernel};
   return answer;

@@ -118,7 +118,7 @@ struct Ficco {
 
 struct TokenSplit {
   static const FamilyRules rules;
-  std::optional<std::int64_t> first;  ///< tokens of split 1; empty: searched
+  std::optional<std::int64_t> first = {};  ///< tokens of split 1; empty: searched
   bool fused_norm = false;
   int comm_ctas = 8;                   ///< of the fused kernel
   std::optional<int> mlp_comm_ctas{};  ///< of the one after an MLP; empty: as after attention
@@ -252,7 +252,7 @@ enum class Host { pytorch, cuda, vllm_eager, one_thread };
 enum class Collectives { nccl, nccl_nvls, nccl_symmetric, nccl_copy_engine, one_shot, two_shot, multimem, none };
 
 struct ScheduleChoice {
-  Family family;
+  Family family = {};
   int max_ctas = 0;  ///< NCCL's maxCTAs with minCTAs 1; 0: the library's default
   Launch launch = Launch::graph;
   bool urgent = true;       ///< streams that carry transfers have the highest priority; else all are ordinary ones

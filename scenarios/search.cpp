@@ -55,7 +55,7 @@ std::vector<Hybrid> sensible_hybrids(const PairWorkload& pair, int gpus, const S
     return !families::sums_pieces(hybrid) || hybrid.late_sums || hybrid.mover == HybridMover::store ||
            hybrid.trigger == HybridTrigger::tile_group;
   };
-  const auto counts = [](HybridTrigger trigger, HybridPieces pieces) {
+  const auto counts_of = [](HybridTrigger trigger, HybridPieces pieces) {
     if (pieces == HybridPieces::shards) return std::vector{1, 2, 4};
     return trigger == HybridTrigger::tile_group ? std::vector{2, 4, 8} : std::vector{2, 4};
   };
@@ -67,7 +67,7 @@ std::vector<Hybrid> sensible_hybrids(const PairWorkload& pair, int gpus, const S
   for (const auto& [trigger, trigger_name] : NamesOf<HybridTrigger>::names)
     for (const auto& [mover, mover_name] : NamesOf<HybridMover>::names)
       for (const auto& [pieces, pieces_name] : NamesOf<HybridPieces>::names)
-        for (const int count : counts(trigger, pieces))
+        for (const int count : counts_of(trigger, pieces))
           for (const HybridLanes lanes : lanes_to_peers)
             for (const bool ahead : {false, true})
               for (const bool urgent : {false, true})

@@ -76,8 +76,8 @@ class CollectiveRun {
     CollectiveRun* run = nullptr;
     int first = 0, count = 0;
     boost::container::small_vector<Share, 1> shares;
-    double latency_us = 0;   ///< left of it at `since`, beside nobody
-    Picoseconds since, due;  ///< of the latency
+    double latency_us = 0;             ///< left of it at `since`, beside nobody
+    Picoseconds since = {}, due = {};  ///< of the latency
     bool is_started = false;
     void start();
   };

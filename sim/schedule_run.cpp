@@ -212,28 +212,30 @@ void ScheduleRun::begin(Activity& one) {
                       PartialAttention> auto&) { device_.start(one); });
 }
 
+/// Of `one` or of the peer that lies `place` ranks after it.
+void ScheduleRun::raise(const Activity& one, int place, CounterId id, std::int64_t by) {
+  counter(peer(one.rank, place), one.iteration, id).add(engine_, by);
+}
+
 Process ScheduleRun::raise_counter(Activity& one, Signal signal) {
-  const auto raise = [&] {
-    counter(peer(one.rank, signal.place), one.iteration, signal.counter).add(engine_, signal.add);
-  };
   switch (signal.path) {
     case SignalPath::kernel:
       // A GEMM whose CTAs wait for this very signal may have more of them that wait for SMs.
       device_.admit(one, std::numeric_limits<int>::min());
       co_await Until{one.first_cta_started};
       co_await Sleep{engine_, engine_.now() + timing_.signal_kernel};
-      raise();
+      raise(one, signal.place, signal.counter, signal.add);
       device_.dismiss(one);
       break;
     case SignalPath::stream_write:
       one.first_cta_started.happen(engine_);
       one.all_ctas_started.happen(engine_);
-      raise();
+      raise(one, signal.place, signal.counter, signal.add);
       break;
     case SignalPath::copied_word:
       device_.start(one);
       co_await Until{one.end};
-      co_return raise();
+      co_return raise(one, signal.place, signal.counter, signal.add);
   }
   one.finish(engine_);
 }
@@ -290,7 +292,7 @@ Process ScheduleRun::meet_in_kernel(Activity& one, bool at_end) {
 
 Process ScheduleRun::signal_tile_group(Activity& one, TileSignal signal) {
   co_await Until{one.tile_groups[signal.tile_group]};
-  counter(peer(one.rank, signal.place), one.iteration, signal.counter).add(engine_, 1);
+  raise(one, signal.place, signal.counter, 1);
 }
 
 Process ScheduleRun::delay(Activity& one, Picoseconds time) {

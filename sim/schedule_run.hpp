@@ -73,6 +73,7 @@ class ScheduleRun {
   void prepare_waits(Activity& activity);
   Process run_rank(int rank);
   Process run_stream(int rank, StreamId stream);
+  void raise(const Activity& activity, int place, CounterId id, std::int64_t by);
   Process raise_counter(Activity& activity, Signal signal);
   Process wait_for_counter(Activity& activity, Wait wait);
   Process meet(Activity& activity, int channel);

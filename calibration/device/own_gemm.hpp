@@ -93,8 +93,8 @@ struct OwnGemmWork {
   OwnGemmMeeting meeting;
   const OwnGemmBlock* block_of_rows = nullptr;
   int blocks_of_rows = 1;
-  CutTiles cut;
-  FetchOrder fetch;
+  CutTiles cut = {};
+  FetchOrder fetch = {};
 };
 
 /// Row-major matrices whose addresses and strides are multiples of 16 bytes; c of a block that is alone may be by tile.

@@ -17,7 +17,7 @@ namespace weft::calibration::evidence {
 
 struct TriedSchedule {
   scenarios::Case request;  ///< searched values filled in
-  Schedule schedule;
+  Schedule schedule = {};
   double predicted_us = 0;
   double measured_us = 0;  ///< 0 where it failed
   double noise = 0;        ///< spread of the windows over their mean
@@ -29,8 +29,8 @@ struct TriedSchedule {
 struct TriedPair {
   std::string pair;
   std::int64_t size = 0;
-  std::vector<TriedSchedule> fastest_first;  ///< as measured; those that failed come last
-  double serial_us = 0;                      ///< measured; 0 where it failed
+  std::vector<TriedSchedule> fastest_first = {};  ///< as measured; those that failed come last
+  double serial_us = 0;                           ///< measured; 0 where it failed
 
   const TriedSchedule& choice() const { return fastest_first.front(); }
   double speedup() const { return serial_us / choice().measured_us; }

@@ -28,7 +28,7 @@ constexpr int clock_steps = 40;  ///< halvings of what is possible
 
 LoneGemm lone_gemm(const Machine& machine, const MatrixSize& size, DataType dtype, const GemmKernel& kernel,
                    double clock_share) {
-  const std::int64_t tiles = tile_count(size, kernel), ctas = persistent_ctas(machine.gpu, kernel);
+  const std::int64_t tiles = tile_count(size, kernel);
   TileTiming tile = time_tile(machine, size, kernel, dtype, clock_share);
   const double busy_at_library_us = busy_us(machine.gpu, tiles, tile);
   if (is_own_kernel(kernel)) tile.tile_us /= machine.gemm.own_efficiency;

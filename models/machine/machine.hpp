@@ -281,7 +281,7 @@ struct CollectiveCurve {
   int max_ctas = 0;  ///< setting that was measured; 0: the library's default
   int ctas = 0;
   int cluster = 1;
-  std::vector<CurvePoint> points;  ///< ascending sizes, at least two
+  std::vector<CurvePoint> points = {};  ///< ascending sizes, at least two
   Transport transport = Transport::nccl;
 };
 

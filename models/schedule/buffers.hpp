@@ -52,9 +52,9 @@ struct Layout {
   LayoutKind kind = LayoutKind::row_major;
   std::int64_t rows = 0, columns = 0;            ///< logical matrix
   std::int64_t tile_rows = 0, tile_columns = 0;  ///< must divide rows and columns
-  TileOrder order;
-  std::vector<std::int64_t>
-      group_tiles;  ///< tiles of each group, in execution order (sub_tile_ordered, per_destination)
+  TileOrder order = {};
+  std::vector<std::int64_t> group_tiles =
+      {};  ///< tiles of each group, in execution order (sub_tile_ordered, per_destination)
   bool operator==(const Layout&) const = default;
 };
 
@@ -71,7 +71,7 @@ struct Buffer {
   std::int64_t rows = 0, columns = 0;
   DataType dtype = DataType::bf16;
   Memory memory = Memory::local;
-  Layout layout;
+  Layout layout = {};
   bool operator==(const Buffer&) const = default;
 };
 
@@ -101,7 +101,7 @@ using Rows = std::variant<RowRange, ShardRows, RankRows>;
 struct Slice {
   BufferId buffer = 0;
   int place = 0;
-  Rows rows;
+  Rows rows = {};
   std::int64_t first_column = 0, columns = 0;
   bool operator==(const Slice&) const = default;
 };

@@ -38,10 +38,10 @@ inline bool is_barrier(const Facts& of_work) { return of_work.role == Role::sync
 
 /// Parts of an operation that are points of their own (Point::tile_group), add to counters and wait for them.
 struct TileGroups {
-  int count = 0;                        ///< at least 1 for a GEMM, 0 for whatever has no such parts
-  std::span<const std::int64_t> tiles;  ///< of each group; empty: one group of all tiles
-  std::span<const TileSignal> signals;
-  std::span<const TileWait> waits;
+  int count = 0;                             ///< at least 1 for a GEMM, 0 for whatever has no such parts
+  std::span<const std::int64_t> tiles = {};  ///< of each group; empty: one group of all tiles
+  std::span<const TileSignal> signals = {};
+  std::span<const TileWait> waits = {};
   bool meets = false;  ///< no group fetches, adds or stores before all ranks have begun the operation
   /// Groups wait for what they add to, or for the ranks, and have read the operands before: those are a part by itself
   /// (footprint.hpp).

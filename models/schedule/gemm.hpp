@@ -36,7 +36,7 @@ struct TileWait {
 
 /// Rows of a GEMM's result, with operands, places and sums of their own.
 struct RowBlock {
-  Slice a, c;
+  Slice a = {}, c = {};
   std::optional<Slice> addend = {};
   std::vector<Slice> replicas = {};
   std::optional<Slice> a_from = {};
@@ -65,14 +65,14 @@ struct NamesOf<PeerMeeting> {
 /// rank computes its own rows, by the kernel of the rank that has most, whose tiles the groups count; the tiles of a
 /// rank with fewer are the first ones of its groups, and it signals the groups that it has no tiles of when it starts.
 struct Gemm {
-  Slice a, b, c;
+  Slice a = {}, b = {}, c = {};
   std::optional<Slice> addend = {};
-  std::optional<GemmKernel> kernel;       ///< empty: what the machine's library chooses
-  int max_sms = 0;                        ///< 0: no limit
-  TileOrder order;                        ///< used with an explicit kernel
-  std::vector<std::int64_t> tile_groups;  ///< tiles of each group in execution order; empty: one group of all tiles
-  std::vector<TileSignal> signals;
-  std::vector<TileWait> waits;
+  std::optional<GemmKernel> kernel = {};       ///< empty: what the machine's library chooses
+  int max_sms = 0;                             ///< 0: no limit
+  TileOrder order = {};                        ///< used with an explicit kernel
+  std::vector<std::int64_t> tile_groups = {};  ///< tiles of each group in execution order; empty: one group of all
+  std::vector<TileSignal> signals = {};
+  std::vector<TileWait> waits = {};
   std::vector<Slice> replicas = {};  ///< of c's shape and type; used with an explicit kernel
   std::vector<RowBlock> earlier = {};
   std::optional<Slice> a_from = {};

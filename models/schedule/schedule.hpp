@@ -30,9 +30,9 @@ using OperationId = int;
 /// The rows of a and c are sorted by group, `group_rows` of each (0 is allowed); b holds the groups' matrices one below
 /// the other, n rows each.
 struct GroupedGemm {
-  Slice a, b, c;
-  std::vector<std::int64_t> group_rows;
-  std::optional<GemmKernel> kernel;  ///< empty: what the machine's library chooses for a group of mean size
+  Slice a = {}, b = {}, c = {};
+  std::vector<std::int64_t> group_rows = {};
+  std::optional<GemmKernel> kernel = {};  ///< empty: what the machine's library chooses for a group of mean size
   bool operator==(const GroupedGemm&) const = default;
 };
 
@@ -78,7 +78,7 @@ struct NamesOf<Transport> {
 /// input = gpus x output; all_to_all input = output, cut in gpus equal row blocks by destination and by source.
 struct Collective {
   CollectiveKind kind = CollectiveKind::all_reduce;
-  Slice input, output;
+  Slice input = {}, output = {};
   Transport transport = Transport::nccl;
   int max_ctas = 0;  ///< NCCL's maxCTAs, with minCTAs 1; 0: the library's default
   int cluster = 0;   ///< CTAs of a cluster (NCCL_CGA_CLUSTER_SIZE); 0: the library's default
@@ -91,7 +91,7 @@ struct Collective {
 /// GPUs, and lie on the own rank; `partial` and `normed` are symmetric. Of `residual` a rank uses its own share of the
 /// rows.
 struct AllReduceNorm {
-  Slice partial, residual, normed;
+  Slice partial = {}, residual = {}, normed = {};
   Transport transport = Transport::peer_kernel;  ///< or multicast: the switch adds up what is loaded, stores go to all
   int ctas = 8;
   bool operator==(const AllReduceNorm&) const = default;
@@ -114,7 +114,7 @@ struct NamesOf<GroupedKind> {
 /// are merged by them instead of being added. Runs over NCCL as grouped sends and receives.
 struct GroupedExchange {
   GroupedKind kind = GroupedKind::cast;
-  Slice input, output;
+  Slice input = {}, output = {};
   std::optional<Slice> input_log_sum_exp = {}, output_log_sum_exp = {};
   std::vector<std::vector<RowRange>> rows = {};
   int max_ctas = 0, cluster = 0;  ///< as in Collective
@@ -130,7 +130,7 @@ struct NamesOf<CopyPath> {
 
 /// Pull (source on a peer), push (destination on a peer) or local copy of equal shapes.
 struct Copy {
-  Slice source, destination;
+  Slice source = {}, destination = {};
   CopyPath path = CopyPath::copy_engine;
   bool operator==(const Copy&) const = default;
 };
@@ -178,7 +178,7 @@ struct NamesOf<MemoryKernel> {
 /// result does.
 struct MemoryBound {
   MemoryKernel kernel = MemoryKernel::fill;
-  std::vector<Slice> reads, writes;
+  std::vector<Slice> reads = {}, writes = {};
   bool operator==(const MemoryBound&) const = default;
 };
 
@@ -187,7 +187,7 @@ struct MemoryBound {
 /// keys and values lie in the rows just before qkv's, are attended to as well; then there is one sequence. So are those
 /// of `cached`[earlier tokens, 2 kv_heads x head_dim], as many of each sequence, which come before them.
 struct Attention {
-  Slice qkv, output;
+  Slice qkv = {}, output = {};
   int heads = 0, kv_heads = 0, head_dim = 0;
   std::int64_t prefix = 0;
   int max_sms = 0;  ///< a persistent kernel on so many SMs; 0: one CTA a tile, no limit
@@ -220,7 +220,7 @@ struct AttentionPart {
 /// a persistent kernel; output as queries, log_sum_exp [tokens, heads] in fp32, so that results over other keys can be
 /// merged. `parts` has an entry for each rank, whose parts do not overlap; a query of no part gets an empty result.
 struct PartialAttention {
-  Slice queries, keys_values, output, log_sum_exp;
+  Slice queries = {}, keys_values = {}, output = {}, log_sum_exp = {};
   int heads = 0, kv_heads = 0, head_dim = 0;
   std::vector<std::vector<AttentionPart>> parts = {};
   int max_sms = 0;  ///< 0: no limit

@@ -294,8 +294,8 @@ TEST(FluidPool, FlowsThatStartAndEndUnseenEndAsIfTheyWereTold) {
     FluidPool pool(engine);
     const PathId path = pool.add_path({{pool.add_resource(100), 1}});
     auto short_ones = chain_of(pool, engine, 333.3, 40.0, path, 100),
-         long_ones = chain_of(pool, engine, 2000, 30.0, path, 20);
-    auto late = chain_of(pool, engine, 700, 50.0, path, 9);
+         long_ones = chain_of(pool, engine, 2000.0, 30.0, path, 20);
+    auto late = chain_of(pool, engine, 700.0, 50.0, path, 9);
     short_ones.start();
     long_ones.start();
     engine.at(from_us(501), {[](void* chain) { static_cast<decltype(late)*>(chain)->start(); }, &late});

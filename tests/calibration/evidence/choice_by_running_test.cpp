@@ -30,8 +30,9 @@ TEST(WorthTrying, TakesTheFirstTwoOfAKindAndSerial) {
   for (const TriedSchedule& one : pair.fastest_first) {
     const Family& family = one.request.schedule.family;
     serial += std::holds_alternative<Serial>(family);
-    if (const auto* hybrid = std::get_if<Hybrid>(&family))
+    if (const auto* hybrid = std::get_if<Hybrid>(&family)) {
       EXPECT_LE((++of_kind[{family.index(), static_cast<int>(hybrid->trigger), static_cast<int>(hybrid->mover)}]), 2);
+    }
   }
   EXPECT_EQ(pair.fastest_first.size(), 6u);
   EXPECT_EQ(serial, 1);
@@ -55,7 +56,9 @@ TEST(WorthTrying, IsPredictedAtTheClockOfTheTurns) {
   for (std::size_t i = 0; i < alone.fastest_first.size(); ++i) {
     const double longer = pairs[0].fastest_first[i].predicted_us / alone.fastest_first[i].predicted_us;
     const bool is_serial = std::holds_alternative<Serial>(alone.fastest_first[i].request.schedule.family);
-    if (is_serial) EXPECT_GT(longer, 1.0);
+    if (is_serial) {
+      EXPECT_GT(longer, 1.0);
+    }
     least = std::min(least, longer), most = std::max(most, longer);
   }
   EXPECT_LT(least, 1.0);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <system_error>
+#include <tuple>
 #include <vector>
 
 #include "models/base/input_error.hpp"
@@ -26,7 +27,7 @@ std::string text_of(const Action& action) {
 TEST(FailureText, IsWhatWeAndTheOperatingSystemSay) {
   EXPECT_EQ(failure_text(InputError("field", "expected more")), "field: expected more");
   EXPECT_EQ(failure_text(std::system_error(ENOSPC, std::generic_category(), "file")), "file: No space left on device");
-  EXPECT_EQ(text_of([] { std::filesystem::file_size("/nowhere/at all"); }),
+  EXPECT_EQ(text_of([] { std::ignore = std::filesystem::file_size("/nowhere/at all"); }),
             "/nowhere/at all: No such file or directory");
 }
 
@@ -43,7 +44,7 @@ TEST(FailureText, HidesWhatLibrariesSayOfTheirInsides) {
             "there is not enough memory for this");
   EXPECT_EQ(failure_text(std::bad_alloc()), "there is not enough memory for this");
   const std::string own = "an error of weft itself, which its authors want to know of";
-  EXPECT_EQ(text_of([] { nlohmann::json::parse("{"); }), own);
+  EXPECT_EQ(text_of([] { std::ignore = nlohmann::json::parse("{"); }), own);
   EXPECT_EQ(text_of([] { std::vector<int>().at(1); }), own);
 }
 

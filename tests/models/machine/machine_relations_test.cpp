@@ -34,7 +34,9 @@ json band(const std::string& stratum, double from_us = 0, double low = -0.1, dou
 
 TEST(MachineRelations, HoldInAllShippedProfiles) {
   for (const auto& file : std::filesystem::directory_iterator(machines()))
-    if (file.path().extension() == ".json") EXPECT_EQ(error_of([&] { read_machine(file.path()); }), "") << file.path();
+    if (file.path().extension() == ".json") {
+      EXPECT_EQ(error_of([&] { read_machine(file.path()); }), "") << file.path();
+    }
 }
 
 TEST(MachineRelations, NoLinkCarriesMoreThanItsPeak) {

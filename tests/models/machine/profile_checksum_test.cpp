@@ -9,9 +9,9 @@ namespace {
 
 class ProfileChecksum : public testing::Test {
  protected:
-  std::string of(const std::string& profile, const std::string& table) const {
+  std::string of(const std::string& text, const std::string& table) const {
     folder.write("a.txt", table);
-    folder.write("a.json", profile);
+    folder.write("a.json", text);
     return profile_checksum(folder.path() / "a.json");
   }
 
