@@ -53,8 +53,8 @@ struct Layout {
   std::int64_t rows = 0, columns = 0;            ///< logical matrix
   std::int64_t tile_rows = 0, tile_columns = 0;  ///< must divide rows and columns
   TileOrder order = {};
-  std::vector<std::int64_t> group_tiles =
-      {};  ///< tiles of each group, in execution order (sub_tile_ordered, per_destination)
+  /// Tiles of each group, in execution order (sub_tile_ordered, per_destination).
+  std::vector<std::int64_t> group_tiles = {};
   bool operator==(const Layout&) const = default;
 };
 

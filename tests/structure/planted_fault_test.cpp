@@ -20,8 +20,10 @@ TEST(PlantedFaults, FindTheirPlacesInTheSources) {
   for (const auto& fault : nlohmann::json::parse(text_of("tests/planted_faults.json"))) {
     const std::string text = text_of(fault.at("file")), old = fault.at("old");
     const std::size_t place = text.find(old);
-    ASSERT_NE(place, std::string::npos) << fault.at("fault");
-    EXPECT_EQ(text.find(old, place + 1), std::string::npos) << fault.at("fault");
+    EXPECT_NE(place, std::string::npos) << fault.at("fault");
+    if (place != std::string::npos) {
+      EXPECT_EQ(text.find(old, place + 1), std::string::npos) << fault.at("fault");
+    }
   }
 }
 
