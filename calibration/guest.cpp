@@ -11,7 +11,7 @@
 #include <cstring>
 #include <thread>
 
-#include "models/execution/executor.hpp"
+#include "models/execution/execution_error.hpp"
 
 namespace weft::calibration {
 namespace {

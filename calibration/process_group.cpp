@@ -17,7 +17,7 @@
 #include <sstream>
 #include <utility>
 
-#include "models/execution/executor.hpp"
+#include "models/execution/execution_error.hpp"
 
 namespace weft::calibration {
 namespace {

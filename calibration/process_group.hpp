@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/execution/executor.hpp"
+#include "models/execution/execution_error.hpp"
 
 namespace weft::calibration {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <new>
 
-#include "models/execution/executor.hpp"
+#include "models/execution/execution_error.hpp"
 
 namespace weft::calibration {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "models/base/division.hpp"
 #include "models/cost/l2_reuse.hpp"
 #include "models/schedule/footprint.hpp"
 #include "models/schedule/layout.hpp"
@@ -34,18 +35,19 @@ double bytes_read_again(const Schedule& schedule, OperationId id, const Gemm& ge
   if (!gemm.kernel || !runs_own_kernel(gemm)) return 0;
   const MatrixSize size = size_of_block(gemm, schedule.gpus);
   const TileGrid grid = tile_grid(*gemm.kernel, size);
-  const double blocks = 1.0 + static_cast<double>(gemm.earlier.size());
-  const auto bands_of = [&](const TileOrder& order) {
-    const std::int64_t rows = band_rows(order, grid);
-    return blocks * static_cast<double>((grid.rows + rows - 1) / rows);
+  const auto blocks = 1 + static_cast<std::int64_t>(gemm.earlier.size());
+  const auto bands_of = [](const TileOrder& order, const TileGrid& rows) {
+    return static_cast<double>(divided_up(rows.rows, band_rows(order, rows)));
   };
+  const double bands = static_cast<double>(blocks) * bands_of(gemm.order, grid);
+  const double usual_bands = bands_of(own_order, {blocks * grid.rows, grid.columns});
   const auto bytes_each = static_cast<double>(bytes_of(schedule.buffers[gemm.a.buffer].dtype));
   const double b_bytes = static_cast<double>(size.n * size.k) * bytes_each;
-  const double rows_bytes = blocks * static_cast<double>(size.m * (size.k + size.n)) * bytes_each;  // of a and c
-  const auto again = [&](double bands, double beside_bytes) {
-    return (bands - 1) * b_bytes * l2_miss_share(machine.gpu, b_bytes + (rows_bytes + beside_bytes) / bands);
+  const double rows_bytes = static_cast<double>(blocks * size.m * (size.k + size.n)) * bytes_each;  // of a and c
+  const auto again = [&](double reads, double beside_bytes) {
+    return (reads - 1) * b_bytes * l2_miss_share(machine.gpu, b_bytes + (rows_bytes + beside_bytes) / reads);
   };
-  return std::max(0.0, again(bands_of(gemm.order), bytes_written_beside(schedule, id)) - again(bands_of(own_order), 0));
+  return std::max(0.0, again(bands, bytes_written_beside(schedule, id)) - again(usual_bands, 0));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "models/check/wait_chain.hpp"
-#include "models/execution/executor.hpp"
+#include "models/execution/execution_error.hpp"
 #include "models/schedule/counters.hpp"
 #include "models/schedule/facts.hpp"
 #include "sim/skew.hpp"

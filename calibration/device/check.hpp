@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <string>
 
-#include "models/execution/executor.hpp"
+#include "models/execution/execution_error.hpp"
 
 namespace weft::calibration::device {
 

@@ -21,11 +21,45 @@ struct Item {
   int head;
 };
 
-/// What the loader tells the workers beside the queries.
+/// Item `number` of the launch; without queries where there are not as many.
+__device__ Item item_of(const Work& work, int number) {
+  if (number >= work.count) return {};
+  return {work.tiles[number / work.heads], number % work.heads};
+}
+
+constexpr int warps_of_workers = flash::working_warpgroups * flash::warpgroup / 32;
+
+/// The number of the item under way, from the loader to each warp of workers.
+struct Told {
+  hopper::Barrier told, read;
+  int number;
+
+  /// By one thread, before the CTA meets.
+  __device__ void init() {
+    hopper::init(told, 1);
+    hopper::init(read, warps_of_workers);
+  }
+  __device__ void tell(int next, std::uint32_t parity) {
+    hopper::wait(read, parity ^ 1);
+    number = next;
+    hopper::arrive(told);
+  }
+  /// By all threads of a warp.
+  __device__ int hear(std::uint32_t parity) {
+    hopper::wait(told, parity);
+    int heard = 0;
+    if (threadIdx.x % 32 == 0) {
+      heard = number;
+      hopper::arrive(read);
+    }
+    return __shfl_sync(0xffffffffU, heard, 0);
+  }
+};
+
 template <int head_dim>
 struct SharedMemory {
   flash::SharedMemory<head_dim> tiles;
-  Item item;  ///< the one under way; without queries: there is none left
+  Told item;
 };
 
 /// The tiles of keys that a tile of queries sees: part after part, each from its last tile to its first, so that those
@@ -81,17 +115,16 @@ __device__ void load_item(flash::SharedMemory<head_dim>& shared, const Work& wor
 template <int head_dim>
 __device__ void load_items(SharedMemory<head_dim>& shared, const Work& work) {
   flash::Ring ring;
-  std::uint32_t parity = 0;
+  std::uint32_t parity = 0, queries_parity = 0;
   for (int number = take(work);; parity ^= 1) {
-    Item item{};
-    if (number < work.count) item = {work.tiles[number / work.heads], number % work.heads};
-    hopper::wait(shared.tiles.queries_free, parity ^ 1);
-    shared.item = item;
-    if (item.tile.key_tiles > 0)
-      load_item<head_dim>(shared.tiles, work, item, ring);
-    else
-      hopper::arrive(shared.tiles.queries_loaded);
+    shared.item.tell(number, parity);
+    const Item item = item_of(work, number);
     if (item.tile.queries == 0) return;
+    if (item.tile.key_tiles > 0) {
+      hopper::wait(shared.tiles.queries_free, queries_parity ^ 1);
+      load_item<head_dim>(shared.tiles, work, item, ring);
+      queries_parity ^= 1;
+    }
     number = take(work);
   }
 }
@@ -165,16 +198,16 @@ template <int head_dim>
 __device__ void attend(SharedMemory<head_dim>& shared, const Work& work) {
   const Worker worker;
   flash::Rings rings;
+  std::uint32_t queries_parity = 0;
   for (std::uint32_t parity = 0;; parity ^= 1) {
-    hopper::wait(shared.tiles.queries_loaded, parity);
-    const Item item = shared.item;
+    const Item item = item_of(work, shared.item.hear(parity));
     if (item.tile.queries == 0) return;
     if (item.tile.key_tiles == 0) {
       store_empty<head_dim>(worker, work, item);
-      hopper::meet_warpgroup(1 + worker.group);  // all have read the item
-      worker.release(shared.tiles.queries_free);
       continue;
     }
+    hopper::wait(shared.tiles.queries_loaded, queries_parity);
+    queries_parity ^= 1;
     KeyWalk walk(work, item.tile);
     const auto mask_next = [&](float(&products)[64]) {
       walk.advance();
@@ -195,7 +228,10 @@ template <int head_dim>
 __global__ void __launch_bounds__(flash::threads, 1) partial_attention_kernel(const __grid_constant__ Work work) {
   extern __shared__ std::byte memory[];
   auto& shared = hopper::aligned<SharedMemory<head_dim>>(memory);
-  if (threadIdx.x == 0) flash::init_barriers<head_dim>(shared.tiles);
+  if (threadIdx.x == 0) {
+    shared.item.init();
+    flash::init_barriers<head_dim>(shared.tiles);
+  }
   __syncthreads();
   if (threadIdx.x < flash::warpgroup) {
     hopper::give_registers_back<registers_of_loader>();

@@ -5,7 +5,7 @@
 
 #include "calibration/device/schedule_error.hpp"
 #include "calibration/shared_state.hpp"
-#include "models/execution/executor.hpp"
+#include "models/execution/execution_error.hpp"
 
 namespace weft::calibration::device {
 

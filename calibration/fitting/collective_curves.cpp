@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "models/base/statistics.hpp"
-#include "models/execution/executor.hpp"
+#include "models/execution/execution_error.hpp"
 
 namespace weft::calibration::fitting {
 namespace {

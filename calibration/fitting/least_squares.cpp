@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/execution/executor.hpp"
+#include "models/execution/execution_error.hpp"
 
 namespace weft::calibration::fitting {
 namespace {

@@ -1,6 +1,7 @@
 // What the simulator and the real GPUs have in common.
 #pragma once
 
+#include "models/execution/execution_error.hpp"
 #include "models/execution/trace.hpp"
 #include "models/machine/machine.hpp"
 #include "models/schedule/schedule.hpp"
@@ -13,11 +14,6 @@ class Executor {
   /// Runs the schedule until its iteration time is steady. Throws InputError for a schedule that this executor or
   /// machine cannot run, with the reason, and ExecutionError when the run itself fails (deadlock, a dead rank).
   virtual Trace run(const Schedule& schedule, const Machine& machine) = 0;
-};
-
-class ExecutionError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
 };
 
 }  // namespace weft

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "models/execution/executor.hpp"
+#include "models/execution/execution_error.hpp"
 #include "models/machine/program_file.hpp"
 
 namespace weft::scenarios::study {

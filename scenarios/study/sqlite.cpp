@@ -3,7 +3,7 @@
 #include <sqlite3.h>
 
 #include "models/base/input_error.hpp"
-#include "models/execution/executor.hpp"
+#include "models/execution/execution_error.hpp"
 
 namespace weft::scenarios::study {
 namespace {

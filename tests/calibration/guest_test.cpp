@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/execution/executor.hpp"
+#include "models/execution/execution_error.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace weft::calibration {

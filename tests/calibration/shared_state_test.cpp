@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string>
 
-#include "models/execution/executor.hpp"
+#include "models/execution/execution_error.hpp"
 
 namespace weft::calibration {
 namespace {

@@ -44,6 +44,21 @@ TEST(BandTraffic, IsOfAllOfBForEachBandThatANarrowerOneAdds) {
   EXPECT_DOUBLE_EQ(read_again(in_bands(2), b_bytes / 2), (16 - 4) * b_bytes);
 }
 
+TEST(BandTraffic, IsOfBlocksOfFewerRowsThanABand) {
+  Schedule schedule = in_bands(own_order.swizzle);
+  auto& gemm = std::get<Gemm>(schedule.operations[0].work);
+  const auto take_rows = [&](int block) {
+    const RowRange taken{block * 2 * own_tile_m, 2 * own_tile_m};
+    gemm.a.rows = taken, gemm.c.rows = taken;
+  };
+  for (int block = 0; block < 15; ++block) {
+    take_rows(block);
+    gemm.earlier.push_back({.a = gemm.a, .c = gemm.c});
+  }
+  take_rows(15);
+  EXPECT_DOUBLE_EQ(read_again(schedule, b_bytes / 2), (16 - 4) * b_bytes);
+}
+
 TEST(BandTraffic, IsNothingWhereABandAndBFitTheL2) {
   const double of_band = b_bytes + (a_bytes + c_bytes) / 16;
   EXPECT_DOUBLE_EQ(read_again(in_bands(2), of_band), 0);

@@ -11,7 +11,7 @@
 #include "calibration/fitting/transfer_energy.hpp"
 #include "models/cost/gemm_kernel_choice.hpp"
 #include "models/cost/gemm_model.hpp"
-#include "models/execution/executor.hpp"
+#include "models/execution/execution_error.hpp"
 #include "models/machine/machine_json.hpp"
 #include "tests/source_folder.hpp"
 
