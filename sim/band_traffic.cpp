@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/base/division.hpp"
+#include "models/cost/gemm_model.hpp"
 #include "models/cost/l2_reuse.hpp"
 #include "models/schedule/footprint.hpp"
 #include "models/schedule/layout.hpp"
@@ -31,23 +32,39 @@ double bytes_written_beside(const Schedule& schedule, OperationId gemm) {
   return bytes;
 }
 
+bool fetches(const Gemm& gemm) {
+  return gemm.a_from ||
+         std::ranges::any_of(gemm.earlier, [](const RowBlock& block) { return block.a_from.has_value(); });
+}
+
+/// How many of `blocks` come one after the other, as far as what they read of b goes: all that wait for their rows,
+/// else those of a wave of tiles as one.
+double blocks_apart(const Gemm& gemm, std::int64_t blocks, const TileGrid& block, int sms) {
+  const auto all = static_cast<double>(blocks);
+  if (fetches(gemm)) return all;
+  return std::max(1.0, all * std::min(1.0, static_cast<double>(block.tiles()) / sms));
+}
+
+/// Of tiles in this order.
+double bands_of(const TileOrder& order, const TileGrid& grid) {
+  return static_cast<double>(divided_up(grid.rows, band_rows(order, grid)));
+}
+
 double bytes_read_again(const Schedule& schedule, OperationId id, const Gemm& gemm, const Machine& machine) {
   if (!gemm.kernel || !runs_own_kernel(gemm)) return 0;
   const MatrixSize size = size_of_block(gemm, schedule.gpus);
   const TileGrid grid = tile_grid(*gemm.kernel, size);
   const auto blocks = 1 + static_cast<std::int64_t>(gemm.earlier.size());
-  const auto bands_of = [](const TileOrder& order, const TileGrid& rows) {
-    return static_cast<double>(divided_up(rows.rows, band_rows(order, rows)));
-  };
-  const double bands = static_cast<double>(blocks) * bands_of(gemm.order, grid);
-  const double usual_bands = bands_of(own_order, {blocks * grid.rows, grid.columns});
+  const int sms = persistent_ctas(machine.gpu, *gemm.kernel);
+  const double reads = blocks_apart(gemm, blocks, grid, sms) * bands_of(gemm.order, grid);
+  const double usual_reads = bands_of(own_order, {blocks * grid.rows, grid.columns});
   const auto bytes_each = static_cast<double>(bytes_of(schedule.buffers[gemm.a.buffer].dtype));
   const double b_bytes = static_cast<double>(size.n * size.k) * bytes_each;
   const double rows_bytes = static_cast<double>(blocks * size.m * (size.k + size.n)) * bytes_each;  // of a and c
-  const auto again = [&](double reads, double beside_bytes) {
-    return (reads - 1) * b_bytes * l2_miss_share(machine.gpu, b_bytes + (rows_bytes + beside_bytes) / reads);
+  const auto again = [&](double times, double beside_bytes) {
+    return (times - 1) * b_bytes * l2_miss_share(machine.gpu, b_bytes + (rows_bytes + beside_bytes) / times);
   };
-  return std::max(0.0, again(bands, bytes_written_beside(schedule, id)) - again(usual_bands, 0));
+  return std::max(0.0, again(reads, bytes_written_beside(schedule, id)) - again(usual_reads, 0));
 }
 
 }  // namespace

@@ -44,19 +44,37 @@ TEST(BandTraffic, IsOfAllOfBForEachBandThatANarrowerOneAdds) {
   EXPECT_DOUBLE_EQ(read_again(in_bands(2), b_bytes / 2), (16 - 4) * b_bytes);
 }
 
-TEST(BandTraffic, IsOfBlocksOfFewerRowsThanABand) {
+/// The same product in 16 blocks of two tile rows each.
+Schedule in_blocks(bool are_fetched) {
   Schedule schedule = in_bands(own_order.swizzle);
   auto& gemm = std::get<Gemm>(schedule.operations[0].work);
   const auto take_rows = [&](int block) {
     const RowRange taken{block * 2 * own_tile_m, 2 * own_tile_m};
     gemm.a.rows = taken, gemm.c.rows = taken;
+    if (are_fetched) gemm.a_from = gemm.a;
   };
   for (int block = 0; block < 15; ++block) {
     take_rows(block);
-    gemm.earlier.push_back({.a = gemm.a, .c = gemm.c});
+    gemm.earlier.push_back({.a = gemm.a, .c = gemm.c, .a_from = gemm.a_from});
   }
   take_rows(15);
-  EXPECT_DOUBLE_EQ(read_again(schedule, b_bytes / 2), (16 - 4) * b_bytes);
+  return schedule;
+}
+
+TEST(BandTraffic, IsOfEachBlockThatWaitsForItsRows) {
+  EXPECT_DOUBLE_EQ(read_again(in_blocks(true), b_bytes / 2), (16 - 4) * b_bytes);
+}
+
+TEST(BandTraffic, IsOnceForBlocksThatAWaveOfTilesHolds) {
+  const Schedule schedule = in_blocks(false);
+  const auto& gemm = std::get<Gemm>(schedule.operations[0].work);
+  Machine machine = test_machine();
+  machine.gpu.l2_bytes = static_cast<Bytes>(b_bytes / 2), machine.gpu.l2_lost_bytes = machine.gpu.l2_bytes + 1;
+  const std::int64_t tiles = 16 * 2 * (columns / gemm.kernel->tile_n);
+  machine.gpu.gpc_sms = {static_cast<int>(tiles / 8)};
+  EXPECT_DOUBLE_EQ(bytes_read_again(schedule, 0, machine), (8 - 4) * b_bytes);
+  machine.gpu.gpc_sms = {static_cast<int>(tiles / 4)};
+  EXPECT_DOUBLE_EQ(bytes_read_again(schedule, 0, machine), 0);
 }
 
 TEST(BandTraffic, IsNothingWhereABandAndBFitTheL2) {
