@@ -1,11 +1,11 @@
-// What a run throws that fails.
+// What Executor::run throws where a run fails.
 #pragma once
 
 #include <stdexcept>
 
 namespace weft {
 
-/// A schedule that could have been run was not, as by a deadlock or a dead rank.
+/// Of a schedule that can be run: a deadlock, a dead rank, a device without memory.
 class ExecutionError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
