@@ -32,16 +32,11 @@ double bytes_written_beside(const Schedule& schedule, OperationId gemm) {
   return bytes;
 }
 
-bool fetches(const Gemm& gemm) {
-  return gemm.a_from ||
-         std::ranges::any_of(gemm.earlier, [](const RowBlock& block) { return block.a_from.has_value(); });
-}
-
 /// How many of `blocks` come one after the other, as far as what they read of b goes: all that wait for their rows,
 /// else those of a wave of tiles as one.
 double blocks_apart(const Gemm& gemm, std::int64_t blocks, const TileGrid& block, int sms) {
   const auto all = static_cast<double>(blocks);
-  if (fetches(gemm)) return all;
+  if (fetches_rows(gemm)) return all;
   return std::max(1.0, all * std::min(1.0, static_cast<double>(block.tiles()) / sms));
 }
 

@@ -74,8 +74,7 @@ bool is_seen_by_peers(const Schedule& schedule, const Gemm& gemm) {
 OwnGemmMeeting meeting_of(const Schedule& schedule, OperationId id, const Gemm& gemm, const RankSignals& signals,
                           Arena& arena) {
   if (!ranks_meet(gemm)) return {};
-  const bool fetches =
-      std::ranges::any_of(row_blocks(gemm), [](const RowBlock& block) { return block.a_from.has_value(); });
+  const bool fetches = fetches_rows(gemm);
   return {.flags = signals.flags(id),
           .left = static_cast<std::uint32_t*>(zeroed(sizeof(std::uint32_t), arena)),
           .at_end = ranks_meet_at_end(gemm),

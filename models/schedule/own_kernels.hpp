@@ -72,6 +72,12 @@ inline bool runs_own_kernel(const Gemm& gemm) {
   return !gemm.signals.empty() || !gemm.waits.empty() || (gemm.kernel && is_own_kernel(*gemm.kernel));
 }
 
+/// Whether its launch copies rows of a.
+inline bool fetches_rows(const Gemm& gemm) {
+  return gemm.a_from ||
+         std::ranges::any_of(gemm.earlier, [](const RowBlock& block) { return block.a_from.has_value(); });
+}
+
 /// Whether a GEMM of ours that stores tiles on peers puts little on the links at a time, so that the loads of its next
 /// tiles do not wait behind it. That pays, by 1 to 11 %, where no rank waits for a tile, and where a tile takes 9 us or
 /// more at full clock; where ranks wait for tiles that come faster it costs up to 6 % (19 launches on 2 and on 4
