@@ -72,10 +72,11 @@ void set_curves(ordered_json& profile, const std::string& key, const std::vector
                          {"gpus", curve.gpus},
                          {"max_ctas", curve.max_ctas},
                          {"ctas", curve.ctas},
-                         {"cluster", curve.cluster},
-                         {"source", source},
-                         {"points", points}};
+                         {"cluster", curve.cluster}};
     if (curve.transport != Transport::nccl) written["transport"] = name_of(curve.transport);
+    if (curve.change_bytes > 0) written["change_bytes"] = curve.change_bytes;
+    written["source"] = source;
+    written["points"] = points;
     measured.insert(setting_of(written));
     result.push_back(std::move(written));
   }

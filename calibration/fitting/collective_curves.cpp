@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "calibration/fitting/protocol_change.hpp"
 #include "models/base/statistics.hpp"
 #include "models/execution/execution_error.hpp"
 
@@ -106,6 +107,7 @@ std::vector<CollectiveCurve> build_curves(const std::vector<CollectiveObservatio
     curves.push_back({setting.kind, setting.gpus, setting.max_ctas, count, cluster,
                       points_of(by_size, collective_graph_gap_us), setting.transport});
   }
+  mark_protocol_changes(curves);
   return curves;
 }
 

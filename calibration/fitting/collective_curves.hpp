@@ -34,8 +34,8 @@ struct CtaObservation {
 /// One curve for each setting with at least two sizes, in the order of the settings. A point is the median of what was
 /// measured at that size; what a graph takes beyond its kernel is smoothed over neighbouring sizes. CTAs and clusters
 /// are those of the kernels; where none of the setting was recorded, the default of the same kind (then of `known`
-/// curves) up to the setting's limit, in clusters of four, two or one. Copy engines have none. Throws ExecutionError
-/// where no default is known.
+/// curves) up to the setting's limit, in clusters of four, two or one. Copy engines have none. Where the library takes
+/// another protocol is found by mark_protocol_changes(). Throws ExecutionError where no default is known.
 std::vector<CollectiveCurve> build_curves(const std::vector<CollectiveObservation>& observations,
                                           const std::vector<CtaObservation>& ctas,
                                           const std::vector<CollectiveCurve>& known, double collective_graph_gap_us);

@@ -33,6 +33,29 @@ double usual_gap_us(const std::vector<CurvePoint>& points) {
   return *median;
 }
 
+/// The two points whose line a size lies on.
+struct Segment {
+  std::vector<CurvePoint>::const_iterator low, high;
+};
+
+constexpr double lever = 1.25;  // the slope of two sizes that are nearer is noise
+
+/// Of points on one side of a change of protocol only, since the time jumps there: the two nearest with a lever.
+Segment beside_change(const CollectiveCurve& curve, double bytes, Segment around) {
+  const std::vector<CurvePoint>& points = curve.points;
+  const auto at = [](const CurvePoint& point) { return static_cast<double>(point.bytes); };
+  const auto change = static_cast<double>(curve.change_bytes);
+  if (at(*around.low) >= change || at(*around.high) < change) return around;
+  if (bytes < change) {
+    auto other = around.low;
+    while (other != points.begin() && at(*other) * lever > at(*around.low)) --other;
+    return other == around.low ? around : Segment{other, around.low};
+  }
+  auto other = around.high;
+  while (other + 1 != points.end() && at(*other) < at(*around.high) * lever) ++other;
+  return other == around.high ? around : Segment{around.high, other};
+}
+
 Reading read(const CollectiveCurve& curve, double bytes) {
   const std::vector<CurvePoint>& points = curve.points;
   const double latency_us = points.front().kernel_us;
@@ -44,15 +67,17 @@ Reading read(const CollectiveCurve& curve, double bytes) {
     return {latency_us, latency_us, points.front().alone_us, ctas_at(points.front()), curve.cluster};
   auto upper = std::lower_bound(points.begin(), points.end(), bytes,
                                 [](const CurvePoint& point, double b) { return static_cast<double>(point.bytes) < b; });
-  const bool is_behind = upper == points.end();  // the last two sizes may be near, and their slope is noise then
+  const bool is_behind = upper == points.end();  // the last two sizes may be near
   if (is_behind) --upper;
-  const auto lower = is_behind ? points.begin() : upper - 1;
+  const Segment segment =
+      is_behind ? Segment{points.begin(), upper} : beside_change(curve, bytes, {upper - 1, upper});
+  const CurvePoint &low = *segment.low, &high = *segment.high;
   const auto between_points = [&](double at_low, double at_high) {
-    return line(bytes, static_cast<double>(lower->bytes), at_low, static_cast<double>(upper->bytes), at_high);
+    return line(bytes, static_cast<double>(low.bytes), at_low, static_cast<double>(high.bytes), at_high);
   };
-  const double ctas = std::min(std::max(between_points(ctas_at(*lower), ctas_at(*upper)), 1.0), double(curve.ctas));
-  return {std::max(between_points(lower->kernel_us, upper->kernel_us), latency_us), latency_us,
-          between_points(lower->alone_us, upper->alone_us), ctas, curve.cluster};
+  const double ctas = std::min(std::max(between_points(ctas_at(low), ctas_at(high)), 1.0), double(curve.ctas));
+  return {std::max(between_points(low.kernel_us, high.kernel_us), latency_us), latency_us,
+          between_points(low.alone_us, high.alone_us), ctas, curve.cluster};
 }
 
 Reading between(const Reading& a, const Reading& b, double share) {

@@ -283,6 +283,7 @@ struct CollectiveCurve {
   int cluster = 1;
   std::vector<CurvePoint> points = {};  ///< ascending sizes, at least two
   Transport transport = Transport::nccl;
+  Bytes change_bytes = 0;  ///< from this size on the library takes another protocol, and the time jumps; 0: none known
 };
 
 enum class CollectiveAlgorithm { ring, direct, in_switch };

@@ -94,7 +94,8 @@ double alone_us_from(const JsonValue& value) {
   return time_us;
 }
 
-/// {"collective", "gpus", "max_ctas", "ctas", "cluster", "source", "points": [[bytes, kernel_us, alone_us, CTAs], …]}
+/// {"collective", "gpus", "max_ctas", "ctas", "cluster", "source", "change_bytes", "points": [[bytes, kernel_us, alone_us,
+/// CTAs], …]}
 CollectiveCurve curve_from(JsonObject object, Transport transport = Transport::nccl) {
   CollectiveCurve curve{.transport = transport};
   curve.kind = object.word<CollectiveKind>("collective");
@@ -102,6 +103,7 @@ CollectiveCurve curve_from(JsonObject object, Transport transport = Transport::n
   curve.max_ctas = static_cast<int>(object.integer_or("max_ctas", 0, 0, 1024));
   curve.ctas = static_cast<int>(object.integer("ctas", transport == Transport::nccl_copy_engine ? 0 : 1, 1024));
   curve.cluster = static_cast<int>(object.integer_or("cluster", 1, 1, 16));
+  curve.change_bytes = object.integer_or("change_bytes", 0, 0);
   object.string("source");
   for (const JsonValue& point : object.list("points")) {
     const std::vector<JsonValue> numbers = point.list();

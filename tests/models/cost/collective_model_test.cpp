@@ -56,6 +56,36 @@ TEST(TimeCollective, GoesOnBehindTheCurveAtTheRateOfAllOfIt) {
   EXPECT_DOUBLE_EQ(timing.alone_us, 22 + 63 * 9);
 }
 
+// 10 us for each MB until 3 MB, 2 from there on.
+TEST(TimeCollective, GoesOnOnItsSideOfAChangeOfProtocol) {
+  Machine machine = machine_with_curve();
+  machine.collectives.front().points = {{.bytes = 1'000'000, .kernel_us = 20, .alone_us = 22},
+                                        {.bytes = 2'000'000, .kernel_us = 30, .alone_us = 32},
+                                        {.bytes = 4'000'000, .kernel_us = 25, .alone_us = 27},
+                                        {.bytes = 6'000'000, .kernel_us = 29, .alone_us = 31}};
+  const auto us = [&](Bytes bytes) { return kernel_us(time_collective(machine, all_gather, 4, bytes, 0)); };
+  EXPECT_DOUBLE_EQ(us(3'000'000), 27.5);
+  machine.collectives.front().change_bytes = 3'000'000;
+  EXPECT_DOUBLE_EQ(us(2'900'000), 39);
+  EXPECT_DOUBLE_EQ(us(3'000'000), 23);
+  EXPECT_DOUBLE_EQ(us(3'500'000), 24);
+  EXPECT_DOUBLE_EQ(us(1'500'000), 25);
+  EXPECT_DOUBLE_EQ(us(5'000'000), 27);
+}
+
+// The slope of two sizes that are near is noise, and what has no other size on its side is read as before.
+TEST(TimeCollective, BesideAChangeTakesSizesThatLieApart) {
+  Machine machine = machine_with_curve();
+  machine.collectives.front().change_bytes = 3'000'000;
+  machine.collectives.front().points = {{.bytes = 1'000'000, .kernel_us = 20, .alone_us = 22},
+                                        {.bytes = 1'990'000, .kernel_us = 45, .alone_us = 47},
+                                        {.bytes = 2'000'000, .kernel_us = 30, .alone_us = 32},
+                                        {.bytes = 4'000'000, .kernel_us = 50, .alone_us = 52}};
+  const auto us = [&](Bytes bytes) { return kernel_us(time_collective(machine, all_gather, 4, bytes, 0)); };
+  EXPECT_DOUBLE_EQ(us(2'500'000), 35);
+  EXPECT_DOUBLE_EQ(us(3'000'000), 40);
+}
+
 // The graph of the smallest size was one of those that are launched slowly; of the first five, gaps of 2 us are usual.
 TEST(TimeCollective, BelowTheCurveOfAProfileWithoutProtocolsTakesTheUsualGap) {
   Machine machine = machine_with_curve();
