@@ -235,21 +235,19 @@ TiledWork attention_work(const LaunchSite& site, std::int64_t tiles) {
           .uses = memory_uses(site, touched_bytes)};
 }
 
-/// Tiles of equal work, the mean of the rank's parts; a CTA takes a whole SM, as those of FlashAttention 3 nearly do
-/// (3 warp groups of up to 240 registers a thread).
-KernelLaunch persistent_attention_launch(const LaunchSite& site, std::int64_t tiles, Flops flops, int max_sms) {
+/// Tiles of equal work, the mean of all; a CTA takes a whole SM, as those of FlashAttention 3 and our own nearly do (3
+/// warp groups of up to 240 registers a thread).
+KernelLaunch staying_attention_launch(const LaunchSite& site, const StayingTiles& tiles, int max_sms) {
   const Gpu& gpu = site.machine.gpu;
   const int sms = max_sms > 0 ? std::min(max_sms, site.sms.sms()) : site.sms.sms();
-  const double flops_per_us_of_sm =
-      gpu.flops_per_us_of_sm() * site.clock_share * site.machine.other_kernels.persistent_attention_efficiency;
   KernelLaunch launch;
   launch.cta = {gpu.threads_per_sm / 4, gpu.registers_per_sm, 0};
   launch.limit = Limit::compute;
-  if (site.with_detail) launch.detail = std::to_string(tiles) + " tiles on " + std::to_string(sms) + " SMs";
-  launch.work = attention_work(site, tiles);
+  if (site.with_detail) launch.detail = std::to_string(tiles.count) + " tiles on " + std::to_string(sms) + " SMs";
+  launch.work = attention_work(site, tiles.count);
   launch.work.scheduler = TileScheduler::dynamic_persistent;
-  launch.work.ctas = static_cast<int>(std::min<std::int64_t>(sms, tiles));
-  launch.work.tile_us = std::max(flops / static_cast<double>(tiles) / flops_per_us_of_sm, shortest_us);
+  launch.work.ctas = static_cast<int>(std::min<std::int64_t>(sms, tiles.count));
+  launch.work.tile_us = std::max(tiles.tile_us, shortest_us);
   launch.work.epilogue_us = site.machine.other_kernels.overhead_us;
   return launch;
 }
@@ -444,9 +442,8 @@ KernelLaunch attention_launch(const Attention& attention, const LaunchSite& site
   const Gpu& gpu = site.machine.gpu;
   const std::int64_t tokens = row_count(attention.output.rows, site.schedule.gpus);
   if (attention.max_sms > 0)  // it balances its tiles itself, and so splits no keys
-    return persistent_attention_launch(
-        site, attention_blocks(tokens / attention.sequences) * attention.sequences * attention.heads,
-        flops_of(attention, tokens), attention.max_sms);
+    return staying_attention_launch(
+        site, staying_tiles(site.machine, site.schedule, attention, tokens, site.clock_share), attention.max_sms);
   const auto time = runs_own_attention(site.machine, site.schedule, attention) ? time_own_attention : time_attention;
   const AttentionTiming timing = time(site.machine, attention, tokens, site.clock_share);
   KernelLaunch launch;
@@ -464,11 +461,9 @@ KernelLaunch attention_launch(const Attention& attention, const LaunchSite& site
 }
 
 KernelLaunch partial_attention_launch(const PartialAttention& attention, const LaunchSite& site) {
-  const int rank = site.activity.rank;
-  std::int64_t tiles = 0;
-  for (const AttentionPart& part : attention.parts[rank]) tiles += attention_blocks(part.queries) * attention.heads;
-  return persistent_attention_launch(site, std::max<std::int64_t>(tiles, 1), flops_of(attention, rank),
-                                     attention.max_sms);
+  return staying_attention_launch(
+      site, staying_tiles(site.machine, site.schedule, attention, site.activity.rank, site.clock_share),
+      attention.max_sms);
 }
 
 KernelLaunch holding_launch(int sms, double time_us, const LaunchSite& site) {

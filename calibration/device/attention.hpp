@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "calibration/device/arena.hpp"
+
 namespace weft::calibration::device {
 
 /// Packed rows [q of every head | k of every kv head | v of every kv head], bf16. Queries are rows [prefix, prefix +
@@ -22,13 +24,14 @@ struct AttentionOperands {
 /// Ready to be enqueued on a Hopper GPU.
 class OwnAttention {
  public:
-  /// `max_sms`: CTAs that work through all tiles; 0: one CTA for each tile.
-  OwnAttention(const AttentionOperands& operands, int max_sms);
+  /// `max_sms`: CTAs that stay and take tile after tile; 0: one CTA for each tile.
+  OwnAttention(const AttentionOperands& operands, int max_sms, Arena& arena);
   void enqueue(cudaStream_t stream) const;
 
  private:
   AttentionOperands operands_;
   CUtensorMap rows_, output_;
+  std::uint32_t* taken_ = nullptr;
   int ctas_ = 0;
 };
 

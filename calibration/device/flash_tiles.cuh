@@ -16,7 +16,7 @@ namespace flash {
 inline constexpr int tile_queries = 128, tile_keys = 128, rows_of_warpgroup = 64;
 inline constexpr int warpgroup = 128, working_warpgroups = 2, threads = warpgroup * (1 + working_warpgroups);
 inline constexpr int stages = 2;
-inline constexpr int registers_of_loader = 24, registers_of_workers = 240;
+inline constexpr int registers_of_loader = 40, registers_of_workers = 232;  // the loader keeps where it is
 inline constexpr int box_elements = tile_keys * box_columns, box_bytes = box_elements * 2;
 
 template <int head_dim>

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "calibration/device/check.hpp"
-#include "calibration/device/flash_tiles.cuh"
+#include "calibration/device/flash_items.cuh"
 #include "calibration/device/octet.cuh"
 #include "calibration/device/on_device.hpp"
 #include "calibration/device/partial_attention.hpp"
@@ -12,8 +12,6 @@ namespace {
 
 using flash::Worker;
 using Work = OwnPartialAttention::Work;
-
-constexpr int registers_of_loader = 40, registers_of_workers = 232;  // the loader keeps where it is in the mask
 
 /// One head's queries of a tile.
 struct Item {
@@ -27,40 +25,8 @@ __device__ Item item_of(const Work& work, int number) {
   return {work.tiles[number / work.heads], number % work.heads};
 }
 
-constexpr int warps_of_workers = flash::working_warpgroups * flash::warpgroup / 32;
-
-/// The number of the item under way, from the loader to each warp of workers.
-struct Told {
-  hopper::Barrier told, read;
-  int number;
-
-  /// By one thread, before the CTA meets.
-  __device__ void init() {
-    hopper::init(told, 1);
-    hopper::init(read, warps_of_workers);
-  }
-  __device__ void tell(int next, std::uint32_t parity) {
-    hopper::wait(read, parity ^ 1);
-    number = next;
-    hopper::arrive(told);
-  }
-  /// By all threads of a warp.
-  __device__ int hear(std::uint32_t parity) {
-    hopper::wait(told, parity);
-    int heard = 0;
-    if (threadIdx.x % 32 == 0) {
-      heard = number;
-      hopper::arrive(read);
-    }
-    return __shfl_sync(0xffffffffU, heard, 0);
-  }
-};
-
 template <int head_dim>
-struct SharedMemory {
-  flash::SharedMemory<head_dim> tiles;
-  Told item;
-};
+using SharedMemory = flash::ItemMemory<head_dim>;
 
 /// The tiles of keys that a tile of queries sees: part after part, each from its last tile to its first, so that those
 /// come first that a causal part masks.
@@ -93,10 +59,7 @@ class KeyWalk {
   int part_ = 0, key_tile_ = 0;
 };
 
-/// Every CTA takes until nothing is left, once in vain: after as many the counter is 0 again.
-__device__ int take(const Work& work) {
-  return static_cast<int>(atomicInc(work.taken, static_cast<unsigned>(work.count) + gridDim.x - 1));
-}
+__device__ int take(const Work& work) { return flash::take(work.taken, work.count); }
 
 template <int head_dim>
 __device__ void load_item(flash::SharedMemory<head_dim>& shared, const Work& work, const Item& item,
@@ -228,16 +191,13 @@ template <int head_dim>
 __global__ void __launch_bounds__(flash::threads, 1) partial_attention_kernel(const __grid_constant__ Work work) {
   extern __shared__ std::byte memory[];
   auto& shared = hopper::aligned<SharedMemory<head_dim>>(memory);
-  if (threadIdx.x == 0) {
-    shared.item.init();
-    flash::init_barriers<head_dim>(shared.tiles);
-  }
+  if (threadIdx.x == 0) shared.init();
   __syncthreads();
   if (threadIdx.x < flash::warpgroup) {
-    hopper::give_registers_back<registers_of_loader>();
+    hopper::give_registers_back<flash::registers_of_loader>();
     if (threadIdx.x == 0) load_items<head_dim>(shared, work);
   } else {
-    hopper::take_registers<registers_of_workers>();
+    hopper::take_registers<flash::registers_of_workers>();
     attend<head_dim>(shared, work);
   }
 }
@@ -298,4 +258,4 @@ void OwnPartialAttention::enqueue(cudaStream_t stream) const {
   WEFT_CHECK(cudaGetLastError());
 }
 
-}  // namespace weft::calibration::device
+}  // namespace weft::device

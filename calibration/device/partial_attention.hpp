@@ -11,7 +11,7 @@
 
 #include "calibration/device/arena.hpp"
 #include "calibration/device/kernels.hpp"
-#include "calibration/query_tiles.hpp"
+#include "models/schedule/query_tiles.hpp"
 #include "models/check/hardware_support.hpp"
 
 namespace weft::calibration::device {
@@ -56,4 +56,4 @@ class OwnPartialAttention {
   int head_dim_, ctas_;
 };
 
-}  // namespace weft::calibration::device
+}  // namespace weft::device

@@ -33,9 +33,6 @@ ncclDataType_t nccl_type(DataType type) {
   throw ExecutionError("a collective of a type that NCCL does not know");
 }
 
-/// Of the time limit: a rank that waits in vain says so before the parent, which knows less, ends it.
-constexpr double share_of_one_wait = 0.5;
-
 int held_sms(const Work& work) {
   return match(
       work, [](const OneOf<Delay, Wait> auto& holder) { return holder.held_sms; },
@@ -171,7 +168,7 @@ void Program::plan_attention(const Attention& attention, OperationId id) {
       .heads = attention.heads,
       .kv_heads = attention.kv_heads,
       .head_dim = attention.head_dim};
-  attentions_.try_emplace(id, operands, attention.max_sms);
+  attentions_.try_emplace(id, operands, attention.max_sms, resources_.arena);
 }
 
 void Program::plan_attention(const PartialAttention& attention, OperationId id) {

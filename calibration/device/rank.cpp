@@ -134,13 +134,30 @@ class RankProcess {
     const Instruments instruments{sensors_, clocks_};
     std::vector<TimedProgram> timed;
     for (const auto& one : mix) timed.push_back({one->program, one->launcher, one->measurement});
-    if (job_.in_turn) return measure_in_turn(timed, ranks_, job_.options, instruments, guest_ ? &*guest_ : nullptr);
+    if (job_.in_turn) {
+      const std::unique_ptr<TurnMeeting> meeting = make_meeting();
+      return measure_in_turn(timed, ranks_, job_.options, instruments, guest_ ? &*guest_ : nullptr, meeting.get());
+    }
     for (const TimedProgram& one : timed) {
       if (job_.options.condition == Condition::sustained)
         measure_sustained(one, ranks_, job_.options, instruments);
       else
         measure_after_pause(one, ranks_, job_.options, instruments);
     }
+  }
+
+  /// Null where there is one rank, or GPUs that cannot change each other's memory.
+  std::unique_ptr<TurnMeeting> make_meeting() {
+    if (job_.ranks == 1) return nullptr;
+    std::unique_ptr<TurnMeeting> meeting;
+    try {
+      meeting = std::make_unique<TurnMeeting>(job_.rank, job_.ranks, resources_.symmetric, resources_.wait_note,
+                                              job_.options.time_limit_s * share_of_one_wait);
+    } catch (const ScheduleError&) {
+      return nullptr;
+    }
+    ranks_.barrier();
+    return meeting;
   }
 
   /// Rank by rank the worst element; the worst of all goes into the measurement.

@@ -18,6 +18,9 @@ namespace weft::calibration::device {
 /// Into what there is one of for each operation or stream.
 inline std::size_t index(int id) { return static_cast<std::size_t>(id); }
 
+/// Of the time limit: a rank that waits in vain says so before the parent, which knows less, ends it.
+inline constexpr double share_of_one_wait = 0.5;
+
 /// Who waited in vain, as a kernel noted it for the host.
 class WaitNote {
  public:

@@ -46,11 +46,12 @@ int launches_to_fill(double ms, double iteration_us, int at_least) {
 /// windows that have ended everywhere, so all add the same windows.
 class Settling {
  public:
-  Settling(std::size_t queued, int fewest, RankView& ranks, const Instruments& instruments)
+  Settling(std::size_t queued, int fewest, RankView& ranks, const Instruments& instruments,
+           const TurnMeeting* meeting = nullptr)
       : fewest_(static_cast<std::size_t>(fewest)),
         ranks_(ranks),
         log_(instruments.sensors),
-        windows_(queued, instruments.clocks) {}
+        windows_(queued, instruments.clocks, meeting) {}
 
   /// `add_period` adds the windows of one period, always as many.
   template <class AddPeriod>
@@ -189,7 +190,7 @@ void measure_sustained(const TimedProgram& one, RankView& ranks, const RunOption
 }
 
 void measure_in_turn(const std::vector<TimedProgram>& mix, RankView& ranks, const RunOptions& options,
-                     const Instruments& instruments, Guest* guest) {
+                     const Instruments& instruments, Guest* guest, const TurnMeeting* meeting) {
   std::vector<int> launches;
   double round_us = 0;
   for (const TimedProgram& one : mix) {
@@ -200,7 +201,7 @@ void measure_in_turn(const std::vector<TimedProgram>& mix, RankView& ranks, cons
   const int rounds = std::max(1, static_cast<int>(rounds_ms * 1e3 / round_us));
   const auto queued = static_cast<std::size_t>(queued_ms_of_turns * 1e3 / round_us * static_cast<double>(mix.size()));
   const int leading = std::max(1, static_cast<int>(launches.front() * lead_ms / turn_ms));
-  Settling settling(std::max(queued_windows, queued), options.windows, ranks, instruments);
+  Settling settling(std::max(queued_windows, queued), options.windows, ranks, instruments, meeting);
   settling.run([&](Windows& windows) {
     for (int round = 0; round < rounds; ++round) {
       if (guest != nullptr)

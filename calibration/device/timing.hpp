@@ -4,6 +4,7 @@
 #include "calibration/device/conditions.hpp"
 #include "calibration/device/launcher.hpp"
 #include "calibration/device/sm_clocks.hpp"
+#include "calibration/device/turn_meeting.hpp"
 #include "calibration/guest.hpp"
 #include "calibration/hardware.hpp"
 
@@ -30,8 +31,9 @@ void measure_after_pause(const TimedProgram& one, RankView& ranks, const RunOpti
                          const Instruments& instruments);
 void measure_sustained(const TimedProgram& one, RankView& ranks, const RunOptions& options,
                        const Instruments& instruments);
-/// The schedules take turns, with the guest where there is one (it is prepared); `mix` is not empty.
+/// The schedules take turns, with the guest where there is one (it is prepared), each of which begins with a meeting
+/// where ranks can meet; `mix` is not empty.
 void measure_in_turn(const std::vector<TimedProgram>& mix, RankView& ranks, const RunOptions& options,
-                     const Instruments& instruments, Guest* guest);
+                     const Instruments& instruments, Guest* guest, const TurnMeeting* meeting);
 
 }  // namespace weft::calibration::device

@@ -6,6 +6,7 @@ void Windows::add(const Program& program, const Launcher& launcher, int launches
   const cudaStream_t stream = program.origin();
   if (!windows_.empty() && windows_.back().program != &program)
     WEFT_CHECK(cudaStreamWaitEvent(stream, windows_.back().end.get(), cudaEventWaitDefault));
+  if (meeting_ != nullptr) meeting_->enqueue(stream);
   Window window{&program, launches, make_event(Timed::yes), make_event(Timed::yes)};
   WEFT_CHECK(cudaEventRecord(window.start.get(), stream));
   for (int i = 0; i < launches; ++i) launcher.launch();

@@ -6,13 +6,18 @@
 
 #include "calibration/device/launcher.hpp"
 #include "calibration/device/sm_clocks.hpp"
+#include "calibration/device/turn_meeting.hpp"
 
 namespace weft::calibration::device {
 
 class Windows {
  public:
-  /// `queued`: windows that the GPU is given ahead. Forgets the readings that `clocks` holds.
-  Windows(std::size_t queued, SmClocks& clocks) : queued_(queued), clocks_(clocks) { clocks_.restart(); }
+  /// `queued`: windows that the GPU is given ahead. Forgets the readings that `clocks` holds. With a meeting all ranks
+  /// begin each window together, and the time that they wait is of none.
+  Windows(std::size_t queued, SmClocks& clocks, const TurnMeeting* meeting)
+      : queued_(queued), clocks_(clocks), meeting_(meeting) {
+    clocks_.restart();
+  }
 
   /// Enqueues `launches` iterations behind all windows so far, of whatever program, and waits until no more than
   /// `queued` windows are ahead: after the call all before those have ended.
@@ -41,6 +46,7 @@ class Windows {
 
   std::size_t queued_, ended_ = 0;
   SmClocks& clocks_;
+  const TurnMeeting* meeting_;
   std::vector<Window> windows_;
 };
 

@@ -45,7 +45,8 @@ Bytes common_middle(const std::vector<Bracket>& brackets) {
 
 void mark_protocol_changes(std::vector<CollectiveCurve>& curves) {
   const auto setting_of = [](const CollectiveCurve& curve) {
-    return std::tuple(curve.transport, curve.kind, curve.gpus);
+    const bool is_scatter = curve.kind == CollectiveKind::reduce_scatter;
+    return std::tuple(curve.transport, is_scatter ? CollectiveKind::all_gather : curve.kind, curve.gpus);
   };
   std::map<std::tuple<Transport, CollectiveKind, int>, std::vector<Bracket>> brackets;
   for (const CollectiveCurve& curve : curves)

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "models/base/division.hpp"
+#include "models/schedule/amounts.hpp"
+#include "models/schedule/query_tiles.hpp"
 
 namespace weft {
 namespace {
@@ -68,6 +70,33 @@ KeyBlocks key_blocks_of(const Attention& attention, std::int64_t tokens, std::in
   return blocks;
 }
 
+bool has_own_attention(const Machine& machine, const Schedule& schedule) {
+  return schedule.implementation == Implementation::weft && machine.other_kernels.own_attention_efficiency > 0;
+}
+
+/// A block of queries over a block of keys, by our own kernel.
+double own_block_us(const Machine& machine, int head_dim, double clock_share) {
+  const double flops_per_us =
+      machine.gpu.flops_per_us_of_sm() * clock_share * machine.other_kernels.own_attention_efficiency;
+  return 4.0 * attention_block * attention_block * head_dim / flops_per_us;
+}
+
+/// `tiles` tiles of queries of one head see `key_tiles` blocks of keys together.
+StayingTiles own_staying_tiles(const Machine& machine, const OneOf<Attention, PartialAttention> auto& attention,
+                               std::int64_t tiles, std::int64_t key_tiles, double clock_share) {
+  const double mean_keys = static_cast<double>(key_tiles) / static_cast<double>(std::max<std::int64_t>(tiles, 1));
+  return {std::max<std::int64_t>(tiles * attention.heads, 1),
+          machine.other_kernels.own_attention_start_us +
+              mean_keys * own_block_us(machine, attention.head_dim, clock_share)};
+}
+
+StayingTiles equal_shares(const Machine& machine, std::int64_t tiles, Flops flops, double clock_share) {
+  const std::int64_t count = std::max<std::int64_t>(tiles, 1);
+  const double flops_per_us =
+      machine.gpu.flops_per_us_of_sm() * clock_share * machine.other_kernels.persistent_attention_efficiency;
+  return {count, flops / static_cast<double>(count) / flops_per_us};
+}
+
 }  // namespace
 
 AttentionTiming time_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
@@ -99,8 +128,7 @@ AttentionTiming time_own_attention(const Machine& machine, const Attention& atte
   const OtherKernels& kernels = machine.other_kernels;
   const std::int64_t query_blocks = attention_blocks(tokens / attention.sequences);
   const KeyBlocks keys = key_blocks_of(attention, tokens, query_blocks);
-  const double flops_per_us = machine.gpu.flops_per_us_of_sm() * clock_share * kernels.own_attention_efficiency;
-  const double block_us = 4.0 * attention_block * attention_block * attention.head_dim / flops_per_us;
+  const double block_us = own_block_us(machine, attention.head_dim, clock_share);
   const std::int64_t heads = std::int64_t{attention.heads} * attention.sequences;
   const std::int64_t sms = std::min<std::int64_t>(machine.gpu.sms(), query_blocks * heads);
   const std::int64_t waves = (query_blocks * heads + sms - 1) / sms;
@@ -116,8 +144,30 @@ AttentionTiming time_own_attention(const Machine& machine, const Attention& atte
 }
 
 bool runs_own_attention(const Machine& machine, const Schedule& schedule, const Attention& attention) {
-  return schedule.implementation == Implementation::weft && machine.other_kernels.own_attention_efficiency > 0 &&
-         attention.max_sms == 0 && !attention.cached;
+  return has_own_attention(machine, schedule) && attention.max_sms == 0 && !attention.cached;
+}
+
+StayingTiles staying_tiles(const Machine& machine, const Schedule& schedule, const Attention& attention,
+                           std::int64_t tokens, double clock_share) {
+  const std::int64_t of_head = attention_blocks(tokens / attention.sequences);
+  if (!has_own_attention(machine, schedule) || attention.cached)
+    return equal_shares(machine, of_head * attention.sequences * attention.heads, flops_of(attention, tokens),
+                        clock_share);
+  return own_staying_tiles(machine, attention, of_head * attention.sequences,
+                           key_blocks_of(attention, tokens, of_head).all * attention.sequences, clock_share);
+}
+
+StayingTiles staying_tiles(const Machine& machine, const Schedule& schedule, const PartialAttention& attention,
+                           int rank, double clock_share) {
+  const std::vector<AttentionPart>& parts = attention.parts[static_cast<std::size_t>(rank)];
+  if (!has_own_attention(machine, schedule)) {
+    std::int64_t tiles = 0;
+    for (const AttentionPart& part : parts) tiles += attention_blocks(part.queries) * attention.heads;
+    return equal_shares(machine, tiles, flops_of(attention, rank), clock_share);
+  }
+  const QueryTileSums sums =
+      sum_of_query_tiles(parts, row_count(attention.queries.rows, schedule.gpus), attention_block, attention_block);
+  return own_staying_tiles(machine, attention, sums.tiles, sums.key_tiles, clock_share);
 }
 
 }  // namespace weft

@@ -40,7 +40,21 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
 AttentionTiming time_own_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
                                    double clock_share = 1);
 
-/// Whether our own kernel runs it, and the profile says how fast.
+/// Whether our own kernel runs it by a CTA for each block of queries, and the profile says how fast.
 bool runs_own_attention(const Machine& machine, const Schedule& schedule, const Attention& attention);
+
+/// Tiles of queries that CTAs take one after the other, each with an SM of its own.
+struct StayingTiles {
+  std::int64_t count = 1;
+  double tile_us = 0;  ///< of the mean one
+};
+
+/// Of attention whose CTAs stay on their SMs (`max_sms`, and over parts of the mask), of `tokens` or of one rank, at
+/// `clock_share` of the maximum clock. By our own kernel a tile takes as long as a block in time_own_attention(); of
+/// others, and where the profile does not know ours, its share of the flops at persistent_attention_efficiency.
+StayingTiles staying_tiles(const Machine& machine, const Schedule& schedule, const Attention& attention,
+                           std::int64_t tokens, double clock_share = 1);
+StayingTiles staying_tiles(const Machine& machine, const Schedule& schedule, const PartialAttention& attention,
+                           int rank, double clock_share = 1);
 
 }  // namespace weft

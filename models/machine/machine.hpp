@@ -64,6 +64,7 @@ struct Power {
   double idle_W = 0;
   double gemm_W = 0;
   double tensor_pJ_per_flop = 0;
+  double attention_pJ_per_flop = 0;
   double l2_pJ_per_byte = 0;
   double hbm_pJ_per_byte = 0;
   double copy_pJ_per_byte = 0;

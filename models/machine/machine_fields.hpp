@@ -68,6 +68,8 @@ void describe(auto& io, Like<Power> auto& power) {
              powers});
   io.number("tensor_energy", power.tensor_pJ_per_flop,
             {"pJ/flop", "of the tensor cores, normally distributed data", energies});
+  io.optional("attention_energy", power.attention_pJ_per_flop,
+              {"pJ/flop", "of attention with its exponentials and its L2 traffic; left out: tensor_energy", energies});
   io.optional("l2_energy", power.l2_pJ_per_byte, {"pJ/byte", "of operands from the L2 to the SMs", energies});
   io.number("hbm_energy", power.hbm_pJ_per_byte, {"pJ/byte", "of HBM traffic", energies});
   io.number("copy_energy", power.copy_pJ_per_byte,

@@ -17,6 +17,7 @@
 #include <limits>
 
 #include "models/base/input_error.hpp"
+#include "models/cost/attention_model.hpp"
 #include "models/cost/collective_model.hpp"
 #include "models/schedule/amounts.hpp"
 #include "models/schedule/sequence_order.hpp"
@@ -223,9 +224,13 @@ struct StageTimes {
   double exchange_us = 0, attention_us = 0;
 };
 
-double attention_us(const PartialAttention& attention, const Machine& machine) {
-  const double flops_per_us = machine.gpu.flops_per_us() * machine.other_kernels.persistent_attention_efficiency;
-  return most_flops_of(attention) / flops_per_us + machine.other_kernels.overhead_us;
+double attention_us(const PartialAttention& attention, const Schedule& schedule, const Machine& machine) {
+  double longest_us = 0;
+  for (int rank = 0; rank < schedule.gpus; ++rank) {
+    const StayingTiles tiles = staying_tiles(machine, schedule, attention, rank);
+    longest_us = std::max(longest_us, static_cast<double>(tiles.count) * tiles.tile_us / machine.gpu.sms());
+  }
+  return longest_us + machine.other_kernels.overhead_us;
 }
 
 double exchange_us(const GroupedExchange& exchange, const Schedule& schedule, const Machine& machine) {
@@ -242,7 +247,7 @@ double solver_cost_us(const Schedule& schedule, const Machine& machine) {
   for (const Operation& operation : schedule.operations) {
     match(
         operation.work,
-        [&](const PartialAttention& attention) { attentions.push_back(attention_us(attention, machine)); },
+        [&](const PartialAttention& attention) { attentions.push_back(attention_us(attention, schedule, machine)); },
         [&](const GroupedExchange& exchange) {
           (exchange.kind == GroupedKind::cast ? casts : reduces).push_back(exchange_us(exchange, schedule, machine));
         },

@@ -46,6 +46,23 @@ TEST(Power, TransfersAloneAreNotHeldBack) {
   EXPECT_EQ(run(transfer, 4, machine).time_us, run(transfer, 4, test_machine()).time_us);
 }
 
+// Exponentials and what comes from the L2 cost besides the products.
+TEST(Power, OfAttentionIsItsOwnWhereTheProfileKnowsIt) {
+  const AttentionWorkload attention{.tokens = 16384, .heads = 32, .kv_heads = 8, .head_dim = 128};
+  Machine machine = test_machine();
+  const double unlimited_W = machine.power.limit_W = machine.power.steady_limit_W = 1e4;
+  const Trace by_default = run(attention, 2, machine);
+  ASSERT_LT(by_default.power_W, unlimited_W);
+  machine.power.attention_pJ_per_flop = machine.power.tensor_pJ_per_flop;
+  EXPECT_EQ(run(attention, 2, machine).power_W, by_default.power_W);
+  machine.power.attention_pJ_per_flop = 2 * machine.power.tensor_pJ_per_flop;
+  const Trace dearer = run(attention, 2, machine);
+  EXPECT_GT(dearer.power_W, by_default.power_W);
+  EXPECT_EQ(dearer.time_us, by_default.time_us);
+  machine.power.limit_W = machine.power.steady_limit_W = 0.9 * dearer.power_W;
+  EXPECT_LT(run(attention, 2, machine).clock_MHz, machine.gpu.max_clock_MHz);
+}
+
 TEST(Power, GemmRunsFasterWhenItAlternatesWithCommunication) {
   const GemmWorkload gemm{8192, 8192, 4096};
   const PairWorkload pair{PairOp::gemm_all_reduce, gemm.m, gemm.n, gemm.k};

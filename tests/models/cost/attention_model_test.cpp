@@ -110,6 +110,42 @@ TEST(OwnAttention, RunsNeitherForOthersNorOverCachedKeysNorOnFewSms) {
   EXPECT_FALSE(runs_own_attention(one, schedule, heads(1, 128)));
 }
 
+TEST(StayingTiles, OfOurOwnKernelTakeAStartAndTheirKeys) {
+  // 4 blocks of queries of 3 heads see 2.5 blocks of keys on average; behind a prefix of two blocks 4.5.
+  const Machine one = machine_of_own_attention();
+  const StayingTiles tiles = staying_tiles(one, Schedule(), heads(3, 128), 512);
+  EXPECT_EQ(tiles.count, 12);
+  EXPECT_DOUBLE_EQ(tiles.tile_us, 2 + 2.5 * block_flops / 0.5e6);
+  EXPECT_DOUBLE_EQ(staying_tiles(one, Schedule(), heads(3, 128, 256), 512).tile_us, 2 + 4.5 * block_flops / 0.5e6);
+  EXPECT_DOUBLE_EQ(staying_tiles(one, Schedule(), heads(3, 128), 512, 0.5).tile_us, 2 + 5 * block_flops / 0.5e6);
+}
+
+TEST(StayingTiles, OfOthersTakeTheirShareOfTheFlops) {
+  Machine one = machine_of_own_attention();
+  one.other_kernels.persistent_attention_efficiency = 0.25;
+  Schedule schedule;
+  schedule.implementation = Implementation::pytorch;
+  const StayingTiles tiles = staying_tiles(one, schedule, heads(3, 128), 512);
+  EXPECT_EQ(tiles.count, 12);
+  EXPECT_DOUBLE_EQ(tiles.tile_us, 2 * block_flops / 0.25e6);
+  one.other_kernels.own_attention_efficiency = 0;
+  EXPECT_DOUBLE_EQ(staying_tiles(one, Schedule(), heads(3, 128), 512).tile_us, tiles.tile_us);
+}
+
+TEST(StayingTiles, OverPartsOfTheMaskAreThoseOfTheKernel) {
+  // 256 queries of rank 1 see 256 keys of one part and causally as many of another: tiles of 3 and 4 blocks of keys.
+  PartialAttention attention{.heads = 2, .kv_heads = 1, .head_dim = 128};
+  attention.queries.rows = RowRange{0, 256};
+  attention.parts = {{}, {{0, 256, 0, 256}, {0, 256, 256, 256, AttentionMask::causal}}};
+  const StayingTiles tiles = staying_tiles(machine_of_own_attention(), Schedule(), attention, 1);
+  EXPECT_EQ(tiles.count, 4);
+  EXPECT_DOUBLE_EQ(tiles.tile_us, 2 + 3.5 * block_flops / 0.5e6);
+  EXPECT_EQ(staying_tiles(machine_of_own_attention(), Schedule(), attention, 0).count, 4);
+  Machine others = machine();
+  others.other_kernels.persistent_attention_efficiency = 0.25;
+  EXPECT_EQ(staying_tiles(others, Schedule(), attention, 1).count, 8);
+}
+
 TEST(AttentionModel, CountsBothProductsOfACausalSequence) {
   EXPECT_DOUBLE_EQ(flops_of(heads(2, 64, 100), 200), 4.0 * 200 * 200 * 2 * 64);
 }

@@ -1,10 +1,10 @@
-#include "calibration/query_tiles.hpp"
+#include "models/schedule/query_tiles.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <set>
 
-namespace weft::calibration {
+namespace weft {
 namespace {
 
 std::int64_t end_of(const AttentionPart& part) { return part.first_query + part.queries; }
@@ -32,17 +32,33 @@ QueryTile tile_of(const std::vector<AttentionPart>& parts, std::int64_t first, s
   return tile;
 }
 
+template <class Visit>
+void for_each_tile(const std::vector<AttentionPart>& parts, std::int64_t queries, int tile_queries, int tile_keys,
+                   const Visit& visit) {
+  const std::set<std::int64_t> all = borders(parts, queries);
+  for (auto border = all.begin(); std::next(border) != all.end(); ++border)
+    for (std::int64_t first = *border, end = *std::next(border); first < end; first += tile_queries)
+      visit(tile_of(parts, first, std::min(first + tile_queries, end), tile_keys));
+}
+
 }  // namespace
 
 std::vector<QueryTile> query_tiles(const std::vector<AttentionPart>& parts, std::int64_t queries, int tile_queries,
                                    int tile_keys) {
   std::vector<QueryTile> tiles;
-  const std::set<std::int64_t> all = borders(parts, queries);
-  for (auto border = all.begin(); std::next(border) != all.end(); ++border)
-    for (std::int64_t first = *border, end = *std::next(border); first < end; first += tile_queries)
-      tiles.push_back(tile_of(parts, first, std::min(first + tile_queries, end), tile_keys));
+  for_each_tile(parts, queries, tile_queries, tile_keys, [&](const QueryTile& tile) { tiles.push_back(tile); });
   std::ranges::stable_sort(tiles, std::greater{}, &QueryTile::key_tiles);
   return tiles;
 }
 
-}  // namespace weft::calibration
+QueryTileSums sum_of_query_tiles(const std::vector<AttentionPart>& parts, std::int64_t queries, int tile_queries,
+                                 int tile_keys) {
+  QueryTileSums sums;
+  for_each_tile(parts, queries, tile_queries, tile_keys, [&](const QueryTile& tile) {
+    ++sums.tiles;
+    sums.key_tiles += tile.key_tiles;
+  });
+  return sums;
+}
+
+}  // namespace weft

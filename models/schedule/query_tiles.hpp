@@ -6,7 +6,7 @@
 
 #include "models/schedule/schedule.hpp"
 
-namespace weft::calibration {
+namespace weft {
 
 /// Queries [first_query, first_query + queries) of those parts whose bits are set; `key_tiles` tiles of keys hold what
 /// any of them sees, part after part, each part's tiles counted from its first key on.
@@ -22,4 +22,11 @@ struct QueryTile {
 std::vector<QueryTile> query_tiles(const std::vector<AttentionPart>& parts, std::int64_t queries, int tile_queries,
                                    int tile_keys);
 
-}  // namespace weft::calibration
+/// Those tiles together.
+struct QueryTileSums {
+  std::int64_t tiles = 0, key_tiles = 0;
+};
+QueryTileSums sum_of_query_tiles(const std::vector<AttentionPart>& parts, std::int64_t queries, int tile_queries,
+                                 int tile_keys);
+
+}  // namespace weft

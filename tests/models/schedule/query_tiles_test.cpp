@@ -1,10 +1,10 @@
-#include "calibration/query_tiles.hpp"
+#include "models/schedule/query_tiles.hpp"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 
-namespace weft::calibration {
+namespace weft {
 namespace {
 
 using testing::ElementsAre;
@@ -47,5 +47,15 @@ TEST(QueryTiles, HoldEveryQueryOnce) {
   EXPECT_EQ(next, 1000);
 }
 
+TEST(QueryTiles, AreSummedAsTheyAreCut) {
+  const std::vector<AttentionPart> parts{
+      {0, 700, 0, 30}, {350, 350, 30, 400, AttentionMask::causal}, {17, 400, 500, 129}};
+  std::int64_t key_tiles = 0;
+  for (const QueryTile& tile : tiles_of(parts, 1000)) key_tiles += tile.key_tiles;
+  const QueryTileSums sums = sum_of_query_tiles(parts, 1000, tile_queries, tile_keys);
+  EXPECT_EQ(sums.tiles, static_cast<std::int64_t>(tiles_of(parts, 1000).size()));
+  EXPECT_EQ(sums.key_tiles, key_tiles);
+}
+
 }  // namespace
-}  // namespace weft::calibration
+}  // namespace weft
