@@ -185,6 +185,60 @@ class Attentions {
 
 }  // namespace
 
+namespace {
+
+/// Queries, keys and values lie apart where a reference reads them, and are packed first.
+Schedule packed_attention(int head_dim, std::int64_t rows, int max_sms) {
+  const std::int64_t query_columns = std::int64_t{heads} * head_dim,
+                     key_columns = std::int64_t{2} * kv_heads * head_dim;
+  Schedule schedule;
+  schedule.name = "causal attention, heads of " + std::to_string(head_dim) + ", " + std::to_string(rows) + " rows, " +
+                  (max_sms > 0 ? std::to_string(max_sms) + " SMs" : "a grid");
+  schedule.family = "serial";
+  schedule.gpus = 1;
+  schedule.streams = {{"compute", 0}};
+  schedule.buffers = {{"queries", rows, query_columns, DataType::bf16, Memory::local},
+                      {"keys and values", rows, key_columns, DataType::bf16, Memory::local},
+                      {"packed", rows, query_columns + key_columns, DataType::bf16, Memory::local},
+                      {"output", rows, query_columns, DataType::bf16, Memory::local}};
+  const auto slice = [&](BufferId buffer, std::int64_t first_column, std::int64_t columns) {
+    return Slice{.buffer = buffer, .rows = RowRange{0, rows}, .first_column = first_column, .columns = columns};
+  };
+  const BufferId queries = 0, keys_values = 1, packed = 2, output = 3;
+  schedule.operations = {
+      {"pack queries", 0, {}, Copy{slice(queries, 0, query_columns), slice(packed, 0, query_columns)}},
+      {"pack keys", 0, {}, Copy{slice(keys_values, 0, key_columns), slice(packed, query_columns, key_columns)}},
+      {"attention",
+       0,
+       {},
+       Attention{.qkv = slice(packed, 0, query_columns + key_columns),
+                 .output = slice(output, 0, query_columns),
+                 .heads = heads,
+                 .kv_heads = kv_heads,
+                 .head_dim = head_dim,
+                 .max_sms = max_sms}}};
+  schedule.meaning = Meaning{.op = "distributed_attention",
+                             .m = rows,
+                             .n = query_columns,
+                             .k = query_columns,
+                             .a = queries,
+                             .b = keys_values,
+                             .result = output,
+                             .attention = AttentionShape{heads, kv_heads, head_dim, AttentionMask::causal}};
+  return schedule;
+}
+
+}  // namespace
+
+std::vector<Schedule> packed_attention_schedules() {
+  constexpr int few_sms = 20;
+  std::vector<Schedule> schedules;
+  for (const int head_dim : {64, 128})
+    for (const std::int64_t rows : {2048, 1000})
+      for (const int max_sms : {0, few_sms}) schedules.push_back(packed_attention(head_dim, rows, max_sms));
+  return schedules;
+}
+
 std::vector<Schedule> attention_schedules(int gpus) {
   constexpr std::int64_t even_rows = 2048, uneven_rows = 1000;  // tiles divide halves of halves, or none of them
   std::vector<Schedule> schedules;

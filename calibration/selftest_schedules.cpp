@@ -475,7 +475,10 @@ std::vector<Schedule> all_schedules(int gpus) {
     for (Schedule& schedule : make(gpus)) schedules.push_back(std::move(schedule));
   };
   add(expert_schedules), add(fp8_schedules);
-  if (gpus == 1) return schedules;
+  if (gpus == 1) {
+    for (Schedule& schedule : packed_attention_schedules()) schedules.push_back(std::move(schedule));
+    return schedules;
+  }
   for (const CollectiveKind kind : {all_reduce, all_gather, reduce_scatter, all_to_all})
     for (const int ctas : {1, 24})
       for (const std::int64_t rows : {8 * std::int64_t{gpus}, m})

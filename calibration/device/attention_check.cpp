@@ -8,11 +8,12 @@ namespace {
 /// Results that are stored in bf16 on the way to the last one, and that one.
 bool stores_results(const Work& work) {
   return match(
-      work, [](const PartialAttention&) { return true; },
+      work, [](const OneOf<Attention, PartialAttention> auto&) { return true; },
       [](const GroupedExchange& exchange) { return exchange.kind == GroupedKind::reduce; },
       [](const MemoryBound& kernel) { return kernel.kernel == MemoryKernel::log_sum_exp_merge; },
-      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, Copy, Attention, Signal, Wait, Barrier,
-                     Delay> auto&) { return false; });
+      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, Copy, Signal, Wait, Barrier, Delay> auto&) {
+        return false;
+      });
 }
 
 }  // namespace

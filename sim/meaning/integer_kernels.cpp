@@ -76,6 +76,10 @@ IntegerMatrix largest_of_rows(const IntegerMatrix& input, std::int64_t columns) 
   return output;
 }
 
+std::int64_t attention_weight(const std::int64_t* query, const std::int64_t* key, std::int64_t columns) {
+  return std::inner_product(query, query + columns, key, std::int64_t{0}) % 7;
+}
+
 IntegerMatrix attended(const IntegerMatrix& qkv, const Attention& attention) {
   const std::int64_t size = attention.head_dim, prefix = attention.prefix;
   IntegerMatrix output(qkv.rows - prefix, attention.heads * size);
@@ -93,7 +97,7 @@ IntegerMatrix attended(const IntegerMatrix& qkv, const Attention& attention) {
       for (std::int64_t other = 0; other <= row; ++other) {
         const std::int64_t* key = qkv.row(other) + (attention.heads + group) * size;
         const std::int64_t* value = key + attention.kv_heads * size;
-        const std::int64_t weight = std::inner_product(query, query + size, key, std::int64_t{0}) % 7;
+        const std::int64_t weight = attention_weight(query, key, size);
         for (std::int64_t i = 0; i < size; ++i) output.at(row - prefix, head * size + i) += weight * value[i];
       }
     }

@@ -25,8 +25,12 @@ IntegerMatrix rotated(const IntegerMatrix& input, std::int64_t first_row);
 /// The `columns` largest elements of each row, the largest first.
 IntegerMatrix largest_of_rows(const IntegerMatrix& input, std::int64_t columns);
 
-/// Causal attention of the last `attention.qkv` rows of `qkv` to all rows before and their own, the remainder of
-/// q x k by 7 in place of its softmax. `qkv` holds attention.prefix earlier rows first.
+/// What stands for a weight of attention: of query x key the remainder by 7, since layers follow one another and their
+/// results must not outgrow the integers. Both of `columns` elements.
+std::int64_t attention_weight(const std::int64_t* query, const std::int64_t* key, std::int64_t columns);
+
+/// Causal attention of the last `attention.qkv` rows of `qkv` to all rows before and their own, by attention_weight() in
+/// place of the softmax. `qkv` holds attention.prefix earlier rows first.
 IntegerMatrix attended(const IntegerMatrix& qkv, const Attention& attention);
 
 }  // namespace weft::sim::meaning

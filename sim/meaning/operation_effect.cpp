@@ -351,7 +351,7 @@ void AttentionResult::add(const std::int64_t* query, std::int64_t row, const std
     const std::int64_t* v = k + kv_heads * head_dim;
     const bool is_defined =
         std::find(q, q + head_dim, undefined) == q + head_dim && std::find(k, k + head_dim, undefined) == k + head_dim;
-    const std::int64_t score = is_defined ? std::inner_product(q, q + head_dim, k, std::int64_t{0}) : undefined;
+    const std::int64_t score = is_defined ? attention_weight(q, k, head_dim) : undefined;
     std::int64_t* sum = output.row(row) + head * head_dim;
     for (int i = 0; i < head_dim; ++i)
       sum[i] = sum_of(sum[i], is_defined && v[i] != undefined ? score * v[i] : undefined);

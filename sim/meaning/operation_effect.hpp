@@ -16,9 +16,9 @@ struct Effect {
   std::function<std::vector<IntegerMatrix>(const std::vector<IntegerMatrix>& inputs)> result;
 };
 
-/// Attention in integers: without the softmax, a query's result is the sum of (query x key) times value over the keys
-/// that it sees, and the number of those keys stands for its log_sum_exp. So partial results merge exactly, and a key
-/// that is seen twice or not at all shows.
+/// Attention in integers: a query's result is the sum of attention_weight() times value over the keys that it sees, and
+/// the number of those keys stands for its log_sum_exp. So partial results merge exactly, and a key that is seen twice
+/// or not at all shows.
 struct AttentionResult {
   IntegerMatrix output, keys;
   AttentionResult(std::int64_t rows, int heads, int head_dim)
