@@ -38,7 +38,9 @@ class IterationEnergy::DemandOf {
   Demand operator()(const GroupedGemm& gemm) const { return of_matrix(gemm, gemm.a); }
   Demand operator()(const OneOf<Attention, PartialAttention> auto& attention) const {
     const double pJ_per_flop =
-        power_.attention_pJ_per_flop > 0 ? power_.attention_pJ_per_flop : power_.tensor_pJ_per_flop;
+        power_.attention_pJ_per_flop > 0
+            ? by_head_dim(attention.head_dim, power_.attention_64_pJ_per_flop, power_.attention_pJ_per_flop)
+            : power_.tensor_pJ_per_flop;
     return {.switching_uJ = pJ_per_flop * tensor_flops(attention, schedule_.gpus) * 1e-6,
             .attention_us = lone_us(attention),
             .is_on_tensor_cores = true};
@@ -60,22 +62,19 @@ class IterationEnergy::DemandOf {
     return std::ranges::count_if(replicas, is_on_peer) + is_on_peer(c);
   }
   double lone_us(const PartialAttention& attention) const {
-    double longest_us = 0;
-    for (int rank = 0; rank < static_cast<int>(attention.parts.size()); ++rank)
-      longest_us = std::max(longest_us, on_all_sms_us(staying_tiles(energy_.machine_, schedule_, attention, rank)));
-    return longest_us;
+    return longest_staying_us(energy_.machine_, schedule_, attention);
   }
   double lone_us(const Attention& attention) const {
     const Machine& machine = energy_.machine_;
     const std::int64_t tokens = row_count(attention.output.rows, schedule_.gpus);
-    if (attention.max_sms > 0) return on_all_sms_us(staying_tiles(machine, schedule_, attention, tokens));
+    if (attention.max_sms > 0) {
+      const StayingTiles tiles = staying_tiles(machine, schedule_, attention, tokens);
+      return static_cast<double>(tiles.count) * tiles.tile_us / machine.gpu.sms();
+    }
     const auto time = runs_own_attention(machine, schedule_, attention) ? time_own_attention : time_attention;
     const AttentionTiming timing = time(machine, attention, tokens, 1);
     const auto waves = static_cast<double>(divided_up(timing.ctas, machine.gpu.sms()));
     return waves * timing.cta_us + timing.tail_us + timing.once_us;
-  }
-  double on_all_sms_us(const StayingTiles& tiles) const {
-    return static_cast<double>(tiles.count) * tiles.tile_us / energy_.machine_.gpu.sms();
   }
   template <class AnyGemm>
   Demand of_matrix(const AnyGemm& gemm, const Slice& operand) const {

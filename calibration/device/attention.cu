@@ -48,14 +48,15 @@ __device__ void load_item(flash::SharedMemory<head_dim>& shared, const CUtensorM
 
 template <int head_dim>
 __device__ void load_items(SharedMemory<head_dim>& shared, const CUtensorMap& rows, const Shape& shape) {
+  const auto take = [&](int of_grid) { return shape.taken ? flash::take(shape.taken, shape.tiles()) : of_grid; };
   flash::Ring ring;
   std::uint32_t parity = 0;
-  for (int number = shape.taken ? flash::take(shape.taken, shape.tiles()) : blockIdx.x;; parity ^= 1) {
+  for (int number = take(static_cast<int>(blockIdx.x));; parity ^= 1) {
     shared.item.tell(number, parity);
     if (number >= shape.tiles()) return;
     hopper::wait(shared.tiles.queries_free, parity ^ 1);
     load_item<head_dim>(shared.tiles, rows, shape, Item(shape, number), ring);
-    number = shape.taken ? flash::take(shape.taken, shape.tiles()) : shape.tiles();
+    number = take(shape.tiles());
   }
 }
 
@@ -83,7 +84,8 @@ __device__ void attend(SharedMemory<head_dim>& shared, const CUtensorMap& output
     flash::scale_rows(sums, {1 / whole.x, 1 / whole.y});
     flash::stage_result<head_dim>(shared.tiles, worker, sums);
     if (worker.thread == 0)
-      flash::store_staged<head_dim>(shared.tiles, worker, output, item.head * head_dim, item.first_query + worker.first_row);
+      flash::store_staged<head_dim>(shared.tiles, worker, output, item.head * head_dim,
+                                    item.first_query + worker.first_row);
   }
 }
 
@@ -119,8 +121,12 @@ Variant variant_of(int head_dim) {
 }
 
 Shape shape_of(const AttentionOperands& operands, std::uint32_t* taken) {
-  return {static_cast<int>(operands.prefix), static_cast<int>(operands.tokens), operands.heads, operands.kv_heads,
-          flash::scale_of(operands.head_dim), taken};
+  return {static_cast<int>(operands.prefix),
+          static_cast<int>(operands.tokens),
+          operands.heads,
+          operands.kv_heads,
+          flash::scale_of(operands.head_dim),
+          taken};
 }
 
 }  // namespace

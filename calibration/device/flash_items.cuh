@@ -1,5 +1,5 @@
-// Which item (a head's queries of one tile) a CTA of an attention kernel works on. CTAs that stay take the next item that
-// nobody has: one that begins late, behind a kernel that held its SM, takes fewer.
+// Which item (a head's queries of one tile) a CTA of an attention kernel works on. CTAs that stay take the next item
+// that nobody has: one that begins late, behind a kernel that held its SM, takes fewer.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace weft::calibration::device::flash {
 
-/// The next of `count` items, or `count` and more where none is left. Every CTA takes until then, once in vain: after as
-/// many the counter is 0 again, for the next launch.
+/// The next of `count` items, or `count` and more where none is left. Every CTA takes until then, once in vain: after
+/// as many the counter is 0 again, for the next launch.
 __device__ inline int take(std::uint32_t* taken, int count) {
   return static_cast<int>(atomicInc(taken, static_cast<unsigned>(count) + gridDim.x - 1));
 }

@@ -258,4 +258,4 @@ void OwnPartialAttention::enqueue(cudaStream_t stream) const {
   WEFT_CHECK(cudaGetLastError());
 }
 
-}  // namespace weft::device
+}  // namespace weft::calibration::device

@@ -11,8 +11,8 @@
 
 #include "calibration/device/arena.hpp"
 #include "calibration/device/kernels.hpp"
-#include "models/schedule/query_tiles.hpp"
 #include "models/check/hardware_support.hpp"
+#include "models/schedule/query_tiles.hpp"
 
 namespace weft::calibration::device {
 
@@ -56,4 +56,4 @@ class OwnPartialAttention {
   int head_dim_, ctas_;
 };
 
-}  // namespace weft::device
+}  // namespace weft::calibration::device

@@ -8,7 +8,8 @@
 namespace weft::calibration::fitting {
 namespace {
 
-constexpr double noise = 1.15;  // of one time over that of a neighbouring size; collectives alone repeat within 5 to 10 %
+constexpr double noise =
+    1.15;  // of one time over that of a neighbouring size; collectives alone repeat within 5 to 10 %
 constexpr int least_curves = 3;
 
 struct Bracket {

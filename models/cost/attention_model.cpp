@@ -39,10 +39,8 @@ std::int64_t splits_that_fill(std::int64_t unsplit_ctas, std::int64_t room, std:
   return splits;
 }
 
-/// Linear between heads of 64 and of 128, and the nearest one's beyond.
 double efficiency_of(const OtherKernels& kernels, int head_dim) {
-  const double share = std::clamp((head_dim - 64) / 64.0, 0.0, 1.0);
-  return kernels.attention_efficiency_64 + share * (kernels.attention_efficiency - kernels.attention_efficiency_64);
+  return by_head_dim(head_dim, kernels.attention_efficiency_64, kernels.attention_efficiency);
 }
 
 /// Rows of queries that a CTA takes, and of how many heads: those that share keys lie in one block where each has one
@@ -76,8 +74,10 @@ bool has_own_attention(const Machine& machine, const Schedule& schedule) {
 
 /// A block of queries over a block of keys, by our own kernel.
 double own_block_us(const Machine& machine, int head_dim, double clock_share) {
-  const double flops_per_us =
-      machine.gpu.flops_per_us_of_sm() * clock_share * machine.other_kernels.own_attention_efficiency;
+  const OtherKernels& kernels = machine.other_kernels;
+  const double efficiency =
+      by_head_dim(head_dim, kernels.own_attention_efficiency_64, kernels.own_attention_efficiency);
+  const double flops_per_us = machine.gpu.flops_per_us_of_sm() * clock_share * efficiency;
   return 4.0 * attention_block * attention_block * head_dim / flops_per_us;
 }
 
@@ -168,6 +168,15 @@ StayingTiles staying_tiles(const Machine& machine, const Schedule& schedule, con
   const QueryTileSums sums =
       sum_of_query_tiles(parts, row_count(attention.queries.rows, schedule.gpus), attention_block, attention_block);
   return own_staying_tiles(machine, attention, sums.tiles, sums.key_tiles, clock_share);
+}
+
+double longest_staying_us(const Machine& machine, const Schedule& schedule, const PartialAttention& attention) {
+  double longest_us = 0;
+  for (int rank = 0; rank < static_cast<int>(attention.parts.size()); ++rank) {
+    const StayingTiles tiles = staying_tiles(machine, schedule, attention, rank);
+    longest_us = std::max(longest_us, static_cast<double>(tiles.count) * tiles.tile_us / machine.gpu.sms());
+  }
+  return longest_us;
 }
 
 }  // namespace weft

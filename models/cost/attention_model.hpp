@@ -15,6 +15,13 @@ constexpr std::int64_t attention_blocks(std::int64_t tokens) {
   return (tokens + attention_block - 1) / attention_block;
 }
 
+/// What attention with heads of 64 and with heads of 128 columns has, for any: linear between, the nearest one's
+/// beyond; that of 128 where the other is not known (0).
+constexpr double by_head_dim(int head_dim, double of_64, double of_128) {
+  if (of_64 == 0 || head_dim >= 128) return of_128;
+  return head_dim <= 64 ? of_64 : of_64 + (head_dim - 64) / 64.0 * (of_128 - of_64);
+}
+
 /// Equal CTAs stand for unequal ones: a block of queries sees the prefix and all keys up to its own last one.
 struct AttentionTiming {
   std::int64_t ctas = 0;  ///< blocks of queries x heads x sequences x splits
@@ -56,5 +63,7 @@ StayingTiles staying_tiles(const Machine& machine, const Schedule& schedule, con
                            std::int64_t tokens, double clock_share = 1);
 StayingTiles staying_tiles(const Machine& machine, const Schedule& schedule, const PartialAttention& attention,
                            int rank, double clock_share = 1);
+/// On all SMs of a GPU at the maximum clock, of the rank that has most to do.
+double longest_staying_us(const Machine& machine, const Schedule& schedule, const PartialAttention& attention);
 
 }  // namespace weft

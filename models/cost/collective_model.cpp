@@ -69,8 +69,7 @@ Reading read(const CollectiveCurve& curve, double bytes) {
                                 [](const CurvePoint& point, double b) { return static_cast<double>(point.bytes) < b; });
   const bool is_behind = upper == points.end();  // the last two sizes may be near
   if (is_behind) --upper;
-  const Segment segment =
-      is_behind ? Segment{points.begin(), upper} : beside_change(curve, bytes, {upper - 1, upper});
+  const Segment segment = is_behind ? Segment{points.begin(), upper} : beside_change(curve, bytes, {upper - 1, upper});
   const CurvePoint &low = *segment.low, &high = *segment.high;
   const auto between_points = [&](double at_low, double at_high) {
     return line(bytes, static_cast<double>(low.bytes), at_low, static_cast<double>(high.bytes), at_high);

@@ -64,7 +64,7 @@ struct Power {
   double idle_W = 0;
   double gemm_W = 0;
   double tensor_pJ_per_flop = 0;
-  double attention_pJ_per_flop = 0;
+  double attention_pJ_per_flop = 0, attention_64_pJ_per_flop = 0;
   double l2_pJ_per_byte = 0;
   double hbm_pJ_per_byte = 0;
   double copy_pJ_per_byte = 0;
@@ -197,7 +197,7 @@ struct OtherKernels {
   double attention_overhead_us = 0;
   double attention_split_us = 0;
   double persistent_attention_efficiency = 0;
-  double own_attention_efficiency = 0, own_attention_start_us = 0;
+  double own_attention_efficiency = 0, own_attention_efficiency_64 = 0, own_attention_start_us = 0;
   double own_memory_share_per_sm = 0, own_norm_share_per_sm = 0, own_gather_share_per_sm = 0;
 };
 

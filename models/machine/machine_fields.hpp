@@ -70,6 +70,8 @@ void describe(auto& io, Like<Power> auto& power) {
             {"pJ/flop", "of the tensor cores, normally distributed data", energies});
   io.optional("attention_energy", power.attention_pJ_per_flop,
               {"pJ/flop", "of attention with its exponentials and its L2 traffic; left out: tensor_energy", energies});
+  io.optional("attention_energy_64", power.attention_64_pJ_per_flop,
+              {"pJ/flop", "the same with heads of 64 and fewer; left out: attention_energy", energies});
   io.optional("l2_energy", power.l2_pJ_per_byte, {"pJ/byte", "of operands from the L2 to the SMs", energies});
   io.number("hbm_energy", power.hbm_pJ_per_byte, {"pJ/byte", "of HBM traffic", energies});
   io.number("copy_energy", power.copy_pJ_per_byte,
@@ -352,6 +354,8 @@ void describe(auto& io, Like<OtherKernels> auto& kernels) {
   io.optional(
       "own_attention_efficiency", kernels.own_attention_efficiency,
       {"ratio", "share of the tensor cores' rate between the blocks of our own kernel; left out: not known", parts});
+  io.optional("own_attention_efficiency_64", kernels.own_attention_efficiency_64,
+              {"ratio", "own_attention_efficiency with heads of 64 and fewer; left out: the same", parts});
   io.optional("own_attention_start", kernels.own_attention_start_us,
               {"us", "for each block of queries of our own kernel, before and after its keys", durations});
   io.optional(

@@ -94,8 +94,8 @@ double alone_us_from(const JsonValue& value) {
   return time_us;
 }
 
-/// {"collective", "gpus", "max_ctas", "ctas", "cluster", "source", "change_bytes", "points": [[bytes, kernel_us, alone_us,
-/// CTAs], …]}
+/// {"collective", "gpus", "max_ctas", "ctas", "cluster", "source", "change_bytes", "points": [[bytes, kernel_us,
+/// alone_us, CTAs], …]}
 CollectiveCurve curve_from(JsonObject object, Transport transport = Transport::nccl) {
   CollectiveCurve curve{.transport = transport};
   curve.kind = object.word<CollectiveKind>("collective");

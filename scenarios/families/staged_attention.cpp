@@ -224,15 +224,6 @@ struct StageTimes {
   double exchange_us = 0, attention_us = 0;
 };
 
-double attention_us(const PartialAttention& attention, const Schedule& schedule, const Machine& machine) {
-  double longest_us = 0;
-  for (int rank = 0; rank < schedule.gpus; ++rank) {
-    const StayingTiles tiles = staying_tiles(machine, schedule, attention, rank);
-    longest_us = std::max(longest_us, static_cast<double>(tiles.count) * tiles.tile_us / machine.gpu.sms());
-  }
-  return longest_us + machine.other_kernels.overhead_us;
-}
-
 double exchange_us(const GroupedExchange& exchange, const Schedule& schedule, const Machine& machine) {
   const CollectiveTiming timing = time_collective(machine, CollectiveKind::all_to_all, schedule.gpus,
                                                   equal_all_to_all_bytes(exchange, schedule), exchange.max_ctas);
@@ -247,7 +238,9 @@ double solver_cost_us(const Schedule& schedule, const Machine& machine) {
   for (const Operation& operation : schedule.operations) {
     match(
         operation.work,
-        [&](const PartialAttention& attention) { attentions.push_back(attention_us(attention, schedule, machine)); },
+        [&](const PartialAttention& attention) {
+          attentions.push_back(longest_staying_us(machine, schedule, attention) + machine.other_kernels.overhead_us);
+        },
         [&](const GroupedExchange& exchange) {
           (exchange.kind == GroupedKind::cast ? casts : reduces).push_back(exchange_us(exchange, schedule, machine));
         },

@@ -29,8 +29,8 @@ IntegerMatrix largest_of_rows(const IntegerMatrix& input, std::int64_t columns);
 /// results must not outgrow the integers. Both of `columns` elements.
 std::int64_t attention_weight(const std::int64_t* query, const std::int64_t* key, std::int64_t columns);
 
-/// Causal attention of the last `attention.qkv` rows of `qkv` to all rows before and their own, by attention_weight() in
-/// place of the softmax. `qkv` holds attention.prefix earlier rows first.
+/// Causal attention of the last `attention.qkv` rows of `qkv` to all rows before and their own, by attention_weight()
+/// in place of the softmax. `qkv` holds attention.prefix earlier rows first.
 IntegerMatrix attended(const IntegerMatrix& qkv, const Attention& attention);
 
 }  // namespace weft::sim::meaning

@@ -59,6 +59,11 @@ TEST(Power, OfAttentionIsItsOwnWhereTheProfileKnowsIt) {
   const Trace dearer = run(attention, 2, machine);
   EXPECT_GT(dearer.power_W, by_default.power_W);
   EXPECT_EQ(dearer.time_us, by_default.time_us);
+  machine.power.attention_64_pJ_per_flop = machine.power.tensor_pJ_per_flop;
+  EXPECT_EQ(run(attention, 2, machine).power_W, dearer.power_W);
+  AttentionWorkload of_short_heads = attention;
+  of_short_heads.head_dim = 64;
+  EXPECT_LT(run(of_short_heads, 2, machine).power_W, by_default.power_W);
   machine.power.limit_W = machine.power.steady_limit_W = 0.9 * dearer.power_W;
   EXPECT_LT(run(attention, 2, machine).clock_MHz, machine.gpu.max_clock_MHz);
 }

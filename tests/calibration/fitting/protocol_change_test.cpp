@@ -16,8 +16,8 @@ namespace {
 
 constexpr double changes_at = 2e6;
 
-/// 5 us and 50 GB/s a CTA until `changes_at`, then 10 us and 100: with few CTAs the time falls there, with many it jumps
-/// up. Sizes are a factor of 1.3 apart, and begin elsewhere for each limit.
+/// 5 us and 50 GB/s a CTA until `changes_at`, then 10 us and 100: with few CTAs the time falls there, with many it
+/// jumps up. Sizes are a factor of 1.3 apart, and begin elsewhere for each limit.
 CollectiveCurve curve_of(int max_ctas) {
   CollectiveCurve curve{.kind = CollectiveKind::all_gather, .gpus = 2, .max_ctas = max_ctas, .ctas = max_ctas};
   double bytes = 1e5 * (1 + 0.02 * max_ctas);
@@ -57,13 +57,12 @@ TEST(ProtocolChange, OfGathersIsThatOfReduceScatters) {
 TEST(ProtocolChange, OfTheH200IsWhereItWasSeen) {
   const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
   std::map<std::pair<CollectiveKind, int>, std::map<Bytes, double>> kernels_us;
-  std::ifstream file(tests::source_folder() +
-                     "/calibration/measurements/protocol-change-2026-11-28/h200.jsonl");
+  std::ifstream file(tests::source_folder() + "/calibration/measurements/protocol-change-2026-11-28/h200.jsonl");
   for (std::string line; std::getline(file, line);) {
     const nlohmann::json json = nlohmann::json::parse(line);
     if (!json.contains("collective")) continue;
-    kernels_us[{from_name<CollectiveKind>(json["collective"].get<std::string>(), "collective"), json["max_ctas"].get<int>()}]
-              [json["bytes"].get<Bytes>()] = json["kernel_us"].get<double>();
+    kernels_us[{from_name<CollectiveKind>(json["collective"].get<std::string>(), "collective"),
+                json["max_ctas"].get<int>()}][json["bytes"].get<Bytes>()] = json["kernel_us"].get<double>();
   }
   ASSERT_EQ(kernels_us.size(), 12u);
   for (const auto& [setting, curve_us] : kernels_us) {

@@ -96,6 +96,16 @@ TEST(OwnAttention, TakesAtLeastAsLongAsItsLongestBlock) {
   EXPECT_DOUBLE_EQ(timing.cta_us + timing.tail_us, 2 + 4 * block_flops / 0.5e6);
 }
 
+TEST(OwnAttention, HasAnEfficiencyOfItsOwnWithShortHeads) {
+  Machine one = machine_of_own_attention();
+  const auto cta_us = [&](int head_dim) { return time_own_attention(one, heads(16, head_dim), 512).cta_us; };
+  const double of_64_us = cta_us(64), of_96_us = cta_us(96), of_128_us = cta_us(128);
+  one.other_kernels.own_attention_efficiency_64 = 0.25;
+  EXPECT_DOUBLE_EQ(cta_us(64) - 2, 2 * (of_64_us - 2));
+  EXPECT_DOUBLE_EQ(cta_us(96) - 2, (of_96_us - 2) * 0.5 / 0.375);
+  EXPECT_DOUBLE_EQ(cta_us(128), of_128_us);
+}
+
 TEST(OwnAttention, RunsNeitherForOthersNorOverCachedKeysNorOnFewSms) {
   const Machine one = machine_of_own_attention();
   Schedule schedule;
