@@ -228,8 +228,6 @@ Schedule packed_attention(int head_dim, std::int64_t rows, int max_sms) {
   return schedule;
 }
 
-}  // namespace
-
 std::vector<Schedule> packed_attention_schedules() {
   constexpr int few_sms = 20;
   std::vector<Schedule> schedules;
@@ -239,7 +237,10 @@ std::vector<Schedule> packed_attention_schedules() {
   return schedules;
 }
 
+}  // namespace
+
 std::vector<Schedule> attention_schedules(int gpus) {
+  if (gpus == 1) return packed_attention_schedules();
   constexpr std::int64_t even_rows = 2048, uneven_rows = 1000;  // tiles divide halves of halves, or none of them
   std::vector<Schedule> schedules;
   for (const AttentionMask mask : {AttentionMask::causal, AttentionMask::full})

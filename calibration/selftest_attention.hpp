@@ -7,9 +7,7 @@
 
 namespace weft::calibration {
 
-/// For at least two GPUs.
+/// On one GPU causal attention of packed rows, by a CTA for each tile and by a few that stay; else distributed.
 std::vector<Schedule> attention_schedules(int gpus);
-/// Causal attention of packed rows on one GPU: by a CTA for each tile, and by a few that stay.
-std::vector<Schedule> packed_attention_schedules();
 
 }  // namespace weft::calibration

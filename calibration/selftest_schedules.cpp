@@ -474,11 +474,8 @@ std::vector<Schedule> all_schedules(int gpus) {
   const auto add = [&](std::vector<Schedule> (*make)(int)) {
     for (Schedule& schedule : make(gpus)) schedules.push_back(std::move(schedule));
   };
-  add(expert_schedules), add(fp8_schedules);
-  if (gpus == 1) {
-    for (Schedule& schedule : packed_attention_schedules()) schedules.push_back(std::move(schedule));
-    return schedules;
-  }
+  add(expert_schedules), add(fp8_schedules), add(attention_schedules);
+  if (gpus == 1) return schedules;
   for (const CollectiveKind kind : {all_reduce, all_gather, reduce_scatter, all_to_all})
     for (const int ctas : {1, 24})
       for (const std::int64_t rows : {8 * std::int64_t{gpus}, m})
@@ -492,7 +489,7 @@ std::vector<Schedule> all_schedules(int gpus) {
   for (const CopyPath path : {CopyPath::copy_engine, CopyPath::sms})
     for (const Direction direction : {Direction::pull, Direction::push})
       for (const int parts : {1, 2}) schedules.push_back(copies_of_all_peers(gpus, direction, path, parts));
-  for (const auto make : {rotation_schedules, one_launch_schedules, attention_schedules, window_schedules}) add(make);
+  for (const auto make : {rotation_schedules, one_launch_schedules, window_schedules}) add(make);
   add(norm_schedules);
   return schedules;
 }

@@ -6,7 +6,8 @@
 
 #include "calibration/device/flash_tiles.cuh"
 
-namespace weft::calibration::device::flash {
+namespace weft::calibration::device {
+namespace flash {
 
 /// The next of `count` items, or `count` and more where none is left. Every CTA takes until then, once in vain: after
 /// as many the counter is 0 again, for the next launch.
@@ -55,4 +56,5 @@ struct ItemMemory {
   }
 };
 
-}  // namespace weft::calibration::device::flash
+}  // namespace flash
+}  // namespace weft::calibration::device
