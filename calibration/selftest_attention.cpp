@@ -183,10 +183,6 @@ class Attentions {
   Result output_;
 };
 
-}  // namespace
-
-namespace {
-
 /// Queries, keys and values lie apart where a reference reads them, and are packed first.
 Schedule packed_attention(int head_dim, std::int64_t rows, int max_sms) {
   const std::int64_t query_columns = std::int64_t{heads} * head_dim,
