@@ -5,6 +5,7 @@ namespace {
 
 constexpr int heads = 8, kv_heads = 2;
 constexpr StreamId compute = 0, communication = 1;
+constexpr std::int64_t even_rows = 2048, uneven_rows = 1000;  // tiles divide halves of halves, or none of them
 
 struct Size {
   AttentionMask mask = AttentionMask::causal;
@@ -228,7 +229,7 @@ std::vector<Schedule> packed_attention_schedules() {
   constexpr int few_sms = 20;
   std::vector<Schedule> schedules;
   for (const int head_dim : {64, 128})
-    for (const std::int64_t rows : {2048, 1000})
+    for (const std::int64_t rows : {even_rows, uneven_rows})
       for (const int max_sms : {0, few_sms}) schedules.push_back(packed_attention(head_dim, rows, max_sms));
   return schedules;
 }
@@ -237,7 +238,6 @@ std::vector<Schedule> packed_attention_schedules() {
 
 std::vector<Schedule> attention_schedules(int gpus) {
   if (gpus == 1) return packed_attention_schedules();
-  constexpr std::int64_t even_rows = 2048, uneven_rows = 1000;  // tiles divide halves of halves, or none of them
   std::vector<Schedule> schedules;
   for (const AttentionMask mask : {AttentionMask::causal, AttentionMask::full})
     for (const int head_dim : {64, 128})

@@ -67,10 +67,7 @@ class IterationEnergy::DemandOf {
   double lone_us(const Attention& attention) const {
     const Machine& machine = energy_.machine_;
     const std::int64_t tokens = row_count(attention.output.rows, schedule_.gpus);
-    if (attention.max_sms > 0) {
-      const StayingTiles tiles = staying_tiles(machine, schedule_, attention, tokens);
-      return static_cast<double>(tiles.count) * tiles.tile_us / machine.gpu.sms();
-    }
+    if (attention.max_sms > 0) return staying_tiles(machine, schedule_, attention, tokens).on_all_sms_us(machine);
     const auto time = runs_own_attention(machine, schedule_, attention) ? time_own_attention : time_attention;
     const AttentionTiming timing = time(machine, attention, tokens, 1);
     const auto waves = static_cast<double>(divided_up(timing.ctas, machine.gpu.sms()));

@@ -15,7 +15,7 @@ Schedule one_barrier(int ranks) {
 }  // namespace
 
 TurnMeeting::TurnMeeting(int rank, int ranks, SymmetricMemory& symmetric, const WaitNote& note, double limit_s)
-    : schedule_(one_barrier(ranks)), signals_(schedule_, rank, symmetric, note, limit_s) {
+    : signals_(one_barrier(ranks), rank, symmetric, note, limit_s) {
   signals_.clear(nullptr);
   WEFT_CHECK(cudaStreamSynchronize(nullptr));
 }

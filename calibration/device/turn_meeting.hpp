@@ -4,7 +4,6 @@
 #pragma once
 
 #include "calibration/device/rank_signals.hpp"
-#include "models/schedule/schedule.hpp"
 
 namespace weft::calibration::device {
 
@@ -17,7 +16,6 @@ class TurnMeeting {
   void enqueue(cudaStream_t stream) const { signals_.barrier(0, stream); }
 
  private:
-  Schedule schedule_;
   RankSignals signals_;
 };
 

@@ -10,9 +10,8 @@ and the power that were read meanwhile: {"kind": ..., "tokens": ..., "heads": ..
 """
 import argparse
 import json
-import pathlib
-import subprocess
-import tempfile
+
+from fused_norms import run
 
 TOKENS, HEADS, HEAD_DIM, QUERIES_TO_A_KEY = (1024, 2048, 4096, 8192, 16384), (8, 32), 128, 8
 FEWER_SMS = 108
@@ -38,15 +37,6 @@ def schedule_of(kind, tokens, heads, sms):
             "operations": [{"name": "attention", "stream": "compute", **work}]}
 
 
-def measured(weft, schedule):
-    with tempfile.TemporaryDirectory() as name:
-        file, out = pathlib.Path(name) / "schedule.json", pathlib.Path(name) / "out.json"
-        file.write_text(json.dumps(schedule))
-        subprocess.run([weft, "run", file, "--json", out], check=True,
-                       stdout=subprocess.DEVNULL)
-        return json.loads(out.read_text())
-
-
 def shapes():
     for heads in HEADS:
         for tokens in TOKENS:
@@ -63,7 +53,7 @@ def main():
     arguments = parser.parse_args()
     has_conditions = False
     for kind, tokens, heads, sms in shapes():
-        result = measured(arguments.weft, schedule_of(kind, tokens, heads, sms))
+        result = run(arguments.weft, schedule_of(kind, tokens, heads, sms))
         if not has_conditions:
             print(json.dumps({"conditions": result["conditions"]}))
             has_conditions = True

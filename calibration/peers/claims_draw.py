@@ -12,9 +12,8 @@ down as it was found, and weft has told its predictions before anything runs.
 """
 import argparse
 import json
-import os
-import subprocess
-import tempfile
+
+from contest_draw import predicted
 
 MODELS = {  # hidden, heads, heads of keys and values, size of a head, intermediate
     "Llama-3.1-8B": (4096, 32, 8, 128, 14336),
@@ -55,16 +54,6 @@ def workloads():
     for tokens, heads, mask in ATTENTION:
         yield {"op": "distributed_attention", "tokens": tokens, "heads": heads, "kv_heads": 8, "head_dim": 128,
                "mask": mask}, STAGED
-
-
-def predicted(weft, machine, cases):
-    """By id, what weft says of each."""
-    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
-        file.write("".join(json.dumps(case) + "\n" for case in cases))
-        file.flush()
-        answers = subprocess.run([weft, "predict", "--machine", machine, "--in", file.name], check=True,
-                                 stdout=subprocess.PIPE, text=True).stdout
-    return {answer["id"]: answer for answer in map(json.loads, answers.splitlines())}
 
 
 def main():

@@ -59,15 +59,22 @@ def peers_of(case):
     return [case | {"schedule": family | {"implementation": "pytorch"}} for family in families]
 
 
+def predicted(weft, machine, cases, *options):
+    """By id, what weft says of each."""
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
+        file.write("".join(json.dumps(case) + "\n" for case in cases))
+        file.flush()
+        answers = subprocess.run([weft, "predict", "--machine", machine, *options, "--in", file.name], check=True,
+                                 stdout=subprocess.PIPE, text=True).stdout
+    return {answer["id"]: answer for answer in map(json.loads, answers.splitlines())}
+
+
 def fastest_first(weft, machine, cases):
     """The cases of each workload by what they are predicted to take under one clock, where they take turns."""
     peers = [peer for case in cases if case["schedule"] == {"family": "serial"} for peer in peers_of(case)]
-    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
-        file.write("".join(json.dumps(case | {"id": str(number)}) + "\n" for number, case in enumerate(cases + peers)))
-        file.flush()
-        answers = subprocess.run([weft, "predict", "--machine", machine, "--in-turn", "--in", file.name], check=True,
-                                 stdout=subprocess.PIPE, text=True).stdout
-    time_us = {int(answer["id"]): answer["time_us"] for answer in map(json.loads, answers.splitlines())}
+    numbered = [case | {"id": str(number)} for number, case in enumerate(cases + peers)]
+    answers = predicted(weft, machine, numbered, "--in-turn")
+    time_us = {int(number): answer["time_us"] for number, answer in answers.items()}
     ranked_cases = {json.dumps(case["workload"]): [] for case in cases}
     for number in sorted(range(len(cases)), key=time_us.get):
         ranked_cases[json.dumps(cases[number]["workload"])].append(cases[number])

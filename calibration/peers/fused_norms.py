@@ -41,12 +41,17 @@ def schedule_of(gpus, rows, columns, operations):
     return schedule
 
 
-def result_of(weft, schedule):
+def run(weft, schedule, *options):
+    """What `weft run --json` writes of a schedule."""
     with tempfile.TemporaryDirectory() as name:
         file, out = pathlib.Path(name) / "schedule.json", pathlib.Path(name) / "out.json"
         file.write_text(json.dumps(schedule))
-        subprocess.run([weft, "run", file, "--condition", "short", "--json", out], check=True, stdout=subprocess.DEVNULL)
-        result = json.loads(out.read_text())
+        subprocess.run([weft, "run", file, *options, "--json", out], check=True, stdout=subprocess.DEVNULL)
+        return json.loads(out.read_text())
+
+
+def result_of(weft, schedule):
+    result = run(weft, schedule, "--condition", "short")
     if "meaning" in schedule and not result["checked"]:
         raise SystemExit(f"not compared with a reference: {schedule}")
     return result
@@ -60,11 +65,11 @@ def main():
     has_conditions = False
     for columns in COLUMNS:
         for rows in ROWS:
-            def run(operations):
+            def measured(operations):
                 return result_of(arguments.weft, schedule_of(arguments.gpus, rows, columns, operations))
-            results = {ctas: run(fused(ctas)) for ctas in CTAS}
-            peer = run(one_after_the_other({"transport": "peer_kernel", "max_ctas": PEER_CTAS}))
-            nccl = run(one_after_the_other({"transport": "nccl"}))
+            results = {ctas: measured(fused(ctas)) for ctas in CTAS}
+            peer = measured(one_after_the_other({"transport": "peer_kernel", "max_ctas": PEER_CTAS}))
+            nccl = measured(one_after_the_other({"transport": "nccl"}))
             if not has_conditions:
                 print(json.dumps({"conditions": peer["conditions"]}))
                 has_conditions = True

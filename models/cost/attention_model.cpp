@@ -172,10 +172,8 @@ StayingTiles staying_tiles(const Machine& machine, const Schedule& schedule, con
 
 double longest_staying_us(const Machine& machine, const Schedule& schedule, const PartialAttention& attention) {
   double longest_us = 0;
-  for (int rank = 0; rank < static_cast<int>(attention.parts.size()); ++rank) {
-    const StayingTiles tiles = staying_tiles(machine, schedule, attention, rank);
-    longest_us = std::max(longest_us, static_cast<double>(tiles.count) * tiles.tile_us / machine.gpu.sms());
-  }
+  for (int rank = 0; rank < static_cast<int>(attention.parts.size()); ++rank)
+    longest_us = std::max(longest_us, staying_tiles(machine, schedule, attention, rank).on_all_sms_us(machine));
   return longest_us;
 }
 

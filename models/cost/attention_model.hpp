@@ -54,6 +54,10 @@ bool runs_own_attention(const Machine& machine, const Schedule& schedule, const 
 struct StayingTiles {
   std::int64_t count = 1;
   double tile_us = 0;  ///< of the mean one
+  /// With all SMs of a GPU.
+  double on_all_sms_us(const Machine& machine) const {
+    return static_cast<double>(count) * tile_us / machine.gpu.sms();
+  }
 };
 
 /// Of attention whose CTAs stay on their SMs (`max_sms`, and over parts of the mask), of `tokens` or of one rank, at

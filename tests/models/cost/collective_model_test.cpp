@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+#include <utility>
+
 #include "models/cost/library_model.hpp"
 
 namespace weft {
@@ -56,13 +59,17 @@ TEST(TimeCollective, GoesOnBehindTheCurveAtTheRateOfAllOfIt) {
   EXPECT_DOUBLE_EQ(timing.alone_us, 22 + 63 * 9);
 }
 
+Machine machine_with_points(std::initializer_list<std::pair<Bytes, double>> kernels_us) {
+  Machine machine = machine_with_curve();
+  machine.collectives.front().points.clear();
+  for (const auto& [bytes, kernel_us] : kernels_us)
+    machine.collectives.front().points.push_back({bytes, kernel_us, kernel_us + 2});
+  return machine;
+}
+
 // 10 us for each MB until 3 MB, 2 from there on.
 TEST(TimeCollective, GoesOnOnItsSideOfAChangeOfProtocol) {
-  Machine machine = machine_with_curve();
-  machine.collectives.front().points = {{.bytes = 1'000'000, .kernel_us = 20, .alone_us = 22},
-                                        {.bytes = 2'000'000, .kernel_us = 30, .alone_us = 32},
-                                        {.bytes = 4'000'000, .kernel_us = 25, .alone_us = 27},
-                                        {.bytes = 6'000'000, .kernel_us = 29, .alone_us = 31}};
+  Machine machine = machine_with_points({{1'000'000, 20}, {2'000'000, 30}, {4'000'000, 25}, {6'000'000, 29}});
   const auto us = [&](Bytes bytes) { return kernel_us(time_collective(machine, all_gather, 4, bytes, 0)); };
   EXPECT_DOUBLE_EQ(us(3'000'000), 27.5);
   machine.collectives.front().change_bytes = 3'000'000;
@@ -75,12 +82,8 @@ TEST(TimeCollective, GoesOnOnItsSideOfAChangeOfProtocol) {
 
 // The slope of two sizes that are near is noise, and what has no other size on its side is read as before.
 TEST(TimeCollective, BesideAChangeTakesSizesThatLieApart) {
-  Machine machine = machine_with_curve();
+  Machine machine = machine_with_points({{1'000'000, 20}, {1'990'000, 45}, {2'000'000, 30}, {4'000'000, 50}});
   machine.collectives.front().change_bytes = 3'000'000;
-  machine.collectives.front().points = {{.bytes = 1'000'000, .kernel_us = 20, .alone_us = 22},
-                                        {.bytes = 1'990'000, .kernel_us = 45, .alone_us = 47},
-                                        {.bytes = 2'000'000, .kernel_us = 30, .alone_us = 32},
-                                        {.bytes = 4'000'000, .kernel_us = 50, .alone_us = 52}};
   const auto us = [&](Bytes bytes) { return kernel_us(time_collective(machine, all_gather, 4, bytes, 0)); };
   EXPECT_DOUBLE_EQ(us(2'500'000), 35);
   EXPECT_DOUBLE_EQ(us(3'000'000), 40);
