@@ -474,7 +474,7 @@ std::vector<Schedule> all_schedules(int gpus) {
   const auto add = [&](std::vector<Schedule> (*make)(int)) {
     for (Schedule& schedule : make(gpus)) schedules.push_back(std::move(schedule));
   };
-  add(expert_schedules), add(fp8_schedules), add(attention_schedules);
+  for (const auto make : {expert_schedules, fp8_schedules, attention_schedules, reordering_norm_schedules}) add(make);
   if (gpus == 1) return schedules;
   for (const CollectiveKind kind : {all_reduce, all_gather, reduce_scatter, all_to_all})
     for (const int ctas : {1, 24})

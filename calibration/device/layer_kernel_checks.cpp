@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 
 #include "models/base/e4m3.hpp"
+#include "models/schedule/layout.hpp"
 
 namespace weft::calibration::device {
 namespace {
@@ -41,6 +43,8 @@ bool LayerKernelCheck::knows(MemoryKernel kernel) {
 bool LayerKernelCheck::is_consistent() const {
   const Buffer &a = buffer(meaning().a), &b = buffer(meaning().b);
   const std::int64_t columns_of_a = kernel_ == MemoryKernel::swiglu ? 2 * columns() : columns();
+  const Layout& stored = a.layout;
+  if (stored.kind != LayoutKind::row_major) return stored.rows == rows() && stored.columns == columns_of_a;
   const bool fits = a.rows == rows() && a.columns == columns_of_a;
   if (kernel_ == MemoryKernel::quantize) return fits && is_fp8();
   return fits && (kernel_ != MemoryKernel::add_rms_norm || (b.rows == rows() && b.columns == columns()));
@@ -56,7 +60,14 @@ void LayerKernelCheck::fill_inputs() const {
 
 std::vector<float> LayerKernelCheck::input_row(BufferId id, std::int64_t row) {
   const std::int64_t columns = buffer(id).columns;
-  return values_again(id, rank(), row * columns, columns);
+  const Layout& layout = buffer(id).layout;
+  if (layout.kind == LayoutKind::row_major) return values_again(id, rank(), row * columns, columns);
+  std::vector<float> values;
+  for (std::int64_t column = 0; column < layout.columns; column += columns) {
+    const Element stored = storage_of(layout, ranks(), {row, column});
+    std::ranges::copy(values_again(id, rank(), stored.row * columns, columns), std::back_inserter(values));
+  }
+  return values;
 }
 
 std::vector<float> LayerKernelCheck::row_again(std::int64_t row) {

@@ -4,6 +4,7 @@
 #include "calibration/device/layer_kernels.hpp"
 #include "calibration/device/norm.cuh"
 #include "calibration/device/octet_rows.cuh"
+#include "calibration/device/tiled_row.cuh"
 #include "models/schedule/own_kernels.hpp"
 
 namespace weft::calibration::device {
@@ -15,24 +16,34 @@ constexpr int most_octets = max_norm_columns / columns_of_octet / threads;  // o
 constexpr int usual_octets = most_octets / 2;                               // with which more CTAs fit an SM
 constexpr std::int64_t rotary_columns = 128;
 
-template <bool adds, int most, DataType stored>
-__global__ void __launch_bounds__(threads) norm_kernel(Matrix x, Matrix residual, Matrix normed, Matrix kept) {
-  const std::int64_t octets = x.columns / columns_of_octet;
-  for (std::int64_t row = blockIdx.x; row < x.rows; row += gridDim.x) {
+template <bool by_tile>
+__device__ auto stored_row(const StoredRows& x, std::int64_t row) {
+  if constexpr (by_tile)
+    return TiledRow(x, row);
+  else
+    return row_of(x.storage, row);
+}
+
+template <bool adds, bool by_tile, int most, DataType stored>
+__global__ void __launch_bounds__(threads)
+    norm_kernel(const __grid_constant__ StoredRows x, Matrix residual, Matrix normed, Matrix kept) {
+  const std::int64_t octets = normed.columns / columns_of_octet;
+  for (std::int64_t row = blockIdx.x; row < normed.rows; row += gridDim.x) {
     OctetSum sums[most];
     float squares = 0;
+    const auto x_row = stored_row<by_tile>(x, row);
 #pragma unroll
     for (int i = 0; i < most; ++i) {
       const std::int64_t column = i * threads + static_cast<std::int64_t>(threadIdx.x);
       if (column >= octets) break;
-      sums[i].add(row_of(x, row)[column]);
+      sums[i].add(x_row[column]);
       if constexpr (adds) {
         sums[i].add(row_of(residual, row)[column]);
         row_of(kept, row)[column] = sums[i].scaled(1);
       }
       squares += sums[i].sum_of_squares();
     }
-    const float factor = factor_of_norm<threads, threads>(squares, x.columns);
+    const float factor = factor_of_norm<threads, threads>(squares, normed.columns);
 #pragma unroll
     for (int i = 0; i < most; ++i) {
       const std::int64_t column = i * threads + static_cast<std::int64_t>(threadIdx.x);
@@ -81,30 +92,33 @@ __global__ void __launch_bounds__(threads) rotary_kernel(Matrix x, Matrix turned
   });
 }
 
-template <bool adds, DataType stored>
-void norm_to(const Matrix& x, const Matrix& residual, const Matrix& normed, const Matrix& kept, cudaStream_t stream) {
-  const bool is_usual = x.columns <= std::int64_t{usual_octets} * threads * columns_of_octet;
-  const auto kernel = is_usual ? norm_kernel<adds, usual_octets, stored> : norm_kernel<adds, most_octets, stored>;
-  const auto ctas = static_cast<unsigned>(std::clamp<std::int64_t>(x.rows, 1, most_ctas));
+template <bool adds, bool by_tile, DataType stored>
+void norm_to(const StoredRows& x, const Matrix& residual, const Matrix& normed, const Matrix& kept,
+             cudaStream_t stream) {
+  const bool is_usual = normed.columns <= std::int64_t{usual_octets} * threads * columns_of_octet;
+  const auto kernel =
+      is_usual ? norm_kernel<adds, by_tile, usual_octets, stored> : norm_kernel<adds, by_tile, most_octets, stored>;
+  const auto ctas = static_cast<unsigned>(std::clamp<std::int64_t>(normed.rows, 1, most_ctas));
   kernel<<<ctas, threads, 0, stream>>>(x, residual, normed, kept);
   WEFT_CHECK(cudaGetLastError());
 }
 
 template <bool adds>
-void norm(const Matrix& x, const Matrix& residual, const Matrix& normed, DataType stored, const Matrix& kept,
+void norm(const StoredRows& x, const Matrix& residual, const Matrix& normed, DataType stored, const Matrix& kept,
           cudaStream_t stream) {
-  const auto run = stored == DataType::fp8 ? norm_to<adds, DataType::fp8> : norm_to<adds, DataType::bf16>;
-  run(x, residual, normed, kept, stream);
+  const auto to_fp8 = x.by_tile ? norm_to<adds, true, DataType::fp8> : norm_to<adds, false, DataType::fp8>;
+  const auto to_bf16 = x.by_tile ? norm_to<adds, true, DataType::bf16> : norm_to<adds, false, DataType::bf16>;
+  (stored == DataType::fp8 ? to_fp8 : to_bf16)(x, residual, normed, kept, stream);
 }
 
 }  // namespace
 
-void rms_norm(const Matrix& x, const Matrix& normed, DataType stored, cudaStream_t stream) {
+void rms_norm(const StoredRows& x, const Matrix& normed, DataType stored, cudaStream_t stream) {
   norm<false>(x, {}, normed, stored, {}, stream);
 }
 
-void add_rms_norm(const Matrix& x, const Matrix& residual, const Matrix& normed, DataType stored, const Matrix& kept,
-                  cudaStream_t stream) {
+void add_rms_norm(const StoredRows& x, const Matrix& residual, const Matrix& normed, DataType stored,
+                  const Matrix& kept, cudaStream_t stream) {
   norm<true>(x, residual, normed, stored, kept, stream);
 }
 

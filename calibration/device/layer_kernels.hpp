@@ -3,15 +3,15 @@
 // next GEMM reads may be `stored` as fp8 (e4m3, scale 1): rounded once, and what is too large becomes the largest.
 #pragma once
 
-#include "calibration/device/kernels.hpp"
+#include "calibration/device/stored_rows.hpp"
 
 namespace weft::calibration::device {
 
-/// normed = x / sqrt(mean of x^2 over the row + 1e-6). Rows of at most max_norm_columns.
-void rms_norm(const Matrix& x, const Matrix& normed, DataType stored, cudaStream_t stream);
+/// normed = x / sqrt(mean of x^2 over the row + 1e-6). Rows of at most max_norm_columns. x may lie in any layout.
+void rms_norm(const StoredRows& x, const Matrix& normed, DataType stored, cudaStream_t stream);
 /// kept = x + residual, normed = its norm. `residual` and `kept` may be the same.
-void add_rms_norm(const Matrix& x, const Matrix& residual, const Matrix& normed, DataType stored, const Matrix& kept,
-                  cudaStream_t stream);
+void add_rms_norm(const StoredRows& x, const Matrix& residual, const Matrix& normed, DataType stored,
+                  const Matrix& kept, cudaStream_t stream);
 /// activated[r, c] = gate x sigmoid(gate) x up, the gate in column c of gate_up and up in column c + its half.
 void swiglu(const Matrix& gate_up, const Matrix& activated, DataType stored, cudaStream_t stream);
 /// fp8 of bf16.

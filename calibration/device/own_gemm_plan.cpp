@@ -5,6 +5,7 @@
 
 #include "calibration/device/on_device.hpp"
 #include "calibration/device/require_hopper.hpp"
+#include "calibration/device/stored_rows.hpp"
 #include "models/schedule/layout.hpp"
 
 namespace weft::calibration::device {
@@ -82,11 +83,6 @@ OwnGemmMeeting meeting_of(const Schedule& schedule, OperationId id, const Gemm& 
           .ends_with_stores = !fetches || is_seen_by_peers(schedule, gemm)};
 }
 
-/// Sub-tiles and pools: how many blocks a tile's rows are cut in.
-int blocks_of(LayoutKind kind, int gpus) {
-  return kind == LayoutKind::sub_tile_ordered || kind == LayoutKind::per_destination ? gpus : 1;
-}
-
 }  // namespace
 
 OwnGemm plan_own_gemm(const Schedule& schedule, OperationId id, const Gemm& gemm, const GemmMatrices& matrices,
@@ -103,7 +99,7 @@ OwnGemm plan_own_gemm(const Schedule& schedule, OperationId id, const Gemm& gemm
       .k_steps = static_cast<int>((size.k + own_tile_k - 1) / own_tile_k),
       .by_tile = layout != LayoutKind::row_major,
       .rows_in_turn = layout == LayoutKind::per_destination,
-      .blocks = blocks_of(layout, schedule.gpus),
+      .blocks = blocks_of_tile(layout, schedule.gpus),
       .waits_to_start =
           std::ranges::any_of(groups.groups, [](const OwnGemmGroup& group) { return group.waits_to_start > 0; }),
       .stores_give_way = stores_give_way(gemm, size.k, gemm.kernel->tile_n),

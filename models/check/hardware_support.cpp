@@ -3,8 +3,7 @@
 #include <algorithm>
 
 #include "models/base/text.hpp"
-#include "models/check/memory_fit.hpp"
-#include "models/machine/own_kernel_support.hpp"
+#include "models/check/machine_support.hpp"
 #include "models/schedule/counters.hpp"
 #include "models/schedule/facts.hpp"
 #include "models/schedule/layout.hpp"
@@ -13,15 +12,6 @@
 
 namespace weft {
 namespace {
-
-/// Is it a kernel of our own for Hopper?
-bool is_own(const Work& work) {
-  return match(
-      work, [](const Gemm& gemm) { return gemm.kernel.has_value(); },
-      [](const OneOf<GroupedGemm, Attention, PartialAttention> auto&) { return true; },
-      [](const OneOf<Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Signal, Wait, Barrier,
-                     Delay> auto&) { return false; });
-}
 
 /// Looks at one operation of a valid schedule; every refusal is an InputError on its field.
 class Support {
@@ -49,7 +39,7 @@ class Support {
       case Point::end:
         return;
       case Point::tile_group:  // validation sees to it that a kernel of its own has them
-        if (!is_own(followed.work)) refuse("following a tile group of the library's kernel");
+        if (!is_for_hopper(followed.work)) refuse("following a tile group of the library's kernel");
         return;
       case Point::all_ctas_started:
         if (schedule_.launch == Launch::eager) refuse("following a kernel's start without a graph");
@@ -269,10 +259,10 @@ class Support {
       case MemoryKernel::partial_sum:
         return check_counts(work, 1, 1);
       case MemoryKernel::rms_norm:
-        check_rows(work);
+        check_rows(work), check_groups(work.reads[0]);
         return check_counts(work, 1, 1);
       case MemoryKernel::add_rms_norm:
-        check_rows(work);
+        check_rows(work), check_groups(work.reads[0]);
         return check_counts(work, 2, 2);
       case MemoryKernel::swiglu:
         check_aligned(work.reads[0]), check_octets(work.writes[0]);
@@ -305,7 +295,11 @@ class Support {
   /// bf16, but for rows that are only moved, and for what a GEMM of fp8 reads next.
   void check_types(const MemoryBound& work) const {
     const bool moves = work.kernel == MemoryKernel::gather || work.kernel == MemoryKernel::scatter;
-    for (const Slice& slice : work.reads) moves ? check_own_bf16_or_fp8(slice) : check_own_bf16(slice);
+    for (const Slice& slice : work.reads) {
+      if (slice.place != 0) refuse("a slice on another rank");
+      if (&slice != &work.reads.front() || !is_norm(work.kernel)) check_layout(slice);
+      if (!moves || dtype(slice) != DataType::fp8) check_bf16(slice);
+    }
     for (const Slice& slice : work.writes) {
       const bool is_result = &slice == &work.writes.front() && stores_fp8(work.kernel);
       moves || is_result ? check_own_bf16_or_fp8(slice) : check_own_bf16(slice);
@@ -318,9 +312,11 @@ class Support {
     refuse(std::string(name_of(work.kernel)) + " of " + std::string(name_of(dtype(work.reads[0]))) + " and " +
            std::string(name_of(dtype(slice))));
   }
+  static bool is_norm(MemoryKernel kernel) {
+    return kernel == MemoryKernel::rms_norm || kernel == MemoryKernel::add_rms_norm;
+  }
   static bool stores_fp8(MemoryKernel kernel) {
-    return kernel == MemoryKernel::rms_norm || kernel == MemoryKernel::add_rms_norm || kernel == MemoryKernel::swiglu ||
-           kernel == MemoryKernel::quantize;
+    return is_norm(kernel) || kernel == MemoryKernel::swiglu || kernel == MemoryKernel::quantize;
   }
   void check_counts(const MemoryBound& work, std::size_t reads, std::size_t writes) const {
     const auto refuse_count = [&](std::size_t count, const std::string& of_what) {
@@ -339,6 +335,11 @@ class Support {
                  std::to_string(slice.columns) + " columns");
       }
   }
+  /// The kernel's argument holds where they end.
+  void check_groups(const Slice& slice) const {
+    const std::size_t groups = buffer(slice).layout.group_tiles.size();
+    if (groups > max_norm_groups) refuse("a norm of " + std::to_string(groups) + " groups of tiles");
+  }
   void check_rows(const MemoryBound& work) const {
     for (const Slice& slice : work.reads) check_row_kernel(slice);
     for (const Slice& slice : work.writes) check_row_kernel(slice);
@@ -348,8 +349,7 @@ class Support {
       check_own_bf16(*slice);
       check_aligned(*slice);
     }
-    if (attention.cached) refuse("attention over cached keys and values");
-    if (attention.sequences > 1) refuse("attention of several sequences");
+    if (attention.cached) check_own_bf16(*attention.cached), check_aligned(*attention.cached);
     check_head_dim(attention.head_dim);
   }
   void check(const PartialAttention& attention) const {
@@ -423,50 +423,6 @@ void check_windows(const Schedule& schedule) {
                              operation.name + "\" reaches on a peer");
 }
 
-/// Barriers and signals are words in the memory of peers; NCCL finds its own way.
-bool needs_peer_access(const Operation& operation) {
-  return match(
-      operation.work, [](const OneOf<Barrier, Signal, GroupedExchange> auto&) { return true; },
-      [](const Collective& collective) {
-        return collective.transport != Transport::nccl && collective.transport != Transport::nccl_nvls;
-      },
-      [&](const OneOf<Gemm, GroupedGemm, AllReduceNorm, Copy, MemoryBound, Attention, PartialAttention, Wait,
-                      Delay> auto&) { return facts(operation.work).crosses_ranks; });
-}
-
-bool has_fp8_product(const Schedule& schedule, const Operation& operation) {
-  const auto is_fp8 = [&](const Slice& slice) {
-    return schedule.buffers[static_cast<std::size_t>(slice.buffer)].dtype == DataType::fp8;
-  };
-  return match(
-      operation.work, [&](const OneOf<Gemm, GroupedGemm> auto& gemm) { return is_fp8(gemm.b); },
-      [](const OneOf<Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention, Signal,
-                     Wait, Barrier, Delay> auto&) { return false; });
-}
-
-/// Throws where these GPUs cannot do what the executor can.
-void check_machine(const Schedule& schedule, const Machine& machine) {
-  if (machine.runtime != Runtime::cuda)
-    throw InputError("machine",
-                     "expected GPUs with CUDA, which the hardware executor is made for, got " + machine.name);
-  if (!fits_memory(schedule, machine))
-    throw InputError("buffers", "expected at most the " + fixed(machine.gpu.memory_GB, 0) + " GB of a GPU of " +
-                                    machine.name + ", got " + fixed(memory_GB(schedule), 1));
-  for (std::size_t i = 0; i < schedule.operations.size(); ++i) {
-    const Operation& operation = schedule.operations[i];
-    const auto refuse_without = [&](bool has, const char* what) {
-      if (!has)
-        throw InputError("operations[" + std::to_string(i) + "] \"" + operation.name + "\"",
-                         "expected what the GPUs of " + machine.name + " can run, got " + what);
-    };
-    refuse_without(runs_own_kernels(machine) || !is_own(operation.work), "a kernel of our own, which needs Hopper");
-    refuse_without(multiplies_fp8(machine) || !has_fp8_product(schedule, operation),
-                   "a product of fp8, which needs compute capability 8.9 or newer (Ada, Hopper, Blackwell)");
-    refuse_without(machine.fabric.peer_access || !needs_peer_access(operation),
-                   "what reaches the memory of peers, without peer access");
-  }
-}
-
 }  // namespace
 
 std::optional<InputError> why_not_runnable(const Schedule& schedule) {
@@ -486,7 +442,7 @@ std::optional<InputError> why_not_runnable(const Schedule& schedule) {
 
 std::optional<InputError> why_not_runnable(const Schedule& schedule, const Machine& machine) {
   try {
-    check_machine(schedule, machine);
+    require_able(machine, schedule);
   } catch (const InputError& error) {
     return error;
   }

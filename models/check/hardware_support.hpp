@@ -13,6 +13,7 @@ inline constexpr std::size_t max_summands = 8;           ///< slices that one `a
 inline constexpr std::size_t max_merged = 16;            ///< results that one `log_sum_exp_merge` reads
 inline constexpr std::size_t max_attention_parts = 16;   ///< of one rank
 inline constexpr std::size_t max_moved = 16;             ///< slices that one `gather` or `scatter` reads or writes
+inline constexpr std::size_t max_norm_groups = 64;       ///< of tiles whose order a norm undoes
 inline constexpr std::int64_t max_top_k_columns = 1024;  ///< that the largest are chosen from
 
 /// Empty: the schedule, which must be valid (validation.hpp), can be run. The error's field names the operation.

@@ -172,6 +172,24 @@ void check(const Check& here, const Copy& work) {
                [] { return "one end of the copy on the own GPU"; });
 }
 
+/// It may put rows of tiles in order, whose storage it reads as a whole.
+void check_norm(const Check& here, const MemoryBound& work) {
+  const Slice& normed = work.writes[0];
+  for (const Slice& slice : work.reads) {
+    if (here.is_row_major(slice)) {
+      here.same_shape("reads", normed, slice);
+      continue;
+    }
+    const Buffer& stored = here.buffer(slice);
+    here.has_shape("reads", slice, stored.rows, stored.columns);
+    here.require(stored.layout.rows == here.rows(normed) && stored.layout.columns == normed.columns, "writes", [&] {
+      return "the " + shape(stored.layout.rows, stored.layout.columns) + " of the layout that is read, got " +
+             shape(here.rows(normed), normed.columns);
+    });
+  }
+  for (const Slice& slice : work.writes) here.same_shape("writes", normed, slice);
+}
+
 void check(const Check& here, const MemoryBound& work) {
   here.at_most("reads", work.reads.size(), max_groups);
   here.at_most("writes", work.writes.size(), max_groups);
@@ -234,10 +252,8 @@ void check(const Check& here, const MemoryBound& work) {
       break;
     }
     case MemoryKernel::rms_norm:
-    case MemoryKernel::add_rms_norm:  // it may put rows of tiles in order
-      for (const Slice& slice : work.reads)
-        if (!here.is_row_major(slice))
-          here.has_shape("reads", slice, here.buffer(slice).rows, here.buffer(slice).columns);
+    case MemoryKernel::add_rms_norm:
+      check_norm(here, work);
       break;
     case MemoryKernel::fill:
     case MemoryKernel::rotary:

@@ -71,13 +71,6 @@ TileGrid tile_grid(const GemmKernel& kernel, const MatrixSize& size) {
   return tile_grid(size.m, size.n, kernel.tile_m, kernel.tile_n);
 }
 
-std::int64_t index_of(const TileOrder& order, const TileGrid& grid, const Tile& tile) {
-  const std::int64_t band = band_rows(order, grid);
-  const std::int64_t first_row = tile.row / band * band;
-  const std::int64_t height = std::min(band, grid.rows - first_row);
-  return first_row * grid.columns + tile.column * height + tile.row - first_row;
-}
-
 std::vector<TileRectangle> tile_rectangles(const TileOrder& order, const TileGrid& grid, std::int64_t first,
                                            std::int64_t count) {
   std::vector<TileRectangle> rectangles;
@@ -86,7 +79,7 @@ std::vector<TileRectangle> tile_rectangles(const TileOrder& order, const TileGri
   while (first < end) {
     const Tile tile = tile_at(order, grid, first);
     const std::int64_t band_row = tile.row / band * band;
-    const std::int64_t height = std::min(band, grid.rows - band_row);
+    const std::int64_t height = height_of_band(order, grid, tile.row);
     const std::int64_t left = end - first;
     const bool at_column_start = tile.row == band_row;
     TileRectangle next{tile.row, 0, tile.column, 1};

@@ -23,9 +23,6 @@ inline PlaceInBlocks place_in_blocks(std::int64_t tile, const TileGrid& of_block
   return {static_cast<std::size_t>(tile / of_block.tiles()), tile % of_block.tiles()};
 }
 
-/// The number of a tile in the order in which they run, the inverse of tile_at().
-std::int64_t index_of(const TileOrder& order, const TileGrid& grid, const Tile& tile);
-
 /// Tiles [first_row, first_row + rows) x [first_column, first_column + columns) of a grid.
 struct TileRectangle {
   std::int64_t first_row = 0, rows = 0, first_column = 0, columns = 0;

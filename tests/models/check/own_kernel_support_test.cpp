@@ -176,6 +176,36 @@ TEST(OwnKernels, NormsKeepARowInRegisters) {
   EXPECT_EQ(refusal(schedule), "");
 }
 
+/// A norm of two rows of three tiles, with the sums in rows.
+Schedule norm_of_tiles(LayoutKind kind) {
+  Schedule schedule = schedule_of(MemoryBound{MemoryKernel::add_rms_norm, {}, {}});
+  const Layout layout{.kind = kind, .rows = 256, .columns = 384, .tile_rows = 128, .tile_columns = 128};
+  schedule.buffers = {{.name = "tiles", .rows = 768, .columns = 128, .layout = layout}};
+  for (const char* name : {"residual", "normed"})
+    schedule.buffers.push_back({.name = name, .rows = 256, .columns = 384, .layout = {}});
+  if (kind != LayoutKind::tile_ordered) schedule.buffers[0].layout.group_tiles = {2, 4};
+  auto& work = std::get<MemoryBound>(schedule.operations[0].work);
+  const Slice residual{1, 0, RowRange{0, 256}, 0, 384};
+  work.reads = {Slice{0, 0, RowRange{0, 768}, 0, 128}, residual};
+  work.writes = {Slice{2, 0, RowRange{0, 256}, 0, 384}, residual};
+  return schedule;
+}
+
+TEST(OwnKernels, NormsPutTilesInOrder) {
+  for (const LayoutKind kind : {LayoutKind::tile_ordered, LayoutKind::sub_tile_ordered, LayoutKind::per_destination})
+    EXPECT_EQ(refusal(norm_of_tiles(kind)), "") << name_of(kind);
+  Schedule many = norm_of_tiles(LayoutKind::sub_tile_ordered);
+  many.buffers[0].layout.group_tiles.assign(max_norm_groups + 1, 1);
+  EXPECT_NE(refusal(many).find("a norm of 65 groups of tiles"), std::string::npos);
+  Schedule residual = norm_of_tiles(LayoutKind::tile_ordered);
+  std::swap(std::get<MemoryBound>(residual.operations[0].work).reads[0],
+            std::get<MemoryBound>(residual.operations[0].work).reads[1]);
+  EXPECT_NE(refusal(residual).find("got layout tile_ordered"), std::string::npos);
+  Schedule activation = norm_of_tiles(LayoutKind::tile_ordered);
+  std::get<MemoryBound>(activation.operations[0].work).kernel = MemoryKernel::add;
+  EXPECT_NE(refusal(activation).find("got layout tile_ordered"), std::string::npos);
+}
+
 TEST(OwnKernels, RunOnHopperOnly) {
   const Schedule schedule = schedule_of(gemm_by(own_kernels.front()));
   const auto runs_on = [&](const char* name) {

@@ -127,6 +127,21 @@ TEST(Validation, an_edge_must_point_backwards) {
             "operations[3].after: expected an earlier operation");
 }
 
+TEST(Validation, a_norm_writes_the_matrix_that_it_reads) {
+  const auto norm_after = [](std::int64_t rows, std::int64_t columns) {
+    return complaint(flash_overlap(), [&](Schedule& s) {
+      s.buffers.push_back({.name = "normed", .rows = rows, .columns = columns, .layout = {}});
+      const auto normed = static_cast<BufferId>(s.buffers.size()) - 1;
+      const Slice tiles{3, 0, RowRange{0, s.buffers[3].rows}, 0, s.buffers[3].columns};
+      s.operations.push_back(
+          {"norm", 1, {}, MemoryBound{MemoryKernel::rms_norm, {tiles}, {{normed, 0, RowRange{0, rows}, 0, columns}}}});
+    });
+  };
+  const Layout& layout = flash_overlap().buffers[3].layout;
+  EXPECT_EQ(norm_after(layout.rows, layout.columns), "");
+  EXPECT_NE(norm_after(layout.rows + 1, layout.columns).find("of the layout that is read, got"), std::string::npos);
+}
+
 TEST(Validation, storage_must_fit_its_layout) {
   EXPECT_EQ(complaint(flash_overlap(), [](Schedule& s) { s.buffers[3].rows = 1024; }),
             "buffers[3].rows: expected storage of 512 x 64 for this layout, got 1024 x 64");

@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "models/check/hardware_support.hpp"
+#include "models/machine/machine_json.hpp"
 #include "scenarios/families/build.hpp"
 #include "tests/scenarios/program_text.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft::scenarios::families {
 namespace {
@@ -126,7 +128,7 @@ TEST(OverlappedLayer, ExpertsKeepTheirCollectives) {
 
 LayerWorkload layer_of_tiles() {
   LayerWorkload layer = small_layer(false);
-  layer.tokens = 512, layer.hidden = 1024, layer.intermediate = 1024;
+  layer.tokens = 512, layer.hidden = 1024, layer.intermediate = 1024, layer.head_dim = 64;
   return layer;
 }
 
@@ -137,7 +139,18 @@ TEST(OverlappedLayer, SignalingLeavesTilesToTheNextNorm) {
                                      "s0: attention add_rms_norm after o all_reduce 0", "s0: down gemm"}));
   for (const Buffer& buffer : schedule.buffers)
     EXPECT_EQ(buffer.layout.kind == LayoutKind::tile_ordered, buffer.name == "c") << buffer.name;
-  EXPECT_FALSE(is_runnable(schedule));  // no norm of ours reads tiles
+}
+
+TEST(OverlappedLayer, SignalingRunsWhereOurKernelsDo) {
+  const Machine h200 = read_machine(tests::source_folder() + "/calibration/machines/h200x8-nvswitch.json");
+  const LayerWorkload layer{
+      .tokens = 2048, .hidden = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128, .intermediate = 14336};
+  Case request = make_case(layer, 2, Signaling{});
+  const std::vector<ScheduleChoice> choices = closed_choices(request, h200);
+  ASSERT_FALSE(choices.empty());
+  request.schedule = choices.front();
+  const auto refusal = why_not_runnable(build(request, h200), h200);
+  EXPECT_FALSE(refusal) << refusal->what();
 }
 
 TEST(OverlappedLayer, SearchedSignalingHasGroupsForEachPair) {
