@@ -225,12 +225,108 @@ Schedule packed_attention(int head_dim, std::int64_t rows, int max_sms) {
   return schedule;
 }
 
+/// Sequences of `cached` keys and then `tokens` more, together an even number, each of which a reference computes as a
+/// whole: the rows of the first by attention without a cache, the further ones of all sequences by one over what has
+/// been put into it.
+class CachedAttention {
+ public:
+  CachedAttention(int head_dim, int sequences, std::int64_t tokens, std::int64_t cached)
+      : head_dim_(head_dim), tokens_(tokens), cached_(cached) {
+    schedule_.name = "attention of " + std::to_string(sequences) + " x " + std::to_string(tokens) +
+                     " tokens, heads of " + std::to_string(head_dim) + ", behind " + std::to_string(cached) + " cached";
+    schedule_.family = "serial";
+    schedule_.gpus = 1;
+    schedule_.streams = {{"compute", 0}};
+    const BufferId cache = add_buffer("cache", sequences * cached, key_columns());
+    const BufferId packed = add_buffer("packed", sequences * tokens, query_columns() + key_columns());
+    const BufferId output = add_buffer("output", sequences * tokens, query_columns());
+    for (int sequence = 0; sequence < sequences; ++sequence) add_sequence(sequence, cache, packed);
+    add("attention", Attention{.qkv = whole(packed),
+                               .output = whole(output),
+                               .heads = heads,
+                               .kv_heads = kv_heads,
+                               .head_dim = head_dim_,
+                               .sequences = sequences,
+                               .cached = whole(cache)});
+    for (int sequence = 0; sequence < sequences; ++sequence)
+      add("keep", Copy{rows(output, sequence * tokens, tokens), rows(results_[at(sequence)], cached, tokens)});
+  }
+  Schedule schedule() && { return std::move(schedule_); }
+
+ private:
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+  std::int64_t query_columns() const { return std::int64_t{heads} * head_dim_; }
+  std::int64_t key_columns() const { return std::int64_t{2} * kv_heads * head_dim_; }
+
+  BufferId add_buffer(const std::string& name, std::int64_t rows, std::int64_t columns) {
+    schedule_.buffers.push_back({.name = name, .rows = rows, .columns = columns, .layout = {}});
+    return static_cast<BufferId>(schedule_.buffers.size()) - 1;
+  }
+  void add(const std::string& name, Work work) {
+    const std::string number = " " + std::to_string(schedule_.operations.size());
+    schedule_.operations.push_back({name + number, 0, {}, std::move(work)});
+  }
+  Slice rows(BufferId id, std::int64_t first, std::int64_t count) const {
+    return {id, 0, RowRange{first, count}, 0, schedule_.buffers[at(id)].columns};
+  }
+  Slice whole(BufferId id) const { return rows(id, 0, schedule_.buffers[at(id)].rows); }
+  static Slice columns_of(Slice slice, std::int64_t first, std::int64_t count) {
+    slice.first_column = first, slice.columns = count;
+    return slice;
+  }
+
+  void add_sequence(int sequence, BufferId cache, BufferId packed) {
+    const std::string number = " " + std::to_string(sequence);
+    const std::int64_t all = cached_ + tokens_;
+    const BufferId queries = add_buffer("queries" + number, all, query_columns()),
+                   keys_values = add_buffer("keys and values" + number, all, key_columns()),
+                   alone = add_buffer("packed" + number, cached_, query_columns() + key_columns()),
+                   result = add_buffer("result" + number, all, query_columns());
+    results_.push_back(result);
+    const auto pack = [&](std::int64_t first, std::int64_t count, const Slice& into) {
+      add("pack", Copy{rows(queries, first, count), columns_of(into, 0, query_columns())});
+      add("pack", Copy{rows(keys_values, first, count), columns_of(into, query_columns(), key_columns())});
+    };
+    pack(0, cached_, whole(alone));
+    add("attention", Attention{.qkv = whole(alone),
+                               .output = rows(result, 0, cached_),
+                               .heads = heads,
+                               .kv_heads = kv_heads,
+                               .head_dim = head_dim_});
+    add("cache", Copy{rows(keys_values, 0, cached_), rows(cache, sequence * cached_, cached_)});
+    pack(cached_, tokens_, rows(packed, sequence * tokens_, tokens_));
+    Meaning meaning{.op = "distributed_attention",
+                    .m = all,
+                    .n = query_columns(),
+                    .k = query_columns(),
+                    .a = queries,
+                    .b = keys_values,
+                    .result = result,
+                    .attention = AttentionShape{heads, kv_heads, head_dim_, AttentionMask::causal}};
+    if (schedule_.meaning)
+      schedule_.meaning->also.push_back(std::move(meaning));
+    else
+      schedule_.meaning = std::move(meaning);
+  }
+
+  int head_dim_;
+  std::int64_t tokens_, cached_;
+  Schedule schedule_;
+  std::vector<BufferId> results_;
+};
+
 std::vector<Schedule> packed_attention_schedules() {
   constexpr int few_sms = 20;
   std::vector<Schedule> schedules;
   for (const int head_dim : {64, 128})
     for (const std::int64_t rows : {even_rows, uneven_rows})
       for (const int max_sms : {0, few_sms}) schedules.push_back(packed_attention(head_dim, rows, max_sms));
+  for (const int head_dim : {64, 128}) {
+    schedules.push_back(CachedAttention(head_dim, 1, 300, 200).schedule());  // a chunk of a prompt
+    schedules.push_back(CachedAttention(head_dim, 3, 1, 999).schedule());    // decode, its keys split
+    schedules.push_back(CachedAttention(head_dim, 5, 4, 128).schedule());    // heads packed, of a few tokens
+    schedules.push_back(CachedAttention(head_dim, 8, 40, 78).schedule());    // two tiles of packed heads
+  }
   return schedules;
 }
 

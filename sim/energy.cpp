@@ -41,7 +41,7 @@ class IterationEnergy::DemandOf {
         power_.attention_pJ_per_flop > 0
             ? by_head_dim(attention.head_dim, power_.attention_64_pJ_per_flop, power_.attention_pJ_per_flop)
             : power_.tensor_pJ_per_flop;
-    return {.switching_uJ = pJ_per_flop * tensor_flops(attention, schedule_.gpus) * 1e-6,
+    return {.switching_uJ = pJ_per_flop * computed_flops(energy_.machine_, schedule_, attention) * 1e-6,
             .attention_us = lone_us(attention),
             .is_on_tensor_cores = true};
   }
@@ -67,7 +67,8 @@ class IterationEnergy::DemandOf {
   double lone_us(const Attention& attention) const {
     const Machine& machine = energy_.machine_;
     const std::int64_t tokens = row_count(attention.output.rows, schedule_.gpus);
-    if (attention.max_sms > 0) return staying_tiles(machine, schedule_, attention, tokens).on_all_sms_us(machine);
+    if (attention.max_sms > 0)
+      return staying_tiles(machine, schedule_, attention, tokens).on_ctas_us(machine.gpu.sms());
     const auto time = runs_own_attention(machine, schedule_, attention) ? time_own_attention : time_attention;
     const AttentionTiming timing = time(machine, attention, tokens, 1);
     const auto waves = static_cast<double>(divided_up(timing.ctas, machine.gpu.sms()));

@@ -193,7 +193,7 @@ double share_of_sm(const Work& work, const Schedule& schedule, const Machine& ma
 
 /// How often memory is passed through for what a kernel of ours touches: what it changes in place is read and written
 /// back. What PyTorch's kernels reach, and our sums, is told of bytes that are touched.
-double passes_of(const Work& work, const OperationCost& cost, const Schedule& schedule, const Machine& machine) {
+double passes_in_place(const Work& work, const OperationCost& cost, const Schedule& schedule, const Machine& machine) {
   const double touched_bytes = cost.traffic.touched_bytes;
   if (own_share_of_sm(work, schedule, machine.other_kernels) == 0 || touched_bytes == 0) return 1;
   double bytes = 0;
@@ -206,6 +206,15 @@ double passes_of(const Work& work, const OperationCost& cost, const Schedule& sc
       [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, Attention, PartialAttention,
                      Signal, Wait, Barrier, Delay> auto&) {});
   return std::max(1.0, bytes / touched_bytes);
+}
+
+/// A norm that puts tiles in order uses memory less well, as if it read more of it.
+double passes_of(const Work& work, const OperationCost& cost, const Schedule& schedule, const Machine& machine) {
+  const double reordering = match(
+      work, [&](const MemoryBound& kernel) { return norm_reordering(machine, kernel, schedule); },
+      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, Attention, PartialAttention,
+                     Signal, Wait, Barrier, Delay> auto&) { return 0.0; });
+  return passes_in_place(work, cost, schedule, machine) * (1 + reordering);
 }
 
 /// Whether our sums do it (own_sum_threads), which copies by SMs run too.
@@ -235,8 +244,8 @@ TiledWork attention_work(const LaunchSite& site, std::int64_t tiles) {
           .uses = memory_uses(site, touched_bytes)};
 }
 
-/// Tiles of equal work, the mean of all; a CTA takes a whole SM, as those of FlashAttention 3 and our own nearly do (3
-/// warp groups of up to 240 registers a thread).
+/// Equal tiles stand for unequal ones, whose longest may end after them; a CTA takes a whole SM, as those of
+/// FlashAttention 3 and our own nearly do (3 warp groups of up to 240 registers a thread).
 KernelLaunch staying_attention_launch(const LaunchSite& site, const StayingTiles& tiles, int max_sms) {
   const Gpu& gpu = site.machine.gpu;
   const int sms = max_sms > 0 ? std::min(max_sms, site.sms.sms()) : site.sms.sms();
@@ -244,10 +253,13 @@ KernelLaunch staying_attention_launch(const LaunchSite& site, const StayingTiles
   launch.cta = {gpu.threads_per_sm / 4, gpu.registers_per_sm, 0};
   launch.limit = Limit::compute;
   if (site.with_detail) launch.detail = std::to_string(tiles.count) + " tiles on " + std::to_string(sms) + " SMs";
-  launch.work = attention_work(site, tiles.count);
+  const std::int64_t ctas = std::min<std::int64_t>(sms, tiles.count), waves = (tiles.count + ctas - 1) / ctas;
+  const double shared_us = tiles.shared_us(ctas);
+  launch.work = attention_work(site, tiles.are_equal() ? tiles.count : ctas * waves);
   launch.work.scheduler = TileScheduler::dynamic_persistent;
-  launch.work.ctas = static_cast<int>(std::min<std::int64_t>(sms, tiles.count));
-  launch.work.tile_us = std::max(tiles.tile_us, shortest_us);
+  launch.work.ctas = static_cast<int>(ctas);
+  launch.work.tile_us = std::max(shared_us / static_cast<double>(waves), shortest_us);
+  launch.work.tail_us = tiles.on_ctas_us(ctas) - shared_us;
   launch.work.epilogue_us = site.machine.other_kernels.overhead_us;
   return launch;
 }
@@ -408,10 +420,6 @@ MemoryBlocks memory_blocks(const Work& work, const OperationCost& cost, const Sc
     blocks.block_us += kernels.sum_start_us;
     blocks.once_us = 0;
   }
-  match(
-      work, [&](const MemoryBound& kernel) { blocks.block_us *= 1 + norm_reordering(machine, kernel, schedule); },
-      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, Attention, PartialAttention,
-                     Signal, Wait, Barrier, Delay> auto&) {});
   return blocks;
 }
 

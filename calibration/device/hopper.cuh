@@ -122,6 +122,18 @@ __device__ inline void load(void* destination, const CUtensorMap& map, int x, in
       "l"(&map), "r"(x), "r"(y), "r"(shared_address(&arrived))
       : "memory");
 }
+/// A box of four dimensions, its place from the innermost one on.
+struct Corner {
+  int at[4];
+};
+__device__ inline void load(void* destination, const CUtensorMap& map, const Corner& corner, Barrier& arrived) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], "
+      "[%6];" ::"r"(shared_address(destination)),
+      "l"(&map), "r"(corner.at[0]), "r"(corner.at[1]), "r"(corner.at[2]), "r"(corner.at[3]),
+      "r"(shared_address(&arrived))
+      : "memory");
+}
 /// The same into the same place of each CTA of the cluster that `ctas` has a bit for, counted there.
 __device__ inline void load_for_all(void* destination, const CUtensorMap& map, int x, int y, Barrier& arrived,
                                     std::uint16_t ctas) {
@@ -134,6 +146,11 @@ __device__ inline void load_for_all(void* destination, const CUtensorMap& map, i
 __device__ inline void store(const void* source, const CUtensorMap& map, int x, int y) {
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(&map), "r"(x),
                "r"(y), "r"(shared_address(source))
+               : "memory");
+}
+__device__ inline void store(const void* source, const CUtensorMap& map, const Corner& corner) {
+  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%1, %2, %3, %4}], [%5];" ::"l"(&map),
+               "r"(corner.at[0]), "r"(corner.at[1]), "r"(corner.at[2]), "r"(corner.at[3]), "r"(shared_address(source))
                : "memory");
 }
 /// `bytes` in a row, a multiple of 16 from an address that is one; from any memory that the GPU addresses, peers' too.

@@ -22,7 +22,8 @@ struct Item {
 /// Item `number` of the launch; without queries where there are not as many.
 __device__ Item item_of(const Work& work, int number) {
   if (number >= work.count) return {};
-  return {work.tiles[number / work.heads], number % work.heads};
+  const auto place = work.sets.at(number, work.count / work.heads);
+  return {work.tiles[place.tile], place.head};
 }
 
 template <int head_dim>
@@ -227,6 +228,7 @@ Work work_of(const PartialAttentionOperands& operands, Arena& arena) {
             .count = static_cast<int>(tiles.size()) * heads,
             .heads = heads,
             .kv_heads = kv_heads,
+            .sets = head_sets(heads, kv_heads, keys_values.rows, head_dim),
             .scale = flash::scale_of(head_dim),
             .rows = output.data,
             .row_stride = output.stride,

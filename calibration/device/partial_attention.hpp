@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "calibration/device/arena.hpp"
+#include "calibration/device/head_sets.hpp"
 #include "calibration/device/kernels.hpp"
 #include "models/check/hardware_support.hpp"
 #include "models/schedule/query_tiles.hpp"
@@ -43,6 +44,7 @@ class OwnPartialAttention {
     const QueryTile* tiles = nullptr;  ///< on the device
     int count = 0;                     ///< of tiles, times heads
     int heads = 0, kv_heads = 0;
+    HeadSets sets;
     float scale = 0;  ///< of a product of query and key, in powers of 2
     void* rows = nullptr;
     std::int64_t row_stride = 0;

@@ -157,17 +157,19 @@ void Program::plan_attentions() {
 }
 
 void Program::plan_attention(const Attention& attention, OperationId id) {
-  const Matrix qkv = matrix(attention.qkv), output = matrix(attention.output);
+  const Matrix qkv = matrix(attention.qkv);
   const AttentionOperands operands{
       .rows = static_cast<const std::byte*>(qkv.data) - attention.prefix * qkv.stride * bytes_of(DataType::bf16),
       .row_stride = qkv.stride,
-      .output = output.data,
-      .output_stride = output.stride,
+      .output = matrix(attention.output),
+      .cached = attention.cached ? matrix(*attention.cached) : Matrix{},
       .prefix = attention.prefix,
-      .tokens = qkv.rows,
+      .tokens = qkv.rows / attention.sequences,
+      .sequences = attention.sequences,
       .heads = attention.heads,
       .kv_heads = attention.kv_heads,
-      .head_dim = attention.head_dim};
+      .head_dim = attention.head_dim,
+      .tiles = attention_tiles(attention, qkv.rows, sms_of_gpu())};
   attentions_.try_emplace(id, operands, attention.max_sms, resources_.arena);
 }
 
@@ -417,6 +419,9 @@ void Program::merge(const MemoryBound& work, cudaStream_t stream) const {
 void Program::enqueue(const MemoryBound& work, OperationId id, cudaStream_t stream) const {
   const Matrix destination = matrix(work.writes.front());
   const auto read = [&](std::size_t i) { return matrix(work.reads[i]); };
+  const auto in_its_layout = [&](std::size_t i) {
+    return stored_rows(read(i), schedule_.buffers[index(work.reads[i].buffer)].layout, ranks_);
+  };
   const DataType stored = schedule_.buffers[index(work.writes.front().buffer)].dtype;
   switch (work.kernel) {
     case MemoryKernel::fill:
@@ -424,9 +429,9 @@ void Program::enqueue(const MemoryBound& work, OperationId id, cudaStream_t stre
     case MemoryKernel::partial_sum:
       return partial_sum(read(0), destination, stream);
     case MemoryKernel::rms_norm:
-      return rms_norm(read(0), destination, stored, stream);
+      return rms_norm(in_its_layout(0), destination, stored, stream);
     case MemoryKernel::add_rms_norm:
-      return add_rms_norm(read(0), read(1), destination, stored, matrix(work.writes[1]), stream);
+      return add_rms_norm(in_its_layout(0), read(1), destination, stored, matrix(work.writes[1]), stream);
     case MemoryKernel::swiglu:
       return swiglu(read(0), destination, stored, stream);
     case MemoryKernel::rotary:

@@ -1,13 +1,26 @@
 #include "calibration/device/tensor_map.hpp"
 
+#include <array>
+#include <cstddef>
 #include <string>
 
 #include "calibration/device/check.hpp"
 
 namespace weft::calibration::device {
+namespace {
 
-CUtensorMap tensor_map(const void* data, std::int64_t rows, std::int64_t columns, std::int64_t stride, int box_rows) {
-  constexpr std::int64_t bytes_of_element = 2;
+constexpr std::int64_t bytes_of_element = 2;
+
+/// From the innermost dimension, whose elements lie side by side, to the outermost: elements of the matrix and of a
+/// box, and how many elements lie between two of the next dimension.
+template <std::size_t rank>
+struct Boxes {
+  std::array<std::int64_t, rank> extents, box;
+  std::array<std::int64_t, rank - 1> strides;
+};
+
+template <std::size_t rank>
+CUtensorMap encoded(const void* data, const Boxes<rank>& boxes) {
   static const auto encode = [] {
     void* function = nullptr;
     cudaDriverEntryPointQueryResult found{};
@@ -15,17 +28,33 @@ CUtensorMap tensor_map(const void* data, std::int64_t rows, std::int64_t columns
     if (found != cudaDriverEntryPointSuccess) throw ExecutionError("the driver has no tensor maps: it is too old");
     return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function);
   }();
+  cuuint64_t extents[rank], strides[rank];
+  cuuint32_t box[rank], steps[rank];
+  for (std::size_t i = 0; i < rank; ++i) {
+    extents[i] = static_cast<cuuint64_t>(boxes.extents[i]), box[i] = static_cast<cuuint32_t>(boxes.box[i]);
+    steps[i] = 1;
+    if (i + 1 < rank) strides[i] = static_cast<cuuint64_t>(boxes.strides[i] * bytes_of_element);
+  }
   CUtensorMap map;
-  const cuuint64_t extents[] = {static_cast<cuuint64_t>(columns), static_cast<cuuint64_t>(rows)};
-  const cuuint64_t strides[] = {static_cast<cuuint64_t>(stride * bytes_of_element)};
-  const cuuint32_t box[] = {box_columns, static_cast<cuuint32_t>(box_rows)}, steps[] = {1, 1};
-  const CUresult result = encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, const_cast<void*>(data), extents, strides,
-                                 box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+  const CUresult result = encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, rank, const_cast<void*>(data), extents,
+                                 strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                                  CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (result != CUDA_SUCCESS)
-    throw ExecutionError("no tensor map of " + std::to_string(rows) + " x " + std::to_string(columns) + ": error " +
-                         std::to_string(result));
-  return map;
+  if (result == CUDA_SUCCESS) return map;
+  std::string shape;
+  for (std::size_t i = rank; i-- > 0;) shape += std::to_string(extents[i]) + (i > 0 ? " x " : "");
+  throw ExecutionError("no tensor map of " + shape + ": error " + std::to_string(result));
+}
+
+}  // namespace
+
+CUtensorMap tensor_map(const void* data, std::int64_t rows, std::int64_t columns, std::int64_t stride, int box_rows) {
+  return encoded<2>(data, {.extents = {columns, rows}, .box = {box_columns, box_rows}, .strides = {stride}});
+}
+
+CUtensorMap tensor_map(const RowsOfHeads& rows, int box_heads, int box_tokens) {
+  return encoded<4>(rows.data, {.extents = {rows.head_dim, rows.heads, rows.tokens, rows.sequences},
+                                .box = {box_columns, box_heads, box_tokens, 1},
+                                .strides = {rows.head_dim, rows.stride, rows.tokens * rows.stride}});
 }
 
 }  // namespace weft::calibration::device

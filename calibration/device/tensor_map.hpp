@@ -14,4 +14,13 @@ inline constexpr int box_columns = 64;  ///< of bf16: 128 bytes, what the swizzl
 /// ExecutionError where the driver refuses.
 CUtensorMap tensor_map(const void* data, std::int64_t rows, std::int64_t columns, std::int64_t stride, int box_rows);
 
+/// A matrix whose rows are those of sequences of `tokens`, one sequence after the other, and whose columns are heads.
+struct RowsOfHeads {
+  const void* data = nullptr;
+  std::int64_t sequences = 1, tokens = 0, heads = 0, head_dim = 0, stride = 0;
+};
+/// Boxes of box_columns columns of `box_heads` heads of `box_tokens` tokens, in shared memory a row for each head of
+/// each token. What lies behind a sequence's last token is outside.
+CUtensorMap tensor_map(const RowsOfHeads& rows, int box_heads, int box_tokens);
+
 }  // namespace weft::calibration::device

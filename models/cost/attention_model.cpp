@@ -4,6 +4,7 @@
 
 #include "models/base/division.hpp"
 #include "models/schedule/amounts.hpp"
+#include "models/schedule/attention_tiles.hpp"
 #include "models/schedule/query_tiles.hpp"
 
 namespace weft {
@@ -12,7 +13,6 @@ namespace {
 constexpr std::int64_t ctas_per_sm = 2;           // that the library counts on when it splits keys
 constexpr double enough_ctas_to_not_split = 0.8;  // of them
 constexpr std::int64_t most_splits = 128;         // of decode
-constexpr double nearly_as_full = 0.85;
 
 bool is_enough(std::int64_t ctas, std::int64_t room) {
   return static_cast<double>(ctas) >= enough_ctas_to_not_split * static_cast<double>(room);
@@ -21,22 +21,6 @@ bool is_enough(std::int64_t ctas, std::int64_t room) {
 /// Of a prefill; those that were measured are split no further (attention-2026-11-21).
 std::int64_t splits_that_fit(std::int64_t unsplit_ctas, std::int64_t room, std::int64_t key_blocks) {
   return std::clamp<std::int64_t>(room / unsplit_ctas, 1, key_blocks);
-}
-
-/// Of decode: FlashAttention 2's num_splits_heuristic (flash_api.cpp). The fewest splits whose waves of CTAs are nearly
-/// as full as they can be; those that leave a CTA as many blocks of keys as fewer do are passed over.
-std::int64_t splits_that_fill(std::int64_t unsplit_ctas, std::int64_t room, std::int64_t key_blocks) {
-  const std::int64_t most = std::min({most_splits, room, key_blocks});
-  const auto fullness = [&](std::int64_t splits) {
-    if (splits > 1 && divided_up(key_blocks, splits) == divided_up(key_blocks, splits - 1)) return 0.0;
-    const std::int64_t ctas = unsplit_ctas * splits;
-    return static_cast<double>(ctas) / static_cast<double>(divided_up(ctas, room) * room);
-  };
-  double fullest = 0;
-  for (std::int64_t splits = 1; splits <= most; ++splits) fullest = std::max(fullest, fullness(splits));
-  std::int64_t splits = 1;
-  while (fullness(splits) < nearly_as_full * fullest) ++splits;
-  return splits;
 }
 
 double efficiency_of(const OtherKernels& kernels, int head_dim) {
@@ -81,20 +65,63 @@ double own_block_us(const Machine& machine, int head_dim, double clock_share) {
   return 4.0 * attention_block * attention_block * head_dim / flops_per_us;
 }
 
-/// `tiles` tiles of queries of one head see `key_tiles` blocks of keys together.
-StayingTiles own_staying_tiles(const Machine& machine, const OneOf<Attention, PartialAttention> auto& attention,
-                               std::int64_t tiles, std::int64_t key_tiles, double clock_share) {
-  const double mean_keys = static_cast<double>(key_tiles) / static_cast<double>(std::max<std::int64_t>(tiles, 1));
-  return {std::max<std::int64_t>(tiles * attention.heads, 1),
-          machine.other_kernels.own_attention_start_us +
-              mean_keys * own_block_us(machine, attention.head_dim, clock_share)};
+/// For each block of queries, before and after its keys.
+double own_start_us(const Machine& machine, int head_dim) {
+  const OtherKernels& kernels = machine.other_kernels;
+  return by_head_dim(head_dim, kernels.own_attention_start_64_us, kernels.own_attention_start_us);
+}
+
+/// Tiles of queries, and how many blocks of keys they see: together, and the one with fewest and with most.
+struct SeenKeys {
+  std::int64_t tiles = 0, key_blocks = 0, fewest = 0, most = 0;
+  int working_warpgroups = 2;  ///< that see them
+};
+
+StayingTiles own_tiles(const Machine& machine, int head_dim, const SeenKeys& seen, double clock_share) {
+  const double start_us = own_start_us(machine, head_dim), block_us = own_block_us(machine, head_dim, clock_share);
+  const std::int64_t count = std::max<std::int64_t>(seen.tiles, 1);
+  return {.count = count,
+          .mean_us = start_us + static_cast<double>(seen.key_blocks) / static_cast<double>(count) * block_us,
+          .shortest_us = start_us + static_cast<double>(seen.fewest) * block_us,
+          .longest_us = start_us + static_cast<double>(seen.most) * block_us};
+}
+
+/// As our kernel cuts queries and keys.
+SeenKeys seen_keys(const Machine& machine, const Attention& attention, std::int64_t tokens) {
+  const AttentionTiles tiles = attention_tiles(attention, tokens, machine.gpu.sms());
+  const std::int64_t of_each = tokens / attention.sequences, splits = tiles.splits;
+  SeenKeys seen{.tiles = tiles.count * splits};
+  std::int64_t of_group = 0;
+  for (std::int64_t tile = 1; tile <= tiles.of_sequence; ++tile) {
+    const std::int64_t last = std::min(of_each, tile * tiles.tokens_of_tile());
+    const std::int64_t blocks = key_tiles(attention, last);
+    seen.fewest = tile == 1 ? blocks / splits : std::min(seen.fewest, blocks / splits);
+    seen.most = std::max(seen.most, divided_up(blocks, splits));
+    of_group += blocks;
+  }
+  seen.key_blocks = of_group * tiles.groups_of_heads * attention.sequences;
+  seen.working_warpgroups = tiles.working_warpgroups;
+  return seen;
+}
+SeenKeys seen_keys(const Schedule& schedule, const PartialAttention& attention, int rank) {
+  const QueryTileSums sums =
+      sum_of_query_tiles(attention.parts[static_cast<std::size_t>(rank)],
+                         row_count(attention.queries.rows, schedule.gpus), own_tile_queries, own_tile_keys);
+  const std::int64_t heads = attention.heads;
+  return {sums.tiles * heads, sums.key_tiles * heads, sums.fewest, sums.most};
+}
+
+Flops flops_of_blocks(const SeenKeys& seen, int head_dim) {
+  const double of_block = 4.0 * own_rows_of_warpgroup * seen.working_warpgroups * own_tile_keys * head_dim;
+  return of_block * static_cast<double>(seen.key_blocks);
 }
 
 StayingTiles equal_shares(const Machine& machine, std::int64_t tiles, Flops flops, double clock_share) {
   const std::int64_t count = std::max<std::int64_t>(tiles, 1);
   const double flops_per_us =
       machine.gpu.flops_per_us_of_sm() * clock_share * machine.other_kernels.persistent_attention_efficiency;
-  return {count, flops / static_cast<double>(count) / flops_per_us};
+  const double tile_us = flops / static_cast<double>(count) / flops_per_us;
+  return {count, tile_us, tile_us, tile_us};
 }
 
 }  // namespace
@@ -110,8 +137,10 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
 
   const std::int64_t unsplit = query_blocks * queries.heads * attention.sequences,
                      room = ctas_per_sm * machine.gpu.sms();
-  const auto split = is_decode(attention, tokens / attention.sequences) ? splits_that_fill : splits_that_fit;
-  const std::int64_t splits = is_enough(unsplit, room) ? 1 : split(unsplit, room, keys.most);
+  const bool decodes = is_decode(attention, tokens / attention.sequences);
+  const std::int64_t splits = is_enough(unsplit, room) ? 1
+                              : decodes                ? splits_that_fill(unsplit, room, keys.most, most_splits)
+                                                       : splits_that_fit(unsplit, room, keys.most);
 
   const double block_flops = 4.0 * queries.rows * attention_block * attention.head_dim;
   const double flops_per_us =
@@ -126,54 +155,57 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
 AttentionTiming time_own_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
                                    double clock_share) {
   const OtherKernels& kernels = machine.other_kernels;
-  const std::int64_t query_blocks = attention_blocks(tokens / attention.sequences);
-  const KeyBlocks keys = key_blocks_of(attention, tokens, query_blocks);
-  const double block_us = own_block_us(machine, attention.head_dim, clock_share);
-  const std::int64_t heads = std::int64_t{attention.heads} * attention.sequences;
-  const std::int64_t sms = std::min<std::int64_t>(machine.gpu.sms(), query_blocks * heads);
-  const std::int64_t waves = (query_blocks * heads + sms - 1) / sms;
-  const double all_us =
-      static_cast<double>(heads) *
-      (static_cast<double>(query_blocks) * kernels.own_attention_start_us + static_cast<double>(keys.all) * block_us);
-  const double of_sm_us = all_us / static_cast<double>(sms);
-  const double longest_us = kernels.own_attention_start_us + static_cast<double>(keys.most) * block_us;
+  const StayingTiles tiles = own_tiles(machine, attention.head_dim, seen_keys(machine, attention, tokens), clock_share);
+  const std::int64_t sms = std::min<std::int64_t>(machine.gpu.sms(), tiles.count);
+  const std::int64_t waves = divided_up(tiles.count, sms);
+  const bool is_split = attention_tiles(attention, tokens, machine.gpu.sms()).splits > 1;
   return {.ctas = sms * waves,
-          .cta_us = of_sm_us / static_cast<double>(waves),
-          .tail_us = std::max(0.0, longest_us - of_sm_us),
-          .once_us = kernels.attention_overhead_us};
+          .cta_us = tiles.shared_us(sms) / static_cast<double>(waves),
+          .tail_us = tiles.on_ctas_us(sms) - tiles.shared_us(sms),
+          .once_us = kernels.overhead_us + (is_split ? kernels.attention_split_us : 0)};
 }
 
 bool runs_own_attention(const Machine& machine, const Schedule& schedule, const Attention& attention) {
-  return has_own_attention(machine, schedule) && attention.max_sms == 0 && !attention.cached;
+  return has_own_attention(machine, schedule) && attention.max_sms == 0;
 }
 
 StayingTiles staying_tiles(const Machine& machine, const Schedule& schedule, const Attention& attention,
                            std::int64_t tokens, double clock_share) {
+  if (has_own_attention(machine, schedule))
+    return own_tiles(machine, attention.head_dim, seen_keys(machine, attention, tokens), clock_share);
   const std::int64_t of_head = attention_blocks(tokens / attention.sequences);
-  if (!has_own_attention(machine, schedule) || attention.cached)
-    return equal_shares(machine, of_head * attention.sequences * attention.heads, flops_of(attention, tokens),
-                        clock_share);
-  return own_staying_tiles(machine, attention, of_head * attention.sequences,
-                           key_blocks_of(attention, tokens, of_head).all * attention.sequences, clock_share);
+  return equal_shares(machine, of_head * attention.sequences * attention.heads, flops_of(attention, tokens),
+                      clock_share);
 }
 
 StayingTiles staying_tiles(const Machine& machine, const Schedule& schedule, const PartialAttention& attention,
                            int rank, double clock_share) {
-  const std::vector<AttentionPart>& parts = attention.parts[static_cast<std::size_t>(rank)];
-  if (!has_own_attention(machine, schedule)) {
-    std::int64_t tiles = 0;
-    for (const AttentionPart& part : parts) tiles += attention_blocks(part.queries) * attention.heads;
-    return equal_shares(machine, tiles, flops_of(attention, rank), clock_share);
-  }
-  const QueryTileSums sums =
-      sum_of_query_tiles(parts, row_count(attention.queries.rows, schedule.gpus), attention_block, attention_block);
-  return own_staying_tiles(machine, attention, sums.tiles, sums.key_tiles, clock_share);
+  if (has_own_attention(machine, schedule))
+    return own_tiles(machine, attention.head_dim, seen_keys(schedule, attention, rank), clock_share);
+  std::int64_t tiles = 0;
+  for (const AttentionPart& part : attention.parts[static_cast<std::size_t>(rank)])
+    tiles += attention_blocks(part.queries) * attention.heads;
+  return equal_shares(machine, tiles, flops_of(attention, rank), clock_share);
+}
+
+Flops computed_flops(const Machine& machine, const Schedule& schedule, const Attention& attention) {
+  const std::int64_t tokens = row_count(attention.output.rows, schedule.gpus);
+  if (!has_own_attention(machine, schedule)) return flops_of(attention, tokens);
+  return flops_of_blocks(seen_keys(machine, attention, tokens), attention.head_dim);
+}
+
+Flops computed_flops(const Machine& machine, const Schedule& schedule, const PartialAttention& attention) {
+  if (!has_own_attention(machine, schedule)) return most_flops_of(attention);
+  Flops most = 0;
+  for (int rank = 0; rank < static_cast<int>(attention.parts.size()); ++rank)
+    most = std::max(most, flops_of_blocks(seen_keys(schedule, attention, rank), attention.head_dim));
+  return most;
 }
 
 double longest_staying_us(const Machine& machine, const Schedule& schedule, const PartialAttention& attention) {
   double longest_us = 0;
   for (int rank = 0; rank < static_cast<int>(attention.parts.size()); ++rank)
-    longest_us = std::max(longest_us, staying_tiles(machine, schedule, attention, rank).on_all_sms_us(machine));
+    longest_us = std::max(longest_us, staying_tiles(machine, schedule, attention, rank).on_ctas_us(machine.gpu.sms()));
   return longest_us;
 }
 

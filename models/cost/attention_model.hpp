@@ -1,6 +1,9 @@
 // Cost model of FlashAttention 2 (causal prefill): how many CTAs, how long each.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+
 #include "models/machine/machine.hpp"
 
 namespace weft {
@@ -40,33 +43,45 @@ struct AttentionTiming {
 AttentionTiming time_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
                                double clock_share = 1);
 
-/// Of our own kernel, which has an SM for each block of queries and takes those with most keys first, so that all SMs
-/// end nearly together: equal CTAs, as many waves of them as blocks need, that do all work between them.
-///   time = max(all blocks' time / SMs, that of the longest),  block = start + keys / 128 x (4 x 128 x 128 x head_dim)
-///   / (tensor rate of an SM x efficiency)
+/// Of our own kernel, which has an SM for each tile of queries, or for each split of its keys (attention_tiles.hpp),
+/// and takes those with most keys first: equal CTAs, as many waves of them as tiles need, that do all work between them
+/// and take as long as StayingTiles::on_ctas_us() says.
+///   tile = start + keys / 128 x (4 x 128 x 128 x head_dim) / (tensor rate of an SM x efficiency)
 AttentionTiming time_own_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
                                    double clock_share = 1);
 
-/// Whether our own kernel runs it by a CTA for each block of queries, and the profile says how fast.
+/// Whether our own kernel runs it by a CTA for each tile of queries, and the profile says how fast.
 bool runs_own_attention(const Machine& machine, const Schedule& schedule, const Attention& attention);
 
-/// Tiles of queries that CTAs take one after the other, each with an SM of its own.
+/// Tiles of queries that CTAs take one after the other, the longest first, each CTA with an SM of its own.
 struct StayingTiles {
   std::int64_t count = 1;
-  double tile_us = 0;  ///< of the mean one
-  /// With all SMs of a GPU.
-  double on_all_sms_us(const Machine& machine) const {
-    return static_cast<double>(count) * tile_us / machine.gpu.sms();
+  double mean_us = 0, shortest_us = 0, longest_us = 0;
+
+  bool are_equal() const { return shortest_us == longest_us; }
+  /// Until the last of `ctas` CTAs has no tile left: each has its share of the work, and where they have unequal
+  /// numbers of tiles some end a short one later.
+  ///   max(longest, count x mean / ctas + (count / ctas rounded up - count / ctas) x shortest)
+  double on_ctas_us(std::int64_t ctas) const { return std::max(longest_us, shared_us(ctas)); }
+  /// The same where no tile is longer than a CTA's share.
+  double shared_us(std::int64_t ctas) const {
+    const double of_cta = static_cast<double>(count) / static_cast<double>(ctas);
+    return of_cta * mean_us + (static_cast<double>((count + ctas - 1) / ctas) - of_cta) * shortest_us;
   }
 };
 
 /// Of attention whose CTAs stay on their SMs (`max_sms`, and over parts of the mask), of `tokens` or of one rank, at
-/// `clock_share` of the maximum clock. By our own kernel a tile takes as long as a block in time_own_attention(); of
+/// `clock_share` of the maximum clock. By our own kernel a tile takes as long as in time_own_attention(); of
 /// others, and where the profile does not know ours, its share of the flops at persistent_attention_efficiency.
 StayingTiles staying_tiles(const Machine& machine, const Schedule& schedule, const Attention& attention,
                            std::int64_t tokens, double clock_share = 1);
 StayingTiles staying_tiles(const Machine& machine, const Schedule& schedule, const PartialAttention& attention,
                            int rank, double clock_share = 1);
+/// What the tensor cores do for it, on the rank that has most: our own kernel computes whole tiles, of which the mask
+/// hides some and few tokens fill little, but for those of a warpgroup that never has a query; of others what the mask
+/// lets through.
+Flops computed_flops(const Machine& machine, const Schedule& schedule, const Attention& attention);
+Flops computed_flops(const Machine& machine, const Schedule& schedule, const PartialAttention& attention);
 /// On all SMs of a GPU at the maximum clock, of the rank that has most to do.
 double longest_staying_us(const Machine& machine, const Schedule& schedule, const PartialAttention& attention);
 

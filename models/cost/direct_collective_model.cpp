@@ -9,6 +9,7 @@
 #include "models/base/input_error.hpp"
 #include "models/cost/about_longest.hpp"
 #include "models/cost/library_model.hpp"
+#include "models/schedule/amounts.hpp"
 #include "models/schedule/own_kernels.hpp"
 #include "models/schedule/transports.hpp"
 
@@ -161,6 +162,22 @@ CollectiveTiming time_all_reduce_and_more(DirectCollective kernel, Transport tra
 double peer_kernel_GBps(const Machine& machine) {
   if (!machine.direct_collectives || !machine.direct_collectives->two_shot) return 0;
   return of_kind(CollectiveKind::all_gather, *machine.direct_collectives->two_shot).port_GBps;
+}
+
+bool exchanges_by_own_kernel(const Machine& machine) {
+  return machine.direct_collectives && machine.direct_collectives->two_shot;
+}
+
+CollectiveTiming time_grouped_exchange(const Machine& machine, const GroupedExchange& exchange,
+                                       const Schedule& schedule) {
+  const Bytes bytes = equal_all_to_all_bytes(exchange, schedule);
+  if (!exchanges_by_own_kernel(machine))
+    return time_collective(machine, CollectiveKind::all_to_all, schedule.gpus, bytes, exchange.max_ctas);
+  const bool merges = exchange.kind == GroupedKind::reduce;
+  DirectCollective kernel = *machine.direct_collectives->two_shot;
+  if (merges && kernel.cta_merge_GBps > 0) kernel.cta_GBps = kernel.cta_wide_GBps = kernel.cta_merge_GBps;
+  return time_in_two_shots(kernel, merges ? CollectiveKind::reduce_scatter : CollectiveKind::all_to_all, schedule.gpus,
+                           static_cast<double>(bytes), exchange.max_ctas);
 }
 
 CollectiveTiming time_over(const Machine& machine, Transport transport, CollectiveKind kind, int gpus, Bytes bytes,

@@ -38,4 +38,12 @@ double peer_kernel_GBps(const Machine& machine);
 CollectiveTiming time_over(const Machine& machine, Transport transport, CollectiveKind kind, int gpus, Bytes bytes,
                            int max_ctas);
 
+/// Whether our own kernel moves the rows of grouped exchanges, and the profile says how it runs.
+bool exchanges_by_own_kernel(const Machine& machine);
+
+/// Rows that some ranks bring to others, as the all-to-all, or where they are added the reduce-scatter, in which every
+/// rank sends as much as the busiest port of this exchange carries: by our own kernel, or else the library's.
+CollectiveTiming time_grouped_exchange(const Machine& machine, const GroupedExchange& exchange,
+                                       const Schedule& schedule);
+
 }  // namespace weft

@@ -197,7 +197,8 @@ struct OtherKernels {
   double attention_overhead_us = 0;
   double attention_split_us = 0;
   double persistent_attention_efficiency = 0;
-  double own_attention_efficiency = 0, own_attention_efficiency_64 = 0, own_attention_start_us = 0;
+  double own_attention_efficiency = 0, own_attention_efficiency_64 = 0;
+  double own_attention_start_us = 0, own_attention_start_64_us = 0;
   double own_memory_share_per_sm = 0, own_norm_share_per_sm = 0, own_gather_share_per_sm = 0;
 };
 
@@ -254,7 +255,7 @@ struct FusedNormKernel {
 struct DirectCollective {
   int ctas = 0;
   double cta_GBps = 0;
-  double cta_wide_GBps = 0, cta_store_GBps = 0, cta_bulk_GBps = 0;
+  double cta_wide_GBps = 0, cta_store_GBps = 0, cta_bulk_GBps = 0, cta_merge_GBps = 0;
   double port_GBps = 0, one_way_GBps = 0;
   double latency_us = 0, copy_latency_us = 0;
   double bulk_latency_us = 0;

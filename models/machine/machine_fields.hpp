@@ -331,9 +331,8 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
 void describe(auto& io, Like<OtherKernels> auto& kernels) {
   io.number("memory_share_per_sm", kernels.memory_share_per_sm,
             {"ratio", "of the HBM rate that the CTAs of one SM can draw", shares});
-  io.optional(
-      "norm_share", kernels.norm_share,
-      {"ratio", "of the HBM rate that RMSNorm reaches, wherever its rows lie; with an add or not", shares_of_hbm});
+  io.optional("norm_share", kernels.norm_share,
+              {"ratio", "of the HBM rate that RMSNorm reaches, wherever its rows lie", shares_of_hbm});
   io.optional("swiglu_share", kernels.swiglu_share, {"ratio", "of the HBM rate that SwiGLU reaches", shares_of_hbm});
   io.optional("rotary_share", kernels.rotary_share,
               {"ratio", "of the HBM rate that the rotary embedding reaches", shares_of_hbm});
@@ -351,16 +350,16 @@ void describe(auto& io, Like<OtherKernels> auto& kernels) {
               {"us", "longer where keys are split and a second kernel merges the parts", durations});
   io.number("persistent_attention_efficiency", kernels.persistent_attention_efficiency,
             {"ratio", "share of the tensor cores' rate, FlashAttention 3", shares});
-  io.optional(
-      "own_attention_efficiency", kernels.own_attention_efficiency,
-      {"ratio", "share of the tensor cores' rate between the blocks of our own kernel; left out: not known", parts});
+  io.optional("own_attention_efficiency", kernels.own_attention_efficiency,
+              {"ratio", "share of the tensor cores' rate in the blocks of our kernel; left out: not known", parts});
   io.optional("own_attention_efficiency_64", kernels.own_attention_efficiency_64,
               {"ratio", "own_attention_efficiency with heads of 64 and fewer; left out: the same", parts});
   io.optional("own_attention_start", kernels.own_attention_start_us,
               {"us", "for each block of queries of our own kernel, before and after its keys", durations});
-  io.optional(
-      "own_memory_share_per_sm", kernels.own_memory_share_per_sm,
-      {"ratio", "of the HBM rate that one SM can draw for our own SwiGLU and quantize; left out: not known", parts});
+  io.optional("own_attention_start_64", kernels.own_attention_start_64_us,
+              {"us", "own_attention_start with heads of 64 and fewer; left out: the same", durations});
+  io.optional("own_memory_share_per_sm", kernels.own_memory_share_per_sm,
+              {"ratio", "of the HBM rate that one SM draws for our SwiGLU and quantize; left out: not known", parts});
   io.optional("own_norm_share_per_sm", kernels.own_norm_share_per_sm,
               {"ratio", "the same for our own RMSNorm, whose CTAs wait for a row before they store it", parts});
   io.optional("own_gather_share_per_sm", kernels.own_gather_share_per_sm,
@@ -446,6 +445,8 @@ void describe(auto& io, Like<DirectCollective> auto& kernel) {
        "the same where it asks for twice as much at once: in a reduce-scatter of more than two ranks by up to 12 "
        "CTAs; left out: cta_bandwidth",
        bandwidths});
+  io.optional("cta_merge_bandwidth", kernel.cta_merge_GBps,
+              {"GBps", "bytes that a CTA of a grouped reduce merges; left out: cta_bandwidth", bandwidths});
   io.optional("cta_store_bandwidth", kernel.cta_store_GBps,
               {"GBps", "bytes of sums that a CTA stores to its peers besides; left out: at no cost", bandwidths});
   io.optional("cta_bulk_bandwidth", kernel.cta_bulk_GBps,

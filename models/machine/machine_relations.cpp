@@ -163,7 +163,7 @@ void check_bands(const std::vector<ErrorBand>& bands) {
 
 void check_ranges(const std::vector<CalibratedRange>& ranges) {
   static const std::vector<std::string> known{
-      "m", "n", "k", "bytes", "gpus", "attention", "grouped_gemm", "all_reduce_norm"};
+      "m", "n", "k", "bytes", "gpus", "attention", "cached_attention", "grouped_gemm", "all_reduce_norm"};
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const std::string name = entry("calibrated", i);
     require_one_of(known, ranges[i].quantity, name + ".quantity");
@@ -183,6 +183,10 @@ const std::vector<std::string>& known_strata() {
                                                "copy",
                                                "transformer_layer",
                                                "distributed_attention",
+                                               "attention",
+                                               "add_rms_norm",
+                                               "swiglu",
+                                               "rotary",
                                                "serial",
                                                "decomposition",
                                                "fine_decomposition",

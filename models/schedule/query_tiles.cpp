@@ -55,8 +55,11 @@ QueryTileSums sum_of_query_tiles(const std::vector<AttentionPart>& parts, std::i
                                  int tile_keys) {
   QueryTileSums sums;
   for_each_tile(parts, queries, tile_queries, tile_keys, [&](const QueryTile& tile) {
+    const std::int64_t seen = tile.key_tiles;
+    sums.fewest = sums.tiles == 0 ? seen : std::min(sums.fewest, seen);
+    sums.most = std::max(sums.most, seen);
     ++sums.tiles;
-    sums.key_tiles += tile.key_tiles;
+    sums.key_tiles += seen;
   });
   return sums;
 }

@@ -22,9 +22,9 @@ struct QueryTile {
 std::vector<QueryTile> query_tiles(const std::vector<AttentionPart>& parts, std::int64_t queries, int tile_queries,
                                    int tile_keys);
 
-/// Those tiles together.
+/// Those tiles together, and how many tiles of keys the one with fewest and the one with most sees.
 struct QueryTileSums {
-  std::int64_t tiles = 0, key_tiles = 0;
+  std::int64_t tiles = 0, key_tiles = 0, fewest = 0, most = 0;
 };
 QueryTileSums sum_of_query_tiles(const std::vector<AttentionPart>& parts, std::int64_t queries, int tile_queries,
                                  int tile_keys);

@@ -18,7 +18,7 @@
 
 #include "models/base/input_error.hpp"
 #include "models/cost/attention_model.hpp"
-#include "models/cost/collective_model.hpp"
+#include "models/cost/direct_collective_model.hpp"
 #include "models/schedule/amounts.hpp"
 #include "models/schedule/sequence_order.hpp"
 #include "scenarios/families/attention_shards.hpp"
@@ -225,8 +225,7 @@ struct StageTimes {
 };
 
 double exchange_us(const GroupedExchange& exchange, const Schedule& schedule, const Machine& machine) {
-  const CollectiveTiming timing = time_collective(machine, CollectiveKind::all_to_all, schedule.gpus,
-                                                  equal_all_to_all_bytes(exchange, schedule), exchange.max_ctas);
+  const CollectiveTiming timing = time_grouped_exchange(machine, exchange, schedule);
   return timing.latency_us + timing.transfer_us;
 }
 

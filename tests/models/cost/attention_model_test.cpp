@@ -71,6 +71,7 @@ Machine machine_of_own_attention() {
   Machine one = machine();
   one.other_kernels.own_attention_efficiency = 0.5;
   one.other_kernels.own_attention_start_us = 2;
+  one.other_kernels.overhead_us = 1.5;
   return one;
 }
 
@@ -80,14 +81,15 @@ TEST(OwnAttention, SharesAllBlocksOutOverTheSms) {
   EXPECT_EQ(timing.ctas, 64);
   EXPECT_DOUBLE_EQ(timing.cta_us, 2 + 2.5 * block_flops / 0.5e6);
   EXPECT_EQ(timing.tail_us, 0);
-  EXPECT_EQ(timing.once_us, 3);
+  EXPECT_EQ(timing.once_us, machine_of_own_attention().other_kernels.overhead_us);
 }
 
-TEST(OwnAttention, OfUnevenWavesKeepsAllSmsBusyAlike) {
-  // 3 heads have 12 blocks of queries, which are two waves of 8 SMs with the work of one and a half.
+TEST(OwnAttention, OfUnevenWavesEndsWithShortTiles) {
+  // 3 heads have 12 blocks of queries, which are two waves of 8 SMs with the work of one and a half; half of the SMs
+  // end one of the shortest later.
   const AttentionTiming timing = time_own_attention(machine_of_own_attention(), heads(3, 128), 512);
   EXPECT_EQ(timing.ctas, 16);
-  EXPECT_DOUBLE_EQ(2 * timing.cta_us, 1.5 * (2 + 2.5 * block_flops / 0.5e6));
+  EXPECT_DOUBLE_EQ(2 * timing.cta_us, 1.5 * (2 + 2.5 * block_flops / 0.5e6) + 0.5 * (2 + block_flops / 0.5e6));
 }
 
 TEST(OwnAttention, TakesAtLeastAsLongAsItsLongestBlock) {
@@ -106,15 +108,30 @@ TEST(OwnAttention, HasAnEfficiencyOfItsOwnWithShortHeads) {
   EXPECT_DOUBLE_EQ(cta_us(128), of_128_us);
 }
 
-TEST(OwnAttention, RunsNeitherForOthersNorOverCachedKeysNorOnFewSms) {
+TEST(OwnAttention, OfCachedKeysHasATileForTheHeadsThatShareThem) {
+  // 32 sequences of one token, whose 4 heads share 8 blocks of cached keys: 32 tiles of 9 blocks on 8 SMs.
+  Attention decode = heads(4, 128);
+  decode.kv_heads = 1, decode.sequences = 32;
+  decode.cached = Slice{.rows = RowRange{0, 32 * 1024}};
+  const AttentionTiming timing = time_own_attention(machine_of_own_attention(), decode, 32);
+  EXPECT_EQ(timing.ctas, 32);
+  EXPECT_DOUBLE_EQ(timing.cta_us, 2 + 9 * block_flops / 0.5e6);
+  // Of two sequences, three splits of each tile have 3 of its 9 blocks each; a fourth would not shorten them.
+  decode.sequences = 2;
+  decode.cached->rows = RowRange{0, 2 * 1024};
+  const AttentionTiming split = time_own_attention(machine_of_own_attention(), decode, 2);
+  EXPECT_EQ(split.ctas, 6);
+  EXPECT_DOUBLE_EQ(split.cta_us + split.tail_us, 2 + 3 * block_flops / 0.5e6);
+  EXPECT_GT(split.once_us, timing.once_us);
+}
+
+TEST(OwnAttention, RunsNeitherForOthersNorOnFewSms) {
   const Machine one = machine_of_own_attention();
   Schedule schedule;
   EXPECT_TRUE(runs_own_attention(one, schedule, heads(1, 128)));
   EXPECT_FALSE(runs_own_attention(machine(), schedule, heads(1, 128)));
   Attention other = heads(1, 128);
   other.max_sms = 4;
-  EXPECT_FALSE(runs_own_attention(one, schedule, other));
-  other.max_sms = 0, other.cached = Slice{};
   EXPECT_FALSE(runs_own_attention(one, schedule, other));
   schedule.implementation = Implementation::pytorch;
   EXPECT_FALSE(runs_own_attention(one, schedule, heads(1, 128)));
@@ -125,9 +142,23 @@ TEST(StayingTiles, OfOurOwnKernelTakeAStartAndTheirKeys) {
   const Machine one = machine_of_own_attention();
   const StayingTiles tiles = staying_tiles(one, Schedule(), heads(3, 128), 512);
   EXPECT_EQ(tiles.count, 12);
-  EXPECT_DOUBLE_EQ(tiles.tile_us, 2 + 2.5 * block_flops / 0.5e6);
-  EXPECT_DOUBLE_EQ(staying_tiles(one, Schedule(), heads(3, 128, 256), 512).tile_us, 2 + 4.5 * block_flops / 0.5e6);
-  EXPECT_DOUBLE_EQ(staying_tiles(one, Schedule(), heads(3, 128), 512, 0.5).tile_us, 2 + 5 * block_flops / 0.5e6);
+  EXPECT_DOUBLE_EQ(tiles.mean_us, 2 + 2.5 * block_flops / 0.5e6);
+  EXPECT_DOUBLE_EQ(staying_tiles(one, Schedule(), heads(3, 128, 256), 512).mean_us, 2 + 4.5 * block_flops / 0.5e6);
+  EXPECT_DOUBLE_EQ(staying_tiles(one, Schedule(), heads(3, 128), 512, 0.5).mean_us, 2 + 5 * block_flops / 0.5e6);
+}
+
+TEST(StayingTiles, EndWithTheLongestOrWhereAllCtasHaveHadTheirShare) {
+  const StayingTiles unequal{.count = 6, .mean_us = 3, .shortest_us = 1, .longest_us = 5};
+  EXPECT_DOUBLE_EQ(unequal.on_ctas_us(6), 5);
+  EXPECT_DOUBLE_EQ(unequal.on_ctas_us(4), 5);  // 4.5 for each, and half a short tile
+  EXPECT_DOUBLE_EQ(unequal.on_ctas_us(2), 9);
+  EXPECT_DOUBLE_EQ(StayingTiles({6, 3, 3, 3}).on_ctas_us(4), 6);  // two waves
+}
+
+TEST(StayingTiles, OfOurOwnKernelKnowTheirShortestAndLongest) {
+  const StayingTiles tiles = staying_tiles(machine_of_own_attention(), Schedule(), heads(3, 128), 512);
+  EXPECT_DOUBLE_EQ(tiles.shortest_us, 2 + 1 * block_flops / 0.5e6);
+  EXPECT_DOUBLE_EQ(tiles.longest_us, 2 + 4 * block_flops / 0.5e6);
 }
 
 TEST(StayingTiles, OfOthersTakeTheirShareOfTheFlops) {
@@ -137,9 +168,9 @@ TEST(StayingTiles, OfOthersTakeTheirShareOfTheFlops) {
   schedule.implementation = Implementation::pytorch;
   const StayingTiles tiles = staying_tiles(one, schedule, heads(3, 128), 512);
   EXPECT_EQ(tiles.count, 12);
-  EXPECT_DOUBLE_EQ(tiles.tile_us, 2 * block_flops / 0.25e6);
+  EXPECT_DOUBLE_EQ(tiles.mean_us, 2 * block_flops / 0.25e6);
   one.other_kernels.own_attention_efficiency = 0;
-  EXPECT_DOUBLE_EQ(staying_tiles(one, Schedule(), heads(3, 128), 512).tile_us, tiles.tile_us);
+  EXPECT_DOUBLE_EQ(staying_tiles(one, Schedule(), heads(3, 128), 512).mean_us, tiles.mean_us);
 }
 
 TEST(StayingTiles, OverPartsOfTheMaskAreThoseOfTheKernel) {
@@ -149,7 +180,7 @@ TEST(StayingTiles, OverPartsOfTheMaskAreThoseOfTheKernel) {
   attention.parts = {{}, {{0, 256, 0, 256}, {0, 256, 256, 256, AttentionMask::causal}}};
   const StayingTiles tiles = staying_tiles(machine_of_own_attention(), Schedule(), attention, 1);
   EXPECT_EQ(tiles.count, 4);
-  EXPECT_DOUBLE_EQ(tiles.tile_us, 2 + 3.5 * block_flops / 0.5e6);
+  EXPECT_DOUBLE_EQ(tiles.mean_us, 2 + 3.5 * block_flops / 0.5e6);
   EXPECT_EQ(staying_tiles(machine_of_own_attention(), Schedule(), attention, 0).count, 4);
   Machine others = machine();
   others.other_kernels.persistent_attention_efficiency = 0.25;

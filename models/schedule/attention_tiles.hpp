@@ -1,0 +1,40 @@
+// How our attention kernel cuts the queries of a layer into tiles, and the keys of a tile among CTAs: read by the
+// kernel and by what prices it.
+#pragma once
+
+#include <cstdint>
+
+#include "models/schedule/schedule.hpp"
+
+namespace weft {
+
+inline constexpr std::int64_t own_tile_queries = 128, own_tile_keys = 128;
+inline constexpr int own_rows_of_warpgroup = 64;     ///< two of them work on a tile of queries
+inline constexpr std::int64_t most_own_splits = 16;  ///< that one merge puts together
+
+struct AttentionTiles {
+  int heads_of_tile = 1;  ///< whose queries lie in one tile; they share keys
+  int tokens_of_warpgroup = own_rows_of_warpgroup;
+  std::int64_t of_sequence = 0;  ///< of each group of heads
+  std::int64_t groups_of_heads = 0;
+  std::int64_t count = 0;      ///< of all sequences and groups
+  int working_warpgroups = 2;  ///< of a CTA: 1 where no tile has a query for the other one
+  std::int64_t splits = 1;     ///< of each tile's keys, each for a CTA of its own; a second kernel merges them
+
+  std::int64_t tokens_of_tile() const { return 2 * std::int64_t{tokens_of_warpgroup}; }
+};
+
+/// Of `tokens` queries of all sequences together. The heads that share keys lie in one tile where that makes fewer: few
+/// tokens leave most of a tile empty, and the keys would be read for each head. Cached keys are split where tiles alone
+/// would leave SMs without work, so that waves of CTAs are nearly full; not those of CTAs that stay (max_sms).
+AttentionTiles attention_tiles(const Attention& attention, std::int64_t tokens, std::int64_t sms);
+
+/// Tiles of keys that a sequence's queries up to `last_query`, counted from 1, see: of the rows before and up to it,
+/// and of cached keys.
+std::int64_t key_tiles(const Attention& attention, std::int64_t last_query);
+
+/// FlashAttention 2's num_splits_heuristic (flash_api.cpp): the fewest splits, at most `most`, whose waves of CTAs are
+/// nearly as full as they can be; those that leave a CTA as many blocks of keys as fewer do are passed over.
+std::int64_t splits_that_fill(std::int64_t unsplit_ctas, std::int64_t room, std::int64_t key_blocks, std::int64_t most);
+
+}  // namespace weft

@@ -1,0 +1,64 @@
+#include "models/schedule/attention_tiles.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft {
+namespace {
+
+/// Of sequences that all have as many cached keys.
+Attention attention(int heads, int kv_heads, int sequences, std::int64_t cached) {
+  Attention attention{.heads = heads, .kv_heads = kv_heads, .head_dim = 128, .sequences = sequences};
+  if (cached > 0) attention.cached = Slice{.rows = RowRange{0, sequences * cached}};
+  return attention;
+}
+
+TEST(AttentionTiles, OfManyTokensHoldOneHead) {
+  const AttentionTiles tiles = attention_tiles(attention(8, 2, 1, 0), 1000, 132);
+  EXPECT_EQ(tiles.heads_of_tile, 1);
+  EXPECT_EQ(tiles.tokens_of_tile(), 128);
+  EXPECT_EQ(tiles.of_sequence, 8);
+  EXPECT_EQ(tiles.count, 64);
+  EXPECT_EQ(tiles.splits, 1);
+}
+
+TEST(AttentionTiles, OfFewTokensHoldTheHeadsThatShareKeys) {
+  const AttentionTiles tiles = attention_tiles(attention(16, 2, 3, 100), 3, 132);
+  EXPECT_EQ(tiles.heads_of_tile, 8);
+  EXPECT_EQ(tiles.tokens_of_warpgroup, 8);
+  EXPECT_EQ(tiles.working_warpgroups, 1);
+  EXPECT_EQ(attention_tiles(attention(16, 2, 3, 100), 27, 132).working_warpgroups, 2) << "9 tokens of each";
+  EXPECT_EQ(tiles.count, 3 * 2);
+  // Heads that do not divide a warpgroup's rows leave some of them empty.
+  EXPECT_EQ(attention_tiles(attention(10, 2, 1, 100), 1, 132).tokens_of_warpgroup, 64 / 5);
+  // Nothing to share, and no tile saved.
+  EXPECT_EQ(attention_tiles(attention(4, 4, 1, 100), 1, 132).heads_of_tile, 1);
+  EXPECT_EQ(attention_tiles(attention(8, 1, 1, 100), 128, 132).heads_of_tile, 1);
+}
+
+TEST(AttentionTiles, CachedKeysAreSplitWhereSmsHaveNoTile) {
+  EXPECT_EQ(attention_tiles(attention(8, 1, 4, 8192), 4, 132).splits, 13) << "5 of 65 tiles each";
+  EXPECT_EQ(attention_tiles(attention(8, 1, 1, 1 << 16), 1, 132).splits, 14) << "as nearly full as the most, 16";
+  EXPECT_EQ(attention_tiles(attention(8, 1, 64, 8192), 64, 132).splits, 2);
+  EXPECT_EQ(attention_tiles(attention(8, 1, 128, 8192), 128, 132).splits, 1);
+  EXPECT_EQ(attention_tiles(attention(8, 1, 4, 100), 4, 132).splits, 2) << "a tile of cached keys and the own one";
+  Attention stays = attention(8, 1, 4, 8192);
+  stays.max_sms = 100;
+  EXPECT_EQ(attention_tiles(stays, 4, 132).splits, 1);
+}
+
+TEST(AttentionTiles, SeeCachedKeysAndThoseUpToTheirLastQuery) {
+  Attention behind = attention(8, 2, 1, 200);
+  behind.prefix = 128;
+  EXPECT_EQ(key_tiles(behind, 10), 2 + 2);
+  EXPECT_EQ(key_tiles(behind, 300), 4 + 2);
+}
+
+TEST(AttentionTiles, LeaveEachSplitATileOfKeys) {
+  const Attention one = attention(8, 2, 1, 200);
+  const AttentionTiles tiles = attention_tiles(one, 300, 132);
+  EXPECT_GT(tiles.splits, 1);
+  EXPECT_LE(tiles.splits, key_tiles(one, 1));
+}
+
+}  // namespace
+}  // namespace weft
