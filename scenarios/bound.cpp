@@ -123,6 +123,23 @@ double attention_us(const AttentionWorkload& attention, int gpus, const Machine&
   return std::max(tensor_us(flops, DataType::bf16, machine), shorter(into_one_us, measured.collective_us));
 }
 
+double attention_kernel_us(const AttentionKernelWorkload& attention, const Machine& machine) {
+  const double own = as_double(attention.tokens / attention.sequences);
+  const double seen = as_double(attention.tokens) * (as_double(attention.prefix) + (own + 1) / 2);
+  const Flops flops = 4 * seen * as_double(attention.heads * attention.head_dim);
+  const Bytes cached_bytes =
+      bytes_of(DataType::bf16) * attention.sequences * attention.prefix * 2 * attention.kv_heads * attention.head_dim;
+  return std::max(tensor_us(flops, DataType::bf16, machine), hbm_us(cached_bytes, machine));
+}
+
+/// Matrices of its result's size that it touches: a norm what it adds, the residual and its result, SwiGLU both halves
+/// of what it reads and its result, rotary embedding the one that it changes in place.
+std::int64_t matrices_of(RowKernel kernel) { return kernel == RowKernel::rotary ? 1 : 3; }
+
+double row_kernel_us(const RowKernelWorkload& work, const Machine& machine) {
+  return hbm_us(matrices_of(work.kernel) * work.m * work.n * bytes_of(DataType::bf16), machine);
+}
+
 }  // namespace
 
 double bound_us(const Workload& workload, int gpus, const Machine& machine, const Measured& measured) {
@@ -141,7 +158,9 @@ double bound_us(const Workload& workload, int gpus, const Machine& machine, cons
                                measured.collective_us));
                  },
                  [&](const LayerWorkload& layer) { return layer_us(layer, gpus, machine, measured); },
-                 [&](const AttentionWorkload& attention) { return attention_us(attention, gpus, machine, measured); }},
+                 [&](const AttentionWorkload& attention) { return attention_us(attention, gpus, machine, measured); },
+                 [&](const AttentionKernelWorkload& attention) { return attention_kernel_us(attention, machine); },
+                 [&](const RowKernelWorkload& work) { return row_kernel_us(work, machine); }},
       workload);
 }
 

@@ -74,18 +74,28 @@ void read_model(JsonObject& object, Scenario& scenario, const std::filesystem::p
   scenario.prefix = object.integer_or("prefix", 0, 0, max_extent);
 }
 
+/// A kernel of a layer alone leaves no choice to explore.
+bool is_lone_kernel(const Workload& workload) {
+  return std::holds_alternative<AttentionKernelWorkload>(workload) ||
+         std::holds_alternative<RowKernelWorkload>(workload);
+}
+
 /// The keys of a workload stand beside those of the scenario; m, or the tokens of attention, are written for each size.
 void read_plain(JsonObject& object, Scenario& scenario, const nlohmann::json& json) {
   const std::string op = object.string("op");
   const char* const size = op == "distributed_attention" || op == "transformer_layer" ? "tokens" : "m";
-  scenario.sizes = ascending_sizes(object.at(size));
   nlohmann::json workload{{"op", op}};
   std::set<std::string> keys;  // of every op that is asked about by rows or tokens
   for (const Workload& one : workload_of_each_op()) {
+    if (is_lone_kernel(one)) {
+      if (op_of(one) == op) object.at("op").fail("an op of several kernels");
+      continue;
+    }
     std::set<std::string> of_op;
     for (const Field& field : fields_of(one)) of_op.emplace(field.key);
     if (of_op.erase("m") + of_op.erase("tokens") > 0) keys.merge(of_op);
   }
+  scenario.sizes = ascending_sizes(object.at(size));
   for (const std::string& key : keys)
     if (object.find(key)) workload[key] = json.at(key);
   for (const std::int64_t value : scenario.sizes) {

@@ -24,8 +24,12 @@ std::vector<int> ctas_worth_trying(const Family& family, const Workload& workloa
 
 /// Attention's exchanges are grouped sends and receives.
 bool has_collectives(const Workload& workload) {
-  return !std::holds_alternative<GemmWorkload>(workload) && !std::holds_alternative<CopyWorkload>(workload) &&
-         !std::holds_alternative<AttentionWorkload>(workload);
+  return std::visit(Overloaded{[](const OneOf<CollectiveWorkload, PairWorkload, ConcurrentPair, LayerWorkload> auto&) {
+                                 return true;
+                               },
+                               [](const OneOf<GemmWorkload, CopyWorkload, AttentionWorkload, AttentionKernelWorkload,
+                                              RowKernelWorkload> auto&) { return false; }},
+                    workload);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "scenarios/workload.hpp"
 
 #include <sstream>
+#include <tuple>
 
 #include "models/base/input_error.hpp"
 #include "models/base/text.hpp"
@@ -103,7 +104,8 @@ void check_heads(const WithHeads& workload) {
 /// Of sequences, over all heads: each is a tile of attention, however few tokens it has.
 constexpr std::int64_t most_attention_sequences = most_attention_rows / 128;
 
-void check_sequences(const LayerWorkload& layer) {
+template <class WithSequences>
+void check_sequences(const WithSequences& layer) {
   check_extent("sequences", layer.sequences);
   if (layer.tokens % layer.sequences != 0)
     throw InputError("workload.sequences", "expected a divisor of tokens = " + std::to_string(layer.tokens) + ", got " +
@@ -148,6 +150,29 @@ void check_attention(const AttentionWorkload& attention, int gpus) {
                DataType::bf16);
 }
 
+void check_attention_kernel(const AttentionKernelWorkload& attention) {
+  check_extent("tokens", attention.tokens);
+  check_heads(attention);
+  check_matrix("tokens", attention.tokens, (attention.heads + 2 * attention.kv_heads) * attention.head_dim,
+               DataType::bf16);
+  check_sequences(attention);
+}
+
+void check_row_kernel(const RowKernelWorkload& work) {
+  check_extent("m", work.m);
+  check_extent("n", work.n);
+  if (work.n > max_extent / 2)
+    throw InputError("workload.n",
+                     "expected at most " + std::to_string(max_extent / 2) + ", got " + std::to_string(work.n));
+  check_matrix("n", work.m, 2 * work.n, DataType::bf16);
+  if (work.layout == LayoutKind::row_major) return;
+  for (const auto& [key, extent, unit] :
+       {std::tuple{"m", work.m, RowKernelWorkload::tile_rows}, {"n", work.n, RowKernelWorkload::tile_columns}})
+    if (extent % unit != 0)
+      throw InputError(std::string("workload.") + key,
+                       "expected a multiple of a tile's " + std::to_string(unit) + ", got " + std::to_string(extent));
+}
+
 }  // namespace
 
 std::string_view op_of(const Workload& workload) {
@@ -157,7 +182,9 @@ std::string_view op_of(const Workload& workload) {
                                [](const PairWorkload& pair) { return name_of(pair.op); },
                                [](const ConcurrentPair&) { return std::string_view{"gemm||all_reduce"}; },
                                [](const LayerWorkload&) { return std::string_view{"transformer_layer"}; },
-                               [](const AttentionWorkload&) { return std::string_view{"distributed_attention"}; }},
+                               [](const AttentionWorkload&) { return std::string_view{"distributed_attention"}; },
+                               [](const AttentionKernelWorkload&) { return std::string_view{"attention"}; },
+                               [](const RowKernelWorkload& work) { return name_of(work.kernel); }},
                     workload);
 }
 
@@ -167,7 +194,8 @@ const std::vector<Workload>& workload_of_each_op() {
     for (const auto& [kind, name] : NamesOf<CollectiveKind>::names) all.emplace_back(CollectiveWorkload{kind});
     all.emplace_back(CopyWorkload{});
     for (const auto& [op, name] : NamesOf<PairOp>::names) all.emplace_back(PairWorkload{op});
-    all.insert(all.end(), {ConcurrentPair{}, LayerWorkload{}, AttentionWorkload{}});
+    all.insert(all.end(), {ConcurrentPair{}, LayerWorkload{}, AttentionWorkload{}, AttentionKernelWorkload{}});
+    for (const auto& [kernel, name] : NamesOf<RowKernel>::names) all.emplace_back(RowKernelWorkload{kernel});
     return all;
   }();
   return workloads;
@@ -249,7 +277,9 @@ void check_sizes(const Workload& workload, int gpus) {
                           check_bytes(pair.bytes, element, "the bytes of a bf16");
                         },
                         [](const LayerWorkload& layer) { check_layer(layer); },
-                        [&](const AttentionWorkload& attention) { check_attention(attention, gpus); }},
+                        [&](const AttentionWorkload& attention) { check_attention(attention, gpus); },
+                        [](const AttentionKernelWorkload& attention) { check_attention_kernel(attention); },
+                        [](const RowKernelWorkload& work) { check_row_kernel(work); }},
              workload);
 }
 

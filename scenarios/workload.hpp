@@ -101,6 +101,12 @@ struct ConcurrentPair {
   bool operator==(const ConcurrentPair&) const = default;
 };
 
+void describe_sequences(auto& io, auto& workload) {
+  io.optional("sequences", workload.sequences, 1, {extents, "that the tokens belong to, as many to each"});
+  io.optional("prefix", workload.prefix, 0,
+              {Range{0, max_extent}, "earlier tokens of each sequence, whose keys and values are cached"});
+}
+
 /// One decoder layer over the new tokens of some causal sequences; sizes of the unsharded model, tensor-parallel over
 /// all GPUs. One sequence without earlier tokens is a prefill, with them a chunk of one; sequences of one new token
 /// each are a decode batch. `dtype` is that of the GEMMs' inputs; their outputs are bf16.
@@ -123,9 +129,7 @@ struct LayerWorkload {
     io.required("intermediate", workload.intermediate, {extents, "width of the MLP, or of one expert"});
     io.input_type("dtype", workload.dtype);
     io.optional("sequence_parallel", workload.sequence_parallel, false);
-    io.optional("sequences", workload.sequences, 1, {extents, "that the tokens belong to, as many to each"});
-    io.optional("prefix", workload.prefix, 0,
-                {Range{0, max_extent}, "earlier tokens of each sequence, whose keys and values are cached"});
+    describe_sequences(io, workload);
     io.together({"experts", "experts_per_token"}, workload.experts > 0, [&] {
       io.required("experts", workload.experts, extents);
       io.required("experts_per_token", workload.experts_per_token, {Range{1, workload.experts}, "at most experts"});
@@ -154,8 +158,42 @@ struct AttentionWorkload {
   bool operator==(const AttentionWorkload&) const = default;
 };
 
+/// Causal attention as a decoder layer has it, alone on each GPU: `heads` and `kv_heads` are those of one GPU. One
+/// sequence without earlier tokens is a prefill; the others as LayerWorkload says.
+struct AttentionKernelWorkload {
+  static constexpr const char* meaning = "attention of a decoder layer alone, on each GPU";
+  std::int64_t tokens = 0, heads = 0, kv_heads = 0, head_dim = 0, sequences = 1, prefix = 0;
+  static void describe(auto& io, auto& workload) {
+    io.required("tokens", workload.tokens, extents);
+    io.required("heads", workload.heads, {extents, "of one GPU, as kv_heads"});
+    io.required("kv_heads", workload.kv_heads, extents);
+    io.required("head_dim", workload.head_dim, extents);
+    describe_sequences(io, workload);
+  }
+  bool operator==(const AttentionKernelWorkload&) const = default;
+};
+
+enum class RowKernel { add_rms_norm, swiglu, rotary };
+
+/// A memory-bound kernel of a decoder layer, alone on each GPU: it writes m rows of n columns of bf16. A norm may read
+/// what a GEMM has stored tile by tile, in tiles of 128 x 256.
+struct RowKernelWorkload {
+  static constexpr const char* meaning = "a memory-bound kernel of a decoder layer alone, on each GPU";
+  static constexpr std::int64_t tile_rows = 128, tile_columns = 256;
+  RowKernel kernel = RowKernel::add_rms_norm;
+  std::int64_t m = 0, n = 0;
+  LayoutKind layout = LayoutKind::row_major;
+  static void describe(auto& io, auto& workload) {
+    io.required("m", workload.m, {extents, "rows"});
+    io.required("n", workload.n, {extents, "columns of what it writes"});
+    if (workload.kernel == RowKernel::add_rms_norm)
+      io.optional("layout", workload.layout, LayoutKind::row_major, "as which a GEMM stored what it reads");
+  }
+  bool operator==(const RowKernelWorkload&) const = default;
+};
+
 using Workload = std::variant<GemmWorkload, CollectiveWorkload, CopyWorkload, PairWorkload, ConcurrentPair,
-                              LayerWorkload, AttentionWorkload>;
+                              LayerWorkload, AttentionWorkload, AttentionKernelWorkload, RowKernelWorkload>;
 
 // --- Cases ------------------------------------------------------------------------------------------------------
 
@@ -220,6 +258,13 @@ struct NamesOf<scenarios::PairOp> {
                                     std::pair{gemm_all_to_all, std::string_view{"gemm+all_to_all"}},
                                     std::pair{all_gather_gemm, std::string_view{"all_gather+gemm"}},
                                     std::pair{all_to_all_gemm, std::string_view{"all_to_all+gemm"}}};
+};
+template <>
+struct NamesOf<scenarios::RowKernel> {
+  using enum scenarios::RowKernel;
+  static constexpr std::array names{std::pair{add_rms_norm, std::string_view{"add_rms_norm"}},
+                                    std::pair{swiglu, std::string_view{"swiglu"}},
+                                    std::pair{rotary, std::string_view{"rotary"}}};
 };
 
 }  // namespace weft

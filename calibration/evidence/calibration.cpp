@@ -55,6 +55,10 @@ std::vector<CalibratedRange> ranges_of(const CalibrationInput& input) {
     include("k", static_cast<double>(one.size.k));
   }
   for (const fitting::CollectiveObservation& one : input.collectives) include("bytes", static_cast<double>(one.bytes));
+  for (const LayerKernelLoad& one : input.layer_kernels)
+    if (const auto* attention = std::get_if<scenarios::AttentionKernelWorkload>(&one.request.workload);
+        attention != nullptr && attention->prefix > 0)
+      include("cached_attention", static_cast<double>(attention->prefix));
   for (const int gpus : input.gpu_counts) include("gpus", gpus);
   return found;
 }
@@ -93,6 +97,8 @@ class Fit {
     name_kernels(evidence, name);
     if (!input_.gemms.empty()) fit_gemms();
     fit_own_gemms();
+    fit_layer_kernels();
+    fit_peer_collectives();
     if (evidence.library_answers || !input_.gemms.empty()) weigh_kernels();
     if (!input_.collectives.empty()) build_curves();
     if (!input_.pairs.empty()) find_gaps();
@@ -130,9 +136,10 @@ class Fit {
 
   void set(const std::string& section, const std::string& key, double value, const std::string& source,
            const std::string& note) {
-    const std::string before = profile_.at(section).contains(key) ? profile_[section][key].at("value").dump() : "";
+    const ordered_json& numbers = section_of(profile_, section);
+    const std::string before = numbers.contains(key) ? numbers[key].at("value").dump() : "";
     set_number(profile_, section, key, value, source, note);
-    changes_.push_back({section + "." + key, before, text_of(value), profile_[section][key].at("unit"), note});
+    changes_.push_back({section + "." + key, before, text_of(value), numbers.at(key).at("unit"), note});
   }
 
   void fit_gemms() {
@@ -150,6 +157,22 @@ class Fit {
     const std::string source = source_text(input_.own_gemm_provenance, "GEMMs of our own kernels alone under load");
     const auto& library = input_.beside_own_gemms.empty() ? input_.gemms : input_.beside_own_gemms;
     for (const fitting::FittedNumber& number : fitting::fit_own_gemms(machine_, input_.own_gemms, library)) {
+      set_fitted(number, source);
+      number_of(machine_, number.section, number.key) = number.value;
+    }
+  }
+
+  void fit_layer_kernels() {
+    const std::string source = source_text(input_.layer_kernel_provenance, "our kernels of layers alone under load");
+    for (const fitting::FittedNumber& number : evidence::fit_layer_kernels(machine_, input_.layer_kernels)) {
+      set_fitted(number, source);
+      number_of(machine_, number.section, number.key) = number.value;
+    }
+  }
+
+  void fit_peer_collectives() {
+    const std::string source = source_text(input_.peer_provenance, "our collectives over peer memory alone");
+    for (const fitting::FittedNumber& number : evidence::fit_peer_collectives(machine_, input_.peer_collectives)) {
       set_fitted(number, source);
       number_of(machine_, number.section, number.key) = number.value;
     }

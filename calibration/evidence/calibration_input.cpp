@@ -139,9 +139,25 @@ void add_own_gemm(CalibrationInput& input, const MeasuredCase& one, const scenar
   input.own_gemm_provenance.add(one.conditions);
 }
 
+void add_layer_kernel(CalibrationInput& input, const MeasuredCase& one) {
+  if (one.condition != Condition::sustained || one.sm_clock_MHz == 0 || one.conditions.max_sm_clock_MHz == 0) return;
+  input.layer_kernels.push_back(
+      {one.request, one.time_us, own_power_W(one), one.sm_clock_MHz / one.conditions.max_sm_clock_MHz});
+  input.layer_kernel_provenance.add(one.conditions);
+}
+
+void add_peer_collective(CalibrationInput& input, const MeasuredCase& one) {
+  PeerCollective collective{one.request, one.time_us};
+  collective.request.condition = {.condition = one.condition};
+  if (one.condition == Condition::sustained) collective.request.condition.fixed_clock_MHz = one.sm_clock_MHz;
+  input.peer_collectives.push_back(std::move(collective));
+  input.peer_provenance.add(one.conditions);
+}
+
 /// Curves are of NCCL, energies of what it does by default.
 void add_collective(CalibrationInput& input, const MeasuredCase& one, const scenarios::CollectiveWorkload& collective) {
   const fitting::CollectiveSetting setting = setting_of(one.request, collective.kind);
+  if (setting.transport == Transport::peer_kernel) return add_peer_collective(input, one);
   const bool by_default = setting.transport == Transport::nccl;
   if (one.condition == Condition::sustained) {
     if (by_default) input.loaded_collectives.push_back({one.request, one.time_us, one.power_W});
@@ -171,6 +187,9 @@ void add(CalibrationInput& input, const MeasuredCase& one, bool after_gemm) {
   } else if (const auto* collective = std::get_if<scenarios::CollectiveWorkload>(&request.workload);
              collective != nullptr && is_serial) {
     add_collective(input, one, *collective);
+  } else if (std::holds_alternative<scenarios::AttentionKernelWorkload>(request.workload) ||
+             std::holds_alternative<scenarios::RowKernelWorkload>(request.workload)) {
+    add_layer_kernel(input, one);
   } else if (std::holds_alternative<scenarios::CopyWorkload>(request.workload)) {
     if (one.condition == Condition::sustained) input.loaded_copies.push_back({request, one.time_us, one.power_W});
   } else if (const auto* pair = std::get_if<scenarios::PairWorkload>(&request.workload)) {

@@ -6,8 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "calibration/evidence/layer_kernel_fit.hpp"
 #include "calibration/evidence/measurement_file.hpp"
 #include "calibration/evidence/mixed_loads.hpp"
+#include "calibration/evidence/peer_collective_fit.hpp"
 #include "calibration/evidence/run_conditions.hpp"
 #include "calibration/fitting/collective_curves.hpp"
 #include "calibration/fitting/gemm_fit.hpp"
@@ -39,9 +41,12 @@ struct CalibrationInput {
   std::vector<fitting::CollectiveObservation> collectives;
   std::vector<fitting::CtaObservation> ctas;
   std::vector<LoadedTransfer> loaded_collectives, loaded_copies;
+  std::vector<PeerCollective> peer_collectives;
+  std::vector<LayerKernelLoad> layer_kernels;
   std::vector<MixedLoad> mixed_loads;        ///< serial pairs and such in chunks
   std::vector<fitting::RecordedPair> pairs;  ///< with recorded kernels only
-  Provenance gemm_provenance, own_gemm_provenance, collective_provenance;
+  Provenance gemm_provenance, own_gemm_provenance, layer_kernel_provenance, collective_provenance;
+  Provenance peer_provenance;    ///< of our collectives over peer memory
   Provenance window_provenance;  ///< of collectives on windows of symmetric memory
   Provenance pair_provenance;    ///< of `pairs`
   Provenance mixed_provenance;   ///< of `mixed_loads`

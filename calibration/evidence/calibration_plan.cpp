@@ -24,7 +24,12 @@ namespace {
 // took 66 to 93 s on H200s (calibration/measurements), so all of them stay below ten minutes.
 constexpr int gemms_alone = 1200;
 constexpr int own_gemm_shapes = 17;
+constexpr int attention_shapes = 16, cached_shapes = 6, row_kernel_shapes = 12;
+constexpr double most_sequences = 256;
+const std::vector<int> head_counts{4, 8, 16, 32}, query_heads_of_a_key_head{1, 4};
 constexpr double least_own_flops = 2e10, most_own_flops = 1e12;  // some 40 us to 2 ms: what is split into tile groups
+constexpr int peer_collectives_per_octave = 2;
+const std::vector<int> peer_ctas{4, 8, 12, 16, 24};
 constexpr int default_collectives_per_octave = 2, collectives_per_gemm = 3;
 constexpr int pairs_of_an_op = 5, concurrent_pairs = 8;
 constexpr int copies_per_octave = 1;
@@ -44,10 +49,12 @@ const std::vector<int> cta_limits{1, 2, 4, 8, 16, 32}, pair_cta_limits{4, 8, 16}
 enum class Stream : std::uint32_t {
   gemms = 1,
   own_gemms = 10,
+  layer_kernels = 20,
   collectives = 100,
   pairs = 200,
   copies = 300,
   windows = 500,
+  peers = 600,
   questions = 400
 };
 std::uint32_t stream_of(Stream kind, int gpus = 0) {
@@ -153,6 +160,43 @@ PlanFile own_gemm_file(std::uint64_t seed) {
   return std::move(list).file("own_gemm");
 }
 
+/// The kernels between the GEMMs of a layer: attention with heads of either size and of decode steps, norms of rows and
+/// of what a GEMM has stored tile by tile, activations, rotary embedding.
+PlanFile layer_kernel_file(std::uint64_t seed) {
+  constexpr int unit = RowKernelWorkload::tile_columns;  // of rows, too
+  constexpr double least_rows = 4 * unit, least_columns = 2048, most_columns = 16384;
+  Shapes shapes(seed, stream_of(Stream::layer_kernels), 1);
+  Dice& dice = shapes.dice();
+  CaseList list("k", 1);
+  for (const auto& [head_dim, count] : {std::pair{128, attention_shapes}, {64, attention_shapes / 2}})
+    for (int i = 0; i < count; ++i) {
+      const std::int64_t tokens = dice.log_uniform_multiple(unit, least_rows, most_rows / 2);
+      const std::int64_t heads = dice.pick(head_counts), of_group = dice.pick(query_heads_of_a_key_head);
+      list.add(AttentionKernelWorkload{tokens, heads, heads / of_group, head_dim});
+    }
+  for (int i = 0; i < cached_shapes; ++i) {
+    AttentionKernelWorkload decode{.heads = dice.pick(head_counts), .head_dim = 128};
+    decode.kv_heads = decode.heads / dice.pick(query_heads_of_a_key_head);
+    decode.sequences = dice.log_uniform_multiple(1, 1, most_sequences);
+    decode.tokens = decode.sequences;
+    decode.prefix = dice.log_uniform_multiple(unit, least_rows, most_rows / 4);
+    list.add(decode);
+  }
+  const auto sized = [&](RowKernel kernel) {
+    const std::int64_t m = dice.log_uniform_multiple(unit, least_rows, most_rows / 2);
+    return RowKernelWorkload{kernel, m, dice.log_uniform_multiple(unit, least_columns, most_columns)};
+  };
+  for (int i = 0; i < row_kernel_shapes; ++i) {
+    RowKernelWorkload norm = sized(RowKernel::add_rms_norm);
+    list.add(norm);
+    norm.layout = LayoutKind::tile_ordered;
+    list.add(norm);
+    list.add(sized(RowKernel::swiglu));
+    list.add(sized(RowKernel::rotary));
+  }
+  return std::move(list).file("layer_kernels");
+}
+
 constexpr Bytes least_collective_bytes = 32 << 10, most_collective_bytes = 1 << 30;
 
 /// In random order. GPUs that only communicate run at their highest clock, so work comes before every few of them.
@@ -201,6 +245,20 @@ PlanFile window_file(std::uint64_t seed, int gpus) {
       if (does(Transport::nccl_copy_engine, kind)) draw(scenarios::Collectives::nccl_copy_engine, 0);
     }
   return among_gemms(std::move(drawn), shapes, CaseList("w", gpus), on_gpus("windows", gpus));
+}
+
+/// Ours over peer memory in each octave of sizes, by some numbers of CTAs.
+PlanFile peer_file(std::uint64_t seed, int gpus) {
+  Shapes shapes(seed, stream_of(Stream::peers, gpus), gpus);
+  CaseList list("m", gpus);
+  for (const auto& [kind, name] : NamesOf<CollectiveKind>::names)
+    for (Bytes low = least_collective_bytes; low < most_collective_bytes; low *= 2)
+      for (int i = 0; i < peer_collectives_per_octave; ++i)
+        list.add(CollectiveWorkload{kind, shapes.bytes_of_octave(low)},
+                 {.family = Serial{},
+                  .max_ctas = shapes.dice().pick(peer_ctas),
+                  .collectives = scenarios::Collectives::two_shot});
+  return std::move(list).file(on_gpus("peers", gpus));
 }
 
 /// The pair serial and in chunks, after each of its parts alone: whole, and as the chunks have them.
@@ -301,9 +359,11 @@ std::vector<PlanFile> calibration_plan(std::uint64_t seed, const std::vector<int
     if (gpus == 1) {
       files.push_back(gemm_file(seed));
       files.push_back(own_gemm_file(seed));
+      files.push_back(layer_kernel_file(seed));
     } else {
       files.push_back(collective_file(seed, gpus));
       files.push_back(window_file(seed, gpus));
+      files.push_back(peer_file(seed, gpus));
       files.push_back(pair_file(seed, gpus));
       files.push_back(copy_file(seed, gpus));
     }

@@ -24,8 +24,16 @@ ordered_json read_profile(const std::filesystem::path& path) {
 
 namespace {
 
+/// With the sections that a profile may leave out.
+Machine machine_of_all_sections() {
+  Machine machine;
+  machine.reordering.emplace();
+  machine.direct_collectives.emplace().two_shot.emplace();
+  return machine;
+}
+
 std::string unit_of(const std::string& section, const std::string& key) {
-  for (const MachineNumber& number : machine_numbers(Machine{}))
+  for (const MachineNumber& number : machine_numbers(machine_of_all_sections()))
     if (number.section == section && number.key == key) return number.unit;
   throw InputError(section + "." + key, "expected a number of a machine profile");
 }
@@ -38,11 +46,21 @@ double rounded(double value) {
   return std::strtod(text, nullptr);
 }
 
+ordered_json& section_of(ordered_json& profile, const std::string& name) {
+  ordered_json* section = &profile;
+  for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = name.find('.', begin);
+    const std::string key = name.substr(begin, end - begin);
+    if (!section->contains(key)) throw InputError(name, "expected this key, it is missing");
+    section = &(*section)[key];
+  }
+  return *section;
+}
+
 void set_number(ordered_json& profile, const std::string& section, const std::string& key, double value,
                 const std::string& source, const std::string& note) {
   const std::string unit = unit_of(section, key);
-  if (!profile.contains(section)) throw InputError(section, "expected this key, it is missing");
-  ordered_json& numbers = profile[section];
+  ordered_json& numbers = section_of(profile, section);
   if (!numbers.contains(key)) numbers[key] = {{"value", 0}, {"unit", unit}};  // was off
   ordered_json& number = numbers[key];
   if (unit == "bytes")  // whole ones

@@ -16,6 +16,10 @@ nlohmann::ordered_json read_profile(const std::filesystem::path& path);
 /// Five significant digits: fewer than any measurement determines lose nothing.
 double rounded(double value);
 
+/// What a profile says under this name; of a section in a section both are named, "fabric.host". Throws InputError
+/// where it says nothing.
+nlohmann::ordered_json& section_of(nlohmann::ordered_json& profile, const std::string& name);
+
 /// Replaces a number, or puts it where the profile had left it out. `note` may be empty. Throws InputError for what is
 /// no number of a profile.
 void set_number(nlohmann::ordered_json& profile, const std::string& section, const std::string& key, double value,

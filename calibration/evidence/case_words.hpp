@@ -8,6 +8,7 @@ namespace weft::calibration::evidence {
 
 using scenarios::AsyncInput;
 using scenarios::AsyncTp;
+using scenarios::AttentionKernelWorkload;
 using scenarios::Case;
 using scenarios::CollectiveWorkload;
 using scenarios::Concurrent;
@@ -27,6 +28,8 @@ using scenarios::GemmWorkload;
 using scenarios::PairOp;
 using scenarios::PairWorkload;
 using scenarios::Parts;
+using scenarios::RowKernel;
+using scenarios::RowKernelWorkload;
 using scenarios::ScheduleChoice;
 using scenarios::Serial;
 using scenarios::Workload;

@@ -14,13 +14,17 @@ using Eigen::VectorXd;
 
 constexpr int max_steps = 200;
 constexpr double enough = 1e-10;           ///< relative gain of a step below which the search ends
-constexpr double difference = 1e-6;        ///< of the Jacobian, relative to a parameter's size
 constexpr double two_sided_95 = 1.959964;  ///< quantile of the normal distribution
 
 class Search {
  public:
-  Search(const Residuals& residuals, const std::vector<Parameter>& parameters, double scale)
-      : residuals_(residuals), parameters_(parameters), scale_(scale), size_(parameters.size()), value_(count()) {
+  Search(const Residuals& residuals, const std::vector<Parameter>& parameters, double scale, double difference)
+      : residuals_(residuals),
+        parameters_(parameters),
+        scale_(scale),
+        difference_(difference),
+        size_(parameters.size()),
+        value_(count()) {
     for (Eigen::Index i = 0; i < count(); ++i) {
       const Parameter& parameter = of(i);
       value_[i] = std::clamp(parameter.start, parameter.low, parameter.high);
@@ -63,7 +67,7 @@ class Search {
     jacobian_.resize(residual_.size(), count());
     for (Eigen::Index i = 0; i < count(); ++i) {
       VectorXd moved = value_;
-      moved[i] += (value_[i] + difference * size_of(i) > of(i).high ? -1 : 1) * difference * size_of(i);
+      moved[i] += (value_[i] + difference_ * size_of(i) > of(i).high ? -1 : 1) * difference_ * size_of(i);
       jacobian_.col(i) = (residuals_at(moved) - residual_) * size_of(i) / (moved[i] - value_[i]);
     }
     normal_ = jacobian_.transpose() * weight_.asDiagonal() * jacobian_;
@@ -115,7 +119,7 @@ class Search {
 
   const Residuals& residuals_;
   const std::vector<Parameter>& parameters_;
-  double scale_;
+  double scale_, difference_;
   std::vector<double> size_;
   VectorXd value_, residual_, weight_, gradient_;
   double cost_ = 0;
@@ -131,8 +135,8 @@ double soft_square(double residual, double scale) {
 }
 
 std::vector<FittedParameter> fit_least_squares(const Residuals& residuals, const std::vector<Parameter>& parameters,
-                                               double scale) {
-  return Search(residuals, parameters, scale).run();
+                                               double scale, double difference) {
+  return Search(residuals, parameters, scale, difference).run();
 }
 
 }  // namespace weft::calibration::fitting

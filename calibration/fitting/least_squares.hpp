@@ -23,10 +23,14 @@ double soft_square(double residual, double scale);
 
 using Residuals = std::function<std::vector<double>(const std::vector<double>& values)>;
 
+/// Of the Jacobian, relative to a parameter's size: of residuals that are formulas, and of simulated times, which are
+/// whole picoseconds for every tile.
+inline constexpr double difference_of_formulas = 1e-6, difference_of_simulations = 1e-3;
+
 /// Minimises the sum of soft_square() over the residuals, so that an outlier pulls no more than a few good points.
 /// Levenberg-Marquardt on reweighted residuals with a numeric Jacobian; steps end at the bounds. There must be more
 /// residuals than parameters, always as many. Throws ExecutionError where a residual is not finite at the start.
 std::vector<FittedParameter> fit_least_squares(const Residuals& residuals, const std::vector<Parameter>& parameters,
-                                               double scale);
+                                               double scale, double difference = difference_of_formulas);
 
 }  // namespace weft::calibration::fitting

@@ -8,7 +8,7 @@
 namespace weft::calibration::fitting {
 
 std::vector<FittedNumber> fit_numbers(Machine& machine, std::span<const Number> numbers,
-                                      const std::function<std::vector<double>()>& residuals) {
+                                      const std::function<std::vector<double>()>& residuals, double difference) {
   std::vector<double*> values;
   std::vector<Parameter> parameters;
   for (const auto& [section, key, low, high] : numbers) {
@@ -20,7 +20,8 @@ std::vector<FittedNumber> fit_numbers(Machine& machine, std::span<const Number> 
     for (std::size_t i = 0; i < tried.size(); ++i) set(i, tried[i]);
     return residuals();
   };
-  const std::vector<FittedParameter> estimates = fit_least_squares(set_and_compare, parameters, usual_error);
+  const std::vector<FittedParameter> estimates =
+      fit_least_squares(set_and_compare, parameters, usual_error, difference);
   std::vector<FittedNumber> found;
   for (std::size_t i = 0; i < estimates.size(); ++i) {
     const auto& [value, half_width, is_determined, is_at_bound] = estimates[i];

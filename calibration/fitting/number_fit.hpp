@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "calibration/fitting/least_squares.hpp"
 #include "models/machine/machine.hpp"
 
 namespace weft::calibration::fitting {
@@ -26,8 +27,9 @@ struct FittedNumber {
 inline constexpr double usual_error = 0.03;  ///< of a GEMM's time: residuals well above it count as outliers
 
 /// Sets `numbers` of `machine` to what makes the residuals, which refer to it, smallest. Returns those that they
-/// determine; the others keep their values, but for what is physically possible.
+/// determine; the others keep their values, but for what is physically possible. `difference`: as fit_least_squares().
 std::vector<FittedNumber> fit_numbers(Machine& machine, std::span<const Number> numbers,
-                                      const std::function<std::vector<double>()>& residuals);
+                                      const std::function<std::vector<double>()>& residuals,
+                                      double difference = difference_of_formulas);
 
 }  // namespace weft::calibration::fitting

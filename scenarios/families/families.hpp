@@ -22,6 +22,8 @@ void add_flagged_gather(Program& program, const Case& request, const Machine& ma
 /// Distributed attention on one stream: everything is exchanged before the attention that needs it.
 Schedule build_serial_attention(const Case& request, const AttentionWorkload& attention);
 Schedule build_layer(const Case& request, const LayerWorkload& layer);
+Schedule build_lone_kernel(const Case& request, const AttentionKernelWorkload& attention);
+Schedule build_lone_kernel(const Case& request, const RowKernelWorkload& work);
 
 /// The groups of signaling's all_gather+gemm: one for each shard, its waves on `machine` rounded up.
 Signaling shard_groups(const Case& request, const Machine& machine);

@@ -122,7 +122,10 @@ Schedule SerialRules::build(const Case& request, const Machine&) {
                  [&](const PairWorkload& pair) { return build_pair(request, pair); },
                  [&](const ConcurrentPair& pair) { return build_both(request, pair); },
                  [&](const LayerWorkload& layer) { return build_layer(request, layer); },
-                 [&](const AttentionWorkload& attention) { return build_serial_attention(request, attention); }},
+                 [&](const AttentionWorkload& attention) { return build_serial_attention(request, attention); },
+                 [&](const OneOf<AttentionKernelWorkload, RowKernelWorkload> auto& kernel) {
+                   return build_lone_kernel(request, kernel);
+                 }},
       request.workload);
 }
 

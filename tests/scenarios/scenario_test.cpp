@@ -40,6 +40,11 @@ std::vector<std::string> texts(const std::vector<Question>& list) {
   return lines;
 }
 
+TEST(Scenario, RefusesAKernelAloneWhichLeavesNoChoice) {
+  const json alone{{"format", "weft.scenario/1"}, {"gpus", 2}, {"op", "swiglu"}, {"m", 128}, {"n", 256}};
+  EXPECT_EQ(error_of([&] { read(alone); }), "op: expected an op of several kernels, got \"swiglu\"");
+}
+
 TEST(Scenario, AllReduceFormHasTwoPairsALayer) {
   // Llama-3.3-70B on 4 GPUs: 64 / 4 heads of 128, 28672 / 4 of the MLP.
   EXPECT_THAT(texts(questions(read(llama()), 1)),

@@ -67,15 +67,24 @@ TEST_F(CalibrateScript, PlansMeasuresEachFileAsksAndFits) {
                         "mine.measurements/pairs_load_4gpu.jsonl --base near"));
 }
 
-TEST_F(CalibrateScript, MeasuresOurOwnGemmsWhereTheBaseWasMeasuredWithThem) {
+TEST_F(CalibrateScript, MeasuresOurOwnKernelsWhereTheBaseWasMeasuredWithThem) {
   be_weft("", "file a.txt\ngemm.own_persistent_start  2.3");
   EXPECT_EQ(run("--base near --out mine.json --gpus 1"), 0) << folder.read("errors");
-  EXPECT_THAT(calls(), ElementsAre("plan --seed", "measure gemm.jsonl", "measure gemm_load.jsonl",
-                                   "measure own_gemm.jsonl", "ask library_questions.txt", "calibrate gemm.jsonl"));
-  EXPECT_THAT(folder.read("output"), HasSubstr("mine.measurements/own_gemm.jsonl --base near"));
+  EXPECT_THAT(calls(),
+              ElementsAre("plan --seed", "measure gemm.jsonl", "measure gemm_load.jsonl", "measure own_gemm.jsonl",
+                          "measure layer_kernels.jsonl", "ask library_questions.txt", "calibrate gemm.jsonl"));
+  EXPECT_THAT(folder.read("output"),
+              HasSubstr("mine.measurements/own_gemm.jsonl mine.measurements/layer_kernels.jsonl --base near"));
 }
 
-TEST_F(CalibrateScript, MeasuresNoGemmsOfOursWhereTheBaseHasNoNumbersOfThem) {
+TEST_F(CalibrateScript, MeasuresOurCollectivesOfSeveralGpus) {
+  be_weft("", "file a.txt\ngemm.own_persistent_start  2.3");
+  EXPECT_EQ(run("--base near --out mine.json --gpus 1,4"), 0) << folder.read("errors");
+  EXPECT_THAT(calls(), testing::Contains("measure peers_4gpu.jsonl"));
+  EXPECT_THAT(folder.read("output"), HasSubstr("mine.measurements/peers_4gpu.jsonl"));
+}
+
+TEST_F(CalibrateScript, MeasuresNoKernelsOfOursWhereTheBaseHasNoNumbersOfThem) {
   be_weft("", "file a.txt\ngemm.own_persistent_start  0");
   EXPECT_EQ(run("--base near --out mine.json --gpus 1"), 0) << folder.read("errors");
   EXPECT_THAT(calls(), testing::Not(testing::Contains("measure own_gemm.jsonl")));

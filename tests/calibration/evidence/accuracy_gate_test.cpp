@@ -36,8 +36,8 @@ struct GateFile {
 };
 const std::vector<GateFile> files{{"validation-2026-11-21/validation_2gpu.jsonl.gz"},
                                   {"validation-2026-11-21/validation_4gpu.jsonl.gz"},
-                                  {"h200x4-2026-11-21/random_2gpu.jsonl"},
-                                  {"h200x4-2026-11-21/random_4gpu.jsonl"},
+                                  {"h200x4-2026-11-21/random_2gpu.jsonl.gz"},
+                                  {"h200x4-2026-11-21/random_4gpu.jsonl.gz"},
                                   {"h200x4-2026-11-21/gemm.jsonl", 8}};
 
 std::vector<MeasuredCase> cases_of(const GateFile& file) {

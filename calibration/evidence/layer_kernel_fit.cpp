@@ -1,0 +1,129 @@
+#include "calibration/evidence/layer_kernel_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <span>
+
+#include "models/base/statistics.hpp"
+#include "models/machine/machine_numbers.hpp"
+#include "scenarios/families/build.hpp"
+#include "scenarios/study/prediction.hpp"
+#include "sim/energy.hpp"
+#include "sim/operation_cost.hpp"
+#include "sim/simulated_executor.hpp"
+
+namespace weft::calibration::evidence {
+namespace {
+
+using fitting::FittedNumber, fitting::Number;
+using scenarios::AttentionKernelWorkload, scenarios::RowKernel, scenarios::RowKernelWorkload;
+using Loads = std::vector<LayerKernelLoad>;
+
+constexpr Number of_long_heads[] = {{"other_kernels", "own_attention_efficiency", 0.05, 1},
+                                    {"other_kernels", "own_attention_start", 0, 20}};
+constexpr Number of_short_heads[] = {{"other_kernels", "own_attention_efficiency_64", 0.05, 1},
+                                     {"other_kernels", "own_attention_start_64", 0, 20}};
+constexpr Number of_norms[] = {{"other_kernels", "own_norm_share_per_sm", 1e-4, 1}};
+constexpr Number of_tiles[] = {{"reordering", "norm_tiles", 0, 1}};
+
+constexpr std::int64_t longest_short_head = 64;
+constexpr double long_us = 30;  ///< whose power is that of the kernel and not of what lies between
+
+/// Of prefills: decode is as fast as its cache comes from memory. Null for all others.
+const AttentionKernelWorkload* attention_of(const LayerKernelLoad& load) {
+  const auto* attention = std::get_if<AttentionKernelWorkload>(&load.request.workload);
+  return attention != nullptr && attention->prefix == 0 ? attention : nullptr;
+}
+bool has_short_heads(const LayerKernelLoad& load) {
+  const auto* attention = attention_of(load);
+  return attention != nullptr && attention->head_dim <= longest_short_head;
+}
+bool has_long_heads(const LayerKernelLoad& load) { return attention_of(load) != nullptr && !has_short_heads(load); }
+
+/// Of matrices that do not fit the L2: what it adds, the residual, and the result.
+bool is_streaming_norm(const LayerKernelLoad& load, LayoutKind layout, const Machine& machine) {
+  const auto* rows = std::get_if<RowKernelWorkload>(&load.request.workload);
+  if (rows == nullptr || rows->kernel != RowKernel::add_rms_norm || rows->layout != layout) return false;
+  return 3 * rows->m * rows->n * bytes_of(DataType::bf16) > machine.gpu.l2_bytes;
+}
+
+Loads those_of(const Loads& loads, const std::function<bool(const LayerKernelLoad&)>& is_one) {
+  Loads some;
+  std::ranges::copy_if(loads, std::back_inserter(some), is_one);
+  return some;
+}
+
+/// At the clock that was read.
+double simulated_us(const LayerKernelLoad& load, const Machine& machine, Executor& executor) {
+  scenarios::Case request = load.request;
+  request.condition.fixed_clock_MHz = load.clock_share * machine.gpu.max_clock_MHz;
+  return scenarios::study::predict(request, machine, executor, {.serial = false}).trace.time_us;
+}
+
+/// What the loads leave as it is, where they are too few, is not among them.
+std::vector<FittedNumber> fit_times(Machine& machine, std::span<const Number> numbers, const Loads& loads) {
+  if (loads.size() < fewest_loads) return {};
+  sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
+  return fitting::fit_numbers(
+      machine, numbers,
+      [&] {
+        std::vector<double> logarithms;
+        for (const LayerKernelLoad& load : loads)
+          logarithms.push_back(std::log(simulated_us(load, machine, executor) / load.time_us));
+        return logarithms;
+      },
+      fitting::difference_of_simulations);
+}
+
+/// Energy is linear in it.
+std::vector<FittedNumber> fit_energy(Machine machine, const char* key, const Loads& loads) {
+  std::vector<double> found;
+  for (const LayerKernelLoad& load : loads) {
+    if (load.power_W <= 0 || load.time_us < long_us) continue;
+    const Schedule schedule = scenarios::families::build(load.request, machine);
+    const auto with_uJ = [&](double pJ_per_flop) {
+      number_of(machine, "power", key) = pJ_per_flop;
+      return sim::IterationEnergy(schedule, machine, sim::operation_costs(schedule, machine))
+          .total_uJ(load.clock_share);
+    };
+    const double one_uJ = with_uJ(1), of_flops_uJ = with_uJ(2) - one_uJ;
+    found.push_back(1 + ((load.power_W - machine.power.idle_W) * load.time_us - one_uJ) / of_flops_uJ);
+  }
+  if (found.size() < fewest_loads) return {};
+  const double spread = 1.96 * (quantile(found, 0.84) - quantile(found, 0.16)) / 2;
+  return {{"power", key, quantile(found, 0.5), spread / std::sqrt(static_cast<double>(found.size())), false}};
+}
+
+/// Short heads have the numbers of long ones where the profile does not tell them apart, which a fit must start from.
+void tell_short_heads_apart(Machine& machine) {
+  OtherKernels& kernels = machine.other_kernels;
+  const auto tell = [](double& of_short, double of_long) {
+    if (of_short == 0) of_short = of_long;
+  };
+  tell(kernels.own_attention_efficiency_64, kernels.own_attention_efficiency);
+  tell(kernels.own_attention_start_64_us, kernels.own_attention_start_us);
+}
+
+}  // namespace
+
+std::vector<FittedNumber> fit_layer_kernels(const Machine& given, const Loads& loads) {
+  Machine machine = given;
+  std::vector<FittedNumber> all;
+  const auto add = [&](const std::vector<FittedNumber>& found) { all.insert(all.end(), found.begin(), found.end()); };
+  const auto streaming_norms = [&](LayoutKind layout) {
+    return those_of(loads, [&](const LayerKernelLoad& load) { return is_streaming_norm(load, layout, machine); });
+  };
+  const Loads long_heads = those_of(loads, has_long_heads), short_heads = those_of(loads, has_short_heads);
+  add(fit_times(machine, of_long_heads, long_heads));
+  tell_short_heads_apart(machine);
+  add(fit_times(machine, of_short_heads, short_heads));
+  add(fit_energy(machine, "attention_energy", long_heads));
+  add(fit_energy(machine, "attention_energy_64", short_heads));
+  add(fit_times(machine, of_norms, streaming_norms(LayoutKind::row_major)));
+  if (machine.reordering) add(fit_times(machine, of_tiles, streaming_norms(LayoutKind::tile_ordered)));
+  return all;
+}
+
+}  // namespace weft::calibration::evidence

@@ -1,0 +1,30 @@
+// The numbers of weft's own kernels between the GEMMs of a layer, from such kernels alone under load.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "calibration/fitting/number_fit.hpp"
+#include "models/machine/machine.hpp"
+#include "scenarios/workload.hpp"
+
+namespace weft::calibration::evidence {
+
+/// Attention or a memory-bound kernel again and again, without a pause: means while it ran, on the GPU with the lowest
+/// clock.
+struct LayerKernelLoad {
+  scenarios::Case request;
+  double time_us = 0;
+  double power_W = 0, clock_share = 0;  ///< of the maximum clock
+};
+
+inline constexpr std::size_t fewest_loads = 4;  ///< that tell a number; of fewer it stays as it is
+
+/// By least squares of simulated times at the clocks that were read, of attention without a cache:
+/// other_kernels.own_attention_efficiency and own_attention_start, with heads of 64 and with longer ones; of norms that
+/// touch more than the L2 holds, since what it holds is read faster, own_norm_share_per_sm, and where the profile knows
+/// it reordering.norm_tiles. power.attention_energy and attention_energy_64: medians of what is left above idle, static
+/// and HBM's power. Activations and rotary embedding on all SMs tell nothing that memory's rate does not.
+std::vector<fitting::FittedNumber> fit_layer_kernels(const Machine& machine, const std::vector<LayerKernelLoad>& loads);
+
+}  // namespace weft::calibration::evidence

@@ -1,0 +1,89 @@
+// A kernel of a decoder layer alone, on each GPU: attention, and the memory-bound ones between GEMMs.
+#include <algorithm>
+#include <string>
+
+#include "models/schedule/layout.hpp"
+#include "models/schedule/own_kernels.hpp"
+#include "scenarios/families/families.hpp"
+#include "scenarios/families/program.hpp"
+
+namespace weft::scenarios::families {
+namespace {
+
+MemoryKernel memory_kernel_of(RowKernel kernel) {
+  switch (kernel) {
+    case RowKernel::add_rms_norm:
+      return MemoryKernel::add_rms_norm;
+    case RowKernel::swiglu:
+      return MemoryKernel::swiglu;
+    case RowKernel::rotary:
+      break;
+  }
+  return MemoryKernel::rotary;
+}
+
+/// Tile after tile, as a GEMM of ours leaves them; where their rows are cut by destination, in groups of a wave or so.
+Layout layout_of(const RowKernelWorkload& work) {
+  constexpr std::int64_t tiles_of_group = 128;
+  Layout layout{.kind = work.layout};
+  if (work.layout == LayoutKind::row_major) return layout;
+  layout.rows = work.m, layout.columns = work.n;
+  layout.tile_rows = RowKernelWorkload::tile_rows, layout.tile_columns = RowKernelWorkload::tile_columns;
+  layout.order = own_order;
+  if (work.layout == LayoutKind::tile_ordered) return layout;
+  for (std::int64_t left = tile_grid(layout).tiles(); left > 0; left -= tiles_of_group)
+    layout.group_tiles.push_back(std::min(left, tiles_of_group));
+  return layout;
+}
+
+BufferId add_stored(Program& program, const RowKernelWorkload& work) {
+  if (work.layout == LayoutKind::row_major) return program.add_buffer("x", work.m, work.n);
+  const Layout layout = layout_of(work);
+  return program.add_buffer("x", tile_grid(layout).tiles() * layout.tile_rows, layout.tile_columns, DataType::bf16,
+                            Memory::local, layout);
+}
+
+}  // namespace
+
+Schedule build_lone_kernel(const Case& request, const AttentionKernelWorkload& work) {
+  Program program(request);
+  const BufferId qkv = program.add_buffer("qkv", work.tokens, (work.heads + 2 * work.kv_heads) * work.head_dim);
+  const BufferId output = program.add_buffer("output", work.tokens, work.heads * work.head_dim);
+  Attention attention{.qkv = program.whole(qkv),
+                      .output = program.whole(output),
+                      .heads = static_cast<int>(work.heads),
+                      .kv_heads = static_cast<int>(work.kv_heads),
+                      .head_dim = static_cast<int>(work.head_dim),
+                      .sequences = static_cast<int>(work.sequences)};
+  if (work.prefix > 0)
+    attention.cached = program.whole(
+        program.add_buffer("keys and values", work.sequences * work.prefix, 2 * work.kv_heads * work.head_dim));
+  program.add(main_stream, "attention", attention);
+  return std::move(program).finish();
+}
+
+Schedule build_lone_kernel(const Case& request, const RowKernelWorkload& work) {
+  Program program(request);
+  const MemoryKernel kernel = memory_kernel_of(work.kernel);
+  const std::string name(name_of(work.kernel));
+  if (work.kernel == RowKernel::rotary) {
+    const Slice turned = program.whole(program.add_buffer("x", work.m, work.n));
+    program.add(main_stream, name, MemoryBound{.kernel = kernel, .reads = {turned}, .writes = {turned}});
+    return std::move(program).finish();
+  }
+  const bool adds = work.kernel == RowKernel::add_rms_norm;
+  const BufferId x = adds ? add_stored(program, work) : program.add_buffer("x", work.m, 2 * work.n);
+  const BufferId result = program.add_buffer("result", work.m, work.n);
+  MemoryBound bound{.kernel = kernel, .reads = {program.whole(x)}, .writes = {program.whole(result)}};
+  Meaning meaning{.op = name, .m = work.m, .n = work.n, .k = 1, .a = x, .b = x, .result = result};
+  if (adds) {  // the sum is the next residual
+    meaning.b = program.add_buffer("residual", work.m, work.n);
+    bound.reads.push_back(program.whole(meaning.b));
+    bound.writes.push_back(program.whole(meaning.b));
+  }
+  program.add(main_stream, name, std::move(bound));
+  program.set_meaning(std::move(meaning));
+  return std::move(program).finish();
+}
+
+}  // namespace weft::scenarios::families

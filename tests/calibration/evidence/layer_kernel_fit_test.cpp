@@ -1,0 +1,63 @@
+#include "calibration/evidence/layer_kernel_fit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "calibration/evidence/calibration_plan.hpp"
+#include "models/machine/machine_json.hpp"
+#include "models/machine/machine_numbers.hpp"
+#include "scenarios/study/prediction.hpp"
+#include "tests/simulator.hpp"
+#include "tests/source_folder.hpp"
+
+namespace weft::calibration::evidence {
+namespace {
+
+using fitting::FittedNumber;
+
+Machine h200() { return read_machine(tests::source_folder() + "/calibration/machines/h200x8-nvswitch.json"); }
+
+/// The kernels that a plan has, as a machine would run them at this clock.
+std::vector<LayerKernelLoad> loads_on(const Machine& machine, double clock_MHz) {
+  std::vector<LayerKernelLoad> loads;
+  for (const PlanFile& file : calibration_plan(1, {1}))
+    if (file.name == "layer_kernels")
+      for (scenarios::Case request : file.cases) {
+        request.condition.fixed_clock_MHz = clock_MHz;
+        const Trace trace = scenarios::study::predict(request, machine, tests::simulator()).trace;
+        loads.push_back({request, trace.time_us, trace.power_W, clock_MHz / machine.gpu.max_clock_MHz});
+      }
+  return loads;
+}
+
+TEST(LayerKernelFit, FindsTheNumbersOfTheMachineThatRanThem) {
+  const std::pair<const char*, const char*> numbers[] = {{"other_kernels", "own_attention_efficiency"},
+                                                         {"other_kernels", "own_attention_start"},
+                                                         {"other_kernels", "own_attention_efficiency_64"},
+                                                         {"other_kernels", "own_attention_start_64"},
+                                                         {"power", "attention_energy"},
+                                                         {"power", "attention_energy_64"},
+                                                         {"other_kernels", "own_norm_share_per_sm"},
+                                                         {"reordering", "norm_tiles"}};
+  Machine truth = h200();
+  for (const auto& [section, key] : numbers) number_of(truth, section, key) *= 0.8;
+  std::set<std::string> found;
+  for (const FittedNumber& one : fit_layer_kernels(h200(), loads_on(truth, 1500))) {
+    const double was = number_of(truth, one.section, one.key);
+    EXPECT_NEAR(one.value, was, 0.02 * was + 0.003) << one.key;
+    found.insert(one.key);
+  }
+  for (const auto& [section, key] : numbers) EXPECT_TRUE(found.contains(key)) << key;
+}
+
+TEST(LayerKernelFit, LeavesWhatTooFewTell) {
+  std::vector<LayerKernelLoad> loads = loads_on(h200(), 1500);
+  loads.resize(fewest_loads - 1);
+  EXPECT_TRUE(fit_layer_kernels(h200(), loads).empty());
+}
+
+}  // namespace
+}  // namespace weft::calibration::evidence
