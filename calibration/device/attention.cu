@@ -112,20 +112,15 @@ struct RowPlace {
   }
 };
 
-/// Of the weights, which are powers of 2 of what is below the maximum.
 __device__ void store_log_sums(const Worker& worker, const Item& item, const Shape& shape,
                                const flash::Softmax& softmax, float2 whole) {
-  constexpr float log_2 = 0.69314718F;
-  if (worker.thread % 4 != 0) return;  // four threads share a row
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
+  flash::store_log_sums(worker, softmax, whole, shape.scale, [&](int i, float log_sum) {
     const RowPlace place(item, shape, worker.row + 8 * i);
-    if (place.token >= shape.tokens) continue;
+    if (place.token >= shape.tokens) return;
     const std::int64_t row =
         (static_cast<std::int64_t>(item.split) * shape.sequences + item.sequence) * shape.tokens + place.token;
-    shape.log_sum_exp[row * shape.heads + place.head] =
-        (softmax.most[i] * shape.scale + log2f(i == 0 ? whole.x : whole.y)) * log_2;
-  }
+    shape.log_sum_exp[row * shape.heads + place.head] = log_sum;
+  });
 }
 
 /// A row that sees none of a split's keys has an empty result.

@@ -212,6 +212,17 @@ __device__ __forceinline__ void sum_values(SharedMemory<head_dim>& shared, const
   values.advance();
 }
 
+/// Calls store(0 or 1, logarithm of the sum) for the two rows of a worker, by one of the four threads that share
+/// them. `whole`: sums of weights, which are powers of 2 of what is below the maximum.
+template <class Store>
+__device__ void store_log_sums(const Worker& worker, const Softmax& softmax, float2 whole, float scale,
+                               const Store& store) {
+  constexpr float log_2 = 0.69314718F;
+  if (worker.thread % 4 != 0) return;
+#pragma unroll
+  for (int i = 0; i < 2; ++i) store(i, (softmax.most[i] * scale + log2f(i == 0 ? whole.x : whole.y)) * log_2);
+}
+
 /// Where the 16 bytes of columns 8 x chunk and on of a row of the result are staged.
 template <int head_dim>
 __device__ std::byte* staged(SharedMemory<head_dim>& shared, int row, int chunk) {

@@ -145,19 +145,6 @@ __device__ void store_result(flash::SharedMemory<head_dim>& shared, const Worker
   worker.release(shared.queries_free);
 }
 
-/// Of the weights, which are powers of 2 of what is below the maximum.
-__device__ void store_log_sums(const Worker& worker, const Work& work, const Item& item, const flash::Softmax& softmax,
-                               float2 whole) {
-  constexpr float log_2 = 0.69314718F;
-  if (worker.thread % 4 != 0) return;  // four threads share a row
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    const int row = worker.row + 8 * i;
-    const float sum = i == 0 ? whole.x : whole.y;
-    if (row < item.tile.queries) log_sum_exp(work, item, row) = (softmax.most[i] * work.scale + log2f(sum)) * log_2;
-  }
-}
-
 template <int head_dim>
 __device__ void attend(SharedMemory<head_dim>& shared, const Work& work) {
   const Worker worker;
@@ -183,7 +170,10 @@ __device__ void attend(SharedMemory<head_dim>& shared, const Work& work) {
     flash::sum_values<head_dim>(shared.tiles, worker, rings, item.tile.key_tiles, work.scale, mask_next, softmax, sums);
     const float2 whole = softmax.whole_sums();
     flash::scale_rows(sums, {1 / whole.x, 1 / whole.y});
-    store_log_sums(worker, work, item, softmax, whole);
+    flash::store_log_sums(worker, softmax, whole, work.scale, [&](int i, float log_sum) {
+      const int row = worker.row + 8 * i;
+      if (row < item.tile.queries) log_sum_exp(work, item, row) = log_sum;
+    });
     store_result<head_dim>(shared.tiles, worker, work, item, sums);
   }
 }
