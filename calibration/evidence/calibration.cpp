@@ -55,7 +55,7 @@ std::vector<CalibratedRange> ranges_of(const CalibrationInput& input) {
     include("k", static_cast<double>(one.size.k));
   }
   for (const fitting::CollectiveObservation& one : input.collectives) include("bytes", static_cast<double>(one.bytes));
-  for (const LayerKernelLoad& one : input.layer_kernels)
+  for (const Load& one : input.layer_kernels)
     if (const auto* attention = std::get_if<scenarios::AttentionKernelWorkload>(&one.request.workload);
         attention != nullptr && attention->prefix > 0)
       include("cached_attention", static_cast<double>(attention->prefix));
@@ -156,23 +156,22 @@ class Fit {
   void fit_own_gemms() {
     const std::string source = source_text(input_.own_gemm_provenance, "GEMMs of our own kernels alone under load");
     const auto& library = input_.beside_own_gemms.empty() ? input_.gemms : input_.beside_own_gemms;
-    for (const fitting::FittedNumber& number : fitting::fit_own_gemms(machine_, input_.own_gemms, library)) {
-      set_fitted(number, source);
-      number_of(machine_, number.section, number.key) = number.value;
-    }
+    adopt(fitting::fit_own_gemms(machine_, input_.own_gemms, library), source);
   }
 
   void fit_layer_kernels() {
     const std::string source = source_text(input_.layer_kernel_provenance, "our kernels of layers alone under load");
-    for (const fitting::FittedNumber& number : evidence::fit_layer_kernels(machine_, input_.layer_kernels)) {
-      set_fitted(number, source);
-      number_of(machine_, number.section, number.key) = number.value;
-    }
+    adopt(evidence::fit_layer_kernels(machine_, input_.layer_kernels), source);
   }
 
   void fit_peer_collectives() {
     const std::string source = source_text(input_.peer_provenance, "our collectives over peer memory alone");
-    for (const fitting::FittedNumber& number : evidence::fit_peer_collectives(machine_, input_.peer_collectives)) {
+    adopt(evidence::fit_peer_collectives(machine_, input_.peer_collectives), source);
+  }
+
+  /// In the machine too, by which the next ones are fitted.
+  void adopt(const std::vector<fitting::FittedNumber>& numbers, const std::string& source) {
+    for (const fitting::FittedNumber& number : numbers) {
       set_fitted(number, source);
       number_of(machine_, number.section, number.key) = number.value;
     }

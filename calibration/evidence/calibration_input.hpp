@@ -42,8 +42,8 @@ struct CalibrationInput {
   std::vector<fitting::CtaObservation> ctas;
   std::vector<LoadedTransfer> loaded_collectives, loaded_copies;
   std::vector<PeerCollective> peer_collectives;
-  std::vector<LayerKernelLoad> layer_kernels;
-  std::vector<MixedLoad> mixed_loads;        ///< serial pairs and such in chunks
+  std::vector<Load> layer_kernels;
+  std::vector<Load> mixed_loads;             ///< serial pairs and such in chunks
   std::vector<fitting::RecordedPair> pairs;  ///< with recorded kernels only
   Provenance gemm_provenance, own_gemm_provenance, layer_kernel_provenance, collective_provenance;
   Provenance peer_provenance;    ///< of our collectives over peer memory

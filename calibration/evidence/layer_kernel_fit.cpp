@@ -19,7 +19,7 @@ namespace {
 
 using fitting::FittedNumber, fitting::Number;
 using scenarios::AttentionKernelWorkload, scenarios::RowKernel, scenarios::RowKernelWorkload;
-using Loads = std::vector<LayerKernelLoad>;
+using Loads = std::vector<Load>;
 
 constexpr Number of_long_heads[] = {{"other_kernels", "own_attention_efficiency", 0.05, 1},
                                     {"other_kernels", "own_attention_start", 0, 20}};
@@ -32,31 +32,31 @@ constexpr std::int64_t longest_short_head = 64;
 constexpr double long_us = 30;  ///< whose power is that of the kernel and not of what lies between
 
 /// Of prefills: decode is as fast as its cache comes from memory. Null for all others.
-const AttentionKernelWorkload* attention_of(const LayerKernelLoad& load) {
+const AttentionKernelWorkload* attention_of(const Load& load) {
   const auto* attention = std::get_if<AttentionKernelWorkload>(&load.request.workload);
   return attention != nullptr && attention->prefix == 0 ? attention : nullptr;
 }
-bool has_short_heads(const LayerKernelLoad& load) {
+bool has_short_heads(const Load& load) {
   const auto* attention = attention_of(load);
   return attention != nullptr && attention->head_dim <= longest_short_head;
 }
-bool has_long_heads(const LayerKernelLoad& load) { return attention_of(load) != nullptr && !has_short_heads(load); }
+bool has_long_heads(const Load& load) { return attention_of(load) != nullptr && !has_short_heads(load); }
 
 /// Of matrices that do not fit the L2: what it adds, the residual, and the result.
-bool is_streaming_norm(const LayerKernelLoad& load, LayoutKind layout, const Machine& machine) {
+bool is_streaming_norm(const Load& load, LayoutKind layout, const Machine& machine) {
   const auto* rows = std::get_if<RowKernelWorkload>(&load.request.workload);
   if (rows == nullptr || rows->kernel != RowKernel::add_rms_norm || rows->layout != layout) return false;
   return 3 * rows->m * rows->n * bytes_of(DataType::bf16) > machine.gpu.l2_bytes;
 }
 
-Loads those_of(const Loads& loads, const std::function<bool(const LayerKernelLoad&)>& is_one) {
+Loads those_of(const Loads& loads, const std::function<bool(const Load&)>& is_one) {
   Loads some;
   std::ranges::copy_if(loads, std::back_inserter(some), is_one);
   return some;
 }
 
 /// At the clock that was read.
-double simulated_us(const LayerKernelLoad& load, const Machine& machine, Executor& executor) {
+double simulated_us(const Load& load, const Machine& machine, Executor& executor) {
   scenarios::Case request = load.request;
   request.condition.fixed_clock_MHz = load.clock_share * machine.gpu.max_clock_MHz;
   return scenarios::study::predict(request, machine, executor, {.serial = false}).trace.time_us;
@@ -70,7 +70,7 @@ std::vector<FittedNumber> fit_times(Machine& machine, std::span<const Number> nu
       machine, numbers,
       [&] {
         std::vector<double> logarithms;
-        for (const LayerKernelLoad& load : loads)
+        for (const Load& load : loads)
           logarithms.push_back(std::log(simulated_us(load, machine, executor) / load.time_us));
         return logarithms;
       },
@@ -80,7 +80,7 @@ std::vector<FittedNumber> fit_times(Machine& machine, std::span<const Number> nu
 /// Energy is linear in it.
 std::vector<FittedNumber> fit_energy(Machine machine, const char* key, const Loads& loads) {
   std::vector<double> found;
-  for (const LayerKernelLoad& load : loads) {
+  for (const Load& load : loads) {
     if (load.power_W <= 0 || load.time_us < long_us) continue;
     const Schedule schedule = scenarios::families::build(load.request, machine);
     const auto with_uJ = [&](double pJ_per_flop) {
@@ -113,7 +113,7 @@ std::vector<FittedNumber> fit_layer_kernels(const Machine& given, const Loads& l
   std::vector<FittedNumber> all;
   const auto add = [&](const std::vector<FittedNumber>& found) { all.insert(all.end(), found.begin(), found.end()); };
   const auto streaming_norms = [&](LayoutKind layout) {
-    return those_of(loads, [&](const LayerKernelLoad& load) { return is_streaming_norm(load, layout, machine); });
+    return those_of(loads, [&](const Load& load) { return is_streaming_norm(load, layout, machine); });
   };
   const Loads long_heads = those_of(loads, has_long_heads), short_heads = those_of(loads, has_short_heads);
   add(fit_times(machine, of_long_heads, long_heads));

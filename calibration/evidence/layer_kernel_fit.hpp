@@ -4,19 +4,11 @@
 #include <cstddef>
 #include <vector>
 
+#include "calibration/evidence/load.hpp"
 #include "calibration/fitting/number_fit.hpp"
 #include "models/machine/machine.hpp"
-#include "scenarios/workload.hpp"
 
 namespace weft::calibration::evidence {
-
-/// Attention or a memory-bound kernel again and again, without a pause: means while it ran, on the GPU with the lowest
-/// clock.
-struct LayerKernelLoad {
-  scenarios::Case request;
-  double time_us = 0;
-  double power_W = 0, clock_share = 0;  ///< of the maximum clock
-};
 
 inline constexpr std::size_t fewest_loads = 4;  ///< that tell a number; of fewer it stays as it is
 
@@ -25,6 +17,6 @@ inline constexpr std::size_t fewest_loads = 4;  ///< that tell a number; of fewe
 /// touch more than the L2 holds, since what it holds is read faster, own_norm_share_per_sm, and where the profile knows
 /// it reordering.norm_tiles. power.attention_energy and attention_energy_64: medians of what is left above idle, static
 /// and HBM's power. Activations and rotary embedding on all SMs tell nothing that memory's rate does not.
-std::vector<fitting::FittedNumber> fit_layer_kernels(const Machine& machine, const std::vector<LayerKernelLoad>& loads);
+std::vector<fitting::FittedNumber> fit_layer_kernels(const Machine& machine, const std::vector<Load>& loads);
 
 }  // namespace weft::calibration::evidence

@@ -22,7 +22,7 @@ std::optional<MedianOfLoads> median_of(const std::vector<double>& values) {
   return MedianOfLoads{quantile(values, 0.5), quantile(values, 0.1), quantile(values, 0.9), values.size()};
 }
 
-double operations_uJ(const Machine& machine, const MixedLoad& load) {
+double operations_uJ(const Machine& machine, const Load& load) {
   const Schedule schedule = scenarios::families::build(load.request, machine);
   const sim::IterationEnergy energy(schedule, machine, sim::operation_costs(schedule, machine));
   return energy.total_uJ(std::min(load.clock_share, machine.power.tensor_clock));
@@ -30,23 +30,23 @@ double operations_uJ(const Machine& machine, const MixedLoad& load) {
 
 }  // namespace
 
-std::optional<MedianOfLoads> mixed_energy(const Machine& machine, const std::vector<MixedLoad>& loads) {
+std::optional<MedianOfLoads> mixed_energy(const Machine& machine, const std::vector<Load>& loads) {
   Machine apart = machine;
   apart.power.mixed_energy = 1;
   std::vector<double> ratios;
-  for (const MixedLoad& load : loads)
+  for (const Load& load : loads)
     if (load.clock_share < held_below * machine.power.tensor_clock)
       ratios.push_back((load.power_W - machine.power.idle_W) * load.time_us / operations_uJ(apart, load));
   return median_of(ratios);
 }
 
-std::optional<MedianOfLoads> clock_between(const Machine& machine, const std::vector<MixedLoad>& loads) {
+std::optional<MedianOfLoads> clock_between(const Machine& machine, const std::vector<Load>& loads) {
   Machine goes_up = machine;
   goes_up.power.clock_between = 1;
   sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
   const double tensor_clock = machine.power.tensor_clock;
   std::vector<double> clocks;
-  for (const MixedLoad& load : loads) {
+  for (const Load& load : loads) {
     if (tensor_clock == 1 || load.power_W > unlimited_power * machine.power.limit_W) continue;
     const Trace trace = scenarios::study::predict(load.request, goes_up, executor, {.serial = false}).trace;
     const double tensor_time = (1 - trace.clock_MHz / machine.gpu.max_clock_MHz) / (1 - tensor_clock);

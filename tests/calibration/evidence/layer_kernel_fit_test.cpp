@@ -21,8 +21,8 @@ using fitting::FittedNumber;
 Machine h200() { return read_machine(tests::source_folder() + "/calibration/machines/h200x8-nvswitch.json"); }
 
 /// The kernels that a plan has, as a machine would run them at this clock.
-std::vector<LayerKernelLoad> loads_on(const Machine& machine, double clock_MHz) {
-  std::vector<LayerKernelLoad> loads;
+std::vector<Load> loads_on(const Machine& machine, double clock_MHz) {
+  std::vector<Load> loads;
   for (const PlanFile& file : calibration_plan(1, {1}))
     if (file.name == "layer_kernels")
       for (scenarios::Case request : file.cases) {
@@ -54,7 +54,7 @@ TEST(LayerKernelFit, FindsTheNumbersOfTheMachineThatRanThem) {
 }
 
 TEST(LayerKernelFit, LeavesWhatTooFewTell) {
-  std::vector<LayerKernelLoad> loads = loads_on(h200(), 1500);
+  std::vector<Load> loads = loads_on(h200(), 1500);
   loads.resize(fewest_loads - 1);
   EXPECT_TRUE(fit_layer_kernels(h200(), loads).empty());
 }

@@ -15,8 +15,8 @@ using namespace scenarios;
 Machine machine() { return read_machine(tests::source_folder() + "/calibration/machines/h200x8-nvswitch.json"); }
 
 /// Serial pairs whose GEMMs have this many columns to sum over, as a machine would run them.
-std::vector<MixedLoad> loads_on(const Machine& machine, std::int64_t k, const RunCondition& condition = {}) {
-  std::vector<MixedLoad> loads;
+std::vector<Load> loads_on(const Machine& machine, std::int64_t k, const RunCondition& condition = {}) {
+  std::vector<Load> loads;
   for (std::int64_t m = 2048; m <= 8192; m += 512) {
     Case request{"a", 4, PairWorkload{PairOp::gemm_all_reduce, m, 4096, k}, {Serial{}, 0, {}}, {}};
     request.condition = condition;
@@ -30,7 +30,7 @@ std::vector<MixedLoad> loads_on(const Machine& machine, std::int64_t k, const Ru
 TEST(MixedLoads, AtTheLimitTellWhatTheirOperationsTakeTogether) {
   Machine truth = machine();
   truth.power.mixed_energy = 1.2;
-  std::vector<MixedLoad> loads = loads_on(truth, 16384, {.fixed_clock_MHz = 1500});
+  std::vector<Load> loads = loads_on(truth, 16384, {.fixed_clock_MHz = 1500});
   const auto found = mixed_energy(machine(), loads);
   ASSERT_TRUE(found);
   EXPECT_NEAR(found->value, 1.2, 0.01);
