@@ -253,7 +253,7 @@ KernelLaunch staying_attention_launch(const LaunchSite& site, const StayingTiles
   launch.cta = {gpu.threads_per_sm / 4, gpu.registers_per_sm, 0};
   launch.limit = Limit::compute;
   if (site.with_detail) launch.detail = std::to_string(tiles.count) + " tiles on " + std::to_string(sms) + " SMs";
-  const std::int64_t ctas = std::min<std::int64_t>(sms, tiles.count), waves = (tiles.count + ctas - 1) / ctas;
+  const std::int64_t ctas = std::min<std::int64_t>(sms, tiles.count), waves = divided_up(tiles.count, ctas);
   const double shared_us = tiles.shared_us(ctas);
   launch.work = attention_work(site, tiles.are_equal() ? tiles.count : ctas * waves);
   launch.work.scheduler = TileScheduler::dynamic_persistent;

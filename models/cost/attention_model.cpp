@@ -10,13 +10,8 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t ctas_per_sm = 2;           // that the library counts on when it splits keys
-constexpr double enough_ctas_to_not_split = 0.8;  // of them
-constexpr std::int64_t most_splits = 128;         // of decode
-
-bool is_enough(std::int64_t ctas, std::int64_t room) {
-  return static_cast<double>(ctas) >= enough_ctas_to_not_split * static_cast<double>(room);
-}
+constexpr std::int64_t ctas_per_sm = 2;    // that the library counts on when it splits keys
+constexpr std::int64_t most_splits = 128;  // of decode
 
 /// Of a prefill; those that were measured are split no further (attention-2026-11-21).
 std::int64_t splits_that_fit(std::int64_t unsplit_ctas, std::int64_t room, std::int64_t key_blocks) {
@@ -75,6 +70,7 @@ double own_start_us(const Machine& machine, int head_dim) {
 struct SeenKeys {
   std::int64_t tiles = 0, key_blocks = 0, fewest = 0, most = 0;
   int working_warpgroups = 2;  ///< that see them
+  std::int64_t splits = 1;     ///< that each tile's keys are in
 };
 
 StayingTiles own_tiles(const Machine& machine, int head_dim, const SeenKeys& seen, double clock_share) {
@@ -101,6 +97,7 @@ SeenKeys seen_keys(const Machine& machine, const Attention& attention, std::int6
   }
   seen.key_blocks = of_group * tiles.groups_of_heads * attention.sequences;
   seen.working_warpgroups = tiles.working_warpgroups;
+  seen.splits = splits;
   return seen;
 }
 SeenKeys seen_keys(const Schedule& schedule, const PartialAttention& attention, int rank) {
@@ -108,7 +105,7 @@ SeenKeys seen_keys(const Schedule& schedule, const PartialAttention& attention, 
       sum_of_query_tiles(attention.parts[static_cast<std::size_t>(rank)],
                          row_count(attention.queries.rows, schedule.gpus), own_tile_queries, own_tile_keys);
   const std::int64_t heads = attention.heads;
-  return {sums.tiles * heads, sums.key_tiles * heads, sums.fewest, sums.most};
+  return {.tiles = sums.tiles * heads, .key_blocks = sums.key_tiles * heads, .fewest = sums.fewest, .most = sums.most};
 }
 
 Flops flops_of_blocks(const SeenKeys& seen, int head_dim) {
@@ -138,9 +135,9 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
   const std::int64_t unsplit = query_blocks * queries.heads * attention.sequences,
                      room = ctas_per_sm * machine.gpu.sms();
   const bool decodes = is_decode(attention, tokens / attention.sequences);
-  const std::int64_t splits = is_enough(unsplit, room) ? 1
-                              : decodes                ? splits_that_fill(unsplit, room, keys.most, most_splits)
-                                                       : splits_that_fit(unsplit, room, keys.most);
+  const std::int64_t splits = fill_enough(unsplit, room) ? 1
+                              : decodes                  ? splits_that_fill(unsplit, room, keys.most, most_splits)
+                                                         : splits_that_fit(unsplit, room, keys.most);
 
   const double block_flops = 4.0 * queries.rows * attention_block * attention.head_dim;
   const double flops_per_us =
@@ -155,14 +152,14 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
 AttentionTiming time_own_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
                                    double clock_share) {
   const OtherKernels& kernels = machine.other_kernels;
-  const StayingTiles tiles = own_tiles(machine, attention.head_dim, seen_keys(machine, attention, tokens), clock_share);
+  const SeenKeys seen = seen_keys(machine, attention, tokens);
+  const StayingTiles tiles = own_tiles(machine, attention.head_dim, seen, clock_share);
   const std::int64_t sms = std::min<std::int64_t>(machine.gpu.sms(), tiles.count);
   const std::int64_t waves = divided_up(tiles.count, sms);
-  const bool is_split = attention_tiles(attention, tokens, machine.gpu.sms()).splits > 1;
   return {.ctas = sms * waves,
           .cta_us = tiles.shared_us(sms) / static_cast<double>(waves),
           .tail_us = tiles.on_ctas_us(sms) - tiles.shared_us(sms),
-          .once_us = kernels.overhead_us + (is_split ? kernels.attention_split_us : 0)};
+          .once_us = kernels.overhead_us + (seen.splits > 1 ? kernels.attention_split_us : 0)};
 }
 
 bool runs_own_attention(const Machine& machine, const Schedule& schedule, const Attention& attention) {

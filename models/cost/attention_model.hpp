@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "models/base/division.hpp"
 #include "models/machine/machine.hpp"
 
 namespace weft {
@@ -66,7 +67,7 @@ struct StayingTiles {
   /// The same where no tile is longer than a CTA's share.
   double shared_us(std::int64_t ctas) const {
     const double of_cta = static_cast<double>(count) / static_cast<double>(ctas);
-    return of_cta * mean_us + (static_cast<double>((count + ctas - 1) / ctas) - of_cta) * shortest_us;
+    return of_cta * mean_us + (static_cast<double>(divided_up(count, ctas)) - of_cta) * shortest_us;
   }
 };
 

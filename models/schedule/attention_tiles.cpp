@@ -36,13 +36,17 @@ AttentionTiles attention_tiles(const Attention& attention, std::int64_t tokens, 
   tiles.count = tiles.of_sequence * tiles.groups_of_heads * attention.sequences;
   if (of_each <= tiles.tokens_of_warpgroup) tiles.working_warpgroups = 1;
   const bool may_split = attention.cached && attention.max_sms == 0;
-  if (may_split && static_cast<double>(tiles.count) < enough_to_not_split * static_cast<double>(sms))
+  if (may_split && !fill_enough(tiles.count, sms))
     tiles.splits = splits_that_fill(tiles.count, sms, fewest_key_tiles(attention), most_own_splits);
   return tiles;
 }
 
 std::int64_t key_tiles(const Attention& attention, std::int64_t last_query) {
   return divided_up(attention.prefix + last_query, own_tile_keys) + cached_tiles(attention);
+}
+
+bool fill_enough(std::int64_t ctas, std::int64_t room) {
+  return static_cast<double>(ctas) >= enough_to_not_split * static_cast<double>(room);
 }
 
 std::int64_t splits_that_fill(std::int64_t unsplit_ctas, std::int64_t room, std::int64_t key_blocks,

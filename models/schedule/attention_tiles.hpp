@@ -33,6 +33,9 @@ AttentionTiles attention_tiles(const Attention& attention, std::int64_t tokens, 
 /// and of cached keys.
 std::int64_t key_tiles(const Attention& attention, std::int64_t last_query);
 
+/// Whether so many CTAs fill the room for them well enough that keys are not split.
+bool fill_enough(std::int64_t ctas, std::int64_t room);
+
 /// FlashAttention 2's num_splits_heuristic (flash_api.cpp): the fewest splits, at most `most`, whose waves of CTAs are
 /// nearly as full as they can be; those that leave a CTA as many blocks of keys as fewer do are passed over.
 std::int64_t splits_that_fill(std::int64_t unsplit_ctas, std::int64_t room, std::int64_t key_blocks, std::int64_t most);
