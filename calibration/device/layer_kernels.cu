@@ -12,8 +12,8 @@ namespace {
 
 using namespace octet_rows;
 
-constexpr int most_octets = max_norm_columns / columns_of_octet / threads;  // of a row for each thread
-constexpr int usual_octets = most_octets / 2;                               // with which more CTAs fit an SM
+constexpr int octets_of_thread = 4;  // of a row: what hides the memory's latency, and lets many CTAs fit an SM
+constexpr int threads_of_sm = 768;   // of a norm: some load while others wait for their row's sum
 constexpr std::int64_t rotary_columns = 128;
 
 template <bool by_tile>
@@ -24,32 +24,39 @@ __device__ auto stored_row(const StoredRows& x, std::int64_t row) {
     return row_of(x.storage, row);
 }
 
-template <bool adds, bool by_tile, int most, DataType stored>
-__global__ void __launch_bounds__(threads)
+/// A team of threads for each row, which asks for all of it before it stores any: what is kept may be the residual's
+/// own memory, and loads do not pass stores that may be to their place.
+template <bool adds, bool by_tile, int team, DataType stored>
+__global__ void __launch_bounds__(std::max(team, threads), threads_of_sm / std::max(team, threads))
     norm_kernel(const __grid_constant__ StoredRows x, Matrix residual, Matrix normed, Matrix kept) {
-  const std::int64_t octets = normed.columns / columns_of_octet;
-  for (std::int64_t row = blockIdx.x; row < normed.rows; row += gridDim.x) {
-    OctetSum sums[most];
+  constexpr int threads_of_cta = std::max(team, threads), teams = threads_of_cta / team;
+  const auto octets = static_cast<int>(normed.columns / columns_of_octet);
+  const int first_column = static_cast<int>(threadIdx.x) % team;
+  const auto for_each_octet = [&](const auto& work) {
+#pragma unroll
+    for (int i = 0; i < octets_of_thread; ++i)
+      if (first_column + i * team < octets) work(i, first_column + i * team);
+  };
+  const std::int64_t first_row = std::int64_t{blockIdx.x} * teams + threadIdx.x / team;
+  for (std::int64_t row = first_row; row < normed.rows; row += std::int64_t{gridDim.x} * teams) {
+    Octet loaded[octets_of_thread], added[octets_of_thread];
+    OctetSum sums[octets_of_thread];
     float squares = 0;
     const auto x_row = stored_row<by_tile>(x, row);
-#pragma unroll
-    for (int i = 0; i < most; ++i) {
-      const std::int64_t column = i * threads + static_cast<std::int64_t>(threadIdx.x);
-      if (column >= octets) break;
-      sums[i].add(x_row[column]);
+    for_each_octet([&](int i, int column) {
+      loaded[i] = x_row[column];
+      if constexpr (adds) added[i] = row_of(residual, row)[column];
+    });
+    for_each_octet([&](int i, int column) {
+      sums[i].add(loaded[i]);
       if constexpr (adds) {
-        sums[i].add(row_of(residual, row)[column]);
+        sums[i].add(added[i]);
         row_of(kept, row)[column] = sums[i].scaled(1);
       }
       squares += sums[i].sum_of_squares();
-    }
-    const float factor = factor_of_norm<threads, threads>(squares, normed.columns);
-#pragma unroll
-    for (int i = 0; i < most; ++i) {
-      const std::int64_t column = i * threads + static_cast<std::int64_t>(threadIdx.x);
-      if (column >= octets) break;
-      store_scaled<stored>(normed, row, column, sums[i], factor);
-    }
+    });
+    const float factor = factor_of_norm<threads_of_cta, team>(squares, normed.columns);
+    for_each_octet([&](int i, int column) { store_scaled<stored>(normed, row, column, sums[i], factor); });
   }
 }
 
@@ -95,12 +102,20 @@ __global__ void __launch_bounds__(threads) rotary_kernel(Matrix x, Matrix turned
 template <bool adds, bool by_tile, DataType stored>
 void norm_to(const StoredRows& x, const Matrix& residual, const Matrix& normed, const Matrix& kept,
              cudaStream_t stream) {
-  const bool is_usual = normed.columns <= std::int64_t{usual_octets} * threads * columns_of_octet;
-  const auto kernel =
-      is_usual ? norm_kernel<adds, by_tile, usual_octets, stored> : norm_kernel<adds, by_tile, most_octets, stored>;
-  const auto ctas = static_cast<unsigned>(std::clamp<std::int64_t>(normed.rows, 1, most_ctas));
-  kernel<<<ctas, threads, 0, stream>>>(x, residual, normed, kept);
-  WEFT_CHECK(cudaGetLastError());
+  constexpr int columns_of_thread = octets_of_thread * columns_of_octet, longest_team = 512;
+  static_assert(longest_team * columns_of_thread == max_norm_columns);
+  const auto launch = [&](auto kernel, int team) {
+    const int threads_of_cta = std::max(team, threads);
+    const std::int64_t teams = threads_of_cta / team;
+    const auto ctas = static_cast<unsigned>(std::clamp<std::int64_t>((normed.rows + teams - 1) / teams, 1, most_ctas));
+    kernel<<<ctas, static_cast<unsigned>(threads_of_cta), 0, stream>>>(x, residual, normed, kept);
+    WEFT_CHECK(cudaGetLastError());
+  };
+  if (normed.columns <= 64 * columns_of_thread) return launch(norm_kernel<adds, by_tile, 64, stored>, 64);
+  if (normed.columns <= 128 * columns_of_thread) return launch(norm_kernel<adds, by_tile, 128, stored>, 128);
+  if (normed.columns <= 256 * columns_of_thread) return launch(norm_kernel<adds, by_tile, 256, stored>, 256);
+  if (normed.columns <= 384 * columns_of_thread) return launch(norm_kernel<adds, by_tile, 384, stored>, 384);
+  launch(norm_kernel<adds, by_tile, longest_team, stored>, longest_team);
 }
 
 template <bool adds>

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "calibration/device/check.hpp"
@@ -12,6 +14,7 @@ namespace weft::calibration::device {
 namespace {
 
 constexpr int warp = 32, norming_threads = 512, threads = norming_threads + warp;
+constexpr int most_octets_of_slots = 12 * 1024;  // 192 KiB
 
 /// A team of threads for each row, most_octets of it for each thread, and for each team a ring of slots, each of which
 /// holds one rank's row.
@@ -152,23 +155,42 @@ void enqueue_as(const PeerAllReduceNorm& norm, const WaitLimit& limit, cudaStrea
   WEFT_CHECK(cudaGetLastError());
 }
 
+/// A row fits its slots with little left, and its threads have as many octets each: rows of a model are as long as it
+/// is wide, from 2,048 to 16,384 columns in steps of 256 or so. A team takes some 3 us a row however short it is, so
+/// short ones have more teams. For two ranks as many slots as shared memory has, for
+/// more ranks half as many: what is under way beyond what hides the links' latency waits at the ports. Of seventeen
+/// shapes for rows of 4,096, 8,192 and 16,384 columns, measured with 4 to 24 CTAs of 2 and 4 H200s, these are the best
+/// or near it (calibration/measurements/fused-norm-2026-11-27).
+template <int team, int octets_of_thread, bool is_pair>
+using ShapeOfRow = TeamShape<team, octets_of_thread,
+                             std::max(2, (is_pair ? most_octets_of_slots : most_octets_of_slots / 2) /
+                                             (norming_threads * octets_of_thread))>;
+
+template <int team, int octets_of_thread>
+void enqueue_rows(const PeerAllReduceNorm& norm, const WaitLimit& limit, cudaStream_t stream) {
+  norm.flags.ranks == 2 ? enqueue_as<ShapeOfRow<team, octets_of_thread, true>>(norm, limit, stream)
+                        : enqueue_as<ShapeOfRow<team, octets_of_thread, false>>(norm, limit, stream);
+}
+
+/// By teams of `team` threads, the fewest octets of `octets` for each that hold a row. Whether they do.
+template <int team, int... octets>
+bool enqueue_by_teams(const PeerAllReduceNorm& norm, const WaitLimit& limit, cudaStream_t stream,
+                      std::integer_sequence<int, octets...>) {
+  const auto try_one = [&]<int of_thread>(std::integral_constant<int, of_thread>) {
+    if (norm.columns > team * of_thread * 8) return false;
+    enqueue_rows<team, of_thread>(norm, limit, stream);
+    return true;
+  };
+  return (try_one(std::integral_constant<int, octets>{}) || ...);
+}
+
 }  // namespace
 
-/// For two ranks as many slots as shared memory has, for more ranks fewer: what is under way beyond what hides the
-/// links' latency waits at the ports. Of seventeen shapes, measured with 4 to 24 CTAs of 2 and 4 H200s, these are the
-/// best or near it (calibration/measurements/fused-norm-2026-11-27).
 void enqueue_bulk(const PeerAllReduceNorm& norm, const WaitLimit& limit, cudaStream_t stream) {
-  static_assert(max_norm_columns == TeamShape<256, 8, 2>::octets_of_slot * 8);
-  const bool is_pair = norm.flags.ranks == 2;
-  if (norm.columns <= 4096)
-    is_pair ? enqueue_as<TeamShape<128, 4, 6>>(norm, limit, stream)
-            : enqueue_as<TeamShape<128, 4, 3>>(norm, limit, stream);
-  else if (norm.columns <= 8192)
-    is_pair ? enqueue_as<TeamShape<128, 8, 3>>(norm, limit, stream)
-            : enqueue_as<TeamShape<128, 8, 2>>(norm, limit, stream);
-  else
-    is_pair ? enqueue_as<TeamShape<256, 8, 3>>(norm, limit, stream)
-            : enqueue_as<TeamShape<256, 8, 2>>(norm, limit, stream);
+  static_assert(max_norm_columns == 256 * 8 * 8);
+  if (enqueue_by_teams<64>(norm, limit, stream, std::integer_sequence<int, 4, 5, 6, 7>{})) return;
+  if (enqueue_by_teams<128>(norm, limit, stream, std::integer_sequence<int, 4, 5, 6, 7, 8>{})) return;
+  enqueue_by_teams<256>(norm, limit, stream, std::integer_sequence<int, 5, 6, 7, 8>{});
 }
 
 }  // namespace weft::calibration::device
