@@ -57,7 +57,7 @@ int missing_spans(const Schedule& schedule, const Trace& trace) {
   int missing = 0;
   for (const Operation& operation : schedule.operations)
     for (int gpu = 0; gpu < schedule.gpus; ++gpu)
-      if (!seen.contains({gpu, operation.name}) && !has_nothing_to_do(operation, schedule.gpus)) ++missing;
+      if (!seen.contains({gpu, operation.name}) && !has_nothing_to_do(operation, gpu, schedule.gpus)) ++missing;
   return missing;
 }
 

@@ -71,6 +71,7 @@ class Attentions {
       GroupedExchange reduce{.kind = GroupedKind::reduce,
                              .input = whole(result.rows),
                              .output = whole(output_.rows),
+                             .transport = Transport::peer_kernel,
                              .input_log_sum_exp = whole(result.log_sum_exp),
                              .output_log_sum_exp = whole(output_.log_sum_exp),
                              .rows = exchanged_rows(stage, true)};
@@ -132,6 +133,7 @@ class Attentions {
                                     GroupedExchange{.kind = GroupedKind::cast,
                                                     .input = whole(source),
                                                     .output = whole(received),
+                                                    .transport = Transport::peer_kernel,
                                                     .rows = exchanged_rows(stage, source == queries_),
                                                     .max_ctas = stage == 0 ? 8 : 0}});
     return received;

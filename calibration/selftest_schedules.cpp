@@ -8,6 +8,7 @@
 #include "calibration/selftest_one_launch.hpp"
 #include "calibration/selftest_replicas.hpp"
 #include "calibration/selftest_rotation.hpp"
+#include "calibration/selftest_uneven.hpp"
 #include "calibration/selftest_windows.hpp"
 #include "models/schedule/own_kernels.hpp"
 
@@ -292,8 +293,7 @@ Schedule async_tp(int gpus) {
 /// Signaling the other way round: pulls raise flags, and tiles wait for the flag of their rows.
 Schedule flagged_gather(int gpus, const GemmKernel& kernel) {
   Schedule schedule = empty_schedule("all_gather+gemm", gpus, 1);
-  schedule.name =
-      "flagged gather, own kernel, " + std::string(name_of(kernel.scheduler)) + ", gpus=" + std::to_string(gpus);
+  schedule.name = "flagged gather, " + own_kernel_name(kernel) + ", gpus=" + std::to_string(gpus);
   schedule.family = "signaling";
   schedule.buffers = {symmetric(matrix("shard", m / gpus, k)), matrix("b", n, k), matrix("c", m, n),
                       matrix("gathered", m, k)};
@@ -490,7 +490,7 @@ std::vector<Schedule> all_schedules(int gpus) {
     for (const Direction direction : {Direction::pull, Direction::push})
       for (const int parts : {1, 2}) schedules.push_back(copies_of_all_peers(gpus, direction, path, parts));
   for (const auto make : {rotation_schedules, one_launch_schedules, window_schedules}) add(make);
-  add(norm_schedules);
+  for (const auto make : {norm_schedules, uneven_schedules}) add(make);
   return schedules;
 }
 

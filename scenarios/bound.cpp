@@ -136,8 +136,11 @@ double attention_kernel_us(const AttentionKernelWorkload& attention, const Machi
 /// of what it reads and its result, rotary embedding the one that it changes in place.
 std::int64_t matrices_of(RowKernel kernel) { return kernel == RowKernel::rotary ? 1 : 3; }
 
-double row_kernel_us(const RowKernelWorkload& work, const Machine& machine) {
-  return hbm_us(matrices_of(work.kernel) * work.m * work.n * bytes_of(DataType::bf16), machine);
+/// An all-reduce with the norm in it also writes the norm on every GPU, and its sums cross the links.
+double row_kernel_us(const RowKernelWorkload& work, int gpus, const Machine& machine) {
+  const Bytes bytes = work.m * work.n * bytes_of(DataType::bf16);
+  if (work.kernel != RowKernel::all_reduce_norm) return hbm_us(matrices_of(work.kernel) * bytes, machine);
+  return std::max(hbm_us(bytes, machine), transfer_bound_us(machine.fabric, CollectiveKind::all_reduce, bytes, gpus));
 }
 
 }  // namespace
@@ -160,7 +163,7 @@ double bound_us(const Workload& workload, int gpus, const Machine& machine, cons
                  [&](const LayerWorkload& layer) { return layer_us(layer, gpus, machine, measured); },
                  [&](const AttentionWorkload& attention) { return attention_us(attention, gpus, machine, measured); },
                  [&](const AttentionKernelWorkload& attention) { return attention_kernel_us(attention, machine); },
-                 [&](const RowKernelWorkload& work) { return row_kernel_us(work, machine); }},
+                 [&](const RowKernelWorkload& work) { return row_kernel_us(work, gpus, machine); }},
       workload);
 }
 

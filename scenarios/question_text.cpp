@@ -32,16 +32,24 @@ int gpus_of(const std::string& what, const QuestionOptions& options) {
   return *options.machine_gpus;
 }
 
-/// A whole number, a list of them with commas, true or false, or else a word.
+/// Null where `text` is more than a number, or none.
+template <class Number>
+json number_of(const std::string& text) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? json(number) : json();
+}
+
+/// A number, a list of them with commas, true or false, or else a word.
 json value_of(const std::string& text) {
   if (text == "true" || text == "false") return text == "true";
   json numbers = json::array();
   std::stringstream parts(text);
   for (std::string part; std::getline(parts, part, ',');) {
-    std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), number);
-    if (error != std::errc() || end != part.data() + part.size()) return text;
-    numbers.push_back(number);
+    json number = number_of<std::int64_t>(part);
+    if (number.is_null()) number = number_of<double>(part);
+    if (number.is_null()) return text;
+    numbers.push_back(std::move(number));
   }
   return numbers.size() == 1 ? numbers.front() : numbers;
 }

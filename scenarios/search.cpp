@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "models/cost/all_reduce_norm_model.hpp"
+#include "models/cost/direct_collective_model.hpp"
 #include "scenarios/families/families.hpp"
 #include "scenarios/families/hybrid_transfers.hpp"
 #include "scenarios/family_rules.hpp"
@@ -98,7 +99,7 @@ std::vector<int> fused_norm_ctas(const Machine& machine) {
 
 /// On H100s eight CTAs moved 12 to 24 % less beside GEMMs than predicted, where 1 % was gained by them at best.
 std::vector<int> two_shot_ctas(const Machine& machine) {
-  if (!machine.direct_collectives || !machine.direct_collectives->two_shot) return {};
+  if (!has_peer_kernels(machine)) return {};
   return {16, 24};
 }
 

@@ -158,13 +158,19 @@ void check_attention_kernel(const AttentionKernelWorkload& attention) {
   check_sequences(attention);
 }
 
-void check_row_kernel(const RowKernelWorkload& work) {
+void check_row_kernel(const RowKernelWorkload& work, int gpus) {
   check_extent("m", work.m);
   check_extent("n", work.n);
   if (work.n > max_extent / 2)
     throw InputError("workload.n",
                      "expected at most " + std::to_string(max_extent / 2) + ", got " + std::to_string(work.n));
   check_matrix("n", work.m, 2 * work.n, DataType::bf16);
+  if (work.kernel == RowKernel::all_reduce_norm) {
+    check_transfer(gpus);
+    if (work.m % gpus != 0)
+      throw InputError("workload.m",
+                       "expected a multiple of gpus = " + std::to_string(gpus) + ", got " + std::to_string(work.m));
+  }
   if (work.layout == LayoutKind::row_major) return;
   for (const auto& [key, extent, unit] :
        {std::tuple{"m", work.m, RowKernelWorkload::tile_rows}, {"n", work.n, RowKernelWorkload::tile_columns}})
@@ -279,7 +285,7 @@ void check_sizes(const Workload& workload, int gpus) {
                         [](const LayerWorkload& layer) { check_layer(layer); },
                         [&](const AttentionWorkload& attention) { check_attention(attention, gpus); },
                         [](const AttentionKernelWorkload& attention) { check_attention_kernel(attention); },
-                        [](const RowKernelWorkload& work) { check_row_kernel(work); }},
+                        [&](const RowKernelWorkload& work) { check_row_kernel(work, gpus); }},
              workload);
 }
 

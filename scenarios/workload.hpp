@@ -173,12 +173,14 @@ struct AttentionKernelWorkload {
   bool operator==(const AttentionKernelWorkload&) const = default;
 };
 
-enum class RowKernel { add_rms_norm, swiglu, rotary };
+enum class RowKernel { add_rms_norm, swiglu, rotary, all_reduce_norm };
 
 /// A memory-bound kernel of a decoder layer, alone on each GPU: it writes m rows of n columns of bf16. A norm may read
-/// what a GEMM has stored tile by tile, in tiles of 128 x 256.
+/// what a GEMM has stored tile by tile, in tiles of 128 x 256. all_reduce_norm is the one that all GPUs run together:
+/// it adds up their partial sums and the residual, each GPU 1/W of the m rows, and brings the norm to all.
 struct RowKernelWorkload {
-  static constexpr const char* meaning = "a memory-bound kernel of a decoder layer alone, on each GPU";
+  static constexpr const char* meaning =
+      "a memory-bound kernel of a decoder layer alone, on each GPU, or an all-reduce with the norm in it";
   static constexpr std::int64_t tile_rows = 128, tile_columns = 256;
   RowKernel kernel = RowKernel::add_rms_norm;
   std::int64_t m = 0, n = 0;
@@ -262,9 +264,9 @@ struct NamesOf<scenarios::PairOp> {
 template <>
 struct NamesOf<scenarios::RowKernel> {
   using enum scenarios::RowKernel;
-  static constexpr std::array names{std::pair{add_rms_norm, std::string_view{"add_rms_norm"}},
-                                    std::pair{swiglu, std::string_view{"swiglu"}},
-                                    std::pair{rotary, std::string_view{"rotary"}}};
+  static constexpr std::array names{
+      std::pair{add_rms_norm, std::string_view{"add_rms_norm"}}, std::pair{swiglu, std::string_view{"swiglu"}},
+      std::pair{rotary, std::string_view{"rotary"}}, std::pair{all_reduce_norm, std::string_view{"all_reduce_norm"}}};
 };
 
 }  // namespace weft

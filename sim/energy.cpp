@@ -9,6 +9,7 @@
 #include "models/cost/attention_model.hpp"
 #include "models/cost/governor.hpp"
 #include "models/cost/grouped_gemm_model.hpp"
+#include "models/schedule/amounts.hpp"
 #include "models/schedule/facts.hpp"
 
 namespace weft::sim {
@@ -45,10 +46,14 @@ class IterationEnergy::DemandOf {
             .attention_us = lone_us(attention),
             .is_on_tensor_cores = true};
   }
-  Demand operator()(const OneOf<Collective, AllReduceNorm, GroupedExchange> auto& work) const {
+  Demand operator()(const OneOf<Collective, AllReduceNorm> auto& work) const {
     const double pJ_per_byte =
         facts(work).runs_on_copy_engine ? power_.copy_pJ_per_byte : power_.collective_pJ_per_byte;
     return {.fixed_uJ = pJ_per_byte * cost_.collective.port_bytes * 1e-6};
+  }
+  /// Its energy a byte is that of one that leaves and one that enters.
+  Demand operator()(const GroupedExchange& exchange) const {
+    return {.fixed_uJ = power_.collective_pJ_per_byte * busiest_port(exchange, schedule_).mean() * 1e-6};
   }
   Demand operator()(const Copy& copy) const {
     if (copy.source.place == copy.destination.place) return {};

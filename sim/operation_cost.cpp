@@ -62,8 +62,8 @@ CollectiveTiming timing_of(const Collective& collective, const std::string& name
 
 /// As the all-to-all in which every rank sends as much as the busiest port of this exchange carries.
 CollectiveTiming timing_of(const GroupedExchange& exchange, const Schedule& schedule, const Machine& machine) {
-  return among_others(time_grouped_exchange(machine, exchange, schedule), !exchanges_by_own_kernel(machine),
-                      exchange.cluster, schedule, machine);
+  return among_others(time_grouped_exchange(machine, exchange, schedule), facts(exchange).by_library, exchange.cluster,
+                      schedule, machine);
 }
 
 CollectiveTiming timing_of(const AllReduceNorm& work, const std::string& name, const Schedule& schedule,

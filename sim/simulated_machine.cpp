@@ -102,16 +102,6 @@ UnitLoads SimulatedMachine::loads(int rank) const {
   return loads;
 }
 
-/// Of a rank without rows there is no kernel or copy to launch.
-bool SimulatedMachine::has_no_rows(const Activity& activity) const {
-  const auto is_empty = [&](const Slice& slice) { return row_count(slice.rows, activity.rank, schedule_.gpus) == 0; };
-  return match(
-      activity.operation->work, [&](const Gemm& gemm) { return is_empty(gemm.a); },
-      [&](const Copy& copy) { return is_empty(copy.source); },
-      [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, MemoryBound, Attention, PartialAttention,
-                     Signal, Wait, Barrier, Delay> auto&) { return false; });
-}
-
 void SimulatedMachine::do_nothing(Activity& activity) {
   activity.first_cta_started.happen(engine_);
   activity.all_ctas_started.happen(engine_);
@@ -120,7 +110,7 @@ void SimulatedMachine::do_nothing(Activity& activity) {
 }
 
 void SimulatedMachine::start(Activity& activity) {
-  if (has_no_rows(activity)) return do_nothing(activity);
+  if (has_no_rows(activity.operation->work, activity.rank, schedule_.gpus)) return do_nothing(activity);
   if (const double given_us = costs_[activity.id].given_us; given_us >= 0) return units_.start(activity, given_us);
   match(
       activity.operation->work, [&](const Gemm& gemm) { start_gemm(activity, gemm); },

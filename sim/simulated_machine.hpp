@@ -139,7 +139,6 @@ class SimulatedMachine : public Device {
     return prepared_[static_cast<std::size_t>(activity.rank) * costs_.size() + activity.id];
   }
   LaunchSite site_of(const Activity& activity);
-  bool has_no_rows(const Activity& activity) const;
   void do_nothing(Activity& activity);
   static constexpr auto never_adapts = [](const Prepared&) { return false; };
   static bool keeps_work(const Prepared& one);

@@ -45,8 +45,10 @@ double doublings_beyond_two(int gpus) {
 }  // namespace
 
 bool has_library_collectives(const Schedule& schedule) {
-  return std::any_of(schedule.operations.begin(), schedule.operations.end(),
-                     [](const Operation& operation) { return facts(operation.work).by_library; });
+  return std::any_of(schedule.operations.begin(), schedule.operations.end(), [](const Operation& operation) {
+    const Facts of_work = facts(operation.work);
+    return of_work.by_library || (of_work.is_collective && of_work.differs_by_rank);
+  });
 }
 
 StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const Mechanisms& mechanisms) {

@@ -10,6 +10,8 @@ NcclSetting setting_for(const Collective& collective) {
   return {collective.max_ctas, collective.transport == Transport::nccl_copy_engine};
 }
 
+NcclSetting setting_for(const GroupedExchange& exchange) { return {.max_ctas = exchange.max_ctas}; }
+
 void Communicators::connect(const NcclSetting& setting) {
   if (communicators_.contains(setting)) return;
   ranks_.enter(Activity::connecting);

@@ -37,5 +37,6 @@ class Communicators {
 
 /// What a collective of NCCL needs.
 NcclSetting setting_for(const Collective& collective);
+NcclSetting setting_for(const GroupedExchange& exchange);
 
 }  // namespace weft::calibration::device

@@ -6,7 +6,7 @@
 namespace weft::calibration::device {
 namespace {
 
-constexpr std::int64_t octet_bytes = 16;
+constexpr Bytes octet_bytes = 16;
 
 const void* after_rows(const void* data, std::int64_t rows, std::int64_t row_bytes) {
   return static_cast<const std::byte*>(data) + rows * row_bytes;
@@ -43,17 +43,15 @@ void narrow_to_sources(PeerReduce& plan) {
 
 }  // namespace
 
-PeerPulls cast_pulls(const GroupedExchange& cast, int rank, const PeerBuffer& input, void* output,
-                     std::int64_t octets_of_row) {
+PeerPulls cast_pulls(const GroupedExchange& cast, int rank, const PeerBuffer& input, void* output, Bytes row_bytes) {
   const auto ranks = static_cast<int>(cast.rows.size());
-  const std::int64_t row_bytes = octets_of_row * octet_bytes;
   PeerPulls pulls;
   for_each_rank_after(rank, ranks, [&](int source) {
     const RowRange& rows = rows_from(cast, source, rank);
     std::int64_t before = 0;
     for (int earlier = 0; earlier < source; ++earlier) before += rows_from(cast, earlier, rank).count;
     pulls.add({after_rows(input.of_rank[source], rows.first, row_bytes),
-               static_cast<std::byte*>(output) + before * row_bytes, rows.count * octets_of_row});
+               static_cast<std::byte*>(output) + before * row_bytes, rows.count * row_bytes / octet_bytes});
   });
   return pulls;
 }

@@ -24,21 +24,21 @@ struct Groups {
   std::vector<CounterTarget> waits;
 };
 
+/// The tiles of each group on a rank that may have fewer than others: then the last groups have some less, or none.
+std::vector<std::int64_t> tiles_of_groups(const Gemm& gemm, std::int64_t tiles) {
+  return gemm.tile_groups.empty() ? std::vector{tiles} : groups_of_first_tiles(gemm.tile_groups, tiles);
+}
+
+/// Groups without tiles are told with the last one that has some.
 Groups groups_of(OperationId id, const Gemm& gemm, const TileGrid& grid, const std::vector<TileEdge>& edges,
                  const RankSignals& signals, Arena& arena) {
   const std::vector<RowBlock> blocks = row_blocks(gemm);
-  std::vector<std::int64_t> tiles_of = gemm.tile_groups;
-  if (tiles_of.empty()) tiles_of = {grid.tiles() * static_cast<std::int64_t>(blocks.size())};
+  const std::vector<std::int64_t> tiles_of =
+      tiles_of_groups(gemm, grid.tiles() * static_cast<std::int64_t>(blocks.size()));
   auto* stored =
       static_cast<std::uint32_t*>(zeroed(static_cast<Bytes>(tiles_of.size() * sizeof(std::uint32_t)), arena));
   Groups all;
-  std::int64_t first_tile = 0;
-  for (int number = 0; number < static_cast<int>(tiles_of.size()); ++number) {
-    OwnGemmGroup group{
-        .first_tile = first_tile, .tiles = tiles_of[static_cast<std::size_t>(number)], .stored = stored + number};
-    const RowBlock& block = blocks[place_in_blocks(first_tile, grid).block];
-    group.signals_peers = !block.replicas.empty() || block.c.place != 0;
-    group.first_signal = static_cast<int>(all.signals.size());
+  const auto add_signals = [&](OwnGemmGroup& group, int number) {
     for (const TileSignal& signal : gemm.signals)
       if (signal.tile_group == number) {
         all.signals.push_back(signals.counter(signal.counter, signal.place));
@@ -47,6 +47,19 @@ Groups groups_of(OperationId id, const Gemm& gemm, const TileGrid& grid, const s
     for (const TileEdge& edge : edges)
       if (edge.tile_group == number) all.signals.push_back(edge.counter);
     group.signals = static_cast<int>(all.signals.size()) - group.first_signal;
+  };
+  std::int64_t first_tile = 0;
+  for (int number = 0; number < static_cast<int>(tiles_of.size()); ++number) {
+    const std::int64_t tiles = tiles_of[static_cast<std::size_t>(number)];
+    if (tiles == 0) {
+      add_signals(all.groups.back(), number);
+      continue;
+    }
+    OwnGemmGroup group{.first_tile = first_tile, .tiles = tiles, .stored = stored + number};
+    const RowBlock& block = blocks[place_in_blocks(first_tile, grid).block];
+    group.signals_peers = !block.replicas.empty() || block.c.place != 0;
+    group.first_signal = static_cast<int>(all.signals.size());
+    add_signals(group, number);
     group.first_wait = static_cast<int>(all.waits.size());
     const auto add_waits = [&](bool for_addend) {
       for (const TileWait& wait : gemm.waits)
@@ -85,10 +98,11 @@ OwnGemmMeeting meeting_of(const Schedule& schedule, OperationId id, const Gemm& 
 
 }  // namespace
 
-OwnGemm plan_own_gemm(const Schedule& schedule, OperationId id, const Gemm& gemm, const GemmMatrices& matrices,
-                      const std::vector<TileEdge>& edges, const RankSignals& signals, Arena& arena) {
+OwnGemm plan_own_gemm(const Schedule& schedule, OperationId id, int rank, const Gemm& gemm,
+                      const GemmMatrices& matrices, const std::vector<TileEdge>& edges, const RankSignals& signals,
+                      Arena& arena) {
   require_hopper("a GEMM with a kernel of its own");
-  const MatrixSize size = size_of_block(gemm, schedule.gpus);
+  const MatrixSize size = size_of_block_on_rank(gemm, rank, schedule.gpus);
   const LayoutKind layout = schedule.buffers[static_cast<std::size_t>(gemm.c.buffer)].layout.kind;
   const TileGrid grid = tile_grid(*gemm.kernel, size);
   const Groups groups = groups_of(id, gemm, grid, edges, signals, arena);

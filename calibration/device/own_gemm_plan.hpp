@@ -22,8 +22,10 @@ struct TileEdge {
   std::uint64_t* counter = nullptr;
 };
 
-/// Arrays that the kernel reads are put into `arena`. Throws ExecutionError on a GPU that is no Hopper.
-OwnGemm plan_own_gemm(const Schedule& schedule, OperationId id, const Gemm& gemm, const GemmMatrices& matrices,
-                      const std::vector<TileEdge>& edges, const RankSignals& signals, Arena& arena);
+/// On rank `rank`, which has rows. Arrays that the kernel reads are put into `arena`. Throws ExecutionError on a GPU
+/// that is no Hopper.
+OwnGemm plan_own_gemm(const Schedule& schedule, OperationId id, int rank, const Gemm& gemm,
+                      const GemmMatrices& matrices, const std::vector<TileEdge>& edges, const RankSignals& signals,
+                      Arena& arena);
 
 }  // namespace weft::calibration::device

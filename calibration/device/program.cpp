@@ -4,34 +4,17 @@
 
 #include <algorithm>
 
-#include "calibration/device/exchange_plan.hpp"
 #include "calibration/device/expert_kernels.hpp"
 #include "calibration/device/layer_kernels.hpp"
 #include "calibration/device/merge_kernels.hpp"
-#include "calibration/device/nccl_windows.hpp"
 #include "calibration/device/require_hopper.hpp"
 #include "calibration/device/sms_of_gpu.hpp"
 #include "calibration/device/sum_kernels.hpp"
 #include "models/schedule/amounts.hpp"
-#include "models/schedule/facts.hpp"
 #include "models/schedule/transports.hpp"
 
 namespace weft::calibration::device {
 namespace {
-
-ncclDataType_t nccl_type(DataType type) {
-  switch (type) {
-    case DataType::bf16:
-      return ncclBfloat16;
-    case DataType::fp16:
-      return ncclFloat16;
-    case DataType::fp32:
-      return ncclFloat32;
-    case DataType::fp8:
-      return ncclUint8;  // is only moved
-  }
-  throw ExecutionError("a collective of a type that NCCL does not know");
-}
 
 int held_sms(const Work& work) {
   return match(
@@ -110,10 +93,10 @@ void Program::plan_gemms() {
   for (std::size_t id = 0; id < schedule_.operations.size(); ++id) {
     const Operation& operation = schedule_.operations[id];
     const Gemm* gemm = gemm_of(operation.work);
-    if (gemm == nullptr) continue;
+    if (gemm == nullptr || has_no_rows(operation.work, rank_, ranks_)) continue;
     if (gemm->kernel) {
       own_gemms_.try_emplace(static_cast<OperationId>(id),
-                             plan_own_gemm(schedule_, static_cast<OperationId>(id), *gemm, matrices_of(*gemm),
+                             plan_own_gemm(schedule_, static_cast<OperationId>(id), rank_, *gemm, matrices_of(*gemm),
                                            tile_edges_[static_cast<OperationId>(id)], signals_, resources_.arena));
       continue;
     }
@@ -126,7 +109,7 @@ void Program::plan_gemms() {
       return MatrixOperand{whole.data, whole.stride};
     };
     const auto addend = gemm->addend ? std::optional(operand(*gemm->addend)) : std::nullopt;
-    matmuls_.try_emplace(static_cast<OperationId>(id), resources_.library.get(), size_of(*gemm, ranks_),
+    matmuls_.try_emplace(static_cast<OperationId>(id), resources_.library.get(), size_on_rank(*gemm, rank_, ranks_),
                          operand(gemm->a), operand(gemm->b), operand(gemm->c), addend, gemm->max_sms, factors);
   }
 }
@@ -185,23 +168,8 @@ void Program::plan_attention(const PartialAttention& attention, OperationId id) 
   partial_attentions_.try_emplace(id, operands, attention.max_sms, resources_.arena);
 }
 
-void Program::connect() {
-  for (const Operation& operation : schedule_.operations)
-    match(
-        operation.work,
-        [&](const Collective& collective) {
-          if (!facts(collective).by_library) return;
-          const NcclSetting setting = setting_for(collective);
-          resources_.communicators.connect(setting);
-          if (needs_window(collective.transport))
-            resources_.windows.register_with(resources_.communicators.get(setting));
-        },
-        [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
-                       PartialAttention, Signal, Wait, Barrier, Delay> auto&) {});
-}
-
 Matrix Program::matrix(const Slice& slice) const {
-  return {address(slice, rank_), row_count(slice.rows, ranks_), slice.columns,
+  return {address(slice, rank_), row_count(slice.rows, rank_, ranks_), slice.columns,
           schedule_.buffers[index(slice.buffer)].columns};
 }
 
@@ -211,6 +179,12 @@ void* Program::address(const Slice& slice, int rank) const {
   const std::int64_t first = first_row(slice.rows, rank, ranks_) * buffer.columns + slice.first_column;
   void* data = buffers_[index(slice.buffer)][index((rank + slice.place + ranks_) % ranks_)];
   return static_cast<std::byte*>(data) + first * bytes_of(buffer.dtype);
+}
+
+/// Of the slice's buffer.
+Bytes Program::row_bytes(const Slice& slice) const {
+  const Buffer& buffer = schedule_.buffers[index(slice.buffer)];
+  return buffer.columns * bytes_of(buffer.dtype);
 }
 
 PeerBuffer Program::on_all_ranks(const Slice& slice) const {
@@ -284,98 +258,21 @@ void Program::enqueue_work(OperationId id, cudaStream_t stream) const {
 
 void Program::enqueue(const Gemm& gemm, OperationId id, cudaStream_t stream) const {
   if (is_absent_ && ranks_meet(gemm)) return;
+  if (has_no_rows(schedule_.operations[index(id)].work, rank_, ranks_)) return signal_all_groups(gemm, id, stream);
   if (gemm.kernel) return own_gemms_.at(id).enqueue(stream);
   matmuls_.at(id).enqueue(workspaces_[index(schedule_.operations[index(id)].stream)], stream);
 }
 
-void Program::enqueue_peer_collective(const Collective& collective, OperationId id, cudaStream_t stream) const {
-  const Slice& full = full_slice(collective);
-  const Bytes bytes =
-      row_count(full.rows, ranks_) * full.columns * bytes_of(schedule_.buffers[index(full.buffer)].dtype);
-  device::enqueue({.kind = collective.kind,
-                   .input = on_all_ranks(collective.input),
-                   .output = on_all_ranks(collective.output),
-                   .share_octets = bytes / ranks_ / 16,
-                   .ctas = peer_ctas(collective),
-                   .flags = signals_.flags(id)},
-                  signals_.limit(id), stream);
-}
-
-void Program::enqueue(const AllReduceNorm& norm, OperationId id, cudaStream_t stream) const {
-  if (is_absent_) return;
-  const Matrix residual = matrix(norm.residual);
-  device::enqueue({.partial = on_all_ranks(norm.partial),
-                   .normed = on_all_ranks(norm.normed),
-                   .residual = residual.data,
-                   .rows = residual.rows,
-                   .columns = residual.columns,
-                   .ctas = norm.ctas,
-                   .flags = signals_.flags(id)},
-                  signals_.limit(id), stream);
-}
-
-void Program::enqueue(const GroupedExchange& exchange, OperationId id, cudaStream_t stream) const {
-  if (is_absent_) return;
-  const Matrix output = matrix(exchange.output);
-  const PeerBuffer input = on_all_ranks(exchange.input);
-  if (exchange.kind == GroupedKind::cast) {
-    PeerPulls pulls = cast_pulls(exchange, rank_, input, output.data, output.columns / 8);
-    pulls.ctas = peer_ctas(exchange), pulls.flags = signals_.flags(id);
-    return device::enqueue(pulls, signals_.limit(id), stream);
-  }
-  const auto& of_input = exchange.input_log_sum_exp;
-  const auto& of_output = exchange.output_log_sum_exp;
-  PeerReduce reduce = peer_reduce(exchange, rank_, input, of_input ? on_all_ranks(*of_input) : PeerBuffer{},
-                                  {output, of_output ? matrix(*of_output) : Matrix{}});
-  reduce.ctas = peer_ctas(exchange), reduce.flags = signals_.flags(id);
-  device::enqueue(reduce, signals_.limit(id), stream);
-}
-
-void Program::enqueue(const Collective& collective, OperationId id, cudaStream_t stream) const {
-  if (is_absent_) return;
-  if (collective.transport == Transport::peer_kernel) return enqueue_peer_collective(collective, id, stream);
-  const Matrix input = matrix(collective.input), output = matrix(collective.output);
-  const auto count_in = static_cast<std::size_t>(input.rows * input.columns);
-  const auto count_out = static_cast<std::size_t>(output.rows * output.columns);
-  const ncclDataType_t type = nccl_type(schedule_.buffers[index(collective.input.buffer)].dtype);
-  const ncclComm_t communicator = resources_.communicators.get(setting_for(collective));
-  switch (collective.kind) {
-    case CollectiveKind::all_reduce:
-      WEFT_CHECK(ncclAllReduce(input.data, output.data, count_in, type, ncclSum, communicator, stream));
-      return;
-    case CollectiveKind::all_gather:
-      WEFT_CHECK(ncclAllGather(input.data, output.data, count_in, type, communicator, stream));
-      return;
-    case CollectiveKind::reduce_scatter:
-      WEFT_CHECK(ncclReduceScatter(input.data, output.data, count_out, type, ncclSum, communicator, stream));
-      return;
-    case CollectiveKind::all_to_all:
-      if (collective.transport == Transport::nccl_copy_engine)
-        return all_to_all_of_nccl(input.data, output.data, count_in / static_cast<std::size_t>(ranks_), type,
-                                  communicator, stream);
-      exchange_blocks(input.data, output.data, input.rows * input.columns / ranks_, type, communicator, stream);
-      return;
-  }
-}
-
-// Grouped sends and receives, as PyTorch's all_to_all_single does them: NCCL's own ncclAlltoAll may choose another
-// algorithm, and what is measured here should be what a PyTorch program gets.
-void Program::exchange_blocks(const void* input, void* output, std::int64_t count, ncclDataType_t type,
-                              ncclComm_t communicator, cudaStream_t stream) const {
-  const std::int64_t block_bytes = count * (type == ncclFloat32 ? 4 : type == ncclUint8 ? 1 : 2);
-  WEFT_CHECK(ncclGroupStart());
-  for (int peer = 0; peer < ranks_; ++peer) {
-    const auto elements = static_cast<std::size_t>(count);
-    WEFT_CHECK(ncclSend(static_cast<const std::byte*>(input) + peer * block_bytes, elements, type, peer, communicator,
-                        stream));
-    WEFT_CHECK(
-        ncclRecv(static_cast<std::byte*>(output) + peer * block_bytes, elements, type, peer, communicator, stream));
-  }
-  WEFT_CHECK(ncclGroupEnd());
+/// Of a rank without rows, for whose tiles nobody has to wait.
+void Program::signal_all_groups(const Gemm& gemm, OperationId id, cudaStream_t stream) const {
+  for (const TileSignal& signal : gemm.signals) add_signal(signals_.counter(signal.counter, signal.place), 1, stream);
+  if (const auto edges = tile_edges_.find(id); edges != tile_edges_.end())
+    for (const TileEdge& edge : edges->second) add_signal(edge.counter, 1, stream);
 }
 
 void Program::enqueue(const Copy& copy, OperationId, cudaStream_t stream) const {
   const Matrix source = matrix(copy.source), destination = matrix(copy.destination);
+  if (source.rows == 0) return;
   if (copy.path == CopyPath::sms) return copy_by_sms(copy, stream);
   const auto bytes = [&](std::int64_t elements) {
     return static_cast<std::size_t>(elements * bytes_of(schedule_.buffers[index(copy.source.buffer)].dtype));

@@ -72,7 +72,9 @@ class Program {
  private:
   void allocate_buffers();
   void check_delays() const;
+  /// The slice as this rank has it.
   Matrix matrix(const Slice& slice) const;
+  Bytes row_bytes(const Slice& slice) const;
   std::vector<Matrix> moved(const std::vector<Slice>& slices) const;
   void copy_by_sms(const Copy& copy, cudaStream_t stream) const;
   void* address(const Slice& slice, int rank) const;
@@ -112,6 +114,8 @@ class Program {
     own_grouped_gemms_.at(id).enqueue(stream);
   }
   [[noreturn]] void refuse(OperationId id) const;
+  void signal_all_groups(const Gemm& gemm, OperationId id, cudaStream_t stream) const;
+  void send_and_receive(const GroupedExchange& cast, cudaStream_t stream) const;
   void exchange_blocks(const void* input, void* output, std::int64_t count, ncclDataType_t type,
                        ncclComm_t communicator, cudaStream_t stream) const;
 

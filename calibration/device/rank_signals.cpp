@@ -22,7 +22,9 @@ int words_of_meeting(const Work& work) {
         return collective.transport == Transport::peer_kernel ? peer_ctas(collective) : 0;
       },
       [](const AllReduceNorm& norm) { return norm.ctas; },
-      [](const GroupedExchange& exchange) { return peer_ctas(exchange); },
+      [](const GroupedExchange& exchange) {
+        return exchange.transport == Transport::peer_kernel ? peer_ctas(exchange) : 0;
+      },
       [](const Gemm& gemm) { return ranks_meet(gemm) ? 2 : 0; },
       [](const OneOf<GroupedGemm, Copy, MemoryBound, Attention, PartialAttention, Signal, Wait, Delay> auto&) {
         return 0;

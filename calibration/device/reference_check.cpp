@@ -24,13 +24,19 @@ class ReferenceCheck : public SampledResult {
                  Resources& resources)
       : SampledResult(program, meaning, ranks, resources),
         form_(form),
-        order_{form.collective, full_rows(), meaning.chunks, ranks.ranks(), meaning.own_rows_first} {}
+        order_{form.collective,
+               meaning.rows_of_rank.empty() ? full_rows() : meaning.m,
+               meaning.chunks,
+               ranks.ranks(),
+               meaning.own_rows_first,
+               meaning.rows_of_rank,
+               !meaning.rows_of_rank.empty() && form.gemm == GemmPlace::after} {}
 
   bool is_consistent() const override {
     const Buffer &a = buffer(meaning().a), &b = buffer(meaning().b);
     const bool sizes_fit =
         form_.gemm == GemmPlace::none ? a.columns == columns() : a.columns == b.columns && b.rows == columns();
-    return sizes_fit && meaning().chunks > 0 && order_.divides() && rows() == order_.result_rows();
+    return sizes_fit && meaning().chunks > 0 && order_.divides() && stored_rows() == needed_rows();
   }
   bool has_gemm() const { return form_.gemm != GemmPlace::none; }
 
@@ -38,6 +44,15 @@ class ReferenceCheck : public SampledResult {
     fill(meaning().a);
     if (has_gemm()) fill(meaning().b);
   }
+
+ protected:
+  /// Where a row of the result comes from: rows whose sum it is, in the order of the ranks.
+  virtual std::vector<RowSource> sources(std::int64_t row) const { return order_.sources(rank(), row); }
+  /// Of the result's buffer.
+  virtual std::int64_t needed_rows() const { return order_.receivers_differ ? most_rows() : order_.result_rows(); }
+  std::int64_t rows() const override { return order_.result_rows_of(rank()); }
+  /// Of the ranks where they differ.
+  std::int64_t most_rows() const { return *std::ranges::max_element(meaning().rows_of_rank); }
 
  private:
   void add_reference() override {
@@ -55,7 +70,7 @@ class ReferenceCheck : public SampledResult {
     std::vector<std::int32_t> slot_of;
     std::vector<std::int64_t> source_rows;
     for (std::size_t slot = 0; slot < sampled().size(); ++slot)
-      for (const RowSource& row : order_.sources(rank(), sampled()[slot]))
+      for (const RowSource& row : sources(sampled()[slot]))
         if (row.rank == source) {
           slot_of.push_back(static_cast<std::int32_t>(slot));
           source_rows.push_back(row.row);
@@ -122,6 +137,28 @@ class ReferenceCheck : public SampledResult {
   std::uint16_t *rows_scratch_ = nullptr, *factor_scratch_ = nullptr;
 };
 
+/// Of tiles from senders that differ: rows `rank`, rank + W, … of each of them, where their group's exchange puts them.
+class PoolsCheck : public ReferenceCheck {
+ public:
+  using ReferenceCheck::ReferenceCheck;
+
+ private:
+  std::vector<RowSource> sources(std::int64_t row) const override { return {source(row)}; }
+  std::int64_t needed_rows() const override { return most_rows(); }
+  Element place_of(const Element& of_result) const override {
+    const auto [sender, row] = source(of_result.row);
+    return place_after_exchange(result().layout, meaning().rows_of_rank, sender, rank(), {row, of_result.column});
+  }
+  RowSource source(std::int64_t row) const {
+    int sender = 0;
+    for (; row >= rows_from(sender); ++sender) row -= rows_from(sender);
+    return {sender, rank() + row * ranks()};
+  }
+  std::int64_t rows_from(int sender) const {
+    return meaning().rows_of_rank[static_cast<std::size_t>(sender)] / ranks();
+  }
+};
+
 bool has_known_types(const Schedule& schedule, const Meaning& meaning) {
   const auto is_known = [&](BufferId id) {
     const DataType type = schedule.buffers[static_cast<std::size_t>(id)].dtype;
@@ -140,9 +177,17 @@ Check consistent(const Program& program, const Meaning& meaning, const RankView&
   return check->is_consistent() ? std::move(check) : nullptr;
 }
 
+std::unique_ptr<ReferenceCheck> reference_check(const Program& program, const Meaning& meaning, const ResultForm& form,
+                                                const RankView& ranks, Resources& resources) {
+  const Buffer& result = program.schedule().buffers[static_cast<std::size_t>(meaning.result)];
+  if (!meaning.rows_of_rank.empty() && result.layout.kind != LayoutKind::row_major)
+    return std::make_unique<PoolsCheck>(program, meaning, form, ranks, resources);
+  return std::make_unique<ReferenceCheck>(program, meaning, form, ranks, resources);
+}
+
 /// Empty where it cannot be checked.
 Check make_check(const Program& program, const Meaning& meaning, const RankView& ranks, Resources& resources) {
-  if (!meaning.rows_of_rank.empty() || !has_known_types(program.schedule(), meaning)) return nullptr;
+  if (!has_known_types(program.schedule(), meaning)) return nullptr;
   if (meaning.attention) return consistent<AttentionCheck>(program, meaning, ranks, resources);
   if (meaning.op == "grouped_gemm") return consistent<GroupedGemmCheck>(program, meaning, ranks, resources);
   if (meaning.op == "all_reduce_norm") return consistent<AllReduceNormCheck>(program, meaning, ranks, resources);
@@ -153,7 +198,7 @@ Check make_check(const Program& program, const Meaning& meaning, const RankView&
                  : consistent<MemoryKernelCheck>(program, meaning, ranks, resources, kernel);
   const auto form = result_form(meaning.op);
   if (!form) return nullptr;
-  auto check = std::make_unique<ReferenceCheck>(program, meaning, *form, ranks, resources);
+  auto check = reference_check(program, meaning, *form, ranks, resources);
   if (check->is_consistent()) return check;
   // A collective alone may move any shape, in place or not; a GEMM's sizes leave no choice.
   if (!check->has_gemm()) return nullptr;

@@ -7,7 +7,6 @@
 #include <set>
 
 #include "models/base/e4m3.hpp"
-#include "models/schedule/layout.hpp"
 
 namespace weft::calibration::device {
 namespace {
@@ -29,6 +28,7 @@ SampledResult::SampledResult(const Program& program, const Meaning& meaning, con
     : program_(program), meaning_(meaning), rank_(ranks.rank()), ranks_(ranks.ranks()), arena_(resources.arena) {}
 
 CheckResult SampledResult::compare() {
+  if (rows() == 0) return {};
   sample_rows();
   sums_ = {zeros(slots() * columns()), zeros(slots() * columns())};
   add_reference();
@@ -96,9 +96,8 @@ void SampledResult::sample_rows() {
   rows_.assign(chosen.begin(), chosen.end());
 }
 
-/// Where an element of the result lies in its buffer.
 std::int64_t SampledResult::stored_at(std::int64_t row, std::int64_t column) const {
-  const Element place = storage_of(result().layout, ranks_, {row, column});
+  const Element place = place_of({row, column});
   return place.row * result().columns + place.column;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "calibration/device/reference_check.hpp"
+#include "models/schedule/layout.hpp"
 
 namespace weft::calibration::device {
 
@@ -40,9 +41,15 @@ class SampledResult {
   int rank() const { return rank_; }
   int ranks() const { return ranks_; }
   cudaStream_t stream() const { return program_.origin(); }
-  /// Of the matrix that the result's layout stores.
-  std::int64_t rows() const { return is_row_major() ? result().rows : result().layout.rows; }
+  /// Of the matrix that the result's layout stores; of the result, those that are this rank's.
+  std::int64_t stored_rows() const { return is_row_major() ? result().rows : result().layout.rows; }
+  virtual std::int64_t rows() const { return stored_rows(); }
   std::int64_t columns() const { return is_row_major() ? result().columns : result().layout.columns; }
+
+  const Buffer& result() const { return buffer(meaning_.result); }
+  bool is_row_major() const { return result().layout.kind == LayoutKind::row_major; }
+  /// Where an element of the result lies in its buffer.
+  virtual Element place_of(const Element& of_result) const { return storage_of(result().layout, ranks_, of_result); }
 
   /// The sampled rows of the result; their position is their slot.
   const std::vector<std::int64_t>& sampled() const { return rows_; }
@@ -80,8 +87,6 @@ class SampledResult {
   }
 
  private:
-  const Buffer& result() const { return buffer(meaning_.result); }
-  bool is_row_major() const { return result().layout.kind == LayoutKind::row_major; }
   std::int64_t columns_of_part() const { return is_row_major() ? columns() : result().layout.tile_columns; }
   std::int64_t stored_at(std::int64_t row, std::int64_t column) const;
   void sample_rows();

@@ -99,6 +99,7 @@ class Fit {
     fit_own_gemms();
     fit_layer_kernels();
     fit_peer_collectives();
+    fit_fused_norms();
     if (evidence.library_answers || !input_.gemms.empty()) weigh_kernels();
     if (!input_.collectives.empty()) build_curves();
     if (!input_.pairs.empty()) find_gaps();
@@ -167,6 +168,11 @@ class Fit {
   void fit_peer_collectives() {
     const std::string source = source_text(input_.peer_provenance, "our collectives over peer memory alone");
     adopt(evidence::fit_peer_collectives(machine_, input_.peer_collectives), source);
+  }
+
+  void fit_fused_norms() {
+    const std::string source = source_text(input_.fused_norm_provenance, "our all-reduces with the norm in them alone");
+    adopt(evidence::fit_fused_norms(machine_, input_.fused_norms), source);
   }
 
   /// In the machine too, by which the next ones are fitted.

@@ -146,12 +146,22 @@ void add_layer_kernel(CalibrationInput& input, const MeasuredCase& one) {
   input.layer_kernel_provenance.add(one.conditions);
 }
 
+/// At the clock that was read, where it was under load.
+TimedCase timed(const MeasuredCase& one) {
+  TimedCase alone{one.request, one.time_us};
+  alone.request.condition = {.condition = one.condition};
+  if (one.condition == Condition::sustained) alone.request.condition.fixed_clock_MHz = one.sm_clock_MHz;
+  return alone;
+}
+
 void add_peer_collective(CalibrationInput& input, const MeasuredCase& one) {
-  PeerCollective collective{one.request, one.time_us};
-  collective.request.condition = {.condition = one.condition};
-  if (one.condition == Condition::sustained) collective.request.condition.fixed_clock_MHz = one.sm_clock_MHz;
-  input.peer_collectives.push_back(std::move(collective));
+  input.peer_collectives.push_back(timed(one));
   input.peer_provenance.add(one.conditions);
+}
+
+void add_fused_norm(CalibrationInput& input, const MeasuredCase& one) {
+  input.fused_norms.push_back(timed(one));
+  input.fused_norm_provenance.add(one.conditions);
 }
 
 /// Curves are of NCCL, energies of what it does by default.
@@ -168,6 +178,11 @@ void add_collective(CalibrationInput& input, const MeasuredCase& one, const scen
   input.collectives.push_back(
       {setting, collective.bytes, one.time_us, collective_us(one.kernels), ctas_of(one.kernels)});
   (by_default ? input.collective_provenance : input.window_provenance).add(one.conditions);
+}
+
+bool is_fused_norm(const scenarios::Workload& workload) {
+  const auto* kernel = std::get_if<scenarios::RowKernelWorkload>(&workload);
+  return kernel != nullptr && kernel->kernel == scenarios::RowKernel::all_reduce_norm;
 }
 
 void add(CalibrationInput& input, const MeasuredCase& one, bool after_gemm) {
@@ -187,6 +202,8 @@ void add(CalibrationInput& input, const MeasuredCase& one, bool after_gemm) {
   } else if (const auto* collective = std::get_if<scenarios::CollectiveWorkload>(&request.workload);
              collective != nullptr && is_serial) {
     add_collective(input, one, *collective);
+  } else if (is_fused_norm(request.workload)) {
+    add_fused_norm(input, one);
   } else if (std::holds_alternative<scenarios::AttentionKernelWorkload>(request.workload) ||
              std::holds_alternative<scenarios::RowKernelWorkload>(request.workload)) {
     add_layer_kernel(input, one);

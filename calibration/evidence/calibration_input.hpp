@@ -41,12 +41,13 @@ struct CalibrationInput {
   std::vector<fitting::CollectiveObservation> collectives;
   std::vector<fitting::CtaObservation> ctas;
   std::vector<LoadedTransfer> loaded_collectives, loaded_copies;
-  std::vector<PeerCollective> peer_collectives;
+  std::vector<TimedCase> peer_collectives, fused_norms;
   std::vector<Load> layer_kernels;
   std::vector<Load> mixed_loads;             ///< serial pairs and such in chunks
   std::vector<fitting::RecordedPair> pairs;  ///< with recorded kernels only
   Provenance gemm_provenance, own_gemm_provenance, layer_kernel_provenance, collective_provenance;
-  Provenance peer_provenance;    ///< of our collectives over peer memory
+  Provenance peer_provenance;  ///< of our collectives over peer memory
+  Provenance fused_norm_provenance;
   Provenance window_provenance;  ///< of collectives on windows of symmetric memory
   Provenance pair_provenance;    ///< of `pairs`
   Provenance mixed_provenance;   ///< of `mixed_loads`

@@ -28,7 +28,7 @@ constexpr int attention_shapes = 16, cached_shapes = 6, row_kernel_shapes = 12;
 constexpr double most_sequences = 256;
 const std::vector<int> head_counts{4, 8, 16, 32}, query_heads_of_a_key_head{1, 4};
 constexpr double least_own_flops = 2e10, most_own_flops = 1e12;  // some 40 us to 2 ms: what is split into tile groups
-constexpr int peer_collectives_per_octave = 2;
+constexpr int peer_collectives_per_octave = 2, fused_norm_shapes = 40, reordering_norm_shapes = 8;
 const std::vector<int> peer_ctas{4, 8, 12, 16, 24};
 constexpr int default_collectives_per_octave = 2, collectives_per_gemm = 3;
 constexpr int pairs_of_an_op = 5, concurrent_pairs = 8;
@@ -55,6 +55,7 @@ enum class Stream : std::uint32_t {
   copies = 300,
   windows = 500,
   peers = 600,
+  norms = 700,
   questions = 400
 };
 std::uint32_t stream_of(Stream kind, int gpus = 0) {
@@ -261,6 +262,29 @@ PlanFile peer_file(std::uint64_t seed, int gpus) {
   return std::move(list).file(on_gpus("peers", gpus));
 }
 
+/// The all-reduce with the norm in it, by some numbers of CTAs, and norms of what a GEMM has stored for several ranks.
+PlanFile norm_file(std::uint64_t seed, int gpus) {
+  constexpr int unit = 8, tile = RowKernelWorkload::tile_columns;  // what a thread moves at a time; of rows, too
+  constexpr double least_rows = 256, least_columns = 2048, most_columns = 16384;
+  Shapes shapes(seed, stream_of(Stream::norms, gpus), gpus);
+  Dice& dice = shapes.dice();
+  const auto sized = [&](RowKernel kernel, int unit_of_columns, double fewest_rows) {
+    const std::int64_t m = dice.log_uniform_multiple(tile, fewest_rows, most_rows / 2);
+    return RowKernelWorkload{kernel, m, dice.log_uniform_multiple(unit_of_columns, least_columns, most_columns)};
+  };
+  CaseList list("n", gpus);
+  for (int i = 0; i < fused_norm_shapes; ++i)
+    list.add(sized(RowKernel::all_reduce_norm, unit, least_rows),
+             {.family = Serial{}, .max_ctas = dice.pick(peer_ctas)});
+  for (int i = 0; i < reordering_norm_shapes; ++i)
+    for (const LayoutKind layout : {LayoutKind::sub_tile_ordered, LayoutKind::per_destination}) {
+      RowKernelWorkload norm = sized(RowKernel::add_rms_norm, tile, 16 * least_rows);
+      norm.layout = layout;
+      list.add(norm);
+    }
+  return std::move(list).file(on_gpus("norms", gpus));
+}
+
 /// The pair serial and in chunks, after each of its parts alone: whole, and as the chunks have them.
 void add_pair(CaseList& list, const PairWorkload& pair, int max_ctas) {
   for (int chunks = 1; chunks <= most_chunks; chunks *= 2) {
@@ -364,6 +388,7 @@ std::vector<PlanFile> calibration_plan(std::uint64_t seed, const std::vector<int
       files.push_back(collective_file(seed, gpus));
       files.push_back(window_file(seed, gpus));
       files.push_back(peer_file(seed, gpus));
+      files.push_back(norm_file(seed, gpus));
       files.push_back(pair_file(seed, gpus));
       files.push_back(copy_file(seed, gpus));
     }

@@ -29,6 +29,7 @@ Machine machine_of_all_sections() {
   Machine machine;
   machine.reordering.emplace();
   machine.direct_collectives.emplace().two_shot.emplace();
+  machine.fused_norm_kernel.emplace().peer.emplace();
   return machine;
 }
 

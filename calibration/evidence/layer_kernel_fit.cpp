@@ -6,13 +6,12 @@
 #include <iterator>
 #include <span>
 
+#include "calibration/evidence/timed_case_fit.hpp"
 #include "models/base/statistics.hpp"
 #include "models/machine/machine_numbers.hpp"
 #include "scenarios/families/build.hpp"
-#include "scenarios/study/prediction.hpp"
 #include "sim/energy.hpp"
 #include "sim/operation_cost.hpp"
-#include "sim/simulated_executor.hpp"
 
 namespace weft::calibration::evidence {
 namespace {
@@ -26,7 +25,9 @@ constexpr Number of_long_heads[] = {{"other_kernels", "own_attention_efficiency"
 constexpr Number of_short_heads[] = {{"other_kernels", "own_attention_efficiency_64", 0.05, 1},
                                      {"other_kernels", "own_attention_start_64", 0, 20}};
 constexpr Number of_norms[] = {{"other_kernels", "own_norm_share_per_sm", 1e-4, 1}};
-constexpr Number of_tiles[] = {{"reordering", "norm_tiles", 0, 1}};
+constexpr Number of_tiles[] = {{"reordering", "norm_tiles", 0, 1}},
+                 of_sub_tiles[] = {{"reordering", "norm_sub_tiles", 0, 1}},
+                 of_rows_of_tiles[] = {{"reordering", "norm_rows", 0, 1}};
 
 constexpr std::int64_t longest_short_head = 64;
 constexpr double long_us = 30;  ///< whose power is that of the kernel and not of what lies between
@@ -55,26 +56,12 @@ Loads those_of(const Loads& loads, const std::function<bool(const Load&)>& is_on
   return some;
 }
 
-/// At the clock that was read.
-double simulated_us(const Load& load, const Machine& machine, Executor& executor) {
-  scenarios::Case request = load.request;
-  request.condition.fixed_clock_MHz = load.clock_share * machine.gpu.max_clock_MHz;
-  return scenarios::study::predict(request, machine, executor, {.serial = false}).trace.time_us;
-}
-
 /// What the loads leave as it is, where they are too few, is not among them.
 std::vector<FittedNumber> fit_times(Machine& machine, std::span<const Number> numbers, const Loads& loads) {
   if (loads.size() < fewest_loads) return {};
-  sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
-  return fitting::fit_numbers(
-      machine, numbers,
-      [&] {
-        std::vector<double> logarithms;
-        for (const Load& load : loads)
-          logarithms.push_back(std::log(simulated_us(load, machine, executor) / load.time_us));
-        return logarithms;
-      },
-      fitting::difference_of_simulations);
+  std::vector<TimedCase> cases;
+  for (const Load& load : loads) cases.push_back(timed(load, machine));
+  return fit_to_times(machine, numbers, cases);
 }
 
 /// Energy is linear in it.
@@ -99,11 +86,8 @@ std::vector<FittedNumber> fit_energy(Machine machine, const char* key, const Loa
 /// Short heads have the numbers of long ones where the profile does not tell them apart, which a fit must start from.
 void tell_short_heads_apart(Machine& machine) {
   OtherKernels& kernels = machine.other_kernels;
-  const auto tell = [](double& of_short, double of_long) {
-    if (of_short == 0) of_short = of_long;
-  };
-  tell(kernels.own_attention_efficiency_64, kernels.own_attention_efficiency);
-  tell(kernels.own_attention_start_64_us, kernels.own_attention_start_us);
+  start_from(kernels.own_attention_efficiency_64, kernels.own_attention_efficiency);
+  start_from(kernels.own_attention_start_64_us, kernels.own_attention_start_us);
 }
 
 }  // namespace
@@ -122,7 +106,10 @@ std::vector<FittedNumber> fit_layer_kernels(const Machine& given, const Loads& l
   add(fit_energy(machine, "attention_energy", long_heads));
   add(fit_energy(machine, "attention_energy_64", short_heads));
   add(fit_times(machine, of_norms, streaming_norms(LayoutKind::row_major)));
-  if (machine.reordering) add(fit_times(machine, of_tiles, streaming_norms(LayoutKind::tile_ordered)));
+  if (!machine.reordering) return all;
+  add(fit_times(machine, of_tiles, streaming_norms(LayoutKind::tile_ordered)));
+  add(fit_times(machine, of_sub_tiles, streaming_norms(LayoutKind::sub_tile_ordered)));
+  add(fit_times(machine, of_rows_of_tiles, streaming_norms(LayoutKind::per_destination)));
   return all;
 }
 

@@ -15,8 +15,9 @@ inline constexpr std::size_t fewest_loads = 4;  ///< that tell a number; of fewe
 /// By least squares of simulated times at the clocks that were read, of attention without a cache:
 /// other_kernels.own_attention_efficiency and own_attention_start, with heads of 64 and with longer ones; of norms that
 /// touch more than the L2 holds, since what it holds is read faster, own_norm_share_per_sm, and where the profile knows
-/// it reordering.norm_tiles. power.attention_energy and attention_energy_64: medians of what is left above idle, static
-/// and HBM's power. Activations and rotary embedding on all SMs tell nothing that memory's rate does not.
+/// them reordering.norm_tiles, norm_sub_tiles and norm_rows. power.attention_energy and attention_energy_64: medians of
+/// what is left above idle, static and HBM's power. Activations and rotary embedding on all SMs tell nothing that
+/// memory's rate does not.
 std::vector<fitting::FittedNumber> fit_layer_kernels(const Machine& machine, const std::vector<Load>& loads);
 
 }  // namespace weft::calibration::evidence

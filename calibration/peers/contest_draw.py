@@ -29,7 +29,7 @@ def drawn(generator, least, most, step):
 
 def explored(weft, machine, gpus, workload, *options):
     """What explore says of the schedules that run."""
-    words = " ".join(f"{key}={workload[key]}" for key in ("op", "m", "n", "k"))
+    words = " ".join(f"{key}={workload[key]}" for key in ("op", "m", "n", "k", "imbalance") if key in workload)
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "explored.json")
         subprocess.run([weft, "explore", words, "--machine", machine, "--gpus", str(gpus), "--tokens",

@@ -43,23 +43,28 @@ class Support {
         return;
       case Point::all_ctas_started:
         if (schedule_.launch == Launch::eager) refuse("following a kernel's start without a graph");
-        if (!is_one_kernel(followed.work)) refuse("following the start of what is not one kernel");
+        if (!is_one_kernel(followed.work)) refuse("following the start of what is not one kernel on every rank");
         return;
       case Point::first_cta_started:
         break;
     }
     refuse("following " + std::string(name_of(after.point)));
   }
+  bool has_rows_everywhere(const Gemm& gemm) const {
+    for (int rank = 0; rank < schedule_.gpus; ++rank)
+      if (row_count(gemm.a.rows, rank, schedule_.gpus) == 0) return false;
+    return true;
+  }
   /// Split-K and grouped sends and receives are several, a copy engine's copy is none.
-  static bool is_one_kernel(const Work& work) {
+  bool is_one_kernel(const Work& work) const {
     return match(
         work,
         [](const Collective& collective) {
           return collective.kind != CollectiveKind::all_to_all && collective.transport != Transport::nccl_copy_engine;
         },
-        [](const OneOf<Gemm, GroupedGemm, GroupedExchange, MemoryBound, PartialAttention, Wait, Delay> auto&) {
-          return true;
-        },
+        [](const GroupedExchange& exchange) { return exchange.transport != Transport::nccl; },
+        [this](const Gemm& gemm) { return has_rows_everywhere(gemm); },
+        [](const OneOf<GroupedGemm, MemoryBound, PartialAttention, Wait, Delay> auto&) { return true; },
         [](const Copy& copy) { return copy.path == CopyPath::sms; },
         [](const OneOf<AllReduceNorm, Attention, Signal, Barrier> auto&) { return false; });
   }
@@ -87,7 +92,6 @@ class Support {
 
   void check(const Gemm& gemm) const {
     check_own_bf16_or_fp8(gemm.b);
-    if (differ_by_rank(gemm.a.rows)) refuse("a GEMM whose rows differ by rank");
     if (gemm.kernel && dtype(gemm.b) == DataType::fp8) refuse("fp8 for a GEMM kernel of ours, which multiplies bf16");
     for (const RowBlock& block : row_blocks(gemm)) {
       check_own_bf16_or_fp8(block.a);
@@ -112,13 +116,11 @@ class Support {
   }
   void check_own_kernel(const Gemm& gemm) const {
     const GemmKernel& kernel = *gemm.kernel;
+    if (ranks_meet(gemm) && !has_rows_everywhere(gemm)) refuse("ranks that meet in a GEMM of which one has no rows");
     if (!is_own_kernel(kernel)) refuse("a GEMM kernel that weft does not have");
     if (kernel.scheduler == TileScheduler::grid && gemm.max_sms > 0) refuse("a limit of SMs for a grid of tiles");
-    const MatrixSize size = size_of_block(gemm, schedule_.gpus);
-    const std::int64_t tile_rows = tile_grid(kernel, size).rows;
-    if (kernel.cluster_m == 2 && (tile_rows % 2 != 0 || gemm.order.swizzle % 2 != 0))
-      refuse("clusters of two tiles one below the other in " + std::to_string(tile_rows) + " rows of tiles, " +
-             std::to_string(gemm.order.swizzle) + " at a time");
+    for (int rank = 0; rank < schedule_.gpus; ++rank)
+      check_clusters(kernel, tile_grid(kernel, size_of_block_on_rank(gemm, rank, schedule_.gpus)).rows, gemm.order);
     for (const RowBlock& block : row_blocks(gemm)) {
       for (const Slice* slice : {&block.a, &gemm.b, &block.c}) check_aligned(*slice);
       if (block.addend) check_aligned(*block.addend);
@@ -129,6 +131,11 @@ class Support {
       if (block.replicas.size() > max_own_replicas) refuse("more replicas than " + std::to_string(max_own_replicas));
       for (const Slice& replica : block.replicas) check_bf16(replica), check_aligned(replica);
     }
+  }
+  void check_clusters(const GemmKernel& kernel, std::int64_t tile_rows, const TileOrder& order) const {
+    if (kernel.cluster_m == 2 && (tile_rows % 2 != 0 || order.swizzle % 2 != 0))
+      refuse("clusters of two tiles one below the other in " + std::to_string(tile_rows) + " rows of tiles, " +
+             std::to_string(order.swizzle) + " at a time");
   }
   /// Of 16 bytes, which a thread and the tensor memory accelerator move at a time.
   std::int64_t unit_of(const Slice& slice) const { return 16 / bytes_of(dtype(slice)); }
@@ -198,13 +205,18 @@ class Support {
     if (slice.columns > max_norm_columns)
       refuse("rows that are longer than " + std::to_string(max_norm_columns) + " columns");
   }
-  /// Ours loads whole rows from the peers.
+  /// The library only moves rows; ours loads whole ones from the peers. The order in which they are stored is nothing
+  /// to either.
   void check(const GroupedExchange& exchange) const {
+    const bool adds = exchange.kind == GroupedKind::reduce;
     for (const Slice* slice : {&exchange.input, &exchange.output}) {
-      check_own_bf16(*slice);
+      if (slice->place != 0) refuse("a slice on another rank");
+      if (adds || dtype(*slice) != DataType::fp8) check_bf16(*slice);
       check_whole_rows(*slice, "a grouped exchange");
-      check_aligned(*slice);
+      if (exchange.transport == Transport::peer_kernel) check_aligned(*slice);
     }
+    if (exchange.transport == Transport::nccl && adds) refuse("a grouped exchange by nccl that adds");
+    if (exchange.transport == Transport::nccl) return;
     check_read_by_peers(exchange.input, "a grouped exchange");
     if (!exchange.input_log_sum_exp) return;
     for (const Slice* slice : {&*exchange.input_log_sum_exp, &*exchange.output_log_sum_exp}) {
@@ -233,7 +245,6 @@ class Support {
     check_layout(copy.source);
     check_layout(copy.destination);
     if (copy.path == CopyPath::sms) check_copy_by_sms(copy);
-    if (differ_by_rank(copy.source.rows)) refuse("a copy whose rows differ by rank");
   }
   void check_copy_by_sms(const Copy& copy) const {
     if (dtype(copy.source) != DataType::fp8) return check_bf16(copy.source);

@@ -145,6 +145,8 @@ void check(const Check& here, const GroupedExchange& work) {
   });
   check_contiguous(here, "input", work.input);
   check_contiguous(here, "output", work.output);
+  here.require(work.transport == Transport::nccl || work.transport == Transport::peer_kernel, "transport",
+               [&] { return "nccl or peer_kernel, got " + std::string(name_of(work.transport)); });
   here.at_least("max_ctas", work.max_ctas, 0);
   here.at_least("cluster", work.cluster, 0);
   here.require(work.input_log_sum_exp.has_value() == work.output_log_sum_exp.has_value(), "input_log_sum_exp",

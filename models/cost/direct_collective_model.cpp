@@ -160,24 +160,39 @@ CollectiveTiming time_all_reduce_and_more(DirectCollective kernel, Transport tra
 }
 
 double peer_kernel_GBps(const Machine& machine) {
-  if (!machine.direct_collectives || !machine.direct_collectives->two_shot) return 0;
+  if (!has_peer_kernels(machine)) return 0;
   return of_kind(CollectiveKind::all_gather, *machine.direct_collectives->two_shot).port_GBps;
 }
 
-bool exchanges_by_own_kernel(const Machine& machine) {
+bool has_peer_kernels(const Machine& machine) {
   return machine.direct_collectives && machine.direct_collectives->two_shot;
 }
 
-CollectiveTiming time_grouped_exchange(const Machine& machine, const GroupedExchange& exchange,
-                                       const Schedule& schedule) {
-  const Bytes bytes = equal_all_to_all_bytes(exchange, schedule);
-  if (!exchanges_by_own_kernel(machine))
-    return time_collective(machine, CollectiveKind::all_to_all, schedule.gpus, bytes, exchange.max_ctas);
+namespace {
+
+CollectiveTiming time_equal_exchange(const Machine& machine, const GroupedExchange& exchange, int gpus, Bytes bytes) {
+  if (exchange.transport == Transport::nccl)
+    return time_collective(machine, CollectiveKind::all_to_all, gpus, bytes, exchange.max_ctas);
+  if (!has_peer_kernels(machine)) refuse(machine, exchange.transport, "direct_collectives.two_shot in the profile");
   const bool merges = exchange.kind == GroupedKind::reduce;
   DirectCollective kernel = *machine.direct_collectives->two_shot;
   if (merges && kernel.cta_merge_GBps > 0) kernel.cta_GBps = kernel.cta_wide_GBps = kernel.cta_merge_GBps;
-  return time_in_two_shots(kernel, merges ? CollectiveKind::reduce_scatter : CollectiveKind::all_to_all, schedule.gpus,
+  return time_in_two_shots(kernel, merges ? CollectiveKind::reduce_scatter : CollectiveKind::all_to_all, gpus,
                            static_cast<double>(bytes), exchange.max_ctas);
+}
+
+}  // namespace
+
+CollectiveTiming time_grouped_exchange(const Machine& machine, const GroupedExchange& exchange,
+                                       const Schedule& schedule) {
+  const PortBytes port = busiest_port(exchange, schedule);
+  CollectiveTiming timing =
+      time_equal_exchange(machine, exchange, schedule.gpus, equal_all_to_all_bytes(exchange, schedule));
+  if (port.most() == 0 || exchange.kind == GroupedKind::reduce) return timing;
+  const double one_sided = 2 * (port.most() - port.mean()) / port.most();  // 0: as many bytes come as go
+  const double share = 1 - machine.collective_kernel.one_sided_gain * one_sided;
+  timing.transfer_us *= share, timing.beside_gemm_us *= share;
+  return timing;
 }
 
 CollectiveTiming time_over(const Machine& machine, Transport transport, CollectiveKind kind, int gpus, Bytes bytes,

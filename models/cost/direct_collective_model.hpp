@@ -38,11 +38,14 @@ double peer_kernel_GBps(const Machine& machine);
 CollectiveTiming time_over(const Machine& machine, Transport transport, CollectiveKind kind, int gpus, Bytes bytes,
                            int max_ctas);
 
-/// Whether our own kernel moves the rows of grouped exchanges, and the profile says how it runs.
-bool exchanges_by_own_kernel(const Machine& machine);
+/// Whether the profile says how kernels of our own that load from peers run there.
+bool has_peer_kernels(const Machine& machine);
 
 /// Rows that some ranks bring to others, as the all-to-all, or where they are added the reduce-scatter, in which every
-/// rank sends as much as the busiest port of this exchange carries: by our own kernel, or else the library's.
+/// rank sends as much as the busiest port of this exchange carries; where it carries less the other way, faster by
+///   collective_kernel.one_sided_gain x (1 - bytes that way / bytes this way)
+/// of the transfer's time, but for what is added, which the CTAs limit and not the port. Throws InputError, field
+/// "transport", where the profile does not say how a kernel of our own runs.
 CollectiveTiming time_grouped_exchange(const Machine& machine, const GroupedExchange& exchange,
                                        const Schedule& schedule);
 

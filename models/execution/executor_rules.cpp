@@ -6,6 +6,7 @@
 #include <map>
 
 #include "models/base/input_error.hpp"
+#include "models/schedule/amounts.hpp"
 #include "models/schedule/facts.hpp"
 
 namespace weft {
@@ -59,7 +60,7 @@ class Rules {
   void count(const Operation& operation, int gpu) {
     const int found = spans_[{operation.name, gpu}];
     const bool may_be_merged = facts(operation.work).role == Role::synchronisation;
-    const bool may_be_missing = may_be_merged || has_nothing_to_do(operation, schedule_.gpus);
+    const bool may_be_missing = may_be_merged || has_nothing_to_do(operation, gpu, schedule_.gpus);
     if (found > 1 || (found == 0 && !may_be_missing))
       complain(operation.name + " has " + std::to_string(found) + " spans on GPU " + std::to_string(gpu));
   }
@@ -107,15 +108,14 @@ Slice whole(BufferId buffer, int place = 0) { return {buffer, place, RowRange{0,
 
 }  // namespace
 
-bool has_nothing_to_do(const Operation& operation, int gpus) {
-  return gpus == 1 &&
-         match(
-             operation.work,
-             [](const Collective& collective) {
-               return collective.kind == CollectiveKind::all_reduce && collective.input == collective.output;
-             },
-             [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
-                            PartialAttention, Signal, Wait, Barrier, Delay> auto&) { return false; });
+bool has_nothing_to_do(const Operation& operation, int rank, int gpus) {
+  return match(
+      operation.work,
+      [&](const Collective& collective) {
+        return gpus == 1 && collective.kind == CollectiveKind::all_reduce && collective.input == collective.output;
+      },
+      [&](const OneOf<Gemm, GroupedGemm, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention,
+                      Signal, Wait, Barrier, Delay> auto&) { return has_no_rows(operation.work, rank, gpus); });
 }
 
 std::vector<std::string> broken_rules(const Schedule& schedule, const Trace& trace) {

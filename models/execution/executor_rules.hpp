@@ -14,8 +14,9 @@ namespace weft {
 /// may show GPU 0 alone where all are alike, and count what only synchronises to another operation.
 std::vector<std::string> broken_rules(const Schedule& schedule, const Trace& trace);
 
-/// Whether nothing is left to do of an operation, so that no span has to show it: an all-reduce of one rank, in place.
-bool has_nothing_to_do(const Operation& operation, int gpus);
+/// Whether nothing is left to do of an operation on a rank, so that no span has to show it: an all-reduce of one rank,
+/// in place, and what the rank has no rows of.
+bool has_nothing_to_do(const Operation& operation, int rank, int gpus);
 
 /// A GEMM, a copy from the next rank and an all-reduce on two GPUs, on two streams that join: what both executors run.
 Schedule schedule_for_rules();

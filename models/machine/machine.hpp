@@ -216,6 +216,7 @@ struct CollectiveKernel {
   double created_later_wins_under_load = 1;
   double beside_gemm = 0;
   double memory_pressure = 0;
+  double one_sided_gain = 0;
 };
 
 /// What FlashOverlap's reordering costs, as a share of the time of the kernel that does it: the GEMM whose epilogue

@@ -389,11 +389,9 @@ void describe(auto& io, Like<CollectiveKernel> auto& kernel) {
                parts});
   io.optional("created_later_wins", kernel.created_later_wins,
               {"ratio", "created_first_wins where the collective is a later one of their nodes", parts});
-  io.optional("created_later_wins_under_load", kernel.created_later_wins_under_load,
-              {"ratio",
-               "created_later_wins where the next graph waits at the GPU; there one that was created first always "
-               "starts first",
-               parts});
+  io.optional(
+      "created_later_wins_under_load", kernel.created_later_wins_under_load,
+      {"ratio", "created_later_wins where the next graph waits at the GPU: the first created always wins", parts});
   io.optional("crowded", kernel.crowded_us,
               {"us",
                "longer where it gets its SMs from a GEMM that ends, bunched instead of spread over GPCs; in full "
@@ -403,6 +401,8 @@ void describe(auto& io, Like<CollectiveKernel> auto& kernel) {
               {"ratio", "while a GEMM runs it takes 1 + beside_gemm + memory_pressure x load times as long", parts});
   io.optional("memory_pressure", kernel.memory_pressure,
               {"ratio", "see beside_gemm; the load is what the GEMM reads and writes over what HBM could", {0, 10}});
+  io.optional("one_sided_gain", kernel.one_sided_gain,
+              {"ratio", "share of its time that an exchange saves whose ports carry bytes one way only", parts});
 }
 
 void describe(auto& io, Like<Reordering> auto& reordering) {

@@ -187,6 +187,7 @@ const std::vector<std::string>& known_strata() {
                                                "add_rms_norm",
                                                "swiglu",
                                                "rotary",
+                                               "all_reduce_norm",
                                                "serial",
                                                "decomposition",
                                                "fine_decomposition",

@@ -1,9 +1,16 @@
 #include "models/schedule/amounts.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 namespace weft {
+
+bool has_no_rows(const Work& work, int rank, int gpus) {
+  const auto is_empty = [&](const Slice& slice) { return row_count(slice.rows, rank, gpus) == 0; };
+  return match(
+      work, [&](const Gemm& gemm) { return is_empty(gemm.a); }, [&](const Copy& copy) { return is_empty(copy.source); },
+      [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, MemoryBound, Attention, PartialAttention,
+                     Signal, Wait, Barrier, Delay> auto&) { return false; });
+}
 
 Bytes pair_bytes(const GroupedExchange& exchange, int source, int destination, const Schedule& schedule) {
   const auto type_of = [&](const Slice& slice) {
@@ -14,22 +21,22 @@ Bytes pair_bytes(const GroupedExchange& exchange, int source, int destination, c
   return exchange.rows[static_cast<std::size_t>(source)][static_cast<std::size_t>(destination)].count * row_bytes;
 }
 
-double busiest_port_bytes(const GroupedExchange& exchange, const Schedule& schedule) {
-  Bytes busiest = 0;
+PortBytes busiest_port(const GroupedExchange& exchange, const Schedule& schedule) {
+  PortBytes busiest;
   for (int rank = 0; rank < schedule.gpus; ++rank) {
-    Bytes out = 0, in = 0;
+    PortBytes port;
     for (int peer = 0; peer < schedule.gpus; ++peer) {
       if (peer == rank) continue;
-      out += pair_bytes(exchange, rank, peer, schedule);
-      in += pair_bytes(exchange, peer, rank, schedule);
+      port.out += static_cast<double>(pair_bytes(exchange, rank, peer, schedule));
+      port.in += static_cast<double>(pair_bytes(exchange, peer, rank, schedule));
     }
-    busiest = std::max({busiest, out, in});
+    if (port.most() > busiest.most()) busiest = port;
   }
-  return static_cast<double>(busiest);
+  return busiest;
 }
 
 Bytes equal_all_to_all_bytes(const GroupedExchange& exchange, const Schedule& schedule) {
-  const double once = busiest_port_bytes(exchange, schedule);
+  const double once = busiest_port(exchange, schedule).most();
   return schedule.gpus > 1 ? static_cast<Bytes>(once * schedule.gpus / (schedule.gpus - 1)) : 0;
 }
 

@@ -2,15 +2,26 @@
 // sizes of grouped GEMMs, and flops.
 #pragma once
 
+#include <algorithm>
+
 #include "models/schedule/schedule.hpp"
 
 namespace weft {
 
+/// Of a GEMM or a copy of which the rank has none, so that there is nothing to launch on it.
+bool has_no_rows(const Work& work, int rank, int gpus);
+
 /// From rank `source` to rank `destination`, logarithms of sums included.
 Bytes pair_bytes(const GroupedExchange& exchange, int source, int destination, const Schedule& schedule);
 
-/// The most that leaves or enters any rank.
-double busiest_port_bytes(const GroupedExchange& exchange, const Schedule& schedule);
+/// What leaves a rank and what enters it.
+struct PortBytes {
+  double out = 0, in = 0;
+  double most() const { return std::max(out, in); }
+  double mean() const { return (out + in) / 2; }
+};
+/// Of the rank that has most to carry one way.
+PortBytes busiest_port(const GroupedExchange& exchange, const Schedule& schedule);
 
 /// Send buffer of each rank of the all-to-all whose ports carry as much as the busiest one of this exchange.
 Bytes equal_all_to_all_bytes(const GroupedExchange& exchange, const Schedule& schedule);

@@ -51,11 +51,11 @@ struct FactsOf {
             .crosses_ranks = true,
             .meetings = 2};
   }
-  Facts operator()(const GroupedExchange&) const {
+  Facts operator()(const GroupedExchange& exchange) const {
     return {.kind = "grouped_exchange",
             .role = Role::communication,
             .is_collective = true,
-            .by_library = true,
+            .by_library = exchange.transport == Transport::nccl,
             .crosses_ranks = true,
             .differs_by_rank = true};
   }

@@ -111,10 +111,12 @@ struct NamesOf<GroupedKind> {
 ///   reduce  the way back: rank s's input holds what goes to rank 0, then to rank 1, …; it is added to the rows
 ///           rows[s][d] of rank d's output
 /// With logarithms of sums (reduce only, fp32, one row for each row of input and output) results of partial attention
-/// are merged by them instead of being added. Runs over NCCL as grouped sends and receives.
+/// are merged by them instead of being added. By nccl as grouped sends and receives, by peer_kernel as loads from
+/// inputs in symmetric memory.
 struct GroupedExchange {
   GroupedKind kind = GroupedKind::cast;
   Slice input = {}, output = {};
+  Transport transport = Transport::nccl;
   std::optional<Slice> input_log_sum_exp = {}, output_log_sum_exp = {};
   std::vector<std::vector<RowRange>> rows = {};
   int max_ctas = 0, cluster = 0;  ///< as in Collective
@@ -423,6 +425,9 @@ struct MatrixSize {
 inline MatrixSize size_of_block(const Gemm& gemm, int gpus) {
   return {row_count(gemm.a.rows, gpus), row_count(gemm.b.rows, gpus), gemm.a.columns};
 }
+inline MatrixSize size_of_block_on_rank(const Gemm& gemm, int rank, int gpus) {
+  return {row_count(gemm.a.rows, rank, gpus), row_count(gemm.b.rows, gpus), gemm.a.columns};
+}
 /// Of all row blocks together, on the rank that has most rows.
 inline MatrixSize size_of(const Gemm& gemm, int gpus) {
   MatrixSize size = size_of_block(gemm, gpus);
@@ -430,9 +435,9 @@ inline MatrixSize size_of(const Gemm& gemm, int gpus) {
   return size;
 }
 inline MatrixSize size_on_rank(const Gemm& gemm, int rank, int gpus) {
-  const std::int64_t rows_of_block = row_count(gemm.a.rows, rank, gpus);
-  return {rows_of_block * (1 + static_cast<std::int64_t>(gemm.earlier.size())), row_count(gemm.b.rows, gpus),
-          gemm.a.columns};
+  MatrixSize size = size_of_block_on_rank(gemm, rank, gpus);
+  size.m *= 1 + static_cast<std::int64_t>(gemm.earlier.size());
+  return size;
 }
 /// Of the rank that has most rows.
 inline Bytes bytes_of(const Slice& slice, const Schedule& schedule) {

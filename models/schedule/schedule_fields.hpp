@@ -138,6 +138,7 @@ void describe(auto& io, Like<GroupedExchange> auto& exchange) {
   io.required("kind", exchange.kind);
   io.required("input", exchange.input);
   io.required("output", exchange.output);
+  io.optional("transport", exchange.transport, Transport::nccl);
   io.optional("input_log_sum_exp", exchange.input_log_sum_exp, std::nullopt);
   io.optional("output_log_sum_exp", exchange.output_log_sum_exp, std::nullopt);
   io.required("rows", exchange.rows);

@@ -47,6 +47,7 @@ std::vector<BufferId> reached_on_peers(const Schedule& schedule, const Operation
         if (!facts(collective).by_library) reached = {collective.input.buffer, collective.output.buffer};
       },
       [&](const GroupedExchange& exchange) {
+        if (facts(exchange).by_library) return;
         reached = {exchange.input.buffer};
         if (exchange.input_log_sum_exp) reached.push_back(exchange.input_log_sum_exp->buffer);
       },

@@ -13,9 +13,9 @@ namespace {
 
 bool is_collective(const Work& work) {
   return match(
-      work, [](const Collective&) { return true; },
-      [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention,
-                     Signal, Wait, Barrier, Delay> auto&) { return false; });
+      work, [](const OneOf<Collective, GroupedExchange> auto&) { return true; },
+      [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, Copy, MemoryBound, Attention, PartialAttention, Signal, Wait,
+                     Barrier, Delay> auto&) { return false; });
 }
 
 Work over(Collectives choice, const Work& work) {
@@ -26,8 +26,12 @@ Work over(Collectives choice, const Work& work) {
         if (collective.transport == Transport::nccl_copy_engine) collective.max_ctas = 0;
         return collective;
       },
-      [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention,
-                     Signal, Wait, Barrier, Delay> auto& other) -> Work { return other; });
+      [&](GroupedExchange exchange) -> Work {
+        exchange.transport = transport_of_exchange(choice);
+        return exchange;
+      },
+      [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, Copy, MemoryBound, Attention, PartialAttention, Signal, Wait,
+                     Barrier, Delay> auto& other) -> Work { return other; });
 }
 
 void append(std::vector<After>& to, const std::vector<After>& edges) {
@@ -94,8 +98,11 @@ std::vector<Slice> exchanged_by_peers(const Work& work) {
         const bool is_mapped = !facts(collective).by_library || needs_window(collective.transport);
         return is_mapped ? std::vector{collective.input, collective.output} : std::vector<Slice>{};
       },
-      [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention,
-                     Signal, Wait, Barrier, Delay> auto&) { return std::vector<Slice>{}; });
+      [](const GroupedExchange& exchange) {
+        return facts(exchange).by_library ? std::vector<Slice>{} : std::vector{exchange.input};
+      },
+      [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, Copy, MemoryBound, Attention, PartialAttention, Signal, Wait,
+                     Barrier, Delay> auto&) { return std::vector<Slice>{}; });
 }
 
 }  // namespace
@@ -120,6 +127,11 @@ Transport transport_of(Collectives choice, CollectiveKind kind) {
       break;
   }
   return Transport::nccl;
+}
+
+Transport transport_of_exchange(Collectives choice) {
+  const Transport transport = transport_of(choice, CollectiveKind::all_to_all);
+  return needs_window(transport) ? Transport::nccl : transport;
 }
 
 Schedule with_collectives(Schedule schedule, Collectives choice) {

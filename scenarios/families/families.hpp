@@ -20,10 +20,10 @@ Schedule build_undivided_ficco(const Case& request);
 /// signaling of all_gather+gemm. Throws InputError where the groups are others than shard_groups().
 void add_flagged_gather(Program& program, const Case& request, const Machine& machine);
 /// Distributed attention on one stream: everything is exchanged before the attention that needs it.
-Schedule build_serial_attention(const Case& request, const AttentionWorkload& attention);
+Schedule build_serial_attention(const Case& request, const AttentionWorkload& attention, const Machine& machine);
 Schedule build_layer(const Case& request, const LayerWorkload& layer);
 Schedule build_lone_kernel(const Case& request, const AttentionKernelWorkload& attention);
-Schedule build_lone_kernel(const Case& request, const RowKernelWorkload& work);
+Schedule build_lone_kernel(const Case& request, const RowKernelWorkload& work, const Machine& machine);
 
 /// The groups of signaling's all_gather+gemm: one for each shard, its waves on `machine` rounded up.
 Signaling shard_groups(const Case& request, const Machine& machine);

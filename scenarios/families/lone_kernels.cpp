@@ -1,7 +1,9 @@
-// A kernel of a decoder layer alone, on each GPU: attention, and the memory-bound ones between GEMMs.
+// A kernel of a decoder layer alone: attention and the memory-bound ones between GEMMs, on each GPU, and the all-reduce
+// with the norm in it, on all together.
 #include <algorithm>
 #include <string>
 
+#include "models/cost/all_reduce_norm_model.hpp"
 #include "models/schedule/layout.hpp"
 #include "models/schedule/own_kernels.hpp"
 #include "scenarios/families/families.hpp"
@@ -17,9 +19,30 @@ MemoryKernel memory_kernel_of(RowKernel kernel) {
     case RowKernel::swiglu:
       return MemoryKernel::swiglu;
     case RowKernel::rotary:
+    case RowKernel::all_reduce_norm:  // is no kernel of one GPU's memory
       break;
   }
   return MemoryKernel::rotary;
+}
+
+Schedule build_all_reduce_norm(const Case& request, const RowKernelWorkload& work, const Machine& machine) {
+  constexpr int usual_ctas = 8;
+  Program program(request);
+  const auto add = [&](const char* name, Memory memory) {
+    return program.add_buffer(name, work.m, work.n, DataType::bf16, memory);
+  };
+  const BufferId partial = add("partial", Memory::symmetric), residual = add("residual", Memory::local),
+                 normed = add("normed", Memory::symmetric);
+  const int max_ctas = request.schedule.max_ctas;
+  program.add(main_stream, "all_reduce_norm",
+              AllReduceNorm{.partial = program.whole(partial),
+                            .residual = program.whole(residual),
+                            .normed = program.whole(normed),
+                            .transport = all_reduce_norm_transport(machine),
+                            .ctas = max_ctas > 0 ? max_ctas : usual_ctas});
+  program.set_meaning(
+      {.op = "all_reduce_norm", .m = work.m, .n = work.n, .k = work.n, .a = partial, .b = residual, .result = normed});
+  return std::move(program).finish();
 }
 
 /// Tile after tile, as a GEMM of ours leaves them; where their rows are cut by destination, in groups of a wave or so.
@@ -62,7 +85,8 @@ Schedule build_lone_kernel(const Case& request, const AttentionKernelWorkload& w
   return std::move(program).finish();
 }
 
-Schedule build_lone_kernel(const Case& request, const RowKernelWorkload& work) {
+Schedule build_lone_kernel(const Case& request, const RowKernelWorkload& work, const Machine& machine) {
+  if (work.kernel == RowKernel::all_reduce_norm) return build_all_reduce_norm(request, work, machine);
   Program program(request);
   const MemoryKernel kernel = memory_kernel_of(work.kernel);
   const std::string name(name_of(work.kernel));

@@ -112,20 +112,20 @@ struct SerialRules {
   static Schedule build(const Case& request, const Machine& machine);
 };
 
-Schedule SerialRules::build(const Case& request, const Machine&) {
+Schedule SerialRules::build(const Case& request, const Machine& machine) {
   if (std::get<Serial>(request.schedule.family).gemm != GemmSource::library && op_of(request.workload) != "gemm")
     throw InputError("schedule.gemm", "expected library for an op that is no GEMM alone");
   return std::visit(
-      Overloaded{[&](const GemmWorkload& gemm) { return build_gemm(request, gemm); },
-                 [&](const CollectiveWorkload& collective) { return build_collective(request, collective); },
-                 [&](const CopyWorkload& copy) { return build_copy(request, copy); },
-                 [&](const PairWorkload& pair) { return build_pair(request, pair); },
-                 [&](const ConcurrentPair& pair) { return build_both(request, pair); },
-                 [&](const LayerWorkload& layer) { return build_layer(request, layer); },
-                 [&](const AttentionWorkload& attention) { return build_serial_attention(request, attention); },
-                 [&](const OneOf<AttentionKernelWorkload, RowKernelWorkload> auto& kernel) {
-                   return build_lone_kernel(request, kernel);
-                 }},
+      Overloaded{
+          [&](const GemmWorkload& gemm) { return build_gemm(request, gemm); },
+          [&](const CollectiveWorkload& collective) { return build_collective(request, collective); },
+          [&](const CopyWorkload& copy) { return build_copy(request, copy); },
+          [&](const PairWorkload& pair) { return build_pair(request, pair); },
+          [&](const ConcurrentPair& pair) { return build_both(request, pair); },
+          [&](const LayerWorkload& layer) { return build_layer(request, layer); },
+          [&](const AttentionWorkload& attention) { return build_serial_attention(request, attention, machine); },
+          [&](const AttentionKernelWorkload& attention) { return build_lone_kernel(request, attention); },
+          [&](const RowKernelWorkload& work) { return build_lone_kernel(request, work, machine); }},
       request.workload);
 }
 

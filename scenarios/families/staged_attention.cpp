@@ -46,17 +46,23 @@ const AttentionWorkload& attention_of(const Case& request) {
                                           std::string(op_of(request.workload)));
 }
 
+/// Our own kernel adds up what comes back while it comes, which the library's sends and receives leave to others.
+Transport transport_on(const Machine& machine) {
+  return has_peer_kernels(machine) ? Transport::peer_kernel : Transport::nccl;
+}
+
 /// The buffers and operations of all ways to do it.
 class AttentionProgram {
  public:
   AttentionProgram(const Case& request, const AttentionWorkload& attention, int stages, AttentionExchange exchange,
-                   int max_sms)
+                   int max_sms, Transport transport)
       : attention_(attention),
         gpus_(request.gpus),
         stages_(stages),
         exchange_(exchange),
         max_sms_(max_sms),
         max_ctas_(request.schedule.max_ctas),
+        transport_(transport),
         shards_(attention, request.gpus),
         program_(request) {
     if (stages > most_stages(attention, gpus_))
@@ -165,6 +171,7 @@ class AttentionProgram {
   GroupedExchange exchange(GroupedKind kind, int stage) const {
     GroupedExchange exchange;
     exchange.kind = kind;
+    exchange.transport = transport_;
     exchange.max_ctas = max_ctas_;
     exchange.rows.assign(at(gpus_), std::vector<RowRange>(at(gpus_)));
     for (int source = 0; source < gpus_; ++source)
@@ -211,6 +218,7 @@ class AttentionProgram {
   const int gpus_, stages_;
   const AttentionExchange exchange_;
   const int max_sms_, max_ctas_;
+  const Transport transport_;
   const AttentionShards shards_;
   Program program_;
   BufferId queries_ = 0, keys_values_ = 0, received_ = 0;
@@ -269,8 +277,8 @@ int most_stages(const AttentionWorkload& attention, int gpus) {
       std::min<std::int64_t>(attention.tokens / token_unit(attention.mask, gpus), std::numeric_limits<int>::max()));
 }
 
-Schedule build_serial_attention(const Case& request, const AttentionWorkload& attention) {
-  AttentionProgram parts(request, attention, 1, AttentionExchange::keys_values, 0);
+Schedule build_serial_attention(const Case& request, const AttentionWorkload& attention, const Machine& machine) {
+  AttentionProgram parts(request, attention, 1, AttentionExchange::keys_values, 0, transport_on(machine));
   const OperationId arrived = parts.add_cast(main_stream, 0);
   parts.add_own_attention(main_stream);
   parts.add_stage_attention(main_stream, 0, arrived);
@@ -334,7 +342,7 @@ Schedule StagedRules::build(const Case& request, const Machine& machine) {
     throw InputError("schedule.sm_margin", "expected fewer than the " + std::to_string(machine.gpu.sms()) + " SMs of " +
                                                machine.name + ", got " + std::to_string(staged.sm_margin));
   const int max_sms = staged.sm_margin > 0 ? machine.gpu.sms() - staged.sm_margin : 0;
-  AttentionProgram parts(request, attention, *staged.stages, staged.exchange, max_sms);
+  AttentionProgram parts(request, attention, *staged.stages, staged.exchange, max_sms, transport_on(machine));
   Program& program = parts.program();
   if (staged.sm_margin > 0) program.set_machine(machine.name);
   const StreamId casts = program.add_stream("s1", highest_priority);

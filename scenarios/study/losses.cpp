@@ -51,7 +51,7 @@ double size_of_work(const Work& work, const Schedule& schedule) {
       [&](const AllReduceNorm& fused) {
         return 2.0 * static_cast<double>(bytes_of(fused.partial, schedule)) * (schedule.gpus - 1) / schedule.gpus;
       },
-      [&](const GroupedExchange& exchange) { return busiest_port_bytes(exchange, schedule); },
+      [&](const GroupedExchange& exchange) { return busiest_port(exchange, schedule).most(); },
       [&](const Copy& copy) { return static_cast<double>(bytes_of(copy.source, schedule)); },
       [&](const MemoryBound& kernel) {
         return bytes_of_all(kernel.reads, schedule) + bytes_of_all(kernel.writes, schedule);

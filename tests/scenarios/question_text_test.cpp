@@ -70,6 +70,13 @@ TEST(QuestionText, WordsAreAScenarioOfPlainSizes) {
   EXPECT_EQ(read_question("m=64 n=64 k=64 op=gemm+all_reduce", {.machine_gpus = 8}).gpus, 8);
 }
 
+TEST(QuestionText, WordsMayHaveFractions) {
+  const Scenario scenario = read_question("m=4096 n=64 k=64 op=gemm+all_to_all imbalance=1.375", {.machine_gpus = 4});
+  EXPECT_EQ(std::get<PairWorkload>(scenario.plain.front()).imbalance, 1.375);
+  EXPECT_THAT(error_with("m=4096.5 n=64 k=64 op=gemm+all_to_all"), StartsWith("m: expected"));
+  EXPECT_THAT(error_with("m=4096 n=64 k=64 op=gemm+all_to_all imbalance=nan"), StartsWith("imbalance: expected"));
+}
+
 TEST(QuestionText, SaysWhatIsWrongInOneLine) {
   EXPECT_THAT(error_with("no/such/file"), StartsWith("no/such/file: "));
   EXPECT_EQ(error_with("m=64 n=64 k=64 op=gemm+all_reduce", {}),

@@ -5,9 +5,13 @@
 
 #include <numeric>
 
+#include "models/check/hardware_support.hpp"
+#include "models/machine/machine_json.hpp"
 #include "models/schedule/amounts.hpp"
+#include "scenarios/families/build.hpp"
 #include "scenarios/families/families.hpp"
 #include "tests/scenarios/program_text.hpp"
+#include "tests/source_folder.hpp"
 
 namespace weft::scenarios {
 namespace {
@@ -98,6 +102,36 @@ TEST(RankRows, FiccoPullsForEachRankWhatItsGemmNeeds) {
       EXPECT_EQ(pulled, (rank == 0 ? 80 : 16) * 3 / 4 * 16 * 2) << schedule.name;
     }
   }
+}
+
+TEST(RankRows, EveryFamilyThatHasThemRunsOnHoppers) {
+  const Machine h200 = read_machine(tests::source_folder() + "/calibration/machines/h200x8-nvswitch.json");
+  for (const PairOp op : {PairOp::gemm_all_to_all, PairOp::all_to_all_gemm})
+    for (const double imbalance : {1.37, 4.0}) {
+      PairWorkload pair{op, 1024, 512, 256};
+      pair.imbalance = imbalance;
+      std::vector<Family> families{Serial{}};
+      if (op == PairOp::gemm_all_to_all) families.insert(families.end(), {Decomposition{2}, Signaling{{1}, {}}});
+      for (const Ficco& point : families::ficco_points(op)) families.push_back(point);
+      for (const Family& family : families)
+        for (const Collectives by : {Collectives::nccl, Collectives::two_shot, Collectives::nccl_copy_engine}) {
+          Case request = make_case(pair, 4, family);
+          request.schedule.collectives = by;
+          const Schedule schedule = families::build(request, h200);
+          const auto why = why_not_runnable(schedule, h200);
+          EXPECT_EQ(why ? why->what() : "", std::string()) << schedule.name;
+          for (const GroupedExchange& exchange : all_of_kind<GroupedExchange>(schedule))
+            EXPECT_EQ(exchange.transport == Transport::peer_kernel, by == Collectives::two_shot) << schedule.name;
+        }
+    }
+}
+
+TEST(RankRows, WithoutCommunicationTheExchangeIsLeftOut) {
+  Case request = make_case(uneven(PairOp::gemm_all_to_all, 16, 2.5), 4, Serial{});
+  request.schedule.collectives = Collectives::none;
+  const Schedule schedule = families::build(request, round_machine());
+  EXPECT_EQ(all_of_kind<GroupedExchange>(schedule).size(), 0u);
+  EXPECT_EQ(all_of_kind<Gemm>(schedule).size(), 1u);
 }
 
 }  // namespace

@@ -93,7 +93,8 @@ TEST(GroupedExchange, CountsTheBytesOfEachPair) {
   const Schedule schedule = cast({{0, 3}, {5, 0}});
   const auto& exchange = std::get<GroupedExchange>(schedule.operations[0].work);
   EXPECT_EQ(pair_bytes(exchange, 0, 1, schedule), 3 * 1000 * 2);
-  EXPECT_EQ(busiest_port_bytes(exchange, schedule), 5 * 1000 * 2);
+  EXPECT_EQ(busiest_port(exchange, schedule).most(), 5 * 1000 * 2);
+  EXPECT_EQ(busiest_port(exchange, schedule).mean(), 4 * 1000 * 2);
 }
 
 TEST(GroupedExchange, SurvivesWritingAndReading) {

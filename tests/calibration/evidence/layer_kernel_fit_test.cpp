@@ -23,8 +23,8 @@ Machine h200() { return read_machine(tests::source_folder() + "/calibration/mach
 /// The kernels that a plan has, as a machine would run them at this clock.
 std::vector<Load> loads_on(const Machine& machine, double clock_MHz) {
   std::vector<Load> loads;
-  for (const PlanFile& file : calibration_plan(1, {1}))
-    if (file.name == "layer_kernels")
+  for (const PlanFile& file : calibration_plan(1, {1, 2}))
+    if (file.name == "layer_kernels" || file.name == "norms_2gpu")
       for (scenarios::Case request : file.cases) {
         request.condition.fixed_clock_MHz = clock_MHz;
         const Trace trace = scenarios::study::predict(request, machine, tests::simulator()).trace;
@@ -41,7 +41,9 @@ TEST(LayerKernelFit, FindsTheNumbersOfTheMachineThatRanThem) {
                                                          {"power", "attention_energy"},
                                                          {"power", "attention_energy_64"},
                                                          {"other_kernels", "own_norm_share_per_sm"},
-                                                         {"reordering", "norm_tiles"}};
+                                                         {"reordering", "norm_tiles"},
+                                                         {"reordering", "norm_sub_tiles"},
+                                                         {"reordering", "norm_rows"}};
   Machine truth = h200();
   for (const auto& [section, key] : numbers) number_of(truth, section, key) *= 0.8;
   std::set<std::string> found;

@@ -14,16 +14,31 @@ namespace {
 
 Machine h200() { return read_machine(tests::source_folder() + "/calibration/machines/h200x8-nvswitch.json"); }
 
-/// The collectives that a plan has for so many GPUs, as a machine would run them after a pause.
-std::vector<PeerCollective> collectives_on(const Machine& machine, const std::vector<int>& gpus) {
-  std::vector<PeerCollective> collectives;
+/// The cases of `op`, or of all, that a plan has for so many GPUs, as a machine would run them after a pause.
+std::vector<TimedCase> cases_on(const Machine& machine, const std::vector<int>& gpus, std::string_view kind,
+                                std::string_view op = "") {
+  std::vector<TimedCase> cases;
   for (const PlanFile& file : calibration_plan(1, gpus))
-    if (file.name.starts_with("peers"))
+    if (file.name.starts_with(kind))
       for (scenarios::Case request : file.cases) {
+        if (!op.empty() && op_of(request.workload) != op) continue;
         request.condition.condition = Condition::after_pause;
-        collectives.push_back({request, scenarios::study::predict(request, machine, tests::simulator()).trace.time_us});
+        cases.push_back({request, scenarios::study::predict(request, machine, tests::simulator()).trace.time_us});
       }
-  return collectives;
+  return cases;
+}
+std::vector<TimedCase> collectives_on(const Machine& machine, const std::vector<int>& gpus) {
+  return cases_on(machine, gpus, "peers");
+}
+std::vector<TimedCase> norms_on(const Machine& machine, const std::vector<int>& gpus) {
+  return cases_on(machine, gpus, "norms", "all_reduce_norm");
+}
+
+void expect_numbers_of(Machine truth, const std::vector<fitting::FittedNumber>& found) {
+  for (const fitting::FittedNumber& one : found) {
+    const double was = number_of(truth, one.section, one.key);
+    EXPECT_NEAR(one.value, was, 0.03 * was + 0.1) << one.key;
+  }
 }
 
 TEST(PeerCollectiveFit, FindsTheNumbersOfTheMachineThatRanThem) {
@@ -34,10 +49,19 @@ TEST(PeerCollectiveFit, FindsTheNumbersOfTheMachineThatRanThem) {
     *number *= 0.85;
   const std::vector<fitting::FittedNumber> found = fit_peer_collectives(h200(), collectives_on(truth, {2, 4}));
   EXPECT_GE(found.size(), 8u);
-  for (const fitting::FittedNumber& one : found) {
-    const double was = number_of(truth, one.section, one.key);
-    EXPECT_NEAR(one.value, was, 0.03 * was + 0.1) << one.key;
-  }
+  expect_numbers_of(truth, found);
+}
+
+TEST(PeerCollectiveFit, FindsTheNumbersOfFusedNorms) {
+  Machine truth = h200();
+  FusedNormKernel& kernel = *truth.fused_norm_kernel;
+  kernel.norm_GBps *= 0.8, kernel.peer->cta_GBps *= 1.2, kernel.peer->port_GBps *= 0.85, kernel.peer->latency_us *= 1.3;
+  const std::vector<fitting::FittedNumber> found = fit_fused_norms(h200(), norms_on(truth, {2, 4}));
+  EXPECT_GE(found.size(), 4u);
+  expect_numbers_of(truth, found);
+  for (const fitting::FittedNumber& one : fit_fused_norms(truth, norms_on(truth, {2})))
+    EXPECT_NE(one.key, "peer_latency");
+  EXPECT_TRUE(fit_fused_norms(Machine{}, {}).empty());
 }
 
 TEST(PeerCollectiveFit, OfTwoRanksTellsNothingOfFurtherOnes) {
@@ -46,7 +70,7 @@ TEST(PeerCollectiveFit, OfTwoRanksTellsNothingOfFurtherOnes) {
 }
 
 TEST(PeerCollectiveFit, NeedsMoreCollectivesThanNumbers) {
-  std::vector<PeerCollective> few = collectives_on(h200(), {2});
+  std::vector<TimedCase> few = collectives_on(h200(), {2});
   few.resize(4);
   EXPECT_TRUE(fit_peer_collectives(h200(), few).empty());
   EXPECT_TRUE(fit_peer_collectives(Machine{}, {}).empty());

@@ -161,6 +161,29 @@ TEST(Support, CopiesFromAndToPeers) {
   }
 }
 
+Slice first_rows_by_rank(Slice slice, std::int64_t of_rank_0, std::int64_t of_rank_1) {
+  slice.rows = RankRows{{{0, of_rank_0}, {0, of_rank_1}}};
+  return slice;
+}
+
+TEST(Support, RunsWhatRanksHaveDifferentRowsOf) {
+  Gemm work = gemm();
+  for (const std::int64_t of_rank_1 : {16, 0}) {
+    work.a = first_rows_by_rank(whole(0), 64, of_rank_1), work.c = first_rows_by_rank(whole(2), 64, of_rank_1);
+    EXPECT_EQ(refusal(schedule_of(work)), "");
+    const Slice source = first_rows_by_rank(on_peer(0), 64, of_rank_1);
+    EXPECT_EQ(refusal(schedule_of(Copy{source, first_rows_by_rank(whole(1), 64, of_rank_1)})), "");
+  }
+}
+
+TEST(Support, NobodyFollowsTheStartOfAGemmThatSomeRankHasNoRowsOf) {
+  Gemm work = gemm();
+  work.a = first_rows_by_rank(whole(0), 64, 0), work.c = first_rows_by_rank(whole(2), 64, 0);
+  Schedule followed = schedule_of(work);
+  followed.operations.push_back({"beside", 0, {{0, Point::all_ctas_started, 0}}, Delay{1}});
+  EXPECT_NE(refusal(followed).find("not one kernel on every rank"), std::string::npos);
+}
+
 TEST(Support, CopiesBySmsMoveBf16) {
   Schedule schedule = schedule_of(Copy{whole(0), whole(1), CopyPath::sms});
   schedule.buffers[0].dtype = schedule.buffers[1].dtype = DataType::fp32;

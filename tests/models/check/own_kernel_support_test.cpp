@@ -156,13 +156,24 @@ TEST(OwnKernels, MergeHeadsThatAWarpHolds) {
 }
 
 TEST(PeerKernels, ExchangeRowsThatPeersMap) {
-  GroupedExchange cast{.input = whole(0), .output = whole(1)};
+  GroupedExchange cast{.input = whole(0), .output = whole(1), .transport = Transport::peer_kernel};
   cast.rows.assign(2, std::vector<RowRange>(2, RowRange{0, rows / 2}));
   EXPECT_EQ(refusal(schedule_of(cast)), "");
   EXPECT_NE(refusal(schedule_of(cast, Memory::local)).find("a grouped exchange on local memory"), std::string::npos);
   Schedule followed = schedule_of(cast);
   followed.operations.push_back({"beside", 0, {{0, Point::all_ctas_started, 0}}, Delay{1}});
   EXPECT_EQ(refusal(followed), "") << "one kernel";
+}
+
+TEST(PeerKernels, LeaveExchangesOfLocalMemoryToTheLibrary) {
+  GroupedExchange sent{.input = whole(0), .output = whole(1)};
+  sent.rows.assign(2, std::vector<RowRange>(2, RowRange{0, rows / 2}));
+  EXPECT_EQ(refusal(schedule_of(sent, Memory::local)), "");
+  Schedule followed = schedule_of(sent);
+  followed.operations.push_back({"beside", 0, {{0, Point::all_ctas_started, 0}}, Delay{1}});
+  EXPECT_NE(refusal(followed).find("not one kernel on every rank"), std::string::npos);
+  sent.kind = GroupedKind::reduce;
+  EXPECT_NE(refusal(schedule_of(sent)).find("a grouped exchange by nccl that adds"), std::string::npos);
 }
 
 TEST(OwnKernels, NormsKeepARowInRegisters) {

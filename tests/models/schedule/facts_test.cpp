@@ -42,6 +42,13 @@ TEST(Facts, CallACollectiveWhatAllRanksTransferTogether) {
   EXPECT_FALSE(facts(Barrier{}).is_collective);
 }
 
+TEST(Facts, SayWhatTheLibraryRuns) {
+  EXPECT_TRUE(facts(Collective{}).by_library);
+  EXPECT_FALSE(facts(Collective{.transport = Transport::peer_kernel}).by_library);
+  EXPECT_TRUE(facts(GroupedExchange{}).by_library);
+  EXPECT_FALSE(facts(GroupedExchange{.transport = Transport::peer_kernel}).by_library);
+}
+
 TEST(TileGroups, AreThoseOfAGemm) {
   const Work gemm = Gemm{.tile_groups = {3, 4}, .signals = {{.tile_group = 1}}};
   EXPECT_EQ(tile_groups(gemm).count, 2);

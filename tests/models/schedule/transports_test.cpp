@@ -44,7 +44,10 @@ TEST(Transports, OthersThanNcclReachPeers) {
   EXPECT_THAT(reached(sum(Transport::peer_kernel)), ElementsAre(1, 1));
   EXPECT_THAT(reached(Copy{whole(0, 1), whole(1)}), ElementsAre(0));
   EXPECT_THAT(reached(Copy{whole(0), whole(1, 1)}), ElementsAre(1));
-  EXPECT_THAT(reached(GroupedExchange{.input = whole(0), .output = whole(1)}), ElementsAre(0));
+  GroupedExchange exchange{.input = whole(0), .output = whole(1)};
+  EXPECT_THAT(reached(exchange), ElementsAre());
+  exchange.transport = Transport::peer_kernel;
+  EXPECT_THAT(reached(exchange), ElementsAre(0));
 }
 
 }  // namespace

@@ -20,9 +20,10 @@ TEST(PlanCommand, WritesWhatMeasureReads) {
   const TemporaryFolder folder;
   const CommandResult result = run_weft("plan --seed 5 --gpus 1,8 --out .", folder);
   EXPECT_EQ(result.status, 0) << result.errors;
-  EXPECT_THAT(folder.file_names(), ElementsAre("collectives_8gpu.jsonl", "copies_8gpu.jsonl", "gemm.jsonl",
-                                               "layer_kernels.jsonl", "library_questions.txt", "own_gemm.jsonl",
-                                               "pairs_8gpu.jsonl", "peers_8gpu.jsonl", "windows_8gpu.jsonl"));
+  EXPECT_THAT(folder.file_names(),
+              ElementsAre("collectives_8gpu.jsonl", "copies_8gpu.jsonl", "gemm.jsonl", "layer_kernels.jsonl",
+                          "library_questions.txt", "norms_8gpu.jsonl", "own_gemm.jsonl", "pairs_8gpu.jsonl",
+                          "peers_8gpu.jsonl", "windows_8gpu.jsonl"));
   for (const calibration::evidence::PlanFile& file : calibration::evidence::calibration_plan(5, {1, 8}))
     EXPECT_EQ(calibration::evidence::read_cases(folder.path() / (file.name + ".jsonl")), file.cases) << file.name;
 }
