@@ -127,8 +127,12 @@ std::vector<Case> candidates(const Workload& workload, int gpus, const SearchSpa
       add_choice({.family = family, .max_ctas = ctas, .launch = space.launch, .collectives = Collectives::two_shot});
   };
   const std::optional<Parts> parts = parts_of(workload);
+  const auto* pair = std::get_if<PairWorkload>(&workload);
+  const auto exchanges_own_rows = [&](const Family& family) {  // no kernel for windows does; hybrids give all as many
+    return pair != nullptr && pair->imbalance > 1 && !std::holds_alternative<Hybrid>(family);
+  };
   const auto add_windows = [&](const Family& family) {
-    if (!parts || !rules_of(family).runs_nccl(family, workload)) return;
+    if (!parts || exchanges_own_rows(family) || !rules_of(family).runs_nccl(family, workload)) return;
     for (const auto& [by, kind] : space.windows)
       if (kind == parts->collective.kind) add_choice({.family = family, .launch = space.launch, .collectives = by});
   };

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "models/cost/all_reduce_norm_model.hpp"
 #include "models/cost/collective_model.hpp"
 #include "models/cost/direct_collective_model.hpp"
 #include "models/cost/gemm_kernel_choice.hpp"
@@ -110,6 +111,19 @@ void add(const Collective& collective, const Schedule& schedule, const Machine& 
   add_library(collective, static_cast<double>(bytes), gpus, machine, grades, timing, rests);
 }
 
+/// As the all-to-all that it takes as long as.
+void add(const GroupedExchange& exchange, const Schedule& schedule, const Machine& machine, const ProfileGrades& grades,
+         Rests& rests) {
+  const int gpus = schedule.gpus;
+  const CollectiveTiming timing = time_grouped_exchange(machine, exchange, schedule);
+  if (exchange.transport == Transport::peer_kernel)
+    return rests.add(grades.of_two_shot(gpus), timing.latency_us + timing.transfer_us,
+                     {"collectives over peer memory"});
+  const Collective as_equals{.kind = CollectiveKind::all_to_all, .max_ctas = exchange.max_ctas};
+  add_library(as_equals, static_cast<double>(equal_all_to_all_bytes(exchange, schedule)), gpus, machine, grades, timing,
+              rests);
+}
+
 /// By the tiles that it has or that the library takes for it.
 Grade grade_of(const Gemm& gemm, const Schedule& schedule, const Machine& machine, KernelChoices& choices,
                const ProfileGrades& grades) {
@@ -162,10 +176,12 @@ Evidence evidence_of(const Schedule& schedule, double time_us, const Machine& ma
                     {"the rate of the memory"});
         },
         [&](const AllReduceNorm& kernel) {
-          rests.add(grades.fused_norm, 2 * static_cast<double>(bytes_of(kernel.partial, schedule)) / hbm_rate,
-                    {"the fused all-reduce and norm"});
+          const CollectiveTiming timing = time_all_reduce_norm(machine, kernel.transport, kernel.ctas, schedule.gpus,
+                                                               bytes_of(kernel.partial, schedule));
+          rests.add(grades.fused_norm, timing.latency_us + timing.transfer_us, {"the fused all-reduce and norm"});
         },
-        [](const OneOf<GroupedExchange, Signal, Wait, Barrier, Delay> auto&) {});
+        [&](const GroupedExchange& exchange) { add(exchange, schedule, machine, grades, rests); },
+        [](const OneOf<Signal, Wait, Barrier, Delay> auto&) {});
   }
   const double enough_us = enough * time_us * schedule.repeats_per_iteration;
   const Grade grade = rests.weakest_above(enough_us);

@@ -71,6 +71,17 @@ TEST(Candidates, NcclOnSymmetricMemoryIsTriedWhereThePairsCollectiveIsOneOfIts) 
               ElementsAre("serial", "decomposition, chunks 2"));
 }
 
+TEST(Candidates, NoWindowHasRowsOfEachRanksOwnNumber) {
+  const SearchSpace space{.families = {{"decomposition"}},
+                          .chunks = {2},
+                          .max_ctas = {},
+                          .windows = {{Collectives::nccl_copy_engine, CollectiveKind::all_to_all}}};
+  PairWorkload pair{PairOp::gemm_all_to_all, 64, 32, 16};
+  EXPECT_EQ(candidates(pair, 2, space).size(), 4u);
+  pair.imbalance = 1.5;
+  EXPECT_THAT(ids(candidates(pair, 2, space)), ElementsAre("serial", "decomposition, chunks 2"));
+}
+
 TEST(WindowCollectives, AreThoseThatTheMachineHasCurvesOf) {
   using enum CollectiveKind;
   Machine machine;

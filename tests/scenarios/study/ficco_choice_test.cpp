@@ -56,7 +56,7 @@ TEST(Explored, SignalingSaysWhatTheNextKernelPays) {
   ASSERT_NE(signaling, answer.fastest_first.end());
   ASSERT_TRUE(signaling->reordering);
   EXPECT_EQ(signaling->reordering->unit, "row");
-  EXPECT_EQ(signaling->reordering->share, 0.29);
+  EXPECT_EQ(signaling->reordering->share, h200().reordering->norm_rows);
   EXPECT_GT(signaling->reordering->time_us, 0);
 }
 
