@@ -161,11 +161,18 @@ PlanFile own_gemm_file(std::uint64_t seed) {
   return std::move(list).file("own_gemm");
 }
 
+/// Of at least `least_rows`, whole tiles of them, and as wide as models are.
+RowKernelWorkload row_kernel(Dice& dice, RowKernel kernel, double least_rows, int unit_of_columns) {
+  constexpr double least_columns = 2048, most_columns = 16384;
+  const std::int64_t m = dice.log_uniform_multiple(RowKernelWorkload::tile_columns, least_rows, most_rows / 2);
+  return {kernel, m, dice.log_uniform_multiple(unit_of_columns, least_columns, most_columns)};
+}
+
 /// The kernels between the GEMMs of a layer: attention with heads of either size and of decode steps, norms of rows and
 /// of what a GEMM has stored tile by tile, activations, rotary embedding.
 PlanFile layer_kernel_file(std::uint64_t seed) {
   constexpr int unit = RowKernelWorkload::tile_columns;  // of rows, too
-  constexpr double least_rows = 4 * unit, least_columns = 2048, most_columns = 16384;
+  constexpr double least_rows = 4 * unit;
   Shapes shapes(seed, stream_of(Stream::layer_kernels), 1);
   Dice& dice = shapes.dice();
   CaseList list("k", 1);
@@ -183,10 +190,7 @@ PlanFile layer_kernel_file(std::uint64_t seed) {
     decode.prefix = dice.log_uniform_multiple(unit, least_rows, most_rows / 4);
     list.add(decode);
   }
-  const auto sized = [&](RowKernel kernel) {
-    const std::int64_t m = dice.log_uniform_multiple(unit, least_rows, most_rows / 2);
-    return RowKernelWorkload{kernel, m, dice.log_uniform_multiple(unit, least_columns, most_columns)};
-  };
+  const auto sized = [&](RowKernel kernel) { return row_kernel(dice, kernel, least_rows, unit); };
   for (int i = 0; i < row_kernel_shapes; ++i) {
     RowKernelWorkload norm = sized(RowKernel::add_rms_norm);
     list.add(norm);
@@ -265,20 +269,16 @@ PlanFile peer_file(std::uint64_t seed, int gpus) {
 /// The all-reduce with the norm in it, by some numbers of CTAs, and norms of what a GEMM has stored for several ranks.
 PlanFile norm_file(std::uint64_t seed, int gpus) {
   constexpr int unit = 8, tile = RowKernelWorkload::tile_columns;  // what a thread moves at a time; of rows, too
-  constexpr double least_rows = 256, least_columns = 2048, most_columns = 16384;
+  constexpr double least_rows = 256;
   Shapes shapes(seed, stream_of(Stream::norms, gpus), gpus);
   Dice& dice = shapes.dice();
-  const auto sized = [&](RowKernel kernel, int unit_of_columns, double fewest_rows) {
-    const std::int64_t m = dice.log_uniform_multiple(tile, fewest_rows, most_rows / 2);
-    return RowKernelWorkload{kernel, m, dice.log_uniform_multiple(unit_of_columns, least_columns, most_columns)};
-  };
   CaseList list("n", gpus);
   for (int i = 0; i < fused_norm_shapes; ++i)
-    list.add(sized(RowKernel::all_reduce_norm, unit, least_rows),
+    list.add(row_kernel(dice, RowKernel::all_reduce_norm, least_rows, unit),
              {.family = Serial{}, .max_ctas = dice.pick(peer_ctas)});
   for (int i = 0; i < reordering_norm_shapes; ++i)
     for (const LayoutKind layout : {LayoutKind::sub_tile_ordered, LayoutKind::per_destination}) {
-      RowKernelWorkload norm = sized(RowKernel::add_rms_norm, tile, 16 * least_rows);
+      RowKernelWorkload norm = row_kernel(dice, RowKernel::add_rms_norm, 16 * least_rows, tile);
       norm.layout = layout;
       list.add(norm);
     }

@@ -10,10 +10,8 @@ and some of its other server's, serial, in two chunks, and by signaling with sum
 over one sequence on all GPUs, in stages with and without a kernel barrier and SMs left free. What is searched is written
 down as it was found, and weft has told its predictions before anything runs.
 """
-import argparse
-import json
 
-from contest_draw import predicted
+from contest_draw import parser_of, print_as_found
 
 MODELS = {  # hidden, heads, heads of keys and values, size of a head, intermediate
     "Llama-3.1-8B": (4096, 32, 8, 128, 14336),
@@ -57,16 +55,11 @@ def workloads():
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("weft")
-    parser.add_argument("--machine", required=True)
-    parser.add_argument("--gpus", type=int, required=True)
+    parser = parser_of(__doc__, required=True)
     arguments = parser.parse_args()
     cases = [{"id": f"{number:02}.{place}", "gpus": arguments.gpus, "workload": workload, "schedule": schedule}
              for number, (workload, schedules) in enumerate(workloads()) for place, schedule in enumerate(schedules)]
-    answers = predicted(arguments.weft, arguments.machine, cases)
-    for case in cases:
-        print(json.dumps(case | {"schedule": answers[case["id"]]["schedule"]}))
+    print_as_found(arguments.weft, arguments.machine, cases)
 
 
 if __name__ == "__main__":

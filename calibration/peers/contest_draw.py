@@ -23,6 +23,15 @@ PATTERNS = ("gemm+all_reduce", "gemm+reduce_scatter", "all_gather+gemm", "gemm+a
 SCHEDULES, OF_A_KIND = 5, 2  # as calibration/evidence/choice_by_running.cpp
 
 
+def parser_of(documentation, **gpus):
+    """What every draw is told; `gpus`: how that option is, required or with a default."""
+    parser = argparse.ArgumentParser(description=documentation, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("weft")
+    parser.add_argument("--machine", required=True)
+    parser.add_argument("--gpus", type=int, **gpus)
+    return parser
+
+
 def drawn(generator, least, most, step):
     return round(math.exp(generator.uniform(math.log(least), math.log(most))) / step) * step
 
@@ -69,6 +78,13 @@ def predicted(weft, machine, cases, *options):
     return {answer["id"]: answer for answer in map(json.loads, answers.splitlines())}
 
 
+def print_as_found(weft, machine, cases):
+    """With what weft searches, of each that leaves something open, written down."""
+    answers = predicted(weft, machine, cases)
+    for case in cases:
+        print(json.dumps(case | {"schedule": answers[case["id"]]["schedule"]}))
+
+
 def fastest_first(weft, machine, cases):
     """The cases of each workload by what they are predicted to take under one clock, where they take turns."""
     peers = [peer for case in cases if case["schedule"] == {"family": "serial"} for peer in peers_of(case)]
@@ -82,10 +98,7 @@ def fastest_first(weft, machine, cases):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("weft")
-    parser.add_argument("--machine", required=True)
-    parser.add_argument("--gpus", type=int, default=2)
+    parser = parser_of(__doc__, default=2)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--workloads", type=int, default=15)
     arguments = parser.parse_args()

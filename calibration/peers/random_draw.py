@@ -7,20 +7,16 @@ WEFT: the program weft. Of M small pairs (500) in bf16 whose sides are multiples
 the schedules that `weft explore --space all` says can run, whatever it predicts of it. With --uneven all are pairs of a
 GEMM and an all-to-all of which one rank has up to all rows, and none is a hybrid, which gives every rank as many.
 """
-import argparse
 import json
 import random
 
-from contest_draw import explored
+from contest_draw import explored, parser_of
 
 PATTERNS = ("gemm+all_reduce", "gemm+reduce_scatter", "all_gather+gemm", "gemm+all_to_all", "all_to_all+gemm")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("weft")
-    parser.add_argument("--machine", required=True)
-    parser.add_argument("--gpus", type=int, required=True)
+    parser = parser_of(__doc__, required=True)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--cases", type=int, default=500)
     parser.add_argument("--uneven", action="store_true")

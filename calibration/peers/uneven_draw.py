@@ -9,11 +9,9 @@ from 2,048 to 8,192 and a depth from 1,024 to 14,336 in steps of 256, each unifo
 1.1 to W of the mean rows on W GPUs, uniformly. Each runs serial over NCCL's sends and receives and over peer memory, and in
 chunks and by signaling, or by FiCCO. What is searched is written down as it was found.
 """
-import argparse
-import json
 import random
 
-from contest_draw import drawn, predicted
+from contest_draw import drawn, parser_of, print_as_found
 
 TWO_SHOT = {"collectives": "two_shot", "max_ctas": 24}
 SERIAL = [{"family": "serial"}, {"family": "serial"} | TWO_SHOT]
@@ -26,10 +24,7 @@ FICCO = [{"family": "ficco", "compute": compute, "gemm": gemm, "chunks": chunks,
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("weft")
-    parser.add_argument("--machine", required=True)
-    parser.add_argument("--gpus", type=int, required=True)
+    parser = parser_of(__doc__, required=True)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--workloads", type=int, default=12)
     arguments = parser.parse_args()
@@ -43,9 +38,7 @@ def main():
         schedules = SERIAL + (CHUNKS + SIGNALING if op == "gemm+all_to_all" else FICCO)
         cases += [{"id": f"u{number:02}.{place}", "gpus": arguments.gpus, "workload": workload, "schedule": schedule}
                   for place, schedule in enumerate(schedules)]
-    answers = predicted(arguments.weft, arguments.machine, cases)
-    for case in cases:
-        print(json.dumps(case | {"schedule": answers[case["id"]]["schedule"]}))
+    print_as_found(arguments.weft, arguments.machine, cases)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 #include "models/base/text.hpp"
 #include "models/check/machine_support.hpp"
+#include "models/schedule/amounts.hpp"
 #include "models/schedule/counters.hpp"
 #include "models/schedule/facts.hpp"
 #include "models/schedule/layout.hpp"
@@ -50,9 +51,9 @@ class Support {
     }
     refuse("following " + std::string(name_of(after.point)));
   }
-  bool has_rows_everywhere(const Gemm& gemm) const {
+  bool has_rows_everywhere(const Work& work) const {
     for (int rank = 0; rank < schedule_.gpus; ++rank)
-      if (row_count(gemm.a.rows, rank, schedule_.gpus) == 0) return false;
+      if (has_no_rows(work, rank, schedule_.gpus)) return false;
     return true;
   }
   /// Split-K and grouped sends and receives are several, a copy engine's copy is none.
@@ -63,7 +64,7 @@ class Support {
           return collective.kind != CollectiveKind::all_to_all && collective.transport != Transport::nccl_copy_engine;
         },
         [](const GroupedExchange& exchange) { return exchange.transport != Transport::nccl; },
-        [this](const Gemm& gemm) { return has_rows_everywhere(gemm); },
+        [&](const Gemm&) { return has_rows_everywhere(work); },
         [](const OneOf<GroupedGemm, MemoryBound, PartialAttention, Wait, Delay> auto&) { return true; },
         [](const Copy& copy) { return copy.path == CopyPath::sms; },
         [](const OneOf<AllReduceNorm, Attention, Signal, Barrier> auto&) { return false; });
@@ -116,7 +117,8 @@ class Support {
   }
   void check_own_kernel(const Gemm& gemm) const {
     const GemmKernel& kernel = *gemm.kernel;
-    if (ranks_meet(gemm) && !has_rows_everywhere(gemm)) refuse("ranks that meet in a GEMM of which one has no rows");
+    if (ranks_meet(gemm) && !has_rows_everywhere(operation_.work))
+      refuse("ranks that meet in a GEMM of which one has no rows");
     if (!is_own_kernel(kernel)) refuse("a GEMM kernel that weft does not have");
     if (kernel.scheduler == TileScheduler::grid && gemm.max_sms > 0) refuse("a limit of SMs for a grid of tiles");
     for (int rank = 0; rank < schedule_.gpus; ++rank)
