@@ -14,6 +14,7 @@
 #include "calibration/evidence/progress_of_parts.hpp"
 #include "calibration/evidence/turns.hpp"
 #include "calibration/fitting/kernel_weights.hpp"
+#include "calibration/fitting/signal_times.hpp"
 #include "calibration/fitting/transfer_energy.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
@@ -103,6 +104,7 @@ class Fit {
     if (evidence.library_answers || !input_.gemms.empty()) weigh_kernels();
     if (!input_.collectives.empty()) build_curves();
     if (!input_.pairs.empty()) find_gaps();
+    find_signal_times();
     find_transfer_energies();
     find_power_of_mixed_loads();
     evidence::set_conditions(profile_, to_json(input_.conditions));
@@ -272,9 +274,9 @@ class Fit {
   void find_gaps() {
     const fitting::GapSamples samples = fitting::collect_gaps(input_.pairs);
     const fitting::LaunchGaps gaps = fitting::launch_gaps(samples);
-    set_gap("kernel_gap", gaps.kernel_us, samples.kernel);
-    set_gap("collective_gap", gaps.collective_us, samples.collective);
-    set_gap("join_gap", gaps.join_us, samples.join);
+    set_gap("kernel_gap", gaps.kernel_us, samples.kernel, gap_source());
+    set_gap("collective_gap", gaps.collective_us, samples.collective, gap_source());
+    set_gap("join_gap", gaps.join_us, samples.join, gap_source());
     const auto set_fill = [&](const char* key, const std::optional<double>& added_us, std::size_t filled) {
       if (!added_us) return;
       set("gemm", key, *added_us, gap_source(),
@@ -285,9 +287,25 @@ class Fit {
     set_fill("counter_fill", gaps.counter_fill_us, samples.fill.size());
   }
 
-  void set_gap(const std::string& key, const std::optional<double>& gap_us, const std::vector<double>& samples) {
+  void find_signal_times() {
+    fitting::SignalSamples samples;
+    for (const RecordedSignals& one : input_.signals) {
+      if (std::holds_alternative<scenarios::Signaling>(one.request.schedule.family))
+        add_tile_groups(samples, one.kernels);
+      else
+        add_signals(samples, scenarios::families::build(one.request, machine_), one.kernels);
+    }
+    const fitting::SignalTimes times = signal_times(samples, machine_.latencies.signal_us);
+    const std::string source = source_text(input_.signal_provenance, "start and end times of kernels");
+    set_gap("signal", times.signal_us, samples.seen_us, source);
+    set_gap("signal_kernel", times.signal_kernel_us, samples.sent_us, source);
+    set_gap("wait_kernel", times.wait_kernel_us, samples.found_us, source);
+  }
+
+  void set_gap(const std::string& key, const std::optional<double>& gap_us, const std::vector<double>& samples,
+               const std::string& source) {
     if (!gap_us) return;
-    set("latencies", key, *gap_us, gap_source(),
+    set("latencies", key, *gap_us, source,
         "median of " + std::to_string(samples.size()) + "; 10 % to 90 %: " + text_of(quantile(samples, 0.1)) + " to " +
             text_of(quantile(samples, 0.9)));
   }

@@ -86,6 +86,12 @@ double own_power_W(const MeasuredCase& one) { return one.in_turn_with.empty() ? 
 
 void add_pair(CalibrationInput& input, const MeasuredCase& one, const scenarios::PairWorkload& pair) {
   add_ctas(input, one, collective_of(pair.op));
+  if (const scenarios::Family& family = one.request.schedule.family;
+      !one.kernels.empty() &&
+      (std::holds_alternative<scenarios::Hybrid>(family) || std::holds_alternative<scenarios::Signaling>(family))) {
+    input.signals.push_back({one.request, one.kernels});
+    input.signal_provenance.add(one.conditions);
+  }
   const bool is_serial = std::holds_alternative<scenarios::Serial>(one.request.schedule.family);
   if (!is_serial && !std::holds_alternative<scenarios::Decomposition>(one.request.schedule.family)) return;
   const double max_clock_MHz = one.conditions.max_sm_clock_MHz;

@@ -34,6 +34,12 @@ struct LoadedTransfer {
   double time_us = 0, power_W = 0;
 };
 
+/// Of one iteration, the kernels of operations that signal and wait among them.
+struct RecordedSignals {
+  scenarios::Case request;
+  std::vector<calibration::KernelRecord> kernels;
+};
+
 struct CalibrationInput {
   std::vector<fitting::GemmObservation> gemms;  ///< of the library
   std::vector<fitting::OwnGemmObservation> own_gemms;
@@ -45,11 +51,13 @@ struct CalibrationInput {
   std::vector<Load> layer_kernels;
   std::vector<Load> mixed_loads;             ///< serial pairs and such in chunks
   std::vector<fitting::RecordedPair> pairs;  ///< with recorded kernels only
+  std::vector<RecordedSignals> signals;
   Provenance gemm_provenance, own_gemm_provenance, layer_kernel_provenance, collective_provenance;
   Provenance peer_provenance;  ///< of our collectives over peer memory
   Provenance fused_norm_provenance;
   Provenance window_provenance;  ///< of collectives on windows of symmetric memory
   Provenance pair_provenance;    ///< of `pairs`
+  Provenance signal_provenance;  ///< of `signals`
   Provenance mixed_provenance;   ///< of `mixed_loads`
   Provenance provenance;         ///< of all cases
   RunConditions conditions;      ///< of all cases

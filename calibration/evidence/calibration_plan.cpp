@@ -31,6 +31,7 @@ constexpr double least_own_flops = 2e10, most_own_flops = 1e12;  // some 40 us t
 constexpr int peer_collectives_per_octave = 2, fused_norm_shapes = 40, reordering_norm_shapes = 8;
 const std::vector<int> peer_ctas{4, 8, 12, 16, 24};
 constexpr int default_collectives_per_octave = 2, collectives_per_gemm = 3;
+constexpr int signal_shapes = 12;
 constexpr int pairs_of_an_op = 5, concurrent_pairs = 8;
 constexpr int copies_per_octave = 1;
 constexpr int all_gather_shapes = 7, reduce_scatter_shapes = 7, all_to_all_shapes = 4, ficco_points_of_a_shape = 4;
@@ -56,6 +57,7 @@ enum class Stream : std::uint32_t {
   windows = 500,
   peers = 600,
   norms = 700,
+  signals = 800,
   questions = 400
 };
 std::uint32_t stream_of(Stream kind, int gpus = 0) {
@@ -285,6 +287,29 @@ PlanFile norm_file(std::uint64_t seed, int gpus) {
   return std::move(list).file(on_gpus("norms", gpus));
 }
 
+/// Sums that travel from rank to rank, each push followed by a signal that the next GEMM waits for, and GEMMs of ours
+/// that signal groups of tiles.
+PlanFile signal_file(std::uint64_t seed, int gpus) {
+  constexpr int tile = RowKernelWorkload::tile_columns;
+  Shapes shapes(seed, stream_of(Stream::signals, gpus), gpus);
+  CaseList list("s", gpus);
+  const auto drawn = [&] {
+    for (;;) {
+      const std::int64_t unit = std::int64_t{gpus} * tile;
+      const PairWorkload pair = shapes.pair(PairOp::gemm_reduce_scatter, unit, unit);
+      const double flops = MatrixSize{pair.m, pair.n, pair.k}.flops();
+      if (flops > least_own_flops && flops < most_own_flops && pair.n % tile == 0) return pair;
+    }
+  };
+  for (int i = 0; i < signal_shapes; ++i) {
+    list.add(drawn(), {scenarios::Hybrid{.mover = scenarios::HybridMover::push,
+                                         .pieces = scenarios::HybridPieces::shards,
+                                         .sums = scenarios::HybridSums::in_gemm}});
+    list.add(drawn(), {.family = scenarios::Signaling{}, .collectives = scenarios::Collectives::two_shot});
+  }
+  return std::move(list).file(on_gpus("signals", gpus));
+}
+
 /// The pair serial and in chunks, after each of its parts alone: whole, and as the chunks have them.
 void add_pair(CaseList& list, const PairWorkload& pair, int max_ctas) {
   for (int chunks = 1; chunks <= most_chunks; chunks *= 2) {
@@ -389,6 +414,7 @@ std::vector<PlanFile> calibration_plan(std::uint64_t seed, const std::vector<int
       files.push_back(window_file(seed, gpus));
       files.push_back(peer_file(seed, gpus));
       files.push_back(norm_file(seed, gpus));
+      files.push_back(signal_file(seed, gpus));
       files.push_back(pair_file(seed, gpus));
       files.push_back(copy_file(seed, gpus));
     }

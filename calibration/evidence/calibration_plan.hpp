@@ -16,9 +16,9 @@ struct PlanFile {
 };
 
 /// For 1 GPU "gemm", "own_gemm" and "layer_kernels"; for each larger number W "collectives_Wgpu", "windows_Wgpu",
-/// "peers_Wgpu", "norms_Wgpu", "pairs_Wgpu" and "copies_Wgpu". Shapes are log-uniform, and none is that of a GEMM of
-/// the held-out model. In a file each case stands once; ids are KINDgW-POSITION. GPU counts are 1, 2, 4 or 8, each
-/// once; InputError otherwise.
+/// "peers_Wgpu", "norms_Wgpu", "signals_Wgpu", "pairs_Wgpu" and "copies_Wgpu". Shapes are log-uniform, and none is that
+/// of a GEMM of the held-out model. In a file each case stands once; ids are KINDgW-POSITION. GPU counts are 1, 2, 4 or
+/// 8, each once; InputError otherwise.
 std::vector<PlanFile> calibration_plan(std::uint64_t seed, const std::vector<int>& gpu_counts);
 
 /// GEMMs whose kernels the library is asked for: those of the plan, whole and as their schedules cut them, rows and

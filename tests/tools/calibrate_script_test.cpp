@@ -82,8 +82,9 @@ TEST_F(CalibrateScript, MeasuresOurCollectivesOfSeveralGpus) {
   EXPECT_EQ(run("--base near --out mine.json --gpus 1,4"), 0) << folder.read("errors");
   EXPECT_THAT(calls(), testing::Contains("measure peers_4gpu.jsonl"));
   EXPECT_THAT(calls(), testing::Contains("measure norms_4gpu.jsonl"));
-  EXPECT_THAT(folder.read("output"),
-              HasSubstr("mine.measurements/peers_4gpu.jsonl mine.measurements/norms_4gpu.jsonl"));
+  EXPECT_THAT(calls(), testing::Contains("measure signals_4gpu.jsonl"));
+  EXPECT_THAT(folder.read("output"), HasSubstr("mine.measurements/peers_4gpu.jsonl mine.measurements/norms_4gpu.jsonl "
+                                               "mine.measurements/signals_4gpu.jsonl"));
 }
 
 TEST_F(CalibrateScript, MeasuresNoKernelsOfOursWhereTheBaseHasNoNumbersOfThem) {

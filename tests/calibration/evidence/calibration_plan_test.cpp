@@ -47,11 +47,30 @@ bool is(const Case& one) {
 TEST(CalibrationPlan, HasAFileForEachKindOnEachNumberOfGpus) {
   std::vector<std::string> names;
   for (const PlanFile& file : plan()) names.push_back(file.name);
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "gemm",       "own_gemm",   "layer_kernels", "collectives_2gpu", "windows_2gpu", "peers_2gpu",
-                       "norms_2gpu", "pairs_2gpu", "copies_2gpu",   "collectives_4gpu", "windows_4gpu", "peers_4gpu",
-                       "norms_4gpu", "pairs_4gpu", "copies_4gpu",   "collectives_8gpu", "windows_8gpu", "peers_8gpu",
-                       "norms_8gpu", "pairs_8gpu", "copies_8gpu"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"gemm",
+                                             "own_gemm",
+                                             "layer_kernels",  //
+                                             "collectives_2gpu",
+                                             "windows_2gpu",
+                                             "peers_2gpu",
+                                             "norms_2gpu",
+                                             "signals_2gpu",  //
+                                             "pairs_2gpu",
+                                             "copies_2gpu",  //
+                                             "collectives_4gpu",
+                                             "windows_4gpu",
+                                             "peers_4gpu",
+                                             "norms_4gpu",
+                                             "signals_4gpu",  //
+                                             "pairs_4gpu",
+                                             "copies_4gpu",  //
+                                             "collectives_8gpu",
+                                             "windows_8gpu",
+                                             "peers_8gpu",
+                                             "norms_8gpu",
+                                             "signals_8gpu",  //
+                                             "pairs_8gpu",
+                                             "copies_8gpu"}));
 }
 
 TEST(CalibrationPlan, IsTheSameForTheSameSeed) {

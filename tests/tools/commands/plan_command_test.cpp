@@ -7,7 +7,8 @@
 #include "models/check/hardware_support.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
-#include "scenarios/families/build.hpp"
+#include "scenarios/study/settle.hpp"
+#include "tests/simulator.hpp"
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
@@ -23,7 +24,7 @@ TEST(PlanCommand, WritesWhatMeasureReads) {
   EXPECT_THAT(folder.file_names(),
               ElementsAre("collectives_8gpu.jsonl", "copies_8gpu.jsonl", "gemm.jsonl", "layer_kernels.jsonl",
                           "library_questions.txt", "norms_8gpu.jsonl", "own_gemm.jsonl", "pairs_8gpu.jsonl",
-                          "peers_8gpu.jsonl", "windows_8gpu.jsonl"));
+                          "peers_8gpu.jsonl", "signals_8gpu.jsonl", "windows_8gpu.jsonl"));
   for (const calibration::evidence::PlanFile& file : calibration::evidence::calibration_plan(5, {1, 8}))
     EXPECT_EQ(calibration::evidence::read_cases(folder.path() / (file.name + ".jsonl")), file.cases) << file.name;
 }
@@ -40,7 +41,7 @@ TEST(CalibrationPlan, IsRunnableOnAMachineWithEightGpus) {
   const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
   for (const calibration::evidence::PlanFile& file : calibration::evidence::calibration_plan(1, {1, 2, 4, 8}))
     for (const scenarios::Case& one : file.cases) {
-      const auto reason = why_not_runnable(scenarios::families::build(one, machine));
+      const auto reason = why_not_runnable(scenarios::study::close_case(one, machine, simulator()).schedule);
       EXPECT_FALSE(reason) << file.name << " " << one.id << ": " << reason->what();
     }
 }
