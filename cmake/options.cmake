@@ -31,6 +31,15 @@ if(WEFT_SANITIZE)
   target_link_options(weft_options INTERFACE -fsanitize=address,undefined)
 endif()
 
+# A library whose files include much of the same: so many of them as one source take half of the compile time, and a name
+# within a file is one of its folder's. Only for Release, so that every file is compiled by itself elsewhere, and must
+# stand alone.
+function(weft_is_compiled_in_batches)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release")
+    set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  endif()
+endfunction()
+
 # A library that takes its time in thousands of small calls an answer: as one source it lets the compiler put their
 # bodies where they are called, GCC where it is told that this is worth a larger program. Only for Release, so that
 # every file is compiled by itself elsewhere, and must stand alone.

@@ -120,16 +120,16 @@ struct Goal {
   Bound bound;
   double percent;
 };
-struct Row {
+struct TargetRow {
   std::string_view name;
   Values (*values)(const Evidence&);
   std::vector<Goal> goals;
 };
 
-const std::vector<Row>& rows() {
+const std::vector<TargetRow>& rows() {
   using enum Statistic;
   using enum Bound;
-  static const std::vector<Row> table{
+  static const std::vector<TargetRow> table{
       {"GEMM alone, from 1e11 operations", errors_of<is_large_gemm>, {{mean, at_most, 3}, {p90, at_most, 6.5}}},
       {"ratio of two such GEMMs of one run", gemm_ratios, {{mean, at_most, 2.5}}},
       {"GEMM alone, smaller", errors_of<is_small_gemm>, {{mean, at_most, 6}}},
@@ -189,7 +189,7 @@ Evidence evidence_of(const std::vector<MeasuredCase>& measured, const Machine& m
 
 std::vector<TargetResult> target_results(const Evidence& evidence) {
   std::vector<TargetResult> results;
-  for (const Row& row : rows()) {
+  for (const TargetRow& row : rows()) {
     const Values values = row.values(evidence);
     for (const Goal& goal : row.goals)
       results.push_back({row.name, goal.statistic, goal.bound, goal.percent, values.size(),

@@ -8,6 +8,7 @@
 
 #include "calibration/evidence/case_words.hpp"
 #include "calibration/evidence/dice.hpp"
+#include "calibration/evidence/drawn_sizes.hpp"
 #include "calibration/evidence/held_out_model.hpp"
 #include "models/base/division.hpp"
 #include "models/base/input_error.hpp"
@@ -32,17 +33,14 @@ constexpr int peer_collectives_per_octave = 2, fused_norm_shapes = 40, reorderin
 const std::vector<int> peer_ctas{4, 8, 12, 16, 24};
 constexpr int default_collectives_per_octave = 2, collectives_per_gemm = 3;
 constexpr int signal_shapes = 12;
-constexpr int pairs_of_an_op = 5, concurrent_pairs = 8;
+constexpr int pairs_of_an_op = 5, concurrent_pair_shapes = 8;
 constexpr int copies_per_octave = 1;
 constexpr int all_gather_shapes = 7, reduce_scatter_shapes = 7, all_to_all_shapes = 4, ficco_points_of_a_shape = 4;
 constexpr int background_questions = 60'000;
 
-constexpr std::int64_t most_rows = 32768, least_width = 512, most_width = 32768;
-constexpr std::int64_t most_pair_width = 16384;  // at most 1 GiB of output or input
-constexpr int even_unit = 64, odd_unit = 8;      // of n and k; below 8 elements rows are not aligned to 16 bytes
-constexpr Bytes bytes_unit = 4096;
+constexpr std::int64_t most_gemm_width = 32768;
+constexpr int even_unit = 64, odd_unit = 8;  // of n and k; below 8 elements rows are not aligned to 16 bytes
 constexpr int most_chunks = 8;
-constexpr std::int64_t least_rows_of_a_chunk = 16;
 
 const std::vector<int> cta_limits{1, 2, 4, 8, 16, 32}, pair_cta_limits{4, 8, 16}, window_cta_limits{0, 4, 8, 16};
 
@@ -75,8 +73,8 @@ class Shapes {
     for (;;) {
       const std::int64_t m = dice_.log_uniform_multiple(1, 1, most_rows);
       const int unit = dice_.one_in(6) ? odd_unit : even_unit;
-      const std::int64_t n = dice_.log_uniform_multiple(unit, least_width, most_width);
-      const std::int64_t k = dice_.log_uniform_multiple(unit, least_width, most_width);
+      const std::int64_t n = dice_.log_uniform_multiple(unit, least_width, most_gemm_width);
+      const std::int64_t k = dice_.log_uniform_multiple(unit, least_width, most_gemm_width);
       if (is_allowed({n, k})) return {m, n, k};
     }
   }
@@ -344,7 +342,7 @@ PlanFile pair_file(std::uint64_t seed, int gpus) {
       const PairWorkload pair = shapes.pair(op, unit, unit * least_rows_of_a_chunk);
       add_pair(list, pair, shapes.dice().pick(pair_cta_limits));
     }
-  for (int i = 0; i < concurrent_pairs; ++i) {
+  for (int i = 0; i < concurrent_pair_shapes; ++i) {
     const PairWorkload gemm = shapes.pair(PairOp::gemm_all_reduce, unit, unit);
     const Bytes bytes = shapes.dice().log_uniform_multiple(bytes_unit, least_bytes, most_bytes);
     add_concurrent_pair(list, {gemm.m, gemm.n, gemm.k, bytes}, shapes.dice().pick(pair_cta_limits));

@@ -16,7 +16,6 @@
 namespace weft::calibration::evidence {
 namespace {
 
-using scenarios::study::Answer;
 using scenarios::study::Explored;
 
 TriedSchedule untried(const Explored& explored, const Machine& machine) {
@@ -39,7 +38,7 @@ auto kind_of(const scenarios::ScheduleChoice& choice) {
                     hybrid ? std::optional(hybrid->mover) : std::nullopt);
 }
 
-TriedPair pair_of(const Answer& answer, int best, const Machine& machine) {
+TriedPair pair_of(const scenarios::study::Answer& answer, int best, const Machine& machine) {
   TriedPair pair{.pair = answer.pair, .size = answer.size};
   const std::string serial = answer.ranking.reference().request.id;
   std::map<decltype(kind_of({})), int> of_kind;
@@ -80,7 +79,7 @@ void rank(TriedPair& pair) {
 std::vector<TriedPair> worth_trying(const scenarios::study::Exploration& exploration, int best,
                                     const Machine& machine) {
   std::vector<TriedPair> pairs;
-  for (const Answer& answer : exploration.answers)
+  for (const scenarios::study::Answer& answer : exploration.answers)
     if (TriedPair pair = pair_of(answer, best, machine); !pair.fastest_first.empty()) pairs.push_back(std::move(pair));
   return pairs;
 }

@@ -4,6 +4,7 @@
 
 #include "calibration/evidence/case_words.hpp"
 #include "calibration/evidence/dice.hpp"
+#include "calibration/evidence/drawn_sizes.hpp"
 #include "calibration/evidence/held_out_model.hpp"
 #include "models/base/input_error.hpp"
 
@@ -13,10 +14,8 @@ namespace {
 constexpr double gemm_flops_per_us = 700e6, port_bytes_per_us = 350e3;
 constexpr double least_balanced = 0.5, most_balanced = 2;
 
-constexpr std::int64_t least_rows = 16, many_rows = 2048, few_rows = 4096, most_rows = 32768;
-constexpr std::int64_t least_width = 512, most_width = 16384, width_unit = 64;
-constexpr std::int64_t least_rows_of_a_chunk = 16;
-constexpr Bytes bytes_unit = 4096;
+constexpr std::int64_t least_rows = 16, many_rows = 2048, few_rows = 4096;
+constexpr std::int64_t width_unit = 64;
 
 /// What the shapes of one op are drawn from, in turn: the shares of each kind are the same in every set.
 struct ShapeKind {
@@ -33,7 +32,7 @@ constexpr int all_reduce_pairs = 22, reduce_scatter_pairs = 24, all_to_all_pairs
               all_to_all_first_pairs = 8, concurrent_pairs = 14;
 constexpr int lone_gemms = 16, collectives_of_a_kind = 4, copies_of_a_pattern = 6;
 
-using Contest = std::vector<Case>;
+using DrawnContest = std::vector<Case>;
 
 class Draw {
  public:
@@ -68,7 +67,7 @@ class Draw {
   std::int64_t rows(const ShapeKind& kind) {
     return kind.has_few_rows ? rows(least_rows, few_rows) : rows(many_rows, most_rows);
   }
-  std::int64_t width() { return dice_.log_uniform_multiple(width_unit, least_width, most_width); }
+  std::int64_t width() { return dice_.log_uniform_multiple(width_unit, least_width, most_pair_width); }
 
   bool fits(const Workload& workload, const ShapeKind& kind) const {
     const double ratio = rough_duration_ratio(*parts_of(workload), gpus_);
@@ -105,11 +104,11 @@ class Draw {
 
   // --- Contests ---
 
-  void add(Contest& contest, const Workload& workload, const ScheduleChoice& choice = {}) {
+  void add(DrawnContest& contest, const Workload& workload, const ScheduleChoice& choice = {}) {
     contest.push_back({.id = "", .gpus = gpus_, .workload = workload, .schedule = choice, .measured = {}});
   }
 
-  void add_parts(Contest& contest, const Workload& workload) {
+  void add_parts(DrawnContest& contest, const Workload& workload) {
     const Parts parts = *parts_of(workload);
     add(contest, parts.gemm);
     add(contest, parts.collective);
@@ -129,7 +128,7 @@ class Draw {
   void add_pairs(PairOp op, int count) {
     for (int i = 0; i < count; ++i) {
       const PairWorkload workload = pair(op, shape_kinds[i % shape_kinds.size()]);
-      Contest contest;
+      DrawnContest contest;
       if (dice_.one_in(2)) add_parts(contest, workload);
       const std::vector<Family> families = cuts(workload);
       for (const Family& family : families) add(contest, workload, {family});
@@ -152,7 +151,7 @@ class Draw {
   }
 
   /// Two or three of the points with pulls by copy engines.
-  void add_ficco(Contest& contest, const PairWorkload& workload) {
+  void add_ficco(DrawnContest& contest, const PairWorkload& workload) {
     std::vector<Family> points;
     for (const FiccoCompute compute : {FiccoCompute::uniform, FiccoCompute::hetero})
       for (const FiccoGemm gemm : {FiccoGemm::fused, FiccoGemm::unfused})
@@ -167,7 +166,7 @@ class Draw {
     const ConcurrentPair workload = concurrent_pair(kind);
     const std::vector<Family> families{Serial{}, Concurrent{FirstLaunched::collective},
                                        Concurrent{FirstLaunched::gemm}};
-    Contest contest;
+    DrawnContest contest;
     add_parts(contest, workload);
     for (const Launch launch : {Launch::graph, Launch::eager})
       for (const Family& family : families) add(contest, workload, {family, 0, launch});
@@ -186,7 +185,7 @@ class Draw {
   void add_collective(CollectiveKind kind) {
     constexpr double least_bytes = 1 << 16, most_bytes = 1 << 30;
     const CollectiveWorkload workload{kind, bytes(least_bytes, most_bytes)};
-    Contest& contest = contests_.emplace_back();
+    DrawnContest& contest = contests_.emplace_back();
     add(contest, workload);
     add(contest, workload, {Serial{}, limit({1, 2, 4, 8, 16, 32})});
   }
@@ -212,7 +211,7 @@ class Draw {
   Dice dice_;
   int gpus_;
   Priorities priorities_;
-  std::vector<Contest> contests_;
+  std::vector<DrawnContest> contests_;
 };
 
 }  // namespace

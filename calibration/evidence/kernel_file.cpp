@@ -26,7 +26,7 @@ void require_size(const std::vector<JsonValue>& list, std::size_t size, const Js
   if (list.size() != size) value.fail(contents);
 }
 
-class Reader {
+class KernelFileReader {
  public:
   void read(const nlohmann::json& json, int number) {
     number_ = number;
@@ -92,8 +92,8 @@ class Reader {
   int number_ = 0;
 };
 
-Reader read_all(const std::filesystem::path& path) {
-  Reader reader;
+KernelFileReader read_all(const std::filesystem::path& path) {
+  KernelFileReader reader;
   for_each_json_line(path, [&](const nlohmann::json& line, int number) { reader.read(line, number); });
   return reader;
 }
@@ -128,7 +128,7 @@ std::vector<CaseKernels> read_kernel_file(const std::filesystem::path& path) { r
 KernelFileWriter::KernelFileWriter(const std::filesystem::path& path, int lines, const std::map<int, std::string>& ids)
     : file_(path, {"{\"launch\":", "{\"line\":"}) {
   if (!file_.exists()) return;
-  Reader before = read_all(path);
+  KernelFileReader before = read_all(path);
   if (const int lost = before.first_beyond(lines); lost > 0) {
     if (!before.belongs_to(ids))
       throw InputError(path.string(),

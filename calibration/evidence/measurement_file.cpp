@@ -18,9 +18,9 @@ using nlohmann::ordered_json;
 /// Two cases with the same text measured the same.
 std::string text_of(const scenarios::Case& request) { return scenarios::to_json(request).dump(); }
 
-class Reader {
+class MeasurementFileReader {
  public:
-  explicit Reader(const std::filesystem::path& path) : path_(path) {
+  explicit MeasurementFileReader(const std::filesystem::path& path) : path_(path) {
     for_each_json_line(path, [&](const nlohmann::json& line, int number) { read(line, number); });
   }
 
@@ -106,7 +106,9 @@ void require_distinct(const std::vector<std::filesystem::path>& files) {
       throw InputError(file->string(), "expected each file once, since its cases would count twice");
 }
 
-std::vector<MeasuredCase> read_measurements(const std::filesystem::path& path) { return Reader(path).cases(); }
+std::vector<MeasuredCase> read_measurements(const std::filesystem::path& path) {
+  return MeasurementFileReader(path).cases();
+}
 
 std::vector<MeasuredCase> read_measurements(const std::vector<std::string>& paths) {
   require_distinct({paths.begin(), paths.end()});
@@ -117,7 +119,7 @@ std::vector<MeasuredCase> read_measurements(const std::vector<std::string>& path
 }
 
 std::vector<MeasuredCase> read_measurements_and_kernels(const std::filesystem::path& path) {
-  Reader reader(path);
+  MeasurementFileReader reader(path);
   reader.add_kernels();
   return std::move(reader).cases();
 }

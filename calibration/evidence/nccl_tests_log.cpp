@@ -24,10 +24,10 @@ namespace fs = std::filesystem;
 /// Bus bandwidths are printed with two decimals, and rounded by hand in some logs.
 constexpr double accepted_deviation = 0.04;
 constexpr double least_GBps_to_tell = 5;
-constexpr double longest_us = 1e9;
+constexpr double longest_transfer_us = 1e9;
 
 /// A row of a log before it is known which collective it is of.
-struct Row {
+struct LogRow {
   NcclTestsPoint point;
   double alg_GBps = 0, bus_GBps = 0;
   bool reduces = false;
@@ -40,7 +40,7 @@ struct Said {
   std::set<std::string> hosts;
   int ranks = 0;
   std::string gpu, nccl;
-  std::vector<Row> rows;
+  std::vector<LogRow> rows;
 };
 
 std::optional<CollectiveKind> kind_in(const std::string& name) {
@@ -62,7 +62,7 @@ double bus_factor(CollectiveKind kind, int gpus) {
 
 /// Of the fastest row, whose bandwidths have the most digits; empty where all are too slow to tell.
 std::optional<double> factor_of(const Said& said) {
-  const auto fastest = std::ranges::max_element(said.rows, {}, &Row::alg_GBps);
+  const auto fastest = std::ranges::max_element(said.rows, {}, &LogRow::alg_GBps);
   if (fastest->alg_GBps < least_GBps_to_tell) return std::nullopt;
   return fastest->bus_GBps / fastest->alg_GBps;
 }
@@ -97,7 +97,7 @@ NcclTestsRun run_of(const Said& said, const fs::path& path) {
                                         std::to_string(run.gpus) + " GPUs, " + fixed(expected, 3) +
                                         " times the algorithm's, got " + fixed(*factor, 3) + " times");
   std::map<Bytes, double> times_us;
-  for (const Row& row : said.rows) {
+  for (const LogRow& row : said.rows) {
     if (row.is_wrong)
       throw InputError(path.string(),
                        "expected right results, got wrong ones of " + std::to_string(row.point.bytes) + " bytes");
@@ -119,14 +119,14 @@ std::optional<double> number_in(const std::string& word) {
 constexpr std::size_t words_of_body = 4;  ///< time, algbw, busbw, #wrong; once out of place, once in place
 
 /// size count type [redop [root]] and both bodies. Throws InputError for a row that ends otherwise.
-Row row_in(const std::vector<std::string>& words, const std::string& place) {
+LogRow row_in(const std::vector<std::string>& words, const std::string& place) {
   const char* const expected = "size, count, type, redop, root and twice time, algbw, busbw and #wrong";
   if (words.size() < 3 + 2 * words_of_body) throw InputError(place, std::string("expected ") + expected);
   const std::size_t body = words.size() - 2 * words_of_body;
   const auto bytes = number_in(words[0]), time_us = number_in(words[body]), alg = number_in(words[body + 1]),
              bus = number_in(words[body + 2]);
-  const bool is_possible = bytes && *bytes >= 0 && *bytes < 1e15 && time_us && *time_us > 0 && *time_us < longest_us &&
-                           alg && *alg >= 0 && bus && *bus >= 0;
+  const bool is_possible = bytes && *bytes >= 0 && *bytes < 1e15 && time_us && *time_us > 0 &&
+                           *time_us < longest_transfer_us && alg && *alg >= 0 && bus && *bus >= 0;
   if (!is_possible) throw InputError(place, std::string("expected numbers for ") + expected);
   const auto wrong = number_in(words[body + 3]);
   return {
@@ -213,7 +213,7 @@ Said run_in_json(const nlohmann::json& json) {
     if (body.is_null()) body.fail("times out of place");
     JsonObject times = body.object();
     const std::string redop = one.string_or("redop", "none");
-    said.rows.push_back({.point = {one.integer("size", 0), times.number("time", 1e-3, longest_us)},
+    said.rows.push_back({.point = {one.integer("size", 0), times.number("time", 1e-3, longest_transfer_us)},
                          .alg_GBps = times.number("alg_bw", 0),
                          .bus_GBps = times.number("bus_bw", 0),
                          .reduces = redop != "none",

@@ -19,12 +19,12 @@ constexpr Number of_collectives[] = {
 constexpr std::size_t of_two_ranks = 8;  ///< the first ones
 
 constexpr const char *fused = "fused_norm_kernel", *fused_sum = "fused_norm_kernel.peer";
-constexpr Number of_norms[] = {{fused, "norm_bandwidth", 1, 10'000},
-                               {fused_sum, "cta_bandwidth", 1, 1000},
-                               {fused_sum, "port_bandwidth", 1, 10'000},
-                               {fused_sum, "latency", 0, 100},
-                               {fused_sum, "peer_latency", 0, 100}};
-constexpr std::size_t norms_of_two_ranks = 4;  ///< the first ones
+constexpr Number of_fused_norms[] = {{fused, "norm_bandwidth", 1, 10'000},
+                                     {fused_sum, "cta_bandwidth", 1, 1000},
+                                     {fused_sum, "port_bandwidth", 1, 10'000},
+                                     {fused_sum, "latency", 0, 100},
+                                     {fused_sum, "peer_latency", 0, 100}};
+constexpr std::size_t fused_norms_of_two_ranks = 4;  ///< the first ones
 
 void tell_apart(DirectCollective& kernel) {
   start_from(kernel.cta_store_GBps, kernel.cta_GBps), start_from(kernel.cta_bulk_GBps, kernel.cta_GBps);
@@ -55,7 +55,7 @@ std::vector<FittedNumber> fit_fused_norms(const Machine& given, const std::vecto
   if (!given.fused_norm_kernel || !given.fused_norm_kernel->peer) return {};
   Machine machine = given;
   start_from(machine.fused_norm_kernel->norm_GBps, machine.other_kernels.memory_share_per_sm * machine.gpu.hbm_GBps);
-  return fit(machine, of_norms, norms_of_two_ranks, norms);
+  return fit(machine, of_fused_norms, fused_norms_of_two_ranks, norms);
 }
 
 }  // namespace weft::calibration::evidence

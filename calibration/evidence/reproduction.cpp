@@ -305,7 +305,7 @@ bool holds(double value, const Range& published, double tolerance) {
 }
 
 /// Of a published 0 the difference itself.
-double error_of(double value, const Range& published) {
+double distance_from(double value, const Range& published) {
   const auto error = [value](double end) { return end == 0 ? value : value / end - 1; };
   if (published.high && value > *published.high) return error(*published.high);
   if (published.low && value < *published.low) return error(*published.low);
@@ -321,7 +321,7 @@ const Range& published_of(const Claim& claim, std::size_t observation) {
 
 Simulated simulated(const Claim& claim, std::size_t observation, const Answer& answer) {
   const Range& published = published_of(claim, observation);
-  Simulated one{answer.value, error_of(answer.value, published), holds(answer.value, published, claim.tolerance)};
+  Simulated one{answer.value, distance_from(answer.value, published), holds(answer.value, published, claim.tolerance)};
   if (answer.time_us) {
     const double published_us = *claim.observations[observation].published_us;
     const double time_error = *answer.time_us / published_us - 1;
@@ -367,7 +367,7 @@ void judge_each(Verdict& verdict, const Claim& claim, const std::vector<double>&
 
 void judge_summary(Verdict& verdict, const Claim& claim, const std::vector<double>& values) {
   verdict.low = verdict.high = summary_of(claim.summary, values);
-  verdict.mean_error = std::abs(error_of(verdict.low, *claim.published));
+  verdict.mean_error = std::abs(distance_from(verdict.low, *claim.published));
   verdict.holds = holds(verdict.low, *claim.published, claim.tolerance);
 }
 

@@ -46,7 +46,7 @@ struct Verdict {
 bool holds(double value, const Range& published, double tolerance);
 
 /// How far outside of the range, as a share of the end that is nearer: 0 within it, above 0 where too large.
-double error_of(double value, const Range& published);
+double distance_from(double value, const Range& published);
 
 /// The verdict on what the simulator says, one answer an observation. `each`: every one holds against its own published
 /// value, or the claim's; `mean_error`: their errors do on average; else the summary of all against the claim's.

@@ -17,7 +17,7 @@ using Eigen::VectorXd;
 constexpr std::size_t most_shapes = 7500, fewest_shapes = 1000, kept_aside = 5;
 constexpr double ridge = 1e-4;  ///< for each shape, on features of spread one: they overlap
 constexpr int most_steps = 30;
-constexpr double enough = 1e-7;  ///< gain of a step for each shape below which the search ends
+constexpr double least_gain_of_a_shape = 1e-7;  ///< gain of a step for each shape below which the search ends
 
 /// The kernels that a shape may get, one a row, and the row of the one that it got.
 struct Question {
@@ -66,9 +66,9 @@ VectorXd likelihoods(const Question& question, const VectorXd& weights) {
 }
 
 /// Newton's method on the mean log-likelihood, less the ridge: one maximum, since both are concave.
-class Search {
+class WeightSearch {
  public:
-  explicit Search(const std::vector<const Question*>& questions)
+  explicit WeightSearch(const std::vector<const Question*>& questions)
       : questions_(questions), weights_(VectorXd::Zero(static_cast<Index>(kernel_feature_count))) {}
 
   VectorXd run() {
@@ -77,7 +77,7 @@ class Search {
       const VectorXd direction = newton_step();
       double length = 1, next = value_at(weights_ + direction);
       while (next < value && length > 1e-6) next = value_at(weights_ + (length /= 2) * direction);
-      if (next - value < enough) break;
+      if (next - value < least_gain_of_a_shape) break;
       weights_ += length * direction;
       value = next;
     }
@@ -128,7 +128,7 @@ KernelWeights fit_kernel_weights(const Machine& machine) {
       fitted.push_back(&questions[i]);
   }
   if (fitted.empty()) return {};
-  const VectorXd weights = Search(fitted).run();
+  const VectorXd weights = WeightSearch(fitted).run();
   const auto is_right = [&](const Question* question) {
     Index likeliest = 0;
     (question->features * weights).maxCoeff(&likeliest);

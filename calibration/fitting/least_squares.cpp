@@ -13,12 +13,13 @@ using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
 constexpr int max_steps = 200;
-constexpr double enough = 1e-10;           ///< relative gain of a step below which the search ends
+constexpr double least_gain = 1e-10;       ///< relative gain of a step below which the search ends
 constexpr double two_sided_95 = 1.959964;  ///< quantile of the normal distribution
 
-class Search {
+class LeastSquaresSearch {
  public:
-  Search(const Residuals& residuals, const std::vector<Parameter>& parameters, double scale, double difference)
+  LeastSquaresSearch(const Residuals& residuals, const std::vector<Parameter>& parameters, double scale,
+                     double difference)
       : residuals_(residuals),
         parameters_(parameters),
         scale_(scale),
@@ -42,7 +43,7 @@ class Search {
       const double before = cost_;
       while (damping < 1e12 && !try_step(damping)) damping *= 4;
       damping = std::max(damping / 8, 1e-12);
-      if (before - cost_ <= enough * before) break;
+      if (before - cost_ <= least_gain * before) break;
     }
     linearise();
     return estimates();
@@ -136,7 +137,7 @@ double soft_square(double residual, double scale) {
 
 std::vector<FittedParameter> fit_least_squares(const Residuals& residuals, const std::vector<Parameter>& parameters,
                                                double scale, double difference) {
-  return Search(residuals, parameters, scale, difference).run();
+  return LeastSquaresSearch(residuals, parameters, scale, difference).run();
 }
 
 }  // namespace weft::calibration::fitting

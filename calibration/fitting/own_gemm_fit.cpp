@@ -11,12 +11,12 @@ namespace weft::calibration::fitting {
 namespace {
 
 /// Of times; what no observed kernel depends on stays as it is.
-constexpr Number times[] = {{"gemm", "own_efficiency", 0.5, 2},
-                            {"gemm", "own_narrow_efficiency", 0.5, 2},
-                            {"gemm", "own_persistent_start", 0, 20},
-                            {"gemm", "own_cluster_start", 0, 20},
-                            {"gemm", "own_slice", 0, 20},
-                            {"gemm", "own_grid_tile", 0, 20}};
+constexpr Number own_times[] = {{"gemm", "own_efficiency", 0.5, 2},
+                                {"gemm", "own_narrow_efficiency", 0.5, 2},
+                                {"gemm", "own_persistent_start", 0, 20},
+                                {"gemm", "own_cluster_start", 0, 20},
+                                {"gemm", "own_slice", 0, 20},
+                                {"gemm", "own_grid_tile", 0, 20}};
 
 /// Above idle and as the measured time has it: the energy of an iteration is what is predicted, not its power.
 double predicted_W(const Machine& machine, const OwnGemmObservation& one) {
@@ -63,7 +63,7 @@ std::vector<FittedNumber> fit_own_gemms(const Machine& given, const std::vector<
                                         const std::vector<GemmObservation>& library) {
   if (own.size() < enough_to_tell) return {};
   Machine machine = given;
-  std::vector<FittedNumber> found = fit_numbers(machine, times, [&] {
+  std::vector<FittedNumber> found = fit_numbers(machine, own_times, [&] {
     std::vector<double> logarithms;
     for (const OwnGemmObservation& one : own)
       logarithms.push_back(

@@ -21,7 +21,7 @@ namespace {
 /// What a power failure may cost where no line is waited for.
 constexpr std::chrono::seconds between_syncs{1};
 
-std::string text_of(const std::filesystem::path& path) {
+std::string content_of(const std::filesystem::path& path) {
   std::ostringstream text;
   text << std::ifstream(path, std::ios::binary).rdbuf();
   return std::move(text).str();
@@ -42,7 +42,7 @@ AppendedFile::AppendedFile(std::filesystem::path path, const std::vector<std::st
   require_writable(path_);
   if (!std::filesystem::exists(path_)) return;
   open(0);
-  const std::string text = text_of(path_);
+  const std::string text = content_of(path_);
   const std::size_t whole = text.rfind('\n') + 1;  // 0 where there is none
   if (whole == text.size()) return;
   if (!is_cut_off_line(std::string_view(text).substr(whole), beginnings))

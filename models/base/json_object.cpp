@@ -10,7 +10,7 @@ namespace weft {
 namespace {
 
 /// A number without trailing zeros.
-std::string text_of(double value) { return nlohmann::json(value).dump(); }
+std::string number_text(double value) { return nlohmann::json(value).dump(); }
 
 std::string shown(const nlohmann::json& json) {
   if (json.is_object()) return "an object";
@@ -28,9 +28,9 @@ std::string integer_range(std::int64_t least, std::int64_t most) {
 std::string number_range(double least, double most) {
   const bool has_least = least != std::numeric_limits<double>::lowest();
   const bool has_most = most != std::numeric_limits<double>::max();
-  if (has_least && has_most) return "a number from " + text_of(least) + " to " + text_of(most);
-  if (has_least) return "a number of at least " + text_of(least);
-  if (has_most) return "a number of at most " + text_of(most);
+  if (has_least && has_most) return "a number from " + number_text(least) + " to " + number_text(most);
+  if (has_least) return "a number of at least " + number_text(least);
+  if (has_most) return "a number of at most " + number_text(most);
   return "a number";
 }
 

@@ -10,8 +10,6 @@ namespace {
 
 constexpr int iterations = 2;
 
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
 /// What a counter has reached with each of its signals, if they come in one order: all are operations of one stream of
 /// one rank. Empty where they do not.
 std::vector<std::int64_t> sums_in_order(const Schedule& schedule, const CounterUse& use) {

@@ -12,6 +12,9 @@
 
 namespace weft {
 
+/// Where a vector has what belongs to that id.
+inline std::size_t at(int id) { return static_cast<std::size_t>(id); }
+
 /// What is known of each moment: a row of values, which whoever comes after it (or before) takes over.
 template <class Value, class Combine>
 class MomentTable {

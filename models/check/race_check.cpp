@@ -17,8 +17,6 @@ namespace {
 constexpr std::size_t most_races = 10'000;                      ///< that are told apart; more help nobody
 constexpr std::size_t bytes_of_table = std::size_t{256} << 20;  ///< of each of two tables of all moments
 
-std::size_t at(int id) { return static_cast<std::size_t>(id); }
-
 /// What an operation, or one tile group of it, does to one rectangle.
 struct Access {
   int rank = 0;  ///< that executes it

@@ -10,8 +10,8 @@
 namespace weft {
 namespace {
 
-constexpr std::int64_t ctas_per_sm = 2;    // that the library counts on when it splits keys
-constexpr std::int64_t most_splits = 128;  // of decode
+constexpr std::int64_t ctas_an_sm_has = 2;  // that the library counts on when it splits keys
+constexpr std::int64_t most_splits = 128;   // of decode
 
 /// Of a prefill; those that were measured are split no further (attention-2026-11-21).
 std::int64_t splits_that_fit(std::int64_t unsplit_ctas, std::int64_t room, std::int64_t key_blocks) {
@@ -133,7 +133,7 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
   const auto most_blocks = static_cast<double>(keys.most);
 
   const std::int64_t unsplit = query_blocks * queries.heads * attention.sequences,
-                     room = ctas_per_sm * machine.gpu.sms();
+                     room = ctas_an_sm_has * machine.gpu.sms();
   const bool decodes = is_decode(attention, tokens / attention.sequences);
   const std::int64_t splits = fill_enough(unsplit, room) ? 1
                               : decodes                  ? splits_that_fill(unsplit, room, keys.most, most_splits)

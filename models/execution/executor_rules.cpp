@@ -20,14 +20,15 @@ constexpr double recorded_room = 1.25;
 /// it.
 constexpr double recorded_delay_us = 3;
 
-std::string text(double value) { return std::to_string(value); }
+std::string text_of_time(double value) { return std::to_string(value); }
 
 class Rules {
  public:
   Rules(const Schedule& schedule, const Trace& trace) : schedule_(schedule), trace_(trace) {}
 
   std::vector<std::string> broken() {
-    if (!(std::isfinite(trace_.time_us) && trace_.time_us > 0)) complain("an iteration takes " + text(trace_.time_us));
+    if (!(std::isfinite(trace_.time_us) && trace_.time_us > 0))
+      complain("an iteration takes " + text_of_time(trace_.time_us));
     for (const Span& span : trace_.spans) look_at(span);
     for (int gpu = 0; gpu < shown_gpus(); ++gpu) {
       for (const Operation& operation : schedule_.operations) count(operation, gpu);
@@ -53,7 +54,7 @@ class Rules {
       complain(span.operation + " stands on stream " + span.stream);
     if (span.gpu < 0 || span.gpu >= schedule_.gpus) complain(span.operation + " on GPU " + std::to_string(span.gpu));
     if (!(span.start_us >= 0 && span.end_us >= span.start_us))
-      complain(span.operation + " from " + text(span.start_us) + " to " + text(span.end_us));
+      complain(span.operation + " from " + text_of_time(span.start_us) + " to " + text_of_time(span.end_us));
     ++spans_[{span.operation, span.gpu}];
   }
 
@@ -75,7 +76,8 @@ class Rules {
     const double iteration_us = trace_.time_us * schedule_.repeats_per_iteration;
     const double spans_us = last_us - first_us - awaited_us(gpu);
     const double most_us = trace_.source == "measured" ? recorded_room * iteration_us + delays_us : room * iteration_us;
-    if (spans_us > most_us) complain("spans over " + text(spans_us) + " us in an iteration of " + text(iteration_us));
+    if (spans_us > most_us)
+      complain("spans over " + text_of_time(spans_us) + " us in an iteration of " + text_of_time(iteration_us));
   }
 
   bool ranks_meet_in(const Span& span) const {
@@ -146,7 +148,8 @@ std::vector<std::string> broken_rules(Executor& executor, const Machine& machine
   parts.repeats_per_iteration = 2;
   const double part_us = executor.run(parts, machine).time_us;
   if (part_us > room * trace.time_us / 2 || part_us < trace.time_us / 2 / room)
-    complaints.push_back("one of two parts takes " + text(part_us) + " of " + text(trace.time_us) + " us");
+    complaints.push_back("one of two parts takes " + text_of_time(part_us) + " of " + text_of_time(trace.time_us) +
+                         " us");
 
   Schedule refused = schedule_for_rules();
   refused.operations.back().work = Collective{.input = whole(2), .output = whole(2), .transport = Transport::multicast};

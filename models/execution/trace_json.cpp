@@ -7,7 +7,7 @@
 namespace weft {
 namespace {
 
-constexpr const char* format_name = "weft.trace/1";
+constexpr const char* trace_format_name = "weft.trace/1";
 constexpr double longest_us = 1e13;    // longer than any simulation
 constexpr int most_gpus = 1 << 16;     // of one server, by far
 constexpr double most_of_a_gpu = 1e6;  // MHz, W
@@ -22,7 +22,7 @@ nlohmann::ordered_json ordered_json_of(const Span& span) {
 }
 
 nlohmann::ordered_json ordered_json_of(const Trace& trace) {
-  nlohmann::ordered_json json{{"format", format_name},
+  nlohmann::ordered_json json{{"format", trace_format_name},
                               {"source", trace.source},
                               {"machine", trace.machine},
                               {"time_us", trace.time_us},
@@ -55,7 +55,7 @@ nlohmann::json to_json(const Trace& trace) { return ordered_json_of(trace); }
 Trace trace_from_json(const nlohmann::json& json) {
   JsonObject object(json);
   const JsonValue format = object.at("format");
-  if (format.string() != format_name) format.fail("\"" + std::string(format_name) + "\"");
+  if (format.string() != trace_format_name) format.fail("\"" + std::string(trace_format_name) + "\"");
   Trace trace;
   trace.source = object.string("source");
   trace.machine = object.string("machine");

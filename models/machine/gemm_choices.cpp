@@ -52,15 +52,15 @@ double rough_log2(std::int64_t size) {
          (1.0 / static_cast<double>(std::int64_t{1} << fraction_bits));
 }
 
-using Point = std::array<double, axes>;
+using GridPoint = std::array<double, axes>;
 
 /// The kernel hardly depends on k: a factor of four there is as near as a factor of two in m or n.
 template <class Size>
-Point point_of(const Size& size) {
+GridPoint point_of(const Size& size) {
   return {rough_log2(size.m), rough_log2(size.n), rough_log2(size.k) / 2};
 }
 
-double square_of(const Point& offset) {
+double square_of(const GridPoint& offset) {
   return offset[2] * offset[2] + (offset[1] * offset[1] + offset[0] * offset[0]);
 }
 
@@ -76,18 +76,18 @@ class NearestShapes {
     }
   };
 
-  NearestShapes(const Point& here, std::size_t count) : here_(here), count_(count) { found_.reserve(count); }
+  NearestShapes(const GridPoint& here, std::size_t count) : here_(here), count_(count) { found_.reserve(count); }
 
   /// `offset`: how far the part of space that the shapes lie in is away along each axis.
-  void search(Shapes shapes, int axis = 0, const Point& offset = {}) {
+  void search(Shapes shapes, int axis = 0, const GridPoint& offset = {}) {
     if (shapes.empty() || (found_.size() == count_ && square_of(offset) > found_.front().squared_distance)) return;
     const std::size_t middle = shapes.size() / 2;
-    const Point there = point_of(shapes[middle]);
-    Point between;
+    const GridPoint there = point_of(shapes[middle]);
+    GridPoint between;
     for (std::size_t i = 0; i < axes; ++i) between[i] = here_[i] - there[i];
     add({square_of(between), &shapes[middle]});
     const auto along = static_cast<std::size_t>(axis);
-    Point beyond = offset;  // of the half that the point is not in; exact, as all coordinates are
+    GridPoint beyond = offset;  // of the half that the point is not in; exact, as all coordinates are
     beyond[along] = between[along];
     const bool is_below = between[along] < 0;
     const Shapes below = shapes.first(middle), above = shapes.subspan(middle + 1);
@@ -113,7 +113,7 @@ class NearestShapes {
     std::push_heap(found_.begin(), found_.end());
   }
 
-  Point here_;
+  GridPoint here_;
   std::size_t count_;
   std::vector<Found> found_;
 };

@@ -42,9 +42,9 @@ class Line {
   std::string_view rest_;
 };
 
-class Reader {
+class TextReader {
  public:
-  explicit Reader(std::string_view text) : rest_(text) {}
+  explicit TextReader(std::string_view text) : rest_(text) {}
 
   GemmChoices read() && {
     const std::string_view title = next_line();
@@ -142,7 +142,7 @@ std::string heading_of(const Kernel& kernel) {
 
 }  // namespace
 
-GemmChoices gemm_choices_from_text(std::string_view text) { return Reader(text).read(); }
+GemmChoices gemm_choices_from_text(std::string_view text) { return TextReader(text).read(); }
 
 std::string to_text(const GemmChoices& choices) {
   const auto& kernels = choices.table().kernels;

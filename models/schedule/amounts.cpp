@@ -12,6 +12,12 @@ bool has_no_rows(const Work& work, int rank, int gpus) {
                      Signal, Wait, Barrier, Delay> auto&) { return false; });
 }
 
+double bytes_of_all(const std::vector<Slice>& slices, const Schedule& schedule) {
+  double bytes = 0;
+  for (const Slice& slice : slices) bytes += static_cast<double>(bytes_of(slice, schedule));
+  return bytes;
+}
+
 Bytes pair_bytes(const GroupedExchange& exchange, int source, int destination, const Schedule& schedule) {
   const auto type_of = [&](const Slice& slice) {
     return schedule.buffers[static_cast<std::size_t>(slice.buffer)].dtype;

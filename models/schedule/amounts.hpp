@@ -11,6 +11,9 @@ namespace weft {
 /// Of a GEMM or a copy of which the rank has none, so that there is nothing to launch on it.
 bool has_no_rows(const Work& work, int rank, int gpus);
 
+/// Of one rank's part of each, together.
+double bytes_of_all(const std::vector<Slice>& slices, const Schedule& schedule);
+
 /// From rank `source` to rank `destination`, logarithms of sums included.
 Bytes pair_bytes(const GroupedExchange& exchange, int source, int destination, const Schedule& schedule);
 

@@ -41,6 +41,12 @@ const PairWorkload& pair_of(const Case& request, std::initializer_list<PairOp> o
                                           known + "), got " + std::string(op_of(request.workload)));
 }
 
+const LayerWorkload& layer_of(const Case& request) {
+  if (const auto* layer = std::get_if<LayerWorkload>(&request.workload)) return *layer;
+  throw InputError("schedule.family", "expected the op that " + std::string(family_of(request.schedule)) +
+                                          " has (transformer_layer), got " + std::string(op_of(request.workload)));
+}
+
 Meaning meaning_of(const PairWorkload& pair, std::int64_t rows, BufferId a, BufferId b, BufferId result) {
   return {.op = std::string(name_of(pair.op)), .m = rows, .n = pair.n, .k = pair.k, .a = a, .b = b, .result = result};
 }

@@ -19,6 +19,9 @@ Gemm add_gemm_operands(Program& program, std::int64_t m, std::int64_t n, std::in
 /// The pair that is asked for. Throws InputError where it is no pair or not one of the `ops` that the family has.
 const PairWorkload& pair_of(const Case& request, std::initializer_list<PairOp> ops);
 
+/// The layer that is asked for. Throws InputError where it is none.
+const LayerWorkload& layer_of(const Case& request);
+
 /// That `rows` of a times b, with the pair's collective, are `result`.
 Meaning meaning_of(const PairWorkload& pair, std::int64_t rows, BufferId a, BufferId b, BufferId result);
 

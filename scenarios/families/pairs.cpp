@@ -11,12 +11,6 @@
 namespace weft::scenarios::families {
 namespace {
 
-const LayerWorkload& layer_of(const Case& request) {
-  if (const auto* layer = std::get_if<LayerWorkload>(&request.workload)) return *layer;
-  throw InputError("schedule.family",
-                   "expected the op that pairs has (transformer_layer), got " + std::string(op_of(request.workload)));
-}
-
 struct PairsRules {
   static constexpr std::string_view name = "pairs";
   static constexpr std::string_view meaning = "a layer whose pairs run each in its own way";

@@ -10,7 +10,7 @@ namespace weft::scenarios::families {
 namespace {
 
 /// The pairs of a layer have more to say than a name may hold.
-std::string name_of(const Case& request) {
+std::string name_of_schedule(const Case& request) {
   const std::string on = describe(request.workload) + " on " + std::to_string(request.gpus) + " GPUs, ";
   const std::string name = on + describe(request.schedule);
   return name.size() <= schedule_check::max_name ? name : on + std::string(family_of(request.schedule));
@@ -19,7 +19,7 @@ std::string name_of(const Case& request) {
 }  // namespace
 
 Program::Program(const Case& request) {
-  schedule_.name = name_of(request);
+  schedule_.name = name_of_schedule(request);
   schedule_.family = family_of(request.schedule);
   schedule_.gpus = request.gpus;
   schedule_.launch = request.schedule.launch;

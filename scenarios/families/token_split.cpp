@@ -26,17 +26,14 @@ namespace {
 /// The estimate that ranks the candidates knows nothing of the reductions beside the GEMMs.
 constexpr std::size_t splits_worth_simulating = 4;
 
-const LayerWorkload& layer_of(const Case& request) {
-  const auto* layer = std::get_if<LayerWorkload>(&request.workload);
-  if (!layer)
-    throw InputError("schedule.family", "expected the op that token_split has (transformer_layer), got " +
-                                            std::string(op_of(request.workload)));
+const LayerWorkload& split_layer_of(const Case& request) {
+  const LayerWorkload& layer = layer_of(request);
   if (request.gpus < 2)
     throw InputError("gpus", "expected at least 2 for a reduction to overlap, got " + std::to_string(request.gpus));
-  if (layer->sequence_parallel)
+  if (layer.sequence_parallel)
     throw InputError("workload.sequence_parallel", "expected false: token_split overlaps all-reduces");
-  check_tensor_parallel(*layer, request.gpus);
-  return *layer;
+  check_tensor_parallel(layer, request.gpus);
+  return layer;
 }
 
 std::int64_t checked_first(std::int64_t first, const LayerWorkload& layer) {
@@ -82,7 +79,7 @@ std::optional<FusedReduction> fused_reduction(const TokenSplit& split, DataType 
 }  // namespace
 
 std::vector<TokenSplit> best_token_splits(const Case& request, const Machine& machine) {
-  const LayerWorkload& layer = layer_of(request);
+  const LayerWorkload& layer = split_layer_of(request);
   auto split = std::get<TokenSplit>(request.schedule.family);
   std::vector<TokenSplit> best;
   for (const std::int64_t first :
@@ -130,7 +127,7 @@ struct TokenSplitRules {
 };
 
 Schedule TokenSplitRules::build(const Case& request, const Machine& machine) {
-  const LayerWorkload& workload = layer_of(request);
+  const LayerWorkload& workload = split_layer_of(request);
   const auto& split = std::get<TokenSplit>(request.schedule.family);
   const std::int64_t first = checked_first(*split.first, workload);
   const TokenRange one{{0, first}, " of split 1"}, two{{first, workload.tokens - first}, " of split 2"};

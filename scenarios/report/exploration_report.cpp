@@ -18,8 +18,7 @@ namespace {
 
 using scenarios::Scenario;
 
-constexpr std::size_t most_rows = 40;            // of a ranking, besides those with losses
-constexpr std::int64_t least_shown_ps = 50'000;  // 0.05 us: 0.1 in the table
+constexpr std::size_t most_rows = 40;  // of a ranking, besides those with losses
 
 Number us(double time_us) { return {time_us, 1}; }
 Number us_of_ps(std::int64_t ps) { return us(static_cast<double>(ps) * 1e-6); }

@@ -17,9 +17,8 @@ namespace {
 
 using scenarios::Scenario;
 
-constexpr std::size_t most_lines = 10;           // of the short ranking
-constexpr double nearly = 0.02;                  // schedules of a kind that are so much slower go on its line
-constexpr std::int64_t least_shown_ps = 50'000;  // 0.05 us: 0.1 in the table
+constexpr std::size_t most_lines = 10;  // of the short ranking
+constexpr double nearly = 0.02;         // schedules of a kind that are so much slower go on its line
 
 std::string share(double value) { return fixed(100 * value, 1) + " %"; }
 /// In ms, to four digits or a tenth.

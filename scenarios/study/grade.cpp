@@ -58,12 +58,6 @@ class Rests {
   std::map<AssumedNumbers, double> assumed_us_;
 };
 
-double bytes_of_all(const std::vector<Slice>& slices, const Schedule& schedule) {
-  double bytes = 0;
-  for (const Slice& slice : slices) bytes += static_cast<double>(bytes_of(slice, schedule));
-  return bytes;
-}
-
 std::string words_of(CollectiveKind kind, int gpus) {
   std::string name(name_of(kind));
   std::ranges::replace(name, '_', '-');
@@ -125,8 +119,8 @@ void add(const GroupedExchange& exchange, const Schedule& schedule, const Machin
 }
 
 /// By the tiles that it has or that the library takes for it.
-Grade grade_of(const Gemm& gemm, const Schedule& schedule, const Machine& machine, KernelChoices& choices,
-               const ProfileGrades& grades) {
+Grade grade_of_tiles(const Gemm& gemm, const Schedule& schedule, const Machine& machine, KernelChoices& choices,
+                     const ProfileGrades& grades) {
   const DataType dtype = schedule.buffers[static_cast<std::size_t>(gemm.a.buffer)].dtype;
   const GemmKernel kernel = gemm.kernel ? *gemm.kernel : choices.of(size_of(gemm, schedule.gpus), dtype);
   const bool is_large = is_cooperative(machine.gemm, kernel, dtype);
@@ -134,7 +128,7 @@ Grade grade_of(const Gemm& gemm, const Schedule& schedule, const Machine& machin
 }
 
 /// Its groups may have tiles of both kinds.
-Grade grade_of(const GroupedGemm&, const Schedule&, const Machine&, KernelChoices&, const ProfileGrades& grades) {
+Grade grade_of_tiles(const GroupedGemm&, const Schedule&, const Machine&, KernelChoices&, const ProfileGrades& grades) {
   return std::max(grades.gemm, grades.small_gemm);
 }
 
@@ -156,7 +150,7 @@ Evidence evidence_of(const Schedule& schedule, double time_us, const Machine& ma
           const Footprint operands = footprint(schedule, operation);
           const double memory_us =
               (bytes_of_all(operands.reads, schedule) + bytes_of_all(operands.writes, schedule)) / hbm_rate;
-          rests.add(grade_of(gemm, schedule, machine, choices, grades), tensor_us,
+          rests.add(grade_of_tiles(gemm, schedule, machine, choices, grades), tensor_us,
                     {"the efficiency of GEMMs", MeasuredBy::gemms});
           // Behind the tensor cores' time what an L2 spares is not known.
           if (memory_us > tensor_us) rests.add(grades.hbm, memory_us, {"the rate of the memory"});

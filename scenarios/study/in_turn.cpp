@@ -89,7 +89,7 @@ std::vector<std::string> lines_in_turn(std::vector<std::string> lines, const Mac
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (cases[i].condition.fixed_clock_MHz == 0) continue;
     auto& [line, json] = of_case[i];
-    json["condition"] = to_json(cases[i].condition);
+    json["condition"] = scenarios::to_json(cases[i].condition);
     lines[line] = json.dump();
   }
   return lines;

@@ -32,12 +32,6 @@ std::optional<WorkKind> kind_of_work(const Work& work) {
   return std::nullopt;
 }
 
-double bytes_of_all(const std::vector<Slice>& slices, const Schedule& schedule) {
-  double bytes = 0;
-  for (const Slice& slice : slices) bytes += static_cast<double>(bytes_of(slice, schedule));
-  return bytes;
-}
-
 /// What an ideal machine's time for the operation goes with: flops, or bytes moved.
 double size_of_work(const Work& work, const Schedule& schedule) {
   return match(

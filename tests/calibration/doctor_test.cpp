@@ -8,7 +8,7 @@
 #include "models/report/writers.hpp"
 
 namespace weft::calibration {
-namespace {
+namespace doctor_test {
 
 class Doctor : public testing::Test {
  protected:
@@ -36,5 +36,5 @@ TEST_F(Doctor, SaysThatNothingRunsWithoutADevicePart) {
   EXPECT_TRUE(report::doctor_report(findings).sections.empty());
 }
 
-}  // namespace
+}  // namespace doctor_test
 }  // namespace weft::calibration

@@ -7,7 +7,7 @@
 #include "tests/models/error_of.hpp"
 
 namespace weft::calibration {
-namespace {
+namespace gemm_choices_test {
 
 nlohmann::json answer() {
   return {{"m", 4096},   {"n", 8192},    {"k", 2048},      {"tile_m", 128},  {"tile_n", 256}, {"tile_k", 64},
@@ -58,5 +58,5 @@ TEST(LibraryAnswer, RefusesWhatNoKernelHas) {
   }
 }
 
-}  // namespace
+}  // namespace gemm_choices_test
 }  // namespace weft::calibration

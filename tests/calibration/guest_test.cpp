@@ -18,7 +18,7 @@
 #include "tests/temporary_folder.hpp"
 
 namespace weft::calibration {
-namespace {
+namespace guest_test {
 
 using std::chrono::milliseconds;
 
@@ -102,5 +102,5 @@ TEST_F(AGuest, ThatSaysNothingWrongThingsOrGoodbyeIsAnError) {
 
 TEST_F(AGuest, ThatNeverCameIsAnError) { EXPECT_THROW(Guest(folder.path(), 1, milliseconds(120)), ExecutionError); }
 
-}  // namespace
+}  // namespace guest_test
 }  // namespace weft::calibration

@@ -6,7 +6,7 @@
 #include <utility>
 
 namespace weft::calibration::device {
-namespace {
+namespace head_sets_test {
 
 TEST(HeadSets, AreAllHeadsWhereTheirKeysFitTheL2) { EXPECT_EQ(head_sets(32, 8, 4096, 128).of_set, 32); }
 
@@ -33,5 +33,5 @@ TEST(HeadSets, GoThroughEveryTileOfEveryHeadOnce) {
   }
 }
 
-}  // namespace
+}  // namespace head_sets_test
 }  // namespace weft::calibration::device

@@ -14,7 +14,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::calibration {
-namespace {
+namespace kernel_cases_test {
 
 TEST(KernelCases, AreRunOnHopperAndOfEveryKind) {
   const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
@@ -31,5 +31,5 @@ TEST(KernelCases, AreRunOnHopperAndOfEveryKind) {
   EXPECT_TRUE(families.contains("signaling") && families.contains("staged") && families.contains("token_split"));
 }
 
-}  // namespace
+}  // namespace kernel_cases_test
 }  // namespace weft::calibration

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 namespace weft::calibration {
-namespace {
+namespace measurement_json_test {
 
 Measurement example() {
   Measurement measurement;
@@ -133,5 +133,5 @@ TEST(MeasurementJson, HasNoTimesThatNothingTakes) {
   EXPECT_THROW(read(with("window_clocks_MHz", {-5.0, 2.0})), InputError);
 }
 
-}  // namespace
+}  // namespace measurement_json_test
 }  // namespace weft::calibration

@@ -14,7 +14,7 @@
 #include "calibration/gemm_choices.hpp"
 
 namespace weft::calibration {
-namespace {
+namespace pass_test {
 
 using testing::HasSubstr;
 
@@ -267,5 +267,5 @@ TEST(RunOptions, LetRanksWaitLongerThanTheirParent) {
   }
 }
 
-}  // namespace
+}  // namespace pass_test
 }  // namespace weft::calibration

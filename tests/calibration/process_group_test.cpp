@@ -14,7 +14,7 @@
 #include "models/execution/execution_error.hpp"
 
 namespace weft::calibration {
-namespace {
+namespace process_group_test {
 
 bool has_children() { return waitpid(-1, nullptr, WNOHANG) != -1 || errno != ECHILD; }
 
@@ -182,5 +182,5 @@ TEST(ProcessGroup, AnExceptionInARankEndsItWithStatusOne) {
   EXPECT_EQ(message_of(work), "rank 0 ended with status 1");
 }
 
-}  // namespace
+}  // namespace process_group_test
 }  // namespace weft::calibration

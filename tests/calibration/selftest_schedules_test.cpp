@@ -10,7 +10,7 @@
 #include "models/check/validation.hpp"
 
 namespace weft::calibration {
-namespace {
+namespace selftest_schedules_test {
 
 TEST(SelftestSchedules, AreValidRunnableAndSayWhatTheyCompute) {
   for (const int gpus : {1, 2, 4, 8})
@@ -54,5 +54,5 @@ TEST(SelftestSchedules, ReachPeersOnlyWhereThereAreSome) {
   EXPECT_GT(std::ranges::count_if(all_schedules(2), has_barrier), 0);
 }
 
-}  // namespace
+}  // namespace selftest_schedules_test
 }  // namespace weft::calibration

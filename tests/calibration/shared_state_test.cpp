@@ -14,7 +14,7 @@
 #include "models/execution/execution_error.hpp"
 
 namespace weft::calibration {
-namespace {
+namespace shared_state_test {
 
 constexpr std::chrono::duration<double> long_enough{60}, short_while{0.05};
 
@@ -127,5 +127,5 @@ TEST(RankView, SaysWhatItWasDoingWhenTheOthersDoNotCome) {
   }
 }
 
-}  // namespace
+}  // namespace shared_state_test
 }  // namespace weft::calibration

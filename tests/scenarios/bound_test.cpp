@@ -5,7 +5,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios {
-namespace {
+namespace bound_test {
 
 // round_machine(): an SM does 1e6 flops/us, a GPU 1e8; HBM moves 1e6 bytes/us, a port 1e5 bytes/us.
 constexpr double sm_rate = 1e6, gpu_rate = 1e8, hbm_rate = 1e6, port_rate = 1e5;
@@ -141,5 +141,5 @@ TEST(Bound, LayerOfFewTokensIsBoundByItsWeights) {
   EXPECT_DOUBLE_EQ(bound(layer, 4), 2.0 * 8192 * (8192.0 + 2 * 1024 + 8192 + 3 * 28672) / 4 / hbm_rate);
 }
 
-}  // namespace
+}  // namespace bound_test
 }  // namespace weft::scenarios

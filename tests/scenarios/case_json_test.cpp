@@ -7,7 +7,7 @@
 #include "tests/models/error_of.hpp"
 
 namespace weft::scenarios {
-namespace {
+namespace case_json_test {
 
 using nlohmann::json;
 
@@ -266,5 +266,5 @@ TEST(CaseJson, WhatIsNoObjectIsAnError) {
   EXPECT_NE(error_with(pair_case, "/workload", "gemm"), "");
 }
 
-}  // namespace
+}  // namespace case_json_test
 }  // namespace weft::scenarios

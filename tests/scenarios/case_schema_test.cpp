@@ -14,7 +14,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::scenarios {
-namespace {
+namespace case_schema_test {
 
 std::string text_of(const std::string& path) {
   std::stringstream text;
@@ -29,5 +29,5 @@ TEST(CaseSchema, IsThatOfThePages) {
   EXPECT_EQ(text_of(path), schema);
 }
 
-}  // namespace
+}  // namespace case_schema_test
 }  // namespace weft::scenarios

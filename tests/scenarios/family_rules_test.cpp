@@ -10,7 +10,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios {
-namespace {
+namespace family_rules_test {
 
 TEST(FamilyRules, NamesAreDifferent) {
   std::set<std::string_view> names;
@@ -52,5 +52,5 @@ TEST(FamilyRules, OpenChoicesHaveValues) {
     }
 }
 
-}  // namespace
+}  // namespace family_rules_test
 }  // namespace weft::scenarios

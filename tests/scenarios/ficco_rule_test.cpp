@@ -5,7 +5,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios {
-namespace {
+namespace ficco_rule_test {
 
 // 1e8 flops a us: the threshold of 12.5 ms is 1.25e12 operations, five times that 6.25e12.
 Ficco rule(std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -24,5 +24,5 @@ TEST(FiccoRule, TakesTheScheduleOfTheGemmsSize) {
   EXPECT_EQ(large, (Ficco{FiccoCompute::hetero, FiccoGemm::unfused, FiccoChunks::rows, FiccoTransport::copy_engine}));
 }
 
-}  // namespace
+}  // namespace ficco_rule_test
 }  // namespace weft::scenarios

@@ -12,7 +12,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios {
-namespace {
+namespace likely_hybrids_test {
 
 const SearchSpace space{.max_ctas = {8}, .gemm_sms = {60}};
 
@@ -22,7 +22,7 @@ std::vector<std::string> names_of(const std::vector<ScheduleChoice>& choices) {
   return names;
 }
 
-auto kind_of(const ScheduleChoice& choice) {
+auto traits_of(const ScheduleChoice& choice) {
   const auto& hybrid = std::get<Hybrid>(choice.family);
   return std::tuple(hybrid.trigger, hybrid.mover, hybrid.pieces, hybrid.sums == HybridSums::in_gemm);
 }
@@ -41,17 +41,17 @@ TEST(LikelyHybrids, AreAllThatMakeSenseEachOnce) {
 TEST(LikelyHybrids, BeginWithTheBestOfEveryKind) {
   const PairWorkload pair{PairOp::gemm_reduce_scatter, 4096, 4096, 4096};
   const std::vector<ScheduleChoice> likely = likely_hybrids(pair, 4, space, round_machine());
-  std::set<decltype(kind_of(likely.front()))> kinds;
-  for (const ScheduleChoice& choice : likely) kinds.insert(kind_of(choice));
-  std::set<decltype(kind_of(likely.front()))> first;
-  for (std::size_t i = 0; i < kinds.size(); ++i) first.insert(kind_of(likely[i]));
+  std::set<decltype(traits_of(likely.front()))> kinds;
+  for (const ScheduleChoice& choice : likely) kinds.insert(traits_of(choice));
+  std::set<decltype(traits_of(likely.front()))> first;
+  for (std::size_t i = 0; i < kinds.size(); ++i) first.insert(traits_of(likely[i]));
   EXPECT_EQ(first.size(), kinds.size());
   const auto time_us = [&](const ScheduleChoice& choice) {
     return estimated_hybrid_us(pair, 4, choice, round_machine());
   };
   for (std::size_t i = 0; i < kinds.size(); ++i)
     for (const ScheduleChoice& other : likely)
-      if (kind_of(other) == kind_of(likely[i])) {
+      if (traits_of(other) == traits_of(likely[i])) {
         EXPECT_LE(time_us(likely[i]), time_us(other)) << describe(other);
       }
 }
@@ -87,5 +87,5 @@ TEST(LikelyHybrids, ImbalancedRowsHaveAnEstimateToo) {
     EXPECT_GT(estimated_hybrid_us(pair, 4, choice, round_machine()), 0) << describe(choice);
 }
 
-}  // namespace
+}  // namespace likely_hybrids_test
 }  // namespace weft::scenarios

@@ -9,7 +9,7 @@
 #include "tests/temporary_folder.hpp"
 
 namespace weft::scenarios {
-namespace {
+namespace model_config_test {
 
 using nlohmann::json;
 
@@ -258,5 +258,5 @@ TEST(ModelConfig, AMissingFileIsNamed) {
   EXPECT_EQ(error_of([] { read_model_config("no/such/config.json"); }).rfind("no/such/config.json", 0), 0);
 }
 
-}  // namespace
+}  // namespace model_config_test
 }  // namespace weft::scenarios

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace weft::scenarios {
-namespace {
+namespace parts_test {
 
 TEST(Parts, OfAPairAreItsWholeGemmAndTheCollectiveOfItsResult) {
   const Parts parts = *parts_of(PairWorkload{PairOp::gemm_reduce_scatter, 1024, 512, 256});
@@ -25,5 +25,5 @@ TEST(Parts, OfAConcurrentPairHaveItsBytes) {
 
 TEST(Parts, OfAWorkloadThatIsNoPairAreNone) { EXPECT_FALSE(parts_of(GemmWorkload{1, 1, 1})); }
 
-}  // namespace
+}  // namespace parts_test
 }  // namespace weft::scenarios

@@ -8,7 +8,7 @@
 #include "tests/temporary_folder.hpp"
 
 namespace weft::scenarios {
-namespace {
+namespace question_text_test {
 
 using testing::ElementsAre;
 using testing::StartsWith;
@@ -105,5 +105,5 @@ TEST(QuestionText, Fp8IsCountedAsBf16WhereTheGpusHaveNone) {
   EXPECT_EQ(as_machine_computes(scenario, machine).model, scenario.model);
 }
 
-}  // namespace
+}  // namespace question_text_test
 }  // namespace weft::scenarios

@@ -14,7 +14,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::scenarios {
-namespace {
+namespace rank_rows_test {
 
 using testing::ElementsAre;
 
@@ -134,5 +134,5 @@ TEST(RankRows, WithoutCommunicationTheExchangeIsLeftOut) {
   EXPECT_EQ(all_of_kind<Gemm>(schedule).size(), 1u);
 }
 
-}  // namespace
+}  // namespace rank_rows_test
 }  // namespace weft::scenarios

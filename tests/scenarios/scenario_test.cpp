@@ -11,7 +11,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::scenarios {
-namespace {
+namespace scenario_test {
 
 using nlohmann::json;
 using testing::ElementsAre;
@@ -207,5 +207,5 @@ TEST(Scenario, AMissingModelOrFileIsNamed) {
   EXPECT_NE(error_of([] { read_scenario("no/such/scenario.json"); }).find("no/such/scenario.json"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace scenario_test
 }  // namespace weft::scenarios

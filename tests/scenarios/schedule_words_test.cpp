@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 namespace weft::scenarios {
-namespace {
+namespace schedule_words_test {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -76,5 +76,5 @@ TEST_F(OtherSoftware, NeedsMachinesThatItRunsOn) {
   EXPECT_THAT(of(Signaling{}), ElementsAre("FlashOverlap"));  // over NCCL
 }
 
-}  // namespace
+}  // namespace schedule_words_test
 }  // namespace weft::scenarios

@@ -9,7 +9,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios {
-namespace {
+namespace search_test {
 
 using testing::ElementsAre;
 
@@ -307,5 +307,5 @@ TEST(Rank, WhatIsAssumedIsAdvisedOnlyWhereEverythingIs) {
   EXPECT_EQ(ranked("published").advice().request.id, "published");
 }
 
-}  // namespace
+}  // namespace search_test
 }  // namespace weft::scenarios

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace weft::scenarios {
-namespace {
+namespace transfer_bound_test {
 
 constexpr Bytes bytes = 8'000'000;
 
@@ -58,5 +58,5 @@ TEST(PullBound, IsThatOfTheBusiestLinkOfTheRoutes) {
   EXPECT_DOUBLE_EQ(pull_bound_us(fabric_of(FabricKind::pcie), all, 8), 16.0 * bytes / 4e4);
 }
 
-}  // namespace
+}  // namespace transfer_bound_test
 }  // namespace weft::scenarios

@@ -12,7 +12,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace all_reduce_norm_test {
 
 Buffer buffer(const std::string& name, std::int64_t rows, std::int64_t columns, Memory memory = Memory::local) {
   return {.name = name, .rows = rows, .columns = columns, .dtype = DataType::bf16, .memory = memory, .layout = {}};
@@ -172,5 +172,5 @@ TEST(AllReduceNorm, BadSlicesAreRefused) {
             "operations[0].all_reduce_norm.residual: expected 64 x 1024, got 32 x 1024");
 }
 
-}  // namespace
+}  // namespace all_reduce_norm_test
 }  // namespace weft::sim

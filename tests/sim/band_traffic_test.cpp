@@ -8,7 +8,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace band_traffic_test {
 
 constexpr std::int64_t rows = 32 * own_tile_m, columns = 4096, depth = 512;
 constexpr double b_bytes = 2.0 * columns * depth, c_bytes = 2.0 * rows * columns, a_bytes = 2.0 * rows * depth;
@@ -101,5 +101,5 @@ TEST(BandTraffic, IsNoneOfWhateverElse) {
   EXPECT_EQ(read_again(schedule, b_bytes / 2), 0);  // by the library's kernel
 }
 
-}  // namespace
+}  // namespace band_traffic_test
 }  // namespace weft::sim

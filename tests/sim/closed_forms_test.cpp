@@ -7,7 +7,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace closed_forms_test {
 
 using namespace scenarios;
 
@@ -266,5 +266,5 @@ TEST(ClosedForm, LinkBoundDecompositionIsTheFirstChunksAndTheTransfers) {
   EXPECT_LE(total_us, hidden_us + gemm_us + chunks * join_gap_us);
 }
 
-}  // namespace
+}  // namespace closed_forms_test
 }  // namespace weft::sim

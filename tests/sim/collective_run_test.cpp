@@ -8,7 +8,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace collective_run_test {
 
 // 4 channels, 5 us until the first byte, then 1000 bytes in 20 us: 50 bytes/us.
 constexpr CollectiveTiming timing{.latency_us = 5, .transfer_us = 20, .ctas = 4, .cluster = 1, .port_bytes = 1000};
@@ -180,5 +180,5 @@ TEST(CollectiveRun, HoldsItsSmsFromItsOwnDispatchToItsEnd) {
   EXPECT_EQ(run.sms[0].busy_sms(), 0);
 }
 
-}  // namespace
+}  // namespace collective_run_test
 }  // namespace weft::sim

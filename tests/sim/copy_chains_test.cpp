@@ -10,7 +10,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace copy_chains_test {
 
 /// Pulls from these places, each of so many rows, one after the other.
 Schedule pulls(int gpus, const std::vector<int>& places, const std::vector<std::int64_t>& rows) {
@@ -172,5 +172,5 @@ TEST(CopyChains, AreOnlyCopiesOfPeersOneAfterTheOther) {
   EXPECT_FALSE(are_chains(schedule, machine));
 }
 
-}  // namespace
+}  // namespace copy_chains_test
 }  // namespace weft::sim

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace weft::sim {
-namespace {
+namespace copy_order_test {
 
 Operation pull(StreamId stream, std::vector<After> after = {}) {
   Copy copy;
@@ -58,5 +58,5 @@ TEST(CrossesRanks, OnlyCopyEngineCopiesBetweenGpus) {
   EXPECT_FALSE(is_peer_copy(Gemm{}));
 }
 
-}  // namespace
+}  // namespace copy_order_test
 }  // namespace weft::sim

@@ -6,7 +6,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace critical_path_test {
 
 using namespace scenarios;
 
@@ -62,5 +62,5 @@ TEST(CriticalPath, IsThatOfTheSlowestRank) {
   EXPECT_NE(SimulatedExecutor().run(schedule, machine).limited_by, Limit::compute);
 }
 
-}  // namespace
+}  // namespace critical_path_test
 }  // namespace weft::sim

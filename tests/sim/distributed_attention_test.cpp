@@ -19,7 +19,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace distributed_attention_test {
 
 using namespace scenarios;
 using ::testing::HasSubstr;
@@ -284,5 +284,5 @@ TEST(DistributedAttention, RefusesWhatCannotBeCut) {
             "schedule.sm_margin: expected fewer than the 16 SMs of test-machine, got 16");
 }
 
-}  // namespace
+}  // namespace distributed_attention_test
 }  // namespace weft::sim

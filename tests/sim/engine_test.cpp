@@ -7,7 +7,7 @@
 #include <random>
 
 namespace weft::sim {
-namespace {
+namespace engine_test {
 
 using ::testing::ElementsAre;
 
@@ -212,5 +212,5 @@ TEST(Engine, ComesToNoTimeThatCouldWrap) {
   EXPECT_THROW(recorder.engine.run(), InputError);
 }
 
-}  // namespace
+}  // namespace engine_test
 }  // namespace weft::sim

@@ -10,7 +10,7 @@
 #include "sim/simulated_executor.hpp"
 
 namespace weft::sim {
-namespace {
+namespace executor_rules_test {
 
 using testing::Contains;
 using testing::ElementsAre;
@@ -123,5 +123,5 @@ TEST(ExecutorRules, LetNobodyWaitWhereRanksDoNotMeet) {
   EXPECT_THAT(broken_rules(schedule, trace), ElementsAre(HasSubstr("spans over 72")));
 }
 
-}  // namespace
+}  // namespace executor_rules_test
 }  // namespace weft::sim

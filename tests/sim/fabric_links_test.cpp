@@ -10,7 +10,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace fabric_links_test {
 
 using namespace scenarios;
 
@@ -186,5 +186,5 @@ INSTANTIATE_TEST_SUITE_P(Fabrics, OnEveryFabric,
                            return std::string(name_of(row.param.kind)) + (row.param.peer_access ? "" : "_staged");
                          });
 
-}  // namespace
+}  // namespace fabric_links_test
 }  // namespace weft::sim

@@ -6,7 +6,7 @@
 #include <random>
 
 namespace weft::sim {
-namespace {
+namespace fluid_pool_test {
 
 using ::testing::DoubleEq;
 using ::testing::ElementsAre;
@@ -331,5 +331,5 @@ TEST(FluidPool, TransferThroughAResourceOfNoCapacityNeverEndsButDoesNotHang) {
   EXPECT_DOUBLE_EQ(transfers.end_us(other), 10);
 }
 
-}  // namespace
+}  // namespace fluid_pool_test
 }  // namespace weft::sim

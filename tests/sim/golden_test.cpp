@@ -15,7 +15,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::sim {
-namespace {
+namespace golden_test {
 
 using namespace scenarios;
 
@@ -111,5 +111,5 @@ TEST(Golden, StagedAttention) {
 TEST(Golden, FlashOverlap) { compare_with_golden("flashoverlap", by_hand("flashoverlap_gemm_reduce_scatter")); }
 TEST(Golden, Ficco) { compare_with_golden("ficco", by_hand("ficco_uniform_fused_2d")); }
 
-}  // namespace
+}  // namespace golden_test
 }  // namespace weft::sim

@@ -11,7 +11,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace kernel_launch_test {
 
 constexpr std::int64_t rows = 1024, columns = 512, depth = 256;
 
@@ -425,5 +425,5 @@ TEST(KernelLaunch, OfAClusterThatFitsNoGpcIsRefused) {
             "GPC");
 }
 
-}  // namespace
+}  // namespace kernel_launch_test
 }  // namespace weft::sim

@@ -7,7 +7,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace l2_state_test {
 
 constexpr std::int64_t side = 1024;
 constexpr double square_bytes = 2.0 * side * side;
@@ -52,5 +52,5 @@ TEST(L2State, HasLostWhatAGemmAddsToBehindWhatItReadsFirst) {
   EXPECT_EQ(of_sum(2.9).hbm_bytes, 3 * square_bytes);  // what is written right after it was read is not moved again
 }
 
-}  // namespace
+}  // namespace l2_state_test
 }  // namespace weft::sim

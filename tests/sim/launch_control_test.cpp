@@ -14,7 +14,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::sim {
-namespace {
+namespace launch_control_test {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -219,5 +219,5 @@ TEST(Deadlock, WaitsThatHoldSmsOnlyLookAtTheirCounter) {
             "operations[0].wait.held_sms: expected 0: only a spinning kernel holds SMs");
 }
 
-}  // namespace
+}  // namespace launch_control_test
 }  // namespace weft::sim

@@ -6,7 +6,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace local_copy_test {
 
 constexpr double setup_us = 1;  // copy_engines.local_setup
 
@@ -45,5 +45,5 @@ TEST(LocalCopy, OfMoreThanTheL2HoldsIsHeldByTheMemory) {
   EXPECT_NEAR(copy_us(with_pages_at(800), 10'000), setup_us + 2 * 10'000 * 4096 / 1000e3, 0.1);
 }
 
-}  // namespace
+}  // namespace local_copy_test
 }  // namespace weft::sim

@@ -6,7 +6,7 @@
 #include <random>
 
 namespace weft::sim {
-namespace {
+namespace max_min_test {
 
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
@@ -140,5 +140,5 @@ TEST(MaxMin, OrderOfFlowsDoesNotMatter) {
   }
 }
 
-}  // namespace
+}  // namespace max_min_test
 }  // namespace weft::sim

@@ -8,7 +8,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace mix_clock_test {
 
 using namespace scenarios;
 
@@ -94,5 +94,5 @@ TEST(MixClock, HasNoLimitWithoutPower) {
   EXPECT_EQ(executor.clock_of_mix_MHz({hot}, test_machine()), test_machine().gpu.max_clock_MHz);
 }
 
-}  // namespace
+}  // namespace mix_clock_test
 }  // namespace weft::sim

@@ -10,7 +10,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace observer_test {
 
 using namespace scenarios;
 
@@ -130,5 +130,5 @@ TEST(PowerTrack, IsIdleWithoutWorkAndAddsUpWhatLastsTogether) {
   EXPECT_EQ(track.points, (std::vector<TrackPoint>{{0, 100}, {1, 300}, {2, 400}, {3, 200}, {4, 100}}));
 }
 
-}  // namespace
+}  // namespace observer_test
 }  // namespace weft::sim

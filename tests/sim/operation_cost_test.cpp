@@ -7,7 +7,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace operation_cost_test {
 
 /// Of an all-reduce of 1 MB on two GPUs, with `count` of them in the schedule.
 double all_reduce_us(Transport transport, int count) {
@@ -34,5 +34,5 @@ TEST(OperationCost, AmongOthersTheLibrarysCollectivesAreColdAndOnesOwnAreNot) {
   EXPECT_EQ(all_reduce_us(Transport::peer_kernel, 2), all_reduce_us(Transport::peer_kernel, 1));
 }
 
-}  // namespace
+}  // namespace operation_cost_test
 }  // namespace weft::sim

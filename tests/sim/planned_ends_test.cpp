@@ -6,7 +6,7 @@
 #include <random>
 
 namespace weft::sim {
-namespace {
+namespace planned_ends_test {
 
 /// The flow whose end comes first, by looking at all of them.
 int first_of(const std::map<int, PlannedEnd>& ends) {
@@ -63,5 +63,5 @@ TEST(PlannedEnds, EqualTimesComeInTheOrderOfTheirPlaces) {
   EXPECT_EQ(planned.first().flow, 1);
 }
 
-}  // namespace
+}  // namespace planned_ends_test
 }  // namespace weft::sim

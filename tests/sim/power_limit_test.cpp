@@ -7,7 +7,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace power_limit_test {
 
 using namespace scenarios;
 
@@ -67,5 +67,5 @@ TEST(PowerLimit, ALowGuessEndsAtTheHighestClockWhereThatIsWithinTheLimit) {
   }
 }
 
-}  // namespace
+}  // namespace power_limit_test
 }  // namespace weft::sim

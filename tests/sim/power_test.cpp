@@ -9,7 +9,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace power_test {
 
 using namespace scenarios;
 
@@ -300,5 +300,5 @@ TEST(Priority, OnAnOrdinaryStreamACollectiveGoesBehindTheNextGemm) {
   EXPECT_GT(start_of_first_collective(false), 0.9);
 }
 
-}  // namespace
+}  // namespace power_test
 }  // namespace weft::sim

@@ -14,7 +14,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace random_schedules_test {
 
 using namespace scenarios;
 
@@ -202,5 +202,5 @@ TEST(RandomSchedules, DoNotEndEarlierWithMoreToTransfer) {
   }
 }
 
-}  // namespace
+}  // namespace random_schedules_test
 }  // namespace weft::sim

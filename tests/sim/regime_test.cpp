@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace weft::sim {
-namespace {
+namespace regime_test {
 
 Regime regime(const Work& work, Launch launch, int ranks, double starts_first = 0) {
   Schedule schedule;
@@ -32,5 +32,5 @@ TEST(Regime, WhatStartsInAnotherOrderEachTimeRaces) {
   EXPECT_EQ(regime(Collective{}, Launch::graph, 1, 0.5), Regime::racing);
 }
 
-}  // namespace
+}  // namespace regime_test
 }  // namespace weft::sim

@@ -9,7 +9,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::sim {
-namespace {
+namespace schedule_run_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -306,5 +306,5 @@ TEST(ScheduleRun, NobodyHoldsMoreSmsThanThereAre) {
       ThrowsMessage<InputError>(HasSubstr("wait.held_sms")));
 }
 
-}  // namespace
+}  // namespace schedule_run_test
 }  // namespace weft::sim

@@ -5,7 +5,7 @@
 #include <set>
 
 namespace weft::sim {
-namespace {
+namespace skew_test {
 
 TEST(Lateness, LiesBetweenTheEarliestAndTheLatestAndDiffersByRank) {
   for (int occasion = 0; occasion < 20; ++occasion) {
@@ -20,5 +20,5 @@ TEST(Lateness, LiesBetweenTheEarliestAndTheLatestAndDiffersByRank) {
   }
 }
 
-}  // namespace
+}  // namespace skew_test
 }  // namespace weft::sim

@@ -5,7 +5,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace sm_layout_test {
 
 using ::testing::ElementsAre;
 
@@ -45,5 +45,5 @@ TEST(SmLayout, ARoundBeginsWithSmsThatAreAPairByThemselves) {
   EXPECT_THAT(layout.round_of(4), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
-}  // namespace
+}  // namespace sm_layout_test
 }  // namespace weft::sim

@@ -12,7 +12,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::sim {
-namespace {
+namespace sm_placement_test {
 
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
@@ -120,5 +120,5 @@ TEST(SmPlacement, AskingForMoreThanThereIsRoomForChangesNothing) {
   }
 }
 
-}  // namespace
+}  // namespace sm_placement_test
 }  // namespace weft::sim

@@ -8,7 +8,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace sm_pool_test {
 
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
@@ -211,5 +211,5 @@ TEST_F(SmPoolTest, WithdrawnGridNoLongerHoldsBackThoseBehind) {
   EXPECT_THAT(small.start_times, ElementsAre(30));
 }
 
-}  // namespace
+}  // namespace sm_pool_test
 }  // namespace weft::sim

@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace weft::sim {
-namespace {
+namespace stream_order_test {
 
 constexpr Picoseconds chain_spread{7}, fork_spread{2}, before_copy{3}, signal{5};
 
@@ -114,5 +114,5 @@ TEST(StreamOrder, ACopyBehindACopyBeginsLaterWhereItWaitsForOthersToo) {
   }
 }
 
-}  // namespace
+}  // namespace stream_order_test
 }  // namespace weft::sim

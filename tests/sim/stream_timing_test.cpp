@@ -5,7 +5,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace stream_timing_test {
 
 /// Of a collective and something else that begin a graph on two GPUs together.
 double starts_first(bool is_created_first, Condition condition) {
@@ -32,5 +32,5 @@ TEST(StreamTiming, UnderLoadACollectiveThatWasCreatedFirstStartsFirstAndALaterOn
   EXPECT_DOUBLE_EQ(starts_first(false, Condition::sustained), 0.25);
 }
 
-}  // namespace
+}  // namespace stream_timing_test
 }  // namespace weft::sim

@@ -8,7 +8,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace tiled_kernel_test {
 
 constexpr CtaShape whole_sm{1024, 1, 1};
 constexpr double tile_us = 10;
@@ -436,5 +436,5 @@ TEST(TiledKernel, UrgentKernelEntersAPersistentKernelOnlyInItsTail) {
   EXPECT_DOUBLE_EQ(start_of_urgent_kernel(TileScheduler::static_persistent), 3);
 }
 
-}  // namespace
+}  // namespace tiled_kernel_test
 }  // namespace weft::sim

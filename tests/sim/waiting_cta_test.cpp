@@ -8,7 +8,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
-namespace {
+namespace waiting_cta_test {
 
 constexpr int tile = 128;
 constexpr GemmKernel kernel{.tile_m = tile, .tile_n = tile, .tile_k = 64, .stages = 4};
@@ -67,5 +67,5 @@ TEST(WaitingCta, IsNoneWhereNoKernelWaitsOrSignals) {
   EXPECT_LT(end_of_wait(Signal{.counter = 0, .path = SignalPath::copied_word}, 1023), 0.5);
 }
 
-}  // namespace
+}  // namespace waiting_cta_test
 }  // namespace weft::sim

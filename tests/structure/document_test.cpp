@@ -9,7 +9,7 @@
 #include "tests/structure/source_file.hpp"
 
 namespace weft::tests {
-namespace {
+namespace document_test {
 
 namespace fs = std::filesystem;
 using testing::IsEmpty;
@@ -106,5 +106,5 @@ TEST(Readme, ShowsTheProgramThatIsBuiltAgainstTheInstalledLibrary) {
             read_source(project_root() / "tests/consumer/main.cpp").lines);
 }
 
-}  // namespace
+}  // namespace document_test
 }  // namespace weft::tests

@@ -10,7 +10,7 @@
 #include "tests/structure/source_file.hpp"
 
 namespace weft::tests {
-namespace {
+namespace include_test {
 
 using testing::IsEmpty;
 
@@ -202,6 +202,17 @@ TEST(SourceFiles, OfStudiesMakeNoExecutor) {
               IsEmpty());
 }
 
+// Test programs are compiled several files at a time, in which names without a namespace of their file would meet.
+TEST(SourceFiles, OfTestsHaveANamespaceOfTheirOwn) {
+  std::vector<std::string> found;
+  for (const SourceFile& file : source_files()) {
+    if (file.folder != "tests" || !file.has_extension("_test.cpp")) continue;
+    const std::string own = "namespace " + std::filesystem::path(file.path).stem().string() + " {";
+    if (std::ranges::find(file.lines, own) == file.lines.end()) found.push_back(file.path + ": expected " + own);
+  }
+  EXPECT_THAT(found, IsEmpty());
+}
+
 TEST(SourceFiles, HaveAtMost500Lines) {
   std::vector<std::string> found;
   for (const SourceFile& file : source_files())
@@ -209,5 +220,5 @@ TEST(SourceFiles, HaveAtMost500Lines) {
   EXPECT_THAT(found, IsEmpty());
 }
 
-}  // namespace
+}  // namespace include_test
 }  // namespace weft::tests

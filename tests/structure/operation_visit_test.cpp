@@ -10,7 +10,7 @@
 #include "tests/structure/source_file.hpp"
 
 namespace weft::tests {
-namespace {
+namespace operation_visit_test {
 
 using testing::Each;
 using testing::IsEmpty;
@@ -91,5 +91,5 @@ TEST(VisitsOfOperations, ListKindsByName) {
               Each(StartsWith("models/schedule/schedule_json_reader.cpp:")));
 }
 
-}  // namespace
+}  // namespace operation_visit_test
 }  // namespace weft::tests

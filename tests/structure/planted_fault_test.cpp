@@ -9,7 +9,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::tests {
-namespace {
+namespace planted_fault_test {
 
 std::string text_of(const std::string& path) {
   std::ifstream file(source_folder() + "/" + path);
@@ -27,5 +27,5 @@ TEST(PlantedFaults, FindTheirPlacesInTheSources) {
   }
 }
 
-}  // namespace
+}  // namespace planted_fault_test
 }  // namespace weft::tests

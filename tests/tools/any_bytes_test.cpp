@@ -32,7 +32,7 @@
 #include "tests/temporary_folder.hpp"
 
 namespace weft::tests {
-namespace {
+namespace any_bytes_test {
 
 namespace fs = std::filesystem;
 
@@ -232,5 +232,5 @@ TEST(AnyBytesOfACompiledTable, AreTheTextsAnswerOrNone) {
   unsetenv("XDG_CACHE_HOME");
 }
 
-}  // namespace
+}  // namespace any_bytes_test
 }  // namespace weft::tests

@@ -11,7 +11,7 @@
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
-namespace {
+namespace bad_input_test {
 
 using testing::HasSubstr;
 using testing::StartsWith;
@@ -202,5 +202,5 @@ INSTANTIATE_TEST_SUITE_P(Commands, WithoutCuda,
 
 INSTANTIATE_TEST_SUITE_P(Rows, RefusedInput, testing::ValuesIn(rows), [](const auto& row) { return row.param.claim; });
 
-}  // namespace
+}  // namespace bad_input_test
 }  // namespace weft::tests

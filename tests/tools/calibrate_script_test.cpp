@@ -10,7 +10,7 @@
 #include "tests/temporary_folder.hpp"
 
 namespace weft::tests {
-namespace {
+namespace calibrate_script_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -145,5 +145,5 @@ TEST_F(CalibrateScript, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(calls(), ElementsAre());
 }
 
-}  // namespace
+}  // namespace calibrate_script_test
 }  // namespace weft::tests

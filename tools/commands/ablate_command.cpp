@@ -8,13 +8,13 @@
 namespace weft::tools::commands {
 namespace {
 
-struct Options {
+struct AblateOptions {
   std::vector<std::string> files;
   std::string machine;
   Output output;
 };
 
-void run(const Options& options) {
+void run_ablate(const AblateOptions& options) {
   options.output.require_writable();
   const Machine machine = read_machine(machine_path(options.machine));
   const std::vector<evidence::MeasuredCase> measured = evidence::read_measurements(options.files);
@@ -26,7 +26,7 @@ void run(const Options& options) {
 
 void add_ablate_command(CLI::App& app) {
   auto [command, options] =
-      add_command(app, "ablate", "Errors of predictions with each mechanism of the simulator switched off", run);
+      add_command(app, "ablate", "Errors of predictions with each mechanism of the simulator switched off", run_ablate);
   reads(command.add_option("MEASUREMENTS", options.files, "Files that weft measure wrote"))->required();
   reads_machine(command.add_option("--machine", options.machine, "Name or path of a machine profile"))->required();
   options.output.add_to(command, "Write the table as one JSON object");

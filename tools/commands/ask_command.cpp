@@ -9,11 +9,11 @@
 namespace weft::tools::commands {
 namespace {
 
-struct Options {
+struct AskOptions {
   std::string questions, out, dtype{name_of(DataType::bf16)};
 };
 
-void run(const Options& options) {
+void run_ask(const AskOptions& options) {
   const std::vector<MatrixSize> sizes = evidence::read_library_questions(options.questions);
   const auto factors = from_name<DataType>(options.dtype, "--dtype");
   require_writable(options.out);
@@ -31,7 +31,7 @@ void run(const Options& options) {
 
 void add_ask_command(CLI::App& app) {
   auto [command, options] =
-      add_command(app, "ask", "Ask the GEMM library of this machine which kernels it would take", run);
+      add_command(app, "ask", "Ask the GEMM library of this machine which kernels it would take", run_ask);
   reads(command.add_option("QUESTIONS", options.questions, "Lines \"m n k\", as weft plan writes them"))->required();
   writes(
       command.add_option("--out", options.out, "Answers (JSON lines), as weft calibrate --library-answers reads them"))

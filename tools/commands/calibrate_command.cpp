@@ -16,14 +16,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct CalibrateOptions {
   std::vector<fs::path> files, error_files;
   std::string base, library_answers;
   fs::path out;
   Output output;
 };
 
-evidence::CalibrationEvidence evidence_of(const Options& options, const Machine& base) {
+evidence::CalibrationEvidence evidence_of(const CalibrateOptions& options, const Machine& base) {
   evidence::CalibrationEvidence evidence{.fitted = evidence::read_measured_files(options.files)};
   for (const fs::path& file : options.error_files) evidence.errors.push_back({file, evidence::read_measurements(file)});
   if (!options.library_answers.empty())
@@ -46,13 +46,13 @@ Progress progress_of_cases() {
   };
 }
 
-void require_evidence(const Options& options) {
+void require_evidence(const CalibrateOptions& options) {
   if (!options.files.empty()) return;
   if (options.error_files.empty()) throw InputError("MEASUREMENTS", "expected files to fit to, or --errors");
   if (!options.library_answers.empty()) throw InputError("--library-answers", "expected MEASUREMENTS beside it");
 }
 
-void run(const Options& options) {
+void run_calibrate(const CalibrateOptions& options) {
   require_evidence(options);
   require_writable(options.out);
   const fs::path base = machine_path(options.base);
@@ -67,7 +67,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_calibrate_command(CLI::App& app) {
-  auto [command, options] = add_command(app, "calibrate", "Fit a machine profile to measurements", run);
+  auto [command, options] = add_command(app, "calibrate", "Fit a machine profile to measurements", run_calibrate);
   reads(command.add_option("MEASUREMENTS", options.files,
                            "Files that weft measure wrote; without any, only the error bands are replaced"));
   reads_machine(command.add_option("--base", options.base, "Name or path of the profile whose numbers are replaced"))

@@ -10,7 +10,7 @@
 namespace weft::tools::commands {
 namespace {
 
-struct Options {
+struct CheckOptions {
   std::string schedule;
   Output output;
 };
@@ -25,7 +25,7 @@ report::Report report_of(const Schedule& schedule, const std::string& meaning) {
               {"schedule", schedule.name}, {"valid", true}, {"deadlocks", 0}, {"races", 0}, {"meaning", meaning}}};
 }
 
-void run(const Options& options) {
+void run_check(const CheckOptions& options) {
   options.output.require_writable();
   const Schedule schedule = read_schedule(options.schedule);  // valid, no deadlock, no race
   try {
@@ -39,7 +39,7 @@ void run(const Options& options) {
 
 void add_check_command(CLI::App& app) {
   auto [command, options] = add_command(
-      app, "check", "Is a schedule file right: valid, no deadlock, no race, does it mean what it says?", run);
+      app, "check", "Is a schedule file right: valid, no deadlock, no race, does it mean what it says?", run_check);
   reads(command.add_option("SCHEDULE", options.schedule, "Schedule file (weft.schedule/1)"))->required();
   options.output.add_to(command, "Write what was checked");
 }

@@ -14,12 +14,12 @@ namespace weft::tools::commands {
 
 namespace {
 
-struct Options {
+struct CompareOptions {
   std::string predicted, measured, trace, svg;
   Output output;
 };
 
-void run(const Options& options) {
+void run_compare(const CompareOptions& options) {
   for (const std::string& path : {options.trace, options.svg}) require_writable(path);
   options.output.require_writable();
   Trace predicted = read_trace(options.predicted);
@@ -40,7 +40,8 @@ void run(const Options& options) {
 }  // namespace
 
 void add_compare_command(CLI::App& app) {
-  auto [command, options] = add_command(app, "compare", "Compare two traces of one schedule, span by span", run);
+  auto [command, options] =
+      add_command(app, "compare", "Compare two traces of one schedule, span by span", run_compare);
   reads(command.add_option("PREDICTED", options.predicted, "Trace of weft simulate"))->required();
   reads(command.add_option("MEASURED", options.measured, "Trace of weft run"))->required();
   writes(command.add_option("--trace", options.trace, "Write both runs into this file, for https://ui.perfetto.dev"));

@@ -7,12 +7,12 @@
 namespace weft::tools::commands {
 namespace {
 
-struct Options {
+struct DoctorOptions {
   Output output;
   double time_limit_s = 20;
 };
 
-void run(const Options& options) {
+void run_doctor(const DoctorOptions& options) {
   options.output.require_writable();
   options.output.write(calibration::report::doctor_report(calibration::examine(options.time_limit_s)));
 }
@@ -21,7 +21,7 @@ void run(const Options& options) {
 
 void add_doctor_command(CLI::App& app) {
   auto [command, options] =
-      add_command(app, "doctor", "Which schedules this machine can run, and why not the others", run);
+      add_command(app, "doctor", "Which schedules this machine can run, and why not the others", run_doctor);
   options.output.add_to(command, "Write what was found");
   command.add_option("--time-limit", options.time_limit_s, "Seconds for each schedule")
       ->check(CLI::PositiveNumber)

@@ -10,7 +10,7 @@
 namespace weft::tools::commands {
 namespace {
 
-struct Options {
+struct DrawOptions {
   std::uint64_t seed = 0;
   std::filesystem::path out;
   std::vector<int> gpus{2, 4};
@@ -18,7 +18,7 @@ struct Options {
 };
 
 /// Draws all before it writes any, so that a number of GPUs that is refused leaves nothing behind.
-void run(const Options& options) {
+void run_draw(const DrawOptions& options) {
   const auto priorities = options.both_priorities ? evidence::Priorities::both : evidence::Priorities::urgent;
   std::vector<std::vector<scenarios::Case>> drawn;
   for (const int gpus : options.gpus) drawn.push_back(evidence::draw_cases(options.seed, gpus, priorities));
@@ -33,7 +33,7 @@ void run(const Options& options) {
 
 void add_draw_command(CLI::App& app) {
   auto [command, options] =
-      add_command(app, "draw", "Draw a validation set from a seed, before anything is measured", run);
+      add_command(app, "draw", "Draw a validation set from a seed, before anything is measured", run_draw);
   command.add_option("--seed", options.seed, "The same seed draws the same cases on every machine")->required();
   command.add_option("--out", options.out, "Folder for cases_2gpu.jsonl, …")->required()->check(CLI::ExistingDirectory);
   command.add_option("--gpus", options.gpus, "Numbers of GPUs, of 2, 4 and 8; 2,4 where left out")->delimiter(',');

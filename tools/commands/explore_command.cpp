@@ -17,7 +17,7 @@ namespace {
 
 using scenarios::library::FullAnswer;
 
-struct Options {
+struct ExploreOptions {
   scenarios::library::AskedQuestion question;
   std::string trace, schedule, settings, svg, html, measured, space = "likely";
   scenarios::library::AnswerOptions answer;
@@ -26,13 +26,13 @@ struct Options {
 };
 
 /// Errors name the field as the scenario's file has it, or the option.
-InputError as_asked(const InputError& error, const Options& options, const scenarios::Scenario& scenario) {
+InputError as_asked(const InputError& error, const ExploreOptions& options, const scenarios::Scenario& scenario) {
   if (error.field() == "schedule") return InputError("--why", error.expected());
   if (error.field() == "size") return InputError("--size", error.expected());
   return scenarios::as_written(error, scenario).in_file(options.question.what);
 }
 
-FullAnswer answer_of(const Options& options) {
+FullAnswer answer_of(const ExploreOptions& options) {
   auto [scenario, profile] = scenarios::library::read_question(options.question);
   try {
     return {scenario, profile, options.answer};
@@ -42,7 +42,7 @@ FullAnswer answer_of(const Options& options) {
 }
 
 /// A run that is not of these schedules is refused.
-std::string page_of(const FullAnswer& answer, const Options& options, const std::string& empty_page,
+std::string page_of(const FullAnswer& answer, const ExploreOptions& options, const std::string& empty_page,
                     std::optional<Trace> measured) {
   try {
     return answer.page(empty_page, std::move(measured));
@@ -66,7 +66,7 @@ void require_folder(const std::string& path) {
     throw InputError("--settings", "expected a folder, got the file " + shown_name(path));
 }
 
-void run(Options options) {
+void run_explore(ExploreOptions options) {
   options.output.require_writable();
   for (const std::string& path : {options.trace, options.schedule, options.svg, options.html}) require_writable(path);
   const std::string empty_page = options.html.empty() ? "" : scenarios::report::read_report_page("--html");
@@ -98,7 +98,7 @@ void run(Options options) {
 
 void add_explore_command(CLI::App& app) {
   auto [command, options] = add_command(
-      app, "explore", "Does overlap pay for a model or a shape, by which schedule, from which size on?", run);
+      app, "explore", "Does overlap pay for a model or a shape, by which schedule, from which size on?", run_explore);
   reads(command.add_option("MODEL", options.question.what,
                            "A model's config.json or its folder, a scenario file (weft.scenario/1), or words: \"m=4096 "
                            "n=8192 k=3584 op=gemm+all_reduce\""))

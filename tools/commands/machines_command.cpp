@@ -10,26 +10,28 @@
 namespace weft::tools::commands {
 namespace {
 
-struct Options {
+struct MachinesOptions {
   std::string name;
   bool curves = false, points = false;
   Output output;
 };
 
-report::Table table_of(const Options& options) {
+report::Table table_of(const MachinesOptions& options) {
   if (options.name.empty()) return report::all_machines();
   const auto profile = machine_path(options.name);
   return options.curves ? calibration::report::curves_of(read_machine(profile), options.points)
                         : report::numbers_of(profile);
 }
 
-void run(const Options& options) { options.output.write({.sections = {{.table = table_of(options)}}}); }
+void run_machines(const MachinesOptions& options) {
+  options.output.write({.sections = {{.table = table_of(options)}}});
+}
 
 }  // namespace
 
 void add_machines_command(CLI::App& app) {
   auto [command, options] =
-      add_command(app, "machines", "List the machine profiles, or one profile's numbers and sources", run);
+      add_command(app, "machines", "List the machine profiles, or one profile's numbers and sources", run_machines);
   auto* name = command.add_option("NAME", options.name, "Name or path of a profile");
   auto* curves = command.add_flag("--curves", options.curves,
                                   "Published times of collectives beside the predicted ones, curve by curve");

@@ -11,13 +11,13 @@
 namespace weft::tools::commands {
 namespace {
 
-struct Options {
+struct MeasureOptions {
   std::string cases, machine, out, condition{name_of(Condition::sustained)};
   bool in_turn = false;
   calibration::RunOptions run;
 };
 
-void run(Options options) {
+void run_measure(MeasureOptions options) {
   options.run.condition = from_name<Condition>(options.condition, "--condition");
   if (options.in_turn && (options.run.condition != Condition::sustained || options.run.spans))
     throw InputError("--in-turn", "expected neither --condition short nor --kernels beside it");
@@ -35,7 +35,8 @@ void run(Options options) {
 }  // namespace
 
 void add_measure_command(CLI::App& app) {
-  auto [command, options] = add_command(app, "measure", "Measure cases on the GPUs of this machine (JSON lines)", run);
+  auto [command, options] =
+      add_command(app, "measure", "Measure cases on the GPUs of this machine (JSON lines)", run_measure);
   reads(command.add_option("CASES", options.cases, "File of cases, as weft predict reads them"))->required();
   reads_machine(command.add_option("--machine", options.machine, "Profile of this machine"))->required();
   writes(

@@ -11,13 +11,13 @@
 namespace weft::tools::commands {
 namespace {
 
-struct Options {
+struct PlanOptions {
   std::uint64_t seed = 0;
   std::filesystem::path out;
   std::vector<int> gpus{1, 2, 4};
 };
 
-void run(const Options& options) {
+void run_plan(const PlanOptions& options) {
   const std::vector<evidence::PlanFile> plan = evidence::calibration_plan(options.seed, options.gpus);
   for (const evidence::PlanFile& file : plan) {
     const std::filesystem::path path = options.out / (file.name + ".jsonl");
@@ -34,7 +34,7 @@ void run(const Options& options) {
 
 void add_plan_command(CLI::App& app) {
   auto [command, options] =
-      add_command(app, "plan", "Write the cases that calibrate a machine, drawn from a seed", run);
+      add_command(app, "plan", "Write the cases that calibrate a machine, drawn from a seed", run_plan);
   command.add_option("--seed", options.seed, "The same seed draws the same cases on every machine")->required();
   command.add_option("--out", options.out, "Folder for gemm.jsonl, pairs_2gpu.jsonl, …, library_questions.txt")
       ->required()

@@ -22,7 +22,7 @@
 namespace weft::tools::commands {
 namespace {
 
-struct Options {
+struct PredictOptions {
   std::string machine, in, out, schedules;
   bool in_turn = false;
 };
@@ -35,7 +35,7 @@ std::function<void()> progress_of(const std::string& path) {
   return [counter] { counter->add(); };
 }
 
-void run(const Options& options) {
+void run_predict(const PredictOptions& options) {
   const std::filesystem::path profile = machine_path(options.machine);
   const Machine machine = read_machine(profile);
   study::LineOptions lines{.schedules = options.schedules, .grades = read_profile_grades(profile)};
@@ -59,7 +59,7 @@ void run(const Options& options) {
 
 void add_predict_command(CLI::App& app) {
   auto [command, options] =
-      add_command(app, "predict", "Predict the time of each case (JSON lines in, JSON lines out)", run);
+      add_command(app, "predict", "Predict the time of each case (JSON lines in, JSON lines out)", run_predict);
   reads_machine(command.add_option("--machine", options.machine, "Name or path of a machine profile"))->required();
   reads(command.add_option("--in", options.in, "File of cases; standard input where left out"));
   writes(command.add_option("--out", options.out, "File for results, written whole at the end; else standard output"));

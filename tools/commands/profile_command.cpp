@@ -16,14 +16,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ProfileOptions {
   std::string base, gemms, topology;
   std::vector<std::string> logs;
   fs::path out;
   Output output;
 };
 
-evidence::KnownOfServer known_of_server(const Options& options) {
+evidence::KnownOfServer known_of_server(const ProfileOptions& options) {
   evidence::KnownOfServer known;
   for (const std::string& log : options.logs)
     known.logs.push_back({fs::path(log).filename(), evidence::read_nccl_tests_log(log)});
@@ -47,7 +47,7 @@ void write(const nlohmann::ordered_json& base, const fs::path& base_path, const 
   write_text_files(files);
 }
 
-void run(const Options& options) {
+void run_profile(const ProfileOptions& options) {
   if (options.logs.empty() && options.gemms.empty() && options.topology.empty())
     throw InputError("", "expected at least one of --nccl-tests, --gemms and --topology");
   require_writable(options.out);
@@ -68,8 +68,8 @@ void add_profile_command(CLI::App& app) {
   profile->callback([profile] {
     if (profile->get_subcommands().empty()) throw InputError("profile", "expected a command: new");
   });
-  auto [command, options] =
-      add_command(*profile, "new", "From logs and topologies of other tools, and a profile of a machine like it", run);
+  auto [command, options] = add_command(
+      *profile, "new", "From logs and topologies of other tools, and a profile of a machine like it", run_profile);
   reads_machine(command.add_option("--base", options.base, "Name or path of the profile of a machine like it"))
       ->required();
   reads(command.add_option("--nccl-tests", options.logs, "Output of nccl-tests: text, or JSON of --json"));

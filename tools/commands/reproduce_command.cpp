@@ -9,7 +9,7 @@
 namespace weft::tools::commands {
 namespace {
 
-struct Options {
+struct ReproduceOptions {
   std::string paper;
   Output output;
 };
@@ -26,7 +26,7 @@ std::filesystem::path path_of(const std::string& paper) {
   throw InputError("PAPER", "expected one of " + known + ", or a file of claims, got \"" + paper + "\"");
 }
 
-void run(const Options& options) {
+void run_reproduce(const ReproduceOptions& options) {
   options.output.require_writable();
   const evidence::ClaimFile file = evidence::read_claims(path_of(options.paper));
   const std::vector<evidence::Verdict> verdicts = evidence::reproduce(
@@ -37,7 +37,8 @@ void run(const Options& options) {
 }  // namespace
 
 void add_reproduce_command(CLI::App& app) {
-  auto [command, options] = add_command(app, "reproduce", "What a paper claims, beside what the simulator says", run);
+  auto [command, options] =
+      add_command(app, "reproduce", "What a paper claims, beside what the simulator says", run_reproduce);
   command
       .add_option("PAPER", options.paper,
                   "flashoverlap, tokenweave, async_tp, magiattention, ficco or strangers, or a file of claims")

@@ -25,7 +25,7 @@ struct Best {
   std::string schedule;
 };
 
-struct Options {
+struct RunCommandOptions {
   std::string schedule, trace, spans, condition{name_of(Condition::sustained)};
   Output output;
   calibration::RunOptions run;
@@ -33,7 +33,7 @@ struct Options {
   Best best;
 };
 
-void write_traces(const Options& options, const Schedule& schedule, const Trace& trace) {
+void write_traces(const RunCommandOptions& options, const Schedule& schedule, const Trace& trace) {
   if (!options.spans.empty()) write_trace(options.spans, trace);
   if (!options.trace.empty()) write_perfetto(options.trace, {{.trace = trace, .edges = edges_of(schedule, trace)}});
 }
@@ -59,7 +59,7 @@ void run_best(const Best& best, const calibration::RunOptions& options, const Ou
   output.write(calibration::report::tried_report(pairs, conditions));
 }
 
-void run(Options options) {
+void run_schedule(RunCommandOptions options) {
   options.run.check = !options.no_check;
   options.run.condition = from_name<Condition>(options.condition, "--condition");
   if (options.best.count > 0) {
@@ -90,8 +90,8 @@ void run(Options options) {
 }  // namespace
 
 void add_run_command(CLI::App& app) {
-  auto [command, options] =
-      add_command(app, "run", "Run one schedule file on the GPUs of this machine, or the best ones of a question", run);
+  auto [command, options] = add_command(
+      app, "run", "Run one schedule file on the GPUs of this machine, or the best ones of a question", run_schedule);
   reads(command.add_option("SCHEDULE", options.schedule,
                            "Schedule file (weft.schedule/1); with --best a question, as weft explore takes it"))
       ->required();

@@ -16,12 +16,12 @@
 namespace weft::tools::commands {
 namespace {
 
-struct Options {
+struct SimulateOptions {
   std::string schedule, machine, trace, svg;
   Output output;
 };
 
-void run(const Options& options) {
+void run_simulate(const SimulateOptions& options) {
   for (const std::string& path : {options.trace, options.svg}) require_writable(path);
   options.output.require_writable();
   const Machine machine = read_machine(machine_path(options.machine));
@@ -47,7 +47,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_simulate_command(CLI::App& app) {
-  auto [command, options] = add_command(app, "simulate", "Simulate one schedule file", run);
+  auto [command, options] = add_command(app, "simulate", "Simulate one schedule file", run_simulate);
   reads(command.add_option("SCHEDULE", options.schedule, "Schedule file (weft.schedule/1)"))->required();
   reads_machine(command.add_option("--machine", options.machine, "Name or path of a machine profile"))->required();
   writes(command.add_option("--trace", options.trace, "Write the trace for Perfetto"));

@@ -10,13 +10,13 @@
 namespace weft::tools::commands {
 namespace {
 
-struct Options {
+struct SweepOptions {
   std::string sweep, store, heatmap, x, y;
   bool pareto = false;
   Output output;
 };
 
-void report_on(const Options& options) {
+void report_on(const SweepOptions& options) {
   study::SweepFindings findings(options.store);
   if (!options.heatmap.empty())
     write_text_file(options.heatmap, scenarios::report::heat_picture(findings, options.x, options.y));
@@ -25,7 +25,7 @@ void report_on(const Options& options) {
 }
 
 /// Before MPI begins, rank 0 has refused what is wrong: the others wait for it, and mpirun ends them.
-void run(const Options& options) {
+void run_sweep(const SweepOptions& options) {
   const bool is_first = study::rank_of_launcher() == 0;
   std::unique_ptr<study::Ranks> ranks;
   if (!is_first) ranks = study::join_ranks();
@@ -51,8 +51,8 @@ void run(const Options& options) {
 }  // namespace
 
 void add_sweep_command(CLI::App& app) {
-  auto [command, options] =
-      add_command(app, "sweep", "Predict all cases that a file spans, into a store that goes on when killed", run);
+  auto [command, options] = add_command(
+      app, "sweep", "Predict all cases that a file spans, into a store that goes on when killed", run_sweep);
   reads(command.add_option("SWEEP", options.sweep, "Sweep file (weft.sweep/1)"))->required();
   writes(command.add_option("--store", options.store,
                             "SQLite file that takes the answers as they come; a sweep that was "

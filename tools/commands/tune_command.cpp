@@ -17,7 +17,7 @@
 namespace weft::tools::commands {
 namespace {
 
-struct Options {
+struct TuneOptions {
   std::string model, machine, out;
   Output output;
   std::vector<std::int64_t> tokens{1024, 2048, 4096, 8192, 16384, 32768, 65536};
@@ -35,7 +35,7 @@ std::vector<Number> ascending(std::vector<Number> values, const char* option, Nu
   return values;
 }
 
-study::TableQuestion question_of(const Options& options, const Machine& machine) {
+study::TableQuestion question_of(const TuneOptions& options, const Machine& machine) {
   study::TableQuestion question;
   question.profile = profile_checksum(machine_path(options.machine));
   const auto layer = scenarios::layer_of(scenarios::read_model_config(options.model), 1);
@@ -55,7 +55,7 @@ study::TableQuestion question_of(const Options& options, const Machine& machine)
 }
 
 /// Errors of a layer that cannot be split name the file of the model.
-std::vector<study::TableRow> rows_of(const study::TableQuestion& question, const Options& options,
+std::vector<study::TableRow> rows_of(const study::TableQuestion& question, const TuneOptions& options,
                                      const Machine& machine, const std::string& progress) {
   try {
     sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
@@ -66,7 +66,7 @@ std::vector<study::TableRow> rows_of(const study::TableQuestion& question, const
   }
 }
 
-void run(const Options& options) {
+void run_tune(const TuneOptions& options) {
   require_writable(options.out);
   const Machine machine = read_machine(machine_path(options.machine));
   const study::TableQuestion question = question_of(options, machine);
@@ -84,7 +84,7 @@ void run(const Options& options) {
 
 void add_tune_command(CLI::App& app) {
   auto [command, options] =
-      add_command(app, "tune", "Find the token split and the CTAs for each number of tokens", run);
+      add_command(app, "tune", "Find the token split and the CTAs for each number of tokens", run_tune);
   reads(command.add_option("MODEL", options.model, "config.json of a model, as Hugging Face has it"))->required();
   reads_machine(command.add_option("--machine", options.machine, "Name or path of a machine profile"))->required();
   command.add_option("--gpus", options.gpus, "Tensor-parallel GPUs (default: all of the machine)")

@@ -12,14 +12,14 @@
 namespace weft::tools::commands {
 namespace {
 
-struct Options {
+struct ValidateOptions {
   std::vector<std::string> files;
   std::string machine, svg;
   bool rows = false, given = false, in_turn = false, targets = false;
   Output output;
 };
 
-report::Report report_of(const Options& options, const std::vector<evidence::MeasuredCase>& measured,
+report::Report report_of(const ValidateOptions& options, const std::vector<evidence::MeasuredCase>& measured,
                          const Machine& machine) {
   const calibration::report::Source source{machine.name, options.files};
   if (options.targets)
@@ -33,7 +33,7 @@ report::Report report_of(const Options& options, const std::vector<evidence::Mea
   return report;
 }
 
-void run(const Options& options) {
+void run_validate(const ValidateOptions& options) {
   options.output.require_writable();
   require_writable(options.svg);
   const Machine machine = read_machine(machine_path(options.machine));
@@ -47,7 +47,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_validate_command(CLI::App& app) {
-  auto [command, options] = add_command(app, "validate", "Compare predictions with measurements", run);
+  auto [command, options] = add_command(app, "validate", "Compare predictions with measurements", run_validate);
   reads(command.add_option("MEASUREMENTS", options.files, "Files that weft measure wrote"))->required();
   reads_machine(command.add_option("--machine", options.machine, "Name or path of a machine profile"))->required();
   options.output.add_to(command, "Write the tables as one JSON object");

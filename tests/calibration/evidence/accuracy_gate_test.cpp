@@ -17,7 +17,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace accuracy_gate_test {
 
 using nlohmann::ordered_json;
 using tests::differences;
@@ -142,5 +142,5 @@ TEST(AccuracyGate, TargetsKeepTheirStoredLevel) {
   EXPECT_EQ(lines(differences(stored().percentages("targets"), targets_found(), allowed_for_a_target)), "");
 }
 
-}  // namespace
+}  // namespace accuracy_gate_test
 }  // namespace weft::calibration::evidence

@@ -7,7 +7,7 @@
 #include "tests/calibration/evidence/comparisons.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace accuracy_targets_test {
 
 TargetResult result_of(const Evidence& evidence, std::string_view row, Statistic statistic) {
   for (const TargetResult& one : target_results(evidence))
@@ -65,5 +65,5 @@ TEST(Targets, AShareHasToReachItsBound) {
   EXPECT_FALSE(signs.is_met());
 }
 
-}  // namespace
+}  // namespace accuracy_targets_test
 }  // namespace weft::calibration::evidence

@@ -5,7 +5,7 @@
 #include "tests/calibration/evidence/comparisons.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace accuracy_test {
 
 TEST(Accuracy, OfNothingIsNoCase) { EXPECT_EQ(accuracy_of({}).cases, 0u); }
 
@@ -50,5 +50,5 @@ TEST(Accuracy, GroupsLeaveOutWhatHasNoName) {
   EXPECT_EQ(groups.begin()->second.size(), 1u);
 }
 
-}  // namespace
+}  // namespace accuracy_test
 }  // namespace weft::calibration::evidence

@@ -13,7 +13,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::calibration {
-namespace {
+namespace adding_gemms_test {
 
 /// As many GEMMs of m / gemms rows, one after the other; the last `adding` of them add to their rows of c.
 Schedule row_of_gemms(const nlohmann::json& run) {
@@ -68,5 +68,5 @@ TEST(AddingGemms, TakeLongerThanOthersAsMeasured) {
   }
 }
 
-}  // namespace
+}  // namespace adding_gemms_test
 }  // namespace weft::calibration

@@ -12,7 +12,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace attention_accuracy_test {
 
 /// A graph with nothing but the attention of `tokens` after `prefix`.
 Schedule alone(std::int64_t tokens, int heads, int kv_heads, int head_dim, std::int64_t prefix) {
@@ -61,5 +61,5 @@ TEST(AttentionAccuracy, StaysCloseToWhatWasMeasured) {
   EXPECT_LT(mean(long_ones), 0.05);
 }
 
-}  // namespace
+}  // namespace attention_accuracy_test
 }  // namespace weft::calibration::evidence

@@ -12,7 +12,7 @@
 #include "tests/tools/shipped_profiles.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace calibrated_curves_test {
 
 constexpr int default_ctas = 20;  // no shipped profile has fewer SMs
 
@@ -56,5 +56,5 @@ TEST_P(CalibratedCurves, AreMetByPredictions) {
 
 INSTANTIATE_TEST_SUITE_P(Shipped, CalibratedCurves, tests::shipped_profiles, tests::name_of_profile);
 
-}  // namespace
+}  // namespace calibrated_curves_test
 }  // namespace weft::calibration::evidence

@@ -5,7 +5,7 @@
 #include "models/schedule/own_kernels.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace calibration_input_test {
 
 KernelRecord collective(int gpu, double start_us, double end_us) {
   return {"all_to_all", {"ncclDevKernel_SendRecv", {32, 1, 1}, {}, {4, 1, 1}, 96, 0, 0}, gpu, "s0", 0, start_us,
@@ -84,5 +84,5 @@ TEST(CalibrationInput, ThePowerOfAMixIsNotThatOfItsCases) {
   EXPECT_EQ(input.own_gemms.at(0).reading.power_W, 0);
 }
 
-}  // namespace
+}  // namespace calibration_input_test
 }  // namespace weft::calibration::evidence

@@ -13,7 +13,7 @@
 #include "tests/models/error_of.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace calibration_plan_test {
 
 using scenarios::Case;
 using scenarios::Collectives;
@@ -239,5 +239,5 @@ TEST(HeldOutModel, IsKnownByItsMatricesOnAnyNumberOfGpus) {
   EXPECT_FALSE(is_held_out({4096, 4096}));
 }
 
-}  // namespace
+}  // namespace calibration_plan_test
 }  // namespace weft::calibration::evidence

@@ -7,7 +7,7 @@
 #include "tests/models/error_of.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace calibration_profile_test {
 
 using nlohmann::ordered_json;
 
@@ -31,5 +31,5 @@ TEST(CalibratedNumber, OfNoMachineIsRefused) {
             "gemm.colour: expected a number of a machine profile");
 }
 
-}  // namespace
+}  // namespace calibration_profile_test
 }  // namespace weft::calibration::evidence

@@ -17,7 +17,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace calibration_test {
 
 using nlohmann::json;
 using testing::HasSubstr;
@@ -123,5 +123,5 @@ TEST_F(CalibratedFrom, WhatWasMeasuredInTurnErrsAgainstTheClockOfItsMix) {
   EXPECT_EQ(bands, 1);
 }
 
-}  // namespace
+}  // namespace calibration_test
 }  // namespace weft::calibration::evidence

@@ -10,7 +10,7 @@
 #include "tests/simulator.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace choice_by_running_test {
 
 using namespace scenarios;
 
@@ -65,5 +65,5 @@ TEST(WorthTrying, IsPredictedAtTheClockOfTheTurns) {
   EXPECT_LT(most, 1.2);
 }
 
-}  // namespace
+}  // namespace choice_by_running_test
 }  // namespace weft::calibration::evidence

@@ -13,7 +13,7 @@
 #include "tests/temporary_folder.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace claims_test {
 
 using nlohmann::json;
 using testing::DoubleNear;
@@ -110,10 +110,10 @@ TEST(Verdict, ASummaryIsComparedAlone) {
 }
 
 TEST(Verdict, SaysHowFarOffOnAverage) {
-  EXPECT_DOUBLE_EQ(error_of(3, {1, 2}), 0.5);
-  EXPECT_DOUBLE_EQ(error_of(0.5, {1, 2}), -0.5);
-  EXPECT_EQ(error_of(1.5, {1, 2}), 0);
-  EXPECT_EQ(error_of(0.5, {std::nullopt, 0}), 0.5);
+  EXPECT_DOUBLE_EQ(distance_from(3, {1, 2}), 0.5);
+  EXPECT_DOUBLE_EQ(distance_from(0.5, {1, 2}), -0.5);
+  EXPECT_EQ(distance_from(1.5, {1, 2}), 0);
+  EXPECT_EQ(distance_from(0.5, {std::nullopt, 0}), 0.5);
   const Claim claim = claim_of(Summary::each, {Range{1, 1}, Range{2, 2}}, {});
   EXPECT_DOUBLE_EQ(verdict_on(claim, answers({1.1, 1.5})).mean_error, (0.1 + 0.25) / 2);
 }
@@ -188,5 +188,5 @@ TEST(ReadClaims, NamesWhatIsWrong) {
   EXPECT_THAT(error_with("/claims/0/timing", json{{"l2", "warm"}, {"source", "a page"}}), HasSubstr("timing.l2"));
 }
 
-}  // namespace
+}  // namespace claims_test
 }  // namespace weft::calibration::evidence

@@ -5,7 +5,7 @@
 #include "tests/calibration/evidence/comparisons.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace contests_test {
 
 using testing::ElementsAre;
 
@@ -79,5 +79,5 @@ TEST(GemmRatios, PairNeighboursOfOneRun) {
   EXPECT_THAT(gemm_ratio_errors(gemms), ElementsAre(testing::DoubleNear(0, 1e-12), testing::DoubleNear(0.1, 1e-12)));
 }
 
-}  // namespace
+}  // namespace contests_test
 }  // namespace weft::calibration::evidence

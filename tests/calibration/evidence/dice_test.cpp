@@ -5,7 +5,7 @@
 #include <algorithm>
 
 namespace weft::calibration::evidence {
-namespace {
+namespace dice_test {
 
 // The standard fixes the generator; these two fix our seeding and arithmetic.
 TEST(Dice, SameSeedGivesTheStoredNumbers) {
@@ -42,5 +42,5 @@ TEST(Dice, ShuffleKeepsWhatItOrders) {
   EXPECT_THAT(values, testing::UnorderedElementsAreArray(before));
 }
 
-}  // namespace
+}  // namespace dice_test
 }  // namespace weft::calibration::evidence

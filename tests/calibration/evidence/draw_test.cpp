@@ -11,7 +11,7 @@
 #include "tests/models/error_of.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace draw_test {
 
 using scenarios::Case;
 using scenarios::case_from_json;
@@ -116,5 +116,5 @@ TEST(Draw, RoughDurationRatioIsThatOfTheTransfers) {
   EXPECT_DOUBLE_EQ(rough_duration_ratio({gemm, {CollectiveKind::all_reduce, 1'400'000}}, 2), 0.5);
 }
 
-}  // namespace
+}  // namespace draw_test
 }  // namespace weft::calibration::evidence

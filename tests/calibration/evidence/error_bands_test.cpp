@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace weft::calibration::evidence {
-namespace {
+namespace error_bands_test {
 
 /// `count` GEMMs that are predicted to take `predicted_us`, and take longer by 0 to `largest_error` of it.
 void add(std::vector<Comparison>& comparisons, int count, double predicted_us, double largest_error) {
@@ -68,5 +68,5 @@ TEST(ErrorBands, LeaveNoClassBehindThatIsTooSmall) {
   ASSERT_EQ(error_bands(comparisons).size(), 1u);
 }
 
-}  // namespace
+}  // namespace error_bands_test
 }  // namespace weft::calibration::evidence

@@ -14,7 +14,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace held_out_points_test {
 
 /// The profile with this curve and no other.
 Machine with_curve(Machine machine, const PublishedCurve& curve) {
@@ -72,5 +72,5 @@ INSTANTIATE_TEST_SUITE_P(Of, HeldOutPoints,
                            return name;
                          });
 
-}  // namespace
+}  // namespace held_out_points_test
 }  // namespace weft::calibration::evidence

@@ -10,7 +10,7 @@
 #include "tests/temporary_folder.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace json_lines_test {
 
 class JsonLines : public testing::Test {
  protected:
@@ -73,5 +73,5 @@ TEST_F(JsonLines, NameTheLineOfACompressedFile) {
   EXPECT_THAT(error_of(tests::compressed("{}\n{")), testing::HasSubstr("file.gz: line 2: "));
 }
 
-}  // namespace
+}  // namespace json_lines_test
 }  // namespace weft::calibration::evidence

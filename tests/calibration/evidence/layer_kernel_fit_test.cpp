@@ -14,7 +14,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace layer_kernel_fit_test {
 
 using fitting::FittedNumber;
 
@@ -61,5 +61,5 @@ TEST(LayerKernelFit, LeavesWhatTooFewTell) {
   EXPECT_TRUE(fit_layer_kernels(h200(), loads).empty());
 }
 
-}  // namespace
+}  // namespace layer_kernel_fit_test
 }  // namespace weft::calibration::evidence

@@ -12,7 +12,7 @@
 #include "tests/temporary_folder.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace measurement_file_test {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -284,5 +284,5 @@ TEST_F(MeasurementFile, RefusesAKernelWhoseLaunchIsMissing) {
   EXPECT_THAT(error(), HasSubstr("file.kernels: line 1: kernels[0][2]: expected"));
 }
 
-}  // namespace
+}  // namespace measurement_file_test
 }  // namespace weft::calibration::evidence

@@ -9,7 +9,7 @@
 #include "tests/temporary_folder.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace measuring_test {
 
 using scenarios::Case;
 
@@ -59,5 +59,5 @@ TEST_F(CasesToMeasure, AreTimedBackToBack) {
   EXPECT_EQ(measuring({}, {flushed}).to_measure(), 0u);
 }
 
-}  // namespace
+}  // namespace measuring_test
 }  // namespace weft::calibration::evidence

@@ -8,7 +8,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace mixed_loads_test {
 
 using namespace scenarios;
 
@@ -46,5 +46,5 @@ TEST(MixedLoads, FarBelowTheLimitTellTheClockBetweenTensorCoresWork) {
   EXPECT_NEAR(found->value, 0.96, 0.002);
 }
 
-}  // namespace
+}  // namespace mixed_loads_test
 }  // namespace weft::calibration::evidence

@@ -6,7 +6,7 @@
 #include "tests/calibration/evidence/comparisons.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace odds_check_test {
 
 double probability(double speedup, double serial_us) {
   return scenarios::study::shipped_ratio_errors()
@@ -52,5 +52,5 @@ TEST(OddsCheck, AdviceMayBeSerialByOtherCollectives) {
               testing::ElementsAre(0.0));
 }
 
-}  // namespace
+}  // namespace odds_check_test
 }  // namespace weft::calibration::evidence

@@ -5,7 +5,7 @@
 #include "tests/calibration/evidence/comparisons.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace parts_alone_test {
 
 TEST(PartsAlone, AreThoseOfThePairsOwnRun) {
   const MeasuredCase pair = measured_case(pair_workload, two_chunks, 300);
@@ -30,5 +30,5 @@ TEST(PartsAlone, OnlyPairsWithBothAreAskedAgain) {
   EXPECT_EQ(given[0].time_us, 300);
 }
 
-}  // namespace
+}  // namespace parts_alone_test
 }  // namespace weft::calibration::evidence

@@ -10,7 +10,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace peer_collective_fit_test {
 
 Machine h200() { return read_machine(tests::source_folder() + "/calibration/machines/h200x8-nvswitch.json"); }
 
@@ -76,5 +76,5 @@ TEST(PeerCollectiveFit, NeedsMoreCollectivesThanNumbers) {
   EXPECT_TRUE(fit_peer_collectives(Machine{}, {}).empty());
 }
 
-}  // namespace
+}  // namespace peer_collective_fit_test
 }  // namespace weft::calibration::evidence

@@ -15,7 +15,7 @@
 #include "tests/tools/shipped_profiles.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace profiles_test {
 
 using tests::simulator;
 
@@ -133,5 +133,5 @@ TEST(Profiles, WithoutFp8RefuseIt) {
   }
 }
 
-}  // namespace
+}  // namespace profiles_test
 }  // namespace weft::calibration::evidence

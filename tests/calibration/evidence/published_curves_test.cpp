@@ -6,7 +6,7 @@
 #include "tests/temporary_folder.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace published_curves_test {
 
 const std::string header = "collective,gpus,max_ctas,bytes,time_us,source\n";
 
@@ -72,5 +72,5 @@ TEST(PublishedCurves, RefuseALineThatIsNone) {
   }
 }
 
-}  // namespace
+}  // namespace published_curves_test
 }  // namespace weft::calibration::evidence

@@ -9,7 +9,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace published_pairs_test {
 
 std::vector<Comparison> published_pairs(const std::string& name) {
   std::size_t refused = 0;
@@ -40,5 +40,5 @@ TEST(PublishedPairs, OfFlashOverlapGainWhatWasPublished) {
   EXPECT_LT(sum / static_cast<double>(serial.size()), 0.05);
 }
 
-}  // namespace
+}  // namespace published_pairs_test
 }  // namespace weft::calibration::evidence

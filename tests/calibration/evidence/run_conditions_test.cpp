@@ -12,7 +12,7 @@
 #include "models/machine/machine_json.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace run_conditions_test {
 
 using nlohmann::json;
 using nlohmann::ordered_json;
@@ -103,5 +103,5 @@ TEST(ShippedProfile, OfTheMeasuredMachineSaysUnderWhichConditions) {
   EXPECT_TRUE(read_profile(machine_path("h200x8-nvswitch")).contains("conditions"));
 }
 
-}  // namespace
+}  // namespace run_conditions_test
 }  // namespace weft::calibration::evidence

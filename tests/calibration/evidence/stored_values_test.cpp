@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 namespace weft::tests {
-namespace {
+namespace stored_values_test {
 
 using nlohmann::ordered_json;
 using testing::ElementsAre;
@@ -77,5 +77,5 @@ TEST(StoredValues, WithoutAReasonAreTold) {
   EXPECT_THAT(values.complaint(), HasSubstr("a few letters"));
 }
 
-}  // namespace
+}  // namespace stored_values_test
 }  // namespace weft::tests

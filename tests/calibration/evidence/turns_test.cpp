@@ -7,7 +7,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::calibration::evidence {
-namespace {
+namespace turns_test {
 
 using namespace scenarios;
 
@@ -63,5 +63,5 @@ TEST_F(InTheirMixes, ACaseThatCannotBeDoneIsGivenBackAndCountsForNothing) {
   EXPECT_EQ(with[1], 0);
 }
 
-}  // namespace
+}  // namespace turns_test
 }  // namespace weft::calibration::evidence

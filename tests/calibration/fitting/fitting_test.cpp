@@ -16,7 +16,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::calibration::fitting {
-namespace {
+namespace fitting_test {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -460,5 +460,5 @@ TEST(LaunchGaps, OfAJoinBesideARunningKernelDoNotCount) {
   EXPECT_THAT(samples.join, ElementsAre(62 - 60));
 }
 
-}  // namespace
+}  // namespace fitting_test
 }  // namespace weft::calibration::fitting

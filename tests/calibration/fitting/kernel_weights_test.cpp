@@ -10,7 +10,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::calibration::fitting {
-namespace {
+namespace kernel_weights_test {
 
 Machine machine_of(const std::vector<GemmChoice>& answers) {
   Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
@@ -53,5 +53,5 @@ TEST(KernelWeights, AreTheSameEveryTime) {
   EXPECT_EQ(fit_kernel_weights(machine).weights, fit_kernel_weights(machine).weights);
 }
 
-}  // namespace
+}  // namespace kernel_weights_test
 }  // namespace weft::calibration::fitting

@@ -13,7 +13,7 @@
 #include "tests/tools/shipped_profiles.hpp"
 
 namespace weft::calibration::fitting {
-namespace {
+namespace lone_gemm_test {
 
 double simulated_us(const Machine& machine, const MatrixSize& size, DataType dtype,
                     scenarios::GemmSource source = scenarios::GemmSource::library) {
@@ -59,5 +59,5 @@ INSTANTIATE_TEST_SUITE_P(Calibrated, LoneGemmOn,
                          testing::Values("h200x8-nvswitch", "h200x8-nvswitch-nvls", "h100x8-nvswitch"),
                          tests::name_of_profile);
 
-}  // namespace
+}  // namespace lone_gemm_test
 }  // namespace weft::calibration::fitting

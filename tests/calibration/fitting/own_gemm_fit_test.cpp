@@ -12,7 +12,7 @@
 #include "tests/tools/shipped_profiles.hpp"
 
 namespace weft::calibration::fitting {
-namespace {
+namespace own_gemm_fit_test {
 
 constexpr double clock_share = 0.8;
 
@@ -97,5 +97,5 @@ TEST_F(OwnGemmFit, AFewTellNothing) {
   EXPECT_TRUE(fit_own_gemms(given, few, library_gemms(observed)).empty());
 }
 
-}  // namespace
+}  // namespace own_gemm_fit_test
 }  // namespace weft::calibration::fitting

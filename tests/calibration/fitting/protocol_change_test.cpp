@@ -12,7 +12,7 @@
 #include "tests/tools/shipped_profiles.hpp"
 
 namespace weft::calibration::fitting {
-namespace {
+namespace protocol_change_test {
 
 constexpr double changes_at = 2e6;
 
@@ -106,5 +106,5 @@ TEST_P(ShippedCurves, SayWhereTheirOwnPointsJump) {
 
 INSTANTIATE_TEST_SUITE_P(Shipped, ShippedCurves, tests::shipped_profiles, tests::name_of_profile);
 
-}  // namespace
+}  // namespace protocol_change_test
 }  // namespace weft::calibration::fitting

@@ -9,7 +9,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::calibration::fitting {
-namespace {
+namespace signal_times_test {
 
 using testing::DoubleNear, testing::ElementsAre, testing::IsEmpty, testing::Optional;
 
@@ -135,5 +135,5 @@ TEST(SignalTimes, OfThePlanAreThoseOfTheMachineThatRanIt) {
   }
 }
 
-}  // namespace
+}  // namespace signal_times_test
 }  // namespace weft::calibration::fitting

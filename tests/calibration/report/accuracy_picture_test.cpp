@@ -6,7 +6,7 @@
 #include "tests/models/error_of.hpp"
 
 namespace weft::calibration::report {
-namespace {
+namespace accuracy_picture_test {
 
 using calibration::evidence::comparison;
 using calibration::evidence::four_chunks;
@@ -42,5 +42,5 @@ TEST(AccuracyPicture, OfNothingIsRefused) {
   EXPECT_EQ(error_of([] { accuracy_picture({}); }), "measurements: expected a case that can be predicted, got none");
 }
 
-}  // namespace
+}  // namespace accuracy_picture_test
 }  // namespace weft::calibration::report

@@ -8,7 +8,7 @@
 #include "tests/calibration/evidence/comparisons.hpp"
 
 namespace weft::calibration::report {
-namespace {
+namespace accuracy_report_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -41,5 +41,5 @@ TEST(AccuracyReport, SaysHowManyMeasurementsWereLeftOut) {
   EXPECT_THAT(report.notes, ElementsAre("3 measurements of schedules that the simulator does not have are left out."));
 }
 
-}  // namespace
+}  // namespace accuracy_report_test
 }  // namespace weft::calibration::report

@@ -7,7 +7,7 @@
 #include "models/report/writers.hpp"
 
 namespace weft::calibration::report {
-namespace {
+namespace claims_report_test {
 
 using testing::HasSubstr;
 
@@ -36,5 +36,5 @@ TEST(ClaimsReport, SaysWhichHoldWhyOthersMayNotAndWhatIsNotSimulated) {
   EXPECT_EQ((*report.document.json())["claims"].size(), 2u);
 }
 
-}  // namespace
+}  // namespace claims_report_test
 }  // namespace weft::calibration::report

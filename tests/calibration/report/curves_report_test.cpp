@@ -8,7 +8,7 @@
 #include "models/machine/machine_json.hpp"
 
 namespace weft::calibration::report {
-namespace {
+namespace curves_report_test {
 
 using weft::report::Column;
 using weft::report::Table;
@@ -22,5 +22,5 @@ TEST(CurvesReport, HasARowForEachCurveOrForEachOfItsPoints) {
     EXPECT_TRUE(std::ranges::all_of(table.rows, [&](const auto& row) { return row.size() == table.columns.size(); }));
 }
 
-}  // namespace
+}  // namespace curves_report_test
 }  // namespace weft::calibration::report

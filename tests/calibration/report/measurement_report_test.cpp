@@ -7,7 +7,7 @@
 #include "models/report/writers.hpp"
 
 namespace weft::calibration::report {
-namespace {
+namespace measurement_report_test {
 
 using testing::HasSubstr;
 using weft::report::to_text;
@@ -57,5 +57,5 @@ TEST(MeasurementReport, OfSchedulesInTurnsSaysWhyOneFailed) {
             "gemm+all_reduce  4096  serial      22.0 us         -        -            -  it hangs\n");
 }
 
-}  // namespace
+}  // namespace measurement_report_test
 }  // namespace weft::calibration::report

@@ -5,7 +5,7 @@
 #include "models/report/writers.hpp"
 
 namespace weft::calibration::report {
-namespace {
+namespace profile_report_test {
 
 using weft::report::written;
 
@@ -24,5 +24,5 @@ TEST(ProfileReport, OfANewProfileSaysThatTheOtherNumbersAreAssumed) {
   EXPECT_THAT(new_profile_report(profile).notes, testing::ElementsAre(testing::HasSubstr("assumed as the base")));
 }
 
-}  // namespace
+}  // namespace profile_report_test
 }  // namespace weft::calibration::report

@@ -10,7 +10,7 @@
 #include "tests/temporary_folder.hpp"
 
 namespace weft {
-namespace {
+namespace appended_file_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -65,5 +65,5 @@ TEST_F(AppendedFiles, AreOfOneRunAtATime) {
   EXPECT_EQ(refusal(), "");
 }
 
-}  // namespace
+}  // namespace appended_file_test
 }  // namespace weft

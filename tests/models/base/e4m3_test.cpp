@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace weft {
-namespace {
+namespace e4m3_test {
 
 TEST(E4m3, HasTheNumbersOfItsPaper) {
   EXPECT_EQ(value_of_e4m3(0x7E), 448);
@@ -45,5 +45,5 @@ TEST(E4m3, ErrorsStayWithinTheirBounds) {
     EXPECT_LE(std::abs(rounded_to_e4m3(value) - value), std::max(e4m3_rounding * value, e4m3_least_rounding));
 }
 
-}  // namespace
+}  // namespace e4m3_test
 }  // namespace weft

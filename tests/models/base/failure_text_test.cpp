@@ -12,7 +12,7 @@
 #include "models/base/input_error.hpp"
 
 namespace weft {
-namespace {
+namespace failure_text_test {
 
 template <class Action>
 std::string text_of(const Action& action) {
@@ -53,5 +53,5 @@ TEST(FailureText, OfASystemCallHasItsReason) {
   EXPECT_EQ(reason_of(0), "");
 }
 
-}  // namespace
+}  // namespace failure_text_test
 }  // namespace weft

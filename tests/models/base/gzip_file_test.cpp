@@ -10,7 +10,7 @@
 #include "tests/temporary_folder.hpp"
 
 namespace weft {
-namespace {
+namespace gzip_file_test {
 
 class GzipFile : public testing::Test {
  protected:
@@ -35,5 +35,5 @@ TEST_F(GzipFile, IsRefusedWhereItIsCutOffOrPlain) {
   EXPECT_THROW(read_gzip_file(folder.path() / "none.gz", "words"), InputError);
 }
 
-}  // namespace
+}  // namespace gzip_file_test
 }  // namespace weft

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace weft {
-namespace {
+namespace harmonic_number_test {
 
 TEST(HarmonicNumber, AddsReciprocals) {
   EXPECT_EQ(harmonic_number(0), 0);
@@ -11,5 +11,5 @@ TEST(HarmonicNumber, AddsReciprocals) {
   EXPECT_DOUBLE_EQ(harmonic_number(4), 25.0 / 12);
 }
 
-}  // namespace
+}  // namespace harmonic_number_test
 }  // namespace weft

@@ -9,19 +9,20 @@
 #include "tests/models/error_of.hpp"
 
 namespace weft {
-namespace {
+namespace json_object_test {
 
 enum class Colour { red, green };
 
-}  // namespace
+}  // namespace json_object_test
 
 template <>
-struct NamesOf<Colour> {
+struct NamesOf<json_object_test::Colour> {
+  using Colour = json_object_test::Colour;
   static constexpr std::array names{std::pair{Colour::red, std::string_view{"red"}},
                                     std::pair{Colour::green, std::string_view{"green"}}};
 };
 
-namespace {
+namespace json_object_test {
 
 /// The error of `read` on the object in `text`.
 template <class Read>
@@ -159,5 +160,5 @@ TEST(JsonObject, what_is_no_object_is_refused) {
   EXPECT_EQ(error_of([] { JsonObject object(nlohmann::json::array()); }), "expected an object, got a list");
 }
 
-}  // namespace
+}  // namespace json_object_test
 }  // namespace weft

@@ -8,7 +8,7 @@
 #include "tests/models/error_of.hpp"
 
 namespace weft {
-namespace {
+namespace line_reader_test {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -70,5 +70,5 @@ TEST(LineReader, RefusesALineWithoutAnEnd) {
   EXPECT_EQ(error_of([&] { reader.next(1); }), "expected lines of at most 16 MB, got a longer one");
 }
 
-}  // namespace
+}  // namespace line_reader_test
 }  // namespace weft

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace weft {
-namespace {
+namespace statistics_test {
 
 TEST(Median, IsTheMiddleOfTheSortedValues) { EXPECT_EQ(median({9, 1, 5}), 5); }
 
@@ -25,5 +25,5 @@ TEST(RelativeSpread, IsTheRangeOverTheMedian) { EXPECT_DOUBLE_EQ(relative_spread
 
 TEST(RelativeSpread, OfEqualValuesIsZero) { EXPECT_EQ(relative_spread({5, 5, 5}), 0); }
 
-}  // namespace
+}  // namespace statistics_test
 }  // namespace weft

@@ -12,7 +12,7 @@
 #include "tests/temporary_folder.hpp"
 
 namespace weft {
-namespace {
+namespace text_file_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -118,5 +118,5 @@ TEST_F(TextFiles, WithoutAnEndAreRefused) {
   EXPECT_EQ(error_of([&] { read_text_file("/dev/zero"); }), "/dev/zero: expected at most 128 MB, got more");
 }
 
-}  // namespace
+}  // namespace text_file_test
 }  // namespace weft

@@ -8,7 +8,7 @@
 #include "tests/models/error_of.hpp"
 
 namespace weft {
-namespace {
+namespace text_test {
 
 TEST(Excerpt, OfATextThatFitsIsTheText) { EXPECT_EQ(excerpt("gemm", 4), "gemm"); }
 
@@ -53,5 +53,5 @@ TEST(Text, OfKeysAndNamesIsCutInMessages) {
             300u);
 }
 
-}  // namespace
+}  // namespace text_test
 }  // namespace weft

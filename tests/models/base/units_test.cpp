@@ -8,7 +8,7 @@
 #include "tests/models/error_of.hpp"
 
 namespace weft {
-namespace {
+namespace units_test {
 
 TEST(Units, TimesStayFarFromOverflow) {
   EXPECT_EQ(from_us(1.5).count, 1'500'000);
@@ -17,5 +17,5 @@ TEST(Units, TimesStayFarFromOverflow) {
     EXPECT_NE(error_of([&] { from_us(time_us); }), "") << time_us;
 }
 
-}  // namespace
+}  // namespace units_test
 }  // namespace weft

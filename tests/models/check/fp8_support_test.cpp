@@ -7,7 +7,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft {
-namespace {
+namespace fp8_support_test {
 
 constexpr std::int64_t rows = 64;
 
@@ -119,5 +119,5 @@ TEST(Fp8Support, ProductsNeedGpusThatHaveThem) {
   EXPECT_TRUE(is_runnable(schedule_of(Copy{whole(0), whole(1)}), machine("a800x8-nvswitch"))) << "bytes are bytes";
 }
 
-}  // namespace
+}  // namespace fp8_support_test
 }  // namespace weft

@@ -6,7 +6,7 @@
 #include "tests/models/check/complaint.hpp"
 
 namespace weft {
-namespace {
+namespace gemm_validation_test {
 
 TEST(GemmValidation, gemm_operands_must_fit) {
   EXPECT_EQ(complaint(async_tp(), [](Schedule& s) { work<Gemm>(s, "gemm_1").b.columns = 64; }),
@@ -133,5 +133,5 @@ TEST(GemmValidation, the_layout_of_c_has_the_kernels_tiles_order_and_groups) {
             std::string::npos);
 }
 
-}  // namespace
+}  // namespace gemm_validation_test
 }  // namespace weft

@@ -5,7 +5,7 @@
 #include "models/schedule/own_kernels.hpp"
 
 namespace weft {
-namespace {
+namespace hardware_support_test {
 
 Buffer matrix(std::int64_t rows, std::int64_t columns) {
   Buffer buffer;
@@ -342,5 +342,5 @@ TEST(Support, RefusesAnEmptySchedule) {
   EXPECT_FALSE(is_runnable(schedule));
 }
 
-}  // namespace
+}  // namespace hardware_support_test
 }  // namespace weft

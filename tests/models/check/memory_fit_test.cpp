@@ -7,7 +7,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft {
-namespace {
+namespace memory_fit_test {
 
 /// A copy from one matrix of `rows` x 1024 in bf16 to another: 4096 bytes a row.
 Schedule copy_of(std::int64_t rows) {
@@ -43,5 +43,5 @@ TEST(MemoryFit, WhatIsTooLargeIsNotRunnableAndSaysSo) {
   EXPECT_TRUE(fits_memory(does_not, machine)) << "nobody knows";
 }
 
-}  // namespace
+}  // namespace memory_fit_test
 }  // namespace weft

@@ -7,7 +7,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft {
-namespace {
+namespace own_kernel_support_test {
 
 constexpr std::int64_t rows = 4 * own_tile_m, columns = 512;
 
@@ -228,5 +228,5 @@ TEST(OwnKernels, RunOnHopperOnly) {
   EXPECT_FALSE(runs_on("mi300x8-mesh"));
 }
 
-}  // namespace
+}  // namespace own_kernel_support_test
 }  // namespace weft

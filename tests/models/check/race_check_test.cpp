@@ -15,7 +15,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft {
-namespace {
+namespace race_check_test {
 
 using Pair = std::pair<std::string, std::string>;
 
@@ -335,5 +335,5 @@ TEST(RaceCheck, counters_that_many_signal_order_whoever_waits) {
   EXPECT_EQ(racing(schedule), (std::set<Pair>{{"first", "fill"}}));
 }
 
-}  // namespace
+}  // namespace race_check_test
 }  // namespace weft

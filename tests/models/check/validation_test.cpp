@@ -13,7 +13,7 @@
 #include "tests/models/small_schedules.hpp"
 
 namespace weft {
-namespace {
+namespace validation_test {
 
 TEST(Validation, a_name_used_twice_is_refused) {
   EXPECT_EQ(complaint(async_tp(), [](Schedule& schedule) { schedule.buffers[1].name = "A_shard"; }),
@@ -371,5 +371,5 @@ TEST(Validation, thousands_of_streams_that_let_each_other_go_end) {
   EXPECT_EQ(error_of([&] { validate(schedule); }), "");
 }
 
-}  // namespace
+}  // namespace validation_test
 }  // namespace weft

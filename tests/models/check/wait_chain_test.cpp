@@ -5,7 +5,7 @@
 #include <map>
 
 namespace weft {
-namespace {
+namespace wait_chain_test {
 
 /// Of people whose keys stand in the map.
 std::string describe_wait_chain(const std::map<int, Blocked>& blocked, int start) {
@@ -33,5 +33,5 @@ TEST(WaitChain, NamesTenLinksAndCountsTheOthers) {
   EXPECT_EQ(describe_wait_chain(blocked, 5), "5; 6; 7; 8; 9; 10; 11; 12; 13; 14; and 990 more");
 }
 
-}  // namespace
+}  // namespace wait_chain_test
 }  // namespace weft

@@ -13,7 +13,7 @@
 #include "models/machine/machine_json.hpp"
 
 namespace weft {
-namespace {
+namespace all_reduce_norm_model_test {
 
 constexpr std::array ctas_published{2, 4, 8, 16, 32};
 
@@ -82,5 +82,5 @@ TEST(AllReduceNormLaw, TakesTheKernelsOwnRates) {
   EXPECT_NEAR(timing().transfer_us, (Bytes{512} << 20) * (1 + 7 / 8.) / 2e3, 1);
 }
 
-}  // namespace
+}  // namespace all_reduce_norm_model_test
 }  // namespace weft

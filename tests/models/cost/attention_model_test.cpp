@@ -5,7 +5,7 @@
 #include "models/schedule/amounts.hpp"
 
 namespace weft {
-namespace {
+namespace attention_model_test {
 
 Machine machine() {
   Machine machine;
@@ -191,5 +191,5 @@ TEST(AttentionModel, CountsBothProductsOfACausalSequence) {
   EXPECT_DOUBLE_EQ(flops_of(heads(2, 64, 100), 200), 4.0 * 200 * 200 * 2 * 64);
 }
 
-}  // namespace
+}  // namespace attention_model_test
 }  // namespace weft

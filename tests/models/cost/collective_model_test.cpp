@@ -8,7 +8,7 @@
 #include "models/cost/library_model.hpp"
 
 namespace weft {
-namespace {
+namespace collective_model_test {
 
 constexpr auto all_gather = CollectiveKind::all_gather;
 
@@ -211,5 +211,5 @@ TEST(TimeCollective, OfAnUnknownKindIsRefused) {
   EXPECT_THROW(time_collective(machine, CollectiveKind::all_reduce, 4, 1000, 0), InputError);
 }
 
-}  // namespace
+}  // namespace collective_model_test
 }  // namespace weft

@@ -7,7 +7,7 @@
 #include "models/base/input_error.hpp"
 
 namespace weft {
-namespace {
+namespace direct_collective_model_test {
 
 constexpr auto all_reduce = CollectiveKind::all_reduce;
 constexpr auto peers = Transport::peer_kernel, multicast = Transport::multicast;
@@ -234,5 +234,5 @@ TEST(DirectCollective, IsRefusedWhereTheMachineHasNone) {
   EXPECT_NE(refusal(machine(), Transport::push), "accepted");
 }
 
-}  // namespace
+}  // namespace direct_collective_model_test
 }  // namespace weft

@@ -10,7 +10,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft {
-namespace {
+namespace gemm_model_test {
 
 GemmKernel kernel(int tile_m, int tile_n, int split_k = 1) {
   GemmKernel one;
@@ -160,5 +160,5 @@ TEST(NearKernels, LeaveOutTheAnswerForTheShapeItself) {
 
 TEST(ChooseGemmKernel, HasAKernelWhereTheLibraryWasNeverAsked) { EXPECT_GT(chosen({}).tile_m, 0); }
 
-}  // namespace
+}  // namespace gemm_model_test
 }  // namespace weft

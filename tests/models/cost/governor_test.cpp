@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace weft {
-namespace {
+namespace governor_test {
 
 Power power(double delay_ms, double ramp_ms) {
   Power power;
@@ -22,5 +22,5 @@ TEST(ThrottledShare, IsTheMeanOfTheRampOverTheMiddleRun) {
   EXPECT_DOUBLE_EQ(throttled_share(power(30, 20), 1000), (60 - 50 + 20 / 2.0) / 30);
 }
 
-}  // namespace
+}  // namespace governor_test
 }  // namespace weft

@@ -6,7 +6,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft {
-namespace {
+namespace grouped_gemm_model_test {
 
 GemmKernel kernel(int tile_m, int tile_n) {
   return {.tile_m = tile_m, .tile_n = tile_n, .tile_k = 64, .cluster_m = 1, .cluster_n = 1, .stages = 4};
@@ -23,5 +23,5 @@ TEST(ChooseGroupedKernel, OfSmallGroupsIsNotOneThatCutsEachForAllSms) {
   EXPECT_EQ(choose_grouped_kernel(machine, size, DataType::bf16).tile_m, wide.tile_m);
 }
 
-}  // namespace
+}  // namespace grouped_gemm_model_test
 }  // namespace weft

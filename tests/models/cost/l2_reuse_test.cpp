@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace weft {
-namespace {
+namespace l2_reuse_test {
 
 TEST(L2MissShare, GrowsLinearlyFromWhatIsKeptToWhatIsLost) {
   Gpu gpu;
@@ -16,5 +16,5 @@ TEST(L2MissShare, GrowsLinearlyFromWhatIsKeptToWhatIsLost) {
   EXPECT_EQ(l2_miss_share(gpu, 500), 1);
 }
 
-}  // namespace
+}  // namespace l2_reuse_test
 }  // namespace weft

@@ -6,7 +6,7 @@
 #include <cmath>
 
 namespace weft {
-namespace {
+namespace library_model_test {
 
 constexpr auto ring = CollectiveAlgorithm::ring, direct = CollectiveAlgorithm::direct,
                in_switch = CollectiveAlgorithm::in_switch;
@@ -144,5 +144,5 @@ TEST(LibraryTime, WithoutProtocolsIsRefused) {
   EXPECT_THROW(library_time(Machine{}, CollectiveKind::all_gather, 8, 1, 0), InputError);
 }
 
-}  // namespace
+}  // namespace library_model_test
 }  // namespace weft

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace weft {
-namespace {
+namespace reordering_cost_test {
 
 Machine machine_with_costs() {
   Machine machine;
@@ -52,5 +52,5 @@ TEST(ReorderingCost, IsNothingWhereTheProfileDoesNotKnowIt) {
   EXPECT_EQ(next_kernel_reordering({}, storing(LayoutKind::tile_ordered)), std::nullopt);
 }
 
-}  // namespace
+}  // namespace reordering_cost_test
 }  // namespace weft

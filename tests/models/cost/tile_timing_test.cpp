@@ -8,7 +8,7 @@
 #include "models/schedule/own_kernels.hpp"
 
 namespace weft {
-namespace {
+namespace tile_timing_test {
 
 /// 4 SMs x 1000 flops a clock x 1000 MHz = 1e6 flops/us an SM; everything else costs nothing.
 Machine machine_of_tensor_cores() {
@@ -412,5 +412,5 @@ TEST(LoneWaves, OfAFullWaveOrOfTooFewStepsAreWhole) {
     EXPECT_DOUBLE_EQ(lone_waves(machine, size, cut, time_tile(machine, size, cut, DataType::bf16)), 1);
 }
 
-}  // namespace
+}  // namespace tile_timing_test
 }  // namespace weft

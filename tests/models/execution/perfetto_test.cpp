@@ -7,7 +7,7 @@
 #include <sstream>
 
 namespace weft {
-namespace {
+namespace perfetto_test {
 
 using testing::ElementsAre;
 
@@ -154,5 +154,5 @@ TEST(Edges, of_operations_that_a_trace_does_not_have_are_left_out) {
   EXPECT_TRUE(edges_of(schedule, trace_of({span("behind", 0, 6, 7)})).empty());
 }
 
-}  // namespace
+}  // namespace perfetto_test
 }  // namespace weft

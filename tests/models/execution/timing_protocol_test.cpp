@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace weft {
-namespace {
+namespace timing_protocol_test {
 
 TEST(LaunchesFor, FillTheTargetTime) { EXPECT_EQ(launches_for(30'000, 1'000), 30); }
 
@@ -13,5 +13,5 @@ TEST(LaunchesFor, AreAtLeastThreeAndAtMostTwoHundred) {
   EXPECT_EQ(launches_for(30'000, 0), 200);
 }
 
-}  // namespace
+}  // namespace timing_protocol_test
 }  // namespace weft

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace weft {
-namespace {
+namespace trace_comparison_test {
 
 Span span(const std::string& operation, int gpu, double start_us, double end_us) {
   return {.operation = operation,
@@ -75,5 +75,5 @@ TEST(TraceComparison, HasNoErrorWhereNothingWasMeasured) {
   EXPECT_FALSE(compare(trace(5, {}), trace(0, {})).total.error().has_value());
 }
 
-}  // namespace
+}  // namespace trace_comparison_test
 }  // namespace weft

@@ -8,7 +8,7 @@
 #include "tests/models/error_of.hpp"
 
 namespace weft {
-namespace {
+namespace trace_json_test {
 
 Trace two_gpus(const std::string& source) {
   Trace trace{.source = source,
@@ -58,5 +58,5 @@ TEST(TraceJson, a_schedule_is_no_trace) {
             "format: expected \"weft.trace/1\", got \"weft.schedule/1\"");
 }
 
-}  // namespace
+}  // namespace trace_json_test
 }  // namespace weft

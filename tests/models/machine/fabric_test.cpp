@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 namespace weft {
-namespace {
+namespace fabric_test {
 
 using testing::ElementsAre;
 using enum LinkKind;
@@ -59,5 +59,5 @@ TEST(Scaled, ScalesRatesAndLeavesPeaks) {
   EXPECT_EQ(faster.host.pcie.peak_GBps, 32);
 }
 
-}  // namespace
+}  // namespace fabric_test
 }  // namespace weft

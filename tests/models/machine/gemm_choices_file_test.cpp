@@ -15,7 +15,7 @@
 #include "tests/models/error_of.hpp"
 
 namespace weft {
-namespace {
+namespace gemm_choices_file_test {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
@@ -222,5 +222,5 @@ TEST_F(GemmChoicesFile, IsNamedWithTheLineThatIsWrong) {
   EXPECT_THAT(error_of([&] { read_gemm_choices(table()); }), StartsWith(table().string() + ": line 2: expected"));
 }
 
-}  // namespace
+}  // namespace gemm_choices_file_test
 }  // namespace weft

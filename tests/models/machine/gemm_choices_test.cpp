@@ -9,7 +9,7 @@
 #include <tuple>
 
 namespace weft {
-namespace {
+namespace gemm_choices_test {
 
 GemmChoice choice(std::int64_t m, std::int64_t n, std::int64_t k) { return {m, n, k, {}}; }
 
@@ -132,5 +132,5 @@ TEST(GemmChoices, CopiesShareOneTable) {
   EXPECT_EQ(copy.table().shapes.data(), choices.table().shapes.data());
 }
 
-}  // namespace
+}  // namespace gemm_choices_test
 }  // namespace weft

@@ -10,7 +10,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft {
-namespace {
+namespace gemm_choices_text_test {
 
 using testing::HasSubstr;
 
@@ -108,5 +108,5 @@ TEST(GemmChoicesText, HasOneKernelForEachShape) {
       HasSubstr("m = 8, n = 320, k = 128: expected one kernel"));
 }
 
-}  // namespace
+}  // namespace gemm_choices_text_test
 }  // namespace weft

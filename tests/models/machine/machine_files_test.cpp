@@ -8,7 +8,7 @@
 #include "tests/temporary_folder.hpp"
 
 namespace weft {
-namespace {
+namespace machine_files_test {
 
 /// Points $WEFT_MACHINES at a folder while it lives.
 class MachineFolder : public testing::Test {
@@ -62,5 +62,5 @@ TEST(MachinePath, TakesWhatLooksLikeAPathAsItIs) {
   EXPECT_EQ(machine_path("server.json"), "server.json");
 }
 
-}  // namespace
+}  // namespace machine_files_test
 }  // namespace weft

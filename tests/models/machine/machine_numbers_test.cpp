@@ -12,7 +12,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft {
-namespace {
+namespace machine_numbers_test {
 
 using nlohmann::json;
 using testing::HasSubstr;
@@ -127,5 +127,5 @@ TEST(MachineProfile, SaysItsRuntime) {
   EXPECT_THAT(error_of([&] { machine_of(copy); }), HasSubstr("runtime: expected one of cuda, rocm"));
 }
 
-}  // namespace
+}  // namespace machine_numbers_test
 }  // namespace weft

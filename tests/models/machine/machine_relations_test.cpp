@@ -11,7 +11,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft {
-namespace {
+namespace machine_relations_test {
 
 using nlohmann::json;
 using testing::HasSubstr;
@@ -134,5 +134,5 @@ TEST(MachineRelations, BandsAreOfStrataThatPredictionsHaveAndAscend) {
   EXPECT_EQ(error_with("/errors", json::array({band("gemm", 0), band("gemm", 30), short_gemm})), "");
 }
 
-}  // namespace
+}  // namespace machine_relations_test
 }  // namespace weft

@@ -5,7 +5,7 @@
 #include "tests/temporary_folder.hpp"
 
 namespace weft {
-namespace {
+namespace profile_checksum_test {
 
 class ProfileChecksum : public testing::Test {
  protected:
@@ -31,5 +31,5 @@ TEST_F(ProfileChecksum, IsTheSameOfTheSameNumbersHoweverTheyAreWritten) {
                                    "one"));
 }
 
-}  // namespace
+}  // namespace profile_checksum_test
 }  // namespace weft

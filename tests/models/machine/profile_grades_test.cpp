@@ -7,7 +7,7 @@
 #include "models/machine/machine_files.hpp"
 
 namespace weft {
-namespace {
+namespace profile_grades_test {
 
 using nlohmann::json;
 
@@ -96,5 +96,5 @@ TEST(ProfileGrades, OfShippedProfilesAreAsTheirOriginsSay) {
   EXPECT_EQ(grades("mi300x8-mesh").small_gemm, Grade::assumed);
 }
 
-}  // namespace
+}  // namespace profile_grades_test
 }  // namespace weft

@@ -6,7 +6,7 @@
 #include "models/report/writers.hpp"
 
 namespace weft::report {
-namespace {
+namespace machine_report_test {
 
 using testing::HasSubstr;
 
@@ -17,5 +17,5 @@ TEST(MachineReport, SaysWhatANumberMeansMayBeAndIsFrom) {
 
 TEST(MachineReport, HasARowForEachShippedProfile) { EXPECT_EQ(all_machines().rows.size(), machine_names().size()); }
 
-}  // namespace
+}  // namespace machine_report_test
 }  // namespace weft::report

@@ -7,7 +7,7 @@
 #include "models/base/input_error.hpp"
 
 namespace weft::report {
-namespace {
+namespace trace_picture_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -72,5 +72,5 @@ TEST(TracePicture, RefusesTracesWithoutSpansOnTheGpu) {
   EXPECT_THROW(svg_picture({trace("predicted", {span("a", "s0", 0, 0, 1)})}, 3), InputError);
 }
 
-}  // namespace
+}  // namespace trace_picture_test
 }  // namespace weft::report

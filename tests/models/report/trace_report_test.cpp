@@ -5,7 +5,7 @@
 #include "models/report/writers.hpp"
 
 namespace weft::report {
-namespace {
+namespace trace_report_test {
 
 Trace trace(const std::string& source, double end_us) {
   Trace made;
@@ -31,5 +31,5 @@ TEST(TraceReport, ComparesOperationsAndTheWholeIteration) {
   EXPECT_TRUE(report.sections.at(0).notes.empty());
 }
 
-}  // namespace
+}  // namespace trace_report_test
 }  // namespace weft::report

@@ -8,7 +8,7 @@
 #include "tests/models/error_of.hpp"
 
 namespace weft::report {
-namespace {
+namespace writers_test {
 
 /// A report with every kind of cell.
 Report sample() {
@@ -144,5 +144,5 @@ TEST(SignedPercent, ShowsTheSignOfBoth) {
   EXPECT_EQ(signed_percent(-0.0312), "-3.1 %");
 }
 
-}  // namespace
+}  // namespace writers_test
 }  // namespace weft::report

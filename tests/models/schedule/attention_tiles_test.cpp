@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace weft {
-namespace {
+namespace attention_tiles_test {
 
 /// Of sequences that all have as many cached keys.
 Attention attention(int heads, int kv_heads, int sequences, std::int64_t cached) {
@@ -60,5 +60,5 @@ TEST(AttentionTiles, LeaveEachSplitATileOfKeys) {
   EXPECT_LE(tiles.splits, key_tiles(one, 1));
 }
 
-}  // namespace
+}  // namespace attention_tiles_test
 }  // namespace weft

@@ -5,7 +5,7 @@
 #include "models/schedule/amounts.hpp"
 
 namespace weft {
-namespace {
+namespace facts_test {
 
 using testing::ElementsAre;
 
@@ -65,5 +65,5 @@ TEST(TensorFlops, AreThoseOfBothProductsOrNone) {
   EXPECT_EQ(tensor_flops(MemoryBound{}, 2), 0);
 }
 
-}  // namespace
+}  // namespace facts_test
 }  // namespace weft

@@ -5,7 +5,7 @@
 #include "tests/models/small_schedules.hpp"
 
 namespace weft {
-namespace {
+namespace footprint_test {
 
 /// 4 x 2 tiles of 128 x 128 in groups of 3, 2 and 3, row after row.
 Schedule grouped_gemm() {
@@ -150,5 +150,5 @@ TEST(Rectangle, neighbours_do_not_overlap) {
   EXPECT_FALSE(overlap(rectangle, {0, 1, 4, 4, 4, 4}));
 }
 
-}  // namespace
+}  // namespace footprint_test
 }  // namespace weft

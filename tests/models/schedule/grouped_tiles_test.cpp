@@ -7,7 +7,7 @@
 #include "models/schedule/own_kernels.hpp"
 
 namespace weft {
-namespace {
+namespace grouped_tiles_test {
 
 constexpr std::int64_t n = 600;
 
@@ -62,5 +62,5 @@ TEST(OwnGroupedKernel, IsNarrowerWhereWideTilesLeaveTheLastWaveEmpty) {
   EXPECT_EQ(kernel_for(8, 128, 6144), own_kernel(192, 1, TileScheduler::static_persistent));
 }
 
-}  // namespace
+}  // namespace grouped_tiles_test
 }  // namespace weft

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 namespace weft {
-namespace {
+namespace hardware_queues_test {
 
 using ::testing::ElementsAre;
 
@@ -68,5 +68,5 @@ TEST(HardwareQueues, CopiesOnSmsAndWithinOneGpuStandInLine) {
   EXPECT_THAT(queued_behind(schedule, 1), ElementsAre(-1, 0, 1));
 }
 
-}  // namespace
+}  // namespace hardware_queues_test
 }  // namespace weft

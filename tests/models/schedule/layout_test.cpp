@@ -5,7 +5,7 @@
 #include <set>
 
 namespace weft {
-namespace {
+namespace layout_test {
 
 Layout layout_of(LayoutKind kind, std::int64_t rows, std::int64_t columns, std::int64_t tile_rows,
                  std::int64_t tile_columns, int swizzle, std::vector<std::int64_t> group_tiles = {}) {
@@ -120,5 +120,5 @@ TEST(Layout, storage_and_logical_are_inverse_bijections) {
   }
 }
 
-}  // namespace
+}  // namespace layout_test
 }  // namespace weft

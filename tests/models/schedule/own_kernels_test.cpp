@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace weft {
-namespace {
+namespace own_kernels_test {
 
 constexpr std::int64_t ctas = 132, many_steps = 1000;
 
@@ -50,5 +50,5 @@ TEST(StoresGiveWay, WhereATileTakesLong) {
   EXPECT_TRUE(stores_give_way(that_tells(1), 28 * 64, 256));
 }
 
-}  // namespace
+}  // namespace own_kernels_test
 }  // namespace weft

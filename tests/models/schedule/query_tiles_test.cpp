@@ -5,7 +5,7 @@
 #include <algorithm>
 
 namespace weft {
-namespace {
+namespace query_tiles_test {
 
 using testing::ElementsAre;
 
@@ -57,5 +57,5 @@ TEST(QueryTiles, AreSummedAsTheyAreCut) {
   EXPECT_EQ(sums.key_tiles, key_tiles);
 }
 
-}  // namespace
+}  // namespace query_tiles_test
 }  // namespace weft

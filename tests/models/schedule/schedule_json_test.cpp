@@ -11,7 +11,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft {
-namespace {
+namespace schedule_json_test {
 
 /// One of each kind of work, with no field at its default.
 Schedule everything() {
@@ -150,5 +150,5 @@ TEST(ScheduleJson, a_tile_group_without_its_point_is_refused) {
   EXPECT_NE(error_with("/operations/1/after/0", {{"operation", "x"}, {"tile_group", 1}}), "");
 }
 
-}  // namespace
+}  // namespace schedule_json_test
 }  // namespace weft

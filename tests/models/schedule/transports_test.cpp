@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 namespace weft {
-namespace {
+namespace transports_test {
 
 using testing::ElementsAre;
 
@@ -50,5 +50,5 @@ TEST(Transports, OthersThanNcclReachPeers) {
   EXPECT_THAT(reached(exchange), ElementsAre(0));
 }
 
-}  // namespace
+}  // namespace transports_test
 }  // namespace weft

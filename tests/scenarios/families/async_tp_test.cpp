@@ -6,7 +6,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace async_tp_test {
 
 using testing::ElementsAre;
 
@@ -158,5 +158,5 @@ TEST(AsyncTp, AReductionHasNoGatheredInput) {
             "schedule.input: expected none: gemm+reduce_scatter gathers no input, got symmetric");
 }
 
-}  // namespace
+}  // namespace async_tp_test
 }  // namespace weft::scenarios::families

@@ -19,7 +19,7 @@
 #include "tests/tools/shipped_profiles.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace builder_properties_test {
 
 using namespace scenarios;
 
@@ -201,5 +201,5 @@ TEST_P(EveryBuilder, IsFreeOfRacesConservesBytesAndNeverBeatsTheBound) {
 
 INSTANTIATE_TEST_SUITE_P(Shipped, EveryBuilder, tests::shipped_profiles, tests::name_of_profile);
 
-}  // namespace
+}  // namespace builder_properties_test
 }  // namespace weft::scenarios::families

@@ -13,7 +13,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace built_schedules_test {
 
 class Shapes {
  public:
@@ -225,5 +225,5 @@ TEST(BuiltSchedules, ChunksCoverEveryRowOnce) {
   }
 }
 
-}  // namespace
+}  // namespace built_schedules_test
 }  // namespace weft::scenarios::families

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace weft::scenarios::families {
-namespace {
+namespace collective_kernels_test {
 
 /// s0: 0 first, 3 last; s1: 1 the all-reduce, which waits for the first, 2 a kernel. The last waits for the kernel.
 Schedule schedule() {
@@ -69,5 +69,5 @@ TEST(CollectiveKernels, APointOfWhatIsLeftStaysThatPoint) {
             (std::vector<After>{{1, Point::first_cta_started}}));
 }
 
-}  // namespace
+}  // namespace collective_kernels_test
 }  // namespace weft::scenarios::families

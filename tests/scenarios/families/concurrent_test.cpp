@@ -4,7 +4,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace concurrent_test {
 
 using testing::ElementsAre;
 
@@ -31,5 +31,5 @@ TEST(Concurrent, DependentPairsAreRefused) {
   EXPECT_NE(build_error(PairWorkload{PairOp::gemm_all_reduce, 64, 32, 16}, 4, Concurrent{FirstLaunched::gemm}), "");
 }
 
-}  // namespace
+}  // namespace concurrent_test
 }  // namespace weft::scenarios::families

@@ -4,7 +4,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace decomposition_test {
 
 using testing::ElementsAre;
 
@@ -67,5 +67,5 @@ TEST(Decomposition, OpsWithoutAPairAreRefused) {
   EXPECT_NE(build_error(PairWorkload{PairOp::all_to_all_gemm, 64, 32, 16}, 4, Decomposition{2}), "");
 }
 
-}  // namespace
+}  // namespace decomposition_test
 }  // namespace weft::scenarios::families

@@ -5,7 +5,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace ficco_test {
 
 using testing::ElementsAre;
 using enum FiccoCompute;
@@ -179,5 +179,5 @@ TEST(Ficco, OtherOpsAreRefused) {
             "gemm+reduce_scatter");
 }
 
-}  // namespace
+}  // namespace ficco_test
 }  // namespace weft::scenarios::families

@@ -8,7 +8,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace fp8_on_gpus_test {
 
 const Machine& hopper() {
   static const Machine machine = read_machine(tests::source_folder() + "/calibration/machines/h200x8-nvswitch.json");
@@ -60,5 +60,5 @@ TEST(Fp8OnGpus, SignalingNeedsAKernelThatMultipliesBf16) {
   EXPECT_NE(refusal(two_waves, Signaling{{1, 1}}).find("got fp8 for a GEMM kernel of ours"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace fp8_on_gpus_test
 }  // namespace weft::scenarios::families

@@ -10,7 +10,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace fused_rotation_test {
 
 using testing::ElementsAre;
 
@@ -82,5 +82,5 @@ TEST(FusedRotation, RacesWhereOperandsAreWrittenBehindTheSameCounter) {
   EXPECT_FALSE(find_races(schedule).empty());
 }
 
-}  // namespace
+}  // namespace fused_rotation_test
 }  // namespace weft::scenarios::families

@@ -13,7 +13,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace group_search_test {
 
 using testing::ElementsAre;
 using testing::Not;
@@ -292,5 +292,5 @@ TEST(BestGroupings, AreNeverWorseThanAlgorithm1) {
   }
 }
 
-}  // namespace
+}  // namespace group_search_test
 }  // namespace weft::scenarios::families

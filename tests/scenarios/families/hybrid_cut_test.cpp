@@ -5,7 +5,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace hybrid_cut_test {
 
 using testing::ElementsAre;
 
@@ -80,5 +80,5 @@ TEST(HybridCut, RowsOfTileGroupsAreWholeTilesOfEveryRank) {
   EXPECT_EQ(unit_of_rows({.pieces = HybridPieces::columns, .count = 2}, 4), 4);
 }
 
-}  // namespace
+}  // namespace hybrid_cut_test
 }  // namespace weft::scenarios::families

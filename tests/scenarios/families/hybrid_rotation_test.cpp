@@ -9,7 +9,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace hybrid_rotation_test {
 
 using testing::ElementsAre;
 
@@ -53,5 +53,5 @@ TEST(HybridRotation, ComputesWhatItSaysWithoutRacesOnAnyNumberOfGpus) {
         }
 }
 
-}  // namespace
+}  // namespace hybrid_rotation_test
 }  // namespace weft::scenarios::families

@@ -17,7 +17,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace hybrid_test {
 
 std::vector<ScheduleChoice> choices_of(const PairWorkload& pair, int gpus) {
   return hybrid_choices(pair, gpus, {.max_ctas = {8}, .gemm_sms = {60}});
@@ -201,5 +201,5 @@ TEST(Hybrids, AreNamedFamiliesAtSomePoints) {
             program_of(build_case(pair, 4, Decomposition{2})));
 }
 
-}  // namespace
+}  // namespace hybrid_test
 }  // namespace weft::scenarios::families

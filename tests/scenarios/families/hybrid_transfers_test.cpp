@@ -6,7 +6,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace hybrid_transfers_test {
 
 using testing::ElementsAre;
 
@@ -163,5 +163,5 @@ TEST(HybridTrigger, KernelBarrierHoldsAGemmUntilTheTransferBesideItHasItsSms) {
                           "s0: gemm 1 after all_gather 1"));
 }
 
-}  // namespace
+}  // namespace hybrid_transfers_test
 }  // namespace weft::scenarios::families

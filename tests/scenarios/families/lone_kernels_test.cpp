@@ -6,7 +6,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace lone_kernels_test {
 
 using testing::ElementsAre;
 
@@ -59,5 +59,5 @@ TEST(LoneKernels, ActivationsReadBothHalvesAndRotaryEmbeddingTurnsInPlace) {
   EXPECT_EQ(turned.reads, turned.writes);
 }
 
-}  // namespace
+}  // namespace lone_kernels_test
 }  // namespace weft::scenarios::families

@@ -15,7 +15,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace one_launch_test {
 
 using testing::ElementsAre;
 using testing::SizeIs;
@@ -143,5 +143,5 @@ TEST(OneLaunch, SaysWhyAChoiceMakesNoSense) {
             "schedule.trigger: expected another than one_launch with lanes or ahead: there is one stream");
 }
 
-}  // namespace
+}  // namespace one_launch_test
 }  // namespace weft::scenarios::families

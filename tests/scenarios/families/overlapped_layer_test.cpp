@@ -11,7 +11,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace overlapped_layer_test {
 
 using testing::ElementsAre;
 
@@ -262,5 +262,5 @@ TEST(OverlappedLayer, WhatDoesNotFitIsAnError) {
             "schedule.family: expected the op that concurrent has (gemm||all_reduce), got transformer_layer");
 }
 
-}  // namespace
+}  // namespace overlapped_layer_test
 }  // namespace weft::scenarios::families

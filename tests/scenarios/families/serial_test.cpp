@@ -6,7 +6,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace serial_test {
 
 using testing::ElementsAre;
 
@@ -143,5 +143,5 @@ TEST(Serial, BytesOfACollectiveAreRoundedDownAsInNcclTests) {
   EXPECT_EQ(rows_and_columns(CollectiveKind::all_reduce, 65), 32);
 }
 
-}  // namespace
+}  // namespace serial_test
 }  // namespace weft::scenarios::families

@@ -7,7 +7,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace signaling_test {
 
 using testing::ElementsAre;
 
@@ -143,5 +143,5 @@ TEST(Signaling, OtherOpsAreRefused) {
             "gemm+all_to_all, all_gather+gemm, transformer_layer), got all_to_all+gemm");
 }
 
-}  // namespace
+}  // namespace signaling_test
 }  // namespace weft::scenarios::families

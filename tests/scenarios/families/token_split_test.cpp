@@ -10,7 +10,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace token_split_test {
 
 using testing::ElementsAre;
 
@@ -189,5 +189,5 @@ TEST(TokenSplit, WhatItCannotOverlapIsRefused) {
             "schedule.family: expected the op that token_split has (transformer_layer), got gemm");
 }
 
-}  // namespace
+}  // namespace token_split_test
 }  // namespace weft::scenarios::families

@@ -7,7 +7,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace transformer_layer_test {
 
 using testing::ElementsAre;
 
@@ -236,5 +236,5 @@ TEST(TransformerLayer, ExpertsThatCannotBeAreErrors) {
   EXPECT_EQ(build_error(layer, 2), "workload.experts: expected at most 4096, got 5000");
 }
 
-}  // namespace
+}  // namespace transformer_layer_test
 }  // namespace weft::scenarios::families

@@ -8,7 +8,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::families {
-namespace {
+namespace wave_groups_test {
 
 using testing::ElementsAre;
 
@@ -81,5 +81,5 @@ TEST(TilesOfGroups, MustLeaveSomethingForTheLastGroup) {
             "schedule.groups: expected fewer waves before the last group than the GEMM's 6, got 6");
 }
 
-}  // namespace
+}  // namespace wave_groups_test
 }  // namespace weft::scenarios::families

@@ -11,7 +11,7 @@
 #include "tests/temporary_folder.hpp"
 
 namespace weft::scenarios::library {
-namespace {
+namespace full_answer_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -77,5 +77,5 @@ TEST(Questions, NameTheirMachineOrAreAskedAboutOne) {
               StartsWith(path + ": machine: expected a path or one of "));
 }
 
-}  // namespace
+}  // namespace full_answer_test
 }  // namespace weft::scenarios::library

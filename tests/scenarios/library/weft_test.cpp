@@ -17,7 +17,7 @@
 #include "tests/temporary_folder.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace weft_test {
 
 using tests::simulator;
 
@@ -223,5 +223,5 @@ TEST(Library, AnswersSeveralThreadsAtOnce) {
   EXPECT_THAT(answers, Each(alone));
 }
 
-}  // namespace
+}  // namespace weft_test
 }  // namespace weft::scenarios::study

@@ -7,7 +7,7 @@
 #include "models/base/input_error.hpp"
 
 namespace weft::scenarios::report {
-namespace {
+namespace html_report_test {
 
 using nlohmann::ordered_json;
 using testing::HasSubstr;
@@ -33,5 +33,5 @@ TEST(HtmlReport, BytesThatAreNoTextAreReplaced) {
 
 TEST(HtmlReport, APageWithoutRoomIsRefused) { EXPECT_THROW(html_report({}, "<p></p>"), InputError); }
 
-}  // namespace
+}  // namespace html_report_test
 }  // namespace weft::scenarios::report

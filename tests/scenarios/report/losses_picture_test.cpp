@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 namespace weft::scenarios::report {
-namespace {
+namespace losses_picture_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -36,5 +36,5 @@ TEST(LossesPicture, NamesEverySchedule) {
   EXPECT_THAT(picture, HasSubstr(">decomposition, chunks 4<"));
 }
 
-}  // namespace
+}  // namespace losses_picture_test
 }  // namespace weft::scenarios::report

@@ -7,7 +7,7 @@
 #include "models/report/writers.hpp"
 
 namespace weft::scenarios::report {
-namespace {
+namespace token_split_report_test {
 
 using testing::StartsWith;
 using weft::report::written;
@@ -33,5 +33,5 @@ TEST(TokenSplitReport, HasTheCtasOfBothReductionsOrThoseOfNccl) {
               StartsWith("tokens,split 1,split 2,max CTAs,us,serial us,speedup\n1024,512,512,default,"));
 }
 
-}  // namespace
+}  // namespace token_split_report_test
 }  // namespace weft::scenarios::report

@@ -7,7 +7,7 @@
 #include "models/report/writers.hpp"
 
 namespace weft::tests {
-namespace {
+namespace verdict_report_test {
 
 using namespace scenarios;
 using testing::HasSubstr;
@@ -129,5 +129,5 @@ TEST(FirstScreen, DoesNotCutAPercentSignFromItsNumber) {
     EXPECT_THAT(LongAnswer().text(width), Not(HasSubstr("\n%"))) << width;
 }
 
-}  // namespace
+}  // namespace verdict_report_test
 }  // namespace weft::tests

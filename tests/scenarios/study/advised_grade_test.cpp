@@ -17,7 +17,7 @@
 #include "tests/tools/shipped_profiles.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace advised_grade_test {
 
 using Questions = std::set<std::string>;
 
@@ -85,5 +85,5 @@ TEST_P(AdvisedGrade, IsBetterThanAssumedButForWhatNobodyPublished) {
 
 INSTANTIATE_TEST_SUITE_P(Shipped, AdvisedGrade, tests::shipped_profiles, tests::name_of_profile);
 
-}  // namespace
+}  // namespace advised_grade_test
 }  // namespace weft::scenarios::study

@@ -12,7 +12,7 @@
 #include "tests/simulator.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace answer_report_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -124,5 +124,5 @@ TEST(AnswerReport, KeepsSerialAndTheAdviceOfEachAnswerAndThinsTracks) {
   EXPECT_EQ(std::count(values.begin(), values.end(), 132.), 1);
 }
 
-}  // namespace
+}  // namespace answer_report_test
 }  // namespace weft::scenarios::study

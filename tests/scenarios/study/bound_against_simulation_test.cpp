@@ -11,7 +11,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace bound_against_simulation_test {
 
 const Machine& shipped_machine() {
   static const Machine machine =
@@ -118,5 +118,5 @@ TEST(BoundAgainstSimulation, HoldsForLayers) {
                              8);
 }
 
-}  // namespace
+}  // namespace bound_against_simulation_test
 }  // namespace weft::scenarios::study

@@ -8,7 +8,7 @@
 #include "tests/simulator.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace composed_layer_test {
 
 struct Gain {
   Family family;
@@ -90,5 +90,5 @@ TEST(ComposedLayer, IsExploredInAModelsLayers) {
   EXPECT_GE(composed->candidate.estimate.time_us, composed->bound_us);
 }
 
-}  // namespace
+}  // namespace composed_layer_test
 }  // namespace weft::scenarios::study

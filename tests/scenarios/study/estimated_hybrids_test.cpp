@@ -14,7 +14,7 @@
 #include "tests/scenarios/built_by_model.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace estimated_hybrids_test {
 
 constexpr int gpus = 4;
 
@@ -103,5 +103,5 @@ INSTANTIATE_TEST_SUITE_P(On, EstimatedHybrids,
                            return row.param.profile.substr(0, row.param.profile.find('x'));
                          });
 
-}  // namespace
+}  // namespace estimated_hybrids_test
 }  // namespace weft::scenarios::study

@@ -12,7 +12,7 @@
 #include "tests/simulator.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace explanation_test {
 
 using tests::simulator;
 
@@ -86,5 +86,5 @@ TEST(Explanation, TellsHowFarItIs) {
   EXPECT_EQ(last, all);
 }
 
-}  // namespace
+}  // namespace explanation_test
 }  // namespace weft::scenarios::study

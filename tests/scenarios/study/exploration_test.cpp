@@ -11,7 +11,7 @@
 #include "tests/simulator.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace exploration_test {
 
 using tests::simulator;
 
@@ -94,5 +94,5 @@ TEST(Exploration, WhoChoosesFamiliesGetsThoseAlone) {
     EXPECT_FALSE(is_hybrid(one)) << one.candidate.request.id;
 }
 
-}  // namespace
+}  // namespace exploration_test
 }  // namespace weft::scenarios::study

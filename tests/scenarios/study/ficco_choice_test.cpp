@@ -9,7 +9,7 @@
 #include "tests/simulator.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace ficco_choice_test {
 
 using tests::simulator;
 
@@ -60,5 +60,5 @@ TEST(Explored, SignalingSaysWhatTheNextKernelPays) {
   EXPECT_GT(signaling->reordering->time_us, 0);
 }
 
-}  // namespace
+}  // namespace ficco_choice_test
 }  // namespace weft::scenarios::study

@@ -11,7 +11,7 @@
 #include "tests/simulator.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace given_times_test {
 
 using tests::simulator;
 
@@ -111,5 +111,5 @@ TEST(MeasuredTime, BelowWhatTheMachineNeedsIsRefused) {
   EXPECT_EQ(error_with({600, 250}), "");
 }
 
-}  // namespace
+}  // namespace given_times_test
 }  // namespace weft::scenarios::study

@@ -9,7 +9,7 @@
 #include "tests/simulator.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace grade_test {
 
 const Machine& h200() {
   static const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
@@ -87,5 +87,5 @@ TEST(Grade, OfCollectivesOverPeerMemoryIsTheirOwn) {
   EXPECT_EQ(grade(4096, grades(), 400, two_shot, 2), Grade::assumed);
 }
 
-}  // namespace
+}  // namespace grade_test
 }  // namespace weft::scenarios::study

@@ -10,7 +10,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace in_turn_test {
 
 using nlohmann::json;
 using testing::ElementsAre;
@@ -63,5 +63,5 @@ TEST_F(LinesInTurn, ThatCannotBeDoneStayAsTheyAre) {
   EXPECT_EQ(answered({impossible}).front(), impossible);
 }
 
-}  // namespace
+}  // namespace in_turn_test
 }  // namespace weft::scenarios::study

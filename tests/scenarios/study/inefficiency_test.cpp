@@ -8,7 +8,7 @@
 #include "sim/simulated_executor.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace inefficiency_test {
 
 using namespace scenarios;
 
@@ -68,5 +68,5 @@ TEST(Inefficiency, WhatCopiesDrawSlowsGemmsAtThePowerLimit) {
   EXPECT_NEAR(limited.transfer, 1, 0.02);
 }
 
-}  // namespace
+}  // namespace inefficiency_test
 }  // namespace weft::scenarios::study

@@ -12,7 +12,7 @@
 #include "tests/scenarios/built_by_model.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace losses_test {
 
 using namespace scenarios;
 
@@ -126,5 +126,5 @@ TEST(Losses, TheTextNamesTheLargest) {
   EXPECT_EQ(why(losses), "exposed communication 30 us");
 }
 
-}  // namespace
+}  // namespace losses_test
 }  // namespace weft::scenarios::study

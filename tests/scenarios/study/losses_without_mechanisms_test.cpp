@@ -10,7 +10,7 @@
 #include "tests/scenarios/built_by_model.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace losses_without_mechanisms_test {
 
 using sim::Mechanisms;
 
@@ -107,5 +107,5 @@ INSTANTIATE_TEST_SUITE_P(By, LossesWithoutMechanisms,
                                          Row{Cause::launch, {&Mechanisms::gaps}}),
                          [](const testing::TestParamInfo<Row>& row) { return std::string(name_of(row.param.cause)); });
 
-}  // namespace
+}  // namespace losses_without_mechanisms_test
 }  // namespace weft::scenarios::study

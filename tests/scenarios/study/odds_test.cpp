@@ -8,7 +8,7 @@
 #include "tests/models/error_of.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace odds_test {
 
 using testing::StartsWith;
 
@@ -113,5 +113,5 @@ TEST(Odds, BadTablesNameTheField) {
               StartsWith("gpus[1]: expected ascending elements"));
 }
 
-}  // namespace
+}  // namespace odds_test
 }  // namespace weft::scenarios::study

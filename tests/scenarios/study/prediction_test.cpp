@@ -15,7 +15,7 @@
 #include "tests/simulator.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace prediction_test {
 
 using tests::simulator;
 
@@ -168,5 +168,5 @@ TEST(Predict, ABaselineWithoutCollectivesIsTheGemmAlone) {
   EXPECT_EQ(baseline.bound_us, alone.bound_us);
 }
 
-}  // namespace
+}  // namespace prediction_test
 }  // namespace weft::scenarios::study

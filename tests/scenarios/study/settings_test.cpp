@@ -14,7 +14,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace settings_test {
 
 using nlohmann::json;
 using testing::AnyOf;
@@ -201,5 +201,5 @@ TEST(Settings, NcclsConfigurationIsForGraphs) {
   EXPECT_THAT(names_of(scenario), testing::Not(testing::Contains("nccl-2.28.conf")));
 }
 
-}  // namespace
+}  // namespace settings_test
 }  // namespace weft::scenarios::study

@@ -12,7 +12,7 @@
 #include "tests/scenarios/program_text.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace settle_test {
 
 /// Gives schedules the times that the test wants, and counts how often each was run.
 class CountingExecutor : public Executor {
@@ -131,5 +131,5 @@ TEST(Build, RefusesOpenChoices) {
   }
 }
 
-}  // namespace
+}  // namespace settle_test
 }  // namespace weft::scenarios::study

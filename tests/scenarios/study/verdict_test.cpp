@@ -10,7 +10,7 @@
 #include "tests/simulator.hpp"
 
 namespace weft::scenarios::study {
-namespace {
+namespace verdict_test {
 
 using testing::ElementsAre;
 
@@ -195,5 +195,5 @@ TEST(Crossovers, AreThoseOfWholeExplorations) {
   EXPECT_GT(answers.size(), 1u);  // there is something to get wrong
 }
 
-}  // namespace
+}  // namespace verdict_test
 }  // namespace weft::scenarios::study

@@ -15,7 +15,7 @@
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim::meaning {
-namespace {
+namespace layer_meaning_test {
 
 using namespace scenarios;
 
@@ -472,5 +472,5 @@ TEST(IntegerKernels, AttentionSeesEarlierRowsAlone) {
   EXPECT_EQ(attended(qkv, attention).values, (std::vector<std::int64_t>{10, undefined}));
 }
 
-}  // namespace
+}  // namespace layer_meaning_test
 }  // namespace weft::sim::meaning

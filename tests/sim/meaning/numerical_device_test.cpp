@@ -8,7 +8,7 @@
 #include "tests/sim/failure_of.hpp"
 
 namespace weft::sim::meaning {
-namespace {
+namespace numerical_device_test {
 
 /// Schedules of one GEMM and what surrounds it: c[8, 6] = a[8, 3] x b[6, 3]^T on two GPUs.
 class SmallProgram {
@@ -164,5 +164,5 @@ TEST(SmallPrograms, ThatWriteMoreThanAKernelHasResultsAreRefused) {
             "result");
 }
 
-}  // namespace
+}  // namespace numerical_device_test
 }  // namespace weft::sim::meaning

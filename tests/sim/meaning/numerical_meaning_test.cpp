@@ -16,7 +16,7 @@
 #include "tests/source_folder.hpp"
 
 namespace weft::sim::meaning {
-namespace {
+namespace numerical_meaning_test {
 
 IntegerMatrix matrix(std::initializer_list<std::initializer_list<std::int64_t>> rows) {
   IntegerMatrix result(static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(rows.begin()->size()));
@@ -492,5 +492,5 @@ TEST(UncheckableSchedules, WithAResultOfAnotherShapeAreRefused) {
   EXPECT_EQ(complaint(schedule), "meaning.result: expected 6 x 3, got 6 x 4");
 }
 
-}  // namespace
+}  // namespace numerical_meaning_test
 }  // namespace weft::sim::meaning

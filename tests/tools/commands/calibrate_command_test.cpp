@@ -11,7 +11,7 @@
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
-namespace {
+namespace calibrate_command_test {
 
 const std::string measurements = tests::source_folder() + "/calibration/measurements/";
 const std::string one_server = measurements + "h200x4-2026-11-21/gemm.jsonl",
@@ -100,5 +100,5 @@ TEST(CalibrateCommand, RefusesTheLibrarysAnswersWhereTheBaseListsCandidates) {
   EXPECT_THAT(folder.file_names(), testing::ElementsAre("answers.jsonl"));
 }
 
-}  // namespace
+}  // namespace calibrate_command_test
 }  // namespace weft::tests

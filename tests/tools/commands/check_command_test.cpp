@@ -7,7 +7,7 @@
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
-namespace {
+namespace check_command_test {
 
 using testing::HasSubstr;
 
@@ -123,5 +123,5 @@ TEST(RunCommand, RefusesWhatCheckRefuses) {
   EXPECT_THAT(result.errors, HasSubstr("expected conflicting operations to be ordered"));
 }
 
-}  // namespace
+}  // namespace check_command_test
 }  // namespace weft::tests

@@ -7,7 +7,7 @@
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
-namespace {
+namespace compare_command_test {
 
 using testing::HasSubstr;
 
@@ -61,5 +61,5 @@ TEST(CompareCommand, RefusesRunsOfDifferentSchedules) {
   EXPECT_THAT(folder.file_names(), testing::ElementsAre("other.json"));
 }
 
-}  // namespace
+}  // namespace compare_command_test
 }  // namespace weft::tests

@@ -5,7 +5,7 @@
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
-namespace {
+namespace draw_command_test {
 
 using testing::HasSubstr;
 
@@ -32,5 +32,5 @@ TEST(DrawCommand, RefusesAFolderThatDoesNotExist) {
   EXPECT_EQ(run_weft("draw --seed 1 --out missing", folder).status, 2);
 }
 
-}  // namespace
+}  // namespace draw_command_test
 }  // namespace weft::tests

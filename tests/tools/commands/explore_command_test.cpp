@@ -8,7 +8,7 @@
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
-namespace {
+namespace explore_command_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -146,5 +146,5 @@ TEST_F(Explore, PrintsTheFormatThatIsAsked) {
   EXPECT_EQ(nlohmann::json::parse(run("--space named --format json").output), json());
 }
 
-}  // namespace
+}  // namespace explore_command_test
 }  // namespace weft::tests

@@ -7,7 +7,7 @@
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
-namespace {
+namespace files_test {
 
 using testing::ContainsRegex;
 using testing::HasSubstr;
@@ -72,5 +72,5 @@ TEST_F(FilesOfACommand, AreNeverJustText) {
   }
 }
 
-}  // namespace
+}  // namespace files_test
 }  // namespace weft::tests

@@ -9,7 +9,7 @@
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
-namespace {
+namespace interrupt_test {
 
 /// weft predict that waits for cases. It writes to a pipe with a name, so that it is known to run once that is open.
 class WaitingCommand {
@@ -52,5 +52,5 @@ TEST(Interrupt, ExitsWith130) {
   EXPECT_EQ(WEXITSTATUS(status), 130);
 }
 
-}  // namespace
+}  // namespace interrupt_test
 }  // namespace weft::tests

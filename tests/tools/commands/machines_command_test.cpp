@@ -3,7 +3,7 @@
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
-namespace {
+namespace machines_command_test {
 
 // Descriptions begin with a digit, "8x H200 SXM …", and are no numbers.
 TEST(MachinesCommand, SetsDescriptionsToTheLeft) {
@@ -22,5 +22,5 @@ TEST(MachinesCommand, SaysWhatANumberMeansAndMayBe) {
               testing::HasSubstr("\ngpu.max_clock,1980,MHz,SM clock while nothing lowers it,100 to 10000,"));
 }
 
-}  // namespace
+}  // namespace machines_command_test
 }  // namespace weft::tests

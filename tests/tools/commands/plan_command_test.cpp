@@ -12,7 +12,7 @@
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
-namespace {
+namespace plan_command_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -54,5 +54,5 @@ TEST(AskCommand, RefusesALineThatIsNoSize) {
   EXPECT_THAT(result.errors, HasSubstr("questions.txt: line 2: expected three sizes m n k, got \"16 512\""));
 }
 
-}  // namespace
+}  // namespace plan_command_test
 }  // namespace weft::tests

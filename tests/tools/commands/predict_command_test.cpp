@@ -12,7 +12,7 @@
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
-namespace {
+namespace predict_command_test {
 
 using nlohmann::json;
 using testing::AllOf;
@@ -206,5 +206,5 @@ TEST_F(PredictCommand, SaysWhenItsResultsFindNoRoom) {
   EXPECT_THAT(result.errors, HasSubstr("/dev/full could not be written"));
 }
 
-}  // namespace
+}  // namespace predict_command_test
 }  // namespace weft::tests

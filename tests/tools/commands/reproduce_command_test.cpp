@@ -11,7 +11,7 @@
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tools::commands {
-namespace {
+namespace reproduce_command_test {
 
 namespace evidence = calibration::evidence;
 using nlohmann::json;
@@ -113,5 +113,5 @@ TEST(ReproduceCommand, AsksHowMuchAnotherOperationSlowsOneDown) {
   EXPECT_THAT(result.output, HasSubstr("1 of 1 claims hold"));
 }
 
-}  // namespace
+}  // namespace reproduce_command_test
 }  // namespace weft::tools::commands

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 namespace weft::tools::commands {
-namespace {
+namespace terminal_test {
 
 TEST(ProgressText, SaysTheShareAndTheTimeLeft) {
   ProgressText text("schedules", 0.5);
@@ -31,5 +31,5 @@ TEST(Style, OfAPipeHasNoLimitAndNoColour) {
   EXPECT_FALSE(style.is_coloured);
 }
 
-}  // namespace
+}  // namespace terminal_test
 }  // namespace weft::tools::commands

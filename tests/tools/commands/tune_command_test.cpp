@@ -17,7 +17,7 @@
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tools::commands {
-namespace {
+namespace tune_command_test {
 
 using tests::simulator;
 
@@ -240,5 +240,5 @@ TEST(TuneCommand, BadInputNamesWhatIsWrong) {
   EXPECT_THAT(errors("tune model.json --machine h200x8-nvswitch --tokens 4096 --ctas 200"), HasSubstr("comm_ctas"));
 }
 
-}  // namespace
+}  // namespace tune_command_test
 }  // namespace weft::tools::commands

@@ -9,7 +9,7 @@
 #include "tests/tools/command_line.hpp"
 
 namespace weft::tests {
-namespace {
+namespace validate_command_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -104,5 +104,5 @@ TEST_F(Validate, AblationSwitchesEveryMechanismOffOnce) {
   EXPECT_NE(json["power"]["bias"], json["none"]["bias"]);  // these GEMMs run at the power limit
 }
 
-}  // namespace
+}  // namespace validate_command_test
 }  // namespace weft::tests
