@@ -136,7 +136,7 @@ struct TokenSplit {
 enum class HybridTrigger {
   kernel_end,    ///< nothing
   tile_group,    ///< its data are tiles of a GEMM, which is cut no further
-  kernel_start,  ///< the next GEMM has its first CTA: transfers fill what a GEMM leaves
+  kernel_start,  ///< the next GEMM has all its CTAs: transfers fill what a GEMM leaves
   one_launch,    ///< nothing, since all is one launch of a GEMM that fetches or stores, and in which the ranks meet
 };
 /// Who moves the bytes: NCCL on SMs; copy engines that read from a peer or write to it; a copy kernel that reads; the

@@ -137,7 +137,7 @@ class HybridProgram {
       if (hybrid_.kernel_barrier && piece + 1 < cut_.pieces())
         wait_for_starts_of(sent[static_cast<std::size_t>(piece) + 1]);
       const OperationId gemm = add_gemm(piece);
-      if (waits_for_starts()) transfers_.wait(After{gemm, Point::first_cta_started});
+      if (waits_for_starts()) transfers_.wait(After{gemm, Point::all_ctas_started});
     }
   }
   void build_flagged() {
@@ -174,7 +174,7 @@ class HybridProgram {
     if (cut_.by_shard() && cut_.step_of(piece) == 0) return {};
     transfers_.wait(has_one_gemm() ? After{gemms.front(), Point::tile_group, piece} : After{gemms[index]});
     if (waits_for_starts() && index + 1 < gemms.size())
-      transfers_.wait(After{gemms[index + 1], Point::first_cta_started});
+      transfers_.wait(After{gemms[index + 1], Point::all_ctas_started});
     transfers_.add_computed(piece);
     return transfers_.add(piece);
   }

@@ -61,14 +61,17 @@ std::optional<Explored> run_case(const Case& request, const Machine& machine, Ex
                                  const std::optional<ProfileGrades>& grades) {
   try {
     const Prediction prediction = predict(request, machine, executor, {.serial = false});
-    const bool is_assumed =
-        grades && grade_of(prediction.schedule, prediction.time_us, machine, *grades) == Grade::assumed;
+    std::optional<Grade> grade;
+    if (grades) grade = grade_of(prediction.schedule, prediction.time_us, machine, *grades);
+    const bool is_assumed = grade == Grade::assumed;
     return Explored{.candidate = {request, {prediction.time_us, prediction.low_us, prediction.high_us, is_assumed}, 1},
                     .as_run = prediction.choice,
                     .bound_us = prediction.bound_us,
                     .limited_by = prediction.limited_by,
+                    .grade = grade,
                     .memory_GB = memory_GB(prediction.schedule),
                     .runnable = prediction.runnable,
+                    .not_runnable = prediction.not_runnable,
                     .other_software = fits_memory(prediction.schedule, machine)
                                           ? other_software(request.schedule, request.workload, machine)
                                           : std::vector<std::string>{},

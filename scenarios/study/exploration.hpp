@@ -23,8 +23,10 @@ struct Explored {
   ScheduleChoice as_run;  ///< searched values filled in
   double bound_us = 0;
   Limit limited_by = Limit::latency;
+  std::optional<Grade> grade;                ///< where the grades of the profile are known
   double memory_GB = 0;                      ///< of its buffers, on each GPU
   bool runnable = false;                     ///< by weft run, today
+  std::string not_runnable;                  ///< why it is not; else empty
   std::vector<std::string> other_software;   ///< that runs it today
   std::optional<Losses> losses;              ///< where explain() was asked for them
   std::optional<Inefficiency> inefficiency;  ///< of ficco with the library's number of CTAs, by explain()

@@ -38,7 +38,9 @@ ordered_json json_of(const Explored& one) {
                     {"odds", to_json(one.candidate.odds)},
                     {"bound_us", one.bound_us},
                     {"limited_by", name_of(one.limited_by)},
+                    {"grade", one.grade ? ordered_json(name_of(*one.grade)) : ordered_json()},
                     {"runnable", one.runnable}};
+  if (!one.runnable) json["not_runnable"] = one.not_runnable;
   if (one.losses) json["losses"] = json_of(*one.losses);
   if (one.inefficiency) json["inefficiency"] = json_of(*one.inefficiency);
   if (one.reordering)

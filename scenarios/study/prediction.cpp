@@ -190,7 +190,8 @@ Prediction predict(const Case& asked, const Machine& on_machine, Executor& execu
   if (const Case serial = serial_case(request); options.serial && !(serial == request))
     prediction.serial_us = time_us(families::build(serial, used), used) + added_us;
   prediction.bound_us = bound_us(request, machine);
-  prediction.runnable = is_runnable(prediction.schedule, machine);
+  if (const auto reason = why_not_runnable(prediction.schedule, machine)) prediction.not_runnable = reason->what();
+  prediction.runnable = prediction.not_runnable.empty();
   prediction.outside_calibration = outside(prediction.schedule, machine);
   set_interval(prediction, request, machine);
   return prediction;

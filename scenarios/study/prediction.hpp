@@ -18,6 +18,7 @@ struct Prediction {
   Limit limited_by = Limit::latency;
   std::vector<std::string> outside_calibration;
   bool runnable = false;             ///< by the hardware executor, today
+  std::string not_runnable;          ///< why it is not; else empty
   scenarios::ScheduleChoice choice;  ///< as run
   Schedule schedule;
   Trace trace;  ///< with spans where the executor records them

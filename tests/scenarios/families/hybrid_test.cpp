@@ -5,6 +5,7 @@
 #include <random>
 #include <set>
 
+#include "models/check/hardware_support.hpp"
 #include "models/check/race_check.hpp"
 #include "models/check/validation.hpp"
 #include "models/schedule/schedule_json.hpp"
@@ -99,6 +100,16 @@ TEST(Hybrids, RunOnTheSimulatorAndSurviveWritingAndReading) {
 
 TEST(Hybrids, CasesSurviveWritingAndReading) {
   for (const Case& request : random_cases(4)) EXPECT_EQ(case_from_json(to_json(request)), request) << request.id;
+}
+
+TEST(Hybrids, BegunWithTheNextGemmRun) {
+  for (const auto& [op, name] : NamesOf<PairOp>::names)
+    for (const HybridMover mover : {HybridMover::nccl, HybridMover::pull, HybridMover::push}) {
+      const Hybrid hybrid{.trigger = HybridTrigger::kernel_start, .mover = mover, .count = 4};
+      // Pushes of several ranks raise one counter, which GPUs do not.
+      const int gpus = mover == HybridMover::push && collective_comes_first(op) ? 2 : 4;
+      EXPECT_TRUE(is_runnable(build_case(PairWorkload{op, 4096, 4096, 4096}, gpus, hybrid))) << name;
+    }
 }
 
 TEST(Hybrids, AreManyAndEachHasItsOwnName) {

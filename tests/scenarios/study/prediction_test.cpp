@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "models/base/input_error.hpp"
 #include "models/machine/machine_files.hpp"
@@ -12,6 +13,7 @@
 #include "scenarios/families/families.hpp"
 #include "scenarios/family_rules.hpp"
 #include "scenarios/search.hpp"
+#include "scenarios/study/prediction_json.hpp"
 #include "tests/simulator.hpp"
 
 namespace weft::scenarios::study {
@@ -35,6 +37,20 @@ TEST(Predict, BestIsTheFastestOfTheFamiliesThatTheOpHas) {
   for (const Case& one : candidates(pair, 4, {.max_ctas = {}}))
     fastest_us = std::min(fastest_us, predict(one, h200(), simulator()).time_us);
   EXPECT_EQ(best.time_us, fastest_us);
+}
+
+TEST(Predict, WhatCannotRunSaysWhy) {
+  const PairWorkload pair{PairOp::gemm_all_reduce, 4096, 4096, 4096};
+  Case request{.id = "a", .gpus = 2, .workload = pair, .schedule = {}, .measured = {}};
+  const Prediction runs = predict(request, h200(), simulator());
+  EXPECT_TRUE(runs.runnable);
+  EXPECT_EQ(runs.not_runnable, "");
+  EXPECT_FALSE(to_json("a", runs).contains("not_runnable"));
+  request.schedule.collectives = Collectives::one_shot;
+  const Prediction does_not = predict(request, h200(), simulator());
+  EXPECT_FALSE(does_not.runnable);
+  EXPECT_NE(does_not.not_runnable.find("one_shot"), std::string::npos) << does_not.not_runnable;
+  EXPECT_EQ(to_json("a", does_not).at("not_runnable"), does_not.not_runnable);
 }
 
 TEST(Predict, EachStratumIsOneThatAProfileMayHaveBandsOf) {
