@@ -13,11 +13,28 @@
 #include "models/schedule/facts.hpp"
 
 namespace weft::sim {
+namespace {
+
+/// Kernels that signal and that wait draw next to nothing, and no other operation runs in between.
+bool only_tells(const Work& work) {
+  return match(
+      work, [](const OneOf<Signal, Wait> auto&) { return true; },
+      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                     PartialAttention, Barrier, Delay> auto&) { return false; });
+}
+
+}  // namespace
 
 bool is_steady_load(const Schedule& schedule) {
-  if (schedule.operations.size() != 1) return false;
-  const Facts only = facts(schedule.operations.front().work);
-  return only.role != Role::matrix || only.meetings == 0;
+  const Operation* only = nullptr;
+  for (const Operation& operation : schedule.operations) {
+    if (only_tells(operation.work)) continue;
+    if (only != nullptr) return false;
+    only = &operation;
+  }
+  if (only == nullptr) return false;
+  const Facts of_work = facts(only->work);
+  return of_work.role != Role::matrix || of_work.meetings == 0;
 }
 
 /// What an operation needs besides its HBM traffic.

@@ -33,6 +33,21 @@ TEST(Power, LimitLowersTheClockUntilTheMeanPowerMeetsIt) {
   EXPECT_EQ(trace.limited_by, Limit::power);
 }
 
+// It draws nothing, and takes no turns with the GEMM.
+TEST(Power, AKernelThatWaitsBesideAGemmLeavesItTheLoadThatItIs) {
+  Schedule waited_for = schedule_of(large, 1);
+  waited_for.counters = {{.name = "told"}};
+  waited_for.streams.push_back({"waits", 0});
+  waited_for.operations.push_back({"tells", 1, {}, Signal{.counter = 0}});
+  waited_for.operations.push_back({"waits", 1, {}, Wait{.counter = 0}});
+  EXPECT_TRUE(is_steady_load(waited_for));
+  EXPECT_NEAR(SimulatedExecutor().run(waited_for, test_machine()).clock_MHz, run(large, 1, test_machine()).clock_MHz,
+              2);
+  waited_for.operations.pop_back();
+  waited_for.operations.front().work = Signal{.counter = 0};
+  EXPECT_FALSE(is_steady_load(waited_for)) << "nothing but signals";
+}
+
 TEST(Power, LightLoadRunsAtTheFullClock) {
   const Trace trace = run(CollectiveWorkload{CollectiveKind::all_reduce, 1 << 24}, 4, test_machine());
   EXPECT_EQ(trace.clock_MHz, test_machine().gpu.max_clock_MHz);

@@ -80,6 +80,15 @@ TEST_F(CalibratedFrom, NothingButErrorsABaseKeepsAllButTheBandsThatTheyTell) {
   EXPECT_EQ(profile.table_text, to_text(read_machine(machine_path("h200x8-nvswitch")).gemm_choices));
 }
 
+TEST_F(CalibratedFrom, RecordedSignalsTheTimesOfSignalsAndWaitsAreThoseThatAreShipped) {
+  const std::string folder = tests::source_folder() + "/calibration/measurements/signals-2026-11-28/";
+  const CalibratedProfile profile =
+      calibrated("h100x8-nvswitch", {.fitted = read_measured_files({folder + "h200_2gpu.jsonl.gz"})});
+  const json found = json::parse(profile.text).at("latencies"),
+             shipped = read_json_file(machine_path("h200x8-nvswitch")).at("latencies");
+  for (const char* key : {"signal", "signal_kernel", "wait_kernel"}) EXPECT_EQ(found.at(key), shipped.at(key)) << key;
+}
+
 TEST_F(CalibratedFrom, CasesOfTwoFoldersTellHowManyAreDone) {
   CalibrationEvidence evidence = some_gemms();
   evidence.errors = evidence.fitted;
