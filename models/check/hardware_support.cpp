@@ -49,7 +49,7 @@ class Support {
       case Point::first_cta_started:
         break;
     }
-    refuse("following " + std::string(name_of(after.point)));
+    refuse("following " + std::string(name_of(after.point)) + ", which CUDA does not tell");
   }
   bool has_rows_everywhere(const Work& work) const {
     for (int rank = 0; rank < schedule_.gpus; ++rank)
@@ -145,10 +145,16 @@ class Support {
     if (buffer(slice).columns % unit_of(slice) != 0 || slice.first_column % unit_of(slice) != 0)
       refuse("rows of \"" + buffer(slice).name + "\" that are not aligned to 16 bytes");
   }
+  [[noreturn]] void refuse(Transport transport) const {
+    const std::string what = "transport " + std::string(name_of(transport));
+    if (transport == Transport::one_shot) refuse(what + ", which two shots take less time than at every size");
+    if (transport == Transport::multicast) refuse(what + ", as no kernel of ours uses it");
+    if (transport == Transport::nccl_nvls) refuse(what + ", which NCCL takes by itself or not at all");
+    refuse(what);
+  }
   void check(const Collective& collective) const {
     if (collective.transport == Transport::peer_kernel) return check_peer_collective(collective);
-    if (collective.transport != Transport::nccl && !needs_window(collective.transport))
-      refuse("transport " + std::string(name_of(collective.transport)));
+    if (collective.transport != Transport::nccl && !needs_window(collective.transport)) refuse(collective.transport);
     for (const Slice* slice : {&collective.input, &collective.output}) {
       if (slice->place != 0) refuse("a slice on another rank");
       if (needs_window(collective.transport) && buffer(*slice).memory != Memory::symmetric)
@@ -192,7 +198,7 @@ class Support {
       refuse("a grouped GEMM's kernel that weft does not have");
   }
   void check(const AllReduceNorm& norm) const {
-    if (norm.transport != Transport::peer_kernel) refuse("transport " + std::string(name_of(norm.transport)));
+    if (norm.transport != Transport::peer_kernel) refuse(norm.transport);
     for (const Slice* slice : {&norm.partial, &norm.residual, &norm.normed})
       check_own_bf16(*slice), check_row_kernel(*slice);
     if (norm.partial.columns != buffer(norm.partial).columns) refuse("a norm on a part of the columns");

@@ -89,8 +89,9 @@ DirectCollective of_kind(CollectiveKind kind, DirectCollective kernel) {
                                     std::string(name_of(transport)));
 }
 
+/// A thread asks all ranks for theirs of an element at once, so that what CTAs wait for grows with the buffer only.
 CollectiveTiming time_in_one_shot(const DirectCollective& kernel, int gpus, double bytes, int max_ctas) {
-  return timing_of(kernel, {.port_bytes = port_bytes_of_one_shot(gpus, bytes), .bytes = {.loaded = bytes * gpus}}, gpus,
+  return timing_of(kernel, {.port_bytes = port_bytes_of_one_shot(gpus, bytes), .bytes = {.loaded = bytes}}, gpus,
                    max_ctas);
 }
 

@@ -73,9 +73,14 @@ TEST(DirectCollective, AGemmSlowsDownItsCtasAndNotItsPort) {
   EXPECT_NEAR(ratio(1e6, 1), 1, 1e-6);
 }
 
-// Each of 4 ranks loads 4 x 80 MB at 0.1 MB in a microsecond.
-TEST(DirectCollective, InOneShotEveryRankLoadsAllRanksData) {
-  EXPECT_NEAR(transfer_us(Transport::one_shot, all_reduce), 4 * 80e6 / 1e5, 1e-3);
+// Each of 4 ranks waits for 80 MB at 0.1 MB in a microsecond, and loads 3 x 80 MB through its port.
+TEST(DirectCollective, InOneShotCtasWaitForTheBufferAndThePortForAllPeersData) {
+  EXPECT_NEAR(transfer_us(Transport::one_shot, all_reduce), 80e6 / 1e5, 1e-3);
+  Machine of_slow_ports = machine();
+  of_slow_ports.direct_collectives->one_shot->port_GBps = 1;
+  const CollectiveTiming timing =
+      time_direct_collective(of_slow_ports, Transport::one_shot, all_reduce, 4, 80'000'000, 0);
+  EXPECT_NEAR(timing.transfer_us, 3 * 80e6 / 1e3, 1);
   EXPECT_EQ(time_direct_collective(machine(), Transport::one_shot, all_reduce, 4, 1 << 10, 0).latency_us, 2);
   EXPECT_THROW(transfer_us(Transport::one_shot, CollectiveKind::all_gather), InputError);
 }
