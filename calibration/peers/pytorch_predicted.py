@@ -13,7 +13,8 @@ import collections
 import gzip
 import json
 import pathlib
-import subprocess
+
+from contest_draw import predicted
 
 VARIANTS = {
     "pytorch serial": {"family": "serial"},
@@ -47,11 +48,10 @@ def main():
     cases = [{"id": str(number), "gpus": line["gpus"], "workload": line["workload"],
               "schedule": VARIANTS[line["peer"]] | {"implementation": "pytorch"},
               "condition": {"clock_MHz": clocks_MHz[workload_of(line)]}} for number, line in enumerate(measured)]
-    answers = subprocess.run([arguments.weft, "predict", "--machine", arguments.machine], text=True, check=True,
-                             input="".join(json.dumps(case) + "\n" for case in cases), stdout=subprocess.PIPE).stdout
+    answers = predicted(arguments.weft, arguments.machine, cases)
     errors = collections.defaultdict(list)
-    for line, answer in zip(measured, map(json.loads, answers.splitlines())):
-        errors[line["peer"]].append(answer["time_us"] / line["time_us"] - 1)
+    for case, line in zip(cases, measured):
+        errors[line["peer"]].append(answers[case["id"]]["time_us"] / line["time_us"] - 1)
     print(json.dumps({peer: {"cases": len(of), "mean_error": sum(map(abs, of)) / len(of), "bias": sum(of) / len(of)}
                       for peer, of in sorted(errors.items())}, indent=2))
 
