@@ -200,8 +200,7 @@ double passes_in_place(const Work& work, const OperationCost& cost, const Schedu
   match(
       work,
       [&](const MemoryBound& bound) {
-        for (const auto* slices : {&bound.reads, &bound.writes})
-          for (const Slice& slice : *slices) bytes += static_cast<double>(bytes_of(slice, schedule));
+        bytes = bytes_of_all(bound.reads, schedule) + bytes_of_all(bound.writes, schedule);
       },
       [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, Attention, PartialAttention,
                      Signal, Wait, Barrier, Delay> auto&) {});
