@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,10 @@ struct RunOptions {
   /// Where there are fewer GPUs than ranks, several ranks may have the same one: results are those of as many GPUs, but
   /// ranks wait for each other's turns, and no time means anything. NCCL refuses it.
   bool may_share_gpus = false;
-  Guests guests;         ///< in turn only
+  Guests guests;  ///< in turn only
+  /// Where a schedule's result has no plain reference: one that computes the same, by position in the list of
+  /// schedules.
+  std::map<std::size_t, Schedule> references = {};
   int absent_rank = -1;  ///< self-test: this rank leaves out what the others wait for, so that they hang
 
   /// What a rank may take over a schedule that finds it starting up.

@@ -14,7 +14,6 @@ constexpr BufferId a = 0, b = 1, c = 2, result = 3, first_stored = 4;
 
 Slice half_of(BufferId buffer, int half) { return {buffer, 0, RowRange{half * m / halves, m / halves}, 0, n}; }
 Slice all_of(BufferId buffer, int place = 0) { return {buffer, place, RowRange{0, m}, 0, n}; }
-CounterId counter_of(int gpus, int half, int peer) { return half * (gpus - 1) + peer - 1; }
 
 Gemm replicated_gemm(int gpus, const GemmKernel& kernel) {
   Gemm gemm;
@@ -25,11 +24,10 @@ Gemm replicated_gemm(int gpus, const GemmKernel& kernel) {
   const TileGrid grid = tile_grid(kernel, {m, n, k});
   gemm.order.swizzle = static_cast<int>(grid.rows / halves);
   gemm.tile_groups.assign(halves, grid.tiles() / halves);
-  for (int peer = 1; peer < gpus; ++peer) {
-    gemm.replicas.push_back(all_of(first_stored + peer - 1, peer));
-    for (int half = 0; half < halves; ++half)
-      gemm.signals.push_back({.tile_group = half, .counter = counter_of(gpus, half, peer), .place = peer});
-  }
+  for (int peer = 1; peer < gpus; ++peer) gemm.replicas.push_back(all_of(first_stored + peer - 1, peer));
+  for (int half = 0; half < halves; ++half)
+    for (int place = 0; place < gpus; ++place)
+      gemm.signals.push_back({.tile_group = half, .counter = half, .place = place});
   return gemm;
 }
 
@@ -48,20 +46,13 @@ Schedule stored_on_peers(int gpus, const GemmKernel& kernel) {
   for (int peer = 1; peer < gpus; ++peer)
     schedule.buffers.push_back(
         {.name = "stored by rank - " + std::to_string(peer), .rows = m, .columns = n, .memory = Memory::symmetric});
-  for (int half = 0; half < halves; ++half)
-    for (int peer = 1; peer < gpus; ++peer)
-      schedule.counters.push_back({"half " + std::to_string(half) + " of rank - " + std::to_string(peer), false});
+  for (int half = 0; half < halves; ++half) schedule.counters.push_back({"half " + std::to_string(half), false});
   schedule.meaning = Meaning{"gemm+all_reduce", m, n, k, a, b, result, 1};
   schedule.operations = {{"enter", compute, {}, Barrier{}}, {"gemm", compute, {}, replicated_gemm(gpus, kernel)}};
   for (int half = 0; half < halves; ++half) {
     MemoryBound sum{MemoryKernel::add, {half_of(c, half)}, {half_of(result, half)}};
-    std::vector<After> after{{1, Point::tile_group, half}};
-    for (int peer = 1; peer < gpus; ++peer) {
-      const std::string name = "stored " + std::to_string(half) + " " + std::to_string(peer);
-      schedule.operations.push_back({name, sums, after, Wait{.counter = counter_of(gpus, half, peer)}});
-      sum.reads.push_back(half_of(first_stored + peer - 1, half));
-      after.clear();
-    }
+    for (int peer = 1; peer < gpus; ++peer) sum.reads.push_back(half_of(first_stored + peer - 1, half));
+    schedule.operations.push_back({"stored " + std::to_string(half), sums, {}, Wait{.counter = half, .value = gpus}});
     schedule.operations.push_back({"sum " + std::to_string(half), sums, {}, sum});
   }
   return schedule;

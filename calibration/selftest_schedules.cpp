@@ -1,6 +1,7 @@
 #include "calibration/selftest_schedules.hpp"
 
 #include "calibration/selftest_attention.hpp"
+#include "calibration/selftest_edges.hpp"
 #include "calibration/selftest_experts.hpp"
 #include "calibration/selftest_fp8.hpp"
 #include "calibration/selftest_kernel_name.hpp"
@@ -290,7 +291,8 @@ Schedule async_tp(int gpus) {
   return schedule;
 }
 
-/// Signaling the other way round: pulls raise flags, and tiles wait for the flag of their rows.
+/// Signaling the other way round: pulls raise flags, and tiles wait for the flag of their rows. The rank that they are
+/// pulled from raises it too, once it has pulled: what several ranks add to is told apart by rank.
 Schedule flagged_gather(int gpus, const GemmKernel& kernel) {
   Schedule schedule = empty_schedule("all_gather+gemm", gpus, 1);
   schedule.name = "flagged gather, " + own_kernel_name(kernel) + ", gpus=" + std::to_string(gpus);
@@ -308,8 +310,10 @@ Schedule flagged_gather(int gpus, const GemmKernel& kernel) {
     schedule.counters.push_back({"shard" + number, false});
     schedule.operations.push_back(
         {"pull" + number, communication, {}, Copy{part(shard, step, 0, k), rows_of(schedule, 3, step, gpus)}});
-    schedule.operations.push_back({"flag" + number, communication, {}, Signal{.counter = step - 1}});
-    gemm.waits.push_back({.tile_group = step, .counter = step - 1});
+    for (const int place : {0, gpus - step})
+      schedule.operations.push_back(
+          {"flag" + number + (place == 0 ? "" : " there"), communication, {}, Signal{step - 1, place}});
+    gemm.waits.push_back({.tile_group = step, .counter = step - 1, .value = 2});
   }
   schedule.operations.push_back({"copy own", compute, {}, Copy{shard, rows_of(schedule, 3, 0, gpus)}});
   schedule.operations.push_back({"gemm", compute, {}, gemm});
@@ -328,26 +332,6 @@ Schedule peer_collective(CollectiveKind kind, int gpus, int ctas, std::int64_t r
   Collective collective = collective_of(kind, rows_of(schedule, 0, 0, 1), rows_of(schedule, 1, 0, 1), ctas);
   collective.transport = Transport::peer_kernel;
   schedule.operations = {{"collective", compute, {}, collective}};
-  return schedule;
-}
-
-/// The GEMM starts once the all-reduce has all its CTAs (MagiAttention's KernelBarrier), and a second all-reduce
-/// follows a group of its tiles.
-Schedule follows_starts_and_tiles(int gpus) {
-  Schedule schedule = empty_schedule("gemm", gpus, 1);
-  schedule.name = "edges from starts and tile groups, gpus=" + std::to_string(gpus);
-  schedule.buffers = {matrix("a", m, k), matrix("b", n, k), matrix("c", m, n), matrix("others", m, n)};
-  Gemm gemm = own_gemm(gemm_of(rows_of(schedule, 0, 0, 1), rows_of(schedule, 1, 0, 1), rows_of(schedule, 2, 0, 1)),
-                       own_kernels.front());
-  gemm.max_sms = 96;
-  gemm.tile_groups = {96, 96, 192};
-  const auto all_reduce = [&](int half) {
-    const Slice rows = rows_of(schedule, 3, half, 2);
-    return collective_of(CollectiveKind::all_reduce, rows, rows, 0);
-  };
-  schedule.operations = {{"first", communication, {}, all_reduce(0)},
-                         {"gemm", compute, {{0, Point::all_ctas_started, 0}}, gemm},
-                         {"second", communication, {{1, Point::tile_group, 1}}, all_reduce(1)}};
   return schedule;
 }
 
@@ -440,17 +424,15 @@ Schedule copies_of_all_peers(int gpus, Direction direction, CopyPath path, int p
   return schedule;
 }
 
-/// Like the pushes above, but each peer is told by a signal that its shard has arrived.
+/// Like the pushes above, but each rank, the own one too, is told by a signal that a shard has arrived.
 Schedule signalled_pushes(int gpus) {
   Schedule schedule = copies_of_all_peers(gpus, Direction::push, CopyPath::copy_engine, 1);
   schedule.name = "signalled pushes gpus=" + std::to_string(gpus);
   schedule.operations.pop_back();
-  for (int peer = 1; peer < gpus; ++peer) {
-    const CounterId counter = peer - 1;
-    schedule.counters.push_back({"arrived " + std::to_string(peer), peer % 2 == 0});
-    schedule.operations.push_back({"signal " + std::to_string(peer), compute, {}, Signal{counter, peer}});
-    schedule.operations.push_back({"wait " + std::to_string(peer), compute, {}, Wait{counter}});
-  }
+  schedule.counters = {{"arrived", true}};
+  for (int peer = 0; peer < gpus; ++peer)
+    schedule.operations.push_back({"signal " + std::to_string(peer), compute, {}, Signal{0, peer}});
+  schedule.operations.push_back({"wait", compute, {}, Wait{0, gpus}});
   return schedule;
 }
 
@@ -480,8 +462,7 @@ std::vector<Schedule> all_schedules(int gpus) {
     for (const int ctas : {1, 24})
       for (const std::int64_t rows : {8 * std::int64_t{gpus}, m})
         schedules.push_back(peer_collective(kind, gpus, ctas, rows));
-  for (const auto make : {follows_starts_and_tiles, kernels_of_a_layer, async_tp, ficco, signalled_pushes})
-    schedules.push_back(make(gpus));
+  for (const auto make : {kernels_of_a_layer, async_tp, ficco, signalled_pushes}) schedules.push_back(make(gpus));
   for (const GemmKernel& kernel : own_kernels) {
     if (kernel.cluster_m == 1) schedules.push_back(flagged_gather(gpus, kernel));
     schedules.push_back(stored_on_peers(gpus, kernel));
@@ -490,7 +471,7 @@ std::vector<Schedule> all_schedules(int gpus) {
     for (const Direction direction : {Direction::pull, Direction::push})
       for (const int parts : {1, 2}) schedules.push_back(copies_of_all_peers(gpus, direction, path, parts));
   for (const auto make : {rotation_schedules, one_launch_schedules, window_schedules}) add(make);
-  for (const auto make : {norm_schedules, uneven_schedules}) add(make);
+  for (const auto make : {norm_schedules, uneven_schedules, edge_schedules}) add(make);
   return schedules;
 }
 

@@ -18,6 +18,8 @@ class CtaMeetings {
  public:
   __device__ CtaMeetings(const BarrierFlags& flags, const WaitLimit& limit)
       : flags_(flags), limit_(limit), first_(static_cast<int>(blockIdx.x) * flags.ranks) {
+    if (flags.started != nullptr && threadIdx.x == 0)
+      SharedWord<std::uint64_t>(*flags.started).fetch_add(1, cuda::memory_order_relaxed);
     if (has_word()) met_ = *word(flags.rank, flags.rank);
   }
 

@@ -1,6 +1,7 @@
 #include "calibration/device/own_gemm_plan.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "calibration/device/on_device.hpp"
@@ -63,7 +64,8 @@ Groups groups_of(OperationId id, const Gemm& gemm, const TileGrid& grid, const s
     group.first_wait = static_cast<int>(all.waits.size());
     const auto add_waits = [&](bool for_addend) {
       for (const TileWait& wait : gemm.waits)
-        if (wait.tile_group == number && wait.for_addend == for_addend) all.waits.push_back(signals.target(id, number));
+        if (wait.tile_group == number && wait.for_addend == for_addend)
+          std::ranges::copy(signals.targets(id, number, wait.counter), std::back_inserter(all.waits));
       return static_cast<int>(all.waits.size()) - group.first_wait;
     };
     group.waits_to_start = add_waits(false);

@@ -217,8 +217,9 @@ void Program::enqueue(const EnqueueHooks& hooks) const {
       WEFT_CHECK(cudaStreamWaitEvent(stream, ends_[index(followed)].get(), cudaEventWaitDefault));
     wait_for_counts(id, schedule_.operations[i].stream);
     if (hooks.before) hooks.before(id);
+    const Captured before = start_signals_.contains(id) ? captured_on(stream) : Captured{};
     enqueue_work(id, stream);
-    signal_starts(id, stream);
+    signal_starts(id, before, stream);
     if (hooks.after) hooks.after(id);
     if (ends_[i]) WEFT_CHECK(cudaEventRecord(ends_[i].get(), stream));
   }
@@ -359,8 +360,8 @@ void Program::enqueue(const Signal& signal, OperationId, cudaStream_t stream) co
   if (!is_absent_) signals_.signal(signal, stream);
 }
 
-void Program::enqueue(const Wait&, OperationId id, cudaStream_t stream) const {
-  if (!is_absent_) signals_.wait(id, stream);
+void Program::enqueue(const Wait& wait, OperationId id, cudaStream_t stream) const {
+  if (!is_absent_) signals_.wait(id, wait.counter, stream);
 }
 
 void Program::enqueue(const Barrier&, OperationId id, cudaStream_t stream) const {

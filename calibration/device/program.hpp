@@ -21,6 +21,7 @@
 #include "calibration/device/partial_attention.hpp"
 #include "calibration/device/peer_kernels.hpp"
 #include "calibration/device/rank_signals.hpp"
+#include "calibration/device/start_edges.hpp"
 #include "calibration/device/streams.hpp"
 #include "calibration/device/window_memory.hpp"
 #include "calibration/hardware.hpp"
@@ -80,11 +81,12 @@ class Program {
   void* address(const Slice& slice, int rank) const;
   void plan_edges();
   void plan_edge(OperationId id, const After& after);
-  std::uint64_t* wait_for_count_of_own(OperationId id);
+  CounterTarget& wait_for_count(OperationId id);
+  void wait_for_ctas(OperationId id, const After& after);
   cudaStream_t stream_of_start_signals() const;
   cudaStream_t stream_of_count_waits(StreamId stream) const;
   void wait_for_counts(OperationId id, StreamId stream) const;
-  void signal_starts(OperationId id, cudaStream_t stream) const;
+  void signal_starts(OperationId id, const Captured& before, cudaStream_t stream) const;
   GemmMatrices matrices_of(const Gemm& gemm) const;
   void plan_gemms();
   void plan_grouped_gemms();
@@ -141,10 +143,15 @@ class Program {
     Event end;
   };
   std::map<OperationId, std::vector<StartSignal>> start_signals_;  ///< of each kernel whose start is followed
-  std::map<OperationId, std::vector<TileEdge>> tile_edges_;        ///< of each GEMM whose groups of tiles are followed
-  std::vector<Event> ends_;         ///< of each operation; empty where nobody waits for it
-  std::vector<StreamId> forks_;     ///< streams that wait for the iteration's start
-  std::vector<OperationId> joins_;  ///< operations that the origin waits for at the end
+  struct CountedStarts {
+    std::uint64_t* counter;
+    std::uint64_t ctas;
+  };
+  std::map<OperationId, CountedStarts> counted_starts_;      ///< of each that counts its CTAs for others
+  std::map<OperationId, std::vector<TileEdge>> tile_edges_;  ///< of each GEMM whose groups of tiles are followed
+  std::vector<Event> ends_;                                  ///< of each operation; empty where nobody waits for it
+  std::vector<StreamId> forks_;                              ///< streams that wait for the iteration's start
+  std::vector<OperationId> joins_;                           ///< operations that the origin waits for at the end
   Event start_;
 };
 

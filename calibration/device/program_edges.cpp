@@ -4,6 +4,7 @@
 
 #include "calibration/device/program.hpp"
 #include "calibration/device/start_edges.hpp"
+#include "models/schedule/own_kernels.hpp"
 
 namespace weft::calibration::device {
 
@@ -36,26 +37,40 @@ void Program::plan_edges() {
 }
 
 void Program::plan_edge(OperationId id, const After& after) {
+  const bool is_counted = counts_its_ctas(schedule_.operations[index(after.operation)].work);
   switch (after.point) {
     case Point::end:
       return waits_[index(id)].push_back(after.operation);
     case Point::all_ctas_started:
-      return start_signals_[after.operation].push_back({wait_for_count_of_own(id), make_event(Timed::no)});
+      if (is_counted) return wait_for_ctas(id, after);
+      return start_signals_[after.operation].push_back({wait_for_count(id).counter, make_event(Timed::no)});
     case Point::tile_group:
-      return tile_edges_[after.operation].push_back({after.tile_group, wait_for_count_of_own(id)});
+      return tile_edges_[after.operation].push_back({after.tile_group, wait_for_count(id).counter});
     case Point::first_cta_started:
+      if (is_counted) return wait_for_ctas(id, after);
       break;
   }
   refuse(id);
 }
 
-/// Operation `id` waits until this counter is raised by 1 in every iteration.
-std::uint64_t* Program::wait_for_count_of_own(OperationId id) {
+/// Operation `id` waits until a counter of its own is raised by 1 in every iteration.
+CounterTarget& Program::wait_for_count(OperationId id) {
   auto* words = static_cast<std::uint64_t*>(resources_.arena.allocate(2 * sizeof(std::uint64_t)));
   WEFT_CHECK(cudaMemset(words, 0, 2 * sizeof(std::uint64_t)));
-  count_waits_[index(id)].push_back({.counter = words, .iterations = words + 1, .source = rank_});
   count_wait_ends_.try_emplace(id, make_event(Timed::no));
-  return words;
+  return count_waits_[index(id)].emplace_back(
+      CounterTarget{.counter = words, .iterations = words + 1, .source = rank_});
+}
+
+/// Of a kernel that counts them itself, for all that follow it.
+void Program::wait_for_ctas(OperationId id, const After& after) {
+  CounterTarget& target = wait_for_count(id);
+  const auto [followed, is_first] = counted_starts_.try_emplace(after.operation, CountedStarts{target.counter, 0});
+  CountedStarts& starts = followed->second;
+  if (is_first) starts.ctas = signals_.count_starts(after.operation, starts.counter);
+  target.counter = starts.counter;
+  target.total = starts.ctas;
+  target.value = after.point == Point::first_cta_started ? 1 : starts.ctas;
 }
 
 cudaStream_t Program::stream_of_start_signals() const {
@@ -73,16 +88,17 @@ void Program::wait_for_counts(OperationId id, StreamId stream) const {
   if (end == count_wait_ends_.end()) return;
   const cudaStream_t beside = stream_of_count_waits(stream);
   if (!is_absent_)
-    for (const CounterTarget& target : count_waits_[index(id)]) wait_for_signal(target, signals_.limit(id), beside);
+    for (const CounterTarget& target : count_waits_[index(id)])
+      wait_for_signals({&target, 1}, signals_.limit(id), beside);
   WEFT_CHECK(cudaEventRecord(end->second.get(), beside));
   WEFT_CHECK(cudaStreamWaitEvent(streams_[index(stream)], end->second.get(), cudaEventWaitDefault));
 }
 
-/// Outside of a graph CUDA has no such edge: there who follows the start follows the end.
-void Program::signal_starts(OperationId id, cudaStream_t stream) const {
+/// Outside of a graph CUDA has no such edge: there, before the capture, who follows the start follows the end.
+void Program::signal_starts(OperationId id, const Captured& before, cudaStream_t stream) const {
   const auto found = start_signals_.find(id);
   if (found == start_signals_.end()) return;
-  const cudaGraphNode_t kernel = last_kernel(stream);
+  const cudaGraphNode_t kernel = first_kernel_since(before, stream);
   for (const StartSignal& signal : found->second) {
     const cudaStream_t beside = kernel == nullptr ? stream : stream_of_start_signals();
     if (kernel == nullptr)

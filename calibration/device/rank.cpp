@@ -1,5 +1,6 @@
 #include "calibration/device/rank.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -39,6 +40,7 @@ class RankProcess {
       resources_.arena.reset();
       resources_.symmetric.reset();
       resources_.windows.reset();
+      reference_.reset();
       std::vector<std::unique_ptr<Ready>> ready = prepare(mix);
       if (profiler != nullptr)
         for (const auto& one : ready) record_or_say_why_not(one->program, one->index, *profiler);
@@ -77,7 +79,7 @@ class RankProcess {
     for (const std::size_t index : mix) {
       ranks_.begin(static_cast<int>(index), Activity::preparing);
       try {
-        all.push_back(make_ready(index));
+        all.push_back(make_ready(index, (*job_.schedules)[index]));
       } catch (const ScheduleError& error) {
         send_error(index, error.what());
       }
@@ -86,11 +88,11 @@ class RankProcess {
   }
 
   /// Throws ScheduleError when any rank cannot prepare it.
-  std::unique_ptr<Ready> make_ready(std::size_t index) {
+  std::unique_ptr<Ready> make_ready(std::size_t index, const Schedule& schedule) {
     std::unique_ptr<Ready> ready;
     std::string problem;
     try {
-      ready = std::make_unique<Ready>(index, (*job_.schedules)[index], ranks_, resources_, job_.options);
+      ready = std::make_unique<Ready>(index, schedule, ranks_, resources_, job_.options);
     } catch (const ScheduleError&) {
       throw;
     } catch (const std::exception& error) {
@@ -107,12 +109,7 @@ class RankProcess {
 
   void measure(const std::vector<std::unique_ptr<Ready>>& mix) {
     if (mix.empty()) return;
-    for (const auto& one : mix) {
-      ranks_.enter(Activity::warming_up);
-      warm_up(one->program);
-      ranks_.enter(Activity::capturing);
-      one->launcher.prepare();
-    }
+    for (const auto& one : mix) warm_up_and_capture(*one);
     if (guest_) {
       ranks_.enter(Activity::waiting_for_guest);
       guest_->prepare(job_.options.guests.cases[mix.front()->index]);
@@ -122,12 +119,19 @@ class RankProcess {
     for (const auto& one : mix) {
       ranks_.begin(static_cast<int>(one->index), Activity::checking);
       try {
-        if (job_.options.check) check(one->program, one->launcher, one->measurement);
+        if (job_.options.check) check(*one, mix);
         if (job_.rank == 0) send_json({{"index", one->index}, {"measurement", to_json(one->measurement)}});
       } catch (const ScheduleError& error) {
         send_error(one->index, error.what());
       }
     }
+  }
+
+  void warm_up_and_capture(Ready& one) {
+    ranks_.enter(Activity::warming_up);
+    warm_up(one.program);
+    ranks_.enter(Activity::capturing);
+    one.launcher.prepare();
   }
 
   void time(const std::vector<std::unique_ptr<Ready>>& mix) {
@@ -160,10 +164,35 @@ class RankProcess {
     return meeting;
   }
 
+  /// Null where there is none, or no memory for it. It may be another schedule of the mix, or that of the one before.
+  const Ready* reference_of(const Ready& one, const std::vector<std::unique_ptr<Ready>>& mix) {
+    const auto found = job_.options.references.find(one.index);
+    if (found == job_.options.references.end()) return nullptr;
+    const auto is_it = [&](const std::unique_ptr<Ready>& other) {
+      return other && other->program.schedule() == found->second;
+    };
+    const auto in_mix = std::ranges::find_if(mix, is_it);
+    if (in_mix != mix.end()) return in_mix->get();
+    if (is_it(reference_)) return reference_.get();
+    reference_.reset();
+    try {
+      reference_ = make_ready(one.index, found->second);
+    } catch (const ScheduleError&) {
+      return nullptr;
+    }
+    warm_up_and_capture(*reference_);
+    ranks_.enter(Activity::checking);
+    return reference_.get();
+  }
+
   /// Rank by rank the worst element; the worst of all goes into the measurement.
-  void check(const Program& program, const Launcher& launcher, Measurement& measurement) {
-    const auto result = check_result(program, launcher, ranks_, resources_);
+  void check(Ready& one, const std::vector<std::unique_ptr<Ready>>& mix) {
+    const Ready* const other = reference_of(one, mix);
+    std::optional<Reference> reference;
+    if (other != nullptr) reference.emplace(other->program, other->launcher);
+    const auto result = check_result(one.program, one.launcher, ranks_, resources_, reference ? &*reference : nullptr);
     if (!result) return;
+    Measurement& measurement = one.measurement;
     std::string problem;
     if (!(result->ratio <= 1))
       problem = "wrong result on rank " + std::to_string(job_.rank) + ", row " + std::to_string(result->row) +
@@ -201,6 +230,7 @@ class RankProcess {
   Sensors sensors_;
   SmClocks clocks_;
   std::optional<Guest> guest_;
+  std::unique_ptr<Ready> reference_;  ///< of the mix, in its memory
 };
 
 }  // namespace

@@ -75,18 +75,32 @@ RankSignals::RankSignals(const Schedule& schedule, int rank, SymmetricMemory& sy
 }
 
 void RankSignals::plan_counters(const Schedule& schedule, SymmetricMemory& symmetric) {
-  for (const CounterUse& use : counter_uses(schedule)) {
-    counters_.push_back(symmetric.allocate(counter_bytes));
-    for (const CounterWait& wait : use.waits) {
-      CounterTarget& target = waits_[{wait.operation, wait.tile_group}];
-      target.counter = static_cast<std::uint64_t*>(counters_.back()[index(rank_)]);
-      target.iterations = static_cast<std::uint64_t*>(symmetric.allocate(counter_bytes)[index(rank_)]);
-      target.value = static_cast<std::uint64_t>(wait.value);
-      target.total = static_cast<std::uint64_t>(use.total());
-      target.source = rank_of(-use.signals.front().place);
-      target.is_word = use.signals.front().is_copied_word;
-    }
+  const std::vector<CounterUse> uses = counter_uses(schedule);
+  for (CounterId id = 0; id < static_cast<CounterId>(uses.size()); ++id) {
+    const CounterUse& use = uses[index(id)];
+    counters_.push_back(symmetric.allocate(ranks_ * counter_bytes));
+    const std::vector<std::int64_t> totals = use.totals_by_place(ranks_);
+    for (const CounterWait& wait : use.waits)
+      for (int place = 0; place < ranks_; ++place) {
+        const std::int64_t total = totals[index(place)];
+        if (total == 0) continue;
+        const int source = rank_of(-place);
+        // Only where one rank adds is anything waited for but all of it.
+        waits_[{wait.operation, wait.tile_group, id}].push_back(
+            {.counter = word(id, rank_, source),
+             .iterations = static_cast<std::uint64_t*>(symmetric.allocate(counter_bytes)[index(rank_)]),
+             .value = static_cast<std::uint64_t>(std::min(wait.value, total)),
+             .total = static_cast<std::uint64_t>(total),
+             .source = source,
+             .is_word = use.signals.front().is_copied_word});
+      }
   }
+}
+
+std::uint64_t RankSignals::count_starts(OperationId id, std::uint64_t* counter) {
+  Meeting& meeting = meetings_.at(id);
+  meeting.flags.started = counter;
+  return static_cast<std::uint64_t>(meeting.bytes / flag_bytes / ranks_);
 }
 
 void RankSignals::clear(cudaStream_t stream) const {
@@ -94,8 +108,9 @@ void RankSignals::clear(cudaStream_t stream) const {
     WEFT_CHECK(cudaMemsetAsync(memory, 0, static_cast<std::size_t>(bytes), stream));
   };
   for (const auto& [id, meeting] : meetings_) zero(meeting.flags.of_rank[rank_], meeting.bytes);
-  for (const PeerAddresses& counter : counters_) zero(counter[index(rank_)], counter_bytes);
-  for (const auto& [id, target] : waits_) zero(target.iterations, counter_bytes);
+  for (const PeerAddresses& counter : counters_) zero(counter[index(rank_)], ranks_ * counter_bytes);
+  for (const auto& [id, targets] : waits_)
+    for (const CounterTarget& target : targets) zero(target.iterations, counter_bytes);
 }
 
 void RankSignals::barrier(OperationId id, cudaStream_t stream) const { meet(flags(id), limit(id), stream); }
@@ -108,8 +123,8 @@ void RankSignals::signal(const Signal& signal, cudaStream_t stream) const {
     add_signal(there, static_cast<std::uint64_t>(signal.add), stream);
 }
 
-void RankSignals::wait(OperationId id, cudaStream_t stream) const {
-  wait_for_signal(target(id, -1), limit(id), stream);
+void RankSignals::wait(OperationId id, CounterId counter, cudaStream_t stream) const {
+  wait_for_signals(targets(id, -1, counter), limit(id), stream);
 }
 
 }  // namespace weft::calibration::device

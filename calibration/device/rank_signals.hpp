@@ -7,7 +7,8 @@
 #pragma once
 
 #include <map>
-#include <utility>
+#include <span>
+#include <tuple>
 #include <vector>
 
 #include "calibration/device/symmetric_memory.hpp"
@@ -42,21 +43,25 @@ class RankSignals {
   void clear(cudaStream_t stream) const;
   void barrier(OperationId id, cudaStream_t stream) const;
   void signal(const Signal& signal, cudaStream_t stream) const;
-  void wait(OperationId id, cudaStream_t stream) const;
-  /// The counter of rank + place, as this rank addresses it.
-  std::uint64_t* counter(CounterId id, int place) const {
-    return static_cast<std::uint64_t*>(
-        counters_[static_cast<std::size_t>(id)][static_cast<std::size_t>(rank_of(place))]);
+  void wait(OperationId id, CounterId counter, cudaStream_t stream) const;
+  /// This rank's word of the counter of rank + place.
+  std::uint64_t* counter(CounterId id, int place) const { return word(id, rank_of(place), rank_); }
+  /// What the tiles of a group (-1: a Wait) wait for in a counter: the word of each rank that adds to it.
+  std::span<const CounterTarget> targets(OperationId id, int tile_group, CounterId counter) const {
+    return waits_.at({id, tile_group, counter});
   }
-  /// What the tiles of a group wait for.
-  const CounterTarget& target(OperationId id, int tile_group) const { return waits_.at({id, tile_group}); }
   WaitLimit limit(OperationId id) const { return {limit_ns_, note_, id}; }
   /// Of a kernel that meets the peers': word i of all ranks begin at i x ranks; CTA i has word i, where CTAs meet.
   const BarrierFlags& flags(OperationId id) const { return meetings_.at(id).flags; }
+  /// From now on the CTAs of such a kernel of ours are counted as they start. Returns how many it has.
+  std::uint64_t count_starts(OperationId id, std::uint64_t* counter);
 
  private:
   void plan_counters(const Schedule& schedule, SymmetricMemory& symmetric);
   int rank_of(int place) const { return (rank_ + place + ranks_) % ranks_; }
+  std::uint64_t* word(CounterId id, int rank, int source) const {
+    return static_cast<std::uint64_t*>(counters_[index(id)][index(rank)]) + source;
+  }
 
   int rank_, ranks_;
   std::uint64_t* note_;
@@ -67,8 +72,9 @@ class RankSignals {
     Bytes bytes = 0;
   };
   std::map<OperationId, Meeting> meetings_;
+  /// A word for each rank: so what one adds, of whatever iteration, is never taken for what another has yet to add.
   std::vector<PeerAddresses> counters_;
-  std::map<std::pair<OperationId, int>, CounterTarget> waits_;  ///< by tile group, -1 of a Wait
+  std::map<std::tuple<OperationId, int, CounterId>, std::vector<CounterTarget>> waits_;
 };
 
 }  // namespace weft::calibration::device

@@ -7,6 +7,7 @@
 
 #include "calibration/device/attention_check.hpp"
 #include "calibration/device/kernel_checks.hpp"
+#include "calibration/device/layer_check.hpp"
 #include "calibration/device/layer_kernel_checks.hpp"
 #include "calibration/device/sampled_result.hpp"
 #include "calibration/device/schedule_error.hpp"
@@ -172,7 +173,7 @@ using Check = std::unique_ptr<SampledResult>;
 /// Empty where the buffers do not have the sizes that it needs.
 template <class Kind, class... Further>
 Check consistent(const Program& program, const Meaning& meaning, const RankView& ranks, Resources& resources,
-                 const Further&... further) {
+                 Further&... further) {
   auto check = std::make_unique<Kind>(program, meaning, ranks, resources, further...);
   return check->is_consistent() ? std::move(check) : nullptr;
 }
@@ -186,8 +187,12 @@ std::unique_ptr<ReferenceCheck> reference_check(const Program& program, const Me
 }
 
 /// Empty where it cannot be checked.
-Check make_check(const Program& program, const Meaning& meaning, const RankView& ranks, Resources& resources) {
+Check make_check(const Program& program, const Meaning& meaning, RankView& ranks, Resources& resources,
+                 const Reference* reference) {
   if (!has_known_types(program.schedule(), meaning)) return nullptr;
+  if (meaning.layer)
+    return reference == nullptr ? nullptr
+                                : consistent<LayerCheck>(program, meaning, ranks, resources, ranks, *reference);
   if (meaning.attention) return consistent<AttentionCheck>(program, meaning, ranks, resources);
   if (meaning.op == "grouped_gemm") return consistent<GroupedGemmCheck>(program, meaning, ranks, resources);
   if (meaning.op == "all_reduce_norm") return consistent<AllReduceNormCheck>(program, meaning, ranks, resources);
@@ -206,33 +211,25 @@ Check make_check(const Program& program, const Meaning& meaning, const RankView&
 }
 
 /// One for each result of the schedule; none where any of them cannot be checked.
-std::vector<Check> make_checks(const Program& program, const RankView& ranks, Resources& resources) {
+std::vector<Check> make_checks(const Program& program, RankView& ranks, Resources& resources,
+                               const Reference* reference) {
   const auto& meaning = program.schedule().meaning;
   if (!meaning) return {};
   std::vector<Meaning const*> meanings{&*meaning};
   for (const Meaning& further : meaning->also) meanings.push_back(&further);
   std::vector<Check> checks;
   for (const Meaning* one : meanings) {
-    checks.push_back(make_check(program, *one, ranks, resources));
+    checks.push_back(make_check(program, *one, ranks, resources, reference));
     if (!checks.back()) return {};
   }
   return checks;
 }
 
-void set_to_nan(const Program& program) {
-  for (std::size_t id = 0; id < program.schedule().buffers.size(); ++id) {
-    const Buffer& buffer = program.schedule().buffers[id];
-    WEFT_CHECK(cudaMemsetAsync(program.buffer(static_cast<BufferId>(id)), 0xFF,
-                               static_cast<std::size_t>(buffer.rows * buffer.columns * bytes_of(buffer.dtype)),
-                               program.origin()));
-  }
-}
-
 }  // namespace
 
 std::optional<CheckResult> check_result(const Program& program, const Launcher& launcher, RankView& ranks,
-                                        Resources& resources) {
-  const std::vector<Check> checks = make_checks(program, ranks, resources);
+                                        Resources& resources, const Reference* reference) {
+  const std::vector<Check> checks = make_checks(program, ranks, resources, reference);
   if (checks.empty()) return std::nullopt;
   set_to_nan(program);
   for (const Check& check : checks) check->fill_inputs();

@@ -23,6 +23,15 @@ double error_of_product(std::int64_t k, double stored) {
   return std::sqrt(terms) * (6 * stored * bf16_rounding + 0x1p-22 * terms);
 }
 
+void set_to_nan(const Program& program) {
+  for (std::size_t id = 0; id < program.schedule().buffers.size(); ++id) {
+    const Buffer& buffer = program.schedule().buffers[id];
+    WEFT_CHECK(cudaMemsetAsync(program.buffer(static_cast<BufferId>(id)), 0xFF,
+                               static_cast<std::size_t>(buffer.rows * buffer.columns * bytes_of(buffer.dtype)),
+                               program.origin()));
+  }
+}
+
 SampledResult::SampledResult(const Program& program, const Meaning& meaning, const RankView& ranks,
                              Resources& resources)
     : program_(program), meaning_(meaning), rank_(ranks.rank()), ranks_(ranks.ranks()), arena_(resources.arena) {}

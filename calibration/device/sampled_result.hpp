@@ -16,6 +16,9 @@ inline constexpr double bf16_rounding = 0x1p-8;
 /// 2^-22 k sqrt(k) is allowed.
 double error_of_product(std::int64_t k, double stored = 1);
 
+/// Every buffer, so that what nobody computes is no number.
+void set_to_nan(const Program& program);
+
 class SampledResult {
  public:
   SampledResult(const Program& program, const Meaning& meaning, const RankView& ranks, Resources& resources);
@@ -35,6 +38,7 @@ class SampledResult {
   /// Rows that are looked at in any case.
   virtual std::vector<std::int64_t> rows_at_edges() const { return {0, rows() - 1}; }
 
+  const Program& program() const { return program_; }
   const Schedule& schedule() const { return program_.schedule(); }
   const Meaning& meaning() const { return meaning_; }
   const Buffer& buffer(BufferId id) const { return schedule().buffers[static_cast<std::size_t>(id)]; }
@@ -51,6 +55,7 @@ class SampledResult {
   /// Where an element of the result lies in its buffer.
   virtual Element place_of(const Element& of_result) const { return storage_of(result().layout, ranks_, of_result); }
 
+  Arena& arena() const { return arena_; }
   /// The sampled rows of the result; their position is their slot.
   const std::vector<std::int64_t>& sampled() const { return rows_; }
   std::int64_t slots() const { return static_cast<std::int64_t>(rows_.size()); }

@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "calibration/device/start_edges.hpp"
 #include "calibration/device/waiting_kernels.hpp"
 
@@ -6,27 +8,60 @@ namespace {
 
 struct Capture {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  const cudaGraphNode_t* nodes = nullptr;
+  cudaGraph_t graph = nullptr;
+  const cudaGraphNode_t* nodes = nullptr;  ///< that the next one will follow
   std::size_t count = 0;
+  bool is_active() const { return status == cudaStreamCaptureStatusActive; }
 };
 Capture capture_of(cudaStream_t stream) {
   Capture capture;
   const cudaGraphEdgeData* edges = nullptr;
-  WEFT_CHECK(
-      cudaStreamGetCaptureInfo(stream, &capture.status, nullptr, nullptr, &capture.nodes, &edges, &capture.count));
+  WEFT_CHECK(cudaStreamGetCaptureInfo(stream, &capture.status, nullptr, &capture.graph, &capture.nodes, &edges,
+                                      &capture.count));
   return capture;
+}
+
+std::vector<cudaGraphNode_t> followed_by(cudaGraphNode_t node) {
+  std::size_t count = 0;
+  WEFT_CHECK(cudaGraphNodeGetDependencies(node, nullptr, nullptr, &count));
+  std::vector<cudaGraphNode_t> nodes(count);
+  std::vector<cudaGraphEdgeData> edges(count);
+  if (count > 0) WEFT_CHECK(cudaGraphNodeGetDependencies(node, nodes.data(), edges.data(), &count));
+  return nodes;
+}
+
+bool is_kernel(cudaGraphNode_t node) {
+  cudaGraphNodeType type{};
+  WEFT_CHECK(cudaGraphNodeGetType(node, &type));
+  return type == cudaGraphNodeTypeKernel;
+}
+
+/// `node` itself where it follows none; null where it is none either.
+cudaGraphNode_t first_kernel_up_to(cudaGraphNode_t node, const Captured& before) {
+  if (before.contains(node)) return nullptr;
+  for (const cudaGraphNode_t earlier : followed_by(node))
+    if (const cudaGraphNode_t kernel = first_kernel_up_to(earlier, before)) return kernel;
+  return is_kernel(node) ? node : nullptr;
 }
 
 }  // namespace
 
-cudaGraphNode_t last_kernel(cudaStream_t stream) {
+Captured captured_on(cudaStream_t stream) {
   const Capture capture = capture_of(stream);
-  if (capture.status != cudaStreamCaptureStatusActive) return nullptr;
-  cudaGraphNodeType type{};
-  if (capture.count == 1) WEFT_CHECK(cudaGraphNodeGetType(capture.nodes[0], &type));
-  if (capture.count != 1 || type != cudaGraphNodeTypeKernel)
-    throw ExecutionError("an operation whose start is followed is not one kernel");
-  return capture.nodes[0];
+  if (!capture.is_active()) return {};
+  std::size_t count = 0;
+  WEFT_CHECK(cudaGraphGetNodes(capture.graph, nullptr, &count));
+  std::vector<cudaGraphNode_t> nodes(count);
+  if (count > 0) WEFT_CHECK(cudaGraphGetNodes(capture.graph, nodes.data(), &count));
+  return {nodes.begin(), nodes.end()};
+}
+
+cudaGraphNode_t first_kernel_since(const Captured& before, cudaStream_t stream) {
+  const Capture capture = capture_of(stream);
+  if (!capture.is_active()) return nullptr;
+  for (std::size_t i = 0; i < capture.count; ++i)
+    if (const cudaGraphNode_t kernel = first_kernel_up_to(capture.nodes[i], before)) return kernel;
+  throw ExecutionError("an operation whose start is followed has no kernel");
 }
 
 void signal_start(cudaGraphNode_t kernel, std::uint64_t* counter, cudaStream_t stream) {

@@ -5,14 +5,19 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 
 #include "calibration/device/handles.hpp"
 
 namespace weft::calibration::device {
 
-/// The kernel that was captured last on `stream`; null where the stream is not being captured. Throws ExecutionError
-/// where what was captured last is no kernel, or more than one thing.
-cudaGraphNode_t last_kernel(cudaStream_t stream);
+/// The nodes of the graph that `stream` is captured into; none where it is not being captured.
+using Captured = std::set<cudaGraphNode_t>;
+Captured captured_on(cudaStream_t stream);
+
+/// The first kernel of what has been captured on `stream` since; null where it is not being captured. Throws
+/// ExecutionError where no kernel was.
+cudaGraphNode_t first_kernel_since(const Captured& before, cudaStream_t stream);
 
 /// Adds 1 to the counter once all CTAs of `kernel` are resident. `stream` is captured, and follows nothing else then.
 void signal_start(cudaGraphNode_t kernel, std::uint64_t* counter, cudaStream_t stream);

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <type_traits>
+
 #include "calibration/device/carveout.hpp"
 #include "calibration/device/check.hpp"
 #include "calibration/device/waiting.cuh"
@@ -17,7 +20,12 @@ __global__ void signal_kernel(std::uint64_t* counter, std::uint64_t add) {
   SharedWord<std::uint64_t>(*counter).fetch_add(add, cuda::memory_order_release);
 }
 
-__global__ void wait_kernel(CounterTarget target, WaitLimit limit) {
+struct CounterTargets {
+  CounterTarget of_thread[std::extent_v<decltype(BarrierFlags::of_rank)>];
+};
+
+__global__ void wait_kernel(CounterTargets targets, WaitLimit limit) {
+  const CounterTarget& target = targets.of_thread[threadIdx.x];
   if (target.is_word)
     change(target.counter, 1, 0, cuda::memory_order_acquire, limit, target.source);
   else
@@ -47,9 +55,11 @@ void add_signal(std::uint64_t* counter, std::uint64_t add, cudaStream_t stream) 
   WEFT_CHECK(cudaGetLastError());
 }
 
-void wait_for_signal(const CounterTarget& target, const WaitLimit& limit, cudaStream_t stream) {
+void wait_for_signals(std::span<const CounterTarget> targets, const WaitLimit& limit, cudaStream_t stream) {
   leave_shared_memory(reinterpret_cast<const void*>(wait_kernel));
-  wait_kernel<<<1, 1, 0, stream>>>(target, limit);
+  CounterTargets all;
+  std::ranges::copy(targets, all.of_thread);
+  wait_kernel<<<1, static_cast<unsigned>(targets.size()), 0, stream>>>(all, limit);
   WEFT_CHECK(cudaGetLastError());
 }
 

@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdint>
+#include <span>
 
 #include "models/schedule/schedule.hpp"
 
@@ -26,6 +27,7 @@ struct WaitLimit {
 struct BarrierFlags {
   std::uint32_t* of_rank[16] = {};  ///< max_ranks of shared_state.hpp
   int rank = 0, ranks = 1;
+  std::uint64_t* started = nullptr;  ///< each CTA of a kernel that meets the peers' adds 1 here first; null: none does
 };
 /// Each thread raises the own flag on one peer, then takes down the peer's own one: what PyTorch's symmetric memory
 /// does, at the same cost. The flags are as they were when the last rank has passed.
@@ -34,7 +36,7 @@ void meet(const BarrierFlags& flags, const WaitLimit& limit, cudaStream_t stream
 /// Adds to a counter of any rank.
 void add_signal(std::uint64_t* counter, std::uint64_t add, cudaStream_t stream);
 
-/// Waits until `counter`, to which rank `source` adds `total` in every iteration, has reached `value` in this one.
+/// Until `counter`, to which rank `source` alone adds `total` in every iteration, has reached `value` in this one.
 /// Nothing sets a counter back: `iterations` counts the runs of this wait. Where `is_word`, a copy writes 1 there, and
 /// the wait sets it back to 0.
 struct CounterTarget {
@@ -44,6 +46,7 @@ struct CounterTarget {
   int source = 0;
   bool is_word = false;
 };
-void wait_for_signal(const CounterTarget& target, const WaitLimit& limit, cudaStream_t stream);
+/// Waits for all of them, at most max_ranks of shared_state.hpp, by a thread each.
+void wait_for_signals(std::span<const CounterTarget> targets, const WaitLimit& limit, cudaStream_t stream);
 
 }  // namespace weft::calibration::device

@@ -12,6 +12,7 @@
 #include "scenarios/families/build.hpp"
 #include "scenarios/study/in_turn.hpp"
 #include "scenarios/study/prediction.hpp"
+#include "scenarios/study/reference.hpp"
 
 namespace weft::calibration::evidence {
 namespace {
@@ -96,10 +97,15 @@ void predict_in_turn(std::vector<TriedPair>& pairs, const Machine& machine, Exec
   }
 }
 
-Conditions run_all(std::vector<TriedPair>& pairs, const RunOptions& options, const Progress& progress) {
+Conditions run_all(std::vector<TriedPair>& pairs, const Machine& machine, RunOptions options,
+                   const Progress& progress) {
   const std::vector<TriedSchedule*> all = all_of(pairs);
   std::vector<Schedule> schedules;
-  for (const TriedSchedule* tried : all) schedules.push_back(tried->schedule);
+  for (const TriedSchedule* tried : all) {
+    if (auto reference = scenarios::study::reference_of(tried->request, machine))
+      options.references.emplace(schedules.size(), *std::move(reference));
+    schedules.push_back(tried->schedule);
+  }
   std::vector<Mix> mixes;
   for (std::size_t first = 0; const TriedPair& pair : pairs) {
     Mix& mix = mixes.emplace_back();

@@ -44,9 +44,10 @@ std::vector<TriedPair> worth_trying(const scenarios::study::Exploration& explora
 void predict_in_turn(std::vector<TriedPair>& pairs, const Machine& machine, Executor& executor,
                      const scenarios::study::MixClock& clock_of_mix_MHz);
 
-/// Measures all of them, those of a pair in turns; `progress` counts schedules. A schedule that fails or computes wrong
-/// results keeps its error. Throws as measure_in_turn() does, and ExecutionError where all schedules of a pair failed.
-Conditions run_all(std::vector<TriedPair>& pairs, const RunOptions& options, const Progress& progress);
+/// Measures all of them, on GPUs like `machine`'s, those of a pair in turns; `progress` counts schedules. A schedule
+/// that fails or computes wrong results keeps its error. Throws as measure_in_turn() does, and ExecutionError where all
+/// schedules of a pair failed.
+Conditions run_all(std::vector<TriedPair>& pairs, const Machine& machine, RunOptions options, const Progress& progress);
 
 nlohmann::ordered_json to_json(const std::vector<TriedPair>& pairs);
 

@@ -9,6 +9,7 @@
 #include "models/execution/executor.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/study/in_turn.hpp"
+#include "scenarios/study/reference.hpp"
 #include "scenarios/study/settle.hpp"
 
 namespace weft::calibration::evidence {
@@ -45,6 +46,8 @@ bool Measuring::add(const Case& one) {
       throw InputError("timing", "expected back_to_back, as iterations on GPUs follow one another");
     Schedule schedule = scenarios::study::close_case(one, machine_, simulator_).schedule;
     require_runnable(schedule);
+    if (auto reference = scenarios::study::reference_of(one, machine_))
+      options_.run.references.emplace(schedules_.size(), *std::move(reference));
     schedules_.push_back(std::move(schedule));
   } catch (const InputError& error) {
     refused_.emplace_back(one, error.what());

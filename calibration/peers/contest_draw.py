@@ -38,11 +38,12 @@ def drawn(generator, least, most, step):
 
 def explored(weft, machine, gpus, workload, *options):
     """What explore says of the schedules that run."""
-    words = " ".join(f"{key}={workload[key]}" for key in ("op", "m", "n", "k", "imbalance") if key in workload)
+    words = " ".join(f"{key}={str(value).lower()}" for key, value in workload.items() if key != "dtype")
+    rows = workload["m"] if "m" in workload else workload["tokens"]
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "explored.json")
         subprocess.run([weft, "explore", words, "--machine", machine, "--gpus", str(gpus), "--tokens",
-                        str(workload["m"]), "--json", out, *options], check=True, stdout=subprocess.DEVNULL)
+                        str(rows), "--json", out, *options], check=True, stdout=subprocess.DEVNULL)
         with open(out) as file:
             [answer] = json.load(file)["answers"]
     return [one for one in answer["schedules"] if one["runnable"]]
@@ -68,13 +69,13 @@ def peers_of(case):
     return [case | {"schedule": family | {"implementation": "pytorch"}} for family in families]
 
 
-def predicted(weft, machine, cases, *options):
-    """By id, what weft says of each."""
+def predicted(weft, machine, cases, *options, errors=None):
+    """By id, what weft says of each; `errors`: where its own words go."""
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
         file.write("".join(json.dumps(case) + "\n" for case in cases))
         file.flush()
         answers = subprocess.run([weft, "predict", "--machine", machine, *options, "--in", file.name], check=True,
-                                 stdout=subprocess.PIPE, text=True).stdout
+                                 stdout=subprocess.PIPE, stderr=errors, text=True).stdout
     return {answer["id"]: answer for answer in map(json.loads, answers.splitlines())}
 
 

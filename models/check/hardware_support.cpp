@@ -43,31 +43,30 @@ class Support {
         if (!is_for_hopper(followed.work)) refuse("following a tile group of the library's kernel");
         return;
       case Point::all_ctas_started:
+        if (counts_its_ctas(followed.work)) return;
         if (schedule_.launch == Launch::eager) refuse("following a kernel's start without a graph");
-        if (!is_one_kernel(followed.work)) refuse("following the start of what is not one kernel on every rank");
+        if (!has_kernel_everywhere(followed.work)) refuse("following the start of what is no kernel on every rank");
         return;
       case Point::first_cta_started:
+        if (counts_its_ctas(followed.work)) return;
         break;
     }
-    refuse("following " + std::string(name_of(after.point)) + ", which CUDA does not tell");
+    refuse("following " + std::string(name_of(after.point)) + " of a kernel that does not count its CTAs");
   }
   bool has_rows_everywhere(const Work& work) const {
     for (int rank = 0; rank < schedule_.gpus; ++rank)
       if (has_no_rows(work, rank, schedule_.gpus)) return false;
     return true;
   }
-  /// Split-K and grouped sends and receives are several, a copy engine's copy is none.
-  bool is_one_kernel(const Work& work) const {
+  /// Copy engines run none; of several the first is followed.
+  bool has_kernel_everywhere(const Work& work) const {
     return match(
-        work,
-        [](const Collective& collective) {
-          return collective.kind != CollectiveKind::all_to_all && collective.transport != Transport::nccl_copy_engine;
-        },
-        [](const GroupedExchange& exchange) { return exchange.transport != Transport::nccl; },
-        [&](const Gemm&) { return has_rows_everywhere(work); },
-        [](const OneOf<GroupedGemm, MemoryBound, PartialAttention, Wait, Delay> auto&) { return true; },
+        work, [](const Collective& collective) { return collective.transport != Transport::nccl_copy_engine; },
+        [&](const OneOf<Gemm, GroupedExchange> auto&) { return has_rows_everywhere(work); },
+        [](const OneOf<GroupedGemm, AllReduceNorm, MemoryBound, Attention, PartialAttention, Wait, Barrier,
+                       Delay> auto&) { return true; },
         [](const Copy& copy) { return copy.path == CopyPath::sms; },
-        [](const OneOf<AllReduceNorm, Attention, Signal, Barrier> auto&) { return false; });
+        [](const Signal& signal) { return signal.path == SignalPath::kernel; });
   }
 
   void check_layout(const Slice& slice) const {
@@ -412,17 +411,18 @@ void check_word(const Counter& counter, const CounterUse& use, const Schedule& s
   if (std::ranges::none_of(schedule.operations, ranks_meet)) refuse("a copied word in an iteration without a meeting");
 }
 
-/// A wait compares with all that was ever added, so nobody but the one rank that it waits for may add, not even of the
-/// next iteration. Outside of a graph signals come before it in the host's order: what is launched behind a wait may
-/// stand behind it in its hardware queue.
+/// A wait compares with all that each rank ever added, so it tells a part of an iteration from the whole only where one
+/// rank adds. Outside of a graph signals come before it in the host's order: what is launched behind a wait may stand
+/// behind it in its hardware queue.
 void check_counter(const Counter& counter, const CounterUse& use, const Schedule& schedule) {
   const auto refuse = [&](const std::string& what) {
     throw InputError("counters \"" + counter.name + "\"", "expected what the hardware executor supports, got " + what);
   };
-  const auto source = [&](const CounterSignal& signal) { return (signal.place + schedule.gpus) % schedule.gpus; };
-  for (const CounterSignal& signal : use.signals) {
-    if (source(signal) != source(use.signals.front())) refuse("signals of several ranks");
-    for (const CounterWait& wait : use.waits)
+  const std::vector<std::int64_t> totals = use.totals_by_place(schedule.gpus);
+  const bool has_one_source = std::ranges::count_if(totals, [](std::int64_t total) { return total > 0; }) == 1;
+  for (const CounterWait& wait : use.waits) {
+    if (!has_one_source && wait.value < use.total()) refuse("a wait for a part of what several ranks add");
+    for (const CounterSignal& signal : use.signals)
       if (schedule.launch == Launch::eager && wait.operation < signal.operation)
         refuse("a wait that is launched before a signal");
   }

@@ -152,6 +152,13 @@ void check_meaning(const Check& here, const Meaning& meaning) {
   here.require(meaning.attention.has_value() == (meaning.op == "distributed_attention"), "attention", [&] {
     return "the heads and mask of distributed_attention and of nothing else, got op \"" + meaning.op + "\"";
   });
+  here.require(meaning.layer.has_value() == (meaning.op == "transformer_layer"), "layer",
+               [&] { return "what transformer_layer and nothing else begins with, got op \"" + meaning.op + "\""; });
+  if (meaning.layer) {
+    if (meaning.layer->normed_rows) here.slice("layer.normed_rows", *meaning.layer->normed_rows);
+    if (meaning.layer->partial) here.slice("layer.partial", *meaning.layer->partial);
+    here.at_least("layer.chunks", meaning.layer->chunks, 1);
+  }
   here.require(!meaning.own_rows_first || meaning.op.starts_with("all_gather"), "own_rows_first",
                [&] { return "an all_gather, got \"" + meaning.op + "\""; });
   here.require(meaning.rows_of_rank.empty() || (static_cast<int>(meaning.rows_of_rank.size()) == schedule.gpus &&

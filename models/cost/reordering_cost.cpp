@@ -40,6 +40,7 @@ double norm_reordering(const Machine& machine, const MemoryBound& kernel, const 
 
 std::optional<NextKernelCost> next_kernel_reordering(const Machine& machine, const Schedule& schedule) {
   if (!machine.reordering || !schedule.meaning) return std::nullopt;
+  if (schedule.meaning->layer) return std::nullopt;  // its norms are among the operations
   for (const Operation& operation : schedule.operations) {
     const Slice* result = result_of_gemm(operation.work);
     if (result == nullptr) continue;

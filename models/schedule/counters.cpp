@@ -8,6 +8,13 @@ std::int64_t CounterUse::total() const {
   return total;
 }
 
+std::vector<std::int64_t> CounterUse::totals_by_place(int gpus) const {
+  std::vector<std::int64_t> totals(static_cast<std::size_t>(gpus));
+  for (const CounterSignal& signal : signals)
+    totals[static_cast<std::size_t>((signal.place + gpus) % gpus)] += signal.add;
+  return totals;
+}
+
 std::vector<CounterUse> counter_uses(const Schedule& schedule) {
   std::vector<CounterUse> uses(schedule.counters.size());
   const auto use = [&](CounterId id) -> CounterUse& { return uses[static_cast<std::size_t>(id)]; };

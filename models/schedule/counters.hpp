@@ -27,6 +27,8 @@ struct CounterUse {
   std::vector<CounterWait> waits;
   /// What one iteration adds to the counter of each rank: every rank signals once, to one place each.
   std::int64_t total() const;
+  /// The same by who adds: entry p of what rank - p adds.
+  std::vector<std::int64_t> totals_by_place(int gpus) const;
 };
 
 /// One entry per counter of the schedule.

@@ -45,6 +45,16 @@ inline constexpr std::array own_kernels{own_kernel(256, 2, TileScheduler::static
                                         own_kernel(128, 2, TileScheduler::stream_k),
                                         own_kernel(128, 1, TileScheduler::stream_k)};
 
+/// Whether its kernel is one of ours whose CTAs meet those of the peers: they are counted as they start, so that others
+/// can follow that, in a graph or not.
+inline bool counts_its_ctas(const Work& work) {
+  return match(
+      work, [](const OneOf<Collective, GroupedExchange> auto& one) { return one.transport == Transport::peer_kernel; },
+      [](const AllReduceNorm&) { return true; },
+      [](const OneOf<Gemm, GroupedGemm, Copy, MemoryBound, Attention, PartialAttention, Signal, Wait, Barrier,
+                     Delay> auto&) { return false; });
+}
+
 /// Into how many slices along k a stream_k kernel of ours cuts the tiles of the last wave, each for a CTA of its own:
 /// as many as find a CTA, while the tensor cores have longer to do with a slice than its sums take through the L2.
 constexpr std::int64_t slices_of_last_wave(std::int64_t tiles, std::int64_t ctas, std::int64_t k_steps) {

@@ -339,12 +339,23 @@ struct AttentionShape {
   bool operator==(const AttentionShape&) const = default;
 };
 
+/// An iteration of whole decoder layers begins with their residual stream, the same on every rank, and with its
+/// RMSNorm.
+struct LayerState {
+  /// Sequence-parallel: where each rank has the norm of the rows that it owns, its part of the residual.
+  std::optional<Slice> normed_rows = {};
+  /// Partial sums that the layer before has left, and that the first operation reduces: none are left before the first.
+  std::optional<Slice> partial = {};
+  int chunks = 1;  ///< ranks own rows as a reduce_scatter in so many row chunks leaves them
+  bool operator==(const LayerState&) const = default;
+};
+
 /// What the schedule computes, so that any executor can check the result: `op` is a workload of the command-line
 /// contract (such as "gemm+reduce_scatter"); the collective was cut in `chunks` row chunks, which makes row ownership
 /// block-cyclic (row_order.hpp says how). m is the full row count, a the operand that the collective or else the GEMM
 /// reads, b the GEMM's other one; operands are row-major, the result has any layout. A collective alone has n columns,
 /// and any k and b. "grouped_gemm", "all_reduce_norm" (the residual is b) and the names of memory-bound kernels mean
-/// one kernel alone, for checks on GPUs.
+/// one kernel alone, for checks on GPUs. "transformer_layer" is held to another schedule of the same layers.
 struct Meaning {
   std::string op;
   std::int64_t m = 0, n = 0, k = 0;
@@ -359,6 +370,10 @@ struct Meaning {
   /// Of op "distributed_attention": m tokens of the whole sequence, n columns of the result, k = n, a are the queries
   /// and b the keys and values.
   std::optional<AttentionShape> attention = {};
+  /// Of op "transformer_layer": m tokens, k columns of the residual a and of its norm b, n columns of what the last
+  /// layer's down projection multiplies: the last that is complete when halves of the layers take turns. Its rows are
+  /// those of an all_gather in `chunks`.
+  std::optional<LayerState> layer = {};
   bool operator==(const Meaning&) const = default;
 };
 

@@ -233,6 +233,12 @@ void describe(auto& io, Like<AttentionShape> auto& shape) {
   io.optional("mask", shape.mask, AttentionMask::causal);
 }
 
+void describe(auto& io, Like<LayerState> auto& state) {
+  io.optional("normed_rows", state.normed_rows, std::nullopt);
+  io.optional("partial", state.partial, std::nullopt);
+  io.optional("chunks", state.chunks, 1, positive);
+}
+
 void describe(auto& io, Like<Meaning> auto& meaning) {
   io.required("op", meaning.op);
   io.required("m", meaning.m, positive);
@@ -246,6 +252,7 @@ void describe(auto& io, Like<Meaning> auto& meaning) {
   io.optional("also", meaning.also, {});
   io.optional("own_rows_first", meaning.own_rows_first, false);
   io.optional("attention", meaning.attention, std::nullopt);
+  io.optional("layer", meaning.layer, std::nullopt);
 }
 
 /// Buffers, streams and counters stand before the operations that name them.

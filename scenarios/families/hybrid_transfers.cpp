@@ -149,7 +149,7 @@ void HybridTransfers::let_store(Gemm& gemm, int groups) {
     gemm.replicas.push_back(program_.whole(buffers_.stored[static_cast<std::size_t>(peer) - 1], peer));
   for (int group = 0; group < groups; ++group)
     for (int peer = 1; peer < gpus_; ++peer)
-      gemm.signals.push_back({.tile_group = group, .counter = flag_of_peer(group, peer), .place = peer});
+      gemm.signals.push_back({.tile_group = group, .counter = flag_of(group), .place = peer});
 }
 
 void HybridTransfers::wait(const After& after) {
@@ -256,9 +256,8 @@ void HybridTransfers::sum_piece(int piece, const Sent& sent) {
     for (const OperationId id : sent.last) program_.wait(sums_, After{id});
   if (pushes(hybrid_)) arrived.after = {program_.add(sums_, "arrived" + suffix(piece), Barrier{.channel = 2})};
   if (hybrid_.late_sums) return unsummed_.push_back(std::move(arrived));
-  for (int peer = 1; stores(hybrid_) && peer < gpus_; ++peer)
-    program_.add(sums_, "stored" + suffix(piece) + " by rank - " + std::to_string(peer),
-                 Wait{.counter = flag_of_peer(piece, peer)});
+  if (stores(hybrid_))
+    program_.add(sums_, "stored" + suffix(piece), Wait{.counter = flag_of(piece), .value = gpus_ - 1});
   const int chunk = arrived.chunk;
   add_sum_of_piece(chunk, sums_);
   if (!sends_sums()) return;

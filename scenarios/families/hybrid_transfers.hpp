@@ -109,8 +109,6 @@ class HybridTransfers {
   Copy parcel(int step, int chunk) const;
   Copy sum_parcel(int step, int chunk) const;
   void raise(int piece, StreamId stream, int place);
-  /// Of a group of tiles that rank - `peer` stores here.
-  CounterId flag_of_peer(int group, int peer) { return flag_of(group * (gpus_ - 1) + peer - 1); }
   bool sends_sums() const {
     return op_ == PairOp::gemm_all_reduce && hybrid_.sums != HybridSums::everywhere && copies(hybrid_);
   }

@@ -169,6 +169,7 @@ void LayerProgram::add_input_gemm(LayerPair pair, const std::string& gemm, const
   row_chunks_ = add_pair(pair, gemm, PairOp::all_gather_gemm,
                          {{"shard", normed_rows_}, {"a", normed_}, {"b", weight}, {"c", output}})
                     .chunks;
+  (pair == LayerPair::qkv ? attention_chunks_ : mlp_chunks_) = row_chunks_;
 }
 
 /// gemm+X where it overlaps, whose result is what the next norm reads; else the collective comes after it.
@@ -235,6 +236,7 @@ void LayerProgram::add_mlp(const TokenRange& range) {
 /// Row j x tokens + t of the experts' input is that of the j-th expert of token t: a routing in which every expert gets
 /// a contiguous range of tokens, which costs what any other one costs.
 void LayerProgram::add_experts(const TokenRange& range) {
+  routes_all_tokens_ &= range.rows.count == tokens_;
   add_gemm("router", range, normed_, weights_.router, router_logits_);
   add_kernel("top_k", range, MemoryKernel::top_k, {rows(router_logits_, range)}, rows(routing_weights_, range));
   add_kernel("gather", range, MemoryKernel::gather,
@@ -315,6 +317,25 @@ void LayerProgram::add_fused_reduction(StreamId stream, const std::string& block
                              .normed = rows(normed_, padded),
                              .transport = fused_->transport,
                              .ctas = static_cast<int>(std::min<std::int64_t>(ctas, padded.rows.count / gpus_))});
+}
+
+/// Experts are chosen by a token's place, so those of a split, or of rows in another order, are others: nothing else
+/// computes the same.
+Schedule LayerProgram::finish() && {
+  if (layer_sizes_.experts > 0 && (!routes_all_tokens_ || attention_chunks_ > 1)) return std::move(program_).finish();
+  LayerState state{.chunks = attention_chunks_};
+  if (sequence_parallel_) state.normed_rows = program_.whole(normed_rows_);
+  if (!pairs_.of(LayerPair::down)) state.partial = program_.whole(mlp_partial_);
+  program_.set_meaning({.op = "transformer_layer",
+                        .m = tokens_,
+                        .n = program_.buffer(activated_).columns,
+                        .k = hidden_,
+                        .a = residual_,
+                        .b = normed_,
+                        .result = activated_,
+                        .chunks = mlp_chunks_,
+                        .layer = std::move(state)});
+  return std::move(program_).finish();
 }
 
 Collective LayerProgram::collective(CollectiveKind kind, const Slice& input, const Slice& output) const {

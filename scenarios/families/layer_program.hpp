@@ -77,7 +77,7 @@ class LayerProgram {
 
   TokenRange all_tokens() const { return {{0, tokens_}, ""}; }
   Program& program() { return program_; }
-  Schedule finish() && { return std::move(program_).finish(); }
+  Schedule finish() &&;
 
  private:
   LayerProgram(const Case& request, const LayerWorkload& layer, std::optional<FusedReduction> fused,
@@ -132,9 +132,11 @@ class LayerProgram {
   bool sequence_parallel_;
   int heads_, kv_heads_, head_dim_;  // of one GPU
   std::int64_t tokens_, hidden_, intermediate_;
-  std::int64_t padded_tokens_;  ///< fused: a multiple of the GPUs
-  std::string layer_;           ///< "layer 5 "
-  int row_chunks_ = 1;          ///< that the block's rows were gathered in
+  std::int64_t padded_tokens_;                 ///< fused: a multiple of the GPUs
+  std::string layer_;                          ///< "layer 5 "
+  int row_chunks_ = 1;                         ///< that the block's rows were gathered in
+  int attention_chunks_ = 1, mlp_chunks_ = 1;  ///< the same of the last of each kind
+  bool routes_all_tokens_ = true;              ///< the experts of a token do not depend on how tokens are split
   Weights weights_;
   BufferId normed_ = 0, residual_ = 0, reduced_ = 0, normed_rows_ = 0;
   BufferId qkv_ = 0, attended_ = 0, o_input_ = 0, attention_partial_ = 0;

@@ -38,6 +38,8 @@ void require_meaning(const Schedule& schedule) {
 
 std::string meaning_in_words(const Schedule& schedule) {
   if (!schedule.meaning) return "says nothing of what it computes";
+  if (schedule.meaning->layer)
+    return "says that it computes whole layers, which weft measure compares with serial ones";
   if (is_of_one_kernel(schedule.meaning->op))
     return "says that it computes " + schedule.meaning->op + ", which weft run checks on GPUs";
   if (!is_small(schedule)) return "too large to compute " + schedule.meaning->op + " in integers";

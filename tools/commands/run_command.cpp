@@ -53,7 +53,7 @@ void run_best(const Best& best, const calibration::RunOptions& options, const Ou
   std::vector<evidence::TriedPair> pairs = evidence::worth_trying(exploration, best.count, machine);
   if (pairs.empty()) throw InputError("--best", "expected a question with a schedule that runs on " + machine.name);
   evidence::predict_in_turn(pairs, machine, simulator, simulator.mix_clock());
-  const calibration::Conditions conditions = evidence::run_all(pairs, options, show_progress("runs"));
+  const calibration::Conditions conditions = evidence::run_all(pairs, machine, options, show_progress("runs"));
   if (!best.schedule.empty())
     write_checked(best.schedule, std::ranges::max_element(pairs, {}, &evidence::TriedPair::speedup)->choice().schedule);
   output.write(calibration::report::tried_report(pairs, conditions));

@@ -142,10 +142,34 @@ TEST(Support, FollowsTheStartOfAKernelInAGraph) {
   EXPECT_NE(refusal(schedule).find("following a kernel's start without a graph"), std::string::npos);
   schedule.launch = Launch::graph;
   schedule.operations[1].after[0].point = Point::first_cta_started;
-  EXPECT_NE(refusal(schedule).find("following first_cta_started"), std::string::npos);
+  EXPECT_NE(refusal(schedule).find("following first_cta_started of a kernel that does not count its CTAs"),
+            std::string::npos);
   schedule.operations[0].work = Copy{whole(0), whole(1)};
   schedule.operations[1].after[0].point = Point::all_ctas_started;
-  EXPECT_NE(refusal(schedule).find("the start of what is not one kernel"), std::string::npos);
+  EXPECT_NE(refusal(schedule).find("the start of what is no kernel"), std::string::npos);
+}
+
+TEST(Support, FollowsTheStartOfAKernelThatCountsItsCtasWithoutAGraph) {
+  Collective gather{.kind = CollectiveKind::all_gather,
+                    .input = whole(0),
+                    .output = {1, 0, RowRange{0, 64}, 0, 64},
+                    .transport = Transport::peer_kernel};
+  gather.input.rows = RowRange{0, 32};
+  Schedule schedule = schedule_of(gather);
+  schedule.gpus = 2;
+  schedule.buffers[0].memory = Memory::symmetric;
+  schedule.launch = Launch::eager;
+  for (const Point point : {Point::all_ctas_started, Point::first_cta_started}) {
+    schedule.operations.resize(1);
+    schedule.operations.push_back({"second", 0, {{0, point, 0}}, Delay{1}});
+    EXPECT_EQ(refusal(schedule), "") << name_of(point);
+  }
+}
+
+TEST(Support, FollowsTheFirstOfSeveralKernels) {
+  Schedule schedule = schedule_of(all_to_all(0, 1));
+  schedule.operations.push_back({"second", 0, {{0, Point::all_ctas_started, 0}}, Delay{1}});
+  EXPECT_EQ(refusal(schedule), "");
 }
 
 Slice on_peer(BufferId buffer) {
@@ -181,7 +205,7 @@ TEST(Support, NobodyFollowsTheStartOfAGemmThatSomeRankHasNoRowsOf) {
   work.a = first_rows_by_rank(whole(0), 64, 0), work.c = first_rows_by_rank(whole(2), 64, 0);
   Schedule followed = schedule_of(work);
   followed.operations.push_back({"beside", 0, {{0, Point::all_ctas_started, 0}}, Delay{1}});
-  EXPECT_NE(refusal(followed).find("not one kernel on every rank"), std::string::npos);
+  EXPECT_NE(refusal(followed).find("no kernel on every rank"), std::string::npos);
 }
 
 TEST(Support, CopiesBySmsMoveBf16) {
@@ -244,7 +268,7 @@ TEST(Support, NobodyFollowsTheStartOfCopyEngines) {
   Schedule schedule = by_window(gather);
   schedule.streams.push_back({"s1", 0});
   schedule.operations.push_back({"after", 1, {{0, Point::all_ctas_started, 0}}, Delay{1}});
-  EXPECT_NE(refusal(schedule).find("the start of what is not one kernel"), std::string::npos);
+  EXPECT_NE(refusal(schedule).find("the start of what is no kernel"), std::string::npos);
 }
 
 TEST(Support, RunsBarriers) { EXPECT_EQ(refusal(schedule_of(Barrier{})), ""); }
@@ -268,10 +292,13 @@ TEST(Support, RefusesOtherPathsOfSignalsAndWaits) {
   EXPECT_NE(refusal(polled).find("wait path stream_memory_operation"), std::string::npos);
 }
 
-TEST(Support, RefusesACounterThatSeveralRanksAddTo) {
+TEST(Support, RefusesAWaitForAPartOfWhatSeveralRanksAdd) {
   Schedule schedule = signal_and_wait();
   schedule.operations.insert(schedule.operations.begin(), {"second", 0, {}, Signal{0, 2}});
-  EXPECT_NE(refusal(schedule).find("signals of several ranks"), std::string::npos);
+  EXPECT_NE(refusal(schedule).find("a wait for a part of what several ranks add"), std::string::npos);
+  Schedule whole = schedule;
+  std::get<Wait>(whole.operations.back().work).value = 2;
+  EXPECT_EQ(refusal(whole), "");
   std::get<Signal>(schedule.operations[0].work).place = 1 - schedule.gpus;
   EXPECT_EQ(refusal(schedule), "") << "rank - 3 of 4 is rank + 1";
 }

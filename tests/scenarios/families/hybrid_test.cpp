@@ -102,13 +102,11 @@ TEST(Hybrids, CasesSurviveWritingAndReading) {
   for (const Case& request : random_cases(4)) EXPECT_EQ(case_from_json(to_json(request)), request) << request.id;
 }
 
-TEST(Hybrids, BegunWithTheNextGemmRun) {
+TEST(Hybrids, AllRunOnGpus) {
   for (const auto& [op, name] : NamesOf<PairOp>::names)
-    for (const HybridMover mover : {HybridMover::nccl, HybridMover::pull, HybridMover::push}) {
-      const Hybrid hybrid{.trigger = HybridTrigger::kernel_start, .mover = mover, .count = 4};
-      // Pushes of several ranks raise one counter, which GPUs do not.
-      const int gpus = mover == HybridMover::push && collective_comes_first(op) ? 2 : 4;
-      EXPECT_TRUE(is_runnable(build_case(PairWorkload{op, 4096, 4096, 4096}, gpus, hybrid))) << name;
+    for (const ScheduleChoice& choice : choices_of({op, 4096, 4096, 4096}, 4)) {
+      const auto refused = why_not_runnable(build_case(PairWorkload{op, 4096, 4096, 4096}, 4, choice.family));
+      EXPECT_FALSE(refused) << describe(choice) << ": " << refused->what();
     }
 }
 
