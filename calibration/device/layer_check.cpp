@@ -157,6 +157,13 @@ void LayerCheck::add_reference() {
   set_rows([this](std::int64_t row) { return reference_row(token_of(row)); });
 }
 
-ErrorBound LayerCheck::bound() const { return {.relative = 0.1F, .absolute = 0.1F}; }
+/// Where both round alike, they agree to the bit. A sum that one of them stores once more on the way makes its layer
+/// differ by 2^-9 here and there, which six layers make 0.009 in the mean square, and 0.16 of an element where the gate
+/// lets a large one through (1,600 rows computed twice, by two programs that share nothing with these). Rows that took
+/// the wrong rotation in one of two halves were off by 0.8 and more. In fp8 every rounding differs by up to 2^-4.
+ErrorBound LayerCheck::bound() const {
+  if (result().dtype == DataType::fp8) return {.relative = 0.25F, .absolute = 1};
+  return {.relative = 0.1F, .absolute = 0.3F};
+}
 
 }  // namespace weft::calibration::device

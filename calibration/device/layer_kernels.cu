@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(threads) quantize_kernel(Matrix x, Matrix quan
   });
 }
 
-__global__ void __launch_bounds__(threads) rotary_kernel(Matrix x, Matrix turned) {
+__global__ void __launch_bounds__(threads) rotary_kernel(Matrix x, Matrix turned, std::int64_t first_position) {
   for_each_octet(x, [&](std::int64_t row, std::int64_t octet) {
     OctetSum values;
     values.add(row_of(x, row)[octet]);
@@ -90,7 +90,7 @@ __global__ void __launch_bounds__(threads) rotary_kernel(Matrix x, Matrix turned
       constexpr float exponent_of_column = -13.287712F / rotary_columns;  // log2(10000)
       const auto column = static_cast<float>((octet * columns_of_octet + i) % rotary_columns);
       float sine = 0, cosine = 0;
-      __sincosf(static_cast<float>(row) * exp2f(exponent_of_column * column), &sine, &cosine);
+      __sincosf(static_cast<float>(first_position + row) * exp2f(exponent_of_column * column), &sine, &cosine);
       const float first = values.value[i], second = values.value[i + 1];
       values.value[i] = first * cosine - second * sine;
       values.value[i + 1] = first * sine + second * cosine;
@@ -148,8 +148,8 @@ void quantize(const Matrix& x, const Matrix& quantized, cudaStream_t stream) {
   WEFT_CHECK(cudaGetLastError());
 }
 
-void rotary(const Matrix& x, const Matrix& turned, cudaStream_t stream) {
-  rotary_kernel<<<grid_over(x), threads, 0, stream>>>(x, turned);
+void rotary(const Matrix& x, const Matrix& turned, std::int64_t first_position, cudaStream_t stream) {
+  rotary_kernel<<<grid_over(x), threads, 0, stream>>>(x, turned, first_position);
   WEFT_CHECK(cudaGetLastError());
 }
 

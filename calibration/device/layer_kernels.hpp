@@ -16,8 +16,8 @@ void add_rms_norm(const StoredRows& x, const Matrix& residual, const Matrix& nor
 void swiglu(const Matrix& gate_up, const Matrix& activated, DataType stored, cudaStream_t stream);
 /// fp8 of bf16.
 void quantize(const Matrix& x, const Matrix& quantized, cudaStream_t stream);
-/// Pairs of neighbouring columns are turned by row number x 10000^(-2i/128), i their number within 128 columns: rotary
-/// embedding of heads of 128, where pairs lie together.
-void rotary(const Matrix& x, const Matrix& turned, cudaStream_t stream);
+/// Pairs of neighbouring columns are turned by position x 10000^(-2i/128), i their number within 128 columns: rotary
+/// embedding of heads of 128, where pairs lie together. Row 0 of x has position `first_position`.
+void rotary(const Matrix& x, const Matrix& turned, std::int64_t first_position, cudaStream_t stream);
 
 }  // namespace weft::calibration::device

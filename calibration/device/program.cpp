@@ -207,9 +207,6 @@ void Program::enqueue(const EnqueueHooks& hooks) const {
     WEFT_CHECK(cudaStreamWaitEvent(stream_of_start_signals(), start_.get(), cudaEventWaitDefault));
   for (const StreamId stream : forks_)
     WEFT_CHECK(cudaStreamWaitEvent(streams_[index(stream)], start_.get(), cudaEventWaitDefault));
-  for (const auto& [id, end] : count_wait_ends_)
-    WEFT_CHECK(cudaStreamWaitEvent(stream_of_count_waits(schedule_.operations[index(id)].stream), start_.get(),
-                                   cudaEventWaitDefault));
   for (std::size_t i = 0; i < schedule_.operations.size(); ++i) {
     const auto id = static_cast<OperationId>(i);
     const cudaStream_t stream = streams_[index(schedule_.operations[i].stream)];
@@ -217,6 +214,8 @@ void Program::enqueue(const EnqueueHooks& hooks) const {
       WEFT_CHECK(cudaStreamWaitEvent(stream, ends_[index(followed)].get(), cudaEventWaitDefault));
     wait_for_counts(id, schedule_.operations[i].stream);
     if (hooks.before) hooks.before(id);
+    if (const auto begin = begins_.find(id); begin != begins_.end())
+      WEFT_CHECK(cudaEventRecord(begin->second.get(), stream));
     const Captured before = start_signals_.contains(id) ? captured_on(stream) : Captured{};
     enqueue_work(id, stream);
     signal_starts(id, before, stream);
@@ -333,7 +332,7 @@ void Program::enqueue(const MemoryBound& work, OperationId id, cudaStream_t stre
     case MemoryKernel::swiglu:
       return swiglu(read(0), destination, stored, stream);
     case MemoryKernel::rotary:
-      return rotary(read(0), destination, stream);
+      return rotary(read(0), destination, first_row(work.reads[0].rows, rank_, ranks_), stream);
     case MemoryKernel::add: {
       Sources sources;
       for (const Slice& slice : work.reads) sources.matrix[sources.count++] = matrix(slice);

@@ -81,7 +81,7 @@ class Program {
   void* address(const Slice& slice, int rank) const;
   void plan_edges();
   void plan_edge(OperationId id, const After& after);
-  CounterTarget& wait_for_count(OperationId id);
+  CounterTarget& wait_for_count(OperationId id, const After& after);
   void wait_for_ctas(OperationId id, const After& after);
   cudaStream_t stream_of_start_signals() const;
   cudaStream_t stream_of_count_waits(StreamId stream) const;
@@ -135,9 +135,14 @@ class Program {
   std::map<OperationId, OwnAttention> attentions_;
   std::map<OperationId, OwnPartialAttention> partial_attentions_;
 
-  std::vector<std::vector<OperationId>> waits_;          ///< of each operation: those on other streams that it follows
-  std::vector<std::vector<CounterTarget>> count_waits_;  ///< of each operation: groups of tiles, starts that it follows
-  std::map<OperationId, Event> count_wait_ends_;         ///< of each operation that has some
+  std::vector<std::vector<OperationId>> waits_;  ///< of each operation: those on other streams that it follows
+  struct CountWait {
+    CounterTarget target;
+    OperationId followed;
+  };
+  std::vector<std::vector<CountWait>> count_waits_;  ///< of each operation: groups of tiles, starts that it follows
+  std::map<OperationId, Event> count_wait_ends_;     ///< of each operation that has some
+  std::map<OperationId, Event> begins_;              ///< of each operation that they follow: when it may begin
   struct StartSignal {
     std::uint64_t* counter;
     Event end;

@@ -8,7 +8,7 @@ multiples of few things, uneven pairs (a GEMM and an all-to-all of which one ran
 which gives every rank as many), decoder layers, also sequence-parallel and with experts, and attention over one sequence
 on all GPUs. Left out, KINDS are pairs,pairs,uneven,layers,attention. Each has one of the schedules that `weft explore
 --space all` says can run, whatever it predicts of it, of a family that is drawn first; half of the layers have pairs of their own inside, each with a
-schedule drawn for that pair alone. What is searched is written down as it was found.
+schedule drawn for that pair alone; one in seven is launched without a graph. What is searched is written down as it was found.
 """
 import json
 import random
@@ -108,6 +108,8 @@ def main():
             of_pairs = workload["op"] == "transformer_layer" and number % 2 == 1
             schedule = (with_pairs_inside(generator, explore, workload, arguments.gpus) if of_pairs
                         else one_of(generator, schedules))
+            if generator.random() < 0.15:
+                schedule = schedule | {"launch": "eager"}
             case = closed({"id": f"r{number:04}", "gpus": arguments.gpus, "workload": workload, "schedule": schedule})
             if case is not None:
                 print(json.dumps(case), flush=True)
