@@ -34,6 +34,7 @@ struct Activity {
   Iteration* part_of = nullptr;  ///< ends with the last of its activities; null: with none
   Occurrence launched;           ///< it may begin: the hardware queue goes on to what was enqueued behind it
   Occurrence first_cta_started, all_ctas_started, end;
+  Occurrence start_told;                ///< of a GEMM that it follows
   std::vector<Occurrence> tile_groups;  ///< a GEMM's; made before anybody waits, since waiters hold references
   /// Occurrence that releases each of Gemm::waits, in their order; of a Wait that holds SMs, what releases it.
   std::vector<Occurrence*> tile_waits;
@@ -50,7 +51,8 @@ struct Activity {
   }
   /// Nobody looks at what it was any more.
   void rearm() {
-    for (Occurrence* occurrence : {&launched, &first_cta_started, &all_ctas_started, &end}) occurrence->rearm();
+    for (Occurrence* occurrence : {&launched, &first_cta_started, &all_ctas_started, &end, &start_told})
+      occurrence->rearm();
     for (Occurrence& group : tile_groups) group.rearm();
     if (meeting != nullptr) meeting->all_began.rearm(), meeting->all_stored.rearm();
     limit = Limit::latency;
@@ -88,7 +90,10 @@ class Device {
   /// Finds an SM for the one CTA of a kernel that only waits for others or tells them, whose points happen when it is
   /// there. Before it come CTAs of at least its priority, which is that of a stream.
   virtual void admit(Activity& activity, int priority) = 0;
-  /// That CTA leaves.
+  /// Lets `follower.start_told` happen once there is room, on its GPU, for the CTA of a kernel that tells of another
+  /// one's start.
+  virtual void tell_start(Activity& follower) = 0;
+  /// The CTA of admit() leaves.
   virtual void dismiss(Activity& activity) = 0;
   /// At present, on the rank's GPU.
   virtual bool runs_gemm(int /*rank*/) const { return false; }

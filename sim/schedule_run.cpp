@@ -165,7 +165,13 @@ Process ScheduleRun::run_stream(int rank, StreamId stream) {
       for (const StreamEdge& edge : order_.edges(id)) {
         Occurrence& point = activity(rank, iteration, edge.operation).point(edge.point, edge.tile_group);
         co_await Until{point};
-        ready = std::max(ready, point.time() + edge.gap + share_of(edge.spread, one));
+        Picoseconds known = point.time();
+        if (edge.is_told_from_an_sm) {
+          device_.tell_start(one);
+          co_await Until{one.start_told};
+          known = one.start_told.time();
+        }
+        ready = std::max(ready, known + edge.gap + share_of(edge.spread, one));
       }
       if (const OperationId front = order_.queued_behind(id); front >= 0)
         co_await Until{activity(rank, iteration, front).launched};

@@ -61,6 +61,7 @@ class SimulatedMachine : public Device {
 
   void start(Activity& activity) override;
   void admit(Activity& activity, int priority) override;
+  void tell_start(Activity& follower) override;
   void dismiss(Activity& activity) override;
   bool runs_gemm(int rank) const override { return gpus_[rank]->running_gemms > 0; }
   double copies_on_their_way() const override;
@@ -125,7 +126,7 @@ class SimulatedMachine : public Device {
   /// What an operation of a rank is in every iteration, known once it has started for the first time.
   struct Prepared {
     std::unique_ptr<TiledKernel> kernel;
-    std::unique_ptr<WaitingCta> waiting;
+    std::unique_ptr<WaitingCta> waiting, telling;
     std::optional<TileOfWave> tile;  // a GEMM's, at every clock
     bool is_for_this_clock = false;  // the kernel
     Limit limit = Limit::latency;

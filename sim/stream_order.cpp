@@ -6,6 +6,7 @@
 
 #include "models/schedule/facts.hpp"
 #include "models/schedule/hardware_queues.hpp"
+#include "models/schedule/own_kernels.hpp"
 #include "sim/copy_order.hpp"
 
 namespace weft::sim {
@@ -26,6 +27,13 @@ bool is_matrix_kernel(const Work& work) {
                      Wait, Barrier, Delay> auto&) { return false; });
 }
 
+bool is_gemm_by_library(const Work& work) {
+  return match(
+      work, [](const Gemm& gemm) { return !runs_own_kernel(gemm); },
+      [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                     PartialAttention, Signal, Wait, Barrier, Delay> auto&) { return false; });
+}
+
 }  // namespace
 
 StreamOrder::StreamOrder(const Schedule& schedule, StreamTiming timing)
@@ -44,10 +52,12 @@ StreamOrder::StreamOrder(const Schedule& schedule, StreamTiming timing)
   }
   find_edges();
   schedule_.launch == Launch::graph ? set_graph_gaps() : set_eager_gaps();
-  // Between a group of tiles and who follows it stands a kernel that waits for the group's counter.
   for (Edges& edges : edges_)
-    for (StreamEdge& edge : edges)
-      if (edge.point == Point::tile_group) edge.gap += timing_.signal;
+    for (StreamEdge& edge : edges) {
+      edge.gap += told_after(edge);
+      edge.is_told_from_an_sm =
+          edge.point == Point::all_ctas_started && is_gemm_by_library(schedule.operations[edge.operation].work);
+    }
   queued_behind_ = weft::queued_behind(schedule_, timing_.hardware_queues);
 }
 
@@ -63,6 +73,15 @@ void StreamOrder::find_edges() {
         edges_[id].push_back({after.operation, after.point, after.tile_group, {}, {}});
     if (const int channel = barrier_channel(operation.work); channel >= 0) barrier_number_[id] = barriers[channel]++;
   }
+}
+
+/// Between a group of tiles, or a start, and who follows it stands a kernel that waits for a counter, and where a
+/// kernel does not count its CTAs itself another one that raises it.
+Picoseconds StreamOrder::told_after(const StreamEdge& edge) const {
+  const bool is_start = edge.point == Point::all_ctas_started || edge.point == Point::first_cta_started;
+  if (edge.point != Point::tile_group && !is_start) return {};
+  const bool is_told = is_start && !counts_its_ctas(schedule_.operations[edge.operation].work);
+  return timing_.signal + (is_told ? timing_.signal_kernel : Picoseconds{});
 }
 
 Picoseconds StreamOrder::root_offset(OperationId id, int iteration, int iterations) const {

@@ -50,7 +50,8 @@ struct StreamEdge {
   Point point = Point::end;
   int tile_group = 0;
   Picoseconds gap;
-  Picoseconds spread;  ///< the gap is longer by a part of it, each time another
+  Picoseconds spread;               ///< the gap is longer by a part of it, each time another
+  bool is_told_from_an_sm = false;  ///< by a kernel that needs room beside the library's GEMM whose start it tells
 };
 
 class StreamOrder {
@@ -77,6 +78,7 @@ class StreamOrder {
 
  private:
   void find_edges();
+  Picoseconds told_after(const StreamEdge& edge) const;
   bool takes_chain(OperationId id, OperationId other, OperationId before) const;
   void set_graph_gaps();
   bool brings_nodes(OperationId id) const;

@@ -1,9 +1,12 @@
 #include "sim/waiting_cta.hpp"
 
+#include <utility>
+
 namespace weft::sim {
 
-WaitingCta::WaitingCta(Engine& engine, SmPool& sms, Bytes shared_memory_reserve) : engine_(engine), sms_(sms) {
-  cta = {.threads = 0, .registers = 0, .shared_memory = shared_memory_reserve};
+WaitingCta::WaitingCta(Engine& engine, SmPool& sms, const CtaShape& shape, OnPlaced on_placed)
+    : engine_(engine), sms_(sms), call_back_(std::move(on_placed)) {
+  cta = shape;
 }
 
 void WaitingCta::wait_for_room(Activity& activity, int of_kernel) {
@@ -17,8 +20,7 @@ void WaitingCta::leave() { sms_.release(*this, {&sm_, 1}); }
 
 void WaitingCta::on_placed(std::span<const int> sms) {
   sm_ = sms.front();
-  activity_->first_cta_started.happen(engine_);
-  activity_->all_ctas_started.happen(engine_);
+  call_back_(*activity_, engine_);
 }
 
 }  // namespace weft::sim

@@ -2,6 +2,8 @@
 // its SM, but where a GEMM leaves nothing, it begins when a CTA of the GEMM ends.
 #pragma once
 
+#include <functional>
+
 #include "sim/activity.hpp"
 #include "sim/sm_pool.hpp"
 
@@ -9,11 +11,11 @@ namespace weft::sim {
 
 class WaitingCta : public Grid {
  public:
-  /// Its one warp and few registers fit beside all kernels that were recorded.
-  WaitingCta(Engine& engine, SmPool& sms, Bytes shared_memory_reserve);
+  using OnPlaced = std::function<void(Activity&, Engine&)>;
+  WaitingCta(Engine& engine, SmPool& sms, const CtaShape& shape, OnPlaced on_placed);
 
-  /// Lets both points of the activity that say when CTAs have started happen once the CTA has its place.
-  void wait_for_room(Activity& activity, int priority);
+  /// Calls back once the CTA has its place.
+  void wait_for_room(Activity& activity, int of_kernel);
   void leave();
 
  private:
@@ -21,6 +23,7 @@ class WaitingCta : public Grid {
 
   Engine& engine_;
   SmPool& sms_;
+  OnPlaced call_back_;
   Activity* activity_ = nullptr;
   int sm_ = -1;
 };

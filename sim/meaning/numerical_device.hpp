@@ -48,6 +48,7 @@ class NumericalDevice : public Device {
 
   void start(Activity& activity) override;
   void admit(Activity& activity, int priority) override;
+  void tell_start(Activity& follower) override { follower.start_told.happen(engine_); }
   void dismiss(Activity&) override {}
   Processes& processes() { return processes_; }
 
