@@ -386,10 +386,12 @@ class Support {
     if (head_dim != 64 && head_dim != 128) refuse("attention with heads of " + std::to_string(head_dim));
   }
   void check(const Signal& signal) const {
-    if (signal.path == SignalPath::stream_write) refuse("signal path " + std::string(name_of(signal.path)));
+    if (signal.path == SignalPath::stream_write)
+      refuse("signal path " + std::string(name_of(signal.path)) + ", which takes longer than a kernel");
   }
   void check(const Wait& wait) const {
-    if (wait.path != WaitPath::spinning_kernel) refuse("wait path " + std::string(name_of(wait.path)));
+    if (wait.path != WaitPath::spinning_kernel)
+      refuse("wait path " + std::string(name_of(wait.path)) + ", which takes longer than a kernel");
     if (wait.held_sms > 0) refuse("a wait that holds SMs");
   }
   void check(const Barrier&) const {}

@@ -49,6 +49,10 @@ class Summaries(unittest.TestCase):
         found = printed("fused_norms_summary.py", *kernels, "--layers", *layers)
         self.assertEqual(found, (PEERS / "fused_norms_summary.json").read_text())
 
+    def test_of_random_schedules(self):
+        files = sorted((ROOT / "calibration/measurements/random-2026-11-28").glob("*.jsonl.gz"))
+        self.assertEqual(printed("random_summary.py", *files), (PEERS / "random_summary_h200.json").read_text())
+
     def test_of_placement(self):
         files = [ROOT / "calibration/measurements/gemms-2026-11-25" / f"h200_{name}.jsonl.gz" for name in ("first", "again")]
         self.assertEqual(printed("placement_summary.py", *files), (PEERS / "placement_summary.json").read_text())
