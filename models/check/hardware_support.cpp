@@ -58,11 +58,21 @@ class Support {
       if (has_no_rows(work, rank, schedule_.gpus)) return false;
     return true;
   }
+  static bool sends_or_receives_everywhere(const GroupedExchange& exchange) {
+    for (std::size_t rank = 0; rank < exchange.rows.size(); ++rank) {
+      const auto sends = [](const RowRange& rows) { return rows.count > 0; };
+      const auto receives = [&](const std::vector<RowRange>& of_sender) { return of_sender[rank].count > 0; };
+      if (std::ranges::none_of(exchange.rows[rank], sends) && std::ranges::none_of(exchange.rows, receives))
+        return false;
+    }
+    return true;
+  }
   /// Copy engines run none; of several the first is followed.
   bool has_kernel_everywhere(const Work& work) const {
     return match(
         work, [](const Collective& collective) { return collective.transport != Transport::nccl_copy_engine; },
-        [&](const OneOf<Gemm, GroupedExchange> auto&) { return has_rows_everywhere(work); },
+        [&](const Gemm&) { return has_rows_everywhere(work); },
+        [&](const GroupedExchange& exchange) { return sends_or_receives_everywhere(exchange); },
         [](const OneOf<GroupedGemm, AllReduceNorm, MemoryBound, Attention, PartialAttention, Wait, Barrier,
                        Delay> auto&) { return true; },
         [](const Copy& copy) { return copy.path == CopyPath::sms; },

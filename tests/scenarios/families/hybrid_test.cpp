@@ -8,6 +8,8 @@
 #include "models/check/hardware_support.hpp"
 #include "models/check/race_check.hpp"
 #include "models/check/validation.hpp"
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
 #include "models/schedule/schedule_json.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/families/build.hpp"
@@ -103,9 +105,12 @@ TEST(Hybrids, CasesSurviveWritingAndReading) {
 }
 
 TEST(Hybrids, AllRunOnGpus) {
+  const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
   for (const auto& [op, name] : NamesOf<PairOp>::names)
     for (const ScheduleChoice& choice : choices_of({op, 4096, 4096, 4096}, 4)) {
-      const auto refused = why_not_runnable(build_case(PairWorkload{op, 4096, 4096, 4096}, 4, choice.family));
+      Case request = make_case(PairWorkload{op, 4096, 4096, 4096}, 4, choice.family);
+      request.schedule = choice;
+      const auto refused = why_not_runnable(build(request, machine));
       EXPECT_FALSE(refused) << describe(choice) << ": " << refused->what();
     }
 }
