@@ -50,8 +50,9 @@ class Summaries(unittest.TestCase):
         self.assertEqual(found, (PEERS / "fused_norms_summary.json").read_text())
 
     def test_of_random_schedules(self):
-        files = sorted((ROOT / "calibration/measurements/random-2026-11-28").glob("*.jsonl.gz"))
-        self.assertEqual(printed("random_summary.py", *files), (PEERS / "random_summary_h200.json").read_text())
+        for gpus, name in ((2, "random_summary_h200"), (4, "random_summary_h200_4gpu")):
+            files = sorted((ROOT / "calibration/measurements/random-2026-11-28").glob(f"h200_{gpus}gpu_*.jsonl.gz"))
+            self.assertEqual(printed("random_summary.py", *files), (PEERS / f"{name}.json").read_text())
 
     def test_of_placement(self):
         files = [ROOT / "calibration/measurements/gemms-2026-11-25" / f"h200_{name}.jsonl.gz" for name in ("first", "again")]
