@@ -82,6 +82,7 @@ class Program {
   void plan_edges();
   void plan_edge(OperationId id, const After& after);
   CounterTarget& wait_for_count(OperationId id, const After& after);
+  std::uint64_t* wait_for_told_start(OperationId id, const After& after);
   void wait_for_ctas(OperationId id, const After& after);
   cudaStream_t stream_of_start_signals() const;
   cudaStream_t stream_of_count_waits(StreamId stream) const;
@@ -139,6 +140,7 @@ class Program {
   struct CountWait {
     CounterTarget target;
     OperationId followed;
+    bool is_of_start = false;  ///< that another kernel tells
   };
   std::vector<std::vector<CountWait>> count_waits_;  ///< of each operation: groups of tiles, starts that it follows
   std::map<OperationId, Event> count_wait_ends_;     ///< of each operation that has some

@@ -43,7 +43,7 @@ void Program::plan_edge(OperationId id, const After& after) {
       return waits_[index(id)].push_back(after.operation);
     case Point::all_ctas_started:
       if (is_counted) return wait_for_ctas(id, after);
-      return start_signals_[after.operation].push_back({wait_for_count(id, after).counter, make_event(Timed::no)});
+      return start_signals_[after.operation].push_back({wait_for_told_start(id, after), make_event(Timed::no)});
     case Point::tile_group:
       return tile_edges_[after.operation].push_back({after.tile_group, wait_for_count(id, after).counter});
     case Point::first_cta_started:
@@ -61,6 +61,12 @@ CounterTarget& Program::wait_for_count(OperationId id, const After& after) {
   begins_.try_emplace(after.operation, make_event(Timed::no));
   const CounterTarget target{.counter = words, .iterations = words + 1, .source = rank_};
   return count_waits_[index(id)].emplace_back(CountWait{target, after.operation}).target;
+}
+
+std::uint64_t* Program::wait_for_told_start(OperationId id, const After& after) {
+  std::uint64_t* const counter = wait_for_count(id, after).counter;
+  count_waits_[index(id)].back().is_of_start = true;
+  return counter;
 }
 
 /// Of a kernel that counts them itself, for all that follow it.
@@ -90,9 +96,10 @@ void Program::wait_for_counts(OperationId id, StreamId stream) const {
   const auto end = count_wait_ends_.find(id);
   if (end == count_wait_ends_.end()) return;
   const cudaStream_t beside = stream_of_count_waits(stream);
-  for (const auto& [target, followed] : count_waits_[index(id)]) {
+  for (const auto& [target, followed, is_of_start] : count_waits_[index(id)]) {
     WEFT_CHECK(cudaStreamWaitEvent(beside, begins_.at(followed).get(), cudaEventWaitDefault));
-    if (!is_absent_) wait_for_signals({&target, 1}, signals_.limit(id), beside);
+    if (is_absent_) continue;
+    is_of_start ? wait_for_start(target.counter, beside) : wait_for_signals({&target, 1}, signals_.limit(id), beside);
   }
   WEFT_CHECK(cudaEventRecord(end->second.get(), beside));
   WEFT_CHECK(cudaStreamWaitEvent(streams_[index(stream)], end->second.get(), cudaEventWaitDefault));

@@ -1,3 +1,5 @@
+#include <cuda.h>
+
 #include <vector>
 
 #include "calibration/device/start_edges.hpp"
@@ -70,6 +72,27 @@ void signal_start(cudaGraphNode_t kernel, std::uint64_t* counter, cudaStream_t s
   edge.type = cudaGraphDependencyTypeProgrammatic;
   WEFT_CHECK(cudaStreamUpdateCaptureDependencies(stream, &kernel, &edge, 1, cudaStreamSetCaptureDependencies));
   add_signal(counter, 1, stream);
+}
+
+void wait_for_start(std::uint64_t* counter, cudaStream_t stream) {
+  static const auto run = [] {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult found{};
+    WEFT_CHECK(cudaGetDriverEntryPointByVersion("cuStreamBatchMemOp", &function, 12000, cudaEnableDefault, &found));
+    if (found != cudaDriverEntryPointSuccess) throw ExecutionError("the driver has no stream memory operations");
+    return reinterpret_cast<decltype(&cuStreamBatchMemOp)>(function);
+  }();
+  const auto address = reinterpret_cast<CUdeviceptr>(counter);
+  CUstreamBatchMemOpParams operations[2]{};
+  operations[0].waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_64;
+  operations[0].waitValue.address = address;
+  operations[0].waitValue.value64 = 1;
+  operations[0].waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
+  operations[1].writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
+  operations[1].writeValue.address = address;
+  operations[1].writeValue.value64 = 0;
+  operations[1].writeValue.flags = CU_STREAM_WRITE_VALUE_DEFAULT;
+  if (run(stream, 2, operations, 0) != CUDA_SUCCESS) throw ExecutionError("a stream memory operation was refused");
 }
 
 }  // namespace weft::calibration::device
