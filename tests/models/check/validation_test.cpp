@@ -257,6 +257,9 @@ TEST(Validation, only_gathered_rows_can_begin_with_the_own_ones) {
   EXPECT_EQ(complaint(async_tp(), [](Schedule& s) { s.meaning->own_rows_first = true; }), "");
   EXPECT_EQ(complaint(flash_overlap(), [](Schedule& s) { s.meaning->own_rows_first = true; }),
             "meaning.own_rows_first: expected an all_gather, got \"gemm+reduce_scatter\"");
+  EXPECT_EQ(complaint(flash_overlap(), [](Schedule& s) { s.meaning->layer = LayerState{}; }),
+            "meaning.layer: expected what transformer_layer and nothing else begins with, got op "
+            "\"gemm+reduce_scatter\"");
 }
 
 TEST(Validation, tiles_cannot_reset_a_counter) {
