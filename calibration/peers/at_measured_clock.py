@@ -7,17 +7,11 @@ After a pause a run may find any clock, which is no property of a case. Where ea
 (`repeat_clocks_MHz`), the median run's time is compared with what is predicted at the clock of that run.
 """
 import argparse
-import gzip
 import json
-import pathlib
 import statistics
-import subprocess
-import tempfile
 
-
-def lines_of(path):
-    with gzip.open(path, "rt") if path.suffix == ".gz" else open(path) as file:
-        yield from map(json.loads, file)
+from contest_draw import predicted
+from contest_summary import lines
 
 
 def median_run(one):
@@ -29,17 +23,13 @@ def median_run(one):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("weft")
-    parser.add_argument("measured", type=pathlib.Path)
+    parser.add_argument("measured")
     parser.add_argument("--machine", required=True)
     arguments = parser.parse_args()
-    measured = {one["case"]["id"]: one for one in lines_of(arguments.measured) if "time_us" in one}
-    with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
-        for one in measured.values():
-            file.write(json.dumps(one["case"] | {"condition": {"clock_MHz": round(median_run(one)[1])}}) + "\n")
-        file.flush()
-        answers = subprocess.run([arguments.weft, "predict", "--machine", arguments.machine, "--in", file.name], check=True,
-                                 stdout=subprocess.PIPE, text=True).stdout
-    errors = [answer["time_us"] / median_run(measured[answer["id"]])[0] - 1 for answer in map(json.loads, answers.splitlines())]
+    measured = {one["case"]["id"]: one for one in lines(arguments.measured) if "time_us" in one}
+    cases = [one["case"] | {"condition": {"clock_MHz": round(median_run(one)[1])}} for one in measured.values()]
+    answers = predicted(arguments.weft, arguments.machine, cases)
+    errors = [answer["time_us"] / median_run(measured[name])[0] - 1 for name, answer in answers.items()]
     sizes = sorted(map(abs, errors))
     print(json.dumps({"cases": len(errors), "mean_error": statistics.mean(sizes), "median_error": statistics.median(sizes),
                       "p90_error": sizes[9 * len(sizes) // 10], "bias": statistics.mean(errors)}, indent=2))

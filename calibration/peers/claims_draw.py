@@ -5,10 +5,10 @@
 
 WEFT: the program weft. Decoder layers of three models with 1,024 to 16,384 tokens: serial, without communication, in two
 chunks, split by tokens with NCCL and with the fused norm by 8 CTAs; with sequence parallelism serial, without
-communication, in two chunks and by async TP. FlashOverlap's shapes of its A800s
-and some of its other server's, serial, in two chunks, and by signaling with sums of NCCL's and over peer memory. Attention
-over one sequence on all GPUs, in stages with and without a kernel barrier and SMs left free. What is searched is written
-down as it was found, and weft has told its predictions before anything runs.
+communication, in two chunks and by async TP. FlashOverlap's shapes of its A800s and some of its other server's, serial, in
+two chunks, and by signaling with sums of NCCL's and over peer memory. Attention over one sequence on all GPUs, in stages
+with and without a kernel barrier and SMs left free. What is searched is written down as it was found, and weft has told its
+predictions before anything runs.
 """
 
 from contest_draw import parser_of, print_as_found

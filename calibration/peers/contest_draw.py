@@ -79,6 +79,15 @@ def predicted(weft, machine, cases, *options, errors=None):
     return {answer["id"]: answer for answer in map(json.loads, answers.splitlines())}
 
 
+def answered(weft, machine, case):
+    """What weft says of one case; None where it cannot be built or run."""
+    try:
+        [answer] = predicted(weft, machine, [case], errors=subprocess.DEVNULL).values()
+    except subprocess.CalledProcessError:
+        return None
+    return None if "not_runnable" in answer else answer
+
+
 def print_as_found(weft, machine, cases):
     """With what weft searches, of each that leaves something open, written down."""
     answers = predicted(weft, machine, cases)

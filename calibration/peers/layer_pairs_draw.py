@@ -8,11 +8,10 @@ and for each of three movers with the hybrid inside each pair that `weft explore
 pair alone, of those that keep a rank's rows in order. Draw before measuring.
 """
 import json
-import subprocess
 
 from claims_draw import MODELS
-from contest_draw import explored, parser_of, predicted
-from random_draw import SHARED, pairs_of
+from contest_draw import answered, explored, parser_of
+from random_draw import inside_layer, pairs_of
 
 MOVERS = (("nccl",), ("pull", "push", "peer_kernel"), ("store", "fetch"))
 
@@ -33,8 +32,7 @@ def fastest_inside(schedules, movers, sequence_parallel):
                and not (sequence_parallel and one["schedule"]["pieces"] == "chunks")]
     if not hybrids:
         return None
-    fastest = min(hybrids, key=lambda one: one["time_us"])["schedule"]
-    return {key: value for key, value in fastest.items() if key not in SHARED}
+    return inside_layer(min(hybrids, key=lambda one: one["time_us"])["schedule"])
 
 
 def main():
@@ -50,11 +48,8 @@ def main():
                 schedules.append({"family": "pairs"} | inside)
         for place, schedule in enumerate(schedules):
             case = {"id": f"{number:02}.{place}", "gpus": arguments.gpus, "workload": layer, "schedule": schedule}
-            try:
-                predicted(arguments.weft, arguments.machine, [case], errors=subprocess.DEVNULL)
-            except subprocess.CalledProcessError:
-                continue
-            print(json.dumps(case))
+            if answered(arguments.weft, arguments.machine, case):
+                print(json.dumps(case))
 
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ WEFT: the program weft. FOLDER: a contest's, with what PyTorch took (pytorch.jso
 """
 import argparse
 import collections
-import gzip
 import json
 import pathlib
 
 from contest_draw import predicted
+from contest_summary import lines
 
 VARIANTS = {
     "pytorch serial": {"family": "serial"},
@@ -24,11 +24,6 @@ VARIANTS = {
     "pytorch two_shot": {"family": "serial", "collectives": "two_shot"},
     "pytorch one_shot": {"family": "serial", "collectives": "one_shot"},
 }
-
-
-def lines_of(path):
-    with gzip.open(path, "rt") as file:
-        return [json.loads(line) for line in file]
 
 
 def workload_of(line):
@@ -42,8 +37,8 @@ def main():
     parser.add_argument("--machine", required=True)
     arguments = parser.parse_args()
     clocks_MHz = {workload_of(line["case"]): line["sm_clock_MHz"]
-                  for line in lines_of(arguments.folder / "weft.jsonl.gz") if "sm_clock_MHz" in line}
-    measured = [line for line in lines_of(arguments.folder / "pytorch.jsonl.gz")
+                  for line in lines(str(arguments.folder / "weft.jsonl.gz")) if "sm_clock_MHz" in line}
+    measured = [line for line in lines(str(arguments.folder / "pytorch.jsonl.gz"))
                 if line.get("peer") in VARIANTS and "time_us" in line and workload_of(line) in clocks_MHz]
     cases = [{"id": str(number), "gpus": line["gpus"], "workload": line["workload"],
               "schedule": VARIANTS[line["peer"]] | {"implementation": "pytorch"},

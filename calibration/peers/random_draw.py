@@ -7,14 +7,14 @@ WEFT: the program weft. M small workloads (500) in bf16 of KINDS, in turn of ten
 multiples of few things, uneven pairs (a GEMM and an all-to-all of which one rank has up to all rows; none is a hybrid,
 which gives every rank as many), decoder layers, also sequence-parallel and with experts, and attention over one sequence
 on all GPUs. Left out, KINDS are pairs,pairs,uneven,layers,attention. Each has one of the schedules that `weft explore
---space all` says can run, whatever it predicts of it, of a family that is drawn first; half of the layers have pairs of their own inside, each with a
-schedule drawn for that pair alone; one in seven is launched without a graph. What is searched is written down as it was found.
+--space all` says can run, whatever it predicts of it, of a family that is drawn first; half of the layers have pairs of
+their own inside, each with a schedule drawn for that pair alone; one in seven is launched without a graph. What is searched
+is written down as it was found.
 """
 import json
 import random
-import subprocess
 
-from contest_draw import explored, parser_of, predicted
+from contest_draw import answered, explored, parser_of
 
 PATTERNS = ("gemm+all_reduce", "gemm+reduce_scatter", "all_gather+gemm", "gemm+all_to_all", "all_to_all+gemm")
 OF_A_WORKLOAD = 10
@@ -69,12 +69,15 @@ def one_of(generator, schedules):
     return generator.choice([one for one in schedules if one["family"] == family])
 
 
+def inside_layer(schedule):
+    """Of a pair, without what a layer says of all of its pairs."""
+    return {key: value for key, value in schedule.items() if key not in SHARED}
+
+
 def with_pairs_inside(generator, explore, layer, gpus):
     """Some of its pairs, each by a schedule of its own."""
-    choices = {name: one_of(generator, explore(pair)) for name, pair in pairs_of(layer, gpus).items()
-               if generator.random() < 0.7}
-    return {"family": "pairs"} | {name: {key: value for key, value in one.items() if key not in SHARED}
-                                  for name, one in choices.items()}
+    return {"family": "pairs"} | {name: inside_layer(one_of(generator, explore(pair)))
+                                  for name, pair in pairs_of(layer, gpus).items() if generator.random() < 0.7}
 
 
 def main():
@@ -94,11 +97,8 @@ def main():
 
     def closed(case):
         """None where it cannot be built: pairs of a layer may order rows in different ways."""
-        try:
-            [answer] = predicted(arguments.weft, arguments.machine, [case], errors=subprocess.DEVNULL).values()
-        except subprocess.CalledProcessError:
-            return None
-        return None if "not_runnable" in answer else case | {"schedule": answer["schedule"]}
+        answer = answered(arguments.weft, arguments.machine, case)
+        return answer and case | {"schedule": answer["schedule"]}
 
     number = 0
     while number < arguments.cases:
