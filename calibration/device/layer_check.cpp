@@ -1,15 +1,12 @@
 #include "calibration/device/layer_check.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <set>
 #include <string>
 
 #include "calibration/device/layer_kernels.hpp"
-#include "models/base/e4m3.hpp"
 #include "models/schedule/footprint.hpp"
 #include "models/schedule/row_order.hpp"
 
@@ -127,33 +124,15 @@ std::int64_t LayerCheck::token_of(std::int64_t row) const {
 
 std::vector<float> LayerCheck::reference_row(std::int64_t row) const {
   const Buffer& stored = buffer_of(reference_.program, its().result);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(stored.columns * bytes_of(stored.dtype)));
-  WEFT_CHECK(cudaMemcpyAsync(bytes.data(), row_of(reference_.program, its().result, row), bytes.size(),
-                             cudaMemcpyDeviceToHost, stream()));
-  WEFT_CHECK(cudaStreamSynchronize(stream()));
-  std::vector<float> values(static_cast<std::size_t>(stored.columns));
-  if (stored.dtype == DataType::fp8) {
-    std::ranges::transform(bytes, values.begin(),
-                           [](std::byte bits) { return value_of_e4m3(static_cast<std::uint8_t>(bits)); });
-    return values;
-  }
-  std::vector<std::uint16_t> halves(values.size());
-  std::memcpy(halves.data(), bytes.data(), bytes.size());
-  std::ranges::transform(halves, values.begin(),
-                         [](std::uint16_t bf16) { return std::bit_cast<float>(std::uint32_t{bf16} << 16); });
-  return values;
+  return values_on_host(row_of(reference_.program, its().result, row), stored.dtype, stored.columns);
 }
 
 void LayerCheck::add_reference() {
   set_to_nan(reference_.program);
   fill_weights(reference_.program);
   fill_state(reference_.program, its());
-  WEFT_CHECK(cudaStreamSynchronize(stream()));
-  reference_.program.wait();
-  ranks_.barrier();
-  reference_.launcher.launch();
-  reference_.program.wait();
-  ranks_.barrier();
+  program().wait();
+  run_once(reference_.program, reference_.launcher, ranks_);
   set_rows([this](std::int64_t row) { return reference_row(token_of(row)); });
 }
 

@@ -32,6 +32,14 @@ void set_to_nan(const Program& program) {
   }
 }
 
+void run_once(const Program& program, const Launcher& launcher, RankView& ranks) {
+  program.wait();
+  ranks.barrier();
+  launcher.launch();
+  program.wait();
+  ranks.barrier();
+}
+
 SampledResult::SampledResult(const Program& program, const Meaning& meaning, const RankView& ranks,
                              Resources& resources)
     : program_(program), meaning_(meaning), rank_(ranks.rank()), ranks_(ranks.ranks()), arena_(resources.arena) {}
@@ -62,11 +70,18 @@ Spread SampledResult::spread() const {
 std::vector<float> SampledResult::values_again(BufferId id, int of, std::int64_t first, std::int64_t count) {
   auto* made = allocate<std::uint16_t>(count);
   make_again(made, id, of, first, count);
-  std::vector<std::uint16_t> stored(static_cast<std::size_t>(count));
-  WEFT_CHECK(cudaMemcpyAsync(stored.data(), made, stored.size() * sizeof stored[0], cudaMemcpyDeviceToHost, stream()));
-  program_.wait();
-  std::vector<float> values(stored.size());
-  std::ranges::transform(stored, values.begin(), value_of);
+  return values_on_host(made, DataType::bf16, count);
+}
+
+std::vector<float> SampledResult::values_on_host(const void* data, DataType dtype, std::int64_t count) const {
+  std::vector<float> values(static_cast<std::size_t>(count));
+  const auto download = [&](auto element, const auto& value) {
+    std::vector<decltype(element)> stored(values.size());
+    WEFT_CHECK(cudaMemcpyAsync(stored.data(), data, stored.size() * sizeof element, cudaMemcpyDeviceToHost, stream()));
+    program_.wait();
+    std::ranges::transform(stored, values.begin(), value);
+  };
+  dtype == DataType::fp8 ? download(std::uint8_t{}, value_of_e4m3) : download(std::uint16_t{}, value_of);
   return values;
 }
 
@@ -132,9 +147,8 @@ CheckResult SampledResult::worst_element() {
 }
 
 float SampledResult::stored_value(std::int64_t element) {
-  const void* got = program_.buffer(meaning_.result);
-  if (result().dtype == DataType::fp8) return value_of_e4m3(download(static_cast<const std::uint8_t*>(got) + element));
-  return value_of(download(static_cast<const std::uint16_t*>(got) + element));
+  const auto* got = static_cast<const std::byte*>(program_.buffer(meaning_.result));
+  return values_on_host(got + element * bytes_of(result().dtype), result().dtype, 1).front();
 }
 
 template <class Element>

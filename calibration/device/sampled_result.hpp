@@ -18,6 +18,8 @@ double error_of_product(std::int64_t k, double stored = 1);
 
 /// Every buffer, so that what nobody computes is no number.
 void set_to_nan(const Program& program);
+/// One iteration from what has been filled. Every rank calls it; nobody goes on before all have ended.
+void run_once(const Program& program, const Launcher& launcher, RankView& ranks);
 
 class SampledResult {
  public:
@@ -73,6 +75,9 @@ class SampledResult {
 
   /// The same on the host.
   std::vector<float> values_again(BufferId id, int of, std::int64_t first, std::int64_t count);
+
+  /// Of bf16 or fp8 on the device, once what was enqueued has ended.
+  std::vector<float> values_on_host(const void* data, DataType dtype, std::int64_t count) const;
 
   template <class Element>
   Element* allocate(std::int64_t count) {

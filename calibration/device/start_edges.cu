@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "calibration/device/driver_function.hpp"
 #include "calibration/device/start_edges.hpp"
 #include "calibration/device/waiting_kernels.hpp"
 
@@ -75,13 +76,8 @@ void signal_start(cudaGraphNode_t kernel, std::uint64_t* counter, cudaStream_t s
 }
 
 void wait_for_start(std::uint64_t* counter, cudaStream_t stream) {
-  static const auto run = [] {
-    void* function = nullptr;
-    cudaDriverEntryPointQueryResult found{};
-    WEFT_CHECK(cudaGetDriverEntryPointByVersion("cuStreamBatchMemOp", &function, 12000, cudaEnableDefault, &found));
-    if (found != cudaDriverEntryPointSuccess) throw ExecutionError("the driver has no stream memory operations");
-    return reinterpret_cast<decltype(&cuStreamBatchMemOp)>(function);
-  }();
+  static const auto run = driver_function<decltype(&cuStreamBatchMemOp)>("cuStreamBatchMemOp",
+                                                                         "the driver has no stream memory operations");
   const auto address = reinterpret_cast<CUdeviceptr>(counter);
   CUstreamBatchMemOpParams operations[2]{};
   operations[0].waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_64;

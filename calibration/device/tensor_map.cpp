@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "calibration/device/check.hpp"
+#include "calibration/device/driver_function.hpp"
 
 namespace weft::calibration::device {
 namespace {
@@ -21,13 +21,8 @@ struct Boxes {
 
 template <std::size_t rank>
 CUtensorMap encoded(const void* data, const Boxes<rank>& boxes) {
-  static const auto encode = [] {
-    void* function = nullptr;
-    cudaDriverEntryPointQueryResult found{};
-    WEFT_CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found));
-    if (found != cudaDriverEntryPointSuccess) throw ExecutionError("the driver has no tensor maps: it is too old");
-    return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(function);
-  }();
+  static const auto encode = driver_function<decltype(&cuTensorMapEncodeTiled)>(
+      "cuTensorMapEncodeTiled", "the driver has no tensor maps: it is too old");
   cuuint64_t extents[rank], strides[rank];
   cuuint32_t box[rank], steps[rank];
   for (std::size_t i = 0; i < rank; ++i) {
