@@ -12,6 +12,7 @@
 #include "models/cost/gemm_kernel_choice.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/library_model.hpp"
+#include "scenarios/families/flagged_shards.hpp"
 #include "scenarios/families/hybrid_transfers.hpp"
 #include "scenarios/families/one_launch.hpp"
 #include "scenarios/families/wave_groups.hpp"
@@ -41,6 +42,7 @@ class Pipeline {
 
   double time_us() const {
     if (families::is_one_launch(hybrid_)) return one_launch_us();
+    if (families::is_flagged_in_shards(hybrid_, pair_.op)) return flagged_us();
     if (families::sums_in_gemm(hybrid_))
       return hybrid_.trigger == HybridTrigger::tile_group ? fused_rotation_us() : rotated_us();
     if (families::stores(hybrid_)) return stored_us();
@@ -231,6 +233,14 @@ class Pipeline {
     const GemmKernel kernel = families::tiles_of_launch(pair_, hybrid_, gpus_, rows_, machine_);
     return families::estimated_launch_us(pair_, hybrid_, gpus_, rows_, kernel, machine_) +
            2 * machine_.latencies.signal_us;
+  }
+
+  double flagged_us() const {
+    const GemmKernel kernel = families::tiles_of_flagged(pair_, hybrid_, gpus_, rows_, machine_);
+    const double fewer_sms =
+        hybrid_.gemm_sms > 0 ? static_cast<double>(machine_.gpu.sms()) / std::min(hybrid_.gemm_sms, machine_.gpu.sms())
+                             : 1;
+    return families::estimated_flagged_us(pair_, {gpus_, hybrid_.count}, rows_, kernel, machine_) * fewer_sms;
   }
 
   // --- What the serial schedule does not do --------------------------------------------------------------------

@@ -54,9 +54,15 @@ std::vector<Hybrid> sensible_hybrids(const PairWorkload& pair, int gpus, const S
   const auto is_foreseen = [&](const Hybrid& hybrid) {
     if (families::is_one_launch(hybrid))
       return space.own_launches && hybrid.count <= (families::sums_in_gemm(hybrid) ? 2 : 1);
-    if (hybrid.trigger == HybridTrigger::tile_group && (space.own_launches || families::sums_in_gemm(hybrid)))
+    if (hybrid.trigger == HybridTrigger::tile_group && hybrid.pieces == HybridPieces::chunks && space.own_launches)
       return false;
-    if (hybrid.pieces == HybridPieces::shards && hybrid.count > 2 && !families::sums_in_gemm(hybrid)) return false;
+    if (hybrid.trigger == HybridTrigger::tile_group && families::sums_in_gemm(hybrid)) return false;
+    const bool is_flagged = families::is_flagged_in_shards(hybrid, pair.op);
+    if (is_flagged && pair.op == PairOp::all_gather_gemm && hybrid.count == 1 && hybrid.gemm_sms == 0 &&
+        space.has("signaling"))
+      return false;  // signaling is the same program
+    const bool has_one_gemm = hybrid.trigger == HybridTrigger::tile_group || families::sums_in_gemm(hybrid);
+    if (hybrid.pieces == HybridPieces::shards && hybrid.count > 2 && !has_one_gemm) return false;
     return !families::sums_pieces(hybrid) || hybrid.late_sums || hybrid.mover == HybridMover::store ||
            hybrid.trigger == HybridTrigger::tile_group;
   };

@@ -36,7 +36,8 @@ struct Accuracy {
 /// that measured it.
 scenarios::Case in_its_condition(const MeasuredCase& one);
 
-/// Cases that the simulator cannot do are left out and counted in `refused`.
+/// Cases that the simulator cannot do, and those that ran another program than is built today, are left out and counted
+/// in `refused`.
 std::vector<Comparison> compare(const std::vector<MeasuredCase>& measured, const Machine& machine, std::size_t& refused,
                                 const sim::Mechanisms& mechanisms = {}, const Progress& progress = {});
 

@@ -1,17 +1,10 @@
 // signaling of all_gather+gemm: one GEMM that is never cut, and begins with the own rows. Copy engines pull the other
-// shards in ring order and raise a flag after each; tiles wait for the flag of their rows.
-//
-//   s0: copy own | gemm
-//   s1: pull 1 | flag 1 | pull 2 | flag 2 | …
-//
-// Rows are gathered in the order in which they arrive, so the result begins with the own rows on every rank; undoing
-// that is the next kernel's business.
-#include <utility>
-
+// shards in ring order, a flag after each; tiles wait for the flag of their rows (flagged_shards.hpp).
 #include "models/base/input_error.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/schedule/layout.hpp"
 #include "scenarios/families/families.hpp"
+#include "scenarios/families/flagged_shards.hpp"
 #include "scenarios/families/operands.hpp"
 #include "scenarios/families/wave_groups.hpp"
 
@@ -22,7 +15,6 @@ namespace {
 struct ShardedGemm {
   const PairWorkload& pair;
   MatrixSize size;
-  std::int64_t shard_rows = 0;
   GemmKernel kernel;
 };
 
@@ -33,15 +25,12 @@ ShardedGemm in_shards(const Case& request, const Machine& machine) {
   const std::int64_t shard_rows = rows / request.gpus;
   const std::optional<SignalingTiles> chosen = std::get<Signaling>(request.schedule.family).scheduler;
   const SignalingTiles scheduler = chosen.value_or(tile_schedulers(machine).back());  // no collective needs an SM
-  return {pair, size, shard_rows,
-          fastest_tiles(size, {.band_rows = shard_rows, .dtype = pair.dtype, .scheduler = scheduler}, machine)};
-}
-
-/// Tiles run shard by shard: a band of tile rows is a shard.
-void cut_into_shards(Gemm& gemm, const MatrixSize& size, int gpus) {
-  const TileGrid grid = tile_grid(*gemm.kernel, size);
-  gemm.order.swizzle = static_cast<int>(grid.rows / gpus);
-  gemm.tile_groups.assign(static_cast<std::size_t>(gpus), grid.tiles() / gpus);
+  const TileChoice choice{.band_rows = shard_rows,
+                          .dtype = pair.dtype,
+                          .scheduler = scheduler,
+                          .columns = TileColumns::ragged,
+                          .last_wave = LastWave::may_be_cut};
+  return {pair, size, fastest_tiles(size, choice, machine)};
 }
 
 std::string in_words(const std::vector<int>& groups) {
@@ -70,28 +59,8 @@ Signaling shard_groups(const Case& request, const Machine& machine) {
 
 void add_flagged_gather(Program& program, const Case& request, const Machine& machine) {
   check_groups(std::get<Signaling>(request.schedule.family).groups, shard_groups(request, machine));
-  const auto [pair, size, shard_rows, kernel] = in_shards(request, machine);
-  const int gpus = request.gpus;
-
-  const StreamId s1 = program.add_stream("s1", highest_priority);  // flags go before the tiles that are left
-  const BufferId shard = program.add_buffer("shard", shard_rows, pair.k, pair.dtype, Memory::symmetric);
-  Gemm gemm = add_gemm_operands(program, size.m, pair.n, pair.k, pair.dtype);
-  gemm.kernel = kernel;
-  cut_into_shards(gemm, size, gpus);
-  const auto arrived = [&, rows = shard_rows](int step) { return program.rows(gemm.a.buffer, step * rows, rows); };
-
-  for (int step = 1; step < gpus; ++step) {
-    const std::string number = std::to_string(step);
-    const CounterId flag = program.add_counter({"shard " + number, false});
-    program.add(s1, "pull " + number, Copy{program.whole(shard, step), arrived(step)});
-    program.add(s1, "flag " + number, Signal{.counter = flag});
-    gemm.waits.push_back({.tile_group = step, .counter = flag, .value = 1});
-  }
-  program.add(main_stream, "copy own", Copy{program.whole(shard), arrived(0)});
-  program.add(main_stream, "gemm", gemm);
-  Meaning meaning = meaning_of(pair, size.m, shard, gemm.b.buffer, gemm.c.buffer);
-  meaning.own_rows_first = true;
-  program.set_meaning(std::move(meaning));
+  const auto [pair, size, kernel] = in_shards(request, machine);
+  add_flagged_gemm(program, pair, {request.gpus, 1}, size.m, kernel, 0);
   program.set_machine(machine.name);
 }
 

@@ -6,6 +6,7 @@
 
 #include "models/schedule/layout.hpp"
 #include "models/schedule/own_kernels.hpp"
+#include "scenarios/families/exchange_in_gemm.hpp"
 #include "scenarios/families/hybrid_transfers.hpp"
 #include "scenarios/families/one_launch.hpp"
 #include "scenarios/families/operands.hpp"

@@ -9,13 +9,14 @@
 //   kernel_start  besides, transfers i + 1 (X+gemm) or i - 1 (gemm+X) wait for the start of gemm i
 //   tile_group    one GEMM; its tiles wait for the flag of their rows, or its rows are sent as soon as they are there
 //
-// Where the GEMMs add up what others have computed, or all is one launch, the program is another one
-// (hybrid_rotation.hpp, fused_rotation.hpp, one_launch.hpp).
+// Where the GEMMs add up what others have computed, all is one launch, or one GEMM looks for flags of shards, the
+// program is another one (hybrid_rotation.hpp, fused_rotation.hpp, one_launch.hpp, flagged_shards.hpp).
 #include <algorithm>
 
 #include "models/schedule/layout.hpp"
 #include "models/schedule/own_kernels.hpp"
 #include "scenarios/families/families.hpp"
+#include "scenarios/families/flagged_shards.hpp"
 #include "scenarios/families/fused_rotation.hpp"
 #include "scenarios/families/hybrid_rotation.hpp"
 #include "scenarios/families/hybrid_transfers.hpp"
@@ -244,8 +245,14 @@ std::optional<InputError> why_not(const Hybrid& hybrid, const PairWorkload& pair
     return expected("kernel_barrier", "false but with trigger kernel_end and without ahead");
   if (hybrid.trigger == HybridTrigger::kernel_start && hybrid.ahead)
     return expected("ahead", "false with trigger kernel_start");
-  if (by_tiles && !sums_in_gemm(hybrid) && hybrid.pieces != HybridPieces::chunks)
-    return expected("pieces", "chunks with trigger tile_group: bands of tile rows");
+  if (by_tiles && !sums_in_gemm(hybrid) && hybrid.pieces != HybridPieces::chunks) {
+    if (!is_flagged_in_shards(hybrid, pair.op))
+      return expected("pieces",
+                      "chunks with trigger tile_group, bands of tile rows, or shards where copy engines pull what one "
+                      "GEMM multiplies");
+    if (hybrid.lanes != HybridLanes::one) return expected("lanes", "one: tiles run in the order in which rows come");
+    if (hybrid.ahead) return expected("ahead", "false: the GEMM follows nothing");
+  }
   if (by_tiles && hybrid.ahead && !collective_first)
     return expected("ahead", "false with trigger tile_group: there is one GEMM");
   if (by_tiles && collective_first && uses_sms(hybrid) && hybrid.gemm_sms == 0)
@@ -312,14 +319,23 @@ struct HybridRules {
   }
 };
 
+void add_flagged(Program& program, const Case& request, const PairWorkload& pair, std::int64_t rows,
+                 const Machine& machine) {
+  const auto& hybrid = std::get<Hybrid>(request.schedule.family);
+  add_flagged_gemm(program, pair, {request.gpus, hybrid.count}, rows,
+                   tiles_of_flagged(pair, hybrid, request.gpus, rows, machine), hybrid.gemm_sms);
+  program.set_machine(machine.name);
+}
+
 void HybridRules::add_pair(Program& program, const Case& request, const Machine& machine) {
   const PairWorkload& pair =
       pair_of(request, {PairOp::gemm_all_reduce, PairOp::gemm_reduce_scatter, PairOp::gemm_all_to_all,
                         PairOp::all_gather_gemm, PairOp::all_to_all_gemm});
   const auto& hybrid = std::get<Hybrid>(request.schedule.family);
   if (const auto why = why_not(hybrid, pair, request.gpus)) throw *why;
-  if (sums_in_gemm(hybrid) || is_one_launch(hybrid)) {
+  if (sums_in_gemm(hybrid) || is_one_launch(hybrid) || is_flagged_in_shards(hybrid, pair.op)) {
     const std::int64_t rows = rows_of_busiest(pair, unit_of_rows(hybrid, request.gpus), "gpus x count");
+    if (is_flagged_in_shards(hybrid, pair.op)) return add_flagged(program, request, pair, rows, machine);
     if (is_one_launch(hybrid)) return add_one_launch(program, request, pair, rows, machine);
     return hybrid.trigger == HybridTrigger::tile_group ? add_fused_rotation(program, request, pair, rows, machine)
                                                        : add_rotation(program, request, pair, rows);

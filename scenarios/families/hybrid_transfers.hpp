@@ -28,6 +28,11 @@ inline bool copies(const Hybrid& hybrid) { return hybrid.mover != HybridMover::n
 inline bool pushes(const Hybrid& hybrid) { return hybrid.mover == HybridMover::push; }
 inline bool stores(const Hybrid& hybrid) { return hybrid.mover == HybridMover::store; }
 inline bool is_one_launch(const Hybrid& hybrid) { return hybrid.trigger == HybridTrigger::one_launch; }
+/// One GEMM waits for the flags of its rows (flagged_shards.hpp).
+inline bool is_flagged_in_shards(const Hybrid& hybrid, PairOp op) {
+  return hybrid.trigger == HybridTrigger::tile_group && hybrid.pieces == HybridPieces::shards &&
+         hybrid.mover == HybridMover::pull && collective_comes_first(op);
+}
 inline bool reduces(PairOp op) { return op == PairOp::gemm_all_reduce || op == PairOp::gemm_reduce_scatter; }
 inline bool sums_in_gemm(const Hybrid& hybrid) { return hybrid.sums == HybridSums::in_gemm; }
 /// By kernels, as they come.

@@ -5,11 +5,10 @@
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/library_model.hpp"
 #include "models/schedule/fetch_order.hpp"
-#include "models/schedule/layout.hpp"
 #include "models/schedule/own_kernels.hpp"
+#include "scenarios/families/exchange_in_gemm.hpp"
 #include "scenarios/families/fused_rotation.hpp"
 #include "scenarios/families/hybrid_transfers.hpp"
-#include "scenarios/families/operands.hpp"
 #include "scenarios/families/wave_groups.hpp"
 
 namespace weft::scenarios::families {
@@ -21,55 +20,6 @@ double bytes_on_links(const PairWorkload& pair, int gpus, std::int64_t rows) {
   const std::int64_t row_bytes = gemm_first ? pair.n * bytes_of(DataType::bf16) : pair.k * bytes_of(pair.dtype);
   return bytes_out(CollectiveAlgorithm::direct, collective_of(pair.op), gpus, static_cast<double>(rows * row_bytes));
 }
-
-/// The blocks of rows of an exchange, in the order in which they are computed.
-class ExchangeInGemm {
- public:
-  ExchangeInGemm(Program& program, const Case& request, const PairWorkload& pair, std::int64_t rows)
-      : program_(program), pair_(pair), gpus_(request.gpus), count_(std::get<Hybrid>(request.schedule.family).count) {
-    b_ = program.add_buffer("b", pair.n, pair.k, pair.dtype);
-    if (collective_comes_first(pair.op)) {
-      const bool is_gather = pair.op == PairOp::all_gather_gemm;
-      input_ = program.add_buffer(is_gather ? "shard" : "send", is_gather ? rows / gpus_ : rows, pair.k, pair.dtype,
-                                  Memory::symmetric);
-      fetched_ = program.add_buffer("a", rows, pair.k, pair.dtype);
-      result_ = program.add_buffer("c", rows, pair.n);
-    } else {
-      input_ = program.add_buffer("a", rows, pair.k, pair.dtype);
-      result_ = program.add_buffer("result", rows, pair.n, DataType::bf16, Memory::symmetric);
-    }
-    program.set_meaning(meaning_of(pair, rows, input_, b_, result_));
-  }
-
-  Gemm gemm() const {
-    Gemm gemm = gemm_of({}, program_.whole(b_), {});
-    for (int i = 0; i < gpus_; ++i)
-      for (int chunk = 0; chunk < count_; ++chunk)
-        gemm.earlier.push_back(collective_comes_first(pair_.op) ? fetched(i, chunk) : stored((i + 1) % gpus_, chunk));
-    make_last_block(gemm);
-    return gemm;
-  }
-
- private:
-  /// For rank + `step`, where this rank's rows lie behind one another.
-  RowBlock stored(int step, int chunk) const {
-    return {program_.shard(input_, step, chunk, count_), at(program_.shard(result_, 0, chunk, count_), step)};
-  }
-  /// From rank + `step`; the own ones are read where they are.
-  RowBlock fetched(int step, int chunk) const {
-    const bool is_gather = pair_.op == PairOp::all_gather_gemm;
-    const std::int64_t rows = program_.buffer(result_).rows / gpus_ / count_;
-    const Slice own = is_gather ? program_.rows(input_, chunk * rows, rows) : program_.shard(input_, 0, chunk, count_);
-    const Slice c = program_.shard(result_, step, chunk, count_);
-    if (step == 0) return {own, c};
-    return {.a = program_.shard(fetched_, step, chunk, count_), .c = c, .a_from = at(own, step)};
-  }
-
-  Program& program_;
-  const PairWorkload& pair_;
-  int gpus_, count_;
-  BufferId b_ = 0, input_ = 0, fetched_ = 0, result_ = 0;
-};
 
 }  // namespace
 
@@ -102,24 +52,16 @@ GemmKernel tiles_of_launch(const PairWorkload& pair, const Hybrid& hybrid, int g
   return fastest_tiles({rows, pair.n, pair.k}, choice, machine);
 }
 
-void make_last_block(Gemm& gemm) {
-  const RowBlock last = gemm.earlier.back();
-  gemm.earlier.pop_back();
-  gemm.a = last.a, gemm.c = last.c, gemm.addend = last.addend, gemm.replicas = last.replicas, gemm.a_from = last.a_from;
-}
-
 void add_one_launch(Program& program, const Case& request, const PairWorkload& pair, std::int64_t rows,
                     const Machine& machine) {
   if (reduces(pair.op)) return add_fused_rotation(program, request, pair, rows, machine);
   const auto& hybrid = std::get<Hybrid>(request.schedule.family);
-  Gemm gemm = ExchangeInGemm(program, request, pair, rows).gemm();
+  Gemm gemm = ExchangeInGemm(program, pair, {request.gpus, hybrid.count}, rows).gemm();
   gemm.kernel = tiles_of_launch(pair, hybrid, request.gpus, rows, machine);
   gemm.order = own_order;
   gemm.max_sms = hybrid.gemm_sms;
   gemm.meets = PeerMeeting::begin_and_end;
-  const std::size_t blocks = gemm.earlier.size() + 1;
-  const MatrixSize block{rows / static_cast<std::int64_t>(blocks), pair.n, pair.k};
-  gemm.tile_groups.assign(blocks, tile_grid(*gemm.kernel, block).tiles());
+  make_groups_of_blocks(gemm, {rows, pair.n, pair.k});
   program.add(main_stream, "gemm", gemm);
   program.set_machine(machine.name);
 }

@@ -25,9 +25,6 @@ double estimated_launch_us(const PairWorkload& pair, const Hybrid& hybrid, int g
 GemmKernel tiles_of_launch(const PairWorkload& pair, const Hybrid& hybrid, int gpus, std::int64_t rows,
                            const Machine& machine);
 
-/// The last of its earlier blocks becomes what the GEMM itself names.
-void make_last_block(Gemm& gemm);
-
 /// Of a pair of `rows` rows whose hybrid is sensible (why_not). Throws InputError where no kernel of `machine` fits a
 /// block.
 void add_one_launch(Program& program, const Case& request, const PairWorkload& pair, std::int64_t rows,

@@ -16,6 +16,7 @@
 #include "models/cost/all_reduce_norm_model.hpp"
 #include "scenarios/families/families.hpp"
 #include "scenarios/families/layer_program.hpp"
+#include "scenarios/families/operands.hpp"
 #include "scenarios/families/token_split_search.hpp"
 #include "scenarios/family_rules.hpp"
 #include "scenarios/search.hpp"

@@ -38,6 +38,11 @@ class Summaries(unittest.TestCase):
                         ROOT / "calibration/measurements/windows-2026-11-25/collectives_h200.jsonl.gz")
         self.assertEqual(found, (PEERS / "windows_summary.json").read_text())
 
+    def test_of_flagged_shards(self):
+        found = printed("flagged_summary.py",
+                        ROOT / "calibration/measurements/hybrids-2026-11-28/flagged_shards_h200_2gpu.jsonl.gz")
+        self.assertEqual(found, (PEERS / "flagged_summary.json").read_text())
+
     def test_of_grouped_gemms(self):
         found = printed("grouped_gemms_summary.py", PEERS / "grouped_gemms_h100.jsonl.gz")
         self.assertEqual(found, (PEERS / "grouped_gemms_summary.json").read_text())

@@ -135,8 +135,28 @@ TEST(Hybrids, WhatMakesNoSenseIsRefusedByTheChoiceThatDoesNotFit) {
             "schedule.urgent: expected false: copy engines have no priority over kernels");
   EXPECT_EQ(error({.mover = HybridMover::push, .kernel_barrier = true}),
             "schedule.kernel_barrier: expected false: copy engines need no SMs");
-  EXPECT_EQ(error({.trigger = HybridTrigger::tile_group, .mover = HybridMover::pull, .pieces = HybridPieces::shards}),
-            "schedule.pieces: expected chunks with trigger tile_group: bands of tile rows");
+  EXPECT_EQ(
+      error({.trigger = HybridTrigger::tile_group, .mover = HybridMover::pull, .pieces = HybridPieces::shards}),
+      "schedule.pieces: expected chunks with trigger tile_group, bands of tile rows, or shards where copy engines "
+      "pull what one GEMM multiplies");
+  const auto flagged_error = [](const Hybrid& hybrid) {
+    return build_error(PairWorkload{PairOp::all_gather_gemm, 4096, 4096, 4096}, 4, hybrid);
+  };
+  EXPECT_EQ(flagged_error({.trigger = HybridTrigger::tile_group,
+                           .mover = HybridMover::pull,
+                           .pieces = HybridPieces::shards,
+                           .lanes = HybridLanes::each_peer}),
+            "schedule.lanes: expected one: tiles run in the order in which rows come");
+  EXPECT_EQ(flagged_error({.trigger = HybridTrigger::tile_group,
+                           .mover = HybridMover::pull,
+                           .pieces = HybridPieces::shards,
+                           .ahead = true}),
+            "schedule.ahead: expected false: the GEMM follows nothing");
+  EXPECT_EQ(flagged_error({.trigger = HybridTrigger::tile_group,
+                           .mover = HybridMover::pull,
+                           .pieces = HybridPieces::shards,
+                           .count = 3}),
+            "schedule.count: expected chunks of whole tiles of 128 rows and columns");
   EXPECT_EQ(build_error(PairWorkload{PairOp::all_gather_gemm, 4096, 4096, 4096}, 4,
                         Hybrid{.trigger = HybridTrigger::tile_group}),
             "schedule.gemm_sms: expected a limit: a GEMM whose tiles wait on every SM leaves none for what they wait "

@@ -137,6 +137,8 @@ Schedule scaled_down(Schedule schedule) {
     }
     if (auto* gemm = std::get_if<Gemm>(&operation.work)) {
       for (Slice* slice : {&gemm->a, &gemm->b, &gemm->c}) divide(*slice, factor);
+      for (RowBlock& block : gemm->earlier)
+        for (Slice* slice : {&block.a, &block.c}) divide(*slice, factor);
       if (gemm->addend) divide(*gemm->addend, factor);
       if (gemm->kernel)
         for (int* extent : {&gemm->kernel->tile_m, &gemm->kernel->tile_n, &gemm->kernel->tile_k})
@@ -150,9 +152,7 @@ Schedule scaled_down(Schedule schedule) {
 
 // --- Builders ------------------------------------------------------------------------------------------------------
 
-using scenarios::Case;
-using scenarios::PairOp;
-using scenarios::PairWorkload;
+using scenarios::Case, scenarios::PairOp, scenarios::PairWorkload;
 
 Schedule built(scenarios::Workload workload, int gpus, scenarios::Family family = scenarios::Serial{}) {
   Case request;
@@ -231,12 +231,16 @@ TEST(BuiltSchedules, OfSignaledGroupsComputeWhatTheySay) {
 
 TEST(BuiltSchedules, OfFlaggedShardsComputeWhatTheySay) {
   Shapes shapes;
-  for (int gpus = 2; gpus <= 8; ++gpus) {
-    const PairWorkload pair{PairOp::all_gather_gemm, 128 * gpus * shapes.up_to(2), 128 * shapes.up_to(4),
-                            16 * shapes.up_to(5)};
-    const Schedule schedule = scaled_down(built(pair, gpus, scenarios::Signaling{}));
-    EXPECT_EQ(failure_of(schedule, 5), "") << schedule.name;
-  }
+  for (int gpus = 2; gpus <= 8; ++gpus)
+    for (const PairOp op : {PairOp::all_gather_gemm, PairOp::all_to_all_gemm}) {
+      const int count = static_cast<int>(shapes.up_to(3));
+      const PairWorkload pair{op, 128 * gpus * count * shapes.up_to(2), 128 * shapes.up_to(4), 16 * shapes.up_to(5)};
+      scenarios::Family family = scenarios::Signaling{};
+      if (op == PairOp::all_to_all_gemm || count > 1)
+        family = scenarios::Hybrid{scenarios::HybridTrigger::tile_group, scenarios::HybridMover::pull,
+                                   scenarios::HybridPieces::shards, count};
+      EXPECT_EQ(failure_of(scaled_down(built(pair, gpus, family)), 5), "") << name_of(op) << " on " << gpus;
+    }
 }
 
 TEST(BuiltSchedules, OfCollectivesComputeWhatTheySay) {
