@@ -1,50 +1,46 @@
 #!/usr/bin/env python3
 """How fast our own GEMM kernels are beside the library's, from cases that took turns under one load.
 
-    calibration/peers/own_gemm_summary.py GEMM.jsonl[.gz] > SUMMARY.json
+    calibration/peers/own_gemm_summary.py GEMM.jsonl[.gz]... > SUMMARY.json
 
-Cases named "l…" are GEMMs of the layers of three models, those named "r…" are random. Of each GEMM the library's time
-over that of each own kernel, and over that of the fastest of them.
+Files of what own_gemm_draw.py drew, a GPU each: GEMMs of the layers of three models ("l…") and random ones ("r…"). By GPU
+and kind, the library's time over that of the own kernel that was predicted fastest, and over that of the fastest of the
+three that ran.
 """
 import argparse
-import gzip
 import json
-import math
+
+from contest_summary import geometric_mean, lines
+
+KINDS = {"l": "layers", "r": "random"}
 
 
-def read(path):
-    """By kind of shape and shape: {kernel: time}."""
-    times = {}
-    with (gzip.open if path.endswith(".gz") else open)(path, "rt") as file:
-        for line in map(json.loads, file):
-            if "time_us" not in line:
-                continue
-            case = line["case"]
-            size = tuple(case["workload"][key] for key in "mnk")
-            kernel = case["schedule"].get("gemm", "library")
-            times.setdefault("layers" if case["id"].startswith("l") else "random", {}).setdefault(size, {})[kernel] = \
-                line["time_us"]
-    return times
+def read(measured):
+    """The GPU's name; and by kind and GEMM {"library" or rank: time}."""
+    gpu, gemms = None, {kind: {} for kind in KINDS.values()}
+    for line in lines(measured):
+        gpu = line["conditions"]["gpu"] if "conditions" in line else gpu
+        if "time_us" in line:
+            number, rank = line["case"]["id"].split(".")
+            gemms[KINDS[number[0]]].setdefault(number, {})[rank] = line["time_us"]
+    return gpu, gemms
 
 
 def ratio(values):
-    return {"gemms": len(values), "geometric_mean": round(math.exp(sum(map(math.log, values)) / len(values)), 4),
-            "worst": round(min(values), 4)}
+    return {"gemms": len(values), "geometric_mean": round(geometric_mean(values), 4), "worst": round(min(values), 4)}
 
 
 def summary(gemms):
-    kernels = sorted({kernel for of in gemms.values() for kernel in of} - {"library"})
-    rows = {kernel: ratio([of["library"] / of[kernel] for of in gemms.values() if kernel in of]) for kernel in kernels}
-    rows["fastest"] = ratio([of["library"] / min(of[kernel] for kernel in of if kernel != "library")
-                             for of in gemms.values() if len(of) > 1])
-    return rows
+    own = lambda of: [time_us for rank, time_us in of.items() if rank != "library"]
+    return {"predicted": ratio([of["library"] / of["0"] for of in gemms.values()]),
+            "fastest": ratio([of["library"] / min(own(of)) for of in gemms.values()])}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("measured")
-    times = read(parser.parse_args().measured)
-    print(json.dumps({kind: summary(gemms) for kind, gemms in sorted(times.items())}, indent=1))
+    parser.add_argument("measured", nargs="+")
+    gpus = map(read, parser.parse_args().measured)
+    print(json.dumps({gpu: {kind: summary(of) for kind, of in gemms.items()} for gpu, gemms in gpus}, indent=1))
 
 
 if __name__ == "__main__":

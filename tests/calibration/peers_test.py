@@ -24,8 +24,9 @@ class Summaries(unittest.TestCase):
                 self.assertEqual(found, (folder / "summary.json").read_text())
 
     def test_of_own_gemms(self):
-        found = printed("own_gemm_summary.py",
-                        ROOT / "calibration/measurements/own-kernels-2026-11-22/gemm.jsonl.gz")
+        files = [ROOT / "calibration/measurements/own-kernels-2026-11-28" / f"gemm_{gpu}.jsonl.gz"
+                 for gpu in ("h200", "h100")]
+        found = printed("own_gemm_summary.py", *files)
         self.assertEqual(found, (PEERS / "own_gemm_summary.json").read_text())
 
     def test_of_collectives(self):
