@@ -4,12 +4,12 @@
     calibration/peers/random_draw.py WEFT --machine NAME --gpus N --seed S [--cases M] [--of KINDS] > CASES.jsonl
 
 WEFT: the program weft. M small workloads (500) in bf16 of KINDS, in turn of ten schedules each: pairs whose sides are
-multiples of few things, uneven pairs (a GEMM and an all-to-all of which one rank has up to all rows; none is a hybrid,
-which gives every rank as many), decoder layers, also sequence-parallel and with experts, and attention over one sequence
-on all GPUs. Left out, KINDS are pairs,pairs,uneven,layers,attention. Each has one of the schedules that `weft explore
---space all` says can run, whatever it predicts of it, of a family that is drawn first; half of the layers have pairs of
-their own inside, each with a schedule drawn for that pair alone; one in seven is launched without a graph. What is searched
-is written down as it was found.
+multiples of few things, uneven pairs (a GEMM and an all-to-all of which one rank has up to all rows; none is a
+hybrid, which gives every rank as many), decoder layers, also sequence-parallel and with experts, and attention over
+one sequence on all GPUs. Left out, KINDS are pairs,pairs,uneven,layers,attention. Each has one of the schedules that
+`weft explore --space all` says can run, whatever it predicts of it, of a family that is drawn first, and of hybrids
+the trigger; half of the layers have pairs of their own inside, each with a schedule drawn for that pair alone; one in
+seven is launched without a graph. What is searched is written down as it was found.
 """
 import json
 import random
@@ -64,9 +64,11 @@ def pairs_of(layer, gpus):
 
 
 def one_of(generator, schedules):
-    """Of a family, whichever: most schedules are hybrids."""
-    family = generator.choice(sorted({one["family"] for one in schedules}))
-    return generator.choice([one for one in schedules if one["family"] == family])
+    """Of a family, and of what hybrids wait for, whichever: most schedules are hybrids, and most of them wait alike."""
+    for key in ("family", "trigger"):
+        chosen = generator.choice(sorted({one.get(key, "") for one in schedules}))
+        schedules = [one for one in schedules if one.get(key, "") == chosen]
+    return generator.choice(schedules)
 
 
 def inside_layer(schedule):
