@@ -92,10 +92,7 @@ class Pipeline {
 
   double gemm_us() const {
     MatrixSize size{rows_, pair_.n, pair_.k};
-    const int sms = machine_.gpu.sms();
-    int left = hybrid_.gemm_sms > 0 ? std::min(hybrid_.gemm_sms, sms) : sms;
-    left = std::max(1, std::min(left, sms - sms_of_transfers()));
-    const double fewer_sms = static_cast<double>(sms) / left;
+    const double fewer_sms = slowdown_on_fewer_sms();
     if (hybrid_.trigger == HybridTrigger::tile_group) {
       const GemmKernel kernel = families::fastest_tiles(size, choice_of_tiles(size.m / hybrid_.count), machine_);
       return estimated_gemm_us(machine_, size, kernel, pair_.dtype) / pieces_ * fewer_sms;
@@ -106,6 +103,11 @@ class Pipeline {
       size.m /= pieces_;
     const double gap_us = machine_.latencies.join_gap_us;
     return estimated_gemm_us(machine_, size, kernels_.of(size, pair_.dtype), pair_.dtype) * fewer_sms + gap_us;
+  }
+  double slowdown_on_fewer_sms() const {
+    const int sms = machine_.gpu.sms();
+    const int left = hybrid_.gemm_sms > 0 ? std::min(hybrid_.gemm_sms, sms) : sms;
+    return static_cast<double>(sms) / std::max(1, std::min(left, sms - sms_of_transfers()));
   }
   int sms_of_transfers() const { return is_copied() ? 0 : collective().ctas; }
 
@@ -236,11 +238,10 @@ class Pipeline {
   }
 
   double flagged_us() const {
-    const GemmKernel kernel = families::tiles_of_flagged(pair_, hybrid_, gpus_, rows_, machine_);
-    const double fewer_sms =
-        hybrid_.gemm_sms > 0 ? static_cast<double>(machine_.gpu.sms()) / std::min(hybrid_.gemm_sms, machine_.gpu.sms())
-                             : 1;
-    return families::estimated_flagged_us(pair_, {gpus_, hybrid_.count}, rows_, kernel, machine_) * fewer_sms;
+    const families::BlocksOfRanks blocks{gpus_, hybrid_.count};
+    const GemmKernel kernel =
+        families::tiles_of_flagged(pair_, blocks, rows_, families::tiles_of(hybrid_, machine_), machine_);
+    return families::estimated_flagged_us(pair_, blocks, rows_, kernel, machine_) * slowdown_on_fewer_sms();
   }
 
   // --- What the serial schedule does not do --------------------------------------------------------------------

@@ -46,25 +46,21 @@ std::vector<Hybrid> sensible_hybrids(const PairWorkload& pair, int gpus, const S
   // Beside the library's GEMMs, whose CTAs leave no registers, sums wait for SMs and hold up tiles: recorded on two
   // H200s and H100s, a GEMM of 24 to 50 us takes 3 to 17 us longer beside one, which is more than the sum takes alone.
   // Our own GEMM, which signals tile groups, leaves room for them.
-  // Where a machine runs one launch, nothing else is sent by groups of tiles: of 271 such hybrids that 21 contests ran
-  // because they were predicted to be among the best five, none was the best, six came within 3 % of it, and on
-  // average they took 16 % longer (calibration/peers, seeds 97 to 119). Accumulators that go round are not sent by them
-  // on any machine: between two barriers that takes 2 to 4 % longer than in one launch (64 pairs), and where copy
-  // engines bring them 4 to 9 % longer than predicted.
+  // Where a machine runs one launch, no chunks are sent or waited for by groups of tiles: of 271 such hybrids that 21
+  // contests ran because they were predicted to be among the best five, none was the best, six came within 3 % of it,
+  // and on average they took 16 % longer (calibration/peers, seeds 97 to 119). Accumulators that go round are not sent
+  // by them on any machine: between two barriers that takes 2 to 4 % longer than in one launch (64 pairs), and where
+  // copy engines bring them 4 to 9 % longer than predicted.
   const auto is_foreseen = [&](const Hybrid& hybrid) {
     if (families::is_one_launch(hybrid))
       return space.own_launches && hybrid.count <= (families::sums_in_gemm(hybrid) ? 2 : 1);
-    if (hybrid.trigger == HybridTrigger::tile_group && hybrid.pieces == HybridPieces::chunks && space.own_launches)
-      return false;
-    if (hybrid.trigger == HybridTrigger::tile_group && families::sums_in_gemm(hybrid)) return false;
-    const bool is_flagged = families::is_flagged_in_shards(hybrid, pair.op);
-    if (is_flagged && pair.op == PairOp::all_gather_gemm && hybrid.count == 1 && hybrid.gemm_sms == 0 &&
-        space.has("signaling"))
-      return false;  // signaling is the same program
-    const bool has_one_gemm = hybrid.trigger == HybridTrigger::tile_group || families::sums_in_gemm(hybrid);
-    if (hybrid.pieces == HybridPieces::shards && hybrid.count > 2 && !has_one_gemm) return false;
-    return !families::sums_pieces(hybrid) || hybrid.late_sums || hybrid.mover == HybridMover::store ||
-           hybrid.trigger == HybridTrigger::tile_group;
+    const bool by_tiles = hybrid.trigger == HybridTrigger::tile_group, in_gemm = families::sums_in_gemm(hybrid);
+    if (by_tiles && (in_gemm || (space.own_launches && hybrid.pieces == HybridPieces::chunks))) return false;
+    const bool is_signaling = families::is_flagged_in_shards(hybrid, pair.op) && pair.op == PairOp::all_gather_gemm &&
+                              hybrid.count == 1 && hybrid.gemm_sms == 0;  // the same program
+    if (is_signaling && space.has("signaling")) return false;
+    if (hybrid.pieces == HybridPieces::shards && hybrid.count > 2 && !by_tiles && !in_gemm) return false;
+    return !families::sums_pieces(hybrid) || hybrid.late_sums || hybrid.mover == HybridMover::store || by_tiles;
   };
   const auto counts_of = [](HybridTrigger trigger, HybridPieces pieces) {
     if (pieces == HybridPieces::shards) return std::vector{1, 2, 4};

@@ -1,7 +1,7 @@
 #include "sim/stream_timing.hpp"
 
 #include <algorithm>
-#include <set>
+#include <optional>
 
 #include "models/base/harmonic_number.hpp"
 #include "models/cost/gemm_model.hpp"
@@ -62,10 +62,13 @@ bool fills_the_gpu(const Work& work, const Schedule& schedule, const Machine& ma
 /// than the order of their kernels explains, whether the GEMMs met or not (calibration/peers, seeds 93 to 139). Where
 /// the GEMMs are small nothing of it is seen.
 bool has_gemms_on_several_streams(const Schedule& schedule, const Machine& machine) {
-  std::set<StreamId> streams;
-  for (const Operation& operation : schedule.operations)
-    if (fills_the_gpu(operation.work, schedule, machine)) streams.insert(operation.stream);
-  return streams.size() > 1;
+  std::optional<StreamId> of_one;
+  for (const Operation& operation : schedule.operations) {
+    if (!fills_the_gpu(operation.work, schedule, machine)) continue;
+    if (of_one.value_or(operation.stream) != operation.stream) return true;
+    of_one = operation.stream;
+  }
+  return false;
 }
 
 }  // namespace

@@ -18,12 +18,16 @@ namespace {
 constexpr std::string_view first_fills_by_kernels = "2026-11-24";  // UTC: when graphs of weft had no memsets any more
 constexpr std::string_view first_flagged_shards = "2026-11-28T18:30";
 
+/// What has no date is of today.
+bool is_before(std::string_view date, const MeasuredCase& one) {
+  return !one.conditions.date.empty() && one.conditions.date < date;
+}
+
 /// Until then a gather's signaling copied its own rows first, and no barrier said that those of peers were there.
 bool is_of_another_program(const MeasuredCase& one) {
   const scenarios::Case& request = one.request;
   return std::holds_alternative<scenarios::Signaling>(request.schedule.family) &&
-         op_of(request.workload) == name_of(scenarios::PairOp::all_gather_gemm) &&
-         one.conditions.date < first_flagged_shards;
+         op_of(request.workload) == name_of(scenarios::PairOp::all_gather_gemm) && is_before(first_flagged_shards, one);
 }
 
 }  // namespace
@@ -31,7 +35,7 @@ bool is_of_another_program(const MeasuredCase& one) {
 scenarios::Case in_its_condition(const MeasuredCase& one) {
   scenarios::Case request = one.request;
   request.condition.condition = one.condition;
-  request.condition.memsets = !one.conditions.date.empty() && one.conditions.date < first_fills_by_kernels;
+  request.condition.memsets = is_before(first_fills_by_kernels, one);
   if (!one.conditions.torch.empty()) request.schedule.implementation = Implementation::pytorch;
   return request;
 }

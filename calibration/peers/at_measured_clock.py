@@ -6,11 +6,10 @@
 After a pause a run may find any clock, which is no property of a case. Where each run was measured with its own
 (`repeat_clocks_MHz`), the median run's time is compared with what is predicted at the clock of that run.
 """
-import argparse
 import json
 import statistics
 
-from contest_draw import predicted
+from contest_draw import parser_of, predicted
 from contest_summary import lines
 
 
@@ -21,11 +20,7 @@ def median_run(one):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("weft")
-    parser.add_argument("measured")
-    parser.add_argument("--machine", required=True)
-    arguments = parser.parse_args()
+    arguments = parser_of(__doc__, "measured").parse_args()
     measured = {one["case"]["id"]: one for one in lines(arguments.measured) if "time_us" in one}
     cases = [one["case"] | {"condition": {"clock_MHz": round(median_run(one)[1])}} for one in measured.values()]
     answers = predicted(arguments.weft, arguments.machine, cases)

@@ -23,12 +23,14 @@ PATTERNS = ("gemm+all_reduce", "gemm+reduce_scatter", "all_gather+gemm", "gemm+a
 SCHEDULES, OF_A_KIND = 5, 2  # as calibration/evidence/choice_by_running.cpp
 
 
-def parser_of(documentation, **gpus):
-    """What every draw is told; `gpus`: how that option is, required or with a default."""
+def parser_of(documentation, *files, **gpus):
+    """What every draw is told, besides names of files; `gpus`: how that option is, where there is one."""
     parser = argparse.ArgumentParser(description=documentation, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("weft")
+    for name in ("weft", *files):
+        parser.add_argument(name)
     parser.add_argument("--machine", required=True)
-    parser.add_argument("--gpus", type=int, **gpus)
+    if gpus:
+        parser.add_argument("--gpus", type=int, **gpus)
     return parser
 
 

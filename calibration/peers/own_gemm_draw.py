@@ -7,10 +7,9 @@ WEFT: the program weft. Of each GEMM in MEASURED, in its order, "N.library" and 
 predicted fastest where they take turns, R = 0 of the first: N begins with the letter that the file's cases begin with.
 own_gemm_summary.py takes what `weft measure --in-turn` makes of them.
 """
-import argparse
 import json
 
-from contest_draw import predicted
+from contest_draw import parser_of, predicted
 from contest_summary import lines
 
 KERNELS = [f"own_{columns}{clusters}{scheduler}" for columns in (256, 192, 128) for clusters in ("_pairs", "")
@@ -23,11 +22,7 @@ def case(name, workload, **schedule):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("weft")
-    parser.add_argument("measured")
-    parser.add_argument("--machine", required=True)
-    arguments = parser.parse_args()
+    arguments = parser_of(__doc__, "measured").parse_args()
     gemms = {json.dumps(line["case"]["workload"]): line["case"]["id"][0]
              for line in lines(arguments.measured) if "time_us" in line}
     for number, (workload, letter) in enumerate(gemms.items()):

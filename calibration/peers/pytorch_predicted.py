@@ -8,12 +8,11 @@ WEFT: the program weft. FOLDER: a contest's, with what PyTorch took (pytorch.jso
 "pytorch"), at the clock that was read over the turns of its workload: {"pytorch serial": {"cases": ..., "mean_error": ...,
 "bias": ...}, ...}.
 """
-import argparse
 import collections
 import json
 import pathlib
 
-from contest_draw import predicted
+from contest_draw import parser_of, predicted
 from contest_summary import lines
 
 VARIANTS = {
@@ -31,14 +30,11 @@ def workload_of(line):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("weft")
-    parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--machine", required=True)
-    arguments = parser.parse_args()
+    arguments = parser_of(__doc__, "folder").parse_args()
+    folder = pathlib.Path(arguments.folder)
     clocks_MHz = {workload_of(line["case"]): line["sm_clock_MHz"]
-                  for line in lines(str(arguments.folder / "weft.jsonl.gz")) if "sm_clock_MHz" in line}
-    measured = [line for line in lines(str(arguments.folder / "pytorch.jsonl.gz"))
+                  for line in lines(str(folder / "weft.jsonl.gz")) if "sm_clock_MHz" in line}
+    measured = [line for line in lines(str(folder / "pytorch.jsonl.gz"))
                 if line.get("peer") in VARIANTS and "time_us" in line and workload_of(line) in clocks_MHz]
     cases = [{"id": str(number), "gpus": line["gpus"], "workload": line["workload"],
               "schedule": VARIANTS[line["peer"]] | {"implementation": "pytorch"},

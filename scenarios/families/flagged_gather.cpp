@@ -21,16 +21,9 @@ struct ShardedGemm {
 ShardedGemm in_shards(const Case& request, const Machine& machine) {
   const PairWorkload& pair = pair_of(request, {PairOp::all_gather_gemm});
   const std::int64_t rows = rows_of_busiest(pair, std::int64_t{request.gpus} * tile_extent, "gpus x a tile's rows");
-  const MatrixSize size{rows, pair.n, pair.k};
-  const std::int64_t shard_rows = rows / request.gpus;
   const std::optional<SignalingTiles> chosen = std::get<Signaling>(request.schedule.family).scheduler;
   const SignalingTiles scheduler = chosen.value_or(tile_schedulers(machine).back());  // no collective needs an SM
-  const TileChoice choice{.band_rows = shard_rows,
-                          .dtype = pair.dtype,
-                          .scheduler = scheduler,
-                          .columns = TileColumns::ragged,
-                          .last_wave = LastWave::may_be_cut};
-  return {pair, size, fastest_tiles(size, choice, machine)};
+  return {pair, {rows, pair.n, pair.k}, tiles_of_flagged(pair, {request.gpus, 1}, rows, scheduler, machine)};
 }
 
 std::string in_words(const std::vector<int>& groups) {

@@ -5,7 +5,6 @@
 
 #include "models/cost/gemm_model.hpp"
 #include "models/schedule/own_kernels.hpp"
-#include "scenarios/families/hybrid_transfers.hpp"
 #include "scenarios/families/wave_groups.hpp"
 
 namespace weft::scenarios::families {
@@ -59,12 +58,12 @@ double estimated_flagged_us(const PairWorkload& pair, BlocksOfRanks blocks, std:
                   come_us + estimated_gemm_us(machine, block, kernel, pair.dtype));
 }
 
-GemmKernel tiles_of_flagged(const PairWorkload& pair, const Hybrid& hybrid, int gpus, std::int64_t rows,
+GemmKernel tiles_of_flagged(const PairWorkload& pair, BlocksOfRanks blocks, std::int64_t rows, SignalingTiles scheduler,
                             const Machine& machine) {
   return fastest_tiles({rows, pair.n, pair.k},
-                       {.band_rows = rows / gpus / hybrid.count,
+                       {.band_rows = rows / blocks.gpus / blocks.of_each,
                         .dtype = pair.dtype,
-                        .scheduler = tiles_of(hybrid, machine),
+                        .scheduler = scheduler,
                         .columns = TileColumns::ragged,
                         .last_wave = LastWave::may_be_cut},
                        machine);

@@ -23,8 +23,8 @@ namespace weft::scenarios::families {
 double estimated_flagged_us(const PairWorkload& pair, BlocksOfRanks blocks, std::int64_t rows, const GemmKernel& kernel,
                             const Machine& machine);
 
-/// The kernel of the hybrid's GEMM over `rows` rows. Throws InputError where none of `machine` fits a block.
-GemmKernel tiles_of_flagged(const PairWorkload& pair, const Hybrid& hybrid, int gpus, std::int64_t rows,
+/// The kernel of the GEMM over `rows` rows. Throws InputError where none of `machine` fits a block.
+GemmKernel tiles_of_flagged(const PairWorkload& pair, BlocksOfRanks blocks, std::int64_t rows, SignalingTiles scheduler,
                             const Machine& machine);
 
 /// A pair of `rows` rows; on `max_sms` SMs, 0: no limit. Whole tiles of the kernel divide the rows of a block.

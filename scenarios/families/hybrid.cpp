@@ -322,8 +322,9 @@ struct HybridRules {
 void add_flagged(Program& program, const Case& request, const PairWorkload& pair, std::int64_t rows,
                  const Machine& machine) {
   const auto& hybrid = std::get<Hybrid>(request.schedule.family);
-  add_flagged_gemm(program, pair, {request.gpus, hybrid.count}, rows,
-                   tiles_of_flagged(pair, hybrid, request.gpus, rows, machine), hybrid.gemm_sms);
+  const BlocksOfRanks blocks{request.gpus, hybrid.count};
+  const GemmKernel kernel = tiles_of_flagged(pair, blocks, rows, tiles_of(hybrid, machine), machine);
+  add_flagged_gemm(program, pair, blocks, rows, kernel, hybrid.gemm_sms);
   program.set_machine(machine.name);
 }
 
