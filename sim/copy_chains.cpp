@@ -1,6 +1,7 @@
 #include "sim/copy_chains.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -62,7 +63,7 @@ CopyChains::CopyChains(const StreamOrder& order, SimulatedMachine& machine, int 
     }
   for (int resource = 0; resource < machine.pool().resources(); ++resource) {
     const double capacity = machine.pool().capacity(resource);
-    meetings_.push_back({.capacity = capacity, .enough = surely_enough * capacity, .flowing = {}});
+    meetings_.push_back({.capacity = capacity, .enough = surely_enough * capacity});
   }
   forget_wide_resources(uses);
   find_meetings(uses);
@@ -112,13 +113,13 @@ void CopyChains::find_meetings(const std::vector<Uses>& uses) {
 }
 
 bool CopyChains::tell(ScheduleRun& run, int iterations) {
-  if (!meets_once_) return false;
+  if (!meets_once_ || ranks_.size() > most_ranks) return false;
   run_ = &run;
   iterations_ = iterations;
   at_work_ = static_cast<int>(ranks_.size());
   free_slots_.clear();
   slots_ = 0;
-  for (Meeting& meeting : meetings_) meeting.wanted = 0, meeting.holds_back = false, meeting.flowing.clear();
+  for (Meeting& meeting : meetings_) meeting.wanted = 0, meeting.holds_back = false, meeting.flowing = 0;
   next_.resize(ranks_.size());
   for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
     ranks_[rank] = {};
@@ -181,15 +182,20 @@ void CopyChains::begin_flow(Rank& one) {
   one.left = one.copy.link->route.bytes;
   one.rate = 0;
   one.updated = now_;
-  if (free_slots_.empty()) free_slots_.push_back(slots_++);
-  one.slot = free_slots_.back();
-  free_slots_.pop_back();
+  take_slot(one);
   next(one) = never;
   if (Meeting* const meeting = one.copy.link->meeting)
     join(one, *meeting);
   else
     set_rate(one, one.copy.cap);
   one.next_copy = throw_for(one, one.id + 1 < order_.operations() ? one.id + 1 : 0, one.occasion + 1);
+}
+
+inline void CopyChains::take_slot(Rank& one) {
+  if (free_slots_.empty()) free_slots_.push_back(slots_++);
+  one.slot = free_slots_.back();
+  free_slots_.pop_back();
+  by_slot_[one.slot] = &one;
 }
 
 void CopyChains::end_flow(Rank& one) {
@@ -206,44 +212,49 @@ void CopyChains::end_flow(Rank& one) {
 
 inline void CopyChains::join(Rank& one, Meeting& meeting) {
   meeting.wanted += one.copy.wanted * one.copy.link->per_unit;
-  auto place = meeting.flowing.insert(meeting.flowing.end(), &one);
-  for (; place != meeting.flowing.begin() && (*(place - 1))->slot > one.slot; --place) std::iter_swap(place, place - 1);
+  meeting.flowing |= std::uint64_t{1} << one.slot;
   const bool held_back = std::exchange(meeting.holds_back, !(meeting.wanted < meeting.enough));
   held_back || meeting.holds_back ? share(meeting) : set_rate(one, one.copy.cap);
 }
 
 inline void CopyChains::leave(Rank& one, Meeting& meeting) {
   meeting.wanted -= one.copy.wanted * one.copy.link->per_unit;
-  meeting.flowing.erase(std::ranges::find(meeting.flowing, &one));
-  if (meeting.flowing.empty()) meeting.wanted = 0;
+  meeting.flowing &= ~(std::uint64_t{1} << one.slot);
+  if (meeting.flowing == 0) meeting.wanted = 0;
   const bool held_back = std::exchange(meeting.holds_back, !(meeting.wanted < meeting.enough));
   if (held_back || meeting.holds_back) share(meeting);
+}
+
+/// By slot, since sums are rounded in this order.
+template <class Tell>
+inline void CopyChains::for_flowing(const Meeting& meeting, Tell tell) {
+  for (std::uint64_t left = meeting.flowing; left != 0; left &= left - 1) tell(*by_slot_[std::countr_zero(left)]);
 }
 
 /// As a rule all get the level at which it is full, as in the first and only round of MaxMin.
 void CopyChains::share(Meeting& meeting) {
   const double capacity = meeting.holds_back ? meeting.capacity : unlimited;
   double weight = 0, least = unlimited;
-  for (const Rank* one : meeting.flowing) {
-    weight += one->copy.link->per_unit;
-    least = std::min(least, one->copy.cap);
-  }
+  for_flowing(meeting, [&](const Rank& one) {
+    weight += one.copy.link->per_unit;
+    least = std::min(least, one.copy.cap);
+  });
   if (const double level = std::max(capacity, 0.0) / weight; level <= least) {
-    for (Rank* one : meeting.flowing) set_rate(*one, level);
+    for_flowing(meeting, [&](Rank& one) { set_rate(one, level); });
     return;
   }
   demanded_.clear();
-  for (const Rank* one : meeting.flowing) demanded_.push_back({0, one->copy.link->per_unit});
+  for_flowing(meeting, [&](const Rank& one) { demanded_.push_back({0, one.copy.link->per_unit}); });
   demands_.clear();
-  for (std::size_t i = 0; i < demanded_.size(); ++i)
-    demands_.push_back({meeting.flowing[i]->copy.cap, {&demanded_[i], 1}});
+  for_flowing(meeting, [&](const Rank& one) { demands_.push_back({one.copy.cap, {&demanded_[demands_.size()], 1}}); });
   const std::vector<double>& rates = max_min_.rates({&capacity, 1}, demands_);
-  for (std::size_t i = 0; i < demanded_.size(); ++i) set_rate(*meeting.flowing[i], rates[i]);
+  std::size_t place = 0;
+  for_flowing(meeting, [&](Rank& one) { set_rate(one, rates[place++]); });
 }
 
 inline void CopyChains::set_rate(Rank& one, double rate) {
   if (one.rate == rate) return;
-  const double elapsed_us = to_us(now_ - one.updated);
+  const double elapsed_us = static_cast<double>((now_ - one.updated).count) * 1e-6;
   one.updated = now_;
   one.left = std::max(0.0, one.left - one.rate * elapsed_us);
   one.rate = rate;

@@ -10,7 +10,9 @@
 // resource, as on PCIe.
 #pragma once
 
-#include <boost/container/small_vector.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "sim/max_min.hpp"
@@ -22,6 +24,8 @@ namespace weft::sim {
 
 class CopyChains {
  public:
+  static constexpr std::size_t most_ranks = 64;
+
   /// Is that all that the ranks do?
   static bool are_all(const StreamOrder& order, const std::vector<OperationCost>& costs);
 
@@ -37,10 +41,10 @@ class CopyChains {
   /// Where copies of several ranks meet: the port of a source, as a rule.
   struct Meeting {
     double capacity = 0;
-    double enough = 0;                                 // who want less together are not held back
-    double wanted = 0;                                 // by all who flow
-    bool holds_back = false;                           // some of them, or could
-    boost::container::small_vector<Rank*, 4> flowing;  // by slot, since sums are rounded in this order
+    double enough = 0;          // who want less together are not held back
+    double wanted = 0;          // by all who flow
+    bool holds_back = false;    // some of them, or could
+    std::uint64_t flowing = 0;  // a bit for each slot
   };
   /// What no other rank uses, which caps a copy's rate: a rank's own port, as a rule.
   struct Cap {
@@ -81,6 +85,9 @@ class CopyChains {
 
   void forget_wide_resources(std::vector<Uses>& uses) const;
   void find_meetings(const std::vector<Uses>& uses);
+  void take_slot(Rank& one);
+  template <class Tell>
+  void for_flowing(const Meeting& meeting, Tell tell);
   First first_rank() const;
   Picoseconds& next(const Rank& one) { return next_[one.number]; }
   Throw throw_for(const Rank& one, OperationId id, int occasion) const;
@@ -105,6 +112,7 @@ class CopyChains {
   std::vector<Rank> ranks_;
   std::vector<Picoseconds> next_;  // by rank: its bytes begin or cease to flow
   std::vector<int> free_slots_;
+  std::array<Rank*, most_ranks> by_slot_{};
   int slots_ = 0;
   MaxMin max_min_;
   std::vector<Use> demanded_;

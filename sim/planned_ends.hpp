@@ -15,8 +15,9 @@ namespace weft::sim {
 /// flow in the instant in which it was planned, for ever.
 inline Picoseconds end_after(double left_ps, Picoseconds since) {
   constexpr std::int64_t grid_ps = 1000;
+  constexpr double per_ps = 1.0 / grid_ps;  // a product comes sooner than a quotient, and ends wait for each other
   const double end_ps = static_cast<double>(since.count) + left_ps;
-  const double end = std::min(end_ps, static_cast<double>(end_of_time.count)) / static_cast<double>(grid_ps) - 1e-6;
+  const double end = std::min(end_ps, static_cast<double>(end_of_time.count)) * per_ps - 1e-6;
   const auto whole = static_cast<std::int64_t>(end);  // rounded towards 0, which std::ceil() is a call for
   return {(whole + (static_cast<double>(whole) < end ? 1 : 0)) * grid_ps};
 }
