@@ -91,8 +91,10 @@ std::pair<std::string, std::string> named_table(ordered_json& kernels, const Gem
 /// The profile that is being made, and what was done to it.
 class Fit {
  public:
+  enum class Weights { found, as_before };  // of kernels
+
   Fit(const BaseProfile& base, const std::vector<MeasuredFile>& files, const CalibrationEvidence& evidence,
-      const std::string& name)
+      const std::string& name, Weights weights = Weights::found)
       : profile_(base.document), machine_(base.machine), input_(calibration_input(files)) {
     profile_["name"] = name;
     name_kernels(evidence, name);
@@ -101,12 +103,14 @@ class Fit {
     fit_layer_kernels();
     fit_peer_collectives();
     fit_fused_norms();
-    if (evidence.library_answers || !input_.gemms.empty()) weigh_kernels();
+    const bool has_none = machine_.kernel_weights.empty() && !input_.gemms.empty();
+    if (weights == Weights::found && (evidence.library_answers || has_none)) weigh_kernels();
     if (!input_.collectives.empty()) build_curves();
     if (!input_.pairs.empty()) find_gaps();
     find_signal_times();
     find_transfer_energies();
     find_power_of_mixed_loads();
+    if (files.empty()) return;
     evidence::set_conditions(profile_, to_json(input_.conditions));
     evidence::set_ranges(profile_, ranges_of(input_));
   }
@@ -199,7 +203,8 @@ class Fit {
     kernels.erase("weights");
     if (found.weights.empty()) return;
     const std::string note = "the likeliest kernel is the library's for " + fixed(100 * found.right, 1) + " % of " +
-                             std::to_string(found.shapes) + " shapes kept aside";
+                             std::to_string(found.shapes) +
+                             " shapes kept aside, half of which know nothing of the same m and n";
     std::vector<double> weights;
     for (const double weight : found.weights) weights.push_back(rounded(weight));
     kernels["weights"] = {{"value", weights},
@@ -336,7 +341,8 @@ std::vector<Comparison> unseen(const BaseProfile& base, const CalibrationEvidenc
     std::ranges::copy_if(evidence.fitted, std::back_inserter(others),
                          [&where = folder](const MeasuredFile& file) { return file.path.parent_path() != where; });
     const bool is_fitted_to_all = others.empty() || others.size() == evidence.fitted.size();
-    const Machine machine = is_fitted_to_all ? all : Fit(base, others, evidence, name).machine();
+    Machine machine = is_fitted_to_all ? all : Fit(base, others, evidence, name, Fit::Weights::as_before).machine();
+    machine.kernel_weights = all.kernel_weights;
     std::size_t refused = 0;
     const Progress some_done = cases_done.next(cases.size());
     std::ranges::move(compare(in_their_mixes(std::move(cases), machine), machine, refused, {}, some_done),
@@ -367,7 +373,7 @@ CalibratedProfile calibrate(const BaseProfile& base, const CalibrationEvidence& 
   if (evidence.library_answers && !base.machine.gemm_candidates.empty())
     throw InputError("the library's answers", "expected none: " + base.machine.name +
                                                   " lists candidates for its kernels, and has no table of answers");
-  if (evidence.fitted.empty()) return with_bands(base, evidence, name, progress);
+  if (evidence.fitted.empty() && !evidence.library_answers) return with_bands(base, evidence, name, progress);
   Fit fit(base, evidence.fitted, evidence, name);
   if (!evidence.errors.empty())
     fit.set_errors(error_bands(unseen(base, evidence, fit.machine(), name, progress)),

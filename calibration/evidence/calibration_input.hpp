@@ -77,8 +77,9 @@ std::vector<MeasuredFile> read_measured_files(const std::vector<std::filesystem:
 /// only in their id count once in each file: with the times of the first and the kernels of the last.
 CalibrationInput calibration_input(const std::vector<MeasuredFile>& files);
 
-/// Lines that `weft measure` or the GEMM library's questions wrote; those without a kernel are left out. The library
-/// does not say how many stages a kernel has: as many as fit into an SM's shared memory, at most 16.
+/// A table that lies beside a profile (NAME.gemm_kernels.txt, also .gz), or lines that `weft measure` or the GEMM
+/// library's questions wrote; those without a kernel are left out. The library does not say how many stages a kernel
+/// has: as many as fit into an SM's shared memory, at most 16.
 std::vector<GemmChoice> read_library_answers(const std::filesystem::path& file, const Gpu& gpu);
 
 }  // namespace weft::calibration::evidence

@@ -1,8 +1,6 @@
 // Which kernel the GEMM library takes for a shape.
 #pragma once
 
-#include <array>
-#include <utility>
 #include <vector>
 
 #include "models/machine/machine.hpp"
@@ -33,29 +31,5 @@ class KernelChoices {
   };
   std::vector<Known> known_;  // of few shapes
 };
-
-/// A kernel that a neighbour of a shape got.
-struct NearKernel {
-  GemmKernel kernel;
-  double votes = 0;  ///< of the neighbours that got it, nearer ones more
-  double time_us = 0;
-};
-
-struct NearKernels {
-  std::vector<NearKernel> kernels;   ///< nearest first, each once
-  double votes = 0, fastest_us = 0;  ///< of all
-};
-
-/// Of the answers that are nearest to `size`, itself left out.
-NearKernels near_kernels(const Machine& machine, const MatrixSize& size);
-
-using KernelFeatures = std::array<double, kernel_feature_count>;
-
-/// What may speak for the library's taking `one` of `all` for `size`: logarithms of its
-/// share of the votes, its time over the fastest's, its waves, how full they are, how much of its tiles' rows, columns
-/// and clusters the matrix covers, and of the tile's area, shape, clusters, slices and stages; then all products of two
-/// of these.
-KernelFeatures kernel_features(const Machine& machine, const MatrixSize& size, const NearKernel& one,
-                               const NearKernels& all);
 
 }  // namespace weft

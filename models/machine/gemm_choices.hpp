@@ -28,11 +28,6 @@ constexpr std::int64_t alignment_of(std::int64_t elements) {
   return std::min(elements & -elements, line);
 }
 
-/// What may speak for a kernel (models/cost/gemm_kernel_choice.hpp), and all products of two of these.
-inline constexpr std::size_t plain_kernel_features = 13;
-inline constexpr std::size_t kernel_feature_count =
-    plain_kernel_features + plain_kernel_features * (plain_kernel_features + 1) / 2;
-
 /// Answers as they lie in memory and in a compiled file (gemm_choices_file.hpp): plain integers, each kernel once.
 struct GemmTable {
   struct Kernel {

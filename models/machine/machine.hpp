@@ -364,7 +364,7 @@ struct Machine {
   std::optional<DirectCollectives> direct_collectives;  ///< empty: none is known there
   GemmChoices gemm_choices;                             ///< what the GEMM library answered; where that is not known,
   std::vector<GemmKernel> gemm_candidates;              ///< the kernels that it may take
-  std::vector<double> kernel_weights;                   ///< of kernel_features(); empty: votes and times alone decide
+  std::vector<double> kernel_weights;                   ///< of kernel_score(); empty: votes and times alone decide
   std::vector<CollectiveCurve> collectives;
   std::vector<CollectiveCurve> symmetric_collectives;    ///< of NCCL's windows: nccl_symmetric, nccl_copy_engine
   std::vector<CollectiveProtocol> collective_protocols;  ///< none: the curves are all that is known

@@ -9,6 +9,7 @@
 
 #include "models/base/input_error.hpp"
 #include "models/base/text.hpp"
+#include "models/machine/kernel_network.hpp"
 #include "models/schedule/kernel_sizes.hpp"
 
 namespace weft {
@@ -107,9 +108,9 @@ void check_kernels(const Machine& machine) {
             collective.shared_memory_per_cta, gpu);
   if (const auto& fused = machine.fused_norm_kernel)
     check_cta("fused_norm_kernel", fused->threads_per_cta, fused->registers_per_thread, 0, gpu);
-  if (const std::size_t weights = machine.kernel_weights.size(); weights != 0 && weights != kernel_feature_count)
+  if (const std::size_t weights = machine.kernel_weights.size(); weights != 0 && weights != kernel_weight_count)
     throw InputError("gemm.kernels.weights",
-                     "expected " + std::to_string(kernel_feature_count) + " numbers, got " + std::to_string(weights));
+                     "expected " + std::to_string(kernel_weight_count) + " numbers, got " + std::to_string(weights));
   const std::vector<GemmKernel>& candidates = machine.gemm_candidates;
   for (auto one = candidates.begin(); one != candidates.end(); ++one) {
     check_candidate(*one, static_cast<std::size_t>(one - candidates.begin()), gpu);

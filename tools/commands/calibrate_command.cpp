@@ -47,9 +47,8 @@ Progress progress_of_cases() {
 }
 
 void require_evidence(const CalibrateOptions& options) {
-  if (!options.files.empty()) return;
-  if (options.error_files.empty()) throw InputError("MEASUREMENTS", "expected files to fit to, or --errors");
-  if (!options.library_answers.empty()) throw InputError("--library-answers", "expected MEASUREMENTS beside it");
+  if (options.files.empty() && options.error_files.empty() && options.library_answers.empty())
+    throw InputError("MEASUREMENTS", "expected files to fit to, --library-answers or --errors");
 }
 
 void run_calibrate(const CalibrateOptions& options) {
@@ -69,10 +68,11 @@ void run_calibrate(const CalibrateOptions& options) {
 void add_calibrate_command(CLI::App& app) {
   auto [command, options] = add_command(app, "calibrate", "Fit a machine profile to measurements", run_calibrate);
   reads(command.add_option("MEASUREMENTS", options.files,
-                           "Files that weft measure wrote; without any, only the error bands are replaced"));
+                           "Files that weft measure wrote; without any, only kernels and error bands are replaced"));
   reads_machine(command.add_option("--base", options.base, "Name or path of the profile whose numbers are replaced"))
       ->required();
-  reads(command.add_option("--library-answers", options.library_answers, "The GEMM library's kernels (JSON lines)"));
+  reads(command.add_option("--library-answers", options.library_answers,
+                           "The GEMM library's kernels (JSON lines, or the table beside a profile)"));
   reads(command.add_option(
       "--errors", options.error_files,
       "Measurements that tell how far predictions are off: those of a folder, from what all other folders measured"));

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <vector>
 
 #include "models/cost/gemm_kernel_choice.hpp"
 #include "models/machine/machine_json.hpp"
+#include "tests/models/cost/small_network.hpp"
 #include "tests/source_folder.hpp"
 
 namespace weft {
@@ -56,8 +56,20 @@ TEST(ChooseGemmKernel, TakesTheKernelThatTheWeightsSpeakFor) {
                           {3968, 4096, 2048, kernel(128, 128)},
                           {3968, 4096, 1024, kernel(64, 64, 8)}};
   EXPECT_EQ(choose_gemm_kernel(machine, {4096, 4096, 4096}).split_k, 1);
-  machine.kernel_weights.assign(kernel_feature_count, 0);
-  machine.kernel_weights[11] = 1;
+  machine.kernel_weights = tests::network_that_passes_on(tests::feature_of_slices);
+  EXPECT_EQ(choose_gemm_kernel(machine, {4096, 4096, 4096}).split_k, 8);
+}
+
+TEST(ChooseGemmKernel, ANetworkDecidesWhereAnswersForOtherKDoNotAgree) {
+  Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
+  machine.gemm_candidates.clear();
+  machine.kernel_weights = tests::network_that_passes_on(tests::feature_of_slices);
+  machine.gemm_choices = {{4096, 4096, 3072, kernel(128, 128)},
+                          {4096, 4096, 8192, kernel(128, 128)},
+                          {4096, 3968, 4096, kernel(64, 64, 8)}};
+  EXPECT_EQ(choose_gemm_kernel(machine, {4096, 4096, 4096}).split_k, 1);
+  machine.gemm_choices = {
+      {4096, 4096, 3072, kernel(128, 128)}, {4096, 4096, 8192, kernel(128, 64)}, {4096, 3968, 4096, kernel(64, 64, 8)}};
   EXPECT_EQ(choose_gemm_kernel(machine, {4096, 4096, 4096}).split_k, 8);
 }
 
@@ -120,42 +132,6 @@ TEST(KernelChoices, KeepFp8AndBf16Apart) {
     EXPECT_EQ(choices.of({4096, 4096, 4096}, DataType::bf16).tile_n, 64);
     EXPECT_EQ(choices.of({4096, 4096, 4096}, DataType::fp8).tile_n, 256);
   }
-}
-
-TEST(KernelFeatures, AreLogarithmsAndTheirProducts) {
-  Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
-  machine.gemm_candidates.clear();
-  machine.gemm_choices = {{4096, 4096, 3072, kernel(128, 64)}, {4096, 4096, 1024, kernel(64, 64, 8)}};
-  const MatrixSize size{96, 64, 4096};
-  const NearKernels near = near_kernels(machine, size);
-  ASSERT_EQ(near.kernels.size(), 2);
-  const KernelFeatures features = kernel_features(machine, size, near.kernels[0], near);
-  ASSERT_EQ(features.size(), kernel_feature_count);
-  EXPECT_NEAR(features[4], std::log(96.0 / 128), 1e-12);  // rows of its tiles that the matrix covers
-  EXPECT_EQ(features[5], 0);                              // columns
-  EXPECT_NEAR(features[8], std::log(2.0), 1e-12);         // twice as tall as wide
-  EXPECT_NEAR(features[12], std::log(4.0), 1e-12);        // stages
-  EXPECT_NEAR(features.back(), features[12] * features[12], 1e-12);
-  EXPECT_LE(features[0], 0);
-}
-
-TEST(NearKernels, AnswersForRowsThatAreOtherwiseAlignedCountLess) {
-  Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
-  machine.gemm_choices = {{4096 + 64, 4096, 4096, kernel(128, 64)}, {4096 + 32, 4096, 4096, kernel(64, 64)}};
-  const NearKernels near = near_kernels(machine, {4096, 4096, 4096});
-  ASSERT_EQ(near.kernels.size(), 2);
-  EXPECT_EQ(near.kernels[0].kernel.tile_m, 64);  // the nearer one
-  EXPECT_LT(near.kernels[0].votes, 0.31 * near.kernels[1].votes * 1.2);
-}
-
-TEST(NearKernels, LeaveOutTheAnswerForTheShapeItself) {
-  Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
-  machine.gemm_choices = {{4096, 4096, 4096, kernel(128, 64)}, {4096, 4096, 1024, kernel(64, 64)}};
-  const NearKernels near = near_kernels(machine, {4096, 4096, 4096});
-  ASSERT_EQ(near.kernels.size(), 1);
-  EXPECT_EQ(near.kernels[0].kernel.tile_m, 64);
-  EXPECT_EQ(near.votes, near.kernels[0].votes);
-  EXPECT_EQ(near.fastest_us, near.kernels[0].time_us);
 }
 
 TEST(ChooseGemmKernel, HasAKernelWhereTheLibraryWasNeverAsked) { EXPECT_GT(chosen({}).tile_m, 0); }
