@@ -127,10 +127,19 @@ std::int64_t gathered_columns(const ModelConfig& model, std::int64_t heads, std:
   return queries + latent.key_value_rank + latent.rope_dim;
 }
 
-std::vector<Question> questions_of_layer(const ModelConfig& model, LayerForm form, std::int64_t tokens, int gpus) {
-  const std::int64_t heads = share(model.heads, gpus, "num_attention_heads");
-  const std::int64_t kv_heads = model.kv_heads < gpus ? 1 : share(model.kv_heads, gpus, "num_key_value_heads");
-  const std::int64_t width = share(model.intermediate, gpus, "intermediate_size");
+/// What the sizes that are split over GPUs are called where they are written.
+struct SplitKeys {
+  const char *heads, *kv_heads, *intermediate;
+};
+
+constexpr SplitKeys keys_of_models{"num_attention_heads", "num_key_value_heads", "intermediate_size"};
+constexpr SplitKeys keys_of_layers{"heads", "kv_heads", "intermediate"};
+
+std::vector<Question> questions_of_layer(const ModelConfig& model, LayerForm form, std::int64_t tokens, int gpus,
+                                         const SplitKeys& keys) {
+  const std::int64_t heads = share(model.heads, gpus, keys.heads);
+  const std::int64_t kv_heads = model.kv_heads < gpus ? 1 : share(model.kv_heads, gpus, keys.kv_heads);
+  const std::int64_t width = share(model.intermediate, gpus, keys.intermediate);
   const std::int64_t h = model.hidden;
   const auto question = [&](const char* name, PairOp op, std::int64_t n, std::int64_t k) {
     return Question{name, pair_of(op, tokens, n, k, model.dtype), form};
@@ -172,7 +181,8 @@ std::vector<Question> questions(const Scenario& scenario, std::size_t index) {
   if (!scenario.model) return {{std::string(op_of(scenario.plain[index])), scenario.plain[index]}};
   std::vector<Question> questions;
   for (const LayerForm form : scenario.forms)
-    for (Question& question : questions_of_layer(*scenario.model, form, scenario.sizes[index], scenario.gpus)) {
+    for (Question& question :
+         questions_of_layer(*scenario.model, form, scenario.sizes[index], scenario.gpus, keys_of_models)) {
       if (scenario.forms.size() > 1) question.name += ", " + std::string(words_of(form));
       questions.push_back(std::move(question));
     }
@@ -194,6 +204,17 @@ std::vector<LayerWorkload> layers(const Scenario& scenario, std::size_t index) {
 
 LayerForm form_of(const LayerWorkload& layer) {
   return layer.sequence_parallel ? LayerForm::sequence_parallel : LayerForm::all_reduce;
+}
+
+std::vector<Question> pairs_of(const LayerWorkload& layer, int gpus) {
+  const ModelConfig model{.hidden = layer.hidden,
+                          .intermediate = layer.intermediate,
+                          .heads = layer.heads,
+                          .kv_heads = layer.kv_heads,
+                          .head_dim = layer.head_dim,
+                          .experts = layer.experts,
+                          .dtype = layer.dtype};
+  return questions_of_layer(model, form_of(layer), layer.tokens, gpus, keys_of_layers);
 }
 
 std::string_view words_of(LayerForm form) {

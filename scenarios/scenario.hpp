@@ -87,6 +87,10 @@ std::vector<Question> questions(const Scenario& scenario, std::size_t index);
 std::vector<LayerWorkload> layers(const Scenario& scenario, std::size_t index);
 LayerForm form_of(const LayerWorkload& layer);
 
+/// The pairs of a layer, which it may overlap inside, as those of a model's in its form. Throws InputError where they
+/// cannot be split over so many GPUs.
+std::vector<Question> pairs_of(const LayerWorkload& layer, int gpus);
+
 /// Throws InputError where the pairs of some size cannot be split over the scenario's GPUs, or are impossible.
 void check_questions(const Scenario& scenario);
 

@@ -219,6 +219,9 @@ struct Asked {
   Question question;
   std::size_t size_index = 0;
   bool is_layer = false;
+  bool is_shown = true;  // else it is a pair of a layer that is asked about by itself
+
+  LayerForm form() const { return form_of(std::get<LayerWorkload>(question.workload)); }  // of a layer
 };
 
 std::string name_of_layer(const LayerWorkload& layer, const Scenario& scenario) {
@@ -229,7 +232,12 @@ std::string name_of_layer(const LayerWorkload& layer, const Scenario& scenario) 
 std::vector<Asked> asked_of(const Scenario& scenario) {
   std::vector<Asked> asked;
   for (std::size_t i = 0; i < scenario.sizes.size(); ++i) {
-    for (const Question& question : questions(scenario, i)) asked.push_back({question, i});
+    for (const Question& question : questions(scenario, i)) {
+      const auto* const layer = std::get_if<LayerWorkload>(&question.workload);
+      if (layer != nullptr)
+        for (const Question& pair : pairs_of(*layer, scenario.gpus)) asked.push_back({pair, i, false, false});
+      asked.push_back({question, i, layer != nullptr});
+    }
     for (const LayerWorkload& whole : layers(scenario, i))
       asked.push_back({{name_of_layer(whole, scenario), whole, form_of(whole)}, i, true});
   }
@@ -254,9 +262,10 @@ double saved_inside_us(const Answer& layer) {
   return 0;
 }
 
-/// Answers are made in the order of the questions; a layer that has no schedule but serial is none.
+/// Answers are made in the order of the questions; a model's layer that has no schedule but serial is none.
 void add_answer(Exploration& exploration, const Asked& asked, Answer answer) {
-  if (!asked.is_layer) return exploration.answers.push_back(std::move(answer));
+  if (!asked.is_shown) return;
+  if (!asked.is_layer || !answer.form) return exploration.answers.push_back(std::move(answer));
   exploration.layers.push_back(
       {answer.size, *answer.form, answer.ranking.reference().estimate.time_us, saved_inside_us(answer), 0});
   for (const Answer& pair : exploration.answers)
@@ -357,7 +366,7 @@ class Study {
 
   bool is_pair_of(std::size_t pair, std::size_t layer) const {
     return !asked_[pair].is_layer && asked_[pair].size_index == asked_[layer].size_index &&
-           asked_[pair].question.form == asked_[layer].question.form;
+           asked_[pair].question.form == asked_[layer].form();
   }
 
   /// Layers that do not pay by what has a name may pay by what is best for their pairs. True where pairs were left.

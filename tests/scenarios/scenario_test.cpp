@@ -63,6 +63,20 @@ TEST(Scenario, SequenceParallelFormHasFourPairsALayer) {
                           "MLP down projection: gemm+reduce_scatter m=1024 n=8192 k=7168 bf16"));
 }
 
+TEST(Scenario, ALayerHasThePairsOfAModelsInItsForm) {
+  const LayerWorkload layer{.tokens = 1024,
+                            .hidden = 8192,
+                            .heads = 64,
+                            .kv_heads = 8,
+                            .head_dim = 128,
+                            .intermediate = 28672,
+                            .sequence_parallel = true};
+  json scenario = llama();
+  scenario["form"] = "sequence_parallel";
+  EXPECT_EQ(texts(pairs_of(layer, 4)), texts(questions(read(scenario), 0)));
+  EXPECT_EQ(error_of([&] { pairs_of(layer, 3); }), "heads: expected a multiple of gpus = 3, got 64");
+}
+
 TEST(Scenario, WithoutAFormBothAreAskedAboutAndNamed) {
   json scenario = llama();
   scenario.erase("form");

@@ -148,11 +148,11 @@ TEST(SourceFiles, UseEigenOnlyForFitting) {
               IsEmpty());
 }
 
-TEST(SourceFiles, UseThreadsOfTbbOnlyInStudies) {
+TEST(SourceFiles, UseThreadsOfTbbOnlyInStudiesAndFits) {
   EXPECT_THAT(includes_where([](const SourceFile& file, const std::string& header) {
                 return begins_with_one_of(header, {"tbb/", "oneapi/"}) && file.folder != "tools" &&
                        file.folder != "tests" && folder_of(file.path) != "scenarios/study" &&
-                       folder_of(file.path) != "calibration/evidence";
+                       folder_of(file.path) != "calibration/evidence" && folder_of(file.path) != "calibration/fitting";
               }),
               IsEmpty());
 }

@@ -90,5 +90,20 @@ TEST(ComposedLayer, IsExploredInAModelsLayers) {
   EXPECT_GE(composed->candidate.estimate.time_us, composed->bound_us);
 }
 
+TEST(ComposedLayer, IsExploredInALayerThatIsAskedAboutByItself) {
+  Scenario scenario;
+  scenario.gpus = 4;
+  scenario.sizes = {4096};
+  scenario.plain = {LayerWorkload{
+      .tokens = 4096, .hidden = 8192, .heads = 64, .kv_heads = 8, .head_dim = 128, .intermediate = 28672}};
+  const Exploration found =
+      explore(scenario, read_machine(machine_path("h200x8-nvswitch")), tests::simulator(), {.least_schedules = 0});
+  ASSERT_EQ(found.answers.size(), 1);  // the pairs are nobody's question
+  EXPECT_TRUE(found.layers.empty());
+  EXPECT_TRUE(std::ranges::any_of(found.answers.front().fastest_first, [](const Explored& one) {
+    return std::holds_alternative<Pairs>(one.candidate.request.schedule.family);
+  }));
+}
+
 }  // namespace composed_layer_test
 }  // namespace weft::scenarios::study
