@@ -254,7 +254,7 @@ void CopyChains::share(Meeting& meeting) {
 
 inline void CopyChains::set_rate(Rank& one, double rate) {
   if (one.rate == rate) return;
-  const double elapsed_us = static_cast<double>((now_ - one.updated).count) * 1e-6;
+  const double elapsed_us = us_since(one.updated, now_);
   one.updated = now_;
   one.left = std::max(0.0, one.left - one.rate * elapsed_us);
   one.rate = rate;

@@ -249,7 +249,7 @@ void FluidPool::set_rate(FlowId id, double rate) {
 }
 
 inline void FluidPool::advance(Flow& flow) {
-  const double elapsed_us = static_cast<double>((engine_.now() - flow.updated).count) * 1e-6;
+  const double elapsed_us = us_since(flow.updated, engine_.now());
   flow.updated = engine_.now();
   if (flow.has_rate) flow.left = std::max(0.0, flow.left - flow.rate * elapsed_us);
 }

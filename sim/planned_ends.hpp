@@ -22,6 +22,12 @@ inline Picoseconds end_after(double left_ps, Picoseconds since) {
   return {(whole + (static_cast<double>(whole) < end ? 1 : 0)) * grid_ps};
 }
 
+/// Likewise a product, by which all rates that have flowed since are counted.
+inline double us_since(Picoseconds since, Picoseconds now) {
+  constexpr double us_per_ps = 1 / picoseconds_per_us;
+  return static_cast<double>((now - since).count) * us_per_ps;
+}
+
 /// In the order in which ends leave the engine.
 struct PlannedEnd {
   Picoseconds time;

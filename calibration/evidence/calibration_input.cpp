@@ -6,6 +6,7 @@
 
 #include "calibration/gemm_choices.hpp"
 #include "models/base/statistics.hpp"
+#include "models/machine/gemm_choices_file.hpp"
 #include "models/schedule/transports.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/families/collective_kernels.hpp"

@@ -10,6 +10,8 @@
 #include <random>
 #include <utility>
 
+#include "models/machine/kernel_network.hpp"
+
 namespace weft::calibration::fitting {
 namespace {
 
@@ -19,7 +21,7 @@ using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMa
 
 constexpr std::size_t batch = 64, parts = 4;  ///< choices of a step; what is summed up by itself, on any thread
 constexpr std::size_t times_each = 10, fewest_steps = 3000;  ///< so often each choice is learned from, or more often
-constexpr float passed_below = 0.1F;                         ///< by a neuron, of what is below 0
+constexpr auto passed_below = static_cast<float>(passed_below_zero);
 constexpr float first_rate = 3e-3F, decay = 1e-4F, forgets_mean = 0.1F, forgets_square = 1e-3F;
 
 Index rows_of(const Choice& choice) { return static_cast<Index>(choice.rows); }

@@ -151,7 +151,6 @@ std::vector<KernelFeatures> kernel_features(const Machine& machine, const Matrix
 
 double kernel_score(const std::vector<double>& weights, const KernelFeatures& features) {
   constexpr std::size_t widest = *std::ranges::max_element(kernel_network);
-  constexpr double passed_below = 0.1;
   std::array<double, widest> inputs{}, outputs{};
   std::ranges::copy(features, inputs.begin());
   const double* next = weights.data();
@@ -161,7 +160,7 @@ double kernel_score(const std::vector<double>& weights, const KernelFeatures& fe
     next += neurons;
     for (std::size_t input = 0; input < kernel_network[layer - 1]; ++input, next += neurons)
       for (std::size_t neuron = 0; neuron < neurons; ++neuron) outputs[neuron] += inputs[input] * next[neuron];
-    const double below = layer + 1 < kernel_network.size() ? passed_below : 1;
+    const double below = layer + 1 < kernel_network.size() ? passed_below_zero : 1;
     for (std::size_t neuron = 0; neuron < neurons; ++neuron)
       inputs[neuron] = std::max(outputs[neuron], below * outputs[neuron]);
   }

@@ -10,31 +10,19 @@
 #include "models/machine/gemm_choices_file.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
+#include "tests/models/cost/library_answers.hpp"
 #include "tests/models/cost/small_network.hpp"
 #include "tests/source_folder.hpp"
 
 namespace weft {
 namespace kernel_ranking_test {
 
-GemmKernel kernel(int tile_m, int tile_n, int split_k = 1) {
-  return {.tile_m = tile_m,
-          .tile_n = tile_n,
-          .tile_k = 64,
-          .cluster_m = 1,
-          .cluster_n = 1,
-          .stages = 4,
-          .split_k = split_k};
-}
-
-Machine machine_with(const std::vector<GemmChoice>& answers) {
-  Machine machine = read_machine(tests::source_folder() + "/tests/sim/test_machine.json");
-  machine.gemm_candidates.clear();
-  machine.gemm_choices = GemmChoices(answers);
-  return machine;
-}
+using tests::library_kernel;
+using tests::machine_with;
 
 TEST(NearKernels, LeaveOutTheAnswerForTheShapeItself) {
-  const Machine machine = machine_with({{4096, 4096, 4096, kernel(128, 64)}, {4096, 4096, 1024, kernel(64, 64)}});
+  const Machine machine =
+      machine_with({{4096, 4096, 4096, library_kernel(128, 64)}, {4096, 4096, 1024, library_kernel(64, 64)}});
   const std::vector<NearKernel> near = near_kernels(machine, {4096, 4096, 4096});
   ASSERT_EQ(near.size(), 1);
   EXPECT_EQ(near[0].kernel.tile_m, 64);
@@ -42,7 +30,8 @@ TEST(NearKernels, LeaveOutTheAnswerForTheShapeItself) {
 }
 
 TEST(NearKernels, LeaveOutThoseOfTheSameSidesWhereThatIsAsked) {
-  const Machine machine = machine_with({{4096, 4096, 1024, kernel(128, 64)}, {4096, 4160, 1024, kernel(64, 64)}});
+  const Machine machine =
+      machine_with({{4096, 4096, 1024, library_kernel(128, 64)}, {4096, 4160, 1024, library_kernel(64, 64)}});
   const std::vector<NearKernel> near = near_kernels(machine, {4096, 4096, 4096}, SameSides::left_out);
   ASSERT_EQ(near.size(), 1);
   EXPECT_EQ(near[0].kernel.tile_m, 64);
@@ -51,7 +40,7 @@ TEST(NearKernels, LeaveOutThoseOfTheSameSidesWhereThatIsAsked) {
 
 TEST(NearKernels, AnswersForRowsThatAreOtherwiseAlignedCountLess) {
   const Machine machine =
-      machine_with({{4096 + 64, 4096, 4096, kernel(128, 64)}, {4096 + 32, 4096, 4096, kernel(64, 64)}});
+      machine_with({{4096 + 64, 4096, 4096, library_kernel(128, 64)}, {4096 + 32, 4096, 4096, library_kernel(64, 64)}});
   const std::vector<NearKernel> near = near_kernels(machine, {4096, 4096, 4096});
   ASSERT_EQ(near.size(), 2);
   EXPECT_EQ(near[0].kernel.tile_m, 64);  // the nearer one
@@ -62,8 +51,9 @@ TEST(NearKernels, AnswersForRowsThatAreOtherwiseAlignedCountLess) {
 }
 
 TEST(NearKernels, VotesOfTheSameSidesCountByK) {
-  const Machine machine = machine_with(
-      {{4096, 4096, 2048, kernel(128, 64)}, {4096, 4096, 8256, kernel(64, 64)}, {4096, 4096, 4104, kernel(64, 128)}});
+  const Machine machine = machine_with({{4096, 4096, 2048, library_kernel(128, 64)},
+                                        {4096, 4096, 8256, library_kernel(64, 64)},
+                                        {4096, 4096, 4104, library_kernel(64, 128)}});
   const std::vector<NearKernel> near = near_kernels(machine, {4096, 4096, 4096});
   ASSERT_EQ(near.size(), 3);
   EXPECT_EQ(near[0].kernel.tile_n, 128);
@@ -72,7 +62,8 @@ TEST(NearKernels, VotesOfTheSameSidesCountByK) {
 }
 
 TEST(KernelFeatures, AreLogarithmsOfVotesTimesTilesAndWork) {
-  const Machine machine = machine_with({{4096, 4096, 3072, kernel(128, 64)}, {4096, 4096, 1024, kernel(64, 64, 8)}});
+  const Machine machine =
+      machine_with({{4096, 4096, 3072, library_kernel(128, 64)}, {4096, 4096, 1024, library_kernel(64, 64, 8)}});
   const MatrixSize size{96, 64, 4096};
   const std::vector<NearKernel> near = near_kernels(machine, size);
   ASSERT_EQ(near.size(), 2);
