@@ -1,10 +1,13 @@
 #include "calibration/evidence/measurement_file.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <system_error>
 
 #include "calibration/measurement_json.hpp"
 #include "models/base/gzip_file.hpp"
@@ -17,6 +20,23 @@ using nlohmann::ordered_json;
 
 /// Two cases with the same text measured the same.
 std::string text_of(const scenarios::Case& request) { return scenarios::to_json(request).dump(); }
+
+/// Six digits: no timer or sensor of a GPU tells more, and all those of a double would make the files a third larger.
+double with_six_digits(double value) {
+  std::array<char, 32> text{};
+  const auto [end, failure] =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 6);
+  double kept = value;
+  if (failure == std::errc{}) std::from_chars(text.data(), end, kept);
+  return kept;
+}
+
+void keep_six_digits(ordered_json& json) {
+  if (json.is_structured())
+    for (ordered_json& part : json) keep_six_digits(part);
+  else if (json.is_number_float())
+    json = with_six_digits(json.get<double>());
+}
 
 class MeasurementFileReader {
  public:
@@ -147,7 +167,9 @@ void MeasurementFileWriter::add(const Conditions& conditions) {
 
 void MeasurementFileWriter::add(const scenarios::Case& request, const Measurement& measurement) {
   ordered_json line{{"case", scenarios::to_json(request)}};
-  line.update(ordered_json(to_json(measurement)));
+  ordered_json measured(to_json(measurement));
+  keep_six_digits(measured);
+  line.update(measured);
   add_line(line.dump());
   line_of_case_[text_of(request)] = lines_;
 }
