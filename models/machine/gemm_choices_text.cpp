@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <vector>
@@ -15,7 +16,7 @@ namespace {
 using Kernel = GemmTable::Kernel;
 using Shape = GemmTable::Shape;
 
-constexpr std::string_view format = "weft.gemm_kernels/1";
+constexpr std::string_view format = "weft.gemm_kernels/2", format_of_whole_numbers = "weft.gemm_kernels/1";
 constexpr std::string_view columns = "m,n,k,tile_m,tile_n,tile_k,cluster_m,cluster_n,stages,split_k";
 
 /// Takes a line apart from left to right.
@@ -48,9 +49,10 @@ class TextReader {
 
   GemmChoices read() && {
     const std::string_view title = next_line();
-    if (title != format && title != columns) fail('"' + std::string(format) + '"');
+    if (title != format && title != format_of_whole_numbers && title != columns) fail('"' + std::string(format) + '"');
+    has_steps_ = title == format;
     for (std::string_view line = next_line(); !line.empty(); line = next_line())
-      title == format ? read_line(Line(line)) : read_columns(Line(line));
+      title == columns ? read_columns(Line(line)) : read_line(Line(line));
     require_one_answer_each();
     return GemmChoices(std::move(kernels_), std::move(shapes_));
   }
@@ -80,18 +82,28 @@ class TextReader {
         !line.take_behind(" ", kernel.stages) || !line.take_behind(" ", kernel.split_k) || !line.is_done())
       fail("\"kernel TILE_MxTILE_NxTILE_K CLUSTER_MxCLUSTER_N STAGES SPLIT_K\" of positive integers");
     kernel_ = position_of(kernel);
+    n_ = 0;
+  }
+
+  /// The next number of a list after `number`.
+  bool advance(Line& line, std::int32_t& number) const {
+    std::int32_t read = 0;
+    if (!line.take(read) || (has_steps_ && read > std::numeric_limits<std::int32_t>::max() - number)) return false;
+    number = has_steps_ ? number + read : read;
+    return true;
   }
 
   void read_shapes(Line line) {
     if (kernels_.empty()) fail("a line \"kernel …\" before the first shape");
-    Shape shape{.m = 0, .n = 0, .k = 0, .kernel = kernel_};
-    bool is_good = line.take(shape.n) && !line.is_done();
+    bool is_good = advance(line, n_) && !line.is_done();
+    Shape shape{.m = 0, .n = n_, .k = 0, .kernel = kernel_};
     while (is_good && !line.is_done()) {
-      is_good = line.take_behind(" ", shape.m) && line.take_behind(":", shape.k);
+      shape.k = 0;
+      is_good = line.take(" ") && advance(line, shape.m) && line.take(":") && advance(line, shape.k);
       shapes_.push_back(shape);
-      for (; is_good && line.take(","); shapes_.push_back(shape)) is_good = line.take(shape.k);
+      for (; is_good && line.take(","); shapes_.push_back(shape)) is_good = advance(line, shape.k);
     }
-    if (!is_good) fail("\"N M:K,K M:K …\" of positive integers");
+    if (!is_good) fail("\"N M:K,K M:K …\" of positive integers below 2^31");
   }
 
   void read_columns(Line line) {
@@ -128,7 +140,9 @@ class TextReader {
 
   std::string_view rest_;
   int number_ = 0;            ///< of the line that was read last
+  bool has_steps_ = false;    ///< from number to number, and not the numbers themselves
   std::uint32_t kernel_ = 0;  ///< position of the kernel whose shapes follow
+  std::int32_t n_ = 0;        ///< of its last line
   std::vector<Kernel> kernels_;
   std::map<Kernel, std::uint32_t> positions_;
   std::vector<Shape> shapes_;
@@ -151,16 +165,20 @@ std::string to_text(const GemmChoices& choices) {
     return std::tie(kernels[a.kernel], a.n, a.m, a.k) < std::tie(kernels[b.kernel], b.n, b.m, b.k);
   });
   std::string text(format);
-  text += "\n# kernel TILE_MxTILE_NxTILE_K CLUSTER_MxCLUSTER_N STAGES SPLIT_K, then its shapes: N M:K,K M:K\n";
+  text +=
+      "\n# kernel TILE_MxTILE_NxTILE_K CLUSTER_MxCLUSTER_N STAGES SPLIT_K, then its shapes: N M:K,K M:K, each by so "
+      "much "
+      "larger than the one before it\n";
   const Shape* before = nullptr;
   for (const Shape& shape : shapes) {
     const bool is_new_kernel = before == nullptr || kernels[before->kernel] != kernels[shape.kernel];
     const bool is_new_line = is_new_kernel || before->n != shape.n;
     if (before != nullptr && is_new_line) text += '\n';
     if (is_new_kernel) text += heading_of(kernels[shape.kernel]) + '\n';
-    if (is_new_line) text += std::to_string(shape.n);
-    text += is_new_line || before->m != shape.m ? ' ' + std::to_string(shape.m) + ':' : ",";
-    text += std::to_string(shape.k);
+    if (is_new_line) text += std::to_string(shape.n - (is_new_kernel ? 0 : before->n));
+    const bool is_new_m = is_new_line || before->m != shape.m;
+    text += is_new_m ? ' ' + std::to_string(shape.m - (is_new_line ? 0 : before->m)) + ':' : ",";
+    text += std::to_string(shape.k - (is_new_m ? 0 : before->k));
     before = &shape;
   }
   return shapes.empty() ? text : text + '\n';

@@ -14,7 +14,7 @@ namespace gemm_choices_text_test {
 
 using testing::HasSubstr;
 
-const std::string title = "weft.gemm_kernels/1\n";
+const std::string title = "weft.gemm_kernels/2\n";
 
 std::string text_in(const std::string& path) {
   std::ifstream file(path);
@@ -48,7 +48,7 @@ std::vector<std::vector<std::int64_t>> rows_of(const std::string& csv) {
 
 TEST(GemmChoicesText, HasKernelsThatThereAre) {
   for (const char* kernel : {"5000x128x64 1x1 4 1", "128x128x64 128x1 4 1", "128x128x64 1x1 5000 1"}) {
-    const std::string text = "weft.gemm_kernels/1\nkernel " + std::string(kernel) + "\n128 128:64\n";
+    const std::string text = "weft.gemm_kernels/2\nkernel " + std::string(kernel) + "\n128 128:64\n";
     EXPECT_NE(error_of([&] { gemm_choices_from_text(text); }).find("line 2: expected a "), std::string::npos) << kernel;
   }
 }
@@ -69,13 +69,20 @@ TEST(GemmChoicesText, SaysEachKernelOnceAndEachRowOfShapesOnOneLine) {
   const std::string text = to_text(choices);
   EXPECT_EQ(text.substr(text.find("kernel 64")),
             "kernel 64x128x64 1x1 5 1\n8 8:8\n"
-            "kernel 128x256x64 2x1 4 1\n320 64:128,192 128:64\n384 64:128\n");
+            "kernel 128x256x64 2x1 4 1\n320 64:128,64 64:64\n64 64:128\n");
 }
 
 TEST(GemmChoicesText, IsTheSameAfterItWasRead) {
   const std::string text =
       to_text(gemm_choices_from_text(text_in(tests::source_folder() + "/tests/models/machine/gemm_kernels.csv")));
   EXPECT_EQ(to_text(gemm_choices_from_text(text)), text);
+}
+
+TEST(GemmChoicesText, AlsoReadsWholeNumbers) {
+  const std::string kernels = "kernel 8x8x64 1x1 4 1\n8 8:8,24 16:8\n24 8:8\nkernel 8x16x64 1x1 4 1\n8 24:8\n";
+  const std::string steps = "kernel 8x8x64 1x1 4 1\n8 8:8,16 8:8\n16 8:8\nkernel 8x16x64 1x1 4 1\n8 24:8\n";
+  EXPECT_EQ(fields_of(gemm_choices_from_text("weft.gemm_kernels/1\n" + kernels)),
+            fields_of(gemm_choices_from_text(title + steps)));
 }
 
 TEST(GemmChoicesText, MayHoldNoAnswerAndComments) {
@@ -86,14 +93,14 @@ TEST(GemmChoicesText, MayHoldNoAnswerAndComments) {
 TEST(GemmChoicesText, NamesTheLineThatIsWrong) {
   const auto error = [](const std::string& text) { return error_of([&] { gemm_choices_from_text(text); }); };
   const std::string kernel = "kernel 8x8x64 1x1 4 1\n";
-  EXPECT_THAT(error(""), HasSubstr("weft.gemm_kernels/1"));
-  EXPECT_THAT(error("m,n,k\n1,2,3\n"), HasSubstr("line 1: expected \"weft.gemm_kernels/1\""));
+  EXPECT_THAT(error(""), HasSubstr("weft.gemm_kernels/2"));
+  EXPECT_THAT(error("m,n,k\n1,2,3\n"), HasSubstr("line 1: expected \"weft.gemm_kernels/2\""));
   EXPECT_THAT(error(title + "8 8:8\n"), HasSubstr("line 2: expected a line \"kernel"));
   EXPECT_THAT(error(title + "kernel 8x8x64 1x1 4\n"), HasSubstr("line 2: expected \"kernel"));
   EXPECT_THAT(error(title + "kernel 8x8x64 1x1 4 1 1\n"), HasSubstr("line 2: expected \"kernel"));
   EXPECT_THAT(error(title + "kernel 8x0x64 1x1 4 1\n"), HasSubstr("line 2: expected \"kernel"));
-  for (const std::string line :
-       {"8", "8 8", "8 8:", "8 8:8,", "8 8:8 ", "8 8:8;8", "8  8:8", "8 8:-8", "8 8:2147483648"})
+  for (const std::string line : {"8", "8 8", "8 8:", "8 8:8,", "8 8:8 ", "8 8:8;8", "8  8:8", "8 8:-8",
+                                 "8 8:2147483648", "8 8:2147483647,1", "8 8:8 2147483640:8"})
     EXPECT_THAT(error(title + kernel + line), HasSubstr("line 3: expected \"N M:K,K")) << line;
   const std::string titles = "m,n,k,tile_m,tile_n,tile_k,cluster_m,cluster_n,stages,split_k\n";
   for (const std::string line : {"1,2,3", "1,2,3,4,5,6,7,8,9,10,", "1,2,3,4,5,6,7,8,9,0"})
@@ -103,7 +110,7 @@ TEST(GemmChoicesText, NamesTheLineThatIsWrong) {
 TEST(GemmChoicesText, HasOneKernelForEachShape) {
   EXPECT_THAT(
       error_of([] {
-        gemm_choices_from_text(title + "kernel 8x8x64 1x1 4 1\n320 8:128\nkernel 8x8x64 1x1 4 2\n320 8:64,128\n");
+        gemm_choices_from_text(title + "kernel 8x8x64 1x1 4 1\n320 8:128\nkernel 8x8x64 1x1 4 2\n320 8:64,64\n");
       }),
       HasSubstr("m = 8, n = 320, k = 128: expected one kernel"));
 }
