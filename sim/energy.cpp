@@ -125,12 +125,12 @@ class IterationEnergy::DemandOf {
       ++equal->count;
     } else {
       const Machine& machine = energy_.machine_;
-      const WaveOfTiles wave = wave_of_tiles(machine, size, kernel);
+      const TileOfWave tile = tiles_of(machine, size, kernel, dtype, cost_.factors);
       const std::int64_t tiles = tile_count(size, kernel);
-      const double waves = static_cast<double>(tiles) / wave.ctas;
+      const double waves = static_cast<double>(tiles) / tile.wave().ctas;
       const double whole_waves = kernel.scheduler == TileScheduler::stream_k ? waves : std::ceil(waves);
       gemms.push_back({size, kernel, dtype, tiles, whole_waves + machine.gemm.tile_spread, 1,
-                       kernel_energy(machine, kernel), TileOfWave(machine, size.k, kernel, dtype, wave)});
+                       kernel_energy(machine, kernel) * tile.energy_factor(), tile});
     }
     return place;
   }

@@ -358,7 +358,7 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   const GemmTiming& library = site.machine.gemm;
   const MatrixSize size = size_on_rank(gemm, site.activity.rank, site.schedule.gpus);
   const DataType dtype = site.schedule.buffers[gemm.a.buffer].dtype;
-  if (!site.tile) site.tile.emplace(site.machine, size.k, kernel, dtype, wave_of_tiles(site.machine, size, kernel));
+  if (!site.tile) site.tile = tiles_of(site.machine, size, kernel, dtype, site.cost.factors);
   const double l2_bytes = site.tile->l2_bytes();
   KernelLaunch launch = matrix_launch(site, size.k, dtype, tile_count(size, kernel), l2_bytes,
                                       kernel.cluster_m * kernel.cluster_n, gemm.max_sms);

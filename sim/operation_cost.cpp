@@ -9,6 +9,7 @@
 #include "models/cost/gemm_kernel_choice.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/grouped_gemm_model.hpp"
+#include "models/cost/measured_gemms.hpp"
 #include "models/schedule/amounts.hpp"
 #include "models/schedule/facts.hpp"
 #include "sim/band_traffic.hpp"
@@ -83,11 +84,12 @@ double memory_load(const Machine& machine, const MatrixSize& size, const GemmKer
 /// Adds to the cost of an operation what depends on its kind.
 class CostOf {
  public:
-  CostOf(const Schedule& schedule, const Machine& machine, KernelChoices& choices, CollectiveTimings& timings,
-         const Operation& operation, OperationCost& cost, double touched_bytes)
+  CostOf(const Schedule& schedule, const Machine& machine, KernelChoices& choices, FactorsOfGemms& factors,
+         CollectiveTimings& timings, const Operation& operation, OperationCost& cost, double touched_bytes)
       : schedule_(schedule),
         machine_(machine),
         choices_(choices),
+        factors_(factors),
         timings_(timings),
         operation_(operation),
         cost_(cost),
@@ -99,6 +101,7 @@ class CostOf {
       throw InputError(operation_.name + ".dtype", "expected one that " + machine_.name + " has, got fp8");
     const MatrixSize size = size_of(gemm, schedule_.gpus);
     cost_.kernel = gemm.kernel ? *gemm.kernel : choices_.of(size, dtype);
+    cost_.factors = factors_.of(size, cost_.kernel, dtype);
     cost_.signals = cost_.signals || !gemm.signals.empty();
     cost_.memory_load = memory_load(machine_, size, cost_.kernel, dtype, touched_bytes_);
   }
@@ -130,6 +133,7 @@ class CostOf {
   const Schedule& schedule_;
   const Machine& machine_;
   KernelChoices& choices_;
+  FactorsOfGemms& factors_;
   CollectiveTimings& timings_;
   const Operation& operation_;
   OperationCost& cost_;
@@ -142,6 +146,7 @@ std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machi
   const std::vector<MemoryTraffic> traffic = memory_traffic(schedule, machine);
   std::vector<OperationCost> costs(schedule.operations.size());
   KernelChoices choices(machine);
+  FactorsOfGemms factors(machine);
   CollectiveTimings timings(machine);
   for (std::size_t id = 0; id < costs.size(); ++id) {
     const Operation& operation = schedule.operations[id];
@@ -154,7 +159,8 @@ std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machi
       if (after.point == Point::tile_group) costs[after.operation].signals = true;
     const bool keeps = l2_reuse && machine.condition.timing.l2 != L2Before::cold;
     if (keeps) costs[id].traffic.hbm_bytes += bytes_read_again(schedule, static_cast<OperationId>(id), machine);
-    match(operation.work, CostOf(schedule, machine, choices, timings, operation, costs[id], traffic[id].touched_bytes));
+    match(operation.work,
+          CostOf(schedule, machine, choices, factors, timings, operation, costs[id], traffic[id].touched_bytes));
   }
   return costs;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/cost/collective_model.hpp"
+#include "models/cost/gemm_model.hpp"
 #include "models/machine/machine.hpp"
 #include "models/schedule/schedule.hpp"
 #include "sim/l2_state.hpp"
@@ -13,6 +14,7 @@ namespace weft::sim {
 struct OperationCost {
   MemoryTraffic traffic;
   GemmKernel kernel;                   ///< a GEMM's, chosen as the library would where the schedule leaves it open
+  GemmFactors factors;                 ///< a GEMM's, over the formulas
   bool signals = false;                ///< a GEMM that tells others of its groups of tiles as they are done
   double memory_load = 0;              ///< a GEMM's: what it touches over what HBM could carry while it runs alone
   CollectiveTiming collective;         ///< a collective's or exchange's; the library's are cold beside others

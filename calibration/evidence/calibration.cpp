@@ -14,6 +14,7 @@
 #include "calibration/evidence/progress_of_parts.hpp"
 #include "calibration/evidence/turns.hpp"
 #include "calibration/fitting/kernel_weights.hpp"
+#include "calibration/fitting/measured_gemm_weights.hpp"
 #include "calibration/fitting/signal_times.hpp"
 #include "calibration/fitting/transfer_energy.hpp"
 #include "models/base/input_error.hpp"
@@ -91,7 +92,7 @@ std::pair<std::string, std::string> named_table(ordered_json& kernels, const Gem
 /// The profile that is being made, and what was done to it.
 class Fit {
  public:
-  enum class Weights { found, as_before };  // of kernels
+  enum class Weights { found, as_before };  // of the networks
 
   Fit(const BaseProfile& base, const std::vector<MeasuredFile>& files, const CalibrationEvidence& evidence,
       const std::string& name, Weights weights = Weights::found)
@@ -99,6 +100,7 @@ class Fit {
     profile_["name"] = name;
     name_kernels(evidence, name);
     if (!input_.gemms.empty()) fit_gemms();
+    if (weights == Weights::found) weigh_gemms(evidence.gemm_times);
     fit_own_gemms();
     fit_layer_kernels();
     fit_peer_collectives();
@@ -199,19 +201,47 @@ class Fit {
   void weigh_kernels() {
     const fitting::KernelWeights found = fitting::fit_kernel_weights(machine_);
     machine_.kernel_weights = found.weights;
-    ordered_json& kernels = profile_.at("gemm").at("kernels");
-    kernels.erase("weights");
-    if (found.weights.empty()) return;
     const std::string note = "the likeliest kernel is the library's for " + fixed(100 * found.right, 1) + " % of " +
                              std::to_string(found.shapes) +
                              " shapes kept aside, half of which know nothing of the same m and n";
+    set_weights("weights", found.weights, source_text(input_.gemm_provenance, "answers of the GEMM library"), note);
+  }
+
+  /// What the formulas with these numbers leave out.
+  void weigh_gemms(const std::vector<fitting::GemmObservation>& more) {
+    std::vector<fitting::GemmObservation> all = input_.gemms;
+    all.insert(all.end(), more.begin(), more.end());
+    std::string source = std::to_string(more.size()) + " GEMMs whose times and clocks were measured";
+    if (!input_.gemms.empty()) source += ", and " + source_text(input_.gemm_provenance, "GEMMs alone");
+    adopt_weights("time_weights", machine_.time_weights, fitting::fit_time_weights(machine_, all), "times", source);
+    adopt_weights("energy_weights", machine_.energy_weights, fitting::fit_energy_weights(machine_, all), "powers",
+                  source);
+  }
+
+  void adopt_weights(const std::string& key, NetworkWeights& weights, const fitting::MeasuredGemmWeights& found,
+                     const std::string& what, const std::string& source) {
+    if (found.gemms == 0) {
+      if (input_.gemms.empty()) return;
+      weights.clear();  // those of before belong to the numbers of before
+      return set_weights(key, {}, "", "");
+    }
+    weights = found.weights;
+    set_weights(key, weights, source,
+                what + " of " + std::to_string(found.gemms) + " GEMMs kept aside, at known clocks, are predicted " +
+                    fixed(100 * found.error, 2) + " % off on average, and " + fixed(100 * found.formula_error, 2) +
+                    " % by the formula alone");
+  }
+
+  /// None: they are left out.
+  void set_weights(const std::string& key, const NetworkWeights& found, const std::string& source,
+                   const std::string& note) {
+    ordered_json& kernels = profile_.at("gemm").at("kernels");
+    kernels.erase(key);
+    if (found.empty()) return;
     std::vector<double> weights;
-    for (const double weight : found.weights) weights.push_back(rounded(weight));
-    kernels["weights"] = {{"value", weights},
-                          {"unit", "ratio"},
-                          {"source", source_text(input_.gemm_provenance, "answers of the GEMM library")},
-                          {"note", note}};
-    changes_.push_back({"gemm.kernels.weights", "", std::to_string(found.weights.size()), "ratio", note});
+    for (const float weight : found) weights.push_back(rounded(weight));
+    kernels[key] = {{"value", weights}, {"unit", "ratio"}, {"source", source}, {"note", note}};
+    changes_.push_back({"gemm.kernels." + key, "", std::to_string(weights.size()), "ratio", note});
   }
 
   void build_curves() {
@@ -343,6 +373,8 @@ std::vector<Comparison> unseen(const BaseProfile& base, const CalibrationEvidenc
     const bool is_fitted_to_all = others.empty() || others.size() == evidence.fitted.size();
     Machine machine = is_fitted_to_all ? all : Fit(base, others, evidence, name, Fit::Weights::as_before).machine();
     machine.kernel_weights = all.kernel_weights;
+    machine.time_weights = all.time_weights;
+    machine.energy_weights = all.energy_weights;
     std::size_t refused = 0;
     const Progress some_done = cases_done.next(cases.size());
     std::ranges::move(compare(in_their_mixes(std::move(cases), machine), machine, refused, {}, some_done),
@@ -373,7 +405,8 @@ CalibratedProfile calibrate(const BaseProfile& base, const CalibrationEvidence& 
   if (evidence.library_answers && !base.machine.gemm_candidates.empty())
     throw InputError("the library's answers", "expected none: " + base.machine.name +
                                                   " lists candidates for its kernels, and has no table of answers");
-  if (evidence.fitted.empty() && !evidence.library_answers) return with_bands(base, evidence, name, progress);
+  if (evidence.fitted.empty() && evidence.gemm_times.empty() && !evidence.library_answers)
+    return with_bands(base, evidence, name, progress);
   Fit fit(base, evidence.fitted, evidence, name);
   if (!evidence.errors.empty())
     fit.set_errors(error_bands(unseen(base, evidence, fit.machine(), name, progress)),

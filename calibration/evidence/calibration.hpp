@@ -24,6 +24,9 @@ struct CalibrationEvidence {
   /// others. Without them the base's bands stay. Kernels are not needed.
   std::vector<MeasuredFile> errors = {};
   std::optional<std::vector<GemmChoice>> library_answers = {};  ///< in place of the base's
+  /// GEMMs of which but size, time and clock are known: with those of `fitted` whose clocks were read they tell what
+  /// the formula leaves out.
+  std::vector<fitting::GemmObservation> gemm_times = {};
 };
 
 /// A number of the profile before and now, as texts.

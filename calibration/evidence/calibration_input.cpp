@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "calibration/evidence/gemm_times.hpp"
 #include "calibration/gemm_choices.hpp"
 #include "models/base/statistics.hpp"
 #include "models/machine/gemm_choices_file.hpp"
@@ -106,8 +107,11 @@ void add_pair(CalibrationInput& input, const MeasuredCase& one, const scenarios:
 }
 
 void add_gemm(CalibrationInput& input, const MeasuredCase& one, const scenarios::GemmWorkload& gemm, bool after_gemm) {
-  fitting::GemmObservation observation{
-      .size = {gemm.m, gemm.n, gemm.k}, .dtype = gemm.dtype, .time_us = one.time_us, .condition = one.condition};
+  fitting::GemmObservation observation{.size = {gemm.m, gemm.n, gemm.k},
+                                       .dtype = gemm.dtype,
+                                       .time_us = one.time_us,
+                                       .condition = one.condition,
+                                       .run = one.run};
   if (one.condition == Condition::sustained) {
     if (one.sm_clock_MHz == 0 || one.conditions.max_sm_clock_MHz == 0) return;
     observation.reading = {one.sm_clock_MHz / one.conditions.max_sm_clock_MHz, own_power_W(one)};
@@ -266,6 +270,12 @@ CalibrationInput calibration_input(const std::vector<MeasuredFile>& files) {
                                     input.gemms.begin() + static_cast<std::ptrdiff_t>(gemms), input.gemms.end());
   }
   return input;
+}
+
+std::vector<fitting::GemmObservation> read_any_gemm_times(const std::filesystem::path& file, double max_clock_MHz) {
+  const bool is_csv = file.filename().string().find(".csv") != std::string::npos;
+  if (is_csv) return read_gemm_times(file, max_clock_MHz);
+  return calibration_input(read_measured_files({file})).gemms;
 }
 
 std::vector<GemmChoice> read_library_answers(const std::filesystem::path& file, const Gpu& gpu) {

@@ -77,6 +77,10 @@ std::vector<MeasuredFile> read_measured_files(const std::vector<std::filesystem:
 /// only in their id count once in each file: with the times of the first and the kernels of the last.
 CalibrationInput calibration_input(const std::vector<MeasuredFile>& files);
 
+/// GEMMs of the library with their clocks: of a file of gemm_times.hpp where its name says .csv, else of a measurement
+/// file.
+std::vector<fitting::GemmObservation> read_any_gemm_times(const std::filesystem::path& file, double max_clock_MHz);
+
 /// A table that lies beside a profile (NAME.gemm_kernels.txt, also .gz), or lines that `weft measure` or the GEMM
 /// library's questions wrote; those without a kernel are left out. The library does not say how many stages a kernel
 /// has: as many as fit into an SM's shared memory, at most 16.

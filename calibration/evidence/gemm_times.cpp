@@ -4,8 +4,10 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <sstream>
+#include <string_view>
 
 #include "calibration/evidence/json_lines.hpp"
 #include "models/base/input_error.hpp"
@@ -16,6 +18,8 @@ namespace {
 
 constexpr double longest_us = 1e9;
 constexpr double largest_extent = 2147483647;
+constexpr double fastest_MHz = 1e5;
+constexpr std::string_view known_columns[] = {"m", "n", "k", "time_us", "dtype", "clock_MHz"};
 
 std::string trimmed(std::string text) {
   const auto is_space = [](unsigned char c) { return std::isspace(c) != 0 || c == '"'; };
@@ -36,8 +40,9 @@ std::vector<std::string> cells_of(const std::string& line) {
 std::map<std::string, std::size_t> columns_in(const std::string& line, const std::string& place) {
   std::map<std::string, std::size_t> columns;
   for (const std::string& name : cells_of(line)) {
-    if (name != "m" && name != "n" && name != "k" && name != "time_us" && name != "dtype")
-      throw InputError(place, "expected the columns m, n, k, time_us and dtype, got \"" + shown_name(name) + "\"");
+    if (std::ranges::find(known_columns, name) == std::end(known_columns))
+      throw InputError(place,
+                       "expected the columns m, n, k, time_us, dtype and clock_MHz, got \"" + shown_name(name) + "\"");
     if (!columns.emplace(name, columns.size()).second)
       throw InputError(place, "expected each column once, got " + name + " again");
   }
@@ -69,13 +74,13 @@ DataType type_in(const std::string& text, const std::string& place) {
 
 }  // namespace
 
-std::vector<fitting::GemmObservation> read_gemm_times(const std::filesystem::path& path) {
+std::vector<fitting::GemmObservation> read_gemm_times(const std::filesystem::path& path, double max_clock_MHz) {
   const auto file = open_lines(path, "GEMM times");
   std::vector<fitting::GemmObservation> observations;
   std::map<std::string, std::size_t> columns;
   std::string line;
   for (int number = 1; std::getline(*file, line); ++number) {
-    if (trimmed(line).empty()) continue;
+    if (trimmed(line).empty() || line.starts_with('#')) continue;
     const std::string place = path.string() + ": line " + std::to_string(number);
     if (columns.empty()) {
       columns = columns_in(line, place);
@@ -91,7 +96,10 @@ std::vector<fitting::GemmObservation> read_gemm_times(const std::filesystem::pat
     one.size = {extent_in(cell("m"), where("m")), extent_in(cell("n"), where("n")), extent_in(cell("k"), where("k"))};
     one.time_us = number_in(cell("time_us"), 1e-3, longest_us, where("time_us"));
     if (columns.contains("dtype")) one.dtype = type_in(cell("dtype"), where("dtype"));
-    one.settled = true;
+    if (columns.contains("clock_MHz"))
+      one.reading = {number_in(cell("clock_MHz"), 1, fastest_MHz, where("clock_MHz")) / max_clock_MHz, 0};
+    else
+      one.settled = true;
   }
   if (observations.empty()) throw InputError(path.string(), "expected a line of columns and at least one GEMM");
   return observations;

@@ -33,6 +33,8 @@ constexpr Number powers[] = {
     {"power", "idle", 0, 400},      {"power", "gemm", 0, 2000},      {"power", "tensor_energy", 0, 10},
     {"power", "l2_energy", 0, 200}, {"power", "hbm_energy", 0, 500}, {"power", "voltage_floor", 0, 1},
 };
+/// Times whose clocks nobody read tell this apart from powers as little.
+constexpr Number times_at_clocks[] = {{"gemm", "overhead_at_clock", 0, 1}};
 constexpr Number governor[] = {{"power", "governor_delay", 0, 1000}, {"power", "governor_ramp", 0.1, 1000}};
 
 /// What the L2 keeps, and how many more bytes it takes to lose all of it, are steps rather than slopes of the times:
@@ -51,6 +53,8 @@ constexpr double weight_of_power = 0.5;
 constexpr double held_below = 0.95;
 constexpr double unlimited_power = 0.8;  ///< of the limit: below it the clock is the highest
 
+constexpr GemmFactors by_formula;  ///< what else was measured belongs to numbers that are found first
+
 class Fit {
  public:
   Fit(const Machine& machine, const std::vector<GemmObservation>& observations)
@@ -67,6 +71,8 @@ class Fit {
   GemmFit run() {
     std::vector<Number> numbers(std::begin(times), std::end(times));
     const auto add = [&](std::span<const Number> more) { numbers.insert(numbers.end(), more.begin(), more.end()); };
+    if (std::ranges::any_of(observations_, [](const GemmObservation& one) { return one.reading.has_value(); }))
+      add(times_at_clocks);
     if (has_load_) {
       add(powers);
       fit(
@@ -214,14 +220,14 @@ class Fit {
 
   LoneGemm at(std::size_t i, double clock_share) const {
     const GemmObservation& one = observations_[i];
-    return lone_gemm(machine_, one.size, one.dtype, kernels_[i], clock_share);
+    return lone_gemm(machine_, one.size, one.dtype, kernels_[i], clock_share, by_formula);
   }
   LoneGemm at_its_clock(std::size_t i) const { return at(i, std::min(1.0, observations_[i].reading->clock_share)); }
 
   double predicted_us(std::size_t i) const {
     const GemmObservation& one = observations_[i];
     return governed_gemm_us(machine_, one.size, one.dtype, kernels_[i],
-                            one.settled ? Condition::sustained : one.condition);
+                            one.settled ? Condition::sustained : one.condition, by_formula);
   }
 
   GemmFit result() {
@@ -247,7 +253,8 @@ class Fit {
 }  // namespace
 
 GemmFit fit_gemms(const Machine& machine, const std::vector<GemmObservation>& observations) {
-  constexpr std::size_t numbers = std::size(times) + std::size(powers) + std::size(governor);
+  constexpr std::size_t numbers =
+      std::size(times) + std::size(times_at_clocks) + std::size(powers) + std::size(governor);
   if (observations.size() <= numbers)
     throw InputError("MEASUREMENTS", "expected more than " + std::to_string(numbers) +
                                          " measured GEMMs, one for each number to fit, got " +

@@ -31,6 +31,7 @@ struct GemmObservation {
   bool settled = false;                ///< measured after so many runs that the governor has done all it will
   std::optional<ClockReading> reading{};
   Condition condition = Condition::after_pause;  ///< whether or not its clock was read
+  std::string run{};                             ///< those of one run are of one GPU
 };
 
 struct GemmFit {
@@ -39,9 +40,10 @@ struct GemmFit {
   double median_error = 0, p90_error = 0;  ///< of |predicted / measured - 1|, of times under load where there are some
 };
 
-/// Where GEMMs were read under load, those say what a GEMM draws, and all whose clock was read, under load or not, what
-/// it takes; times after a pause say how the governor begins, and without a load they have to tell both. Throws
-/// InputError with fewer observations than numbers to fit.
+/// By the formulas alone, whatever the machine's networks make of them. Where GEMMs were read under load, those say
+/// what a GEMM draws, and all whose clock was read, under load or not, what it takes; times after a pause say how the
+/// governor begins, and without a load they have to tell both. Throws InputError with fewer observations than numbers
+/// to fit.
 GemmFit fit_gemms(const Machine& machine, const std::vector<GemmObservation>& observations);
 
 }  // namespace weft::calibration::fitting

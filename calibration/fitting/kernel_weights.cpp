@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibration/fitting/choice_network.hpp"
+#include "calibration/fitting/small_network.hpp"
 #include "models/cost/kernel_ranking.hpp"
 
 namespace weft::calibration::fitting {
@@ -39,7 +39,7 @@ std::vector<Choice> choices_of(const Machine& machine) {
   return choices;
 }
 
-bool is_right(const Choice& choice, const std::vector<double>& weights) {
+bool is_right(const Choice& choice, const NetworkWeights& weights) {
   std::vector<double> scores;
   for (std::size_t row = 0; row < choice.rows; ++row) {
     KernelFeatures features;
@@ -65,7 +65,7 @@ KernelWeights fit_kernel_weights(const Machine& machine) {
       fitted.push_back(std::move(choices[i]));
   }
   if (fitted.empty()) return {};
-  const std::vector<double> weights = train_network(kernel_network, std::move(fitted));
+  const NetworkWeights weights = learn_choices(kernel_network, std::move(fitted));
   const auto right = std::ranges::count_if(aside, [&](const Choice& one) { return is_right(one, weights); });
   return {weights, static_cast<double>(right) / static_cast<double>(aside.size()), aside.size()};
 }

@@ -8,9 +8,9 @@
 namespace weft::calibration::fitting {
 
 struct KernelWeights {
-  std::vector<double> weights;  ///< of kernel_score(); none: too few answers to tell
-  double right = 0;             ///< share of the shapes kept aside whose kernel is the likeliest by these weights
-  std::size_t shapes = 0;       ///< that were kept aside
+  NetworkWeights weights;  ///< of kernel_score(); none: too few answers to tell
+  double right = 0;        ///< share of the shapes kept aside whose kernel is the likeliest by these weights
+  std::size_t shapes = 0;  ///< that were kept aside
 };
 
 /// The network that makes the library's answers in machine.gemm_choices likeliest, among the kernels of near_kernels()

@@ -6,6 +6,7 @@
 
 #include "models/base/division.hpp"
 #include "models/cost/about_longest.hpp"
+#include "models/cost/measured_gemms.hpp"
 #include "models/schedule/kernel_sizes.hpp"
 #include "models/schedule/own_kernels.hpp"
 
@@ -54,7 +55,9 @@ int persistent_ctas(const Gpu& gpu, const GemmKernel& kernel) {
 Bytes shared_memory_of_cta(const Machine& machine, const GemmKernel& kernel, DataType dtype) {
   const Bytes operands = shared_memory_of(kernel, dtype);
   if (is_own_kernel(kernel)) return operands;
-  return operands + machine.gemm.shared_memory_beside_operands + machine.gpu.shared_memory_reserve;
+  const Bytes needed = operands + machine.gpu.shared_memory_reserve, all = machine.gpu.shared_memory_per_sm;
+  const Bytes usual = needed + machine.gemm.shared_memory_beside_operands;
+  return needed <= all ? std::min(usual, all) : usual;  // those that nearly fill an SM have less beside the operands
 }
 
 int ctas_per_sm(const Machine& machine, const GemmKernel& kernel, DataType dtype) {
@@ -76,7 +79,8 @@ double rows_of_wave(const MatrixSize& size, const GemmKernel& kernel, double cta
 }
 
 TileOfWave::TileOfWave(const Machine& machine, std::int64_t k, const GemmKernel& kernel, DataType dtype,
-                       const WaveOfTiles& wave) {
+                       const WaveOfTiles& wave)
+    : wave_(wave) {
   const GemmTiming& timing = machine.gemm;
   const int elements = kernel.tile_m * kernel.tile_n;
   is_own_ = is_own_kernel(kernel), is_grid_ = kernel.scheduler == TileScheduler::grid;
@@ -109,18 +113,26 @@ TileOfWave::TileOfWave(const Machine& machine, std::int64_t k, const GemmKernel&
   once_us_ += (is_own_ && !is_grid_ ? timing.own_persistent_start_us : 0) +
               (is_own_ && kernel.cluster_m > 1 ? timing.own_cluster_start_us : 0) +
               timing.cluster_start_us * std::log2(kernel.cluster_m * kernel.cluster_n);
+  once_at_clock_us_ = timing.overhead_at_clock * timing.kernel_overhead_us;
   end_us_ = timing.end_us;
 }
 
+StepTiming TileOfWave::step_at(double clock_share) const {
+  const double tensor_us = step_flops_ / (flops_per_us_ * clock_share * efficiency_);
+  const double latency_us = load_latency_us_ / clock_share;
+  return {about_longest({tensor_us, latency_us, l2_us_}) / narrow_efficiency_, tensor_us, latency_us, l2_us_};
+}
+
+StepTiming TileOfWave::step() const { return step_at(1); }
+
 TileTiming TileOfWave::at(double clock_share) const {
-  const double flops_per_us = flops_per_us_ * clock_share * efficiency_;
-  const double step_us =
-      about_longest({step_flops_ / flops_per_us, load_latency_us_ / clock_share, l2_us_}) / narrow_efficiency_;
   const double epilogue_us = epilogue_us_ / clock_share;
-  const double once_us = once_us_ + (1 - epilogue_waited_for_) * epilogue_us;
-  return {.tile_us = k_steps_ * step_us + epilogue_waited_for_ * epilogue_us + each_us_,
+  const double start_us = once_us_ + once_at_clock_us_ * (1 / clock_share - 1);
+  const double once_us = factors_.time * (start_us + (1 - epilogue_waited_for_) * epilogue_us);
+  const double steps_us = k_steps_ * step_at(clock_share).us;
+  return {.tile_us = factors_.time * (steps_us + epilogue_waited_for_ * epilogue_us + each_us_),
           .once_us = once_us,
-          .start_us = is_own_    ? once_us_
+          .start_us = is_own_    ? start_us
                       : is_grid_ ? 0
                                  : std::max(0.0, once_us - end_us_),
           .l2_bytes = l2_bytes_};
@@ -133,9 +145,20 @@ WaveOfTiles wave_of_tiles(const Machine& machine, const MatrixSize& size, const 
           outside_share(size.n, kernel.tile_n, kernel.cluster_n)};
 }
 
+TileOfWave tiles_of(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
+                    const GemmFactors& factors) {
+  TileOfWave tiles(machine, size.k, kernel, dtype, wave_of_tiles(machine, size, kernel));
+  tiles.correct_by(factors);
+  return tiles;
+}
+
+TileOfWave tiles_of(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype) {
+  return tiles_of(machine, size, kernel, dtype, measured_factors(machine, size, kernel, dtype));
+}
+
 TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
                      double clock_share) {
-  return TileOfWave(machine, size.k, kernel, dtype, wave_of_tiles(machine, size, kernel)).at(clock_share);
+  return tiles_of(machine, size, kernel, dtype).at(clock_share);
 }
 
 double kernel_efficiency(const Machine& machine, const Gemm& gemm) {
@@ -185,7 +208,7 @@ double split_k_reduction_us(const Machine& machine, const MatrixSize& size, cons
 }
 
 double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype) {
-  const TileTiming timing = time_tile(machine, size, kernel, dtype);
+  const TileTiming timing = TileOfWave(machine, size.k, kernel, dtype, wave_of_tiles(machine, size, kernel)).at(1);
   const double waves = lone_waves(machine, size, kernel, timing);
   const double reset_us = waves > machine.gemm.dynamic_above_waves ? machine.gemm.root_counter_reset_us : 0;
   return reset_us + timing.once_us + waves * timing.tile_us + split_k_reduction_us(machine, size, kernel);

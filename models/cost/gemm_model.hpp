@@ -31,8 +31,8 @@ struct TileTiming {
   double start_us = 0;  ///< of once_us: while a CTA holds its SM; 0 of the library's with a CTA for each tile
   double l2_bytes = 0;  ///< operands that the tile reads from the L2, less what its cluster saves
 };
-/// At `clock_share` of the maximum clock, with the operands in reach of the L2 and all CTAs of a wave at work; see
-/// GemmTiming for the formula.
+/// tiles_of() at `clock_share` of the maximum clock, with the operands in reach of the L2 and all CTAs of a wave at
+/// work; see GemmTiming for the formula.
 TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
                      double clock_share = 1);
 
@@ -44,15 +44,36 @@ struct WaveOfTiles {
 };
 WaveOfTiles wave_of_tiles(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel);
 
+/// By what tiles, start and end of a GEMM take longer than the formula says, and by what SMs, tensor cores and the L2
+/// take more energy for it.
+struct GemmFactors {
+  double time = 1, energy = 1;
+};
+
+/// A k step of a tile at the maximum clock by the formula, and what of it takes how long by itself.
+struct StepTiming {
+  double us = 0;
+  double tensor_us = 0, latency_us = 0, l2_us = 0;
+};
+
 /// The tiles of such a wave, which read rows of k elements: at each clock they take another time.
 class TileOfWave {
  public:
+  /// By the formula alone.
   TileOfWave(const Machine& machine, std::int64_t k, const GemmKernel& kernel, DataType dtype, const WaveOfTiles& wave);
 
+  void correct_by(const GemmFactors& factors) { factors_ = factors; }
+
   double l2_bytes() const { return l2_bytes_; }
+  const WaveOfTiles& wave() const { return wave_; }
+  double energy_factor() const { return factors_.energy; }
   TileTiming at(double clock_share) const;
+  StepTiming step() const;
 
  private:
+  StepTiming step_at(double clock_share) const;
+
+  WaveOfTiles wave_;
   double k_steps_ = 0, l2_bytes_ = 0;
   // Of a step: the tensor cores' operations and rate at the maximum clock, and what their efficiency leaves of it,
   double step_flops_ = 0, flops_per_us_ = 0, efficiency_ = 0;
@@ -61,10 +82,18 @@ class TileOfWave {
   double narrow_efficiency_ = 1;      // reached.
   double epilogue_us_ = 0;            // at the maximum clock,
   double epilogue_waited_for_ = 0;    // and the share of it that the next tile waits for
-  double each_us_ = 0, once_us_ = 0;  // of a tile, and of the kernel without its epilogue
+  double each_us_ = 0, once_us_ = 0;  // of a tile, and of the kernel without its epilogue,
+  double once_at_clock_us_ = 0;       // part of which follows the clock
+  GemmFactors factors_;
   bool is_own_ = false, is_grid_ = false;
   double end_us_ = 0;  // of a kernel of the library after its last CTA's
 };
+
+/// Those of a GEMM, which takes and draws so much more than the formula says.
+TileOfWave tiles_of(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
+                    const GemmFactors& factors);
+/// Of the library's kernels for bf16 as such were measured (measured_factors()), of others by the formula.
+TileOfWave tiles_of(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype);
 
 /// Rate of the GEMM's kernel over that of the library's, of the same tiles and at the same clock: below 1 for one that
 /// signals or waits tile by tile, as no library's kernel does.
@@ -95,7 +124,8 @@ double counter_fill_us(const Machine& machine, const Schedule& schedule);
 /// Split-K leaves partial sums in fp32 that a second kernel adds up; 0 without split-K.
 double split_k_reduction_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel);
 
-/// Time of the whole GEMM on an otherwise idle GPU: waves x tile time. For choosing kernels, not for predictions.
+/// Time of the whole GEMM on an otherwise idle GPU by the formula alone: waves x tile time. For choosing kernels, not
+/// for predictions.
 double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel,
                          DataType dtype = DataType::bf16);
 

@@ -37,9 +37,16 @@ WaveOfTiles wave_of_tiles(const Machine& machine, const GroupedSize& size, const
           1 - static_cast<double>(size.rows()) / covered_m, 1 - static_cast<double>(size.n) / covered_n};
 }
 
+TileOfWave tiles_of(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel, DataType dtype,
+                    const GemmFactors& factors) {
+  TileOfWave tiles(machine, size.k, kernel, dtype, wave_of_tiles(machine, size, kernel));
+  tiles.correct_by(factors);
+  return tiles;
+}
+
 TileTiming time_tile(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel, DataType dtype,
                      double clock_share) {
-  return TileOfWave(machine, size.k, kernel, dtype, wave_of_tiles(machine, size, kernel)).at(clock_share);
+  return tiles_of(machine, size, kernel, dtype).at(clock_share);
 }
 
 double estimated_grouped_gemm_us(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel,

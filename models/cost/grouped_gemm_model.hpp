@@ -13,6 +13,8 @@ std::int64_t tile_count(const GroupedSize& size, const GemmKernel& kernel);
 
 /// As for one GEMM (gemm_model.hpp); the groups of a wave are taken to be of mean size.
 WaveOfTiles wave_of_tiles(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel);
+TileOfWave tiles_of(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel, DataType dtype,
+                    const GemmFactors& factors = {});
 TileTiming time_tile(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel, DataType dtype,
                      double clock_share = 1);
 

@@ -6,6 +6,7 @@
 
 #include "models/base/division.hpp"
 #include "models/cost/gemm_model.hpp"
+#include "models/cost/network_output.hpp"
 
 namespace weft {
 namespace {
@@ -149,22 +150,8 @@ std::vector<KernelFeatures> kernel_features(const Machine& machine, const Matrix
   return features;
 }
 
-double kernel_score(const std::vector<double>& weights, const KernelFeatures& features) {
-  constexpr std::size_t widest = *std::ranges::max_element(kernel_network);
-  std::array<double, widest> inputs{}, outputs{};
-  std::ranges::copy(features, inputs.begin());
-  const double* next = weights.data();
-  for (std::size_t layer = 1; layer < kernel_network.size(); ++layer) {
-    const std::size_t neurons = kernel_network[layer];
-    std::copy_n(next, neurons, outputs.begin());
-    next += neurons;
-    for (std::size_t input = 0; input < kernel_network[layer - 1]; ++input, next += neurons)
-      for (std::size_t neuron = 0; neuron < neurons; ++neuron) outputs[neuron] += inputs[input] * next[neuron];
-    const double below = layer + 1 < kernel_network.size() ? passed_below_zero : 1;
-    for (std::size_t neuron = 0; neuron < neurons; ++neuron)
-      inputs[neuron] = std::max(outputs[neuron], below * outputs[neuron]);
-  }
-  return inputs.front();
+double kernel_score(const NetworkWeights& weights, const KernelFeatures& features) {
+  return network_output<kernel_network>(weights, features);
 }
 
 }  // namespace weft

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "models/machine/kernel_network.hpp"
+#include "models/machine/gemm_networks.hpp"
 #include "models/machine/machine.hpp"
 
 namespace weft {
@@ -49,8 +49,8 @@ using KernelFeatures = std::array<double, kernel_feature_count>;
 std::vector<KernelFeatures> kernel_features(const Machine& machine, const MatrixSize& size,
                                             const std::vector<NearKernel>& kernels);
 
-/// What a network with these numbers (kernel_weight_count of them) makes of it: the larger, the likelier. Neurons pass
-/// on what is above 0, and a tenth of what is below.
-double kernel_score(const std::vector<double>& weights, const KernelFeatures& features);
+/// What a network with these numbers (weight_count(kernel_network) of them) makes of it: the larger, the likelier.
+/// Neurons pass on what is above 0, and a tenth of what is below.
+double kernel_score(const NetworkWeights& weights, const KernelFeatures& features);
 
 }  // namespace weft

@@ -12,6 +12,7 @@
 #include "models/base/units.hpp"
 #include "models/machine/fabric.hpp"
 #include "models/machine/gemm_choices.hpp"
+#include "models/machine/gemm_networks.hpp"
 #include "models/machine/run_condition.hpp"
 #include "models/schedule/schedule.hpp"
 
@@ -142,13 +143,13 @@ struct Latencies {
 /// of which the last two take the root of the sum of their squares together, as the same L2 does both, and that and the
 /// others the eighth root of the sum of eighth powers: at a tie both cost. A tile ends with an epilogue in proportion
 /// to its elements, of which `epilogue_hidden` costs nothing where the CTA goes on with another tile, whose operands it
-/// loads meanwhile. Where operands come from HBM, all steps together and that stream take about the longer of both as
-/// well. A kernel starts later by `cluster_start` for each doubling of its clusters. Small tiles are computed by two
-/// groups of warps in turn (ping-pong: one's epilogue hides behind the other's main loop), large ones by both together
-/// (cooperative). An element of a tile of fp8 counts `fp8_accumulators` times in all that depends on a tile's size but
-/// its epilogue.
+/// loads meanwhile. Of kernel_overhead so much as `overhead_at_clock` says follows the SMs' clock. Where operands come
+/// from HBM, all steps together and that stream take about the longer of both as well. A kernel starts later by
+/// `cluster_start` for each doubling of its clusters. Small tiles are computed by two groups of warps in turn
+/// (ping-pong: one's epilogue hides behind the other's main loop), large ones by both together (cooperative). An
+/// element of a tile of fp8 counts `fp8_accumulators` times in all that depends on a tile's size but its epilogue.
 struct GemmTiming {
-  double kernel_overhead_us = 0;
+  double kernel_overhead_us = 0, overhead_at_clock = 0;
   double epilogue_us_per_element = 0, epilogue_hidden = 0;
   double cooperative_efficiency = 0;
   double pingpong_efficiency = 0;
@@ -364,7 +365,8 @@ struct Machine {
   std::optional<DirectCollectives> direct_collectives;  ///< empty: none is known there
   GemmChoices gemm_choices;                             ///< what the GEMM library answered; where that is not known,
   std::vector<GemmKernel> gemm_candidates;              ///< the kernels that it may take
-  std::vector<double> kernel_weights;                   ///< of kernel_score(); empty: votes and times alone decide
+  NetworkWeights kernel_weights;                        ///< of kernel_score(); empty: votes and times alone decide
+  NetworkWeights time_weights, energy_weights;          ///< of measured_factors(); empty: as the formulas say
   std::vector<CollectiveCurve> collectives;
   std::vector<CollectiveCurve> symmetric_collectives;    ///< of NCCL's windows: nccl_symmetric, nccl_copy_engine
   std::vector<CollectiveProtocol> collective_protocols;  ///< none: the curves are all that is known

@@ -217,12 +217,12 @@ void describe(auto& io, Like<Latencies> auto& latencies) {
   io.number("signal", latencies.signal_us, {"us", "counter written until a waiting kernel sees it", durations});
   io.optional("signal_kernel", latencies.signal_kernel_us,
               {"us", "start of a kernel that signals, in a stream, until the counter is written", durations});
-  io.optional("wait_kernel", latencies.wait_kernel_us,
-              {"us", "start of a kernel that waits for a counter until it reads it", durations});
+  io.optional("wait_kernel", latencies.wait_kernel_us, {"us", "start of a waiting kernel until it reads", durations});
 }
 
 void describe(auto& io, Like<GemmTiming> auto& gemm) {
   io.number("kernel_overhead", gemm.kernel_overhead_us, {"us", "once a kernel", durations});
+  io.optional("overhead_at_clock", gemm.overhead_at_clock, {"ratio", "share of it that follows the SMs' clock", parts});
   io.number("epilogue", gemm.epilogue_us_per_element, {"us/element", "of the output tile", {0, 1}});
   io.optional(
       "epilogue_hidden", gemm.epilogue_hidden,

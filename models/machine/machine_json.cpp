@@ -205,9 +205,14 @@ Machine machine_from(const nlohmann::json& json,
     machine.gemm_candidates = candidates_from(kernels);
   else
     machine.gemm_choices = table(kernels.string("file"), kernels.string_or("checksum", ""));
-  if (kernels.has("weights"))
-    for (const JsonValue& weight : quantity(kernels.object("weights"), "ratio").list())
-      machine.kernel_weights.push_back(weight.number(-most_weight, most_weight));
+  const auto read_weights = [&](const char* key, NetworkWeights& weights) {
+    if (!kernels.has(key)) return;
+    for (const JsonValue& weight : quantity(kernels.object(key), "ratio").list())
+      weights.push_back(static_cast<float>(weight.number(-most_weight, most_weight)));
+  };
+  read_weights("weights", machine.kernel_weights);
+  read_weights("time_weights", machine.time_weights);
+  read_weights("energy_weights", machine.energy_weights);
   kernels.finish();
   for (const JsonValue& curve : object.list("collectives")) machine.collectives.push_back(curve_from(curve.object()));
   for (const JsonValue& curve : object.list_or_empty("symmetric_collectives"))

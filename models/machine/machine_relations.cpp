@@ -9,7 +9,7 @@
 
 #include "models/base/input_error.hpp"
 #include "models/base/text.hpp"
-#include "models/machine/kernel_network.hpp"
+#include "models/machine/gemm_networks.hpp"
 #include "models/schedule/kernel_sizes.hpp"
 
 namespace weft {
@@ -100,6 +100,11 @@ void check_candidate(const GemmKernel& kernel, std::size_t position, const Gpu& 
                   {"the SMs of a GPC", widest_gpc});
 }
 
+void check_weights(const char* name, const NetworkWeights& weights, const NetworkSize& network) {
+  if (const std::size_t needed = weight_count(network); !weights.empty() && weights.size() != needed)
+    throw InputError(name, "expected " + std::to_string(needed) + " numbers, got " + std::to_string(weights.size()));
+}
+
 void check_kernels(const Machine& machine) {
   const Gpu& gpu = machine.gpu;
   const CollectiveKernel& collective = machine.collective_kernel;
@@ -108,9 +113,9 @@ void check_kernels(const Machine& machine) {
             collective.shared_memory_per_cta, gpu);
   if (const auto& fused = machine.fused_norm_kernel)
     check_cta("fused_norm_kernel", fused->threads_per_cta, fused->registers_per_thread, 0, gpu);
-  if (const std::size_t weights = machine.kernel_weights.size(); weights != 0 && weights != kernel_weight_count)
-    throw InputError("gemm.kernels.weights",
-                     "expected " + std::to_string(kernel_weight_count) + " numbers, got " + std::to_string(weights));
+  check_weights("gemm.kernels.weights", machine.kernel_weights, kernel_network);
+  check_weights("gemm.kernels.time_weights", machine.time_weights, time_network);
+  check_weights("gemm.kernels.energy_weights", machine.energy_weights, energy_network);
   const std::vector<GemmKernel>& candidates = machine.gemm_candidates;
   for (auto one = candidates.begin(); one != candidates.end(); ++one) {
     check_candidate(*one, static_cast<std::size_t>(one - candidates.begin()), gpu);

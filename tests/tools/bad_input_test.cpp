@@ -78,7 +78,7 @@ const std::vector<BadInput> rows{
     {"a_machine_without_sms", "machines ./input.json", mesh, R"({"gpu": {"sms_per_gpc": {"value": []}}})", {"input.json: gpu.sms_per_gpc: expected at least one GPC, got none"}},
     {"a_machine_without_an_end", "machines /dev/zero", "", "", {"/dev/zero: expected at most 128 MB, got more"}},
     // calibrate
-    {"nothing_to_fit_to", "calibrate --base h200x8-nvswitch --out new.json", "", "", {"MEASUREMENTS: expected files to fit to, --library-answers or --errors"}},
+    {"nothing_to_fit_to", "calibrate --base h200x8-nvswitch --out new.json", "", "", {"MEASUREMENTS: expected files to fit to, --library-answers, --gemm-times or --errors"}},
     // draw, plan
     {"a_seed_below_zero", "draw --seed -1 --out .", "", "", {"seed: expected 0 to 9007199254740992"}},
     {"a_seed_of_a_plan_below_zero", "plan --seed -1 --out .", "", "", {"seed: expected 0 to 9007199254740992"}},

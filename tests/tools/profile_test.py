@@ -251,7 +251,7 @@ class Profiles(unittest.TestCase):
             return "--gemms", self.write("g.csv", text)
 
         self.assert_refused("g.csv: expected a line of columns", *csv(""))
-        self.assert_refused('g.csv: line 1: expected the columns m, n, k, time_us and dtype, got "ms"', *csv("m,n,k,ms\n1,1,1,1\n"))
+        self.assert_refused('g.csv: line 1: expected the columns m, n, k, time_us, dtype and clock_MHz, got "ms"', *csv("m,n,k,ms\n1,1,1,1\n"))
         self.assert_refused("g.csv: line 1: expected the column time_us", *csv("m,n,k\n1,1,1\n"))
         self.assert_refused("g.csv: line 2: expected 4 values, got 3", *csv("m,n,k,time_us\n1,1,1\n"))
         self.assert_refused('g.csv: line 2: m: expected a number', *csv("m,n,k,time_us\nx,1,1,5\n"))

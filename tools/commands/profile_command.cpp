@@ -23,11 +23,11 @@ struct ProfileOptions {
   Output output;
 };
 
-evidence::KnownOfServer known_of_server(const ProfileOptions& options) {
+evidence::KnownOfServer known_of_server(const ProfileOptions& options, const Machine& base) {
   evidence::KnownOfServer known;
   for (const std::string& log : options.logs)
     known.logs.push_back({fs::path(log).filename(), evidence::read_nccl_tests_log(log)});
-  if (!options.gemms.empty()) known.gemms = evidence::read_gemm_times(options.gemms);
+  if (!options.gemms.empty()) known.gemms = evidence::read_gemm_times(options.gemms, base.gpu.max_clock_MHz);
   known.gemm_file = fs::path(options.gemms).filename();
   if (!options.topology.empty()) known.topology = evidence::read_server_topology(options.topology);
   known.topology_file = fs::path(options.topology).filename();
@@ -55,7 +55,7 @@ void run_profile(const ProfileOptions& options) {
   const Machine machine = read_machine(path);
   const nlohmann::ordered_json document = evidence::read_profile(path);
   const evidence::CalibratedProfile profile =
-      evidence::new_profile({document, machine}, known_of_server(options), options.out.stem().string());
+      evidence::new_profile({document, machine}, known_of_server(options, machine), options.out.stem().string());
   write(document, path, profile.text, options.out);
   options.output.write(calibration::report::new_profile_report(profile));
 }
@@ -73,7 +73,8 @@ void add_profile_command(CLI::App& app) {
   reads_machine(command.add_option("--base", options.base, "Name or path of the profile of a machine like it"))
       ->required();
   reads(command.add_option("--nccl-tests", options.logs, "Output of nccl-tests: text, or JSON of --json"));
-  reads(command.add_option("--gemms", options.gemms, "CSV with the columns m, n, k, time_us and dtype"));
+  reads(command.add_option("--gemms", options.gemms,
+                           "CSV with the columns m, n, k, time_us, and dtype and clock_MHz where known"));
   reads(command.add_option("--topology", options.topology, "nvidia-smi topo -m, NCCL's topology or hwloc's (XML)"));
   writes(command.add_option("--out", options.out, "Profile to write"))->required();
   options.output.add_to(command);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/cost/gemm_kernel_choice.hpp"
-#include "models/machine/kernel_network.hpp"
+#include "models/machine/gemm_networks.hpp"
 #include "models/machine/machine_json.hpp"
 #include "tests/source_folder.hpp"
 
@@ -38,7 +38,7 @@ std::vector<GemmChoice> answers_of_a_library_that_wastes_no_rows(int count) {
 TEST(KernelWeights, FindWhatTheLibraryGoesBy) {
   Machine machine = machine_of(answers_of_a_library_that_wastes_no_rows(3000));
   const KernelWeights found = fit_kernel_weights(machine);
-  ASSERT_EQ(found.weights.size(), kernel_weight_count);
+  ASSERT_EQ(found.weights.size(), weight_count(kernel_network));
   EXPECT_GT(found.right, 0.9);  // by votes and time alone a good half
   machine.kernel_weights = found.weights;
   EXPECT_EQ(choose_gemm_kernel(machine, {2 * 96, 2048, 4096}).tile_m, 96);

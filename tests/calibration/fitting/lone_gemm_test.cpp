@@ -48,7 +48,7 @@ TEST_P(LoneGemmOn, OfOurOwnKernelsTakesAsLongInTheFitAsInTheSimulator) {
       for (const std::int64_t k : {2048, 8192}) {
         const MatrixSize size{m, 8192, k};
         const double fitted_us = governed_gemm_us(machine, size, DataType::bf16, *scenarios::own_kernel_of(source),
-                                                  machine.condition.condition);
+                                                  machine.condition.condition, {});
         EXPECT_NEAR(fitted_us / simulated_us(machine, size, DataType::bf16, source), 1, 0.0125)
             << m << " x 8192 x " << k << ", " << name_of(source);
       }

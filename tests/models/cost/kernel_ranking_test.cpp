@@ -82,12 +82,12 @@ TEST(KernelFeatures, AreLogarithmsOfVotesTimesTilesAndWork) {
 }
 
 TEST(KernelScore, PassesOnATenthOfWhatIsBelowZero) {
-  const std::vector<double> weights = tests::network_that_passes_on(3);
+  const NetworkWeights weights = tests::network_that_passes_on(3);
   KernelFeatures features{};
   features[3] = 2;
-  EXPECT_NEAR(kernel_score(weights, features), 2, 1e-12);
+  EXPECT_NEAR(kernel_score(weights, features), 2, 1e-6);
   features[3] = -2;
-  EXPECT_NEAR(kernel_score(weights, features), -0.02, 1e-12);  // twice: by two layers, and the score as it is
+  EXPECT_NEAR(kernel_score(weights, features), -0.02, 1e-6);  // twice: by two layers, and the score as it is
 }
 
 /// Share of the shapes that the profiles know no answer for whose kernel is the library's.

@@ -4,14 +4,14 @@
 #include <cstddef>
 #include <vector>
 
-#include "models/machine/kernel_network.hpp"
+#include "models/machine/gemm_networks.hpp"
 
 namespace weft::tests {
 
 inline constexpr std::size_t feature_of_slices = 21;  // the logarithm of GemmKernel::split_k
 
-inline std::vector<double> network_that_passes_on(std::size_t feature) {
-  std::vector<double> weights(kernel_weight_count, 0);
+inline NetworkWeights network_that_passes_on(std::size_t feature) {
+  NetworkWeights weights(weight_count(kernel_network), 0);
   std::size_t first_weight = 0;
   for (std::size_t layer = 1; layer < kernel_network.size(); ++layer) {
     const std::size_t neurons = kernel_network[layer], inputs = kernel_network[layer - 1];

@@ -96,6 +96,14 @@ TEST(TileTiming, OfTheLibrarysKernelStartsLaterInFp8) {
   EXPECT_NEAR(once_us(DataType::fp8), 5, 1e-9);
 }
 
+TEST(TileTiming, StartsLaterAtALowerClockByAShareOfItsOverhead) {
+  Machine machine = machine_of_nothing();
+  machine.gemm.kernel_overhead_us = 2;
+  machine.gemm.overhead_at_clock = 0.25;
+  EXPECT_NEAR(time_tile(machine, four_small_tiles, small_kernel(), DataType::bf16).once_us, 2, 1e-9);
+  EXPECT_NEAR(time_tile(machine, four_small_tiles, small_kernel(), DataType::bf16, 0.5).once_us, 2.5, 1e-9);
+}
+
 // --- gemm.load_latency / (S f) -----------------------------------------------------------------------------------
 
 TEST(TileTiming, OfLoadsIsTheirLatencyOverTheStagesAndTheClock) {

@@ -1,4 +1,4 @@
-#include "calibration/fitting/choice_network.hpp"
+#include "calibration/fitting/small_network.hpp"
 
 #include <tbb/parallel_for.h>
 
@@ -8,9 +8,8 @@
 #include <cstdint>
 #include <numbers>
 #include <random>
+#include <type_traits>
 #include <utility>
-
-#include "models/machine/kernel_network.hpp"
 
 namespace weft::calibration::fitting {
 namespace {
@@ -19,21 +18,23 @@ using Eigen::Index;
 using Eigen::VectorXf;
 using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-constexpr std::size_t batch = 64, parts = 4;  ///< choices of a step; what is summed up by itself, on any thread
-constexpr std::size_t times_each = 10, fewest_steps = 3000;  ///< so often each choice is learned from, or more often
-constexpr auto passed_below = static_cast<float>(passed_below_zero);
-constexpr float first_rate = 3e-3F, decay = 1e-4F, forgets_mean = 0.1F, forgets_square = 1e-3F;
+constexpr std::size_t batch = 64, parts = 4;  ///< examples of a step; what is summed up by itself, on any thread
+constexpr float decay = 1e-4F, forgets_mean = 0.1F, forgets_square = 1e-3F;
+
+/// So often each example is learned from, or more often; how fast at first.
+struct Course {
+  std::size_t times_each = 0, fewest_steps = 0;
+  float first_rate = 0;
+};
+constexpr Course of_choices{10, 3000, 3e-3F}, of_amounts{60, 3000, 3e-3F}, of_further_amounts{10, 0, 1e-3F};
 
 Index rows_of(const Choice& choice) { return static_cast<Index>(choice.rows); }
+Index rows_of(const Amount& /*amount*/) { return 1; }
 
-auto features_of(Choice& choice) {
-  return Eigen::Map<Matrix>(choice.features.data(), rows_of(choice),
-                            static_cast<Index>(choice.features.size() / choice.rows));
-}
-
-auto features_of(const Choice& choice) {
-  return Eigen::Map<const Matrix>(choice.features.data(), rows_of(choice),
-                                  static_cast<Index>(choice.features.size() / choice.rows));
+auto features_of(auto& example) {
+  using Rows = std::conditional_t<std::is_const_v<std::remove_reference_t<decltype(example)>>, const Matrix, Matrix>;
+  const Index rows = rows_of(example);
+  return Eigen::Map<Rows>(example.features.data(), rows, static_cast<Index>(example.features.size()) / rows);
 }
 
 /// The same on every machine, as std::normal_distribution and std::shuffle are not.
@@ -71,31 +72,39 @@ Layers zeros_like(const Layers& layers) {
   return zeros;
 }
 
-/// Of the scores of a choice's rows: what they are likely to be chosen, less one for the row that is.
+/// Of minus the log-likelihood, by the scores of the rows: what each is likely to be chosen, less one for the row that
+/// is.
 void set_gradient(const Choice& choice, Eigen::Ref<Matrix> scores) {
   scores = (scores.array() - scores.maxCoeff()).exp();
   scores /= scores.sum();
   scores(static_cast<Index>(choice.chosen), 0) -= 1;
 }
 
-/// Adds the gradient of minus the log-likelihood of some choices.
-void add_gradient(const Layers& layers, std::span<const Choice* const> choices, Layers& gradient) {
+/// Of the distance, whose unit is the usual one.
+void set_gradient(const Amount& amount, Eigen::Ref<Matrix> scores) {
+  const float distance = amount.share * scores(0, 0) - amount.found;
+  scores(0, 0) = amount.share * distance / std::sqrt(1 + distance * distance);
+}
+
+/// Adds the gradient of what some examples cost.
+template <class Example>
+void add_gradient(const Layers& layers, std::span<const Example* const> examples, Layers& gradient) {
   Index rows = 0;
-  for (const Choice* one : choices) rows += rows_of(*one);
+  for (const Example* one : examples) rows += rows_of(*one);
   std::vector<Matrix> inputs{Matrix(rows, layers.front().weights.rows())};
   Index row = 0;
-  for (const Choice* one : choices) {
+  for (const Example* one : examples) {
     inputs.front().middleRows(row, rows_of(*one)) = features_of(*one);
     row += rows_of(*one);
   }
   for (const Layer& layer : layers) {
     Matrix outputs = (inputs.back() * layer.weights).rowwise() + layer.biases.transpose();
-    if (&layer != &layers.back()) outputs = outputs.cwiseMax(passed_below * outputs);
+    if (&layer != &layers.back()) outputs = outputs.cwiseMax(passed_below_zero * outputs);
     inputs.push_back(std::move(outputs));
   }
   Matrix back = std::move(inputs.back());
   row = 0;
-  for (const Choice* one : choices) {
+  for (const Example* one : examples) {
     set_gradient(*one, back.middleRows(row, rows_of(*one)));
     row += rows_of(*one);
   }
@@ -104,41 +113,45 @@ void add_gradient(const Layers& layers, std::span<const Choice* const> choices, 
     gradient[i].biases += back.colwise().sum().transpose();
     if (i == 0) break;
     Matrix before = back * layers[i].weights.transpose();
-    back = (inputs[i].array() > 0).select(before, passed_below * before);
+    back = (inputs[i].array() > 0).select(before, passed_below_zero * before);
   }
 }
 
+template <class Example>
 class Training {
  public:
-  Training(std::span<const std::size_t> neurons, const std::vector<Choice>& choices)
-      : choices_(choices),
-        layers_(drawn_layers(neurons, random_)),
+  Training(Layers layers, const std::vector<Example>& examples, const Course& course, std::mt19937& random)
+      : examples_(examples),
+        course_(course),
+        random_(random),
+        layers_(std::move(layers)),
         means_(zeros_like(layers_)),
         squares_(means_),
         partial_(parts, means_) {}
 
   Layers run() {
-    const std::size_t of_round = std::max<std::size_t>(1, choices_.size() / batch);
-    const std::size_t steps = std::max(times_each * of_round, fewest_steps);
+    const std::size_t of_round = std::max<std::size_t>(1, examples_.size() / batch);
+    const std::size_t steps = std::max(course_.times_each * of_round, course_.fewest_steps);
     std::vector<std::size_t> order;
     for (std::size_t step = 0; step < steps; ++step) {
       const std::size_t place = step % of_round;
-      if (place == 0) order = shuffled(choices_.size(), random_);
+      if (place == 0) order = shuffled(examples_.size(), random_);
       const double done = static_cast<double>(step) / static_cast<double>(steps);
       take_step(std::span(order).subspan(place * batch, std::min(batch, order.size() - place * batch)),
-                first_rate * static_cast<float>(0.5 + 0.5 * std::cos(std::numbers::pi * done)));
+                course_.first_rate * static_cast<float>(0.5 + 0.5 * std::cos(std::numbers::pi * done)));
     }
     return std::move(layers_);
   }
 
  private:
   void take_step(std::span<const std::size_t> places, float rate) {
-    std::vector<const Choice*> chosen;
-    for (const std::size_t place : places) chosen.push_back(&choices_[place]);
+    std::vector<const Example*> taken;
+    for (const std::size_t place : places) taken.push_back(&examples_[place]);
     tbb::parallel_for(std::size_t{0}, parts, [&](std::size_t part) {
       for (Layer& layer : partial_[part]) layer.weights.setZero(), layer.biases.setZero();
-      const std::size_t from = part * chosen.size() / parts, to = (part + 1) * chosen.size() / parts;
-      if (from < to) add_gradient(layers_, std::span(chosen).subspan(from, to - from), partial_[part]);
+      const std::size_t from = part * taken.size() / parts, to = (part + 1) * taken.size() / parts;
+      if (from < to)
+        add_gradient(layers_, std::span<const Example* const>(taken).subspan(from, to - from), partial_[part]);
     });
     grown_mean_ *= 1 - forgets_mean;
     grown_square_ *= 1 - forgets_square;
@@ -148,8 +161,8 @@ class Training {
         sum.weights += partial_[part][i].weights;
         sum.biases += partial_[part][i].biases;
       }
-      sum.weights /= static_cast<float>(chosen.size());
-      sum.biases /= static_cast<float>(chosen.size());
+      sum.weights /= static_cast<float>(taken.size());
+      sum.biases /= static_cast<float>(taken.size());
       move(layers_[i].weights, sum.weights, means_[i].weights, squares_[i].weights, rate);
       move(layers_[i].biases, sum.biases, means_[i].biases, squares_[i].biases, rate);
     }
@@ -163,8 +176,9 @@ class Training {
     numbers.array() -= rate * (mean.array() / (1 - grown_mean_) / spread + decay * numbers.array());
   }
 
-  const std::vector<Choice>& choices_;
-  std::mt19937 random_{1};
+  const std::vector<Example>& examples_;
+  const Course& course_;
+  std::mt19937& random_;
   Layers layers_;
   Layers means_, squares_;                   // of the gradient, of late
   float grown_mean_ = 1, grown_square_ = 1;  // what of them is still the zero that they began with
@@ -175,12 +189,12 @@ struct Scale {
   VectorXf mean, spread;
 };
 
-Scale scale_of(const std::vector<Choice>& choices) {
-  const Index count = features_of(choices.front()).cols();
+Scale scale_of(const auto& examples) {
+  const Index count = features_of(examples.front()).cols();
   Eigen::VectorXd sum = Eigen::VectorXd::Zero(count), squares = sum;
   double rows = 0;
-  for (const Choice& choice : choices) {
-    const Eigen::MatrixXd features = features_of(choice).cast<double>();
+  for (const auto& one : examples) {
+    const Eigen::MatrixXd features = features_of(one).template cast<double>();
     sum += features.colwise().sum().transpose();
     squares += features.array().square().matrix().colwise().sum().transpose();
     rows += static_cast<double>(features.rows());
@@ -190,25 +204,77 @@ Scale scale_of(const std::vector<Choice>& choices) {
   return {mean.cast<float>(), variance.cwiseMax(1e-6).cwiseSqrt().cast<float>()};
 }
 
-}  // namespace
+/// Layers of features as they are, for such that are scaled.
+void scale_inputs(Layer& first, const Scale& scale) {
+  first.biases += first.weights.transpose() * scale.mean;
+  first.weights = scale.spread.asDiagonal() * first.weights;
+}
 
-std::vector<double> train_network(std::span<const std::size_t> neurons, std::vector<Choice> choices) {
-  const Scale scale = scale_of(choices);
-  for (Choice& one : choices) {
-    features_of(one).rowwise() -= scale.mean.transpose();
-    features_of(one) *= scale.spread.cwiseInverse().asDiagonal();
-  }
-  Layers layers = Training(neurons, choices).run();
-  Layer& first = layers.front();  // of features as they are
+/// And back.
+void unscale_inputs(Layer& first, const Scale& scale) {
   first.weights = scale.spread.cwiseInverse().asDiagonal() * first.weights;
   first.biases -= first.weights.transpose() * scale.mean;
-  std::vector<double> numbers;
+}
+
+void scale_outputs(Layer& last, double factor) {
+  last.weights *= static_cast<float>(factor);
+  last.biases *= static_cast<float>(factor);
+}
+
+NetworkWeights numbers_of(const Layers& layers) {
+  NetworkWeights numbers;
   for (const Layer& layer : layers) {
     numbers.insert(numbers.end(), layer.biases.begin(), layer.biases.end());
     const auto weights = layer.weights.reshaped<Eigen::RowMajor>();
     numbers.insert(numbers.end(), weights.begin(), weights.end());
   }
   return numbers;
+}
+
+void set_numbers(Layers& layers, const NetworkWeights& numbers) {
+  auto next = numbers.begin();
+  for (Layer& layer : layers) {
+    for (float& bias : layer.biases) bias = *next++;
+    for (float& weight : layer.weights.reshaped<Eigen::RowMajor>()) weight = *next++;
+  }
+}
+
+void scale_features(auto& examples, const Scale& scale) {
+  for (auto& one : examples) {
+    features_of(one).rowwise() -= scale.mean.transpose();
+    features_of(one) *= scale.spread.cwiseInverse().asDiagonal();
+  }
+}
+
+}  // namespace
+
+NetworkWeights learn_choices(std::span<const std::size_t> neurons, std::vector<Choice> choices) {
+  const Scale scale = scale_of(choices);
+  scale_features(choices, scale);
+  std::mt19937 random(1);
+  Layers layers = drawn_layers(neurons, random);
+  layers = Training<Choice>(std::move(layers), choices, of_choices, random).run();
+  unscale_inputs(layers.front(), scale);
+  return numbers_of(layers);
+}
+
+NetworkWeights learn_amounts(std::span<const std::size_t> neurons, std::vector<Amount> amounts, double usual_distance,
+                             const NetworkWeights& before) {
+  const Scale scale = scale_of(amounts);
+  scale_features(amounts, scale);
+  for (Amount& one : amounts) one.found /= static_cast<float>(usual_distance);
+  std::mt19937 random(1);
+  Layers layers = drawn_layers(neurons, random);
+  if (!before.empty()) {
+    set_numbers(layers, before);
+    scale_inputs(layers.front(), scale);
+    scale_outputs(layers.back(), 1 / usual_distance);
+  }
+  const Course& course = before.empty() ? of_amounts : of_further_amounts;
+  layers = Training<Amount>(std::move(layers), amounts, course, random).run();
+  unscale_inputs(layers.front(), scale);
+  scale_outputs(layers.back(), usual_distance);
+  return numbers_of(layers);
 }
 
 }  // namespace weft::calibration::fitting

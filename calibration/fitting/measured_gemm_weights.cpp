@@ -1,0 +1,116 @@
+#include "calibration/fitting/measured_gemm_weights.hpp"
+
+#include <tbb/parallel_for.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "calibration/fitting/lone_gemm.hpp"
+#include "calibration/fitting/small_network.hpp"
+#include "models/base/statistics.hpp"
+#include "models/cost/gemm_kernel_choice.hpp"
+#include "models/cost/measured_gemms.hpp"
+#include "models/cost/network_output.hpp"
+
+namespace weft::calibration::fitting {
+namespace {
+
+constexpr std::size_t fewest_gemms = 1000, fewest_further_gemms = 300, one_aside_of = 10;
+constexpr double usual_distance_of_time = 0.02, usual_distance_of_power = 0.03;
+
+LoneGemm predicted(const Machine& machine, const GemmObservation& one) {
+  return lone_gemm(machine, one.size, one.dtype, choose_gemm_kernel(machine, one.size, one.dtype),
+                   std::min(1.0, one.reading->clock_share));
+}
+
+std::vector<float> told_of(const Machine& machine, const GemmObservation& one) {
+  const GemmKernel kernel = choose_gemm_kernel(machine, one.size, one.dtype);
+  const GemmFeatures features =
+      gemm_features(machine, one.size, kernel, tiles_of(machine, one.size, kernel, one.dtype, {}));
+  return {features.begin(), features.end()};
+}
+
+/// `machine` predicts by the formula alone what is to be explained.
+Amount time_of(const Machine& machine, const GemmObservation& one) {
+  const LoneGemm gemm = predicted(machine, one);
+  return {told_of(machine, one), static_cast<float>(std::log(one.time_us / gemm.time_us)),
+          static_cast<float>(gemm.of_tiles)};
+}
+
+Amount power_of(const Machine& machine, const GemmObservation& one) {
+  const LoneGemm gemm = predicted(machine, one);
+  const double idle_uJ = machine.power.idle_W * one.time_us, dynamic_uJ = gemm.dynamic_W * gemm.time_us;
+  return {told_of(machine, one),
+          static_cast<float>(std::log(one.reading->power_W * one.time_us / (idle_uJ + dynamic_uJ))),
+          static_cast<float>(gemm.switching_W * gemm.time_us / (idle_uJ + dynamic_uJ))};
+}
+
+void take_medians_off(std::vector<Amount>& amounts, const std::vector<GemmObservation>& observations) {
+  std::map<std::string, std::vector<double>> of_run;
+  for (std::size_t i = 0; i < amounts.size(); ++i) of_run[observations[i].run].push_back(amounts[i].found);
+  for (std::size_t i = 0; i < amounts.size(); ++i)
+    amounts[i].found -= static_cast<float>(quantile(of_run.at(observations[i].run), 0.5));
+}
+
+/// What a network with these numbers leaves of what was found, on average; one without numbers leaves all.
+template <const NetworkSize& network>
+double mean_left(const NetworkWeights& weights, const std::vector<Amount>& amounts) {
+  double sum = 0;
+  for (const Amount& one : amounts) {
+    GemmFeatures features;
+    std::ranges::copy(one.features, features.begin());
+    sum += std::abs(std::expm1(one.share * network_output<network>(weights, features) - one.found));
+  }
+  return sum / static_cast<double>(amounts.size());
+}
+
+template <const NetworkSize& network>
+MeasuredGemmWeights learn(std::vector<Amount> amounts, double usual_distance, const NetworkWeights& before) {
+  std::vector<Amount> learned, aside;
+  for (std::size_t i = 0; i < amounts.size(); ++i)
+    (i % one_aside_of == 0 ? aside : learned).push_back(std::move(amounts[i]));
+  if (learned.size() < (before.empty() ? fewest_gemms : fewest_further_gemms)) return {.weights = before};
+  const NetworkWeights weights = learn_amounts(network, std::move(learned), usual_distance, before);
+  return {weights, mean_left<network>(weights, aside), mean_left<network>({}, aside), aside.size()};
+}
+
+std::vector<Amount> amounts_of(const Machine& machine, const std::vector<GemmObservation>& observations,
+                               Amount (*amount_of)(const Machine&, const GemmObservation&)) {
+  std::vector<Amount> amounts(observations.size());
+  tbb::parallel_for(std::size_t{0}, amounts.size(),
+                    [&](std::size_t i) { amounts[i] = amount_of(machine, observations[i]); });
+  return amounts;
+}
+
+std::vector<GemmObservation> those_that(const std::vector<GemmObservation>& observations, auto&& tell) {
+  std::vector<GemmObservation> found;
+  std::ranges::copy_if(observations, std::back_inserter(found), [&](const GemmObservation& one) {
+    return one.dtype == DataType::bf16 && one.reading && tell(*one.reading);
+  });
+  return found;
+}
+
+}  // namespace
+
+MeasuredGemmWeights fit_time_weights(const Machine& machine, const std::vector<GemmObservation>& observations) {
+  Machine formula = machine;
+  formula.time_weights.clear();
+  return learn<time_network>(
+      amounts_of(formula, those_that(observations, [](const ClockReading&) { return true; }), time_of),
+      usual_distance_of_time, machine.time_weights);
+}
+
+MeasuredGemmWeights fit_energy_weights(const Machine& machine, const std::vector<GemmObservation>& observations) {
+  Machine formula = machine;
+  formula.energy_weights.clear();
+  const auto under_load = those_that(observations, [](const ClockReading& reading) { return reading.power_W > 0; });
+  std::vector<Amount> amounts = amounts_of(formula, under_load, power_of);
+  take_medians_off(amounts, under_load);
+  return learn<energy_network>(std::move(amounts), usual_distance_of_power, machine.energy_weights);
+}
+
+}  // namespace weft::calibration::fitting

@@ -1,0 +1,89 @@
+#include "models/cost/measured_gemms.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/base/division.hpp"
+#include "models/cost/l2_reuse.hpp"
+#include "models/cost/network_output.hpp"
+#include "models/schedule/own_kernels.hpp"
+
+namespace weft {
+namespace {
+
+/// So much of what was measured holds for a GEMM between others. Measured ones were repeated alone, with what they
+/// leave in the L2 themselves; pairs under load on two and four GPUs are met best with 0.5 to 0.7, GEMMs alone with
+/// 0.65 to 1.
+constexpr double holds = 0.65;
+constexpr double largest_factor = 1.5;  ///< hardly any measured GEMM is farther off
+constexpr double most_doublings = 6;    ///< between two times beyond which the shorter one does not matter
+constexpr double hardly_any_time_us = 0.01;
+
+double logarithm(auto value) { return std::log2(static_cast<double>(value)); }
+
+double logarithm_of_ratio(double time_us, double over_us) {
+  return std::clamp(std::log2((time_us + hardly_any_time_us) / (over_us + hardly_any_time_us)), -most_doublings,
+                    most_doublings);
+}
+
+/// Share of so many tiles that is filled.
+double fill(std::int64_t elements, std::int64_t tiles, std::int64_t of_tile) {
+  return logarithm(elements) - logarithm(tiles * of_tile);
+}
+
+double factor(double logarithm) { return std::clamp(std::exp(holds * logarithm), 1 / largest_factor, largest_factor); }
+
+}  // namespace
+
+GemmFeatures gemm_features(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel,
+                           const TileOfWave& tile) {
+  const WaveOfTiles& wave = tile.wave();
+  const std::int64_t along_m = divided_up(size.m, kernel.tile_m), along_n = divided_up(size.n, kernel.tile_n);
+  const std::int64_t tiles = tile_count(size, kernel), ctas = persistent_ctas(machine.gpu, kernel);
+  const std::int64_t waves = divided_up(tiles, ctas), of_slices = std::int64_t{kernel.tile_k} * kernel.split_k;
+  const std::int64_t steps = divided_up(size.k, of_slices);
+  const auto m = static_cast<double>(size.m), n = static_cast<double>(size.n), k = static_cast<double>(size.k);
+  const double bytes = (m * k + n * k + m * n) * static_cast<double>(bytes_of(DataType::bf16));
+  const TileTiming timing = tile.at(1);
+  const StepTiming step = tile.step();
+  const double tiles_us = static_cast<double>(waves) * timing.tile_us;
+  const double stream_us = bytes * l2_miss_share(machine.gpu, bytes) / bytes_per_us(machine.gpu.hbm_GBps);
+
+  GemmFeatures features{};
+  auto next = features.begin();
+  const auto put = [&](double value) { *next++ = value; };
+  for (const std::int64_t side : {size.m, size.n, size.k}) put(logarithm(side)), put(logarithm(alignment_of(side)));
+  for (const int of_kernel : {kernel.tile_m, kernel.tile_n, kernel.cluster_m, kernel.cluster_n, kernel.stages,
+                              kernel.split_k, kernel.tile_m * kernel.tile_n})
+    put(logarithm(of_kernel));
+  put(logarithm(static_cast<double>(kernel.tile_m) / kernel.cluster_n +
+                static_cast<double>(kernel.tile_n) / kernel.cluster_m));
+  put(logarithm(along_m)), put(fill(size.m, along_m, kernel.tile_m)), put(wave.outside_m);
+  put(logarithm(along_n)), put(fill(size.n, along_n, kernel.tile_n)), put(wave.outside_n);
+  put(logarithm(steps)), put(fill(size.k, steps, of_slices));
+  put(logarithm(waves)), put(fill(tiles, waves, ctas)), put(logarithm(tiles));
+  put(logarithm(wave.rows)), put(logarithm(bytes));
+  put(logarithm(timing.tile_us / static_cast<double>(steps)));
+  for (const double part_us : {step.tensor_us, step.latency_us, step.l2_us}) put(logarithm_of_ratio(part_us, step.us));
+  put(logarithm(tiles_us)), put(timing.once_us), put(logarithm_of_ratio(tiles_us, stream_us));
+  put(kernel.scheduler == TileScheduler::dynamic_persistent ? 1 : 0);
+  put(is_cooperative(machine.gemm, kernel, DataType::bf16) ? 1 : 0);
+  return features;
+}
+
+GemmFactors measured_factors(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype) {
+  if (is_own_kernel(kernel) || dtype != DataType::bf16) return {};
+  if (machine.time_weights.empty() && machine.energy_weights.empty()) return {};
+  const TileOfWave by_formula = tiles_of(machine, size, kernel, dtype, {});
+  const GemmFeatures features = gemm_features(machine, size, kernel, by_formula);
+  return {factor(network_output<time_network>(machine.time_weights, features)),
+          factor(network_output<energy_network>(machine.energy_weights, features))};
+}
+
+GemmFactors FactorsOfGemms::of(const MatrixSize& size, const GemmKernel& kernel, DataType dtype) {
+  for (const Known& one : known_)
+    if (one.size == size && one.kernel == kernel && one.dtype == dtype) return one.factors;
+  return known_.emplace_back(Known{size, kernel, dtype, measured_factors(machine_, size, kernel, dtype)}).factors;
+}
+
+}  // namespace weft

@@ -1,0 +1,45 @@
+// What the formulas for the library's GEMMs leave out: how one kernel's loop differs from another's, which loads meet
+// in the L2, how a cluster waits for its slowest CTA, what switches in which of them. Each is a few percent, no rule
+// that we could think of finds them, and they repeat from server to server. So small networks learn from measured GEMMs
+// by what factor each takes longer, and draws more, than the formulas say; what is asked for is seldom far from
+// something measured.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "models/cost/gemm_model.hpp"
+#include "models/machine/gemm_networks.hpp"
+
+namespace weft {
+
+using GemmFeatures = std::array<double, gemm_feature_count>;
+
+/// What the networks are told of a GEMM whose tiles take what `tile` says: its sides and their alignment, the kernel,
+/// how its tiles and clusters cover the matrix, in how many waves and steps, and what of the formula takes how long at
+/// the maximum clock. Most are logarithms to base 2.
+GemmFeatures gemm_features(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel,
+                           const TileOfWave& tile);
+
+/// By machine.time_weights and energy_weights, of which two thirds hold for a GEMM that is not repeated alone; each
+/// from 0.67 to 1.5, and 1 where the machine has none, the kernel is none of the library's, or the type is not bf16.
+GemmFactors measured_factors(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype);
+
+/// Of the GEMMs of one schedule, many of which are alike: each asked for once, as that takes some microseconds.
+class FactorsOfGemms {
+ public:
+  explicit FactorsOfGemms(const Machine& machine) : machine_(machine) {}
+  GemmFactors of(const MatrixSize& size, const GemmKernel& kernel, DataType dtype);
+
+ private:
+  struct Known {
+    MatrixSize size;
+    GemmKernel kernel;
+    DataType dtype;
+    GemmFactors factors;
+  };
+  const Machine& machine_;
+  std::vector<Known> known_;
+};
+
+}  // namespace weft

@@ -1,0 +1,35 @@
+// The sizes of the networks that learn from GEMMs: which kernel the library takes (models/cost/kernel_ranking.hpp), and
+// how long a kernel takes and what it draws (models/cost/measured_gemms.hpp).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace weft {
+
+/// Neurons of each layer: what a network is told, then two layers, then what it says.
+using NetworkSize = std::array<std::size_t, 4>;
+
+inline constexpr NetworkSize kernel_network{35, 64, 32, 1};
+inline constexpr NetworkSize time_network{36, 64, 32, 1};
+inline constexpr NetworkSize energy_network{36, 24, 12, 1};
+
+/// A neuron passes on what is above 0, and so much of what is below; the last one passes on all.
+inline constexpr float passed_below_zero = 0.1F;
+
+inline constexpr std::size_t kernel_feature_count = kernel_network.front();
+inline constexpr std::size_t gemm_feature_count = time_network.front();
+static_assert(energy_network.front() == gemm_feature_count);
+
+/// Numbers of a network: layer by layer a bias for each neuron, then for each of its inputs a weight for each neuron.
+using NetworkWeights = std::vector<float>;
+
+/// How many there are of them.
+constexpr std::size_t weight_count(const NetworkSize& network) {
+  std::size_t count = 0;
+  for (std::size_t layer = 1; layer < network.size(); ++layer) count += (network[layer - 1] + 1) * network[layer];
+  return count;
+}
+
+}  // namespace weft
