@@ -22,29 +22,27 @@ namespace {
 constexpr std::size_t fewest_gemms = 1000, fewest_further_gemms = 300, one_aside_of = 10;
 constexpr double usual_distance_of_time = 0.02, usual_distance_of_power = 0.03;
 
-LoneGemm predicted(const Machine& machine, const GemmObservation& one) {
-  return lone_gemm(machine, one.size, one.dtype, choose_gemm_kernel(machine, one.size, one.dtype),
-                   std::min(1.0, one.reading->clock_share));
+LoneGemm predicted(const Machine& machine, const GemmObservation& one, const GemmKernel& kernel) {
+  return lone_gemm(machine, one.size, one.dtype, kernel, std::min(1.0, one.reading->clock_share));
 }
 
-std::vector<float> told_of(const Machine& machine, const GemmObservation& one) {
-  const GemmKernel kernel = choose_gemm_kernel(machine, one.size, one.dtype);
+std::vector<float> told_of(const Machine& machine, const GemmObservation& one, const GemmKernel& kernel) {
   const GemmFeatures features =
       gemm_features(machine, one.size, kernel, tiles_of(machine, one.size, kernel, one.dtype, {}));
   return {features.begin(), features.end()};
 }
 
 /// `machine` predicts by the formula alone what is to be explained.
-Amount time_of(const Machine& machine, const GemmObservation& one) {
-  const LoneGemm gemm = predicted(machine, one);
-  return {told_of(machine, one), static_cast<float>(std::log(one.time_us / gemm.time_us)),
+Amount time_of(const Machine& machine, const GemmObservation& one, const GemmKernel& kernel) {
+  const LoneGemm gemm = predicted(machine, one, kernel);
+  return {told_of(machine, one, kernel), static_cast<float>(std::log(one.time_us / gemm.time_us)),
           static_cast<float>(gemm.of_tiles)};
 }
 
-Amount power_of(const Machine& machine, const GemmObservation& one) {
-  const LoneGemm gemm = predicted(machine, one);
+Amount power_of(const Machine& machine, const GemmObservation& one, const GemmKernel& kernel) {
+  const LoneGemm gemm = predicted(machine, one, kernel);
   const double idle_uJ = machine.power.idle_W * one.time_us, dynamic_uJ = gemm.dynamic_W * gemm.time_us;
-  return {told_of(machine, one),
+  return {told_of(machine, one, kernel),
           static_cast<float>(std::log(one.reading->power_W * one.time_us / (idle_uJ + dynamic_uJ))),
           static_cast<float>(gemm.switching_W * gemm.time_us / (idle_uJ + dynamic_uJ))};
 }
@@ -79,10 +77,12 @@ MeasuredGemmWeights learn(std::vector<Amount> amounts, double usual_distance, co
 }
 
 std::vector<Amount> amounts_of(const Machine& machine, const std::vector<GemmObservation>& observations,
-                               Amount (*amount_of)(const Machine&, const GemmObservation&)) {
+                               Amount (*amount_of)(const Machine&, const GemmObservation&, const GemmKernel&)) {
   std::vector<Amount> amounts(observations.size());
-  tbb::parallel_for(std::size_t{0}, amounts.size(),
-                    [&](std::size_t i) { amounts[i] = amount_of(machine, observations[i]); });
+  tbb::parallel_for(std::size_t{0}, amounts.size(), [&](std::size_t i) {
+    const GemmObservation& one = observations[i];
+    amounts[i] = amount_of(machine, one, choose_gemm_kernel(machine, one.size, one.dtype));
+  });
   return amounts;
 }
 

@@ -25,7 +25,7 @@ NetworkWeights always(const NetworkSize& network, double logarithm) {
 }
 
 TileOfWave formula_of(const Machine& machine, const GemmKernel& kernel) {
-  return {machine, size.k, kernel, DataType::bf16, wave_of_tiles(machine, size, kernel)};
+  return tiles_of(machine, size, kernel, DataType::bf16, {});
 }
 
 TEST(GemmFeatures, AreWholeAndFinite) {
