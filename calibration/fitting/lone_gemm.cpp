@@ -15,14 +15,6 @@
 namespace weft::calibration::fitting {
 namespace {
 
-/// Bytes that a GEMM which is repeated finds no more in the L2.
-double hbm_bytes(const Machine& machine, const MatrixSize& size, DataType dtype) {
-  const auto operand = static_cast<double>(bytes_of(dtype)), output = static_cast<double>(bytes_of(DataType::bf16));
-  const auto m = static_cast<double>(size.m), n = static_cast<double>(size.n), k = static_cast<double>(size.k);
-  const double touched = (m * k + n * k) * operand + m * n * output;
-  return touched * l2_miss_share(machine.gpu, touched);
-}
-
 constexpr int clock_steps = 40;  ///< halvings of what is possible
 
 }  // namespace
@@ -39,7 +31,7 @@ LoneGemm lone_gemm(const Machine& machine, const MatrixSize& size, DataType dtyp
   const double busy_at_library_us = busy_us(machine.gpu, tiles, tile);
   if (is_own_kernel(kernel)) tile.tile_us /= machine.gemm.own_efficiency;
   const double waves = lone_waves(machine, size, kernel, tile);
-  const double from_hbm = hbm_bytes(machine, size, dtype);
+  const double from_hbm = hbm_bytes_of_repeated(machine.gpu, size, dtype);
   const double stream_us = from_hbm / bytes_per_us(machine.gpu.hbm_GBps);
   const bool is_dynamic = kernel.scheduler == TileScheduler::dynamic_persistent;
   const double tiles_us = waves * tile.tile_us, longest_us = about_longest({tiles_us, stream_us});

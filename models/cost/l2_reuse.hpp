@@ -14,4 +14,12 @@ inline double l2_miss_share(const Gpu& gpu, double bytes_since) {
   return std::clamp((bytes_since - kept) / (lost - kept), 0.0, 1.0);
 }
 
+/// Bytes that a GEMM of the library which is repeated finds no more in the L2.
+inline double hbm_bytes_of_repeated(const Gpu& gpu, const MatrixSize& size, DataType dtype) {
+  const auto operand = static_cast<double>(bytes_of(dtype)), output = static_cast<double>(bytes_of(DataType::bf16));
+  const auto m = static_cast<double>(size.m), n = static_cast<double>(size.n), k = static_cast<double>(size.k);
+  const double touched = (m * k + n * k) * operand + m * n * output;
+  return touched * l2_miss_share(gpu, touched);
+}
+
 }  // namespace weft

@@ -47,7 +47,8 @@ GemmFeatures gemm_features(const Machine& machine, const MatrixSize& size, const
   const TileTiming timing = tile.at(1);
   const StepTiming step = tile.step();
   const double tiles_us = static_cast<double>(waves) * timing.tile_us;
-  const double stream_us = bytes * l2_miss_share(machine.gpu, bytes) / bytes_per_us(machine.gpu.hbm_GBps);
+  const double stream_us =
+      hbm_bytes_of_repeated(machine.gpu, size, DataType::bf16) / bytes_per_us(machine.gpu.hbm_GBps);
 
   GemmFeatures features{};
   auto next = features.begin();
