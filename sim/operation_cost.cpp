@@ -76,20 +76,15 @@ CollectiveTiming timing_of(const AllReduceNorm& work, const std::string& name, c
   }
 }
 
-double memory_load(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
-                   double touched_bytes) {
-  return touched_bytes / estimated_gemm_us(machine, size, kernel, dtype) / bytes_per_us(machine.gpu.hbm_GBps);
-}
-
 /// Adds to the cost of an operation what depends on its kind.
 class CostOf {
  public:
-  CostOf(const Schedule& schedule, const Machine& machine, KernelChoices& choices, FactorsOfGemms& factors,
+  CostOf(const Schedule& schedule, const Machine& machine, KernelChoices& choices, KnownGemms& gemms,
          CollectiveTimings& timings, const Operation& operation, OperationCost& cost, double touched_bytes)
       : schedule_(schedule),
         machine_(machine),
         choices_(choices),
-        factors_(factors),
+        gemms_(gemms),
         timings_(timings),
         operation_(operation),
         cost_(cost),
@@ -101,16 +96,16 @@ class CostOf {
       throw InputError(operation_.name + ".dtype", "expected one that " + machine_.name + " has, got fp8");
     const MatrixSize size = size_of(gemm, schedule_.gpus);
     cost_.kernel = gemm.kernel ? *gemm.kernel : choices_.of(size, dtype);
-    cost_.factors = factors_.of(size, cost_.kernel, dtype);
+    const KnownGemm known = gemms_.of(size, cost_.kernel, dtype);
+    cost_.factors = known.factors;
     cost_.signals = cost_.signals || !gemm.signals.empty();
-    cost_.memory_load = memory_load(machine_, size, cost_.kernel, dtype, touched_bytes_);
+    cost_.memory_load = memory_load(known.formula_us);
   }
   void operator()(const GroupedGemm& gemm) const {
     const GroupedSize size = size_of(gemm, schedule_.gpus);
     const DataType dtype = dtype_of(gemm.a);
     cost_.kernel = gemm.kernel ? *gemm.kernel : choose_grouped_kernel(machine_, size, dtype);
-    cost_.memory_load = touched_bytes_ / estimated_grouped_gemm_us(machine_, size, cost_.kernel, dtype) /
-                        bytes_per_us(machine_.gpu.hbm_GBps);
+    cost_.memory_load = memory_load(estimated_grouped_gemm_us(machine_, size, cost_.kernel, dtype));
   }
   void operator()(const Collective& collective) const {
     cost_.collective = timing_of(collective, operation_.name, schedule_, machine_, timings_);
@@ -128,12 +123,13 @@ class CostOf {
       const OneOf<Copy, MemoryBound, Attention, PartialAttention, Signal, Wait, Barrier, Delay> auto&) const {}
 
  private:
+  double memory_load(double time_us) const { return touched_bytes_ / time_us / bytes_per_us(machine_.gpu.hbm_GBps); }
   DataType dtype_of(const Slice& slice) const { return schedule_.buffers[slice.buffer].dtype; }
 
   const Schedule& schedule_;
   const Machine& machine_;
   KernelChoices& choices_;
-  FactorsOfGemms& factors_;
+  KnownGemms& gemms_;
   CollectiveTimings& timings_;
   const Operation& operation_;
   OperationCost& cost_;
@@ -146,7 +142,7 @@ std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machi
   const std::vector<MemoryTraffic> traffic = memory_traffic(schedule, machine);
   std::vector<OperationCost> costs(schedule.operations.size());
   KernelChoices choices(machine);
-  FactorsOfGemms factors(machine);
+  KnownGemms gemms(machine);
   CollectiveTimings timings(machine);
   for (std::size_t id = 0; id < costs.size(); ++id) {
     const Operation& operation = schedule.operations[id];
@@ -160,7 +156,7 @@ std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machi
     const bool keeps = l2_reuse && machine.condition.timing.l2 != L2Before::cold;
     if (keeps) costs[id].traffic.hbm_bytes += bytes_read_again(schedule, static_cast<OperationId>(id), machine);
     match(operation.work,
-          CostOf(schedule, machine, choices, factors, timings, operation, costs[id], traffic[id].touched_bytes));
+          CostOf(schedule, machine, choices, gemms, timings, operation, costs[id], traffic[id].touched_bytes));
   }
   return costs;
 }

@@ -208,7 +208,12 @@ double split_k_reduction_us(const Machine& machine, const MatrixSize& size, cons
 }
 
 double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype) {
-  const TileTiming timing = tiles_of(machine, size, kernel, dtype, {}).at(1);
+  return estimated_gemm_us(machine, size, kernel, tiles_of(machine, size, kernel, dtype, {}));
+}
+
+double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel,
+                         const TileOfWave& by_formula) {
+  const TileTiming timing = by_formula.at(1);
   const double waves = lone_waves(machine, size, kernel, timing);
   const double reset_us = waves > machine.gemm.dynamic_above_waves ? machine.gemm.root_counter_reset_us : 0;
   return reset_us + timing.once_us + waves * timing.tile_us + split_k_reduction_us(machine, size, kernel);

@@ -128,5 +128,8 @@ double split_k_reduction_us(const Machine& machine, const MatrixSize& size, cons
 /// for predictions.
 double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel,
                          DataType dtype = DataType::bf16);
+/// Of one whose tiles are known.
+double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel,
+                         const TileOfWave& by_formula);
 
 }  // namespace weft

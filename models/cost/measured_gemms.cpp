@@ -72,19 +72,30 @@ GemmFeatures gemm_features(const Machine& machine, const MatrixSize& size, const
   return features;
 }
 
-GemmFactors measured_factors(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype) {
+namespace {
+
+GemmFactors factors_of(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
+                       const TileOfWave& by_formula) {
   if (is_own_kernel(kernel) || dtype != DataType::bf16) return {};
   if (machine.time_weights.empty() && machine.energy_weights.empty()) return {};
-  const TileOfWave by_formula = tiles_of(machine, size, kernel, dtype, {});
   const GemmFeatures features = gemm_features(machine, size, kernel, by_formula);
   return {factor(network_output<time_network>(machine.time_weights, features)),
           factor(network_output<energy_network>(machine.energy_weights, features))};
 }
 
-GemmFactors FactorsOfGemms::of(const MatrixSize& size, const GemmKernel& kernel, DataType dtype) {
-  for (const Known& one : known_)
-    if (one.size == size && one.kernel == kernel && one.dtype == dtype) return one.factors;
-  return known_.emplace_back(Known{size, kernel, dtype, measured_factors(machine_, size, kernel, dtype)}).factors;
+}  // namespace
+
+GemmFactors measured_factors(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype) {
+  return factors_of(machine, size, kernel, dtype, tiles_of(machine, size, kernel, dtype, {}));
+}
+
+KnownGemm KnownGemms::of(const MatrixSize& size, const GemmKernel& kernel, DataType dtype) {
+  for (const Entry& one : entries_)
+    if (one.size == size && one.kernel == kernel && one.dtype == dtype) return one.gemm;
+  const TileOfWave by_formula = tiles_of(machine_, size, kernel, dtype, {});
+  const KnownGemm gemm{factors_of(machine_, size, kernel, dtype, by_formula),
+                       estimated_gemm_us(machine_, size, kernel, by_formula)};
+  return entries_.emplace_back(Entry{size, kernel, dtype, gemm}).gemm;
 }
 
 }  // namespace weft

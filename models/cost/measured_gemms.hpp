@@ -25,21 +25,26 @@ GemmFeatures gemm_features(const Machine& machine, const MatrixSize& size, const
 /// from 0.67 to 1.5, and 1 where the machine has none, the kernel is none of the library's, or the type is not bf16.
 GemmFactors measured_factors(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype);
 
-/// Of the GEMMs of one schedule, many of which are alike: each asked for once, as that takes some microseconds.
-class FactorsOfGemms {
+struct KnownGemm {
+  GemmFactors factors;    ///< measured_factors()
+  double formula_us = 0;  ///< estimated_gemm_us()
+};
+
+/// Of the GEMMs of one schedule, many of which are alike: each asked for once, as that takes a microsecond.
+class KnownGemms {
  public:
-  explicit FactorsOfGemms(const Machine& machine) : machine_(machine) {}
-  GemmFactors of(const MatrixSize& size, const GemmKernel& kernel, DataType dtype);
+  explicit KnownGemms(const Machine& machine) : machine_(machine) {}
+  KnownGemm of(const MatrixSize& size, const GemmKernel& kernel, DataType dtype);
 
  private:
-  struct Known {
+  struct Entry {
     MatrixSize size;
     GemmKernel kernel;
     DataType dtype;
-    GemmFactors factors;
+    KnownGemm gemm;
   };
   const Machine& machine_;
-  std::vector<Known> known_;
+  std::vector<Entry> entries_;
 };
 
 }  // namespace weft

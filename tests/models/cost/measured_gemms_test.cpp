@@ -79,15 +79,17 @@ TEST(MeasuredFactors, AreNeverFarFromTheFormula) {
   EXPECT_NEAR(factors.energy, 1 / 1.5, 1e-9);
 }
 
-TEST(MeasuredFactors, OfAScheduleAreThoseOfEachGemm) {
+TEST(KnownGemms, AreWhatIsSaidOfEach) {
   Machine one = machine();
   one.time_weights = always(time_network, 0.1);
-  FactorsOfGemms factors(one);
+  KnownGemms gemms(one);
   const GemmKernel kernel = tests::library_kernel(128, 256);
   for (int time = 0; time < 2; ++time) {
-    EXPECT_NEAR(factors.of(size, kernel, DataType::bf16).time, std::exp(0.65 * 0.1), 1e-6);
-    EXPECT_EQ(factors.of(size, kernel, DataType::fp8).time, 1);
-    EXPECT_EQ(factors.of(size, own_kernels.front(), DataType::bf16).time, 1);
+    const KnownGemm known = gemms.of(size, kernel, DataType::bf16);
+    EXPECT_NEAR(known.factors.time, std::exp(0.65 * 0.1), 1e-6);
+    EXPECT_EQ(known.formula_us, estimated_gemm_us(one, size, kernel));
+    EXPECT_EQ(gemms.of(size, kernel, DataType::fp8).factors.time, 1);
+    EXPECT_EQ(gemms.of(size, own_kernels.front(), DataType::bf16).factors.time, 1);
   }
 }
 
