@@ -76,7 +76,7 @@ bool has_gemms_on_several_streams(const Schedule& schedule, const Machine& machi
 bool has_library_collectives(const Schedule& schedule) {
   return std::any_of(schedule.operations.begin(), schedule.operations.end(), [](const Operation& operation) {
     const Facts of_work = facts(operation.work);
-    return of_work.by_library || (of_work.is_collective && of_work.differs_by_rank);
+    return of_work.by_library;
   });
 }
 

@@ -32,5 +32,20 @@ TEST(StreamTiming, UnderLoadACollectiveThatWasCreatedFirstStartsFirstAndALaterOn
   EXPECT_DOUBLE_EQ(starts_first(false, Condition::sustained), 0.25);
 }
 
+/// From a graph with an uneven exchange to the next.
+double graph_gap_us(Transport transport) {
+  Schedule schedule;
+  schedule.gpus = 2;
+  schedule.launch = Launch::graph;
+  schedule.streams = {{"a"}};
+  schedule.operations = {{"exchange", 0, {}, GroupedExchange{.transport = transport}}};
+  return to_us(timing_of(schedule, test_machine(), {}).iteration_gap);
+}
+
+TEST(StreamTiming, GraphsFollowLateAfterExchangesOfTheLibraryAlone) {
+  EXPECT_DOUBLE_EQ(graph_gap_us(Transport::nccl), test_machine().latencies.collective_graph_gap_us);
+  EXPECT_DOUBLE_EQ(graph_gap_us(Transport::peer_kernel), test_machine().latencies.graph_gap_us);
+}
+
 }  // namespace stream_timing_test
 }  // namespace weft::sim
