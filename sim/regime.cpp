@@ -22,7 +22,26 @@ bool ranks_drift(const Schedule& schedule) {
                       [](const Operation& operation) { return holds_ranks_together(operation.work); });
 }
 
+/// Has a GPU the same links as any other?
+bool treats_gpus_alike(FabricKind fabric) {
+  switch (fabric) {
+    case FabricKind::nvswitch:
+    case FabricKind::mesh:
+      return true;
+    case FabricKind::nvlink_pairs:
+    case FabricKind::pcie:
+      break;
+  }
+  return false;
+}
+
 }  // namespace
+
+bool ranks_do_the_same(const Schedule& schedule, FabricKind fabric) {
+  return treats_gpus_alike(fabric) && std::ranges::none_of(schedule.operations, [](const Operation& operation) {
+           return facts(operation.work).differs_by_rank;
+         });
+}
 
 Regime regime_of(const StreamOrder& order, int ranks) {
   const Schedule& schedule = order.schedule();

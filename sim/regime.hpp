@@ -1,6 +1,7 @@
 // How the iterations of a schedule follow one another, and so which of them have to be simulated.
 #pragma once
 
+#include "models/machine/fabric.hpp"
 #include "sim/stream_order.hpp"
 
 namespace weft::sim {
@@ -20,5 +21,8 @@ enum class Regime {
 
 /// `ranks` that are simulated: 1 when all are the same.
 Regime regime_of(const StreamOrder& order, int ranks);
+
+/// As much of it, over links that are as good: only chance makes one of them slower than another, for a while.
+bool ranks_do_the_same(const Schedule& schedule, FabricKind fabric);
 
 }  // namespace weft::sim

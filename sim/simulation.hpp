@@ -72,6 +72,7 @@ class Simulation {
  private:
   Attempt run_race(double clock_share);
   Attempt run_adrift(double clock_share);
+  double drifting_period_us(int last, int from) const;
   Attempt run_until_steady(double clock_share);
   void simulate(int iterations, double clock_share);
   Attempt run_iterations(int iterations, double clock_share, int mean_from = -1);

@@ -32,5 +32,21 @@ TEST(Regime, WhatStartsInAnotherOrderEachTimeRaces) {
   EXPECT_EQ(regime(Collective{}, Launch::graph, 1, 0.5), Regime::racing);
 }
 
+Schedule schedule_of(const Work& work) {
+  Schedule schedule;
+  schedule.gpus = 4;
+  schedule.streams = {{"s"}};
+  schedule.operations = {{"only", 0, {}, work}};
+  return schedule;
+}
+
+TEST(Ranks, DoTheSameWhereNeitherRowsNorLinksDiffer) {
+  EXPECT_TRUE(ranks_do_the_same(schedule_of(Copy{}), FabricKind::nvswitch));
+  EXPECT_TRUE(ranks_do_the_same(schedule_of(Copy{}), FabricKind::mesh));
+  EXPECT_FALSE(ranks_do_the_same(schedule_of(Copy{}), FabricKind::pcie));
+  EXPECT_FALSE(ranks_do_the_same(schedule_of(Copy{}), FabricKind::nvlink_pairs));
+  EXPECT_FALSE(ranks_do_the_same(schedule_of(GroupedExchange{}), FabricKind::nvswitch));
+}
+
 }  // namespace regime_test
 }  // namespace weft::sim
