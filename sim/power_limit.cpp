@@ -12,8 +12,8 @@ namespace {
 // A cycle is the reciprocal of a clock's share of the maximum.
 constexpr int most_runs = 16, estimates_alone = 5;  // after the first
 constexpr int most_steps = 32;                      // of an estimate, which takes six as a rule
-constexpr double alike_cycles = 2e-3;               // relative: a quarter of the 15 MHz in which GPUs set their clocks
-constexpr double estimated_to = 3e-5;               // of the maximum clock's cycle, or of power
+constexpr double alike_cycles = 4e-3;               // relative: half of the 15 MHz in which GPUs set their clocks
+constexpr double estimated_to = 3e-4;               // of the maximum clock's cycle, or of power
 constexpr double most_tilt = 0.5;
 
 /// The governed power at every clock, as well as a sketch or runs at some of them tell. With a longer cycle the phases

@@ -6,7 +6,7 @@
 namespace weft::sim {
 
 /// Of power and its limit: as good as GPUs set their clocks, in steps of 15 MHz.
-inline constexpr double agreement_of_power = 2e-3;
+inline constexpr double agreement_of_power = 4e-3;
 
 /// Near the clock that the power limit allows, before there is a run; 1: nothing seems to be above the limit.
 double guessed_clock_share(Simulation& simulation);

@@ -50,7 +50,7 @@ TEST(PowerLimit, TheClockIsTheSameWhereverTheSearchBegins) {
   const double share = at_power_limit(simulation, simulation.run(1)).clock_share;
   EXPECT_LT(share, 1);
   for (const double begin : {0.4, 0.7, guessed_clock_share(simulation)})
-    EXPECT_NEAR(at_power_limit(simulation, simulation.run(begin)).clock_share, share, 2e-3);
+    EXPECT_NEAR(at_power_limit(simulation, simulation.run(begin)).clock_share, share, agreement_of_power);
 }
 
 TEST(PowerLimit, ALowGuessEndsAtTheHighestClockWhereThatIsWithinTheLimit) {
