@@ -26,15 +26,16 @@ bool only_tells(const Work& work) {
 }  // namespace
 
 bool is_steady_load(const Schedule& schedule) {
-  const Operation* only = nullptr;
+  int operations = 0;
+  bool are_local = true;
   for (const Operation& operation : schedule.operations) {
     if (only_tells(operation.work)) continue;
-    if (only != nullptr) return false;
-    only = &operation;
+    const Facts of_work = facts(operation.work);
+    if (of_work.role == Role::matrix && of_work.meetings > 0) return false;
+    ++operations;
+    are_local = are_local && !of_work.crosses_ranks && of_work.role != Role::synchronisation;
   }
-  if (only == nullptr) return false;
-  const Facts of_work = facts(only->work);
-  return of_work.role != Role::matrix || of_work.meetings == 0;
+  return operations == 1 || (operations > 1 && are_local);
 }
 
 /// What an operation needs besides its HBM traffic.

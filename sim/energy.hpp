@@ -20,14 +20,16 @@ struct EnergyAtClock {
   double lone_us = 0;  ///< of GEMMs and, roughly, of attention with nobody beside
 };
 
-/// Does a GPU do one thing, again and again? A GEMM in which the ranks meet waits for them, stores and fetches as well:
-/// on two H100s twelve of them were held to the limit of mixed loads, not to that of GEMMs alone.
+/// Does a GPU do one thing again and again, or several that are all its own? Rows of GEMMs on an H200 take as long each
+/// as one that is repeated alone (gemm-chains-2026-11-29), and so it is with layers whose collectives are left out. A
+/// GEMM in which the ranks meet waits for them, stores and fetches as well: on two H100s twelve of them were held to
+/// the limit of mixed loads, not to that of GEMMs alone.
 bool is_steady_load(const Schedule& schedule);
 
 /// What the operations of one iteration take, without what the GPU takes idle. SMs at a share g of the maximum clock
 /// take  v^2 (gemm_W g busy(g) + tensor energy x flops + L2 energy x operand bytes)  with a voltage of
-/// v = voltage_floor + (1 - voltage_floor) g; HBM, links and copy engines have clocks of their own. Several operations
-/// take mixed_energy times as much.
+/// v = voltage_floor + (1 - voltage_floor) g; HBM, links and copy engines have clocks of their own. What is no
+/// steady load takes mixed_energy times as much.
 class IterationEnergy {
  public:
   /// Refers to the machine.

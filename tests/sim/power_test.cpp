@@ -48,6 +48,17 @@ TEST(Power, AKernelThatWaitsBesideAGemmLeavesItTheLoadThatItIs) {
   EXPECT_FALSE(is_steady_load(waited_for)) << "nothing but signals";
 }
 
+// Rows of GEMMs are held as one that is repeated alone; what comes from other ranks makes a load come and go.
+TEST(Power, OperationsThatAreAGpusOwnAreASteadyLoad) {
+  Schedule schedule = schedule_of(large, 1);
+  schedule.operations.push_back(schedule.operations.front());
+  EXPECT_TRUE(is_steady_load(schedule));
+  schedule.operations.push_back({"pause", 0, {}, Delay{}});
+  EXPECT_FALSE(is_steady_load(schedule));
+  schedule.operations.back().work = Collective{};
+  EXPECT_FALSE(is_steady_load(schedule));
+}
+
 TEST(Power, LightLoadRunsAtTheFullClock) {
   const Trace trace = run(CollectiveWorkload{CollectiveKind::all_reduce, 1 << 24}, 4, test_machine());
   EXPECT_EQ(trace.clock_MHz, test_machine().gpu.max_clock_MHz);
