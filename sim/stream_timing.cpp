@@ -74,10 +74,8 @@ bool has_gemms_on_several_streams(const Schedule& schedule, const Machine& machi
 }  // namespace
 
 bool has_library_collectives(const Schedule& schedule) {
-  return std::any_of(schedule.operations.begin(), schedule.operations.end(), [](const Operation& operation) {
-    const Facts of_work = facts(operation.work);
-    return of_work.by_library;
-  });
+  return std::any_of(schedule.operations.begin(), schedule.operations.end(),
+                     [](const Operation& operation) { return facts(operation.work).by_library; });
 }
 
 StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const Mechanisms& mechanisms) {

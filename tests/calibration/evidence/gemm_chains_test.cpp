@@ -4,7 +4,6 @@
 #include <cmath>
 #include <fstream>
 #include <map>
-#include <sstream>
 
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
