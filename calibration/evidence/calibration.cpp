@@ -17,6 +17,7 @@
 #include "calibration/fitting/measured_gemm_weights.hpp"
 #include "calibration/fitting/signal_times.hpp"
 #include "calibration/fitting/transfer_energy.hpp"
+#include "calibration/fitting/unaligned_gemm_fit.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
 #include "models/base/statistics.hpp"
@@ -100,8 +101,9 @@ class Fit {
     profile_["name"] = name;
     name_kernels(evidence, name);
     if (!input_.gemms.empty()) fit_gemms();
+    fit_own_gemms(evidence.gemm_times);
+    fit_unaligned_gemms(evidence.gemm_times);
     if (weights == Weights::found) weigh_gemms(evidence.gemm_times);
-    fit_own_gemms();
     fit_layer_kernels();
     fit_peer_collectives();
     fit_fused_norms();
@@ -162,10 +164,19 @@ class Fit {
 
   /// By what the library's were fitted to just before. What GPUs draw differs: those of the same files tell by how
   /// much.
-  void fit_own_gemms() {
-    const std::string source = source_text(input_.own_gemm_provenance, "GEMMs of our own kernels alone under load");
+  void fit_own_gemms(const std::vector<fitting::GemmObservation>& more) {
+    std::string source = source_text(input_.own_gemm_provenance, "GEMMs of our own kernels alone under load");
+    std::vector<fitting::GemmObservation> own = input_.own_gemms;
+    std::ranges::copy_if(more, std::back_inserter(own), [](const auto& one) { return one.own_kernel.has_value(); });
+    if (input_.own_gemms.empty()) source = std::to_string(own.size()) + " GEMMs of our own kernels, their clocks read";
     const auto& library = input_.beside_own_gemms.empty() ? input_.gemms : input_.beside_own_gemms;
-    adopt(fitting::fit_own_gemms(machine_, input_.own_gemms, library), source);
+    adopt(fitting::fit_own_gemms(machine_, own, library), source);
+    has_new_own_numbers_ = own.size() >= fitting::enough_to_tell;
+  }
+
+  void fit_unaligned_gemms(const std::vector<fitting::GemmObservation>& more) {
+    adopt(fitting::fit_unaligned_gemms(machine_, more),
+          "GEMMs of the library with rows that do not begin at 16 bytes, their clocks read");
   }
 
   void fit_layer_kernels() {
@@ -210,18 +221,23 @@ class Fit {
   /// What the formulas with these numbers leave out.
   void weigh_gemms(const std::vector<fitting::GemmObservation>& more) {
     std::vector<fitting::GemmObservation> all = input_.gemms;
+    all.insert(all.end(), input_.own_gemms.begin(), input_.own_gemms.end());
     all.insert(all.end(), more.begin(), more.end());
     std::string source = std::to_string(more.size()) + " GEMMs whose times and clocks were measured";
     if (!input_.gemms.empty()) source += ", and " + source_text(input_.gemm_provenance, "GEMMs alone");
-    adopt_weights("time_weights", machine_.time_weights, fitting::fit_time_weights(machine_, all), "times", source);
+    const bool has_new_numbers = !input_.gemms.empty();
+    adopt_weights("time_weights", machine_.time_weights, fitting::fit_time_weights(machine_, all), "times", source,
+                  has_new_numbers);
     adopt_weights("energy_weights", machine_.energy_weights, fitting::fit_energy_weights(machine_, all), "powers",
-                  source);
+                  source, has_new_numbers);
+    adopt_weights("untabled_weights", machine_.untabled_weights, fitting::fit_untabled_weights(machine_, all), "times",
+                  source, has_new_numbers || has_new_own_numbers_);
   }
 
   void adopt_weights(const std::string& key, NetworkWeights& weights, const fitting::MeasuredGemmWeights& found,
-                     const std::string& what, const std::string& source) {
+                     const std::string& what, const std::string& source, bool has_new_numbers) {
     if (found.gemms == 0) {
-      if (input_.gemms.empty()) return;
+      if (!has_new_numbers) return;
       weights.clear();  // those of before belong to the numbers of before
       return set_weights(key, {}, "", "");
     }
@@ -350,6 +366,7 @@ class Fit {
   ordered_json profile_;
   Machine machine_;
   CalibrationInput input_;
+  bool has_new_own_numbers_ = false;
   std::string table_file_, table_text_;
   std::vector<ProfileChange> changes_;
 };
@@ -375,6 +392,7 @@ std::vector<Comparison> unseen(const BaseProfile& base, const CalibrationEvidenc
     machine.kernel_weights = all.kernel_weights;
     machine.time_weights = all.time_weights;
     machine.energy_weights = all.energy_weights;
+    machine.untabled_weights = all.untabled_weights;
     std::size_t refused = 0;
     const Progress some_done = cases_done.next(cases.size());
     std::ranges::move(compare(in_their_mixes(std::move(cases), machine), machine, refused, {}, some_done),

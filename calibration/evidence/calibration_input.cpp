@@ -138,15 +138,21 @@ void add_gemm(CalibrationInput& input, const MeasuredCase& one, const scenarios:
   }
 }
 
-/// After a pause nobody knows their clocks.
 void add_own_gemm(CalibrationInput& input, const MeasuredCase& one, const scenarios::GemmWorkload& gemm,
                   const GemmKernel& kernel) {
-  if (one.condition != Condition::sustained || one.sm_clock_MHz == 0 || one.conditions.max_sm_clock_MHz == 0) return;
+  const bool is_sustained = one.condition == Condition::sustained;
+  const double clock_MHz = is_sustained                    ? one.sm_clock_MHz
+                           : one.repeat_clocks_MHz.empty() ? 0
+                                                           : mean(one.repeat_clocks_MHz);
+  if (clock_MHz == 0 || one.conditions.max_sm_clock_MHz == 0) return;
   input.own_gemms.push_back({.size = {gemm.m, gemm.n, gemm.k},
                              .dtype = gemm.dtype,
-                             .kernel = kernel,
-                             .time_us = one.time_us,
-                             .reading = {one.sm_clock_MHz / one.conditions.max_sm_clock_MHz, own_power_W(one)}});
+                             .time_us = is_sustained ? one.time_us : mean(one.repeats_us),
+                             .reading = fitting::ClockReading{clock_MHz / one.conditions.max_sm_clock_MHz,
+                                                              is_sustained ? own_power_W(one) : 0},
+                             .condition = one.condition,
+                             .run = one.run,
+                             .own_kernel = kernel});
   input.own_gemm_provenance.add(one.conditions);
 }
 
@@ -275,7 +281,9 @@ CalibrationInput calibration_input(const std::vector<MeasuredFile>& files) {
 std::vector<fitting::GemmObservation> read_any_gemm_times(const std::filesystem::path& file, double max_clock_MHz) {
   const bool is_csv = file.filename().string().find(".csv") != std::string::npos;
   if (is_csv) return read_gemm_times(file, max_clock_MHz);
-  return calibration_input(read_measured_files({file})).gemms;
+  CalibrationInput input = calibration_input(read_measured_files({file}));
+  std::ranges::move(input.own_gemms, std::back_inserter(input.gemms));
+  return std::move(input.gemms);
 }
 
 std::vector<GemmChoice> read_library_answers(const std::filesystem::path& file, const Gpu& gpu) {

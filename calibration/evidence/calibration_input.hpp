@@ -41,8 +41,8 @@ struct RecordedSignals {
 };
 
 struct CalibrationInput {
-  std::vector<fitting::GemmObservation> gemms;  ///< of the library
-  std::vector<fitting::OwnGemmObservation> own_gemms;
+  std::vector<fitting::GemmObservation> gemms;             ///< of the library
+  std::vector<fitting::GemmObservation> own_gemms;         ///< by our kernels
   std::vector<fitting::GemmObservation> beside_own_gemms;  ///< of the library, from the files with own ones
   std::vector<fitting::CollectiveObservation> collectives;
   std::vector<fitting::CtaObservation> ctas;
@@ -77,8 +77,8 @@ std::vector<MeasuredFile> read_measured_files(const std::vector<std::filesystem:
 /// only in their id count once in each file: with the times of the first and the kernels of the last.
 CalibrationInput calibration_input(const std::vector<MeasuredFile>& files);
 
-/// GEMMs of the library with their clocks: of a file of gemm_times.hpp where its name says .csv, else of a measurement
-/// file.
+/// GEMMs of the library and of our own kernels with their clocks: of a file of gemm_times.hpp where its name says .csv,
+/// else of a measurement file.
 std::vector<fitting::GemmObservation> read_any_gemm_times(const std::filesystem::path& file, double max_clock_MHz);
 
 /// A table that lies beside a profile (NAME.gemm_kernels.txt, also .gz), or lines that `weft measure` or the GEMM

@@ -6,12 +6,14 @@
 #include <cstdlib>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string_view>
 
 #include "calibration/evidence/json_lines.hpp"
 #include "models/base/input_error.hpp"
 #include "models/base/text.hpp"
+#include "scenarios/own_kernel_of.hpp"
 
 namespace weft::calibration::evidence {
 namespace {
@@ -19,7 +21,7 @@ namespace {
 constexpr double longest_us = 1e9;
 constexpr double largest_extent = 2147483647;
 constexpr double fastest_MHz = 1e5;
-constexpr std::string_view known_columns[] = {"m", "n", "k", "time_us", "dtype", "clock_MHz"};
+constexpr std::string_view known_columns[] = {"m", "n", "k", "time_us", "dtype", "clock_MHz", "kernel"};
 
 std::string trimmed(std::string text) {
   const auto is_space = [](unsigned char c) { return std::isspace(c) != 0 || c == '"'; };
@@ -41,8 +43,8 @@ std::map<std::string, std::size_t> columns_in(const std::string& line, const std
   std::map<std::string, std::size_t> columns;
   for (const std::string& name : cells_of(line)) {
     if (std::ranges::find(known_columns, name) == std::end(known_columns))
-      throw InputError(place,
-                       "expected the columns m, n, k, time_us, dtype and clock_MHz, got \"" + shown_name(name) + "\"");
+      throw InputError(place, "expected the columns m, n, k, time_us, dtype, clock_MHz and kernel, got \"" +
+                                  shown_name(name) + "\"");
     if (!columns.emplace(name, columns.size()).second)
       throw InputError(place, "expected each column once, got " + name + " again");
   }
@@ -72,6 +74,13 @@ DataType type_in(const std::string& text, const std::string& place) {
   throw InputError(place, "expected bf16 or fp8, got \"" + shown_name(text) + "\"");
 }
 
+/// None: the library's.
+std::optional<GemmKernel> own_kernel_in(const std::string& text, const std::string& place) {
+  if (text.empty()) return {};
+  const GemmKernel* kernel = scenarios::own_kernel_of(from_name<scenarios::GemmSource>(text, place));
+  return kernel == nullptr ? std::nullopt : std::optional(*kernel);
+}
+
 }  // namespace
 
 std::vector<fitting::GemmObservation> read_gemm_times(const std::filesystem::path& path, double max_clock_MHz) {
@@ -96,6 +105,7 @@ std::vector<fitting::GemmObservation> read_gemm_times(const std::filesystem::pat
     one.size = {extent_in(cell("m"), where("m")), extent_in(cell("n"), where("n")), extent_in(cell("k"), where("k"))};
     one.time_us = number_in(cell("time_us"), 1e-3, longest_us, where("time_us"));
     if (columns.contains("dtype")) one.dtype = type_in(cell("dtype"), where("dtype"));
+    if (columns.contains("kernel")) one.own_kernel = own_kernel_in(cell("kernel"), where("kernel"));
     if (columns.contains("clock_MHz"))
       one.reading = {number_in(cell("clock_MHz"), 1, fastest_MHz, where("clock_MHz")) / max_clock_MHz, 0};
     else

@@ -200,7 +200,7 @@ class NewProfile {
                                   fixed(100 * fit.p90_error, 1) + " %";
       for (const fitting::FittedNumber& one : fit.numbers)
         set_number(profile_, one.section, one.key, one.value, source + quality, one.is_at_bound ? "at its bound" : "");
-      for (const char* of_the_base : {"time_weights", "energy_weights"})
+      for (const char* of_the_base : {"time_weights", "energy_weights", "untabled_weights"})
         profile_.at("gemm").at("kernels").erase(of_the_base);  // they correct other numbers
     } else {
       scale_efficiency(source);

@@ -32,6 +32,7 @@ struct GemmObservation {
   std::optional<ClockReading> reading{};
   Condition condition = Condition::after_pause;  ///< whether or not its clock was read
   std::string run{};                             ///< those of one run are of one GPU
+  std::optional<GemmKernel> own_kernel{};        ///< one of models/schedule/own_kernels.hpp; none: the library's
 };
 
 struct GemmFit {

@@ -3,6 +3,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -27,9 +28,10 @@ LoneGemm predicted(const Machine& machine, const GemmObservation& one, const Gem
 }
 
 std::vector<float> told_of(const Machine& machine, const GemmObservation& one, const GemmKernel& kernel) {
-  const GemmFeatures features =
-      gemm_features(machine, one.size, kernel, tiles_of(machine, one.size, kernel, one.dtype, {}));
-  return {features.begin(), features.end()};
+  const TileOfWave tile = tiles_of(machine, one.size, kernel, one.dtype, {});
+  const auto numbers = [](const auto& features) { return std::vector<float>(features.begin(), features.end()); };
+  if (is_untabled(one.size, kernel, one.dtype)) return numbers(untabled_features(machine, one.size, kernel, tile));
+  return numbers(gemm_features(machine, one.size, kernel, tile));
 }
 
 /// `machine` predicts by the formula alone what is to be explained.
@@ -59,7 +61,7 @@ template <const NetworkSize& network>
 double mean_left(const NetworkWeights& weights, const std::vector<Amount>& amounts) {
   double sum = 0;
   for (const Amount& one : amounts) {
-    GemmFeatures features;
+    std::array<double, network.front()> features;
     std::ranges::copy(one.features, features.begin());
     sum += std::abs(std::expm1(one.share * network_output<network>(weights, features) - one.found));
   }
@@ -81,33 +83,48 @@ std::vector<Amount> amounts_of(const Machine& machine, const std::vector<GemmObs
   std::vector<Amount> amounts(observations.size());
   tbb::parallel_for(std::size_t{0}, amounts.size(), [&](std::size_t i) {
     const GemmObservation& one = observations[i];
-    amounts[i] = amount_of(machine, one, choose_gemm_kernel(machine, one.size, one.dtype));
+    amounts[i] =
+        amount_of(machine, one, one.own_kernel ? *one.own_kernel : choose_gemm_kernel(machine, one.size, one.dtype));
   });
   return amounts;
 }
 
-std::vector<GemmObservation> those_that(const std::vector<GemmObservation>& observations, auto&& tell) {
+/// Whatever library's kernel a shape gets, its rows say whether a table has it.
+bool is_untabled(const GemmObservation& one) {
+  return one.own_kernel || weft::is_untabled(one.size, GemmKernel{}, one.dtype);
+}
+
+std::vector<GemmObservation> those_that(const std::vector<GemmObservation>& observations, bool untabled, auto&& tell) {
   std::vector<GemmObservation> found;
   std::ranges::copy_if(observations, std::back_inserter(found), [&](const GemmObservation& one) {
-    return one.dtype == DataType::bf16 && one.reading && tell(*one.reading);
+    return one.dtype == DataType::bf16 && one.reading && is_untabled(one) == untabled && tell(*one.reading);
   });
   return found;
 }
+
+bool has_clock(const ClockReading&) { return true; }
 
 }  // namespace
 
 MeasuredGemmWeights fit_time_weights(const Machine& machine, const std::vector<GemmObservation>& observations) {
   Machine formula = machine;
   formula.time_weights.clear();
-  return learn<time_network>(
-      amounts_of(formula, those_that(observations, [](const ClockReading&) { return true; }), time_of),
-      usual_distance_of_time, machine.time_weights);
+  return learn<time_network>(amounts_of(formula, those_that(observations, false, has_clock), time_of),
+                             usual_distance_of_time, machine.time_weights);
+}
+
+MeasuredGemmWeights fit_untabled_weights(const Machine& machine, const std::vector<GemmObservation>& observations) {
+  Machine formula = machine;
+  formula.untabled_weights.clear();
+  return learn<untabled_network>(amounts_of(formula, those_that(observations, true, has_clock), time_of),
+                                 usual_distance_of_time, machine.untabled_weights);
 }
 
 MeasuredGemmWeights fit_energy_weights(const Machine& machine, const std::vector<GemmObservation>& observations) {
   Machine formula = machine;
   formula.energy_weights.clear();
-  const auto under_load = those_that(observations, [](const ClockReading& reading) { return reading.power_W > 0; });
+  const auto under_load =
+      those_that(observations, false, [](const ClockReading& reading) { return reading.power_W > 0; });
   std::vector<Amount> amounts = amounts_of(formula, under_load, power_of);
   take_medians_off(amounts, under_load);
   return learn<energy_network>(std::move(amounts), usual_distance_of_power, machine.energy_weights);

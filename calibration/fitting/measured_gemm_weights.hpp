@@ -1,4 +1,4 @@
-// How much longer the library's GEMMs take, and how much more they draw, than the formulas say.
+// How much longer GEMMs take, the library's and our own, and how much more they draw, than the formulas say.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,14 @@ struct MeasuredGemmWeights {
   std::size_t gemms = 0;                ///< that were kept aside; 0: too few
 };
 
-/// The network that brings predicted times nearest to those of GEMMs of bf16 whose clocks were read, at those clocks.
-/// It goes on from the machine's own weights, where it has some: a few hundred GEMMs of a machine tell where it differs
-/// from one like it. Every tenth is kept aside. It learns from 40,000 in ten seconds.
+/// The network that brings predicted times nearest to those of the library's GEMMs of bf16 whose kernels its tables
+/// have and whose clocks were read, at those clocks. It goes on from the machine's own weights, where it has some: a
+/// few hundred GEMMs of a machine tell where it differs from one like it. Every tenth is kept aside. It learns from
+/// 40,000 in ten seconds.
 MeasuredGemmWeights fit_time_weights(const Machine& machine, const std::vector<GemmObservation>& observations);
+
+/// Likewise that of kernels which no table has, our own among them.
+MeasuredGemmWeights fit_untabled_weights(const Machine& machine, const std::vector<GemmObservation>& observations);
 
 /// Likewise that of powers under load. By how much one GPU draws more than another for all of them, as GPUs of one type
 /// do by some percent, is not the GEMMs': the median of each run is taken off.

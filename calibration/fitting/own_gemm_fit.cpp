@@ -18,10 +18,15 @@ constexpr Number own_times[] = {{"gemm", "own_efficiency", 0.5, 2},
                                 {"gemm", "own_slice", 0, 20},
                                 {"gemm", "own_grid_tile", 0, 20}};
 
+/// By the formulas alone.
+LoneGemm predicted(const Machine& machine, const GemmObservation& one, const GemmKernel& kernel) {
+  return lone_gemm(machine, one.size, one.dtype, kernel, one.reading->clock_share, {});
+}
+
 /// Above idle and as the measured time has it: the energy of an iteration is what is predicted, not its power.
-double predicted_W(const Machine& machine, const OwnGemmObservation& one) {
-  const LoneGemm predicted = lone_gemm(machine, one.size, one.dtype, one.kernel, one.reading.clock_share);
-  return predicted.dynamic_W * predicted.time_us / one.time_us;
+double predicted_W(const Machine& machine, const GemmObservation& one, const GemmKernel& kernel) {
+  const LoneGemm gemm = predicted(machine, one, kernel);
+  return gemm.dynamic_W * gemm.time_us / one.time_us;
 }
 
 /// What the library's GEMMs draw above idle over what is predicted.
@@ -29,27 +34,26 @@ std::optional<double> excess_of_library(const Machine& machine, const std::vecto
   std::vector<double> ratios;
   for (const GemmObservation& one : library) {
     if (!one.reading || one.reading->power_W <= 0 || one.time_us < long_us) continue;
-    const GemmKernel kernel = choose_gemm_kernel(machine, one.size);
     ratios.push_back((one.reading->power_W - machine.power.idle_W) /
-                     predicted_W(machine, {one.size, one.dtype, kernel, one.time_us, *one.reading}));
+                     predicted_W(machine, one, choose_gemm_kernel(machine, one.size)));
   }
   if (ratios.size() < enough_to_tell) return std::nullopt;
   return quantile(ratios, 0.5);
 }
 
-std::optional<FittedNumber> energy(Machine machine, const std::vector<OwnGemmObservation>& own,
+std::optional<FittedNumber> energy(Machine machine, const std::vector<GemmObservation>& own,
                                    const std::vector<GemmObservation>& library) {
   const std::optional<double> excess = excess_of_library(machine, library);
   if (!excess) return std::nullopt;
   std::vector<double> ratios;
-  for (const OwnGemmObservation& one : own) {
-    if (one.reading.power_W <= 0 || one.time_us < long_us) continue;
+  for (const GemmObservation& one : own) {
+    if (one.reading->power_W <= 0 || one.time_us < long_us) continue;
     const auto with = [&](double own_energy) {
       machine.gemm.own_energy = own_energy;
-      return predicted_W(machine, one);
+      return predicted_W(machine, one, *one.own_kernel);
     };
     const double from_hbm_W = 2 * with(1) - with(2), of_kernel_W = with(2) - with(1);
-    ratios.push_back(((one.reading.power_W - machine.power.idle_W) / *excess - from_hbm_W) / of_kernel_W);
+    ratios.push_back(((one.reading->power_W - machine.power.idle_W) / *excess - from_hbm_W) / of_kernel_W);
   }
   if (ratios.size() < enough_to_tell) return std::nullopt;
   const double spread = 1.96 * (quantile(ratios, 0.84) - quantile(ratios, 0.16)) / 2;
@@ -59,15 +63,14 @@ std::optional<FittedNumber> energy(Machine machine, const std::vector<OwnGemmObs
 
 }  // namespace
 
-std::vector<FittedNumber> fit_own_gemms(const Machine& given, const std::vector<OwnGemmObservation>& own,
+std::vector<FittedNumber> fit_own_gemms(const Machine& given, const std::vector<GemmObservation>& own,
                                         const std::vector<GemmObservation>& library) {
   if (own.size() < enough_to_tell) return {};
   Machine machine = given;
   std::vector<FittedNumber> found = fit_numbers(machine, own_times, [&] {
     std::vector<double> logarithms;
-    for (const OwnGemmObservation& one : own)
-      logarithms.push_back(
-          std::log(lone_gemm(machine, one.size, one.dtype, one.kernel, one.reading.clock_share).time_us / one.time_us));
+    for (const GemmObservation& one : own)
+      logarithms.push_back(std::log(predicted(machine, one, *one.own_kernel).time_us / one.time_us));
     return logarithms;
   });
   if (const auto drawn = energy(machine, own, library)) found.push_back(*drawn);

@@ -8,21 +8,13 @@
 
 namespace weft::calibration::fitting {
 
-/// A CUDA graph that holds one GEMM of our own, launched again and again.
-struct OwnGemmObservation {
-  MatrixSize size;
-  DataType dtype = DataType::bf16;
-  GemmKernel kernel;     ///< one of models/schedule/own_kernels.hpp
-  double time_us = 0;    ///< from one launch to the next
-  ClockReading reading;  ///< meanwhile
-};
-
 /// gemm.own_efficiency and, where there are kernels of the kind, gemm.own_narrow_efficiency, own_persistent_start,
 /// own_cluster_start, own_slice and own_grid_tile: by least squares of times at the clocks that were read.
 /// gemm.own_energy: the median of what our kernels draw, over the same of the `library`'s GEMMs under load, since GPUs
-/// of one type differ in what they draw. Empty with fewer than ten of ours; without energy where fewer than ten of
-/// either have their power. `machine` is the one that the library's GEMMs were fitted to.
-std::vector<FittedNumber> fit_own_gemms(const Machine& machine, const std::vector<OwnGemmObservation>& own,
+/// of one type differ in what they draw. All by the formulas alone. Empty with fewer than ten of ours, whose clocks
+/// have to be known; without energy where fewer than ten of either have their power. `machine` is the one that the
+/// library's GEMMs were fitted to.
+std::vector<FittedNumber> fit_own_gemms(const Machine& machine, const std::vector<GemmObservation>& own,
                                         const std::vector<GemmObservation>& library);
 
 }  // namespace weft::calibration::fitting

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "models/base/division.hpp"
@@ -26,6 +28,23 @@ GemmKernel fastest_candidate(const Machine& machine, const MatrixSize& size) {
   const auto time_us = [&](const GemmKernel& kernel) { return estimated_gemm_us(machine, size, kernel); };
   return *std::min_element(machine.gemm_candidates.begin(), machine.gemm_candidates.end(),
                            [&](const GemmKernel& a, const GemmKernel& b) { return time_us(a) < time_us(b); });
+}
+
+constexpr std::pair<int, int> tiles_without_accelerator[] = {{128, 256}, {256, 128}, {128, 128}, {128, 64}, {64, 64}};
+constexpr int slices_without_accelerator[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32};
+
+/// For rows that the tensor memory accelerator cannot load: the fastest of the tiles, and of the slices along k, that
+/// the library was seen to take (calibration/measurements/unaligned-2026-11-29).
+GemmKernel fastest_without_accelerator(const Machine& machine, const MatrixSize& size) {
+  GemmKernel fastest;
+  double fastest_us = std::numeric_limits<double>::infinity();
+  for (const auto& [tile_m, tile_n] : tiles_without_accelerator)
+    for (const int slices : slices_without_accelerator) {
+      const GemmKernel kernel{.tile_m = tile_m, .tile_n = tile_n, .tile_k = 32, .stages = 3, .split_k = slices};
+      const double time_us = estimated_gemm_us(machine, size, kernel);
+      if (time_us < fastest_us) fastest = kernel, fastest_us = time_us;
+    }
+  return fastest;
 }
 
 /// By the network that learned from the library's answers; without one, a kernel has its votes, and the more the faster
@@ -92,6 +111,8 @@ GemmKernel choose_gemm_kernel(const Machine& machine, const MatrixSize& size, Da
   const auto of_dtype = [&](const GemmKernel& kernel) {
     return dtype == DataType::fp8 ? of_as_many_bytes_in_fp8(kernel, machine) : kernel;
   };
+  if (machine.gemm.even_rows_efficiency > 0 && !has_rows_of_16_bytes(size.n, size.k, dtype))
+    return fastest_without_accelerator(machine, size);
   if (!machine.gemm_candidates.empty()) return of_dtype(fastest_candidate(machine, in_bf16));
   std::optional<GemmKernel> kernel = machine.gemm_choices.find(in_bf16);
   if (!kernel) kernel = kernel_of_other_k(machine, in_bf16);

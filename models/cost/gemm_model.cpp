@@ -23,6 +23,12 @@ double load_factor(const GemmTiming& timing, Bytes row_bytes) {
   return timing.unaligned_load_factor * (row_bytes % sector_bytes == 0 ? 1 : timing.split_sector_load_factor);
 }
 
+/// Of the tensor cores' rate, by the library's kernels for rows that begin at fewer than 16 bytes.
+double efficiency_of_other_rows(const GemmTiming& timing, std::int64_t n, std::int64_t k) {
+  const bool are_even = n % 2 == 0 && k % 2 == 0;
+  return are_even || timing.odd_rows_efficiency == 0 ? timing.even_rows_efficiency : timing.odd_rows_efficiency;
+}
+
 /// Share of the rows that whole clusters of tiles cover which lie outside of a matrix of so many.
 double outside_share(std::int64_t rows, int tile_rows, int cluster) {
   const std::int64_t covered = rounded_up(divided_up(rows, tile_rows), cluster) * tile_rows;
@@ -38,6 +44,11 @@ double rows_loaded(const GemmTiming& timing, int rows, int sharing) {
 
 bool is_cooperative(const GemmTiming& timing, const GemmKernel& kernel, DataType dtype) {
   return kernel.tile_m * kernel.tile_n * timing.accumulators(dtype) > timing.cooperative_above_elements;
+}
+
+bool has_rows_of_16_bytes(std::int64_t n, std::int64_t k, DataType dtype) {
+  constexpr std::int64_t elements_of_bf16 = 8;
+  return dtype != DataType::bf16 || (n % elements_of_bf16 == 0 && k % elements_of_bf16 == 0);
 }
 
 std::int64_t tile_count(const MatrixSize& size, const GemmKernel& kernel) {
@@ -78,7 +89,7 @@ double rows_of_wave(const MatrixSize& size, const GemmKernel& kernel, double cta
   return (std::min(m, rows_of_a) + std::min(n, rows_of_b)) * kernel.split_k;
 }
 
-TileOfWave::TileOfWave(const Machine& machine, std::int64_t k, const GemmKernel& kernel, DataType dtype,
+TileOfWave::TileOfWave(const Machine& machine, std::int64_t n, std::int64_t k, const GemmKernel& kernel, DataType dtype,
                        const WaveOfTiles& wave)
     : wave_(wave) {
   const GemmTiming& timing = machine.gemm;
@@ -90,6 +101,8 @@ TileOfWave::TileOfWave(const Machine& machine, std::int64_t k, const GemmKernel&
   step_flops_ = 2.0 * elements * kernel.tile_k;
   flops_per_us_ = machine.gpu.flops_per_us_of_sm(dtype);
   efficiency_ = is_shared ? timing.cooperative_efficiency : timing.pingpong_efficiency;
+  if (!is_own_ && timing.even_rows_efficiency > 0 && !has_rows_of_16_bytes(n, k, dtype))
+    efficiency_ = efficiency_of_other_rows(timing, n, k);
   const double row_bytes = static_cast<double>(kernel.tile_k * bytes_of(dtype));
   const double load = load_factor(timing, k * bytes_of(dtype));
   // CTAs of a cluster along n share their rows of A, those along m their rows of B: read once, delivered to each.
@@ -147,7 +160,7 @@ WaveOfTiles wave_of_tiles(const Machine& machine, const MatrixSize& size, const 
 
 TileOfWave tiles_of(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
                     const GemmFactors& factors) {
-  TileOfWave tiles(machine, size.k, kernel, dtype, wave_of_tiles(machine, size, kernel));
+  TileOfWave tiles(machine, size.n, size.k, kernel, dtype, wave_of_tiles(machine, size, kernel));
   tiles.correct_by(factors);
   return tiles;
 }

@@ -11,6 +11,10 @@ namespace weft {
 /// Whether all warps of a CTA work on one tile of the library's kernel, as they do on large ones.
 bool is_cooperative(const GemmTiming& timing, const GemmKernel& kernel, DataType dtype);
 
+/// Whether all rows of C[m, n], A[m, k] and B[n, k] of this type begin at whole 16 bytes, as the kernels for Hopper and
+/// newer GPUs need them. Rows of fp8, which has no other kernels, are taken for such.
+bool has_rows_of_16_bytes(std::int64_t n, std::int64_t k, DataType dtype);
+
 /// CTA-sized pieces of work: output tiles, padded to whole clusters, times the slices along k.
 std::int64_t tile_count(const MatrixSize& size, const GemmKernel& kernel);
 
@@ -56,11 +60,12 @@ struct StepTiming {
   double tensor_us = 0, latency_us = 0, l2_us = 0;
 };
 
-/// The tiles of such a wave, which read rows of k elements: at each clock they take another time.
+/// The tiles of such a wave, which read rows of k elements and write rows of n: at each clock they take another time.
 class TileOfWave {
  public:
   /// By the formula alone.
-  TileOfWave(const Machine& machine, std::int64_t k, const GemmKernel& kernel, DataType dtype, const WaveOfTiles& wave);
+  TileOfWave(const Machine& machine, std::int64_t n, std::int64_t k, const GemmKernel& kernel, DataType dtype,
+             const WaveOfTiles& wave);
 
   void correct_by(const GemmFactors& factors) { factors_ = factors; }
 

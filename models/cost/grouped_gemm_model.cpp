@@ -39,7 +39,7 @@ WaveOfTiles wave_of_tiles(const Machine& machine, const GroupedSize& size, const
 
 TileOfWave tiles_of(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel, DataType dtype,
                     const GemmFactors& factors) {
-  TileOfWave tiles(machine, size.k, kernel, dtype, wave_of_tiles(machine, size, kernel));
+  TileOfWave tiles(machine, size.n, size.k, kernel, dtype, wave_of_tiles(machine, size, kernel));
   tiles.correct_by(factors);
   return tiles;
 }

@@ -11,13 +11,15 @@
 namespace weft {
 namespace {
 
-/// So much of what was measured holds for a GEMM between others. Measured ones were repeated alone, with what they
-/// leave in the L2 themselves; pairs under load on two and four GPUs are met best with 0.5 to 0.7, GEMMs alone with
-/// 0.65 to 1.
+/// So much of what was measured holds for a GEMM of the tables' kernels between others. Measured ones were repeated
+/// alone, with what they leave in the L2 themselves; pairs under load on two and four GPUs are met best with 0.5 to
+/// 0.7, GEMMs alone with 0.65 to 1. For others, which the formulas meet less well, it makes no difference there, so
+/// that all of it holds.
 constexpr double holds = 0.65;
 constexpr double largest_factor = 1.5;  ///< hardly any measured GEMM is farther off
 constexpr double most_doublings = 6;    ///< between two times beyond which the shorter one does not matter
 constexpr double hardly_any_time_us = 0.01;
+constexpr std::int64_t accelerator_elements = 8;  ///< of bf16, that rows have to begin at
 
 double logarithm(auto value) { return std::log2(static_cast<double>(value)); }
 
@@ -31,7 +33,7 @@ double fill(std::int64_t elements, std::int64_t tiles, std::int64_t of_tile) {
   return logarithm(elements) - logarithm(tiles * of_tile);
 }
 
-double factor(double logarithm) { return std::clamp(std::exp(holds * logarithm), 1 / largest_factor, largest_factor); }
+double within_bounds(double logarithm) { return std::clamp(std::exp(logarithm), 1 / largest_factor, largest_factor); }
 
 }  // namespace
 
@@ -72,15 +74,37 @@ GemmFeatures gemm_features(const Machine& machine, const MatrixSize& size, const
   return features;
 }
 
+UntabledFeatures untabled_features(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel,
+                                   const TileOfWave& tile) {
+  const std::int64_t tiles = tile_count(size, kernel), ctas = persistent_ctas(machine.gpu, kernel);
+  const std::int64_t slices = tiles % ctas > 0 ? last_wave_slices(kernel, size.k, tiles, ctas) : 1;
+  UntabledFeatures features{};
+  auto next = std::ranges::copy(gemm_features(machine, size, kernel, tile), features.begin()).out;
+  *next++ = is_own_kernel(kernel) ? 1 : 0;
+  *next++ = kernel.scheduler == TileScheduler::grid ? 1 : 0;
+  *next++ = logarithm(slices);
+  *next++ = logarithm(std::min({alignment_of(size.n), alignment_of(size.k), accelerator_elements}));
+  return features;
+}
+
+bool is_untabled(const MatrixSize& size, const GemmKernel& kernel, DataType dtype) {
+  return is_own_kernel(kernel) || !has_rows_of_16_bytes(size.n, size.k, dtype);
+}
+
 namespace {
 
 GemmFactors factors_of(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
                        const TileOfWave& by_formula) {
-  if (is_own_kernel(kernel) || dtype != DataType::bf16) return {};
+  if (dtype != DataType::bf16) return {};
+  if (is_untabled(size, kernel, dtype)) {
+    if (machine.untabled_weights.empty()) return {};
+    const UntabledFeatures features = untabled_features(machine, size, kernel, by_formula);
+    return {.time = within_bounds(network_output<untabled_network>(machine.untabled_weights, features))};
+  }
   if (machine.time_weights.empty() && machine.energy_weights.empty()) return {};
   const GemmFeatures features = gemm_features(machine, size, kernel, by_formula);
-  return {factor(network_output<time_network>(machine.time_weights, features)),
-          factor(network_output<energy_network>(machine.energy_weights, features))};
+  return {within_bounds(holds * network_output<time_network>(machine.time_weights, features)),
+          within_bounds(holds * network_output<energy_network>(machine.energy_weights, features))};
 }
 
 }  // namespace

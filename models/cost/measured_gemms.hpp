@@ -1,8 +1,8 @@
-// What the formulas for the library's GEMMs leave out: how one kernel's loop differs from another's, which loads meet
-// in the L2, how a cluster waits for its slowest CTA, what switches in which of them. Each is a few percent, no rule
-// that we could think of finds them, and they repeat from server to server. So small networks learn from measured GEMMs
-// by what factor each takes longer, and draws more, than the formulas say; what is asked for is seldom far from
-// something measured.
+// What the formulas for GEMMs, the library's and our own, leave out: how one kernel's loop differs from another's,
+// which loads meet in the L2, how a cluster waits for its slowest CTA, what switches in which of them. Each is a few
+// percent, no rule that we could think of finds them, and they repeat from server to server. So small networks learn
+// from measured GEMMs by what factor each takes longer, and draws more, than the formulas say; what is asked for is
+// seldom far from something measured.
 #pragma once
 
 #include <array>
@@ -21,8 +21,17 @@ using GemmFeatures = std::array<double, gemm_feature_count>;
 GemmFeatures gemm_features(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel,
                            const TileOfWave& tile);
 
-/// By machine.time_weights and energy_weights, of which two thirds hold for a GEMM that is not repeated alone; each
-/// from 0.67 to 1.5, and 1 where the machine has none, the kernel is none of the library's, or the type is not bf16.
+/// The same of a kernel that no table of the library's answers has: one of our own, or the library's for rows that do
+/// not begin at 16 bytes. And whose it is, whether each tile has its CTA, the slices along k of a last wave, and what
+/// all rows begin at.
+using UntabledFeatures = std::array<double, untabled_feature_count>;
+UntabledFeatures untabled_features(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel,
+                                   const TileOfWave& tile);
+bool is_untabled(const MatrixSize& size, const GemmKernel& kernel, DataType dtype);
+
+/// By machine.time_weights and energy_weights, of which two thirds hold for a GEMM that is not repeated alone, and the
+/// times of kernels that no table has by untabled_weights; each from 0.67 to 1.5, and 1 where the machine has none or
+/// the type is not bf16.
 GemmFactors measured_factors(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype);
 
 struct KnownGemm {

@@ -14,6 +14,7 @@ using NetworkSize = std::array<std::size_t, 4>;
 inline constexpr NetworkSize kernel_network{35, 64, 32, 1};
 inline constexpr NetworkSize time_network{36, 64, 32, 1};
 inline constexpr NetworkSize energy_network{36, 24, 12, 1};
+inline constexpr NetworkSize untabled_network{40, 32, 16, 1};
 
 /// A neuron passes on what is above 0, and so much of what is below; the last one passes on all.
 inline constexpr float passed_below_zero = 0.1F;
@@ -21,6 +22,7 @@ inline constexpr float passed_below_zero = 0.1F;
 inline constexpr std::size_t kernel_feature_count = kernel_network.front();
 inline constexpr std::size_t gemm_feature_count = time_network.front();
 static_assert(energy_network.front() == gemm_feature_count);
+inline constexpr std::size_t untabled_feature_count = untabled_network.front();
 
 /// Numbers of a network: layer by layer a bias for each neuron, then for each of its inputs a weight for each neuron.
 using NetworkWeights = std::vector<float>;

@@ -148,11 +148,15 @@ struct Latencies {
 /// `cluster_start` for each doubling of its clusters. Small tiles are computed by two groups of warps in turn
 /// (ping-pong: one's epilogue hides behind the other's main loop), large ones by both together (cooperative). An
 /// element of a tile of fp8 counts `fp8_accumulators` times in all that depends on a tile's size but its epilogue.
+///
+/// Rows of bf16 that do not begin at whole 16 bytes the tensor memory accelerator cannot load: the library then takes
+/// kernels that were written for older GPUs, whose warps load and multiply by themselves, at a lower efficiency.
 struct GemmTiming {
   double kernel_overhead_us = 0, overhead_at_clock = 0;
   double epilogue_us_per_element = 0, epilogue_hidden = 0;
   double cooperative_efficiency = 0;
   double pingpong_efficiency = 0;
+  double even_rows_efficiency = 0, odd_rows_efficiency = 0;
   int cooperative_above_elements = 0;
   int largest_tile_elements = 0;
   int fp8_accumulators = 1;
@@ -366,7 +370,8 @@ struct Machine {
   GemmChoices gemm_choices;                             ///< what the GEMM library answered; where that is not known,
   std::vector<GemmKernel> gemm_candidates;              ///< the kernels that it may take
   NetworkWeights kernel_weights;                        ///< of kernel_score(); empty: votes and times alone decide
-  NetworkWeights time_weights, energy_weights;          ///< of measured_factors(); empty: as the formulas say
+  /// Of measured_factors(); empty: as the formulas say.
+  NetworkWeights time_weights, energy_weights, untabled_weights;
   std::vector<CollectiveCurve> collectives;
   std::vector<CollectiveCurve> symmetric_collectives;    ///< of NCCL's windows: nccl_symmetric, nccl_copy_engine
   std::vector<CollectiveProtocol> collective_protocols;  ///< none: the curves are all that is known

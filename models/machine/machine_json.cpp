@@ -213,6 +213,7 @@ Machine machine_from(const nlohmann::json& json,
   read_weights("weights", machine.kernel_weights);
   read_weights("time_weights", machine.time_weights);
   read_weights("energy_weights", machine.energy_weights);
+  read_weights("untabled_weights", machine.untabled_weights);
   kernels.finish();
   for (const JsonValue& curve : object.list("collectives")) machine.collectives.push_back(curve_from(curve.object()));
   for (const JsonValue& curve : object.list_or_empty("symmetric_collectives"))

@@ -116,6 +116,7 @@ void check_kernels(const Machine& machine) {
   check_weights("gemm.kernels.weights", machine.kernel_weights, kernel_network);
   check_weights("gemm.kernels.time_weights", machine.time_weights, time_network);
   check_weights("gemm.kernels.energy_weights", machine.energy_weights, energy_network);
+  check_weights("gemm.kernels.untabled_weights", machine.untabled_weights, untabled_network);
   const std::vector<GemmKernel>& candidates = machine.gemm_candidates;
   for (auto one = candidates.begin(); one != candidates.end(); ++one) {
     check_candidate(*one, static_cast<std::size_t>(one - candidates.begin()), gpu);

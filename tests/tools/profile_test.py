@@ -251,12 +251,14 @@ class Profiles(unittest.TestCase):
             return "--gemms", self.write("g.csv", text)
 
         self.assert_refused("g.csv: expected a line of columns", *csv(""))
-        self.assert_refused('g.csv: line 1: expected the columns m, n, k, time_us, dtype and clock_MHz, got "ms"', *csv("m,n,k,ms\n1,1,1,1\n"))
+        self.assert_refused('g.csv: line 1: expected the columns m, n, k, time_us, dtype, clock_MHz and kernel, got "ms"', *csv("m,n,k,ms\n1,1,1,1\n"))
         self.assert_refused("g.csv: line 1: expected the column time_us", *csv("m,n,k\n1,1,1\n"))
         self.assert_refused("g.csv: line 2: expected 4 values, got 3", *csv("m,n,k,time_us\n1,1,1\n"))
         self.assert_refused('g.csv: line 2: m: expected a number', *csv("m,n,k,time_us\nx,1,1,5\n"))
         self.assert_refused('g.csv: line 2: time_us: expected a number', *csv("m,n,k,time_us\n1,1,1,-5\n"))
         self.assert_refused('g.csv: line 2: dtype: expected bf16 or fp8, got "fp16"', *csv("m,n,k,time_us,dtype\n1,1,1,5,fp16\n"))
+        self.assert_refused("g.csv: line 2: kernel: expected one of library, own_256_pairs", *csv("m,n,k,time_us,kernel\n1,1,1,5,own\n"))
+        self.assert_refused("g.csv: kernel: expected GEMMs of the library", *csv("m,n,k,time_us,kernel\n8,8,8,5,own_256\n"))
         self.assert_refused("g.csv: expected at least one GEMM of 50 us or more", *csv("m,n,k,time_us\n64,64,64,5\n"))
 
     def test_wrong_topologies_are_refused_in_one_line(self):

@@ -1,4 +1,5 @@
 // weft profile new: a profile of a server from what its owner has of it, without running anything of weft on it.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "calibration/evidence/calibration_profile.hpp"
@@ -28,6 +29,8 @@ evidence::KnownOfServer known_of_server(const ProfileOptions& options, const Mac
   for (const std::string& log : options.logs)
     known.logs.push_back({fs::path(log).filename(), evidence::read_nccl_tests_log(log)});
   if (!options.gemms.empty()) known.gemms = evidence::read_gemm_times(options.gemms, base.gpu.max_clock_MHz);
+  if (std::ranges::any_of(known.gemms, [](const auto& one) { return one.own_kernel.has_value(); }))
+    throw InputError(options.gemms + ": kernel", "expected GEMMs of the library");
   known.gemm_file = fs::path(options.gemms).filename();
   if (!options.topology.empty()) known.topology = evidence::read_server_topology(options.topology);
   known.topology_file = fs::path(options.topology).filename();

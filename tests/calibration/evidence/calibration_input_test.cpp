@@ -55,9 +55,9 @@ TEST(CalibrationInput, GemmsOfOurOwnKernelsAreNoneOfTheLibrarys) {
         {sustained_gemm(scenarios::GemmSource::library), sustained_gemm(scenarios::GemmSource::own_256_pairs)}}});
   EXPECT_EQ(input.gemms.size(), 1u);
   ASSERT_EQ(input.own_gemms.size(), 1u);
-  EXPECT_EQ(input.own_gemms[0].kernel, own_kernels[0]);
-  EXPECT_EQ(input.own_gemms[0].reading.clock_share, 0.75);
-  EXPECT_EQ(input.own_gemms[0].reading.power_W, 700);
+  EXPECT_EQ(input.own_gemms[0].own_kernel, own_kernels[0]);
+  EXPECT_EQ(input.own_gemms[0].reading->clock_share, 0.75);
+  EXPECT_EQ(input.own_gemms[0].reading->power_W, 700);
 }
 
 // The driver's clock after a short run may be that of another load; the mean of the runs themselves tells cycles.
@@ -81,7 +81,7 @@ TEST(CalibrationInput, ThePowerOfAMixIsNotThatOfItsCases) {
   const CalibrationInput input = calibration_input({{"gemm.jsonl", {library, own}}});
   ASSERT_TRUE(input.gemms.at(0).reading);
   EXPECT_EQ(input.gemms[0].reading->power_W, 0);
-  EXPECT_EQ(input.own_gemms.at(0).reading.power_W, 0);
+  EXPECT_EQ(input.own_gemms.at(0).reading->power_W, 0);
 }
 
 }  // namespace calibration_input_test

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "models/cost/measured_gemms.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "scenarios/families/build.hpp"
@@ -47,8 +48,9 @@ TEST_P(LoneGemmOn, OfOurOwnKernelsTakesAsLongInTheFitAsInTheSimulator) {
     for (const std::int64_t m : {1024, 4096, 12288})
       for (const std::int64_t k : {2048, 8192}) {
         const MatrixSize size{m, 8192, k};
-        const double fitted_us = governed_gemm_us(machine, size, DataType::bf16, *scenarios::own_kernel_of(source),
-                                                  machine.condition.condition, {});
+        const GemmKernel& kernel = *scenarios::own_kernel_of(source);
+        const double fitted_us = governed_gemm_us(machine, size, DataType::bf16, kernel, machine.condition.condition,
+                                                  measured_factors(machine, size, kernel, DataType::bf16));
         EXPECT_NEAR(fitted_us / simulated_us(machine, size, DataType::bf16, source), 1, 0.0125)
             << m << " x 8192 x " << k << ", " << name_of(source);
       }

@@ -21,15 +21,18 @@ ClockReading reading_of(const Machine& machine, const LoneGemm& gemm, double exc
   return {clock_share, machine.power.idle_W + excess * gemm.dynamic_W};
 }
 
-std::vector<OwnGemmObservation> own_gemms(const Machine& machine, double excess = 1) {
-  std::vector<OwnGemmObservation> observations;
+std::vector<GemmObservation> own_gemms(const Machine& machine, double excess = 1) {
+  std::vector<GemmObservation> observations;
   for (const std::int64_t m : {2048, 5000, 8192})
     for (const std::int64_t k : {2048, 6144})
       for (const GemmKernel& kernel : {own_kernels[0], own_kernels[2], own_kernels[4], own_kernels[9],
                                        own_kernel(192, 1, TileScheduler::stream_k)}) {
         const MatrixSize size{m, 8192, k};
-        const LoneGemm gemm = lone_gemm(machine, size, DataType::bf16, kernel, clock_share);
-        observations.push_back({size, DataType::bf16, kernel, gemm.time_us, reading_of(machine, gemm, excess)});
+        const LoneGemm gemm = lone_gemm(machine, size, DataType::bf16, kernel, clock_share, {});
+        observations.push_back({.size = size,
+                                .time_us = gemm.time_us,
+                                .reading = reading_of(machine, gemm, excess),
+                                .own_kernel = kernel});
       }
   return observations;
 }
@@ -38,7 +41,7 @@ std::vector<GemmObservation> library_gemms(const Machine& machine, double excess
   std::vector<GemmObservation> observations;
   for (std::int64_t m = 1024; m <= 12 * 1024; m += 1024) {
     const MatrixSize size{m, 8192, 4096};
-    const LoneGemm gemm = lone_gemm(machine, size, DataType::bf16, choose_gemm_kernel(machine, size), clock_share);
+    const LoneGemm gemm = lone_gemm(machine, size, DataType::bf16, choose_gemm_kernel(machine, size), clock_share, {});
     observations.push_back({.size = size, .time_us = gemm.time_us, .reading = reading_of(machine, gemm, excess)});
   }
   return observations;
@@ -86,13 +89,13 @@ TEST_F(OwnGemmFit, WithoutTheLibraryBesideThemTellsNoEnergy) {
 }
 
 TEST_F(OwnGemmFit, KernelsOfOneKindTellNothingOfTheOther) {
-  std::vector<OwnGemmObservation> persistent = own_gemms(observed);
-  std::erase_if(persistent, [](const auto& one) { return one.kernel.scheduler == TileScheduler::grid; });
+  std::vector<GemmObservation> persistent = own_gemms(observed);
+  std::erase_if(persistent, [](const auto& one) { return one.own_kernel->scheduler == TileScheduler::grid; });
   EXPECT_FALSE(by_key(fit_own_gemms(given, persistent, {})).contains("own_grid_tile"));
 }
 
 TEST_F(OwnGemmFit, AFewTellNothing) {
-  std::vector<OwnGemmObservation> few = own_gemms(observed);
+  std::vector<GemmObservation> few = own_gemms(observed);
   few.resize(9);
   EXPECT_TRUE(fit_own_gemms(given, few, library_gemms(observed)).empty());
 }

@@ -45,7 +45,7 @@ TEST(MeasuredFactors, AreNoneWithoutWeights) {
   EXPECT_EQ(factors.energy, 1);
 }
 
-TEST(MeasuredFactors, ApplyToTilesStartAndEndOfTheLibrarysKernels) {
+TEST(MeasuredFactors, ApplyToTilesStartAndEnd) {
   Machine one = machine();
   const GemmKernel kernel = tests::library_kernel(128, 256);
   const TileTiming before = time_tile(one, size, kernel, DataType::bf16, 0.8);
@@ -59,13 +59,30 @@ TEST(MeasuredFactors, ApplyToTilesStartAndEndOfTheLibrarysKernels) {
   EXPECT_NEAR(tiles_of(one, size, kernel, DataType::bf16).energy_factor(), std::pow(0.9, 0.65), 1e-6);
 }
 
-TEST(MeasuredFactors, AreOfTheLibrarysKernelsForBf16) {
+TEST(UntabledFeatures, TellOurKernelsApart) {
+  const Machine one = machine();
+  constexpr MatrixSize of_few_tiles{256, 512, 8192};  // which stream_k kernels cut along k
+  const auto features_of = [&](const GemmKernel& kernel) {
+    return untabled_features(one, of_few_tiles, kernel, tiles_of(one, of_few_tiles, kernel, DataType::bf16, {}));
+  };
+  for (const GemmKernel& kernel : own_kernels) {
+    EXPECT_EQ(features_of(kernel)[gemm_feature_count], 1);
+    for (const GemmKernel& other : own_kernels) EXPECT_EQ(features_of(kernel) == features_of(other), kernel == other);
+  }
+}
+
+TEST(MeasuredFactors, HaveNetworksForTheTablesKernelsAndForOthersButNoneForFp8) {
   Machine one = machine();
-  const GemmKernel own = own_kernels.front();
+  const GemmKernel own = own_kernels.front(), library = tests::library_kernel(128, 256);
+  const MatrixSize unaligned{size.m, size.n + 2, size.k};
   const double own_us = time_tile(one, size, own, DataType::bf16).tile_us;
+  const double unaligned_us = time_tile(one, unaligned, library, DataType::bf16).tile_us;
   const double fp8_us = time_tile(one, size, tests::library_kernel(128, 128), DataType::fp8).tile_us;
-  one.time_weights = always(time_network, std::log(1.25));
-  EXPECT_EQ(time_tile(one, size, own, DataType::bf16).tile_us, own_us);
+  one.time_weights = always(time_network, std::log(1.1));
+  one.untabled_weights = always(untabled_network, std::log(1.25));
+  EXPECT_NEAR(time_tile(one, size, own, DataType::bf16).tile_us, 1.25 * own_us, 1e-6);
+  EXPECT_NEAR(time_tile(one, unaligned, library, DataType::bf16).tile_us, 1.25 * unaligned_us, 1e-6);
+  EXPECT_NEAR(measured_factors(one, size, library, DataType::bf16).time, std::pow(1.1, 0.65), 1e-6);
   EXPECT_EQ(time_tile(one, size, tests::library_kernel(128, 128), DataType::fp8).tile_us, fp8_us);
 }
 
@@ -89,7 +106,8 @@ TEST(KnownGemms, AreWhatIsSaidOfEach) {
     EXPECT_NEAR(known.factors.time, std::exp(0.65 * 0.1), 1e-6);
     EXPECT_EQ(known.formula_us, estimated_gemm_us(one, size, kernel));
     EXPECT_EQ(gemms.of(size, kernel, DataType::fp8).factors.time, 1);
-    EXPECT_EQ(gemms.of(size, own_kernels.front(), DataType::bf16).factors.time, 1);
+    EXPECT_EQ(gemms.of(size, own_kernels.front(), DataType::bf16).formula_us,
+              estimated_gemm_us(one, size, own_kernels.front()));
   }
 }
 
