@@ -399,8 +399,12 @@ Limit set_gemm_times(TiledWork& work, const Gemm& gemm, const LaunchSite& site) 
 KernelLaunch grouped_gemm_launch(const GroupedGemm& gemm, const LaunchSite& site) {
   const GroupedSize size = size_of(gemm, site.schedule.gpus);
   const DataType dtype = site.schedule.buffers[gemm.a.buffer].dtype;
-  const TileTiming timing = time_tile(site.machine, size, site.cost.kernel, dtype, clock_share_of_rank(site));
-  KernelLaunch launch = matrix_launch(site, size.k, dtype, tile_count(size, site.cost.kernel), timing.l2_bytes, 1, 0);
+  const GemmKernel& kernel = site.cost.kernel;
+  TileTiming timing = time_tile(site.machine, size, kernel, dtype, clock_share_of_rank(site));
+  timing.tile_us /= kernel_efficiency(site.machine, kernel);
+  KernelLaunch launch = matrix_launch(site, size.k, dtype, tile_count(size, kernel), timing.l2_bytes,
+                                      kernel.cluster_m * kernel.cluster_n, 0);
+  launch.work.scheduler = kernel.scheduler;
   set_tile_times(launch.work, site, size.k, timing);
   launch.limit = overlap_with_hbm(launch.work, site);
   return launch;

@@ -177,6 +177,9 @@ TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmK
 double kernel_efficiency(const Machine& machine, const Gemm& gemm) {
   return runs_own_kernel(gemm) ? machine.gemm.own_efficiency : 1;
 }
+double kernel_efficiency(const Machine& machine, const GemmKernel& kernel) {
+  return is_own_kernel(kernel) ? machine.gemm.own_efficiency : 1;
+}
 
 std::int64_t last_wave_slices(const GemmKernel& kernel, std::int64_t k, std::int64_t tiles, std::int64_t ctas) {
   if (kernel.scheduler != TileScheduler::stream_k || !is_own_kernel(kernel)) return 1;

@@ -103,6 +103,7 @@ TileOfWave tiles_of(const Machine& machine, const MatrixSize& size, const GemmKe
 /// Rate of the GEMM's kernel over that of the library's, of the same tiles and at the same clock: below 1 for one that
 /// signals or waits tile by tile, as no library's kernel does.
 double kernel_efficiency(const Machine& machine, const Gemm& gemm);
+double kernel_efficiency(const Machine& machine, const GemmKernel& kernel);
 
 /// Slices along k of each tile of a last wave that is not full: 1 but for stream_k kernels of ours.
 std::int64_t last_wave_slices(const GemmKernel& kernel, std::int64_t k, std::int64_t tiles, std::int64_t ctas);

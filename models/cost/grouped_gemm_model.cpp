@@ -6,6 +6,9 @@
 #include "models/base/division.hpp"
 #include "models/cost/gemm_kernel_choice.hpp"
 #include "models/cost/gemm_model.hpp"
+#include "models/machine/own_kernel_support.hpp"
+#include "models/schedule/grouped_tiles.hpp"
+#include "models/schedule/own_kernels.hpp"
 
 namespace weft {
 namespace {
@@ -22,7 +25,8 @@ MatrixSize mean_group(const GroupedSize& size) {
 
 std::int64_t tile_count(const GroupedSize& size, const GemmKernel& kernel) {
   std::int64_t tile_rows = 0;
-  for (const std::int64_t rows : size.group_rows) tile_rows += divided_up(rows, kernel.tile_m);
+  for (const std::int64_t rows : size.group_rows)
+    tile_rows += divided_up(divided_up(rows, kernel.tile_m), kernel.cluster_m) * kernel.cluster_m;
   return tile_rows * divided_up(size.n, kernel.tile_n);
 }
 
@@ -33,8 +37,10 @@ WaveOfTiles wave_of_tiles(const Machine& machine, const GroupedSize& size, const
   const double groups_of_wave = std::max(1.0, ctas / tiles_of_group);
   const auto covered_m = tiles / static_cast<double>(divided_up(size.n, kernel.tile_n)) * kernel.tile_m;
   const auto covered_n = static_cast<double>(divided_up(size.n, kernel.tile_n) * kernel.tile_n);
-  return {ctas, groups_of_wave * rows_of_wave(mean_group(size), kernel, ctas / groups_of_wave),
-          1 - static_cast<double>(size.rows()) / covered_m, 1 - static_cast<double>(size.n) / covered_n};
+  // What a tile of our kernel covers beyond its group are rows of the next one, and not outside of the matrix.
+  const double outside_m = is_own_kernel(kernel) ? 0 : 1 - static_cast<double>(size.rows()) / covered_m;
+  return {ctas, groups_of_wave * rows_of_wave(mean_group(size), kernel, ctas / groups_of_wave), outside_m,
+          1 - static_cast<double>(size.n) / covered_n};
 }
 
 TileOfWave tiles_of(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel, DataType dtype,
@@ -53,10 +59,11 @@ double estimated_grouped_gemm_us(const Machine& machine, const GroupedSize& size
                                  DataType dtype) {
   const auto waves = static_cast<double>(divided_up(tile_count(size, kernel), persistent_ctas(machine.gpu, kernel)));
   const TileTiming timing = time_tile(machine, size, kernel, dtype);
-  return timing.once_us + waves * timing.tile_us;
+  return timing.once_us + waves * timing.tile_us / kernel_efficiency(machine, kernel);
 }
 
 GemmKernel choose_grouped_kernel(const Machine& machine, const GroupedSize& size, DataType dtype) {
+  if (runs_own_kernels(machine) && dtype == DataType::bf16) return own_grouped_kernel(size, machine.gpu.sms());
   const auto without_clusters = [](GemmKernel kernel) {
     kernel.cluster_m = kernel.cluster_n = kernel.split_k = 1;
     kernel.scheduler = TileScheduler::grid;

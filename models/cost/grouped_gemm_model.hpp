@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// The sum over the groups of ceil(m / tile_m) x ceil(n / tile_n). Kernels of grouped GEMMs have neither clusters nor
-/// slices along k.
+/// The sum over the groups of ceil(m / tile_m) x ceil(n / tile_n), with rows of tiles for whole clusters. Kernels of
+/// grouped GEMMs have no slices along k.
 std::int64_t tile_count(const GroupedSize& size, const GemmKernel& kernel);
 
 /// As for one GEMM (gemm_model.hpp); the groups of a wave are taken to be of mean size.
@@ -18,9 +18,10 @@ TileOfWave tiles_of(const Machine& machine, const GroupedSize& size, const GemmK
 TileTiming time_tile(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel, DataType dtype,
                      double clock_share = 1);
 
-/// Of the kernels that the library would take for one group of mean size, for all rows in one GEMM and for all groups
-/// side by side in one, the fastest, a CTA for each tile in the order of the groups (as vLLM's fused MoE kernel has
-/// it): which one a library takes for groups, nobody has asked it.
+/// Where weft has kernels of its own, the one that it runs (own_grouped_kernel()). Elsewhere, of the kernels that the
+/// library would take for one group of mean size, for all rows in one GEMM and for all groups side by side in one, the
+/// fastest, a CTA for each tile in the order of the groups (as vLLM's fused MoE kernel has it): which one a library
+/// takes for groups, nobody has asked it.
 GemmKernel choose_grouped_kernel(const Machine& machine, const GroupedSize& size, DataType dtype);
 
 /// Time alone: waves x tile time. For choosing kernels, not for predictions.

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "models/machine/machine_json.hpp"
+#include "models/schedule/grouped_tiles.hpp"
+#include "models/schedule/own_kernels.hpp"
 #include "tests/source_folder.hpp"
 
 namespace weft {
@@ -21,6 +23,35 @@ TEST(ChooseGroupedKernel, OfSmallGroupsIsNotOneThatCutsEachForAllSms) {
   machine.gemm_choices = {{1, 128, 4096, fine}, {8, 128, 4096, fine}, {1, 1024, 4096, wide}};
   const GroupedSize size{.group_rows = std::vector<std::int64_t>(8, 1), .n = 128, .k = 4096};
   EXPECT_EQ(choose_grouped_kernel(machine, size, DataType::bf16).tile_m, wide.tile_m);
+}
+
+class OwnGroupedGemm : public testing::Test {
+ protected:
+  OwnGroupedGemm() : machine(read_machine(tests::source_folder() + "/tests/sim/test_machine.json")) {
+    machine.runtime = Runtime::cuda, machine.architecture = Architecture::hopper;
+  }
+  Machine machine;
+  const GroupedSize size{.group_rows = std::vector<std::int64_t>(8, 160), .n = 256, .k = 2048};
+};
+
+TEST_F(OwnGroupedGemm, IsWhatRunsWhereThereIsOne) {
+  EXPECT_EQ(choose_grouped_kernel(machine, size, DataType::bf16), own_grouped_kernel(size, machine.gpu.sms()));
+  machine.architecture = Architecture::ampere;
+  EXPECT_FALSE(is_own_kernel(choose_grouped_kernel(machine, size, DataType::bf16)));
+}
+
+TEST_F(OwnGroupedGemm, HasTheTilesThatItsCtasGet) {
+  for (const GemmKernel& one : own_kernels)
+    EXPECT_EQ(tile_count(size, one), static_cast<std::int64_t>(grouped_tiles(size, one).size()));
+}
+
+// Beyond a group lie the rows of the next one, which are loaded as any others.
+TEST_F(OwnGroupedGemm, PaysNoMoreForRowsOfTheNextGroup) {
+  machine.gemm.outside_rows_cost = 1;
+  const GemmKernel own = own_kernel(128, 1, TileScheduler::static_persistent);
+  const double tile_us = time_tile(machine, size, own, DataType::bf16).tile_us;
+  machine.gemm.outside_rows_cost = 4;
+  EXPECT_EQ(time_tile(machine, size, own, DataType::bf16).tile_us, tile_us);
 }
 
 }  // namespace grouped_gemm_model_test
