@@ -192,7 +192,7 @@ CollectiveTiming time_grouped_exchange(const Machine& machine, const GroupedExch
   if (port.most() == 0 || exchange.kind == GroupedKind::reduce) return timing;
   const double one_sided = 2 * (port.most() - port.mean()) / port.most();  // 0: as many bytes come as go
   const double share = 1 - machine.collective_kernel.one_sided_gain * one_sided;
-  timing.transfer_us *= share, timing.beside_gemm_us *= share;
+  timing.transfer_us *= share, timing.beside_gemm_us *= share, timing.alone_us *= share;
   return timing;
 }
 

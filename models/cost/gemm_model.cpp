@@ -145,9 +145,9 @@ TileTiming TileOfWave::at(double clock_share) const {
   const double steps_us = k_steps_ * step_at(clock_share).us;
   return {.tile_us = factors_.time * (steps_us + epilogue_waited_for_ * epilogue_us + each_us_),
           .once_us = once_us,
-          .start_us = is_own_    ? start_us
-                      : is_grid_ ? 0
-                                 : std::max(0.0, once_us - end_us_),
+          .start_us = is_grid_  ? 0
+                      : is_own_ ? start_us
+                                : std::max(0.0, once_us - end_us_),
           .l2_bytes = l2_bytes_};
 }
 

@@ -32,7 +32,7 @@ int ctas_per_sm(const Machine& machine, const GemmKernel& kernel, DataType dtype
 struct TileTiming {
   double tile_us = 0;
   double once_us = 0;
-  double start_us = 0;  ///< of once_us: while a CTA holds its SM; 0 of the library's with a CTA for each tile
+  double start_us = 0;  ///< of once_us: while a CTA holds its SM; 0 with a CTA for each tile
   double l2_bytes = 0;  ///< operands that the tile reads from the L2, less what its cluster saves
 };
 /// tiles_of() at `clock_share` of the maximum clock, with the operands in reach of the L2 and all CTAs of a wave at

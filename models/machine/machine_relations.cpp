@@ -198,6 +198,7 @@ const std::vector<std::string>& known_strata() {
                                                "serial",
                                                "decomposition",
                                                "fine_decomposition",
+                                               "untabled_gemm",
                                                "signaling",
                                                "async_tp",
                                                "concurrent",

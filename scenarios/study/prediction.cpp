@@ -5,6 +5,7 @@
 
 #include "models/base/input_error.hpp"
 #include "models/check/hardware_support.hpp"
+#include "models/cost/gemm_model.hpp"
 #include "scenarios/bound.hpp"
 #include "scenarios/families/build.hpp"
 #include "scenarios/study/given_times.hpp"
@@ -21,7 +22,15 @@ constexpr double unknown_low = -0.25, unknown_high = 0.25;
 
 /// Gaps and waits of many chunks add up: their errors are up to twice those of few.
 constexpr int most_coarse_chunks = 4;
-const std::string fine_decomposition = "fine_decomposition";
+const std::string fine_decomposition = "fine_decomposition", untabled_gemm = "untabled_gemm";
+
+/// By a kernel that no table of the library's answers has: such GEMMs are met less well.
+bool is_untabled_gemm(const Case& request) {
+  const auto* const gemm = std::get_if<scenarios::GemmWorkload>(&request.workload);
+  const auto* const serial = std::get_if<scenarios::Serial>(&request.schedule.family);
+  if (gemm == nullptr || serial == nullptr) return false;
+  return serial->gemm != scenarios::GemmSource::library || !has_rows_of_16_bytes(gemm->n, gemm->k, gemm->dtype);
+}
 
 /// Of a case the finest stratum that the profile has bands of in the machine's condition.
 std::string banded_stratum(const Case& request, const Machine& machine) {
@@ -29,8 +38,9 @@ std::string banded_stratum(const Case& request, const Machine& machine) {
   const auto is_of_it = [&](const ErrorBand& band) {
     return band.stratum == stratum && band.condition == machine.condition.condition;
   };
-  if (stratum != fine_decomposition || std::ranges::any_of(machine.errors, is_of_it)) return stratum;
-  return std::string(family_of(request.schedule));
+  if (std::ranges::any_of(machine.errors, is_of_it)) return stratum;
+  if (stratum == untabled_gemm) return std::string(op_of(request.workload));
+  return stratum == fine_decomposition ? std::string(family_of(request.schedule)) : stratum;
 }
 
 /// A stratum that was measured in one condition only has its bands for the other as well.
@@ -142,6 +152,7 @@ Case serial_case(Case request) {
 }  // namespace
 
 std::string stratum_of(const Case& request) {
+  if (is_untabled_gemm(request)) return untabled_gemm;
   const bool is_pair = std::holds_alternative<PairWorkload>(request.workload) ||
                        std::holds_alternative<scenarios::ConcurrentPair>(request.workload);
   const auto* const chunked = std::get_if<scenarios::Decomposition>(&request.schedule.family);

@@ -42,8 +42,8 @@ Prediction predict(const scenarios::Case& asked, const Machine& machine, Executo
 /// the case.
 Machine machine_for(const scenarios::Case& asked, const Machine& machine, Executor& executor);
 
-/// What the profile's error bands tell apart: pairs by family, of chunks more than four
-/// apart, all else by op.
+/// What the profile's error bands tell apart: pairs by family, of chunks more than four apart, all else by op, and
+/// GEMMs by kernels that no table of the library's answers has from others.
 std::string stratum_of(const scenarios::Case& request);
 
 }  // namespace weft::scenarios::study

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "models/check/hardware_support.hpp"
+#include "models/cost/direct_collective_model.hpp"
 #include "models/machine/machine_json.hpp"
 #include "models/schedule/amounts.hpp"
 #include "scenarios/families/build.hpp"
@@ -54,6 +55,20 @@ TEST(RankRows, AreThoseOfTheGemmAndOfTheExchange) {
   const GroupedExchange exchange = all_of_kind<GroupedExchange>(schedule).at(0);
   EXPECT_THAT(exchange.rows[0], ElementsAre(RowRange{0, 10}, RowRange{10, 10}, RowRange{20, 10}, RowRange{30, 10}));
   EXPECT_THAT(exchange.rows[3], ElementsAre(RowRange{0, 2}, RowRange{2, 2}, RowRange{4, 2}, RowRange{6, 2}));
+}
+
+// Where hardly anything flows the other way an exchange takes less, and a graph repeats as much sooner.
+TEST(RankRows, AGraphIsHeldToWhatAnUnevenExchangeTakes) {
+  const Schedule schedule = build_case(uneven(PairOp::gemm_all_to_all, 1 << 16, 1.9), 2);
+  const GroupedExchange exchange = all_of_kind<GroupedExchange>(schedule).at(0);
+  Machine machine = read_machine(tests::source_folder() + "/calibration/machines/h200x8-nvswitch.json");
+  machine.collective_kernel.one_sided_gain = 0;
+  const CollectiveTiming without = time_grouped_exchange(machine, exchange, schedule);
+  machine.collective_kernel.one_sided_gain = 0.3;
+  const CollectiveTiming with = time_grouped_exchange(machine, exchange, schedule);
+  EXPECT_GT(without.alone_us, 0);
+  EXPECT_NEAR(with.transfer_us / without.transfer_us, 1 - 0.3 * 2 * 0.9 / 1.9, 1e-3);
+  EXPECT_NEAR(with.alone_us / without.alone_us, with.transfer_us / without.transfer_us, 1e-9);
 }
 
 TEST(RankRows, BeforeTheGemmTheReceiversDiffer) {

@@ -44,9 +44,10 @@ TEST_P(LoneGemmOn, TakesAsLongInTheFitAsInTheSimulator) {
 
 TEST_P(LoneGemmOn, OfOurOwnKernelsTakesAsLongInTheFitAsInTheSimulator) {
   const Machine machine = read_machine(machine_path(GetParam()));
-  for (const auto source : {scenarios::GemmSource::own_256_pairs, scenarios::GemmSource::own_128_pairs})
+  for (const auto source : {scenarios::GemmSource::own_256_pairs, scenarios::GemmSource::own_128_pairs,
+                            scenarios::GemmSource::own_192_grid})
     for (const std::int64_t m : {1024, 4096, 12288})
-      for (const std::int64_t k : {2048, 8192}) {
+      for (const std::int64_t k : {256, 2048, 8192}) {
         const MatrixSize size{m, 8192, k};
         const GemmKernel& kernel = *scenarios::own_kernel_of(source);
         const double fitted_us = governed_gemm_us(machine, size, DataType::bf16, kernel, machine.condition.condition,

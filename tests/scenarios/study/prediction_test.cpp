@@ -90,6 +90,25 @@ TEST(Predict, ManyChunksHaveBandsOfTheirOwnWhereTheProfileDoes) {
   EXPECT_NEAR(width(8, {few}), 0.1, 1e-9);
 }
 
+TEST(Predict, GemmsByKernelsThatNoTableHasHaveBandsOfTheirOwnWhereTheProfileDoes) {
+  Machine machine = h200();
+  const ErrorBand tabled{"gemm", 0, -0.1, 0.1, {}}, untabled{"untabled_gemm", 0, -0.3, 0.3, {}};
+  const auto width = [&](std::int64_t k, GemmSource kernel, std::vector<ErrorBand> errors) {
+    machine.errors = std::move(errors);
+    const Case gemm{.id = "a",
+                    .gpus = 1,
+                    .workload = GemmWorkload{4096, 4096, k},
+                    .schedule = {Serial{.gemm = kernel}},
+                    .measured = {}};
+    const Prediction prediction = predict(gemm, machine, simulator());
+    return prediction.high_us / prediction.time_us - 1;
+  };
+  EXPECT_NEAR(width(4096, GemmSource::library, {tabled, untabled}), 0.1, 1e-9);
+  EXPECT_NEAR(width(4096, GemmSource::own_256, {tabled, untabled}), 0.3, 1e-9);
+  EXPECT_NEAR(width(4100, GemmSource::library, {tabled, untabled}), 0.3, 1e-9);
+  EXPECT_NEAR(width(4100, GemmSource::library, {tabled}), 0.1, 1e-9);
+}
+
 TEST(Predict, SearchedValuesAreFilledIn) {
   const PairWorkload pair{PairOp::gemm_all_reduce, 8192, 8192, 3584};
   const Prediction found =
