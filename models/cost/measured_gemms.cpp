@@ -16,8 +16,9 @@ namespace {
 /// 0.7, GEMMs alone with 0.65 to 1. For others, which the formulas meet less well, it makes no difference there, so
 /// that all of it holds.
 constexpr double holds = 0.65;
-constexpr double largest_factor = 1.5;  ///< hardly any measured GEMM is farther off
-constexpr double most_doublings = 6;    ///< between two times beyond which the shorter one does not matter
+/// Hardly any measured GEMM is farther off.
+constexpr double largest_factor = 1.5, largest_untabled_factor = 3;
+constexpr double most_doublings = 6;  ///< between two times beyond which the shorter one does not matter
 constexpr double hardly_any_time_us = 0.01;
 constexpr std::int64_t accelerator_elements = 8;  ///< of bf16, that rows have to begin at
 
@@ -33,7 +34,7 @@ double fill(std::int64_t elements, std::int64_t tiles, std::int64_t of_tile) {
   return logarithm(elements) - logarithm(tiles * of_tile);
 }
 
-double within_bounds(double logarithm) { return std::clamp(std::exp(logarithm), 1 / largest_factor, largest_factor); }
+double within(double largest, double logarithm) { return std::clamp(std::exp(logarithm), 1 / largest, largest); }
 
 }  // namespace
 
@@ -99,12 +100,13 @@ GemmFactors factors_of(const Machine& machine, const MatrixSize& size, const Gem
   if (is_untabled(size, kernel, dtype)) {
     if (machine.untabled_weights.empty()) return {};
     const UntabledFeatures features = untabled_features(machine, size, kernel, by_formula);
-    return {.time = within_bounds(network_output<untabled_network>(machine.untabled_weights, features))};
+    return {.time =
+                within(largest_untabled_factor, network_output<untabled_network>(machine.untabled_weights, features))};
   }
   if (machine.time_weights.empty() && machine.energy_weights.empty()) return {};
   const GemmFeatures features = gemm_features(machine, size, kernel, by_formula);
-  return {within_bounds(holds * network_output<time_network>(machine.time_weights, features)),
-          within_bounds(holds * network_output<energy_network>(machine.energy_weights, features))};
+  return {within(largest_factor, holds * network_output<time_network>(machine.time_weights, features)),
+          within(largest_factor, holds * network_output<energy_network>(machine.energy_weights, features))};
 }
 
 }  // namespace

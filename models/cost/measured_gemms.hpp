@@ -29,9 +29,9 @@ UntabledFeatures untabled_features(const Machine& machine, const MatrixSize& siz
                                    const TileOfWave& tile);
 bool is_untabled(const MatrixSize& size, const GemmKernel& kernel, DataType dtype);
 
-/// By machine.time_weights and energy_weights, of which two thirds hold for a GEMM that is not repeated alone, and the
-/// times of kernels that no table has by untabled_weights; each from 0.67 to 1.5, and 1 where the machine has none or
-/// the type is not bf16.
+/// By machine.time_weights and energy_weights, of which two thirds hold for a GEMM that is not repeated alone, from
+/// 0.67 to 1.5; the times of kernels that no table has by untabled_weights, from 0.33 to 3. 1 where the machine has
+/// none or the type is not bf16.
 GemmFactors measured_factors(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype);
 
 struct KnownGemm {

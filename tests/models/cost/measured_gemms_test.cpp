@@ -94,6 +94,8 @@ TEST(MeasuredFactors, AreNeverFarFromTheFormula) {
   const GemmFactors factors = measured_factors(one, size, kernel, DataType::bf16);
   EXPECT_NEAR(factors.time, 1.5, 1e-6);
   EXPECT_NEAR(factors.energy, 1 / 1.5, 1e-9);
+  one.untabled_weights = always(untabled_network, -5);
+  EXPECT_NEAR(measured_factors(one, size, own_kernels.front(), DataType::bf16).time, 1.0 / 3, 1e-9);
 }
 
 TEST(KnownGemms, AreWhatIsSaidOfEach) {
