@@ -170,8 +170,12 @@ class Fit {
     std::ranges::copy_if(more, std::back_inserter(own), [](const auto& one) { return one.own_kernel.has_value(); });
     if (input_.own_gemms.empty()) source = std::to_string(own.size()) + " GEMMs of our own kernels, their clocks read";
     const auto& library = input_.beside_own_gemms.empty() ? input_.gemms : input_.beside_own_gemms;
-    adopt(fitting::fit_own_gemms(machine_, own, library), source);
-    has_new_own_numbers_ = own.size() >= fitting::enough_to_tell;
+    std::vector<fitting::FittedNumber> found = fitting::fit_own_gemms(machine_, own, library);
+    // A few of a machine like the base tell less of their times than the base's numbers and the weights that belong to
+    // them do.
+    if (!machine_.untabled_weights.empty() && own.size() < fitting::fewest_further_gemms)
+      std::erase_if(found, [](const fitting::FittedNumber& one) { return one.key != "own_energy"; });
+    adopt(found, source);
   }
 
   void fit_unaligned_gemms(const std::vector<fitting::GemmObservation>& more) {
@@ -226,12 +230,12 @@ class Fit {
     std::string source = std::to_string(more.size()) + " GEMMs whose times and clocks were measured";
     if (!input_.gemms.empty()) source += ", and " + source_text(input_.gemm_provenance, "GEMMs alone");
     const bool has_new_numbers = !input_.gemms.empty();
-    adopt_weights("time_weights", machine_.time_weights, fitting::fit_time_weights(machine_, all), "times", source,
-                  has_new_numbers);
+    const fitting::MeasuredGemmWeights of_times = fitting::fit_time_weights(machine_, all);
+    adopt_weights("time_weights", machine_.time_weights, of_times, "times", source, has_new_numbers);
     adopt_weights("energy_weights", machine_.energy_weights, fitting::fit_energy_weights(machine_, all), "powers",
                   source, has_new_numbers);
     adopt_weights("untabled_weights", machine_.untabled_weights, fitting::fit_untabled_weights(machine_, all), "times",
-                  source, has_new_numbers || has_new_own_numbers_);
+                  source, has_new_numbers && of_times.gemms == 0);  // of so few that they may be far off
   }
 
   void adopt_weights(const std::string& key, NetworkWeights& weights, const fitting::MeasuredGemmWeights& found,
@@ -366,7 +370,6 @@ class Fit {
   ordered_json profile_;
   Machine machine_;
   CalibrationInput input_;
-  bool has_new_own_numbers_ = false;
   std::string table_file_, table_text_;
   std::vector<ProfileChange> changes_;
 };

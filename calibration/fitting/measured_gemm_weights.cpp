@@ -20,7 +20,7 @@
 namespace weft::calibration::fitting {
 namespace {
 
-constexpr std::size_t fewest_gemms = 1000, fewest_further_gemms = 300, one_aside_of = 10;
+constexpr std::size_t fewest_gemms = 1000, one_aside_of = 10;
 constexpr double usual_distance_of_time = 0.02, usual_distance_of_power = 0.03;
 
 LoneGemm predicted(const Machine& machine, const GemmObservation& one, const GemmKernel& kernel) {

@@ -8,6 +8,9 @@
 
 namespace weft::calibration::fitting {
 
+/// Fewer than these teach a network nothing that has learned already.
+inline constexpr std::size_t fewest_further_gemms = 300;
+
 struct MeasuredGemmWeights {
   NetworkWeights weights;               ///< of measured_factors(); the machine's own where too few GEMMs tell better
   double error = 0, formula_error = 0;  ///< mean distance of predicted / measured from 1 of those kept aside, with the

@@ -50,6 +50,19 @@ TEST_F(CalibratedFrom, AProfileWithATableHasOneThatBearsItsChecksum) {
   EXPECT_THAT(profile.table_text, HasSubstr("kernel 64x128x64 1x1 4 1\n512 256:1024\n"));
 }
 
+// A few hundred GEMMs of the library teach the networks; our own, of which there are few, say no more than the base.
+TEST_F(CalibratedFrom, FewOfOurOwnGemmsTheBasesNumbersAndWeightsOfThemStay) {
+  const std::string folder = tests::source_folder() + "/calibration/measurements/";
+  const CalibrationEvidence evidence{.fitted = read_measured_files({folder + "load-2026-11-22/h200_gemm.jsonl.gz",
+                                                                    folder + "gemms-2026-11-23/h200_own.jsonl.gz"})};
+  const json now = json::parse(calibrated("h200x8-nvswitch", evidence).text).at("gemm");
+  const json before = read_json_file(machine_path("h200x8-nvswitch")).at("gemm");
+  EXPECT_EQ(now.at("own_efficiency"), before.at("own_efficiency"));
+  EXPECT_NE(now.at("own_energy"), before.at("own_energy"));
+  EXPECT_NE(now.at("kernels").at("time_weights"), before.at("kernels").at("time_weights"));
+  EXPECT_EQ(now.at("kernels").at("untabled_weights"), before.at("kernels").at("untabled_weights"));
+}
+
 TEST_F(CalibratedFrom, AProfileThatListsCandidatesListsThemStill) {
   const CalibratedProfile profile = calibrated("a800x8-nvlink-pairs", some_gemms());
   EXPECT_EQ(profile.table_file, "");
