@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <iterator>
 
 #include "models/base/input_error.hpp"
@@ -154,19 +155,43 @@ MeasuredCounts counts_around(const Curves& curves, CollectiveKind kind, int gpus
   return counts;
 }
 
+Reading scaled(Reading reading, double scale) {
+  for (double* time_us : {&reading.kernel_us, &reading.latency_us, &reading.alone_us}) *time_us *= scale;
+  return reading;
+}
+
+/// The nearest count, the fewer one of two, that has curves with a limit of CTAs; 0: none.
+int count_with_limits(const Curves& curves, CollectiveKind kind, int gpus) {
+  int nearest = 0;
+  for (const CollectiveCurve& curve : curves) {
+    if (curve.kind != kind || curve.max_ctas == 0) continue;
+    const int farther = nearest == 0 ? gpus + curve.gpus : std::abs(nearest - gpus);
+    if (std::abs(curve.gpus - gpus) < farther || (std::abs(curve.gpus - gpus) == farther && curve.gpus < nearest))
+      nearest = curve.gpus;
+  }
+  return nearest;
+}
+
 /// Linear between measured GPU counts, of which there is one; beyond them the nearest count's time for the same bytes
-/// through each port.
+/// through each port. A count that was measured by default only is as many times as slow with few CTAs as the nearest
+/// one that tells.
 Reading read_any(const Curves& curves, CollectiveKind kind, int gpus, double bytes, int max_ctas) {
-  const auto at = [&](int count) {
+  const auto at = [&](int count, int ctas) {
     const double same_port_bytes = bytes * bytes_out(CollectiveAlgorithm::ring, kind, gpus, 1) /
                                    bytes_out(CollectiveAlgorithm::ring, kind, count, 1);
-    return read_limited(curves_of(curves, kind, count), count == gpus ? bytes : same_port_bytes, max_ctas);
+    return read_limited(curves_of(curves, kind, count), count == gpus ? bytes : same_port_bytes, ctas);
   };
-  if (has_curve(curves, kind, gpus)) return at(gpus);
+  if (has_curve(curves, kind, gpus)) {
+    const int tells = count_with_limits(curves, kind, gpus);
+    if (max_ctas == 0 || tells == 0 || tells == gpus) return at(gpus, max_ctas);
+    Reading reading = scaled(at(gpus, 0), at(tells, max_ctas).kernel_us / at(tells, 0).kernel_us);
+    reading.ctas = std::min(reading.ctas, static_cast<double>(max_ctas));
+    return reading;
+  }
   const auto [fewer, more] = counts_around(curves, kind, gpus);
-  if (fewer == 0) return at(more);
-  if (more == 0) return at(fewer);
-  return between(at(fewer), at(more), line(gpus, fewer, 0, more, 1));
+  if (fewer == 0) return at(more, max_ctas);
+  if (more == 0) return at(fewer, max_ctas);
+  return between(at(fewer, max_ctas), at(more, max_ctas), line(gpus, fewer, 0, more, 1));
 }
 
 /// The library's time is from call to call; its kernel is shorter by the gap between two.
@@ -176,29 +201,21 @@ Reading as_reading(const LibraryTime& time, const Machine& machine) {
   return {latency_us + time.transfer_us, latency_us, time.time_us(), double(time.channels), 1};
 }
 
-Reading scaled(Reading reading, double scale) {
-  for (double* time_us : {&reading.kernel_us, &reading.latency_us, &reading.alone_us}) *time_us *= scale;
-  return reading;
-}
-
-/// Of a count with a curve; the model says how it goes on below its smallest size, and how fast fewer channels are
-/// than were measured.
+/// Of a count with a curve; the model says how it goes on below its smallest size, and how long fewer channels take
+/// than were measured, at least, by whatever protocol the library has for them.
 Reading read_with_model(const Machine& machine, CollectiveKind kind, int gpus, double bytes, int max_ctas) {
-  const LibraryTime model = library_time(machine, kind, gpus, bytes, max_ctas);
+  const auto model_us = [&](double size, int ctas) { return library_time(machine, kind, gpus, size, ctas).time_us(); };
   const auto read_curve = [&](const CollectiveCurve& curve) {
     const auto smallest = static_cast<double>(curve.points.front().bytes);
     Reading reading = read(curve, std::max(bytes, smallest));
     if (bytes >= smallest) return reading;
-    const auto model_us = [&](double size) {
-      return library_time(machine, kind, gpus, size, curve.max_ctas).time_us();
-    };
-    const double scale = model_us(bytes) / model_us(smallest);
-    return scaled(reading, scale);
+    return scaled(reading, model_us(bytes, curve.max_ctas) / model_us(smallest, curve.max_ctas));
   };
   const auto read_fewer = [&](const CollectiveCurve& above) {
     Reading reading = read_curve(above);
     if (max_ctas >= reading.ctas) return reading;
-    const double longer_us = std::max(0.0, model.transfer_us - (reading.kernel_us - reading.latency_us));
+    const Reading by_model = as_reading(library_time(machine, kind, gpus, bytes, max_ctas), machine);
+    const double longer_us = std::max(0.0, by_model.kernel_us - reading.kernel_us);
     reading.kernel_us += longer_us;
     reading.alone_us += longer_us;
     reading.ctas = max_ctas;

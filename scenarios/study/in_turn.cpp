@@ -20,27 +20,54 @@ struct LineOfCase {
   nlohmann::json json;
 };
 
+struct Turn {
+  Case* one;
+  Schedule schedule;
+};
+
+std::vector<Schedule> schedules_of(const std::vector<Turn>& turns) {
+  std::vector<Schedule> schedules;
+  for (const Turn& turn : turns) schedules.push_back(turn.schedule);
+  return schedules;
+}
+
+/// Those that say by themselves why they cannot be simulated take no turn.
+double clock_of_those_that_run_MHz(std::vector<Turn>& turns, const Machine& machine, const MixClock& clock_of_mix_MHz) {
+  try {
+    return clock_of_mix_MHz(schedules_of(turns), machine);
+  } catch (const InputError&) {
+    const auto fails = [&](const Turn& turn) {
+      try {
+        clock_of_mix_MHz({turn.schedule}, machine);
+        return false;
+      } catch (const InputError&) {
+        return true;
+      }
+    };
+    if (std::erase_if(turns, fails) == 0) throw;
+    return turns.empty() ? 0 : clock_of_mix_MHz(schedules_of(turns), machine);
+  }
+}
+
 }  // namespace
 
 std::vector<Case> in_turn(std::vector<Case> mix, const Machine& machine, Executor& executor,
                           const MixClock& clock_of_mix_MHz) {
-  std::vector<Case*> done;
-  std::vector<Schedule> schedules;
+  std::vector<Turn> turns;
   for (Case& one : mix) {
     try {
       require_gpus(one.gpus, machine);
       Closed closed = close_case(one, machine, executor);
       one = std::move(closed.request);
-      schedules.push_back(std::move(closed.schedule));
-      done.push_back(&one);
+      turns.push_back({&one, std::move(closed.schedule)});
     } catch (const InputError&) {
     }
   }
-  if (done.empty()) return mix;
+  if (turns.empty()) return mix;
   Machine of_mix = machine;
-  of_mix.condition.memsets = done.front()->condition.memsets;
-  const double clock_MHz = clock_of_mix_MHz(schedules, of_mix);
-  for (Case* one : done) one->condition.fixed_clock_MHz = clock_MHz, one->condition.is_of_mix = true;
+  of_mix.condition.memsets = turns.front().one->condition.memsets;
+  const double clock_MHz = clock_of_those_that_run_MHz(turns, of_mix, clock_of_mix_MHz);
+  for (const Turn& turn : turns) turn.one->condition.fixed_clock_MHz = clock_MHz, turn.one->condition.is_of_mix = true;
   return mix;
 }
 

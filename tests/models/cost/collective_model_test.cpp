@@ -135,7 +135,7 @@ TEST(TimeCollective, GoesOnBelowTheCurveInTheProportionOfTheModel) {
 TEST(TimeCollective, OfFewerCtasThanTheCurveIsBoundByTheirRate) {
   const CollectiveTiming timing = time_collective(machine_with_curve(), all_gather, 4, 6'000'000, 2);
   EXPECT_EQ(timing.ctas, 2);
-  EXPECT_DOUBLE_EQ(kernel_us(timing), 20 + 112.5);
+  EXPECT_DOUBLE_EQ(kernel_us(timing), 10 + 3 + 112.5 - 2);  // the model's, without the gap between graphs
   EXPECT_DOUBLE_EQ(kernel_us(time_collective(machine_with_curve(), all_gather, 4, 6'000'000, 6)), 70);
 }
 
@@ -145,6 +145,36 @@ TEST(TimeCollective, OfFewerCtasIsNoFasterBelowTheCurve) {
   };
   EXPECT_GE(time_us(1), time_us(0));
   EXPECT_LT(time_us(1), time_us(0) + 1);
+}
+
+TEST(TimeCollective, OfMoreBytesOrFewerCtasIsNoFasterWhereTheLibraryChangesItsProtocol) {
+  Machine machine = machine_with_curve();
+  CollectiveProtocol quick = machine.collective_protocols.front();
+  quick.name = "quick", quick.channel_GBps = 10, quick.base_us = 4;
+  machine.collective_protocols.push_back(quick);
+  const auto time_us = [&](Bytes bytes, int max_ctas) {
+    return kernel_us(time_collective(machine, all_gather, 4, bytes, max_ctas));
+  };
+  for (Bytes bytes = 10'000; bytes < 4'000'000; bytes += bytes / 20) {
+    EXPECT_GE(time_us(bytes + bytes / 20, 1), time_us(bytes, 1)) << bytes;
+    EXPECT_GE(time_us(bytes, 1), time_us(bytes, 2)) << bytes;
+    EXPECT_GE(time_us(bytes, 2), time_us(bytes, 0)) << bytes;
+  }
+}
+
+TEST(TimeCollective, OfACountMeasuredByDefaultIsAsMuchSlowerWithFewCtasAsTheNearestThatTells) {
+  Machine machine = machine_with_curve();
+  machine.collective_protocols.clear();
+  CollectiveCurve few = machine.collectives.front(), of_eight = few;
+  few.max_ctas = few.ctas = 2;
+  for (CurvePoint& point : few.points) point.kernel_us *= 3, point.alone_us *= 3;
+  of_eight.gpus = 8;
+  machine.collectives.insert(machine.collectives.end(), {few, of_eight});
+  for (const Bytes bytes : {500'000, 2'000'000, 8'000'000}) {
+    const auto of = [&](int max_ctas) { return time_collective(machine, all_gather, 8, bytes, max_ctas); };
+    EXPECT_NEAR(kernel_us(of(2)), 3 * kernel_us(of(0)), 1e-9);
+    EXPECT_EQ(of(2).ctas, 2);
+  }
 }
 
 /// 6 MB take 70 us with 8 CTAs, and 110 us with 4.

@@ -63,5 +63,14 @@ TEST_F(LinesInTurn, ThatCannotBeDoneStayAsTheyAre) {
   EXPECT_EQ(answered({impossible}).front(), impossible);
 }
 
+TEST_F(LinesInTurn, ThatNothingCanSimulateLeaveTheTurnsOfOthersAsTheyAre) {
+  const std::string on_unknown_kernels = R"({"id": "u", "gpus": 4, "schedule": {"collectives": "multimem"},
+      "workload": {"op": "gemm+all_reduce", "m": 8192, "n": 8192, "k": 8192}})";
+  const std::vector<std::string> lines = answered({serial, on_unknown_kernels, chunks});
+  EXPECT_EQ(lines[1], on_unknown_kernels);
+  EXPECT_EQ(lines[0], answered({serial, chunks}).front());
+  EXPECT_EQ(answered({on_unknown_kernels}).front(), on_unknown_kernels);
+}
+
 }  // namespace in_turn_test
 }  // namespace weft::scenarios::study
