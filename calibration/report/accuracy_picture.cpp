@@ -83,13 +83,15 @@ class Picture {
     for (const auto& [name, comparisons] : families) {
       const Colour& colour = palette[family++ % std::size(palette)];
       const std::string label = name + " (" + std::to_string(comparisons.size()) + ")";
-      drawing_.add_dot(x + 4, 37, colour, name);
       drawing_.add_text(x + 12, 41, label);
+      drawing_.begin_dots(colour);
+      drawing_.add_dot(x + 4, 37, name);
       x += 12 + text_width(label) + 12;
       for (const evidence::Comparison& one : comparisons)
-        drawing_.add_dot(times_.place_of(one.measured.time_us), quotients_.place_of(1 + one.error()), colour,
+        drawing_.add_dot(times_.place_of(one.measured.time_us), quotients_.place_of(1 + one.error()),
                          describe(one.measured.request.workload) + ", " + describe(one.measured.request.schedule) +
                              ", " + evidence::gpus_name(one) + ": " + signed_percent(one.error()));
+      drawing_.end_dots();
     }
   }
 

@@ -44,10 +44,14 @@ void Svg::add_box(double x, double y, double width, double height, const Colour&
            << "\"><title>" << escaped(title) << "</title></rect>\n";
 }
 
-void Svg::add_dot(double x, double y, const Colour& colour, const std::string& title) {
+void Svg::begin_dots(const Colour& colour) { drawing_ << "<g fill=\"" << colour.edge << "\">\n"; }
+
+void Svg::add_dot(double x, double y, const std::string& title) {
   drawing_ << "<circle cx=\"" << fixed(x, 1) << "\" cy=\"" << fixed(y, 1) << "\" r=\"" << fixed(dot_radius, 1)
-           << R"(" fill=")" << colour.edge << "\"><title>" << escaped(title) << "</title></circle>\n";
+           << "\"><title>" << escaped(title) << "</title></circle>\n";
 }
+
+void Svg::end_dots() { drawing_ << "</g>\n"; }
 
 std::string Svg::document(double width, double height) const {
   const std::string full_height = fixed(height, 0), full_width = fixed(width, 0);

@@ -28,7 +28,10 @@ class Svg {
   void add_line(double x1, double y1, double x2, double y2, const std::string& attributes);
   /// `title` is shown under the pointer.
   void add_box(double x, double y, double width, double height, const Colour& colour, const std::string& title);
-  void add_dot(double x, double y, const Colour& colour, const std::string& title);
+  /// Dots stand between these two, all of one colour.
+  void begin_dots(const Colour& colour);
+  void add_dot(double x, double y, const std::string& title);
+  void end_dots();
 
   std::string document(double width, double height) const;
 
