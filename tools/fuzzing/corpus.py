@@ -133,18 +133,18 @@ class Corpus:
         made = []
         for name, count, stride in [
             ("rulers-2026-11-21/weft.jsonl", 7, 1),
-            ("steady-2026-11-21/gemm.jsonl", 12, 3),
-            ("h200x4-2026-11-21/gemm.jsonl", 24, 9),
+            ("steady-2026-11-21/gemm.jsonl.gz", 12, 3),
+            ("h200x4-2026-11-21/gemm.jsonl.gz", 24, 9),
             ("steady-2026-11-21/pairs.jsonl.gz", 8, 9),
-            ("attention-2026-11-21/layers.jsonl", 6, 7),
-            ("load-2026-11-22/h100_priority_short.jsonl", 8, 5),
+            ("attention-2026-11-21/layers.jsonl.gz", 6, 7),
+            ("load-2026-11-22/h100_priority_short.jsonl.gz", 8, 5),
             ("validation-2026-11-21/validation_2gpu.jsonl.gz", 12, 57),
             ("h200x4-2026-11-21/collectives_2gpu.jsonl.gz", 12, 23),
         ]:
             lines = lines_of(self.root / MEASUREMENTS / name, count, stride)
             made.append(("\n".join(lines).encode() + b"\n", b""))
-        for name, ending in (("h200x4-2026-11-21/gemm", "jsonl"), ("h200x4-2026-11-21/pairs_2gpu", "jsonl.gz")):
-            lines = lines_of(self.root / MEASUREMENTS / f"{name}.{ending}", 9)
+        for name in ("h200x4-2026-11-21/gemm", "h200x4-2026-11-21/pairs_2gpu"):
+            lines = lines_of(self.root / MEASUREMENTS / f"{name}.jsonl.gz", 9)
             kernels = [
                 line
                 for line in lines_of(self.root / MEASUREMENTS / f"{name}.kernels.gz", 10_000)

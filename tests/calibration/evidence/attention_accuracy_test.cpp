@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "calibration/evidence/json_lines.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "sim/simulated_executor.hpp"
@@ -34,12 +34,12 @@ Schedule alone(std::int64_t tokens, int heads, int kv_heads, int head_dim, std::
 }
 
 TEST(AttentionAccuracy, StaysCloseToWhatWasMeasured) {
-  std::ifstream lines(tests::source_folder() + "/calibration/measurements/attention-2026-11-21/attention.jsonl");
-  ASSERT_TRUE(lines);
+  const auto lines =
+      open_lines(tests::source_folder() + "/calibration/measurements/attention-2026-11-21/attention.jsonl.gz", "times");
   Machine machine = read_machine(machine_path("h200x8-nvswitch"));
   machine.condition.condition = Condition::after_pause;  // as these were measured
   std::vector<double> all, long_ones;
-  for (std::string line; std::getline(lines, line);) {
+  for (std::string line; std::getline(*lines, line);) {
     const auto measured = nlohmann::json::parse(line);
     if (measured.value("op", "") != "attention") continue;
     const Schedule schedule = alone(measured.at("tokens"), measured.at("heads"), measured.at("kv_heads"),

@@ -14,7 +14,7 @@ namespace weft::tests {
 namespace calibrate_command_test {
 
 const std::string measurements = tests::source_folder() + "/calibration/measurements/";
-const std::string one_server = measurements + "h200x4-2026-11-21/gemm.jsonl",
+const std::string one_server = measurements + "h200x4-2026-11-21/gemm.jsonl.gz",
                   another = measurements + "calibration-2026-11-21/gemm_again.jsonl.gz";
 
 nlohmann::json errors_of(const std::string& files, const TemporaryFolder& folder) {
