@@ -259,7 +259,7 @@ KernelLaunch staying_attention_launch(const LaunchSite& site, const StayingTiles
   launch.work.ctas = static_cast<int>(ctas);
   launch.work.tile_us = std::max(shared_us / static_cast<double>(waves), shortest_us);
   launch.work.tail_us = tiles.on_ctas_us(ctas) - shared_us;
-  launch.work.epilogue_us = site.machine.other_kernels.overhead_us;
+  launch.work.epilogue_us = tiles.once_us;
   return launch;
 }
 
@@ -465,6 +465,8 @@ KernelLaunch attention_launch(const Attention& attention, const LaunchSite& site
   launch.limit = is_slowed_by_cache ? Limit::hbm : Limit::compute;
   if (site.with_detail) launch.detail = std::to_string(timing.ctas) + " CTAs";
   launch.work = attention_work(site, timing.ctas);
+  launch.work.setup_us = timing.setup_us;
+  launch.work.start_us = timing.start_us;
   launch.work.tile_us = timing.cta_us;
   launch.work.tail_us = timing.tail_us;
   launch.work.epilogue_us = timing.once_us;

@@ -135,6 +135,12 @@ bool StreamOrder::takes_chain(OperationId id, OperationId other, OperationId bef
   return by_library_[other] && !by_library_[id];
 }
 
+/// The nodes that the library adds behind its kernel come first.
+bool StreamOrder::is_behind_collective(OperationId id, const StreamEdge& edge) const {
+  const auto stream = [&](OperationId one) { return schedule_.operations[one].stream; };
+  return by_library_[edge.operation] && stream(edge.operation) == stream(id);
+}
+
 void StreamOrder::set_graph_gaps() {
   std::vector<OperationId> continues(edges_.size(), -1);  // the successor that continues each chain
   OperationId first_root = -1;
@@ -153,6 +159,7 @@ void StreamOrder::set_graph_gaps() {
       edge.gap = is_join                           ? timing_.join_gap
                  : continues[edge.operation] != id ? gap_of_fork(id, continues[edge.operation])
                  : by_library_[id]                 ? timing_.collective_gap
+                 : is_behind_collective(id, edge)  ? timing_.after_collective_gap
                                                    : timing_.kernel_gap;
   }
   set_copy_gaps();

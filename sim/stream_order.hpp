@@ -16,8 +16,9 @@ namespace weft::sim {
 /// another one goes behind the GEMM. Where branches share a queue, a collective that follows another one of the library
 /// continues its chain, and who waits for that one, too, comes after it.
 struct StreamTiming {
-  Picoseconds kernel_gap;      ///< end of an operation to the start of one that waits for it alone
-  Picoseconds collective_gap;  ///< the same where that one is a collective of the library
+  Picoseconds kernel_gap;            ///< end of an operation to the start of one that waits for it alone
+  Picoseconds collective_gap;        ///< the same where that one is a collective of the library
+  Picoseconds after_collective_gap;  ///< end of such a collective to the start of a kernel behind it on its stream
   Picoseconds join_gap;  ///< last end to the start of an operation that waits for several, as joins_branches() says
   Picoseconds fork_gap;  ///< end to the start of a collective of the library that does not continue the chain
   Picoseconds behind_gemm_gap;        ///< the same for a collective that is no more urgent than a GEMM on the chain
@@ -79,6 +80,7 @@ class StreamOrder {
  private:
   void find_edges();
   Picoseconds told_after(const StreamEdge& edge) const;
+  bool is_behind_collective(OperationId id, const StreamEdge& edge) const;
   bool takes_chain(OperationId id, OperationId other, OperationId before) const;
   void set_graph_gaps();
   bool brings_nodes(OperationId id) const;

@@ -99,6 +99,8 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
   const bool graph = schedule.launch == Launch::graph;
   timing.kernel_gap = from_us(graph ? latencies.kernel_gap_us : latencies.eager_gap_us);
   timing.collective_gap = from_us(graph ? latencies.collective_gap_us : latencies.eager_gap_us);
+  const double after_collective_us = std::max(latencies.after_collective_gap_us, latencies.kernel_gap_us);
+  timing.after_collective_gap = from_us(graph ? after_collective_us : latencies.eager_gap_us);
   timing.join_gap = from_us(graph ? latencies.join_gap_us : latencies.eager_event_us);
   timing.fork_gap = from_us(graph ? latencies.fork_gap_us : latencies.eager_event_us);
   timing.behind_gemm_gap =

@@ -100,14 +100,15 @@ class Fit {
       : profile_(base.document), machine_(base.machine), input_(calibration_input(files)) {
     profile_["name"] = name;
     name_kernels(evidence, name);
-    if (!input_.gemms.empty()) fit_gemms();
+    if (tells_formulas()) fit_gemms();
     fit_own_gemms(evidence.gemm_times);
     fit_unaligned_gemms(evidence.gemm_times);
+    fit_fp8_energy(evidence.gemm_times);
     if (weights == Weights::found) weigh_gemms(evidence.gemm_times);
     fit_layer_kernels();
     fit_peer_collectives();
     fit_fused_norms();
-    const bool has_none = machine_.kernel_weights.empty() && !input_.gemms.empty();
+    const bool has_none = machine_.kernel_weights.empty() && tells_formulas();
     if (weights == Weights::found && (evidence.library_answers || has_none)) weigh_kernels();
     if (!input_.collectives.empty()) build_curves();
     if (!input_.pairs.empty()) find_gaps();
@@ -162,6 +163,11 @@ class Fit {
     machine_ = fit.machine;
   }
 
+  /// GEMMs of fp8 alone say too little of what all GEMMs have in common.
+  bool tells_formulas() const {
+    return std::ranges::any_of(input_.gemms, [](const auto& one) { return one.dtype == DataType::bf16; });
+  }
+
   /// By what the library's were fitted to just before. What GPUs draw differs: those of the same files tell by how
   /// much.
   void fit_own_gemms(const std::vector<fitting::GemmObservation>& more) {
@@ -173,7 +179,7 @@ class Fit {
     std::vector<fitting::FittedNumber> found = fitting::fit_own_gemms(machine_, own, library);
     // A few of a machine like the base tell less of their times than the base's numbers and the weights that belong to
     // them do.
-    if (!machine_.untabled_weights.empty() && own.size() < fitting::fewest_further_gemms)
+    if (!machine_.gemm_networks.untabled.empty() && own.size() < fitting::fewest_further_gemms)
       std::erase_if(found, [](const fitting::FittedNumber& one) { return one.key != "own_energy"; });
     adopt(found, source);
   }
@@ -181,6 +187,12 @@ class Fit {
   void fit_unaligned_gemms(const std::vector<fitting::GemmObservation>& more) {
     adopt(fitting::fit_unaligned_gemms(machine_, more),
           "GEMMs of the library with rows that do not begin at 16 bytes, their clocks read");
+  }
+
+  void fit_fp8_energy(const std::vector<fitting::GemmObservation>& more) {
+    std::vector<fitting::GemmObservation> all = input_.gemms;
+    all.insert(all.end(), more.begin(), more.end());
+    if (const auto found = fitting::fit_fp8_energy(machine_, all)) adopt({*found}, "GEMMs of fp8 alone under load");
   }
 
   void fit_layer_kernels() {
@@ -229,13 +241,16 @@ class Fit {
     all.insert(all.end(), more.begin(), more.end());
     std::string source = std::to_string(more.size()) + " GEMMs whose times and clocks were measured";
     if (!input_.gemms.empty()) source += ", and " + source_text(input_.gemm_provenance, "GEMMs alone");
-    const bool has_new_numbers = !input_.gemms.empty();
+    const bool has_new_numbers = tells_formulas();
     const fitting::MeasuredGemmWeights of_times = fitting::fit_time_weights(machine_, all);
-    adopt_weights("time_weights", machine_.time_weights, of_times, "times", source, has_new_numbers);
-    adopt_weights("energy_weights", machine_.energy_weights, fitting::fit_energy_weights(machine_, all), "powers",
-                  source, has_new_numbers);
-    adopt_weights("untabled_weights", machine_.untabled_weights, fitting::fit_untabled_weights(machine_, all), "times",
-                  source, has_new_numbers && of_times.gemms == 0);  // of so few that they may be far off
+    MeasuredGemmNetworks& networks = machine_.gemm_networks;
+    adopt_weights("time_weights", networks.time, of_times, "times", source, has_new_numbers);
+    adopt_weights("energy_weights", networks.energy, fitting::fit_energy_weights(machine_, all), "powers", source,
+                  has_new_numbers);
+    const bool are_few = has_new_numbers && of_times.gemms == 0;  // so that they may be far off
+    adopt_weights("untabled_weights", networks.untabled, fitting::fit_untabled_weights(machine_, all), "times", source,
+                  are_few);
+    adopt_weights("fp8_weights", networks.fp8, fitting::fit_fp8_weights(machine_, all), "times", source, false);
   }
 
   void adopt_weights(const std::string& key, NetworkWeights& weights, const fitting::MeasuredGemmWeights& found,
@@ -393,9 +408,7 @@ std::vector<Comparison> unseen(const BaseProfile& base, const CalibrationEvidenc
     const bool is_fitted_to_all = others.empty() || others.size() == evidence.fitted.size();
     Machine machine = is_fitted_to_all ? all : Fit(base, others, evidence, name, Fit::Weights::as_before).machine();
     machine.kernel_weights = all.kernel_weights;
-    machine.time_weights = all.time_weights;
-    machine.energy_weights = all.energy_weights;
-    machine.untabled_weights = all.untabled_weights;
+    machine.gemm_networks = all.gemm_networks;
     std::size_t refused = 0;
     const Progress some_done = cases_done.next(cases.size());
     std::ranges::move(compare(in_their_mixes(std::move(cases), machine), machine, refused, {}, some_done),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "calibration/evidence/gemm_times.hpp"
 #include "calibration/gemm_choices.hpp"
@@ -106,27 +107,40 @@ void add_pair(CalibrationInput& input, const MeasuredCase& one, const scenarios:
   input.pair_provenance.add(one.conditions);
 }
 
+/// What a case took at the clock that was read: under load by the log, after a pause by the counters of its runs, and
+/// then the power that is read is not that of the kernel. None where no clock was read.
+struct TimeAtClock {
+  double time_us = 0;
+  fitting::ClockReading reading;
+};
+std::optional<TimeAtClock> time_at_clock(const MeasuredCase& one) {
+  const double max_clock_MHz = one.conditions.max_sm_clock_MHz;
+  if (max_clock_MHz == 0) return {};
+  if (one.condition == Condition::sustained) {
+    if (one.sm_clock_MHz == 0) return {};
+    return TimeAtClock{one.time_us, {one.sm_clock_MHz / max_clock_MHz, own_power_W(one)}};
+  }
+  if (one.repeat_clocks_MHz.empty()) return {};
+  return TimeAtClock{mean(one.repeats_us), {mean(one.repeat_clocks_MHz) / max_clock_MHz, 0}};
+}
+
 void add_gemm(CalibrationInput& input, const MeasuredCase& one, const scenarios::GemmWorkload& gemm, bool after_gemm) {
   fitting::GemmObservation observation{.size = {gemm.m, gemm.n, gemm.k},
                                        .dtype = gemm.dtype,
                                        .time_us = one.time_us,
                                        .condition = one.condition,
                                        .run = one.run};
+  const std::optional<TimeAtClock> at_clock = time_at_clock(one);
+  if (at_clock) {
+    observation.time_us = at_clock->time_us;
+    observation.reading = at_clock->reading;
+  }
   if (one.condition == Condition::sustained) {
-    if (one.sm_clock_MHz == 0 || one.conditions.max_sm_clock_MHz == 0) return;
-    observation.reading = {one.sm_clock_MHz / one.conditions.max_sm_clock_MHz, own_power_W(one)};
-    input.gemms.push_back(observation);
+    if (at_clock) input.gemms.push_back(observation);
     return;
   }
   observation.after_gemm = after_gemm;
-  if (!one.repeat_clocks_MHz.empty() && one.conditions.max_sm_clock_MHz > 0) {
-    observation.time_us = mean(one.repeats_us);
-    observation.kernels_us = kernels_us(one.kernels);
-    observation.reading = {mean(one.repeat_clocks_MHz) / one.conditions.max_sm_clock_MHz, 0};
-    input.gemms.push_back(observation);
-    return;
-  }
-  if (one.repeats_us.size() < runs_to_settle) {
+  if (at_clock || one.repeats_us.size() < runs_to_settle) {
     observation.kernels_us = kernels_us(one.kernels);
     input.gemms.push_back(observation);
     return;
@@ -140,16 +154,12 @@ void add_gemm(CalibrationInput& input, const MeasuredCase& one, const scenarios:
 
 void add_own_gemm(CalibrationInput& input, const MeasuredCase& one, const scenarios::GemmWorkload& gemm,
                   const GemmKernel& kernel) {
-  const bool is_sustained = one.condition == Condition::sustained;
-  const double clock_MHz = is_sustained                    ? one.sm_clock_MHz
-                           : one.repeat_clocks_MHz.empty() ? 0
-                                                           : mean(one.repeat_clocks_MHz);
-  if (clock_MHz == 0 || one.conditions.max_sm_clock_MHz == 0) return;
+  const std::optional<TimeAtClock> at_clock = time_at_clock(one);
+  if (!at_clock) return;
   input.own_gemms.push_back({.size = {gemm.m, gemm.n, gemm.k},
                              .dtype = gemm.dtype,
-                             .time_us = is_sustained ? one.time_us : mean(one.repeats_us),
-                             .reading = fitting::ClockReading{clock_MHz / one.conditions.max_sm_clock_MHz,
-                                                              is_sustained ? own_power_W(one) : 0},
+                             .time_us = at_clock->time_us,
+                             .reading = at_clock->reading,
                              .condition = one.condition,
                              .run = one.run,
                              .own_kernel = kernel});
@@ -157,9 +167,10 @@ void add_own_gemm(CalibrationInput& input, const MeasuredCase& one, const scenar
 }
 
 void add_layer_kernel(CalibrationInput& input, const MeasuredCase& one) {
-  if (one.condition != Condition::sustained || one.sm_clock_MHz == 0 || one.conditions.max_sm_clock_MHz == 0) return;
-  input.layer_kernels.push_back(
-      {one.request, one.time_us, own_power_W(one), one.sm_clock_MHz / one.conditions.max_sm_clock_MHz});
+  const std::optional<TimeAtClock> at_clock = time_at_clock(one);
+  if (!at_clock) return;
+  const auto& [clock_share, power_W] = at_clock->reading;
+  input.layer_kernels.push_back({one.request, at_clock->time_us, power_W, clock_share});
   input.layer_kernel_provenance.add(one.conditions);
 }
 
@@ -239,6 +250,11 @@ std::string joined(const std::set<std::string>& words) {
   return text;
 }
 
+/// Of more than two the first and the last.
+std::string joined_days(const std::set<std::string>& days) {
+  return days.size() <= 2 ? joined(days) : *days.begin() + " to " + *days.rbegin();
+}
+
 }  // namespace
 
 void Provenance::add(const calibration::Conditions& conditions) {
@@ -250,8 +266,8 @@ void Provenance::add(const calibration::Conditions& conditions) {
 }
 
 std::string source_text(const Provenance& provenance, const std::string& probe) {
-  return "measured " + joined(provenance.days) + ": " + probe + ", " + std::to_string(provenance.cases) + " cases, " +
-         joined(provenance.gpus) + ", driver " + joined(provenance.drivers) + ", NCCL " +
+  return "measured " + joined_days(provenance.days) + ": " + probe + ", " + std::to_string(provenance.cases) +
+         " cases, " + joined(provenance.gpus) + ", driver " + joined(provenance.drivers) + ", NCCL " +
          joined(provenance.nccl_versions);
 }
 

@@ -27,6 +27,7 @@ namespace {
 /// With the sections that a profile may leave out.
 Machine machine_of_all_sections() {
   Machine machine;
+  machine.own_attention.emplace();
   machine.reordering.emplace();
   machine.direct_collectives.emplace().two_shot.emplace();
   machine.fused_norm_kernel.emplace().peer.emplace();

@@ -20,18 +20,33 @@ using fitting::FittedNumber, fitting::Number;
 using scenarios::AttentionKernelWorkload, scenarios::RowKernel, scenarios::RowKernelWorkload;
 using Loads = std::vector<Load>;
 
-constexpr Number of_long_heads[] = {{"other_kernels", "own_attention_efficiency", 0.05, 1},
-                                    {"other_kernels", "own_attention_start", 0, 20}};
-constexpr Number of_short_heads[] = {{"other_kernels", "own_attention_efficiency_64", 0.05, 1},
-                                     {"other_kernels", "own_attention_start_64", 0, 20}};
+constexpr const char *heads_of_64 = "own_attention.heads_of_64", *heads_of_128 = "own_attention.heads_of_128",
+                     *own_attention = "own_attention";
+constexpr Number of_long_heads[] = {{heads_of_128, "efficiency", 0.05, 1}, {heads_of_128, "start", 0, 20}};
+constexpr Number of_short_heads[] = {{heads_of_64, "efficiency", 0.05, 1}, {heads_of_64, "start", 0, 20}};
+constexpr Number of_any_attention[] = {{heads_of_128, "efficiency", 0.05, 1},
+                                       {heads_of_128, "lone_efficiency", 0.05, 1},
+                                       {heads_of_128, "start", 0, 20},
+                                       {heads_of_128, "lone_start", 0, 20},
+                                       {heads_of_64, "efficiency", 0.05, 1},
+                                       {heads_of_64, "lone_efficiency", 0.05, 1},
+                                       {heads_of_64, "start", 0, 20},
+                                       {heads_of_64, "lone_start", 0, 20},
+                                       {own_attention, "once", 0, 20},
+                                       {own_attention, "full_start", 0, 20},
+                                       {own_attention, "merge", 0, 20},
+                                       {own_attention, "merged_split", 0, 5},
+                                       {own_attention, "merge_bandwidth", 100, 1e5}};
 constexpr Number of_norms[] = {{"other_kernels", "own_norm_share_per_sm", 1e-4, 1}};
 constexpr Number of_tiles[] = {{"reordering", "norm_tiles", 0, 1}},
                  of_sub_tiles[] = {{"reordering", "norm_sub_tiles", 0, 1}},
                  of_rows_of_tiles[] = {{"reordering", "norm_rows", 0, 1}};
 
+constexpr std::size_t enough_attentions = 300;  ///< to tell all of its numbers, with and without a cache
 constexpr std::int64_t longest_short_head = 64;
 constexpr double long_us = 30;  ///< whose power is that of the kernel and not of what lies between
 
+bool is_attention(const Load& load) { return std::holds_alternative<AttentionKernelWorkload>(load.request.workload); }
 /// Of prefills: decode is as fast as its cache comes from memory. Null for all others.
 const AttentionKernelWorkload* attention_of(const Load& load) {
   const auto* attention = std::get_if<AttentionKernelWorkload>(&load.request.workload);
@@ -83,11 +98,12 @@ std::vector<FittedNumber> fit_energy(Machine machine, const char* key, const Loa
   return {{"power", key, quantile(found, 0.5), spread / std::sqrt(static_cast<double>(found.size())), false}};
 }
 
-/// Short heads have the numbers of long ones where the profile does not tell them apart, which a fit must start from.
-void tell_short_heads_apart(Machine& machine) {
-  OtherKernels& kernels = machine.other_kernels;
-  start_from(kernels.own_attention_efficiency_64, kernels.own_attention_efficiency);
-  start_from(kernels.own_attention_start_64_us, kernels.own_attention_start_us);
+std::vector<FittedNumber> fit_attention_times(Machine& machine, const Loads& loads) {
+  const Loads any = those_of(loads, is_attention);
+  if (any.size() >= enough_attentions) return fit_times(machine, of_any_attention, any);
+  std::vector<FittedNumber> found = fit_times(machine, of_long_heads, those_of(loads, has_long_heads));
+  std::ranges::copy(fit_times(machine, of_short_heads, those_of(loads, has_short_heads)), std::back_inserter(found));
+  return found;
 }
 
 }  // namespace
@@ -100,9 +116,7 @@ std::vector<FittedNumber> fit_layer_kernels(const Machine& given, const Loads& l
     return those_of(loads, [&](const Load& load) { return is_streaming_norm(load, layout, machine); });
   };
   const Loads long_heads = those_of(loads, has_long_heads), short_heads = those_of(loads, has_short_heads);
-  add(fit_times(machine, of_long_heads, long_heads));
-  tell_short_heads_apart(machine);
-  add(fit_times(machine, of_short_heads, short_heads));
+  if (machine.own_attention) add(fit_attention_times(machine, loads));
   add(fit_energy(machine, "attention_energy", long_heads));
   add(fit_energy(machine, "attention_energy_64", short_heads));
   add(fit_times(machine, of_norms, streaming_norms(LayoutKind::row_major)));

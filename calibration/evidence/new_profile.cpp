@@ -200,8 +200,10 @@ class NewProfile {
                                   fixed(100 * fit.p90_error, 1) + " %";
       for (const fitting::FittedNumber& one : fit.numbers)
         set_number(profile_, one.section, one.key, one.value, source + quality, one.is_at_bound ? "at its bound" : "");
-      for (const char* of_the_base : {"time_weights", "energy_weights", "untabled_weights"})
-        profile_.at("gemm").at("kernels").erase(of_the_base);  // they correct other numbers
+      const MeasuredGemmNetworks of_the_base;  // they correct other numbers
+      for_each_network(of_the_base, [&](const char* key, const NetworkWeights&, const NetworkSize&) {
+        profile_.at("gemm").at("kernels").erase(key);
+      });
     } else {
       scale_efficiency(source);
     }

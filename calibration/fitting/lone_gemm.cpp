@@ -42,7 +42,7 @@ LoneGemm lone_gemm(const Machine& machine, const MatrixSize& size, DataType dtyp
   const double busy_uJ = power.gemm_W * clock_share * busy_at_library_us;
   const double work_pJ = power.tensor_pJ_per_flop * size.flops() / machine.gpu.speedup(dtype) +
                          power.l2_pJ_per_byte * tile.l2_bytes * static_cast<double>(tiles);
-  const double switching_uJ = switching_energy_factor(power, clock_share) * kernel_energy(machine, kernel) *
+  const double switching_uJ = switching_energy_factor(power, clock_share) * kernel_energy(machine, kernel, dtype) *
                               factors.energy * (busy_uJ + work_pJ * 1e-6);
   const double energy_uJ = switching_uJ + power.hbm_pJ_per_byte * from_hbm * 1e-6;
   // The longer of both times is the eighth root of a sum of eighth powers.

@@ -30,8 +30,9 @@ LoneGemm predicted(const Machine& machine, const GemmObservation& one, const Gem
 std::vector<float> told_of(const Machine& machine, const GemmObservation& one, const GemmKernel& kernel) {
   const TileOfWave tile = tiles_of(machine, one.size, kernel, one.dtype, {});
   const auto numbers = [](const auto& features) { return std::vector<float>(features.begin(), features.end()); };
-  if (is_untabled(one.size, kernel, one.dtype)) return numbers(untabled_features(machine, one.size, kernel, tile));
-  return numbers(gemm_features(machine, one.size, kernel, tile));
+  const bool has_more = one.dtype == DataType::bf16 && is_untabled(one.size, kernel, one.dtype);
+  if (has_more) return numbers(untabled_features(machine, one.size, kernel, tile));
+  return numbers(gemm_features(machine, one.size, kernel, one.dtype, tile));
 }
 
 /// `machine` predicts by the formula alone what is to be explained.
@@ -89,45 +90,51 @@ std::vector<Amount> amounts_of(const Machine& machine, const std::vector<GemmObs
   return amounts;
 }
 
-/// Whatever library's kernel a shape gets, its rows say whether a table has it.
+/// Whatever library's kernel a shape gets, its type and its rows say whether a table has it.
 bool is_untabled(const GemmObservation& one) {
-  return one.own_kernel || weft::is_untabled(one.size, GemmKernel{}, one.dtype);
+  return weft::is_untabled(one.size, one.own_kernel.value_or(GemmKernel{}), one.dtype);
 }
 
-std::vector<GemmObservation> those_that(const std::vector<GemmObservation>& observations, bool untabled, auto&& tell) {
+std::vector<GemmObservation> those_of(const std::vector<GemmObservation>& observations, DataType dtype, bool untabled) {
   std::vector<GemmObservation> found;
   std::ranges::copy_if(observations, std::back_inserter(found), [&](const GemmObservation& one) {
-    return one.dtype == DataType::bf16 && one.reading && is_untabled(one) == untabled && tell(*one.reading);
+    return one.dtype == dtype && one.reading && is_untabled(one) == untabled;
   });
   return found;
 }
 
-bool has_clock(const ClockReading&) { return true; }
+template <const NetworkSize& network>
+MeasuredGemmWeights learn_times(const Machine& machine, NetworkWeights MeasuredGemmNetworks::*weights,
+                                const std::vector<GemmObservation>& observations) {
+  Machine formula = machine;
+  (formula.gemm_networks.*weights).clear();
+  return learn<network>(amounts_of(formula, observations, time_of), usual_distance_of_time,
+                        machine.gemm_networks.*weights);
+}
 
 }  // namespace
 
 MeasuredGemmWeights fit_time_weights(const Machine& machine, const std::vector<GemmObservation>& observations) {
-  Machine formula = machine;
-  formula.time_weights.clear();
-  return learn<time_network>(amounts_of(formula, those_that(observations, false, has_clock), time_of),
-                             usual_distance_of_time, machine.time_weights);
+  return learn_times<time_network>(machine, &MeasuredGemmNetworks::time, those_of(observations, DataType::bf16, false));
 }
 
 MeasuredGemmWeights fit_untabled_weights(const Machine& machine, const std::vector<GemmObservation>& observations) {
-  Machine formula = machine;
-  formula.untabled_weights.clear();
-  return learn<untabled_network>(amounts_of(formula, those_that(observations, true, has_clock), time_of),
-                                 usual_distance_of_time, machine.untabled_weights);
+  return learn_times<untabled_network>(machine, &MeasuredGemmNetworks::untabled,
+                                       those_of(observations, DataType::bf16, true));
+}
+
+MeasuredGemmWeights fit_fp8_weights(const Machine& machine, const std::vector<GemmObservation>& observations) {
+  return learn_times<fp8_network>(machine, &MeasuredGemmNetworks::fp8, those_of(observations, DataType::fp8, true));
 }
 
 MeasuredGemmWeights fit_energy_weights(const Machine& machine, const std::vector<GemmObservation>& observations) {
   Machine formula = machine;
-  formula.energy_weights.clear();
-  const auto under_load =
-      those_that(observations, false, [](const ClockReading& reading) { return reading.power_W > 0; });
+  formula.gemm_networks.energy.clear();
+  std::vector<GemmObservation> under_load = those_of(observations, DataType::bf16, false);
+  std::erase_if(under_load, [](const GemmObservation& one) { return one.reading->power_W <= 0; });
   std::vector<Amount> amounts = amounts_of(formula, under_load, power_of);
   take_medians_off(amounts, under_load);
-  return learn<energy_network>(std::move(amounts), usual_distance_of_power, machine.energy_weights);
+  return learn<energy_network>(std::move(amounts), usual_distance_of_power, machine.gemm_networks.energy);
 }
 
 }  // namespace weft::calibration::fitting

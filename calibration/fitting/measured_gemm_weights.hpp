@@ -24,8 +24,11 @@ struct MeasuredGemmWeights {
 /// 40,000 in ten seconds.
 MeasuredGemmWeights fit_time_weights(const Machine& machine, const std::vector<GemmObservation>& observations);
 
-/// Likewise that of kernels which no table has, our own among them.
+/// Likewise that of kernels of bf16 which no table has, our own among them.
 MeasuredGemmWeights fit_untabled_weights(const Machine& machine, const std::vector<GemmObservation>& observations);
+
+/// Likewise that of the library's GEMMs of fp8, by the kernels that they are thought to get.
+MeasuredGemmWeights fit_fp8_weights(const Machine& machine, const std::vector<GemmObservation>& observations);
 
 /// Likewise that of powers under load. By how much one GPU draws more than another for all of them, as GPUs of one type
 /// do by some percent, is not the GEMMs': the median of each run is taken off.

@@ -1,11 +1,14 @@
 #include "calibration/fitting/own_gemm_fit.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <optional>
+#include <iterator>
+#include <string>
 
 #include "calibration/fitting/lone_gemm.hpp"
 #include "models/base/statistics.hpp"
 #include "models/cost/gemm_kernel_choice.hpp"
+#include "models/machine/machine_numbers.hpp"
 
 namespace weft::calibration::fitting {
 namespace {
@@ -41,24 +44,25 @@ std::optional<double> excess_of_library(const Machine& machine, const std::vecto
   return quantile(ratios, 0.5);
 }
 
-std::optional<FittedNumber> energy(Machine machine, const std::vector<GemmObservation>& own,
-                                   const std::vector<GemmObservation>& library) {
-  const std::optional<double> excess = excess_of_library(machine, library);
-  if (!excess) return std::nullopt;
+/// `key` of the machine's GEMMs, in which energy is linear, as `gemms` tell it that draw `excess` times as much for all
+/// that they do.
+std::optional<FittedNumber> energy(Machine machine, const std::string& key, const std::vector<GemmObservation>& gemms,
+                                   double excess) {
   std::vector<double> ratios;
-  for (const GemmObservation& one : own) {
-    if (one.reading->power_W <= 0 || one.time_us < long_us) continue;
-    const auto with = [&](double own_energy) {
-      machine.gemm.own_energy = own_energy;
-      return predicted_W(machine, one, *one.own_kernel);
+  for (const GemmObservation& one : gemms) {
+    if (!one.reading || one.reading->power_W <= 0 || one.time_us < long_us) continue;
+    const GemmKernel kernel = one.own_kernel ? *one.own_kernel : choose_gemm_kernel(machine, one.size, one.dtype);
+    const auto with = [&](double energy) {
+      number_of(machine, "gemm", key) = energy;
+      return predicted_W(machine, one, kernel);
     };
     const double from_hbm_W = 2 * with(1) - with(2), of_kernel_W = with(2) - with(1);
-    ratios.push_back(((one.reading->power_W - machine.power.idle_W) / *excess - from_hbm_W) / of_kernel_W);
+    ratios.push_back(((one.reading->power_W - machine.power.idle_W) / excess - from_hbm_W) / of_kernel_W);
   }
   if (ratios.size() < enough_to_tell) return std::nullopt;
   const double spread = 1.96 * (quantile(ratios, 0.84) - quantile(ratios, 0.16)) / 2;
-  return FittedNumber{"gemm", "own_energy", quantile(ratios, 0.5),
-                      spread / std::sqrt(static_cast<double>(ratios.size())), false};
+  return FittedNumber{"gemm", key, quantile(ratios, 0.5), spread / std::sqrt(static_cast<double>(ratios.size())),
+                      false};
 }
 
 }  // namespace
@@ -73,8 +77,17 @@ std::vector<FittedNumber> fit_own_gemms(const Machine& given, const std::vector<
       logarithms.push_back(std::log(predicted(machine, one, *one.own_kernel).time_us / one.time_us));
     return logarithms;
   });
-  if (const auto drawn = energy(machine, own, library)) found.push_back(*drawn);
+  const std::optional<double> excess = excess_of_library(machine, library);
+  const auto drawn = excess ? energy(machine, "own_energy", own, *excess) : std::nullopt;
+  if (drawn) found.push_back(*drawn);
   return found;
+}
+
+std::optional<FittedNumber> fit_fp8_energy(const Machine& machine, const std::vector<GemmObservation>& gemms) {
+  std::vector<GemmObservation> of_fp8;
+  std::ranges::copy_if(gemms, std::back_inserter(of_fp8),
+                       [](const GemmObservation& one) { return one.dtype == DataType::fp8 && !one.own_kernel; });
+  return energy(machine, "fp8_energy", of_fp8, 1);
 }
 
 }  // namespace weft::calibration::fitting

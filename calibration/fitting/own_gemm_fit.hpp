@@ -1,6 +1,7 @@
-// The numbers of weft's own GEMM kernels, from GEMMs alone under load.
+// The numbers of weft's own GEMM kernels and of those of fp8, from GEMMs alone under load.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "calibration/fitting/gemm_fit.hpp"
@@ -16,5 +17,8 @@ namespace weft::calibration::fitting {
 /// library's GEMMs were fitted to.
 std::vector<FittedNumber> fit_own_gemms(const Machine& machine, const std::vector<GemmObservation>& own,
                                         const std::vector<GemmObservation>& library);
+
+/// gemm.fp8_energy: the median of what the library's GEMMs of fp8 draw under load. None with fewer than ten.
+std::optional<FittedNumber> fit_fp8_energy(const Machine& machine, const std::vector<GemmObservation>& gemms);
 
 }  // namespace weft::calibration::fitting

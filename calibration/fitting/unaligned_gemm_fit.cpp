@@ -16,8 +16,6 @@ constexpr Number of_even_rows{"gemm", "even_rows_efficiency", 0.01, 1};
 constexpr Number of_odd_rows{"gemm", "odd_rows_efficiency", 0.01, 1};
 constexpr double first_guess = 0.2;
 
-bool has_odd_rows(const MatrixSize& size) { return size.n % 2 != 0 || size.k % 2 != 0; }
-
 void add(std::vector<FittedNumber>& found, Machine& machine, const Number& number,
          const std::vector<GemmObservation>& observations) {
   if (observations.size() < enough_to_tell) return;
@@ -43,7 +41,7 @@ std::vector<FittedNumber> fit_unaligned_gemms(const Machine& given, const std::v
   std::vector<GemmObservation> even, odd;
   for (const GemmObservation& one : observations) {
     const bool tells = !one.own_kernel && one.reading && !has_rows_of_16_bytes(one.size.n, one.size.k, one.dtype);
-    if (tells) (has_odd_rows(one.size) ? odd : even).push_back(one);
+    if (tells) (has_even_rows(one.size.n, one.size.k) ? even : odd).push_back(one);
   }
   Machine machine = given;
   std::vector<FittedNumber> found;

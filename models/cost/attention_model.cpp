@@ -48,22 +48,7 @@ KeyBlocks key_blocks_of(const Attention& attention, std::int64_t tokens, std::in
 }
 
 bool has_own_attention(const Machine& machine, const Schedule& schedule) {
-  return schedule.implementation == Implementation::weft && machine.other_kernels.own_attention_efficiency > 0;
-}
-
-/// A block of queries over a block of keys, by our own kernel.
-double own_block_us(const Machine& machine, int head_dim, double clock_share) {
-  const OtherKernels& kernels = machine.other_kernels;
-  const double efficiency =
-      by_head_dim(head_dim, kernels.own_attention_efficiency_64, kernels.own_attention_efficiency);
-  const double flops_per_us = machine.gpu.flops_per_us_of_sm() * clock_share * efficiency;
-  return 4.0 * attention_block * attention_block * head_dim / flops_per_us;
-}
-
-/// For each block of queries, before and after its keys.
-double own_start_us(const Machine& machine, int head_dim) {
-  const OtherKernels& kernels = machine.other_kernels;
-  return by_head_dim(head_dim, kernels.own_attention_start_64_us, kernels.own_attention_start_us);
+  return schedule.implementation == Implementation::weft && machine.own_attention.has_value();
 }
 
 /// Tiles of queries, and how many blocks of keys they see: together, and the one with fewest and with most.
@@ -71,15 +56,35 @@ struct SeenKeys {
   std::int64_t tiles = 0, key_blocks = 0, fewest = 0, most = 0;
   int working_warpgroups = 2;  ///< that see them
   std::int64_t splits = 1;     ///< that each tile's keys are in
+
+  std::int64_t rows() const { return std::int64_t{own_rows_of_warpgroup} * working_warpgroups; }
 };
 
 StayingTiles own_tiles(const Machine& machine, int head_dim, const SeenKeys& seen, double clock_share) {
-  const double start_us = own_start_us(machine, head_dim), block_us = own_block_us(machine, head_dim, clock_share);
-  const std::int64_t count = std::max<std::int64_t>(seen.tiles, 1);
+  const OwnAttentionTimes& times = machine.own_attention.value();
+  const bool is_lone = seen.working_warpgroups == 1;
+  const auto of_tile = [&](double OwnAttentionTile::*number) {
+    return by_head_dim(head_dim, times.heads_of_64.*number, times.heads_of_128.*number);
+  };
+  const double start_us = of_tile(is_lone ? &OwnAttentionTile::lone_start_us : &OwnAttentionTile::start_us);
+  const double efficiency = of_tile(is_lone ? &OwnAttentionTile::lone_efficiency : &OwnAttentionTile::efficiency);
+  const double block_flops = 4.0 * static_cast<double>(seen.rows()) * own_tile_keys * head_dim;
+  const double block_us = block_flops / (machine.gpu.flops_per_us_of_sm() * clock_share * efficiency);
+  const std::int64_t count = std::max<std::int64_t>(seen.tiles, 1), sms = machine.gpu.sms();
   return {.count = count,
           .mean_us = start_us + static_cast<double>(seen.key_blocks) / static_cast<double>(count) * block_us,
           .shortest_us = start_us + static_cast<double>(seen.fewest) * block_us,
-          .longest_us = start_us + static_cast<double>(seen.most) * block_us};
+          .longest_us = start_us + static_cast<double>(seen.most) * block_us,
+          .start_us = start_us,
+          .once_us = times.once_us +
+                     times.full_start_us * static_cast<double>(std::min(count, sms)) / static_cast<double>(sms)};
+}
+
+double merge_us(const OwnAttentionTimes& times, const Attention& attention, std::int64_t tokens, std::int64_t splits) {
+  if (splits == 1) return 0;
+  const std::int64_t elements = splits * tokens * attention.heads * attention.head_dim;
+  return times.merge_us + static_cast<double>(splits) * times.merged_split_us +
+         static_cast<double>(elements * bytes_of(DataType::bf16)) / bytes_per_us(times.merge_GBps);
 }
 
 /// As our kernel cuts queries and keys.
@@ -109,7 +114,7 @@ SeenKeys seen_keys(const Schedule& schedule, const PartialAttention& attention, 
 }
 
 Flops flops_of_blocks(const SeenKeys& seen, int head_dim) {
-  const double of_block = 4.0 * own_rows_of_warpgroup * seen.working_warpgroups * own_tile_keys * head_dim;
+  const double of_block = 4.0 * static_cast<double>(seen.rows()) * own_tile_keys * head_dim;
   return of_block * static_cast<double>(seen.key_blocks);
 }
 
@@ -118,7 +123,7 @@ StayingTiles equal_shares(const Machine& machine, std::int64_t tiles, Flops flop
   const double flops_per_us =
       machine.gpu.flops_per_us_of_sm() * clock_share * machine.other_kernels.persistent_attention_efficiency;
   const double tile_us = flops / static_cast<double>(count) / flops_per_us;
-  return {count, tile_us, tile_us, tile_us};
+  return {count, tile_us, tile_us, tile_us, 0, machine.other_kernels.overhead_us};
 }
 
 }  // namespace
@@ -151,15 +156,17 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
 
 AttentionTiming time_own_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
                                    double clock_share) {
-  const OtherKernels& kernels = machine.other_kernels;
   const SeenKeys seen = seen_keys(machine, attention, tokens);
   const StayingTiles tiles = own_tiles(machine, attention.head_dim, seen, clock_share);
   const std::int64_t sms = std::min<std::int64_t>(machine.gpu.sms(), tiles.count);
   const std::int64_t waves = divided_up(tiles.count, sms);
-  return {.ctas = sms * waves,
-          .cta_us = tiles.shared_us(sms) / static_cast<double>(waves),
+  const double before_keys_us = waves == 1 ? tiles.start_us : 0;
+  return {.ctas = tiles.are_equal() ? tiles.count : sms * waves,
+          .setup_us = tiles.once_us,
+          .start_us = before_keys_us,
+          .cta_us = tiles.shared_us(sms) / static_cast<double>(waves) - before_keys_us,
           .tail_us = tiles.on_ctas_us(sms) - tiles.shared_us(sms),
-          .once_us = kernels.overhead_us + (seen.splits > 1 ? kernels.attention_split_us : 0)};
+          .once_us = merge_us(machine.own_attention.value(), attention, tokens, seen.splits)};
 }
 
 bool runs_own_attention(const Machine& machine, const Schedule& schedule, const Attention& attention) {

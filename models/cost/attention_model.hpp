@@ -29,6 +29,8 @@ constexpr double by_head_dim(int head_dim, double of_64, double of_128) {
 /// Equal CTAs stand for unequal ones: a block of queries sees the prefix and all keys up to its own last one.
 struct AttentionTiming {
   std::int64_t ctas = 0;  ///< blocks of queries x heads x sequences x splits
+  double setup_us = 0;    ///< before the CTAs start
+  double start_us = 0;    ///< before a CTA has its first keys
   double cta_us = 0;      ///< of the mean block, with an SM of its own
   double tail_us = 0;     ///< the last CTA ends so much after a mean one would
   double once_us = 0;     ///< once a kernel, with the kernel that merges splits
@@ -45,9 +47,13 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
                                double clock_share = 1);
 
 /// Of our own kernel, which has an SM for each tile of queries, or for each split of its keys (attention_tiles.hpp),
-/// and takes those with most keys first: equal CTAs, as many waves of them as tiles need, that do all work between them
-/// and take as long as StayingTiles::on_ctas_us() says.
-///   tile = start + keys / 128 x (4 x 128 x 128 x head_dim) / (tensor rate of an SM x efficiency)
+/// and takes those with most keys first: a CTA for each where all are equal; else equal CTAs, as many waves of them as
+/// tiles need, that do all work between them and take as long as StayingTiles::on_ctas_us() says.
+///   tile   = start + keys / 128 x (4 x rows x 128 x head_dim) / (tensor rate of an SM x efficiency)
+///   kernel = once + share of the SMs that have a tile x full_start + merge + splits x merged_split
+///            + bytes of the splits' results / merge_bandwidth
+/// rows: 128, or 64 where one warpgroup of each CTA has no query, with lone_start and lone_efficiency. The start of a
+/// single wave comes before its keys, so that memory waits for it; later waves start while others read.
 AttentionTiming time_own_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
                                    double clock_share = 1);
 
@@ -58,6 +64,8 @@ bool runs_own_attention(const Machine& machine, const Schedule& schedule, const 
 struct StayingTiles {
   std::int64_t count = 1;
   double mean_us = 0, shortest_us = 0, longest_us = 0;
+  double start_us = 0;  ///< of each of these, before and after its keys
+  double once_us = 0;   ///< once a kernel
 
   bool are_equal() const { return shortest_us == longest_us; }
   /// Until the last of `ctas` CTAs has no tile left: each has its share of the work, and where they have unequal

@@ -25,8 +25,8 @@ double load_factor(const GemmTiming& timing, Bytes row_bytes) {
 
 /// Of the tensor cores' rate, by the library's kernels for rows that begin at fewer than 16 bytes.
 double efficiency_of_other_rows(const GemmTiming& timing, std::int64_t n, std::int64_t k) {
-  const bool are_even = n % 2 == 0 && k % 2 == 0;
-  return are_even || timing.odd_rows_efficiency == 0 ? timing.even_rows_efficiency : timing.odd_rows_efficiency;
+  return has_even_rows(n, k) || timing.odd_rows_efficiency == 0 ? timing.even_rows_efficiency
+                                                                : timing.odd_rows_efficiency;
 }
 
 /// Share of the rows that whole clusters of tiles cover which lie outside of a matrix of so many.
@@ -47,9 +47,10 @@ bool is_cooperative(const GemmTiming& timing, const GemmKernel& kernel, DataType
 }
 
 bool has_rows_of_16_bytes(std::int64_t n, std::int64_t k, DataType dtype) {
-  constexpr std::int64_t elements_of_bf16 = 8;
-  return dtype != DataType::bf16 || (n % elements_of_bf16 == 0 && k % elements_of_bf16 == 0);
+  return dtype != DataType::bf16 || (n % elements_of_16_bytes == 0 && k % elements_of_16_bytes == 0);
 }
+
+bool has_even_rows(std::int64_t n, std::int64_t k) { return n % 2 == 0 && k % 2 == 0; }
 
 std::int64_t tile_count(const MatrixSize& size, const GemmKernel& kernel) {
   return rounded_up(divided_up(size.m, kernel.tile_m), kernel.cluster_m) *
@@ -201,8 +202,8 @@ double lone_waves(const Machine& machine, const MatrixSize& size, const GemmKern
   return static_cast<double>(tiles / ctas) + last;
 }
 
-double kernel_energy(const Machine& machine, const GemmKernel& kernel) {
-  return is_own_kernel(kernel) ? machine.gemm.own_energy : 1;
+double kernel_energy(const Machine& machine, const GemmKernel& kernel, DataType dtype) {
+  return is_own_kernel(kernel) ? machine.gemm.own_energy : dtype == DataType::fp8 ? machine.gemm.fp8_energy : 1;
 }
 
 double busy_us(const Gpu& gpu, std::int64_t tiles, const TileTiming& timing) {

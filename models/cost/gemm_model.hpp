@@ -14,6 +14,9 @@ bool is_cooperative(const GemmTiming& timing, const GemmKernel& kernel, DataType
 /// Whether all rows of C[m, n], A[m, k] and B[n, k] of this type begin at whole 16 bytes, as the kernels for Hopper and
 /// newer GPUs need them. Rows of fp8, which has no other kernels, are taken for such.
 bool has_rows_of_16_bytes(std::int64_t n, std::int64_t k, DataType dtype);
+inline constexpr std::int64_t elements_of_16_bytes = 8;  ///< of bf16
+/// Whether all of them begin at 4 bytes of bf16.
+bool has_even_rows(std::int64_t n, std::int64_t k);
 
 /// CTA-sized pieces of work: output tiles, padded to whole clusters, times the slices along k.
 std::int64_t tile_count(const MatrixSize& size, const GemmKernel& kernel);
@@ -114,8 +117,8 @@ double share_of_last_wave(const Machine& machine, const GemmKernel& kernel, std:
 /// Of the GEMM alone, in the time of a tile.
 double lone_waves(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, const TileTiming& timing);
 
-/// Energy of the tensor cores and of operands from the L2 over that of the library's kernel of the same tile.
-double kernel_energy(const Machine& machine, const GemmKernel& kernel);
+/// Energy of the tensor cores and of operands from the L2 over that of the library's kernel of the same tile, for bf16.
+double kernel_energy(const Machine& machine, const GemmKernel& kernel, DataType dtype);
 
 /// Rows of A and of B that one wave reads between its CTAs: its tiles lie as nearly in a square as the matrix allows,
 /// what a tile covers beyond the matrix is not read, and every slice along k has its own.

@@ -30,6 +30,12 @@ std::int64_t tile_count(const GroupedSize& size, const GemmKernel& kernel) {
   return tile_rows * divided_up(size.n, kernel.tile_n);
 }
 
+Flops computed_flops(const GroupedSize& size, const GemmKernel& kernel) {
+  if (!is_own_kernel(kernel)) return size.flops();
+  const std::int64_t columns = divided_up(size.n, kernel.tile_n);
+  return MatrixSize{tile_count(size, kernel) / columns * kernel.tile_m, size.n, size.k}.flops();
+}
+
 WaveOfTiles wave_of_tiles(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel) {
   const auto tiles = static_cast<double>(tile_count(size, kernel));
   const double ctas = std::min(tiles, static_cast<double>(persistent_ctas(machine.gpu, kernel)));

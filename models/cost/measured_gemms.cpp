@@ -20,7 +20,6 @@ constexpr double holds = 0.65;
 constexpr double largest_factor = 1.5, largest_untabled_factor = 3;
 constexpr double most_doublings = 6;  ///< between two times beyond which the shorter one does not matter
 constexpr double hardly_any_time_us = 0.01;
-constexpr std::int64_t accelerator_elements = 8;  ///< of bf16, that rows have to begin at
 
 double logarithm(auto value) { return std::log2(static_cast<double>(value)); }
 
@@ -38,7 +37,7 @@ double within(double largest, double logarithm) { return std::clamp(std::exp(log
 
 }  // namespace
 
-GemmFeatures gemm_features(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel,
+GemmFeatures gemm_features(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
                            const TileOfWave& tile) {
   const WaveOfTiles& wave = tile.wave();
   const std::int64_t along_m = divided_up(size.m, kernel.tile_m), along_n = divided_up(size.n, kernel.tile_n);
@@ -46,12 +45,11 @@ GemmFeatures gemm_features(const Machine& machine, const MatrixSize& size, const
   const std::int64_t waves = divided_up(tiles, ctas), of_slices = std::int64_t{kernel.tile_k} * kernel.split_k;
   const std::int64_t steps = divided_up(size.k, of_slices);
   const auto m = static_cast<double>(size.m), n = static_cast<double>(size.n), k = static_cast<double>(size.k);
-  const double bytes = (m * k + n * k + m * n) * static_cast<double>(bytes_of(DataType::bf16));
+  const double bytes = (m * k + n * k + m * n) * static_cast<double>(bytes_of(dtype));
   const TileTiming timing = tile.at(1);
   const StepTiming step = tile.step();
   const double tiles_us = static_cast<double>(waves) * timing.tile_us;
-  const double stream_us =
-      hbm_bytes_of_repeated(machine.gpu, size, DataType::bf16) / bytes_per_us(machine.gpu.hbm_GBps);
+  const double stream_us = hbm_bytes_of_repeated(machine.gpu, size, dtype) / bytes_per_us(machine.gpu.hbm_GBps);
 
   GemmFeatures features{};
   auto next = features.begin();
@@ -71,7 +69,7 @@ GemmFeatures gemm_features(const Machine& machine, const MatrixSize& size, const
   for (const double part_us : {step.tensor_us, step.latency_us, step.l2_us}) put(logarithm_of_ratio(part_us, step.us));
   put(logarithm(tiles_us)), put(timing.once_us), put(logarithm_of_ratio(tiles_us, stream_us));
   put(kernel.scheduler == TileScheduler::dynamic_persistent ? 1 : 0);
-  put(is_cooperative(machine.gemm, kernel, DataType::bf16) ? 1 : 0);
+  put(is_cooperative(machine.gemm, kernel, dtype) ? 1 : 0);
   return features;
 }
 
@@ -80,33 +78,38 @@ UntabledFeatures untabled_features(const Machine& machine, const MatrixSize& siz
   const std::int64_t tiles = tile_count(size, kernel), ctas = persistent_ctas(machine.gpu, kernel);
   const std::int64_t slices = tiles % ctas > 0 ? last_wave_slices(kernel, size.k, tiles, ctas) : 1;
   UntabledFeatures features{};
-  auto next = std::ranges::copy(gemm_features(machine, size, kernel, tile), features.begin()).out;
+  auto next = std::ranges::copy(gemm_features(machine, size, kernel, DataType::bf16, tile), features.begin()).out;
   *next++ = is_own_kernel(kernel) ? 1 : 0;
   *next++ = kernel.scheduler == TileScheduler::grid ? 1 : 0;
   *next++ = logarithm(slices);
-  *next++ = logarithm(std::min({alignment_of(size.n), alignment_of(size.k), accelerator_elements}));
+  *next++ = logarithm(std::min({alignment_of(size.n), alignment_of(size.k), elements_of_16_bytes}));
   return features;
 }
 
 bool is_untabled(const MatrixSize& size, const GemmKernel& kernel, DataType dtype) {
-  return is_own_kernel(kernel) || !has_rows_of_16_bytes(size.n, size.k, dtype);
+  return dtype == DataType::fp8 || is_own_kernel(kernel) || !has_rows_of_16_bytes(size.n, size.k, dtype);
 }
 
 namespace {
 
 GemmFactors factors_of(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
                        const TileOfWave& by_formula) {
+  const auto& [of_time, of_energy, of_untabled, of_fp8] = machine.gemm_networks;
+  const auto features = [&] { return gemm_features(machine, size, kernel, dtype, by_formula); };
+  if (dtype == DataType::fp8)
+    return of_fp8.empty()
+               ? GemmFactors{}
+               : GemmFactors{.time = within(largest_untabled_factor, network_output<fp8_network>(of_fp8, features()))};
   if (dtype != DataType::bf16) return {};
   if (is_untabled(size, kernel, dtype)) {
-    if (machine.untabled_weights.empty()) return {};
-    const UntabledFeatures features = untabled_features(machine, size, kernel, by_formula);
-    return {.time =
-                within(largest_untabled_factor, network_output<untabled_network>(machine.untabled_weights, features))};
+    if (of_untabled.empty()) return {};
+    const UntabledFeatures told = untabled_features(machine, size, kernel, by_formula);
+    return {.time = within(largest_untabled_factor, network_output<untabled_network>(of_untabled, told))};
   }
-  if (machine.time_weights.empty() && machine.energy_weights.empty()) return {};
-  const GemmFeatures features = gemm_features(machine, size, kernel, by_formula);
-  return {within(largest_factor, holds * network_output<time_network>(machine.time_weights, features)),
-          within(largest_factor, holds * network_output<energy_network>(machine.energy_weights, features))};
+  if (of_time.empty() && of_energy.empty()) return {};
+  const GemmFeatures told = features();
+  return {within(largest_factor, holds * network_output<time_network>(of_time, told)),
+          within(largest_factor, holds * network_output<energy_network>(of_energy, told))};
 }
 
 }  // namespace

@@ -18,20 +18,21 @@ using GemmFeatures = std::array<double, gemm_feature_count>;
 /// What the networks are told of a GEMM whose tiles take what `tile` says: its sides and their alignment, the kernel,
 /// how its tiles and clusters cover the matrix, in how many waves and steps, and what of the formula takes how long at
 /// the maximum clock. Most are logarithms to base 2.
-GemmFeatures gemm_features(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel,
+GemmFeatures gemm_features(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
                            const TileOfWave& tile);
 
-/// The same of a kernel that no table of the library's answers has: one of our own, or the library's for rows that do
-/// not begin at 16 bytes. And whose it is, whether each tile has its CTA, the slices along k of a last wave, and what
-/// all rows begin at.
+/// The same of bf16 by our own kernels, or by the library's for rows that do not begin at 16 bytes. And whose it is,
+/// whether each tile has its CTA, the slices along k of a last wave, and what all rows begin at.
 using UntabledFeatures = std::array<double, untabled_feature_count>;
 UntabledFeatures untabled_features(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel,
                                    const TileOfWave& tile);
+
+/// Whether no table of the library's answers has its kernel: one of those, or of fp8.
 bool is_untabled(const MatrixSize& size, const GemmKernel& kernel, DataType dtype);
 
-/// By machine.time_weights and energy_weights, of which two thirds hold for a GEMM that is not repeated alone, from
-/// 0.67 to 1.5; the times of kernels that no table has by untabled_weights, from 0.33 to 3. 1 where the machine has
-/// none or the type is not bf16.
+/// By machine.gemm_networks. Of `time` and `energy` two thirds hold for a GEMM that is not repeated alone, from 0.67 to
+/// 1.5; the times of kernels that no table has are those of `untabled` and `fp8`, from 0.33 to 3. 1 where the machine
+/// has none.
 GemmFactors measured_factors(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype);
 
 struct KnownGemm {

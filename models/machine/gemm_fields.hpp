@@ -86,6 +86,10 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
               {"ratio",
                "energy of the tensor cores and operands of such a kernel over the library's of the same tile",
                {0.1, 10}});
+  io.optional("fp8_energy", gemm.fp8_energy,
+              {"ratio",
+               "energy of the tensor cores and operands of a kernel of fp8 over that of bf16 with as many bytes",
+               {0.1, 10}});
   io.optional("own_grid_tile", gemm.own_grid_tile_us,
               {"us", "what a CTA of a grid of weft's own kernels takes to begin and end, which one that stays does not",
                durations});

@@ -15,13 +15,14 @@ inline constexpr NetworkSize kernel_network{35, 64, 32, 1};
 inline constexpr NetworkSize time_network{36, 64, 32, 1};
 inline constexpr NetworkSize energy_network{36, 24, 12, 1};
 inline constexpr NetworkSize untabled_network{40, 32, 16, 1};
+inline constexpr NetworkSize fp8_network{36, 32, 16, 1};
 
 /// A neuron passes on what is above 0, and so much of what is below; the last one passes on all.
 inline constexpr float passed_below_zero = 0.1F;
 
 inline constexpr std::size_t kernel_feature_count = kernel_network.front();
 inline constexpr std::size_t gemm_feature_count = time_network.front();
-static_assert(energy_network.front() == gemm_feature_count);
+static_assert(energy_network.front() == gemm_feature_count && fp8_network.front() == gemm_feature_count);
 inline constexpr std::size_t untabled_feature_count = untabled_network.front();
 
 /// Numbers of a network: layer by layer a bias for each neuron, then for each of its inputs a weight for each neuron.
@@ -32,6 +33,19 @@ constexpr std::size_t weight_count(const NetworkSize& network) {
   std::size_t count = 0;
   for (std::size_t layer = 1; layer < network.size(); ++layer) count += (network[layer - 1] + 1) * network[layer];
   return count;
+}
+
+/// What was learned of measured GEMMs (models/cost/measured_gemms.hpp); empty ones say what the formulas do.
+struct MeasuredGemmNetworks {
+  NetworkWeights time, energy, untabled, fp8;
+};
+
+/// `visit(key in a profile's gemm.kernels, weights, size)` for each of them.
+void for_each_network(auto& networks, const auto& visit) {
+  visit("time_weights", networks.time, time_network);
+  visit("energy_weights", networks.energy, energy_network);
+  visit("untabled_weights", networks.untabled, untabled_network);
+  visit("fp8_weights", networks.fp8, fp8_network);
 }
 
 }  // namespace weft

@@ -104,6 +104,7 @@ struct CopyEngines {
 struct Latencies {
   double kernel_gap_us = 0;
   double collective_gap_us = 0;
+  double after_collective_gap_us = 0;
   double join_gap_us = 0;
   double fork_gap_us = 0;
   double before_copy_gap_us = 0;
@@ -175,6 +176,7 @@ struct GemmTiming {
   double beside_copies = 0, beside_pushes = 0;
   double tile_spread = 0;
   double own_efficiency = 1, own_narrow_efficiency = 1, own_energy = 1;
+  double fp8_energy = 1;
   double own_grid_tile_us = 0, own_persistent_start_us = 0, own_cluster_start_us = 0;
   double own_store_GBps = 0, own_store_latency_us = 0;
   double own_store_hold = 0, own_hasty_store_hold = 0;
@@ -202,9 +204,21 @@ struct OtherKernels {
   double attention_overhead_us = 0;
   double attention_split_us = 0;
   double persistent_attention_efficiency = 0;
-  double own_attention_efficiency = 0, own_attention_efficiency_64 = 0;
-  double own_attention_start_us = 0, own_attention_start_64_us = 0;
   double own_memory_share_per_sm = 0, own_norm_share_per_sm = 0, own_gather_share_per_sm = 0;
+};
+
+/// Tiles of queries of our own attention. Where one of a CTA's two warpgroups never has a query, the other one computes
+/// its half of a block `lone`.
+struct OwnAttentionTile {
+  double efficiency = 0, lone_efficiency = 0;
+  double start_us = 0, lone_start_us = 0;
+};
+/// Our own attention kernel, and the one that merges what splits of a tile's keys give: `merge_us`, `merged_split_us`
+/// for each split, and the results of the splits at `merge_GBps`.
+struct OwnAttentionTimes {
+  OwnAttentionTile heads_of_64, heads_of_128;
+  double once_us = 0, full_start_us = 0;
+  double merge_us = 0, merged_split_us = 0, merge_GBps = 0;
 };
 
 /// What one CTA (channel) of a collective kernel takes of its SM, and what it moves through memory.
@@ -363,6 +377,7 @@ struct Machine {
   Latencies latencies;
   GemmTiming gemm;
   OtherKernels other_kernels;
+  std::optional<OwnAttentionTimes> own_attention;  ///< empty: not on this machine
   CollectiveKernel collective_kernel;
   std::optional<Reordering> reordering;                 ///< empty: not known, and counted as nothing
   std::optional<FusedNormKernel> fused_norm_kernel;     ///< empty: nobody has said how it runs there
@@ -370,8 +385,7 @@ struct Machine {
   GemmChoices gemm_choices;                             ///< what the GEMM library answered; where that is not known,
   std::vector<GemmKernel> gemm_candidates;              ///< the kernels that it may take
   NetworkWeights kernel_weights;                        ///< of kernel_score(); empty: votes and times alone decide
-  /// Of measured_factors(); empty: as the formulas say.
-  NetworkWeights time_weights, energy_weights, untabled_weights;
+  MeasuredGemmNetworks gemm_networks;
   std::vector<CollectiveCurve> collectives;
   std::vector<CollectiveCurve> symmetric_collectives;    ///< of NCCL's windows: nccl_symmetric, nccl_copy_engine
   std::vector<CollectiveProtocol> collective_protocols;  ///< none: the curves are all that is known

@@ -159,6 +159,10 @@ void describe(auto& io, Like<Latencies> auto& latencies) {
             {"us", "graph: end of a node to the start of a kernel that waits for it alone", durations});
   io.number("collective_gap", latencies.collective_gap_us,
             {"us", "graph: end of a node to the start of a collective that waits for it alone", durations});
+  io.optional(
+      "after_collective_gap", latencies.after_collective_gap_us,
+      {"us", "graph: end of a collective to the start of a kernel behind it on its stream; left out: kernel_gap",
+       durations});
   io.number("join_gap", latencies.join_gap_us,
             {"us", "graph: last end to the start of a node that waits for several", durations});
   io.optional("fork_gap", latencies.fork_gap_us,
@@ -243,14 +247,6 @@ void describe(auto& io, Like<OtherKernels> auto& kernels) {
               {"us", "longer where keys are split and a second kernel merges the parts", durations});
   io.number("persistent_attention_efficiency", kernels.persistent_attention_efficiency,
             {"ratio", "share of the tensor cores' rate, FlashAttention 3", shares});
-  io.optional("own_attention_efficiency", kernels.own_attention_efficiency,
-              {"ratio", "share of the tensor cores' rate in the blocks of our kernel; left out: not known", parts});
-  io.optional("own_attention_efficiency_64", kernels.own_attention_efficiency_64,
-              {"ratio", "own_attention_efficiency with heads of 64 and fewer; left out: the same", parts});
-  io.optional("own_attention_start", kernels.own_attention_start_us,
-              {"us", "for each block of queries of our own kernel, before and after its keys", durations});
-  io.optional("own_attention_start_64", kernels.own_attention_start_64_us,
-              {"us", "own_attention_start with heads of 64 and fewer; left out: the same", durations});
   io.optional("own_memory_share_per_sm", kernels.own_memory_share_per_sm,
               {"ratio", "of the HBM rate that one SM draws for our SwiGLU and quantize; left out: not known", parts});
   io.optional("own_norm_share_per_sm", kernels.own_norm_share_per_sm,
@@ -260,6 +256,26 @@ void describe(auto& io, Like<OtherKernels> auto& kernels) {
   io.number("overhead", kernels.overhead_us, {"us", "once a kernel that streams through memory", durations});
   io.optional("sum_start", kernels.sum_start_us,
               {"us", "until a CTA of a sum has its first bytes, instead of the overhead; left out: 0", durations});
+}
+
+void describe(auto& io, Like<OwnAttentionTile> auto& tile) {
+  io.number("efficiency", tile.efficiency,
+            {"ratio", "share of the tensor cores' rate in a block of 128 queries and 128 keys", shares});
+  io.number("lone_efficiency", tile.lone_efficiency,
+            {"ratio", "the same in blocks of 64 queries, where one warpgroup has none", shares});
+  io.number("start", tile.start_us, {"us", "for each tile of queries, before and after its keys", durations});
+  io.number("lone_start", tile.lone_start_us, {"us", "the same where one warpgroup has no queries", durations});
+}
+
+void describe(auto& io, Like<OwnAttentionTimes> auto& kernel) {
+  io.section("heads_of_64", kernel.heads_of_64);
+  io.section("heads_of_128", kernel.heads_of_128);
+  io.number("once", kernel.once_us, {"us", "once a kernel", durations});
+  io.number("full_start", kernel.full_start_us,
+            {"us", "once a kernel whose tiles fill all SMs; of fewer tiles as large a share", durations});
+  io.number("merge", kernel.merge_us, {"us", "once where keys are split and a second kernel merges", durations});
+  io.number("merged_split", kernel.merged_split_us, {"us", "longer for each split of a tile's keys", durations});
+  io.number("merge_bandwidth", kernel.merge_GBps, {"GBps", "results of splits that are merged", bandwidths});
 }
 
 void describe(auto& io, Like<CollectiveKernel> auto& kernel) {
@@ -384,6 +400,7 @@ void describe(auto& io, Like<Machine> auto& machine) {
   io.section("latencies", machine.latencies);
   io.section("gemm", machine.gemm, {"kernels"});
   io.section("other_kernels", machine.other_kernels);
+  io.optional_section("own_attention", machine.own_attention);
   io.section("collective_kernel", machine.collective_kernel);
   io.optional_section("reordering", machine.reordering);
   io.optional_section("fused_norm_kernel", machine.fused_norm_kernel);

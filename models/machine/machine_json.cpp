@@ -211,9 +211,8 @@ Machine machine_from(const nlohmann::json& json,
       weights.push_back(static_cast<float>(weight.number(-most_weight, most_weight)));
   };
   read_weights("weights", machine.kernel_weights);
-  read_weights("time_weights", machine.time_weights);
-  read_weights("energy_weights", machine.energy_weights);
-  read_weights("untabled_weights", machine.untabled_weights);
+  for_each_network(machine.gemm_networks,
+                   [&](const char* key, NetworkWeights& weights, const NetworkSize&) { read_weights(key, weights); });
   kernels.finish();
   for (const JsonValue& curve : object.list("collectives")) machine.collectives.push_back(curve_from(curve.object()));
   for (const JsonValue& curve : object.list_or_empty("symmetric_collectives"))

@@ -100,7 +100,7 @@ void check_candidate(const GemmKernel& kernel, std::size_t position, const Gpu& 
                   {"the SMs of a GPC", widest_gpc});
 }
 
-void check_weights(const char* name, const NetworkWeights& weights, const NetworkSize& network) {
+void check_weights(const std::string& name, const NetworkWeights& weights, const NetworkSize& network) {
   if (const std::size_t needed = weight_count(network); !weights.empty() && weights.size() != needed)
     throw InputError(name, "expected " + std::to_string(needed) + " numbers, got " + std::to_string(weights.size()));
 }
@@ -114,9 +114,10 @@ void check_kernels(const Machine& machine) {
   if (const auto& fused = machine.fused_norm_kernel)
     check_cta("fused_norm_kernel", fused->threads_per_cta, fused->registers_per_thread, 0, gpu);
   check_weights("gemm.kernels.weights", machine.kernel_weights, kernel_network);
-  check_weights("gemm.kernels.time_weights", machine.time_weights, time_network);
-  check_weights("gemm.kernels.energy_weights", machine.energy_weights, energy_network);
-  check_weights("gemm.kernels.untabled_weights", machine.untabled_weights, untabled_network);
+  for_each_network(machine.gemm_networks,
+                   [](const char* key, const NetworkWeights& weights, const NetworkSize& network) {
+                     check_weights(std::string("gemm.kernels.") + key, weights, network);
+                   });
   const std::vector<GemmKernel>& candidates = machine.gemm_candidates;
   for (auto one = candidates.begin(); one != candidates.end(); ++one) {
     check_candidate(*one, static_cast<std::size_t>(one - candidates.begin()), gpu);

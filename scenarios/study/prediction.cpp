@@ -5,9 +5,10 @@
 
 #include "models/base/input_error.hpp"
 #include "models/check/hardware_support.hpp"
-#include "models/cost/gemm_model.hpp"
+#include "models/cost/measured_gemms.hpp"
 #include "scenarios/bound.hpp"
 #include "scenarios/families/build.hpp"
+#include "scenarios/own_kernel_of.hpp"
 #include "scenarios/study/given_times.hpp"
 #include "scenarios/study/settle.hpp"
 
@@ -29,7 +30,8 @@ bool is_untabled_gemm(const Case& request) {
   const auto* const gemm = std::get_if<scenarios::GemmWorkload>(&request.workload);
   const auto* const serial = std::get_if<scenarios::Serial>(&request.schedule.family);
   if (gemm == nullptr || serial == nullptr) return false;
-  return serial->gemm != scenarios::GemmSource::library || !has_rows_of_16_bytes(gemm->n, gemm->k, gemm->dtype);
+  const GemmKernel* own = own_kernel_of(serial->gemm);
+  return is_untabled({gemm->m, gemm->n, gemm->k}, own == nullptr ? GemmKernel{} : *own, gemm->dtype);
 }
 
 /// Of a case the finest stratum that the profile has bands of in the machine's condition.

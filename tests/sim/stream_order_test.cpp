@@ -100,6 +100,19 @@ TEST(StreamOrder, CollectivesFollowEachOtherInAQueueThatBranchesShare) {
   }
 }
 
+/// A kernel of another stream waits for the collective as for any kernel.
+TEST(StreamOrder, AKernelBehindACollectiveOnItsStreamBeginsLater) {
+  StreamTiming timing;
+  timing.kernel_gap = Picoseconds{1};
+  timing.after_collective_gap = Picoseconds{3};
+  for (const StreamId stream : {0, 1}) {
+    const Schedule schedule = graph_of({{"gather", 0, {}, Collective{}}, {"gemm", stream, {{0}}, Gemm{}}});
+    EXPECT_EQ(StreamOrder(schedule, timing).edges(1).front().gap, Picoseconds{stream == 0 ? 3 : 1});
+  }
+  const Schedule by_copies = graph_of({{"first", 0, {}, Gemm{}}, {"second", 0, {}, Gemm{}}});
+  EXPECT_EQ(StreamOrder(by_copies, timing).edges(1).front().gap, Picoseconds{1});
+}
+
 /// Two copies on one stream, the second of which waits for a GEMM as well.
 TEST(StreamOrder, ACopyBehindACopyBeginsLaterWhereItWaitsForOthersToo) {
   StreamTiming timing;

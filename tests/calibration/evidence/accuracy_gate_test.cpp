@@ -38,7 +38,7 @@ const std::vector<GateFile> files{{"validation-2026-11-21/validation_2gpu.jsonl.
                                   {"validation-2026-11-21/validation_4gpu.jsonl.gz"},
                                   {"h200x4-2026-11-21/random_2gpu.jsonl.gz"},
                                   {"h200x4-2026-11-21/random_4gpu.jsonl.gz"},
-                                  {"h200x4-2026-11-21/gemm.jsonl", 8}};
+                                  {"h200x4-2026-11-21/gemm.jsonl.gz", 8}};
 
 std::vector<MeasuredCase> cases_of(const GateFile& file) {
   std::vector<MeasuredCase> cases = read_measurements(std::filesystem::path(measurements + file.name));

@@ -34,10 +34,10 @@ std::vector<Load> loads_on(const Machine& machine, double clock_MHz) {
 }
 
 TEST(LayerKernelFit, FindsTheNumbersOfTheMachineThatRanThem) {
-  const std::pair<const char*, const char*> numbers[] = {{"other_kernels", "own_attention_efficiency"},
-                                                         {"other_kernels", "own_attention_start"},
-                                                         {"other_kernels", "own_attention_efficiency_64"},
-                                                         {"other_kernels", "own_attention_start_64"},
+  const std::pair<const char*, const char*> numbers[] = {{"own_attention.heads_of_128", "efficiency"},
+                                                         {"own_attention.heads_of_128", "start"},
+                                                         {"own_attention.heads_of_64", "efficiency"},
+                                                         {"own_attention.heads_of_64", "start"},
                                                          {"power", "attention_energy"},
                                                          {"power", "attention_energy_64"},
                                                          {"other_kernels", "own_norm_share_per_sm"},

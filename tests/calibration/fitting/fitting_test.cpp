@@ -86,8 +86,7 @@ TEST(LeastSquares, GiveTheConfidenceIntervalOfAMean) {
 
 Machine machine() {
   Machine machine = read_machine(tests::source_folder() + "/calibration/machines/h200x8-nvswitch.json");
-  machine.time_weights.clear(), machine.energy_weights.clear();  // the formulas alone, which are soon computed
-  machine.untabled_weights.clear();
+  machine.gemm_networks = {};  // the formulas alone, which are soon computed
   std::vector<GemmChoice> choices;
   int split = 0;
   for (const std::int64_t m : {64, 256, 1000, 1024, 4096, 16384})

@@ -55,16 +55,16 @@ TEST(EnergyWeights, FindWhatTheFormulaLeavesOutWhateverOneGpuDrawsMore) {
 TEST(TimeWeights, StayAsTheyAreWhereTooFewTell) {
   Machine one = machine();
   EXPECT_TRUE(fit_time_weights(one, observe(one, 500)).weights.empty());
-  one.time_weights.assign(weight_count(time_network), 0);
-  EXPECT_EQ(fit_time_weights(one, observe(one, 100)).weights, one.time_weights);
+  one.gemm_networks.time.assign(weight_count(time_network), 0);
+  EXPECT_EQ(fit_time_weights(one, observe(one, 100)).weights, one.gemm_networks.time);
 }
 
 TEST(TimeWeights, OfALikeMachineNeedFewMore) {
   Machine one = machine();
-  one.time_weights = fit_time_weights(one, observe(one, 2000)).weights;
+  one.gemm_networks.time = fit_time_weights(one, observe(one, 2000)).weights;
   Machine formula = machine();
   const MeasuredGemmWeights found = fit_time_weights(one, observe(formula, 500, 0.25));
-  EXPECT_NE(found.weights, one.time_weights);
+  EXPECT_NE(found.weights, one.gemm_networks.time);
   EXPECT_LT(found.error, 0.02);
 }
 

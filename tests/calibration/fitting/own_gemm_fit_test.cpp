@@ -100,5 +100,20 @@ TEST_F(OwnGemmFit, AFewTellNothing) {
   EXPECT_TRUE(fit_own_gemms(given, few, library_gemms(observed)).empty());
 }
 
+TEST_F(OwnGemmFit, OfFp8FindsWhatTheyDraw) {
+  observed.gemm.fp8_energy = 1.3;
+  std::vector<GemmObservation> gemms;
+  for (std::int64_t m = 1024; m <= 12 * 1024; m += 1024) {
+    const MatrixSize size{m, 8192, 4096};
+    const GemmKernel kernel = choose_gemm_kernel(observed, size, DataType::fp8);
+    const LoneGemm gemm = lone_gemm(observed, size, DataType::fp8, kernel, clock_share, {});
+    gemms.push_back(
+        {.size = size, .dtype = DataType::fp8, .time_us = gemm.time_us, .reading = reading_of(observed, gemm, 1)});
+  }
+  ASSERT_TRUE(fit_fp8_energy(given, gemms));
+  EXPECT_NEAR(fit_fp8_energy(given, gemms)->value, 1.3, 1e-6);
+  EXPECT_FALSE(fit_fp8_energy(given, library_gemms(observed)));
+}
+
 }  // namespace own_gemm_fit_test
 }  // namespace weft::calibration::fitting

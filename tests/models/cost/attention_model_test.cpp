@@ -69,9 +69,14 @@ TEST(AttentionModel, SmallHeadsAndSlowClocksTakeLonger) {
 
 Machine machine_of_own_attention() {
   Machine one = machine();
-  one.other_kernels.own_attention_efficiency = 0.5;
-  one.other_kernels.own_attention_start_us = 2;
-  one.other_kernels.overhead_us = 1.5;
+  const OwnAttentionTile tile{.efficiency = 0.5, .lone_efficiency = 0.25, .start_us = 2, .lone_start_us = 1};
+  one.own_attention = {.heads_of_64 = tile,
+                       .heads_of_128 = tile,
+                       .once_us = 1.5,
+                       .full_start_us = 0.8,
+                       .merge_us = 3,
+                       .merged_split_us = 0.5,
+                       .merge_GBps = 1};
   return one;
 }
 
@@ -81,7 +86,9 @@ TEST(OwnAttention, SharesAllBlocksOutOverTheSms) {
   EXPECT_EQ(timing.ctas, 64);
   EXPECT_DOUBLE_EQ(timing.cta_us, 2 + 2.5 * block_flops / 0.5e6);
   EXPECT_EQ(timing.tail_us, 0);
-  EXPECT_EQ(timing.once_us, machine_of_own_attention().other_kernels.overhead_us);
+  EXPECT_DOUBLE_EQ(timing.setup_us, 1.5 + 0.8);
+  EXPECT_EQ(timing.start_us, 0);
+  EXPECT_EQ(timing.once_us, 0);
 }
 
 TEST(OwnAttention, OfUnevenWavesEndsWithShortTiles) {
@@ -95,34 +102,50 @@ TEST(OwnAttention, OfUnevenWavesEndsWithShortTiles) {
 TEST(OwnAttention, TakesAtLeastAsLongAsItsLongestBlock) {
   const AttentionTiming timing = time_own_attention(machine_of_own_attention(), heads(1, 128), 512);
   EXPECT_EQ(timing.ctas, 4);
-  EXPECT_DOUBLE_EQ(timing.cta_us + timing.tail_us, 2 + 4 * block_flops / 0.5e6);
+  EXPECT_DOUBLE_EQ(timing.cta_us + timing.tail_us, 4 * block_flops / 0.5e6);
+  EXPECT_DOUBLE_EQ(timing.setup_us, 1.5 + 0.8 / 2);  // half of the SMs start a CTA
+  EXPECT_DOUBLE_EQ(timing.start_us, 2);
 }
 
 TEST(OwnAttention, HasAnEfficiencyOfItsOwnWithShortHeads) {
   Machine one = machine_of_own_attention();
   const auto cta_us = [&](int head_dim) { return time_own_attention(one, heads(16, head_dim), 512).cta_us; };
   const double of_64_us = cta_us(64), of_96_us = cta_us(96), of_128_us = cta_us(128);
-  one.other_kernels.own_attention_efficiency_64 = 0.25;
+  one.own_attention->heads_of_64.efficiency = 0.25;
   EXPECT_DOUBLE_EQ(cta_us(64) - 2, 2 * (of_64_us - 2));
   EXPECT_DOUBLE_EQ(cta_us(96) - 2, (of_96_us - 2) * 0.5 / 0.375);
   EXPECT_DOUBLE_EQ(cta_us(128), of_128_us);
 }
 
 TEST(OwnAttention, OfCachedKeysHasATileForTheHeadsThatShareThem) {
-  // 32 sequences of one token, whose 4 heads share 8 blocks of cached keys: 32 tiles of 9 blocks on 8 SMs.
+  // 32 sequences of one token, whose 4 heads share 8 blocks of cached keys: 32 tiles of 9 blocks on 8 SMs, each by one
+  // warpgroup.
   Attention decode = heads(4, 128);
   decode.kv_heads = 1, decode.sequences = 32;
   decode.cached = Slice{.rows = RowRange{0, 32 * 1024}};
   const AttentionTiming timing = time_own_attention(machine_of_own_attention(), decode, 32);
   EXPECT_EQ(timing.ctas, 32);
-  EXPECT_DOUBLE_EQ(timing.cta_us, 2 + 9 * block_flops / 0.5e6);
+  const double lone_block_us = block_flops / 2 / 0.25e6;
+  EXPECT_DOUBLE_EQ(timing.cta_us, 1 + 9 * lone_block_us);
   // Of two sequences, three splits of each tile have 3 of its 9 blocks each; a fourth would not shorten them.
   decode.sequences = 2;
   decode.cached->rows = RowRange{0, 2 * 1024};
   const AttentionTiming split = time_own_attention(machine_of_own_attention(), decode, 2);
   EXPECT_EQ(split.ctas, 6);
-  EXPECT_DOUBLE_EQ(split.cta_us + split.tail_us, 2 + 3 * block_flops / 0.5e6);
-  EXPECT_GT(split.once_us, timing.once_us);
+  EXPECT_DOUBLE_EQ(split.cta_us + split.tail_us, 3 * lone_block_us);
+  const double merged_bytes = 3 * 2 * 4 * 128 * 2;  // of three splits: two tokens, four heads of 128 in bf16
+  EXPECT_DOUBLE_EQ(split.setup_us + split.start_us, 1.5 + 0.8 * 6 / 8 + 1);
+  EXPECT_DOUBLE_EQ(split.once_us, 3 + 3 * 0.5 + merged_bytes / 1e3);
+}
+
+TEST(OwnAttention, HasACtaForEachOfEqualTilesSoThatALastWaveReadsOnlyItsOwnKeys) {
+  Attention decode = heads(4, 128);
+  decode.kv_heads = 1, decode.sequences = 9;
+  decode.cached = Slice{.rows = RowRange{0, 9 * 1024}};
+  const AttentionTiming timing = time_own_attention(machine_of_own_attention(), decode, 9);
+  EXPECT_EQ(timing.ctas, 9);
+  EXPECT_DOUBLE_EQ(timing.cta_us, 1 + 9 * block_flops / 2 / 0.25e6);
+  EXPECT_EQ(timing.tail_us, 0);
 }
 
 TEST(OwnAttention, RunsNeitherForOthersNorOnFewSms) {
@@ -169,7 +192,7 @@ TEST(StayingTiles, OfOthersTakeTheirShareOfTheFlops) {
   const StayingTiles tiles = staying_tiles(one, schedule, heads(3, 128), 512);
   EXPECT_EQ(tiles.count, 12);
   EXPECT_DOUBLE_EQ(tiles.mean_us, 2 * block_flops / 0.25e6);
-  one.other_kernels.own_attention_efficiency = 0;
+  one.own_attention.reset();
   EXPECT_DOUBLE_EQ(staying_tiles(one, Schedule(), heads(3, 128), 512).mean_us, tiles.mean_us);
 }
 

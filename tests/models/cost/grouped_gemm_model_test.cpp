@@ -54,5 +54,12 @@ TEST_F(OwnGroupedGemm, PaysNoMoreForRowsOfTheNextGroup) {
   EXPECT_EQ(time_tile(machine, size, own, DataType::bf16).tile_us, tile_us);
 }
 
+// Groups of 160 rows have two tiles of 128, or a pair of them.
+TEST_F(OwnGroupedGemm, ComputesWholeTiles) {
+  const GemmKernel own = own_kernel(128, 1, TileScheduler::static_persistent);
+  EXPECT_EQ(computed_flops(size, own), 2.0 * 8 * 256 * size.n * size.k);
+  EXPECT_EQ(computed_flops(size, kernel(128, 64)), size.flops());
+}
+
 }  // namespace grouped_gemm_model_test
 }  // namespace weft

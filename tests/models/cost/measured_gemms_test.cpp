@@ -31,7 +31,7 @@ TileOfWave formula_of(const Machine& machine, const GemmKernel& kernel) {
 TEST(GemmFeatures, AreWholeAndFinite) {
   const Machine one = machine();
   const GemmKernel kernel = tests::library_kernel(128, 256);
-  const GemmFeatures features = gemm_features(one, size, kernel, formula_of(one, kernel));
+  const GemmFeatures features = gemm_features(one, size, kernel, DataType::bf16, formula_of(one, kernel));
   for (const double feature : features) EXPECT_TRUE(std::isfinite(feature));
   EXPECT_NEAR(features[0], std::log2(1000), 1e-9);
   EXPECT_EQ(features[1], 3);      // 1,000 is a multiple of 8
@@ -49,8 +49,8 @@ TEST(MeasuredFactors, ApplyToTilesStartAndEnd) {
   Machine one = machine();
   const GemmKernel kernel = tests::library_kernel(128, 256);
   const TileTiming before = time_tile(one, size, kernel, DataType::bf16, 0.8);
-  one.time_weights = always(time_network, std::log(1.25));
-  one.energy_weights = always(energy_network, std::log(0.9));
+  one.gemm_networks.time = always(time_network, std::log(1.25));
+  one.gemm_networks.energy = always(energy_network, std::log(0.9));
   const TileTiming after = time_tile(one, size, kernel, DataType::bf16, 0.8);
   const double factor = std::pow(1.25, 0.65);  // as much of it as holds between others
   EXPECT_NEAR(after.tile_us, factor * before.tile_us, 1e-6);
@@ -78,29 +78,32 @@ TEST(MeasuredFactors, HaveNetworksForTheTablesKernelsAndForOthersButNoneForFp8) 
   const double own_us = time_tile(one, size, own, DataType::bf16).tile_us;
   const double unaligned_us = time_tile(one, unaligned, library, DataType::bf16).tile_us;
   const double fp8_us = time_tile(one, size, tests::library_kernel(128, 128), DataType::fp8).tile_us;
-  one.time_weights = always(time_network, std::log(1.1));
-  one.untabled_weights = always(untabled_network, std::log(1.25));
+  one.gemm_networks.time = always(time_network, std::log(1.1));
+  one.gemm_networks.untabled = always(untabled_network, std::log(1.25));
   EXPECT_NEAR(time_tile(one, size, own, DataType::bf16).tile_us, 1.25 * own_us, 1e-6);
   EXPECT_NEAR(time_tile(one, unaligned, library, DataType::bf16).tile_us, 1.25 * unaligned_us, 1e-6);
   EXPECT_NEAR(measured_factors(one, size, library, DataType::bf16).time, std::pow(1.1, 0.65), 1e-6);
   EXPECT_EQ(time_tile(one, size, tests::library_kernel(128, 128), DataType::fp8).tile_us, fp8_us);
+  one.gemm_networks.fp8 = always(fp8_network, std::log(1.5));
+  EXPECT_NEAR(time_tile(one, size, tests::library_kernel(128, 128), DataType::fp8).tile_us, 1.5 * fp8_us, 1e-6);
+  EXPECT_NEAR(time_tile(one, size, own, DataType::bf16).tile_us, 1.25 * own_us, 1e-6);
 }
 
 TEST(MeasuredFactors, AreNeverFarFromTheFormula) {
   Machine one = machine();
   const GemmKernel kernel = tests::library_kernel(128, 256);
-  one.time_weights = always(time_network, 5);
-  one.energy_weights = always(energy_network, -5);
+  one.gemm_networks.time = always(time_network, 5);
+  one.gemm_networks.energy = always(energy_network, -5);
   const GemmFactors factors = measured_factors(one, size, kernel, DataType::bf16);
   EXPECT_NEAR(factors.time, 1.5, 1e-6);
   EXPECT_NEAR(factors.energy, 1 / 1.5, 1e-9);
-  one.untabled_weights = always(untabled_network, -5);
+  one.gemm_networks.untabled = always(untabled_network, -5);
   EXPECT_NEAR(measured_factors(one, size, own_kernels.front(), DataType::bf16).time, 1.0 / 3, 1e-9);
 }
 
 TEST(KnownGemms, AreWhatIsSaidOfEach) {
   Machine one = machine();
-  one.time_weights = always(time_network, 0.1);
+  one.gemm_networks.time = always(time_network, 0.1);
   KnownGemms gemms(one);
   const GemmKernel kernel = tests::library_kernel(128, 256);
   for (int time = 0; time < 2; ++time) {
@@ -117,7 +120,7 @@ TEST(EstimatedGemm, AsksTheFormulaAlone) {
   Machine one = machine();
   const GemmKernel kernel = tests::library_kernel(128, 256);
   const double before_us = estimated_gemm_us(one, size, kernel);
-  one.time_weights = always(time_network, std::log(1.25));
+  one.gemm_networks.time = always(time_network, std::log(1.25));
   EXPECT_EQ(estimated_gemm_us(one, size, kernel), before_us);
 }
 
