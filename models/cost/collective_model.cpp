@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdlib>
 #include <iterator>
 
 #include "models/base/input_error.hpp"
@@ -141,14 +140,14 @@ bool has_curve(const Curves& curves, CollectiveKind kind, int gpus) {
                      [&](const CollectiveCurve& curve) { return curve.kind == kind && curve.gpus == gpus; });
 }
 
-/// The nearest counts below and above that have a curve; 0: none.
+/// The nearest counts below and above that have a curve, or one with a limit of CTAs; 0: none.
 struct MeasuredCounts {
   int fewer = 0, more = 0;
 };
-MeasuredCounts counts_around(const Curves& curves, CollectiveKind kind, int gpus) {
+MeasuredCounts counts_around(const Curves& curves, CollectiveKind kind, int gpus, bool with_limits = false) {
   MeasuredCounts counts;
   for (const CollectiveCurve& curve : curves) {
-    if (curve.kind != kind) continue;
+    if (curve.kind != kind || (with_limits && curve.max_ctas == 0)) continue;
     if (curve.gpus < gpus) counts.fewer = std::max(counts.fewer, curve.gpus);
     if (curve.gpus > gpus) counts.more = counts.more == 0 ? curve.gpus : std::min(counts.more, curve.gpus);
   }
@@ -160,16 +159,15 @@ Reading scaled(Reading reading, double scale) {
   return reading;
 }
 
-/// The nearest count, the fewer one of two, that has curves with a limit of CTAs; 0: none.
-int count_with_limits(const Curves& curves, CollectiveKind kind, int gpus) {
-  int nearest = 0;
-  for (const CollectiveCurve& curve : curves) {
-    if (curve.kind != kind || curve.max_ctas == 0) continue;
-    const int farther = nearest == 0 ? gpus + curve.gpus : std::abs(nearest - gpus);
-    if (std::abs(curve.gpus - gpus) < farther || (std::abs(curve.gpus - gpus) == farther && curve.gpus < nearest))
-      nearest = curve.gpus;
-  }
-  return nearest;
+/// The nearest other count, the fewer one of two, that has curves with a limit of CTAs; 0: none, or this one has some.
+int other_count_with_limits(const Curves& curves, CollectiveKind kind, int gpus) {
+  const bool has_some = std::any_of(curves.begin(), curves.end(), [&](const CollectiveCurve& curve) {
+    return curve.kind == kind && curve.gpus == gpus && curve.max_ctas > 0;
+  });
+  if (has_some) return 0;
+  const auto [fewer, more] = counts_around(curves, kind, gpus, true);
+  const bool is_fewer = more == 0 || (fewer > 0 && gpus - fewer <= more - gpus);
+  return is_fewer ? fewer : more;
 }
 
 /// Linear between measured GPU counts, of which there is one; beyond them the nearest count's time for the same bytes
@@ -182,8 +180,8 @@ Reading read_any(const Curves& curves, CollectiveKind kind, int gpus, double byt
     return read_limited(curves_of(curves, kind, count), count == gpus ? bytes : same_port_bytes, ctas);
   };
   if (has_curve(curves, kind, gpus)) {
-    const int tells = count_with_limits(curves, kind, gpus);
-    if (max_ctas == 0 || tells == 0 || tells == gpus) return at(gpus, max_ctas);
+    const int tells = other_count_with_limits(curves, kind, gpus);
+    if (max_ctas == 0 || tells == 0) return at(gpus, max_ctas);
     Reading reading = scaled(at(gpus, 0), at(tells, max_ctas).kernel_us / at(tells, 0).kernel_us);
     reading.ctas = std::min(reading.ctas, static_cast<double>(max_ctas));
     return reading;

@@ -20,32 +20,32 @@ struct LineOfCase {
   nlohmann::json json;
 };
 
-struct Turn {
-  Case* one;
-  Schedule schedule;
+struct Turns {
+  std::vector<Case*> cases;
+  std::vector<Schedule> schedules;  ///< of each
 };
 
-std::vector<Schedule> schedules_of(const std::vector<Turn>& turns) {
-  std::vector<Schedule> schedules;
-  for (const Turn& turn : turns) schedules.push_back(turn.schedule);
-  return schedules;
+/// Those that say by themselves why they cannot be simulated.
+void drop_those_that_fail(Turns& turns, const Machine& machine, const MixClock& clock_of_mix_MHz) {
+  for (std::size_t i = turns.cases.size(); i-- > 0;) {
+    try {
+      clock_of_mix_MHz({turns.schedules[i]}, machine);
+    } catch (const InputError&) {
+      turns.cases.erase(turns.cases.begin() + static_cast<std::ptrdiff_t>(i));
+      turns.schedules.erase(turns.schedules.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
 }
 
-/// Those that say by themselves why they cannot be simulated take no turn.
-double clock_of_those_that_run_MHz(std::vector<Turn>& turns, const Machine& machine, const MixClock& clock_of_mix_MHz) {
+/// Of the cases that are left.
+double clock_of_MHz(Turns& turns, const Machine& machine, const MixClock& clock_of_mix_MHz) {
   try {
-    return clock_of_mix_MHz(schedules_of(turns), machine);
+    return clock_of_mix_MHz(turns.schedules, machine);
   } catch (const InputError&) {
-    const auto fails = [&](const Turn& turn) {
-      try {
-        clock_of_mix_MHz({turn.schedule}, machine);
-        return false;
-      } catch (const InputError&) {
-        return true;
-      }
-    };
-    if (std::erase_if(turns, fails) == 0) throw;
-    return turns.empty() ? 0 : clock_of_mix_MHz(schedules_of(turns), machine);
+    const std::size_t before = turns.cases.size();
+    drop_those_that_fail(turns, machine, clock_of_mix_MHz);
+    if (turns.cases.size() == before) throw;
+    return turns.cases.empty() ? 0 : clock_of_mix_MHz(turns.schedules, machine);
   }
 }
 
@@ -53,21 +53,22 @@ double clock_of_those_that_run_MHz(std::vector<Turn>& turns, const Machine& mach
 
 std::vector<Case> in_turn(std::vector<Case> mix, const Machine& machine, Executor& executor,
                           const MixClock& clock_of_mix_MHz) {
-  std::vector<Turn> turns;
+  Turns turns;
   for (Case& one : mix) {
     try {
       require_gpus(one.gpus, machine);
       Closed closed = close_case(one, machine, executor);
       one = std::move(closed.request);
-      turns.push_back({&one, std::move(closed.schedule)});
+      turns.schedules.push_back(std::move(closed.schedule));
+      turns.cases.push_back(&one);
     } catch (const InputError&) {
     }
   }
-  if (turns.empty()) return mix;
+  if (turns.cases.empty()) return mix;
   Machine of_mix = machine;
-  of_mix.condition.memsets = turns.front().one->condition.memsets;
-  const double clock_MHz = clock_of_those_that_run_MHz(turns, of_mix, clock_of_mix_MHz);
-  for (const Turn& turn : turns) turn.one->condition.fixed_clock_MHz = clock_MHz, turn.one->condition.is_of_mix = true;
+  of_mix.condition.memsets = turns.cases.front()->condition.memsets;
+  const double clock_MHz = clock_of_MHz(turns, of_mix, clock_of_mix_MHz);
+  for (Case* one : turns.cases) one->condition.fixed_clock_MHz = clock_MHz, one->condition.is_of_mix = true;
   return mix;
 }
 
