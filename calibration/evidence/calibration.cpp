@@ -189,10 +189,16 @@ class Fit {
           "GEMMs of the library with rows that do not begin at 16 bytes, their clocks read");
   }
 
-  void fit_fp8_energy(const std::vector<fitting::GemmObservation>& more) {
+  std::vector<fitting::GemmObservation> all_gemms(const std::vector<fitting::GemmObservation>& more) const {
     std::vector<fitting::GemmObservation> all = input_.gemms;
+    all.insert(all.end(), input_.own_gemms.begin(), input_.own_gemms.end());
     all.insert(all.end(), more.begin(), more.end());
-    if (const auto found = fitting::fit_fp8_energy(machine_, all)) adopt({*found}, "GEMMs of fp8 alone under load");
+    return all;
+  }
+
+  void fit_fp8_energy(const std::vector<fitting::GemmObservation>& more) {
+    const auto found = fitting::fit_fp8_energy(machine_, all_gemms(more));
+    if (found) adopt({*found}, "GEMMs of fp8 alone under load");
   }
 
   void fit_layer_kernels() {
@@ -236,9 +242,7 @@ class Fit {
 
   /// What the formulas with these numbers leave out.
   void weigh_gemms(const std::vector<fitting::GemmObservation>& more) {
-    std::vector<fitting::GemmObservation> all = input_.gemms;
-    all.insert(all.end(), input_.own_gemms.begin(), input_.own_gemms.end());
-    all.insert(all.end(), more.begin(), more.end());
+    const std::vector<fitting::GemmObservation> all = all_gemms(more);
     std::string source = std::to_string(more.size()) + " GEMMs whose times and clocks were measured";
     if (!input_.gemms.empty()) source += ", and " + source_text(input_.gemm_provenance, "GEMMs alone");
     const bool has_new_numbers = tells_formulas();

@@ -87,26 +87,6 @@ void add_ctas(CalibrationInput& input, const MeasuredCase& one, CollectiveKind k
 /// In a mix it is that of all its cases.
 double own_power_W(const MeasuredCase& one) { return one.in_turn_with.empty() ? one.power_W : 0; }
 
-void add_pair(CalibrationInput& input, const MeasuredCase& one, const scenarios::PairWorkload& pair) {
-  add_ctas(input, one, collective_of(pair.op));
-  if (const scenarios::Family& family = one.request.schedule.family;
-      !one.kernels.empty() &&
-      (std::holds_alternative<scenarios::Hybrid>(family) || std::holds_alternative<scenarios::Signaling>(family))) {
-    input.signals.push_back({one.request, one.kernels});
-    input.signal_provenance.add(one.conditions);
-  }
-  const bool is_serial = std::holds_alternative<scenarios::Serial>(one.request.schedule.family);
-  if (!is_serial && !std::holds_alternative<scenarios::Decomposition>(one.request.schedule.family)) return;
-  const double max_clock_MHz = one.conditions.max_sm_clock_MHz;
-  if (one.condition == Condition::sustained && own_power_W(one) > 0 && one.sm_clock_MHz > 0 && max_clock_MHz > 0) {
-    input.mixed_loads.push_back({one.request, one.time_us, one.power_W, one.sm_clock_MHz / max_clock_MHz});
-    input.mixed_provenance.add(one.conditions);
-  }
-  if (one.kernels.empty()) return;
-  input.pairs.push_back({is_serial, collective_comes_first(pair.op), one.kernels});
-  input.pair_provenance.add(one.conditions);
-}
-
 /// What a case took at the clock that was read: under load by the log, after a pause by the counters of its runs, and
 /// then the power that is read is not that of the kernel. None where no clock was read.
 struct TimeAtClock {
@@ -122,6 +102,32 @@ std::optional<TimeAtClock> time_at_clock(const MeasuredCase& one) {
   }
   if (one.repeat_clocks_MHz.empty()) return {};
   return TimeAtClock{mean(one.repeats_us), {mean(one.repeat_clocks_MHz) / max_clock_MHz, 0}};
+}
+
+std::optional<Load> load_of(const MeasuredCase& one) {
+  const std::optional<TimeAtClock> at_clock = time_at_clock(one);
+  if (!at_clock) return {};
+  const auto& [clock_share, power_W] = at_clock->reading;
+  return Load{one.request, at_clock->time_us, power_W, clock_share};
+}
+
+void add_pair(CalibrationInput& input, const MeasuredCase& one, const scenarios::PairWorkload& pair) {
+  add_ctas(input, one, collective_of(pair.op));
+  if (const scenarios::Family& family = one.request.schedule.family;
+      !one.kernels.empty() &&
+      (std::holds_alternative<scenarios::Hybrid>(family) || std::holds_alternative<scenarios::Signaling>(family))) {
+    input.signals.push_back({one.request, one.kernels});
+    input.signal_provenance.add(one.conditions);
+  }
+  const bool is_serial = std::holds_alternative<scenarios::Serial>(one.request.schedule.family);
+  if (!is_serial && !std::holds_alternative<scenarios::Decomposition>(one.request.schedule.family)) return;
+  if (const std::optional<Load> load = load_of(one); load && load->power_W > 0) {
+    input.mixed_loads.push_back(*load);
+    input.mixed_provenance.add(one.conditions);
+  }
+  if (one.kernels.empty()) return;
+  input.pairs.push_back({is_serial, collective_comes_first(pair.op), one.kernels});
+  input.pair_provenance.add(one.conditions);
 }
 
 void add_gemm(CalibrationInput& input, const MeasuredCase& one, const scenarios::GemmWorkload& gemm, bool after_gemm) {
@@ -167,10 +173,9 @@ void add_own_gemm(CalibrationInput& input, const MeasuredCase& one, const scenar
 }
 
 void add_layer_kernel(CalibrationInput& input, const MeasuredCase& one) {
-  const std::optional<TimeAtClock> at_clock = time_at_clock(one);
-  if (!at_clock) return;
-  const auto& [clock_share, power_W] = at_clock->reading;
-  input.layer_kernels.push_back({one.request, at_clock->time_us, power_W, clock_share});
+  const std::optional<Load> load = load_of(one);
+  if (!load) return;
+  input.layer_kernels.push_back(*load);
   input.layer_kernel_provenance.add(one.conditions);
 }
 

@@ -98,11 +98,13 @@ std::vector<FittedNumber> fit_energy(Machine machine, const char* key, const Loa
   return {{"power", key, quantile(found, 0.5), spread / std::sqrt(static_cast<double>(found.size())), false}};
 }
 
-std::vector<FittedNumber> fit_attention_times(Machine& machine, const Loads& loads) {
+/// `long_heads` and `short_heads` have no cache.
+std::vector<FittedNumber> fit_attention_times(Machine& machine, const Loads& loads, const Loads& long_heads,
+                                              const Loads& short_heads) {
   const Loads any = those_of(loads, is_attention);
   if (any.size() >= enough_attentions) return fit_times(machine, of_any_attention, any);
-  std::vector<FittedNumber> found = fit_times(machine, of_long_heads, those_of(loads, has_long_heads));
-  std::ranges::copy(fit_times(machine, of_short_heads, those_of(loads, has_short_heads)), std::back_inserter(found));
+  std::vector<FittedNumber> found = fit_times(machine, of_long_heads, long_heads);
+  std::ranges::copy(fit_times(machine, of_short_heads, short_heads), std::back_inserter(found));
   return found;
 }
 
@@ -116,7 +118,7 @@ std::vector<FittedNumber> fit_layer_kernels(const Machine& given, const Loads& l
     return those_of(loads, [&](const Load& load) { return is_streaming_norm(load, layout, machine); });
   };
   const Loads long_heads = those_of(loads, has_long_heads), short_heads = those_of(loads, has_short_heads);
-  if (machine.own_attention) add(fit_attention_times(machine, loads));
+  if (machine.own_attention) add(fit_attention_times(machine, loads, long_heads, short_heads));
   add(fit_energy(machine, "attention_energy", long_heads));
   add(fit_energy(machine, "attention_energy_64", short_heads));
   add(fit_times(machine, of_norms, streaming_norms(LayoutKind::row_major)));

@@ -117,20 +117,22 @@ TEST(OwnAttention, HasAnEfficiencyOfItsOwnWithShortHeads) {
   EXPECT_DOUBLE_EQ(cta_us(128), of_128_us);
 }
 
-TEST(OwnAttention, OfCachedKeysHasATileForTheHeadsThatShareThem) {
-  // 32 sequences of one token, whose 4 heads share 8 blocks of cached keys: 32 tiles of 9 blocks on 8 SMs, each by one
-  // warpgroup.
+/// By our kernel of so many sequences of one token each, whose 4 heads share 8 blocks of cached keys.
+AttentionTiming decode_of(int sequences) {
   Attention decode = heads(4, 128);
-  decode.kv_heads = 1, decode.sequences = 32;
-  decode.cached = Slice{.rows = RowRange{0, 32 * 1024}};
-  const AttentionTiming timing = time_own_attention(machine_of_own_attention(), decode, 32);
+  decode.sequences = sequences;
+  decode.cached = Slice{.rows = RowRange{0, sequences * std::int64_t{1024}}};
+  return time_own_attention(machine_of_own_attention(), decode, sequences);
+}
+constexpr double lone_block_us = block_flops / 2 / 0.25e6;
+
+TEST(OwnAttention, OfCachedKeysHasATileForTheHeadsThatShareThem) {
+  // 32 tiles of 9 blocks on 8 SMs, each by one warpgroup.
+  const AttentionTiming timing = decode_of(32);
   EXPECT_EQ(timing.ctas, 32);
-  const double lone_block_us = block_flops / 2 / 0.25e6;
   EXPECT_DOUBLE_EQ(timing.cta_us, 1 + 9 * lone_block_us);
   // Of two sequences, three splits of each tile have 3 of its 9 blocks each; a fourth would not shorten them.
-  decode.sequences = 2;
-  decode.cached->rows = RowRange{0, 2 * 1024};
-  const AttentionTiming split = time_own_attention(machine_of_own_attention(), decode, 2);
+  const AttentionTiming split = decode_of(2);
   EXPECT_EQ(split.ctas, 6);
   EXPECT_DOUBLE_EQ(split.cta_us + split.tail_us, 3 * lone_block_us);
   const double merged_bytes = 3 * 2 * 4 * 128 * 2;  // of three splits: two tokens, four heads of 128 in bf16
@@ -139,12 +141,9 @@ TEST(OwnAttention, OfCachedKeysHasATileForTheHeadsThatShareThem) {
 }
 
 TEST(OwnAttention, HasACtaForEachOfEqualTilesSoThatALastWaveReadsOnlyItsOwnKeys) {
-  Attention decode = heads(4, 128);
-  decode.kv_heads = 1, decode.sequences = 9;
-  decode.cached = Slice{.rows = RowRange{0, 9 * 1024}};
-  const AttentionTiming timing = time_own_attention(machine_of_own_attention(), decode, 9);
+  const AttentionTiming timing = decode_of(9);
   EXPECT_EQ(timing.ctas, 9);
-  EXPECT_DOUBLE_EQ(timing.cta_us, 1 + 9 * block_flops / 2 / 0.25e6);
+  EXPECT_DOUBLE_EQ(timing.cta_us, 1 + 9 * lone_block_us);
   EXPECT_EQ(timing.tail_us, 0);
 }
 
