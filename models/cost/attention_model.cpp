@@ -13,6 +13,30 @@ namespace {
 constexpr std::int64_t ctas_an_sm_has = 2;  // that the library counts on when it splits keys
 constexpr std::int64_t most_splits = 128;   // of decode
 
+constexpr double nearly_as_full = 0.85, enough_to_not_split = 0.8;
+
+/// Whether so many CTAs fill the room for them well enough that keys are not split.
+bool fill_enough(std::int64_t ctas, std::int64_t room) {
+  return static_cast<double>(ctas) >= enough_to_not_split * static_cast<double>(room);
+}
+
+/// FlashAttention 2's num_splits_heuristic (flash_api.cpp): the fewest splits, at most `most`, whose waves of CTAs are
+/// nearly as full as they can be; those that leave a CTA as many blocks of keys as fewer do are passed over.
+std::int64_t splits_that_fill(std::int64_t unsplit_ctas, std::int64_t room, std::int64_t key_blocks,
+                              std::int64_t most) {
+  most = std::min({most, room, key_blocks});
+  const auto fullness = [&](std::int64_t splits) {
+    if (splits > 1 && divided_up(key_blocks, splits) == divided_up(key_blocks, splits - 1)) return 0.0;
+    const std::int64_t ctas = unsplit_ctas * splits;
+    return static_cast<double>(ctas) / static_cast<double>(divided_up(ctas, room) * room);
+  };
+  double fullest = 0;
+  for (std::int64_t splits = 1; splits <= most; ++splits) fullest = std::max(fullest, fullness(splits));
+  std::int64_t splits = 1;
+  while (fullness(splits) < nearly_as_full * fullest) ++splits;
+  return splits;
+}
+
 /// Of a prefill; those that were measured are split no further (attention-2026-11-21).
 std::int64_t splits_that_fit(std::int64_t unsplit_ctas, std::int64_t room, std::int64_t key_blocks) {
   return std::clamp<std::int64_t>(room / unsplit_ctas, 1, key_blocks);

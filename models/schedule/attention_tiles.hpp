@@ -25,19 +25,13 @@ struct AttentionTiles {
 };
 
 /// Of `tokens` queries of all sequences together. The heads that share keys lie in one tile where that makes fewer: few
-/// tokens leave most of a tile empty, and the keys would be read for each head. Cached keys are split where tiles alone
-/// would leave SMs without work, so that waves of CTAs are nearly full; not those of CTAs that stay (max_sms).
+/// tokens leave most of a tile empty, and the keys would be read for each head. Cached keys are split where that saves
+/// more than merging costs: tiles alone would leave SMs without work, or a last wave nearly empty. Not those of CTAs
+/// that stay (max_sms).
 AttentionTiles attention_tiles(const Attention& attention, std::int64_t tokens, std::int64_t sms);
 
 /// Tiles of keys that a sequence's queries up to `last_query`, counted from 1, see: of the rows before and up to it,
 /// and of cached keys.
 std::int64_t key_tiles(const Attention& attention, std::int64_t last_query);
-
-/// Whether so many CTAs fill the room for them well enough that keys are not split.
-bool fill_enough(std::int64_t ctas, std::int64_t room);
-
-/// FlashAttention 2's num_splits_heuristic (flash_api.cpp): the fewest splits, at most `most`, whose waves of CTAs are
-/// nearly as full as they can be; those that leave a CTA as many blocks of keys as fewer do are passed over.
-std::int64_t splits_that_fill(std::int64_t unsplit_ctas, std::int64_t room, std::int64_t key_blocks, std::int64_t most);
 
 }  // namespace weft

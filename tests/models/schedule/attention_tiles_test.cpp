@@ -37,13 +37,24 @@ TEST(AttentionTiles, OfFewTokensHoldTheHeadsThatShareKeys) {
 
 TEST(AttentionTiles, CachedKeysAreSplitWhereSmsHaveNoTile) {
   EXPECT_EQ(attention_tiles(attention(8, 1, 4, 8192), 4, 132).splits, 13) << "5 of 65 tiles each";
-  EXPECT_EQ(attention_tiles(attention(8, 1, 1, 1 << 16), 1, 132).splits, 14) << "as nearly full as the most, 16";
+  EXPECT_EQ(attention_tiles(attention(8, 1, 4, 7552), 4, 132).splits, 12)
+      << "5 of 60 tiles each; 15 would leave 4, and merge more";
+  EXPECT_EQ(attention_tiles(attention(8, 1, 1, 1 << 16), 1, 132).splits, most_own_splits);
   EXPECT_EQ(attention_tiles(attention(8, 1, 64, 8192), 64, 132).splits, 2);
   EXPECT_EQ(attention_tiles(attention(8, 1, 128, 8192), 128, 132).splits, 1);
-  EXPECT_EQ(attention_tiles(attention(8, 1, 4, 100), 4, 132).splits, 2) << "a tile of cached keys and the own one";
+  EXPECT_EQ(attention_tiles(attention(8, 1, 4, 100), 4, 132).splits, 1) << "a merge takes longer than a tile of keys";
   Attention stays = attention(8, 1, 4, 8192);
   stays.max_sms = 100;
   EXPECT_EQ(attention_tiles(stays, 4, 132).splits, 1);
+}
+
+TEST(AttentionTiles, CachedKeysAreSplitWhereALastWaveWouldBeNearlyEmpty) {
+  const auto splits = [](int sequences) {
+    return attention_tiles(attention(8, 1, sequences, 4096), sequences, 132).splits;
+  };
+  EXPECT_EQ(splits(132), 1);
+  EXPECT_EQ(splits(133), 3) << "four waves of a third each";
+  EXPECT_EQ(splits(264), 1);
 }
 
 TEST(AttentionTiles, SeeCachedKeysAndThoseUpToTheirLastQuery) {
@@ -54,10 +65,8 @@ TEST(AttentionTiles, SeeCachedKeysAndThoseUpToTheirLastQuery) {
 }
 
 TEST(AttentionTiles, LeaveEachSplitATileOfKeys) {
-  const Attention one = attention(8, 2, 1, 200);
-  const AttentionTiles tiles = attention_tiles(one, 300, 132);
-  EXPECT_GT(tiles.splits, 1);
-  EXPECT_LE(tiles.splits, key_tiles(one, 1));
+  const Attention one = attention(1, 1, 1, 100);
+  EXPECT_EQ(attention_tiles(one, 3000, 132).splits, key_tiles(one, 1));
 }
 
 }  // namespace attention_tiles_test
