@@ -131,8 +131,11 @@ ordered_json condition_schema() {
     return ordered_json{
         {"type", "object"}, {"properties", {{key, clock}}}, {"required", {key}}, {"additionalProperties", false}};
   };
+  ordered_json of_mix = at("mix_clock_MHz");
+  of_mix["properties"]["library_on_branch"] = {
+      {"type", "boolean"}, {"description", "a graph of the mix has a collective of the library on a branch"}};
   return {{"description", "what the GPUs were doing before; left out: sustained"},
-          {"oneOf", {{{"enum", words}}, at("clock_MHz"), at("mix_clock_MHz")}}};
+          {"oneOf", {{{"enum", words}}, at("clock_MHz"), of_mix}}};
 }
 
 ordered_json timing_schema() {

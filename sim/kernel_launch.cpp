@@ -8,6 +8,7 @@
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/grouped_gemm_model.hpp"
 #include "models/cost/reordering_cost.hpp"
+#include "models/cost/row_kernel_model.hpp"
 #include "models/schedule/amounts.hpp"
 #include "models/schedule/fetch_order.hpp"
 #include "models/schedule/kernel_sizes.hpp"
@@ -135,67 +136,11 @@ void set_tile_times(TiledWork& work, const LaunchSite& site, std::int64_t k, con
 
 // --- Memory-bound kernels and attention ------------------------------------------------------------------------
 
-constexpr double as_fast_as_memory = 1e3;
-
-/// What the kernel reaches of the HBM's rate on all SMs; kernels without a figure of their own are as fast as memory.
-double share_of_hbm(const OtherKernels& kernels, MemoryKernel kernel) {
-  switch (kernel) {
-    case MemoryKernel::rms_norm:
-    case MemoryKernel::add_rms_norm:
-      return kernels.norm_share;
-    case MemoryKernel::swiglu:
-      return kernels.swiglu_share;
-    case MemoryKernel::rotary:
-      return kernels.rotary_share;
-    case MemoryKernel::pytorch_sum:
-      return kernels.pytorch_sum_share;
-    default:
-      return as_fast_as_memory;
-  }
-}
-double share_of_hbm(const OtherKernels& kernels, const Work& work) {
-  return match(
-      work, [&](const MemoryBound& kernel) { return share_of_hbm(kernels, kernel.kernel); },
-      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, Attention, PartialAttention,
-                     Signal, Wait, Barrier, Delay> auto&) { return as_fast_as_memory; });
-}
-
-/// What one SM can draw of the HBM's rate for a norm, activation or gather of ours; 0: it is none, or not known.
-double own_share_of_sm(const OtherKernels& kernels, MemoryKernel kernel) {
-  switch (kernel) {
-    case MemoryKernel::swiglu:
-    case MemoryKernel::quantize:
-      return kernels.own_memory_share_per_sm;
-    case MemoryKernel::gather:
-      return kernels.own_gather_share_per_sm;
-    case MemoryKernel::rms_norm:
-    case MemoryKernel::add_rms_norm:
-      return kernels.own_norm_share_per_sm;
-    case MemoryKernel::rotary:  // sines and cosines take about as long as sums take memory
-      return kernels.own_memory_share_per_sm > 0 ? kernels.memory_share_per_sm : 0;
-    default:
-      return 0;
-  }
-}
-double own_share_of_sm(const Work& work, const Schedule& schedule, const OtherKernels& kernels) {
-  if (schedule.implementation != Implementation::weft) return 0;
-  return match(
-      work, [&](const MemoryBound& bound) { return own_share_of_sm(kernels, bound.kernel); },
-      [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, Attention, PartialAttention,
-                     Signal, Wait, Barrier, Delay> auto&) { return 0.0; });
-}
-
-double share_of_sm(const Work& work, const Schedule& schedule, const Machine& machine) {
-  const OtherKernels& kernels = machine.other_kernels;
-  if (const double own = own_share_of_sm(work, schedule, kernels); own > 0) return own;
-  return std::min(kernels.memory_share_per_sm, share_of_hbm(kernels, work) / machine.gpu.sms());
-}
-
 /// How often memory is passed through for what a kernel of ours touches: what it changes in place is read and written
 /// back. What PyTorch's kernels reach, and our sums, is told of bytes that are touched.
-double passes_in_place(const Work& work, const OperationCost& cost, const Schedule& schedule, const Machine& machine) {
+double passes_in_place(const Work& work, const OperationCost& cost, const Schedule& schedule, bool is_known) {
   const double touched_bytes = cost.traffic.touched_bytes;
-  if (own_share_of_sm(work, schedule, machine.other_kernels) == 0 || touched_bytes == 0) return 1;
+  if (!is_known || touched_bytes == 0) return 1;
   double bytes = 0;
   match(
       work,
@@ -208,12 +153,13 @@ double passes_in_place(const Work& work, const OperationCost& cost, const Schedu
 }
 
 /// A norm that puts tiles in order uses memory less well, as if it read more of it.
-double passes_of(const Work& work, const OperationCost& cost, const Schedule& schedule, const Machine& machine) {
+double passes_of(const Work& work, const OperationCost& cost, const Schedule& schedule, const Machine& machine,
+                 bool is_known) {
   const double reordering = match(
       work, [&](const MemoryBound& kernel) { return norm_reordering(machine, kernel, schedule); },
       [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, Attention, PartialAttention,
                      Signal, Wait, Barrier, Delay> auto&) { return 0.0; });
-  return passes_in_place(work, cost, schedule, machine) * (1 + reordering);
+  return passes_in_place(work, cost, schedule, is_known) * (1 + reordering);
 }
 
 /// Whether our sums do it (own_sum_threads), which copies by SMs run too.
@@ -412,15 +358,15 @@ KernelLaunch grouped_gemm_launch(const GroupedGemm& gemm, const LaunchSite& site
 
 MemoryBlocks memory_blocks(const Work& work, const OperationCost& cost, const Schedule& schedule,
                            const Machine& machine) {
-  const OtherKernels& kernels = machine.other_kernels;
+  const RowKernelTiming timing = time_row_kernel(machine, schedule, work);
   MemoryBlocks blocks{.count = std::int64_t{4} * machine.gpu.sms(),
-                      .passes = passes_of(work, cost, schedule, machine),
-                      .once_us = kernels.overhead_us};
+                      .passes = passes_of(work, cost, schedule, machine, timing.is_known),
+                      .hbm_share = timing.hbm_share,
+                      .once_us = timing.once_us};
   blocks.bytes = std::max(1.0, cost.traffic.touched_bytes) * blocks.passes;
-  const double sm_rate = bytes_per_us(machine.gpu.hbm_GBps) * share_of_sm(work, schedule, machine);
-  blocks.block_us = blocks.bytes / static_cast<double>(blocks.count) / (sm_rate / 4);
-  if (is_sum(work) && kernels.sum_start_us > 0) {
-    blocks.block_us += kernels.sum_start_us;
+  blocks.block_us = blocks.bytes / static_cast<double>(blocks.count) / (bytes_per_us(timing.sm_GBps) / 4);
+  if (const double start_us = machine.other_kernels.sum_start_us; is_sum(work) && start_us > 0) {
+    blocks.block_us += start_us;
     blocks.once_us = 0;
   }
   return blocks;
@@ -435,7 +381,7 @@ KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site) {
   launch.work = {.tiles = blocks.count,
                  .tile_us = blocks.block_us,
                  .bytes_per_tile = blocks.bytes / static_cast<double>(blocks.count),
-                 .uses = memory_uses(site, blocks.bytes, blocks.passes),
+                 .uses = memory_uses(site, blocks.bytes, blocks.passes / blocks.hbm_share),
                  .epilogue_us = blocks.once_us};
   match(
       work,

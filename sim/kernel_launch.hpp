@@ -54,10 +54,11 @@ Limit set_gemm_times(TiledWork& work, const Gemm& gemm, const LaunchSite& site);
 /// the SMs with others as grids do.
 struct MemoryBlocks {
   std::int64_t count = 0;
-  double passes = 1;    ///< as often memory is passed through for what the kernel touches
-  double bytes = 0;     ///< of all of them, with all passes
-  double block_us = 0;  ///< of one where nothing but its SM holds it up
-  double once_us = 0;   ///< of the kernel
+  double passes = 1;     ///< as often memory is passed through for what the kernel touches
+  double hbm_share = 1;  ///< of the HBM's rate that they reach
+  double bytes = 0;      ///< of all of them, with all passes
+  double block_us = 0;   ///< of one where nothing but its SM holds it up
+  double once_us = 0;    ///< of the kernel
 };
 MemoryBlocks memory_blocks(const Work& work, const OperationCost& cost, const Schedule& schedule,
                            const Machine& machine);

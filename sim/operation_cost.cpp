@@ -144,6 +144,8 @@ std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machi
   KernelChoices choices(machine);
   KnownGemms gemms(machine);
   CollectiveTimings timings(machine);
+  const bool is_beside_branches =
+      machine.condition.library_on_branch && schedule.launch == Launch::graph && !has_library_on_branch(schedule);
   for (std::size_t id = 0; id < costs.size(); ++id) {
     const Operation& operation = schedule.operations[id];
     costs[id].traffic = traffic[id];
@@ -157,6 +159,8 @@ std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machi
     if (keeps) costs[id].traffic.hbm_bytes += bytes_read_again(schedule, static_cast<OperationId>(id), machine);
     match(operation.work,
           CostOf(schedule, machine, choices, gemms, timings, operation, costs[id], traffic[id].touched_bytes));
+    if (is_beside_branches && facts(operation.work).by_library)
+      costs[id].collective.latency_us += machine.latencies.beside_branches_us;
   }
   return costs;
 }

@@ -29,6 +29,7 @@ Machine without(const Mechanisms& mechanisms, Machine machine) {
         if (*direct) (*direct)->beside_gemm = 0;
     }
   }
+  if (!mechanisms.gaps) machine.latencies.beside_branches_us = 0;
   if (!mechanisms.skew)
     machine.gpu.speed_spread = machine.latencies.barrier_skew_us = machine.latencies.start_skew_us =
         machine.copy_engines.setup_spread_us = machine.latencies.copy_gap_spread_us =

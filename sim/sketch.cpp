@@ -42,7 +42,7 @@ double lone_us(const Schedule& schedule, OperationId id, const OperationCost& co
       },
       [&](const MemoryBound&) {
         const MemoryBlocks blocks = memory_blocks(schedule.operations[id].work, cost, schedule, machine);
-        return std::max(blocks.block_us, memory_us * blocks.passes) + blocks.once_us;
+        return std::max(blocks.block_us, memory_us * blocks.passes / blocks.hbm_share) + blocks.once_us;
       },
       [](const Delay& pause) { return pause.time_us; }, [](const OneOf<Signal, Wait, Barrier> auto&) { return 0.0; });
 }

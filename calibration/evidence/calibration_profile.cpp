@@ -28,6 +28,7 @@ namespace {
 Machine machine_of_all_sections() {
   Machine machine;
   machine.own_attention.emplace();
+  machine.own_rows.emplace();
   machine.reordering.emplace();
   machine.direct_collectives.emplace().two_shot.emplace();
   machine.fused_norm_kernel.emplace().peer.emplace();

@@ -37,12 +37,18 @@ constexpr Number of_any_attention[] = {{heads_of_128, "efficiency", 0.05, 1},
                                        {own_attention, "merge", 0, 20},
                                        {own_attention, "merged_split", 0, 5},
                                        {own_attention, "merge_bandwidth", 100, 1e5}};
-constexpr Number of_norms[] = {{"other_kernels", "own_norm_share_per_sm", 1e-4, 1}};
+constexpr Number of_streaming_rows[] = {{"own_rows", "hbm_share", 0.1, 1}};
+constexpr Number of_any_rows[] = {{"own_rows", "activation_sm_bandwidth", 1, 1000},
+                                  {"own_rows", "norm_sm_bandwidth", 1, 1000},
+                                  {"own_rows", "hbm_share", 0.1, 1},
+                                  {"own_rows", "start", 0, 20},
+                                  {"own_rows", "norm_start", 0, 20},
+                                  {"own_rows", "norm_columns", 0, 5}};
 constexpr Number of_tiles[] = {{"reordering", "norm_tiles", 0, 1}},
                  of_sub_tiles[] = {{"reordering", "norm_sub_tiles", 0, 1}},
                  of_rows_of_tiles[] = {{"reordering", "norm_rows", 0, 1}};
 
-constexpr std::size_t enough_attentions = 300;  ///< to tell all of its numbers, with and without a cache
+constexpr std::size_t enough_of_any = 300;  ///< attentions, or norms and activations, to tell all of their numbers
 constexpr std::int64_t longest_short_head = 64;
 constexpr double long_us = 30;  ///< whose power is that of the kernel and not of what lies between
 
@@ -57,6 +63,12 @@ bool has_short_heads(const Load& load) {
   return attention != nullptr && attention->head_dim <= longest_short_head;
 }
 bool has_long_heads(const Load& load) { return attention_of(load) != nullptr && !has_short_heads(load); }
+
+/// Norms, SwiGLUs and rotary embeddings whose rows lie as they are written.
+bool is_of_plain_rows(const Load& load) {
+  const auto* rows = std::get_if<RowKernelWorkload>(&load.request.workload);
+  return rows != nullptr && rows->layout == LayoutKind::row_major && rows->kernel != RowKernel::all_reduce_norm;
+}
 
 /// Of matrices that do not fit the L2: what it adds, the residual, and the result.
 bool is_streaming_norm(const Load& load, LayoutKind layout, const Machine& machine) {
@@ -102,10 +114,16 @@ std::vector<FittedNumber> fit_energy(Machine machine, const char* key, const Loa
 std::vector<FittedNumber> fit_attention_times(Machine& machine, const Loads& loads, const Loads& long_heads,
                                               const Loads& short_heads) {
   const Loads any = those_of(loads, is_attention);
-  if (any.size() >= enough_attentions) return fit_times(machine, of_any_attention, any);
+  if (any.size() >= enough_of_any) return fit_times(machine, of_any_attention, any);
   std::vector<FittedNumber> found = fit_times(machine, of_long_heads, long_heads);
   std::ranges::copy(fit_times(machine, of_short_heads, short_heads), std::back_inserter(found));
   return found;
+}
+
+std::vector<FittedNumber> fit_row_times(Machine& machine, const Loads& loads, const Loads& streaming_norms) {
+  const Loads any = those_of(loads, is_of_plain_rows);
+  return any.size() >= enough_of_any ? fit_times(machine, of_any_rows, any)
+                                     : fit_times(machine, of_streaming_rows, streaming_norms);
 }
 
 }  // namespace
@@ -121,7 +139,7 @@ std::vector<FittedNumber> fit_layer_kernels(const Machine& given, const Loads& l
   if (machine.own_attention) add(fit_attention_times(machine, loads, long_heads, short_heads));
   add(fit_energy(machine, "attention_energy", long_heads));
   add(fit_energy(machine, "attention_energy_64", short_heads));
-  add(fit_times(machine, of_norms, streaming_norms(LayoutKind::row_major)));
+  if (machine.own_rows) add(fit_row_times(machine, loads, streaming_norms(LayoutKind::row_major)));
   if (!machine.reordering) return all;
   add(fit_times(machine, of_tiles, streaming_norms(LayoutKind::tile_ordered)));
   add(fit_times(machine, of_sub_tiles, streaming_norms(LayoutKind::sub_tile_ordered)));

@@ -105,6 +105,7 @@ struct Latencies {
   double kernel_gap_us = 0;
   double collective_gap_us = 0;
   double after_collective_gap_us = 0;
+  double beside_branches_us = 0;
   double join_gap_us = 0;
   double fork_gap_us = 0;
   double before_copy_gap_us = 0;
@@ -204,7 +205,14 @@ struct OtherKernels {
   double attention_overhead_us = 0;
   double attention_split_us = 0;
   double persistent_attention_efficiency = 0;
-  double own_memory_share_per_sm = 0, own_norm_share_per_sm = 0, own_gather_share_per_sm = 0;
+};
+
+/// Our own kernels that stream through memory row by row. Where the L2 holds what they touch, their time is what one SM
+/// draws; `start_us` comes once a kernel, of norms `norm_start_us` and `norm_columns_us` for each 1,000 columns.
+struct OwnRowKernels {
+  double activation_GBps = 0, quantize_GBps = 0, norm_GBps = 0, gather_GBps = 0;
+  double hbm_share = 0;
+  double start_us = 0, norm_start_us = 0, norm_columns_us = 0;
 };
 
 /// Tiles of queries of our own attention. Where one of a CTA's two warpgroups never has a query, the other one computes
@@ -378,6 +386,7 @@ struct Machine {
   GemmTiming gemm;
   OtherKernels other_kernels;
   std::optional<OwnAttentionTimes> own_attention;  ///< empty: not on this machine
+  std::optional<OwnRowKernels> own_rows;           ///< empty: as other_kernels has them
   CollectiveKernel collective_kernel;
   std::optional<Reordering> reordering;                 ///< empty: not known, and counted as nothing
   std::optional<FusedNormKernel> fused_norm_kernel;     ///< empty: nobody has said how it runs there

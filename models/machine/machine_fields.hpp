@@ -163,6 +163,11 @@ void describe(auto& io, Like<Latencies> auto& latencies) {
       "after_collective_gap", latencies.after_collective_gap_us,
       {"us", "graph: end of a collective to the start of a kernel behind it on its stream; left out: kernel_gap",
        durations});
+  io.optional("beside_branches", latencies.beside_branches_us,
+              {"us",
+               "graph: a collective of the library takes so much longer where none of its graph, but one of another "
+               "graph of the mix runs on a branch",
+               durations});
   io.number("join_gap", latencies.join_gap_us,
             {"us", "graph: last end to the start of a node that waits for several", durations});
   io.optional("fork_gap", latencies.fork_gap_us,
@@ -247,15 +252,24 @@ void describe(auto& io, Like<OtherKernels> auto& kernels) {
               {"us", "longer where keys are split and a second kernel merges the parts", durations});
   io.number("persistent_attention_efficiency", kernels.persistent_attention_efficiency,
             {"ratio", "share of the tensor cores' rate, FlashAttention 3", shares});
-  io.optional("own_memory_share_per_sm", kernels.own_memory_share_per_sm,
-              {"ratio", "of the HBM rate that one SM draws for our SwiGLU and quantize; left out: not known", parts});
-  io.optional("own_norm_share_per_sm", kernels.own_norm_share_per_sm,
-              {"ratio", "the same for our own RMSNorm, whose CTAs wait for a row before they store it", parts});
-  io.optional("own_gather_share_per_sm", kernels.own_gather_share_per_sm,
-              {"ratio", "the same for our own gathers, whose threads load one octet of a row at a time", parts});
   io.number("overhead", kernels.overhead_us, {"us", "once a kernel that streams through memory", durations});
   io.optional("sum_start", kernels.sum_start_us,
               {"us", "until a CTA of a sum has its first bytes, instead of the overhead; left out: 0", durations});
+}
+
+void describe(auto& io, Like<OwnRowKernels> auto& kernels) {
+  io.number("activation_sm_bandwidth", kernels.activation_GBps,
+            {"GBps", "that one SM draws for SwiGLU and rotary embedding", bandwidths});
+  io.number("quantize_sm_bandwidth", kernels.quantize_GBps, {"GBps", "the same for quantize", bandwidths});
+  io.number("norm_sm_bandwidth", kernels.norm_GBps,
+            {"GBps", "the same for norms, whose CTAs wait for a row before they store it", bandwidths});
+  io.number("gather_sm_bandwidth", kernels.gather_GBps,
+            {"GBps", "the same for gathers, whose threads load one octet of a row at a time", bandwidths});
+  io.number("hbm_share", kernels.hbm_share, {"ratio", "of the HBM rate that all SMs reach together", shares});
+  io.number("start", kernels.start_us, {"us", "once a kernel that is no norm", durations});
+  io.number("norm_start", kernels.norm_start_us, {"us", "once a norm", durations});
+  io.number("norm_columns", kernels.norm_columns_us,
+            {"us", "longer for each 1,000 columns of a norm's row", durations});
 }
 
 void describe(auto& io, Like<OwnAttentionTile> auto& tile) {
@@ -401,6 +415,7 @@ void describe(auto& io, Like<Machine> auto& machine) {
   io.section("gemm", machine.gemm, {"kernels"});
   io.section("other_kernels", machine.other_kernels);
   io.optional_section("own_attention", machine.own_attention);
+  io.optional_section("own_rows", machine.own_rows);
   io.section("collective_kernel", machine.collective_kernel);
   io.optional_section("reordering", machine.reordering);
   io.optional_section("fused_norm_kernel", machine.fused_norm_kernel);

@@ -101,6 +101,12 @@ struct FactsOf {
 
 Facts facts(const Work& work) { return match(work, FactsOf{}); }
 
+bool has_library_on_branch(const Schedule& schedule) {
+  return std::any_of(schedule.operations.begin(), schedule.operations.end(), [](const Operation& operation) {
+    return operation.stream != 0 && facts(operation.work).by_library;
+  });
+}
+
 std::string_view kind_of(const Work& work) { return facts(work).kind; }
 
 bool TileGroups::reads_operands_before_waits() const {

@@ -33,6 +33,9 @@ struct Facts {
 };
 Facts facts(const Work& work);
 
+/// Whether NCCL runs one on another stream than the first, on which graphs begin.
+bool has_library_on_branch(const Schedule& schedule);
+
 /// All ranks meet, and that is all.
 inline bool is_barrier(const Facts& of_work) { return of_work.role == Role::synchronisation && of_work.meetings > 0; }
 

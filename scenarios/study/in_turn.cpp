@@ -1,5 +1,6 @@
 #include "scenarios/study/in_turn.hpp"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -7,6 +8,7 @@
 
 #include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
+#include "models/schedule/facts.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/study/parallel.hpp"
 #include "scenarios/study/prediction.hpp"
@@ -65,10 +67,16 @@ std::vector<Case> in_turn(std::vector<Case> mix, const Machine& machine, Executo
     }
   }
   if (turns.cases.empty()) return mix;
+  const bool library_on_branch = std::any_of(turns.schedules.begin(), turns.schedules.end(), has_library_on_branch);
   Machine of_mix = machine;
+  of_mix.condition.library_on_branch = library_on_branch;
   of_mix.condition.memsets = turns.cases.front()->condition.memsets;
   const double clock_MHz = clock_of_MHz(turns, of_mix, clock_of_mix_MHz);
-  for (Case* one : turns.cases) one->condition.fixed_clock_MHz = clock_MHz, one->condition.is_of_mix = true;
+  for (Case* one : turns.cases) {
+    one->condition.fixed_clock_MHz = clock_MHz;
+    one->condition.is_of_mix = true;
+    one->condition.library_on_branch = library_on_branch;
+  }
   return mix;
 }
 

@@ -58,6 +58,9 @@ TEST(CaseJson, ReadsTheConditionOfTheRun) {
   asked["condition"] = {{"mix_clock_MHz", 1700}};
   EXPECT_EQ(case_from_json(asked).condition, (RunCondition{Condition::sustained, 1700, /*is_of_mix=*/true}));
   EXPECT_EQ(case_from_json(to_json(case_from_json(asked))), case_from_json(asked));
+  asked["condition"] = {{"mix_clock_MHz", 1700}, {"library_on_branch", true}};
+  EXPECT_TRUE(case_from_json(asked).condition.library_on_branch);
+  EXPECT_EQ(case_from_json(to_json(case_from_json(asked))), case_from_json(asked));
   asked["condition"] = "sustained";
   EXPECT_FALSE(to_json(case_from_json(asked)).contains("condition"));
 }
@@ -68,6 +71,7 @@ TEST(CaseJson, RefusesOtherConditions) {
             "condition.clock_MHz: expected a number from 100.0 to 10000.0, got 0");
   EXPECT_EQ(error_with(gemm_case, "/condition", {{"MHz", 1700}}),
             "condition.clock_MHz: expected this key, it is missing");
+  EXPECT_NE(error_with(gemm_case, "/condition", {{"clock_MHz", 1700}, {"library_on_branch", true}}), "");
 }
 
 TEST(CaseJson, ReadsHowAnIterationIsTimed) {

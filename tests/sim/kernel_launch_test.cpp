@@ -334,6 +334,18 @@ TEST(KernelLaunch, OfASumHasEveryBlockWaitForItsFirstBytes) {
   EXPECT_EQ(work(norm, 3).tile_us, work(norm, 0).tile_us);
 }
 
+struct SharesOfHbm {
+  double activation = 1, quantize = 1, norm = 1, gather = 1;
+};
+OwnRowKernels of_own_rows(const SharesOfHbm& of_sm, const Machine& machine) {
+  const double GBps = machine.gpu.hbm_GBps;
+  return {.activation_GBps = of_sm.activation * GBps,
+          .quantize_GBps = of_sm.quantize * GBps,
+          .norm_GBps = of_sm.norm * GBps,
+          .gather_GBps = of_sm.gather * GBps,
+          .hbm_share = 1};
+}
+
 // In proportion to the time of a block: what an SM draws.
 TEST(KernelLaunch, OfOurOwnNormsAndActivationsDrawsWhatTheProfileSaysOfThem) {
   Machine machine = test_machine();
@@ -348,20 +360,26 @@ TEST(KernelLaunch, OfOurOwnNormsAndActivationsDrawsWhatTheProfileSaysOfThem) {
   };
   const double others = 0.1 / machine.gpu.sms(), memory = machine.other_kernels.memory_share_per_sm;
   EXPECT_DOUBLE_EQ(gain(MemoryKernel::swiglu), 1) << "where the profile says nothing";
-  machine.other_kernels.own_memory_share_per_sm = 0.4;
-  machine.other_kernels.own_norm_share_per_sm = 0.3;
+  machine.own_rows = of_own_rows({.activation = 0.4, .quantize = 0.5, .norm = 0.3, .gather = 0.02}, machine);
   EXPECT_DOUBLE_EQ(gain(MemoryKernel::swiglu), 0.4 / others);
-  EXPECT_DOUBLE_EQ(gain(MemoryKernel::quantize), 0.4 / memory);
+  EXPECT_DOUBLE_EQ(gain(MemoryKernel::quantize), 0.5 / memory);
   EXPECT_DOUBLE_EQ(gain(MemoryKernel::add_rms_norm), 0.3 / others);
-  EXPECT_DOUBLE_EQ(gain(MemoryKernel::rotary), memory / others);
-  EXPECT_DOUBLE_EQ(gain(MemoryKernel::gather), 1);
-  machine.other_kernels.own_gather_share_per_sm = 0.02;
+  EXPECT_DOUBLE_EQ(gain(MemoryKernel::rotary), 0.4 / others);
   EXPECT_DOUBLE_EQ(gain(MemoryKernel::gather), 0.02 / memory);
+}
+
+TEST(KernelLaunch, OfOurOwnActivationsHasItsShareOfWhatHbmCarries) {
+  Machine machine = test_machine();
+  machine.own_rows = of_own_rows({.activation = 0.4}, machine);
+  machine.own_rows->hbm_share = 0.8;
+  Launched one(1, MemoryBound{MemoryKernel::swiglu, {whole(2, rows, columns)}, {}}, machine);
+  const KernelLaunch launch = memory_bound_launch(one.work(), one.site());
+  EXPECT_NEAR(bytes_through(launch, Launched::hbm), one.cost().traffic.hbm_bytes / 0.8, 1);
 }
 
 TEST(KernelLaunch, OfOurOwnRotaryPassesTwiceThroughWhatItTurnsInPlace) {
   Machine machine = test_machine();
-  machine.other_kernels.own_memory_share_per_sm = 0.4;
+  machine.own_rows = of_own_rows({}, machine);
   const MemoryBound in_place{MemoryKernel::rotary, {whole(2, rows, columns)}, {whole(2, rows, columns)}};
   Launched one(1, in_place, machine);
   const KernelLaunch launch = memory_bound_launch(one.work(), one.site());

@@ -9,9 +9,11 @@
 namespace weft::sim {
 namespace operation_cost_test {
 
-/// Of an all-reduce of 1 MB on two GPUs, with `count` of them in the schedule.
-double all_reduce_us(Transport transport, int count) {
+/// Of an all-reduce of 1 MB on two GPUs, with `count` of them in the schedule, the last on that stream.
+double all_reduce_us(Transport transport, int count, StreamId last_stream = 0, bool mix_has_branches = false) {
   Machine machine = test_machine();
+  machine.condition.library_on_branch = mix_has_branches;
+  machine.latencies.beside_branches_us = 4;
   machine.collective_kernel.cold_factor = 1.5;
   machine.direct_collectives =
       DirectCollectives{.one_shot = {},
@@ -22,9 +24,10 @@ double all_reduce_us(Transport transport, int count) {
       .kind = CollectiveKind::all_reduce, .input = whole, .output = whole, .transport = transport};
   Schedule schedule;
   schedule.gpus = 2;
-  schedule.streams = {{"stream"}};
+  schedule.streams = {{"stream"}, {"branch"}};
   schedule.buffers = {{"partial", 500, 1000, DataType::bf16, {}, {}}};
   for (int i = 0; i < count; ++i) schedule.operations.push_back({"all_reduce" + std::to_string(i), 0, {}, all_reduce});
+  schedule.operations.back().stream = last_stream;
   const CollectiveTiming timing = operation_costs(schedule, machine).front().collective;
   return timing.latency_us + timing.transfer_us;
 }
@@ -32,6 +35,12 @@ double all_reduce_us(Transport transport, int count) {
 TEST(OperationCost, AmongOthersTheLibrarysCollectivesAreColdAndOnesOwnAreNot) {
   EXPECT_NEAR(all_reduce_us(Transport::nccl, 2) / all_reduce_us(Transport::nccl, 1), 1.5, 1e-9);
   EXPECT_EQ(all_reduce_us(Transport::peer_kernel, 2), all_reduce_us(Transport::peer_kernel, 1));
+}
+
+TEST(OperationCost, BesideBranchesOfOthersTheLibrarysCollectivesOfOneStreamTakeLonger) {
+  EXPECT_NEAR(all_reduce_us(Transport::nccl, 2, 0, true) - all_reduce_us(Transport::nccl, 2), 4, 1e-9);
+  EXPECT_EQ(all_reduce_us(Transport::nccl, 2, 1, true), all_reduce_us(Transport::nccl, 2, 1));
+  EXPECT_EQ(all_reduce_us(Transport::peer_kernel, 2, 0, true), all_reduce_us(Transport::peer_kernel, 2));
 }
 
 }  // namespace operation_cost_test

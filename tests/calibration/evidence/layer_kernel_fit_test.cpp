@@ -17,6 +17,7 @@ namespace weft::calibration::evidence {
 namespace layer_kernel_fit_test {
 
 using fitting::FittedNumber;
+using scenarios::RowKernel, scenarios::RowKernelWorkload;
 
 Machine h200() { return read_machine(tests::source_folder() + "/calibration/machines/h200x8-nvswitch.json"); }
 
@@ -40,7 +41,7 @@ TEST(LayerKernelFit, FindsTheNumbersOfTheMachineThatRanThem) {
                                                          {"own_attention.heads_of_64", "start"},
                                                          {"power", "attention_energy"},
                                                          {"power", "attention_energy_64"},
-                                                         {"other_kernels", "own_norm_share_per_sm"},
+                                                         {"own_rows", "hbm_share"},
                                                          {"reordering", "norm_tiles"},
                                                          {"reordering", "norm_sub_tiles"},
                                                          {"reordering", "norm_rows"}};
@@ -53,6 +54,30 @@ TEST(LayerKernelFit, FindsTheNumbersOfTheMachineThatRanThem) {
     found.insert(one.key);
   }
   for (const auto& [section, key] : numbers) EXPECT_TRUE(found.contains(key)) << key;
+}
+
+TEST(LayerKernelFit, FindsAllOfRowsWhereManyOfAnySizeTell) {
+  const char* numbers[] = {
+      "activation_sm_bandwidth", "norm_sm_bandwidth", "hbm_share", "start", "norm_start", "norm_columns"};
+  Machine truth = h200();
+  for (const char* key : numbers) number_of(truth, "own_rows", key) *= 0.8;
+  std::vector<Load> loads;
+  for (std::int64_t i = 0; i < 300; ++i) {
+    const RowKernelWorkload rows{.kernel = i % 2 == 0 ? RowKernel::add_rms_norm : RowKernel::swiglu,
+                                 .m = 1 + (i * i * 7) % 8000,
+                                 .n = 256 * (1 + i % 40)};
+    scenarios::Case request{"rows", 1, rows, {scenarios::Serial{}, 0, {}}, {}};
+    request.condition.fixed_clock_MHz = 1900;
+    const Trace trace = scenarios::study::predict(request, truth, tests::simulator()).trace;
+    loads.push_back({request, trace.time_us, trace.power_W, 1900 / truth.gpu.max_clock_MHz});
+  }
+  std::set<std::string> found;
+  for (const FittedNumber& one : fit_layer_kernels(h200(), loads)) {
+    const double was = number_of(truth, one.section, one.key);
+    EXPECT_NEAR(one.value, was, 0.03 * was) << one.key;
+    found.insert(one.key);
+  }
+  for (const char* key : numbers) EXPECT_TRUE(found.contains(key)) << key;
 }
 
 TEST(LayerKernelFit, LeavesWhatTooFewTell) {

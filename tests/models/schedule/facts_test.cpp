@@ -42,6 +42,16 @@ TEST(Facts, CallACollectiveWhatAllRanksTransferTogether) {
   EXPECT_FALSE(facts(Barrier{}).is_collective);
 }
 
+TEST(Facts, KnowTheLibraryOnABranch) {
+  Schedule schedule;
+  schedule.operations = {{"all_reduce", 0, {}, Collective{}}, {"beside", 1, {}, Gemm{}}};
+  EXPECT_FALSE(has_library_on_branch(schedule));
+  schedule.operations.push_back({"own", 1, {}, Collective{.transport = Transport::peer_kernel}});
+  EXPECT_FALSE(has_library_on_branch(schedule));
+  schedule.operations.push_back({"branch", 1, {}, Collective{}});
+  EXPECT_TRUE(has_library_on_branch(schedule));
+}
+
 TEST(Facts, SayWhatTheLibraryRuns) {
   EXPECT_TRUE(facts(Collective{}).by_library);
   EXPECT_FALSE(facts(Collective{.transport = Transport::peer_kernel}).by_library);

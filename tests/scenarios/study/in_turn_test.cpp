@@ -53,6 +53,12 @@ TEST_F(LinesInTurn, HaveTheClockOfTheirMix) {
   EXPECT_EQ(json::parse(lines[1])["schedule"], json::parse(chunks)["schedule"]);
 }
 
+TEST_F(LinesInTurn, SayWhetherOneOfTheirMixHasTheLibraryOnABranch) {
+  EXPECT_FALSE(json::parse(answered({serial})[0])["condition"].contains("library_on_branch"));
+  for (const std::string& line : answered({serial, chunks}))
+    EXPECT_EQ(json::parse(line)["condition"]["library_on_branch"], true) << line;
+}
+
 TEST_F(LinesInTurn, StayWhereTheyAreNoCaseOrHaveAConditionOfTheirOwn) {
   EXPECT_THAT(answered({"no json", short_run, R"({"id": 1})"}), ElementsAre("no json", short_run, R"({"id": 1})"));
 }

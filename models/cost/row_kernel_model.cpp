@@ -1,0 +1,76 @@
+#include "models/cost/row_kernel_model.hpp"
+
+#include <algorithm>
+
+namespace weft {
+namespace {
+
+constexpr double as_fast_as_memory = 1e3;
+
+/// What the kernel reaches of the HBM's rate on all SMs; kernels without a figure of their own are as fast as memory.
+double share_of_hbm(const OtherKernels& kernels, MemoryKernel kernel) {
+  switch (kernel) {
+    case MemoryKernel::rms_norm:
+    case MemoryKernel::add_rms_norm:
+      return kernels.norm_share;
+    case MemoryKernel::swiglu:
+      return kernels.swiglu_share;
+    case MemoryKernel::rotary:
+      return kernels.rotary_share;
+    case MemoryKernel::pytorch_sum:
+      return kernels.pytorch_sum_share;
+    default:
+      return as_fast_as_memory;
+  }
+}
+
+RowKernelTiming of_any(const Machine& machine, double share_of_hbm) {
+  const OtherKernels& kernels = machine.other_kernels;
+  const double share = std::min(kernels.memory_share_per_sm, share_of_hbm / machine.gpu.sms());
+  return {.sm_GBps = share * machine.gpu.hbm_GBps, .once_us = kernels.overhead_us};
+}
+
+/// What one SM can draw for a norm, activation or gather of ours; 0: it is none.
+double own_sm_GBps(const OwnRowKernels& own, MemoryKernel kernel) {
+  switch (kernel) {
+    case MemoryKernel::swiglu:
+    case MemoryKernel::rotary:
+      return own.activation_GBps;
+    case MemoryKernel::quantize:
+      return own.quantize_GBps;
+    case MemoryKernel::gather:
+      return own.gather_GBps;
+    case MemoryKernel::rms_norm:
+    case MemoryKernel::add_rms_norm:
+      return own.norm_GBps;
+    default:
+      return 0;
+  }
+}
+
+/// A team of threads waits for all of its row before it stores any, and for one another.
+double own_start_us(const OwnRowKernels& own, const MemoryBound& bound) {
+  if (bound.kernel != MemoryKernel::rms_norm && bound.kernel != MemoryKernel::add_rms_norm) return own.start_us;
+  const std::int64_t columns = bound.writes.empty() ? 0 : bound.writes.front().columns;
+  return own.norm_start_us + own.norm_columns_us * static_cast<double>(columns) / 1000;
+}
+
+RowKernelTiming time_memory_bound(const Machine& machine, const Schedule& schedule, const MemoryBound& bound) {
+  if (schedule.implementation == Implementation::weft && machine.own_rows) {
+    const OwnRowKernels& own = *machine.own_rows;
+    if (const double sm_GBps = own_sm_GBps(own, bound.kernel); sm_GBps > 0)
+      return {sm_GBps, own.hbm_share, own_start_us(own, bound), /*is_known=*/true};
+  }
+  return of_any(machine, share_of_hbm(machine.other_kernels, bound.kernel));
+}
+
+}  // namespace
+
+RowKernelTiming time_row_kernel(const Machine& machine, const Schedule& schedule, const Work& work) {
+  return match(
+      work, [&](const MemoryBound& bound) { return time_memory_bound(machine, schedule, bound); },
+      [&](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, Attention, PartialAttention,
+                      Signal, Wait, Barrier, Delay> auto&) { return of_any(machine, as_fast_as_memory); });
+}
+
+}  // namespace weft

@@ -1,0 +1,20 @@
+// Kernels that stream through memory: norms, activations, gathers, sums, copies by SMs. What an SM and the GPU reach.
+#pragma once
+
+#include "models/machine/machine.hpp"
+#include "models/schedule/schedule.hpp"
+
+namespace weft {
+
+struct RowKernelTiming {
+  double sm_GBps = 0;     ///< that one SM draws, whether from the L2 or from HBM
+  double hbm_share = 1;   ///< of the HBM's rate that all SMs reach together
+  double once_us = 0;     ///< a kernel
+  bool is_known = false;  ///< one of ours of which the profile says what it draws: it is told of all bytes that it
+                          ///< reads and writes, what it changes in place among them twice
+};
+
+/// Of our kernels by own_rows of the profile; of others, and where it has none, by other_kernels.
+RowKernelTiming time_row_kernel(const Machine& machine, const Schedule& schedule, const Work& work);
+
+}  // namespace weft
