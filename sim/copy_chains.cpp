@@ -172,7 +172,7 @@ CopyChains::Throw CopyChains::throw_for(const Rank& one, OperationId id, int occ
 /// Of one that may begin at `begin`, when the host has launched it.
 void CopyChains::wait_for_copy(Rank& one, Picoseconds begin) {
   one.copy = one.next_copy;
-  begin = std::max(begin, order_.timing().host_launch * (one.occasion + 1));
+  begin = std::max(begin, order_.launched(one.id, one.iteration));
   run_->note_start(one.number, one.iteration, one.id, begin);
   next(one) = begin + one.copy.setup;
 }

@@ -175,7 +175,7 @@ Process ScheduleRun::run_stream(int rank, StreamId stream) {
       }
       if (const OperationId front = order_.queued_behind(id); front >= 0)
         co_await Until{activity(rank, iteration, front).launched};
-      ready = std::max(ready, timing_.host_launch * (one.occasion + 1));
+      ready = std::max(ready, order_.launched(id, iteration));
       co_await Sleep{engine_, ready};
       begin(one);
       co_await Until{one.end};

@@ -202,7 +202,11 @@ void StreamOrder::set_copy_gaps() {
 
 /// Streams launched one call at a time: an event from another stream arrives later than the end of the own stream.
 void StreamOrder::set_eager_gaps() {
+  Picoseconds launched{};
   for (OperationId id = 0; id < operations(); ++id) {
+    launched += timing_.host_launch;
+    if (by_library_[id]) launched += timing_.host_collective;
+    launched_.push_back(launched);
     // Every iteration forks from stream 0.
     if (edges_[id].empty() && schedule_.operations[id].stream != 0) root_offset_[id] = timing_.fork_gap;
     for (StreamEdge& edge : edges_[id])

@@ -32,6 +32,7 @@ struct StreamTiming {
   Picoseconds copy_stream_gap;        ///< after_copy_gap is longer for each stream with such copies but the first
   Picoseconds iteration_gap;          ///< end of an iteration to the start of the next
   Picoseconds host_launch;            ///< eager: host time of one operation
+  Picoseconds host_collective;        ///< eager: host time of a collective of the library besides
   Picoseconds barrier;                ///< last arrival to the first departure
   Picoseconds barrier_skew;           ///< first to last departure
   Picoseconds barrier_beside_gemm;    ///< later by so much where a GEMM runs beside it
@@ -74,6 +75,10 @@ class StreamOrder {
   Picoseconds root_offset(OperationId id, int iteration, int iterations) const;
   /// The operation of another stream before it in its hardware queue, or -1.
   OperationId queued_behind(OperationId id) const { return queued_behind_[id]; }
+  /// When the host, which launches one operation after the other, has launched it; graphs: at once.
+  Picoseconds launched(OperationId id, int iteration) const {
+    return launched_.empty() ? Picoseconds{} : launched_.back() * iteration + launched_[static_cast<std::size_t>(id)];
+  }
   /// Barriers of its channel that came before.
   int barrier_number(OperationId id) const { return barrier_number_[id]; }
 
@@ -95,6 +100,7 @@ class StreamOrder {
   const StreamTiming timing_;
   const bool shares_queue_;                      // branches of the graph do
   std::vector<bool> by_library_, is_peer_copy_;  // by operation
+  FrameVector<Picoseconds> launched_;            // by operation, in the first iteration; empty: graphs
   FrameVector<StreamOperations> on_stream_;
   FrameVector<Edges> edges_;
   FrameVector<Picoseconds> root_offset_;

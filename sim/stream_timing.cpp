@@ -123,6 +123,7 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
   if (branches_share_queue(schedule)) timing.copy_fork_spread = timing.copy_stream_gap = {};
   timing.starts_first = starts_first(schedule, machine);
   timing.host_launch = from_us(graph ? 0 : latencies.eager_launch_us);
+  timing.host_collective = from_us(graph ? 0 : latencies.eager_collective_us);
   if (!graph)
     timing.hardware_queues = schedule.max_connections > 0 ? schedule.max_connections : machine.gpu.hardware_queues;
   return timing;

@@ -120,7 +120,7 @@ struct Latencies {
   double short_graph_us = 0;
   double short_graph_gap_us = 0;
   double many_ranks_graph_us = 0;
-  double eager_launch_us = 0;
+  double eager_launch_us = 0, eager_collective_us = 0;
   double eager_gap_us = 0;
   double eager_event_us = 0;
   double cuda_launch_us = 0;

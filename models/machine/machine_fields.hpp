@@ -202,6 +202,8 @@ void describe(auto& io, Like<Latencies> auto& latencies) {
                durations});
   io.number("eager_launch", latencies.eager_launch_us,
             {"us", "host time of one operation, enqueued by PyTorch", durations});
+  io.optional("eager_collective", latencies.eager_collective_us,
+              {"us", "host time of a collective of the library besides eager_launch", durations});
   io.number("eager_gap", latencies.eager_gap_us,
             {"us", "kernel to kernel on one stream, enqueued ahead of time", durations});
   io.number("eager_event", latencies.eager_event_us,

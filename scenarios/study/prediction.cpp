@@ -131,6 +131,7 @@ const Machine& as_asked(const Case& asked, const Machine& machine, std::optional
   if (asked.condition == machine.condition && launch_us == machine.latencies.eager_launch_us) return machine;
   changed.emplace(machine).condition = asked.condition;
   changed->latencies.eager_launch_us = launch_us;
+  if (asked.schedule.host != scenarios::Host::pytorch) changed->latencies.eager_collective_us = 0;
   return *changed;
 }
 

@@ -113,6 +113,19 @@ TEST(StreamOrder, AKernelBehindACollectiveOnItsStreamBeginsLater) {
   EXPECT_EQ(StreamOrder(by_copies, timing).edges(1).front().gap, Picoseconds{1});
 }
 
+TEST(StreamOrder, TheHostLaunchesOneOperationAfterTheOtherAndTheLibrarysTakeItLonger) {
+  StreamTiming timing;
+  timing.host_launch = Picoseconds{5};
+  timing.host_collective = Picoseconds{4};
+  Schedule schedule = graph_of({{"gather", 0, {}, Collective{}}, {"gemm", 0, {}, Gemm{}}});
+  EXPECT_EQ(StreamOrder(schedule, timing).launched(1, 2), Picoseconds{0}) << "a graph is launched as one";
+  schedule.launch = Launch::eager;
+  const StreamOrder order(schedule, timing);
+  EXPECT_EQ(order.launched(0, 0), Picoseconds{9});
+  EXPECT_EQ(order.launched(1, 0), Picoseconds{14});
+  EXPECT_EQ(order.launched(0, 2), Picoseconds{37});
+}
+
 /// Two copies on one stream, the second of which waits for a GEMM as well.
 TEST(StreamOrder, ACopyBehindACopyBeginsLaterWhereItWaitsForOthersToo) {
   StreamTiming timing;
