@@ -128,10 +128,11 @@ double eager_launch_us(const Case& asked, const Machine& machine) {
 /// where they are others than the machine's.
 const Machine& as_asked(const Case& asked, const Machine& machine, std::optional<Machine>& changed) {
   const double launch_us = eager_launch_us(asked, machine);
-  if (asked.condition == machine.condition && launch_us == machine.latencies.eager_launch_us) return machine;
+  const bool is_usual_host = asked.schedule.host == scenarios::Host::pytorch;
+  if (asked.condition == machine.condition && is_usual_host) return machine;
   changed.emplace(machine).condition = asked.condition;
   changed->latencies.eager_launch_us = launch_us;
-  if (asked.schedule.host != scenarios::Host::pytorch) changed->latencies.eager_collective_us = 0;
+  if (!is_usual_host) changed->latencies.eager_collective_us = 0;
   return *changed;
 }
 

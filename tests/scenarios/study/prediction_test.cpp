@@ -156,6 +156,13 @@ TEST(Predict, AnEagerLaunchTakesTheHostThatIsAskedFor) {
   }
 }
 
+TEST(Predict, AnotherHostThatLaunchesAsFastDoesNotTakeLongerForTheLibrary) {
+  Machine machine = h200();
+  machine.latencies.eager_launch_us = machine.latencies.cuda_launch_us = 20;
+  machine.latencies.eager_collective_us = 20;
+  EXPECT_LT(small_chunks_us(machine, Host::cuda), 0.8 * small_chunks_us(machine, Host::pytorch));
+}
+
 /// Small all-reduces that nothing holds up but their launches, one after another for all GPUs.
 TEST(Predict, AThreadThatDrivesAllGpusTakesItsLaunchForEachOfThem) {
   Machine machine = h200();
