@@ -158,17 +158,26 @@ struct AttentionWorkload {
   bool operator==(const AttentionWorkload&) const = default;
 };
 
+/// Kernels of one kind in a row, as a GPU that is busy has them: what a graph adds at its ends is left to them all.
+inline constexpr std::int64_t most_in_a_row = 64;
+void describe_repeats(auto& io, auto& workload) {
+  io.optional("repeats", workload.repeats, 1,
+              {Range{1, most_in_a_row}, "in an iteration, one after the other; times are of one of them"});
+}
+
 /// Causal attention as a decoder layer has it, alone on each GPU: `heads` and `kv_heads` are those of one GPU. One
-/// sequence without earlier tokens is a prefill; the others as LayerWorkload says.
+/// sequence without earlier tokens is a prefill; the others as LayerWorkload says. Each of several `repeats` has cached
+/// keys of its own, as the attentions of neighbouring layers have.
 struct AttentionKernelWorkload {
   static constexpr const char* meaning = "attention of a decoder layer alone, on each GPU";
-  std::int64_t tokens = 0, heads = 0, kv_heads = 0, head_dim = 0, sequences = 1, prefix = 0;
+  std::int64_t tokens = 0, heads = 0, kv_heads = 0, head_dim = 0, sequences = 1, prefix = 0, repeats = 1;
   static void describe(auto& io, auto& workload) {
     io.required("tokens", workload.tokens, extents);
     io.required("heads", workload.heads, {extents, "of one GPU, as kv_heads"});
     io.required("kv_heads", workload.kv_heads, extents);
     io.required("head_dim", workload.head_dim, extents);
     describe_sequences(io, workload);
+    describe_repeats(io, workload);
   }
   bool operator==(const AttentionKernelWorkload&) const = default;
 };
@@ -177,7 +186,8 @@ enum class RowKernel { add_rms_norm, swiglu, rotary, all_reduce_norm };
 
 /// A memory-bound kernel of a decoder layer, alone on each GPU: it writes m rows of n columns of bf16. A norm may read
 /// what a GEMM has stored tile by tile, in tiles of 128 x 256. all_reduce_norm is the one that all GPUs run together:
-/// it adds up their partial sums and the residual, each GPU 1/W of the m rows, and brings the norm to all.
+/// it adds up their partial sums and the residual, each GPU 1/W of the m rows, and brings the norm to all. Several
+/// `repeats` of the others work on the same matrices.
 struct RowKernelWorkload {
   static constexpr const char* meaning =
       "a memory-bound kernel of a decoder layer alone, on each GPU, or an all-reduce with the norm in it";
@@ -185,11 +195,13 @@ struct RowKernelWorkload {
   RowKernel kernel = RowKernel::add_rms_norm;
   std::int64_t m = 0, n = 0;
   LayoutKind layout = LayoutKind::row_major;
+  std::int64_t repeats = 1;
   static void describe(auto& io, auto& workload) {
     io.required("m", workload.m, {extents, "rows"});
     io.required("n", workload.n, {extents, "columns of what it writes"});
     if (workload.kernel == RowKernel::add_rms_norm)
       io.optional("layout", workload.layout, LayoutKind::row_major, "as which a GEMM stored what it reads");
+    if (workload.kernel != RowKernel::all_reduce_norm) describe_repeats(io, workload);
   }
   bool operator==(const RowKernelWorkload&) const = default;
 };

@@ -52,9 +52,9 @@ void require_tiles(const LaunchSite& site, std::int64_t tiles) {
 // --- GEMM ------------------------------------------------------------------------------------------------------
 
 /// Profiles have the GEMMs of the slowest GPU; where all ranks are the same, it is the one that is simulated.
-double clock_share_of_rank(const LaunchSite& site) {
+double of_rank(double clock_share, const LaunchSite& site) {
   const double faster = site.ranks > 1 ? site.machine.gpu.speed_spread * lateness(site.activity.rank, 0) : 0;
-  return site.clock_share * (1 + faster);
+  return clock_share * (1 + faster);
 }
 
 std::string text_of(const GemmKernel& kernel, std::int64_t tiles, int ctas) {
@@ -187,6 +187,18 @@ TiledWork attention_work(const LaunchSite& site, std::int64_t tiles) {
   return {.tiles = tiles,
           .bytes_per_tile = std::max(1.0, touched_bytes / static_cast<double>(tiles)),
           .uses = memory_uses(site, touched_bytes)};
+}
+
+/// The first keys take longer from memory, where the L2 holds none of them.
+double cold_keys_us(const LaunchSite& site) {
+  const MemoryTraffic& traffic = site.cost.traffic;
+  const double from_memory = traffic.touched_bytes > 0 ? traffic.hbm_bytes / traffic.touched_bytes : 0;
+  return site.machine.own_attention.value().cold_keys_us * std::min(1.0, from_memory);
+}
+
+MemoryBlocks memory_blocks_at(const LaunchSite& site) {
+  return memory_blocks(site.activity.operation->work, site.cost, site.schedule, site.machine,
+                       of_rank(site.share_between, site));
 }
 
 /// Equal tiles stand for unequal ones, whose longest may end after them; a CTA takes a whole SM, as those of
@@ -330,7 +342,7 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
 Limit set_gemm_times(TiledWork& work, const Gemm& gemm, const LaunchSite& site) {
   const GemmTiming& library = site.machine.gemm;
   const MatrixSize size = size_on_rank(gemm, site.activity.rank, site.schedule.gpus);
-  TileTiming timing = site.tile->at(clock_share_of_rank(site));
+  TileTiming timing = site.tile->at(of_rank(site.clock_share, site));
   timing.tile_us /= kernel_efficiency(site.machine, gemm);
   set_tile_times(work, site, size.k, timing);
   if (!runs_own_kernel(gemm)) work.tile_us += addend_us(work, site);
@@ -346,7 +358,7 @@ KernelLaunch grouped_gemm_launch(const GroupedGemm& gemm, const LaunchSite& site
   const GroupedSize size = size_of(gemm, site.schedule.gpus);
   const DataType dtype = site.schedule.buffers[gemm.a.buffer].dtype;
   const GemmKernel& kernel = site.cost.kernel;
-  TileTiming timing = time_tile(site.machine, size, kernel, dtype, clock_share_of_rank(site));
+  TileTiming timing = time_tile(site.machine, size, kernel, dtype, of_rank(site.clock_share, site));
   timing.tile_us /= kernel_efficiency(site.machine, kernel);
   KernelLaunch launch = matrix_launch(site, size.k, dtype, tile_count(size, kernel), timing.l2_bytes,
                                       kernel.cluster_m * kernel.cluster_n, 0);
@@ -357,13 +369,13 @@ KernelLaunch grouped_gemm_launch(const GroupedGemm& gemm, const LaunchSite& site
 }
 
 MemoryBlocks memory_blocks(const Work& work, const OperationCost& cost, const Schedule& schedule,
-                           const Machine& machine) {
-  const RowKernelTiming timing = time_row_kernel(machine, schedule, work);
+                           const Machine& machine, double clock_share) {
+  const RowKernelTiming timing = time_row_kernel(machine, schedule, work, clock_share);
+  const double passes = passes_of(work, cost, schedule, machine, timing.is_known);
   MemoryBlocks blocks{.count = std::int64_t{4} * machine.gpu.sms(),
-                      .passes = passes_of(work, cost, schedule, machine, timing.is_known),
-                      .hbm_share = timing.hbm_share,
+                      .bytes = std::max(1.0, cost.traffic.touched_bytes) * passes,
+                      .hbm_slowdown = passes / timing.hbm_share,
                       .once_us = timing.once_us};
-  blocks.bytes = std::max(1.0, cost.traffic.touched_bytes) * blocks.passes;
   blocks.block_us = blocks.bytes / static_cast<double>(blocks.count) / (bytes_per_us(timing.sm_GBps) / 4);
   if (const double start_us = machine.other_kernels.sum_start_us; is_sum(work) && start_us > 0) {
     blocks.block_us += start_us;
@@ -374,14 +386,14 @@ MemoryBlocks memory_blocks(const Work& work, const OperationCost& cost, const Sc
 
 KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site) {
   const Gpu& gpu = site.machine.gpu;
-  const MemoryBlocks blocks = memory_blocks(work, site.cost, site.schedule, site.machine);
+  const MemoryBlocks blocks = memory_blocks_at(site);
   KernelLaunch launch;
   launch.cta = {gpu.threads_per_sm / 4, registers_of_block(work, gpu), 0};
   launch.limit = Limit::hbm;
   launch.work = {.tiles = blocks.count,
                  .tile_us = blocks.block_us,
                  .bytes_per_tile = blocks.bytes / static_cast<double>(blocks.count),
-                 .uses = memory_uses(site, blocks.bytes, blocks.passes / blocks.hbm_share),
+                 .uses = memory_uses(site, blocks.bytes, blocks.hbm_slowdown),
                  .epilogue_us = blocks.once_us};
   match(
       work,
@@ -395,13 +407,20 @@ KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site) {
   return launch;
 }
 
+void set_memory_bound_times(TiledWork& work, const LaunchSite& site) {
+  const MemoryBlocks blocks = memory_blocks_at(site);
+  work.tile_us = blocks.block_us;
+  work.epilogue_us = blocks.once_us;
+}
+
 KernelLaunch attention_launch(const Attention& attention, const LaunchSite& site) {
   const Gpu& gpu = site.machine.gpu;
   const std::int64_t tokens = row_count(attention.output.rows, site.schedule.gpus);
   if (attention.max_sms > 0)  // it balances its tiles itself, and so splits no keys
     return staying_attention_launch(
         site, staying_tiles(site.machine, site.schedule, attention, tokens, site.clock_share), attention.max_sms);
-  const auto time = runs_own_attention(site.machine, site.schedule, attention) ? time_own_attention : time_attention;
+  const bool is_own = runs_own_attention(site.machine, site.schedule, attention);
+  const auto time = is_own ? time_own_attention : time_attention;
   const AttentionTiming timing = time(site.machine, attention, tokens, site.clock_share);
   KernelLaunch launch;
   launch.cta = {gpu.threads_per_sm / 8, gpu.registers_per_sm, gpu.shared_memory_per_sm};
@@ -411,7 +430,7 @@ KernelLaunch attention_launch(const Attention& attention, const LaunchSite& site
   launch.limit = is_slowed_by_cache ? Limit::hbm : Limit::compute;
   if (site.with_detail) launch.detail = std::to_string(timing.ctas) + " CTAs";
   launch.work = attention_work(site, timing.ctas);
-  launch.work.setup_us = timing.setup_us;
+  launch.work.setup_us = timing.setup_us + (is_own && attention.cached ? cold_keys_us(site) : 0);
   launch.work.start_us = timing.start_us;
   launch.work.tile_us = timing.cta_us;
   launch.work.tail_us = timing.tail_us;

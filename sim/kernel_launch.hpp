@@ -16,6 +16,12 @@
 namespace weft::sim {
 
 /// Who launches a kernel, and what it finds there.
+/// Of the maximum clock, that the SMs run at.
+struct ClockShares {
+  double at_work = 1;  ///< as a governor holds it; tensor cores run at no more than power.tensor_clock
+  double between = 1;  ///< where no tensor core works
+};
+
 struct LaunchSite {
   const Activity& activity;
   const Machine& machine;
@@ -28,6 +34,7 @@ struct LaunchSite {
   double hbm_GBps = 0;              ///< of the former
   int ranks = 1;                    ///< that are simulated
   double clock_share = 1;           ///< of the maximum clock, with tensor cores at work
+  double share_between = 1;         ///< the same where none works
   std::optional<TileOfWave>& tile;  ///< of a GEMM, once it has been launched at any clock
   bool with_detail = true;
 };
@@ -54,15 +61,16 @@ Limit set_gemm_times(TiledWork& work, const Gemm& gemm, const LaunchSite& site);
 /// the SMs with others as grids do.
 struct MemoryBlocks {
   std::int64_t count = 0;
-  double passes = 1;     ///< as often memory is passed through for what the kernel touches
-  double hbm_share = 1;  ///< of the HBM's rate that they reach
-  double bytes = 0;      ///< of all of them, with all passes
-  double block_us = 0;   ///< of one where nothing but its SM holds it up
-  double once_us = 0;    ///< of the kernel
+  double bytes = 0;         ///< of all of them, with all passes through memory
+  double hbm_slowdown = 1;  ///< the HBM takes so many times as long as for what the kernel touches, once
+  double block_us = 0;      ///< of one where nothing but its SM holds it up
+  double once_us = 0;       ///< of the kernel
 };
 MemoryBlocks memory_blocks(const Work& work, const OperationCost& cost, const Schedule& schedule,
-                           const Machine& machine);
+                           const Machine& machine, double clock_share);
 KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site);
+/// For a kernel that was launched before at another clock than the site's: all of its work that depends on the clock.
+void set_memory_bound_times(TiledWork& work, const LaunchSite& site);
 
 /// One CTA for each 128 queries of a head (attention_model.hpp); with `max_sms` a persistent kernel.
 KernelLaunch attention_launch(const Attention& attention, const LaunchSite& site);

@@ -96,7 +96,8 @@ Trace SimulatedExecutor::run(const Schedule& schedule, const Machine& full_machi
   Simulation simulation(schedule, machine, options_);
   if (statistics == nullptr) simulation.leave_out_statistics();
   const RunCondition& condition = machine.condition;
-  const bool is_governed = options_.mechanisms.power && condition.fixed_clock_MHz == 0 && simulation.depends_on_clock();
+  const bool is_governed =
+      options_.mechanisms.power && condition.fixed_clock_MHz == 0 && simulation.uses_tensor_cores();
   const Attempt attempt =
       is_governed ? run_governed(simulation, machine) : simulation.run(held_clock_share(condition, machine.gpu));
   Trace trace = simulation.trace(attempt);

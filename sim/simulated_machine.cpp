@@ -49,13 +49,11 @@ void SimulatedMachine::GpuState::restart() {
 }
 
 SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const Schedule& schedule,
-                                   const std::vector<OperationCost>& costs, int ranks, double clock_share,
-                                   const Mechanisms& mechanisms)
+                                   const std::vector<OperationCost>& costs, int ranks, const Mechanisms& mechanisms)
     : engine_(engine),
       machine_(machine),
       schedule_(schedule),
       costs_(costs),
-      clock_share_(clock_share),
       mechanisms_(mechanisms),
       is_peer_copy_(peer_copies(schedule)),
       keeps_copy_engine_(keeps_copy_engine(schedule)),
@@ -73,8 +71,8 @@ SimulatedMachine::SimulatedMachine(Engine& engine, const Machine& machine, const
   lasting_resources_ = pool_.resources();
 }
 
-void SimulatedMachine::restart(double clock_share) {
-  clock_share_ = clock_share;
+void SimulatedMachine::restart(const ClockShares& clock) {
+  clock_ = clock;
   pool_.restart(lasting_resources_);
   links_.restart();
   units_.restart();
@@ -195,7 +193,8 @@ LaunchSite SimulatedMachine::site_of(const Activity& activity) {
           .peer_access = gpu.peer_access,
           .hbm_GBps = hbm_GBps(machine_, mechanisms_),
           .ranks = ranks(),
-          .clock_share = std::min(clock_share_, machine_.power.tensor_clock),
+          .clock_share = std::min(clock_.at_work, machine_.power.tensor_clock),
+          .share_between = clock_.between,
           .tile = prepared(activity).tile,
           .with_detail = with_details_};
 }
@@ -249,21 +248,24 @@ void SimulatedMachine::start_gemm(Activity& activity, const Gemm& gemm) {
       });
 }
 
-/// At every clock alike. Links are other resources each time, though, which a copy may use.
+/// Links are other resources each time, which a copy may use.
 void SimulatedMachine::start_memory_bound(Activity& activity, bool uses_links) {
   start_kernel(
       activity, [&] { return memory_bound_launch(activity.operation->work, site_of(activity)); },
-      [&](const Prepared& one) { return !uses_links && keeps_work(one); });
+      [&](const Prepared& one) {
+        if (uses_links) return false;
+        one.kernel->adapt_work([&](TiledWork& work) { set_memory_bound_times(work, site_of(activity)); });
+        return true;
+      });
 }
 
 void SimulatedMachine::hold_sms(Activity& activity, int sms, double time_us) {
   start_kernel(
-      activity, [&] { return holding_launch(sms, time_us, site_of(activity)); }, keeps_work);
-}
-
-bool SimulatedMachine::keeps_work(const Prepared& one) {
-  one.kernel->adapt_work([](const TiledWork&) {});
-  return true;
+      activity, [&] { return holding_launch(sms, time_us, site_of(activity)); },
+      [](const Prepared& one) {
+        one.kernel->adapt_work([](const TiledWork&) {});
+        return true;
+      });
 }
 
 /// What a channel of the collective library, or a CTA of the fused kernel, takes of its SM.
@@ -381,7 +383,7 @@ double SimulatedMachine::collective_slowdown(const CollectiveTiming& timing) con
   const CollectiveKernel& kernel = machine_.collective_kernel;
   const auto has_gemm = [](const std::unique_ptr<GpuState>& gpu) { return gpu->running_gemms > 0; };
   if (timing.beside_gemm_us > 0) {
-    const double clock = timing.algorithm == CollectiveAlgorithm::in_switch ? 1 : clock_share_;
+    const double clock = timing.algorithm == CollectiveAlgorithm::in_switch ? 1 : clock_.at_work;
     const bool is_beside_gemm = std::any_of(gpus_.begin(), gpus_.end(), has_gemm);
     if (is_beside_gemm) return timing.beside_gemm_us / timing.transfer_us / clock;
     return 1 / (machine_.condition.holds_clock() ? clock : std::sqrt(clock));

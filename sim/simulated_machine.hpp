@@ -47,14 +47,13 @@ struct CopyRoute {
 
 class SimulatedMachine : public Device {
  public:
-  /// `ranks` simulated GPUs: the schedule's, or 1 when all are the same. `clock_share` of the maximum clock.
-  /// `costs` as operation_costs() gives them.
+  /// `ranks` simulated GPUs: the schedule's, or 1 when all are the same, at the maximum clock. `costs` as
+  /// operation_costs() gives them.
   SimulatedMachine(Engine& engine, const Machine& machine, const Schedule& schedule,
-                   const std::vector<OperationCost>& costs, int ranks, double clock_share,
-                   const Mechanisms& mechanisms = {});
+                   const std::vector<OperationCost>& costs, int ranks, const Mechanisms& mechanisms = {});
 
   /// As if it were new, at another clock; nothing runs any more.
-  void restart(double clock_share);
+  void restart(const ClockShares& clock);
   /// Activities get no `detail`, which only traces show.
   void leave_out_details() { with_details_ = false; }
   void leave_out_peak_load() { pool_.leave_out_peak_load(); }
@@ -142,7 +141,6 @@ class SimulatedMachine : public Device {
   LaunchSite site_of(const Activity& activity);
   void do_nothing(Activity& activity);
   static constexpr auto never_adapts = [](const Prepared&) { return false; };
-  static bool keeps_work(const Prepared& one);
   template <class Launch, class Adapts>
   void start_kernel(Activity& activity, const Launch& launch, const Adapts& adapts);
   template <class Launch, class Adapts>
@@ -178,7 +176,7 @@ class SimulatedMachine : public Device {
   const Machine& machine_;
   const Schedule& schedule_;
   const std::vector<OperationCost>& costs_;
-  double clock_share_;
+  ClockShares clock_;
   const Mechanisms mechanisms_;
   const std::vector<bool> is_peer_copy_, keeps_copy_engine_;  // by operation
   bool with_details_ = true;

@@ -51,7 +51,7 @@ Simulation::Simulation(const Schedule& schedule, const Machine& machine, const S
       costs_(costs_of(schedule, machine, options)),
       are_only_copies_(regime_ == Regime::adrift && CopyChains::are_all(order_, costs_)),
       energy_(schedule, machine, costs_),
-      device_(engine_, machine, schedule, costs_, ranks_, 1.0, options.mechanisms),
+      device_(engine_, machine, schedule, costs_, ranks_, options.mechanisms),
       run_(engine_, device_, order_, ranks_) {
   if (!options.spans) device_.leave_out_details();
 }
@@ -82,15 +82,18 @@ std::vector<PowerSpan> Simulation::power_spans(const Attempt& last) {
   return spans_of(last, 0, run_.begin_of(0, last.iterations - 1));
 }
 
-double Simulation::mean_clock_share(const Attempt& last) {
-  const double at_work = tensor_clock_share(last.clock_share);
+double Simulation::clock_share_between(double clock_share) const {
   const bool uses_tensor_cores = energy_.uses_tensor_cores();
   const bool is_governed = !machine_.condition.holds_clock() && (uses_tensor_cores || machine_.condition.is_of_mix);
-  if (is_governed && uses_tensor_cores && is_steady_load(schedule_)) return at_work;
-  const Power& power = machine_.power;
-  const double goes_up_to = std::min(power.clock_between, power.clock_rise * at_work);
-  const double between = is_governed ? std::max(at_work, goes_up_to) : last.clock_share;
-  return std::lerp(between, at_work, tensor_time_us(last) / last.time_us);
+  if (!is_governed) return clock_share;
+  const double at_work = tensor_clock_share(clock_share);
+  if (uses_tensor_cores && is_steady_load(schedule_)) return at_work;
+  return std::max(at_work, std::min(machine_.power.clock_between, machine_.power.clock_rise * at_work));
+}
+
+double Simulation::mean_clock_share(const Attempt& last) {
+  return std::lerp(clock_share_between(last.clock_share), tensor_clock_share(last.clock_share),
+                   tensor_time_us(last) / last.time_us);
 }
 
 /// Of a rank in the last iteration, which it begins at 0.
@@ -191,7 +194,7 @@ void Simulation::simulate(int iterations, double clock_share) {
     if (chains_->tell(run_, iterations)) return;
   }
   engine_.restart();
-  device_.restart(clock_share);
+  device_.restart({.at_work = clock_share, .between = clock_share_between(clock_share)});
   run_.prepare(iterations);
   run_.run();
 }

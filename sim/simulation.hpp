@@ -50,8 +50,8 @@ class Simulation {
 
   /// The tensor cores' share of the maximum clock, of an SM clock at `clock_share` of it.
   double tensor_clock_share(double clock_share) const;
-  /// Does anything take longer at a lower clock?
-  bool depends_on_clock() const { return energy_.uses_tensor_cores(); }
+  /// Nothing else draws so much that the clock is lowered.
+  bool uses_tensor_cores() const { return energy_.uses_tensor_cores(); }
   /// Power of the last run as the governor sees it.
   GovernedPower governed_power(const Attempt& last, const PowerChanges& changes) const;
   /// Of a rank's operations in the last iteration of the last run.
@@ -59,8 +59,10 @@ class Simulation {
   /// Of the operations of an iteration with tensor cores at a share of the maximum clock.
   EnergyAtClock energy(double clock_share) const { return energy_.at(clock_share); }
 
-  /// Of the maximum, as the SMs count cycles: the governor of a load that comes and goes lets the clock up where no
-  /// tensor core works, but that of a GEMM which is repeated alone does not see its gaps.
+  /// The SMs' share of the maximum clock where no tensor core works: the governor of a load that comes and goes lets it
+  /// up there, but that of a GEMM which is repeated alone does not see its gaps.
+  double clock_share_between(double clock_share) const;
+  /// Of the maximum, as the SMs count cycles, over an iteration.
   double mean_clock_share(const Attempt& last);
 
   /// Of the last iteration of the last run.

@@ -41,8 +41,8 @@ double lone_us(const Schedule& schedule, OperationId id, const OperationCost& co
         return static_cast<double>(bytes_of(copy.source, schedule)) / bytes_per_us(machine.copy_engines.GBps);
       },
       [&](const MemoryBound&) {
-        const MemoryBlocks blocks = memory_blocks(schedule.operations[id].work, cost, schedule, machine);
-        return std::max(blocks.block_us, memory_us * blocks.passes / blocks.hbm_share) + blocks.once_us;
+        const MemoryBlocks blocks = memory_blocks(schedule.operations[id].work, cost, schedule, machine, 1);
+        return std::max(blocks.block_us, memory_us * blocks.hbm_slowdown) + blocks.once_us;
       },
       [](const Delay& pause) { return pause.time_us; }, [](const OneOf<Signal, Wait, Barrier> auto&) { return 0.0; });
 }

@@ -24,19 +24,14 @@ constexpr const char *heads_of_64 = "own_attention.heads_of_64", *heads_of_128 =
                      *own_attention = "own_attention";
 constexpr Number of_long_heads[] = {{heads_of_128, "efficiency", 0.05, 1}, {heads_of_128, "start", 0, 20}};
 constexpr Number of_short_heads[] = {{heads_of_64, "efficiency", 0.05, 1}, {heads_of_64, "start", 0, 20}};
-constexpr Number of_any_attention[] = {{heads_of_128, "efficiency", 0.05, 1},
-                                       {heads_of_128, "lone_efficiency", 0.05, 1},
-                                       {heads_of_128, "start", 0, 20},
-                                       {heads_of_128, "lone_start", 0, 20},
-                                       {heads_of_64, "efficiency", 0.05, 1},
-                                       {heads_of_64, "lone_efficiency", 0.05, 1},
-                                       {heads_of_64, "start", 0, 20},
-                                       {heads_of_64, "lone_start", 0, 20},
-                                       {own_attention, "once", 0, 20},
-                                       {own_attention, "full_start", 0, 20},
-                                       {own_attention, "merge", 0, 20},
-                                       {own_attention, "merged_split", 0, 5},
-                                       {own_attention, "merge_bandwidth", 100, 1e5}};
+constexpr Number of_any_attention[] = {
+    {heads_of_128, "efficiency", 0.05, 1}, {heads_of_128, "lone_efficiency", 0.05, 1},
+    {heads_of_128, "start", 0, 20},        {heads_of_128, "lone_start", 0, 20},
+    {heads_of_64, "efficiency", 0.05, 1},  {heads_of_64, "lone_efficiency", 0.05, 1},
+    {heads_of_64, "start", 0, 20},         {heads_of_64, "lone_start", 0, 20},
+    {own_attention, "once", 0, 20},        {own_attention, "full_start", 0, 20},
+    {own_attention, "cold_keys", 0, 20},   {own_attention, "merge", 0, 20},
+    {own_attention, "merged_split", 0, 5}, {own_attention, "merge_bandwidth", 100, 1e5}};
 constexpr Number of_streaming_rows[] = {{"own_rows", "hbm_share", 0.1, 1}};
 constexpr Number of_any_rows[] = {{"own_rows", "activation_sm_bandwidth", 1, 1000},
                                   {"own_rows", "norm_sm_bandwidth", 1, 1000},
@@ -103,7 +98,8 @@ std::vector<FittedNumber> fit_energy(Machine machine, const char* key, const Loa
           .total_uJ(load.clock_share);
     };
     const double one_uJ = with_uJ(1), of_flops_uJ = with_uJ(2) - one_uJ;
-    found.push_back(1 + ((load.power_W - machine.power.idle_W) * load.time_us - one_uJ) / of_flops_uJ);
+    const double iteration_us = load.time_us * schedule.repeats_per_iteration;
+    found.push_back(1 + ((load.power_W - machine.power.idle_W) * iteration_us - one_uJ) / of_flops_uJ);
   }
   if (found.size() < fewest_loads) return {};
   const double spread = 1.96 * (quantile(found, 0.84) - quantile(found, 0.16)) / 2;

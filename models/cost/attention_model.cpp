@@ -84,13 +84,15 @@ struct SeenKeys {
   std::int64_t rows() const { return std::int64_t{own_rows_of_warpgroup} * working_warpgroups; }
 };
 
+/// All but what comes from memory follows the clock.
 StayingTiles own_tiles(const Machine& machine, int head_dim, const SeenKeys& seen, double clock_share) {
   const OwnAttentionTimes& times = machine.own_attention.value();
   const bool is_lone = seen.working_warpgroups == 1;
   const auto of_tile = [&](double OwnAttentionTile::*number) {
     return by_head_dim(head_dim, times.heads_of_64.*number, times.heads_of_128.*number);
   };
-  const double start_us = of_tile(is_lone ? &OwnAttentionTile::lone_start_us : &OwnAttentionTile::start_us);
+  const double start_us =
+      of_tile(is_lone ? &OwnAttentionTile::lone_start_us : &OwnAttentionTile::start_us) / clock_share;
   const double efficiency = of_tile(is_lone ? &OwnAttentionTile::lone_efficiency : &OwnAttentionTile::efficiency);
   const double block_flops = 4.0 * static_cast<double>(seen.rows()) * own_tile_keys * head_dim;
   const double block_us = block_flops / (machine.gpu.flops_per_us_of_sm() * clock_share * efficiency);
@@ -100,14 +102,16 @@ StayingTiles own_tiles(const Machine& machine, int head_dim, const SeenKeys& see
           .shortest_us = start_us + static_cast<double>(seen.fewest) * block_us,
           .longest_us = start_us + static_cast<double>(seen.most) * block_us,
           .start_us = start_us,
-          .once_us = times.once_us +
-                     times.full_start_us * static_cast<double>(std::min(count, sms)) / static_cast<double>(sms)};
+          .once_us = (times.once_us +
+                      times.full_start_us * static_cast<double>(std::min(count, sms)) / static_cast<double>(sms)) /
+                     clock_share};
 }
 
-double merge_us(const OwnAttentionTimes& times, const Attention& attention, std::int64_t tokens, std::int64_t splits) {
+double merge_us(const OwnAttentionTimes& times, const Attention& attention, std::int64_t tokens, std::int64_t splits,
+                double clock_share) {
   if (splits == 1) return 0;
   const std::int64_t elements = splits * tokens * attention.heads * attention.head_dim;
-  return times.merge_us + static_cast<double>(splits) * times.merged_split_us +
+  return (times.merge_us + static_cast<double>(splits) * times.merged_split_us) / clock_share +
          static_cast<double>(elements * bytes_of(DataType::bf16)) / bytes_per_us(times.merge_GBps);
 }
 
@@ -190,7 +194,7 @@ AttentionTiming time_own_attention(const Machine& machine, const Attention& atte
           .start_us = before_keys_us,
           .cta_us = tiles.shared_us(sms) / static_cast<double>(waves) - before_keys_us,
           .tail_us = tiles.on_ctas_us(sms) - tiles.shared_us(sms),
-          .once_us = merge_us(machine.own_attention.value(), attention, tokens, seen.splits)};
+          .once_us = merge_us(machine.own_attention.value(), attention, tokens, seen.splits, clock_share)};
 }
 
 bool runs_own_attention(const Machine& machine, const Schedule& schedule, const Attention& attention) {

@@ -48,27 +48,35 @@ double own_sm_GBps(const OwnRowKernels& own, MemoryKernel kernel) {
   }
 }
 
+bool is_norm(MemoryKernel kernel) { return kernel == MemoryKernel::rms_norm || kernel == MemoryKernel::add_rms_norm; }
+
+/// Norms draw as much at any clock: they wait for the L2. Of gathers it is not known.
+bool draws_by_clock(MemoryKernel kernel) { return !is_norm(kernel) && kernel != MemoryKernel::gather; }
+
 /// A team of threads waits for all of its row before it stores any, and for one another.
 double own_start_us(const OwnRowKernels& own, const MemoryBound& bound) {
-  if (bound.kernel != MemoryKernel::rms_norm && bound.kernel != MemoryKernel::add_rms_norm) return own.start_us;
+  if (!is_norm(bound.kernel)) return own.start_us;
   const std::int64_t columns = bound.writes.empty() ? 0 : bound.writes.front().columns;
   return own.norm_start_us + own.norm_columns_us * static_cast<double>(columns) / 1000;
 }
 
-RowKernelTiming time_memory_bound(const Machine& machine, const Schedule& schedule, const MemoryBound& bound) {
+RowKernelTiming time_memory_bound(const Machine& machine, const Schedule& schedule, const MemoryBound& bound,
+                                  double clock_share) {
   if (schedule.implementation == Implementation::weft && machine.own_rows) {
     const OwnRowKernels& own = *machine.own_rows;
     if (const double sm_GBps = own_sm_GBps(own, bound.kernel); sm_GBps > 0)
-      return {sm_GBps, own.hbm_share, own_start_us(own, bound), /*is_known=*/true};
+      return {sm_GBps * (draws_by_clock(bound.kernel) ? clock_share : 1), own.hbm_share,
+              own_start_us(own, bound) / clock_share, /*is_known=*/true};
   }
   return of_any(machine, share_of_hbm(machine.other_kernels, bound.kernel));
 }
 
 }  // namespace
 
-RowKernelTiming time_row_kernel(const Machine& machine, const Schedule& schedule, const Work& work) {
+RowKernelTiming time_row_kernel(const Machine& machine, const Schedule& schedule, const Work& work,
+                                double clock_share) {
   return match(
-      work, [&](const MemoryBound& bound) { return time_memory_bound(machine, schedule, bound); },
+      work, [&](const MemoryBound& bound) { return time_memory_bound(machine, schedule, bound, clock_share); },
       [&](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, Attention, PartialAttention,
                       Signal, Wait, Barrier, Delay> auto&) { return of_any(machine, as_fast_as_memory); });
 }

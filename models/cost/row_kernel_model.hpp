@@ -14,7 +14,11 @@ struct RowKernelTiming {
                           ///< reads and writes, what it changes in place among them twice
 };
 
-/// Of our kernels by own_rows of the profile; of others, and where it has none, by other_kernels.
-RowKernelTiming time_row_kernel(const Machine& machine, const Schedule& schedule, const Work& work);
+/// Of our kernels by own_rows of the profile; of others, and where it has none, by other_kernels. What an SM draws for
+/// activations, and what any of ours takes once, follows `clock_share` of the maximum clock: over 1,980 MHz / 1,500 MHz
+/// ours of a few rows take 1.2 times as long with the gap before them, long ones, which the HBM decides, 1.02 to 1.06
+/// times (random-kernels-2026-11-29/clocks_h200).
+RowKernelTiming time_row_kernel(const Machine& machine, const Schedule& schedule, const Work& work,
+                                double clock_share = 1);
 
 }  // namespace weft

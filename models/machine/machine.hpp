@@ -115,7 +115,8 @@ struct Latencies {
   double copy_stream_gap_us = 0;
   double copy_ranks_gap_us = 0;
   double copy_join_gap_us = 0;
-  double graph_gap_us = 0;
+  double cold_code_us = 0;
+  double graph_gap_us = 0, own_graph_gap_us = 0;
   double collective_graph_gap_us = 0;
   double short_graph_us = 0;
   double short_graph_gap_us = 0;
@@ -222,10 +223,10 @@ struct OwnAttentionTile {
   double start_us = 0, lone_start_us = 0;
 };
 /// Our own attention kernel, and the one that merges what splits of a tile's keys give: `merge_us`, `merged_split_us`
-/// for each split, and the results of the splits at `merge_GBps`.
+/// for each split, and the results of the splits at `merge_GBps`. `cold_keys_us` where cached keys come from memory.
 struct OwnAttentionTimes {
   OwnAttentionTile heads_of_64, heads_of_128;
-  double once_us = 0, full_start_us = 0;
+  double once_us = 0, full_start_us = 0, cold_keys_us = 0;
   double merge_us = 0, merged_split_us = 0, merge_GBps = 0;
 };
 

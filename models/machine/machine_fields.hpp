@@ -188,6 +188,11 @@ void describe(auto& io, Like<Latencies> auto& latencies) {
   io.optional("copy_join_gap", latencies.copy_join_gap_us,
               {"us", "graph: a copy behind a copy begins so much later where it waits for others, too", durations});
   io.number("graph_gap", latencies.graph_gap_us, {"us", "between two graphs on one stream", durations});
+  io.optional("cold_code", latencies.cold_code_us,
+              {"us", "graph: kernel_gap is longer by so much where as many kernels as a decoder layer has take turns",
+               durations});
+  io.optional("own_graph_gap", latencies.own_graph_gap_us,
+              {"us", "the same behind a memory-bound kernel or attention of ours, where that is more", durations});
   io.number("collective_graph_gap", latencies.collective_graph_gap_us,
             {"us", "between two graphs that hold collectives: their ranks arrive apart", durations});
   io.optional(
@@ -289,6 +294,8 @@ void describe(auto& io, Like<OwnAttentionTimes> auto& kernel) {
   io.number("once", kernel.once_us, {"us", "once a kernel", durations});
   io.number("full_start", kernel.full_start_us,
             {"us", "once a kernel whose tiles fill all SMs; of fewer tiles as large a share", durations});
+  io.optional("cold_keys", kernel.cold_keys_us,
+              {"us", "longer where cached keys come from memory, and none of them from the L2", durations});
   io.number("merge", kernel.merge_us, {"us", "once where keys are split and a second kernel merges", durations});
   io.number("merged_split", kernel.merged_split_us, {"us", "longer for each split of a tile's keys", durations});
   io.number("merge_bandwidth", kernel.merge_GBps, {"GBps", "results of splits that are merged", bandwidths});

@@ -5,7 +5,7 @@
 namespace weft::report {
 namespace {
 
-constexpr double character_width = 6.4, dot_radius = 2.5;
+constexpr double character_width = 6.4, dot_width = 5;
 
 std::string escaped(const std::string& text) {
   std::string safe;
@@ -44,11 +44,15 @@ void Svg::add_box(double x, double y, double width, double height, const Colour&
            << "\"><title>" << escaped(title) << "</title></rect>\n";
 }
 
-void Svg::begin_dots(const Colour& colour) { drawing_ << "<g fill=\"" << colour.edge << "\">\n"; }
+/// A dot is the round end of a line without length, which takes a third fewer letters than a circle.
+void Svg::begin_dots(const Colour& colour) {
+  drawing_ << "<g stroke=\"" << colour.edge << "\" stroke-width=\"" << fixed(dot_width, 0)
+           << "\" stroke-linecap=\"round\" stroke-opacity=\"0.6\">\n";
+}
 
 void Svg::add_dot(double x, double y, const std::string& title) {
-  drawing_ << "<circle cx=\"" << fixed(x, 1) << "\" cy=\"" << fixed(y, 1) << "\" r=\"" << fixed(dot_radius, 1)
-           << "\"><title>" << escaped(title) << "</title></circle>\n";
+  drawing_ << "<path d=\"M" << fixed(x, 1) << ' ' << fixed(y, 1) << "h0\"><title>" << escaped(title)
+           << "</title></path>\n";
 }
 
 void Svg::end_dots() { drawing_ << "</g>\n"; }
@@ -58,7 +62,6 @@ std::string Svg::document(double width, double height) const {
   return R"(<svg xmlns="http://www.w3.org/2000/svg" width=")" + full_width + R"(" height=")" + full_height +
          R"(" viewBox="0 0 )" + full_width + " " + full_height +
          R"(" font-family="Helvetica, Arial, 'DejaVu Sans', sans-serif" font-size="11" fill="#222">
-<style>circle { fill-opacity: 0.6 }</style>
 <rect width="100%" height="100%" fill="#fff"/>
 )" + drawing_.str() +
          "</svg>\n";

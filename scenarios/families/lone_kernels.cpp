@@ -66,6 +66,16 @@ BufferId add_stored(Program& program, const RowKernelWorkload& work) {
                             Memory::local, layout);
 }
 
+/// Adds what `work_of` says of each of `repeats`, of a name that is as good as `name`.
+template <class WorkOf>
+void add_in_a_row(Program& program, const std::string& name, std::int64_t repeats, const WorkOf& work_of) {
+  for (std::int64_t i = 0; i < repeats; ++i) {
+    const std::string number = repeats > 1 ? " " + std::to_string(i) : "";
+    program.add(main_stream, name + number, work_of(number));
+  }
+  program.set_repeats_per_iteration(static_cast<int>(repeats));
+}
+
 }  // namespace
 
 Schedule build_lone_kernel(const Case& request, const AttentionKernelWorkload& work) {
@@ -78,10 +88,12 @@ Schedule build_lone_kernel(const Case& request, const AttentionKernelWorkload& w
                       .kv_heads = static_cast<int>(work.kv_heads),
                       .head_dim = static_cast<int>(work.head_dim),
                       .sequences = static_cast<int>(work.sequences)};
-  if (work.prefix > 0)
-    attention.cached = program.whole(
-        program.add_buffer("keys and values", work.sequences * work.prefix, 2 * work.kv_heads * work.head_dim));
-  program.add(main_stream, "attention", attention);
+  add_in_a_row(program, "attention", work.repeats, [&](const std::string& number) {
+    if (work.prefix > 0)
+      attention.cached = program.whole(program.add_buffer("keys and values" + number, work.sequences * work.prefix,
+                                                          2 * work.kv_heads * work.head_dim));
+    return attention;
+  });
   return std::move(program).finish();
 }
 
@@ -92,7 +104,8 @@ Schedule build_lone_kernel(const Case& request, const RowKernelWorkload& work, c
   const std::string name(name_of(work.kernel));
   if (work.kernel == RowKernel::rotary) {
     const Slice turned = program.whole(program.add_buffer("x", work.m, work.n));
-    program.add(main_stream, name, MemoryBound{.kernel = kernel, .reads = {turned}, .writes = {turned}});
+    const MemoryBound rotary{.kernel = kernel, .reads = {turned}, .writes = {turned}};
+    add_in_a_row(program, name, work.repeats, [&](const std::string&) { return rotary; });
     return std::move(program).finish();
   }
   const bool adds = work.kernel == RowKernel::add_rms_norm;
@@ -105,8 +118,8 @@ Schedule build_lone_kernel(const Case& request, const RowKernelWorkload& work, c
     bound.reads.push_back(program.whole(meaning.b));
     bound.writes.push_back(program.whole(meaning.b));
   }
-  program.add(main_stream, name, std::move(bound));
-  program.set_meaning(std::move(meaning));
+  add_in_a_row(program, name, work.repeats, [&](const std::string&) { return bound; });
+  if (work.repeats == 1 || !adds) program.set_meaning(std::move(meaning));  // each sum would be the next one's residual
   return std::move(program).finish();
 }
 

@@ -90,7 +90,7 @@ TEST(AllReduceNorm, MovesItsBytesThroughThePortsAndItsRowsThroughHbm) {
       const Schedule schedule = fused_alone(65536, gpus, 8, transport);
       Engine engine;
       const std::vector<OperationCost> costs = operation_costs(schedule, machine, false);
-      SimulatedMachine device(engine, machine, schedule, costs, 1, 1, {});
+      SimulatedMachine device(engine, machine, schedule, costs, 1);
       const StreamOrder order(schedule, {});
       ScheduleRun run(engine, device, order, 1);
       run.prepare(1);

@@ -50,7 +50,7 @@ class Ends {
   Ends(const Schedule& schedule, const Machine& machine, int iterations)
       : order_(schedule, timing_of(schedule, machine, {})),
         costs_(operation_costs(schedule, machine)),
-        device_(engine_, machine, schedule, costs_, schedule.gpus, 1),
+        device_(engine_, machine, schedule, costs_, schedule.gpus),
         run_(engine_, device_, order_, schedule.gpus),
         iterations_(iterations) {
     run_.prepare(iterations);

@@ -199,7 +199,7 @@ TEST(DistributedAttention, MovesEveryByteOnceThroughThePortsOfItsRanks) {
     const Schedule schedule = scenarios::built_by_model(one.request, test_machine());
     Engine engine;
     const std::vector<OperationCost> costs = operation_costs(schedule, test_machine());
-    SimulatedMachine device(engine, test_machine(), schedule, costs, schedule.gpus, 1);
+    SimulatedMachine device(engine, test_machine(), schedule, costs, schedule.gpus);
     const StreamOrder order(schedule, {});
     ScheduleRun run(engine, device, order, schedule.gpus);
     run.prepare(1);

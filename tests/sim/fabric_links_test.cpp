@@ -160,7 +160,7 @@ TEST_P(OnEveryFabric, AsManyBytesEnterTheGpusAsLeaveThem) {
   for (const Schedule& schedule : schedules()) {
     Engine engine;
     const std::vector<OperationCost> costs = operation_costs(schedule, machine);
-    SimulatedMachine device(engine, machine, schedule, costs, schedule.gpus, 1);
+    SimulatedMachine device(engine, machine, schedule, costs, schedule.gpus);
     const StreamOrder order(schedule, {});
     ScheduleRun run(engine, device, order, schedule.gpus);
     run.prepare(1);

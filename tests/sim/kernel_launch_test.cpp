@@ -48,8 +48,12 @@ class Launched {
   const Work& work() const { return schedule_.operations.front().work; }
   const OperationCost& cost() const { return costs_.front(); }
   void is_by(Implementation implementation) { schedule_.implementation = implementation; }
+  void bring_from_memory(double share) {
+    costs_.front().traffic.hbm_bytes = share * costs_.front().traffic.touched_bytes;
+  }
   void let_it_signal() { costs_.front().signals = true; }
-  LaunchSite site() {
+  LaunchSite site() { return at_clock_between(1); }
+  LaunchSite at_clock_between(double share) {
     tile_.reset();
     return {.activity = activity_,
             .machine = machine_,
@@ -62,6 +66,7 @@ class Launched {
             .hbm_GBps = machine_.gpu.hbm_GBps,
             .ranks = schedule_.gpus,
             .clock_share = 1,
+            .share_between = share,
             .tile = tile_};
   }
   static constexpr int hbm = 100, l2 = 101;  // no resources of the pool: those are the links
@@ -346,6 +351,23 @@ OwnRowKernels of_own_rows(const SharesOfHbm& of_sm, const Machine& machine) {
           .hbm_share = 1};
 }
 
+TEST(KernelLaunch, OfAMemoryBoundKernelAtAnotherClockChangesOnlyItsTimes) {
+  const MemoryBound swiglu{MemoryKernel::swiglu, {}, {whole(2, rows, columns)}};
+  Machine machine = test_machine();
+  machine.own_rows = of_own_rows({}, machine);
+  machine.own_rows->start_us = 1;
+  Launched one(1, swiglu, machine);
+  const KernelLaunch fast = memory_bound_launch(one.work(), one.at_clock_between(1));
+  const KernelLaunch slow = memory_bound_launch(one.work(), one.at_clock_between(0.5));
+  EXPECT_DOUBLE_EQ(slow.work.tile_us, 2 * fast.work.tile_us);
+  EXPECT_DOUBLE_EQ(slow.work.epilogue_us, 2 * fast.work.epilogue_us);
+  EXPECT_EQ(slow.work.uses, fast.work.uses);
+  TiledWork adapted = fast.work;
+  set_memory_bound_times(adapted, one.at_clock_between(0.5));
+  EXPECT_EQ(adapted.tile_us, slow.work.tile_us);
+  EXPECT_EQ(adapted.epilogue_us, slow.work.epilogue_us);
+}
+
 // In proportion to the time of a block: what an SM draws.
 TEST(KernelLaunch, OfOurOwnNormsAndActivationsDrawsWhatTheProfileSaysOfThem) {
   Machine machine = test_machine();
@@ -398,6 +420,22 @@ Attention attention(int max_sms) {
           .kv_heads = 1,
           .head_dim = 64,
           .max_sms = max_sms};
+}
+
+TEST(KernelLaunch, OfOurOwnAttentionWaitsLongerForKeysThatComeFromMemory) {
+  Machine machine = test_machine();
+  const OwnAttentionTile tile{.efficiency = 0.5, .lone_efficiency = 0.25, .start_us = 2, .lone_start_us = 1};
+  machine.own_attention = {.heads_of_64 = tile, .heads_of_128 = tile, .cold_keys_us = 0.75, .merge_GBps = 1000};
+  const auto setup_us = [&](bool is_cached, double hbm_share) {
+    Attention one = attention(0);
+    if (is_cached) one.cached = whole(1, 512, 2 * 64);
+    Launched launched(1, one, machine);
+    launched.bring_from_memory(hbm_share);
+    return attention_launch(one, launched.site()).work.setup_us;
+  };
+  EXPECT_DOUBLE_EQ(setup_us(true, 1) - setup_us(true, 0), 0.75);
+  EXPECT_DOUBLE_EQ(setup_us(true, 0.5) - setup_us(true, 0), 0.375);
+  EXPECT_EQ(setup_us(false, 1), setup_us(false, 0)) << "without a cache";
 }
 
 // 256 queries are two blocks for each of two heads. As a grid there is room for 32 CTAs, and keys are split; a

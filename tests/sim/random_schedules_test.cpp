@@ -100,7 +100,7 @@ TEST(RandomSchedules, MoveEveryByteOnce) {
     const int ranks = ranks_are_alike(schedule) ? 1 : schedule.gpus;
     Engine engine;
     const std::vector<OperationCost> costs = operation_costs(schedule, test_machine());
-    SimulatedMachine device(engine, test_machine(), schedule, costs, ranks, 1);
+    SimulatedMachine device(engine, test_machine(), schedule, costs, ranks);
     const StreamOrder order(schedule, {});
     ScheduleRun run(engine, device, order, ranks);
     run.prepare(1);

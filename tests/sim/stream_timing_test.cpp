@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
@@ -45,6 +47,50 @@ double graph_gap_us(Transport transport) {
 TEST(StreamTiming, GraphsFollowLateAfterExchangesOfTheLibraryAlone) {
   EXPECT_DOUBLE_EQ(graph_gap_us(Transport::nccl), test_machine().latencies.collective_graph_gap_us);
   EXPECT_DOUBLE_EQ(graph_gap_us(Transport::peer_kernel), test_machine().latencies.graph_gap_us);
+}
+
+/// On one GPU, of operations that read and write nothing.
+Schedule graph_of(const std::vector<Work>& kernels) {
+  Schedule schedule;
+  schedule.launch = Launch::graph;
+  schedule.streams = {{"a"}};
+  for (const Work& work : kernels) schedule.operations.push_back({"", 0, {}, work});
+  return schedule;
+}
+
+TEST(StreamTiming, GraphsFollowLaterBehindRowKernelsAndAttentionsOfOurs) {
+  Machine machine = test_machine();
+  machine.latencies.own_graph_gap_us = machine.latencies.graph_gap_us + 1;
+  const auto gap_us = [&](const Work& last, Implementation implementation = Implementation::weft) {
+    Schedule schedule = graph_of({MemoryBound{MemoryKernel::swiglu}, last});
+    schedule.implementation = implementation;
+    return to_us(timing_of(schedule, machine, {}).iteration_gap) - machine.latencies.graph_gap_us;
+  };
+  EXPECT_DOUBLE_EQ(gap_us(MemoryBound{MemoryKernel::rms_norm}), 1);
+  EXPECT_DOUBLE_EQ(gap_us(Attention{}), 1);
+  EXPECT_EQ(gap_us(Gemm{}), 0);
+  EXPECT_EQ(gap_us(Attention{}, Implementation::pytorch), 0);
+  machine.latencies.own_graph_gap_us = 0;
+  EXPECT_EQ(gap_us(Attention{}), 0) << "where the profile does not say";
+}
+
+TEST(StreamTiming, KernelsFollowLaterTheMoreOfThemTakeTurns) {
+  Machine machine = test_machine();
+  machine.latencies.cold_code_us = 0.8;
+  const auto longer_us = [&](const Schedule& schedule) {
+    return to_us(timing_of(schedule, machine, {}).kernel_gap - timing_of(schedule, test_machine(), {}).kernel_gap);
+  };
+  std::vector<Work> kernels{Attention{}};
+  EXPECT_EQ(longer_us(graph_of(kernels)), 0);
+  for (int i = 1; i <= 10; ++i) {
+    Gemm gemm;
+    gemm.a.columns = 64 * i;
+    kernels.insert(kernels.end(), {gemm, Attention{}, gemm});
+    EXPECT_NEAR(longer_us(graph_of(kernels)), std::min(0.1 * i, 0.8), 1e-6) << i << " and an attention";
+  }
+  Schedule eager = graph_of(kernels);
+  eager.launch = Launch::eager;
+  EXPECT_EQ(longer_us(eager), 0);
 }
 
 }  // namespace stream_timing_test

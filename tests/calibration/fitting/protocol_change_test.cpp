@@ -2,10 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
+#include "models/base/gzip_file.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "tests/source_folder.hpp"
@@ -57,7 +58,8 @@ TEST(ProtocolChange, OfGathersIsThatOfReduceScatters) {
 TEST(ProtocolChange, OfTheH200IsWhereItWasSeen) {
   const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
   std::map<std::pair<CollectiveKind, int>, std::map<Bytes, double>> kernels_us;
-  std::ifstream file(tests::source_folder() + "/calibration/measurements/protocol-change-2026-11-28/h200.jsonl");
+  std::istringstream file(read_gzip_file(
+      tests::source_folder() + "/calibration/measurements/protocol-change-2026-11-28/h200.jsonl.gz", "lines"));
   for (std::string line; std::getline(file, line);) {
     const nlohmann::json json = nlohmann::json::parse(line);
     if (!json.contains("collective")) continue;

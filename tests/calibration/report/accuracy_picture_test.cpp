@@ -28,7 +28,7 @@ TEST(AccuracyPicture, HasADotForEachCaseAndEachFamily) {
                         comparison(pair_workload, four_chunks, 1000, 950), comparison(gemm_part, serial, 10, 10)});
   EXPECT_THAT(picture, HasSubstr("decomposition (2)"));
   EXPECT_THAT(picture, HasSubstr("gemm (1)"));
-  EXPECT_EQ(count(picture, "<circle"), 3u + 2u);
+  EXPECT_EQ(count(picture, "<path"), 3u + 2u);
   EXPECT_THAT(picture, HasSubstr("decomposition, chunks 2, 2 GPUs: +8.0 %"));
 }
 

@@ -140,6 +140,19 @@ TEST(OwnAttention, OfCachedKeysHasATileForTheHeadsThatShareThem) {
   EXPECT_DOUBLE_EQ(split.once_us, 3 + 3 * 0.5 + merged_bytes / 1e3);
 }
 
+TEST(OwnAttention, FollowsTheClockButForWhatComesFromMemory) {
+  Machine one = machine_of_own_attention();
+  one.own_attention->merge_GBps = 1e9;
+  Attention decode = heads(4, 128);
+  decode.sequences = 2;
+  decode.cached = Slice{.rows = RowRange{0, 2048}};
+  const AttentionTiming fast = time_own_attention(one, decode, 2), slow = time_own_attention(one, decode, 2, 0.5);
+  EXPECT_DOUBLE_EQ(slow.setup_us, 2 * fast.setup_us);
+  EXPECT_DOUBLE_EQ(slow.start_us, 2 * fast.start_us);
+  EXPECT_DOUBLE_EQ(slow.cta_us, 2 * fast.cta_us);
+  EXPECT_NEAR(slow.once_us, 2 * fast.once_us, 1e-4);
+}
+
 TEST(OwnAttention, HasACtaForEachOfEqualTilesSoThatALastWaveReadsOnlyItsOwnKeys) {
   const AttentionTiming timing = decode_of(9);
   EXPECT_EQ(timing.ctas, 9);

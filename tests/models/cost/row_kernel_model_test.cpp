@@ -23,10 +23,12 @@ Machine machine_with_own_rows() {
   return machine;
 }
 
-RowKernelTiming timing_of(MemoryKernel kernel, Implementation implementation = Implementation::weft) {
+RowKernelTiming timing_of(MemoryKernel kernel, Implementation implementation = Implementation::weft,
+                          double clock_share = 1) {
   Schedule schedule;
   schedule.implementation = implementation;
-  return time_row_kernel(machine_with_own_rows(), schedule, MemoryBound{kernel, {}, {two_thousand_columns}});
+  return time_row_kernel(machine_with_own_rows(), schedule, MemoryBound{kernel, {}, {two_thousand_columns}},
+                         clock_share);
 }
 
 TEST(RowKernelModel, OursDrawAndTakeWhatTheProfileSaysOfThem) {
@@ -40,6 +42,17 @@ TEST(RowKernelModel, OursDrawAndTakeWhatTheProfileSaysOfThem) {
 
 TEST(RowKernelModel, ANormTakesLongerForEachColumnOfARow) {
   EXPECT_DOUBLE_EQ(timing_of(MemoryKernel::add_rms_norm).once_us, 2 + 2 * 3);
+}
+
+TEST(RowKernelModel, ActivationsDrawLessAtALowerClockAndAllTakeLongerOnce) {
+  const auto at_half = [](MemoryKernel kernel) { return timing_of(kernel, Implementation::weft, 0.5); };
+  EXPECT_DOUBLE_EQ(at_half(MemoryKernel::swiglu).sm_GBps, 20);
+  EXPECT_DOUBLE_EQ(at_half(MemoryKernel::swiglu).once_us, 2);
+  EXPECT_EQ(at_half(MemoryKernel::swiglu).hbm_share, 0.9);
+  EXPECT_EQ(at_half(MemoryKernel::gather).sm_GBps, 13);
+  EXPECT_EQ(at_half(MemoryKernel::add_rms_norm).sm_GBps, 30);
+  EXPECT_DOUBLE_EQ(at_half(MemoryKernel::add_rms_norm).once_us, 2 * (2 + 2 * 3));
+  EXPECT_EQ(timing_of(MemoryKernel::swiglu, Implementation::pytorch, 0.5).once_us, 4) << "of others it is not known";
 }
 
 TEST(RowKernelModel, WhatIsNotOursIsAsOtherKernelsAre) {

@@ -172,7 +172,7 @@ class EveryBuilder : public testing::TestWithParam<std::string> {
   void expect_bytes_conserved(const Schedule& schedule) const {
     sim::Engine engine;
     const std::vector<sim::OperationCost> costs = sim::operation_costs(schedule, machine_);
-    sim::SimulatedMachine device(engine, machine_, schedule, costs, schedule.gpus, 1);
+    sim::SimulatedMachine device(engine, machine_, schedule, costs, schedule.gpus);
     const sim::StreamOrder order(schedule, {});
     sim::ScheduleRun run(engine, device, order, schedule.gpus);
     run.prepare(1);

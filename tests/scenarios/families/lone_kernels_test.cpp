@@ -59,5 +59,23 @@ TEST(LoneKernels, ActivationsReadBothHalvesAndRotaryEmbeddingTurnsInPlace) {
   EXPECT_EQ(turned.reads, turned.writes);
 }
 
+TEST(LoneKernels, SeveralInARowAreOneAfterTheOtherEachAttentionWithKeysOfItsOwn) {
+  RowKernelWorkload rows{RowKernel::swiglu, 300, 512};
+  rows.repeats = 3;
+  const Schedule activations = build_case(rows, 1);
+  EXPECT_THAT(program_of(activations), ElementsAre("s0: swiglu 0", "s0: swiglu 1", "s0: swiglu 2"));
+  EXPECT_EQ(activations.repeats_per_iteration, 3);
+  EXPECT_EQ(activations.operations[0].work, activations.operations[2].work);
+  EXPECT_TRUE(is_runnable(activations));
+  const AttentionKernelWorkload decode{
+      .tokens = 4, .heads = 8, .kv_heads = 2, .head_dim = 128, .sequences = 4, .prefix = 100, .repeats = 2};
+  const Schedule attentions = build_case(decode, 1);
+  const auto cached = [&](std::size_t i) { return std::get<Attention>(attentions.operations[i].work).cached->buffer; };
+  EXPECT_NE(cached(0), cached(1));
+  EXPECT_TRUE(is_runnable(attentions));
+  rows.repeats = 65;
+  EXPECT_EQ(build_error(rows, 1), "workload.repeats: expected an integer from 1 to 64, got 65");
+}
+
 }  // namespace lone_kernels_test
 }  // namespace weft::scenarios::families
