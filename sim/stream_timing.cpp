@@ -68,6 +68,14 @@ double cold_code_us(const Schedule& schedule, const Latencies& latencies) {
   return latencies.cold_code_us * std::clamp(others / (of_a_layer - 1), 0.0, 1.0);
 }
 
+/// In a graph. While a graph of the process has several streams, kernels of all graphs follow each other later.
+double kernel_gap_us(const Schedule& schedule, const Machine& machine) {
+  const Latencies& latencies = machine.latencies;
+  const bool beside_branches = machine.condition.branches || has_branches(schedule);
+  return latencies.kernel_gap_us + cold_code_us(schedule, latencies) +
+         (beside_branches ? latencies.branched_gap_us : 0);
+}
+
 /// Whether the last operation is a memory-bound kernel or attention of ours.
 bool ends_with_own_row_kernel(const Schedule& schedule) {
   return schedule.implementation == Implementation::weft && !schedule.operations.empty() &&
@@ -139,8 +147,7 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
     timing.start_skew.push_back(from_us(latencies.start_skew_us * lateness(rank, 0)));
   if (!mechanisms.gaps) return timing;
   const bool graph = schedule.launch == Launch::graph;
-  timing.kernel_gap =
-      from_us(graph ? latencies.kernel_gap_us + cold_code_us(schedule, latencies) : latencies.eager_gap_us);
+  timing.kernel_gap = from_us(graph ? kernel_gap_us(schedule, machine) : latencies.eager_gap_us);
   timing.collective_gap = from_us(graph ? latencies.collective_gap_us : latencies.eager_gap_us);
   const double after_collective_us = std::max(latencies.after_collective_gap_us, latencies.kernel_gap_us);
   timing.after_collective_gap = from_us(graph ? after_collective_us : latencies.eager_gap_us);

@@ -67,14 +67,17 @@ std::vector<Case> in_turn(std::vector<Case> mix, const Machine& machine, Executo
     }
   }
   if (turns.cases.empty()) return mix;
-  const bool library_on_branch = std::any_of(turns.schedules.begin(), turns.schedules.end(), has_library_on_branch);
+  const bool branches = std::ranges::any_of(turns.schedules, has_branches);
+  const bool library_on_branch = std::ranges::any_of(turns.schedules, has_library_on_branch);
   Machine of_mix = machine;
+  of_mix.condition.branches = branches;
   of_mix.condition.library_on_branch = library_on_branch;
   of_mix.condition.memsets = turns.cases.front()->condition.memsets;
   const double clock_MHz = clock_of_MHz(turns, of_mix, clock_of_mix_MHz);
   for (Case* one : turns.cases) {
     one->condition.fixed_clock_MHz = clock_MHz;
     one->condition.is_of_mix = true;
+    one->condition.branches = branches;
     one->condition.library_on_branch = library_on_branch;
   }
   return mix;

@@ -93,5 +93,21 @@ TEST(StreamTiming, KernelsFollowLaterTheMoreOfThemTakeTurns) {
   EXPECT_EQ(longer_us(eager), 0);
 }
 
+TEST(StreamTiming, KernelsFollowLaterWhileAGraphOfTheProcessHasSeveralStreams) {
+  Machine machine = test_machine();
+  machine.latencies.branched_gap_us = 0.5;
+  const auto longer_us = [&](const Schedule& schedule) {
+    return to_us(timing_of(schedule, machine, {}).kernel_gap - timing_of(schedule, test_machine(), {}).kernel_gap);
+  };
+  Schedule schedule = graph_of({Gemm{}, Gemm{}});
+  EXPECT_EQ(longer_us(schedule), 0);
+  machine.condition.branches = true;
+  EXPECT_DOUBLE_EQ(longer_us(schedule), 0.5) << "another's";
+  machine.condition.branches = false;
+  schedule.streams.push_back({"b"});
+  schedule.operations[1].stream = 1;
+  EXPECT_DOUBLE_EQ(longer_us(schedule), 0.5) << "its own";
+}
+
 }  // namespace stream_timing_test
 }  // namespace weft::sim

@@ -53,10 +53,12 @@ TEST_F(LinesInTurn, HaveTheClockOfTheirMix) {
   EXPECT_EQ(json::parse(lines[1])["schedule"], json::parse(chunks)["schedule"]);
 }
 
-TEST_F(LinesInTurn, SayWhetherOneOfTheirMixHasTheLibraryOnABranch) {
-  EXPECT_FALSE(json::parse(answered({serial})[0])["condition"].contains("library_on_branch"));
-  for (const std::string& line : answered({serial, chunks}))
-    EXPECT_EQ(json::parse(line)["condition"]["library_on_branch"], true) << line;
+TEST_F(LinesInTurn, SayWhetherOneOfTheirMixHasBranchesAndTheLibraryOnOne) {
+  for (const char* key : {"branches", "library_on_branch"}) {
+    EXPECT_FALSE(json::parse(answered({serial})[0])["condition"].contains(key));
+    for (const std::string& line : answered({serial, chunks}))
+      EXPECT_EQ(json::parse(line)["condition"][key], true) << line;
+  }
 }
 
 TEST_F(LinesInTurn, StayWhereTheyAreNoCaseOrHaveAConditionOfTheirOwn) {
