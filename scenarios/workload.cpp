@@ -10,10 +10,10 @@
 namespace weft::scenarios {
 namespace {
 
-void check_extent(const std::string& field, std::int64_t value) {
-  if (value < 1 || value > max_extent)
+void check_extent(const std::string& field, std::int64_t value, std::int64_t most = max_extent) {
+  if (value < 1 || value > most)
     throw InputError("workload." + field,
-                     "expected an integer from 1 to " + std::to_string(max_extent) + ", got " + std::to_string(value));
+                     "expected an integer from 1 to " + std::to_string(most) + ", got " + std::to_string(value));
 }
 
 /// The last of a matrix's two extents takes the blame.
@@ -150,15 +150,8 @@ void check_attention(const AttentionWorkload& attention, int gpus) {
                DataType::bf16);
 }
 
-template <class InARow>
-void check_repeats(const InARow& kernel) {
-  if (kernel.repeats < 1 || kernel.repeats > most_in_a_row)
-    throw InputError("workload.repeats", "expected an integer from 1 to " + std::to_string(most_in_a_row) + ", got " +
-                                             std::to_string(kernel.repeats));
-}
-
 void check_attention_kernel(const AttentionKernelWorkload& attention) {
-  check_repeats(attention);
+  check_extent("repeats", attention.repeats, most_in_a_row);
   check_extent("tokens", attention.tokens);
   check_heads(attention);
   check_matrix("tokens", attention.tokens, (attention.heads + 2 * attention.kv_heads) * attention.head_dim,
@@ -167,7 +160,7 @@ void check_attention_kernel(const AttentionKernelWorkload& attention) {
 }
 
 void check_row_kernel(const RowKernelWorkload& work, int gpus) {
-  check_repeats(work);
+  check_extent("repeats", work.repeats, most_in_a_row);
   check_extent("m", work.m);
   check_extent("n", work.n);
   if (work.n > max_extent / 2)

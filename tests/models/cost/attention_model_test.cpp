@@ -179,7 +179,8 @@ TEST(StayingTiles, OfOurOwnKernelTakeAStartAndTheirKeys) {
   EXPECT_EQ(tiles.count, 12);
   EXPECT_DOUBLE_EQ(tiles.mean_us, 2 + 2.5 * block_flops / 0.5e6);
   EXPECT_DOUBLE_EQ(staying_tiles(one, Schedule(), heads(3, 128, 256), 512).mean_us, 2 + 4.5 * block_flops / 0.5e6);
-  EXPECT_DOUBLE_EQ(staying_tiles(one, Schedule(), heads(3, 128), 512, 0.5).mean_us, 2 * (2 + 2.5 * block_flops / 0.5e6));
+  EXPECT_DOUBLE_EQ(staying_tiles(one, Schedule(), heads(3, 128), 512, 0.5).mean_us,
+                   2 * (2 + 2.5 * block_flops / 0.5e6));
 }
 
 TEST(StayingTiles, EndWithTheLongestOrWhereAllCtasHaveHadTheirShare) {
