@@ -195,7 +195,7 @@ void describe(auto& io, Like<Latencies> auto& latencies) {
       "branched_gap", latencies.branched_gap_us,
       {"us", "graph: kernel_gap is longer by so much while a graph of the process has several streams", durations});
   io.optional("own_graph_gap", latencies.own_graph_gap_us,
-              {"us", "the same behind a memory-bound kernel or attention of ours, where that is more", durations});
+              {"us", "graph_gap behind a memory-bound kernel or attention of ours, where that is more", durations});
   io.number("collective_graph_gap", latencies.collective_graph_gap_us,
             {"us", "between two graphs that hold collectives: their ranks arrive apart", durations});
   io.optional(
