@@ -11,6 +11,7 @@
 
 #include "models/base/json_file.hpp"
 #include "models/machine/machine_numbers.hpp"
+#include "models/machine/profile_networks.hpp"
 
 namespace weft::calibration::evidence {
 
@@ -19,7 +20,13 @@ using nlohmann::ordered_json;
 ordered_json read_profile(const std::filesystem::path& path) {
   read_json_file(path);  // reports what is wrong with line and column
   std::ifstream file(path);
-  return ordered_json::parse(file);
+  ordered_json profile = ordered_json::parse(file);
+  try {
+    take_shared_networks(profile, path.parent_path());
+  } catch (const InputError& error) {
+    throw error.in_file(path.string());
+  }
+  return profile;
 }
 
 namespace {

@@ -10,7 +10,7 @@
 
 namespace weft::calibration::evidence {
 
-/// In the file's order of keys. Throws InputError "FILE: …".
+/// In the file's order of keys, with the networks that it shares with another profile. Throws InputError "FILE: …".
 nlohmann::ordered_json read_profile(const std::filesystem::path& path);
 
 /// Five significant digits: fewer than any measurement determines lose nothing.

@@ -10,6 +10,7 @@
 #include "models/machine/gemm_choices_file.hpp"
 #include "models/machine/machine_fields.hpp"
 #include "models/machine/machine_relations.hpp"
+#include "models/machine/profile_networks.hpp"
 #include "models/schedule/kernel_sizes.hpp"
 #include "models/schedule/transports.hpp"
 
@@ -239,9 +240,9 @@ Machine machine_from(const nlohmann::json& json,
   return machine;
 }
 
-}  // namespace
-
-Machine machine_from_json(const nlohmann::json& json, const std::filesystem::path& directory) {
+/// `json` gets what it shares with another profile.
+Machine machine_beside_tables(nlohmann::json& json, const std::filesystem::path& directory) {
+  take_shared_networks(json, directory);
   return machine_from(json, [&](const std::string& file, const std::string& checksum) {
     try {
       return read_gemm_choices(directory / file, checksum);
@@ -251,14 +252,21 @@ Machine machine_from_json(const nlohmann::json& json, const std::filesystem::pat
   });
 }
 
+}  // namespace
+
+Machine machine_from_json(const nlohmann::json& json, const std::filesystem::path& directory) {
+  nlohmann::json whole = json;
+  return machine_beside_tables(whole, directory);
+}
+
 Machine machine_from_json(const nlohmann::json& json, const GemmChoices& table) {
   return machine_from(json, [&](const std::string&, const std::string&) { return table; });
 }
 
 Machine read_machine(const std::filesystem::path& path) {
-  const nlohmann::json json = read_json_file(path);
+  nlohmann::json json = read_json_file(path);
   try {
-    return machine_from_json(json, path.parent_path());
+    return machine_beside_tables(json, path.parent_path());
   } catch (const InputError& error) {
     throw error.in_file(path.string());
   }

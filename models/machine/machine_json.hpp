@@ -16,10 +16,11 @@ inline constexpr double shortest_collective_us = 0.01, longest_collective_us = 1
 /// InputError that names file and field.
 Machine read_machine(const std::filesystem::path& path);
 
-/// `directory` is where the table of kernels is looked for that the profile names. A table that has not the checksum
+/// `directory` is where the table of kernels and the profile are looked for that the profile names
+/// (profile_networks.hpp). A table that has not the checksum
 /// that the profile says is another profile's, or was changed: an InputError.
 Machine machine_from_json(const nlohmann::json& json, const std::filesystem::path& directory);
-/// `table` in place of the one that the profile names.
+/// `table` in place of the one that the profile names; its networks have to be its own.
 Machine machine_from_json(const nlohmann::json& json, const GemmChoices& table);
 
 }  // namespace weft

@@ -25,6 +25,14 @@ TEST_F(ProfileChecksum, TellsOneNumberFromAnother) {
 
 TEST_F(ProfileChecksum, TellsOneTableFromAnother) { EXPECT_NE(of(profile, "one"), of(profile, "two")); }
 
+TEST_F(ProfileChecksum, TellsSharedNetworksApart) {
+  const auto sharing = [&](const std::string& weight) {
+    folder.write("owner.json", R"({"gemm": {"kernels": {"weights": {"value": [)" + weight + "]}}}}");
+    return of(R"({"gemm": {"kernels": {"file": "a.txt", "networks": "owner"}}})", "one");
+  };
+  EXPECT_NE(sharing("1"), sharing("2"));
+}
+
 TEST_F(ProfileChecksum, IsTheSameOfTheSameNumbersHoweverTheyAreWritten) {
   EXPECT_EQ(of(profile, "one"), of(R"({ "gemm": {"kernels": {"file": "a.txt"}},
     "gpus": 8})",
