@@ -165,6 +165,8 @@ std::vector<std::string> other_software(const ScheduleChoice& choice, const Work
     const bool is_async_tp = std::all_of(schedules.begin(), schedules.end(), [](const auto& one) {
       return !one || std::holds_alternative<AsyncTp>(one->family);
     });
+    const bool is_of_all = std::ranges::all_of(schedules, [](const auto& one) { return one.has_value(); });
+    if (is_async_tp && !is_of_all) return {"PyTorch (async TP)"};  // vLLM fuses each pair that it finds
     return is_async_tp ? async_tp : std::vector<std::string>{};
   }
   const auto* split = std::get_if<TokenSplit>(&choice.family);

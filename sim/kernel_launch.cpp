@@ -257,7 +257,7 @@ TileStores stores_of(const RowBlock& block, std::int64_t tiles, int tiles_of_wav
   return stores;
 }
 
-/// Of all row blocks; neighbours that go to as many peers, and add alike, are one.
+/// Of all row blocks; neighbours that take the same links, and add alike, are one.
 std::vector<TileStores> stores_of(const Gemm& gemm, const TiledWork& work, const LaunchSite& site) {
   if (gemm.earlier.empty() && gemm.c.place == 0 && gemm.replicas.empty()) return {};
   const auto blocks = row_blocks(gemm);

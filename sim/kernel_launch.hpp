@@ -15,13 +15,13 @@
 
 namespace weft::sim {
 
-/// Who launches a kernel, and what it finds there.
 /// Of the maximum clock, that the SMs run at.
 struct ClockShares {
   double at_work = 1;  ///< as a governor holds it; tensor cores run at no more than power.tensor_clock
   double between = 1;  ///< where no tensor core works
 };
 
+/// Who launches a kernel, and what it finds there.
 struct LaunchSite {
   const Activity& activity;
   const Machine& machine;

@@ -161,6 +161,7 @@ std::vector<MemoryTraffic> memory_traffic(const Schedule& schedule, const Machin
       MemoryTraffic& of_operation = traffic[touch.operation];
       const double bytes = touch.range.bytes(), missed = touch.is_here ? l2.miss(touch.range) : 0;
       of_operation.touched_bytes += bytes;
+      if (touch.is_here) of_operation.own_bytes += bytes;
       of_operation.hbm_bytes += missed;
       if (!touch.is_addend) continue;
       of_operation.addend_bytes = bytes;

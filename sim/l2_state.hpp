@@ -15,6 +15,7 @@ namespace weft::sim {
 struct MemoryTraffic {
   double hbm_bytes = 0;
   double touched_bytes = 0;
+  double own_bytes = 0;                           // of those, in the GPU's own memory
   double addend_hbm_bytes = 0, addend_bytes = 0;  // what a GEMM reads of those of the matrix that it adds to
 };
 std::vector<MemoryTraffic> memory_traffic(const Schedule& schedule, const Machine& machine);

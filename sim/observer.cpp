@@ -90,7 +90,10 @@ Track power_track(const std::vector<PowerSpan>& spans, const Power& power) {
   }
   Track track{.name = "power", .unit = "W", .gpu = 0, .capacity = power.limit_W, .points = {}};
   double sum_W = power.idle_W;
-  for (const auto& [at_us, change_W] : changes_W) track.points.push_back({at_us, sum_W += change_W});
+  for (const auto& [at_us, change_W] : changes_W) {
+    sum_W += change_W;
+    track.points.push_back({at_us, std::max(power.idle_W, sum_W)});  // what is over may leave a rounding below it
+  }
   return track;
 }
 

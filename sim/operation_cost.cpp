@@ -91,9 +91,7 @@ class CostOf {
         touched_bytes_(touched_bytes) {}
 
   void operator()(const Gemm& gemm) const {
-    const DataType dtype = dtype_of(gemm.a);
-    if (dtype == DataType::fp8 && machine_.gpu.fp8_speedup == 0)
-      throw InputError(operation_.name + ".dtype", "expected one that " + machine_.name + " has, got fp8");
+    const DataType dtype = dtype_of_factors(gemm.a);
     const MatrixSize size = size_of(gemm, schedule_.gpus);
     cost_.kernel = gemm.kernel ? *gemm.kernel : choices_.of(size, dtype);
     const KnownGemm known = gemms_.of(size, cost_.kernel, dtype);
@@ -103,7 +101,7 @@ class CostOf {
   }
   void operator()(const GroupedGemm& gemm) const {
     const GroupedSize size = size_of(gemm, schedule_.gpus);
-    const DataType dtype = dtype_of(gemm.a);
+    const DataType dtype = dtype_of_factors(gemm.a);
     cost_.kernel = gemm.kernel ? *gemm.kernel : choose_grouped_kernel(machine_, size, dtype);
     cost_.memory_load = memory_load(estimated_grouped_gemm_us(machine_, size, cost_.kernel, dtype));
   }
@@ -124,7 +122,12 @@ class CostOf {
 
  private:
   double memory_load(double time_us) const { return touched_bytes_ / time_us / bytes_per_us(machine_.gpu.hbm_GBps); }
-  DataType dtype_of(const Slice& slice) const { return schedule_.buffers[slice.buffer].dtype; }
+  DataType dtype_of_factors(const Slice& slice) const {
+    const DataType dtype = schedule_.buffers[slice.buffer].dtype;
+    if (dtype == DataType::fp8 && machine_.gpu.fp8_speedup == 0)
+      throw InputError(operation_.name + ".dtype", "expected one that " + machine_.name + " has, got fp8");
+    return dtype;
+  }
 
   const Schedule& schedule_;
   const Machine& machine_;
@@ -149,13 +152,13 @@ std::vector<OperationCost> operation_costs(const Schedule& schedule, const Machi
   for (std::size_t id = 0; id < costs.size(); ++id) {
     const Operation& operation = schedule.operations[id];
     costs[id].traffic = traffic[id];
-    if (!l2_reuse || machine.condition.timing.l2 == L2Before::cold) {
-      costs[id].traffic.hbm_bytes = traffic[id].touched_bytes;
+    const bool keeps = l2_reuse && machine.condition.timing.l2 != L2Before::cold;
+    if (!keeps) {
+      costs[id].traffic.hbm_bytes = traffic[id].own_bytes;
       costs[id].traffic.addend_hbm_bytes = traffic[id].addend_bytes;
     }
     for (const After& after : operation.after)
       if (after.point == Point::tile_group) costs[after.operation].signals = true;
-    const bool keeps = l2_reuse && machine.condition.timing.l2 != L2Before::cold;
     if (keeps) costs[id].traffic.hbm_bytes += bytes_read_again(schedule, static_cast<OperationId>(id), machine);
     match(operation.work,
           CostOf(schedule, machine, choices, gemms, timings, operation, costs[id], traffic[id].touched_bytes));

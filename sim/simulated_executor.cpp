@@ -16,9 +16,12 @@ namespace {
 
 /// The machine without what is switched off and is a number of the profile.
 Machine without(const Mechanisms& mechanisms, Machine machine) {
-  if (!mechanisms.governor_delay) machine.power.governor_delay_ms = 0, machine.power.governor_ramp_ms = 1e-9;
+  if (!mechanisms.governor_delay) machine.power.governor_delay_ms = machine.power.governor_ramp_ms = 0;
   CollectiveKernel& kernel = machine.collective_kernel;
-  if (!mechanisms.residency) kernel.threads_per_cta = kernel.registers_per_thread = 0, kernel.shared_memory_per_cta = 0;
+  if (!mechanisms.residency) {
+    kernel.threads_per_cta = kernel.registers_per_thread = 0, kernel.shared_memory_per_cta = 0;
+    if (auto& fused = machine.fused_norm_kernel) fused->threads_per_cta = fused->registers_per_thread = 0;
+  }
   if (!mechanisms.slowdown) {
     kernel.cold_factor = 1;
     kernel.crowded_us = kernel.beside_gemm = kernel.memory_pressure = 0;

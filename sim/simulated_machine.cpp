@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <set>
 
 #include "models/base/input_error.hpp"
 #include "models/cost/direct_collective_model.hpp"
@@ -93,10 +94,14 @@ UnitLoads SimulatedMachine::loads(int rank) const {
                   .in_GBps = links_.load_in(rank) / bytes_per_us(1),
                   .out_GBps = links_.load_out(rank) / bytes_per_us(1),
                   .copy_engines = gpu.copy_engines.busy()};
-  for (const Grid* grid : gpu.sms.holding())
-    if (grid->owner != nullptr && facts(grid->owner->operation->work).role == Role::communication)
-      loads.transfer_sms += grid->resident;
-  loads.transfer_sms = std::min(loads.transfer_sms, loads.busy_sms);
+  std::set<int> moving;
+  int resident = 0;
+  for (const Grid* grid : gpu.sms.holding()) {
+    if (grid->owner == nullptr || facts(grid->owner->operation->work).role != Role::communication) continue;
+    resident += grid->resident;
+    for (const SmListPointer& list : grid->lists) moving.insert(list->sms.begin(), list->sms.end());
+  }
+  loads.transfer_sms = std::min({static_cast<int>(moving.size()), resident, loads.busy_sms});
   return loads;
 }
 

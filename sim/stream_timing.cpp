@@ -145,8 +145,11 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
   timing.start_skew.reserve(static_cast<std::size_t>(schedule.gpus));
   for (int rank = 0; rank < schedule.gpus; ++rank)
     timing.start_skew.push_back(from_us(latencies.start_skew_us * lateness(rank, 0)));
-  if (!mechanisms.gaps) return timing;
   const bool graph = schedule.launch == Launch::graph;
+  timing.starts_first = starts_first(schedule, machine);
+  if (!graph)
+    timing.hardware_queues = schedule.max_connections > 0 ? schedule.max_connections : machine.gpu.hardware_queues;
+  if (!mechanisms.gaps) return timing;
   timing.kernel_gap = from_us(graph ? kernel_gap_us(schedule, machine) : latencies.eager_gap_us);
   timing.collective_gap = from_us(graph ? latencies.collective_gap_us : latencies.eager_gap_us);
   const double after_collective_us = std::max(latencies.after_collective_gap_us, latencies.kernel_gap_us);
@@ -174,11 +177,8 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
     timing.copy_join_gap = from_us(latencies.copy_join_gap_us);
   }
   if (branches_share_queue(schedule)) timing.copy_fork_spread = timing.copy_stream_gap = {};
-  timing.starts_first = starts_first(schedule, machine);
   timing.host_launch = from_us(graph ? 0 : latencies.eager_launch_us);
   timing.host_collective = from_us(graph ? 0 : latencies.eager_collective_us);
-  if (!graph)
-    timing.hardware_queues = schedule.max_connections > 0 ? schedule.max_connections : machine.gpu.hardware_queues;
   return timing;
 }
 

@@ -138,6 +138,20 @@ std::vector<MeasuredCase> read_measurements(const std::vector<std::string>& path
   return measured;
 }
 
+void require_measured_so(const std::filesystem::path& path, Condition condition, bool in_turn) {
+  if (!std::filesystem::exists(path)) return;
+  const auto way = [](Condition of, bool with_others) {
+    if (of != Condition::sustained) return "after a pause";
+    return with_others ? "in turn" : "alone under load";
+  };
+  for (const MeasuredCase& one : read_measurements(path))
+    if (const bool was_in_turn = !one.in_turn_with.empty();
+        one.condition != condition || (was_in_turn != in_turn && !one.request.id.empty()))
+      throw InputError(path.string() + ":" + std::to_string(one.line),
+                       std::string("expected a case measured ") + way(condition, in_turn) + ", got one measured " +
+                           way(one.condition, was_in_turn) + ": write to another file");
+}
+
 std::vector<MeasuredCase> read_measurements_and_kernels(const std::filesystem::path& path) {
   MeasurementFileReader reader(path);
   reader.add_kernels();

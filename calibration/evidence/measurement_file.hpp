@@ -41,6 +41,11 @@ std::vector<MeasuredCase> read_measurements(const std::vector<std::string>& path
 /// With the kernels of the file beside it, where there is one.
 std::vector<MeasuredCase> read_measurements_and_kernels(const std::filesystem::path& path);
 
+/// Of a file that measurements are to be added to, where there is one: a case is known by what it asks for, which says
+/// nothing of how it is measured. Throws InputError where one of its cases was measured in another condition, or in
+/// turn with others and not alone.
+void require_measured_so(const std::filesystem::path& path, Condition condition, bool in_turn);
+
 /// Appends to a measurement file line by line, so that an interrupted run loses nothing.
 class MeasurementFileWriter {
  public:

@@ -1,6 +1,7 @@
 #include "calibration/evidence/new_profile.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -25,6 +26,8 @@ constexpr std::size_t enough_gemms = 40;
 /// Small GEMMs say little of the tensor cores.
 constexpr double large_us = 50;
 constexpr double least_efficiency = 0.3;
+/// Times that are as far from what the fitted machine takes are of another machine, or in another unit.
+constexpr double most_left_over = 0.3;
 /// Of logs without a launch on record, and bases without a curve.
 constexpr int usual_ctas = 24;
 /// Of NVLink 2 to 4, where a file does not say.
@@ -196,6 +199,7 @@ class NewProfile {
         "measured: GEMMs of " + known_.gemm_file + ", " + std::to_string(known_.gemms.size()) + " cases";
     if (known_.gemms.size() >= enough_gemms) {
       const fitting::GemmFit fit = fitting::fit_gemms(machine(), known_.gemms);
+      require_fit(fit.median_error);
       const std::string quality = ", residual median " + fixed(100 * fit.median_error, 1) + " %, 90 % below " +
                                   fixed(100 * fit.p90_error, 1) + " %";
       for (const fitting::FittedNumber& one : fit.numbers)
@@ -221,6 +225,13 @@ class NewProfile {
     return median(ratios);
   }
 
+  void require_fit(double left_over) const {
+    if (std::abs(left_over) > most_left_over)
+      throw InputError(known_.gemm_file,
+                       "expected times in microseconds that such a GPU can take, got some that differ by " +
+                           signed_percent(left_over) + " (median) from the nearest it can");
+  }
+
   /// Power and memory hold some of them back, so that one step is not enough.
   void scale_efficiency(const std::string& source) {
     constexpr int rounds = 6;
@@ -231,6 +242,7 @@ class NewProfile {
         *efficiency = std::clamp(*efficiency * factor, least_efficiency, 1.0);
     }
     const double left = slowness(scaled) - 1;
+    require_fit(left);
     const std::string note = "too few GEMMs to fit more; their median is now off by " + signed_percent(left);
     set_number(profile_, "gemm", "cooperative_efficiency", scaled.gemm.cooperative_efficiency, source, note);
     set_number(profile_, "gemm", "pingpong_efficiency", scaled.gemm.pingpong_efficiency, source, note);

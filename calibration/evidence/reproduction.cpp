@@ -1,10 +1,7 @@
 #include "calibration/evidence/reproduction.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -15,26 +12,12 @@
 #include "models/machine/machine_numbers.hpp"
 #include "scenarios/ficco_rule.hpp"
 #include "scenarios/study/inefficiency.hpp"
+#include "scenarios/study/parallel.hpp"
 #include "scenarios/study/prediction.hpp"
 #include "sim/simulated_executor.hpp"
 
 namespace weft::calibration::evidence {
 namespace {
-
-/// Where several fail, the first of them in order is told: the same in every run.
-template <class Work>
-void on_all_cores(std::size_t count, const Work& work) {
-  std::vector<std::exception_ptr> failures(count);
-  tbb::parallel_for(std::size_t{0}, count, [&](std::size_t i) {
-    try {
-      work(i);
-    } catch (...) {
-      failures[i] = std::current_exception();
-    }
-  });
-  for (const std::exception_ptr& failure : failures)
-    if (failure) std::rethrow_exception(failure);
-}
 
 using scenarios::Case;
 
@@ -60,7 +43,7 @@ class Predictions {
   void simulate(const Machine& machine, ProgressCounter& progress) {
     std::vector<Entry*> all;
     for (auto& [key, entry] : entries_) all.push_back(&entry);
-    on_all_cores(all.size(), [&](std::size_t i) {
+    scenarios::study::for_each_index(all.size(), [&](std::size_t i) {
       try {
         sim::SimulatedExecutor executor({.spans = all[i]->spans, .mechanisms = {}, .given_us = {}});
         all[i]->prediction = scenarios::study::predict(*all[i]->request, machine, executor);
@@ -424,7 +407,7 @@ std::vector<Verdict> reproduce(const ClaimFile& file, const std::function<Machin
   for (const auto& [name, profile] : profiles) cases += profile.predictions.count();
   ProgressCounter counter(progress, cases);
   for (auto& [name, profile] : profiles) profile.predictions.simulate(profile.machine, counter);
-  on_all_cores(asked.size(), [&](std::size_t i) { asked[i].answer = ask(asked[i]); });
+  scenarios::study::for_each_index(asked.size(), [&](std::size_t i) { asked[i].answer = ask(asked[i]); });
   std::vector<Verdict> verdicts;
   auto next = asked.begin();
   for (const Claim& claim : file.claims) {

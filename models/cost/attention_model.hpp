@@ -1,4 +1,5 @@
-// Cost model of FlashAttention 2 (causal prefill): how many CTAs, how long each.
+// Cost models of attention, prefills and decode steps, by FlashAttention's kernels and ours: how many CTAs, how long
+// each.
 #pragma once
 
 #include <algorithm>

@@ -6,8 +6,9 @@
 
 namespace weft {
 
-/// 16 hexadecimal digits of all that a profile says, its source texts, its table of kernels and what it shares included: results that
-/// were kept for one profile are not taken for another's. Throws InputError as read_machine() does for its files.
+/// 16 hexadecimal digits of all that a profile says, its source texts, its table of kernels and what it shares
+/// included: results that were kept for one profile are not taken for another's. Throws InputError as read_machine()
+/// does for its files.
 std::string profile_checksum(const std::filesystem::path& path);
 
 }  // namespace weft

@@ -1,5 +1,6 @@
-// Networks that a profile shares: "gemm": {"kernels": {"networks": NAME}} stands for all that the profile NAME beside it
-// has learned of GEMMs and of the library's choices (gemm_networks.hpp): 130 KB of weights, which are written once so.
+// Networks that a profile shares: "gemm": {"kernels": {"networks": NAME}} stands for all that the profile NAME beside
+// it has learned of GEMMs and of the library's choices (gemm_networks.hpp): 130 KB of weights, which are written once
+// so.
 #pragma once
 
 #include <filesystem>

@@ -38,7 +38,7 @@ class HybridProgram {
         pair_(pair),
         hybrid_(std::get<Hybrid>(request.schedule.family)),
         gemm_first_(!collective_comes_first(pair.op)),
-        rows_(rows_of_busiest(pair, unit_of_rows(hybrid_, request.gpus), "gpus x count")),
+        rows_(rows_of_busiest(pair, unit_of_rows(hybrid_, request.gpus), words_of_unit(hybrid_, request.gpus))),
         cut_(program_, hybrid_, request.gpus, rows_, gemm_first_),
         buffers_(add_buffers(program_, pair, hybrid_, request.gpus, rows_)),
         transfers_(program_, request, pair, cut_, buffers_) {
@@ -289,7 +289,7 @@ std::optional<InputError> why_not(const Hybrid& hybrid, const PairWorkload& pair
   if (const std::int64_t columns = collective_first ? pair.k : pair.n;
       hybrid.pieces == HybridPieces::columns && columns % hybrid.count != 0)
     return expected("count", "a divisor of the " + std::to_string(columns) + " columns");
-  return why_not_cut(pair, unit_of_rows(hybrid, gpus), "gpus x count");
+  return why_not_cut(pair, unit_of_rows(hybrid, gpus), words_of_unit(hybrid, gpus));
 }
 
 namespace {
@@ -335,7 +335,8 @@ void HybridRules::add_pair(Program& program, const Case& request, const Machine&
   const auto& hybrid = std::get<Hybrid>(request.schedule.family);
   if (const auto why = why_not(hybrid, pair, request.gpus)) throw *why;
   if (sums_in_gemm(hybrid) || is_one_launch(hybrid) || is_flagged_in_shards(hybrid, pair.op)) {
-    const std::int64_t rows = rows_of_busiest(pair, unit_of_rows(hybrid, request.gpus), "gpus x count");
+    const std::int64_t rows =
+        rows_of_busiest(pair, unit_of_rows(hybrid, request.gpus), words_of_unit(hybrid, request.gpus));
     if (is_flagged_in_shards(hybrid, pair.op)) return add_flagged(program, request, pair, rows, machine);
     if (is_one_launch(hybrid)) return add_one_launch(program, request, pair, rows, machine);
     return hybrid.trigger == HybridTrigger::tile_group ? add_fused_rotation(program, request, pair, rows, machine)

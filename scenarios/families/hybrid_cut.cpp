@@ -15,6 +15,12 @@ std::int64_t unit_of_rows(const Hybrid& hybrid, int gpus) {
   return std::int64_t{hybrid.count} * gpus;
 }
 
+std::string words_of_unit(const Hybrid& hybrid, int gpus) {
+  if (hybrid.pieces == HybridPieces::columns) return "gpus";
+  const std::int64_t pieces = std::int64_t{hybrid.count} * gpus, unit = unit_of_rows(hybrid, gpus);
+  return unit == pieces ? "gpus x count" : "gpus x count and of tiles of " + std::to_string(tile_extent) + " rows";
+}
+
 std::vector<int> HybridCut::steps_of(int piece) const {
   if (by_shard()) return step_of(piece) == 0 ? std::vector<int>{} : std::vector{step_of(piece)};
   std::vector<int> steps(static_cast<std::size_t>(gpus_ - 1));

@@ -4,6 +4,7 @@
 // Rows of chunks are owned block-cyclically, as in a decomposition; those of shards and columns are not.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "scenarios/families/program.hpp"
@@ -12,6 +13,8 @@ namespace weft::scenarios::families {
 
 /// What the rows must be a multiple of: each rank has as many of every piece, and a tile group whole tiles.
 std::int64_t unit_of_rows(const Hybrid& hybrid, int gpus);
+/// Of what that is a multiple, in words: "gpus x count".
+std::string words_of_unit(const Hybrid& hybrid, int gpus);
 
 class HybridCut {
  public:

@@ -44,7 +44,7 @@ std::vector<Crossover> crossovers_of(const Exploration& exploration, int gpus) {
   for (const std::string& pattern : exploration.pairs()) {
     std::vector<SizeVerdict> sizes;
     for (const Answer& answer : exploration.answers)
-      if (answer.pair == pattern) sizes.push_back({answer.size, answer.ranking.overlap_pays()});
+      if (answer.pair == pattern) sizes.push_back({answer.size, answer.ranking.overlaps()});
     found.push_back({pattern, gpus, crossover(sizes)});
   }
   return found;

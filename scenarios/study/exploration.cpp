@@ -110,14 +110,14 @@ class PairStudy {
   /// Schedules, unless some get stuck.
   std::size_t expected() const { return std::max(cases_.size(), std::min(cases_.size() + hybrids_.size(), wanted())); }
 
-  /// Serial, and the schedules that have a name as a similar exploration ranked them, until overlap pays: more of them
-  /// do not change that, only by which one.
+  /// Serial, and the schedules that have a name as a similar exploration ranked them, until one that overlaps pays:
+  /// more of them do not change that, only by which one.
   void run_until_it_pays(const Exploration& similar, ProgressCounter& progress) {
     const std::vector<const Case*> ordered = in_order_of(similar);
     for (const Case* one : ordered) {
       simulate_all({one, 1}, progress);
       is_complete_ = one == ordered.back();
-      if (answer().ranking.overlap_pays()) return;
+      if (answer().ranking.overlaps()) return;
     }
   }
   bool is_complete() const { return is_complete_; }

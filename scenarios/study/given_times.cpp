@@ -6,6 +6,7 @@
 
 #include "models/base/input_error.hpp"
 #include "models/base/text.hpp"
+#include "models/cost/collective_model.hpp"
 #include "scenarios/bound.hpp"
 #include "scenarios/families/build.hpp"
 #include "scenarios/parts.hpp"
@@ -36,6 +37,8 @@ void slow_down_gemms(Machine& machine, double factor) {
   GemmTiming& gemm = machine.gemm;
   gemm.cooperative_efficiency /= factor;
   gemm.pingpong_efficiency /= factor;
+  gemm.even_rows_efficiency /= factor;
+  gemm.odd_rows_efficiency /= factor;
   gemm.load_latency_us *= factor;
   gemm.epilogue_us_per_element *= factor;
   gemm.kernel_overhead_us *= factor;
@@ -55,11 +58,32 @@ void meet_gemm_time(Machine& machine, double measured_us, const std::function<do
   }
 }
 
+/// What the profile's protocols say, at each doubling of the size: a curve, whose times can be shifted.
+CollectiveCurve curve_of_protocols(const Machine& machine, CollectiveKind kind, int gpus) {
+  constexpr Bytes smallest = 1 << 10, largest = Bytes{1} << 34;
+  CollectiveCurve curve{.kind = kind, .gpus = gpus};
+  for (Bytes bytes = smallest; bytes <= largest; bytes *= 2) {
+    const CollectiveTiming timing = time_collective(machine, kind, gpus, bytes, 0);
+    curve.points.push_back({bytes, timing.latency_us + timing.transfer_us, timing.alone_us, timing.ctas});
+    curve.ctas = timing.ctas;
+    curve.cluster = timing.cluster;
+  }
+  return curve;
+}
+
+bool has_curve(const Machine& machine, CollectiveKind kind, int gpus) {
+  return std::ranges::any_of(machine.collectives,
+                             [&](const CollectiveCurve& curve) { return curve.kind == kind && curve.gpus == gpus; });
+}
+
 /// The difference goes with the bytes: a chunk gets its share of it.
-void shift_collective_time(Machine& machine, const scenarios::CollectiveWorkload& collective, double measured_us,
-                           double simulated_us) {
+void shift_collective_time(Machine& machine, const scenarios::CollectiveWorkload& collective, int gpus,
+                           double measured_us, double simulated_us) {
   const double difference_us = measured_us - simulated_us;
   const double shift_us = std::copysign(std::max(0.0, std::abs(difference_us) - launch_allowance_us), difference_us);
+  if (shift_us == 0) return;
+  if (!machine.collective_protocols.empty() && !has_curve(machine, collective.kind, gpus))
+    machine.collectives.push_back(curve_of_protocols(machine, collective.kind, gpus));
   for (CollectiveCurve& curve : machine.collectives)
     for (CurvePoint& point : curve.points) {
       const double share = static_cast<double>(point.bytes) / static_cast<double>(collective.bytes);
@@ -85,7 +109,7 @@ Machine with_given_times(const scenarios::Case& request, const Machine& machine,
   if (request.measured.gemm_us)
     meet_gemm_time(scaled, *request.measured.gemm_us, [&](const Machine& on) { return alone_us(parts->gemm, on); });
   if (request.measured.collective_us)
-    shift_collective_time(scaled, parts->collective, *request.measured.collective_us,
+    shift_collective_time(scaled, parts->collective, request.gpus, *request.measured.collective_us,
                           alone_us(parts->collective, machine));
   return scaled;
 }

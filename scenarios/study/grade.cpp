@@ -13,6 +13,7 @@
 #include "models/cost/gemm_model.hpp"
 #include "models/cost/library_model.hpp"
 #include "models/schedule/amounts.hpp"
+#include "models/schedule/facts.hpp"
 #include "models/schedule/footprint.hpp"
 #include "models/schedule/own_kernels.hpp"
 #include "models/schedule/transports.hpp"
@@ -137,8 +138,7 @@ Grade grade_of_tiles(const GroupedGemm&, const Schedule&, const Machine&, Kernel
 Evidence evidence_of(const Schedule& schedule, double time_us, const Machine& machine, const ProfileGrades& grades) {
   Rests rests;
   KernelChoices choices(machine);
-  const double tensor_rate = machine.gpu.flops_per_us(), hbm_rate = machine.gpu.hbm_GBps * 1e3;
-  const double copy_rate = machine.copy_engines.GBps * 1e3;  // bytes in a microsecond
+  const double hbm_rate = bytes_per_us(machine.gpu.hbm_GBps), copy_rate = bytes_per_us(machine.copy_engines.GBps);
   const auto add_gap = [&](double gap_us) { rests.add(grades.launches, gap_us, {"gaps between kernels"}); };
   add_gap(machine.latencies.graph_gap_us);
   for (const Operation& operation : schedule.operations) {
@@ -146,7 +146,8 @@ Evidence evidence_of(const Schedule& schedule, double time_us, const Machine& ma
     match(
         operation.work,
         [&](const OneOf<Gemm, GroupedGemm> auto& gemm) {
-          const double tensor_us = tensor_flops(operation.work, schedule.gpus) / tensor_rate;
+          const DataType factors = schedule.buffers[static_cast<std::size_t>(gemm.a.buffer)].dtype;
+          const double tensor_us = tensor_flops(operation.work, schedule.gpus) / machine.gpu.flops_per_us(factors);
           const Footprint operands = footprint(schedule, operation);
           const double memory_us =
               (bytes_of_all(operands.reads, schedule) + bytes_of_all(operands.writes, schedule)) / hbm_rate;
@@ -156,13 +157,16 @@ Evidence evidence_of(const Schedule& schedule, double time_us, const Machine& ma
           if (memory_us > tensor_us) rests.add(grades.hbm, memory_us, {"the rate of the memory"});
         },
         [&](const OneOf<Attention, PartialAttention> auto& attention) {
-          rests.add(grades.attention, tensor_flops(Work(attention), schedule.gpus) / tensor_rate,
+          rests.add(grades.attention, tensor_flops(Work(attention), schedule.gpus) / machine.gpu.flops_per_us(),
                     {"the efficiency of attention"});
         },
         [&](const Collective& collective) { add(collective, schedule, machine, grades, rests); },
         [&](const Copy& copy) {
-          rests.add(grades.copies, static_cast<double>(bytes_of(copy.source, schedule)) / copy_rate,
-                    {"the rate of copies between GPUs"});
+          const auto bytes = static_cast<double>(bytes_of(copy.source, schedule));
+          if (facts(operation.work).crosses_ranks)
+            rests.add(grades.copies, bytes / copy_rate, {"the rate of copies between GPUs"});
+          else
+            rests.add(grades.hbm, 2 * bytes / hbm_rate, {"the rate of the memory"});
         },
         [&](const MemoryBound& kernel) {
           rests.add(grades.memory,

@@ -51,8 +51,7 @@ double size_of_work(const Work& work, const Schedule& schedule) {
         return bytes_of_all(kernel.reads, schedule) + bytes_of_all(kernel.writes, schedule);
       },
       [&](const Attention& attention) {
-        const auto tokens = static_cast<double>(row_count(attention.output.rows, schedule.gpus));
-        return tokens * (static_cast<double>(attention.prefix) + tokens / 2) * attention.heads;
+        return flops_of(attention, row_count(attention.output.rows, schedule.gpus)) / (4.0 * attention.head_dim);
       },
       [](const PartialAttention& attention) { return most_flops_of(attention) / (4.0 * attention.head_dim); },
       [](const OneOf<Signal, Wait, Barrier, Delay> auto&) { return 0.0; });

@@ -90,11 +90,9 @@ std::vector<std::string> outside(const Schedule& schedule, const Machine& machin
         },
         [&](const OneOf<AllReduceNorm, GroupedGemm> auto&) { require_range(kind_of(operation.work)); },
         [&](const Attention& attention) {
-          check("attention", 1);
           if (attention.cached) require_range("cached_attention");
         },
-        [&](const PartialAttention&) { check("attention", 1); },
-        [](const OneOf<GroupedExchange, Copy, MemoryBound, Signal, Wait, Barrier, Delay> auto&) {});
+        [](const OneOf<PartialAttention, GroupedExchange, Copy, MemoryBound, Signal, Wait, Barrier, Delay> auto&) {});
   }
   return names;
 }

@@ -154,16 +154,33 @@ std::vector<std::pair<CollectiveKind, Bytes>> collectives_of(const Schedule& sch
   return found;
 }
 
-std::string tuner_lines(const Answer& answer, const Machine& machine) {
-  const Candidate& advice = answer.ranking.advice();
-  if (advice.request.schedule.max_ctas == 0 || families::is_open(advice.request.schedule)) return "";
-  std::string lines;
-  for (const auto& [kind, bytes] : collectives_of(families::build(advice.request, machine)))
-    if (const char* word = tuner_word(kind); word != nullptr)
-      lines += std::string(word) + "," + std::to_string(bytes) + "," + std::to_string(bytes) + ",ring,simple," +
-               std::to_string(advice.request.schedule.max_ctas) + ",1," +
-               std::to_string(answer.ranking.advice().request.gpus) + ",-1,-1\n";
-  return lines;
+/// What a collective of an advised schedule takes.
+struct Tuned {
+  CollectiveKind kind;
+  Bytes bytes;
+  int gpus;
+  int ctas;  ///< 0: as many as NCCL takes by itself, also where advised schedules differ
+};
+
+void add_tuned(const Answer& answer, const Machine& machine, std::vector<Tuned>& all) {
+  const scenarios::Case& advised = answer.ranking.advice().request;
+  if (families::is_open(advised.schedule)) return;
+  for (const auto& [kind, bytes] : collectives_of(families::build(advised, machine))) {
+    const auto known = std::ranges::find_if(
+        all, [&](const Tuned& one) { return one.kind == kind && one.bytes == bytes && one.gpus == advised.gpus; });
+    if (known == all.end())
+      all.push_back({kind, bytes, advised.gpus, advised.schedule.max_ctas});
+    else if (known->ctas != advised.schedule.max_ctas)
+      known->ctas = 0;
+  }
+}
+
+std::string line_of(const Tuned& one) {
+  const char* const word = tuner_word(one.kind);
+  if (word == nullptr || one.ctas == 0) return "";
+  const std::string bytes = std::to_string(one.bytes);
+  return std::string(word) + "," + bytes + "," + bytes + ",ring,simple," + std::to_string(one.ctas) + ",1," +
+         std::to_string(one.gpus) + ",-1,-1\n";
 }
 
 /// NCCL adds nodes to every graph so that graphs may also run beside one another or beside calls outside of graphs.
@@ -179,12 +196,12 @@ SettingsFile nccl_configuration() {
 
 void add_nccl(const Exploration& exploration, const Scenario& scenario, const Machine& machine,
               std::vector<SettingsFile>& files) {
-  if (machine.runtime == Runtime::cuda && scenario.space.launch == Launch::graph && scenario.gpus > 1)
-    files.push_back(nccl_configuration());
+  if (machine.runtime != Runtime::cuda) return;
+  if (scenario.space.launch == Launch::graph && scenario.gpus > 1) files.push_back(nccl_configuration());
+  std::vector<Tuned> tuned;
+  for (const Answer& answer : exploration.answers) add_tuned(answer, machine, tuned);
   std::string lines;
-  for (const Answer& answer : exploration.answers)
-    for (std::string added = tuner_lines(answer, machine); !added.empty(); added.clear())
-      if (lines.find(added) == std::string::npos) lines += added;
+  for (const Tuned& one : tuned) lines += line_of(one);
   if (lines.empty()) return;
   files.push_back(
       {.name = "nccl-2.28.tuner.conf",

@@ -61,11 +61,10 @@ std::int64_t SweepFindings::errors() {
 std::vector<SweepSummary> SweepFindings::summaries() {
   Statement row = database_.prepare(
       "SELECT machine, gpus, op, sum(count), sum(count) FILTER (WHERE family != 'serial'), sum(total) / sum(count), "
-      "max(largest), family, max(count) FROM (SELECT machine, gpus, op, family, count(*) AS count, sum(speedup) AS "
-      "total, "
-      "max(speedup) AS largest FROM " +
-      fastest +
-      " GROUP BY machine, gpus, op, family ORDER BY family) GROUP BY machine, gpus, op ORDER BY machine, gpus, op");
+      "max(largest), max(family) FILTER (WHERE place = 1) FROM (SELECT machine, gpus, op, family, count(*) AS count, "
+      "sum(speedup) AS total, max(speedup) AS largest, row_number() OVER (PARTITION BY machine, gpus, op ORDER BY "
+      "count(*) DESC, family) AS place FROM " +
+      fastest + " GROUP BY machine, gpus, op, family) GROUP BY machine, gpus, op ORDER BY machine, gpus, op");
   std::vector<SweepSummary> summaries;
   while (row.step())
     summaries.push_back({.group = group_of(row),

@@ -1,7 +1,5 @@
 #include "scenarios/study/token_split_table.hpp"
 
-#include <tbb/parallel_for.h>
-
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -15,6 +13,7 @@
 #include "scenarios/case_json.hpp"
 #include "scenarios/families/build.hpp"
 #include "scenarios/families/token_split_search.hpp"
+#include "scenarios/study/parallel.hpp"
 #include "scenarios/study/prediction.hpp"
 
 namespace weft::scenarios::study {
@@ -187,7 +186,7 @@ std::vector<TableRow> token_split_table(const TableQuestion& question, const Mac
 
   std::mutex writing;
   std::size_t done = all.size() - open.size();
-  tbb::parallel_for(std::size_t{0}, open.size(), [&](std::size_t i) {
+  for_each_index(open.size(), [&](std::size_t i) {
     const double time_us = time_us_of(*open[i], machine, executor);
     const std::lock_guard lock(writing);
     times.add(key_of(*open[i]), time_us);

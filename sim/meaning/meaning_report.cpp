@@ -42,6 +42,7 @@ std::string meaning_in_words(const Schedule& schedule) {
     return "says that it computes whole layers, which weft measure compares with serial ones";
   if (is_of_one_kernel(schedule.meaning->op))
     return "says that it computes " + schedule.meaning->op + ", which weft run checks on GPUs";
+  require_meaning_fits(schedule);
   if (!is_small(schedule)) return "too large to compute " + schedule.meaning->op + " in integers";
   try {
     require_meaning(schedule);

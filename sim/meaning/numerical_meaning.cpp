@@ -271,9 +271,13 @@ IntegerMatrix expected_result(const Meaning& meaning, int gpus, int rank, const 
   return result;
 }
 
-std::optional<WrongElement> check_meaning(const Schedule& schedule, std::uint64_t seed) {
+void require_meaning_fits(const Schedule& schedule) {
   if (!schedule.meaning) throw InputError("meaning", "expected what the schedule computes, got none");
   require_fit(schedule, *schedule.meaning, "meaning");
+}
+
+std::optional<WrongElement> check_meaning(const Schedule& schedule, std::uint64_t seed) {
+  require_meaning_fits(schedule);
   return Run(schedule, seed).first_wrong();
 }
 

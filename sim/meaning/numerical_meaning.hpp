@@ -31,6 +31,10 @@ std::string describe(const WrongElement& wrong);
 IntegerMatrix expected_result(const Meaning& meaning, int gpus, int rank, const std::vector<IntegerMatrix>& a,
                               const std::vector<IntegerMatrix>& b);
 
+/// Do the shapes that the meaning names fit the buffers, however large? Throws InputError for a schedule without a
+/// meaning or with one that does not.
+void require_meaning_fits(const Schedule& schedule);
+
 /// Runs the schedule once, with all ranks apart, random durations and random operands, and returns the first element
 /// that is wrong. A correct schedule passes with every seed; one that lacks an edge fails with some seeds. Runs two
 /// iterations, with other operands in the second, where no operand is overwritten; a result is what the rank holds when

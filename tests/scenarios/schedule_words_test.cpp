@@ -55,7 +55,9 @@ TEST_F(OtherSoftware, RunsWhatItWasWrittenFor) {
   EXPECT_THAT(of(AsyncTp{}), ElementsAre("PyTorch (async TP)", "vLLM (fuse_gemm_comms)"));
   EXPECT_THAT(of(TokenSplit{.fused_norm = true}), ElementsAre("TokenWeave"));
   EXPECT_THAT(of(Hybrid{}), IsEmpty());
-  EXPECT_EQ(of(Pairs{.qkv = PairSchedule{AsyncTp{}}}), of(AsyncTp{}));
+  const PairSchedule async_tp{AsyncTp{}};
+  EXPECT_EQ(of(Pairs{async_tp, async_tp, async_tp, async_tp}), of(AsyncTp{}));
+  EXPECT_THAT(of(Pairs{.qkv = async_tp}), ElementsAre("PyTorch (async TP)"));  // vLLM fuses all
   EXPECT_THAT(of(Pairs{.qkv = PairSchedule{AsyncTp{}}, .o = PairSchedule{Hybrid{}}}), IsEmpty());
 }
 

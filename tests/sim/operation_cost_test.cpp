@@ -43,5 +43,25 @@ TEST(OperationCost, BesideBranchesOfOthersTheLibrarysCollectivesOfOneStreamTakeL
   EXPECT_EQ(all_reduce_us(Transport::peer_kernel, 2, 0, true), all_reduce_us(Transport::peer_kernel, 2));
 }
 
+// What lies on a peer passes the links, and not the memory of the GPU that reads it.
+TEST(OperationCost, OfAnL2ThatKeepsNothingIsWhatLiesHere) {
+  Schedule schedule;
+  schedule.gpus = 2;
+  schedule.streams = {{"stream"}};
+  schedule.buffers = {{"theirs", 500, 1000, DataType::bf16, Memory::symmetric, {}},
+                      {"ours", 500, 1000, DataType::bf16, {}, {}}};
+  const auto slice = [](BufferId buffer, int place) {
+    Slice whole{.buffer = buffer, .rows = RowRange{0, 500}, .columns = 1000};
+    whole.place = place;
+    return whole;
+  };
+  schedule.operations = {
+      {"sum", 0, {}, MemoryBound{.kernel = MemoryKernel::add, .reads = {slice(0, 1)}, .writes = {slice(1, 0)}}}};
+  EXPECT_EQ(operation_costs(schedule, test_machine(), false).front().traffic.hbm_bytes, 1e6);
+  schedule.operations = {
+      {"sum", 0, {}, MemoryBound{.kernel = MemoryKernel::add, .reads = {slice(0, 0)}, .writes = {slice(1, 0)}}}};
+  EXPECT_EQ(operation_costs(schedule, test_machine(), false).front().traffic.hbm_bytes, 2e6);
+}
+
 }  // namespace operation_cost_test
 }  // namespace weft::sim

@@ -10,6 +10,7 @@
 #include "scenarios/case_json.hpp"
 #include "tests/calibration/evidence/lines_of_before.hpp"
 #include "tests/compressed.hpp"
+#include "tests/models/error_of.hpp"
 #include "tests/source_folder.hpp"
 #include "tests/temporary_folder.hpp"
 
@@ -122,6 +123,23 @@ TEST_F(MeasurementFile, GoesOnWhereAnInterruptedRunStopped) {
   EXPECT_EQ(cases[1].kernels.at(0).launch, kernel);
   EXPECT_EQ(cases[1].kernels[0].gpu, 1);
   EXPECT_NE(cases[0].run, cases[1].run);
+}
+
+TEST_F(MeasurementFile, TakesMeasurementsOfOneKind) {
+  const auto error = [&](Condition condition, bool in_turn) {
+    return error_of([&] { require_measured_so(folder.path() / "file.jsonl", condition, in_turn); });
+  };
+  EXPECT_EQ(error(Condition::sustained, true), "");  // there is none yet
+  {
+    MeasurementFileWriter file = writer(false);
+    Measurement under_load = taking(5);
+    under_load.condition = Condition::sustained;
+    file.add(gemm, under_load);
+  }
+  EXPECT_EQ(error(Condition::sustained, false), "");
+  EXPECT_THAT(error(Condition::after_pause, false),
+              HasSubstr("file.jsonl:1: expected a case measured after a pause, got one measured alone under load"));
+  EXPECT_THAT(error(Condition::sustained, true), HasSubstr("expected a case measured in turn, got one measured alone"));
 }
 
 TEST_F(MeasurementFile, AppearsWithItsFirstLine) {

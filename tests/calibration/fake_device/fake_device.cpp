@@ -66,7 +66,7 @@ json kernel_of(const Schedule& schedule, int rank) {
 json answer_of(const Schedule& schedule, std::size_t index, const RankJob& job) {
   if (job.profiled) return {{"index", index}, {"spans", json::array()}, {"kernels", {kernel_of(schedule, job.rank)}}};
   const double time_us = time_us_of(schedule);
-  json measurement{{"time_us", time_us}, {"repeats_us", {time_us}}};
+  json measurement{{"condition", name_of(job.options.condition)}, {"time_us", time_us}, {"repeats_us", {time_us}}};
   if (job.options.guests.are_there()) measurement["beside_guests"] = true;
   return {{"index", index}, {"measurement", measurement}};
 }

@@ -23,7 +23,11 @@ std::vector<GemmObservation> observe(const Machine& machine, int count, double m
   std::mt19937 random(2);
   std::vector<GemmObservation> observations;
   for (int i = 0; i < count; ++i) {
-    const MatrixSize size{64 + random() % 4000, 128 * (1 + random() % 16), 64 * (8 + random() % 32)};
+    const auto below = [&](std::int64_t most) {
+      return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+    };
+    const std::int64_t m = 64 + below(4000), n = 128 * (1 + below(16)), k = 64 * (8 + below(32));
+    const MatrixSize size{m, n, k};
     const LoneGemm gemm = lone_gemm(machine, size, DataType::bf16, choose_gemm_kernel(machine, size), 0.9);
     const double more = most_more * std::log2(static_cast<double>(size.m) / 64) / 6;
     const double W = machine.power.idle_W + gemm.dynamic_W + more * gemm.switching_W;

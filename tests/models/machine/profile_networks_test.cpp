@@ -30,8 +30,7 @@ class ProfileNetworks : public testing::Test {
 
 TEST_F(ProfileNetworks, AreThoseOfTheNamedProfileAndSaySo) {
   write("owner", R"({"file": "a.txt", "fp8_weights": {"value": [1, 2], "unit": "ratio", "source": "measured"}})");
-  EXPECT_EQ(taken(R"({"file": "b.txt", "networks": "owner"})"),
-            json::parse(R"({"file": "b.txt",
+  EXPECT_EQ(taken(R"({"file": "b.txt", "networks": "owner"})"), json::parse(R"({"file": "b.txt",
               "fp8_weights": {"value": [1, 2], "unit": "ratio", "source": "owner: measured"}})"));
 }
 

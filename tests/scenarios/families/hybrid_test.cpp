@@ -201,6 +201,12 @@ TEST(Hybrids, WhatMakesNoSenseIsRefusedByTheChoiceThatDoesNotFit) {
                         Hybrid{.mover = HybridMover::store, .pieces = HybridPieces::shards}),
             "schedule.mover: expected one of nccl, pull, push and peer_kernel: a GEMM stores its results");
   EXPECT_EQ(error({.count = 3}), "workload.m: expected a multiple of gpus x count = 12, got 4096");
+  EXPECT_EQ(build_error(PairWorkload{PairOp::all_gather_gemm, 14848, 3584, 8192}, 8,
+                        Hybrid{.trigger = HybridTrigger::tile_group,
+                               .mover = HybridMover::pull,
+                               .pieces = HybridPieces::shards,
+                               .count = 1}),
+            "workload.m: expected a multiple of gpus x count and of tiles of 128 rows = 1024, got 14848");
 }
 
 /// All combinations, those that make no sense among them.

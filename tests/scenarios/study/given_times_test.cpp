@@ -65,6 +65,25 @@ TEST_P(MeasuredTimes, TheCollectiveAloneTakesThemButForItsLaunch) {
   EXPECT_EQ(time_us(parts.gemm, given.gpus, scaled), time_us(parts.gemm, given.gpus, h200()));
 }
 
+TEST(MeasuredTime, IsMetWhereRowsDoNotBeginAt16Bytes) {
+  const PairWorkload pair{PairOp::gemm_all_reduce, 4096, 4098, 4096};
+  const scenarios::Workload gemm = scenarios::parts_of(pair)->gemm;
+  const double gemm_us = 1.5 * time_us(gemm, 2, h200());
+  EXPECT_NEAR(time_us(gemm, 2, with_given_times({"", 2, pair, {}, {gemm_us, {}}}, h200(), simulated_us)) / gemm_us, 1,
+              0.01);
+}
+
+TEST(MeasuredTime, OfACollectiveIsMetWithoutACurve) {
+  const Machine machine = read_machine(machine_path("mi355x8-mesh"));
+  const PairWorkload pair{PairOp::gemm_all_reduce, 8192, 8192, 4096};
+  const scenarios::Workload collective = scenarios::parts_of(pair)->collective;
+  const double without_us = time_us(collective, 8, machine);
+  for (const double factor : {0.8, 1.5}) {
+    const Machine scaled = with_given_times({"", 8, pair, {}, {{}, factor * without_us}}, machine, simulated_us);
+    EXPECT_NEAR(time_us(collective, 8, scaled), factor * without_us, 10 + 0.03 * without_us) << factor;
+  }
+}
+
 TEST(MeasuredTime, MakesAChunkedScheduleSlower) {
   const PairWorkload pair{PairOp::gemm_reduce_scatter, 8192, 8192, 4096};
   const scenarios::Parts parts = *scenarios::parts_of(pair);

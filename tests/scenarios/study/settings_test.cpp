@@ -183,12 +183,32 @@ TEST(Settings, NcclsTunerReadsALineForEachLimitedCollective) {
     }
 }
 
-std::vector<std::string> names_of(const Scenario& scenario) {
+// Two pairs of a layer may have collectives of one size, which the tuner cannot tell apart.
+TEST(Settings, NcclsTunerLimitsNoCollectiveOnWhichPairsDiffer) {
+  const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
+  Scenario scenario;
+  scenario.sizes = {4096};
+  Exploration exploration = with_limited_ctas();
+  exploration.answers.push_back(exploration.answers.front());
+  Ranking& other = exploration.answers.back().ranking;
+  other.fastest_first[other.advised].request.schedule.max_ctas = 0;
+  for (const SettingsFile& one : settings_of(exploration, scenario, machine, Grade::measured))
+    EXPECT_NE(one.name, "nccl-2.28.tuner.conf");
+}
+
+std::vector<std::string> names_of(const Scenario& scenario, const std::string& machine = "h200x8-nvswitch") {
   std::vector<std::string> names;
   for (const SettingsFile& one :
-       settings_of(with_limited_ctas(), scenario, read_machine(machine_path("h200x8-nvswitch")), Grade::measured))
+       settings_of(with_limited_ctas(), scenario, read_machine(machine_path(machine)), Grade::measured))
     names.push_back(one.name);
   return names;
+}
+
+TEST(Settings, NcclGetsNothingWhereItDoesNotRun) {
+  Scenario scenario;
+  scenario.sizes = {4096};
+  for (const std::string& name : names_of(scenario, "mi300x8-mesh"))
+    EXPECT_THAT(name, testing::Not(testing::HasSubstr("nccl"))) << name;
 }
 
 // NCCL's documentation: lines of KEY=VALUE, # begins a comment.

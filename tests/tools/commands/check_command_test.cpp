@@ -92,6 +92,17 @@ TEST(CheckCommand, SaysWhatIsTooLargeToCompute) {
   EXPECT_THAT(result.output, HasSubstr("too large to compute gemm+all_reduce"));
 }
 
+TEST(CheckCommand, ComparesShapesOfAnySize) {
+  const TemporaryFolder folder;
+  auto schedule = small_schedule();
+  for (auto& buffer : schedule["buffers"]) buffer["rows"] = buffer["columns"] = 4096;
+  for (const char* size : {"m", "n", "k"}) schedule["meaning"][size] = 4096;
+  schedule["meaning"]["k"] = 2048;
+  const CommandResult result = check(schedule, folder);
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.errors, HasSubstr("expected 4096 x 2048, got 4096 x 4096"));
+}
+
 TEST(CheckCommand, LeavesTheResultOfOneKernelToTheGpus) {
   const TemporaryFolder folder;
   const nlohmann::json schedule = {

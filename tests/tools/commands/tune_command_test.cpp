@@ -115,6 +115,7 @@ class InterruptedTuneCommand : public testing::Test {
   void SetUp() override {
     folder_.write("model.json", small_model);
     std::filesystem::copy_file(machine_path("h200x8-nvswitch-nvls"), folder_.path() / "server.json");
+    std::filesystem::copy_file(machine_path("h200x8-nvswitch"), folder_.path() / "h200x8-nvswitch.json");
     const json profile = profile_of("h200x8-nvswitch-nvls");
     const std::string table = profile["gemm"]["kernels"]["file"];
     std::filesystem::copy_file(machine_folder() / table, folder_.path() / table);
