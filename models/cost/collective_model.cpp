@@ -199,6 +199,10 @@ Reading as_reading(const LibraryTime& time, const Machine& machine) {
   return {latency_us + time.transfer_us, latency_us, time.time_us(), double(time.channels), 1};
 }
 
+/// A curve that begins at so large a size that moving its bytes takes more than this share of its time says no latency
+/// there.
+constexpr double share_of_large_size = 0.1;
+
 /// Of a count with a curve; the model says how it goes on below its smallest size, and how long fewer channels take
 /// than were measured, at least, by whatever protocol the library has for them.
 Reading read_with_model(const Machine& machine, CollectiveKind kind, int gpus, double bytes, int max_ctas) {
@@ -206,6 +210,9 @@ Reading read_with_model(const Machine& machine, CollectiveKind kind, int gpus, d
   const auto read_curve = [&](const CollectiveCurve& curve) {
     const auto smallest = static_cast<double>(curve.points.front().bytes);
     Reading reading = read(curve, std::max(bytes, smallest));
+    const LibraryTime of_smallest = library_time(machine, kind, gpus, smallest, curve.max_ctas);
+    if (of_smallest.transfer_us > share_of_large_size * of_smallest.time_us())
+      reading.latency_us = curve.points.front().kernel_us * of_smallest.latency_us / of_smallest.time_us();
     if (bytes >= smallest) return reading;
     return scaled(reading, model_us(bytes, curve.max_ctas) / model_us(smallest, curve.max_ctas));
   };

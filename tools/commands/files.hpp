@@ -9,7 +9,12 @@ namespace weft::tools::commands {
 inline constexpr const char *input_file = "FILE", *output_file = "OUTPUT", *machine_profile = "MACHINE";
 
 inline CLI::Option* reads(CLI::Option* option) { return option->type_name(input_file); }
-inline CLI::Option* writes(CLI::Option* option) { return option->type_name(output_file); }
+inline CLI::Option* writes(CLI::Option* option) {
+  const auto is_file = [](const std::string& name) {
+    return std::string(name == "-" ? "expected the name of a file, got -" : "");
+  };
+  return option->type_name(output_file)->check(is_file, "");
+}
 /// The name or the path of a profile.
 inline CLI::Option* reads_machine(CLI::Option* option) { return option->type_name(machine_profile); }
 

@@ -77,6 +77,24 @@ TEST_P(Profile, MeetsItsPublishedCurves) {
   }
 }
 
+// What the smallest size of a curve takes may be its bytes' and not a latency's.
+TEST_P(Profile, HasCollectivesOfOnePercentMoreTakeHardlyLonger) {
+  const Machine profile = machine();
+  for (const CollectiveCurve& curve : profile.collectives) {
+    const auto time_us = [&](Bytes bytes) {
+      Case request;
+      request.gpus = curve.gpus;
+      request.workload = CollectiveWorkload{curve.kind, bytes};
+      request.schedule.max_ctas = curve.max_ctas;
+      return scenarios::study::predict(request, profile, simulator()).time_us;
+    };
+    const Bytes smallest = curve.points.front().bytes;
+    const double at_us = time_us(smallest), above_us = time_us(smallest + smallest / 100);
+    EXPECT_LT(above_us, 1.1 * at_us + 2) << name_of(curve.kind) << " of " << smallest << " bytes on " << curve.gpus
+                                         << " GPUs, " << curve.max_ctas << " CTAs";
+  }
+}
+
 /// The name in a source that says whose number this is, as it is; empty: none, or another one was made of it.
 std::string owner_of(const std::string& source) {
   static const std::regex pattern("assumption: (?:carried over from|as) ([a-z0-9-]+)(?:: .*)?");
