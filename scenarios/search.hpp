@@ -63,6 +63,7 @@ struct Estimate {
   double time_us = 0;
   double low_us = 0, high_us = 0;  ///< where 90 % of measurements are expected
   bool is_assumed = false;         ///< it rests on numbers of the profile that nobody has measured or published
+  bool is_out_of_reach = false;    ///< it needs access to peers that these GPUs do not have
 };
 
 /// What measurements let expect of a predicted speedup over serial.
@@ -80,8 +81,8 @@ struct Candidate {
   Odds odds = {};            ///< of serial all 0
   bool is_advisable = true;  ///< not where it is assumed, and others are not
 
-  /// Never what is predicted to be slower than serial, whatever the errors of the past let expect.
-  bool may_be_advised() const { return is_advisable && speedup > 1; }
+  /// Never what is predicted to be slower than serial, whatever the errors of the past let expect, nor what cannot be.
+  bool may_be_advised() const { return is_advisable && !estimate.is_out_of_reach && speedup > 1; }
 };
 
 /// Which schedule is advised: that of the least expected regret, which is that of the least expected time; or, careful,

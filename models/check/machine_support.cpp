@@ -42,6 +42,10 @@ bool is_for_hopper(const Work& work) {
                      Delay> auto&) { return false; });
 }
 
+bool lacks_peer_access(const Machine& machine, const Schedule& schedule) {
+  return !machine.fabric.peer_access && std::ranges::any_of(schedule.operations, needs_peer_access);
+}
+
 void require_able(const Machine& machine, const Schedule& schedule) {
   if (machine.runtime != Runtime::cuda)
     throw InputError("machine",

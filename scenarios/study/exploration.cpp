@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "models/base/input_error.hpp"
+#include "models/check/machine_support.hpp"
 #include "models/check/memory_fit.hpp"
 #include "models/execution/executor.hpp"
 #include "models/machine/machine_files.hpp"
@@ -64,7 +65,13 @@ std::optional<Explored> run_case(const Case& request, const Machine& machine, Ex
     std::optional<Grade> grade;
     if (grades) grade = grade_of(prediction.schedule, prediction.time_us, machine, *grades);
     const bool is_assumed = grade == Grade::assumed;
-    return Explored{.candidate = {request, {prediction.time_us, prediction.low_us, prediction.high_us, is_assumed}, 1},
+    return Explored{.candidate = {request,
+                                  {.time_us = prediction.time_us,
+                                   .low_us = prediction.low_us,
+                                   .high_us = prediction.high_us,
+                                   .is_assumed = is_assumed,
+                                   .is_out_of_reach = lacks_peer_access(machine, prediction.schedule)},
+                                  1},
                     .as_run = prediction.choice,
                     .bound_us = prediction.bound_us,
                     .limited_by = prediction.limited_by,

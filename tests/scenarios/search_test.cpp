@@ -288,6 +288,20 @@ TEST(Crossover, IsNowhereWhereTheLargestSizeDoesNotPay) {
   EXPECT_EQ(crossover({}), std::nullopt);
 }
 
+TEST(Rank, WhatTheGpusCannotReachIsNeverAdvised) {
+  std::vector<Case> cases(3);
+  cases[0].id = "serial", cases[1].id = "pulls", cases[2].id = "chunks";
+  const auto ranked = [&](double chunks_us) {
+    const std::map<std::string, double> time_us{{"serial", 10}, {"pulls", 5}, {"chunks", chunks_us}};
+    return rank(cases, [&](const Case& one) {
+      return Estimate{.time_us = time_us.at(one.id), .is_out_of_reach = one.id == "pulls"};
+    });
+  };
+  EXPECT_EQ(ranked(8).fastest().request.id, "pulls");
+  EXPECT_EQ(ranked(8).advice().request.id, "chunks");
+  EXPECT_EQ(ranked(11).advice().request.id, "serial");
+}
+
 TEST(Rank, WhatIsAssumedIsAdvisedOnlyWhereEverythingIs) {
   const auto ranked = [](const std::string& known) {
     std::vector<Case> cases(3);
