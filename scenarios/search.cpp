@@ -159,10 +159,11 @@ Odds certain_odds(const Candidate& candidate, double) {
 
 namespace {
 
-void mark_advisable(std::vector<Candidate>& all) {
-  const auto is_assumed = [](const Candidate& one) { return one.estimate.is_assumed; };
-  if (std::ranges::all_of(all, is_assumed)) return;
-  for (Candidate& one : all) one.is_advisable = !is_assumed(one);
+void mark(std::vector<Candidate>& all, bool is_assumed_advised) {
+  for (Candidate& one : all)
+    one.why_not = one.estimate.is_out_of_reach                     ? WhyNot::needs_peer_access
+                  : one.estimate.is_assumed && !is_assumed_advised ? WhyNot::assumed
+                                                                   : WhyNot::nothing;
 }
 
 template <class Promise>
@@ -193,10 +194,12 @@ Ranking rank(const std::vector<Case>& cases, const std::function<Estimate(const 
                     [&](const Candidate& other) { return is_faster(other, ranking.fastest_first.front()); }));
   std::stable_sort(ranking.fastest_first.begin(), ranking.fastest_first.end(), is_faster);
   const auto promise = [rule](const Odds& odds) { return rule == Rule::careful ? odds.worst_gain : odds.gain; };
-  mark_advisable(ranking.fastest_first);
+  const bool all_are_assumed =
+      std::ranges::all_of(ranking.fastest_first, [](const Candidate& one) { return one.estimate.is_assumed; });
+  mark(ranking.fastest_first, all_are_assumed);
   ranking.advised = most_promising(ranking, promise);
   if (!ranking.overlap_pays() && ranking.reference().estimate.is_assumed) {
-    for (Candidate& candidate : ranking.fastest_first) candidate.is_advisable = true;
+    mark(ranking.fastest_first, true);
     ranking.advised = most_promising(ranking, promise);
   }
   return ranking;

@@ -1,10 +1,13 @@
 // Which schedules are worth asking about, and what the answers say.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/machine/machine.hpp"
@@ -66,6 +69,12 @@ struct Estimate {
   bool is_out_of_reach = false;    ///< it needs access to peers that these GPUs do not have
 };
 
+/// What keeps a schedule from being advised, however fast it is.
+enum class WhyNot {
+  nothing,
+  assumed,            ///< its numbers, while others' are known
+  needs_peer_access,  ///< which these GPUs do not have
+};
 /// What measurements let expect of a predicted speedup over serial.
 struct Odds {
   double faster = 0;      ///< probability that it is faster, measured
@@ -77,12 +86,12 @@ struct Odds {
 struct Candidate {
   Case request;
   Estimate estimate;
-  double speedup = 1;        ///< over serial
-  Odds odds = {};            ///< of serial all 0
-  bool is_advisable = true;  ///< not where it is assumed, and others are not
+  double speedup = 1;  ///< over serial
+  Odds odds = {};      ///< of serial all 0
+  WhyNot why_not = WhyNot::nothing;
 
-  /// Never what is predicted to be slower than serial, whatever the errors of the past let expect, nor what cannot be.
-  bool may_be_advised() const { return is_advisable && !estimate.is_out_of_reach && speedup > 1; }
+  /// Never what is predicted to be slower than serial, whatever the errors of the past let expect.
+  bool may_be_advised() const { return why_not == WhyNot::nothing && speedup > 1; }
 };
 
 /// Which schedule is advised: that of the least expected regret, which is that of the least expected time; or, careful,
@@ -133,6 +142,13 @@ struct NamesOf<scenarios::Rule> {
   using enum scenarios::Rule;
   static constexpr std::array names{std::pair{least_regret, std::string_view{"least_regret"}},
                                     std::pair{careful, std::string_view{"careful"}}};
+};
+template <>
+struct NamesOf<scenarios::WhyNot> {
+  using enum scenarios::WhyNot;
+  static constexpr std::array names{std::pair{nothing, std::string_view{"nothing"}},
+                                    std::pair{assumed, std::string_view{"assumed"}},
+                                    std::pair{needs_peer_access, std::string_view{"needs peer access"}}};
 };
 
 }  // namespace weft

@@ -1,7 +1,6 @@
 #include "sim/observer.hpp"
 
 #include <algorithm>
-#include <map>
 
 namespace weft::sim {
 
@@ -81,18 +80,13 @@ std::vector<Track> Observer::tracks(int rank, Picoseconds begin, Picoseconds end
 }
 
 Track power_track(const std::vector<PowerSpan>& spans, const Power& power) {
-  std::map<double, double> changes_W{{0, 0}};  // by time
-  for (const PowerSpan& span : spans) {
-    if (span.end_us <= span.start_us) continue;
-    const double taken_W = span.energy_uJ / (span.end_us - span.start_us);
-    changes_W[std::max(0.0, span.start_us)] += taken_W;
-    changes_W[span.end_us] -= taken_W;
-  }
   Track track{.name = "power", .unit = "W", .gpu = 0, .capacity = power.limit_W, .points = {}};
-  double sum_W = power.idle_W;
-  for (const auto& [at_us, change_W] : changes_W) {
-    sum_W += change_W;
-    track.points.push_back({at_us, std::max(power.idle_W, sum_W)});  // what is over may leave a rounding below it
+  for (const PowerStep& step : PowerChanges(spans, 0).steps(power.idle_W)) {
+    const TrackPoint point{std::max(0.0, step.from_us), step.power_W};
+    if (track.points.empty() || track.points.back().at_us != point.at_us)
+      track.points.push_back(point);
+    else
+      track.points.back() = point;
   }
   return track;
 }

@@ -138,20 +138,6 @@ std::vector<MeasuredCase> read_measurements(const std::vector<std::string>& path
   return measured;
 }
 
-void require_measured_so(const std::filesystem::path& path, Condition condition, bool in_turn) {
-  if (!std::filesystem::exists(path)) return;
-  const auto way = [](Condition of, bool with_others) {
-    if (of != Condition::sustained) return "after a pause";
-    return with_others ? "in turn" : "alone under load";
-  };
-  for (const MeasuredCase& one : read_measurements(path))
-    if (const bool was_in_turn = !one.in_turn_with.empty();
-        one.condition != condition || (was_in_turn != in_turn && !one.request.id.empty()))
-      throw InputError(path.string() + ":" + std::to_string(one.line),
-                       std::string("expected a case measured ") + way(condition, in_turn) + ", got one measured " +
-                           way(one.condition, was_in_turn) + ": write to another file");
-}
-
 std::vector<MeasuredCase> read_measurements_and_kernels(const std::filesystem::path& path) {
   MeasurementFileReader reader(path);
   reader.add_kernels();
@@ -159,20 +145,32 @@ std::vector<MeasuredCase> read_measurements_and_kernels(const std::filesystem::p
 }
 
 MeasurementFileWriter::MeasurementFileWriter(const std::filesystem::path& path, bool has_kernels)
-    : has_kernels_(has_kernels), file_(plain(path), {"{\"case\":", "{\"conditions\":"}) {
+    : has_kernels_(has_kernels), path_(path.string()), file_(plain(path), {"{\"case\":", "{\"conditions\":"}) {
   std::map<int, std::string> ids;
   if (file_.exists())
     for (const MeasuredCase& one : read_measurements(path)) {
-      line_of_case_[text_of(one.request)] = one.line;
+      held_[text_of(one.request)] = {one.line, one.condition, !one.in_turn_with.empty()};
       ids[one.line] = one.request.id;
     }
   lines_ = file_.exists() ? count_lines(path) : 0;
   kernels_.emplace(kernel_file_of(path), lines_, ids);
 }
 
+void MeasurementFileWriter::require_measured_so(Condition condition, bool in_turn) const {
+  const auto way = [](Condition of, bool with_others) {
+    if (of != Condition::sustained) return "after a pause";
+    return with_others ? "in turn" : "alone under load";
+  };
+  for (const auto& [request, held] : held_)
+    if (held.condition != condition || held.in_turn != in_turn)
+      throw InputError(path_ + ":" + std::to_string(held.line),
+                       std::string("expected a case measured ") + way(condition, in_turn) + ", got one measured " +
+                           way(held.condition, held.in_turn) + ": write to another file");
+}
+
 bool MeasurementFileWriter::holds(const scenarios::Case& request) const {
-  const auto known = line_of_case_.find(text_of(request));
-  return known != line_of_case_.end() && (!has_kernels_ || kernels_->holds(known->second));
+  const auto known = held_.find(text_of(request));
+  return known != held_.end() && (!has_kernels_ || kernels_->holds(known->second.line));
 }
 
 void MeasurementFileWriter::add(const Conditions& conditions) {
@@ -185,11 +183,11 @@ void MeasurementFileWriter::add(const scenarios::Case& request, const Measuremen
   keep_six_digits(measured);
   line.update(measured);
   add_line(line.dump());
-  line_of_case_[text_of(request)] = lines_;
+  held_[text_of(request)] = {lines_, measurement.condition, !measurement.in_turn_with.empty()};
 }
 
 void MeasurementFileWriter::add_kernels(const scenarios::Case& request, const std::vector<KernelRecord>& kernels) {
-  kernels_.value().add({line_of_case_.at(text_of(request)), request.id, kernels});
+  kernels_.value().add({held_.at(text_of(request)).line, request.id, kernels});
 }
 
 void MeasurementFileWriter::add_error(const scenarios::Case& request, const std::string& message) {

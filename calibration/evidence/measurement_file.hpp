@@ -41,17 +41,16 @@ std::vector<MeasuredCase> read_measurements(const std::vector<std::string>& path
 /// With the kernels of the file beside it, where there is one.
 std::vector<MeasuredCase> read_measurements_and_kernels(const std::filesystem::path& path);
 
-/// Of a file that measurements are to be added to, where there is one: a case is known by what it asks for, which says
-/// nothing of how it is measured. Throws InputError where one of its cases was measured in another condition, or in
-/// turn with others and not alone.
-void require_measured_so(const std::filesystem::path& path, Condition condition, bool in_turn);
-
 /// Appends to a measurement file line by line, so that an interrupted run loses nothing.
 class MeasurementFileWriter {
  public:
   /// Goes on where the file ends, as AppendedFile does; without `has_kernels` no kernel file is made. Throws InputError
   /// where a file cannot be written, holds something else, is compressed, or is that of another run.
   MeasurementFileWriter(const std::filesystem::path& path, bool has_kernels);
+
+  /// A case is known by what it asks for, which says nothing of how it is measured: throws InputError where one that
+  /// the file had before was measured in another condition, or in turn with others and not alone.
+  void require_measured_so(Condition condition, bool in_turn) const;
 
   /// Measured, and not only with an error; with its kernels, where they are asked for.
   bool holds(const scenarios::Case& request) const;
@@ -62,12 +61,18 @@ class MeasurementFileWriter {
   void add_error(const scenarios::Case& request, const std::string& message);
 
  private:
+  struct Held {
+    int line;
+    Condition condition;
+    bool in_turn;
+  };
   void add_line(const std::string& text);
 
   bool has_kernels_;
+  std::string path_;
   AppendedFile file_;
   int lines_ = 0;
-  std::map<std::string, int> line_of_case_;
+  std::map<std::string, Held> held_;  ///< by what it asks for
   std::optional<KernelFileWriter> kernels_;
 };
 

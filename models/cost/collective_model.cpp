@@ -135,11 +135,6 @@ bool has_curve(const Curves& curves, CollectiveKind kind) {
   return std::any_of(curves.begin(), curves.end(), [&](const CollectiveCurve& curve) { return curve.kind == kind; });
 }
 
-bool has_curve(const Curves& curves, CollectiveKind kind, int gpus) {
-  return std::any_of(curves.begin(), curves.end(),
-                     [&](const CollectiveCurve& curve) { return curve.kind == kind && curve.gpus == gpus; });
-}
-
 /// The nearest counts below and above that have a curve, or one with a limit of CTAs; 0: none.
 struct MeasuredCounts {
   int fewer = 0, more = 0;
@@ -260,6 +255,11 @@ CollectiveTiming timing_of(const Reading& reading, CollectiveAlgorithm algorithm
 }
 
 }  // namespace
+
+bool has_curve(const std::vector<CollectiveCurve>& curves, CollectiveKind kind, int gpus) {
+  return std::any_of(curves.begin(), curves.end(),
+                     [&](const CollectiveCurve& curve) { return curve.kind == kind && curve.gpus == gpus; });
+}
 
 CollectiveTiming time_collective(const Machine& machine, CollectiveKind kind, int gpus, Bytes bytes, int max_ctas) {
   const auto size = static_cast<double>(bytes);

@@ -29,6 +29,9 @@ struct CollectiveTiming {
 /// Throws InputError when the profile has neither a curve of this kind nor protocols.
 CollectiveTiming time_collective(const Machine& machine, CollectiveKind kind, int gpus, Bytes bytes, int max_ctas);
 
+/// Whether this number of GPUs was measured, by whatever CTAs.
+bool has_curve(const std::vector<CollectiveCurve>& curves, CollectiveKind kind, int gpus);
+
 /// A collective on NCCL's windows of symmetric memory (nccl_symmetric, nccl_copy_engine), by the profile's curves of
 /// that transport as time_collective() reads them without protocols. Throws InputError, field "transport", where it has
 /// none of this kind.

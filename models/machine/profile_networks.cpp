@@ -36,7 +36,11 @@ nlohmann::json read_owner(const std::string& name, const std::filesystem::path& 
   const std::filesystem::path file = name + ".json";
   if (name.empty() || file.has_parent_path() || !exists(directory / file))
     throw InputError(name_of_owner, "expected the name of a profile in the same folder, got " + shown_name(name));
-  return read_json_file(directory / file);
+  try {
+    return read_json_file(directory / file);
+  } catch (const InputError& error) {
+    throw InputError(name_of_owner, error.what());
+  }
 }
 
 void take(auto& profile, const std::filesystem::path& directory) {

@@ -165,8 +165,7 @@ void add_all_schedules(const study::Exploration& exploration, const Scenario& sc
 }  // namespace
 
 std::string mark_of(const scenarios::Candidate& candidate) {
-  if (candidate.estimate.is_out_of_reach) return ", needs peer access";
-  return candidate.is_advisable ? "" : ", assumed";
+  return candidate.why_not == WhyNot::nothing ? "" : ", " + std::string(name_of(candidate.why_not));
 }
 
 std::string size_word(const Scenario& scenario) { return scenario.model ? "tokens" : "rows"; }

@@ -226,7 +226,8 @@ std::vector<Line> lines_of(const study::Answer& answer) {
     Line& line = lines[known->second];
     if (one.candidate.estimate.time_us <= line.one->candidate.estimate.time_us * (1 + nearly)) ++line.alike;
   }
-  std::stable_partition(lines.begin(), lines.end(), [](const Line& line) { return line.one->candidate.is_advisable; });
+  std::stable_partition(lines.begin(), lines.end(),
+                        [](const Line& line) { return line.one->candidate.why_not != WhyNot::assumed; });
   return lines;
 }
 

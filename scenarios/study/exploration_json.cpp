@@ -87,7 +87,9 @@ std::string verdict(const Answer& answer) {
            fixed(advice.speedup, 3) + "x over serial (" + fixed(ranking.saved_us(), 0) + " us saved), faster with " +
            fixed(100 * advice.odds.faster, 0) + " %.";
   if (ranking.serial == 0) return "Serial wins: overlap does not pay.";
-  if (!ranking.fastest().is_advisable)
+  if (ranking.fastest().why_not == WhyNot::needs_peer_access)
+    return "Stay with serial: " + ranking.fastest().request.id + " is faster, and needs peer access.";
+  if (ranking.fastest().why_not == WhyNot::assumed)
     return "Stay with serial: " + ranking.fastest().request.id + " is faster by numbers that are assumed.";
   return "Stay with serial: " + ranking.fastest().request.id + " is faster with " +
          fixed(100 * ranking.fastest().odds.faster, 0) + " % only.";

@@ -71,18 +71,13 @@ CollectiveCurve curve_of_protocols(const Machine& machine, CollectiveKind kind, 
   return curve;
 }
 
-bool has_curve(const Machine& machine, CollectiveKind kind, int gpus) {
-  return std::ranges::any_of(machine.collectives,
-                             [&](const CollectiveCurve& curve) { return curve.kind == kind && curve.gpus == gpus; });
-}
-
 /// The difference goes with the bytes: a chunk gets its share of it.
 void shift_collective_time(Machine& machine, const scenarios::CollectiveWorkload& collective, int gpus,
                            double measured_us, double simulated_us) {
   const double difference_us = measured_us - simulated_us;
   const double shift_us = std::copysign(std::max(0.0, std::abs(difference_us) - launch_allowance_us), difference_us);
   if (shift_us == 0) return;
-  if (!machine.collective_protocols.empty() && !has_curve(machine, collective.kind, gpus))
+  if (!machine.collective_protocols.empty() && !has_curve(machine.collectives, collective.kind, gpus))
     machine.collectives.push_back(curve_of_protocols(machine, collective.kind, gpus));
   for (CollectiveCurve& curve : machine.collectives)
     for (CurvePoint& point : curve.points) {

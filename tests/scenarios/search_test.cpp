@@ -298,6 +298,7 @@ TEST(Rank, WhatTheGpusCannotReachIsNeverAdvised) {
     });
   };
   EXPECT_EQ(ranked(8).fastest().request.id, "pulls");
+  EXPECT_EQ(ranked(8).fastest().why_not, WhyNot::needs_peer_access);
   EXPECT_EQ(ranked(8).advice().request.id, "chunks");
   EXPECT_EQ(ranked(11).advice().request.id, "serial");
 }
@@ -314,7 +315,7 @@ TEST(Rank, WhatIsAssumedIsAdvisedOnlyWhereEverythingIs) {
   };
   const Ranking some = ranked("serial, published");
   EXPECT_EQ(some.fastest().request.id, "assumed");
-  EXPECT_FALSE(some.fastest().is_advisable);
+  EXPECT_EQ(some.fastest().why_not, WhyNot::assumed);
   EXPECT_EQ(some.advice().request.id, "published");
   EXPECT_EQ(ranked("serial").advice().request.id, "serial");
   EXPECT_EQ(ranked("").advice().request.id, "assumed");

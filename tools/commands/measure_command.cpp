@@ -25,8 +25,8 @@ void run_measure(MeasureOptions options) {
   const Machine machine = read_machine(machine_path(options.machine));
   const std::vector<scenarios::Case> cases = evidence::read_cases(options.cases);
   calibration::require_device_part();
-  evidence::MeasurementFileWriter file(options.out, options.run.spans);  // without a line that was not finished
-  evidence::require_measured_so(options.out, options.run.condition, options.in_turn);
+  evidence::MeasurementFileWriter file(options.out, options.run.spans);
+  file.require_measured_so(options.run.condition, options.in_turn);
   sim::SimulatedExecutor simulator({.spans = false, .mechanisms = {}, .given_us = {}});
   evidence::Measuring measuring(cases, machine, {options.run, options.in_turn}, file, simulator);
   spdlog::info("{} cases to measure, {} measured before", measuring.to_measure(), measuring.measured_before());

@@ -127,7 +127,7 @@ TEST_F(MeasurementFile, GoesOnWhereAnInterruptedRunStopped) {
 
 TEST_F(MeasurementFile, TakesMeasurementsOfOneKind) {
   const auto error = [&](Condition condition, bool in_turn) {
-    return error_of([&] { require_measured_so(folder.path() / "file.jsonl", condition, in_turn); });
+    return error_of([&] { writer(false).require_measured_so(condition, in_turn); });
   };
   EXPECT_EQ(error(Condition::sustained, true), "");  // there is none yet
   {
