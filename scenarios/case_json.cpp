@@ -69,9 +69,9 @@ RunCondition read_condition(const JsonValue& value) {
   const bool is_of_mix = object.has("mix_clock_MHz");
   const double clock_MHz = object.number(is_of_mix ? "mix_clock_MHz" : "clock_MHz", least_clock_MHz, most_clock_MHz);
   const auto of_mix = [&](const char* key) { return is_of_mix && object.boolean_or(key, false); };
-  const bool branches = of_mix("branches"), library_on_branch = of_mix("library_on_branch");
+  const bool late_kernels = of_mix("late_kernels"), library_on_branch = of_mix("library_on_branch");
   object.finish();
-  return {Condition::sustained, clock_MHz, is_of_mix, branches, library_on_branch};
+  return {Condition::sustained, clock_MHz, is_of_mix, late_kernels, library_on_branch};
 }
 
 Timing read_timing(const JsonValue& value) {
@@ -122,7 +122,7 @@ nlohmann::ordered_json to_json(const ScheduleChoice& choice) {
 nlohmann::ordered_json to_json(const RunCondition& condition) {
   if (condition.fixed_clock_MHz == 0) return name_of(condition.condition);
   nlohmann::ordered_json json{{condition.is_of_mix ? "mix_clock_MHz" : "clock_MHz", condition.fixed_clock_MHz}};
-  if (condition.branches) json["branches"] = true;
+  if (condition.late_kernels) json["late_kernels"] = true;
   if (condition.library_on_branch) json["library_on_branch"] = true;
   return json;
 }

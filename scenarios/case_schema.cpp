@@ -132,8 +132,8 @@ ordered_json condition_schema() {
         {"type", "object"}, {"properties", {{key, clock}}}, {"required", {key}}, {"additionalProperties", false}};
   };
   ordered_json of_mix = at("mix_clock_MHz");
-  of_mix["properties"]["branches"] = {{"type", "boolean"},
-                                      {"description", "a graph of the mix has operations on several streams"}};
+  of_mix["properties"]["late_kernels"] = {
+      {"type", "boolean"}, {"description", "two streams once ran kernels at one time outside of a graph"}};
   of_mix["properties"]["library_on_branch"] = {
       {"type", "boolean"}, {"description", "a graph of the mix has a collective of the library on a branch"}};
   return {{"description", "what the GPUs were doing before; left out: sustained"},

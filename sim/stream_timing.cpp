@@ -7,6 +7,7 @@
 
 #include "models/base/harmonic_number.hpp"
 #include "models/cost/gemm_model.hpp"
+#include "models/cost/late_kernels.hpp"
 #include "models/schedule/facts.hpp"
 #include "models/schedule/hardware_queues.hpp"
 #include "models/schedule/kernel_sizes.hpp"
@@ -68,12 +69,11 @@ double cold_code_us(const Schedule& schedule, const Latencies& latencies) {
   return latencies.cold_code_us * std::clamp(others / (of_a_layer - 1), 0.0, 1.0);
 }
 
-/// In a graph. While a graph of the process has several streams, kernels of all graphs follow each other later.
+/// In a graph.
 double kernel_gap_us(const Schedule& schedule, const Machine& machine) {
   const Latencies& latencies = machine.latencies;
-  const bool beside_branches = machine.condition.branches || has_branches(schedule);
-  return latencies.kernel_gap_us + cold_code_us(schedule, latencies) +
-         (beside_branches ? latencies.branched_gap_us : 0);
+  const bool is_late = machine.condition.late_kernels || makes_kernels_late(schedule, machine.condition);
+  return latencies.kernel_gap_us + cold_code_us(schedule, latencies) + (is_late ? latencies.late_gap_us : 0);
 }
 
 /// Whether the last operation is a memory-bound kernel or attention of ours.

@@ -56,6 +56,9 @@ class Program {
   void connect();
   /// One iteration, on the program's streams; the origin stream has joined all others at its end.
   void enqueue(const EnqueueHooks& hooks = {}) const;
+  /// The same on the origin stream alone, one operation after the other, for schedules that run so: what is counted in
+  /// an iteration is counted here, too.
+  void enqueue_one_by_one() const;
   /// Until all that was enqueued is done. Throws what ranks that wait for one another, or NCCL, report meanwhile.
   void wait() const;
   /// The same until an event of its streams has happened.
@@ -116,6 +119,8 @@ class Program {
   void enqueue(const GroupedGemm&, OperationId id, cudaStream_t stream) const {
     own_grouped_gemms_.at(id).enqueue(stream);
   }
+  struct CountWait;
+  void enqueue(const CountWait& wait, OperationId id, cudaStream_t stream) const;
   [[noreturn]] void refuse(OperationId id) const;
   void signal_all_groups(const Gemm& gemm, OperationId id, cudaStream_t stream) const;
   void send_and_receive(const GroupedExchange& cast, cudaStream_t stream) const;

@@ -96,13 +96,27 @@ void Program::wait_for_counts(OperationId id, StreamId stream) const {
   const auto end = count_wait_ends_.find(id);
   if (end == count_wait_ends_.end()) return;
   const cudaStream_t beside = stream_of_count_waits(stream);
-  for (const auto& [target, followed, is_of_start] : count_waits_[index(id)]) {
-    WEFT_CHECK(cudaStreamWaitEvent(beside, begins_.at(followed).get(), cudaEventWaitDefault));
-    if (is_absent_) continue;
-    is_of_start ? wait_for_start(target.counter, beside) : wait_for_signals({&target, 1}, signals_.limit(id), beside);
+  for (const CountWait& wait : count_waits_[index(id)]) {
+    WEFT_CHECK(cudaStreamWaitEvent(beside, begins_.at(wait.followed).get(), cudaEventWaitDefault));
+    enqueue(wait, id, beside);
   }
   WEFT_CHECK(cudaEventRecord(end->second.get(), beside));
   WEFT_CHECK(cudaStreamWaitEvent(streams_[index(stream)], end->second.get(), cudaEventWaitDefault));
+}
+
+void Program::enqueue(const CountWait& wait, OperationId id, cudaStream_t stream) const {
+  if (is_absent_) return;
+  wait.is_of_start ? wait_for_start(wait.target.counter, stream)
+                   : wait_for_signals({&wait.target, 1}, signals_.limit(id), stream);
+}
+
+void Program::enqueue_one_by_one() const {
+  for (OperationId id = 0; id < static_cast<OperationId>(schedule_.operations.size()); ++id) {
+    for (const CountWait& wait : count_waits_[index(id)]) enqueue(wait, id, origin());
+    enqueue_work(id, origin());
+    if (const auto found = start_signals_.find(id); found != start_signals_.end())
+      for (const StartSignal& signal : found->second) add_signal(signal.counter, 1, origin());
+  }
 }
 
 /// Outside of a graph CUDA has no such edge: there, before the capture, who follows the start follows the end.

@@ -5,6 +5,7 @@
 #include "calibration/device/power_log.hpp"
 #include "calibration/device/windows.hpp"
 #include "models/base/statistics.hpp"
+#include "models/check/deadlock_check.hpp"
 #include "models/execution/timing_protocol.hpp"
 
 namespace weft::calibration::device {
@@ -156,7 +157,8 @@ void fill(Measurement& measurement, std::vector<double> repeats_us, int launches
 }  // namespace
 
 void warm_up(const Program& program) {
-  for (int i = 0; i < 2; ++i) program.enqueue();
+  const bool one_by_one = program.schedule().launch == Launch::graph && runs_one_by_one(program.schedule());
+  for (int i = 0; i < 2; ++i) one_by_one ? program.enqueue_one_by_one() : program.enqueue();
   program.wait();
 }
 

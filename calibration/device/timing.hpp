@@ -10,7 +10,8 @@
 
 namespace weft::calibration::device {
 
-/// Two iterations by host calls, as every library wants them before a capture.
+/// Two iterations by host calls, as every library wants them before a capture; those of a graph on one stream. (Where
+/// two streams once ran kernels at one time outside of a graph, all kernels of the process follow each other later.)
 void warm_up(const Program& program);
 
 /// A program that is warm, its launcher prepared, and where its times go.

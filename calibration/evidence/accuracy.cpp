@@ -16,6 +16,7 @@ namespace weft::calibration::evidence {
 namespace {
 
 constexpr std::string_view first_fills_by_kernels = "2026-11-24";  // UTC: when graphs of weft had no memsets any more
+constexpr std::string_view first_warm_up_on_one_stream = "2026-11-30";
 constexpr std::string_view first_flagged_shards = "2026-11-28T18:30";
 
 /// What has no date is of today.
@@ -36,6 +37,7 @@ scenarios::Case in_its_condition(const MeasuredCase& one) {
   scenarios::Case request = one.request;
   request.condition.condition = one.condition;
   request.condition.memsets = is_before(first_fills_by_kernels, one);
+  request.condition.warmed_on_all_streams = is_before(first_warm_up_on_one_stream, one);
   if (!one.conditions.torch.empty()) request.schedule.implementation = Implementation::pytorch;
   return request;
 }

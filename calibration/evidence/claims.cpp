@@ -34,9 +34,11 @@ std::optional<Range> read_published(JsonObject& object) {
 
 using CasesById = std::map<std::string, Case>;
 
-/// What is published ran in graphs of other programs, with the GEMM library's memsets, and layers on their kernels.
+/// What is published ran in graphs of other programs, with the GEMM library's memsets and late kernels, and layers on
+/// their kernels.
 Case by_others(Case one) {
   one.condition.memsets = true;
+  one.condition.warmed_on_all_streams = true;
   if (std::holds_alternative<scenarios::LayerWorkload>(one.workload))
     one.schedule.implementation = Implementation::pytorch;
   return one;

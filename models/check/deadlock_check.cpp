@@ -236,4 +236,17 @@ class AbstractRun {
 
 void check_deadlock(const Schedule& schedule) { AbstractRun(schedule).run(); }
 
+bool runs_one_by_one(const Schedule& schedule) {
+  Schedule on_one_stream = schedule;
+  on_one_stream.streams.resize(1);
+  on_one_stream.max_connections = 0;
+  for (Operation& operation : on_one_stream.operations) operation.stream = 0;
+  try {
+    check_deadlock(on_one_stream);
+  } catch (const InputError&) {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace weft

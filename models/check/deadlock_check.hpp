@@ -12,4 +12,8 @@ namespace weft {
 /// InputError that names the cycle: who waits for whom, and for what. Ids must be in range.
 void check_deadlock(const Schedule& schedule);
 
+/// Could every rank run one operation after the other, in the order of the list? Not where one waits for what stands
+/// behind it, as a GEMM may whose rows are fetched beside it. Ids must be in range.
+bool runs_one_by_one(const Schedule& schedule);
+
 }  // namespace weft

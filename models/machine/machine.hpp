@@ -115,7 +115,7 @@ struct Latencies {
   double copy_stream_gap_us = 0;
   double copy_ranks_gap_us = 0;
   double copy_join_gap_us = 0;
-  double cold_code_us = 0, branched_gap_us = 0;
+  double cold_code_us = 0, late_gap_us = 0;
   double graph_gap_us = 0, own_graph_gap_us = 0;
   double collective_graph_gap_us = 0;
   double short_graph_us = 0;

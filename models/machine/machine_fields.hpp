@@ -191,9 +191,11 @@ void describe(auto& io, Like<Latencies> auto& latencies) {
   io.optional("cold_code", latencies.cold_code_us,
               {"us", "graph: kernel_gap is longer by so much where as many kernels as a decoder layer has take turns",
                durations});
-  io.optional(
-      "branched_gap", latencies.branched_gap_us,
-      {"us", "graph: kernel_gap is longer by so much while a graph of the process has several streams", durations});
+  io.optional("late_gap", latencies.late_gap_us,
+              {"us",
+               "graph: kernel_gap is longer by so much where two streams of the process once ran kernels at one time "
+               "outside of a graph",
+               durations});
   io.optional("own_graph_gap", latencies.own_graph_gap_us,
               {"us", "graph_gap behind a memory-bound kernel or attention of ours, where that is more", durations});
   io.number("collective_graph_gap", latencies.collective_graph_gap_us,

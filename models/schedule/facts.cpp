@@ -107,13 +107,6 @@ bool has_library_on_branch(const Schedule& schedule) {
   });
 }
 
-bool has_branches(const Schedule& schedule) {
-  const auto on_copy_engine = [](const Operation& one) { return facts(one.work).runs_on_copy_engine; };
-  const auto on_branch = [](const Operation& one) { return one.stream != 0; };
-  return schedule.launch == Launch::graph && std::ranges::any_of(schedule.operations, on_branch) &&
-         std::ranges::none_of(schedule.operations, on_copy_engine);
-}
-
 std::string_view kind_of(const Work& work) { return facts(work).kind; }
 
 bool TileGroups::reads_operands_before_waits() const {

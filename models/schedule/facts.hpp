@@ -35,9 +35,6 @@ Facts facts(const Work& work);
 
 /// Whether NCCL runs one on another stream than the first, on which graphs begin.
 bool has_library_on_branch(const Schedule& schedule);
-/// Whether it is a graph of kernels on several streams. One with transfers by copy engines is none: what lies between
-/// the operations of such graphs was measured among their branches, and is told apart by its own numbers.
-bool has_branches(const Schedule& schedule);
 
 /// All ranks meet, and that is all.
 inline bool is_barrier(const Facts& of_work) { return of_work.role == Role::synchronisation && of_work.meetings > 0; }

@@ -8,6 +8,7 @@
 
 #include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
+#include "models/cost/late_kernels.hpp"
 #include "models/schedule/facts.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/study/parallel.hpp"
@@ -51,6 +52,14 @@ double clock_of_MHz(Turns& turns, const Machine& machine, const MixClock& clock_
   }
 }
 
+/// The kernels of the process in which an implementation's schedules take turns.
+bool are_late(const Turns& turns, Implementation implementation) {
+  const RunCondition& condition = turns.cases.front()->condition;
+  return std::ranges::any_of(turns.schedules, [&](const Schedule& schedule) {
+    return schedule.implementation == implementation && makes_kernels_late(schedule, condition);
+  });
+}
+
 }  // namespace
 
 std::vector<Case> in_turn(std::vector<Case> mix, const Machine& machine, Executor& executor,
@@ -67,17 +76,16 @@ std::vector<Case> in_turn(std::vector<Case> mix, const Machine& machine, Executo
     }
   }
   if (turns.cases.empty()) return mix;
-  const bool branches = std::ranges::any_of(turns.schedules, has_branches);
   const bool library_on_branch = std::ranges::any_of(turns.schedules, has_library_on_branch);
   Machine of_mix = machine;
-  of_mix.condition.branches = branches;
   of_mix.condition.library_on_branch = library_on_branch;
   of_mix.condition.memsets = turns.cases.front()->condition.memsets;
+  of_mix.condition.late_kernels = are_late(turns, Implementation::weft);
   const double clock_MHz = clock_of_MHz(turns, of_mix, clock_of_mix_MHz);
   for (Case* one : turns.cases) {
     one->condition.fixed_clock_MHz = clock_MHz;
     one->condition.is_of_mix = true;
-    one->condition.branches = branches;
+    one->condition.late_kernels = are_late(turns, one->schedule.implementation);
     one->condition.library_on_branch = library_on_branch;
   }
   return mix;

@@ -60,10 +60,10 @@ TEST(CaseJson, ReadsTheConditionOfTheRun) {
   EXPECT_EQ(case_from_json(to_json(case_from_json(asked))), case_from_json(asked));
   asked["condition"] = {{"mix_clock_MHz", 1700}, {"library_on_branch", true}};
   EXPECT_TRUE(case_from_json(asked).condition.library_on_branch);
-  EXPECT_FALSE(case_from_json(asked).condition.branches);
+  EXPECT_FALSE(case_from_json(asked).condition.late_kernels);
   EXPECT_EQ(case_from_json(to_json(case_from_json(asked))), case_from_json(asked));
-  asked["condition"] = {{"mix_clock_MHz", 1700}, {"branches", true}};
-  EXPECT_TRUE(case_from_json(asked).condition.branches);
+  asked["condition"] = {{"mix_clock_MHz", 1700}, {"late_kernels", true}};
+  EXPECT_TRUE(case_from_json(asked).condition.late_kernels);
   EXPECT_EQ(case_from_json(to_json(case_from_json(asked))), case_from_json(asked));
   asked["condition"] = "sustained";
   EXPECT_FALSE(to_json(case_from_json(asked)).contains("condition"));

@@ -93,19 +93,21 @@ TEST(StreamTiming, KernelsFollowLaterTheMoreOfThemTakeTurns) {
   EXPECT_EQ(longer_us(eager), 0);
 }
 
-TEST(StreamTiming, KernelsFollowLaterWhileAGraphOfTheProcessHasSeveralStreams) {
+TEST(StreamTiming, KernelsFollowLaterWhereTwoStreamsOnceRanThemAtOneTime) {
   Machine machine = test_machine();
-  machine.latencies.branched_gap_us = 0.5;
+  machine.latencies.late_gap_us = 0.5;
   const auto longer_us = [&](const Schedule& schedule) {
     return to_us(timing_of(schedule, machine, {}).kernel_gap - timing_of(schedule, test_machine(), {}).kernel_gap);
   };
   Schedule schedule = graph_of({Gemm{}, Gemm{}});
   EXPECT_EQ(longer_us(schedule), 0);
-  machine.condition.branches = true;
+  machine.condition.late_kernels = true;
   EXPECT_DOUBLE_EQ(longer_us(schedule), 0.5) << "another's";
-  machine.condition.branches = false;
+  machine.condition.late_kernels = false;
   schedule.streams.push_back({"b"});
   schedule.operations[1].stream = 1;
+  EXPECT_EQ(longer_us(schedule), 0) << "warm of one stream";
+  machine.condition.warmed_on_all_streams = true;
   EXPECT_DOUBLE_EQ(longer_us(schedule), 0.5) << "its own";
 }
 

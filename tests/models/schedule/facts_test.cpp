@@ -52,20 +52,6 @@ TEST(Facts, KnowTheLibraryOnABranch) {
   EXPECT_TRUE(has_library_on_branch(schedule));
 }
 
-TEST(Facts, KnowGraphsWithBranches) {
-  Schedule schedule;
-  schedule.launch = Launch::graph;
-  schedule.operations = {{"first", 0, {}, Gemm{}}};
-  EXPECT_FALSE(has_branches(schedule));
-  schedule.operations.push_back({"beside", 1, {}, Gemm{}});
-  EXPECT_TRUE(has_branches(schedule));
-  schedule.operations.push_back({"pull", 1, {}, Copy{.path = CopyPath::copy_engine}});
-  EXPECT_FALSE(has_branches(schedule));
-  schedule.operations.pop_back();
-  schedule.launch = Launch::eager;
-  EXPECT_FALSE(has_branches(schedule));
-}
-
 TEST(Facts, SayWhatTheLibraryRuns) {
   EXPECT_TRUE(facts(Collective{}).by_library);
   EXPECT_FALSE(facts(Collective{.transport = Transport::peer_kernel}).by_library);

@@ -53,12 +53,24 @@ TEST_F(LinesInTurn, HaveTheClockOfTheirMix) {
   EXPECT_EQ(json::parse(lines[1])["schedule"], json::parse(chunks)["schedule"]);
 }
 
-TEST_F(LinesInTurn, SayWhetherOneOfTheirMixHasBranchesAndTheLibraryOnOne) {
-  for (const char* key : {"branches", "library_on_branch"}) {
-    EXPECT_FALSE(json::parse(answered({serial})[0])["condition"].contains(key));
-    for (const std::string& line : answered({serial, chunks}))
-      EXPECT_EQ(json::parse(line)["condition"][key], true) << line;
-  }
+TEST_F(LinesInTurn, SayWhetherOneOfTheirMixHasTheLibraryOnABranch) {
+  EXPECT_FALSE(json::parse(answered({serial})[0])["condition"].contains("library_on_branch"));
+  for (const std::string& line : answered({serial, chunks}))
+    EXPECT_EQ(json::parse(line)["condition"]["library_on_branch"], true) << line;
+}
+
+TEST_F(LinesInTurn, SayWhetherOneOfTheirProcessMakesKernelsLate) {
+  const auto are_late = [](const std::string& line) { return json::parse(line)["condition"].contains("late_kernels"); };
+  json of_pytorch = json::parse(chunks), eager = json::parse(chunks), serial_of_pytorch = json::parse(serial);
+  of_pytorch["schedule"]["implementation"] = "pytorch";
+  serial_of_pytorch["schedule"] = {{"family", "serial"}, {"implementation", "pytorch"}};
+  eager["schedule"]["launch"] = "eager";
+  for (const std::string& line : answered({serial, chunks})) EXPECT_FALSE(are_late(line));
+  EXPECT_TRUE(are_late(answered({serial, eager.dump()})[0]));
+  const std::vector<std::string> both = answered({serial, serial_of_pytorch.dump(), of_pytorch.dump()});
+  EXPECT_FALSE(are_late(both[0])) << "PyTorch's schedules take turns with weft's, in a process of their own";
+  EXPECT_TRUE(are_late(both[1]));
+  EXPECT_TRUE(are_late(both[2]));
 }
 
 TEST_F(LinesInTurn, StayWhereTheyAreNoCaseOrHaveAConditionOfTheirOwn) {
