@@ -5,11 +5,14 @@
 #include "calibration/device/meeting.cuh"
 #include "calibration/device/merge_kernels.hpp"
 #include "calibration/device/merged_octet.cuh"
+#include "calibration/device/sms_of_gpu.hpp"
+#include "models/base/division.hpp"
 
 namespace weft::calibration::device {
 namespace {
 
 constexpr int threads = 512, warp = 32, in_flight = 4;
+constexpr int ctas_of_sm = 4;  // of the merge; with 3, as many registers as it would like, 50 MB take a third longer
 
 /// An octet of a result: the rows' octets are numbered through.
 struct Place {
@@ -47,7 +50,7 @@ __device__ void for_each_of_warp(std::int64_t count, std::int64_t step, const Wo
   for (std::int64_t first = own - own % warp; first < count; first += step) work(first + own % warp);
 }
 
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, ctas_of_sm)
     merge_kernel(const __grid_constant__ MergedResults sources, const __grid_constant__ MergedResult destination,
                  const __grid_constant__ Octets octets) {
   for_each_of_warp(octets.count, static_cast<std::int64_t>(gridDim.x) * threads, [&](std::int64_t number) {
@@ -137,9 +140,9 @@ __global__ void __launch_bounds__(threads)
 }  // namespace
 
 void log_sum_exp_merge(const MergedResults& sources, const MergedResult& destination, cudaStream_t stream) {
-  constexpr std::int64_t most_ctas = 132 * 4;  // what fits an H100's SMs at once
+  const std::int64_t most_ctas = std::int64_t{sms_of_gpu()} * ctas_of_sm;
   const Octets octets(destination);
-  const auto ctas = static_cast<unsigned>(std::min((octets.count + threads - 1) / threads, most_ctas));
+  const auto ctas = static_cast<unsigned>(std::min(divided_up(octets.count, std::int64_t{threads}), most_ctas));
   merge_kernel<<<ctas, threads, 0, stream>>>(sources, destination, octets);
   WEFT_CHECK(cudaGetLastError());
 }

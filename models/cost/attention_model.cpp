@@ -212,8 +212,11 @@ StayingTiles staying_tiles(const Machine& machine, const Schedule& schedule, con
 
 StayingTiles staying_tiles(const Machine& machine, const Schedule& schedule, const PartialAttention& attention,
                            int rank, double clock_share) {
-  if (has_own_attention(machine, schedule))
-    return own_tiles(machine, attention.head_dim, seen_keys(schedule, attention, rank), clock_share);
+  if (has_own_attention(machine, schedule)) {
+    StayingTiles own = own_tiles(machine, attention.head_dim, seen_keys(schedule, attention, rank), clock_share);
+    own.once_us += machine.own_attention->partial_start_us / clock_share;
+    return own;
+  }
   std::int64_t tiles = 0;
   for (const AttentionPart& part : attention.parts[static_cast<std::size_t>(rank)])
     tiles += attention_blocks(part.queries) * attention.heads;
@@ -235,9 +238,12 @@ Flops computed_flops(const Machine& machine, const Schedule& schedule, const Par
 }
 
 double longest_staying_us(const Machine& machine, const Schedule& schedule, const PartialAttention& attention) {
+  const int ctas = attention.max_sms > 0 ? attention.max_sms : machine.gpu.sms();
   double longest_us = 0;
-  for (int rank = 0; rank < static_cast<int>(attention.parts.size()); ++rank)
-    longest_us = std::max(longest_us, staying_tiles(machine, schedule, attention, rank).on_ctas_us(machine.gpu.sms()));
+  for (int rank = 0; rank < static_cast<int>(attention.parts.size()); ++rank) {
+    const StayingTiles tiles = staying_tiles(machine, schedule, attention, rank);
+    longest_us = std::max(longest_us, tiles.on_ctas_us(ctas) + tiles.once_us);
+  }
   return longest_us;
 }
 

@@ -118,11 +118,35 @@ Reading read_limited(const std::vector<const CollectiveCurve*>& curves, int max_
   return reading;
 }
 
+/// Of the same kind and limit of CTAs, on whatever number of GPUs, the curve that begins at the smallest size.
+const CollectiveCurve& earliest(const Curves& curves, const CollectiveCurve& like) {
+  const CollectiveCurve* found = &like;
+  for (const CollectiveCurve& curve : curves)
+    if (curve.kind == like.kind && curve.max_ctas == like.max_ctas &&
+        curve.points.front().bytes < found->points.front().bytes)
+      found = &curve;
+  return *found;
+}
+
+/// Below its smallest size a curve falls as that one does that tells: by as many microseconds, to half at most, and in
+/// proportion with its CTAs.
+Reading read_below(const Curves& curves, const CollectiveCurve& curve, double bytes) {
+  Reading reading = read(curve, bytes);
+  const auto smallest = static_cast<double>(curve.points.front().bytes);
+  if (bytes >= smallest) return reading;
+  const CollectiveCurve& tells = earliest(curves, curve);
+  const Reading here = read(tells, bytes), there = read(tells, smallest);
+  const double less_us = std::clamp(there.kernel_us - here.kernel_us, 0.0, reading.kernel_us / 2);
+  for (double* time_us : {&reading.kernel_us, &reading.latency_us, &reading.alone_us}) *time_us -= less_us;
+  reading.ctas *= std::min(1.0, here.ctas / there.ctas);
+  return reading;
+}
+
 /// Of a profile without protocols. With fewer CTAs than were measured each keeps its rate.
-Reading read_limited(const std::vector<const CollectiveCurve*>& curves, double bytes, int max_ctas) {
-  const auto read_curve = [&](const CollectiveCurve& curve) { return read(curve, bytes); };
+Reading read_limited(const Curves& all, const std::vector<const CollectiveCurve*>& curves, double bytes, int max_ctas) {
+  const auto read_curve = [&](const CollectiveCurve& curve) { return read_below(all, curve, bytes); };
   const auto read_fewer = [&](const CollectiveCurve& above) {
-    const Reading more = read(above, bytes);
+    const Reading more = read_curve(above);
     const double scale = static_cast<double>(above.ctas) / max_ctas;
     const double longer_us = (more.kernel_us - more.latency_us) * (scale - 1);
     return Reading{more.kernel_us + longer_us, more.latency_us, more.alone_us + longer_us, double(max_ctas),
@@ -172,7 +196,7 @@ Reading read_any(const Curves& curves, CollectiveKind kind, int gpus, double byt
   const auto at = [&](int count, int ctas) {
     const double same_port_bytes = bytes * bytes_out(CollectiveAlgorithm::ring, kind, gpus, 1) /
                                    bytes_out(CollectiveAlgorithm::ring, kind, count, 1);
-    return read_limited(curves_of(curves, kind, count), count == gpus ? bytes : same_port_bytes, ctas);
+    return read_limited(curves, curves_of(curves, kind, count), count == gpus ? bytes : same_port_bytes, ctas);
   };
   if (has_curve(curves, kind, gpus)) {
     const int tells = other_count_with_limits(curves, kind, gpus);

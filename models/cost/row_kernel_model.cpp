@@ -50,6 +50,10 @@ double own_sm_GBps(const OwnRowKernels& own, MemoryKernel kernel) {
 
 bool is_norm(MemoryKernel kernel) { return kernel == MemoryKernel::rms_norm || kernel == MemoryKernel::add_rms_norm; }
 
+bool is_merge(const MemoryBound& bound) {
+  return bound.kernel == MemoryKernel::log_sum_exp_merge && !bound.reads.empty();
+}
+
 /// Norms draw as much at any clock: they wait for the L2. Of gathers it is not known.
 bool draws_by_clock(MemoryKernel kernel) { return !is_norm(kernel) && kernel != MemoryKernel::gather; }
 
@@ -60,6 +64,15 @@ double own_start_us(const OwnRowKernels& own, const MemoryBound& bound) {
   return own.norm_start_us + own.norm_columns_us * static_cast<double>(columns) / 1000;
 }
 
+/// As where our attention merges what the splits of a tile's keys give: the results at `merge_GBps`, which is of them
+/// alone, not of what is written. 44 merges recorded on two H200s take 3.1 to 22 us (distributed-attention-2026-11-30).
+RowKernelTiming time_merge(const OwnAttentionTimes& times, const MemoryBound& bound, int sms, double clock_share) {
+  const auto results = static_cast<double>(bound.reads.size()) / 2;  // each with the logarithms of its sums
+  return {.sm_GBps = times.merge_GBps * (results + 1) / results / sms,
+          .once_us = (times.merge_us + results * times.merged_split_us) / clock_share,
+          .is_known = true};
+}
+
 RowKernelTiming time_memory_bound(const Machine& machine, const Schedule& schedule, const MemoryBound& bound,
                                   double clock_share) {
   if (schedule.implementation == Implementation::weft && machine.own_rows) {
@@ -68,6 +81,8 @@ RowKernelTiming time_memory_bound(const Machine& machine, const Schedule& schedu
       return {sm_GBps * (draws_by_clock(bound.kernel) ? clock_share : 1), own.hbm_share,
               own_start_us(own, bound) / clock_share, /*is_known=*/true};
   }
+  if (schedule.implementation == Implementation::weft && machine.own_attention && is_merge(bound))
+    return time_merge(*machine.own_attention, bound, machine.gpu.sms(), clock_share);
   return of_any(machine, share_of_hbm(machine.other_kernels, bound.kernel));
 }
 

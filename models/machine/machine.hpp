@@ -226,7 +226,7 @@ struct OwnAttentionTile {
 /// for each split, and the results of the splits at `merge_GBps`. `cold_keys_us` where cached keys come from memory.
 struct OwnAttentionTimes {
   OwnAttentionTile heads_of_64, heads_of_128;
-  double once_us = 0, full_start_us = 0, cold_keys_us = 0;
+  double once_us = 0, full_start_us = 0, cold_keys_us = 0, partial_start_us = 0;
   double merge_us = 0, merged_split_us = 0, merge_GBps = 0;
 };
 

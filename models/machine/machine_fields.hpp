@@ -301,6 +301,8 @@ void describe(auto& io, Like<OwnAttentionTimes> auto& kernel) {
             {"us", "once a kernel whose tiles fill all SMs; of fewer tiles as large a share", durations});
   io.optional("cold_keys", kernel.cold_keys_us,
               {"us", "longer where cached keys come from memory, and none of them from the L2", durations});
+  io.optional("partial_start", kernel.partial_start_us,
+              {"us", "longer over some of the keys: parts of a mask are looked up before the first tile", durations});
   io.number("merge", kernel.merge_us, {"us", "once where keys are split and a second kernel merges", durations});
   io.number("merged_split", kernel.merged_split_us, {"us", "longer for each split of a tile's keys", durations});
   io.number("merge_bandwidth", kernel.merge_GBps, {"GBps", "results of splits that are merged", bandwidths});

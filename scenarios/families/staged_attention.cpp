@@ -246,7 +246,7 @@ double solver_cost_us(const Schedule& schedule, const Machine& machine) {
     match(
         operation.work,
         [&](const PartialAttention& attention) {
-          attentions.push_back(longest_staying_us(machine, schedule, attention) + machine.other_kernels.overhead_us);
+          attentions.push_back(longest_staying_us(machine, schedule, attention));
         },
         [&](const GroupedExchange& exchange) {
           (exchange.kind == GroupedKind::cast ? casts : reduces).push_back(exchange_us(exchange, schedule, machine));

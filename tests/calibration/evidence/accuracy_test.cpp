@@ -35,6 +35,9 @@ TEST(MeasuredCases, ArePredictedInTheGraphsOfTheirDayAndOfTheirProgram) {
   EXPECT_TRUE(in_its_condition(one).condition.memsets);
   one.conditions.date = "2026-11-24T00:17:06Z";
   EXPECT_FALSE(in_its_condition(one).condition.memsets);
+  EXPECT_TRUE(in_its_condition(one).condition.warmed_on_all_streams);
+  one.conditions.date = "2026-11-30T01:20:58Z";
+  EXPECT_FALSE(in_its_condition(one).condition.warmed_on_all_streams);
   EXPECT_EQ(in_its_condition(one).schedule.implementation, Implementation::weft);
   one.conditions.torch = "2.11.0";
   EXPECT_EQ(in_its_condition(one).schedule.implementation, Implementation::pytorch);

@@ -102,6 +102,26 @@ TEST(TimeCollective, BelowTheCurveOfAProfileWithoutProtocolsTakesTheUsualGap) {
 }
 
 // 8 GPUs: 7/8 of 8 MB at 100 GB/s are 70 us, after 10 + 7 us; the kernel lacks the gap of 2 us between two calls.
+TEST(TimeCollective, BelowTheCurveFallsAsThatOfACountWhichBeginsEarlier) {
+  Machine machine = machine_with_curve();
+  machine.collective_protocols.clear();
+  const double flat_us = kernel_us(time_collective(machine, all_gather, 4, 1000, 0));
+  machine.collectives.push_back({.kind = all_gather,
+                                 .gpus = 2,
+                                 .ctas = 8,
+                                 .points = {{.bytes = 1000, .kernel_us = 5, .alone_us = 7, .ctas = 2},
+                                            {.bytes = 1'000'000, .kernel_us = 11, .alone_us = 13, .ctas = 8}}});
+  const CollectiveTiming fallen = time_collective(machine, all_gather, 4, 1000, 0);
+  EXPECT_DOUBLE_EQ(kernel_us(fallen), flat_us - 6);
+  EXPECT_EQ(fallen.ctas, 2);
+  EXPECT_DOUBLE_EQ(kernel_us(time_collective(machine, all_gather, 4, 1'000'000, 0)), flat_us);
+  machine.collectives.back().points.front().kernel_us = 0.1;
+  machine.collectives.back().points.back().kernel_us = 30;
+  EXPECT_DOUBLE_EQ(kernel_us(time_collective(machine, all_gather, 4, 1000, 0)), flat_us / 2) << "to half at most";
+  machine.collectives.back().kind = CollectiveKind::all_reduce;
+  EXPECT_DOUBLE_EQ(kernel_us(time_collective(machine, all_gather, 4, 1000, 0)), flat_us) << "of another kind";
+}
+
 TEST(TimeCollective, AsksTheLibrarysModelWhereThereIsNoCurve) {
   const CollectiveTiming timing = time_collective(machine_with_curve(), all_gather, 8, 8'000'000, 0);
   EXPECT_DOUBLE_EQ(timing.alone_us, 87);
