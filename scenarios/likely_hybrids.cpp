@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "models/base/division.hpp"
 #include "models/base/harmonic_number.hpp"
 #include "models/cost/collective_model.hpp"
 #include "models/cost/direct_collective_model.hpp"
@@ -79,7 +80,7 @@ class Pipeline {
     const bool by_tiles =
         hybrid.trigger == HybridTrigger::tile_group || families::is_one_launch(hybrid) || families::stores(hybrid);
     const std::int64_t unit = by_tiles ? families::unit_of_rows(hybrid, gpus) : 1;
-    return (rows + unit - 1) / unit * unit;
+    return divided_up(rows, unit) * unit;
   }
   /// What nccl-tests would call the size of the whole collective.
   double bytes() const {

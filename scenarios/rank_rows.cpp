@@ -4,6 +4,7 @@
 #include <functional>
 #include <numeric>
 
+#include "models/base/division.hpp"
 #include "scenarios/families/operands.hpp"
 
 namespace weft::scenarios {
@@ -13,7 +14,7 @@ std::vector<std::int64_t> rows_of_ranks(const PairWorkload& pair, int gpus, std:
   std::vector<std::int64_t> rows{families::rows_of_busiest(pair, unit, derivation)};
   std::int64_t left = (pair.m * gpus - rows.front()) / unit;
   for (int others = gpus - 1; others > 0; --others) {
-    const std::int64_t units = (left + others - 1) / others;
+    const std::int64_t units = divided_up(left, others);
     rows.push_back(units * unit);
     left -= units;
   }

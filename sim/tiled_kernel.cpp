@@ -74,7 +74,7 @@ void TiledKernel::start(Activity& activity) {
   owner = activity_ = &activity;
   unplaced = work_.scheduler == TileScheduler::grid ? static_cast<int>(work_.tiles) : work_.ctas;
   next_tile_ = begins_with_own_tiles() ? std::min<std::int64_t>(work_.ctas, work_.tiles) : 0;
-  done_tiles_ = placed_ctas_ = waves_ = 0;
+  done_tiles_ = placed_ctas_ = 0;
   all_known_ = {};
   fetched_ = multiplied_ = 0;
   fetched_first_ = false;
@@ -200,7 +200,6 @@ void TiledKernel::run_own_tiles(Cohort& cohort, std::int64_t first) {
 }
 
 void TiledKernel::run(Cohort& cohort, std::int64_t first, std::int64_t count, double share_of_tile) {
-  ++waves_;
   cohort.first = first;
   cohort.count = count;
   cohort.share_of_tile = share_of_tile;
@@ -333,7 +332,6 @@ void TiledKernel::run_as_before(Cohort& cohort) {
   next_tile_ = cohort.first + cohort.count;
   done_tiles_ += (passed + 1) * cohort.count;
   group_left_.front() -= (passed + 1) * cohort.count;
-  waves_ += static_cast<int>(passed) + 1;
   pool_.start(bytes, rate, path_, waiter_for<&Cohort::end>(&cohort));
 }
 

@@ -85,8 +85,6 @@ class TiledKernel : public Grid {
   /// Launches it, for the first time or again after it has ended.
   void start(Activity& activity);
   void on_placed(std::span<const int> sms) override;
-  /// Cohorts so far: with every SM free, the number of waves.
-  int waves() const { return waves_; }
 
  private:
   /// CTAs that go through their tiles side by side.
@@ -180,7 +178,7 @@ class TiledKernel : public Grid {
   using GroupWaits = std::vector<std::pair<int, const Occurrence*>>;
   GroupWaits group_waits_, addend_waits_;  // group, and what holds it, or its sums, back
   std::int64_t next_tile_ = 0, done_tiles_ = 0;
-  int placed_ctas_ = 0, waves_ = 0;
+  int placed_ctas_ = 0;
   std::vector<Stalled> stalled_;
   std::vector<Cohort*> held_;  // whose products are made, and what they are added to has not come
   boost::container::small_vector<std::unique_ptr<Cohort>, 2> cohorts_;

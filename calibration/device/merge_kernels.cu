@@ -12,7 +12,14 @@ namespace weft::calibration::device {
 namespace {
 
 constexpr int threads = 512, warp = 32, in_flight = 4;
-constexpr int ctas_of_sm = 4;  // of the merge; with 3, as many registers as it would like, 50 MB take a third longer
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
+constexpr int threads_of_sm = 1536;
+#else
+constexpr int threads_of_sm = 2048;
+#endif
+/// Of the merge. With as many registers as it would like an H200's SM has room for three, and 50 MB take a third
+/// longer.
+constexpr int ctas_of_sm = threads_of_sm / threads;
 
 /// An octet of a result: the rows' octets are numbered through.
 struct Place {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/base/division.hpp"
 #include "models/base/input_error.hpp"
 #include "models/cost/gemm_kernel_choice.hpp"
 #include "models/cost/gemm_model.hpp"
@@ -38,7 +39,7 @@ WavesOfTiles waves_of(const scenarios::PairWorkload& pair, const Machine& machin
   const MatrixSize size{pair.m, pair.n, pair.k};
   const GemmKernel kernel = choose_gemm_kernel(machine, size, pair.dtype);
   const std::int64_t tiles = tile_count(size, kernel), at_once = machine.gpu.sms();
-  return {tiles, (tiles - 1) % at_once + 1, static_cast<double>((tiles + at_once - 1) / at_once)};
+  return {tiles, (tiles - 1) % at_once + 1, static_cast<double>(divided_up(tiles, at_once))};
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ bool is_decode(const Attention& attention, std::int64_t queries) { return querie
 QueryBlocks blocks_of(const Attention& attention, std::int64_t queries) {
   if (!is_decode(attention, queries)) return {.of_head = attention_blocks(queries), .heads = attention.heads};
   const std::int64_t rows = attention.heads / attention.kv_heads;
-  return {.rows = decode_block, .of_head = (rows + decode_block - 1) / decode_block, .heads = attention.kv_heads};
+  return {.rows = decode_block, .of_head = divided_up(rows, decode_block), .heads = attention.kv_heads};
 }
 
 /// Of keys that the longest block sees, and all blocks of a head together.

@@ -16,9 +16,7 @@ inline constexpr std::int64_t attention_block = 128;
 /// flash_fwd_launch_template.h): the query heads that share keys and values.
 inline constexpr std::int64_t decode_block = 64;
 /// Blocks that so many queries or keys are cut into.
-constexpr std::int64_t attention_blocks(std::int64_t tokens) {
-  return (tokens + attention_block - 1) / attention_block;
-}
+constexpr std::int64_t attention_blocks(std::int64_t tokens) { return divided_up(tokens, attention_block); }
 
 /// What attention with heads of 64 and with heads of 128 columns has, for any: linear between, the nearest one's
 /// beyond; that of 128 where the other is not known (0).

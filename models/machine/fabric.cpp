@@ -1,7 +1,5 @@
 #include "models/machine/fabric.hpp"
 
-#include <algorithm>
-
 namespace weft {
 
 const LinkRate& rate_of(const Fabric& fabric, const FabricLink& link) {
@@ -39,13 +37,6 @@ Route route(const Fabric& fabric, int source, int destination) {
   if (fabric.kind == FabricKind::nvswitch)
     return {{LinkKind::port_out, source, source}, {LinkKind::port_in, destination, destination}};
   return {{fabric.kind == FabricKind::mesh ? LinkKind::peer : LinkKind::pair, source, destination}};
-}
-
-double route_GBps(const Fabric& fabric, int source, int destination) {
-  const Route links = route(fabric, source, destination);
-  double least = rate_of(fabric, links.front()).GBps;
-  for (const FabricLink& link : links) least = std::min(least, rate_of(fabric, link).GBps);
-  return least;
 }
 
 Fabric scaled(Fabric fabric, double factor) {

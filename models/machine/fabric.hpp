@@ -79,9 +79,6 @@ Route route(const Fabric& fabric, int source, int destination);
 /// True where the two GPUs have no link but those of the host.
 bool goes_over_host(const Fabric& fabric, int source, int destination);
 
-/// Least rate along a route, in GB/s.
-double route_GBps(const Fabric& fabric, int source, int destination);
-
 /// All links as if each carried `factor` times as much.
 Fabric scaled(Fabric fabric, double factor);
 

@@ -42,8 +42,7 @@ struct RunCondition {
   Condition condition = Condition::sustained;
   double fixed_clock_MHz = 0;  ///< SMs held at this clock, without a governor; 0: they are not
   bool is_of_mix = false;  ///< that clock is where a governor holds a mix while tensor cores work: it goes up between
-  bool late_kernels =
-      false;  ///< two streams once ran kernels at one time outside of a graph: all kernels are late since
+  bool late_kernels = false;  ///< two streams once ran kernels at one time outside of a graph, and all are late since
   bool library_on_branch = false;  ///< a graph of that mix has a collective of the library on a branch
   Timing timing = {};
   bool memsets = false;                ///< fill the tile counters of graphs of weft, too, as they did until 2026-11-24

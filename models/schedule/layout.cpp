@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/base/division.hpp"
+
 namespace weft {
 namespace {
 
@@ -62,7 +64,7 @@ TileRow tile_row_of(const Layout& layout, int gpus, std::int64_t storage_row) {
 }  // namespace
 
 TileGrid tile_grid(std::int64_t rows, std::int64_t columns, std::int64_t tile_rows, std::int64_t tile_columns) {
-  return {(rows + tile_rows - 1) / tile_rows, (columns + tile_columns - 1) / tile_columns};
+  return {divided_up(rows, tile_rows), divided_up(columns, tile_columns)};
 }
 TileGrid tile_grid(const Layout& layout) {
   return tile_grid(layout.rows, layout.columns, layout.tile_rows, layout.tile_columns);

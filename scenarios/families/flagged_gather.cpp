@@ -1,5 +1,6 @@
 // signaling of all_gather+gemm: one GEMM that is never cut, and begins with the own rows. Copy engines pull the other
 // shards in ring order, a flag after each; tiles wait for the flag of their rows (flagged_shards.hpp).
+#include "models/base/division.hpp"
 #include "models/base/input_error.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/schedule/layout.hpp"
@@ -47,7 +48,7 @@ Signaling shard_groups(const Case& request, const Machine& machine) {
   const ShardedGemm plan = in_shards(request, machine);
   const std::int64_t tiles = tile_grid(plan.kernel, plan.size).tiles() / request.gpus;
   const std::int64_t wave = std::int64_t{machine.gpu.sms()} * ctas_per_sm(machine, plan.kernel, plan.pair.dtype);
-  return {std::vector<int>(static_cast<std::size_t>(request.gpus), static_cast<int>((tiles + wave - 1) / wave))};
+  return {std::vector<int>(static_cast<std::size_t>(request.gpus), static_cast<int>(divided_up(tiles, wave)))};
 }
 
 void add_flagged_gather(Program& program, const Case& request, const Machine& machine) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "models/base/division.hpp"
 #include "models/base/input_error.hpp"
 #include "scenarios/expert_rows.hpp"
 #include "scenarios/families/operands.hpp"
@@ -63,7 +64,7 @@ LayerProgram::LayerProgram(const Case& request, const LayerWorkload& layer, std:
       tokens_(layer.tokens),
       hidden_(layer.hidden),
       intermediate_(layer.intermediate / gpus_),
-      padded_tokens_(fused ? (tokens_ + gpus_ - 1) / gpus_ * gpus_ : tokens_),
+      padded_tokens_(fused ? divided_up(tokens_, gpus_) * gpus_ : tokens_),
       layer_(layer_name(layers_per_iteration - 1)) {
   const std::int64_t own_rows = sequence_parallel_ ? tokens_ / gpus_ : padded_tokens_;
   const Memory exchanged = fused_ ? Memory::symmetric : Memory::local;

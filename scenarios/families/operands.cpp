@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "models/base/division.hpp"
 #include "models/base/input_error.hpp"
 #include "scenarios/family_rules.hpp"
 #include "scenarios/rank_rows.hpp"
@@ -94,7 +95,7 @@ std::optional<InputError> why_not_cut(const PairWorkload& pair, std::int64_t uni
 std::int64_t rows_of_busiest(const PairWorkload& pair, std::int64_t unit, const std::string& derivation) {
   if (const auto why = why_not_cut(pair, unit, derivation)) throw *why;
   const auto busiest = static_cast<std::int64_t>(std::ceil(static_cast<double>(pair.m) * pair.imbalance));
-  return (busiest + unit - 1) / unit * unit;
+  return divided_up(busiest, unit) * unit;
 }
 
 PairOperands::PairOperands(Program& program, const PairWorkload& pair, std::vector<std::int64_t> rows_of_rank,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "models/base/division.hpp"
 #include "models/machine/machine.hpp"
 #include "scenarios/schedule_choice.hpp"
 
@@ -26,7 +27,7 @@ struct Waves {
   std::int64_t tiles = 0;
   std::int64_t tiles_of_wave = 0;        ///< (SMs - SMs of the collective) x CTAs on an SM
   std::int64_t tiles_of_wave_alone = 0;  ///< SMs x CTAs on an SM
-  std::int64_t count() const { return (tiles + tiles_of_wave - 1) / tiles_of_wave; }
+  std::int64_t count() const { return divided_up(tiles, tiles_of_wave); }
 };
 /// How the tiles of the kernels that signal may be scheduled on this machine, the usual one first.
 std::vector<SignalingTiles> tile_schedulers(const Machine& machine);

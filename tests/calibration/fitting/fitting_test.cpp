@@ -363,6 +363,13 @@ TEST(CollectiveCurves, OfTwoWaysToLaunchAGraphTheShorterCounts) {
   for (std::size_t i = 2; i < 7; ++i) EXPECT_EQ(curves.at(0).points[i].alone_us, 18) << i;
 }
 
+TEST(CollectiveCurves, AKernelLastsNoLongerThanTheTimeLessTheGapBetweenGraphs) {
+  const auto curves =
+      build_curves({{by_default, 1024, 10, 6}, {by_default, 2048, 10, 9}}, {{by_default, 24, 4}}, {}, 3);
+  EXPECT_EQ(curves.at(0).points[0].kernel_us, 6);
+  EXPECT_EQ(curves.at(0).points[1].kernel_us, 7);
+}
+
 TEST(CollectiveCurves, TakeTheMedianOfWhatWasMeasuredOften) {
   const auto curves =
       build_curves({{by_default, 1024, 10}, {by_default, 1024, 11}, {by_default, 1024, 90}, {by_default, 2048, 20}},
