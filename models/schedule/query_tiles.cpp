@@ -4,6 +4,8 @@
 #include <functional>
 #include <set>
 
+#include "models/base/division.hpp"
+
 namespace weft {
 namespace {
 
@@ -27,7 +29,7 @@ QueryTile tile_of(const std::vector<AttentionPart>& parts, std::int64_t first, s
   for (std::size_t i = 0; i < parts.size(); ++i)
     if (parts[i].first_query <= first && end <= end_of(parts[i])) {
       tile.parts |= std::uint32_t{1} << i;
-      tile.key_tiles += static_cast<std::int32_t>((seen_keys(parts[i], end) + tile_keys - 1) / tile_keys);
+      tile.key_tiles += static_cast<std::int32_t>(divided_up(seen_keys(parts[i], end), tile_keys));
     }
   return tile;
 }
@@ -56,6 +58,7 @@ QueryTileSums sum_of_query_tiles(const std::vector<AttentionPart>& parts, std::i
   QueryTileSums sums;
   for_each_tile(parts, queries, tile_queries, tile_keys, [&](const QueryTile& tile) {
     const std::int64_t seen = tile.key_tiles;
+    if (seen == 0) return;
     sums.fewest = sums.tiles == 0 ? seen : std::min(sums.fewest, seen);
     sums.most = std::max(sums.most, seen);
     ++sums.tiles;

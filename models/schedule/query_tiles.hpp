@@ -22,7 +22,8 @@ struct QueryTile {
 std::vector<QueryTile> query_tiles(const std::vector<AttentionPart>& parts, std::int64_t queries, int tile_queries,
                                    int tile_keys);
 
-/// Those tiles together, and how many tiles of keys the one with fewest and the one with most sees.
+/// Those tiles that see any keys, together, and how many tiles of keys the one with fewest and the one with most sees.
+/// The others take next to no time, and would let what is shared out look as if it could be cut at will.
 struct QueryTileSums {
   std::int64_t tiles = 0, key_tiles = 0, fewest = 0, most = 0;
 };

@@ -50,11 +50,19 @@ TEST(QueryTiles, HoldEveryQueryOnce) {
 TEST(QueryTiles, AreSummedAsTheyAreCut) {
   const std::vector<AttentionPart> parts{
       {0, 700, 0, 30}, {350, 350, 30, 400, AttentionMask::causal}, {17, 400, 500, 129}};
-  std::int64_t key_tiles = 0;
-  for (const QueryTile& tile : tiles_of(parts, 1000)) key_tiles += tile.key_tiles;
+  std::int64_t key_tiles = 0, with_keys = 0;
+  std::int32_t fewest = 1000;
+  for (const QueryTile& tile : tiles_of(parts, 1000)) {
+    if (tile.key_tiles == 0) continue;
+    ++with_keys;
+    key_tiles += tile.key_tiles;
+    fewest = std::min(fewest, tile.key_tiles);
+  }
+  EXPECT_LT(with_keys, static_cast<std::int64_t>(tiles_of(parts, 1000).size())) << "those that see no keys";
   const QueryTileSums sums = sum_of_query_tiles(parts, 1000, tile_queries, tile_keys);
-  EXPECT_EQ(sums.tiles, static_cast<std::int64_t>(tiles_of(parts, 1000).size()));
+  EXPECT_EQ(sums.tiles, with_keys);
   EXPECT_EQ(sums.key_tiles, key_tiles);
+  EXPECT_EQ(sums.fewest, fewest);
 }
 
 }  // namespace query_tiles_test
