@@ -161,11 +161,14 @@ void MeasurementFileWriter::require_measured_so(Condition condition, bool in_tur
     if (of != Condition::sustained) return "after a pause";
     return with_others ? "in turn" : "alone under load";
   };
+  const Held* first = nullptr;  // in the file
   for (const auto& [request, held] : held_)
-    if (held.condition != condition || held.in_turn != in_turn)
-      throw InputError(path_ + ":" + std::to_string(held.line),
-                       std::string("expected a case measured ") + way(condition, in_turn) + ", got one measured " +
-                           way(held.condition, held.in_turn) + ": write to another file");
+    if ((held.condition != condition || held.in_turn != in_turn) && (first == nullptr || held.line < first->line))
+      first = &held;
+  if (first != nullptr)
+    throw InputError(path_ + ":" + std::to_string(first->line),
+                     std::string("expected a case measured ") + way(condition, in_turn) + ", got one measured " +
+                         way(first->condition, first->in_turn) + ": write to another file");
 }
 
 bool MeasurementFileWriter::holds(const scenarios::Case& request) const {

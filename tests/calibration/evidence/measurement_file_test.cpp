@@ -135,6 +135,11 @@ TEST_F(MeasurementFile, TakesMeasurementsOfOneKind) {
     Measurement under_load = taking(5);
     under_load.condition = Condition::sustained;
     file.add(gemm, under_load);
+    for (const std::string& id : {"a", "z"}) {  // on either side of it, by what they ask for
+      scenarios::Case later = other;
+      later.id = id;
+      file.add(later, under_load);
+    }
   }
   EXPECT_EQ(error(Condition::sustained, false), "");
   EXPECT_THAT(error(Condition::after_pause, false),
