@@ -122,16 +122,17 @@ KernelLaunch matrix_launch(const LaunchSite& site, std::int64_t k, DataType dtyp
   return launch;
 }
 
-/// The times of such work where each tile takes `timing`.
-void set_tile_times(TiledWork& work, const LaunchSite& site, std::int64_t k, const TileTiming& timing) {
+/// The times of such work where each tile takes `timing` and `ready_tiles` need no rows of peers.
+void set_tile_times(TiledWork& work, const LaunchSite& site, std::int64_t k, const TileTiming& timing,
+                    std::int64_t ready_tiles = every_tile) {
   const GemmKernel& kernel = site.cost.kernel;
   work.tile_us = timing.tile_us;
   work.start_us = timing.start_us;
   work.tail_us = site.machine.gemm.tile_spread * timing.tile_us;
   work.epilogue_us = timing.once_us - timing.start_us;
-  if (is_own_kernel(kernel))
-    work.last_wave =
-        share_of_last_wave(site.machine, kernel, last_wave_slices(kernel, k, work.tiles, work.ctas), timing.tile_us);
+  if (!is_own_kernel(kernel)) return;
+  const std::int64_t slices = last_wave_slices(kernel, k, work.tiles, work.ctas, ready_tiles);
+  work.last_wave = share_of_last_wave(site.machine, kernel, slices, timing.tile_us);
 }
 
 // --- Memory-bound kernels and attention ------------------------------------------------------------------------
@@ -277,14 +278,14 @@ std::vector<TileStores> stores_of(const Gemm& gemm, const TiledWork& work, const
   return std::ranges::all_of(all, stay) ? std::vector<TileStores>{} : all;
 }
 
-/// The bands of tile rows whose operands the kernel fetches, in the order of its tiles.
-std::vector<TileFetch> fetches_of(const Gemm& gemm, const LaunchSite& site) {
+/// The bands of rows that a kernel of so many CTAs fetches, in the order of its tiles.
+std::vector<TileFetch> fetches_of(const Gemm& gemm, int ctas, const LaunchSite& site) {
   std::vector<TileFetch> fetches;
   if (!ranks_meet(gemm)) return fetches;
   const auto blocks = row_blocks(gemm);
   const MatrixSize size = size_of_block(gemm, site.schedule.gpus);
   const TileGrid grid = tile_grid(site.cost.kernel, size);
-  const FetchOrder order = fetch_order(size, site.schedule.buffers[gemm.a.buffer].dtype, gemm.order, grid);
+  const FetchOrder order = fetch_order(size, site.schedule.buffers[gemm.a.buffer].dtype, gemm.order, grid, ctas);
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (!blocks[i].a_from) continue;
     Uses uses{{site.l2, 1.0}};
@@ -292,7 +293,7 @@ std::vector<TileFetch> fetches_of(const Gemm& gemm, const LaunchSite& site) {
     for (int band = 0; band < order.bands; ++band) {
       const double rows = std::min(order.band_rows, order.rows - band * order.band_rows);
       fetches.push_back({.first_tile = static_cast<std::int64_t>(i) * grid.tiles() +
-                                       band * band_rows(gemm.order, grid) * grid.columns,
+                                       band * order.band_rows / own_tile_m * grid.columns,
                          .bytes = rows * order.row_bytes,
                          .first_bytes = rows * std::min(order.chunk_bytes, order.row_bytes),
                          .share_after_last = order.chunks > 1 ? 1.0 / order.chunks : 0,
@@ -331,7 +332,7 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   work.uses = memory_uses(site, l2_bytes * tiles_with_traffic, slowdown_of_update(gemm, site));
   work.stores = stores_of(gemm, work, site);
   work.store_GBps = library.own_store_GBps;
-  work.fetches = fetches_of(gemm, site);
+  work.fetches = fetches_of(gemm, work.ctas, site);
   work.fetch_latency_us = library.own_fetch_latency_us;
   if (site.cost.signals) work.signal_us = library.own_signal_us;
   work.setup_us = gemm_setup_us(gemm, kernel, site.activity.is_root, site.schedule, site.machine);
@@ -344,7 +345,7 @@ Limit set_gemm_times(TiledWork& work, const Gemm& gemm, const LaunchSite& site) 
   const MatrixSize size = size_on_rank(gemm, site.activity.rank, site.schedule.gpus);
   TileTiming timing = site.tile->at(of_rank(site.clock_share, site));
   timing.tile_us /= kernel_efficiency(site.machine, gemm);
-  set_tile_times(work, site, size.k, timing);
+  set_tile_times(work, site, size.k, timing, ready_tiles(gemm, work.tiles));
   if (!runs_own_kernel(gemm)) work.tile_us += addend_us(work, site);
   const Limit limit = overlap_with_hbm(work, site);
   work.fetch_hold_us = library.own_fetch_hold * work.tile_us;

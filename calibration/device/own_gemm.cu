@@ -245,11 +245,12 @@ FetchedRows fetched(const Matrix& from, const Matrix& to, const OwnGemmWork& wor
                             arena)};
 }
 
-/// The tiles of a last wave that does not fill the CTAs; none of another scheduler's.
-CutTiles cut_of(const OwnGemmWork& work, const GemmKernel& kernel, int ctas, Arena& arena) {
+/// The tiles of a last wave that does not fill the CTAs; none of another scheduler's. `ready_tiles`: those whose rows
+/// do not come from peers.
+CutTiles cut_of(const OwnGemmWork& work, const GemmKernel& kernel, int ctas, std::int64_t ready_tiles, Arena& arena) {
   CutTiles cut{.first_tile = work.tiles};
   if (kernel.scheduler != TileScheduler::stream_k) return cut;
-  cut.slices = static_cast<int>(slices_of_last_wave(work.tiles, ctas, work.k_steps));
+  cut.slices = static_cast<int>(slices_of_last_wave(work.tiles, ctas, work.k_steps, ready_tiles));
   if (cut.slices == 1) return cut;
   const std::int64_t tiles = work.tiles % ctas;
   cut.first_tile -= tiles;
@@ -264,7 +265,7 @@ int ctas_of(const OwnGemmWork& work, const GemmKernel& kernel, int max_sms) {
   if (work.meeting.fetches) return ctas_for(kernel, std::numeric_limits<int>::max(), max_sms);
   if (kernel.scheduler != TileScheduler::stream_k) return ctas_for(kernel, work.tiles, max_sms);
   const int most = ctas_for(kernel, std::numeric_limits<int>::max(), max_sms);
-  return ctas_for(kernel, work.tiles * slices_of_last_wave(work.tiles, most, work.k_steps), max_sms);
+  return ctas_for(kernel, work.tiles * slices_of_last_wave(work.tiles, most, work.k_steps, work.tiles), max_sms);
 }
 
 }  // namespace
@@ -299,7 +300,9 @@ OwnGemm::OwnGemm(const MatrixSize& size, const std::vector<RowBlockMatrices>& bl
   }
   work_.block_of_rows = on_device(rows, arena);
   work_.blocks_of_rows = static_cast<int>(rows.size());
-  work_.cut = cut_of(work, kernel, ctas_, arena);
+  const auto is_there = [](const RowBlockMatrices& block) { return !block.a_from; };
+  const std::int64_t ready = std::ranges::find_if_not(blocks, is_there) - blocks.begin();
+  work_.cut = cut_of(work, kernel, ctas_, ready * work.grid.tiles(), arena);
   allow_shared_memory(with_ring(variant_of(kernel)));
 }
 

@@ -6,6 +6,7 @@
 
 #include "calibration/device/on_device.hpp"
 #include "calibration/device/require_hopper.hpp"
+#include "calibration/device/sms_of_gpu.hpp"
 #include "calibration/device/stored_rows.hpp"
 #include "models/schedule/layout.hpp"
 
@@ -126,7 +127,7 @@ OwnGemm plan_own_gemm(const Schedule& schedule, OperationId id, int rank, const 
           groups.waits.empty() && !ranks_meet(gemm) ? nullptr : static_cast<std::uint64_t*>(zeroed(16, arena)),
       .limit = signals.limit(id),
       .meeting = meeting_of(schedule, id, gemm, signals, arena),
-      .fetch = fetch_order(size, DataType::bf16, gemm.order, grid)};
+      .fetch = fetch_order(size, DataType::bf16, gemm.order, grid, gemm.max_sms > 0 ? gemm.max_sms : sms_of_gpu())};
   return OwnGemm(size, matrices.blocks, matrices.b, *gemm.kernel, gemm.max_sms, work, arena);
 }
 

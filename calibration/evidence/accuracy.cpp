@@ -18,6 +18,7 @@ namespace {
 constexpr std::string_view first_fills_by_kernels = "2026-11-24";  // UTC: when graphs of weft had no memsets any more
 constexpr std::string_view first_warm_up_on_one_stream = "2026-11-30";
 constexpr std::string_view first_quick_heads_of_64 = "2026-11-30T02:15";
+constexpr std::string_view first_even_fetches = "2026-11-30T05:20";
 constexpr std::string_view first_flagged_shards = "2026-11-28T18:30";
 
 /// What has no date is of today.
@@ -31,9 +32,16 @@ bool has_slow_heads(const MeasuredCase& one) {
   return attention != nullptr && attention->head_dim == 64 && is_before(first_quick_heads_of_64, one);
 }
 
+/// Gathers in one launch took up to a fifth longer until then: slices of the last tiles waited for CTAs that waited for
+/// rows, and rows came in uneven pieces.
+bool has_uneven_fetches(const MeasuredCase& one) {
+  const auto* hybrid = std::get_if<scenarios::Hybrid>(&one.request.schedule.family);
+  return hybrid != nullptr && hybrid->mover == scenarios::HybridMover::fetch && is_before(first_even_fetches, one);
+}
+
 /// Until then a gather's signaling copied its own rows first, and no barrier said that those of peers were there.
 bool is_of_another_program(const MeasuredCase& one) {
-  if (has_slow_heads(one)) return true;
+  if (has_slow_heads(one) || has_uneven_fetches(one)) return true;
   const scenarios::Case& request = one.request;
   return std::holds_alternative<scenarios::Signaling>(request.schedule.family) &&
          op_of(request.workload) == name_of(scenarios::PairOp::all_gather_gemm) && is_before(first_flagged_shards, one);

@@ -182,9 +182,10 @@ double kernel_efficiency(const Machine& machine, const GemmKernel& kernel) {
   return is_own_kernel(kernel) ? machine.gemm.own_efficiency : 1;
 }
 
-std::int64_t last_wave_slices(const GemmKernel& kernel, std::int64_t k, std::int64_t tiles, std::int64_t ctas) {
+std::int64_t last_wave_slices(const GemmKernel& kernel, std::int64_t k, std::int64_t tiles, std::int64_t ctas,
+                              std::int64_t ready_tiles) {
   if (kernel.scheduler != TileScheduler::stream_k || !is_own_kernel(kernel)) return 1;
-  return slices_of_last_wave(tiles, ctas, divided_up(k, kernel.tile_k));
+  return slices_of_last_wave(tiles, ctas, divided_up(k, kernel.tile_k), ready_tiles);
 }
 
 double share_of_last_wave(const Machine& machine, const GemmKernel& kernel, std::int64_t slices, double tile_us) {
@@ -195,9 +196,10 @@ double share_of_last_wave(const Machine& machine, const GemmKernel& kernel, std:
   return 1 / count + machine.gemm.own_slice_us * (1 + count * size_of_tile) / tile_us;
 }
 
-double lone_waves(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, const TileTiming& timing) {
+double lone_waves(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, const TileTiming& timing,
+                  std::int64_t ready_tiles) {
   const std::int64_t tiles = tile_count(size, kernel), ctas = persistent_ctas(machine.gpu, kernel);
-  const std::int64_t slices = last_wave_slices(kernel, size.k, tiles, ctas);
+  const std::int64_t slices = last_wave_slices(kernel, size.k, tiles, ctas, ready_tiles);
   const double last = tiles % ctas > 0 ? share_of_last_wave(machine, kernel, slices, timing.tile_us) : 0;
   return static_cast<double>(tiles / ctas) + last;
 }
@@ -224,14 +226,15 @@ double split_k_reduction_us(const Machine& machine, const MatrixSize& size, cons
   return machine.gemm.split_k_overhead_us + bytes / bytes_per_us(GBps);
 }
 
-double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype) {
-  return estimated_gemm_us(machine, size, kernel, tiles_of(machine, size, kernel, dtype, {}));
+double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
+                         std::int64_t ready_tiles) {
+  return estimated_gemm_us(machine, size, kernel, tiles_of(machine, size, kernel, dtype, {}), ready_tiles);
 }
 
 double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel,
-                         const TileOfWave& by_formula) {
+                         const TileOfWave& by_formula, std::int64_t ready_tiles) {
   const TileTiming timing = by_formula.at(1);
-  const double waves = lone_waves(machine, size, kernel, timing);
+  const double waves = lone_waves(machine, size, kernel, timing, ready_tiles);
   const double reset_us = waves > machine.gemm.dynamic_above_waves ? machine.gemm.root_counter_reset_us : 0;
   return reset_us + timing.once_us + waves * timing.tile_us + split_k_reduction_us(machine, size, kernel);
 }

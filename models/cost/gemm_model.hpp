@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "models/machine/machine.hpp"
+#include "models/schedule/own_kernels.hpp"
 
 namespace weft {
 
@@ -100,7 +101,7 @@ class TileOfWave {
 /// Those of a GEMM, which takes and draws so much more than the formula says.
 TileOfWave tiles_of(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
                     const GemmFactors& factors);
-/// Of the library's kernels for bf16 as such were measured (measured_factors()), of others by the formula.
+/// Corrected by measured_factors(), where the profile has any for such a kernel.
 TileOfWave tiles_of(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype);
 
 /// Rate of the GEMM's kernel over that of the library's, of the same tiles and at the same clock: below 1 for one that
@@ -108,14 +109,17 @@ TileOfWave tiles_of(const Machine& machine, const MatrixSize& size, const GemmKe
 double kernel_efficiency(const Machine& machine, const Gemm& gemm);
 double kernel_efficiency(const Machine& machine, const GemmKernel& kernel);
 
-/// Slices along k of each tile of a last wave that is not full: 1 but for stream_k kernels of ours.
-std::int64_t last_wave_slices(const GemmKernel& kernel, std::int64_t k, std::int64_t tiles, std::int64_t ctas);
+/// Slices along k of each tile of a last wave that is not full: 1 but for stream_k kernels of ours. `ready_tiles`: the
+/// first ones, whose rows do not come from peers.
+std::int64_t last_wave_slices(const GemmKernel& kernel, std::int64_t k, std::int64_t tiles, std::int64_t ctas,
+                              std::int64_t ready_tiles = every_tile);
 
 /// How long such a wave takes, in tiles of `tile_us`.
 double share_of_last_wave(const Machine& machine, const GemmKernel& kernel, std::int64_t slices, double tile_us);
 
-/// Of the GEMM alone, in the time of a tile.
-double lone_waves(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, const TileTiming& timing);
+/// Of the GEMM alone, in the time of a tile. `ready_tiles`: as for last_wave_slices().
+double lone_waves(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, const TileTiming& timing,
+                  std::int64_t ready_tiles = every_tile);
 
 /// Energy of the tensor cores and of operands from the L2 over that of the library's kernel of the same tile, for bf16.
 double kernel_energy(const Machine& machine, const GemmKernel& kernel, DataType dtype);
@@ -134,11 +138,11 @@ double counter_fill_us(const Machine& machine, const Schedule& schedule);
 double split_k_reduction_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel);
 
 /// Time of the whole GEMM on an otherwise idle GPU by the formula alone: waves x tile time. For choosing kernels, not
-/// for predictions.
+/// for predictions. `ready_tiles`: as for last_wave_slices().
 double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel,
-                         DataType dtype = DataType::bf16);
+                         DataType dtype = DataType::bf16, std::int64_t ready_tiles = every_tile);
 /// Of one whose tiles are known.
 double estimated_gemm_us(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel,
-                         const TileOfWave& by_formula);
+                         const TileOfWave& by_formula, std::int64_t ready_tiles = every_tile);
 
 }  // namespace weft

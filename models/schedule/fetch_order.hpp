@@ -10,30 +10,41 @@
 
 namespace weft {
 
-/// Band after band of tile rows, as tiles run, and of a band chunk after chunk of all its rows: a tile multiplies what
-/// has come of its rows while the rest comes. All bands and chunks but the last ones are alike.
+/// Band after band of rows, as tiles run, and of a band chunk after chunk of all its rows: a tile multiplies what has
+/// come of its rows while the rest comes. All bands and chunks but the last ones are alike.
 struct FetchOrder {
   int rows = 0, row_bytes = 0;  ///< of a block of rows
   int band_rows = 1, bands = 0;
   int chunk_steps = 1, chunk_bytes = 0, chunks = 0;  ///< of a row; as much as so many steps along k read
+  int unit_bytes = 0;                                ///< of a row, which a CTA copies at a time
 };
 
-/// Of the blocks of `size` of a GEMM. A chunk of a band has at least 2 MiB, where the band has so much, which is 2 KiB
-/// of each of its rows: pieces of 1 KiB come at a lower rate, and launches whose links bind took up to 1.4 times as
-/// long with them; with 4 MiB they are alike (64 gathers on 2 and on 4 H200s).
-constexpr FetchOrder fetch_order(const MatrixSize& size, DataType dtype, const TileOrder& order, const TileGrid& grid) {
+/// Of a row, what one copy brings at most.
+inline constexpr int largest_fetch_unit = 2048;
+
+/// Of the blocks of `size` of a GEMM whose tiles run on `ctas` at a time: those of a band run together, since a tile
+/// that stood behind another band's rows would hold its CTA until they have come. Rows are cut evenly: a CTA has as
+/// many bytes under way whatever its units have, but short ones at the end of each row would take as long as whole
+/// ones. A chunk of a band has about 2 MiB, where the band has so much: tiles ask less often what has come.
+constexpr FetchOrder fetch_order(const MatrixSize& size, DataType dtype, const TileOrder& order, const TileGrid& grid,
+                                 int ctas) {
   const auto element_bytes = static_cast<int>(bytes_of(dtype));
-  const int step_bytes = own_tile_k * element_bytes, bytes_at_once = 512;  // a warp's lanes load 16 bytes each
-  constexpr int least_bytes = 2 << 20;
-  const auto up_to_multiple = [](int value, int of) { return (value + of - 1) / of * of; };
+  const int step_bytes = own_tile_k * element_bytes;
+  constexpr int usual_bytes = 2 << 20;
+  const auto divided_up = [](int a, int b) { return (a + b - 1) / b; };
   FetchOrder fetch{.rows = static_cast<int>(size.m), .row_bytes = static_cast<int>(size.k) * element_bytes};
-  const auto rows = static_cast<int>(band_rows(order, grid));
+  const auto rows_at_once = static_cast<int>(band_rows(order, grid));
+  const int bands_of_wave = ctas / (rows_at_once * static_cast<int>(grid.columns));
+  const int rows = std::min(rows_at_once * std::max(1, bands_of_wave), static_cast<int>(grid.rows));
   fetch.band_rows = rows * own_tile_m;
-  fetch.bands = (static_cast<int>(grid.rows) + rows - 1) / rows;
-  fetch.chunk_bytes = up_to_multiple(
-      std::min(fetch.row_bytes, up_to_multiple(least_bytes, fetch.band_rows) / fetch.band_rows), bytes_at_once);
-  fetch.chunk_steps = fetch.chunk_bytes / step_bytes;
-  fetch.chunks = up_to_multiple(fetch.row_bytes, fetch.chunk_bytes) / fetch.chunk_bytes;
+  fetch.bands = divided_up(static_cast<int>(grid.rows), rows);
+  const int units_of_row = divided_up(fetch.row_bytes, largest_fetch_unit);
+  const int steps_of_unit = divided_up(divided_up(fetch.row_bytes, units_of_row), step_bytes);
+  fetch.unit_bytes = steps_of_unit * step_bytes;
+  const int units_of_chunk = std::clamp(usual_bytes / (fetch.band_rows * fetch.unit_bytes), 1, units_of_row);
+  fetch.chunk_steps = units_of_chunk * steps_of_unit;
+  fetch.chunk_bytes = units_of_chunk * fetch.unit_bytes;
+  fetch.chunks = divided_up(fetch.row_bytes, fetch.chunk_bytes);
   return fetch;
 }
 

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
+#include <limits>
+#include <vector>
 
 #include "models/schedule/schedule.hpp"
 
@@ -55,13 +58,27 @@ inline bool counts_its_ctas(const Work& work) {
                      Delay> auto&) { return false; });
 }
 
+/// Of a GEMM that fetches no rows: it has less.
+inline constexpr std::int64_t every_tile = std::numeric_limits<std::int64_t>::max();
+
+/// The CTAs that may share out the tiles of a last wave which does not fill them, where the rows of those after the
+/// first `ready_tiles` come from peers. In the only whole wave, CTAs whose tile waits for its rows are late: where the
+/// others are enough for the tiles that are left, they compute them alone.
+constexpr std::int64_t ctas_of_last_wave(std::int64_t tiles, std::int64_t ctas, std::int64_t ready_tiles) {
+  const bool some_are_late = tiles / ctas == 1 && ready_tiles < ctas;
+  return some_are_late && ready_tiles >= tiles % ctas ? std::max<std::int64_t>(ready_tiles, 1) : ctas;
+}
+
 /// Into how many slices along k a stream_k kernel of ours cuts the tiles of the last wave, each for a CTA of its own:
 /// as many as find a CTA, while the tensor cores have longer to do with a slice than its sums take through the L2.
-constexpr std::int64_t slices_of_last_wave(std::int64_t tiles, std::int64_t ctas, std::int64_t k_steps) {
+/// `ready_tiles`: the first ones, whose rows do not come from peers.
+constexpr std::int64_t slices_of_last_wave(std::int64_t tiles, std::int64_t ctas, std::int64_t k_steps,
+                                           std::int64_t ready_tiles = every_tile) {
   constexpr std::int64_t most_slices = 4, least_steps = 8;
   const std::int64_t left = tiles % ctas;
   if (left == 0) return 1;
-  return std::clamp<std::int64_t>(std::min(ctas / left, k_steps / least_steps), 1, most_slices);
+  return std::clamp<std::int64_t>(std::min(ctas_of_last_wave(tiles, ctas, ready_tiles) / left, k_steps / least_steps),
+                                  1, most_slices);
 }
 
 /// A wave is several tiles wide and high, so that it shares operands; even, for clusters of two.
@@ -86,6 +103,14 @@ inline bool runs_own_kernel(const Gemm& gemm) {
 inline bool fetches_rows(const Gemm& gemm) {
   return gemm.a_from ||
          std::ranges::any_of(gemm.earlier, [](const RowBlock& block) { return block.a_from.has_value(); });
+}
+
+/// Of the GEMM's `tiles`, in equal blocks of rows, those before the first one whose rows its launch copies.
+inline std::int64_t ready_tiles(const Gemm& gemm, std::int64_t tiles) {
+  if (!fetches_rows(gemm)) return every_tile;
+  const std::vector<RowBlock> blocks = row_blocks(gemm);
+  const auto is_fetched = [](const RowBlock& block) { return block.a_from.has_value(); };
+  return tiles / std::ssize(blocks) * (std::ranges::find_if(blocks, is_fetched) - blocks.begin());
 }
 
 /// Whether a GEMM of ours that stores tiles on peers puts little on the links at a time, so that the loads of its next

@@ -31,10 +31,15 @@ double estimated_launch_us(const PairWorkload& pair, const Hybrid& hybrid, int g
   const double GBps = own_GBps > 0 ? own_GBps : busiest_link(machine.fabric, CollectiveAlgorithm::direct, gpus).GBps;
   const double links_us = bytes_on_links(pair, gpus, rows) / bytes_per_us(GBps);
   const MatrixSize size{rows, pair.n, pair.k}, block{rows / gpus / hybrid.count, pair.n, pair.k};
-  const int parts_of_tile = fetches ? fetch_order(block, pair.dtype, own_order, tile_grid(kernel, block)).chunks : 1;
-  const double held_us = fetches ? gemm.own_fetch_hold * links_us : 0;
-  return std::max(estimated_gemm_us(machine, size, kernel, pair.dtype) + held_us,
-                  links_us + time_tile(machine, size, kernel, pair.dtype).tile_us / parts_of_tile);
+  const TileGrid tiles = tile_grid(kernel, block);
+  const double tile_us = time_tile(machine, size, kernel, pair.dtype).tile_us;
+  if (!fetches) return std::max(estimated_gemm_us(machine, size, kernel, pair.dtype), links_us + tile_us);
+  const auto ctas = static_cast<int>(hybrid.gemm_sms > 0 ? hybrid.gemm_sms : persistent_ctas(machine.gpu, kernel));
+  const FetchOrder fetch = fetch_order(block, pair.dtype, own_order, tiles, ctas);
+  const double first_chunk_us = static_cast<double>(fetch.band_rows) * fetch.chunk_bytes / bytes_per_us(GBps);
+  return std::max({estimated_gemm_us(machine, size, kernel, pair.dtype, tiles.tiles() * hybrid.count) +
+                       gemm.own_fetch_hold * links_us,
+                   links_us + tile_us / fetch.chunks, gemm.own_fetch_latency_us + first_chunk_us + tile_us});
 }
 
 GemmKernel tiles_of_launch(const PairWorkload& pair, const Hybrid& hybrid, int gpus, std::int64_t rows,

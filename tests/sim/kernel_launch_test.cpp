@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "models/base/input_error.hpp"
+#include "models/schedule/fetch_order.hpp"
 #include "models/schedule/layout.hpp"
 #include "models/schedule/own_kernels.hpp"
 #include "tests/models/error_of.hpp"
@@ -197,7 +198,8 @@ TEST(KernelLaunch, OfAGemmThatFetchesBringsEachRowOnceBandAfterBand) {
   Launched one(2, both);
   const TiledWork work = gemm_launch(both, one.site()).work;
   const TileGrid grid = tile_grid(*both.kernel, {rows, columns, depth});
-  const std::int64_t band = band_rows(both.order, grid);
+  const FetchOrder order = fetch_order({rows, columns, depth}, DataType::bf16, both.order, grid, work.ctas);
+  const std::int64_t band = order.band_rows / own_tile_m;
   ASSERT_EQ(work.fetches.size(), static_cast<std::size_t>((grid.rows + band - 1) / band));
   double bytes = 0;
   for (std::size_t i = 0; i < work.fetches.size(); ++i) {

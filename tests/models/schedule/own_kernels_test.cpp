@@ -25,6 +25,19 @@ TEST(SlicesOfLastWave, HaveEightStepsAndAreFourAtMost) {
   EXPECT_EQ(slices_of_last_wave(1, ctas, 15), 1);
 }
 
+// Of 192 tiles 132 run at once, of which 36 wait for rows of a peer: the others compute the 60 that are left.
+TEST(SlicesOfLastWave, FindNoCtaThatWaitsForRows) {
+  EXPECT_EQ(slices_of_last_wave(192, ctas, many_steps), 2);
+  EXPECT_EQ(slices_of_last_wave(192, ctas, many_steps, 96), 1);
+  EXPECT_EQ(slices_of_last_wave(160, ctas, many_steps), 4);
+  EXPECT_EQ(slices_of_last_wave(160, ctas, many_steps, 80), 2);
+}
+
+TEST(SlicesOfLastWave, AreForAllWhereTooFewHaveTheirRows) {
+  EXPECT_EQ(slices_of_last_wave(160, ctas, many_steps, 20), 4);
+  EXPECT_EQ(slices_of_last_wave(2 * ctas + 28, ctas, many_steps, 80), 4);
+}
+
 // With clusters of two, a slice is a whole cluster's.
 TEST(SlicesOfLastWave, FitClustersOfTwo) {
   for (std::int64_t tiles = 2; tiles < 3 * ctas; tiles += 2)
