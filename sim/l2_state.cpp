@@ -64,8 +64,8 @@ Range range_of(const Slice& slice, const Schedule& schedule) {
 /// Few have more.
 using Slices = boost::container::small_vector<Slice, 4>;
 
-/// Slices in the GPU's own memory that the operation reads or writes, each once; what a GEMM adds to comes from memory
-/// and goes back to it.
+/// Slices that the operation reads or writes, on whatever GPU they lie, each once; what a GEMM adds to comes from
+/// memory and goes back to it.
 Slices slices_of(const Schedule& schedule, const Operation& operation) {
   return match(
       operation.work,

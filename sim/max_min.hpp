@@ -30,7 +30,7 @@ inline constexpr double more_than_enough = 1e6;
 
 struct Use {
   int resource = 0;
-  double per_unit = 1;  ///< a_rf > 0
+  double per_unit = 1;  ///< a_rf; 0: occupies the resource and takes nothing of it
   bool operator==(const Use&) const = default;
 };
 

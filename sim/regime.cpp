@@ -16,7 +16,7 @@ bool holds_ranks_together(const Work& work) {
       });
 }
 
-/// Ranks that neither meet at barriers nor in collectives.
+/// Ranks that neither meet, at barriers, in collectives or in GEMMs, nor wait for each other's counters.
 bool ranks_drift(const Schedule& schedule) {
   return std::none_of(schedule.operations.begin(), schedule.operations.end(),
                       [](const Operation& operation) { return holds_ranks_together(operation.work); });

@@ -59,8 +59,9 @@ CopyRoute SimulatedMachine::copy_route(int rank, const Copy& copy) const {
 Uses SimulatedMachine::copy_uses(const CopyRoute& route, int rank, OperationId id) {
   Uses uses;
   if (route.source == route.destination) {
-    if (const double hbm_bytes = costs_[id].traffic.hbm_bytes; hbm_bytes > 0)
-      uses.push_back({gpus_[route.source]->hbm, hbm_bytes / route.bytes});
+    // Traffic is known of the rank that has most rows: of its bytes, which are read and written, each has this share.
+    if (const MemoryTraffic& traffic = costs_[id].traffic; traffic.hbm_bytes > 0)
+      uses.push_back({gpus_[route.source]->hbm, traffic.hbm_bytes / (traffic.touched_bytes / 2)});
   } else {
     uses = links_.copy_uses(route.source, route.destination, rank);
     const double longer = machine_.copy_engines.rate_of_push_GBps() / route.GBps;  // a pull's requests take the rest

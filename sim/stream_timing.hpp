@@ -9,8 +9,7 @@ namespace weft::sim {
 
 StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const Mechanisms& mechanisms);
 
-/// Or exchanges of our own in which each pair of ranks has rows of its own number: graphs with them repeat as far apart
-/// (distributed attention and uneven pairs in turn on H200s, layers-2026-11-28 and uneven-2026-11-28).
+/// Those of NCCL; exchanges of our own are launched as kernels are.
 bool has_library_collectives(const Schedule& schedule);
 
 }  // namespace weft::sim

@@ -41,16 +41,17 @@ struct TileFetch {
 struct TiledWork {
   TileScheduler scheduler = TileScheduler::grid;
   std::int64_t tiles = 1;
-  int ctas = 1;               ///< of the launched grid; not read with TileScheduler::grid, which has one for each tile
-  double tile_us = 0;         ///< of one tile on one CTA with nobody beside
-  double bytes_per_tile = 1;  ///< the unit in which a cohort's progress flows; > 0
-  Uses uses;                  ///< per byte of bytes_per_tile
-  double last_wave = 0;       ///< of stream_k, in tiles; 0: as many CTAs as there are share its tiles evenly
-  double setup_us = 0;        ///< before the CTAs are launched
-  double start_us = 0;        ///< before a CTA computes its first tile
-  double tail_us = 0;         ///< the last CTA of a wave ends this much after the mean
-  double signal_us = 0;       ///< from the last tile of a group that tells of its end until that is known
-  double epilogue_us = 0;     ///< from the last tile to the kernel's end
+  int ctas =
+      1;  ///< of the launched grid; with TileScheduler::grid, which has one for each tile, as many as run at once
+  double tile_us = 0;                   ///< of one tile on one CTA with nobody beside
+  double bytes_per_tile = 1;            ///< the unit in which a cohort's progress flows; > 0
+  Uses uses;                            ///< per byte of bytes_per_tile
+  double last_wave = 0;                 ///< of stream_k, in tiles; 0: as many CTAs as there are share its tiles evenly
+  double setup_us = 0;                  ///< before the CTAs are launched
+  double start_us = 0;                  ///< before a CTA computes its first tile
+  double tail_us = 0;                   ///< the last CTA of a wave ends this much after the mean
+  double signal_us = 0;                 ///< from the last tile of a group that tells of its end until that is known
+  double epilogue_us = 0;               ///< from the last tile to the kernel's end
   std::vector<TileStores> stores = {};  ///< of all tiles; empty: all stay
   double store_GBps = 0;                ///< of all CTAs and copies together; 0: what stores use limits them
   std::vector<TileFetch> fetches = {};  ///< one after the other, in the order of their tiles

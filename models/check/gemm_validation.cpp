@@ -83,6 +83,8 @@ void check_tile_groups(const Check& here, const Gemm& gemm, const MatrixSize& si
 void check_sums(const Check& here, const RowBlock& block, const MatrixSize& size) {
   if (!block.addend) return;
   here.slice_of_each_rank("addend", *block.addend);
+  here.require(block.addend->place == 0, "addend",
+               [&] { return "rows of the own rank, got place " + text(block.addend->place); });
   if (*block.addend == block.c) return;
   here.require(here.is_row_major(*block.addend) && here.is_row_major(block.c), "addend",
                [] { return "row-major buffers where it is not c itself"; });

@@ -232,6 +232,7 @@ void check(const Check& here, const MemoryBound& work) {
       break;
     }
     case MemoryKernel::quantize:
+    case MemoryKernel::rotary:
       here.same_shape("writes", read, write);
       break;
     case MemoryKernel::top_k:
@@ -258,7 +259,6 @@ void check(const Check& here, const MemoryBound& work) {
       check_norm(here, work);
       break;
     case MemoryKernel::fill:
-    case MemoryKernel::rotary:
       break;
   }
 }

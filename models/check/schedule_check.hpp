@@ -18,7 +18,7 @@ inline constexpr std::int64_t max_buffers = 1'000'000;
 inline constexpr std::int64_t max_streams = 4096;
 inline constexpr std::int64_t max_counters = 100'000;
 inline constexpr std::int64_t max_groups = 1 << 14;  ///< of one GEMM, and its signals and waits
-inline constexpr std::int64_t max_parts = 1 << 21;   ///< operations and tile groups on all GPUs
+inline constexpr std::int64_t max_parts = 1 << 21;   ///< operations, tile groups, counters, … on all GPUs
 inline constexpr std::size_t max_name = 256;         ///< bytes
 
 /// What one signal adds: the sums over all of a schedule stay far from overflow.

@@ -72,10 +72,14 @@ void check_amounts(const Check& top) {
   top.at_most("buffers", schedule.buffers.size(), max_buffers);
   top.at_most("streams", schedule.streams.size(), max_streams);
   top.at_most("counters", schedule.counters.size(), max_counters);
-  std::int64_t parts = 0;
-  for (const Operation& operation : schedule.operations) parts += 1 + tile_groups(operation.work).count;
+  std::int64_t parts = std::ssize(schedule.counters);
+  for (const Operation& operation : schedule.operations) {
+    const TileGroups groups = tile_groups(operation.work);
+    parts += 1 + groups.count + std::ssize(groups.signals) + std::ssize(groups.waits);
+  }
   top.require(parts * schedule.gpus <= max_parts, "operations", [&] {
-    return "at most " + text(max_parts) + " operations and tile groups on all GPUs together, got " +
+    return "at most " + text(max_parts) +
+           " operations, tile groups, counters and what tiles do with these, on all GPUs together, got " +
            text(parts * schedule.gpus);
   });
 }

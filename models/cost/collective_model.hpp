@@ -20,8 +20,9 @@ struct CollectiveTiming {
 
 /// `bytes` as nccl-tests counts them: the full buffer (all_gather: its output, reduce_scatter: its input, all_to_all:
 /// one rank's whole send buffer). Between measured sizes the time is linear in bytes; below the smallest it
-/// falls as that of another number of GPUs which was measured there, and else stays; above the largest it goes on at
-/// the rate of the last two points. Between measured GPU counts and CTA limits it is linear in those.
+/// falls as that of another number of GPUs which was measured there, and else stays; above the largest it goes on
+/// along the line through its first and last point: the last two may be near. Between measured GPU counts and CTA
+/// limits it is linear in those.
 ///
 /// A profile with `collective_protocols` answers GPU counts without a curve by library_time(); below a curve's smallest
 /// size too, scaled to meet the curve there; and fewer CTAs than any of its curves has move at most their channels'

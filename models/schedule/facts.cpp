@@ -15,7 +15,9 @@ bool any_on_peer(std::initializer_list<const Slice*> slices) {
   return std::any_of(slices.begin(), slices.end(), [](const Slice* slice) { return slice->place != 0; });
 }
 
-bool is_on_peer(const RowBlock& block) { return block.c.place != 0 || (block.a_from && block.a_from->place != 0); }
+bool is_on_peer(const RowBlock& block) {
+  return any_on_peer({&block.a, &block.c}) || any_on_peer(block.replicas) || (block.a_from && block.a_from->place != 0);
+}
 
 struct FactsOf {
   Facts operator()(const Gemm& gemm) const {
@@ -24,7 +26,8 @@ struct FactsOf {
     return {.kind = "gemm",
             .role = Role::matrix,
             .crosses_ranks = signals_peer || ranks_meet(gemm) || any_on_peer({&gemm.a, &gemm.b, &gemm.c}) ||
-                             std::ranges::any_of(gemm.earlier, is_on_peer) || (gemm.a_from && gemm.a_from->place != 0),
+                             any_on_peer(gemm.replicas) || std::ranges::any_of(gemm.earlier, is_on_peer) ||
+                             (gemm.a_from && gemm.a_from->place != 0),
             .differs_by_rank = differ_by_rank(gemm.a.rows),
             .meetings = static_cast<int>(gemm.meets)};
   }

@@ -5,18 +5,12 @@
 #include <utility>
 #include <vector>
 
+#include "models/base/input_error.hpp"
 #include "models/schedule/facts.hpp"
 #include "models/schedule/transports.hpp"
 
 namespace weft::scenarios::families {
 namespace {
-
-bool is_collective(const Work& work) {
-  return match(
-      work, [](const OneOf<Collective, GroupedExchange> auto&) { return true; },
-      [](const OneOf<Gemm, GroupedGemm, AllReduceNorm, Copy, MemoryBound, Attention, PartialAttention, Signal, Wait,
-                     Barrier, Delay> auto&) { return false; });
-}
 
 Work over(Collectives choice, const Work& work) {
   return match(
@@ -76,16 +70,30 @@ class Remaining {
   std::vector<Operation> operations_;
 };
 
+/// Of a norm that is fused with a collective nothing would be left to time.
+void require_no_fused_norm(const Work& work) {
+  match(
+      work,
+      [](const AllReduceNorm&) {
+        throw InputError("schedule.collectives", "expected collectives, with which the norm is fused, got none");
+      },
+      [](const OneOf<Gemm, GroupedGemm, Collective, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention,
+                     Signal, Wait, Barrier, Delay> auto&) {});
+}
+
 Schedule without_collectives(Schedule schedule) {
   Remaining remaining(schedule);
   for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
     Operation& operation = schedule.operations[id];
-    if (is_collective(operation.work))
+    require_no_fused_norm(operation.work);
+    if (facts(operation.work).is_collective)
       remaining.leave_out(id, operation);
     else
       remaining.keep(id, std::move(operation));
   }
   schedule.operations = std::move(remaining).operations();
+  if (schedule.operations.empty())
+    throw InputError("schedule.collectives", "expected collectives in a workload that is nothing else, got none");
   schedule.meaning.reset();
   return schedule;
 }

@@ -1,8 +1,7 @@
 // transformer_layer on one stream, and with overlap inside of its pairs of a GEMM and a collective.
 //
-//   serial      qkv | rotary | attention | o | all_reduce | add + norm | gate_up | swiglu | down | all_reduce | add +
-//   norm overlapped  qkv | rotary | attention | [ o and its all_reduce ] | add + norm | gate_up | swiglu | [ down and …
-//   ] | …
+//   serial      qkv | rotary | attention | o | all_reduce | add + norm | gate_up | swiglu | down | all_reduce | …
+//   overlapped  qkv | rotary | attention | [ o and its all_reduce ] | add + norm | gate_up | swiglu | [ down and … ]
 //
 // Sequence-parallel, each all_reduce | add + norm becomes reduce_scatter | add + norm on the own rows | all_gather; the
 // all_gather then forms a pair with the GEMM behind it. Other streams fork where a pair begins, and are joined where it

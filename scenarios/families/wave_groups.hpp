@@ -20,7 +20,7 @@ enum class TileColumns { whole, ragged };
 /// Whether a static_persistent kernel may give way to a stream_k one.
 enum class LastWave { whole, may_be_cut };
 
-/// A GEMM with a kernel of its own, one CTA a tile.
+/// The waves of a GEMM with a kernel of its own.
 struct Waves {
   GemmKernel kernel;
   double wave_us = 0;

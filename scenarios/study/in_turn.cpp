@@ -9,6 +9,7 @@
 #include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
 #include "models/cost/late_kernels.hpp"
+#include "models/execution/execution_error.hpp"
 #include "models/schedule/facts.hpp"
 #include "scenarios/case_json.hpp"
 #include "scenarios/study/parallel.hpp"
@@ -28,12 +29,22 @@ struct Turns {
   std::vector<Schedule> schedules;  ///< of each
 };
 
-/// Those that say by themselves why they cannot be simulated.
+/// Whether it can be done. Otherwise it says by itself why not, when it is asked for.
+template <class Do>
+bool succeeds(const Do& do_it) {
+  try {
+    do_it();
+    return true;
+  } catch (const InputError&) {
+  } catch (const ExecutionError&) {
+  }
+  return false;
+}
+
+/// Those that cannot be simulated.
 void drop_those_that_fail(Turns& turns, const Machine& machine, const MixClock& clock_of_mix_MHz) {
   for (std::size_t i = turns.cases.size(); i-- > 0;) {
-    try {
-      clock_of_mix_MHz({turns.schedules[i]}, machine);
-    } catch (const InputError&) {
+    if (!succeeds([&] { clock_of_mix_MHz({turns.schedules[i]}, machine); })) {
       turns.cases.erase(turns.cases.begin() + static_cast<std::ptrdiff_t>(i));
       turns.schedules.erase(turns.schedules.begin() + static_cast<std::ptrdiff_t>(i));
     }
@@ -42,14 +53,12 @@ void drop_those_that_fail(Turns& turns, const Machine& machine, const MixClock& 
 
 /// Of the cases that are left.
 double clock_of_MHz(Turns& turns, const Machine& machine, const MixClock& clock_of_mix_MHz) {
-  try {
-    return clock_of_mix_MHz(turns.schedules, machine);
-  } catch (const InputError&) {
-    const std::size_t before = turns.cases.size();
-    drop_those_that_fail(turns, machine, clock_of_mix_MHz);
-    if (turns.cases.size() == before) throw;
-    return turns.cases.empty() ? 0 : clock_of_mix_MHz(turns.schedules, machine);
-  }
+  double clock_MHz = 0;
+  const auto find_clock = [&] { clock_MHz = clock_of_mix_MHz(turns.schedules, machine); };
+  if (succeeds(find_clock)) return clock_MHz;
+  drop_those_that_fail(turns, machine, clock_of_mix_MHz);
+  if (!turns.cases.empty()) find_clock();
+  return clock_MHz;
 }
 
 /// The kernels of the process in which an implementation's schedules take turns.
@@ -66,14 +75,13 @@ std::vector<Case> in_turn(std::vector<Case> mix, const Machine& machine, Executo
                           const MixClock& clock_of_mix_MHz) {
   Turns turns;
   for (Case& one : mix) {
-    try {
+    succeeds([&] {
       require_gpus(one.gpus, machine);
       Closed closed = close_case(one, machine, executor);
       one = std::move(closed.request);
       turns.schedules.push_back(std::move(closed.schedule));
       turns.cases.push_back(&one);
-    } catch (const InputError&) {
-    }
+    });
   }
   if (turns.cases.empty()) return mix;
   const bool library_on_branch = std::ranges::any_of(turns.schedules, has_library_on_branch);

@@ -318,8 +318,11 @@ std::string userbuffers_of(const ScheduleChoice& choice) {
            "\n  cga_size: 2\n  num_splits: " + std::to_string(chunks->chunks) + "\n  set_sm_margin: 1\n";
   if (std::holds_alternative<AsyncTp>(choice.family)) return ring;
   const auto* hybrid = std::get_if<Hybrid>(&choice.family);
-  if (hybrid == nullptr || hybrid->pieces != HybridPieces::shards) return "";
-  return hybrid->mover != HybridMover::nccl && hybrid->mover != HybridMover::store ? ring : "";
+  if (hybrid == nullptr || hybrid->pieces != HybridPieces::shards || hybrid->trigger != HybridTrigger::kernel_end)
+    return "";
+  const bool is_copied = hybrid->mover == HybridMover::pull || hybrid->mover == HybridMover::push ||
+                         hybrid->mover == HybridMover::peer_kernel;
+  return is_copied && hybrid->sums != HybridSums::in_gemm ? ring : "";
 }
 
 void add_transformer_engine(const Exploration& exploration, const Scenario& scenario, const Machine& machine,

@@ -33,7 +33,6 @@ TEST(GemmValidation, what_is_added_has_the_shape_of_c) {
     return complaint(async_tp(), [&](Schedule& s) {
       Gemm& gemm = work<Gemm>(s, "gemm_1");
       gemm.addend = gemm.c;
-      gemm.addend->place = 1;
       s.buffers[static_cast<std::size_t>(gemm.c.buffer)].memory = Memory::symmetric;
       change(gemm);
     });
@@ -41,6 +40,7 @@ TEST(GemmValidation, what_is_added_has_the_shape_of_c) {
   const auto says = [](const std::string& text) { return testing::HasSubstr(".gemm." + text); };
   EXPECT_EQ(complaint_about([](Gemm&) {}), "");
   EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.addend->columns /= 2; }), says("addend: expected "));
+  EXPECT_THAT(complaint_about([](Gemm& gemm) { gemm.addend->place = 1; }), says("addend: expected rows of the own"));
   EXPECT_THAT(complaint_about([](Gemm& gemm) {
                 gemm.kernel = GemmKernel{};
                 gemm.waits = {{.counter = 0, .for_addend = true}};

@@ -142,6 +142,18 @@ TEST(Validation, a_norm_writes_the_matrix_that_it_reads) {
   EXPECT_NE(norm_after(layout.rows + 1, layout.columns).find("of the layout that is read, got"), std::string::npos);
 }
 
+TEST(Validation, rotary_writes_as_much_as_it_reads) {
+  const auto rotary_to = [](std::int64_t rows) {
+    return complaint(two_copies_on_two_streams(), [&](Schedule& s) {
+      s.buffers = {{.name = "from", .rows = 2, .columns = 8}, {.name = "to", .rows = rows, .columns = 8}};
+      const Slice from{0, 0, RowRange{0, 2}, 0, 8}, to{1, 0, RowRange{0, rows}, 0, 8};
+      s.operations = {{"rotary", 0, {}, MemoryBound{MemoryKernel::rotary, {from}, {to}}}};
+    });
+  };
+  EXPECT_EQ(rotary_to(2), "");
+  EXPECT_NE(rotary_to(5).find("memory_bound.writes: expected"), std::string::npos) << rotary_to(5);
+}
+
 TEST(Validation, storage_must_fit_its_layout) {
   EXPECT_EQ(complaint(flash_overlap(), [](Schedule& s) { s.buffers[3].rows = 1024; }),
             "buffers[3].rows: expected storage of 512 x 64 for this layout, got 1024 x 64");
@@ -339,11 +351,20 @@ TEST(Validation, amounts_have_a_limit) {
   EXPECT_EQ(error_with([](Schedule& s) { s.streams.resize(4097); }), "streams: expected at most 4096, got 4097");
   EXPECT_EQ(error_with([](Schedule& s) { s.counters.resize(100'001); }),
             "counters: expected at most 100000, got 100001");
-  EXPECT_EQ(error_with([](Schedule& s) {
-              s.gpus = 1024;
-              s.operations.resize(2049, s.operations[0]);
-            }),
-            "operations: expected at most 2097152 operations and tile groups on all GPUs together, got 2098176");
+  EXPECT_EQ(
+      error_with([](Schedule& s) {
+        s.gpus = 1024;
+        s.operations.resize(2049, s.operations[0]);
+      }),
+      "operations: expected at most 2097152 operations, tile groups, counters and what tiles do with these, on all "
+      "GPUs together, got 2098176");
+  EXPECT_EQ(
+      error_with([](Schedule& s) {
+        s.gpus = 1024;
+        s.counters.resize(2047);
+      }),
+      "operations: expected at most 2097152 operations, tile groups, counters and what tiles do with these, on all "
+      "GPUs together, got 2098176");
 }
 
 /// Every stream waits for the next one's signal, which stands behind a wait of its own.

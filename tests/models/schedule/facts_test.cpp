@@ -22,6 +22,9 @@ TEST(Facts, SayWhichKernelReachesAPeer) {
   EXPECT_FALSE(facts(MemoryBound{}).crosses_ranks);
   EXPECT_TRUE(facts(MemoryBound{.reads = {on_peer()}}).crosses_ranks);
   EXPECT_TRUE(facts(Gemm{.c = on_peer()}).crosses_ranks);
+  EXPECT_TRUE(facts(Gemm{.replicas = {on_peer()}}).crosses_ranks);
+  EXPECT_TRUE(facts(Gemm{.earlier = {{.replicas = {on_peer()}}}}).crosses_ranks);
+  EXPECT_TRUE(facts(Gemm{.earlier = {{.a = on_peer()}}}).crosses_ranks);
   EXPECT_TRUE(facts(Gemm{.signals = {{.place = 1}}}).crosses_ranks);
   EXPECT_FALSE(facts(Gemm{.signals = {{.place = 0}}}).crosses_ranks);
 }

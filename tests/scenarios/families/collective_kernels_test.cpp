@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "models/base/input_error.hpp"
+
 namespace weft::scenarios::families {
 namespace collective_kernels_test {
 
@@ -60,6 +62,24 @@ TEST(CollectiveKernels, NoneLeavesThemOutAndKeepsTheOrderOfTheRest) {
   EXPECT_EQ(without.operations[1].after, std::vector<After>{{0}});
   EXPECT_EQ(without.operations[2].after, (std::vector<After>{{1}, {0}}));
   EXPECT_FALSE(without.meaning);
+}
+
+TEST(CollectiveKernels, NoneIsRefusedWhereNothingIsLeftOrANormIsFused) {
+  const auto refusal_of = [](const Work& work) -> std::string {
+    Schedule only = schedule();
+    only.operations = {{.name = "only", .stream = 0, .after = {}, .work = work}};
+    try {
+      with_collectives(only, Collectives::none);
+      return "";
+    } catch (const InputError& error) {
+      return error.field() + ": " + error.expected();
+    }
+  };
+  EXPECT_EQ(refusal_of(Delay{}), "");
+  EXPECT_EQ(refusal_of(Collective{}),
+            "schedule.collectives: expected collectives in a workload that is nothing else, got none");
+  EXPECT_EQ(refusal_of(AllReduceNorm{}),
+            "schedule.collectives: expected collectives, with which the norm is fused, got none");
 }
 
 TEST(CollectiveKernels, APointOfWhatIsLeftStaysThatPoint) {

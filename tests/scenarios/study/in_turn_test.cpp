@@ -53,6 +53,21 @@ TEST_F(LinesInTurn, HaveTheClockOfTheirMix) {
   EXPECT_EQ(json::parse(lines[1])["schedule"], json::parse(chunks)["schedule"]);
 }
 
+// Its GEMM takes all SMs and waits for transfers that need some.
+TEST_F(LinesInTurn, LeaveOutOneThatComesToNoEnd) {
+  const std::string stuck =
+      R"({"id": "d", "gpus": 4, "workload": {"op": "all_gather+gemm", "m": 8192, "n": 8192, "k": 8192},
+      "schedule": {"family": "hybrid", "trigger": "tile_group", "mover": "nccl", "pieces": "chunks", "count": 4,
+                   "gemm_sms": )" +
+      std::to_string(machine.gpu.sms()) + "}}";
+  const std::string gather =
+      R"({"id": "s", "gpus": 4, "workload": {"op": "all_gather+gemm", "m": 8192, "n": 8192, "k": 8192}})";
+  const std::vector<std::string> lines = answered({gather, stuck, gather});
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_TRUE(json::parse(lines[0])["condition"].contains("mix_clock_MHz"));
+  EXPECT_FALSE(json::parse(lines[1]).contains("condition"));
+}
+
 TEST_F(LinesInTurn, SayWhetherOneOfTheirMixHasTheLibraryOnABranch) {
   EXPECT_FALSE(json::parse(answered({serial})[0])["condition"].contains("library_on_branch"));
   for (const std::string& line : answered({serial, chunks}))

@@ -167,6 +167,36 @@ Exploration with_limited_ctas() {
   return {.answers = {answer}, .layers = {}};
 }
 
+/// Of a layer's projection whose advice is this hybrid.
+std::string userbuffers_with(PairOp op, const Hybrid& hybrid) {
+  Exploration exploration = with_limited_ctas();
+  Answer& answer = exploration.answers.front();
+  answer.pair = "attention output projection";
+  answer.form = LayerForm::sequence_parallel;
+  for (Candidate& candidate : answer.ranking.fastest_first)
+    candidate.request.workload = PairWorkload{op, 4096, 4096, 2048};
+  answer.ranking.fastest_first.front().request.schedule = {hybrid};
+  answer.ranking.fastest_first.front().speedup = 2;
+  Scenario scenario;
+  scenario.sizes = {4096};
+  Files files = files_of(exploration, scenario, read_machine(machine_path("h200x8-nvswitch")));
+  return files["transformer_engine-2.userbuffers.yaml"];
+}
+
+// What only kernels of our own do is none of its ring exchanges.
+TEST(Settings, TransformerEngineIsToldOfCopiesOfShardsAlone) {
+  using enum HybridMover;
+  const auto shards = [](HybridTrigger trigger, HybridMover mover, HybridSums sums = HybridSums::at_end) {
+    return Hybrid{.trigger = trigger, .mover = mover, .pieces = HybridPieces::shards, .sums = sums};
+  };
+  using enum PairOp;
+  EXPECT_THAT(userbuffers_with(all_gather_gemm, shards(HybridTrigger::kernel_end, push)),
+              testing::HasSubstr("ring_exchange"));
+  EXPECT_EQ(userbuffers_with(all_gather_gemm, shards(HybridTrigger::one_launch, fetch)), "");
+  EXPECT_EQ(userbuffers_with(all_gather_gemm, shards(HybridTrigger::tile_group, pull)), "");
+  EXPECT_EQ(userbuffers_with(gemm_reduce_scatter, shards(HybridTrigger::kernel_end, pull, HybridSums::in_gemm)), "");
+}
+
 // README of NCCL's example tuner plugin: ten fields, -1 for any.
 TEST(Settings, NcclsTunerReadsALineForEachLimitedCollective) {
   const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
