@@ -15,6 +15,8 @@ namespace {
 
 constexpr int most_iterations = 12;
 constexpr int iterations_of_meeting_ranks = 5;
+constexpr int iterations_of_racing_ranks =
+    16;                                       // without a graph: the first quarter, while the host gets ahead, is none
 constexpr int most_operations_adrift = 4000;  // of all ranks and iterations, after a pause: 0.2 to 0.5 ms to simulate
 constexpr int operations_adrift_under_load = 960;    // likewise
 constexpr int iterations_of_copies_under_load = 80;  // where ranks only copy: within 3 % of the mean of thousands
@@ -45,8 +47,8 @@ Simulation::Simulation(const Schedule& schedule, const Machine& machine, const S
     : schedule_(schedule),
       machine_(machine),
       options_(options),
-      ranks_(ranks_are_alike(schedule) ? 1 : schedule.gpus),
       order_(schedule, timing_of(schedule, machine, options.mechanisms)),
+      ranks_(ranks_are_alike(schedule) && !order_.ranks_race() ? 1 : schedule.gpus),
       regime_(regime_of(order_, ranks_)),
       costs_(costs_of(schedule, machine, options)),
       are_only_copies_(regime_ == Regime::adrift && CopyChains::are_all(order_, costs_)),
@@ -132,6 +134,8 @@ Attempt Simulation::run(double clock_share) {
     case Regime::host_driven:
       break;
   }
+  if (order_.ranks_race())
+    return run_iterations(iterations_of_racing_ranks, clock_share, iterations_of_racing_ranks / 4);
   return run_until_steady(clock_share);
 }
 

@@ -89,8 +89,8 @@ class Simulation {
   const Schedule& schedule_;
   const Machine& machine_;
   const SimulationOptions& options_;
-  const int ranks_;
   const StreamOrder order_;
+  const int ranks_;
   const Regime regime_;
   const std::vector<OperationCost> costs_;
   const bool are_only_copies_;  // by ranks that nothing holds in step

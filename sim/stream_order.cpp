@@ -209,9 +209,17 @@ void StreamOrder::set_eager_gaps() {
     launched_.push_back(launched);
     // Every iteration forks from stream 0.
     if (edges_[id].empty() && schedule_.operations[id].stream != 0) root_offset_[id] = timing_.fork_gap;
-    for (StreamEdge& edge : edges_[id])
-      edge.gap = schedule_.operations[edge.operation].stream == schedule_.operations[id].stream ? timing_.kernel_gap
-                                                                                                : timing_.fork_gap;
+    for (StreamEdge& edge : edges_[id]) {
+      const Operation& before = schedule_.operations[edge.operation];
+      const bool is_chain = before.stream == schedule_.operations[id].stream;
+      edge.gap = is_chain ? timing_.kernel_gap : timing_.fork_gap;
+      const bool is_race = timing_.event_spread > Picoseconds{} && !is_chain && by_library_[id] &&
+                           edge.point == Point::end && is_matrix_kernel(before.work);
+      if (!is_race) continue;
+      edge.gap = timing_.early_fork_gap;
+      edge.spread = timing_.event_spread;
+      ranks_race_ = true;
+    }
   }
 }
 

@@ -31,6 +31,8 @@ struct StreamTiming {
   Picoseconds copy_join_gap;          ///< copy_gap is longer by so much where that one waits for others, too
   Picoseconds copy_stream_gap;        ///< after_copy_gap is longer for each stream with such copies but the first
   Picoseconds iteration_gap;          ///< end of an iteration to the start of the next
+  Picoseconds early_fork_gap;         ///< eager: the same for a collective of the library behind a GEMM, at least
+  Picoseconds event_spread;           ///< and up to so much more, by chance on each rank
   Picoseconds host_launch;            ///< eager: host time of one operation
   Picoseconds host_collective;        ///< eager: host time of a collective of the library besides
   Picoseconds barrier;                ///< last arrival to the first departure
@@ -67,6 +69,9 @@ class StreamOrder {
   const Schedule& schedule() const { return schedule_; }
   const StreamTiming& timing() const { return timing_; }
   OperationId operations() const { return static_cast<OperationId>(edges_.size()); }
+  /// Whether a collective may start before or after another operation that waits for the same one, by chance on each
+  /// rank: then no two ranks are alike, nor two iterations.
+  bool ranks_race() const { return ranks_race_; }
   /// Of a stream, in its order.
   const StreamOperations& on_stream(StreamId stream) const { return on_stream_[stream]; }
   const Edges& edges(OperationId id) const { return edges_[id]; }
@@ -100,7 +105,8 @@ class StreamOrder {
   const StreamTiming timing_;
   const bool shares_queue_;                      // branches of the graph do
   std::vector<bool> by_library_, is_peer_copy_;  // by operation
-  FrameVector<Picoseconds> launched_;            // by operation, in the first iteration; empty: graphs
+  bool ranks_race_ = false;
+  FrameVector<Picoseconds> launched_;  // by operation, in the first iteration; empty: graphs
   FrameVector<StreamOperations> on_stream_;
   FrameVector<Edges> edges_;
   FrameVector<Picoseconds> root_offset_;

@@ -177,6 +177,10 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
     timing.copy_join_gap = from_us(latencies.copy_join_gap_us);
   }
   if (branches_share_queue(schedule)) timing.copy_fork_spread = timing.copy_stream_gap = {};
+  if (!graph && schedule.gpus > 1) {
+    timing.event_spread = from_us(latencies.eager_event_spread_us);
+    timing.early_fork_gap = from_us(std::max(0.0, latencies.eager_event_us - latencies.eager_event_spread_us / 2));
+  }
   timing.host_launch = from_us(graph ? 0 : latencies.eager_launch_us);
   timing.host_collective = from_us(graph ? 0 : latencies.eager_collective_us);
   return timing;

@@ -123,7 +123,7 @@ struct Latencies {
   double many_ranks_graph_us = 0;
   double eager_launch_us = 0, eager_collective_us = 0;
   double eager_gap_us = 0;
-  double eager_event_us = 0;
+  double eager_event_us = 0, eager_event_spread_us = 0;
   double cuda_launch_us = 0;
   double vllm_launch_us = 0;
   double thread_launch_us = 0;

@@ -218,6 +218,11 @@ void describe(auto& io, Like<Latencies> auto& latencies) {
             {"us", "kernel to kernel on one stream, enqueued ahead of time", durations});
   io.number("eager_event", latencies.eager_event_us,
             {"us", "an event recorded on one stream until another stream goes on", durations});
+  io.optional("eager_event_spread", latencies.eager_event_spread_us,
+              {"us",
+               "from the earliest such event to the latest, of which a collective begins before or after the GEMM that "
+               "waits for the same one; 0: all take eager_event",
+               durations});
   io.optional("cuda_launch", latencies.cuda_launch_us,
               {"us", "eager_launch of a program that calls CUDA itself; 0: not known", durations});
   io.optional("vllm_launch", latencies.vllm_launch_us,

@@ -96,7 +96,7 @@ std::string FullAnswer::page(std::string_view empty_page, std::optional<Trace> m
       .exploration = exploration_,
       .scenario = scenario_,
       .widths = options_.has_gains ? widths_ : over_widths(scenario_, exploration_, machine(), executor, options_.rule),
-      .grade = evidence_.grade,
+      .evidence = evidence_,
       .leading = leading_,
       .runs = {}};
   answer.exploration.answers[leading_] = with_all_losses();

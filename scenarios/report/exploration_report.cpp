@@ -179,7 +179,7 @@ Report exploration_report(const study::Exploration& exploration, const Scenario&
                machine.name,
       .sections = {verdict_section(verdict_of(exploration, scenario), exploration, scenario, machine, view.evidence)},
       .notes = not_counted(scenario),
-      .document = to_json(exploration, scenario, machine, view.crossovers, view.evidence.grade)};
+      .document = to_json(exploration, scenario, machine, view.crossovers, view.evidence)};
   report.notes.push_back(std::to_string(exploration.simulated) + " schedules simulated.");
   if (!view.crossovers.empty()) report.sections.push_back(crossover_section(view.crossovers, scenario));
   if (view.is_full) {

@@ -195,6 +195,14 @@ std::string memory_sentence(const study::Verdict& verdict, const study::Explorat
   return text + ".";
 }
 
+/// "8 GPUs, n".
+std::string quantities(const std::vector<std::string>& outside, const Scenario& scenario) {
+  std::string text;
+  for (const std::string& quantity : outside)
+    text += (text.empty() ? "" : ", ") + (quantity == "gpus" ? std::to_string(scenario.gpus) + " GPUs" : quantity);
+  return text;
+}
+
 /// What the answer needs and rests on: "Memory: 19.0 GB a GPU (weights 17.1). Evidence: measured on such machines."
 std::string conditions(const study::Verdict& verdict, const study::Exploration& exploration, const Scenario& scenario,
                        const Machine& machine, const study::Evidence& evidence) {
@@ -202,6 +210,7 @@ std::string conditions(const study::Verdict& verdict, const study::Exploration& 
   const auto add = [&text](const std::string& sentence) { text += (text.empty() ? "" : " ") + sentence; };
   if (const std::string memory = memory_sentence(verdict, exploration, machine); !memory.empty()) add(memory);
   add("Evidence: " + words_of(evidence.grade) + unknown_numbers(evidence, machine) + ".");
+  if (!evidence.outside.empty()) add("Outside of what was measured: " + quantities(evidence.outside, scenario) + ".");
   if (scenario.model && !scenario.model->ignored.empty())
     add("Not counted: " + std::to_string(scenario.model->ignored.size()) + ", below.");
   return text;

@@ -12,10 +12,10 @@
 #include "models/execution/executor.hpp"
 #include "models/execution/timeline.hpp"
 #include "models/machine/machine.hpp"
-#include "models/machine/profile_grades.hpp"
 #include "scenarios/scenario.hpp"
 #include "scenarios/study/crossovers.hpp"
 #include "scenarios/study/exploration.hpp"
+#include "scenarios/study/grade.hpp"
 
 namespace weft::scenarios::study {
 
@@ -30,7 +30,7 @@ struct AnswerReport {
   Exploration exploration;
   Scenario scenario;
   Widths widths;
-  std::optional<Grade> grade;
+  std::optional<Evidence> evidence;
   std::size_t leading = 0;     ///< of the exploration's answers
   std::vector<DrawnRun> runs;  ///< of that answer; measured ones follow those that they belong to
 };

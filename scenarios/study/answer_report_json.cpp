@@ -119,7 +119,7 @@ void shorten(ordered_json& json, const Answer& answer) {
 
 ordered_json to_json(const AnswerReport& report, const Machine& machine) {
   ordered_json exploration =
-      to_json(report.exploration, report.scenario, machine, report.widths.crossovers, report.grade);
+      to_json(report.exploration, report.scenario, machine, report.widths.crossovers, report.evidence);
   for (std::size_t i = 0; i < report.exploration.answers.size(); ++i)
     shorten(exploration["answers"][i], report.exploration.answers[i]);
   ordered_json gains = ordered_json::array(), runs = ordered_json::array(), causes;

@@ -96,7 +96,7 @@ std::string verdict(const Answer& answer) {
 }
 
 ordered_json to_json(const Exploration& exploration, const Scenario& scenario, const Machine& machine,
-                     const std::vector<Crossover>& crossovers, std::optional<Grade> grade) {
+                     const std::vector<Crossover>& crossovers, const std::optional<Evidence>& evidence) {
   ordered_json answers = ordered_json::array(), layers = ordered_json::array();
   for (const Answer& answer : exploration.answers) answers.push_back(json_of(answer, machine));
   for (const LayerAnswer& layer : exploration.layers)
@@ -110,7 +110,8 @@ ordered_json to_json(const Exploration& exploration, const Scenario& scenario, c
           {"gpus", scenario.gpus},
           {"ignored", scenario.model ? scenario.model->ignored : std::vector<std::string>{}},
           {"verdict", to_json(verdict_of(exploration, scenario))},
-          {"grade", grade ? ordered_json(name_of(*grade)) : ordered_json()},
+          {"grade", evidence ? ordered_json(name_of(evidence->grade)) : ordered_json()},
+          {"outside_calibration", evidence ? evidence->outside : std::vector<std::string>{}},
           {"crossovers", to_json(crossovers)},
           {"schedules_simulated", exploration.simulated},
           {"answers", answers},

@@ -18,6 +18,7 @@
 #include "models/schedule/own_kernels.hpp"
 #include "models/schedule/transports.hpp"
 #include "scenarios/families/build.hpp"
+#include "scenarios/study/prediction.hpp"
 #include "scenarios/study/verdict.hpp"
 
 namespace weft::scenarios::study {
@@ -183,7 +184,8 @@ Evidence evidence_of(const Schedule& schedule, double time_us, const Machine& ma
   }
   const double enough_us = enough * time_us * schedule.repeats_per_iteration;
   const Grade grade = rests.weakest_above(enough_us);
-  return {grade, grade == Grade::assumed ? rests.assumed(enough_us) : std::vector<AssumedNumbers>{}};
+  return {.grade = grade,
+          .assumed = grade == Grade::assumed ? rests.assumed(enough_us) : std::vector<AssumedNumbers>{}};
 }
 
 Grade grade_of(const Schedule& schedule, double time_us, const Machine& machine, const ProfileGrades& grades) {
@@ -197,7 +199,10 @@ Evidence evidence_of_advice(const Exploration& exploration, const Scenario& scen
   Case as_run = advice.request;
   for (const Explored& one : answer.fastest_first)
     if (one.candidate.request == advice.request) as_run.schedule = one.as_run;
-  return evidence_of(families::build(as_run, machine), advice.estimate.time_us, machine, grades);
+  const Schedule schedule = families::build(as_run, machine);
+  Evidence evidence = evidence_of(schedule, advice.estimate.time_us, machine, grades);
+  evidence.outside = outside_calibration(schedule, machine);
+  return evidence;
 }
 
 }  // namespace weft::scenarios::study

@@ -24,6 +24,7 @@ struct AssumedNumbers {
 struct Evidence {
   Grade grade = Grade::assumed;
   std::vector<AssumedNumbers> assumed = {};  ///< of an assumed one: what of the profile is behind it, most time first
+  std::vector<std::string> outside = {};     ///< of an advice: as outside_calibration() has it
 };
 
 /// Each kind of work counts by the time that all of it takes alone, at least: GEMMs and attention at the peak of the

@@ -60,8 +60,9 @@ void set_interval(Prediction& prediction, const Case& request, const Machine& ma
   prediction.high_us = prediction.time_us * (1 + high);
 }
 
-/// Sizes of the largest GEMM and collective of the schedule, and its GPUs, against what was calibrated.
-std::vector<std::string> outside(const Schedule& schedule, const Machine& machine) {
+}  // namespace
+
+std::vector<std::string> outside_calibration(const Schedule& schedule, const Machine& machine) {
   std::vector<std::string> names;
   const auto check = [&](std::string_view quantity, double value) {
     for (const CalibratedRange& range : machine.calibrated)
@@ -96,6 +97,8 @@ std::vector<std::string> outside(const Schedule& schedule, const Machine& machin
   }
   return names;
 }
+
+namespace {
 
 double launch_us_of(scenarios::Host host, const Latencies& latencies, int gpus) {
   switch (host) {
@@ -205,7 +208,7 @@ Prediction predict(const Case& asked, const Machine& on_machine, Executor& execu
   prediction.bound_us = bound_us(request, machine);
   if (const auto reason = why_not_runnable(prediction.schedule, machine)) prediction.not_runnable = reason->what();
   prediction.runnable = prediction.not_runnable.empty();
-  prediction.outside_calibration = outside(prediction.schedule, machine);
+  prediction.outside_calibration = outside_calibration(prediction.schedule, machine);
   set_interval(prediction, request, machine);
   return prediction;
 }

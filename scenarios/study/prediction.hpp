@@ -42,6 +42,10 @@ Prediction predict(const scenarios::Case& asked, const Machine& machine, Executo
 /// the case.
 Machine machine_for(const scenarios::Case& asked, const Machine& machine, Executor& executor);
 
+/// Sizes of the schedule's GEMMs and collectives, and its GPUs, that lie outside of what the profile was calibrated
+/// with: "m", "n", "k", "bytes", "gpus", or the kind of work that nobody has measured there.
+std::vector<std::string> outside_calibration(const Schedule& schedule, const Machine& machine);
+
 /// What the profile's error bands tell apart: pairs by family, of chunks more than four apart, all else by op, and
 /// GEMMs by kernels that no table of the library's answers has from others.
 std::string stratum_of(const scenarios::Case& request);

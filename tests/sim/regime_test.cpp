@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "sim/simulated_executor.hpp"
+#include "tests/schedule_parts.hpp"
+#include "tests/sim/test_machine.hpp"
+
 namespace weft::sim {
 namespace regime_test {
 
@@ -30,6 +36,33 @@ TEST(Regime, RanksThatNeverMeetDriftApart) {
 
 TEST(Regime, WhatStartsInAnotherOrderEachTimeRaces) {
   EXPECT_EQ(regime(Collective{}, Launch::graph, 1, 0.5), Regime::racing);
+}
+
+// A collective may hold SMs of one rank before the next GEMM, and wait for SMs of the other behind it.
+TEST(Regime, RanksWhoseCollectivesStartByChanceAreSimulatedEachForItself) {
+  Schedule schedule;
+  schedule.gpus = 2;
+  schedule.launch = Launch::eager;
+  schedule.streams = {{"s0"}, {"s1"}};
+  const Slice a = tests::add_buffer(schedule, "a", 8192, 2048), b = tests::add_buffer(schedule, "b", 8192, 2048),
+              c = tests::add_buffer(schedule, "c", 8192, 8192), d = tests::add_buffer(schedule, "d", 8192, 8192);
+  const Collective sum{.kind = CollectiveKind::all_reduce, .input = c, .output = c};
+  schedule.operations = {{"gemm 0", 0, {}, Gemm{.a = a, .b = b, .c = c}},
+                         {"all_reduce", 1, {{0}}, sum},
+                         {"gemm 1", 0, {}, Gemm{.a = a, .b = b, .c = d}},
+                         {"join", 0, {{1}}, Delay{}}};
+  Machine machine = test_machine();
+  SimulationStatistics alike, apart;
+  SimulatedExecutor().run(schedule, machine, &alike);
+  machine.latencies.eager_event_spread_us = 2 * machine.latencies.eager_event_us;
+  const Trace by_chance = SimulatedExecutor().run(schedule, machine, &apart);
+  EXPECT_EQ(alike.ranks, 1);
+  EXPECT_EQ(apart.ranks, 2);
+  EXPECT_GT(apart.iterations, alike.iterations);
+  std::set<double> starts_us;
+  for (const Span& span : by_chance.spans)
+    if (span.operation == "all_reduce") starts_us.insert(span.start_us);
+  EXPECT_EQ(starts_us.size(), 2u);
 }
 
 Schedule schedule_of(const Work& work) {

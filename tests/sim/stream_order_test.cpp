@@ -126,6 +126,27 @@ TEST(StreamOrder, TheHostLaunchesOneOperationAfterTheOtherAndTheLibrarysTakeItLo
   EXPECT_EQ(order.launched(0, 2), Picoseconds{37});
 }
 
+/// The all-reduce behind a GEMM on another stream, while the next GEMM waits for the same one.
+TEST(StreamOrder, WithoutAGraphChanceDecidesWhetherACollectiveOrTheNextGemmComesFirst) {
+  StreamTiming timing;
+  timing.kernel_gap = Picoseconds{4}, timing.fork_gap = Picoseconds{6};
+  timing.early_fork_gap = Picoseconds{1}, timing.event_spread = Picoseconds{9};
+  Schedule schedule = graph_of({{"gemm 0", 0, {}, Gemm{}},
+                                {"all_reduce", 1, {{0}}, Collective{}},
+                                {"gemm 1", 0, {}, Gemm{}},
+                                {"other", 1, {{2}}, Gemm{}}});
+  EXPECT_FALSE(StreamOrder(schedule, timing).ranks_race());
+  schedule.launch = Launch::eager;
+  const StreamOrder order(schedule, timing);
+  EXPECT_TRUE(order.ranks_race());
+  EXPECT_EQ(order.edges(1).front().gap, timing.early_fork_gap);
+  EXPECT_EQ(order.edges(1).front().spread, timing.event_spread);
+  EXPECT_EQ(order.edges(2).front().gap, timing.kernel_gap);
+  EXPECT_EQ(order.edges(3).back().gap, timing.fork_gap) << "a kernel of one rank waits for no other rank";
+  timing.event_spread = {};
+  EXPECT_FALSE(StreamOrder(schedule, timing).ranks_race());
+}
+
 /// Two copies on one stream, the second of which waits for a GEMM as well.
 TEST(StreamOrder, ACopyBehindACopyBeginsLaterWhereItWaitsForOthersToo) {
   StreamTiming timing;

@@ -77,6 +77,14 @@ TEST(FirstScreen, SaysWhatTheMemoryOfAGpuDoesNotHold) {
   EXPECT_THAT(answer.text(1000), HasSubstr("Memory: 130.0 GB a GPU (weights 127.9), too much for its 80 GB. "));
 }
 
+TEST(FirstScreen, SaysWhatLiesOutsideOfWhatWasMeasured) {
+  LongAnswer answer;
+  EXPECT_THAT(answer.text(1000), Not(HasSubstr("Outside of")));
+  answer.evidence.outside = {"gpus", "n"};
+  EXPECT_THAT(answer.text(1000),
+              HasSubstr("Evidence: measured on such machines. Outside of what was measured: 8 GPUs, n."));
+}
+
 TEST(FirstScreen, SaysWhichNumbersNobodyPublishedAndHowToMeasureThem) {
   LongAnswer answer;
   answer.evidence = {.grade = Grade::assumed,

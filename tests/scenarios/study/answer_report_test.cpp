@@ -104,7 +104,7 @@ TEST(DrawnRuns, AMeasuredOneOfOtherOperationsIsRefused) {
 
 TEST(AnswerReport, KeepsSerialAndTheAdviceOfEachAnswerAndThinsTracks) {
   AnswerReport report{
-      .exploration = exploration(), .scenario = scenario(), .widths = {}, .grade = {}, .leading = 1, .runs = runs()};
+      .exploration = exploration(), .scenario = scenario(), .widths = {}, .evidence = {}, .leading = 1, .runs = runs()};
   Track& track = report.runs[0].timeline.tracks[0];
   track.points.clear();
   for (int i = 0; i < 100'000; ++i) track.points.push_back({i * 1e-3, i == 50'000 ? 132. : i % 2 * 10.});
