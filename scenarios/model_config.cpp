@@ -157,7 +157,9 @@ ModelConfig model_config_from_json(const nlohmann::json& json) {
   read_attention(object, defaults_of(type), config);
   check_kinds_of_layers(object, config);
   read_layers(object, config);
-  config.dtype = gemm_type(whole, object, config.ignored);
+  const WeightType weights = weight_type(whole, object, config.ignored);
+  config.dtype = weights.gemms;
+  config.weight_bytes = weights.bytes;
   if (count_or_none(object, "num_nextn_predict_layers") > 0)
     config.ignored.emplace_back("layers that predict further tokens");
   return config;

@@ -27,6 +27,7 @@ struct ModelConfig {
   std::int64_t experts = 0, experts_per_token = 0;  ///< 0: dense; else `intermediate` is the width of each expert
   std::int64_t shared_intermediate = 0;             ///< width of a dense MLP beside the experts; 0: none
   DataType dtype = DataType::bf16;                  ///< of the GEMMs' inputs
+  double weight_bytes = 2;                          ///< of a weight in memory
   std::optional<LatentAttention> latent = {};       ///< then `head_dim` is that of a value
   std::vector<std::string> ignored = {};            ///< what the file says and the sizes do not, a sentence each
   bool operator==(const ModelConfig&) const = default;

@@ -93,7 +93,10 @@ void read_plain(JsonObject& object, Scenario& scenario, const nlohmann::json& js
     }
     std::set<std::string> of_op;
     for (const Field& field : fields_of(one)) of_op.emplace(field.key);
-    if (of_op.erase("m") + of_op.erase("tokens") > 0) keys.merge(of_op);
+    if (of_op.erase("m") + of_op.erase("tokens") > 0)
+      keys.merge(of_op);
+    else if (op_of(one) == op)  // a collective or a copy, which weft predict prices
+      object.at("op").fail("an op of several kernels");
   }
   scenario.sizes = ascending_sizes(object.at(size));
   for (const std::string& key : keys)

@@ -47,8 +47,31 @@ std::optional<Stored> stored(JsonObject& group, const char* key) {
   return Stored{object.string_or("type", "int"), object.integer("num_bits", 1, 64)};
 }
 
-DataType type_of_groups(JsonObject& quantization, std::vector<std::string>& ignored) {
+constexpr WeightType of_fp8{DataType::fp8, 1};
+
+/// Bytes of a weight of so many bits, of which each group has a scale, and a zero of as many bits.
+double bytes_of_weight(double bits, double group, double scale_bits, double zero_bits) {
+  return (bits + (group > 0 ? (scale_bits + zero_bits) / group : 0)) / 8;
+}
+
+/// Where weights alone are compressed: by the method's keys, and what they are where the file leaves them out.
+double compressed_bytes(JsonObject& quantization, const JsonValue& method) {
+  constexpr double usual_bits = 4, fp16_bits = 16;
+  const std::string name = method.string();
+  if (name == "mxfp4") return bytes_of_weight(usual_bits, 32, 8, 0);  // a power of two for 32: OCP Microscaling 1.0
+  if (name == "bitsandbytes") {
+    if (quantization.boolean_or("load_in_8bit", false))
+      quantization.at("load_in_8bit").fail("false: products of 8-bit integers are not modelled");
+    return bytes_of_weight(usual_bits, 64, fp16_bits, 0);
+  }
+  const auto bits = static_cast<double>(quantization.integer_or("bits", 4, 1, 16));
+  const auto group = static_cast<double>(quantization.integer_or("group_size", 128, -1));
+  return bytes_of_weight(bits, group, fp16_bits, bits);
+}
+
+WeightType type_of_groups(JsonObject& quantization, std::vector<std::string>& ignored) {
   std::optional<DataType> common;
+  double bytes = 0;
   for (auto& [name, value] : quantization.object("config_groups").entries()) {
     JsonObject group = value.object();
     const auto weights = stored(group, "weights"), inputs = stored(group, "input_activations");
@@ -58,36 +81,37 @@ DataType type_of_groups(JsonObject& quantization, std::vector<std::string>& igno
     const DataType type = inputs ? DataType::fp8 : DataType::bf16;
     if (common && *common != type) value.fail("groups whose GEMMs have one type");
     common = type;
+    bytes = std::max(bytes, static_cast<double>(weights->bits) / 8);
   }
-  if (common == DataType::fp8) return DataType::fp8;
+  if (common == DataType::fp8) return of_fp8;
   ignored.emplace_back("only the weights are quantized (compressed-tensors): GEMMs are counted as bf16");
-  return DataType::bf16;
+  return {DataType::bf16, bytes > 0 ? bytes : 2};
 }
 
-DataType type_of_modelopt(JsonObject& quantization) {
+WeightType type_of_modelopt(JsonObject& quantization) {
   const JsonValue algorithm = quantization.at("quant_algo");
   if (algorithm.string() != "FP8") algorithm.fail("FP8");
-  return DataType::fp8;
+  return of_fp8;
 }
 
 }  // namespace
 
-DataType gemm_type(JsonObject& whole, JsonObject& model, std::vector<std::string>& ignored) {
+WeightType weight_type(JsonObject& whole, JsonObject& model, std::vector<std::string>& ignored) {
   check_stored_type(whole, model, ignored);
   auto value = whole.find("quantization_config");
   if (!value || value->is_null()) value = model.find("quantization_config");
-  if (!value || value->is_null()) return DataType::bf16;
+  if (!value || value->is_null()) return {};
   JsonObject quantization = value->object();
   const JsonValue method = quantization.at("quant_method");
   const std::string name = method.string();
-  if (is_among(fp8_methods, name)) return DataType::fp8;
+  if (is_among(fp8_methods, name)) return of_fp8;
   if (name == "compressed-tensors") return type_of_groups(quantization, ignored);
   if (name == "modelopt") return type_of_modelopt(quantization);
   if (!is_among(weight_only_methods, name))
     method.fail(
         "fp8, fbgemm_fp8, compressed-tensors, modelopt, or one that stores weights alone (awq, gptq, mxfp4, …)");
   ignored.push_back("only the weights are quantized (" + name + "): GEMMs are counted as bf16");
-  return DataType::bf16;
+  return {DataType::bf16, compressed_bytes(quantization, method)};
 }
 
 }  // namespace weft::scenarios

@@ -1,4 +1,4 @@
-// In which type a model's GEMMs compute, from the keys of its config.json.
+// In which type a model's GEMMs compute, and how its weights are stored, from the keys of its config.json.
 #pragma once
 
 #include <string>
@@ -9,9 +9,14 @@
 
 namespace weft::scenarios {
 
+struct WeightType {
+  DataType gemms = DataType::bf16;  ///< of their inputs
+  double bytes = 2;                 ///< of a weight in memory, the scales of its group included
+};
+
 /// `model` has torch_dtype or dtype, or `whole`, of which it may be the text_config; that has the quantization_config.
 /// What is counted otherwise than the file says is added to `ignored`. Throws InputError for types that are not
-/// modelled: float32, 8-bit integers, 4-bit inputs.
-DataType gemm_type(JsonObject& whole, JsonObject& model, std::vector<std::string>& ignored);
+/// modelled: float32, products of 8-bit integers, 4-bit inputs.
+WeightType weight_type(JsonObject& whole, JsonObject& model, std::vector<std::string>& ignored);
 
 }  // namespace weft::scenarios

@@ -196,7 +196,6 @@ Winner winner_of(const Verdict& verdict, const Exploration& exploration) {
 
 MemoryNeed memory_need(const ModelConfig& model, std::int64_t tokens, int gpus, std::int64_t cached) {
   constexpr double bytes_of_GB = 1e9, bf16_bytes = 2;
-  const double weight_bytes = model.dtype == DataType::fp8 ? 1 : 2;
   const auto rows = static_cast<double>(tokens), layers = static_cast<double>(model.layers);
   const std::int64_t own_kv_heads = std::max<std::int64_t>(model.kv_heads / gpus, 1);
   const double kept = model.latent ? static_cast<double>(model.latent->key_value_rank + model.latent->rope_dim)
@@ -204,7 +203,7 @@ MemoryNeed memory_need(const ModelConfig& model, std::int64_t tokens, int gpus, 
   const double mlp_rows = rows * static_cast<double>(std::max<std::int64_t>(model.experts_per_token, 1));
   const double activations = rows * static_cast<double>(3 * model.hidden + 2 * model.heads * model.head_dim / gpus) +
                              mlp_rows * 3 * static_cast<double>(model.intermediate) / gpus;
-  return {.weights_GB = layers * weights_of_layer(model) * weight_bytes / gpus / bytes_of_GB,
+  return {.weights_GB = layers * weights_of_layer(model) * model.weight_bytes / gpus / bytes_of_GB,
           .keys_values_GB = layers * static_cast<double>(tokens + cached) * kept * bf16_bytes / bytes_of_GB,
           .activations_GB = activations * bf16_bytes / bytes_of_GB};
 }

@@ -224,6 +224,26 @@ TEST(ModelConfig, ReadsTheTypesOfThisYearsModels) {
   EXPECT_EQ(shipped_model("gpt-oss-120b").dtype, DataType::bf16);
 }
 
+// A weight of four bits, and what its group has: in mxfp4 a scale of eight bits for 32, else a scale of fp16 and a
+// zero.
+TEST(ModelConfig, KnowsHowWeightsAreStored) {
+  const auto bytes_with = [](const json& quantization) {
+    json config = small_config();
+    config["quantization_config"] = quantization;
+    return model_config_from_json(config).weight_bytes;
+  };
+  EXPECT_EQ(shipped_model("qwen3-32b").weight_bytes, 2);
+  EXPECT_EQ(shipped_model("llama-3.3-70b-fp8").weight_bytes, 1);
+  EXPECT_EQ(shipped_model("gpt-oss-120b").weight_bytes, 4.25 / 8);
+  EXPECT_EQ(bytes_with({{"quant_method", "awq"}, {"bits", 4}, {"group_size", 64}}), (4 + 20.0 / 64) / 8);
+  EXPECT_EQ(bytes_with({{"quant_method", "gptq"}, {"bits", 8}, {"group_size", -1}}), 1);
+  EXPECT_EQ(bytes_with({{"quant_method", "bitsandbytes"}, {"load_in_4bit", true}}), (4 + 16.0 / 64) / 8);
+  EXPECT_EQ(error_of([&] {
+              bytes_with({{"quant_method", "bitsandbytes"}, {"load_in_8bit", true}});
+            }),
+            "quantization_config.load_in_8bit: expected false: products of 8-bit integers are not modelled, got true");
+}
+
 TEST(ModelConfig, SaysWhatItIgnores) {
   using testing::ElementsAre;
   EXPECT_THAT(shipped_model("qwen3-32b").ignored, testing::IsEmpty());

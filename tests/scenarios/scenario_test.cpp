@@ -43,6 +43,8 @@ std::vector<std::string> texts(const std::vector<Question>& list) {
 TEST(Scenario, RefusesAKernelAloneWhichLeavesNoChoice) {
   const json alone{{"format", "weft.scenario/1"}, {"gpus", 2}, {"op", "swiglu"}, {"m", 128}, {"n", 256}};
   EXPECT_EQ(error_of([&] { read(alone); }), "op: expected an op of several kernels, got \"swiglu\"");
+  const json collective{{"format", "weft.scenario/1"}, {"gpus", 2}, {"op", "all_reduce"}, {"bytes", 1024}};
+  EXPECT_EQ(error_of([&] { read(collective); }), "op: expected an op of several kernels, got \"all_reduce\"");
 }
 
 TEST(Scenario, AllReduceFormHasTwoPairsALayer) {
