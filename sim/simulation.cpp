@@ -15,9 +15,8 @@ namespace {
 
 constexpr int most_iterations = 12;
 constexpr int iterations_of_meeting_ranks = 5;
-constexpr int iterations_of_racing_ranks =
-    16;                                       // without a graph: the first quarter, while the host gets ahead, is none
-constexpr int most_operations_adrift = 4000;  // of all ranks and iterations, after a pause: 0.2 to 0.5 ms to simulate
+constexpr int iterations_of_racing_ranks = 16;  // of which the first quarter, while the host gets ahead, does not count
+constexpr int most_operations_adrift = 4000;    // of all ranks and iterations, after a pause: 0.2 to 0.5 ms to simulate
 constexpr int operations_adrift_under_load = 960;    // likewise
 constexpr int iterations_of_copies_under_load = 80;  // where ranks only copy: within 3 % of the mean of thousands
 constexpr double steady_to = 1e-3;                   // of an iteration's time

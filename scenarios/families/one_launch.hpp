@@ -18,6 +18,7 @@ namespace weft::scenarios::families {
 ///   time = product (+ what fetches hold it up)
 ///   time = bytes on the links / their rate + the tile stored first, or what is left of one when the last chunk of its
 ///          rows has come (fetch_order.hpp)
+///   time = what the first chunk of fetched rows takes to come + a tile of those rows
 double estimated_launch_us(const PairWorkload& pair, const Hybrid& hybrid, int gpus, std::int64_t rows,
                            const GemmKernel& kernel, const Machine& machine);
 
