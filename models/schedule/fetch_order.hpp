@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "models/base/division.hpp"
 #include "models/schedule/own_kernels.hpp"
 #include "models/schedule/schedule.hpp"
 #include "models/schedule/tile_order.hpp"
@@ -28,23 +29,23 @@ inline constexpr int largest_fetch_unit = 2048;
 /// ones. A chunk of a band has about 2 MiB, where the band has so much: tiles ask less often what has come.
 constexpr FetchOrder fetch_order(const MatrixSize& size, DataType dtype, const TileOrder& order, const TileGrid& grid,
                                  int ctas) {
-  const auto element_bytes = static_cast<int>(bytes_of(dtype));
-  const int step_bytes = own_tile_k * element_bytes;
-  constexpr int usual_bytes = 2 << 20;
-  const auto divided_up = [](int a, int b) { return (a + b - 1) / b; };
-  FetchOrder fetch{.rows = static_cast<int>(size.m), .row_bytes = static_cast<int>(size.k) * element_bytes};
-  const auto rows_at_once = static_cast<int>(band_rows(order, grid));
-  const int bands_of_wave = ctas / (rows_at_once * static_cast<int>(grid.columns));
-  const int rows = std::min(rows_at_once * std::max(1, bands_of_wave), static_cast<int>(grid.rows));
-  fetch.band_rows = rows * own_tile_m;
-  fetch.bands = divided_up(static_cast<int>(grid.rows), rows);
-  const int units_of_row = divided_up(fetch.row_bytes, largest_fetch_unit);
-  const int steps_of_unit = divided_up(divided_up(fetch.row_bytes, units_of_row), step_bytes);
+  constexpr std::int64_t usual_bytes = 2 << 20;
+  const auto row_bytes = static_cast<int>(size.k * bytes_of(dtype));
+  const auto step_bytes = static_cast<int>(own_tile_k * bytes_of(dtype));
+  const std::int64_t rows_at_once = band_rows(order, grid);
+  const std::int64_t bands_of_wave = ctas / (rows_at_once * grid.columns);
+  const std::int64_t rows = std::min(rows_at_once * std::max<std::int64_t>(1, bands_of_wave), grid.rows);
+  const std::int64_t units_of_row = divided_up(row_bytes, largest_fetch_unit);
+  const auto steps_of_unit = static_cast<int>(divided_up(divided_up(row_bytes, units_of_row), step_bytes));
+  FetchOrder fetch{.rows = static_cast<int>(size.m), .row_bytes = row_bytes};
+  fetch.band_rows = static_cast<int>(rows * own_tile_m);
+  fetch.bands = static_cast<int>(divided_up(grid.rows, rows));
   fetch.unit_bytes = steps_of_unit * step_bytes;
-  const int units_of_chunk = std::clamp(usual_bytes / (fetch.band_rows * fetch.unit_bytes), 1, units_of_row);
+  const auto units_of_chunk = static_cast<int>(
+      std::clamp<std::int64_t>(usual_bytes / (std::int64_t{fetch.band_rows} * fetch.unit_bytes), 1, units_of_row));
   fetch.chunk_steps = units_of_chunk * steps_of_unit;
   fetch.chunk_bytes = units_of_chunk * fetch.unit_bytes;
-  fetch.chunks = divided_up(fetch.row_bytes, fetch.chunk_bytes);
+  fetch.chunks = static_cast<int>(divided_up(row_bytes, fetch.chunk_bytes));
   return fetch;
 }
 
