@@ -9,6 +9,7 @@
 #include "models/check/schedule_file.hpp"
 #include "models/check/validation.hpp"
 #include "scenarios/families/families.hpp"
+#include "sim/meaning/in_units.hpp"
 #include "tests/models/error_of.hpp"
 #include "tests/scenarios/built_by_model.hpp"
 #include "tests/sim/failure_of.hpp"
@@ -91,63 +92,11 @@ TEST(DescribedWrongElement, NamesPlaceAndValues) {
             "gemm: iteration 0, rank 1, row 3, column 0 of \"c\": expected 12, got an undefined value");
 }
 
-// --- Large programs on small matrices -------------------------------------------------------------------------------
-
-void divide(std::int64_t& extent, int factor) { extent /= factor; }
-void divide(int& extent, int factor) { extent /= factor; }
-void divide(RowRange& range, int factor) {
-  range.first /= factor;
-  range.count /= factor;
-}
-void divide(Slice& slice, int factor) {
-  if (auto* range = std::get_if<RowRange>(&slice.rows)) {
-    divide(*range, factor);
-  } else if (auto* ranges = std::get_if<RankRows>(&slice.rows)) {
-    for (RowRange& of_rank : ranges->of_rank) divide(of_rank, factor);
-  } else {
-    auto& shard = std::get<ShardRows>(slice.rows);
-    shard.first /= factor;
-    shard.of_rows /= factor;
-  }
-  divide(slice.first_column, factor);
-  divide(slice.columns, factor);
-}
-void divide(Meaning& meaning, int factor) {
-  for (std::int64_t* extent : {&meaning.m, &meaning.n, &meaning.k}) divide(*extent, factor);
-  for (std::int64_t& rows : meaning.rows_of_rank) divide(rows, factor);
-  for (Meaning& further : meaning.also) divide(further, factor);
-}
-
-/// The same program on matrices and tiles of a 16th of the extent.
+/// The same program on matrices and tiles that are as small as they can be.
 Schedule scaled_down(Schedule schedule) {
-  constexpr int factor = 16;
-  for (Buffer& buffer : schedule.buffers)
-    for (std::int64_t* extent : {&buffer.rows, &buffer.columns, &buffer.layout.rows, &buffer.layout.columns,
-                                 &buffer.layout.tile_rows, &buffer.layout.tile_columns})
-      divide(*extent, factor);
-  for (Operation& operation : schedule.operations) {
-    if (auto* copy = std::get_if<Copy>(&operation.work))
-      for (Slice* slice : {&copy->source, &copy->destination}) divide(*slice, factor);
-    if (auto* collective = std::get_if<Collective>(&operation.work))
-      for (Slice* slice : {&collective->input, &collective->output}) divide(*slice, factor);
-    if (auto* exchange = std::get_if<GroupedExchange>(&operation.work)) {
-      for (Slice* slice : {&exchange->input, &exchange->output}) divide(*slice, factor);
-      for (std::vector<RowRange>& sent : exchange->rows)
-        for (RowRange& range : sent) divide(range, factor);
-    }
-    if (auto* gemm = std::get_if<Gemm>(&operation.work)) {
-      for (Slice* slice : {&gemm->a, &gemm->b, &gemm->c}) divide(*slice, factor);
-      for (RowBlock& block : gemm->earlier)
-        for (Slice* slice : {&block.a, &block.c}) divide(*slice, factor);
-      if (gemm->addend) divide(*gemm->addend, factor);
-      if (gemm->kernel)
-        for (int* extent : {&gemm->kernel->tile_m, &gemm->kernel->tile_n, &gemm->kernel->tile_k})
-          divide(*extent, factor);
-    }
-  }
-  divide(*schedule.meaning, factor);
-  validate(schedule);
-  return schedule;
+  Schedule units = in_units(std::move(schedule)).schedule;
+  validate(units);
+  return units;
 }
 
 // --- Builders ------------------------------------------------------------------------------------------------------
@@ -222,9 +171,7 @@ TEST(BuiltSchedules, OfSignaledGroupsComputeWhatTheySay) {
         if (op != PairOp::gemm_all_reduce && 128 % gpus != 0) continue;
         PairWorkload pair{op, 128 * (3 + shapes.up_to(3)), 1024 + 128 * shapes.up_to(3), 16 * shapes.up_to(5)};
         if (op == PairOp::gemm_all_to_all) pair.imbalance = 1 + 0.1 * static_cast<double>(shapes.up_to(5));
-        Schedule schedule = scaled_down(built(pair, gpus, groups));
-        if (op == PairOp::gemm_all_to_all)  // rows go to the ranks in turn: a chunk is a row for each
-          schedule.meaning->chunks = static_cast<int>(schedule.meaning->m / gpus);
+        const Schedule schedule = scaled_down(built(pair, gpus, groups));
         EXPECT_EQ(failure_of(schedule, 3), "") << schedule.name;
       }
 }
