@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "models/base/division.hpp"
 #include "models/base/harmonic_number.hpp"
@@ -47,11 +48,13 @@ class Pipeline {
     if (families::sums_in_gemm(hybrid_))
       return hybrid_.trigger == HybridTrigger::tile_group ? fused_rotation_us() : rotated_us();
     if (families::stores(hybrid_)) return stored_us();
-    const double gemm = gemm_us(), transfer = transfer_us();
+    const double transfer = transfer_us();
+    const std::vector<double> gemms = gemms_us();
     // Of shards the own ones are not sent: they are the first to be multiplied or the last.
     const int own = is_copied() && hybrid_.pieces == HybridPieces::shards ? hybrid_.count : 0;
     double computed_us = 0, moved_us = 0;
     for (int piece = 0; piece < pieces_; ++piece) {
+      const double gemm = gemms[static_cast<std::size_t>(piece)];
       if (gemm_first_) {
         computed_us += gemm;
         if (piece < pieces_ - own) moved_us = std::max(computed_us, moved_us) + transfer;
@@ -104,6 +107,23 @@ class Pipeline {
       size.m /= pieces_;
     const double gap_us = machine_.latencies.join_gap_us;
     return estimated_gemm_us(machine_, size, kernels_.of(size, pair_.dtype), pair_.dtype) * fewer_sms + gap_us;
+  }
+  /// Of each piece: groups of tiles end with the waves that their last tiles are in.
+  std::vector<double> gemms_us() const {
+    const double mean_us = gemm_us();
+    std::vector<double> all(static_cast<std::size_t>(pieces_), mean_us);
+    if (hybrid_.trigger != HybridTrigger::tile_group || !gemm_first_) return all;
+    const MatrixSize size{rows_, pair_.n, pair_.k};
+    const GemmKernel kernel = families::fastest_tiles(size, choice_of_tiles(size.m / hybrid_.count), machine_);
+    const int of_sm = kernel.scheduler == TileScheduler::grid ? ctas_per_sm(machine_, kernel, pair_.dtype) : 1;
+    const std::int64_t tiles = tile_count(size, kernel), ctas = of_sm * persistent_ctas(machine_.gpu, kernel);
+    const double wave_us = mean_us * pieces_ / static_cast<double>(divided_up(tiles, ctas));
+    std::int64_t before = 0;
+    for (int piece = 0; piece < pieces_; ++piece) {
+      const std::int64_t waves = divided_up(divided_up(tiles * (piece + 1), pieces_), ctas);
+      all[static_cast<std::size_t>(piece)] = wave_us * static_cast<double>(waves - std::exchange(before, waves));
+    }
+    return all;
   }
   double slowdown_on_fewer_sms() const {
     const int sms = machine_.gpu.sms();

@@ -20,9 +20,18 @@ constexpr GemmKernel cutlass_kernel(int tile_m, int tile_n) {
 }
 constexpr std::array cutlass_kernels{cutlass_kernel(128, 256), cutlass_kernel(256, 128), cutlass_kernel(128, 128)};
 
+/// A machine without kernels of ours has those that its library is said to choose among, made to signal: what
+/// multiplies is the same, so that a signal never makes a tile faster.
 std::vector<GemmKernel> kernels_of(const Machine& machine) {
   if (runs_own_kernels(machine)) return {own_kernels.begin(), own_kernels.end()};
-  return {cutlass_kernels.begin(), cutlass_kernels.end()};
+  if (machine.gemm_candidates.empty()) return {cutlass_kernels.begin(), cutlass_kernels.end()};
+  std::vector<GemmKernel> kernels;
+  for (GemmKernel kernel : machine.gemm_candidates) {
+    if (kernel.split_k > 1) continue;
+    kernel.scheduler = TileScheduler::grid;
+    kernels.push_back(kernel);
+  }
+  return kernels;
 }
 
 bool runs_as(const GemmKernel& kernel, SignalingTiles scheduler, LastWave last_wave) {
