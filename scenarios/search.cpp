@@ -1,6 +1,7 @@
 #include "scenarios/search.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "models/cost/all_reduce_norm_model.hpp"
 #include "models/cost/direct_collective_model.hpp"
@@ -187,12 +188,15 @@ Ranking rank(const std::vector<Case>& cases, const std::function<Estimate(const 
     if (&candidate != ranking.fastest_first.data()) candidate.odds = judge(candidate, serial_us);
   }
 
-  const auto is_faster = [](const Candidate& a, const Candidate& b) { return a.estimate.time_us < b.estimate.time_us; };
+  const auto is_before = [](const Candidate& a, const Candidate& b) {
+    return std::pair(a.estimate.is_out_of_reach, a.estimate.time_us) <
+           std::pair(b.estimate.is_out_of_reach, b.estimate.time_us);
+  };
   // Serial was listed first: equally fast ones stay behind it, and slower ones do not move ahead of it.
   ranking.serial = static_cast<std::size_t>(
       std::count_if(ranking.fastest_first.begin(), ranking.fastest_first.end(),
-                    [&](const Candidate& other) { return is_faster(other, ranking.fastest_first.front()); }));
-  std::stable_sort(ranking.fastest_first.begin(), ranking.fastest_first.end(), is_faster);
+                    [&](const Candidate& other) { return is_before(other, ranking.fastest_first.front()); }));
+  std::stable_sort(ranking.fastest_first.begin(), ranking.fastest_first.end(), is_before);
   const auto promise = [rule](const Odds& odds) { return rule == Rule::careful ? odds.worst_gain : odds.gain; };
   const bool all_are_assumed =
       std::ranges::all_of(ranking.fastest_first, [](const Candidate& one) { return one.estimate.is_assumed; });

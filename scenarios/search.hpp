@@ -104,9 +104,10 @@ using Judge = std::function<Odds(const Candidate& candidate, double serial_us)>;
 Odds certain_odds(const Candidate& candidate, double serial_us);
 
 struct Ranking {
-  std::vector<Candidate> fastest_first;  ///< of equally fast ones, the one that was listed first
-  std::size_t serial = 0;                ///< position of serial
-  std::size_t advised = 0;               ///< position of what to run
+  /// Of equally fast ones, the one that was listed first; those that these GPUs cannot run come after all others.
+  std::vector<Candidate> fastest_first;
+  std::size_t serial = 0;   ///< position of serial
+  std::size_t advised = 0;  ///< position of what to run
 
   const Candidate& fastest() const { return fastest_first.front(); }
   const Candidate& reference() const { return fastest_first[serial]; }

@@ -7,13 +7,14 @@
 #include "models/base/input_error.hpp"
 #include "models/base/text.hpp"
 #include "models/check/hardware_support.hpp"
+#include "models/check/machine_support.hpp"
 #include "scenarios/families/build.hpp"
 #include "scenarios/search.hpp"
 
 namespace weft::scenarios::study {
 namespace {
 
-/// The fastest of what it is shown.
+/// The fastest of what it is shown; where none is within reach of these GPUs, of all.
 class Search {
  public:
   Search(const Machine& machine, Executor& executor, bool only_runnable)
@@ -44,15 +45,19 @@ class Search {
   void run(Case request) {
     Schedule schedule = families::build(request, machine_);
     if (only_runnable_ && !is_runnable(schedule, machine_)) return;
+    const bool is_out_of_reach = lacks_peer_access(machine_, schedule);
+    if (is_out_of_reach && fastest_ && !fastest_is_out_of_reach_) return;
     Trace trace = executor_.run(schedule, machine_);
-    if (!fastest_ || trace.time_us < fastest_->trace.time_us)
-      fastest_ = Settled{std::move(request), std::move(schedule), std::move(trace)};
+    if (fastest_ && is_out_of_reach == fastest_is_out_of_reach_ && trace.time_us >= fastest_->trace.time_us) return;
+    fastest_ = Settled{std::move(request), std::move(schedule), std::move(trace)};
+    fastest_is_out_of_reach_ = is_out_of_reach;
   }
 
   const Machine& machine_;
   Executor& executor_;
   bool only_runnable_;
   std::optional<Settled> fastest_;
+  bool fastest_is_out_of_reach_ = false;
   std::optional<InputError> refusal_;  ///< the first
 };
 

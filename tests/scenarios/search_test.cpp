@@ -288,7 +288,7 @@ TEST(Crossover, IsNowhereWhereTheLargestSizeDoesNotPay) {
   EXPECT_EQ(crossover({}), std::nullopt);
 }
 
-TEST(Rank, WhatTheGpusCannotReachIsNeverAdvised) {
+TEST(Rank, WhatTheGpusCannotReachComesLastAndIsNeverAdvised) {
   std::vector<Case> cases(3);
   cases[0].id = "serial", cases[1].id = "pulls", cases[2].id = "chunks";
   const auto ranked = [&](double chunks_us) {
@@ -297,8 +297,9 @@ TEST(Rank, WhatTheGpusCannotReachIsNeverAdvised) {
       return Estimate{.time_us = time_us.at(one.id), .is_out_of_reach = one.id == "pulls"};
     });
   };
-  EXPECT_EQ(ranked(8).fastest().request.id, "pulls");
-  EXPECT_EQ(ranked(8).fastest().why_not, WhyNot::needs_peer_access);
+  EXPECT_EQ(ranked(8).fastest().request.id, "chunks");
+  EXPECT_EQ(ranked(8).fastest_first.back().request.id, "pulls");
+  EXPECT_EQ(ranked(8).fastest_first.back().why_not, WhyNot::needs_peer_access);
   EXPECT_EQ(ranked(8).advice().request.id, "chunks");
   EXPECT_EQ(ranked(11).advice().request.id, "serial");
 }

@@ -102,6 +102,20 @@ TEST(Settle, TheBestThatRunsLeavesOutWhatDoesNot) {
   EXPECT_GE(executor.schedules().size(), 2 * that_run);
 }
 
+TEST(Settle, TheBestIsWithinReachWhereSomethingIs) {
+  Machine without_peers = round_machine();
+  without_peers.fabric.peer_access = false;
+  const PairWorkload pair{PairOp::gemm_reduce_scatter, 512, 256, 128};
+  CountingExecutor executor([](const Schedule& schedule) { return schedule.family == "async_tp" ? 1 : 2; });
+  const auto best_among = [&](std::vector<std::string> among) {
+    const Case asked = make_case(pair, 2, Best{.among = std::move(among)});
+    return family_of(settle(asked, without_peers, executor).request.schedule);
+  };
+  EXPECT_EQ(best_among({"async_tp", "decomposition"}), "decomposition");
+  EXPECT_EQ(best_among({"decomposition", "async_tp"}), "decomposition");
+  EXPECT_EQ(best_among({"async_tp"}), "async_tp");
+}
+
 TEST(Settle, RunsAClosedCaseOnce) {
   CountingExecutor executor([](const Schedule&) { return 1; });
   const Case closed = make_case(PairWorkload{PairOp::gemm_all_reduce, 1024, 1024, 64}, 4, Decomposition{4});
