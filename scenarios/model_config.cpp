@@ -1,6 +1,7 @@
 #include "scenarios/model_config.hpp"
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "models/base/json_object.hpp"
@@ -140,7 +141,8 @@ void require_modelled(JsonObject& whole, const std::string& type) {
 
 bool is_model_config(const nlohmann::json& json) {
   if (!json.is_object() || json.contains("format")) return false;
-  return json.contains("model_type") || json.contains("hidden_size") || json.contains(text_config);
+  return std::ranges::any_of(std::array{"model_type", "hidden_size", "num_hidden_layers", text_config},
+                             [&](const char* key) { return json.contains(key); });
 }
 
 ModelConfig model_config_from_json(const nlohmann::json& json) {
@@ -152,6 +154,9 @@ ModelConfig model_config_from_json(const nlohmann::json& json) {
     config.ignored.emplace_back("what reads images or sound: only the text model is counted");
   const std::string type = has_value(object, "model_type") ? object.string("model_type") : "";
   require_modelled(whole, type);
+  if (!type.empty() && !is_known(type))
+    config.ignored.push_back("what is special to model_type \"" + type +
+                             "\", which is taken for a decoder with a gated MLP");
   config.hidden = object.integer("hidden_size", 1, max_extent);
   read_mlp(object, type, config);
   read_attention(object, defaults_of(type), config);

@@ -19,6 +19,12 @@ constexpr std::array known{
     Known{"glm", {32, 2, 128}},      Known{"glm4", {32, 2, 128}},   Known{"glm4_moe", {96, 8, 0}},
     Known{"gpt_oss", {64, 8, 64}}};
 
+/// Decoders of the same kind whose configs say all that is needed.
+constexpr std::array<std::string_view, 19> as_llama{
+    "llama",    "llama4_text", "deepseek_v2", "deepseek_v3", "kimi_k2",     "minimax_m2", "phi3",
+    "granite",  "olmo",        "olmo2",       "olmo3",       "olmoe",       "smollm3",    "seed_oss",
+    "ernie4_5", "exaone4",     "helium",      "dots1",       "ernie4_5_moe"};
+
 struct Other {
   std::string_view type, reason;
 };
@@ -52,6 +58,11 @@ constexpr std::array others{Other{"bloom", no_gate},
 ModelDefaults defaults_of(std::string_view model_type) {
   const auto found = std::ranges::find(known, model_type, &Known::type);
   return found == known.end() ? ModelDefaults{} : found->defaults;
+}
+
+bool is_known(std::string_view model_type) {
+  return std::ranges::find(known, model_type, &Known::type) != known.end() ||
+         std::ranges::find(as_llama, model_type) != as_llama.end();
 }
 
 std::string_view why_not_modelled(std::string_view model_type) {

@@ -16,6 +16,9 @@ struct ModelDefaults {
 /// Of a model_type; of an unknown one, all 0.
 ModelDefaults defaults_of(std::string_view model_type);
 
+/// Whether layers of the type are known to be what is simulated: attention, then a gated MLP or experts.
+bool is_known(std::string_view model_type);
+
 /// Why layers of the type are not what is simulated; empty for those that are, and for unknown ones.
 std::string_view why_not_modelled(std::string_view model_type);
 

@@ -59,7 +59,8 @@ json scenario_of_words(const std::string& what) {
   std::stringstream words(what);
   for (std::string word; words >> word;) {
     const std::size_t equals = word.find('=');
-    if (equals == 0 || equals == std::string::npos || equals + 1 == word.size())
+    const bool is_one = equals == word.rfind('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == word.size() || !is_one)
       throw InputError("SCENARIO", "expected words such as m=4096 n=8192 k=3584 op=gemm+all_reduce, got \"" +
                                        shown_name(word) + "\"");
     const std::string key = word.substr(0, equals);
@@ -109,11 +110,16 @@ Scenario read_file(const std::string& what, const QuestionOptions& options) {
     replace_sizes_and_gpus(document, options);
     return scenario_from_json(document, file.parent_path());
   } catch (const InputError& error) {
-    throw error.in_file(file.string());
+    throw is_given(error.field(), options) ? error : error.in_file(file.string());
   }
 }
 
 }  // namespace
+
+bool is_given(const std::string& field, const QuestionOptions& options) {
+  return ((field == "tokens" || field == "m") && !options.sizes.empty()) || (field == "gpus" && options.gpus) ||
+         (field == "sequences" && options.sequences) || (field == "prefix" && options.prefix);
+}
 
 Scenario read_question(const std::string& what, const QuestionOptions& options) {
   if (!is_words(what)) return read_file(what, options);

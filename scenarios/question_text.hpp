@@ -27,9 +27,13 @@ struct QuestionOptions {
 /// Of a question that names none.
 inline const std::vector<std::int64_t> usual_tokens{512, 1024, 2048, 4096, 8192, 16384};
 
+/// Is what the field says said by the options, and not by the question?
+bool is_given(const std::string& field, const QuestionOptions& options);
+
 /// `what` is the path of a scenario, of a config.json or of its folder; or words, the keys of a scenario of plain
 /// sizes: "m=4096,8192 n=8192 k=3584 op=gemm+all_reduce". A model is asked about in both forms. Throws InputError that
-/// names the file and the field or the word; field "--machine" where neither a machine nor GPUs are known.
+/// names the file and the field, a field alone that the options give, or the word; field "--machine" where neither a
+/// machine nor GPUs are known.
 Scenario read_question(const std::string& what, const QuestionOptions& options);
 
 /// With bf16 GEMMs where the model's are fp8 and the machine's GPUs have none, which is said in `ignored`.

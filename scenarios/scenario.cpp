@@ -178,12 +178,20 @@ void check_families(const Scenario& scenario) {
   throw InputError("families", "expected one that has a schedule of the op and its sizes, got " + joined(*families));
 }
 
+/// Of a model's layer at that size: where both are asked about, sequence parallel only where each GPU gets as many
+/// tokens, which a step of decoding often has not.
+std::vector<LayerForm> forms_at(const Scenario& scenario, std::size_t index) {
+  std::vector<LayerForm> forms = scenario.forms;
+  if (forms.size() > 1 && scenario.sizes[index] % scenario.gpus != 0) std::erase(forms, LayerForm::sequence_parallel);
+  return forms;
+}
+
 }  // namespace
 
 std::vector<Question> questions(const Scenario& scenario, std::size_t index) {
   if (!scenario.model) return {{std::string(op_of(scenario.plain[index])), scenario.plain[index]}};
   std::vector<Question> questions;
-  for (const LayerForm form : scenario.forms)
+  for (const LayerForm form : forms_at(scenario, index))
     for (Question& question :
          questions_of_layer(*scenario.model, form, scenario.sizes[index], scenario.gpus, keys_of_models)) {
       if (scenario.forms.size() > 1) question.name += ", " + std::string(words_of(form));
@@ -195,7 +203,7 @@ std::vector<Question> questions(const Scenario& scenario, std::size_t index) {
 std::vector<LayerWorkload> layers(const Scenario& scenario, std::size_t index) {
   std::vector<LayerWorkload> layers;
   if (!scenario.model) return layers;
-  for (const LayerForm form : scenario.forms)
+  for (const LayerForm form : forms_at(scenario, index))
     if (auto layer = layer_of(*scenario.model, scenario.sizes[index])) {
       layer->sequence_parallel = form == LayerForm::sequence_parallel;
       layer->sequences = scenario.sequences;

@@ -73,6 +73,8 @@ fs::path machine_path(const std::string& name_or_path, const fs::path& share) {
     if (name == name_or_path) return machine_folder(share) / (name + ".json");
     known += (known.empty() ? "" : ", ") + name;
   }
+  std::error_code error;
+  if (fs::is_regular_file(name_or_path, error)) return name_or_path;
   if (known.empty()) known = "(none in " + machine_folder(share).string() + ")";
   throw InputError("machine", "expected a path or one of " + known + ", got \"" + shown_name(name_or_path) + "\"");
 }

@@ -26,7 +26,7 @@ std::filesystem::path report_page(const std::filesystem::path& share = {});
 /// Names of the profiles in machine_folder(share), sorted.
 std::vector<std::string> machine_names(const std::filesystem::path& share = {});
 
-/// What contains '/' or ends in .json is a path and returned as it is; else the profile of that name.
+/// What contains '/' or ends in .json is a path and returned as it is; else the profile of that name, or a file.
 /// Throws InputError that lists the known names.
 std::filesystem::path machine_path(const std::string& name_or_path, const std::filesystem::path& share = {});
 

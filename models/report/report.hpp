@@ -84,6 +84,7 @@ struct Report {
   std::vector<Section> sections = {};
   std::vector<std::string> notes = {};  ///< about all sections
   Document document = {};               ///< the same for programs, keys with units; none: the sections as they are
+  Table rows = {};                      ///< what CSV holds: one table of everything; without columns: the sections'
 };
 
 }  // namespace weft::report

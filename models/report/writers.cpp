@@ -58,20 +58,24 @@ std::string csv_field(const std::string& words) {
   return quoted + '"';
 }
 
-/// The tables alone, with an empty line between two. Units are left out of cells; columns have theirs in the name.
-std::string to_csv(const Report& report, const Style&) {
-  std::string text;
-  for (const auto& [heading, table, notes] : report.sections) {
-    if (table.columns.empty()) continue;
-    if (!text.empty()) text += '\n';
-    std::string line;
-    for (const Column& column : table.columns) line += (line.empty() ? "" : ",") + csv_field(column.name);
-    text += line + '\n';
-    for (const auto& cells : table.rows) {
-      for (std::size_t i = 0; i < cells.size(); ++i) text += (i > 0 ? "," : "") + csv_field(text_of(cells[i], false));
-      text += '\n';
-    }
+std::string csv_of(const Table& table) {
+  std::string text, line;
+  for (const Column& column : table.columns) line += (line.empty() ? "" : ",") + csv_field(column.name);
+  text += line + '\n';
+  for (const auto& cells : table.rows) {
+    for (std::size_t i = 0; i < cells.size(); ++i) text += (i > 0 ? "," : "") + csv_field(text_of(cells[i], false));
+    text += '\n';
   }
+  return text;
+}
+
+/// The report's rows, or its tables with an empty line between two. Units are left out of cells; columns have theirs in
+/// the name.
+std::string to_csv(const Report& report, const Style&) {
+  if (!report.rows.columns.empty()) return csv_of(report.rows);
+  std::string text;
+  for (const Section& section : report.sections)
+    if (!section.table.columns.empty()) text += (text.empty() ? "" : "\n") + csv_of(section.table);
   return text;
 }
 

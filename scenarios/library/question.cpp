@@ -17,17 +17,25 @@ void require_own_machine(const Scenario& scenario, const std::string& file) {
   }
 }
 
+QuestionOptions options_of(const AskedQuestion& asked, std::optional<int> machine_gpus) {
+  return {.gpus = asked.gpus,
+          .sizes = asked.sizes,
+          .machine_gpus = machine_gpus,
+          .sequences = asked.sequences,
+          .prefix = asked.prefix};
+}
+
 }  // namespace
+
+bool is_given(const std::string& field, const AskedQuestion& asked) {
+  return scenarios::is_given(field, options_of(asked, std::nullopt));
+}
 
 OpenQuestion read_question(const AskedQuestion& asked) {
   std::shared_ptr<const OpenProfile> profile;
   if (!asked.machine.empty()) profile = std::make_shared<OpenProfile>(asked.machine);
-  Scenario scenario = scenarios::read_question(
-      asked.what, {.gpus = asked.gpus,
-                   .sizes = asked.sizes,
-                   .machine_gpus = profile ? std::optional(profile->machine.gpus) : std::nullopt,
-                   .sequences = asked.sequences,
-                   .prefix = asked.prefix});
+  const auto machine_gpus = profile ? std::optional(profile->machine.gpus) : std::nullopt;
+  Scenario scenario = scenarios::read_question(asked.what, options_of(asked, machine_gpus));
   require_own_machine(scenario, asked.what);
   if (!profile && scenario.machine.empty())
     throw InputError("--machine", "expected the name or path of a profile, since " + asked.what + " names none");

@@ -25,6 +25,9 @@ struct OpenQuestion {
   std::shared_ptr<const OpenProfile> profile;
 };
 
+/// Is what the field says said beside the question, and not by it?
+bool is_given(const std::string& field, const AskedQuestion& asked);
+
 /// A machine that is named says how many GPUs a question has that does not. Throws InputError as
 /// scenarios::read_question() and OpenProfile do, and where neither the question nor `machine` names a profile.
 OpenQuestion read_question(const AskedQuestion& asked);

@@ -151,6 +151,23 @@ Section layers_of(const study::Exploration& exploration) {
   return section;
 }
 
+/// For programs that read CSV: a row for each schedule of each pair and size.
+Table rows_of(const study::Exploration& exploration, const Scenario& scenario) {
+  Table table{{size_word(scenario), "gpus", "pair", "schedule", "time_us", "low_us", "high_us", "speedup",
+               "faster_with_percent", "expected_gain_percent", "limited_by", "weft_run", "why_not"},
+              {}};
+  for (const study::Answer& answer : exploration.answers)
+    for (const study::Explored& one : answer.fastest_first) {
+      const auto& [request, estimate, speedup, odds, why_not] = one.candidate;
+      table.rows.push_back({count(answer.size), count(scenario.gpus), answer.pair, request.id,
+                            Number{estimate.time_us, 3}, Number{estimate.low_us, 3}, Number{estimate.high_us, 3},
+                            ratio(speedup), Number{100 * odds.faster, 1}, Number{100 * odds.gain, 1},
+                            std::string(name_of(one.limited_by)), one.runnable ? "yes" : "no",
+                            std::string(name_of(why_not))});
+    }
+  return table;
+}
+
 void add_all_schedules(const study::Exploration& exploration, const Scenario& scenario, const Machine& machine,
                        std::int64_t shown, Report& report) {
   for (const study::Answer& answer : exploration.answers) {
@@ -179,7 +196,8 @@ Report exploration_report(const study::Exploration& exploration, const Scenario&
                machine.name,
       .sections = {verdict_section(verdict_of(exploration, scenario), exploration, scenario, machine, view.evidence)},
       .notes = not_counted(scenario),
-      .document = to_json(exploration, scenario, machine, view.crossovers, view.evidence)};
+      .document = to_json(exploration, scenario, machine, view.crossovers, view.evidence),
+      .rows = rows_of(exploration, scenario)};
   report.notes.push_back(std::to_string(exploration.simulated) + " schedules simulated.");
   if (!view.crossovers.empty()) report.sections.push_back(crossover_section(view.crossovers, scenario));
   if (view.is_full) {

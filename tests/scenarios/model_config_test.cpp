@@ -17,7 +17,7 @@ const std::filesystem::path shipped =
     std::filesystem::path(tests::source_folder()) / "scenarios/models/llama-3.3-70b.config.json";
 
 json small_config() {
-  return json::parse(R"({"hidden_size": 64, "intermediate_size": 256, "num_attention_heads": 8,
+  return json::parse(R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 256, "num_attention_heads": 8,
       "num_key_value_heads": 4, "head_dim": 16, "num_hidden_layers": 2, "torch_dtype": "bfloat16"})");
 }
 
@@ -45,6 +45,24 @@ TEST(ModelConfig, NamesAMissingKey) {
     config.erase(key);
     EXPECT_EQ(error_of([&] { model_config_from_json(config); }).rfind(key + ": expected", 0), 0) << key;
   }
+}
+
+TEST(ModelConfig, IsOneWithoutItsHiddenSizeAndType) {
+  json config = small_config();
+  config.erase("hidden_size");
+  config.erase("model_type");
+  EXPECT_TRUE(is_model_config(config));
+}
+
+TEST(ModelConfig, SaysWhatItTakesAnUnknownTypeFor) {
+  json config = small_config();
+  EXPECT_THAT(model_config_from_json(config).ignored, testing::IsEmpty());
+  config["model_type"] = "brand_new";
+  EXPECT_THAT(model_config_from_json(config).ignored,
+              testing::ElementsAre("what is special to model_type \"brand_new\", which is taken for a decoder with a "
+                                   "gated MLP"));
+  config.erase("model_type");
+  EXPECT_THAT(model_config_from_json(config).ignored, testing::IsEmpty());
 }
 
 TEST(ModelConfig, LeftOutHeadDimIsHiddenOverHeads) {

@@ -38,7 +38,7 @@ TEST(QuestionText, SequencesOfAModelDecodeUnlessTokensAreAskedFor) {
   EXPECT_EQ(layers(chunk, 0).front().sequences, 1);
   EXPECT_EQ(layers(chunk, 0).front().tokens, 2048);
   EXPECT_EQ(error_with(llama, {.sizes = {100}, .machine_gpus = 4, .sequences = 64}),
-            llama + ": sequences: expected a divisor of tokens = 100, got 64");
+            "sequences: expected a divisor of tokens = 100, got 64");
 }
 
 TEST(QuestionText, OptionsDecide) {
@@ -83,6 +83,7 @@ TEST(QuestionText, SaysWhatIsWrongInOneLine) {
             "--machine: expected the name or path of a profile, since m=64 n=64 k=64 op=gemm+all_reduce names none");
   EXPECT_THAT(error_with("m=64 n=64 k=64"), StartsWith("model: expected this key, or op with m, n and k"));
   EXPECT_THAT(error_with("m=64 n= k=64"), StartsWith("SCENARIO: expected words such as"));
+  EXPECT_THAT(error_with("m=64,n=64,k=64"), StartsWith("SCENARIO: expected words such as"));
   EXPECT_EQ(error_with("m=64 m=65"), "m: expected it once");
   EXPECT_THAT(error_with("m=64 n=64 k=64 op=gemm+all_reduce colour=red"), StartsWith("colour: "));
   EXPECT_THAT(error_with("m=64 n=x k=64 op=gemm+all_reduce"), StartsWith("n: "));

@@ -24,6 +24,8 @@ void run_compare(const CompareOptions& options) {
   options.output.require_writable();
   Trace predicted = read_trace(options.predicted);
   Trace measured = read_trace(options.measured);
+  if (predicted.source == "measured" && measured.source == "predicted")
+    throw InputError(options.predicted, "expected the prediction first and the measurement second, got them swapped");
   const TraceComparison comparison = compare(predicted, measured);
   if (comparison.operations.empty())
     throw InputError(options.measured,

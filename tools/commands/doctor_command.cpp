@@ -3,6 +3,7 @@
 
 #include "calibration/report/doctor_report.hpp"
 #include "tools/commands/command.hpp"
+#include "tools/commands/numbers.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -24,7 +25,7 @@ void add_doctor_command(CLI::App& app) {
       add_command(app, "doctor", "Which schedules this machine can run, and why not the others", run_doctor);
   options.output.add_to(command, "Write what was found");
   command.add_option("--time-limit", options.time_limit_s, "Seconds for each schedule")
-      ->check(CLI::PositiveNumber)
+      ->check(time_limits())
       ->capture_default_str();
 }
 

@@ -11,6 +11,7 @@
 #include "scenarios/library/question.hpp"
 #include "scenarios/report/html_report.hpp"
 #include "tools/commands/command.hpp"
+#include "tools/commands/numbers.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -29,15 +30,30 @@ struct ExploreOptions {
 InputError as_asked(const InputError& error, const ExploreOptions& options, const scenarios::Scenario& scenario) {
   if (error.field() == "schedule") return InputError("--why", error.expected());
   if (error.field() == "size") return InputError("--size", error.expected());
-  return scenarios::as_written(error, scenario).in_file(options.question.what);
+  const InputError written = scenarios::as_written(error, scenario);
+  return is_given(written.field(), options.question) ? written : written.in_file(options.question.what);
 }
 
-FullAnswer answer_of(const ExploreOptions& options) {
+/// What a command line gives is called by its option.
+InputError by_option(const InputError& error, const scenarios::library::AskedQuestion& question) {
+  if (!is_given(error.field(), question)) return error;
+  return InputError("--" + (error.field() == "m" ? "tokens" : error.field()), error.expected());
+}
+
+FullAnswer answer_of_question(const ExploreOptions& options) {
   auto [scenario, profile] = scenarios::library::read_question(options.question);
   try {
     return {scenario, profile, options.answer};
   } catch (const InputError& error) {
     throw as_asked(error, options, scenario);
+  }
+}
+
+FullAnswer answer_of(const ExploreOptions& options) {
+  try {
+    return answer_of_question(options);
+  } catch (const InputError& error) {
+    throw by_option(error, options.question);
   }
 }
 
@@ -108,22 +124,22 @@ void add_explore_command(CLI::App& app) {
   command
       .add_option("--gpus", options.question.gpus,
                   "Tensor-parallel over so many GPUs (default: the scenario's, else all of the machine)")
-      ->check(CLI::Range(scenarios::gpu_counts.least, scenarios::gpu_counts.most));
+      ->check(numbers(scenarios::gpu_counts.least, scenarios::gpu_counts.most));
   command
       .add_option("--tokens", options.question.sizes,
                   "Tokens, or rows, to ask about (default: the scenario's, else 512, 1024, … 16384)")
       ->delimiter(',')
-      ->check(CLI::Range(std::int64_t{1}, scenarios::max_extent));
+      ->check(numbers(std::int64_t{1}, scenarios::max_extent));
   command
       .add_option("--sequences", options.question.sequences,
                   "Sequences that the tokens belong to (default: the scenario's, else one); without --tokens each has "
                   "one new token, a step of decoding")
-      ->check(CLI::Range(std::int64_t{1}, scenarios::max_extent));
+      ->check(numbers(std::int64_t{1}, scenarios::max_extent));
   command
       .add_option(
           "--prefix", options.question.prefix,
           "Earlier tokens of each sequence, whose keys and values are cached (default: the scenario's, else none)")
-      ->check(CLI::Range(std::int64_t{0}, scenarios::max_extent));
+      ->check(numbers(std::int64_t{0}, scenarios::max_extent));
   command.add_option("--size", options.answer.size, "Ask about this size alone (default: about all)");
   command.add_flag("--all", options.answer.shows_all,
                    "Show all schedules of every pair and size, with the names that cases have");

@@ -7,6 +7,7 @@
 #include "models/machine/machine_json.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tools/commands/command.hpp"
+#include "tools/commands/numbers.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -48,7 +49,7 @@ void add_measure_command(CLI::App& app) {
                   "sustained: under load without a pause until times agree; short: runs of --target-ms after a pause")
       ->capture_default_str();
   command.add_option("--windows", options.run.windows, "Windows of 50 ms of load at least, the last six count")
-      ->check(CLI::Range(fewest_windows, most_windows))
+      ->check(numbers(fewest_windows, most_windows))
       ->capture_default_str();
   command.add_flag("--in-turn", options.in_turn,
                    "Let the cases of one workload take turns every few milliseconds: their ratios are of one clock");
@@ -58,10 +59,10 @@ void add_measure_command(CLI::App& app) {
       ->type_name("FOLDER");
   command
       .add_option("--repeats", options.run.repeats, "Timed runs of each case with --condition short; the median counts")
-      ->check(CLI::Range(1, 100));
+      ->check(numbers(1, 100));
   command.add_option("--target-ms", options.run.target_ms, "Load of one timed run with --condition short")
-      ->check(CLI::Range(1.0, 10000.0));
-  command.add_option("--time-limit", options.run.time_limit_s, "Seconds for each case")->check(CLI::Range(1.0, 3600.0));
+      ->check(numbers(1.0, 10000.0));
+  command.add_option("--time-limit", options.run.time_limit_s, "Seconds for each case")->check(time_limits());
   command.add_flag("!--no-check", options.run.check, "Do not compare results with a reference");
   command.add_flag(
       "--kernels", options.run.spans,

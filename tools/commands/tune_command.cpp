@@ -13,6 +13,7 @@
 #include "scenarios/study/token_split_table.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tools/commands/command.hpp"
+#include "tools/commands/numbers.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -88,7 +89,7 @@ void add_tune_command(CLI::App& app) {
   reads(command.add_option("MODEL", options.model, "config.json of a model, as Hugging Face has it"))->required();
   reads_machine(command.add_option("--machine", options.machine, "Name or path of a machine profile"))->required();
   command.add_option("--gpus", options.gpus, "Tensor-parallel GPUs (default: all of the machine)")
-      ->check(CLI::Range(2, 1024));
+      ->check(numbers(2, 1024));
   command.add_option("--tokens", options.tokens, "Numbers of tokens (default: 1024, 2048, ... 65536)");
   command.add_option(
       "--ctas", options.ctas,

@@ -42,6 +42,13 @@ TEST(Writers, CsvHasTheNumbersWithoutUnits) {
             "\"all_reduce, \"\"NCCL\"\" | 8\",55.5,50 - 61,1.234,-5.1\n");
 }
 
+TEST(Writers, CsvIsTheRowsOfAReportThatHasThem) {
+  Report report = sample();
+  report.rows = {{"case", "time_us"}, {{"first", Number{1.5, 1}}, {"second", Number{2, 1}}}};
+  EXPECT_EQ(written(report, "csv"), "case,time_us\nfirst,1.5\nsecond,2.0\n");
+  EXPECT_EQ(written(report, "text"), written(sample(), "text"));
+}
+
 TEST(Writers, MarkdownEscapesBars) {
   EXPECT_EQ(written(sample(), "markdown"),
             "# Two kernels\n"

@@ -137,7 +137,7 @@ TEST(Library, ReportsWhatItFoundInWordsTablesAndPictures) {
   ASSERT_FALSE(report.verdict().empty());
   EXPECT_THAT(report.verdict().front(), AnyOf(StartsWith("Overlap"), StartsWith("Faster collectives")));
   EXPECT_THAT(report.written("text"), HasSubstr("4 GPUs of h200x8-nvswitch\n\n" + report.verdict().front()));
-  EXPECT_THAT(report.written("csv"), StartsWith("schedule,us,"));
+  EXPECT_THAT(report.written("csv"), StartsWith("rows,gpus,pair,schedule,time_us,"));
   EXPECT_EQ(nlohmann::json::parse(report.written("json"))["answers"][0]["size"], 4096);
   EXPECT_THAT(report.losses_picture(), AllOf(StartsWith("<svg"), HasSubstr(">serial<")));
 }

@@ -33,6 +33,13 @@ TEST(CompareCommand, WritesTheSameNumbersAsJson) {
   EXPECT_DOUBLE_EQ(json["operations"][1]["duration"]["error"].get<double>(), 50.0 / 65 - 1);
 }
 
+TEST(CompareCommand, RefusesTheMeasurementInPlaceOfThePrediction) {
+  const TemporaryFolder folder;
+  const CommandResult result = run_weft("compare " + inputs + "measured.json " + inputs + "predicted.json", folder);
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.errors, HasSubstr("measured.json: expected the prediction first"));
+}
+
 TEST(CompareCommand, WritesBothRunsIntoOnePicture) {
   const TemporaryFolder folder;
   run_weft(compare + " --trace out.json", folder);
