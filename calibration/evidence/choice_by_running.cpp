@@ -26,10 +26,6 @@ TriedSchedule untried(const Explored& explored, const Machine& machine) {
   return tried;
 }
 
-bool is_serial(const TriedSchedule& tried) {
-  return std::holds_alternative<scenarios::Serial>(tried.request.schedule.family);
-}
-
 constexpr int most_of_a_kind = 2;
 
 /// What schedules have in common whose predictions err alike: running the third of a kind teaches little.
@@ -43,11 +39,14 @@ TriedPair pair_of(const scenarios::study::Answer& answer, int best, const Machin
   TriedPair pair{.pair = answer.pair, .size = answer.size};
   const std::string serial = answer.ranking.reference().request.id;
   std::map<decltype(kind_of({})), int> of_kind;
+  int others = 0;
   for (const Explored& one : answer.fastest_first) {
+    if (!one.runnable) continue;
     const bool is_reference = one.candidate.request.id == serial;
-    if (!one.runnable || (!is_reference && static_cast<int>(pair.fastest_first.size()) >= best)) continue;
-    if (!is_reference && ++of_kind[kind_of(one.as_run)] > most_of_a_kind) continue;
+    if (!is_reference && (others == best || ++of_kind[kind_of(one.as_run)] > most_of_a_kind)) continue;
+    others += is_reference ? 0 : 1;
     pair.fastest_first.push_back(untried(one, machine));
+    pair.fastest_first.back().is_reference = is_reference;
   }
   return pair;
 }
@@ -72,7 +71,7 @@ void rank(TriedPair& pair) {
   });
   if (!pair.choice().error.empty()) throw ExecutionError(pair.pair + ": no schedule ran: " + pair.choice().error);
   for (const TriedSchedule& tried : pair.fastest_first)
-    if (is_serial(tried)) pair.serial_us = tried.measured_us;
+    if (tried.is_reference) pair.serial_us = tried.measured_us;
 }
 
 }  // namespace

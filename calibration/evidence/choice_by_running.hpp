@@ -19,10 +19,11 @@ struct TriedSchedule {
   scenarios::Case request;  ///< searched values filled in
   Schedule schedule = {};
   double predicted_us = 0;
-  double measured_us = 0;  ///< 0 where it failed
-  double noise = 0;        ///< spread of the windows over their mean
-  bool checked = false;    ///< the result was compared with a reference, and right
-  std::string error = {};  ///< why it failed; empty: it did not
+  double measured_us = 0;     ///< 0 where it failed
+  double noise = 0;           ///< spread of the windows over their mean
+  bool checked = false;       ///< the result was compared with a reference, and right
+  std::string error = {};     ///< why it failed; empty: it did not
+  bool is_reference = false;  ///< the serial schedule that speedups are over
 };
 
 /// One pair at one size.
@@ -36,8 +37,8 @@ struct TriedPair {
   double speedup() const { return serial_us / choice().measured_us; }
 };
 
-/// Of each answer the first `best` schedules that run, at most two of a kind, and serial, built for this machine and
-/// not yet measured.
+/// Of each answer the first `best` schedules that run, at most two of a kind, and the reference, which is serial, built
+/// for this machine and not yet measured.
 std::vector<TriedPair> worth_trying(const scenarios::study::Exploration& exploration, int best, const Machine& machine);
 
 /// Predicts each at the clock that it finds in turn with the others of its pair, as run_all() measures it.

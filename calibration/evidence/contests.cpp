@@ -14,6 +14,15 @@ std::string contest_of(const MeasuredCase& one) {
          std::string(name_of(request.schedule.launch));
 }
 
+/// Serial as it runs where nobody chooses: by the library, as it comes. Priority is no matter of one stream.
+bool is_reference(const scenarios::ScheduleChoice& choice) {
+  return choice ==
+         scenarios::ScheduleChoice{.family = scenarios::Serial{}, .launch = choice.launch, .urgent = choice.urgent};
+}
+
+/// A layer without its communication computes something else.
+bool takes_part(const scenarios::ScheduleChoice& choice) { return choice.collectives != scenarios::Collectives::none; }
+
 const Comparison& fastest(const std::vector<Comparison>& schedules, double (*time_us)(const Comparison&)) {
   return *std::min_element(schedules.begin(), schedules.end(),
                            [&](const Comparison& a, const Comparison& b) { return time_us(a) < time_us(b); });
@@ -29,11 +38,13 @@ std::vector<Contest> contests_of(const std::vector<Comparison>& comparisons) {
   std::vector<Contest> contests;
   std::map<std::string, std::size_t> position;
   for (const Comparison& one : comparisons) {
+    const scenarios::ScheduleChoice& choice = one.measured.request.schedule;
+    if (!takes_part(choice)) continue;
     const auto [known, is_new] = position.try_emplace(contest_of(one.measured), contests.size());
     if (is_new) contests.emplace_back();
     Contest& contest = contests[known->second];
     contest.schedules.push_back(one);
-    if (!is_overlapped(one) && one.measured.request.schedule.max_ctas == 0) contest.serial = one;
+    if (is_reference(choice) && !contest.serial) contest.serial = one;
   }
   return contests;
 }

@@ -11,11 +11,11 @@ namespace weft::calibration::evidence {
 
 struct Contest {
   std::vector<Comparison> schedules;  ///< in the order of the files
-  std::optional<Comparison> serial;   ///< with the library's default number of CTAs
+  std::optional<Comparison> serial;   ///< by the library, with its default number of CTAs
   bool has_choice() const;            ///< serial and something else
 };
 
-/// By workload, GPUs, way of launching and run.
+/// By workload, GPUs, way of launching and run. Layers without their communication take no part.
 std::vector<Contest> contests_of(const std::vector<Comparison>& comparisons);
 
 struct Speedup {

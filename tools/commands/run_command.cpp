@@ -14,6 +14,7 @@
 #include "scenarios/study/exploration.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tools/commands/command.hpp"
+#include "tools/commands/numbers.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -81,6 +82,8 @@ void run_schedule(RunCommandOptions options) {
   for (const std::string& path : {options.trace, options.spans}) require_writable(path);
   options.output.require_writable();
   calibration::LoneMeasurement result = measure_alone(schedule, options.run);
+  const bool needs_spans = !options.trace.empty() || !options.spans.empty();
+  if (needs_spans && !result.not_recorded.empty()) throw ExecutionError(result.not_recorded);
   result.measurement.trace.machine = schedule.machine;
   if (options.share_gpus) return options.output.write(calibration::report::shared_report(schedule, result));
   write_traces(options, schedule, result.measurement.trace);
@@ -97,7 +100,7 @@ void add_run_command(CLI::App& app) {
       ->required();
   CLI::Option* best = command.add_option("--best", options.best.count,
                                          "Run the so many schedules that are predicted fastest, and serial, in turns");
-  best->check(CLI::Range(1, 50));
+  best->check(numbers(1, 50));
   reads_machine(command.add_option("--machine", options.best.question.machine, "With --best: profile of this machine"))
       ->needs(best);
   command.add_option("--gpus", options.best.question.gpus, "With --best: GPUs")->needs(best);
@@ -112,12 +115,13 @@ void add_run_command(CLI::App& app) {
                   "sustained: under load without a pause until times agree; short: runs of 30 ms after a pause")
       ->capture_default_str();
   command.add_option("--repeats", options.run.repeats, "Timed runs with --condition short; their median counts")
-      ->check(CLI::Range(1, 1000))
+      ->check(numbers(1, 1000))
       ->capture_default_str();
   command.add_option("--time-limit", options.run.time_limit_s, "Seconds for the schedule, start-up apart")
-      ->check(CLI::PositiveNumber)
+      ->check(time_limits())
       ->capture_default_str();
   command.add_flag("--no-check", options.no_check, "Do not compare the result with a reference");
+  for (const char* of_one : {"--trace", "--spans", "--condition", "--repeats"}) best->excludes(of_one);
   CLI::Option* share = command.add_flag("--share-gpus", options.share_gpus,
                                         "Ranks may share a GPU: says whether the result is right, and no times");
   for (const char* of_times : {"--best", "--trace", "--spans", "--condition", "--repeats", "--no-check"})

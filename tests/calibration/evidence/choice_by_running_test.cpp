@@ -39,6 +39,21 @@ TEST(WorthTrying, TakesTheFirstTwoOfAKindAndSerial) {
   EXPECT_GE(of_kind.size(), 2u);
 }
 
+// Serial by another transport is a schedule like any other, and so many are tried besides the reference.
+TEST(WorthTrying, HasOneReferenceAndSoManyOthers) {
+  for (const char* question : {"m=1024 n=1536 k=1280 op=gemm+all_reduce", "m=256 n=1024 k=16384 op=gemm+all_reduce"}) {
+    const TriedPair pair = five_of(question);
+    EXPECT_EQ(pair.fastest_first.size(), 6u) << question;
+    int references = 0;
+    for (const TriedSchedule& one : pair.fastest_first)
+      if (one.is_reference) {
+        ++references;
+        EXPECT_EQ(one.request.schedule, ScheduleChoice{}) << question;
+      }
+    EXPECT_EQ(references, 1) << question;
+  }
+}
+
 TEST(WorthTrying, BeginsWithTheFastestThatRuns) {
   const TriedPair pair = five_of("m=1024 n=1536 k=1280 op=gemm+all_reduce");
   for (const TriedSchedule& one : pair.fastest_first)

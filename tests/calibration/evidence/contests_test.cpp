@@ -32,6 +32,29 @@ TEST(Contests, ComparedWithSerialOfTheDefaultNumberOfCtas) {
   EXPECT_FALSE(contests[0].has_choice());  // nothing overlaps
 }
 
+// Faster collectives are schedules of their own, in whatever order they come.
+TEST(Contests, ComparedWithSerialByTheLibraryAsItComes) {
+  scenarios::ScheduleChoice two_shot = serial, of_windows = serial, unhurried = serial;
+  two_shot.collectives = scenarios::Collectives::two_shot;
+  of_windows.collectives = scenarios::Collectives::nccl_symmetric;
+  unhurried.urgent = false;
+  const auto contests =
+      contests_of({comparison(pair_workload, two_shot, 80, 80), comparison(pair_workload, unhurried, 100, 100),
+                   comparison(pair_workload, two_chunks, 90, 90), comparison(pair_workload, of_windows, 85, 85)});
+  ASSERT_TRUE(contests[0].serial);
+  EXPECT_EQ(contests[0].serial->measured.time_us, 100);
+  EXPECT_EQ(contests[0].schedules.size(), 4u);
+}
+
+TEST(Contests, AreWithoutWhatLeavesCommunicationOut) {
+  scenarios::ScheduleChoice without = serial;
+  without.collectives = scenarios::Collectives::none;
+  const auto contests =
+      contests_of({comparison(pair_workload, without, 50, 50), comparison(pair_workload, serial, 100, 100)});
+  ASSERT_EQ(contests.size(), 1u);
+  EXPECT_EQ(contests[0].schedules.size(), 1u);
+}
+
 TEST(Speedups, AreThoseOfOverlappedSchedules) {
   const auto speedups = speedups_of(
       contests_of({comparison(pair_workload, serial, 100, 120), comparison(pair_workload, two_chunks, 80, 100)}));
