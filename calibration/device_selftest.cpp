@@ -4,6 +4,7 @@
 //   weft_device_selftest --gpus N              all of it on N GPUs
 //   weft_device_selftest --gpus N --only TEXT  schedules whose names have TEXT, such as "experts:", without load
 //   weft_device_selftest --gpus N --hang       rank 1 takes no part: expects a clean end by the time limits
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -192,6 +193,9 @@ int run(const std::vector<std::string>& arguments) {
       throw InputError(arguments[i], "expected --gpus N [--hang | --only TEXT]");
   }
   if (hang) return run_hang(gpus);
+  const auto has_name = [&](const Schedule& schedule) { return schedule.name.find(only) != std::string::npos; };
+  if (!std::ranges::any_of(all_schedules(gpus), has_name) && !std::ranges::any_of(spoilt_fp8_schedules(gpus), has_name))
+    throw InputError("--only", "expected a part of a schedule's name, got \"" + only + "\"");
   const int alone = run_all(gpus, only), spoilt = run_spoilt(gpus, only);
   const int under_load = only.empty() ? run_under_load(gpus) : 0;
   return alone + spoilt + under_load == 0 ? 0 : 1;

@@ -8,7 +8,7 @@
 namespace weft::calibration {
 namespace {
 
-/// A schedule that hangs ends the run with its ranks: those behind it are not tried.
+/// Three schedules in a row that hang end the run: those behind them are not tried.
 void try_all(int gpus, double time_limit_s, Findings& findings) {
   const std::vector<Schedule> schedules = all_schedules(gpus);
   std::vector<Tried> tried(schedules.size());
@@ -44,7 +44,8 @@ Findings examine(double time_limit_s) {
   }
   const int gpus = visible_gpus();
   findings.notes.push_back(std::to_string(gpus) + " GPUs are visible.");
-  for (const int count : std::set<int>{std::min(gpus, 1), std::min(gpus, 2), gpus})
+  if (gpus > max_ranks) findings.notes.push_back("At most " + std::to_string(max_ranks) + " of them are used at once.");
+  for (const int count : std::set<int>{std::min(gpus, 1), std::min(gpus, 2), std::min(gpus, max_ranks)})
     if (count > 0) try_all(count, time_limit_s, findings);
   return findings;
 }

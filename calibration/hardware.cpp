@@ -4,7 +4,9 @@
 #include <climits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
+#include <utility>
 
 #include "calibration/device_module.hpp"
 #include "calibration/lone_measurement.hpp"
@@ -60,6 +62,55 @@ std::vector<Mix> each_alone(std::size_t schedules) {
   std::vector<Mix> mixes;
   for (std::size_t i = 0; i < schedules; ++i) mixes.push_back({i});
   return mixes;
+}
+
+std::size_t count_of(const std::vector<Mix>& mixes) {
+  return std::accumulate(mixes.begin(), mixes.end(), std::size_t{0},
+                         [](std::size_t count, const Mix& mix) { return count + mix.size(); });
+}
+
+/// What some of the ranks have recorded of schedules that are to run again.
+void forget_recordings(const std::vector<Mix>& mixes, std::map<std::size_t, Measurement>& results) {
+  for (const Mix& mix : mixes)
+    for (const std::size_t index : mix)
+      if (const auto found = results.find(index); found != results.end()) {
+        found->second.trace.spans.clear();
+        found->second.kernels.clear();
+      }
+}
+
+/// What is left of the mixes: schedules without an answer, but for the one that failed.
+std::vector<Mix> left_of(const std::vector<Mix>& mixes, const Pass& pass, std::size_t failed) {
+  std::vector<Mix> left;
+  for (Mix mix : mixes) {
+    std::erase_if(mix, [&](std::size_t index) { return index == failed || !pass.awaits(index); });
+    if (!mix.empty()) left.push_back(std::move(mix));
+  }
+  return left;
+}
+
+/// One failure after the other, with no answer between them, is the machine's.
+constexpr int most_failures_in_a_row = 3;
+
+/// A schedule that hangs, or takes its processes along, is reported, and the others go on in new processes. Without an
+/// observer of errors it is thrown.
+void run_passes(const std::vector<Schedule>& schedules, RankJob job, const Observer& observer,
+                std::map<std::size_t, Measurement>& results) {
+  int in_a_row = 0;
+  while (!job.mixes.empty()) {
+    Pass pass(schedules, job, observer, results);
+    try {
+      return pass.run();
+    } catch (const ScheduleFailure& failure) {
+      std::vector<Mix> left = left_of(job.mixes, pass, failure.index());
+      const bool has_answers = count_of(left) + 1 < count_of(job.mixes);
+      in_a_row = has_answers ? 1 : in_a_row + 1;
+      if (!observer.on_error || in_a_row == most_failures_in_a_row) throw;
+      observer.on_error(failure.index(), failure.reason());
+      forget_recordings(left, results);
+      job.mixes = std::move(left);
+    }
+  }
 }
 
 /// {"gpus": 4, "failed": ""}
@@ -137,12 +188,12 @@ void measure(const std::vector<Schedule>& schedules, const RunOptions& options, 
   require_gpus(schedules, options.may_share_gpus);
   for (const auto& [ranks, mixes] : by_ranks(schedules, each_alone(schedules.size()), observer)) {
     std::map<std::size_t, Measurement> results;
-    Pass(schedules, {.mixes = mixes, .options = options}, observer, results).run();
+    run_passes(schedules, {.mixes = mixes, .options = options}, observer, results);
     if (!options.spans) continue;
     std::vector<Mix> succeeded;
     for (const auto& [index, result] : results) succeeded.push_back({index});
     if (!succeeded.empty())
-      Pass(schedules, {.mixes = succeeded, .options = options, .profiled = true}, observer, results).run();
+      run_passes(schedules, {.mixes = succeeded, .options = options, .profiled = true}, observer, results);
   }
 }
 
@@ -151,13 +202,15 @@ void measure_in_turn(const std::vector<Schedule>& schedules, const std::vector<M
   require_gpus(schedules, options.may_share_gpus);
   for (const auto& [ranks, of_group] : by_ranks(schedules, mixes, observer)) {
     std::map<std::size_t, Measurement> results;
-    Pass(schedules, {.mixes = of_group, .in_turn = true, .options = options}, observer, results).run();
+    run_passes(schedules, {.mixes = of_group, .in_turn = true, .options = options}, observer, results);
   }
 }
 
 Trace HardwareExecutor::run(const Schedule& schedule, const Machine& machine) {
   if (const auto error = why_refused(schedule)) throw *error;
-  Trace trace = measure_alone(schedule, options_).measurement.trace;
+  LoneMeasurement result = measure_alone(schedule, options_);
+  if (!result.not_recorded.empty()) throw ExecutionError(result.not_recorded);
+  Trace trace = std::move(result.measurement.trace);
   trace.machine = machine.name;
   return trace;
 }

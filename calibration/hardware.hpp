@@ -123,11 +123,12 @@ struct Conditions {
 
 /// Receives what a measuring run produces, as it is produced: an interrupted run loses nothing.
 struct Observer {
-  std::function<void(const Conditions&)> on_conditions;  ///< once for each number of GPUs
+  /// Once for each number of GPUs, and once more where a schedule took its processes along.
+  std::function<void(const Conditions&)> on_conditions;
   /// With RunOptions::spans called twice for an index: as soon as the times are there, and when the trace and kernels
   /// are complete.
   std::function<void(std::size_t index, const Measurement&)> on_result;
-  /// This schedule cannot be run, or its result is wrong; the others go on.
+  /// This schedule cannot be run, hangs or takes a process along, or its result is wrong; the others go on.
   std::function<void(std::size_t index, const std::string& message)> on_error;
 };
 
@@ -139,9 +140,11 @@ void require_device_part();
 /// process fails or says nothing within the limit.
 int visible_gpus(double limit_s = RunOptions{}.start_up_limit_s);
 
-/// Measures all schedules, grouped by their number of GPUs; start-up is paid once a group. Throws InputError where
-/// there is no device part or too few GPUs, ExecutionError when a rank dies, ends too early, answers nonsense or not at
-/// all, or a schedule exceeds the time limit: it names rank, schedule and activity, and no process is left behind.
+/// Measures all schedules, grouped by their number of GPUs; start-up is paid once a group, and again after a schedule
+/// that hangs or takes a process along. Throws InputError where there is no device part or too few GPUs, ExecutionError
+/// where a rank answers nonsense or not at all, or fails before or after its work, and, naming rank, schedule and
+/// activity, for the third failure of schedules in a row, or for each where nobody observes errors. No process is left
+/// behind.
 void measure(const std::vector<Schedule>& schedules, const RunOptions& options, const Observer& observer);
 
 /// Positions in a list of schedules.

@@ -62,8 +62,8 @@ int Pass::rank_main(int rank, const Send& send) const {
 void Pass::take(int rank, const std::string& line) {
   const RankMessage message = understood(rank, line);
   if (message.failed)
-    throw ExecutionError(name_of(rank) + ", " + schedule_of(rank) + ", " +
-                         std::string(describe(status_of(*state_, rank).last_work)) + ": " + *message.failed);
+    fail(rank,
+         name_of(rank) + ", " + std::string(describe(status_of(*state_, rank).last_work)) + ": " + *message.failed);
   if (message.conditions) {
     if (!job_.profiled && observer_.on_conditions) observer_.on_conditions(*message.conditions);
     return;
@@ -127,20 +127,21 @@ void Pass::check_time_of(int rank) const {
   const double elapsed_s = static_cast<double>(steady_now_ns() - status_of(*state_, rank).since_ns) * 1e-9;
   if (elapsed_s < limit_s(rank)) return;
   std::ostringstream message;
-  message << schedule_of(rank) << " exceeded the time limit of " << limit_s(rank) << " s: ";
+  message << "exceeded the time limit of " << limit_s(rank) << " s: ";
   for (int other = 0; other < ranks_; ++other) message << (other > 0 ? ", " : "") << describe_rank(*state_, other);
-  throw ExecutionError(message.str());
+  fail(rank, message.str());
 }
 
 double Pass::limit_s(int rank) const {
   const RankStatus& status = status_of(*state_, rank);
   const Activity work = status.last_work;
-  const bool starts_or_ends = work == Activity::starting || work == Activity::connecting || work == Activity::finished;
-  return starts_or_ends ? job_.options.longest_limit_s() : job_.options.time_limit_s;
+  const bool is_of_no_schedule = work == Activity::starting || work == Activity::connecting ||
+                                 work == Activity::waiting_for_guest || work == Activity::finished;
+  return is_of_no_schedule ? job_.options.longest_limit_s() : job_.options.time_limit_s;
 }
 
 void Pass::report_death(int rank, const std::string& how) const {
-  throw ExecutionError(name_of(rank) + " " + how + ", " + schedule_of(rank) + ": " + describe_rank(*state_, rank));
+  fail(rank, name_of(rank) + " " + how + ": " + describe_rank(*state_, rank));
 }
 
 /// A library may call exit().
@@ -155,10 +156,14 @@ void Pass::require_all_answers() const {
                          schedules_[awaited_.begin()->first].name + "\"");
 }
 
-std::string Pass::schedule_of(int rank) const {
+void Pass::fail(int rank, const std::string& reason) const {
   const int index = status_of(*state_, rank).schedule;
-  if (index < 0 || index >= static_cast<int>(schedules_.size())) return "before the first schedule";
-  return "schedule \"" + schedules_[static_cast<std::size_t>(index)].name + "\"";
+  if (index < 0 || index >= static_cast<int>(schedules_.size()))
+    throw ExecutionError("before the first schedule: " + reason);
+  const auto position = static_cast<std::size_t>(index);
+  const std::string& name = schedules_[position].name;
+  if (!awaits(position)) throw ExecutionError("after schedule \"" + name + "\": " + reason);
+  throw ScheduleFailure(position, name, reason);
 }
 
 }  // namespace weft::calibration

@@ -13,6 +13,19 @@
 
 namespace weft::calibration {
 
+/// A rank came to harm over a schedule that is not answered yet: it hangs, fails, or is gone. Its pass is over.
+class ScheduleFailure : public ExecutionError {
+ public:
+  ScheduleFailure(std::size_t index, const std::string& name, const std::string& reason)
+      : ExecutionError("schedule \"" + name + "\": " + reason), index_(index), reason_(reason) {}
+  std::size_t index() const { return index_; }
+  const std::string& reason() const { return reason_; }  ///< "exceeded the time limit of 60 s: rank 0 was timing"
+
+ private:
+  std::size_t index_;
+  std::string reason_;
+};
+
 /// Times, or under `RankJob::profiled` spans.
 class Pass {
  public:
@@ -21,8 +34,11 @@ class Pass {
   Pass(const std::vector<Schedule>& schedules, RankJob job, const Observer& observer,
        std::map<std::size_t, Measurement>& results);
 
-  /// Throws ExecutionError as `measure` does.
+  /// Throws ScheduleFailure, and ExecutionError for what no schedule is to blame for.
   void run();
+
+  /// Is there no answer yet about this schedule, or not from all ranks?
+  bool awaits(std::size_t index) const { return awaited_.contains(index); }
 
  private:
   int rank_main(int rank, const Send& send) const;
@@ -37,7 +53,7 @@ class Pass {
   void report_death(int rank, const std::string& how) const;
   void check_end(int rank);
   void require_all_answers() const;
-  std::string schedule_of(int rank) const;
+  [[noreturn]] void fail(int rank, const std::string& reason) const;
   double limit_s(int rank) const;
 
   const std::vector<Schedule>& schedules_;

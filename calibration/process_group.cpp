@@ -89,7 +89,8 @@ std::string describe_status(int status) {
 }  // namespace
 
 ProcessGroup::ProcessGroup(int ranks, const RankMain& rank_main) : processes_(static_cast<std::size_t>(ranks)) {
-  std::fflush(nullptr);  // or each child would print the parent's buffered text again
+  std::fflush(nullptr);           // or each child would print the parent's buffered text again
+  std::signal(SIGCHLD, SIG_DFL);  // where it is ignored, children leave no status behind
   const pid_t parent = getpid();
   try {
     for (int rank = 0; rank < ranks; ++rank) {

@@ -80,9 +80,10 @@ void RankView::begin(int schedule, Activity activity) {
 }
 
 void RankView::enter(Activity activity) {
-  status().last_work = activity;
+  const Activity before = status().last_work.exchange(activity);
   status().activity = activity;
-  if (activity == Activity::finished) restart_clock();
+  const bool is_guests_time = activity == Activity::waiting_for_guest || before == Activity::waiting_for_guest;
+  if (activity == Activity::finished || is_guests_time) restart_clock();
 }
 
 void RankView::restart_clock() { status().since_ns = steady_now_ns(); }

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-namespace weft::calibration {
+#include "calibration/max_ranks.hpp"
 
-inline constexpr int max_ranks = 16;
+namespace weft::calibration {
 
 /// What names a rank's device memory to another process (cudaIpcMemHandle_t).
 using IpcHandle = std::array<char, 64>;

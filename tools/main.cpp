@@ -65,7 +65,8 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGINT, [](int signal) { _exit(ended_by_signal + signal); });  // files are written whole or not at all
+  // Files are written whole or not at all. Whoever started it with interrupts ignored keeps it so.
+  if (std::signal(SIGINT, [](int signal) { _exit(ended_by_signal + signal); }) == SIG_IGN) std::signal(SIGINT, SIG_IGN);
   std::ios::sync_with_stdio(false);  // standard input then tells what can be read without waiting
   log_to_standard_error();
   return run(argc, argv);

@@ -8,6 +8,7 @@
 
 #include "calibration/device/kernels.hpp"
 #include "calibration/device/peer_kernels.hpp"
+#include "calibration/max_ranks.hpp"
 #include "models/check/hardware_support.hpp"
 
 namespace weft::calibration::device {
@@ -32,7 +33,7 @@ struct PeerReduce {
     const float* log_sum_exp = nullptr;  ///< of that row
     RowRange into;                       ///< of the result
   };
-  Source sources[16] = {};
+  Source sources[max_ranks] = {};
   int count = 0;
   MergedResult result = {};  ///< contiguous; without logarithms log_sum_exp is empty
   int ctas = default_peer_ctas;

@@ -11,13 +11,14 @@
 
 #include "calibration/device/kernels.hpp"
 #include "calibration/device/waiting_kernels.hpp"
+#include "calibration/max_ranks.hpp"
 #include "models/schedule/schedule.hpp"
 
 namespace weft::calibration::device {
 
 /// One buffer as this rank addresses it on each rank.
 struct PeerBuffer {
-  void* of_rank[16] = {};  ///< max_ranks of shared_state.hpp
+  void* of_rank[max_ranks] = {};
 };
 
 /// CTAs that a kernel takes where the schedule names none: what fills NVLink's ports and leaves most SMs free.
@@ -45,7 +46,7 @@ struct Pull {
   std::int64_t octets = 0;
 };
 struct PeerPulls {
-  Pull of_rank[16] = {};
+  Pull of_rank[max_ranks] = {};
   int count = 0;
   int ctas = default_peer_ctas;
   BarrierFlags flags;  ///< as above

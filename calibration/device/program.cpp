@@ -371,7 +371,7 @@ void Program::enqueue(const Delay& delay, OperationId, cudaStream_t stream) cons
   spin(delay.time_us, delay.held_sms, stream);
 }
 
-/// What support.cpp does not let through.
+/// What hardware_support.cpp does not let through.
 void Program::refuse(OperationId id) const {
   throw ExecutionError("operation \"" + schedule_.operations[index(id)].name + "\" should have been refused");
 }

@@ -124,8 +124,8 @@ class Program {
   [[noreturn]] void refuse(OperationId id) const;
   void signal_all_groups(const Gemm& gemm, OperationId id, cudaStream_t stream) const;
   void send_and_receive(const GroupedExchange& cast, cudaStream_t stream) const;
-  void exchange_blocks(const void* input, void* output, std::int64_t count, ncclDataType_t type,
-                       ncclComm_t communicator, cudaStream_t stream) const;
+  void exchange_blocks(const void* input, void* output, std::int64_t count, DataType dtype, ncclComm_t communicator,
+                       cudaStream_t stream) const;
 
   const Schedule& schedule_;
   int rank_, ranks_;

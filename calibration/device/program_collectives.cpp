@@ -111,7 +111,8 @@ void Program::enqueue(const Collective& collective, OperationId id, cudaStream_t
   const Matrix input = matrix(collective.input), output = matrix(collective.output);
   const auto count_in = static_cast<std::size_t>(input.rows * input.columns);
   const auto count_out = static_cast<std::size_t>(output.rows * output.columns);
-  const ncclDataType_t type = nccl_type(schedule_.buffers[index(collective.input.buffer)].dtype);
+  const DataType dtype = schedule_.buffers[index(collective.input.buffer)].dtype;
+  const ncclDataType_t type = nccl_type(dtype);
   const ncclComm_t communicator = resources_.communicators.get(setting_for(collective));
   switch (collective.kind) {
     case CollectiveKind::all_reduce:
@@ -127,16 +128,17 @@ void Program::enqueue(const Collective& collective, OperationId id, cudaStream_t
       if (collective.transport == Transport::nccl_copy_engine)
         return all_to_all_of_nccl(input.data, output.data, count_in / static_cast<std::size_t>(ranks_), type,
                                   communicator, stream);
-      exchange_blocks(input.data, output.data, input.rows * input.columns / ranks_, type, communicator, stream);
+      exchange_blocks(input.data, output.data, input.rows * input.columns / ranks_, dtype, communicator, stream);
       return;
   }
 }
 
 // Grouped sends and receives, as PyTorch's all_to_all_single does them: NCCL's own ncclAlltoAll may choose another
 // algorithm, and what is measured here should be what a PyTorch program gets.
-void Program::exchange_blocks(const void* input, void* output, std::int64_t count, ncclDataType_t type,
+void Program::exchange_blocks(const void* input, void* output, std::int64_t count, DataType dtype,
                               ncclComm_t communicator, cudaStream_t stream) const {
-  const std::int64_t block_bytes = count * (type == ncclFloat32 ? 4 : type == ncclUint8 ? 1 : 2);
+  const std::int64_t block_bytes = count * bytes_of(dtype);
+  const ncclDataType_t type = nccl_type(dtype);
   WEFT_CHECK(ncclGroupStart());
   for (int peer = 0; peer < ranks_; ++peer) {
     const auto elements = static_cast<std::size_t>(count);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <type_traits>
 
 #include "calibration/device/peer_kernels.hpp"
 #include "models/schedule/counters.hpp"
@@ -50,14 +49,20 @@ void WaitNote::check(const Schedule& schedule) const {
   if (note == 0) return;
   const auto operation = index(static_cast<OperationId>((note >> 32) - 1));
   // Where schedules take turns, the one that noted it may be another, with more operations.
-  const std::string name = operation < schedule.operations.size() ? schedule.operations[operation].name : "of a mix";
-  throw ExecutionError("operation \"" + name + "\" waited too long for rank " + std::to_string(note & 0xffffffffU));
+  const std::string who = operation >= index(between_turns) ? "the meeting between turns"
+                          : operation < schedule.operations.size()
+                              ? "operation \"" + schedule.operations[operation].name + "\""
+                              : "an operation of the mix";
+  throw ExecutionError(who + " waited too long for rank " + std::to_string(note & 0xffffffffU));
 }
 
 RankSignals::RankSignals(const Schedule& schedule, int rank, SymmetricMemory& symmetric, const WaitNote& note,
-                         double limit_s)
-    : rank_(rank), ranks_(schedule.gpus), note_(note.address()), limit_ns_(static_cast<std::uint64_t>(limit_s * 1e9)) {
-  static_assert(std::extent_v<decltype(BarrierFlags::of_rank)> == max_ranks);
+                         double limit_s, OperationId noted_from)
+    : rank_(rank),
+      ranks_(schedule.gpus),
+      note_(note.address()),
+      limit_ns_(static_cast<std::uint64_t>(limit_s * 1e9)),
+      noted_from_(noted_from) {
   if (has_meeting_or_counter(schedule)) symmetric.require_atomics();
   for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
     const int words = words_of_meeting(schedule.operations[id].work);

@@ -22,6 +22,9 @@ inline std::size_t index(int id) { return static_cast<std::size_t>(id); }
 /// Of the time limit: a rank that waits in vain says so before the parent, which knows less, ends it.
 inline constexpr double share_of_one_wait = 0.5;
 
+/// Added to the ids of operations of no schedule, those between turns, so that they are not taken for those of one.
+inline constexpr OperationId between_turns = 1 << 24;
+
 /// Who waited in vain, as a kernel noted it for the host.
 class WaitNote {
  public:
@@ -36,8 +39,10 @@ class WaitNote {
 
 class RankSignals {
  public:
-  /// Collective where the schedule has barriers or counters. `limit_s`: of each wait.
-  RankSignals(const Schedule& schedule, int rank, SymmetricMemory& symmetric, const WaitNote& note, double limit_s);
+  /// Collective where the schedule has barriers or counters. `limit_s`: of each wait, which is noted as of operation
+  /// id + `noted_from`.
+  RankSignals(const Schedule& schedule, int rank, SymmetricMemory& symmetric, const WaitNote& note, double limit_s,
+              OperationId noted_from = 0);
 
   /// Before the first iteration, on every rank before any begins.
   void clear(cudaStream_t stream) const;
@@ -50,7 +55,7 @@ class RankSignals {
   std::span<const CounterTarget> targets(OperationId id, int tile_group, CounterId counter) const {
     return waits_.at({id, tile_group, counter});
   }
-  WaitLimit limit(OperationId id) const { return {limit_ns_, note_, id}; }
+  WaitLimit limit(OperationId id) const { return {limit_ns_, note_, id + noted_from_}; }
   /// Of a kernel that meets the peers': word i of all ranks begin at i x ranks; CTA i has word i, where CTAs meet.
   const BarrierFlags& flags(OperationId id) const { return meetings_.at(id).flags; }
   /// From now on the CTAs of such a kernel of ours are counted as they start. Returns how many it has.
@@ -66,6 +71,7 @@ class RankSignals {
   int rank_, ranks_;
   std::uint64_t* note_;
   std::uint64_t limit_ns_;
+  OperationId noted_from_;
   DeviceMemory one_;  ///< a word, which copies write into counters
   struct Meeting {
     BarrierFlags flags;

@@ -24,7 +24,7 @@ double length_us(const Iteration& iteration) {
   return static_cast<double>(end - iteration.front().activity.start_ns) * 1e-3;
 }
 
-/// What a record looks like it came from: the names of the libraries' kernels tell.
+/// What a record looks like it came from: the names of the libraries' kernels tell. Empty: they do not.
 std::string_view class_of(const ActivityRecord& record) {
   if (record.bytes == sizeof(std::uint64_t)) return "signal";  // the word that tells of a copy
   if (record.bytes > 0 || record.name == "memcpy") return "copy";
@@ -34,7 +34,11 @@ std::string_view class_of(const ActivityRecord& record) {
   if (record.name.find("barrier_kernel") != std::string::npos) return "barrier";
   if (record.name.find("signal_kernel") != std::string::npos) return "signal";
   if (record.name.find("wait_kernel") != std::string::npos) return "wait";
-  return "gemm";
+  constexpr std::string_view of_gemms[] = {"gemm", "nvjet", "cutlass", "xmma"};
+  return std::ranges::any_of(of_gemms,
+                             [&](std::string_view part) { return record.name.find(part) != std::string::npos; })
+             ? "gemm"
+             : "";
 }
 
 /// The profiler records it as a kernel.
@@ -56,7 +60,8 @@ void match_by_order(Iteration& iteration, const Schedule& schedule) {
   for (OwnedRecord& record : iteration) records[class_of(record.activity)].push_back(&record);
   for (auto& [kind, found] : records)
     if (found.size() == operations[kind].size())
-      for (std::size_t i = 0; i < found.size(); ++i) found[i]->operation = operations[kind][i];
+      for (std::size_t i = 0; i < found.size(); ++i)
+        if (found[i]->operation < 0) found[i]->operation = operations[kind][i];
 }
 
 /// The records of each launch, in the order of the launches.

@@ -4,12 +4,13 @@
 #include <cuda_runtime_api.h>
 
 #include "calibration/device/kernels.hpp"
+#include "models/check/hardware_support.hpp"
 
 namespace weft::calibration::device {
 
 /// destination = sum of the sources, each of its size, in their order. No source: zeros.
 struct Sources {
-  Matrix matrix[8];  ///< max_summands of support.hpp
+  Matrix matrix[max_summands];
   int count = 0;
 };
 void add(const Sources& sources, const Matrix& destination, cudaStream_t stream);

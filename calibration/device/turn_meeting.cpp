@@ -15,7 +15,7 @@ Schedule one_barrier(int ranks) {
 }  // namespace
 
 TurnMeeting::TurnMeeting(int rank, int ranks, SymmetricMemory& symmetric, const WaitNote& note, double limit_s)
-    : signals_(one_barrier(ranks), rank, symmetric, note, limit_s) {
+    : signals_(one_barrier(ranks), rank, symmetric, note, limit_s, between_turns) {
   signals_.clear(nullptr);
   WEFT_CHECK(cudaStreamSynchronize(nullptr));
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <span>
 
+#include "calibration/max_ranks.hpp"
 #include "models/schedule/schedule.hpp"
 
 namespace weft::calibration::device {
@@ -25,7 +26,7 @@ struct WaitLimit {
 
 /// Flags of one barrier on each rank: one for every rank that comes to it, all 0 when nobody waits.
 struct BarrierFlags {
-  std::uint32_t* of_rank[16] = {};  ///< max_ranks of shared_state.hpp
+  std::uint32_t* of_rank[max_ranks] = {};
   int rank = 0, ranks = 1;
   std::uint64_t* started = nullptr;  ///< each CTA of a kernel that meets the peers' adds 1 here first; null: none does
 };

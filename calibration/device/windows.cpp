@@ -17,7 +17,10 @@ void Windows::add(const Program& program, const Launcher& launcher, int launches
 
 int Windows::read_clock() { return read_clock(*windows_.back().program); }
 
-void Windows::finish() { wait_for(windows_.size()); }
+void Windows::finish() {
+  wait_for(windows_.size());
+  if (!windows_.empty()) windows_.back().program->wait();  // for the reading of the clock behind the last one
+}
 
 void Windows::wait_for(std::size_t windows) {
   for (; ended_ < windows; ++ended_) {

@@ -76,7 +76,15 @@ void Measuring::write_refused() {
 }
 
 void Measuring::run(const Progress& progress) {
-  if (cases_.empty()) return write_refused();
+  std::size_t failed = refused_.size();
+  if (cases_.empty())
+    write_refused();
+  else
+    failed += failures_of_runs(progress);
+  if (failed > 0) throw ExecutionError(std::to_string(failed) + " cases failed: their lines carry \"error\"");
+}
+
+std::size_t Measuring::failures_of_runs(const Progress& progress) {
   ProgressCounter runs_done(progress, cases_.size() * (options_.run.spans ? 2 : 1));
   std::size_t failed = 0;
   const Observer observer{.on_conditions =
@@ -101,7 +109,7 @@ void Measuring::run(const Progress& progress) {
     measure_in_turn(schedules_, mixes_, options_.run, observer);
   else
     measure(schedules_, options_.run, observer);
-  if (failed > 0) throw ExecutionError(std::to_string(failed) + " cases failed: their lines carry \"error\"");
+  return failed;
 }
 
 }  // namespace weft::calibration::evidence

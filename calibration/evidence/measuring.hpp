@@ -30,7 +30,7 @@ class Measuring {
   std::size_t measured_before() const { return before_; }
 
   /// `progress` counts runs: with kernels every case runs twice. Throws as calibration::measure does, and
-  /// ExecutionError where cases failed.
+  /// ExecutionError where cases failed, or were refused.
   void run(const Progress& progress);
 
  private:
@@ -39,6 +39,7 @@ class Measuring {
   std::string first_of_mix(std::size_t index) const;
   void take(std::size_t index, Measurement measurement);
   void write_refused();
+  std::size_t failures_of_runs(const Progress& progress);
 
   const Machine& machine_;
   MeasuringOptions options_;

@@ -40,14 +40,15 @@ std::vector<Cell> row_of(const TriedPair& pair, const TriedSchedule& tried) {
 }  // namespace
 
 Report measured_report(const std::string& schedule, const LoneMeasurement& result) {
-  const auto& [conditions, measurement] = result;
-  Report made = trace_report(measurement.trace);
+  const auto& [conditions, measurement, not_recorded] = result;
+  Report made = not_recorded.empty() ? trace_report(measurement.trace) : Report{.title = schedule};
   std::ostringstream runs;
   runs << "one iteration, " << name_of(measurement.condition) << ": " << fixed(measurement.time_us, 1) << " us on "
        << conditions.gpus << " x " << conditions.gpu << " (runs:";
   for (const double time_us : measurement.repeats_us) runs << ' ' << fixed(time_us, 1);
   runs << ")";
   made.notes = {runs.str(), check_of(measurement)};
+  if (!not_recorded.empty()) made.notes.push_back("no kernels were recorded: " + not_recorded);
   nlohmann::ordered_json json{{"schedule", schedule}};
   json.update(nlohmann::ordered_json(to_json(measurement)));
   auto kernels = nlohmann::json::array();
@@ -59,7 +60,7 @@ Report measured_report(const std::string& schedule, const LoneMeasurement& resul
 }
 
 Report shared_report(const Schedule& schedule, const LoneMeasurement& result) {
-  const auto& [conditions, measurement] = result;
+  const auto& [conditions, measurement, not_recorded] = result;
   Report made;
   made.title = schedule.name;
   made.notes = {std::to_string(schedule.gpus) + " ranks shared " + conditions.gpu + ": no time means anything",

@@ -129,18 +129,41 @@ TEST_F(FakeDevice, RecordsTheKernelsOfEveryRank) {
   }
 }
 
-TEST_F(FakeDevice, ThatHangsIsEndedAtTheTimeLimit) {
+TEST_F(FakeDevice, ThatHangsIsEndedAtTheTimeLimitAndTheOthersGoOn) {
   options_.time_limit_s = 10;  // long enough for the schedules before it on a busy machine
-  EXPECT_EQ(end_of("hang 1 2"),
-            "schedule \"third\" exceeded the time limit of 10 s: rank 0 was waiting for the other ranks after timing, "
-            "rank 1 was timing");
-  EXPECT_EQ(results_.size(), 2u);
+  EXPECT_EQ(end_of("hang 1 2"), "no error");
+  EXPECT_EQ(errors_, (std::map<std::size_t, std::string>{
+                         {2,
+                          "exceeded the time limit of 10 s: rank 0 was waiting for the other ranks after timing, "
+                          "rank 1 was timing"}}));
+  EXPECT_EQ(results_.size(), 3u);
+  EXPECT_TRUE(results_.contains(3));
+  EXPECT_EQ(conditions_.size(), 2u);  // of each set of processes
+}
+
+TEST_F(FakeDevice, ThatHangsOverAndOverEndsTheRun) {
+  options_.time_limit_s = 2;
+  EXPECT_THAT(end_of("hang_always"), HasSubstr("schedule \"third\": exceeded the time limit of 2 s"));
+  EXPECT_EQ(errors_.size(), 2u);
+  EXPECT_TRUE(results_.empty());
+}
+
+TEST_F(FakeDevice, ThatHangsInOneOfAMixMeasuresTheOthersInTurn) {
+  options_.time_limit_s = 10;
+  setenv("WEFT_FAKE_DEVICE", "hang 0 1", 1);
+  measure_in_turn(schedules_, {{0, 1}, {2, 3}}, options_,
+                  {.on_conditions = {},
+                   .on_result = [this](std::size_t index, const Measurement& one) { results_[index] = one; },
+                   .on_error = [this](std::size_t index, const std::string& error) { errors_[index] = error; }});
+  EXPECT_EQ(results_.size(), 3u);
+  EXPECT_TRUE(errors_.contains(1));
 }
 
 // With a limit of which the parent knows a multiple it would answer in time.
 TEST_F(FakeDevice, ThatTakesEightTimesTheLimitIsEndedBefore) {
   options_.time_limit_s = 2;
-  EXPECT_THAT(end_of("dawdle 0 0"), HasSubstr("exceeded the time limit of 2 s"));
+  EXPECT_EQ(end_of("dawdle 0 0"), "no error");
+  EXPECT_THAT(errors_[0], HasSubstr("exceeded the time limit of 2 s"));
 }
 
 TEST_F(FakeDevice, ThatDoesNotEndAfterItsWorkIsEnded) {
@@ -150,11 +173,16 @@ TEST_F(FakeDevice, ThatDoesNotEndAfterItsWorkIsEnded) {
 }
 
 TEST_F(FakeDevice, ThatASignalEndsIsNamedWithItsSchedule) {
-  EXPECT_EQ(end_of("crash 1 2"), "rank 1 was ended by signal 9 (Killed), schedule \"third\": rank 1 was timing");
+  EXPECT_EQ(end_of("crash 1 2"), "no error");
+  EXPECT_EQ(errors_,
+            (std::map<std::size_t, std::string>{{2, "rank 1 was ended by signal 9 (Killed): rank 1 was timing"}}));
+  EXPECT_EQ(results_.size(), 3u);
 }
 
 TEST_F(FakeDevice, ThatLeavesWithStatusZeroIsNoticedAtOnce) {
-  EXPECT_EQ(end_of("leave 1 1"), "rank 1 ended before its work was done, schedule \"second\": rank 1 was timing");
+  EXPECT_EQ(end_of("leave 1 1"), "no error");
+  EXPECT_EQ(errors_,
+            (std::map<std::size_t, std::string>{{1, "rank 1 ended before its work was done: rank 1 was timing"}}));
 }
 
 TEST_F(FakeDevice, ThatForgetsAScheduleIsNoticed) {
@@ -190,7 +218,8 @@ TEST_F(FakeDeviceThatForks, IsNotWaitedForWhereAnotherProcessHasItsPipeOpen) {
 }
 
 TEST_F(FakeDevice, MayGiveAReasonThatIsNoUtf8) {
-  EXPECT_EQ(end_of("fail 1 0"), "rank 1, schedule \"first\", timing: no \xef\xbf\xbd memory\n");
+  EXPECT_EQ(end_of("fail 1 0"), "no error");
+  EXPECT_EQ(errors_[0], "rank 1, timing: no \xef\xbf\xbd memory\n");
 }
 
 TEST_F(FakeDevice, ThatAnswersBeyondTheListIsRefused) {

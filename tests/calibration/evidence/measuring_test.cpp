@@ -53,6 +53,14 @@ TEST_F(CasesToMeasure, InTurnAreAllOfAWorkloadOfWhichOneIsMissing) {
   EXPECT_EQ(again.measured_before(), 1u);
 }
 
+TEST_F(CasesToMeasure, ThatAreAllRefusedHaveFailed) {
+  Case flushed = serial;
+  flushed.condition.timing.l2 = L2Before::flushed;
+  Measuring none = measuring({}, {flushed});
+  EXPECT_THROW(none.run({}), ExecutionError);
+  EXPECT_NE(folder.read("file.jsonl").find("\"error\":\"timing: expected back_to_back"), std::string::npos);
+}
+
 TEST_F(CasesToMeasure, AreTimedBackToBack) {
   Case flushed = serial;
   flushed.condition.timing.l2 = L2Before::flushed;

@@ -84,7 +84,7 @@ void start_another(bool is_daemon) {
 
 /// What may befall a rank while it times a schedule.
 void get_into(const Trouble& trouble, const RankJob& job, const Send& send) {
-  if (trouble.what == "hang") hang();
+  if (trouble.what == "hang" || trouble.what == "hang_always") hang();
   if (trouble.what == "dawdle") sleep_s(8 * job.options.time_limit_s);
   if (trouble.what == "crash") std::raise(SIGKILL);
   if (trouble.what == "leave") _exit(0);
@@ -129,7 +129,8 @@ void run_schedules(const RankJob& job, const Send& send) {
     if (guest) take_turns(*guest, job.options.guests.cases[mix.front()]);
     for (const std::size_t index : mix) {
       ranks.begin(static_cast<int>(index), Activity::timing);
-      if (trouble.rank == job.rank && trouble.position == index) get_into(trouble, job, send);
+      const bool is_here = trouble.position == index || trouble.what == "hang_always";
+      if (trouble.rank == job.rank && is_here) get_into(trouble, job, send);
       if (pace_ms != nullptr) sleep_s(std::atof(pace_ms) * 1e-3);
       ranks.barrier();
       answer(index, trouble, job, send);
