@@ -30,8 +30,6 @@ constexpr double least_efficiency = 0.3;
 constexpr double most_left_over = 0.3;
 /// Of logs without a launch on record, and bases without a curve.
 constexpr int usual_ctas = 24;
-/// Of NVLink 2 to 4, where a file does not say.
-constexpr double usual_nvlink_GBps = 25;
 
 bool holds_for_all(const std::string& source) {
   return source.starts_with("datasheet") || source.starts_with("documentation") ||
@@ -86,9 +84,7 @@ class NewProfile {
                                      known_.topology_file + " has them, got " + base_.machine.name + " on " +
                                      std::string(name_of(kind)));
     profile_["gpus"] = topology.gpus;
-    ordered_json& curves = profile_["collectives"];
-    for (std::size_t i = curves.size(); i-- > 0;)
-      if (curves[i]["gpus"] > topology.gpus) curves.erase(i);
+    for (const char* list : {"collectives", "symmetric_collectives"}) drop_larger(list, topology.gpus);
     if (topology.nvlinks > 0) add_links(topology);
     if (!profile_["fabric"].contains("host")) return;
     ordered_json& host = profile_["fabric"]["host"];
@@ -96,8 +92,18 @@ class NewProfile {
     if (topology.pcie_GBps) set_link(host, "pcie_bandwidth", "pcie_peak", *topology.pcie_GBps, topology);
   }
 
+  /// Curves of more GPUs than there are.
+  void drop_larger(const char* list, int gpus) {
+    if (!profile_.contains(list)) return;
+    ordered_json& curves = profile_[list];
+    for (std::size_t i = curves.size(); i-- > 0;)
+      if (curves[i]["gpus"] > gpus) curves.erase(i);
+  }
+
   void add_links(const ServerTopology& topology) {
-    const double GBps = topology.nvlinks * topology.nvlink_GBps.value_or(usual_nvlink_GBps);
+    const double of_link =
+        topology.nvlink_GBps.value_or(nvlink_GBps(base_.machine.architecture == Architecture::blackwell));
+    const double GBps = topology.nvlinks * of_link;
     const bool is_switch = base_.machine.fabric.kind == FabricKind::nvswitch;
     set_link(profile_["fabric"], is_switch ? "port_bandwidth" : "link_bandwidth", is_switch ? "port_peak" : "link_peak",
              GBps, topology);

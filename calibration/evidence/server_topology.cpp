@@ -136,8 +136,7 @@ std::optional<double> pcie_GBps(const pugi::xml_node& pci) {
   return giga_transfers * lanes / 8 * (giga_transfers >= 8 ? 128.0 / 130 : 0.8);
 }
 
-/// Of NVLink 2 to 4; 5 has twice as much.
-double nvlink_GBps_of(int compute_capability) { return compute_capability >= 100 ? 50 : 25; }
+constexpr int blackwell_sm = 100;
 
 ServerTopology topology_in_nccl(const pugi::xml_node& system, const fs::path& path) {
   ServerTopology topology{.written_by = "NCCL's topology"};
@@ -160,7 +159,7 @@ ServerTopology topology_in_nccl(const pugi::xml_node& system, const fs::path& pa
       links[i][is_switch ? to_switch : by_bus[target]] += link.attribute("count").as_int(1);
     }
     topology.pcie_GBps = pcie_GBps(gpus[i].parent());
-    topology.nvlink_GBps = nvlink_GBps_of(gpus[i].attribute("sm").as_int());
+    topology.nvlink_GBps = nvlink_GBps(gpus[i].attribute("sm").as_int() >= blackwell_sm);
     pugi::xml_node cpu = gpus[i].parent();
     while (cpu && std::string(cpu.name()) != "cpu") cpu = cpu.parent();
     nodes.emplace_back(cpu.attribute("numaid").value());

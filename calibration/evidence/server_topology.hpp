@@ -23,6 +23,10 @@ struct ServerTopology {
   std::optional<int> gpus_per_node = {};   ///< most GPUs of a NUMA node
 };
 
+/// Of one link in one direction: NVLink 2 to 4 have 25, the fifth generation, of Blackwell, 50 (NVIDIA's pages on
+/// NVLink and NVSwitch).
+constexpr double nvlink_GBps(bool is_blackwell) { return is_blackwell ? 50 : 25; }
+
 /// Throws InputError that names the file for what is none of the three, has fewer than two GPUs, or has GPUs that are
 /// connected in a way that no profile describes, such as NVLinks between some pairs only that are not 0 and 1, 2 and 3.
 ServerTopology read_server_topology(const std::filesystem::path& path);

@@ -29,6 +29,15 @@ std::string summary_of(const json& object) {
   return summary;
 }
 
+/// Of a list's element: what a curve is of, which stays the same when others come or go; else its position.
+std::string name_of_element(const json& element, const std::string& position) {
+  if (!element.is_object() || !element.contains("collective") || !element.contains("gpus")) return position;
+  std::string name = element.contains("transport") ? text_of(element["transport"]) + " " : "";
+  name += text_of(element["collective"]) + ", " + text_of(element["gpus"]) + " GPUs";
+  if (element.value("max_ctas", 0) > 0) name += ", " + text_of(element["max_ctas"]) + " CTAs";
+  return name;
+}
+
 /// One number for each {"value": …, "unit": …, "source": …}, each other object without objects in it, and each lone
 /// value.
 void add_numbers(std::vector<ProfileNumber>& numbers, const std::string& path, const json& node) {
@@ -41,7 +50,11 @@ void add_numbers(std::vector<ProfileNumber>& numbers, const std::string& path, c
     numbers.push_back({path, summary_of(node), "", text_at(node, "source")});
   } else if (node.is_structured()) {
     for (const auto& [key, child] : node.items())
-      add_numbers(numbers, node.is_array() ? path + "[" + key + "]" : path.empty() ? key : path + "." + key, child);
+      add_numbers(numbers,
+                  node.is_array() ? path + "[" + name_of_element(child, key) + "]"
+                  : path.empty()  ? key
+                                  : path + "." + key,
+                  child);
   } else {
     numbers.push_back({path, text_of(node), "", ""});
   }

@@ -9,7 +9,7 @@
 namespace weft {
 
 struct ProfileNumber {
-  std::string path;   ///< "gpu.sms", "collectives[3]"
+  std::string path;   ///< "gpu.sms", "collectives[all_reduce, 8 GPUs]"
   std::string value;  ///< as the file has it; "(n values)" for long lists
   std::string unit, source;
 };

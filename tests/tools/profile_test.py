@@ -201,6 +201,20 @@ class Profiles(unittest.TestCase):
         profile = self.made("--topology", self.write("topo.xml", nccl_xml(gpus=8, sm=100)))
         self.assertEqual(profile["fabric"]["port_peak"]["value"], 900)
 
+    def test_links_of_blackwell_are_twice_as_fast(self):
+        base = "b200x8-nvswitch-nvls"
+        profile = self.made("--topology", self.write("topo.txt", matrix(8, lambda i, j: "NV18")), base=base)
+        self.assertEqual(profile["fabric"]["port_peak"]["value"], 900)
+
+    def test_two_gpus_have_no_curves_of_more(self):
+        topology = self.write("topo.txt", matrix(2, lambda i, j: "NV18"))
+        for base in ("h200x8-nvswitch", "h100x8-nvswitch"):
+            profile = self.made("--topology", topology, base=base)
+            for curve in profile["collectives"] + profile["symmetric_collectives"]:
+                self.assertEqual(curve["gpus"], 2)
+        done = self.new("--topology", topology, "--format", "csv", base="h200x8-nvswitch")
+        self.assertNotIn("collectives[", done.stdout)  # none has changed
+
     def test_numa_nodes_and_pcie_of_servers_without_nvlinks(self):
         for name, text in (("lstopo.xml", hwloc_xml(8, 2)), ("nccl.xml", nccl_xml(8, nvlinks=(), per_node=2))):
             profile = self.made("--topology", self.write(name, text), base="rtx4090x8-pcie")
@@ -273,6 +287,12 @@ class Profiles(unittest.TestCase):
         self.assert_refused("t.txt: expected GPUs behind an NVSwitch", *topology(matrix(8, lambda i, j: "NV1" if (i + j) % 3 else "NV2")))
         self.assert_refused("--base: expected a profile of GPUs on pcie", *topology(matrix(8, lambda i, j: "SYS")))
         self.assert_refused("--base: expected a profile of GPUs on nvswitch", *topology(matrix(8)), base="rtx4090x8-pcie")
+
+    def test_another_profiles_table_of_kernels_is_kept(self):
+        table = next((ROOT / "calibration/machines").glob("h100x8*.gemm_kernels.txt.gz")).name
+        self.write(table, "another")
+        self.assert_refused(f"--out: expected a folder whose {table}", "--topology", self.write("t.txt", matrix(8)))
+        self.assertEqual((self.path / table).read_text(), "another")
 
     def test_wrong_usage_is_refused_in_one_line(self):
         self.assert_refused("expected at least one of --nccl-tests")

@@ -44,7 +44,10 @@ void write(const nlohmann::ordered_json& base, const fs::path& base_path, const 
   if (base.contains("gemm") && base["gemm"]["kernels"].contains("file")) {
     const std::string name = base["gemm"]["kernels"]["file"];
     const fs::path from = base_path.parent_path() / name, to = out.parent_path() / name;
-    if (!fs::exists(to) || !fs::equivalent(from, to)) files.push_back({to, read_text_file(from)});
+    std::string table = read_text_file(from);
+    if (fs::exists(to) && read_text_file(to) != table)
+      throw InputError("--out", "expected a folder whose " + name + ", which the profile names, is that of the base");
+    if (!fs::exists(to)) files.push_back({to, std::move(table)});
   }
   files.push_back({out, text});
   write_text_files(files);
