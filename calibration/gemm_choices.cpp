@@ -23,7 +23,7 @@ LibraryAnswer library_answer_from(const nlohmann::json& json) {
   if (object.has("dtype")) answer.factors = from_name<DataType>(object.string("dtype"), "dtype");
   if (object.has("error")) return answer;
   answer.waves = object.number("waves", 0);
-  GemmKernel kernel;  // 0: the library does not say
+  GemmKernel kernel;  // what the library does not say, a 0, stays as it is
   for (const KernelSize& of_kernel : kernel_sizes)
     if (const std::int64_t named = object.integer(of_kernel.key, 0, of_kernel.most); named > 0)
       kernel.*of_kernel.size = static_cast<int>(named);

@@ -74,6 +74,8 @@ std::vector<Comparison> compare(const std::vector<MeasuredCase>& measured, const
       comparisons[i].high_us = prediction.high_us;
     } catch (const InputError&) {
       comparisons[i].predicted_us = 0;
+    } catch (const ExecutionError&) {  // it gets stuck
+      comparisons[i].predicted_us = 0;
     }
     counter.add();
   });

@@ -393,6 +393,9 @@ class Fit {
   std::vector<ProfileChange> changes_;
 };
 
+/// However its path is written.
+fs::path folder_of(const fs::path& file) { return fs::weakly_canonical(fs::absolute(file)).parent_path(); }
+
 /// How far predictions are from measurements that nothing was fitted to, where there are those of other servers: each
 /// at the clock of its mix, where it was measured in turn. `all` is fitted to every file.
 std::vector<Comparison> unseen(const BaseProfile& base, const CalibrationEvidence& evidence, const Machine& all,
@@ -400,7 +403,7 @@ std::vector<Comparison> unseen(const BaseProfile& base, const CalibrationEvidenc
   std::map<fs::path, std::vector<MeasuredCase>> measured;
   std::size_t count = 0;
   for (const MeasuredFile& file : evidence.errors) {
-    std::ranges::copy(file.cases, std::back_inserter(measured[file.path.parent_path()]));
+    std::ranges::copy(file.cases, std::back_inserter(measured[folder_of(file.path)]));
     count += file.cases.size();
   }
   ProgressOfParts cases_done(progress, count);
@@ -408,7 +411,7 @@ std::vector<Comparison> unseen(const BaseProfile& base, const CalibrationEvidenc
   for (auto& [folder, cases] : measured) {
     std::vector<MeasuredFile> others;
     std::ranges::copy_if(evidence.fitted, std::back_inserter(others),
-                         [&where = folder](const MeasuredFile& file) { return file.path.parent_path() != where; });
+                         [&where = folder](const MeasuredFile& file) { return folder_of(file.path) != where; });
     const bool is_fitted_to_all = others.empty() || others.size() == evidence.fitted.size();
     Machine machine = is_fitted_to_all ? all : Fit(base, others, evidence, name, Fit::Weights::as_before).machine();
     machine.kernel_weights = all.kernel_weights;

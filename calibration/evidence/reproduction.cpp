@@ -241,8 +241,16 @@ double value_of(const Claim& claim, const Observation& observation, const Predic
 }
 
 double summary_of(Summary summary, const std::vector<double>& values) {
-  if (summary == Summary::largest) return *std::max_element(values.begin(), values.end());
-  if (summary == Summary::smallest) return *std::min_element(values.begin(), values.end());
+  switch (summary) {
+    case Summary::largest:
+      return *std::max_element(values.begin(), values.end());
+    case Summary::smallest:
+      return *std::min_element(values.begin(), values.end());
+    case Summary::each:  // of one value
+    case Summary::mean:
+    case Summary::mean_error:
+      break;
+  }
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 

@@ -50,7 +50,8 @@ ordered_json to_json(const RunConditions& conditions) {
       {"value", conditions.max_sm_clocks_MHz}, {"unit", "MHz"}, {"source", "NVML, at the start of each run"}};
   json["power_limit"] = {
       {"value", conditions.power_limits_W}, {"unit", "W"}, {"source", "NVML, at the start of each run"}};
-  add_quantiles(json, "sm_clock", conditions.sm_clocks_MHz, "MHz", "clock of GPU 0 right after the last repeat");
+  add_quantiles(json, "sm_clock", conditions.sm_clocks_MHz, "MHz",
+                "of GPU 0 right after the last run, or, under load, the mean of the slowest GPU");
   add_quantiles(json, "repeat_noise", conditions.noises, "ratio", "(largest - smallest) / median of the repeats");
   return json;
 }

@@ -12,7 +12,7 @@ HybridBuffers add_buffers(Program& program, const PairWorkload& pair, const Hybr
                           std::int64_t rows) {
   const bool gemm_first = !collective_comes_first(pair.op);
   const bool is_sent = pushes(hybrid) || stores(hybrid);
-  const Memory pulled = is_sent || !copies(hybrid) ? Memory::local : Memory::symmetric;
+  const Memory pulled = is_sent || !sends_parcels(hybrid) ? Memory::local : Memory::symmetric;
   const Memory pushed = is_sent ? Memory::symmetric : Memory::local;
   HybridBuffers buffers;
   buffers.b = program.add_buffer("b", pair.n, pair.k, pair.dtype);
@@ -34,11 +34,12 @@ HybridBuffers add_buffers(Program& program, const PairWorkload& pair, const Hybr
       buffers.result = program.add_buffer("result", rows / gpus, pair.n);
       break;
     case PairOp::gemm_all_reduce:
-      buffers.result = copies(hybrid) ? program.add_buffer("result", rows, pair.n, DataType::bf16, Memory::symmetric)
-                                      : buffers.c;  // in place
+      buffers.result = sends_parcels(hybrid)
+                           ? program.add_buffer("result", rows, pair.n, DataType::bf16, Memory::symmetric)
+                           : buffers.c;  // in place
       break;
   }
-  if (!copies(hybrid) || !reduces(pair.op)) return buffers;
+  if (!sends_parcels(hybrid) || !reduces(pair.op)) return buffers;
   if (stores(hybrid) && hybrid.sums == HybridSums::everywhere) {
     for (int peer = 1; peer < gpus; ++peer)
       buffers.stored.push_back(
@@ -73,13 +74,13 @@ HybridTransfers::HybridTransfers(Program& program, const Case& request, const Pa
 }
 
 void HybridTransfers::enter() {
-  if (!copies(hybrid_)) return;
+  if (!sends_parcels(hybrid_)) return;
   program_.add(main_stream, "enter", Barrier{});
   for (const StreamId lane : lanes_) program_.wait(lane, main_stream);
 }
 
 HybridTransfers::Sent HybridTransfers::add(int piece) {
-  return copies(hybrid_) ? add_parcels(piece) : add_collective(piece);
+  return sends_parcels(hybrid_) ? add_parcels(piece) : add_collective(piece);
 }
 
 HybridTransfers::Sent HybridTransfers::add_collective(int piece) {
@@ -161,7 +162,7 @@ void HybridTransfers::wait(const After& after) {
 }
 
 void HybridTransfers::add_computed(int piece) {
-  if (!copies(hybrid_) || pushes(hybrid_) || stores(hybrid_)) return;
+  if (!sends_parcels(hybrid_) || pushes(hybrid_) || stores(hybrid_)) return;
   const OperationId computed = program_.add(lanes_.front(), "computed" + suffix(piece), Barrier{.channel = 1});
   for (std::size_t lane = 1; lane < lanes_.size(); ++lane) program_.wait(lanes_[lane], After{computed});
 }
@@ -175,7 +176,7 @@ void HybridTransfers::wait_for_arrival(int piece, const Sent& sent) {
 }
 
 void HybridTransfers::copy_own(int piece) {
-  if (!copies(hybrid_) || cut_.by_shard() || sums_pieces(hybrid_)) return;
+  if (!sends_parcels(hybrid_) || cut_.by_shard() || sums_pieces(hybrid_)) return;
   const int chunk = cut_.chunk_of(piece);
   const Copy copy = gemm_first_ ? Copy{cut_.part(buffers_.c, 0, chunk), landing(0, chunk)}
                                 : Copy{input_for(0, chunk), cut_.part(buffers_.a, 0, chunk)};
@@ -203,7 +204,7 @@ CounterId HybridTransfers::flag_of(int piece) {
 }
 
 std::int64_t HybridTransfers::signals_of(int piece) const {
-  return copies(hybrid_) ? static_cast<std::int64_t>(cut_.steps_of(piece).size()) : 1;
+  return sends_parcels(hybrid_) ? static_cast<std::int64_t>(cut_.steps_of(piece).size()) : 1;
 }
 
 void HybridTransfers::join_lanes() {
@@ -211,7 +212,7 @@ void HybridTransfers::join_lanes() {
 }
 
 void HybridTransfers::leave() {
-  if (!copies(hybrid_)) return;
+  if (!sends_parcels(hybrid_)) return;
   sum_late();
   join_lanes();
   if (sums_pieces(hybrid_)) program_.wait(main_stream, sums_);

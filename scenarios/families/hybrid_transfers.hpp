@@ -24,7 +24,7 @@
 
 namespace weft::scenarios::families {
 
-inline bool copies(const Hybrid& hybrid) { return hybrid.mover != HybridMover::nccl; }
+inline bool sends_parcels(const Hybrid& hybrid) { return hybrid.mover != HybridMover::nccl; }
 inline bool pushes(const Hybrid& hybrid) { return hybrid.mover == HybridMover::push; }
 inline bool stores(const Hybrid& hybrid) { return hybrid.mover == HybridMover::store; }
 inline bool is_one_launch(const Hybrid& hybrid) { return hybrid.trigger == HybridTrigger::one_launch; }
@@ -115,7 +115,7 @@ class HybridTransfers {
   Copy sum_parcel(int step, int chunk) const;
   void raise(int piece, StreamId stream, int place);
   bool sends_sums() const {
-    return op_ == PairOp::gemm_all_reduce && hybrid_.sums != HybridSums::everywhere && copies(hybrid_);
+    return op_ == PairOp::gemm_all_reduce && hybrid_.sums != HybridSums::everywhere && sends_parcels(hybrid_);
   }
   Slice own_sums(int chunk) const;
   void add_sum(int chunk, Slice own, Slice sums, StreamId stream);

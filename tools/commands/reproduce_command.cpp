@@ -40,8 +40,7 @@ void add_reproduce_command(CLI::App& app) {
   auto [command, options] =
       add_command(app, "reproduce", "What a paper claims, beside what the simulator says", run_reproduce);
   command
-      .add_option("PAPER", options.paper,
-                  "flashoverlap, tokenweave, async_tp, magiattention, ficco or strangers, or a file of claims")
+      .add_option("PAPER", options.paper, "A paper whose claims are shipped, such as flashoverlap, or a file of claims")
       ->required();
   options.output.add_to(command, "Write claims and verdicts as one JSON object");
 }

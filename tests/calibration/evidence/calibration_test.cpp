@@ -102,6 +102,22 @@ TEST_F(CalibratedFrom, RecordedSignalsTheTimesOfSignalsAndWaitsAreThoseThatAreSh
   for (const char* key : {"signal", "signal_kernel", "wait_kernel"}) EXPECT_EQ(found.at(key), shipped.at(key)) << key;
 }
 
+// Errors are those of fits to other folders, however a folder is written.
+TEST_F(CalibratedFrom, FoldersAreTheSameHoweverTheyAreWritten) {
+  const std::vector<MeasuredCase> cases = some_gemms().fitted.front().cases;
+  const auto half = static_cast<std::ptrdiff_t>(cases.size() / 2);
+  const auto bands = [&](const std::string& unseen) {
+    const std::vector<MeasuredCase> first(cases.begin(), cases.begin() + half),
+        second(cases.begin() + half, cases.end());
+    const CalibratedProfile profile = calibrated(
+        "h200x8-nvswitch",
+        {.fitted = {{"a/gemm.jsonl", first}, {"b/gemm.jsonl", second}}, .errors = {{unseen + "/gemm.jsonl", second}}});
+    return json::parse(profile.text)["errors"];
+  };
+  EXPECT_EQ(bands("b"), bands("./b"));
+  EXPECT_EQ(bands("b"), bands(std::filesystem::current_path().string() + "/b"));
+}
+
 TEST_F(CalibratedFrom, CasesOfTwoFoldersTellHowManyAreDone) {
   CalibrationEvidence evidence = some_gemms();
   evidence.errors = evidence.fitted;
