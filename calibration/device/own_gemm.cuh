@@ -103,7 +103,6 @@ __device__ void share_out(const Load& load_tiles, const Store& store_tiles, cons
 /// What the loading thread keeps from tile to tile.
 template <int tile_n, int cluster>
 struct Loader {
-  static constexpr int stage_bytes = (tile_m + tile_n) * tile_k * element_bytes;
   static constexpr int rows_of_b = tile_n / cluster;
   SharedMemory<tile_n>& shared;
   const CUtensorMap& b;
@@ -112,9 +111,12 @@ struct Loader {
 
   /// The operands of one tile, of which `steps` are read along k: rows of a from `row_a` on, and of b from `row_b` on,
   /// of which a CTA of a cluster loads its share for all. Boxes that reach over an edge bring all of their bytes, zeros
-  /// for what lies outside. Each step of a is loaded behind `wait_for` of it.
+  /// for what lies outside. Each step of a is loaded behind `wait_for` of it. Where the boxes of a have fewer rows than
+  /// a tile, the others are left as they were.
   template <class Wait>
-  __device__ void load(const CUtensorMap& a, int row_a, int row_b, StepsAlongK steps, const Wait& wait_for) {
+  __device__ void load(const CUtensorMap& a, int row_a, int row_b, StepsAlongK steps, const Wait& wait_for,
+                       int rows_of_a = tile_m) {
+    const int stage_bytes = (rows_of_a + tile_n) * tile_k * element_bytes;
     const int own_row_b = row_b + cta * rows_of_b;
     for (int step = steps.first; step < steps.end; ++step, ring.advance()) {
       wait_for(step);
@@ -169,6 +171,14 @@ struct Multiplier {
     }
     hopper::wait_for_mma<0>();
     release(previous);
+  }
+
+  /// Lets the other warpgroup's operands pass: this one has no rows in the tile.
+  __device__ void skip(int k_steps) {
+    for (int step = 0; step < k_steps; ++step, ring.advance()) {
+      hopper::wait(shared.loaded[ring.slot], ring.parity);
+      release(ring.slot);
+    }
   }
 };
 

@@ -8,14 +8,20 @@ namespace {
 
 using namespace own_tiles;
 
-/// At a group's end a tile loads rows of the next group too: they make sums that are not stored.
+/// Of the smallest box that has so many rows, or one.
+__device__ int box_of(int rows) { return __clz(max(rows, 1) - 1) - __clz(tile_m - 1); }
+
+/// A box may have rows of the next group too, and what it has not is whatever an earlier tile had: they make sums that
+/// are not stored.
 template <int tile_n, int cluster>
-__device__ void load_tiles(SharedMemory<tile_n>& shared, const CUtensorMap& a, const CUtensorMap& b,
+__device__ void load_tiles(SharedMemory<tile_n>& shared, const RowBoxes& a, const CUtensorMap& b,
                            const OwnGroupedGemmWork& work) {
   Loader<tile_n, cluster> loader{shared, b};
   for (CtaTiles own; own.tile < work.count; own.advance()) {
     const GroupedTile tile = work.tiles[own.tile];
-    loader.load(a, tile.row, tile.weight_row, {0, work.k_steps}, [](int) {});
+    const int box = box_of(tile.rows);
+    loader.load(
+        a.maps[box], tile.row, tile.weight_row, {0, work.k_steps}, [](int) {}, tile_m >> box);
   }
 }
 
@@ -52,7 +58,10 @@ __device__ void multiply_tiles(SharedMemory<tile_n>& shared, const OwnGroupedGem
   float sums[tile_n / 2];
   std::uint32_t parity = 0;
   for (CtaTiles own; own.tile < work.count; own.advance(), parity ^= 1) {
-    multiplier.multiply(sums, work.k_steps);
+    if (multiplier.first_row < work.tiles[own.tile].rows)
+      multiplier.multiply(sums, work.k_steps);
+    else
+      multiplier.skip(work.k_steps);
     hopper::wait(shared.tile_read, parity ^ 1);
     stage<tile_n>(shared, sums, staged_row);
     hopper::order_with_copies();
@@ -62,16 +71,16 @@ __device__ void multiply_tiles(SharedMemory<tile_n>& shared, const OwnGroupedGem
 
 template <int tile_n, int cluster>
 __global__ void __maxnreg__(registers_of_thread)
-    own_grouped_gemm_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
+    own_grouped_gemm_kernel(const __grid_constant__ RowBoxes a, const __grid_constant__ CUtensorMap b,
                             const __grid_constant__ RowBoxes c, const __grid_constant__ OwnGroupedGemmWork work) {
   extern __shared__ std::byte memory[];
-  SharedMemory<tile_n>& shared = begin<tile_n, cluster>(memory, a, b, c.maps[0]);
+  SharedMemory<tile_n>& shared = begin<tile_n, cluster>(memory, a.maps[0], b, c.maps[0]);
   share_out<cluster>([&] { load_tiles<tile_n, cluster>(shared, a, b, work); },
                      [&] { store_tiles<tile_n>(shared, c, work); },
                      [&] { multiply_tiles<tile_n, cluster>(shared, work); }, [] {});
 }
 
-using Kernel = void (*)(CUtensorMap, CUtensorMap, RowBoxes, OwnGroupedGemmWork);
+using Kernel = void (*)(RowBoxes, CUtensorMap, RowBoxes, OwnGroupedGemmWork);
 
 const Variant<Kernel>& variant_of(const GemmKernel& kernel) {
   static constexpr Variant<Kernel> variants[] = {
@@ -91,9 +100,11 @@ OwnGroupedGemm::OwnGroupedGemm(const Matrix& a, const Matrix& b, const Matrix& c
            .count = static_cast<std::int64_t>(tiles.size()),
            .k_steps = static_cast<int>(divided_up(size.k, tile_k))};
   ctas_ = ctas_for(kernel_, work_.count, 0);
-  a_ = tensor_map(a.data, a.rows, a.columns, a.stride, tile_m);
   b_ = tensor_map(b.data, b.rows, b.columns, b.stride, kernel_.tile_n / kernel_.cluster_m);
-  for (int i = 0; i < RowBoxes::count; ++i) c_.maps[i] = tensor_map(c.data, c.rows, c.columns, c.stride, tile_m >> i);
+  for (int i = 0; i < RowBoxes::count; ++i) {
+    a_.maps[i] = tensor_map(a.data, a.rows, a.columns, a.stride, tile_m >> i);
+    c_.maps[i] = tensor_map(c.data, c.rows, c.columns, c.stride, tile_m >> i);
+  }
   allow_shared_memory(variant_of(kernel_));
 }
 

@@ -16,8 +16,9 @@
 
 namespace weft::calibration::device {
 
-/// Boxes of 128, 64, … and 1 rows of c: those of a tile that ends within them add up to the rows of its group, and
-/// nothing is written to the next one's.
+/// Boxes of 128, 64, … and 1 rows: of a the smallest that has the rows of a tile's group, since rows outside of the
+/// matrix take longer to load than those within, and others are of no use; of c those that add up to the rows, so that
+/// nothing is written to the next group's.
 struct RowBoxes {
   static constexpr int count = 8;
   static_assert(own_tile_m == 1 << (count - 1));
@@ -43,8 +44,8 @@ class OwnGroupedGemm {
 
  private:
   GemmKernel kernel_;
-  CUtensorMap a_, b_;
-  RowBoxes c_;
+  CUtensorMap b_;
+  RowBoxes a_, c_;
   OwnGroupedGemmWork work_;
   int ctas_ = 0;
 };

@@ -36,7 +36,7 @@ double outside_share(std::int64_t rows, int tile_rows, int cluster) {
 }
 
 /// What rows that `sharing` CTAs load together cost each of them, in rows that it loads by itself.
-double rows_loaded(const GemmTiming& timing, int rows, int sharing) {
+double rows_loaded(const GemmTiming& timing, double rows, int sharing) {
   return sharing == 1 ? rows : rows * std::pow(sharing, -timing.multicast_saves);
 }
 
@@ -99,7 +99,7 @@ TileOfWave::TileOfWave(const Machine& machine, std::int64_t n, std::int64_t k, c
   // All warps of our own kernels work on one tile, whatever its size.
   const bool is_shared = is_own_ || is_cooperative(timing, kernel, dtype);
   k_steps_ = static_cast<double>(divided_up(divided_up(k, kernel.split_k), kernel.tile_k));
-  step_flops_ = 2.0 * elements * kernel.tile_k;
+  step_flops_ = 2.0 * elements * kernel.tile_k * wave.multiplied_m;
   flops_per_us_ = machine.gpu.flops_per_us_of_sm(dtype);
   efficiency_ = is_shared ? timing.cooperative_efficiency : timing.pingpong_efficiency;
   if (!is_own_ && timing.even_rows_efficiency > 0 && !has_rows_of_16_bytes(n, k, dtype))
@@ -107,7 +107,7 @@ TileOfWave::TileOfWave(const Machine& machine, std::int64_t n, std::int64_t k, c
   const double row_bytes = static_cast<double>(kernel.tile_k * bytes_of(dtype));
   const double load = load_factor(timing, k * bytes_of(dtype));
   // CTAs of a cluster along n share their rows of A, those along m their rows of B: read once, delivered to each.
-  const double rows_of_a = rows_loaded(timing, kernel.tile_m, kernel.cluster_n);
+  const double rows_of_a = rows_loaded(timing, kernel.tile_m * wave.loaded_m, kernel.cluster_n);
   const double rows_of_b = rows_loaded(timing, kernel.tile_n, kernel.cluster_m);
   const auto with_outside = [&](double rows, double outside) {
     return rows * (1 + (timing.outside_rows_cost - 1) * outside);

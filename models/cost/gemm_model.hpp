@@ -45,10 +45,12 @@ TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmK
                      double clock_share = 1);
 
 /// CTAs that are at work at once, the rows that they read between them, and which shares of the rows of A and of B that
-/// their tiles cover lie outside of the matrix: the same at every clock.
+/// their tiles cover lie outside of the matrix: the same at every clock. Of the rows of A in a tile, only shares may be
+/// loaded and multiplied.
 struct WaveOfTiles {
   double ctas = 0, rows = 0;
   double outside_m = 0, outside_n = 0;
+  double loaded_m = 1, multiplied_m = 1;
 };
 WaveOfTiles wave_of_tiles(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel);
 

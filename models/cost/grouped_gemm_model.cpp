@@ -21,6 +21,32 @@ MatrixSize mean_group(const GroupedSize& size) {
   return {divided_up(size.rows(), std::max<std::int64_t>(1, groups_with_rows(size))), size.n, size.k};
 }
 
+/// Of our own kernel's tiles, sums over the rows of tiles of all groups.
+struct RowsOfTiles {
+  double tiles = 0, loaded = 0, multiplied = 0;
+  double outside = 0;  ///< loaded, and beyond the last group
+};
+
+RowsOfTiles rows_of_tiles(const GroupedSize& size, const GemmKernel& kernel) {
+  RowsOfTiles sum;
+  std::int64_t first = 0;
+  const std::int64_t all = size.rows();
+  for (const std::int64_t rows : size.group_rows) {
+    const std::int64_t tiles = divided_up(divided_up(rows, kernel.tile_m), kernel.cluster_m) * kernel.cluster_m;
+    for (std::int64_t tile = 0; tile < tiles; ++tile) {
+      const std::int64_t before = tile * kernel.tile_m;
+      const std::int64_t own = std::clamp<std::int64_t>(rows - before, 0, kernel.tile_m);
+      const int loaded = rows_loaded(own);
+      ++sum.tiles;
+      sum.loaded += loaded;
+      sum.multiplied += rows_multiplied(own);
+      sum.outside += static_cast<double>(std::clamp<std::int64_t>(first + before + loaded - all, 0, loaded));
+    }
+    first += rows;
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::int64_t tile_count(const GroupedSize& size, const GemmKernel& kernel) {
@@ -32,8 +58,7 @@ std::int64_t tile_count(const GroupedSize& size, const GemmKernel& kernel) {
 
 Flops computed_flops(const GroupedSize& size, const GemmKernel& kernel) {
   if (!is_own_kernel(kernel)) return size.flops();
-  const std::int64_t columns = divided_up(size.n, kernel.tile_n);
-  return MatrixSize{tile_count(size, kernel) / columns * kernel.tile_m, size.n, size.k}.flops();
+  return MatrixSize{static_cast<std::int64_t>(rows_of_tiles(size, kernel).multiplied), size.n, size.k}.flops();
 }
 
 WaveOfTiles wave_of_tiles(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel) {
@@ -43,10 +68,14 @@ WaveOfTiles wave_of_tiles(const Machine& machine, const GroupedSize& size, const
   const double groups_of_wave = std::max(1.0, ctas / tiles_of_group);
   const auto covered_m = tiles / static_cast<double>(divided_up(size.n, kernel.tile_n)) * kernel.tile_m;
   const auto covered_n = static_cast<double>(divided_up(size.n, kernel.tile_n) * kernel.tile_n);
-  // What a tile of our kernel covers beyond its group are rows of the next one, and not outside of the matrix.
-  const double outside_m = is_own_kernel(kernel) ? 0 : 1 - static_cast<double>(size.rows()) / covered_m;
-  return {ctas, groups_of_wave * rows_of_wave(mean_group(size), kernel, ctas / groups_of_wave), outside_m,
-          1 - static_cast<double>(size.n) / covered_n};
+  WaveOfTiles wave{ctas, groups_of_wave * rows_of_wave(mean_group(size), kernel, ctas / groups_of_wave),
+                   1 - static_cast<double>(size.rows()) / covered_m, 1 - static_cast<double>(size.n) / covered_n};
+  if (!is_own_kernel(kernel)) return wave;
+  const RowsOfTiles rows = rows_of_tiles(size, kernel);
+  wave.outside_m = rows.outside / rows.loaded;
+  wave.loaded_m = rows.loaded / (rows.tiles * kernel.tile_m);
+  wave.multiplied_m = rows.multiplied / (rows.tiles * kernel.tile_m);
+  return wave;
 }
 
 TileOfWave tiles_of(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel, DataType dtype,

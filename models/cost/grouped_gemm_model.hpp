@@ -11,8 +11,7 @@ namespace weft {
 /// grouped GEMMs have no slices along k.
 std::int64_t tile_count(const GroupedSize& size, const GemmKernel& kernel);
 
-/// Of whole tiles of our own kernel, whose last one of a group computes on rows of the next group, too; what is asked
-/// for by others.
+/// Of the rows that our own kernel multiplies, 64 or 128 in a tile; what is asked for by others.
 Flops computed_flops(const GroupedSize& size, const GemmKernel& kernel);
 
 /// As for one GEMM (gemm_model.hpp); the groups of a wave are taken to be of mean size.

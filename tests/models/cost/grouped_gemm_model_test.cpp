@@ -54,11 +54,32 @@ TEST_F(OwnGroupedGemm, PaysNoMoreForRowsOfTheNextGroup) {
   EXPECT_EQ(time_tile(machine, size, own, DataType::bf16).tile_us, tile_us);
 }
 
-// Groups of 160 rows have two tiles of 128, or a pair of them.
-TEST_F(OwnGroupedGemm, ComputesWholeTiles) {
+// Groups of 160 rows have a tile of 128, for both warpgroups, and one of 32 for one of them.
+TEST_F(OwnGroupedGemm, ComputesTheRowsOfItsWarpgroups) {
   const GemmKernel own = own_kernel(128, 1, TileScheduler::static_persistent);
-  EXPECT_EQ(computed_flops(size, own), 2.0 * 8 * 256 * size.n * size.k);
+  EXPECT_EQ(computed_flops(size, own), 2.0 * 8 * 192 * size.n * size.k);
   EXPECT_EQ(computed_flops(size, kernel(128, 64)), size.flops());
+}
+
+TEST_F(OwnGroupedGemm, LoadsBoxesThatHaveTheRowsOfATile) {
+  const GemmKernel own = own_kernel(128, 1, TileScheduler::static_persistent);
+  const auto wave = [&](std::vector<std::int64_t> rows) {
+    return wave_of_tiles(machine, {.group_rows = std::move(rows), .n = 256, .k = 2048}, own);
+  };
+  EXPECT_EQ(wave({160, 160}).loaded_m, (128.0 + 32) / 256);
+  EXPECT_EQ(wave({160, 160}).multiplied_m, (128.0 + 64) / 256);
+  EXPECT_EQ(wave({1, 0, 5}).loaded_m, (1.0 + 8) / 256);
+  EXPECT_EQ(wave({1, 0, 5}).multiplied_m, 0.5);
+  EXPECT_EQ(wave({1, 0, 5}).outside_m, 3.0 / 9);  // the box of 8 has 5 rows of the matrix
+  EXPECT_EQ(wave({5, 3}).outside_m, 1.0 / 12);    // 8 and 4 rows of 8
+}
+
+// The second CTA of a pair may have no rows: it loads one all the same.
+TEST_F(OwnGroupedGemm, OfAPairWithoutRowsMultipliesNone) {
+  const GemmKernel pair = own_kernel(128, 2, TileScheduler::static_persistent);
+  const WaveOfTiles wave = wave_of_tiles(machine, {.group_rows = {128}, .n = 256, .k = 2048}, pair);
+  EXPECT_EQ(wave.loaded_m, 129.0 / 256);
+  EXPECT_EQ(wave.multiplied_m, 0.5);
 }
 
 }  // namespace grouped_gemm_model_test
