@@ -15,7 +15,7 @@ using flash::Worker;
 using Shape = OwnAttention::Shape;
 
 static_assert(flash::tile_queries == own_tile_queries && flash::tile_keys == own_tile_keys &&
-              flash::rows_of_warpgroup == own_rows_of_warpgroup && most_own_splits <= static_cast<int>(max_merged));
+              flash::rows_of_warpgroup == own_rows_of_warpgroup && most_of_one_thread <= static_cast<int>(max_merged));
 
 template <int head_dim>
 using SharedMemory = flash::ItemMemory<head_dim>;
@@ -324,6 +324,8 @@ void OwnAttention::enqueue(cudaStream_t stream) const {
 
 void OwnAttention::merge_splits(cudaStream_t stream) const {
   const std::int64_t rows = operands_.output.rows;
+  if (shape_.splits > most_of_one_thread)
+    return merge_many({results_, log_sum_exp_}, shape_.splits, {operands_.output, log_sum_exp_}, stream);
   MergedResults splits;
   const auto part_of = [&](const Matrix& all, Bytes element) {
     return Matrix{static_cast<std::byte*>(all.data) + splits.count * rows * all.stride * element, rows, all.columns,

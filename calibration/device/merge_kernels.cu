@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstddef>
 #include <type_traits>
 
 #include "calibration/device/check.hpp"
@@ -71,6 +72,33 @@ __global__ void __launch_bounds__(threads, ctas_of_sm)
     *octet_at(destination.rows, place) = merged.result();
     if (octets.begins_head(place)) *logarithm_at(destination.log_sum_exp, place) = merged.log_sum_exp();
   });
+}
+
+constexpr int sharers = 16, octets_of_cta = threads / sharers;
+static_assert(octets_of_cta == warp, "the octets of a head, at most 32, lie in one CTA");
+
+/// A warp for each share of the results, a thread for each octet.
+__global__ void __launch_bounds__(threads)
+    merge_many_kernel(const __grid_constant__ MergedResult first, int count,
+                      const __grid_constant__ MergedResult destination, const __grid_constant__ Octets octets) {
+  __shared__ alignas(MergedOctet) std::byte memory[threads * sizeof(MergedOctet)];
+  auto* const shares = reinterpret_cast<MergedOctet(*)[octets_of_cta]>(memory);
+  const int own = threadIdx.x % octets_of_cta, share = threadIdx.x / octets_of_cta;
+  const std::int64_t number = static_cast<std::int64_t>(blockIdx.x) * octets_of_cta + own;
+  const bool is_octet = number < octets.count;
+  const Place place = octets.at(is_octet ? number : 0);
+  MergedOctet merged;
+#pragma unroll 4
+  for (int i = share; is_octet && i < count; i += sharers) {
+    const Place of_result{place.row + i * destination.rows.rows, place.octet, place.head};
+    merged.add(*octet_at(first.rows, of_result), *logarithm_at(first.log_sum_exp, of_result));
+  }
+  shares[share][own] = merged;
+  __syncthreads();
+  if (share > 0 || !is_octet) return;
+  for (int i = 1; i < sharers; ++i) merged.add(shares[i][own]);
+  *octet_at(destination.rows, place) = merged.result();
+  if (octets.begins_head(place)) *logarithm_at(destination.log_sum_exp, place) = merged.log_sum_exp();
 }
 
 /// What the results are added up in: without logarithms all count alike.
@@ -151,6 +179,13 @@ void log_sum_exp_merge(const MergedResults& sources, const MergedResult& destina
   const Octets octets(destination);
   const auto ctas = static_cast<unsigned>(std::min(divided_up(octets.count, std::int64_t{threads}), most_ctas));
   merge_kernel<<<ctas, threads, 0, stream>>>(sources, destination, octets);
+  WEFT_CHECK(cudaGetLastError());
+}
+
+void merge_many(const MergedResult& first, int count, const MergedResult& destination, cudaStream_t stream) {
+  const Octets octets(destination);
+  const auto ctas = static_cast<unsigned>(divided_up(octets.count, std::int64_t{octets_of_cta}));
+  merge_many_kernel<<<ctas, threads, 0, stream>>>(first, count, destination, octets);
   WEFT_CHECK(cudaGetLastError());
 }
 

@@ -26,6 +26,10 @@ struct MergedResults {
 };
 void log_sum_exp_merge(const MergedResults& sources, const MergedResult& destination, cudaStream_t stream);
 
+/// destination = `count` results of its shape, merged, which lie one below the other from `first` on. Many threads
+/// share those of an octet, so that they may be many. `destination` may have the first one's logarithms.
+void merge_many(const MergedResult& first, int count, const MergedResult& destination, cudaStream_t stream);
+
 /// To some of the rows of a result of this rank, what the peers have for them is added; with logarithms it is merged.
 struct PeerReduce {
   struct Source {

@@ -20,6 +20,16 @@ class MergedOctet {
     total_ = total_ * older + weight;
     highest_ = highest;
   }
+  /// What another thread has merged.
+  __device__ void add(const MergedOctet& other) {
+    if (other.highest_ == -INFINITY) return;
+    const float highest = fmaxf(highest_, other.highest_);
+    const float older = __expf(highest_ - highest), weight = __expf(other.highest_ - highest);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) sum_.value[i] = sum_.value[i] * older + other.sum_.value[i] * weight;
+    total_ = total_ * older + other.total_ * weight;
+    highest_ = highest;
+  }
   __device__ Octet result() const { return sum_.scaled(total_ == 0 ? 0 : 1 / total_); }
   __device__ float log_sum_exp() const { return highest_ + __logf(total_); }
 

@@ -8,6 +8,7 @@
 
 #include "calibration/evidence/timed_case_fit.hpp"
 #include "models/base/statistics.hpp"
+#include "models/cost/attention_model.hpp"
 #include "models/machine/machine_numbers.hpp"
 #include "scenarios/families/build.hpp"
 #include "sim/energy.hpp"
@@ -47,7 +48,11 @@ constexpr std::size_t enough_of_any = 300;  ///< attentions, or norms and activa
 constexpr std::int64_t longest_short_head = 64;
 constexpr double long_us = 30;  ///< whose power is that of the kernel and not of what lies between
 
-bool is_attention(const Load& load) { return std::holds_alternative<AttentionKernelWorkload>(load.request.workload); }
+/// Whose results one thread merges, where there are several: those of many splits say nothing of what a split takes.
+bool is_attention_of_few_splits(const Load& load, const Machine& machine) {
+  return std::holds_alternative<AttentionKernelWorkload>(load.request.workload) &&
+         !merges_many_splits(machine, scenarios::families::build(load.request, machine));
+}
 /// Of prefills: decode is as fast as its cache comes from memory. Null for all others.
 const AttentionKernelWorkload* attention_of(const Load& load) {
   const auto* attention = std::get_if<AttentionKernelWorkload>(&load.request.workload);
@@ -109,7 +114,7 @@ std::vector<FittedNumber> fit_energy(Machine machine, const char* key, const Loa
 /// `long_heads` and `short_heads` have no cache.
 std::vector<FittedNumber> fit_attention_times(Machine& machine, const Loads& loads, const Loads& long_heads,
                                               const Loads& short_heads) {
-  const Loads any = those_of(loads, is_attention);
+  const Loads any = those_of(loads, [&](const Load& load) { return is_attention_of_few_splits(load, machine); });
   if (any.size() >= enough_of_any) return fit_times(machine, of_any_attention, any);
   std::vector<FittedNumber> found = fit_times(machine, of_long_heads, long_heads);
   std::ranges::copy(fit_times(machine, of_short_heads, short_heads), std::back_inserter(found));

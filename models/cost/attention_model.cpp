@@ -111,7 +111,7 @@ double merge_us(const OwnAttentionTimes& times, const Attention& attention, std:
                 double clock_share) {
   if (splits == 1) return 0;
   const std::int64_t elements = splits * tokens * attention.heads * attention.head_dim;
-  return (times.merge_us + static_cast<double>(splits) * times.merged_split_us) / clock_share +
+  return (times.merge_us + static_cast<double>(merged_in_turn(splits)) * times.merged_split_us) / clock_share +
          static_cast<double>(elements * bytes_of(DataType::bf16)) / bytes_per_us(times.merge_GBps);
 }
 
@@ -199,6 +199,19 @@ AttentionTiming time_own_attention(const Machine& machine, const Attention& atte
 
 bool runs_own_attention(const Machine& machine, const Schedule& schedule, const Attention& attention) {
   return has_own_attention(machine, schedule) && attention.max_sms == 0;
+}
+
+bool merges_many_splits(const Machine& machine, const Schedule& schedule) {
+  const auto has_many = [&](const Attention& attention) {
+    const std::int64_t tokens = row_count(attention.qkv.rows, schedule.gpus);
+    return attention_tiles(attention, tokens, machine.gpu.sms()).splits > most_of_one_thread;
+  };
+  return has_own_attention(machine, schedule) &&
+         std::ranges::any_of(schedule.operations, [&](const Operation& operation) {
+           return match(operation.work, has_many,
+                        [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound,
+                                       PartialAttention, Signal, Wait, Barrier, Delay> auto&) { return false; });
+         });
 }
 
 StayingTiles staying_tiles(const Machine& machine, const Schedule& schedule, const Attention& attention,

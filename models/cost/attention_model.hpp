@@ -49,12 +49,15 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
 /// and takes those with most keys first: a CTA for each where all are equal; else equal CTAs, as many waves of them as
 /// tiles need, that do all work between them and take as long as StayingTiles::on_ctas_us() says.
 ///   tile   = start + keys / 128 x (4 x rows x 128 x head_dim) / (tensor rate of an SM x efficiency)
-///   kernel = once + share of the SMs that have a tile x full_start + merge + splits x merged_split
+///   kernel = once + share of the SMs that have a tile x full_start + merge + merged in turn x merged_split
 ///            + bytes of the splits' results / merge_bandwidth
 /// rows: 128, or 64 where one warpgroup of each CTA has no query, with lone_start and lone_efficiency. The start of a
 /// single wave comes before its keys, so that memory waits for it; later waves start while others read.
 AttentionTiming time_own_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
                                    double clock_share = 1);
+
+/// Whether our own kernel has so many splits of some attention's keys that threads merge them together.
+bool merges_many_splits(const Machine& machine, const Schedule& schedule);
 
 /// Whether our own kernel runs it by a CTA for each tile of queries, and the profile says how fast.
 bool runs_own_attention(const Machine& machine, const Schedule& schedule, const Attention& attention);

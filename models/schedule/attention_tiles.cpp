@@ -46,7 +46,9 @@ std::int64_t fastest_splits(const Attention& attention, const AttentionTiles& ti
     const auto count = static_cast<double>(splits);
     const std::int64_t ctas = tiles.count * splits, waves = divided_up(ctas, sms);
     const double longest_cta = start_tiles + static_cast<double>(divided_up(longest, splits)) * tile;
-    const double merge = splits == 1 ? 0 : merge_tiles + count * (split_tiles + elements * tiles_of_element);
+    const double merge = splits == 1 ? 0
+                                     : merge_tiles + static_cast<double>(merged_in_turn(splits)) * split_tiles +
+                                           count * elements * tiles_of_element;
     if (shortest == longest) return static_cast<double>(waves) * longest_cta + merge;
     const double of_cta = static_cast<double>(ctas) / static_cast<double>(sms);
     const double short_cta = start_tiles + static_cast<double>(shortest / splits) * tile;

@@ -9,8 +9,16 @@
 namespace weft {
 
 inline constexpr std::int64_t own_tile_queries = 128, own_tile_keys = 128;
-inline constexpr int own_rows_of_warpgroup = 64;     ///< two of them work on a tile of queries
-inline constexpr std::int64_t most_own_splits = 16;  ///< that one merge puts together
+inline constexpr int own_rows_of_warpgroup = 64;        ///< two of them work on a tile of queries
+inline constexpr std::int64_t most_of_one_thread = 16;  ///< results of splits that one thread merges
+inline constexpr std::int64_t most_own_splits = 128;    ///< beyond those so many threads merge an octet together
+
+/// In the time of so many results that one thread merges one after the other: where threads share them, each has a
+/// sixteenth, and putting the shares together takes as long as four (recorded on an H200, many-splits-2026-11-30).
+constexpr std::int64_t merged_in_turn(std::int64_t splits) {
+  constexpr std::int64_t of_shares = 4;
+  return splits <= most_of_one_thread ? splits : (splits + most_of_one_thread - 1) / most_of_one_thread + of_shares;
+}
 
 struct AttentionTiles {
   int heads_of_tile = 1;  ///< whose queries lie in one tile; they share keys

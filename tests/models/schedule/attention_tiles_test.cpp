@@ -36,16 +36,23 @@ TEST(AttentionTiles, OfFewTokensHoldTheHeadsThatShareKeys) {
 }
 
 TEST(AttentionTiles, CachedKeysAreSplitWhereSmsHaveNoTile) {
-  EXPECT_EQ(attention_tiles(attention(8, 1, 4, 8192), 4, 132).splits, 13) << "5 of 65 tiles each";
-  EXPECT_EQ(attention_tiles(attention(8, 1, 4, 7552), 4, 132).splits, 12)
-      << "5 of 60 tiles each; 15 would leave 4, and merge more";
-  EXPECT_EQ(attention_tiles(attention(8, 1, 1, 1 << 16), 1, 132).splits, most_own_splits);
+  EXPECT_EQ(attention_tiles(attention(8, 1, 16, 8192), 16, 132).splits, 8) << "9 of 65 tiles each, for 128 SMs";
+  EXPECT_EQ(attention_tiles(attention(8, 1, 4, 8192), 4, 132).splits, 33) << "2 of 65 tiles each";
+  EXPECT_EQ(attention_tiles(attention(8, 1, 1, 1 << 16), 1, 132).splits, 103) << "5 of 513 tiles each";
+  EXPECT_EQ(attention_tiles(attention(8, 1, 1, 1 << 20), 1, 132).splits, 127) << "65 of 8,193 tiles, as of 128 splits";
   EXPECT_EQ(attention_tiles(attention(8, 1, 64, 8192), 64, 132).splits, 2);
   EXPECT_EQ(attention_tiles(attention(8, 1, 128, 8192), 128, 132).splits, 1);
   EXPECT_EQ(attention_tiles(attention(8, 1, 4, 100), 4, 132).splits, 1) << "a merge takes longer than a tile of keys";
   Attention stays = attention(8, 1, 4, 8192);
   stays.max_sms = 100;
   EXPECT_EQ(attention_tiles(stays, 4, 132).splits, 1);
+}
+
+TEST(AttentionTiles, ManySplitsAreMergedByThreadsTogether) {
+  EXPECT_EQ(merged_in_turn(1), 1);
+  EXPECT_EQ(merged_in_turn(16), 16);
+  EXPECT_EQ(merged_in_turn(17), 2 + 4);
+  EXPECT_EQ(merged_in_turn(128), 8 + 4);
 }
 
 TEST(AttentionTiles, CachedKeysAreSplitWhereALastWaveWouldBeNearlyEmpty) {
