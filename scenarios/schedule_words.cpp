@@ -180,4 +180,8 @@ std::vector<std::string> other_software(const ScheduleChoice& choice, const Work
   return {"vLLM (dual batch overlap)", "SGLang (two batch overlap)"};
 }
 
+bool is_called(const Case& request, const std::string& name) {
+  return !name.empty() && (request.id == name || words_of(request.schedule) == name);
+}
+
 }  // namespace weft::scenarios

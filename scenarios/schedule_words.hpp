@@ -12,6 +12,9 @@ namespace weft::scenarios {
 /// "4 chunks, NCCL", "pushes shard by shard", "async TP".
 std::string words_of(const ScheduleChoice& choice);
 
+/// By its id, or by these words.
+bool is_called(const Case& request, const std::string& name);
+
 /// What schedules that differ in details only have in common: "chunks, NCCL", "pushes shard by shard".
 std::string kind_of(const ScheduleChoice& choice);
 

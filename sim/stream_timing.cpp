@@ -60,8 +60,8 @@ std::size_t different_kernels(const Schedule& schedule) {
 }
 
 /// The fewer kernels take turns, the more of their code is still where instructions come from. Two in turn take 0.03 to
-/// 0.3 us longer each than in a row of themselves, six 0.16, the nine of a decoder layer, whose weights pass through
-/// the L2, 0.34 to 0.49 (random-kernels-2026-11-29/mixed_kernels_h200).
+/// 0.3 us longer each than in a row of themselves, six 0.16, the nine of a decoder layer 0.15 to 0.25, and where three
+/// layers take turns 0.34 to 0.49, some of it their clock (random-kernels-2026-11-29/mixed_kernels_h200).
 double cold_code_us(const Schedule& schedule, const Latencies& latencies) {
   constexpr double of_a_layer = 9;
   if (latencies.cold_code_us == 0) return 0;

@@ -9,6 +9,8 @@
 
 #include "models/base/input_error.hpp"
 #include "models/base/statistics.hpp"
+#include "models/cost/attention_model.hpp"
+#include "models/execution/execution_error.hpp"
 #include "scenarios/study/prediction.hpp"
 
 namespace weft::calibration::evidence {
@@ -19,6 +21,8 @@ constexpr std::string_view first_fills_by_kernels = "2026-11-24";  // UTC: when 
 constexpr std::string_view first_warm_up_on_one_stream = "2026-11-30";
 constexpr std::string_view first_quick_heads_of_64 = "2026-11-30T02:15";
 constexpr std::string_view first_even_fetches = "2026-11-30T05:20";
+constexpr std::string_view first_boxes_of_groups = "2026-11-30T08:50";
+constexpr std::string_view first_many_splits = "2026-11-30T09:00";
 constexpr std::string_view first_flagged_shards = "2026-11-28T18:30";
 
 /// What has no date is of today.
@@ -39,9 +43,22 @@ bool has_uneven_fetches(const MeasuredCase& one) {
   return hybrid != nullptr && hybrid->mover == scenarios::HybridMover::fetch && is_before(first_even_fetches, one);
 }
 
+/// Experts' products loaded and multiplied 128 rows for each of them until then, however few it had: decoding took up
+/// to half as long again.
+bool has_whole_tiles_of_experts(const MeasuredCase& one) {
+  const auto* layer = std::get_if<scenarios::LayerWorkload>(&one.request.workload);
+  return layer != nullptr && layer->experts > 0 && layer->dtype == DataType::bf16 &&
+         is_before(first_boxes_of_groups, one);
+}
+
+/// Attention on cached keys had at most 16 splits until then: one sequence with 50,000 keys took 2.4 times as long.
+bool had_fewer_splits(const MeasuredCase& one, const Schedule& schedule, const Machine& machine) {
+  return is_before(first_many_splits, one) && merges_many_splits(machine, schedule);
+}
+
 /// Until then a gather's signaling copied its own rows first, and no barrier said that those of peers were there.
 bool is_of_another_program(const MeasuredCase& one) {
-  if (has_slow_heads(one) || has_uneven_fetches(one)) return true;
+  if (has_slow_heads(one) || has_uneven_fetches(one) || has_whole_tiles_of_experts(one)) return true;
   const scenarios::Case& request = one.request;
   return std::holds_alternative<scenarios::Signaling>(request.schedule.family) &&
          op_of(request.workload) == name_of(scenarios::PairOp::all_gather_gemm) && is_before(first_flagged_shards, one);
@@ -69,7 +86,8 @@ std::vector<Comparison> compare(const std::vector<MeasuredCase>& measured, const
     try {
       const scenarios::study::Prediction prediction =
           scenarios::study::predict(in_its_condition(measured[i]), machine, executor, {.serial = false});
-      comparisons[i].predicted_us = prediction.time_us;
+      comparisons[i].predicted_us =
+          had_fewer_splits(measured[i], prediction.schedule, machine) ? 0 : prediction.time_us;
       comparisons[i].low_us = prediction.low_us;
       comparisons[i].high_us = prediction.high_us;
     } catch (const InputError&) {

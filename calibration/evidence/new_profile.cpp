@@ -283,7 +283,7 @@ class NewProfile {
     std::vector<ProfileChange> changes;
     for (const ProfileNumber& one : profile_numbers(profile_))
       if (const ProfileNumber& old = before[one.path];
-          one.source.starts_with("measured") || (old.value != one.value && !one.source.empty()))
+          one.source.starts_with("measured") || (old.value != one.value && (!one.source.empty() || one.path == "gpus")))
         changes.push_back({one.path, old.value, one.value, one.unit, one.source});
     return changes;
   }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "models/base/input_error.hpp"
 #include "models/base/json_file.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
@@ -38,6 +39,8 @@ Table numbers_of(const std::filesystem::path& path) {
 
 Table all_machines() {
   Table table{{"name", "what it is"}, {}};
+  if (machine_names().empty())
+    throw InputError("WEFT_MACHINES", "expected a folder with machine profiles, got " + machine_folder().string());
   for (const std::string& name : machine_names()) table.rows.push_back({name, profile_description(machine_path(name))});
   return table;
 }

@@ -264,10 +264,12 @@ Section verdict_section(const study::Verdict& verdict, const study::Exploration&
     add_gain(verdict, *plans, scenario, section.notes);
   } else {
     section.notes.push_back(headline(verdict, scenario));
-    const scenarios::Candidate& fastest = exploration.answers[exploration.most_gained()].ranking.fastest();
+    const study::Answer& nearest = exploration.answers[exploration.most_gained()];
+    const scenarios::Candidate& fastest = nearest.ranking.fastest();
     if (!std::holds_alternative<scenarios::Serial>(fastest.request.schedule.family))
-      section.notes.push_back("The nearest to a gain: " + scenarios::words_of(fastest.request.schedule) +
-                              mark_of(fastest) + ", " + odds_of(fastest.odds) + ".");
+      section.notes.push_back("The nearest to a gain: " + (scenario.model ? nearest.pair + " alone, " : "") +
+                              scenarios::words_of(fastest.request.schedule) + mark_of(fastest) + ", " +
+                              odds_of(fastest.odds) + ".");
   }
   if (std::string text = conditions(verdict, exploration, scenario, machine, evidence); !text.empty())
     section.notes.push_back(std::move(text));

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "scenarios/families/build.hpp"
+#include "scenarios/schedule_words.hpp"
 #include "scenarios/study/given_times.hpp"
 #include "scenarios/study/parallel.hpp"
 
@@ -15,7 +16,7 @@ bool has_ficco_losses(const Case& request) {
 
 bool is_asked(const Explored& one, const Answer& answer, const Why& why) {
   const std::string& id = one.candidate.request.id;
-  return why.all || id == why.id || id == answer.fastest().candidate.request.id ||
+  return why.all || is_called(one.candidate.request, why.id) || id == answer.fastest().candidate.request.id ||
          id == answer.advice().candidate.request.id || id == answer.ranking.reference().request.id;
 }
 

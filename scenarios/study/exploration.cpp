@@ -107,7 +107,7 @@ class PairStudy {
   }
 
   bool has(const std::string& id) const {
-    const auto is_it = [&](const Case& one) { return one.id == id; };
+    const auto is_it = [&](const Case& one) { return is_called(one, id); };
     return std::any_of(cases_.begin(), cases_.end(), is_it) || std::any_of(hybrids_.begin(), hybrids_.end(), is_it);
   }
   /// Schedules, where there are hybrids enough.
@@ -141,7 +141,7 @@ class PairStudy {
       left = left.subspan(count);
     }
     for (const Case& one : left)
-      if (one.id == options_.also) simulate_all({&one, 1}, progress);
+      if (is_called(one, options_.also)) simulate_all({&one, 1}, progress);
   }
 
   /// The layer with these pairs overlapped inside, each once.

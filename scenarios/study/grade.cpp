@@ -158,8 +158,12 @@ Evidence evidence_of(const Schedule& schedule, double time_us, const Machine& ma
           if (memory_us > tensor_us) rests.add(grades.hbm, memory_us, {"the rate of the memory"});
         },
         [&](const OneOf<Attention, PartialAttention> auto& attention) {
-          rests.add(grades.attention, tensor_flops(Work(attention), schedule.gpus) / machine.gpu.flops_per_us(),
-                    {"the efficiency of attention"});
+          const double tensor_us = tensor_flops(Work(attention), schedule.gpus) / machine.gpu.flops_per_us();
+          const double memory_us = bytes_of_all(footprint(schedule, operation).reads, schedule) / hbm_rate;
+          rests.add(grades.attention, tensor_us, {"the efficiency of attention"});
+          // Few queries of many cached keys: as fast as these come, and as the kernel asks for them.
+          if (memory_us > tensor_us)
+            rests.add(std::max(grades.attention, grades.hbm), memory_us, {"the rate at which attention reads keys"});
         },
         [&](const Collective& collective) { add(collective, schedule, machine, grades, rests); },
         [&](const Copy& copy) {

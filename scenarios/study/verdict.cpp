@@ -155,7 +155,7 @@ double weights_of_layer(const ModelConfig& model) {
 
 Winner leading_schedule(const Verdict& verdict, const Exploration& exploration) {
   const Answer& most_gained = exploration.answers[exploration.most_gained()];
-  Winner leading{&most_gained, &most_gained.fastest()};
+  Winner leading{&most_gained, &most_gained.advice()};
   const SizePlans* plans = largest_that_pays(verdict);
   if (plans == nullptr) return leading;
   double most_us = 0;

@@ -90,7 +90,7 @@ void add_tune_command(CLI::App& app) {
   reads_machine(command.add_option("--machine", options.machine, "Name or path of a machine profile"))->required();
   command.add_option("--gpus", options.gpus, "Tensor-parallel GPUs (default: all of the machine)")
       ->check(numbers(2, 1024));
-  command.add_option("--tokens", options.tokens, "Numbers of tokens (default: 1024, 2048, ... 65536)");
+  command.add_option("--tokens", options.tokens, "Numbers of tokens (default: 1024, 2048, ... 65536)")->delimiter(',');
   command.add_option(
       "--ctas", options.ctas,
       "CTAs to try for the reductions (default: 2 4 8 16 32; with --nccl 0 4 8 16, 0 being the default)");
