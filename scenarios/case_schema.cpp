@@ -106,7 +106,8 @@ ordered_json schedule_schema() {
   ordered_json alternatives = ordered_json::array();
   for (const FamilyRules* rules : all_families()) {
     std::vector<Field> fields = rules->default_fields();
-    for (Field& field : fields_of(ScheduleChoice{})) fields.push_back(std::move(field));
+    for (Field& field : fields_of(ScheduleChoice{}))  // a hybrid's own "urgent" is meant
+      if (std::ranges::find(fields, field.key, &Field::key) == fields.end()) fields.push_back(std::move(field));
     alternatives.push_back(object_of(rules->meaning, {{"family", {{"enum", {rules->name}}}}}, {"family"}, fields));
   }
   return {{"oneOf", std::move(alternatives)}};

@@ -172,7 +172,7 @@ std::vector<std::string> other_software(const ScheduleChoice& choice, const Work
   const auto* split = std::get_if<TokenSplit>(&choice.family);
   if (split == nullptr) return {};
   if (split->fused_norm) {  // its sums are made by the switch
-    const bool has_switch = machine.runtime == Runtime::cuda && fabric.kind == FabricKind::nvswitch;
+    const bool has_switch = machine.runtime == Runtime::cuda && fabric.multicast;
     return has_switch ? std::vector<std::string>{"TokenWeave"} : std::vector<std::string>{};
   }
   const auto* layer = std::get_if<LayerWorkload>(&workload);  // both overlap layers with experts alone

@@ -65,7 +65,8 @@ CollectiveTiming time_all_reduce_norm(const Machine& machine, Transport transpor
 }
 
 bool has_all_reduce_norm(const Machine& machine) {
-  return machine.fused_norm_kernel && all_reduce_of(machine, all_reduce_norm_transport(machine));
+  return machine.fabric.peer_access && machine.fused_norm_kernel &&
+         all_reduce_of(machine, all_reduce_norm_transport(machine));
 }
 
 Transport all_reduce_norm_transport(const Machine& machine) {

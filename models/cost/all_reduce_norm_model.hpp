@@ -24,7 +24,7 @@ double port_bytes(Transport transport, int gpus, double bytes);
 /// profile does not say how it runs there.
 CollectiveTiming time_all_reduce_norm(const Machine& machine, Transport transport, int ctas, int gpus, Bytes bytes);
 
-/// Can the machine run one of the forms, and does its profile say how?
+/// Can the machine run one of the forms, which need peer access, and does its profile say how?
 bool has_all_reduce_norm(const Machine& machine);
 
 /// What the library of such kernels would use on this machine: multicast where the switch has it.

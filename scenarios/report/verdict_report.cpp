@@ -19,6 +19,7 @@ using scenarios::Scenario;
 
 constexpr std::size_t most_lines = 10;  // of the short ranking
 constexpr double nearly = 0.02;         // schedules of a kind that are so much slower go on its line
+constexpr double little = 0.01;         // a gain that is expected to be less is hardly worth a change
 
 std::string share(double value) { return fixed(100 * value, 1) + " %"; }
 /// In ms, to four digits or a tenth.
@@ -26,7 +27,9 @@ std::string in_ms(double time_us) { return fixed(time_us * 1e-3, time_us < 1e4 ?
 std::string change(double before_us, double time_us) { return in_ms(before_us) + " -> " + in_ms(time_us) + " ms"; }
 
 std::string headline(const study::Verdict& verdict, const Scenario& scenario) {
-  const std::string pays = verdict.overlaps ? "Overlap pays" : "Faster collectives pay";
+  const study::SizePlans* plans = largest_that_pays(verdict);
+  const std::string pays = std::string(verdict.overlaps ? "Overlap pays" : "Faster collectives pay") +
+                           (plans != nullptr && plans->best.odds.gain < little ? " little" : "");
   const std::string unit = " " + size_word(scenario);
   const std::string against = ", against " + verdict.largest().baseline.name + ".";
   const bool is_of_several = verdict.sizes.size() > 1;

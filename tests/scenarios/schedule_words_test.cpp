@@ -46,7 +46,7 @@ class OtherSoftware : public testing::Test {
     Machine one;
     one.runtime = Runtime::cuda;
     one.architecture = Architecture::hopper;
-    one.fabric.kind = FabricKind::nvswitch;
+    one.fabric.multicast = true;
     return one;
   }();
 };
@@ -71,7 +71,7 @@ TEST_F(OtherSoftware, NeedsMachinesThatItRunsOn) {
   EXPECT_THAT(of(Signaling{}), IsEmpty());
   machine.architecture = Architecture::ampere;
   EXPECT_THAT(of(Signaling{}), ElementsAre("FlashOverlap"));
-  machine.fabric.kind = FabricKind::pcie;
+  machine.fabric.multicast = false;
   EXPECT_THAT(of(TokenSplit{.fused_norm = true}), IsEmpty());
   machine.fabric.peer_access = false;
   EXPECT_THAT(of(AsyncTp{}), IsEmpty());

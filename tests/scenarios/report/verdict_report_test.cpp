@@ -125,6 +125,12 @@ TEST(FirstScreen, SaysPlanGainOddsMemoryAndWhatRunsToday) {
   EXPECT_THAT(text, HasSubstr("Not counted: 3, below."));
 }
 
+TEST(FirstScreen, DoesNotCallAGainOfLessThanOnePercentMore) {
+  LongAnswer answer;
+  answer.verdict.sizes.front().best.odds = {.faster = 0.54, .gain = 0.003, .worst_gain = -0.03};
+  EXPECT_THAT(answer.text(0), HasSubstr("Overlap pays little, against all-reduce, serial."));
+}
+
 TEST(FirstScreen, SaysWhichSoftwareRunsAllOfAPlanOrElseItsParts) {
   LongAnswer answer;
   EXPECT_THAT(answer.text(0), HasSubstr("to be faster, by weft run."));

@@ -237,6 +237,8 @@ TEST(TuneCommand, BadInputNamesWhatIsWrong) {
   EXPECT_THAT(errors("tune model.json --machine h200x8-nvswitch --gpus 3"),
               HasSubstr("model.json: workload.heads: expected a multiple of gpus = 3"));
   EXPECT_THAT(errors("tune model.json --machine h200x8-nvswitch --gpus 16"), HasSubstr("gpus"));
+  EXPECT_THAT(errors("tune model.json --machine rtx4090x8-pcie"),  // without peer access
+              HasSubstr("--machine: expected one with the fused all-reduce and norm, or --nccl with it"));
   EXPECT_THAT(errors("tune model.json --machine h200x8-nvswitch --tokens 0"), HasSubstr("--tokens"));
   EXPECT_THAT(errors("tune model.json --machine h200x8-nvswitch --tokens 4096 --ctas 200"), HasSubstr("comm_ctas"));
 }
