@@ -3,7 +3,7 @@
 
     calibration/peers/grouped_gemms.py WEFT > GROUPED.jsonl
 
-WEFT: the program weft. Of Mixtral-8x22B and Qwen3-235B, tensor-parallel over two GPUs, both products of a GPU's experts with 1,024 to
+WEFT: the program weft. Of Mixtral-8x22B and Qwen3-235B, tensor-parallel over two GPUs, both products of a GPU's experts with 16 to
 8,192 tokens in bf16, with as many rows for each expert and with up to three times as many for one as for another. weft runs
 a schedule of that one operation as `weft run` does, and compares it with a reference. Of PyTorch 2.11 there are
 torch._grouped_mm and a loop of torch.mm (cuBLAS), as CUDA graphs, timed for 0.5 s after 0.5 s of the same load. One line a
@@ -21,7 +21,7 @@ import torch
 
 MODELS = {"Mixtral-8x22B": {"experts": 8, "of_a_token": 2, "hidden": 6144, "width": 16384},
           "Qwen3-235B": {"experts": 128, "of_a_token": 8, "hidden": 4096, "width": 1536}}
-TOKENS, GPUS, LOAD_S = (1024, 2048, 4096, 8192), 2, 0.5
+TOKENS, GPUS, LOAD_S = (16, 64, 256, 1024, 2048, 4096, 8192), 2, 0.5
 
 
 def rows_of(experts, rows, even):

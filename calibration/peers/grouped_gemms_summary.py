@@ -3,7 +3,8 @@
 
     calibration/peers/grouped_gemms_summary.py GROUPED.jsonl[.gz] > SUMMARY.json
 
-PyTorch's time over ours, by model and by whether the experts have as many rows each.
+PyTorch's time over ours, by model: of decoding (fewer than 1,024 tokens), and of prefills by whether the experts have as many
+rows each.
 """
 import argparse
 import json
@@ -19,7 +20,8 @@ def ratio(values):
 def summary(products):
     rows = {}
     for product in products:
-        rows.setdefault(f"{product['model']}, {'even' if product['even'] else 'uneven'}", []).append(product)
+        load = "decoding" if product["tokens"] < 1024 else "even" if product["even"] else "uneven"
+        rows.setdefault(f"{product['model']}, {load}", []).append(product)
     return {name: {"products": len(some),
                    **{peer: ratio([one[f"{peer}_us"] / one["weft_us"] for one in some]) for peer in ("grouped_mm", "loop")}}
             for name, some in rows.items()}

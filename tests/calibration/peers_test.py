@@ -45,7 +45,7 @@ class Summaries(unittest.TestCase):
         self.assertEqual(found, (PEERS / "flagged_summary.json").read_text())
 
     def test_of_grouped_gemms(self):
-        found = printed("grouped_gemms_summary.py", PEERS / "grouped_gemms_h100.jsonl.gz")
+        found = printed("grouped_gemms_summary.py", PEERS / "grouped_gemms_h200.jsonl.gz")
         self.assertEqual(found, (PEERS / "grouped_gemms_summary.json").read_text())
 
     def test_of_fused_norms(self):
