@@ -105,9 +105,9 @@ ordered_json workload_schema() {
 ordered_json schedule_schema() {
   ordered_json alternatives = ordered_json::array();
   for (const FamilyRules* rules : all_families()) {
-    std::vector<Field> fields = rules->default_fields();
-    for (Field& field : fields_of(ScheduleChoice{}))  // a hybrid's own "urgent" is meant
-      if (std::ranges::find(fields, field.key, &Field::key) == fields.end()) fields.push_back(std::move(field));
+    const Family family = rules->defaults();
+    std::vector<Field> fields = rules->fields(family);
+    for (Field& field : fields_of(ScheduleChoice{family})) fields.push_back(std::move(field));
     alternatives.push_back(object_of(rules->meaning, {{"family", {{"enum", {rules->name}}}}}, {"family"}, fields));
   }
   return {{"oneOf", std::move(alternatives)}};
@@ -116,7 +116,7 @@ ordered_json schedule_schema() {
 ordered_json pair_schedule_schema() {
   ordered_json alternatives = ordered_json::array();
   for (const FamilyRules* rules : families_of_pairs()) {
-    std::vector<Field> fields = rules->default_fields();
+    std::vector<Field> fields = rules->fields(rules->defaults());
     for (Field& field : fields_of(ScheduleChoice{}))
       if (field.key == "max_ctas") fields.push_back(std::move(field));
     alternatives.push_back(object_of(rules->meaning, {{"family", {{"enum", {rules->name}}}}}, {"family"}, fields));

@@ -38,7 +38,7 @@ struct FamilyRules {
   std::string_view name, meaning;
   Family (*read)(JsonObject&) = nullptr;  ///< its keys besides `family`; throws InputError
   std::vector<Field> (*fields)(const Family&) = nullptr;
-  std::vector<Field> (*default_fields)() = nullptr;  ///< of the family with nothing chosen
+  Family (*defaults)() = nullptr;  ///< the family with nothing chosen
   std::string (*in_words)(const Family&) = nullptr;
   bool (*is_open)(const Family&) = nullptr;
   std::vector<Family> (*searched)(const Case&, const Machine&) = nullptr;       ///< never empty where it is_open
@@ -71,7 +71,7 @@ constexpr FamilyRules FamilyRules::of() {
     return choice;
   };
   rules.fields = [](const Family& family) { return fields_of(std::get<Choice>(family)); };
-  rules.default_fields = [] { return fields_of(Choice{}); };
+  rules.defaults = []() -> Family { return Choice{}; };
   rules.in_words = [](const Family& family) { return Rules::in_words(std::get<Choice>(family)); };
   if constexpr (requires { Rules::add_pair; })
     rules.build = families::build_pairs, rules.add_pair = Rules::add_pair;

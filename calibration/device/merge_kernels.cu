@@ -8,6 +8,7 @@
 #include "calibration/device/merged_octet.cuh"
 #include "calibration/device/sms_of_gpu.hpp"
 #include "models/base/division.hpp"
+#include "models/schedule/attention_tiles.hpp"
 
 namespace weft::calibration::device {
 namespace {
@@ -74,7 +75,7 @@ __global__ void __launch_bounds__(threads, ctas_of_sm)
   });
 }
 
-constexpr int sharers = 16, octets_of_cta = threads / sharers;
+constexpr int octets_of_cta = threads / sharing_threads;
 static_assert(octets_of_cta == warp, "the octets of a head, at most 32, lie in one CTA");
 
 /// A warp for each share of the results, a thread for each octet.
@@ -89,14 +90,14 @@ __global__ void __launch_bounds__(threads)
   const Place place = octets.at(is_octet ? number : 0);
   MergedOctet merged;
 #pragma unroll 4
-  for (int i = share; is_octet && i < count; i += sharers) {
+  for (int i = share; is_octet && i < count; i += sharing_threads) {
     const Place of_result{place.row + i * destination.rows.rows, place.octet, place.head};
     merged.add(*octet_at(first.rows, of_result), *logarithm_at(first.log_sum_exp, of_result));
   }
   shares[share][own] = merged;
   __syncthreads();
   if (share > 0 || !is_octet) return;
-  for (int i = 1; i < sharers; ++i) merged.add(shares[i][own]);
+  for (int i = 1; i < sharing_threads; ++i) merged.add(shares[i][own]);
   *octet_at(destination.rows, place) = merged.result();
   if (octets.begins_head(place)) *logarithm_at(destination.log_sum_exp, place) = merged.log_sum_exp();
 }

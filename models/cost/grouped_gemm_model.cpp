@@ -23,7 +23,7 @@ MatrixSize mean_group(const GroupedSize& size) {
 
 /// Of our own kernel's tiles, sums over the rows of tiles of all groups.
 struct RowsOfTiles {
-  double tiles = 0, loaded = 0, multiplied = 0;
+  double loaded = 0, multiplied = 0;
   double outside = 0;  ///< loaded, and beyond the last group
 };
 
@@ -32,12 +32,11 @@ RowsOfTiles rows_of_tiles(const GroupedSize& size, const GemmKernel& kernel) {
   std::int64_t first = 0;
   const std::int64_t all = size.rows();
   for (const std::int64_t rows : size.group_rows) {
-    const std::int64_t tiles = divided_up(divided_up(rows, kernel.tile_m), kernel.cluster_m) * kernel.cluster_m;
+    const std::int64_t tiles = grid_of_group(rows, size.n, kernel).rows;
     for (std::int64_t tile = 0; tile < tiles; ++tile) {
       const std::int64_t before = tile * kernel.tile_m;
       const std::int64_t own = std::clamp<std::int64_t>(rows - before, 0, kernel.tile_m);
       const int loaded = rows_loaded(own);
-      ++sum.tiles;
       sum.loaded += loaded;
       sum.multiplied += rows_multiplied(own);
       sum.outside += static_cast<double>(std::clamp<std::int64_t>(first + before + loaded - all, 0, loaded));
@@ -50,10 +49,9 @@ RowsOfTiles rows_of_tiles(const GroupedSize& size, const GemmKernel& kernel) {
 }  // namespace
 
 std::int64_t tile_count(const GroupedSize& size, const GemmKernel& kernel) {
-  std::int64_t tile_rows = 0;
-  for (const std::int64_t rows : size.group_rows)
-    tile_rows += divided_up(divided_up(rows, kernel.tile_m), kernel.cluster_m) * kernel.cluster_m;
-  return tile_rows * divided_up(size.n, kernel.tile_n);
+  std::int64_t tiles = 0;
+  for (const std::int64_t rows : size.group_rows) tiles += grid_of_group(rows, size.n, kernel).tiles();
+  return tiles;
 }
 
 Flops computed_flops(const GroupedSize& size, const GemmKernel& kernel) {
@@ -73,8 +71,8 @@ WaveOfTiles wave_of_tiles(const Machine& machine, const GroupedSize& size, const
   if (!is_own_kernel(kernel)) return wave;
   const RowsOfTiles rows = rows_of_tiles(size, kernel);
   wave.outside_m = rows.outside / rows.loaded;
-  wave.loaded_m = rows.loaded / (rows.tiles * kernel.tile_m);
-  wave.multiplied_m = rows.multiplied / (rows.tiles * kernel.tile_m);
+  wave.loaded_m = rows.loaded / covered_m;
+  wave.multiplied_m = rows.multiplied / covered_m;
   return wave;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "models/base/division.hpp"
 #include "models/schedule/schedule.hpp"
 
 namespace weft {
@@ -11,13 +12,14 @@ namespace weft {
 inline constexpr std::int64_t own_tile_queries = 128, own_tile_keys = 128;
 inline constexpr int own_rows_of_warpgroup = 64;        ///< two of them work on a tile of queries
 inline constexpr std::int64_t most_of_one_thread = 16;  ///< results of splits that one thread merges
-inline constexpr std::int64_t most_own_splits = 128;    ///< beyond those so many threads merge an octet together
+inline constexpr std::int64_t most_own_splits = 128;    ///< more than one thread merges are shared by
+inline constexpr int sharing_threads = 16;              ///< so many, which merge an octet together
 
-/// In the time of so many results that one thread merges one after the other: where threads share them, each has a
-/// sixteenth, and putting the shares together takes as long as four (recorded on an H200, many-splits-2026-11-30).
+/// In the time of so many results that one thread merges one after the other: where threads share them, each has its
+/// share, and putting the shares together takes as long as four (recorded on an H200, many-splits-2026-11-30).
 constexpr std::int64_t merged_in_turn(std::int64_t splits) {
   constexpr std::int64_t of_shares = 4;
-  return splits <= most_of_one_thread ? splits : (splits + most_of_one_thread - 1) / most_of_one_thread + of_shares;
+  return splits <= most_of_one_thread ? splits : divided_up(splits, sharing_threads) + of_shares;
 }
 
 struct AttentionTiles {

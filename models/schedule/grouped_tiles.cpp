@@ -4,18 +4,11 @@
 
 #include "models/base/division.hpp"
 #include "models/schedule/own_kernels.hpp"
-#include "models/schedule/tile_order.hpp"
 
 namespace weft {
 namespace {
 
 constexpr std::int64_t hardly_more = 16;  // up to one part in so many
-
-/// Of a group with so many rows; clusters are whole.
-TileGrid grid_of_group(std::int64_t rows, std::int64_t n, const GemmKernel& kernel) {
-  return {divided_up(divided_up(rows, kernel.tile_m), kernel.cluster_m) * kernel.cluster_m,
-          divided_up(n, kernel.tile_n)};
-}
 
 /// That each CTA passes over, if `sms` of them share the tiles.
 std::int64_t columns_of_cta(const GroupedSize& size, const GemmKernel& kernel, int sms) {
@@ -25,6 +18,11 @@ std::int64_t columns_of_cta(const GroupedSize& size, const GemmKernel& kernel, i
 }
 
 }  // namespace
+
+TileGrid grid_of_group(std::int64_t rows, std::int64_t n, const GemmKernel& kernel) {
+  return {divided_up(divided_up(rows, kernel.tile_m), kernel.cluster_m) * kernel.cluster_m,
+          divided_up(n, kernel.tile_n)};
+}
 
 std::vector<GroupedTile> grouped_tiles(const GroupedSize& size, const GemmKernel& kernel) {
   std::vector<GroupedTile> tiles;

@@ -8,6 +8,7 @@
 
 #include "models/schedule/amounts.hpp"
 #include "models/schedule/own_kernels.hpp"
+#include "models/schedule/tile_order.hpp"
 
 namespace weft {
 
@@ -23,6 +24,9 @@ struct alignas(16) GroupedTile {
 /// Group after group, of each in the order of a GEMM alone (own_order). For clusters of two a group has an even number
 /// of rows of tiles, of which the last may be empty: tiles 2 i and 2 i + 1 lie one below the other.
 std::vector<GroupedTile> grouped_tiles(const GroupedSize& size, const GemmKernel& kernel);
+
+/// Of a group with so many rows; clusters are whole.
+TileGrid grid_of_group(std::int64_t rows, std::int64_t n, const GemmKernel& kernel);
 
 /// Rows of a that a tile of ours loads whose group has so many in it: a power of two, one for none.
 constexpr int rows_loaded(std::int64_t rows) {
