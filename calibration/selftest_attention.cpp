@@ -325,10 +325,12 @@ std::vector<Schedule> packed_attention_schedules() {
       for (const int max_sms : {0, few_sms}) schedules.push_back(packed_attention(head_dim, rows, max_sms));
   for (const int head_dim : {64, 128}) {
     schedules.push_back(CachedAttention(head_dim, 1, 300, 200).schedule());  // a chunk of a prompt
-    schedules.push_back(CachedAttention(head_dim, 3, 1, 999).schedule());    // decode, its keys split
-    schedules.push_back(CachedAttention(head_dim, 1, 1, 4999).schedule());   // in more splits than one thread merges
-    schedules.push_back(CachedAttention(head_dim, 2, 3, 6001).schedule());   // likewise
-    schedules.push_back(CachedAttention(head_dim, 5, 4, 128).schedule());    // heads packed, of a few tokens
+    schedules.push_back(CachedAttention(head_dim, 2, 5, 6001).schedule());   // in more splits than one thread merges
+    schedules.push_back(CachedAttention(head_dim, 3, 1, 999).schedule());    // decode
+    schedules.push_back(CachedAttention(head_dim, 40, 1, 399).schedule());   // of many sequences
+    schedules.push_back(CachedAttention(head_dim, 1, 1, 19999).schedule());  // in groups of pieces
+    schedules.push_back(CachedAttention(head_dim, 2, 3, 6001).schedule());   // 12 queries that see the same keys
+    schedules.push_back(CachedAttention(head_dim, 5, 4, 128).schedule());    // 16, behind whole tiles
     schedules.push_back(CachedAttention(head_dim, 8, 40, 78).schedule());    // two tiles of packed heads
   }
   return schedules;

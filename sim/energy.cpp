@@ -60,9 +60,9 @@ class IterationEnergy::DemandOf {
         power_.attention_pJ_per_flop > 0
             ? by_head_dim(attention.head_dim, power_.attention_64_pJ_per_flop, power_.attention_pJ_per_flop)
             : power_.tensor_pJ_per_flop;
-    return {.switching_uJ = pJ_per_flop * computed_flops(energy_.machine_, schedule_, attention) * 1e-6,
-            .attention_us = lone_us(attention),
-            .is_on_tensor_cores = true};
+    const double pJ = pJ_per_flop * computed_flops(energy_.machine_, schedule_, attention) +
+                      power_.decode_pJ_per_byte * decoded(attention);
+    return {.switching_uJ = pJ * 1e-6, .attention_us = lone_us(attention), .is_on_tensor_cores = true};
   }
   Demand operator()(const OneOf<Collective, AllReduceNorm> auto& work) const {
     const double pJ_per_byte =
@@ -84,15 +84,18 @@ class IterationEnergy::DemandOf {
   static std::ptrdiff_t stored_on_peers(const Slice& c, const std::vector<Slice>& replicas) {
     return std::ranges::count_if(replicas, is_on_peer) + is_on_peer(c);
   }
+  double decoded(const PartialAttention&) const { return 0; }
+  double decoded(const Attention& attention) const { return decoded_bytes(energy_.machine_, schedule_, attention); }
   double lone_us(const PartialAttention& attention) const {
     return longest_staying_us(energy_.machine_, schedule_, attention);
   }
   double lone_us(const Attention& attention) const {
     const Machine& machine = energy_.machine_;
     const std::int64_t tokens = row_count(attention.output.rows, schedule_.gpus);
-    if (attention.max_sms > 0)
+    const bool is_own = runs_own_attention(machine, schedule_, attention);
+    if (attention.max_sms > 0 && !is_own)
       return staying_tiles(machine, schedule_, attention, tokens).on_ctas_us(machine.gpu.sms());
-    const auto time = runs_own_attention(machine, schedule_, attention) ? time_own_attention : time_attention;
+    const auto time = is_own ? time_own_attention : time_attention;
     const AttentionTiming timing = time(machine, attention, tokens, 1);
     const auto waves = static_cast<double>(divided_up(timing.ctas, machine.gpu.sms()));
     return timing.setup_us + timing.start_us + waves * timing.cta_us + timing.tail_us + timing.once_us;

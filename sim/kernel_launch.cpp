@@ -182,12 +182,12 @@ int registers_of_block(const Work& work, const Gpu& gpu) {
 }
 
 /// `tiles` that touch equal parts of the kernel's memory.
-TiledWork attention_work(const LaunchSite& site, std::int64_t tiles) {
+TiledWork attention_work(const LaunchSite& site, std::int64_t tiles, double hbm_share = 1) {
   require_tiles(site, tiles);
   const double touched_bytes = site.cost.traffic.touched_bytes;
   return {.tiles = tiles,
           .bytes_per_tile = std::max(1.0, touched_bytes / static_cast<double>(tiles)),
-          .uses = memory_uses(site, touched_bytes)};
+          .uses = memory_uses(site, touched_bytes, 1 / hbm_share)};
 }
 
 /// The first keys take longer from memory, where the L2 holds none of them.
@@ -417,10 +417,10 @@ void set_memory_bound_times(TiledWork& work, const LaunchSite& site) {
 KernelLaunch attention_launch(const Attention& attention, const LaunchSite& site) {
   const Gpu& gpu = site.machine.gpu;
   const std::int64_t tokens = row_count(attention.output.rows, site.schedule.gpus);
-  if (attention.max_sms > 0)  // it balances its tiles itself, and so splits no keys
+  const bool is_own = runs_own_attention(site.machine, site.schedule, attention);
+  if (attention.max_sms > 0 && !is_own)  // it balances its tiles itself, and so splits no keys
     return staying_attention_launch(
         site, staying_tiles(site.machine, site.schedule, attention, tokens, site.clock_share), attention.max_sms);
-  const bool is_own = runs_own_attention(site.machine, site.schedule, attention);
   const auto time = is_own ? time_own_attention : time_attention;
   const AttentionTiming timing = time(site.machine, attention, tokens, site.clock_share);
   KernelLaunch launch;
@@ -430,7 +430,7 @@ KernelLaunch attention_launch(const Attention& attention, const LaunchSite& site
       attention.cached && site.cost.traffic.hbm_bytes / bytes_per_us(gpu.hbm_GBps) > compute_us;
   launch.limit = is_slowed_by_cache ? Limit::hbm : Limit::compute;
   if (site.with_detail) launch.detail = std::to_string(timing.ctas) + " CTAs";
-  launch.work = attention_work(site, timing.ctas);
+  launch.work = attention_work(site, timing.ctas, hbm_share(site.machine, site.schedule, attention));
   launch.work.setup_us = timing.setup_us + (is_own && attention.cached ? cold_keys_us(site) : 0);
   launch.work.start_us = timing.start_us;
   launch.work.tile_us = timing.cta_us;

@@ -304,8 +304,10 @@ OwnAttention::OwnAttention(const AttentionOperands& operands, int max_sms, Arena
                       static_cast<float*>(log_sum_exp_.data))),
       queries_(queries_of(operands)),
       rows_(rows_of(operands)) {
-  if (const Matrix& cached = operands.cached; cached.data != nullptr)
-    cached_ = tensor_map(cached.data, cached.rows, cached.columns, cached.stride, flash::tile_keys);
+  if (const Matrix& cached = operands.cached; cached.data != nullptr) {
+    cached_ = tensor_map(cached.data, cached.rows, cached.columns, cached.stride, flash::tile_keys,
+                         operands.keys_are_read_once ? Read::once : Read::again);
+  }
   const Matrix& stored = operands.tiles.splits > 1 ? results_ : operands.output;
   output_ = map_of(operands, stored.data, operands.tiles.splits * operands.sequences, stored.stride);
   ctas_ = max_sms > 0 ? std::min(max_sms, shape_.count) : shape_.count;

@@ -25,6 +25,7 @@ struct AttentionOperands {
   int sequences = 1;
   int heads = 0, kv_heads = 0, head_dim = 0;  ///< of 64 or 128
   AttentionTiles tiles;
+  bool keys_are_read_once = false;  ///< those that are cached
 };
 
 /// Ready to be enqueued on a Hopper GPU.

@@ -53,8 +53,8 @@ __device__ void load_boxes(__nv_bfloat16 (&boxes)[head_dim / box_columns][box_el
 }
 
 /// A tile of keys from row `row` on and the values that belong to them, once there is room.
-template <int head_dim>
-__device__ void load_tile(SharedMemory<head_dim>& shared, Ring& ring, const CUtensorMap& rows, int key_column,
+template <int head_dim, class Memory, int slots>
+__device__ void load_tile(Memory& shared, hopper::Ring<slots>& ring, const CUtensorMap& rows, int key_column,
                           int value_column, int row) {
   hopper::wait(shared.keys_free[ring.slot], ring.parity ^ 1);
   load_boxes<head_dim>(shared.keys[ring.slot], rows, key_column, row, shared.keys_loaded[ring.slot]);

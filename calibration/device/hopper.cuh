@@ -100,6 +100,10 @@ __device__ inline int cta_of_cluster() {
 /// Threads of one warpgroup, by a barrier of their own (not 0, which is __syncthreads').
 __device__ inline void meet_warpgroup(int barrier) { asm volatile("bar.sync %0, 128;" ::"r"(barrier) : "memory"); }
 __device__ inline void meet_two_warps(int barrier) { asm volatile("bar.sync %0, 64;" ::"r"(barrier) : "memory"); }
+template <int threads>
+__device__ inline void meet(int barrier) {
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(threads) : "memory");
+}
 __device__ inline void meet_cluster() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
@@ -304,6 +308,28 @@ __device__ inline void load_matrices(std::uint32_t (&values)[4], const void* row
                : "=r"(values[0]), "=r"(values[1]), "=r"(values[2]), "=r"(values[3])
                : "r"(shared_address(row))
                : "memory");
+}
+/// The same, each matrix transposed.
+__device__ inline void load_transposed(std::uint32_t (&values)[4], const void* row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(values[0]), "=r"(values[1]), "=r"(values[2]), "=r"(values[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+/// An 8 x 8 matrix of bf16 in the registers of a warp, transposed.
+__device__ inline std::uint32_t transposed(std::uint32_t pair) {
+  std::uint32_t result;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(result) : "r"(pair));
+  return result;
+}
+/// By one warp, all in registers: sums[16 x 8] += a[16 x 16] x b[8 x 16]^T.
+__device__ inline void multiply_by_warp(float (&sums)[4], const std::uint32_t (&a)[4], std::uint32_t b_low,
+                                        std::uint32_t b_high) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b_low), "r"(b_high));
 }
 __device__ inline void store_matrices(void* row, const std::uint32_t (&values)[4]) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(row)),

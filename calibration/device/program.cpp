@@ -141,6 +141,7 @@ void Program::plan_attentions() {
 
 void Program::plan_attention(const Attention& attention, OperationId id) {
   const Matrix qkv = matrix(attention.qkv);
+  const AttentionTiles tiles = attention_tiles(attention, qkv.rows, sms_of_gpu());
   const AttentionOperands operands{
       .rows = static_cast<const std::byte*>(qkv.data) - attention.prefix * qkv.stride * bytes_of(DataType::bf16),
       .row_stride = qkv.stride,
@@ -152,8 +153,12 @@ void Program::plan_attention(const Attention& attention, OperationId id) {
       .heads = attention.heads,
       .kv_heads = attention.kv_heads,
       .head_dim = attention.head_dim,
-      .tiles = attention_tiles(attention, qkv.rows, sms_of_gpu())};
-  attentions_.try_emplace(id, operands, attention.max_sms, resources_.arena);
+      .tiles = tiles,
+      .keys_are_read_once = reads_keys_once(attention, tiles)};
+  if (const auto shares = even_shares(attention, qkv.rows, sms_of_gpu()))
+    attentions_.try_emplace(id, std::in_place_type<OwnDecodeAttention>, operands, *shares, resources_.arena);
+  else
+    attentions_.try_emplace(id, std::in_place_type<OwnAttention>, operands, attention.max_sms, resources_.arena);
 }
 
 void Program::plan_attention(const PartialAttention& attention, OperationId id) {

@@ -8,11 +8,13 @@
 
 #include <functional>
 #include <map>
+#include <variant>
 #include <vector>
 
 #include "calibration/device/arena.hpp"
 #include "calibration/device/attention.hpp"
 #include "calibration/device/communicators.hpp"
+#include "calibration/device/decode_attention.hpp"
 #include "calibration/device/kernels.hpp"
 #include "calibration/device/matmul.hpp"
 #include "calibration/device/own_gemm.hpp"
@@ -110,7 +112,9 @@ class Program {
   void enqueue(const Wait&, OperationId id, cudaStream_t stream) const;
   void enqueue(const Barrier&, OperationId id, cudaStream_t stream) const;
   void enqueue(const Delay& delay, OperationId id, cudaStream_t stream) const;
-  void enqueue(const Attention&, OperationId id, cudaStream_t stream) const { attentions_.at(id).enqueue(stream); }
+  void enqueue(const Attention&, OperationId id, cudaStream_t stream) const {
+    std::visit([&](const auto& attention) { attention.enqueue(stream); }, attentions_.at(id));
+  }
   void enqueue(const PartialAttention&, OperationId id, cudaStream_t stream) const {
     partial_attentions_.at(id).enqueue(stream);
   }
@@ -138,7 +142,7 @@ class Program {
   std::map<OperationId, Matmul> matmuls_;
   std::map<OperationId, OwnGemm> own_gemms_;
   std::map<OperationId, OwnGroupedGemm> own_grouped_gemms_;
-  std::map<OperationId, OwnAttention> attentions_;
+  std::map<OperationId, std::variant<OwnAttention, OwnDecodeAttention>> attentions_;
   std::map<OperationId, OwnPartialAttention> partial_attentions_;
 
   std::vector<std::vector<OperationId>> waits_;  ///< of each operation: those on other streams that it follows

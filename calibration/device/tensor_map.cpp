@@ -20,7 +20,7 @@ struct Boxes {
 };
 
 template <std::size_t rank>
-CUtensorMap encoded(const void* data, const Boxes<rank>& boxes) {
+CUtensorMap encoded(const void* data, const Boxes<rank>& boxes, Read read = Read::again) {
   static const auto encode = driver_function<decltype(&cuTensorMapEncodeTiled)>(
       "cuTensorMapEncodeTiled", "the driver has no tensor maps: it is too old");
   cuuint64_t extents[rank], strides[rank];
@@ -31,9 +31,11 @@ CUtensorMap encoded(const void* data, const Boxes<rank>& boxes) {
     if (i + 1 < rank) strides[i] = static_cast<cuuint64_t>(boxes.strides[i] * bytes_of_element);
   }
   CUtensorMap map;
-  const CUresult result = encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, rank, const_cast<void*>(data), extents,
-                                 strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                                 CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult result =
+      encode(&map, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, rank, const_cast<void*>(data), extents, strides, box, steps,
+             CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+             read == Read::once ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B : CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (result == CUDA_SUCCESS) return map;
   std::string shape;
   for (std::size_t i = rank; i-- > 0;) shape += std::to_string(extents[i]) + (i > 0 ? " x " : "");
@@ -42,8 +44,9 @@ CUtensorMap encoded(const void* data, const Boxes<rank>& boxes) {
 
 }  // namespace
 
-CUtensorMap tensor_map(const void* data, std::int64_t rows, std::int64_t columns, std::int64_t stride, int box_rows) {
-  return encoded<2>(data, {.extents = {columns, rows}, .box = {box_columns, box_rows}, .strides = {stride}});
+CUtensorMap tensor_map(const void* data, std::int64_t rows, std::int64_t columns, std::int64_t stride, int box_rows,
+                       Read read) {
+  return encoded<2>(data, {.extents = {columns, rows}, .box = {box_columns, box_rows}, .strides = {stride}}, read);
 }
 
 CUtensorMap tensor_map(const RowsOfHeads& rows, int box_heads, int box_tokens) {

@@ -33,6 +33,12 @@ constexpr Number of_any_attention[] = {
     {own_attention, "once", 0, 20},        {own_attention, "full_start", 0, 20},
     {own_attention, "cold_keys", 0, 20},   {own_attention, "merge", 0, 20},
     {own_attention, "merged_split", 0, 5}, {own_attention, "merge_bandwidth", 100, 1e5}};
+constexpr const char *up_to_8 = "own_attention.decode.up_to_8", *up_to_16 = "own_attention.decode.up_to_16",
+                     *decode = "own_attention.decode";
+constexpr Number of_decoding[] = {
+    {up_to_8, "start", 0, 20}, {up_to_8, "item", 0, 20},       {up_to_8, "merge", 0, 20}, {up_to_16, "start", 0, 20},
+    {up_to_16, "item", 0, 20}, {up_to_16, "merge", 0, 20},     {decode, "tile_64", 0, 5}, {decode, "tile_128", 0, 5},
+    {decode, "group", 0, 20},  {decode, "hbm_share", 0.5, 1.5}};
 constexpr Number of_streaming_rows[] = {{"own_rows", "hbm_share", 0.1, 1}};
 constexpr Number of_any_rows[] = {{"own_rows", "activation_sm_bandwidth", 1, 1000},
                                   {"own_rows", "norm_sm_bandwidth", 1, 1000},
@@ -44,14 +50,21 @@ constexpr Number of_tiles[] = {{"reordering", "norm_tiles", 0, 1}},
                  of_sub_tiles[] = {{"reordering", "norm_sub_tiles", 0, 1}},
                  of_rows_of_tiles[] = {{"reordering", "norm_rows", 0, 1}};
 
-constexpr std::size_t enough_of_any = 300;  ///< attentions, or norms and activations, to tell all of their numbers
+constexpr std::size_t enough_of_any = 300;      ///< attentions, or norms and activations, to tell all of their numbers
+constexpr std::size_t enough_of_decoding = 60;  ///< by our kernel of few queries
 constexpr std::int64_t longest_short_head = 64;
 constexpr double long_us = 30;  ///< whose power is that of the kernel and not of what lies between
 
-/// Whose results one thread merges, where there are several: those of many splits say nothing of what a split takes.
+bool is_attention(const Load& load) { return std::holds_alternative<AttentionKernelWorkload>(load.request.workload); }
+/// Whose tiles CTAs take one by one; one thread merges their results, where there are several: those of many splits say
+/// nothing of what a split takes.
 bool is_attention_of_few_splits(const Load& load, const Machine& machine) {
-  return std::holds_alternative<AttentionKernelWorkload>(load.request.workload) &&
-         !merges_many_splits(machine, scenarios::families::build(load.request, machine));
+  if (!is_attention(load)) return false;
+  const Schedule schedule = scenarios::families::build(load.request, machine);
+  return !decodes(machine, schedule) && !merges_many_splits(machine, schedule);
+}
+bool is_decoding(const Load& load, const Machine& machine) {
+  return is_attention(load) && decodes(machine, scenarios::families::build(load.request, machine));
 }
 /// Of prefills: decode is as fast as its cache comes from memory. Null for all others.
 const AttentionKernelWorkload* attention_of(const Load& load) {
@@ -121,6 +134,14 @@ std::vector<FittedNumber> fit_attention_times(Machine& machine, const Loads& loa
   return found;
 }
 
+std::vector<FittedNumber> fit_decoding(Machine& machine, const Loads& loads) {
+  const Loads some = those_of(loads, [&](const Load& load) { return is_decoding(load, machine); });
+  if (some.size() < enough_of_decoding) return {};
+  std::vector<FittedNumber> found = fit_times(machine, of_decoding, some);
+  std::ranges::copy(fit_energy(machine, "decode_energy", some), std::back_inserter(found));
+  return found;
+}
+
 std::vector<FittedNumber> fit_row_times(Machine& machine, const Loads& loads, const Loads& streaming_norms) {
   const Loads any = those_of(loads, is_of_plain_rows);
   return any.size() >= enough_of_any ? fit_times(machine, of_any_rows, any)
@@ -137,7 +158,10 @@ std::vector<FittedNumber> fit_layer_kernels(const Machine& given, const Loads& l
     return those_of(loads, [&](const Load& load) { return is_streaming_norm(load, layout, machine); });
   };
   const Loads long_heads = those_of(loads, has_long_heads), short_heads = those_of(loads, has_short_heads);
-  if (machine.own_attention) add(fit_attention_times(machine, loads, long_heads, short_heads));
+  if (machine.own_attention) {
+    add(fit_attention_times(machine, loads, long_heads, short_heads));
+    add(fit_decoding(machine, loads));
+  }
   add(fit_energy(machine, "attention_energy", long_heads));
   add(fit_energy(machine, "attention_energy_64", short_heads));
   if (machine.own_rows) add(fit_row_times(machine, loads, streaming_norms(LayoutKind::row_major)));

@@ -141,9 +141,37 @@ SeenKeys seen_keys(const Schedule& schedule, const PartialAttention& attention, 
   return {.tiles = sums.tiles * heads, .key_blocks = sums.key_tiles * heads, .fewest = sums.fewest, .most = sums.most};
 }
 
+bool any_attention(const Schedule& schedule, const auto& is_one) {
+  return std::ranges::any_of(schedule.operations, [&](const Operation& operation) {
+    return match(
+        operation.work, [&](const Attention& attention) { return is_one(attention); },
+        [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound,
+                       PartialAttention, Signal, Wait, Barrier, Delay> auto&) { return false; });
+  });
+}
+
 Flops flops_of_blocks(const SeenKeys& seen, int head_dim) {
   const double of_block = 4.0 * static_cast<double>(seen.rows()) * own_tile_keys * head_dim;
   return of_block * static_cast<double>(seen.key_blocks);
+}
+
+std::int64_t queries_of_item(const Attention& attention, std::int64_t tokens) {
+  return tokens / attention.sequences * (attention.heads / attention.kv_heads);
+}
+
+AttentionTiming time_shares(const OwnDecodeTimes& times, const Attention& attention, std::int64_t tokens,
+                            const EvenShares& shares, double clock_share) {
+  const bool are_few = queries_of_item(attention, tokens) <= queries_of_mma;
+  const OwnDecodeQueries& queries = are_few ? times.up_to_8 : times.up_to_16;
+  const double tile_us = by_head_dim(attention.head_dim, times.tile_64_us, times.tile_128_us);
+  const double cta_us = static_cast<double>(shares.most_tiles()) * tile_us +
+                        static_cast<double>(shares.most_items() - 1) * queries.item_us;
+  const bool has_groups = divided_up(shares.ctas, shares.items) > pieces_of_group;
+  const double merge_us = (shares.has_pieces() ? queries.merge_us : 0) + (has_groups ? times.group_us : 0);
+  return {.ctas = shares.ctas,
+          .setup_us = queries.start_us / clock_share,
+          .cta_us = cta_us / clock_share,
+          .once_us = merge_us / clock_share};
 }
 
 StayingTiles equal_shares(const Machine& machine, std::int64_t tiles, Flops flops, double clock_share) {
@@ -184,6 +212,8 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
 
 AttentionTiming time_own_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
                                    double clock_share) {
+  if (const auto shares = even_shares(attention, tokens, machine.gpu.sms()))
+    return time_shares(machine.own_attention.value().decode, attention, tokens, *shares, clock_share);
   const SeenKeys seen = seen_keys(machine, attention, tokens);
   const StayingTiles tiles = own_tiles(machine, attention.head_dim, seen, clock_share);
   const std::int64_t sms = std::min<std::int64_t>(machine.gpu.sms(), tiles.count);
@@ -197,21 +227,40 @@ AttentionTiming time_own_attention(const Machine& machine, const Attention& atte
           .once_us = merge_us(machine.own_attention.value(), attention, tokens, seen.splits, clock_share)};
 }
 
+std::optional<EvenShares> decode_shares(const Machine& machine, const Schedule& schedule, const Attention& attention) {
+  if (!has_own_attention(machine, schedule)) return std::nullopt;
+  return even_shares(attention, row_count(attention.qkv.rows, schedule.gpus), machine.gpu.sms());
+}
+
+double decoded_bytes(const Machine& machine, const Schedule& schedule, const Attention& attention) {
+  const auto shares = decode_shares(machine, schedule, attention);
+  const std::int64_t of_tile = own_tile_keys * 2 * attention.head_dim * bytes_of(DataType::bf16);
+  return shares ? static_cast<double>(shares->tiles() * of_tile) : 0;
+}
+
+double hbm_share(const Machine& machine, const Schedule& schedule, const Attention& attention) {
+  if (!attention.cached || !has_own_attention(machine, schedule)) return 1;
+  const AttentionTiles tiles =
+      attention_tiles(attention, row_count(attention.qkv.rows, schedule.gpus), machine.gpu.sms());
+  return reads_keys_once(attention, tiles) ? machine.own_attention->decode.hbm_share : 1;
+}
+
 bool runs_own_attention(const Machine& machine, const Schedule& schedule, const Attention& attention) {
-  return has_own_attention(machine, schedule) && attention.max_sms == 0;
+  return has_own_attention(machine, schedule) &&
+         (attention.max_sms == 0 || decode_shares(machine, schedule, attention).has_value());
 }
 
 bool merges_many_splits(const Machine& machine, const Schedule& schedule) {
-  const auto has_many = [&](const Attention& attention) {
-    const std::int64_t tokens = row_count(attention.qkv.rows, schedule.gpus);
-    return attention_tiles(attention, tokens, machine.gpu.sms()).splits > most_of_one_thread;
-  };
-  return has_own_attention(machine, schedule) &&
-         std::ranges::any_of(schedule.operations, [&](const Operation& operation) {
-           return match(operation.work, has_many,
-                        [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound,
-                                       PartialAttention, Signal, Wait, Barrier, Delay> auto&) { return false; });
+  return has_own_attention(machine, schedule) && any_attention(schedule, [&](const Attention& attention) {
+           const std::int64_t tokens = row_count(attention.qkv.rows, schedule.gpus);
+           return !decode_shares(machine, schedule, attention) &&
+                  attention_tiles(attention, tokens, machine.gpu.sms()).splits > most_of_one_thread;
          });
+}
+
+bool decodes(const Machine& machine, const Schedule& schedule) {
+  return any_attention(
+      schedule, [&](const Attention& attention) { return decode_shares(machine, schedule, attention).has_value(); });
 }
 
 StayingTiles staying_tiles(const Machine& machine, const Schedule& schedule, const Attention& attention,
@@ -239,6 +288,10 @@ StayingTiles staying_tiles(const Machine& machine, const Schedule& schedule, con
 Flops computed_flops(const Machine& machine, const Schedule& schedule, const Attention& attention) {
   const std::int64_t tokens = row_count(attention.output.rows, schedule.gpus);
   if (!has_own_attention(machine, schedule)) return flops_of(attention, tokens);
+  if (const auto shares = decode_shares(machine, schedule, attention)) {
+    const std::int64_t rows = divided_up(queries_of_item(attention, tokens), queries_of_mma) * queries_of_mma;
+    return 4.0 * static_cast<double>(rows * own_tile_keys * attention.head_dim * shares->tiles());
+  }
   return flops_of_blocks(seen_keys(machine, attention, tokens), attention.head_dim);
 }
 

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "models/base/division.hpp"
 #include "models/machine/machine.hpp"
+#include "models/schedule/attention_tiles.hpp"
 
 namespace weft {
 
@@ -51,6 +53,8 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
 ///   tile   = start + keys / 128 x (4 x rows x 128 x head_dim) / (tensor rate of an SM x efficiency)
 ///   kernel = once + share of the SMs that have a tile x full_start + merge + merged in turn x merged_split
 ///            + bytes of the splits' results / merge_bandwidth
+/// Of few queries by that other kernel of ours, as many CTAs as shares (decode_shares()):
+///   CTA    = its tiles of keys x decode.tile + further items x item, kernel = start + CTA + merge + group
 /// rows: 128, or 64 where one warpgroup of each CTA has no query, with lone_start and lone_efficiency. The start of a
 /// single wave comes before its keys, so that memory waits for it; later waves start while others read.
 AttentionTiming time_own_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
@@ -59,7 +63,20 @@ AttentionTiming time_own_attention(const Machine& machine, const Attention& atte
 /// Whether our own kernel has so many splits of some attention's keys that threads merge them together.
 bool merges_many_splits(const Machine& machine, const Schedule& schedule);
 
-/// Whether our own kernel runs it by a CTA for each tile of queries, and the profile says how fast.
+/// Whether our kernel of few queries runs some attention.
+bool decodes(const Machine& machine, const Schedule& schedule);
+
+/// How CTAs of our kernel of few queries share the keys; nothing where another kernel runs it.
+std::optional<EvenShares> decode_shares(const Machine& machine, const Schedule& schedule, const Attention& attention);
+
+/// Of keys and values that this kernel reads, whole tiles of them; 0 where another one runs.
+double decoded_bytes(const Machine& machine, const Schedule& schedule, const Attention& attention);
+
+/// Of the HBM rate that the kernel reaches.
+double hbm_share(const Machine& machine, const Schedule& schedule, const Attention& attention);
+
+/// Whether a kernel of ours runs it whose CTAs do not take tiles of queries one after the other, and the profile says
+/// how fast.
 bool runs_own_attention(const Machine& machine, const Schedule& schedule, const Attention& attention);
 
 /// Tiles of queries that CTAs take one after the other, the longest first, each CTA with an SM of its own.

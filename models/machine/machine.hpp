@@ -65,7 +65,7 @@ struct Power {
   double idle_W = 0;
   double gemm_W = 0;
   double tensor_pJ_per_flop = 0;
-  double attention_pJ_per_flop = 0, attention_64_pJ_per_flop = 0;
+  double attention_pJ_per_flop = 0, attention_64_pJ_per_flop = 0, decode_pJ_per_byte = 0;
   double l2_pJ_per_byte = 0;
   double hbm_pJ_per_byte = 0;
   double copy_pJ_per_byte = 0;
@@ -222,12 +222,25 @@ struct OwnAttentionTile {
   double efficiency = 0, lone_efficiency = 0;
   double start_us = 0, lone_start_us = 0;
 };
+/// Of our kernel of few queries: once a kernel, for each further item of a CTA, and where items lie in pieces.
+struct OwnDecodeQueries {
+  double start_us = 0, item_us = 0, merge_us = 0;
+};
+/// That kernel (attention_tiles.hpp): with up to 8 queries that see the same keys and with up to 16; for each tile of
+/// keys of a CTA, from the L2; `group_us` where pieces are merged in groups. `hbm_share`: of the HBM rate, above 1,
+/// where a kernel of ours reads cached keys once.
+struct OwnDecodeTimes {
+  OwnDecodeQueries up_to_8, up_to_16;
+  double tile_64_us = 0, tile_128_us = 0, group_us = 0;
+  double hbm_share = 1;
+};
 /// Our own attention kernel, and the one that merges what splits of a tile's keys give: `merge_us`, `merged_split_us`
 /// for each split, and the results of the splits at `merge_GBps`. `cold_keys_us` where cached keys come from memory.
 struct OwnAttentionTimes {
   OwnAttentionTile heads_of_64, heads_of_128;
   double once_us = 0, full_start_us = 0, cold_keys_us = 0, partial_start_us = 0;
   double merge_us = 0, merged_split_us = 0, merge_GBps = 0;
+  OwnDecodeTimes decode;
 };
 
 /// What one CTA (channel) of a collective kernel takes of its SM, and what it moves through memory.

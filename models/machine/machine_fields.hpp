@@ -73,6 +73,10 @@ void describe(auto& io, Like<Power> auto& power) {
               {"pJ/flop", "of attention with its exponentials and its L2 traffic; left out: tensor_energy", energies});
   io.optional("attention_energy_64", power.attention_64_pJ_per_flop,
               {"pJ/flop", "the same with heads of 64 and fewer; left out: attention_energy", energies});
+  io.optional(
+      "decode_energy", power.decode_pJ_per_byte,
+      {"pJ/byte", "on top of that and of hbm_energy, of cached keys and values that our kernel of few queries reads",
+       energies});
   io.optional("l2_energy", power.l2_pJ_per_byte, {"pJ/byte", "of operands from the L2 to the SMs", energies});
   io.number("hbm_energy", power.hbm_pJ_per_byte, {"pJ/byte", "of HBM traffic", energies});
   io.number("copy_energy", power.copy_pJ_per_byte,
@@ -298,6 +302,22 @@ void describe(auto& io, Like<OwnAttentionTile> auto& tile) {
   io.number("lone_start", tile.lone_start_us, {"us", "the same where one warpgroup has no queries", durations});
 }
 
+void describe(auto& io, Like<OwnDecodeQueries> auto& queries) {
+  io.number("start", queries.start_us, {"us", "once a kernel", durations});
+  io.number("item", queries.item_us, {"us", "for each sequence and head of keys that a CTA has, but one", durations});
+  io.number("merge", queries.merge_us, {"us", "longer where several CTAs have pieces of one's keys", durations});
+}
+
+void describe(auto& io, Like<OwnDecodeTimes> auto& kernel) {
+  io.section("up_to_8", kernel.up_to_8);
+  io.section("up_to_16", kernel.up_to_16);
+  io.number("tile_64", kernel.tile_64_us, {"us", "for each 128 keys of a CTA, heads of 64, from the L2", durations});
+  io.number("tile_128", kernel.tile_128_us, {"us", "the same, heads of 128", durations});
+  io.number("group", kernel.group_us, {"us", "longer where pieces are merged in groups", durations});
+  io.number("hbm_share", kernel.hbm_share,
+            {"ratio", "of the HBM rate that a kernel reaches which reads cached keys once", {0.1, 1.5}});
+}
+
 void describe(auto& io, Like<OwnAttentionTimes> auto& kernel) {
   io.section("heads_of_64", kernel.heads_of_64);
   io.section("heads_of_128", kernel.heads_of_128);
@@ -311,6 +331,7 @@ void describe(auto& io, Like<OwnAttentionTimes> auto& kernel) {
   io.number("merge", kernel.merge_us, {"us", "once where keys are split and a second kernel merges", durations});
   io.number("merged_split", kernel.merged_split_us, {"us", "longer for each split of a tile's keys", durations});
   io.number("merge_bandwidth", kernel.merge_GBps, {"GBps", "results of splits that are merged", bandwidths});
+  io.section("decode", kernel.decode);
 }
 
 void describe(auto& io, Like<CollectiveKernel> auto& kernel) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "models/base/division.hpp"
 #include "models/schedule/schedule.hpp"
@@ -40,8 +41,45 @@ struct AttentionTiles {
 /// that stay (max_sms).
 AttentionTiles attention_tiles(const Attention& attention, std::int64_t tokens, std::int64_t sms);
 
+/// Whether each cached key is read by one tile of queries alone.
+bool reads_keys_once(const Attention& attention, const AttentionTiles& tiles);
+
 /// Tiles of keys that a sequence's queries up to `last_query`, counted from 1, see: of the rows before and up to it,
 /// and of cached keys.
 std::int64_t key_tiles(const Attention& attention, std::int64_t last_query);
+
+// --- Few queries -----------------------------------------------------------------------------------------------------
+
+inline constexpr int most_decode_rows = 16;  ///< of queries that see the same keys: tokens x heads
+inline constexpr int queries_of_mma = 8;     ///< that the tensor cores multiply with at once
+inline constexpr int pieces_of_group = 32;   ///< that one CTA merges
+
+/// Our kernel of few queries has CTAs that stay and share the tiles of keys evenly, whichever sequence and head they
+/// are of. Tiles are numbered item by item, an item being a sequence's queries of the heads that share keys. Each CTA
+/// has as many in a row as any other, up to one, so that an item may lie in pieces with several CTAs.
+struct EvenShares {
+  std::int64_t items = 0, tiles_of_item = 0, ctas = 0;
+
+  constexpr std::int64_t tiles() const { return items * tiles_of_item; }
+  constexpr std::int64_t begin(std::int64_t cta) const { return tiles() * cta / ctas; }
+  constexpr std::int64_t most_tiles() const { return divided_up(tiles(), ctas); }
+  constexpr bool has_pieces() const { return items % ctas != 0; }
+  /// Items that a CTA has some or all tiles of, at most.
+  constexpr std::int64_t most_items() const {
+    if (items % ctas == 0) return items / ctas;
+    return ctas % items == 0 ? 1 : items / ctas + 2;
+  }
+  constexpr std::int64_t cta_of(std::int64_t tile) const { return ((tile + 1) * ctas - 1) / tiles(); }
+  constexpr std::int64_t first_cta(std::int64_t item) const { return cta_of(item * tiles_of_item); }
+  constexpr std::int64_t pieces(std::int64_t item) const {
+    return cta_of((item + 1) * tiles_of_item - 1) - first_cta(item) + 1;
+  }
+};
+
+/// Of attention to cached keys by so few queries that the tensor cores have little to do; nothing: of any other.
+/// `tokens`: of all sequences together. At most one CTA for each of `sms`, and somewhat fewer where each item then is
+/// in as many whole pieces as any other, or each CTA has whole items: 128 CTAs read as fast as 132, and a CTA with
+/// pieces of two items ends 2 us later (H200, decode-2026-11-30).
+std::optional<EvenShares> even_shares(const Attention& attention, std::int64_t tokens, std::int64_t sms);
 
 }  // namespace weft

@@ -80,6 +80,46 @@ TEST(LayerKernelFit, FindsAllOfRowsWhereManyOfAnySizeTell) {
   for (const char* key : numbers) EXPECT_TRUE(found.contains(key)) << key;
 }
 
+TEST(LayerKernelFit, FindsAllOfDecoding) {
+  const std::string decode = "own_attention.decode";
+  const std::pair<std::string, const char*> numbers[] = {{decode + ".up_to_8", "start"},
+                                                         {decode + ".up_to_8", "item"},
+                                                         {decode + ".up_to_8", "merge"},
+                                                         {decode + ".up_to_16", "start"},
+                                                         {decode + ".up_to_16", "item"},
+                                                         {decode + ".up_to_16", "merge"},
+                                                         {decode, "tile_64"},
+                                                         {decode, "tile_128"},
+                                                         {decode, "group"},
+                                                         {decode, "hbm_share"},
+                                                         {"power", "decode_energy"}};
+  Machine truth = h200();
+  for (const auto& [section, key] : numbers) number_of(truth, section, key) *= 0.9;
+  std::vector<Load> loads;
+  for (int i = 0; i < 120; ++i) {
+    const int sequences = 1 + i * i % 90, kv_heads = 1 << i % 3, sharing = i % 2 == 0 ? 4 : 16;
+    const scenarios::AttentionKernelWorkload attention{
+        .tokens = sequences,
+        .heads = kv_heads * sharing,
+        .kv_heads = kv_heads,
+        .head_dim = i % 5 < 2 ? 64 : 128,
+        .sequences = sequences,
+        .prefix = i % 7 == 0 ? 1'000'000 / sequences : 100 + i * 317 % 4000};
+    scenarios::Case request{"decode", 1, attention, {scenarios::Serial{}, 0, {}}, {}};
+    request.condition.fixed_clock_MHz = 1900;
+    const Trace trace = scenarios::study::predict(request, truth, tests::simulator()).trace;
+    loads.push_back({request, trace.time_us, trace.power_W, 1900 / truth.gpu.max_clock_MHz});
+  }
+  std::set<std::pair<std::string, std::string>> found;
+  for (const FittedNumber& one : fit_layer_kernels(h200(), loads)) {
+    const double was = number_of(truth, one.section, one.key);
+    const double tolerance = one.section == "power" ? 0.1 : 0.05;  // what is left beside HBM's power
+    EXPECT_NEAR(one.value, was, tolerance * was) << one.section << '.' << one.key;
+    found.insert({one.section, one.key});
+  }
+  for (const auto& [section, key] : numbers) EXPECT_TRUE(found.contains({section, key})) << section << '.' << key;
+}
+
 TEST(LayerKernelFit, LeavesWhatTooFewTell) {
   std::vector<Load> loads = loads_on(h200(), 1500);
   loads.resize(fewest_loads - 1);

@@ -76,7 +76,13 @@ Machine machine_of_own_attention() {
                        .full_start_us = 0.8,
                        .merge_us = 3,
                        .merged_split_us = 0.5,
-                       .merge_GBps = 1};
+                       .merge_GBps = 1,
+                       .decode = {.up_to_8 = {.start_us = 4, .item_us = 1, .merge_us = 2},
+                                  .up_to_16 = {.start_us = 6, .item_us = 3, .merge_us = 5},
+                                  .tile_64_us = 0.25,
+                                  .tile_128_us = 0.5,
+                                  .group_us = 7,
+                                  .hbm_share = 1.25}};
   return one;
 }
 
@@ -117,25 +123,29 @@ TEST(OwnAttention, HasAnEfficiencyOfItsOwnWithShortHeads) {
   EXPECT_DOUBLE_EQ(cta_us(128), of_128_us);
 }
 
-/// By our kernel of so many sequences of one token each, whose 4 heads share 8 blocks of cached keys.
-AttentionTiming decode_of(int sequences) {
-  Attention decode = heads(4, 128);
-  decode.sequences = sequences;
-  decode.cached = Slice{.rows = RowRange{0, sequences * std::int64_t{1024}}};
-  return time_own_attention(machine_of_own_attention(), decode, sequences);
+/// Of so many sequences of `tokens` each, whose 4 heads share 8 blocks of cached keys.
+Attention behind_cache(int sequences) {
+  Attention attention = heads(4, 128);
+  attention.sequences = sequences;
+  attention.cached = Slice{.rows = RowRange{0, sequences * std::int64_t{1024}}};
+  return attention;
+}
+/// By our kernel: 20 queries that see the same keys are too many for that of few.
+AttentionTiming verification_of(int sequences) {
+  return time_own_attention(machine_of_own_attention(), behind_cache(sequences), std::int64_t{5} * sequences);
 }
 constexpr double lone_block_us = block_flops / 2 / 0.25e6;
 
 TEST(OwnAttention, OfCachedKeysHasATileForTheHeadsThatShareThem) {
   // 32 tiles of 9 blocks on 8 SMs, each by one warpgroup.
-  const AttentionTiming timing = decode_of(32);
+  const AttentionTiming timing = verification_of(32);
   EXPECT_EQ(timing.ctas, 32);
   EXPECT_DOUBLE_EQ(timing.cta_us, 1 + 9 * lone_block_us);
   // Of two sequences, three splits of each tile have 3 of its 9 blocks each; a fourth would not shorten them.
-  const AttentionTiming split = decode_of(2);
+  const AttentionTiming split = verification_of(2);
   EXPECT_EQ(split.ctas, 6);
   EXPECT_DOUBLE_EQ(split.cta_us + split.tail_us, 3 * lone_block_us);
-  const double merged_bytes = 3 * 2 * 4 * 128 * 2;  // of three splits: two tokens, four heads of 128 in bf16
+  const double merged_bytes = 3 * 10 * 4 * 128 * 2;  // of three splits: ten tokens, four heads of 128 in bf16
   EXPECT_DOUBLE_EQ(split.setup_us + split.start_us, 1.5 + 0.8 * 6 / 8 + 1);
   EXPECT_DOUBLE_EQ(split.once_us, 3 + 3 * 0.5 + merged_bytes / 1e3);
 }
@@ -143,10 +153,8 @@ TEST(OwnAttention, OfCachedKeysHasATileForTheHeadsThatShareThem) {
 TEST(OwnAttention, FollowsTheClockButForWhatComesFromMemory) {
   Machine one = machine_of_own_attention();
   one.own_attention->merge_GBps = 1e9;
-  Attention decode = heads(4, 128);
-  decode.sequences = 2;
-  decode.cached = Slice{.rows = RowRange{0, 2048}};
-  const AttentionTiming fast = time_own_attention(one, decode, 2), slow = time_own_attention(one, decode, 2, 0.5);
+  const Attention split = behind_cache(2);
+  const AttentionTiming fast = time_own_attention(one, split, 10), slow = time_own_attention(one, split, 10, 0.5);
   EXPECT_DOUBLE_EQ(slow.setup_us, 2 * fast.setup_us);
   EXPECT_DOUBLE_EQ(slow.start_us, 2 * fast.start_us);
   EXPECT_DOUBLE_EQ(slow.cta_us, 2 * fast.cta_us);
@@ -154,10 +162,104 @@ TEST(OwnAttention, FollowsTheClockButForWhatComesFromMemory) {
 }
 
 TEST(OwnAttention, HasACtaForEachOfEqualTilesSoThatALastWaveReadsOnlyItsOwnKeys) {
-  const AttentionTiming timing = decode_of(9);
+  const AttentionTiming timing = verification_of(9);
   EXPECT_EQ(timing.ctas, 9);
   EXPECT_DOUBLE_EQ(timing.cta_us, 1 + 9 * lone_block_us);
   EXPECT_EQ(timing.tail_us, 0);
+}
+
+// 9 tiles of keys of each sequence.
+AttentionTiming decode_of(int sequences, int tokens = 1, int head_dim = 128) {
+  Attention decode = behind_cache(sequences);
+  decode.head_dim = head_dim;
+  return time_own_attention(machine_of_own_attention(), decode, std::int64_t{tokens} * sequences);
+}
+
+TEST(DecodeAttention, SharesAllTilesOutOverTheSms) {
+  const AttentionTiming whole = decode_of(16);
+  EXPECT_EQ(whole.ctas, 8);
+  EXPECT_DOUBLE_EQ(whole.setup_us, 4);
+  EXPECT_DOUBLE_EQ(whole.cta_us, 2 * 9 * 0.5 + 1) << "two items";
+  EXPECT_EQ(whole.once_us, 0);
+  const AttentionTiming pieces = decode_of(2);
+  EXPECT_EQ(pieces.ctas, 8);
+  EXPECT_DOUBLE_EQ(pieces.cta_us, 3 * 0.5) << "18 tiles";
+  EXPECT_DOUBLE_EQ(pieces.once_us, 2);
+}
+
+TEST(DecodeAttention, TakesLongerWithMoreQueriesAndWithLongHeads) {
+  const AttentionTiming more = decode_of(16, 3);
+  EXPECT_DOUBLE_EQ(more.setup_us, 6);
+  EXPECT_DOUBLE_EQ(more.cta_us, 2 * 9 * 0.5 + 3);
+  EXPECT_DOUBLE_EQ(decode_of(2, 3).once_us, 5);
+  EXPECT_DOUBLE_EQ(decode_of(8, 1, 64).cta_us, 9 * 0.25);
+}
+
+TEST(DecodeAttention, MergesManyPiecesInGroups) {
+  Machine large = machine_of_own_attention();
+  large.gpu.gpc_sms = {40};
+  Attention one = behind_cache(1);
+  one.cached->rows = RowRange{0, 128 * 100};
+  EXPECT_DOUBLE_EQ(time_own_attention(large, one, 1).once_us, 2 + 7);
+  large.gpu.gpc_sms = {32};
+  EXPECT_DOUBLE_EQ(time_own_attention(large, one, 1).once_us, 2);
+}
+
+TEST(DecodeAttention, FollowsTheClock) {
+  const Attention two = behind_cache(2);
+  const AttentionTiming slow = time_own_attention(machine_of_own_attention(), two, 2, 0.5);
+  EXPECT_DOUBLE_EQ(slow.setup_us, 8);
+  EXPECT_DOUBLE_EQ(slow.cta_us, 3);
+  EXPECT_DOUBLE_EQ(slow.once_us, 4);
+}
+
+Schedule schedule_of(const Attention& attention, std::int64_t tokens) {
+  Schedule schedule;
+  schedule.buffers = {{.name = "packed", .rows = tokens, .columns = 6 * 128, .layout = {}}};
+  Attention one = attention;
+  one.qkv.rows = one.output.rows = RowRange{0, tokens};
+  schedule.operations = {{"attention", 0, {}, one}};
+  return schedule;
+}
+
+TEST(DecodeAttention, ComputesAsManyQueriesAsTheTensorCoresTakeAtOnce) {
+  const auto flops = [](std::int64_t tokens) {
+    const Schedule schedule = schedule_of(behind_cache(2), 2 * tokens);
+    return computed_flops(machine_of_own_attention(), schedule, std::get<Attention>(schedule.operations[0].work));
+  };
+  EXPECT_DOUBLE_EQ(flops(1), 4.0 * 8 * 128 * 128 * 18) << "4 queries in 8, 18 tiles";
+  EXPECT_DOUBLE_EQ(flops(3), 4.0 * 16 * 128 * 128 * 18);
+}
+
+TEST(DecodeAttention, ReadsWholeTilesOfKeysAndValues) {
+  const auto bytes = [](std::int64_t tokens) {
+    const Schedule schedule = schedule_of(behind_cache(2), 2 * tokens);
+    return decoded_bytes(machine_of_own_attention(), schedule, std::get<Attention>(schedule.operations[0].work));
+  };
+  EXPECT_DOUBLE_EQ(bytes(1), 18 * 128 * 2 * 128 * 2.0);
+  EXPECT_EQ(bytes(5), 0) << "by the kernel of many queries";
+}
+
+TEST(DecodeAttention, ReadsKeysOnceFasterThanTheRateOfOthers) {
+  const auto share = [](int sequences, std::int64_t tokens) {
+    const Schedule schedule = schedule_of(behind_cache(sequences), sequences * tokens);
+    return hbm_share(machine_of_own_attention(), schedule, std::get<Attention>(schedule.operations[0].work));
+  };
+  EXPECT_EQ(share(2, 1), 1.25);
+  EXPECT_EQ(share(2, 5), 1.25) << "by the kernel of many queries, in one tile";
+  EXPECT_EQ(share(1, 300), 1) << "by several tiles of queries";
+}
+
+TEST(DecodeAttention, IsOurKernelOfFewQueriesOnFewSmsToo) {
+  Attention few = behind_cache(2);
+  few.max_sms = 4;
+  EXPECT_TRUE(decodes(machine_of_own_attention(), schedule_of(few, 2)));
+  EXPECT_FALSE(decodes(machine_of_own_attention(), schedule_of(few, 10)));
+  EXPECT_FALSE(decodes(machine(), schedule_of(few, 2)));
+  const Schedule schedule = schedule_of(few, 2);
+  const auto& one = std::get<Attention>(schedule.operations[0].work);
+  EXPECT_TRUE(runs_own_attention(machine_of_own_attention(), schedule, one));
+  EXPECT_EQ(time_own_attention(machine_of_own_attention(), one, 2).ctas, 4);
 }
 
 TEST(OwnAttention, RunsNeitherForOthersNorOnFewSms) {

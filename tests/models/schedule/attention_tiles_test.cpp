@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
+
 namespace weft {
 namespace attention_tiles_test {
 
@@ -74,6 +77,61 @@ TEST(AttentionTiles, SeeCachedKeysAndThoseUpToTheirLastQuery) {
 TEST(AttentionTiles, LeaveEachSplitATileOfKeys) {
   const Attention one = attention(1, 1, 1, 100);
   EXPECT_EQ(attention_tiles(one, 3000, 132).splits, key_tiles(one, 1));
+}
+
+std::optional<EvenShares> shares_of(int heads, int kv_heads, int sequences, std::int64_t cached, std::int64_t tokens) {
+  return even_shares(attention(heads, kv_heads, sequences, cached), sequences * tokens, 132);
+}
+
+TEST(EvenShares, AreOfFewQueriesBehindACache) {
+  EXPECT_TRUE(shares_of(32, 8, 3, 1000, 4)) << "16 that see the same keys";
+  EXPECT_FALSE(shares_of(32, 8, 3, 1000, 5));
+  EXPECT_FALSE(shares_of(32, 8, 3, 0, 1));
+}
+
+TEST(EvenShares, HaveEachTileOnce) {
+  for (const std::int64_t ctas : {1, 2, 7, 128, 132})
+    for (const std::int64_t items : {1, 3, 8, 40, 300}) {
+      const EvenShares shares{.items = items, .tiles_of_item = 33, .ctas = ctas};
+      if (ctas > shares.tiles()) continue;  // each has one
+      EXPECT_EQ(shares.begin(0), 0);
+      EXPECT_EQ(shares.begin(ctas), shares.tiles());
+      std::int64_t most = 0, most_items = 0, pieces = 0;
+      for (std::int64_t cta = 0; cta < ctas; ++cta) {
+        const std::int64_t begin = shares.begin(cta), end = shares.begin(cta + 1);
+        most = std::max(most, end - begin);
+        if (begin == end) continue;
+        EXPECT_EQ(shares.cta_of(begin), cta);
+        EXPECT_EQ(shares.cta_of(end - 1), cta);
+        const std::int64_t items_here = (end - 1) / 33 - begin / 33 + 1;
+        most_items = std::max(most_items, items_here);
+        pieces += items_here;
+      }
+      EXPECT_EQ(shares.most_tiles(), most);
+      EXPECT_GE(shares.most_items(), most_items);
+      EXPECT_LE(shares.most_items(), most_items + 1);
+      std::int64_t of_items = 0;
+      for (std::int64_t item = 0; item < items; ++item) of_items += shares.pieces(item);
+      EXPECT_EQ(of_items, pieces);
+      EXPECT_EQ(shares.has_pieces(), pieces > items);
+    }
+}
+
+TEST(EvenShares, HaveEqualPiecesWhereTheyGainMoreThanFewerCtasCost) {
+  const auto ctas = [](int sequences, std::int64_t cached) { return shares_of(8, 1, sequences, cached, 1)->ctas; };
+  EXPECT_EQ(ctas(8, 32768), 128) << "16 of each";
+  EXPECT_EQ(ctas(1024, 1000), 128) << "8 items of each CTA";
+  EXPECT_EQ(ctas(50, 4000), 100);
+  EXPECT_EQ(ctas(50, 16000), 132) << "32 SMs fewer take longer than pieces of two items";
+  EXPECT_EQ(ctas(133, 1000), 132) << "19 would be too few";
+  EXPECT_EQ(ctas(1, 1000), 4) << "9 tiles, at least 2 of each";
+  EXPECT_EQ(ctas(1, 64), 1);
+}
+
+TEST(EvenShares, StayOnAsManySmsAsTheyMay) {
+  Attention few = attention(8, 1, 1, 1 << 16);
+  few.max_sms = 20;
+  EXPECT_EQ(even_shares(few, 1, 132)->ctas, 20);
 }
 
 }  // namespace attention_tiles_test
