@@ -39,6 +39,7 @@ constexpr Number of_decoding[] = {
     {up_to_8, "start", 0, 20}, {up_to_8, "item", 0, 20},       {up_to_8, "merge", 0, 20}, {up_to_16, "start", 0, 20},
     {up_to_16, "item", 0, 20}, {up_to_16, "merge", 0, 20},     {decode, "tile_64", 0, 5}, {decode, "tile_128", 0, 5},
     {decode, "group", 0, 20},  {decode, "hbm_share", 0.5, 1.5}};
+constexpr Number of_few_decodings[] = {{up_to_8, "start", 0, 20}, {decode, "hbm_share", 0.5, 1.5}};
 constexpr Number of_streaming_rows[] = {{"own_rows", "hbm_share", 0.1, 1}};
 constexpr Number of_any_rows[] = {{"own_rows", "activation_sm_bandwidth", 1, 1000},
                                   {"own_rows", "norm_sm_bandwidth", 1, 1000},
@@ -51,7 +52,7 @@ constexpr Number of_tiles[] = {{"reordering", "norm_tiles", 0, 1}},
                  of_rows_of_tiles[] = {{"reordering", "norm_rows", 0, 1}};
 
 constexpr std::size_t enough_of_any = 300;      ///< attentions, or norms and activations, to tell all of their numbers
-constexpr std::size_t enough_of_decoding = 60;  ///< by our kernel of few queries
+constexpr std::size_t enough_of_decoding = 60;  ///< to tell all numbers of our kernel of few queries
 constexpr std::int64_t longest_short_head = 64;
 constexpr double long_us = 30;  ///< whose power is that of the kernel and not of what lies between
 
@@ -104,8 +105,9 @@ std::vector<FittedNumber> fit_times(Machine& machine, std::span<const Number> nu
   return fit_to_times(machine, numbers, cases);
 }
 
-/// Energy is linear in it.
-std::vector<FittedNumber> fit_energy(Machine machine, const char* key, const Loads& loads) {
+/// Energy is linear in it; the machine has it afterwards.
+std::vector<FittedNumber> fit_energy(Machine& machine, const char* key, const Loads& loads) {
+  const double given = number_of(machine, "power", key);
   std::vector<double> found;
   for (const Load& load : loads) {
     if (load.power_W <= 0 || load.time_us < long_us) continue;
@@ -119,6 +121,7 @@ std::vector<FittedNumber> fit_energy(Machine machine, const char* key, const Loa
     const double iteration_us = load.time_us * schedule.repeats_per_iteration;
     found.push_back(1 + ((load.power_W - machine.power.idle_W) * iteration_us - one_uJ) / of_flops_uJ);
   }
+  number_of(machine, "power", key) = found.size() < fewest_loads ? given : quantile(found, 0.5);
   if (found.size() < fewest_loads) return {};
   const double spread = 1.96 * (quantile(found, 0.84) - quantile(found, 0.16)) / 2;
   return {{"power", key, quantile(found, 0.5), spread / std::sqrt(static_cast<double>(found.size())), false}};
@@ -134,12 +137,9 @@ std::vector<FittedNumber> fit_attention_times(Machine& machine, const Loads& loa
   return found;
 }
 
-std::vector<FittedNumber> fit_decoding(Machine& machine, const Loads& loads) {
-  const Loads some = those_of(loads, [&](const Load& load) { return is_decoding(load, machine); });
-  if (some.size() < enough_of_decoding) return {};
-  std::vector<FittedNumber> found = fit_times(machine, of_decoding, some);
-  std::ranges::copy(fit_energy(machine, "decode_energy", some), std::back_inserter(found));
-  return found;
+std::vector<FittedNumber> fit_decode_times(Machine& machine, const Loads& decodings) {
+  const bool are_enough = decodings.size() >= enough_of_decoding;
+  return fit_times(machine, are_enough ? std::span<const Number>(of_decoding) : of_few_decodings, decodings);
 }
 
 std::vector<FittedNumber> fit_row_times(Machine& machine, const Loads& loads, const Loads& streaming_norms) {
@@ -158,12 +158,14 @@ std::vector<FittedNumber> fit_layer_kernels(const Machine& given, const Loads& l
     return those_of(loads, [&](const Load& load) { return is_streaming_norm(load, layout, machine); });
   };
   const Loads long_heads = those_of(loads, has_long_heads), short_heads = those_of(loads, has_short_heads);
+  const Loads decodings = those_of(loads, [&](const Load& load) { return is_decoding(load, machine); });
   if (machine.own_attention) {
     add(fit_attention_times(machine, loads, long_heads, short_heads));
-    add(fit_decoding(machine, loads));
+    add(fit_decode_times(machine, decodings));
   }
   add(fit_energy(machine, "attention_energy", long_heads));
   add(fit_energy(machine, "attention_energy_64", short_heads));
+  add(fit_energy(machine, "decode_energy", decodings));
   if (machine.own_rows) add(fit_row_times(machine, loads, streaming_norms(LayoutKind::row_major)));
   if (!machine.reordering) return all;
   add(fit_times(machine, of_tiles, streaming_norms(LayoutKind::tile_ordered)));

@@ -243,14 +243,16 @@ std::vector<Line> lines_of(const study::Answer& answer) {
   return lines;
 }
 
-/// The first lines, with serial in place of the last where it comes later.
-void keep_first(std::vector<Line>& lines) {
+/// What the others are compared with: serial by the library's collectives.
+bool is_reference(const study::Answer& answer, const Line& line) {
+  return line.one->candidate.request.id == answer.ranking.reference().request.id;
+}
+
+/// The first lines, with that of the reference in place of the last where it comes later.
+void keep_first(const study::Answer& answer, std::vector<Line>& lines) {
   if (lines.size() <= most_lines) return;
-  const auto is_serial = [](const Line& line) {
-    return std::holds_alternative<scenarios::Serial>(line.one->candidate.request.schedule.family);
-  };
-  const auto serial = std::ranges::find_if(lines, is_serial);
-  if (serial - lines.begin() >= static_cast<std::ptrdiff_t>(most_lines)) lines[most_lines - 1] = *serial;
+  for (std::size_t i = most_lines; i < lines.size(); ++i)
+    if (is_reference(answer, lines[i])) lines[most_lines - 1] = lines[i];
   lines.resize(most_lines);
 }
 
@@ -315,12 +317,12 @@ Section short_ranking(const study::Answer& answer, const Scenario& scenario, Gra
                    {}},
                   {(grade == Grade::assumed ? "A guess: " : "") + verdict(answer)}};
   std::vector<Line> lines = lines_of(answer);
-  keep_first(lines);
-  for (const auto& [one, alike] : lines) {
+  keep_first(answer, lines);
+  for (const Line& line : lines) {
+    const auto& [one, alike] = line;
     const scenarios::Candidate& candidate = one->candidate;
-    const bool is_serial = std::holds_alternative<scenarios::Serial>(candidate.request.schedule.family);
     const auto of_odds = [&](double value, int decimals) {
-      return is_serial ? Cell("-") : Cell(Number{100 * value, decimals, " %"});
+      return is_reference(answer, line) ? Cell("-") : Cell(Number{100 * value, decimals, " %"});
     };
     section.table.rows.push_back({words_of(candidate.request.schedule) + mark_of(candidate) +
                                       (alike > 0 ? " (+ " + std::to_string(alike) + " like it)" : ""),

@@ -39,6 +39,7 @@ TEST(LayerKernelFit, FindsTheNumbersOfTheMachineThatRanThem) {
                                                          {"own_attention.heads_of_128", "start"},
                                                          {"own_attention.heads_of_64", "efficiency"},
                                                          {"own_attention.heads_of_64", "start"},
+                                                         {"own_attention.decode", "hbm_share"},
                                                          {"power", "attention_energy"},
                                                          {"power", "attention_energy_64"},
                                                          {"own_rows", "hbm_share"},

@@ -143,5 +143,39 @@ TEST(FirstScreen, DoesNotCutAPercentSignFromItsNumber) {
     EXPECT_THAT(LongAnswer().text(width), Not(HasSubstr("\n%"))) << width;
 }
 
+/// Serial by the library's collectives as the last of twelve.
+TEST(ShortRanking, TellsTheOddsOfAllButTheSerialOneItComparesWith) {
+  study::Answer answer{.pair = "pair", .form = {}, .ranking = {}, .fastest_first = {}};
+  const auto add = [&](const std::string& id, const Family& family, double time_us, Collectives collectives) {
+    study::Explored one = explored(family, true);
+    one.candidate.request.id = id;
+    one.candidate.request.schedule.collectives = collectives;
+    one.candidate.estimate.time_us = time_us;
+    one.candidate.odds.faster = 0.9;
+    answer.ranking.fastest_first.push_back(one.candidate);
+    answer.fastest_first.push_back(std::move(one));
+  };
+  add("faster collectives", Serial{}, 100, Collectives::two_shot);
+  for (const Collectives collectives : {Collectives::nccl, Collectives::two_shot})
+    for (const Family& family :
+         {Family(AsyncTp{}), Family(Signaling{}), Family(Decomposition{}), Family(Ficco{}), Family(Staged{})})
+      add("other " + std::to_string(answer.fastest_first.size()), family, 110, collectives);
+  add("serial", Serial{}, 200, Collectives::nccl);
+  answer.ranking.serial = answer.fastest_first.size() - 1;
+  const weft::report::Section section = scenarios::report::short_ranking(answer, Scenario{}, Grade::measured);
+  const auto& rows = section.table.rows;
+  ASSERT_EQ(rows.size(), 10u);
+  const weft::report::Report report{.title = "", .sections = {section}};
+  std::istringstream text(to_text(report, {.width = 1000}));
+  std::string first, last;
+  for (std::string line; std::getline(text, line);) {
+    if (line.find("serial,") == 0) first = line;
+    if (line.find("serial  ") == 0) last = line;
+  }
+  EXPECT_THAT(first, HasSubstr("90 %"));
+  EXPECT_THAT(last, HasSubstr("200.0"));
+  EXPECT_THAT(last, Not(HasSubstr("90 %")));
+}
+
 }  // namespace verdict_report_test
 }  // namespace weft::tests
