@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <variant>
+#include <vector>
+
+#include "models/schedule/counters.hpp"
 
 namespace weft::sim {
 namespace {
@@ -17,12 +21,18 @@ class Path {
   Limit limit() {
     const Picoseconds begin = run_.begin_of(rank_, iteration_);
     Picoseconds now = run_.end_of(rank_, iteration_);
-    for (OperationId id = last_of_all(); now > begin; id = what_let_start(id)) {
+    for (OperationId id = last_of_all(); now > begin;) {
       const Picoseconds end = id < 0 ? begin : std::min(now, activity(id).end.time());
       add(Limit::launch, now - end);
       if (id < 0) break;
+      now = end;
+      if (const OperationId awaited = what_let_end(id, now); awaited >= 0) {
+        id = awaited;
+        continue;
+      }
       add(activity(id).limit, end - start(id));
       now = start(id);
+      id = what_let_start(id);
     }
     return static_cast<Limit>(std::max_element(time_by_limit_.begin(), time_by_limit_.end()) - time_by_limit_.begin());
   }
@@ -39,6 +49,17 @@ class Path {
     OperationId last = operations() - 1;
     for (OperationId id = 0; id < operations(); ++id)
       if (activity(id).end.time() > activity(last).end.time()) last = id;
+    return last;
+  }
+
+  /// Of a wait that ended at `end`, the operation that adds to its counter and had started last by then; else -1.
+  OperationId what_let_end(OperationId id, Picoseconds end) {
+    const auto* wait = std::get_if<Wait>(&schedule_.operations[id].work);
+    if (wait == nullptr) return -1;
+    if (counters_.empty()) counters_ = counter_uses(schedule_);
+    OperationId last = -1;
+    for (const CounterSignal& signal : counters_[wait->counter].signals)
+      if (start(signal.operation) < end && (last < 0 || start(signal.operation) > start(last))) last = signal.operation;
     return last;
   }
 
@@ -79,6 +100,7 @@ class Path {
   const Schedule& schedule_;
   const int rank_, iteration_;
   std::array<std::int64_t, NamesOf<Limit>::names.size()> time_by_limit_{};
+  std::vector<CounterUse> counters_;
 };
 
 }  // namespace

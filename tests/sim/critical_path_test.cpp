@@ -36,6 +36,13 @@ TEST(CriticalPath, OfAGemmIsMemoryWhereItsOperandsComeSlowerThanTheyAreMultiplie
   EXPECT_EQ(limit_of(GemmWorkload{16384, 32768, 16384}, {}, 1), Limit::compute);
 }
 
+TEST(CriticalPath, OfSignaledGroupsFollowsTheGemmThatAWaitIsFor) {
+  const PairWorkload reduced{PairOp::gemm_reduce_scatter, 8192, 4096, 4096};
+  const ScheduleChoice signaling{Signaling{.groups = {2, 2}}};
+  EXPECT_EQ(limit_of(reduced, signaling, 20), Limit::compute);
+  EXPECT_EQ(limit_of(reduced, signaling, 0.05), Limit::link);
+}
+
 /// Rank 0 computes for long, rank 1 copies for a moment.
 TEST(CriticalPath, IsThatOfTheSlowestRank) {
   Machine machine = test_machine();
