@@ -328,6 +328,8 @@ std::vector<Schedule> packed_attention_schedules() {
     schedules.push_back(CachedAttention(head_dim, 2, 5, 6001).schedule());   // in more splits than one thread merges
     schedules.push_back(CachedAttention(head_dim, 3, 1, 999).schedule());    // decode
     schedules.push_back(CachedAttention(head_dim, 40, 1, 399).schedule());   // of many sequences
+    schedules.push_back(CachedAttention(head_dim, 67, 1, 399).schedule());   // more items than CTAs, some in pieces
+    schedules.push_back(CachedAttention(head_dim, 35, 4, 396).schedule());   // 70 items of 16 queries
     schedules.push_back(CachedAttention(head_dim, 1, 1, 19999).schedule());  // in groups of pieces
     schedules.push_back(CachedAttention(head_dim, 2, 3, 6001).schedule());   // 12 queries that see the same keys
     schedules.push_back(CachedAttention(head_dim, 5, 4, 128).schedule());    // 16, behind whole tiles

@@ -182,7 +182,7 @@ int registers_of_block(const Work& work, const Gpu& gpu) {
 }
 
 /// `tiles` that touch equal parts of the kernel's memory.
-TiledWork attention_work(const LaunchSite& site, std::int64_t tiles, double hbm_share = 1) {
+TiledWork attention_work(const LaunchSite& site, std::int64_t tiles, double hbm_share) {
   require_tiles(site, tiles);
   const double touched_bytes = site.cost.traffic.touched_bytes;
   return {.tiles = tiles,
@@ -204,7 +204,8 @@ MemoryBlocks memory_blocks_at(const LaunchSite& site) {
 
 /// Equal tiles stand for unequal ones, whose longest may end after them; a CTA takes a whole SM, as those of
 /// FlashAttention 3 and our own nearly do (3 warp groups of up to 240 registers a thread).
-KernelLaunch staying_attention_launch(const LaunchSite& site, const StayingTiles& tiles, int max_sms) {
+KernelLaunch staying_attention_launch(const LaunchSite& site, const StayingTiles& tiles, int max_sms,
+                                      double hbm_share) {
   const Gpu& gpu = site.machine.gpu;
   const int sms = max_sms > 0 ? std::min(max_sms, site.sms.sms()) : site.sms.sms();
   KernelLaunch launch;
@@ -213,7 +214,7 @@ KernelLaunch staying_attention_launch(const LaunchSite& site, const StayingTiles
   if (site.with_detail) launch.detail = std::to_string(tiles.count) + " tiles on " + std::to_string(sms) + " SMs";
   const std::int64_t ctas = std::min<std::int64_t>(sms, tiles.count), waves = divided_up(tiles.count, ctas);
   const double shared_us = tiles.shared_us(ctas);
-  launch.work = attention_work(site, tiles.are_equal() ? tiles.count : ctas * waves);
+  launch.work = attention_work(site, tiles.are_equal() ? tiles.count : ctas * waves, hbm_share);
   launch.work.scheduler = TileScheduler::dynamic_persistent;
   launch.work.ctas = static_cast<int>(ctas);
   launch.work.tile_us = std::max(shared_us / static_cast<double>(waves), shortest_us);
@@ -418,19 +419,21 @@ KernelLaunch attention_launch(const Attention& attention, const LaunchSite& site
   const Gpu& gpu = site.machine.gpu;
   const std::int64_t tokens = row_count(attention.output.rows, site.schedule.gpus);
   const bool is_own = runs_own_attention(site.machine, site.schedule, attention);
+  const double share_of_hbm = hbm_share(site.machine, site.schedule, attention);
   if (attention.max_sms > 0 && !is_own)  // it balances its tiles itself, and so splits no keys
-    return staying_attention_launch(
-        site, staying_tiles(site.machine, site.schedule, attention, tokens, site.clock_share), attention.max_sms);
+    return staying_attention_launch(site,
+                                    staying_tiles(site.machine, site.schedule, attention, tokens, site.clock_share),
+                                    attention.max_sms, share_of_hbm);
   const auto time = is_own ? time_own_attention : time_attention;
   const AttentionTiming timing = time(site.machine, attention, tokens, site.clock_share);
   KernelLaunch launch;
   launch.cta = {gpu.threads_per_sm / 8, gpu.registers_per_sm, gpu.shared_memory_per_sm};
-  const double compute_us = static_cast<double>(timing.ctas) * timing.cta_us / site.sms.sms();
+  const double compute_us = std::max(static_cast<double>(timing.ctas) / site.sms.sms(), 1.0) * timing.cta_us;
   const bool is_slowed_by_cache =
-      attention.cached && site.cost.traffic.hbm_bytes / bytes_per_us(gpu.hbm_GBps) > compute_us;
+      attention.cached && site.cost.traffic.hbm_bytes / bytes_per_us(gpu.hbm_GBps * share_of_hbm) > compute_us;
   launch.limit = is_slowed_by_cache ? Limit::hbm : Limit::compute;
   if (site.with_detail) launch.detail = std::to_string(timing.ctas) + " CTAs";
-  launch.work = attention_work(site, timing.ctas, hbm_share(site.machine, site.schedule, attention));
+  launch.work = attention_work(site, timing.ctas, share_of_hbm);
   launch.work.setup_us = timing.setup_us + (is_own && attention.cached ? cold_keys_us(site) : 0);
   launch.work.start_us = timing.start_us;
   launch.work.tile_us = timing.cta_us;
@@ -442,7 +445,7 @@ KernelLaunch attention_launch(const Attention& attention, const LaunchSite& site
 KernelLaunch partial_attention_launch(const PartialAttention& attention, const LaunchSite& site) {
   return staying_attention_launch(
       site, staying_tiles(site.machine, site.schedule, attention, site.activity.rank, site.clock_share),
-      attention.max_sms);
+      attention.max_sms, 1);
 }
 
 KernelLaunch holding_launch(int sms, double time_us, const LaunchSite& site) {

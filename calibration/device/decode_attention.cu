@@ -158,6 +158,7 @@ struct Variant {
 };
 template <int head_dim>
 Variant variant_of(int rows) {
+  static_assert(hopper::bytes_to_align<SharedMemory<head_dim>> <= 227 << 10, "what Hopper gives one CTA");
   return {rows <= queries_of_block ? decode_kernel<head_dim, 1> : decode_kernel<head_dim, 2>,
           hopper::bytes_to_align<SharedMemory<head_dim>>};
 }

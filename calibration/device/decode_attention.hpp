@@ -15,7 +15,7 @@
 
 namespace weft::calibration::device {
 
-/// Ready to be enqueued on a Hopper GPU. Of `operands` the tiles are not read.
+/// Ready to be enqueued on a Hopper GPU. Of `operands` the tiles and how often keys are read are not asked.
 class OwnDecodeAttention {
  public:
   OwnDecodeAttention(const AttentionOperands& operands, const EvenShares& shares, Arena& arena);
@@ -39,7 +39,7 @@ class OwnDecodeAttention {
 
  private:
   Shape shape_;
-  CUtensorMap rows_, cached_ = {};
+  CUtensorMap rows_, cached_;
   int head_dim_, rows_of_item_;
 };
 

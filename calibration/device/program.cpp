@@ -141,8 +141,7 @@ void Program::plan_attentions() {
 
 void Program::plan_attention(const Attention& attention, OperationId id) {
   const Matrix qkv = matrix(attention.qkv);
-  const AttentionTiles tiles = attention_tiles(attention, qkv.rows, sms_of_gpu());
-  const AttentionOperands operands{
+  AttentionOperands operands{
       .rows = static_cast<const std::byte*>(qkv.data) - attention.prefix * qkv.stride * bytes_of(DataType::bf16),
       .row_stride = qkv.stride,
       .output = matrix(attention.output),
@@ -152,13 +151,14 @@ void Program::plan_attention(const Attention& attention, OperationId id) {
       .sequences = attention.sequences,
       .heads = attention.heads,
       .kv_heads = attention.kv_heads,
-      .head_dim = attention.head_dim,
-      .tiles = tiles,
-      .keys_are_read_once = reads_keys_once(attention, tiles)};
-  if (const auto shares = even_shares(attention, qkv.rows, sms_of_gpu()))
+      .head_dim = attention.head_dim};
+  if (const auto shares = even_shares(attention, qkv.rows, sms_of_gpu())) {
     attentions_.try_emplace(id, std::in_place_type<OwnDecodeAttention>, operands, *shares, resources_.arena);
-  else
-    attentions_.try_emplace(id, std::in_place_type<OwnAttention>, operands, attention.max_sms, resources_.arena);
+    return;
+  }
+  operands.tiles = attention_tiles(attention, qkv.rows, sms_of_gpu());
+  operands.keys_are_read_once = reads_keys_once(attention, operands.tiles);
+  attentions_.try_emplace(id, std::in_place_type<OwnAttention>, operands, attention.max_sms, resources_.arena);
 }
 
 void Program::plan_attention(const PartialAttention& attention, OperationId id) {

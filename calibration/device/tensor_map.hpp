@@ -9,9 +9,9 @@ namespace weft::calibration::device {
 
 inline constexpr int box_columns = 64;  ///< of bf16: 128 bytes, what the swizzle spans
 
-/// How often a kernel reads a matrix. With what is read once the L2 fetches 128 bytes for a miss, not 256: an H200 then
-/// streams keys and values at 4.67 TB/s in place of 4.20 (boxes of 128 rows). Operands of GEMMs take 1 to 4 % longer
-/// so.
+/// How often a kernel reads a matrix. With what is read once the L2 fetches 128 bytes for a miss, not 256: a kernel
+/// that does nothing but load 2 GB in boxes of 128 rows takes 4.67 TB/s from an H200 then, in place of 4.20
+/// (2026-11-30). Layers whose GEMMs read so take up to 4 % longer.
 enum class Read { again, once };
 
 /// Boxes of `box_rows` x box_columns elements, swizzled by 128 bytes, of a row-major bf16 matrix whose address and

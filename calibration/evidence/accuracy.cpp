@@ -57,7 +57,7 @@ bool had_fewer_splits(const MeasuredCase& one, const Schedule& schedule, const M
   return is_before(first_many_splits, one) && merges_many_splits(machine, schedule);
 }
 
-/// Few queries had the kernel of many until then: it took 16 % longer.
+/// Few queries had the kernel of many until then: it took 20 % longer.
 bool had_no_even_shares(const MeasuredCase& one, const Schedule& schedule, const Machine& machine) {
   return is_before(first_even_shares, one) && decodes(machine, schedule);
 }

@@ -34,7 +34,7 @@ namespace {
 /// With the sections that a profile may leave out.
 Machine machine_of_all_sections() {
   Machine machine;
-  machine.own_attention.emplace();
+  machine.own_attention.emplace().decode.emplace();
   machine.own_rows.emplace();
   machine.reordering.emplace();
   machine.direct_collectives.emplace().two_shot.emplace();

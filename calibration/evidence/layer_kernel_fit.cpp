@@ -121,10 +121,11 @@ std::vector<FittedNumber> fit_energy(Machine& machine, const char* key, const Lo
     const double iteration_us = load.time_us * schedule.repeats_per_iteration;
     found.push_back(1 + ((load.power_W - machine.power.idle_W) * iteration_us - one_uJ) / of_flops_uJ);
   }
-  number_of(machine, "power", key) = found.size() < fewest_loads ? given : quantile(found, 0.5);
+  double& number = number_of(machine, "power", key) = given;
   if (found.size() < fewest_loads) return {};
+  number = quantile(found, 0.5);
   const double spread = 1.96 * (quantile(found, 0.84) - quantile(found, 0.16)) / 2;
-  return {{"power", key, quantile(found, 0.5), spread / std::sqrt(static_cast<double>(found.size())), false}};
+  return {{"power", key, number, spread / std::sqrt(static_cast<double>(found.size())), false}};
 }
 
 /// `long_heads` and `short_heads` have no cache.
@@ -159,10 +160,8 @@ std::vector<FittedNumber> fit_layer_kernels(const Machine& given, const Loads& l
   };
   const Loads long_heads = those_of(loads, has_long_heads), short_heads = those_of(loads, has_short_heads);
   const Loads decodings = those_of(loads, [&](const Load& load) { return is_decoding(load, machine); });
-  if (machine.own_attention) {
-    add(fit_attention_times(machine, loads, long_heads, short_heads));
-    add(fit_decode_times(machine, decodings));
-  }
+  if (machine.own_attention) add(fit_attention_times(machine, loads, long_heads, short_heads));
+  add(fit_decode_times(machine, decodings));
   add(fit_energy(machine, "attention_energy", long_heads));
   add(fit_energy(machine, "attention_energy_64", short_heads));
   add(fit_energy(machine, "decode_energy", decodings));

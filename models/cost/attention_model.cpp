@@ -155,6 +155,12 @@ Flops flops_of_blocks(const SeenKeys& seen, int head_dim) {
   return of_block * static_cast<double>(seen.key_blocks);
 }
 
+/// As the profile knows of: without its times few queries are priced as by the kernel of many.
+std::optional<EvenShares> known_shares(const Machine& machine, const Attention& attention, std::int64_t tokens) {
+  if (!machine.own_attention.value().decode) return std::nullopt;
+  return even_shares(attention, tokens, machine.gpu.sms());
+}
+
 std::int64_t queries_of_item(const Attention& attention, std::int64_t tokens) {
   return tokens / attention.sequences * (attention.heads / attention.kv_heads);
 }
@@ -166,7 +172,7 @@ AttentionTiming time_shares(const OwnDecodeTimes& times, const Attention& attent
   const double tile_us = by_head_dim(attention.head_dim, times.tile_64_us, times.tile_128_us);
   const double cta_us = static_cast<double>(shares.most_tiles()) * tile_us +
                         static_cast<double>(shares.most_items() - 1) * queries.item_us;
-  const bool has_groups = divided_up(shares.ctas, shares.items) > pieces_of_group;
+  const bool has_groups = shares.most_pieces() > pieces_of_group;
   const double merge_us = (shares.has_pieces() ? queries.merge_us : 0) + (has_groups ? times.group_us : 0);
   return {.ctas = shares.ctas,
           .setup_us = queries.start_us / clock_share,
@@ -212,8 +218,9 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
 
 AttentionTiming time_own_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
                                    double clock_share) {
-  if (const auto shares = even_shares(attention, tokens, machine.gpu.sms()))
-    return time_shares(machine.own_attention.value().decode, attention, tokens, *shares, clock_share);
+  const OwnAttentionTimes& times = machine.own_attention.value();
+  if (const auto shares = known_shares(machine, attention, tokens))
+    return time_shares(*times.decode, attention, tokens, *shares, clock_share);
   const SeenKeys seen = seen_keys(machine, attention, tokens);
   const StayingTiles tiles = own_tiles(machine, attention.head_dim, seen, clock_share);
   const std::int64_t sms = std::min<std::int64_t>(machine.gpu.sms(), tiles.count);
@@ -224,12 +231,12 @@ AttentionTiming time_own_attention(const Machine& machine, const Attention& atte
           .start_us = before_keys_us,
           .cta_us = tiles.shared_us(sms) / static_cast<double>(waves) - before_keys_us,
           .tail_us = tiles.on_ctas_us(sms) - tiles.shared_us(sms),
-          .once_us = merge_us(machine.own_attention.value(), attention, tokens, seen.splits, clock_share)};
+          .once_us = merge_us(times, attention, tokens, seen.splits, clock_share)};
 }
 
 std::optional<EvenShares> decode_shares(const Machine& machine, const Schedule& schedule, const Attention& attention) {
   if (!has_own_attention(machine, schedule)) return std::nullopt;
-  return even_shares(attention, row_count(attention.qkv.rows, schedule.gpus), machine.gpu.sms());
+  return known_shares(machine, attention, row_count(attention.qkv.rows, schedule.gpus));
 }
 
 double decoded_bytes(const Machine& machine, const Schedule& schedule, const Attention& attention) {
@@ -239,10 +246,11 @@ double decoded_bytes(const Machine& machine, const Schedule& schedule, const Att
 }
 
 double hbm_share(const Machine& machine, const Schedule& schedule, const Attention& attention) {
-  if (!attention.cached || !has_own_attention(machine, schedule)) return 1;
-  const AttentionTiles tiles =
-      attention_tiles(attention, row_count(attention.qkv.rows, schedule.gpus), machine.gpu.sms());
-  return reads_keys_once(attention, tiles) ? machine.own_attention->decode.hbm_share : 1;
+  if (!attention.cached || !has_own_attention(machine, schedule) || !machine.own_attention->decode) return 1;
+  const std::int64_t tokens = row_count(attention.qkv.rows, schedule.gpus);
+  const bool is_read_once = even_shares(attention, tokens, machine.gpu.sms()) ||
+                            reads_keys_once(attention, attention_tiles(attention, tokens, machine.gpu.sms()));
+  return is_read_once ? machine.own_attention->decode->hbm_share : 1;
 }
 
 bool runs_own_attention(const Machine& machine, const Schedule& schedule, const Attention& attention) {

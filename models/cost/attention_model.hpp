@@ -53,7 +53,7 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
 ///   tile   = start + keys / 128 x (4 x rows x 128 x head_dim) / (tensor rate of an SM x efficiency)
 ///   kernel = once + share of the SMs that have a tile x full_start + merge + merged in turn x merged_split
 ///            + bytes of the splits' results / merge_bandwidth
-/// Of few queries by that other kernel of ours, as many CTAs as shares (decode_shares()):
+/// Of few queries by our kernel of those, as many CTAs as shares (decode_shares()):
 ///   CTA    = its tiles of keys x decode.tile + further items x item, kernel = start + CTA + merge + group
 /// rows: 128, or 64 where one warpgroup of each CTA has no query, with lone_start and lone_efficiency. The start of a
 /// single wave comes before its keys, so that memory waits for it; later waves start while others read.
@@ -66,7 +66,8 @@ bool merges_many_splits(const Machine& machine, const Schedule& schedule);
 /// Whether our kernel of few queries runs some attention.
 bool decodes(const Machine& machine, const Schedule& schedule);
 
-/// How CTAs of our kernel of few queries share the keys; nothing where another kernel runs it.
+/// How CTAs of our kernel of few queries share the keys; nothing where another kernel runs it, or the profile does not
+/// know it.
 std::optional<EvenShares> decode_shares(const Machine& machine, const Schedule& schedule, const Attention& attention);
 
 /// Of keys and values that this kernel reads, whole tiles of them; 0 where another one runs.

@@ -240,7 +240,7 @@ struct OwnAttentionTimes {
   OwnAttentionTile heads_of_64, heads_of_128;
   double once_us = 0, full_start_us = 0, cold_keys_us = 0, partial_start_us = 0;
   double merge_us = 0, merged_split_us = 0, merge_GBps = 0;
-  OwnDecodeTimes decode;
+  std::optional<OwnDecodeTimes> decode;  ///< empty: as by the kernel of many queries
 };
 
 /// What one CTA (channel) of a collective kernel takes of its SM, and what it moves through memory.

@@ -331,7 +331,7 @@ void describe(auto& io, Like<OwnAttentionTimes> auto& kernel) {
   io.number("merge", kernel.merge_us, {"us", "once where keys are split and a second kernel merges", durations});
   io.number("merged_split", kernel.merged_split_us, {"us", "longer for each split of a tile's keys", durations});
   io.number("merge_bandwidth", kernel.merge_GBps, {"GBps", "results of splits that are merged", bandwidths});
-  io.section("decode", kernel.decode);
+  io.optional_section("decode", kernel.decode);
 }
 
 void describe(auto& io, Like<CollectiveKernel> auto& kernel) {

@@ -64,22 +64,26 @@ struct EvenShares {
   constexpr std::int64_t begin(std::int64_t cta) const { return tiles() * cta / ctas; }
   constexpr std::int64_t most_tiles() const { return divided_up(tiles(), ctas); }
   constexpr bool has_pieces() const { return items % ctas != 0; }
-  /// Items that a CTA has some or all tiles of, at most.
-  constexpr std::int64_t most_items() const {
-    if (items % ctas == 0) return items / ctas;
-    return ctas % items == 0 ? 1 : items / ctas + 2;
-  }
+  /// Items that a CTA has some or all tiles of, and CTAs that have some of an item: no more than so many.
+  constexpr std::int64_t most_items() const { return most_touched(items, ctas); }
+  constexpr std::int64_t most_pieces() const { return most_touched(ctas, items); }
   constexpr std::int64_t cta_of(std::int64_t tile) const { return ((tile + 1) * ctas - 1) / tiles(); }
   constexpr std::int64_t first_cta(std::int64_t item) const { return cta_of(item * tiles_of_item); }
   constexpr std::int64_t pieces(std::int64_t item) const {
     return cta_of((item + 1) * tiles_of_item - 1) - first_cta(item) + 1;
   }
+
+ private:
+  /// Of `many` equal pieces in a row, those that lie at least partly in one of `parts` equal parts.
+  static constexpr std::int64_t most_touched(std::int64_t many, std::int64_t parts) {
+    if (many % parts == 0) return many / parts;
+    return many / parts + (parts % (many % parts) == 0 ? 1 : 2);
+  }
 };
 
 /// Of attention to cached keys by so few queries that the tensor cores have little to do; nothing: of any other.
 /// `tokens`: of all sequences together. At most one CTA for each of `sms`, and somewhat fewer where each item then is
-/// in as many whole pieces as any other, or each CTA has whole items: 128 CTAs read as fast as 132, and a CTA with
-/// pieces of two items ends 2 us later (H200, decode-2026-11-30).
+/// in as many whole pieces as any other, or each CTA has whole items.
 std::optional<EvenShares> even_shares(const Attention& attention, std::int64_t tokens, std::int64_t sms);
 
 }  // namespace weft

@@ -192,7 +192,7 @@ struct Attention {
   Slice qkv = {}, output = {};
   int heads = 0, kv_heads = 0, head_dim = 0;
   std::int64_t prefix = 0;
-  int max_sms = 0;  ///< a persistent kernel on so many SMs; 0: one CTA a tile, no limit
+  int max_sms = 0;  ///< a persistent kernel on so many SMs; 0: no limit
   int sequences = 1;
   std::optional<Slice> cached = {};
   bool operator==(const Attention&) const = default;

@@ -440,6 +440,26 @@ TEST(KernelLaunch, OfOurOwnAttentionWaitsLongerForKeysThatComeFromMemory) {
   EXPECT_EQ(setup_us(false, 1), setup_us(false, 0)) << "without a cache";
 }
 
+// 4 tokens of 2 heads behind 512 keys: 5 tiles of these for at least two CTAs.
+TEST(KernelLaunch, OfFewQueriesReadsItsKeysFasterAndHasItsSharesAsTiles) {
+  Machine machine = test_machine();
+  machine.own_attention = {.decode = OwnDecodeTimes{.tile_64_us = 10, .hbm_share = 1.25}};
+  const auto launch_of = [&](int max_sms) {
+    Attention few = attention(max_sms);
+    few.qkv = whole(2, 4, 4 * 64), few.output = whole(0, 4, 2 * 64), few.cached = whole(1, 512, 2 * 64);
+    Launched one(1, few, machine);
+    one.bring_from_memory(1);
+    const KernelLaunch launch = attention_launch(few, one.site());
+    EXPECT_NEAR(bytes_through(launch, Launched::hbm), one.cost().traffic.hbm_bytes / 1.25, 1);
+    EXPECT_EQ(launch.limit, Limit::compute);
+    return launch;
+  };
+  EXPECT_EQ(launch_of(0).work.tiles, 2);
+  EXPECT_DOUBLE_EQ(launch_of(0).work.tile_us, 3 * 10);
+  EXPECT_EQ(launch_of(1).work.tiles, 1);
+  EXPECT_DOUBLE_EQ(launch_of(1).work.tile_us, 5 * 10);
+}
+
 // 256 queries are two blocks for each of two heads. As a grid there is room for 32 CTAs, and keys are split; a
 // persistent kernel has no use for splits, and the operations of both products in its four tiles.
 TEST(KernelLaunch, OfAPersistentAttentionHasATileForEachBlockOfAHead) {

@@ -25,6 +25,14 @@ TEST(CalibratedNumber, ThatTheProfileLeftOutGetsItsUnit) {
             R"({"value":0.5,"unit":"ratio","source":"measured: a test","note":"of 3 GPUs"})");
 }
 
+TEST(CalibratedNumber, OfASectionThatMayBeLeftOutHasItsUnit) {
+  ordered_json profile;
+  profile["own_attention"]["decode"]["up_to_8"] = ordered_json::object();
+  set_number(profile, "own_attention.decode.up_to_8", "start", 2.5, "measured: a test", "");
+  EXPECT_EQ(profile["own_attention"]["decode"]["up_to_8"]["start"].dump(),
+            R"({"value":2.5,"unit":"us","source":"measured: a test"})");
+}
+
 TEST(CalibratedNumber, OfNoMachineIsRefused) {
   ordered_json profile{{"gemm", ordered_json::object()}};
   EXPECT_EQ(error_of([&] { set_number(profile, "gemm", "colour", 1, "measured: a test", ""); }),

@@ -77,12 +77,12 @@ Machine machine_of_own_attention() {
                        .merge_us = 3,
                        .merged_split_us = 0.5,
                        .merge_GBps = 1,
-                       .decode = {.up_to_8 = {.start_us = 4, .item_us = 1, .merge_us = 2},
-                                  .up_to_16 = {.start_us = 6, .item_us = 3, .merge_us = 5},
-                                  .tile_64_us = 0.25,
-                                  .tile_128_us = 0.5,
-                                  .group_us = 7,
-                                  .hbm_share = 1.25}};
+                       .decode = OwnDecodeTimes{.up_to_8 = {.start_us = 4, .item_us = 1, .merge_us = 2},
+                                                .up_to_16 = {.start_us = 6, .item_us = 3, .merge_us = 5},
+                                                .tile_64_us = 0.25,
+                                                .tile_128_us = 0.5,
+                                                .group_us = 7,
+                                                .hbm_share = 1.25}};
   return one;
 }
 
@@ -260,6 +260,15 @@ TEST(DecodeAttention, IsOurKernelOfFewQueriesOnFewSmsToo) {
   const auto& one = std::get<Attention>(schedule.operations[0].work);
   EXPECT_TRUE(runs_own_attention(machine_of_own_attention(), schedule, one));
   EXPECT_EQ(time_own_attention(machine_of_own_attention(), one, 2).ctas, 4);
+}
+
+TEST(DecodeAttention, IsPricedAsThatOfManyQueriesWhereTheProfileDoesNotKnowIt) {
+  Machine older = machine_of_own_attention();
+  older.own_attention->decode.reset();
+  EXPECT_EQ(time_own_attention(older, behind_cache(2), 2).ctas, verification_of(2).ctas);
+  const Schedule schedule = schedule_of(behind_cache(2), 2);
+  EXPECT_FALSE(decodes(older, schedule));
+  EXPECT_EQ(hbm_share(older, schedule, std::get<Attention>(schedule.operations[0].work)), 1);
 }
 
 TEST(OwnAttention, RunsNeitherForOthersNorOnFewSms) {

@@ -110,11 +110,21 @@ TEST(EvenShares, HaveEachTileOnce) {
       EXPECT_EQ(shares.most_tiles(), most);
       EXPECT_GE(shares.most_items(), most_items);
       EXPECT_LE(shares.most_items(), most_items + 1);
+      std::int64_t most_pieces = 0;
+      for (std::int64_t item = 0; item < items; ++item) most_pieces = std::max(most_pieces, shares.pieces(item));
+      EXPECT_GE(shares.most_pieces(), most_pieces);
+      EXPECT_LE(shares.most_pieces(), most_pieces + 1);
       std::int64_t of_items = 0;
       for (std::int64_t item = 0; item < items; ++item) of_items += shares.pieces(item);
       EXPECT_EQ(of_items, pieces);
       EXPECT_EQ(shares.has_pieces(), pieces > items);
     }
+}
+
+TEST(EvenShares, OfAboutAnItemTouchTwo) {
+  const EvenShares shares{.items = 133, .tiles_of_item = 4, .ctas = 132};
+  EXPECT_EQ(shares.most_items(), 2);
+  EXPECT_EQ(shares.most_pieces(), 2);
 }
 
 TEST(EvenShares, HaveEqualPiecesWhereTheyGainMoreThanFewerCtasCost) {
