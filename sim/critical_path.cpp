@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <variant>
 #include <vector>
 
 #include "models/schedule/counters.hpp"
@@ -54,12 +53,16 @@ class Path {
 
   /// Of a wait that ended at `end`, the operation that adds to its counter and had started last by then; else -1.
   OperationId what_let_end(OperationId id, Picoseconds end) {
-    const auto* wait = std::get_if<Wait>(&schedule_.operations[id].work);
-    if (wait == nullptr) return -1;
+    if (schedule_.counters.empty()) return -1;
     if (counters_.empty()) counters_ = counter_uses(schedule_);
+    const auto is_wait = [&](const CounterWait& wait) { return wait.operation == id && wait.tile_group < 0; };
     OperationId last = -1;
-    for (const CounterSignal& signal : counters_[wait->counter].signals)
-      if (start(signal.operation) < end && (last < 0 || start(signal.operation) > start(last))) last = signal.operation;
+    for (const CounterUse& counter : counters_) {
+      if (std::ranges::none_of(counter.waits, is_wait)) continue;
+      for (const CounterSignal& signal : counter.signals)
+        if (start(signal.operation) < end && (last < 0 || start(signal.operation) > start(last)))
+          last = signal.operation;
+    }
     return last;
   }
 

@@ -9,84 +9,12 @@
 #include "models/schedule/layout.hpp"
 #include "models/schedule/own_kernels.hpp"
 #include "tests/models/error_of.hpp"
-#include "tests/sim/test_machine.hpp"
+#include "tests/sim/launched.hpp"
 
 namespace weft::sim {
 namespace kernel_launch_test {
 
-constexpr std::int64_t rows = 1024, columns = 512, depth = 256;
-
-/// One operation, with buffers a, b and c of a GEMM.
-Schedule schedule_of(int gpus, Work work) {
-  Schedule schedule;
-  schedule.gpus = gpus;
-  const auto add_buffer = [&](const char* name, std::int64_t buffer_rows, std::int64_t buffer_columns, Memory memory) {
-    Buffer& buffer = schedule.buffers.emplace_back();
-    buffer.name = name;
-    buffer.rows = buffer_rows;
-    buffer.columns = buffer_columns;
-    buffer.memory = memory;
-  };
-  add_buffer("a", rows, depth, Memory::local);
-  add_buffer("b", columns, depth, Memory::local);
-  add_buffer("c", rows, columns, Memory::symmetric);
-  schedule.streams.push_back({"main", 0});
-  schedule.operations.push_back({"kernel", 0, {}, std::move(work)});
-  return schedule;
-}
-
-/// That operation on rank 0, and what it finds on its GPU: an empty L2.
-class Launched {
- public:
-  Launched(int gpus, Work work, const Machine& machine = test_machine())
-      : schedule_(schedule_of(gpus, std::move(work))),
-        machine_(machine),
-        costs_(operation_costs(schedule_, machine, false)) {
-    activity_.operation = &schedule_.operations.front();
-    activity_.is_root = true;
-  }
-
-  const Work& work() const { return schedule_.operations.front().work; }
-  const OperationCost& cost() const { return costs_.front(); }
-  void is_by(Implementation implementation) { schedule_.implementation = implementation; }
-  void bring_from_memory(double share) {
-    costs_.front().traffic.hbm_bytes = share * costs_.front().traffic.touched_bytes;
-  }
-  void let_it_signal() { costs_.front().signals = true; }
-  LaunchSite site() { return at_clock_between(1); }
-  LaunchSite at_clock_between(double share) {
-    tile_.reset();
-    return {.activity = activity_,
-            .machine = machine_,
-            .schedule = schedule_,
-            .cost = cost(),
-            .sms = sms_,
-            .links = links_,
-            .hbm = hbm,
-            .l2 = l2,
-            .hbm_GBps = machine_.gpu.hbm_GBps,
-            .ranks = schedule_.gpus,
-            .clock_share = 1,
-            .share_between = share,
-            .tile = tile_};
-  }
-  static constexpr int hbm = 100, l2 = 101;  // no resources of the pool: those are the links
-
- private:
-  Schedule schedule_;
-  Machine machine_;
-  std::optional<TileOfWave> tile_;
-  std::vector<OperationCost> costs_;
-  Activity activity_;
-  Engine engine_;
-  FluidPool pool_{engine_};
-  SmLayout sms_{test_machine().gpu};
-  FabricLinks links_{pool_, test_machine().fabric, schedule_.gpus, true};
-};
-
-Slice whole(BufferId buffer, std::int64_t buffer_rows, std::int64_t buffer_columns, int place = 0) {
-  return {.buffer = buffer, .place = place, .rows = RowRange{0, buffer_rows}, .columns = buffer_columns};
-}
+using namespace launched;
 
 Gemm gemm(int place_of_c = 0) {
   Gemm gemm;
@@ -94,15 +22,6 @@ Gemm gemm(int place_of_c = 0) {
   gemm.b = whole(1, columns, depth);
   gemm.c = whole(2, rows, columns, place_of_c);
   return gemm;
-}
-
-/// Bytes of all tiles that go through a resource.
-double bytes_through(const KernelLaunch& launch, int resource) {
-  double bytes = 0;
-  for (const Use& use : launch.work.uses)
-    if (use.resource == resource)
-      bytes += use.per_unit * launch.work.bytes_per_tile * static_cast<double>(launch.work.tiles);
-  return bytes;
 }
 
 TEST(KernelLaunch, OfAGemmMovesItsBytesOverHbm) {
@@ -412,67 +331,6 @@ TEST(KernelLaunch, OfOurOwnRotaryPassesTwiceThroughWhatItTurnsInPlace) {
   one.is_by(Implementation::pytorch);
   EXPECT_NEAR(bytes_through(memory_bound_launch(one.work(), one.site()), Launched::l2),
               one.cost().traffic.touched_bytes, 1);
-}
-
-/// Two heads of 64 and one of keys and values, packed in the first columns of c.
-Attention attention(int max_sms) {
-  return {.qkv = whole(2, 256, 4 * 64),
-          .output = whole(0, 256, 2 * 64),
-          .heads = 2,
-          .kv_heads = 1,
-          .head_dim = 64,
-          .max_sms = max_sms};
-}
-
-TEST(KernelLaunch, OfOurOwnAttentionWaitsLongerForKeysThatComeFromMemory) {
-  Machine machine = test_machine();
-  const OwnAttentionTile tile{.efficiency = 0.5, .lone_efficiency = 0.25, .start_us = 2, .lone_start_us = 1};
-  machine.own_attention = {.heads_of_64 = tile, .heads_of_128 = tile, .cold_keys_us = 0.75, .merge_GBps = 1000};
-  const auto setup_us = [&](bool is_cached, double hbm_share) {
-    Attention one = attention(0);
-    if (is_cached) one.cached = whole(1, 512, 2 * 64);
-    Launched launched(1, one, machine);
-    launched.bring_from_memory(hbm_share);
-    return attention_launch(one, launched.site()).work.setup_us;
-  };
-  EXPECT_DOUBLE_EQ(setup_us(true, 1) - setup_us(true, 0), 0.75);
-  EXPECT_DOUBLE_EQ(setup_us(true, 0.5) - setup_us(true, 0), 0.375);
-  EXPECT_EQ(setup_us(false, 1), setup_us(false, 0)) << "without a cache";
-}
-
-// 4 tokens of 2 heads behind 512 keys: 5 tiles of these for at least two CTAs.
-TEST(KernelLaunch, OfFewQueriesReadsItsKeysFasterAndHasItsSharesAsTiles) {
-  Machine machine = test_machine();
-  machine.own_attention = {.decode = OwnDecodeTimes{.tile_64_us = 10, .hbm_share = 1.25}};
-  const auto launch_of = [&](int max_sms) {
-    Attention few = attention(max_sms);
-    few.qkv = whole(2, 4, 4 * 64), few.output = whole(0, 4, 2 * 64), few.cached = whole(1, 512, 2 * 64);
-    Launched one(1, few, machine);
-    one.bring_from_memory(1);
-    const KernelLaunch launch = attention_launch(few, one.site());
-    EXPECT_NEAR(bytes_through(launch, Launched::hbm), one.cost().traffic.hbm_bytes / 1.25, 1);
-    EXPECT_EQ(launch.limit, Limit::compute);
-    return launch;
-  };
-  EXPECT_EQ(launch_of(0).work.tiles, 2);
-  EXPECT_DOUBLE_EQ(launch_of(0).work.tile_us, 3 * 10);
-  EXPECT_EQ(launch_of(1).work.tiles, 1);
-  EXPECT_DOUBLE_EQ(launch_of(1).work.tile_us, 5 * 10);
-}
-
-// 256 queries are two blocks for each of two heads. As a grid there is room for 32 CTAs, and keys are split; a
-// persistent kernel has no use for splits, and the operations of both products in its four tiles.
-TEST(KernelLaunch, OfAPersistentAttentionHasATileForEachBlockOfAHead) {
-  Launched one(1, attention(8));
-  const KernelLaunch persistent = attention_launch(attention(8), one.site());
-  EXPECT_EQ(persistent.work.tiles, 4);
-  EXPECT_EQ(persistent.work.ctas, 4);
-  const Machine& machine = test_machine();
-  const double rate = machine.gpu.tensor_flops_per_clock_per_sm * machine.gpu.max_clock_MHz *
-                      machine.other_kernels.persistent_attention_efficiency;
-  EXPECT_DOUBLE_EQ(4 * persistent.work.tile_us, 4.0 * 256 * 128 * 2 * 64 / rate);
-  EXPECT_EQ(attention_launch(attention(0), one.site()).work.tiles, 8);
-  EXPECT_EQ(attention_launch(attention(3), one.site()).work.ctas, 3);
 }
 
 TEST(KernelLaunch, ThatHoldsSmsLeavesNoRoomOnThemAndMovesNothing) {
