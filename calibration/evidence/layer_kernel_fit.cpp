@@ -107,25 +107,23 @@ std::vector<FittedNumber> fit_times(Machine& machine, std::span<const Number> nu
 
 /// Energy is linear in it; the machine has it afterwards.
 std::vector<FittedNumber> fit_energy(Machine& machine, const char* key, const Loads& loads) {
-  const double given = number_of(machine, "power", key);
+  Machine trial = machine;
   std::vector<double> found;
   for (const Load& load : loads) {
     if (load.power_W <= 0 || load.time_us < long_us) continue;
-    const Schedule schedule = scenarios::families::build(load.request, machine);
+    const Schedule schedule = scenarios::families::build(load.request, trial);
     const auto with_uJ = [&](double pJ_per_flop) {
-      number_of(machine, "power", key) = pJ_per_flop;
-      return sim::IterationEnergy(schedule, machine, sim::operation_costs(schedule, machine))
-          .total_uJ(load.clock_share);
+      number_of(trial, "power", key) = pJ_per_flop;
+      return sim::IterationEnergy(schedule, trial, sim::operation_costs(schedule, trial)).total_uJ(load.clock_share);
     };
     const double one_uJ = with_uJ(1), of_flops_uJ = with_uJ(2) - one_uJ;
     const double iteration_us = load.time_us * schedule.repeats_per_iteration;
     found.push_back(1 + ((load.power_W - machine.power.idle_W) * iteration_us - one_uJ) / of_flops_uJ);
   }
-  double& number = number_of(machine, "power", key) = given;
   if (found.size() < fewest_loads) return {};
-  number = quantile(found, 0.5);
+  const double median = number_of(machine, "power", key) = quantile(found, 0.5);
   const double spread = 1.96 * (quantile(found, 0.84) - quantile(found, 0.16)) / 2;
-  return {{"power", key, number, spread / std::sqrt(static_cast<double>(found.size())), false}};
+  return {{"power", key, median, spread / std::sqrt(static_cast<double>(found.size())), false}};
 }
 
 /// `long_heads` and `short_heads` have no cache.

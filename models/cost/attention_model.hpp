@@ -53,10 +53,10 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
 ///   tile   = start + keys / 128 x (4 x rows x 128 x head_dim) / (tensor rate of an SM x efficiency)
 ///   kernel = once + share of the SMs that have a tile x full_start + merge + merged in turn x merged_split
 ///            + bytes of the splits' results / merge_bandwidth
-/// Of few queries by our kernel of those, as many CTAs as shares (decode_shares()):
-///   CTA    = its tiles of keys x decode.tile + further items x item, kernel = start + CTA + merge + group
 /// rows: 128, or 64 where one warpgroup of each CTA has no query, with lone_start and lone_efficiency. The start of a
 /// single wave comes before its keys, so that memory waits for it; later waves start while others read.
+/// Of few queries by our kernel of those, as many CTAs as shares (decode_shares()):
+///   CTA    = its tiles of keys x decode.tile + further items x item, kernel = start + CTA + merge + group
 AttentionTiming time_own_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
                                    double clock_share = 1);
 

@@ -63,6 +63,24 @@ std::int64_t fastest_splits(const Attention& attention, const AttentionTiles& ti
   return fastest;
 }
 
+constexpr std::int64_t least_tiles_of_cta = 2;  // with one it would take longer to merge than to work
+/// In the time of a tile of keys from memory, heads of 128: what pieces of two items cost a CTA; and what memory is
+/// read more slowly by for each share of the CTAs that is left out, the first few of which nobody misses. On an H200
+/// four sequences with two heads of 32,768 keys take 44 us by 132 CTAs and 38 us by 128, and 24 with four heads of
+/// 8,192 keys 103 us by 132, 107 us by 120 and 111 us by 100.
+constexpr double remainder_tiles = 2, slower_of_fewer = 0.3, not_missed = 0.04;
+constexpr double enough_ctas = 0.65;  // of those that there could be
+
+/// Up to `most`: as many as have equal pieces of items or whole ones, if that gains more than their fewer number costs.
+std::int64_t fastest_ctas(const EvenShares& shares, int head_dim, std::int64_t most) {
+  std::int64_t even = most;
+  while (even > 1 && shares.items % even != 0 && even % shares.items != 0) --even;
+  const double left_out = 1 - static_cast<double>(even) / static_cast<double>(most);
+  const double of_cta = static_cast<double>(shares.tiles()) / static_cast<double>(most) * head_dim / 128;
+  const double slower_tiles = slower_of_fewer * (left_out - not_missed) * of_cta;
+  return left_out > 1 - enough_ctas || slower_tiles > remainder_tiles ? most : even;
+}
+
 }  // namespace
 
 AttentionTiles attention_tiles(const Attention& attention, std::int64_t tokens, std::int64_t sms) {
@@ -88,28 +106,6 @@ bool reads_keys_once(const Attention& attention, const AttentionTiles& tiles) {
 std::int64_t key_tiles(const Attention& attention, std::int64_t last_query) {
   return divided_up(attention.prefix + last_query, own_tile_keys) + cached_tiles(attention);
 }
-
-namespace {
-
-constexpr std::int64_t least_tiles_of_cta = 2;  // with one it would take longer to merge than to work
-/// In the time of a tile of keys from memory, heads of 128: what pieces of two items cost a CTA; and what memory is
-/// read more slowly by for each share of the CTAs that is left out, the first few of which nobody misses. On an H200
-/// four sequences with two heads of 32,768 keys take 44 us by 132 CTAs and 38 us by 128, and 24 with four heads of
-/// 8,192 keys 103 us by 132, 107 us by 120 and 111 us by 100.
-constexpr double remainder_tiles = 2, slower_of_fewer = 0.3, not_missed = 0.04;
-constexpr double enough_ctas = 0.65;  // of those that there could be
-
-/// Up to `most`: as many as have equal pieces of items or whole ones, if that gains more than their fewer number costs.
-std::int64_t fastest_ctas(const EvenShares& shares, int head_dim, std::int64_t most) {
-  std::int64_t even = most;
-  while (even > 1 && shares.items % even != 0 && even % shares.items != 0) --even;
-  const double left_out = 1 - static_cast<double>(even) / static_cast<double>(most);
-  const double of_cta = static_cast<double>(shares.tiles()) / static_cast<double>(most) * head_dim / 128;
-  const double slower_tiles = slower_of_fewer * (left_out - not_missed) * of_cta;
-  return left_out > 1 - enough_ctas || slower_tiles > remainder_tiles ? most : even;
-}
-
-}  // namespace
 
 std::optional<EvenShares> even_shares(const Attention& attention, std::int64_t tokens, std::int64_t sms) {
   const std::int64_t of_each = tokens / attention.sequences, sharing = attention.heads / attention.kv_heads;
