@@ -232,10 +232,14 @@ Schedule packed_attention(int head_dim, std::int64_t rows, int max_sms) {
 /// been put into it.
 class CachedAttention {
  public:
-  CachedAttention(int head_dim, int sequences, std::int64_t tokens, std::int64_t cached)
-      : head_dim_(head_dim), tokens_(tokens), cached_(cached) {
+  /// `prefix`: of the tokens of a lone sequence so many are one attention, and those behind them another one.
+  CachedAttention(int head_dim, int sequences, std::int64_t tokens, std::int64_t cached, int max_sms = 0,
+                  std::int64_t prefix = 0)
+      : head_dim_(head_dim), max_sms_(max_sms), tokens_(tokens), cached_(cached) {
     schedule_.name = "attention of " + std::to_string(sequences) + " x " + std::to_string(tokens) +
-                     " tokens, heads of " + std::to_string(head_dim) + ", behind " + std::to_string(cached) + " cached";
+                     " tokens, heads of " + std::to_string(head_dim) + ", behind " + std::to_string(cached) +
+                     " cached" + (max_sms > 0 ? " on " + std::to_string(max_sms) + " SMs" : "") +
+                     (prefix > 0 ? " and " + std::to_string(prefix) + " of their own" : "");
     schedule_.family = "serial";
     schedule_.gpus = 1;
     schedule_.streams = {{"compute", 0}};
@@ -243,13 +247,19 @@ class CachedAttention {
     const BufferId packed = add_buffer("packed", sequences * tokens, query_columns() + key_columns());
     const BufferId output = add_buffer("output", sequences * tokens, query_columns());
     for (int sequence = 0; sequence < sequences; ++sequence) add_sequence(sequence, cache, packed);
-    add("attention", Attention{.qkv = whole(packed),
-                               .output = whole(output),
-                               .heads = heads,
-                               .kv_heads = kv_heads,
-                               .head_dim = head_dim_,
-                               .sequences = sequences,
-                               .cached = whole(cache)});
+    const auto attend = [&](std::int64_t first, std::int64_t count) {
+      add("attention", Attention{.qkv = rows(packed, first, count),
+                                 .output = rows(output, first, count),
+                                 .heads = heads,
+                                 .kv_heads = kv_heads,
+                                 .head_dim = head_dim_,
+                                 .prefix = first,
+                                 .max_sms = max_sms_,
+                                 .sequences = sequences,
+                                 .cached = whole(cache)});
+    };
+    if (prefix > 0) attend(0, prefix);
+    attend(prefix, sequences * tokens - prefix);
     for (int sequence = 0; sequence < sequences; ++sequence)
       add("keep", Copy{rows(output, sequence * tokens, tokens), rows(results_[at(sequence)], cached, tokens)});
   }
@@ -311,7 +321,7 @@ class CachedAttention {
       schedule_.meaning = std::move(meaning);
   }
 
-  int head_dim_;
+  int head_dim_, max_sms_;
   std::int64_t tokens_, cached_;
   Schedule schedule_;
   std::vector<BufferId> results_;
@@ -334,6 +344,9 @@ std::vector<Schedule> packed_attention_schedules() {
     schedules.push_back(CachedAttention(head_dim, 2, 3, 6001).schedule());   // 12 queries that see the same keys
     schedules.push_back(CachedAttention(head_dim, 5, 4, 128).schedule());    // 16, behind whole tiles
     schedules.push_back(CachedAttention(head_dim, 8, 40, 78).schedule());    // two tiles of packed heads
+    schedules.push_back(CachedAttention(head_dim, 6, 3, 2999, few_sms).schedule());
+    schedules.push_back(CachedAttention(head_dim, 1, 5, 2999, 0, 2).schedule());    // tokens behind some of their own
+    schedules.push_back(CachedAttention(head_dim, 1, 21, 2999, 0, 20).schedule());  // behind more than few
   }
   return schedules;
 }

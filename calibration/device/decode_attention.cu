@@ -7,22 +7,47 @@ namespace weft::calibration::device {
 namespace decoding {
 namespace {
 
+/// As many boxes of a warp's keys as hold `keys`, where a box of a whole tile would read what others need.
 template <int head_dim>
-__device__ void load_tiles(SharedMemory<head_dim>& shared, const CUtensorMap& rows, const CUtensorMap& cached,
-                           const Shape& shape) {
+__device__ void load_boxes_of_warps(__nv_bfloat16 (&boxes)[head_dim / box_columns][box_elements],
+                                    const CUtensorMap& rows, int column, int row, int keys, hopper::Barrier& loaded) {
+  constexpr int elements = keys_of_warp * box_columns;
+  const int count = (keys + keys_of_warp - 1) / keys_of_warp;
+  hopper::arrive_and_expect(loaded, count * head_dim / box_columns * elements * 2);
+#pragma unroll 1
+  for (int box = 0; box < head_dim / box_columns; ++box)
+#pragma unroll 1
+    for (int i = 0; i < count; ++i)
+      hopper::load(boxes[box] + i * elements, rows, column + box * box_columns, row + i * keys_of_warp, loaded);
+}
+
+template <int head_dim>
+__device__ void load_few(SharedMemory<head_dim>& shared, Ring& ring, const CUtensorMap& rows, int key_column,
+                         int value_column, int row, int keys) {
+  hopper::wait(shared.keys_free[ring.slot], ring.parity ^ 1);
+  load_boxes_of_warps<head_dim>(shared.keys[ring.slot], rows, key_column, row, keys, shared.keys_loaded[ring.slot]);
+  hopper::wait(shared.values_free[ring.slot], ring.parity ^ 1);
+  load_boxes_of_warps<head_dim>(shared.values[ring.slot], rows, value_column, row, keys,
+                                shared.values_loaded[ring.slot]);
+  ring.advance();
+}
+
+template <int head_dim>
+__device__ void load_tiles(SharedMemory<head_dim>& shared, const Maps& maps, const Shape& shape) {
   Ring ring;
-  for_each_item(shape.shares, [&](std::int64_t number, int begin, int end) {
+  for_each_item(shape.shares, [&](int number, int begin, int end) {
     const Item item(shape, number);
     const int behind = shape.heads * head_dim, key = item.kv_head * head_dim,
               value = (shape.kv_heads + item.kv_head) * head_dim;
-    for (int i = begin; i < end; ++i) {
-      const KeyTile tile(shape, i);
+    for_each_tile(shape, begin, end, [&](const KeyTile& tile) {
+      const int cached_row = item.sequence * shape.cached + tile.first_key;
       if (tile.is_own)
-        flash::load_tile<head_dim>(shared, ring, rows, behind + key, behind + value,
-                                   item.sequence * shape.tokens + tile.first_key);
+        load_few(shared, ring, maps.rows, behind + key, behind + value, item.sequence * shape.tokens, tile.keys);
+      else if (tile.keys < tile_keys)
+        load_few(shared, ring, maps.few_cached, key, value, cached_row, tile.keys);
       else
-        flash::load_tile<head_dim>(shared, ring, cached, key, value, item.sequence * shape.cached + tile.first_key);
-    }
+        flash::load_tile<head_dim>(shared, ring, maps.cached, key, value, cached_row);
+    });
   });
 }
 
@@ -57,7 +82,7 @@ template <int head_dim>
 __device__ void merge(SharedMemory<head_dim>& shared, const Worker& worker, const Shape& shape, const Item& item,
                       const Pieces<head_dim>& pieces) {
   using Some = typename Pieces<head_dim>::Some;
-  std::uint32_t* arrived = shape.arrived + item.number * (shape.groups_of_item + 1);
+  std::uint32_t* arrived = shape.arrived + std::int64_t{item.number} * (shape.groups_of_item + 1);
   const int groups = (pieces.count() + pieces_of_group - 1) / pieces_of_group, group = pieces.own() / pieces_of_group;
   const int first = group * pieces_of_group;
   const Some of_group{first, min(pieces_of_group, pieces.count() - first), false};
@@ -74,33 +99,31 @@ __device__ void merge(SharedMemory<head_dim>& shared, const Worker& worker, cons
   if (is_last(shared, worker, arrived[shape.groups_of_item], groups)) store_merged({0, groups, true});
 }
 
-/// Puts together what the warps have of an item, and calls store(row, column, values, logarithm_of) for each quad,
-/// where logarithm_of(row) is that of the sum of its weights.
+/// By a thread for each warp and row: from what the warps told, what the warp's sums count for.
+template <int head_dim>
+__device__ void find_factor(SharedMemory<head_dim>& shared, float scale, int warp, int row) {
+  float most = shared.most[0][row], total = 0;
+#pragma unroll
+  for (int i = 1; i < warps; ++i) most = fmaxf(most, shared.most[i][row]);
+  const float highest = most == -INFINITY ? 0 : most * scale;
+#pragma unroll
+  for (int i = 0; i < warps; ++i) total += shared.weight[i][row] * exp2f(shared.most[i][row] * scale - highest);
+  shared.factor[warp][row] = total > 0 ? exp2f(shared.most[warp][row] * scale - highest) / total : 0;
+  if (warp == 0) shared.log_sum[row] = highest + log2f(total);
+}
+
+/// Puts together what the warps have of an item, and calls store(row, column, values) for each quad.
 template <int head_dim, int blocks, class Store>
 __device__ void finish(SharedMemory<head_dim>& shared, const Worker& worker, float scale, int rows,
                        const Attended<head_dim, blocks>& attended, const Store& store) {
+  constexpr int told_rows = blocks * queries_of_block;
   attended.tell(shared);
   meet_workers();
-  const auto highest_of = [&](int row) {
-    float highest = shared.most[0][row];
-    for (int warp = 1; warp < warps; ++warp) highest = fmaxf(highest, shared.most[warp][row]);
-    return highest == -INFINITY ? 0 : highest * scale;
-  };
-  const auto total_of = [&](int row, float highest) {
-    float total = 0;
-    for (int warp = 0; warp < warps; ++warp)
-      total += shared.weight[warp][row] * exp2f(shared.most[warp][row] * scale - highest);
-    return total;
-  };
-  const auto logarithm_of = [&](int row) {
-    const float highest = highest_of(row);
-    return highest + log2f(total_of(row, highest));
-  };
+  if (worker.thread < warps * told_rows)
+    find_factor(shared, scale, worker.thread / told_rows, worker.thread % told_rows);
+  meet_workers();
   for (int block = 0; block < blocks; ++block) {
-    attended.tell_sums(shared, block, [&](int row, float most) {
-      const float highest = highest_of(row), total = total_of(row, highest);
-      return total > 0 ? exp2f(most * scale - highest) / total : 0;
-    });
+    attended.tell_sums(shared, block);
     meet_workers();
     const int first_row = block * queries_of_block;
     for_each_quad<head_dim>(worker, min(queries_of_block, rows - first_row), [&](int query, int column) {
@@ -110,7 +133,7 @@ __device__ void finish(SharedMemory<head_dim>& shared, const Worker& worker, flo
         const float4 one = *reinterpret_cast<const float4*>(&shared.sums[warp][query][at]);
         sum.x += one.x, sum.y += one.y, sum.z += one.z, sum.w += one.w;
       }
-      store(first_row + query, column, rounded(sum), logarithm_of);
+      store(first_row + query, column, rounded(sum));
     });
     meet_workers();
   }
@@ -118,40 +141,39 @@ __device__ void finish(SharedMemory<head_dim>& shared, const Worker& worker, flo
 
 template <int head_dim, int blocks>
 __global__ void __launch_bounds__(threads, 1)
-    decode_kernel(const __grid_constant__ CUtensorMap rows, const __grid_constant__ CUtensorMap cached,
-                  const __grid_constant__ Shape shape) {
+    decode_kernel(const __grid_constant__ Maps maps, const __grid_constant__ Shape shape) {
   extern __shared__ std::byte memory[];
   auto& shared = hopper::aligned<SharedMemory<head_dim>>(memory);
   if (threadIdx.x == workers) {
-    for (const CUtensorMap* map : {&rows, &cached}) hopper::prefetch(*map);
+    for (const CUtensorMap* map : {&maps.rows, &maps.cached, &maps.few_cached}) hopper::prefetch(*map);
     shared.init();
   }
   __syncthreads();
   if (threadIdx.x >= workers) {
-    if (threadIdx.x == workers) load_tiles<head_dim>(shared, rows, cached, shape);
+    if (threadIdx.x == workers) load_tiles(shared, maps, shape);
     return;
   }
   const Worker worker;
   Ring ring;
-  for_each_item(shape.shares, [&](std::int64_t number, int begin, int end) {
+  for_each_item(shape.shares, [&](int number, int begin, int end) {
     const Item item(shape, number);
     Attended<head_dim, blocks> attended(shape, item, worker);
-    for (int tile = begin; tile < end; ++tile) attended.add(shared, ring, shape, KeyTile(shape, tile));
+    for_each_tile(shape, begin, end, [&](const KeyTile& tile) { attended.add(shared, ring, shape, tile); });
     const auto finish_with = [&](const auto& store) {
-      finish<head_dim, blocks>(shared, worker, shape.scale, item.rows(shape), attended, store);
+      finish(shared, worker, shape.scale, item.rows(shape), attended, store);
     };
     if (end - begin == shape.shares.tiles_of_item)
       return finish_with(
-          [&](int row, int column, const Quad& quad, const auto&) { store(shape, item, head_dim, row, column, quad); });
+          [&](int row, int column, const Quad& quad) { store(shape, item, head_dim, row, column, quad); });
     const Pieces<head_dim> pieces(shape, item);
-    finish_with([&](int row, int column, const Quad& quad, const auto& logarithm_of) {
-      pieces.store(pieces.own(), false, row, column, {quad, column == 0 ? logarithm_of(row) : 0});
+    finish_with([&](int row, int column, const Quad& quad) {
+      pieces.store(pieces.own(), false, row, column, {quad, shared.log_sum[row]});
     });
-    merge<head_dim>(shared, worker, shape, item, pieces);
+    merge(shared, worker, shape, item, pieces);
   });
 }
 
-using Kernel = void (*)(CUtensorMap, CUtensorMap, Shape);
+using Kernel = void (*)(Maps, Shape);
 struct Variant {
   Kernel kernel;
   int shared_bytes;
@@ -164,11 +186,24 @@ Variant variant_of(int rows) {
 }
 Variant variant_of(int head_dim, int rows) { return head_dim == 64 ? variant_of<64>(rows) : variant_of<128>(rows); }
 
+Maps maps_of(const AttentionOperands& operands) {
+  const std::int64_t rows = operands.prefix + operands.sequences * operands.tokens,
+                     columns = std::int64_t{operands.heads + 2 * operands.kv_heads} * operands.head_dim;
+  const auto cached = [&](int box_rows) {
+    const Matrix& keys = operands.cached;
+    return tensor_map(keys.data, keys.rows, keys.columns, keys.stride, box_rows, Read::once);
+  };
+  return {.rows = tensor_map(operands.rows, rows, columns, operands.row_stride, keys_of_warp),
+          .cached = cached(tile_keys),
+          .few_cached = cached(keys_of_warp)};
+}
+
 Shape shape_of(const AttentionOperands& operands, const EvenShares& shares, Arena& arena) {
   const auto* rows = static_cast<const __nv_bfloat16*>(operands.rows);
-  const std::int64_t slots = slots_of_cta * shares.ctas * most_decode_rows;
+  const std::int64_t slots = std::int64_t{slots_of_cta} * shares.ctas * most_decode_rows;
   const auto groups = static_cast<int>(divided_up(shares.ctas, pieces_of_group));
-  const std::vector<std::uint32_t> none_arrived(static_cast<std::size_t>(shares.items * (groups + 1)));
+  const std::vector<std::uint32_t> none_arrived(static_cast<std::size_t>(shares.items) *
+                                                static_cast<std::size_t>(groups + 1));
   return {.shares = shares,
           .prefix = static_cast<int>(operands.prefix),
           .tokens = static_cast<int>(operands.tokens),
@@ -191,11 +226,7 @@ Shape shape_of(const AttentionOperands& operands, const EvenShares& shares, Aren
 
 OwnDecodeAttention::OwnDecodeAttention(const AttentionOperands& operands, const EvenShares& shares, Arena& arena)
     : shape_(decoding::shape_of(operands, shares, arena)),
-      rows_(tensor_map(operands.rows, operands.prefix + operands.sequences * operands.tokens,
-                       std::int64_t{operands.heads + 2 * operands.kv_heads} * operands.head_dim, operands.row_stride,
-                       flash::tile_keys)),
-      cached_(tensor_map(operands.cached.data, operands.cached.rows, operands.cached.columns, operands.cached.stride,
-                         flash::tile_keys, Read::once)),
+      maps_(decoding::maps_of(operands)),
       head_dim_(operands.head_dim),
       rows_of_item_(operands.heads / operands.kv_heads * static_cast<int>(operands.tokens)) {
   const auto [kernel, shared_bytes] = decoding::variant_of(head_dim_, rows_of_item_);
@@ -206,7 +237,7 @@ OwnDecodeAttention::OwnDecodeAttention(const AttentionOperands& operands, const 
 void OwnDecodeAttention::enqueue(cudaStream_t stream) const {
   const auto [kernel, shared_bytes] = decoding::variant_of(head_dim_, rows_of_item_);
   kernel<<<static_cast<unsigned>(shape_.shares.ctas), decoding::threads, static_cast<std::size_t>(shared_bytes),
-           stream>>>(rows_, cached_, shape_);
+           stream>>>(maps_, shape_);
   WEFT_CHECK(cudaGetLastError());
 }
 

@@ -36,10 +36,14 @@ class OwnDecodeAttention {
     std::uint32_t* arrived;  ///< of each item: pieces of each group of them, and groups; 0 between launches
     int groups_of_item;      ///< that `arrived` has room for
   };
+  /// The rows and the cache: boxes of a tile of keys, and of those that a warp takes.
+  struct Maps {
+    CUtensorMap rows, cached, few_cached;
+  };
 
  private:
   Shape shape_;
-  CUtensorMap rows_, cached_;
+  Maps maps_;
   int head_dim_, rows_of_item_;
 };
 

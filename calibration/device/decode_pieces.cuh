@@ -61,13 +61,13 @@ class Pieces {
   __device__ Pieces(const Shape& shape, const Item& item)
       : shape_(shape),
         first_cta_(shape.shares.first_cta(item.number)),
-        count_(static_cast<int>(shape.shares.pieces(item.number))),
+        count_(shape.shares.pieces(item.number)),
         begins_in_cta_(shape.shares.begin(first_cta_) < item.number * shape.shares.tiles_of_item) {}
   __device__ int count() const { return count_; }
-  __device__ int own() const { return static_cast<int>(blockIdx.x - first_cta_); }
+  __device__ int own() const { return static_cast<int>(blockIdx.x) - first_cta_; }
 
   __device__ void store(int piece, bool is_group, int row, int column, const WeighedQuad& result) const {
-    const std::int64_t at = place(piece, is_group, row);
+    const int at = place(piece, is_group, row);
     *reinterpret_cast<Quad*>(shape_.pieces + at * head_dim + column) = result.quad;
     if (column == 0) shape_.log_sums[at] = result.log_sum;
   }
@@ -92,20 +92,19 @@ class Pieces {
  private:
   __device__ WeighedQuad load(const Some& some, int number, int row, int column) const {
     const int piece = some.first + (some.are_groups ? number * pieces_of_group : number);
-    const std::int64_t at = place(piece, some.are_groups, row);
+    const int at = place(piece, some.are_groups, row);
     const uint2 bits = __ldcg(reinterpret_cast<const uint2*>(shape_.pieces + at * head_dim + column));
     return {reinterpret_cast<const Quad&>(bits), __ldcg(shape_.log_sums + at)};
   }
   /// A row of a slot. A CTA has two for pieces, the first one for an item that has begun before it or with it, and as
   /// many for groups.
-  __device__ std::int64_t place(int piece, bool is_group, int row) const {
+  __device__ int place(int piece, bool is_group, int row) const {
     const bool is_second = piece == 0 && begins_in_cta_;
     return (slots_of_cta * (first_cta_ + piece) + 2 * is_group + is_second) * most_decode_rows + row;
   }
 
   const Shape& shape_;
-  std::int64_t first_cta_;
-  int count_;
+  int first_cta_, count_;
   bool begins_in_cta_;  // its first CTA had another item before
 };
 

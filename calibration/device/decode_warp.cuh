@@ -32,15 +32,18 @@ class Attended {
 
   /// A tile of keys, once it has come, and of their values.
   __device__ void add(SharedMemory<head_dim>& shared, Ring& ring, const Shape& shape, const KeyTile& tile) {
+    const bool has_keys = worker_.warp * keys_of_warp < tile.keys;
     float products[blocks][4] = {};
-    hopper::wait(shared.keys_loaded[ring.slot], ring.parity);
-    multiply(shared.keys[ring.slot], products);
-    worker_.release(shared.keys_free[ring.slot]);
-    mask(shape, tile, products);
     std::uint32_t weights[blocks][2];
-    weigh(shape.scale, products, weights);
+    hopper::wait(shared.keys_loaded[ring.slot], ring.parity);
+    if (has_keys) multiply(shared.keys[ring.slot], products);
+    worker_.release(shared.keys_free[ring.slot]);
+    if (has_keys) {
+      mask(shape, tile, products);
+      weigh(shape.scale, products, weights);
+    }
     hopper::wait(shared.values_loaded[ring.slot], ring.parity);
-    add_values(shared.values[ring.slot], weights);
+    if (has_keys) add_values(shared.values[ring.slot], weights);
     worker_.release(shared.values_free[ring.slot]);
     ring.advance();
   }
@@ -60,15 +63,14 @@ class Attended {
       }
   }
 
-  /// This warp's sums of a block of queries, each times what `factor_of(row, most of this warp)` says.
-  template <class FactorOf>
-  __device__ void tell_sums(SharedMemory<head_dim>& shared, int block, const FactorOf& factor_of) const {
+  /// This warp's sums of a block of queries, each times its factor.
+  __device__ void tell_sums(SharedMemory<head_dim>& shared, int block) const {
 #pragma unroll
     for (int b = 0; b < blocks; ++b) {
       if (b != block) continue;
 #pragma unroll
       for (int i = 0; i < 2; ++i) {
-        const float factor = factor_of(b * queries_of_block + worker_.query + i, most_[b][i]);
+        const float factor = shared.factor[worker_.warp][b * queries_of_block + worker_.query + i];
         float* sums = shared.sums[worker_.warp][worker_.query + i];
 #pragma unroll
         for (int d = 0; d < head_dim / 16; ++d) {
@@ -95,7 +97,7 @@ class Attended {
   }
 
   __device__ void mask(const Shape& shape, const KeyTile& tile, float (&products)[blocks][4]) const {
-    if (!tile.is_own && tile.first_key + tile_keys <= shape.cached) return;
+    if (tile.keys == tile_keys) return;
     const int first_key = tile.first_key + worker_.warp * keys_of_warp + worker_.key;
 #pragma unroll
     for (int block = 0; block < blocks; ++block)

@@ -241,8 +241,9 @@ std::optional<EvenShares> decode_shares(const Machine& machine, const Schedule& 
 
 double decoded_bytes(const Machine& machine, const Schedule& schedule, const Attention& attention) {
   const auto shares = decode_shares(machine, schedule, attention);
-  const std::int64_t of_tile = own_tile_keys * 2 * attention.head_dim * bytes_of(DataType::bf16);
-  return shares ? static_cast<double>(shares->tiles() * of_tile) : 0;
+  if (!shares) return 0;
+  const std::int64_t keys = divided_up(earlier_tokens(attention) - attention.prefix, keys_of_box) * keys_of_box;
+  return static_cast<double>(shares->items * keys * 2 * attention.head_dim * bytes_of(DataType::bf16));
 }
 
 double hbm_share(const Machine& machine, const Schedule& schedule, const Attention& attention) {

@@ -70,7 +70,7 @@ bool decodes(const Machine& machine, const Schedule& schedule);
 /// know it.
 std::optional<EvenShares> decode_shares(const Machine& machine, const Schedule& schedule, const Attention& attention);
 
-/// Of keys and values that this kernel reads, whole tiles of them; 0 where another one runs.
+/// Of cached keys and values that this kernel reads, whole boxes of them; 0 where another one runs.
 double decoded_bytes(const Machine& machine, const Schedule& schedule, const Attention& attention);
 
 /// Of the HBM rate that the kernel reaches.

@@ -1,6 +1,7 @@
 #include "models/schedule/attention_tiles.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "models/base/division.hpp"
 
@@ -63,20 +64,21 @@ std::int64_t fastest_splits(const Attention& attention, const AttentionTiles& ti
   return fastest;
 }
 
-constexpr std::int64_t least_tiles_of_cta = 2;  // with one it would take longer to merge than to work
+constexpr std::int64_t least_tiles_of_piece = 2;  // with one it would take longer to merge than to work
 /// In the time of a tile of keys from memory, heads of 128: what pieces of two items cost a CTA; and what memory is
 /// read more slowly by for each share of the CTAs that is left out, the first few of which nobody misses. On an H200
 /// four sequences with two heads of 32,768 keys take 44 us by 132 CTAs and 38 us by 128, and 24 with four heads of
 /// 8,192 keys 103 us by 132, 107 us by 120 and 111 us by 100.
 constexpr double remainder_tiles = 2, slower_of_fewer = 0.3, not_missed = 0.04;
+constexpr std::int64_t most_of_int = std::numeric_limits<int>::max();
 constexpr double enough_ctas = 0.65;  // of those that there could be
 
 /// Up to `most`: as many as have equal pieces of items or whole ones, if that gains more than their fewer number costs.
-std::int64_t fastest_ctas(const EvenShares& shares, int head_dim, std::int64_t most) {
-  std::int64_t even = most;
+int fastest_ctas(const EvenShares& shares, int head_dim, int most) {
+  int even = most;
   while (even > 1 && shares.items % even != 0 && even % shares.items != 0) --even;
-  const double left_out = 1 - static_cast<double>(even) / static_cast<double>(most);
-  const double of_cta = static_cast<double>(shares.tiles()) / static_cast<double>(most) * head_dim / 128;
+  const double left_out = 1 - static_cast<double>(even) / most;
+  const double of_cta = static_cast<double>(shares.tiles()) / most * head_dim / 128;
   const double slower_tiles = slower_of_fewer * (left_out - not_missed) * of_cta;
   return left_out > 1 - enough_ctas || slower_tiles > remainder_tiles ? most : even;
 }
@@ -109,12 +111,14 @@ std::int64_t key_tiles(const Attention& attention, std::int64_t last_query) {
 
 std::optional<EvenShares> even_shares(const Attention& attention, std::int64_t tokens, std::int64_t sms) {
   const std::int64_t of_each = tokens / attention.sequences, sharing = attention.heads / attention.kv_heads;
-  if (!attention.cached || of_each * sharing > most_decode_rows) return std::nullopt;
-  EvenShares shares{.items = std::int64_t{attention.sequences} * attention.kv_heads,
-                    .tiles_of_item = key_tiles(attention, of_each)};
-  const std::int64_t at_most = attention.max_sms > 0 ? std::min<std::int64_t>(attention.max_sms, sms) : sms;
-  const std::int64_t most = std::clamp<std::int64_t>(shares.tiles() / least_tiles_of_cta, 1, at_most);
-  shares.ctas = fastest_ctas(shares, attention.head_dim, most);
+  if (!attention.cached || of_each * sharing > most_decode_rows || attention.prefix + of_each > most_own_keys)
+    return std::nullopt;
+  const std::int64_t items = std::int64_t{attention.sequences} * attention.kv_heads, tiles = cached_tiles(attention);
+  const std::int64_t ctas = attention.max_sms > 0 ? std::min<std::int64_t>(attention.max_sms, sms) : sms;
+  if (items * tiles > most_of_int / ctas) return std::nullopt;
+  EvenShares shares{.items = static_cast<int>(items), .tiles_of_item = static_cast<int>(tiles)};
+  const std::int64_t pieces = items * std::max<std::int64_t>(tiles / least_tiles_of_piece, 1);
+  shares.ctas = fastest_ctas(shares, attention.head_dim, static_cast<int>(std::min(pieces, ctas)));
   return shares;
 }
 

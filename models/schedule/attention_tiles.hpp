@@ -51,31 +51,33 @@ std::int64_t key_tiles(const Attention& attention, std::int64_t last_query);
 // --- Few queries -----------------------------------------------------------------------------------------------------
 
 inline constexpr int most_decode_rows = 16;  ///< of queries that see the same keys: tokens x heads
+inline constexpr int most_own_keys = 16;     ///< that these see besides cached ones, of their sequence's rows
+inline constexpr int keys_of_box = 16;       ///< of a warp: as many, or several times as many, are loaded at once
 inline constexpr int queries_of_mma = 8;     ///< that the tensor cores multiply with at once
 inline constexpr int pieces_of_group = 32;   ///< that one CTA merges
 
-/// Our kernel of few queries has CTAs that stay and share the tiles of keys evenly, whichever sequence and head they
-/// are of. Tiles are numbered item by item, an item being a sequence's queries of the heads that share keys. Each CTA
-/// has as many in a row as any other, up to one, so that an item may lie in pieces with several CTAs.
+/// Our kernel of few queries has CTAs that stay and share the tiles of cached keys evenly, whichever sequence and head
+/// they are of. Tiles are numbered item by item, an item being a sequence's queries of the heads that share keys. Each
+/// CTA has as many in a row as any other, up to one, so that an item may lie in pieces with several CTAs. The few keys
+/// of the sequence's own rows come with an item's first tile and are not counted. Tiles times CTAs fit an int, in which
+/// the device divides several times as fast as in 64 bits: of more the keys fit no GPU's memory.
 struct EvenShares {
-  std::int64_t items = 0, tiles_of_item = 0, ctas = 0;
+  int items = 0, tiles_of_item = 0, ctas = 0;
 
-  constexpr std::int64_t tiles() const { return items * tiles_of_item; }
-  constexpr std::int64_t begin(std::int64_t cta) const { return tiles() * cta / ctas; }
-  constexpr std::int64_t most_tiles() const { return divided_up(tiles(), ctas); }
+  constexpr int tiles() const { return items * tiles_of_item; }
+  constexpr int begin(int cta) const { return tiles() * cta / ctas; }
+  constexpr int most_tiles() const { return static_cast<int>(divided_up(tiles(), ctas)); }
   constexpr bool has_pieces() const { return items % ctas != 0; }
   /// Items that a CTA has some or all tiles of, and CTAs that have some of an item: no more than so many.
-  constexpr std::int64_t most_items() const { return most_touched(items, ctas); }
-  constexpr std::int64_t most_pieces() const { return most_touched(ctas, items); }
-  constexpr std::int64_t cta_of(std::int64_t tile) const { return ((tile + 1) * ctas - 1) / tiles(); }
-  constexpr std::int64_t first_cta(std::int64_t item) const { return cta_of(item * tiles_of_item); }
-  constexpr std::int64_t pieces(std::int64_t item) const {
-    return cta_of((item + 1) * tiles_of_item - 1) - first_cta(item) + 1;
-  }
+  constexpr int most_items() const { return most_touched(items, ctas); }
+  constexpr int most_pieces() const { return most_touched(ctas, items); }
+  constexpr int cta_of(int tile) const { return ((tile + 1) * ctas - 1) / tiles(); }
+  constexpr int first_cta(int item) const { return cta_of(item * tiles_of_item); }
+  constexpr int pieces(int item) const { return cta_of((item + 1) * tiles_of_item - 1) - first_cta(item) + 1; }
 
  private:
   /// Of `many` equal pieces in a row, those that lie at least partly in one of `parts` equal parts.
-  static constexpr std::int64_t most_touched(std::int64_t many, std::int64_t parts) {
+  static constexpr int most_touched(int many, int parts) {
     if (many % parts == 0) return many / parts;
     return many / parts + (parts % (many % parts) == 0 ? 1 : 2);
   }

@@ -168,7 +168,7 @@ TEST(OwnAttention, HasACtaForEachOfEqualTilesSoThatALastWaveReadsOnlyItsOwnKeys)
   EXPECT_EQ(timing.tail_us, 0);
 }
 
-// 9 tiles of keys of each sequence.
+// 8 tiles of keys of each sequence.
 AttentionTiming decode_of(int sequences, int tokens = 1, int head_dim = 128) {
   Attention decode = behind_cache(sequences);
   decode.head_dim = head_dim;
@@ -179,20 +179,20 @@ TEST(DecodeAttention, SharesAllTilesOutOverTheSms) {
   const AttentionTiming whole = decode_of(16);
   EXPECT_EQ(whole.ctas, 8);
   EXPECT_DOUBLE_EQ(whole.setup_us, 4);
-  EXPECT_DOUBLE_EQ(whole.cta_us, 2 * 9 * 0.5 + 1) << "two items";
+  EXPECT_DOUBLE_EQ(whole.cta_us, 2 * 8 * 0.5 + 1) << "two items";
   EXPECT_EQ(whole.once_us, 0);
   const AttentionTiming pieces = decode_of(2);
   EXPECT_EQ(pieces.ctas, 8);
-  EXPECT_DOUBLE_EQ(pieces.cta_us, 3 * 0.5) << "18 tiles";
+  EXPECT_DOUBLE_EQ(pieces.cta_us, 2 * 0.5) << "16 tiles";
   EXPECT_DOUBLE_EQ(pieces.once_us, 2);
 }
 
 TEST(DecodeAttention, TakesLongerWithMoreQueriesAndWithLongHeads) {
   const AttentionTiming more = decode_of(16, 3);
   EXPECT_DOUBLE_EQ(more.setup_us, 6);
-  EXPECT_DOUBLE_EQ(more.cta_us, 2 * 9 * 0.5 + 3);
+  EXPECT_DOUBLE_EQ(more.cta_us, 2 * 8 * 0.5 + 3);
   EXPECT_DOUBLE_EQ(decode_of(2, 3).once_us, 5);
-  EXPECT_DOUBLE_EQ(decode_of(8, 1, 64).cta_us, 9 * 0.25);
+  EXPECT_DOUBLE_EQ(decode_of(8, 1, 64).cta_us, 8 * 0.25);
 }
 
 TEST(DecodeAttention, MergesManyPiecesInGroups) {
@@ -209,7 +209,7 @@ TEST(DecodeAttention, FollowsTheClock) {
   const Attention two = behind_cache(2);
   const AttentionTiming slow = time_own_attention(machine_of_own_attention(), two, 2, 0.5);
   EXPECT_DOUBLE_EQ(slow.setup_us, 8);
-  EXPECT_DOUBLE_EQ(slow.cta_us, 3);
+  EXPECT_DOUBLE_EQ(slow.cta_us, 2);
   EXPECT_DOUBLE_EQ(slow.once_us, 4);
 }
 
@@ -227,16 +227,18 @@ TEST(DecodeAttention, ComputesAsManyQueriesAsTheTensorCoresTakeAtOnce) {
     const Schedule schedule = schedule_of(behind_cache(2), 2 * tokens);
     return computed_flops(machine_of_own_attention(), schedule, std::get<Attention>(schedule.operations[0].work));
   };
-  EXPECT_DOUBLE_EQ(flops(1), 4.0 * 8 * 128 * 128 * 18) << "4 queries in 8, 18 tiles";
-  EXPECT_DOUBLE_EQ(flops(3), 4.0 * 16 * 128 * 128 * 18);
+  EXPECT_DOUBLE_EQ(flops(1), 4.0 * 8 * 128 * 128 * 16) << "4 queries in 8, 16 tiles";
+  EXPECT_DOUBLE_EQ(flops(3), 4.0 * 16 * 128 * 128 * 16);
 }
 
-TEST(DecodeAttention, ReadsWholeTilesOfKeysAndValues) {
+TEST(DecodeAttention, ReadsWholeBoxesOfCachedKeysAndValues) {
   const auto bytes = [](std::int64_t tokens) {
-    const Schedule schedule = schedule_of(behind_cache(2), 2 * tokens);
+    Attention two = behind_cache(2);
+    two.cached->rows = RowRange{0, 2 * 1000};
+    const Schedule schedule = schedule_of(two, 2 * tokens);
     return decoded_bytes(machine_of_own_attention(), schedule, std::get<Attention>(schedule.operations[0].work));
   };
-  EXPECT_DOUBLE_EQ(bytes(1), 18 * 128 * 2 * 128 * 2.0);
+  EXPECT_DOUBLE_EQ(bytes(1), 2 * 63 * 16 * 2 * 128 * 2.0) << "of 1,000 keys of each of two sequences";
   EXPECT_EQ(bytes(5), 0) << "by the kernel of many queries";
 }
 

@@ -87,35 +87,41 @@ TEST(EvenShares, AreOfFewQueriesBehindACache) {
   EXPECT_TRUE(shares_of(32, 8, 3, 1000, 4)) << "16 that see the same keys";
   EXPECT_FALSE(shares_of(32, 8, 3, 1000, 5));
   EXPECT_FALSE(shares_of(32, 8, 3, 0, 1));
+  Attention behind_its_own = attention(4, 4, 1, 1000);
+  behind_its_own.prefix = 15;
+  EXPECT_TRUE(even_shares(behind_its_own, 1, 132));
+  behind_its_own.prefix = 16;
+  EXPECT_FALSE(even_shares(behind_its_own, 1, 132)) << "17 keys of its sequence's own rows";
+  EXPECT_FALSE(shares_of(8, 8, 1 << 10, 1 << 21, 1)) << "a terabyte of keys: tiles times CTAs do not fit an int";
 }
 
 TEST(EvenShares, HaveEachTileOnce) {
-  for (const std::int64_t ctas : {1, 2, 7, 128, 132})
-    for (const std::int64_t items : {1, 3, 8, 40, 300}) {
+  for (const int ctas : {1, 2, 7, 128, 132})
+    for (const int items : {1, 3, 8, 40, 300}) {
       const EvenShares shares{.items = items, .tiles_of_item = 33, .ctas = ctas};
       if (ctas > shares.tiles()) continue;  // each has one
       EXPECT_EQ(shares.begin(0), 0);
       EXPECT_EQ(shares.begin(ctas), shares.tiles());
-      std::int64_t most = 0, most_items = 0, pieces = 0;
-      for (std::int64_t cta = 0; cta < ctas; ++cta) {
-        const std::int64_t begin = shares.begin(cta), end = shares.begin(cta + 1);
+      int most = 0, most_items = 0, pieces = 0;
+      for (int cta = 0; cta < ctas; ++cta) {
+        const int begin = shares.begin(cta), end = shares.begin(cta + 1);
         most = std::max(most, end - begin);
         if (begin == end) continue;
         EXPECT_EQ(shares.cta_of(begin), cta);
         EXPECT_EQ(shares.cta_of(end - 1), cta);
-        const std::int64_t items_here = (end - 1) / 33 - begin / 33 + 1;
+        const int items_here = (end - 1) / 33 - begin / 33 + 1;
         most_items = std::max(most_items, items_here);
         pieces += items_here;
       }
       EXPECT_EQ(shares.most_tiles(), most);
       EXPECT_GE(shares.most_items(), most_items);
       EXPECT_LE(shares.most_items(), most_items + 1);
-      std::int64_t most_pieces = 0;
-      for (std::int64_t item = 0; item < items; ++item) most_pieces = std::max(most_pieces, shares.pieces(item));
+      int most_pieces = 0;
+      for (int item = 0; item < items; ++item) most_pieces = std::max(most_pieces, shares.pieces(item));
       EXPECT_GE(shares.most_pieces(), most_pieces);
       EXPECT_LE(shares.most_pieces(), most_pieces + 1);
-      std::int64_t of_items = 0;
-      for (std::int64_t item = 0; item < items; ++item) of_items += shares.pieces(item);
+      int of_items = 0;
+      for (int item = 0; item < items; ++item) of_items += shares.pieces(item);
       EXPECT_EQ(of_items, pieces);
       EXPECT_EQ(shares.has_pieces(), pieces > items);
     }
@@ -134,8 +140,9 @@ TEST(EvenShares, HaveEqualPiecesWhereTheyGainMoreThanFewerCtasCost) {
   EXPECT_EQ(ctas(50, 4000), 100);
   EXPECT_EQ(ctas(50, 16000), 132) << "32 SMs fewer take longer than pieces of two items";
   EXPECT_EQ(ctas(133, 1000), 132) << "19 would be too few";
-  EXPECT_EQ(ctas(1, 1000), 4) << "9 tiles, at least 2 of each";
-  EXPECT_EQ(ctas(1, 64), 1);
+  EXPECT_EQ(ctas(1, 1000), 4) << "8 tiles, at least 2 of each piece";
+  EXPECT_EQ(ctas(5, 384), 5) << "3 tiles, too few for two pieces";
+  EXPECT_EQ(ctas(60, 64), 60) << "a tile of each";
 }
 
 TEST(EvenShares, StayOnAsManySmsAsTheyMay) {
