@@ -222,26 +222,13 @@ std::vector<PowerStep> PowerChanges::steps(double idle_W) const {
 
 namespace {
 
-/// Integral from 0 of a step function that repeats, to within two of its periods.
-class RepeatedIntegral {
- public:
-  explicit RepeatedIntegral(std::vector<PowerStep> steps) : steps_(std::move(steps)), before_(1, 0.0) {
-    for (std::size_t i = 1; i < steps_.size(); ++i)
-      before_.push_back(before_.back() + (steps_[i].from_us - steps_[i - 1].from_us) * steps_[i - 1].power_W);
-  }
-
-  double until(double time_us) const {
-    const double period_us = steps_.back().from_us;
-    if (time_us > period_us) return before_.back() + until(time_us - period_us);
-    const auto next = std::ranges::upper_bound(steps_, time_us, {}, &PowerStep::from_us);
-    const auto step = static_cast<std::size_t>(next - steps_.begin()) - 1;
-    return before_[step] + (time_us - steps_[step].from_us) * steps_[step].power_W;
-  }
-
- private:
-  std::vector<PowerStep> steps_;
-  std::vector<double> before_;  // up to each step
-};
+/// e to the power of -`x`, nearly, of products alone, which are the same bits everywhere.
+double decay(double x) {
+  constexpr int squarings = 10;
+  double value = 1 / (1 + x / (1 << squarings));
+  for (int i = 0; i < squarings; ++i) value *= value;
+  return value;
+}
 
 }  // namespace
 
@@ -257,20 +244,27 @@ double peak_W(const std::vector<PowerSpan>& spans, double period_us, double idle
   return peak_W(PowerChanges(spans, period_us), idle_W);
 }
 
-/// The worst window begins or ends where power changes.
-double worst_window_W(const PowerChanges& changes, double idle_W, double window_us) {
+/// The average is highest where power changes. That with which a period begins is what it ends with.
+double highest_average_W(const PowerChanges& changes, double idle_W, double memory_us) {
   const std::vector<PowerStep> steps = changes.steps(idle_W);
-  const RepeatedIntegral integral(steps);
-  const double whole_us = steps.back().from_us;
-  double most = 0;
-  for (const PowerStep& step : steps)
-    most = std::max({most, integral.until(step.from_us + window_us) - integral.until(step.from_us),
-                     integral.until(step.from_us + whole_us) - integral.until(step.from_us + whole_us - window_us)});
-  return most / window_us;
+  const auto highest_from = [&](double average_W, double& left) {
+    double highest_W = average_W;
+    left = 1;
+    for (std::size_t i = 1; i < steps.size(); ++i) {
+      const double kept = decay((steps[i].from_us - steps[i - 1].from_us) / memory_us);
+      average_W = std::lerp(steps[i - 1].power_W, average_W, kept);
+      left *= kept;
+      highest_W = std::max(highest_W, average_W);
+    }
+    return std::pair(highest_W, average_W);
+  };
+  double left = 1;
+  const double of_period_W = highest_from(0, left).second;
+  return highest_from(of_period_W / (1 - left), left).first;
 }
 
-double worst_window_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W, double window_us) {
-  return worst_window_W(PowerChanges(spans, period_us), idle_W, window_us);
+double highest_average_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W, double memory_us) {
+  return highest_average_W(PowerChanges(spans, period_us), idle_W, memory_us);
 }
 
 }  // namespace weft::sim

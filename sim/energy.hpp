@@ -117,9 +117,9 @@ inline double eighth_power(double value) {
 }
 inline double eighth_root(double value) { return std::sqrt(std::sqrt(std::sqrt(value))); }
 
-/// The highest mean power of a window of `window_us`, in periods that follow each other. The window is above 0 and no
-/// longer than the period; spans are as above.
-double worst_window_W(const PowerChanges& changes, double idle_W, double window_us);
-double worst_window_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W, double window_us);
+/// The highest average of past power in periods that follow each other, where what was `memory_us` (above 0) ago counts
+/// 1/e of what is now: of long phases their power, of short ones the mean. Spans are as above.
+double highest_average_W(const PowerChanges& changes, double idle_W, double memory_us);
+double highest_average_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W, double memory_us);
 
 }  // namespace weft::sim

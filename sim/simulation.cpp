@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "models/cost/governor.hpp"
 #include "models/execution/timing_protocol.hpp"
@@ -26,12 +25,9 @@ constexpr double worth_naming = 0.05;                // of it: launches that tak
 /// and more do not (calibration/measurements/pulls-2026-11-27).
 constexpr double longest_in_step_us = 25;
 
-/// After so long the governor has settled: in a longer iteration it sees phases by themselves. One that acts at once
-/// sees an iteration as a whole.
-double governor_window_us(const Power& power) {
-  const double settled_us = (power.governor_delay_ms + power.governor_ramp_ms) * 1e3;
-  return settled_us > 0 ? settled_us : std::numeric_limits<double>::infinity();
-}
+/// How late the governor follows on average: of an iteration that is long beside it the governor sees phases by
+/// themselves. 0: it sees an iteration as a whole.
+double governor_memory_us(const Power& power) { return (power.governor_delay_ms + power.governor_ramp_ms / 2) * 1e3; }
 
 std::vector<OperationCost> costs_of(const Schedule& schedule, const Machine& machine,
                                     const SimulationOptions& options) {
@@ -66,15 +62,14 @@ double Simulation::tensor_clock_share(double clock_share) const {
   return std::min(clock_share, machine_.power.tensor_clock);
 }
 
-/// The mean is that of an iteration or, in a longer one, of the window of the governor that has most.
+/// The mean is that by which the governor goes, where it is highest.
 GovernedPower Simulation::governed_power(const Attempt& last, const PowerChanges& changes) const {
   const Power& power = machine_.power;
-  const double window_us = governor_window_us(power);
-  GovernedPower governed{
-      .idle_W = power.idle_W,
-      .mean_W = last.time_us > window_us ? worst_window_W(changes, power.idle_W, window_us) : last.power_W,
-      .limit_W = is_steady_load(schedule_) ? power.limit_of_steady_load_W() : power.limit_W,
-      .peak_limit_W = power.peak_limit_W};
+  const double memory_us = governor_memory_us(power);
+  GovernedPower governed{.idle_W = power.idle_W,
+                         .mean_W = memory_us > 0 ? highest_average_W(changes, power.idle_W, memory_us) : last.power_W,
+                         .limit_W = is_steady_load(schedule_) ? power.limit_of_steady_load_W() : power.limit_W,
+                         .peak_limit_W = power.peak_limit_W};
   if (governed.peak_limit_W > 0) governed.peak_W = peak_W(changes, power.idle_W);
   return governed;
 }

@@ -137,6 +137,7 @@ TEST(Power, OneOperationThatIsRepeatedIsHeldAtTheSteadyLimit) {
   Machine machine = test_machine();
   machine.power.steady_limit_W = 1.1 * machine.power.limit_W;
   EXPECT_NEAR(run(large, 1, machine).power_W, machine.power.steady_limit_W, 0.01 * machine.power.limit_W);
+  machine.power.governor_ramp_ms = 1e3;  // sees the mean of an iteration
   const PairWorkload pair{PairOp::gemm_all_reduce, 8192, 8192, 8192};
   EXPECT_NEAR(run(pair, 8, machine).power_W, machine.power.limit_W, 0.01 * machine.power.limit_W);
 }
@@ -278,15 +279,21 @@ TEST(Peak, CountsIdleTimeAndOverlaps) {
 
 TEST(Peak, OfAnEvenLoadIsItsPower) { EXPECT_NEAR(peak_W({{0, 5, 500}, {5, 10, 500}}, 10, 50), 150, 1e-9); }
 
-// Of periods of 10 us with 300 W for 2 us at their end and 3 us at their beginning, 100 W idle: a window of 5 us that
-// crosses the end has it all, one of 8 us has it for five eighths.
-TEST(WorstWindow, CrossesTheEndOfAPeriod) {
+// Periods of 10 us with 300 W for 2 us at their end and 3 us at their beginning, 100 W idle: as one phase of 5 us, at
+// whose end the average has come up to 300 W but for exp(-5 / memory) of what it lacked before.
+TEST(HighestAverage, CrossesTheEndOfAPeriod) {
   const std::vector<PowerSpan> spans{{0, 3, 600}, {8, 10, 400}};
-  EXPECT_NEAR(worst_window_W(spans, 10, 100, 5), 300, 1e-9);
-  EXPECT_NEAR(worst_window_W(spans, 10, 100, 8), 225, 1e-9);
+  for (const double memory_us : {1.0, 5.0, 20.0}) {
+    const double kept = std::exp(-5 / memory_us), highest_W = 100 + 200 * (1 - kept) / (1 - kept * kept);
+    EXPECT_NEAR(highest_average_W(spans, 10, 100, memory_us), highest_W, 0.1) << memory_us;
+  }
 }
 
-TEST(WorstWindow, OfAPeriodIsTheMean) { EXPECT_NEAR(worst_window_W({{2, 6, 400}}, 8, 100, 8), 150, 1e-9); }
+TEST(HighestAverage, IsTheMeanOfShortPeriodsAndThePowerOfLongPhases) {
+  EXPECT_NEAR(highest_average_W({{2, 6, 400}}, 8, 100, 1e5), 150, 0.01);
+  EXPECT_NEAR(highest_average_W({{2, 6, 400}}, 8, 100, 0.2), 200, 1e-3);
+  EXPECT_NEAR(highest_average_W({{0, 8, 800}}, 8, 100, 3), 200, 1e-9) << "an even load";
+}
 
 // The all-reduce takes little power, so that the mean leaves more to the GEMM than a governor that sees the GEMM alone.
 TEST(Power, AGovernorThatIsFasterThanAnIterationSeesItsPhases) {
