@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "models/machine/machine_files.hpp"
+#include "models/machine/machine_json.hpp"
 #include "tests/calibration/evidence/comparisons.hpp"
 
 namespace weft::calibration::evidence {
@@ -41,6 +43,31 @@ TEST(MeasuredCases, ArePredictedInTheGraphsOfTheirDayAndOfTheirProgram) {
   EXPECT_EQ(in_its_condition(one).schedule.implementation, Implementation::weft);
   one.conditions.torch = "2.11.0";
   EXPECT_EQ(in_its_condition(one).schedule.implementation, Implementation::pytorch);
+}
+
+/// Whether a case that was measured then is compared with what is predicted of today's kernels.
+bool is_compared(const scenarios::Workload& workload, const std::string& date, int gpus = 1) {
+  MeasuredCase one = measured_case(workload, serial, 100);
+  one.request.gpus = gpus;
+  one.conditions.date = date;
+  std::size_t refused = 0;
+  compare({one}, read_machine(machine_path("h200x8-nvswitch")), refused);
+  return refused == 0;
+}
+
+TEST(MeasuredCases, OfAttentionByAKernelOfBeforeAreLeftOut) {
+  scenarios::AttentionKernelWorkload attention{.tokens = 8, .heads = 8, .kv_heads = 1, .head_dim = 128, .sequences = 8};
+  attention.prefix = 4096;
+  EXPECT_FALSE(is_compared(attention, "2026-11-30T14:26:59Z")) << "few queries";
+  EXPECT_TRUE(is_compared(attention, "2026-11-30T14:27:00Z"));
+  attention.tokens = 24, attention.sequences = 1, attention.prefix = 50000;
+  EXPECT_FALSE(is_compared(attention, "2026-11-30T08:59:59Z")) << "in more splits than one thread merges";
+  EXPECT_TRUE(is_compared(attention, "2026-11-30T09:00:00Z"));
+  attention.tokens = 2048, attention.prefix = 0;
+  EXPECT_TRUE(is_compared(attention, "2026-11-28T00:00:00Z")) << "a prefill";
+  const scenarios::AttentionWorkload short_heads{.tokens = 4096, .heads = 8, .kv_heads = 2, .head_dim = 64};
+  EXPECT_FALSE(is_compared(short_heads, "2026-11-30T02:14:59Z", 2));
+  EXPECT_TRUE(is_compared(short_heads, "2026-11-30T02:15:00Z", 2));
 }
 
 TEST(Accuracy, GroupsLeaveOutWhatHasNoName) {
