@@ -157,7 +157,7 @@ void Program::plan_attention(const Attention& attention, OperationId id) {
     return;
   }
   operands.tiles = attention_tiles(attention, qkv.rows, sms_of_gpu());
-  operands.keys_are_read_once = reads_keys_once(attention, operands.tiles);
+  operands.keys_are_read_once = reads_keys_once(attention, qkv.rows);
   attentions_.try_emplace(id, std::in_place_type<OwnAttention>, operands, attention.max_sms, resources_.arena);
 }
 

@@ -249,9 +249,7 @@ double decoded_bytes(const Machine& machine, const Schedule& schedule, const Att
 double hbm_share(const Machine& machine, const Schedule& schedule, const Attention& attention) {
   if (!attention.cached || !has_own_attention(machine, schedule) || !machine.own_attention->decode) return 1;
   const std::int64_t tokens = row_count(attention.qkv.rows, schedule.gpus);
-  const bool is_read_once = even_shares(attention, tokens, machine.gpu.sms()) ||
-                            reads_keys_once(attention, attention_tiles(attention, tokens, machine.gpu.sms()));
-  return is_read_once ? machine.own_attention->decode->hbm_share : 1;
+  return reads_keys_once(attention, tokens) ? machine.own_attention->decode->hbm_share : 1;
 }
 
 bool runs_own_attention(const Machine& machine, const Schedule& schedule, const Attention& attention) {

@@ -64,6 +64,22 @@ std::int64_t fastest_splits(const Attention& attention, const AttentionTiles& ti
   return fastest;
 }
 
+/// In one split each.
+AttentionTiles query_tiles(const Attention& attention, std::int64_t tokens) {
+  const std::int64_t of_each = tokens / attention.sequences;
+  const int sharing = attention.heads / attention.kv_heads;
+  const bool is_packed =
+      sharing > 1 && sharing <= own_rows_of_warpgroup && tiles_of(of_each, sharing) < sharing * tiles_of(of_each, 1);
+  AttentionTiles tiles;
+  tiles.heads_of_tile = is_packed ? sharing : 1;
+  tiles.tokens_of_warpgroup = own_rows_of_warpgroup / tiles.heads_of_tile;
+  tiles.of_sequence = tiles_of(of_each, tiles.heads_of_tile);
+  tiles.groups_of_heads = attention.heads / tiles.heads_of_tile;
+  tiles.count = tiles.of_sequence * tiles.groups_of_heads * attention.sequences;
+  if (of_each <= tiles.tokens_of_warpgroup) tiles.working_warpgroups = 1;
+  return tiles;
+}
+
 constexpr std::int64_t least_tiles_of_piece = 2;  // with one it would take longer to merge than to work
 /// In the time of a tile of keys from memory, heads of 128: what pieces of two items cost a CTA; and what memory is
 /// read more slowly by for each share of the CTAs that is left out, the first few of which nobody misses. On an H200
@@ -86,23 +102,13 @@ int fastest_ctas(const EvenShares& shares, int head_dim, int most) {
 }  // namespace
 
 AttentionTiles attention_tiles(const Attention& attention, std::int64_t tokens, std::int64_t sms) {
-  const std::int64_t of_each = tokens / attention.sequences;
-  const int sharing = attention.heads / attention.kv_heads;
-  const bool is_packed =
-      sharing > 1 && sharing <= own_rows_of_warpgroup && tiles_of(of_each, sharing) < sharing * tiles_of(of_each, 1);
-  AttentionTiles tiles;
-  tiles.heads_of_tile = is_packed ? sharing : 1;
-  tiles.tokens_of_warpgroup = own_rows_of_warpgroup / tiles.heads_of_tile;
-  tiles.of_sequence = tiles_of(of_each, tiles.heads_of_tile);
-  tiles.groups_of_heads = attention.heads / tiles.heads_of_tile;
-  tiles.count = tiles.of_sequence * tiles.groups_of_heads * attention.sequences;
-  if (of_each <= tiles.tokens_of_warpgroup) tiles.working_warpgroups = 1;
+  AttentionTiles tiles = query_tiles(attention, tokens);
   if (attention.cached && attention.max_sms == 0) tiles.splits = fastest_splits(attention, tiles, tokens, sms);
   return tiles;
 }
 
-bool reads_keys_once(const Attention& attention, const AttentionTiles& tiles) {
-  return tiles.count == std::int64_t{attention.sequences} * attention.kv_heads;
+bool reads_keys_once(const Attention& attention, std::int64_t tokens) {
+  return query_tiles(attention, tokens).count == std::int64_t{attention.sequences} * attention.kv_heads;
 }
 
 std::int64_t key_tiles(const Attention& attention, std::int64_t last_query) {

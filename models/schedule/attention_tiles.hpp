@@ -42,7 +42,7 @@ struct AttentionTiles {
 AttentionTiles attention_tiles(const Attention& attention, std::int64_t tokens, std::int64_t sms);
 
 /// Whether each cached key is read by one tile of queries alone.
-bool reads_keys_once(const Attention& attention, const AttentionTiles& tiles);
+bool reads_keys_once(const Attention& attention, std::int64_t tokens);
 
 /// Tiles of keys that a sequence's queries up to `last_query`, counted from 1, see: of the rows before and up to it,
 /// and of cached keys.
