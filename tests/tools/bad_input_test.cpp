@@ -80,8 +80,10 @@ const std::vector<BadInput> rows{
     // calibrate
     {"nothing_to_fit_to", "calibrate --base h200x8-nvswitch --out new.json", "", "", {"MEASUREMENTS: expected files to fit to, --library-answers, --gemm-times or --errors"}},
     // draw, plan
-    {"a_seed_below_zero", "draw --seed -1 --out .", "", "", {"seed: expected 0 to 9007199254740992"}},
-    {"a_seed_of_a_plan_below_zero", "plan --seed -1 --out .", "", "", {"seed: expected 0 to 9007199254740992"}},
+    {"a_seed_below_zero", "draw --seed -1 --out .", "", "", {"--seed: expected a whole number from 0 to 9007199254740992, got -1"}},
+    {"a_seed_of_words", "draw --seed lucky --out .", "", "", {"--seed: expected a whole number from 0 to 9007199254740992, got lucky"}},
+    {"a_folder_of_a_draw_that_is_a_file", "draw --seed 1 --out input.json", "", "{}", {"--out: expected a folder, got the file input.json"}},
+    {"a_seed_of_a_plan_below_zero", "plan --seed -1 --out .", "", "", {"--seed: expected a whole number from 0 to 9007199254740992, got -1"}},
     // explore
     {"a_scenario_of_a_machine_that_is_not_there", explore, scenario, R"({"machine": "dgx9000"})", {"input.json: machine: expected", "dgx9000", "h200x8-nvswitch"}},
     {"a_scenario_with_a_million_chunks", explore, scenario, R"({"chunks": [1000000]})", {"input.json: chunks[0]: expected an integer from 1 to 1024, got 1000000"}},

@@ -6,6 +6,8 @@
 #include "calibration/evidence/measurement_file.hpp"
 #include "models/base/text_file.hpp"
 #include "tools/commands/command.hpp"
+#include "tools/commands/files.hpp"
+#include "tools/commands/numbers.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -22,6 +24,7 @@ void run_draw(const DrawOptions& options) {
   const auto priorities = options.both_priorities ? evidence::Priorities::both : evidence::Priorities::urgent;
   std::vector<std::vector<scenarios::Case>> drawn;
   for (const int gpus : options.gpus) drawn.push_back(evidence::draw_cases(options.seed, gpus, priorities));
+  make_folder(options.out);
   for (std::size_t i = 0; i < drawn.size(); ++i) {
     const std::filesystem::path path = options.out / ("cases_" + std::to_string(options.gpus[i]) + "gpu.jsonl");
     write_text_file(path, evidence::lines_of(drawn[i]));
@@ -34,8 +37,10 @@ void run_draw(const DrawOptions& options) {
 void add_draw_command(CLI::App& app) {
   auto [command, options] =
       add_command(app, "draw", "Draw a validation set from a seed, before anything is measured", run_draw);
-  command.add_option("--seed", options.seed, "The same seed draws the same cases on every machine")->required();
-  command.add_option("--out", options.out, "Folder for cases_2gpu.jsonl, …")->required()->check(CLI::ExistingDirectory);
+  command.add_option("--seed", options.seed, "The same seed draws the same cases on every machine")
+      ->required()
+      ->check(seeds());
+  writes_into(command.add_option("--out", options.out, "For cases_2gpu.jsonl, …"))->required();
   command.add_option("--gpus", options.gpus, "Numbers of GPUs, of 2, 4 and 8; 2,4 where left out")->delimiter(',');
   command.add_flag("--both-priorities", options.both_priorities,
                    "Chunks with their collectives on an ordinary stream as well");

@@ -67,19 +67,12 @@ std::string page_of(const FullAnswer& answer, const ExploreOptions& options, con
   }
 }
 
-/// All of them or none; the folder is made where it is not there.
+/// All of them or none.
 void write_settings(const std::filesystem::path& folder, const FullAnswer& answer) {
   std::vector<TextFile> files;
   for (auto& file : answer.settings()) files.push_back({folder / file.name, std::move(file.text)});
-  std::filesystem::create_directories(folder);
+  make_folder(folder);
   write_text_files(files);
-}
-
-/// Before any work is done.
-void require_folder(const std::string& path) {
-  std::error_code error;
-  if (!path.empty() && std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error))
-    throw InputError("--settings", "expected a folder, got the file " + shown_name(path));
 }
 
 void run_explore(ExploreOptions options) {
@@ -88,7 +81,6 @@ void run_explore(ExploreOptions options) {
   const std::string empty_page = options.html.empty() ? "" : scenarios::report::read_report_page("--html");
   std::optional<Trace> measured;
   if (!options.measured.empty()) measured = read_trace(options.measured);
-  require_folder(options.settings);
   options.answer.space = from_name<scenarios::library::Space>(options.space, "--space");
   if (options.careful) options.answer.rule = scenarios::Rule::careful;
   options.answer.has_losses = options.output.has_json() || !options.html.empty();
@@ -160,10 +152,8 @@ void add_explore_command(CLI::App& app) {
   reads(command.add_option("--measured", options.measured,
                            "With --html: spans of the fastest schedule or of serial, by weft run, shown beside them"))
       ->needs(html);
-  command
-      .add_option("--settings", options.settings,
-                  "Write what vLLM, SGLang, PyTorch, NCCL and others have to be told into this folder")
-      ->type_name("FOLDER");
+  writes_into(command.add_option("--settings", options.settings,
+                                 "Write what vLLM, SGLang, PyTorch, NCCL and others have to be told into this folder"));
   writes(command.add_option("--trace", options.trace, "Write the trace of what is advised, for Perfetto"));
   writes(command.add_option("--schedule", options.schedule, "Write what is advised as a schedule, for weft run"));
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/base/input_error.hpp"
+#include "models/base/text.hpp"
 #include "models/machine/machine_files.hpp"
 
 namespace weft::tools::commands {
@@ -48,6 +49,21 @@ bool is_same_file(const fs::path& a, const fs::path& b) {
 }
 
 }  // namespace
+
+CLI::Option* writes_into(CLI::Option* option) {
+  const auto is_folder = [](const std::string& name) {
+    std::error_code error;
+    const bool is_other = fs::exists(name, error) && !fs::is_directory(name, error);
+    return is_other ? "expected a folder, got the file " + shown_name(name) : std::string();
+  };
+  return option->type_name("FOLDER")->check(is_folder, "");
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw InputError(folder.string(), "expected a folder that can be made: " + error.message());
+}
 
 void refuse_same_files(const CLI::App& command) {
   const std::vector<NamedFile> files = files_of(command);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 namespace weft::tools::commands {
 
@@ -15,6 +16,10 @@ inline CLI::Option* writes(CLI::Option* option) {
   };
   return option->type_name(output_file)->check(is_file, "");
 }
+/// A folder for files that the command writes, by make_folder(); a file in its place is refused.
+CLI::Option* writes_into(CLI::Option* option);
+/// Where it is not there. Throws InputError where it cannot be made.
+void make_folder(const std::filesystem::path& folder);
 /// The name or the path of a profile.
 inline CLI::Option* reads_machine(CLI::Option* option) { return option->type_name(machine_profile); }
 

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <type_traits>
+
+#include "models/base/json_object.hpp"
 
 namespace weft::tools::commands {
 
@@ -17,6 +20,9 @@ CLI::Validator numbers(Number least, Number most) {
   return CLI::Validator([range, expected](std::string& text) { return range(text).empty() ? "" : expected + text; },
                         range.get_description());
 }
+
+/// Of what is drawn.
+inline CLI::Validator seeds() { return numbers<std::uint64_t>(0, std::uint64_t{max_json_integer}); }
 
 /// Of one schedule on GPUs, in seconds.
 inline CLI::Validator time_limits() { return numbers(1.0, 3600.0); }

@@ -7,6 +7,8 @@
 #include "calibration/evidence/measurement_file.hpp"
 #include "models/base/text_file.hpp"
 #include "tools/commands/command.hpp"
+#include "tools/commands/files.hpp"
+#include "tools/commands/numbers.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -19,6 +21,7 @@ struct PlanOptions {
 
 void run_plan(const PlanOptions& options) {
   const std::vector<evidence::PlanFile> plan = evidence::calibration_plan(options.seed, options.gpus);
+  make_folder(options.out);
   for (const evidence::PlanFile& file : plan) {
     const std::filesystem::path path = options.out / (file.name + ".jsonl");
     write_text_file(path, evidence::lines_of(file.cases));
@@ -35,10 +38,11 @@ void run_plan(const PlanOptions& options) {
 void add_plan_command(CLI::App& app) {
   auto [command, options] =
       add_command(app, "plan", "Write the cases that calibrate a machine, drawn from a seed", run_plan);
-  command.add_option("--seed", options.seed, "The same seed draws the same cases on every machine")->required();
-  command.add_option("--out", options.out, "Folder for gemm.jsonl, pairs_2gpu.jsonl, …, library_questions.txt")
+  command.add_option("--seed", options.seed, "The same seed draws the same cases on every machine")
       ->required()
-      ->check(CLI::ExistingDirectory);
+      ->check(seeds());
+  writes_into(command.add_option("--out", options.out, "For gemm.jsonl, pairs_2gpu.jsonl, …, library_questions.txt"))
+      ->required();
   command.add_option("--gpus", options.gpus, "Numbers of GPUs, of 1, 2, 4 and 8; 1,2,4 where left out")->delimiter(',');
 }
 

@@ -18,6 +18,7 @@
 #include "scenarios/study/prediction_lines.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tools/commands/command.hpp"
+#include "tools/commands/files.hpp"
 
 namespace weft::tools::commands {
 namespace {
@@ -42,6 +43,7 @@ void run_predict(const PredictOptions& options) {
   std::unique_ptr<std::istream> in_file;
   if (!options.in.empty()) in_file = evidence::open_lines(options.in, "cases");
   require_writable(options.out);
+  if (!options.schedules.empty()) make_folder(options.schedules);
   std::ofstream device;
   std::ostringstream file;  // takes its place whole, so that one of before is there until then
   if (is_device(options.out)) device.open(options.out);
@@ -63,8 +65,7 @@ void add_predict_command(CLI::App& app) {
   reads_machine(command.add_option("--machine", options.machine, "Name or path of a machine profile"))->required();
   reads(command.add_option("--in", options.in, "File of cases; standard input where left out"));
   writes(command.add_option("--out", options.out, "File for results, written whole at the end; else standard output"));
-  command.add_option("--schedules", options.schedules, "Folder: write each case's schedule there as ID.json")
-      ->check(CLI::ExistingDirectory);
+  writes_into(command.add_option("--schedules", options.schedules, "Write each case's schedule there as ID.json"));
   command.add_flag("--in-turn", options.in_turn,
                    "Let the cases of one workload take turns under one load, as weft measure --in-turn does");
 }

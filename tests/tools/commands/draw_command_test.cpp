@@ -27,9 +27,10 @@ TEST(DrawCommand, RefusesANumberOfGpusThatItHasNoShapesFor) {
   EXPECT_THAT(result.errors, HasSubstr("gpus: expected 2, 4 or 8, got 3"));
 }
 
-TEST(DrawCommand, RefusesAFolderThatDoesNotExist) {
+TEST(DrawCommand, MakesTheFolder) {
   const TemporaryFolder folder;
-  EXPECT_EQ(run_weft("draw --seed 1 --out missing", folder).status, 2);
+  EXPECT_EQ(run_weft("draw --seed 1 --gpus 2 --out missing/of_two", folder).status, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "missing/of_two/cases_2gpu.jsonl"));
 }
 
 }  // namespace draw_command_test
