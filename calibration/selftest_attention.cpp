@@ -344,6 +344,10 @@ std::vector<Schedule> packed_attention_schedules() {
     schedules.push_back(CachedAttention(head_dim, 2, 3, 6001).schedule());   // 12 queries that see the same keys
     schedules.push_back(CachedAttention(head_dim, 5, 4, 128).schedule());    // 16, behind whole tiles
     schedules.push_back(CachedAttention(head_dim, 8, 40, 78).schedule());    // two tiles of packed heads
+    schedules.push_back(CachedAttention(head_dim, 60, 1, 63).schedule());    // less than a tile of keys
+    schedules.push_back(CachedAttention(head_dim, 3, 1, 5).schedule());      // less than a warp of them
+    schedules.push_back(CachedAttention(head_dim, 40, 1, 175).schedule());   // a tile and part of one
+    schedules.push_back(CachedAttention(head_dim, 1, 16, 2998, 0, 12).schedule());  // 16 keys of their own
     schedules.push_back(CachedAttention(head_dim, 6, 3, 2999, few_sms).schedule());
     schedules.push_back(CachedAttention(head_dim, 1, 5, 2999, 0, 2).schedule());    // tokens behind some of their own
     schedules.push_back(CachedAttention(head_dim, 1, 21, 2999, 0, 20).schedule());  // behind more than few

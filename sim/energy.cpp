@@ -222,7 +222,7 @@ std::vector<PowerStep> PowerChanges::steps(double idle_W) const {
 
 namespace {
 
-/// e to the power of -`x`, nearly, of products alone, which are the same bits everywhere.
+/// e to the power of -`x`, nearly, by a quotient and products, which are the same bits everywhere.
 double decay(double x) {
   constexpr int squarings = 10;
   double value = 1 / (1 + x / (1 << squarings));
@@ -245,26 +245,30 @@ double peak_W(const std::vector<PowerSpan>& spans, double period_us, double idle
 }
 
 /// The average is highest where power changes. That with which a period begins is what it ends with.
-double highest_average_W(const PowerChanges& changes, double idle_W, double memory_us) {
+double highest_over_mean(const PowerChanges& changes, double idle_W, double memory_us) {
   const std::vector<PowerStep> steps = changes.steps(idle_W);
-  const auto highest_from = [&](double average_W, double& left) {
-    double highest_W = average_W;
-    left = 1;
-    for (std::size_t i = 1; i < steps.size(); ++i) {
-      const double kept = decay((steps[i].from_us - steps[i - 1].from_us) / memory_us);
-      average_W = std::lerp(steps[i - 1].power_W, average_W, kept);
-      left *= kept;
-      highest_W = std::max(highest_W, average_W);
-    }
-    return std::pair(highest_W, average_W);
+  struct Averages {
+    double highest_W, last_W, energy_uJ = 0, left = 1;  ///< of what the average was at the beginning
   };
-  double left = 1;
-  const double of_period_W = highest_from(0, left).second;
-  return highest_from(of_period_W / (1 - left), left).first;
+  const auto averages_from = [&](double average_W) {
+    Averages averages{.highest_W = average_W, .last_W = average_W};
+    for (std::size_t i = 1; i < steps.size(); ++i) {
+      const double lasts_us = steps[i].from_us - steps[i - 1].from_us, kept = decay(lasts_us / memory_us);
+      averages.last_W = std::lerp(steps[i - 1].power_W, averages.last_W, kept);
+      averages.highest_W = std::max(averages.highest_W, averages.last_W);
+      averages.energy_uJ += lasts_us * steps[i - 1].power_W;
+      averages.left *= kept;
+    }
+    return averages;
+  };
+  const Averages from_none = averages_from(0);
+  if (from_none.left == 1 || from_none.energy_uJ == 0) return 1;  // a period of no length, or without power
+  const Averages steady = averages_from(from_none.last_W / (1 - from_none.left));
+  return steady.highest_W / (steady.energy_uJ / steps.back().from_us);
 }
 
-double highest_average_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W, double memory_us) {
-  return highest_average_W(PowerChanges(spans, period_us), idle_W, memory_us);
+double highest_over_mean(const std::vector<PowerSpan>& spans, double period_us, double idle_W, double memory_us) {
+  return highest_over_mean(PowerChanges(spans, period_us), idle_W, memory_us);
 }
 
 }  // namespace weft::sim

@@ -117,9 +117,10 @@ inline double eighth_power(double value) {
 }
 inline double eighth_root(double value) { return std::sqrt(std::sqrt(std::sqrt(value))); }
 
-/// The highest average of past power in periods that follow each other, where what was `memory_us` (above 0) ago counts
-/// 1/e of what is now: of long phases their power, of short ones the mean. Spans are as above.
-double highest_average_W(const PowerChanges& changes, double idle_W, double memory_us);
-double highest_average_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W, double memory_us);
+/// The highest average of past power in periods that follow each other, over the mean, where what was `memory_us`
+/// (above 0) ago counts 1/e of what is now: 1 of short periods, and of long ones the highest power of their phases over
+/// the mean. Spans are as above.
+double highest_over_mean(const PowerChanges& changes, double idle_W, double memory_us);
+double highest_over_mean(const std::vector<PowerSpan>& spans, double period_us, double idle_W, double memory_us);
 
 }  // namespace weft::sim

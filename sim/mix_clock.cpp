@@ -25,13 +25,15 @@ void for_each_turn(double clock_share, const std::vector<std::unique_ptr<Simulat
   }
 }
 
-/// Power of the mix over the limit that is met first, of its mean over the turns and of its peaks.
+/// Power of the mix over the limit that is met first, of its mean over the turns and of its peaks. Of a schedule whose
+/// iterations are short among others the governor sees the mean; of one with long ones, or alone, phases.
 double excess_at(double clock_share, const std::vector<std::unique_ptr<Simulation>>& mix, const Power& power) {
   GovernedPower of_mix{.limit_W = power.limit_W, .peak_limit_W = power.peak_limit_W};
   double eighth_powers = 0, time_us = 0;
   for_each_turn(clock_share, mix, [&](Simulation& one, const Attempt& attempt, double lasts_us) {
     const GovernedPower governed = one.governed_power(attempt, PowerChanges(one.power_spans(attempt), attempt.time_us));
-    of_mix.mean_W += lasts_us * governed.mean_W;
+    const bool sees_mean = mix.size() > 1 && attempt.time_us < governor_memory_us(power);
+    of_mix.mean_W += lasts_us * (sees_mean ? attempt.power_W : governed.mean_W);
     eighth_powers += lasts_us * eighth_power(governed.peak_W);
     time_us += lasts_us;
   });

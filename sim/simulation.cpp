@@ -25,10 +25,6 @@ constexpr double worth_naming = 0.05;                // of it: launches that tak
 /// and more do not (calibration/measurements/pulls-2026-11-27).
 constexpr double longest_in_step_us = 25;
 
-/// How late the governor follows on average: of an iteration that is long beside it the governor sees phases by
-/// themselves. 0: it sees an iteration as a whole.
-double governor_memory_us(const Power& power) { return (power.governor_delay_ms + power.governor_ramp_ms / 2) * 1e3; }
-
 std::vector<OperationCost> costs_of(const Schedule& schedule, const Machine& machine,
                                     const SimulationOptions& options) {
   std::vector<OperationCost> costs = operation_costs(schedule, machine, options.mechanisms.l2_reuse);
@@ -66,10 +62,11 @@ double Simulation::tensor_clock_share(double clock_share) const {
 GovernedPower Simulation::governed_power(const Attempt& last, const PowerChanges& changes) const {
   const Power& power = machine_.power;
   const double memory_us = governor_memory_us(power);
-  GovernedPower governed{.idle_W = power.idle_W,
-                         .mean_W = memory_us > 0 ? highest_average_W(changes, power.idle_W, memory_us) : last.power_W,
-                         .limit_W = is_steady_load(schedule_) ? power.limit_of_steady_load_W() : power.limit_W,
-                         .peak_limit_W = power.peak_limit_W};
+  GovernedPower governed{
+      .idle_W = power.idle_W,
+      .mean_W = last.power_W * (memory_us > 0 ? highest_over_mean(changes, power.idle_W, memory_us) : 1),
+      .limit_W = is_steady_load(schedule_) ? power.limit_of_steady_load_W() : power.limit_W,
+      .peak_limit_W = power.peak_limit_W};
   if (governed.peak_limit_W > 0) governed.peak_W = peak_W(changes, power.idle_W);
   return governed;
 }

@@ -58,7 +58,7 @@ bool had_fewer_splits(const MeasuredCase& one, const Schedule& schedule, const M
 }
 
 /// Few queries had the kernel of many until then, which took 20 % longer, and for some hours one whose CTAs had a tile
-/// for the few keys of a sequence's own rows.
+/// for the few keys of a sequence's own rows. One in between merged pieces later; of its times the long ones are kept.
 bool had_no_even_shares(const MeasuredCase& one, const Schedule& schedule, const Machine& machine) {
   return is_before(first_even_shares, one) && decodes(machine, schedule);
 }

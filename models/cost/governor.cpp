@@ -21,6 +21,8 @@ double switching_energy_factor(const Power& power, double clock_share) {
   return voltage * voltage;
 }
 
+double governor_memory_us(const Power& power) { return (power.governor_delay_ms + power.governor_ramp_ms / 2) * 1e3; }
+
 double throttled_share(const Power& power, double iteration_us) {
   const double one_run_ms = launches_for(run_ms * 1e3, iteration_us) * iteration_us * 1e-3;
   const double begin_ms = one_run_ms * (timed_runs / 2);  // of the middle run

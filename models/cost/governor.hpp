@@ -12,6 +12,10 @@ inline constexpr double lowest_clock_share = 0.3;
 /// of the voltage.
 double switching_energy_factor(const Power& power, double clock_share);
 
+/// How late the governor follows on average, so that it sees the phases of an iteration that is long beside this by
+/// themselves. 0: it sees an iteration as a whole.
+double governor_memory_us(const Power& power);
+
 /// Share of the slowdown that the median timed run shows (models/execution/timing_protocol.hpp), when a GPU that was
 /// not under its power limit before takes a load above it, with iterations of `iteration_us` at the maximum clock: the
 /// mean, over the middle run, of a ramp that begins after the governor's delay. Short runs end before the governor

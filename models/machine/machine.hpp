@@ -52,10 +52,10 @@ struct Gpu {
   double flops_per_us(DataType dtype = DataType::bf16) const { return sms() * flops_per_us_of_sm(dtype); }
 };
 
-/// The governor lowers the clock until an iteration's mean power meets the limit, `steady_limit_W` for one operation
-/// repeated alone, and the eighth root of the mean of its eighth power `peak_limit_W`: what comes in peaks is held back
-/// before its mean is. It waits first: a load that begins runs at the
-/// maximum clock for `governor_delay_ms`, then slows down over `governor_ramp_ms`. A lower clock needs a lower voltage,
+/// The governor lowers the clock until an average of past power, of short iterations their mean, meets the limit,
+/// `steady_limit_W` for one operation repeated alone, and the eighth root of the mean of its eighth power
+/// `peak_limit_W`. It follows late (governor_memory_us()): a load that begins runs at the maximum clock for
+/// `governor_delay_ms`, then slows down over `governor_ramp_ms`. A lower clock needs a lower voltage,
 /// so that the same work takes less energy: that of everything on the SMs' clock goes with the square of the voltage,
 /// which is linear in the clock and would be `voltage_floor` of its highest at a clock of 0.
 struct Power {

@@ -100,7 +100,7 @@ void describe(auto& io, Like<Power> auto& power) {
   io.optional("governor_delay", power.governor_delay_ms,
               {"ms", "a load that begins runs at the maximum clock for so long", governor_times});
   io.optional("governor_ramp", power.governor_ramp_ms,
-              {"ms", "after the delay the clock goes down over so long", governor_times});
+              {"ms", "after the delay the clock goes down over so long; power is averaged as late", governor_times});
 }
 
 void describe(auto& io, Like<CopyEngines> auto& engines) {

@@ -33,7 +33,8 @@ Trace at_clock(const Schedule& schedule, double MHz) {
 TEST(MixClock, OfOneScheduleIsThatOfItsOwnLoad) {
   const Trace alone = SimulatedExecutor().run(hot, test_machine());
   EXPECT_LT(alone.clock_MHz, 0.97 * test_machine().gpu.max_clock_MHz);
-  EXPECT_NEAR(at_clock(hot, clock_MHz({hot})).time_us, alone.time_us, 0.005 * alone.time_us);
+  EXPECT_NEAR(at_clock(hot, clock_MHz({hot})).time_us, alone.time_us, 0.005 * alone.time_us)
+      << "each search ends within 0.4 % of power";
 }
 
 TEST(MixClock, IsTheHighestWhereNothingNeedsMorePower) {
@@ -47,9 +48,7 @@ TEST(MixClock, LiesBetweenThoseOfTheLoadsThemselves) {
 
 // Turns are of one length here: both iterations are far shorter.
 TEST(MixClock, IsThatAtWhichTheMeanPowerOfTheTurnsMeetsTheLimit) {
-  Machine machine = test_machine();
-  machine.power.governor_delay_ms = machine.power.governor_ramp_ms = 0;  // sees an iteration as a whole
-  const double MHz = clock_MHz({hot, cool}, machine);
+  const double MHz = clock_MHz({hot, cool});
   const double iterations_us[] = {at_clock(hot, MHz).time_us, at_clock(cool, MHz).time_us};
   const double powers_W[] = {at_clock(hot, MHz).power_W, at_clock(cool, MHz).power_W};
   double energy_uJ = 0, time_us = 0;

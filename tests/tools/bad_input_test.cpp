@@ -83,6 +83,8 @@ const std::vector<BadInput> rows{
     {"a_seed_below_zero", "draw --seed -1 --out .", "", "", {"--seed: expected a whole number from 0 to 9007199254740992, got -1"}},
     {"a_seed_of_words", "draw --seed lucky --out .", "", "", {"--seed: expected a whole number from 0 to 9007199254740992, got lucky"}},
     {"a_folder_of_a_draw_that_is_a_file", "draw --seed 1 --out input.json", "", "{}", {"--out: expected a folder, got the file input.json"}},
+    {"a_folder_of_a_draw_below_a_file", "draw --seed 1 --out input.json/below", "", "{}", {"input.json/below: expected a folder that can be made"}},
+    {"a_folder_without_a_name", "plan --seed 1 --out ''", "", "", {"--out: expected a folder, got an empty name"}},
     {"a_seed_of_a_plan_below_zero", "plan --seed -1 --out .", "", "", {"--seed: expected a whole number from 0 to 9007199254740992, got -1"}},
     // explore
     {"a_scenario_of_a_machine_that_is_not_there", explore, scenario, R"({"machine": "dgx9000"})", {"input.json: machine: expected", "dgx9000", "h200x8-nvswitch"}},

@@ -52,6 +52,7 @@ bool is_same_file(const fs::path& a, const fs::path& b) {
 
 CLI::Option* writes_into(CLI::Option* option) {
   const auto is_folder = [](const std::string& name) {
+    if (name.empty()) return std::string("expected a folder, got an empty name");
     std::error_code error;
     const bool is_other = fs::exists(name, error) && !fs::is_directory(name, error);
     return is_other ? "expected a folder, got the file " + shown_name(name) : std::string();
@@ -62,7 +63,7 @@ CLI::Option* writes_into(CLI::Option* option) {
 void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw InputError(folder.string(), "expected a folder that can be made: " + error.message());
+  if (error) throw InputError(shown_name(folder.string()), "expected a folder that can be made: " + error.message());
 }
 
 void refuse_same_files(const CLI::App& command) {

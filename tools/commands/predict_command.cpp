@@ -42,8 +42,8 @@ void run_predict(const PredictOptions& options) {
   study::LineOptions lines{.schedules = options.schedules, .grades = read_profile_grades(profile)};
   std::unique_ptr<std::istream> in_file;
   if (!options.in.empty()) in_file = evidence::open_lines(options.in, "cases");
-  require_writable(options.out);
   if (!options.schedules.empty()) make_folder(options.schedules);
+  require_writable(options.out);
   std::ofstream device;
   std::ostringstream file;  // takes its place whole, so that one of before is there until then
   if (is_device(options.out)) device.open(options.out);

@@ -13,6 +13,8 @@ Power power(double delay_ms, double ramp_ms) {
 }
 
 // 200 launches of 20 us: three runs of 4 ms.
+TEST(GovernorMemory, IsTheDelayAndHalfOfTheRamp) { EXPECT_DOUBLE_EQ(governor_memory_us(power(30, 20)), 40e3); }
+
 TEST(ThrottledShare, ShortRunsEndBeforeTheGovernorActs) { EXPECT_EQ(throttled_share(power(30, 20), 20), 0); }
 
 TEST(ThrottledShare, GovernorWithoutDelaySlowsAllDown) { EXPECT_NEAR(throttled_share(power(0, 1e-9), 1000), 1, 1e-6); }
