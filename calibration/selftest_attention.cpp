@@ -17,6 +17,22 @@ struct Result {
   BufferId rows = 0, log_sum_exp = 0;
 };
 
+/// Where a reference reads queries, keys and values, and what they are to give.
+struct Attended {
+  BufferId queries, keys_values, result;
+};
+Meaning meaning_of(std::int64_t rows, int head_dim, AttentionMask mask, const Attended& buffers) {
+  const std::int64_t query_columns = std::int64_t{heads} * head_dim;
+  return {.op = "distributed_attention",
+          .m = rows,
+          .n = query_columns,
+          .k = query_columns,
+          .a = buffers.queries,
+          .b = buffers.keys_values,
+          .result = buffers.result,
+          .attention = AttentionShape{heads, kv_heads, head_dim, mask}};
+}
+
 /// The schedules of one size: two stages, each with half of the rows that a pair of ranks exchanges.
 class Attentions {
  public:
@@ -29,14 +45,7 @@ class Attentions {
     queries_ = add_buffer("queries", size.rows, query_columns(), Memory::symmetric);
     keys_values_ = add_buffer("keys and values", size.rows, 2 * kv_heads * size.head_dim, Memory::symmetric);
     output_ = add_result("output", size.rows);
-    schedule_.meaning = Meaning{.op = "distributed_attention",
-                                .m = size.rows * gpus,
-                                .n = query_columns(),
-                                .k = query_columns(),
-                                .a = queries_,
-                                .b = keys_values_,
-                                .result = output_.rows,
-                                .attention = AttentionShape{heads, kv_heads, size.head_dim, size.mask}};
+    schedule_.meaning = meaning_of(size.rows * gpus, size.head_dim, size.mask, {queries_, keys_values_, output_.rows});
   }
 
   /// Each stage's attention begins once the next stage's cast has its CTAs.
@@ -186,6 +195,10 @@ class Attentions {
   Result output_;
 };
 
+Attention causal_attention(const Slice& qkv, const Slice& output, int head_dim, int max_sms = 0) {
+  return {.qkv = qkv, .output = output, .heads = heads, .kv_heads = kv_heads, .head_dim = head_dim, .max_sms = max_sms};
+}
+
 /// Queries, keys and values lie apart where a reference reads them, and are packed first.
 Schedule packed_attention(int head_dim, std::int64_t rows, int max_sms) {
   const std::int64_t query_columns = std::int64_t{heads} * head_dim,
@@ -210,20 +223,9 @@ Schedule packed_attention(int head_dim, std::int64_t rows, int max_sms) {
       {"attention",
        0,
        {},
-       Attention{.qkv = slice(packed, 0, query_columns + key_columns),
-                 .output = slice(output, 0, query_columns),
-                 .heads = heads,
-                 .kv_heads = kv_heads,
-                 .head_dim = head_dim,
-                 .max_sms = max_sms}}};
-  schedule.meaning = Meaning{.op = "distributed_attention",
-                             .m = rows,
-                             .n = query_columns,
-                             .k = query_columns,
-                             .a = queries,
-                             .b = keys_values,
-                             .result = output,
-                             .attention = AttentionShape{heads, kv_heads, head_dim, AttentionMask::causal}};
+       causal_attention(slice(packed, 0, query_columns + key_columns), slice(output, 0, query_columns), head_dim,
+                        max_sms)}};
+  schedule.meaning = meaning_of(rows, head_dim, AttentionMask::causal, {queries, keys_values, output});
   return schedule;
 }
 
@@ -235,7 +237,7 @@ class CachedAttention {
   /// `prefix`: of the tokens of a lone sequence so many are one attention, and those behind them another one.
   CachedAttention(int head_dim, int sequences, std::int64_t tokens, std::int64_t cached, int max_sms = 0,
                   std::int64_t prefix = 0)
-      : head_dim_(head_dim), max_sms_(max_sms), tokens_(tokens), cached_(cached) {
+      : head_dim_(head_dim), tokens_(tokens), cached_(cached) {
     schedule_.name = "attention of " + std::to_string(sequences) + " x " + std::to_string(tokens) +
                      " tokens, heads of " + std::to_string(head_dim) + ", behind " + std::to_string(cached) +
                      " cached" + (max_sms > 0 ? " on " + std::to_string(max_sms) + " SMs" : "") +
@@ -248,15 +250,9 @@ class CachedAttention {
     const BufferId output = add_buffer("output", sequences * tokens, query_columns());
     for (int sequence = 0; sequence < sequences; ++sequence) add_sequence(sequence, cache, packed);
     const auto attend = [&](std::int64_t first, std::int64_t count) {
-      add("attention", Attention{.qkv = rows(packed, first, count),
-                                 .output = rows(output, first, count),
-                                 .heads = heads,
-                                 .kv_heads = kv_heads,
-                                 .head_dim = head_dim_,
-                                 .prefix = first,
-                                 .max_sms = max_sms_,
-                                 .sequences = sequences,
-                                 .cached = whole(cache)});
+      Attention one = causal_attention(rows(packed, first, count), rows(output, first, count), head_dim_, max_sms);
+      one.prefix = first, one.sequences = sequences, one.cached = whole(cache);
+      add("attention", one);
     };
     if (prefix > 0) attend(0, prefix);
     attend(prefix, sequences * tokens - prefix);
@@ -300,28 +296,17 @@ class CachedAttention {
       add("pack", Copy{rows(keys_values, first, count), columns_of(into, query_columns(), key_columns())});
     };
     pack(0, cached_, whole(alone));
-    add("attention", Attention{.qkv = whole(alone),
-                               .output = rows(result, 0, cached_),
-                               .heads = heads,
-                               .kv_heads = kv_heads,
-                               .head_dim = head_dim_});
+    add("attention", causal_attention(whole(alone), rows(result, 0, cached_), head_dim_));
     add("cache", Copy{rows(keys_values, 0, cached_), rows(cache, sequence * cached_, cached_)});
     pack(cached_, tokens_, rows(packed, sequence * tokens_, tokens_));
-    Meaning meaning{.op = "distributed_attention",
-                    .m = all,
-                    .n = query_columns(),
-                    .k = query_columns(),
-                    .a = queries,
-                    .b = keys_values,
-                    .result = result,
-                    .attention = AttentionShape{heads, kv_heads, head_dim_, AttentionMask::causal}};
+    Meaning meaning = meaning_of(all, head_dim_, AttentionMask::causal, {queries, keys_values, result});
     if (schedule_.meaning)
       schedule_.meaning->also.push_back(std::move(meaning));
     else
       schedule_.meaning = std::move(meaning);
   }
 
-  int head_dim_, max_sms_;
+  int head_dim_;
   std::int64_t tokens_, cached_;
   Schedule schedule_;
   std::vector<BufferId> results_;

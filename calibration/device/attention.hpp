@@ -24,7 +24,7 @@ struct AttentionOperands {
   std::int64_t prefix = 0, tokens = 0;
   int sequences = 1;
   int heads = 0, kv_heads = 0, head_dim = 0;  ///< of 64 or 128
-  AttentionTiles tiles;
+  AttentionTiles tiles = {};
   bool keys_are_read_once = false;  ///< those that are cached
 };
 

@@ -161,10 +161,6 @@ std::optional<EvenShares> known_shares(const Machine& machine, const Attention& 
   return even_shares(attention, tokens, machine.gpu.sms());
 }
 
-std::int64_t queries_of_item(const Attention& attention, std::int64_t tokens) {
-  return tokens / attention.sequences * (attention.heads / attention.kv_heads);
-}
-
 AttentionTiming time_shares(const OwnDecodeTimes& times, const Attention& attention, std::int64_t tokens,
                             const EvenShares& shares, double clock_share) {
   const bool are_few = queries_of_item(attention, tokens) <= queries_of_mma;
@@ -242,7 +238,7 @@ std::optional<EvenShares> decode_shares(const Machine& machine, const Schedule& 
 double decoded_bytes(const Machine& machine, const Schedule& schedule, const Attention& attention) {
   const auto shares = decode_shares(machine, schedule, attention);
   if (!shares) return 0;
-  const std::int64_t keys = divided_up(earlier_tokens(attention) - attention.prefix, keys_of_box) * keys_of_box;
+  const std::int64_t keys = divided_up(cached_keys(attention), keys_of_box) * keys_of_box;
   return static_cast<double>(shares->items * keys * 2 * attention.head_dim * bytes_of(DataType::bf16));
 }
 

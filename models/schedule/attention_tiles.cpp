@@ -21,9 +21,7 @@ std::int64_t tiles_of(std::int64_t tokens, int heads_of_tile) {
   return divided_up(tokens, std::int64_t{2} * (own_rows_of_warpgroup / heads_of_tile));
 }
 
-std::int64_t cached_tiles(const Attention& attention) {
-  return divided_up(earlier_tokens(attention) - attention.prefix, own_tile_keys);
-}
+std::int64_t cached_tiles(const Attention& attention) { return divided_up(cached_keys(attention), own_tile_keys); }
 /// That any tile of queries sees, so that each split has one.
 std::int64_t fewest_key_tiles(const Attention& attention) {
   return cached_tiles(attention) + divided_up(attention.prefix + 1, own_tile_keys);
@@ -107,6 +105,8 @@ AttentionTiles attention_tiles(const Attention& attention, std::int64_t tokens, 
   return tiles;
 }
 
+std::int64_t cached_keys(const Attention& attention) { return earlier_tokens(attention) - attention.prefix; }
+
 bool reads_keys_once(const Attention& attention, std::int64_t tokens) {
   return query_tiles(attention, tokens).count == std::int64_t{attention.sequences} * attention.kv_heads;
 }
@@ -115,9 +115,13 @@ std::int64_t key_tiles(const Attention& attention, std::int64_t last_query) {
   return divided_up(attention.prefix + last_query, own_tile_keys) + cached_tiles(attention);
 }
 
+std::int64_t queries_of_item(const Attention& attention, std::int64_t tokens) {
+  return tokens / attention.sequences * (attention.heads / attention.kv_heads);
+}
+
 std::optional<EvenShares> even_shares(const Attention& attention, std::int64_t tokens, std::int64_t sms) {
-  const std::int64_t of_each = tokens / attention.sequences, sharing = attention.heads / attention.kv_heads;
-  if (!attention.cached || of_each * sharing > most_decode_rows || attention.prefix + of_each > most_own_keys)
+  if (!attention.cached || queries_of_item(attention, tokens) > most_decode_rows ||
+      attention.prefix + tokens / attention.sequences > most_own_keys)
     return std::nullopt;
   const std::int64_t items = std::int64_t{attention.sequences} * attention.kv_heads, tiles = cached_tiles(attention);
   const std::int64_t ctas = attention.max_sms > 0 ? std::min<std::int64_t>(attention.max_sms, sms) : sms;

@@ -41,6 +41,9 @@ struct AttentionTiles {
 /// that stay (max_sms).
 AttentionTiles attention_tiles(const Attention& attention, std::int64_t tokens, std::int64_t sms);
 
+/// Of each sequence.
+std::int64_t cached_keys(const Attention& attention);
+
 /// Whether each cached key is read by one tile of queries alone.
 bool reads_keys_once(const Attention& attention, std::int64_t tokens);
 
@@ -55,6 +58,9 @@ inline constexpr int most_own_keys = 16;     ///< that these see besides cached 
 inline constexpr int keys_of_box = 16;       ///< of a warp: as many, or several times as many, are loaded at once
 inline constexpr int queries_of_mma = 8;     ///< that the tensor cores multiply with at once
 inline constexpr int pieces_of_group = 32;   ///< that one CTA merges
+
+/// Of a sequence's tokens and of the heads that share keys.
+std::int64_t queries_of_item(const Attention& attention, std::int64_t tokens);
 
 /// Our kernel of few queries has CTAs that stay and share the tiles of cached keys evenly, whichever sequence and head
 /// they are of. Tiles are numbered item by item, an item being a sequence's queries of the heads that share keys. Each
