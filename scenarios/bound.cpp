@@ -23,9 +23,18 @@ double hbm_us(Bytes bytes, const Machine& machine) {
   return as_double(std::max<Bytes>(0, bytes - machine.gpu.l2_bytes)) / bytes_per_us(machine.gpu.hbm_GBps);
 }
 
+/// As many bytes as others stream while our kernel of few queries, which is faster, reads so many of cached keys and
+/// values.
+Bytes as_streamed(Bytes cached_bytes, const Machine& machine) {
+  const auto& own = machine.own_attention;
+  const double faster = own && own->decode ? std::max(1.0, own->decode->hbm_share) : 1;
+  return static_cast<Bytes>(as_double(cached_bytes) / faster);
+}
+
 template <class WithGemm>
 double compute_us(const WithGemm& gemm, std::int64_t m, const Machine& machine) {
-  const Bytes operands = (m * gemm.k + gemm.n * gemm.k) * bytes_of(gemm.dtype) + m * gemm.n * bytes_of(DataType::bf16);
+  const auto weights = static_cast<Bytes>(as_double(gemm.n * gemm.k) * bytes_of_weight(gemm.weight_bits, gemm.dtype));
+  const Bytes operands = m * gemm.k * bytes_of(gemm.dtype) + weights + m * gemm.n * bytes_of(DataType::bf16);
   return std::max(tensor_us(MatrixSize{m, gemm.n, gemm.k}.flops(), gemm.dtype, machine), hbm_us(operands, machine));
 }
 
@@ -86,9 +95,12 @@ double layer_us(const LayerWorkload& layer, int gpus, const Machine& machine, co
   const Flops bf16_flops =
       2 * tokens * (attention_weights + active * mlp_weights + shared_weights) / machine.gpu.speedup(layer.dtype) +
       2 * tokens * (tokens / sequences + 2 * prefix) * query_columns;
+  const double bytes_of_expert =
+      bytes_of_weight(layer.experts > 0 ? layer.expert_bits : layer.weight_bits, layer.dtype);
   const auto weight_bytes =
-      static_cast<Bytes>((attention_weights + busy_experts(layer) * mlp_weights + shared_weights) / gpus *
-                         as_double(bytes_of(layer.dtype)));
+      static_cast<Bytes>(((attention_weights + shared_weights) * bytes_of_weight(layer.weight_bits, layer.dtype) +
+                          busy_experts(layer) * mlp_weights * bytes_of_expert) /
+                         gpus);
   const std::int64_t kv_heads = std::max<std::int64_t>(layer.kv_heads / gpus, 1);
   const Bytes cached_bytes = layer.sequences * layer.prefix * 2 * kv_heads * layer.head_dim * bytes_of(DataType::bf16);
   const auto one_us = [&](CollectiveKind kind, DataType dtype) {
@@ -97,7 +109,8 @@ double layer_us(const LayerWorkload& layer, int gpus, const Machine& machine, co
   const double transfer_us = layer.sequence_parallel ? one_us(CollectiveKind::reduce_scatter, DataType::bf16) +
                                                            one_us(CollectiveKind::all_gather, layer.dtype)
                                                      : one_us(CollectiveKind::all_reduce, DataType::bf16);
-  return std::max({tensor_us(bf16_flops / gpus, DataType::bf16, machine), hbm_us(weight_bytes + cached_bytes, machine),
+  return std::max({tensor_us(bf16_flops / gpus, DataType::bf16, machine),
+                   hbm_us(weight_bytes + as_streamed(cached_bytes, machine), machine),
                    shorter(2 * transfer_us, measured.collective_us)});
 }
 
@@ -129,7 +142,7 @@ double attention_kernel_us(const AttentionKernelWorkload& attention, const Machi
   const Flops flops = 4 * seen * as_double(attention.heads * attention.head_dim);
   const Bytes cached_bytes =
       bytes_of(DataType::bf16) * attention.sequences * attention.prefix * 2 * attention.kv_heads * attention.head_dim;
-  return std::max(tensor_us(flops, DataType::bf16, machine), hbm_us(cached_bytes, machine));
+  return std::max(tensor_us(flops, DataType::bf16, machine), hbm_us(as_streamed(cached_bytes, machine), machine));
 }
 
 /// Matrices of its result's size that it touches: a norm what it adds, the residual and its result, SwiGLU both halves

@@ -165,9 +165,14 @@ ModelConfig model_config_from_json(const nlohmann::json& json) {
   const WeightType weights = weight_type(whole, object, config.ignored);
   config.dtype = weights.gemms;
   config.weight_bytes = weights.bytes;
+  config.expert_bytes = weights.expert_bytes;
   if (count_or_none(object, "num_nextn_predict_layers") > 0)
     config.ignored.emplace_back("layers that predict further tokens");
   return config;
+}
+
+double packed_bits(double bytes, DataType dtype) {
+  return bytes < static_cast<double>(bytes_of(dtype)) ? 8 * bytes : 0;
 }
 
 std::optional<LayerWorkload> layer_of(const ModelConfig& model, std::int64_t tokens) {
@@ -180,8 +185,11 @@ std::optional<LayerWorkload> layer_of(const ModelConfig& model, std::int64_t tok
   layer.head_dim = model.head_dim;
   layer.intermediate = model.intermediate;
   layer.dtype = model.dtype;
+  layer.weight_bits = packed_bits(model.weight_bytes, model.dtype);
+  if (model.experts > 0) layer.expert_bits = packed_bits(model.expert_bytes, model.dtype);
   layer.experts = model.experts;
   layer.experts_per_token = model.experts_per_token;
+  if (model.experts > 0) layer.expert_choice = ExpertChoice::random;
   layer.shared_intermediate = model.shared_intermediate;
   return layer;
 }

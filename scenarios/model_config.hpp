@@ -27,7 +27,7 @@ struct ModelConfig {
   std::int64_t experts = 0, experts_per_token = 0;  ///< 0: dense; else `intermediate` is the width of each expert
   std::int64_t shared_intermediate = 0;             ///< width of a dense MLP beside the experts; 0: none
   DataType dtype = DataType::bf16;                  ///< of the GEMMs' inputs
-  double weight_bytes = 2;                          ///< of a weight in memory
+  double weight_bytes = 2, expert_bytes = 2;        ///< of a weight in memory, of the experts'
   std::optional<LatentAttention> latent = {};       ///< then `head_dim` is that of a value
   std::vector<std::string> ignored = {};            ///< what the file says and the sizes do not, a sentence each
   bool operator==(const ModelConfig&) const = default;
@@ -45,6 +45,10 @@ ModelConfig model_config_from_json(const nlohmann::json& json);
 
 /// The same from a file, or from the config.json of a folder; errors name the file.
 ModelConfig read_model_config(const std::filesystem::path& path);
+
+/// Of a weight that is stored in so many bytes for GEMMs of `dtype`, as workloads have it; 0: it is stored as they
+/// read it.
+double packed_bits(double bytes, DataType dtype);
 
 /// One of the model's layers; empty with latent attention, which layers do not have.
 std::optional<LayerWorkload> layer_of(const ModelConfig& model, std::int64_t tokens);

@@ -133,7 +133,7 @@ Scenario as_machine_computes(Scenario scenario, const Machine& machine) {
   if (!scenario.model || machine.gpu.speedup(scenario.model->dtype) > 0) return scenario;
   scenario.model->ignored.push_back("fp8, which these GPUs have not: GEMMs are counted as bf16");
   scenario.model->dtype = DataType::bf16;
-  scenario.model->weight_bytes = 2;
+  scenario.model->weight_bytes = scenario.model->expert_bytes = 2;
   return scenario;
 }
 

@@ -112,10 +112,6 @@ void read_plain(JsonObject& object, Scenario& scenario, const nlohmann::json& js
   }
 }
 
-Workload pair_of(PairOp op, std::int64_t m, std::int64_t n, std::int64_t k, DataType dtype) {
-  return PairWorkload{.op = op, .m = m, .n = n, .k = k, .dtype = dtype};
-}
-
 std::int64_t share(std::int64_t value, int gpus, const std::string& field) {
   if (value % gpus != 0)
     throw InputError(field, "expected a multiple of gpus = " + std::to_string(gpus) + ", got " + std::to_string(value));
@@ -145,7 +141,14 @@ std::vector<Question> questions_of_layer(const ModelConfig& model, LayerForm for
   const std::int64_t width = share(model.intermediate, gpus, keys.intermediate);
   const std::int64_t h = model.hidden;
   const auto question = [&](const char* name, PairOp op, std::int64_t n, std::int64_t k) {
-    return Question{name, pair_of(op, tokens, n, k, model.dtype), form};
+    return Question{name,
+                    PairWorkload{.op = op,
+                                 .m = tokens,
+                                 .n = n,
+                                 .k = k,
+                                 .dtype = model.dtype,
+                                 .weight_bits = packed_bits(model.weight_bytes, model.dtype)},
+                    form};
   };
   const char* const output = "attention output projection";
   const char* const down = "MLP down projection";
@@ -224,7 +227,8 @@ std::vector<Question> pairs_of(const LayerWorkload& layer, int gpus) {
                           .kv_heads = layer.kv_heads,
                           .head_dim = layer.head_dim,
                           .experts = layer.experts,
-                          .dtype = layer.dtype};
+                          .dtype = layer.dtype,
+                          .weight_bytes = bytes_of_weight(layer.weight_bits, layer.dtype)};
   return questions_of_layer(model, form_of(layer), layer.tokens, gpus, keys_of_layers);
 }
 

@@ -47,7 +47,7 @@ std::optional<Stored> stored(JsonObject& group, const char* key) {
   return Stored{object.string_or("type", "int"), object.integer("num_bits", 1, 64)};
 }
 
-constexpr WeightType of_fp8{DataType::fp8, 1};
+constexpr WeightType of_fp8{.gemms = DataType::fp8, .bytes = 1};
 
 /// Bytes of a weight of so many bits, of which each group has a scale, and a zero of as many bits.
 double bytes_of_weight(double bits, double group, double scale_bits, double zero_bits) {
@@ -69,7 +69,15 @@ double compressed_bytes(JsonObject& quantization, const JsonValue& method) {
   return bytes_of_weight(bits, group, fp16_bits, bits);
 }
 
-WeightType type_of_groups(JsonObject& quantization, std::vector<std::string>& ignored) {
+/// Whether attention is left as it is: mxfp4 is of gpt-oss's experts alone, which its list of modules says too.
+bool are_experts_alone(JsonObject& quantization, const std::string& method) {
+  const auto kept = quantization.find("modules_to_not_convert");
+  if (!kept || kept->is_null()) return method == "mxfp4";
+  return std::ranges::any_of(kept->list(),
+                             [](const JsonValue& module) { return module.string().find("attn") != std::string::npos; });
+}
+
+WeightType type_of_groups(JsonObject& quantization) {
   std::optional<DataType> common;
   double bytes = 0;
   for (auto& [name, value] : quantization.object("config_groups").entries()) {
@@ -84,8 +92,7 @@ WeightType type_of_groups(JsonObject& quantization, std::vector<std::string>& ig
     bytes = std::max(bytes, static_cast<double>(weights->bits) / 8);
   }
   if (common == DataType::fp8) return of_fp8;
-  ignored.emplace_back("only the weights are quantized (compressed-tensors): GEMMs are counted as bf16");
-  return {DataType::bf16, bytes > 0 ? bytes : 2};
+  return {.gemms = DataType::bf16, .bytes = bytes > 0 ? bytes : 2};
 }
 
 WeightType type_of_modelopt(JsonObject& quantization) {
@@ -105,13 +112,13 @@ WeightType weight_type(JsonObject& whole, JsonObject& model, std::vector<std::st
   const JsonValue method = quantization.at("quant_method");
   const std::string name = method.string();
   if (is_among(fp8_methods, name)) return of_fp8;
-  if (name == "compressed-tensors") return type_of_groups(quantization, ignored);
+  if (name == "compressed-tensors") return type_of_groups(quantization);
   if (name == "modelopt") return type_of_modelopt(quantization);
   if (!is_among(weight_only_methods, name))
     method.fail(
         "fp8, fbgemm_fp8, compressed-tensors, modelopt, or one that stores weights alone (awq, gptq, mxfp4, …)");
-  ignored.push_back("only the weights are quantized (" + name + "): GEMMs are counted as bf16");
-  return {DataType::bf16, compressed_bytes(quantization, method)};
+  const double bytes = compressed_bytes(quantization, method);
+  return {.gemms = DataType::bf16, .bytes = are_experts_alone(quantization, name) ? 2 : bytes, .expert_bytes = bytes};
 }
 
 }  // namespace weft::scenarios

@@ -12,6 +12,7 @@ namespace weft::scenarios {
 struct WeightType {
   DataType gemms = DataType::bf16;  ///< of their inputs
   double bytes = 2;                 ///< of a weight in memory, the scales of its group included
+  double expert_bytes = bytes;      ///< of the experts'
 };
 
 /// `model` has torch_dtype or dtype, or `whole`, of which it may be the text_config; that has the quantization_config.

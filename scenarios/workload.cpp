@@ -25,7 +25,16 @@ void check_matrix(const std::string& field, std::int64_t rows, std::int64_t colu
                                               std::to_string(columns) + " elements");
 }
 
-void check_gemm(std::int64_t m, std::int64_t n, std::int64_t k, DataType dtype) {
+void check_weight_bits(const std::string& field, double bits, DataType dtype) {
+  const auto of_type = 8 * bytes_of(dtype);
+  if (!(bits == 0 || (bits >= 1 && bits <= static_cast<double>(of_type))))
+    throw InputError("workload." + field, "expected 1 to " + std::to_string(of_type) + ", the bits of " +
+                                              std::string(name_of(dtype)) + ", got " +
+                                              shown_name(std::to_string(bits)));
+}
+
+void check_gemm(const auto& gemm) {
+  const auto [m, n, k, dtype] = std::tuple(gemm.m, gemm.n, gemm.k, gemm.dtype);
   check_extent("m", m);
   check_extent("n", n);
   check_extent("k", k);
@@ -34,6 +43,7 @@ void check_gemm(std::int64_t m, std::int64_t n, std::int64_t k, DataType dtype) 
   check_matrix("k", n, k, dtype);
   if (dtype != DataType::bf16 && dtype != DataType::fp8)
     throw InputError("workload.dtype", "expected bf16 or fp8, got " + std::string(name_of(dtype)));
+  check_weight_bits("weight_bits", gemm.weight_bits, dtype);
 }
 
 void check_transfer(int gpus) {
@@ -78,6 +88,7 @@ void check_experts(const LayerWorkload& layer) {
                layer.dtype);
   check_matrix("experts", layer.experts * 2 * layer.intermediate, layer.hidden, layer.dtype);
   if (layer.shared_intermediate > 0) check_mlp_width("shared_intermediate", layer.shared_intermediate, layer);
+  check_weight_bits("expert_bits", layer.expert_bits, layer.dtype);
 }
 
 /// Of queries, over all heads: a simulation takes time in proportion to them, and 64 heads of four million tokens need
@@ -133,6 +144,7 @@ void check_layer(const LayerWorkload& layer) {
   check_matrix("tokens", layer.tokens, std::max(widest, layer.hidden), layer.dtype);
   check_matrix("hidden", layer.hidden, widest, layer.dtype);
   check_sequences(layer);
+  check_weight_bits("weight_bits", layer.weight_bits, layer.dtype);
   if (layer.experts > 0) check_experts(layer);
 }
 
@@ -256,7 +268,7 @@ bool collective_comes_first(PairOp op) { return op == PairOp::all_gather_gemm ||
 void check_sizes(const Workload& workload, int gpus) {
   if (gpus < 1) throw InputError("gpus", "expected at least 1, got " + std::to_string(gpus));
   const Bytes element = bytes_of(DataType::bf16);
-  std::visit(Overloaded{[](const GemmWorkload& gemm) { check_gemm(gemm.m, gemm.n, gemm.k, gemm.dtype); },
+  std::visit(Overloaded{[](const GemmWorkload& gemm) { check_gemm(gemm); },
                         [&](const CollectiveWorkload& collective) {
                           check_transfer(gpus);
                           check_bytes(collective.bytes, 1, "a byte");
@@ -273,7 +285,7 @@ void check_sizes(const Workload& workload, int gpus) {
                         },
                         [&](const PairWorkload& pair) {
                           check_transfer(gpus);
-                          check_gemm(pair.m, pair.n, pair.k, pair.dtype);
+                          check_gemm(pair);
                           if (!(pair.imbalance >= 1 && pair.imbalance <= gpus))
                             throw InputError("workload.imbalance",
                                              "expected a number from 1 to gpus = " + std::to_string(gpus) + ", got " +
@@ -281,7 +293,7 @@ void check_sizes(const Workload& workload, int gpus) {
                         },
                         [&](const ConcurrentPair& pair) {
                           check_transfer(gpus);
-                          check_gemm(pair.m, pair.n, pair.k, pair.dtype);
+                          check_gemm(pair);
                           check_bytes(pair.bytes, element, "the bytes of a bf16");
                         },
                         [](const LayerWorkload& layer) { check_layer(layer); },

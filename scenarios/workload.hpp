@@ -27,14 +27,29 @@ void describe_gemm(auto& io, auto& workload) {
   io.required("k", workload.k, {extents, "inner size, as the GEMM kernel sees it"});
 }
 
+inline constexpr const char* meaning_of_weight_bits =
+    "bits of a weight in memory, scales included, which kernels expand to dtype; left out: stored as dtype";
+
+/// Of a weight in memory; `bits` 0: it is stored as `dtype`.
+inline double bytes_of_weight(double bits, DataType dtype) {
+  return bits > 0 ? bits / 8 : static_cast<double>(bytes_of(dtype));
+}
+
+/// `dtype` is that of a GEMM's inputs.
+void describe_types(auto& io, auto& workload) {
+  io.input_type("dtype", workload.dtype);
+  io.optional("weight_bits", workload.weight_bits, 0, {Range{0, 16}, meaning_of_weight_bits});
+}
+
 /// c[m, n] = a[m, k] x b[n, k]^T on each GPU at once. `dtype` is that of the inputs; the output is bf16.
 struct GemmWorkload {
   static constexpr const char* meaning = "C[m, n] = A[m, k] B[n, k]^T on each GPU";
   std::int64_t m = 0, n = 0, k = 0;
   DataType dtype = DataType::bf16;
+  double weight_bits = 0;  ///< 0: those of `dtype`
   static void describe(auto& io, auto& workload) {
     describe_gemm(io, workload);
-    io.input_type("dtype", workload.dtype);
+    describe_types(io, workload);
   }
   bool operator==(const GemmWorkload&) const = default;
 };
@@ -78,9 +93,10 @@ struct PairWorkload {
   std::int64_t m = 0, n = 0, k = 0;
   DataType dtype = DataType::bf16;
   double imbalance = 1;
+  double weight_bits = 0;  ///< 0: those of `dtype`
   static void describe(auto& io, auto& workload) {
     describe_gemm(io, workload);
-    io.input_type("dtype", workload.dtype);
+    describe_types(io, workload);
     if (collective_of(workload.op) == CollectiveKind::all_to_all)
       io.optional("imbalance", workload.imbalance, 1, {Range{1}, "rows of the busiest GPU over the mean"});
   }
@@ -93,10 +109,11 @@ struct ConcurrentPair {
   std::int64_t m = 0, n = 0, k = 0;
   Bytes bytes = 0;
   DataType dtype = DataType::bf16;
+  double weight_bits = 0;  ///< 0: those of `dtype`
   static void describe(auto& io, auto& workload) {
     describe_gemm(io, workload);
     io.required("bytes", workload.bytes, {buffer_sizes, "as nccl-tests counts them: the full buffer"});
-    io.input_type("dtype", workload.dtype);
+    describe_types(io, workload);
   }
   bool operator==(const ConcurrentPair&) const = default;
 };
@@ -106,6 +123,11 @@ void describe_sequences(auto& io, auto& workload) {
   io.optional("prefix", workload.prefix, 0,
               {Range{0, max_extent}, "earlier tokens of each sequence, whose keys and values are cached"});
 }
+
+enum class ExpertChoice {
+  even,    ///< all experts have as many tokens, where there are enough of them
+  random,  ///< by chance, so that few tokens choose fewer experts; those that are chosen have as many
+};
 
 /// One decoder layer over the new tokens of some causal sequences; sizes of the unsharded model, tensor-parallel over
 /// all GPUs. One sequence without earlier tokens is a prefill, with them a chunk of one; sequences of one new token
@@ -117,9 +139,11 @@ struct LayerWorkload {
   bool sequence_parallel = false;
   std::int64_t experts = 0, experts_per_token = 0;  ///< 0: dense; else `intermediate` is the width of each expert
   double expert_imbalance = 1;                      ///< rows of the busiest expert over the mean
-  std::int64_t shared_intermediate = 0;             ///< width of a dense MLP beside the experts; 0: none
-  std::int64_t sequences = 1;                       ///< that the tokens belong to, as many to each
-  std::int64_t prefix = 0;                          ///< earlier tokens of each, whose keys and values are cached
+  ExpertChoice expert_choice = ExpertChoice::even;
+  std::int64_t shared_intermediate = 0;     ///< width of a dense MLP beside the experts; 0: none
+  std::int64_t sequences = 1;               ///< that the tokens belong to, as many to each
+  std::int64_t prefix = 0;                  ///< earlier tokens of each, whose keys and values are cached
+  double weight_bits = 0, expert_bits = 0;  ///< of a weight in memory, of the experts'; 0: those of `dtype`
   static void describe(auto& io, auto& workload) {
     io.required("tokens", workload.tokens, extents);
     io.required("hidden", workload.hidden, extents);
@@ -127,7 +151,7 @@ struct LayerWorkload {
     io.required("kv_heads", workload.kv_heads, extents);
     io.required("head_dim", workload.head_dim, extents);
     io.required("intermediate", workload.intermediate, {extents, "width of the MLP, or of one expert"});
-    io.input_type("dtype", workload.dtype);
+    describe_types(io, workload);
     io.optional("sequence_parallel", workload.sequence_parallel, false);
     describe_sequences(io, workload);
     io.together({"experts", "experts_per_token"}, workload.experts > 0, [&] {
@@ -135,8 +159,11 @@ struct LayerWorkload {
       io.required("experts_per_token", workload.experts_per_token, {Range{1, workload.experts}, "at most experts"});
       io.optional("expert_imbalance", workload.expert_imbalance, 1,
                   {Range{1}, "rows of the busiest expert over the mean"});
+      io.optional("expert_choice", workload.expert_choice, ExpertChoice::even,
+                  "how tokens choose: evenly, or by chance, so that few choose fewer experts");
       io.optional("shared_intermediate", workload.shared_intermediate, 0,
                   {Range{0, max_extent}, "width of the shared expert; left out: none"});
+      io.optional("expert_bits", workload.expert_bits, 0, {Range{0, 16}, "as weight_bits, of the experts' weights"});
     });
   }
   bool operator==(const LayerWorkload&) const = default;
@@ -258,6 +285,11 @@ void check_sizes(const Workload& workload, int gpus);
 
 namespace weft {
 
+template <>
+struct NamesOf<scenarios::ExpertChoice> {
+  static constexpr std::array names{std::pair{scenarios::ExpertChoice::even, std::string_view{"even"}},
+                                    std::pair{scenarios::ExpertChoice::random, std::string_view{"random"}}};
+};
 template <>
 struct NamesOf<scenarios::CopyPattern> {
   using enum scenarios::CopyPattern;

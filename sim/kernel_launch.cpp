@@ -360,7 +360,8 @@ KernelLaunch grouped_gemm_launch(const GroupedGemm& gemm, const LaunchSite& site
   const GroupedSize size = size_of(gemm, site.schedule.gpus);
   const DataType dtype = site.schedule.buffers[gemm.a.buffer].dtype;
   const GemmKernel& kernel = site.cost.kernel;
-  TileTiming timing = time_tile(site.machine, size, kernel, dtype, of_rank(site.clock_share, site));
+  TileTiming timing =
+      tiles_of(site.machine, size, kernel, dtype, site.cost.factors).at(of_rank(site.clock_share, site));
   timing.tile_us /= kernel_efficiency(site.machine, kernel);
   KernelLaunch launch = matrix_launch(site, size.k, dtype, tile_count(size, kernel), timing.l2_bytes,
                                       kernel.cluster_m * kernel.cluster_n, 0);

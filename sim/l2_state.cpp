@@ -58,7 +58,7 @@ class RecentlyUsed {
 Range range_of(const Slice& slice, const Schedule& schedule) {
   const std::int64_t first = first_row(slice.rows, 0, schedule.gpus);
   return {slice.buffer, first, first + row_count(slice.rows, schedule.gpus),
-          static_cast<double>(slice.columns * bytes_of(schedule.buffers[slice.buffer].dtype))};
+          static_cast<double>(bytes_of(schedule.buffers[slice.buffer], slice.columns))};
 }
 
 /// Few have more.

@@ -96,6 +96,7 @@ class CostOf {
     cost_.kernel = gemm.kernel ? *gemm.kernel : choices_.of(size, dtype);
     const KnownGemm known = gemms_.of(size, cost_.kernel, dtype);
     cost_.factors = known.factors;
+    cost_.factors.b_bytes = packed_share(gemm.b);
     cost_.signals = cost_.signals || !gemm.signals.empty();
     cost_.memory_load = memory_load(known.formula_us);
   }
@@ -103,6 +104,7 @@ class CostOf {
     const GroupedSize size = size_of(gemm, schedule_.gpus);
     const DataType dtype = dtype_of_factors(gemm.a);
     cost_.kernel = gemm.kernel ? *gemm.kernel : choose_grouped_kernel(machine_, size, dtype);
+    cost_.factors.b_bytes = packed_share(gemm.b);
     cost_.memory_load = memory_load(estimated_grouped_gemm_us(machine_, size, cost_.kernel, dtype));
   }
   void operator()(const Collective& collective) const {
@@ -122,6 +124,10 @@ class CostOf {
 
  private:
   double memory_load(double time_us) const { return touched_bytes_ / time_us / bytes_per_us(machine_.gpu.hbm_GBps); }
+  double packed_share(const Slice& slice) const {
+    const Buffer& buffer = schedule_.buffers[slice.buffer];
+    return is_packed(buffer) ? buffer.element_bits / static_cast<double>(8 * bytes_of(buffer.dtype)) : 1;
+  }
   DataType dtype_of_factors(const Slice& slice) const {
     const DataType dtype = schedule_.buffers[slice.buffer].dtype;
     if (dtype == DataType::fp8 && machine_.gpu.fp8_speedup == 0)

@@ -223,9 +223,7 @@ std::vector<Case> draw_cases(std::uint64_t seed, int gpus, Priorities priorities
 }
 
 double rough_duration_ratio(const Parts& parts, int gpus) {
-  const auto [m, n, k, dtype] = parts.gemm;
-  const double gemm_us =
-      2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) / gemm_flops_per_us;
+  const double gemm_us = MatrixSize{parts.gemm.m, parts.gemm.n, parts.gemm.k}.flops() / gemm_flops_per_us;
   const double crossings = parts.collective.kind == CollectiveKind::all_reduce ? 2 : 1;
   const double port_bytes = crossings * (gpus - 1) / gpus * static_cast<double>(parts.collective.bytes);
   return gemm_us / (port_bytes / port_bytes_per_us);

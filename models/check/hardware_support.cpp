@@ -461,6 +461,10 @@ std::optional<InputError> why_not_runnable(const Schedule& schedule) {
     if (schedule.operations.empty()) throw InputError("operations", "expected at least one");
     if (schedule.implementation != Implementation::weft)
       throw InputError("implementation", "expected weft, got " + std::string(name_of(schedule.implementation)));
+    for (std::size_t i = 0; i < schedule.buffers.size(); ++i)
+      if (is_packed(schedule.buffers[i]))
+        throw InputError("buffers[" + std::to_string(i) + "].element_bits",
+                         "expected none: weft run has no kernel that expands weights");
     for (std::size_t i = 0; i < schedule.operations.size(); ++i) Support(schedule, i).check();
     const std::vector<CounterUse> uses = counter_uses(schedule);
     for (std::size_t i = 0; i < uses.size(); ++i) check_counter(schedule.counters[i], uses[i], schedule);

@@ -5,8 +5,7 @@ namespace weft {
 double memory_GB(const Schedule& schedule) {
   double bytes = 0;
   for (const Buffer& buffer : schedule.buffers)
-    bytes += static_cast<double>(buffer.rows) * static_cast<double>(buffer.columns) *
-             static_cast<double>(bytes_of(buffer.dtype));
+    bytes += static_cast<double>(bytes_of(buffer, buffer.rows * buffer.columns));
   return bytes * 1e-9;
 }
 

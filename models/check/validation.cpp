@@ -8,6 +8,7 @@
 #include "models/check/schedule_check.hpp"
 #include "models/schedule/counters.hpp"
 #include "models/schedule/facts.hpp"
+#include "models/schedule/footprint.hpp"
 #include "models/schedule/hardware_queues.hpp"
 #include "models/schedule/layout.hpp"
 
@@ -116,6 +117,29 @@ void check_tables(const Schedule& schedule) {
     here.require(is_size(buffer.rows, buffer.columns), "rows",
                  [&] { return "a matrix of 1 to 2^40 elements, got " + shape(buffer.rows, buffer.columns); });
     check_layout(here, buffer);
+    const auto of_type = static_cast<double>(8 * bytes_of(buffer.dtype));
+    here.require(!is_packed(buffer) || (buffer.element_bits >= 1 && buffer.element_bits <= of_type), "element_bits",
+                 [&] { return "1 to the bits of " + std::string(name_of(buffer.dtype)) + ", or none"; });
+  }
+}
+
+/// Only GEMMs expand what is packed, their weights.
+void check_packed(const Schedule& schedule) {
+  if (std::ranges::none_of(schedule.buffers, is_packed)) return;
+  for (std::size_t i = 0; i < schedule.operations.size(); ++i) {
+    const Operation& operation = schedule.operations[i];
+    const Slice* const weights = match(
+        operation.work, [](const OneOf<Gemm, GroupedGemm> auto& gemm) { return &gemm.b; },
+        [](const OneOf<Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention,
+                       Signal, Wait, Barrier, Delay> auto&) -> const Slice* { return nullptr; });
+    const Check here(schedule, "operations[" + std::to_string(i) + "]");
+    const Footprint slices = footprint(schedule, operation);
+    for (const std::vector<Slice>* const some : {&slices.reads, &slices.writes})
+      for (const Slice& slice : *some)
+        here.require(!is_packed(here.buffer(slice)) || (weights != nullptr && slice.buffer == weights->buffer),
+                     kind_of(operation.work).data(), [&] {
+                       return "packed elements only in the b of a GEMM, got buffer \"" + here.buffer(slice).name + "\"";
+                     });
   }
 }
 
@@ -179,6 +203,7 @@ void check_meaning(const Check& here, const Meaning& meaning) {
 void validate(const Schedule& schedule) {
   check_tables(schedule);
   check_operations(schedule);
+  check_packed(schedule);
   check_waits(schedule);
   if (schedule.meaning) check_meaning(Check(schedule, "meaning"), *schedule.meaning);
   check_deadlock(schedule);

@@ -108,7 +108,7 @@ TileOfWave::TileOfWave(const Machine& machine, std::int64_t n, std::int64_t k, c
   const double load = load_factor(timing, k * bytes_of(dtype));
   // CTAs of a cluster along n share their rows of A, those along m their rows of B: read once, delivered to each.
   const double rows_of_a = rows_loaded(timing, kernel.tile_m * wave.loaded_m, kernel.cluster_n);
-  const double rows_of_b = rows_loaded(timing, kernel.tile_n, kernel.cluster_m);
+  const double rows_of_b = rows_loaded(timing, kernel.tile_n * wave.loaded_n, kernel.cluster_m);
   const auto with_outside = [&](double rows, double outside) {
     return rows * (1 + (timing.outside_rows_cost - 1) * outside);
   };
@@ -159,9 +159,17 @@ WaveOfTiles wave_of_tiles(const Machine& machine, const MatrixSize& size, const 
           outside_share(size.n, kernel.tile_n, kernel.cluster_n)};
 }
 
+WaveOfTiles packed(WaveOfTiles wave, double most_rows_of_a, double b_bytes) {
+  wave.loaded_n = b_bytes;
+  wave.rows -= (1 - b_bytes) * std::max(0.0, wave.rows - most_rows_of_a);
+  return wave;
+}
+
 TileOfWave tiles_of(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
                     const GemmFactors& factors) {
-  TileOfWave tiles(machine, size.n, size.k, kernel, dtype, wave_of_tiles(machine, size, kernel));
+  const auto rows_of_a = static_cast<double>(size.m * kernel.split_k);
+  const WaveOfTiles wave = packed(wave_of_tiles(machine, size, kernel), rows_of_a, factors.b_bytes);
+  TileOfWave tiles(machine, size.n, size.k, kernel, dtype, wave);
   tiles.correct_by(factors);
   return tiles;
 }

@@ -51,13 +51,18 @@ struct WaveOfTiles {
   double ctas = 0, rows = 0;
   double outside_m = 0, outside_n = 0;
   double loaded_m = 1, multiplied_m = 1;
+  double loaded_n = 1;  ///< of the bytes of B's rows, where its elements are packed
 };
 WaveOfTiles wave_of_tiles(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel);
+
+/// The same where the elements of b are packed into a share of their bytes. A wave reads at most so many rows of a.
+WaveOfTiles packed(WaveOfTiles wave, double most_rows_of_a, double b_bytes);
 
 /// By what tiles, start and end of a GEMM take longer than the formula says, and by what SMs, tensor cores and the L2
 /// take more energy for it.
 struct GemmFactors {
   double time = 1, energy = 1;
+  double b_bytes = 1;  ///< of those that b's type takes, where its elements are packed
 };
 
 /// A k step of a tile at the maximum clock by the formula, and what of it takes how long by itself.

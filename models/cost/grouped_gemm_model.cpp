@@ -78,7 +78,9 @@ WaveOfTiles wave_of_tiles(const Machine& machine, const GroupedSize& size, const
 
 TileOfWave tiles_of(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel, DataType dtype,
                     const GemmFactors& factors) {
-  TileOfWave tiles(machine, size.n, size.k, kernel, dtype, wave_of_tiles(machine, size, kernel));
+  const auto rows_of_a = static_cast<double>(size.rows());
+  const WaveOfTiles wave = packed(wave_of_tiles(machine, size, kernel), rows_of_a, factors.b_bytes);
+  TileOfWave tiles(machine, size.n, size.k, kernel, dtype, wave);
   tiles.correct_by(factors);
   return tiles;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -72,8 +73,15 @@ struct Buffer {
   DataType dtype = DataType::bf16;
   Memory memory = Memory::local;
   Layout layout = {};
+  double element_bits = 0;  ///< in memory, of weights that kernels expand to `dtype`, scales included; 0: of `dtype`
   bool operator==(const Buffer&) const = default;
 };
+inline bool is_packed(const Buffer& buffer) { return buffer.element_bits > 0; }
+/// Of so many of its elements.
+inline Bytes bytes_of(const Buffer& buffer, std::int64_t elements) {
+  if (!is_packed(buffer)) return elements * bytes_of(buffer.dtype);
+  return static_cast<Bytes>(std::ceil(static_cast<double>(elements) * buffer.element_bits / 8));
+}
 
 /// Rows [first, first + count).
 struct RowRange {

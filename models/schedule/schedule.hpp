@@ -456,10 +456,10 @@ inline MatrixSize size_on_rank(const Gemm& gemm, int rank, int gpus) {
 }
 /// Of the rank that has most rows.
 inline Bytes bytes_of(const Slice& slice, const Schedule& schedule) {
-  return row_count(slice.rows, schedule.gpus) * slice.columns * bytes_of(schedule.buffers[slice.buffer].dtype);
+  return bytes_of(schedule.buffers[slice.buffer], row_count(slice.rows, schedule.gpus) * slice.columns);
 }
 inline Bytes bytes_on_rank(const Slice& slice, int rank, const Schedule& schedule) {
-  return row_count(slice.rows, rank, schedule.gpus) * slice.columns * bytes_of(schedule.buffers[slice.buffer].dtype);
+  return bytes_of(schedule.buffers[slice.buffer], row_count(slice.rows, rank, schedule.gpus) * slice.columns);
 }
 /// The side of a collective that holds every rank's part; its size is the collective's, as in nccl-tests.
 inline const Slice& full_slice(const Collective& collective) {

@@ -56,6 +56,7 @@ void describe(auto& io, Like<Buffer> auto& buffer) {
   io.optional("dtype", buffer.dtype, DataType::bf16);
   io.optional("memory", buffer.memory, Memory::local);
   io.optional("layout", buffer.layout, {});
+  io.optional("element_bits", buffer.element_bits, 0.0);
 }
 
 void describe(auto& io, Like<Stream> auto& stream) {

@@ -26,6 +26,28 @@ void check_machine(const Case& request, const Machine& machine) {
                                                      std::to_string(request.schedule.max_connections));
 }
 
+void pack(Schedule& schedule, const Slice& weights, double bits) {
+  if (bits > 0) schedule.buffers[static_cast<std::size_t>(weights.buffer)].element_bits = bits;
+}
+
+/// Weights are stored as the workload says.
+void pack_weights(Schedule& schedule, const Workload& workload) {
+  const auto [bits, expert_bits] = std::visit(
+      [](const auto& asked) {
+        std::pair<double, double> bits{0, 0};
+        if constexpr (requires { asked.weight_bits; }) bits.first = asked.weight_bits;
+        if constexpr (requires { asked.expert_bits; }) bits.second = asked.expert_bits;
+        return bits;
+      },
+      workload);
+  for (const Operation& operation : schedule.operations)
+    match(
+        operation.work, [&, bits = bits](const Gemm& gemm) { pack(schedule, gemm.b, bits); },
+        [&, bits = expert_bits](const GroupedGemm& gemm) { pack(schedule, gemm.b, bits); },
+        [](const OneOf<Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention,
+                       Signal, Wait, Barrier, Delay> auto&) {});
+}
+
 }  // namespace
 
 bool is_open(const ScheduleChoice& choice) { return rules_of(choice.family).is_open(choice.family); }
@@ -51,6 +73,7 @@ Schedule build(const Case& request, const Machine& machine) {
   if (!request.schedule.urgent)
     for (Stream& stream : schedule.streams) stream.priority = 0;
   schedule.max_connections = request.schedule.max_connections;
+  pack_weights(schedule, request.workload);
   return with_collectives(std::move(schedule), request.schedule.collectives);
 }
 

@@ -18,7 +18,8 @@ PairWorkload pair_alone(LayerPair pair, const LayerWorkload& layer, int gpus) {
   const std::int64_t heads = layer.heads / gpus, kv_heads = std::max<std::int64_t>(layer.kv_heads / gpus, 1);
   const std::int64_t width = layer.intermediate / gpus;
   const auto sized = [&](std::int64_t n, std::int64_t k) {
-    return PairWorkload{.op = op, .m = layer.tokens, .n = n, .k = k, .dtype = layer.dtype};
+    return PairWorkload{
+        .op = op, .m = layer.tokens, .n = n, .k = k, .dtype = layer.dtype, .weight_bits = layer.weight_bits};
   };
   switch (pair) {
     case LayerPair::qkv:

@@ -77,6 +77,7 @@ std::vector<std::string> outside_calibration(const Schedule& schedule, const Mac
       names.emplace_back(quantity);
   };
   check("gpus", schedule.gpus);
+  if (std::ranges::any_of(schedule.buffers, is_packed)) require_range("weight_bits");
   for (const Operation& operation : schedule.operations) {
     match(
         operation.work,

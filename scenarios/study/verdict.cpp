@@ -138,19 +138,24 @@ class SizeStudy {
   std::int64_t size_;
 };
 
-double weights_of_layer(const ModelConfig& model) {
+double attention_weights(const ModelConfig& model) {
   const auto hidden = static_cast<double>(model.hidden), heads = static_cast<double>(model.heads),
              head_dim = static_cast<double>(model.head_dim), kv_heads = static_cast<double>(model.kv_heads);
-  const double experts = static_cast<double>(std::max<std::int64_t>(model.experts, 1));
-  const double mlp =
-      3 * hidden * (experts * static_cast<double>(model.intermediate) + static_cast<double>(model.shared_intermediate));
-  if (!model.latent) return mlp + hidden * head_dim * (2 * heads + 2 * kv_heads);
+  if (!model.latent) return hidden * head_dim * (2 * heads + 2 * kv_heads);
   const LatentAttention& latent = *model.latent;
   const auto queries = static_cast<double>(latent.query_rank), keys = static_cast<double>(latent.key_value_rank);
   const auto rope = static_cast<double>(latent.rope_dim), nope = static_cast<double>(latent.nope_dim);
   const double query_weights =
       queries > 0 ? queries * (hidden + heads * (nope + rope)) : hidden * heads * (nope + rope);
-  return mlp + query_weights + hidden * (keys + rope) + keys * heads * (nope + head_dim) + heads * head_dim * hidden;
+  return query_weights + hidden * (keys + rope) + keys * heads * (nope + head_dim) + heads * head_dim * hidden;
+}
+
+double weight_bytes_of_layer(const ModelConfig& model) {
+  const auto hidden = static_cast<double>(model.hidden), experts = static_cast<double>(model.experts);
+  const auto mlp = [&](std::int64_t width) { return 3 * hidden * static_cast<double>(width); };
+  const double of_all = attention_weights(model) + mlp(model.shared_intermediate);
+  if (model.experts == 0) return (of_all + mlp(model.intermediate)) * model.weight_bytes;
+  return of_all * model.weight_bytes + experts * mlp(model.intermediate) * model.expert_bytes;
 }
 
 Winner leading_schedule(const Verdict& verdict, const Exploration& exploration) {
@@ -203,7 +208,7 @@ MemoryNeed memory_need(const ModelConfig& model, std::int64_t tokens, int gpus, 
   const double mlp_rows = rows * static_cast<double>(std::max<std::int64_t>(model.experts_per_token, 1));
   const double activations = rows * static_cast<double>(3 * model.hidden + 2 * model.heads * model.head_dim / gpus) +
                              mlp_rows * 3 * static_cast<double>(model.intermediate) / gpus;
-  return {.weights_GB = layers * weights_of_layer(model) * model.weight_bytes / gpus / bytes_of_GB,
+  return {.weights_GB = layers * weight_bytes_of_layer(model) / gpus / bytes_of_GB,
           .keys_values_GB = layers * static_cast<double>(tokens + cached) * kept * bf16_bytes / bytes_of_GB,
           .activations_GB = activations * bf16_bytes / bytes_of_GB};
 }

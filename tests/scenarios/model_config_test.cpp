@@ -169,12 +169,10 @@ TEST(ModelConfig, KeysThatMayBeLeftOutHaveTheDefaultsOfTheirClass) {
               testing::ElementsAre("no type of the weights is given: GEMMs are counted as bf16"));
 }
 
-DataType type_with(const json& quantization, std::string* ignored = nullptr) {
+DataType type_with(const json& quantization) {
   json config = small_config();
   config["quantization_config"] = quantization;
-  const ModelConfig model = model_config_from_json(config);
-  if (ignored != nullptr && !model.ignored.empty()) *ignored = model.ignored.front();
-  return model.dtype;
+  return model_config_from_json(config).dtype;
 }
 
 TEST(ModelConfig, GemmsHaveTheTypeThatTheirInputsAreQuantizedTo) {
@@ -186,11 +184,8 @@ TEST(ModelConfig, GemmsHaveTheTypeThatTheirInputsAreQuantizedTo) {
   EXPECT_EQ(type_with({{"quant_method", "fp8"}}), DataType::fp8);
   EXPECT_EQ(type_with({{"quant_method", "modelopt"}, {"quant_algo", "FP8"}}), DataType::fp8);
   EXPECT_EQ(type_with(group(eight_bits)), DataType::fp8);
-  std::string ignored;
-  EXPECT_EQ(type_with(group(nullptr), &ignored), DataType::bf16);
-  EXPECT_EQ(ignored, "only the weights are quantized (compressed-tensors): GEMMs are counted as bf16");
-  EXPECT_EQ(type_with({{"quant_method", "awq"}}, &ignored), DataType::bf16);
-  EXPECT_EQ(ignored, "only the weights are quantized (awq): GEMMs are counted as bf16");
+  EXPECT_EQ(type_with(group(nullptr)), DataType::bf16);
+  EXPECT_EQ(type_with({{"quant_method", "awq"}}), DataType::bf16);
   EXPECT_EQ(error_with("quantization_config", group({{"type", "int"}, {"num_bits", 8}}))
                 .rfind("quantization_config.config_groups.group_0.input_activations: expected", 0),
             0);
@@ -252,7 +247,8 @@ TEST(ModelConfig, KnowsHowWeightsAreStored) {
   };
   EXPECT_EQ(shipped_model("qwen3-32b").weight_bytes, 2);
   EXPECT_EQ(shipped_model("llama-3.3-70b-fp8").weight_bytes, 1);
-  EXPECT_EQ(shipped_model("gpt-oss-120b").weight_bytes, 4.25 / 8);
+  EXPECT_EQ(shipped_model("gpt-oss-120b").weight_bytes, 2);  // but for the experts'
+  EXPECT_EQ(shipped_model("gpt-oss-120b").expert_bytes, 4.25 / 8);
   EXPECT_EQ(bytes_with({{"quant_method", "awq"}, {"bits", 4}, {"group_size", 64}}), (4 + 20.0 / 64) / 8);
   EXPECT_EQ(bytes_with({{"quant_method", "gptq"}, {"bits", 8}, {"group_size", -1}}), 1);
   EXPECT_EQ(bytes_with({{"quant_method", "bitsandbytes"}, {"load_in_4bit", true}}), (4 + 16.0 / 64) / 8);
@@ -260,6 +256,18 @@ TEST(ModelConfig, KnowsHowWeightsAreStored) {
               bytes_with({{"quant_method", "bitsandbytes"}, {"load_in_8bit", true}});
             }),
             "quantization_config.load_in_8bit: expected false: products of 8-bit integers are not modelled, got true");
+}
+
+TEST(ModelConfig, LayersReadWeightsAsTheyAreStored) {
+  const LayerWorkload dense = layer_of(shipped_model("llama-3.3-70b-fp8"), 64).value();
+  EXPECT_EQ(dense.weight_bits, 0);  // as GEMMs read them
+  const LayerWorkload experts = layer_of(shipped_model("gpt-oss-120b"), 64).value();
+  EXPECT_EQ(experts.weight_bits, 0);
+  EXPECT_EQ(experts.expert_bits, 4.25);
+  EXPECT_EQ(experts.expert_choice, ExpertChoice::random);
+  json config = small_config();
+  config["quantization_config"] = {{"quant_method", "awq"}, {"group_size", 128}};
+  EXPECT_EQ(layer_of(model_config_from_json(config), 64)->weight_bits, 4 + 20.0 / 128);
 }
 
 TEST(ModelConfig, SaysWhatItIgnores) {
@@ -270,8 +278,7 @@ TEST(ModelConfig, SaysWhatItIgnores) {
                           "sliding windows: attention is counted as if it saw all tokens"));
   EXPECT_THAT(shipped_model("gpt-oss-120b").ignored,
               ElementsAre("sliding windows: attention is counted as if it saw all tokens",
-                          "no type of the weights is given: GEMMs are counted as bf16",
-                          "only the weights are quantized (mxfp4): GEMMs are counted as bf16"));
+                          "no type of the weights is given: GEMMs are counted as bf16"));
   EXPECT_THAT(shipped_model("glm-4.5").ignored,
               ElementsAre("the first 3 layers, which have no experts", "layers that predict further tokens"));
 }

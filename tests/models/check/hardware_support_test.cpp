@@ -40,6 +40,12 @@ std::string refusal(const Schedule& schedule) {
   return error ? error->what() : "";
 }
 
+TEST(Support, RefusesPackedWeights) {
+  Schedule schedule = schedule_of(gemm());
+  schedule.buffers[1].element_bits = 4.25;
+  EXPECT_EQ(refusal(schedule), "buffers[1].element_bits: expected none: weft run has no kernel that expands weights");
+}
+
 TEST(Support, RunsLibraryGemmsAndNcclCollectives) {
   EXPECT_EQ(refusal(schedule_of(gemm())), "");
   EXPECT_EQ(refusal(schedule_of(all_to_all(0, 1))), "");

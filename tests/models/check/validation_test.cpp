@@ -28,6 +28,29 @@ TEST(Validation, sizes_stay_between_1_and_2_to_the_40_elements) {
         << rows;
 }
 
+TEST(Validation, packed_elements_have_1_to_the_bits_of_their_type) {
+  for (const double bits : {0.5, 17.0})
+    EXPECT_EQ(complaint(async_tp(), [&](Schedule& schedule) { schedule.buffers[3].element_bits = bits; }),
+              "buffers[3].element_bits: expected 1 to the bits of bf16, or none");
+}
+
+TEST(Validation, packed_elements_are_in_the_b_of_a_gemm) {
+  const auto with_packed = [](const Slice& slice) {
+    return complaint(async_tp(), [&](Schedule& schedule) {
+      schedule.buffers[static_cast<std::size_t>(slice.buffer)].element_bits = 4.25;
+    });
+  };
+  Schedule plain = async_tp();
+  EXPECT_EQ(with_packed(std::get<Gemm>(std::ranges::find_if(
+                                           plain.operations,
+                                           [](const Operation& one) { return std::holds_alternative<Gemm>(one.work); })
+                                           ->work)
+                            .b),
+            "");
+  EXPECT_EQ(with_packed(work<Copy>(plain, "publish").source),
+            "operations[1].copy: expected packed elements only in the b of a GEMM, got buffer \"A_shard\"");
+}
+
 TEST(Validation, there_are_1_to_1024_gpus) {
   for (const int gpus : {0, 1025})
     EXPECT_EQ(complaint(async_tp(), [&](Schedule& schedule) { schedule.gpus = gpus; }),

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "models/base/input_error.hpp"
+#include "models/check/validation.hpp"
 #include "scenarios/expert_rows.hpp"
 #include "scenarios/families/build.hpp"
 #include "tests/scenarios/program_text.hpp"
@@ -118,6 +119,30 @@ TEST(ExpertRows, AreEvenUnlessTheRouterIsNot) {
   EXPECT_EQ(expert_rows(128, layer), (std::vector<std::int64_t>{64, 28, 28, 28, 27, 27, 27, 27}));
   layer.expert_imbalance = 4;  // no expert gets a token twice
   EXPECT_EQ(expert_rows(128, layer).front(), 128);
+}
+
+// Of 8 experts a token goes to 2: three tokens leave each out with probability (3/4)^3, so that 4.6 are expected.
+TEST(ExpertRows, OfFewTokensThatChooseByChanceAreOfFewerExperts) {
+  LayerWorkload layer = experts_layer();
+  layer.expert_choice = ExpertChoice::random;
+  EXPECT_EQ(expert_rows(3, layer), (std::vector<std::int64_t>{2, 1, 1, 1, 1, 0, 0, 0}));
+  EXPECT_EQ(expert_rows(1, layer), (std::vector<std::int64_t>{1, 1, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(expert_rows(128, layer), std::vector<std::int64_t>(8, 32));
+}
+
+TEST(TransformerLayer, OnlyGemmsReadPackedWeights) {
+  LayerWorkload layer = experts_layer();
+  layer.weight_bits = 8;
+  layer.expert_bits = 4.25;
+  const Schedule schedule = build_case(layer, 2);
+  validate(schedule);
+  for (const Gemm& gemm : all_of_kind<Gemm>(schedule))
+    EXPECT_EQ(schedule.buffers[static_cast<std::size_t>(gemm.b.buffer)].element_bits, 8);
+  for (const GroupedGemm& gemm : all_of_kind<GroupedGemm>(schedule))
+    EXPECT_EQ(schedule.buffers[static_cast<std::size_t>(gemm.b.buffer)].element_bits, 4.25);
+  EXPECT_EQ(
+      std::ranges::count_if(schedule.buffers, is_packed),
+      static_cast<std::ptrdiff_t>(all_of_kind<Gemm>(schedule).size() + all_of_kind<GroupedGemm>(schedule).size()));
 }
 
 TEST(TransformerLayer, ExpertsTakeTheMlpsPlace) {
