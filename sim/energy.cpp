@@ -188,15 +188,31 @@ EnergyAtClock IterationEnergy::at(double clock_share) const {
 std::vector<EnergyAtClock> IterationEnergy::of_each(double clock_share) const {
   boost::container::small_vector<EnergyAtClock, 8> gemms;
   for (const BusyGemm& gemm : gemms_) gemms.push_back(of_one(gemm, clock_share));
-  const double factor = switching_energy_factor(machine_.power, clock_share);
   std::vector<EnergyAtClock> operations;
   operations.reserve(demands_.size());
-  for (const Demand& demand : demands_) {
-    const EnergyAtClock gemm = demand.busy < 0 ? EnergyAtClock{} : gemms[static_cast<std::size_t>(demand.busy)];
-    operations.push_back({.total_uJ = mixed_ * (demand.fixed_uJ + factor * (demand.switching_uJ + gemm.total_uJ)),
-                          .lone_us = demand.attention_us / clock_share + gemm.lone_us});
+  for (const Demand& demand : demands_)
+    operations.push_back(
+        of_one(demand, demand.busy < 0 ? EnergyAtClock{} : gemms[static_cast<std::size_t>(demand.busy)], clock_share));
+  return operations;
+}
+
+std::vector<EnergyAtClock> IterationEnergy::of_each(const std::vector<double>& clock_shares) const {
+  std::vector<EnergyAtClock> operations;
+  operations.reserve(demands_.size());
+  for (std::size_t id = 0; id < demands_.size(); ++id) {
+    const Demand& demand = demands_[id];
+    const double share = clock_shares[id];
+    operations.push_back(
+        of_one(demand, demand.busy < 0 ? EnergyAtClock{} : of_one(gemms_[static_cast<std::size_t>(demand.busy)], share),
+               share));
   }
   return operations;
+}
+
+EnergyAtClock IterationEnergy::of_one(const Demand& demand, const EnergyAtClock& gemm, double clock_share) const {
+  const double factor = switching_energy_factor(machine_.power, clock_share);
+  return {.total_uJ = mixed_ * (demand.fixed_uJ + factor * (demand.switching_uJ + gemm.total_uJ)),
+          .lone_us = demand.attention_us / clock_share + gemm.lone_us};
 }
 
 PowerChanges::PowerChanges(const std::vector<PowerSpan>& spans, double period_us) {
@@ -244,27 +260,52 @@ double peak_W(const std::vector<PowerSpan>& spans, double period_us, double idle
   return peak_W(PowerChanges(spans, period_us), idle_W);
 }
 
-/// The average is highest where power changes. That with which a period begins is what it ends with.
+namespace {
+
+/// Power that is remembered: its average at each step's beginning, of periods that follow each other. Empty of a period
+/// of no length.
+std::vector<double> averages_of(const std::vector<PowerStep>& steps, double memory_us) {
+  std::vector<double> averages(steps.size(), 0.0);
+  double left = 1;  // of what the average was at the beginning
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    const double kept = decay((steps[i].from_us - steps[i - 1].from_us) / memory_us);
+    averages[i] = std::lerp(steps[i - 1].power_W, averages[i - 1], kept);
+    left *= kept;
+  }
+  if (left == 1) return {};
+  // That with which a period begins is what it ends with.
+  averages[0] = averages.back() / (1 - left);
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    const double kept = decay((steps[i].from_us - steps[i - 1].from_us) / memory_us);
+    averages[i] = std::lerp(steps[i - 1].power_W, averages[i - 1], kept);
+  }
+  return averages;
+}
+
+}  // namespace
+
+/// The average is highest where power changes.
 double highest_over_mean(const PowerChanges& changes, double idle_W, double memory_us) {
   const std::vector<PowerStep> steps = changes.steps(idle_W);
-  struct Averages {
-    double highest_W, last_W, energy_uJ = 0, left = 1;  ///< of what the average was at the beginning
-  };
-  const auto averages_from = [&](double average_W) {
-    Averages averages{.highest_W = average_W, .last_W = average_W};
-    for (std::size_t i = 1; i < steps.size(); ++i) {
-      const double lasts_us = steps[i].from_us - steps[i - 1].from_us, kept = decay(lasts_us / memory_us);
-      averages.last_W = std::lerp(steps[i - 1].power_W, averages.last_W, kept);
-      averages.highest_W = std::max(averages.highest_W, averages.last_W);
-      averages.energy_uJ += lasts_us * steps[i - 1].power_W;
-      averages.left *= kept;
-    }
-    return averages;
-  };
-  const Averages from_none = averages_from(0);
-  if (from_none.left == 1 || from_none.energy_uJ == 0) return 1;  // a period of no length, or without power
-  const Averages steady = averages_from(from_none.last_W / (1 - from_none.left));
-  return steady.highest_W / (steady.energy_uJ / steps.back().from_us);
+  const std::vector<double> averages = averages_of(steps, memory_us);
+  double energy_uJ = 0;
+  for (std::size_t i = 1; i < steps.size(); ++i)
+    energy_uJ += (steps[i].from_us - steps[i - 1].from_us) * steps[i - 1].power_W;
+  if (averages.empty() || energy_uJ == 0) return 1;
+  return *std::ranges::max_element(averages) / (energy_uJ / steps.back().from_us);
+}
+
+std::vector<double> averages_at_ends(const std::vector<PowerSpan>& spans, double period_us, double idle_W,
+                                     double memory_us) {
+  const std::vector<PowerStep> steps = PowerChanges(spans, period_us).steps(idle_W);
+  const std::vector<double> averages = averages_of(steps, memory_us);
+  std::vector<double> at_ends(spans.size(), idle_W);
+  if (averages.empty()) return at_ends;
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    const auto next = std::ranges::upper_bound(steps, spans[i].end_us, {}, &PowerStep::from_us);
+    at_ends[i] = averages[static_cast<std::size_t>(std::max<std::ptrdiff_t>(next - steps.begin(), 1) - 1)];
+  }
+  return at_ends;
 }
 
 double highest_over_mean(const std::vector<PowerSpan>& spans, double period_us, double idle_W, double memory_us) {

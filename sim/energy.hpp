@@ -38,8 +38,9 @@ class IterationEnergy {
   /// With tensor cores at this share of the maximum clock.
   double total_uJ(double clock_share) const { return at(clock_share).total_uJ; }
   EnergyAtClock at(double clock_share) const;
-  /// The same of each operation.
+  /// The same of each operation, all at one clock or each at its own.
   std::vector<EnergyAtClock> of_each(double clock_share) const;
+  std::vector<EnergyAtClock> of_each(const std::vector<double>& clock_shares) const;
 
   bool is_on_tensor_cores(OperationId id) const { return demands_[id].is_on_tensor_cores; }
   /// Do any operations work on the tensor cores? Nothing else draws so much that the clock is lowered.
@@ -68,6 +69,7 @@ class IterationEnergy {
 
   /// On the SMs, and how long it takes alone.
   EnergyAtClock of_one(const BusyGemm& gemm, double clock_share) const;
+  EnergyAtClock of_one(const Demand& demand, const EnergyAtClock& gemm, double clock_share) const;
 
   const Machine& machine_;
   FrameVector<Demand> demands_;  ///< one for each operation
@@ -122,5 +124,9 @@ inline double eighth_root(double value) { return std::sqrt(std::sqrt(std::sqrt(v
 /// the mean. Spans are as above.
 double highest_over_mean(const PowerChanges& changes, double idle_W, double memory_us);
 double highest_over_mean(const std::vector<PowerSpan>& spans, double period_us, double idle_W, double memory_us);
+
+/// That average where each of the spans ends.
+std::vector<double> averages_at_ends(const std::vector<PowerSpan>& spans, double period_us, double idle_W,
+                                     double memory_us);
 
 }  // namespace weft::sim

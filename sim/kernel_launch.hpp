@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "models/cost/gemm_model.hpp"
 #include "models/machine/machine.hpp"
@@ -19,6 +20,11 @@ namespace weft::sim {
 struct ClockShares {
   double at_work = 1;  ///< as a governor holds it; tensor cores run at no more than power.tensor_clock
   double between = 1;  ///< where no tensor core works
+  std::vector<double> of_operations = {};  ///< in place of `at_work`, where each has its own
+
+  double of(OperationId id) const {
+    return of_operations.empty() ? at_work : of_operations[static_cast<std::size_t>(id)];
+  }
 };
 
 /// Who launches a kernel, and what it finds there.

@@ -7,6 +7,7 @@
 
 #include "models/cost/governor.hpp"
 #include "models/schedule/facts.hpp"
+#include "sim/clock_of_phases.hpp"
 #include "sim/mix_clock.hpp"
 #include "sim/power_limit.hpp"
 #include "sim/simulation.hpp"
@@ -49,7 +50,7 @@ double held_clock_share(const RunCondition& condition, const Gpu& gpu) {
 /// the governor has brought it all the way down.
 Attempt run_governed(Simulation& simulation, const Machine& machine) {
   if (machine.condition.condition == Condition::sustained)
-    return at_power_limit(simulation, simulation.run(guessed_clock_share(simulation)));
+    return at_clocks_of_phases(simulation, at_power_limit(simulation, simulation.run(guessed_clock_share(simulation))));
   const Attempt unlimited = simulation.run(1);
   Attempt attempt = at_power_limit(simulation, unlimited);
   const double share = throttled_share(machine.power, unlimited.time_us);

@@ -198,7 +198,7 @@ LaunchSite SimulatedMachine::site_of(const Activity& activity) {
           .peer_access = gpu.peer_access,
           .hbm_GBps = hbm_GBps(machine_, mechanisms_),
           .ranks = ranks(),
-          .clock_share = std::min(clock_.at_work, machine_.power.tensor_clock),
+          .clock_share = std::min(clock_.of(activity.id), machine_.power.tensor_clock),
           .share_between = clock_.between,
           .tile = prepared(activity).tile,
           .with_detail = with_details_};

@@ -85,8 +85,18 @@ double Simulation::clock_share_between(double clock_share) const {
 }
 
 double Simulation::mean_clock_share(const Attempt& last) {
-  return std::lerp(clock_share_between(last.clock_share), tensor_clock_share(last.clock_share),
-                   tensor_time_us(last) / last.time_us);
+  double at_work = tensor_clock_share(last.clock_share);
+  if (!last.clock_shares.empty()) {
+    double time_us = 0, cycles = 0;
+    for (OperationId id = 0; id < static_cast<OperationId>(costs_.size()); ++id) {
+      if (!energy_.is_on_tensor_cores(id)) continue;
+      const PowerSpan span = span_of(id, last, 0, 0);
+      time_us += span.end_us - span.start_us;
+      cycles += (span.end_us - span.start_us) * last.clock_shares[static_cast<std::size_t>(id)];
+    }
+    at_work = cycles / time_us;
+  }
+  return std::lerp(clock_share_between(last.clock_share), at_work, tensor_time_us(last) / last.time_us);
 }
 
 /// Of a rank in the last iteration, which it begins at 0.
@@ -113,6 +123,17 @@ double Simulation::tensor_time_us(const Attempt& last) {
 }
 
 Attempt Simulation::run(double clock_share) {
+  clock_shares_.clear();
+  return run_at(clock_share);
+}
+
+/// What is on no tensor cores has the highest clock of those that are.
+Attempt Simulation::run_each_at(std::vector<double> clock_shares) {
+  clock_shares_ = std::move(clock_shares);
+  return run_at(*std::ranges::max_element(clock_shares_));
+}
+
+Attempt Simulation::run_at(double clock_share) {
   switch (regime_) {
     case Regime::racing:
       return run_race(clock_share);
@@ -189,7 +210,8 @@ void Simulation::simulate(int iterations, double clock_share) {
     if (chains_->tell(run_, iterations)) return;
   }
   engine_.restart();
-  device_.restart({.at_work = clock_share, .between = clock_share_between(clock_share)});
+  device_.restart(
+      {.at_work = clock_share, .between = clock_share_between(clock_share), .of_operations = clock_shares_});
   run_.prepare(iterations);
   run_.run();
 }
@@ -211,10 +233,23 @@ Attempt Simulation::run_iterations(int iterations, double clock_share, int mean_
 /// Whose iterations take so long on GPUs that the host does not hold up.
 Attempt Simulation::attempt_of(int iterations, double clock_share, double time_us) const {
   const double launched_us = time_us + exposed_launch_us(time_us), floor_us = repetition_floor_us();
-  Attempt attempt{.time_us = std::max(launched_us, floor_us), .clock_share = clock_share, .iterations = iterations};
+  Attempt attempt{.time_us = std::max(launched_us, floor_us),
+                  .clock_share = clock_share,
+                  .clock_shares = clock_shares_,
+                  .iterations = iterations};
   attempt.is_launch_bound = launched_us * (1 + worth_naming) < floor_us;
-  attempt.power_W = machine_.power.idle_W + energy_.total_uJ(tensor_clock_share(clock_share)) / attempt.time_us;
+  double energy_uJ = 0;
+  if (clock_shares_.empty())
+    energy_uJ = energy_.total_uJ(tensor_clock_share(clock_share));
+  else
+    for (const EnergyAtClock& one : energy_.of_each(clock_shares_)) energy_uJ += one.total_uJ;
+  attempt.power_W = machine_.power.idle_W + energy_uJ / attempt.time_us;
   return attempt;
+}
+
+std::vector<EnergyAtClock> Simulation::energies(const Attempt& last) const {
+  return last.clock_shares.empty() ? energy_.of_each(tensor_clock_share(last.clock_share))
+                                   : energy_.of_each(last.clock_shares);
 }
 
 Sketch Simulation::sketch() const {
@@ -262,6 +297,7 @@ std::vector<Track> Simulation::tracks(const Attempt& last) {
   Observer observer(engine_, device_, machine_, schedule_.gpus, ranks_);
   engine_.watch(waiter_for<&Observer::look>(&observer));
   chains_.reset();
+  clock_shares_ = last.clock_shares;
   run_iterations(last.iterations, last.clock_share);
   engine_.watch({});
   const int iteration = last.iterations - 1;
@@ -285,11 +321,11 @@ std::vector<Track> Simulation::tracks(const Attempt& last) {
 
 std::vector<PowerSpan> Simulation::spans_of(const Attempt& last, int rank, Picoseconds origin) {
   const double late_us = to_us(run_.begin_of(rank, last.iterations - 1) - origin);
-  const std::vector<EnergyAtClock> energies = energy_.of_each(tensor_clock_share(last.clock_share));
+  const std::vector<EnergyAtClock> each = energies(last);
   std::vector<PowerSpan> spans;
   spans.reserve(costs_.size());
   for (OperationId id = 0; id < static_cast<OperationId>(costs_.size()); ++id) {
-    PowerSpan span = span_of(id, last, rank, energies[static_cast<std::size_t>(id)].total_uJ);
+    PowerSpan span = span_of(id, last, rank, each[static_cast<std::size_t>(id)].total_uJ);
     span.start_us += late_us;
     span.end_us += late_us;
     spans.push_back(span);

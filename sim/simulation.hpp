@@ -22,6 +22,7 @@ struct Attempt {
   double time_us = 0;  ///< of an iteration
   double power_W = 0;  ///< mean over an iteration
   double clock_share = 1;
+  std::vector<double> clock_shares = {};  ///< of tensor cores in each operation; empty: all have that one
   int iterations = 0;
   bool is_steady = false;
   bool is_launch_bound = false;
@@ -43,6 +44,8 @@ class Simulation {
 
   /// At `clock_share` of the maximum clock.
   Attempt run(double clock_share);
+  /// With tensor cores at `clock_shares` of it in each operation.
+  Attempt run_each_at(std::vector<double> clock_shares);
   /// What run() is taken for before there is one, at the maximum clock.
   Sketch sketch() const;
   /// statistics() will not be asked for.
@@ -52,6 +55,8 @@ class Simulation {
   double tensor_clock_share(double clock_share) const;
   /// Nothing else draws so much that the clock is lowered.
   bool uses_tensor_cores() const { return energy_.uses_tensor_cores(); }
+  bool is_on_tensor_cores(OperationId id) const { return energy_.is_on_tensor_cores(id); }
+  const Power& power() const { return machine_.power; }
   /// Power of the last run as the governor sees it.
   GovernedPower governed_power(const Attempt& last, const PowerChanges& changes) const;
   /// Of a rank's operations in the last iteration of the last run.
@@ -72,6 +77,7 @@ class Simulation {
   SimulationStatistics statistics(const Attempt& last) const;
 
  private:
+  Attempt run_at(double clock_share);
   Attempt run_race(double clock_share);
   Attempt run_adrift(double clock_share);
   double drifting_period_us(int last, int from) const;
@@ -83,6 +89,7 @@ class Simulation {
   PowerSpan span_of(OperationId id, const Attempt& last, int rank, double energy_uJ);
   std::vector<PowerSpan> spans_of(const Attempt& last, int rank, Picoseconds origin);
   double tensor_time_us(const Attempt& last);
+  std::vector<EnergyAtClock> energies(const Attempt& last) const;
   double repetition_floor_us() const;
   double exposed_launch_us(double time_us) const;
 
@@ -98,6 +105,7 @@ class Simulation {
   Engine engine_;
   SimulatedMachine device_;
   ScheduleRun run_;
+  std::vector<double> clock_shares_;  // of the operations, in run_each_at()
   std::optional<CopyChains> chains_;  // where the ranks do nothing else, and nobody asks how it was found
 };
 

@@ -37,9 +37,11 @@ std::int64_t splits_that_fill(std::int64_t unsplit_ctas, std::int64_t room, std:
   return splits;
 }
 
-/// Of a prefill; those that were measured are split no further (attention-2026-11-21).
-std::int64_t splits_that_fit(std::int64_t unsplit_ctas, std::int64_t room, std::int64_t key_blocks) {
-  return std::clamp<std::int64_t>(room / unsplit_ctas, 1, key_blocks);
+/// Of a prefill; those that were measured are split no further (attention-2026-11-21). Other kernels than those of CUDA
+/// do not split them: AITER's take on an MI300X as long for few blocks as that says (ROCm/aiter@0403bcdf,
+/// op_tests/cpp/mha/README.md, 32 heads and 1,024 or 2,048 tokens).
+std::int64_t splits_that_fit(Runtime runtime, std::int64_t unsplit_ctas, std::int64_t room, std::int64_t key_blocks) {
+  return runtime == Runtime::cuda ? std::clamp<std::int64_t>(room / unsplit_ctas, 1, key_blocks) : 1;
 }
 
 double efficiency_of(const OtherKernels& kernels, int head_dim) {
@@ -52,20 +54,21 @@ struct QueryBlocks {
   double rows = attention_block;
   std::int64_t of_head = 0, heads = 0;
 };
-bool is_decode(const Attention& attention, std::int64_t queries) { return queries <= 1 && attention.cached; }
+bool is_decode(std::int64_t queries) { return queries <= 1; }
 QueryBlocks blocks_of(const Attention& attention, std::int64_t queries) {
-  if (!is_decode(attention, queries)) return {.of_head = attention_blocks(queries), .heads = attention.heads};
+  if (!is_decode(queries)) return {.of_head = attention_blocks(queries), .heads = attention.heads};
   const std::int64_t rows = attention.heads / attention.kv_heads;
   return {.rows = decode_block, .of_head = divided_up(rows, decode_block), .heads = attention.kv_heads};
 }
 
-/// Of keys that the longest block sees, and all blocks of a head together.
+/// Of keys that the longest block sees, the shortest one, and all blocks of a head together.
 struct KeyBlocks {
-  std::int64_t most = 0, all = 0;
+  std::int64_t most = 0, fewest = 0, all = 0;
 };
 KeyBlocks key_blocks_of(const Attention& attention, std::int64_t tokens, std::int64_t query_blocks) {
   const std::int64_t earlier = earlier_tokens(attention), most_keys = earlier + tokens / attention.sequences;
-  KeyBlocks blocks{.most = attention_blocks(most_keys)};
+  KeyBlocks blocks{.most = attention_blocks(most_keys),
+                   .fewest = attention_blocks(std::min(most_keys, earlier + attention_block))};
   for (std::int64_t block = 1; block <= query_blocks; ++block)
     blocks.all += attention_blocks(std::min(most_keys, earlier + block * attention_block));
   return blocks;
@@ -197,17 +200,21 @@ AttentionTiming time_attention(const Machine& machine, const Attention& attentio
 
   const std::int64_t unsplit = query_blocks * queries.heads * attention.sequences,
                      room = ctas_an_sm_has * machine.gpu.sms();
-  const bool decodes = is_decode(attention, tokens / attention.sequences);
+  const bool decodes = is_decode(tokens / attention.sequences);
   const std::int64_t splits = fill_enough(unsplit, room) ? 1
                               : decodes                  ? splits_that_fill(unsplit, room, keys.most, most_splits)
-                                                         : splits_that_fit(unsplit, room, keys.most);
+                                                         : splits_that_fit(machine.runtime, unsplit, room, keys.most);
 
   const double block_flops = 4.0 * queries.rows * attention_block * attention.head_dim;
   const double flops_per_us =
       machine.gpu.flops_per_us_of_sm() * clock_share * efficiency_of(kernels, attention.head_dim);
   const double block_us = block_flops / flops_per_us / static_cast<double>(splits);
-  return {.ctas = unsplit * splits,
-          .cta_us = mean_blocks * block_us,
+  // What a wave leaves over are short blocks, which fill SMs whose own was short.
+  const double shortest_us = static_cast<double>(keys.fewest) * block_us, mean_us = mean_blocks * block_us;
+  const StayingTiles tiles{unsplit * splits, mean_us, shortest_us, most_blocks * block_us};
+  const std::int64_t sms = std::min<std::int64_t>(machine.gpu.sms(), tiles.count), waves = divided_up(tiles.count, sms);
+  return {.ctas = tiles.are_equal() ? tiles.count : sms * waves,
+          .cta_us = tiles.are_equal() ? mean_us : tiles.shared_us(sms) / static_cast<double>(waves),
           .tail_us = kernels.attention_tail * (most_blocks - mean_blocks) * block_us,
           .once_us = kernels.attention_overhead_us + (splits > 1 ? kernels.attention_split_us : 0)};
 }

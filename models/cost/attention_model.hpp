@@ -27,7 +27,8 @@ constexpr double by_head_dim(int head_dim, double of_64, double of_128) {
   return head_dim <= 64 ? of_64 : of_64 + (head_dim - 64) / 64.0 * (of_128 - of_64);
 }
 
-/// Equal CTAs stand for unequal ones: a block of queries sees the prefix and all keys up to its own last one.
+/// Equal CTAs stand for unequal ones: a block of queries sees the prefix and all keys up to its own last one. Of more
+/// than an SM each there are as many as whole waves have, which do all work between them.
 struct AttentionTiming {
   std::int64_t ctas = 0;  ///< blocks of queries x heads x sequences x splits
   double setup_us = 0;    ///< before the CTAs start

@@ -33,6 +33,16 @@ double usual_gap_us(const std::vector<CurvePoint>& points) {
   return *median;
 }
 
+/// Of a point. The smallest size takes no longer than the longest of the next ones: where it drew the longer launch and
+/// none of these did, larger transfers would seem to be faster.
+double alone_us_of(const std::vector<CurvePoint>& points, const CurvePoint& point) {
+  const std::size_t count = std::min(sizes_of_gap, points.size());
+  if (&point != &points.front() || count == 1) return point.alone_us;
+  double longest_us = 0;
+  for (std::size_t i = 1; i < count; ++i) longest_us = std::max(longest_us, points[i].alone_us);
+  return std::min(point.alone_us, longest_us);
+}
+
 /// The two points whose line a size lies on.
 struct Segment {
   std::vector<CurvePoint>::const_iterator low, high;
@@ -64,7 +74,7 @@ Reading read(const CollectiveCurve& curve, double bytes) {
   if (bytes < smallest)
     return {latency_us, latency_us, latency_us + usual_gap_us(points), ctas_at(points.front()), curve.cluster};
   if (bytes == smallest)
-    return {latency_us, latency_us, points.front().alone_us, ctas_at(points.front()), curve.cluster};
+    return {latency_us, latency_us, alone_us_of(points, points.front()), ctas_at(points.front()), curve.cluster};
   auto upper = std::lower_bound(points.begin(), points.end(), bytes,
                                 [](const CurvePoint& point, double b) { return static_cast<double>(point.bytes) < b; });
   const bool is_behind = upper == points.end();  // the last two sizes may be near
@@ -76,7 +86,7 @@ Reading read(const CollectiveCurve& curve, double bytes) {
   };
   const double ctas = std::min(std::max(between_points(ctas_at(low), ctas_at(high)), 1.0), double(curve.ctas));
   return {std::max(between_points(low.kernel_us, high.kernel_us), latency_us), latency_us,
-          between_points(low.alone_us, high.alone_us), ctas, curve.cluster};
+          between_points(alone_us_of(points, low), alone_us_of(points, high)), ctas, curve.cluster};
 }
 
 Reading between(const Reading& a, const Reading& b, double share) {

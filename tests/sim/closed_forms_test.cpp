@@ -38,6 +38,22 @@ TEST(ClosedForm, LoneGemmIsWavesOfTiles) {
               1e-3 * 32 * tile_us);
 }
 
+// 64 rows: 1 MiB each of a and c beside 8192 x 8192 weights, 128 MiB of bf16 or 4.25 bits each, from a memory so slow
+// that nothing else counts.
+TEST(ClosedForm, PackedWeightsComeFromMemoryAsTheyAreStored) {
+  Machine machine = unlimited_power();
+  machine.gpu.hbm_GBps = 10;
+  machine.gpu.l2_bytes = 1;
+  constexpr double mebibyte = 1 << 20;
+  for (const double bits : {0.0, 4.25}) {
+    const GemmWorkload gemm{.m = 64, .n = 8192, .k = 8192, .weight_bits = bits};
+    const double weight_bytes = 64 * mebibyte * (bits > 0 ? bits / 8 : 2);
+    EXPECT_NEAR(SimulatedExecutor().run(schedule_of(gemm, 1), machine).time_us, (2 * mebibyte + weight_bytes) / 1e4,
+                0.01 * weight_bytes / 1e4)
+        << bits;
+  }
+}
+
 double attention_us(std::int64_t tokens, int sequences, std::int64_t cached, const Machine& machine) {
   constexpr int heads = 8, kv_heads = 1, head_dim = 128;
   Schedule schedule;

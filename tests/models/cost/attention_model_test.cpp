@@ -9,6 +9,7 @@ namespace attention_model_test {
 
 Machine machine() {
   Machine machine;
+  machine.runtime = Runtime::cuda;
   machine.gpu.gpc_sms = {8};
   machine.gpu.tensor_flops_per_clock_per_sm = 1000;
   machine.gpu.max_clock_MHz = 1000;
@@ -42,11 +43,30 @@ TEST(AttentionModel, APrefixIsSeenByEveryBlock) {
 }
 
 TEST(AttentionModel, FewBlocksSplitTheirKeys) {
-  // 2 blocks where 16 CTAs have room: 8 splits, no more than the 5 blocks of keys that the longest sees.
+  // 2 blocks where 16 CTAs have room: 8 splits, no more than the 5 blocks of keys that the longest sees. Ten CTAs on
+  // eight SMs: of the second wave each SM has a quarter of one, and waits for a short one.
   const AttentionTiming timing = time_attention(machine(), heads(1, 128, 384), 256);
-  EXPECT_EQ(timing.ctas, 2 * 5);
-  EXPECT_DOUBLE_EQ(timing.cta_us, 4.5 * block_flops / 5 / 0.5e6);
+  EXPECT_EQ(timing.ctas, 2 * 8);
+  EXPECT_DOUBLE_EQ(timing.cta_us, (1.25 * 4.5 + 0.75 * 4) / 2 * block_flops / 5 / 0.5e6);
   EXPECT_DOUBLE_EQ(timing.once_us, 5);
+}
+
+TEST(AttentionModel, PrefillsAreSplitByKernelsOfCudaAlone) {
+  Machine other = machine();
+  other.runtime = Runtime::rocm;
+  const AttentionTiming timing = time_attention(other, heads(1, 128, 384), 256);
+  EXPECT_EQ(timing.ctas, 2);
+  EXPECT_DOUBLE_EQ(timing.once_us, 3);
+}
+
+TEST(AttentionModel, OneBlockMoreThanSmsCostsAShortOne) {
+  const auto time_us = [](std::int64_t tokens) {
+    const AttentionTiming timing = time_attention(machine(), heads(2, 128), tokens);
+    return static_cast<double>(divided_up(timing.ctas, 8)) * timing.cta_us;
+  };
+  const double before_us = time_us(8 * 128), after_us = time_us(8 * 128 + 1);
+  EXPECT_GT(after_us, before_us);
+  EXPECT_LT(after_us, 1.4 * before_us);
 }
 
 // 9 sequences with one head of keys where 16 CTAs have room, and 16 blocks of keys: 3 splits are 27 CTAs, which fill

@@ -101,6 +101,17 @@ TEST(TimeCollective, BelowTheCurveOfAProfileWithoutProtocolsTakesTheUsualGap) {
   EXPECT_DOUBLE_EQ(time_collective(machine, all_gather, 4, 1'000'000, 0).alone_us, 42);
 }
 
+// A slow launch that only the smallest size drew: none of the next four sizes takes more than 62 us.
+TEST(TimeCollective, TheSmallestSizeOfACurveTakesNoLongerThanTheNextOnes) {
+  Machine machine = machine_with_curve();
+  machine.collective_protocols.clear();
+  std::vector<CurvePoint>& points = machine.collectives.front().points;
+  points.front().alone_us = 400;
+  for (const int us : {30, 40, 50, 60})
+    points.insert(points.end() - 1, {.bytes = 100'000 * (us - 10), .kernel_us = double(us), .alone_us = us + 2.0});
+  EXPECT_DOUBLE_EQ(time_collective(machine, all_gather, 4, 1'000'000, 0).alone_us, 62);
+}
+
 // 8 GPUs: 7/8 of 8 MB at 100 GB/s are 70 us, after 10 + 7 us; the kernel lacks the gap of 2 us between two calls.
 TEST(TimeCollective, BelowTheCurveFallsAsThatOfACountWhichBeginsEarlier) {
   Machine machine = machine_with_curve();
