@@ -150,6 +150,24 @@ std::string words_of(const ScheduleChoice& choice) {
   return text;
 }
 
+namespace {
+
+/// vllm/distributed/device_communicators/custom_all_reduce.py at 00d618aa: up to 8 MiB; SGLang's at 004e6561 has the
+/// same limit on CUDA. Both take it by default where all GPUs of a server reach each other.
+constexpr Bytes most_bytes_of_custom_all_reduce = Bytes{8} << 20;
+
+/// That a layer or a pair all-reduces at once; none: it does not.
+std::optional<Bytes> all_reduced_bytes(const Workload& workload) {
+  const Bytes element = bytes_of(DataType::bf16);
+  if (const auto* layer = std::get_if<LayerWorkload>(&workload); layer != nullptr && !layer->sequence_parallel)
+    return layer->tokens * layer->hidden * element;
+  if (const auto* pair = std::get_if<PairWorkload>(&workload); pair != nullptr && pair->op == PairOp::gemm_all_reduce)
+    return pair->m * pair->n * element;
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<std::string> other_software(const ScheduleChoice& choice, const Workload& workload,
                                         const Machine& machine) {
   if (std::holds_alternative<Signaling>(choice.family)) {
@@ -169,15 +187,16 @@ std::vector<std::string> other_software(const ScheduleChoice& choice, const Work
     if (is_async_tp && !is_of_all) return {"PyTorch (async TP)"};  // vLLM fuses each pair that it finds
     return is_async_tp ? async_tp : std::vector<std::string>{};
   }
+  const bool is_of_peers = choice.collectives == Collectives::one_shot || choice.collectives == Collectives::two_shot;
+  if (std::holds_alternative<Serial>(choice.family) && is_of_peers)
+    if (const auto bytes = all_reduced_bytes(workload); bytes && *bytes <= most_bytes_of_custom_all_reduce)
+      return {"vLLM (custom all-reduce, its default)", "SGLang (custom all-reduce, its default)"};
+  // vLLM's dual batch overlap and SGLang's two batch overlap need experts on GPUs of their own
+  // (vllm/docs/design/dbo.md; check_two_batch_overlap of SGLang's server_args.py), which no layer here has.
   const auto* split = std::get_if<TokenSplit>(&choice.family);
-  if (split == nullptr) return {};
-  if (split->fused_norm) {  // its sums are made by the switch
-    const bool has_switch = machine.runtime == Runtime::cuda && fabric.multicast;
-    return has_switch ? std::vector<std::string>{"TokenWeave"} : std::vector<std::string>{};
-  }
-  const auto* layer = std::get_if<LayerWorkload>(&workload);  // both overlap layers with experts alone
-  if (layer == nullptr || layer->experts == 0) return {};
-  return {"vLLM (dual batch overlap)", "SGLang (two batch overlap)"};
+  const bool has_switch = machine.runtime == Runtime::cuda && fabric.multicast;  // which TokenWeave sums in
+  if (split != nullptr && split->fused_norm && has_switch) return {"TokenWeave"};
+  return {};
 }
 
 bool is_called(const Case& request, const std::string& name) {

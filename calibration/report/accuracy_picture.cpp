@@ -32,6 +32,13 @@ std::string colour_name(const evidence::Comparison& one) {
   return is_collective_alone ? "collective" : scenarios::study::stratum_of(one.measured.request);
 }
 
+/// Of what lies outside of the lines at 10 %.
+std::string title_of(const evidence::Comparison& one) {
+  if (std::abs(one.error()) <= 0.1) return "";
+  return describe(one.measured.request.workload) + ", " + describe(one.measured.request.schedule) + ", " +
+         evidence::gpus_name(one) + ": " + signed_percent(one.error());
+}
+
 class Picture {
  public:
   explicit Picture(const std::vector<evidence::Comparison>& comparisons) {
@@ -88,9 +95,7 @@ class Picture {
       drawing_.add_dot(x + 4, 37, name);
       x += 12 + text_width(label) + 12;
       for (const evidence::Comparison& one : comparisons)
-        drawing_.add_dot(times_.place_of(one.measured.time_us), quotients_.place_of(1 + one.error()),
-                         describe(one.measured.request.workload) + ", " + describe(one.measured.request.schedule) +
-                             ", " + evidence::gpus_name(one) + ": " + signed_percent(one.error()));
+        drawing_.add_dot(times_.place_of(one.measured.time_us), quotients_.place_of(1 + one.error()), title_of(one));
       drawing_.end_dots();
     }
   }

@@ -30,7 +30,8 @@ class Svg {
   void add_box(double x, double y, double width, double height, const Colour& colour, const std::string& title);
   /// Dots stand between these two, all of one colour.
   void begin_dots(const Colour& colour);
-  void add_dot(double x, double y, const std::string& title);
+  /// Without a title it says nothing under the pointer, and takes a third of the letters.
+  void add_dot(double x, double y, const std::string& title = "");
   void end_dots();
 
   std::string document(double width, double height) const;

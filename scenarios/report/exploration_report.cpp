@@ -190,21 +190,22 @@ std::string size_word(const Scenario& scenario) { return scenario.model ? "token
 Report exploration_report(const study::Exploration& exploration, const Scenario& scenario, const Machine& machine,
                           const ExplorationView& view) {
   constexpr std::size_t most_columns = 100;
-  Report report{
-      .columns = view.is_wide || view.is_full ? 0 : most_columns,
-      .title = (scenario.name.empty() ? "" : scenario.name + ", ") + std::to_string(scenario.gpus) + " GPUs of " +
-               machine.name,
-      .sections = {verdict_section(verdict_of(exploration, scenario), exploration, scenario, machine, view.evidence)},
-      .notes = not_counted(scenario),
-      .document = to_json(exploration, scenario, machine, view.crossovers, view.evidence),
-      .rows = rows_of(exploration, scenario)};
+  const study::Verdict verdict = verdict_of(exploration, scenario);
+  Report report{.columns = view.is_wide || view.is_full ? 0 : most_columns,
+                .title = (scenario.name.empty() ? "" : scenario.name + ", ") + std::to_string(scenario.gpus) +
+                         " GPUs of " + machine.name,
+                .sections = {verdict_section(verdict, exploration, scenario, machine, view.evidence)},
+                .notes = not_counted(scenario),
+                .document = to_json(exploration, scenario, machine, view.crossovers, view.evidence),
+                .rows = rows_of(exploration, scenario)};
   report.notes.push_back(std::to_string(exploration.simulated) + " schedules simulated.");
+  if (scenario.model && verdict.sizes.size() > 1)
+    report.sections.push_back(plans_section(verdict, scenario, view.evidence.grade));
   if (!view.crossovers.empty()) report.sections.push_back(crossover_section(view.crossovers, scenario));
   if (view.is_full) {
     add_all_schedules(exploration, scenario, machine, view.shown, report);
   } else {
-    const study::Answer& answer =
-        exploration.answers[study::leading_answer(verdict_of(exploration, scenario), exploration)];
+    const study::Answer& answer = exploration.answers[study::leading_answer(verdict, exploration)];
     report.sections.push_back(short_ranking(answer, scenario, view.evidence.grade));
     report.sections.push_back(short_losses(answer));
   }

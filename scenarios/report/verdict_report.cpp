@@ -41,14 +41,22 @@ std::string headline(const study::Verdict& verdict, const Scenario& scenario) {
   return "Overlap does not pay at " + std::to_string(verdict.largest().size) + unit + ", only below.";
 }
 
-/// "layer 9.895 -> 7.979 ms (-19.4 %), 80 layers 791.6 -> 638.3 ms".
+/// "8192 tokens".
+std::string sized(std::int64_t size, const Scenario& scenario) {
+  const std::string word = size_word(scenario);
+  return std::to_string(size) + " " + (size == 1 ? word.substr(0, word.size() - 1) : word);
+}
+
+/// "layer 9.895 -> 7.979 ms (-19.4 %), 80 layers 791.6 -> 638.3 ms"; of serial "layer 9.895 ms, 80 layers 791.6 ms".
 std::string times(const study::Verdict& verdict, const study::SizePlans& plans, const Scenario& scenario) {
   const double before_us = plans.baseline.time_us, time_us = plans.best.time_us;
-  const std::string what = verdict.is_of_layers ? "layer " : scenario.model ? "a layer's pairs " : "";
-  const std::string text = what + change(before_us, time_us) + " (" + signed_percent(time_us / before_us - 1) + ")";
+  const auto shown = [&](double layers) {
+    return plans.pays() ? change(before_us * layers, time_us * layers) : in_ms(before_us * layers) + " ms";
+  };
+  std::string text = (verdict.is_of_layers ? "layer " : scenario.model ? "a layer's pairs " : "") + shown(1);
+  if (plans.pays()) text += " (" + signed_percent(time_us / before_us - 1) + ")";
   if (!verdict.is_of_layers) return text;
-  const auto layers = static_cast<double>(verdict.layers);
-  return text + ", " + std::to_string(verdict.layers) + " layers " + change(before_us * layers, time_us * layers);
+  return text + ", " + std::to_string(verdict.layers) + " layers " + shown(static_cast<double>(verdict.layers));
 }
 
 /// "MLP down" of "MLP down projection, sequence parallel".
@@ -130,8 +138,7 @@ std::string runs_today(const study::SizePlans& plans, const Scenario& scenario) 
 
 void add_gain(const study::Verdict& verdict, const study::SizePlans& plans, const Scenario& scenario,
               std::vector<std::string>& notes) {
-  notes.push_back("At " + std::to_string(plans.size) + " " + size_word(scenario) + ": " +
-                  times(verdict, plans, scenario) + ".");
+  notes.push_back("At " + sized(plans.size, scenario) + ": " + times(verdict, plans, scenario) + ".");
   notes.push_back("Plan: " + words_of(plans.best, scenario) + ".");
   notes.push_back("Odds: " + odds_of(plans.best.odds) + ".");
   notes.push_back("Runs today: " + runs_today(plans, scenario) + ".");
@@ -144,9 +151,9 @@ void add_guess(const study::Verdict& verdict, const study::SizePlans* plans, con
   notes.push_back("No winner: too much is assumed. Stay with " + verdict.largest().baseline.name +
                   " until it is measured; all times below are guesses.");
   if (plans == nullptr) return;
-  notes.push_back("A guess at " + std::to_string(plans->size) + " " + size_word(scenario) + ": " +
-                  words_of(plans->best, scenario) + ", " + times(verdict, *plans, scenario) + ", " +
-                  fixed(100 * plans->best.odds.faster, 0) + " % to be faster.");
+  notes.push_back("A guess at " + sized(plans->size, scenario) + ": " + words_of(plans->best, scenario) + ", " +
+                  times(verdict, *plans, scenario) + ", " + fixed(100 * plans->best.odds.faster, 0) +
+                  " % to be faster.");
 }
 
 std::string words_of(Grade grade) {
@@ -198,11 +205,27 @@ std::string memory_sentence(const study::Verdict& verdict, const study::Explorat
   return text + ".";
 }
 
+/// What of the model, and of ways to run it, the answer is not about.
+std::vector<std::string> left_out(const Scenario& scenario) {
+  if (!scenario.model) return {};
+  std::vector<std::string> all = scenario.model->ignored;
+  if (scenario.model->experts > 0) all.emplace_back("expert parallelism: each expert is split over all GPUs");
+  if (scenario.forms.size() < 2) return all;
+  for (const std::int64_t size : scenario.sizes)
+    if (size % scenario.gpus != 0)
+      all.push_back("sequence parallelism at " + sized(size, scenario) + ", no multiple of " +
+                    std::to_string(scenario.gpus) + " GPUs");
+  return all;
+}
+
 /// "8 GPUs, n".
 std::string quantities(const std::vector<std::string>& outside, const Scenario& scenario) {
+  const auto word = [&](const std::string& quantity) {
+    if (quantity == "gpus") return std::to_string(scenario.gpus) + " GPUs";
+    return quantity == "weight_bits" ? "weights of fewer bits than GEMMs multiply" : quantity;
+  };
   std::string text;
-  for (const std::string& quantity : outside)
-    text += (text.empty() ? "" : ", ") + (quantity == "gpus" ? std::to_string(scenario.gpus) + " GPUs" : quantity);
+  for (const std::string& quantity : outside) text += (text.empty() ? "" : ", ") + word(quantity);
   return text;
 }
 
@@ -214,8 +237,8 @@ std::string conditions(const study::Verdict& verdict, const study::Exploration& 
   if (const std::string memory = memory_sentence(verdict, exploration, machine); !memory.empty()) add(memory);
   add("Evidence: " + words_of(evidence.grade) + unknown_numbers(evidence, machine) + ".");
   if (!evidence.outside.empty()) add("Outside of what was measured: " + quantities(evidence.outside, scenario) + ".");
-  if (scenario.model && !scenario.model->ignored.empty())
-    add("Not counted: " + std::to_string(scenario.model->ignored.size()) + ", below.");
+  if (const std::size_t count = left_out(scenario).size(); count > 0)
+    add("Not counted: " + std::to_string(count) + ", below.");
   return text;
 }
 
@@ -269,6 +292,8 @@ Section verdict_section(const study::Verdict& verdict, const study::Exploration&
     add_gain(verdict, *plans, scenario, section.notes);
   } else {
     section.notes.push_back(headline(verdict, scenario));
+    section.notes.push_back("At " + sized(verdict.largest().size, scenario) + ": " +
+                            times(verdict, verdict.largest(), scenario) + ".");
     const study::Answer& nearest = exploration.answers[exploration.most_gained()];
     const scenarios::Candidate& fastest = nearest.ranking.fastest();
     if (!std::holds_alternative<scenarios::Serial>(fastest.request.schedule.family))
@@ -281,11 +306,28 @@ Section verdict_section(const study::Verdict& verdict, const study::Exploration&
   return section;
 }
 
+Section plans_section(const study::Verdict& verdict, const Scenario& scenario, Grade grade) {
+  Section section{
+      std::string(verdict.is_of_layers ? "A layer" : "A layer's pairs") + " against " +
+          verdict.largest().baseline.name + (grade == Grade::assumed ? ", by assumed numbers" : ""),
+      {{size_word(scenario), "serial ms", "best ms", "expected", "worst of 20", "faster with", "best plan"}, {}},
+      {}};
+  for (const study::SizePlans& plans : verdict.sizes) {
+    const auto of_odds = [&](double value, int decimals) {
+      return plans.pays() ? Cell(Number{100 * value, decimals, " %"}) : Cell("-");
+    };
+    const scenarios::Odds& odds = plans.best.odds;
+    section.table.rows.push_back({Number{static_cast<double>(plans.size), 0}, Number{plans.baseline.time_us * 1e-3, 3},
+                                  Number{plans.best.time_us * 1e-3, 3}, of_odds(odds.gain, 1),
+                                  of_odds(odds.worst_gain, 1), of_odds(odds.faster, 0), plans.best.name});
+  }
+  return section;
+}
+
 std::vector<std::string> not_counted(const Scenario& scenario) {
-  if (!scenario.model || scenario.model->ignored.empty()) return {};
   std::string text;
-  for (const std::string& one : scenario.model->ignored) text += (text.empty() ? "" : "; ") + one;
-  return {"Not counted: " + text + "."};
+  for (const std::string& one : left_out(scenario)) text += (text.empty() ? "" : "; ") + one;
+  return text.empty() ? std::vector<std::string>{} : std::vector{"Not counted: " + text + "."};
 }
 
 Section crossover_section(const std::vector<study::Crossover>& crossovers, const Scenario& scenario) {
@@ -306,6 +348,9 @@ Section crossover_section(const std::vector<study::Crossover>& crossovers, const
     row.emplace_back(pattern);
     for (const int gpus : counts) row.emplace_back(cells.contains({pattern, gpus}) ? cells[{pattern, gpus}] : "-");
   }
+  if (counts.size() > 1)
+    section.notes.push_back(std::to_string(scenario.gpus) +
+                            " GPUs: by all schedules; others: by those with a name alone, which may pay later.");
   return section;
 }
 

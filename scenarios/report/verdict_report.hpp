@@ -18,7 +18,10 @@ weft::report::Section verdict_section(const study::Verdict& verdict, const study
                                       const scenarios::Scenario& scenario, const Machine& machine,
                                       const study::Evidence& evidence);
 
-/// What of the model the answer leaves out, in one sentence; nothing where that is nothing.
+/// The best plan of a model's layers at each size, what it gains and how sure that is, a size a line.
+weft::report::Section plans_section(const study::Verdict& verdict, const scenarios::Scenario& scenario, Grade grade);
+
+/// What of the model, and of ways to run it, the answer leaves out, in one sentence; nothing where that is nothing.
 std::vector<std::string> not_counted(const scenarios::Scenario& scenario);
 
 /// Patterns down, numbers of GPUs across: from which size on overlap pays.

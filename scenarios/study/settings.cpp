@@ -39,49 +39,55 @@ std::string sizes_text(const std::optional<std::int64_t>& from) {
 
 // --- vLLM ------------------------------------------------------------------------------------------------------
 
-double layer_us(const Exploration& exploration, std::int64_t size, LayerForm form) {
-  for (const LayerAnswer& layer : exploration.layers)
-    if (layer.size == size && layer.form == form) return layer.serial_us;
-  return 0;
+/// Expected time of a layer in this form, the shortest of those that are meant; 0: none is known.
+double expected_us(const Exploration& exploration, std::int64_t size, LayerForm form, const auto& is_meant) {
+  double shortest_us = 0;
+  for (const Answer& answer : exploration.answers) {
+    if (answer.size != size || answer.form != form || !is_whole_layer(answer)) continue;
+    const double serial_us = answer.ranking.reference().estimate.time_us;
+    for (const Explored& one : answer.fastest_first) {
+      if (!is_meant(one.candidate.request.schedule)) continue;
+      const double time_us = (1 - one.candidate.odds.gain) * serial_us;
+      if (shortest_us == 0 || time_us < shortest_us) shortest_us = time_us;
+    }
+  }
+  return shortest_us;
 }
 
-/// Expected time of a sequence-parallel layer, all of whose pairs are async TP where `fused`; 0: not known.
-double sequence_parallel_us(const Exploration& exploration, std::int64_t size, bool fused) {
-  const double serial_us = layer_us(exploration, size, LayerForm::sequence_parallel);
-  if (!fused) return serial_us;
-  for (const Answer& answer : exploration.answers)
-    if (answer.size == size && answer.form == LayerForm::sequence_parallel && is_whole_layer(answer))
-      if (const Explored* async = first(answer, is_async_tp)) return (1 - async->candidate.odds.gain) * serial_us;
-  return 0;
-}
-
-/// From which size on sequence-parallel layers are expected to be faster than those with all-reduces.
-std::optional<std::int64_t> sequence_parallel_from(const Exploration& exploration, const Scenario& scenario,
-                                                   bool fused) {
+/// From which size on sequence-parallel layers, all of whose pairs are async TP, are expected to be faster than those
+/// with all-reduces, by NCCL or by kernels over peer memory as vLLM has them.
+std::optional<std::int64_t> async_tp_from(const Exploration& exploration, const Scenario& scenario) {
+  const auto is_serial = [](const ScheduleChoice& choice) { return std::holds_alternative<Serial>(choice.family); };
   std::vector<SizeVerdict> sizes;
   for (const std::int64_t size : scenario.sizes) {
-    const double time_us = sequence_parallel_us(exploration, size, fused);
-    sizes.push_back({size, time_us > 0 && time_us < layer_us(exploration, size, LayerForm::all_reduce)});
+    const double async_us = expected_us(exploration, size, LayerForm::sequence_parallel, is_async_tp);
+    sizes.push_back(
+        {size, async_us > 0 && async_us < expected_us(exploration, size, LayerForm::all_reduce, is_serial)});
   }
   return crossover(sizes);
 }
 
+/// Sequence parallelism without async TP is not asked for: by itself it gains little or nothing (vLLM's
+/// docs/design/fusions.md). The pass needs the whole graph, which graph partition leaves it.
 void add_vllm(const Exploration& exploration, const Scenario& scenario, const Machine& machine,
               std::vector<SettingsFile>& files) {
-  if (exploration.layers.empty() || scenario.forms.size() < 2) return;
-  const auto fused = machine.fabric.peer_access ? sequence_parallel_from(exploration, scenario, true) : std::nullopt;
-  const auto plain = sequence_parallel_from(exploration, scenario, false);
-  const auto from = fused ? fused : plain;
-  ordered_json passes{{"enable_sp", from.has_value()}, {"fuse_gemm_comms", fused.has_value()}};
-  if (from) passes["sp_min_token_num"] = *from;
+  if (exploration.layers.empty() || scenario.forms.size() < 2 || machine.runtime != Runtime::cuda) return;
+  const auto from = machine.fabric.peer_access ? async_tp_from(exploration, scenario) : std::nullopt;
+  ordered_json config{{"pass_config", {{"enable_sp", from.has_value()}, {"fuse_gemm_comms", from.has_value()}}}};
+  if (from) {
+    config["pass_config"]["sp_min_token_num"] = *from;
+    config["use_inductor_graph_partition"] = true;
+  }
+  const bool is_smallest = from && *from == scenario.sizes.front();
   files.push_back(
       {.name = "vllm-0.18.compilation_config.json",
        .tool = "vLLM 0.18",
-       .use = "vllm serve MODEL --compilation-config \"$(cat vllm-0.18.compilation_config.json)\"",
+       .use = "vllm serve MODEL --compilation-config \"$(cat vllm-0.18.compilation_config.json)\"; of fp8 models it "
+              "knows those whose scales are static",
        .because = "a sequence-parallel layer whose pairs are async TP is expected to be faster than one with "
                   "all-reduces " +
-                  sizes_text(fused) + ", one without async TP " + sizes_text(plain),
-       .text = to_text(ordered_json{{"pass_config", passes}})});
+                  sizes_text(from) + (is_smallest ? ", the smallest that was asked about" : ""),
+       .text = to_text(config)});
 }
 
 // --- PyTorch ---------------------------------------------------------------------------------------------------
@@ -219,9 +225,6 @@ bool is_fused_split(const ScheduleChoice& choice) {
   const auto* split = std::get_if<TokenSplit>(&choice.family);
   return split != nullptr && split->fused_norm;
 }
-bool is_plain_split(const ScheduleChoice& choice) {
-  return std::holds_alternative<TokenSplit>(choice.family) && !is_fused_split(choice);
-}
 
 void add_tokenweave(const Exploration& exploration, std::vector<SettingsFile>& files) {
   constexpr std::int64_t rounding = 256;  // of half of the tokens, from which an offset counts
@@ -241,22 +244,6 @@ void add_tokenweave(const Exploration& exploration, std::vector<SettingsFile>& f
                    .use = "in place of vllm/tokenweave_configs/MODEL_config_GPUS.json",
                    .because = "the fastest split with the fused norm at each size; weft tune searches more finely",
                    .text = to_text(rows)});
-}
-
-void add_sglang(const Exploration& exploration, const Scenario& scenario, std::vector<SettingsFile>& files) {
-  std::vector<SizeVerdict> sizes;
-  for (const Answer& answer : exploration.answers)
-    if (is_whole_layer(answer))
-      if (const Explored* best = first(answer, is_plain_split))
-        sizes.push_back({answer.size, best->candidate.odds.gain > 0});
-  if (sizes.empty() || !scenario.model || scenario.model->experts == 0) return;  // it overlaps no others
-  const auto from = crossover(sizes);
-  files.push_back({.name = "sglang-0.5.args",
-                   .tool = "SGLang 0.5",
-                   .use = "python -m sglang.launch_server $(cat sglang-0.5.args) …",
-                   .because = "two token splits with NCCL are expected to gain " + sizes_text(from) +
-                              "; SGLang has no threshold of tokens, so keep prefills that long",
-                   .text = from ? "--enable-two-batch-overlap\n" : "\n"});
 }
 
 // --- FlashOverlap ------------------------------------------------------------------------------------------------
@@ -367,7 +354,6 @@ std::vector<SettingsFile> settings_of(const Exploration& exploration, const Scen
   add_nccl(exploration, scenario, machine, files);
   if (grade != Grade::assumed) {  // else nothing is advised
     add_vllm(exploration, scenario, machine, files);
-    add_sglang(exploration, scenario, files);
     add_pytorch(exploration, scenario, machine, files);
     add_tokenweave(exploration, files);
     add_flashoverlap(exploration, machine, files);

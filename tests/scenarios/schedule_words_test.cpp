@@ -61,10 +61,23 @@ TEST_F(OtherSoftware, RunsWhatItWasWrittenFor) {
   EXPECT_THAT(of(Pairs{.qkv = PairSchedule{AsyncTp{}}, .o = PairSchedule{Hybrid{}}}), IsEmpty());
 }
 
-TEST_F(OtherSoftware, OverlapsTwoTokenSplitsOfLayersWithExpertsAlone) {
+// Both servers overlap two batches only where experts have GPUs of their own.
+TEST_F(OtherSoftware, OverlapsNoTwoTokenSplitsWithTensorParallelism) {
   EXPECT_THAT(of(TokenSplit{}), IsEmpty());
   workload = LayerWorkload{.experts = 8, .experts_per_token = 2};
-  EXPECT_THAT(of(TokenSplit{}), ElementsAre("vLLM (dual batch overlap)", "SGLang (two batch overlap)"));
+  EXPECT_THAT(of(TokenSplit{}), IsEmpty());
+}
+
+TEST_F(OtherSoftware, ReducesUpTo8MiBByKernelsOverPeerMemory) {
+  const ScheduleChoice peers{.family = Serial{}, .collectives = Collectives::two_shot};
+  workload = LayerWorkload{.tokens = 512, .hidden = 8192};
+  EXPECT_THAT(other_software(peers, workload, machine),
+              ElementsAre("vLLM (custom all-reduce, its default)", "SGLang (custom all-reduce, its default)"));
+  EXPECT_THAT(other_software({Serial{}}, workload, machine), IsEmpty());
+  workload = LayerWorkload{.tokens = 513, .hidden = 8192};
+  EXPECT_THAT(other_software(peers, workload, machine), IsEmpty());
+  workload = LayerWorkload{.tokens = 512, .hidden = 8192, .sequence_parallel = true};
+  EXPECT_THAT(other_software(peers, workload, machine), IsEmpty());
 }
 
 TEST_F(OtherSoftware, NeedsMachinesThatItRunsOn) {

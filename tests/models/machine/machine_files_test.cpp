@@ -18,6 +18,16 @@ class MachineFolder : public testing::Test {
   tests::TemporaryFolder folder;
 };
 
+TEST_F(MachineFolder, AnswersAPartOfNamesWithThoseThatHaveItFirst) {
+  for (const char* const name : {"h100x8.json", "h200x8.json", "h200x8-nvls.json"}) folder.write(name, "{}");
+  try {
+    machine_path("h200");
+    FAIL() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "machine: expected a path or one of h200x8, h200x8-nvls, h100x8, got \"h200\"");
+  }
+}
+
 TEST_F(MachineFolder, OfTheEnvironmentReplacesTheShippedOne) {
   folder.write("mine.json", "{}");
   EXPECT_EQ(machine_path("mine"), folder.path() / "mine.json");

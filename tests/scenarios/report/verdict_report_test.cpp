@@ -77,6 +77,19 @@ TEST(FirstScreen, SaysWhatTheMemoryOfAGpuDoesNotHold) {
   EXPECT_THAT(answer.text(1000), HasSubstr("Memory: 130.0 GB a GPU (weights 127.9), too much for its 80 GB. "));
 }
 
+TEST(FirstScreen, SaysWhichWaysOfRunningTheModelItIsNotAbout) {
+  LongAnswer answer;
+  answer.scenario.model->ignored.clear();
+  answer.scenario.model->experts = 8;
+  answer.scenario.forms = {LayerForm::all_reduce, LayerForm::sequence_parallel};
+  answer.scenario.sizes = {1, 1001, 1024};
+  EXPECT_THAT(scenarios::report::not_counted(answer.scenario),
+              testing::ElementsAre("Not counted: expert parallelism: each expert is split over all GPUs; sequence "
+                                   "parallelism at 1 token, no multiple of 8 GPUs; sequence parallelism at 1001 "
+                                   "tokens, no multiple of 8 GPUs."));
+  EXPECT_THAT(answer.text(1000), HasSubstr("Not counted: 3, below."));
+}
+
 TEST(FirstScreen, SaysWhatLiesOutsideOfWhatWasMeasured) {
   LongAnswer answer;
   EXPECT_THAT(answer.text(1000), Not(HasSubstr("Outside of")));
@@ -123,6 +136,21 @@ TEST(FirstScreen, SaysPlanGainOddsMemoryAndWhatRunsToday) {
               HasSubstr("Runs today: this plan with async TP (attention output), -19.4 %, 100 % to be faster, by "));
   EXPECT_THAT(text, HasSubstr("Memory: 130.0 GB a GPU (weights 127.9). Evidence: measured on such machines."));
   EXPECT_THAT(text, HasSubstr("Not counted: 3, below."));
+}
+
+TEST(FirstScreen, SaysThePlanOfEachSizeAndOfSerialNoOdds) {
+  LongAnswer answer;
+  study::SizePlans small = answer.verdict.sizes.front();
+  small.size = 512;
+  small.best = small.baseline;
+  answer.verdict.sizes.insert(answer.verdict.sizes.begin(), small);
+  const weft::report::Report report{
+      .title = "", .sections = {scenarios::report::plans_section(answer.verdict, answer.scenario, Grade::measured)}};
+  const std::string text = to_text(report, {.width = 0});
+  EXPECT_THAT(text, HasSubstr("A layer against all-reduce, serial\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("\n *512 +9\\.895 +9\\.895 +- +- +- +all-reduce, serial\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("\n *16384 +9\\.895 +7\\.979 +22\\.9 % +19\\.9 % +100 % +sequence "
+                                           "parallel, pairs overlapped\n"));
 }
 
 TEST(FirstScreen, DoesNotCallAGainOfLessThanOnePercentMore) {

@@ -24,7 +24,8 @@ using Files = std::map<std::string, std::string>;
 
 struct Written {
   Scenario scenario;
-  Files files, with_experts;  ///< the latter if the model had some
+  Exploration exploration;
+  Files files;
 };
 
 Files files_of(const Exploration& exploration, const Scenario& scenario, const Machine& machine) {
@@ -44,10 +45,9 @@ const Written& written() {
         read_model_config(std::filesystem::path(tests::source_folder()) / "scenarios/models/llama-3.3-70b.config.json");
     scenario.forms = {LayerForm::all_reduce, LayerForm::sequence_parallel};
     scenario.sizes = {512, 8192};
-    const Exploration exploration = explore(scenario, machine, simulator());
-    Scenario with_experts = scenario;
-    with_experts.model->experts = 8;
-    return Written{scenario, files_of(exploration, scenario, machine), files_of(exploration, with_experts, machine)};
+    Exploration exploration = explore(scenario, machine, simulator());
+    Files files = files_of(exploration, scenario, machine);
+    return Written{scenario, std::move(exploration), std::move(files)};
   }();
   return once;
 }
@@ -69,23 +69,28 @@ TEST(Settings, TheManifestNamesEveryFileWithItsVersionUseAndReason) {
   EXPECT_EQ(names, files);
 }
 
-// vllm/config/compilation.py, PassConfig of vLLM 0.18: two booleans and a number of tokens, which async TP needs.
+// vllm/config/compilation.py, CompilationConfig and PassConfig of vLLM 0.18: two booleans and a number of tokens, and
+// the partition of graphs that async TP needs.
 TEST(Settings, VllmReadsItsCompilationConfig) {
   const json config = json::parse(file("vllm-0.18.compilation_config.json"));
-  ASSERT_EQ(config.size(), 1u);
-  for (const auto& [key, value] : config["pass_config"].items()) {
-    EXPECT_THAT(key, AnyOf("enable_sp", "fuse_gemm_comms", "sp_min_token_num"));
-    EXPECT_EQ(value.is_boolean(), key != "sp_min_token_num");
-  }
-  const json& passes = config["pass_config"];
-  if (passes["fuse_gemm_comms"]) {
-    EXPECT_TRUE(passes["enable_sp"]);
-  }
-  EXPECT_EQ(passes["enable_sp"].get<bool>(), passes.contains("sp_min_token_num"));
+  const json& passes = config.at("pass_config");
+  ASSERT_TRUE(passes["fuse_gemm_comms"]);
+  EXPECT_TRUE(passes["enable_sp"]);
+  EXPECT_THAT(written().scenario.sizes, testing::Contains(passes.at("sp_min_token_num").get<std::int64_t>()));
+  EXPECT_EQ(passes.size(), 3u);
+  EXPECT_TRUE(config.at("use_inductor_graph_partition"));
+  EXPECT_EQ(config.size(), 2u);
 }
 
-TEST(Settings, SglangGetsOneFlagOrNoneForModelsWithExpertsAndNoFileForOthers) {
-  EXPECT_THAT(written().with_experts.at("sglang-0.5.args"), AnyOf("--enable-two-batch-overlap\n", "\n"));
+TEST(Settings, VllmSplitsSequencesOnlyForAsyncTp) {
+  Machine machine = read_machine(machine_path("h100x8-nvswitch-nvls"));
+  machine.fabric.peer_access = false;
+  const json config =
+      json::parse(files_of(written().exploration, written().scenario, machine).at("vllm-0.18.compilation_config.json"));
+  EXPECT_EQ(config, json::parse(R"({"pass_config": {"enable_sp": false, "fuse_gemm_comms": false}})"));
+}
+
+TEST(Settings, SglangOverlapsNothingOfTensorParallelLayers) {
   EXPECT_FALSE(written().files.contains("sglang-0.5.args"));
 }
 

@@ -123,7 +123,7 @@ TEST_F(Explore, TheFirstScreenIsShortAndNarrow) {
   std::size_t before_the_table = 0;
   for (std::string line; std::getline(lines, line);) {
     EXPECT_LE(line.size(), 100u) << line;
-    if (line.starts_with("Overlap pays from so many")) break;
+    if (line.starts_with("A layer against ")) break;
     if (!line.empty()) ++before_the_table;
   }
   EXPECT_LE(before_the_table, 10u) << result.output;
