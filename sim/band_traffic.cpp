@@ -54,7 +54,7 @@ double bytes_read_again(const Schedule& schedule, OperationId id, const Gemm& ge
   const double reads = blocks_apart(gemm, blocks, grid, sms) * bands_of(gemm.order, grid);
   const double usual_reads = bands_of(own_order, {blocks * grid.rows, grid.columns});
   const auto bytes_each = static_cast<double>(bytes_of(schedule.buffers[gemm.a.buffer].dtype));
-  const double b_bytes = static_cast<double>(size.n * size.k) * bytes_each;
+  const auto b_bytes = static_cast<double>(bytes_of(gemm.b, schedule));
   const double rows_bytes = static_cast<double>(blocks * size.m * (size.k + size.n)) * bytes_each;  // of a and c
   const auto again = [&](double times, double beside_bytes) {
     return (times - 1) * b_bytes * l2_miss_share(machine.gpu, b_bytes + (rows_bytes + beside_bytes) / times);

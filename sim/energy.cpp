@@ -128,7 +128,8 @@ class IterationEnergy::DemandOf {
     FrameVector<BusyGemm>& gemms = energy_.gemms_;
     const auto equal = std::find_if(gemms.begin(), gemms.end(), [&](const BusyGemm& one) {
       const auto* of_kind = std::get_if<Size>(&one.size);
-      return of_kind != nullptr && *of_kind == size && one.dtype == dtype && one.kernel == kernel;
+      return of_kind != nullptr && *of_kind == size && one.dtype == dtype && one.b_share == cost_.factors.b_share &&
+             one.kernel == kernel;
     });
     const auto place = static_cast<int>(equal - gemms.begin());
     if (equal != gemms.end()) {
@@ -139,7 +140,7 @@ class IterationEnergy::DemandOf {
       const std::int64_t tiles = tile_count(size, kernel);
       const double waves = static_cast<double>(tiles) / tile.wave().ctas;
       const double whole_waves = kernel.scheduler == TileScheduler::stream_k ? waves : std::ceil(waves);
-      gemms.push_back({size, kernel, dtype, tiles, whole_waves + machine.gemm.tile_spread, 1,
+      gemms.push_back({size, kernel, dtype, cost_.factors.b_share, tiles, whole_waves + machine.gemm.tile_spread, 1,
                        kernel_energy(machine, kernel, dtype) * tile.energy_factor(), tile});
     }
     return place;

@@ -59,6 +59,7 @@ class IterationEnergy {
     std::variant<MatrixSize, GroupedSize> size;
     GemmKernel kernel;
     DataType dtype;
+    double b_share = 1;  ///< GemmFactors::b_share
     std::int64_t tiles = 0;
     double waves = 0;  ///< of them, with the tail of the last
     int count = 0;

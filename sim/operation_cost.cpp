@@ -96,16 +96,20 @@ class CostOf {
     cost_.kernel = gemm.kernel ? *gemm.kernel : choices_.of(size, dtype);
     const KnownGemm known = gemms_.of(size, cost_.kernel, dtype);
     cost_.factors = known.factors;
-    cost_.factors.b_bytes = packed_share(gemm.b);
+    cost_.factors.b_share = packed_share(gemm.b);
     cost_.signals = cost_.signals || !gemm.signals.empty();
-    cost_.memory_load = memory_load(known.formula_us);
+    const auto packed_us = [&] {
+      const TileOfWave by_formula = tiles_of(machine_, size, cost_.kernel, dtype, {.b_share = cost_.factors.b_share});
+      return estimated_gemm_us(machine_, size, cost_.kernel, by_formula);
+    };
+    cost_.memory_load = memory_load(cost_.factors.b_share == 1 ? known.formula_us : packed_us());
   }
   void operator()(const GroupedGemm& gemm) const {
     const GroupedSize size = size_of(gemm, schedule_.gpus);
     const DataType dtype = dtype_of_factors(gemm.a);
     cost_.kernel = gemm.kernel ? *gemm.kernel : choose_grouped_kernel(machine_, size, dtype);
-    cost_.factors.b_bytes = packed_share(gemm.b);
-    cost_.memory_load = memory_load(estimated_grouped_gemm_us(machine_, size, cost_.kernel, dtype));
+    cost_.factors.b_share = packed_share(gemm.b);
+    cost_.memory_load = memory_load(estimated_grouped_gemm_us(machine_, size, cost_.kernel, dtype, cost_.factors));
   }
   void operator()(const Collective& collective) const {
     cost_.collective = timing_of(collective, operation_.name, schedule_, machine_, timings_);

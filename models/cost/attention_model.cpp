@@ -49,7 +49,7 @@ double efficiency_of(const OtherKernels& kernels, int head_dim) {
 }
 
 /// Rows of queries that a CTA takes, and of how many heads: those that share keys lie in one block where each has one
-/// query and the rest is cached.
+/// query.
 struct QueryBlocks {
   double rows = attention_block;
   std::int64_t of_head = 0, heads = 0;

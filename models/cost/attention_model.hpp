@@ -27,13 +27,13 @@ constexpr double by_head_dim(int head_dim, double of_64, double of_128) {
   return head_dim <= 64 ? of_64 : of_64 + (head_dim - 64) / 64.0 * (of_128 - of_64);
 }
 
-/// Equal CTAs stand for unequal ones: a block of queries sees the prefix and all keys up to its own last one. Of more
-/// than an SM each there are as many as whole waves have, which do all work between them.
+/// Equal CTAs stand for unequal ones: a block of queries sees the prefix and all keys up to its own last one. Where
+/// there are more unequal blocks than SMs, `ctas` fills whole waves and `cta_us` is a wave's share of all work.
 struct AttentionTiming {
-  std::int64_t ctas = 0;  ///< blocks of queries x heads x sequences x splits
+  std::int64_t ctas = 0;  ///< blocks of queries x heads x sequences x splits, or those of whole waves
   double setup_us = 0;    ///< before the CTAs start
   double start_us = 0;    ///< before a CTA has its first keys
-  double cta_us = 0;      ///< of the mean block, with an SM of its own
+  double cta_us = 0;      ///< of the mean block, or a share of all, with an SM of its own
   double tail_us = 0;     ///< the last CTA ends so much after a mean one would
   double once_us = 0;     ///< once a kernel, with the kernel that merges splits
 };
@@ -43,8 +43,8 @@ struct AttentionTiming {
 ///   cta = 4 x 128 x head_dim x mean keys / splits / (tensor rate of an SM x efficiency)
 /// In decode a CTA has 64 rows in place of 128, and there is one for each head of keys. How long the keys and values
 /// take to come from memory, which decides then, is the simulator's part: a kernel is as slow as its bytes.
-/// Keys are split over several CTAs where the query blocks alone would leave more than a fifth of two CTAs an SM idle;
-/// in decode so that the last wave of them is nearly full.
+/// Keys are split over several CTAs where the query blocks alone would leave more than a fifth of two CTAs an SM idle,
+/// those of prefills by kernels of CUDA alone; in decode so that the last wave of them is nearly full.
 AttentionTiming time_attention(const Machine& machine, const Attention& attention, std::int64_t tokens,
                                double clock_share = 1);
 

@@ -37,7 +37,7 @@ double usual_gap_us(const std::vector<CurvePoint>& points) {
 /// none of these did, larger transfers would seem to be faster.
 double alone_us_of(const std::vector<CurvePoint>& points, const CurvePoint& point) {
   const std::size_t count = std::min(sizes_of_gap, points.size());
-  if (&point != &points.front() || count == 1) return point.alone_us;
+  if (point.bytes != points.front().bytes || count == 1) return point.alone_us;
   double longest_us = 0;
   for (std::size_t i = 1; i < count; ++i) longest_us = std::max(longest_us, points[i].alone_us);
   return std::min(point.alone_us, longest_us);

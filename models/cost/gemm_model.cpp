@@ -116,7 +116,8 @@ TileOfWave::TileOfWave(const Machine& machine, std::int64_t n, std::int64_t k, c
       load * row_bytes * (with_outside(rows_of_a, wave.outside_m) + with_outside(rows_of_b, wave.outside_n));
   const double unique_bytes = load * row_bytes * wave.rows;
   l2_bytes_ = k_steps_ * load * row_bytes * (rows_of_a + rows_of_b);
-  load_latency_us_ = timing.load_latency_us / kernel.stages;
+  const double loaded = kernel.tile_m * wave.loaded_m + kernel.tile_n * wave.loaded_n;
+  load_latency_us_ = timing.load_latency_us / kernel.stages * loaded / (kernel.tile_m + kernel.tile_n);
   l2_us_ = std::hypot(delivered_bytes * wave.ctas / bytes_per_us(machine.gpu.l2_GBps),
                       unique_bytes / bytes_per_us(machine.gpu.l2_unique_GBps));
   narrow_efficiency_ = is_own_ && kernel.tile_n == narrow_own_tile_n ? timing.own_narrow_efficiency : 1;
@@ -159,16 +160,16 @@ WaveOfTiles wave_of_tiles(const Machine& machine, const MatrixSize& size, const 
           outside_share(size.n, kernel.tile_n, kernel.cluster_n)};
 }
 
-WaveOfTiles packed(WaveOfTiles wave, double most_rows_of_a, double b_bytes) {
-  wave.loaded_n = b_bytes;
-  wave.rows -= (1 - b_bytes) * std::max(0.0, wave.rows - most_rows_of_a);
+WaveOfTiles packed(WaveOfTiles wave, double most_rows_of_a, double b_share) {
+  wave.loaded_n = b_share;
+  wave.rows -= (1 - b_share) * std::max(0.0, wave.rows - most_rows_of_a);
   return wave;
 }
 
 TileOfWave tiles_of(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel, DataType dtype,
                     const GemmFactors& factors) {
   const auto rows_of_a = static_cast<double>(size.m * kernel.split_k);
-  const WaveOfTiles wave = packed(wave_of_tiles(machine, size, kernel), rows_of_a, factors.b_bytes);
+  const WaveOfTiles wave = packed(wave_of_tiles(machine, size, kernel), rows_of_a, factors.b_share);
   TileOfWave tiles(machine, size.n, size.k, kernel, dtype, wave);
   tiles.correct_by(factors);
   return tiles;

@@ -55,14 +55,16 @@ struct WaveOfTiles {
 };
 WaveOfTiles wave_of_tiles(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel);
 
-/// The same where the elements of b are packed into a share of their bytes. A wave reads at most so many rows of a.
-WaveOfTiles packed(WaveOfTiles wave, double most_rows_of_a, double b_bytes);
+/// The same where the elements of b are packed into a share of their type's bytes, as which its rows count. A wave
+/// reads at most so many rows of a.
+WaveOfTiles packed(WaveOfTiles wave, double most_rows_of_a, double b_share);
 
 /// By what tiles, start and end of a GEMM take longer than the formula says, and by what SMs, tensor cores and the L2
 /// take more energy for it.
+/// Besides, which share of the bytes of b's type its elements take, where they are packed.
 struct GemmFactors {
   double time = 1, energy = 1;
-  double b_bytes = 1;  ///< of those that b's type takes, where its elements are packed
+  double b_share = 1;
 };
 
 /// A k step of a tile at the maximum clock by the formula, and what of it takes how long by itself.

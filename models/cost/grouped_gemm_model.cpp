@@ -79,7 +79,7 @@ WaveOfTiles wave_of_tiles(const Machine& machine, const GroupedSize& size, const
 TileOfWave tiles_of(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel, DataType dtype,
                     const GemmFactors& factors) {
   const auto rows_of_a = static_cast<double>(size.rows());
-  const WaveOfTiles wave = packed(wave_of_tiles(machine, size, kernel), rows_of_a, factors.b_bytes);
+  const WaveOfTiles wave = packed(wave_of_tiles(machine, size, kernel), rows_of_a, factors.b_share);
   TileOfWave tiles(machine, size.n, size.k, kernel, dtype, wave);
   tiles.correct_by(factors);
   return tiles;
@@ -91,9 +91,9 @@ TileTiming time_tile(const Machine& machine, const GroupedSize& size, const Gemm
 }
 
 double estimated_grouped_gemm_us(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel,
-                                 DataType dtype) {
+                                 DataType dtype, const GemmFactors& factors) {
   const auto waves = static_cast<double>(divided_up(tile_count(size, kernel), persistent_ctas(machine.gpu, kernel)));
-  const TileTiming timing = time_tile(machine, size, kernel, dtype);
+  const TileTiming timing = tiles_of(machine, size, kernel, dtype, factors).at(1);
   return timing.once_us + waves * timing.tile_us / kernel_efficiency(machine, kernel);
 }
 

@@ -29,6 +29,6 @@ GemmKernel choose_grouped_kernel(const Machine& machine, const GroupedSize& size
 
 /// Time alone: waves x tile time. For choosing kernels, not for predictions.
 double estimated_grouped_gemm_us(const Machine& machine, const GroupedSize& size, const GemmKernel& kernel,
-                                 DataType dtype);
+                                 DataType dtype, const GemmFactors& factors = {});
 
 }  // namespace weft

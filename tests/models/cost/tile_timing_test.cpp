@@ -127,6 +127,27 @@ TEST(TileTiming, OfTheL2IsTheOperandsOfAllCtasOfTheWave) {
   EXPECT_NEAR(step_us(machine_of_l2()), 2.0 * 64 * (128 + 64) * 4 / 1e6, 1e-9);
 }
 
+// A tile of 128 x 64 whose rows of b have a quarter of their bytes loads 144 rows of 192.
+TEST(TileTiming, OfLoadsGoesWithTheBytesOfAStep) {
+  Machine machine = machine_of_nothing();
+  machine.gemm.load_latency_us = 1.2;
+  const auto step = [&](double b_share) {
+    return tiles_of(machine, four_small_tiles, small_kernel(), DataType::bf16, {.b_share = b_share}).at(1).tile_us /
+           steps;
+  };
+  EXPECT_NEAR(step(1), 1.2 / 4, 1e-9);
+  EXPECT_NEAR(step(0.25), 1.2 / 4 * 144 / 192, 1e-9);
+}
+
+// A quarter of the bytes of 64 rows of b beside 128 of a; of what the wave reads once, 256 rows of a and 128 of b.
+TEST(TileTiming, OfTheL2IsLessWhereElementsOfBArePacked) {
+  const TileOfWave tile =
+      tiles_of(machine_of_l2(), four_small_tiles, small_kernel(), DataType::bf16, {.b_share = 0.25});
+  EXPECT_NEAR(tile.at(1).tile_us / steps, 2.0 * 64 * (128 + 64 * 0.25) * 4 / 1e6, 1e-9);
+  EXPECT_NEAR(tile.wave().rows, 256 + 128 * 0.25, 1e-9);
+  EXPECT_NEAR(tile.l2_bytes(), steps * 2 * 64 * (128 + 64 * 0.25), 1e-9);
+}
+
 TEST(TileTiming, OfTheL2HasNoMoreCtasThanTheGpuHoldsOrTheMatrixHas) {
   const Machine machine = machine_of_l2();
   const auto of = [&](const MatrixSize& size) {
