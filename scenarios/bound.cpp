@@ -33,7 +33,8 @@ Bytes as_streamed(Bytes cached_bytes, const Machine& machine) {
 
 template <class WithGemm>
 double compute_us(const WithGemm& gemm, std::int64_t m, const Machine& machine) {
-  const auto weights = static_cast<Bytes>(as_double(gemm.n * gemm.k) * bytes_of_weight(gemm.weight_bits, gemm.dtype));
+  const auto weights =
+      static_cast<Bytes>(as_double(gemm.n * gemm.k) * stored_weight_bytes(gemm.weight_bits, gemm.dtype));
   const Bytes operands = m * gemm.k * bytes_of(gemm.dtype) + weights + m * gemm.n * bytes_of(DataType::bf16);
   return std::max(tensor_us(MatrixSize{m, gemm.n, gemm.k}.flops(), gemm.dtype, machine), hbm_us(operands, machine));
 }
@@ -96,9 +97,9 @@ double layer_us(const LayerWorkload& layer, int gpus, const Machine& machine, co
       2 * tokens * (attention_weights + active * mlp_weights + shared_weights) / machine.gpu.speedup(layer.dtype) +
       2 * tokens * (tokens / sequences + 2 * prefix) * query_columns;
   const double bytes_of_expert =
-      bytes_of_weight(layer.experts > 0 ? layer.expert_bits : layer.weight_bits, layer.dtype);
+      stored_weight_bytes(layer.experts > 0 ? layer.expert_bits : layer.weight_bits, layer.dtype);
   const auto weight_bytes =
-      static_cast<Bytes>(((attention_weights + shared_weights) * bytes_of_weight(layer.weight_bits, layer.dtype) +
+      static_cast<Bytes>(((attention_weights + shared_weights) * stored_weight_bytes(layer.weight_bits, layer.dtype) +
                           busy_experts(layer) * mlp_weights * bytes_of_expert) /
                          gpus);
   const std::int64_t kv_heads = std::max<std::int64_t>(layer.kv_heads / gpus, 1);

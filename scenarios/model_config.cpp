@@ -162,7 +162,7 @@ ModelConfig model_config_from_json(const nlohmann::json& json) {
   read_attention(object, defaults_of(type), config);
   check_kinds_of_layers(object, config);
   read_layers(object, config);
-  const WeightType weights = weight_type(whole, object, config.ignored);
+  const WeightType weights = weight_type(whole, object, config.experts > 0, config.ignored);
   config.dtype = weights.gemms;
   config.weight_bytes = weights.bytes;
   config.expert_bytes = weights.expert_bytes;

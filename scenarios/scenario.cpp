@@ -228,7 +228,7 @@ std::vector<Question> pairs_of(const LayerWorkload& layer, int gpus) {
                           .head_dim = layer.head_dim,
                           .experts = layer.experts,
                           .dtype = layer.dtype,
-                          .weight_bytes = bytes_of_weight(layer.weight_bits, layer.dtype)};
+                          .weight_bytes = stored_weight_bytes(layer.weight_bits, layer.dtype)};
   return questions_of_layer(model, form_of(layer), layer.tokens, gpus, keys_of_layers);
 }
 

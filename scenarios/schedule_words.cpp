@@ -152,9 +152,14 @@ std::string words_of(const ScheduleChoice& choice) {
 
 namespace {
 
-/// vllm/distributed/device_communicators/custom_all_reduce.py at 00d618aa: up to 8 MiB; SGLang's at 004e6561 has the
-/// same limit on CUDA. Both take it by default where all GPUs of a server reach each other.
+/// vllm/distributed/device_communicators/custom_all_reduce.py at 00d618aa: up to 8 MiB, on 2, 4, 6 or 8 GPUs of which
+/// each has a link to each, or on any two; SGLang's at 004e6561 is the same on CUDA. Both take it by default.
 constexpr Bytes most_bytes_of_custom_all_reduce = Bytes{8} << 20;
+bool has_custom_all_reduce(const Machine& machine, int gpus) {
+  const FabricKind kind = machine.fabric.kind;
+  const bool are_linked = kind == FabricKind::nvswitch || kind == FabricKind::mesh || gpus == 2;
+  return are_linked && gpus % 2 == 0 && gpus <= 8 && machine.runtime != Runtime::cann;
+}
 
 /// That a layer or a pair all-reduces at once; none: it does not.
 std::optional<Bytes> all_reduced_bytes(const Workload& workload) {
@@ -168,8 +173,8 @@ std::optional<Bytes> all_reduced_bytes(const Workload& workload) {
 
 }  // namespace
 
-std::vector<std::string> other_software(const ScheduleChoice& choice, const Workload& workload,
-                                        const Machine& machine) {
+std::vector<std::string> other_software(const Case& request, const Machine& machine) {
+  const ScheduleChoice& choice = request.schedule;
   if (std::holds_alternative<Signaling>(choice.family)) {
     const bool is_written_for_it = machine.runtime == Runtime::cuda && machine.architecture != Architecture::hopper;
     return is_written_for_it ? std::vector<std::string>{"FlashOverlap"} : std::vector<std::string>{};
@@ -189,8 +194,9 @@ std::vector<std::string> other_software(const ScheduleChoice& choice, const Work
   }
   const bool is_of_peers = choice.collectives == Collectives::one_shot || choice.collectives == Collectives::two_shot;
   if (std::holds_alternative<Serial>(choice.family) && is_of_peers)
-    if (const auto bytes = all_reduced_bytes(workload); bytes && *bytes <= most_bytes_of_custom_all_reduce)
-      return {"vLLM (custom all-reduce, its default)", "SGLang (custom all-reduce, its default)"};
+    if (const auto bytes = all_reduced_bytes(request.workload);
+        bytes && *bytes <= most_bytes_of_custom_all_reduce && has_custom_all_reduce(machine, request.gpus))
+      return {vllm_custom_all_reduce, "SGLang (custom all-reduce, its default)"};
   // vLLM's dual batch overlap and SGLang's two batch overlap need experts on GPUs of their own
   // (vllm/docs/design/dbo.md; check_two_batch_overlap of SGLang's server_args.py), which no layer here has.
   const auto* split = std::get_if<TokenSplit>(&choice.family);

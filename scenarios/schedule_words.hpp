@@ -18,7 +18,9 @@ bool is_called(const Case& request, const std::string& name);
 /// What schedules that differ in details only have in common: "chunks, NCCL", "pushes shard by shard".
 std::string kind_of(const ScheduleChoice& choice);
 
-/// Which software runs it today, besides `weft run`, for such work and on such a machine; empty: none that is known.
-std::vector<std::string> other_software(const ScheduleChoice& choice, const Workload& workload, const Machine& machine);
+inline constexpr const char* vllm_custom_all_reduce = "vLLM (custom all-reduce, its default)";
+
+/// Which software runs it today, besides `weft run`, on such a machine; empty: none that is known.
+std::vector<std::string> other_software(const Case& request, const Machine& machine);
 
 }  // namespace weft::scenarios

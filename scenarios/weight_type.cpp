@@ -35,28 +35,36 @@ void check_stored_type(JsonObject& whole, JsonObject& model, std::vector<std::st
     type->fail("bfloat16 or float16");
 }
 
-/// Of compressed-tensors: how one group of weights, or of their inputs, is stored; empty where it is not quantized.
-struct Stored {
-  std::string type;
-  std::int64_t bits = 0;
-};
-std::optional<Stored> stored(JsonObject& group, const char* key) {
-  const auto value = group.find(key);
-  if (!value || value->is_null()) return std::nullopt;
-  JsonObject object = value->object();
-  return Stored{object.string_or("type", "int"), object.integer("num_bits", 1, 64)};
-}
-
-constexpr WeightType of_fp8{.gemms = DataType::fp8, .bytes = 1};
+constexpr double fp16_bits = 16;
 
 /// Bytes of a weight of so many bits, of which each group has a scale, and a zero of as many bits.
 double bytes_of_weight(double bits, double group, double scale_bits, double zero_bits) {
   return (bits + (group > 0 ? (scale_bits + zero_bits) / group : 0)) / 8;
 }
 
+/// Of compressed-tensors: how one group of weights, or of their inputs, is stored; empty where it is not quantized.
+struct Stored {
+  std::string type;
+  std::int64_t bits = 0;
+  double bytes = 0;  ///< with the scale of its group, and its zero
+};
+std::optional<Stored> stored(JsonObject& group, const char* key) {
+  const auto value = group.find(key);
+  if (!value || value->is_null()) return std::nullopt;
+  JsonObject object = value->object();
+  const std::int64_t bits = object.integer("num_bits", 1, 64);
+  const auto group_size = object.find("group_size");
+  const double of_group = group_size && !group_size->is_null() ? static_cast<double>(group_size->integer(-1)) : 0;
+  const auto of_zero = object.boolean_or("symmetric", true) ? 0.0 : static_cast<double>(bits);
+  return Stored{object.string_or("type", "int"), bits,
+                bytes_of_weight(static_cast<double>(bits), of_group, fp16_bits, of_zero)};
+}
+
+constexpr WeightType of_fp8{.gemms = DataType::fp8, .bytes = 1};
+
 /// Where weights alone are compressed: by the method's keys, and what they are where the file leaves them out.
 double compressed_bytes(JsonObject& quantization, const JsonValue& method) {
-  constexpr double usual_bits = 4, fp16_bits = 16;
+  constexpr double usual_bits = 4;
   const std::string name = method.string();
   if (name == "mxfp4") return bytes_of_weight(usual_bits, 32, 8, 0);  // a power of two for 32: OCP Microscaling 1.0
   if (name == "bitsandbytes") {
@@ -69,15 +77,25 @@ double compressed_bytes(JsonObject& quantization, const JsonValue& method) {
   return bytes_of_weight(bits, group, fp16_bits, bits);
 }
 
-/// Whether attention is left as it is: mxfp4 is of gpt-oss's experts alone, which its list of modules says too.
-bool are_experts_alone(JsonObject& quantization, const std::string& method) {
-  const auto kept = quantization.find("modules_to_not_convert");
+/// Whether the language model's attention is left as it is, so that of a model with experts theirs are packed alone.
+/// mxfp4 is of gpt-oss's experts, also where the list of modules is left out.
+bool keeps_attention(JsonObject& quantization, const std::string& method) {
+  const char* const key = method == "compressed-tensors" ? "ignore" : "modules_to_not_convert";
+  const auto kept = quantization.find(key);
   if (!kept || kept->is_null()) return method == "mxfp4";
-  return std::ranges::any_of(kept->list(),
-                             [](const JsonValue& module) { return module.string().find("attn") != std::string::npos; });
+  return std::ranges::any_of(kept->list(), [](const JsonValue& module) {
+    const std::string name = module.string();
+    return name.find("self_attn") != std::string::npos && name.find("vis") == std::string::npos;
+  });
 }
 
-WeightType type_of_groups(JsonObject& quantization) {
+/// Of a model without experts what is kept is not told apart: all its weights are packed.
+WeightType packed(JsonObject& quantization, const std::string& method, bool has_experts, double bytes) {
+  const bool are_experts_alone = has_experts && keeps_attention(quantization, method);
+  return {.gemms = DataType::bf16, .bytes = are_experts_alone ? 2 : bytes, .expert_bytes = bytes};
+}
+
+WeightType type_of_groups(JsonObject& quantization, bool has_experts) {
   std::optional<DataType> common;
   double bytes = 0;
   for (auto& [name, value] : quantization.object("config_groups").entries()) {
@@ -89,10 +107,10 @@ WeightType type_of_groups(JsonObject& quantization) {
     const DataType type = inputs ? DataType::fp8 : DataType::bf16;
     if (common && *common != type) value.fail("groups whose GEMMs have one type");
     common = type;
-    bytes = std::max(bytes, static_cast<double>(weights->bits) / 8);
+    bytes = std::max(bytes, weights->bytes);
   }
   if (common == DataType::fp8) return of_fp8;
-  return {.gemms = DataType::bf16, .bytes = bytes > 0 ? bytes : 2};
+  return bytes > 0 ? packed(quantization, "compressed-tensors", has_experts, bytes) : WeightType{};
 }
 
 WeightType type_of_modelopt(JsonObject& quantization) {
@@ -103,7 +121,7 @@ WeightType type_of_modelopt(JsonObject& quantization) {
 
 }  // namespace
 
-WeightType weight_type(JsonObject& whole, JsonObject& model, std::vector<std::string>& ignored) {
+WeightType weight_type(JsonObject& whole, JsonObject& model, bool has_experts, std::vector<std::string>& ignored) {
   check_stored_type(whole, model, ignored);
   auto value = whole.find("quantization_config");
   if (!value || value->is_null()) value = model.find("quantization_config");
@@ -112,13 +130,12 @@ WeightType weight_type(JsonObject& whole, JsonObject& model, std::vector<std::st
   const JsonValue method = quantization.at("quant_method");
   const std::string name = method.string();
   if (is_among(fp8_methods, name)) return of_fp8;
-  if (name == "compressed-tensors") return type_of_groups(quantization);
+  if (name == "compressed-tensors") return type_of_groups(quantization, has_experts);
   if (name == "modelopt") return type_of_modelopt(quantization);
   if (!is_among(weight_only_methods, name))
     method.fail(
         "fp8, fbgemm_fp8, compressed-tensors, modelopt, or one that stores weights alone (awq, gptq, mxfp4, …)");
-  const double bytes = compressed_bytes(quantization, method);
-  return {.gemms = DataType::bf16, .bytes = are_experts_alone(quantization, name) ? 2 : bytes, .expert_bytes = bytes};
+  return packed(quantization, name, has_experts, compressed_bytes(quantization, method));
 }
 
 }  // namespace weft::scenarios

@@ -18,6 +18,6 @@ struct WeightType {
 /// `model` has torch_dtype or dtype, or `whole`, of which it may be the text_config; that has the quantization_config.
 /// What is counted otherwise than the file says is added to `ignored`. Throws InputError for types that are not
 /// modelled: float32, products of 8-bit integers, 4-bit inputs.
-WeightType weight_type(JsonObject& whole, JsonObject& model, std::vector<std::string>& ignored);
+WeightType weight_type(JsonObject& whole, JsonObject& model, bool has_experts, std::vector<std::string>& ignored);
 
 }  // namespace weft::scenarios

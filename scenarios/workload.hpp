@@ -31,14 +31,14 @@ inline constexpr const char* meaning_of_weight_bits =
     "bits of a weight in memory, scales included, which kernels expand to dtype; left out: stored as dtype";
 
 /// Of a weight in memory; `bits` 0: it is stored as `dtype`.
-inline double bytes_of_weight(double bits, DataType dtype) {
+inline double stored_weight_bytes(double bits, DataType dtype) {
   return bits > 0 ? bits / 8 : static_cast<double>(bytes_of(dtype));
 }
 
 /// `dtype` is that of a GEMM's inputs.
 void describe_types(auto& io, auto& workload) {
   io.input_type("dtype", workload.dtype);
-  io.optional("weight_bits", workload.weight_bits, 0, {Range{0, 16}, meaning_of_weight_bits});
+  io.optional("weight_bits", workload.weight_bits, 0, {Range{0}, meaning_of_weight_bits});
 }
 
 /// c[m, n] = a[m, k] x b[n, k]^T on each GPU at once. `dtype` is that of the inputs; the output is bf16.
@@ -138,7 +138,7 @@ struct LayerWorkload {
   DataType dtype = DataType::bf16;
   bool sequence_parallel = false;
   std::int64_t experts = 0, experts_per_token = 0;  ///< 0: dense; else `intermediate` is the width of each expert
-  double expert_imbalance = 1;                      ///< rows of the busiest expert over the mean
+  double expert_imbalance = 1;                      ///< rows of the busiest expert over the mean of those chosen
   ExpertChoice expert_choice = ExpertChoice::even;
   std::int64_t shared_intermediate = 0;     ///< width of a dense MLP beside the experts; 0: none
   std::int64_t sequences = 1;               ///< that the tokens belong to, as many to each
@@ -163,7 +163,7 @@ struct LayerWorkload {
                   "how tokens choose: evenly, or by chance, so that few choose fewer experts");
       io.optional("shared_intermediate", workload.shared_intermediate, 0,
                   {Range{0, max_extent}, "width of the shared expert; left out: none"});
-      io.optional("expert_bits", workload.expert_bits, 0, {Range{0, 16}, "as weight_bits, of the experts' weights"});
+      io.optional("expert_bits", workload.expert_bits, 0, {Range{0}, "as weight_bits, of the experts' weights"});
     });
   }
   bool operator==(const LayerWorkload&) const = default;

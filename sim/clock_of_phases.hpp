@@ -8,8 +8,8 @@ namespace weft::sim {
 /// From the attempt at the one clock that the power limit allows: one with a clock for each operation on tensor cores,
 /// the highest at which the power that the governor remembers (governor_memory_us()) is within the limit when the
 /// operation ends, so that attention runs faster than the GEMMs before it that draw more. Operations that are short
-/// beside the memory all end with the same power, and the attempt stays as it is. So it does where the limit of peaks,
-/// which is of a whole iteration, is known.
-Attempt at_clocks_of_phases(Simulation& simulation, Attempt attempt);
+/// beside the memory keep the one clock, and so do all where the limit of peaks, which is of a whole iteration, is
+/// known, or where no clocks are found that agree with the limit.
+Attempt at_clocks_of_phases(Simulation& simulation, Attempt at_one_clock);
 
 }  // namespace weft::sim

@@ -14,7 +14,7 @@ struct SimulationStatistics {
   double peak_load = 0;     ///< of any shared resource, over its capacity
   int iterations = 0;
   int ranks = 0;           ///< simulated: 1 when all are the same
-  double clock_share = 1;  ///< that the power limit left
+  double clock_share = 1;  ///< that the power limit left; the highest, where operations have clocks of their own
 };
 
 class SimulatedExecutor : public Executor {

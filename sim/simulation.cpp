@@ -94,7 +94,7 @@ double Simulation::mean_clock_share(const Attempt& last) {
       time_us += span.end_us - span.start_us;
       cycles += (span.end_us - span.start_us) * last.clock_shares[static_cast<std::size_t>(id)];
     }
-    at_work = cycles / time_us;
+    if (time_us > 0) at_work = cycles / time_us;
   }
   return std::lerp(clock_share_between(last.clock_share), at_work, tensor_time_us(last) / last.time_us);
 }
@@ -129,8 +129,11 @@ Attempt Simulation::run(double clock_share) {
 
 /// What is on no tensor cores has the highest clock of those that are.
 Attempt Simulation::run_each_at(std::vector<double> clock_shares) {
+  double highest = 0;
+  for (OperationId id = 0; id < static_cast<OperationId>(costs_.size()); ++id)
+    if (energy_.is_on_tensor_cores(id)) highest = std::max(highest, clock_shares[static_cast<std::size_t>(id)]);
   clock_shares_ = std::move(clock_shares);
-  return run_at(*std::ranges::max_element(clock_shares_));
+  return run_at(highest);
 }
 
 Attempt Simulation::run_at(double clock_share) {

@@ -55,7 +55,6 @@ class Simulation {
   double tensor_clock_share(double clock_share) const;
   /// Nothing else draws so much that the clock is lowered.
   bool uses_tensor_cores() const { return energy_.uses_tensor_cores(); }
-  bool is_on_tensor_cores(OperationId id) const { return energy_.is_on_tensor_cores(id); }
   const Power& power() const { return machine_.power; }
   /// Power of the last run as the governor sees it.
   GovernedPower governed_power(const Attempt& last, const PowerChanges& changes) const;

@@ -16,6 +16,7 @@ namespace {
 
 // All lengths in px.
 constexpr double width = 1000, height = 480, margin = 12, left = 64, top = 56, bottom = 44;
+constexpr double bound = 0.1;            // lines are at 1 and at so much more and less
 constexpr double least_quotient = 1.25;  // the axis of quotients shows at least 1 / 1.25 to 1.25
 
 struct Axis {
@@ -34,7 +35,7 @@ std::string colour_name(const evidence::Comparison& one) {
 
 /// Of what lies outside of the lines at 10 %.
 std::string title_of(const evidence::Comparison& one) {
-  if (std::abs(one.error()) <= 0.1) return "";
+  if (std::abs(one.error()) <= bound) return "";
   return describe(one.measured.request.workload) + ", " + describe(one.measured.request.schedule) + ", " +
          evidence::gpus_name(one) + ": " + signed_percent(one.error());
 }
@@ -69,10 +70,10 @@ class Picture {
         drawing_.add_text(x, height - bottom + 14, fixed(time_us, time_us < 1 ? 1 : 0),
                           " text-anchor=\"middle\"" + grey);
       }
-    for (const double quotient : {0.25, 0.5, 0.75, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 4.0}) {
+    for (const double quotient : {0.25, 0.5, 0.75, 1 - bound, 1.0, 1 + bound, 1.25, 1.5, 2.0, 4.0}) {
       if (quotient < quotients_.low || quotient > quotients_.high) continue;
       const double y = quotients_.place_of(quotient);
-      const bool is_bound = std::abs(quotient - 1) < 0.11;
+      const bool is_bound = std::abs(quotient - 1) < 1.1 * bound;
       drawing_.add_line(left, y, width - margin, y,
                         quotient == 1 ? R"( stroke="#222")"
                         : is_bound    ? R"( stroke="#888" stroke-dasharray="5 4")"

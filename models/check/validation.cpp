@@ -118,7 +118,8 @@ void check_tables(const Schedule& schedule) {
                  [&] { return "a matrix of 1 to 2^40 elements, got " + shape(buffer.rows, buffer.columns); });
     check_layout(here, buffer);
     const auto of_type = static_cast<double>(8 * bytes_of(buffer.dtype));
-    here.require(!is_packed(buffer) || (buffer.element_bits >= 1 && buffer.element_bits <= of_type), "element_bits",
+    here.require(buffer.element_bits == 0 || (buffer.element_bits >= 1 && buffer.element_bits <= of_type),
+                 "element_bits",
                  [&] { return "1 to the bits of " + std::string(name_of(buffer.dtype)) + ", or none"; });
   }
 }
@@ -129,7 +130,10 @@ void check_packed(const Schedule& schedule) {
   for (std::size_t i = 0; i < schedule.operations.size(); ++i) {
     const Operation& operation = schedule.operations[i];
     const Slice* const weights = match(
-        operation.work, [](const OneOf<Gemm, GroupedGemm> auto& gemm) { return &gemm.b; },
+        operation.work,
+        [](const OneOf<Gemm, GroupedGemm> auto& gemm) {
+          return gemm.a.buffer == gemm.b.buffer || gemm.c.buffer == gemm.b.buffer ? nullptr : &gemm.b;
+        },
         [](const OneOf<Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention,
                        Signal, Wait, Barrier, Delay> auto&) -> const Slice* { return nullptr; });
     const Check here(schedule, "operations[" + std::to_string(i) + "]");

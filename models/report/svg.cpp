@@ -52,7 +52,10 @@ void Svg::begin_dots(const Colour& colour) {
 
 void Svg::add_dot(double x, double y, const std::string& title) {
   drawing_ << "<path d=\"M" << fixed(x, 1) << ' ' << fixed(y, 1) << "h0\"";
-  title.empty() ? drawing_ << "/>\n" : drawing_ << "><title>" << escaped(title) << "</title></path>\n";
+  if (title.empty())
+    drawing_ << "/>\n";
+  else
+    drawing_ << "><title>" << escaped(title) << "</title></path>\n";
 }
 
 void Svg::end_dots() { drawing_ << "</g>\n"; }

@@ -30,16 +30,25 @@ void pack(Schedule& schedule, const Slice& weights, double bits) {
   if (bits > 0) schedule.buffers[static_cast<std::size_t>(weights.buffer)].element_bits = bits;
 }
 
-/// Weights are stored as the workload says.
+/// Bits of a weight of GEMMs, and of experts'.
+std::pair<double, double> weight_bits_of(const Workload& workload) {
+  using Bits = std::pair<double, double>;
+  return std::visit(Overloaded{[](const LayerWorkload& layer) {
+                                 return Bits{layer.weight_bits, layer.expert_bits};
+                               },
+                               [](const OneOf<GemmWorkload, PairWorkload, ConcurrentPair> auto& asked) {
+                                 return Bits{asked.weight_bits, 0};
+                               },
+                               [](const OneOf<CollectiveWorkload, CopyWorkload, AttentionWorkload,
+                                              AttentionKernelWorkload, RowKernelWorkload> auto&) {
+                                 return Bits{0, 0};
+                               }},
+                    workload);
+}
+
+/// Weights are stored as the workload says; a router's, which nobody packs, are so few that they go with the others.
 void pack_weights(Schedule& schedule, const Workload& workload) {
-  const auto [bits, expert_bits] = std::visit(
-      [](const auto& asked) {
-        std::pair<double, double> bits{0, 0};
-        if constexpr (requires { asked.weight_bits; }) bits.first = asked.weight_bits;
-        if constexpr (requires { asked.expert_bits; }) bits.second = asked.expert_bits;
-        return bits;
-      },
-      workload);
+  const auto [bits, expert_bits] = weight_bits_of(workload);
   for (const Operation& operation : schedule.operations)
     match(
         operation.work, [&, bits = bits](const Gemm& gemm) { pack(schedule, gemm.b, bits); },

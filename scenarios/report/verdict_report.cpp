@@ -47,16 +47,28 @@ std::string sized(std::int64_t size, const Scenario& scenario) {
   return std::to_string(size) + " " + (size == 1 ? word.substr(0, word.size() - 1) : word);
 }
 
-/// "layer 9.895 -> 7.979 ms (-19.4 %), 80 layers 791.6 -> 638.3 ms"; of serial "layer 9.895 ms, 80 layers 791.6 ms".
-std::string times(const study::Verdict& verdict, const study::SizePlans& plans, const Scenario& scenario) {
-  const double before_us = plans.baseline.time_us, time_us = plans.best.time_us;
-  const auto shown = [&](double layers) {
-    return plans.pays() ? change(before_us * layers, time_us * layers) : in_ms(before_us * layers) + " ms";
-  };
-  std::string text = (verdict.is_of_layers ? "layer " : scenario.model ? "a layer's pairs " : "") + shown(1);
-  if (plans.pays()) text += " (" + signed_percent(time_us / before_us - 1) + ")";
+/// "layer " of what one takes, and ", 80 layers " of what all take, as `shown` says it.
+std::string of_layers(const study::Verdict& verdict, const Scenario& scenario, const auto& shown,
+                      const std::string& after_one) {
+  const std::string text = (verdict.is_of_layers ? "layer "
+                            : scenario.model     ? "a layer's pairs "
+                                                 : "") +
+                           shown(1) + after_one;
   if (!verdict.is_of_layers) return text;
   return text + ", " + std::to_string(verdict.layers) + " layers " + shown(static_cast<double>(verdict.layers));
+}
+
+/// "layer 9.895 -> 7.979 ms (-19.4 %), 80 layers 791.6 -> 638.3 ms".
+std::string times(const study::Verdict& verdict, const study::SizePlans& plans, const Scenario& scenario) {
+  const double before_us = plans.baseline.time_us, time_us = plans.best.time_us;
+  const auto shown = [&](double layers) { return change(before_us * layers, time_us * layers); };
+  return of_layers(verdict, scenario, shown, " (" + signed_percent(time_us / before_us - 1) + ")");
+}
+
+/// "all-reduce, serial: layer 9.895 ms, 80 layers 791.6 ms".
+std::string serial_times(const study::Verdict& verdict, const study::SizePlans& plans, const Scenario& scenario) {
+  const auto shown = [&](double layers) { return in_ms(plans.baseline.time_us * layers) + " ms"; };
+  return plans.baseline.name + ": " + of_layers(verdict, scenario, shown, "");
 }
 
 /// "MLP down" of "MLP down projection, sequence parallel".
@@ -211,10 +223,12 @@ std::vector<std::string> left_out(const Scenario& scenario) {
   std::vector<std::string> all = scenario.model->ignored;
   if (scenario.model->experts > 0) all.emplace_back("expert parallelism: each expert is split over all GPUs");
   if (scenario.forms.size() < 2) return all;
+  std::string sizes;
   for (const std::int64_t size : scenario.sizes)
-    if (size % scenario.gpus != 0)
-      all.push_back("sequence parallelism at " + sized(size, scenario) + ", no multiple of " +
-                    std::to_string(scenario.gpus) + " GPUs");
+    if (size % scenario.gpus != 0) sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
+  if (!sizes.empty())
+    all.push_back("sequence parallelism with numbers of " + size_word(scenario) + " that are no multiple of " +
+                  std::to_string(scenario.gpus) + " GPUs (" + sizes + ")");
   return all;
 }
 
@@ -292,8 +306,8 @@ Section verdict_section(const study::Verdict& verdict, const study::Exploration&
     add_gain(verdict, *plans, scenario, section.notes);
   } else {
     section.notes.push_back(headline(verdict, scenario));
-    section.notes.push_back("At " + sized(verdict.largest().size, scenario) + ": " +
-                            times(verdict, verdict.largest(), scenario) + ".");
+    section.notes.push_back("At " + sized(verdict.largest().size, scenario) + ", " +
+                            serial_times(verdict, verdict.largest(), scenario) + ".");
     const study::Answer& nearest = exploration.answers[exploration.most_gained()];
     const scenarios::Candidate& fastest = nearest.ranking.fastest();
     if (!std::holds_alternative<scenarios::Serial>(fastest.request.schedule.family))
@@ -349,8 +363,8 @@ Section crossover_section(const std::vector<study::Crossover>& crossovers, const
     for (const int gpus : counts) row.emplace_back(cells.contains({pattern, gpus}) ? cells[{pattern, gpus}] : "-");
   }
   if (counts.size() > 1)
-    section.notes.push_back(std::to_string(scenario.gpus) +
-                            " GPUs: by all schedules; others: by those with a name alone, which may pay later.");
+    section.notes.push_back("All schedules are looked at for " + std::to_string(scenario.gpus) +
+                            " GPUs; for others those with a name alone, which may pay later.");
   return section;
 }
 

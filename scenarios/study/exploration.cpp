@@ -79,9 +79,8 @@ std::optional<Explored> run_case(const Case& request, const Machine& machine, Ex
                     .memory_GB = memory_GB(prediction.schedule),
                     .runnable = prediction.runnable,
                     .not_runnable = prediction.not_runnable,
-                    .other_software = fits_memory(prediction.schedule, machine)
-                                          ? other_software(request.schedule, request.workload, machine)
-                                          : std::vector<std::string>{},
+                    .other_software = fits_memory(prediction.schedule, machine) ? other_software(request, machine)
+                                                                                : std::vector<std::string>{},
                     .losses = {},
                     .inefficiency = {},
                     .reordering = next_kernel_reordering(machine, prediction.schedule)};

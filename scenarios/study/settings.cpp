@@ -46,7 +46,7 @@ double expected_us(const Exploration& exploration, std::int64_t size, LayerForm 
     if (answer.size != size || answer.form != form || !is_whole_layer(answer)) continue;
     const double serial_us = answer.ranking.reference().estimate.time_us;
     for (const Explored& one : answer.fastest_first) {
-      if (!is_meant(one.candidate.request.schedule)) continue;
+      if (!is_meant(one)) continue;
       const double time_us = (1 - one.candidate.odds.gain) * serial_us;
       if (shortest_us == 0 || time_us < shortest_us) shortest_us = time_us;
     }
@@ -55,12 +55,17 @@ double expected_us(const Exploration& exploration, std::int64_t size, LayerForm 
 }
 
 /// From which size on sequence-parallel layers, all of whose pairs are async TP, are expected to be faster than those
-/// with all-reduces, by NCCL or by kernels over peer memory as vLLM has them.
+/// with all-reduces, by NCCL or as vLLM has them.
 std::optional<std::int64_t> async_tp_from(const Exploration& exploration, const Scenario& scenario) {
-  const auto is_serial = [](const ScheduleChoice& choice) { return std::holds_alternative<Serial>(choice.family); };
+  const auto is_async = [](const Explored& one) { return is_async_tp(one.candidate.request.schedule); };
+  const auto is_serial = [](const Explored& one) {
+    const ScheduleChoice& choice = one.candidate.request.schedule;
+    const bool is_of_vllm = std::ranges::find(one.other_software, vllm_custom_all_reduce) != one.other_software.end();
+    return std::holds_alternative<Serial>(choice.family) && (choice.collectives == Collectives::nccl || is_of_vllm);
+  };
   std::vector<SizeVerdict> sizes;
   for (const std::int64_t size : scenario.sizes) {
-    const double async_us = expected_us(exploration, size, LayerForm::sequence_parallel, is_async_tp);
+    const double async_us = expected_us(exploration, size, LayerForm::sequence_parallel, is_async);
     sizes.push_back(
         {size, async_us > 0 && async_us < expected_us(exploration, size, LayerForm::all_reduce, is_serial)});
   }
@@ -82,11 +87,11 @@ void add_vllm(const Exploration& exploration, const Scenario& scenario, const Ma
   files.push_back(
       {.name = "vllm-0.18.compilation_config.json",
        .tool = "vLLM 0.18",
-       .use = "vllm serve MODEL --compilation-config \"$(cat vllm-0.18.compilation_config.json)\"; of fp8 models it "
-              "knows those whose scales are static",
+       .use = "vllm serve MODEL --compilation-config \"$(cat vllm-0.18.compilation_config.json)\"",
        .because = "a sequence-parallel layer whose pairs are async TP is expected to be faster than one with "
                   "all-reduces " +
-                  sizes_text(from) + (is_smallest ? ", the smallest that was asked about" : ""),
+                  sizes_text(from) + (is_smallest ? ", the smallest that was asked about" : "") +
+                  "; of fp8 models vLLM fuses those whose scales are static",
        .text = to_text(config)});
 }
 

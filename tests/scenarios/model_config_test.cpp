@@ -258,6 +258,26 @@ TEST(ModelConfig, KnowsHowWeightsAreStored) {
             "quantization_config.load_in_8bit: expected false: products of 8-bit integers are not modelled, got true");
 }
 
+// Four bits, a scale of fp16 for 128 of them; of models without experts what is kept is not told apart.
+TEST(ModelConfig, KnowsWhichWeightsAreLeftAsTheyAre) {
+  const auto read = [](json config, const json& kept) {
+    config["quantization_config"] = {{"quant_method", "awq"}, {"modules_to_not_convert", kept}};
+    return model_config_from_json(config);
+  };
+  json with_experts = small_config();
+  with_experts["num_local_experts"] = 8;
+  with_experts["num_experts_per_tok"] = 2;
+  EXPECT_EQ(read(with_experts, {"model.layers.0.self_attn"}).weight_bytes, 2);
+  EXPECT_LT(read(with_experts, {"model.layers.0.self_attn"}).expert_bytes, 1);
+  EXPECT_LT(read(with_experts, {"lm_head", "visual.blocks.0.self_attn"}).weight_bytes, 1);
+  EXPECT_LT(read(small_config(), {"model.layers.0.self_attn"}).weight_bytes, 1);
+  json config = small_config();
+  config["quantization_config"] = {
+      {"quant_method", "compressed-tensors"},
+      {"config_groups", {{"group_0", {{"weights", {{"num_bits", 4}, {"group_size", 128}}}}}}}};
+  EXPECT_EQ(model_config_from_json(config).weight_bytes, (4 + 16.0 / 128) / 8);
+}
+
 TEST(ModelConfig, LayersReadWeightsAsTheyAreStored) {
   const LayerWorkload dense = layer_of(shipped_model("llama-3.3-70b-fp8"), 64).value();
   EXPECT_EQ(dense.weight_bits, 0);  // as GEMMs read them

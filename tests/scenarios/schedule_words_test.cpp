@@ -39,7 +39,10 @@ TEST(ScheduleWords, AKindIsWhatDetailsDoNotChange) {
 
 class OtherSoftware : public testing::Test {
  protected:
-  std::vector<std::string> of(const Family& family) const { return other_software({family}, workload, machine); }
+  std::vector<std::string> of(const ScheduleChoice& choice, int gpus = 8) const {
+    return other_software({.id = "", .gpus = gpus, .workload = workload, .schedule = choice, .measured = {}}, machine);
+  }
+  std::vector<std::string> of(const Family& family) const { return of(ScheduleChoice{family}); }
 
   Workload workload = LayerWorkload{};
   Machine machine = [] {
@@ -71,13 +74,22 @@ TEST_F(OtherSoftware, OverlapsNoTwoTokenSplitsWithTensorParallelism) {
 TEST_F(OtherSoftware, ReducesUpTo8MiBByKernelsOverPeerMemory) {
   const ScheduleChoice peers{.family = Serial{}, .collectives = Collectives::two_shot};
   workload = LayerWorkload{.tokens = 512, .hidden = 8192};
-  EXPECT_THAT(other_software(peers, workload, machine),
+  EXPECT_THAT(of(peers),
               ElementsAre("vLLM (custom all-reduce, its default)", "SGLang (custom all-reduce, its default)"));
-  EXPECT_THAT(other_software({Serial{}}, workload, machine), IsEmpty());
+  EXPECT_THAT(of(Serial{}), IsEmpty());
+  EXPECT_THAT(of(peers, 3), IsEmpty());
+  machine.fabric.kind = FabricKind::pcie;
+  EXPECT_THAT(of(peers), IsEmpty());
+  EXPECT_EQ(of(peers, 2).size(), 2u);
+  machine.fabric.kind = FabricKind::mesh;
+  EXPECT_EQ(of(peers).size(), 2u);
+  machine.runtime = Runtime::cann;
+  EXPECT_THAT(of(peers), IsEmpty());
+  machine.runtime = Runtime::cuda;
   workload = LayerWorkload{.tokens = 513, .hidden = 8192};
-  EXPECT_THAT(other_software(peers, workload, machine), IsEmpty());
+  EXPECT_THAT(of(peers), IsEmpty());
   workload = LayerWorkload{.tokens = 512, .hidden = 8192, .sequence_parallel = true};
-  EXPECT_THAT(other_software(peers, workload, machine), IsEmpty());
+  EXPECT_THAT(of(peers), IsEmpty());
 }
 
 TEST_F(OtherSoftware, NeedsMachinesThatItRunsOn) {

@@ -59,11 +59,13 @@ TEST(ClockOfPhases, EachPhaseThatIsLongBesideTheMemoryHasTheClockThatItHasAlone)
 }
 
 TEST(ClockOfPhases, WhatIsShortBesideTheMemoryHasOneClock) {
-  const Machine machine = machine_with(1e6);
+  Machine machine = machine_with(1e6);
+  machine.power.limit_W = 80;  // which the mean exceeds
   const Schedule schedule = gemm_then_attention();
   const SimulationOptions options;
   Simulation simulation(schedule, machine, options);
   const Attempt at_one = at_power_limit(simulation, simulation.run(1));
+  ASSERT_TRUE(at_one.is_power_limited);
   const Attempt attempt = at_clocks_of_phases(simulation, at_one);
   EXPECT_TRUE(attempt.clock_shares.empty());
   EXPECT_EQ(attempt.time_us, at_one.time_us);
@@ -74,6 +76,7 @@ TEST(ClockOfPhases, IsNoSlowerThanAHeldClockWhosePowerIsWithinTheLimitThroughout
   Machine held = machine_with(20);
   const Machine governed = held;
   held.condition.fixed_clock_MHz = 0.6 * held.gpu.max_clock_MHz;
+  EXPECT_LT(SimulatedExecutor().run(schedule_of(gemm), held).power_W, held.power.limit_W);
   EXPECT_LT(time_us(gemm_then_attention(), governed), time_us(gemm_then_attention(), held));
 }
 
@@ -83,7 +86,28 @@ TEST(ClockOfPhases, WhereALimitOfPeaksIsKnownThereIsOneClock) {
   const Schedule schedule = gemm_then_attention();
   const SimulationOptions options;
   Simulation simulation(schedule, machine, options);
-  EXPECT_TRUE(at_clocks_of_phases(simulation, at_power_limit(simulation, simulation.run(1))).clock_shares.empty());
+  const Attempt at_one = at_power_limit(simulation, simulation.run(1));
+  ASSERT_TRUE(at_one.is_power_limited);
+  EXPECT_TRUE(at_clocks_of_phases(simulation, at_one).clock_shares.empty());
+}
+
+// Whatever the governor remembers, no phase ends above the limit by more than clocks are found to, and a run at one
+// clock behind it is as before.
+TEST(ClockOfPhases, StaysWithinTheLimitAndLeavesNothingBehind) {
+  const Schedule schedule = gemm_then_attention();
+  const SimulationOptions options;
+  for (const double memory_us : {1e2, 1e3, 5e3, 1e4, 2e4, 5e4}) {
+    const Machine machine = machine_with(memory_us);
+    Simulation simulation(schedule, machine, options);
+    const double first_us = simulation.run(0.8).time_us;
+    const Attempt at_one = at_power_limit(simulation, simulation.run(1));
+    const Attempt attempt = at_clocks_of_phases(simulation, at_one);
+    EXPECT_LE(attempt.time_us, at_one.time_us * 1.001) << memory_us;
+    const std::vector<PowerSpan> spans = simulation.power_spans(attempt);
+    for (const double average_W : averages_at_ends(spans, attempt.time_us, machine.power.idle_W, memory_us))
+      EXPECT_LE(average_W, 1.011 * machine.power.limit_W) << memory_us;
+    EXPECT_EQ(simulation.run(0.8).time_us, first_us);
+  }
 }
 
 }  // namespace clock_of_phases_test

@@ -28,6 +28,8 @@ TEST(MemoryFit, CountsEachBufferInItsType) {
   EXPECT_DOUBLE_EQ(memory_GB(schedule), 4.096);
   schedule.buffers[0].dtype = DataType::fp8;
   EXPECT_DOUBLE_EQ(memory_GB(schedule), 3.072);
+  schedule.buffers[1].element_bits = 4;
+  EXPECT_DOUBLE_EQ(memory_GB(schedule), 1.536);
 }
 
 TEST(MemoryFit, WhatIsTooLargeIsNotRunnableAndSaysSo) {

@@ -83,6 +83,14 @@ TEST(ScheduleJson, reading_what_was_written_gives_the_same_schedule) {
   EXPECT_EQ(schedule_from_json(to_json(schedule)), schedule);
 }
 
+TEST(ScheduleJson, packed_elements_are_written_and_read) {
+  nlohmann::json json = tiny_json();
+  json["buffers"][1]["element_bits"] = 4.25;
+  const Schedule schedule = schedule_from_json(json);
+  EXPECT_EQ(schedule.buffers[1].element_bits, 4.25);
+  EXPECT_EQ(to_json(schedule), json);
+}
+
 TEST(ScheduleJson, a_schedule_survives_a_file) {
   const auto path = std::filesystem::path(::testing::TempDir()) / "weft_schedule.json";
   const Schedule schedule = schedule_from_json(tiny_json());

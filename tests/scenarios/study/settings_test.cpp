@@ -90,10 +90,6 @@ TEST(Settings, VllmSplitsSequencesOnlyForAsyncTp) {
   EXPECT_EQ(config, json::parse(R"({"pass_config": {"enable_sp": false, "fuse_gemm_comms": false}})"));
 }
 
-TEST(Settings, SglangOverlapsNothingOfTensorParallelLayers) {
-  EXPECT_FALSE(written().files.contains("sglang-0.5.args"));
-}
-
 TEST(Settings, NobodyIsToldToOverlapWhereTooMuchIsAssumed) {
   const Machine machine = read_machine(machine_path("h100x8-nvswitch-nvls"));
   for (const SettingsFile& one : settings_of({}, written().scenario, machine, Grade::assumed))
