@@ -237,17 +237,12 @@ std::vector<PowerStep> PowerChanges::steps(double idle_W) const {
   return steps;
 }
 
-namespace {
-
-/// e to the power of -`x`, nearly, by a quotient and products, which are the same bits everywhere.
 double decay(double x) {
   constexpr int squarings = 10;
   double value = 1 / (1 + x / (1 << squarings));
   for (int i = 0; i < squarings; ++i) value *= value;
   return value;
 }
-
-}  // namespace
 
 double peak_W(const PowerChanges& changes, double idle_W) {
   const std::vector<PowerStep> steps = changes.steps(idle_W);

@@ -120,6 +120,9 @@ inline double eighth_power(double value) {
 }
 inline double eighth_root(double value) { return std::sqrt(std::sqrt(std::sqrt(value))); }
 
+/// e to the power of -`x`, nearly, by a quotient and products, which are the same bits everywhere.
+double decay(double x);
+
 /// The highest average of past power in periods that follow each other, over the mean, where what was `memory_us`
 /// (above 0) ago counts 1/e of what is now: 1 of short periods, and of long ones the highest power of their phases over
 /// the mean. Spans are as above.

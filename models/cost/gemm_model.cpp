@@ -116,8 +116,8 @@ TileOfWave::TileOfWave(const Machine& machine, std::int64_t n, std::int64_t k, c
       load * row_bytes * (with_outside(rows_of_a, wave.outside_m) + with_outside(rows_of_b, wave.outside_n));
   const double unique_bytes = load * row_bytes * wave.rows;
   l2_bytes_ = k_steps_ * load * row_bytes * (rows_of_a + rows_of_b);
-  const double loaded = kernel.tile_m * wave.loaded_m + kernel.tile_n * wave.loaded_n;
-  load_latency_us_ = timing.load_latency_us / kernel.stages * loaded / (kernel.tile_m + kernel.tile_n);
+  const double loaded_rows = kernel.tile_m * wave.loaded_m + kernel.tile_n * wave.loaded_n;
+  load_latency_us_ = timing.load_latency_us / kernel.stages * (loaded_rows / (kernel.tile_m + kernel.tile_n));
   l2_us_ = std::hypot(delivered_bytes * wave.ctas / bytes_per_us(machine.gpu.l2_GBps),
                       unique_bytes / bytes_per_us(machine.gpu.l2_unique_GBps));
   narrow_efficiency_ = is_own_ && kernel.tile_n == narrow_own_tile_n ? timing.own_narrow_efficiency : 1;

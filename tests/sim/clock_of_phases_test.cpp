@@ -91,23 +91,36 @@ TEST(ClockOfPhases, WhereALimitOfPeaksIsKnownThereIsOneClock) {
   EXPECT_TRUE(at_clocks_of_phases(simulation, at_one).clock_shares.empty());
 }
 
-// Whatever the governor remembers, no phase ends above the limit by more than clocks are found to, and a run at one
-// clock behind it is as before.
+// Whatever the governor remembers, its average stays within the limit by as much as clocks are found to; where no
+// clocks are found, all that is told is of the one clock again. A run at one clock behind it is as before.
 TEST(ClockOfPhases, StaysWithinTheLimitAndLeavesNothingBehind) {
   const Schedule schedule = gemm_then_attention();
   const SimulationOptions options;
-  for (const double memory_us : {1e2, 1e3, 5e3, 1e4, 2e4, 5e4}) {
-    const Machine machine = machine_with(memory_us);
+  int of_phases = 0, of_one_clock = 0;
+  for (const double memory_us : {1e2, 1e3, 3e3, 5e3, 1e4, 1.5e4, 2e4, 5e4}) {
+    Machine machine = machine_with(memory_us);
+    machine.power.limit_W = 120;
     Simulation simulation(schedule, machine, options);
     const double first_us = simulation.run(0.8).time_us;
     const Attempt at_one = at_power_limit(simulation, simulation.run(1));
+    ASSERT_TRUE(at_one.is_power_limited) << memory_us;
+    const Trace before = simulation.trace(at_one);
     const Attempt attempt = at_clocks_of_phases(simulation, at_one);
-    EXPECT_LE(attempt.time_us, at_one.time_us * 1.001) << memory_us;
-    const std::vector<PowerSpan> spans = simulation.power_spans(attempt);
-    for (const double average_W : averages_at_ends(spans, attempt.time_us, machine.power.idle_W, memory_us))
-      EXPECT_LE(average_W, 1.011 * machine.power.limit_W) << memory_us;
+    const Trace after = simulation.trace(attempt);
+    if (attempt.clock_shares.empty()) {
+      ++of_one_clock;
+      EXPECT_EQ(after.time_us, before.time_us) << memory_us;
+      EXPECT_EQ(after.clock_MHz, before.clock_MHz) << memory_us;
+    } else {
+      ++of_phases;
+      EXPECT_LT(after.time_us, before.time_us) << memory_us;
+    }
+    const PowerChanges changes(simulation.power_spans(attempt), attempt.time_us);
+    EXPECT_LE(simulation.governed_power(attempt, changes).excess(), 1.011) << memory_us;
     EXPECT_EQ(simulation.run(0.8).time_us, first_us);
   }
+  EXPECT_GT(of_phases, 0);
+  EXPECT_GT(of_one_clock, 0);
 }
 
 }  // namespace clock_of_phases_test
