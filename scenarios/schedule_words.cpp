@@ -152,14 +152,28 @@ std::string words_of(const ScheduleChoice& choice) {
 
 namespace {
 
-/// vllm/distributed/device_communicators/custom_all_reduce.py at 00d618aa: up to 8 MiB, on 2, 4, 6 or 8 GPUs of which
-/// each has a link to each, or on any two; SGLang's at 004e6561 is the same on CUDA. Both take it by default.
-constexpr Bytes most_bytes_of_custom_all_reduce = Bytes{8} << 20;
-bool has_custom_all_reduce(const Machine& machine, int gpus) {
+constexpr Bytes KiB = 1024, MiB = 1024 * KiB;
+
+/// Both servers have kernels of their own by default for 2, 4, 6 or 8 GPUs each of which has a link to each, or for any
+/// two: vllm/distributed/device_communicators/custom_all_reduce.py at 00d618aa, SGLang's at 004e6561.
+bool has_own_all_reduce(const Machine& machine, int gpus) {
   const FabricKind kind = machine.fabric.kind;
   const bool are_linked = kind == FabricKind::nvswitch || kind == FabricKind::mesh || gpus == 2;
   return are_linked && gpus % 2 == 0 && gpus <= 8 && machine.runtime != Runtime::cann;
 }
+
+/// Fewer bytes than these go by such kernels and not by the library. vLLM's limits are those of all_reduce_utils.py at
+/// 00d618aa: of its custom all-reduce, and where the switch has multicast of PyTorch's over symmetric memory.
+Bytes vllm_reduces_below(const Machine& machine, int gpus) {
+  const bool is_hopper = machine.architecture == Architecture::hopper;
+  if (machine.runtime != Runtime::cuda || (!is_hopper && machine.architecture != Architecture::blackwell))
+    return 8 * MiB;
+  if (machine.fabric.multicast)
+    return is_hopper ? (gpus == 4 ? 32 : 64) * MiB : (gpus == 2 ? 8 : gpus == 4 ? 32 : 128) * MiB;
+  if (is_hopper) return gpus <= 4 ? 8 * MiB : gpus == 6 ? 512 * KiB : 256 * KiB;
+  return (gpus <= 4 ? 2 : 1) * MiB;
+}
+constexpr Bytes sglang_reduces_below = 8 * MiB;
 
 /// That a layer or a pair all-reduces at once; none: it does not.
 std::optional<Bytes> all_reduced_bytes(const Workload& workload) {
@@ -193,10 +207,13 @@ std::vector<std::string> other_software(const Case& request, const Machine& mach
     return is_async_tp ? async_tp : std::vector<std::string>{};
   }
   const bool is_of_peers = choice.collectives == Collectives::one_shot || choice.collectives == Collectives::two_shot;
-  if (std::holds_alternative<Serial>(choice.family) && is_of_peers)
-    if (const auto bytes = all_reduced_bytes(request.workload);
-        bytes && *bytes <= most_bytes_of_custom_all_reduce && has_custom_all_reduce(machine, request.gpus))
-      return {vllm_custom_all_reduce, "SGLang (custom all-reduce, its default)"};
+  if (std::holds_alternative<Serial>(choice.family) && is_of_peers && has_own_all_reduce(machine, request.gpus)) {
+    const auto bytes = all_reduced_bytes(request.workload);
+    std::vector<std::string> servers;
+    if (bytes && *bytes < vllm_reduces_below(machine, request.gpus)) servers.emplace_back(vllm_all_reduce);
+    if (bytes && *bytes < sglang_reduces_below) servers.emplace_back("SGLang (its own all-reduce)");
+    return servers;
+  }
   // vLLM's dual batch overlap and SGLang's two batch overlap need experts on GPUs of their own
   // (vllm/docs/design/dbo.md; check_two_batch_overlap of SGLang's server_args.py), which no layer here has.
   const auto* split = std::get_if<TokenSplit>(&choice.family);

@@ -18,7 +18,7 @@ bool is_called(const Case& request, const std::string& name);
 /// What schedules that differ in details only have in common: "chunks, NCCL", "pushes shard by shard".
 std::string kind_of(const ScheduleChoice& choice);
 
-inline constexpr const char* vllm_custom_all_reduce = "vLLM (custom all-reduce, its default)";
+inline constexpr const char* vllm_all_reduce = "vLLM (its own all-reduce)";
 
 /// Which software runs it today, besides `weft run`, on such a machine; empty: none that is known.
 std::vector<std::string> other_software(const Case& request, const Machine& machine);

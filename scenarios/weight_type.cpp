@@ -56,8 +56,9 @@ std::optional<Stored> stored(JsonObject& group, const char* key) {
   const auto group_size = object.find("group_size");
   const double of_group = group_size && !group_size->is_null() ? static_cast<double>(group_size->integer(-1)) : 0;
   const auto of_zero = object.boolean_or("symmetric", true) ? 0.0 : static_cast<double>(bits);
-  return Stored{object.string_or("type", "int"), bits,
-                bytes_of_weight(static_cast<double>(bits), of_group, fp16_bits, of_zero)};
+  const std::string type = object.string_or("type", "int");
+  const double of_scale = type == "float" && bits == 4 ? 8 : fp16_bits;  // NVFP4 and MXFP4
+  return Stored{type, bits, bytes_of_weight(static_cast<double>(bits), of_group, of_scale, of_zero)};
 }
 
 constexpr WeightType of_fp8{.gemms = DataType::fp8, .bytes = 1};
@@ -77,10 +78,12 @@ double compressed_bytes(JsonObject& quantization, const JsonValue& method) {
   return bytes_of_weight(bits, group, fp16_bits, bits);
 }
 
-/// Whether the language model's attention is left as it is, so that of a model with experts theirs are packed alone.
-/// mxfp4 is of gpt-oss's experts, also where the list of modules is left out.
+/// Whether the language model's attention is left as it is, as one module of it in the list is taken to mean. mxfp4 is
+/// of gpt-oss's experts, also where the list is left out.
 bool keeps_attention(JsonObject& quantization, const std::string& method) {
-  const char* const key = method == "compressed-tensors" ? "ignore" : "modules_to_not_convert";
+  const char* const key = method == "compressed-tensors" ? "ignore"
+                          : method == "bitsandbytes"     ? "llm_int8_skip_modules"
+                                                         : "modules_to_not_convert";
   const auto kept = quantization.find(key);
   if (!kept || kept->is_null()) return method == "mxfp4";
   return std::ranges::any_of(kept->list(), [](const JsonValue& module) {
@@ -89,13 +92,16 @@ bool keeps_attention(JsonObject& quantization, const std::string& method) {
   });
 }
 
-/// Of a model without experts what is kept is not told apart: all its weights are packed.
-WeightType packed(JsonObject& quantization, const std::string& method, bool has_experts, double bytes) {
-  const bool are_experts_alone = has_experts && keeps_attention(quantization, method);
-  return {.gemms = DataType::bf16, .bytes = are_experts_alone ? 2 : bytes, .expert_bytes = bytes};
+/// Of a model with experts theirs alone, where attention is left as it is.
+WeightType packed(JsonObject& quantization, const std::string& method, bool has_experts, double bytes,
+                  std::vector<std::string>& ignored) {
+  const bool is_kept = keeps_attention(quantization, method);
+  if (is_kept && !has_experts)
+    ignored.emplace_back("attention's weights, which are not quantized: they are counted as the others");
+  return {.gemms = DataType::bf16, .bytes = is_kept && has_experts ? 2 : bytes, .expert_bytes = bytes};
 }
 
-WeightType type_of_groups(JsonObject& quantization, bool has_experts) {
+WeightType type_of_groups(JsonObject& quantization, bool has_experts, std::vector<std::string>& ignored) {
   std::optional<DataType> common;
   double bytes = 0;
   for (auto& [name, value] : quantization.object("config_groups").entries()) {
@@ -110,7 +116,7 @@ WeightType type_of_groups(JsonObject& quantization, bool has_experts) {
     bytes = std::max(bytes, weights->bytes);
   }
   if (common == DataType::fp8) return of_fp8;
-  return bytes > 0 ? packed(quantization, "compressed-tensors", has_experts, bytes) : WeightType{};
+  return bytes > 0 ? packed(quantization, "compressed-tensors", has_experts, bytes, ignored) : WeightType{};
 }
 
 WeightType type_of_modelopt(JsonObject& quantization) {
@@ -130,12 +136,12 @@ WeightType weight_type(JsonObject& whole, JsonObject& model, bool has_experts, s
   const JsonValue method = quantization.at("quant_method");
   const std::string name = method.string();
   if (is_among(fp8_methods, name)) return of_fp8;
-  if (name == "compressed-tensors") return type_of_groups(quantization, has_experts);
+  if (name == "compressed-tensors") return type_of_groups(quantization, has_experts, ignored);
   if (name == "modelopt") return type_of_modelopt(quantization);
   if (!is_among(weight_only_methods, name))
     method.fail(
         "fp8, fbgemm_fp8, compressed-tensors, modelopt, or one that stores weights alone (awq, gptq, mxfp4, …)");
-  return packed(quantization, name, has_experts, compressed_bytes(quantization, method));
+  return packed(quantization, name, has_experts, compressed_bytes(quantization, method), ignored);
 }
 
 }  // namespace weft::scenarios

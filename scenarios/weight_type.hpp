@@ -16,8 +16,8 @@ struct WeightType {
 };
 
 /// `model` has torch_dtype or dtype, or `whole`, of which it may be the text_config; that has the quantization_config.
-/// What is counted otherwise than the file says is added to `ignored`. Throws InputError for types that are not
-/// modelled: float32, products of 8-bit integers, 4-bit inputs.
+/// A model with experts may have these alone quantized. What is counted otherwise than the file says is added to
+/// `ignored`. Throws InputError for types that are not modelled: float32, products of 8-bit integers, 4-bit inputs.
 WeightType weight_type(JsonObject& whole, JsonObject& model, bool has_experts, std::vector<std::string>& ignored);
 
 }  // namespace weft::scenarios

@@ -19,7 +19,6 @@ using scenarios::Scenario;
 
 constexpr std::size_t most_lines = 10;  // of the short ranking
 constexpr double nearly = 0.02;         // schedules of a kind that are so much slower go on its line
-constexpr double little = 0.01;         // a gain that is expected to be less is hardly worth a change
 
 std::string share(double value) { return fixed(100 * value, 1) + " %"; }
 /// In ms, to four digits or a tenth.
@@ -29,7 +28,7 @@ std::string change(double before_us, double time_us) { return in_ms(before_us) +
 std::string headline(const study::Verdict& verdict, const Scenario& scenario) {
   const study::SizePlans* plans = largest_that_pays(verdict);
   const std::string pays = std::string(verdict.overlaps ? "Overlap pays" : "Faster collectives pay") +
-                           (plans != nullptr && plans->best.odds.gain < little ? " little" : "");
+                           (plans != nullptr && plans->best.odds.gain < study::little_gain ? " little" : "");
   const std::string unit = " " + size_word(scenario);
   const std::string against = ", against " + verdict.largest().baseline.name + ".";
   const bool is_of_several = verdict.sizes.size() > 1;
@@ -363,7 +362,8 @@ Section crossover_section(const std::vector<study::Crossover>& crossovers, const
     for (const int gpus : counts) row.emplace_back(cells.contains({pattern, gpus}) ? cells[{pattern, gpus}] : "-");
   }
   if (counts.size() > 1)
-    section.notes.push_back("All schedules are looked at for " + std::to_string(scenario.gpus) +
+    section.notes.push_back("Each against the same pattern, serial. All schedules are looked at for " +
+                            std::to_string(scenario.gpus) +
                             " GPUs; for others those with a name alone, which may pay later.");
   return section;
 }

@@ -60,7 +60,7 @@ std::optional<std::int64_t> async_tp_from(const Exploration& exploration, const 
   const auto is_async = [](const Explored& one) { return is_async_tp(one.candidate.request.schedule); };
   const auto is_serial = [](const Explored& one) {
     const ScheduleChoice& choice = one.candidate.request.schedule;
-    const bool is_of_vllm = std::ranges::find(one.other_software, vllm_custom_all_reduce) != one.other_software.end();
+    const bool is_of_vllm = std::ranges::find(one.other_software, vllm_all_reduce) != one.other_software.end();
     return std::holds_alternative<Serial>(choice.family) && (choice.collectives == Collectives::nccl || is_of_vllm);
   };
   std::vector<SizeVerdict> sizes;

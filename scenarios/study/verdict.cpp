@@ -225,9 +225,11 @@ Verdict verdict_of(const Exploration& exploration, const Scenario& scenario) {
     verdict.sizes.push_back(SizeStudy(exploration, scenario, size).plans());
   const bool any_pays = std::ranges::any_of(verdict.sizes, &SizePlans::pays);
   verdict.overlaps = !any_pays || std::ranges::any_of(verdict.sizes, &SizePlans::overlaps);
+  const double least_gain = verdict.largest().best.odds.gain >= little_gain ? little_gain : 0;
   std::vector<SizeVerdict> sizes;
   for (const SizePlans& plans : verdict.sizes)
-    sizes.push_back({plans.size, verdict.overlaps ? plans.overlaps() : plans.pays()});
+    sizes.push_back(
+        {plans.size, plans.best.odds.gain >= least_gain && (verdict.overlaps ? plans.overlaps() : plans.pays())});
   verdict.pays_from = crossover(sizes);
   verdict.is_of_layers = !exploration.layers.empty();
   if (!scenario.model) return verdict;

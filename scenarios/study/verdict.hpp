@@ -43,13 +43,18 @@ struct MemoryNeed {
   double total_GB() const { return weights_GB + keys_values_GB + activations_GB; }
 };
 
+/// An expected gain that is hardly worth a change.
+inline constexpr double little_gain = 0.01;
+
 struct Verdict {
-  std::vector<SizePlans> sizes;           ///< ascending
-  std::optional<std::int64_t> pays_from;  ///< from which size on overlap pays at every size; empty: not at the largest
-  bool overlaps = true;                   ///< false: what pays are faster collectives alone, `pays_from` is theirs
-  std::int64_t layers = 1;                ///< of a prefill; 1 for plain sizes
-  std::optional<MemoryNeed> memory;       ///< of models
-  bool is_of_layers = false;              ///< else of pairs alone
+  std::vector<SizePlans> sizes;  ///< ascending
+  /// From which size on overlap pays at every size, by more than little where it does at the largest; empty: not at the
+  /// largest.
+  std::optional<std::int64_t> pays_from;
+  bool overlaps = true;              ///< false: what pays are faster collectives alone, `pays_from` is theirs
+  std::int64_t layers = 1;           ///< of a prefill; 1 for plain sizes
+  std::optional<MemoryNeed> memory;  ///< of models
+  bool is_of_layers = false;         ///< else of pairs alone
 
   const SizePlans& largest() const { return sizes.back(); }
 };

@@ -270,12 +270,21 @@ TEST(ModelConfig, KnowsWhichWeightsAreLeftAsTheyAre) {
   EXPECT_EQ(read(with_experts, {"model.layers.0.self_attn"}).weight_bytes, 2);
   EXPECT_LT(read(with_experts, {"model.layers.0.self_attn"}).expert_bytes, 1);
   EXPECT_LT(read(with_experts, {"lm_head", "visual.blocks.0.self_attn"}).weight_bytes, 1);
-  EXPECT_LT(read(small_config(), {"model.layers.0.self_attn"}).weight_bytes, 1);
+  const ModelConfig dense = read(small_config(), {"model.layers.0.self_attn"});
+  EXPECT_LT(dense.weight_bytes, 1);
+  EXPECT_THAT(dense.ignored,
+              testing::ElementsAre("attention's weights, which are not quantized: they are counted as the "
+                                   "others"));
   json config = small_config();
   config["quantization_config"] = {
       {"quant_method", "compressed-tensors"},
       {"config_groups", {{"group_0", {{"weights", {{"num_bits", 4}, {"group_size", 128}}}}}}}};
   EXPECT_EQ(model_config_from_json(config).weight_bytes, (4 + 16.0 / 128) / 8);
+  json& weights = config["quantization_config"]["config_groups"]["group_0"]["weights"];
+  weights["symmetric"] = false;
+  EXPECT_EQ(model_config_from_json(config).weight_bytes, (4 + 20.0 / 128) / 8);
+  weights = {{"num_bits", 4}, {"group_size", 16}, {"type", "float"}};
+  EXPECT_EQ(model_config_from_json(config).weight_bytes, 4.5 / 8);
 }
 
 TEST(ModelConfig, LayersReadWeightsAsTheyAreStored) {

@@ -71,24 +71,36 @@ TEST_F(OtherSoftware, OverlapsNoTwoTokenSplitsWithTensorParallelism) {
   EXPECT_THAT(of(TokenSplit{}), IsEmpty());
 }
 
-TEST_F(OtherSoftware, ReducesUpTo8MiBByKernelsOverPeerMemory) {
+constexpr const char *vllm = "vLLM (its own all-reduce)", *sglang = "SGLang (its own all-reduce)";
+
+TEST_F(OtherSoftware, ReducesFewBytesByKernelsOverPeerMemory) {
   const ScheduleChoice peers{.family = Serial{}, .collectives = Collectives::two_shot};
-  workload = LayerWorkload{.tokens = 512, .hidden = 8192};
-  EXPECT_THAT(of(peers),
-              ElementsAre("vLLM (custom all-reduce, its default)", "SGLang (custom all-reduce, its default)"));
+  workload = LayerWorkload{.tokens = 511, .hidden = 8192};  // just below 8 MiB
+  EXPECT_THAT(of(peers), ElementsAre(vllm, sglang));
   EXPECT_THAT(of(Serial{}), IsEmpty());
   EXPECT_THAT(of(peers, 3), IsEmpty());
+  workload = LayerWorkload{.tokens = 512, .hidden = 8192};  // more goes over multicast alone
+  EXPECT_THAT(of(peers), ElementsAre(vllm));
+  machine.fabric.multicast = false;
+  EXPECT_THAT(of(peers), IsEmpty());
+  workload = LayerWorkload{.tokens = 15, .hidden = 8192};  // just below 256 KiB
+  EXPECT_THAT(of(peers), ElementsAre(vllm, sglang));
+  workload = LayerWorkload{.tokens = 16, .hidden = 8192};
+  EXPECT_THAT(of(peers), ElementsAre(sglang));
+  EXPECT_THAT(of(peers, 4), ElementsAre(vllm, sglang));
+  workload = LayerWorkload{.tokens = 15, .hidden = 8192, .sequence_parallel = true};
+  EXPECT_THAT(of(peers), IsEmpty());
+}
+
+TEST_F(OtherSoftware, ReducesWhereGpusAreLinked) {
+  const ScheduleChoice peers{.family = Serial{}, .collectives = Collectives::two_shot};
+  workload = LayerWorkload{.tokens = 15, .hidden = 8192};
   machine.fabric.kind = FabricKind::pcie;
   EXPECT_THAT(of(peers), IsEmpty());
-  EXPECT_EQ(of(peers, 2).size(), 2u);
+  EXPECT_THAT(of(peers, 2), ElementsAre(vllm, sglang));
   machine.fabric.kind = FabricKind::mesh;
-  EXPECT_EQ(of(peers).size(), 2u);
+  EXPECT_THAT(of(peers), ElementsAre(vllm, sglang));
   machine.runtime = Runtime::cann;
-  EXPECT_THAT(of(peers), IsEmpty());
-  machine.runtime = Runtime::cuda;
-  workload = LayerWorkload{.tokens = 513, .hidden = 8192};
-  EXPECT_THAT(of(peers), IsEmpty());
-  workload = LayerWorkload{.tokens = 512, .hidden = 8192, .sequence_parallel = true};
   EXPECT_THAT(of(peers), IsEmpty());
 }
 

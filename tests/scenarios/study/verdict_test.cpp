@@ -134,6 +134,17 @@ TEST(Verdict, WithoutAGainTheBaselineIsBest) {
   EXPECT_EQ(smallest.best.name, smallest.baseline.name);
 }
 
+// A gain of a quarter of a percent at 512 tokens, of five percent at 1024.
+TEST(Verdict, OverlapPaysFromWhereItGainsMoreThanLittle) {
+  Exploration found = exploration();
+  found.answers.push_back(layer_answer(LayerForm::all_reduce, 512, 400, {{{.o = PairSchedule{Hybrid{}}}, 399}}));
+  const Verdict verdict = verdict_of(found, scenario());
+  EXPECT_TRUE(verdict.sizes.front().pays());
+  EXPECT_EQ(verdict.pays_from, 1024);
+  found.answers.back() = layer_answer(LayerForm::all_reduce, 512, 400, {{{.o = PairSchedule{Hybrid{}}}, 390}});
+  EXPECT_EQ(verdict_of(found, scenario()).pays_from, 512);
+}
+
 TEST(Verdict, FasterCollectivesOfSerialSchedulesAreNoOverlap) {
   Exploration found = exploration();
   for (Answer& answer : found.answers)
