@@ -12,6 +12,7 @@ namespace {
 constexpr int most_runs_of_phases = 8;
 constexpr double agreement_of_phases = 0.01;  // of power and its limit: a third to all of it in the clock
 constexpr double shortest_phase = 0.5;        // over the memory: of a shorter one the average hardly tells
+constexpr double most_excess = 0.1;           // inside of operations, where others beside them come and go
 constexpr double most_change = 2;             // of an operation's power, in one step
 
 /// Which operations have a clock of their own.
@@ -50,7 +51,7 @@ Attempt at_clocks_of_phases(Simulation& simulation, Attempt at_one_clock) {
         shares[id] = std::clamp(shares[id] * faster_by(spans[id], governed.limit_W - seen_W[id], memory_us),
                                 lowest_clock_share, highest_share);
     if (shares == before || run == most_runs_of_phases) {
-      if (governed.excess() <= 1 + agreement_of_phases) return attempt;  // at the ends of short operations as well
+      if (governed.excess() <= 1 + most_excess) return attempt;
       break;
     }
     attempt = simulation.run_each_at(shares);

@@ -9,7 +9,7 @@ namespace weft::sim {
 /// the highest at which the power that the governor remembers (governor_memory_us()) is within the limit when the
 /// operation ends, so that attention runs faster than the GEMMs before it that draw more. Operations that are short
 /// beside the memory keep the one clock, and so do all where the limit of peaks, which is of a whole iteration, is
-/// known, or where the clocks that are found do not keep the average within it.
+/// known, or where with the clocks that are found the average is a tenth above it inside of some operation.
 Attempt at_clocks_of_phases(Simulation& simulation, Attempt at_one_clock);
 
 }  // namespace weft::sim
