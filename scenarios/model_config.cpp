@@ -186,11 +186,12 @@ std::optional<LayerWorkload> layer_of(const ModelConfig& model, std::int64_t tok
   layer.intermediate = model.intermediate;
   layer.dtype = model.dtype;
   layer.weight_bits = packed_bits(model.weight_bytes, model.dtype);
-  if (model.experts > 0) layer.expert_bits = packed_bits(model.expert_bytes, model.dtype);
+  layer.shared_intermediate = model.shared_intermediate;
+  if (model.experts == 0) return layer;
   layer.experts = model.experts;
   layer.experts_per_token = model.experts_per_token;
-  if (model.experts > 0) layer.expert_choice = ExpertChoice::random;
-  layer.shared_intermediate = model.shared_intermediate;
+  layer.expert_choice = ExpertChoice::random;
+  layer.expert_bits = packed_bits(model.expert_bytes, model.dtype);
   return layer;
 }
 

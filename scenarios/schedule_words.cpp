@@ -5,6 +5,7 @@
 
 #include "models/base/text.hpp"
 #include "scenarios/pair_schedule.hpp"
+#include "scenarios/parts.hpp"
 
 namespace weft::scenarios {
 namespace {
@@ -177,11 +178,10 @@ constexpr Bytes sglang_reduces_below = 8 * MiB;
 
 /// That a layer or a pair all-reduces at once; none: it does not.
 std::optional<Bytes> all_reduced_bytes(const Workload& workload) {
-  const Bytes element = bytes_of(DataType::bf16);
   if (const auto* layer = std::get_if<LayerWorkload>(&workload); layer != nullptr && !layer->sequence_parallel)
-    return layer->tokens * layer->hidden * element;
+    return layer->tokens * layer->hidden * bytes_of(DataType::bf16);
   if (const auto* pair = std::get_if<PairWorkload>(&workload); pair != nullptr && pair->op == PairOp::gemm_all_reduce)
-    return pair->m * pair->n * element;
+    return parts_of(workload)->collective.bytes;
   return std::nullopt;
 }
 

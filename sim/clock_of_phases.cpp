@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <vector>
 
 #include "models/cost/governor.hpp"
 
@@ -43,8 +43,9 @@ Attempt at_clocks_of_phases(Simulation& simulation, Attempt at_one_clock) {
   const std::vector<bool> are_long = long_phases(spans, memory_us);
   std::vector<double> shares(spans.size(), simulation.tensor_clock_share(attempt.clock_share));
   for (int run = 0;; ++run) {
-    const GovernedPower governed = simulation.governed_power(attempt, PowerChanges(spans, attempt.time_us));
-    const std::vector<double> seen_W = averages_at_ends(spans, attempt.time_us, power.idle_W, memory_us);
+    const PowerChanges changes(spans, attempt.time_us);
+    const GovernedPower governed = simulation.governed_power(attempt, changes);
+    const std::vector<double> seen_W = averages_at_ends(spans, changes, power.idle_W, memory_us);
     const std::vector<double> before = shares;
     for (std::size_t id = 0; id < shares.size(); ++id)
       if (are_long[id] && std::abs(seen_W[id] / governed.limit_W - 1) >= agreement_of_phases)

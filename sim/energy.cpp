@@ -210,6 +210,12 @@ std::vector<EnergyAtClock> IterationEnergy::of_each(const std::vector<double>& c
   return operations;
 }
 
+double IterationEnergy::total_uJ(const std::vector<double>& clock_shares) const {
+  double sum_uJ = 0;
+  for (const EnergyAtClock& one : of_each(clock_shares)) sum_uJ += one.total_uJ;
+  return sum_uJ;
+}
+
 EnergyAtClock IterationEnergy::of_one(const Demand& demand, const EnergyAtClock& gemm, double clock_share) const {
   const double factor = switching_energy_factor(machine_.power, clock_share);
   return {.total_uJ = mixed_ * (demand.fixed_uJ + factor * (demand.switching_uJ + gemm.total_uJ)),
@@ -261,20 +267,21 @@ namespace {
 /// Power that is remembered: its average at each step's beginning, of periods that follow each other. Empty of a period
 /// of no length.
 std::vector<double> averages_of(const std::vector<PowerStep>& steps, double memory_us) {
-  std::vector<double> averages(steps.size(), 0.0);
-  double left = 1;  // of what the average was at the beginning
+  std::vector<double> averages(steps.size(), 0.0), kept(steps.size(), 1.0);  // kept: of the average before, in a step
+  double left = 1;                                                           // of what it was at the beginning
   for (std::size_t i = 1; i < steps.size(); ++i) {
-    const double kept = decay((steps[i].from_us - steps[i - 1].from_us) / memory_us);
-    averages[i] = std::lerp(steps[i - 1].power_W, averages[i - 1], kept);
-    left *= kept;
+    kept[i] = decay((steps[i].from_us - steps[i - 1].from_us) / memory_us);
+    left *= kept[i];
   }
   if (left == 1) return {};
+  const auto go_on_from_first = [&] {
+    for (std::size_t i = 1; i < steps.size(); ++i)
+      averages[i] = std::lerp(steps[i - 1].power_W, averages[i - 1], kept[i]);
+  };
+  go_on_from_first();
   // That with which a period begins is what it ends with.
   averages[0] = averages.back() / (1 - left);
-  for (std::size_t i = 1; i < steps.size(); ++i) {
-    const double kept = decay((steps[i].from_us - steps[i - 1].from_us) / memory_us);
-    averages[i] = std::lerp(steps[i - 1].power_W, averages[i - 1], kept);
-  }
+  go_on_from_first();
   return averages;
 }
 
@@ -291,9 +298,9 @@ double highest_over_mean(const PowerChanges& changes, double idle_W, double memo
   return *std::ranges::max_element(averages) / (energy_uJ / steps.back().from_us);
 }
 
-std::vector<double> averages_at_ends(const std::vector<PowerSpan>& spans, double period_us, double idle_W,
+std::vector<double> averages_at_ends(const std::vector<PowerSpan>& spans, const PowerChanges& changes, double idle_W,
                                      double memory_us) {
-  const std::vector<PowerStep> steps = PowerChanges(spans, period_us).steps(idle_W);
+  const std::vector<PowerStep> steps = changes.steps(idle_W);
   const std::vector<double> averages = averages_of(steps, memory_us);
   std::vector<double> at_ends(spans.size(), idle_W);
   if (averages.empty()) return at_ends;

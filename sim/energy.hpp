@@ -37,6 +37,8 @@ class IterationEnergy {
 
   /// With tensor cores at this share of the maximum clock.
   double total_uJ(double clock_share) const { return at(clock_share).total_uJ; }
+  /// With those in each operation at its own share.
+  double total_uJ(const std::vector<double>& clock_shares) const;
   EnergyAtClock at(double clock_share) const;
   /// The same of each operation, all at one clock or each at its own.
   std::vector<EnergyAtClock> of_each(double clock_share) const;
@@ -129,8 +131,8 @@ double decay(double x);
 double highest_over_mean(const PowerChanges& changes, double idle_W, double memory_us);
 double highest_over_mean(const std::vector<PowerSpan>& spans, double period_us, double idle_W, double memory_us);
 
-/// That average where each of the spans ends.
-std::vector<double> averages_at_ends(const std::vector<PowerSpan>& spans, double period_us, double idle_W,
+/// That average where each of the spans ends, of which the changes are.
+std::vector<double> averages_at_ends(const std::vector<PowerSpan>& spans, const PowerChanges& changes, double idle_W,
                                      double memory_us);
 
 }  // namespace weft::sim

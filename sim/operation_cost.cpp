@@ -98,11 +98,11 @@ class CostOf {
     cost_.factors = known.factors;
     cost_.factors.b_share = packed_share(gemm.b);
     cost_.signals = cost_.signals || !gemm.signals.empty();
-    const auto packed_us = [&] {
-      const TileOfWave by_formula = tiles_of(machine_, size, cost_.kernel, dtype, {.b_share = cost_.factors.b_share});
-      return estimated_gemm_us(machine_, size, cost_.kernel, by_formula);
-    };
-    cost_.memory_load = memory_load(cost_.factors.b_share == 1 ? known.formula_us : packed_us());
+    cost_.memory_load = memory_load(
+        cost_.factors.b_share == 1
+            ? known.formula_us
+            : estimated_gemm_us(machine_, size, cost_.kernel,
+                                tiles_of(machine_, size, cost_.kernel, dtype, {.b_share = cost_.factors.b_share})));
   }
   void operator()(const GroupedGemm& gemm) const {
     const GroupedSize size = size_of(gemm, schedule_.gpus);

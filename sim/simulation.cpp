@@ -241,11 +241,8 @@ Attempt Simulation::attempt_of(int iterations, double clock_share, double time_u
                   .clock_shares = clock_shares_,
                   .iterations = iterations};
   attempt.is_launch_bound = launched_us * (1 + worth_naming) < floor_us;
-  double energy_uJ = 0;
-  if (clock_shares_.empty())
-    energy_uJ = energy_.total_uJ(tensor_clock_share(clock_share));
-  else
-    for (const EnergyAtClock& one : energy_.of_each(clock_shares_)) energy_uJ += one.total_uJ;
+  const double energy_uJ =
+      clock_shares_.empty() ? energy_.total_uJ(tensor_clock_share(clock_share)) : energy_.total_uJ(clock_shares_);
   attempt.power_W = machine_.power.idle_W + energy_uJ / attempt.time_us;
   return attempt;
 }

@@ -301,11 +301,12 @@ TEST(HighestAverage, IsTheMeanOfShortPeriodsAndThePowerOfLongPhases) {
 // With much all are the mean, 200 W, of the period.
 TEST(AverageAtTheEnd, OfASpanIsThatOfItsOwnPowerOrOfThePeriod) {
   const std::vector<PowerSpan> spans{{0, 2, 200}, {2, 4, 600}, {5, 7, 0}};
-  const std::vector<double> own_W = averages_at_ends(spans, 8, 100, 0.05);
+  const std::vector<double> own_W = averages_at_ends(spans, PowerChanges(spans, 8), 100, 0.05);
   EXPECT_NEAR(own_W[0], 200, 1);
   EXPECT_NEAR(own_W[1], 400, 1);
   EXPECT_NEAR(own_W[2], 100, 1);
-  for (const double average_W : averages_at_ends(spans, 8, 100, 1e5)) EXPECT_NEAR(average_W, 200, 0.1);
+  for (const double average_W : averages_at_ends(spans, PowerChanges(spans, 8), 100, 1e5))
+    EXPECT_NEAR(average_W, 200, 0.1);
 }
 
 // The all-reduce takes little power, so that the mean leaves more to the GEMM than a governor that sees the GEMM alone.
