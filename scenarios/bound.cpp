@@ -5,6 +5,7 @@
 #include "scenarios/expert_rows.hpp"
 #include "scenarios/families/attention_shards.hpp"
 #include "scenarios/parts.hpp"
+#include "scenarios/sequence_groups.hpp"
 #include "scenarios/transfer_bound.hpp"
 
 namespace weft::scenarios {
@@ -90,12 +91,12 @@ double layer_us(const LayerWorkload& layer, int gpus, const Machine& machine, co
   const double mlp_weights = 3 * hidden * as_double(layer.intermediate);              // gate, up, down
   const double shared_weights = 3 * hidden * as_double(layer.shared_intermediate);
   const double active = layer.experts > 0 ? as_double(layer.experts_per_token) : 1;
-  // Causal attention: half of the two products of tokens x tokens x head_dim for each head and sequence, and all of
-  // those with earlier tokens, in bf16.
-  const double sequences = as_double(layer.sequences), prefix = as_double(layer.prefix);
-  const Flops bf16_flops =
-      2 * tokens * (attention_weights + active * mlp_weights + shared_weights) / machine.gpu.speedup(layer.dtype) +
-      2 * tokens * (tokens / sequences + 2 * prefix) * query_columns;
+  Flops bf16_flops =
+      2 * tokens * (attention_weights + active * mlp_weights + shared_weights) / machine.gpu.speedup(layer.dtype);
+  // Causal attention: half of the two products of rows x rows x head_dim for each head and sequence, and all of those
+  // with earlier tokens, in bf16.
+  for (const SequenceGroup& group : sequence_groups(layer))
+    bf16_flops += 2 * as_double(group.rows.count) * as_double(group.rows_of_each() + 2 * group.prefix) * query_columns;
   const double bytes_of_expert =
       stored_weight_bytes(layer.experts > 0 ? layer.expert_bits : layer.weight_bits, layer.dtype);
   const auto weight_bytes =
@@ -103,7 +104,7 @@ double layer_us(const LayerWorkload& layer, int gpus, const Machine& machine, co
                           busy_experts(layer) * mlp_weights * bytes_of_expert) /
                          gpus);
   const std::int64_t kv_heads = std::max<std::int64_t>(layer.kv_heads / gpus, 1);
-  const Bytes cached_bytes = layer.sequences * layer.prefix * 2 * kv_heads * layer.head_dim * bytes_of(DataType::bf16);
+  const Bytes cached_bytes = cached_tokens(layer) * 2 * kv_heads * layer.head_dim * bytes_of(DataType::bf16);
   const auto one_us = [&](CollectiveKind kind, DataType dtype) {
     return transfer_bound_us(machine.fabric, kind, layer.tokens * layer.hidden * bytes_of(dtype), gpus);
   };

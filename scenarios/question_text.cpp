@@ -1,10 +1,12 @@
 #include "scenarios/question_text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <utility>
 
 #include "models/base/json_object.hpp"
 #include "models/base/text.hpp"
@@ -24,6 +26,14 @@ bool is_file(const std::string& what) {
 }
 
 bool is_words(const std::string& what) { return !is_file(what) && what.find('=') != std::string::npos; }
+
+/// By the key of each.
+std::array<std::pair<const char*, const std::optional<std::int64_t>*>, 4> given_of(const AskedSequences& step) {
+  return {{{"sequences", &step.sequences},
+           {"prefix", &step.prefix},
+           {"decoding", &step.decoding},
+           {"decoding_prefix", &step.decoding_prefix}}};
+}
 
 int gpus_of(const std::string& what, const QuestionOptions& options) {
   if (options.gpus) return *options.gpus;
@@ -76,8 +86,8 @@ const char* key_of_sizes(const json& scenario) { return scenario.contains("m") ?
 void replace_sizes_and_gpus(json& scenario, const QuestionOptions& options) {
   if (!options.sizes.empty()) scenario[key_of_sizes(scenario)] = options.sizes;
   if (options.gpus) scenario["gpus"] = *options.gpus;
-  if (options.sequences) scenario["sequences"] = *options.sequences;
-  if (options.prefix) scenario["prefix"] = *options.prefix;
+  for (const auto& [key, value] : given_of(options.step))
+    if (*value) scenario[key] = **value;
 }
 
 Scenario scenario_of_model(ModelConfig model, const std::string& what, const QuestionOptions& options) {
@@ -89,9 +99,11 @@ Scenario scenario_of_model(ModelConfig model, const std::string& what, const Que
   scenario.gpus = gpus_of(what, options);
   scenario.model = std::move(model);
   scenario.forms = {LayerForm::all_reduce, LayerForm::sequence_parallel};
-  scenario.sequences = options.sequences.value_or(1);
-  scenario.prefix = options.prefix.value_or(0);
-  scenario.sizes = options.sequences ? std::vector{*options.sequences} : usual_tokens;
+  scenario.sequences = options.step.sequences.value_or(1);
+  scenario.prefix = options.step.prefix.value_or(0);
+  scenario.decoding = options.step.decoding.value_or(0);
+  scenario.decoding_prefix = options.step.decoding_prefix.value_or(0);
+  scenario.sizes = options.step.sequences ? std::vector{*options.step.sequences} : usual_tokens;
   if (!options.sizes.empty()) scenario.sizes = options.sizes;
   std::ranges::sort(scenario.sizes);
   const auto repeated = std::ranges::unique(scenario.sizes);
@@ -118,7 +130,8 @@ Scenario read_file(const std::string& what, const QuestionOptions& options) {
 
 bool is_given(const std::string& field, const QuestionOptions& options) {
   return ((field == "tokens" || field == "m") && !options.sizes.empty()) || (field == "gpus" && options.gpus) ||
-         (field == "sequences" && options.sequences) || (field == "prefix" && options.prefix);
+         std::ranges::any_of(given_of(options.step),
+                             [&](const auto& one) { return field == one.first && *one.second; });
 }
 
 Scenario read_question(const std::string& what, const QuestionOptions& options) {

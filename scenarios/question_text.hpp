@@ -14,14 +14,19 @@ struct Machine;
 
 namespace weft::scenarios {
 
+/// Of layers, instead of the scenario's: sequences that the tokens belong to and cached tokens of each, and sequences
+/// that decode beside them and cached tokens of each. A model that is asked about with sequences and without sizes
+/// decodes: each sequence has one new token.
+struct AskedSequences {
+  std::optional<std::int64_t> sequences = {}, prefix = {}, decoding = {}, decoding_prefix = {};
+};
+
 /// What the question leaves open, or what is asked instead.
 struct QuestionOptions {
   std::optional<int> gpus = {};          ///< instead of the scenario's; else all of the machine's
   std::vector<std::int64_t> sizes = {};  ///< tokens, or rows, instead of the scenario's; else `usual_tokens`
   std::optional<int> machine_gpus = {};  ///< empty: no machine was named
-  /// Of layers, instead of the scenario's: sequences that the tokens belong to, and cached tokens of each. A model that
-  /// is asked about with sequences and without sizes decodes: each sequence has one new token.
-  std::optional<std::int64_t> sequences = {}, prefix = {};
+  AskedSequences step = {};
 };
 
 /// Of a question that names none.

@@ -72,6 +72,8 @@ void read_model(JsonObject& object, Scenario& scenario, const std::filesystem::p
   scenario.sizes = ascending_sizes(object.at("tokens"));
   scenario.sequences = object.integer_or("sequences", 1, 1, max_extent);
   scenario.prefix = object.integer_or("prefix", 0, 0, max_extent);
+  scenario.decoding = object.integer_or("decoding", 0, 0, max_extent);
+  scenario.decoding_prefix = object.integer_or("decoding_prefix", 0, 0, max_extent);
 }
 
 /// A kernel of a layer alone leaves no choice to explore.
@@ -211,6 +213,8 @@ std::vector<LayerWorkload> layers(const Scenario& scenario, std::size_t index) {
       layer->sequence_parallel = form == LayerForm::sequence_parallel;
       layer->sequences = scenario.sequences;
       layer->prefix = scenario.prefix;
+      layer->decoding = scenario.decoding;
+      layer->decoding_prefix = scenario.decoding_prefix;
       layers.push_back(*layer);
     }
   return layers;

@@ -14,7 +14,8 @@
 //    "kv_heads": 8, "head_dim": 128, "intermediate": 28672, "gpus": 8}
 //
 // A model's question may have "sequences" that its tokens belong to and a "prefix" of earlier, cached tokens of each:
-// "tokens": [64], "sequences": 64, "prefix": 4096 is a step of decoding.
+// "tokens": [64], "sequences": 64, "prefix": 4096 is a step of decoding. "decoding": 64, "decoding_prefix": 4096 are
+// sequences that decode beside the others, with one of the tokens each.
 //
 // All may carry "name", "source" (where the numbers come from), "machine" (the profile for those who name none),
 // "families", "chunks", "stages", "max_ctas" and "launch".
@@ -47,10 +48,10 @@ struct Scenario {
   std::optional<ModelConfig> model;  ///< empty: plain sizes
   std::vector<LayerForm> forms;      ///< of the model's layers; empty: plain sizes
   std::vector<std::int64_t> sizes;   ///< tokens of the model, or the values of m; ascending, each once
-  std::int64_t sequences = 1;        ///< that the model's tokens belong to, as many to each
-  std::int64_t prefix = 0;           ///< earlier tokens of each of them
-  std::vector<Workload> plain;       ///< one for each size, where there is no model
-  Measured measured;                 ///< of the only size's parts, where they are known
+  /// Of a model's step, as LayerWorkload has them.
+  std::int64_t sequences = 1, prefix = 0, decoding = 0, decoding_prefix = 0;
+  std::vector<Workload> plain;  ///< one for each size, where there is no model
+  Measured measured;            ///< of the only size's parts, where they are known
 };
 
 /// One pair of a layer (or the one that the file gives).

@@ -115,20 +115,44 @@ void check_heads(const WithHeads& workload) {
 /// Of sequences, over all heads: each is a tile of attention, however few tokens it has.
 constexpr std::int64_t most_attention_sequences = most_attention_rows / 128;
 
+/// Of `rows` tokens in `sequences` behind `prefix` cached ones each, as the fields of those names say.
+template <class WithHeads>
+void check_sequences(const WithHeads& workload, std::int64_t sequences, const std::string& sequences_field,
+                     std::int64_t rows, std::int64_t prefix, const std::string& prefix_field) {
+  if (sequences > most_attention_sequences / workload.heads)
+    throw InputError("workload." + sequences_field, "expected at most " +
+                                                        std::to_string(most_attention_sequences / workload.heads) +
+                                                        " sequences of " + std::to_string(workload.heads) +
+                                                        " heads, got " + std::to_string(sequences));
+  if (prefix == 0) return;
+  check_extent(prefix_field, prefix);
+  check_extent(prefix_field, prefix + rows / sequences);
+  check_matrix(prefix_field, sequences * prefix, 2 * workload.kv_heads * workload.head_dim, DataType::bf16);
+}
+
+/// Of `tokens` of the workload's.
 template <class WithSequences>
-void check_sequences(const WithSequences& layer) {
-  check_extent("sequences", layer.sequences);
-  if (layer.tokens % layer.sequences != 0)
-    throw InputError("workload.sequences", "expected a divisor of tokens = " + std::to_string(layer.tokens) + ", got " +
-                                               std::to_string(layer.sequences));
-  if (layer.sequences > most_attention_sequences / layer.heads)
+void check_sequences(const WithSequences& workload, std::int64_t tokens) {
+  check_extent("sequences", workload.sequences);
+  if (tokens % workload.sequences != 0)
     throw InputError("workload.sequences",
-                     "expected at most " + std::to_string(most_attention_sequences / layer.heads) + " sequences of " +
-                         std::to_string(layer.heads) + " heads, got " + std::to_string(layer.sequences));
-  if (layer.prefix == 0) return;
-  check_extent("prefix", layer.prefix);
-  check_extent("prefix", layer.prefix + layer.tokens / layer.sequences);
-  check_matrix("prefix", layer.sequences * layer.prefix, 2 * layer.kv_heads * layer.head_dim, DataType::bf16);
+                     "expected a divisor of " +
+                         (tokens == workload.tokens ? "tokens = " : std::string("the tokens that do not decode, ")) +
+                         std::to_string(tokens) + ", got " + std::to_string(workload.sequences));
+  check_sequences(workload, workload.sequences, "sequences", tokens, workload.prefix, "prefix");
+}
+
+/// Those of a step of which some decode.
+void check_steps(const LayerWorkload& layer) {
+  if (layer.decoding == 0 && layer.decoding_prefix > 0)
+    throw InputError("workload.decoding", "expected how many sequences decode, since decoding_prefix is " +
+                                              std::to_string(layer.decoding_prefix));
+  if (layer.decoding >= layer.tokens)
+    throw InputError("workload.decoding", "expected fewer than tokens = " + std::to_string(layer.tokens) +
+                                              " (where all decode, sequences says so), got " +
+                                              std::to_string(layer.decoding));
+  check_sequences(layer, layer.tokens - layer.decoding);
+  check_sequences(layer, layer.decoding, "decoding", layer.decoding, layer.decoding_prefix, "decoding_prefix");
 }
 
 void check_layer(const LayerWorkload& layer) {
@@ -143,7 +167,7 @@ void check_layer(const LayerWorkload& layer) {
       std::max(2 * layer.intermediate, (layer.heads + 2 * layer.kv_heads) * layer.head_dim);  // unsharded
   check_matrix("tokens", layer.tokens, std::max(widest, layer.hidden), layer.dtype);
   check_matrix("hidden", layer.hidden, widest, layer.dtype);
-  check_sequences(layer);
+  check_steps(layer);
   check_weight_bits("weight_bits", layer.weight_bits, layer.dtype);
   if (layer.experts > 0) check_experts(layer);
 }
@@ -168,7 +192,7 @@ void check_attention_kernel(const AttentionKernelWorkload& attention) {
   check_heads(attention);
   check_matrix("tokens", attention.tokens, (attention.heads + 2 * attention.kv_heads) * attention.head_dim,
                DataType::bf16);
-  check_sequences(attention);
+  check_sequences(attention, attention.tokens);
 }
 
 void check_row_kernel(const RowKernelWorkload& work, int gpus) {

@@ -131,9 +131,10 @@ enum class ExpertChoice {
 
 /// One decoder layer over the new tokens of some causal sequences; sizes of the unsharded model, tensor-parallel over
 /// all GPUs. One sequence without earlier tokens is a prefill, with them a chunk of one; sequences of one new token
-/// each are a decode batch. `dtype` is that of the GEMMs' inputs; their outputs are bf16.
+/// each are a decode batch. Of the tokens `decoding` may be the new ones of sequences that decode beside the others, as
+/// servers mix them. `dtype` is that of the GEMMs' inputs; their outputs are bf16.
 struct LayerWorkload {
-  static constexpr const char* meaning = "a decoder layer in prefill or decode, sizes of the unsharded model";
+  static constexpr const char* meaning = "a decoder layer in prefill, decode or both, sizes of the unsharded model";
   std::int64_t tokens = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, intermediate = 0;
   DataType dtype = DataType::bf16;
   bool sequence_parallel = false;
@@ -141,8 +142,10 @@ struct LayerWorkload {
   double expert_imbalance = 1;                      ///< rows of the busiest expert over the mean of those chosen
   ExpertChoice expert_choice = ExpertChoice::even;
   std::int64_t shared_intermediate = 0;     ///< width of a dense MLP beside the experts; 0: none
-  std::int64_t sequences = 1;               ///< that the tokens belong to, as many to each
+  std::int64_t sequences = 1;               ///< that the tokens not decoding belong to, as many to each
   std::int64_t prefix = 0;                  ///< earlier tokens of each, whose keys and values are cached
+  std::int64_t decoding = 0;                ///< so many of the tokens, each of a sequence of its own
+  std::int64_t decoding_prefix = 0;         ///< earlier tokens of each of those
   double weight_bits = 0, expert_bits = 0;  ///< of a weight in memory, of the experts'; 0: those of `dtype`
   static void describe(auto& io, auto& workload) {
     io.required("tokens", workload.tokens, extents);
@@ -154,6 +157,11 @@ struct LayerWorkload {
     describe_types(io, workload);
     io.optional("sequence_parallel", workload.sequence_parallel, false);
     describe_sequences(io, workload);
+    io.optional("decoding", workload.decoding, 0,
+                {Range{0, max_extent},
+                 "so many of the tokens are new ones of sequences that decode beside the others, one each"});
+    io.optional("decoding_prefix", workload.decoding_prefix, 0,
+                {Range{0, max_extent}, "earlier tokens of each sequence that decodes"});
     io.together({"experts", "experts_per_token"}, workload.experts > 0, [&] {
       io.required("experts", workload.experts, extents);
       io.required("experts_per_token", workload.experts_per_token, {Range{1, workload.experts}, "at most experts"});

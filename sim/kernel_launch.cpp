@@ -366,6 +366,9 @@ KernelLaunch grouped_gemm_launch(const GroupedGemm& gemm, const LaunchSite& site
   KernelLaunch launch = matrix_launch(site, size.k, dtype, tile_count(size, kernel), timing.l2_bytes,
                                       kernel.cluster_m * kernel.cluster_n, 0);
   launch.work.scheduler = kernel.scheduler;
+  if (is_own_kernel(kernel))
+    launch.work.uses = memory_uses(site, timing.l2_bytes * static_cast<double>(launch.work.tiles),
+                                   1 / site.machine.gemm.own_grouped_hbm_share);
   set_tile_times(launch.work, site, size.k, timing);
   launch.limit = overlap_with_hbm(launch.work, site);
   return launch;

@@ -23,6 +23,8 @@ inline constexpr int tile_m = own_tile_m, tile_k = own_tile_k;
 inline constexpr int warpgroup = 128, multiplying_warpgroups = 2, threads = warpgroup * (1 + multiplying_warpgroups);
 inline constexpr int rows_of_warpgroup = tile_m / multiplying_warpgroups;
 inline constexpr int first_idle_warp = 2;  // of the first warpgroup, and the last one behind it
+/// The hardware's barriers of a CTA, by number; 0 is that of all threads. Each has one set of threads in all kernels.
+enum HardwareBarrier { of_first_multipliers = 1, of_second_multipliers, of_idle_warps };
 inline constexpr int piece_columns = box_columns;
 inline constexpr int element_bytes = 2;
 // The multiplying warpgroups get most of them. An SM has 65,536: what is left lets small kernels in beside ours, such

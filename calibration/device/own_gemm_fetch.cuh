@@ -134,7 +134,7 @@ __device__ inline void fetch_rows(const OwnGemmWork& work, std::uint64_t iterati
     }
     hopper::publish_barriers();
   }
-  hopper::meet_two_warps(1);
+  hopper::meet_two_warps(of_idle_warps);
   const MeetingOfRanks ranks(work, iteration);
   if (loads) {
     ranks.wait_for(Moment::begin);

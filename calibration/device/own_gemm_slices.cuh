@@ -98,7 +98,10 @@ class SumsOfSlices {
   __device__ static int warpgroup_of_thread() { return static_cast<int>(threadIdx.x) / warpgroup - 1; }
   __device__ static bool is_first_thread() { return threadIdx.x % warpgroup == 0; }
   /// By constant numbers: a kernel that computes them is given all sixteen barriers.
-  __device__ static void meet() { warpgroup_of_thread() == 0 ? hopper::meet_warpgroup(1) : hopper::meet_warpgroup(2); }
+  __device__ static void meet() {
+    warpgroup_of_thread() == 0 ? hopper::meet_warpgroup(of_first_multipliers)
+                               : hopper::meet_warpgroup(of_second_multipliers);
+  }
 
   /// The calling thread's first four; the next ones lie behind those of its warpgroup.
   __device__ float4* of_slice(int slice) const {

@@ -117,9 +117,12 @@ TileOfWave::TileOfWave(const Machine& machine, std::int64_t n, std::int64_t k, c
   const double unique_bytes = load * row_bytes * wave.rows;
   l2_bytes_ = k_steps_ * load * row_bytes * (rows_of_a + rows_of_b);
   const double loaded_rows = kernel.tile_m * wave.loaded_m + kernel.tile_n * wave.loaded_n;
-  load_latency_us_ = timing.load_latency_us / kernel.stages * (loaded_rows / (kernel.tile_m + kernel.tile_n));
+  const double whatever_rows = is_own_ ? timing.own_few_rows_latency : 0;
+  load_latency_us_ = timing.load_latency_us / kernel.stages *
+                     std::lerp(loaded_rows / (kernel.tile_m + kernel.tile_n), 1, whatever_rows);
   l2_us_ = std::hypot(delivered_bytes * wave.ctas / bytes_per_us(machine.gpu.l2_GBps),
                       unique_bytes / bytes_per_us(machine.gpu.l2_unique_GBps));
+  loads_ahead_ = wave.loads_ahead;
   narrow_efficiency_ = is_own_ && kernel.tile_n == narrow_own_tile_n ? timing.own_narrow_efficiency : 1;
   epilogue_us_ = elements * timing.epilogue_us_per_element;
   epilogue_waited_for_ = !is_shared ? 0 : is_grid_ ? 1 : 1 - timing.epilogue_hidden;
@@ -140,12 +143,19 @@ StepTiming TileOfWave::step_at(double clock_share) const {
 
 StepTiming TileOfWave::step() const { return step_at(1); }
 
+/// A tile, up to what the next one does not wait for.
+double TileOfWave::steps_us(double clock_share, double waited_for_us) const {
+  const StepTiming step = step_at(clock_share);
+  if (!loads_ahead_) return k_steps_ * step.us + waited_for_us;
+  const double loads_us = k_steps_ * about_longest({step.latency_us, step.l2_us});
+  return about_longest({loads_us, k_steps_ * step.tensor_us + waited_for_us}) / narrow_efficiency_;
+}
+
 TileTiming TileOfWave::at(double clock_share) const {
   const double epilogue_us = epilogue_us_ / clock_share;
   const double start_us = once_us_ + once_at_clock_us_ * (1 / clock_share - 1);
   const double once_us = factors_.time * (start_us + (1 - epilogue_waited_for_) * epilogue_us);
-  const double steps_us = k_steps_ * step_at(clock_share).us;
-  return {.tile_us = factors_.time * (steps_us + epilogue_waited_for_ * epilogue_us + each_us_),
+  return {.tile_us = factors_.time * (steps_us(clock_share, epilogue_waited_for_ * epilogue_us) + each_us_),
           .once_us = once_us,
           .start_us = is_grid_  ? 0
                       : is_own_ ? start_us

@@ -46,12 +46,15 @@ TileTiming time_tile(const Machine& machine, const MatrixSize& size, const GemmK
 
 /// CTAs that are at work at once, the rows that they read between them, and which shares of the rows of A and of B that
 /// their tiles cover lie outside of the matrix: the same at every clock. Of the rows of A in a tile, only shares may be
-/// loaded and multiplied.
+/// loaded and multiplied; what is multiplied is that of the CTA which has most.
 struct WaveOfTiles {
   double ctas = 0, rows = 0;
   double outside_m = 0, outside_n = 0;
   double loaded_m = 1, multiplied_m = 1;
   double loaded_n = 1;  ///< of the bytes of B's rows, where its elements are packed
+  /// Operands of a tile are loaded while the one before is stored. The formula of other GEMMs has them wait, and
+  /// measured_factors() know how long they do.
+  bool loads_ahead = false;
 };
 WaveOfTiles wave_of_tiles(const Machine& machine, const MatrixSize& size, const GemmKernel& kernel);
 
@@ -67,7 +70,7 @@ struct GemmFactors {
   double b_share = 1;
 };
 
-/// A k step of a tile at the maximum clock by the formula, and what of it takes how long by itself.
+/// A k step of a tile at some clock by the formula, and what of it takes how long by itself.
 struct StepTiming {
   double us = 0;
   double tensor_us = 0, latency_us = 0, l2_us = 0;
@@ -86,18 +89,21 @@ class TileOfWave {
   const WaveOfTiles& wave() const { return wave_; }
   double energy_factor() const { return factors_.energy; }
   TileTiming at(double clock_share) const;
+  /// At the maximum clock.
   StepTiming step() const;
 
  private:
   StepTiming step_at(double clock_share) const;
+  double steps_us(double clock_share, double waited_for_us) const;
 
   WaveOfTiles wave_;
   double k_steps_ = 0, l2_bytes_ = 0;
   // Of a step: the tensor cores' operations and rate at the maximum clock, and what their efficiency leaves of it,
   double step_flops_ = 0, flops_per_us_ = 0, efficiency_ = 0;
-  double load_latency_us_ = 0;        // what loads wait at the maximum clock,
-  double l2_us_ = 0;                  // what the L2 takes, and the share of these rates that is
-  double narrow_efficiency_ = 1;      // reached.
+  double load_latency_us_ = 0;    // what loads wait at the maximum clock,
+  double l2_us_ = 0;              // what the L2 takes, and the share of these rates that is
+  double narrow_efficiency_ = 1;  // reached.
+  bool loads_ahead_ = false;
   double epilogue_us_ = 0;            // at the maximum clock,
   double epilogue_waited_for_ = 0;    // and the share of it that the next tile waits for
   double each_us_ = 0, once_us_ = 0;  // of a tile, and of the kernel without its epilogue,

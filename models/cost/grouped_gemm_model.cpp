@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "models/base/division.hpp"
 #include "models/cost/gemm_kernel_choice.hpp"
@@ -46,6 +47,21 @@ RowsOfTiles rows_of_tiles(const GroupedSize& size, const GemmKernel& kernel) {
   return sum;
 }
 
+/// Of the rows that the tiles of a CTA cover, the share that it multiplies, by the CTA that multiplies most: it has
+/// tile i and each `ctas`-th behind it, and those of a cluster wait for each other.
+double most_multiplied(const GroupedSize& size, const GemmKernel& kernel, int ctas) {
+  const std::vector<GroupedTile> tiles = grouped_tiles(size, kernel);
+  const auto pair = static_cast<std::size_t>(kernel.cluster_m);
+  std::vector<std::int64_t> of_cta(std::min(tiles.size(), static_cast<std::size_t>(ctas)));
+  for (std::size_t tile = 0; tile < tiles.size(); tile += pair) {
+    int rows = 0;
+    for (std::size_t i = tile; i < tile + pair; ++i) rows = std::max(rows, rows_multiplied(tiles[i].rows));
+    of_cta[tile % of_cta.size()] += rows;
+  }
+  const std::size_t waves = (tiles.size() + of_cta.size() - 1) / of_cta.size();
+  return static_cast<double>(std::ranges::max(of_cta)) / (static_cast<double>(waves) * kernel.tile_m);
+}
+
 }  // namespace
 
 std::int64_t tile_count(const GroupedSize& size, const GemmKernel& kernel) {
@@ -72,7 +88,8 @@ WaveOfTiles wave_of_tiles(const Machine& machine, const GroupedSize& size, const
   const RowsOfTiles rows = rows_of_tiles(size, kernel);
   wave.outside_m = rows.outside / rows.loaded;
   wave.loaded_m = rows.loaded / covered_m;
-  wave.multiplied_m = rows.multiplied / covered_m;
+  wave.multiplied_m = most_multiplied(size, kernel, static_cast<int>(ctas));
+  wave.loads_ahead = true;
   return wave;
 }
 

@@ -82,6 +82,11 @@ void describe(auto& io, Like<GemmTiming> auto& gemm) {
                {0.01, 2}});
   io.optional("own_narrow_efficiency", gemm.own_narrow_efficiency,
               {"ratio", "the same of its tiles of 128 columns over that of its wider ones", {0.01, 2}});
+  io.optional("own_grouped_hbm_share", gemm.own_grouped_hbm_share,
+              {"ratio", "of gpu.hbm_bandwidth, at which grouped GEMMs by a kernel of one's own read", {0.1, 2}});
+  io.optional(
+      "own_few_rows_latency", gemm.own_few_rows_latency,
+      {"ratio", "share of load_latency that a stage of such a GEMM takes however few rows its tiles load", parts});
   io.optional("own_energy", gemm.own_energy,
               {"ratio",
                "energy of the tensor cores and operands of such a kernel over the library's of the same tile",

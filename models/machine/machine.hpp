@@ -178,6 +178,7 @@ struct GemmTiming {
   double beside_copies = 0, beside_pushes = 0;
   double tile_spread = 0;
   double own_efficiency = 1, own_narrow_efficiency = 1, own_energy = 1;
+  double own_grouped_hbm_share = 1, own_few_rows_latency = 0;
   double fp8_energy = 1;
   double own_grid_tile_us = 0, own_persistent_start_us = 0, own_cluster_start_us = 0;
   double own_store_GBps = 0, own_store_latency_us = 0;

@@ -52,6 +52,7 @@ LayerProgram::LayerProgram(const Case& request, const LayerWorkload& layer, std:
                            OverlappedPairs pairs, const Machine* machine)
     : program_(request),
       layer_sizes_(layer),
+      sequence_groups_(sequence_groups(layer)),
       fused_(fused),
       pairs_(std::move(pairs)),
       machine_(machine),
@@ -99,7 +100,7 @@ LayerProgram::LayerProgram(const Case& request, const LayerWorkload& layer, std:
     normed_rows_ = program_.add_buffer("normed rows", own_rows, hidden_, layer.dtype);
   }
   program_.set_repeats_per_iteration(layers_per_iteration);
-  constexpr std::size_t most_of_dense_layer = 12;
+  constexpr std::size_t most_of_dense_layer = 13;
   program_.expect_operations(layers_per_iteration * most_of_dense_layer);
 }
 
@@ -109,11 +110,13 @@ void LayerProgram::begin_layer(int index) {
     return program_.add_buffer(layer_ + gemm + " weight", n, program_.buffer(input).columns, layer_sizes_.dtype);
   };
   const auto columns_of = [&](BufferId buffer) { return program_.buffer(buffer).columns; };
-  const auto add_cache = [&] {
-    if (layer_sizes_.prefix > 0)
-      weights_.keys_values =
-          program_.add_buffer(layer_ + "keys and values", layer_sizes_.sequences * layer_sizes_.prefix,
-                              std::int64_t{2} * kv_heads_ * head_dim_);
+  const auto add_caches = [&] {
+    for (const SequenceGroup& group : sequence_groups_) {
+      BufferId& cache = weights_.keys_values.emplace_back(0);
+      if (group.prefix > 0)
+        cache = program_.add_buffer(layer_ + std::string(group.kind) + "keys and values", group.cached_tokens(),
+                                    std::int64_t{2} * kv_heads_ * head_dim_);
+    }
   };
   if (layer_sizes_.experts > 0) {
     const auto add_expert_weights = [&](const std::string& gemm, std::int64_t n, std::int64_t k) {
@@ -123,36 +126,50 @@ void LayerProgram::begin_layer(int index) {
                 .o = add_weight("o", hidden_, attended_),
                 .router = add_weight("router", columns_of(router_logits_), normed_),
                 .gate_up = add_expert_weights("gate_up", 2 * intermediate_, hidden_),
-                .down = add_expert_weights("down", hidden_, intermediate_)};
+                .down = add_expert_weights("down", hidden_, intermediate_),
+                .keys_values = {}};
     if (layer_sizes_.shared_intermediate > 0) {
       weights_.shared_gate_up = add_weight("shared gate_up", columns_of(shared_gate_up_), normed_);
       weights_.shared_down = add_weight("shared down", hidden_, shared_activated_);
     }
-    return add_cache();
+    return add_caches();
   }
   weights_ = {.qkv = add_weight("qkv", columns_of(qkv_), normed_),
               .o = add_weight("o", hidden_, attended_),
               .router = 0,
               .gate_up = add_weight("gate_up", columns_of(gate_up_), normed_),
-              .down = add_weight("down", hidden_, activated_)};
-  add_cache();
+              .down = add_weight("down", hidden_, activated_),
+              .keys_values = {}};
+  add_caches();
+}
+
+/// A kernel for each group of sequences that has rows in the range.
+void LayerProgram::add_attention_kernels(const TokenRange& range) {
+  for (std::size_t i = 0; i < sequence_groups_.size(); ++i) {
+    const SequenceGroup& group = sequence_groups_[i];
+    const std::int64_t begin = std::max(range.rows.first, group.rows.first);
+    const std::int64_t end = std::min(range.rows.first + range.rows.count, group.rows.first + group.rows.count);
+    if (begin >= end) continue;
+    program_.add(main_stream, name(std::string(group.kind) + "attention", range),
+                 attention_of(group, {begin, end - begin}, weights_.keys_values[i]));
+  }
 }
 
 /// Of several sequences, whole ones; of one, rows behind earlier rows.
-Attention LayerProgram::attention_of(const TokenRange& range) const {
-  const std::int64_t rows_of_each = tokens_ / layer_sizes_.sequences;
-  const bool is_batch = layer_sizes_.sequences > 1;
-  const std::int64_t sequences = is_batch ? range.rows.count / rows_of_each : 1;
-  Attention attention{.qkv = rows(qkv_, range),
-                      .output = rows(attended_, range),
+Attention LayerProgram::attention_of(const SequenceGroup& group, const RowRange& rows, BufferId cache) const {
+  const bool is_batch = group.sequences > 1;
+  const std::int64_t earlier_rows = rows.first - group.rows.first;
+  const std::int64_t sequences = is_batch ? rows.count / group.rows_of_each() : 1;
+  Attention attention{.qkv = program_.rows(qkv_, rows.first, rows.count),
+                      .output = program_.rows(attended_, rows.first, rows.count),
                       .heads = heads_,
                       .kv_heads = kv_heads_,
                       .head_dim = head_dim_,
-                      .prefix = is_batch ? 0 : range.rows.first,
+                      .prefix = is_batch ? 0 : earlier_rows,
                       .sequences = static_cast<int>(sequences)};
-  if (const std::int64_t prefix = layer_sizes_.prefix; prefix > 0)
-    attention.cached = program_.rows(weights_.keys_values, is_batch ? range.rows.first / rows_of_each * prefix : 0,
-                                     sequences * prefix);
+  if (group.prefix > 0)
+    attention.cached = program_.rows(cache, is_batch ? earlier_rows / group.rows_of_each() * group.prefix : 0,
+                                     sequences * group.prefix);
   return attention;
 }
 
@@ -221,7 +238,7 @@ void LayerProgram::add_attention(const TokenRange& range) {
   queries_and_keys.columns = std::int64_t{heads_ + kv_heads_} * head_dim_;
   program_.add(main_stream, name("rotary", range),
                MemoryBound{.kernel = MemoryKernel::rotary, .reads = {queries_and_keys}, .writes = {queries_and_keys}});
-  program_.add(main_stream, name("attention", range), attention_of(range));
+  add_attention_kernels(range);
   if (o_input_ != attended_)
     add_kernel("quantize", range, MemoryKernel::quantize, {rows(attended_, range)}, rows(o_input_, range));
   add_output_gemm(LayerPair::o, "o", range, o_input_, weights_.o, attention_partial_);

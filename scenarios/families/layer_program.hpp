@@ -14,6 +14,7 @@
 
 #include "models/machine/machine.hpp"
 #include "scenarios/families/program.hpp"
+#include "scenarios/sequence_groups.hpp"
 
 namespace weft::scenarios::families {
 
@@ -63,7 +64,8 @@ class LayerProgram {
   /// iteration before.
   void begin_layer(int index);
   /// qkv | rotary | attention to these rows and all earlier ones of their sequences | o; with fp8 inputs | quantize
-  /// before o. A pair that overlaps stands in the place of its GEMM. Throws InputError where it does not fit the layer.
+  /// before o; of rows that decode beside others | decode attention | before the attention. A pair that overlaps stands
+  /// in the place of its GEMM. Throws InputError where it does not fit the layer.
   void add_attention(const TokenRange& range);
   /// gate_up | swiglu | down, or with experts
   /// router | top_k | gather | grouped gate_up | swiglu | grouped down | weighted_sum
@@ -89,12 +91,13 @@ class LayerProgram {
   };
   struct Weights {
     BufferId qkv = 0, o = 0, router = 0, gate_up = 0, down = 0, shared_gate_up = 0, shared_down = 0;
-    BufferId keys_values = 0;  ///< of earlier tokens, sequence after sequence
+    std::vector<BufferId> keys_values;  ///< of earlier tokens, sequence after sequence, by group of sequences
   };
   std::string name(const std::string& operation, const TokenRange& range) const {
     return layer_ + operation + range.suffix;
   }
-  Attention attention_of(const TokenRange& range) const;
+  void add_attention_kernels(const TokenRange& range);
+  Attention attention_of(const SequenceGroup& group, const RowRange& rows, BufferId cache) const;
   void add_gemm(const std::string& operation, const TokenRange& range, BufferId input, BufferId weight,
                 BufferId output);
   void add_input_gemm(LayerPair pair, const std::string& gemm, const TokenRange& range, BufferId weight,
@@ -124,6 +127,7 @@ class LayerProgram {
 
   Program program_;
   const LayerWorkload layer_sizes_;
+  const std::vector<SequenceGroup> sequence_groups_;
   const std::optional<FusedReduction> fused_;
   const OverlappedPairs pairs_;
   const Machine* machine_;  ///< null where no pair overlaps

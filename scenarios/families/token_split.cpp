@@ -9,7 +9,6 @@
 //
 // Each step begins with both streams at one point and ends when both are done. Attention 2 reads the keys and values of
 // split 1. The first F of an iteration takes what the last layer of the iteration before has left.
-#include <numeric>
 #include <optional>
 
 #include "models/base/input_error.hpp"
@@ -20,6 +19,7 @@
 #include "scenarios/families/token_split_search.hpp"
 #include "scenarios/family_rules.hpp"
 #include "scenarios/search.hpp"
+#include "scenarios/sequence_groups.hpp"
 
 namespace weft::scenarios::families {
 namespace {
@@ -41,9 +41,12 @@ std::int64_t checked_first(std::int64_t first, const LayerWorkload& layer) {
   if (first >= layer.tokens)
     throw InputError("schedule.first", "expected fewer than the " + std::to_string(layer.tokens) + " tokens, got " +
                                            std::to_string(first));
-  if (const std::int64_t unit = unit_of_split(layer); first % unit != 0)
-    throw InputError("schedule.first", "expected whole sequences, a multiple of " + std::to_string(unit) +
-                                           " tokens, got " + std::to_string(first));
+  if (!leaves_sequences_whole(layer, first))
+    throw InputError("schedule.first",
+                     "expected whole sequences, " +
+                         (layer.decoding > 0 ? "which begin at row " + std::to_string(layer.decoding) + ", " : "") +
+                         "a multiple of " + std::to_string((layer.tokens - layer.decoding) / layer.sequences) +
+                         " tokens, got " + std::to_string(first));
   return first;
 }
 
@@ -116,8 +119,8 @@ struct TokenSplitRules {
     const auto* layer = std::get_if<LayerWorkload>(&workload);
     if (layer == nullptr || gpus < 2 || layer->tokens < 2 || layer->sequence_parallel) return {};
     std::vector<TokenSplit> splits{{}};
-    const std::int64_t fused_unit = std::lcm<std::int64_t>(gpus, unit_of_split(*layer));
-    if (layer->tokens <= fused_unit || layer->dtype != DataType::bf16) return splits;  // no fused norm
+    if (whole_sequences_up_to(*layer, layer->tokens - 1, gpus) == 0 || layer->dtype != DataType::bf16)
+      return splits;  // no fused norm
     for (const int ctas : space.fused_norm_ctas) {
       TokenSplit& split = splits.emplace_back();
       split.fused_norm = true;

@@ -1,12 +1,12 @@
 #include "scenarios/families/token_split_search.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "models/base/input_error.hpp"
 #include "models/cost/gemm_kernel_choice.hpp"
 #include "models/cost/grouped_gemm_model.hpp"
 #include "scenarios/expert_rows.hpp"
+#include "scenarios/sequence_groups.hpp"
 
 namespace weft::scenarios::families {
 namespace {
@@ -66,26 +66,25 @@ std::int64_t wave_aware_first(std::int64_t ctas, std::int64_t ctas_of_wave) {
   return (ctas + 1) / 2;
 }
 
-std::int64_t unit_of_split(const LayerWorkload& layer) {
-  return layer.sequences > 1 ? layer.tokens / layer.sequences : 1;
-}
-
 std::vector<std::int64_t> first_candidates(const LayerWorkload& layer, int gpus, bool fused_norm,
                                            const Machine& machine, std::size_t count) {
-  const std::int64_t unit = std::lcm(fused_norm ? gpus : 1, unit_of_split(layer));
+  const std::int64_t unit = fused_norm ? gpus : 1;
   std::vector<std::pair<double, std::int64_t>> ranked;
   const auto consider = [&](std::int64_t rows) {
-    const std::int64_t first = rows / unit * unit;
+    const std::int64_t first = whole_sequences_up_to(layer, rows, unit);
     const auto is_same = [&](const auto& other) { return other.second == first; };
     if (first < 1 || first >= layer.tokens || std::any_of(ranked.begin(), ranked.end(), is_same)) return;
     ranked.emplace_back(gemms_us(first, layer, gpus, machine) + gemms_us(layer.tokens - first, layer, gpus, machine),
                         first);
   };
   for (const std::int64_t rows : proposals(layer, gpus, machine)) consider(rows);
-  if (ranked.empty()) consider(std::max((layer.tokens + 1) / 2, unit));
+  if (ranked.empty()) consider((layer.tokens + 1) / 2);
+  if (ranked.empty()) consider(layer.tokens - 1);
   if (ranked.empty())
-    throw InputError("workload.tokens", "expected more than " + std::to_string(unit) + " tokens for two splits, got " +
-                                            std::to_string(layer.tokens));
+    throw InputError("workload.tokens",
+                     "expected enough for two splits of whole sequences" +
+                         (fused_norm ? ", a multiple of gpus = " + std::to_string(gpus) + " each" : "") + ", got " +
+                         std::to_string(layer.tokens));
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::int64_t> firsts;
   for (const auto& [time_us, first] : ranked)

@@ -14,9 +14,6 @@ namespace weft::scenarios::families {
 /// + 168 and 4 as 150 + 150). Half of the CTAs where there is no whole wave for each part.
 std::int64_t wave_aware_first(std::int64_t ctas, std::int64_t ctas_of_wave);
 
-/// Tokens that stay together: those of a sequence, where there are several.
-std::int64_t unit_of_split(const LayerWorkload& layer);
-
 /// Splits of the case's tokens, that costs the layer's GEMMs the least time first. Proposed are the middle and two
 /// 128-row tiles to either side, the offsets of TokenWeave's tuned tables (0, 128 and 256 rows beyond half of the
 /// tokens, rounded up to 256: microsoft/tokenweave, vllm/model_executor/models/llama.py), and for each GEMM the rows of

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "models/base/input_error.hpp"
-#include "scenarios/question_text.hpp"
 
 namespace weft::scenarios::library {
 namespace {
@@ -18,11 +17,7 @@ void require_own_machine(const Scenario& scenario, const std::string& file) {
 }
 
 QuestionOptions options_of(const AskedQuestion& asked, std::optional<int> machine_gpus) {
-  return {.gpus = asked.gpus,
-          .sizes = asked.sizes,
-          .machine_gpus = machine_gpus,
-          .sequences = asked.sequences,
-          .prefix = asked.prefix};
+  return {.gpus = asked.gpus, .sizes = asked.sizes, .machine_gpus = machine_gpus, .step = asked.step};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scenarios/library/open_profile.hpp"
+#include "scenarios/question_text.hpp"
 #include "scenarios/scenario.hpp"
 
 namespace weft::scenarios::library {
@@ -17,7 +18,7 @@ struct AskedQuestion {
   std::string machine = {};  ///< a profile's name or path; empty: the question's own
   std::optional<int> gpus = {};
   std::vector<std::int64_t> sizes = {};
-  std::optional<std::int64_t> sequences = {}, prefix = {};
+  AskedSequences step = {};
 };
 
 struct OpenQuestion {

@@ -234,8 +234,8 @@ Verdict verdict_of(const Exploration& exploration, const Scenario& scenario) {
   verdict.is_of_layers = !exploration.layers.empty();
   if (!scenario.model) return verdict;
   verdict.layers = scenario.model->layers;
-  verdict.memory =
-      memory_need(*scenario.model, scenario.sizes.back(), scenario.gpus, scenario.sequences * scenario.prefix);
+  verdict.memory = memory_need(*scenario.model, scenario.sizes.back(), scenario.gpus,
+                               scenario.sequences * scenario.prefix + scenario.decoding * scenario.decoding_prefix);
   return verdict;
 }
 

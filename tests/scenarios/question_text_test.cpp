@@ -30,14 +30,14 @@ TEST(QuestionText, AModelIsAskedAboutInBothFormsOnAllGpus) {
 }
 
 TEST(QuestionText, SequencesOfAModelDecodeUnlessTokensAreAskedFor) {
-  const Scenario step = read_question(llama, {.machine_gpus = 8, .sequences = 64, .prefix = 4096});
+  const Scenario step = read_question(llama, {.machine_gpus = 8, .step = {.sequences = 64, .prefix = 4096}});
   EXPECT_THAT(step.sizes, ElementsAre(64));
   EXPECT_EQ(layers(step, 0).front().sequences, 64);
   EXPECT_EQ(layers(step, 0).front().prefix, 4096);
-  const Scenario chunk = read_question(llama, {.sizes = {2048}, .machine_gpus = 8, .prefix = 30000});
+  const Scenario chunk = read_question(llama, {.sizes = {2048}, .machine_gpus = 8, .step = {.prefix = 30000}});
   EXPECT_EQ(layers(chunk, 0).front().sequences, 1);
   EXPECT_EQ(layers(chunk, 0).front().tokens, 2048);
-  EXPECT_EQ(error_with(llama, {.sizes = {100}, .machine_gpus = 4, .sequences = 64}),
+  EXPECT_EQ(error_with(llama, {.sizes = {100}, .machine_gpus = 4, .step = {.sequences = 64}}),
             "sequences: expected a divisor of tokens = 100, got 64");
 }
 

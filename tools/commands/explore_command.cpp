@@ -1,4 +1,5 @@
 // weft explore: which schedule wins, by how much, why the others lose, and what it means for the layer.
+#include <algorithm>
 #include <filesystem>
 #include <vector>
 
@@ -37,7 +38,9 @@ InputError as_asked(const InputError& error, const ExploreOptions& options, cons
 /// What a command line gives is called by its option.
 InputError by_option(const InputError& error, const scenarios::library::AskedQuestion& question) {
   if (!is_given(error.field(), question)) return error;
-  return InputError("--" + (error.field() == "m" ? "tokens" : error.field()), error.expected());
+  std::string option = error.field() == "m" ? "tokens" : error.field();
+  std::ranges::replace(option, '_', '-');
+  return InputError("--" + option, error.expected());
 }
 
 FullAnswer answer_of_question(const ExploreOptions& options) {
@@ -123,14 +126,23 @@ void add_explore_command(CLI::App& app) {
       ->delimiter(',')
       ->check(numbers(std::int64_t{1}, scenarios::max_extent));
   command
-      .add_option("--sequences", options.question.sequences,
+      .add_option("--sequences", options.question.step.sequences,
                   "Sequences that the tokens belong to (default: the scenario's, else one); without --tokens each has "
                   "one new token, a step of decoding")
       ->check(numbers(std::int64_t{1}, scenarios::max_extent));
   command
       .add_option(
-          "--prefix", options.question.prefix,
+          "--prefix", options.question.step.prefix,
           "Earlier tokens of each sequence, whose keys and values are cached (default: the scenario's, else none)")
+      ->check(numbers(std::int64_t{0}, scenarios::max_extent));
+  command
+      .add_option("--decoding", options.question.step.decoding,
+                  "Of the tokens, the new ones of sequences that decode beside the others, one each (default: the "
+                  "scenario's, else none)")
+      ->check(numbers(std::int64_t{0}, scenarios::max_extent));
+  command
+      .add_option("--decoding-prefix", options.question.step.decoding_prefix,
+                  "Earlier tokens of each sequence that decodes (default: the scenario's, else none)")
       ->check(numbers(std::int64_t{0}, scenarios::max_extent));
   command.add_option("--size", options.answer.size, "Ask about this size alone (default: about all)");
   command.add_flag("--all", options.answer.shows_all,

@@ -67,19 +67,54 @@ TEST_F(OwnGroupedGemm, LoadsBoxesThatHaveTheRowsOfATile) {
     return wave_of_tiles(machine, {.group_rows = std::move(rows), .n = 256, .k = 2048}, own);
   };
   EXPECT_EQ(wave({160, 160}).loaded_m, (128.0 + 32) / 256);
-  EXPECT_EQ(wave({160, 160}).multiplied_m, (128.0 + 64) / 256);
+  EXPECT_EQ(wave({160, 160}).multiplied_m, 1);
   EXPECT_EQ(wave({1, 0, 5}).loaded_m, (1.0 + 8) / 256);
   EXPECT_EQ(wave({1, 0, 5}).multiplied_m, 0.5);
   EXPECT_EQ(wave({1, 0, 5}).outside_m, 3.0 / 9);  // the box of 8 has 5 rows of the matrix
   EXPECT_EQ(wave({5, 3}).outside_m, 1.0 / 12);    // 8 and 4 rows of 8
 }
 
-// The second CTA of a pair may have no rows: it loads one all the same.
-TEST_F(OwnGroupedGemm, OfAPairWithoutRowsMultipliesNone) {
+// Two columns of tiles of 128 and of 32 rows for each group, on 132 CTAs: those that have a second tile begin with one
+// of 128 rows and get another one of 128, or of 32 after one of 32.
+TEST_F(OwnGroupedGemm, TakesAsLongAsTheCtaThatMultipliesMost) {
+  const GemmKernel own = own_kernel(128, 1, TileScheduler::static_persistent);
+  ASSERT_EQ(persistent_ctas(machine.gpu, own) % 4, 0);
+  const std::size_t groups = static_cast<std::size_t>(persistent_ctas(machine.gpu, own)) / 2;
+  const WaveOfTiles wave =
+      wave_of_tiles(machine, {.group_rows = std::vector<std::int64_t>(groups, 160), .n = 256, .k = 2048}, own);
+  EXPECT_EQ(wave.multiplied_m, 1);
+  const WaveOfTiles few = wave_of_tiles(machine, {.group_rows = {32, 32, 32}, .n = 256, .k = 2048}, own);
+  EXPECT_EQ(few.multiplied_m, 0.5);
+}
+
+// What comes for the next tile while one is stored costs nothing: each of many tiles takes what its loads take.
+TEST_F(OwnGroupedGemm, LoadsWhileATileIsStored) {
+  machine.gemm.load_latency_us = 100;
+  machine.gemm.own_few_rows_latency = 1;
+  const GemmKernel own = own_kernel(128, 1, TileScheduler::static_persistent);
+  const TileTiming tile = time_tile(machine, {.group_rows = {1, 1}, .n = 256, .k = 2048}, own, DataType::bf16);
+  const double loads_us = 2048 / own.tile_k * 100.0 / own.stages / machine.gemm.own_narrow_efficiency;
+  EXPECT_NEAR(tile.tile_us, loads_us, 1e-6 * loads_us);
+}
+
+// A load takes hardly less time for fewer rows.
+TEST_F(OwnGroupedGemm, WaitsForLoadsOfFewRowsAsItsMachineDoes) {
+  machine.gemm.load_latency_us = 100;
+  const GemmKernel own = own_kernel(128, 1, TileScheduler::static_persistent);
+  const auto tile_us = [&](double whatever_rows) {
+    machine.gemm.own_few_rows_latency = whatever_rows;
+    return time_tile(machine, {.group_rows = {1}, .n = 128, .k = 2048}, own, DataType::bf16).tile_us;
+  };
+  EXPECT_NEAR(tile_us(0) / tile_us(1), 129.0 / 256, 1e-6);
+  EXPECT_NEAR(tile_us(0.5) / tile_us(1), (129.0 / 256 + 1) / 2, 1e-6);
+}
+
+// The second CTA of a pair may have no rows: it loads one all the same, and waits for the first.
+TEST_F(OwnGroupedGemm, OfAPairWithoutRowsWaitsForTheOther) {
   const GemmKernel pair = own_kernel(128, 2, TileScheduler::static_persistent);
   const WaveOfTiles wave = wave_of_tiles(machine, {.group_rows = {128}, .n = 256, .k = 2048}, pair);
   EXPECT_EQ(wave.loaded_m, 129.0 / 256);
-  EXPECT_EQ(wave.multiplied_m, 0.5);
+  EXPECT_EQ(wave.multiplied_m, 1);
 }
 
 }  // namespace grouped_gemm_model_test

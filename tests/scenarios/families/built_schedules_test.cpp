@@ -138,6 +138,10 @@ std::vector<Case> random_cases() {
       for (const Family& family : {Family{Serial{}}, Family{Pairs{.o = PairSchedule{pulls}}}})
         cases.push_back(make_case(batch, gpus, family));
       if (!sequence_parallel) cases.push_back(make_case(batch, gpus, TokenSplit{}));
+      LayerWorkload mixed = layer;
+      mixed.decoding = draw.between(1, mixed.tokens - 1), mixed.decoding_prefix = draw.between(0, 100);
+      cases.push_back(make_case(mixed, gpus));
+      if (!sequence_parallel) cases.push_back(make_case(mixed, gpus, TokenSplit{}));
     }
   }
   return cases;

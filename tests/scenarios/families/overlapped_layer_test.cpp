@@ -213,6 +213,43 @@ TEST(OverlappedLayer, SequencesAreAttendedToByThemselves) {
             "schedule.first: expected whole sequences, a multiple of 3 tokens, got 8");
 }
 
+TEST(OverlappedLayer, SequencesThatDecodeBesideOthersHaveAnAttentionOfTheirOwn) {
+  LayerWorkload layer = small_layer(false);
+  layer.tokens = 20, layer.sequences = 4, layer.prefix = 100;  // rows 8 to 20, three of each
+  layer.decoding = 8, layer.decoding_prefix = 50;
+  const Schedule serial = build_case(layer, 2);
+  const std::vector<Attention> attentions = all_of_kind<Attention>(serial);
+  EXPECT_EQ(attentions[0].sequences, 8);
+  EXPECT_EQ(text_of(attentions[0].qkv, serial), "qkv[0:8, 0:128]");
+  EXPECT_EQ(text_of(attentions[0].cached.value(), serial), "layer 0 decode keys and values[0:400, 0:64]");
+  EXPECT_EQ(attentions[1].sequences, 4);
+  EXPECT_EQ(text_of(attentions[1].qkv, serial), "qkv[8:20, 0:128]");
+  EXPECT_EQ(text_of(attentions[1].cached.value(), serial), "layer 0 keys and values[0:400, 0:64]");
+
+  const Schedule split = build_case(layer, 2, TokenSplit{.first = 14});  // two sequences behind those that decode
+  const std::vector<Attention> of_split = all_of_kind<Attention>(split);
+  EXPECT_EQ(text_of(of_split[0].qkv, split), "qkv[0:8, 0:128]");
+  EXPECT_EQ(text_of(of_split[1].qkv, split), "qkv[8:14, 0:128]");
+  EXPECT_EQ(text_of(of_split[2].cached.value(), split), "layer 0 keys and values[200:400, 0:64]");
+  const Schedule early = build_case(layer, 2, TokenSplit{.first = 5});  // among those that decode
+  EXPECT_EQ(text_of(all_of_kind<Attention>(early)[1].cached.value(), early),
+            "layer 0 decode keys and values[250:400, 0:64]");
+  EXPECT_EQ(build_error(layer, 2, TokenSplit{.first = 12}),
+            "schedule.first: expected whole sequences, which begin at row 8, a multiple of 3 tokens, got 12");
+}
+
+TEST(OverlappedLayer, SequencesThatCannotDecodeBesideOthersAreRefused) {
+  LayerWorkload layer = small_layer(false);
+  layer.decoding = layer.tokens;
+  EXPECT_EQ(build_error(layer, 2),
+            "workload.decoding: expected fewer than tokens = 128 (where all decode, sequences says so), got 128");
+  layer.decoding = 0, layer.decoding_prefix = 9;
+  EXPECT_EQ(build_error(layer, 2), "workload.decoding: expected how many sequences decode, since decoding_prefix is 9");
+  layer.decoding = 100, layer.sequences = 5;
+  EXPECT_EQ(build_error(layer, 2),
+            "workload.sequences: expected a divisor of the tokens that do not decode, 28, got 5");
+}
+
 TEST(OverlappedLayer, AChunkOfAPrefillSeesWhatIsCachedAndItsOwnEarlierRows) {
   LayerWorkload layer = small_layer(false);
   layer.prefix = 1000;

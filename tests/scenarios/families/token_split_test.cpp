@@ -165,7 +165,7 @@ TEST(TokenSplit, WhatTheFusedKernelCannotDoIsRefused) {
   EXPECT_EQ(build_error(small_layer(), 4, fused(48, 200)),
             "schedule.comm_ctas: expected at most the 100 SMs of round, got 200");
   EXPECT_EQ(build_error(small_layer(7), 8, TokenSplit{std::nullopt, true}),
-            "workload.tokens: expected more than 8 tokens for two splits, got 7");
+            "workload.tokens: expected enough for two splits of whole sequences, a multiple of gpus = 8 each, got 7");
   Machine machine = round_machine();
   machine.fused_norm_kernel->peer.reset();
   const Case request = make_case(small_layer(), 2, fused(48));

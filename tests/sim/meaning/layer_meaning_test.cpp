@@ -1,6 +1,8 @@
 // Layers computed on integers: token_split leaves what the serial program leaves, whatever the order of events.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <random>
 #include <string>
@@ -18,8 +20,7 @@ namespace weft::sim::meaning {
 namespace layer_meaning_test {
 
 using namespace scenarios;
-
-constexpr int seeds = 6;
+constexpr int seeds = 6, layers = families::layers_per_iteration;
 
 LayerWorkload small_layer(std::int64_t tokens, std::int64_t experts = 0) {
   LayerWorkload layer;
@@ -206,6 +207,8 @@ TEST(LayerMeaning, NorIsWhatIsCached) {
   expect_serial_result(layer, 2, {.first = 4}, test_machine());
   layer.sequences = 5;
   expect_serial_result(layer, 2, {.first = 4, .fused_norm = true}, test_machine());
+  layer.sequences = 1, layer.decoding = 5, layer.decoding_prefix = 2;
+  for (const std::int64_t first : {3, 5, 8}) expect_serial_result(layer, 2, {.first = first}, test_machine());
 }
 
 // --- Tensor parallel: each GPU has its share of every weight, and all together compute what one GPU does -----------
@@ -258,7 +261,7 @@ IntegerMatrix tensor_parallel_result(const LayerWorkload& layer, int gpus, int r
   const IntegerMatrix residual = random_matrix(layer.tokens, layer.hidden, random);
   const std::int64_t own_rows = run.buffer("residual").rows;
   for (int rank = 0; rank < gpus; ++rank) {
-    for (int index = 0; index < scenarios::families::layers_per_iteration; ++index)
+    for (int index = 0; index < layers; ++index)
       for (const auto& [name, weight] : unsharded_weights(layer, index, seed)) {
         const IntegerMatrix share = share_of(name, weight, layer, rank, gpus);
         run.set_rows(name, rank, 0, share);
@@ -290,13 +293,15 @@ TEST(LayerMeaning, SeveralGpusComputeWhatOneDoes) {
 struct Batch {
   LayerWorkload layer;
   IntegerMatrix normed, residual;
-  std::vector<IntegerMatrix> cached;  ///< by layer
+  std::vector<IntegerMatrix> cached = {}, decode_cached = {};  ///< by layer
 };
 IntegerMatrix result_of(const Batch& batch, std::uint64_t seed) {
   LayerRun run(test_machine(), {.id = "batch", .gpus = 1, .workload = batch.layer, .schedule = {}, .measured = {}});
   run.set_weights(seed);
   for (std::size_t index = 0; index < batch.cached.size(); ++index)
     run.set_rows("layer " + std::to_string(index) + " keys and values", 0, 0, batch.cached[index]);
+  for (std::size_t index = 0; index < batch.decode_cached.size(); ++index)
+    run.set_rows("layer " + std::to_string(index) + " decode keys and values", 0, 0, batch.decode_cached[index]);
   run.set_rows("normed", 0, 0, batch.normed);
   run.set_rows("residual", 0, 0, batch.residual);
   run.run(seed);
@@ -306,23 +311,44 @@ IntegerMatrix result_of(const Batch& batch, std::uint64_t seed) {
 TEST(LayerMeaning, SequencesSeeTheirOwnEarlierTokensAlone) {
   constexpr std::int64_t sequences = 3, tokens = 4, prefix = 2, seed = 5;  // rotary has a period of four rows
   std::mt19937_64 random(seed);
-  Batch all{.layer = small_layer(sequences * tokens), .normed = {}, .residual = {}, .cached = {}};
+  Batch all{.layer = small_layer(sequences * tokens), .normed = {}, .residual = {}};
   all.layer.sequences = sequences, all.layer.prefix = prefix;
   all.normed = random_matrix(all.layer.tokens, all.layer.hidden, random);
   all.residual = random_matrix(all.layer.tokens, all.layer.hidden, random);
-  for (int index = 0; index < scenarios::families::layers_per_iteration; ++index)
+  for (int index = 0; index < layers; ++index)
     all.cached.push_back(random_matrix(sequences * prefix, 2 * all.layer.kv_heads * all.layer.head_dim, random));
   const IntegerMatrix batch = result_of(all, seed);
   ASSERT_TRUE(batch.row_is_defined(all.layer.tokens - 1));
   for (std::int64_t sequence = 0; sequence < sequences; ++sequence) {
-    Batch one{.layer = all.layer,
-              .normed = rows_of(all.normed, sequence * tokens, tokens),
-              .residual = rows_of(all.residual, sequence * tokens, tokens),
-              .cached = {}};
+    const std::int64_t first = sequence * tokens;
+    Batch one{all.layer, rows_of(all.normed, first, tokens), rows_of(all.residual, first, tokens), {}, {}};
     one.layer.tokens = tokens, one.layer.sequences = 1;
     for (const IntegerMatrix& cached : all.cached) one.cached.push_back(rows_of(cached, sequence * prefix, prefix));
-    EXPECT_EQ(result_of(one, seed), rows_of(batch, sequence * tokens, tokens)) << "sequence " << sequence;
+    EXPECT_EQ(result_of(one, seed), rows_of(batch, first, tokens)) << "sequence " << sequence;
   }
+}
+
+TEST(LayerMeaning, SequencesThatDecodeBesideAPrefillGetWhatTheyGetAlone) {
+  constexpr std::int64_t decoding = 4, chunk = 6, prefix = 3, decoding_prefix = 2, seed = 6;
+  std::mt19937_64 random(seed);
+  Batch mixed{.layer = small_layer(decoding + chunk), .normed = {}, .residual = {}};
+  mixed.layer.prefix = prefix, mixed.layer.decoding = decoding, mixed.layer.decoding_prefix = decoding_prefix;
+  mixed.normed = random_matrix(mixed.layer.tokens, mixed.layer.hidden, random);
+  mixed.residual = random_matrix(mixed.layer.tokens, mixed.layer.hidden, random);
+  const std::int64_t columns = 2 * mixed.layer.kv_heads * mixed.layer.head_dim;
+  std::generate_n(std::back_inserter(mixed.cached), layers, [&] { return random_matrix(prefix, columns, random); });
+  std::generate_n(std::back_inserter(mixed.decode_cached), layers,
+                  [&] { return random_matrix(decoding * decoding_prefix, columns, random); });
+  const IntegerMatrix both = result_of(mixed, seed);
+  const auto alone = [&](std::int64_t first, std::int64_t count, std::vector<IntegerMatrix> cached) {
+    Batch rows{mixed.layer, rows_of(mixed.normed, first, count), rows_of(mixed.residual, first, count), cached, {}};
+    rows.layer.tokens = count, rows.layer.decoding = rows.layer.decoding_prefix = 0;
+    return rows;
+  };
+  Batch decode = alone(0, decoding, mixed.decode_cached);
+  decode.layer.sequences = decoding, decode.layer.prefix = decoding_prefix;
+  EXPECT_EQ(result_of(decode, seed), rows_of(both, 0, decoding));
+  EXPECT_EQ(result_of(alone(decoding, chunk, mixed.cached), seed), rows_of(both, decoding, chunk));
 }
 
 // --- Overlapped pairs leave what one operation after the other leaves, whatever the order of events ----------------
@@ -446,30 +472,6 @@ TEST(LayerMeaning, ExpertsTakeRowsInTheOrderOfTheRanks) {
   layer.sequence_parallel = true;
   expect_what_serial_leaves(layer, 2, Decomposition{3}, 3);
   expect_what_serial_leaves(layer, 2, AsyncTp{});
-}
-
-// --- The kernels on integers ---------------------------------------------------------------------------------------
-
-TEST(IntegerKernels, NormDividesByTheRootMeanSquare) {
-  IntegerMatrix row(1, 4);
-  row.values = {3, -3, 3, 3};
-  EXPECT_EQ(rms_norm(row).values, (std::vector<std::int64_t>{16, -16, 16, 16}));
-}
-
-TEST(IntegerKernels, WeightedSumAddsTheBlocksOfARow) {
-  IntegerMatrix blocks(4, 1), weights(2, 2);
-  blocks.values = {1, 2, 10, 20};
-  weights.values = {1, 2, 3, 4};
-  EXPECT_EQ(sum_of_blocks(blocks, 2, &weights).values, (std::vector<std::int64_t>{21, 86}));
-}
-
-TEST(IntegerKernels, AttentionSeesEarlierRowsAlone) {
-  const Attention attention{.qkv = {}, .output = {}, .heads = 1, .kv_heads = 1, .head_dim = 1, .prefix = 0};
-  IntegerMatrix qkv(2, 3);
-  qkv.values = {1, 2, 5, 3, 1, 7};  // q k v
-  EXPECT_EQ(attended(qkv, attention).values, (std::vector<std::int64_t>{2 * 5, 6 * 5 + 3 * 7}));
-  qkv.row(1)[1] = undefined;
-  EXPECT_EQ(attended(qkv, attention).values, (std::vector<std::int64_t>{10, undefined}));
 }
 
 }  // namespace layer_meaning_test
