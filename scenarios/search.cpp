@@ -106,15 +106,35 @@ std::vector<int> two_shot_ctas(const Machine& machine) {
   return {16, 24};
 }
 
+namespace {
+
+/// Of NCCL, on memory that all ranks have registered; none for the others.
+std::optional<Transport> window_transport(Collectives by) {
+  switch (by) {
+    case Collectives::nccl_symmetric:
+      return Transport::nccl_symmetric;
+    case Collectives::nccl_copy_engine:
+      return Transport::nccl_copy_engine;
+    case Collectives::nccl:
+    case Collectives::nccl_nvls:
+    case Collectives::one_shot:
+    case Collectives::two_shot:
+    case Collectives::multimem:
+    case Collectives::none:
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<WindowCollective> window_collectives(const Machine& machine, int gpus,
                                                  const std::vector<Collectives>& ways) {
   std::vector<WindowCollective> found;
-  for (const Collectives by : ways) {
-    const bool by_engines = by == Collectives::nccl_copy_engine;
-    const Transport transport = by_engines ? Transport::nccl_copy_engine : Transport::nccl_symmetric;
+  for (const Collectives by : ways)
     for (const CollectiveCurve& curve : machine.symmetric_collectives)
-      if (curve.gpus == gpus && curve.max_ctas == 0 && curve.transport == transport) found.push_back({by, curve.kind});
-  }
+      if (curve.gpus == gpus && curve.max_ctas == 0 && curve.transport == window_transport(by))
+        found.push_back({by, curve.kind});
   return found;
 }
 

@@ -1,6 +1,7 @@
 // Which schedules are worth asking about, and what the answers say.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -112,6 +113,12 @@ struct Ranking {
   const Candidate& fastest() const { return fastest_first.front(); }
   const Candidate& reference() const { return fastest_first[serial]; }
   const Candidate& advice() const { return fastest_first[advised]; }
+  /// Some schedule overlaps, whether it pays or not: none does where the rows cannot be cut.
+  bool may_overlap() const {
+    return std::ranges::any_of(fastest_first, [](const Candidate& one) {
+      return !std::holds_alternative<Serial>(one.request.schedule.family);
+    });
+  }
   /// Something else than serial is advised.
   bool overlap_pays() const { return advised != serial; }
   /// And it is more than serial with faster collectives.

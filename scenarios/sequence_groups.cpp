@@ -13,13 +13,10 @@ std::int64_t unit_of(const SequenceGroup& group) { return group.sequences > 1 ? 
 std::vector<SequenceGroup> sequence_groups(const LayerWorkload& layer) {
   std::vector<SequenceGroup> groups;
   if (layer.decoding > 0)
-    groups.push_back({.rows = {0, layer.decoding},
-                      .sequences = layer.decoding,
-                      .prefix = layer.decoding_prefix,
-                      .kind = "decode "});
-  groups.push_back({.rows = {layer.decoding, layer.tokens - layer.decoding},
-                    .sequences = layer.sequences,
-                    .prefix = layer.prefix});
+    groups.push_back(
+        {.rows = {0, layer.decoding}, .sequences = layer.decoding, .prefix = layer.decoding_prefix, .kind = "decode "});
+  groups.push_back(
+      {.rows = {layer.decoding, layer.tokens - layer.decoding}, .sequences = layer.sequences, .prefix = layer.prefix});
   return groups;
 }
 

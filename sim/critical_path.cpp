@@ -15,7 +15,11 @@ constexpr Picoseconds longest_gap{10 * 1000 * 1000};  // 10 us: from the end of 
 class Path {
  public:
   Path(ScheduleRun& run, const Schedule& schedule, int rank, int iteration)
-      : run_(run), schedule_(schedule), rank_(rank), iteration_(iteration) {}
+      : run_(run),
+        schedule_(schedule),
+        rank_(rank),
+        iteration_(iteration),
+        has_been_left_(schedule.operations.size()) {}
 
   Limit limit() {
     const Picoseconds begin = run_.begin_of(rank_, iteration_);
@@ -25,7 +29,8 @@ class Path {
       add(Limit::launch, now - end);
       if (id < 0) break;
       now = end;
-      if (const OperationId awaited = what_let_end(id, now); awaited >= 0) {
+      if (const OperationId awaited = what_let_end(id, now); awaited >= 0 && !has_been_left_[id]) {
+        has_been_left_[id] = true;  // a signal that takes no time leads back to the wait that it ended
         id = awaited;
         continue;
       }
@@ -51,17 +56,21 @@ class Path {
     return last;
   }
 
-  /// Of a wait that ended at `end`, the operation that adds to its counter and had started last by then; else -1.
+  /// Of a wait that ended at `end`, the operation that was the last to add to its counter by then; -1 where none did
+  /// while it waited: the counter was full before. Ranks are much alike, so the own operation stands for a peer's.
   OperationId what_let_end(OperationId id, Picoseconds end) {
     if (schedule_.counters.empty()) return -1;
     if (counters_.empty()) counters_ = counter_uses(schedule_);
     const auto is_wait = [&](const CounterWait& wait) { return wait.operation == id && wait.tile_group < 0; };
     OperationId last = -1;
+    Picoseconds latest = start(id);
     for (const CounterUse& counter : counters_) {
       if (std::ranges::none_of(counter.waits, is_wait)) continue;
-      for (const CounterSignal& signal : counter.signals)
-        if (start(signal.operation) < end && (last < 0 || start(signal.operation) > start(last)))
-          last = signal.operation;
+      for (const CounterSignal& signal : counter.signals) {
+        const Point point = signal.tile_group < 0 ? Point::end : Point::tile_group;
+        const Picoseconds added = activity(signal.operation).point(point, signal.tile_group).time();
+        if (added > latest && added <= end) last = signal.operation, latest = added;
+      }
     }
     return last;
   }
@@ -104,6 +113,7 @@ class Path {
   const int rank_, iteration_;
   std::array<std::int64_t, NamesOf<Limit>::names.size()> time_by_limit_{};
   std::vector<CounterUse> counters_;
+  std::vector<bool> has_been_left_;  ///< waits, for what let them end
 };
 
 }  // namespace

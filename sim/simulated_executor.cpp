@@ -37,7 +37,8 @@ Machine without(const Mechanisms& mechanisms, Machine machine) {
   if (!mechanisms.skew)
     machine.gpu.speed_spread = machine.latencies.barrier_skew_us = machine.latencies.start_skew_us =
         machine.copy_engines.setup_spread_us = machine.latencies.copy_gap_spread_us =
-            machine.latencies.copy_fork_spread_us = machine.copy_engines.speed_spread = 0;
+            machine.latencies.copy_fork_spread_us = machine.latencies.eager_event_spread_us =
+                machine.copy_engines.speed_spread = 0;
   return machine;
 }
 
@@ -54,7 +55,8 @@ Attempt run_governed(Simulation& simulation, const Machine& machine) {
   const Attempt unlimited = simulation.run(1);
   Attempt attempt = at_power_limit(simulation, unlimited);
   const double share = throttled_share(machine.power, unlimited.time_us);
-  if (!attempt.is_power_limited || share == 1) return attempt;
+  if (!attempt.is_power_limited) return attempt;
+  if (share == 1) return at_clocks_of_phases(simulation, attempt);
   const double unlimited_cycle = 1 / simulation.tensor_clock_share(1);
   attempt = simulation.run(1 / std::lerp(unlimited_cycle, 1 / attempt.clock_share, share));
   attempt.is_power_limited = true;

@@ -14,9 +14,9 @@ namespace {
 /// Barriers and signals are words in the memory of peers; NCCL finds its own way.
 bool needs_peer_access(const Operation& operation) {
   return match(
-      operation.work, [](const OneOf<Barrier, Signal, GroupedExchange> auto&) { return true; },
-      [](const Collective& collective) {
-        return collective.transport != Transport::nccl && collective.transport != Transport::nccl_nvls;
+      operation.work, [](const OneOf<Barrier, Signal> auto&) { return true; },
+      [](const OneOf<Collective, GroupedExchange> auto& exchange) {
+        return exchange.transport != Transport::nccl && exchange.transport != Transport::nccl_nvls;
       },
       [&](const OneOf<Gemm, GroupedGemm, AllReduceNorm, Copy, MemoryBound, Attention, PartialAttention, Wait,
                       Delay> auto&) { return facts(operation.work).crosses_ranks; });

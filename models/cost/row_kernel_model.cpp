@@ -19,9 +19,18 @@ double share_of_hbm(const OtherKernels& kernels, MemoryKernel kernel) {
       return kernels.rotary_share;
     case MemoryKernel::pytorch_sum:
       return kernels.pytorch_sum_share;
-    default:
-      return as_fast_as_memory;
+    case MemoryKernel::fill:
+    case MemoryKernel::add:
+    case MemoryKernel::partial_sum:
+    case MemoryKernel::gather:
+    case MemoryKernel::scatter:
+    case MemoryKernel::top_k:
+    case MemoryKernel::weighted_sum:
+    case MemoryKernel::log_sum_exp_merge:
+    case MemoryKernel::quantize:
+      break;
   }
+  return as_fast_as_memory;
 }
 
 RowKernelTiming of_any(const Machine& machine, double share_of_hbm) {
@@ -43,9 +52,17 @@ double own_sm_GBps(const OwnRowKernels& own, MemoryKernel kernel) {
     case MemoryKernel::rms_norm:
     case MemoryKernel::add_rms_norm:
       return own.norm_GBps;
-    default:
-      return 0;
+    case MemoryKernel::fill:
+    case MemoryKernel::add:
+    case MemoryKernel::partial_sum:
+    case MemoryKernel::pytorch_sum:
+    case MemoryKernel::scatter:
+    case MemoryKernel::top_k:
+    case MemoryKernel::weighted_sum:
+    case MemoryKernel::log_sum_exp_merge:
+      break;
   }
+  return 0;
 }
 
 bool is_norm(MemoryKernel kernel) { return kernel == MemoryKernel::rms_norm || kernel == MemoryKernel::add_rms_norm; }

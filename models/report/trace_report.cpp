@@ -28,11 +28,12 @@ Report trace_report(const Trace& trace) {
   return {.sections = {{.table = table}}, .document = nlohmann::ordered_json(to_json(trace))};
 }
 
-Report comparison_report(const TraceComparison& comparison) {
+Report comparison_report(const TraceComparison& comparison, const RunNames& names) {
+  const auto& [first, second, difference] = names;
   Section section{"",
-                  {{"operation", droppable("kind", 3), droppable("GPUs", 4), "predicted us", "measured us", "error",
-                    droppable("worst GPU", 2), droppable("its error", 2), droppable("predicted start us", 1),
-                    droppable("measured start us", 1)},
+                  {{"operation", droppable("kind", 3), droppable("GPUs", 4), first + " us", second + " us", difference,
+                    droppable("worst GPU", 2), droppable("its " + difference, 2), droppable(first + " start us", 1),
+                    droppable(second + " start us", 1)},
                    {}},
                   {}};
   for (const OperationComparison& row : comparison.operations)
@@ -44,10 +45,10 @@ Report comparison_report(const TraceComparison& comparison) {
   section.table.rows.push_back(
       {"iteration", "", "", us(total.predicted_us), us(total.measured_us), cell_of(total.error()), "", "", "", ""});
   if (comparison.merged_ranks)
-    section.notes.emplace_back("Predicted with its ranks merged: GPU 0 stands for each GPU.");
+    section.notes.emplace_back("The " + first + " run has its ranks merged: GPU 0 stands for each GPU.");
   for (const UnmatchedSpan& span : comparison.unmatched)
-    section.notes.push_back("Only in the " + span.trace + " trace: " + span.operation + " on GPU " +
-                            std::to_string(span.gpu));
+    section.notes.push_back("Only in the " + (span.trace == "predicted" ? first : second) + " run: " + span.operation +
+                            " on GPU " + std::to_string(span.gpu));
   return {.sections = {section}, .document = to_json(comparison)};
 }
 

@@ -115,7 +115,9 @@ std::string heat_picture(study::SweepFindings& findings, std::string x, std::str
     legend_x += legend_step;
   }
   double next = top + 30;
-  for (const std::vector<HeatCell>& group : by_group(findings.heat(x, y))) next = add_panel(svg, next, group, x, y);
+  const auto groups = by_group(findings.heat(x, y));
+  if (groups.empty()) throw InputError("--heatmap", "expected a sweep that has cases with " + x + " and " + y);
+  for (const std::vector<HeatCell>& group : groups) next = add_panel(svg, next, group, x, y);
   return svg.document(std::max(left + most_width, legend_x) + right, next);
 }
 

@@ -36,6 +36,8 @@ std::string headline(const study::Verdict& verdict, const Scenario& scenario) {
     return pays + " at every size from " + std::to_string(*verdict.pays_from) + unit + " on" + against;
   if (verdict.pays_from)
     return pays + (is_of_several ? " from " + std::to_string(*verdict.pays_from) + unit + " on" : "") + against;
+  if (!scenario.model && verdict.uncut.size() == verdict.sizes.size())
+    return "Nothing overlaps: no schedule fits so many" + unit + ".";
   if (std::ranges::none_of(verdict.sizes, &study::SizePlans::pays)) return "Overlap does not pay: stay with serial.";
   return "Overlap does not pay at " + std::to_string(verdict.largest().size) + unit + ", only below.";
 }
@@ -231,6 +233,16 @@ std::vector<std::string> left_out(const Scenario& scenario) {
   return all;
 }
 
+/// Of sizes that leave some pattern without a schedule: most schedules cut rows evenly, by GPUs and in up to 16 pieces.
+std::string what_fits(const study::Verdict& verdict, const Scenario& scenario) {
+  constexpr int usual_pieces = 16;
+  std::string sizes;
+  for (const std::int64_t size : verdict.uncut) sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
+  return "With " + sizes + " " + size_word(scenario) + (scenario.model ? " some patterns have" : " there is") +
+         " no schedule that overlaps, since those cut evenly: ask about a multiple of " +
+         std::to_string(usual_pieces * scenario.gpus) + ", to which servers pad.";
+}
+
 /// "8 GPUs, n".
 std::string quantities(const std::vector<std::string>& outside, const Scenario& scenario) {
   const auto word = [&](const std::string& quantity) {
@@ -314,6 +326,7 @@ Section verdict_section(const study::Verdict& verdict, const study::Exploration&
                               scenarios::words_of(fastest.request.schedule) + mark_of(fastest) + ", " +
                               odds_of(fastest.odds) + ".");
   }
+  if (!verdict.uncut.empty()) section.notes.push_back(what_fits(verdict, scenario));
   if (std::string text = conditions(verdict, exploration, scenario, machine, evidence); !text.empty())
     section.notes.push_back(std::move(text));
   return section;

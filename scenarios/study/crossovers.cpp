@@ -44,8 +44,10 @@ std::vector<Crossover> crossovers_of(const Exploration& exploration, int gpus) {
   for (const std::string& pattern : exploration.pairs()) {
     std::vector<SizeVerdict> sizes;
     for (const Answer& answer : exploration.answers)
-      if (answer.pair == pattern) sizes.push_back({answer.size, answer.ranking.overlaps()});
-    found.push_back({pattern, gpus, crossover(sizes)});
+      if (answer.pair == pattern && answer.ranking.may_overlap())
+        sizes.push_back({answer.size, answer.ranking.overlaps()});
+    found.push_back(
+        {pattern, gpus, crossover(sizes), sizes.empty() ? "no schedule that overlaps fits so many rows" : ""});
   }
   return found;
 }

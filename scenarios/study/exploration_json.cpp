@@ -87,6 +87,7 @@ std::string verdict(const Answer& answer) {
     return std::string(is_serial ? "Faster collectives: " : "Overlap: ") + advice.request.id + ", " +
            fixed(advice.speedup, 3) + "x over serial (" + fixed(ranking.saved_us(), 0) + " us saved), faster with " +
            fixed(100 * advice.odds.faster, 0) + " %.";
+  if (!ranking.may_overlap()) return "Nothing overlaps: no schedule fits so many rows.";
   if (ranking.serial == 0) {
     const auto out_of_reach = std::ranges::find_if(ranking.fastest_first, [](const Candidate& one) {
       return one.why_not == WhyNot::needs_peer_access && one.speedup > 1;
@@ -94,8 +95,14 @@ std::string verdict(const Answer& answer) {
     if (out_of_reach == ranking.fastest_first.end()) return "Serial wins: overlap does not pay.";
     return "Serial wins: " + out_of_reach->request.id + " is faster, and needs peer access.";
   }
-  if (ranking.fastest().why_not == WhyNot::assumed)
-    return "Stay with serial: " + ranking.fastest().request.id + " is faster by numbers that are assumed.";
+  switch (ranking.fastest().why_not) {
+    case WhyNot::assumed:
+      return "Stay with serial: " + ranking.fastest().request.id + " is faster by numbers that are assumed.";
+    case WhyNot::needs_peer_access:
+      return "Stay with serial: " + ranking.fastest().request.id + " is faster, and needs peer access.";
+    case WhyNot::nothing:
+      break;
+  }
   return "Stay with serial: " + ranking.fastest().request.id + " is faster with " +
          fixed(100 * ranking.fastest().odds.faster, 0) + " % only.";
 }

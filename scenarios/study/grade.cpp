@@ -56,7 +56,7 @@ class Rests {
   }
 
  private:
-  std::array<double, 4> us_{};
+  std::array<double, NamesOf<Grade>::names.size()> us_{};
   std::map<AssumedNumbers, double> assumed_us_;
 };
 

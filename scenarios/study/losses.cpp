@@ -12,8 +12,6 @@ namespace weft::scenarios::study {
 namespace {
 
 /// Work whose durations are compared with that of the whole; nothing for what only synchronises.
-enum class WorkKind { transfer, kernel, gemm, attention };
-
 bool is_transfer(const Work& work) { return facts(work).role == Role::communication; }
 
 std::optional<WorkKind> kind_of_work(const Work& work) {
@@ -196,7 +194,7 @@ Losses LossAccount::of(const Schedule& schedule) const {
     charge(step.cause, time_ps(simulated, step.mechanisms) - step.overlap_ps);
   }
 
-  std::array<double, 4> sizes{};
+  std::array<double, kinds_of_work> sizes{};
   const auto for_each_work = [&](const auto& visit) {
     for (std::size_t id = 0; id < schedule.operations.size(); ++id)
       if (const auto kind = kind_of_work(schedule.operations[id].work))

@@ -46,48 +46,6 @@ enum class Cause {
   exposed,          ///< transfers without computation beside them, or the other way round, in an ideal machine
 };
 
-/// Durations in picoseconds.
-struct Losses {
-  std::int64_t time_ps = 0;     ///< of the schedule
-  std::int64_t overlap_ps = 0;  ///< of perfect overlap
-  std::array<std::int64_t, 14> parts_ps{};
-
-  std::int64_t of(Cause cause) const { return parts_ps[static_cast<std::size_t>(cause)]; }
-  /// The sum of the parts.
-  std::int64_t whole_ps() const { return time_ps - overlap_ps; }
-  Cause largest() const;
-};
-
-/// For people: "exposed communication".
-std::string_view text_of(Cause cause);
-/// The largest loss in words: "exposed communication 118 us"; "-" where none is above 1 % of the time.
-std::string why(const Losses& losses);
-
-/// One workload on one machine: accounts for any of its schedules.
-class LossAccount {
- public:
-  /// `serial`: the workload's operations, each whole. The machine must outlive this.
-  LossAccount(const Schedule& serial, const Machine& machine, Clock clock);
-  Losses of(const Schedule& schedule) const;
-
- private:
-  struct Step {
-    Cause cause;  ///< what is off from here on, besides what was off before
-    sim::Mechanisms mechanisms;
-    std::int64_t overlap_ps = 0;
-  };
-
-  std::int64_t time_ps(const Schedule& schedule, const sim::Mechanisms& mechanisms,
-                       const std::vector<double>& given_us = {}) const;
-
-  const Machine& machine_;
-  Clock clock_;
-  std::int64_t overlap_ps_ = 0;  ///< with all mechanisms
-  std::int64_t overlap_without_power_ps_ = 0;
-  std::vector<Step> steps_;
-  std::array<double, 4> whole_us_{};  ///< by kind of work, with all mechanisms off
-};
-
 }  // namespace weft::scenarios::study
 
 namespace weft {
@@ -112,3 +70,52 @@ struct NamesOf<scenarios::study::Cause> {
 };
 
 }  // namespace weft
+
+namespace weft::scenarios::study {
+
+/// Durations in picoseconds.
+struct Losses {
+  std::int64_t time_ps = 0;     ///< of the schedule
+  std::int64_t overlap_ps = 0;  ///< of perfect overlap
+  std::array<std::int64_t, NamesOf<Cause>::names.size()> parts_ps{};
+
+  std::int64_t of(Cause cause) const { return parts_ps[static_cast<std::size_t>(cause)]; }
+  /// The sum of the parts.
+  std::int64_t whole_ps() const { return time_ps - overlap_ps; }
+  Cause largest() const;
+};
+
+/// For people: "exposed communication".
+std::string_view text_of(Cause cause);
+/// The largest loss in words: "exposed communication 118 us"; "-" where none is above 1 % of the time.
+std::string why(const Losses& losses);
+
+enum class WorkKind { transfer, kernel, gemm, attention };
+inline constexpr std::size_t kinds_of_work = static_cast<std::size_t>(WorkKind::attention) + 1;  // the last one
+
+/// One workload on one machine: accounts for any of its schedules.
+class LossAccount {
+ public:
+  /// `serial`: the workload's operations, each whole. The machine must outlive this.
+  LossAccount(const Schedule& serial, const Machine& machine, Clock clock);
+  Losses of(const Schedule& schedule) const;
+
+ private:
+  struct Step {
+    Cause cause;  ///< what is off from here on, besides what was off before
+    sim::Mechanisms mechanisms;
+    std::int64_t overlap_ps = 0;
+  };
+
+  std::int64_t time_ps(const Schedule& schedule, const sim::Mechanisms& mechanisms,
+                       const std::vector<double>& given_us = {}) const;
+
+  const Machine& machine_;
+  Clock clock_;
+  std::int64_t overlap_ps_ = 0;  ///< with all mechanisms
+  std::int64_t overlap_without_power_ps_ = 0;
+  std::vector<Step> steps_;
+  std::array<double, kinds_of_work> whole_us_{};  ///< with all mechanisms off
+};
+
+}  // namespace weft::scenarios::study

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "models/base/input_error.hpp"
+#include "models/base/text.hpp"
 #include "models/check/hardware_support.hpp"
 #include "models/cost/measured_gemms.hpp"
 #include "scenarios/bound.hpp"
@@ -130,6 +131,10 @@ double eager_launch_us(const Case& asked, const Machine& machine) {
 /// where they are others than the machine's.
 const Machine& as_asked(const Case& asked, const Machine& machine, std::optional<Machine>& changed) {
   const double launch_us = eager_launch_us(asked, machine);
+  if (asked.condition.fixed_clock_MHz > machine.gpu.max_clock_MHz)
+    throw InputError("condition.clock_MHz", "expected at most " + fixed(machine.gpu.max_clock_MHz, 0) +
+                                                ", the highest clock of " + machine.name + ", got " +
+                                                fixed(asked.condition.fixed_clock_MHz, 0));
   const bool is_usual_host = asked.schedule.host == scenarios::Host::pytorch;
   if (asked.condition == machine.condition && is_usual_host) return machine;
   changed.emplace(machine).condition = asked.condition;

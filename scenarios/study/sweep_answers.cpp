@@ -7,6 +7,7 @@
 
 #include "models/base/failure_text.hpp"
 #include "models/base/text.hpp"
+#include "models/check/machine_support.hpp"
 #include "scenarios/case_json.hpp"
 
 namespace weft::scenarios::study {
@@ -44,7 +45,12 @@ class SerialTimes {
   std::map<std::pair<Launch, Implementation>, double> times_us_;
 };
 
-void fill(SweepAnswer& answer, const Prediction& prediction, const ScheduleChoice& asked) {
+std::string why_not(const Prediction& prediction, const Machine& machine) {
+  if (prediction.choice.collectives == Collectives::none) return "transfers nothing";
+  return lacks_peer_access(machine, prediction.schedule) ? "needs peer access" : "";
+}
+
+void fill(SweepAnswer& answer, const Prediction& prediction, const ScheduleChoice& asked, const Machine& machine) {
   answer.time_us = prediction.time_us;
   answer.bound_us = prediction.bound_us;
   answer.low_us = prediction.low_us;
@@ -54,6 +60,7 @@ void fill(SweepAnswer& answer, const Prediction& prediction, const ScheduleChoic
   answer.limited_by = name_of(prediction.limited_by);
   answer.outside_calibration = joined(prediction.outside_calibration);
   answer.runnable = prediction.runnable;
+  answer.why_not = why_not(prediction, machine);
   if (!(prediction.choice == asked)) answer.as_run = to_json(prediction.choice).dump();
 }
 
@@ -65,7 +72,7 @@ SweepAnswer answer_of(const Case& request, std::size_t question, const Machine& 
                      .schedule_json = to_json(request.schedule).dump()};
   try {
     check_sizes(request.workload, request.gpus);
-    fill(answer, predict(request, machine, executor, {.serial = false}), request.schedule);
+    fill(answer, predict(request, machine, executor, {.serial = false}), request.schedule, machine);
     answer.serial_us = serial.of(request);
   } catch (const std::bad_alloc&) {
     throw;
@@ -122,7 +129,7 @@ std::string to_text(const std::vector<SweepAnswer>& answers) {
   for (const SweepAnswer& one : answers)
     list.push_back({one.question, one.family, one.schedule_words, one.schedule_json, one.as_run, one.error, one.time_us,
                     one.serial_us, one.bound_us, one.low_us, one.high_us, one.clock_MHz, one.power_W, one.limited_by,
-                    one.outside_calibration, one.runnable});
+                    one.outside_calibration, one.runnable, one.why_not});
   return list.dump();
 }
 
@@ -144,7 +151,8 @@ std::vector<SweepAnswer> answers_from_text(const std::string& text) {
                        .power_W = one[12],
                        .limited_by = one[13],
                        .outside_calibration = one[14],
-                       .runnable = one[15]});
+                       .runnable = one[15],
+                       .why_not = one[16]});
   return answers;
 }
 

@@ -31,6 +31,7 @@ struct SweepAnswer {
   double time_us = 0, serial_us = 0, bound_us = 0, low_us = 0, high_us = 0, clock_MHz = 0, power_W = 0;
   std::string limited_by = {}, outside_calibration = {};  ///< the latter joined by ", "
   bool runnable = false;
+  std::string why_not = {};  ///< chosen, however fast: what the machine lacks, or that nothing is transferred; else ""
   bool operator==(const SweepAnswer&) const = default;
 };
 

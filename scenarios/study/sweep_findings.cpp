@@ -11,11 +11,15 @@ namespace {
 
 constexpr std::array known_axes{"m", "tokens", "bytes", "n", "k", "gpus"};
 
+/// Of cases: those that have a time and may be chosen.
+const std::string eligible = "time_us IS NOT NULL AND why_not IS NULL";
+
 /// Each question with its fastest schedule: of columns that are not aggregated SQLite takes the row of the minimum.
 const std::string fastest =
     "(SELECT machine, gpus, op, m, tokens, bytes, n, k, family, schedule, speedup, min(time_us) FROM "
     "(SELECT cases.*, answers.question AS question FROM cases JOIN answers USING (case_number)) "
-    "WHERE time_us IS NOT NULL GROUP BY question)";
+    "WHERE " +
+    eligible + " GROUP BY question)";
 
 SweepGroup group_of(const Statement& row) {
   return {.machine = row.text(0), .op = row.text(2), .gpus = static_cast<int>(row.integer(1))};
@@ -112,7 +116,8 @@ std::vector<ParetoPoint> SweepFindings::pareto() {
       "', ' || coalesce(tokens, m) || ' tokens' END || CASE condition WHEN 'sustained' THEN '' ELSE ', ' || condition "
       "END "
       "AS work, schedule, gpus, time_us, power_W * gpus * time_us / 1e3 "
-      "FROM cases WHERE time_us IS NOT NULL ORDER BY machine, work, time_us, case_number");
+      "FROM cases WHERE " +
+      eligible + " ORDER BY machine, work, time_us, case_number");
   std::vector<ParetoPoint> front, of_work;
   while (row.step()) {
     ParetoPoint point{.machine = row.text(0),

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* format = "weft.sweep_store/1";
+constexpr const char* format = "weft.sweep_store/2";
 
 /// Keys of workloads that have columns of their own, beside op.
 constexpr std::array<std::string_view, 5> size_keys{"m", "n", "k", "bytes", "tokens"};
@@ -31,12 +31,12 @@ constexpr std::array tables{
     "CREATE TABLE schedules (schedule INTEGER PRIMARY KEY, family TEXT, words TEXT, json TEXT)",
     "CREATE TABLE answers (case_number INTEGER PRIMARY KEY, question INTEGER, schedule INTEGER, time_us REAL, "
     "serial_us REAL, bound_us REAL, low_us REAL, high_us REAL, clock_MHz REAL, power_W REAL, limited_by TEXT, "
-    "outside_calibration TEXT, runnable INTEGER, as_run TEXT, error TEXT)",
+    "outside_calibration TEXT, runnable INTEGER, why_not TEXT, as_run TEXT, error TEXT)",
     "CREATE VIEW cases AS SELECT case_number, machine, gpus, condition, model, part, op, m, n, k, bytes, tokens, "
     "dtype, "
     "workload, family, words AS schedule, time_us, serial_us, serial_us / time_us AS speedup, bound_us, low_us, "
     "high_us, "
-    "clock_MHz, power_W, limited_by, outside_calibration, runnable, coalesce(as_run, json) AS as_run, error "
+    "clock_MHz, power_W, limited_by, outside_calibration, runnable, why_not, coalesce(as_run, json) AS as_run, error "
     "FROM answers JOIN questions USING (question) JOIN schedules USING (schedule)"};
 
 /// A null in place of "".
@@ -56,7 +56,7 @@ SweepStore::SweepStore(const fs::path& path, const Sweep& sweep) : sweep_(sweep)
     if (fs::file_size(path) == 0) create(checksum);
     add_question_ = database_->prepare("INSERT INTO questions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     add_schedule_ = database_->prepare("INSERT INTO schedules VALUES (?, ?, ?, ?)");
-    add_answer_ = database_->prepare("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    add_answer_ = database_->prepare("INSERT INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   } catch (...) {
     database_.reset();
     close(locked_);
@@ -156,8 +156,9 @@ void SweepStore::add_answer(const SweepAnswer& answer) {
   bind_text(row, column, answer.limited_by);
   bind_text(row, column + 1, answer.outside_calibration);
   answer.error.empty() ? row.bind(column + 2, std::int64_t{answer.runnable}) : row.bind_null(column + 2);
-  bind_text(row, column + 3, answer.as_run);
-  bind_text(row, column + 4, answer.error);
+  bind_text(row, column + 3, answer.why_not);
+  bind_text(row, column + 4, answer.as_run);
+  bind_text(row, column + 5, answer.error);
   row.run();
   ++cases_;
 }

@@ -219,8 +219,23 @@ bool SizePlans::overlaps() const {
   });
 }
 
+namespace {
+
+std::vector<std::int64_t> uncut_sizes(const Exploration& exploration, const Scenario& scenario) {
+  std::vector<std::int64_t> uncut;
+  for (const std::int64_t size : scenario.sizes)
+    if (std::ranges::any_of(exploration.answers, [size](const Answer& answer) {
+          return answer.size == size && !answer.ranking.may_overlap();
+        }))
+      uncut.push_back(size);
+  return uncut;
+}
+
+}  // namespace
+
 Verdict verdict_of(const Exploration& exploration, const Scenario& scenario) {
   Verdict verdict;
+  verdict.uncut = uncut_sizes(exploration, scenario);
   for (const std::int64_t size : scenario.sizes)
     verdict.sizes.push_back(SizeStudy(exploration, scenario, size).plans());
   const bool any_pays = std::ranges::any_of(verdict.sizes, &SizePlans::pays);
@@ -228,8 +243,9 @@ Verdict verdict_of(const Exploration& exploration, const Scenario& scenario) {
   const double least_gain = verdict.largest().best.odds.gain >= little_gain ? little_gain : 0;
   std::vector<SizeVerdict> sizes;
   for (const SizePlans& plans : verdict.sizes)
-    sizes.push_back(
-        {plans.size, plans.best.odds.gain >= least_gain && (verdict.overlaps ? plans.overlaps() : plans.pays())});
+    if (scenario.model || std::ranges::find(verdict.uncut, plans.size) == verdict.uncut.end())
+      sizes.push_back(
+          {plans.size, plans.best.odds.gain >= least_gain && (verdict.overlaps ? plans.overlaps() : plans.pays())});
   verdict.pays_from = crossover(sizes);
   verdict.is_of_layers = !exploration.layers.empty();
   if (!scenario.model) return verdict;

@@ -55,6 +55,7 @@ struct Verdict {
   std::int64_t layers = 1;           ///< of a prefill; 1 for plain sizes
   std::optional<MemoryNeed> memory;  ///< of models
   bool is_of_layers = false;         ///< else of pairs alone
+  std::vector<std::int64_t> uncut;   ///< sizes at which no schedule that overlaps fits the rows of some pattern
 
   const SizePlans& largest() const { return sizes.back(); }
 };

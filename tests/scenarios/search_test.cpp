@@ -228,6 +228,14 @@ TEST(Ranking, OrdersByTimeAndKeepsTheOrderOfEquals) {
   EXPECT_EQ(ranking.serial, 2u);
 }
 
+TEST(Ranking, KnowsWhetherAnyScheduleOverlaps) {
+  std::vector<Case> cases(2);  // serial, and serial by other collectives
+  const auto estimate = [](const Case&) { return Estimate{1, 1, 1}; };
+  EXPECT_FALSE(rank(cases, estimate).may_overlap());
+  cases.emplace_back().schedule.family = Decomposition{2};
+  EXPECT_TRUE(rank(cases, estimate).may_overlap());
+}
+
 TEST(Ranking, SpeedupIsOverSerial) {
   EXPECT_DOUBLE_EQ(rank_times({{"serial", 100}, {"c", 80}}).fastest().speedup, 100.0 / 80);
 }

@@ -14,17 +14,16 @@ LayerWorkload step(std::int64_t tokens, std::int64_t sequences, std::int64_t dec
 TEST(SequenceGroups, AreThoseThatDecodeAndTheOthers) {
   EXPECT_THAT(sequence_groups(step(12, 3, 0)),
               ElementsAre(SequenceGroup{.rows = {0, 12}, .sequences = 3, .prefix = 7}));
-  EXPECT_THAT(
-      sequence_groups(step(12, 2, 4)),
-      ElementsAre(SequenceGroup{.rows = {0, 4}, .sequences = 4, .prefix = 5, .kind = "decode "},
-                  SequenceGroup{.rows = {4, 8}, .sequences = 2, .prefix = 7}));
+  EXPECT_THAT(sequence_groups(step(12, 2, 4)),
+              ElementsAre(SequenceGroup{.rows = {0, 4}, .sequences = 4, .prefix = 5, .kind = "decode "},
+                          SequenceGroup{.rows = {4, 8}, .sequences = 2, .prefix = 7}));
   EXPECT_EQ(cached_tokens(step(12, 2, 4)), 4 * 5 + 2 * 7);
 }
 
 TEST(SequenceGroups, ASplitCutsALoneSequenceAnywhereAndOthersNowhere) {
   EXPECT_TRUE(leaves_sequences_whole(step(12, 1, 0), 5));
   EXPECT_TRUE(leaves_sequences_whole(step(12, 1, 4), 7));
-  EXPECT_TRUE(leaves_sequences_whole(step(12, 2, 4), 3));   // between two that decode
+  EXPECT_TRUE(leaves_sequences_whole(step(12, 2, 4), 3));  // between two that decode
   EXPECT_TRUE(leaves_sequences_whole(step(12, 2, 4), 4));
   EXPECT_TRUE(leaves_sequences_whole(step(12, 2, 4), 8));
   EXPECT_FALSE(leaves_sequences_whole(step(12, 2, 4), 7));

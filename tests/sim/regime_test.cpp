@@ -56,6 +56,9 @@ TEST(Regime, RanksWhoseCollectivesStartByChanceAreSimulatedEachForItself) {
   SimulatedExecutor().run(schedule, machine, &alike);
   machine.latencies.eager_event_spread_us = 2 * machine.latencies.eager_event_us;
   const Trace by_chance = SimulatedExecutor().run(schedule, machine, &apart);
+  SimulationStatistics in_step;
+  SimulatedExecutor({.mechanisms = {.skew = false}}).run(schedule, machine, &in_step);
+  EXPECT_EQ(in_step.ranks, 1);
   EXPECT_EQ(alike.ranks, 1);
   EXPECT_EQ(apart.ranks, 2);
   EXPECT_GT(apart.iterations, alike.iterations);

@@ -165,6 +165,23 @@ class Sweeps(unittest.TestCase):
         self.assert_done(self.run_sweep(SMALL, "store.sqlite", "--heatmap", "other.svg", "--x", "gpus", "--y", "n"))
         self.assertEqual((self.path / "other.svg").read_text().count("<title>gpus "), 2 * 2 * 3)
 
+    def test_what_the_machine_lacks_or_transfers_nothing_is_not_chosen(self):
+        sweep = {**SMALL, "machines": ["rtx4090x8-pcie"], "gpus": [4],
+                 "workloads": [{"op": "all_gather+gemm", "m": 4096, "n": 8192, "k": 1024}],
+                 "schedules": [{"family": "serial"}, {"family": "decomposition", "chunks": 2, "collectives": ["nccl", "none"]},
+                               {"family": "async_tp"}]}
+        said = self.assert_done(self.run_sweep(sweep, "store.sqlite", "--format", "csv"))
+        why = {(row["family"], row["why_not"]) for row in self.rows("SELECT * FROM cases")}
+        self.assertEqual(why, {("serial", None), ("decomposition", None), ("decomposition", "transfers nothing"),
+                               ("async_tp", "needs peer access")})
+        fastest = self.rows("SELECT max(speedup) AS speedup FROM cases WHERE why_not IS NULL")[0]["speedup"]
+        self.assertIn(f"{fastest:.3f}", said)
+
+    def test_a_picture_without_a_case_of_both_sizes_is_refused(self):
+        done = self.run_sweep(SMALL, "store.sqlite", "--heatmap", "heat.svg", "--x", "n", "--y", "bytes")
+        self.assertEqual((done.returncode, (self.path / "heat.svg").exists()), (2, False))
+        self.assertIn("expected a sweep that has cases with n and bytes", done.stderr)
+
     def test_nothing_beats_a_schedule_of_the_front_and_something_beats_each_other(self):
         printed = self.assert_done(self.run_sweep(SMALL, "store.sqlite", "--pareto", "--format", "csv"))
         front = len(printed.splitlines()) - 1

@@ -30,13 +30,15 @@ void run_compare(const CompareOptions& options) {
   if (comparison.operations.empty())
     throw InputError(options.measured,
                      "expected a run of the schedule of " + options.predicted + ", got none of its operations");
+  report::RunNames names;
   if (predicted.source == measured.source) {  // two predictions, or two runs: the picture's lanes need two names
+    names = {"first", "second", "difference"};
     predicted.source += " " + options.predicted;
     measured.source += " " + options.measured;
   }
   if (!options.trace.empty()) write_perfetto(options.trace, {{.trace = predicted}, {.trace = measured}});
   if (!options.svg.empty()) write_text_file(options.svg, report::svg_picture({predicted, measured}));
-  options.output.write(report::comparison_report(comparison));
+  options.output.write(report::comparison_report(comparison, names));
 }
 
 }  // namespace

@@ -31,5 +31,13 @@ TEST(TraceReport, ComparesOperationsAndTheWholeIteration) {
   EXPECT_TRUE(report.sections.at(0).notes.empty());
 }
 
+TEST(TraceReport, CallsTheTwoRunsAsItIsTold) {
+  const TraceComparison comparison = compare(trace("predicted", 11), trace("predicted", 10));
+  EXPECT_THAT(written(comparison_report(comparison, {"first", "second", "difference"}), "csv"),
+              testing::StartsWith("operation,kind,GPUs,first us,second us,difference,"));
+  EXPECT_THAT(written(comparison_report(comparison), "csv"),
+              testing::StartsWith("operation,kind,GPUs,predicted us,measured us,error,"));
+}
+
 }  // namespace trace_report_test
 }  // namespace weft::report

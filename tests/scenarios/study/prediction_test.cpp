@@ -156,6 +156,20 @@ TEST(Predict, AnEagerLaunchTakesTheHostThatIsAskedFor) {
   }
 }
 
+TEST(Predict, NoClockIsHeldAboveTheHighest) {
+  Case request{.id = "a", .gpus = 1, .workload = GemmWorkload{512, 512, 512}, .schedule = {}, .measured = {}};
+  request.condition.fixed_clock_MHz = 1980;
+  predict(request, h200(), simulator());
+  request.condition.fixed_clock_MHz = 9000;
+  try {
+    predict(request, h200(), simulator());
+    FAIL() << "accepted";
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "condition.clock_MHz: expected at most 1980, the highest clock of h200x8-nvswitch, got 9000");
+  }
+}
+
 TEST(Predict, AnotherHostThatLaunchesAsFastDoesNotTakeLongerForTheLibrary) {
   Machine machine = h200();
   machine.latencies.eager_launch_us = machine.latencies.cuda_launch_us = 20;

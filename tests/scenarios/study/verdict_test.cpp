@@ -180,6 +180,24 @@ TEST(Crossovers, AreThoseOfTheAdvice) {
   EXPECT_EQ(crossovers[0].pays_from, 1024);
 }
 
+TEST(Crossovers, LeaveOutSizesWhoseRowsNoScheduleFits) {
+  const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
+  Scenario asked;
+  asked.gpus = 4;
+  asked.sizes = {4096, 4097};
+  for (const std::int64_t rows : asked.sizes)
+    asked.plain.emplace_back(PairWorkload{PairOp::gemm_all_reduce, rows, 8192, 3584});
+  asked.space.families = {{"decomposition"}};
+  const Exploration found = explore(asked, machine, tests::simulator());
+  EXPECT_EQ(verdict_of(found, asked).uncut, std::vector<std::int64_t>{4097});
+  EXPECT_EQ(verdict_of(found, asked).pays_from, 4096);
+  EXPECT_EQ(crossovers_of(found, 4).front().pays_from, 4096);
+  asked.sizes = {4097};
+  asked.plain.erase(asked.plain.begin());
+  EXPECT_EQ(crossovers_of(explore(asked, machine, tests::simulator()), 4).front().reason,
+            "no schedule that overlaps fits so many rows");
+}
+
 /// They look at a pattern's schedules only until one pays.
 TEST(Crossovers, AreThoseOfWholeExplorations) {
   const Machine machine = read_machine(machine_path("h200x8-nvswitch"));
