@@ -83,7 +83,7 @@ weft::report::Report FullAnswer::report() const {
 }
 
 std::string FullAnswer::losses_picture() const {
-  std::vector<report::NamedLosses> schedules;
+  std::vector<study::NamedLosses> schedules;
   for (const study::Explored& one : with_all_losses().fastest_first)
     if (one.losses) schedules.push_back({one.candidate.request.id, *one.losses});
   return report::losses_picture(leading_in_words() + ", " + std::to_string(scenario_.gpus) + " GPUs, " + machine().name,

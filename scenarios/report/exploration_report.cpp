@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "models/base/text.hpp"
+#include "scenarios/report/losses_table.hpp"
 #include "scenarios/report/verdict_report.hpp"
 #include "scenarios/schedule_words.hpp"
 #include "scenarios/study/exploration_json.hpp"

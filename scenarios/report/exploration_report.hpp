@@ -13,8 +13,6 @@
 
 namespace weft::scenarios::report {
 
-constexpr std::int64_t least_shown_ps = 50'000;  ///< of a loss: 0.05 us, 0.1 in the table
-
 struct ExplorationView {
   std::vector<study::Crossover> crossovers = {};
   study::Evidence evidence = {};  ///< of what is advised of the leading answer

@@ -27,7 +27,7 @@ Colour colour_of(study::Cause cause) {
 
 class Picture {
  public:
-  Picture(const std::string& title, const std::vector<NamedLosses>& schedules) {
+  Picture(const std::string& title, const std::vector<study::NamedLosses>& schedules) {
     for (const auto& [name, losses] : schedules) {
       left_ = std::max(left_, margin + text_width(name) + 10);
       longest_us_ = std::max(longest_us_, drawn_us(losses));
@@ -46,7 +46,7 @@ class Picture {
   }
   double length(double time_us) const { return (width - left_ - room_for_text) * time_us / longest_us_; }
 
-  void draw_legend(const std::vector<NamedLosses>& schedules) {
+  void draw_legend(const std::vector<study::NamedLosses>& schedules) {
     double x = margin;
     const auto add = [&](std::string_view text, const Colour& colour) {
       const std::string name(text);
@@ -57,8 +57,9 @@ class Picture {
     };
     add("perfect overlap", overlap_colour_);
     for (const auto& [cause, word] : NamesOf<study::Cause>::names)
-      if (std::any_of(schedules.begin(), schedules.end(),
-                      [cause = cause](const NamedLosses& one) { return one.losses.of(cause) >= least_drawn_ps; }))
+      if (std::any_of(schedules.begin(), schedules.end(), [cause = cause](const study::NamedLosses& one) {
+            return one.losses.of(cause) >= least_drawn_ps;
+          }))
         add(text_of(cause), colour_of(cause));
     y_ += legend_row + 8;
   }
@@ -89,7 +90,7 @@ class Picture {
 
 }  // namespace
 
-std::string losses_picture(const std::string& title, const std::vector<NamedLosses>& schedules) {
+std::string losses_picture(const std::string& title, const std::vector<study::NamedLosses>& schedules) {
   return Picture(title, schedules).document();
 }
 

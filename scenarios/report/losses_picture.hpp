@@ -8,13 +8,8 @@
 
 namespace weft::scenarios::report {
 
-struct NamedLosses {
-  std::string name;
-  study::Losses losses;
-};
-
 /// SVG with one bar for each schedule, in their order: perfect overlap, then what was lost to each cause. Gains (parts
 /// below zero) stand in the text at the end of the bar, which is longer than the schedule's time by as much.
-std::string losses_picture(const std::string& title, const std::vector<NamedLosses>& schedules);
+std::string losses_picture(const std::string& title, const std::vector<study::NamedLosses>& schedules);
 
 }  // namespace weft::scenarios::report

@@ -5,6 +5,7 @@
 
 #include "models/base/text.hpp"
 #include "scenarios/report/exploration_report.hpp"
+#include "scenarios/report/losses_table.hpp"
 #include "scenarios/schedule_words.hpp"
 #include "scenarios/study/exploration_json.hpp"
 #include "scenarios/study/odds.hpp"
@@ -407,26 +408,10 @@ Section short_ranking(const study::Answer& answer, const Scenario& scenario, Gra
 }
 
 Section short_losses(const study::Answer& answer) {
-  std::vector<const study::Explored*> explained;
+  std::vector<study::NamedLosses> explained;
   for (const study::Explored& one : answer.fastest_first)
-    if (one.losses) explained.push_back(&one);
-  Section section{"Where the time goes, in us", {{""}, {}}, {}};
-  const auto add_row = [&](const std::string& name, const auto& value_ps) {
-    std::vector<Cell>& row = section.table.rows.emplace_back();
-    row.emplace_back(name);
-    for (const study::Explored* one : explained)
-      row.emplace_back(Number{static_cast<double>(value_ps(*one)) * 1e-6, 1});
-  };
-  for (const study::Explored* one : explained)
-    section.table.columns.emplace_back(words_of(one->candidate.request.schedule));
-  add_row("perfect overlap", [](const study::Explored& one) { return one.losses->overlap_ps; });
-  for (const auto& [cause, name] : NamesOf<study::Cause>::names) {
-    const auto value = [cause = cause](const study::Explored& one) { return one.losses->of(cause); };
-    if (std::ranges::any_of(explained, [&](const auto* one) { return std::abs(value(*one)) >= least_shown_ps; }))
-      add_row("+ " + std::string(text_of(cause)), value);
-  }
-  add_row("= time", [](const study::Explored& one) { return one.losses->time_ps; });
-  return section;
+    if (one.losses) explained.push_back({words_of(one.candidate.request.schedule), *one.losses});
+  return losses_table(explained);
 }
 
 }  // namespace weft::scenarios::report

@@ -85,6 +85,12 @@ struct Losses {
   Cause largest() const;
 };
 
+/// Of a schedule that is shown beside others.
+struct NamedLosses {
+  std::string name;
+  Losses losses;
+};
+
 /// For people: "exposed communication".
 std::string_view text_of(Cause cause);
 /// The largest loss in words: "exposed communication 118 us"; "-" where none is above 1 % of the time.
