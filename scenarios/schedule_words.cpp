@@ -158,8 +158,7 @@ constexpr Bytes KiB = 1024, MiB = 1024 * KiB;
 /// Both servers have kernels of their own by default for 2, 4, 6 or 8 GPUs each of which has a link to each, or for any
 /// two: vllm/distributed/device_communicators/custom_all_reduce.py at 00d618aa, SGLang's at 004e6561.
 bool has_own_all_reduce(const Machine& machine, int gpus) {
-  const FabricKind kind = machine.fabric.kind;
-  const bool are_linked = kind == FabricKind::nvswitch || kind == FabricKind::mesh || gpus == 2;
+  const bool are_linked = treats_gpus_alike(machine.fabric.kind) || gpus == 2;
   return are_linked && gpus % 2 == 0 && gpus <= 8 && machine.runtime != Runtime::cann;
 }
 

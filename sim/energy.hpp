@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "models/cost/about_longest.hpp"
 #include "models/cost/gemm_model.hpp"
 #include "models/machine/machine.hpp"
 #include "models/schedule/amounts.hpp"
@@ -114,13 +115,6 @@ class PowerChanges {
 /// and what each span takes while it lasts. `spans` begin at 0 or later; those that end after the period lengthen it.
 double peak_W(const PowerChanges& changes, double idle_W);
 double peak_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W);
-
-/// Of products and square roots, which are the same bits everywhere.
-inline double eighth_power(double value) {
-  const double square = value * value, fourth = square * square;
-  return fourth * fourth;
-}
-inline double eighth_root(double value) { return std::sqrt(std::sqrt(std::sqrt(value))); }
 
 /// e to the power of -`x`, nearly, by a quotient and products, which are the same bits everywhere.
 double decay(double x);

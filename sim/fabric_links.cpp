@@ -57,8 +57,7 @@ Uses FabricLinks::collective_uses(CollectiveAlgorithm algorithm, bool is_merged)
   std::vector<LinkLoad>& loads = loads_[static_cast<std::size_t>(algorithm)];
   if (loads.empty()) {
     loads = link_loads(fabric_, algorithm, gpus_);
-    const bool is_uniform = fabric_.kind == FabricKind::nvswitch || fabric_.kind == FabricKind::mesh;
-    if (is_merged && is_uniform)
+    if (is_merged && treats_gpus_alike(fabric_.kind))
       std::erase_if(loads, [](const LinkLoad& load) { return load.link.from != 0 || load.link.to > 1; });
   }
   Uses uses;

@@ -18,7 +18,7 @@ struct Mechanisms {
   bool synchronisation = true;  ///< off: barriers and signals take no time
   bool governor_delay = true;   ///< off: the clock is lowered from the first iteration on
   bool residency = true;        ///< off: collectives take nothing of an SM
-  bool slowdown = true;         ///< off: GEMMs slow down no collective, copies no GEMM
+  bool slowdown = true;         ///< off: GEMMs slow down no collective, copies no GEMM, and none begins cold
   bool skew = true;             ///< off: ranks start, leave barriers and compute in lockstep
 
   bool operator==(const Mechanisms&) const = default;

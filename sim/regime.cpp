@@ -22,19 +22,6 @@ bool ranks_drift(const Schedule& schedule) {
                       [](const Operation& operation) { return holds_ranks_together(operation.work); });
 }
 
-/// Has a GPU the same links as any other?
-bool treats_gpus_alike(FabricKind fabric) {
-  switch (fabric) {
-    case FabricKind::nvswitch:
-    case FabricKind::mesh:
-      return true;
-    case FabricKind::nvlink_pairs:
-    case FabricKind::pcie:
-      break;
-  }
-  return false;
-}
-
 }  // namespace
 
 bool ranks_do_the_same(const Schedule& schedule, FabricKind fabric) {

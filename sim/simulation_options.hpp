@@ -15,4 +15,7 @@ struct SimulationOptions {
   std::vector<double> given_us = {};
 };
 
+/// For those who ask for times alone.
+inline const SimulationOptions times_only{.spans = false, .mechanisms = {}, .given_us = {}};
+
 }  // namespace weft::sim

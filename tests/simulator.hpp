@@ -7,7 +7,7 @@ namespace weft::tests {
 
 /// Without spans. Runs share nothing, so that one serves all.
 inline sim::SimulatedExecutor& simulator() {
-  static sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
+  static sim::SimulatedExecutor executor(sim::times_only);
   return executor;
 }
 

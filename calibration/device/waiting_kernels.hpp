@@ -47,7 +47,7 @@ struct CounterTarget {
   int source = 0;
   bool is_word = false;
 };
-/// Waits for all of them, at most max_ranks of shared_state.hpp, by a thread each.
+/// Waits for all of them, at most max_ranks, by a thread each.
 void wait_for_signals(std::span<const CounterTarget> targets, const WaitLimit& limit, cudaStream_t stream);
 
 }  // namespace weft::calibration::device

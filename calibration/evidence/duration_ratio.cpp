@@ -10,7 +10,7 @@ double DurationRatios::of(const MeasuredCase& pair) {
   const auto predicted_us = [&](const scenarios::Workload& part) {
     const int gpus = pair.request.gpus;
     const auto [known, is_new] = predicted_us_.try_emplace(describe(part) + " " + std::to_string(gpus));
-    sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
+    sim::SimulatedExecutor executor(sim::times_only);
     if (is_new)
       known->second =
           scenarios::study::predict({"", gpus, part, {}, {}}, machine_, executor, {.serial = false}).time_us;

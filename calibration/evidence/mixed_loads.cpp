@@ -43,7 +43,7 @@ std::optional<MedianOfLoads> mixed_energy(const Machine& machine, const std::vec
 std::optional<MedianOfLoads> clock_between(const Machine& machine, const std::vector<Load>& loads) {
   Machine goes_up = machine;
   goes_up.power.clock_between = 1;
-  sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
+  sim::SimulatedExecutor executor(sim::times_only);
   const double tensor_clock = machine.power.tensor_clock;
   std::vector<double> clocks;
   for (const Load& load : loads) {

@@ -18,7 +18,7 @@ double alone_us(const scenarios::Workload& part, const scenarios::Case& request,
   alone.gpus = request.gpus;
   alone.workload = part;
   alone.schedule.launch = request.schedule.launch;
-  sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
+  sim::SimulatedExecutor executor(sim::times_only);
   return scenarios::study::predict(alone, machine, executor, {.serial = false}).time_us;
 }
 

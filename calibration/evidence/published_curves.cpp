@@ -72,7 +72,7 @@ CurvePrediction predict(const Machine& machine, const PublishedCurve& curve, Byt
   request.workload = scenarios::CollectiveWorkload{curve.kind, whole};
   request.schedule.max_ctas = curve.max_ctas;
   CurvePrediction prediction;
-  sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
+  sim::SimulatedExecutor executor(sim::times_only);
   prediction.time_us = scenarios::study::predict(request, machine, executor, {.serial = false}).time_us;
   if (!machine.collective_protocols.empty())
     prediction.library_us =

@@ -15,7 +15,7 @@ TimedCase timed(const Load& load, const Machine& machine) {
 
 std::vector<fitting::FittedNumber> fit_to_times(Machine& machine, std::span<const fitting::Number> numbers,
                                                 const std::vector<TimedCase>& cases) {
-  sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
+  sim::SimulatedExecutor executor(sim::times_only);
   return fitting::fit_numbers(
       machine, numbers,
       [&] {

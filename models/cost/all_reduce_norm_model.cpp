@@ -54,10 +54,6 @@ double norm_us(const Machine& machine, int gpus, double bytes) {
 
 }  // namespace
 
-double port_bytes(Transport transport, int gpus, double bytes) {
-  return transport == Transport::multicast ? bytes * (gpus + 1) / gpus : 2 * bytes * (gpus - 1) / gpus;
-}
-
 CollectiveTiming time_all_reduce_norm(const Machine& machine, Transport transport, int ctas, int gpus, Bytes bytes) {
   const auto size = static_cast<double>(bytes);
   const DirectCollective kernel = required_all_reduce(machine, transport);

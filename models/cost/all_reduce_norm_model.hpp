@@ -7,17 +7,11 @@
 
 namespace weft {
 
-/// Bytes out of each GPU's port, and as many into it, to reduce `bytes` (of one rank's partial sums) over `gpus` ranks.
-/// Every rank reduces and stores its 1/gpus of the rows:
-///   peer_kernel  it pulls that share from gpus - 1 peers, and stores the result to gpus - 1 peers:
-///                2 (gpus - 1)/gpus x bytes each way, as a ring
-///   multicast    each GPU sends its share for every rank to the switch, and gets one sum back (out bytes, in
-///                bytes/gpus); it stores its share of the result once, and gets every rank's (out bytes/gpus, in
-///                bytes): (1 + 1/gpus) x bytes each way
-/// Without peer access the peers' bytes lie in host memory that all GPUs map, as those of NCCL's shared-memory
-/// transport do: the links carry as many.
-double port_bytes(Transport transport, int gpus, double bytes);
-
+/// Reduces `bytes` (of one rank's partial sums) over `gpus` ranks, each of which reduces and stores its 1/gpus of the
+/// rows: over multicast the switch adds up, else it pulls that share from its peers and stores the result to them. As
+/// many bytes cross a port as for an all-reduce alone (bytes_out()). Without peer access the peers' bytes lie in host
+/// memory that all GPUs map, as those of NCCL's shared-memory transport do: the links carry as many.
+///
 /// With all CTAs at work and nobody beside: the all-reduce that it contains, as direct_collective_model.hpp has it of
 /// `direct_collectives` (else of the form in `fused_norm_kernel`), while each CTA also norms its share of the rank's
 /// rows at the rate at which an SM draws from memory. Throws InputError where the machine cannot run this form, or its

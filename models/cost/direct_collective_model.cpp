@@ -91,13 +91,13 @@ DirectCollective of_kind(CollectiveKind kind, DirectCollective kernel) {
 
 /// A thread asks all ranks for theirs of an element at once, so that what CTAs wait for grows with the buffer only.
 CollectiveTiming time_in_one_shot(const DirectCollective& kernel, int gpus, double bytes, int max_ctas) {
-  return timing_of(kernel, {.port_bytes = port_bytes_of_one_shot(gpus, bytes), .bytes = {.loaded = bytes}}, gpus,
-                   max_ctas);
+  return timing_of(kernel, {.port_bytes = bytes * (gpus - 1), .bytes = {.loaded = bytes}}, gpus, max_ctas);
 }
 
 CollectiveTiming time_in_switch(const DirectCollective& kernel, CollectiveKind kind, int gpus, double bytes,
                                 int max_ctas, double besides_us = 0) {
-  const double port_bytes = port_bytes_of_multimem(kind, gpus, bytes);
+  const double port_bytes =
+      kind == CollectiveKind::all_reduce ? bytes_out(CollectiveAlgorithm::in_switch, kind, gpus, bytes) : bytes;
   return timing_of(of_kind(kind, kernel),
                    {.algorithm = CollectiveAlgorithm::in_switch,
                     .port_bytes = port_bytes,
@@ -128,12 +128,6 @@ CollectiveTiming time_over_peers(const Machine& machine, const DirectCollectives
 }
 
 }  // namespace
-
-double port_bytes_of_one_shot(int gpus, double bytes) { return bytes * (gpus - 1); }
-
-double port_bytes_of_multimem(CollectiveKind kind, int gpus, double bytes) {
-  return kind == CollectiveKind::all_reduce ? bytes * (gpus + 1) / gpus : bytes;
-}
 
 CollectiveTiming time_direct_collective(const Machine& machine, Transport transport, CollectiveKind kind, int gpus,
                                         Bytes bytes, int max_ctas) {

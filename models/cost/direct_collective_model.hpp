@@ -1,5 +1,13 @@
 // Cost model of collectives that no library does: kernels of one's own over peer access, or over the switch's
 // multicast.
+//
+// Bytes out of each GPU's port, or into it where that is more. `bytes` as nccl-tests counts them (B), W = gpus:
+//   one-shot    all_reduce: every rank loads the B of all others: (W-1) B
+//   two-shot    as a ring: (W-1)/W B, all_reduce twice that
+//   multimem    reduce_scatter: the switch loads all of every rank's B; all_gather: it stores B to every rank;
+//               all_reduce: (W+1)/W B, since each rank's 1/W of the sum goes through its port besides
+// What a CTA moves: two-shot loads B, and stores (W-1)/W B of an all-reduce to its peers; one-shot loads W B; multimem
+// what goes through the port.
 #pragma once
 
 #include "models/cost/collective_model.hpp"
@@ -7,16 +15,6 @@
 #include "models/schedule/schedule.hpp"
 
 namespace weft {
-
-/// Bytes out of each GPU's port, or into it where that is more. `bytes` as nccl-tests counts them (B), W = gpus:
-///   one-shot    all_reduce: every rank loads the B of all others: (W-1) B
-///   two-shot    as a ring: (W-1)/W B, all_reduce twice that
-///   multimem    reduce_scatter: the switch loads all of every rank's B; all_gather: it stores B to every rank;
-///               all_reduce: (W+1)/W B, since each rank's 1/W of the sum goes through its port besides
-/// What a CTA moves: two-shot loads B, and stores (W-1)/W B of an all-reduce to its peers; one-shot loads W B; multimem
-/// what goes through the port.
-double port_bytes_of_one_shot(int gpus, double bytes);
-double port_bytes_of_multimem(CollectiveKind kind, int gpus, double bytes);
 
 /// By Transport::peer_kernel, which is two-shot, one_shot or multicast; see DirectCollective for the formula.
 /// `max_ctas` 0: as many as the kernel takes by default. Throws InputError, field "transport", where the machine has no

@@ -62,12 +62,11 @@ WaveOfTiles wave_of_tiles(const Machine& machine, const MatrixSize& size, const 
 /// reads at most so many rows of a.
 WaveOfTiles packed(WaveOfTiles wave, double most_rows_of_a, double b_share);
 
-/// By what tiles, start and end of a GEMM take longer than the formula says, and by what SMs, tensor cores and the L2
-/// take more energy for it.
-/// Besides, which share of the bytes of b's type its elements take, where they are packed.
+/// What is known of a GEMM besides its size and kernel.
 struct GemmFactors {
-  double time = 1, energy = 1;
-  double b_share = 1;
+  double time = 1;     ///< by what its tiles, start and end take longer than the formula says
+  double energy = 1;   ///< by what SMs, tensor cores and the L2 take more energy for it
+  double b_share = 1;  ///< of the bytes of b's type, which its elements take where they are packed
 };
 
 /// A k step of a tile at some clock by the formula, and what of it takes how long by itself.

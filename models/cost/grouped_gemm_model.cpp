@@ -64,12 +64,6 @@ double most_multiplied(const GroupedSize& size, const GemmKernel& kernel, int ct
 
 }  // namespace
 
-std::int64_t tile_count(const GroupedSize& size, const GemmKernel& kernel) {
-  std::int64_t tiles = 0;
-  for (const std::int64_t rows : size.group_rows) tiles += grid_of_group(rows, size.n, kernel).tiles();
-  return tiles;
-}
-
 Flops computed_flops(const GroupedSize& size, const GemmKernel& kernel) {
   if (!is_own_kernel(kernel)) return size.flops();
   return MatrixSize{static_cast<std::int64_t>(rows_of_tiles(size, kernel).multiplied), size.n, size.k}.flops();

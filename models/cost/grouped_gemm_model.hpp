@@ -4,12 +4,9 @@
 
 #include "models/cost/gemm_model.hpp"
 #include "models/schedule/amounts.hpp"
+#include "models/schedule/grouped_tiles.hpp"
 
 namespace weft {
-
-/// The sum over the groups of ceil(m / tile_m) x ceil(n / tile_n), with rows of tiles for whole clusters. Kernels of
-/// grouped GEMMs have no slices along k.
-std::int64_t tile_count(const GroupedSize& size, const GemmKernel& kernel);
 
 /// Of the rows that our own kernel multiplies, 64 or 128 in a tile; what is asked for by others.
 Flops computed_flops(const GroupedSize& size, const GemmKernel& kernel);

@@ -26,10 +26,6 @@ int steps_of(CollectiveAlgorithm algorithm, CollectiveKind kind, int gpus) {
   return kind == CollectiveKind::all_reduce ? 2 * (gpus - 1) : gpus - 1;
 }
 
-bool any_goes_over_host(const Fabric& fabric, int gpus) {
-  return fabric.kind == FabricKind::pcie || (fabric.kind == FabricKind::nvlink_pairs && gpus > 2);
-}
-
 }  // namespace
 
 double bytes_out(CollectiveAlgorithm algorithm, CollectiveKind kind, int gpus, double bytes) {

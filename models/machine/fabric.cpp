@@ -25,6 +25,20 @@ bool goes_over_host(const Fabric& fabric, int source, int destination) {
   return fabric.kind == FabricKind::pcie || (fabric.kind == FabricKind::nvlink_pairs && !is_pair);
 }
 
+bool any_goes_over_host(const Fabric& fabric, int gpus) { return goes_over_host(fabric, 0, gpus - 1); }
+
+bool treats_gpus_alike(FabricKind kind) {
+  switch (kind) {
+    case FabricKind::nvswitch:
+    case FabricKind::mesh:
+      return true;
+    case FabricKind::nvlink_pairs:
+    case FabricKind::pcie:
+      break;
+  }
+  return false;
+}
+
 Route route(const Fabric& fabric, int source, int destination) {
   if (goes_over_host(fabric, source, destination)) {
     const int first = source / fabric.host.gpus_per_node, last = destination / fabric.host.gpus_per_node;

@@ -78,6 +78,10 @@ Route route(const Fabric& fabric, int source, int destination);
 
 /// True where the two GPUs have no link but those of the host.
 bool goes_over_host(const Fabric& fabric, int source, int destination);
+/// Does anything of so many GPUs?
+bool any_goes_over_host(const Fabric& fabric, int gpus);
+/// Has a GPU the same links as any other?
+bool treats_gpus_alike(FabricKind kind);
 
 /// All links as if each carried `factor` times as much.
 Fabric scaled(Fabric fabric, double factor);

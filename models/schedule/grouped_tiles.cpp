@@ -12,12 +12,17 @@ constexpr std::int64_t hardly_more = 16;  // up to one part in so many
 
 /// That each CTA passes over, if `sms` of them share the tiles.
 std::int64_t columns_of_cta(const GroupedSize& size, const GemmKernel& kernel, int sms) {
-  std::int64_t tiles = 0;
-  for (const std::int64_t rows : size.group_rows) tiles += grid_of_group(rows, size.n, kernel).tiles();
-  return divided_up(tiles, std::max(kernel.cluster_m, sms / kernel.cluster_m * kernel.cluster_m)) * kernel.tile_n;
+  return divided_up(tile_count(size, kernel), std::max(kernel.cluster_m, sms / kernel.cluster_m * kernel.cluster_m)) *
+         kernel.tile_n;
 }
 
 }  // namespace
+
+std::int64_t tile_count(const GroupedSize& size, const GemmKernel& kernel) {
+  std::int64_t tiles = 0;
+  for (const std::int64_t rows : size.group_rows) tiles += grid_of_group(rows, size.n, kernel).tiles();
+  return tiles;
+}
 
 TileGrid grid_of_group(std::int64_t rows, std::int64_t n, const GemmKernel& kernel) {
   return {divided_up(divided_up(rows, kernel.tile_m), kernel.cluster_m) * kernel.cluster_m,

@@ -28,6 +28,10 @@ std::vector<GroupedTile> grouped_tiles(const GroupedSize& size, const GemmKernel
 /// Of a group with so many rows; clusters are whole.
 TileGrid grid_of_group(std::int64_t rows, std::int64_t n, const GemmKernel& kernel);
 
+/// The sum over the groups of ceil(m / tile_m) x ceil(n / tile_n), with rows of tiles for whole clusters. Kernels of
+/// grouped GEMMs have no slices along k.
+std::int64_t tile_count(const GroupedSize& size, const GemmKernel& kernel);
+
 /// Rows of a that a tile of ours loads whose group has so many in it: a power of two, one for none.
 constexpr int rows_loaded(std::int64_t rows) {
   return static_cast<int>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(rows, 1))));

@@ -14,8 +14,6 @@
 namespace weft::scenarios::library {
 namespace {
 
-const sim::SimulationOptions without_spans{.spans = false, .mechanisms = {}, .given_us = {}};
-
 Progress progress_of(const AnswerOptions& options, const std::string& what) {
   return options.show_progress ? options.show_progress(what) : Progress();
 }
@@ -34,7 +32,7 @@ FullAnswer::FullAnswer(Scenario scenario, std::shared_ptr<const OpenProfile> pro
 }
 
 void FullAnswer::explore() {
-  sim::SimulatedExecutor executor(without_spans);
+  sim::SimulatedExecutor executor(sim::times_only);
   exploration_ =
       study::explore(scenario_, machine(), executor,
                      {.least_schedules = options_.space == Space::likely ? study::worth_looking_at(scenario_) : 0,
@@ -91,7 +89,7 @@ std::string FullAnswer::losses_picture() const {
 }
 
 std::string FullAnswer::page(std::string_view empty_page, std::optional<Trace> measured) const {
-  sim::SimulatedExecutor executor(without_spans);
+  sim::SimulatedExecutor executor(sim::times_only);
   study::AnswerReport answer{
       .exploration = exploration_,
       .scenario = scenario_,

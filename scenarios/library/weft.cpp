@@ -155,8 +155,6 @@ Simulation written(const Trace& trace) {
 
 // --- Work ------------------------------------------------------------------------------------------------------
 
-const sim::SimulationOptions without_spans{.spans = false, .mechanisms = {}, .given_us = {}};
-
 /// A schedule that gets stuck is bad input, too.
 template <class Work>
 auto asked(const Work& work) {
@@ -169,12 +167,12 @@ auto asked(const Work& work) {
 
 study::Prediction predicted(const scenarios::Case& request, const Machine& machine,
                             const study::PredictionOptions& options = {}) {
-  sim::SimulatedExecutor executor(without_spans);
+  sim::SimulatedExecutor executor(sim::times_only);
   return study::predict(request, machine, executor, options);
 }
 
 Ranking compared(const std::vector<scenarios::Case>& cases, const Machine& machine, bool only_runnable = false) {
-  sim::SimulatedExecutor executor(without_spans);
+  sim::SimulatedExecutor executor(sim::times_only);
   return asked([&] { return written(study::compare(cases, machine, executor, only_runnable)); });
 }
 
@@ -203,7 +201,7 @@ scenarios::Scenario scenario_of(const scenarios::Case& request) {
 
 study::Exploration explored(const scenarios::Scenario& scenario, const Machine& machine) {
   return asked([&] {
-    sim::SimulatedExecutor executor(without_spans);
+    sim::SimulatedExecutor executor(sim::times_only);
     study::Exploration exploration =
         study::explore(scenario, machine, executor, {.least_schedules = study::usual_schedules});
     std::vector<study::Answer*> answers;

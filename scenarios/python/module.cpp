@@ -55,13 +55,11 @@ std::vector<std::vector<std::string>> numbers_of(const OpenProfile& profile) {
 
 // --- Questions -------------------------------------------------------------------------------------------------
 
-const sim::SimulationOptions without_spans{.spans = false, .mechanisms = {}, .given_us = {}};
-
 study::Prediction predicted(const std::string& case_json, const OpenProfile& profile, std::string& id,
                             const study::PredictionOptions& options) {
   const Case request = case_from_json(parse_json(case_json));
   id = request.id;
-  sim::SimulatedExecutor executor(without_spans);
+  sim::SimulatedExecutor executor(sim::times_only);
   return study::predict(request, profile.machine, executor, options);
 }
 
@@ -74,7 +72,7 @@ std::string predict(const std::string& case_json, const OpenProfile& profile) {
 }
 
 std::string predict_lines(const std::string& cases, const OpenProfile& profile) {
-  sim::SimulatedExecutor executor(without_spans);
+  sim::SimulatedExecutor executor(sim::times_only);
   std::istringstream in(cases);
   std::ostringstream out;
   study::LineOptions options;

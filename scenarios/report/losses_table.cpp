@@ -22,8 +22,8 @@ Section losses_table(const std::vector<study::NamedLosses>& schedules) {
   add_row("perfect overlap", [](const study::Losses& losses) { return losses.overlap_ps; });
   for (const auto& [cause, name] : NamesOf<study::Cause>::names) {
     const auto value = [cause = cause](const study::Losses& losses) { return losses.of(cause); };
-    if (std::ranges::any_of(schedules,
-                            [&](const study::NamedLosses& one) { return std::abs(value(one.losses)) >= least_shown_ps; }))
+    if (std::ranges::any_of(
+            schedules, [&](const study::NamedLosses& one) { return std::abs(value(one.losses)) >= least_shown_ps; }))
       add_row("+ " + std::string(text_of(cause)), value);
   }
   add_row("= time", [](const study::Losses& losses) { return losses.time_ps; });

@@ -24,11 +24,9 @@ bool is_asked(const Explored& one, const Answer& answer, const Why& why) {
 class Accounts {
  public:
   Accounts(const Case& serial, const Machine& machine, const Clock& clock)
-      : machine_(
-            with_given_times(serial, machine,
-                             [&](const Schedule& schedule, const Machine& on) {
-                               return clock(schedule, on, {.spans = false, .mechanisms = {}, .given_us = {}}).time_us;
-                             })),
+      : machine_(with_given_times(
+            serial, machine,
+            [&](const Schedule& schedule, const Machine& on) { return clock(schedule, on, sim::times_only).time_us; })),
         losses_(families::build(serial, machine_), machine_, clock),
         inefficiencies_(machine_, clock) {}
 

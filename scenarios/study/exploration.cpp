@@ -256,10 +256,6 @@ void require_known(const std::string& id, const std::vector<std::optional<PairSt
                                    shown_name(id) + "\"");
 }
 
-bool is_of_layer(const Answer& answer) {
-  return std::holds_alternative<LayerWorkload>(answer.fastest().candidate.request.workload);
-}
-
 /// Of the pairs that are advised, inside of the layer.
 double saved_inside_us(const Answer& layer) {
   for (const Explored& one : layer.fastest_first)
@@ -275,7 +271,7 @@ void add_answer(Exploration& exploration, const Asked& asked, Answer answer) {
   exploration.layers.push_back(
       {answer.size, *answer.form, answer.ranking.reference().estimate.time_us, saved_inside_us(answer), 0});
   for (const Answer& pair : exploration.answers)
-    if (pair.size == answer.size && pair.form == answer.form && !is_of_layer(pair))
+    if (pair.size == answer.size && pair.form == answer.form && !pair.is_of_layer())
       exploration.layers.back().saved_by_pairs_us += pair.ranking.saved_us();
   if (answer.fastest_first.size() > 1) exploration.answers.push_back(std::move(answer));
 }
@@ -432,7 +428,7 @@ std::vector<std::string> Exploration::pairs() const {
 }
 
 std::size_t Exploration::most_gained() const {
-  const auto is_pair = [](const Answer& answer) { return !is_of_layer(answer); };
+  const auto is_pair = [](const Answer& answer) { return !answer.is_of_layer(); };
   const auto gain_us = [](const Answer& answer) {
     return answer.ranking.reference().estimate.time_us - answer.ranking.fastest().estimate.time_us;
   };

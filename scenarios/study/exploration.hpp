@@ -47,6 +47,8 @@ struct Answer {
 
   const Explored& fastest() const { return fastest_first.front(); }
   const Explored& advice() const { return fastest_first[ranking.advised]; }
+  /// Else of a pair alone, or of a kernel.
+  bool is_of_layer() const { return std::holds_alternative<LayerWorkload>(fastest().candidate.request.workload); }
   const Explored* fastest_runnable() const;  ///< null where weft run can run none
   const Explored* fastest_named() const;     ///< null where there are hybrids only
 };

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/base/text.hpp"
+#include "models/cost/library_model.hpp"
 #include "models/schedule/amounts.hpp"
 #include "models/schedule/facts.hpp"
 
@@ -35,13 +36,13 @@ double size_of_work(const Work& work, const Schedule& schedule) {
   return match(
       work, [&](const Gemm& gemm) { return size_of(gemm, schedule.gpus).flops(); },
       [&](const Collective& collective) {
-        const double through_port =
-            static_cast<double>(bytes_of(full_slice(collective), schedule)) * (schedule.gpus - 1) / schedule.gpus;
-        return collective.kind == CollectiveKind::all_reduce ? 2 * through_port : through_port;
+        return bytes_out(CollectiveAlgorithm::ring, collective.kind, schedule.gpus,
+                         static_cast<double>(bytes_of(full_slice(collective), schedule)));
       },
       [&](const GroupedGemm& gemm) { return size_of(gemm, schedule.gpus).flops(); },
       [&](const AllReduceNorm& fused) {
-        return 2.0 * static_cast<double>(bytes_of(fused.partial, schedule)) * (schedule.gpus - 1) / schedule.gpus;
+        return bytes_out(CollectiveAlgorithm::ring, CollectiveKind::all_reduce, schedule.gpus,
+                         static_cast<double>(bytes_of(fused.partial, schedule)));
       },
       [&](const GroupedExchange& exchange) { return busiest_port(exchange, schedule).most(); },
       [&](const Copy& copy) { return static_cast<double>(bytes_of(copy.source, schedule)); },

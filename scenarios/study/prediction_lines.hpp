@@ -25,8 +25,8 @@ struct LineOptions {
 /// One case a line in, one result a line out, in the order of the cases; empty lines are skipped. What has arrived is
 /// answered before more is waited for, so that a program can ask line by line; up to 256 results are written at a time,
 /// in whole lines. A case that cannot be answered gets a
-/// line with "error", under its id or else with its line number. `executor` is called by several threads at once. True
-/// when there was none.
+/// line with "error", under its id or else with its line number. True when there was no such line. `executor` is called
+/// by several threads at once.
 bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, Executor& executor,
                    const LineOptions& options = {});
 

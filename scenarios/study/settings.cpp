@@ -19,10 +19,6 @@ using nlohmann::ordered_json;
 const PairWorkload* pair_of(const Answer& answer) {
   return std::get_if<PairWorkload>(&answer.fastest().candidate.request.workload);
 }
-bool is_whole_layer(const Answer& answer) {
-  return std::holds_alternative<LayerWorkload>(answer.fastest().candidate.request.workload);
-}
-
 /// The fastest of an answer's schedules that are meant; null: none.
 const Explored* first(const Answer& answer, const auto& is_meant) {
   for (const Explored& one : answer.fastest_first)
@@ -43,7 +39,7 @@ std::string sizes_text(const std::optional<std::int64_t>& from) {
 double expected_us(const Exploration& exploration, std::int64_t size, LayerForm form, const auto& is_meant) {
   double shortest_us = 0;
   for (const Answer& answer : exploration.answers) {
-    if (answer.size != size || answer.form != form || !is_whole_layer(answer)) continue;
+    if (answer.size != size || answer.form != form || !answer.is_of_layer()) continue;
     const double serial_us = answer.ranking.reference().estimate.time_us;
     for (const Explored& one : answer.fastest_first) {
       if (!is_meant(one)) continue;
@@ -235,7 +231,7 @@ void add_tokenweave(const Exploration& exploration, std::vector<SettingsFile>& f
   constexpr std::int64_t rounding = 256;  // of half of the tokens, from which an offset counts
   ordered_json rows = ordered_json::object();
   for (const Answer& answer : exploration.answers) {
-    const Explored* best = is_whole_layer(answer) ? first(answer, is_fused_split) : nullptr;
+    const Explored* best = answer.is_of_layer() ? first(answer, is_fused_split) : nullptr;
     if (best == nullptr || best->candidate.odds.gain <= 0 || best->other_software.empty()) continue;
     const auto& split = std::get<TokenSplit>(best->as_run.family);
     const std::int64_t half = (answer.size + rounding - 1) / rounding * rounding / 2;

@@ -8,10 +8,6 @@
 namespace weft::scenarios::study {
 namespace {
 
-bool is_layer(const Answer& answer) {
-  return std::holds_alternative<LayerWorkload>(answer.fastest().candidate.request.workload);
-}
-
 /// What is advised of an answer, or of those of its schedules that run today; null: serial.
 const Explored* advised(const Answer& answer, bool only_runnable) {
   if (!only_runnable) return answer.ranking.overlap_pays() ? &answer.advice() : nullptr;
@@ -57,7 +53,7 @@ class SizeStudy {
   std::vector<const Answer*> answers(Form form, bool of_layer) const {
     std::vector<const Answer*> found;
     for (const Answer& answer : exploration_.answers)
-      if (answer.size == size_ && answer.form == form && (scenario_.model && is_layer(answer)) == of_layer)
+      if (answer.size == size_ && answer.form == form && (scenario_.model && answer.is_of_layer()) == of_layer)
         found.push_back(&answer);
     return found;
   }

@@ -9,6 +9,7 @@
 #include "sim/simulated_executor.hpp"
 #include "sim/simulated_machine.hpp"
 #include "tests/models/error_of.hpp"
+#include "tests/sim/port_bytes.hpp"
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
@@ -44,18 +45,18 @@ double span_us(const Schedule& schedule, const Machine& machine) {
 }
 
 TEST(AllReduceNormModel, PeersPullAndStoreAllButTheOwnShare) {
-  EXPECT_DOUBLE_EQ(port_bytes(Transport::peer_kernel, 8, 800), 2 * 700);
+  EXPECT_DOUBLE_EQ(tests::port_bytes(Transport::peer_kernel, 8, 800), 2 * 700);
 }
 
 TEST(AllReduceNormModel, TheSwitchTakesEveryShareOnceAndGivesBackOne) {
-  EXPECT_DOUBLE_EQ(port_bytes(Transport::multicast, 8, 800), 900);
+  EXPECT_DOUBLE_EQ(tests::port_bytes(Transport::multicast, 8, 800), 900);
 }
 
 TEST(AllReduceNormModel, FewCtasAreSlowerInProportionAndManyReachThePort) {
   const auto transfer_us = [](int ctas) {
     return time_all_reduce_norm(test_machine(), Transport::peer_kernel, ctas, 8, Bytes{1} << 30).transfer_us;
   };
-  const double port_us = port_bytes(Transport::peer_kernel, 8, 1 << 30) / bytes_per_us(80);
+  const double port_us = tests::port_bytes(Transport::peer_kernel, 8, 1 << 30) / bytes_per_us(80);
   EXPECT_NEAR(transfer_us(1) / transfer_us(2), 2, 0.05);
   EXPECT_NEAR(transfer_us(16) / port_us, 1, 0.01);
   EXPECT_GT(transfer_us(16), port_us);
@@ -95,7 +96,7 @@ TEST(AllReduceNorm, MovesItsBytesThroughThePortsAndItsRowsThroughHbm) {
       ScheduleRun run(engine, device, order, 1);
       run.prepare(1);
       run.run();
-      const double bytes = 65536.0 * 2048, ports = port_bytes(transport, gpus, bytes);
+      const double bytes = 65536.0 * 2048, ports = tests::port_bytes(transport, gpus, bytes);
       EXPECT_NEAR(device.served(0).in, ports, 1e-9 * ports);
       EXPECT_NEAR(device.served(0).out, ports, 1e-9 * ports);
       // Every partial sum is read and every normed row written here; the own residuals are read and written (in place).

@@ -11,6 +11,7 @@
 #include "sim/simulated_executor.hpp"
 #include "sim/simulated_machine.hpp"
 #include "tests/scenarios/built_by_model.hpp"
+#include "tests/sim/port_bytes.hpp"
 #include "tests/sim/test_machine.hpp"
 
 namespace weft::sim {
@@ -86,7 +87,8 @@ double port_bytes_of(const Schedule& schedule) {
       const auto bytes = static_cast<double>(bytes_of(full_slice(*collective), schedule));
       total += bytes_out(CollectiveAlgorithm::ring, collective->kind, schedule.gpus, bytes);
     } else if (const auto* fused = std::get_if<AllReduceNorm>(&operation.work)) {
-      total += port_bytes(fused->transport, schedule.gpus, static_cast<double>(bytes_of(fused->partial, schedule)));
+      total +=
+          tests::port_bytes(fused->transport, schedule.gpus, static_cast<double>(bytes_of(fused->partial, schedule)));
     } else if (const auto* copy = std::get_if<Copy>(&operation.work)) {
       if (copy->source.place != 0) total += static_cast<double>(bytes_of(copy->source, schedule));
     }

@@ -28,7 +28,7 @@ void run_measure(MeasureOptions options) {
   calibration::require_device_part();
   evidence::MeasurementFileWriter file(options.out, options.run.spans);
   file.require_measured_so(options.run.condition, options.in_turn);
-  sim::SimulatedExecutor simulator({.spans = false, .mechanisms = {}, .given_us = {}});
+  sim::SimulatedExecutor simulator(sim::times_only);
   evidence::Measuring measuring(cases, machine, {options.run, options.in_turn}, file, simulator);
   spdlog::info("{} cases to measure, {} measured before", measuring.to_measure(), measuring.measured_before());
   measuring.run(show_progress("runs"));

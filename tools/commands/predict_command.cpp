@@ -49,7 +49,7 @@ void run_predict(const PredictOptions& options) {
   if (is_device(options.out)) device.open(options.out);
   std::ostream& out = device.is_open() ? device : options.out.empty() ? std::cout : file;
   if (!options.out.empty() && std::filesystem::is_regular_file(options.in)) lines.on_answer = progress_of(options.in);
-  sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
+  sim::SimulatedExecutor executor(sim::times_only);
   if (options.in_turn) lines.clock_of_mix_MHz = executor.mix_clock();
   const bool all = study::predict_lines(in_file ? *in_file : std::cin, out, machine, executor, lines);
   if (!device) throw ExecutionError(options.out + " could not be written" + reason_of(errno));

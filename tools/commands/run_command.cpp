@@ -47,7 +47,7 @@ void run_best(const Best& best, const calibration::RunOptions& options, const Ou
   require_writable(best.schedule);
   const auto [scenario, profile] = scenarios::library::read_question(best.question);
   const Machine& machine = profile->machine;
-  sim::SimulatedExecutor simulator({.spans = false, .mechanisms = {}, .given_us = {}});
+  sim::SimulatedExecutor simulator(sim::times_only);
   const study::Exploration exploration =
       study::explore(scenario, machine, simulator,
                      {.least_schedules = study::usual_schedules, .progress = show_progress("schedules")});

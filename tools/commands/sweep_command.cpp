@@ -37,7 +37,7 @@ void run_sweep(const SweepOptions& options) {
   } catch (const InputError& error) {
     throw error.in_file(options.sweep);
   }
-  sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
+  sim::SimulatedExecutor executor(sim::times_only);
   const study::SweepWork work{sweep, machines, executor};
   if (!is_first) return study::help_sweep(work, *ranks);
   {

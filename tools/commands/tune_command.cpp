@@ -59,7 +59,7 @@ study::TableQuestion question_of(const TuneOptions& options, const Machine& mach
 std::vector<study::TableRow> rows_of(const study::TableQuestion& question, const TuneOptions& options,
                                      const Machine& machine, const std::string& progress) {
   try {
-    sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
+    sim::SimulatedExecutor executor(sim::times_only);
     return study::token_split_table(question, machine, executor, progress, show_progress("schedules"));
   } catch (const InputError& error) {
     if (!error.field().starts_with("workload.")) throw;

@@ -16,6 +16,7 @@
 #include "sim/simulated_executor.hpp"
 #include "sim/simulated_machine.hpp"
 #include "tests/scenarios/built_by_model.hpp"
+#include "tests/sim/port_bytes.hpp"
 #include "tests/tools/shipped_profiles.hpp"
 
 namespace weft::scenarios::families {
@@ -131,7 +132,7 @@ SentBytes sent_bytes(const Schedule& schedule, const std::vector<sim::OperationC
                           },
                           [&](const AllReduceNorm& norm) {
                             const auto bytes = static_cast<double>(bytes_of(norm.partial, schedule));
-                            both = port_bytes(norm.transport, schedule.gpus, bytes);
+                            both = tests::port_bytes(norm.transport, schedule.gpus, bytes);
                           },
                           [&](const GroupedExchange& exchange) {
                             for (int peer = 0; peer < schedule.gpus; ++peer) {

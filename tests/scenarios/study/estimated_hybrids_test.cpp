@@ -25,7 +25,7 @@ struct Times {
 
 Times times_of(const PairWorkload& pair, const Machine& machine) {
   Times times;
-  sim::SimulatedExecutor executor({.spans = false, .mechanisms = {}, .given_us = {}});
+  sim::SimulatedExecutor executor(sim::times_only);
   for (const ScheduleChoice& hybrid :
        likely_hybrids(pair, gpus, {.chunks = {2, 4}, .max_ctas = {8}, .gemm_sms = {}}, machine)) {
     const Case request{.id = "a", .gpus = gpus, .workload = pair, .schedule = hybrid, .measured = {}};

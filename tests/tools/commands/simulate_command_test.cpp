@@ -13,11 +13,10 @@ class SimulateCommand : public testing::Test {
  protected:
   SimulateCommand() {
     const std::string workload = R"("workload": {"op": "gemm+reduce_scatter", "m": 4096, "n": 4096, "k": 4096})";
-    folder.write("cases.jsonl", R"({"id": "serial", "gpus": 4, )" + workload + R"(, "schedule": {"family": "serial"}})" +
-                                    "\n" + R"({"id": "own", "gpus": 4, )" + workload +
-                                    R"(, "schedule": {"family": "async_tp"}})" + "\n" +
-                                    R"({"id": "other", "gpus": 2, )" + workload +
-                                    R"(, "schedule": {"family": "serial"}})" + "\n");
+    folder.write("cases.jsonl",
+                 R"({"id": "serial", "gpus": 4, )" + workload + R"(, "schedule": {"family": "serial"}})" + "\n" +
+                     R"({"id": "own", "gpus": 4, )" + workload + R"(, "schedule": {"family": "async_tp"}})" + "\n" +
+                     R"({"id": "other", "gpus": 2, )" + workload + R"(, "schedule": {"family": "serial"}})" + "\n");
     run_weft("predict --machine h200x8-nvswitch --in cases.jsonl --schedules . --out answers.jsonl", folder);
   }
   TemporaryFolder folder;
