@@ -280,7 +280,7 @@ void add_answer(Exploration& exploration, const Asked& asked, Answer answer) {
 constexpr double sure_enough = 0.6;
 
 /// The overlapped schedule that promises most of those that may be advised; serial where there is none.
-std::size_t most_promising(const Ranking& ranking) {
+std::size_t most_promising_overlap(const Ranking& ranking) {
   std::size_t best = ranking.serial;
   for (std::size_t i = 0; i < ranking.fastest_first.size(); ++i) {
     const Candidate& one = ranking.fastest_first[i];
@@ -292,7 +292,7 @@ std::size_t most_promising(const Ranking& ranking) {
 
 /// A size between two that are advised otherwise is advised as they are, unless its own odds say clearly no.
 void drown_island(Ranking& ranking) {
-  const std::size_t promising = most_promising(ranking);
+  const std::size_t promising = most_promising_overlap(ranking);
   const double faster = ranking.fastest_first[promising].odds.faster;
   if (ranking.overlap_pays() && faster < sure_enough)
     ranking.advised = ranking.serial;

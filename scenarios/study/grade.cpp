@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "models/cost/all_reduce_norm_model.hpp"
 #include "models/cost/collective_model.hpp"
@@ -134,16 +135,23 @@ Grade grade_of_tiles(const GroupedGemm&, const Schedule&, const Machine&, Kernel
   return std::max(grades.gemm, grades.small_gemm);
 }
 
+/// Of the stream that has most: those of streams side by side pass at once.
+std::int64_t most_operations_in_a_row(const Schedule& schedule) {
+  std::vector<std::int64_t> counts(std::max<std::size_t>(schedule.streams.size(), 1));
+  for (const Operation& operation : schedule.operations) ++counts[static_cast<std::size_t>(operation.stream)];
+  return std::ranges::max(counts);
+}
+
 }  // namespace
 
 Evidence evidence_of(const Schedule& schedule, double time_us, const Machine& machine, const ProfileGrades& grades) {
   Rests rests;
   KernelChoices choices(machine);
   const double hbm_rate = bytes_per_us(machine.gpu.hbm_GBps), copy_rate = bytes_per_us(machine.copy_engines.GBps);
-  const auto add_gap = [&](double gap_us) { rests.add(grades.launches, gap_us, {"gaps between kernels"}); };
-  add_gap(machine.latencies.graph_gap_us);
-  for (const Operation& operation : schedule.operations) {
-    add_gap(machine.latencies.kernel_gap_us);
+  const auto kernel_gaps = static_cast<double>(most_operations_in_a_row(schedule));
+  rests.add(grades.launches, machine.latencies.graph_gap_us + kernel_gaps * machine.latencies.kernel_gap_us,
+            {"gaps between kernels"});
+  for (const Operation& operation : schedule.operations)
     match(
         operation.work,
         [&](const OneOf<Gemm, GroupedGemm> auto& gemm) {
@@ -185,7 +193,6 @@ Evidence evidence_of(const Schedule& schedule, double time_us, const Machine& ma
         },
         [&](const GroupedExchange& exchange) { add(exchange, schedule, machine, grades, rests); },
         [](const OneOf<Signal, Wait, Barrier, Delay> auto&) {});
-  }
   const double enough_us = enough * time_us * schedule.repeats_per_iteration;
   const Grade grade = rests.weakest_above(enough_us);
   return {.grade = grade,

@@ -45,6 +45,18 @@ TEST(Grade, WeakNumbersCountTogetherWithWeakerOnes) {
   EXPECT_EQ(grade(8192, both, 1000), Grade::assumed);
 }
 
+// Gaps on streams side by side pass at once.
+TEST(Grade, CountsTheGapsOfOneStream) {
+  ProfileGrades all{.gemm = Grade::measured, .small_gemm = Grade::measured, .launches = Grade::assumed};
+  Schedule schedule;
+  schedule.gpus = 2;
+  schedule.streams = {{"s0"}, {"s1"}, {"s2"}, {"s3"}};
+  for (int i = 0; i < 40; ++i) schedule.operations.push_back({"pause " + std::to_string(i), i % 4, {}, Delay{}});
+  const double gaps_us = h200().latencies.graph_gap_us + 10 * h200().latencies.kernel_gap_us;
+  EXPECT_EQ(grade_of(schedule, 10.1 * gaps_us, h200(), all), Grade::measured);
+  EXPECT_EQ(grade_of(schedule, 9.9 * gaps_us, h200(), all), Grade::assumed);
+}
+
 TEST(Grade, SaysWhichNumbersAreAssumedMostTimeFirst) {
   ProfileGrades both = grades();
   both.gemm = both.launches = Grade::assumed;
