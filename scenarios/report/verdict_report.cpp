@@ -234,14 +234,16 @@ std::vector<std::string> left_out(const Scenario& scenario) {
   return all;
 }
 
-/// Of sizes that leave some pattern without a schedule: most schedules cut rows evenly, by GPUs and in up to 16 pieces.
+/// Of sizes that leave some pattern without a schedule: most schedules cut rows evenly, by GPUs and in up to 16 pieces,
+/// few rows by GPUs alone.
 std::string what_fits(const study::Verdict& verdict, const Scenario& scenario) {
   constexpr int usual_pieces = 16;
+  const bool are_few = verdict.uncut.front() < 4 * usual_pieces * scenario.gpus;
   std::string sizes;
   for (const std::int64_t size : verdict.uncut) sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
   return "With " + sizes + " " + size_word(scenario) + (scenario.model ? " some patterns have" : " there is") +
          " no schedule that overlaps, since those cut evenly: ask about a multiple of " +
-         std::to_string(usual_pieces * scenario.gpus) + ", to which servers pad.";
+         std::to_string((are_few ? 1 : usual_pieces) * scenario.gpus) + ", to which servers pad.";
 }
 
 /// "8 GPUs, n".
@@ -382,6 +384,22 @@ Section crossover_section(const std::vector<study::Crossover>& crossovers, const
   return section;
 }
 
+namespace {
+
+/// Of those that are faster than what is advised, and not advised since their numbers are assumed; else nothing.
+std::string faster_by_assumption(const study::Answer& answer) {
+  const auto is_faster = [&](const study::Explored& one) {
+    return one.candidate.why_not == WhyNot::assumed &&
+           one.candidate.estimate.time_us < answer.advice().candidate.estimate.time_us;
+  };
+  const auto count = std::ranges::count_if(answer.fastest_first, is_faster);
+  if (count == 0) return "";
+  return std::to_string(count) + (count == 1 ? " schedule is" : " schedules are") +
+         " faster by numbers that are assumed, and not advised (--all).";
+}
+
+}  // namespace
+
 Section short_ranking(const study::Answer& answer, const Scenario& scenario, Grade grade) {
   Section section{answer.pair + ", " + std::to_string(answer.size) + " " + size_word(scenario) + ", " +
                       std::to_string(scenario.gpus) + " GPUs" + (grade == Grade::assumed ? ", by assumed numbers" : ""),
@@ -389,6 +407,7 @@ Section short_ranking(const study::Answer& answer, const Scenario& scenario, Gra
                     droppable("limited by", 1), "weft run"},
                    {}},
                   {(grade == Grade::assumed ? "A guess: " : "") + verdict(answer)}};
+  if (std::string note = faster_by_assumption(answer); !note.empty()) section.notes.push_back(std::move(note));
   std::vector<Line> lines = lines_of(answer);
   keep_first(answer, lines);
   for (const Line& line : lines) {
