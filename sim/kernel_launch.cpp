@@ -116,8 +116,7 @@ KernelLaunch matrix_launch(const LaunchSite& site, std::int64_t k, DataType dtyp
   const std::int64_t slices = last_wave_slices(kernel, k, tiles, most);
   launch.work = {.tiles = tiles,
                  .ctas = static_cast<int>(std::min<std::int64_t>(tiles * slices, most)),
-                 .bytes_per_tile = l2_bytes,
-                 .uses = memory_uses(site, l2_bytes * static_cast<double>(tiles))};
+                 .bytes_per_tile = l2_bytes};
   if (site.with_detail) launch.detail = text_of(kernel, tiles, launch.work.ctas);
   return launch;
 }
@@ -360,15 +359,14 @@ KernelLaunch grouped_gemm_launch(const GroupedGemm& gemm, const LaunchSite& site
   const GroupedSize size = size_of(gemm, site.schedule.gpus);
   const DataType dtype = site.schedule.buffers[gemm.a.buffer].dtype;
   const GemmKernel& kernel = site.cost.kernel;
-  TileTiming timing =
-      tiles_of(site.machine, size, kernel, dtype, site.cost.factors).at(of_rank(site.clock_share, site));
+  if (!site.tile) site.tile = tiles_of(site.machine, size, kernel, dtype, site.cost.factors);
+  TileTiming timing = site.tile->at(of_rank(site.clock_share, site));
   timing.tile_us /= kernel_efficiency(site.machine, kernel);
   KernelLaunch launch = matrix_launch(site, size.k, dtype, tile_count(size, kernel), timing.l2_bytes,
                                       kernel.cluster_m * kernel.cluster_n, 0);
   launch.work.scheduler = kernel.scheduler;
-  if (is_own_kernel(kernel))
-    launch.work.uses = memory_uses(site, timing.l2_bytes * static_cast<double>(launch.work.tiles),
-                                   1 / site.machine.gemm.own_grouped_hbm_share);
+  const double hbm_share = is_own_kernel(kernel) ? site.machine.gemm.own_grouped_hbm_share : 1;
+  launch.work.uses = memory_uses(site, timing.l2_bytes * static_cast<double>(launch.work.tiles), 1 / hbm_share);
   set_tile_times(launch.work, site, size.k, timing);
   launch.limit = overlap_with_hbm(launch.work, site);
   return launch;

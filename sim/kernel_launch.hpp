@@ -41,7 +41,7 @@ struct LaunchSite {
   int ranks = 1;                    ///< that are simulated
   double clock_share = 1;           ///< of the maximum clock, with tensor cores at work
   double share_between = 1;         ///< the same where none works
-  std::optional<TileOfWave>& tile;  ///< of a GEMM, once it has been launched at any clock
+  std::optional<TileOfWave>& tile;  ///< of a GEMM or grouped ones, once launched at any clock
   bool with_detail = true;
 };
 

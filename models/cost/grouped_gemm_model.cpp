@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <vector>
 
 #include "models/base/division.hpp"
@@ -58,8 +59,8 @@ double most_multiplied(const GroupedSize& size, const GemmKernel& kernel, int ct
     for (std::size_t i = tile; i < tile + pair; ++i) rows = std::max(rows, rows_multiplied(tiles[i].rows));
     of_cta[tile % of_cta.size()] += rows;
   }
-  const std::size_t waves = (tiles.size() + of_cta.size() - 1) / of_cta.size();
-  return static_cast<double>(std::ranges::max(of_cta)) / (static_cast<double>(waves) * kernel.tile_m);
+  const std::int64_t waves = divided_up(std::ssize(tiles), std::ssize(of_cta));
+  return static_cast<double>(std::ranges::max(of_cta)) / static_cast<double>(waves * kernel.tile_m);
 }
 
 }  // namespace

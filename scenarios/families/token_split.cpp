@@ -45,7 +45,7 @@ std::int64_t checked_first(std::int64_t first, const LayerWorkload& layer) {
     throw InputError("schedule.first",
                      "expected whole sequences, " +
                          (layer.decoding > 0 ? "which begin at row " + std::to_string(layer.decoding) + ", " : "") +
-                         "a multiple of " + std::to_string((layer.tokens - layer.decoding) / layer.sequences) +
+                         "a multiple of " + std::to_string(sequence_groups(layer).back().rows_of_each()) +
                          " tokens, got " + std::to_string(first));
   return first;
 }

@@ -225,12 +225,12 @@ std::vector<std::string> left_out(const Scenario& scenario) {
   std::vector<std::string> all = scenario.model->ignored;
   if (scenario.model->experts > 0) all.emplace_back("expert parallelism: each expert is split over all GPUs");
   if (scenario.forms.size() < 2) return all;
-  std::string sizes;
+  std::vector<std::string> sizes;
   for (const std::int64_t size : scenario.sizes)
-    if (size % scenario.gpus != 0) sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
+    if (size % scenario.gpus != 0) sizes.push_back(std::to_string(size));
   if (!sizes.empty())
     all.push_back("sequence parallelism with numbers of " + size_word(scenario) + " that are no multiple of " +
-                  std::to_string(scenario.gpus) + " GPUs (" + sizes + ")");
+                  std::to_string(scenario.gpus) + " GPUs (" + joined(sizes) + ")");
   return all;
 }
 
@@ -239,9 +239,9 @@ std::vector<std::string> left_out(const Scenario& scenario) {
 std::string what_fits(const study::Verdict& verdict, const Scenario& scenario) {
   constexpr int usual_pieces = 16;
   const bool are_few = verdict.uncut.front() < 4 * usual_pieces * scenario.gpus;
-  std::string sizes;
-  for (const std::int64_t size : verdict.uncut) sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
-  return "With " + sizes + " " + size_word(scenario) + (scenario.model ? " some patterns have" : " there is") +
+  std::vector<std::string> sizes;
+  for (const std::int64_t size : verdict.uncut) sizes.push_back(std::to_string(size));
+  return "With " + joined(sizes) + " " + size_word(scenario) + (scenario.model ? " some patterns have" : " there is") +
          " no schedule that overlaps, since those cut evenly: ask about a multiple of " +
          std::to_string((are_few ? 1 : usual_pieces) * scenario.gpus) + ", to which servers pad.";
 }
@@ -252,9 +252,9 @@ std::string quantities(const std::vector<std::string>& outside, const Scenario& 
     if (quantity == "gpus") return std::to_string(scenario.gpus) + " GPUs";
     return quantity == "weight_bits" ? "weights of fewer bits than GEMMs multiply" : quantity;
   };
-  std::string text;
-  for (const std::string& quantity : outside) text += (text.empty() ? "" : ", ") + word(quantity);
-  return text;
+  std::vector<std::string> words;
+  for (const std::string& quantity : outside) words.push_back(word(quantity));
+  return joined(words);
 }
 
 /// What the answer needs and rests on: "Memory: 19.0 GB a GPU (weights 17.1). Evidence: measured on such machines."

@@ -1,6 +1,8 @@
 // weft explore: which schedule wins, by how much, why the others lose, and what it means for the layer.
 #include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "models/base/text.hpp"
@@ -125,25 +127,23 @@ void add_explore_command(CLI::App& app) {
                   "Tokens, or rows, to ask about (default: the scenario's, else 512, 1024, … 16384)")
       ->delimiter(',')
       ->check(numbers(std::int64_t{1}, scenarios::max_extent));
-  command
-      .add_option("--sequences", options.question.step.sequences,
-                  "Sequences that the tokens belong to (default: the scenario's, else one); without --tokens each has "
-                  "one new token, a step of decoding")
-      ->check(numbers(std::int64_t{1}, scenarios::max_extent));
-  command
-      .add_option(
-          "--prefix", options.question.step.prefix,
-          "Earlier tokens of each sequence, whose keys and values are cached (default: the scenario's, else none)")
-      ->check(numbers(std::int64_t{0}, scenarios::max_extent));
-  command
-      .add_option("--decoding", options.question.step.decoding,
-                  "Of the tokens, the new ones of sequences that decode beside the others, one each (default: the "
-                  "scenario's, else none)")
-      ->check(numbers(std::int64_t{0}, scenarios::max_extent));
-  command
-      .add_option("--decoding-prefix", options.question.step.decoding_prefix,
-                  "Earlier tokens of each sequence that decodes (default: the scenario's, else none)")
-      ->check(numbers(std::int64_t{0}, scenarios::max_extent));
+  const auto add_count = [&](const std::string& name, std::optional<std::int64_t>& value, std::int64_t least,
+                             const std::string& meaning) {
+    command.add_option(name, value, meaning)->check(numbers(least, scenarios::max_extent));
+  };
+  scenarios::AskedSequences& step = options.question.step;
+  add_count(
+      "--sequences", step.sequences, 1,
+      "Sequences that the tokens belong to (default: the scenario's, else one); without --tokens each has one new "
+      "token, a step of decoding");
+  add_count("--prefix", step.prefix, 0,
+            "Earlier tokens of each sequence, whose keys and values are cached (default: the scenario's, else none)");
+  add_count(
+      "--decoding", step.decoding, 0,
+      "Of the tokens, the new ones of sequences that decode beside the others, one each (default: the scenario's, "
+      "else none)");
+  add_count("--decoding-prefix", step.decoding_prefix, 0,
+            "Earlier tokens of each sequence that decodes (default: the scenario's, else none)");
   command.add_option("--size", options.answer.size, "Ask about this size alone (default: about all)");
   command.add_flag("--all", options.answer.shows_all,
                    "Show all schedules of every pair and size, with the names that cases have");
