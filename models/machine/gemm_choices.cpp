@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "models/base/input_error.hpp"
+
 namespace weft {
 namespace {
 
@@ -197,6 +199,8 @@ GemmChoices::GemmChoices(std::vector<GemmChoice> answers) {
 }
 
 GemmChoice GemmChoices::choice_at(const GemmTable::Shape& shape) const {
+  if (shape.kernel >= table_.kernels.size())
+    throw InputError("", "expected a compiled table of the GEMM library's kernels that has each kernel it names");
   return {shape.m, shape.n, shape.k, unpacked(table_.kernels[shape.kernel])};
 }
 

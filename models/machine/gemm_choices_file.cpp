@@ -1,5 +1,6 @@
 #include "models/machine/gemm_choices_file.hpp"
 
+#include <sys/mman.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ constexpr std::size_t worth_compiling = 256 << 10;
 
 constexpr auto file_of_compiled = ".gemm_kernels.bin";
 
-/// A file's bytes, for as long as this or a copy lives.
+/// A file's bytes, for as long as this or a copy lives. They are mapped at once: who opens a table reads all of it.
 class MappedFile {
  public:
   /// Of a file that cannot be read there are none, as of an empty one.
@@ -41,7 +42,8 @@ class MappedFile {
     std::error_code error;
     if (!fs::is_regular_file(path, error)) return;
     try {
-      region_ = std::make_shared<mapped_region>(file_mapping(path.c_str(), read_only), read_only);
+      region_ = std::make_shared<mapped_region>(file_mapping(path.c_str(), read_only), read_only, 0, 0, nullptr,
+                                                MAP_POPULATE);
     } catch (const interprocess_exception&) {
     }
   }
@@ -58,10 +60,10 @@ class MappedFile {
 
 /// A compiled file is this, the kernels and the shapes of a GemmTable, in the byte order of the machine.
 struct Header {
-  std::array<char, 8> format{'w', 'e', 'f', 't', 'g', 'k', '/', '2'};
+  std::array<char, 8> format{'w', 'e', 'f', 't', 'g', 'k', '/', '3'};
   std::uint64_t text_bytes = 0, text_hash = 0;  ///< which text it was made from
   std::uint64_t kernels = 0, shapes = 0;
-  std::uint64_t table_hash = 0;  ///< of all bytes behind the header
+  std::uint64_t table_hash = 0;  ///< of all bytes behind the header, which every start reads: by the faster XXH3
   bool operator==(const Header&) const = default;
 };
 static_assert(std::has_unique_object_representations_v<Header> &&
@@ -69,6 +71,8 @@ static_assert(std::has_unique_object_representations_v<Header> &&
               std::has_unique_object_representations_v<GemmTable::Shape>);
 
 std::uint64_t hash_of(std::string_view text) { return XXH64(text.data(), text.size(), 0); }
+
+std::uint64_t hash_of_table(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 template <class Value>
 std::string_view bytes_of(const Value* values, std::size_t count) {
@@ -83,30 +87,26 @@ std::string compiled(const GemmChoices& choices, std::string_view text) {
   Header header;
   header.text_bytes = text.size(), header.text_hash = hash_of(text);
   header.kernels = table.kernels.size(), header.shapes = table.shapes.size();
-  header.table_hash = hash_of(std::string_view(bytes).substr(sizeof header));
+  header.table_hash = hash_of_table(std::string_view(bytes).substr(sizeof header));
   std::memcpy(bytes.data(), &header, sizeof header);
   return bytes;
 }
 
 /// The table behind the header of a compiled file that was made from this text; none where the file is anything else,
-/// or damaged: a changed byte would be a wrong kernel without a word, or one from outside of the table.
+/// or damaged: a changed byte would be a wrong kernel without a word.
 std::optional<GemmTable> table_in(std::string_view bytes, std::string_view text, std::uint64_t text_hash) {
   Header header, expected;
   if (bytes.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, bytes.data(), sizeof header);
   bytes.remove_prefix(sizeof header);
-  expected.text_bytes = text.size(), expected.text_hash = text_hash, expected.table_hash = hash_of(bytes);
+  expected.text_bytes = text.size(), expected.text_hash = text_hash, expected.table_hash = hash_of_table(bytes);
   expected.kernels = header.kernels, expected.shapes = header.shapes;
   const bool may_fit = std::max(header.kernels, header.shapes) <= bytes.size();  // products cannot overflow
   const std::size_t kernel_bytes = header.kernels * sizeof(GemmTable::Kernel);
   if (header != expected || !may_fit || bytes.size() != kernel_bytes + header.shapes * sizeof(GemmTable::Shape))
     return std::nullopt;
-  const GemmTable table{
-      .kernels = {reinterpret_cast<const GemmTable::Kernel*>(bytes.data()), header.kernels},
-      .shapes = {reinterpret_cast<const GemmTable::Shape*>(bytes.data() + kernel_bytes), header.shapes}};
-  const bool is_whole = std::all_of(table.shapes.begin(), table.shapes.end(),
-                                    [&](const GemmTable::Shape& shape) { return shape.kernel < table.kernels.size(); });
-  return is_whole ? std::optional(table) : std::nullopt;
+  return GemmTable{.kernels = {reinterpret_cast<const GemmTable::Kernel*>(bytes.data()), header.kernels},
+                   .shapes = {reinterpret_cast<const GemmTable::Shape*>(bytes.data() + kernel_bytes), header.shapes}};
 }
 
 std::optional<GemmChoices> mapped(const fs::path& path, std::string_view text, std::uint64_t text_hash) {

@@ -264,9 +264,13 @@ Machine machine_from_json(const nlohmann::json& json, const GemmChoices& table) 
 }
 
 Machine read_machine(const std::filesystem::path& path) {
-  nlohmann::json json = read_json_file(path);
+  nlohmann::json profile = read_json_file(path);
+  return read_machine(path, profile);
+}
+
+Machine read_machine(const std::filesystem::path& path, nlohmann::json& profile) {
   try {
-    return machine_beside_tables(json, path.parent_path());
+    return machine_beside_tables(profile, path.parent_path());
   } catch (const InputError& error) {
     throw error.in_file(path.string());
   }

@@ -15,6 +15,8 @@ inline constexpr double shortest_collective_us = 0.01, longest_collective_us = 1
 /// Format weft.machine/1. The GEMM library's kernels stand in a file beside the profile (gemm_choices_text.hpp). Throws
 /// InputError that names file and field.
 Machine read_machine(const std::filesystem::path& path);
+/// `profile` is what the file holds, and gets what it shares with another profile.
+Machine read_machine(const std::filesystem::path& path, nlohmann::json& profile);
 
 /// `directory` is where the table of kernels and the profile are looked for that the profile names
 /// (profile_networks.hpp). A table that has not the checksum

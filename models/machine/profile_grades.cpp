@@ -8,8 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "models/base/json_file.hpp"
-
 namespace weft {
 namespace {
 
@@ -27,6 +25,13 @@ std::optional<Grade> weakest_source(const json& value) {
   return weakest;
 }
 
+/// Null where the profile has none.
+const json& part_of(const json& profile, const char* key) {
+  static const json none;
+  const auto found = profile.find(key);
+  return found == profile.end() ? none : *found;
+}
+
 /// Of the keys of a part that are there.
 Grade weakest_of_part(const json& part, std::initializer_list<const char*> keys) {
   std::optional<Grade> weakest;
@@ -37,7 +42,7 @@ Grade weakest_of_part(const json& part, std::initializer_list<const char*> keys)
 }
 
 Grade weakest_of(const json& profile, const char* section, std::initializer_list<const char*> keys) {
-  return profile.contains(section) ? weakest_of_part(profile[section], keys) : Grade::assumed;
+  return weakest_of_part(part_of(profile, section), keys);
 }
 
 /// "assumption: as h100x8-nvswitch-nvls: repository: …": what is published of a machine whose part in question is
@@ -72,7 +77,7 @@ Grade grade_of_share(const json& protocol) {
 /// than the memory that it norms rows in.
 Grade grade_of_fused_norm(const json& profile, Grade memory) {
   if (!profile.contains("fused_norm_kernel")) return Grade::assumed;
-  const json direct = profile.value("direct_collectives", json::object());
+  const json& direct = part_of(profile, "direct_collectives");
   const json& kernel_itself = profile["fused_norm_kernel"];
   const bool has_own = kernel_itself.contains("multicast") || kernel_itself.contains("peer");
   const Grade all_reduce =
@@ -136,24 +141,22 @@ ProfileGrades profile_grades(const json& profile) {
       .two_shot = weakest_of(profile, "direct_collectives", {"two_shot"}),
       .multimem = weakest_of(profile, "direct_collectives", {"multimem"}),
       .link = weakest_of(profile, "fabric", {"port_bandwidth", "link_bandwidth"})};
-  const json host = profile.value("fabric", json::object()).value("host", json::object());
+  const json& host = part_of(part_of(profile, "fabric"), "host");
   grades.pcie = weakest_of_part(host, {"pcie_bandwidth"});
   grades.bridge = weakest_of_part(host, {"bridge_bandwidth"});
   grades.numa = weakest_of_part(host, {"numa_bandwidth"});
-  for (const json& protocol : profile.value("collective_protocols", json::array()))
+  for (const json& protocol : part_of(profile, "collective_protocols"))
     grades.protocols.push_back({.links = grade_of_share(protocol),
                                 .channels = weakest_of_part(protocol, {"channels", "channel_bandwidth"}),
                                 .latency = weakest_of_part(protocol, {"base", "hop", "host_hop"})});
   grades.fused_norm = grade_of_fused_norm(profile, grades.memory);
   for (const char* key : {"collectives", "symmetric_collectives"})
-    for (const json& curve : profile.value(key, json::array()))
+    for (const json& curve : part_of(profile, key))
       if (curve.value("max_ctas", 0) == 0)
         grades.collectives.push_back({from_name<CollectiveKind>(curve["collective"].get<std::string>(), "collective"),
                                       curve["gpus"].get<int>(), weakest_source(curve).value_or(Grade::assumed),
                                       from_name<Transport>(curve.value("transport", "nccl"), "transport")});
   return grades;
 }
-
-ProfileGrades read_profile_grades(const std::filesystem::path& path) { return profile_grades(read_json_file(path)); }
 
 }  // namespace weft

@@ -1,7 +1,6 @@
 // How well founded the numbers of a profile are on which the time of each kind of work rests.
 #pragma once
 
-#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string_view>
@@ -73,6 +72,5 @@ struct ProfileGrades {
 
 /// Of a profile that machine_from_json() reads; what it does not have is assumed.
 ProfileGrades profile_grades(const nlohmann::json& profile);
-ProfileGrades read_profile_grades(const std::filesystem::path& path);
 
 }  // namespace weft

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "models/base/input_error.hpp"
+#include "models/machine/machine_files.hpp"
 
 namespace weft::scenarios::library {
 namespace {

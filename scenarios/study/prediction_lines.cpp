@@ -157,11 +157,15 @@ bool predict_lines(std::istream& in, std::ostream& out, const Machine& machine, 
     std::vector<ResultLine> results(lines.size());
     if (!options.schedules.empty())
       std::ranges::transform(lines, results.begin(), [&](const std::string& one) { return ids.refuse_repeated(one); });
-    tbb::parallel_for(std::size_t{0}, lines.size(), [&](std::size_t i) {
+    const auto answer = [&](std::size_t i) {
       if (!results[i].failed && lines[i].find_first_not_of(" \t\r") != std::string::npos)
         results[i] = result_of(lines[i], before + i + 1, machine, executor, options);
       if (options.on_answer) options.on_answer();
-    });
+    };
+    if (lines.size() == 1)
+      answer(0);  // threads take longer to start
+    else
+      tbb::parallel_for(std::size_t{0}, lines.size(), answer);
     std::string text;
     for (const ResultLine& one : results) {
       if (!one.text.empty()) text += one.text + '\n';

@@ -13,8 +13,7 @@
 #include "models/base/progress.hpp"
 #include "models/base/text_file.hpp"
 #include "models/execution/executor.hpp"
-#include "models/machine/machine_files.hpp"
-#include "models/machine/machine_json.hpp"
+#include "scenarios/library/open_profile.hpp"
 #include "scenarios/study/prediction_lines.hpp"
 #include "sim/simulated_executor.hpp"
 #include "tools/commands/command.hpp"
@@ -37,9 +36,8 @@ std::function<void()> progress_of(const std::string& path) {
 }
 
 void run_predict(const PredictOptions& options) {
-  const std::filesystem::path profile = machine_path(options.machine);
-  const Machine machine = read_machine(profile);
-  study::LineOptions lines{.schedules = options.schedules, .grades = read_profile_grades(profile)};
+  const scenarios::library::OpenProfile profile(options.machine);
+  study::LineOptions lines{.schedules = options.schedules, .grades = profile.grades};
   std::unique_ptr<std::istream> in_file;
   if (!options.in.empty()) in_file = evidence::open_lines(options.in, "cases");
   if (!options.schedules.empty()) make_folder(options.schedules);
@@ -51,7 +49,7 @@ void run_predict(const PredictOptions& options) {
   if (!options.out.empty() && std::filesystem::is_regular_file(options.in)) lines.on_answer = progress_of(options.in);
   sim::SimulatedExecutor executor(sim::times_only);
   if (options.in_turn) lines.clock_of_mix_MHz = executor.mix_clock();
-  const bool all = study::predict_lines(in_file ? *in_file : std::cin, out, machine, executor, lines);
+  const bool all = study::predict_lines(in_file ? *in_file : std::cin, out, profile.machine, executor, lines);
   if (!device) throw ExecutionError(options.out + " could not be written" + reason_of(errno));
   if (&out == &file) write_text_file(options.out, file.view());
   if (!all) throw ExecutionError("some cases could not be answered: their lines carry \"error\"");

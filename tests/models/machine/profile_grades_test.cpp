@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "models/base/json_file.hpp"
 #include "models/machine/machine_files.hpp"
 
 namespace weft {
@@ -86,7 +87,7 @@ TEST(ProfileGrades, TheFusedNormIsMeasuredWhereItsNormAndItsAllReduceAre) {
 }
 
 TEST(ProfileGrades, OfShippedProfilesAreAsTheirOriginsSay) {
-  const auto grades = [](const std::string& name) { return read_profile_grades(machine_path(name)); };
+  const auto grades = [](const std::string& name) { return profile_grades(read_json_file(machine_path(name))); };
   EXPECT_EQ(grades("h200x8-nvswitch").gemm, Grade::measured);
   EXPECT_EQ(grades("h200x8-nvswitch").of(CollectiveKind::all_gather, 4), Grade::measured);
   EXPECT_EQ(grades("h100x8-nvswitch").of(CollectiveKind::all_gather, 4), Grade::measured_alike);

@@ -7,8 +7,7 @@
 #include <set>
 #include <string>
 
-#include "models/machine/machine_files.hpp"
-#include "models/machine/machine_json.hpp"
+#include "scenarios/library/open_profile.hpp"
 #include "scenarios/question_text.hpp"
 #include "scenarios/study/grade.hpp"
 #include "scenarios/study/verdict.hpp"
@@ -51,12 +50,11 @@ const std::map<std::string, Questions> exceptions{
 };
 
 Evidence evidence(const std::string& profile, const std::string& question, const QuestionOptions& asked) {
-  const Machine machine = read_machine(machine_path(profile));
-  const ProfileGrades grades = read_profile_grades(machine_path(profile));
-  const Scenario scenario = as_machine_computes(read_question(question, asked), machine);
-  const Exploration exploration =
-      explore(scenario, machine, tests::simulator(), {.least_schedules = worth_looking_at(scenario), .grades = grades});
-  return evidence_of_advice(exploration, scenario, machine, grades);
+  const library::OpenProfile opened(profile);
+  const Scenario scenario = as_machine_computes(read_question(question, asked), opened.machine);
+  const Exploration exploration = explore(scenario, opened.machine, tests::simulator(),
+                                          {.least_schedules = worth_looking_at(scenario), .grades = opened.grades});
+  return evidence_of_advice(exploration, scenario, opened.machine, opened.grades);
 }
 
 class AdvisedGrade : public testing::TestWithParam<std::string> {};

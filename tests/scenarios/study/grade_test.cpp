@@ -5,6 +5,7 @@
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "scenarios/families/build.hpp"
+#include "scenarios/library/open_profile.hpp"
 #include "scenarios/study/prediction.hpp"
 #include "tests/simulator.hpp"
 
@@ -75,16 +76,15 @@ TEST(Grade, SaysWhichNumbersAreAssumedMostTimeFirst) {
 }
 
 TEST(Grade, OfACollectiveWithoutACurveIsThatOfItsLatencyAndOfItsRate) {
-  static const Machine machine = read_machine(machine_path("mi300x8-mesh"));
-  const ProfileGrades grades = read_profile_grades(machine_path("mi300x8-mesh"));
+  static const library::OpenProfile mesh("mi300x8-mesh");
   const auto evidence = [&](std::int64_t rows) {
     const Case request{.id = "",
                        .gpus = 8,
                        .workload = PairWorkload{PairOp::gemm_all_to_all, rows, 8192, 64},
                        .schedule = {},
                        .measured = {}};
-    const Prediction prediction = predict(request, machine, tests::simulator());
-    return evidence_of(prediction.schedule, prediction.time_us, machine, grades);
+    const Prediction prediction = predict(request, mesh.machine, tests::simulator());
+    return evidence_of(prediction.schedule, prediction.time_us, mesh.machine, mesh.grades);
   };
   EXPECT_EQ(evidence(32768).grade, Grade::published);  // the rate decides
   EXPECT_EQ(evidence(64).grade, Grade::assumed);       // the latency does
