@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
-#include <limits>
 #include <utility>
 
 #include "models/schedule/amounts.hpp"
@@ -12,7 +11,6 @@
 namespace weft::sim {
 namespace {
 
-constexpr Picoseconds never{std::numeric_limits<std::int64_t>::max()};
 constexpr double wide = 0.9;  // far enough below what is surely enough, whatever rounding does
 
 /// Of the one before, and of nothing else.
@@ -262,9 +260,7 @@ inline void CopyChains::set_rate(Rank& one, double rate) {
 }
 
 inline Picoseconds CopyChains::end_of(const Rank& one) const {
-  if (one.rate <= 0 && one.left > 0) return never;
-  const double left_ps = one.left > 0 ? one.left / one.rate * picoseconds_per_us : 0.0;
-  return std::max(end_after(left_ps, one.updated), now_);
+  return end_of_rest(one.left, one.rate, one.updated, now_);
 }
 
 }  // namespace weft::sim

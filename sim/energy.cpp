@@ -258,10 +258,6 @@ double peak_W(const PowerChanges& changes, double idle_W) {
   return eighth_root(sum / steps.back().from_us);
 }
 
-double peak_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W) {
-  return peak_W(PowerChanges(spans, period_us), idle_W);
-}
-
 namespace {
 
 /// Power that is remembered: its average at each step's beginning, of periods that follow each other. Empty of a period
@@ -309,10 +305,6 @@ std::vector<double> averages_at_ends(const std::vector<PowerSpan>& spans, const 
     at_ends[i] = averages[static_cast<std::size_t>(std::max<std::ptrdiff_t>(next - steps.begin(), 1) - 1)];
   }
   return at_ends;
-}
-
-double highest_over_mean(const std::vector<PowerSpan>& spans, double period_us, double idle_W, double memory_us) {
-  return highest_over_mean(PowerChanges(spans, period_us), idle_W, memory_us);
 }
 
 }  // namespace weft::sim

@@ -111,19 +111,17 @@ class PowerChanges {
   FrameVector<Change> changes_;
 };
 
-/// The eighth root of the mean of the eighth power of power over `period_us`, which its peaks determine: of `idle_W`
-/// and what each span takes while it lasts. `spans` begin at 0 or later; those that end after the period lengthen it.
+/// The eighth root of the mean of the eighth power of power over the period, which its peaks determine: of `idle_W` and
+/// what each span takes while it lasts.
 double peak_W(const PowerChanges& changes, double idle_W);
-double peak_W(const std::vector<PowerSpan>& spans, double period_us, double idle_W);
 
 /// e to the power of -`x`, nearly, by a quotient and products, which are the same bits everywhere.
 double decay(double x);
 
 /// The highest average of past power in periods that follow each other, over the mean, where what was `memory_us`
 /// (above 0) ago counts 1/e of what is now: 1 of short periods, and of long ones the highest power of their phases over
-/// the mean. Spans are as above.
+/// the mean.
 double highest_over_mean(const PowerChanges& changes, double idle_W, double memory_us);
-double highest_over_mean(const std::vector<PowerSpan>& spans, double period_us, double idle_W, double memory_us);
 
 /// That average where each of the spans ends, of which the changes are.
 std::vector<double> averages_at_ends(const std::vector<PowerSpan>& spans, const PowerChanges& changes, double idle_W,

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -103,7 +102,6 @@ class FluidPool {
   using ResourceList = boost::container::small_vector<int, usual_resources>;
   using FlowList = boost::container::small_vector<FlowId, usual_flows>;
   static constexpr FlowId none = -1;
-  static constexpr Picoseconds never{std::numeric_limits<std::int64_t>::max()};
 
   PathUses uses(const Path& path) const { return {uses_.data() + path.first_use, uses_.data() + path.last_use}; }
   PathUses uses(const Flow& flow) const { return uses(paths_[flow.path]); }
@@ -187,9 +185,7 @@ class FluidPool {
 };
 
 inline Picoseconds FluidPool::end_of(const Flow& flow) const {
-  if (flow.rate <= 0 && flow.left > 0) return never;  // stands still until the next plan
-  const double left_ps = flow.left > 0 ? flow.left / flow.rate * picoseconds_per_us : 0.0;
-  return std::max(end_after(left_ps, flow.updated), engine_.now());
+  return end_of_rest(flow.left, flow.rate, flow.updated, engine_.now());
 }
 
 inline void FluidPool::plan_end(FlowId id, Picoseconds time) {

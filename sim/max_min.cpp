@@ -119,8 +119,4 @@ const std::vector<double>& MaxMin::rates(std::span<const double> capacities, std
   return rates_;
 }
 
-std::vector<double> max_min_rates(std::span<const double> capacities, std::span<const Demand> demands) {
-  return MaxMin().rates(capacities, demands);
-}
-
 }  // namespace weft::sim

@@ -45,14 +45,12 @@ struct Demand {
   PathUses uses;
 };
 
-/// Rates in the order of `demands`. Deterministic: the order of operations depends on nothing but the arguments.
-std::vector<double> max_min_rates(std::span<const double> capacities, std::span<const Demand> demands);
-
-/// The same for who asks again and again: it keeps nothing from one call to the next but memory. Resources are looked
-/// at only in rounds in which one of them may be full, not where flows stop at their caps.
+/// Finds rates, again and again: nothing but memory is kept from one call to the next. Resources are looked at only in
+/// rounds in which one of them may be full, not where flows stop at their caps.
 class MaxMin {
  public:
-  /// Valid until the next call.
+  /// In the order of `demands`, valid until the next call. Deterministic: the order of operations depends on nothing
+  /// but the arguments.
   const std::vector<double>& rates(std::span<const double> capacities, std::span<const Demand> demands);
   /// The rate of a flow that meets no other.
   static double rate_of_one(std::span<const double> capacities, PathUses uses, double cap);

@@ -5,6 +5,7 @@
 
 #include "models/cost/governor.hpp"
 #include "models/execution/timing_protocol.hpp"
+#include "sim/false_position.hpp"
 #include "sim/power_limit.hpp"
 
 namespace weft::sim {
@@ -54,23 +55,19 @@ double mean_share_at(double clock_share, const std::vector<std::unique_ptr<Simul
 
 }  // namespace
 
-/// By false position, in which an end that stays counts for half the next time (the Illinois rule).
 double clock_share_of_mix(const std::vector<std::unique_ptr<Simulation>>& mix, const Power& power) {
-  double high = 1, low = lowest_clock_share;
-  double over = excess_at(high, mix, power) - 1;
+  constexpr double high = 1, low = lowest_clock_share;
+  const double over = excess_at(high, mix, power) - 1;
   if (over <= 0) return high;
-  double under = excess_at(low, mix, power) - 1;
+  const double under = excess_at(low, mix, power) - 1;
   if (under >= 0) return low;
+  FalsePosition ends({high, over}, {low, under});
   double share = low;
-  double before = 0;
-  for (int round = 0; round < most_rounds && high - low > alike; ++round) {
-    share = (low * over - high * under) / (over - under);
+  for (int round = 0; round < most_rounds && ends.width() > alike; ++round) {
+    share = ends.next();
     const double excess = excess_at(share, mix, power) - 1;
     if (std::abs(excess) < agreement_of_power) break;
-    (excess > 0 ? high : low) = share;
-    (excess > 0 ? over : under) = excess;
-    if (excess * before > 0) (excess > 0 ? under : over) /= 2;  // the other end stayed once more
-    before = excess;
+    ends.see({share, excess});
   }
   return share;
 }

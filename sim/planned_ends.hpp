@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "models/base/units.hpp"
@@ -22,7 +23,16 @@ inline Picoseconds end_after(double left_ps, Picoseconds since) {
   return {(whole + (static_cast<double>(whole) < end ? 1 : 0)) * grid_ps};
 }
 
-/// Likewise a product, by which all rates that have flowed since are counted.
+/// Of what stands still until its rate changes.
+inline constexpr Picoseconds never{std::numeric_limits<std::int64_t>::max()};
+
+/// When work of which `left` was to do at `updated` ends, at a rate in units a microsecond: not before `now`.
+inline Picoseconds end_of_rest(double left, double rate, Picoseconds updated, Picoseconds now) {
+  if (rate <= 0 && left > 0) return never;
+  return std::max(end_after(left > 0 ? left / rate * picoseconds_per_us : 0.0, updated), now);
+}
+
+/// A product, by which all rates that have flowed since are counted.
 inline double us_since(Picoseconds since, Picoseconds now) {
   constexpr double us_per_ps = 1 / picoseconds_per_us;
   return static_cast<double>((now - since).count) * us_per_ps;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/cost/governor.hpp"
+#include "sim/false_position.hpp"
 
 namespace weft::sim {
 namespace {
@@ -48,23 +49,18 @@ class PowerByCycle {
   double cycle() const { return cycle_; }
   double excess() const { return power_.excess(); }
   /// Between these bounds; the longest where power is above the limit even there, the shortest where nothing is
-  /// estimated (NaN), as without energy on tensor cores. By false position, where an end that stays twice counts half.
+  /// estimated (NaN), as without energy on tensor cores.
   double cycle_at_limit(double shortest, double longest) const {
-    double above = excess(shortest) - 1, below = excess(longest) - 1;
+    const double above = excess(shortest) - 1, below = excess(longest) - 1;
     if (below > 0) return longest;
     if (!(above > 0)) return shortest;
-    double before = 0;
-    for (int step = 0; step < most_steps && longest - shortest > estimated_to; ++step) {
-      const double cycle = std::lerp(shortest, longest, above / (above - below)), here = excess(cycle) - 1;
+    FalsePosition ends({shortest, above}, {longest, below});
+    for (int step = 0; step < most_steps && ends.width() > estimated_to; ++step) {
+      const double cycle = ends.next(), here = excess(cycle) - 1;
       if (std::abs(here) < estimated_to) return cycle;
-      const double weight = here * before > 0 ? 0.5 : 1;
-      if (here > 0)
-        shortest = cycle, above = here, below *= weight;
-      else
-        longest = cycle, below = here, above *= weight;
-      before = here;
+      ends.see({cycle, here});
     }
-    return longest;
+    return ends.negative();
   }
 
  private:

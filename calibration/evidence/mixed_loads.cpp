@@ -13,8 +13,6 @@
 namespace weft::calibration::evidence {
 namespace {
 
-constexpr double held_below = 0.95;       ///< of the tensor cores' highest clock
-constexpr double unlimited_power = 0.8;   ///< of the limit
 constexpr double most_tensor_time = 0.7;  ///< of an iteration, beyond which the rest is too short to tell its clock
 
 std::optional<MedianOfLoads> median_of(const std::vector<double>& values) {
@@ -35,7 +33,7 @@ std::optional<MedianOfLoads> mixed_energy(const Machine& machine, const std::vec
   apart.power.mixed_energy = 1;
   std::vector<double> ratios;
   for (const Load& load : loads)
-    if (load.clock_share < held_below * machine.power.tensor_clock)
+    if (fitting::is_held(load.clock_share, machine.power))
       ratios.push_back((load.power_W - machine.power.idle_W) * load.time_us / operations_uJ(apart, load));
   return median_of(ratios);
 }
@@ -47,7 +45,7 @@ std::optional<MedianOfLoads> clock_between(const Machine& machine, const std::ve
   const double tensor_clock = machine.power.tensor_clock;
   std::vector<double> clocks;
   for (const Load& load : loads) {
-    if (tensor_clock == 1 || load.power_W > unlimited_power * machine.power.limit_W) continue;
+    if (tensor_clock == 1 || !fitting::is_unlimited(load.power_W, machine.power)) continue;
     const Trace trace = scenarios::study::predict(load.request, goes_up, executor, {.serial = false}).trace;
     const double tensor_time = (1 - trace.clock_MHz / machine.gpu.max_clock_MHz) / (1 - tensor_clock);
     if (tensor_time <= most_tensor_time)

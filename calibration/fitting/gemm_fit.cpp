@@ -49,9 +49,6 @@ constexpr int rounds = 3;  ///< the numbers decide which kernel a shape gets tha
 /// A reading of power says less of a GEMM than its time: what GPUs of one type draw for the same work differs by some
 /// percent.
 constexpr double weight_of_power = 0.5;
-/// The governor holds a clock back that lies so far below the one of unlimited GEMMs.
-constexpr double held_below = 0.95;
-constexpr double unlimited_power = 0.8;  ///< of the limit: below it the clock is the highest
 
 constexpr GemmFactors by_formula;  ///< what else was measured belongs to numbers that are found first
 
@@ -103,8 +100,7 @@ class Fit {
   void find_tensor_clock() {
     std::vector<double> shares;
     for (const GemmObservation& one : observations_)
-      if (is_under_load(one) && one.time_us >= long_us &&
-          one.reading->power_W < unlimited_power * machine_.power.limit_W)
+      if (is_under_load(one) && one.time_us >= long_us && is_unlimited(one.reading->power_W, machine_.power))
         shares.push_back(std::min(1.0, one.reading->clock_share));
     if (shares.size() < enough_to_tell) return;
     machine_.power.tensor_clock = quantile(shares, 0.5);
@@ -116,14 +112,12 @@ class Fit {
   void find_steady_limit() {
     std::vector<double> at_limit;
     for (const GemmObservation& one : observations_)
-      if (is_under_load(one) && is_held(*one.reading)) at_limit.push_back(one.reading->power_W);
+      if (is_under_load(one) && is_held(one.reading->clock_share, machine_.power))
+        at_limit.push_back(one.reading->power_W);
     if (at_limit.size() < enough_to_tell) return;
     machine_.power.steady_limit_W = std::max(machine_.power.limit_W, quantile(at_limit, 0.5));
     const double spread = (quantile(at_limit, 0.975) - quantile(at_limit, 0.025)) / 2;
     numbers_.push_back({"power", "steady_limit", machine_.power.steady_limit_W, spread, false});
-  }
-  bool is_held(const ClockReading& reading) const {
-    return reading.clock_share < held_below * machine_.power.tensor_clock;
   }
 
   void choose_kernels() {
@@ -200,7 +194,8 @@ class Fit {
       LoneGemm measured = predicted;
       measured.dynamic_W *= predicted.time_us / one.time_us;
       const Power& power = machine_.power;
-      const double at_W = is_held(*one.reading) ? power.limit_of_steady_load_W() : one.reading->power_W;
+      const double at_W =
+          is_held(one.reading->clock_share, machine_.power) ? power.limit_of_steady_load_W() : one.reading->power_W;
       logarithms.push_back(weight_of_power * std::log((power.idle_W + measured.dynamic_W) / at_W));
     }
     return logarithms;

@@ -14,6 +14,11 @@ namespace weft::calibration::fitting {
 inline constexpr double long_us = 20;  ///< in which gaps between graphs, at another clock, hardly count
 inline constexpr std::size_t enough_to_tell = 10;
 
+/// Does the governor hold the clock back, so far below the one that tensor cores have without a limit?
+inline bool is_held(double clock_share, const Power& power) { return clock_share < 0.95 * power.tensor_clock; }
+/// Does it leave the clock alone, so far below the limit?
+inline bool is_unlimited(double power_W, const Power& power) { return power_W < 0.8 * power.limit_W; }
+
 /// Means while a GEMM ran: its time at its clock says what it takes in cycles, whatever the governor did.
 struct ClockReading {
   double clock_share = 0;  ///< of the maximum clock

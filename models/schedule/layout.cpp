@@ -31,10 +31,6 @@ RowOfDestination of_destination(const Layout& layout, int gpus, std::int64_t row
   const std::int64_t sub_rows = layout.tile_rows / gpus;
   return {row / sub_rows, row % sub_rows};
 }
-std::int64_t row_in_tile(const Layout& layout, int gpus, const RowOfDestination& place) {
-  if (layout.kind == LayoutKind::per_destination) return place.row * gpus + place.destination;
-  return place.destination * (layout.tile_rows / gpus) + place.row;
-}
 
 /// Storage row of row `row` of tile number `tile`. Inside a group of T tiles, destination d holds T times
 /// tile_rows / gpus rows.
@@ -44,21 +40,6 @@ std::int64_t storage_row(const Layout& layout, int gpus, std::int64_t tile, std:
   const std::int64_t sub_rows = layout.tile_rows / gpus;
   const RowOfDestination place = of_destination(layout, gpus, row);
   return group.first * layout.tile_rows + (place.destination * group.count + tile - group.first) * sub_rows + place.row;
-}
-
-struct TileRow {
-  std::int64_t tile = 0, row = 0;
-};
-
-TileRow tile_row_of(const Layout& layout, int gpus, std::int64_t storage_row) {
-  const std::int64_t block = storage_row / layout.tile_rows;
-  if (layout.kind == LayoutKind::tile_ordered) return {block, storage_row % layout.tile_rows};
-  const TileSpan group = group_of(layout.group_tiles, block);  // groups take whole blocks of tile_rows rows
-  const std::int64_t sub_rows = layout.tile_rows / gpus;
-  const std::int64_t in_group = storage_row - group.first * layout.tile_rows;
-  const std::int64_t part = in_group / sub_rows;  // of a tile, for one destination
-  return {group.first + part % group.count,
-          row_in_tile(layout, gpus, {.destination = part / group.count, .row = in_group % sub_rows})};
 }
 
 }  // namespace
@@ -123,13 +104,6 @@ Element storage_of(const Layout& layout, int gpus, const Element& logical) {
   const Tile tile{logical.row / layout.tile_rows, logical.column / layout.tile_columns};
   const std::int64_t index = index_of(layout.order, tile_grid(layout), tile);
   return {storage_row(layout, gpus, index, logical.row % layout.tile_rows), logical.column % layout.tile_columns};
-}
-
-Element logical_of(const Layout& layout, int gpus, const Element& storage) {
-  if (layout.kind == LayoutKind::row_major) return storage;
-  const auto [index, row] = tile_row_of(layout, gpus, storage.row);
-  const Tile tile = tile_at(layout.order, tile_grid(layout), index);
-  return {tile.row * layout.tile_rows + row, tile.column * layout.tile_columns + storage.column};
 }
 
 Element place_after_exchange(const Layout& layout, const std::vector<std::int64_t>& rows_of_rank, int source,

@@ -42,9 +42,8 @@ struct Element {
   std::int64_t row = 0, column = 0;
   bool operator==(const Element&) const = default;
 };
-/// Storage row and column of a logical element, and back: inverse bijections for a layout that passed validation.
+/// Storage row and column of a logical element: no two have the same for a layout that passed validation.
 Element storage_of(const Layout& layout, int gpus, const Element& logical);
-Element logical_of(const Layout& layout, int gpus, const Element& storage);
 
 /// Where rank `destination` stores an element of rank `source` once each tile group's pools have been exchanged: pools
 /// of one group lie in the order of the ranks that they come from. `layout` (per_destination) is that of the rank with

@@ -22,7 +22,7 @@ struct Flow {
 std::vector<double> rates_of(const std::vector<double>& capacities, const std::vector<Flow>& flows) {
   std::vector<Demand> demands;
   for (const Flow& flow : flows) demands.push_back({flow.cap, flow.uses});
-  return max_min_rates(capacities, demands);
+  return MaxMin().rates(capacities, demands);
 }
 
 TEST(MaxMin, NoFlowsHaveNoRates) { EXPECT_TRUE(rates_of({100}, {}).empty()); }

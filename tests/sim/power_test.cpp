@@ -273,11 +273,11 @@ TEST(TensorClock, LowersTheClockOnlyWhileTensorCoresWork) {
 
 // Two equal spans side by side over half of a period of 8 us: 100 W idle, 100 + 2 x 40 / 4 W = 120 W while they last.
 TEST(Peak, CountsIdleTimeAndOverlaps) {
-  EXPECT_NEAR(peak_W({{2, 6, 40}, {2, 6, 40}}, 8, 100), std::pow((std::pow(100.0, 8) + std::pow(120.0, 8)) / 2, 0.125),
-              1e-9);
+  EXPECT_NEAR(peak_W({{{2, 6, 40}, {2, 6, 40}}, 8}, 100),
+              std::pow((std::pow(100.0, 8) + std::pow(120.0, 8)) / 2, 0.125), 1e-9);
 }
 
-TEST(Peak, OfAnEvenLoadIsItsPower) { EXPECT_NEAR(peak_W({{0, 5, 500}, {5, 10, 500}}, 10, 50), 150, 1e-9); }
+TEST(Peak, OfAnEvenLoadIsItsPower) { EXPECT_NEAR(peak_W({{{0, 5, 500}, {5, 10, 500}}, 10}, 50), 150, 1e-9); }
 
 // Periods of 10 us with 300 W for 2 us at their end and 3 us at their beginning, 100 W idle: as one phase of 5 us, at
 // whose end the average has come up to 300 W but for exp(-5 / memory) of what it lacked before. 200 W are the mean.
@@ -285,16 +285,16 @@ TEST(HighestAverage, CrossesTheEndOfAPeriod) {
   const std::vector<PowerSpan> spans{{0, 3, 600}, {8, 10, 400}};
   for (const double memory_us : {1.0, 5.0, 20.0}) {
     const double kept = std::exp(-5 / memory_us), highest_W = 100 + 200 * (1 - kept) / (1 - kept * kept);
-    EXPECT_NEAR(200 * highest_over_mean(spans, 10, 100, memory_us), highest_W, 0.1) << memory_us;
+    EXPECT_NEAR(200 * highest_over_mean({spans, 10}, 100, memory_us), highest_W, 0.1) << memory_us;
   }
 }
 
 TEST(HighestAverage, IsTheMeanOfShortPeriodsAndThePowerOfLongPhases) {
-  EXPECT_NEAR(highest_over_mean({{2, 6, 400}}, 8, 100, 1e5), 1, 1e-4);
-  EXPECT_NEAR(150 * highest_over_mean({{2, 6, 400}}, 8, 100, 0.2), 200, 1e-3);
-  EXPECT_NEAR(highest_over_mean({{0, 8, 800}}, 8, 100, 3), 1, 1e-12) << "an even load";
-  EXPECT_EQ(highest_over_mean(std::vector<PowerSpan>(), 8, 0, 3), 1) << "no power";
-  EXPECT_EQ(highest_over_mean(std::vector<PowerSpan>(), 0, 100, 3), 1) << "no time";
+  EXPECT_NEAR(highest_over_mean({{{2, 6, 400}}, 8}, 100, 1e5), 1, 1e-4);
+  EXPECT_NEAR(150 * highest_over_mean({{{2, 6, 400}}, 8}, 100, 0.2), 200, 1e-3);
+  EXPECT_NEAR(highest_over_mean({{{0, 8, 800}}, 8}, 100, 3), 1, 1e-12) << "an even load";
+  EXPECT_EQ(highest_over_mean({{}, 8}, 0, 3), 1) << "no power";
+  EXPECT_EQ(highest_over_mean({{}, 0}, 100, 3), 1) << "no time";
 }
 
 // 200 W for 2 us, then 400 W for 2 us, in periods of 8 us at 100 W idle, with next to no memory: each phase by itself.
