@@ -2,6 +2,7 @@
 
 #include "calibration/device/attention_reference.hpp"
 #include "calibration/device/check.hpp"
+#include "models/base/division.hpp"
 #include "models/schedule/sequence_order.hpp"
 
 namespace weft::calibration::device {
@@ -104,8 +105,8 @@ void add_attended(const AttentionSums& sums, const void* queries, const std::int
 void divide_by_weights(const AttentionSums& sums, const ReferenceSums& results, std::int64_t slots,
                        const AttentionShape& shape, cudaStream_t stream) {
   const std::int64_t count = slots * shape.heads * shape.head_dim;
-  divide_kernel<<<static_cast<unsigned>((count + threads - 1) / threads), threads, 0, stream>>>(sums, results, count,
-                                                                                                shape.head_dim);
+  divide_kernel<<<static_cast<unsigned>(divided_up(count, threads)), threads, 0, stream>>>(sums, results, count,
+                                                                                           shape.head_dim);
   WEFT_CHECK(cudaGetLastError());
 }
 

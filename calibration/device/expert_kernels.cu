@@ -118,7 +118,7 @@ void move_rows(const std::vector<Matrix>& from, const std::vector<Matrix>& to, c
 void top_k(const Matrix& scores, const Matrix& largest, cudaStream_t stream) {
   const auto kernel =
       scores.columns <= std::int64_t{usual_keys} * lanes ? top_k_kernel<usual_keys> : top_k_kernel<most_keys>;
-  const auto ctas = std::clamp<std::int64_t>(divided_up(scores.rows, rows_of_cta), 1, most_ctas);
+  const auto ctas = std::clamp<std::int64_t>(divided_up(scores.rows, rows_of_cta), 1, most_ctas());
   kernel<<<static_cast<unsigned>(ctas), threads, 0, stream>>>(scores, largest);
   WEFT_CHECK(cudaGetLastError());
 }

@@ -8,6 +8,8 @@
 #include "calibration/device/check.hpp"
 #include "calibration/device/global_timer.cuh"
 #include "calibration/device/kernels.hpp"
+#include "calibration/device/sms_of_gpu.hpp"
+#include "models/base/division.hpp"
 
 namespace weft::calibration::device {
 namespace {
@@ -17,8 +19,7 @@ using bf16 = __nv_bfloat16;
 
 /// A grid that covers `items` with a stride loop: a few CTAs on every SM.
 int grid_for(std::int64_t items) {
-  const std::int64_t blocks = (items + threads - 1) / threads;
-  return static_cast<int>(blocks < 1 ? 1 : blocks > 132 * 16 ? 132 * 16 : blocks);
+  return static_cast<int>(std::clamp<std::int64_t>(divided_up(items, std::int64_t{threads}), 1, 16 * sms_of_gpu()));
 }
 
 __device__ std::int64_t first_item() { return static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }

@@ -107,7 +107,7 @@ void norm_to(const StoredRows& x, const Matrix& residual, const Matrix& normed, 
   const auto launch = [&](auto kernel, int team) {
     const int threads_of_cta = std::max(team, threads);
     const std::int64_t teams = threads_of_cta / team;
-    const auto ctas = static_cast<unsigned>(std::clamp<std::int64_t>((normed.rows + teams - 1) / teams, 1, most_ctas));
+    const auto ctas = static_cast<unsigned>(std::clamp<std::int64_t>(divided_up(normed.rows, teams), 1, most_ctas()));
     kernel<<<ctas, static_cast<unsigned>(threads_of_cta), 0, stream>>>(x, residual, normed, kept);
     WEFT_CHECK(cudaGetLastError());
   };

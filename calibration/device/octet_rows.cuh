@@ -7,13 +7,15 @@
 
 #include "calibration/device/kernels.hpp"
 #include "calibration/device/octet.cuh"
+#include "calibration/device/sms_of_gpu.hpp"
+#include "models/base/division.hpp"
 
 namespace weft::calibration::device {
 namespace octet_rows {
 
 inline constexpr int threads = 256, columns_of_octet = 8;
-/// Enough to fill any GPU several times.
-inline constexpr std::int64_t most_ctas = 132 * 8;
+/// Enough to fill a GPU: all that an SM has threads for.
+inline std::int64_t most_ctas() { return 8 * sms_of_gpu(); }
 
 __device__ inline Octet* row_of(const Matrix& matrix, std::int64_t row) {
   return reinterpret_cast<Octet*>(static_cast<__nv_bfloat16*>(matrix.data) + row * matrix.stride);
@@ -41,9 +43,9 @@ __device__ void for_each_octet(const Matrix& matrix, const Work& work) {
 
 /// For `matrices` such kernels at once, one a layer of the grid, the largest of them being `matrix`.
 inline dim3 grid_over(const Matrix& matrix, int matrices = 1) {
-  const std::int64_t across = (matrix.columns / columns_of_octet + threads - 1) / threads;
+  const std::int64_t across = divided_up(matrix.columns / columns_of_octet, std::int64_t{threads});
   const std::int64_t most_down = std::max<std::int64_t>(matrix.rows, 1);
-  const std::int64_t down = std::clamp<std::int64_t>(most_ctas / across / matrices, 1, most_down);
+  const std::int64_t down = std::clamp<std::int64_t>(most_ctas() / across / matrices, 1, most_down);
   return {static_cast<unsigned>(across), static_cast<unsigned>(down), static_cast<unsigned>(matrices)};
 }
 

@@ -4,6 +4,7 @@
 #include "calibration/device/hopper.cuh"
 #include "calibration/device/meeting.cuh"
 #include "calibration/device/peer_bulk_kernels.hpp"
+#include "models/base/division.hpp"
 #include "models/schedule/own_kernels.hpp"
 
 namespace weft::calibration::device {
@@ -94,7 +95,7 @@ std::int64_t most_octets(const PeerPulls& pulls) {
 }
 
 std::int64_t octets_of_chunk(const PeerPulls& pulls) {
-  const std::int64_t even = (most_octets(pulls) + pulls.ctas - 1) / pulls.ctas;
+  const std::int64_t even = divided_up(most_octets(pulls), pulls.ctas);
   return std::clamp<std::int64_t>(even, fewest_octets_of_chunk, octets_of_slot);
 }
 

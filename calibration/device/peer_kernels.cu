@@ -6,6 +6,7 @@
 #include "calibration/device/octet.cuh"
 #include "calibration/device/peer_bulk_kernels.hpp"
 #include "calibration/device/peer_kernels.hpp"
+#include "models/base/division.hpp"
 #include "models/schedule/own_kernels.hpp"
 
 namespace weft::calibration::device {
@@ -140,14 +141,14 @@ PeerPulls pulls_of(const PeerCollective& collective) {
 
 /// What the busiest CTA adds up of each rank.
 std::int64_t octets_of_cta(const PeerCollective& collective) {
-  return (collective.share_octets + collective.ctas - 1) / collective.ctas;
+  return divided_up(collective.share_octets, collective.ctas);
 }
 
 /// With no more threads than find work, so that no CTA has less than others; fewer than 256 gain nothing.
 template <class Shape, bool is_for_all>
 void enqueue_sum(const PeerCollective& collective, const WaitLimit& limit, cudaStream_t stream) {
   constexpr std::int64_t warp = 32, fewest = 256;
-  const std::int64_t needed = (octets_of_cta(collective) + warp - 1) / warp * warp;
+  const std::int64_t needed = divided_up(octets_of_cta(collective), warp) * warp;
   const auto threads_of_cta = static_cast<unsigned>(std::clamp<std::int64_t>(needed, fewest, Shape::threads));
   sum_kernel<Shape, is_for_all><<<collective.ctas, threads_of_cta, 0, stream>>>(collective, limit);
 }

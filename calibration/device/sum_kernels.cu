@@ -8,6 +8,7 @@
 #include "calibration/device/carveout.hpp"
 #include "calibration/device/check.hpp"
 #include "calibration/device/octet.cuh"
+#include "calibration/device/sms_of_gpu.hpp"
 #include "calibration/device/sum_kernels.hpp"
 #include "models/base/division.hpp"
 #include "models/schedule/own_kernels.hpp"
@@ -15,15 +16,15 @@
 namespace weft::calibration::device {
 namespace {
 
-constexpr int threads = own_sum_threads, ctas_of_sm = 65536 / (threads * own_sum_registers_per_thread);
-constexpr int most_ctas = 132 * ctas_of_sm;
+constexpr int registers_of_sm = 65536;  ///< on every GPU that these kernels are built for
+constexpr int threads = own_sum_threads, ctas_of_sm = registers_of_sm / (threads * own_sum_registers_per_thread);
 
 // Of two addends, for a thread: 12 KiB of a CTA. Beside a GEMM, where an SM has room for one CTA, a sum takes longer
 // with every CTA that has to come after another; alone it has all of its rate from four on (measured on an H100: of 20
 // MB beside loads that fill HBM 44 us with one CTA for each SM, 49 with four and 82 with 17, and alone 8.0, 5.7
 // and 5.9).
 constexpr int octets_under_way = 4;
-constexpr int most_ctas_that_fetch = 132 * 4;
+constexpr int ctas_of_sm_that_fetch = 4;
 
 /// What is added up: of every source as many blocks of rows, one behind the other.
 struct Addends {
@@ -129,9 +130,9 @@ bool allows_octets(const Matrix& matrix) {
 }
 
 template <class... Parameters, class... Arguments>
-void launch(void (*kernel)(Parameters...), std::int64_t wanted_ctas, int most, cudaStream_t stream,
+void launch(void (*kernel)(Parameters...), std::int64_t wanted_ctas, int most_of_sm, cudaStream_t stream,
             const Arguments&... arguments) {
-  const auto ctas = static_cast<int>(std::clamp<std::int64_t>(wanted_ctas, 1, most));
+  const auto ctas = static_cast<int>(std::clamp<std::int64_t>(wanted_ctas, 1, sms_of_gpu() * most_of_sm));
   leave_shared_memory(reinterpret_cast<const void*>(kernel));
   kernel<<<ctas, threads, 0, stream>>>(arguments...);
   WEFT_CHECK(cudaGetLastError());
@@ -140,10 +141,10 @@ void launch(void (*kernel)(Parameters...), std::int64_t wanted_ctas, int most, c
 void sum(const Addends& addends, const Matrix& destination, cudaStream_t stream) {
   bool octets = allows_octets(destination);
   for (int i = 0; i < addends.count(); ++i) octets = octets && allows_octets(addends.at(i, destination));
-  if (!octets) return launch(element_sum_kernel, destination.rows, most_ctas, stream, addends, destination);
+  if (!octets) return launch(element_sum_kernel, destination.rows, ctas_of_sm, stream, addends, destination);
   const std::int64_t ctas = divided_up(octets_of(destination), threads);
-  if (addends.count() != 2) return launch(sum_kernel, ctas, most_ctas, stream, addends, destination);
-  launch(two_sum_kernel, ctas, most_ctas_that_fetch, stream, addends.at(0, destination), addends.at(1, destination),
+  if (addends.count() != 2) return launch(sum_kernel, ctas, ctas_of_sm, stream, addends, destination);
+  launch(two_sum_kernel, ctas, ctas_of_sm_that_fetch, stream, addends.at(0, destination), addends.at(1, destination),
          destination);
 }
 
