@@ -64,8 +64,8 @@ Range range_of(const Slice& slice, const Schedule& schedule) {
 /// Few have more.
 using Slices = boost::container::small_vector<Slice, 4>;
 
-/// Slices that the operation reads or writes, on whatever GPU they lie, each once; what a GEMM adds to comes from
-/// memory and goes back to it.
+/// Slices that the operation reads or writes, on whatever GPU they lie, each once; what a GEMM adds to is read and
+/// written.
 Slices slices_of(const Schedule& schedule, const Operation& operation) {
   return match(
       operation.work,
@@ -116,8 +116,8 @@ Slices slices_of(const Schedule& schedule, const Operation& operation) {
       [](const OneOf<Signal, Wait, Barrier, Delay> auto&) { return Slices{}; });
 }
 
-/// Which of the slices of a GEMM that adds is the matrix that it adds to, before it is written.
-constexpr std::size_t addend = 2;
+/// Which of the slices of a GEMM that adds is the matrix that it adds to, and which its sum.
+constexpr std::size_t addend = 2, sum = 3;
 
 bool adds(const Operation& operation) {
   return match(
@@ -132,6 +132,7 @@ struct Touch {
   Range range;
   bool is_here = true;  // in the GPU's own memory
   bool is_addend = false;
+  bool is_updated = false;  // the sum that takes the place of the addend before it
 };
 
 /// In program order.
@@ -143,7 +144,8 @@ std::vector<Touch> touches_of(const Schedule& schedule) {
     const Slices slices = slices_of(schedule, operation);
     const bool is_adding = adds(operation);
     for (std::size_t i = 0; i < slices.size(); ++i)
-      touches.push_back({id, range_of(slices[i], schedule), slices[i].place == 0, is_adding && i == addend});
+      touches.push_back({id, range_of(slices[i], schedule), slices[i].place == 0, is_adding && i == addend,
+                         is_adding && i == sum && slices[sum] == slices[addend]});
   }
   return touches;
 }
@@ -159,7 +161,9 @@ std::vector<MemoryTraffic> memory_traffic(const Schedule& schedule, const Machin
     std::ranges::fill(traffic, MemoryTraffic{});
     for (const Touch& touch : touches) {
       MemoryTraffic& of_operation = traffic[touch.operation];
-      const double bytes = touch.range.bytes(), missed = touch.is_here ? l2.miss(touch.range) : 0;
+      const double bytes = touch.range.bytes();
+      double missed = touch.is_here ? l2.miss(touch.range) : 0;
+      if (touch.is_updated) missed = of_operation.addend_hbm_bytes;  // it goes back as far as it will be read again
       of_operation.touched_bytes += bytes;
       if (touch.is_here) of_operation.own_bytes += bytes;
       of_operation.hbm_bytes += missed;

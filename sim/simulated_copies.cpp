@@ -46,12 +46,13 @@ CopyRoute SimulatedMachine::copy_route(int rank, const Copy& copy) const {
   const CopyEngines& engines = machine_.copy_engines;
   CopyRoute route{gpu_of(rank, copy.source.place), gpu_of(rank, copy.destination.place),
                   static_cast<double>(bytes_on_rank(copy.source, rank, schedule_)), 0};
+  const bool is_contiguous = is_whole_rows(copy.source) && is_whole_rows(copy.destination);
   if (route.source == route.destination) {
-    const bool is_contiguous = is_whole_rows(copy.source) && is_whole_rows(copy.destination);
     route.GBps =
         is_contiguous ? engines.rate_within_gpu_GBps(static_cast<Bytes>(route.bytes)) : engines.local_strided_GBps;
   } else {
     route.GBps = route.source == rank ? engines.rate_of_push_GBps() : engines.GBps;
+    route.slowdown = is_contiguous ? 1 : 1 + engines.strided_slowdown;
   }
   return route;
 }
@@ -73,12 +74,12 @@ Uses SimulatedMachine::copy_uses(const CopyRoute& route, int rank, OperationId i
 
 double SimulatedMachine::copy_GBps(const CopyRoute& route, int rank, int occasion) const {
   if (route.source == route.destination) return route.GBps;
-  return route.GBps / (1 + machine_.copy_engines.speed_spread * (2 * throw_of(rank, occasion) - 1));
+  return route.GBps / route.slowdown / (1 + machine_.copy_engines.speed_spread * (2 * throw_of(rank, occasion) - 1));
 }
 
 /// Whatever is thrown.
 double SimulatedMachine::most_copy_GBps(const CopyRoute& route) const {
-  return route.GBps / (1 - machine_.copy_engines.speed_spread);
+  return route.GBps / route.slowdown / (1 - machine_.copy_engines.speed_spread);
 }
 
 void SimulatedMachine::flow_copy(CopyRun& run) {

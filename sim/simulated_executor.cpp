@@ -37,8 +37,8 @@ Machine without(const Mechanisms& mechanisms, Machine machine) {
   if (!mechanisms.skew)
     machine.gpu.speed_spread = machine.latencies.barrier_skew_us = machine.latencies.start_skew_us =
         machine.copy_engines.setup_spread_us = machine.latencies.copy_gap_spread_us =
-            machine.latencies.copy_fork_spread_us = machine.latencies.eager_event_spread_us =
-                machine.copy_engines.speed_spread = 0;
+            machine.latencies.copy_fork_spread_us = machine.latencies.copy_wait_spread_us =
+                machine.latencies.eager_event_spread_us = machine.copy_engines.speed_spread = 0;
   return machine;
 }
 

@@ -43,6 +43,7 @@ struct UnitLoads {
 struct CopyRoute {
   int source = 0, destination = 0;  ///< GPUs
   double bytes = 0, GBps = 0;
+  double slowdown = 1;  ///< of the engine: links are no busier for it
 };
 
 class SimulatedMachine : public Device {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "models/schedule/facts.hpp"
@@ -165,12 +166,35 @@ void StreamOrder::set_graph_gaps() {
   set_copy_gaps();
 }
 
+/// Copies within a GPU, before any GEMM.
+std::vector<bool> StreamOrder::streams_that_begin_by_copy() const {
+  std::vector<bool> begin(on_stream_.size()), has_gemms(on_stream_.size());
+  for (OperationId id = 0; id < operations(); ++id) {
+    const Operation& one = schedule_.operations[id];
+    if (is_matrix_kernel(one.work)) has_gemms[one.stream] = true;
+    if (facts(one.work).runs_on_copy_engine && !is_peer_copy_[id] && !has_gemms[one.stream]) begin[one.stream] = true;
+  }
+  return begin;
+}
+
+/// Several of them, between GPUs, on one stream that has nothing else.
+bool StreamOrder::copies_are_apart() const {
+  std::optional<StreamId> stream;
+  int copies = 0;
+  for (OperationId id = 0; id < operations(); ++id)
+    if (is_peer_copy_[id] && ++copies == 1) stream = schedule_.operations[id].stream;
+  for (OperationId id = 0; id < operations(); ++id)
+    if (is_peer_copy_[id] != (schedule_.operations[id].stream == stream)) return false;
+  return copies > 1;
+}
+
 void StreamOrder::set_copy_gaps() {
   std::vector<bool> has_copies(on_stream_.size());
   for (OperationId id = 0; id < operations(); ++id)
     if (is_peer_copy_[id]) has_copies[schedule_.operations[id].stream] = true;
   const auto copy_streams = std::count(has_copies.begin(), has_copies.end(), true);
   if (copy_streams == 0) return;
+  const bool are_apart = copies_are_apart();
   const Picoseconds joined_copy_gap = timing_.after_copy_gap + timing_.copy_stream_gap * (copy_streams - 1);
   const auto comes_from_copy = [&](const StreamEdge& edge) { return is_peer_copy_[edge.operation]; };
   // One that another operation before has waited for is over, and noticed.
@@ -180,8 +204,11 @@ void StreamOrder::set_copy_gaps() {
                          [&](const StreamEdge& before) { return before.operation == copy.operation; });
     });
   };
+  const std::vector<bool> begins_by_copy = streams_that_begin_by_copy();
   for (OperationId id = 0; id < operations(); ++id) {
     const bool to_copy = is_peer_copy_[id];
+    const bool looks_again = are_apart && is_matrix_kernel(schedule_.operations[id].work) &&
+                             !begins_by_copy[schedule_.operations[id].stream];
     const bool waits_for_copy = std::any_of(edges_[id].begin(), edges_[id].end(), [&](const StreamEdge& edge) {
       return comes_from_copy(edge) && !is_noticed(edge, edges_[id]);
     });
@@ -190,12 +217,19 @@ void StreamOrder::set_copy_gaps() {
     const Picoseconds after_copy_gap = joined_copy_gap + (is_joining_gemm ? Picoseconds{} : timing_.copy_ranks_gap);
     for (StreamEdge& edge : edges_[id]) {
       if (!to_copy && waits_for_copy) edge.gap = std::max(edge.gap, after_copy_gap);
+      if (!to_copy && looks_again && comes_from_copy(edge) && !is_noticed(edge, edges_[id]))
+        edge.spread = timing_.copy_wait_spread;
       if (!to_copy) continue;
       const bool is_chain = schedule_.operations[edge.operation].stream == schedule_.operations[id].stream;
       const Picoseconds copy_gap = timing_.copy_gap + (edges_[id].size() > 1 ? timing_.copy_join_gap : Picoseconds{});
       edge.gap = comes_from_copy(edge) ? copy_gap : timing_.before_copy_gap;
       const bool is_amid_kernels = is_chain || is_matrix_kernel(schedule_.operations[edge.operation].work);
-      if (!comes_from_copy(edge)) edge.spread = is_amid_kernels ? timing_.copy_gap_spread : timing_.copy_fork_spread;
+      const StreamId from = schedule_.operations[edge.operation].stream;
+      if (!comes_from_copy(edge))
+        edge.spread = is_amid_kernels        ? timing_.copy_gap_spread
+                      : !are_apart           ? timing_.copy_fork_spread
+                      : begins_by_copy[from] ? Picoseconds{}
+                                             : std::max(timing_.copy_fork_spread, timing_.copy_wait_spread);
     }
   }
 }

@@ -27,6 +27,7 @@ struct StreamTiming {
   Picoseconds copy_ranks_gap;         ///< after_copy_gap is longer by so much but for GEMMs that wait for others, too
   Picoseconds copy_gap_spread;        ///< before_copy_gap is up to so much longer on one stream
   Picoseconds copy_fork_spread;       ///< and up to so much from one stream to another
+  Picoseconds copy_wait_spread;       ///< where several are on one stream apart: of the first and of GEMMs behind them
   Picoseconds copy_gap;               ///< end of such a copy to the start of another
   Picoseconds copy_join_gap;          ///< copy_gap is longer by so much where that one waits for others, too
   Picoseconds copy_stream_gap;        ///< after_copy_gap is longer for each stream with such copies but the first
@@ -98,6 +99,8 @@ class StreamOrder {
   bool is_more_urgent(OperationId id, OperationId other) const;
   Picoseconds gap_of_fork(OperationId id, OperationId chain) const;
   bool begins_by_library() const;
+  std::vector<bool> streams_that_begin_by_copy() const;
+  bool copies_are_apart() const;
   void set_copy_gaps();
   void set_eager_gaps();
 

@@ -172,6 +172,7 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
     timing.copy_ranks_gap = from_us(latencies.copy_ranks_gap_us * doublings_beyond_two(schedule.gpus));
     timing.copy_gap_spread = from_us(latencies.copy_gap_spread_us);
     timing.copy_fork_spread = from_us(latencies.copy_fork_spread_us);
+    timing.copy_wait_spread = from_us(latencies.copy_wait_spread_us);
     timing.copy_stream_gap = from_us(latencies.copy_stream_gap_us);
     timing.copy_gap = from_us(machine.copy_engines.turnaround_us);
     timing.copy_join_gap = from_us(latencies.copy_join_gap_us);

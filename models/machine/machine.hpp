@@ -86,6 +86,7 @@ struct CopyEngines {
   double setup_spread_us = 0;
   double turnaround_us = 0, stream_turnaround_us = 0;
   double GBps = 0, push_GBps = 0;
+  double strided_slowdown = 0;
   double speed_spread = 0;
   double local_setup_us = 0;
   double local_GBps = 0, local_page_GBps = 0;
@@ -111,6 +112,7 @@ struct Latencies {
   double before_copy_gap_us = 0;
   double copy_gap_spread_us = 0;
   double copy_fork_spread_us = 0;
+  double copy_wait_spread_us = 0;
   double after_copy_gap_us = 0;
   double copy_stream_gap_us = 0;
   double copy_ranks_gap_us = 0;

@@ -118,6 +118,8 @@ void describe(auto& io, Like<CopyEngines> auto& engines) {
   io.number("peer_bandwidth", engines.GBps, {"GBps", "one pull over the fabric, on average", bandwidths});
   io.optional("push_bandwidth", engines.push_GBps,
               {"GBps", "one push, by an engine of the GPU that has the data; left out: peer_bandwidth", bandwidths});
+  io.optional("strided_slowdown", engines.strided_slowdown,
+              {"ratio", "copies between GPUs of parts of rows take so much more of their transfer time", parts});
   io.optional("speed_spread", engines.speed_spread,
               {"ratio", "pulls take so much more or less of their transfer time, each its own share", parts});
   io.number("local_bandwidth", engines.local_GBps,
@@ -184,6 +186,11 @@ void describe(auto& io, Like<Latencies> auto& latencies) {
               {"us", "graph: before_copy_gap is up to so much longer on one stream and behind a GEMM", durations});
   io.optional("copy_fork_spread", latencies.copy_fork_spread_us,
               {"us", "graph: before_copy_gap is up to so much longer from one stream to another", durations});
+  io.optional("copy_wait_spread", latencies.copy_wait_spread_us,
+              {"us",
+               "graph: of several copies between GPUs on one stream the first, and GEMMs that wait for one of "
+               "them, begin up to so much later, unless their stream begins by a copy",
+               durations});
   io.optional(
       "copy_stream_gap", latencies.copy_stream_gap_us,
       {"us", "graph: after_copy_gap is longer by so much for each stream with peer copies but the first", durations});

@@ -49,7 +49,7 @@ TEST(L2State, HasLostWhatAGemmAddsToBehindWhatItReadsFirst) {
   };
   EXPECT_EQ(of_sum(3).addend_hbm_bytes, 0);
   EXPECT_EQ(of_sum(2.9).addend_hbm_bytes, square_bytes);
-  EXPECT_EQ(of_sum(2.9).hbm_bytes, 3 * square_bytes);  // what is written right after it was read is not moved again
+  EXPECT_EQ(of_sum(2.9).hbm_bytes, 4 * square_bytes);  // a, b, and c twice: what is read from memory went there before
 }
 
 }  // namespace l2_state_test

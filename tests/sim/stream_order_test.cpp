@@ -68,6 +68,34 @@ TEST(StreamOrder, DoesNotWaitAgainForACopyThatAnOperationBeforeHasWaitedFor) {
   }
 }
 
+/// Two copies beside a stream of GEMMs that waits for each of them, as FiCCO has them on two GPUs.
+std::vector<Operation> chunks_of_peer(Work first) {
+  return {{"enter", 0, {}, Barrier{}},  {"first", 0, {}, std::move(first)}, {"pull 0", 1, {{0}}, pull()},
+          {"gemm 0", 0, {{2}}, Gemm{}}, {"pull 1", 1, {}, pull()},          {"gemm 1", 0, {{4}}, Gemm{}}};
+}
+
+Picoseconds spread_behind(const StreamOrder& order, OperationId id, OperationId before) {
+  for (const StreamEdge& edge : order.edges(id))
+    if (edge.operation == before) return edge.spread;
+  return Picoseconds{-1};
+}
+
+TEST(StreamOrder, NoticesOneOfSeveralCopiesLateWhereItsStreamHasNoCopyBefore) {
+  constexpr Picoseconds wait_spread{5};
+  StreamTiming timing = stream_order_test::timing();
+  timing.copy_wait_spread = wait_spread;
+  Copy own;
+  for (const bool begins_by_copy : {false, true}) {
+    const Schedule schedule = graph_of(chunks_of_peer(begins_by_copy ? Work{own} : Work{Gemm{}}));
+    const StreamOrder order(schedule, timing);
+    const Picoseconds expected = begins_by_copy ? Picoseconds{} : wait_spread;
+    EXPECT_EQ(spread_behind(order, 2, 0), expected);
+    EXPECT_EQ(spread_behind(order, 3, 2), expected);
+    EXPECT_EQ(spread_behind(order, 5, 4), expected);
+    EXPECT_EQ(spread_behind(order, 5, 3), Picoseconds{}) << "a GEMM is noticed at once";
+  }
+}
+
 /// Two streams that meet again: what waits for both begins later where one of them comes from a copy.
 TEST(StreamOrder, KernelsAmongKernelsJoinAtOnce) {
   StreamTiming timing;
