@@ -40,6 +40,19 @@ TEST(KeepsCopyEngine, NotWhereAKernelContinuesTheBranchOfTheFirstCopyItWaitsFor)
             (std::vector<bool>{true, false, false, false, false}));
 }
 
+// The GEMM that waits first continues the branch of the GEMM before it, but not where its stream has copied before: the
+// second one breaks the other branch in either case.
+TEST(KeepsCopyEngine, WhereTheFirstKernelThatWaitsContinuesTheBranchOfAGemm) {
+  for (const bool copies_itself : {false, true}) {
+    const Operation before{.name = "before", .stream = 0, .work = copies_itself ? Work{Copy{}} : Work{Gemm{}}};
+    const Operation own{.name = "own", .stream = 0, .work = Gemm{}};
+    const Operation first{.name = "first", .stream = 0, .after = {{.operation = 2}}, .work = Gemm{}};
+    const Operation second{.name = "second", .stream = 0, .after = {{.operation = 3}}, .work = Gemm{}};
+    EXPECT_EQ(keeps_copy_engine(two_streams({before, own, pull(1), pull(2), first, second, pull(1), pull(2)})),
+              (std::vector<bool>{false, false, !copies_itself, false, false, false, false, false}));
+  }
+}
+
 TEST(KeepsCopyEngine, NotWhereBranchesShareAQueue) {
   Schedule schedule = two_streams({pull(1), pull(2), pull(1), pull(2)});
   schedule.max_connections = 2;
