@@ -95,7 +95,8 @@ struct PowerStep {
   int on_tensor_cores = 0;  ///< spans that last
 };
 
-/// When power changes in a period, in order: found once for all that is asked of the same spans.
+/// When power changes in a period, in order: found once for all that is asked of the same spans. These begin at 0 or
+/// later; those that end after the period lengthen it.
 class PowerChanges {
  public:
   PowerChanges(const std::vector<PowerSpan>& spans, double period_us);

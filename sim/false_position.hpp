@@ -24,7 +24,6 @@ class FalsePosition {
     (one.value > 0 ? positive_ : negative_) = one;
     before_ = one.value;
   }
-  double positive() const { return positive_.at; }
   double negative() const { return negative_.at; }
   double width() const { return std::abs(positive_.at - negative_.at); }
 
