@@ -82,18 +82,6 @@ double addend_us(const TiledWork& work, const LaunchSite& site) {
   return tile_bytes * work.ctas / bytes_per_us(site.hbm_GBps);
 }
 
-/// What a GEMM that adds has written is on its way from the L2 to the HBM while the next kernel comes and begins: four
-/// GEMMs that add to a quarter of the rows each take as long as one that adds to all (calibration/measurements/
-/// adding-2026-12-01). So its tiles do not wait for as much of the stream.
-void leave_to_the_next_kernel(TiledWork& work, const LaunchSite& site) {
-  const auto stream = std::ranges::find(work.uses, site.hbm, &Use::resource);
-  if (stream == work.uses.end() || site.cost.traffic.addend_hbm_bytes == 0) return;
-  const double hbm_bytes = stream->per_unit * work.bytes_per_tile * static_cast<double>(work.tiles);
-  const double idle_us = work.start_us + work.tail_us + site.machine.latencies.kernel_gap_us;
-  const double left_bytes = std::min(site.cost.traffic.addend_hbm_bytes, idle_us * bytes_per_us(site.hbm_GBps));
-  stream->per_unit *= 1 - left_bytes / hbm_bytes;
-}
-
 /// Tiles and the stream of their operands from HBM now and then wait for each other, the more the nearer they are to a
 /// tie: tiles take longer for it, and where the stream is what lasts, what is left of it comes at the end. What limits
 /// them together?
@@ -359,7 +347,6 @@ Limit set_gemm_times(TiledWork& work, const Gemm& gemm, const LaunchSite& site) 
   timing.tile_us /= kernel_efficiency(site.machine, gemm);
   set_tile_times(work, site, size.k, timing, ready_tiles(gemm, work.tiles));
   if (!runs_own_kernel(gemm)) work.tile_us += addend_us(work, site);
-  leave_to_the_next_kernel(work, site);
   const Limit limit = overlap_with_hbm(work, site);
   work.fetch_hold_us = library.own_fetch_hold * work.tile_us;
   if (ranks_meet_at_end(gemm)) work.epilogue_us += library.own_end_us;
