@@ -21,12 +21,11 @@ namespace {
 
 constexpr double shortest_us = 1e-3;  // ends are rounded up to that
 
-/// Of a kernel of which `bytes` flow through the L2, and some of them from or to HBM, which takes `slowdown` times as
-/// long for them as for a stream.
-Uses memory_uses(const LaunchSite& site, double bytes, double slowdown = 1) {
+/// Of a kernel of which `bytes` flow through the L2, and for which the HBM takes as long as for a stream of
+/// `hbm_bytes`.
+Uses memory_uses(const LaunchSite& site, double bytes, double hbm_bytes) {
   Uses uses{{site.l2, 1.0}};
-  if (const double hbm_bytes = site.cost.traffic.hbm_bytes * slowdown; hbm_bytes > 0)
-    uses.push_back({site.hbm, hbm_bytes / bytes});
+  if (hbm_bytes > 0) uses.push_back({site.hbm, hbm_bytes / bytes});
   return uses;
 }
 
@@ -72,6 +71,15 @@ double slowdown_of_update(const Gemm& gemm, const LaunchSite& site) {
   const auto updated_bytes = 2 * static_cast<double>(adding * bytes_of(gemm.c, site.schedule));
   const double updated = updated_bytes / site.cost.traffic.touched_bytes;
   return 1 + std::min(1.0, updated) * (1 / site.machine.gpu.hbm_update_share - 1);
+}
+
+/// What a GEMM that adds writes goes from the L2 to the HBM while the next one begins and has nothing to write: a row
+/// of them moves its bytes all the time that its kernels run, their starts and ends included, but not between them
+/// (calibration/measurements/adding-2026-12-01). Tiles do not wait for so many bytes of the stream.
+double bytes_left_to_next_kernel(const LaunchSite& site) {
+  const TileTiming timing = site.tile->at(1);
+  const double without_stream_us = timing.once_us + site.machine.gemm.tile_spread * timing.tile_us;
+  return std::min(site.cost.traffic.addend_hbm_bytes, without_stream_us * bytes_per_us(site.hbm_GBps));
 }
 
 /// A tile of the library reads what it adds to when its product is there (ours does before), so that nothing of it
@@ -186,7 +194,7 @@ TiledWork attention_work(const LaunchSite& site, std::int64_t tiles, double hbm_
   const double touched_bytes = site.cost.traffic.touched_bytes;
   return {.tiles = tiles,
           .bytes_per_tile = std::max(1.0, touched_bytes / static_cast<double>(tiles)),
-          .uses = memory_uses(site, touched_bytes, 1 / hbm_share)};
+          .uses = memory_uses(site, touched_bytes, site.cost.traffic.hbm_bytes / hbm_share)};
 }
 
 /// The first keys take longer from memory, where the L2 holds none of them.
@@ -329,7 +337,9 @@ KernelLaunch gemm_launch(const Gemm& gemm, const LaunchSite& site) {
   if (kernel.scheduler == TileScheduler::grid) launch.most_sms = gemm.max_sms;
   // Traffic is known of the rank that has most rows, and each tile of any rank has its share of it.
   const auto tiles_with_traffic = static_cast<double>(tile_count(size_of(gemm, site.schedule.gpus), kernel));
-  work.uses = memory_uses(site, l2_bytes * tiles_with_traffic, slowdown_of_update(gemm, site));
+  const double hbm_bytes =
+      site.cost.traffic.hbm_bytes * slowdown_of_update(gemm, site) - bytes_left_to_next_kernel(site);
+  work.uses = memory_uses(site, l2_bytes * tiles_with_traffic, hbm_bytes);
   work.stores = stores_of(gemm, work, site);
   work.store_GBps = library.own_store_GBps;
   work.fetches = fetches_of(gemm, work.ctas, site);
@@ -366,7 +376,8 @@ KernelLaunch grouped_gemm_launch(const GroupedGemm& gemm, const LaunchSite& site
                                       kernel.cluster_m * kernel.cluster_n, 0);
   launch.work.scheduler = kernel.scheduler;
   const double hbm_share = is_own_kernel(kernel) ? site.machine.gemm.own_grouped_hbm_share : 1;
-  launch.work.uses = memory_uses(site, timing.l2_bytes * static_cast<double>(launch.work.tiles), 1 / hbm_share);
+  launch.work.uses = memory_uses(site, timing.l2_bytes * static_cast<double>(launch.work.tiles),
+                                 site.cost.traffic.hbm_bytes / hbm_share);
   set_tile_times(launch.work, site, size.k, timing);
   launch.limit = overlap_with_hbm(launch.work, site);
   return launch;
@@ -397,7 +408,7 @@ KernelLaunch memory_bound_launch(const Work& work, const LaunchSite& site) {
   launch.work = {.tiles = blocks.count,
                  .tile_us = blocks.block_us,
                  .bytes_per_tile = blocks.bytes / static_cast<double>(blocks.count),
-                 .uses = memory_uses(site, blocks.bytes, blocks.hbm_slowdown),
+                 .uses = memory_uses(site, blocks.bytes, site.cost.traffic.hbm_bytes * blocks.hbm_slowdown),
                  .epilogue_us = blocks.once_us};
   match(
       work,
