@@ -113,11 +113,21 @@ bool StreamOrder::joins_branches(OperationId id) const {
   return edges_[id].size() > 1 && std::any_of(edges_[id].begin(), edges_[id].end(), comes_after_nodes);
 }
 
+/// Of kernels of one stream.
+Picoseconds StreamOrder::gap_between(OperationId before, OperationId id) const {
+  const auto meets = [&](OperationId one) {
+    const Facts of_work = facts(schedule_.operations[one].work);
+    return !by_library_[one] && (of_work.is_collective || of_work.meetings > 0);
+  };
+  return meets(before) || meets(id) ? timing_.meeting_gap : timing_.kernel_gap;
+}
+
 /// To the start of one that does not continue the chain. Of two kernels on streams of one priority who continues it is
 /// there just before, and takes the SMs first.
-Picoseconds StreamOrder::gap_of_fork(OperationId id, OperationId chain) const {
+Picoseconds StreamOrder::gap_of_fork(OperationId before, OperationId id, OperationId chain) const {
   const bool is_behind = !is_more_urgent(id, chain);
-  if (!brings_nodes(id)) return timing_.kernel_gap + Picoseconds{is_behind ? 1 : 0};
+  if (!brings_nodes(id))
+    return std::max(gap_between(before, id), gap_between(before, chain)) + Picoseconds{is_behind ? 1 : 0};
   const bool goes_behind = by_library_[id] && is_behind && is_matrix_kernel(schedule_.operations[chain].work);
   return goes_behind ? timing_.behind_gemm_gap : timing_.fork_gap;
 }
@@ -158,10 +168,10 @@ void StreamOrder::set_graph_gaps() {
     const bool is_join = joins_branches(id);
     for (StreamEdge& edge : edges_[id])
       edge.gap = is_join                           ? timing_.join_gap
-                 : continues[edge.operation] != id ? gap_of_fork(id, continues[edge.operation])
+                 : continues[edge.operation] != id ? gap_of_fork(edge.operation, id, continues[edge.operation])
                  : by_library_[id]                 ? timing_.collective_gap
                  : is_behind_collective(id, edge)  ? timing_.after_collective_gap
-                                                   : timing_.kernel_gap;
+                                                   : gap_between(edge.operation, id);
   }
   set_copy_gaps();
 }
@@ -214,16 +224,20 @@ void StreamOrder::set_copy_gaps() {
     });
     // Recorded on four GPUs: 2.0 to 2.4 us after a pull, where a GEMM that waits for it alone begins after 5.
     const bool is_joining_gemm = edges_[id].size() > 1 && is_matrix_kernel(schedule_.operations[id].work);
+    const bool joins_several_copies = is_joining_gemm && edges_[id].size() > 2;
     const Picoseconds after_copy_gap = joined_copy_gap + (is_joining_gemm ? Picoseconds{} : timing_.copy_ranks_gap);
     for (StreamEdge& edge : edges_[id]) {
-      if (!to_copy && waits_for_copy) edge.gap = std::max(edge.gap, after_copy_gap);
+      const bool comes_from_gemm = is_matrix_kernel(schedule_.operations[edge.operation].work);
+      // Recorded on four GPUs: 2.0 us after a GEMM where it waits for the copies of all streams, 4.0 for those of one.
+      if (!to_copy && waits_for_copy && !(joins_several_copies && comes_from_gemm))
+        edge.gap = std::max(edge.gap, after_copy_gap);
       if (!to_copy && looks_again && comes_from_copy(edge) && !is_noticed(edge, edges_[id]))
         edge.spread = timing_.copy_wait_spread;
       if (!to_copy) continue;
       const bool is_chain = schedule_.operations[edge.operation].stream == schedule_.operations[id].stream;
       const Picoseconds copy_gap = timing_.copy_gap + (edges_[id].size() > 1 ? timing_.copy_join_gap : Picoseconds{});
       edge.gap = comes_from_copy(edge) ? copy_gap : timing_.before_copy_gap;
-      const bool is_amid_kernels = is_chain || is_matrix_kernel(schedule_.operations[edge.operation].work);
+      const bool is_amid_kernels = is_chain || comes_from_gemm;
       const StreamId from = schedule_.operations[edge.operation].stream;
       if (!comes_from_copy(edge))
         edge.spread = is_amid_kernels        ? timing_.copy_gap_spread

@@ -17,6 +17,7 @@ namespace weft::sim {
 /// continues its chain, and who waits for that one, too, comes after it.
 struct StreamTiming {
   Picoseconds kernel_gap;            ///< end of an operation to the start of one that waits for it alone
+  Picoseconds meeting_gap;           ///< the same where ranks meet in one of the two by a kernel of ours
   Picoseconds collective_gap;        ///< the same where that one is a collective of the library
   Picoseconds after_collective_gap;  ///< end of such a collective to the start of a kernel behind it on its stream
   Picoseconds join_gap;  ///< last end to the start of an operation that waits for several, as joins_branches() says
@@ -95,9 +96,10 @@ class StreamOrder {
   bool takes_chain(OperationId id, OperationId other, OperationId before) const;
   void set_graph_gaps();
   bool brings_nodes(OperationId id) const;
+  Picoseconds gap_between(OperationId before, OperationId id) const;
   bool joins_branches(OperationId id) const;
   bool is_more_urgent(OperationId id, OperationId other) const;
-  Picoseconds gap_of_fork(OperationId id, OperationId chain) const;
+  Picoseconds gap_of_fork(OperationId before, OperationId id, OperationId chain) const;
   bool begins_by_library() const;
   std::vector<bool> streams_that_begin_by_copy() const;
   bool copies_are_apart() const;

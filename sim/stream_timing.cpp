@@ -59,14 +59,14 @@ std::size_t different_kernels(const Schedule& schedule) {
   return kernels.size();
 }
 
-/// The fewer kernels take turns, the more of their code is still where instructions come from. Two in turn take 0.03 to
-/// 0.3 us longer each than in a row of themselves, six 0.16, the nine of a decoder layer 0.15 to 0.25, and where three
-/// layers take turns 0.34 to 0.49, some of it their clock (random-kernels-2026-11-29/mixed_kernels_h200).
+/// Where more kernels take turns than instruction caches hold, the code of each is fetched again: two and three GEMMs
+/// in turn take as long each as in a row of themselves, four 0 to 0.25 us longer, six 0.25 and twelve 0.35, the nine
+/// kernels of decoder layers 0.2 to 0.45 (calibration/measurements/rows-2026-12-01).
 double cold_code_us(const Schedule& schedule, const Latencies& latencies) {
-  constexpr double of_a_layer = 9;
+  constexpr double held = 3, too_many = 6;
   if (latencies.cold_code_us == 0) return 0;
-  const auto others = static_cast<double>(different_kernels(schedule)) - 1;
-  return latencies.cold_code_us * std::clamp(others / (of_a_layer - 1), 0.0, 1.0);
+  const auto kernels = static_cast<double>(different_kernels(schedule));
+  return latencies.cold_code_us * std::clamp((kernels - held) / (too_many - held), 0.0, 1.0);
 }
 
 /// In a graph.
@@ -74,16 +74,6 @@ double kernel_gap_us(const Schedule& schedule, const Machine& machine) {
   const Latencies& latencies = machine.latencies;
   const bool is_late = machine.condition.late_kernels || makes_kernels_late(schedule, machine.condition);
   return latencies.kernel_gap_us + cold_code_us(schedule, latencies) + (is_late ? latencies.late_gap_us : 0);
-}
-
-/// Whether the last operation is a memory-bound kernel or attention of ours.
-bool ends_with_own_row_kernel(const Schedule& schedule) {
-  return schedule.implementation == Implementation::weft && !schedule.operations.empty() &&
-         match(
-             schedule.operations.back().work,
-             [](const OneOf<MemoryBound, Attention, PartialAttention> auto&) { return true; },
-             [](const OneOf<Gemm, GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, Signal, Wait, Barrier,
-                            Delay> auto&) { return false; });
 }
 
 /// 0 for two, 1 for four, 2 for eight; between them on a straight line.
@@ -151,6 +141,8 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
     timing.hardware_queues = schedule.max_connections > 0 ? schedule.max_connections : machine.gpu.hardware_queues;
   if (!mechanisms.gaps) return timing;
   timing.kernel_gap = from_us(graph ? kernel_gap_us(schedule, machine) : latencies.eager_gap_us);
+  const double longer_us = std::max(0.0, latencies.meeting_gap_us - latencies.kernel_gap_us);
+  timing.meeting_gap = timing.kernel_gap + from_us(graph ? longer_us : 0);
   timing.collective_gap = from_us(graph ? latencies.collective_gap_us : latencies.eager_gap_us);
   const double after_collective_us = std::max(latencies.after_collective_gap_us, latencies.kernel_gap_us);
   timing.after_collective_gap = from_us(graph ? after_collective_us : latencies.eager_gap_us);
@@ -161,10 +153,7 @@ StreamTiming timing_of(const Schedule& schedule, const Machine& machine, const M
           ? std::max(timing.fork_gap, timing.kernel_gap + from_us(counter_fill_us(machine, schedule))) + Picoseconds{1}
           : timing.fork_gap;
   const bool is_long = has_library_collectives(schedule) || has_gemms_on_several_streams(schedule, machine);
-  const double graph_gap_us = is_long ? latencies.collective_graph_gap_us
-                              : ends_with_own_row_kernel(schedule)
-                                  ? std::max(latencies.graph_gap_us, latencies.own_graph_gap_us)
-                                  : latencies.graph_gap_us;
+  const double graph_gap_us = is_long ? latencies.collective_graph_gap_us : latencies.graph_gap_us;
   timing.iteration_gap = from_us(graph ? graph_gap_us : latencies.eager_gap_us);
   if (graph) {
     timing.before_copy_gap = from_us(latencies.before_copy_gap_us);

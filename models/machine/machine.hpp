@@ -103,7 +103,7 @@ struct CopyEngines {
 
 /// Fixed times between operations.
 struct Latencies {
-  double kernel_gap_us = 0;
+  double kernel_gap_us = 0, meeting_gap_us = 0;
   double collective_gap_us = 0;
   double after_collective_gap_us = 0;
   double beside_branches_us = 0;
@@ -118,7 +118,7 @@ struct Latencies {
   double copy_ranks_gap_us = 0;
   double copy_join_gap_us = 0;
   double cold_code_us = 0, late_gap_us = 0;
-  double graph_gap_us = 0, own_graph_gap_us = 0;
+  double graph_gap_us = 0;
   double collective_graph_gap_us = 0;
   double short_graph_us = 0;
   double short_graph_gap_us = 0;

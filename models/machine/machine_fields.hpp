@@ -163,6 +163,9 @@ void describe(auto& io, Like<Fabric> auto& fabric) {
 void describe(auto& io, Like<Latencies> auto& latencies) {
   io.number("kernel_gap", latencies.kernel_gap_us,
             {"us", "graph: end of a node to the start of a kernel that waits for it alone", durations});
+  io.optional("meeting_gap", latencies.meeting_gap_us,
+              {"us", "graph: kernel_gap where ranks meet in one of the two by a kernel of ours, where that is more",
+               durations});
   io.number("collective_gap", latencies.collective_gap_us,
             {"us", "graph: end of a node to the start of a collective that waits for it alone", durations});
   io.optional(
@@ -199,16 +202,14 @@ void describe(auto& io, Like<Latencies> auto& latencies) {
   io.optional("copy_join_gap", latencies.copy_join_gap_us,
               {"us", "graph: a copy behind a copy begins so much later where it waits for others, too", durations});
   io.number("graph_gap", latencies.graph_gap_us, {"us", "between two graphs on one stream", durations});
-  io.optional("cold_code", latencies.cold_code_us,
-              {"us", "graph: kernel_gap is longer by so much where as many kernels as a decoder layer has take turns",
-               durations});
+  io.optional(
+      "cold_code", latencies.cold_code_us,
+      {"us", "graph: kernel_gap is longer by so much where six different kernels and more take turns", durations});
   io.optional("late_gap", latencies.late_gap_us,
               {"us",
                "graph: kernel_gap is longer by so much where two streams of the process once ran kernels at one time "
                "outside of a graph",
                durations});
-  io.optional("own_graph_gap", latencies.own_graph_gap_us,
-              {"us", "graph_gap behind a memory-bound kernel or attention of ours, where that is more", durations});
   io.number("collective_graph_gap", latencies.collective_graph_gap_us,
             {"us", "between two graphs that hold collectives: their ranks arrive apart", durations});
   io.optional(

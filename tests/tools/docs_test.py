@@ -34,20 +34,20 @@ class Docs(unittest.TestCase):
         return done.returncode, done.stdout
 
     def test_check_passes_a_page_that_says_what_the_profile_says(self):
-        self.assertEqual(self.docs(GAP.format("0.4"), "--check"), (0, ""))
+        self.assertEqual(self.docs(GAP.format("0.1"), "--check"), (0, ""))
 
     def test_check_names_page_and_line_of_a_number_changed_by_hand(self):
         status, printed = self.docs(GAP.format("0.5"), "--check")
         self.assertEqual(status, 1)
-        self.assertIn('page.md:5: "0.4" belongs here, the page says "0.5"', printed)
+        self.assertIn('page.md:5: "0.1" belongs here, the page says "0.5"', printed)
         self.assertEqual(self.page.read_text(), GAP.format("0.5"))
 
     def test_a_filled_page_passes_the_check(self):
         self.assertEqual(self.docs(GAP.format("?"))[0], 0)
-        self.assertEqual(self.page.read_text(), GAP.format("0.4"))
+        self.assertEqual(self.page.read_text(), GAP.format("0.1"))
 
     def test_a_key_that_the_profile_does_not_have_is_a_complaint(self):
-        status, printed = self.docs(GAP.format("0.4").replace("kernel_gap:", "kernel_gup:"), "--check")
+        status, printed = self.docs(GAP.format("0.1").replace("kernel_gap:", "kernel_gup:"), "--check")
         self.assertEqual(status, 1)
         self.assertIn("page.md:5: PageError: no key kernel_gup", printed)
 
@@ -77,10 +77,10 @@ class Docs(unittest.TestCase):
     def test_cells_of_a_table_are_filled_row_by_row(self):
         table = "<!-- machine h200x8-nvswitch -->\n\n<!-- table . | {latencies[cell[0]]:.1f} -->\n| gap | us |\n|---|---|\n"
         self.assertEqual(self.docs(table + "| kernel_gap | ? |\n| join_gap | ? |\n<!-- end -->\n")[0], 0)
-        self.assertIn("| kernel_gap | 0.4 |\n| join_gap | 1.8 |\n", self.page.read_text())
+        self.assertIn("| kernel_gap | 0.1 |\n| join_gap | 1.8 |\n", self.page.read_text())
 
     def test_a_comment_that_would_end_a_paragraph_is_a_complaint(self):
-        page = GAP.format("0.4").replace("kernels is <!--", "kernels is\n<!--")
+        page = GAP.format("0.1").replace("kernels is <!--", "kernels is\n<!--")
         self.assertIn("ends the paragraph", self.docs(page, "--check")[1])
 
 

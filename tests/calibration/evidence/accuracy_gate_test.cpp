@@ -55,9 +55,10 @@ const Machine& h200() {
 
 double tenth(double value) { return std::round(10 * value) / 10 + 0.0; }  // never -0
 
+/// The cases of a file have as many GPUs.
 std::string name_of_case(const Comparison& one) {
   const scenarios::Case& request = one.measured.request;
-  return describe(request.workload) + " | " + describe(request.schedule) + " | " + gpus_name(one);
+  return describe(request.workload) + " | " + describe(request.schedule);
 }
 
 std::string name_of_target(const TargetResult& one) {
