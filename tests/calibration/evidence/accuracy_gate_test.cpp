@@ -114,7 +114,7 @@ const StoredValues& stored() {
                                                       : ordered_json::object());
     if (const char* reason = std::getenv("WEFT_ACCEPT_ACCURACY")) {
       read.change(checksums_of_measurements(), all_found(), reason);
-      if (read.complaint().empty()) write_json_file(golden, read.json());
+      if (read.complaint().empty()) std::ofstream(golden) << read.json().dump(0) << '\n';  // a line each, and no more
     }
     return read;
   }();
