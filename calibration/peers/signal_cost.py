@@ -5,9 +5,10 @@
 
 WEFT: the program weft. N GEMMs (18) in bf16 whose rows, columns and depth are drawn as a contest draws them, in multiples of
 256, on one GPU of this machine: each with the tiles, the order and the groups that a gather of its result by signaling has,
-and the same without groups. Each runs alone under load, in turns: with, without, with, without; the mean of two counts. One
-line a shape: {"m": ..., "n": ..., "k": ..., "groups": ..., "tiles": ..., "with_us": ..., "without_us": ...}; the first line has
-the conditions.
+and the same without groups. Each runs alone under load, in turns: one with, one without, a row of four with, a row of four
+without, and all once more; the mean of two counts. In a row the next GEMM does not wait for who waits for the last group of the
+one before. One line a shape: {"m": ..., "n": ..., "k": ..., "groups": ..., "tiles": ..., "with_us": ..., "without_us": ...,
+"row_with_us": ..., "row_without_us": ...}; the first line has the conditions.
 """
 import argparse
 import copy
@@ -48,6 +49,22 @@ def without_groups(schedule):
     return bare
 
 
+def in_a_row(schedule, gemms=4):
+    """So many of it, one after the other, each with counters of its own."""
+    row = copy.deepcopy(schedule)
+    if "counters" in row:
+        row["counters"] = [one | {"name": f"{one['name']} of {i}"} for i in range(gemms) for one in schedule["counters"]]
+    row["operations"] = []
+    for i in range(gemms):
+        for one in copy.deepcopy(schedule["operations"]):
+            for told in one.get("gemm", {}).get("signals", []) + [one.get("wait", {})]:
+                if "counter" in told:
+                    told["counter"] += f" of {i}"
+            one["name"] += f" of {i}"
+            row["operations"].append(one)
+    return row
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("weft")
@@ -61,13 +78,15 @@ def main():
                  "k": drawn(generator, 1024, 14336, 256)}
         told = alone(signaling(arguments.weft, arguments.machine, shape))
         bare = without_groups(told)
-        times = [run(arguments.weft, schedule, "--no-check") for schedule in (told, bare) * 2]
+        variants = (told, bare, in_a_row(told), in_a_row(bare))
+        times = [run(arguments.weft, schedule, "--no-check") for schedule in variants * 2]
         if number == 0:
             print(json.dumps({"conditions": times[0]["conditions"]}), flush=True)
         gemm = told["operations"][0]["gemm"]
-        mean_us = [round((times[i]["time_us"] + times[i + 2]["time_us"]) / 2, 3) for i in (0, 1)]
+        mean_us = [round((times[i]["time_us"] + times[i + 4]["time_us"]) / 2, 3) for i in range(4)]
         print(json.dumps(shape | {"groups": len(gemm["tile_groups"]), "tiles": sum(gemm["tile_groups"]),
-                                  "with_us": mean_us[0], "without_us": mean_us[1]}), flush=True)
+                                  "with_us": mean_us[0], "without_us": mean_us[1], "row_with_us": mean_us[2],
+                                  "row_without_us": mean_us[3]}), flush=True)
 
 
 if __name__ == "__main__":
