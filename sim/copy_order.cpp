@@ -1,7 +1,7 @@
 #include "sim/copy_order.hpp"
 
-#include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "models/schedule/facts.hpp"
 #include "models/schedule/hardware_queues.hpp"
@@ -21,33 +21,56 @@ std::vector<bool> peer_copies(const Schedule& schedule) {
   return are_copies;
 }
 
+CopyStreams copy_streams(const Schedule& schedule) {
+  const std::size_t streams = schedule.streams.size();
+  std::vector<bool> has_gemms(streams), has_peer_copies(streams), has_others(streams);
+  CopyStreams found{.begin_by_copy = std::vector<bool>(streams)};
+  int peer_copies = 0;
+  for (const Operation& one : schedule.operations) {
+    const Facts of_work = facts(one.work);
+    const bool is_of_peers = is_peer_copy(one.work);
+    peer_copies += is_of_peers;
+    (is_of_peers ? has_peer_copies : has_others)[one.stream] = true;
+    if (of_work.role == Role::matrix) has_gemms[one.stream] = true;
+    if (of_work.runs_on_copy_engine && !is_of_peers && !has_gemms[one.stream]) found.begin_by_copy[one.stream] = true;
+  }
+  bool have_others = false;
+  for (std::size_t stream = 0; stream < streams; ++stream) {
+    found.with_peer_copies += has_peer_copies[stream];
+    have_others |= has_peer_copies[stream] && has_others[stream];
+  }
+  found.are_apart = peer_copies > 1 && found.with_peer_copies == 1 && !have_others;
+  return found;
+}
+
 std::vector<bool> keeps_copy_engine(const Schedule& schedule) {
   const std::vector<Operation>& operations = schedule.operations;
   std::vector<bool> keeps(operations.size());
   if (schedule.launch != Launch::graph || branches_share_queue(schedule)) return keeps;
-  const auto follows_copy = [&](const After& after) { return is_peer_copy(operations[after.operation].work); };
+  const auto first_copy_of = [&](const Operation& operation) -> std::optional<OperationId> {
+    for (const After& after : operation.after)
+      if (is_peer_copy(operations[after.operation].work)) return after.operation;
+    return std::nullopt;
+  };
+  const std::vector<bool> begin_by_copy = copy_streams(schedule).begin_by_copy;
   std::vector<OperationId> last_on_stream(schedule.streams.size(), -1);
-  std::vector<bool> copies_itself(schedule.streams.size());
-  std::optional<StreamId> first_branch;  // of copies that a kernel waits for
-  bool is_kept = false;                  // and does it go on all the same?
+  std::optional<StreamId> first_branch;      // of copies that a kernel waits for
+  bool is_kept = false;                      // and does it go on all the same?
+  std::vector<OperationId> whose_kernel_is;  // which continues their branch
   for (OperationId id = 0; id < static_cast<OperationId>(operations.size()); ++id) {
     const Operation& operation = operations[id];
     const OperationId before = std::exchange(last_on_stream[operation.stream], id);
     if (before >= 0 && operation.after.empty() && is_peer_copy(operation.work) && is_peer_copy(operations[before].work))
       keeps[before] = true;
-    const auto first = std::find_if(operation.after.begin(), operation.after.end(), follows_copy);
-    if (facts(operation.work).runs_on_copy_engine && !is_peer_copy(operation.work))
-      copies_itself[operation.stream] = true;
-    if (first == operation.after.end() || first_branch) continue;
-    first_branch = operations[first->operation].stream;
-    is_kept = before >= 0 && facts(operations[before].work).role == Role::matrix && !copies_itself[operation.stream];
+    const std::optional<OperationId> copy = first_copy_of(operation);
+    if (!copy) continue;
+    whose_kernel_is.push_back(*copy);
+    if (first_branch) continue;
+    first_branch = operations[*copy].stream;
+    is_kept = before >= 0 && facts(operations[before].work).role == Role::matrix && !begin_by_copy[operation.stream];
   }
-  for (const Operation& operation : operations) {
-    const auto first = std::find_if(operation.after.begin(), operation.after.end(), follows_copy);
-    if (first == operation.after.end()) continue;
-    const bool goes_on = is_kept && operations[first->operation].stream == first_branch;
-    if (!goes_on) keeps[first->operation] = false;
-  }
+  for (const OperationId copy : whose_kernel_is)
+    if (!is_kept || operations[copy].stream != first_branch) keeps[copy] = false;
   return keeps;
 }
 

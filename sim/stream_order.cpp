@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "models/schedule/facts.hpp"
 #include "models/schedule/hardware_queues.hpp"
 #include "models/schedule/own_kernels.hpp"
-#include "sim/copy_order.hpp"
 
 namespace weft::sim {
 namespace {
@@ -21,12 +19,7 @@ int barrier_channel(const Work& work) {
                      PartialAttention, Signal, Wait, Delay> auto&) { return -1; });
 }
 
-bool is_matrix_kernel(const Work& work) {
-  return match(
-      work, [](const OneOf<Gemm, GroupedGemm> auto&) { return true; },
-      [](const OneOf<Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention, PartialAttention, Signal,
-                     Wait, Barrier, Delay> auto&) { return false; });
-}
+bool is_matrix_kernel(const Work& work) { return facts(work).role == Role::matrix; }
 
 bool is_gemm_by_library(const Work& work) {
   return match(
@@ -176,76 +169,57 @@ void StreamOrder::set_graph_gaps() {
   set_copy_gaps();
 }
 
-/// Copies within a GPU, before any GEMM.
-std::vector<bool> StreamOrder::streams_that_begin_by_copy() const {
-  std::vector<bool> begin(on_stream_.size()), has_gemms(on_stream_.size());
-  for (OperationId id = 0; id < operations(); ++id) {
-    const Operation& one = schedule_.operations[id];
-    if (is_matrix_kernel(one.work)) has_gemms[one.stream] = true;
-    if (facts(one.work).runs_on_copy_engine && !is_peer_copy_[id] && !has_gemms[one.stream]) begin[one.stream] = true;
-  }
-  return begin;
+/// A copy that another operation before has waited for is over, and noticed.
+bool StreamOrder::is_noticed(const StreamEdge& copy, const Edges& edges) const {
+  return std::ranges::any_of(edges, [&](const StreamEdge& other) {
+    return std::ranges::any_of(edges_[other.operation],
+                               [&](const StreamEdge& before) { return before.operation == copy.operation; });
+  });
 }
 
-/// Several of them, between GPUs, on one stream that has nothing else.
-bool StreamOrder::copies_are_apart() const {
-  std::optional<StreamId> stream;
-  int copies = 0;
-  for (OperationId id = 0; id < operations(); ++id)
-    if (is_peer_copy_[id] && ++copies == 1) stream = schedule_.operations[id].stream;
-  for (OperationId id = 0; id < operations(); ++id)
-    if (is_peer_copy_[id] != (schedule_.operations[id].stream == stream)) return false;
-  return copies > 1;
+void StreamOrder::set_gaps_to_copy(OperationId copy, const CopyStreams& copies) {
+  const bool joins = edges_[copy].size() > 1;
+  for (StreamEdge& edge : edges_[copy]) {
+    const Operation& before = schedule_.operations[edge.operation];
+    if (is_peer_copy_[edge.operation]) {
+      edge.gap = timing_.copy_gap + (joins ? timing_.copy_join_gap : Picoseconds{});
+      continue;
+    }
+    const bool is_amid_kernels = before.stream == schedule_.operations[copy].stream || is_matrix_kernel(before.work);
+    edge.gap = timing_.before_copy_gap;
+    edge.spread = is_amid_kernels                       ? timing_.copy_gap_spread
+                  : !copies.are_apart                   ? timing_.copy_fork_spread
+                  : copies.begin_by_copy[before.stream] ? Picoseconds{}
+                                                        : std::max(timing_.copy_fork_spread, timing_.copy_wait_spread);
+  }
+}
+
+/// Recorded on four GPUs: a GEMM begins 2.0 to 2.4 us after a pull where it waits for others, too, any other kernel
+/// after 5; and after another GEMM 2.0 us where it waits for the copies of all streams, 4.0 for those of one.
+void StreamOrder::set_gaps_after_copies(OperationId id, const CopyStreams& copies) {
+  Edges& edges = edges_[id];
+  const auto is_looked_for = [&](const StreamEdge& edge) {
+    return is_peer_copy_[edge.operation] && !is_noticed(edge, edges);
+  };
+  if (std::ranges::none_of(edges, is_looked_for)) return;
+  const Operation& operation = schedule_.operations[id];
+  const bool is_gemm = is_matrix_kernel(operation.work);
+  const bool looks_again = is_gemm && copies.are_apart && !copies.begin_by_copy[operation.stream];
+  const Picoseconds gap = timing_.after_copy_gap + timing_.copy_stream_gap * (copies.with_peer_copies - 1) +
+                          (is_gemm && edges.size() > 1 ? Picoseconds{} : timing_.copy_ranks_gap);
+  for (StreamEdge& edge : edges) {
+    const bool is_join_of_gemms =
+        is_gemm && edges.size() > 2 && is_matrix_kernel(schedule_.operations[edge.operation].work);
+    if (!is_join_of_gemms) edge.gap = std::max(edge.gap, gap);
+    if (looks_again && is_looked_for(edge)) edge.spread = timing_.copy_wait_spread;
+  }
 }
 
 void StreamOrder::set_copy_gaps() {
-  std::vector<bool> has_copies(on_stream_.size());
+  const CopyStreams copies = copy_streams(schedule_);
+  if (copies.with_peer_copies == 0) return;
   for (OperationId id = 0; id < operations(); ++id)
-    if (is_peer_copy_[id]) has_copies[schedule_.operations[id].stream] = true;
-  const auto copy_streams = std::count(has_copies.begin(), has_copies.end(), true);
-  if (copy_streams == 0) return;
-  const bool are_apart = copies_are_apart();
-  const Picoseconds joined_copy_gap = timing_.after_copy_gap + timing_.copy_stream_gap * (copy_streams - 1);
-  const auto comes_from_copy = [&](const StreamEdge& edge) { return is_peer_copy_[edge.operation]; };
-  // One that another operation before has waited for is over, and noticed.
-  const auto is_noticed = [&](const StreamEdge& copy, const auto& edges) {
-    return std::any_of(edges.begin(), edges.end(), [&](const StreamEdge& other) {
-      return std::any_of(edges_[other.operation].begin(), edges_[other.operation].end(),
-                         [&](const StreamEdge& before) { return before.operation == copy.operation; });
-    });
-  };
-  const std::vector<bool> begins_by_copy = streams_that_begin_by_copy();
-  for (OperationId id = 0; id < operations(); ++id) {
-    const bool to_copy = is_peer_copy_[id];
-    const bool looks_again = are_apart && is_matrix_kernel(schedule_.operations[id].work) &&
-                             !begins_by_copy[schedule_.operations[id].stream];
-    const bool waits_for_copy = std::any_of(edges_[id].begin(), edges_[id].end(), [&](const StreamEdge& edge) {
-      return comes_from_copy(edge) && !is_noticed(edge, edges_[id]);
-    });
-    // Recorded on four GPUs: 2.0 to 2.4 us after a pull, where a GEMM that waits for it alone begins after 5.
-    const bool is_joining_gemm = edges_[id].size() > 1 && is_matrix_kernel(schedule_.operations[id].work);
-    const bool joins_several_copies = is_joining_gemm && edges_[id].size() > 2;
-    const Picoseconds after_copy_gap = joined_copy_gap + (is_joining_gemm ? Picoseconds{} : timing_.copy_ranks_gap);
-    for (StreamEdge& edge : edges_[id]) {
-      const bool comes_from_gemm = is_matrix_kernel(schedule_.operations[edge.operation].work);
-      // Recorded on four GPUs: 2.0 us after a GEMM where it waits for the copies of all streams, 4.0 for those of one.
-      if (!to_copy && waits_for_copy && !(joins_several_copies && comes_from_gemm))
-        edge.gap = std::max(edge.gap, after_copy_gap);
-      if (!to_copy && looks_again && comes_from_copy(edge) && !is_noticed(edge, edges_[id]))
-        edge.spread = timing_.copy_wait_spread;
-      if (!to_copy) continue;
-      const bool is_chain = schedule_.operations[edge.operation].stream == schedule_.operations[id].stream;
-      const Picoseconds copy_gap = timing_.copy_gap + (edges_[id].size() > 1 ? timing_.copy_join_gap : Picoseconds{});
-      edge.gap = comes_from_copy(edge) ? copy_gap : timing_.before_copy_gap;
-      const bool is_amid_kernels = is_chain || comes_from_gemm;
-      const StreamId from = schedule_.operations[edge.operation].stream;
-      if (!comes_from_copy(edge))
-        edge.spread = is_amid_kernels        ? timing_.copy_gap_spread
-                      : !are_apart           ? timing_.copy_fork_spread
-                      : begins_by_copy[from] ? Picoseconds{}
-                                             : std::max(timing_.copy_fork_spread, timing_.copy_wait_spread);
-    }
-  }
+    is_peer_copy_[id] ? set_gaps_to_copy(id, copies) : set_gaps_after_copies(id, copies);
 }
 
 /// Streams launched one call at a time: an event from another stream arrives later than the end of the own stream.

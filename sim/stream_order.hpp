@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/schedule/schedule.hpp"
+#include "sim/copy_order.hpp"
 #include "sim/frame_store.hpp"
 
 namespace weft::sim {
@@ -101,8 +102,9 @@ class StreamOrder {
   bool is_more_urgent(OperationId id, OperationId other) const;
   Picoseconds gap_of_fork(OperationId before, OperationId id, OperationId chain) const;
   bool begins_by_library() const;
-  std::vector<bool> streams_that_begin_by_copy() const;
-  bool copies_are_apart() const;
+  bool is_noticed(const StreamEdge& copy, const Edges& edges) const;
+  void set_gaps_to_copy(OperationId copy, const CopyStreams& copies);
+  void set_gaps_after_copies(OperationId id, const CopyStreams& copies);
   void set_copy_gaps();
   void set_eager_gaps();
 
