@@ -116,9 +116,6 @@ Slices slices_of(const Schedule& schedule, const Operation& operation) {
       [](const OneOf<Signal, Wait, Barrier, Delay> auto&) { return Slices{}; });
 }
 
-/// Which of the slices of a GEMM that adds is the matrix that it adds to, and which its sum.
-constexpr std::size_t addend = 2, sum = 3;
-
 bool adds(const Operation& operation) {
   return match(
       operation.work, [](const Gemm& gemm) { return gemm.addend.has_value(); },
@@ -126,13 +123,26 @@ bool adds(const Operation& operation) {
                      PartialAttention, Signal, Wait, Barrier, Delay> auto&) { return false; });
 }
 
+enum class Part {
+  addend,        ///< what a GEMM adds to
+  sum_in_place,  ///< takes the place of the addend
+  other
+};
+
+/// Of the slice with this number.
+Part part_of(const Operation& operation, const Slices& slices, std::size_t number) {
+  constexpr std::size_t addend = 2, sum = 3;
+  if (!adds(operation)) return Part::other;
+  if (number == addend) return Part::addend;
+  return number == sum && slices[sum] == slices[addend] ? Part::sum_in_place : Part::other;
+}
+
 /// What an operation reads or writes.
 struct Touch {
   std::size_t operation = 0;
   Range range;
   bool is_here = true;  // in the GPU's own memory
-  bool is_addend = false;
-  bool is_updated = false;  // the sum that takes the place of the addend before it
+  Part part = Part::other;
 };
 
 /// In program order.
@@ -142,10 +152,8 @@ std::vector<Touch> touches_of(const Schedule& schedule) {
   for (std::size_t id = 0; id < schedule.operations.size(); ++id) {
     const Operation& operation = schedule.operations[id];
     const Slices slices = slices_of(schedule, operation);
-    const bool is_adding = adds(operation);
     for (std::size_t i = 0; i < slices.size(); ++i)
-      touches.push_back({id, range_of(slices[i], schedule), slices[i].place == 0, is_adding && i == addend,
-                         is_adding && i == sum && slices[sum] == slices[addend]});
+      touches.push_back({id, range_of(slices[i], schedule), slices[i].place == 0, part_of(operation, slices, i)});
   }
   return touches;
 }
@@ -163,11 +171,12 @@ std::vector<MemoryTraffic> memory_traffic(const Schedule& schedule, const Machin
       MemoryTraffic& of_operation = traffic[touch.operation];
       const double bytes = touch.range.bytes();
       double missed = touch.is_here ? l2.miss(touch.range) : 0;
-      if (touch.is_updated) missed = of_operation.addend_hbm_bytes;  // it goes back as far as it will be read again
+      if (touch.part == Part::sum_in_place)
+        missed = of_operation.addend_hbm_bytes;  // it goes back as far as it will be read again
       of_operation.touched_bytes += bytes;
       if (touch.is_here) of_operation.own_bytes += bytes;
       of_operation.hbm_bytes += missed;
-      if (!touch.is_addend) continue;
+      if (touch.part != Part::addend) continue;
       of_operation.addend_bytes = bytes;
       of_operation.addend_hbm_bytes = missed;
     }
