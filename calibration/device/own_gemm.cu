@@ -66,14 +66,20 @@ __device__ void load_tiles(SharedMemory<tile_n>& shared, const CUtensorMap& b, c
   }
 }
 
-/// Counts a stored tile; the last one of its group raises the group's counters. Each count releases what was stored to
-/// the last one, and by that to whoever waits. Fences are as weak as they may be, and few: on H100s one for the whole
-/// system takes 2 us.
+/// Counts a tile of a group that tells of itself when all are stored. Is it the last?
+__device__ bool is_last_stored(const OwnGemmGroup& group) {
+  cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device> stored(*group.stored);
+  if (stored.fetch_add(1, cuda::memory_order_acq_rel) + 1 != group.tiles) return false;
+  stored.store(0, cuda::memory_order_relaxed);
+  return true;
+}
+
+/// Raises the counters of a group for a tile that is stored, or for all. Each count releases what was stored, and that
+/// of the last tile what the counts before it released. Fences are as weak as they may be, and few: on H100s one for
+/// the whole system takes 2 us.
 __device__ void count_tile(const OwnGemmGroup& group, const OwnGemmWork& work) {
   hopper::wait_until_stored<0>();
-  cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device> stored(*group.stored);
-  if (stored.fetch_add(1, cuda::memory_order_acq_rel) + 1 != group.tiles) return;
-  stored.store(0, cuda::memory_order_relaxed);
+  if (!group.counts_tiles && !is_last_stored(group)) return;
   if (group.signals_peers)
     cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_system);
   else

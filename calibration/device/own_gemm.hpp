@@ -34,6 +34,7 @@ struct OwnGemmGroup {
   /// First those that the tiles wait for before they start, then those before they read what they add to.
   int first_wait = 0, waits_to_start = 0, waits = 0;
   bool signals_peers = false;  ///< some of the signals, or what they tell of, go to other GPUs
+  bool counts_tiles = false;   ///< each tile raises the counters (group_counts.hpp), and `stored` is not used
 };
 
 /// Rows of a that a GEMM copies from a peer while it computes others; addresses and strides are multiples of 16 bytes.

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <vector>
 
+#include "calibration/device/group_counts.hpp"
 #include "calibration/device/on_device.hpp"
 #include "calibration/device/require_hopper.hpp"
 #include "calibration/device/sms_of_gpu.hpp"
@@ -26,19 +27,11 @@ struct Groups {
   std::vector<CounterTarget> waits;
 };
 
-/// The tiles of each group on a rank that may have fewer than others: then the last groups have some less, or none.
-std::vector<std::int64_t> tiles_of_groups(const Gemm& gemm, std::int64_t tiles) {
-  return gemm.tile_groups.empty() ? std::vector{tiles} : groups_of_first_tiles(gemm.tile_groups, tiles);
-}
-
 /// Groups without tiles are told with the last one that has some.
-Groups groups_of(OperationId id, const Gemm& gemm, const TileGrid& grid, const std::vector<TileEdge>& edges,
-                 const RankSignals& signals, Arena& arena) {
+Groups groups_of(OperationId id, const Gemm& gemm, const TileGrid& grid, const std::vector<GroupCounts>& counts,
+                 const std::vector<TileEdge>& edges, const RankSignals& signals, Arena& arena) {
   const std::vector<RowBlock> blocks = row_blocks(gemm);
-  const std::vector<std::int64_t> tiles_of =
-      tiles_of_groups(gemm, grid.tiles() * static_cast<std::int64_t>(blocks.size()));
-  auto* stored =
-      static_cast<std::uint32_t*>(zeroed(static_cast<Bytes>(tiles_of.size() * sizeof(std::uint32_t)), arena));
+  auto* stored = static_cast<std::uint32_t*>(zeroed(static_cast<Bytes>(counts.size() * sizeof(std::uint32_t)), arena));
   Groups all;
   const auto add_signals = [&](OwnGemmGroup& group, int number) {
     for (const TileSignal& signal : gemm.signals)
@@ -51,13 +44,14 @@ Groups groups_of(OperationId id, const Gemm& gemm, const TileGrid& grid, const s
     group.signals = static_cast<int>(all.signals.size()) - group.first_signal;
   };
   std::int64_t first_tile = 0;
-  for (int number = 0; number < static_cast<int>(tiles_of.size()); ++number) {
-    const std::int64_t tiles = tiles_of[static_cast<std::size_t>(number)];
+  for (int number = 0; number < static_cast<int>(counts.size()); ++number) {
+    const auto& [tiles, counts_tiles, adds] = counts[static_cast<std::size_t>(number)];
     if (tiles == 0) {
       add_signals(all.groups.back(), number);
       continue;
     }
-    OwnGemmGroup group{.first_tile = first_tile, .tiles = tiles, .stored = stored + number};
+    OwnGemmGroup group{
+        .first_tile = first_tile, .tiles = tiles, .stored = stored + number, .counts_tiles = counts_tiles};
     const RowBlock& block = blocks[place_in_blocks(first_tile, grid).block];
     group.signals_peers = !block.replicas.empty() || block.c.place != 0;
     group.first_signal = static_cast<int>(all.signals.size());
@@ -108,7 +102,7 @@ OwnGemm plan_own_gemm(const Schedule& schedule, OperationId id, int rank, const 
   const MatrixSize size = size_of_block_on_rank(gemm, rank, schedule.gpus);
   const LayoutKind layout = schedule.buffers[static_cast<std::size_t>(gemm.c.buffer)].layout.kind;
   const TileGrid grid = tile_grid(*gemm.kernel, size);
-  const Groups groups = groups_of(id, gemm, grid, edges, signals, arena);
+  const Groups groups = groups_of(id, gemm, grid, group_counts(schedule, id, rank), edges, signals, arena);
   const OwnGemmWork work{
       .grid = grid,
       .tiles = grid.tiles() * static_cast<std::int64_t>(matrices.blocks.size()),

@@ -87,6 +87,7 @@ class Program {
   void plan_edges();
   void plan_edge(OperationId id, const After& after);
   CounterTarget& wait_for_count(OperationId id, const After& after);
+  void wait_for_tiles(OperationId id, const After& after);
   std::uint64_t* wait_for_told_start(OperationId id, const After& after);
   void wait_for_ctas(OperationId id, const After& after);
   cudaStream_t stream_of_start_signals() const;

@@ -2,6 +2,7 @@
 // group of tiles or a kernel's start.
 #include <algorithm>
 
+#include "calibration/device/group_counts.hpp"
 #include "calibration/device/program.hpp"
 #include "calibration/device/start_edges.hpp"
 #include "models/schedule/own_kernels.hpp"
@@ -45,7 +46,7 @@ void Program::plan_edge(OperationId id, const After& after) {
       if (is_counted) return wait_for_ctas(id, after);
       return start_signals_[after.operation].push_back({wait_for_told_start(id, after), make_event(Timed::no)});
     case Point::tile_group:
-      return tile_edges_[after.operation].push_back({after.tile_group, wait_for_count(id, after).counter});
+      return wait_for_tiles(id, after);
     case Point::first_cta_started:
       if (is_counted) return wait_for_ctas(id, after);
       break;
@@ -61,6 +62,13 @@ CounterTarget& Program::wait_for_count(OperationId id, const After& after) {
   begins_.try_emplace(after.operation, make_event(Timed::no));
   const CounterTarget target{.counter = words, .iterations = words + 1, .source = rank_};
   return count_waits_[index(id)].emplace_back(CountWait{target, after.operation}).target;
+}
+
+void Program::wait_for_tiles(OperationId id, const After& after) {
+  CounterTarget& target = wait_for_count(id, after);
+  const std::int64_t adds = group_counts(schedule_, after.operation, rank_)[index(after.tile_group)].adds;
+  target.value = target.total = static_cast<std::uint64_t>(adds);
+  tile_edges_[after.operation].push_back({after.tile_group, target.counter});
 }
 
 std::uint64_t* Program::wait_for_told_start(OperationId id, const After& after) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "calibration/device/group_counts.hpp"
 #include "calibration/device/peer_kernels.hpp"
 #include "models/schedule/counters.hpp"
 
@@ -28,6 +29,13 @@ int words_of_meeting(const Work& work) {
       [](const OneOf<GroupedGemm, Copy, MemoryBound, Attention, PartialAttention, Signal, Wait, Delay> auto&) {
         return 0;
       });
+}
+
+/// What the group of tiles that alone raises a counter adds for each 1 of the schedule; 1 of any other counter.
+std::int64_t adds_of_lone_group(const CounterUse& use, const Schedule& schedule, int rank) {
+  if (use.signals.size() != 1 || use.signals.front().tile_group < 0) return 1;
+  const CounterSignal& lone = use.signals.front();
+  return group_counts(schedule, lone.operation, rank)[index(lone.tile_group)].adds;
 }
 
 bool has_meeting_or_counter(const Schedule& schedule) {
@@ -85,6 +93,7 @@ void RankSignals::plan_counters(const Schedule& schedule, SymmetricMemory& symme
     const CounterUse& use = uses[index(id)];
     counters_.push_back(symmetric.allocate(ranks_ * counter_bytes));
     const std::vector<std::int64_t> totals = use.totals_by_place(ranks_);
+    const std::int64_t adds = adds_of_lone_group(use, schedule, rank_);
     for (const CounterWait& wait : use.waits)
       for (int place = 0; place < ranks_; ++place) {
         const std::int64_t total = totals[index(place)];
@@ -94,8 +103,8 @@ void RankSignals::plan_counters(const Schedule& schedule, SymmetricMemory& symme
         waits_[{wait.operation, wait.tile_group, id}].push_back(
             {.counter = word(id, rank_, source),
              .iterations = static_cast<std::uint64_t*>(symmetric.allocate(counter_bytes)[index(rank_)]),
-             .value = static_cast<std::uint64_t>(std::min(wait.value, total)),
-             .total = static_cast<std::uint64_t>(total),
+             .value = static_cast<std::uint64_t>(std::min(wait.value, total) * adds),
+             .total = static_cast<std::uint64_t>(total * adds),
              .source = source,
              .is_word = use.signals.front().is_copied_word});
       }

@@ -1,0 +1,62 @@
+#include "calibration/device/group_counts.hpp"
+
+#include <algorithm>
+
+#include "models/schedule/counters.hpp"
+#include "models/schedule/layout.hpp"
+#include "models/schedule/own_kernels.hpp"
+
+namespace weft::calibration::device {
+namespace {
+
+/// Nobody else raises the counters that the group raises, and they are on its own rank.
+bool is_alone(const Gemm& gemm, int group, const std::vector<CounterUse>& uses) {
+  return std::ranges::all_of(gemm.signals, [&](const TileSignal& signal) {
+    const bool is_lone = uses[static_cast<std::size_t>(signal.counter)].signals.size() == 1;
+    return signal.tile_group != group || (signal.place == 0 && is_lone);
+  });
+}
+
+std::vector<GroupCounts> counts_of(const Gemm& gemm, const Schedule& schedule, int rank) {
+  const TileGrid grid = tile_grid(*gemm.kernel, size_of_block_on_rank(gemm, rank, schedule.gpus));
+  const std::vector<RowBlock> blocks = row_blocks(gemm);
+  const std::int64_t tiles = grid.tiles() * static_cast<std::int64_t>(blocks.size());
+  const std::vector<std::int64_t> tiles_of =
+      gemm.tile_groups.empty() ? std::vector{tiles} : groups_of_first_tiles(gemm.tile_groups, tiles);
+  if (tiles == 0) return std::vector<GroupCounts>(tiles_of.size());
+  const std::vector<CounterUse> uses = counter_uses(schedule);
+  std::vector<GroupCounts> counts;
+  std::vector<std::size_t> told_with;
+  std::int64_t first_tile = 0;
+  for (const std::int64_t of_group : tiles_of) {
+    const auto number = static_cast<int>(counts.size());
+    if (of_group > 0) {
+      const RowBlock& block = blocks[place_in_blocks(first_tile, grid).block];
+      counts.push_back({.tiles = of_group, .counts_tiles = block.replicas.empty() && block.c.place == 0});
+      told_with.push_back(counts.size() - 1);
+    } else {
+      counts.push_back({});
+      told_with.push_back(told_with.back());
+    }
+    GroupCounts& teller = counts[told_with.back()];
+    teller.counts_tiles = teller.counts_tiles && is_alone(gemm, number, uses);
+    first_tile += of_group;
+  }
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    if (const GroupCounts& teller = counts[told_with[i]]; teller.counts_tiles) counts[i].adds = teller.tiles;
+  return counts;
+}
+
+}  // namespace
+
+std::vector<GroupCounts> group_counts(const Schedule& schedule, OperationId id, int rank) {
+  return match(
+      schedule.operations[static_cast<std::size_t>(id)].work,
+      [&](const Gemm& gemm) {
+        return runs_own_kernel(gemm) ? counts_of(gemm, schedule, rank) : std::vector<GroupCounts>();
+      },
+      [](const OneOf<GroupedGemm, Collective, AllReduceNorm, GroupedExchange, Copy, MemoryBound, Attention,
+                     PartialAttention, Signal, Wait, Barrier, Delay> auto&) { return std::vector<GroupCounts>(); });
+}
+
+}  // namespace weft::calibration::device
