@@ -11,12 +11,13 @@ namespace group_counts_test {
 
 /// Of 4 x 2 tiles on two GPUs, 6 of them in the first group and 2 in the second.
 nlohmann::json gemm() {
-  return {{"a", "a"},
-          {"b", "b"},
-          {"c", "c"},
-          {"kernel", {{"tile_m", 128}, {"tile_n", 256}, {"tile_k", 64}, {"stages", 3}, {"scheduler", "static_persistent"}}},
-          {"tile_groups", {6, 2}},
-          {"signals", {{{"tile_group", 0}, {"counter", "first"}}, {{"tile_group", 1}, {"counter", "second"}}}}};
+  return {
+      {"a", "a"},
+      {"b", "b"},
+      {"c", "c"},
+      {"kernel", {{"tile_m", 128}, {"tile_n", 256}, {"tile_k", 64}, {"stages", 3}, {"scheduler", "static_persistent"}}},
+      {"tile_groups", {6, 2}},
+      {"signals", {{{"tile_group", 0}, {"counter", "first"}}, {{"tile_group", 1}, {"counter", "second"}}}}};
 }
 
 Schedule schedule_of(const nlohmann::json& gemm) {
