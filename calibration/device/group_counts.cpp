@@ -1,7 +1,5 @@
 #include "calibration/device/group_counts.hpp"
 
-#include <algorithm>
-
 #include "models/schedule/counters.hpp"
 #include "models/schedule/layout.hpp"
 #include "models/schedule/own_kernels.hpp"
@@ -9,12 +7,13 @@
 namespace weft::calibration::device {
 namespace {
 
-/// Nobody else raises the counters that the group raises, and they are on its own rank.
-bool is_alone(const Gemm& gemm, int group, const std::vector<CounterUse>& uses) {
-  return std::ranges::all_of(gemm.signals, [&](const TileSignal& signal) {
-    const bool is_lone = uses[static_cast<std::size_t>(signal.counter)].signals.size() == 1;
-    return signal.tile_group != group || (signal.place == 0 && is_lone);
-  });
+/// Adds what the signals of group `number` say of who tells it.
+void add_signals(GroupCounts& teller, const Gemm& gemm, int number, const std::vector<CounterUse>& uses) {
+  for (const TileSignal& signal : gemm.signals) {
+    if (signal.tile_group != number) continue;
+    teller.tells_peers |= signal.place != 0;
+    teller.counts_tiles &= uses[static_cast<std::size_t>(signal.counter)].signals.size() == 1;
+  }
 }
 
 std::vector<GroupCounts> counts_of(const Gemm& gemm, const Schedule& schedule, int rank) {
@@ -32,16 +31,17 @@ std::vector<GroupCounts> counts_of(const Gemm& gemm, const Schedule& schedule, i
     const auto number = static_cast<int>(counts.size());
     if (of_group > 0) {
       const RowBlock& block = blocks[place_in_blocks(first_tile, grid).block];
-      counts.push_back({.tiles = of_group, .counts_tiles = block.replicas.empty() && block.c.place == 0});
+      counts.push_back(
+          {.tiles = of_group, .tells_peers = !block.replicas.empty() || block.c.place != 0, .counts_tiles = true});
       told_with.push_back(counts.size() - 1);
     } else {
       counts.push_back({});
       told_with.push_back(told_with.back());
     }
-    GroupCounts& teller = counts[told_with.back()];
-    teller.counts_tiles = teller.counts_tiles && is_alone(gemm, number, uses);
+    add_signals(counts[told_with.back()], gemm, number, uses);
     first_tile += of_group;
   }
+  for (GroupCounts& group : counts) group.counts_tiles &= !group.tells_peers;
   for (std::size_t i = 0; i < counts.size(); ++i)
     if (const GroupCounts& teller = counts[told_with[i]]; teller.counts_tiles) counts[i].adds = teller.tiles;
   return counts;

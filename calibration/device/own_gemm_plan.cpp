@@ -28,32 +28,29 @@ struct Groups {
 };
 
 /// Groups without tiles are told with the last one that has some.
-Groups groups_of(OperationId id, const Gemm& gemm, const TileGrid& grid, const std::vector<GroupCounts>& counts,
+Groups groups_of(OperationId id, const Gemm& gemm, const std::vector<GroupCounts>& counts,
                  const std::vector<TileEdge>& edges, const RankSignals& signals, Arena& arena) {
-  const std::vector<RowBlock> blocks = row_blocks(gemm);
   auto* stored = static_cast<std::uint32_t*>(zeroed(static_cast<Bytes>(counts.size() * sizeof(std::uint32_t)), arena));
   Groups all;
   const auto add_signals = [&](OwnGemmGroup& group, int number) {
     for (const TileSignal& signal : gemm.signals)
-      if (signal.tile_group == number) {
-        all.signals.push_back(signals.counter(signal.counter, signal.place));
-        group.signals_peers |= signal.place != 0;
-      }
+      if (signal.tile_group == number) all.signals.push_back(signals.counter(signal.counter, signal.place));
     for (const TileEdge& edge : edges)
       if (edge.tile_group == number) all.signals.push_back(edge.counter);
     group.signals = static_cast<int>(all.signals.size()) - group.first_signal;
   };
   std::int64_t first_tile = 0;
   for (int number = 0; number < static_cast<int>(counts.size()); ++number) {
-    const auto& [tiles, counts_tiles, adds] = counts[static_cast<std::size_t>(number)];
-    if (tiles == 0) {
+    const GroupCounts& count = counts[static_cast<std::size_t>(number)];
+    if (count.tiles == 0) {
       add_signals(all.groups.back(), number);
       continue;
     }
-    OwnGemmGroup group{
-        .first_tile = first_tile, .tiles = tiles, .stored = stored + number, .counts_tiles = counts_tiles};
-    const RowBlock& block = blocks[place_in_blocks(first_tile, grid).block];
-    group.signals_peers = !block.replicas.empty() || block.c.place != 0;
+    OwnGemmGroup group{.first_tile = first_tile,
+                       .tiles = count.tiles,
+                       .stored = stored + number,
+                       .signals_peers = count.tells_peers,
+                       .counts_tiles = count.counts_tiles};
     group.first_signal = static_cast<int>(all.signals.size());
     add_signals(group, number);
     group.first_wait = static_cast<int>(all.waits.size());
@@ -102,7 +99,7 @@ OwnGemm plan_own_gemm(const Schedule& schedule, OperationId id, int rank, const 
   const MatrixSize size = size_of_block_on_rank(gemm, rank, schedule.gpus);
   const LayoutKind layout = schedule.buffers[static_cast<std::size_t>(gemm.c.buffer)].layout.kind;
   const TileGrid grid = tile_grid(*gemm.kernel, size);
-  const Groups groups = groups_of(id, gemm, grid, group_counts(schedule, id, rank), edges, signals, arena);
+  const Groups groups = groups_of(id, gemm, group_counts(schedule, id, rank), edges, signals, arena);
   const OwnGemmWork work{
       .grid = grid,
       .tiles = grid.tiles() * static_cast<std::int64_t>(matrices.blocks.size()),

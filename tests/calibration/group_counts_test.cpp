@@ -58,12 +58,15 @@ TEST(GroupCounts, AreOfTheLastTileWhereAPeerIsTold) {
   nlohmann::json told = gemm();
   told["signals"][1]["place"] = 1;
   EXPECT_EQ(adds(told), (Adds{6, 1}));
+  EXPECT_FALSE(group_counts(schedule_of(told), 0, 0)[0].tells_peers);
+  EXPECT_TRUE(group_counts(schedule_of(told), 0, 0)[1].tells_peers);
 }
 
 TEST(GroupCounts, AreOfTheLastTileWhereTilesAreStoredOnAPeer) {
   nlohmann::json stored = gemm();
   stored["c"] = {{"buffer", "c"}, {"place", 1}};
   EXPECT_EQ(adds(stored), (Adds{1, 1}));
+  EXPECT_TRUE(group_counts(schedule_of(stored), 0, 0)[0].tells_peers);
 }
 
 TEST(GroupCounts, OfGroupsThatARankHasNoTilesOfAreThoseOfTheLastOneThatHasSome) {
