@@ -52,7 +52,6 @@ std::vector<bool> keeps_copy_engine(const Schedule& schedule) {
       if (is_peer_copy(operations[after.operation].work)) return after.operation;
     return std::nullopt;
   };
-  const std::vector<bool> begin_by_copy = copy_streams(schedule).begin_by_copy;
   std::vector<OperationId> last_on_stream(schedule.streams.size(), -1);
   std::optional<StreamId> first_branch;      // of copies that a kernel waits for
   bool is_kept = false;                      // and does it go on all the same?
@@ -67,7 +66,8 @@ std::vector<bool> keeps_copy_engine(const Schedule& schedule) {
     whose_kernel_is.push_back(*copy);
     if (first_branch) continue;
     first_branch = operations[*copy].stream;
-    is_kept = before >= 0 && facts(operations[before].work).role == Role::matrix && !begin_by_copy[operation.stream];
+    is_kept = before >= 0 && facts(operations[before].work).role == Role::matrix &&
+              !copy_streams(schedule).begin_by_copy[operation.stream];
   }
   for (const OperationId copy : whose_kernel_is)
     if (!is_kept || operations[copy].stream != first_branch) keeps[copy] = false;

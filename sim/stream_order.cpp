@@ -216,8 +216,8 @@ void StreamOrder::set_gaps_after_copies(OperationId id, const CopyStreams& copie
 }
 
 void StreamOrder::set_copy_gaps() {
+  if (std::ranges::find(is_peer_copy_, true) == is_peer_copy_.end()) return;
   const CopyStreams copies = copy_streams(schedule_);
-  if (copies.with_peer_copies == 0) return;
   for (OperationId id = 0; id < operations(); ++id)
     is_peer_copy_[id] ? set_gaps_to_copy(id, copies) : set_gaps_after_copies(id, copies);
 }

@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 
 #include "calibration/evidence/accuracy_targets.hpp"
-#include "models/base/json_file.hpp"
 #include "models/machine/machine_files.hpp"
 #include "models/machine/machine_json.hpp"
 #include "tests/calibration/evidence/stored_values.hpp"
