@@ -277,9 +277,9 @@ class Fit {
     ordered_json& kernels = profile_.at("gemm").at("kernels");
     kernels.erase(key);
     if (found.empty()) return;
-    std::vector<double> weights;
-    for (const float weight : found) weights.push_back(rounded(weight));
-    kernels[key] = {{"value", weights}, {"unit", "ratio"}, {"source", source}, {"note", note}};
+    NetworkWeights weights;
+    for (const float weight : found) weights.push_back(static_cast<float>(rounded(weight)));
+    kernels[key] = {{"value", to_text(weights)}, {"unit", "ratio"}, {"source", source}, {"note", note}};
     changes_.push_back({"gemm.kernels." + key, "", std::to_string(weights.size()), "ratio", note});
   }
 

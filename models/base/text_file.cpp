@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t bytes_at_once = 1 << 20;
+constexpr std::size_t bytes_at_once = 64 << 10;
 
 [[noreturn]] void fail(const fs::path& path) { throw std::system_error(errno, std::generic_category(), path.string()); }
 
@@ -42,12 +42,12 @@ class OpenFile {
     }
     return true;
   }
-  /// Appends what comes next to the text; false at the end, or where nothing can be read.
-  bool read(std::string& text) {
+  /// Appends what comes next to the text, at most so many bytes; false at the end, or where nothing can be read.
+  bool read(std::string& text, std::size_t most) {
     const std::size_t before = text.size();
-    text.resize(before + bytes_at_once);
+    text.resize(before + most);
     ssize_t size = 0;
-    do size = ::read(descriptor_, text.data() + before, bytes_at_once);
+    do size = ::read(descriptor_, text.data() + before, most);
     while (size < 0 && errno == EINTR);
     text.resize(before + static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
     return size > 0;
@@ -122,8 +122,10 @@ std::string read_text_file(const fs::path& path) {
   if (fs::is_directory(path, error)) throw InputError(path.string(), "expected a file, got a folder");
   errno = 0;
   OpenFile file(path, O_RDONLY);
+  const std::size_t size = fs::is_regular_file(path, error) ? fs::file_size(path, error) : 0;
   std::string text;
-  while (file.is_open() && file.read(text))
+  // One byte more than the file has tells its end; a stream, or what grew since, comes in pieces.
+  while (file.is_open() && file.read(text, text.size() <= size ? size + 1 - text.size() : bytes_at_once))
     if (text.size() > most_bytes_read)
       throw InputError(path.string(), "expected at most " + std::to_string(most_bytes_read >> 20) + " MB, got more");
   if (errno != 0)

@@ -1,8 +1,11 @@
 #include "models/machine/gemm_choices.hpp"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -44,6 +47,18 @@ void arrange(std::span<Shape> shapes, int axis = 0) {
   arrange({middle + 1, shapes.end()}, next(axis));
 }
 
+const Shape& checked(const Shape& shape) {
+  if (shape.check != check_of(shape))
+    throw InputError("", "expected a compiled table of the GEMM library's kernels without damage; without the file " +
+                             std::string("(*.gemm_kernels.bin) it is made again"));
+  return shape;
+}
+
+/// The node of a subtree that has one.
+const Shape& root_of(Shapes shapes) { return checked(shapes[shapes.size() / 2]); }
+Shapes below_root(Shapes shapes) { return shapes.first(shapes.size() / 2); }
+Shapes above_root(Shapes shapes) { return shapes.subspan(shapes.size() / 2 + 1); }
+
 /// Linear between powers of two: as good as the logarithm for telling neighbours, and the same on every machine. The
 /// bits of a floating-point number are just that, exponent above fraction, and those of a size below 2^31 are all
 /// exact.
@@ -83,16 +98,16 @@ class NearestShapes {
   /// `offset`: how far the part of space that the shapes lie in is away along each axis.
   void search(Shapes shapes, int axis = 0, const GridPoint& offset = {}) {
     if (shapes.empty() || (found_.size() == count_ && square_of(offset) > found_.front().squared_distance)) return;
-    const std::size_t middle = shapes.size() / 2;
-    const GridPoint there = point_of(shapes[middle]);
+    const Shape& root = root_of(shapes);
+    const GridPoint there = point_of(root);
     GridPoint between;
     for (std::size_t i = 0; i < axes; ++i) between[i] = here_[i] - there[i];
-    add({square_of(between), &shapes[middle]});
+    add({square_of(between), &root});
     const auto along = static_cast<std::size_t>(axis);
     GridPoint beyond = offset;  // of the half that the point is not in; exact, as all coordinates are
     beyond[along] = between[along];
     const bool is_below = between[along] < 0;
-    const Shapes below = shapes.first(middle), above = shapes.subspan(middle + 1);
+    const Shapes below = below_root(shapes), above = above_root(shapes);
     search(is_below ? below : above, next(axis), offset);
     search(is_below ? above : below, next(axis), beyond);
   }
@@ -127,15 +142,14 @@ class ShapesAround {
 
   void search(Shapes shapes, int axis = 0) {
     if (shapes.empty()) return;
-    const std::size_t middle = shapes.size() / 2;
-    const Shape& shape = shapes[middle];
+    const Shape& shape = root_of(shapes);
     consider(shape);
     const bool is_below = is_before(size_, shape, axis);
     for (const bool below : {is_below, !is_below})
       if (below ? is_before(with_k(below_ != nullptr ? below_->k : 0), shape, axis)
                 : is_before(shape, with_k(above_ != nullptr ? above_->k : std::numeric_limits<std::int32_t>::max()),
                             axis))
-        search(below ? shapes.first(middle) : shapes.subspan(middle + 1), next(axis));
+        search(below ? below_root(shapes) : above_root(shapes), next(axis));
   }
 
   const Shape* below() const { return below_; }
@@ -170,8 +184,13 @@ GemmKernel unpacked(const Kernel& kernel) {
 
 }  // namespace
 
+std::uint16_t check_of(const GemmTable::Shape& shape) {
+  return static_cast<std::uint16_t>(XXH3_64bits(&shape, offsetof(Shape, check)));
+}
+
 GemmChoices::GemmChoices(std::vector<GemmTable::Kernel> kernels, std::vector<GemmTable::Shape> shapes) {
   arrange(shapes);
+  for (Shape& shape : shapes) shape.check = check_of(shape);
   const auto owned =
       std::make_shared<const std::pair<std::vector<Kernel>, std::vector<Shape>>>(std::move(kernels), std::move(shapes));
   table_ = {owned->first, owned->second};
@@ -183,11 +202,11 @@ GemmChoices::GemmChoices(std::vector<GemmChoice> answers) {
   const auto is_same = [](const GemmChoice& a, const GemmChoice& b) { return key_of(a) == key_of(b); };
   std::stable_sort(answers.begin(), answers.end(), is_less);
   answers.erase(std::unique(answers.begin(), answers.end(), is_same), answers.end());
-  std::map<Kernel, std::uint32_t> positions;
+  std::map<Kernel, std::uint16_t> positions;
   for (const GemmChoice& answer : answers) positions.emplace(packed(answer.kernel), 0);
   std::vector<Kernel> kernels;
   for (auto& [kernel, position] : positions) {
-    position = static_cast<std::uint32_t>(kernels.size());
+    position = static_cast<std::uint16_t>(kernels.size());
     kernels.push_back(kernel);
   }
   std::vector<Shape> shapes;
@@ -204,10 +223,15 @@ GemmChoice GemmChoices::choice_at(const GemmTable::Shape& shape) const {
   return {shape.m, shape.n, shape.k, unpacked(table_.kernels[shape.kernel])};
 }
 
+std::vector<Shape> GemmChoices::shapes() const {
+  std::ranges::for_each(table_.shapes, checked);
+  return {table_.shapes.begin(), table_.shapes.end()};
+}
+
 std::vector<GemmChoice> GemmChoices::answers() const {
   std::vector<GemmChoice> all;
   all.reserve(size());
-  for (const Shape& shape : table_.shapes) all.push_back(choice_at(shape));
+  for (const Shape& shape : shapes()) all.push_back(choice_at(shape));
   std::sort(all.begin(), all.end(), [](const GemmChoice& a, const GemmChoice& b) { return key_of(a) < key_of(b); });
   return all;
 }
@@ -215,10 +239,9 @@ std::vector<GemmChoice> GemmChoices::answers() const {
 std::optional<GemmKernel> GemmChoices::find(const MatrixSize& size) const {
   int axis = 0;
   for (Shapes range = table_.shapes; !range.empty(); axis = next(axis)) {
-    const std::size_t middle = range.size() / 2;
-    const Shape& shape = range[middle];
+    const Shape& shape = root_of(range);
     if (key_of(shape) == key_of(size)) return choice_at(shape).kernel;
-    range = is_before(size, shape, axis) ? range.first(middle) : range.subspan(middle + 1);
+    range = is_before(size, shape, axis) ? below_root(range) : above_root(range);
   }
   return std::nullopt;
 }

@@ -28,6 +28,9 @@ constexpr std::int64_t alignment_of(std::int64_t elements) {
   return std::min(elements & -elements, line);
 }
 
+/// That a table can number.
+constexpr std::size_t most_kernels = std::size_t{1} << 16;
+
 /// Answers as they lie in memory and in a compiled file (gemm_choices_file.hpp): plain integers, each kernel once.
 struct GemmTable {
   struct Kernel {
@@ -36,13 +39,17 @@ struct GemmTable {
   };
   struct Shape {
     std::int32_t m, n, k;
-    std::uint32_t kernel;  ///< position in `kernels`
+    std::uint16_t kernel;     ///< position in `kernels`
+    std::uint16_t check = 0;  ///< check_of() the rest
   };
-  std::span<const Kernel> kernels;
+  std::span<const Kernel> kernels;  ///< at most `most_kernels`
   /// A k-d tree without pointers: the shape in the middle of a range is the node, its halves are the subtrees, and the
   /// levels divide by m, n and k in turn.
   std::span<const Shape> shapes;
 };
+
+/// Looked at with each shape that a search comes by, so that a file of millions need not be read whole to be trusted.
+std::uint16_t check_of(const GemmTable::Shape& shape);
 
 /// Answers to distinct shapes, fixed once made; copies share them.
 class GemmChoices {
@@ -51,14 +58,17 @@ class GemmChoices {
   GemmChoices(std::initializer_list<GemmChoice> answers) : GemmChoices(std::vector<GemmChoice>(answers)) {}
   /// In any order; of several answers to one shape the first counts. Sizes are below 2^31.
   GemmChoices(std::vector<GemmChoice> answers);  // NOLINT(google-explicit-constructor): a list of answers is that
-  /// The shapes in any order, each once; reorders them.
+  /// The shapes in any order, each once; reorders them and sets their checks.
   GemmChoices(std::vector<GemmTable::Kernel> kernels, std::vector<GemmTable::Shape> shapes);
-  /// A table that lies elsewhere, for as long as `owner` lives.
+  /// A table that lies elsewhere, for as long as `owner` lives. Where it is damaged, what looks at a damaged shape
+  /// throws InputError.
   GemmChoices(const GemmTable& table, std::shared_ptr<const void> owner) : table_(table), owner_(std::move(owner)) {}
 
   const GemmTable& table() const { return table_; }
   std::size_t size() const { return table_.shapes.size(); }
   bool empty() const { return table_.shapes.empty(); }
+  /// All of them, in the order of the table.
+  std::vector<GemmTable::Shape> shapes() const;
   /// All of them in ascending order of (m, n, k).
   std::vector<GemmChoice> answers() const;
 

@@ -33,17 +33,17 @@ constexpr std::size_t worth_compiling = 256 << 10;
 
 constexpr auto file_of_compiled = ".gemm_kernels.bin";
 
-/// A file's bytes, for as long as this or a copy lives. They are mapped at once: who opens a table reads all of it.
+/// A file's bytes, for as long as this or a copy lives.
 class MappedFile {
  public:
-  /// Of a file that cannot be read there are none, as of an empty one.
-  explicit MappedFile(const fs::path& path) {
+  /// Of a file that cannot be read there are none, as of an empty one. `how`: MAP_POPULATE where all of it will be
+  /// read.
+  explicit MappedFile(const fs::path& path, boost::interprocess::map_options_t how) {
     using namespace boost::interprocess;
     std::error_code error;
     if (!fs::is_regular_file(path, error)) return;
     try {
-      region_ = std::make_shared<mapped_region>(file_mapping(path.c_str(), read_only), read_only, 0, 0, nullptr,
-                                                MAP_POPULATE);
+      region_ = std::make_shared<mapped_region>(file_mapping(path.c_str(), read_only), read_only, 0, 0, nullptr, how);
     } catch (const interprocess_exception&) {
     }
   }
@@ -60,10 +60,10 @@ class MappedFile {
 
 /// A compiled file is this, the kernels and the shapes of a GemmTable, in the byte order of the machine.
 struct Header {
-  std::array<char, 8> format{'w', 'e', 'f', 't', 'g', 'k', '/', '3'};
+  std::array<char, 8> format{'w', 'e', 'f', 't', 'g', 'k', '/', '4'};
   std::uint64_t text_bytes = 0, text_hash = 0;  ///< which text it was made from
   std::uint64_t kernels = 0, shapes = 0;
-  std::uint64_t table_hash = 0;  ///< of all bytes behind the header, which every start reads: by the faster XXH3
+  std::uint64_t kernels_hash = 0;  ///< of the kernels' bytes (XXH3); each shape holds its own check
   bool operator==(const Header&) const = default;
 };
 static_assert(std::has_unique_object_representations_v<Header> &&
@@ -72,7 +72,7 @@ static_assert(std::has_unique_object_representations_v<Header> &&
 
 std::uint64_t hash_of(std::string_view text) { return XXH64(text.data(), text.size(), 0); }
 
-std::uint64_t hash_of_table(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+std::uint64_t hash_of_kernels(std::string_view bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
 
 template <class Value>
 std::string_view bytes_of(const Value* values, std::size_t count) {
@@ -81,36 +81,37 @@ std::string_view bytes_of(const Value* values, std::size_t count) {
 
 std::string compiled(const GemmChoices& choices, std::string_view text) {
   const GemmTable& table = choices.table();
-  std::string bytes(sizeof(Header), 0);
-  bytes += bytes_of(table.kernels.data(), table.kernels.size());
-  bytes += bytes_of(table.shapes.data(), table.shapes.size());
+  const std::string_view kernels = bytes_of(table.kernels.data(), table.kernels.size());
   Header header;
   header.text_bytes = text.size(), header.text_hash = hash_of(text);
   header.kernels = table.kernels.size(), header.shapes = table.shapes.size();
-  header.table_hash = hash_of_table(std::string_view(bytes).substr(sizeof header));
-  std::memcpy(bytes.data(), &header, sizeof header);
+  header.kernels_hash = hash_of_kernels(kernels);
+  std::string bytes(bytes_of(&header, 1));
+  bytes += kernels;
+  bytes += bytes_of(table.shapes.data(), table.shapes.size());
   return bytes;
 }
 
 /// The table behind the header of a compiled file that was made from this text; none where the file is anything else,
-/// or damaged: a changed byte would be a wrong kernel without a word.
+/// or its header or kernels are damaged: a changed byte would be a wrong kernel without a word.
 std::optional<GemmTable> table_in(std::string_view bytes, std::string_view text, std::uint64_t text_hash) {
   Header header, expected;
   if (bytes.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, bytes.data(), sizeof header);
   bytes.remove_prefix(sizeof header);
-  expected.text_bytes = text.size(), expected.text_hash = text_hash, expected.table_hash = hash_of_table(bytes);
-  expected.kernels = header.kernels, expected.shapes = header.shapes;
-  const bool may_fit = std::max(header.kernels, header.shapes) <= bytes.size();  // products cannot overflow
+  if (std::max(header.kernels, header.shapes) > bytes.size()) return std::nullopt;  // so products cannot overflow
   const std::size_t kernel_bytes = header.kernels * sizeof(GemmTable::Kernel);
-  if (header != expected || !may_fit || bytes.size() != kernel_bytes + header.shapes * sizeof(GemmTable::Shape))
-    return std::nullopt;
+  if (bytes.size() != kernel_bytes + header.shapes * sizeof(GemmTable::Shape)) return std::nullopt;
+  expected.text_bytes = text.size(), expected.text_hash = text_hash;
+  expected.kernels = header.kernels, expected.shapes = header.shapes;
+  expected.kernels_hash = hash_of_kernels(bytes.substr(0, kernel_bytes));
+  if (header != expected) return std::nullopt;
   return GemmTable{.kernels = {reinterpret_cast<const GemmTable::Kernel*>(bytes.data()), header.kernels},
                    .shapes = {reinterpret_cast<const GemmTable::Shape*>(bytes.data() + kernel_bytes), header.shapes}};
 }
 
 std::optional<GemmChoices> mapped(const fs::path& path, std::string_view text, std::uint64_t text_hash) {
-  const MappedFile file(path);
+  const MappedFile file(path, boost::interprocess::default_map_options);
   const std::optional<GemmTable> table = table_in(file.bytes(), text, text_hash);
   return table ? std::optional(GemmChoices(*table, file.owner())) : std::nullopt;
 }
@@ -174,7 +175,7 @@ fs::path compiled_beside(fs::path table) {
 }
 
 MappedFile text_of(const fs::path& path) {
-  MappedFile text(path);
+  MappedFile text(path, MAP_POPULATE);
   if (text.bytes().empty()) throw InputError(path.string(), "expected a readable file with the GEMM library's kernels");
   return text;
 }

@@ -118,12 +118,13 @@ class TextReader {
     shapes_.push_back(shape);
   }
 
-  std::uint32_t position_of(const Kernel& kernel) {
+  std::uint16_t position_of(const Kernel& kernel) {
     if (const auto size = impossible_size({kernel.tile_m, kernel.tile_n, kernel.tile_k, kernel.cluster_m,
                                            kernel.cluster_n, kernel.stages, kernel.split_k}))
       fail("a " + std::string(size->key) + " of 1 to " + std::to_string(size->most));
-    const auto [known, is_new] = positions_.try_emplace(kernel, static_cast<std::uint32_t>(kernels_.size()));
+    const auto [known, is_new] = positions_.try_emplace(kernel, static_cast<std::uint16_t>(kernels_.size()));
     if (is_new) kernels_.push_back(kernel);
+    if (kernels_.size() > most_kernels) fail("at most " + std::to_string(most_kernels) + " different kernels");
     return known->second;
   }
 
@@ -141,10 +142,10 @@ class TextReader {
   std::string_view rest_;
   int number_ = 0;            ///< of the line that was read last
   bool has_steps_ = false;    ///< from number to number, and not the numbers themselves
-  std::uint32_t kernel_ = 0;  ///< position of the kernel whose shapes follow
+  std::uint16_t kernel_ = 0;  ///< position of the kernel whose shapes follow
   std::int32_t n_ = 0;        ///< of its last line
   std::vector<Kernel> kernels_;
-  std::map<Kernel, std::uint32_t> positions_;
+  std::map<Kernel, std::uint16_t> positions_;
   std::vector<Shape> shapes_;
 };
 
@@ -160,7 +161,7 @@ GemmChoices gemm_choices_from_text(std::string_view text) { return TextReader(te
 
 std::string to_text(const GemmChoices& choices) {
   const auto& kernels = choices.table().kernels;
-  std::vector<Shape> shapes(choices.table().shapes.begin(), choices.table().shapes.end());
+  std::vector<Shape> shapes = choices.shapes();
   std::sort(shapes.begin(), shapes.end(), [&](const Shape& a, const Shape& b) {
     return std::tie(kernels[a.kernel], a.n, a.m, a.k) < std::tie(kernels[b.kernel], b.n, b.m, b.k);
   });

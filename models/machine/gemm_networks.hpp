@@ -4,6 +4,9 @@
 
 #include <array>
 #include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft {
@@ -27,6 +30,15 @@ inline constexpr std::size_t untabled_feature_count = untabled_network.front();
 
 /// Numbers of a network: layer by layer a bias for each neuron, then for each of its inputs a weight for each neuron.
 using NetworkWeights = std::vector<float>;
+
+/// Of a logarithm in a sum of such.
+inline constexpr double most_weight = 1e4;
+
+/// As a profile holds them: decimal numbers with a space between two. A list of as many JSON numbers would be half of
+/// what a cold start reads.
+std::string to_text(const NetworkWeights& weights);
+/// None where a text is anything else, or a number is beyond `most_weight`.
+std::optional<NetworkWeights> weights_from_text(std::string_view text);
 
 /// How many there are of them.
 constexpr std::size_t weight_count(const NetworkSize& network) {

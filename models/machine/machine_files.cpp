@@ -68,14 +68,15 @@ std::vector<std::string> machine_names(const fs::path& share) {
 
 fs::path machine_path(const std::string& name_or_path, const fs::path& share) {
   if (name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".json")) return name_or_path;
-  std::vector<std::string> names = machine_names(share);
-  if (std::ranges::find(names, name_or_path) != names.end()) return machine_folder(share) / (name_or_path + ".json");
+  const fs::path folder = machine_folder(share);
   std::error_code error;
-  if (fs::is_regular_file(name_or_path, error)) return name_or_path;
+  for (const fs::path& path : {folder / (name_or_path + ".json"), fs::path(name_or_path)})
+    if (fs::is_regular_file(path, error)) return path;
+  std::vector<std::string> names = machine_names(share);
   // First those that may be meant, as by "h200".
   std::ranges::stable_partition(names, [&](const std::string& name) { return name.find(name_or_path) != name.npos; });
   std::string known = joined(names);
-  if (known.empty()) known = "(none in " + machine_folder(share).string() + ")";
+  if (known.empty()) known = "(none in " + folder.string() + ")";
   throw InputError("machine", "expected a path or one of " + known + ", got \"" + shown_name(name_or_path) + "\"");
 }
 

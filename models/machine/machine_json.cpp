@@ -86,7 +86,6 @@ class NumberReader {
 };
 
 constexpr std::size_t most_bytes_of_name = 256;
-constexpr double most_weight = 1e4;  // of a logarithm in a sum of such
 
 /// 0 where it is not known.
 double alone_us_from(const JsonValue& value) {
@@ -208,8 +207,10 @@ Machine machine_from(const nlohmann::json& json,
     machine.gemm_choices = table(kernels.string("file"), kernels.string_or("checksum", ""));
   const auto read_weights = [&](const char* key, NetworkWeights& weights) {
     if (!kernels.has(key)) return;
-    for (const JsonValue& weight : quantity(kernels.object(key), "ratio").list())
-      weights.push_back(static_cast<float>(weight.number(-most_weight, most_weight)));
+    const JsonValue text = quantity(kernels.object(key), "ratio");
+    const std::optional<NetworkWeights> read = weights_from_text(text.string());
+    if (!read) text.fail("a text of numbers with a space between two");
+    weights = *read;
   };
   read_weights("weights", machine.kernel_weights);
   for_each_network(machine.gemm_networks,

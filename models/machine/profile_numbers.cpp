@@ -11,10 +11,18 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t longest_value = 60;
+
 std::string text_of(const json& value) {
   if (value.is_string()) return value.get<std::string>();
   const std::string text = value.dump();
-  return text.size() <= 60 ? text : "(" + std::to_string(value.size()) + " values)";
+  return text.size() <= longest_value ? text : "(" + std::to_string(value.size()) + " values)";
+}
+
+/// Of a quantity; a text of many numbers is counted as a list of them is.
+std::string value_of(const json& value) {
+  const std::string text = text_of(value);
+  return text.size() <= longest_value ? text : "(" + std::to_string(1 + std::ranges::count(text, ' ')) + " values)";
 }
 
 std::string text_at(const json& object, const char* key) {
@@ -44,7 +52,7 @@ void add_numbers(std::vector<ProfileNumber>& numbers, const std::string& path, c
   const auto is_object = [](const json& child) { return child.is_object(); };
   if (node.is_object() && node.contains("value")) {
     const std::string note = text_at(node, "note");
-    numbers.push_back({path, text_of(node["value"]), text_at(node, "unit"),
+    numbers.push_back({path, value_of(node["value"]), text_at(node, "unit"),
                        text_at(node, "source") + (note.empty() ? "" : "; " + note)});
   } else if (node.is_object() && std::none_of(node.begin(), node.end(), is_object)) {
     numbers.push_back({path, summary_of(node), "", text_at(node, "source")});

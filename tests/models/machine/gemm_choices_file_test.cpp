@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -61,13 +62,13 @@ class GemmChoicesFile : public testing::Test {
     bytes.replace(place, sizeof number, reinterpret_cast<const char*>(&number), sizeof number);
   }
 
-  // Of a compiled file: its last eight bytes before the table are the table's checksum.
+  // Of a compiled file: the last eight bytes of its header are the kernels' checksum.
   static constexpr std::size_t header_bytes = 48, kernel_bytes = 28, shape_bytes = 16;
 
-  /// As whoever wrote the table would have written the checksum.
+  /// As whoever wrote the one kernel would have written the checksum.
   static void write_sealed(const fs::path& path, std::string bytes) {
-    const std::string table = bytes.substr(header_bytes);
-    put(bytes, header_bytes - sizeof(std::uint64_t), std::uint64_t{XXH3_64bits(table.data(), table.size())});
+    const std::string kernel = bytes.substr(header_bytes, kernel_bytes);
+    put(bytes, header_bytes - sizeof(std::uint64_t), std::uint64_t{XXH3_64bits(kernel.data(), kernel.size())});
     write_bytes(path, bytes);
   }
   /// Lets the kernel in a compiled table have another tile: an answer that no text gives tells where it is from.
@@ -130,7 +131,7 @@ TEST_F(GemmChoicesFile, IsReadWhereItsCompiledFormIsNotWhole) {
   EXPECT_EQ(tile_m(), 64);
 }
 
-TEST_F(GemmChoicesFile, IsReadWhereAnyByteOfItsCompiledFormIsDamaged) {
+TEST_F(GemmChoicesFile, IsNeverAnsweredFromADamagedCompiledForm) {
   write_table(64);
   compile_gemm_choices(table(), compiled());
   change_tile(compiled());
@@ -141,7 +142,10 @@ TEST_F(GemmChoicesFile, IsReadWhereAnyByteOfItsCompiledFormIsDamaged) {
     std::string damaged = whole;
     damaged[i] ^= 1;
     write_bytes(compiled(), damaged);
-    EXPECT_EQ(tile_m(), 64) << "byte " << i;
+    if (i < header_bytes + kernel_bytes)
+      EXPECT_EQ(tile_m(), 64) << "byte " << i;
+    else
+      EXPECT_THAT(error_of([&] { tile_m(); }), HasSubstr("without damage")) << "byte " << i;
   }
 }
 
@@ -150,8 +154,12 @@ TEST_F(GemmChoicesFile, IsRefusedWhereAShapeOfItsCompiledFormHasAKernelFromOutsi
   compile_gemm_choices(table(), compiled());
   change_tile(compiled());
   std::string bytes = bytes_of(compiled());
-  put(bytes, bytes.size() - sizeof(std::uint32_t), std::uint32_t{1});
-  write_sealed(compiled(), bytes);
+  GemmTable::Shape shape{};
+  std::memcpy(&shape, bytes.data() + bytes.size() - sizeof shape, sizeof shape);
+  shape.kernel = 1;
+  shape.check = check_of(shape);
+  put(bytes, bytes.size() - sizeof shape, shape);
+  write_bytes(compiled(), bytes);
   EXPECT_THAT(error_of([&] { tile_m(); }), HasSubstr("each kernel it names"));
 }
 
@@ -192,7 +200,7 @@ TEST_F(GemmChoicesFile, IsCompiledAgainWhereTheCacheIsDamaged) {
   EXPECT_EQ(tile_m(), 64);
   const std::string whole = bytes_of(cached().at(0));
   std::string damaged = whole;
-  damaged.back() ^= 1;
+  damaged[header_bytes] ^= 1;
   write_bytes(cached().at(0), damaged);
   EXPECT_EQ(tile_m(), 64);
   EXPECT_EQ(bytes_of(cached().at(0)), whole);

@@ -53,6 +53,17 @@ TEST(GemmChoicesText, HasKernelsThatThereAre) {
   }
 }
 
+TEST(GemmChoicesText, HasNoMoreKernelsThanATableCanNumber) {
+  std::string text = title;
+  const auto add = [&text](std::size_t kernel) {
+    text += "kernel " + std::to_string(1 + kernel / 256) + "x" + std::to_string(1 + kernel % 256) + "x64 1x1 4 1\n";
+  };
+  for (std::size_t kernel = 0; kernel < most_kernels; ++kernel) add(kernel);
+  EXPECT_EQ(gemm_choices_from_text(text + "128 128:64\n").answers().front().kernel.tile_m, 256);
+  add(most_kernels);
+  EXPECT_THAT(error_of([&] { gemm_choices_from_text(text); }), HasSubstr("expected at most 65536 different kernels"));
+}
+
 TEST(GemmChoicesText, KeepsEveryFieldOfATableOfColumns) {
   const std::string csv = text_in(tests::source_folder() + "/tests/models/machine/gemm_kernels.csv");
   const auto rows = rows_of(csv);
