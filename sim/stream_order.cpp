@@ -21,6 +21,12 @@ int barrier_channel(const Work& work) {
 
 bool is_matrix_kernel(const Work& work) { return facts(work).role == Role::matrix; }
 
+/// Of one rank, and no data moves: it signals, waits or takes its time.
+bool is_flag(const Work& work) {
+  const Facts of_work = facts(work);
+  return of_work.role == Role::synchronisation && of_work.meetings == 0;
+}
+
 bool is_gemm_by_library(const Work& work) {
   return match(
       work, [](const Gemm& gemm) { return !runs_own_kernel(gemm); },
@@ -195,7 +201,9 @@ void StreamOrder::set_gaps_to_copy(OperationId copy, const CopyStreams& copies) 
 }
 
 /// Recorded on four GPUs: a GEMM begins 2.0 to 2.4 us after a pull where it waits for others, too, any other kernel
-/// after 5; and after another GEMM 2.0 us where it waits for the copies of all streams, 4.0 for those of one.
+/// after 5; and after another GEMM 2.0 us where it waits for the copies of all streams, 4.0 for those of one. Signals
+/// of copies that are over follow each other as kernels do: gathers with up to twelve of them on four GPUs take as long
+/// as their copies (hybrids-2026-11-28, flagged_random_h200_4gpu).
 void StreamOrder::set_gaps_after_copies(OperationId id, const CopyStreams& copies) {
   Edges& edges = edges_[id];
   const auto is_looked_for = [&](const StreamEdge& edge) {
@@ -203,14 +211,17 @@ void StreamOrder::set_gaps_after_copies(OperationId id, const CopyStreams& copie
   };
   if (std::ranges::none_of(edges, is_looked_for)) return;
   const Operation& operation = schedule_.operations[id];
-  const bool is_gemm = is_matrix_kernel(operation.work);
+  const bool is_gemm = is_matrix_kernel(operation.work), tells = is_flag(operation.work);
   const bool looks_again = is_gemm && copies.are_apart && !copies.begin_by_copy[operation.stream];
   const Picoseconds gap = timing_.after_copy_gap + timing_.copy_stream_gap * (copies.with_peer_copies - 1) +
-                          (is_gemm && edges.size() > 1 ? Picoseconds{} : timing_.copy_ranks_gap);
+                          ((is_gemm || tells) && edges.size() > 1 ? Picoseconds{} : timing_.copy_ranks_gap);
   for (StreamEdge& edge : edges) {
-    const bool is_join_of_gemms =
-        is_gemm && edges.size() > 2 && is_matrix_kernel(schedule_.operations[edge.operation].work);
-    if (!is_join_of_gemms) edge.gap = std::max(edge.gap, gap);
+    const Work& before = schedule_.operations[edge.operation].work;
+    const bool is_join_of_gemms = is_gemm && edges.size() > 2 && is_matrix_kernel(before);
+    if (tells && is_flag(before))
+      edge.gap = timing_.kernel_gap;
+    else if (!is_join_of_gemms)
+      edge.gap = std::max(edge.gap, gap);
     if (looks_again && is_looked_for(edge)) edge.spread = timing_.copy_wait_spread;
   }
 }

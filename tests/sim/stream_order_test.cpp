@@ -97,6 +97,21 @@ TEST(StreamOrder, NoticesOneOfSeveralCopiesLateWhereItsStreamHasNoCopyBefore) {
 }
 
 /// Two streams that meet again: what waits for both begins later where one of them comes from a copy.
+TEST(StreamOrder, SignalsOfCopiesThatAreOverFollowEachOtherAsKernels) {
+  StreamTiming timing;
+  timing.kernel_gap = Picoseconds{1};
+  timing.after_copy_gap = Picoseconds{9};
+  timing.copy_ranks_gap = Picoseconds{5};
+  const Schedule schedule = graph_of({{"pull 0", 0, {}, pull()},
+                                      {"flag 0", 1, {{0}}, Signal{}},
+                                      {"pull 1", 0, {}, pull()},
+                                      {"flag 1", 1, {{2}}, Signal{}}});
+  const StreamOrder order(schedule, timing);
+  EXPECT_EQ(order.edges(1).front().gap, Picoseconds{9 + 5});
+  ASSERT_EQ(order.edges(3).size(), 2);
+  for (const StreamEdge& edge : order.edges(3)) EXPECT_EQ(edge.gap, Picoseconds{edge.operation == 1 ? 1 : 9});
+}
+
 TEST(StreamOrder, KernelsAmongKernelsJoinAtOnce) {
   StreamTiming timing;
   timing.kernel_gap = Picoseconds{2};
