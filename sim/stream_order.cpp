@@ -24,7 +24,7 @@ bool is_matrix_kernel(const Work& work) { return facts(work).role == Role::matri
 /// Of one rank, and no data moves: it signals, waits or takes its time.
 bool is_flag(const Work& work) {
   const Facts of_work = facts(work);
-  return of_work.role == Role::synchronisation && of_work.meetings == 0;
+  return of_work.role == Role::synchronisation && !is_barrier(of_work);
 }
 
 bool is_gemm_by_library(const Work& work) {

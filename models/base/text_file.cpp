@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <climits>
+#include <cstdint>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -122,7 +123,8 @@ std::string read_text_file(const fs::path& path) {
   if (fs::is_directory(path, error)) throw InputError(path.string(), "expected a file, got a folder");
   errno = 0;
   OpenFile file(path, O_RDONLY);
-  const std::size_t size = fs::is_regular_file(path, error) ? fs::file_size(path, error) : 0;
+  const std::size_t size =
+      fs::is_regular_file(path, error) ? std::min<std::uintmax_t>(fs::file_size(path, error), most_bytes_read) : 0;
   std::string text;
   // One byte more than the file has tells its end; a stream, or what grew since, comes in pieces.
   while (file.is_open() && file.read(text, text.size() <= size ? size + 1 - text.size() : bytes_at_once))

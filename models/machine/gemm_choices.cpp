@@ -49,8 +49,9 @@ void arrange(std::span<Shape> shapes, int axis = 0) {
 
 const Shape& checked(const Shape& shape) {
   if (shape.check != check_of(shape))
-    throw InputError("", "expected a compiled table of the GEMM library's kernels without damage; without the file " +
-                             std::string("(*.gemm_kernels.bin) it is made again"));
+    throw InputError("",
+                     "expected a compiled table of the GEMM library's kernels without damage; without the file "
+                     "(*.gemm_kernels.bin) it is made again");
   return shape;
 }
 
@@ -231,7 +232,7 @@ std::vector<Shape> GemmChoices::shapes() const {
 std::vector<GemmChoice> GemmChoices::answers() const {
   std::vector<GemmChoice> all;
   all.reserve(size());
-  for (const Shape& shape : shapes()) all.push_back(choice_at(shape));
+  for (const Shape& shape : table_.shapes) all.push_back(choice_at(checked(shape)));
   std::sort(all.begin(), all.end(), [](const GemmChoice& a, const GemmChoice& b) { return key_of(a) < key_of(b); });
   return all;
 }

@@ -96,7 +96,6 @@ TEST(StreamOrder, NoticesOneOfSeveralCopiesLateWhereItsStreamHasNoCopyBefore) {
   }
 }
 
-/// Two streams that meet again: what waits for both begins later where one of them comes from a copy.
 TEST(StreamOrder, SignalsOfCopiesThatAreOverFollowEachOtherAsKernels) {
   StreamTiming timing;
   timing.kernel_gap = Picoseconds{1};
@@ -112,6 +111,7 @@ TEST(StreamOrder, SignalsOfCopiesThatAreOverFollowEachOtherAsKernels) {
   for (const StreamEdge& edge : order.edges(3)) EXPECT_EQ(edge.gap, Picoseconds{edge.operation == 1 ? 1 : 9});
 }
 
+/// Two streams that meet again: what waits for both begins later where one of them comes from a copy.
 TEST(StreamOrder, KernelsAmongKernelsJoinAtOnce) {
   StreamTiming timing;
   timing.kernel_gap = Picoseconds{2};

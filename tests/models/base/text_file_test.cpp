@@ -114,6 +114,14 @@ TEST_F(TextFiles, AreReadWhole) {
               HasSubstr("/proc/self/mem: expected a file that can be read: Input/output error"));
 }
 
+// Of one that takes more than there is memory no more is read than of others.
+TEST_F(TextFiles, ThatAreFarTooLargeAreRefused) {
+  folder.write("large", "");
+  std::filesystem::resize_file(path("large"), std::uintmax_t{1} << 40);  // takes no room until it is written
+  EXPECT_EQ(error_of([&] { read_text_file(path("large")); }),
+            path("large").string() + ": expected at most 128 MB, got more");
+}
+
 TEST_F(TextFiles, WithoutAnEndAreRefused) {
   EXPECT_EQ(error_of([&] { read_text_file("/dev/zero"); }), "/dev/zero: expected at most 128 MB, got more");
 }
